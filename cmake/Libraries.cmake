@@ -35,7 +35,7 @@ giftsync_library(daemon/content USES platform
 giftsync_library(daemon/config USES platform schema schema/crm schema/sql sync daemon/content
   PRIVATE PkgConfig::YAML fmt::fmt nlohmann_json::nlohmann_json)
 giftsync_library(daemon/salesforce USES platform schema schema/crm
-  PRIVATE Poco::XML Poco::Foundation spdlog::spdlog fmt::fmt nlohmann_json::nlohmann_json)
+  PRIVATE Poco::XML Poco::Zip Poco::Foundation spdlog::spdlog fmt::fmt nlohmann_json::nlohmann_json)
 giftsync_library(daemon/http USES platform schema schema/store sync
   PRIVATE Poco::Net Poco::Foundation spdlog::spdlog fmt::fmt nlohmann_json::nlohmann_json PkgConfig::SIMDJSON Threads::Threads
   PRECOMPILE <chrono> <mutex> <fmt/format.h>)

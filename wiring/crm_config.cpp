@@ -14,11 +14,16 @@
 #include "schema/crm/managed/csv_import.h"
 #include "schema/crm/managed/managed_crm.h"
 #include "schema/store/store.h"
+#include "wiring/config_error.h"
 #include "wiring/database_config.h"
 #include "wiring/store_preflight.h"
 
 namespace giftsync::wiring {
 namespace {
+
+using daemon::config::CrmKind;
+
+constexpr const char* kNoSalesforce = "crm.type: salesforce is not available in this version";
 
 /// Why this user cannot write to the CRM's SQLite file. SQLite creates its journal beside the file.
 std::vector<std::string> file_faults(const std::string& path) {
@@ -35,12 +40,15 @@ std::vector<std::string> file_faults(const std::string& path) {
 }  // namespace
 
 CrmCapabilities crm_capabilities(const daemon::config::Settings& settings) {
-  const bool managed = !settings.crm.is_external();
-  return {.has_own_database = !managed, .has_package = managed, .imports_rows = managed};
+  const CrmKind kind = settings.crm.kind();
+  const bool is_managed = kind == CrmKind::managed;
+  return {
+      .has_own_database = kind == CrmKind::external, .has_package = is_managed, .imports_rows = is_managed};
 }
 
 std::unique_ptr<schema::crm::Crm> make_crm(const daemon::config::Settings& settings, LookupDuration lookups) {
-  if (!settings.crm.is_external()) {
+  if (settings.crm.kind() == CrmKind::salesforce) throw ConfigError(kNoSalesforce);
+  if (settings.crm.kind() == CrmKind::managed) {
     schema::crm::managed::ManagedCrmOptions options = managed_crm_options(settings);
     if (lookups == LookupDuration::bounded) options.max_keyed_rows = schema::crm::managed::kKeyedRowsPerStep;
     return schema::crm::managed::make_managed_crm(options);
@@ -58,14 +66,15 @@ std::unique_ptr<schema::crm::Crm> make_crm(const daemon::config::Settings& setti
 }
 
 bool crm_has_users(const daemon::config::Settings& settings) {
-  if (!settings.crm.is_external()) return true;
+  if (settings.crm.kind() != CrmKind::external) return true;
   const auto& tables = settings.crm.tables;
   return std::find(tables.begin(), tables.end(), std::pair<std::string, std::string>("user", "-")) ==
          tables.end();
 }
 
 CrmCheck check_crm(const daemon::config::Settings& settings) {
-  if (!settings.crm.is_external()) {
+  if (settings.crm.kind() == CrmKind::salesforce) return {{kNoSalesforce}, {}, {}};
+  if (settings.crm.kind() == CrmKind::managed) {
     const schema::crm::managed::ManagedCrmOptions options = managed_crm_options(settings);
     return {schema::crm::managed::match_field_faults(options),
             {},
@@ -93,7 +102,9 @@ std::vector<std::string> CrmCheck::warnings() const {
 }
 
 std::int64_t count_invalid_transaction_ids(const daemon::config::Settings& settings) {
-  return settings.crm.is_external() ? count_invalid_transaction_ids(external_crm_options(settings)) : 0;
+  return settings.crm.kind() == CrmKind::external
+             ? count_invalid_transaction_ids(external_crm_options(settings))
+             : 0;
 }
 
 void migrate_crm(const daemon::config::Settings& settings) {

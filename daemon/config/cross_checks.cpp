@@ -6,6 +6,7 @@
 #include <tuple>
 #include <variant>
 
+#include "daemon/config/crm_checks.h"
 #include "daemon/config/source_checks.h"
 #include "daemon/config/sso_checks.h"
 #include "daemon/content/logo.h"
@@ -18,13 +19,6 @@
 namespace giftsync::daemon::config {
 namespace {
 
-/// True when the key's own value or an enclosing section was refused.
-bool is_faulty(const ParsedConfig& parsed, std::string path) {
-  if (parsed.faulty.contains("")) return true;
-  while (!path.empty() && !parsed.faulty.contains(path)) path = section_of(path);
-  return !path.empty();
-}
-
 std::string chosen_word(ParsedConfig& parsed, const std::string& path) {
   const auto& choice = std::get<Choice>(find_settings_key(path)->rule);
   return choice.values[choice.chosen(parsed.settings)];
@@ -33,7 +27,7 @@ std::string chosen_word(ParsedConfig& parsed, const std::string& path) {
 void check_key(ParsedConfig& parsed, const SettingsKey& key) {
   const OnlyWith& with = key.details.only_with;
   if (!with.key.empty()) {
-    if (is_faulty(parsed, with.key)) return;
+    if (parsed.is_faulty(with.key)) return;
     const std::string chosen = chosen_word(parsed, with.key);
     if (chosen != with.value) {
       if (!parsed.has(key.path)) return;
@@ -43,7 +37,7 @@ void check_key(ParsedConfig& parsed, const SettingsKey& key) {
       return;
     }
   }
-  if (!key.details.is_required || parsed.has(key.path) || is_faulty(parsed, key.path)) return;
+  if (!key.details.is_required || parsed.has(key.path) || parsed.is_faulty(key.path)) return;
   parsed.refuse(key.path, "nothing, and it is required", allowed_by(key.rule),
                 fmt::format("add {} to section {}", name_in_section(key.path), section_of(key.path)));
 }
@@ -137,8 +131,8 @@ void check_postgresql(ParsedConfig& parsed, const DatabaseSection& database) {
 void check_database(ParsedConfig& parsed, const DatabaseSection& database,
                     const std::filesystem::path& folder) {
   const std::string key = database.section + ".connection";
-  const bool is_known = parsed.has(key) && !is_faulty(parsed, key);
-  if (!is_known || is_faulty(parsed, database.section + ".backend")) return;
+  const bool is_known = parsed.has(key) && !parsed.is_faulty(key);
+  if (!is_known || parsed.is_faulty(database.section + ".backend")) return;
   if (database.backend == StoreBackend::sqlite) {
     check_sqlite(parsed, database, folder);
   } else {
@@ -146,29 +140,10 @@ void check_database(ParsedConfig& parsed, const DatabaseSection& database,
   }
 }
 
-/// Keys of an external CRM have no effect on the managed one.
-void check_external_crm(ParsedConfig& parsed) {
-  if (parsed.has("crm.connection")) return;
-  for (const SettingsKey& key : settings_keys()) {
-    if (key.details.only_beside != "crm.connection" || !parsed.has(key.path)) continue;
-    parsed.refuse(key.path, "a key that a missing crm.connection leaves without effect",
-                  "only with crm.connection", "remove it, or add crm.connection");
-  }
-}
-
-/// Request records need the built-in CRM's tables and triggers; an external CRM has none.
-void check_requests(ParsedConfig& parsed) {
-  const std::string key = "requests.enabled";
-  if (!parsed.settings.requests.enabled || !parsed.has("crm.connection")) return;
-  parsed.refuse(key, "true beside crm.connection",
-                "false with an external CRM: request records exist only in the built-in CRM",
-                "remove it, or remove crm.connection and what belongs to it");
-}
-
 /// Checked here because a wrong token would otherwise be refused only when a gift is sent.
 void check_organization_token(ParsedConfig& parsed) {
   const std::string key = "requests.organization_token";
-  if (is_faulty(parsed, key)) return;
+  if (parsed.is_faulty(key)) return;
   if (!parsed.has(key)) {
     if (parsed.settings.requests.enabled)
       parsed.warnings.push_back(
@@ -186,7 +161,7 @@ void check_organization_token(ParsedConfig& parsed) {
 /// A login needs both keys.
 void check_relay_login(ParsedConfig& parsed) {
   const bool is_smtp = parsed.settings.email.transport == MailTransportKind::smtp;
-  if (!is_smtp || is_faulty(parsed, "email.transport") || is_faulty(parsed, "email.smtp")) return;
+  if (!is_smtp || parsed.is_faulty("email.transport") || parsed.is_faulty("email.smtp")) return;
   const std::string username = "email.smtp.username";
   const std::string password = "email.smtp.password";
   if (parsed.has(username) == parsed.has(password)) return;
@@ -199,7 +174,7 @@ void check_relay_login(ParsedConfig& parsed) {
 /// The pages would show a broken picture.
 void check_logo(ParsedConfig& parsed) {
   const std::string key = "pages.logo";
-  if (!parsed.has(key) || is_faulty(parsed, key)) return;
+  if (!parsed.has(key) || parsed.is_faulty(key)) return;
   const auto logo = content::read_logo(parsed.settings.pages.logo);
   if (!logo) {
     parsed.refuse(key, platform::in_quotes(parsed.settings.pages.logo) + ", " + logo.error(),
@@ -227,8 +202,7 @@ void cross_check(ParsedConfig& parsed, const std::filesystem::path& folder) {
   warn_of_plaintext_urls(parsed);
   check_database(parsed, {"store", parsed.settings.store.backend, parsed.settings.store.connection}, folder);
   check_database(parsed, {"crm", parsed.settings.crm.backend, parsed.settings.crm.connection}, folder);
-  check_external_crm(parsed);
-  check_requests(parsed);
+  check_crm_keys(parsed);
   check_relay_login(parsed);
   check_logo(parsed);
   check_sso(parsed);

@@ -199,6 +199,12 @@ void parse_section(const std::string& path, const platform::YamlNode& node,
 
 }  // namespace
 
+bool ParsedConfig::is_faulty(std::string path) const {
+  if (faulty.contains("")) return true;
+  while (!path.empty() && !faulty.contains(path)) path = section_of(path);
+  return !path.empty();
+}
+
 int ParsedConfig::line_of(std::string path) const {
   while (!has(path) && !path.empty()) path = section_of(path);
   return path.empty() ? 1 : lines.at(path);

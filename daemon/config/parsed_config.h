@@ -30,6 +30,8 @@ struct ParsedConfig {
   std::vector<SettingsWarning> warnings;
 
   bool has(const std::string& path) const { return lines.contains(path); }
+  /// True when the key's own value or an enclosing section was refused.
+  bool is_faulty(std::string path) const;
   /// The line of the key, else of the innermost enclosing section that the file has, else 1.
   int line_of(std::string path) const;
   /// Adds a fault at line_of(`path`).

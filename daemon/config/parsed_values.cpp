@@ -154,6 +154,8 @@ std::optional<std::size_t> parsed_by(const Choice& rule, const Value& value) {
 }
 
 std::optional<std::string> parsed_by(const Text& rule, const Value& value) {
+  if (rule.form.may_be_empty && value.node.kind == YamlNode::Kind::text && value.node.text.empty())
+    return std::string();
   std::optional<std::string> text = text_of(value, value.node);
   return text ? normalized(value, rule.form, *text, value.node.line) : text;
 }
@@ -190,8 +192,8 @@ std::optional<std::string> parsed_by(const FilePath& rule, const Value& value) {
   return path.string();
 }
 
-std::optional<Secret> parsed_by(const SecretReference&, const Value& value) {
-  return secret_of(value, value.node);
+std::optional<Secret> parsed_by(const SecretReference& rule, const Value& value) {
+  return secret_of(value, value.node, {}, rule.may_be_pem);
 }
 
 std::optional<std::vector<Secret>> parsed_by(const SecretList& rule, const Value& value) {

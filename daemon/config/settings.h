@@ -56,19 +56,45 @@ struct StatusLogSettings {  ///< crm.status_log: the old status-log object of pa
   std::string time = "createddate";
 };
 
+enum class SalesforceFlow { jwt, client_credentials };
+enum class SalesforceMode { automatic, guarded, bare };
+struct SalesforceSettings {          ///< crm.salesforce
+  std::string domain;                ///< "https://acme.my.salesforce.com", no slash at its end
+  std::string login = "production";  ///< production | sandbox | a URL: the audience of the assertion
+  SalesforceFlow flow = SalesforceFlow::jwt;
+  std::string client_id;
+  std::string username;  ///< jwt only, as private_key
+  Secret private_key;    ///< PEM
+  Secret client_secret;  ///< client_credentials only
+  std::string api_version = "62.0";
+  std::int64_t share = 20;          ///< percent of the org's daily calls, for giftsync
+  std::int64_t keep_free = 10;      ///< percent of the org's daily calls, for others
+  std::int64_t rows_a_call = 1000;  ///< at most
+  SalesforceMode mode = SalesforceMode::automatic;
+};
+
+enum class CrmType { sql, salesforce };
+enum class CrmKind { managed, external, salesforce };
 struct CrmSettings {
-  std::string name_space = "giftsync";  ///< crm.namespace: API names are <namespace>__<Name>__c
-  std::string integration_user;         ///< CRM user id; Actual Sender of gifts that no CRM user triggered
-  std::string connection;               ///< of an external CRM; empty: managed, in the store
+  CrmType type = CrmType::sql;
+  /// crm.namespace: API names are <namespace>__<Name>__c; empty: <Name>__c, in Salesforce only.
+  std::string name_space = "giftsync";
+  std::string integration_user;  ///< CRM user id; Actual Sender of gifts that no CRM user triggered
+  std::string connection;        ///< of an external CRM; empty: managed, in the store, or Salesforce
   StoreBackend backend = StoreBackend::postgresql;  ///< this and the following: only with a connection
   Secret password;
   std::string schema;
   std::string id_column = "id";
   std::vector<std::pair<std::string, std::string>> tables;   ///< object to table
-  std::vector<std::pair<std::string, std::string>> columns;  ///< "contact.Email" to column
+  std::vector<std::pair<std::string, std::string>> columns;  ///< "contact.Email" to column or API name
+  std::vector<std::pair<std::string, std::string>> objects;  ///< Salesforce: object to API name
   StatusLogSettings status_log;
+  SalesforceSettings salesforce;  ///< only with CrmKind::salesforce
 
-  bool is_external() const { return !connection.empty(); }
+  CrmKind kind() const {
+    if (type == CrmType::salesforce) return CrmKind::salesforce;
+    return connection.empty() ? CrmKind::managed : CrmKind::external;
+  }
 };
 
 struct OrderBySettings {

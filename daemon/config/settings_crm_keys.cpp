@@ -1,5 +1,6 @@
 // daemon/config: the keys of `crm`: the package, an external CRM's database and the names of its tables and
-// columns (ARCH-32, SYNC-42), and the old status log.
+// columns (ARCH-32, SYNC-42), and the old status log. Those of Salesforce are in
+// settings_salesforce_keys.cpp.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +14,8 @@ namespace giftsync::daemon::config {
 namespace {
 
 constexpr std::size_t kMaxColumns = 200;
+/// The one field that only giftsync uses and that has a name of its own in the org.
+constexpr const char* kRecordVersionColumn = "gift_record.Record_Version";
 
 TextFault check_identifier(std::string& text) {
   const std::string fault =
@@ -42,9 +45,15 @@ std::string column_fault(const std::string& field, const std::string& column) {
   std::string name = dot == std::string::npos ? "" : field.substr(dot + 1);
   if (!is_object(field.substr(0, dot)) || check_field_name(name)) return "which is not OBJECT.FIELD";
   // A field that giftsync does not read would be a line without effect.
-  if (field.starts_with("gift_record.") && name != "Id" && !is_gift_field(name))
+  if (field.starts_with("gift_record.") && name != "Id" && field != kRecordVersionColumn &&
+      !is_gift_field(name))
     return "which is not a field of the gift record";
   return schema::crm::external_name_fault(column, false);
+}
+
+std::string object_fault(const std::string& object, const std::string& name) {
+  if (object != "gift_record") return "which is not an object with a name of its own";
+  return name == "-" ? "which is not a name" : schema::crm::external_name_fault(name, false);
 }
 
 KeyTable external_crm_keys() {
@@ -90,13 +99,19 @@ KeyTable external_crm_keys() {
        {.example = "{ gift_record: giftsync__gift__c, lead: \"-\" }", .only_beside = beside}},
       {"crm.columns",
        "The columns of fields that differ from the default, the API name in lower case; - if the CRM has no "
-       "such field.",
+       "such field. Only together with connection; with type: salesforce the API names of fields that differ "
+       "from those of giftsync's package, and - only for fields of the gift record.",
        NameMap{setting(&Settings::crm, &C::columns), kMaxColumns,
                "an object and a field such as contact.Email or gift_record.Deal_Stage, with a column's name",
                column_fault, R"({"propertyNames": {"pattern": "^[a-z_]+[.][A-Za-z][A-Za-z0-9_]*$"},
                "additionalProperties": {"type": "string", "pattern": "^(-|[A-Za-z_][A-Za-z0-9_]*)$"}})"},
-       {.example = "{ contact.Email: email_address, gift_record.Deal_Stage: \"-\" }",
-        .only_beside = beside}}};
+       {.example = "{ contact.Email: email_address, gift_record.Deal_Stage: \"-\" }"}},
+      {"crm.objects",
+       "With type: salesforce the API names of objects that differ from those of giftsync's package.",
+       NameMap{setting(&Settings::crm, &C::objects), 1, "gift_record with an API name such as thx__Gift__c",
+               object_fault, R"({"propertyNames": {"enum": ["gift_record"]},
+               "additionalProperties": {"type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$"}})"},
+       {.example = "{ gift_record: thx__Gift__c }"}}};
 }
 
 KeyTable status_log_keys() {
@@ -121,18 +136,23 @@ KeyTable status_log_keys() {
 
 KeyTable package_keys() {
   using C = CrmSettings;
-  // `type` has only one value so far, so nothing stores it.
-  const Choice only_sql{{"sql"}, [](Settings&, std::size_t) {}, [](Settings&) { return std::size_t{0}; }};
-  return {{"crm.type", "The kind of CRM: sql, tables in the store's own database or behind connection.",
-           only_sql},
-          {"crm.namespace", "The package namespace in API names, as in giftsync__Message__c.",
-           Text{setting(&Settings::crm, &C::name_space),
-                {"a letter, then up to 14 letters, digits and single underscores", check_namespace,
-                 R"({"pattern": "^[A-Za-z](_?[A-Za-z0-9])*$", "maxLength": 15})"}}},
-          {"crm.integration_user",
-           "The id of the CRM user who counts as Actual Sender of gifts that no CRM user triggered.",
-           Text{setting(&Settings::crm, &C::integration_user), plain_text("a CRM user's id")},
-           {.example = "\"005000000000001AAA\""}}};
+  return {
+      {"crm.type",
+       "The kind of CRM: sql, tables in the store's own database or behind connection; salesforce, an org "
+       "of Salesforce (section salesforce).",
+       choice({"sql", "salesforce"}, setting(&Settings::crm, &C::type))},
+      {"crm.namespace",
+       "The package namespace in API names, as in giftsync__Message__c; with type: salesforce there is "
+       "none unless this key names one.",
+       Text{setting(&Settings::crm, &C::name_space),
+            {"a letter, then up to 14 letters, digits and single underscores; with type: salesforce also "
+             "\"\" for none",
+             check_namespace,
+             R"({"pattern": "^([A-Za-z](_?[A-Za-z0-9])*)?$", "minLength": 0, "maxLength": 15})", true}}},
+      {"crm.integration_user",
+       "The id of the CRM user who counts as Actual Sender of gifts that no CRM user triggered.",
+       Text{setting(&Settings::crm, &C::integration_user), plain_text("a CRM user's id")},
+       {.example = "\"005000000000001AAA\""}}};
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "daemon/config/connection_urls.h"
 #include "daemon/config/settings_table.h"
+#include "platform/plural.h"
 
 namespace giftsync::daemon::config {
 namespace {
@@ -43,7 +44,7 @@ std::string allowed(const SecretMap& rule) {
   return fmt::format("up to {} keys, each {}, with {}", rule.maximum, rule.name.allowed, kSecretAllowed);
 }
 std::string allowed(const NameMap& rule) {
-  return fmt::format("up to {} keys, each {}", rule.maximum, rule.allowed);
+  return fmt::format("up to {}, each {}", platform::pluralize(rule.maximum, "key"), rule.allowed);
 }
 
 template <class... Members>

@@ -134,7 +134,7 @@ KeyTable request_keys() {
   return {
       {"requests.enabled",
        "Whether request records of the CRM are processed, and sent once approved; in the built-in CRM only, "
-       "not with crm.connection.",
+       "not with crm.connection or crm.type: salesforce.",
        boolean(&R::enabled)},
       {"requests.auto_approved_default",
        "The value of Auto-Approved for request records that the CRM's own automation makes without one.",
@@ -174,9 +174,9 @@ KeyTable log_keys() {
 }  // namespace
 
 const std::vector<SettingsKey>& settings_keys() {
-  static const std::vector<SettingsKey> keys =
-      joined({server_keys, limit_keys, store_keys, crm_keys, matching_keys, task_keys, email_keys,
-              catalogue_keys, page_keys, lifecycle_keys, source_keys, request_keys, sso_keys, log_keys});
+  static const std::vector<SettingsKey> keys = joined(
+      {server_keys, limit_keys, store_keys, crm_keys, salesforce_keys, matching_keys, task_keys, email_keys,
+       catalogue_keys, page_keys, lifecycle_keys, source_keys, request_keys, sso_keys, log_keys});
   return keys;
 }
 

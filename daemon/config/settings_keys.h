@@ -45,9 +45,10 @@ struct TextForm {
   TextCheck check = nullptr;  ///< null: any text
   std::string schema =
       "{}";  ///< JSON Schema keywords besides type and minLength; accept all that `check` accepts
+  bool may_be_empty = false;  ///< "" is a value, which `check` does not get
 };
 
-/// Non-empty text.
+/// Non-empty text, unless its form says otherwise.
 struct Text {
   Accessor<std::string> accessor;
   TextForm form;
@@ -71,6 +72,7 @@ struct FilePath {
 /// A reference to a secret (secrets.h).
 struct SecretReference {
   Accessor<Secret> accessor;
+  bool may_be_pem = false;  ///< a key of several lines
 };
 
 /// One reference to a secret, or a list of up to `maximum` different ones.

@@ -1,13 +1,25 @@
 // The sections of giftsyncd.yaml. `schema` holds what the JSON Schema cannot derive from single keys: the
-// counterparts of cross_checks.cpp, source_checks.cpp and sso_checks.cpp.
+// counterparts of cross_checks.cpp, crm_checks.cpp, source_checks.cpp and sso_checks.cpp.
 #include "daemon/config/settings_keys.h"
 
 namespace giftsync::daemon::config {
 namespace {
 
 constexpr const char* kWholeFileSchema = R"([
-  {"if": {"required": ["crm"], "properties": {"crm": {"type": "object", "required": ["connection"]}}},
+  {"if": {"required": ["crm"], "properties": {"crm": {"type": "object", "anyOf": [{"required": ["connection"]},
+     {"required": ["type"], "properties": {"type": {"const": "salesforce"}}}]}}},
    "then": {"properties": {"requests": {"properties": {"enabled": {"const": false}}}}}}])";
+
+constexpr const char* kCrmSchema = R"([
+  {"if": {"properties": {"type": {"const": "salesforce"}}, "required": ["type"]},
+   "then": {"required": ["salesforce"], "properties": {"connection": false, "backend": false, "password": false,
+     "schema": false, "id_column": false, "tables": false, "status_log": {"maxProperties": 0},
+     "salesforce": {"type": "object", "required": ["domain", "client_id"],
+       "properties": {"mode": {"enum": ["auto", "guarded"]}},
+       "if": {"properties": {"flow": {"const": "client_credentials"}}, "required": ["flow"]},
+       "then": {"required": ["client_secret"]}, "else": {"required": ["username", "private_key"]}}}},
+   "else": {"dependentRequired": {"columns": ["connection"]},
+     "properties": {"objects": false, "salesforce": {"maxProperties": 0}}}}])";
 
 constexpr const char* kSourceSchema = R"([
   {"if": {"properties": {"preset": {"enum": ["ses", "postmark", "mailgun", "sendgrid"]}}, "required": ["preset"]},
@@ -44,8 +56,9 @@ const std::vector<SettingsSection>& settings_sections() {
       {"server", "Where the daemon listens, and the URLs under which it is reached."},
       {"limits", "Limits for callers."},
       {"store", "giftsync's own database."},
-      {"crm", "The CRM that has one gift record for every gift."},
+      {"crm", "The CRM that has one gift record for every gift.", kCrmSchema},
       {"crm.status_log", "Where package version 1.1 logged status changes."},
+      {"crm.salesforce", "The org of Salesforce of type: salesforce, and how giftsync calls it."},
       {"matching", "How a gift is matched to a contact, lead and opportunity."},
       {"matching.contact", "Contacts are searched first."},
       {"matching.contact.order_by", "Which of several matching contacts is taken."},

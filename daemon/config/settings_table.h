@@ -68,6 +68,7 @@ inline KeyTable joined(const std::vector<KeyTable (*)()>& parts) {
 }
 
 KeyTable crm_keys();
+KeyTable salesforce_keys();
 KeyTable matching_keys();
 KeyTable email_keys();
 KeyTable page_keys();

@@ -144,6 +144,17 @@ TextFault check_namespace(std::string& text) {
   return std::nullopt;
 }
 
+TextFault check_api_version(std::string& text) {
+  constexpr int kLeast = 60;
+  const std::size_t dot = text.find('.');
+  const auto major = number_up_to(std::string_view(text).substr(0, dot), 999);
+  if (!major || text.front() == '0' || (dot != std::string::npos && text.substr(dot) != ".0"))
+    return "which is not a version such as 62.0";
+  if (*major < kLeast) return "which is older than 60.0";
+  if (dot == std::string::npos) text += ".0";
+  return std::nullopt;
+}
+
 TextFault check_field_name(std::string& text) {
   if (!is_name(text)) return "which is not a letter followed by letters, digits and underscores";
   if (text.size() > kMaxFieldName) return "which has more than 80 characters";

@@ -22,6 +22,14 @@ TextFault check_issuer_url(std::string& text);
 /// https, with or without a query.
 TextFault check_sign_in_url(std::string& text);
 
+/// "https://acme.my.salesforce.com": https, or http on this host; a host and no path; slashes at its end are
+/// cut.
+TextFault check_org_url(std::string& text);
+/// The same, or "production" or "sandbox".
+TextFault check_org_login(std::string& text);
+/// A version of the Salesforce API: "62.0", at least 60.0.
+TextFault check_api_version(std::string& text);
+
 /// A connection's name, which is a part of a URL and a URN: lower-case letters, digits and "-", at most 64,
 /// with a letter or digit at either end.
 TextFault check_connection_name(std::string& text);

@@ -81,6 +81,19 @@ TextFault check_web_url(std::string& text) {
   return std::nullopt;
 }
 
+TextFault check_org_url(std::string& text) {
+  if (TextFault fault = check_web_url(text)) return fault;
+  if (platform::ascii_lower(text).starts_with("http:") && !is_loopback_host(host_of_url(text)))
+    return "which is http:// to another host: the session would be sent unencrypted";
+  if (text.find('/', text.find("://") + 3) != std::string::npos)
+    return "which has more than a host and a port";
+  return std::nullopt;
+}
+
+TextFault check_org_login(std::string& text) {
+  return text == "production" || text == "sandbox" ? std::nullopt : check_org_url(text);
+}
+
 TextFault check_issuer_url(std::string& text) {
   UrlParts url(curl_url(), curl_url_cleanup);
   return check_url(text, "https", "https", url);

@@ -30,6 +30,14 @@ MetadataElement field_permission(std::string_view object, const PackageField& fi
            metadata_leaf("field", std::string(object) + "." + field.name), metadata_flag("readable", true)}};
 }
 
+/// Of a field of Salesforce's own objects.
+MetadataElement standard_field_permission(std::string_view field, bool is_editable) {
+  return {"fieldPermissions",
+          {},
+          {metadata_flag("editable", is_editable), metadata_leaf("field", field),
+           metadata_flag("readable", true)}};
+}
+
 MetadataElement user_permission(std::string_view name) {
   return {"userPermissions", {}, {metadata_flag("enabled", true), metadata_leaf("name", name)}};
 }
@@ -87,6 +95,13 @@ PermissionSetSource integration(std::string_view word) {
                     user_permission("ApiEnabled"), user_permission("EditTask"), user_permission("ViewSetup")};
   for (const std::string_view object : {"Account", "Contact", "Lead", "Opportunity"})
     elements.push_back(object_permission(object, {.view_all = true}));
+  // A user of a minimal profile does not see them; required fields are visible to everyone.
+  for (const std::string_view field :
+       {"Contact.AccountId", "Contact.Email", "Contact.MobilePhone", "Contact.Phone", "Lead.Email",
+        "Lead.MobilePhone", "Lead.Phone", "Opportunity.AccountId"})
+    elements.push_back(standard_field_permission(field, false));
+  for (const std::string_view field : {"Task.Type", "Task.WhatId", "Task.WhoId"})
+    elements.push_back(standard_field_permission(field, true));
   add_fields(elements, {.edits_gifts = true, .edits_requests = true, .edits_guards = true}, word);
   return set_of(std::string(word) + "_Integration", std::string(word) + " Integration",
                 "For the user with whom the daemon signs in. Without View All a match could be missed.",

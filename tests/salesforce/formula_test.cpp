@@ -25,7 +25,7 @@ class FormulaTest : public ::testing::Test {
     return found != object.rules.end() && is_true(parse_formula(found->formula, object), {now, before});
   }
 
-  OrgSchema schema = read_org_schema(salesforce_project());
+  OrgSchema schema = read_org_schema(read_project(salesforce_project()));
 };
 
 TEST_F(FormulaTest, EvaluatesFunctionsAndComparisons) {

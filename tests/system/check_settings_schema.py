@@ -14,7 +14,7 @@ import yaml
 DOCUMENTS = pathlib.Path(os.environ["BUILD_DIR"]) / "documents"
 COMMENTED_KEY = re.compile(r"^( *)#((?:- )?[a-z_]+:.*)$", re.MULTILINE)  # prose comments have a space after the #
 
-MAPS = {"status_map", "headers", "tables", "columns"}  # the admin chooses their names
+MAPS = {"status_map", "headers", "tables", "columns", "objects"}  # the admin chooses their names
 
 MINIMAL = {
     "server": {"base_url": "http://127.0.0.1:8480", "admin_url": "http://127.0.0.1:8480"},
@@ -47,6 +47,20 @@ ACCEPTED["a CRM that someone else owns"] = {
     "crm": {"connection": "dbname=crm", "schema": "salesforce", "id_column": "sfid", "tables": {"user": "-"},
             "columns": {"contact.Email": "mail", "gift_record.Message": "-"}},
 }
+JWT = {"domain": "https://acme.my.salesforce.com", "client_id": "3MVG9", "username": "g@acme.example", "private_key": "file:k"}
+CLIENT = {"domain": "http://127.0.0.1:8080", "flow": "client_credentials", "client_id": "3MVG9", "client_secret": "env:S"}
+
+
+def org(salesforce, more={}, **crm):
+    return {**MINIMAL, "crm": {"type": "salesforce", "salesforce": salesforce, **crm}, **more}
+
+
+ACCEPTED["an org of Salesforce"] = org(JWT)
+ACCEPTED["an org with everything said"] = org(
+    {**CLIENT, "login": "sandbox", "api_version": 62.0, "share": 50, "keep_free": 0, "rows_a_call": 200, "mode": "guarded"},
+    {"requests": {"enabled": False}}, namespace="", integration_user="005", objects={"gift_record": "thx__Gift__c"},
+    columns={"gift_record.Record_Version": "Version__c", "gift_record.Message": "-"}, status_log=None)
+ACCEPTED["a CRM in tables with an empty section for Salesforce"] = {**MINIMAL, "crm": {"type": "sql", "salesforce": None}}
 OIDC = {"name": "acme", "client_id": "giftsync", "client_secret": "env:S", "issuer": "https://idp.acme.com/",
         "domains": ["acme.com"]}
 SAML = {"name": "edge", "type": "saml", "sign_in_url": "https://idp.edge.com/sso?tenant=1", "certificate": "edge.pem"}
@@ -70,6 +84,20 @@ ACCEPTED["a company's face"] = {
     **MINIMAL, "pages": {"company_name": "Edge", "colour": "#0A6650", "logo": "logo.svg", "language": "de",
                           "charities": [{"name": "A", "link": "https://a.example/?b=1"}, {"name": "B"}]}}
 REFUSED = {
+    "an org without the section": {**MINIMAL, "crm": {"type": "salesforce"}},
+    "an org without its domain": org({k: v for k, v in JWT.items() if k != "domain"}),
+    "an org without a key": org({k: v for k, v in JWT.items() if k != "private_key"}),
+    "a client without its secret": org({k: v for k, v in CLIENT.items() if k != "client_secret"}),
+    "a client with a key": org({**CLIENT, "private_key": "file:k"}),
+    "an org with a path": org({**JWT, "domain": "https://acme.my.salesforce.com/services"}),
+    "an old version of the API": org({**JWT, "api_version": "58.1"}),
+    "an org without the package": org({**JWT, "mode": "bare"}),
+    "an org behind a connection": org(JWT, connection="dbname=crm"),
+    "an org with the old status log": org(JWT, status_log={"object": "log"}),
+    "an org with request records": org(JWT, {"requests": {"enabled": True}}),
+    "a name for a standard object": org(JWT, objects={"contact": "Person"}),
+    "keys of Salesforce for tables": {**MINIMAL, "crm": {"salesforce": JWT}},
+    "columns of the managed CRM": {**MINIMAL, "crm": {"columns": {"contact.Email": "mail"}}},
     "a poll by time without page_size": {**MINIMAL, "sources": [{**POLL, "since": "s"}]},
     "a poll by time with page_size and next": {**MINIMAL, "sources": [{**POLL, "since": "s", "page_size": 9, "next": "link"}]},
     "a colour by its name": {**MINIMAL, "pages": {"colour": "blue"}},

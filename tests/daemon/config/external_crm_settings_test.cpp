@@ -41,7 +41,7 @@ TEST(ExternalCrmSettings, AMinimalConfigurationIsEnough) {
       "  tables: { user: '-', gift_record: other.gifts }\n  columns: { contact.Email: mail }\n");
   ASSERT_TRUE(outcome.has_value()) << ::testing::PrintToString(outcome.error().lines);
   const auto& settings = outcome.value();
-  EXPECT_TRUE(settings.crm.is_external());
+  EXPECT_EQ(settings.crm.kind(), CrmKind::external);
   const schema::crm::external::ExternalCrmOptions options = wiring::external_crm_options(settings);
   EXPECT_EQ(options.database.dialect, schema::sql::Dialect::postgresql);
   EXPECT_EQ(options.names.schema, "salesforce");

@@ -14,7 +14,13 @@ std::string Org::user_id(const std::string& username) {
 std::string Org::add_user(const std::string& username, const std::string& permission_set) {
   const Object& users = *schema_.find("User");
   const std::string id = new_id(users);
-  insert(users, id, {{"Username", username}, {"LastName", username}, {"Name", username}, {"IsActive", true}});
+  insert(users, id,
+         {{"Username", username},
+          {"LastName", username},
+          {"Name", username},
+          {"IsActive", true},
+          {"LocaleSidKey", "en_US"},
+          {"LanguageLocaleKey", "en_US"}});
   database_.run("INSERT INTO crm_permission_set_assignment (assigneeid, permissionsetname) VALUES (?, ?)",
                 {id, permission_set});
   return id;
@@ -36,6 +42,12 @@ const std::vector<std::string>& Org::sets_of(const std::string& user) {
       entry->second.push_back(row[0].value_or(""));
   }
   return entry->second;
+}
+
+bool Org::has_permission(const std::string& user, const std::string& name) {
+  return std::ranges::any_of(schema_.permission_sets, [&](const PermissionSet& set) {
+    return set.user_permissions.contains(name) && std::ranges::count(sets_of(user), set.name) > 0;
+  });
 }
 
 ObjectAccess Org::access(const std::string& user, const Object& object) {

@@ -7,6 +7,7 @@
 #include "tests/salesforce/fake_org/api_error.h"
 #include "tests/salesforce/fake_org/collections.h"
 #include "tests/salesforce/fake_org/composite.h"
+#include "tests/salesforce/fake_org/deploy.h"
 #include "tests/salesforce/fake_org/describe.h"
 #include "tests/salesforce/fake_org/token.h"
 
@@ -158,7 +159,9 @@ ApiAnswer Api::route(const ApiRequest& request, const std::string& user) {
   const std::string kind = parts.size() > 1 ? parts[1] : "";
   if (kind == "query" || kind == "queryAll") return query(request, user, parts);
   if (kind == "sobjects") return sobjects(request, user, parts);
-  if (kind == "limits") return limits(request, parts);
+  if (kind == "limits") return limits(request, user, parts);
+  if (kind == "tooling") return tooling(request, user, parts);
+  if (kind == "metadata") return deployments(org_, user, request, parts);
   if (kind == "composite" && parts.size() == 2 && request.method == "POST")
     return {.body = run_composite(*this, org_, request, user)};
   if (kind == "composite" && parts.size() > 2 && parts[2] == "sobjects")
@@ -222,7 +225,19 @@ ApiAnswer Api::collections(const ApiRequest& request, const std::string& user,
   throw ApiError(405, "METHOD_NOT_ALLOWED", "HTTP Method '" + request.method + "' not allowed");
 }
 
-ApiAnswer Api::limits(const ApiRequest& request, const std::vector<std::string>& parts) {
+/// Metadata as records, for users who may see the setup.
+ApiAnswer Api::tooling(const ApiRequest& request, const std::string& user,
+                       const std::vector<std::string>& parts) {
+  if (parts.size() != 3 || parts[2] != "query") not_found();
+  if (!org_.has_permission(user, "ViewSetup"))
+    throw ApiError(400, "INVALID_TYPE", "sObject type 'ValidationRule' is not supported.");
+  return {.body = queries_.query(user, request.parameter("q"), false, parts[0])};
+}
+
+ApiAnswer Api::limits(const ApiRequest& request, const std::string& user,
+                      const std::vector<std::string>& parts) {
+  if (parts.size() == 2 && !org_.has_permission(user, "ViewSetup"))
+    throw ApiError(403, "INSUFFICIENT_ACCESS", "insufficient access rights on cross-reference id");
   if (parts.size() == 2)
     return {.body = {{"DailyApiRequests",
                       {{"Max", org_.api_limit()}, {"Remaining", org_.api_limit() - org_.calls()}}}}};

@@ -28,13 +28,16 @@ class Api {
   ApiAnswer collections(const ApiRequest& request, const std::string& user,
                         const std::vector<std::string>& parts);
   ApiAnswer query(const ApiRequest& request, const std::string& user, const std::vector<std::string>& parts);
-  ApiAnswer limits(const ApiRequest& request, const std::vector<std::string>& parts);
+  ApiAnswer limits(const ApiRequest& request, const std::string& user, const std::vector<std::string>& parts);
+  ApiAnswer tooling(const ApiRequest& request, const std::string& user,
+                    const std::vector<std::string>& parts);
 
   Org& org_;
   Queries queries_;
 };
 
-/// /__org/faults, /__org/settings, /__org/clock, /__org/users, /__org/sql, /__org/sessions, /__org/counters.
+/// /__org/faults, /__org/settings, /__org/changes, /__org/clock, /__org/users, /__org/sql, /__org/sessions,
+/// /__org/counters.
 ApiAnswer script_answer(Org& org, const ApiRequest& request);
 
 }  // namespace giftsync::tests::fake_org

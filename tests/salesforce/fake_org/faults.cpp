@@ -12,7 +12,8 @@ constexpr int kSpent = -1;
 
 void Faults::add(const Json& fault) {
   Fault made{fault.at("kind"), fault.value("times", 1), fault.value("skip", 0), fault};
-  constexpr const char* kKinds[] = {"lock", "cut", "answer", "refusal", "rule", "row_error", "interleave"};
+  constexpr const char* kKinds[] = {"lock", "cut",       "answer",     "refusal",
+                                    "rule", "row_error", "interleave", "component_failure"};
   if (std::ranges::find(kKinds, made.kind) == std::end(kKinds))
     throw std::runtime_error("no kind of fault: " + made.kind);
   faults_.push_back(std::move(made));

@@ -19,6 +19,7 @@ namespace giftsync::tests::fake_org {
 /// - rule {object, formula, message}: a validation rule of the org's own.
 /// - row_error {object, status_code, message}: rows of the object are refused (a trigger, a duplicate rule).
 /// - interleave {part, method, url, body}: this call of another writer comes before the part of a composite.
+/// - component_failure {file, type, name, line, problem}: a deployment fails there.
 struct Fault {
   std::string kind;
   int times = 1;

@@ -5,11 +5,12 @@
 #include <Poco/DOM/Document.h>
 #include <Poco/DOM/Element.h>
 #include <Poco/DOM/NodeList.h>
-#include <Poco/SAX/InputSource.h>
+#include <Poco/Exception.h>
 
 #include <algorithm>
 #include <fstream>
-#include <stdexcept>
+#include <iterator>
+#include <set>
 
 #include "daemon/salesforce/package_fields.h"
 #include "platform/text.h"
@@ -21,12 +22,16 @@ namespace fs = std::filesystem;
 using Poco::XML::Element;
 using Document = Poco::AutoPtr<Poco::XML::Document>;
 
-Document parse(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  Poco::XML::InputSource source(file);
+using File = SourceFiles::value_type;
+
+Document parse(const File& file) {
   Poco::XML::DOMParser parser;
   parser.setFeature(Poco::XML::DOMParser::FEATURE_FILTER_WHITESPACE, true);
-  return parser.parse(&source);
+  try {
+    return parser.parseString(file.second);
+  } catch (const Poco::Exception& error) {
+    throw MetadataError(file.first, error.displayText());
+  }
 }
 
 std::vector<const Element*> children(const Element& parent, const std::string& name) {
@@ -56,17 +61,19 @@ int number(const Element& parent, const std::string& name) {
   return platform::parse_number<int>(text(parent, name)).value_or(0);
 }
 
-/// In the order of names, so that every run gives the same key prefixes.
-std::vector<fs::path> files_in(const fs::path& folder) {
-  std::vector<fs::path> files;
-  if (fs::exists(folder)) {
-    for (const auto& entry : fs::directory_iterator(folder)) files.push_back(entry.path());
-  }
-  std::ranges::sort(files);
-  return files;
+/// By path, so that every run gives the same key prefixes.
+std::vector<const File*> files_below(const SourceFiles& files, const std::string& folder) {
+  std::vector<const File*> found;
+  for (auto file = files.lower_bound(folder); file != files.end() && file->first.starts_with(folder); ++file)
+    found.push_back(&*file);
+  return found;
 }
 
-Kind kind_of(const std::string& type) {
+std::string file_name(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+Kind kind_of(const std::string& type, const std::string& path) {
   constexpr std::pair<const char*, Kind> kKinds[] = {
       {"Text", Kind::text},         {"TextArea", Kind::long_text}, {"LongTextArea", Kind::long_text},
       {"Email", Kind::email},       {"Phone", Kind::phone},        {"Url", Kind::url},
@@ -75,7 +82,7 @@ Kind kind_of(const std::string& type) {
   for (const auto& [name, kind] : kKinds) {
     if (type == name) return kind;
   }
-  throw std::runtime_error("metadata: unknown field type " + type);
+  throw MetadataError(path, "Unknown field type: " + type);
 }
 
 int length_of(const Element& root, Kind kind) {
@@ -94,10 +101,10 @@ int length_of(const Element& root, Kind kind) {
   }
 }
 
-void read_picklist(const Element& root, Field& field) {
+void read_picklist(const Element& root, Field& field, const std::string& path) {
   const Element* set = child(root, "valueSet");
   const Element* definition = set == nullptr ? nullptr : child(*set, "valueSetDefinition");
-  if (definition == nullptr) throw std::runtime_error("metadata: " + field.name + " has no values");
+  if (definition == nullptr) throw MetadataError(path, field.name + " has no values");
   field.is_restricted = flag(*set, "restricted");
   for (const Element* value : children(*definition, "value"))
     field.words.push_back({text(*value, "fullName"), text(*value, "label"), flag(*value, "default")});
@@ -115,16 +122,17 @@ std::string column_of(const std::string& object, const std::string& field) {
   return platform::ascii_lower(field.ends_with("__c") ? field.substr(0, field.size() - 3) : field);
 }
 
-Field read_field(const fs::path& path, const std::string& object) {
-  const Document document = parse(path);
+Field read_field(const File& file, const std::string& object) {
+  const std::string& path = file.first;
+  const Document document = parse(file);
   const Element& root = *document->documentElement();
   Field field;
   field.name = text(root, "fullName");
-  if (path.filename() != field.name + ".field-meta.xml")
-    throw std::runtime_error("metadata: " + path.string() + " has the field " + field.name);
+  if (file_name(path) != field.name + ".field-meta.xml")
+    throw MetadataError(path, "The file has the field " + field.name);
   field.label = text(root, "label");
   field.column = column_of(object, field.name);
-  field.kind = kind_of(text(root, "type"));
+  field.kind = kind_of(text(root, "type"), path);
   field.length = length_of(root, field.kind);
   field.precision = number(root, "precision");
   field.scale = number(root, "scale");
@@ -135,7 +143,7 @@ Field read_field(const fs::path& path, const std::string& object) {
   field.is_external_id = flag(root, "externalId");
   field.formula = text(root, "formula");
   field.is_createable = field.is_updateable = field.formula.empty();
-  if (field.kind == Kind::picklist) read_picklist(root, field);
+  if (field.kind == Kind::picklist) read_picklist(root, field, path);
   if (field.kind == Kind::reference) {
     field.targets = {text(root, "referenceTo")};
     field.relationship = field.name.substr(0, field.name.size() - 1) + "r";
@@ -164,70 +172,112 @@ Field owner_field() {
   return field;
 }
 
-std::vector<ValidationRule> read_rules(const fs::path& folder) {
+std::vector<ValidationRule> read_rules(const SourceFiles& files, const std::string& folder) {
   std::vector<ValidationRule> rules;
-  for (const fs::path& path : files_in(folder / "validationRules")) {
-    const Document document = parse(path);
+  for (const File* file : files_below(files, folder + "validationRules/")) {
+    const Document document = parse(*file);
     const Element& root = *document->documentElement();
-    if (flag(root, "active"))
-      rules.push_back(
-          {text(root, "fullName"), text(root, "errorConditionFormula"), text(root, "errorMessage")});
+    rules.push_back({text(root, "fullName"), text(root, "errorConditionFormula"), text(root, "errorMessage"),
+                     flag(root, "active")});
   }
   return rules;
 }
 
-Object read_object(const fs::path& folder, char prefix_letter) {
+Object read_object(const SourceFiles& files, const std::string& name, char prefix_letter) {
+  const std::string folder = "objects/" + name + "/";
+  const auto definition = files.find(folder + name + ".object-meta.xml");
+  if (definition == files.end()) throw MetadataError(folder, "There is no definition of the object " + name);
   Object object;
-  object.name = folder.filename().string();
-  const Document document = parse(folder / (object.name + ".object-meta.xml"));
+  object.name = name;
+  const Document document = parse(*definition);
   const Element& root = *document->documentElement();
   object.label = text(root, "label");
   object.plural_label = text(root, "pluralLabel");
   object.table = "crm_" + platform::ascii_lower(object.name.substr(0, object.name.size() - 3));
   object.key_prefix = std::string("a0") + prefix_letter;
   object.is_custom = true;
-  const Element* name = child(root, "nameField");
-  if (name == nullptr) throw std::runtime_error("metadata: " + object.name + " has no name field");
-  object.number_format = text(*name, "displayFormat");
+  const Element* name_element = child(root, "nameField");
+  if (name_element == nullptr) throw MetadataError(definition->first, "Must specify a nameField");
+  object.number_format = text(*name_element, "displayFormat");
   object.fields = system_fields();
-  object.fields.push_back(name_field(*name));
+  object.fields.push_back(name_field(*name_element));
   object.fields.push_back(owner_field());
-  for (const fs::path& path : files_in(folder / "fields"))
-    object.fields.push_back(read_field(path, object.name));
-  object.rules = read_rules(folder);
+  for (const File* file : files_below(files, folder + "fields/"))
+    object.fields.push_back(read_field(*file, object.name));
+  object.rules = read_rules(files, folder);
   return object;
 }
 
-PermissionSet read_permission_set(const fs::path& path) {
-  const Document document = parse(path);
+PermissionSet read_permission_set(const File& file) {
+  const Document document = parse(file);
   const Element& root = *document->documentElement();
   PermissionSet set;
-  set.name = path.filename().string();
+  set.name = file_name(file.first);
   set.name.resize(set.name.find('.'));
   for (const Element* one : children(root, "objectPermissions"))
     set.objects[text(*one, "object")] = {flag(*one, "allowRead"), flag(*one, "allowCreate"),
-                                         flag(*one, "allowEdit"), flag(*one, "allowDelete")};
+                                         flag(*one, "allowEdit"), flag(*one, "allowDelete"),
+                                         flag(*one, "viewAllRecords")};
   for (const Element* one : children(root, "fieldPermissions"))
     set.fields[text(*one, "field")] = {flag(*one, "readable"), flag(*one, "editable")};
+  for (const Element* one : children(root, "userPermissions")) {
+    if (flag(*one, "enabled")) set.user_permissions.insert(text(*one, "name"));
+  }
   return set;
+}
+
+/// A set may name only what is there.
+void check_permission_set(const PermissionSet& set, const OrgSchema& schema, const std::string& path) {
+  for (const auto& [name, access] : set.objects) {
+    if (schema.find(name) == nullptr)
+      throw MetadataError(path, "In field: object - no CustomObject named " + name + " found");
+  }
+  for (const auto& [name, access] : set.fields) {
+    const std::size_t dot = std::min(name.find('.'), name.size());
+    const Object* object = schema.find(name.substr(0, dot));
+    if (object == nullptr || dot == name.size() || object->find(name.substr(dot + 1)) == nullptr)
+      throw MetadataError(path, "In field: field - no CustomField named " + name + " found");
+  }
+}
+
+std::set<std::string> object_names(const SourceFiles& files) {
+  constexpr std::size_t kStart = std::string_view("objects/").size();
+  std::set<std::string> names;
+  for (const File* file : files_below(files, "objects/"))
+    names.insert(file->first.substr(kStart, file->first.find('/', kStart) - kStart));
+  return names;
 }
 
 }  // namespace
 
-OrgSchema read_org_schema(const fs::path& project) {
+SourceFiles read_project(const fs::path& project) {
+  SourceFiles files;
   const fs::path main = project / "force-app" / "main" / "default";
+  if (project.empty() || !fs::exists(main)) return files;
+  for (const auto& entry : fs::recursive_directory_iterator(main)) {
+    if (!entry.is_regular_file()) continue;
+    std::ifstream file(entry.path(), std::ios::binary);
+    files[fs::relative(entry.path(), main).generic_string()] = {std::istreambuf_iterator<char>(file), {}};
+  }
+  return files;
+}
+
+OrgSchema read_org_schema(const SourceFiles& files) {
   OrgSchema schema{standard_objects(), {}};
   char prefix_letter = 'G';
-  for (const fs::path& folder : files_in(main / "objects")) {
-    if (folder.filename() != "Activity") {
-      schema.objects.push_back(read_object(folder, prefix_letter++));
+  for (const std::string& name : object_names(files)) {
+    if (name != "Activity") {
+      schema.objects.push_back(read_object(files, name, prefix_letter++));
       continue;
     }
     const auto task = std::ranges::find(schema.objects, "Task", &Object::name);
-    for (const fs::path& path : files_in(folder / "fields")) task->fields.push_back(read_field(path, "Task"));
+    for (const File* file : files_below(files, "objects/Activity/fields/"))
+      task->fields.push_back(read_field(*file, "Task"));
   }
-  for (const fs::path& path : files_in(main / "permissionsets"))
-    schema.permission_sets.push_back(read_permission_set(path));
+  for (const File* file : files_below(files, "permissionsets/")) {
+    schema.permission_sets.push_back(read_permission_set(*file));
+    check_permission_set(schema.permission_sets.back(), schema, file->first);
+  }
   return schema;
 }
 

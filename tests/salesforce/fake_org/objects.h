@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -64,6 +65,7 @@ struct ValidationRule {
   std::string name;
   std::string formula;
   std::string message;
+  bool is_active = true;  ///< as deployed
 };
 
 struct Object {
@@ -88,6 +90,7 @@ struct ObjectAccess {
   bool can_create = false;
   bool can_edit = false;
   bool can_delete = false;
+  bool can_view_all = false;
 };
 struct FieldAccess {
   bool is_readable = false;
@@ -98,6 +101,7 @@ struct PermissionSet {
   std::string name;
   std::map<std::string, ObjectAccess> objects;
   std::map<std::string, FieldAccess> fields;
+  std::set<std::string> user_permissions = {};  ///< "ViewSetup"
 };
 
 struct OrgSchema {

@@ -37,14 +37,47 @@ std::string text_of(const Cell& cell) {
   return cell.value_or("");
 }
 
+/// Not of any project: those who deploy.
+PermissionSet administrators() {
+  PermissionSet set;
+  set.name = "System_Administrator";
+  set.user_permissions = {"ModifyMetadata", "ViewSetup", "ViewAllData"};
+  return set;
+}
+
+void check_formula(const std::string& path, const std::string& formula, const Object& object) {
+  try {
+    parse_formula(formula, object);
+  } catch (const FormulaError& error) {
+    throw MetadataError(path, error.what());
+  }
+}
+
+/// The schema with formulas that can be evaluated.
+OrgSchema checked_schema(const SourceFiles& files) {
+  OrgSchema schema = read_org_schema(files);
+  for (const Object& object : schema.objects) {
+    const std::string folder = "objects/" + object.name + "/";
+    for (const ValidationRule& rule : object.rules)
+      check_formula(folder + "validationRules/" + rule.name + ".validationRule-meta.xml", rule.formula,
+                    object);
+    for (const Field& field : object.fields) {
+      if (!field.formula.empty())
+        check_formula(folder + "fields/" + field.name + ".field-meta.xml", field.formula, object);
+    }
+  }
+  schema.permission_sets.push_back(administrators());
+  return schema;
+}
+
 }  // namespace
 
-Org::Org(const std::string& database, const std::filesystem::path& project)
-    : schema_(read_org_schema(project)), database_(database) {
-  for (const Object& object : schema_.objects) {
-    for (const ValidationRule& rule : object.rules) parse_formula(rule.formula, object);
-  }
-  database_.run_script(tables_script(schema_));
+Org::Org(const std::string& database, const std::filesystem::path& project) : database_(database) {
+  database_.run_script(own_tables_script());
+  for (const Cells& row : database_.run("SELECT path, text FROM org_metadata"))
+    files_[text_of(row[0])] = text_of(row[1]);
+  if (files_.empty()) files_ = read_project(project);
+  use_schema(checked_schema(files_));
   const Object& organization = *schema_.find("Organization");
   if (organization_id().empty()) {
     insert(organization, new_id(organization), {{"Name", "Fake org"}, {"IsSandbox", false}});
@@ -53,11 +86,25 @@ Org::Org(const std::string& database, const std::filesystem::path& project)
     set("session_seconds", "7200");
     set("strict_ids", "true");
     set("audience", "https://login.salesforce.com");
-    for (const PermissionSet& permissions : schema_.permission_sets) {
-      const Object& object = *schema_.find("PermissionSet");
-      insert(object, new_id(object), {{"Name", permissions.name}, {"Label", permissions.name}});
-    }
   }
+  write_catalog();
+  for (const Cells& row : database_.run("SELECT change FROM org_change ORDER BY rowid"))
+    apply(Json::parse(text_of(row[0])));
+}
+
+void Org::check(const SourceFiles& files) const {
+  checked_schema(files);
+}
+
+void Org::deploy(const SourceFiles& files) {
+  use_schema(checked_schema(files));
+  files_ = files;
+  database_.run("DELETE FROM org_metadata");
+  database_.run("DELETE FROM org_change");
+  for (const auto& [path, text] : files_)
+    database_.run("INSERT INTO org_metadata (path, text) VALUES (?, ?)", {path, text});
+  write_catalog();
+  set("deployed_at", std::to_string(now().value));
 }
 
 platform::UtcMillis Org::now() const {

@@ -12,6 +12,7 @@
 #include "tests/salesforce/fake_org/database.h"
 #include "tests/salesforce/fake_org/faults.h"
 #include "tests/salesforce/fake_org/json_text.h"
+#include "tests/salesforce/fake_org/metadata.h"
 #include "tests/salesforce/fake_org/objects.h"
 
 namespace giftsync::tests::fake_org {
@@ -25,7 +26,8 @@ struct StoredRecord {
 
 class Org {
  public:
-  /// `database` is a file, or ":memory:"; `project` is an sfdx source project that is deployed already.
+  /// `database` is a file, or ":memory:"; `project` is an sfdx source project that is deployed already. A
+  /// path without a project is an org without a package. What was deployed since is in the database.
   Org(const std::string& database, const std::filesystem::path& project);
 
   const OrgSchema& schema() const { return schema_; }
@@ -54,6 +56,19 @@ class Org {
   ObjectAccess access(const std::string& user, const Object& object);
   FieldAccess access(const std::string& user, const Object& object, const Field& field);
 
+  bool has_permission(const std::string& user, const std::string& name);
+  bool is_active(const Object& object, const ValidationRule& rule);
+
+  /// All files that are deployed.
+  const SourceFiles& files() const { return files_; }
+  /// Makes these files the deployed ones, and undoes what changes did to them. Throws MetadataError,
+  /// and changes nothing then.
+  void deploy(const SourceFiles& files);
+  /// What deploy() would throw.
+  void check(const SourceFiles& files) const;
+  /// What an admin does in Setup, see scripts.cpp. Throws std::runtime_error for what is not there.
+  void change(const Json& change);
+
   std::string organization_id();
   std::string user_id(const std::string& username);
   /// Makes a user with a permission set of the project, and returns its Id.
@@ -71,7 +86,12 @@ class Org {
 
  private:
   const std::vector<std::string>& sets_of(const std::string& user);
+  void use_schema(OrgSchema schema);
+  void add_missing_columns();
+  void write_catalog();
+  void apply(const Json& change);
 
+  SourceFiles files_;
   OrgSchema schema_;
   Database database_;
   Faults faults_;

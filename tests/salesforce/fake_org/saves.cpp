@@ -104,9 +104,12 @@ std::vector<RowError> SaveBlock::check_lock(const Object& object, const Values& 
 }
 
 std::vector<RowError> SaveBlock::check_rules(const Object& object, const Values& now, const Values* before) {
-  std::vector<ValidationRule> rules = object.rules;
+  std::vector<ValidationRule> rules;
   for (const Fault& fault : org_.faults().take_for_object("rule", object.name))
     rules.push_back({"of_the_org", fault.text("formula"), fault.text("message")});
+  for (const ValidationRule& rule : object.rules) {
+    if (org_.is_active(object, rule)) rules.push_back(rule);
+  }
   std::vector<RowError> errors;
   for (const ValidationRule& rule : rules) {
     if (is_true(parse_formula(rule.formula, object), {now, before}))

@@ -21,8 +21,11 @@ ApiAnswer run_sql(Org& org, const Json& body) {
 
 }  // namespace
 
-/// POST /__org/faults {kind, times, ...}; DELETE takes all away. POST /__org/settings {name: value}. POST
-/// /__org/clock {advance_millis}. POST /__org/users {username, permission_set}. POST /__org/sql {sql}. DELETE
+/// POST /__org/faults {kind, times, ...}; DELETE takes all away. POST /__org/settings {name: value}.
+/// POST /__org/changes is what an admin does in Setup: {object, field, unique, external_id, restricted,
+/// length, precision, without_value, deleted}, or {permission_set, field: "Object.Field" or object, readable,
+/// editable, view_all, without_user_permission}. POST /__org/clock {advance_millis}. POST /__org/users
+/// {username, permission_set}. POST /__org/sql {sql}. DELETE
 /// /__org/sessions ends all. GET /__org/counters; DELETE begins a new day.
 ApiAnswer script_answer(Org& org, const ApiRequest& request) {
   const std::string what = request.path.substr(std::string("/__org/").size());
@@ -38,6 +41,7 @@ ApiAnswer script_answer(Org& org, const ApiRequest& request) {
     return {.body = {{"id", org.add_user(body.at("username").get<std::string>(),
                                          body.at("permission_set").get<std::string>())}}};
   if (what == "faults") org.faults().add(body);
+  if (what == "changes") org.change(body);
   if (what == "clock") org.advance(body.at("advance_millis").get<std::int64_t>());
   if (what == "settings") {
     for (const auto& [name, value] : body.items())

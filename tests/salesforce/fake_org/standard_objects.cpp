@@ -41,14 +41,21 @@ constexpr StandardObject kStandardObjects[] = {
      "crm_opportunity_contact_role", "00K",
      "OpportunityId:reference!:>Opportunity ContactId:reference!:>Contact Role:picklist:40 IsPrimary:checkbox"},
     {"User", "User", "Users", "crm_user", "005",
-     "Username:text:80! LastName:text:80! FirstName:text:40 Name:text-:121 Email:email:128 IsActive:checkbox", true},
+     "Username:text:80! LastName:text:80! FirstName:text:40 Name:text-:121 Email:email:128 IsActive:checkbox LocaleSidKey:picklist:40 LanguageLocaleKey:picklist:40", true},
     {"Task", "Task", "Tasks", "crm_task", "00T",
      "WhoId:reference:>Contact,Lead WhatId:reference:>* Subject:text:255 ActivityDate:date Status:picklist:255 "
      "Priority:picklist:255 Type:picklist:255 Description:long_text:32000 OwnerId:reference:>User"},
     {"Organization", "Organization", "Organizations", "crm_organization", "00D",
      "Name:text:80 IsSandbox:checkbox- OrganizationType:picklist:40 InstanceName:text:5", true},
     {"PermissionSet", "Permission Set", "Permission Sets", "crm_permission_set", "0PS",
-     "Name:text:80! Label:text:80 NamespacePrefix:text:15"},
+     "Name:text:80! Label:text:80 NamespacePrefix:text:15 PermissionsViewAllData:checkbox"},
+    {"ObjectPermissions", "Object Permissions", "Object Permissions", "crm_object_permissions", "110",
+     "ParentId:reference!:>PermissionSet SobjectType:picklist:40 PermissionsRead:checkbox PermissionsCreate:checkbox "
+     "PermissionsEdit:checkbox PermissionsDelete:checkbox PermissionsViewAllRecords:checkbox"},
+    {"EntityDefinition", "Entity Definition", "Entity Definitions", "crm_entity_definition", "4ie",
+     "QualifiedApiName:text:120", true},
+    {"ValidationRule", "Validation Rule", "Validation Rules", "crm_validation_rule", "03d",
+     "ValidationName:text:80 Active:checkbox ErrorMessage:text:255 EntityDefinitionId:reference:>EntityDefinition", true},
     {"PermissionSetAssignment", "Permission Set Assignment", "Permission Set Assignments",
      "crm_permission_set_assignment", "0Pa",
      "AssigneeId:reference!:>User PermissionSetId:reference!:>PermissionSet PermissionSetGroupId:reference:>PermissionSet "

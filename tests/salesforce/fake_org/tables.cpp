@@ -16,18 +16,6 @@ std::string type_of(const Field& field) {
   }
 }
 
-std::string column_definition(const Object& object, const Field& field) {
-  if (field.kind == Kind::id)
-    return "id TEXT NOT NULL PRIMARY KEY DEFAULT ('" + object.key_prefix +
-           "' || upper(substr(hex(randomblob(8)), 1, 12)) || 'AAA')";
-  std::string text = field.column + type_of(field);
-  if (field.name == "IsDeleted") return text + " NOT NULL DEFAULT 0";
-  if (field.name == "CreatedDate" || field.name == "LastModifiedDate" || field.name == "SystemModstamp")
-    return text + " DEFAULT " + kNow;
-  if (field.kind == Kind::checkbox && object.is_custom) return text + " NOT NULL DEFAULT 0";
-  return text;
-}
-
 /// Edits with plain SQL move the stamp that polls go by, as an edit in the browser would.
 std::string stamp_trigger(const Object& object) {
   return "CREATE TRIGGER IF NOT EXISTS " + object.table + "_stamp AFTER UPDATE ON " + object.table +
@@ -70,7 +58,13 @@ constexpr const char* kOwnTables = R"sql(
 CREATE TABLE IF NOT EXISTS org_setting (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS org_session (token TEXT NOT NULL PRIMARY KEY, user_id TEXT NOT NULL, ends_at BIGINT NOT NULL);
 CREATE TABLE IF NOT EXISTS org_counter (name TEXT NOT NULL PRIMARY KEY, value BIGINT NOT NULL) WITHOUT ROWID;
--- A set may be assigned by its name with plain SQL.
+CREATE TABLE IF NOT EXISTS org_metadata (path TEXT NOT NULL PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS org_change (change TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS org_deployment (id TEXT NOT NULL PRIMARY KEY, result TEXT NOT NULL, looks BIGINT NOT NULL);
+)sql";
+
+/// A set may be assigned by its name with plain SQL.
+constexpr const char* kAssignmentTrigger = R"sql(
 CREATE TRIGGER IF NOT EXISTS org_assignment_by_name AFTER INSERT ON crm_permission_set_assignment
   WHEN new.permissionsetid IS NULL BEGIN
   INSERT INTO crm_permission_set (name, label) SELECT new.permissionsetname, new.permissionsetname
@@ -82,10 +76,26 @@ END;
 
 }  // namespace
 
+std::string column_definition(const Object& object, const Field& field) {
+  if (field.kind == Kind::id)
+    return "id TEXT NOT NULL PRIMARY KEY DEFAULT ('" + object.key_prefix +
+           "' || upper(substr(hex(randomblob(8)), 1, 12)) || 'AAA')";
+  std::string text = field.column + type_of(field);
+  if (field.name == "IsDeleted") return text + " NOT NULL DEFAULT 0";
+  if (field.name == "CreatedDate" || field.name == "LastModifiedDate" || field.name == "SystemModstamp")
+    return text + " DEFAULT " + kNow;
+  if (field.kind == Kind::checkbox && object.is_custom) return text + " NOT NULL DEFAULT 0";
+  return text;
+}
+
+std::string own_tables_script() {
+  return kOwnTables;
+}
+
 std::string tables_script(const OrgSchema& schema) {
   std::string script;
   for (const Object& object : schema.objects) script += table(object);
-  return script + kOwnTables;
+  return script + kAssignmentTrigger;
 }
 
 }  // namespace giftsync::tests::fake_org

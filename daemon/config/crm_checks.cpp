@@ -1,0 +1,130 @@
+#include "daemon/config/crm_checks.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+
+#include "platform/quoted_text.h"
+#include "platform/signing_key.h"
+
+namespace giftsync::daemon::config {
+namespace {
+
+const std::string kSalesforce = "crm.salesforce";
+
+void refuse_without_effect(ParsedConfig& parsed, const std::string& path, const std::string& cause,
+                           const std::string& allowed, const std::string& next_step) {
+  parsed.refuse(path, "a key that " + cause + " leaves without effect", allowed, next_step);
+}
+
+/// Of an external CRM.
+bool is_beside_connection(const SettingsKey& key) {
+  return key.details.only_beside == "crm.connection" || key.path == "crm.columns";
+}
+
+void check_external_keys(ParsedConfig& parsed) {
+  if (parsed.has("crm.connection")) return;
+  for (const SettingsKey& key : settings_keys()) {
+    if (is_beside_connection(key) && parsed.has(key.path))
+      refuse_without_effect(parsed, key.path, "a missing crm.connection", "only with crm.connection",
+                            "remove it, or add crm.connection");
+  }
+}
+
+void check_sql(ParsedConfig& parsed) {
+  check_external_keys(parsed);
+  const auto refuse = [&](const std::string& path) {
+    refuse_without_effect(parsed, path, "crm.type: sql", "only with crm.type: salesforce",
+                          "remove it, or set crm.type: salesforce");
+  };
+  for (const SettingsKey& key : settings_keys()) {
+    // Keys of one flow are refused with the other one already.
+    if (!key.path.starts_with(kSalesforce + ".") || !parsed.has(key.path)) continue;
+    if (key.details.only_with.value != "client_credentials") refuse(key.path);
+  }
+  if (parsed.has("crm.objects")) refuse("crm.objects");
+  if (parsed.has("crm.namespace") && parsed.settings.crm.name_space.empty() &&
+      !parsed.is_faulty("crm.namespace"))
+    parsed.refuse("crm.namespace", "an empty text beside crm.type: sql",
+                  "a letter, then up to 14 letters, digits and single underscores",
+                  "correct it, or remove the key for its default");
+}
+
+void require(ParsedConfig& parsed, const char* name, const std::string& reason) {
+  const std::string path = kSalesforce + "." + name;
+  if (parsed.has(path) || parsed.is_faulty(path)) return;
+  parsed.refuse(path, "nothing", allowed_by(find_settings_key(path)->rule), "add it: " + reason);
+}
+
+void check_sign_in(ParsedConfig& parsed) {
+  require(parsed, "domain", "giftsync calls the org there");
+  require(parsed, "client_id", "it identifies the org's app for giftsync");
+  if (parsed.is_faulty(kSalesforce + ".flow")) return;
+  if (parsed.settings.crm.salesforce.flow == SalesforceFlow::client_credentials)
+    return require(parsed, "client_secret", "flow: client_credentials signs in with it");
+  require(parsed, "username", "flow: jwt signs in as this user");
+  require(parsed, "private_key", "flow: jwt signs with it");
+  const std::string path = kSalesforce + ".private_key";
+  if (!parsed.has(path) || parsed.is_faulty(path)) return;
+  const auto key = platform::SigningKey::from_pem(parsed.settings.crm.salesforce.private_key.reveal());
+  if (!key)
+    parsed.refuse(path, "a key " + key.error(),
+                  "an RSA key in PEM form of 2048 bits or more, without passphrase",
+                  "make one: openssl req -x509 -newkey rsa:2048 -noenc -keyout salesforce.key -out "
+                  "salesforce.crt, and give the app the certificate");
+}
+
+/// "-" has no meaning for what every org has and giftsync needs.
+void check_columns(ParsedConfig& parsed) {
+  for (const auto& [field, name] : parsed.settings.crm.columns) {
+    if (name == "-" && !field.starts_with("gift_record."))
+      parsed.refuse("crm.columns", platform::in_quotes("-") + " for " + platform::in_quotes(field),
+                    "in Salesforce \"-\" only for fields of the gift record", "remove it, or name the field");
+  }
+}
+
+void check_salesforce(ParsedConfig& parsed) {
+  if (!parsed.has("crm.namespace")) parsed.settings.crm.name_space.clear();
+  for (const SettingsKey& key : settings_keys()) {
+    const bool is_of_sql = key.path == "crm.connection" || key.path.starts_with("crm.status_log.") ||
+                           key.details.only_beside == "crm.connection";
+    if (is_of_sql && parsed.has(key.path))
+      refuse_without_effect(parsed, key.path, "crm.type: salesforce", "only with crm.type: sql",
+                            "remove it, or set crm.type: sql");
+  }
+  check_sign_in(parsed);
+  check_columns(parsed);
+  if (parsed.settings.crm.salesforce.mode == SalesforceMode::bare)
+    parsed.refuse(kSalesforce + ".mode", "bare, which is not available in this version", "auto, guarded",
+                  "deploy giftsync's package (conf/salesforce) in the org, and remove the key");
+}
+
+/// Request records need the built-in CRM's tables and triggers.
+void check_requests(ParsedConfig& parsed) {
+  const std::string key = "requests.enabled";
+  if (!parsed.settings.requests.enabled) return;
+  if (parsed.settings.crm.kind() == CrmKind::salesforce) {
+    parsed.refuse(key, "true beside crm.type: salesforce",
+                  "false with Salesforce: its request records are not available in this version",
+                  "remove it");
+  } else if (parsed.has("crm.connection")) {
+    parsed.refuse(key, "true beside crm.connection",
+                  "false with an external CRM: request records exist only in the built-in CRM",
+                  "remove it, or remove crm.connection and what belongs to it");
+  }
+}
+
+}  // namespace
+
+void check_crm_keys(ParsedConfig& parsed) {
+  if (parsed.is_faulty("crm.type")) return;
+  if (parsed.settings.crm.type == CrmType::salesforce) {
+    check_salesforce(parsed);
+  } else {
+    check_sql(parsed);
+  }
+  check_requests(parsed);
+}
+
+}  // namespace giftsync::daemon::config
