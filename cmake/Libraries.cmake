@@ -1,8 +1,8 @@
 # Every library of the project, lowest first: one for each folder, named after it. USES names the folders whose headers it may
 # include; tests/static/layers_test holds the includes to this list. The linker holds the order.
 giftsync_library(platform
-  PRIVATE PkgConfig::SIMDJSON PkgConfig::YAML CURL::libcurl OpenSSL::Crypto spdlog::spdlog fmt::fmt Poco::Net Poco::Foundation
-          PkgConfig::SYSTEMD Threads::Threads)
+  PRIVATE PkgConfig::SIMDJSON PkgConfig::YAML PkgConfig::XML2 CURL::libcurl OpenSSL::Crypto spdlog::spdlog fmt::fmt Poco::Net
+          Poco::Foundation PkgConfig::SYSTEMD Threads::Threads)
 
 # The model, the store and the CRM. All SQL of the program is in schema/.
 giftsync_library(schema USES platform

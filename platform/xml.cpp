@@ -1,0 +1,263 @@
+#include "platform/xml.h"
+
+#include <fmt/format.h>
+#include <libxml/parser.h>
+#include <libxml/parserInternals.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "platform/text.h"
+#include "platform/visible_text.h"
+
+namespace giftsync::platform {
+namespace {
+
+constexpr std::size_t kMaxMessageCodePoints = 200;
+
+std::string_view view_of(const xmlChar* text) {
+  return text ? std::string_view(reinterpret_cast<const char*>(text)) : std::string_view();
+}
+
+/// What the parser's callbacks make of a document.
+struct Builder {
+  const XmlLimits& limits;
+  xmlParserCtxt* context = nullptr;
+  std::vector<XmlElement> open = {};  ///< from the root on
+  std::size_t elements = 0;
+  std::optional<XmlElement> root = {};
+  std::optional<XmlError> error = {};  ///< the first one
+
+  /// Ends the parsing.
+  void refuse(std::string_view message) {
+    note(message, static_cast<std::size_t>(std::max(xmlSAX2GetLineNumber(context), 0)));
+    xmlStopParser(context);
+  }
+  void note(std::string_view message, std::size_t line) {
+    if (error) return;
+    const std::string visible = visible_text(trimmed(message));
+    error = XmlError{std::string(truncated(visible, kMaxMessageCodePoints)), line};
+  }
+};
+
+/// An exception must not pass through the parser, which is C.
+template <class Action>
+void build(void* user, Action&& action) noexcept {
+  Builder& builder = *static_cast<Builder*>(user);
+  if (builder.error) return;
+  action(builder);
+}
+
+/// Five pointers each: name, prefix, URI, begin and end of the value.
+std::vector<XmlAttribute> attributes_of(const xmlChar** given, int count) {
+  std::vector<XmlAttribute> attributes;
+  for (const xmlChar** one = given; count > 0; --count, one += 5) {
+    const auto length = static_cast<std::size_t>(one[4] - one[3]);
+    attributes.push_back({std::string(view_of(one[2])), std::string(view_of(one[0])),
+                          std::string(reinterpret_cast<const char*>(one[3]), length)});
+  }
+  return attributes;
+}
+
+void start_element(void* user, const xmlChar* name, const xmlChar*, const xmlChar* uri, int, const xmlChar**,
+                   int attribute_count, int, const xmlChar** attributes) {
+  build(user, [&](Builder& builder) {
+    if (builder.open.size() >= builder.limits.max_depth)
+      return builder.refuse(
+          fmt::format("found more than {} elements inside of each other", builder.limits.max_depth));
+    if (++builder.elements > builder.limits.max_elements)
+      return builder.refuse(fmt::format("found more than {} elements", builder.limits.max_elements));
+    builder.open.push_back({.name_space = std::string(view_of(uri)),
+                            .name = std::string(view_of(name)),
+                            .attributes = attributes_of(attributes, attribute_count)});
+  });
+}
+
+void end_element(void* user, const xmlChar*, const xmlChar*, const xmlChar*) {
+  build(user, [](Builder& builder) {
+    XmlElement ended = std::move(builder.open.back());
+    builder.open.pop_back();
+    if (builder.open.empty())
+      builder.root = std::move(ended);
+    else
+      builder.open.back().children.push_back(std::move(ended));
+  });
+}
+
+void add_text(void* user, const xmlChar* text, int length) {
+  build(user, [&](Builder& builder) {
+    if (!builder.open.empty())
+      builder.open.back().text.append(reinterpret_cast<const char*>(text), static_cast<std::size_t>(length));
+  });
+}
+
+void refuse_document_type(void* user, const xmlChar*, const xmlChar*, const xmlChar*) {
+  build(user,
+        [](Builder& builder) { builder.refuse("found a document type (DOCTYPE), which is not allowed"); });
+}
+
+void refuse_instruction(void* user, const xmlChar*, const xmlChar*) {
+  build(user, [](Builder& builder) {
+    builder.refuse("found a processing instruction (<?...?>), which is not allowed");
+  });
+}
+
+/// Without a document type there are no entities but the five that XML has.
+xmlEntityPtr predefined_entity(void*, const xmlChar* name) {
+  return xmlGetPredefinedEntity(name);
+}
+
+/// The text is read as UTF-8, so a document that names another encoding would be read wrongly.
+void check_encoding(void* user) {
+  build(user, [](Builder& builder) {
+    const xmlParserInput* input = builder.context->input;
+    for (const xmlChar* named : {builder.context->encoding, input ? input->encoding : nullptr}) {
+      const std::string encoding = ascii_lower(view_of(named));
+      if (!encoding.empty() && encoding != "utf-8" && encoding != "utf8" && encoding != "us-ascii")
+        return builder.refuse("found an encoding other than UTF-8 in the XML declaration");
+    }
+  });
+}
+
+void note_error(void* user, xmlErrorPtr fault) {
+  if (!fault || fault->level < XML_ERR_ERROR) return;
+  build(user, [&](Builder& builder) {
+    const char* message = fault->message ? fault->message : "the text is not well-formed XML";
+    builder.note(message, static_cast<std::size_t>(std::max(fault->line, 0)));
+  });
+}
+
+xmlSAXHandler callbacks() {
+  xmlSAXHandler handler{};
+  handler.initialized = XML_SAX2_MAGIC;
+  handler.startDocument = check_encoding;
+  handler.startElementNs = start_element;
+  handler.endElementNs = end_element;
+  handler.characters = add_text;
+  handler.ignorableWhitespace = add_text;
+  handler.cdataBlock = add_text;
+  handler.internalSubset = refuse_document_type;
+  handler.processingInstruction = refuse_instruction;
+  handler.getEntity = predefined_entity;
+  handler.serror = note_error;
+  return handler;
+}
+
+/// Where the markup that begins at `at` ends; npos at the end of the text. A start tag ends at the first '>'
+/// that is not in quotes.
+std::size_t end_of_markup(std::string_view text, std::size_t at) {
+  const auto behind = [&](std::string_view mark) {
+    const std::size_t found = text.find(mark, at);
+    return found == std::string_view::npos ? found : found + mark.size();
+  };
+  const std::string_view rest = text.substr(at);
+  if (rest.starts_with("<!--")) return behind("-->");
+  if (rest.starts_with("<![CDATA[")) return behind("]]>");
+  if (rest.starts_with("<?")) return behind("?>");
+  char quote = 0;
+  for (std::size_t i = at; i < text.size(); ++i) {
+    if (quote == 0 && text[i] == '>') return i + 1;
+    if (quote == 0 && (text[i] == '"' || text[i] == '\''))
+      quote = text[i];
+    else if (text[i] == quote)
+      quote = 0;
+  }
+  return std::string_view::npos;
+}
+
+bool is_tag(std::string_view markup) {
+  return !markup.starts_with("<!") && !markup.starts_with("<?");
+}
+
+bool has_long_tag(std::string_view text, std::size_t max_bytes) {
+  for (std::size_t at = text.find('<'); at != std::string_view::npos;) {
+    const std::size_t end = std::min(end_of_markup(text, at), text.size());
+    if (is_tag(text.substr(at)) && end - at > max_bytes) return true;
+    at = text.find('<', end);
+  }
+  return false;
+}
+
+/// The faults that the parser is not shown.
+std::optional<XmlError> text_error(std::string_view text, const XmlLimits& limits) {
+  if (text.empty()) return XmlError{"found no text", 0};
+  if (text.size() > limits.max_bytes)
+    return XmlError{fmt::format("found {} bytes; at most {} are allowed", text.size(), limits.max_bytes), 0};
+  // Also keeps the parser from guessing another encoding: each of those has bytes that are no UTF-8, or NULs.
+  if (!is_storable_text(text)) return XmlError{"the text is not UTF-8 without NUL", 0};
+  if (has_long_tag(text, limits.max_tag_bytes))
+    return XmlError{fmt::format("found a tag of more than {} bytes", limits.max_tag_bytes), 0};
+  return std::nullopt;
+}
+
+struct FreeContext {
+  void operator()(xmlParserCtxt* context) const {
+    xmlFreeDoc(context->myDoc);
+    xmlFreeParserCtxt(context);
+  }
+};
+
+}  // namespace
+
+std::optional<std::string_view> XmlElement::attribute(std::string_view attribute_name_space,
+                                                      std::string_view attribute_name) const {
+  for (const XmlAttribute& one : attributes) {
+    if (one.name_space == attribute_name_space && one.name == attribute_name) return one.value;
+  }
+  return std::nullopt;
+}
+
+std::string describe(const XmlError& error) {
+  return error.line == 0 ? error.message : fmt::format("line {}: {}", error.line, error.message);
+}
+
+tl::expected<XmlElement, XmlError> read_xml(std::string_view text, const XmlLimits& limits) {
+  static const bool is_initialized = [] {
+    xmlInitParser();  // before several threads use the library
+    return true;
+  }();
+  (void)is_initialized;
+  if (auto error = text_error(text, limits)) return tl::unexpected(std::move(*error));
+  const std::unique_ptr<xmlParserCtxt, FreeContext> context(
+      xmlCreateMemoryParserCtxt(text.data(), static_cast<int>(text.size())));
+  if (!context) return tl::unexpected(XmlError{"there is no memory to read the text", 0});
+  Builder builder{.limits = limits, .context = context.get()};
+  *context->sax = callbacks();
+  context->userData = &builder;
+  // NOENT: without it an ampersand in an attribute stays the reference that it was written as.
+  xmlCtxtUseOptions(context.get(), XML_PARSE_NONET | XML_PARSE_NOENT);
+  xmlParseDocument(context.get());
+  if (builder.error) return tl::unexpected(std::move(*builder.error));
+  if (context->wellFormed == 0 || context->nsWellFormed == 0 || !builder.root)
+    return tl::unexpected(XmlError{"the text is not well-formed XML", 0});
+  return std::move(*builder.root);
+}
+
+std::string xml_escaped(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        escaped += "&amp;";
+        break;
+      case '<':
+        escaped += "&lt;";
+        break;
+      case '>':
+        escaped += "&gt;";
+        break;
+      case '"':
+        escaped += "&quot;";
+        break;
+      case '\'':
+        escaped += "&apos;";
+        break;
+      default:
+        escaped += c;
+    }
+  }
+  return escaped;
+}
+
+}  // namespace giftsync::platform

@@ -1,0 +1,58 @@
+// platform: reads an XML document of an unknown sender into a tree of values (libxml2). A document type,
+// declared entities and processing instructions are refused, so nothing in a document can grow, refer to a
+// file or name an address: the reader opens no file and no connection. Size, depth, elements and tags are
+// bounded. Pure; any thread.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <vector>
+
+namespace giftsync::platform {
+
+struct XmlAttribute {
+  std::string name_space = {};  ///< its URI; empty: none
+  std::string name = {};        ///< without prefix
+  std::string value = {};
+};
+
+struct XmlElement {
+  std::string name_space = {};
+  std::string name = {};
+  std::vector<XmlAttribute> attributes = {};  ///< without declarations of namespaces
+  /// All text directly inside of the element, untrimmed. A comment inside of it does not cut it.
+  std::string text = {};
+  std::vector<XmlElement> children = {};
+
+  bool is(std::string_view element_name_space, std::string_view element_name) const {
+    return name_space == element_name_space && name == element_name;
+  }
+  std::optional<std::string_view> attribute(std::string_view attribute_name_space,
+                                            std::string_view attribute_name) const;
+};
+
+struct XmlLimits {
+  std::size_t max_bytes = std::size_t{256} * 1024;
+  std::size_t max_depth = 32;
+  std::size_t max_elements = 20'000;
+  /// Of one start tag: the parser compares each of its attributes with all others.
+  std::size_t max_tag_bytes = std::size_t{16} * 1024;
+};
+
+struct XmlError {
+  std::string message;   ///< a sentence part, visible characters only, without a period
+  std::size_t line = 0;  ///< from 1 on; 0: the whole text
+};
+/// "line 3: found a document type (DOCTYPE)".
+std::string describe(const XmlError& error);
+
+/// The root element of a document in UTF-8, with or without a byte order mark and a declaration.
+tl::expected<XmlElement, XmlError> read_xml(std::string_view text, const XmlLimits& limits = {});
+
+/// The text with & < > " and ' as references, for an element or an attribute in quotes.
+std::string xml_escaped(std::string_view text);
+
+}  // namespace giftsync::platform
