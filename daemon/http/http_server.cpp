@@ -151,8 +151,8 @@ void HttpServer::exchange(const HttpServerOptions& options, HttpHandler handler,
 
 void HttpServer::stop(std::int64_t grace_millis) {
   if (impl_->stopped.exchange(true)) return;
-  // First phase: idle connections are closed and the listener stops, in this order: who is refused a connection
-  // may rely on it that each response from now on says that its connection closes.
+  // First phase: idle connections are closed and the listener stops, in this order: who is refused a
+  // connection may rely on it that each response from now on says that its connection closes.
   impl_->registry.close_idle();
   impl_->run_on_io_thread([impl = impl_.get()] {
     error_code ignored;
