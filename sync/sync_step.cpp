@@ -1,15 +1,12 @@
 #include "sync/sync_step.h"
 
 #include <algorithm>
-#include <map>
-#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "platform/dependency_pause.h"
-#include "schema/contact_normalization.h"
+#include "sync/batch_decisions.h"
 #include "sync/delivery_rules.h"
-#include "sync/explicit_associations.h"
 #include "sync/external_sent_times.h"
 #include "sync/gift_record_draft.h"
 #include "sync/lifecycle_rules.h"
@@ -90,67 +87,6 @@ std::size_t save_folds(schema::store::Store& store, const std::vector<schema::st
   return saved.size();
 }
 
-/// What is asked of the CRM at once. Senders whom a request record names are not asked for.
-schema::crm::DecisionQuestions questions_about(const std::vector<const Gift*>& gifts,
-                                               const RequestLinks& request_links,
-                                               const schema::crm::MatchFields& fields) {
-  schema::crm::DecisionQuestions questions;
-  std::set<std::string> sender_keys;
-  for (const Gift* gift : gifts) {
-    questions.recipients.push_back(recipient_keys(*gift, fields));
-    const auto link = request_links.find(gift->request.id);
-    const bool is_named = link != request_links.end() && !link->second.sender_id.empty();
-    if (!is_named && !gift->request.sender_email.empty())
-      sender_keys.insert(schema::email_key(gift->request.sender_email));
-  }
-  questions.sender_keys.assign(sender_keys.begin(), sender_keys.end());
-  return questions;
-}
-
-/// `users`: for each sender key.
-void add_senders(const std::vector<const Gift*>& gifts, const std::vector<std::string>& sender_keys,
-                 const std::vector<std::vector<schema::crm::CrmUser>>& users,
-                 std::vector<MatchDecision>& decisions, std::vector<std::string>& warnings) {
-  std::map<std::string, std::string> sender_ids;
-  for (std::size_t i = 0; i < sender_keys.size(); ++i) {
-    if (users[i].empty())
-      warnings.push_back("no CRM user has the address " + sender_keys[i] + ": Sender stays empty");
-    sender_ids[sender_keys[i]] = users[i].empty() ? "" : users[i].front().id;
-  }
-  for (std::size_t i = 0; i < gifts.size(); ++i) {
-    const std::string& sender = gifts[i]->request.sender_email;
-    // A request record names the sender, or an external gift has none.
-    if (!decisions[i].sender_id.empty() || sender.empty()) continue;
-    decisions[i].sender_id = sender_ids.at(schema::email_key(sender));
-    if (decisions[i].sender_id.empty())
-      add_warning(decisions[i], "No CRM user has the sender's address " + sender + ": Sender stays empty.");
-  }
-}
-
-std::vector<CrmSyncState> decide(const SyncContext& context, const std::vector<const Gift*>& gifts,
-                                 std::vector<std::string>& warnings) {
-  const SyncRules& rules = context.rules;
-  // They named rows of another CRM where this one has no request records.
-  const RequestLinks request_links =
-      context.crm.request_records() ? request_links_of(context.store, gifts) : RequestLinks();
-  const schema::crm::DecisionQuestions questions = questions_about(gifts, request_links, rules.match_fields);
-  const schema::crm::DecisionFacts facts = context.crm.directory().look_up(questions);
-  std::vector<MatchDecision> decisions =
-      match_recipients(context.crm.directory(), rules.match_fields, questions.recipients, facts);
-  // A gift that was sent for a request record gets the associations that the record names (REQ-28).
-  apply_explicit_associations(context.crm, rules.match_fields, gifts, request_links, decisions);
-  add_senders(gifts, questions.sender_keys, facts.senders, decisions, warnings);
-  const auto task = rules.tasks.enabled ? schema::store::TaskState::wanted : schema::store::TaskState::none;
-  std::vector<CrmSyncState> sync_states;
-  for (std::size_t i = 0; i < gifts.size(); ++i) {
-    const schema::store::RecipientTransaction& transaction = gifts[i]->transaction;
-    stamp_deal_stage(decisions[i], *transaction.times[schema::Status::sent], context.now);
-    const auto state = status_before_write(associations_of(decisions[i]), rules.skip_unmatched);
-    sync_states.push_back({transaction.id, state, context.now, std::move(decisions[i]), 0, "", false, task});
-  }
-  return sync_states;
-}
-
 GiftEventKind matched_kind(const MatchDecision& decision) {
   if (!decision.contact_id.empty()) return GiftEventKind::matched_contact;
   return decision.lead_id.empty() ? GiftEventKind::unmatched : GiftEventKind::matched_lead;
@@ -175,7 +111,8 @@ Decisions find_or_decide(const SyncContext& context, const std::vector<schema::T
   if (undecided.empty()) return {std::move(sync_states), ""};
   std::vector<CrmSyncState> decided;
   try {
-    decided = context.store.sync.insert_decisions(decide(context, undecided, stats.warnings));
+    decided = context.store.sync.insert_decisions(
+        decide_gifts(context.store, context.crm, context.rules, undecided, context.now, stats.warnings));
   } catch (const schema::crm::LookupNotReady& wait) {
     stats.waiting = undecided.size();
     return {std::move(sync_states), wait.what()};

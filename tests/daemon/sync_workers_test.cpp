@@ -211,7 +211,7 @@ TEST_F(SyncWorkersTest, ACrmThatIsNotToBeCalledIsCalledAgainAtItsTime) {
       if (second_call == 0) second_call = now;
       return;
     }
-    until = now + 2500;
+    until = now + 1500;
     throw platform::DependencyPause({until}, "the quota is used up");
   };
   store_.create_gifts(2);
