@@ -250,6 +250,7 @@ void add_crm_commands(Commands& commands) {
   commands.run(verb, options, import_rows);
   add_crm_row_commands(commands, *noun);
   add_crm_retry_command(commands, *noun);
+  add_crm_message_commands(commands, *noun);
 }
 
 }  // namespace giftsync::cli

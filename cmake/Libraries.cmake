@@ -55,7 +55,7 @@ giftsync_library(wiring
   USES platform schema/crm schema/sql schema/store schema/crm/managed schema/crm/external sync daemon/config daemon/mail daemon/sources
   PRIVATE spdlog::spdlog fmt::fmt)
 giftsync_library(daemon/handlers
-  USES platform schema schema/crm schema/store sync daemon/config daemon/http daemon/sources daemon/signin
+  USES platform schema schema/crm schema/store sync daemon/config daemon/salesforce daemon/http daemon/sources daemon/signin
   PRIVATE fmt::fmt nlohmann_json::nlohmann_json PkgConfig::SIMDJSON
   PRECOMPILE <chrono> <mutex> <fmt/format.h>)
 giftsync_library(daemon

@@ -71,6 +71,8 @@ Endpoints::Endpoints(SharedParts& shared, Workers& workers, sync::UrgentWriter& 
           {shared.settings.requests, static_cast<std::size_t>(shared.settings.limits.max_body_bytes),
            [&shared] { return shared.store.request_records.now(); },
            [&workers] { workers.wake_request_records(); }}),
+      outbound_messages_(shared.store, {platform::system_now, shared.settings.limits.requests_per_minute,
+                                        [&workers] { workers.wake_request_records(); }}),
       refusal_log_(platform::system_now),
       router_(
           make_handlers(),
@@ -99,6 +101,7 @@ http::Handlers Endpoints::make_handlers() {
       .read_record = of(&RequestRecordHandler::read, request_records_),
       .approve_record = of(&RequestRecordHandler::approve, request_records_),
       .reject_record = of(&RequestRecordHandler::reject, request_records_),
+      .outbound_message = of(&handlers::OutboundMessageHandler::handle, outbound_messages_),
       .may_be_status_changes = of(&handlers::StatusWebhookHandler::may_accept, status_webhooks_),
       .page_unavailable = of(&pages::GiftPageHandler::unavailable, gift_pages_),
   };

@@ -3,6 +3,7 @@
 
 #include "daemon/handlers/crm_gift_request_handler.h"
 #include "daemon/handlers/gift_request_handler.h"
+#include "daemon/handlers/outbound_message_handler.h"
 #include "daemon/handlers/request_record_handler.h"
 #include "daemon/handlers/status_webhook_handler.h"
 #include "daemon/http/refusal_log.h"
@@ -39,6 +40,7 @@ class Endpoints {
   handlers::StatusWebhookHandler status_webhooks_;
   handlers::CrmGiftRequestHandler crm_gift_requests_;
   handlers::RequestRecordHandler request_records_;
+  handlers::OutboundMessageHandler outbound_messages_;
   http::HttpRefusalLog refusal_log_;
   http::Router router_;
 };

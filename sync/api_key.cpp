@@ -7,10 +7,15 @@
 namespace giftsync::sync {
 namespace {
 
-constexpr std::string_view kApiKeyPrefix = "gsk_live_";
-constexpr std::string_view kOrganizationTokenPrefix = "got_live_";
+struct CredentialForm {
+  std::string_view prefix;
+  std::size_t random_digits;
+};
+constexpr CredentialForm kApiKey{"gsk_live_", 32};
+constexpr CredentialForm kOrganizationToken{"got_live_", 32};
+/// Each digit has 5.95 bits, and listings show the first seven.
+constexpr CredentialForm kMessageToken{"gmt_live_", 50};
 constexpr std::string_view kDigits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-constexpr std::size_t kRandomDigits = 32;
 constexpr std::size_t kChecksumDigits = 6;
 constexpr std::size_t kPublicPrefixCharacters = 16;
 
@@ -37,16 +42,17 @@ std::string checksum(std::string_view text) {
   return digits;
 }
 
-NewCredential make_credential(std::string_view fixed_prefix) {
-  std::string text = std::string(fixed_prefix) + random_digits(kRandomDigits);
+NewCredential make_credential(const CredentialForm& form) {
+  std::string text = std::string(form.prefix) + random_digits(form.random_digits);
   text += checksum(text);
   return {text, public_prefix(text), api_key_hash(text)};
 }
 
-bool is_well_formed(std::string_view fixed_prefix, std::string_view text) {
-  if (text.size() != fixed_prefix.size() + kRandomDigits + kChecksumDigits || !text.starts_with(fixed_prefix))
+bool is_well_formed(const CredentialForm& form, std::string_view text) {
+  if (text.size() != form.prefix.size() + form.random_digits + kChecksumDigits ||
+      !text.starts_with(form.prefix))
     return false;
-  const std::string_view digits = text.substr(fixed_prefix.size());
+  const std::string_view digits = text.substr(form.prefix.size());
   if (digits.find_first_not_of(kDigits) != std::string_view::npos) return false;
   return checksum(text.substr(0, text.size() - kChecksumDigits)) ==
          text.substr(text.size() - kChecksumDigits);
@@ -55,19 +61,27 @@ bool is_well_formed(std::string_view fixed_prefix, std::string_view text) {
 }  // namespace
 
 NewCredential make_api_key() {
-  return make_credential(kApiKeyPrefix);
+  return make_credential(kApiKey);
 }
 
 NewCredential make_organization_token() {
-  return make_credential(kOrganizationTokenPrefix);
+  return make_credential(kOrganizationToken);
+}
+
+NewCredential make_message_token() {
+  return make_credential(kMessageToken);
 }
 
 bool is_api_key(std::string_view text) {
-  return is_well_formed(kApiKeyPrefix, text);
+  return is_well_formed(kApiKey, text);
 }
 
 bool is_organization_token(std::string_view text) {
-  return is_well_formed(kOrganizationTokenPrefix, text);
+  return is_well_formed(kOrganizationToken, text);
+}
+
+bool is_message_token(std::string_view text) {
+  return is_well_formed(kMessageToken, text);
 }
 
 std::string public_prefix(std::string_view key_or_token) {

@@ -11,11 +11,14 @@ constexpr auto kCredentialStates =
                                          {CredentialState::expired, "expired"},
                                          {CredentialState::revoked, "revoked"}});
 
+CredentialState state_by_expiry(std::optional<platform::UtcMillis> expires_at, platform::UtcMillis now) {
+  if (!expires_at) return CredentialState::active;
+  return *expires_at <= now ? CredentialState::expired : CredentialState::expiring;
+}
+
 template <typename Credential>
 CredentialState credential_state(const Credential& credential, platform::UtcMillis now) {
-  if (credential.revoked_at) return CredentialState::revoked;
-  if (!credential.expires_at) return CredentialState::active;
-  return *credential.expires_at <= now ? CredentialState::expired : CredentialState::expiring;
+  return credential.revoked_at ? CredentialState::revoked : state_by_expiry(credential.expires_at, now);
 }
 
 }  // namespace
@@ -30,6 +33,10 @@ CredentialState state_of(const schema::store::ApiKey& key, platform::UtcMillis n
 
 CredentialState state_of(const schema::store::OrganizationToken& token, platform::UtcMillis now) {
   return credential_state(token, now);
+}
+
+CredentialState state_of(const schema::store::MessageToken& token, platform::UtcMillis now) {
+  return state_by_expiry(token.expires_at, now);
 }
 
 ApiKeyAccess access_of(const schema::store::ApiKeyOwner& caller, std::optional<schema::Scope> needed,

@@ -1,11 +1,12 @@
-// sync: whether an API key (HTTP-25, HTTP-26, HTTP-28) or an organization token (REQ-39) is usable. The
-// authenticator, the CRM's sending interface and the command line share these functions. Pure.
+// sync: whether an API key (HTTP-25, HTTP-26, HTTP-28), an organization token (REQ-39) or a message token
+// (MSG-2) is usable. The authenticator, the CRM's endpoints and the command line share these functions. Pure.
 #pragma once
 
 #include <optional>
 #include <string_view>
 
 #include "schema/store/accounts.h"
+#include "schema/store/message_tokens.h"
 #include "schema/store/organizations.h"
 
 namespace giftsync::sync {
@@ -18,6 +19,8 @@ std::string_view to_word(CredentialState state);
 
 CredentialState state_of(const schema::store::ApiKey& key, platform::UtcMillis now);
 CredentialState state_of(const schema::store::OrganizationToken& token, platform::UtcMillis now);
+/// Never revoked: a message token is deleted.
+CredentialState state_of(const schema::store::MessageToken& token, platform::UtcMillis now);
 
 constexpr bool is_usable(CredentialState state) {
   return state == CredentialState::active || state == CredentialState::expiring;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <initializer_list>
 #include <string_view>
 
 #include "platform/text.h"
@@ -43,18 +45,16 @@ std::string printable(std::string_view value) {
   return text;
 }
 
-}  // namespace
-
-std::optional<std::string> json_content_type_error(const HttpRequest& request) {
+std::optional<std::string> content_type_error(const HttpRequest& request,
+                                              std::initializer_list<std::string_view> accepted) {
   const auto [first, last] = request.headers.equal_range("Content-Type");
   if (first == last) return std::nullopt;
   if (std::next(first) != last) return "The Content-Type header was sent more than once.";
   std::string_view rest = platform::trimmed(first->second);
   if (rest.empty()) return std::nullopt;
   const std::string_view type = next_parameter(rest);
-  if (platform::ascii_lower(type) != "application/json") {
+  if (std::find(accepted.begin(), accepted.end(), platform::ascii_lower(type)) == accepted.end())
     return fmt::format("The body's type is \"{}\".", printable(type));
-  }
   while (!rest.empty()) {
     const std::string_view parameter = next_parameter(rest);
     const std::size_t equals = parameter.find('=');
@@ -65,6 +65,16 @@ std::optional<std::string> json_content_type_error(const HttpRequest& request) {
                        printable(parameter.substr(equals + 1)));
   }
   return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> json_content_type_error(const HttpRequest& request) {
+  return content_type_error(request, {"application/json"});
+}
+
+std::optional<std::string> xml_content_type_error(const HttpRequest& request) {
+  return content_type_error(request, {"text/xml", "application/xml"});
 }
 
 std::optional<std::string> content_encoding_error(const HttpRequest& request) {

@@ -1,4 +1,4 @@
-// daemon/http: whether a request's body is declared as JSON and not compressed (HTTP-19).
+// daemon/http: whether a request's body is declared as JSON, or as XML, and not compressed (HTTP-19).
 #pragma once
 
 #include <optional>
@@ -12,6 +12,9 @@ namespace giftsync::daemon::http {
 /// must be utf-8), empty or missing. Otherwise a sentence for problem.h's unsupported_media_type(). Types
 /// such as application/ld+json describe other documents and are refused.
 std::optional<std::string> json_content_type_error(const HttpRequest& request);
+
+/// The same for XML: text/xml or application/xml.
+std::optional<std::string> xml_content_type_error(const HttpRequest& request);
 
 /// Nullopt when the body is not encoded: the Content-Encoding is identity, empty or missing. Otherwise a
 /// sentence for problem.h's unsupported_content_encoding().

@@ -142,6 +142,8 @@ bool Router::has_credential(const HttpRequest& head, const RouteMatch& match) co
     }
     case RouteInput::Credential::organization_token:
       return sync::is_organization_token(platform::trimmed(head.header("Organization-Token").value_or("")));
+    case RouteInput::Credential::message_token:
+      return sync::is_message_token(match.path_parameter);
     case RouteInput::Credential::source:
       return !handlers_.may_be_status_changes || handlers_.may_be_status_changes(head, match.path_parameter);
   }

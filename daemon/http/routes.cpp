@@ -13,6 +13,8 @@ constexpr std::string_view kLink = "/g/{link...}";
 constexpr std::string_view kMetadata = "/api/v1/sso/metadata/{connection...}";
 static_assert(kLink.starts_with(sync::GiftLinks::kPath));
 
+/// Also its name in the log, so that no token is logged (MSG-3).
+constexpr std::string_view kMessagePath = "/api/v1/crm/salesforce/messages/{token}";
 constexpr std::string_view kRecordPath = "/api/v1/request_records/{number}";
 constexpr Methods kPost = Methods::post;
 constexpr Methods kReads = Methods::reads;
@@ -29,6 +31,7 @@ constexpr RouteInput kKeyBody{Credential::api_key, HandlerKind::endpoint, kLarge
 constexpr RouteInput kCrmKey{Credential::api_key, HandlerKind::crm, kMaxSmallBodyBytes};
 constexpr RouteInput kCrmKeyBody{Credential::api_key, HandlerKind::crm, kLarge};
 constexpr RouteInput kCrmTokenBody{Credential::organization_token, HandlerKind::crm, kLarge};
+constexpr RouteInput kMessageBody{Credential::message_token, HandlerKind::crm, kMaxMessageBodyBytes};
 constexpr RouteInput kSourceBody{Credential::source, HandlerKind::endpoint, kLarge};
 using A = Handlers;
 
@@ -43,6 +46,7 @@ constexpr auto kRoutes = std::to_array<Route>({
     {kLink,                                             "/g/{link}",                                    ListenerRole::base,  kHandlerChecks, kPage,         &A::page},
     {"/api/v1/webhooks/gift_requests",                  "/api/v1/webhooks/gift_requests",               ListenerRole::admin, kPost,          kKeyBody,      &A::create_urls},
     {"/api/v1/crm/gift_requests",                       "/api/v1/crm/gift_requests",                    ListenerRole::admin, kPost,          kCrmTokenBody, &A::send_from_crm},
+    {kMessagePath,                                      kMessagePath,                                   ListenerRole::admin, kPost,          kMessageBody,  &A::outbound_message},
     {kMetadata,                                         "/api/v1/sso/metadata/{connection}",            ListenerRole::admin, kReads,         kOpen,         &A::metadata},
     {"/api/v1/webhooks/status_changes/{source...}",     "/api/v1/webhooks/status_changes/{source}",     ListenerRole::admin, kHandlerChecks, kSourceBody,   &A::status_changes},
     {"/api/v1/request_records",                         "/api/v1/request_records",                      ListenerRole::admin, kPost,          kCrmKeyBody,   &A::create_record},

@@ -27,6 +27,7 @@ struct Handlers {
   Handler read_record;
   Handler approve_record;
   Handler reject_record;
+  Handler outbound_message;
   /// False when the header shows already that `status_changes` refuses the message; null: never. Pure.
   std::function<bool(const HttpRequest& head, std::string_view source)> may_be_status_changes = {};
   /// The response of `page` while the store does not respond; without it that of all others.
@@ -42,7 +43,8 @@ enum class Methods { post, reads, handler_checks };
 /// What a request's header must have before its body is read, how large the body may be, and whose threads
 /// handle it (HTTP-48, HTTP-49).
 struct RouteInput {
-  enum class Credential { none, api_key, organization_token, source };
+  /// `message_token`: it is the path parameter.
+  enum class Credential { none, api_key, organization_token, message_token, source };
 
   Credential credential;
   HandlerKind kind;
@@ -50,6 +52,8 @@ struct RouteInput {
 };
 /// Of pages and verdicts, which have short forms.
 inline constexpr std::size_t kMaxSmallBodyBytes = 16 * 1024;
+/// Of outbound messages (MSG-5).
+inline constexpr std::size_t kMaxMessageBodyBytes = 256 * 1024;
 
 struct Route {
   /// A path. {name} matches one segment, {name...} the whole rest.

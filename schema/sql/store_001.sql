@@ -18,7 +18,7 @@ CREATE TABLE id_block (
 );;
 INSERT INTO id_block (name, next_id) VALUES ('account', 1), ('api_key', 1), ('gift_request', 1), ('recipient_transaction', 1),
   ('status_change', 1), ('inbound_event', 1), ('organization', 1), ('organization_token', 1),
-  ('refused_message', 1);;
+  ('refused_message', 1), ('crm_message_token', 1), ('crm_change_event', 1);;
 
 -- The daemons that run: what `giftsyncctl status` and `settings show` tell about them (OPS-25). `last_seen_at` is by the
 -- database's clock, so that daemons of several hosts compare. `settings` has no secret. `reload_faults` has one fault per line;
@@ -523,6 +523,26 @@ CREATE TABLE request_record_idempotency (
   PRIMARY KEY (account_id, key)
 );;
 CREATE INDEX request_record_idempotency_age ON request_record_idempotency (created_at);;
+
+-- The tokens that are the secret part of the URL to which a CRM sends messages. Only the prefix and the hash of a token are
+-- stored. `expires_at`: it was replaced and works until then; at most one token has none.
+CREATE TABLE crm_message_token (
+  id           @key@,
+  prefix       TEXT NOT NULL,
+  hash         TEXT NOT NULL UNIQUE,
+  created_at   BIGINT NOT NULL,
+  expires_at   BIGINT,
+  last_used_at BIGINT
+);;
+
+-- The Ids of records that the CRM reported as inserted or changed, until a worker has looked them up. `event_id` is another one
+-- after each further report; `received_at` is that of the first one.
+CREATE TABLE crm_change_event (
+  record_id   TEXT PRIMARY KEY,
+  event_id    BIGINT NOT NULL UNIQUE,
+  received_at BIGINT NOT NULL
+);;
+CREATE INDEX crm_change_event_age ON crm_change_event (received_at, event_id);;
 
 -- The gift request that was sent for a request record, and the lookups of its gift records. The row is inserted in the gift
 -- request's own transaction and never deleted: its primary key ensures that a request record is sent only once.

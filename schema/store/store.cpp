@@ -38,6 +38,8 @@ Store::Store(const sql::Dsn& dsn)
       external_ids(database_, gifts),
       backfill(database_),
       request_records(database_),
+      message_tokens(database_),
+      crm_change_events(database_),
       donations(database_),
       codes(database_),
       page_views(database_),

@@ -12,12 +12,14 @@
 #include "schema/store/backfill_store.h"
 #include "schema/store/catalogue.h"
 #include "schema/store/change_log.h"
+#include "schema/store/crm_change_events.h"
 #include "schema/store/delivery_queue.h"
 #include "schema/store/donations.h"
 #include "schema/store/external_ids.h"
 #include "schema/store/gift_codes.h"
 #include "schema/store/gift_requests.h"
 #include "schema/store/lifecycle_store.h"
+#include "schema/store/message_tokens.h"
 #include "schema/store/organizations.h"
 #include "schema/store/page_views.h"
 #include "schema/store/refused_messages.h"
@@ -85,6 +87,8 @@ class Store {
   ExternalIds external_ids;
   BackfillStore backfill;
   RequestRecords request_records;
+  MessageTokens message_tokens;
+  CrmChangeEvents crm_change_events;
   Donations donations;
   GiftCodes codes;
   PageViews page_views;

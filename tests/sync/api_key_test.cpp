@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -22,6 +23,24 @@ TEST(ApiKey, HasTheDocumentedForm) {
   EXPECT_EQ(key.hash, platform::to_hex(platform::sha256(key.text)));
   EXPECT_EQ(key.hash, api_key_hash(key.text));
   EXPECT_TRUE(is_api_key(key.text));
+}
+
+// MSG-1
+TEST(MessageToken, Keeps256BitsBehindWhatListingsShow) {
+  const NewCredential token = make_message_token();
+  EXPECT_THAT(token.text, MatchesRegex("gmt_live_[0-9A-Za-z]{56}"));
+  EXPECT_EQ(token.prefix, token.text.substr(0, 16));
+  EXPECT_EQ(token.hash, api_key_hash(token.text));
+  const std::size_t secret_digits = token.text.size() - token.prefix.size() - 6;
+  EXPECT_GE(static_cast<double>(secret_digits) * std::log2(62.0), 256.0);
+  EXPECT_TRUE(is_message_token(token.text));
+  EXPECT_FALSE(is_api_key(token.text));
+  EXPECT_FALSE(is_organization_token(token.text));
+  EXPECT_FALSE(is_message_token(make_organization_token().text));
+  std::string other = token.text;
+  other[20] = other[20] == 'a' ? 'b' : 'a';
+  EXPECT_FALSE(is_message_token(other));
+  EXPECT_NE(make_message_token().text, token.text);
 }
 
 TEST(ApiKey, AcceptsAKnownKey) {

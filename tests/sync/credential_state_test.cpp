@@ -29,6 +29,16 @@ TEST(CredentialState, DependsOnRevocationAndExpiry) {
   EXPECT_EQ(to_word(state_of(token, kNow)), "revoked");
 }
 
+// MSG-2
+TEST(CredentialState, OfAMessageTokenDependsOnItsExpiry) {
+  schema::store::MessageToken token;
+  EXPECT_EQ(state_of(token, kNow), CredentialState::active);
+  token.expires_at = kLater;
+  EXPECT_EQ(state_of(token, kNow), CredentialState::expiring);
+  token.expires_at = kNow;
+  EXPECT_EQ(state_of(token, kNow), CredentialState::expired);
+}
+
 // HTTP-25, HTTP-26, HTTP-28
 TEST(ApiKeyAccess, FirstUnmetConditionDecides) {
   schema::store::ApiKeyOwner caller = usable_key();

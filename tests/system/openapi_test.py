@@ -10,7 +10,7 @@ from http_client import Client
 
 DOCUMENT = yaml.safe_load((daemon_fixture.ROOT / "docs" / "openapi.yaml").read_text(encoding="utf-8"))
 METHODS = ("GET", "HEAD", "PUT", "POST", "DELETE", "PATCH", "OPTIONS")
-VALUES = {"id": "1", "source": "vendor", "number": "R-000001", "connection": "edge"}
+VALUES = {"id": "1", "source": "vendor", "number": "R-000001", "connection": "edge", "token": "unknown"}
 MORE = "requests: { enabled: true }\nsources: [{ name: vendor, secret: \"whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz\", fields: { transaction_id: /id, status: /status, occurred_at: /at } }]\n"
 
 
@@ -33,8 +33,12 @@ class OpenApi(daemon_fixture.DaemonTestCase):
         described_response = described[str(response.status)]
         if "$ref" in described_response:
             described_response = DOCUMENT["components"]["responses"][described_response["$ref"].rpartition("/")[2]]
-        for kind, media in described_response.get("content", {}).items():
-            self.assertEqual(response.headers["Content-Type"].partition(";")[0], kind)
+        content = described_response.get("content", {})
+        if content:
+            self.assertIn(response.headers["Content-Type"].partition(";")[0], content)
+        for kind, media in content.items():
+            if response.headers["Content-Type"].partition(";")[0] != kind:
+                continue
             if kind.endswith("json"):
                 schema = {**media["schema"], "components": DOCUMENT["components"]}
                 jsonschema.Draft202012Validator(schema).validate(json.loads(response.body))
@@ -58,7 +62,9 @@ class OpenApi(daemon_fixture.DaemonTestCase):
             operation = item.get("post")
             if not operation or operation.get("security"):
                 continue
-            media = operation["requestBody"]["content"]["application/json"]
+            media = operation["requestBody"]["content"].get("application/json")
+            if not media:
+                continue
             examples = media.get("examples", {"example": {"value": media["example"]}} if "example" in media else {})
             for name, example in examples.items():
                 if "$ref" in example:

@@ -13,6 +13,7 @@
 namespace giftsync::daemon::http {
 namespace {
 
+using ::testing::AnyOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -40,6 +41,8 @@ const std::vector<RouteCase> kBasePaths{
 const std::vector<RouteCase> kAdminPaths{
     {"POST", "/api/v1/webhooks/gift_requests", "create_urls ", "POST", "/api/v1/webhooks/gift_requests"},
     {"POST", "/api/v1/crm/gift_requests", "send_from_crm ", "POST", "/api/v1/crm/gift_requests"},
+    {"POST", "/api/v1/crm/salesforce/messages/abc", "outbound_message abc", "POST",
+     "/api/v1/crm/salesforce/messages/{token}"},
     {"GET", "/api/v1/sso/metadata/okta", "metadata okta", "GET, HEAD", "/api/v1/sso/metadata/{connection}"},
     {"POST", "/api/v1/webhooks/status_changes/vendor", "status_changes vendor", "",
      "/api/v1/webhooks/status_changes/{source}"},
@@ -102,6 +105,7 @@ class RouterTest : public ::testing::Test {
                   .read_record = handler_named("read_record"),
                   .approve_record = handler_named("approve_record"),
                   .reject_record = handler_named("reject_record"),
+                  .outbound_message = handler_named("outbound_message"),
                   .page_unavailable =
                       [](const HttpRequest&, std::int64_t retry_after_seconds) {
                         return with_header(HttpResponse{503, {}, "a page"}, "Retry-After",
@@ -137,6 +141,24 @@ TEST_F(RouterTest, OneListenerServesEveryPathWithItsMethodsAndLogName) {
   }
 }
 
+// MSG-3
+TEST_F(RouterTest, AMessageTokenIsInNoLineOfTheLog) {
+  tests::CapturedLog log(spdlog::level::debug);
+  const std::string token = sync::make_message_token().text;
+  const std::string path = "/api/v1/crm/salesforce/messages/" + token;
+  for (const std::string& called : {path, path + "/", path + "/x", "/api/v1/crm/salesforce/" + token})
+    for (const ListenerScope scope : {kBothScopes, kBaseScope, kAdminScope}) {
+      EXPECT_THAT(call("POST", called, scope).body,
+                  AnyOf("outbound_message " + token, Not(HasSubstr(token))));
+      call("GET", called, scope);
+    }
+  for (const bool is_transient : {true, false}) {
+    error_.emplace(is_transient, "disk full");
+    call("POST", path);
+  }
+  for (const std::string& line : log.take_lines()) EXPECT_THAT(line, Not(HasSubstr(token)));
+}
+
 // HTTP-12
 TEST_F(RouterTest, EachListenerNamesTheOtherForItsPaths) {
   for (const RouteCase& one : kAdminPaths) {
@@ -161,7 +183,9 @@ TEST_F(RouterTest, UnknownSubpathsAre404AndTheOtherListenerPointsThere) {
 }
 
 TEST_F(RouterTest, UnservedPathsAreNotFoundAtEveryListener) {
-  for (const std::string path : {"/", "/api/v1/gift_requestsx", "/api/v1/request_recordsx", "/favicon.ico"}) {
+  for (const std::string path :
+       {"/", "/api/v1/crm/salesforce/messages/", "/api/v1/crm/salesforce/messages/a/b",
+        "/api/v1/gift_requestsx", "/api/v1/request_recordsx", "/favicon.ico"}) {
     for (const ListenerScope scope : {kBothScopes, kBaseScope, kAdminScope}) {
       EXPECT_THAT(message(path, scope), HasSubstr("There is nothing at this address.")) << path;
       EXPECT_THAT(message(path, scope), Not(HasSubstr("the setting"))) << path;
@@ -262,6 +286,8 @@ TEST_F(RouterTest, TheHeaderDecidesWhetherTheBodyIsRead) {
   const std::string token = sync::make_organization_token().text;
   const std::string send = "/api/v1/gift_requests";
   const std::string send_from_crm = "/api/v1/crm/gift_requests";
+  const std::string messages = "/api/v1/crm/salesforce/messages/";
+  const std::string message_token = sync::make_message_token().text;
   for (const HeadCase& one : std::vector<HeadCase>{
            {"POST", send, "Authorization", key, kBothScopes, true},
            {"POST", send, "Authorization", "Bearer " + key, kBaseScope, true},
@@ -275,6 +301,10 @@ TEST_F(RouterTest, TheHeaderDecidesWhetherTheBodyIsRead) {
            {"POST", send_from_crm, "Organization-Token", token, kBothScopes, true},
            {"POST", send_from_crm, "Organization-Token", token + "x", kBothScopes, false},
            {"POST", send_from_crm, "Authorization", key, kBothScopes, false},
+           {"POST", messages + message_token, "X", "y", kBothScopes, true},
+           {"POST", messages + message_token, "X", "y", kBaseScope, false},
+           {"POST", messages + message_token + "x", "X", "y", kBothScopes, false},
+           {"POST", messages + token, "Organization-Token", token, kBothScopes, false},
            {"POST", "/g/abc", "X", "y", kBothScopes, true},
            {"POST", "/api/v1/webhooks/status_changes/vendor", "X", "y", kBothScopes, true}}) {
     HttpRequest head;
@@ -303,9 +333,10 @@ TEST_F(RouterTest, KindAndSizeFollowTheRoute) {
   EXPECT_GT(plan_of("/api/v1/gift_requests").max_body_bytes, std::size_t{1} << 30);
   EXPECT_EQ(plan_of("/api/v1/webhooks/gift_requests").kind, HandlerKind::endpoint);
   EXPECT_EQ(plan_of("/api/v1/webhooks/status_changes/vendor").kind, HandlerKind::endpoint);
-  for (const std::string path :
-       {"/api/v1/crm/gift_requests", "/api/v1/request_records", "/api/v1/request_records/R-1",
-        "/api/v1/request_records/R-1/approve", "/api/v1/request_records/R-1/reject"})
+  EXPECT_EQ(plan_of("/api/v1/crm/salesforce/messages/abc").max_body_bytes, kMaxMessageBodyBytes);
+  for (const std::string path : {"/api/v1/crm/gift_requests", "/api/v1/crm/salesforce/messages/abc",
+                                 "/api/v1/request_records", "/api/v1/request_records/R-1",
+                                 "/api/v1/request_records/R-1/approve", "/api/v1/request_records/R-1/reject"})
     EXPECT_EQ(plan_of(path).kind, HandlerKind::crm) << path;
   EXPECT_EQ(plan_of("/nothing").kind, HandlerKind::endpoint);
 }

@@ -15,6 +15,10 @@ const config = await createConfig({
     "tags-alphabetical": "off", // The order of the tags is the order of the chapters.
   },
 });
-const findings = await lint({ ref: process.argv[2], config });
+// Salesforce sends SOAP and reads nothing else: the one body in XML, and its refusals.
+const soap = ["~1crm~1salesforce~1messages~1{token}/post/requestBody/content/text~1xml", "#/components/responses/SoapFault"];
+const isSoap = ({ ruleId, location: [where] }) =>
+  ["request-mime-type", "operation-4xx-problem-details-rfc7807"].includes(ruleId) && soap.some((one) => where.pointer.endsWith(one));
+const findings = (await lint({ ref: process.argv[2], config })).filter((finding) => !isSoap(finding));
 for (const { ruleId, message, location: [where] } of findings) console.log(`${where.pointer}: ${message} (${ruleId})`);
 process.exitCode = findings.length > 0 ? 1 : 0;
