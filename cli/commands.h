@@ -103,6 +103,7 @@ void add_item_commands(Commands& commands);
 void add_gift_code_commands(Commands& commands, CLI::App& item);
 void add_crm_commands(Commands& commands);
 void add_crm_row_commands(Commands& commands, CLI::App& crm);
+void add_crm_setup_command(Commands& commands, CLI::App& crm);
 void add_crm_retry_command(Commands& commands, CLI::App& crm);
 void add_crm_message_commands(Commands& commands, CLI::App& crm);
 void add_gift_commands(Commands& commands);

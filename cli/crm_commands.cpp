@@ -224,12 +224,15 @@ int check(const Console& console, const CliContext& ctx, bool json) {
 
 void add_crm_commands(Commands& commands) {
   CLI::App* noun = commands.noun("crm", "The CRM: check it against the settings, import and list rows");
-  CLI::App* check_verb =
-      commands.verb(*noun, "check",
-                    "Check that the CRM has every table and column that the settings name, and the rights to "
-                    "use them, as giftsyncd does at its start. Lists what is missing, unusable or slow.",
-                    {"crm check", "crm check --json"});
-  commands.run(check_verb, json_flag(check_verb, "Print JSON: good, faults, warnings"), check);
+  CLI::App* check_verb = commands.verb(
+      *noun, "check",
+      "Check that the CRM has every table and column that the settings name, and the rights to "
+      "use them, as giftsyncd does at its start. Lists what is missing, unusable or slow. Of an org of "
+      "Salesforce: objects, fields, permissions, rules and calls, each finding with its remedy.",
+      {"crm check", "crm check --json"});
+  commands.run(check_verb,
+               json_flag(check_verb, "Print JSON: good, faults, warnings; of an org also mode and findings"),
+               check);
   const auto options = std::make_shared<ImportOptions>();
   CLI::App* verb = commands.verb(
       *noun, "import",
@@ -248,6 +251,7 @@ void add_crm_commands(Commands& commands) {
   verb->add_option("FILE", options->path, "The CSV file; - reads stdin")->required();
   verb->add_flag("--dry-run", options->dry_run, "Show what would be imported and write nothing");
   commands.run(verb, options, import_rows);
+  add_crm_setup_command(commands, *noun);
   add_crm_row_commands(commands, *noun);
   add_crm_retry_command(commands, *noun);
   add_crm_message_commands(commands, *noun);

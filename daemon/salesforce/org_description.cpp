@@ -47,8 +47,10 @@ std::span<const JsonValue> list_at(const JsonValue& object, std::string_view nam
   const std::string words =
       errors.empty() ? describe(body) : errors.front().code + ": " + errors.front().message;
   throw platform::DependencyError(
-      body.status >= 500, fmt::format("Salesforce refuses {} ({})", what,
-                                      platform::visible_text(platform::truncated(words, kShownCharacters))));
+      body.status >= 500,
+      fmt::format("Salesforce refuses {} ({})", what,
+                  platform::visible_text(platform::truncated(words, kShownCharacters))),
+      true);
 }
 
 Select select_of(std::vector<std::string> fields, std::string from,
@@ -84,7 +86,8 @@ class Reader {
  private:
   AnswerBody send(const ApiRequest& request) {
     const tl::expected<ApiResponse, ApiFault> response = client_.call(request);
-    if (!response) throw platform::DependencyError(response.error().is_transient, response.error().message);
+    if (!response)
+      throw platform::DependencyError(response.error().is_transient, response.error().message, true);
     return read_body(response->http.status, response->http.body);
   }
 
@@ -101,7 +104,7 @@ std::string reference_of(std::string_view object) {
 
 std::vector<CompositePart> parts_of(const AnswerBody& body) {
   auto parts = composite_parts(*body.json());
-  if (!parts) throw platform::DependencyError(true, "Salesforce: " + parts.error());
+  if (!parts) throw platform::DependencyError(true, "Salesforce: " + parts.error(), true);
   return std::move(*parts);
 }
 
