@@ -104,6 +104,7 @@ void add_gift_code_commands(Commands& commands, CLI::App& item);
 void add_crm_commands(Commands& commands);
 void add_crm_row_commands(Commands& commands, CLI::App& crm);
 void add_crm_retry_command(Commands& commands, CLI::App& crm);
+void add_crm_org_commands(Commands& commands, CLI::App& crm);
 void add_gift_commands(Commands& commands);
 void add_gift_action_commands(Commands& commands, CLI::App& gift);
 void add_gift_link_command(Commands& commands, CLI::App& gift);

@@ -52,7 +52,8 @@ giftsync_library(daemon/signin USES platform schema daemon/config
 
 # What both programs are built from, and the programs.
 giftsync_library(wiring
-  USES platform schema/crm schema/sql schema/store schema/crm/managed schema/crm/external sync daemon/config daemon/mail daemon/sources
+  USES platform schema/crm schema/sql schema/store schema/crm/managed schema/crm/external sync daemon/config daemon/salesforce
+       daemon/mail daemon/sources
   PRIVATE spdlog::spdlog fmt::fmt)
 giftsync_library(daemon/handlers
   USES platform schema schema/crm schema/store sync daemon/config daemon/http daemon/sources daemon/signin

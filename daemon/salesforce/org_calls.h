@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -16,6 +17,7 @@
 #include "daemon/salesforce/call_governor.h"
 #include "daemon/salesforce/composite.h"
 #include "daemon/salesforce/error_class.h"
+#include "daemon/salesforce/governor_storage.h"
 #include "platform/clock.h"
 
 namespace giftsync::daemon::salesforce {
@@ -33,8 +35,9 @@ struct LostAnswer {
 
 class OrgCalls {
  public:
-  /// `client` outlives this object.
-  OrgCalls(ApiClient& client, std::string api_version, GovernorOptions options, platform::Clock clock);
+  /// `client` outlives this object. Without `storage` the governor's state is in this object only.
+  OrgCalls(ApiClient& client, std::string api_version, GovernorOptions options, platform::Clock clock,
+           GovernorStorage storage = nullptr);
 
   const std::string& api_version() const { return api_version_; }
   /// Rows that the next call may write.
@@ -56,6 +59,7 @@ class OrgCalls {
  private:
   using CallResult = tl::expected<AnswerBody, ApiFault>;
   CallResult call(const ApiRequest& request, Spending spending);
+  void change_governor(const std::function<void(CallGovernor&)>& action);
   void check_permit(Spending spending);
   void note_usage(const std::optional<LimitInfo>& usage);
   void check_status(const AnswerBody& body, Operation operation);
@@ -66,6 +70,7 @@ class OrgCalls {
   ApiClient& client_;
   const std::string api_version_;
   const platform::Clock clock_;
+  const GovernorStorage storage_;
   mutable std::mutex mutex_;
   CallGovernor governor_;  // guarded by mutex_
 };
