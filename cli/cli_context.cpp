@@ -23,6 +23,8 @@ std::string without_full_stop(std::string text) {
 }
 
 std::string check_first(const daemon::config::Settings& settings, bool is_crm) {
+  if (is_crm && wiring::crm_capabilities(settings).is_remote)
+    return "check that " + wiring::crm_address_key(settings) + " in " + settings.file + " leads to the org";
   const daemon::config::StoreBackend backend = is_crm ? settings.crm.backend : settings.store.backend;
   if (backend == daemon::config::StoreBackend::postgresql) {
     return fmt::format("check that the server runs and that {}.connection in {} leads to it",
@@ -55,6 +57,9 @@ std::string database_failure(const daemon::config::Settings& settings,
   const bool is_crm = fault.of_external_crm();
   // A retry would fail in the same way.
   const bool is_owners = is_crm && !fault.transient();
+  // Its words have the next step.
+  if (is_owners && wiring::crm_capabilities(settings).is_remote)
+    return fmt::format("{}: {}", wiring::crm_location(settings), fault.what());
   return fmt::format("{}: {}; {}", is_crm ? wiring::crm_location(settings) : wiring::store_location(settings),
                      without_full_stop(fault.what()),
                      is_owners ? "its owner has to correct it" : check_first(settings, is_crm));

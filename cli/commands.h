@@ -106,6 +106,7 @@ void add_crm_row_commands(Commands& commands, CLI::App& crm);
 void add_crm_setup_command(Commands& commands, CLI::App& crm);
 void add_crm_retry_command(Commands& commands, CLI::App& crm);
 void add_crm_message_commands(Commands& commands, CLI::App& crm);
+void add_crm_org_commands(Commands& commands, CLI::App& crm);
 void add_gift_commands(Commands& commands);
 void add_gift_action_commands(Commands& commands, CLI::App& gift);
 void add_gift_link_command(Commands& commands, CLI::App& gift);

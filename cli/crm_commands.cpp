@@ -9,6 +9,7 @@
 
 #include "cli/commands.h"
 #include "cli/crm_import_report.h"
+#include "cli/crm_org.h"
 #include "cli/csv_reader.h"
 #include "cli/input_file.h"
 #include "cli/json_array_writer.h"
@@ -140,9 +141,8 @@ struct ImportOptions {
 
 int import_rows(const Console& console, CliContext& ctx, const ImportOptions& options) {
   if (!wiring::crm_capabilities(ctx.settings).imports_rows) {
-    return console.fail(EX_CONFIG, fmt::format("{}: crm.connection names an external CRM; giftsync "
-                                               "imports rows into the built-in CRM only",
-                                               ctx.settings.file));
+    return console.fail(EX_CONFIG, fmt::format("{}: {}; giftsync imports rows into the built-in CRM only",
+                                               ctx.settings.file, wiring::no_package_clause(ctx.settings)));
   }
   auto opened = InputFile::open(options.path, console);
   if (!opened) return refuse(console, opened.error());
@@ -203,6 +203,7 @@ std::string standard_columns_text() {
 
 /// The checks of a daemon start.
 int check(const Console& console, const CliContext& ctx, bool json) {
+  if (wiring::crm_capabilities(ctx.settings).is_remote) return check_org(console, ctx, json);
   const wiring::CrmCheck found = wiring::check_crm(ctx.settings);
   if (json) {
     const Json report{{"crm", wiring::crm_location(ctx.settings)},
@@ -255,6 +256,7 @@ void add_crm_commands(Commands& commands) {
   add_crm_row_commands(commands, *noun);
   add_crm_retry_command(commands, *noun);
   add_crm_message_commands(commands, *noun);
+  add_crm_org_commands(commands, *noun);
 }
 
 }  // namespace giftsync::cli

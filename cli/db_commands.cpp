@@ -20,8 +20,9 @@ struct Versions {
   int store = 0;  ///< 0: no tables
   wiring::CrmUpgradePlan crm;
   bool has_package = true;  ///< of the CRM; without one it has no version
+  std::string address_key;  ///< of a CRM without a package
   std::string crm_version_text() const {
-    return has_package ? crm.version.value_or("none") : "of crm.connection";
+    return has_package ? crm.version.value_or("none") : "of " + address_key;
   }
 };
 
@@ -30,9 +31,9 @@ Versions versions_of(const daemon::config::Settings& settings) {
   const bool has_package = wiring::crm_capabilities(settings).has_package;
   if (settings.store.backend == daemon::config::StoreBackend::sqlite &&
       !wiring::store_file_exists(settings.store.connection))
-    return {0, {}, has_package};
+    return {0, {}, has_package, wiring::crm_address_key(settings)};
   return {schema::store::store_version(wiring::store_dsn(settings.store)), wiring::crm_upgrade_plan(settings),
-          has_package};
+          has_package, wiring::crm_address_key(settings)};
 }
 
 std::string version_lines(const Versions& versions) {
@@ -89,8 +90,9 @@ int show_migration_plan(const Console& console, const daemon::config::Settings& 
     console.out << fmt::format("store {} stays unchanged\n", versions.store);
   else
     console.out << fmt::format("store {} would become {}\n", versions.store, schema::store::kStoreVersion);
-  console.out << (!versions.has_package ? "crm of crm.connection: giftsync never changes its tables\n"
-                                        : crm_line(versions.crm));
+  console.out << (versions.has_package
+                      ? crm_line(versions.crm)
+                      : fmt::format("crm of {}: giftsync never changes its tables\n", versions.address_key));
   for (const std::string& step : versions.crm.steps) console.out << "  to " << step << '\n';
   console.info("Nothing was changed.");
   return EX_OK;

@@ -35,9 +35,9 @@ void run_with_request_records(Commands& commands, CLI::App* verb, std::shared_pt
   commands.run(verb, [=](const Console& console, CliContext& ctx) {
     if (ctx.crm->request_records()) return action(console, ctx, *options);
     return console.fail(EX_CONFIG,
-                        fmt::format("{}: crm.connection names an external CRM; request records exist in the "
-                                    "built-in CRM only; request gifts over HTTP, or remove crm.connection",
-                                    ctx.settings.file));
+                        fmt::format("{}: {}; request records exist in the built-in CRM only; request gifts "
+                                    "over HTTP, or use the built-in CRM",
+                                    ctx.settings.file, wiring::no_package_clause(ctx.settings)));
   });
 }
 

@@ -69,6 +69,10 @@ void check_crm(const StatusReport& report, const std::string& program, Items& it
     items.push_back({fmt::format("the CRM rejected {}", count_text(count, "gift record")),
                      program + "gift show ID tells why; the log names each"});
   }
+  if (report.org && !report.org->other_organization_id.empty())
+    items.push_back({"the CRM is paused: " + printable(wiring::other_org_clause(*report.org)),
+                     "correct crm.salesforce.domain and reload giftsyncd, or " + program + "crm accept-org " +
+                         printable(report.org->other_organization_id)});
   if (report.stats.requests_in_error > 0)
     items.push_back(
         {fmt::format("{} {} in error", count_text(report.stats.requests_in_error, "request record"),

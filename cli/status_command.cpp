@@ -72,6 +72,7 @@ StatusReport collect_status(schema::store::Store& store, const daemon::config::S
       items_without_redemption(store.catalogue.items(), items_with_codes(report.codes)).size();
   report.stats =
       schema::store::store_stats(wiring::store_dsn(settings.store), now + kSoonDays * platform::kDayMillis);
+  report.org = wiring::org_status(settings, store, now);
   report.daemons = daemon_reports(schema::store::DaemonInstances(wiring::store_dsn(settings.store)).list(),
                                   place_of(settings), probe_daemon);
   return report;
@@ -213,6 +214,22 @@ Json daemon_json(const DaemonReport& report) {
           {"instance", report.row ? instance_json(*report.row) : Json(nullptr)}};
 }
 
+Json org_json(const std::optional<wiring::OrgStatus>& org) {
+  if (!org) return nullptr;
+  const auto number = [](const std::optional<std::int64_t>& value) {
+    return value ? Json(*value) : Json(nullptr);
+  };
+  return {{"organization_id", text_or_null(org->organization_id)},
+          {"other_organization_id", text_or_null(org->other_organization_id)},
+          {"calls",
+           {{"own_in_24_hours", org->own_calls},
+            {"share", number(org->share)},
+            {"org_used", number(org->org_calls)},
+            {"org_limit", number(org->org_limit)},
+            {"resting_until", json_time(org->resting_until)},
+            {"resting_reason", text_or_null(org->resting_reason)}}}};
+}
+
 Json attention_json(const std::vector<AttentionItem>& attention) {
   Json json = Json::array();
   for (const AttentionItem& one : attention)
@@ -252,6 +269,7 @@ Json report_json(const StatusReport& report, const daemon::config::Settings& set
         {"oldest_due_at", json_time(report.sync.oldest_due)},
         {"last_error", text_or_null(report.sync.last_error)}}},
       {"records", sync_states},
+      {"salesforce", org_json(report.org)},
       {"orphaned_changes", report.orphaned_changes},
       {"requests", requests_json(report, settings.requests.enabled)},
       {"deadlines",
@@ -306,6 +324,21 @@ std::string_view meaning_of(schema::store::CrmSyncStatus state) {
     default:
       return to_word(state);
   }
+}
+
+void print_org(std::ostream& out, const wiring::OrgStatus& org) {
+  fmt::print(out, "org       {}, {} within 24 hours",
+             org.organization_id.empty() ? "not known yet" : org.organization_id,
+             count_text(org.own_calls, "call"));
+  if (org.share) fmt::print(out, " of giftsync's {}", count_text(*org.share));
+  if (org.org_limit)
+    fmt::print(out, "; the org has used {} of {}", count_text(*org.org_calls), count_text(*org.org_limit));
+  out << '\n';
+  if (const std::string clause = wiring::other_org_clause(org); !clause.empty())
+    fmt::print(out, "          PAUSED: {}\n", printable(clause));
+  if (org.resting_until)
+    fmt::print(out, "          NO CALL before {} UTC: {}\n", second_text(*org.resting_until),
+               printable(org.resting_reason));
 }
 
 void print_deadlines(std::ostream& out, const StatusReport& report) {
@@ -392,6 +425,7 @@ void print(std::ostream& out, const StatusReport& report, const daemon::config::
   for (const auto& [state, count] : report.sync_states)
     sync_states.push_back(fmt::format("{} {}", count_text(count), meaning_of(state)));
   fmt::print(out, "records   {}\n", fmt::join(sync_states, ", "));
+  if (report.org) print_org(out, *report.org);
   fmt::print(out, "changes   {} orphaned: their gift is not known yet\n",
              count_text(report.orphaned_changes));
   const bool has_request_records = std::any_of(report.stats.requests.begin(), report.stats.requests.end(),

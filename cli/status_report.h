@@ -10,6 +10,7 @@
 #include "daemon/config/effective_settings.h"
 #include "schema/store/store.h"
 #include "schema/store/store_stats.h"
+#include "wiring/org_status.h"
 
 namespace giftsync::cli {
 
@@ -30,6 +31,7 @@ struct StatusReport {
   std::vector<schema::store::GiftCodeCounts> codes;
   std::size_t items_without_redemption = 0;
   schema::store::StoreStats stats;
+  std::optional<wiring::OrgStatus> org;                        ///< of crm.type: salesforce
   std::vector<DaemonReport> daemons;                           ///< never empty: daemon_reports()
   std::vector<daemon::config::SettingDifference> differences;  ///< of the first daemon and the settings file
   std::vector<std::string> settings_faults;                    ///< of the settings file

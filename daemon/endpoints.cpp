@@ -10,6 +10,7 @@
 #include "platform/clock.h"
 #include "platform/dependency_error.h"
 #include "wiring/crm_config.h"
+#include "wiring/org_status.h"
 
 namespace giftsync::daemon {
 namespace {
@@ -82,7 +83,14 @@ Endpoints::Endpoints(SharedParts& shared, Workers& workers, sync::UrgentWriter& 
             shared.store.check_writable();
             return true;
           },
-          shared.instance_id, refusal_log_, platform::system_now) {}
+          shared.instance_id, refusal_log_, platform::system_now) {
+  if (!wiring::crm_capabilities(shared.settings).is_remote) return;
+  router_.set_ready_detail([&shared] {
+    const auto org = wiring::org_status(shared.settings, shared.store, platform::system_now());
+    const std::string clause = org ? wiring::other_org_clause(*org) : "";
+    return clause.empty() ? std::string() : "crm: paused: " + clause + "\n";
+  });
+}
 
 /// http/routes.cpp lists the paths.
 http::Handlers Endpoints::make_handlers() {

@@ -104,8 +104,8 @@ void announce(const Daemon& daemon, const config::Settings& settings) {
   const std::vector<std::string> addresses = daemon.listen_addresses();
   spdlog::info("giftsyncd {} with {}; store: {}; CRM: {}", GIFTSYNC_VERSION, settings.file,
                wiring::store_location(settings),
-               wiring::crm_capabilities(settings).has_own_database ? wiring::crm_location(settings)
-                                                                   : "built-in, in the store's database");
+               wiring::crm_capabilities(settings).has_package ? "built-in, in the store's database"
+                                                              : wiring::crm_location(settings));
   for (const std::string& address : addresses) spdlog::info("listening on http://{}", address);
   sd_notifyf(0, "READY=1\nSTATUS=Listening on %s with %s", addresses.front().c_str(), settings.file.c_str());
 }
@@ -189,6 +189,11 @@ void print_lines(const std::vector<std::string>& lines) {
   for (const std::string& line : lines) std::fprintf(stderr, "%s\n", platform::visible_text(line).c_str());
 }
 
+/// The settings key that leads to what has failed.
+std::string address_key(const config::Settings& settings, const platform::DependencyError& fault) {
+  return fault.of_external_crm() ? wiring::crm_address_key(settings) : "store.connection";
+}
+
 /// Lists what a start with these settings would refuse; changes nothing.
 int check_settings(const config::Settings& settings, bool offline) {
   print_lines(settings.warnings);
@@ -201,8 +206,8 @@ int check_settings(const config::Settings& settings, bool offline) {
     } catch (const schema::store::IncompatibleStoreError& fault) {
       faults = {wiring::store_location(settings) + ": " + fault.what()};
     } catch (const platform::DependencyError& fault) {
-      print_lines({fmt::format("{} ({}.connection in {}); --offline checks the rest", fault.what(),
-                               fault.of_external_crm() ? "crm" : "store", settings.file)});
+      print_lines({fmt::format("{} ({} in {}); --offline checks the rest", fault.what(),
+                               address_key(settings, fault), settings.file)});
       return EX_UNAVAILABLE;
     }
   }
@@ -246,8 +251,7 @@ int run_daemon(config::Settings settings) {
     spdlog::error("{}", fault.what());
     return EX_CONFIG;
   } catch (const platform::DependencyError& fault) {
-    spdlog::error("cannot start: {} ({}.connection in {})", fault.what(),
-                  fault.of_external_crm() ? "crm" : "store", settings.file);
+    spdlog::error("cannot start: {} ({} in {})", fault.what(), address_key(settings, fault), settings.file);
     return EX_UNAVAILABLE;
   } catch (const std::runtime_error& fault) {
     spdlog::error("cannot start: {}", fault.what());

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "daemon/call_deadline.h"
 #include "daemon/config/settings.h"
 #include "daemon/gift_log.h"
 #include "platform/random.h"
@@ -31,7 +32,9 @@ struct SharedParts {
   schema::store::Store store{wiring::migrate_and_check_databases(settings)};
   schema::sql::QueryWatchdog query_watchdog{{}};  ///< starts after the migration, which may take long
   const sync::LinkSigner signer{wiring::load_server_secret(settings, store)};
-  const std::unique_ptr<schema::crm::Crm> crm = wiring::make_crm(settings, wiring::LookupDuration::bounded);
+  CallDeadline crm_calls{};  ///< of a remote CRM
+  const std::unique_ptr<schema::crm::Crm> crm = wiring::make_crm(settings, wiring::LookupDuration::bounded,
+                                                                 [this] { return crm_calls.may_continue(); });
   const sync::GiftLinks links{settings.server.base_url, signer};
   /// The store's id, part of its Message-IDs.
   const std::string installation_id =

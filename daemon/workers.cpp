@@ -11,6 +11,7 @@
 #include "sync/request_record_retry.h"
 #include "sync/transaction_id_floor.h"
 #include "wiring/components_config.h"
+#include "wiring/crm_config.h"
 
 namespace giftsync::daemon {
 namespace {
@@ -25,8 +26,16 @@ constexpr std::size_t kMaxDiscardedEvents = 1'000;
 constexpr std::int64_t kIdempotencyLifeMillis = 8 * platform::kDayMillis;
 /// After its end: of a daemon that is gone.
 constexpr std::int64_t kBreakerLifeMillis = platform::kDayMillis;
-/// A mail may take as long as its lease; every other step takes seconds.
+/// A mail may take as long as its lease; every other step takes seconds, unless the CRM takes longer.
 constexpr std::int64_t kMaxHeartbeatAgeMillis = 180'000;
+/// Of one step: reads, gift records, questions about refused rows, tasks.
+constexpr std::int64_t kMaxCallsOfStep = 6;
+/// How long a start and a stop wait for a remote CRM.
+constexpr std::int64_t kStartWaitMillis = 15'000;
+constexpr std::int64_t kStopWaitMillis = 10'000;
+constexpr std::int64_t kIdsRetryMillis = 5 * platform::kMinuteMillis;
+/// More than a store can lack of what a CRM has.
+constexpr std::int64_t kUnseenIds = 1'000'000;
 
 void log_warnings(platform::LogThrottle& throttle, const std::vector<std::string>& warnings) {
   for (const std::string& line : throttle.lines_to_log(warnings, platform::system_now()))
@@ -75,8 +84,48 @@ Workers::Workers(SharedParts& shared)
           [&shared](const std::vector<sync::GiftEvent>& events) {
             shared.gift_log.log_events(events, platform::system_now());
           }),
-      sources_(shared.settings.sources, shared.installation_id, shared.store, [this] { sync_.wake(); }) {
-  start_transaction_ids(shared.store, shared.crm->gift_records(), shared.settings.store.first_transaction_id);
+      sources_(shared.settings.sources, shared.installation_id, shared.store, [this] { sync_.wake(); }),
+      longest_crm_call_millis_(shared.crm->pace().longest_call_millis) {
+  begin_transaction_ids();
+}
+
+/// Gifts are taken and mailed also while a remote CRM cannot be reached. Its records may have ids that this
+/// store does not know, if it was restored from a backup: the next ids are far above them.
+void Workers::begin_transaction_ids() {
+  shared_.crm_calls.end_in(kStartWaitMillis);
+  try {
+    start_transaction_ids(shared_.store, shared_.crm->gift_records(),
+                          shared_.settings.store.first_transaction_id);
+    has_begun_ids_ = true;
+  } catch (const platform::DependencyError& fault) {
+    if (!fault.of_external_crm() || !wiring::crm_capabilities(shared_.settings).is_remote) throw;
+    const schema::TransactionId first{shared_.store.gifts.next_transaction_id().value + kUnseenIds};
+    shared_.store.gifts.start_transaction_ids_at(first);
+    spdlog::warn("the CRM could not say which Transaction Ids it has; new gifts get ids from {} on: {}",
+                 first.value, fault.what());
+  }
+  shared_.crm_calls.remove();
+  ids_checked_at_ = platform::system_now();
+}
+
+/// A remote CRM counts each call.
+void Workers::check_transaction_ids(platform::UtcMillis now) {
+  const bool is_remote = wiring::crm_capabilities(shared_.settings).is_remote;
+  const std::int64_t interval = has_begun_ids_ ? platform::kHourMillis : kIdsRetryMillis;
+  if (is_remote && !platform::has_elapsed(ids_checked_at_, interval, now)) return;
+  ids_checked_at_ = now;
+  try {
+    schema::crm::GiftRecords& records = shared_.crm->gift_records();
+    if (has_begun_ids_) {
+      skip_used_transaction_ids(shared_.store, records);
+    } else {
+      start_transaction_ids(shared_.store, records, shared_.settings.store.first_transaction_id);
+      has_begun_ids_ = true;
+    }
+  } catch (const platform::DependencyError& fault) {
+    if (!is_remote || !fault.of_external_crm()) throw;
+    spdlog::debug("maintenance: {}", fault.what());  // the sync worker logs what lasts
+  }
 }
 
 void Workers::start(const StartOptions& options) {
@@ -125,6 +174,7 @@ void Workers::start_senders(const StartOptions& options) {
 }
 
 void Workers::request_stop() {
+  shared_.crm_calls.end_in(kStopWaitMillis);
   for (const auto& worker : workers_) {
     if (worker) worker->request_stop();
   }
@@ -149,12 +199,13 @@ void Workers::stop() {
 }
 
 bool Workers::are_alive() const {
-  const auto is_alive = [](const auto& worker) {
-    return !worker || worker->millis_since_heartbeat() <= kMaxHeartbeatAgeMillis;
+  const std::int64_t max_age = std::max(kMaxHeartbeatAgeMillis, kMaxCallsOfStep * longest_crm_call_millis_);
+  const auto is_alive = [max_age](const auto& worker) {
+    return !worker || worker->millis_since_heartbeat() <= max_age;
   };
   const std::lock_guard lock(senders_mutex_);
   return std::all_of(workers_.begin(), workers_.end(), is_alive) &&
-         std::all_of(senders_.begin(), senders_.end(), is_alive) && sync_.is_alive(kMaxHeartbeatAgeMillis) &&
+         std::all_of(senders_.begin(), senders_.end(), is_alive) && sync_.is_alive(max_age) &&
          sources_.alive(kMaxHeartbeatAgeMillis);
 }
 
@@ -294,7 +345,7 @@ bool Workers::maintain(PeriodicWorker& worker, const std::function<void()>& main
   if (!shared_.settings.requests.enabled && shared_.crm->request_records())
     discard_request_change_events(worker);
   sources_.run_maintenance(platform::system_now(), [&worker] { return worker.heartbeat_and_should_run(); });
-  skip_used_transaction_ids(store, shared_.crm->gift_records());
+  check_transaction_ids(platform::system_now());
   return false;
 }
 

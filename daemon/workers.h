@@ -50,6 +50,8 @@ class Workers {
   void log_delivery_pause();
   void repair_clock_skew();
   void check_installation();
+  void begin_transaction_ids();
+  void check_transaction_ids(platform::UtcMillis now);
   void start_senders(const StartOptions& options);
   bool deliver_mails(platform::PeriodicWorker& worker, std::size_t connection, bool yields);
   void wake_other_senders(std::size_t connection);
@@ -67,12 +69,16 @@ class Workers {
   const sync::RequestRecordRules request_record_rules_;
   SyncWorkers sync_;
   sources::SourceWorkers sources_;
+  const std::int64_t longest_crm_call_millis_;
   std::mutex delivery_log_mutex_;
   platform::LogThrottle delivery_log_throttle_;        // guarded by delivery_log_mutex_
   platform::LogThrottle request_record_log_throttle_;  ///< each used by one worker only
   platform::LogThrottle timer_log_throttle_;
   platform::LogThrottle maintenance_log_throttle_;
   platform::UtcMillis shown_values_saved_at_{INT64_MIN / 2};  ///< used by the timers' worker only
+  // Used by the maintenance worker only:
+  bool has_begun_ids_ = false;  ///< the CRM has said which Transaction Ids it has
+  platform::UtcMillis ids_checked_at_{INT64_MIN / 2};
   enum Kind { request_records, timers, maintenance, kKinds };
   /// In the order of their stop: the first two wake others. Without requests.enabled the first one is null.
   std::array<std::unique_ptr<platform::PeriodicWorker>, kKinds> workers_;

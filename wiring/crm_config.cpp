@@ -14,16 +14,14 @@
 #include "schema/crm/managed/csv_import.h"
 #include "schema/crm/managed/managed_crm.h"
 #include "schema/store/store.h"
-#include "wiring/config_error.h"
 #include "wiring/database_config.h"
+#include "wiring/salesforce_config.h"
 #include "wiring/store_preflight.h"
 
 namespace giftsync::wiring {
 namespace {
 
 using daemon::config::CrmKind;
-
-constexpr const char* kNoSalesforce = "crm.type: salesforce is not available in this version";
 
 /// Why this user cannot write to the CRM's SQLite file. SQLite creates its journal beside the file.
 std::vector<std::string> file_faults(const std::string& path) {
@@ -42,12 +40,15 @@ std::vector<std::string> file_faults(const std::string& path) {
 CrmCapabilities crm_capabilities(const daemon::config::Settings& settings) {
   const CrmKind kind = settings.crm.kind();
   const bool is_managed = kind == CrmKind::managed;
-  return {
-      .has_own_database = kind == CrmKind::external, .has_package = is_managed, .imports_rows = is_managed};
+  return {.has_own_database = kind == CrmKind::external,
+          .has_package = is_managed,
+          .imports_rows = is_managed,
+          .is_remote = kind == CrmKind::salesforce};
 }
 
-std::unique_ptr<schema::crm::Crm> make_crm(const daemon::config::Settings& settings, LookupDuration lookups) {
-  if (settings.crm.kind() == CrmKind::salesforce) throw ConfigError(kNoSalesforce);
+std::unique_ptr<schema::crm::Crm> make_crm(const daemon::config::Settings& settings, LookupDuration lookups,
+                                           platform::KeepGoing keep_going) {
+  if (settings.crm.kind() == CrmKind::salesforce) return make_org_crm(settings, std::move(keep_going));
   if (settings.crm.kind() == CrmKind::managed) {
     schema::crm::managed::ManagedCrmOptions options = managed_crm_options(settings);
     if (lookups == LookupDuration::bounded) options.max_keyed_rows = schema::crm::managed::kKeyedRowsPerStep;
@@ -65,6 +66,15 @@ std::unique_ptr<schema::crm::Crm> make_crm(const daemon::config::Settings& setti
   return schema::crm::external::make_external_crm(options);
 }
 
+std::string no_package_clause(const daemon::config::Settings& settings) {
+  return settings.crm.kind() == CrmKind::salesforce ? "crm.type: salesforce names an org of Salesforce"
+                                                    : "crm.connection names an external CRM";
+}
+
+std::string crm_address_key(const daemon::config::Settings& settings) {
+  return settings.crm.kind() == CrmKind::salesforce ? "crm.salesforce.domain" : "crm.connection";
+}
+
 bool crm_has_users(const daemon::config::Settings& settings) {
   if (settings.crm.kind() != CrmKind::external) return true;
   const auto& tables = settings.crm.tables;
@@ -73,7 +83,7 @@ bool crm_has_users(const daemon::config::Settings& settings) {
 }
 
 CrmCheck check_crm(const daemon::config::Settings& settings) {
-  if (settings.crm.kind() == CrmKind::salesforce) return {{kNoSalesforce}, {}, {}};
+  if (settings.crm.kind() == CrmKind::salesforce) return {};
   if (settings.crm.kind() == CrmKind::managed) {
     const schema::crm::managed::ManagedCrmOptions options = managed_crm_options(settings);
     return {schema::crm::managed::match_field_faults(options),

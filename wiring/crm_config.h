@@ -1,5 +1,5 @@
-// wiring: makes the CRM adapter that the settings name: managed or external. The only place that chooses
-// between the adapters. Any thread.
+// wiring: makes the CRM adapter that the settings name: managed, external or Salesforce. The only place that
+// chooses between the adapters. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "daemon/config/settings.h"
+#include "platform/http_client.h"
 #include "schema/crm/crm.h"
 #include "schema/crm/managed/managed_crm.h"
 #include "schema/crm/row_import.h"
@@ -16,18 +17,30 @@ namespace giftsync::wiring {
 
 /// What the settings' CRM can do besides the port.
 struct CrmCapabilities {
-  bool has_own_database = false;  ///< not the store's: it has a location and faults of its own
+  bool has_own_database = false;  ///< a SQL database that is not the store's
   bool has_package = false;       ///< giftsync makes and upgrades its tables and publishes settings in them
   bool imports_rows = false;      ///< of CSV files
+  /// Reached through the internet, and each call counts: giftsync starts and sends gifts without it, and asks
+  /// it nothing at short intervals.
+  bool is_remote = false;
 };
 CrmCapabilities crm_capabilities(const daemon::config::Settings& settings);
 
-/// Whether a lookup may take as long as it needs, or must wait for others (LookupNotReady) beyond some tenths
-/// of a second.
+/// Whether a lookup of the managed CRM may take as long as it needs, or must wait for others (LookupNotReady)
+/// beyond some tenths of a second. Other CRMs have no such lookups.
 enum class LookupDuration { unlimited, bounded };
-/// The adapter connects on its first call.
+/// The adapter connects on its first call. `keep_going`: false ends running calls of a remote CRM; may be
+/// null.
 std::unique_ptr<schema::crm::Crm> make_crm(const daemon::config::Settings& settings,
-                                           LookupDuration lookups = LookupDuration::unlimited);
+                                           LookupDuration lookups = LookupDuration::unlimited,
+                                           platform::KeepGoing keep_going = nullptr);
+
+/// Why giftsync makes no tables in this CRM and has none of what they would hold, as a clause; for a CRM
+/// without a package.
+std::string no_package_clause(const daemon::config::Settings& settings);
+
+/// The settings key that leads to a CRM outside of the store.
+std::string crm_address_key(const daemon::config::Settings& settings);
 
 /// False when the settings say that the external CRM has no table of users.
 bool crm_has_users(const daemon::config::Settings& settings);
@@ -42,7 +55,8 @@ struct CrmCheck {
   std::vector<std::string> warnings() const;
 };
 /// Checks that the settings' fields, tables and columns exist and that this program's database user has the
-/// required privileges. Throws platform::DependencyError when the database is unreachable.
+/// required privileges. Throws platform::DependencyError when the database is unreachable. An org of
+/// Salesforce is not called: giftsync starts without it.
 CrmCheck check_crm(const daemon::config::Settings& settings);
 
 /// Number of rows in an external CRM's gift-record table with an invalid Transaction Id; 0 in the managed

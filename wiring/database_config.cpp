@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "schema/store/store.h"
-#include "wiring/crm_config.h"
+#include "wiring/salesforce_config.h"
 
 namespace giftsync::wiring {
 namespace {
@@ -37,7 +37,8 @@ std::string store_location(const daemon::config::Settings& settings) {
 }
 
 std::string crm_location(const daemon::config::Settings& settings) {
-  if (!crm_capabilities(settings).has_own_database) return store_location(settings);
+  if (settings.crm.kind() == daemon::config::CrmKind::salesforce) return org_location(settings);
+  if (settings.crm.kind() == daemon::config::CrmKind::managed) return store_location(settings);
   if (settings.crm.backend == daemon::config::StoreBackend::sqlite) return settings.crm.connection;
   return fmt::format("the PostgreSQL database of crm.connection ({})", settings.file);
 }

@@ -88,6 +88,17 @@ std::optional<std::string> server_secret_fault(const daemon::config::Settings& s
   }
 }
 
+std::optional<std::string> readable_server_secret(const daemon::config::Settings& settings,
+                                                  schema::store::Store& store) {
+  try {
+    std::string secret = read_server_secret(server_secret_path(settings));
+    if (sync::LinkSigner(secret).fingerprint() == store.fact(kFingerprintFact)) return secret;
+  } catch (const ServerSecretError&) {
+    // The caller does without it.
+  }
+  return std::nullopt;
+}
+
 std::string load_server_secret(const daemon::config::Settings& settings, schema::store::Store& store) {
   const std::string path = server_secret_path(settings);
   const std::optional<std::string> known = store.fact(kFingerprintFact);

@@ -29,6 +29,10 @@ std::optional<std::string> secret_without_store_fault(const daemon::config::Sett
 std::optional<std::string> server_secret_fault(const daemon::config::Settings& settings,
                                                schema::store::Store& store);
 
+/// The secret's bytes if this process can read them and they are the store's own; creates and throws nothing.
+std::optional<std::string> readable_server_secret(const daemon::config::Settings& settings,
+                                                  schema::store::Store& store);
+
 /// The secret's bytes. Creates the secret when the store has never had one; throws ConfigError when it is
 /// missing, unreadable or another store's.
 std::string load_server_secret(const daemon::config::Settings& settings, schema::store::Store& store);

@@ -122,7 +122,7 @@ DatabaseFindings check_databases(const daemon::config::Settings& settings) {
   if (version == 0) {
     if (auto fault = secret_without_store_fault(settings)) findings.faults.push_back(std::move(*fault));
   }
-  const bool is_in_store = !crm_capabilities(settings).has_own_database;
+  const bool is_in_store = crm_capabilities(settings).has_package;
   if (is_in_store && version == 0) {
     findings.unchecked.emplace_back("there is no store yet, so the CRM's fields were not checked");
     return findings;

@@ -107,7 +107,7 @@ HttpResponse Router::failure_response(const HttpRequest& request, std::string_vi
 
 HttpResponse Router::readiness() {
   const bool ready = !outage_.failed_recently() && readiness_.is_ready();
-  return ready ? plain_text(200, "ready\n" + instance_line_)
+  return ready ? plain_text(200, "ready\n" + instance_line_ + (ready_detail_ ? ready_detail_() : ""))
                : plain_text(503,
                             "not ready: the store does not respond or accepts no writes\n" + instance_line_);
 }

@@ -26,6 +26,9 @@ class Router {
   /// giftsyncctl knows it from another program at its address (OPS-26).
   Router(Handlers handlers, Ready ready, std::string instance_id, HttpRefusalLog& log,
          const platform::Clock& clock);
+  /// Further lines of what /-/ready answers while the service is ready, each with its line end. Before the
+  /// first request.
+  void set_ready_detail(std::function<std::string()> detail) { ready_detail_ = std::move(detail); }
   Router(const Router&) = delete;
   Router& operator=(const Router&) = delete;
 
@@ -51,6 +54,7 @@ class Router {
   Handlers handlers_;
   ReadinessCheck readiness_;
   const std::string instance_line_;
+  std::function<std::string()> ready_detail_;
   HttpRefusalLog& log_;
   OutageTracker outage_;
 };

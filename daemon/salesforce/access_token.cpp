@@ -119,11 +119,17 @@ TokenOutcome AccessTokens::use_if_accepted(const AccessToken& token) {
   const std::string& found = token.session.organization_id;
   const std::string accepted = facts_.save_if_absent(kOrganizationFact, found);
   const bool is_accepted = is_same_organization(accepted, found);
+  note_other_organization(is_accepted ? "" : found);
   const std::lock_guard lock(mutex_);
   token_ = is_accepted ? std::optional(token) : std::nullopt;
   unaccepted_ = is_accepted ? std::nullopt : std::optional(token);
   if (!is_accepted) return OtherOrganization{accepted, found};
   return token;
+}
+
+/// For those who only read the store.
+void AccessTokens::note_other_organization(const std::string& found) const {
+  if (facts_.load(kOtherOrganizationFact).value_or("") != found) facts_.save(kOtherOrganizationFact, found);
 }
 
 std::optional<AccessToken> AccessTokens::unaccepted_token() {
@@ -148,6 +154,7 @@ void AccessTokens::store(const AccessToken& token) const {
 
 void AccessTokens::accept_organization(const std::string& organization_id) {
   facts_.save(kOrganizationFact, organization_id);
+  note_other_organization("");
   std::optional<AccessToken> accepted;
   {
     const std::lock_guard lock(mutex_);

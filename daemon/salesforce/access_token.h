@@ -26,6 +26,8 @@ struct FactStorage {
 
 inline constexpr const char* kTokenFact = "salesforce_token";                ///< sealed
 inline constexpr const char* kOrganizationFact = "salesforce_organization";  ///< the accepted org's id
+/// The id of the org that is not accepted and that the last sign-in led to; empty: none.
+inline constexpr const char* kOtherOrganizationFact = "salesforce_other_organization";
 
 struct AccessToken {
   Session session;
@@ -65,6 +67,7 @@ class AccessTokens {
   TokenOutcome renew(Birth ended);
   TokenOutcome sign_in(Birth ended, platform::UtcMillis now);
   TokenOutcome use_if_accepted(const AccessToken& token);
+  void note_other_organization(const std::string& found) const;
   std::optional<AccessToken> unaccepted_token();
   std::optional<AccessToken> stored_token() const;
   void store(const AccessToken& token) const;

@@ -99,8 +99,8 @@ ApiFault fault_without_token(const TokenOutcome& outcome) {
   if (const auto* other = std::get_if<OtherOrganization>(&outcome)) {
     return {Kind::other_organization,
             fmt::format("crm.salesforce.domain leads to the org {}, and the records in the store are of the "
-                        "org {}; correct the domain, or accept the other org",
-                        other->found, other->accepted),
+                        "org {}; correct the domain, or run giftsyncctl crm accept-org {}",
+                        other->found, other->accepted, other->found),
             false};
   }
   const auto& failed = std::get<SignInFault>(outcome);

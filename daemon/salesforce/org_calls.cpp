@@ -18,12 +18,12 @@ namespace {
 constexpr std::size_t kShownCharacters = 300;
 
 [[noreturn]] void fail(bool is_transient, const std::string& words) {
-  throw platform::DependencyError(is_transient, words);
+  throw platform::DependencyError(is_transient, words, true);
 }
 
 [[noreturn]] void pause(platform::UtcMillis until, const std::string& words) {
   throw platform::DependencyPause(
-      until, fmt::format("{}; the next call is made at {}", words, platform::to_rfc3339(until)));
+      until, fmt::format("{}; the next call is made at {}", words, platform::to_rfc3339(until)), true);
 }
 
 std::string words_of(const ApiError& error) {
@@ -62,8 +62,26 @@ bool is_lost(const ApiFault& fault) {
 
 }  // namespace
 
-OrgCalls::OrgCalls(ApiClient& client, std::string api_version, GovernorOptions options, platform::Clock clock)
-    : client_(client), api_version_(std::move(api_version)), clock_(std::move(clock)), governor_(options) {}
+OrgCalls::OrgCalls(ApiClient& client, std::string api_version, GovernorOptions options, platform::Clock clock,
+                   GovernorStorage storage)
+    : client_(client),
+      api_version_(std::move(api_version)),
+      clock_(std::move(clock)),
+      storage_(std::move(storage)),
+      governor_(options) {}
+
+/// `action` may run again, from the same state.
+void OrgCalls::change_governor(const std::function<void(CallGovernor&)>& action) {
+  const std::lock_guard lock(mutex_);
+  if (!storage_) return action(governor_);
+  const CallGovernor before = governor_;
+  storage_([&](const std::optional<std::string>& state) {
+    governor_ = before;
+    if (state) governor_.read_text(*state);
+    action(governor_);
+    return governor_.to_text();
+  });
+}
 
 std::size_t OrgCalls::rows_per_call() const {
   const std::lock_guard lock(mutex_);
@@ -71,8 +89,7 @@ std::size_t OrgCalls::rows_per_call() const {
 }
 
 void OrgCalls::note_halving() {
-  const std::lock_guard lock(mutex_);
-  governor_.note_outcome({.halves_rows = true});
+  change_governor([](CallGovernor& governor) { governor.note_outcome({.halves_rows = true}); });
 }
 
 CompositeAnswer OrgCalls::read(std::span<const PartRequest> parts, std::size_t rows, Spending spending) {
@@ -90,8 +107,8 @@ tl::expected<CompositeAnswer, LostAnswer> OrgCalls::write(const std::string& bod
     stop(result.error());
   }
   CompositeAnswer answer = composite_answer(std::move(*result), Operation::other);
-  const std::lock_guard lock(mutex_);
-  governor_.note_outcome({.millis = platform::boottime_millis() - start});
+  const CallOutcome outcome{.millis = platform::boottime_millis() - start};
+  change_governor([&](CallGovernor& governor) { governor.note_outcome(outcome); });
   return answer;
 }
 
@@ -113,20 +130,22 @@ OrgCalls::CallResult OrgCalls::call(const ApiRequest& request, Spending spending
 }
 
 void OrgCalls::check_permit(Spending spending) {
-  const std::lock_guard lock(mutex_);
   const platform::UtcMillis now = clock_();
-  const CallPermit permit = governor_.permit(spending, now);
+  CallPermit permit;
+  change_governor([&](CallGovernor& governor) {
+    permit = governor.permit(spending, now);
+    if (permit.is_allowed) governor.note_call(now);
+  });
   if (!permit.is_allowed)
     throw platform::DependencyPause(permit.not_before,
                                     fmt::format("Salesforce is not called before {}: {}",
-                                                platform::to_rfc3339(permit.not_before), permit.reason));
-  governor_.note_call(now);
+                                                platform::to_rfc3339(permit.not_before), permit.reason),
+                                    true);
 }
 
 void OrgCalls::note_usage(const std::optional<LimitInfo>& usage) {
   if (!usage) return;
-  const std::lock_guard lock(mutex_);
-  governor_.note_limits(*usage, clock_());
+  change_governor([&](CallGovernor& governor) { governor.note_limits(*usage, clock_()); });
 }
 
 void OrgCalls::check_status(const AnswerBody& body, Operation operation) {
@@ -177,19 +196,17 @@ void OrgCalls::stop(const ApiError& error, ErrorClass error_class) {
       fmt::format("Salesforce refuses the call ({}){}", words_of(error), remedy(error_class));
   const bool needs_admin = !treatment.is_transient || error_class == ErrorClass::fields_differ ||
                            error_class == ErrorClass::no_access;
-  const std::lock_guard lock(mutex_);
-  if (treatment.halves_rows) governor_.note_outcome({.halves_rows = true});
+  if (treatment.halves_rows) note_halving();
   if (treatment.rest_millis == 0 || needs_admin) fail(!needs_admin, words);
   const platform::UtcMillis until = clock_() + treatment.rest_millis;
-  governor_.rest_until(until, words);
+  change_governor([&](CallGovernor& governor) { governor.rest_until(until, words); });
   pause(until, words);
 }
 
 void OrgCalls::stop(const ApiFault& fault) {
   if (fault.retry_after_seconds) {
-    const std::lock_guard lock(mutex_);
     const platform::UtcMillis until = clock_() + *fault.retry_after_seconds * platform::kSecondMillis;
-    governor_.rest_until(until, fault.message);
+    change_governor([&](CallGovernor& governor) { governor.rest_until(until, fault.message); });
     if (fault.is_transient) pause(until, fault.message);
   }
   fail(fault.is_transient, fault.message);

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -17,6 +18,7 @@
 #include "daemon/salesforce/call_governor.h"
 #include "daemon/salesforce/composite.h"
 #include "daemon/salesforce/error_class.h"
+#include "daemon/salesforce/governor_storage.h"
 #include "platform/clock.h"
 #include "platform/dependency_error.h"
 #include "schema/crm/crm.h"
@@ -36,8 +38,9 @@ struct LostAnswer {
 
 class OrgCalls {
  public:
-  /// `client` outlives this object.
-  OrgCalls(ApiClient& client, std::string api_version, GovernorOptions options, platform::Clock clock);
+  /// `client` outlives this object. Without `storage` the governor's state is in this object only.
+  OrgCalls(ApiClient& client, std::string api_version, GovernorOptions options, platform::Clock clock,
+           GovernorStorage storage = nullptr);
 
   const std::string& api_version() const { return api_version_; }
   /// Rows that the next call may write.
@@ -62,6 +65,7 @@ class OrgCalls {
  private:
   using CallResult = tl::expected<AnswerBody, ApiFault>;
   CallResult call(const ApiRequest& request, Spending spending);
+  void change_governor(const std::function<void(CallGovernor&)>& action);
   void check_permit(Spending spending);
   void note_usage(const std::optional<LimitInfo>& usage);
   void check_status(const AnswerBody& body, Operation operation);
@@ -72,6 +76,7 @@ class OrgCalls {
   ApiClient& client_;
   const std::string api_version_;
   const platform::Clock clock_;
+  const GovernorStorage storage_;
   mutable std::mutex mutex_;
   CallGovernor governor_;  // guarded by mutex_
 };

@@ -19,7 +19,8 @@ class SalesforceCrm : public schema::crm::Crm {
  public:
   SalesforceCrm(ApiClient& client, SalesforceCrmOptions options)
       : names_(std::move(options.names)),
-        calls_(client, std::move(options.api_version), options.governor, std::move(options.clock)),
+        calls_(client, std::move(options.api_version), options.governor, std::move(options.clock),
+               std::move(options.governor_storage)),
         directory_(calls_, names_, std::move(options.match_fields)),
         gift_records_(calls_, names_),
         tasks_(calls_, names_, options.has_tasks) {}

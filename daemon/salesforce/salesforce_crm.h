@@ -9,6 +9,7 @@
 #include "daemon/salesforce/api_client.h"
 #include "daemon/salesforce/api_names.h"
 #include "daemon/salesforce/call_governor.h"
+#include "daemon/salesforce/governor_storage.h"
 #include "platform/clock.h"
 #include "schema/crm/crm.h"
 
@@ -19,6 +20,7 @@ struct SalesforceCrmOptions {
   schema::crm::MatchFields match_fields;
   std::string api_version = "62.0";
   GovernorOptions governor = {};
+  GovernorStorage governor_storage = nullptr;  ///< without it the state lives as long as the CRM
   bool has_tasks = true;
   platform::Clock clock = platform::system_now;
 };

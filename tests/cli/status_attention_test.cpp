@@ -140,6 +140,16 @@ TEST(StatusAttention, NamesWhatAnAdminHasToDo) {
          report.sync_states = {{schema::store::CrmSyncStatus::skipped, 1}};
        },
        ""},
+      {[](StatusReport& report) {
+         report.org = wiring::OrgStatus{.organization_id = "00D1", .other_organization_id = "00D2"};
+       },
+       "the CRM is paused: crm.salesforce.domain leads to the org 00D2, and the records in the store are of "
+       "the "
+       "org 00D1"},
+      {[](StatusReport& report) {
+         report.org = wiring::OrgStatus{.organization_id = "00D1", .own_calls = 7, .resting_until = kNow};
+       },
+       ""},
       {[](StatusReport& report) { report.stats.requests_in_error = 1; }, "1 request record is in error"},
       {source("failing"), "source vendor is failing"},
       {source("invalid"), "source vendor is invalid"},

@@ -58,8 +58,8 @@ def free_port():
 class DaemonFixture:
     """Settings, store and outbox in one folder; at most one daemon at a time."""
 
-    def __init__(self, store=None, email=None, more="", folder=None, name="giftsyncd", port=None):
-        """`store` and `email` replace these sections of the settings; `more` is further YAML. A fixture with a given `folder` shares
+    def __init__(self, store=None, email=None, more="", folder=None, name="giftsyncd", port=None, crm=None):
+        """`store`, `email` and `crm` replace these sections of the settings; `more` is further YAML. A fixture with a given `folder` shares
         the folder and its server secret with the fixture that owns it."""
         self.owns_folder = folder is None
         self.folder = pathlib.Path(folder or tempfile.mkdtemp(prefix="giftsync-system."))
@@ -67,6 +67,7 @@ class DaemonFixture:
         self.url = f"http://127.0.0.1:{self.port}"
         self.store = store or {"backend": "sqlite", "connection": "giftsync.db"}
         self.email = {"transport": "file", "directory": "outbox", "from": "gifts@example.com"} if email is None else email
+        self.crm = "{ type: sql }" if crm is None else json.dumps(crm)
         self.settings = self.folder / f"{name}.yaml"
         self.log_path = self.folder / f"{name}.log"
         self.outbox = self.folder / "outbox"
@@ -79,7 +80,7 @@ class DaemonFixture:
         self.settings.write_text(
             f'server: {{ listen: "127.0.0.1:{self.port}", base_url: "{self.url}", admin_url: "{self.url}" }}\n'
             f"store:  {json.dumps(self.store)}\n"
-            "crm:    { type: sql }\n"
+            f"crm:    {self.crm}\n"
             f"email:  {json.dumps(self.email)}\n" + more, encoding="utf-8")
 
     # ---- giftsyncctl --------------------------------------------------------------------------------------------

@@ -204,6 +204,10 @@ TEST_F(RouterTest, EveryListenerAnswersProbes) {
   store_is_writable_ = false;
   EXPECT_EQ(call("GET", "/-/ready").status, 503);
   EXPECT_THAT(call("GET", "/-/ready").body, HasSubstr("\ninstance: 3f8a\n"));  // OPS-26
+  router_.set_ready_detail([] { return "crm: paused\n"; });
+  EXPECT_THAT(call("GET", "/-/ready").body, Not(HasSubstr("crm")));
+  store_is_writable_ = true;
+  EXPECT_EQ(call("GET", "/-/ready").body, "ready\ninstance: 3f8a\ncrm: paused\n");
   EXPECT_EQ(call("GET", "/-/healthy").status, 200);
 }
 

@@ -204,10 +204,12 @@ TEST_F(AccessTokensTest, AnotherOrgStopsUntilItIsAccepted) {
   EXPECT_EQ(sign_ins_, 2);
   EXPECT_EQ(facts_.load(kTokenFact), stored);
   EXPECT_EQ(facts_.load(kOrganizationFact), kOrg);
+  EXPECT_EQ(facts_.load(kOtherOrganizationFact), kOtherOrg) << "for those who only read the store";
 
   daemon.accept_organization(kOtherOrg);
   EXPECT_EQ(text_of(daemon.current()), "token 2");
   EXPECT_EQ(facts_.load(kOrganizationFact), kOtherOrg);
+  EXPECT_EQ(facts_.load(kOtherOrganizationFact), "");
   EXPECT_EQ(text_of(make_tokens("sandbox").current()), "token 2");
   EXPECT_EQ(sign_ins_, 2);
 }
@@ -229,6 +231,7 @@ TEST_F(AccessTokensTest, AnOrgThatIsTheRightOneAgainIsNoticed) {
   org_ = kOrg;
   now_ += 15 * platform::kMinuteMillis;
   EXPECT_EQ(text_of(daemon.current()), "token 3");
+  EXPECT_EQ(facts_.load(kOtherOrganizationFact), "");
 }
 
 TEST_F(AccessTokensTest, IdsOf15And18CharactersNameTheSameOrg) {

@@ -1,0 +1,25 @@
+// daemon: until when calls of a remote CRM may run: short while a start or a stop waits for them, else
+// without an end of its own. Any thread.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <limits>
+
+#include "platform/clock.h"
+
+namespace giftsync::daemon {
+
+class CallDeadline {
+ public:
+  /// Running calls and later ones end after that time.
+  void end_in(std::int64_t millis) { ends_at_ = platform::boottime_millis() + millis; }
+  void remove() { ends_at_ = kNever; }
+  bool may_continue() const { return platform::boottime_millis() < ends_at_; }
+
+ private:
+  static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+  std::atomic<std::int64_t> ends_at_ = kNever;
+};
+
+}  // namespace giftsync::daemon

@@ -1,0 +1,37 @@
+#include "schema/store/shared_text.h"
+
+#include <cstdint>
+#include <utility>
+
+#include "schema/sql/queries.h"
+#include "schema/store/store_migration.h"
+
+namespace giftsync::schema::store {
+
+SharedText::SharedText(const sql::Dsn& dsn, std::string name)
+    : database_(sql::Database::shared(dsn)), name_(std::move(name)) {}
+
+void SharedText::update(const Change& change) const {
+  database_->write([&](soci::session& session) {
+    // SQLite has one writer at a time; PostgreSQL locks by the name, since the row may not exist yet.
+    if (database_->dialect() == sql::Dialect::postgresql)
+      sql::select_value<std::int64_t>(
+          session, "SELECT count(*) FROM (SELECT pg_advisory_xact_lock(7208292, hashtext(:name))) locked",
+          soci::use(name_));
+    const std::optional<std::string> before = read_metadata(session, name_);
+    const std::string after = change(before);
+    if (before != after) write_metadata(session, name_, after);
+  });
+}
+
+std::optional<std::string> SharedText::read() const {
+  return database_->read([&](soci::session& session) { return read_metadata(session, name_); });
+}
+
+void SharedText::remove() const {
+  database_->write([&](soci::session& session) {
+    session << "DELETE FROM store_metadata WHERE name = :name", soci::use(name_);
+  });
+}
+
+}  // namespace giftsync::schema::store

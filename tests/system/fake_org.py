@@ -1,0 +1,128 @@
+"""The fake org of the tests (tests/salesforce/fake_org) as a process, and what a test reads and changes in it.
+
+FAKE_ORG names the program (CTest sets it; default: build/dev/bin).
+"""
+import http.client
+import json
+import os
+import pathlib
+import subprocess
+import urllib.parse
+
+import daemon_fixture
+
+FAKE_ORG = os.environ.get("FAKE_ORG", str(daemon_fixture.PROGRAMS / "fake_org"))
+DATA = "/services/data/v62.0"
+CLIENT = "3MVG9.giftsync"
+INTEGRATION_USER = "giftsync@acme.example"
+ADMIN = "admin@acme.example"
+
+
+class FakeOrg:
+    """An org with giftsync's package, its integration user and an administrator, through whom a test reads."""
+
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+        self.key = self.folder / "salesforce.key"
+        certificate = self.folder / "salesforce.crt"
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-noenc", "-keyout", str(self.key), "-out", str(certificate),
+                        "-subj", "/CN=giftsync"], check=True, capture_output=True, timeout=daemon_fixture.TIMEOUT_SECONDS)
+        self.key.chmod(0o600)
+        self.process = subprocess.Popen([FAKE_ORG, "--port", "0", "--db", str(self.folder / "org.db")], stdout=subprocess.PIPE,
+                                        text=True)
+        self.port = int(self.process.stdout.readline())
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.script("POST", "settings", {"consumer_key": CLIENT, "certificate": certificate.read_text(encoding="ascii"),
+                                         "client_secret": "secret of the admin's app", "run_as": ADMIN})
+        self.user = self.script("POST", "users", {"username": INTEGRATION_USER, "permission_set": "giftsync_Integration"})["id"]
+        self.script("POST", "users", {"username": ADMIN, "permission_set": "Admin"})
+        self.token = None
+
+    def close(self):
+        self.process.terminate()
+        self.process.wait(daemon_fixture.TIMEOUT_SECONDS)
+        self.process.stdout.close()
+
+    def settings(self, **more):
+        """The section `crm` of giftsync's settings."""
+        return {"type": "salesforce", "salesforce": {"domain": self.url, "client_id": CLIENT, "username": INTEGRATION_USER,
+                                                     "private_key": f"file:{self.key}", **more}}
+
+    def exchange(self, method, path, body=None, headers=None):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=daemon_fixture.TIMEOUT_SECONDS)
+        try:
+            connection.request(method, path, body, headers or {})
+            response = connection.getresponse()
+            text = response.read()
+        finally:
+            connection.close()
+        return response.status, json.loads(text) if text else None
+
+    def script(self, method, what, body=None):
+        """What the org's makers do to it: see /__org in tests/salesforce/fake_org/scripts.cpp."""
+        status, answer = self.exchange(method, f"/__org/{what}", None if body is None else json.dumps(body),
+                                       {"Content-Type": "application/json"})
+        assert status == 200, (status, answer)
+        return answer
+
+    def calls(self):
+        return self.script("GET", "counters")["calls"]
+
+    def sql(self, text):
+        return self.script("POST", "sql", {"sql": text})["rows"]
+
+    def sessions_of_giftsync(self):
+        return int(self.sql(f"SELECT count(*) FROM org_session WHERE user_id = '{self.user}'")[0][0])
+
+    def organization(self):
+        return self.sql("SELECT id FROM crm_organization")[0][0]
+
+    # ---- The REST API, as the administrator -----------------------------------------------------------------------
+    def sign_in(self):
+        form = urllib.parse.urlencode({"grant_type": "client_credentials", "client_id": CLIENT,
+                                       "client_secret": "secret of the admin's app"})
+        status, answer = self.exchange("POST", "/services/oauth2/token", form,
+                                       {"Content-Type": "application/x-www-form-urlencoded"})
+        assert status == 200, (status, answer)
+        self.token = answer["access_token"]
+
+    def rest(self, method, path, body=None):
+        for _ in range(2):
+            if self.token is None:
+                self.sign_in()
+            status, answer = self.exchange(method, DATA + path, None if body is None else json.dumps(body),
+                                           {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"})
+            if status != 401:
+                break
+            self.token = None
+        assert status in (200, 201), (status, answer)
+        return answer
+
+    def query(self, soql):
+        answer = self.rest("GET", "/query?" + urllib.parse.urlencode({"q": soql}))
+        records = answer["records"]
+        while not answer["done"]:
+            answer = self.rest("GET", answer["nextRecordsUrl"].removeprefix(DATA))
+            records += answer["records"]
+        return records
+
+    def create(self, kind, **fields):
+        [row] = self.rest("POST", "/composite/sobjects", {"records": [{"attributes": {"type": kind}, **fields}]})
+        assert row["success"], row
+        return row["id"]
+
+    def gift_records(self):
+        """By Transaction Id."""
+        fields = ("Id, RecipientTransactionId__c, RecipientTransactionStatus__c, Recipient_Email__c, RecipientContactId__c, "
+                  "RecipientLeadId__c, Account__c, Record_Version__c, RecipientTransactionPrice__c")
+        records = self.query(f"SELECT {fields} FROM Gift_Record__c ORDER BY RecipientTransactionId__c")
+        by_transaction = {int(record["RecipientTransactionId__c"]): record for record in records}
+        assert len(by_transaction) == len(records), "a gift has two records"
+        return by_transaction
+
+    def tasks(self):
+        """By Transaction Id."""
+        records = self.query("SELECT Id, RecipientTransactionId__c, WhatId, WhoId, Status FROM Task")
+        by_transaction = {int(record["RecipientTransactionId__c"]): record for record in records}
+        assert len(by_transaction) == len(records), "a gift has two tasks"
+        return by_transaction

@@ -1,0 +1,46 @@
+// wiring: what giftsync knows of its org of Salesforce (crm.type: salesforce), for commands, probes and the
+// log, and the change to another org (ORG-4). Any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <tl/expected.hpp>
+
+#include "daemon/config/settings.h"
+#include "platform/time.h"
+#include "schema/store/store.h"
+
+namespace giftsync::wiring {
+
+/// As the store has it: the daemons' calls keep it current, and nothing is asked of the org.
+struct OrgStatus {
+  std::string organization_id = {};        ///< whose records the store has; empty before the first sign-in
+  std::string other_organization_id = {};  ///< to which the settings lead; empty: to the same
+  std::int64_t own_calls = 0;              ///< of giftsync within 24 hours
+  std::optional<std::int64_t> share = {};  ///< calls that giftsync may use in 24 hours
+  std::optional<std::int64_t> org_calls = {};  ///< of all integrations, at the last answer
+  std::optional<std::int64_t> org_limit = {};
+  std::optional<platform::UtcMillis> resting_until = {};  ///< no call before that time
+  std::string resting_reason = {};
+};
+/// Nullopt for another kind of CRM.
+std::optional<OrgStatus> org_status(const daemon::config::Settings& settings, schema::store::Store& store,
+                                    platform::UtcMillis now);
+
+/// "crm.salesforce.domain leads to the org X, and ...": why no call is made; empty while the org is the same.
+std::string other_org_clause(const OrgStatus& status);
+
+struct OrgIdentity {
+  std::string organization_id;
+  std::string user_id;
+};
+/// The org to which the settings lead, by a new sign-in; or why it is not known, as a sentence with the next
+/// step.
+tl::expected<OrgIdentity, std::string> find_org(const daemon::config::Settings& settings);
+
+/// From now on the records are written in the org `organization_id`. What is stored of the other org
+/// (session, count of calls, highest Transaction Id) is deleted.
+void accept_org(const daemon::config::Settings& settings, const std::string& organization_id);
+
+}  // namespace giftsync::wiring

@@ -1,0 +1,59 @@
+// wiring: the org of Salesforce that the settings name (crm.type: salesforce): the client of its API with the
+// session that all daemons and commands share through the store, the names in the org, and the adapter over
+// them.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "daemon/config/settings.h"
+#include "daemon/salesforce/access_token.h"
+#include "daemon/salesforce/api_client.h"
+#include "daemon/salesforce/api_names.h"
+#include "daemon/salesforce/call_governor.h"
+#include "daemon/salesforce/governor_storage.h"
+#include "daemon/salesforce/sign_in.h"
+#include "platform/http_client.h"
+#include "schema/crm/crm.h"
+#include "schema/store/shared_text.h"
+#include "schema/store/store.h"
+
+namespace giftsync::wiring {
+
+/// Any thread.
+class OrgConnection {
+ public:
+  /// Opens the store; makes no call. Throws platform::DependencyError. Where this process cannot read the
+  /// server secret, its session is its own. `keep_going`: false ends running calls; may be null.
+  explicit OrgConnection(const daemon::config::Settings& settings, platform::KeepGoing keep_going = nullptr);
+
+  daemon::salesforce::AccessTokens& tokens() { return tokens_; }
+  daemon::salesforce::ApiClient& client() { return client_; }
+  /// Valid as long as this object.
+  daemon::salesforce::GovernorStorage governor_storage();
+
+ private:
+  schema::store::Store store_;
+  schema::store::SharedText governor_state_;
+  platform::HttpClient http_;
+  daemon::salesforce::AccessTokens tokens_;
+  daemon::salesforce::ApiClient client_;
+};
+
+/// The names that giftsync uses in the org. CreatedById is left out unless crm.columns names it: the org
+/// refuses it without a permission of its own.
+daemon::salesforce::ApiNames org_names(const daemon::config::CrmSettings& crm);
+
+daemon::salesforce::GovernorOptions governor_options(const daemon::config::SalesforceSettings& salesforce);
+
+/// The adapter; it connects to the store and the org on its first use.
+std::unique_ptr<schema::crm::Crm> make_org_crm(const daemon::config::Settings& settings,
+                                               platform::KeepGoing keep_going);
+
+/// A sign-in of its own: it neither uses nor changes what is stored.
+daemon::salesforce::SignInOutcome sign_in_anew(const daemon::config::Settings& settings);
+
+/// "Salesforce (https://acme.my.salesforce.com)".
+std::string org_location(const daemon::config::Settings& settings);
+
+}  // namespace giftsync::wiring
