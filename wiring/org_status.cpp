@@ -46,7 +46,7 @@ std::string other_org_clause(const OrgStatus& status) {
 }
 
 tl::expected<OrgIdentity, std::string> find_org(const daemon::config::Settings& settings) {
-  const salesforce::SignInOutcome outcome = sign_in_anew(settings);
+  const salesforce::SignInOutcome outcome = sign_in_afresh(settings);
   if (const auto* session = std::get_if<salesforce::Session>(&outcome))
     return OrgIdentity{session->organization_id, session->user_id};
   if (const auto* refusal = std::get_if<salesforce::SignInRefusal>(&outcome))

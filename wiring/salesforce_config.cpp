@@ -112,7 +112,7 @@ class OrgCrm : public schema::crm::Crm {
 
 }  // namespace
 
-daemon::salesforce::SignInOutcome sign_in_anew(const daemon::config::Settings& settings) {
+daemon::salesforce::SignInOutcome sign_in_afresh(const daemon::config::Settings& settings) {
   platform::HttpClient http(http_options(settings.crm.salesforce));
   return sign_in(sign_in_settings(settings.crm.salesforce), http, platform::system_now());
 }

@@ -51,7 +51,7 @@ std::unique_ptr<schema::crm::Crm> make_org_crm(const daemon::config::Settings& s
                                                platform::KeepGoing keep_going);
 
 /// A sign-in of its own: it neither uses nor changes what is stored.
-daemon::salesforce::SignInOutcome sign_in_anew(const daemon::config::Settings& settings);
+daemon::salesforce::SignInOutcome sign_in_afresh(const daemon::config::Settings& settings);
 
 /// "Salesforce (https://acme.my.salesforce.com)".
 std::string org_location(const daemon::config::Settings& settings);
