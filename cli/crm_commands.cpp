@@ -9,7 +9,7 @@
 
 #include "cli/commands.h"
 #include "cli/crm_import_report.h"
-#include "cli/crm_org.h"
+#include "cli/crm_org_check.h"
 #include "cli/csv_reader.h"
 #include "cli/input_file.h"
 #include "cli/json_array_writer.h"
@@ -203,7 +203,7 @@ std::string standard_columns_text() {
 
 /// The checks of a daemon start.
 int check(const Console& console, const CliContext& ctx, bool json) {
-  if (wiring::crm_capabilities(ctx.settings).is_remote) return check_org(console, ctx, json);
+  if (wiring::crm_capabilities(ctx.settings).is_remote) return check_crm_org(console, ctx.settings, json);
   const wiring::CrmCheck found = wiring::check_crm(ctx.settings);
   if (json) {
     const Json report{{"crm", wiring::crm_location(ctx.settings)},

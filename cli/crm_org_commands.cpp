@@ -1,4 +1,4 @@
-// cli: `crm accept-org`, and what `crm check` says of an org of Salesforce.
+// cli: `crm accept-org`.
 #include <fmt/format.h>
 #include <sysexits.h>
 
@@ -8,9 +8,6 @@
 #include "cli/commands.h"
 #include "cli/confirmation.h"
 #include "cli/count_text.h"
-#include "cli/crm_org.h"
-#include "cli/json_array_writer.h"
-#include "wiring/crm_config.h"
 #include "wiring/database_config.h"
 #include "wiring/org_status.h"
 
@@ -59,24 +56,6 @@ int accept(const Console& console, CliContext& ctx, const AcceptOptions& options
 }
 
 }  // namespace
-
-int check_org(const Console& console, const CliContext& ctx, bool json) {
-  const auto found = wiring::find_org(ctx.settings);
-  if (json) {
-    console.out << json_text({{"crm", wiring::crm_location(ctx.settings)},
-                              {"good", found.has_value()},
-                              {"organization_id", found ? Json(found->organization_id) : Json(nullptr)},
-                              {"faults", found ? Json::array() : Json::array({found.error()})},
-                              {"warnings", Json::array()}},
-                             2)
-                << '\n';
-    return found ? EX_OK : EX_CONFIG;
-  }
-  if (!found) return console.fail(EX_CONFIG, found.error());
-  console.out << fmt::format("{}: signed in to the org {}; its objects and fields were not checked\n",
-                             wiring::crm_location(ctx.settings), found->organization_id);
-  return EX_OK;
-}
 
 void add_crm_org_commands(Commands& commands, CLI::App& crm) {
   const auto options = std::make_shared<AcceptOptions>();

@@ -101,6 +101,13 @@ class SalesforceTest(daemon_fixture.DaemonTestCase):
     def number_of(load, data):
         return next(number for number, one in load.acknowledged.items() if one is data)
 
+    def test_the_check_examines_the_org(self):
+        fixture = self.start()
+        checked = json.loads(fixture.ctl("crm", "check", "--json"))
+        self.assertEqual((checked["good"], checked["mode"], checked["faults"]), (True, "guarded", []), checked)
+        self.assertEqual(checked["organization_id"][:15], self.org.organization()[:15])
+        self.assertIn("mode guarded", fixture.ctl("crm", "check"))
+
     # ORG-3, ORG-4
     def test_another_org_pauses_the_crm_and_nothing_else(self):
         fixture = self.start()

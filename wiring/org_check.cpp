@@ -1,0 +1,85 @@
+#include "wiring/org_check.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstddef>
+#include <utility>
+#include <variant>
+
+#include "daemon/salesforce/org_description.h"
+#include "daemon/salesforce/org_findings.h"
+#include "wiring/database_config.h"
+#include "wiring/salesforce_config.h"
+
+namespace giftsync::wiring {
+namespace {
+
+using daemon::salesforce::AccessToken;
+using daemon::salesforce::OrgExpectations;
+
+OrgExpectations expectations_of(const daemon::config::Settings& settings) {
+  const daemon::config::SalesforceSettings& salesforce = settings.crm.salesforce;
+  return {.names = org_names(settings.crm),
+          .match_fields = match_fields(settings.matching),
+          .api_version = salesforce.api_version,
+          .integration_user = settings.crm.integration_user,
+          .is_bare = salesforce.mode == daemon::config::SalesforceMode::bare,
+          .has_tasks = settings.tasks.enabled,
+          .has_requests = settings.requests.enabled,
+          .auto_approves_requests = settings.requests.auto_approved_default,
+          .share_percent = static_cast<int>(salesforce.share),
+          .keep_free_percent = static_cast<int>(salesforce.keep_free)};
+}
+
+/// Empty where the sign-in fails, which the first call tells.
+std::string user_of(daemon::salesforce::AccessTokens& tokens) {
+  const daemon::salesforce::TokenOutcome outcome = tokens.current();
+  const auto* token = std::get_if<AccessToken>(&outcome);
+  return token == nullptr ? std::string() : token->session.user_id;
+}
+
+OrgFinding::Severity severity_of(daemon::salesforce::Finding::Severity severity) {
+  using Found = daemon::salesforce::Finding::Severity;
+  if (severity == Found::fault) return OrgFinding::Severity::fault;
+  return severity == Found::warning ? OrgFinding::Severity::warning : OrgFinding::Severity::note;
+}
+
+}  // namespace
+
+std::string OrgFinding::text() const {
+  return fmt::format("{}: {}{}{}", subject, found, remedy.empty() ? "" : "; ", remedy);
+}
+
+std::string_view to_word(OrgFinding::Severity severity) {
+  constexpr auto kWords = std::to_array<std::string_view>({"note", "warning", "fault"});
+  return kWords[static_cast<std::size_t>(severity)];
+}
+
+std::vector<std::string> OrgCheck::texts(OrgFinding::Severity severity) const {
+  std::vector<std::string> texts;
+  for (const OrgFinding& finding : findings) {
+    if (finding.severity == severity) texts.push_back(finding.text());
+  }
+  return texts;
+}
+
+OrgCheck check_org(const daemon::config::Settings& settings) {
+  OrgConnection connection(settings);
+  const OrgExpectations expected = expectations_of(settings);
+  const daemon::salesforce::OrgFacts facts = daemon::salesforce::describe_org(
+      connection.client(), {expected.names, expected.api_version, user_of(connection.tokens())});
+  const daemon::salesforce::OrgReport report = examine(facts, expected);
+  OrgCheck check{.organization_id = facts.organization_id,
+                 .is_sandbox = facts.is_sandbox,
+                 .mode = std::string(to_word(report.mode)),
+                 .reason = report.reason,
+                 .offers_tasks = report.offers_tasks,
+                 .offers_requests = report.offers_requests,
+                 .findings = {}};
+  for (const auto& finding : report.findings)
+    check.findings.push_back({severity_of(finding.severity), finding.subject, finding.found, finding.remedy});
+  return check;
+}
+
+}  // namespace giftsync::wiring
