@@ -10,7 +10,6 @@ using schema::GiftField;
 using schema::crm::GiftUpsert;
 using schema::crm::TaskUpsert;
 using testing::AllOf;
-using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::SizeIs;
@@ -227,27 +226,6 @@ TEST_F(SalesforceFaultsTest, AFaultThatDoesNotEndIsTriedThreeTimes) {
          {"times", 0}});
   EXPECT_THAT(kinds({upsert(1, 1)}), ElementsAre(Kind::retry));
   EXPECT_LE(calls(), 3);
-}
-
-TEST_F(SalesforceFaultsTest, AThousandGiftsCostOneCallAndTheirUpdatesOneMoreByTheirIds) {
-  std::vector<GiftUpsert> rows;
-  for (std::int64_t id = 1; id <= 1000; ++id) rows.push_back(upsert(id, 1));
-  const auto created = write(rows);
-  EXPECT_THAT(kinds_of(created), AllOf(SizeIs(1000), Each(Kind::created)));
-  EXPECT_EQ(calls(), 1);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    rows[i].record.version = 2;
-    rows[i].exists = true;
-    rows[i].crm_id = created[i].crm_id;
-  }
-  EXPECT_THAT(kinds(rows), Each(Kind::updated));
-  EXPECT_EQ(calls(), 2);
-  for (GiftUpsert& row : rows) {
-    row.record.version = 3;
-    row.crm_id.clear();
-  }
-  EXPECT_THAT(kinds(rows), Each(Kind::updated));
-  EXPECT_EQ(calls(), 4) << "a question for all, and the write";
 }
 
 TEST_F(SalesforceFaultsTest, AnIdOfAnotherKindOfRecordIsSearchedAgain) {
