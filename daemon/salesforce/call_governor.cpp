@@ -131,7 +131,7 @@ void CallGovernor::end_rest() {
 
 void CallGovernor::note_outcome(const CallOutcome& outcome) {
   const std::size_t most = std::max(options_.most_rows, kLeastRows);
-  if (outcome.halves_rows || outcome.millis > kSlowCallMillis) {
+  if (outcome.halves_rows || outcome.millis > options_.slow_call_millis) {
     rows_ = std::max(rows_ / 2, kLeastRows);
     clean_calls_ = 0;
   } else if (++clean_calls_ >= kCleanCallsToDouble) {

@@ -35,6 +35,8 @@ struct GovernorOptions {
   int share_percent = 20;      ///< of the org's limit, for giftsync
   int keep_free_percent = 10;  ///< of the org's limit, for others: no call below it
   std::size_t most_rows = 1000;
+  std::int64_t slow_call_millis =
+      15 * platform::kSecondMillis;  ///< longer: the next calls have half the rows
 };
 
 /// What a call is for, the most important first. Near the end of giftsync's share the last ones stop first.
@@ -42,7 +44,6 @@ enum class Spending { gifts, status, requests, tasks, backfill };
 
 inline constexpr std::size_t kLeastRows = 25;
 inline constexpr int kCleanCallsToDouble = 10;
-inline constexpr std::int64_t kSlowCallMillis = 15 * platform::kSecondMillis;
 inline constexpr std::int64_t kProbeMillis = 15 * platform::kMinuteMillis;
 inline constexpr std::int64_t kBucketMillis = 5 * platform::kMinuteMillis;
 

@@ -289,7 +289,6 @@ TEST_F(SalesforceGiftRecordsTest, StatusTimesAreFilledOnlyWhereThereAreNone) {
   EXPECT_EQ(record(2).version, 1);
 }
 
-// Not under the thread sanitizer: there a call takes longer than the 15 s after which rows are halved.
 TEST_F(SalesforceGiftRecordsTest, AThousandGiftsCostOneCallAndTheirUpdatesOneMoreByTheirIds) {
   std::vector<GiftUpsert> rows;
   for (std::int64_t id = 1; id <= 1000; ++id) rows.push_back(upsert(id, 1));

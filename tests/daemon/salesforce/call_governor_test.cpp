@@ -122,9 +122,9 @@ TEST(CallGovernor, RowsAreHalvedAndDoubledAgain) {
   CallGovernor governor({});
   governor.note_outcome({.millis = 100, .halves_rows = true});
   EXPECT_EQ(governor.rows_per_call(), 500U);
-  governor.note_outcome({.millis = kSlowCallMillis + 1});
+  governor.note_outcome({.millis = GovernorOptions().slow_call_millis + 1});
   EXPECT_EQ(governor.rows_per_call(), 250U);
-  for (int i = 0; i < 9; ++i) governor.note_outcome({.millis = kSlowCallMillis});
+  for (int i = 0; i < 9; ++i) governor.note_outcome({.millis = GovernorOptions().slow_call_millis});
   EXPECT_EQ(governor.rows_per_call(), 250U);
   governor.note_outcome({});
   EXPECT_EQ(governor.rows_per_call(), 500U);
