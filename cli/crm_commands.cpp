@@ -201,9 +201,18 @@ std::string standard_columns_text() {
   return text + "\nPermissionSetName is Standard_User or Admin.";
 }
 
-/// The checks of a daemon start.
-int check(const Console& console, const CliContext& ctx, bool json) {
-  if (wiring::crm_capabilities(ctx.settings).is_remote) return check_crm_org(console, ctx.settings, json);
+struct CheckOptions {
+  bool json = false;
+  bool proves = false;
+};
+
+/// The checks of a daemon start; of an org of Salesforce more, which a start does without.
+int check(const Console& console, const CliContext& ctx, const CheckOptions& options) {
+  const bool json = options.json;
+  const bool is_org = wiring::crm_capabilities(ctx.settings).is_remote;
+  if (options.proves && !is_org) return console.fail(EX_USAGE, "--prove needs crm.type: salesforce");
+  if (options.proves) return prove_crm_org(console, ctx.settings, json);
+  if (is_org) return check_crm_org(console, ctx.settings, json);
   const wiring::CrmCheck found = wiring::check_crm(ctx.settings);
   if (json) {
     const Json report{{"crm", wiring::crm_location(ctx.settings)},
@@ -230,10 +239,15 @@ void add_crm_commands(Commands& commands) {
       "Check that the CRM has every table and column that the settings name, and the rights to "
       "use them, as giftsyncd does at its start. Lists what is missing, unusable or slow. Of an org of "
       "Salesforce: objects, fields, permissions, rules and calls, each finding with its remedy.",
-      {"crm check", "crm check --json"});
-  commands.run(check_verb,
-               json_flag(check_verb, "Print JSON: good, faults, warnings; of an org also mode and findings"),
-               check);
+      {"crm check", "crm check --json", "crm check --prove"});
+  const auto check_options = std::make_shared<CheckOptions>();
+  check_verb->add_flag("--json", check_options->json,
+                       "Print JSON: good, faults, warnings; of an org also mode and findings");
+  check_verb->add_flag(
+      "--prove", check_options->proves,
+      "In a sandbox or a Developer Edition org of Salesforce: make records, try on them what "
+      "giftsync believes of Salesforce, and delete them");
+  commands.run(check_verb, check_options, check);
   const auto options = std::make_shared<ImportOptions>();
   CLI::App* verb = commands.verb(
       *noun, "import",

@@ -35,6 +35,31 @@ Json check_json(const Settings& settings, const wiring::OrgCheck& check, bool is
           {"findings", std::move(findings)}};
 }
 
+Json proof_json(const wiring::OrgProofReport& proof) {
+  Json steps = Json::array();
+  for (const auto& step : proof.steps)
+    steps.push_back({{"name", step.name},
+                     {"result", step.result},
+                     {"belief", step.belief},
+                     {"found", step.found},
+                     {"consequence", step.consequence}});
+  return {{"proven", proof.is_proven},          {"mode_left", proof.mode_left},
+          {"offers_tasks", proof.offers_tasks}, {"offers_request_records", proof.offers_requests},
+          {"steps", std::move(steps)},          {"left_records", proof.left_records}};
+}
+
+void print_proof(const Console& console, const wiring::OrgProofReport& proof) {
+  for (const auto& step : proof.steps) {
+    console.out << fmt::format("{:<14}{}: {}\n", step.result, step.name, step.belief);
+    console.out << "              " << printable(step.found) << '\n';
+    if (!step.consequence.empty()) console.out << "              " << step.consequence << '\n';
+  }
+  console.out << fmt::format("mode left: {}; tasks: {}; request records: {}\n", proof.mode_left,
+                             proof.offers_tasks ? "yes" : "no", proof.offers_requests ? "yes" : "no");
+  for (const std::string& record : proof.left_records)
+    console.info(fmt::format("{} was not deleted: the user may not; delete it before giftsync runs", record));
+}
+
 }  // namespace
 
 int check_crm_org(const Console& console, const Settings& settings, bool json) {
@@ -52,6 +77,16 @@ int check_crm_org(const Console& console, const Settings& settings, bool json) {
     if (!finding.remedy.empty()) console.out << "        " << printable(finding.remedy) << '\n';
   }
   return code;
+}
+
+int prove_crm_org(const Console& console, const Settings& settings, bool json) {
+  const wiring::OrgProofReport proof = wiring::prove_org(settings);
+  if (!proof.refusal.empty()) return console.fail(EX_CONFIG, proof.refusal);
+  if (json)
+    console.out << json_text(proof_json(proof), 2) << '\n';
+  else
+    print_proof(console, proof);
+  return proof.is_proven ? EX_OK : EX_CONFIG;
 }
 
 }  // namespace giftsync::cli

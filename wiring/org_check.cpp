@@ -3,17 +3,25 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <thread>
 #include <utility>
 #include <variant>
 
 #include "daemon/salesforce/org_description.h"
 #include "daemon/salesforce/org_findings.h"
+#include "daemon/salesforce/org_proof.h"
+#include "platform/clock.h"
 #include "wiring/database_config.h"
 #include "wiring/salesforce_config.h"
 
 namespace giftsync::wiring {
 namespace {
+
+constexpr std::int64_t kFirstTrialId = 9'000'000'000'000'000;
+constexpr std::int64_t kTrialIds = 1'000'000'000'000;
 
 using daemon::salesforce::AccessToken;
 using daemon::salesforce::OrgExpectations;
@@ -80,6 +88,34 @@ OrgCheck check_org(const daemon::config::Settings& settings) {
   for (const auto& finding : report.findings)
     check.findings.push_back({severity_of(finding.severity), finding.subject, finding.found, finding.remedy});
   return check;
+}
+
+OrgProofReport prove_org(const daemon::config::Settings& settings) {
+  OrgConnection connection(settings);
+  const OrgExpectations expected = expectations_of(settings);
+  const daemon::salesforce::OrgFacts facts = daemon::salesforce::describe_org(
+      connection.client(), {expected.names, expected.api_version, user_of(connection.tokens())});
+  if (!daemon::salesforce::is_trial_org(facts))
+    return {.refusal = "the org is neither a sandbox nor a Developer Edition org; nothing was tried"};
+  if (const auto report = examine(facts, expected); report.mode != daemon::salesforce::OrgMode::guarded)
+    return {.refusal = "giftsync's package is not complete, see giftsyncctl crm check: " + report.reason};
+  // No gift has ids of this size; each run has its own.
+  const std::int64_t transaction = kFirstTrialId + platform::system_now().value % kTrialIds;
+  const daemon::salesforce::OrgProof proof = daemon::salesforce::prove_org(
+      connection.client(),
+      {.names = expected.names,
+       .api_version = expected.api_version,
+       .transaction = transaction,
+       .pause = [](std::int64_t millis) { std::this_thread::sleep_for(std::chrono::milliseconds(millis)); }});
+  OrgProofReport report{.mode_left = std::string(to_word(proof.mode_left)),
+                        .offers_tasks = proof.offers_tasks,
+                        .offers_requests = proof.offers_requests,
+                        .is_proven = !proof.has_failed(),
+                        .left_records = proof.left_records};
+  for (const auto& step : proof.steps)
+    report.steps.push_back(
+        {step.name, std::string(to_word(step.result)), step.belief, step.found, step.consequence});
+  return report;
 }
 
 }  // namespace giftsync::wiring

@@ -32,6 +32,26 @@ struct OrgCheck {
   std::vector<std::string> texts(OrgFinding::Severity severity) const;
 };
 
+/// What was tried in the org, see daemon/salesforce/org_proof.h.
+struct OrgProofReport {
+  struct Step {
+    std::string name;
+    std::string result;  ///< "holds", "does not hold", "unknown"
+    std::string belief;
+    std::string found;
+    std::string consequence;  ///< empty where it holds
+  };
+  std::string refusal = {};  ///< why nothing was tried; empty: it was
+  std::vector<Step> steps = {};
+  std::string mode_left = {};
+  bool offers_tasks = false;
+  bool offers_requests = false;
+  bool is_proven = false;  ///< every step holds
+  std::vector<std::string> left_records = {};
+};
+/// Makes and deletes records in a sandbox or a Developer Edition org; throws as check_org().
+OrgProofReport prove_org(const daemon::config::Settings& settings);
+
 /// Calls the org. Throws platform::DependencyError where it does not answer or refuses the sign-in, and
 /// ConfigError for a key that is none.
 OrgCheck check_org(const daemon::config::Settings& settings);

@@ -26,8 +26,9 @@ bool is_email(const std::string& text) {
          text.find('.', at) != std::string::npos && text.back() != '.' && text.find(' ') == std::string::npos;
 }
 
-Input text_input(const Field& field, const std::string& given) {
-  const std::string text(platform::trimmed(given));
+Input text_input(Org& org, const Field& field, const std::string& given) {
+  std::string text(platform::trimmed(given));
+  if (text != given && org.setting("keeps_white_space") == "true") text = given;
   if (text.empty()) return Value();
   if (field.length > 0 && platform::count_code_points(text) > static_cast<std::size_t>(field.length))
     return refusal("STRING_TOO_LONG", field,
@@ -108,7 +109,7 @@ Input field_input(Org& org, const Field& field, const Json& given) {
   if (field.kind == Kind::date_time) return time_input(field, given);
   if (field.kind == Kind::reference) return reference_input(org, field, given.get<std::string>());
   if (field.kind == Kind::date && given.get<std::string>().size() != 10) refuse_type(field, given);
-  return text_input(field, given.get<std::string>());
+  return text_input(org, field, given.get<std::string>());
 }
 
 }  // namespace giftsync::tests::fake_org

@@ -181,6 +181,14 @@ std::vector<std::string> Org::ids_with(const Object& object, const Field& field,
   return ids;
 }
 
+bool Org::is_in_recycle_bin(const Object& object, const Field& field, const Value& value) {
+  return setting("recycle_bin_is_unique") == "true" &&
+         !database_
+              .run("SELECT 1 FROM " + object.table + " WHERE isdeleted = 1 AND " + field.column + " = ?",
+                   {stored_form(field, value)})
+              .empty();
+}
+
 void Org::insert(const Object& object, const std::string& id, const Values& values) {
   std::string columns = "id";
   std::string places = "?";

@@ -39,7 +39,8 @@ class Org {
   void advance(std::int64_t millis);
 
   /// Settings of the org: consumer_key, client_secret, certificate, audience, run_as, session_seconds,
-  /// api_limit, instance_url, strict_ids. Empty where there is none.
+  /// api_limit, instance_url, strict_ids, keeps_white_space, recycle_bin_is_unique. Empty
+  /// where there is none.
   std::string setting(std::string_view name) const;
   void set(std::string_view name, std::string_view value);
 
@@ -48,6 +49,8 @@ class Org {
   /// The Ids of the records that are not deleted and have the value. Text is compared without case unless the
   /// field is case-sensitive.
   std::vector<std::string> ids_with(const Object& object, const Field& field, const Value& value);
+  /// Whether a deleted record keeps its unique value, which it does with the setting recycle_bin_is_unique.
+  bool is_in_recycle_bin(const Object& object, const Field& field, const Value& value);
   void insert(const Object& object, const std::string& id, const Values& values);
   void update(const Object& object, const std::string& id, const Values& changed);
   std::string next_number(const Object& object);

@@ -130,6 +130,9 @@ std::vector<RowError> SaveBlock::check_unique(const Object& object, const Values
                "duplicate value found: " + (is_ours ? "<unknown>" : field.name) +
                    " duplicates value on record with id: " + (is_ours ? "<unknown>" : id.substr(0, 15))}};
     }
+    if (org_.is_in_recycle_bin(object, field, value))
+      return {{"DUPLICATE_VALUE",
+               "duplicate value found: <unknown> duplicates value on record with id: <unknown>"}};
   }
   return {};
 }

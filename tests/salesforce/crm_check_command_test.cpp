@@ -1,0 +1,85 @@
+// "giftsyncctl crm check" against an org.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/cli_fixture.h"
+#include "tests/salesforce/fake_org/server.h"
+#include "tests/salesforce/fake_org_fixture.h"
+
+namespace giftsync::cli {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using Json = nlohmann::json;
+using tests::fake_org::Org;
+
+class CrmCheckCommandTest : public testing::Test {
+ protected:
+  CrmCheckCommandTest() {
+    server_.with_org([&](Org& org) {
+      user_ = org.add_user("integration@example.com", "giftsync_Integration");
+      org.set("consumer_key", "consumer");
+      org.set("client_secret", "secret");
+      org.set("run_as", "integration@example.com");
+    });
+    cli_.write_settings("crm:\n  type: salesforce\n  integration_user: " + user_ +
+                        "\n  salesforce: { domain: \"" + server_.url() +
+                        "\", flow: client_credentials, client_id: consumer, client_secret: secret }\n");
+  }
+  void sql(const std::string& statement) {
+    server_.with_org([&](Org& org) { org.database().run_script(statement); });
+  }
+
+  tests::fake_org::Server server_{0, ":memory:", tests::fake_org::salesforce_project()};
+  std::string user_;
+  CliFixture cli_;
+};
+
+TEST_F(CrmCheckCommandTest, ShowsTheModeOfAGoodOrg) {
+  const auto result = cli_.run({"crm", "check"});
+  EXPECT_EQ(result.code, 0) << result.out << result.err;
+  EXPECT_THAT(result.out, AllOf(HasSubstr("mode guarded"), HasSubstr("API calls: ")));
+}
+
+TEST_F(CrmCheckCommandTest, NamesFaultsWithTheirRemedies) {
+  sql("UPDATE crm_validation_rule SET active = 0 WHERE validationname = 'Only_Newer'");
+  const auto result = cli_.run({"crm", "check"});
+  EXPECT_EQ(result.code, 78);
+  EXPECT_THAT(result.out,
+              AllOf(HasSubstr("mode none"), HasSubstr("fault   mode: "),
+                    HasSubstr("Only_Newer of Gift_Record__c is not active"), HasSubstr("crm setup")));
+}
+
+TEST_F(CrmCheckCommandTest, HasTheSameAsData) {
+  const Json json = Json::parse(cli_.run({"crm", "check", "--json"}).out);
+  EXPECT_EQ(json["good"], true);
+  EXPECT_EQ(json["mode"], "guarded");
+  EXPECT_EQ(json["faults"], Json::array());
+  EXPECT_EQ(json["is_sandbox"], false);
+  EXPECT_FALSE(json["findings"].empty());
+}
+
+TEST_F(CrmCheckCommandTest, ProvesInATrialOrgOnly) {
+  const auto refused = cli_.run({"crm", "check", "--prove"});
+  EXPECT_EQ(refused.code, 78);
+  EXPECT_THAT(refused.err, HasSubstr("neither a sandbox nor a Developer Edition org"));
+  sql("UPDATE crm_organization SET issandbox = 1");
+  sql("INSERT INTO crm_permission_set_assignment (assigneeid, permissionsetname) VALUES ('" + user_ +
+      "', 'Admin')");
+  const auto proven = cli_.run({"crm", "check", "--prove"});
+  EXPECT_EQ(proven.code, 0) << proven.out << proven.err;
+  EXPECT_THAT(proven.out, AllOf(HasSubstr("holds         two_writers: "), HasSubstr("mode left: guarded")));
+}
+
+TEST_F(CrmCheckCommandTest, ARefusedSignInIsNamed) {
+  server_.with_org([](Org& org) { org.set("client_secret", "another"); });
+  const auto result = cli_.run({"crm", "check"});
+  EXPECT_NE(result.code, 0);
+  EXPECT_THAT(result.err, HasSubstr("refuses the sign-in"));
+}
+
+}  // namespace
+}  // namespace giftsync::cli
