@@ -75,8 +75,8 @@ bool ConnectionRegistry::evict_oldest_idle(const Slot& new_slot, bool same_addre
 }
 
 void ConnectionRegistry::close_idle() {
+  begin_close();
   const std::lock_guard lock(mutex_);
-  closing_.store(true);
   for (Slot* slot : slots_) {
     const std::uint64_t state = slot->state_.load();
     // A connection that begins a request between these two lines continues, sees is_closing() after its

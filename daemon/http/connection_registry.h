@@ -33,12 +33,14 @@ class ConnectionRegistry {
 
   /// Connections that were not shut down.
   std::size_t open_count() const;
+  /// From now on no connection is admitted and is_closing() is true.
+  void begin_close() { closing_.store(true); }
 
   /// Admits no further connection and shuts down all idle ones. Those in a request continue.
   void close_idle();
   /// Shuts down every connection, also those in a request.
   void close_all();
-  /// True once close_idle() was called.
+  /// True once begin_close() or close_idle() was called.
   bool is_closing() const { return closing_.load(); }
   /// Waits until the last slot is released; false when `deadline` passed first. Only after close_idle().
   bool wait_until_empty(Clock::time_point deadline);

@@ -151,14 +151,15 @@ void HttpServer::exchange(const HttpServerOptions& options, HttpHandler handler,
 
 void HttpServer::stop(std::int64_t grace_millis) {
   if (impl_->stopped.exchange(true)) return;
-  // First phase: idle connections are closed and the listener stops, in this order: who is refused a
-  // connection may rely on it that each response from now on says that its connection closes.
-  impl_->registry.close_idle();
+  // First phase: the listener stops and idle connections are closed. Who is refused a connection may rely on
+  // it that each response from now on says that its connection closes.
+  impl_->registry.begin_close();
   impl_->run_on_io_thread([impl = impl_.get()] {
     error_code ignored;
     impl->listener.close(ignored);
     impl->accept_retry.cancel();
   });
+  impl_->registry.close_idle();
   // Second phase: requests in flight are answered within the grace period.
   const auto deadline = ConnectionRegistry::Clock::now() + std::chrono::milliseconds(grace_millis);
   if (!impl_->registry.wait_until_empty(deadline)) {
