@@ -28,6 +28,7 @@ struct RequestWork {
   bool is_in_crm = false;
   bool is_conflicted = false;               ///< another process changed it meanwhile
   std::optional<std::string> refusal = {};  ///< why the CRM rejected an update
+  bool is_postponed = false;                ///< the CRM could not write an update at present
   std::optional<schema::store::NewGiftRequest> gift_request = {};
 };
 

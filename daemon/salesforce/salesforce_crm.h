@@ -1,14 +1,16 @@
 // daemon/salesforce: an org of Salesforce as a CRM. Gift records are written in guarded mode: the org has
-// giftsync's package, whose rules keep an older version from overwriting a newer one. Request records and the
-// old status log are not offered. Any thread.
+// giftsync's package, whose rules keep an older version from overwriting a newer one, and a request record
+// from being written when it is not as it was read. The old status log is not offered. Any thread.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "daemon/salesforce/api_client.h"
 #include "daemon/salesforce/api_names.h"
 #include "daemon/salesforce/call_governor.h"
+#include "daemon/salesforce/request_poll.h"
 #include "platform/clock.h"
 #include "schema/crm/crm.h"
 
@@ -20,6 +22,7 @@ struct SalesforceCrmOptions {
   std::string api_version = "62.0";
   GovernorOptions governor = {};
   bool has_tasks = true;
+  std::optional<RequestPollOptions> request_records = std::nullopt;  ///< without it there are none
   platform::Clock clock = platform::system_now;
 };
 

@@ -44,6 +44,8 @@ class SalesforceCrmTest : public testing::Test {
     SalesforceCrmOptions options{.names = ApiNames(OrgNames{}), .match_fields = match_fields()};
     options.names.leave_out(schema::GiftField::created_by);
     options.governor = governor;
+    options.request_records = {.facts = facts()};
+    options.clock = [this] { return platform::UtcMillis{platform::system_now().value + crm_offset_}; };
     return make_salesforce_crm(client_, std::move(options));
   }
 
@@ -137,6 +139,7 @@ class SalesforceCrmTest : public testing::Test {
   std::string organization_;
   int sign_ins_ = 0;
   std::int64_t clock_offset_ = 0;  ///< of the sign-ins
+  std::int64_t crm_offset_ = 0;    ///< of the adapter's clock
   std::map<std::string, std::string> facts_;
   platform::HttpClient http_{{.bypass_proxy = true}};
   AccessTokens tokens_;
