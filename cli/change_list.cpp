@@ -115,7 +115,7 @@ int list_changes(const Console& console, CliContext& ctx, const ChangeListing& l
     if (collisions.contains(change.id))
       return fmt::format("gift {} belongs to {}, so this never applies; \"change void {}\" removes it",
                          change.transaction.value, printable(collisions[change.id]), change.id.value);
-    const std::string text = listing.filter.orphaned_only ? audit_text(change) : change_annotations(change);
+    std::string text = listing.filter.orphaned_only ? audit_text(change) : change_annotations(change);
     // Of a known gift `gift show` tells it.
     if (!change.orphaned || !external_ids.contains(change.transaction)) return text;
     return fmt::format("external id {}{}{}", printable(external_ids[change.transaction]),

@@ -88,6 +88,9 @@ class RequestRecord {
 
   std::string id;        ///< the CRM's Id, which identifies the record permanently
   bool claimed = false;  ///< a daemon has claimed it for sending: it can no longer be rejected
+  /// What the CRM says of the state that was read, for the CRM: an update brings it back. Empty where a CRM
+  /// compares the values.
+  std::string revision = {};
   /// The label of a field whose bytes are not valid text; such a record cannot be processed.
   std::string unreadable = {};
 

@@ -16,6 +16,8 @@ namespace giftsync::sync {
 /// a claim after the longer time.
 inline constexpr std::int64_t kWriteInFlightMillis = 5 * platform::kSecondMillis;
 inline constexpr std::int64_t kClaimInFlightMillis = 10 * platform::kSecondMillis;
+/// A claim that the CRM postponed is tried again then.
+inline constexpr std::int64_t kPostponedClaimMillis = 2 * platform::kSecondMillis;
 /// After an illegal edit of an approved request was reverted, it is not sent for this time, so that its
 /// editor can still reject it.
 inline constexpr std::int64_t kRevertedEditDelayMillis = platform::kMinuteMillis;

@@ -155,7 +155,9 @@ Ids claim(const RequestRecordContext& context, const Ids& record_ids, RequestRec
     RequestRecordEntry next = batch.works.at(record_id).known;
     next.state = *state_after(next.state, RequestRecordAction::release);
     next.gift_request_text.clear();
-    next.next_attempt_at = context.now;  // reconciled again at once
+    // Reconciled again at once, unless the CRM asks for a while (REQ-56).
+    const bool is_postponed = batch.works.at(record_id).is_postponed;
+    next.next_attempt_at = context.now + (is_postponed ? kPostponedClaimMillis : 0);
     lost.push_back({std::move(next), {}});
   }
   save_entries(context.store, lost, batch);
@@ -261,6 +263,7 @@ std::set<std::string> write_records(schema::crm::RequestRecords& records,
       work.refusal = results[i].reason;
       work.rest_millis = results[i].rest_millis;
     }
+    work.is_postponed = results[i].kind == schema::crm::RowResult::Kind::retry;
     if (results[i].kind != schema::crm::RowResult::Kind::updated) continue;
     for (schema::RequestRecord* row : {&work.loaded.row, &work.loaded.completed}) apply(one, *row);
     written.insert(one.expected.id);

@@ -29,6 +29,7 @@ struct RequestWork {
   bool is_conflicted = false;               ///< another process changed it meanwhile
   std::optional<std::string> refusal = {};  ///< why the CRM rejected an update
   std::int64_t rest_millis = 0;             ///< RowResult::rest_millis of the refusal
+  bool is_postponed = false;                ///< the CRM could not write an update at present
   std::optional<schema::store::NewGiftRequest> gift_request = {};
 };
 

@@ -135,10 +135,14 @@ Reconciled save_and_write(const RequestRecordContext& context,
   return result;
 }
 
-/// Records whose update the CRM's constraints or triggers rejected are in flight until the next attempt.
+/// Records whose update the CRM's constraints or triggers rejected are in flight until the next attempt, and
+/// so are those whose last update the CRM could not write at present.
 void defer_refused(const RequestRecordContext& context, RequestRecordBatch& batch) {
   std::vector<RequestRecordEntryUpdate> changes;
   for (const auto& [record_id, work] : batch.works) {
+    const bool is_forgotten = work.is_postponed && !work.known.next_attempt_at;
+    if (!work.refusal && is_forgotten)
+      changes.push_back(deferred_change(work.known, context.now + kWriteInFlightMillis));
     if (!work.refusal) continue;
     batch.stats.warnings.push_back("request " + work.known.number +
                                    ": the CRM rejected giftsync's update: " + *work.refusal);

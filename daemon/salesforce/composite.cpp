@@ -93,21 +93,6 @@ class OpenCall {
   std::size_t bytes_ = 0;
 };
 
-PartRequest block_part(std::string_view api_version, const RowBlock& block, std::span<const WriteRow> rows) {
-  if (block.operation != Operation::create && block.operation != Operation::update) std::abort();  // a bug
-  PartRequest part{block.operation == Operation::create ? "POST" : "PATCH",
-                   data_path(api_version) + "/composite/sobjects", block.reference};
-  // Duplicate rules that only warn must not refuse a row, and assignment rules must not take its owner.
-  part.headers = {{"Sforce-Duplicate-Rule-Header", "allowSave=true"}, {"Sforce-Auto-Assign", "FALSE"}};
-  part.body = kBlockStart;
-  for (const std::size_t row : block.rows) {
-    if (row != block.rows.front()) part.body += ',';
-    part.body += rows[row].json;
-  }
-  part.body += "]}";
-  return part;
-}
-
 WriteCall finished_call(std::string_view api_version, std::vector<RowBlock> blocks,
                         std::span<const WriteRow> rows) {
   std::vector<PartRequest> parts;
@@ -180,6 +165,21 @@ const CompositePart* find_part(std::span<const CompositePart> parts, std::string
   const auto found = std::find_if(parts.begin(), parts.end(),
                                   [&](const CompositePart& part) { return part.reference == reference; });
   return found == parts.end() ? nullptr : &*found;
+}
+
+PartRequest block_part(std::string_view api_version, const RowBlock& block, std::span<const WriteRow> rows) {
+  if (block.operation != Operation::create && block.operation != Operation::update) std::abort();  // a bug
+  PartRequest part{block.operation == Operation::create ? "POST" : "PATCH",
+                   data_path(api_version) + "/composite/sobjects", block.reference};
+  // Duplicate rules that only warn must not refuse a row, and assignment rules must not take its owner.
+  part.headers = {{"Sforce-Duplicate-Rule-Header", "allowSave=true"}, {"Sforce-Auto-Assign", "FALSE"}};
+  part.body = kBlockStart;
+  for (const std::size_t row : block.rows) {
+    if (row != block.rows.front()) part.body += ',';
+    part.body += rows[row].json;
+  }
+  part.body += "]}";
+  return part;
 }
 
 std::vector<WriteCall> write_calls(std::string_view api_version, std::size_t rows_per_call,

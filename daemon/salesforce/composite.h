@@ -61,6 +61,9 @@ struct RowBlock {
   std::vector<std::size_t> rows;
 };
 
+/// The part of one block of the given rows.
+PartRequest block_part(std::string_view api_version, const RowBlock& block, std::span<const WriteRow> rows);
+
 struct WriteCall {
   std::string body;
   std::vector<RowBlock> blocks;

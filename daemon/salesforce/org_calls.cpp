@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "platform/dependency_pause.h"
+#include "platform/http_client.h"
 #include "platform/text.h"
 #include "platform/visible_text.h"
 
@@ -115,18 +116,20 @@ tl::expected<CompositeAnswer, LostAnswer> OrgCalls::write(const std::string& bod
 AnswerBody OrgCalls::get(const std::string& resource, const std::string& query, Spending spending) {
   CallResult result = call({.path = data_path(api_version_) + resource, .query = query}, spending);
   if (!result) stop(result.error());
-  check_status(*result, Operation::query);
-  return std::move(*result);
+  check_status(result->body, Operation::query);
+  return std::move(result->body);
 }
 
 OrgCalls::CallResult OrgCalls::call(const ApiRequest& request, Spending spending) {
   check_permit(spending);
+  const std::int64_t start = platform::boottime_millis();
   tl::expected<ApiResponse, ApiFault> response = client_.call(request);
   note_usage(response ? response->usage : response.error().usage);
   if (!response) return tl::unexpected(std::move(response.error()));
   AnswerBody body = read_body(response->http.status, response->http.body);
   body.date = header_of(response->http.headers, "date");
-  return body;
+  const platform::UtcMillis answered_at = platform::from_http_date(body.date).value_or(clock_());
+  return Answered{std::move(body), {answered_at.value - (platform::boottime_millis() - start)}};
 }
 
 void OrgCalls::check_permit(Spending spending) {
@@ -156,11 +159,11 @@ void OrgCalls::check_status(const AnswerBody& body, Operation operation) {
   stop(error, is_success(body.status) ? ErrorClass::unavailable : classify(error, context));
 }
 
-CompositeAnswer OrgCalls::composite_answer(AnswerBody body, Operation operation) {
-  check_status(body, operation);
-  tl::expected<std::vector<CompositePart>, Fault> parts = composite_parts(*body.json());
+CompositeAnswer OrgCalls::composite_answer(Answered answered, Operation operation) {
+  check_status(answered.body, operation);
+  tl::expected<std::vector<CompositePart>, Fault> parts = composite_parts(*answered.body.json());
   if (!parts) fail(true, "Salesforce: " + parts.error());
-  return {std::move(body), std::move(*parts)};
+  return {std::move(answered.body), std::move(*parts), answered.as_of};
 }
 
 ApiRequest OrgCalls::composite_request(std::string body, std::size_t rows) const {

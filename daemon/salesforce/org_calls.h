@@ -29,6 +29,8 @@ namespace giftsync::daemon::salesforce {
 struct CompositeAnswer {
   AnswerBody body;
   std::vector<CompositePart> parts;
+  /// By the org's clock, when the call began or somewhat before: what the answer says was read later.
+  platform::UtcMillis as_of = {};
 };
 
 /// A write whose answer did not come: the org may have done it.
@@ -63,14 +65,18 @@ class OrgCalls {
   [[noreturn]] void stop(const ApiError& error, ErrorClass error_class);
 
  private:
-  using CallResult = tl::expected<AnswerBody, ApiFault>;
+  struct Answered {
+    AnswerBody body;
+    platform::UtcMillis as_of;
+  };
+  using CallResult = tl::expected<Answered, ApiFault>;
   CallResult call(const ApiRequest& request, Spending spending);
   void change_governor(const std::function<void(CallGovernor&)>& action);
   void check_permit(Spending spending);
   void note_usage(const std::optional<LimitInfo>& usage);
   void check_status(const AnswerBody& body, Operation operation);
   [[noreturn]] void stop(const ApiFault& fault);
-  CompositeAnswer composite_answer(AnswerBody body, Operation operation);
+  CompositeAnswer composite_answer(Answered answered, Operation operation);
   ApiRequest composite_request(std::string body, std::size_t rows) const;
 
   ApiClient& client_;

@@ -78,6 +78,7 @@ class Asking {
       take(asked[i], *part);
     }
     answers_.bodies.push_back(std::move(answer.body));
+    if (!answers_.as_of) answers_.as_of = answer.as_of;  // the first call began first
   }
 
   void take(std::size_t number, const CompositePart& part) {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -44,6 +45,8 @@ struct Rows {
 struct Answers {
   std::vector<Rows> of_question;  ///< in the order of the questions
   std::vector<AnswerBody> bodies;
+  /// By the org's clock: everything was read at this time or later. Absent when nothing was asked.
+  std::optional<platform::UtcMillis> as_of = std::nullopt;
 };
 
 Answers ask(OrgCalls& calls, std::span<const Question> questions, Spending spending);

@@ -40,13 +40,12 @@ void add_cut(JsonRow& row, const ApiNames& names, RequestRecordField field, cons
   row.add(names.field(field), std::string(platform::truncated(text, length)));
 }
 
-/// All that a caller may give, and what identifies the record's origin.
+/// All that a caller may give, the link and the owner. Salesforce itself sets who created a record.
 std::vector<RequestRecordField> request_create_fields() {
   const auto given = schema::creatable_fields();
   std::vector<RequestRecordField> fields(given.begin(), given.end());
-  for (const RequestRecordField field :
-       {RequestRecordField::item_link, RequestRecordField::created_by, RequestRecordField::owner})
-    fields.push_back(field);
+  fields.push_back(RequestRecordField::item_link);
+  fields.push_back(RequestRecordField::owner);
   return fields;
 }
 

@@ -7,6 +7,7 @@
 #include "daemon/salesforce/directory.h"
 #include "daemon/salesforce/gift_records.h"
 #include "daemon/salesforce/org_calls.h"
+#include "daemon/salesforce/request_records.h"
 #include "daemon/salesforce/statements.h"
 #include "daemon/salesforce/tasks.h"
 
@@ -19,11 +20,14 @@ class SalesforceCrm : public schema::crm::Crm {
  public:
   SalesforceCrm(ApiClient& client, SalesforceCrmOptions options)
       : names_(std::move(options.names)),
-        calls_(client, std::move(options.api_version), options.governor, std::move(options.clock),
+        calls_(client, std::move(options.api_version), options.governor, options.clock,
                std::move(options.governor_storage)),
         directory_(calls_, names_, std::move(options.match_fields)),
         gift_records_(calls_, names_),
-        tasks_(calls_, names_, options.has_tasks) {}
+        tasks_(calls_, names_, options.has_tasks) {
+    if (options.request_records)
+      request_records_.emplace(calls_, names_, std::move(*options.request_records), std::move(options.clock));
+  }
 
   /// One writer: two would wait for each other's locks on accounts.
   schema::crm::CrmPace pace() const override {
@@ -33,6 +37,9 @@ class SalesforceCrm : public schema::crm::Crm {
   schema::crm::Directory& directory() override { return directory_; }
   schema::crm::GiftRecords& gift_records() override { return gift_records_; }
   schema::crm::Tasks& tasks() override { return tasks_; }
+  schema::crm::RequestRecords* request_records() override {
+    return request_records_ ? &*request_records_ : nullptr;
+  }
 
  private:
   const ApiNames names_;
@@ -40,6 +47,7 @@ class SalesforceCrm : public schema::crm::Crm {
   SalesforceDirectory directory_;
   SalesforceGiftRecords gift_records_;
   SalesforceTasks tasks_;
+  std::optional<SalesforceRequestRecords> request_records_;
 };
 
 }  // namespace

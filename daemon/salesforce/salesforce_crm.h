@@ -1,15 +1,17 @@
 // daemon/salesforce: an org of Salesforce as a CRM. Gift records are written in guarded mode: the org has
-// giftsync's package, whose rules keep an older version from overwriting a newer one. Request records and the
-// old status log are not offered. Any thread.
+// giftsync's package, whose rules keep an older version from overwriting a newer one, and a request record
+// from being written when it is not as it was read. The old status log is not offered. Any thread.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "daemon/salesforce/api_client.h"
 #include "daemon/salesforce/api_names.h"
 #include "daemon/salesforce/call_governor.h"
 #include "daemon/salesforce/governor_storage.h"
+#include "daemon/salesforce/request_poll.h"
 #include "platform/clock.h"
 #include "schema/crm/crm.h"
 
@@ -22,6 +24,7 @@ struct SalesforceCrmOptions {
   GovernorOptions governor = {};
   GovernorStorage governor_storage = nullptr;  ///< without it the state lives as long as the CRM
   bool has_tasks = true;
+  std::optional<RequestPollOptions> request_records = std::nullopt;  ///< without it there are none
   platform::Clock clock = platform::system_now;
 };
 

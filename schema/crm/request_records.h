@@ -36,8 +36,8 @@ struct NewRequestRecord {
   RequestRecord record;
 };
 
-/// Changes to an existing request record, written only while it still has the values that were read: its
-/// approved fields, status, Auto-Approved and claim. Absent fields stay unchanged.
+/// Changes to an existing request record, written only while it is as it was read: its approved fields,
+/// status, Auto-Approved and claim, or all of it (RequestRecord::revision). Absent fields stay unchanged.
 struct RequestRecordUpdate {
   RequestRecord expected;
   std::optional<RequestRecordStatus> status = std::nullopt;
@@ -67,8 +67,10 @@ class RequestRecords {
   /// given.
   virtual std::vector<RequestRecord> page(const std::string& after, std::optional<RequestRecordStatus> status,
                                           std::size_t limit) = 0;
-  /// For each whether it was `updated`, is `unchanged` because it changed since it was read, or
-  /// `not_found`. The claim uses this too: it decides between a daemon and a concurrent rejection.
+  /// For each whether it was `updated`, is `unchanged` because it changed since it was read, `not_found`,
+  /// `rejected` by the CRM, or cannot be written at present (`retry`, such as a claim or decision about a
+  /// record that was edited within the last two seconds, REQ-56). The claim uses this too: it decides between
+  /// a daemon and a concurrent rejection.
   virtual std::vector<RowResult> update(std::span<const RequestRecordUpdate> rows) = 0;
   /// Creates the records with new keys; the CRM assigns Id, number and dates. Returns all of them with
   /// their current values.

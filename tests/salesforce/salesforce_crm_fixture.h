@@ -46,6 +46,8 @@ class SalesforceCrmTest : public testing::Test {
     options.governor = governor;
     options.governor.slow_call_millis =
         platform::kHourMillis;  // counts of calls do not depend on the machine
+    options.request_records = {.facts = facts()};
+    options.clock = [this] { return platform::UtcMillis{platform::system_now().value + crm_offset_}; };
     return make_salesforce_crm(client_, std::move(options));
   }
 
@@ -139,6 +141,7 @@ class SalesforceCrmTest : public testing::Test {
   std::string organization_;
   int sign_ins_ = 0;
   std::int64_t clock_offset_ = 0;  ///< of the sign-ins
+  std::int64_t crm_offset_ = 0;    ///< of the adapter's clock
   std::map<std::string, std::string> facts_;
   platform::HttpClient http_{{.bypass_proxy = true}};
   AccessTokens tokens_;

@@ -1,6 +1,8 @@
 #include "tests/salesforce/fake_org/queries.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <fstream>
 
 #include "platform/text.h"
 #include "tests/salesforce/fake_org/record_ids.h"
@@ -47,10 +49,17 @@ Json record_of(const QueryPlan& plan, const Cells& row, const std::string& versi
   return record;
 }
 
+/// For checks of the statements: each as a JSON text on a line.
+void keep_statement(const std::string& soql) {
+  const char* path = std::getenv("GIFTSYNC_FAKE_ORG_STATEMENTS");
+  if (path != nullptr) std::ofstream(path, std::ios::app) << Json(soql).dump() << '\n';
+}
+
 }  // namespace
 
 Json Queries::query(const std::string& user, const std::string& soql, bool with_deleted,
                     const std::string& version, std::size_t page) {
+  keep_statement(soql);
   const SoqlQuery query = parse_soql(soql);
   const QueryPlan plan = plan_query(org_, user, query, with_deleted);
   const std::vector<Cells> rows = org_.database().run(plan.sql, plan.parameters);

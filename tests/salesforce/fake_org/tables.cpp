@@ -1,5 +1,7 @@
 #include "tests/salesforce/fake_org/tables.h"
 
+#include "tests/salesforce/fake_org/record_ids.h"
+
 namespace giftsync::tests::fake_org {
 namespace {
 
@@ -14,6 +16,11 @@ std::string type_of(const Field& field) {
     default:
       return " TEXT";
   }
+}
+
+/// The end of an Id without capital letters after its prefix.
+std::string suffix_of(const std::string& key_prefix) {
+  return to_long_id(key_prefix + "000000000000").substr(15);
 }
 
 /// Edits with plain SQL move the stamp that polls go by, as an edit in the browser would.
@@ -79,7 +86,7 @@ END;
 std::string column_definition(const Object& object, const Field& field) {
   if (field.kind == Kind::id)
     return "id TEXT NOT NULL PRIMARY KEY DEFAULT ('" + object.key_prefix +
-           "' || upper(substr(hex(randomblob(8)), 1, 12)) || 'AAA')";
+           "' || lower(substr(hex(randomblob(8)), 1, 12)) || '" + suffix_of(object.key_prefix) + "')";
   std::string text = field.column + type_of(field);
   if (field.name == "IsDeleted") return text + " NOT NULL DEFAULT 0";
   if (field.name == "CreatedDate" || field.name == "LastModifiedDate" || field.name == "SystemModstamp")

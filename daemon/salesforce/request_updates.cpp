@@ -1,0 +1,242 @@
+#include "daemon/salesforce/request_updates.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "daemon/salesforce/org_queries.h"
+#include "daemon/salesforce/statements.h"
+#include "platform/dependency_error.h"
+#include "platform/random.h"
+#include "platform/text.h"
+#include "platform/visible_text.h"
+
+namespace giftsync::daemon::salesforce {
+namespace {
+
+using platform::JsonValue;
+using schema::RequestRecord;
+using schema::RequestRecordField;
+using schema::crm::RequestRecordUpdate;
+using schema::crm::RowResult;
+using Kind = RowResult::Kind;
+
+constexpr std::size_t kMarkBytes = 16;
+constexpr std::size_t kShownCharacters = 500;
+constexpr std::size_t kMostWrittenRevisions = 10'000;
+constexpr std::string_view kReadReference = "read";
+constexpr const char* kChanged = "it was changed in the CRM meanwhile";
+constexpr const char* kTooRecent = "it was changed within the last two seconds";
+
+RowResult result(Kind kind, std::string reason = {}) {
+  return {kind, std::move(reason), {}};
+}
+
+/// One part of a call is the question.
+std::vector<RowBlock> blocks_of(std::size_t rows) {
+  std::vector<RowBlock> blocks;
+  for (std::size_t i = 0; i < rows; ++i) {
+    if (i % kMaxRowsPerPart == 0)
+      blocks.push_back({Operation::update, fmt::format("w{}", blocks.size()), {}});
+    blocks.back().rows.push_back(i);
+  }
+  return blocks;
+}
+
+RequestRecord with(const RequestRecordUpdate& update) {
+  RequestRecord record = update.expected;
+  const auto set_text = [&](RequestRecordField field, const std::optional<std::string>& text) {
+    if (text) record.set(field, text->empty() ? schema::FieldValue() : schema::FieldValue(*text));
+  };
+  if (update.status) record.set(RequestRecordField::status, std::string(to_word(*update.status)));
+  set_text(RequestRecordField::error_log, update.error_log);
+  set_text(RequestRecordField::item_link, update.item_link);
+  if (update.auto_approved) record.set(RequestRecordField::auto_approved, *update.auto_approved);
+  record.claimed = update.claimed.value_or(record.claimed);
+  return record;
+}
+
+/// Equal texts: the records have equal values. What a save itself changes is no edit.
+std::string state_of(const ApiNames& names, const RequestRecord& record) {
+  std::vector<RequestRecordField> fields = names.request_record_fields();
+  std::erase(fields, RequestRecordField::last_modified_by);
+  std::erase(fields, RequestRecordField::last_modified_date);
+  return schema::format_values(record, fields) + (record.claimed ? " claimed" : "");
+}
+
+/// Whether an edit that shows no other LastModifiedDate would be overwritten by a decision. Once a record is
+/// claimed, a rule of the org keeps people from changing its status.
+bool needs_distinct_revision(const RequestRecordUpdate& update) {
+  return update.claimed.value_or(false) || (update.status && !update.expected.claimed);
+}
+
+std::string words_of(const ApiError& error) {
+  const std::string shown(platform::truncated(platform::visible_text(error.message), kShownCharacters));
+  return fmt::format("Salesforce: {}{}{}", error.code, shown.empty() ? "" : ": ", shown);
+}
+
+RowResult refusal(OrgCalls& calls, const RowAnswer& answer) {
+  const ApiError error = answer.written.errors.empty() ? ApiError{} : answer.written.errors.front();
+  const ErrorClass found = classify(error, answer.context({}));
+  const Treatment treatment = treatment_of(found);
+  if (treatment.halves_rows) calls.note_halving();
+  if (treatment.next == Treatment::Next::unchanged) return result(Kind::unchanged, kChanged);
+  if (found == ErrorClass::gone) return result(Kind::not_found, "it was deleted in the CRM");
+  const bool is_of_part = !is_success(answer.status);
+  const bool is_retry = treatment.next == Treatment::Next::retry || treatment.next == Treatment::Next::stop ||
+                        treatment.next == Treatment::Next::sign_in ||
+                        treatment.next == Treatment::Next::ask_less;
+  if (is_of_part && !is_retry) calls.stop(error, found);
+  return result(is_retry ? Kind::retry : Kind::rejected, words_of(error));
+}
+
+}  // namespace
+
+std::optional<RequestRevision> WrittenRevisions::current(const std::string& record_id,
+                                                         const RequestRevision& read,
+                                                         const std::string& state) const {
+  const std::lock_guard lock(mutex_);
+  const auto known = written_.find(record_id);
+  if (known == written_.end() || known->second.read != read.last_modified) return read;
+  return known->second.state == state ? known->second.revision : std::nullopt;
+}
+
+void WrittenRevisions::note_write(const std::string& record_id, const RequestRevision& read,
+                                  std::string state, std::optional<RequestRevision> written) {
+  const std::lock_guard lock(mutex_);
+  // Without an entry the rule of the org refuses the next write, and the record is read again.
+  if (written_.size() >= kMostWrittenRevisions) written_.clear();
+  written_.insert_or_assign(record_id, Written{read.last_modified, std::move(state), std::move(written)});
+}
+
+void WrittenRevisions::forget(const std::string& record_id) {
+  const std::lock_guard lock(mutex_);
+  written_.erase(record_id);
+}
+
+std::vector<RowResult> RequestUpdates::run(std::span<const RequestRecordUpdate> updates) {
+  updates_ = updates;
+  results_.assign(updates.size(), result(Kind::unchanged, kChanged));
+  plan();
+  const std::size_t most =
+      std::clamp<std::size_t>(calls_.rows_per_call(), 1, (kMaxHeavyParts - 1) * kMaxRowsPerPart);
+  try {
+    for (std::size_t first = 0; first < rows_.size(); first += most)
+      write(std::span(rows_).subspan(first, std::min(most, rows_.size() - first)));
+  } catch (const platform::DependencyError& fault) {
+    if (!has_results_) throw;
+    for (const Row& row : rows_) {
+      if (!row.json.empty() && results_[row.position].kind == Kind::retry &&
+          results_[row.position].reason.empty())
+        results_[row.position].reason = fault.what();
+    }
+  }
+  return std::move(results_);
+}
+
+/// What cannot be written now costs no call.
+void RequestUpdates::plan() {
+  for (std::size_t i = 0; i < updates_.size(); ++i) {
+    const RequestRecordUpdate& update = updates_[i];
+    const std::optional<RequestRevision> read = parse_revision(update.expected.revision);
+    const auto current =
+        read ? revisions_.current(update.expected.id, *read, state_of(names_, update.expected))
+             : std::nullopt;
+    if (!current || (needs_distinct_revision(update) && !current->is_distinct())) {
+      results_[i] = result(Kind::retry, kTooRecent);
+      continue;
+    }
+    std::string mark = platform::random_hex(kMarkBytes);
+    std::string json = request_update_row(names_, update, {current->last_modified, mark});
+    results_[i] = result(Kind::retry);
+    rows_.push_back({i, *read, std::move(mark), std::move(json)});
+  }
+}
+
+void RequestUpdates::write(std::span<const Row> rows) {
+  std::vector<WriteRow> written;
+  std::vector<std::string> ids;
+  for (const Row& row : rows) {
+    written.push_back({Operation::update, row.json});
+    ids.push_back(updates_[row.position].expected.id);
+  }
+  WriteCall call{{}, blocks_of(rows.size())};
+  std::vector<PartRequest> parts;
+  for (const RowBlock& block : call.blocks) parts.push_back(block_part(calls_.api_version(), block, written));
+  parts.push_back(query_part(calls_.api_version(), requests_by_id(names_, ids).front().soql,
+                             std::string(kReadReference)));
+  const auto answer = calls_.write(composite_body(parts), rows.size(), Spending::requests);
+  if (!answer) return take_lost(rows, answer.error().reason);
+  const ReadRows now = read_rows(find_part(answer->parts, kReadReference));
+  for (const RowAnswer& one : row_answers(call, answer->parts)) take(rows[one.row], one, now, answer->as_of);
+}
+
+RequestUpdates::ReadRows RequestUpdates::read_rows(const CompositePart* part) const {
+  ReadRows rows;
+  if (!part || !is_success(part->status)) return rows;
+  const tl::expected<QueryPage, Fault> page = query_page(*part->body);
+  if (!page) return rows;
+  for (const JsonValue& json : page->records) {
+    ReadRecord<RequestRecord> read = read_request(names_, json);
+    rows.emplace(read.id, std::move(read));
+  }
+  return rows;
+}
+
+void RequestUpdates::take(const Row& row, const RowAnswer& answer, const ReadRows& now,
+                          platform::UtcMillis as_of) {
+  RowResult& outcome = results_[row.position];
+  if (!answer.is_answered) {
+    outcome.reason = "Salesforce's answer does not say whether the row was written";
+    return;
+  }
+  has_results_ = true;
+  if (!answer.written.is_success) {
+    outcome = refusal(calls_, answer);
+    return;
+  }
+  outcome = result(Kind::updated);
+  note_written(row, now, as_of);
+}
+
+/// The record's new revision is used only when nothing else was changed since the write.
+void RequestUpdates::note_written(const Row& row, const ReadRows& now, platform::UtcMillis as_of) {
+  const RequestRecordUpdate& update = updates_[row.position];
+  const auto read = now.find(update.expected.id);
+  std::string state = state_of(names_, with(update));
+  const bool is_as_written = read != now.end() && read->second.guard_mark == row.mark &&
+                             state_of(names_, read->second.record) == state;
+  revisions_.note_write(
+      update.expected.id, row.read, std::move(state),
+      is_as_written ? std::optional(RequestRevision{read->second.last_modified, as_of}) : std::nullopt);
+}
+
+/// The org may have written the rows. A claim with giftsync's mark is this daemon's.
+void RequestUpdates::take_lost(std::span<const Row> rows, const std::string& reason) {
+  std::vector<std::string> ids;
+  for (const Row& row : rows) ids.push_back(updates_[row.position].expected.id);
+  const auto statements = [this](std::span<const std::string> some) { return requests_by_id(names_, some); };
+  const Question question = question_of(std::span<const std::string>(ids), statements);
+  const Answers answers = ask(calls_, std::span(&question, 1), Spending::requests);
+  ReadRows now;
+  for (const JsonValue* json : answers.of_question.front().rows) {
+    ReadRecord<RequestRecord> read = read_request(names_, *json);
+    now.emplace(read.id, std::move(read));
+  }
+  for (const Row& row : rows) {
+    const auto read = now.find(updates_[row.position].expected.id);
+    RowResult& outcome = results_[row.position];
+    if (read == now.end()) {
+      outcome = result(Kind::not_found, "it was deleted in the CRM");
+    } else if (read->second.guard_mark == row.mark) {
+      outcome = result(Kind::updated);
+      note_written(row, now, *answers.as_of);
+    } else {
+      outcome = result(Kind::unchanged, reason);
+    }
+  }
+  has_results_ = true;
+}
+
+}  // namespace giftsync::daemon::salesforce

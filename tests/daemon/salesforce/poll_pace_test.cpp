@@ -1,0 +1,76 @@
+// How often an org is polled (REQ-55).
+#include "daemon/salesforce/poll_pace.h"
+
+#include <gtest/gtest.h>
+
+namespace giftsync::daemon::salesforce {
+namespace {
+
+using platform::UtcMillis;
+
+constexpr UtcMillis kStart{1'800'000'000'000};
+
+/// Polls in one day of looks each half second.
+int polls_of_a_day(PollPace& pace, bool has_changes) {
+  int polls = 0;
+  for (UtcMillis now = kStart; now.value < kStart.value + platform::kDayMillis; now = now + 500) {
+    if (!pace.is_due(now)) continue;
+    ++polls;
+    pace.note_call(now);
+    pace.note_answer(has_changes, now);
+  }
+  return polls;
+}
+
+// REQ-55
+TEST(PollPace, WaitsDoubleUpToFiveMinutesWithoutChanges) {
+  PollPace pace({});
+  EXPECT_TRUE(pace.is_due(kStart));
+  pace.note_call(kStart);
+  pace.note_answer(true, kStart);
+  EXPECT_FALSE(pace.is_due(kStart + 14'999));
+  EXPECT_TRUE(pace.is_due(kStart + 15'000));
+  pace.note_call(kStart);
+  pace.note_answer(false, kStart);
+  EXPECT_FALSE(pace.is_due(kStart + 29'999));
+  for (int i = 0; i < 10; ++i) pace.note_answer(false, kStart);
+  EXPECT_FALSE(pace.is_due(kStart + 299'999));
+  EXPECT_TRUE(pace.is_due(kStart + 300'000));
+  pace.note_answer(true, kStart);
+  EXPECT_TRUE(pace.is_due(kStart + 15'000));
+}
+
+TEST(PollPace, AnIdleDayAndABusyOneHaveTheirNumberOfCalls) {
+  PollPace idle({});
+  EXPECT_LE(polls_of_a_day(idle, false), 292);
+  PollPace busy({});
+  const int polls = polls_of_a_day(busy, true);
+  EXPECT_LE(polls, kMostPollsPerDay);
+  EXPECT_GE(polls, kMostPollsPerDay - 5);
+}
+
+TEST(PollPace, AFailedCallIsRepeatedAfterTheLeastWait) {
+  PollPace pace({});
+  for (int i = 0; i < 10; ++i) pace.note_answer(false, kStart);
+  pace.note_call(kStart);
+  EXPECT_FALSE(pace.is_due(kStart + 14'999));
+  EXPECT_TRUE(pace.is_due(kStart + 15'000));
+}
+
+TEST(PollPace, AClockThatWasSetBackDoesNotStopIt) {
+  PollPace pace({});
+  pace.note_call(kStart);
+  pace.note_answer(false, kStart);
+  EXPECT_TRUE(pace.is_due({kStart.value - platform::kHourMillis}));
+}
+
+TEST(PollPace, HurryMakesItDue) {
+  PollPace pace({});
+  pace.note_call(kStart);
+  pace.note_answer(false, kStart);
+  pace.hurry();
+  EXPECT_TRUE(pace.is_due(kStart));
+}
+
+}  // namespace
+}  // namespace giftsync::daemon::salesforce

@@ -1,0 +1,148 @@
+// Change events of an org's request records.
+#include "daemon/salesforce/request_poll.h"
+#include "platform/dependency_error.h"
+#include "tests/salesforce/request_records_fixture.h"
+
+namespace giftsync::daemon::salesforce {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+using testing::UnorderedElementsAre;
+
+constexpr std::int64_t kPause = 5 * platform::kMinuteMillis;
+
+class SalesforceRequestPoll : public SalesforceRequestsTest {};
+
+// REQ-55
+TEST_F(SalesforceRequestPoll, NewChangedAndDeletedRecordsAreReportedOnce) {
+  const std::string one = add();
+  const std::string other = add();
+  EXPECT_THAT(taken(), UnorderedElementsAre(one, other));
+  pass(kPause);
+  EXPECT_THAT(taken(), IsEmpty());
+  edit(other, {{"Message__c", "Hi"}});
+  pass(kPause);
+  EXPECT_THAT(taken(), ElementsAre(other));
+  remove(one);
+  pass(kPause);
+  EXPECT_THAT(taken(), ElementsAre(one));
+  EXPECT_THAT(requests().find(std::vector{one}), IsEmpty());
+}
+
+TEST_F(SalesforceRequestPoll, NoCallIsMadeBeforeItIsTime) {
+  add();
+  taken();
+  const int before = calls();
+  for (int i = 0; i < 100; ++i) taken();
+  EXPECT_EQ(calls(), before);
+  pass(kPause);
+  taken();
+  EXPECT_EQ(calls(), before + 1) << "one call for a poll";
+}
+
+TEST_F(SalesforceRequestPoll, AnEventStaysUntilItIsAcknowledged) {
+  const std::string id = add();
+  const auto first = requests().events(10);
+  ASSERT_THAT(first, SizeIs(1));
+  EXPECT_THAT(requests().events(10), SizeIs(1));
+  edit(id, {{"Message__c", "Hi"}});
+  pass(kPause);
+  requests().events(10);
+  requests().acknowledge(std::vector{first[0].id});
+  EXPECT_THAT(taken(), ElementsAre(id)) << "the edit came after the first event";
+}
+
+// REQ-55
+TEST_F(SalesforceRequestPoll, TheCursorSurvivesARestart) {
+  const std::string old = add();
+  pass(2 * kPause);
+  const std::string acknowledged = add();
+  EXPECT_THAT(taken(), UnorderedElementsAre(old, acknowledged));
+  pass(kPause);
+  const std::string fresh = add();
+  pass(kPause);
+  EXPECT_THAT(requests().events(10), SizeIs(1));
+  crm_ = make_crm();
+  EXPECT_THAT(taken(), UnorderedElementsAre(acknowledged, fresh))
+      << "what was not acknowledged, and what lies in the overlap";
+  crm_ = make_crm();
+  EXPECT_THAT(taken(), ElementsAre(fresh)) << "the cursor moved on";
+}
+
+// REQ-55
+TEST_F(SalesforceRequestPoll, ALateCommitWithinTheOverlapIsFound) {
+  add();
+  taken();
+  const std::string stamp = scalar("SELECT max(systemmodstamp) FROM crm_request_record");
+  sql("INSERT INTO crm_request_record (id, systemmodstamp) VALUES ('a0Xlate00000000AAA', strftime("
+      "'%Y-%m-%dT%H:%M:%S.000Z', '" +
+      stamp + "', '-280 seconds'))");
+  sql("UPDATE crm_request_record SET systemmodstamp = strftime('%Y-%m-%dT%H:%M:%S.000Z', '" + stamp +
+      "', '-280 seconds') WHERE id = 'a0Xlate00000000AAA'");
+  pass(kPause);
+  EXPECT_THAT(taken(), ElementsAre("a0Xlate00000000AAA"));
+}
+
+TEST_F(SalesforceRequestPoll, AnEditWithinTheSameSecondIsFound) {
+  const std::string id = add();
+  taken();
+  const std::string stamp = cell(id, "systemmodstamp");
+  sql("UPDATE crm_request_record SET message = 'Hi' WHERE id = '" + id + "'");
+  sql("UPDATE crm_request_record SET systemmodstamp = '" + stamp + "' WHERE id = '" + id + "'");
+  ASSERT_EQ(cell(id, "systemmodstamp"), stamp);
+  pass(kPause);
+  EXPECT_THAT(taken(), ElementsAre(id));
+}
+
+TEST_F(SalesforceRequestPoll, OpenRecordsAreReportedWhenTheyAreWanted) {
+  const std::string open = add({{"Request_Status__c", "Pending"}});
+  add({{"Request_Status__c", "Rejected"}});
+  taken();
+  pass(4 * kPause);
+  const std::string recent = add();
+  pass(kPause);
+  taken();
+  crm_ = make_crm();
+  const int before = calls();
+  requests().enqueue_open();
+  EXPECT_THAT(taken(), UnorderedElementsAre(open, recent));
+  EXPECT_EQ(calls(), before + 1);
+  EXPECT_THAT(taken(), IsEmpty());
+}
+
+TEST_F(SalesforceRequestPoll, WithoutACursorTheOpenRecordsAreReported) {
+  const std::string open = add();
+  pass(4 * kPause);
+  EXPECT_THAT(taken(), ElementsAre(open));
+}
+
+TEST_F(SalesforceRequestPoll, AFailedPollIsMadeAgain) {
+  const std::string id = add();
+  fault({{"kind", "cut"}, {"when", "before_commit"}, {"path", "/composite"}});
+  EXPECT_THROW(requests().events(10), platform::DependencyError);
+  EXPECT_THAT(requests().events(10), IsEmpty()) << "not at once";
+  pass(kPause);
+  EXPECT_THAT(taken(), ElementsAre(id));
+}
+
+TEST_F(SalesforceRequestPoll, PushedEventsAreListedAndAcknowledgedWhereTheyCameFrom) {
+  std::vector<std::int64_t> acknowledged;
+  SalesforceCrmOptions options{.names = ApiNames(OrgNames{}), .match_fields = match_fields()};
+  options.request_records = RequestPollOptions{.facts = facts()};
+  options.request_records->is_enabled = false;
+  options.request_records->pushed = {
+      [](std::size_t) {
+        return std::vector<schema::crm::RequestRecordEvent>{{7, "a0Xpushed000000AAA"}};
+      },
+      [&](std::span<const std::int64_t> ids) { acknowledged.assign(ids.begin(), ids.end()); }};
+  crm_ = make_salesforce_crm(client_, std::move(options));
+  add();
+  EXPECT_THAT(taken(), ElementsAre("a0Xpushed000000AAA"));
+  EXPECT_THAT(acknowledged, ElementsAre(7));
+  EXPECT_EQ(calls(), 0) << "a poll that is off makes no call";
+}
+
+}  // namespace
+}  // namespace giftsync::daemon::salesforce
