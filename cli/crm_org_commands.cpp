@@ -44,7 +44,9 @@ int accept(const Console& console, CliContext& ctx, const AcceptOptions& options
   console.info(fmt::format(
       "The store has {} with records in the org {}. From now on giftsync writes to the org {}: "
       "changes of these gifts update the records that have their Transaction Ids there, and a gift "
-      "without one counts as deleted in the CRM. The stored session and count of calls are deleted.",
+      "without one counts as deleted in the CRM. What is stored of the former org is deleted: the session, "
+      "the "
+      "count of calls and the Ids of its records.",
       count_text(written, "gift"), org->organization_id, found->organization_id));
   const std::string question =
       fmt::format("Accept the org {} in place of {}?", found->organization_id, org->organization_id);

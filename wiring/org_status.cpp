@@ -58,6 +58,7 @@ tl::expected<OrgIdentity, std::string> find_org(const daemon::config::Settings& 
 
 void accept_org(const daemon::config::Settings& settings, const std::string& organization_id) {
   constexpr const char* kHighestSeenIdFact = "highest_seen_transaction_id";
+  schema::store::Store(store_dsn(settings.store)).sync.forget_crm_ids();
   schema::store::SharedText(store_dsn(settings.store), salesforce::kTokenFact).remove();
   schema::store::SharedText(store_dsn(settings.store), salesforce::kGovernorFact).remove();
   schema::store::SharedText(store_dsn(settings.store), kHighestSeenIdFact).remove();

@@ -39,8 +39,8 @@ struct OrgIdentity {
 /// step.
 tl::expected<OrgIdentity, std::string> find_org(const daemon::config::Settings& settings);
 
-/// From now on the records are written in the org `organization_id`. What is stored of the other org
-/// (session, count of calls, highest Transaction Id) is deleted.
+/// From now on the records are written in the org `organization_id`. What is stored of the other org is
+/// deleted: session, count of calls, highest Transaction Id, the Ids of records and tasks.
 void accept_org(const daemon::config::Settings& settings, const std::string& organization_id);
 
 }  // namespace giftsync::wiring

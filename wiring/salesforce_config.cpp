@@ -81,6 +81,7 @@ class OrgCrm : public schema::crm::Crm {
       : settings_(settings), keep_going_(std::move(keep_going)) {}
 
   schema::crm::CrmPace pace() const override { return crm().pace(); }
+  std::optional<schema::crm::CrmUsage> usage() const override { return crm().usage(); }
   schema::crm::Directory& directory() override { return crm().directory(); }
   schema::crm::GiftRecords& gift_records() override { return crm().gift_records(); }
   schema::crm::Tasks& tasks() override { return crm().tasks(); }

@@ -231,4 +231,26 @@ std::int64_t SyncQueue::count_states(CrmSyncStatus state) {
   });
 }
 
+std::int64_t SyncQueue::forget_crm_ids() {
+  const sql::Dialect dialect = database_->dialect();
+  const std::string next =
+      "SELECT transaction_id FROM crm_sync_state WHERE transaction_id > :after AND (crm_id <> '' OR "
+      "task_crm_id <> '') ORDER BY transaction_id LIMIT " +
+      std::to_string(sql::Database::kMaxRowsPerBatch);
+  const std::string update = "UPDATE crm_sync_state SET crm_id = '', task_crm_id = '' WHERE " +
+                             sql::in_list(dialect, "transaction_id", "list", false);
+  std::int64_t all = 0;
+  for (std::int64_t after = 0;;) {
+    const auto ids = database_->write([&](soci::session& session) {
+      const std::vector<std::int64_t> found = sql::select_column<std::int64_t>(session, next, use(after));
+      const std::string list = sql::list_of(dialect, found);
+      if (!found.empty()) session << update, use(list);
+      return found;
+    });
+    if (ids.empty()) return all;
+    all += static_cast<std::int64_t>(ids.size());
+    after = ids.back();
+  }
+}
+
 }  // namespace giftsync::schema::store

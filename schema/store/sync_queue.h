@@ -171,6 +171,9 @@ class SyncQueue {
   /// Of any owner: shortens every lease that runs longer than that.
   void cap_leases(std::int64_t max_millis);
 
+  /// The CRM is another one now: the Ids of all records and tasks are deleted. Returns of how many gifts.
+  std::int64_t forget_crm_ids();
+
   struct Counts {  ///< bounded (bounded_count.h)
     std::int64_t waiting = 0;
     std::int64_t failing = 0;                             ///< waiting after at least one failure

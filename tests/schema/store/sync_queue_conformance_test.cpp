@@ -332,6 +332,30 @@ TEST_P(SyncQueueConformance, KeepsTheIdsOfRecordAndTaskUntilTheRecordIsRecreated
   EXPECT_EQ(state.task_crm_id, "00T1");
 }
 
+// ORG-4
+TEST_P(SyncQueueConformance, ForgetsTheIdsOfAnotherCrm) {
+  const std::vector<NewGiftRequest> requests(3, request_for(1));
+  std::vector<SyncClose> closes;
+  std::vector<TransactionId> gifts;
+  for (const CreateOutcome& made : store_->gifts.create(requests))
+    gifts.push_back(made.recipients.front().id);
+  for (const SyncClaim& claim : store_->sync.claim("a", 60'000, 3, kNow)) {
+    CrmSyncState state{claim.transaction, CrmSyncStatus::decided, kNow, {}, 0, ""};
+    state = store_->sync.insert_decisions(std::span(&state, 1)).front();
+    state.state = CrmSyncStatus::written;
+    if (claim.transaction != gifts.front()) state.crm_id = "a0G" + std::to_string(claim.transaction.value);
+    if (claim.transaction == gifts.back()) state.task_crm_id = "00T1";
+    closes.push_back({claim, true, kNow, "", state});
+  }
+  store_->sync.close("a", closes);
+  EXPECT_EQ(store_->sync.forget_crm_ids(), 2);
+  EXPECT_EQ(store_->sync.forget_crm_ids(), 0);
+  for (const CrmSyncState& state : store_->sync.find_states(gifts)) {
+    EXPECT_EQ(state.crm_id + state.task_crm_id, "");
+    EXPECT_EQ(state.state, CrmSyncStatus::written);
+  }
+}
+
 TEST_P(SyncQueueConformance, TwoDaemonsShareTheQueueWithoutOverlap) {
   std::vector<NewGiftRequest> group(50, request_for(4));
   store_->gifts.create(group);
