@@ -45,9 +45,10 @@ int accept(const Console& console, CliContext& ctx, const AcceptOptions& options
       "The store has {} with records in the org {}. From now on giftsync writes to the org {}: "
       "changes of these gifts update the records that have their Transaction Ids there, and a gift "
       "without one counts as deleted in the CRM. What is stored of the former org is deleted: the session, "
-      "the "
-      "count of calls and the Ids of its records.",
-      count_text(written, "gift"), org->organization_id, found->organization_id));
+      "the count of calls, the Ids of its records, which changes of its request records were seen, and {} of "
+      "its outbound messages. The open request records of the org {} are read.",
+      count_text(written, "gift"), org->organization_id, found->organization_id,
+      count_text(org->messages.count, "waiting record"), found->organization_id));
   const std::string question =
       fmt::format("Accept the org {} in place of {}?", found->organization_id, org->organization_id);
   if (const auto refused = refuse_unconfirmed(console, options.yes, question)) return *refused;

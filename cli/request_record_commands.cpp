@@ -28,16 +28,14 @@ namespace {
 
 using F = schema::RequestRecordField;
 
-/// Sets the action of a verb, which is refused for an external CRM: it has no request records.
+/// Sets the action of a verb, which is refused for a CRM that has no request records.
 template <class Options, class Action>
 void run_with_request_records(Commands& commands, CLI::App* verb, std::shared_ptr<Options> options,
                               Action action) {
   commands.run(verb, [=](const Console& console, CliContext& ctx) {
     if (ctx.crm->request_records()) return action(console, ctx, *options);
-    return console.fail(EX_CONFIG,
-                        fmt::format("{}: {}; request records exist in the built-in CRM only; request gifts "
-                                    "over HTTP, or use the built-in CRM",
-                                    ctx.settings.file, wiring::no_package_clause(ctx.settings)));
+    return console.fail(
+        EX_CONFIG, fmt::format("{}: {}", ctx.settings.file, wiring::no_request_records_clause(ctx.settings)));
   });
 }
 

@@ -219,8 +219,16 @@ Json org_json(const std::optional<wiring::OrgStatus>& org) {
   const auto number = [](const std::optional<std::int64_t>& value) {
     return value ? Json(*value) : Json(nullptr);
   };
+  Json refused = nullptr;
+  if (org->refused_sign_in)
+    refused = {{"reason", org->refused_sign_in->refusal.reason},
+               {"next_step", org->refused_sign_in->refusal.next_step},
+               {"since", json_time(org->refused_sign_in->since)}};
   return {{"organization_id", text_or_null(org->organization_id)},
           {"other_organization_id", text_or_null(org->other_organization_id)},
+          {"refused_sign_in", std::move(refused)},
+          {"messages",
+           {{"waiting_records", org->messages.count}, {"oldest_at", json_time(org->messages.oldest)}}},
           {"calls",
            {{"own_in_24_hours", org->own_calls},
             {"share", number(org->share)},
@@ -326,19 +334,26 @@ std::string_view meaning_of(schema::store::CrmSyncStatus state) {
   }
 }
 
+/// Numbers of calls are exact: they are no counts of rows.
 void print_org(std::ostream& out, const wiring::OrgStatus& org) {
   fmt::print(out, "org       {}, {} within 24 hours",
              org.organization_id.empty() ? "not known yet" : org.organization_id,
-             count_text(org.own_calls, "call"));
-  if (org.share) fmt::print(out, " of giftsync's {}", count_text(*org.share));
-  if (org.org_limit)
-    fmt::print(out, "; the org has used {} of {}", count_text(*org.org_calls), count_text(*org.org_limit));
+             platform::pluralize(org.own_calls, "call"));
+  if (org.share) fmt::print(out, " of giftsync's {}", *org.share);
+  if (org.org_limit) fmt::print(out, "; the org has used {} of {}", *org.org_calls, *org.org_limit);
   out << '\n';
+  if (org.refused_sign_in)
+    fmt::print(out, "          SIGN-IN REFUSED since {} UTC: {}\n", minute_text(org.refused_sign_in->since),
+               printable(org.refused_sign_in->refusal.reason));
   if (const std::string clause = wiring::other_org_clause(org); !clause.empty())
     fmt::print(out, "          PAUSED: {}\n", printable(clause));
   if (org.resting_until)
     fmt::print(out, "          NO CALL before {} UTC: {}\n", second_text(*org.resting_until),
                printable(org.resting_reason));
+  if (org.messages.count > 0)
+    fmt::print(out, "          {} of outbound messages {} to be looked up, the oldest since {} UTC\n",
+               count_text(org.messages.count, "record"),
+               platform::plural_verb(org.messages.count, "waits", "wait"), second_text(*org.messages.oldest));
 }
 
 void print_deadlines(std::ostream& out, const StatusReport& report) {

@@ -71,6 +71,15 @@ std::string no_package_clause(const daemon::config::Settings& settings) {
                                                     : "crm.connection names an external CRM";
 }
 
+std::string no_request_records_clause(const daemon::config::Settings& settings) {
+  if (settings.crm.kind() == CrmKind::salesforce)
+    return "crm.salesforce.mode is bare; request records need giftsync's package in the org, and guarded "
+           "mode";
+  return no_package_clause(settings) +
+         "; request records exist in the built-in CRM and in an org of Salesforce with giftsync's package; "
+         "request gifts over HTTP, or use such a CRM";
+}
+
 std::string crm_address_key(const daemon::config::Settings& settings) {
   return settings.crm.kind() == CrmKind::salesforce ? "crm.salesforce.domain" : "crm.connection";
 }

@@ -39,6 +39,9 @@ std::unique_ptr<schema::crm::Crm> make_crm(const daemon::config::Settings& setti
 /// without a package.
 std::string no_package_clause(const daemon::config::Settings& settings);
 
+/// Why this CRM has no request records and where there are some, as a clause; for a CRM without them.
+std::string no_request_records_clause(const daemon::config::Settings& settings);
+
 /// The settings key that leads to a CRM outside of the store.
 std::string crm_address_key(const daemon::config::Settings& settings);
 

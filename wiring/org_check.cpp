@@ -13,6 +13,7 @@
 #include "daemon/salesforce/org_description.h"
 #include "daemon/salesforce/org_findings.h"
 #include "daemon/salesforce/org_proof.h"
+#include "daemon/salesforce/request_object.h"
 #include "platform/clock.h"
 #include "wiring/database_config.h"
 #include "wiring/salesforce_config.h"
@@ -77,6 +78,8 @@ OrgCheck check_org(const daemon::config::Settings& settings) {
   const OrgExpectations expected = expectations_of(settings);
   const daemon::salesforce::OrgFacts facts = daemon::salesforce::describe_org(
       connection.client(), {expected.names, expected.api_version, user_of(connection.tokens())});
+  if (const auto* request = facts.find("request_record"); request && !request->key_prefix.empty())
+    daemon::salesforce::store_request_object(connection.facts(), request->key_prefix, request->name);
   const daemon::salesforce::OrgReport report = examine(facts, expected);
   OrgCheck check{.organization_id = facts.organization_id,
                  .is_sandbox = facts.is_sandbox,

@@ -52,8 +52,9 @@ struct OrgProofReport {
 /// Makes and deletes records in a sandbox or a Developer Edition org; throws as check_org().
 OrgProofReport prove_org(const daemon::config::Settings& settings);
 
-/// Calls the org. Throws platform::DependencyError where it does not answer or refuses the sign-in, and
-/// ConfigError for a key that is none.
+/// Calls the org, and stores what outbound messages are compared with (MSG-6). Throws
+/// platform::DependencyError where it does not answer or refuses the sign-in, and ConfigError for a key that
+/// is none.
 OrgCheck check_org(const daemon::config::Settings& settings);
 
 }  // namespace giftsync::wiring

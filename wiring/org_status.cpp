@@ -4,6 +4,8 @@
 
 #include <variant>
 
+#include "daemon/salesforce/request_object.h"
+#include "daemon/salesforce/request_poll.h"
 #include "wiring/database_config.h"
 #include "wiring/salesforce_config.h"
 
@@ -35,6 +37,9 @@ std::optional<OrgStatus> org_status(const daemon::config::Settings& settings, sc
   salesforce::CallGovernor governor(governor_options(settings.crm.salesforce));
   governor.read_text(store.fact(salesforce::kGovernorFact).value_or(""));
   add_calls(governor, now, status);
+  status.refused_sign_in =
+      salesforce::stored_refusal(store.fact(salesforce::kSignInRefusalFact).value_or(""));
+  status.messages = store.crm_change_events.backlog();
   return status;
 }
 
@@ -58,10 +63,13 @@ tl::expected<OrgIdentity, std::string> find_org(const daemon::config::Settings& 
 
 void accept_org(const daemon::config::Settings& settings, const std::string& organization_id) {
   constexpr const char* kHighestSeenIdFact = "highest_seen_transaction_id";
-  schema::store::Store(store_dsn(settings.store)).sync.forget_crm_ids();
-  schema::store::SharedText(store_dsn(settings.store), salesforce::kTokenFact).remove();
-  schema::store::SharedText(store_dsn(settings.store), salesforce::kGovernorFact).remove();
-  schema::store::SharedText(store_dsn(settings.store), kHighestSeenIdFact).remove();
+  schema::store::Store store(store_dsn(settings.store));
+  store.sync.forget_crm_ids();
+  // The object first: without it no message of the former org adds a further event.
+  for (const char* fact : {salesforce::kRequestObjectFact, salesforce::kRequestCursorFact,
+                           salesforce::kTokenFact, salesforce::kGovernorFact, kHighestSeenIdFact})
+    schema::store::SharedText(store_dsn(settings.store), fact).remove();
+  store.crm_change_events.clear();
   OrgConnection(settings).tokens().accept_organization(organization_id);
 }
 

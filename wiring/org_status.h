@@ -8,6 +8,7 @@
 #include <tl/expected.hpp>
 
 #include "daemon/config/settings.h"
+#include "daemon/salesforce/access_token.h"
 #include "platform/time.h"
 #include "schema/store/store.h"
 
@@ -23,6 +24,10 @@ struct OrgStatus {
   std::optional<std::int64_t> org_limit = {};
   std::optional<platform::UtcMillis> resting_until = {};  ///< no call before that time
   std::string resting_reason = {};
+  /// For which a process makes no call; nullopt while none is refused.
+  std::optional<daemon::salesforce::StoredRefusal> refused_sign_in = {};
+  /// Records that outbound messages named and that no worker has looked up.
+  schema::store::CrmChangeBacklog messages = {};
 };
 /// Nullopt for another kind of CRM.
 std::optional<OrgStatus> org_status(const daemon::config::Settings& settings, schema::store::Store& store,
@@ -40,7 +45,8 @@ struct OrgIdentity {
 tl::expected<OrgIdentity, std::string> find_org(const daemon::config::Settings& settings);
 
 /// From now on the records are written in the org `organization_id`. What is stored of the other org is
-/// deleted: session, count of calls, highest Transaction Id, the Ids of records and tasks.
+/// deleted: session, count of calls, highest Transaction Id, the Ids of records and tasks, what it calls the
+/// object of request records, which of their changes were seen, and those that its messages named.
 void accept_org(const daemon::config::Settings& settings, const std::string& organization_id);
 
 }  // namespace giftsync::wiring

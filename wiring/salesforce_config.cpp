@@ -13,6 +13,7 @@
 #include "platform/text.h"
 #include "wiring/config_error.h"
 #include "wiring/database_config.h"
+#include "wiring/org_request_records.h"
 #include "wiring/server_secret_config.h"
 
 namespace giftsync::wiring {
@@ -78,15 +79,20 @@ AccessTokens make_tokens(const daemon::config::SalesforceSettings& salesforce,
 class OrgCrm : public schema::crm::Crm {
  public:
   OrgCrm(const daemon::config::Settings& settings, platform::KeepGoing keep_going)
-      : settings_(settings), keep_going_(std::move(keep_going)) {}
+      : settings_(settings), keep_going_(std::move(keep_going)), request_records_([this] {
+          schema::crm::RequestRecords& records = *crm().request_records();
+          return OrgRequestRecords::Connected{records, connection_->change_events()};
+        }) {}
 
   schema::crm::CrmPace pace() const override { return crm().pace(); }
   std::optional<schema::crm::CrmUsage> usage() const override { return crm().usage(); }
   schema::crm::Directory& directory() override { return crm().directory(); }
   schema::crm::GiftRecords& gift_records() override { return crm().gift_records(); }
   schema::crm::Tasks& tasks() override { return crm().tasks(); }
-  // Asked at times without a use of the CRM: an org that is not connected has none of them, too.
-  schema::crm::RequestRecords* request_records() override { return nullptr; }
+  // These are asked for at times without a use of the CRM.
+  schema::crm::RequestRecords* request_records() override {
+    return org_has_request_records(settings_) ? &request_records_ : nullptr;
+  }
   schema::crm::RowReader* rows() override { return nullptr; }
   schema::crm::LegacyStatusLog* legacy_status_log() override { return nullptr; }
 
@@ -100,12 +106,21 @@ class OrgCrm : public schema::crm::Crm {
                                                     .match_fields = match_fields(settings_.matching),
                                                     .api_version = settings_.crm.salesforce.api_version,
                                                     .governor = governor_options(settings_.crm.salesforce),
-                                                    .governor_storage = connection_->governor_storage()});
+                                                    .governor_storage = connection_->governor_storage(),
+                                                    .request_records = request_poll_options()});
     return *crm_;
+  }
+
+  std::optional<daemon::salesforce::RequestPollOptions> request_poll_options() const {
+    if (!org_has_request_records(settings_)) return std::nullopt;
+    return daemon::salesforce::RequestPollOptions{.facts = connection_->facts(),
+                                                  .pushed = pushed_events(connection_->change_events()),
+                                                  .is_enabled = settings_.requests.enabled};
   }
 
   const daemon::config::Settings settings_;
   const platform::KeepGoing keep_going_;
+  OrgRequestRecords request_records_;
   mutable std::mutex mutex_;  // guards the following
   mutable std::unique_ptr<OrgConnection> connection_;
   mutable std::unique_ptr<schema::crm::Crm> crm_;
@@ -144,6 +159,14 @@ daemon::salesforce::ApiNames org_names(const daemon::config::CrmSettings& crm) {
 daemon::salesforce::GovernorOptions governor_options(const daemon::config::SalesforceSettings& salesforce) {
   return {static_cast<int>(salesforce.share), static_cast<int>(salesforce.keep_free),
           static_cast<std::size_t>(salesforce.rows_a_call)};
+}
+
+daemon::salesforce::FactStorage OrgConnection::facts() {
+  return facts_of(store_, true);
+}
+
+bool org_has_request_records(const daemon::config::Settings& settings) {
+  return settings.crm.salesforce.mode != daemon::config::SalesforceMode::bare;
 }
 
 std::unique_ptr<schema::crm::Crm> make_org_crm(const daemon::config::Settings& settings,

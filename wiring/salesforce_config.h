@@ -31,6 +31,9 @@ class OrgConnection {
   daemon::salesforce::ApiClient& client() { return client_; }
   /// Valid as long as this object.
   daemon::salesforce::GovernorStorage governor_storage();
+  /// Valid as long as this object.
+  daemon::salesforce::FactStorage facts();
+  schema::store::CrmChangeEvents& change_events() { return store_.crm_change_events; }
 
  private:
   schema::store::Store store_;
@@ -46,7 +49,11 @@ daemon::salesforce::ApiNames org_names(const daemon::config::CrmSettings& crm);
 
 daemon::salesforce::GovernorOptions governor_options(const daemon::config::SalesforceSettings& salesforce);
 
-/// The adapter; it connects to the store and the org on its first use.
+/// Request records need the rules of giftsync's package.
+bool org_has_request_records(const daemon::config::Settings& settings);
+
+/// The adapter; it connects to the store and the org on its first use. With requests.enabled off the org is
+/// not polled for request records.
 std::unique_ptr<schema::crm::Crm> make_org_crm(const daemon::config::Settings& settings,
                                                platform::KeepGoing keep_going);
 

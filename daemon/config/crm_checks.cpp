@@ -100,17 +100,18 @@ void check_salesforce(ParsedConfig& parsed) {
                   "deploy giftsync's package (conf/salesforce) in the org, and remove the key");
 }
 
-/// Request records need the built-in CRM's tables and triggers.
+/// Request records need the built-in CRM's tables and triggers, or the rules of giftsync's package.
 void check_requests(ParsedConfig& parsed) {
   const std::string key = "requests.enabled";
   if (!parsed.settings.requests.enabled) return;
   if (parsed.settings.crm.kind() == CrmKind::salesforce) {
-    parsed.refuse(key, "true beside crm.type: salesforce",
-                  "false with Salesforce: its request records are not available in this version",
-                  "remove it");
+    if (parsed.settings.crm.salesforce.mode == SalesforceMode::bare)
+      parsed.refuse(key, "true beside crm.salesforce.mode: bare",
+                    "false with mode: bare: request records need the rules of giftsync's package",
+                    "remove it, or deploy giftsync's package (conf/salesforce) in the org");
   } else if (parsed.has("crm.connection")) {
     parsed.refuse(key, "true beside crm.connection",
-                  "false with an external CRM: request records exist only in the built-in CRM",
+                  "false with an external CRM: request records exist in the built-in CRM and in Salesforce",
                   "remove it, or remove crm.connection and what belongs to it");
   }
 }

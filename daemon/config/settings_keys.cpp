@@ -133,11 +133,13 @@ KeyTable request_keys() {
   const auto boolean = [](bool R::*member) { return BooleanValue{setting(&Settings::requests, member)}; };
   return {
       {"requests.enabled",
-       "Whether request records of the CRM are processed, and sent once approved; in the built-in CRM only, "
-       "not with crm.connection or crm.type: salesforce.",
+       "Whether request records of the CRM are processed, and sent once approved; in the built-in CRM, and "
+       "with "
+       "type: salesforce in an org that has giftsync's package; not with crm.connection.",
        boolean(&R::enabled)},
       {"requests.auto_approved_default",
-       "The value of Auto-Approved for request records that the CRM's own automation makes without one.",
+       "The value of Auto-Approved for request records that the CRM's own automation makes without one; with "
+       "type: salesforce the default of the org's field decides, which must be the same.",
        boolean(&R::auto_approved_default)},
       {"requests.allow_api_auto_approval",
        "Whether an API key may make Auto-Approved request records of its own account, which then need no "

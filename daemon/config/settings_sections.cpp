@@ -6,8 +6,7 @@ namespace giftsync::daemon::config {
 namespace {
 
 constexpr const char* kWholeFileSchema = R"([
-  {"if": {"required": ["crm"], "properties": {"crm": {"type": "object", "anyOf": [{"required": ["connection"]},
-     {"required": ["type"], "properties": {"type": {"const": "salesforce"}}}]}}},
+  {"if": {"required": ["crm"], "properties": {"crm": {"type": "object", "required": ["connection"]}}},
    "then": {"properties": {"requests": {"properties": {"enabled": {"const": false}}}}}}])";
 
 constexpr const char* kCrmSchema = R"([

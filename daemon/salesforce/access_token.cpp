@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "platform/dependency_error.h"
 #include "platform/sealed_text.h"
 #include "platform/strict_json.h"
 
@@ -49,7 +50,26 @@ std::optional<AccessToken> from_json(const std::string& json, const std::string&
                      {*born_at->integer()}};
 }
 
+std::string to_json(const StoredRefusal& refused) {
+  return nlohmann::json{{"reason", refused.refusal.reason},
+                        {"next_step", refused.refusal.next_step},
+                        {"since", refused.since.value}}
+      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 }  // namespace
+
+std::optional<StoredRefusal> stored_refusal(const std::string& fact) {
+  const auto document = platform::parse_json(fact);
+  if (!document) return std::nullopt;
+  const platform::JsonValue* reason = document->root().find("reason");
+  const platform::JsonValue* next_step = document->root().find("next_step");
+  const platform::JsonValue* since = document->root().find("since");
+  if (reason == nullptr || next_step == nullptr || since == nullptr || !since->integer()) return std::nullopt;
+  return StoredRefusal{
+      {std::string(reason->text().value_or("")), std::string(next_step->text().value_or(""))},
+      {*since->integer()}};
+}
 
 AccessTokens::AccessTokens(SignIn sign_in, std::string fingerprint, std::string server_secret,
                            FactStorage facts, platform::Clock clock)
@@ -69,7 +89,12 @@ TokenOutcome AccessTokens::after(const AccessToken& ended) {
 
 TokenOutcome AccessTokens::obtain(Birth ended) {
   std::unique_lock lock(mutex_);
-  if (refusal_) return *refusal_;
+  if (refusal_) {
+    const StoredRefusal refused = *refusal_;
+    lock.unlock();
+    note_refusal(to_json(refused));  // another process, which may sign in, may have deleted it
+    return refused.refusal;
+  }
   if (token_ && (!ended || token_->born_at != *ended)) return *token_;
   if (running_.valid()) {
     const std::shared_future<TokenOutcome> renewal = running_;
@@ -105,8 +130,12 @@ TokenOutcome AccessTokens::sign_in(Birth ended, platform::UtcMillis now) {
   const SignInOutcome outcome = sign_in_(now);
   if (const auto* fault = std::get_if<SignInFault>(&outcome)) return *fault;
   if (const auto* refusal = std::get_if<SignInRefusal>(&outcome)) {
-    const std::lock_guard lock(mutex_);
-    refusal_ = *refusal;
+    const StoredRefusal refused{*refusal, now};
+    {
+      const std::lock_guard lock(mutex_);
+      refusal_ = refused;
+    }
+    note_refusal(to_json(refused));
     return *refusal;
   }
   const AccessToken token{std::get<Session>(outcome), ended ? std::max(now, *ended + 1) : now};
@@ -120,6 +149,7 @@ TokenOutcome AccessTokens::use_if_accepted(const AccessToken& token) {
   const std::string accepted = facts_.save_if_absent(kOrganizationFact, found);
   const bool is_accepted = is_same_organization(accepted, found);
   note_other_organization(is_accepted ? "" : found);
+  note_refusal("");
   const std::lock_guard lock(mutex_);
   token_ = is_accepted ? std::optional(token) : std::nullopt;
   unaccepted_ = is_accepted ? std::nullopt : std::optional(token);
@@ -130,6 +160,15 @@ TokenOutcome AccessTokens::use_if_accepted(const AccessToken& token) {
 /// For those who only read the store.
 void AccessTokens::note_other_organization(const std::string& found) const {
   if (facts_.load(kOtherOrganizationFact).value_or("") != found) facts_.save(kOtherOrganizationFact, found);
+}
+
+/// For those who only read the store. Without it the refusal is the same.
+void AccessTokens::note_refusal(const std::string& text) const {
+  try {
+    if (facts_.load(kSignInRefusalFact).value_or("") != text) facts_.save(kSignInRefusalFact, text);
+  } catch (const platform::DependencyError&) {
+    if (text.empty()) throw;
+  }
 }
 
 std::optional<AccessToken> AccessTokens::unaccepted_token() {

@@ -28,6 +28,16 @@ inline constexpr const char* kTokenFact = "salesforce_token";                ///
 inline constexpr const char* kOrganizationFact = "salesforce_organization";  ///< the accepted org's id
 /// The id of the org that is not accepted and that the last sign-in led to; empty: none.
 inline constexpr const char* kOtherOrganizationFact = "salesforce_other_organization";
+/// The refusal for which a process makes no call, see stored_refusal(); empty: none.
+inline constexpr const char* kSignInRefusalFact = "salesforce_sign_in_refusal";
+
+/// As those who only read the store see it.
+struct StoredRefusal {
+  SignInRefusal refusal;
+  platform::UtcMillis since;
+};
+/// Of the value of kSignInRefusalFact; nullopt without a refusal.
+std::optional<StoredRefusal> stored_refusal(const std::string& fact);
 
 struct AccessToken {
   Session session;
@@ -68,6 +78,7 @@ class AccessTokens {
   TokenOutcome sign_in(Birth ended, platform::UtcMillis now);
   TokenOutcome use_if_accepted(const AccessToken& token);
   void note_other_organization(const std::string& found) const;
+  void note_refusal(const std::string& text) const;
   std::optional<AccessToken> unaccepted_token();
   std::optional<AccessToken> stored_token() const;
   void store(const AccessToken& token) const;
@@ -81,7 +92,7 @@ class AccessTokens {
   std::mutex mutex_;  // guards the following
   std::optional<AccessToken> token_;
   std::optional<AccessToken> unaccepted_;  ///< of another org
-  std::optional<SignInRefusal> refusal_;
+  std::optional<StoredRefusal> refusal_;
   std::shared_future<TokenOutcome> running_;  ///< valid while a thread renews the token
 };
 

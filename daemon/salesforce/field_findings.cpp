@@ -148,6 +148,23 @@ WantedField wanted_field(GiftField field, const ApiNames& names) {
           .words = words_of(field)};
 }
 
+std::string target_object(RequestRecordField field, const ApiNames& names) {
+  switch (field) {
+    case RequestRecordField::account:
+      return names.object("account");
+    case RequestRecordField::opportunity:
+      return names.object("opportunity");
+    case RequestRecordField::recipient_contact:
+      return names.object("contact");
+    case RequestRecordField::recipient_lead:
+      return names.object("lead");
+    case RequestRecordField::sender:
+      return names.object("user");
+    default:
+      return {};
+  }
+}
+
 bool is_in(std::span<const RequestRecordField> fields, RequestRecordField field) {
   return std::ranges::count(fields, field) > 0;
 }
@@ -160,7 +177,8 @@ WantedField wanted_field(RequestRecordField field, const ApiNames& names) {
                      .name = names.field(field),
                      .is_vital = is_in(kVital, field),
                      .is_created = is_in(schema::creatable_fields(), field),
-                     .is_updated = is_in(kUpdated, field)};
+                     .is_updated = is_in(kUpdated, field),
+                     .target = target_object(field, names)};
   if (field == F::status) {
     for (const schema::RequestRecordStatus status : schema::kAllRequestRecordStatuses)
       wanted.words.emplace_back(schema::to_word(status));
@@ -233,19 +251,17 @@ void examine_read_fields(const OrgFacts& facts, const ApiNames& names, FindingLi
   }
 }
 
-/// A row that the user does not see looks like no row.
-void examine_view_all(const OrgFacts& facts, const ApiNames& names, FindingList& list) {
-  for (const std::string_view object : {"contact", "lead", "account", "opportunity"}) {
-    const std::string name = names.object(object);
-    if (name.empty()) continue;
-    if (!facts.view_all)
-      list.add(Severity::warning, name,
-               "whether the user sees all of its records is unknown: it may not read permissions",
-               "give the user the permission View Setup and Configuration");
-    else if (!facts.view_all->contains(name))
-      list.add(Severity::warning, name,
-               "the user may not see all of its records, so \"no match\" may be false", list.to_write());
-  }
+/// A row that the user does not see looks like no row. `loss`: what follows from it.
+void examine_view_all(const OrgFacts& facts, const std::string& name, std::string_view loss,
+                      FindingList& list) {
+  if (name.empty()) return;
+  if (!facts.view_all)
+    list.add(Severity::warning, name,
+             "whether the user sees all of its records is unknown: it may not read permissions",
+             "give the user the permission View Setup and Configuration");
+  else if (!facts.view_all->contains(name))
+    list.add(Severity::warning, name, fmt::format("the user may not see all of its records, so {}", loss),
+             list.to_write());
 }
 
 }  // namespace
@@ -266,6 +282,7 @@ void examine_request_fields(const OrgFacts& facts, const OrgExpectations& expect
   if (request == nullptr || !expected.has_requests) return;
   for (const RequestRecordField field : expected.names.request_record_fields())
     examine_field(*request, wanted_field(field, expected.names), list);
+  examine_view_all(facts, request->name, "some may never be sent", list);
   const std::string& name = expected.names.field(RequestRecordField::auto_approved);
   const FieldFacts* approved = request->find(name);
   // A checkbox of Salesforce is never empty, so the org's default decides.
@@ -280,7 +297,8 @@ void examine_matching(const OrgFacts& facts, const OrgExpectations& expected, Fi
   examine_person(facts, expected.names, {"contact", expected.match_fields.contact}, list);
   examine_person(facts, expected.names, {"lead", expected.match_fields.lead}, list);
   examine_read_fields(facts, expected.names, list);
-  examine_view_all(facts, expected.names, list);
+  for (const std::string_view object : {"contact", "lead", "account", "opportunity"})
+    examine_view_all(facts, expected.names.object(object), "\"no match\" may be false", list);
 }
 
 }  // namespace giftsync::daemon::salesforce

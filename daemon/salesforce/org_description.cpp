@@ -24,8 +24,8 @@ constexpr auto kObjects =
     std::to_array<std::string_view>({"gift_record", "request_record", "task", "contact", "lead", "account",
                                      "opportunity", "opportunity_contact_role", "user"});
 /// Those whose rows the user may not see all of.
-constexpr auto kSharedObjects =
-    std::to_array<std::string_view>({"contact", "lead", "account", "opportunity", "gift_record"});
+constexpr auto kSharedObjects = std::to_array<std::string_view>(
+    {"contact", "lead", "account", "opportunity", "gift_record", "request_record"});
 
 bool flag_at(const JsonValue& object, std::string_view name) {
   const JsonValue* value = object.find(name);
@@ -136,7 +136,8 @@ std::vector<std::string> read_object_names(Reader& reader) {
 ObjectFacts object_facts(const JsonValue& json) {
   ObjectFacts object{.name = text_at(json, "name"),
                      .is_createable = flag_at(json, "createable"),
-                     .is_updateable = flag_at(json, "updateable")};
+                     .is_updateable = flag_at(json, "updateable"),
+                     .key_prefix = text_at(json, "keyPrefix")};
   for (const JsonValue& field : list_at(json, "fields")) {
     FieldFacts facts = field_facts(field);
     object.fields[platform::ascii_lower(facts.name)] = std::move(facts);

@@ -39,6 +39,7 @@ struct ObjectFacts {
   bool is_createable = false;
   bool is_updateable = false;
   std::map<std::string, FieldFacts> fields = {};  ///< by name in lower case; only those that the user sees
+  std::string key_prefix = {};                    ///< with which the Ids of its records begin: "a0B"
 
   /// Null when the object has no such field or the user does not see it; also for an empty name.
   const FieldFacts* find(std::string_view name) const;

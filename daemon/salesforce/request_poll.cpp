@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "daemon/salesforce/record_json.h"
+#include "daemon/salesforce/request_object.h"
 #include "daemon/salesforce/statements.h"
 
 namespace giftsync::daemon::salesforce {
@@ -31,7 +32,7 @@ class RequestPoll::Turn {
     const std::lock_guard lock(poll_.mutex_);
     const UtcMillis now = poll_.clock_();
     if (!poll_.options_.is_enabled || poll_.is_polling_ || !poll_.pace_.is_due(now)) return;
-    poll_.load_cursor();
+    poll_.load_state();
     poll_.pace_.note_call(now);
     poll_.is_polling_ = has_turn_ = true;
     with_open_ = poll_.wants_open_ || !poll_.cursor_;
@@ -112,9 +113,22 @@ void RequestPoll::poll() {
     asked = questions(turn.with_open());
   }
   const Answers answers = ask(calls_, asked, Spending::requests);
-  const std::lock_guard lock(mutex_);
-  if (turn.with_open()) wants_open_ = false;
-  take(answers);
+  {
+    const std::lock_guard lock(mutex_);
+    if (turn.with_open()) wants_open_ = false;
+    take(answers);
+  }
+  learn_object();
+}
+
+/// Once after each start: a package that was removed and deployed again has another prefix.
+void RequestPoll::learn_object() {
+  if (is_object_read_ && options_.facts.load(kRequestObjectFact)) return;
+  const std::string resource = "/sobjects/" + names_.object("request_record") + "/describe";
+  const AnswerBody body = calls_.get(resource, "", Spending::requests);
+  const std::string key_prefix = text_at(*body.json(), "keyPrefix");
+  if (!key_prefix.empty()) store_request_object(options_.facts, key_prefix, text_at(*body.json(), "name"));
+  is_object_read_ = true;
 }
 
 /// The first poll of all begins in the overlap: what is older is found as an open record.
@@ -172,11 +186,23 @@ void RequestPoll::forget_old() {
   std::erase_if(seen_, [&](const auto& entry) { return entry.second.changed_at < oldest; });
 }
 
-void RequestPoll::load_cursor() {
-  if (is_cursor_loaded_) return;
-  if (const auto text = options_.facts.load(kRequestCursorFact)) cursor_ = platform::from_rfc3339(*text);
+/// Also when another org was accepted meanwhile.
+void RequestPoll::load_state() {
+  const std::string organization = options_.facts.load(kOrganizationFact).value_or("");
+  const bool is_same = organization_.empty() || organization == organization_;
+  organization_ = organization;
+  if (is_state_loaded_ && is_same) return;
+  if (is_state_loaded_) {
+    seen_.clear();
+    pending_.clear();
+    event_of_record_.clear();
+    wants_open_ = true;
+    is_object_read_ = false;
+  }
+  const std::optional<std::string> text = options_.facts.load(kRequestCursorFact);
+  cursor_ = text ? platform::from_rfc3339(*text) : std::nullopt;
   saved_ = cursor_;
-  is_cursor_loaded_ = true;
+  is_state_loaded_ = true;
 }
 
 /// The latest change before which all events are acknowledged.

@@ -2,7 +2,9 @@
 // or deleted since the cursor, the time of the last change seen, less an overlap in which changes may be
 // committed late. A record is reported again only when it differs from what the last poll saw. The cursor is
 // kept in `facts` and passes an event only when the event is acknowledged, so that a restart reports it
-// again. Events that the org pushed come from elsewhere and are listed with these. Any thread.
+// again. Events that the org pushed come from elsewhere and are listed with these: for their endpoint the
+// first poll stores what the org calls the object (request_object.h). Once another org is accepted nothing is
+// left of the former one, and its open records are read. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +27,7 @@
 
 namespace giftsync::daemon::salesforce {
 
-/// The cursor: a time in RFC 3339. Another org has other changes: it is deleted, or set to an empty text.
+/// The cursor: a time in RFC 3339. Who accepts another org deletes it.
 inline constexpr const char* kRequestCursorFact = "salesforce_request_cursor";
 
 /// Events with Ids above 0 that are durable until they are acknowledged. Both functions or none.
@@ -70,7 +72,8 @@ class RequestPoll {
   bool take_change(const platform::JsonValue& row);
   void add(const std::string& record_id, std::optional<platform::UtcMillis> changed_at);
   void forget_old();
-  void load_cursor();
+  void load_state();
+  void learn_object();
   std::optional<platform::UtcMillis> acknowledged() const;
 
   OrgCalls& calls_;
@@ -82,7 +85,9 @@ class RequestPoll {
   PollPace pace_;
   bool is_polling_ = false;
   bool wants_open_ = false;
-  bool is_cursor_loaded_ = false;
+  bool is_state_loaded_ = false;
+  bool is_object_read_ = false;  ///< since the start, in the present org; used by the one who polls
+  std::string organization_;     ///< of the state; empty before the first sign-in
   std::optional<platform::UtcMillis> cursor_;  ///< the latest change that a poll saw
   std::optional<platform::UtcMillis> saved_;   ///< as in the facts
   std::map<std::string, Seen, std::less<>> seen_;

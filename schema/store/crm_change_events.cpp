@@ -2,6 +2,7 @@
 
 #include "schema/sql/bulk_insert.h"
 #include "schema/sql/queries.h"
+#include "schema/store/bounded_count.h"
 
 namespace giftsync::schema::store {
 namespace {
@@ -69,6 +70,23 @@ void CrmChangeEvents::acknowledge(std::span<const std::int64_t> ids) {
     session << "DELETE FROM crm_change_event WHERE " + sql::in_list(dialect, "event_id", "ids", false),
         use(list);
   });
+}
+
+CrmChangeBacklog CrmChangeEvents::backlog() {
+  return database_->read([](soci::session& session) {
+    CrmChangeBacklog found;
+    std::int64_t oldest = 0;
+    session << "SELECT count(*), coalesce(min(received_at), 0) FROM (SELECT received_at FROM "
+               "crm_change_event ORDER BY received_at, event_id LIMIT " +
+                   std::to_string(kMaxCounted + 1) + ") first_events",
+        into(found.count), into(oldest);
+    if (found.count > 0) found.oldest = platform::UtcMillis{oldest};
+    return found;
+  });
+}
+
+void CrmChangeEvents::clear() {
+  database_->write([](soci::session& session) { session << "DELETE FROM crm_change_event"; });
 }
 
 std::int64_t CrmChangeEvents::count() {

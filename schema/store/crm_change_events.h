@@ -24,6 +24,11 @@ struct CrmChangeEvent {
   platform::UtcMillis received_at = {};  ///< of the first message since the record was looked up
 };
 
+struct CrmChangeBacklog {
+  std::int64_t count = 0;  ///< at most kMaxCounted + 1
+  std::optional<platform::UtcMillis> oldest = {};
+};
+
 class CrmChangeEvents {
  public:
   explicit CrmChangeEvents(std::shared_ptr<sql::Database> database);
@@ -39,6 +44,10 @@ class CrmChangeEvents {
   void acknowledge(std::span<const std::int64_t> ids);
   /// Up to the limit of stored ones.
   std::int64_t count();
+  /// For people, see bounded_count.h.
+  CrmChangeBacklog backlog();
+  /// Deletes all of them: they are of another CRM than the present one.
+  void clear();
 
  private:
   std::shared_ptr<sql::Database> database_;

@@ -98,7 +98,7 @@ TEST_F(CliRequestRecord, EveryVerbIsRefusedWithAnExternalCrm) {
         {"request", "reject", "R-000001", "--yes"}}) {
     const auto result = cli.run(args);
     EXPECT_EQ(result.code, 78) << args[1];
-    EXPECT_THAT(result.err, HasSubstr("request records exist in the built-in CRM only")) << args[1];
+    EXPECT_THAT(result.err, HasSubstr("request records exist in the built-in CRM and in an org")) << args[1];
   }
   cli.write_settings(foreign + "requests: { enabled: true }\n");
   const auto result = cli.run({"crm", "check"});

@@ -150,6 +150,16 @@ TEST(StatusAttention, NamesWhatAnAdminHasToDo) {
          report.org = wiring::OrgStatus{.organization_id = "00D1", .own_calls = 7, .resting_until = kNow};
        },
        ""},
+      {[](StatusReport& report) {
+         report.org = wiring::OrgStatus{.organization_id = "00D1",
+                                        .refused_sign_in = daemon::salesforce::StoredRefusal{
+                                            {"invalid_grant: expired", "renew it"}, kNow}};
+       },
+       "Salesforce refuses the sign-in, so the CRM is paused: invalid_grant: expired"},
+      {[](StatusReport& report) {
+         report.org = wiring::OrgStatus{.organization_id = "00D1", .messages = {3, kNow}};
+       },
+       ""},
       {[](StatusReport& report) { report.stats.requests_in_error = 1; }, "1 request record is in error"},
       {source("failing"), "source vendor is failing"},
       {source("invalid"), "source vendor is invalid"},

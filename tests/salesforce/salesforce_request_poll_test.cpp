@@ -1,4 +1,5 @@
 // Change events of an org's request records.
+#include "daemon/salesforce/request_object.h"
 #include "daemon/salesforce/request_poll.h"
 #include "platform/dependency_error.h"
 #include "tests/salesforce/request_records_fixture.h"
@@ -108,7 +109,7 @@ TEST_F(SalesforceRequestPoll, OpenRecordsAreReportedWhenTheyAreWanted) {
   const int before = calls();
   requests().enqueue_open();
   EXPECT_THAT(taken(), UnorderedElementsAre(open, recent));
-  EXPECT_EQ(calls(), before + 1);
+  EXPECT_EQ(calls(), before + 2) << "the poll, and the first one's question about the object";
   EXPECT_THAT(taken(), IsEmpty());
 }
 
@@ -116,6 +117,49 @@ TEST_F(SalesforceRequestPoll, WithoutACursorTheOpenRecordsAreReported) {
   const std::string open = add();
   pass(4 * kPause);
   EXPECT_THAT(taken(), ElementsAre(open));
+}
+
+// MSG-6
+TEST_F(SalesforceRequestPoll, AStartStoresWhatTheOrgCallsTheObject) {
+  taken();
+  const std::string prefix = add().substr(0, 3);
+  EXPECT_EQ(facts_[kRequestObjectFact], prefix + " Request_Record__c");
+  facts_[kRequestObjectFact] = "a99 Request_Record__c";
+  pass(kPause);
+  taken();
+  EXPECT_EQ(facts_[kRequestObjectFact], "a99 Request_Record__c") << "asked once";
+  crm_ = make_crm();
+  taken();
+  EXPECT_EQ(facts_[kRequestObjectFact], prefix + " Request_Record__c");
+}
+
+// MSG-6
+TEST_F(SalesforceRequestPoll, AnObjectThatTheUserDoesNotSeeIsNotAskedFor) {
+  server_.with_org([](Org& org) {
+    org.change(
+        {{"permission_set", "giftsync_Integration"}, {"object", "Request_Record__c"}, {"readable", false}});
+  });
+  EXPECT_THROW(requests().events(10), platform::DependencyError);
+  EXPECT_EQ(calls(), 1);
+  EXPECT_FALSE(facts_.contains(kRequestObjectFact));
+}
+
+// ORG-4
+TEST_F(SalesforceRequestPoll, AnotherOrgHasItsOwnCursorAndEvents) {
+  const std::string open = add();
+  pass(4 * kPause);
+  const std::string recent = add();
+  EXPECT_THAT(taken(), UnorderedElementsAre(open, recent));
+  pass(4 * kPause);
+  EXPECT_THAT(taken(), IsEmpty());
+  add();
+  facts_[kOrganizationFact] = "00Dother0000000AAA";
+  facts_.erase(kRequestObjectFact);
+  facts_.erase(kRequestCursorFact);
+  pass(kPause);
+  EXPECT_THAT(taken(), SizeIs(3)) << "its open records";
+  EXPECT_TRUE(facts_.contains(kRequestObjectFact));
+  EXPECT_TRUE(facts_.contains(kRequestCursorFact));
 }
 
 TEST_F(SalesforceRequestPoll, AFailedPollIsMadeAgain) {

@@ -56,6 +56,7 @@ def org(salesforce, more={}, **crm):
 
 
 ACCEPTED["an org of Salesforce"] = org(JWT)
+ACCEPTED["an org with request records"] = org(JWT, {"requests": {"enabled": True}})
 ACCEPTED["an org with everything said"] = org(
     {**CLIENT, "login": "sandbox", "api_version": 62.0, "share": 50, "keep_free": 0, "rows_a_call": 200, "mode": "guarded"},
     {"requests": {"enabled": False}}, namespace="", integration_user="005", objects={"gift_record": "thx__Gift__c"},
@@ -94,7 +95,6 @@ REFUSED = {
     "an org without the package": org({**JWT, "mode": "bare"}),
     "an org behind a connection": org(JWT, connection="dbname=crm"),
     "an org with the old status log": org(JWT, status_log={"object": "log"}),
-    "an org with request records": org(JWT, {"requests": {"enabled": True}}),
     "a name for a standard object": org(JWT, objects={"contact": "Person"}),
     "keys of Salesforce for tables": {**MINIMAL, "crm": {"salesforce": JWT}},
     "columns of the managed CRM": {**MINIMAL, "crm": {"columns": {"contact.Email": "mail"}}},

@@ -93,11 +93,11 @@ TEST(ExternalCrmSettings, KeysWithoutAConnectionAreFaults) {
 // SYNC-50
 TEST(ExternalCrmSettings, RequestRecordsNeedTheManagedCrm) {
   const std::string external = "  connection: crm.db\n  backend: sqlite\n";
-  EXPECT_THAT(
-      faults(external + "requests: { enabled: true }\n"),
-      ElementsAre(AllOf(
-          HasSubstr(":7: requests.enabled: found true beside crm.connection"), HasSubstr("allowed: false"),
-          HasSubstr("request records exist only in the built-in CRM"), HasSubstr("remove crm.connection"))));
+  EXPECT_THAT(faults(external + "requests: { enabled: true }\n"),
+              ElementsAre(AllOf(HasSubstr(":7: requests.enabled: found true beside crm.connection"),
+                                HasSubstr("allowed: false"),
+                                HasSubstr("request records exist in the built-in CRM and in Salesforce"),
+                                HasSubstr("remove crm.connection"))));
   EXPECT_THAT(faults(external + "requests: { enabled: false }\n"), SizeIs(0));
   EXPECT_THAT(faults("  type: sql\nrequests: { enabled: true }\n"), SizeIs(0));
 }

@@ -181,10 +181,11 @@ TEST_F(SalesforceSettings, KeysOfAnotherKindAreRefused) {
               ElementsAre(HasSubstr("crm.objects"), AllOf(HasSubstr("crm.salesforce.client_id"),
                                                           HasSubstr("set crm.type: salesforce"))));
   EXPECT_THAT(faults("  type: sql\n  salesforce:\n"), IsEmpty());
-  EXPECT_THAT(faults(jwt("requests: { enabled: true }\n")),
-              ElementsAre(AllOf(HasSubstr("requests.enabled: found true beside crm.type: salesforce"),
-                                HasSubstr("not available in this version"))));
-  EXPECT_THAT(faults(jwt("requests: { enabled: false }\n")), IsEmpty());
+  EXPECT_THAT(faults(jwt("requests: { enabled: true }\n")), IsEmpty());
+  EXPECT_THAT(faults(jwt("    mode: guarded\nrequests: { enabled: true }\n")), IsEmpty());
+  EXPECT_THAT(faults(jwt("    mode: bare\nrequests: { enabled: true }\n")),
+              Contains(AllOf(HasSubstr("requests.enabled: found true beside crm.salesforce.mode: bare"),
+                             HasSubstr("rules of giftsync's package"))));
 }
 
 TEST_F(SalesforceSettings, NamesAreOfObjectsAndFieldsThatMayDiffer) {

@@ -240,6 +240,27 @@ TEST_F(AccessTokensTest, IdsOf15And18CharactersNameTheSameOrg) {
   EXPECT_EQ(text_of(make_tokens("other").current()), "token 2");
 }
 
+TEST_F(AccessTokensTest, ARefusalIsStoredForThoseWhoOnlyRead) {
+  answer_ = SignInRefusal{"invalid_grant: user hasn't approved this consumer", "pre-authorize the user"};
+  AccessTokens daemon = make_tokens();
+  EXPECT_FALSE(stored_refusal(facts_.load(kSignInRefusalFact).value_or("")).has_value());
+  daemon.current();
+  const auto refused = stored_refusal(facts_.load(kSignInRefusalFact).value());
+  ASSERT_TRUE(refused.has_value());
+  EXPECT_EQ(refused->refusal.reason, "invalid_grant: user hasn't approved this consumer");
+  EXPECT_EQ(refused->refusal.next_step, "pre-authorize the user");
+  EXPECT_EQ(refused->since.value, now_);
+  answer_.reset();
+  EXPECT_EQ(text_of(make_tokens("corrected").current()), "token 2");
+  EXPECT_EQ(facts_.load(kSignInRefusalFact), "");
+  now_ += 5;
+  EXPECT_EQ(text_of(daemon.current()).substr(0, 8), "refused:");
+  EXPECT_EQ(stored_refusal(facts_.load(kSignInRefusalFact).value())->since.value, refused->since.value)
+      << "this process makes no call until it is restarted";
+  facts_.is_broken = true;
+  EXPECT_EQ(text_of(daemon.current()).substr(0, 8), "refused:");
+}
+
 TEST_F(AccessTokensTest, ABrokenStoreIsThrownToAllAndMayRecover) {
   AccessTokens tokens = make_tokens();
   facts_.is_broken = true;

@@ -101,8 +101,11 @@ inline OrgFacts facts_of_package() {
         .words.emplace_back(schema::to_word(status));
   add(gift, plain_field("Record_Version__c", "double"));
   ObjectFacts& request = facts.objects["request_record"];
-  for (const schema::RequestRecordField field : names.request_record_fields())
-    add(request, plain_field(names.field(field), describe_type(schema::descriptor_of(field).type)));
+  for (const schema::RequestRecordField field : names.request_record_fields()) {
+    FieldFacts made = plain_field(names.field(field), describe_type(schema::descriptor_of(field).type));
+    made.targets = {"Account", "Opportunity", "Contact", "Lead", "User"};
+    add(request, made);
+  }
   for (const char* name : {"Claimed__c", "Guard_Modified__c", "Guard_Mark__c", "Creation_Key__c"})
     add(request, plain_field(name, "string"));
   ObjectFacts& task = facts.objects["task"];
@@ -118,7 +121,7 @@ inline OrgFacts facts_of_package() {
     for (const char* field : fields) add(facts.objects[object], plain_field(field, "string"));
   }
   add_keys(facts);
-  facts.view_all = {"Contact", "Lead", "Account", "Opportunity", "Gift_Record__c"};
+  facts.view_all = {"Contact", "Lead", "Account", "Opportunity", "Gift_Record__c", "Request_Record__c"};
   facts.rules.emplace();
   for (const PackageRule& rule : package_rules())
     facts.rules->push_back({rule.object, rule.name, true, rule.message});

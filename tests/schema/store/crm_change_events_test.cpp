@@ -49,6 +49,18 @@ INSTANTIATE_TEST_SUITE_P(BackEnds, CrmMessages,
                          testing::Values(sql::Dialect::sqlite, sql::Dialect::postgresql),
                          tests::name_of_dialect);
 
+TEST_P(CrmMessages, TheBacklogHasItsOldestEventAndIsCleared) {
+  EXPECT_EQ(store_->crm_change_events.backlog().count, 0);
+  EXPECT_EQ(store_->crm_change_events.backlog().oldest, std::nullopt);
+  EXPECT_TRUE(add({"a02", "a03"}));
+  EXPECT_TRUE(add({"a01", "a03"}, kNow + 10));
+  EXPECT_EQ(store_->crm_change_events.backlog().count, 3);
+  EXPECT_EQ(store_->crm_change_events.backlog().oldest, kNow);
+  store_->crm_change_events.clear();
+  EXPECT_THAT(records(), IsEmpty());
+  EXPECT_EQ(store_->crm_change_events.backlog().count, 0);
+}
+
 // MSG-7
 TEST_P(CrmMessages, EachRecordHasOneEventInTheOrderOfArrival) {
   EXPECT_THAT(records(), IsEmpty());

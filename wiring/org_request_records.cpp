@@ -1,0 +1,86 @@
+#include "wiring/org_request_records.h"
+
+#include <spdlog/spdlog.h>
+
+#include <set>
+#include <utility>
+
+#include "platform/clock.h"
+#include "platform/dependency_error.h"
+
+namespace giftsync::wiring {
+namespace {
+
+/// No message brought these.
+constexpr std::int64_t kNoToken = 0;
+
+}  // namespace
+
+daemon::salesforce::PushedEvents pushed_events(schema::store::CrmChangeEvents& events) {
+  return {[&events](std::size_t limit) {
+            std::vector<schema::crm::RequestRecordEvent> pushed;
+            for (schema::store::CrmChangeEvent& one : events.list(limit))
+              pushed.push_back({one.id, std::move(one.record_id)});
+            return pushed;
+          },
+          [&events](std::span<const std::int64_t> ids) { events.acknowledge(ids); }};
+}
+
+std::vector<schema::crm::RequestRecordEvent> OrgRequestRecords::events(std::size_t limit) {
+  return connect_().records.events(limit);
+}
+
+void OrgRequestRecords::acknowledge(std::span<const std::int64_t> event_ids) {
+  connect_().records.acknowledge(event_ids);
+}
+
+void OrgRequestRecords::enqueue_open() {
+  connect_().records.enqueue_open();
+}
+
+std::vector<schema::RequestRecord> OrgRequestRecords::find(std::span<const std::string> ids) {
+  return connect_().records.find(ids);
+}
+
+std::optional<schema::RequestRecord> OrgRequestRecords::find_one(const std::string& number_or_id) {
+  return connect_().records.find_one(number_or_id);
+}
+
+std::vector<schema::RequestRecord> OrgRequestRecords::page(const std::string& after,
+                                                           std::optional<schema::RequestRecordStatus> status,
+                                                           std::size_t limit) {
+  return connect_().records.page(after, status, limit);
+}
+
+std::vector<schema::crm::RowResult> OrgRequestRecords::update(
+    std::span<const schema::crm::RequestRecordUpdate> rows) {
+  return connect_().records.update(rows);
+}
+
+/// A record whose event cannot be stored is seen by the poll: an error would look as if it had not been
+/// created.
+std::vector<schema::RequestRecord> OrgRequestRecords::create(
+    std::span<const schema::crm::NewRequestRecord> rows) {
+  const Connected connected = connect_();
+  std::vector<schema::RequestRecord> created = connected.records.create(rows);
+  std::set<std::string> ids;
+  for (const schema::RequestRecord& one : created) ids.insert(one.id);
+  try {
+    connected.events.add(std::vector<std::string>(ids.begin(), ids.end()), kNoToken, platform::system_now());
+  } catch (const platform::DependencyError& fault) {
+    spdlog::debug("request records: the poll will see {} new ones: {}", ids.size(), fault.what());
+  }
+  return created;
+}
+
+std::vector<schema::crm::Person> OrgRequestRecords::find_persons(schema::crm::PersonObject object,
+                                                                 std::span<const std::string> ids) {
+  return connect_().records.find_persons(object, ids);
+}
+
+std::vector<schema::crm::Opportunity> OrgRequestRecords::find_opportunities(
+    std::span<const std::string> ids) {
+  return connect_().records.find_opportunities(ids);
+}
+
+}  // namespace giftsync::wiring
