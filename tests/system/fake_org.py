@@ -86,6 +86,14 @@ class FakeOrg:
         assert status == 200, (status, answer)
         self.token = answer["access_token"]
 
+    def act_as(self, username):
+        """Whose calls rest() makes from now on."""
+        self.script("POST", "settings", {"run_as": username})
+        self.token = None
+
+    def user_id(self, username):
+        return self.sql(f"SELECT id FROM crm_user WHERE username = '{username}'")[0][0]
+
     def rest(self, method, path, body=None):
         for _ in range(2):
             if self.token is None:
@@ -110,6 +118,10 @@ class FakeOrg:
         [row] = self.rest("POST", "/composite/sobjects", {"records": [{"attributes": {"type": kind}, **fields}]})
         assert row["success"], row
         return row["id"]
+
+    def update(self, kind, record, **fields):
+        [row] = self.rest("PATCH", "/composite/sobjects", {"records": [{"attributes": {"type": kind}, "id": record, **fields}]})
+        assert row["success"], row
 
     def gift_records(self):
         """By Transaction Id."""

@@ -11,6 +11,7 @@ namespace giftsync::wiring {
 namespace {
 
 using ::testing::Contains;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
@@ -60,10 +61,20 @@ TEST(SalesforceConfig, TheShareOfCallsFollowsTheSettings) {
 TEST(SalesforceConfig, NothingIsConnectedBeforeTheFirstUse) {
   const daemon::config::Settings settings = with_org();
   const auto crm = make_crm(settings);
-  EXPECT_EQ(crm->request_records(), nullptr);
+  EXPECT_NE(crm->request_records(), nullptr) << "its store does not exist";
   EXPECT_EQ(crm->rows(), nullptr);
   EXPECT_EQ(crm->legacy_status_log(), nullptr);
   EXPECT_THAT(check_crm(settings).faults, IsEmpty()) << "a start does not wait for the org";
+}
+
+// SYNC-50
+TEST(SalesforceConfig, RequestRecordsNeedGiftsyncsRules) {
+  daemon::config::Settings settings = with_org();
+  settings.requests.enabled = false;
+  EXPECT_NE(make_crm(settings)->request_records(), nullptr) << "they can still be listed";
+  settings.crm.salesforce.mode = daemon::config::SalesforceMode::bare;
+  EXPECT_EQ(make_crm(settings)->request_records(), nullptr);
+  EXPECT_THAT(no_request_records_clause(settings), HasSubstr("mode is bare"));
 }
 
 TEST(SalesforceConfig, AnOrgHasNoTablesOfGiftsync) {

@@ -240,6 +240,7 @@ TEST_F(AccessTokensTest, IdsOf15And18CharactersNameTheSameOrg) {
   EXPECT_EQ(text_of(make_tokens("other").current()), "token 2");
 }
 
+// ORG-6
 TEST_F(AccessTokensTest, ARefusalIsStoredForThoseWhoOnlyRead) {
   answer_ = SignInRefusal{"invalid_grant: user hasn't approved this consumer", "pre-authorize the user"};
   AccessTokens daemon = make_tokens();
