@@ -50,6 +50,7 @@ std::optional<C> class_inside(std::string_view message) {
 
 C class_of_rule(const ApiError& error) {
   if (contains(error.message, "GIFTSYNC:OLDER")) return C::older_version;
+  if (contains(error.message, "GIFTSYNC:OTHER")) return C::gone;
   if (contains(error.message, "GIFTSYNC:CHANGED")) return C::changed_since_read;
   return class_inside(error.message).value_or(C::org_rule);
 }

@@ -16,7 +16,7 @@ namespace giftsync::daemon::salesforce {
 enum class ErrorClass {
   // Rows: what was written, or what is to be done before the row is written again.
   already_created,     ///< our key is in the org: look the record up
-  gone,                ///< the record itself was deleted or merged: look it up by its key
+  gone,                ///< the record itself was deleted, merged or is of another gift: look it up by its key
   lost_lookup,         ///< a lookup's target was deleted, merged, converted or is out of reach: clear it
   inactive_owner,      ///< write again without the owner
   older_version,       ///< giftsync's rule: the org has a newer version

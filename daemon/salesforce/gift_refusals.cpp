@@ -82,6 +82,10 @@ std::string words_of(const ApiError& error) {
 std::string_view remedy(ErrorClass error_class) {
   if (error_class == ErrorClass::no_access)
     return "; assign the permission set giftsync_Integration to the integration user";
+  if (error_class == ErrorClass::org_rule)
+    return "; change that rule of the org, or what it refuses, then run giftsyncctl crm retry";
+  if (error_class == ErrorClass::restricted_value)
+    return "; add the value to the picklist, then run giftsyncctl crm retry";
   if (error_class == ErrorClass::several_records) return "; the Transaction Id must be unique in the org";
   return "";
 }
