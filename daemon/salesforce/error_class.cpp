@@ -176,6 +176,17 @@ Treatment treatment_of(ErrorClass error_class) {
   std::abort();  // a value outside its enumeration: a bug
 }
 
+std::string_view remedy_of_row(ErrorClass error_class) {
+  if (error_class == ErrorClass::no_access)
+    return "; assign the permission set giftsync_Integration to the integration user";
+  if (error_class == ErrorClass::org_rule)
+    return "; change that rule of the org, or what it refuses, then run giftsyncctl crm retry";
+  if (error_class == ErrorClass::restricted_value)
+    return "; add the value to the picklist, then run giftsyncctl crm retry";
+  if (error_class == ErrorClass::several_records) return "; the Transaction Id must be unique in the org";
+  return "";
+}
+
 bool is_known_code(std::string_view code) {
   return class_of_code(code).has_value();
 }

@@ -78,6 +78,9 @@ struct Treatment {
 };
 Treatment treatment_of(ErrorClass error_class);
 
+/// What an admin does about a row that is refused so, to be appended to the refusal; may be empty.
+std::string_view remedy_of_row(ErrorClass error_class);
+
 /// Whether the table has a line for this code.
 bool is_known_code(std::string_view code);
 

@@ -111,6 +111,23 @@ TEST_F(SalesforceRowsTest, ARuleOfTheOrgThatRefusesEachTenthRowIsTriedRarelyAndS
   EXPECT_EQ(scalar("SELECT count(*) FROM crm_task"), "100");
 }
 
+/// What a trigger of the org says of other records looks like the end of the task.
+TEST_F(SalesforceRowsTest, ATaskThatTheOrgFindsIsNotTakenForADeletedOne) {
+  const auto gifts = store_.create_gifts(1);
+  work();
+  fault({{"kind", "row_error"},
+         {"object", "Task"},
+         {"status_code", "ENTITY_IS_DELETED"},
+         {"message", "entity is deleted"},
+         {"times", 3}});
+  report(gifts, Status::redeemed, kMinuteMillis);
+  work();
+  EXPECT_EQ(last_.failed, 1U);
+  work_for(kMinuteMillis, 10 * platform::kSecondMillis);
+  EXPECT_EQ(scalar("SELECT status FROM crm_task"), "Completed");
+  EXPECT_EQ(store_->sync.counts().waiting, 0);
+}
+
 /// More than a page of answers.
 TEST_F(SalesforceRowsTest, OfTwoThousandFiveHundredContactsWithOneAddressTheNewestIsChosen) {
   sql("WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 2499) INSERT INTO "
@@ -146,20 +163,6 @@ TEST_F(SalesforceRowsTest, AddressesWithOddCharactersFindTheirContactsOnly) {
   EXPECT_THAT(found_by_email("f\u0131rat@example.com"), ElementsAre(turkish));
   EXPECT_THAT(found_by_email("FIRAT@example.com"), ElementsAre(latin));
   EXPECT_THAT(found_by_email("' OR Email LIKE '%"), IsEmpty());
-}
-
-/// Beyond 2^53 a double is another number.
-TEST_F(SalesforceRowsTest, ATransactionIdBeyondADoubleIsNotTakenForAnother) {
-  constexpr std::int64_t kLast = 9'007'199'254'740'992;  // 2^53
-  EXPECT_THAT(kinds({upsert(kLast - 1, 1), upsert(kLast - 2, 1)}), ElementsAre(Kind::created, Kind::created));
-  EXPECT_EQ(record(kLast - 1).get(GiftField::name), FieldValue("Gift " + std::to_string(kLast - 1)));
-  sql("UPDATE crm_gift_record SET recipienttransactionid = " + std::to_string(kLast + 1) +
-      " WHERE recipienttransactionid = " + std::to_string(kLast - 2));
-  const std::vector<schema::GiftRecord> page = gifts().page({0}, 10);
-  for (const schema::GiftRecord& one : page) {
-    const auto* id = std::get_if<std::int64_t>(&one.get(GiftField::transaction_id));
-    EXPECT_TRUE(id == nullptr || *id == kLast - 1);
-  }
 }
 
 /// The org that the settings lead to is a copy of the one that was accepted.
