@@ -106,6 +106,7 @@ ApiFault fault_without_token(const TokenOutcome& outcome) {
   const auto& failed = std::get<SignInFault>(outcome);
   ApiFault fault{Kind::sign_in_failed, "the sign-in to Salesforce failed: " + failed.reason, true};
   fault.retry_after_seconds = failed.retry_after_seconds;
+  fault.status = failed.status;
   return fault;
 }
 

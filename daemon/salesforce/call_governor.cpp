@@ -129,6 +129,13 @@ void CallGovernor::end_rest() {
   resting_reason_.clear();
 }
 
+void CallGovernor::note_outage(UtcMillis now, const std::string& reason) {
+  outages_ = std::min(outages_ + 1, kOutageCalls + kMostDoublings);
+  if (outages_ < kOutageCalls) return;
+  const std::int64_t wait = kLeastOutageMillis << (outages_ - kOutageCalls);
+  rest_until(now + std::min(wait, kMostOutageMillis), reason);
+}
+
 void CallGovernor::note_outcome(const CallOutcome& outcome) {
   const std::size_t most = std::max(options_.most_rows, kLeastRows);
   if (outcome.halves_rows || outcome.millis > options_.slow_call_millis) {

@@ -45,6 +45,12 @@ enum class Spending { gifts, status, requests, tasks, backfill };
 inline constexpr std::size_t kLeastRows = 25;
 inline constexpr int kCleanCallsToDouble = 10;
 inline constexpr std::int64_t kProbeMillis = 15 * platform::kMinuteMillis;
+/// An org in maintenance is not called after so many failed calls in a row: for 5 s, then for twice as long,
+/// at most kMostOutageMillis.
+inline constexpr int kOutageCalls = 4;
+inline constexpr std::int64_t kLeastOutageMillis = 5 * platform::kSecondMillis;
+inline constexpr std::int64_t kMostOutageMillis = 5 * platform::kMinuteMillis;
+inline constexpr int kMostDoublings = 6;
 inline constexpr std::int64_t kBucketMillis = 5 * platform::kMinuteMillis;
 
 struct CallPermit {
@@ -71,6 +77,10 @@ class CallGovernor {
   /// No call before that time. A later time that was noted before stays.
   void rest_until(platform::UtcMillis time, std::string reason);
   void end_rest();
+  /// The org answered, but with a failure of its own or with a page of its maintenance.
+  void note_outage(platform::UtcMillis now, const std::string& reason);
+  /// It answered what was asked.
+  void note_recovery() { outages_ = 0; }
 
   std::size_t rows_per_call() const { return rows_; }
   void note_outcome(const CallOutcome& outcome);
@@ -103,6 +113,7 @@ class CallGovernor {
   std::string resting_reason_;
   std::size_t rows_;
   int clean_calls_ = 0;
+  int outages_ = 0;  ///< in a row
 };
 
 }  // namespace giftsync::daemon::salesforce

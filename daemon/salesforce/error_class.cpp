@@ -50,6 +50,7 @@ std::optional<C> class_inside(std::string_view message) {
 
 C class_of_rule(const ApiError& error) {
   if (contains(error.message, "GIFTSYNC:OLDER")) return C::older_version;
+  if (contains(error.message, "GIFTSYNC:OTHER")) return C::gone;
   if (contains(error.message, "GIFTSYNC:CHANGED")) return C::changed_since_read;
   return class_inside(error.message).value_or(C::org_rule);
 }
@@ -173,6 +174,17 @@ Treatment treatment_of(ErrorClass error_class) {
       return {.next = Next::stop};
   }
   std::abort();  // a value outside its enumeration: a bug
+}
+
+std::string_view remedy_of_row(ErrorClass error_class) {
+  if (error_class == ErrorClass::no_access)
+    return "; assign the permission set giftsync_Integration to the integration user";
+  if (error_class == ErrorClass::org_rule)
+    return "; change that rule of the org, or what it refuses, then run giftsyncctl crm retry";
+  if (error_class == ErrorClass::restricted_value)
+    return "; add the value to the picklist, then run giftsyncctl crm retry";
+  if (error_class == ErrorClass::several_records) return "; the Transaction Id must be unique in the org";
+  return "";
 }
 
 bool is_known_code(std::string_view code) {

@@ -16,7 +16,7 @@ namespace giftsync::daemon::salesforce {
 enum class ErrorClass {
   // Rows: what was written, or what is to be done before the row is written again.
   already_created,     ///< our key is in the org: look the record up
-  gone,                ///< the record itself was deleted or merged: look it up by its key
+  gone,                ///< the record itself was deleted, merged or is of another gift: look it up by its key
   lost_lookup,         ///< a lookup's target was deleted, merged, converted or is out of reach: clear it
   inactive_owner,      ///< write again without the owner
   older_version,       ///< giftsync's rule: the org has a newer version
@@ -77,6 +77,9 @@ struct Treatment {
   bool is_transient = true;  ///< false: only an admin can help
 };
 Treatment treatment_of(ErrorClass error_class);
+
+/// What an admin does about a row that is refused so, to be appended to the refusal; may be empty.
+std::string_view remedy_of_row(ErrorClass error_class);
 
 /// Whether the table has a line for this code.
 bool is_known_code(std::string_view code);

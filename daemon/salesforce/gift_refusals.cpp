@@ -79,18 +79,11 @@ std::string words_of(const ApiError& error) {
   return fmt::format("Salesforce: {}{}{}", error.code, shown.empty() ? "" : ": ", shown);
 }
 
-std::string_view remedy(ErrorClass error_class) {
-  if (error_class == ErrorClass::no_access)
-    return "; assign the permission set giftsync_Integration to the integration user";
-  if (error_class == ErrorClass::several_records) return "; the Transaction Id must be unique in the org";
-  return "";
-}
-
 /// What is rejected although its class says something else needs an admin as well.
 void reject(GiftWrite& gift, ErrorClass error_class) {
   const std::int64_t rest =
       std::max(treatment_of(error_class).rest_millis, treatment_of(ErrorClass::refused).rest_millis);
-  finish(gift, Kind::rejected, gift.refusal + std::string(remedy(error_class)), rest);
+  finish(gift, Kind::rejected, gift.refusal + std::string(remedy_of_row(error_class)), rest);
 }
 
 void treat_others(GiftWrite& gift, ErrorClass error_class) {

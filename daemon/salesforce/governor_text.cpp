@@ -34,6 +34,7 @@ std::string CallGovernor::to_text() const {
   Json json;
   json["rows"] = rows_;
   json["clean_calls"] = clean_calls_;
+  json["outages"] = outages_;
   json["last_call"] = last_call_.value;
   json["resting_until"] = resting_until_.value;
   json["resting_reason"] = resting_reason_;
@@ -53,6 +54,8 @@ bool CallGovernor::read_text(std::string_view text) {
   read.rows_ = std::clamp(rows, kLeastRows, std::max(options_.most_rows, kLeastRows));
   read.clean_calls_ =
       static_cast<int>(std::clamp<std::int64_t>(number_at(json, "clean_calls"), 0, kCleanCallsToDouble));
+  read.outages_ = static_cast<int>(
+      std::clamp<std::int64_t>(number_at(json, "outages"), 0, kOutageCalls + kMostDoublings));
   read.last_call_.value = number_at(json, "last_call");
   read.resting_until_.value = number_at(json, "resting_until");
   if (const JsonValue* reason = json.find("resting_reason"))

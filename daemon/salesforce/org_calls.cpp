@@ -57,6 +57,16 @@ std::string header_of(const Headers& headers, std::string_view lower_name) {
   return {};
 }
 
+/// Empty unless the org itself fails, as in its maintenance.
+std::string outage_of(const tl::expected<ApiResponse, ApiFault>& answer) {
+  if (answer)
+    return answer->http.status >= 500 ? fmt::format("Salesforce answers with HTTP {}", answer->http.status)
+                                      : "";
+  const ApiFault& fault = answer.error();
+  const bool is_page = fault.kind == ApiFault::Kind::not_json && fault.is_transient;
+  return is_page || fault.status >= 500 ? fault.message : "";
+}
+
 bool is_lost(const ApiFault& fault) {
   return fault.may_have_arrived && fault.is_transient;
 }
@@ -124,7 +134,7 @@ OrgCalls::CallResult OrgCalls::call(const ApiRequest& request, Spending spending
   check_permit(spending);
   const std::int64_t start = platform::boottime_millis();
   tl::expected<ApiResponse, ApiFault> response = client_.call(request);
-  note_usage(response ? response->usage : response.error().usage);
+  note_answer(response);
   if (!response) return tl::unexpected(std::move(response.error()));
   AnswerBody body = read_body(response->http.status, response->http.body);
   body.date = header_of(response->http.headers, "date");
@@ -146,9 +156,19 @@ void OrgCalls::check_permit(Spending spending) {
                                     true);
 }
 
-void OrgCalls::note_usage(const std::optional<LimitInfo>& usage) {
-  if (!usage) return;
-  change_governor([&](CallGovernor& governor) { governor.note_limits(*usage, clock_()); });
+/// What cannot be reached is tried again soon, which costs the org nothing.
+void OrgCalls::note_answer(const tl::expected<ApiResponse, ApiFault>& answer) {
+  const int status = answer ? answer->http.status : answer.error().status;
+  if (status == 0) return;
+  const std::string outage = outage_of(answer);
+  const std::optional<LimitInfo>& usage = answer ? answer->usage : answer.error().usage;
+  change_governor([&](CallGovernor& governor) {
+    if (usage) governor.note_limits(*usage, clock_());
+    if (outage.empty())
+      governor.note_recovery();
+    else
+      governor.note_outage(clock_(), outage);
+  });
 }
 
 void OrgCalls::check_status(const AnswerBody& body, Operation operation) {

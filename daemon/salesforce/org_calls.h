@@ -73,7 +73,7 @@ class OrgCalls {
   CallResult call(const ApiRequest& request, Spending spending);
   void change_governor(const std::function<void(CallGovernor&)>& action);
   void check_permit(Spending spending);
-  void note_usage(const std::optional<LimitInfo>& usage);
+  void note_answer(const tl::expected<ApiResponse, ApiFault>& answer);
   void check_status(const AnswerBody& body, Operation operation);
   [[noreturn]] void stop(const ApiFault& fault);
   CompositeAnswer composite_answer(Answered answered, Operation operation);

@@ -15,6 +15,7 @@ using schema::GiftField;
 
 constexpr int kIdDigits = 16;
 constexpr std::string_view kVersionRule = "Only_Newer";
+constexpr std::string_view kGiftRule = "Same_Gift";
 
 FoundMode none(std::string reason) {
   return {OrgMode::none, std::move(reason)};
@@ -29,6 +30,7 @@ std::string_view mark_of(std::string_view rule) {
   for (const PackageRule& one : package_rules()) {
     if (one.name != rule) continue;
     if (one.message.starts_with(kOlderVersionMark)) return kOlderVersionMark;
+    if (one.message.starts_with(kOtherGiftMark)) return kOtherGiftMark;
     if (one.message.starts_with(kChangedSinceReadMark)) return kChangedSinceReadMark;
   }
   return {};
@@ -45,7 +47,9 @@ FoundMode find_guarded_mode(const OrgFacts& facts, const ApiNames& names, const 
   if (!key.is_unique)
     return none(
         fmt::format("{} is not unique, so a gift could get two records", quoted_field(gift, key.name)));
-  if (auto fault = rule_fault(facts, names, "gift_record", kVersionRule)) return none(std::move(*fault));
+  for (const std::string_view rule : {kVersionRule, kGiftRule}) {
+    if (auto fault = rule_fault(facts, names, "gift_record", rule)) return none(std::move(*fault));
+  }
   return {OrgMode::guarded, "giftsync's package is there, and its rule Only_Newer is active"};
 }
 

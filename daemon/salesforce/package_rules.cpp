@@ -11,6 +11,12 @@ std::vector<PackageRule> package_rules() {
        "AND(NOT(ISNEW()), ISCHANGED(Record_Version__c), "
        "Record_Version__c < BLANKVALUE(PRIORVALUE(Record_Version__c), 0))",
        std::string(kOlderVersionMark) + " the record has a newer version."},
+      {std::string(kGiftObject), "Same_Gift",
+       "giftsync writes a record of its gift only, and the Transaction Id of a record that giftsync wrote "
+       "stays.",
+       "AND(NOT(ISNEW()), ISCHANGED(RecipientTransactionId__c), "
+       "OR(ISCHANGED(Record_Version__c), PRIORVALUE(Record_Version__c) > 0))",
+       std::string(kOtherGiftMark) + " the Transaction Id of this record cannot be changed."},
       {std::string(kGiftObject), "One_Recipient", "A gift has one recipient: a contact or a lead.",
        "AND(NOT(ISBLANK(RecipientContactId__c)), NOT(ISBLANK(RecipientLeadId__c)), OR(ISNEW(), "
        "ISCHANGED(RecipientContactId__c), ISCHANGED(RecipientLeadId__c)))",

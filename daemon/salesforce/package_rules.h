@@ -10,6 +10,7 @@ namespace giftsync::daemon::salesforce {
 
 /// The messages of refused writes begin with these; neither reaches a person.
 inline constexpr std::string_view kOlderVersionMark = "GIFTSYNC:OLDER";
+inline constexpr std::string_view kOtherGiftMark = "GIFTSYNC:OTHER";
 inline constexpr std::string_view kChangedSinceReadMark = "GIFTSYNC:CHANGED";
 
 struct PackageRule {

@@ -119,7 +119,8 @@ SignInOutcome outcome_of(const platform::HttpResponse& response, platform::UtcMi
   const bool is_refusal = response.status >= 400 && response.status < 500;
   const auto document = platform::parse_json(response.body);
   if (!document || !document->root().is_object() || (response.status != 200 && !is_refusal))
-    return SignInFault{describe_without_token(response), seconds_of(response.header("retry-after"))};
+    return SignInFault{describe_without_token(response), seconds_of(response.header("retry-after")),
+                       response.status};
   return is_refusal ? refusal_of(document->root(), response, now) : session_of(document->root());
 }
 

@@ -46,6 +46,7 @@ struct SignInRefusal {
 struct SignInFault {
   std::string reason;
   std::optional<std::int64_t> retry_after_seconds = {};  ///< if the server says so
+  int status = 0;                                        ///< of HTTP; 0: no answer
 };
 
 using SignInOutcome = std::variant<Session, SignInRefusal, SignInFault>;

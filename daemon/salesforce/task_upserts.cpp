@@ -223,7 +223,8 @@ void TaskUpserts::treat_refusal(TaskWrite& task, const ApiError& error, ErrorCla
     return;
   }
   if (error_class == ErrorClass::gone) {
-    if (task.is_looked_up) return finish(task, Kind::not_found, "the task was deleted in the CRM");
+    // It is there: one that is deleted since is not found by the next attempt.
+    if (task.is_looked_up) return finish(task, Kind::retry, task.refusal, task.rest_millis);
     task.id.clear();
     task.next = Next::find_task;
     return;
@@ -241,6 +242,7 @@ void TaskUpserts::treat_refusal(TaskWrite& task, const ApiError& error, ErrorCla
   const bool is_retry = next == Treatment::Next::retry || next == Treatment::Next::stop ||
                         next == Treatment::Next::sign_in || next == Treatment::Next::ask_less;
   const std::int64_t least = is_retry ? 0 : treatment_of(ErrorClass::refused).rest_millis;
+  if (!is_retry) task.refusal += remedy_of_row(error_class);
   finish(task, is_retry ? Kind::retry : Kind::rejected, task.refusal, std::max(task.rest_millis, least));
 }
 

@@ -85,6 +85,21 @@ TEST_F(FormulaTest, OnlyNewerRefusesOlderVersionsOnly) {
   EXPECT_FALSE(refuses(gift(), "Only_Newer", {{"Record_Version__c", 1.0}}, nullptr));
 }
 
+TEST_F(FormulaTest, SameGiftKeepsTheTransactionIdOfWrittenRecords) {
+  const auto refused = [&](Value id, Value version, Value version_before) {
+    const Values held{{"RecipientTransactionId__c", 1.0}, {"Record_Version__c", version_before}};
+    return refuses(gift(), "Same_Gift", {{"RecipientTransactionId__c", id}, {"Record_Version__c", version}},
+                   &held);
+  };
+  EXPECT_TRUE(refused(2.0, 4.0, 3.0));
+  EXPECT_TRUE(refused(2.0, 3.0, 3.0)) << "by hand";
+  EXPECT_TRUE(refused(2.0, 1.0, Value())) << "giftsync on a record that it did not write";
+  EXPECT_FALSE(refused(2.0, Value(), Value())) << "by hand on such a record";
+  EXPECT_FALSE(refused(1.0, 4.0, 3.0));
+  EXPECT_FALSE(refuses(gift(), "Same_Gift", {{"RecipientTransactionId__c", 2.0}, {"Record_Version__c", 1.0}},
+                       nullptr));
+}
+
 /// As_Read compares only writes of giftsync, which have a fresh mark.
 TEST_F(FormulaTest, AsReadRefusesARecordThatChangedSinceItWasRead) {
   const std::string read = "2026-11-21T10:00:00.000Z";

@@ -56,7 +56,7 @@ class SalesforceCrmTest : public testing::Test {
     const std::string token = "session " + std::to_string(++sign_ins_);
     server_.with_org([&](Org& org) {
       org.database().run("INSERT INTO org_session (token, user_id, ends_at) VALUES (?, ?, ?)",
-                         {token, user_, static_cast<double>(org.now().value + platform::kDayMillis)});
+                         {token, user_, static_cast<double>(org.now().value + session_millis_)});
     });
     return Session{token, server_.url(), organization_, user_};
   }
@@ -140,6 +140,7 @@ class SalesforceCrmTest : public testing::Test {
   std::string user_;
   std::string organization_;
   int sign_ins_ = 0;
+  std::int64_t session_millis_ = platform::kDayMillis;
   std::int64_t clock_offset_ = 0;  ///< of the sign-ins
   std::int64_t crm_offset_ = 0;    ///< of the adapter's clock
   std::map<std::string, std::string> facts_;

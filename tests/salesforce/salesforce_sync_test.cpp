@@ -1,8 +1,6 @@
 // The sync step over a real store and the adapter: what an org gets, and how many calls it costs.
 #include "sync/crm_reconciliation.h"
-#include "sync/sync_step.h"
-#include "tests/salesforce/salesforce_crm_fixture.h"
-#include "tests/support/temporary_store.h"
+#include "tests/salesforce/salesforce_sync_fixture.h"
 
 namespace giftsync::daemon::salesforce {
 namespace {
@@ -11,49 +9,6 @@ using schema::Status;
 using schema::TransactionId;
 using testing::IsEmpty;
 using testing::SizeIs;
-
-constexpr platform::UtcMillis kSentAt{1'700'000'000'000};
-
-class SalesforceSyncTest : public SalesforceCrmTest {
- protected:
-  SalesforceSyncTest() {
-    rules_.match_fields = match_fields();
-    rules_.link_of = [](const schema::store::RecipientTransaction&) { return "https://gifts.test/g/x"; };
-    rules_.tasks = {true, "Other", "Not Started", "Completed"};
-    sql("UPDATE crm_user SET email = 'sam@example.com', isactive = 1 WHERE id = '" + user_ + "'");
-  }
-
-  /// Contacts p0@example.com and so on, each with an account and an open opportunity.
-  void add_contacts(std::size_t count) {
-    const std::string numbers =
-        "WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < " +
-        std::to_string(count) + ") ";
-    sql(numbers + "INSERT INTO crm_account (name) SELECT 'Acme ' || i FROM n");
-    sql(numbers +
-        "INSERT INTO crm_contact (lastname, name, email, accountid) SELECT 'P', 'P ' || i, 'p' || i || "
-        "'@example.com', (SELECT id FROM crm_account WHERE name = 'Acme ' || i) FROM n");
-    sql(numbers +
-        "INSERT INTO crm_opportunity (name, stagename, closedate, isclosed, accountid) SELECT 'Deal ' || i, "
-        "'Prospecting', '2027-01-01', 0, (SELECT id FROM crm_account WHERE name = 'Acme ' || i) FROM n");
-    sql(numbers +
-        "INSERT INTO crm_opportunity_contact_role (opportunityid, contactid) SELECT (SELECT id FROM "
-        "crm_opportunity WHERE name = 'Deal ' || i), (SELECT id FROM crm_contact WHERE name = 'P ' || i) "
-        "FROM "
-        "n");
-  }
-  sync::SyncStepStats step(std::int64_t after_millis) {
-    return sync::sync_step(*store_, *crm_, rules_, {"one", 60'000}, kSentAt + after_millis);
-  }
-  void report(const std::vector<TransactionId>& gifts, Status status, std::int64_t after_millis) {
-    const platform::UtcMillis time = kSentAt + after_millis;
-    std::vector<schema::store::StatusChange> changes;
-    for (const TransactionId gift : gifts) changes.push_back({{}, "test", gift, status, time, time, {}});
-    store_->changes.accept(changes);
-  }
-
-  tests::TemporaryStore store_;
-  sync::SyncRules rules_;
-};
 
 // SYNC-69
 TEST_F(SalesforceSyncTest, AThousandGiftsWithTasksCostThreeCallsToCreateAndEightForTheirLives) {

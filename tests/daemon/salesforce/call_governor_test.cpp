@@ -118,6 +118,26 @@ TEST(CallGovernor, AFallOfTheUsageEndsTheRest) {
   EXPECT_TRUE(governor.permit(Spending::gifts, kNow).is_allowed);
 }
 
+// ORG-7
+TEST(CallGovernor, AnOutageIsWaitedForUpToFiveMinutes) {
+  CallGovernor governor({});
+  UtcMillis now = kNow;
+  const auto wait_after_outage = [&] {
+    governor.note_outage(now, "HTTP 503");
+    const CallPermit permit = governor.permit(Spending::gifts, now);
+    const std::int64_t wait = permit.is_allowed ? 0 : permit.not_before.value - now.value;
+    now = now + wait;
+    return wait / platform::kSecondMillis;
+  };
+  for (const std::int64_t seconds : {0, 0, 0, 5, 10, 20, 40, 80, 160, 300, 300, 300})
+    EXPECT_EQ(wait_after_outage(), seconds);
+  CallGovernor other({});
+  ASSERT_TRUE(other.read_text(governor.to_text()));
+  EXPECT_EQ(other.to_text(), governor.to_text());
+  governor.note_recovery();
+  EXPECT_EQ(wait_after_outage(), 0);
+}
+
 TEST(CallGovernor, RowsAreHalvedAndDoubledAgain) {
   CallGovernor governor({});
   governor.note_outcome({.millis = 100, .halves_rows = true});

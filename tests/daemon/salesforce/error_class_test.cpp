@@ -51,6 +51,7 @@ TEST(ErrorClass, ClassifiesRows) {
        C::inactive_owner},
       {Operation::update, "FIELD_CUSTOM_VALIDATION_EXCEPTION", "GIFTSYNC:OLDER 3", C::older_version},
       {Operation::update, "FIELD_CUSTOM_VALIDATION_EXCEPTION", "GIFTSYNC:CHANGED", C::changed_since_read},
+      {Operation::update, "FIELD_CUSTOM_VALIDATION_EXCEPTION", "GIFTSYNC:OTHER", C::gone},
       {Operation::update, "FIELD_CUSTOM_VALIDATION_EXCEPTION", "Enter a region.", C::org_rule},
       {Operation::create, "REQUIRED_FIELD_MISSING", "Required fields are missing: [X]", C::org_rule},
       {Operation::create, "CANNOT_INSERT_UPDATE_ACTIVATE_ENTITY",

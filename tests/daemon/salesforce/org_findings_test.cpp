@@ -99,6 +99,8 @@ const Case kCases[] = {
      OrgMode::none, Severity::fault, "mode", "no number of 16 digits", "crm setup"},
     {"rule_off", [](auto& f, auto&) { rule(f, "Only_Newer").is_active = false; }, OrgMode::none,
      Severity::fault, "mode", "Only_Newer of Gift_Record__c is not active", "crm setup"},
+    {"gift_rule_off", [](auto& f, auto&) { rule(f, "Same_Gift").is_active = false; }, OrgMode::none,
+     Severity::fault, "mode", "Same_Gift of Gift_Record__c is not active", "crm setup"},
     {"rule_gone", [](auto& f, auto&) { f.rules->erase(f.rules->begin()); }, OrgMode::none, Severity::fault,
      "mode", "is missing", "crm setup"},
     {"rule_translated", [](auto& f, auto&) { rule(f, "Only_Newer").message = "Zu alt"; }, OrgMode::none,

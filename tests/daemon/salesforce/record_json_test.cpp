@@ -129,6 +129,7 @@ TEST(RecordJson, AnUpdateNamesOnlyWhatGiftsyncOwns) {
   record.set(GiftField::status, std::string("opened"));
   record.set(GiftField::message, std::string("once"));
   record.set(GiftField::recipient_email, std::string());
+  record.set(GiftField::transaction_id, std::int64_t{9});
   const auto row = nlohmann::ordered_json::parse(gift_update_row(names, kId, record, {}));
   EXPECT_EQ(row.at("id"), kId);
   EXPECT_EQ(row.at("RecipientTransactionStatus__c"), "opened");
@@ -139,6 +140,7 @@ TEST(RecordJson, AnUpdateNamesOnlyWhatGiftsyncOwns) {
   EXPECT_FALSE(row.contains("Message__c"));
   EXPECT_FALSE(row.contains("Account__c")) << "no lookup, so that no parent can refuse it";
   EXPECT_EQ(row.at("Record_Version__c"), 7);
+  EXPECT_EQ(row.at("RecipientTransactionId__c"), 9) << "the rule Same_Gift compares it";
 }
 
 TEST(RecordJson, WhatIsLeftOutIsNotNamed) {

@@ -26,8 +26,12 @@ std::string Org::add_user(const std::string& username, const std::string& permis
   return id;
 }
 
-/// Read once for each change of the assignments.
+/// Read once for each change of the assignments, which are looked at once for each change of any row.
 const std::vector<std::string>& Org::sets_of(const std::string& user) {
+  if (database_.all_changes() == changes_seen_) {
+    if (const auto known = sets_of_user_.find(user); known != sets_of_user_.end()) return known->second;
+  }
+  changes_seen_ = database_.all_changes();
   const auto version = database_.run(
       "SELECT total(rowid) + count(*) + coalesce(sum(isactive), 0) FROM crm_permission_set_assignment");
   const auto number = static_cast<std::int64_t>(std::stod(version[0][0].value_or("0")));

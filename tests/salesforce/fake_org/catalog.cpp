@@ -99,6 +99,7 @@ void Org::write_catalog() {
           {rule.name, rule.is_active, rule.message, object.name});
   }
   sets_of_user_.clear();
+  formulas_.clear();
 }
 
 void Org::apply(const Json& change) {
@@ -113,6 +114,13 @@ void Org::change(const Json& change) {
   apply(change);
   database_.run("INSERT INTO org_change (change) VALUES (?)", {change.dump()});
   set("deployed_at", std::to_string(now().value));
+}
+
+const Formula& Org::formula(const Object& object, const std::string& text) {
+  const std::pair key(object.name, text);
+  const auto known = formulas_.find(key);
+  return known != formulas_.end() ? known->second
+                                  : formulas_.emplace(key, parse_formula(text, object)).first->second;
 }
 
 bool Org::is_active(const Object& object, const ValidationRule& rule) {

@@ -11,7 +11,17 @@
 namespace giftsync::tests::fake_org {
 namespace {
 
-using Statement = std::unique_ptr<sqlite3_stmt, decltype(&sqlite3_finalize)>;
+/// Statements are kept: most are those of each row that is saved. Their texts are few.
+constexpr std::size_t kMostStatements = 500;
+
+/// Ends a kept statement, so that it holds no lock.
+struct Reset {
+  void operator()(sqlite3_stmt* statement) const {
+    sqlite3_reset(statement);
+    sqlite3_clear_bindings(statement);
+  }
+};
+using Running = std::unique_ptr<sqlite3_stmt, Reset>;
 
 std::string_view text_of(sqlite3_value* value) {
   const auto* bytes = reinterpret_cast<const char*>(sqlite3_value_text(value));
@@ -69,19 +79,29 @@ Database::Database(const std::string& path) {
 }
 
 Database::~Database() {
+  for (const auto& [text, statement] : statements_) sqlite3_finalize(statement);
   sqlite3_close(handle_);
 }
 
-std::vector<Cells> Database::run(const std::string& text, const std::vector<Value>& parameters) {
-  sqlite3_stmt* prepared = nullptr;
-  if (sqlite3_prepare_v2(handle_, text.c_str(), -1, &prepared, nullptr) != SQLITE_OK)
+sqlite3_stmt* Database::prepared(const std::string& text) {
+  if (const auto found = statements_.find(text); found != statements_.end()) return found->second;
+  if (statements_.size() >= kMostStatements) {
+    for (const auto& [other, statement] : statements_) sqlite3_finalize(statement);
+    statements_.clear();
+  }
+  sqlite3_stmt* made = nullptr;
+  if (sqlite3_prepare_v2(handle_, text.c_str(), -1, &made, nullptr) != SQLITE_OK)
     throw std::runtime_error(std::string(sqlite3_errmsg(handle_)) + ": " + text);
-  const Statement statement(prepared, sqlite3_finalize);
+  return statements_[text] = made;
+}
+
+std::vector<Cells> Database::run(const std::string& text, const std::vector<Value>& parameters) {
+  const Running statement(prepared(text));
   for (std::size_t at = 0; at < parameters.size(); ++at)
-    bind(prepared, static_cast<int>(at) + 1, parameters[at]);
+    bind(statement.get(), static_cast<int>(at) + 1, parameters[at]);
   std::vector<Cells> rows;
   int outcome = SQLITE_OK;
-  while ((outcome = sqlite3_step(prepared)) == SQLITE_ROW) rows.push_back(read_row(prepared));
+  while ((outcome = sqlite3_step(statement.get())) == SQLITE_ROW) rows.push_back(read_row(statement.get()));
   if (outcome != SQLITE_DONE) throw std::runtime_error(std::string(sqlite3_errmsg(handle_)) + ": " + text);
   return rows;
 }
@@ -92,6 +112,10 @@ void Database::run_script(const std::string& script) {
   const std::string message = words == nullptr ? "SQLite" : words;
   sqlite3_free(words);
   throw std::runtime_error(message);
+}
+
+std::int64_t Database::all_changes() const {
+  return sqlite3_total_changes64(handle_);
 }
 
 int Database::changed_rows() const {

@@ -1,6 +1,8 @@
 // One SQLite file with plain statements; every value is read as text. One thread at a time.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,6 +11,7 @@
 #include "tests/salesforce/fake_org/objects.h"
 
 struct sqlite3;
+struct sqlite3_stmt;
 
 namespace giftsync::tests::fake_org {
 
@@ -27,9 +30,14 @@ class Database {
   /// Several statements, without parameters.
   void run_script(const std::string& script);
   int changed_rows() const;
+  /// Grows with each row that was ever changed.
+  std::int64_t all_changes() const;
 
  private:
+  sqlite3_stmt* prepared(const std::string& statement);
+
   sqlite3* handle_ = nullptr;
+  std::map<std::string, sqlite3_stmt*> statements_;  ///< not running
 };
 
 /// Rolls back what was not committed.

@@ -11,7 +11,7 @@ constexpr int kSpent = -1;
 }  // namespace
 
 void Faults::add(const Json& fault) {
-  Fault made{fault.at("kind"), fault.value("times", 1), fault.value("skip", 0), fault};
+  Fault made{fault.at("kind"), fault.value("times", 1), fault.value("skip", 0), fault, false};
   constexpr const char* kKinds[] = {"lock", "cut",       "answer",     "refusal",
                                     "rule", "row_error", "interleave", "component_failure"};
   if (std::ranges::find(kKinds, made.kind) == std::end(kKinds))
@@ -25,6 +25,8 @@ bool Faults::use(Fault& fault) {
     --fault.skip;
     return false;
   }
+  if (!fault.has_happened) ++happened_;
+  fault.has_happened = true;
   if (fault.times > 0 && --fault.times == 0) fault.times = kSpent;
   return true;
 }

@@ -25,6 +25,7 @@ struct Fault {
   int times = 1;
   int skip = 0;  ///< matching calls that pass before the first fault
   Json members;
+  bool has_happened = false;
   std::string text(const char* name) const { return members.value(name, std::string()); }
 };
 
@@ -33,6 +34,8 @@ class Faults {
   /// Throws std::runtime_error for an unknown kind.
   void add(const Json& fault);
   void clear() { faults_.clear(); }
+  /// How many of all faults ever added have happened, each counted once.
+  int happened() const { return happened_; }
 
   /// Uses up a fault of the kind whose `path` the address contains; nullopt if there is none.
   std::optional<Fault> take(const std::string& kind, const std::string& path);
@@ -47,6 +50,7 @@ class Faults {
   void remove_spent();
 
   std::vector<Fault> faults_;
+  int happened_ = 0;
 };
 
 }  // namespace giftsync::tests::fake_org

@@ -231,6 +231,11 @@ void Org::add_field(const std::string& table, Field field) {
 }
 
 int Org::count_call() {
+  if (!setting("api_limit_per_hour").empty())
+    database_.run(
+        "INSERT INTO org_counter (name, value) VALUES (?, 1) ON CONFLICT (name) DO UPDATE SET value = value "
+        "+ 1",
+        {"calls of hour " + std::to_string(now().value / platform::kHourMillis)});
   const auto rows = database_.run(
       "INSERT INTO org_counter (name, value) VALUES ('calls', 1) ON CONFLICT (name) DO UPDATE SET value = "
       "value + 1 "
@@ -241,6 +246,12 @@ int Org::count_call() {
 int Org::calls() const {
   const auto rows =
       const_cast<Database&>(database_).run("SELECT value FROM org_counter WHERE name = 'calls'");
+  return rows.empty() ? 0 : platform::parse_number<int>(*rows[0][0]).value();
+}
+
+int Org::calls_of_hour() {
+  const auto rows = database_.run("SELECT value FROM org_counter WHERE name = ?",
+                                  {"calls of hour " + std::to_string(now().value / platform::kHourMillis)});
   return rows.empty() ? 0 : platform::parse_number<int>(*rows[0][0]).value();
 }
 

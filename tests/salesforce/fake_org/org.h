@@ -2,15 +2,19 @@
 // names of the managed CRM, so that a test edits them with the same plain SQL. One thread at a time.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "platform/time.h"
 #include "tests/salesforce/fake_org/database.h"
 #include "tests/salesforce/fake_org/faults.h"
+#include "tests/salesforce/fake_org/formula.h"
 #include "tests/salesforce/fake_org/json_text.h"
 #include "tests/salesforce/fake_org/metadata.h"
 #include "tests/salesforce/fake_org/objects.h"
@@ -39,8 +43,8 @@ class Org {
   void advance(std::int64_t millis);
 
   /// Settings of the org: consumer_key, client_secret, certificate, audience, run_as, session_seconds,
-  /// api_limit, instance_url, strict_ids, keeps_white_space, recycle_bin_is_unique. Empty
-  /// where there is none.
+  /// api_limit, api_limit_per_hour, answer_delay_millis, instance_url, strict_ids, keeps_white_space,
+  /// recycle_bin_is_unique. Empty where there is none.
   std::string setting(std::string_view name) const;
   void set(std::string_view name, std::string_view value);
 
@@ -61,6 +65,8 @@ class Org {
 
   bool has_permission(const std::string& user, const std::string& name);
   bool is_active(const Object& object, const ValidationRule& rule);
+  /// Of a rule of that object; read once.
+  const Formula& formula(const Object& object, const std::string& text);
 
   /// All files that are deployed.
   const SourceFiles& files() const { return files_; }
@@ -83,6 +89,8 @@ class Org {
   /// Counts one call of the API and returns the number of today's calls.
   int count_call();
   int calls() const;
+  /// Of the hour of the org's clock.
+  int calls_of_hour();
   int api_limit() const;
   /// When the schema was deployed.
   platform::UtcMillis deployed_at() const;
@@ -100,6 +108,8 @@ class Org {
   Faults faults_;
   std::map<std::string, std::vector<std::string>> sets_of_user_;
   std::int64_t sets_version_ = -1;
+  std::int64_t changes_seen_ = -1;
+  std::map<std::pair<std::string, std::string>, Formula> formulas_;  ///< by object and text
 };
 
 /// A field's value for the text of a cell, in the form of Value.

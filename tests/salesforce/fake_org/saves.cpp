@@ -112,7 +112,7 @@ std::vector<RowError> SaveBlock::check_rules(const Object& object, const Values&
   }
   std::vector<RowError> errors;
   for (const ValidationRule& rule : rules) {
-    if (is_true(parse_formula(rule.formula, object), {now, before}))
+    if (is_true(org_.formula(object, rule.formula), {now, before}))
       errors.push_back({"FIELD_CUSTOM_VALIDATION_EXCEPTION", rule.message});
   }
   return errors;

@@ -12,8 +12,12 @@
 #include <Poco/Net/ServerSocket.h>
 #include <Poco/StreamCopier.h>
 
+#include <chrono>
 #include <exception>
 #include <mutex>
+#include <thread>
+
+#include "platform/text.h"
 
 namespace giftsync::tests::fake_org {
 namespace {
@@ -65,7 +69,7 @@ class Handler : public Poco::Net::HTTPRequestHandler {
 
   void handleRequest(HTTPServerRequest& raw, HTTPServerResponse& response) override {
     const ApiRequest request = read_request(raw);
-    const std::lock_guard lock(guarded_.mutex);
+    std::unique_lock lock(guarded_.mutex);
     ApiAnswer answer;
     try {
       answer = guarded_.api.answer(request);
@@ -73,10 +77,14 @@ class Handler : public Poco::Net::HTTPRequestHandler {
       answer = {
           .status = 500, .text = std::string("fake org: ") + error.what(), .content_type = "text/plain"};
     }
+    const platform::UtcMillis now = guarded_.org.now();
+    const auto delay = platform::parse_number<int>(guarded_.org.setting("answer_delay_millis"));
+    lock.unlock();
+    if (delay && request.path.starts_with("/services/data")) std::this_thread::sleep_for(std::chrono::milliseconds(*delay));
     if (answer.is_cut)
       cut(raw, response);
     else
-      write_answer(response, answer, guarded_.org.now());
+      write_answer(response, answer, now);
   }
 
  private:
