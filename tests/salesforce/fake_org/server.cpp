@@ -80,7 +80,8 @@ class Handler : public Poco::Net::HTTPRequestHandler {
     const platform::UtcMillis now = guarded_.org.now();
     const auto delay = platform::parse_number<int>(guarded_.org.setting("answer_delay_millis"));
     lock.unlock();
-    if (delay && request.path.starts_with("/services/data")) std::this_thread::sleep_for(std::chrono::milliseconds(*delay));
+    if (delay && request.path.starts_with("/services/data"))
+      std::this_thread::sleep_for(std::chrono::milliseconds(*delay));
     if (answer.is_cut)
       cut(raw, response);
     else
