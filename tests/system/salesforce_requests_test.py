@@ -54,13 +54,13 @@ class SalesforceRequestsTest(daemon_fixture.DaemonTestCase):
                                                        "Message__c": f"Hello {name}", "Auto_Approved__c": True, **fields})
 
     def row(self, record):
-        [found] = self.org.query(f"SELECT Request_Status__c, Error_Log__c, Name, Claimed__c FROM Request_Record__c WHERE Id = '{record}'")
-        return found
+        [(status, error, number)] = self.org.sql(f"SELECT request_status, error_log, name FROM crm_request_record WHERE id = '{record}'")
+        return {"status": status, "error": error or "", "number": number}
 
     def wait_row(self, record, status, error="", seconds=POLL_SECONDS):
         def is_so():
             row = self.row(record)
-            return row if row["Request_Status__c"] == status and error in (row["Error_Log__c"] or "") else None
+            return row if row["status"] == status and error in row["error"] else None
         return wait_until(is_so, f"{record} to be {status} ({error}), it is {self.row(record)}", seconds=seconds, pace_seconds=0.2)
 
     @staticmethod
@@ -81,10 +81,10 @@ class SalesforceRequestsTest(daemon_fixture.DaemonTestCase):
         unknown = self.ask("unknown", Gift_Id__c="4711")
         rejected = self.ask("rejected", Auto_Approved__c=False)
         fixture.start()
-        number = self.wait_row(unknown, "Approved", "no item \"4711\"")["Name"]
+        number = self.wait_row(unknown, "Approved", "no item \"4711\"")["number"]
         self.assertIn("no item", fixture.ctl("request", "check", number, expect=1))
         self.wait_row(auto, "Sent")
-        self.assertEqual(self.row(manual)["Request_Status__c"], "Pending")
+        self.assertEqual(self.row(manual)["status"], "Pending")
         self.assertEqual({one["Id"] for one in fixture.ctl_json("request", "list")}, {auto, manual, unknown, rejected})
 
         # The next poll finds these.
@@ -100,10 +100,10 @@ class SalesforceRequestsTest(daemon_fixture.DaemonTestCase):
         wait_until(lambda: fixture.ctl_json("request", "show", made)["Request_Status"] == "Sent", "the record by command", pace_seconds=0.5)
         self.assertLess(time.monotonic() - begun, POLL_SECONDS, "neither waited for a poll")
 
-        self.assertIsNone(self.wait_row(unknown, "Sent", seconds=2 * POLL_SECONDS)["Error_Log__c"])
-        name = self.wait_row(manual, "Sent")["Name"]
+        self.assertEqual(self.wait_row(unknown, "Sent", seconds=2 * POLL_SECONDS)["error"], "")
+        name = self.wait_row(manual, "Sent")["number"]
         self.assertIn(self.org.user_id(BO), str(fixture.ctl_json("request", "show", name)["transitions"]))
-        self.assertEqual(self.row(rejected)["Request_Status__c"], "Rejected")
+        self.assertEqual(self.row(rejected)["status"], "Rejected")
         sent = collections.Counter(f"{name}@example.com" for name in ("auto", "command", "manual", "pushed", "unknown"))
         self.assertEqual(self.gifts(fixture), sent)
         wait_until(lambda: collections.Counter(mail.to for mail in mails_in(fixture.outbox)) == sent, "the mails")
@@ -123,7 +123,7 @@ class SalesforceRequestsTest(daemon_fixture.DaemonTestCase):
                                       {"Content-Type": "text/xml; charset=utf-8", "SOAPAction": '""'}, authorization=False)
         wait_until(lambda: send(record, org="00D9g000001XyZa").status == 403, "the refusal of another org")
         self.assertEqual(send("003" + record[3:15]).status, 400)
-        self.assertEqual(self.row(record)["Request_Status__c"], "Pending")
+        self.assertEqual(self.row(record)["status"], "Pending")
         for _ in range(3):
             self.assertEqual(send(record).status, 200)
         self.wait_row(record, "Sent", seconds=POLL_SECONDS / 2)
@@ -157,24 +157,24 @@ class SalesforceRequestsTest(daemon_fixture.DaemonTestCase):
         interrupted = 0
         for _ in range(KILLS):
             fixture.start(wait=False)
-            wait_until(lambda: self.count("Claimed__c = true") > 0 or self.count("Request_Status__c = 'Sent'") == RECORDS, "claims",
+            wait_until(lambda: self.count("claimed = 1") > 0 or self.count("request_status = 'Sent'") == RECORDS, "claims",
                        pace_seconds=0.002)
             fixture.kill()
             gifts = fixture.query("SELECT count(*) FROM request_record_gift")[0][0]
-            interrupted = self.count("Claimed__c = true OR Request_Status__c = 'Sent'") - gifts
+            interrupted = self.count("claimed = 1 OR request_status = 'Sent'") - gifts
             if interrupted > 0 or gifts == RECORDS:
                 break
         fixture.start()
-        wait_until(lambda: self.count("Request_Status__c = 'Sent'") == RECORDS, "all to be sent", pace_seconds=0.2)
+        wait_until(lambda: self.count("request_status = 'Sent'") == RECORDS, "all to be sent", pace_seconds=0.2)
         expected = collections.Counter(f"k{number}@example.com" for number in range(RECORDS))
         self.assertEqual(self.gifts(fixture), expected)
         wait_until(lambda: len(mails_in(fixture.outbox)) >= RECORDS, "the mails")
         self.assertEqual(collections.Counter(mail.to for mail in mails_in(fixture.outbox)), expected)
-        self.assertEqual({self.row(record)["Error_Log__c"] for record in records[:3]}, {None})
+        self.assertEqual({self.row(record)["error"] for record in records}, {""})
         print(f"{interrupted} records were between claim and sending ", end="", flush=True)
 
     def count(self, condition):
-        return len(self.org.query(f"SELECT Id FROM Request_Record__c WHERE {condition}"))
+        return int(self.org.sql(f"SELECT count(*) FROM crm_request_record WHERE {condition}")[0][0])
 
     def test_a_refused_sign_in_is_in_the_status_until_it_is_corrected(self):
         fixture = self.new_seeded_fixture()
