@@ -16,6 +16,8 @@ Json errors_json(const std::vector<RowError>& errors, const char* code_name) {
   for (const RowError& error : errors) {
     if (std::string_view(code_name) == "statusCode")
       list.push_back({{"statusCode", error.code}, {"message", error.message}, {"fields", error.fields}});
+    else if (error.code == "INVALID_FIELD" && error.fields.empty())  // refused before any save
+      list.push_back({{"message", error.message}, {"errorCode", error.code}});
     else
       list.push_back({{"message", error.message}, {"errorCode", error.code}, {"fields", error.fields}});
   }
