@@ -9,6 +9,7 @@
 #include "tests/salesforce/fake_org/composite.h"
 #include "tests/salesforce/fake_org/deploy.h"
 #include "tests/salesforce/fake_org/describe.h"
+#include "tests/salesforce/fake_org/record_ids.h"
 #include "tests/salesforce/fake_org/token.h"
 
 namespace giftsync::tests::fake_org {
@@ -62,6 +63,7 @@ ApiAnswer described(const Org& org, const ApiRequest& request, Json body) {
   const std::int64_t changed = org.deployed_at().value / 1000 * 1000;
   ApiAnswer answer{.body = std::move(body)};
   answer.headers["Last-Modified"] = http_date(changed);
+  answer.headers["ETag"] = "\"" + std::to_string(changed / 1000) + "\"";
   if (const std::string since = request.header("If-Modified-Since");
       !since.empty() && millis_of_http_date(since) >= changed) {
     answer.status = 304;
@@ -85,16 +87,68 @@ void check_unmodified(Org& org, const ApiRequest& request, const Object& object,
     throw ApiError(412, "PRECONDITION_FAILED", "The resource was modified after the given time");
 }
 
-Json record_json(Org& org, const std::string& user, const Object& object, const StoredRecord& record,
+/// "Id,Name" -> Id, Name.
+std::vector<std::string> names_in(const std::string& text) {
+  std::vector<std::string> names;
+  std::istringstream list(text);
+  for (std::string name; std::getline(list, name, ',');) names.emplace_back(platform::trimmed(name));
+  return names;
+}
+
+/// The fields that the user sees, or those of them that are named, and the Id.
+std::vector<const Field*> fields_of(Org& org, const std::string& user, const Object& object,
+                                    const std::vector<std::string>& names) {
+  std::vector<const Field*> fields;
+  for (const std::string& name : names) {
+    const Field* field = object.find(name);
+    if (field == nullptr || !org.access(user, object, *field).is_readable)
+      throw ApiError(400, "INVALID_FIELD", "No such column '" + name + "' on sobject of type " + object.name);
+    fields.push_back(field);
+  }
+  if (!names.empty()) {
+    if (std::ranges::count(fields, object.find("Id")) == 0) fields.push_back(object.find("Id"));
+    return fields;
+  }
+  for (const Field& field : object.fields) {
+    if (org.access(user, object, field).is_readable) fields.push_back(&field);
+  }
+  return fields;
+}
+
+Json record_json(const Object& object, const std::vector<const Field*>& fields, const StoredRecord& record,
                  const std::string& version) {
   Json made{{"attributes",
              {{"type", object.name},
               {"url", std::string(kData) + "/" + version + "/sobjects/" + object.name + "/" + record.id}}}};
-  for (const Field& field : object.fields) {
-    if (org.access(user, object, field).is_readable)
-      made[field.name] = json_of(field, record.values.at(field.name));
-  }
+  for (const Field* field : fields) made[field->name] = json_of(*field, record.values.at(field->name));
   return made;
+}
+
+/// Null in place of a record that is not there.
+Json records_json(Org& org, const std::string& user, const Object* object, const Json& ids,
+                  const std::vector<std::string>& names, const std::string& version) {
+  if (object == nullptr || !org.access(user, *object).can_read) not_found();
+  if (names.empty()) throw ApiError(400, "MISSING_ARGUMENT", "The fields parameter is required");
+  const std::vector<const Field*> fields = fields_of(org, user, *object, names);
+  Json records = Json::array();
+  for (const Json& id : ids) {
+    const auto record = org.find(*object, id.get<std::string>());
+    records.push_back(record && !record->is_deleted ? record_json(*object, fields, *record, version)
+                                                    : Json());
+  }
+  return records;
+}
+
+/// Collections read many records by their Ids; a long list of them is in the body of a POST.
+Json retrieve(Org& org, const std::string& user, const ApiRequest& request,
+              const std::vector<std::string>& parts) {
+  const Object* object = org.schema().find(parts[3]);
+  if (request.method == "GET")
+    return records_json(org, user, object, Json(names_in(request.parameter("ids"))),
+                        names_in(request.parameter("fields")), parts[0]);
+  const Json body = request.json();
+  return records_json(org, user, object, body.value("ids", Json::array()),
+                      body.value("fields", std::vector<std::string>()), parts[0]);
 }
 
 }  // namespace
@@ -198,18 +252,22 @@ ApiAnswer Api::record(const ApiRequest& request, const std::string& user, const 
                       const std::vector<std::string>& parts) {
   const std::string& version = parts[0];
   const bool is_by_key = parts.size() == 5;
+  // What cannot be an Id is taken for the name of a key.
+  if (!is_by_key && !is_record_id(parts[3]) && org_.setting("strict_ids") == "true")
+    key_field(object, parts[3]);
   if (request.method == "PATCH" && is_by_key)
     return of_single(upsert_record(org_, user, object, parts[3], parts[4], request.json(), version));
   if (request.method == "PATCH") {
     check_unmodified(org_, request, object, parts[3]);
     return of_single(update_record(org_, user, object, parts[3], request.json()));
   }
-  if (request.method == "DELETE") return of_single(delete_record(org_, user, parts[3]));
   std::vector<std::string> ids{parts[3]};
   if (is_by_key) ids = ids_with_key(org_, object, key_field(object, parts[3]), parts[4]);
+  if (request.method == "DELETE" && ids.size() == 1) return of_single(delete_record(org_, user, ids[0]));
   const std::optional<StoredRecord> found = ids.size() == 1 ? org_.find(object, ids[0]) : std::nullopt;
   if (!found || found->is_deleted) not_found();
-  return {.body = record_json(org_, user, object, *found, version)};
+  const std::vector<std::string> names = names_in(request.parameter("fields"));
+  return {.body = record_json(object, fields_of(org_, user, object, names), *found, version)};
 }
 
 ApiAnswer Api::collections(const ApiRequest& request, const std::string& user,
@@ -218,6 +276,8 @@ ApiAnswer Api::collections(const ApiRequest& request, const std::string& user,
     return {.body = create_records(org_, user, request.json())};
   if (request.method == "PATCH" && parts.size() == 3)
     return {.body = update_records(org_, user, request.json())};
+  if ((request.method == "GET" || request.method == "POST") && parts.size() == 4)
+    return {.body = retrieve(org_, user, request, parts)};
   if (request.method == "PATCH" && parts.size() == 5)
     return {.body = upsert_records(org_, user, parts[3], parts[4], request.json())};
   if (request.method == "DELETE" && parts.size() == 3)
@@ -241,7 +301,9 @@ ApiAnswer Api::limits(const ApiRequest& request, const std::string& user,
     throw ApiError(403, "INSUFFICIENT_ACCESS", "insufficient access rights on cross-reference id");
   if (parts.size() == 2)
     return {.body = {{"DailyApiRequests",
-                      {{"Max", org_.api_limit()}, {"Remaining", org_.api_limit() - org_.calls()}}}}};
+                      {{"Max", org_.api_limit()}, {"Remaining", org_.api_limit() - org_.calls()}}},
+                     {"DataStorageMB", {{"Max", 5}, {"Remaining", 5}}},
+                     {"FileStorageMB", {{"Max", 20}, {"Remaining", 20}}}}};
   if (parts[2] != "recordCount") not_found();
   // An object without records is missing from the list.
   Json counts = Json::array();

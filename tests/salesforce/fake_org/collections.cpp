@@ -16,6 +16,8 @@ Json errors_json(const std::vector<RowError>& errors, const char* code_name) {
   for (const RowError& error : errors) {
     if (std::string_view(code_name) == "statusCode")
       list.push_back({{"statusCode", error.code}, {"message", error.message}, {"fields", error.fields}});
+    else if (error.code == "INVALID_FIELD" && error.fields.empty())  // refused before any save
+      list.push_back({{"message", error.message}, {"errorCode", error.code}});
     else
       list.push_back({{"message", error.message}, {"errorCode", error.code}, {"fields", error.fields}});
   }
@@ -73,7 +75,7 @@ Json run_block(Org& org, bool all_or_none, std::size_t rows, bool tells_created,
     for (RowOutcome& outcome : outcomes) {
       if (outcome.is_success())
         outcome = {{},
-                   false,
+                   outcome.is_created,
                    {{"ALL_OR_NONE_OPERATION_ROLLED_BACK",
                      "Record rolled back because not all records were valid and the request was using "
                      "AllOrNone header"}}};
@@ -118,7 +120,10 @@ RowOutcome upsert_row(Org& org, SaveBlock& block, const Object& object, const Fi
         {{"DUPLICATE_EXTERNAL_ID",
           field.name + ": more than one record found for external id field: [" + ids[0] + ", " + ids[1] + "]",
           {field.name}}}};
-  return ids.empty() ? block.create(object, record) : block.update(object, ids[0], record);
+  if (!ids.empty()) return block.update(object, ids[0], record);
+  RowOutcome outcome = block.create(object, record);
+  outcome.is_created = true;  // also of a refused row: what the upsert was about to do
+  return outcome;
 }
 
 SingleAnswer single_answer(const RowOutcome& outcome, int success_status) {

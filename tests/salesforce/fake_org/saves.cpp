@@ -224,7 +224,8 @@ void SaveBlock::clear_references(const std::string& id) {
 RowOutcome SaveBlock::remove(const std::string& given) {
   const std::string id = to_long_id(given);
   const Object* object = org_.schema().find_by_prefix(id);
-  if (!is_record_id(id) || object == nullptr) return refused({{"MALFORMED_ID", "malformed id " + given}});
+  const bool is_valid = is_record_id(id) && to_long_id(id.substr(0, 15)) == id;
+  if (!is_valid || object == nullptr) return refused({{"MALFORMED_ID", "malformed id " + given}});
   if (!org_.access(user_, *object).can_delete)
     return refused({{"INSUFFICIENT_ACCESS_OR_READONLY", "insufficient access rights on object id"}});
   const std::optional<StoredRecord> stored = org_.find(*object, id);

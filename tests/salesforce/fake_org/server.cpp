@@ -1,5 +1,6 @@
 #include "tests/salesforce/fake_org/server.h"
 
+#include <Poco/DeflatingStream.h>
 #include <Poco/Exception.h>
 #include <Poco/InflatingStream.h>
 #include <Poco/Net/HTTPRequestHandler.h>
@@ -15,6 +16,7 @@
 #include <chrono>
 #include <exception>
 #include <mutex>
+#include <sstream>
 #include <thread>
 
 #include "platform/text.h"
@@ -48,13 +50,26 @@ ApiRequest read_request(HTTPServerRequest& raw) {
   return request;
 }
 
-void write_answer(HTTPServerResponse& raw, const ApiAnswer& answer, platform::UtcMillis now) {
+std::string gzip(const std::string& text) {
+  std::ostringstream bytes;
+  Poco::DeflatingOutputStream stream(bytes, Poco::DeflatingStreamBuf::STREAM_GZIP, 1);
+  stream << text;
+  stream.close();
+  return bytes.str();
+}
+
+/// Compressed for a client that takes it.
+void write_answer(HTTPServerResponse& raw, const ApiAnswer& answer, platform::UtcMillis now,
+                  bool takes_gzip) {
   raw.setStatusAndReason(static_cast<HTTPResponse::HTTPStatus>(answer.status));
   raw.set("Date", http_date(now.value));
   for (const auto& [name, value] : answer.headers) raw.set(name, value);
-  const std::string text =
-      !answer.text.empty() || answer.body.is_null() ? answer.text : json_text(answer.body);
+  std::string text = !answer.text.empty() || answer.body.is_null() ? answer.text : json_text(answer.body);
   if (!text.empty()) raw.setContentType(answer.content_type);
+  if (!text.empty() && takes_gzip) {
+    text = gzip(text);
+    raw.set("Content-Encoding", "gzip");
+  }
   raw.sendBuffer(text.data(), text.size());
 }
 
@@ -85,7 +100,8 @@ class Handler : public Poco::Net::HTTPRequestHandler {
     if (answer.is_cut)
       cut(raw, response);
     else
-      write_answer(response, answer, now);
+      write_answer(response, answer, now,
+                   request.header("Accept-Encoding").find("gzip") != std::string::npos);
   }
 
  private:

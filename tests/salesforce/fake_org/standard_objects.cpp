@@ -23,7 +23,7 @@ struct StandardObject {
 constexpr StandardObject kStandardObjects[] = {
     {"Account", "Account", "Accounts", "crm_account", "001",
      "Name:text:255! Phone:phone:40 Website:url:255 Type:picklist:255 Industry:picklist:255 AccountNumber:text:40 "
-     "BillingCity:text:40 MasterRecordId:reference-:>Account OwnerId:reference:>User"},
+     "BillingCity:text:40 BillingState:text:80 MasterRecordId:reference-:>Account OwnerId:reference:>User"},
     {"Contact", "Contact", "Contacts", "crm_contact", "003",
      "LastName:text:80! FirstName:text:40 Salutation:picklist:40 Name:text-:121 Email:email:80 Phone:phone:40 "
      "MobilePhone:phone:40 HomePhone:phone:40 OtherPhone:phone:40 AccountId:reference:>Account Title:text:128 "
@@ -35,7 +35,7 @@ constexpr StandardObject kStandardObjects[] = {
      "ConvertedAccountId:reference-:>Account ConvertedOpportunityId:reference-:>Opportunity "
      "MasterRecordId:reference-:>Lead OwnerId:reference:>User"},
     {"Opportunity", "Opportunity", "Opportunities", "crm_opportunity", "006",
-     "Name:text:120! AccountId:reference:>Account StageName:picklist:255! Amount:currency CloseDate:date! "
+     "Name:text:120! AccountId:reference:>Account ContactId:reference:>Contact StageName:picklist:255! Amount:currency CloseDate:date! "
      "IsClosed:checkbox- IsWon:checkbox- Type:picklist:255 LeadSource:picklist:255 OwnerId:reference:>User"},
     {"OpportunityContactRole", "Opportunity Contact Role", "Opportunity Contact Roles",
      "crm_opportunity_contact_role", "00K",
