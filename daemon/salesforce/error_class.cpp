@@ -100,7 +100,8 @@ C class_in_context(C usual, const ApiError& error, const ErrorContext& context) 
     case C::org_rule:
       return class_of_rule(error);
     case C::gone:
-      return context.operation == Operation::create ? C::lost_lookup : C::gone;
+      return context.operation == Operation::create || context.operation == Operation::upsert ? C::lost_lookup
+                                                                                              : C::gone;
     case C::session_ended:
       return class_of_session(error);
     case C::daily_quota:
