@@ -10,6 +10,7 @@
 #include <utility>
 #include <variant>
 
+#include "daemon/salesforce/mode_watch.h"
 #include "daemon/salesforce/org_description.h"
 #include "daemon/salesforce/org_findings.h"
 #include "daemon/salesforce/org_proof.h"
@@ -78,9 +79,13 @@ OrgCheck check_org(const daemon::config::Settings& settings) {
   const daemon::salesforce::OrgFacts facts = daemon::salesforce::describe_org(
       connection.client(), {expected.names, expected.api_version, user_of(connection.tokens())});
   const daemon::salesforce::OrgReport report = examine(facts, expected);
+  // Daemons use it from now on, for example after a repair.
+  if (!facts.objects.empty())
+    daemon::salesforce::store_mode(connection.mode_facts(), facts, expected.names, platform::system_now());
   OrgCheck check{.organization_id = facts.organization_id,
                  .is_sandbox = facts.is_sandbox,
                  .mode = std::string(to_word(report.mode)),
+                 .mode_set = expected.is_bare ? "bare" : "guarded",
                  .reason = report.reason,
                  .offers_tasks = report.offers_tasks,
                  .offers_requests = report.offers_requests,

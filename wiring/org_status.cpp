@@ -4,6 +4,7 @@
 
 #include <variant>
 
+#include "daemon/salesforce/write_mode.h"
 #include "wiring/database_config.h"
 #include "wiring/salesforce_config.h"
 
@@ -61,6 +62,7 @@ void accept_org(const daemon::config::Settings& settings, const std::string& org
   schema::store::Store(store_dsn(settings.store)).sync.forget_crm_ids();
   schema::store::SharedText(store_dsn(settings.store), salesforce::kTokenFact).remove();
   schema::store::SharedText(store_dsn(settings.store), salesforce::kGovernorFact).remove();
+  schema::store::SharedText(store_dsn(settings.store), salesforce::kModeFact).remove();
   schema::store::SharedText(store_dsn(settings.store), kHighestSeenIdFact).remove();
   OrgConnection(settings).tokens().accept_organization(organization_id);
 }

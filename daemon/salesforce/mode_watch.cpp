@@ -74,15 +74,21 @@ bool ModeWatch::offers_tasks() {
 
 ModeFinding ModeWatch::current() {
   const std::lock_guard lock(mutex_);
+  const platform::UtcMillis now = clock_();
+  if (!first_asked_at_) first_asked_at_ = now;
   const std::optional<ModeFinding> stored = stored_finding(facts_);
-  if (!is_due(wanted_, stored, names_, clock_())) return *stored;
+  if (!is_due(wanted_, stored, names_, now)) return *stored;
+  if (now.value - first_asked_at_->value < kFirstLookMillis && may_assume_guarded(wanted_, stored, names_))
+    return {.mode = OrgMode::guarded};
   return look(stored);
 }
 
 ModeFinding ModeWatch::look(const std::optional<ModeFinding>& before) {
   OrgFacts facts;
   describe_objects(calls_, names_, facts);
-  if (wanted_ == OrgMode::guarded) facts.rules = find_rules(calls_, names_);
+  const ObjectFacts* gift = facts.find("gift_record");
+  if (gift != nullptr && gift->find(names_.field(OwnField::record_version)) != nullptr)
+    facts.rules = find_rules(calls_, names_);
   ModeFinding finding = find_write_mode(facts, names_, before, clock_());
   facts_.save(kModeFact, to_text(finding));
   return finding;

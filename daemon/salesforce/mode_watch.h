@@ -17,13 +17,16 @@ namespace giftsync::daemon::salesforce {
 
 class ModeWatch {
  public:
-  /// `wanted`: guarded or bare. Calls and names outlive this object.
+  /// `wanted`: guarded or bare. `names` have the package's own fields in both modes; they and `calls` outlive
+  /// this object.
   ModeWatch(OrgCalls& calls, const ApiNames& names, OrgMode wanted, FactStorage facts, platform::Clock clock)
       : calls_(calls), names_(names), wanted_(wanted), facts_(std::move(facts)), clock_(std::move(clock)) {}
 
   /// How the next gift record is written. Throws platform::DependencyPause with the reason and the remedy
-  /// where none may be written. Makes up to two calls when what is stored is missing, an hour old, or an
-  /// obstacle of five minutes ago; else none.
+  /// where none may be written. Makes two calls (without giftsync's package one) when what is stored is
+  /// missing, an hour old, or an obstacle of five minutes ago; else none. In guarded mode the first ten
+  /// minutes of a process need no look unless an obstacle is stored: a start with many gifts needs all calls
+  /// for them.
   WriteMode require();
   /// Whether a gift's task can be made exactly once; in guarded mode always. Calls as require().
   bool offers_tasks();
@@ -37,7 +40,8 @@ class ModeWatch {
   const OrgMode wanted_;
   const FactStorage facts_;
   const platform::Clock clock_;
-  std::mutex mutex_;  // one look at a time
+  std::mutex mutex_;  // one look at a time; guards the following
+  std::optional<platform::UtcMillis> first_asked_at_;
 };
 
 /// Keeps what a description of the org found, as crm check makes it.

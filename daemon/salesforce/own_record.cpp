@@ -20,10 +20,13 @@ std::string address_of(const GiftRecord& record) {
 
 bool is_own_record(const GiftRecord& record, const GiftRecord& gift) {
   const std::string address = address_of(record);
-  if (!address.empty() && address == address_of(gift)) return true;
-  const auto* one = std::get_if<platform::UtcMillis>(&record.get(GiftField::sent_at));
-  const auto* other = std::get_if<platform::UtcMillis>(&gift.get(GiftField::sent_at));
-  return one != nullptr && other != nullptr && platform::are_within_a_second(*one, *other);
+  const std::string own_address = address_of(gift);
+  if (!address.empty() && own_address.starts_with(address)) return true;
+  const auto* sent_at = std::get_if<platform::UtcMillis>(&record.get(GiftField::sent_at));
+  const auto* own_sent_at = std::get_if<platform::UtcMillis>(&gift.get(GiftField::sent_at));
+  if (sent_at != nullptr && own_sent_at != nullptr)
+    return platform::are_within_a_second(*sent_at, *own_sent_at);
+  return own_address.empty() && own_sent_at == nullptr && address.empty() && sent_at == nullptr;
 }
 
 }  // namespace giftsync::daemon::salesforce

@@ -5,8 +5,9 @@
 
 namespace giftsync::daemon::salesforce {
 
-/// A record with a gift's Transaction Id has what giftsync writes for that gift: the same Recipient Email, or
-/// the same Sent At to the second. Without either it is taken for another one's record.
+/// A record with the gift's Transaction Id is giftsync's own when it has the gift's Recipient Email, perhaps
+/// cut, or its Sent At to the second; a record of another one has neither. A gift without both, which
+/// giftsync does not make, is compared with a record without both.
 bool is_own_record(const schema::GiftRecord& record, const schema::GiftRecord& gift);
 
 }  // namespace giftsync::daemon::salesforce

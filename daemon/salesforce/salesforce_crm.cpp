@@ -25,7 +25,8 @@ ApiNames names_of(const SalesforceCrmOptions& options) {
 class SalesforceCrm : public schema::crm::Crm {
  public:
   SalesforceCrm(ApiClient& client, SalesforceCrmOptions options)
-      : names_(names_of(options)),
+      : org_names_(options.names),
+        names_(names_of(options)),
         calls_(client, std::move(options.api_version), options.governor, options.clock,
                std::move(options.governor_storage)),
         control_(make_control(options)),
@@ -52,7 +53,7 @@ class SalesforceCrm : public schema::crm::Crm {
   WriteControl make_control(SalesforceCrmOptions& options) {
     WriteControl control;
     if (options.mode_facts)
-      control.modes = &modes_.emplace(calls_, names_, options.bare ? OrgMode::bare : OrgMode::guarded,
+      control.modes = &modes_.emplace(calls_, org_names_, options.bare ? OrgMode::bare : OrgMode::guarded,
                                       std::move(*options.mode_facts), options.clock);
     if (options.bare) {
       control.bare = &bare_.emplace(std::move(*options.bare), options.clock);
@@ -61,6 +62,7 @@ class SalesforceCrm : public schema::crm::Crm {
     return control;
   }
 
+  const ApiNames org_names_;  // with giftsync's own fields
   const ApiNames names_;
   OrgCalls calls_;
   std::optional<ModeWatch> modes_;

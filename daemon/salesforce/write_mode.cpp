@@ -114,6 +114,11 @@ WriteMode write_mode(OrgMode wanted, const ModeFinding& finding) {
           .offers_tasks = finding.task_obstacle.empty()};
 }
 
+bool may_assume_guarded(OrgMode wanted, const std::optional<ModeFinding>& finding, const ApiNames& names) {
+  if (wanted != OrgMode::guarded) return false;
+  return !finding || finding->names != mode_names(names) || finding->mode == OrgMode::guarded;
+}
+
 bool is_due(OrgMode wanted, const std::optional<ModeFinding>& finding, const ApiNames& names,
             platform::UtcMillis now) {
   if (!finding || finding->names != mode_names(names)) return true;

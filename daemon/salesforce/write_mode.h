@@ -18,6 +18,8 @@ inline constexpr const char* kModeFact = "salesforce_mode";  ///< of the store's
 /// What was found holds for that long; an obstacle is looked at sooner again.
 inline constexpr std::int64_t kModeFindingMillis = platform::kHourMillis;
 inline constexpr std::int64_t kModeObstacleMillis = 5 * platform::kMinuteMillis;
+inline constexpr std::int64_t kFirstLookMillis =
+    10 * platform::kMinuteMillis;  ///< after a process' first write
 
 /// What the org allowed when it was looked at.
 struct ModeFinding {
@@ -53,6 +55,9 @@ struct WriteMode {
 };
 /// `wanted`: guarded or bare. Guarded never becomes bare.
 WriteMode write_mode(OrgMode wanted, const ModeFinding& finding);
+
+/// Until the first look of a process: guarded is wanted, and no obstacle is known.
+bool may_assume_guarded(OrgMode wanted, const std::optional<ModeFinding>& finding, const ApiNames& names);
 
 /// The org is to be looked at before the next write.
 bool is_due(OrgMode wanted, const std::optional<ModeFinding>& finding, const ApiNames& names,
