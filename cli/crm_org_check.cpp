@@ -29,6 +29,7 @@ Json check_json(const Settings& settings, const wiring::OrgCheck& check, bool is
           {"organization_id", check.organization_id},
           {"is_sandbox", check.is_sandbox},
           {"mode", check.mode},
+          {"mode_set", check.mode_set},
           {"reason", check.reason},
           {"offers_tasks", check.offers_tasks},
           {"offers_request_records", check.offers_requests},
@@ -71,6 +72,8 @@ int check_crm_org(const Console& console, const Settings& settings, bool json) {
     return code;
   }
   console.out << fmt::format("{}: mode {}: {}\n", wiring::crm_location(settings), check.mode, check.reason);
+  console.out << fmt::format("mode set: {}{}\n", check.mode_set,
+                             check.mode == check.mode_set ? "" : ", which does not work in this org");
   for (const wiring::OrgFinding& finding : check.findings) {
     console.out << fmt::format("{:<8}{}: {}\n", to_word(finding.severity), printable(finding.subject),
                                printable(finding.found));

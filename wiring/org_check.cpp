@@ -10,6 +10,7 @@
 #include <utility>
 #include <variant>
 
+#include "daemon/salesforce/mode_watch.h"
 #include "daemon/salesforce/org_description.h"
 #include "daemon/salesforce/org_findings.h"
 #include "daemon/salesforce/org_proof.h"
@@ -81,9 +82,13 @@ OrgCheck check_org(const daemon::config::Settings& settings) {
   if (const auto* request = facts.find("request_record"); request && !request->key_prefix.empty())
     daemon::salesforce::store_request_object(connection.facts(), request->key_prefix, request->name);
   const daemon::salesforce::OrgReport report = examine(facts, expected);
+  // Daemons use it from now on, for example after a repair.
+  if (!facts.objects.empty())
+    daemon::salesforce::store_mode(connection.facts(), facts, expected.names, platform::system_now());
   OrgCheck check{.organization_id = facts.organization_id,
                  .is_sandbox = facts.is_sandbox,
                  .mode = std::string(to_word(report.mode)),
+                 .mode_set = expected.is_bare ? "bare" : "guarded",
                  .reason = report.reason,
                  .offers_tasks = report.offers_tasks,
                  .offers_requests = report.offers_requests,

@@ -23,8 +23,9 @@ std::string_view to_word(OrgFinding::Severity severity);
 struct OrgCheck {
   std::string organization_id;
   bool is_sandbox = false;
-  std::string mode;    ///< "guarded", "bare", "none"
-  std::string reason;  ///< of the mode
+  std::string mode;      ///< "guarded", "bare", "none"
+  std::string mode_set;  ///< by the settings: "guarded", "bare"
+  std::string reason;    ///< of the mode
   bool offers_tasks = false;
   bool offers_requests = false;
   std::vector<OrgFinding> findings;  ///< faults, then warnings, then notes

@@ -6,6 +6,7 @@
 
 #include "daemon/salesforce/request_object.h"
 #include "daemon/salesforce/request_poll.h"
+#include "daemon/salesforce/write_mode.h"
 #include "wiring/database_config.h"
 #include "wiring/salesforce_config.h"
 
@@ -66,8 +67,9 @@ void accept_org(const daemon::config::Settings& settings, const std::string& org
   schema::store::Store store(store_dsn(settings.store));
   store.sync.forget_crm_ids();
   // The object first: without it no message of the former org adds a further event.
-  for (const char* fact : {salesforce::kRequestObjectFact, salesforce::kRequestCursorFact,
-                           salesforce::kTokenFact, salesforce::kGovernorFact, kHighestSeenIdFact})
+  for (const char* fact :
+       {salesforce::kRequestObjectFact, salesforce::kRequestCursorFact, salesforce::kTokenFact,
+        salesforce::kGovernorFact, salesforce::kModeFact, kHighestSeenIdFact})
     schema::store::SharedText(store_dsn(settings.store), fact).remove();
   store.crm_change_events.clear();
   OrgConnection(settings).tokens().accept_organization(organization_id);

@@ -1,6 +1,7 @@
 #include "wiring/salesforce_config.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <mutex>
@@ -10,6 +11,8 @@
 #include "daemon/config/text_checks.h"
 #include "daemon/salesforce/salesforce_crm.h"
 #include "platform/clock.h"
+#include "platform/host_identity.h"
+#include "platform/random.h"
 #include "platform/text.h"
 #include "wiring/config_error.h"
 #include "wiring/database_config.h"
@@ -23,6 +26,13 @@ using daemon::salesforce::AccessTokens;
 using daemon::salesforce::FactStorage;
 using daemon::salesforce::SignInFlow;
 using daemon::salesforce::SignInSettings;
+
+constexpr const char* kWriterLeaseName = "salesforce";
+
+/// "host, process 4711, 1f2e": admins see which one writes, and no two are the same.
+std::string writer_name() {
+  return fmt::format("{}, process {}, {}", platform::host_identity(), ::getpid(), platform::random_hex(4));
+}
 
 /// A proxy does not reach this host.
 platform::HttpClientOptions http_options(const daemon::config::SalesforceSettings& salesforce) {
@@ -101,13 +111,16 @@ class OrgCrm : public schema::crm::Crm {
     const std::lock_guard lock(mutex_);
     if (crm_) return *crm_;
     connection_ = std::make_unique<OrgConnection>(settings_, keep_going_);
-    crm_ = daemon::salesforce::make_salesforce_crm(connection_->client(),
-                                                   {.names = org_names(settings_.crm),
-                                                    .match_fields = match_fields(settings_.matching),
-                                                    .api_version = settings_.crm.salesforce.api_version,
-                                                    .governor = governor_options(settings_.crm.salesforce),
-                                                    .governor_storage = connection_->governor_storage(),
-                                                    .request_records = request_poll_options()});
+    daemon::salesforce::SalesforceCrmOptions options{.names = org_names(settings_.crm),
+                                                     .match_fields = match_fields(settings_.matching),
+                                                     .api_version = settings_.crm.salesforce.api_version,
+                                                     .governor = governor_options(settings_.crm.salesforce),
+                                                     .governor_storage = connection_->governor_storage(),
+                                                     .mode_facts = connection_->facts()};
+    if (settings_.crm.salesforce.mode == daemon::config::SalesforceMode::bare)
+      options.bare = connection_->bare_options();
+    options.request_records = request_poll_options();
+    crm_ = daemon::salesforce::make_salesforce_crm(connection_->client(), std::move(options));
     return *crm_;
   }
 
@@ -136,6 +149,7 @@ daemon::salesforce::SignInOutcome sign_in_afresh(const daemon::config::Settings&
 OrgConnection::OrgConnection(const daemon::config::Settings& settings, platform::KeepGoing keep_going)
     : store_(store_dsn(settings.store)),
       governor_state_(store_dsn(settings.store), daemon::salesforce::kGovernorFact),
+      writer_lease_(store_dsn(settings.store), kWriterLeaseName, writer_name()),
       http_(http_options(settings.crm.salesforce)),
       tokens_(make_tokens(settings.crm.salesforce, readable_server_secret(settings, store_), store_, http_,
                           keep_going)),
@@ -143,6 +157,24 @@ OrgConnection::OrgConnection(const daemon::config::Settings& settings, platform:
 
 daemon::salesforce::GovernorStorage OrgConnection::governor_storage() {
   return [this](const daemon::salesforce::GovernorChange& change) { governor_state_.update(change); };
+}
+
+daemon::salesforce::BareOptions OrgConnection::bare_options() {
+  daemon::salesforce::BareOptions options;
+  options.lease = {
+      [this](std::int64_t millis) {
+        const schema::store::WriterLease::Holder holder = writer_lease_.take(millis);
+        return daemon::salesforce::LeaseHolder{holder.is_this, holder.owner, holder.remaining_millis};
+      },
+      [this](std::int64_t millis) { return writer_lease_.renew(millis); },
+      [this] { writer_lease_.release(); }};
+  options.newest_versions = [this](std::span<const schema::TransactionId> ids) {
+    std::vector<std::pair<schema::TransactionId, std::int64_t>> versions;
+    for (const schema::store::Gift& gift : store_.gifts.find(ids))
+      versions.emplace_back(gift.transaction.id, gift.transaction.version);
+    return versions;
+  };
+  return options;
 }
 
 daemon::salesforce::ApiNames org_names(const daemon::config::CrmSettings& crm) {

@@ -10,6 +10,7 @@
 #include "daemon/salesforce/access_token.h"
 #include "daemon/salesforce/api_client.h"
 #include "daemon/salesforce/api_names.h"
+#include "daemon/salesforce/bare_writes.h"
 #include "daemon/salesforce/call_governor.h"
 #include "daemon/salesforce/governor_storage.h"
 #include "daemon/salesforce/sign_in.h"
@@ -17,6 +18,7 @@
 #include "schema/crm/crm.h"
 #include "schema/store/shared_text.h"
 #include "schema/store/store.h"
+#include "schema/store/writer_lease.h"
 
 namespace giftsync::wiring {
 
@@ -29,15 +31,17 @@ class OrgConnection {
 
   daemon::salesforce::AccessTokens& tokens() { return tokens_; }
   daemon::salesforce::ApiClient& client() { return client_; }
-  /// Valid as long as this object.
+  /// These are valid as long as this object.
   daemon::salesforce::GovernorStorage governor_storage();
-  /// Valid as long as this object.
   daemon::salesforce::FactStorage facts();
   schema::store::CrmChangeEvents& change_events() { return store_.crm_change_events; }
+  /// Of one adapter: each has another owner's name.
+  daemon::salesforce::BareOptions bare_options();
 
  private:
   schema::store::Store store_;
   schema::store::SharedText governor_state_;
+  schema::store::WriterLease writer_lease_;
   platform::HttpClient http_;
   daemon::salesforce::AccessTokens tokens_;
   daemon::salesforce::ApiClient client_;

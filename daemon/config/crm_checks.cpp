@@ -95,20 +95,24 @@ void check_salesforce(ParsedConfig& parsed) {
   }
   check_sign_in(parsed);
   check_columns(parsed);
-  if (parsed.settings.crm.salesforce.mode == SalesforceMode::bare)
-    parsed.refuse(kSalesforce + ".mode", "bare, which is not available in this version", "auto, guarded",
-                  "deploy giftsync's package (conf/salesforce) in the org, and remove the key");
+}
+
+/// Nothing in such an org keeps two daemons from sending one request record.
+void check_bare_requests(ParsedConfig& parsed) {
+  parsed.refuse(
+      "requests.enabled", "true beside crm.salesforce.mode: bare",
+      "false in bare mode: a request record is claimed by the rules of giftsync's package, which such an "
+      "org does not have",
+      "remove it, or deploy the package with \"giftsyncctl crm setup\" and remove crm.salesforce.mode");
 }
 
 /// Request records need the built-in CRM's tables and triggers, or the rules of giftsync's package.
 void check_requests(ParsedConfig& parsed) {
   const std::string key = "requests.enabled";
   if (!parsed.settings.requests.enabled) return;
-  if (parsed.settings.crm.kind() == CrmKind::salesforce) {
-    if (parsed.settings.crm.salesforce.mode == SalesforceMode::bare)
-      parsed.refuse(key, "true beside crm.salesforce.mode: bare",
-                    "false with mode: bare: request records need the rules of giftsync's package",
-                    "remove it, or deploy giftsync's package (conf/salesforce) in the org");
+  const bool is_salesforce = parsed.settings.crm.kind() == CrmKind::salesforce;
+  if (is_salesforce) {
+    if (parsed.settings.crm.salesforce.mode == SalesforceMode::bare) check_bare_requests(parsed);
   } else if (parsed.has("crm.connection")) {
     parsed.refuse(key, "true beside crm.connection",
                   "false with an external CRM: request records exist in the built-in CRM and in Salesforce",

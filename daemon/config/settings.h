@@ -57,7 +57,7 @@ struct StatusLogSettings {  ///< crm.status_log: the old status-log object of pa
 };
 
 enum class SalesforceFlow { jwt, client_credentials };
-enum class SalesforceMode { automatic, guarded, bare };
+enum class SalesforceMode { guarded, bare };
 struct SalesforceSettings {          ///< crm.salesforce
   std::string domain;                ///< "https://acme.my.salesforce.com", no slash at its end
   std::string login = "production";  ///< production | sandbox | a URL: the audience of the assertion
@@ -70,7 +70,7 @@ struct SalesforceSettings {          ///< crm.salesforce
   std::int64_t share = 20;          ///< percent of the org's daily calls, for giftsync
   std::int64_t keep_free = 10;      ///< percent of the org's daily calls, for others
   std::int64_t rows_a_call = 1000;  ///< at most
-  SalesforceMode mode = SalesforceMode::automatic;
+  SalesforceMode mode = SalesforceMode::guarded;
 };
 
 enum class CrmType { sql, salesforce };

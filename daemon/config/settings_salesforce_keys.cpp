@@ -73,9 +73,9 @@ KeyTable call_keys() {
            WholeNumber{salesforce(&S::rows_a_call), kLeastRowsOfCall, kMostRowsOfCall, "rows"}},
           {"crm.salesforce.mode",
            "How an older state is kept from overwriting a newer one: guarded, by the validation rules of "
-           "giftsync's package; auto takes the mode that the org offers, so far guarded only; bare, without "
-           "the package, is not available in this version.",
-           choice({"auto", "guarded", "bare"}, salesforce(&S::mode))}};
+           "giftsync's package; bare, for the package of another owner, by one writer among all daemons and "
+           "commands. Guarded mode never becomes bare by itself.",
+           choice({"guarded", "bare"}, salesforce(&S::mode))}};
 }
 
 }  // namespace

@@ -14,7 +14,6 @@ constexpr const char* kCrmSchema = R"([
    "then": {"required": ["salesforce"], "properties": {"connection": false, "backend": false, "password": false,
      "schema": false, "id_column": false, "tables": false, "status_log": {"maxProperties": 0},
      "salesforce": {"type": "object", "required": ["domain", "client_id"],
-       "properties": {"mode": {"enum": ["auto", "guarded"]}},
        "if": {"properties": {"flow": {"const": "client_credentials"}}, "required": ["flow"]},
        "then": {"required": ["client_secret"]}, "else": {"required": ["username", "private_key"]}}}},
    "else": {"dependentRequired": {"columns": ["connection"]},

@@ -168,9 +168,12 @@ const CompositePart* find_part(std::span<const CompositePart> parts, std::string
 }
 
 PartRequest block_part(std::string_view api_version, const RowBlock& block, std::span<const WriteRow> rows) {
-  if (block.operation != Operation::create && block.operation != Operation::update) std::abort();  // a bug
+  const bool is_upsert = block.operation == Operation::upsert;
+  if (block.operation != Operation::create && block.operation != Operation::update && !is_upsert)
+    std::abort();  // a bug
   PartRequest part{block.operation == Operation::create ? "POST" : "PATCH",
                    data_path(api_version) + "/composite/sobjects", block.reference};
+  if (is_upsert) part.url += "/" + rows[block.rows.front()].key;
   // Duplicate rules that only warn must not refuse a row, and assignment rules must not take its owner.
   part.headers = {{"Sforce-Duplicate-Rule-Header", "allowSave=true"}, {"Sforce-Auto-Assign", "FALSE"}};
   part.body = kBlockStart;

@@ -50,8 +50,9 @@ const CompositePart* find_part(std::span<const CompositePart> parts, std::string
 
 /// A row of record_json.h.
 struct WriteRow {
-  Operation operation = Operation::create;  ///< or update
+  Operation operation = Operation::create;  ///< or upsert, update
   std::string json;
+  std::string key = {};  ///< of an upsert: "Object/Field", the same for all rows of a call
 };
 
 /// Rows of one operation that one part writes, as positions in the given rows.

@@ -101,7 +101,8 @@ C class_in_context(C usual, const ApiError& error, const ErrorContext& context) 
     case C::org_rule:
       return class_of_rule(error);
     case C::gone:
-      return context.operation == Operation::create ? C::lost_lookup : C::gone;
+      return context.operation == Operation::create || context.operation == Operation::upsert ? C::lost_lookup
+                                                                                              : C::gone;
     case C::session_ended:
       return class_of_session(error);
     case C::daily_quota:
@@ -183,7 +184,9 @@ std::string_view remedy_of_row(ErrorClass error_class) {
     return "; change that rule of the org, or what it refuses, then run giftsyncctl crm retry";
   if (error_class == ErrorClass::restricted_value)
     return "; add the value to the picklist, then run giftsyncctl crm retry";
-  if (error_class == ErrorClass::several_records) return "; the Transaction Id must be unique in the org";
+  if (error_class == ErrorClass::several_records)
+    return "; delete all but one of the records with this Transaction Id in Salesforce, and make the field "
+           "unique (Setup, Object Manager)";
   return "";
 }
 

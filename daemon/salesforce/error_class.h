@@ -47,7 +47,13 @@ enum class ErrorClass {
   invalid_request,  ///< a defect of giftsync
 };
 
-enum class Operation { query, create, update, other };
+enum class Operation {
+  query,
+  create,
+  update,
+  other,
+  upsert  ///< by an external id: a creation where no record has it
+};
 
 struct ErrorContext {
   Operation operation = Operation::other;

@@ -47,7 +47,9 @@ bool is_impossible(const std::string& id) {
 }  // namespace
 
 std::vector<RowResult> SalesforceGiftRecords::upsert(std::span<const GiftUpsert> rows) {
-  return GiftUpserts(calls_, names_).run(rows);
+  if (rows.empty()) return {};
+  const WriteTurn turn(control_);
+  return GiftUpserts(calls_, names_, turn).run(rows);
 }
 
 std::vector<std::vector<GiftField>> SalesforceGiftRecords::missing_lookups(

@@ -9,6 +9,7 @@
 
 #include "daemon/salesforce/api_names.h"
 #include "daemon/salesforce/org_calls.h"
+#include "daemon/salesforce/write_control.h"
 #include "schema/crm/gift_records.h"
 #include "schema/enums.h"
 #include "schema/gift_record.h"
@@ -18,8 +19,9 @@ namespace giftsync::daemon::salesforce {
 
 class SalesforceGiftRecords : public schema::crm::GiftRecords {
  public:
-  /// Both outlive this object.
-  SalesforceGiftRecords(OrgCalls& calls, const ApiNames& names) : calls_(calls), names_(names) {}
+  /// All outlive this object.
+  SalesforceGiftRecords(OrgCalls& calls, const ApiNames& names, WriteControl control = {})
+      : calls_(calls), names_(names), control_(control) {}
 
   std::vector<schema::crm::RowResult> upsert(std::span<const schema::crm::GiftUpsert> rows) override;
   std::vector<schema::crm::RowResult> relink(std::span<const schema::crm::GiftRelink> rows) override;
@@ -51,6 +53,7 @@ class SalesforceGiftRecords : public schema::crm::GiftRecords {
 
   OrgCalls& calls_;
   const ApiNames& names_;
+  const WriteControl control_;
 };
 
 }  // namespace giftsync::daemon::salesforce

@@ -154,20 +154,27 @@ void treat_refusal(GiftWrite& gift, const ApiError& error, ErrorClass error_clas
   }
 }
 
-void treat_found(GiftWrite& gift, const std::string& id, std::int64_t version, bool is_found) {
-  if (!is_found) {
+void treat_found(GiftWrite& gift, const std::optional<FoundGift>& found) {
+  if (!found) {
     if (gift.exists) return finish(gift, Kind::not_found, "the gift record was deleted in the CRM");
-    gift.next = Next::create;  // it was deleted meanwhile
+    gift.next = Next::create;  // it was deleted meanwhile, or was not asked for before
     return;
   }
-  if (!gift.exists && version == 0 && !gift.may_adopt) {
+  if (found->count > 1) {
+    gift.refusal = fmt::format("{} gift records have the Transaction Id {}", found->count,
+                               gift.record.transaction().value);
+    return reject(gift, ErrorClass::several_records);
+  }
+  if (!gift.exists && !found->is_ours && !gift.may_adopt) {
     gift.next = Next::done;
     gift.result = schema::crm::id_conflict_result(gift.record.transaction());
     return;
   }
-  gift.id = id;
-  if (version >= gift.record.version && version > 0) {
-    const bool is_own_creation = gift.may_be_ours && version == gift.record.version;
+  gift.id = found->id;
+  // Without a version the record of an own lost call is as this row would write it.
+  const bool is_as_written = found->version == 0 && gift.may_be_ours && found->is_ours;
+  if (is_as_written || (found->version >= gift.record.version && found->version > 0)) {
+    const bool is_own_creation = is_as_written || (gift.may_be_ours && found->version == gift.record.version);
     return finish(gift, is_own_creation ? Kind::created : Kind::unchanged);
   }
   gift.next = Next::update;

@@ -3,9 +3,7 @@
 // that was edited a moment ago is read again later.
 #include <Poco/DateTime.h>
 #include <Poco/DateTimeFormat.h>
-#include <Poco/DateTimeFormatter.h>
 #include <Poco/DateTimeParser.h>
-#include <Poco/Timestamp.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,6 +26,7 @@
 #include "daemon/salesforce/row_writes.h"
 #include "daemon/salesforce/soql_text.h"
 #include "daemon/salesforce/statements.h"
+#include "daemon/salesforce/unmodified_patch.h"
 #include "platform/logging.h"
 #include "platform/visible_text.h"
 
@@ -114,24 +113,16 @@ std::string stage_of(const GiftRecord& record) {
   return stage ? *stage : std::string();
 }
 
-/// "Sat, 21 Nov 2026 12:31:07 GMT".
-std::string http_date(const std::string& last_modified) {
-  const platform::UtcMillis time = read_time(last_modified).value_or(platform::UtcMillis{0});
-  return Poco::DateTimeFormatter::format(Poco::Timestamp(time.value * 1000),
-                                         Poco::DateTimeFormat::HTTP_FORMAT);
-}
-
 PartRequest part_of(const OrgCalls& calls, const ApiNames& names, const Relinking& one, std::size_t number) {
   GiftRelink relink = *one.relink;
   // A stage of a user's own stays.
   if (stage_of(one.read.record) != relink.stage_from) relink.stage_to = relink.stage_from;
-  return {"PATCH",
-          fmt::format("{}/sobjects/{}/{}", data_path(calls.api_version()), names.object("gift_record"),
-                      one.read.id),
-          fmt::format("r{}", number),
-          {{"If-Unmodified-Since", http_date(one.read.last_modified)}},
-          gift_relink_row(names, "", relink),
-          false};
+  return unmodified_part({.api_version = calls.api_version(),
+                          .object = names.object("gift_record"),
+                          .id = one.read.id,
+                          .last_modified = one.read.last_modified,
+                          .reference = fmt::format("r{}", number),
+                          .body = gift_relink_row(names, "", relink)});
 }
 
 RowResult result_of(const CompositePart* part) {
@@ -215,6 +206,8 @@ std::vector<std::vector<GiftField>> clear_missing_targets(schema::crm::GiftRecor
 }  // namespace
 
 std::vector<RowResult> SalesforceGiftRecords::relink(std::span<const GiftRelink> given) {
+  if (given.empty()) return {};
+  const WriteTurn turn(control_);
   std::vector<GiftRelink> rows(given.begin(), given.end());
   std::vector<std::vector<GiftField>> cleared = clear_missing_targets(*this, rows);
   std::vector<TransactionId> ids;
@@ -240,7 +233,7 @@ std::vector<RowResult> SalesforceGiftRecords::relink(std::span<const GiftRelink>
     results[i].cleared_lookups = std::move(cleared[i]);
     if (rows[i].from.contact_id != rows[i].to.contact_id) moved.emplace(rows[i].transaction, rows[i]);
   }
-  write_tasks(calls_, names_, moved);
+  if (turn.mode().offers_tasks) write_tasks(calls_, names_, moved);
   return results;
 }
 

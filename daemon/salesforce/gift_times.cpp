@@ -1,13 +1,17 @@
 // daemon/salesforce: reads the status times of gift records, and fills missing ones. A record that giftsync
-// writes meanwhile refuses the older version; it is read once more.
+// writes meanwhile refuses the older version; it is read once more. In bare mode the record must be
+// unmodified since it was read, and giftsync itself does not write it meanwhile.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <span>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -16,6 +20,7 @@
 #include "daemon/salesforce/record_json.h"
 #include "daemon/salesforce/row_writes.h"
 #include "daemon/salesforce/statements.h"
+#include "daemon/salesforce/unmodified_patch.h"
 #include "platform/logging.h"
 #include "platform/visible_text.h"
 
@@ -30,6 +35,10 @@ using schema::crm::GiftStatusTimes;
 using Read = ReadRecord<GiftRecord>;
 
 constexpr int kRounds = 3;
+constexpr std::size_t kRowsPerTurn = 2000;
+/// Between an edit and its reading at least.
+constexpr std::int64_t kQuietMillis = 2 * platform::kSecondMillis;
+constexpr int kPreconditionFailed = 412;
 
 StatusTimes times_of(const GiftRecord& record) {
   StatusTimes times;
@@ -40,19 +49,25 @@ StatusTimes times_of(const GiftRecord& record) {
   return times;
 }
 
-std::vector<Read> read_times(OrgCalls& calls, const ApiNames& names,
-                             std::span<const TransactionId> transactions) {
+using Wanted = std::map<TransactionId, StatusTimes>;
+
+struct ReadTimes {
   std::vector<Read> found;
-  const auto statements = [&](std::span<const TransactionId> some) {
+  platform::UtcMillis read_at;  ///< by the org's clock
+};
+
+ReadTimes read_times(OrgCalls& calls, const ApiNames& names, std::span<const TransactionId> transactions) {
+  const Question question = question_of(transactions, [&](std::span<const TransactionId> some) {
     return gift_times_by_transaction(names, some);
-  };
-  each_row(calls, question_of(transactions, statements), Spending::backfill,
-           [&](const platform::JsonValue& row) {
-             Read read = read_gift(names, row);
-             if (std::holds_alternative<std::int64_t>(read.record.get(schema::GiftField::transaction_id)))
-               found.push_back(std::move(read));
-           });
-  return found;
+  });
+  const Answers answers = ask(calls, std::span(&question, 1), Spending::backfill);
+  ReadTimes times{{}, answers.as_of.value_or(platform::UtcMillis{0})};
+  for (const platform::JsonValue* row : answers.of_question.front().rows) {
+    Read read = read_gift(names, *row);
+    if (std::holds_alternative<std::int64_t>(read.record.get(schema::GiftField::transaction_id)))
+      times.found.push_back(std::move(read));
+  }
+  return times;
 }
 
 /// What the record does not have; nothing where it has all.
@@ -69,22 +84,33 @@ std::optional<StatusTimes> missing_times(const ApiNames& names, const GiftRecord
   return is_any_missing ? std::optional(missing) : std::nullopt;
 }
 
-void log_refused(std::int64_t count, const std::string& first) {
-  if (count == 0) return;
-  const std::string reason = platform::visible_text(first);
-  const std::array<platform::LogField, 2> fields{
-      {{"gift_records", count}, {"first", std::string_view(reason)}}};
-  platform::log_warning("Salesforce did not take times of gift records", fields);
+ApiError first_error(const std::vector<ApiError>& errors) {
+  return errors.empty() ? ApiError{} : errors.front();
 }
 
+/// Records that did not take their times.
+struct Refused {
+  std::int64_t count = 0;
+  std::string first = {};
+
+  void add(TransactionId id, const ApiError& error) {
+    if (count++ == 0) first = fmt::format("gift {}: {}: {}", id.value, error.code, error.message);
+  }
+  void log() const {
+    if (count == 0) return;
+    const std::string reason = platform::visible_text(first);
+    const std::array<platform::LogField, 2> fields{
+        {{"gift_records", count}, {"first", std::string_view(reason)}}};
+    platform::log_warning("Salesforce did not take times of gift records", fields);
+  }
+};
+
 /// Moves what was written to `filled`, and returns what to read again.
-std::vector<TransactionId> write_missing(OrgCalls& calls, const ApiNames& names,
-                                         const std::map<TransactionId, StatusTimes>& wanted,
-                                         const std::vector<Read>& records,
-                                         std::vector<TransactionId>& filled) {
+std::vector<TransactionId> write_missing(OrgCalls& calls, const ApiNames& names, const Wanted& wanted,
+                                         const ReadTimes& records, std::vector<TransactionId>& filled) {
   std::vector<WriteRow> rows;
   std::vector<TransactionId> ids;
-  for (const Read& read : records) {
+  for (const Read& read : records.found) {
     const TransactionId id = read.record.transaction();
     const auto times = missing_times(names, read.record, wanted.at(id));
     if (!times) continue;
@@ -92,8 +118,7 @@ std::vector<TransactionId> write_missing(OrgCalls& calls, const ApiNames& names,
     ids.push_back(id);
   }
   std::vector<TransactionId> again;
-  std::int64_t refused = 0;
-  std::string first_refusal;
+  Refused refused;
   const std::vector<RowWrite> writes = write_rows(calls, rows, Spending::backfill);
   for (std::size_t i = 0; i < writes.size(); ++i) {
     const RowAnswer& answer = writes[i].answer;
@@ -101,16 +126,74 @@ std::vector<TransactionId> write_missing(OrgCalls& calls, const ApiNames& names,
       filled.push_back(ids[i]);
       continue;
     }
-    const ApiError error = answer.written.errors.empty() ? ApiError{} : answer.written.errors.front();
+    const ApiError error = first_error(answer.written.errors);
     if (!answer.is_answered || classify(error, answer.context({})) == ErrorClass::older_version) {
       again.push_back(ids[i]);
       continue;
     }
-    if (refused++ == 0)
-      first_refusal = fmt::format("gift {}: {}: {}", ids[i].value, error.code, error.message);
+    refused.add(ids[i], error);
   }
-  log_refused(refused, first_refusal);
+  refused.log();
   return again;
+}
+
+/// The org compares whole seconds: a record that was edited a moment ago is read again later.
+bool is_quiet(const Read& read, platform::UtcMillis read_at) {
+  const std::optional<platform::UtcMillis> edited = read_time(read.last_modified);
+  return edited && edited->value <= read_at.value - kQuietMillis;
+}
+
+/// write_missing() without a version: single updates of records that are as they were read.
+std::vector<TransactionId> write_missing_unmodified(OrgCalls& calls, const ApiNames& names,
+                                                    const Wanted& wanted, const ReadTimes& records,
+                                                    std::vector<TransactionId>& filled) {
+  std::vector<PartRequest> parts;
+  std::vector<TransactionId> ids;
+  std::vector<TransactionId> again;
+  for (const Read& read : records.found) {
+    const TransactionId id = read.record.transaction();
+    const auto times = missing_times(names, read.record, wanted.at(id));
+    if (!times) continue;
+    if (!is_quiet(read, records.read_at)) {
+      again.push_back(id);
+      continue;
+    }
+    parts.push_back(unmodified_part({.api_version = calls.api_version(),
+                                     .object = names.object("gift_record"),
+                                     .id = read.id,
+                                     .last_modified = read.last_modified,
+                                     .reference = fmt::format("t{}", ids.size()),
+                                     .body = gift_times_row(names, "", *times, 0)}));
+    ids.push_back(id);
+  }
+  Refused refused;
+  for (const std::vector<std::size_t>& group : group_parts(parts)) {
+    std::vector<PartRequest> some;
+    for (const std::size_t at : group) some.push_back(parts[at]);
+    const auto answer = calls.write(composite_body(some), some.size(), Spending::backfill);
+    for (const std::size_t at : group) {
+      const CompositePart* part = answer ? find_part(answer->parts, parts[at].reference) : nullptr;
+      if (part == nullptr || part->status == kPreconditionFailed)
+        again.push_back(ids[at]);
+      else if (is_success(part->status))
+        filled.push_back(ids[at]);
+      else
+        refused.add(ids[at], first_error(request_errors(*part->body)));
+    }
+  }
+  refused.log();
+  if (!again.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(kQuietMillis));
+  return again;
+}
+
+void fill_some(OrgCalls& calls, const ApiNames& names, std::span<const GiftStatusTimes> times,
+               decltype(&write_missing) write, std::vector<TransactionId>& filled) {
+  Wanted wanted;
+  for (const GiftStatusTimes& one : times) wanted.emplace(one.transaction, one.times);
+  std::vector<TransactionId> pending;
+  for (const auto& [id, some] : wanted) pending.push_back(id);
+  for (int i = 0; i < kRounds && !pending.empty(); ++i)
+    pending = write(calls, names, wanted, read_times(calls, names, pending), filled);
 }
 
 }  // namespace
@@ -118,20 +201,17 @@ std::vector<TransactionId> write_missing(OrgCalls& calls, const ApiNames& names,
 std::vector<GiftStatusTimes> SalesforceGiftRecords::find_status_times(
     std::span<const TransactionId> transactions) {
   std::vector<GiftStatusTimes> found;
-  for (const Read& read : read_times(calls_, names_, transactions))
+  for (const Read& read : read_times(calls_, names_, transactions).found)
     found.push_back({read.record.transaction(), times_of(read.record)});
   return found;
 }
 
 std::vector<TransactionId> SalesforceGiftRecords::fill_status_times(std::span<const GiftStatusTimes> times) {
-  std::map<TransactionId, StatusTimes> wanted;
-  for (const GiftStatusTimes& one : times) wanted.emplace(one.transaction, one.times);
-  std::vector<TransactionId> pending;
-  for (const auto& [id, some] : wanted) pending.push_back(id);
   std::vector<TransactionId> filled;
-  for (int i = 0; i < kRounds && !pending.empty(); ++i) {
-    const std::vector<Read> records = read_times(calls_, names_, pending);
-    pending = write_missing(calls_, names_, wanted, records, filled);
+  for (std::size_t done = 0; done < times.size(); done += kRowsPerTurn) {
+    const WriteTurn turn(control_);
+    fill_some(calls_, names_, times.subspan(done, std::min(kRowsPerTurn, times.size() - done)),
+              turn.bare() == nullptr ? write_missing : write_missing_unmodified, filled);
   }
   return filled;
 }

@@ -9,6 +9,7 @@
 #include "daemon/salesforce/composite.h"
 #include "daemon/salesforce/lookup_targets.h"
 #include "daemon/salesforce/org_queries.h"
+#include "daemon/salesforce/own_record.h"
 #include "daemon/salesforce/record_json.h"
 #include "daemon/salesforce/soql_text.h"
 #include "daemon/salesforce/statements.h"
@@ -76,6 +77,7 @@ GiftWrite gift_of(const GiftUpsert& given, std::size_t row, const ApiNames& name
 std::vector<RowResult> GiftUpserts::run(std::span<const GiftUpsert> rows) {
   results_.assign(rows.size(), RowResult{Kind::unchanged, {}, {}});
   plan(rows);
+  leave_out_older_versions();
   for (int i = 0; i < kRounds; ++i) {
     if (std::ranges::all_of(gifts_, [](const GiftWrite& gift) { return gift.next == Next::done; })) break;
     round();
@@ -107,12 +109,31 @@ void GiftUpserts::plan(std::span<const GiftUpsert> rows) {
     known.exists = exists;
   }
   for (GiftWrite& gift : gifts_) {
+    // A creation that a unique field does not guard must not meet a record that is there.
     if (!gift.exists)
-      gift.next = Next::create;
+      gift.next = turn_.mode().creates_by_upsert ? Next::look_up : Next::create;
     else
       gift.next = gift.id.empty() ? Next::look_up : Next::update;
   }
   std::ranges::sort(gifts_, {}, order_key);
+}
+
+/// The store has them before they are written anywhere, and this is the only writer meanwhile.
+void GiftUpserts::leave_out_older_versions() {
+  if (turn_.bare() == nullptr) return;
+  std::vector<TransactionId> ids;
+  for (const GiftWrite& gift : gifts_) ids.push_back(gift.record.transaction());
+  const auto newest = turn_.bare()->newest_versions(ids);
+  for (GiftWrite& gift : gifts_) {
+    const auto known = newest.find(gift.record.transaction().value);
+    if (known != newest.end() && known->second > gift.record.version) finish(gift, Kind::unchanged);
+  }
+}
+
+FoundGift GiftUpserts::found_gift(const GiftWrite& gift, const ReadRecord<schema::GiftRecord>& read) const {
+  const bool is_ours =
+      turn_.bare() == nullptr ? read.record.version > 0 : is_own_record(read.record, gift.record);
+  return {read.id, turn_.bare() == nullptr ? read.record.version : 0, is_ours};
 }
 
 std::vector<GiftWrite*> GiftUpserts::with(Next next) {
@@ -139,24 +160,24 @@ void GiftUpserts::look_up() {
   std::vector<GiftWrite*> gifts = with(Next::look_up);
   std::vector<TransactionId> ids;
   for (const GiftWrite* gift : gifts) ids.push_back(gift->record.transaction());
-  struct Found {
-    std::string id;
-    std::int64_t version = 0;
-  };
-  std::map<std::int64_t, Found> found;
+  std::map<std::int64_t, std::vector<ReadRecord<schema::GiftRecord>>> found;
   const auto statements = [this](std::span<const TransactionId> some) {
     return gift_keys_by_transaction(names_, some);
   };
   each_row(calls_, question_of(std::span<const TransactionId>(ids), statements), Spending::status,
            [&](const platform::JsonValue& row) {
-             const ReadRecord<schema::GiftRecord> read = read_gift(names_, row);
+             ReadRecord<schema::GiftRecord> read = read_gift(names_, row);
              if (has_transaction(read.record))
-               found[read.record.transaction().value] = {read.id, read.record.version};
+               found[read.record.transaction().value].push_back(std::move(read));
            });
   for (GiftWrite* gift : gifts) {
     const auto at = found.find(gift->record.transaction().value);
-    const bool is_found = at != found.end();
-    treat_found(*gift, is_found ? at->second.id : "", is_found ? at->second.version : 0, is_found);
+    std::optional<FoundGift> record;
+    if (at != found.end()) {
+      record = found_gift(*gift, at->second.front());
+      record->count = at->second.size();
+    }
+    treat_found(*gift, record);
     has_results_ = has_results_ || gift->next == Next::done;
   }
 }
@@ -193,13 +214,20 @@ void GiftUpserts::check_lookups() {
   }
 }
 
+WriteRow GiftUpserts::creation(const GiftWrite& gift) const {
+  std::string json = gift_create_row(names_, gift.record, gift.left_out);
+  if (!turn_.mode().creates_by_upsert) return {Operation::create, std::move(json)};
+  return {Operation::upsert, std::move(json),
+          names_.object("gift_record") + "/" + names_.field(GiftField::transaction_id)};
+}
+
 void GiftUpserts::write() {
   std::vector<GiftWrite*> gifts;
   std::vector<WriteRow> rows;
   bool has_creations = false;
   for (GiftWrite& gift : gifts_) {
     if (gift.next == Next::create) {
-      rows.push_back({Operation::create, gift_create_row(names_, gift.record, gift.left_out)});
+      rows.push_back(creation(gift));
       has_creations = true;
     } else if (gift.next == Next::update) {
       rows.push_back({Operation::update, gift_update_row(names_, gift.id, gift.record, gift.left_out)});
@@ -225,8 +253,10 @@ void GiftUpserts::take(GiftWrite& gift, const RowWrite& write) {
     return finish(gift, Kind::retry, reason, write.rest_millis);
   }
   if (answer.written.is_success) {
-    const bool is_creation = gift.next == Next::create;
-    if (is_creation) gift.id = answer.written.id;
+    // What an upsert found was created by its own lost call, or by a user a moment ago.
+    const bool is_found = answer.written.is_created == false && !gift.may_be_ours;
+    const bool is_creation = gift.next == Next::create && !is_found;
+    if (gift.next == Next::create) gift.id = answer.written.id;
     return finish(gift, is_creation ? Kind::created : Kind::updated);
   }
   const ApiError error = answer.written.errors.empty() ? ApiError{} : answer.written.errors.front();

@@ -1,10 +1,13 @@
 // daemon/salesforce: writes gift records in rounds: ask what is not known, write, look at what the org
 // refused, at most three times. A new record is created on its unique Transaction Id, an existing one is
-// updated by its record Id with the fields that giftsync owns. One call at a time; the object is made for it.
+// updated by its record Id with the fields that giftsync owns. In bare mode (ORG-9) rows that are older than
+// the store's newest version are left out, and where the Transaction Id is not unique a new record is looked
+// up first and then created by upsert. One call at a time; the object is made for it.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,7 +16,9 @@
 #include "daemon/salesforce/api_names.h"
 #include "daemon/salesforce/error_class.h"
 #include "daemon/salesforce/org_calls.h"
+#include "daemon/salesforce/record_json.h"
 #include "daemon/salesforce/row_writes.h"
+#include "daemon/salesforce/write_control.h"
 #include "schema/crm/gift_records.h"
 #include "schema/crm/row_result.h"
 #include "schema/gift_record.h"
@@ -46,14 +51,27 @@ struct GiftWrite {
   schema::crm::RowResult result;
 };
 
+/// The record that has a gift's Transaction Id.
+struct FoundGift {
+  std::string id;
+  std::int64_t version = 0;  ///< 0 in bare mode
+  bool is_ours = false;      ///< giftsync wrote it
+  std::size_t count = 1;     ///< of records with the Transaction Id
+};
+
 class GiftUpserts {
  public:
-  GiftUpserts(OrgCalls& calls, const ApiNames& names) : calls_(calls), names_(names) {}
+  /// `turn` outlives this object.
+  GiftUpserts(OrgCalls& calls, const ApiNames& names, const WriteTurn& turn)
+      : calls_(calls), names_(names), turn_(turn) {}
 
   std::vector<schema::crm::RowResult> run(std::span<const schema::crm::GiftUpsert> rows);
 
  private:
   void plan(std::span<const schema::crm::GiftUpsert> rows);
+  void leave_out_older_versions();
+  FoundGift found_gift(const GiftWrite& gift, const ReadRecord<schema::GiftRecord>& read) const;
+  WriteRow creation(const GiftWrite& gift) const;
   void round();
   void look_up();
   void check_lookups();
@@ -63,6 +81,7 @@ class GiftUpserts {
 
   OrgCalls& calls_;
   const ApiNames& names_;
+  const WriteTurn& turn_;
   std::vector<GiftWrite> gifts_;
   std::vector<schema::crm::RowResult> results_;
   bool has_results_ = false;
@@ -70,8 +89,8 @@ class GiftUpserts {
 
 /// What follows from an error of a row; the row is done, or says what is next.
 void treat_refusal(GiftWrite& gift, const ApiError& error, ErrorClass error_class, const ApiNames& names);
-/// What follows from the record that has the gift's Transaction Id; null: there is none.
-void treat_found(GiftWrite& gift, const std::string& id, std::int64_t version, bool is_found);
+/// What follows from the record that has the gift's Transaction Id; nullopt: there is none.
+void treat_found(GiftWrite& gift, const std::optional<FoundGift>& found);
 void finish(GiftWrite& gift, schema::crm::RowResult::Kind kind, std::string reason = {},
             std::int64_t rest_millis = 0);
 /// The row is written without this lookup, which is reported.

@@ -111,9 +111,11 @@ CompositeAnswer OrgCalls::read(std::span<const PartRequest> parts, std::size_t r
 
 tl::expected<CompositeAnswer, LostAnswer> OrgCalls::write(const std::string& body, std::size_t rows,
                                                           Spending spending) {
+  if (gate_ != nullptr) gate_->before_write();
   const std::int64_t start = platform::boottime_millis();
   CallResult result = call(composite_request(body, rows), spending);
   if (!result) {
+    if (gate_ != nullptr && result.error().may_have_arrived) gate_->note_lost_answer();
     if (is_lost(result.error())) return tl::unexpected(LostAnswer{result.error().message});
     stop(result.error());
   }

@@ -38,11 +38,24 @@ struct LostAnswer {
   std::string reason;
 };
 
+/// Is asked before each call that writes, on the thread of the call.
+class WriteGate {
+ public:
+  virtual ~WriteGate() = default;
+  /// Throws platform::DependencyError when nothing may be written.
+  virtual void before_write() = 0;
+  /// The call's answer did not come: the org may still be carrying it out.
+  virtual void note_lost_answer() = 0;
+};
+
 class OrgCalls {
  public:
   /// `client` outlives this object. Without `storage` the governor's state is in this object only.
   OrgCalls(ApiClient& client, std::string api_version, GovernorOptions options, platform::Clock clock,
            GovernorStorage storage = nullptr);
+
+  /// Before the first call. `gate` outlives this object; null: writes are not asked for.
+  void set_write_gate(WriteGate* gate) { gate_ = gate; }
 
   const std::string& api_version() const { return api_version_; }
   /// Rows that the next call may write.
@@ -83,6 +96,7 @@ class OrgCalls {
   const std::string api_version_;
   const platform::Clock clock_;
   const GovernorStorage storage_;
+  WriteGate* gate_ = nullptr;
   mutable std::mutex mutex_;
   CallGovernor governor_;  // guarded by mutex_
 };

@@ -133,18 +133,6 @@ std::vector<std::string> read_object_names(Reader& reader) {
   return names;
 }
 
-ObjectFacts object_facts(const JsonValue& json) {
-  ObjectFacts object{.name = text_at(json, "name"),
-                     .is_createable = flag_at(json, "createable"),
-                     .is_updateable = flag_at(json, "updateable"),
-                     .key_prefix = text_at(json, "keyPrefix")};
-  for (const JsonValue& field : list_at(json, "fields")) {
-    FieldFacts facts = field_facts(field);
-    object.fields[platform::ascii_lower(facts.name)] = std::move(facts);
-  }
-  return object;
-}
-
 void read_organization(const JsonValue& row, OrgFacts& facts) {
   facts.organization_id = text_at(row, "Id");
   facts.organization_name = text_at(row, "Name");
@@ -237,23 +225,10 @@ std::optional<std::set<std::string>> read_view_all(Reader& reader, const ApiName
 
 /// The Tooling API, which needs the permission View Setup and Configuration.
 std::optional<std::vector<RuleFacts>> read_rules(Reader& reader, const ApiNames& names) {
-  std::vector<std::string> literals;
-  for (const std::string_view object : {"gift_record", "request_record"})
-    literals.push_back(text_literal(names.object(object)).value_or("''"));
-  const Select select =
-      select_of({"ValidationName", "Active", "ErrorMessage", "EntityDefinition.QualifiedApiName"},
-                "ValidationRule", {"EntityDefinition.QualifiedApiName IN " + in_list(literals)});
-  const AnswerBody body = reader.get(reader.path("/tooling/query"), "q=" + url_encoded(to_soql(select)));
+  const AnswerBody body =
+      reader.get(reader.path("/tooling/query"), "q=" + url_encoded(rules_statement(names)));
   if (!is_success(body.status) || !body.json()) return std::nullopt;
-  const auto page = query_page(*body.json());
-  if (!page) return std::nullopt;
-  std::vector<RuleFacts> rules;
-  for (const JsonValue& row : page->records) {
-    const JsonValue* entity = row.find("EntityDefinition");
-    rules.push_back({entity == nullptr ? "" : text_at(*entity, "QualifiedApiName"),
-                     text_at(row, "ValidationName"), flag_at(row, "Active"), text_at(row, "ErrorMessage")});
-  }
-  return rules;
+  return rule_facts(*body.json());
 }
 
 std::optional<CallFacts> read_calls(Reader& reader) {
@@ -274,6 +249,38 @@ const FieldFacts* ObjectFacts::find(std::string_view field) const {
 const ObjectFacts* OrgFacts::find(std::string_view object) const {
   const auto found = objects.find(std::string(object));
   return found == objects.end() ? nullptr : &found->second;
+}
+
+std::string rules_statement(const ApiNames& names) {
+  std::vector<std::string> literals;
+  for (const std::string_view object : {"gift_record", "request_record"})
+    literals.push_back(text_literal(names.object(object)).value_or("''"));
+  return to_soql(select_of({"ValidationName", "Active", "ErrorMessage", "EntityDefinition.QualifiedApiName"},
+                           "ValidationRule", {"EntityDefinition.QualifiedApiName IN " + in_list(literals)}));
+}
+
+std::optional<std::vector<RuleFacts>> rule_facts(const JsonValue& json) {
+  const auto page = query_page(json);
+  if (!page) return std::nullopt;
+  std::vector<RuleFacts> rules;
+  for (const JsonValue& row : page->records) {
+    const JsonValue* entity = row.find("EntityDefinition");
+    rules.push_back({entity == nullptr ? "" : text_at(*entity, "QualifiedApiName"),
+                     text_at(row, "ValidationName"), flag_at(row, "Active"), text_at(row, "ErrorMessage")});
+  }
+  return rules;
+}
+
+ObjectFacts object_facts(const JsonValue& json) {
+  ObjectFacts object{.name = text_at(json, "name"),
+                     .is_createable = flag_at(json, "createable"),
+                     .is_updateable = flag_at(json, "updateable"),
+                     .key_prefix = text_at(json, "keyPrefix")};
+  for (const JsonValue& field : list_at(json, "fields")) {
+    FieldFacts facts = field_facts(field);
+    object.fields[platform::ascii_lower(facts.name)] = std::move(facts);
+  }
+  return object;
 }
 
 FieldFacts field_facts(const JsonValue& json) {

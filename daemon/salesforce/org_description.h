@@ -1,7 +1,9 @@
 // daemon/salesforce: reads the facts of an org: six calls, the versions among them, which cost nothing.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "daemon/salesforce/api_client.h"
 #include "daemon/salesforce/api_names.h"
@@ -20,6 +22,13 @@ struct DescriptionRequest {
 /// user of the API may read. With a version that the org does not have only `versions` is filled.
 OrgFacts describe_org(ApiClient& client, const DescriptionRequest& request);
 
+/// For the Tooling API: the validation rules of the gift record and the request record. Pure.
+std::string rules_statement(const ApiNames& names);
+/// Of its answer; nullopt for one of another form. Pure.
+std::optional<std::vector<RuleFacts>> rule_facts(const platform::JsonValue& json);
+
+/// The answer of describe. Pure.
+ObjectFacts object_facts(const platform::JsonValue& json);
 /// A field of describe. Pure.
 FieldFacts field_facts(const platform::JsonValue& json);
 

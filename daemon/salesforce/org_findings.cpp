@@ -115,6 +115,26 @@ void examine_object(const OrgFacts& facts, const std::string& name, Severity sev
                : fmt::format("the org has {}: set crm.namespace to its prefix (empty without one)", similar));
 }
 
+/// The settings ask for it.
+void examine_bare_mode(const OrgFacts& facts, const OrgExpectations& expected, OrgReport& report,
+                       FindingList& list) {
+  if (report.mode == OrgMode::guarded)
+    list.add(
+        Severity::note, "mode",
+        "the org has giftsync's package: crm.salesforce.mode: guarded would protect more, and has request "
+        "records");
+  if (const auto obstacle = bare_obstacle(facts, expected.names)) {
+    report.mode = OrgMode::none;
+    report.reason = *obstacle;
+    list.add(Severity::fault, "mode", "no gift record can be written: " + *obstacle,
+             std::string(kBareRemedy));
+    return;
+  }
+  // Also where the package's rules are not active.
+  if (report.mode != OrgMode::bare) report.reason = "crm.salesforce.mode is bare";
+  report.mode = OrgMode::bare;
+}
+
 void examine_mode(const OrgFacts& facts, const OrgExpectations& expected, OrgReport& report,
                   FindingList& list) {
   const std::string name = expected.names.object("gift_record");
@@ -122,30 +142,39 @@ void examine_mode(const OrgFacts& facts, const OrgExpectations& expected, OrgRep
     examine_object(facts, name, Severity::fault, list);
     return;
   }
-  if (report.mode == OrgMode::none)
+  if (expected.is_bare) {
+    examine_bare_mode(facts, expected, report, list);
+  } else if (report.mode == OrgMode::none) {
     list.add(Severity::fault, "mode", "no gift record can be written: " + report.reason,
              "repair this, or deploy giftsync's package once more with \"giftsyncctl crm setup\"");
-  if (report.mode == OrgMode::bare && !expected.is_bare)
-    list.add(Severity::fault, "mode",
-             "giftsync's validation rules cannot protect gift records: " + report.reason,
-             "deploy giftsync's package with \"giftsyncctl crm setup\"; without it nothing is written");
-  if (report.mode == OrgMode::guarded && expected.is_bare) {
-    report.mode = OrgMode::bare;
-    report.reason = "crm.salesforce.mode is bare";
-    list.add(Severity::note, "mode", "the org has giftsync's package, so guarded mode would work");
+  } else if (report.mode == OrgMode::bare) {
+    list.add(
+        Severity::fault, "mode", "giftsync's validation rules cannot protect gift records: " + report.reason,
+        "deploy giftsync's package with \"giftsyncctl crm setup\"; if the package is of another owner, set "
+        "crm.salesforce.mode: bare");
   }
   const FieldFacts* key = facts.find("gift_record")->find(expected.names.field(GiftField::transaction_id));
   if (report.mode == OrgMode::bare && key != nullptr && !key->is_unique)
-    list.add(Severity::warning, name + "." + key->name,
-             "it is not unique, so only one daemon writes, by upsert; records made by others may be doubled",
-             "make it unique (Setup, Object Manager)");
+    list.add(
+        Severity::warning, name + "." + key->name,
+        "it is not unique, so new records are created by upsert, after a call that looks for them; records "
+        "made by others may be doubled",
+        "make it unique (Setup, Object Manager)");
 }
 
 void examine_offers(const OrgFacts& facts, const OrgExpectations& expected, OrgReport& report,
                     FindingList& list) {
   const std::optional<std::string> task = task_obstacle(facts, expected.names);
   report.offers_tasks = !task.has_value();
-  if (task)
+  if (task && expected.is_bare)
+    list.add(expected.has_tasks ? Severity::warning : Severity::note, "tasks",
+             "no task is made, since a gift could get two: " + *task,
+             expected.has_tasks
+                 ? "make a field of Activity (a number of 18 digits without decimal places, External "
+                   "ID, Unique), let the user write it, and name it in crm.columns as "
+                   "task.RecipientTransactionId; or set tasks.enabled to false"
+                 : "");
+  else if (task)
     list.add(expected.has_tasks ? Severity::fault : Severity::note, "tasks", *task,
              expected.has_tasks ? "deploy giftsync's package with \"giftsyncctl crm setup\" and assign its "
                                   "permission set, or set tasks.enabled to false"

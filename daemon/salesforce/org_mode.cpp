@@ -77,24 +77,31 @@ std::optional<std::string> rule_fault(const OrgFacts& facts, const ApiNames& nam
   return std::nullopt;
 }
 
-FoundMode find_mode(const OrgFacts& facts, const ApiNames& names) {
+std::optional<std::string> bare_obstacle(const OrgFacts& facts, const ApiNames& names) {
   const ObjectFacts* gift = facts.find("gift_record");
-  if (gift == nullptr) return none(fmt::format("the user sees no object {}", names.object("gift_record")));
+  if (gift == nullptr) return fmt::format("the user sees no object {}", names.object("gift_record"));
   if (!gift->is_createable || !gift->is_updateable)
-    return none(fmt::format("the user may not create and edit records of {}", gift->name));
+    return fmt::format("the user may not create and edit records of {}", gift->name);
   const FieldFacts* key = gift->find(names.field(GiftField::transaction_id));
   if (key == nullptr)
-    return none(fmt::format("the user sees no field {}",
-                            quoted_field(*gift, names.field(GiftField::transaction_id))));
-  if (!key->is_createable)
-    return none(fmt::format("the user may not write {}", quoted_field(*gift, key->name)));
-  if (!key->is_external_id) return none(fmt::format("{} is no external id", quoted_field(*gift, key->name)));
+    return fmt::format("the user sees no field {}",
+                       quoted_field(*gift, names.field(GiftField::transaction_id)));
+  if (!key->is_createable) return fmt::format("the user may not write {}", quoted_field(*gift, key->name));
+  if (!key->is_external_id) return fmt::format("{} is no external id", quoted_field(*gift, key->name));
   if (!holds_ids(*key))
-    return none(fmt::format("{} is no number of {} digits or more without decimal places",
-                            quoted_field(*gift, key->name), kIdDigits));
+    return fmt::format("{} is no number of {} digits or more without decimal places",
+                       quoted_field(*gift, key->name), kIdDigits);
+  return std::nullopt;
+}
+
+FoundMode find_mode(const OrgFacts& facts, const ApiNames& names) {
+  if (auto obstacle = bare_obstacle(facts, names)) return none(std::move(*obstacle));
+  const ObjectFacts& gift = *facts.find("gift_record");
   const std::string& version = names.field(OwnField::record_version);
-  if (gift->find(version) != nullptr) return find_guarded_mode(facts, names, *gift, *key);
-  return {OrgMode::bare, fmt::format("the user sees no field {}", quoted_field(*gift, version))};
+  if (gift.find(version) != nullptr)
+    return find_guarded_mode(facts, names, gift, *gift.find(names.field(GiftField::transaction_id)));
+  if (version.empty()) return {OrgMode::bare, "no field for the version of a gift record is named"};
+  return {OrgMode::bare, fmt::format("the user sees no field {}", quoted_field(gift, version))};
 }
 
 std::optional<std::string> task_obstacle(const OrgFacts& facts, const ApiNames& names) {

@@ -17,6 +17,14 @@ struct FoundMode {
 /// What the org allows, whatever the settings ask for.
 FoundMode find_mode(const OrgFacts& facts, const ApiNames& names);
 
+/// Why gift records cannot even be written without the package's rules; nullopt when they can.
+std::optional<std::string> bare_obstacle(const OrgFacts& facts, const ApiNames& names);
+/// What an admin does about a bare_obstacle().
+inline constexpr std::string_view kBareRemedy =
+    "give the user a permission set to create and edit gift records, and make the Transaction Id an external "
+    "id "
+    "(Setup, Object Manager: a number of 18 digits without decimal places, External ID, better also Unique)";
+
 /// Why the package's rule does not keep its promise; nullopt when it does. `object` as in the settings.
 std::optional<std::string> rule_fault(const OrgFacts& facts, const ApiNames& names, std::string_view object,
                                       std::string_view rule);

@@ -105,7 +105,7 @@ std::string gift_relink_row(const ApiNames& names, std::string_view id,
 
 std::string gift_times_row(const ApiNames& names, std::string_view id, const schema::StatusTimes& times,
                            std::int64_t version_as_read) {
-  JsonRow row = existing_row(names.object("gift_record"), id);
+  JsonRow row = id.empty() ? gift_row(names) : existing_row(names.object("gift_record"), id);
   for (const schema::Status status : schema::kAllStatuses) {
     if (times[status]) row.add(names.field(schema::time_field_of(status)), *times[status]);
   }

@@ -46,7 +46,7 @@ std::string gift_relink_row(const ApiNames& names, std::string_view id,
                             const schema::crm::GiftRelink& relink);
 
 /// The status times, each only where it is known; the version as it was read makes the org refuse the row
-/// when a newer one was written meanwhile.
+/// when a newer one was written meanwhile. Without `id` as gift_relink_row().
 std::string gift_times_row(const ApiNames& names, std::string_view id, const schema::StatusTimes& times,
                            std::int64_t version_as_read);
 

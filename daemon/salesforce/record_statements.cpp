@@ -89,7 +89,9 @@ std::vector<Statement> gift_keys_by_transaction(const ApiNames& names, std::span
 std::vector<Statement> gift_times_by_transaction(const ApiNames& names, std::span<const TransactionId> ids) {
   std::vector<GiftField> fields;
   for (const schema::Status status : schema::kAllStatuses) fields.push_back(schema::time_field_of(status));
-  return gifts_of(names, fields, ids);
+  Select select = gifts(names, fields);
+  select.fields.emplace_back("LastModifiedDate");
+  return split(select, {transaction_field(names)}, number_literals(ids), kPageRows);
 }
 
 std::vector<Statement> gift_links_by_transaction(const ApiNames& names, std::span<const TransactionId> ids) {

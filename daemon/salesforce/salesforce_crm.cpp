@@ -10,21 +10,29 @@
 #include "daemon/salesforce/request_records.h"
 #include "daemon/salesforce/statements.h"
 #include "daemon/salesforce/tasks.h"
+#include "daemon/salesforce/write_control.h"
 
 namespace giftsync::daemon::salesforce {
 namespace {
 
-constexpr std::int64_t kLongestCallMillis = 120'000;
+ApiNames names_of(const SalesforceCrmOptions& options) {
+  ApiNames names = options.names;
+  // Nothing in the org compares it.
+  if (options.bare) names.leave_out(OwnField::record_version);
+  return names;
+}
 
 class SalesforceCrm : public schema::crm::Crm {
  public:
   SalesforceCrm(ApiClient& client, SalesforceCrmOptions options)
-      : names_(std::move(options.names)),
+      : org_names_(options.names),
+        names_(names_of(options)),
         calls_(client, std::move(options.api_version), options.governor, options.clock,
                std::move(options.governor_storage)),
+        control_(make_control(options)),
         directory_(calls_, names_, std::move(options.match_fields)),
-        gift_records_(calls_, names_),
-        tasks_(calls_, names_, options.has_tasks) {
+        gift_records_(calls_, names_, control_),
+        tasks_(calls_, names_, options.has_tasks, control_) {
     if (options.request_records)
       request_records_.emplace(calls_, names_, std::move(*options.request_records), std::move(options.clock));
   }
@@ -42,8 +50,24 @@ class SalesforceCrm : public schema::crm::Crm {
   }
 
  private:
+  WriteControl make_control(SalesforceCrmOptions& options) {
+    WriteControl control;
+    if (options.mode_facts)
+      control.modes = &modes_.emplace(calls_, org_names_, options.bare ? OrgMode::bare : OrgMode::guarded,
+                                      std::move(*options.mode_facts), options.clock);
+    if (options.bare) {
+      control.bare = &bare_.emplace(std::move(*options.bare), options.clock);
+      calls_.set_write_gate(control.bare);
+    }
+    return control;
+  }
+
+  const ApiNames org_names_;  // with giftsync's own fields
   const ApiNames names_;
   OrgCalls calls_;
+  std::optional<ModeWatch> modes_;
+  std::optional<BareWrites> bare_;
+  const WriteControl control_;
   SalesforceDirectory directory_;
   SalesforceGiftRecords gift_records_;
   SalesforceTasks tasks_;

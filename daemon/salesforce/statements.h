@@ -60,6 +60,7 @@ std::vector<Statement> gifts_by_transaction(const ApiNames& names,
 /// Only Id, version, address, sent time: what decides about a record that is there already.
 std::vector<Statement> gift_keys_by_transaction(const ApiNames& names,
                                                 std::span<const schema::TransactionId> transactions);
+/// With LastModifiedDate.
 std::vector<Statement> gift_times_by_transaction(const ApiNames& names,
                                                  std::span<const schema::TransactionId> transactions);
 /// What a relink compares, with LastModifiedDate.

@@ -14,13 +14,16 @@ using schema::crm::Task;
 using schema::crm::TaskUpsert;
 
 std::vector<RowResult> SalesforceTasks::upsert(std::span<const TaskUpsert> rows) {
-  if (!is_enabled_) return std::vector<RowResult>(rows.size(), {RowResult::Kind::unchanged, {}, {}});
-  return TaskUpserts(calls_, names_).run(rows);
+  const std::vector<RowResult> unchanged(rows.size(), {RowResult::Kind::unchanged, {}, {}});
+  if (!is_enabled_ || rows.empty()) return unchanged;
+  const WriteTurn turn(control_);
+  return turn.mode().offers_tasks ? TaskUpserts(calls_, names_).run(rows) : unchanged;
 }
 
 std::vector<Task> SalesforceTasks::page(schema::TransactionId after, std::size_t limit) {
   std::vector<Task> tasks;
-  if (!is_enabled_ || limit == 0) return tasks;
+  const bool is_offered = is_enabled_ && (control_.modes == nullptr || control_.modes->offers_tasks());
+  if (!is_offered || limit == 0) return tasks;
   each_row(calls_, question_of(task_page(names_, after, limit), true), Spending::backfill,
            [&](const platform::JsonValue& row) {
              if (auto task = read_task(names_, row)) tasks.push_back(std::move(*task));

@@ -544,6 +544,13 @@ CREATE TABLE crm_change_event (
 );;
 CREATE INDEX crm_change_event_age ON crm_change_event (received_at, event_id);;
 
+-- Who alone may write to a dependency that has no conditional writes: one row for each dependency, kept after its release.
+CREATE TABLE writer_lease (
+  name        TEXT PRIMARY KEY,
+  lease_owner TEXT NOT NULL,
+  lease_until BIGINT NOT NULL
+);;
+
 -- The gift request that was sent for a request record, and the lookups of its gift records. The row is inserted in the gift
 -- request's own transaction and never deleted: its primary key ensures that a request record is sent only once.
 CREATE TABLE request_record_gift (

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/cli_fixture.h"
+#include "tests/salesforce/fake_org/foreign_package.h"
 #include "tests/salesforce/fake_org/server.h"
 #include "tests/salesforce/fake_org_fixture.h"
 
@@ -25,9 +26,14 @@ class CrmCheckCommandTest : public testing::Test {
       org.set("client_secret", "secret");
       org.set("run_as", "integration@example.com");
     });
-    cli_.write_settings("crm:\n  type: salesforce\n  integration_user: " + user_ +
-                        "\n  salesforce: { domain: \"" + server_.url() +
-                        "\", flow: client_credentials, client_id: consumer, client_secret: secret }\n");
+    write_settings("");
+  }
+  void write_settings(const std::string& salesforce, const std::string& crm = "",
+                      const std::string& rest = "") {
+    cli_.write_settings("crm:\n  type: salesforce\n  integration_user: " + user_ + "\n" + crm +
+                        "  salesforce: { domain: \"" + server_.url() +
+                        "\", flow: client_credentials, client_id: consumer, client_secret: secret" +
+                        salesforce + " }\n" + rest);
   }
   void sql(const std::string& statement) {
     server_.with_org([&](Org& org) { org.database().run_script(statement); });
@@ -41,7 +47,8 @@ class CrmCheckCommandTest : public testing::Test {
 TEST_F(CrmCheckCommandTest, ShowsTheModeOfAGoodOrg) {
   const auto result = cli_.run({"crm", "check"});
   EXPECT_EQ(result.code, 0) << result.out << result.err;
-  EXPECT_THAT(result.out, AllOf(HasSubstr("mode guarded"), HasSubstr("API calls: ")));
+  EXPECT_THAT(result.out,
+              AllOf(HasSubstr("mode guarded"), HasSubstr("mode set: guarded"), HasSubstr("API calls: ")));
 }
 
 TEST_F(CrmCheckCommandTest, NamesFaultsWithTheirRemedies) {
@@ -53,10 +60,26 @@ TEST_F(CrmCheckCommandTest, NamesFaultsWithTheirRemedies) {
                     HasSubstr("Only_Newer of Gift_Record__c is not active"), HasSubstr("crm setup")));
 }
 
+// ORG-8, ORG-10
+TEST_F(CrmCheckCommandTest, TellsWhatToDoAboutThePackageOfAnotherOwner) {
+  server_.with_org([](Org& org) { org.deploy(tests::fake_org::foreign_package(org.files(), "thx")); });
+  write_settings("", "  namespace: thx\n");
+  const auto guarded = cli_.run({"crm", "check"});
+  EXPECT_EQ(guarded.code, 78);
+  EXPECT_THAT(guarded.out, AllOf(HasSubstr("mode bare"), HasSubstr("mode set: guarded, which does not work"),
+                                 HasSubstr("set crm.salesforce.mode: bare")));
+  write_settings(", mode: bare", "  namespace: thx\n", "tasks:\n  enabled: true\n");
+  const auto bare = cli_.run({"crm", "check"});
+  EXPECT_EQ(bare.code, 0) << bare.out << bare.err;
+  EXPECT_THAT(bare.out, AllOf(HasSubstr("mode bare"), HasSubstr("mode set: bare\n"),
+                              HasSubstr("is not unique"), HasSubstr("warning tasks: no task is made")));
+}
+
 TEST_F(CrmCheckCommandTest, HasTheSameAsData) {
   const Json json = Json::parse(cli_.run({"crm", "check", "--json"}).out);
   EXPECT_EQ(json["good"], true);
   EXPECT_EQ(json["mode"], "guarded");
+  EXPECT_EQ(json["mode_set"], "guarded");
   EXPECT_EQ(json["faults"], Json::array());
   EXPECT_EQ(json["is_sandbox"], false);
   EXPECT_FALSE(json["findings"].empty());

@@ -10,6 +10,7 @@
 #include "daemon/salesforce/salesforce_crm.h"
 #include "platform/http_client.h"
 #include "platform/text.h"
+#include "tests/salesforce/fake_org/foreign_package.h"
 #include "tests/salesforce/fake_org/server.h"
 #include "tests/salesforce/short_ids.h"
 #include "tests/source_folder.h"
@@ -18,6 +19,8 @@ namespace giftsync::tests {
 namespace {
 
 namespace salesforce = daemon::salesforce;
+
+constexpr const char* kNameSpace = "thx";
 
 /// What an org does to values that its users enter.
 constexpr const char* kKeptValues =
@@ -63,15 +66,30 @@ fake_org::Field field_of(const std::string& column, const std::string& type) {
 }  // namespace
 
 struct OrgUnderTest::Parts {
-  Parts()
-      : tokens([this](platform::UtcMillis) { return sign_in(); }, "settings", "secret", facts.storage(),
+  Parts(Package of, salesforce::NewestVersions newest)
+      : package(of),
+        newest_versions(std::move(newest)),
+        tokens([this](platform::UtcMillis) { return sign_in(); }, "settings", "secret", facts.storage(),
                platform::system_now),
         client(http, tokens) {
     server.with_org([this](fake_org::Org& org) {
+      if (package == Package::foreign) org.deploy(fake_org::foreign_package(org.files(), kNameSpace));
       user = org.add_user("integration@example.com", "giftsync_Integration");
       organization = org.organization_id();
-      gift_ids = org.schema().find("Gift_Record__c")->key_prefix;
+      gift_ids = org.schema().find(names().object("gift_record"))->key_prefix;
     });
+  }
+
+  salesforce::ApiNames names() const {
+    if (package == Package::own) return salesforce::ApiNames(salesforce::OrgNames{});
+    return salesforce::ApiNames({.name_space = kNameSpace});
+  }
+
+  /// The conformance tests have one process; its turns are one after another.
+  salesforce::BareOptions bare_options() const {
+    return {.lease = {[](std::int64_t) { return salesforce::LeaseHolder{.is_this = true}; },
+                      [](std::int64_t) { return true; }, [] {}},
+            .newest_versions = newest_versions};
   }
 
   salesforce::SignInOutcome sign_in() {
@@ -83,6 +101,8 @@ struct OrgUnderTest::Parts {
     return salesforce::Session{token, server.url(), organization, user};
   }
 
+  const Package package;
+  const salesforce::NewestVersions newest_versions;
   fake_org::Server server{0, ":memory:", std::filesystem::path(kSourceFolder) / "conf" / "salesforce"};
   std::string user;
   std::string organization;
@@ -94,12 +114,16 @@ struct OrgUnderTest::Parts {
   salesforce::ApiClient client;
 };
 
-OrgUnderTest::OrgUnderTest() : parts_(std::make_unique<Parts>()) {}
+OrgUnderTest::OrgUnderTest(Package package, salesforce::NewestVersions newest_versions)
+    : parts_(std::make_unique<Parts>(package, std::move(newest_versions))) {}
 OrgUnderTest::~OrgUnderTest() = default;
 
 std::unique_ptr<schema::crm::Crm> OrgUnderTest::crm(const schema::crm::MatchFields& fields) {
-  salesforce::SalesforceCrmOptions options{.names = salesforce::ApiNames(salesforce::OrgNames{}),
-                                           .match_fields = fields};
+  salesforce::SalesforceCrmOptions options{.names = parts_->names(), .match_fields = fields};
+  if (parts_->package == Package::foreign) {
+    options.mode_facts = parts_->facts.storage();
+    options.bare = parts_->bare_options();
+  }
   options.governor = {.share_percent = 100, .keep_free_percent = 0};
   options.names.leave_out(schema::GiftField::created_by);
   return with_short_ids(salesforce::make_salesforce_crm(parts_->client, std::move(options)));

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "daemon/salesforce/bare_writes.h"
 #include "schema/crm/crm.h"
 #include "schema/crm/directory.h"
 
@@ -12,7 +13,10 @@ namespace giftsync::tests {
 
 class OrgUnderTest {
  public:
-  OrgUnderTest();
+  /// With giftsync's package, or with that of another owner, which is written in bare mode.
+  enum class Package { own, foreign };
+  explicit OrgUnderTest(Package package = Package::own,
+                        daemon::salesforce::NewestVersions newest_versions = nullptr);
   ~OrgUnderTest();
   OrgUnderTest(const OrgUnderTest&) = delete;
   OrgUnderTest& operator=(const OrgUnderTest&) = delete;

@@ -61,6 +61,8 @@ ACCEPTED["an org with everything said"] = org(
     {**CLIENT, "login": "sandbox", "api_version": 62.0, "share": 50, "keep_free": 0, "rows_a_call": 200, "mode": "guarded"},
     {"requests": {"enabled": False}}, namespace="", integration_user="005", objects={"gift_record": "thx__Gift__c"},
     columns={"gift_record.Record_Version": "Version__c", "gift_record.Message": "-"}, status_log=None)
+ACCEPTED["an org with the package of another owner"] = org(
+    {**JWT, "mode": "bare"}, namespace="thx", columns={"task.RecipientTransactionId": "Gift_Key__c"})
 ACCEPTED["a CRM in tables with an empty section for Salesforce"] = {**MINIMAL, "crm": {"type": "sql", "salesforce": None}}
 OIDC = {"name": "acme", "client_id": "giftsync", "client_secret": "env:S", "issuer": "https://idp.acme.com/",
         "domains": ["acme.com"]}
@@ -92,7 +94,8 @@ REFUSED = {
     "a client with a key": org({**CLIENT, "private_key": "file:k"}),
     "an org with a path": org({**JWT, "domain": "https://acme.my.salesforce.com/services"}),
     "an old version of the API": org({**JWT, "api_version": "58.1"}),
-    "an org without the package": org({**JWT, "mode": "bare"}),
+    "an org of another mode": org({**JWT, "mode": "auto"}),
+    "a package of another owner with request records": org({**JWT, "mode": "bare"}, {"requests": {"enabled": True}}),
     "an org behind a connection": org(JWT, connection="dbname=crm"),
     "an org with the old status log": org(JWT, status_log={"object": "log"}),
     "a name for a standard object": org(JWT, objects={"contact": "Person"}),

@@ -165,9 +165,16 @@ TEST_F(SalesforceSettings, ValuesHaveLimits) {
     EXPECT_THAT(faults(jwt(std::string("    ") + line + "\n")),
                 Contains(HasSubstr(std::string("crm.salesforce.") + std::string(line).substr(0, 3))))
         << line;
-  EXPECT_THAT(faults(jwt("    mode: bare\n")),
-              ElementsAre(AllOf(HasSubstr("crm.salesforce.mode"), HasSubstr("not available in this version"),
-                                HasSubstr("auto, guarded"))));
+}
+
+// ORG-8
+TEST_F(SalesforceSettings, BareModeIsAskedForAndHasNoRequestRecords) {
+  EXPECT_THAT(faults(jwt("    mode: bare\n")), IsEmpty());
+  EXPECT_THAT(faults(jwt("    mode: auto\n")),
+              ElementsAre(AllOf(HasSubstr("crm.salesforce.mode"), HasSubstr("guarded, bare"))));
+  EXPECT_THAT(faults(jwt("    mode: bare\n") + "requests: { enabled: true }\n"),
+              ElementsAre(AllOf(HasSubstr("requests.enabled: found true beside crm.salesforce.mode: bare"),
+                                HasSubstr("claimed by the rules of giftsync's package"))));
 }
 
 // SYNC-50

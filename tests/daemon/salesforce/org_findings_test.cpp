@@ -142,6 +142,26 @@ const Case kCases[] = {
        e.has_requests = false;
      },
      OrgMode::bare, Severity::warning, "RecipientTransactionId__c", "not unique", "make it unique"},
+    {"bare_without_external_id",
+     [](auto& f, auto& e) {
+       gift(f, "RecipientTransactionId__c").is_external_id = false;
+       e.is_bare = true;
+       e.has_requests = false;
+     },
+     OrgMode::none, Severity::fault, "mode", "no external id", "External ID"},
+    {"bare_with_the_rule_off",
+     [](auto& f, auto& e) {
+       rule(f, "Only_Newer").is_active = false;
+       e.is_bare = true;
+     },
+     OrgMode::bare, Severity::fault, "request records", "guarded mode", "requests.enabled"},
+    {"bare_without_tasks",
+     [](auto& f, auto& e) {
+       erase(f, "task", "RecipientTransactionId__c");
+       e.is_bare = true;
+     },
+     OrgMode::bare, Severity::warning, "tasks", "no task is made",
+     "crm.columns as task.RecipientTransactionId"},
     {"bare_has_no_requests", [](auto&, auto& e) { e.is_bare = true; }, OrgMode::bare, Severity::fault,
      "request records", "guarded mode", "requests.enabled"},
     {"task_key_not_unique",

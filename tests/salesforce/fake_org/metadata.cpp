@@ -110,6 +110,13 @@ void read_picklist(const Element& root, Field& field, const std::string& path) {
     field.words.push_back({text(*value, "fullName"), text(*value, "label"), flag(*value, "default")});
 }
 
+/// "Message" of Message__c and of thx__Message__c.
+std::string own_name(const std::string& name) {
+  const std::string without_end = name.ends_with("__c") ? name.substr(0, name.size() - 3) : name;
+  const std::size_t space = without_end.find("__");
+  return space == std::string::npos ? without_end : without_end.substr(space + 2);
+}
+
 /// The column that the managed CRM has for the field, so that the same plain SQL works on both.
 std::string column_of(const std::string& object, const std::string& field) {
   using namespace daemon::salesforce;
@@ -119,7 +126,7 @@ std::string column_of(const std::string& object, const std::string& field) {
       if (packaged_name(one, "giftsync") == field) return std::string(descriptor_of(one).column);
     }
   }
-  return platform::ascii_lower(field.ends_with("__c") ? field.substr(0, field.size() - 3) : field);
+  return platform::ascii_lower(own_name(field));
 }
 
 Field read_field(const File& file, const std::string& object) {
@@ -193,7 +200,7 @@ Object read_object(const SourceFiles& files, const std::string& name, char prefi
   const Element& root = *document->documentElement();
   object.label = text(root, "label");
   object.plural_label = text(root, "pluralLabel");
-  object.table = "crm_" + platform::ascii_lower(object.name.substr(0, object.name.size() - 3));
+  object.table = "crm_" + platform::ascii_lower(own_name(object.name));
   object.key_prefix = std::string("a0") + prefix_letter;
   object.is_custom = true;
   const Element* name_element = child(root, "nameField");

@@ -43,9 +43,10 @@ class CrmConformance : public tests::DatabaseFixture<CrmUnderTest> {
   }
 
   static bool is_managed() { return crm::is_managed(GetParam()); }
-  static bool is_salesforce() { return GetParam() == CrmUnderTest::salesforce; }
+  static bool is_bare() { return GetParam() == CrmUnderTest::salesforce_bare; }
+  static bool is_salesforce() { return GetParam() == CrmUnderTest::salesforce || is_bare(); }
   /// Its gift records hold the version that was written last.
-  static bool keeps_versions() { return is_managed() || is_salesforce(); }
+  static bool keeps_versions() { return is_managed() || (is_salesforce() && !is_bare()); }
 
   void sql(const std::string& statement) { org_ ? org_->sql(statement) : DatabaseFixture::sql(statement); }
   std::string scalar(const std::string& query) {
@@ -92,8 +93,11 @@ class CrmConformance : public tests::DatabaseFixture<CrmUnderTest> {
 
  private:
   void create_org() {
-    if (const char* reason = reason_of_exception()) GTEST_SKIP() << reason;
-    org_ = std::make_unique<tests::OrgUnderTest>();
+    if (const char* reason = reason_of_exception(is_bare())) GTEST_SKIP() << reason;
+    using Package = tests::OrgUnderTest::Package;
+    org_ = std::make_unique<tests::OrgUnderTest>(
+        is_bare() ? Package::foreign : Package::own,
+        [this](std::span<const TransactionId> ids) { return newest_versions(ids); });
   }
 
   std::vector<std::pair<TransactionId, std::int64_t>> newest_versions(std::span<const TransactionId> ids) {

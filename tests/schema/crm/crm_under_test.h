@@ -1,4 +1,5 @@
-// The CRMs under test: the managed and an external one, on each back end, and an org of Salesforce.
+// The CRMs under test: the managed and an external one, on each back end, and an org of Salesforce, with
+// giftsync's package and with that of another owner.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +17,8 @@ enum class CrmUnderTest {
   managed_postgresql,
   external_sqlite,
   external_postgresql,
-  salesforce
+  salesforce,
+  salesforce_bare  ///< with the package of another owner
 };
 
 inline bool is_managed(CrmUnderTest crm) {
@@ -29,8 +31,8 @@ inline sql::Dialect dialect_of(CrmUnderTest crm) {
 }
 
 inline std::string to_text(CrmUnderTest crm) {
-  constexpr std::array<const char*, 5> kNames{"sqlite", "postgresql", "external_sqlite",
-                                              "external_postgresql", "salesforce"};
+  constexpr std::array<const char*, 6> kNames{
+      "sqlite", "postgresql", "external_sqlite", "external_postgresql", "salesforce", "salesforce_bare"};
   return kNames.at(static_cast<std::size_t>(crm));
 }
 inline void PrintTo(CrmUnderTest crm, std::ostream* out) {
@@ -50,7 +52,7 @@ inline auto sql_crms() {
 inline auto all_crms() {
   return testing::Values(CrmUnderTest::managed_sqlite, CrmUnderTest::managed_postgresql,
                          CrmUnderTest::external_sqlite, CrmUnderTest::external_postgresql,
-                         CrmUnderTest::salesforce);
+                         CrmUnderTest::salesforce, CrmUnderTest::salesforce_bare);
 }
 
 }  // namespace giftsync::schema::crm

@@ -40,14 +40,22 @@ inline constexpr SalesforceException kSalesforceExceptions[] = {
      "an org is not refilled by a replication"},
 };
 
+/// Those of an org with the package of another owner besides.
+inline constexpr SalesforceException kBareExceptions[] = {};
+
 /// Of the running test; null when it has none.
-inline const char* reason_of_exception() {
+inline const char* reason_of_exception(bool is_bare) {
   const testing::TestInfo& test = *testing::UnitTest::GetInstance()->current_test_info();
   const std::string_view suite = test.test_suite_name();
   const std::string_view name = test.name();
+  const auto is_running = [&](const SalesforceException& one) {
+    return suite.ends_with("/" + std::string(one.suite)) && name.starts_with(std::string(one.test) + "/");
+  };
   for (const SalesforceException& one : kSalesforceExceptions) {
-    if (suite.ends_with("/" + std::string(one.suite)) && name.starts_with(std::string(one.test) + "/"))
-      return one.reason;
+    if (is_running(one)) return one.reason;
+  }
+  for (const SalesforceException& one : kBareExceptions) {
+    if (is_bare && is_running(one)) return one.reason;
   }
   return nullptr;
 }

@@ -1,0 +1,88 @@
+// daemon/salesforce: writes to an org without giftsync's package (bare mode, ORG-9). Nothing in such an org
+// keeps an older version from overwriting a newer one, so one writer at a time writes, among all daemons and
+// commands of a store: the owner of a lease in the store. Under the lease it asks the store for the newest
+// version of each gift, and it renews the lease before each call. Any thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/salesforce/org_calls.h"
+#include "platform/clock.h"
+#include "schema/ids.h"
+
+namespace giftsync::daemon::salesforce {
+
+/// The longest call, and how long the lease runs after each renewal: a call that began under it has ended
+/// before another writer begins.
+inline constexpr std::int64_t kLongestCallMillis = 120'000;
+inline constexpr std::int64_t kWriterLeaseMillis = 2 * kLongestCallMillis;
+
+struct LeaseHolder {
+  bool is_this = false;
+  std::string owner = {};
+  std::int64_t remaining_millis = 0;
+};
+/// As schema/store/writer_lease.h has them; each may throw platform::DependencyError.
+struct WriterLeaseStorage {
+  std::function<LeaseHolder(std::int64_t millis)> take;
+  std::function<bool(std::int64_t millis)> renew;
+  std::function<void()> release;
+};
+
+/// The newest version of each of the transactions that the store has.
+using NewestVersions = std::function<std::vector<std::pair<schema::TransactionId, std::int64_t>>(
+    std::span<const schema::TransactionId>)>;
+
+struct BareOptions {
+  WriterLeaseStorage lease = {};
+  NewestVersions newest_versions = nullptr;
+  std::int64_t longest_wait_millis = 5 * platform::kSecondMillis;  ///< for another writer
+};
+
+class BareWrites : public WriteGate {
+ public:
+  BareWrites(BareOptions options, platform::Clock clock)
+      : options_(std::move(options)), clock_(std::move(clock)) {}
+
+  /// Its owner is the only writer as long as it exists. Waits for another writer; then throws
+  /// platform::DependencyPause, and nothing was written.
+  class Turn {
+   public:
+    explicit Turn(BareWrites& writes);
+    ~Turn();
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+   private:
+    BareWrites& writes_;
+    std::unique_lock<std::timed_mutex> lock_;
+  };
+
+  /// By transaction. The caller has the turn.
+  std::map<std::int64_t, std::int64_t> newest_versions(std::span<const schema::TransactionId> ids) const;
+
+  /// Renews the lease of the turn. Throws platform::DependencyPause when another writer took it meanwhile.
+  void before_write() override;
+  /// The org may go on with such a call after the turn: the lease is then not released but ends by itself.
+  void note_lost_answer() override;
+
+ private:
+  void take_lease();
+  void release_lease();
+  [[noreturn]] void pause(const std::string& writer, std::int64_t remaining_millis) const;
+
+  const BareOptions options_;
+  const platform::Clock clock_;
+  std::timed_mutex mutex_;                      // one turn at a time in this process; guards the following
+  std::optional<std::int64_t> lost_answer_at_;  ///< of the clock of the machine's uptime
+};
+
+}  // namespace giftsync::daemon::salesforce

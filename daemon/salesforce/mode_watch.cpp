@@ -1,0 +1,102 @@
+#include "daemon/salesforce/mode_watch.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/salesforce/org_description.h"
+#include "daemon/salesforce/soql_text.h"
+#include "platform/dependency_pause.h"
+
+namespace giftsync::daemon::salesforce {
+namespace {
+
+std::optional<ModeFinding> stored_finding(const FactStorage& facts) {
+  const std::optional<std::string> text = facts.load(kModeFact);
+  return text ? read_mode_finding(*text) : std::nullopt;
+}
+
+/// The gift record and the task, as the user sees them.
+void describe_objects(OrgCalls& calls, const ApiNames& names, OrgFacts& facts) {
+  struct Described {
+    std::string_view object;
+    const char* reference;
+  };
+  constexpr Described kObjects[] = {{"gift_record", "gift"}, {"task", "task"}};
+  std::vector<PartRequest> parts;
+  for (const Described& one : kObjects) {
+    const std::string name = names.object(one.object);
+    if (is_identifier(name))
+      parts.push_back({.method = "GET",
+                       .url = data_path(calls.api_version()) + "/sobjects/" + name + "/describe",
+                       .reference = one.reference,
+                       .is_heavy = false});
+  }
+  const CompositeAnswer answer = calls.read(parts, parts.size(), Spending::gifts);
+  for (const Described& one : kObjects) {
+    const CompositePart* part = find_part(answer.parts, one.reference);
+    if (part != nullptr && is_success(part->status))
+      facts.objects[std::string(one.object)] = object_facts(*part->body);
+  }
+}
+
+/// Nullopt where the user may not see the setup.
+std::optional<std::vector<RuleFacts>> find_rules(OrgCalls& calls, const ApiNames& names) {
+  try {
+    const AnswerBody body =
+        calls.get("/tooling/query", "q=" + url_encoded(rules_statement(names)), Spending::gifts);
+    return rule_facts(*body.json());
+  } catch (const platform::DependencyError& fault) {
+    if (fault.transient()) throw;
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+WriteMode ModeWatch::require() {
+  const ModeFinding finding = current();
+  WriteMode mode = write_mode(wanted_, finding);
+  if (mode.mode != OrgMode::none) return mode;
+  const platform::UtcMillis next = finding.found_at + kModeObstacleMillis;
+  throw platform::DependencyPause(
+      next,
+      fmt::format("{}; the org is looked at again at {}, or at once by \"giftsyncctl crm check\"",
+                  mode.obstacle, platform::to_rfc3339(next)),
+      true);
+}
+
+bool ModeWatch::offers_tasks() {
+  return wanted_ == OrgMode::guarded || write_mode(wanted_, current()).offers_tasks;
+}
+
+ModeFinding ModeWatch::current() {
+  const std::lock_guard lock(mutex_);
+  const platform::UtcMillis now = clock_();
+  if (!first_asked_at_) first_asked_at_ = now;
+  const std::optional<ModeFinding> stored = stored_finding(facts_);
+  if (!is_due(wanted_, stored, names_, now)) return *stored;
+  if (now.value - first_asked_at_->value < kFirstLookMillis && may_assume_guarded(wanted_, stored, names_))
+    return {.mode = OrgMode::guarded};
+  return look(stored);
+}
+
+ModeFinding ModeWatch::look(const std::optional<ModeFinding>& before) {
+  OrgFacts facts;
+  describe_objects(calls_, names_, facts);
+  const ObjectFacts* gift = facts.find("gift_record");
+  if (gift != nullptr && gift->find(names_.field(OwnField::record_version)) != nullptr)
+    facts.rules = find_rules(calls_, names_);
+  ModeFinding finding = find_write_mode(facts, names_, before, clock_());
+  facts_.save(kModeFact, to_text(finding));
+  return finding;
+}
+
+void store_mode(const FactStorage& facts, const OrgFacts& org, const ApiNames& names,
+                platform::UtcMillis now) {
+  facts.save(kModeFact, to_text(find_write_mode(org, names, stored_finding(facts), now)));
+}
+
+}  // namespace giftsync::daemon::salesforce

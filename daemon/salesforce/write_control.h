@@ -1,0 +1,37 @@
+// daemon/salesforce: what a write of gift records and tasks asks before it begins.
+#pragma once
+
+#include <optional>
+
+#include "daemon/salesforce/bare_writes.h"
+#include "daemon/salesforce/mode_watch.h"
+
+namespace giftsync::daemon::salesforce {
+
+/// Without `modes` the org is guarded and nothing is asked. `bare` needs `modes`.
+struct WriteControl {
+  ModeWatch* modes = nullptr;
+  BareWrites* bare = nullptr;
+};
+
+/// One write of several rows. Throws platform::DependencyPause where none may be written now. In bare mode
+/// its owner is the only writer as long as it exists.
+class WriteTurn {
+ public:
+  explicit WriteTurn(const WriteControl& control)
+      : mode_(control.modes != nullptr ? control.modes->require() : WriteMode{.mode = OrgMode::guarded}),
+        bare_(control.bare) {
+    if (bare_ != nullptr) turn_.emplace(*bare_);
+  }
+
+  const WriteMode& mode() const { return mode_; }
+  /// Null in guarded mode.
+  BareWrites* bare() const { return bare_; }
+
+ private:
+  const WriteMode mode_;
+  BareWrites* const bare_;
+  std::optional<BareWrites::Turn> turn_;
+};
+
+}  // namespace giftsync::daemon::salesforce
