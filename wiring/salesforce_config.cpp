@@ -73,6 +73,10 @@ AccessTokens make_tokens(const daemon::config::SalesforceSettings& salesforce,
           platform::system_now};
 }
 
+daemon::salesforce::StatusLogNames status_log_names(const daemon::config::StatusLogSettings& log) {
+  return {log.object, log.transaction_id, log.status, log.time};
+}
+
 /// The parts of the adapter, which is made when the first of them is used: a command that uses no CRM needs
 /// no server secret.
 class OrgCrm : public schema::crm::Crm {
@@ -85,22 +89,23 @@ class OrgCrm : public schema::crm::Crm {
   schema::crm::Directory& directory() override { return crm().directory(); }
   schema::crm::GiftRecords& gift_records() override { return crm().gift_records(); }
   schema::crm::Tasks& tasks() override { return crm().tasks(); }
-  // Asked at times without a use of the CRM: an org that is not connected has none of them, too.
+  // Asked at times without a use of the CRM: an org that is not connected has none, too.
   schema::crm::RequestRecords* request_records() override { return nullptr; }
-  schema::crm::RowReader* rows() override { return nullptr; }
-  schema::crm::LegacyStatusLog* legacy_status_log() override { return nullptr; }
+  schema::crm::RowReader* rows() override { return crm().rows(); }
+  schema::crm::LegacyStatusLog* legacy_status_log() override { return crm().legacy_status_log(); }
 
  private:
   schema::crm::Crm& crm() const {
     const std::lock_guard lock(mutex_);
     if (crm_) return *crm_;
     connection_ = std::make_unique<OrgConnection>(settings_, keep_going_);
-    crm_ = daemon::salesforce::make_salesforce_crm(connection_->client(),
-                                                   {.names = org_names(settings_.crm),
-                                                    .match_fields = match_fields(settings_.matching),
-                                                    .api_version = settings_.crm.salesforce.api_version,
-                                                    .governor = governor_options(settings_.crm.salesforce),
-                                                    .governor_storage = connection_->governor_storage()});
+    crm_ = daemon::salesforce::make_salesforce_crm(
+        connection_->client(), {.names = org_names(settings_.crm),
+                                .match_fields = match_fields(settings_.matching),
+                                .api_version = settings_.crm.salesforce.api_version,
+                                .governor = governor_options(settings_.crm.salesforce),
+                                .governor_storage = connection_->governor_storage(),
+                                .status_log = status_log_names(settings_.crm.status_log)});
     return *crm_;
   }
 

@@ -13,7 +13,8 @@ constexpr const char* kWholeFileSchema = R"([
 constexpr const char* kCrmSchema = R"([
   {"if": {"properties": {"type": {"const": "salesforce"}}, "required": ["type"]},
    "then": {"required": ["salesforce"], "properties": {"connection": false, "backend": false, "password": false,
-     "schema": false, "id_column": false, "tables": false, "status_log": {"maxProperties": 0},
+     "schema": false, "id_column": false, "tables": false,
+     "status_log": {"properties": {"object": {"pattern": "^[^.]*$"}}},
      "salesforce": {"type": "object", "required": ["domain", "client_id"],
        "properties": {"mode": {"enum": ["auto", "guarded"]}},
        "if": {"properties": {"flow": {"const": "client_credentials"}}, "required": ["flow"]},

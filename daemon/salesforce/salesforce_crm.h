@@ -1,6 +1,6 @@
 // daemon/salesforce: an org of Salesforce as a CRM. Gift records are written in guarded mode: the org has
 // giftsync's package, whose rules keep an older version from overwriting a newer one, and a request record
-// from being written when it is not as it was read. The old status log is not offered. Any thread.
+// from being written when it is not as it was read. Any thread.
 #pragma once
 
 #include <memory>
@@ -11,6 +11,7 @@
 #include "daemon/salesforce/api_names.h"
 #include "daemon/salesforce/call_governor.h"
 #include "daemon/salesforce/governor_storage.h"
+#include "daemon/salesforce/legacy_status_log.h"
 #include "daemon/salesforce/request_poll.h"
 #include "platform/clock.h"
 #include "schema/crm/crm.h"
@@ -23,6 +24,7 @@ struct SalesforceCrmOptions {
   std::string api_version = "62.0";
   GovernorOptions governor = {};
   GovernorStorage governor_storage = nullptr;  ///< without it the state lives as long as the CRM
+  StatusLogNames status_log = {};
   bool has_tasks = true;
   std::optional<RequestPollOptions> request_records = std::nullopt;  ///< without it there are none
   platform::Clock clock = platform::system_now;

@@ -93,7 +93,7 @@ REFUSED = {
     "an old version of the API": org({**JWT, "api_version": "58.1"}),
     "an org without the package": org({**JWT, "mode": "bare"}),
     "an org behind a connection": org(JWT, connection="dbname=crm"),
-    "an org with the old status log": org(JWT, status_log={"object": "log"}),
+    "a status log with a schema": org(JWT, status_log={"object": "salesforce.log"}),
     "an org with request records": org(JWT, {"requests": {"enabled": True}}),
     "a name for a standard object": org(JWT, objects={"contact": "Person"}),
     "keys of Salesforce for tables": {**MINIMAL, "crm": {"salesforce": JWT}},
