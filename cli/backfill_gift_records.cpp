@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "cli/crm_pause.h"
 #include "cli/listing.h"
 #include "cli/resumable_run.h"
 #include "platform/plural.h"
@@ -177,12 +178,14 @@ int backfill_gift_records(const Console& console, CliContext& ctx, const Backfil
   counts.with_invalid_id = wiring::count_invalid_transaction_ids(ctx.settings);
   SummarizedListing list(console.out, options.json, "gifts",
                          {{"GIFT", TextTable::Kind::number}, {"OUTCOME"}});
-  const std::int64_t total =
-      std::max(ctx.store.backfill.count_transactions(), ctx.crm->gift_records().count());
+  const std::int64_t records =
+      repeat_after_pauses(console, nullptr, [&] { return ctx.crm->gift_records().count(); });
+  const std::int64_t total = std::max(ctx.store.backfill.count_transactions(), records);
   WorkProgress progress(console, "gifts", total, counts.total());
   for (bool done = false; !done;) {
-    const sync::ReconciliationBatch chunk =
-        sync::reconcile_gift_records(ctx.store, *ctx.crm, rules, run.after(), console.now());
+    const sync::ReconciliationBatch chunk = repeat_after_pauses(console, &progress, [&] {
+      return sync::reconcile_gift_records(ctx.store, *ctx.crm, rules, run.after(), console.now());
+    });
     for (const sync::ReconciliationFinding& finding : chunk.findings) {
       counts.add(finding);
       if (!is_listed(finding)) continue;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cli/crm_pause.h"
 #include "cli/listing.h"
 #include "cli/resumable_run.h"
 #include "platform/dependency_error.h"
@@ -109,17 +110,20 @@ tl::expected<FoundStatusLog, Refusal> find_status_log(CliContext& ctx) {
     if (fault.transient()) throw;
     return refusal(fault.what());
   }
-  return refusal(fmt::format("there is no status log {}; set crm.status_log.object to its table",
-                             ctx.settings.crm.status_log.object));
+  const bool is_remote = wiring::crm_capabilities(ctx.settings).is_remote;
+  return refusal(fmt::format(
+      "there is no status log {}; set crm.status_log.object to its {}", ctx.settings.crm.status_log.object,
+      is_remote ? "API name, and let the integration user read it by a permission set" : "table"));
 }
 
 }  // namespace
 
 int backfill_status_timestamps(const Console& console, CliContext& ctx, const BackfillOptions& options) {
   if (const auto refusal = refuse_unusable_crm(ctx.settings)) return refuse(console, *refusal);
-  const auto found = find_status_log(ctx);
+  const auto found = repeat_after_pauses(console, nullptr, [&] { return find_status_log(ctx); });
   if (!found) return refuse(console, found.error());
-  const auto& [log, size] = *found;
+  schema::crm::LegacyStatusLog& log = found->log;
+  const schema::crm::StatusLogSize& size = found->size;
   if (!options.dry_run) log.prepare();
   ResumableRun run(console, ctx, "status-timestamps", options);
   Counts counts = counts_from(run.counts());
@@ -128,8 +132,10 @@ int backfill_status_timestamps(const Console& console, CliContext& ctx, const Ba
                          {{"GIFT", TextTable::Kind::number}, {"STATUS"}, {"TIME"}});
   WorkProgress progress(console, "rows", size.rows - size.without_gift, counts.examined());
   for (bool done = false; !done;) {
-    const sync::StatusLogBatch chunk = sync::backfill_status_log(ctx.store, ctx.crm->gift_records(), log,
-                                                                 run.after(), options.dry_run, console.now());
+    const sync::StatusLogBatch chunk = repeat_after_pauses(console, &progress, [&] {
+      return sync::backfill_status_log(ctx.store, ctx.crm->gift_records(), log, run.after(), options.dry_run,
+                                       console.now());
+    });
     counts.add(chunk);
     for (const sync::FilledTime& one : chunk.filled) {
       const std::string status(to_word(one.status));

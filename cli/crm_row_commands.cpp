@@ -185,7 +185,7 @@ void add_list(Commands& commands, CLI::App& crm) {
   CLI::App* verb = commands.verb(
       crm, "list",
       "List rows of the CRM by their Ids, with name, e-mail address and a few more fields; --json has every "
-      "field. Reads built-in and external CRMs; fields have their API names without prefix and suffix.",
+      "field. Reads every kind of CRM; fields have their API names without prefix and suffix.",
       {"crm list contact", "crm list contact --after 003A --limit 200", "crm list gift_record --json"});
   add_object_argument(verb, *options);
   verb->add_option("--limit", options->limit, fmt::format("At most N rows, {} unless given", kDefaultRows))

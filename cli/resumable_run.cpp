@@ -7,6 +7,8 @@
 #include <thread>
 #include <utility>
 
+#include "cli/crm_pause.h"
+
 namespace giftsync::cli {
 namespace {
 
@@ -47,7 +49,8 @@ void ResumableRun::chunk_done(const Chunk& chunk, const nlohmann::json& counts, 
         "position.");
   }
   if (!chunk.to_write.empty()) {
-    const SyncDrainer::Result written = drainer_.write(chunk.to_write);
+    const SyncDrainer::Result written =
+        repeat_after_pauses(console_, &progress, [&] { return drainer_.write(chunk.to_write); });
     queued_for_daemon_ += written.left;
     if (!written.messages.empty()) progress.clear();
     for (const std::string& message : written.messages) console_.info(message);

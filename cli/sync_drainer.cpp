@@ -45,10 +45,20 @@ SyncDrainer::Result SyncDrainer::write(const std::vector<schema::TransactionId>&
   while (true) {
     result.left = ctx_.store.backfill.find_queued(gifts).size();
     if (result.left == 0 || !links_) return result;
-    const sync::SyncStepStats report = sync::sync_step(
-        ctx_.store, *ctx_.crm, rules_, {owner_, sync::sync_lease_millis(ctx_.crm->pace())}, console_.now());
+    const sync::SyncStepStats report = step();
     result.messages.insert(result.messages.end(), report.warnings.begin(), report.warnings.end());
     if (report.claimed == 0) return result;
+  }
+}
+
+/// A failed step leaves its gifts to the daemon, or to the next one here.
+sync::SyncStepStats SyncDrainer::step() {
+  try {
+    return sync::sync_step(ctx_.store, *ctx_.crm, rules_, {owner_, sync::sync_lease_millis(ctx_.crm->pace())},
+                           console_.now());
+  } catch (const platform::DependencyError&) {
+    ctx_.store.sync.release_leases({owner_});
+    throw;
   }
 }
 

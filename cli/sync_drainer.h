@@ -27,6 +27,8 @@ class SyncDrainer {
   Result write(const std::vector<schema::TransactionId>& gifts);
 
  private:
+  sync::SyncStepStats step();
+
   struct Links;
   const Console& console_;
   CliContext& ctx_;

@@ -84,6 +84,10 @@ AccessTokens make_tokens(const daemon::config::SalesforceSettings& salesforce,
           platform::system_now};
 }
 
+daemon::salesforce::StatusLogNames status_log_names(const daemon::config::StatusLogSettings& log) {
+  return {log.object, log.transaction_id, log.status, log.time};
+}
+
 /// The parts of the adapter, which is made when the first of them is used: a command that uses no CRM needs
 /// no server secret.
 class OrgCrm : public schema::crm::Crm {
@@ -103,8 +107,8 @@ class OrgCrm : public schema::crm::Crm {
   schema::crm::RequestRecords* request_records() override {
     return org_has_request_records(settings_) ? &request_records_ : nullptr;
   }
-  schema::crm::RowReader* rows() override { return nullptr; }
-  schema::crm::LegacyStatusLog* legacy_status_log() override { return nullptr; }
+  schema::crm::RowReader* rows() override { return crm().rows(); }
+  schema::crm::LegacyStatusLog* legacy_status_log() override { return crm().legacy_status_log(); }
 
  private:
   schema::crm::Crm& crm() const {
@@ -116,10 +120,11 @@ class OrgCrm : public schema::crm::Crm {
                                                      .api_version = settings_.crm.salesforce.api_version,
                                                      .governor = governor_options(settings_.crm.salesforce),
                                                      .governor_storage = connection_->governor_storage(),
+                                                     .status_log = status_log_names(settings_.crm.status_log),
+                                                     .request_records = request_poll_options(),
                                                      .mode_facts = connection_->facts()};
     if (settings_.crm.salesforce.mode == daemon::config::SalesforceMode::bare)
       options.bare = connection_->bare_options();
-    options.request_records = request_poll_options();
     crm_ = daemon::salesforce::make_salesforce_crm(connection_->client(), std::move(options));
     return *crm_;
   }

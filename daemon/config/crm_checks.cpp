@@ -23,6 +23,15 @@ bool is_beside_connection(const SettingsKey& key) {
   return key.details.only_beside == "crm.connection" || key.path == "crm.columns";
 }
 
+/// Of request records, which only the built-in CRM and an org of Salesforce have.
+void check_external_columns(ParsedConfig& parsed) {
+  for (const auto& [field, name] : parsed.settings.crm.columns) {
+    if (field.starts_with("request_record."))
+      parsed.refuse("crm.columns", platform::in_quotes(field) + " beside crm.connection",
+                    "fields of objects that an external CRM has", "remove it, or set crm.type: salesforce");
+  }
+}
+
 void check_external_keys(ParsedConfig& parsed) {
   if (parsed.has("crm.connection")) return;
   for (const SettingsKey& key : settings_keys()) {
@@ -34,6 +43,7 @@ void check_external_keys(ParsedConfig& parsed) {
 
 void check_sql(ParsedConfig& parsed) {
   check_external_keys(parsed);
+  check_external_columns(parsed);
   const auto refuse = [&](const std::string& path) {
     refuse_without_effect(parsed, path, "crm.type: sql", "only with crm.type: salesforce",
                           "remove it, or set crm.type: salesforce");
@@ -84,11 +94,30 @@ void check_columns(ParsedConfig& parsed) {
   }
 }
 
+/// The names of package version 1.1, unless the file has others.
+void name_status_log(ParsedConfig& parsed) {
+  const std::string& name_space = parsed.settings.crm.name_space;
+  const auto packaged = [&](const char* name) {
+    return name_space.empty() ? name : name_space + "__" + name;
+  };
+  const auto name = [&](const char* key, std::string& value, const std::string& own) {
+    if (!parsed.has(std::string("crm.status_log.") + key)) value = own;
+  };
+  StatusLogSettings& log = parsed.settings.crm.status_log;
+  name("object", log.object, packaged("Status_Log__c"));
+  name("transaction_id", log.transaction_id, packaged("RecipientTransactionId__c"));
+  name("status", log.status, packaged("Status__c"));
+  name("time", log.time, "CreatedDate");
+  if (log.object.find('.') != std::string::npos)
+    parsed.refuse("crm.status_log.object", "a name with a dot beside crm.type: salesforce",
+                  "an object's API name such as Status_Log__c", "correct it");
+}
+
 void check_salesforce(ParsedConfig& parsed) {
   if (!parsed.has("crm.namespace")) parsed.settings.crm.name_space.clear();
+  name_status_log(parsed);
   for (const SettingsKey& key : settings_keys()) {
-    const bool is_of_sql = key.path == "crm.connection" || key.path.starts_with("crm.status_log.") ||
-                           key.details.only_beside == "crm.connection";
+    const bool is_of_sql = key.path == "crm.connection" || key.details.only_beside == "crm.connection";
     if (is_of_sql && parsed.has(key.path))
       refuse_without_effect(parsed, key.path, "crm.type: salesforce", "only with crm.type: sql",
                             "remove it, or set crm.type: sql");

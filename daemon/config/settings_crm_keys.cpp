@@ -4,18 +4,24 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 #include "daemon/config/settings_table.h"
 #include "platform/text.h"
 #include "schema/crm/external_names.h"
 #include "schema/gift_record.h"
+#include "schema/request_record.h"
 
 namespace giftsync::daemon::config {
 namespace {
 
 constexpr std::size_t kMaxColumns = 200;
-/// The one field that only giftsync uses and that has a name of its own in the org.
+/// Fields that only giftsync uses; they have names in an org of Salesforce.
 constexpr const char* kRecordVersionColumn = "gift_record.Record_Version";
+constexpr const char* kRequestRecord = "request_record";
+constexpr auto kOwnRequestFields =
+    std::to_array<std::string_view>({"Claimed", "Guard_Modified", "Guard_Mark", "Creation_Key"});
 
 TextFault check_identifier(std::string& text) {
   const std::string fault =
@@ -35,6 +41,16 @@ bool is_gift_field(const std::string& name) {
   });
 }
 
+bool is_request_field(const std::string& name) {
+  const std::string wanted = platform::ascii_lower(name);
+  const auto is_wanted = [&](std::string_view field) { return platform::ascii_lower(field) == wanted; };
+  if (std::any_of(kOwnRequestFields.begin(), kOwnRequestFields.end(), is_wanted)) return true;
+  for (std::size_t i = 0; i < schema::kRequestRecordFieldCount; ++i) {
+    if (is_wanted(schema::descriptor_of(static_cast<schema::RequestRecordField>(i)).name)) return true;
+  }
+  return false;
+}
+
 std::string table_fault(const std::string& object, const std::string& table) {
   return is_object(object) ? schema::crm::external_name_fault(table, true)
                            : "which is not an object of the CRM";
@@ -43,16 +59,21 @@ std::string table_fault(const std::string& object, const std::string& table) {
 std::string column_fault(const std::string& field, const std::string& column) {
   const std::size_t dot = field.find('.');
   std::string name = dot == std::string::npos ? "" : field.substr(dot + 1);
-  if (!is_object(field.substr(0, dot)) || check_field_name(name)) return "which is not OBJECT.FIELD";
+  const std::string object = field.substr(0, dot);
+  if ((!is_object(object) && object != kRequestRecord) || check_field_name(name))
+    return "which is not OBJECT.FIELD";
   // A field that giftsync does not read would be a line without effect.
   if (field.starts_with("gift_record.") && name != "Id" && field != kRecordVersionColumn &&
       !is_gift_field(name))
     return "which is not a field of the gift record";
+  if (object == kRequestRecord && !is_request_field(name))
+    return "which is not a field of the request record";
   return schema::crm::external_name_fault(column, false);
 }
 
 std::string object_fault(const std::string& object, const std::string& name) {
-  if (object != "gift_record") return "which is not an object with a name of its own";
+  if (object != "gift_record" && object != kRequestRecord)
+    return "which is not an object with a name of its own";
   return name == "-" ? "which is not a name" : schema::crm::external_name_fault(name, false);
 }
 
@@ -108,8 +129,9 @@ KeyTable external_crm_keys() {
        {.example = "{ contact.Email: email_address, gift_record.Deal_Stage: \"-\" }"}},
       {"crm.objects",
        "With type: salesforce the API names of objects that differ from those of giftsync's package.",
-       NameMap{setting(&Settings::crm, &C::objects), 1, "gift_record with an API name such as thx__Gift__c",
-               object_fault, R"({"propertyNames": {"enum": ["gift_record"]},
+       NameMap{setting(&Settings::crm, &C::objects), 2,
+               "one of gift_record, request_record, with an API name such as thx__Gift__c", object_fault,
+               R"({"propertyNames": {"enum": ["gift_record", "request_record"]},
                "additionalProperties": {"type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$"}})"},
        {.example = "{ gift_record: thx__Gift__c }"}}};
 }
@@ -121,12 +143,15 @@ KeyTable status_log_keys() {
                 {"a column's name such as createddate", check_field_name, kNamePattern}};
   };
   return {{"crm.status_log.object",
-           "The old status log's table, read only by giftsyncctl backfill status-timestamps.",
+           "The old status log's table, read only by giftsyncctl backfill status-timestamps; with type: "
+           "salesforce an object's API name, where the defaults are Status_Log__c with the fields "
+           "RecipientTransactionId__c, Status__c and CreatedDate, behind the namespace if there is one.",
            Text{setting(&Settings::crm, &CrmSettings::status_log, &L::object),
                 {"a table such as crm_status_log or salesforce.status_log", check_table_name,
                  R"({"pattern": "^([A-Za-z][A-Za-z0-9_]{0,62}\\.)?[A-Za-z][A-Za-z0-9_]{0,62}$"})"}}},
           {"crm.status_log.transaction_id",
-           "Its field with the gift's Transaction Id: numbers, not text; it should have an index.",
+           "Its field with the gift's Transaction Id: numbers, not text; it should have an index (in "
+           "Salesforce an external id has one).",
            column(&L::transaction_id)},
           {"crm.status_log.status",
            "Its field with the status, spelled as in giftsync; case does not matter.", column(&L::status)},

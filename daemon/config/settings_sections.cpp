@@ -7,12 +7,16 @@ namespace {
 
 constexpr const char* kWholeFileSchema = R"([
   {"if": {"required": ["crm"], "properties": {"crm": {"type": "object", "required": ["connection"]}}},
+   "then": {"properties": {"requests": {"properties": {"enabled": {"const": false}}}}}},
+  {"if": {"required": ["crm"], "properties": {"crm": {"type": "object", "required": ["salesforce"], "properties":
+     {"salesforce": {"type": "object", "required": ["mode"], "properties": {"mode": {"const": "bare"}}}}}}},
    "then": {"properties": {"requests": {"properties": {"enabled": {"const": false}}}}}}])";
 
 constexpr const char* kCrmSchema = R"([
   {"if": {"properties": {"type": {"const": "salesforce"}}, "required": ["type"]},
    "then": {"required": ["salesforce"], "properties": {"connection": false, "backend": false, "password": false,
-     "schema": false, "id_column": false, "tables": false, "status_log": {"maxProperties": 0},
+     "schema": false, "id_column": false, "tables": false,
+     "status_log": {"properties": {"object": {"pattern": "^[^.]*$"}}},
      "salesforce": {"type": "object", "required": ["domain", "client_id"],
        "if": {"properties": {"flow": {"const": "client_credentials"}}, "required": ["flow"]},
        "then": {"required": ["client_secret"]}, "else": {"required": ["username", "private_key"]}}}},

@@ -31,6 +31,24 @@ std::map<std::string, std::string> with_lower_keys(const std::map<std::string, s
   return lowered;
 }
 
+struct OwnName {
+  OwnField field;
+  std::string_view object;
+  std::string_view name;
+};
+constexpr auto kOwnNames =
+    std::to_array<OwnName>({{OwnField::record_version, "gift_record", "Record_Version"},
+                            {OwnField::claimed, "request_record", "Claimed"},
+                            {OwnField::guard_modified, "request_record", "Guard_Modified"},
+                            {OwnField::guard_mark, "request_record", "Guard_Mark"},
+                            {OwnField::creation_key, "request_record", "Creation_Key"},
+                            {OwnField::task_transaction, "task", "RecipientTransactionId"}});
+static_assert(kOwnNames.size() == kOwnFieldCount);
+
+bool equal_names(std::string_view one, std::string_view other) {
+  return platform::ascii_lower(one) == platform::ascii_lower(other);
+}
+
 /// "Item_Cost__c" without a namespace.
 std::string own_name(const schema::FieldDescriptor& field) {
   return std::string(field.name) + (field.standard ? "" : "__c");
@@ -47,7 +65,8 @@ std::string_view without_name_space(std::string_view name, std::string_view name
 
 ApiNames::ApiNames(OrgNames names) : names_(std::move(names)) {
   names_.objects = with_lower_keys(names_.objects);
-  names_.columns = with_lower_keys(names_.columns);
+  // As they are spelled, too, for field_name(): capital letters come first.
+  names_.columns.merge(with_lower_keys(names_.columns));
   for (std::size_t i = 0; i < schema::kGiftFieldCount; ++i) {
     const schema::FieldDescriptor& field = schema::kGiftFields[i];
     gift_fields_[i] =
@@ -62,15 +81,9 @@ ApiNames::ApiNames(OrgNames names) : names_(std::move(names)) {
 }
 
 void ApiNames::name_own_fields() {
-  const auto name = [&](OwnField field, std::string_view object, std::string_view own) {
-    own_fields_[static_cast<std::size_t>(field)] = mapped(object, own, packaged(std::string(own) + "__c"));
-  };
-  name(OwnField::record_version, "gift_record", "Record_Version");
-  name(OwnField::claimed, "request_record", "Claimed");
-  name(OwnField::guard_modified, "request_record", "Guard_Modified");
-  name(OwnField::guard_mark, "request_record", "Guard_Mark");
-  name(OwnField::creation_key, "request_record", "Creation_Key");
-  name(OwnField::task_transaction, "task", "RecipientTransactionId");
+  for (const OwnName& own : kOwnNames)
+    own_fields_[static_cast<std::size_t>(own.field)] =
+        mapped(own.object, own.name, packaged(std::string(own.name) + "__c"));
 }
 
 std::string ApiNames::packaged(std::string_view name) const {
@@ -124,6 +137,28 @@ const std::string& ApiNames::field(RequestRecordField field) const {
 
 const std::string& ApiNames::field(OwnField field) const {
   return own_fields_[static_cast<std::size_t>(field)];
+}
+
+std::string ApiNames::field_name(std::string_view object, std::string_view api_name) const {
+  for (const auto& [key, name] : names_.columns) {
+    const std::size_t dot = key.find('.');
+    if (dot != std::string::npos && equal_names(key.substr(0, dot), object) && equal_names(name, api_name))
+      return key.substr(dot + 1);
+  }
+  for (const OwnName& own : kOwnNames) {
+    if (own.object == object && equal_names(field(own.field), api_name)) return std::string(own.name);
+  }
+  if (object == "gift_record") {
+    for (const GiftField one : gift_fields()) {
+      if (equal_names(field(one), api_name)) return std::string(schema::descriptor_of(one).name);
+    }
+  }
+  if (object == "request_record") {
+    for (const RequestRecordField one : request_record_fields()) {
+      if (equal_names(field(one), api_name)) return std::string(schema::descriptor_of(one).name);
+    }
+  }
+  return std::string(api_name);
 }
 
 void ApiNames::leave_out(GiftField field) {

@@ -51,6 +51,10 @@ class ApiNames {
   const std::string& field(schema::RequestRecordField field) const;
   const std::string& field(OwnField field) const;
 
+  /// What settings and listings call the field of this API name: without prefix and suffix. The API name
+  /// itself where giftsync has no name for it.
+  std::string field_name(std::string_view object, std::string_view api_name) const;
+
   /// The org does not have this field, or giftsync does not see it.
   void leave_out(schema::GiftField field);
   void leave_out(schema::RequestRecordField field);

@@ -8,6 +8,7 @@
 #include "daemon/salesforce/gift_records.h"
 #include "daemon/salesforce/org_calls.h"
 #include "daemon/salesforce/request_records.h"
+#include "daemon/salesforce/row_reader.h"
 #include "daemon/salesforce/statements.h"
 #include "daemon/salesforce/tasks.h"
 #include "daemon/salesforce/write_control.h"
@@ -32,7 +33,9 @@ class SalesforceCrm : public schema::crm::Crm {
         control_(make_control(options)),
         directory_(calls_, names_, std::move(options.match_fields)),
         gift_records_(calls_, names_, control_),
-        tasks_(calls_, names_, options.has_tasks, control_) {
+        tasks_(calls_, names_, options.has_tasks, control_),
+        rows_(calls_, names_),
+        status_log_(calls_, std::move(options.status_log)) {
     if (options.request_records)
       request_records_.emplace(calls_, names_, std::move(*options.request_records), std::move(options.clock));
   }
@@ -47,6 +50,10 @@ class SalesforceCrm : public schema::crm::Crm {
   schema::crm::Tasks& tasks() override { return tasks_; }
   schema::crm::RequestRecords* request_records() override {
     return request_records_ ? &*request_records_ : nullptr;
+  }
+  schema::crm::RowReader* rows() override { return &rows_; }
+  schema::crm::LegacyStatusLog* legacy_status_log() override {
+    return status_log_.exists() ? &status_log_ : nullptr;
   }
 
  private:
@@ -71,6 +78,8 @@ class SalesforceCrm : public schema::crm::Crm {
   SalesforceDirectory directory_;
   SalesforceGiftRecords gift_records_;
   SalesforceTasks tasks_;
+  SalesforceRowReader rows_;
+  SalesforceStatusLog status_log_;
   std::optional<SalesforceRequestRecords> request_records_;
 };
 

@@ -1,7 +1,7 @@
 // daemon/salesforce: an org of Salesforce as a CRM. In guarded mode (ORG-8) the org has giftsync's package,
 // whose rules keep an older version from overwriting a newer one, and a request record from being written
 // when it is not as it was read. In bare mode (ORG-9) another owner's package is written by one writer at a
-// time, without request records. The old status log is not offered. Any thread.
+// time, without request records. Any thread.
 #pragma once
 
 #include <memory>
@@ -14,6 +14,7 @@
 #include "daemon/salesforce/bare_writes.h"
 #include "daemon/salesforce/call_governor.h"
 #include "daemon/salesforce/governor_storage.h"
+#include "daemon/salesforce/legacy_status_log.h"
 #include "daemon/salesforce/request_poll.h"
 #include "platform/clock.h"
 #include "schema/crm/crm.h"
@@ -26,6 +27,7 @@ struct SalesforceCrmOptions {
   std::string api_version = "62.0";
   GovernorOptions governor = {};
   GovernorStorage governor_storage = nullptr;  ///< without it the state lives as long as the CRM
+  StatusLogNames status_log = {};
   bool has_tasks = true;
   std::optional<RequestPollOptions> request_records = std::nullopt;  ///< without it there are none
   /// Where the mode that was found is kept. Without it the org is guarded, and nothing is asked of it.

@@ -50,6 +50,12 @@ std::string to_soql(const Select& select) {
   return text;
 }
 
+std::string to_count(const Select& select) {
+  std::string text = "SELECT COUNT() FROM " + checked(select.from);
+  if (!select.conditions.empty()) text += fmt::format(" WHERE {}", fmt::join(select.conditions, " AND "));
+  return text;
+}
+
 std::vector<Statement> split(const Select& select, const std::vector<std::string>& fields,
                              const ValueLiterals& values, std::size_t most_values) {
   const std::vector<std::string> asked = distinct_names(fields);

@@ -22,6 +22,8 @@ struct Select {
   std::size_t limit = 0;                ///< 0: none
 };
 std::string to_soql(const Select& select);
+/// For the number of the rows: QueryPage::total_size. Fields, order and limit are not used.
+std::string to_count(const Select& select);
 
 /// A statement and the values that it asks for: `count` of the given ones from `first` on.
 struct Statement {

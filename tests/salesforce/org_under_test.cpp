@@ -11,6 +11,7 @@
 #include "platform/http_client.h"
 #include "platform/text.h"
 #include "tests/salesforce/fake_org/foreign_package.h"
+#include "tests/salesforce/fake_org/projects.h"
 #include "tests/salesforce/fake_org/server.h"
 #include "tests/salesforce/short_ids.h"
 #include "tests/source_folder.h"
@@ -127,6 +128,10 @@ std::unique_ptr<schema::crm::Crm> OrgUnderTest::crm(const schema::crm::MatchFiel
   options.governor = {.share_percent = 100, .keep_free_percent = 0};
   options.names.leave_out(schema::GiftField::created_by);
   return with_short_ids(salesforce::make_salesforce_crm(parts_->client, std::move(options)));
+}
+
+void OrgUnderTest::add_status_log() {
+  parts_->server.with_org([this](fake_org::Org& org) { fake_org::add_status_log(org, parts_->user); });
 }
 
 void OrgUnderTest::sql(const std::string& statement) {

@@ -23,6 +23,8 @@ class OrgUnderTest {
 
   /// Does not outlive this object.
   std::unique_ptr<schema::crm::Crm> crm(const schema::crm::MatchFields& fields);
+  /// Adds the old status log, whose table is crm_status_log.
+  void add_status_log();
   /// ALTER TABLE ... ADD COLUMN adds a field to the org. Values are kept afterwards as Salesforce keeps them:
   /// without white space around addresses; users are active unless they are not.
   void sql(const std::string& statement);

@@ -171,6 +171,9 @@ class ShortGiftRecords : public GiftRecords {
   }
   std::int64_t count() override { return org_.count(); }
   bool has_field(GiftField field) const override { return org_.has_field(field); }
+  FieldValue as_kept(GiftField field, FieldValue value) const override {
+    return org_.as_kept(field, std::move(value));
+  }
   std::vector<GiftStatusTimes> find_status_times(std::span<const TransactionId> ids) override {
     return org_.find_status_times(ids);
   }
@@ -207,24 +210,60 @@ class ShortTasks : public Tasks {
   Tasks& org_;
 };
 
+/// Ids within texts, too.
+class ShortRowReader : public RowReader {
+ public:
+  explicit ShortRowReader(RowReader& org) : org_(org) {}
+
+  std::vector<std::string> objects() override { return org_.objects(); }
+  std::vector<CrmRow> page(const std::string& object, const std::string& after, std::size_t limit) override {
+    std::vector<CrmRow> rows = org_.page(object, to_org_id(prefix_of(object), after), limit);
+    for (CrmRow& row : rows) from_org(row);
+    return rows;
+  }
+  std::optional<CrmRow> find(const std::string& object, const std::string& id) override {
+    std::optional<CrmRow> row = org_.find(object, to_org_id(prefix_of(object), id));
+    if (row) from_org(*row);
+    return row;
+  }
+
+ private:
+  static std::string_view prefix_of(const std::string& object) {
+    if (object == "account") return kAccountIds;
+    if (object == "lead") return kLeadIds;
+    return object == "gift_record" ? kGiftIds : kContactIds;
+  }
+  static void from_org(CrmRow& row) {
+    shorten(row.id);
+    for (auto& [name, text] : row.fields)
+      if (text) shorten(*text);
+  }
+
+  RowReader& org_;
+};
+
 class ShortIdCrm : public Crm {
  public:
   explicit ShortIdCrm(std::unique_ptr<Crm> org)
       : org_(std::move(org)),
         directory_(org_->directory()),
         gift_records_(org_->gift_records()),
-        tasks_(org_->tasks()) {}
+        tasks_(org_->tasks()),
+        rows_(*org_->rows()) {}
 
   CrmPace pace() const override { return org_->pace(); }
   Directory& directory() override { return directory_; }
   GiftRecords& gift_records() override { return gift_records_; }
   Tasks& tasks() override { return tasks_; }
+  RowReader* rows() override { return &rows_; }
+  LegacyStatusLog* legacy_status_log() override { return org_->legacy_status_log(); }
 
  private:
   std::unique_ptr<Crm> org_;
   ShortDirectory directory_;
   ShortGiftRecords gift_records_;
   ShortTasks tasks_;
+  ShortRowReader rows_;
 };
 
 }  // namespace

@@ -19,13 +19,14 @@ struct NamedObject {
   char letter;
   std::string_view key_prefix;
 };
-constexpr std::array<NamedObject, 7> kObjects{{{'a', kAccountIds},
+constexpr std::array<NamedObject, 8> kObjects{{{'a', kAccountIds},
                                                {'c', kContactIds},
                                                {'u', kUserIds},
                                                {'o', kOpportunityIds},
                                                {'k', kRoleIds},
                                                {'x', kRoleIds},
-                                               {'l', kLeadIds}}};
+                                               {'l', kLeadIds},
+                                               {'g', kGiftIds}}};
 
 std::string prefix_of(char letter) {
   for (const NamedObject& object : kObjects)
@@ -79,7 +80,7 @@ std::string to_short_name(const std::string& id) {
 
 std::string with_org_ids(const std::string& statement, std::string_view gift_ids) {
   static const std::regex kMany(R"('([clox])' \|\| (\([^()]*\)|i))");
-  static const std::regex kOne(R"('([acuokxl][0-9]+|gone|old)')");
+  static const std::regex kOne(R"('([acuokxlg][0-9]+|gone|old[0-9]*)')");
   const std::string many = replaced(statement, kMany, [](const std::smatch& match) {
     const std::string prefix = prefix_of(match[1].str()[0]);
     return "('" + prefix + "' || substr('" + std::string(kBody, '0') + match[1].str() + "' || " +
@@ -87,7 +88,7 @@ std::string with_org_ids(const std::string& statement, std::string_view gift_ids
   });
   return replaced(many, kOne, [&](const std::smatch& match) {
     const std::string name = match[1].str();
-    const std::string prefix = name == "old" ? std::string(gift_ids) : prefix_of(name[0]);
+    const std::string prefix = name.starts_with("old") ? std::string(gift_ids) : prefix_of(name[0]);
     return "'" + to_org_id(prefix, name) + "'";
   });
 }

@@ -18,6 +18,7 @@ inline constexpr std::string_view kUserIds = "005";
 inline constexpr std::string_view kOpportunityIds = "006";
 inline constexpr std::string_view kRoleIds = "00K";
 inline constexpr std::string_view kLeadIds = "00Q";
+inline constexpr std::string_view kGiftIds = "a0G";  ///< of the fake org's gift records
 
 /// 18 characters. Empty stays empty.
 std::string to_org_id(std::string_view key_prefix, const std::string& name);

@@ -1,16 +1,20 @@
-// Fixture of the backfill tests: a real store and a SQL CRM, managed or external, on each back end. An
-// admin's edits are plain SQL.
+// Fixture of the backfill tests: a real store and a CRM, managed or external on each back end, or an org of
+// Salesforce beside a store of SQLite. An admin's edits are plain SQL.
 #pragma once
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <regex>
+
 #include "schema/crm/managed/managed_crm.h"
 #include "sync/crm_reconciliation.h"
 #include "sync/status_log_backfill.h"
 #include "sync/sync_step.h"
+#include "tests/salesforce/org_under_test.h"
 #include "tests/schema/crm/crm_under_test.h"
 #include "tests/schema/crm/external_crm_tables.h"
+#include "tests/schema/crm/salesforce_exceptions.h"
 #include "tests/support/temporary_database.h"
 
 namespace giftsync::tests {
@@ -20,10 +24,14 @@ inline constexpr platform::UtcMillis kNow{1'800'000'000'000};  // 2027-01-15T08:
 class BackfillFixture : public DatabaseFixture<schema::crm::CrmUnderTest> {
  protected:
   void SetUp() override {
+    if (const char* reason = is_salesforce() ? schema::crm::reason_of_exception() : nullptr)
+      GTEST_SKIP() << reason;
     DatabaseFixture::SetUp();
     if (IsSkipped()) return;
     schema::store::migrate_store(database_->address());
-    if (is_managed())
+    if (is_salesforce())
+      org_ = std::make_unique<OrgUnderTest>();
+    else if (is_managed())
       schema::crm::managed::migrate_managed_crm(database_->address());
     else
       schema::crm::create_external_crm(database_->address());
@@ -39,14 +47,29 @@ class BackfillFixture : public DatabaseFixture<schema::crm::CrmUnderTest> {
   }
   void TearDown() override {
     crm_.reset();
+    org_.reset();
     store_.reset();
     DatabaseFixture::TearDown();
   }
 
   static bool is_managed() { return schema::crm::is_managed(GetParam()); }
+  static bool is_salesforce() { return GetParam() == schema::crm::CrmUnderTest::salesforce; }
+
+  /// An org's tables are not in the store's database.
+  static bool is_of_org(const std::string& statement) {
+    static const std::regex kTable(R"(\bcrm_(gift_record|contact|lead|account|user|task|status_log)\b)");
+    return is_salesforce() && std::regex_search(statement, kTable);
+  }
+  void sql(const std::string& statement) {
+    is_of_org(statement) ? org_->sql(statement) : DatabaseFixture::sql(statement);
+  }
+  std::string scalar(const std::string& query) {
+    return is_of_org(query) ? org_->scalar(query) : DatabaseFixture::scalar(query);
+  }
   /// The names apply to an external CRM; the managed one has its own.
   std::unique_ptr<schema::crm::Crm> make_crm(const schema::crm::external::ExternalCrmNames& names,
                                              const schema::crm::sql_common::StatusLogLocation& log = {}) {
+    if (is_salesforce()) return org_->crm(rules_.match_fields);
     if (is_managed())
       return schema::crm::managed::make_managed_crm(
           {database_->address(), "giftsync", rules_.match_fields, log});
@@ -106,6 +129,7 @@ class BackfillFixture : public DatabaseFixture<schema::crm::CrmUnderTest> {
     }
   }
 
+  std::unique_ptr<OrgUnderTest> org_;  ///< of Salesforce
   std::unique_ptr<schema::store::Store> store_;
   std::unique_ptr<schema::crm::Crm> crm_;
   sync::SyncRules rules_;

@@ -16,6 +16,7 @@ class StatusLogBackfill : public tests::BackfillFixture {
   void SetUp() override {
     tests::BackfillFixture::SetUp();
     if (IsSkipped()) return;
+    if (is_salesforce()) return org_->add_status_log();
     const char* time = dialect() == schema::sql::Dialect::sqlite ? "TEXT" : "TIMESTAMPTZ";
     sql(std::string(
             "CREATE TABLE crm_status_log (id TEXT NOT NULL PRIMARY KEY, recipienttransactionid BIGINT, "
@@ -23,8 +24,9 @@ class StatusLogBackfill : public tests::BackfillFixture {
         time + ")");
   }
   void log(std::int64_t gift, const std::string& status, const std::string& time) {
-    sql("INSERT INTO crm_status_log VALUES ('l" + std::to_string(++logs_) + "', " + std::to_string(gift) +
-        ", '" + status + "', " + (time.empty() ? "NULL" : "'" + time + "'") + ")");
+    sql("INSERT INTO crm_status_log (id, recipienttransactionid, status, createddate) VALUES ('l" +
+        std::to_string(++logs_) + "', " + std::to_string(gift) + ", '" + status + "', " +
+        (time.empty() ? "NULL" : "'" + time + "'") + ")");
   }
   StatusLogBatch run(bool dry_run = false) {
     if (!dry_run) crm_->legacy_status_log()->prepare();
@@ -134,9 +136,9 @@ TEST_P(StatusLogBackfill, PagesEndBetweenGifts) {
   sql("INSERT INTO crm_gift_record (id, recipienttransactionid) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL "
       "SELECT i + 1 FROM n WHERE i < 5000) SELECT 'o' || i, i FROM n");
   for (const char* status : {"delivered", "opened"}) {
-    sql(std::string(
-            "INSERT INTO crm_status_log WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n "
-            "WHERE i < 5000) SELECT '") +
+    sql(std::string("INSERT INTO crm_status_log (id, recipienttransactionid, status, createddate) WITH "
+                    "RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n "
+                    "WHERE i < 5000) SELECT '") +
         status + "' || i, i, '" + status + "', '2020-01-02T00:00:00.000Z' FROM n");
   }
   schema::TransactionId after{0};
@@ -228,7 +230,8 @@ TEST_P(StatusLogBackfill, EveryStatusWordOfAGiftIsCounted) {
   constexpr std::int64_t kWords = 9000;  // of one gift: more than a page
   old_record(1);
   old_record(2);
-  sql("INSERT INTO crm_status_log WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < "
+  sql("INSERT INTO crm_status_log (id, recipienttransactionid, status, createddate) WITH RECURSIVE n (i) AS "
+      "(SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < "
       "9000) SELECT 'w' || i, 1, 'a' || i, '2020-01-02T00:00:00.000Z' FROM n");
   logs_ = kWords;
   log(1, "opened", "2020-01-02T00:00:00.000Z");

@@ -97,7 +97,7 @@ REFUSED = {
     "an org of another mode": org({**JWT, "mode": "auto"}),
     "a package of another owner with request records": org({**JWT, "mode": "bare"}, {"requests": {"enabled": True}}),
     "an org behind a connection": org(JWT, connection="dbname=crm"),
-    "an org with the old status log": org(JWT, status_log={"object": "log"}),
+    "a status log with a schema": org(JWT, status_log={"object": "salesforce.log"}),
     "a name for a standard object": org(JWT, objects={"contact": "Person"}),
     "keys of Salesforce for tables": {**MINIMAL, "crm": {"salesforce": JWT}},
     "columns of the managed CRM": {**MINIMAL, "crm": {"columns": {"contact.Email": "mail"}}},

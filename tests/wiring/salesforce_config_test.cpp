@@ -62,8 +62,6 @@ TEST(SalesforceConfig, NothingIsConnectedBeforeTheFirstUse) {
   const daemon::config::Settings settings = with_org();
   const auto crm = make_crm(settings);
   EXPECT_NE(crm->request_records(), nullptr) << "its store does not exist";
-  EXPECT_EQ(crm->rows(), nullptr);
-  EXPECT_EQ(crm->legacy_status_log(), nullptr);
   EXPECT_THAT(check_crm(settings).faults, IsEmpty()) << "a start does not wait for the org";
 }
 

@@ -182,8 +182,6 @@ TEST_F(SalesforceSettings, KeysOfAnotherKindAreRefused) {
   EXPECT_THAT(faults(jwt("  connection: crm.db\n  backend: sqlite\n")),
               ElementsAre(HasSubstr("crm.connection: found a key that crm.type: salesforce leaves"),
                           HasSubstr("crm.backend")));
-  EXPECT_THAT(faults(jwt("  status_log: { object: log }\n")),
-              ElementsAre(HasSubstr("crm.status_log.object")));
   EXPECT_THAT(faults("  type: sql\n  objects: { gift_record: a__c }\n  salesforce: { client_id: a }\n"),
               ElementsAre(HasSubstr("crm.objects"), AllOf(HasSubstr("crm.salesforce.client_id"),
                                                           HasSubstr("set crm.type: salesforce"))));
@@ -195,8 +193,29 @@ TEST_F(SalesforceSettings, KeysOfAnotherKindAreRefused) {
                              HasSubstr("rules of giftsync's package"))));
 }
 
+TEST_F(SalesforceSettings, TheStatusLogHasTheNamesOfThePackage) {
+  const StatusLogSettings own = read(jwt())->crm.status_log;
+  EXPECT_EQ(own.object, "Status_Log__c");
+  EXPECT_EQ(own.transaction_id, "RecipientTransactionId__c");
+  EXPECT_EQ(own.status, "Status__c");
+  EXPECT_EQ(own.time, "CreatedDate");
+  const StatusLogSettings managed =
+      read(jwt("  namespace: thx\n  status_log: { status: State__c }\n"))->crm.status_log;
+  EXPECT_EQ(managed.object, "thx__Status_Log__c");
+  EXPECT_EQ(managed.status, "State__c");
+  EXPECT_THAT(faults(jwt("  status_log: { object: salesforce.log }\n")),
+              ElementsAre(AllOf(HasSubstr("crm.status_log.object"), HasSubstr("a name with a dot"))));
+}
+
 TEST_F(SalesforceSettings, NamesAreOfObjectsAndFieldsThatMayDiffer) {
   EXPECT_THAT(faults(jwt("  objects: { contact: Person }\n")), ElementsAre(HasSubstr("a name of its own")));
+  EXPECT_THAT(faults(jwt("  objects: { gift_record: A__c, request_record: B__c }\n  columns: { "
+                         "request_record.Guard_Mark: M__c, request_record.Gift_Id: G__c }\n")),
+              IsEmpty());
+  EXPECT_THAT(faults(jwt("  columns: { request_record.Nope: A__c }\n")),
+              ElementsAre(HasSubstr("not a field of the request record")));
+  EXPECT_THAT(faults("  connection: crm.db\n  backend: sqlite\n  columns: { request_record.Gift_Id: g }\n"),
+              ElementsAre(HasSubstr("\"request_record.Gift_Id\" beside crm.connection")));
   EXPECT_THAT(faults(jwt("  objects: { gift_record: \"-\" }\n")), ElementsAre(HasSubstr("not a name")));
   EXPECT_THAT(faults(jwt("  columns: { contact.Email: \"-\" }\n")),
               ElementsAre(HasSubstr("only for fields of the gift record")));

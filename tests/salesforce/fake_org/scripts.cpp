@@ -1,6 +1,7 @@
 // What tests do to the org from outside: /__org.
 #include "tests/salesforce/fake_org/api.h"
 #include "tests/salesforce/fake_org/api_error.h"
+#include "tests/salesforce/fake_org/projects.h"
 
 namespace giftsync::tests::fake_org {
 namespace {
@@ -25,7 +26,8 @@ ApiAnswer run_sql(Org& org, const Json& body) {
 /// POST /__org/changes is what an admin does in Setup: {object, field, unique, external_id, restricted,
 /// length, precision, without_value, deleted}, or {permission_set, field: "Object.Field" or object, readable,
 /// editable, view_all, without_user_permission}. POST /__org/clock {advance_millis}. POST /__org/users
-/// {username, permission_set}. POST /__org/sql {sql}. DELETE
+/// {username, permission_set}. POST /__org/sql {sql}. POST /__org/status_log {user} adds the old status log
+/// and lets the user read it. POST /__org/namespace {name} makes the package a managed one. DELETE
 /// /__org/sessions ends all. GET /__org/counters; DELETE begins a new day.
 ApiAnswer script_answer(Org& org, const ApiRequest& request) {
   const std::string what = request.path.substr(std::string("/__org/").size());
@@ -41,6 +43,8 @@ ApiAnswer script_answer(Org& org, const ApiRequest& request) {
     return {.body = {{"id", org.add_user(body.at("username").get<std::string>(),
                                          body.at("permission_set").get<std::string>())}}};
   if (what == "faults") org.faults().add(body);
+  if (what == "status_log") add_status_log(org, body.at("user").get<std::string>());
+  if (what == "namespace") org.deploy(with_namespace(org.files(), body.at("name").get<std::string>()));
   if (what == "changes") org.change(body);
   if (what == "clock") org.advance(body.at("advance_millis").get<std::int64_t>());
   if (what == "settings") {

@@ -34,6 +34,7 @@ inline constexpr SalesforceException kSalesforceExceptions[] = {
      "Salesforce clears lookups when it deletes their target"},
     {"CrmOpportunities", "contacts_have_the_accounts_that_exist",
      "Salesforce clears lookups when it deletes their target"},
+    {"CrmRows", "pages_follow_the_bytes_of_the_ids", "Ids are made by the org: letters and digits only"},
     {"CrmLookups", "accounts_and_users_are_not_checked_in_a_crm_without_any",
      "an org has its users and accounts"},
     {"CrmLookups", "lookups_to_an_object_without_rows_are_not_missing",
