@@ -171,7 +171,7 @@ class ShortGiftRecords : public GiftRecords {
   }
   std::int64_t count() override { return org_.count(); }
   bool has_field(GiftField field) const override { return org_.has_field(field); }
-  FieldValue as_kept(GiftField field, FieldValue value) const override {
+  schema::FieldValue as_kept(GiftField field, schema::FieldValue value) const override {
     return org_.as_kept(field, std::move(value));
   }
   std::vector<GiftStatusTimes> find_status_times(std::span<const TransactionId> ids) override {
