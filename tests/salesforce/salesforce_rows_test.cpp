@@ -111,6 +111,24 @@ TEST_F(SalesforceRowsTest, ARuleOfTheOrgThatRefusesEachTenthRowIsTriedRarelyAndS
   EXPECT_EQ(scalar("SELECT count(*) FROM crm_task"), "100");
 }
 
+TEST_F(SalesforceRowsTest, ALeadThatIsConvertedBetweenMatchAndWriteIsLeftOut) {
+  insert("crm_lead", "lastname, company, email, isconverted", "'L', 'Acme', 'p0@example.com', 0");
+  const auto gifts = store_.create_gifts(1);
+  fault({{"kind", "answer"},
+         {"status", 503},
+         {"content_type", "text/html"},
+         {"body", "<html>maintenance</html>"},
+         {"path", "/composite"},
+         {"skip", 1},
+         {"times", 2}});
+  EXPECT_THAT(work(), HasSubstr("maintenance")) << "it is matched, but not written";
+  sql("UPDATE crm_lead SET isconverted = 1");
+  EXPECT_EQ(work(), "");
+  EXPECT_EQ(last_.created, 1U);
+  EXPECT_EQ(scalar("SELECT recipientleadid FROM crm_gift_record"), "null");
+  EXPECT_TRUE(store_->sync.find_states(gifts)[0].needs_relink);
+}
+
 /// What a trigger of the org says of other records looks like the end of the task.
 TEST_F(SalesforceRowsTest, ATaskThatTheOrgFindsIsNotTakenForADeletedOne) {
   const auto gifts = store_.create_gifts(1);
