@@ -137,6 +137,8 @@ void treat_refusal(GiftWrite& gift, const ApiError& error, ErrorClass error_clas
     case ErrorClass::lost_lookup:
       if (is_update) return reject(gift, error_class);
       gift.refused_lookups = named_fields(error, names);
+      // It names no field, and the lead itself is there.
+      if (error.code == "CANNOT_UPDATE_CONVERTED_LEAD") gift.refused_lookups = {GiftField::recipient_lead};
       gift.next = Next::check_lookups;
       return;
     case ErrorClass::inactive_owner:

@@ -26,7 +26,8 @@ using schema::crm::TaskUpsert;
 using Kind = RowResult::Kind;
 using Next = TaskWrite::Next;
 
-constexpr int kRounds = 3;
+/// Of a completed gift whose record was deleted: create, look for lost lookups, for the record, for the task.
+constexpr int kRounds = 4;
 
 void finish(TaskWrite& task, Kind kind, std::string reason = {}, std::int64_t rest_millis = 0) {
   task.next = Next::done;

@@ -111,6 +111,44 @@ TEST_F(SalesforceRowsTest, ARuleOfTheOrgThatRefusesEachTenthRowIsTriedRarelyAndS
   EXPECT_EQ(scalar("SELECT count(*) FROM crm_task"), "100");
 }
 
+TEST_F(SalesforceRowsTest, ALeadThatIsConvertedBetweenMatchAndWriteIsLeftOut) {
+  insert("crm_lead", "lastname, company, email, isconverted", "'L', 'Acme', 'p0@example.com', 0");
+  const auto gifts = store_.create_gifts(1);
+  fault({{"kind", "answer"},
+         {"status", 503},
+         {"content_type", "text/html"},
+         {"body", "<html>maintenance</html>"},
+         {"path", "/composite"},
+         {"skip", 1},
+         {"times", 2}});
+  EXPECT_THAT(work(), HasSubstr("maintenance")) << "it is matched, but not written";
+  sql("UPDATE crm_lead SET isconverted = 1");
+  EXPECT_EQ(work(), "");
+  EXPECT_EQ(last_.created, 1U);
+  EXPECT_EQ(scalar("SELECT recipientleadid FROM crm_gift_record"), "null");
+  EXPECT_TRUE(store_->sync.find_states(gifts)[0].needs_relink);
+}
+
+TEST_F(SalesforceRowsTest, TheTaskOfACompletedGiftWhoseRecordWasDeletedIsNotTriedForEver) {
+  const auto gifts = store_.create_gifts(1);
+  fault({{"kind", "row_error"},
+         {"object", "Task"},
+         {"status_code", "FIELD_CUSTOM_VALIDATION_EXCEPTION"},
+         {"message", "No tasks today."},
+         {"times", 2}});
+  work();
+  report(gifts, Status::redeemed, kMinuteMillis);
+  work();
+  EXPECT_EQ(store_->sync.counts().waiting, 1);
+  sql("UPDATE crm_gift_record SET isdeleted = 1");
+  end_faults();
+  store_->sync.reset_rejected_after(clock(), clock());
+  work();
+  EXPECT_EQ(store_->sync.counts().waiting, 0);
+  EXPECT_EQ(store_->sync.find_states(gifts)[0].task, schema::store::TaskState::deleted);
+  EXPECT_EQ(scalar("SELECT count(*) FROM crm_task"), "0");
+}
+
 /// What a trigger of the org says of other records looks like the end of the task.
 TEST_F(SalesforceRowsTest, ATaskThatTheOrgFindsIsNotTakenForADeletedOne) {
   const auto gifts = store_.create_gifts(1);
