@@ -60,6 +60,30 @@ TEST_F(CollectionsTest, MakesOneTaskPerGift) {
   EXPECT_THAT(outcome(create("Task", {task})[0]), StartsWith("DUPLICATE_VALUE"));
 }
 
+TEST_F(CollectionsTest, ReadsManyRecordsByTheirIds) {
+  const std::string id = id_of_new("Contact", {{"LastName", "Lima"}});
+  const std::string gone = id_of_new("Contact", {{"LastName", "Diaz"}});
+  call("DELETE", "/sobjects/Contact/" + gone);
+  const Json rows =
+      call("GET", "/composite/sobjects/Contact?ids=" + gone + "," + id + "&fields=LastName").body;
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0], nullptr);
+  EXPECT_EQ(rows[1]["LastName"], "Lima");
+  EXPECT_EQ(rows[1]["Id"], id);
+  EXPECT_EQ(call("POST", "/composite/sobjects/Contact",
+                 {{"ids", Json::array({gone, id})}, {"fields", Json::array({"LastName"})}})
+                .body,
+            rows);
+  EXPECT_EQ(call("GET", "/composite/sobjects/Contact?ids=" + id + "&fields=Nothing").body[0]["errorCode"],
+            "INVALID_FIELD");
+}
+
+TEST_F(CollectionsTest, DeletesByAKey) {
+  const std::string id = id_of_new("Contact", {{"LastName", "Lima"}, {"Email", "lima@example.com"}});
+  EXPECT_EQ(call("DELETE", "/sobjects/Contact/Email/lima@example.com").status, 204);
+  EXPECT_EQ(call("GET", "/sobjects/Contact/" + id).status, 404);
+}
+
 TEST_F(CollectionsTest, UpsertsByExternalId) {
   const auto upsert = [&](const std::vector<Json>& rows) {
     return call("PATCH", "/composite/sobjects/Gift_Record__c/RecipientTransactionId__c",

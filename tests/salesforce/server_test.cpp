@@ -2,6 +2,7 @@
 #include "tests/salesforce/fake_org/server.h"
 
 #include <Poco/Exception.h>
+#include <Poco/InflatingStream.h>
 #include <Poco/Net/HTTPClientSession.h>
 #include <Poco/Net/HTTPRequest.h>
 #include <Poco/Net/HTTPResponse.h>
@@ -78,6 +79,21 @@ TEST_F(ServerTest, AnswersByScript) {
   EXPECT_EQ(received.status, 503);
   EXPECT_EQ(received.body, "<html>maintenance</html>");
   EXPECT_EQ(send("GET", contacts_path).status, 200);
+}
+
+TEST_F(ServerTest, CompressesForClientsThatTakeIt) {
+  Poco::Net::HTTPClientSession session("127.0.0.1", server.port());
+  Poco::Net::HTTPRequest request("GET", contacts_path, Poco::Net::HTTPMessage::HTTP_1_1);
+  request.set("Authorization", "Bearer token");
+  request.set("Accept-Encoding", "gzip, deflate");
+  session.sendRequest(request);
+  Poco::Net::HTTPResponse response;
+  std::istream& stream = session.receiveResponse(response);
+  EXPECT_EQ(response.get("Content-Encoding", ""), "gzip");
+  Poco::InflatingInputStream inflated(stream, Poco::InflatingStreamBuf::STREAM_GZIP);
+  std::string body;
+  Poco::StreamCopier::copyToString(inflated, body);
+  EXPECT_EQ(Json::parse(body)["objectDescribe"]["name"], "Contact");
 }
 
 TEST_F(ServerTest, LetsATestEditRecordsWithPlainSql) {
