@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <string>
 #include <string_view>
 
@@ -41,8 +42,8 @@ inline constexpr SalesforceException kSalesforceExceptions[] = {
      "an org is not refilled by a replication"},
 };
 
-/// Those of an org with the package of another owner besides.
-inline constexpr SalesforceException kBareExceptions[] = {};
+/// Those of an org with the package of another owner besides: none so far.
+inline constexpr std::array<SalesforceException, 0> kBareExceptions{};
 
 /// Of the running test; null when it has none.
 inline const char* reason_of_exception(bool is_bare) {
