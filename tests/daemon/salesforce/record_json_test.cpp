@@ -143,6 +143,15 @@ TEST(RecordJson, AnUpdateNamesOnlyWhatGiftsyncOwns) {
   EXPECT_EQ(row.at("RecipientTransactionId__c"), 9) << "the rule Same_Gift compares it";
 }
 
+TEST(RecordJson, AnUpdateWithoutTheRulesLeavesTheTransactionIdAlone) {
+  ApiNames names(OrgNames{});
+  names.leave_out(OwnField::record_version);
+  schema::GiftRecord record;
+  record.set(GiftField::transaction_id, std::int64_t{9});
+  const auto row = nlohmann::ordered_json::parse(gift_update_row(names, kId, record, {}));
+  EXPECT_FALSE(row.contains("RecipientTransactionId__c"));
+}
+
 TEST(RecordJson, WhatIsLeftOutIsNotNamed) {
   const ApiNames names(OrgNames{.columns = {{"gift_record.Description", "-"}}});
   const auto row = nlohmann::ordered_json::parse(gift_create_row(names, full_record(), {GiftField::account}));
