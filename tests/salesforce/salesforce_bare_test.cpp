@@ -1,4 +1,5 @@
 // Bare mode: gift records in an org without giftsync's package.
+#include "daemon/salesforce/write_mode.h"
 #include "tests/salesforce/bare_org_fixture.h"
 
 namespace giftsync::daemon::salesforce {

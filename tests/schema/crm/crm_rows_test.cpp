@@ -26,7 +26,8 @@ TEST_P(CrmRows, every_object_is_listed_with_the_names_of_its_fields) {
     std::erase_if(expected, [](const std::string& object) {
       return object == "request_record" || object == "permission_set_assignment";
     });
-  EXPECT_EQ(rows.objects(), expected) << "the external CRM has no such tables";
+  if (is_bare()) std::erase(expected, "request_record");
+  EXPECT_EQ(rows.objects(), expected) << "an external CRM, or another owner's package, has no such tables";
   sql("INSERT INTO crm_gift_record (id, recipienttransactionid, recipienttransactionstatus) VALUES ('g1', 7, "
       "'sent')");
   const auto gift = rows.find("gift_record", "g1");
@@ -51,7 +52,9 @@ TEST_P(CrmRows, a_row_has_every_field_as_text) {
   EXPECT_EQ(row->text("FirstName"), "Rose");
   EXPECT_EQ(row->text("Email"), "rose@edge.com");
   EXPECT_EQ(row->text("Birthdate"), "2001-02-03");
-  EXPECT_EQ(row->text("LastModifiedDate"), "2026-01-02T03:04:05.006Z");
+  EXPECT_EQ(row->text("LastModifiedDate"),
+            is_salesforce() ? "2026-01-02T03:04:05.000Z" : "2026-01-02T03:04:05.006Z")
+      << "an org keeps whole seconds";
   EXPECT_EQ(row->text("score"), "12.5") << "an admin's own column";
   EXPECT_TRUE(row->has("Title"));
   EXPECT_THAT(row->fields,
