@@ -39,6 +39,7 @@ class SalesforceNamespaceTest : public SalesforceCrmTest {
   SalesforceNamespaceTest() {
     rules_.match_fields = match_fields();
     rules_.tasks = {true, "Other", "Not Started", "Completed"};
+    rules_.link_of = [](const schema::store::RecipientTransaction&) { return "https://gifts.test/g/x"; };
     server_.with_org([this](Org& org) { tests::fake_org::add_status_log(org, user_); });
   }
   void use(const Package& package) {
