@@ -153,9 +153,9 @@ TEST_F(SalesforceNamespaceTest, AManagedPackageHasItsPrefixEverywhere) {
   deploy(tests::fake_org::with_namespace(deployed(), "thx"));
   live({.names = {.name_space = "thx"},
         .log = {"thx__Status_Log__c", "thx__RecipientTransactionId__c", "thx__Status__c", "CreatedDate"},
-        .table = "crm_thx__gift_record",
-        .columns = "thx__recipienttransactionstatus = 'sent', thx__opened_date_time = NULL",
-        .log_table = "crm_thx__status_log (thx__recipienttransactionid, thx__status, createddate)"});
+        .table = "crm_gift_record",
+        .columns = "recipienttransactionstatus = 'sent', opened_date_time = NULL",
+        .log_table = "crm_status_log (recipienttransactionid, status, createddate)"});
 }
 
 TEST_F(SalesforceNamespaceTest, ObjectsAndFieldsMayHaveOtherNames) {
