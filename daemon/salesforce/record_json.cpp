@@ -79,8 +79,8 @@ std::string gift_create_row(const ApiNames& names, const schema::GiftRecord& rec
 std::string gift_update_row(const ApiNames& names, std::string_view id, const schema::GiftRecord& record,
                             const std::vector<GiftField>& left_out) {
   JsonRow row = existing_row(names.object("gift_record"), id);
-  // The rule Same_Gift refuses the row where the Id names the record of another gift. Without giftsync's rules,
-  // in bare mode, the row would overwrite that record's Transaction Id.
+  // The rule Same_Gift refuses the row where the Id names the record of another gift. Without giftsync's
+  // rules, in bare mode, the row would overwrite that record's Transaction Id.
   if (!names.field(OwnField::record_version).empty())
     row.add_if_present(names.field(GiftField::transaction_id), record.get(GiftField::transaction_id));
   for (const GiftField field : names.gift_fields()) {
