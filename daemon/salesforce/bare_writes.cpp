@@ -19,14 +19,33 @@ constexpr std::int64_t kMostPauseMillis = 15 * platform::kSecondMillis;
 
 }  // namespace
 
-BareWrites::Turn::Turn(BareWrites& writes) : writes_(writes), lock_(writes.mutex_, std::defer_lock) {
-  if (!lock_.try_lock_for(std::chrono::milliseconds(writes_.options_.longest_wait_millis)))
-    writes_.pause("another thread of this process", kWriterLeaseMillis);
-  writes_.take_lease();
+BareWrites::Turn::Turn(BareWrites& writes) : writes_(writes) {
+  writes_.begin_turn();
+  try {
+    writes_.take_lease();
+  } catch (...) {
+    writes_.end_turn();
+    throw;
+  }
 }
 
 BareWrites::Turn::~Turn() {
   writes_.release_lease();
+  writes_.end_turn();
+}
+
+void BareWrites::begin_turn() {
+  std::unique_lock lock(mutex_);
+  const std::chrono::milliseconds longest(options_.longest_wait_millis);
+  if (!turn_ended_.wait_for(lock, longest, [this] { return !has_turn_; }))
+    pause("another thread of this process", kWriterLeaseMillis);
+  has_turn_ = true;
+}
+
+void BareWrites::end_turn() {
+  const std::lock_guard lock(mutex_);
+  has_turn_ = false;
+  turn_ended_.notify_one();
 }
 
 void BareWrites::take_lease() {

@@ -4,6 +4,7 @@
 // version of each gift, and it renews the lease before each call. Any thread.
 #pragma once
 
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -63,7 +64,6 @@ class BareWrites : public WriteGate {
 
    private:
     BareWrites& writes_;
-    std::unique_lock<std::timed_mutex> lock_;
   };
 
   /// By transaction. The caller has the turn.
@@ -75,14 +75,18 @@ class BareWrites : public WriteGate {
   void note_lost_answer() override;
 
  private:
+  void begin_turn();
+  void end_turn();
   void take_lease();
   void release_lease();
   [[noreturn]] void pause(const std::string& writer, std::int64_t remaining_millis) const;
 
   const BareOptions options_;
   const platform::Clock clock_;
-  std::timed_mutex mutex_;                      // one turn at a time in this process; guards the following
-  std::optional<std::int64_t> lost_answer_at_;  ///< of the clock of the machine's uptime
+  std::mutex mutex_;
+  std::condition_variable turn_ended_;
+  bool has_turn_ = false;                       // guarded by mutex_: one turn at a time in this process
+  std::optional<std::int64_t> lost_answer_at_;  ///< by the clock of the uptime; of the owner of the turn
 };
 
 }  // namespace giftsync::daemon::salesforce

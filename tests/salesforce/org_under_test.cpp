@@ -51,6 +51,29 @@ class Facts {
   std::map<std::string, std::string> facts_;  // guarded by mutex_
 };
 
+/// The lease of a store that several CRMs share.
+class Lease {
+ public:
+  std::string new_writer() {
+    const std::lock_guard lock(mutex_);
+    return "writer " + std::to_string(++writers_);
+  }
+  salesforce::LeaseHolder take(const std::string& writer) {
+    const std::lock_guard lock(mutex_);
+    if (owner_.empty()) owner_ = writer;
+    return {owner_ == writer, owner_, platform::kMinuteMillis};
+  }
+  void release(const std::string& writer) {
+    const std::lock_guard lock(mutex_);
+    if (owner_ == writer) owner_.clear();
+  }
+
+ private:
+  std::mutex mutex_;
+  int writers_ = 0;    // guarded by mutex_
+  std::string owner_;  // guarded by mutex_
+};
+
 fake_org::Field field_of(const std::string& column, const std::string& type) {
   fake_org::Field field;
   field.name = field.label = field.column = column;
@@ -87,10 +110,14 @@ struct OrgUnderTest::Parts {
   }
 
   /// The conformance tests have one process; its turns are one after another.
-  salesforce::BareOptions bare_options() const {
-    return {.lease = {[](std::int64_t) { return salesforce::LeaseHolder{.is_this = true}; },
-                      [](std::int64_t) { return true; }, [] {}},
-            .newest_versions = newest_versions};
+  /// Each CRM is a writer of its own. It waits as long as another one writes.
+  salesforce::BareOptions bare_options() {
+    const std::string writer = lease.new_writer();
+    return {.lease = {[this, writer](std::int64_t) { return lease.take(writer); },
+                      [this, writer](std::int64_t) { return lease.take(writer).is_this; },
+                      [this, writer] { lease.release(writer); }},
+            .newest_versions = newest_versions,
+            .longest_wait_millis = platform::kMinuteMillis};
   }
 
   salesforce::SignInOutcome sign_in() {
@@ -110,6 +137,7 @@ struct OrgUnderTest::Parts {
   std::string gift_ids;
   int sign_ins = 0;
   Facts facts;
+  Lease lease;
   platform::HttpClient http{{.bypass_proxy = true}};
   salesforce::AccessTokens tokens;
   salesforce::ApiClient client;

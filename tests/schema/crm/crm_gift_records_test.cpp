@@ -216,8 +216,8 @@ TEST_P(CrmGiftRecords, a_record_is_recognized_after_a_lost_response) {
   if (!keeps_versions()) {
     sql("UPDATE crm_gift_record SET recipient_email = 'ROSE@exam', recipienttransactioncreatedat = NULL");
     EXPECT_THAT(kinds(*port, {row}), ElementsAre(Kind::updated));
-    sql("UPDATE crm_gift_record SET recipient_email = '***', recipienttransactioncreatedat = "
-        "'2026-11-21T12:31:06.200Z'");
+    const std::string cut = is_salesforce() ? "2026-11-21T12:31:07.000Z" : "2026-11-21T12:31:06.200Z";
+    sql("UPDATE crm_gift_record SET recipient_email = '***', recipienttransactioncreatedat = '" + cut + "'");
   }
   row.record.version = 2;
   row.record.set(GiftField::status, std::string("opened"));
