@@ -157,7 +157,8 @@ Ids claim(const RequestRecordContext& context, const Ids& record_ids, RequestRec
     next.gift_request_text.clear();
     // Reconciled again at once, unless the CRM asks for a while (REQ-56).
     const bool is_postponed = batch.works.at(record_id).is_postponed;
-    next.next_attempt_at = context.now + (is_postponed ? kPostponedClaimMillis : 0);
+    const std::int64_t rest = batch.works.at(record_id).rest_millis;
+    next.next_attempt_at = context.now + (is_postponed ? std::max(kPostponedClaimMillis, rest) : 0);
     lost.push_back({std::move(next), {}});
   }
   save_entries(context.store, lost, batch);
@@ -264,6 +265,7 @@ std::set<std::string> write_records(schema::crm::RequestRecords& records,
       work.rest_millis = results[i].rest_millis;
     }
     work.is_postponed = results[i].kind == schema::crm::RowResult::Kind::retry;
+    if (work.is_postponed) work.rest_millis = results[i].rest_millis;
     if (results[i].kind != schema::crm::RowResult::Kind::updated) continue;
     for (schema::RequestRecord* row : {&work.loaded.row, &work.loaded.completed}) apply(one, *row);
     written.insert(one.expected.id);

@@ -142,13 +142,13 @@ void defer_refused(const RequestRecordContext& context, RequestRecordBatch& batc
   for (const auto& [record_id, work] : batch.works) {
     const bool is_forgotten = work.is_postponed && !work.known.next_attempt_at;
     if (!work.refusal && is_forgotten)
-      changes.push_back(deferred_change(work.known, context.now + kWriteInFlightMillis));
+      changes.push_back(
+          deferred_change(work.known, context.now + std::max(work.rest_millis, kWriteInFlightMillis)));
     if (!work.refusal) continue;
     batch.stats.warnings.push_back("request " + work.known.number +
                                    ": the CRM rejected giftsync's update: " + *work.refusal);
-    changes.push_back(deferred_change(
-        work.known,
-        context.now + std::clamp(work.rest_millis, kRefusedWriteDelayMillis, kMaxSyncRetryMillis)));
+    changes.push_back(
+        deferred_change(work.known, context.now + std::max(work.rest_millis, kRefusedWriteDelayMillis)));
   }
   save_entries(context.store, changes, batch);
 }

@@ -22,6 +22,7 @@ constexpr std::int64_t kMostPauseMillis = 15 * platform::kSecondMillis;
 BareWrites::Turn::Turn(BareWrites& writes) : writes_(writes) {
   writes_.begin_turn();
   try {
+    writes_.check_lost_answer();
     writes_.take_lease();
   } catch (...) {
     writes_.end_turn();
@@ -46,6 +47,18 @@ void BareWrites::end_turn() {
   const std::lock_guard lock(mutex_);
   has_turn_ = false;
   turn_ended_.notify_one();
+}
+
+/// The org may still write what that call had: it would overwrite what is newer.
+void BareWrites::check_lost_answer() const {
+  if (!lost_answer_at_) return;
+  const std::int64_t left = *lost_answer_at_ + kLongestCallMillis - platform::boottime_millis();
+  if (left <= 0) return;
+  throw platform::DependencyPause(
+      clock_() + left,
+      "the answer of a call was lost, which the org may still carry out; in bare mode nothing is written "
+      "for two minutes",
+      true);
 }
 
 void BareWrites::take_lease() {

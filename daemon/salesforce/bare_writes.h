@@ -77,6 +77,7 @@ class BareWrites : public WriteGate {
  private:
   void begin_turn();
   void end_turn();
+  void check_lost_answer() const;
   void take_lease();
   void release_lease();
   [[noreturn]] void pause(const std::string& writer, std::int64_t remaining_millis) const;

@@ -173,10 +173,9 @@ void treat_found(GiftWrite& gift, const std::optional<FoundGift>& found) {
     return;
   }
   gift.id = found->id;
-  // Without a version the record of an own lost call is as this row would write it.
-  const bool is_as_written = found->version == 0 && gift.may_be_ours && found->is_ours;
-  if (is_as_written || (found->version >= gift.record.version && found->version > 0)) {
-    const bool is_own_creation = is_as_written || (gift.may_be_ours && found->version == gift.record.version);
+  // Without a version the record of an own lost call may be of an older one: it is written again.
+  if (found->version >= gift.record.version && found->version > 0) {
+    const bool is_own_creation = gift.may_be_ours && found->version == gift.record.version;
     return finish(gift, is_own_creation ? Kind::created : Kind::unchanged);
   }
   gift.next = Next::update;

@@ -126,7 +126,12 @@ void GiftUpserts::leave_out_older_versions() {
   const auto newest = turn_.bare()->newest_versions(ids);
   for (GiftWrite& gift : gifts_) {
     const auto known = newest.find(gift.record.transaction().value);
-    if (known != newest.end() && known->second > gift.record.version) finish(gift, Kind::unchanged);
+    if (known == newest.end() || known->second <= gift.record.version) continue;
+    // What was never written is not `unchanged`: it would count as written.
+    if (gift.exists)
+      finish(gift, Kind::unchanged);
+    else
+      finish(gift, Kind::retry, "the gift has a newer version");
   }
 }
 

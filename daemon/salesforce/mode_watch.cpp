@@ -13,9 +13,18 @@
 namespace giftsync::daemon::salesforce {
 namespace {
 
+constexpr int kNotFound = 404;
+
 std::optional<ModeFinding> stored_finding(const FactStorage& facts) {
   const std::optional<std::string> text = facts.load(kModeFact);
   return text ? read_mode_finding(*text) : std::nullopt;
+}
+
+/// A passing fault says nothing of the object.
+[[noreturn]] void stop_for(OrgCalls& calls, const CompositePart& part) {
+  const std::vector<ApiError> errors = request_errors(*part.body);
+  const ApiError error = errors.empty() ? ApiError{} : errors.front();
+  calls.stop(error, classify(error, {Operation::query, false, part.status, {}}));
 }
 
 /// The gift record and the task, as the user sees them.
@@ -37,8 +46,11 @@ void describe_objects(OrgCalls& calls, const ApiNames& names, OrgFacts& facts) {
   const CompositeAnswer answer = calls.read(parts, parts.size(), Spending::gifts);
   for (const Described& one : kObjects) {
     const CompositePart* part = find_part(answer.parts, one.reference);
-    if (part != nullptr && is_success(part->status))
-      facts.objects[std::string(one.object)] = object_facts(*part->body);
+    if (part == nullptr && is_identifier(names.object(one.object)))
+      throw platform::DependencyError(true, "Salesforce did not answer a part of a call", true);
+    if (part == nullptr || part->status == kNotFound) continue;
+    if (!is_success(part->status)) stop_for(calls, *part);
+    facts.objects[std::string(one.object)] = object_facts(*part->body);
   }
 }
 

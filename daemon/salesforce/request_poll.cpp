@@ -148,7 +148,8 @@ void RequestPoll::take(const Answers& answers) {
       if (!event_of_record_.contains(id)) add(id, std::nullopt);
     }
   }
-  if (!cursor_) cursor_ = answers.as_of;
+  // What was written before the answer was seen, or is in the overlap of the next poll.
+  if (answers.as_of && (!cursor_ || *answers.as_of > *cursor_)) cursor_ = answers.as_of;
   forget_old();
   pace_.note_answer(has_changes, clock_());
 }

@@ -27,10 +27,15 @@ constexpr std::size_t kShownCharacters = 500;
 constexpr std::size_t kMostWrittenRevisions = 10'000;
 constexpr std::string_view kReadReference = "read";
 constexpr const char* kChanged = "it was changed in the CRM meanwhile";
+constexpr const char* kRefusedUnchanged =
+    "the rule As_Read of giftsync's package refuses a record that nothing changed; deploy the package again "
+    "(giftsyncctl crm setup)";
 constexpr const char* kTooRecent = "it was changed within the last two seconds";
 
-RowResult result(Kind kind, std::string reason = {}) {
-  return {kind, std::move(reason), {}};
+RowResult result(Kind kind, std::string reason = {}, std::int64_t rest_millis = 0) {
+  RowResult made{kind, std::move(reason), {}};
+  made.rest_millis = rest_millis;
+  return made;
 }
 
 /// One part of a call is the question.
@@ -88,7 +93,7 @@ RowResult refusal(OrgCalls& calls, const RowAnswer& answer) {
                         treatment.next == Treatment::Next::sign_in ||
                         treatment.next == Treatment::Next::ask_less;
   if (is_of_part && !is_retry) calls.stop(error, found);
-  return result(is_retry ? Kind::retry : Kind::rejected, words_of(error));
+  return result(is_retry ? Kind::retry : Kind::rejected, words_of(error), treatment.rest_millis);
 }
 
 }  // namespace
@@ -150,7 +155,7 @@ void RequestUpdates::plan() {
     std::string mark = platform::random_hex(kMarkBytes);
     std::string json = request_update_row(names_, update, {current->last_modified, mark});
     results_[i] = result(Kind::retry);
-    rows_.push_back({i, *read, std::move(mark), std::move(json)});
+    rows_.push_back({i, *read, std::move(mark), std::move(json), current->last_modified});
   }
 }
 
@@ -194,10 +199,20 @@ void RequestUpdates::take(const Row& row, const RowAnswer& answer, const ReadRow
   has_results_ = true;
   if (!answer.written.is_success) {
     outcome = refusal(calls_, answer);
+    if (outcome.kind == Kind::unchanged && is_as_read(row, now))
+      outcome = result(Kind::rejected, kRefusedUnchanged, treatment_of(ErrorClass::org_rule).rest_millis);
     return;
   }
   outcome = result(Kind::updated);
   note_written(row, now, as_of);
+}
+
+/// To write such a record again at once would be refused again.
+bool RequestUpdates::is_as_read(const Row& row, const ReadRows& now) const {
+  const RequestRecordUpdate& update = updates_[row.position];
+  const auto read = now.find(update.expected.id);
+  return read != now.end() && read->second.last_modified == row.named &&
+         state_of(names_, read->second.record) == state_of(names_, update.expected);
 }
 
 /// The record's new revision is used only when nothing else was changed since the write.

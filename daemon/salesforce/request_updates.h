@@ -61,11 +61,13 @@ class RequestUpdates {
     RequestRevision read;      ///< as the caller read it
     std::string mark;
     std::string json;
+    std::string named = {};  ///< the LastModifiedDate in `json`
   };
   using ReadRows = std::map<std::string, ReadRecord<schema::RequestRecord>, std::less<>>;
   void plan();
   void write(std::span<const Row> rows);
   void take(const Row& row, const RowAnswer& answer, const ReadRows& now, platform::UtcMillis as_of);
+  bool is_as_read(const Row& row, const ReadRows& now) const;
   void take_lost(std::span<const Row> rows, const std::string& reason);
   void note_written(const Row& row, const ReadRows& now, platform::UtcMillis as_of);
   ReadRows read_rows(const CompositePart* part) const;

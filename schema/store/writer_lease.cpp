@@ -27,8 +27,8 @@ WriterLease::Holder WriterLease::take(std::int64_t millis) {
                    " + :millis) ON CONFLICT (name) DO UPDATE SET lease_owner = excluded.lease_owner, "
                    "lease_until = excluded.lease_until WHERE writer_lease.lease_owner = excluded.lease_owner "
                    "OR writer_lease.lease_until < " +
-                   clock + " OR writer_lease.lease_until > excluded.lease_until",
-        use(name_), use(owner_), use(millis);
+                   clock + " OR writer_lease.lease_until > " + clock + " + 2 * :longest",
+        use(name_), use(owner_), use(millis), use(millis);
     Holder holder;
     session << "SELECT lease_owner, lease_until - " + clock + " FROM writer_lease WHERE name = :name",
         into(holder.owner), into(holder.remaining_millis), use(name_);
