@@ -47,7 +47,7 @@ class SalesforceBackfillTest(daemon_fixture.DaemonTestCase):
                                    stdout=log, stderr=log)
         query = f"SELECT transaction_id FROM backfill_checkpoint WHERE name = '{name}' AND transaction_id > 0"
         try:
-            position = wait_until(lambda: self.fixture.query(query), "a checkpoint", pace_seconds=0.005)
+            position = wait_until(lambda: self.fixture.query(query), "a checkpoint", seconds=300, pace_seconds=0.02)
         finally:
             run.send_signal(signal.SIGKILL)
             run.wait()
