@@ -157,6 +157,9 @@ void treat_refusal(GiftWrite& gift, const ApiError& error, ErrorClass error_clas
 }
 
 void treat_found(GiftWrite& gift, const std::optional<FoundGift>& found) {
+  // Without a record `unchanged` would count as written.
+  if (gift.is_older)
+    return found ? finish(gift, Kind::unchanged) : finish(gift, Kind::retry, "the gift has a newer version");
   if (!found) {
     if (gift.exists) return finish(gift, Kind::not_found, "the gift record was deleted in the CRM");
     gift.next = Next::create;  // it was deleted meanwhile, or was not asked for before

@@ -127,11 +127,11 @@ void GiftUpserts::leave_out_older_versions() {
   for (GiftWrite& gift : gifts_) {
     const auto known = newest.find(gift.record.transaction().value);
     if (known == newest.end() || known->second <= gift.record.version) continue;
-    // What was never written is not `unchanged`: it would count as written.
+    gift.is_older = true;
     if (gift.exists)
       finish(gift, Kind::unchanged);
     else
-      finish(gift, Kind::retry, "the gift has a newer version");
+      gift.next = Next::look_up;
   }
 }
 

@@ -38,6 +38,7 @@ struct GiftWrite {
   Next next = Next::create;
   std::size_t row = 0;  ///< of the rows given
   schema::GiftRecord record;
+  bool is_older = false;  ///< the store has a newer version: the record is only looked for
   bool exists = false;
   bool may_adopt = false;
   std::string id;
