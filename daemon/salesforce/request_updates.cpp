@@ -210,6 +210,10 @@ void RequestUpdates::take(const Row& row, const RowAnswer& answer, const ReadRow
 /// To write such a record again at once would be refused again.
 bool RequestUpdates::is_as_read(const Row& row, const ReadRows& now) const {
   const RequestRecordUpdate& update = updates_[row.position];
+  const auto status =
+      schema::request_record_status_from_word(update.expected.text(RequestRecordField::status));
+  // Another rule keeps records that are not approved from being claimed.
+  if (update.claimed.value_or(false) && status != schema::RequestRecordStatus::approved) return false;
   const auto read = now.find(update.expected.id);
   return read != now.end() && read->second.last_modified == row.named &&
          state_of(names_, read->second.record) == state_of(names_, update.expected);
