@@ -1,5 +1,5 @@
 // daemon/salesforce: the change events of an org's request records (REQ-55). A poll asks for what was written
-// or deleted since the cursor, the time of the last change seen, less an overlap in which changes may be
+// or deleted since the cursor, the time of the last poll, less an overlap in which changes may be
 // committed late. A record is reported again only when it differs from what the last poll saw. The cursor is
 // kept in `facts` and passes an event only when the event is acknowledged, so that a restart reports it
 // again. Events that the org pushed come from elsewhere and are listed with these: for their endpoint the

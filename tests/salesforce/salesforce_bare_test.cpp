@@ -46,10 +46,12 @@ TEST_F(SalesforceBareTest, ALostAnswerMakesNoSecondRecord) {
     for (const char* when : {"before_commit", "after_commit"}) {
       sql("DELETE FROM crm_gift_record");
       facts_.erase(kModeFact);
+      crm_ = make_bare("one");  // after a lost answer the former one writes nothing for a while
       const int questions = is_unique ? 1 : 2;  // before the write
       fault({{"kind", "cut"}, {"when", when}, {"path", "/composite"}, {"skip", questions}});
-      EXPECT_THAT(kinds({sent(1, 1), sent(2, 1)}), ElementsAre(Kind::created, Kind::created))
-          << when << is_unique;
+      // The record of a lost call may be of an older version, so one that was found is written again.
+      const auto made = testing::AnyOf(Kind::created, Kind::updated);
+      EXPECT_THAT(kinds({sent(1, 1), sent(2, 1)}), ElementsAre(made, made)) << when << is_unique;
       EXPECT_EQ(records(), "2") << when << is_unique;
       lease_owner_.clear();
     }
@@ -98,9 +100,12 @@ TEST_F(SalesforceBareTest, AnOlderVersionIsNeverWrittenOverANewerOne) {
   for (const bool exists : {false, true}) {
     const int before = calls();
     EXPECT_THAT(kinds({sent(1, 4, exists)}), ElementsAre(Kind::unchanged));
-    EXPECT_EQ(calls(), before);
+    EXPECT_EQ(calls(), before + (exists ? 0 : 1)) << "it asks whether the record is there";
   }
   EXPECT_EQ(status_of(record(1)), "opened");
+  versions_[2] = 5;
+  EXPECT_THAT(kinds({sent(2, 4)}), ElementsAre(Kind::retry)) << "unchanged would count as written";
+  EXPECT_EQ(records(), "1");
 }
 
 // ORG-9
@@ -140,6 +145,7 @@ TEST_F(SalesforceBareTest, TheLeaseStaysWhileALostCallMayStillRun) {
   kinds({sent(2, 1)});
   EXPECT_EQ(lease_owner_, "one");
   EXPECT_GE(renewals_, 3) << "before each call that writes";
+  EXPECT_THAT(refusal({sent(3, 1)}), HasSubstr("answer of a call was lost")) << "nor does this process write";
 }
 
 // ORG-9
