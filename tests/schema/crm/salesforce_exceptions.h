@@ -58,6 +58,8 @@ inline constexpr const char* kNoTasks =
 inline constexpr SalesforceException kBareExceptions[] = {
     {"CrmGiftRecords", "a_rejected_row_does_not_affect_the_others",
      "no rule of another owner's package refuses a gift for a contact and a lead"},
+    {"CrmGiftRecords", "two_concurrent_writers_leave_one_record_each_at_the_newest_version",
+     "an older row waits for its record there, which this test then believes to exist"},
     {"CrmLookups", "a_gift_has_exactly_one_task_related_to_its_record", kNoTasks},
     {"CrmLookups", "completing_writes_the_status_and_nothing_else", kNoTasks},
     {"CrmLookups", "a_task_is_completed_without_its_gift_record", kNoTasks},
