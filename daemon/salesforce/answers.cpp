@@ -134,6 +134,10 @@ std::vector<ApiError> request_errors(const JsonValue& json) {
   return errors;
 }
 
+ApiError first_error(std::span<const ApiError> errors) {
+  return errors.empty() ? ApiError{} : errors.front();
+}
+
 std::optional<OAuthError> oauth_error(const JsonValue& json) {
   OAuthError error{text_at(json, "error"), text_at(json, "error_description")};
   return error.code.empty() ? std::nullopt : std::optional(std::move(error));

@@ -48,6 +48,9 @@ struct ApiError {
 /// All errors of `[{"message":..,"errorCode":..}]`, also of a single object; empty when there is none.
 std::vector<ApiError> request_errors(const platform::JsonValue& json);
 
+/// An error without code and words when there is none.
+ApiError first_error(std::span<const ApiError> errors);
+
 /// `{"error":"invalid_grant","error_description":".."}`.
 struct OAuthError {
   std::string code;

@@ -140,6 +140,13 @@ PartRequest query_part(std::string_view api_version, std::string_view soql, std:
           std::move(reference)};
 }
 
+PartRequest describe_part(std::string_view api_version, std::string_view object, std::string reference) {
+  return {.method = "GET",
+          .url = data_path(api_version) + "/sobjects/" + std::string(object) + "/describe",
+          .reference = std::move(reference),
+          .is_heavy = false};
+}
+
 std::string composite_body(std::span<const PartRequest> parts) {
   std::string body(kCallStart);
   for (const PartRequest& part : parts) {

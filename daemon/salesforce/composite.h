@@ -36,6 +36,9 @@ std::string data_path(std::string_view api_version);
 PartRequest query_part(std::string_view api_version, std::string_view soql, std::string reference,
                        bool is_all = false);
 
+/// As a part a missing object is an answer, HTTP 404, and no failed call.
+PartRequest describe_part(std::string_view api_version, std::string_view object, std::string reference);
+
 std::string composite_body(std::span<const PartRequest> parts);
 
 /// The parts of each call, as positions in `parts`, in their order: as few calls as the order allows.
@@ -44,6 +47,8 @@ std::vector<std::vector<std::size_t>> group_parts(std::span<const PartRequest> p
 constexpr bool is_success(int status) {
   return status >= 200 && status < 300;
 }
+
+inline constexpr int kNotFound = 404;  ///< of HTTP
 
 /// Null when the answer has no part of that name.
 const CompositePart* find_part(std::span<const CompositePart> parts, std::string_view reference);

@@ -10,6 +10,7 @@
 #include "daemon/salesforce/directory.h"
 #include "daemon/salesforce/org_queries.h"
 #include "daemon/salesforce/person_matching.h"
+#include "daemon/salesforce/soql_text.h"
 #include "daemon/salesforce/statements.h"
 #include "schema/contact_normalization.h"
 #include "schema/phone_spellings.h"

@@ -10,6 +10,7 @@
 #include "daemon/salesforce/org_queries.h"
 #include "daemon/salesforce/person_matching.h"
 #include "daemon/salesforce/record_json.h"
+#include "daemon/salesforce/soql_text.h"
 #include "daemon/salesforce/statements.h"
 
 namespace giftsync::daemon::salesforce {

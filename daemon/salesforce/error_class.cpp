@@ -1,5 +1,7 @@
 #include "daemon/salesforce/error_class.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -8,9 +10,12 @@
 #include "daemon/salesforce/soql_text.h"
 #include "platform/text.h"
 #include "platform/time.h"
+#include "platform/visible_text.h"
 
 namespace giftsync::daemon::salesforce {
 namespace {
+
+constexpr std::size_t kShownCharacters = 500;
 
 using C = ErrorClass;
 using Next = Treatment::Next;
@@ -175,6 +180,11 @@ Treatment treatment_of(ErrorClass error_class) {
       return {.next = Next::stop};
   }
   std::abort();  // a value outside its enumeration: a bug
+}
+
+std::string words_of_row(const ApiError& error) {
+  const std::string shown(platform::truncated(platform::visible_text(error.message), kShownCharacters));
+  return fmt::format("Salesforce: {}{}{}", error.code, shown.empty() ? "" : ": ", shown);
 }
 
 std::string_view remedy_of_row(ErrorClass error_class) {

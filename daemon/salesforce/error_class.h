@@ -84,6 +84,8 @@ struct Treatment {
 };
 Treatment treatment_of(ErrorClass error_class);
 
+/// "Salesforce: CODE: words", of which at most 500 characters, for people.
+std::string words_of_row(const ApiError& error);
 /// What an admin does about a row that is refused so, to be appended to the refusal; may be empty.
 std::string_view remedy_of_row(ErrorClass error_class);
 

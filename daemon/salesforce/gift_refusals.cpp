@@ -21,8 +21,6 @@ using schema::GiftField;
 using Kind = schema::crm::RowResult::Kind;
 using Next = GiftWrite::Next;
 
-constexpr std::size_t kShownCharacters = 500;
-
 std::vector<GiftField> named_fields(const ApiError& error, const ApiNames& names) {
   std::vector<GiftField> fields;
   for (const std::string& name : error.fields) {
@@ -74,11 +72,6 @@ bool leave_out(GiftWrite& gift, const ApiError& error, ErrorClass error_class, c
   return is_left_out;
 }
 
-std::string words_of(const ApiError& error) {
-  const std::string shown(platform::truncated(platform::visible_text(error.message), kShownCharacters));
-  return fmt::format("Salesforce: {}{}{}", error.code, shown.empty() ? "" : ": ", shown);
-}
-
 /// What is rejected although its class says something else needs an admin as well.
 void reject(GiftWrite& gift, ErrorClass error_class) {
   const std::int64_t rest =
@@ -119,7 +112,7 @@ void clear(GiftWrite& gift, GiftField lookup) {
 
 void treat_refusal(GiftWrite& gift, const ApiError& error, ErrorClass error_class, const ApiNames& names) {
   const bool is_update = gift.next == Next::update;
-  gift.refusal = words_of(error);
+  gift.refusal = words_of_row(error);
   gift.rest_millis = treatment_of(error_class).rest_millis;
   switch (error_class) {
     case ErrorClass::already_created:

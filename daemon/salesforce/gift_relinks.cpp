@@ -43,9 +43,6 @@ using schema::crm::RowResult;
 using Kind = RowResult::Kind;
 using Read = ReadRecord<GiftRecord>;
 
-/// Between an edit and its reading at least.
-constexpr std::int64_t kQuietMillis = 2 * platform::kSecondMillis;
-
 /// A relink and the record that it changes.
 struct Relinking {
   std::size_t row = 0;
@@ -125,14 +122,13 @@ PartRequest part_of(const OrgCalls& calls, const ApiNames& names, const Relinkin
                           .body = gift_relink_row(names, "", relink)});
 }
 
-RowResult result_of(const CompositePart* part) {
-  if (!part) return {Kind::retry, "Salesforce did not answer a part of the call", {}};
-  if (is_success(part->status)) return {Kind::updated, {}, {}};
-  const std::vector<ApiError> errors = request_errors(*part->body);
+RowResult result_of(const CompositePart& part) {
+  if (is_success(part.status)) return {Kind::updated, {}, {}};
+  const std::vector<ApiError> errors = request_errors(*part.body);
   const ApiError error =
-      errors.empty() ? ApiError{fmt::format("HTTP {}", part->status), "", {}} : errors.front();
-  const ErrorClass found = classify(error, {Operation::update, true, part->status, {}});
-  if (part->status == 412 || found == ErrorClass::changed_since_read)
+      errors.empty() ? ApiError{fmt::format("HTTP {}", part.status), "", {}} : errors.front();
+  const ErrorClass found = classify(error, {Operation::update, true, part.status, {}});
+  if (part.status == kPreconditionFailed || found == ErrorClass::changed_since_read)
     return {Kind::unchanged, "the record was changed since it was read", {}};
   if (found == ErrorClass::gone) return {Kind::not_found, "the gift record was deleted in the CRM", {}};
   const bool is_retry = treatment_of(found).next == Treatment::Next::retry;
@@ -144,15 +140,10 @@ void write_links(OrgCalls& calls, const ApiNames& names, std::span<const Relinki
   std::vector<PartRequest> parts;
   for (std::size_t i = 0; i < relinkings.size(); ++i)
     parts.push_back(part_of(calls, names, relinkings[i], i));
-  for (const std::vector<std::size_t>& group : group_parts(parts)) {
-    std::vector<PartRequest> some;
-    for (const std::size_t at : group) some.push_back(parts[at]);
-    const auto answer = calls.write(composite_body(some), some.size(), Spending::backfill);
-    for (const std::size_t at : group) {
-      const RowResult lost{Kind::retry, answer ? std::string() : answer.error().reason, {}};
-      results[relinkings[at].row] = answer ? result_of(find_part(answer->parts, parts[at].reference)) : lost;
-    }
-  }
+  write_parts(calls, parts, Spending::backfill,
+              [&](std::size_t at, const CompositePart* part, const std::string& reason) {
+                results[relinkings[at].row] = part ? result_of(*part) : RowResult{Kind::retry, reason, {}};
+              });
 }
 
 /// The gift is relinked all the same.

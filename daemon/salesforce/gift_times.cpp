@@ -36,9 +36,6 @@ using Read = ReadRecord<GiftRecord>;
 
 constexpr int kRounds = 3;
 constexpr std::size_t kRowsPerTurn = 2000;
-/// Between an edit and its reading at least.
-constexpr std::int64_t kQuietMillis = 2 * platform::kSecondMillis;
-constexpr int kPreconditionFailed = 412;
 
 StatusTimes times_of(const GiftRecord& record) {
   StatusTimes times;
@@ -82,10 +79,6 @@ std::optional<StatusTimes> missing_times(const ApiNames& names, const GiftRecord
     is_any_missing = true;
   }
   return is_any_missing ? std::optional(missing) : std::nullopt;
-}
-
-ApiError first_error(const std::vector<ApiError>& errors) {
-  return errors.empty() ? ApiError{} : errors.front();
 }
 
 /// Records that did not take their times.
@@ -167,20 +160,15 @@ std::vector<TransactionId> write_missing_unmodified(OrgCalls& calls, const ApiNa
     ids.push_back(id);
   }
   Refused refused;
-  for (const std::vector<std::size_t>& group : group_parts(parts)) {
-    std::vector<PartRequest> some;
-    for (const std::size_t at : group) some.push_back(parts[at]);
-    const auto answer = calls.write(composite_body(some), some.size(), Spending::backfill);
-    for (const std::size_t at : group) {
-      const CompositePart* part = answer ? find_part(answer->parts, parts[at].reference) : nullptr;
-      if (part == nullptr || part->status == kPreconditionFailed)
-        again.push_back(ids[at]);
-      else if (is_success(part->status))
-        filled.push_back(ids[at]);
-      else
-        refused.add(ids[at], first_error(request_errors(*part->body)));
-    }
-  }
+  write_parts(calls, parts, Spending::backfill,
+              [&](std::size_t at, const CompositePart* part, const std::string&) {
+                if (part == nullptr || part->status == kPreconditionFailed)
+                  again.push_back(ids[at]);
+                else if (is_success(part->status))
+                  filled.push_back(ids[at]);
+                else
+                  refused.add(ids[at], first_error(request_errors(*part->body)));
+              });
   refused.log();
   if (!again.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(kQuietMillis));
   return again;

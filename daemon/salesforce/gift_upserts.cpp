@@ -264,7 +264,7 @@ void GiftUpserts::take(GiftWrite& gift, const RowWrite& write) {
     if (gift.next == Next::create) gift.id = answer.written.id;
     return finish(gift, is_creation ? Kind::created : Kind::updated);
   }
-  const ApiError error = answer.written.errors.empty() ? ApiError{} : answer.written.errors.front();
+  const ApiError error = first_error(answer.written.errors);
   const ErrorClass found = classify(error, answer.context(names_.field(GiftField::transaction_id)));
   if (treatment_of(found).halves_rows) calls_.note_halving();
   treat_refusal(gift, error, found, names_);

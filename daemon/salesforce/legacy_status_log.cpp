@@ -41,14 +41,9 @@ bool is_number(const FieldFacts& field) {
 
 /// The number of rows that a part of a call counted.
 std::int64_t count_in(OrgCalls& calls, std::span<const CompositePart> parts, std::string_view reference) {
-  const CompositePart* part = find_part(parts, reference);
-  if (!part) throw platform::DependencyError(true, "Salesforce did not answer a part of a call", true);
-  if (!is_success(part->status)) {
-    const std::vector<ApiError> errors = request_errors(*part->body);
-    const ApiError error = errors.empty() ? ApiError{} : errors.front();
-    calls.stop(error, classify(error, {Operation::query, false, part->status, {}}));
-  }
-  const tl::expected<QueryPage, Fault> page = query_page(*part->body);
+  const CompositePart& part = require_part(parts, reference);
+  if (!is_success(part.status)) calls.stop(part);
+  const tl::expected<QueryPage, Fault> page = query_page(*part.body);
   if (!page) throw platform::DependencyError(true, "Salesforce: " + page.error(), true);
   return page->total_size;
 }

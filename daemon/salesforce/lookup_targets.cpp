@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "daemon/salesforce/org_queries.h"
+#include "daemon/salesforce/soql_text.h"
 #include "daemon/salesforce/statements.h"
 
 namespace giftsync::daemon::salesforce {
@@ -12,7 +13,6 @@ namespace {
 
 using schema::GiftField;
 
-constexpr std::size_t kShortId = 15;
 constexpr std::size_t kFewTargets = 20;
 
 constexpr std::array<std::pair<GiftField, std::string_view>, 8> kLookups{{
@@ -61,7 +61,7 @@ std::map<std::string, Seen> look_up(OrgCalls& calls, const ApiNames& names, cons
   for (std::size_t i = 0; i < objects.size(); ++i) {
     for (const platform::JsonValue* row : answers.of_question[i].rows) {
       Seen& of_object = seen[objects[i]];
-      std::string id = text_at(*row, "Id").substr(0, kShortId);
+      std::string id = short_id(text_at(*row, "Id"));
       (is_true(*row, "IsDeleted") ? of_object.deleted : of_object.existing).insert(std::move(id));
     }
   }
@@ -80,9 +80,9 @@ TargetIds lost(OrgCalls& calls, const ApiNames& names, const TargetIds& ids, Spe
     const Seen& known = seen[object];
     std::set<std::string> absent;
     for (const std::string& id : some) {
-      if (known.deleted.contains(id.substr(0, kShortId)))
+      if (known.deleted.contains(short_id(id)))
         lost[object].insert(id);
-      else if (!known.existing.contains(id.substr(0, kShortId)))
+      else if (!known.existing.contains(short_id(id)))
         absent.insert(id);
     }
     const bool is_doubtful = is_cautious && some.size() >= kFewTargets && absent.size() * 2 > some.size();
@@ -115,7 +115,7 @@ TargetIds surely_lost_targets(OrgCalls& calls, const ApiNames& names, const Targ
 }
 
 bool is_same_id(std::string_view one, std::string_view other) {
-  return one.substr(0, kShortId) == other.substr(0, kShortId) && one.empty() == other.empty();
+  return short_id(one) == short_id(other) && one.empty() == other.empty();
 }
 
 }  // namespace giftsync::daemon::salesforce

@@ -13,18 +13,9 @@
 namespace giftsync::daemon::salesforce {
 namespace {
 
-constexpr int kNotFound = 404;
-
 std::optional<ModeFinding> stored_finding(const FactStorage& facts) {
   const std::optional<std::string> text = facts.load(kModeFact);
   return text ? read_mode_finding(*text) : std::nullopt;
-}
-
-/// A passing fault says nothing of the object.
-[[noreturn]] void stop_for(OrgCalls& calls, const CompositePart& part) {
-  const std::vector<ApiError> errors = request_errors(*part.body);
-  const ApiError error = errors.empty() ? ApiError{} : errors.front();
-  calls.stop(error, classify(error, {Operation::query, false, part.status, {}}));
 }
 
 /// The gift record and the task, as the user sees them.
@@ -37,20 +28,15 @@ void describe_objects(OrgCalls& calls, const ApiNames& names, OrgFacts& facts) {
   std::vector<PartRequest> parts;
   for (const Described& one : kObjects) {
     const std::string name = names.object(one.object);
-    if (is_identifier(name))
-      parts.push_back({.method = "GET",
-                       .url = data_path(calls.api_version()) + "/sobjects/" + name + "/describe",
-                       .reference = one.reference,
-                       .is_heavy = false});
+    if (is_identifier(name)) parts.push_back(describe_part(calls.api_version(), name, one.reference));
   }
   const CompositeAnswer answer = calls.read(parts, parts.size(), Spending::gifts);
   for (const Described& one : kObjects) {
-    const CompositePart* part = find_part(answer.parts, one.reference);
-    if (part == nullptr && is_identifier(names.object(one.object)))
-      throw platform::DependencyError(true, "Salesforce did not answer a part of a call", true);
-    if (part == nullptr || part->status == kNotFound) continue;
-    if (!is_success(part->status)) stop_for(calls, *part);
-    facts.objects[std::string(one.object)] = object_facts(*part->body);
+    if (!is_identifier(names.object(one.object))) continue;
+    const CompositePart& part = require_part(answer.parts, one.reference);
+    if (part.status == kNotFound) continue;
+    if (!is_success(part.status)) calls.stop(part);  // a passing fault says nothing of the object
+    facts.objects[std::string(one.object)] = object_facts(*part.body);
   }
 }
 

@@ -7,35 +7,19 @@
 #include "daemon/salesforce/composite.h"
 #include "daemon/salesforce/org_description.h"
 #include "daemon/salesforce/soql_text.h"
-#include "platform/dependency_error.h"
 #include "platform/text.h"
 
 namespace giftsync::daemon::salesforce {
-namespace {
-
-constexpr int kNotFound = 404;
-
-}  // namespace
-
 std::optional<std::vector<FieldFacts>> describe_fields(OrgCalls& calls, const std::string& object,
                                                        Spending spending) {
   if (!is_identifier(object)) return std::nullopt;
-  // As a part, because there a missing object is an answer and no failed call.
-  const PartRequest request{.method = "GET",
-                            .url = data_path(calls.api_version()) + "/sobjects/" + object + "/describe",
-                            .reference = "object",
-                            .is_heavy = false};
+  const PartRequest request = describe_part(calls.api_version(), object, "object");
   const CompositeAnswer answer = calls.read(std::span(&request, 1), 0, spending);
-  const CompositePart* part = find_part(answer.parts, request.reference);
-  if (!part) throw platform::DependencyError(true, "Salesforce did not answer a part of a call", true);
-  if (part->status == kNotFound) return std::nullopt;
-  if (!is_success(part->status)) {
-    const std::vector<ApiError> errors = request_errors(*part->body);
-    const ApiError error = errors.empty() ? ApiError{} : errors.front();
-    calls.stop(error, classify(error, {Operation::query, false, part->status, {}}));
-  }
+  const CompositePart& part = require_part(answer.parts, request.reference);
+  if (part.status == kNotFound) return std::nullopt;
+  if (!is_success(part.status)) calls.stop(part);
   std::vector<FieldFacts> fields;
-  if (const platform::JsonValue* list = part->body->find("fields")) {
+  if (const platform::JsonValue* list = part.body->find("fields")) {
     for (const platform::JsonValue& field : list->elements()) fields.push_back(field_facts(field));
   }
   return fields;

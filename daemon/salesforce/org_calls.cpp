@@ -237,4 +237,15 @@ void OrgCalls::stop(const ApiFault& fault) {
   fail(fault.is_transient, fault.message);
 }
 
+void OrgCalls::stop(const CompositePart& part) {
+  const ApiError error = first_error(request_errors(*part.body));
+  stop(error, classify(error, {Operation::query, false, part.status, {}}));
+}
+
+const CompositePart& require_part(std::span<const CompositePart> parts, std::string_view reference) {
+  const CompositePart* part = find_part(parts, reference);
+  if (part == nullptr) fail(true, "Salesforce did not answer a part of a call");
+  return *part;
+}
+
 }  // namespace giftsync::daemon::salesforce

@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <tl/expected.hpp>
 #include <vector>
 
@@ -74,6 +75,8 @@ class OrgCalls {
   schema::crm::CrmUsage usage() const;
   /// How long no call is made after this fault; 0 unless it is a platform::DependencyPause.
   std::int64_t rest_after(const platform::DependencyError& fault) const;
+  /// Stops for a part that only read and failed.
+  [[noreturn]] void stop(const CompositePart& part);
   /// Stops for what is no row's fault: notes the rest that it needs and throws.
   [[noreturn]] void stop(const ApiError& error, ErrorClass error_class);
 
@@ -100,5 +103,8 @@ class OrgCalls {
   mutable std::mutex mutex_;
   CallGovernor governor_;  // guarded by mutex_
 };
+
+/// Throws platform::DependencyError when the answer does not have the part.
+const CompositePart& require_part(std::span<const CompositePart> parts, std::string_view reference);
 
 }  // namespace giftsync::daemon::salesforce

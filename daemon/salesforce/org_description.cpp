@@ -148,10 +148,7 @@ std::optional<std::vector<std::string>> read_objects(Reader& reader, const Descr
   for (const std::string_view object : kObjects) {
     const std::string name = request.names.object(object);
     if (!name.empty() && is_identifier(name))
-      parts.push_back({.method = "GET",
-                       .url = reader.path("/sobjects/" + name + "/describe"),
-                       .reference = reference_of(object),
-                       .is_heavy = false});
+      parts.push_back(describe_part(request.api_version, name, reference_of(object)));
   }
   const std::string user = id_literal(request.user_id).value_or("''");
   parts.push_back(reader.query(select_of({"Id", "Name", "OrganizationType", "IsSandbox"}, "Organization"),

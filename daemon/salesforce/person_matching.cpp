@@ -6,6 +6,7 @@
 
 #include "daemon/salesforce/answers.h"
 #include "daemon/salesforce/record_json.h"
+#include "daemon/salesforce/soql_text.h"
 #include "schema/contact_normalization.h"
 
 namespace giftsync::daemon::salesforce {
@@ -17,8 +18,6 @@ using schema::crm::PersonObject;
 using schema::crm::RecipientMatchKeys;
 
 namespace {
-
-constexpr std::size_t kShortId = 15;
 
 using JsonRows = std::span<const platform::JsonValue* const>;
 
@@ -82,10 +81,6 @@ std::vector<std::string> keys_of(std::span<const RecipientMatchKeys> recipients,
   if (compared.empty()) return keys;
   for (const RecipientMatchKeys& one : recipients) keys.push_back(one.*key);
   return distinct(std::move(keys));
-}
-
-std::string short_id(const std::string& id) {
-  return id.substr(0, kShortId);
 }
 
 OpportunitiesByContact opportunities_by_contact(const ApiNames& names, JsonRows rows,

@@ -36,9 +36,6 @@ std::vector<std::string> keys_of(std::span<const schema::crm::RecipientMatchKeys
                                  std::string schema::crm::RecipientMatchKeys::*key,
                                  const std::vector<std::string>& compared);
 
-/// 15 and 18 characters of one Id are equal in these.
-std::string short_id(const std::string& id);
-
 /// By short_id() of the contact, in the order of the rows of roles, at most kMaxCandidates each.
 using OpportunitiesByContact = std::map<std::string, std::vector<schema::crm::Opportunity>>;
 OpportunitiesByContact opportunities_by_contact(const ApiNames& names,

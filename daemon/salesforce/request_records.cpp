@@ -25,21 +25,19 @@ using schema::crm::PersonObject;
 
 using Ids = std::span<const std::string>;
 
-constexpr std::size_t kShortId = 15;
-
 /// In the short form: the last three characters of the long one may be mistyped, which would refuse the
 /// whole question.
 std::vector<std::string> asked_ids(Ids ids) {
   std::vector<std::string> asked;
   for (const std::string& id : ids)
-    if (is_record_id(id)) asked.push_back(id.substr(0, kShortId));
+    if (is_record_id(id)) asked.push_back(short_id(id));
   return distinct(std::move(asked));
 }
 
 /// The caller's spelling of an Id, by its short form.
 std::map<std::string, std::string> spellings(Ids ids) {
   std::map<std::string, std::string> as_given;
-  for (const std::string& id : ids) as_given.emplace(id.substr(0, kShortId), id);
+  for (const std::string& id : ids) as_given.emplace(short_id(id), id);
   return as_given;
 }
 
@@ -57,7 +55,7 @@ void check_creation(const RowWrite& write, const ApiNames& names) {
     throw platform::DependencyError(
         true, write.reason.empty() ? "Salesforce did not say whether the request record was created"
                                    : write.reason);
-  const ApiError error = answer.written.errors.empty() ? ApiError{} : answer.written.errors.front();
+  const ApiError error = first_error(answer.written.errors);
   const ErrorClass found = classify(error, answer.context(names.field(OwnField::creation_key)));
   if (found == ErrorClass::already_created) return;
   const bool is_transient = treatment_of(found).next == Treatment::Next::retry;
@@ -149,7 +147,7 @@ std::vector<Person> SalesforceRequestRecords::find_persons(PersonObject object, 
   each_row(calls_, question_of(Ids(asked), [&](Ids some) { return persons_by_id(names_, object, some); }),
            Spending::requests, [&](const JsonValue& row) {
              Person person;
-             person.id = as_given.at(text_at(row, "Id").substr(0, kShortId));
+             person.id = as_given.at(short_id(text_at(row, "Id")));
              person.email = text(names_, row, word, "Email");
              person.first_name = text(names_, row, word, "FirstName");
              person.last_name = text(names_, row, word, "LastName");
@@ -166,7 +164,7 @@ std::vector<schema::crm::Opportunity> SalesforceRequestRecords::find_opportuniti
   each_row(calls_, question_of(Ids(asked), [&](Ids some) { return opportunities_by_id(names_, some); }),
            Spending::requests, [&](const JsonValue& row) {
              schema::crm::Opportunity one;
-             one.id = as_given.at(text_at(row, "Id").substr(0, kShortId));
+             one.id = as_given.at(short_id(text_at(row, "Id")));
              one.name = text(names_, row, "opportunity", "Name");
              one.account_id = text(names_, row, "opportunity", "AccountId");
              one.stage = text(names_, row, "opportunity", "StageName");

@@ -23,7 +23,6 @@ using schema::crm::RowResult;
 using Kind = RowResult::Kind;
 
 constexpr std::size_t kMarkBytes = 16;
-constexpr std::size_t kShownCharacters = 500;
 constexpr std::size_t kMostWrittenRevisions = 10'000;
 constexpr std::string_view kReadReference = "read";
 constexpr const char* kChanged = "it was changed in the CRM meanwhile";
@@ -76,13 +75,8 @@ bool needs_distinct_revision(const RequestRecordUpdate& update) {
   return update.claimed.value_or(false) || (update.status && !update.expected.claimed);
 }
 
-std::string words_of(const ApiError& error) {
-  const std::string shown(platform::truncated(platform::visible_text(error.message), kShownCharacters));
-  return fmt::format("Salesforce: {}{}{}", error.code, shown.empty() ? "" : ": ", shown);
-}
-
 RowResult refusal(OrgCalls& calls, const RowAnswer& answer) {
-  const ApiError error = answer.written.errors.empty() ? ApiError{} : answer.written.errors.front();
+  const ApiError error = first_error(answer.written.errors);
   const ErrorClass found = classify(error, answer.context({}));
   const Treatment treatment = treatment_of(found);
   if (treatment.halves_rows) calls.note_halving();
@@ -93,7 +87,7 @@ RowResult refusal(OrgCalls& calls, const RowAnswer& answer) {
                         treatment.next == Treatment::Next::sign_in ||
                         treatment.next == Treatment::Next::ask_less;
   if (is_of_part && !is_retry) calls.stop(error, found);
-  return result(is_retry ? Kind::retry : Kind::rejected, words_of(error), treatment.rest_millis);
+  return result(is_retry ? Kind::retry : Kind::rejected, words_of_row(error), treatment.rest_millis);
 }
 
 }  // namespace

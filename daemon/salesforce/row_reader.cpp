@@ -18,7 +18,6 @@ namespace {
 using platform::JsonValue;
 using schema::crm::CrmRow;
 
-constexpr std::size_t kShortId = 15;
 constexpr auto kCompoundTypes =
     std::to_array<std::string_view>({"address", "location", "complexvalue", "base64", "anyType"});
 constexpr auto kNumberTypes =
@@ -31,12 +30,12 @@ bool is_one_of(std::span<const std::string_view> types, std::string_view type) {
 /// The least Id that begins like `text`: Salesforce compares Ids with whole Ids only.
 std::string least_id(const std::string& text) {
   std::string id;
-  for (const char c : text.substr(0, kShortId)) {
+  for (const char c : short_id(text)) {
     const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
     if (!is_letter && (c < '0' || c > '9')) break;
     id += c;
   }
-  return id + std::string(kShortId - id.size(), '0');
+  return id + std::string(kShortIdLength - id.size(), '0');
 }
 
 std::optional<std::string> text_of(const JsonValue* value, const std::string& type) {

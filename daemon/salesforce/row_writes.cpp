@@ -61,7 +61,7 @@ class Writing {
   void take(RowWrite& write, RowAnswer answer) {
     const bool is_of_part = answer.is_answered && !is_success(answer.status);
     if (is_of_part) {
-      const ApiError error = answer.written.errors.empty() ? ApiError{} : answer.written.errors.front();
+      const ApiError error = first_error(answer.written.errors);
       const ErrorClass found = classify(error, answer.context({}));
       if (stops(found)) {
         if (!is_any_answered_) calls_.stop(error, found);
@@ -93,6 +93,19 @@ class Writing {
 
 std::vector<RowWrite> write_rows(OrgCalls& calls, std::span<const WriteRow> rows, Spending spending) {
   return Writing(calls, rows, spending).run();
+}
+
+void write_parts(OrgCalls& calls, std::span<const PartRequest> parts, Spending spending,
+                 const TakePart& take) {
+  for (const std::vector<std::size_t>& group : group_parts(parts)) {
+    std::vector<PartRequest> some;
+    for (const std::size_t at : group) some.push_back(parts[at]);
+    const auto answer = calls.write(composite_body(some), some.size(), spending);
+    const std::string reason =
+        answer ? "Salesforce did not answer a part of the call" : answer.error().reason;
+    for (const std::size_t at : group)
+      take(at, answer ? find_part(answer->parts, parts[at].reference) : nullptr, reason);
+  }
 }
 
 }  // namespace giftsync::daemon::salesforce

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,5 +25,12 @@ struct RowWrite {
 /// One for each row, in their order. Throws platform::DependencyError when no row was answered and the fault
 /// is none of a row; otherwise rows without an answer say why.
 std::vector<RowWrite> write_rows(OrgCalls& calls, std::span<const WriteRow> rows, Spending spending);
+
+/// What became of the part at a position: null, with the reason, when its answer was lost.
+using TakePart = std::function<void(std::size_t at, const CompositePart* part, const std::string& reason)>;
+/// Writes the parts in as few calls as they need. A call whose answer was lost is not repeated. Throws as
+/// OrgCalls::write().
+void write_parts(OrgCalls& calls, std::span<const PartRequest> parts, Spending spending,
+                 const TakePart& take);
 
 }  // namespace giftsync::daemon::salesforce

@@ -81,6 +81,10 @@ bool is_record_id(std::string_view text) {
          std::all_of(text.begin(), text.end(), [](char c) { return is_letter(c) || is_digit(c); });
 }
 
+std::string short_id(std::string_view id) {
+  return std::string(id.substr(0, kShortIdLength));
+}
+
 std::optional<std::string> id_literal(std::string_view id) {
   if (!is_record_id(id)) return std::nullopt;
   return fmt::format("'{}'", id);

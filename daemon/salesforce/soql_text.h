@@ -24,6 +24,9 @@ std::optional<std::string> text_literal(std::string_view text);
 
 /// Record Ids have 15 or 18 letters and digits.
 bool is_record_id(std::string_view text);
+inline constexpr std::size_t kShortIdLength = 15;
+/// 15 and 18 characters of one Id are equal in these.
+std::string short_id(std::string_view id);
 /// '0035g00000AbCdE': nullopt for what is no Id.
 std::optional<std::string> id_literal(std::string_view id);
 

@@ -208,7 +208,7 @@ void TaskUpserts::take(TaskWrite& task, const RowWrite& write) {
     if (is_creation) task.id = answer.written.id;
     return finish(task, is_creation ? Kind::created : Kind::updated);
   }
-  const ApiError error = answer.written.errors.empty() ? ApiError{} : answer.written.errors.front();
+  const ApiError error = first_error(answer.written.errors);
   const ErrorClass found = classify(error, answer.context(names_.field(OwnField::task_transaction)));
   if (treatment_of(found).halves_rows) calls_.note_halving();
   treat_refusal(task, error, found);

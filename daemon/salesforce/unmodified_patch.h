@@ -3,12 +3,18 @@
 // seen. Pure; any thread.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "daemon/salesforce/composite.h"
+#include "platform/time.h"
 
 namespace giftsync::daemon::salesforce {
+
+/// Between an edit and its reading at least.
+inline constexpr std::int64_t kQuietMillis = 2 * platform::kSecondMillis;
+inline constexpr int kPreconditionFailed = 412;  ///< of HTTP
 
 struct UnmodifiedPatch {
   std::string_view api_version;

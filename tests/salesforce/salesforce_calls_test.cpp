@@ -14,13 +14,6 @@ using testing::HasSubstr;
 
 class SalesforceCallsTest : public SalesforceSyncTest {
  protected:
-  /// An hour of the worker's steps, each after `seconds`.
-  void work_for(std::int64_t millis, std::int64_t step_millis) {
-    for (std::int64_t done = 0; done < millis; done += step_millis) {
-      work();
-      pass(step_millis);
-    }
-  }
   void maintenance() {
     fault({{"kind", "answer"},
            {"status", 503},

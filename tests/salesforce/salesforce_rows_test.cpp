@@ -24,12 +24,6 @@ using testing::SizeIs;
 
 class SalesforceRowsTest : public SalesforceSyncTest {
  protected:
-  void work_for(std::int64_t millis, std::int64_t step_millis) {
-    for (std::int64_t done = 0; done < millis; done += step_millis) {
-      work();
-      pass(step_millis);
-    }
-  }
   std::string status_of(TransactionId gift) {
     return scalar("SELECT recipienttransactionstatus FROM crm_gift_record WHERE recipienttransactionid = " +
                   std::to_string(gift.value));

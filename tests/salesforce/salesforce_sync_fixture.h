@@ -73,6 +73,13 @@ class SalesforceSyncTest : public SalesforceCrmTest {
     }
     return "";
   }
+  /// The steps of that time, one after each `step_millis`.
+  void work_for(std::int64_t millis, std::int64_t step_millis) {
+    for (std::int64_t done = 0; done < millis; done += step_millis) {
+      work();
+      pass(step_millis);
+    }
+  }
 
   tests::TemporaryStore store_;
   sync::SyncRules rules_;
