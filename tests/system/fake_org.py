@@ -6,7 +6,9 @@ import http.client
 import json
 import os
 import pathlib
+import shutil
 import subprocess
+import tempfile
 import urllib.parse
 
 import daemon_fixture
@@ -138,3 +140,13 @@ class FakeOrg:
         by_transaction = {int(record["RecipientTransactionId__c"]): record for record in records}
         assert len(by_transaction) == len(records), "a gift has two tasks"
         return by_transaction
+
+
+class OrgTestCase(daemon_fixture.DaemonTestCase):
+    """A test with a fresh org, `self.org`."""
+
+    def setUp(self):
+        folder = tempfile.mkdtemp(prefix="giftsync-org.")
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        self.org = FakeOrg(folder)
+        self.addCleanup(self.org.close)

@@ -5,14 +5,12 @@ OLD_RECORDS (2500) gift records from before giftsync, with an old status log of 
 """
 import json
 import os
-import shutil
 import signal
 import subprocess
-import tempfile
 
 import daemon_fixture
 from daemon_fixture import wait_until
-from fake_org import FakeOrg
+from fake_org import OrgTestCase
 from http_client import Client
 
 OLD_RECORDS = int(os.environ.get("OLD_RECORDS", "2500"))
@@ -24,12 +22,9 @@ FIRST = 1_000_000
 NUMBERS = f"WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < {OLD_RECORDS - 1})"
 
 
-class SalesforceBackfillTest(daemon_fixture.DaemonTestCase):
+class SalesforceBackfillTest(OrgTestCase):
     def setUp(self):
-        folder = tempfile.mkdtemp(prefix="giftsync-org.")
-        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
-        self.org = FakeOrg(folder)
-        self.addCleanup(self.org.close)
+        super().setUp()
         self.fixture = self.new_fixture(crm=self.org.settings()).seed().start()
 
     def count(self, condition):

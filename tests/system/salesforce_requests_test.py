@@ -4,14 +4,12 @@ them, outbound messages make it sooner. Each approved record gets exactly one gi
 """
 import collections
 import os
-import shutil
 import signal
-import tempfile
 import time
 
 import daemon_fixture
 from daemon_fixture import wait_until
-from fake_org import FakeOrg
+from fake_org import OrgTestCase
 from http_client import Client
 from mails import mails_in
 from outbound_messages_test import PATH, message
@@ -25,12 +23,9 @@ POLL_SECONDS = 30
 REQUESTS = 'requests: { enabled: true, organization_token: "file:token" }\n'
 
 
-class SalesforceRequestsTest(daemon_fixture.DaemonTestCase):
+class SalesforceRequestsTest(OrgTestCase):
     def setUp(self):
-        folder = tempfile.mkdtemp(prefix="giftsync-org.")
-        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
-        self.org = FakeOrg(folder)
-        self.addCleanup(self.org.close)
+        super().setUp()
         for name, permission_set in ((ANA, "Standard_User"), (BO, "Admin")):
             self.org.script("POST", "users", {"username": name, "permission_set": permission_set})
         self.org.sql("UPDATE crm_user SET email = username")

@@ -1,12 +1,10 @@
 #!/usr/bin/python3
 """Gifts whose CRM is an org of Salesforce (the fake org of the tests): records and tasks are read from the org by its REST API."""
 import json
-import shutil
-import tempfile
 
 import daemon_fixture
 from daemon_fixture import wait_until
-from fake_org import FakeOrg
+from fake_org import OrgTestCase
 from gift_load import GiftLoad
 from http_client import Client
 from mails import mails_in
@@ -14,13 +12,7 @@ from mails import mails_in
 TASKS = "tasks: { enabled: true }\n"
 
 
-class SalesforceTest(daemon_fixture.DaemonTestCase):
-    def setUp(self):
-        folder = tempfile.mkdtemp(prefix="giftsync-org.")
-        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
-        self.org = FakeOrg(folder)
-        self.addCleanup(self.org.close)
-
+class SalesforceTest(OrgTestCase):
     def start(self, more=TASKS, **salesforce):
         return self.new_fixture(crm=self.org.settings(**salesforce), more=more).seed().start()
 
