@@ -250,6 +250,11 @@ struct SsoConnectionSettings {
   std::string domain;           ///< directory
   bool identity_api_v2 = true;  ///< directory; identity_api: v1 | v2
   std::string ca_file;
+  bool redirect_to_login = false;                         ///< redirect: post_back | login; oidc, directory
+  std::vector<std::string> algorithms{"RS256", "ES256"};  ///< of ID tokens; oidc, directory
+  std::vector<std::string> scopes{"openid", "profile", "email"};  ///< oidc, directory
+  std::string tenant_id;      ///< directory; lower case; empty: that of the first sign-in
+  bool allow_guests = false;  ///< directory
 };
 struct SsoSettings {
   std::string auth_url;  ///< no slash at its end

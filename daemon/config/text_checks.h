@@ -34,6 +34,13 @@ TextFault check_api_version(std::string& text);
 /// with a letter or digit at either end.
 TextFault check_connection_name(std::string& text);
 
+/// "RS256" or "ES256".
+TextFault check_signature_algorithm(std::string& text);
+/// A scope of OAuth (RFC 6749): up to 100 visible ASCII characters without quotes and backslashes.
+TextFault check_scope(std::string& text);
+/// The id of a directory: 32 hex digits in groups of 8, 4, 4, 4 and 12; brought into lower case.
+TextFault check_tenant_id(std::string& text);
+
 /// A domain of e-mail addresses; normalized to lower case and ASCII.
 TextFault check_domain(std::string& text);
 

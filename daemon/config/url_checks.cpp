@@ -120,6 +120,32 @@ TextFault check_connection_name(std::string& text) {
   return std::nullopt;
 }
 
+TextFault check_signature_algorithm(std::string& text) {
+  if (text == "RS256" || text == "ES256") return std::nullopt;
+  return "which is not RS256 or ES256";
+}
+
+TextFault check_scope(std::string& text) {
+  constexpr std::size_t kMaxScope = 100;
+  const auto is_allowed = [](char c) { return c > ' ' && c < '\x7f' && c != '"' && c != '\\'; };
+  if (!std::all_of(text.begin(), text.end(), is_allowed))
+    return "which has a space or another character that no scope has";
+  if (text.size() > kMaxScope) return "which has more than 100 characters";
+  return std::nullopt;
+}
+
+TextFault check_tenant_id(std::string& text) {
+  constexpr std::string_view kForm = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+  constexpr std::string_view kHex = "0123456789abcdef";
+  text = platform::ascii_lower(text);
+  const auto fits = [&](char c, char form) {
+    return form == '-' ? c == '-' : kHex.find(c) != std::string_view::npos;
+  };
+  if (text.size() == kForm.size() && std::equal(text.begin(), text.end(), kForm.begin(), fits))
+    return std::nullopt;
+  return "which is not an id";
+}
+
 TextFault check_domain(std::string& text) {
   std::string key = schema::normalized_domain(text);
   if (key.empty()) return "which is not a domain";
