@@ -49,6 +49,13 @@ giftsync_library(daemon/sources SUBFOLDERS providers
   PRECOMPILE <chrono> <mutex> <fmt/format.h>)
 giftsync_library(daemon/signin USES platform schema daemon/config
   PRIVATE Poco::XML Poco::Foundation OpenSSL::Crypto fmt::fmt PkgConfig::SIMDJSON)
+giftsync_library(daemon/identity/jose USES platform
+  PRIVATE fmt::fmt)
+giftsync_library(daemon/identity/oidc USES platform schema daemon/config daemon/signin daemon/identity/jose
+  PRIVATE Poco::Foundation fmt::fmt)
+giftsync_library(daemon/identity
+  USES platform schema schema/store daemon/config daemon/http daemon/signin daemon/identity/oidc
+  PRIVATE Poco::Foundation nlohmann_json::nlohmann_json spdlog::spdlog fmt::fmt)
 
 # What both programs are built from, and the programs.
 giftsync_library(wiring
@@ -65,7 +72,7 @@ giftsync_library(daemon
   PRIVATE PkgConfig::SYSTEMD CLI11::CLI11 spdlog::spdlog fmt::fmt Threads::Threads
   PRECOMPILE <chrono> <mutex> <fmt/format.h>)
 giftsync_library(cli
-  USES platform schema schema/crm schema/store matching sync daemon/config daemon/signin wiring
+  USES platform schema schema/crm schema/store matching sync daemon/config daemon/signin daemon/identity/oidc wiring
   PRIVATE fmt::fmt nlohmann_json::nlohmann_json CLI11::CLI11 giftsync::csv PkgConfig::SIMDJSON
   PRECOMPILE <CLI/CLI.hpp> <fmt/format.h>)
 
