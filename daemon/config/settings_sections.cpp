@@ -43,10 +43,12 @@ constexpr const char* kSsoSchema = R"([
 
 constexpr const char* kConnectionSchema = R"([
   {"if": {"properties": {"type": {"const": "saml"}}, "required": ["type"]},
-   "then": {"properties": {"client_id": false, "client_secret": false}},
+   "then": {"properties": {"client_id": false, "client_secret": false, "redirect": false, "algorithms": false,
+                           "scopes": false}},
    "else": {"required": ["client_id", "client_secret"]}},
   {"if": {"properties": {"type": {"const": "oidc"}}},
-   "then": {"required": ["domains"], "properties": {"domains": {"minItems": 1}}}}])";
+   "then": {"required": ["domains"], "properties": {"domains": {"minItems": 1}}}},
+  {"properties": {"scopes": {"contains": {"const": "openid"}}}}])";
 
 }  // namespace
 

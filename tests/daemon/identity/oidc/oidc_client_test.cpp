@@ -151,7 +151,7 @@ TEST(OidcModules, HaveTheirVerdicts) {
        }},
       {"a key of the set cannot be parsed", "",
        [](auto& p) {
-         p.keys.insert(p.keys.begin(), {{"kty", "RSA"}, {"kid", "k1"}, {"n", 7}});
+         p.keys.insert(p.keys.begin(), json{{"kty", "RSA"}, {"kid", "k1"}, {"n", 7}});
        }},
       {"token endpoint over http", "OIDC-1",
        [](auto& p) { p.discovery["token_endpoint"] = "http://idp.acme.com/token"; }},
