@@ -43,6 +43,8 @@ giftsync_library(daemon/mail USES platform schema schema/store sync daemon/conte
   PRIVATE CURL::libcurl PkgConfig::GMIME giftsync::mustache fmt::fmt)
 giftsync_library(daemon/pages USES platform schema schema/store sync daemon/content daemon/config daemon/http
   PRIVATE giftsync::mustache fmt::fmt)
+giftsync_library(daemon/console USES platform schema schema/store daemon/content daemon/config daemon/http
+  PRIVATE giftsync::mustache Poco::Foundation)
 giftsync_library(daemon/sources SUBFOLDERS providers
   USES platform schema schema/store sync daemon/config daemon/http
   PRIVATE spdlog::spdlog fmt::fmt nlohmann_json::nlohmann_json PkgConfig::SIMDJSON OpenSSL::Crypto
@@ -67,8 +69,8 @@ giftsync_library(daemon/handlers
   PRIVATE fmt::fmt nlohmann_json::nlohmann_json PkgConfig::SIMDJSON
   PRECOMPILE <chrono> <mutex> <fmt/format.h>)
 giftsync_library(daemon
-  USES platform schema/sql schema/store sync daemon/content daemon/config daemon/http daemon/pages daemon/sources
-       daemon/handlers wiring
+  USES platform schema/sql schema/store sync daemon/content daemon/config daemon/http daemon/pages daemon/console
+       daemon/sources daemon/handlers wiring
   PRIVATE PkgConfig::SYSTEMD CLI11::CLI11 spdlog::spdlog fmt::fmt Threads::Threads
   PRECOMPILE <chrono> <mutex> <fmt/format.h>)
 giftsync_library(cli
@@ -80,6 +82,8 @@ giftsync_embed(giftsync_schema_store schema/sql/store_001.sql)
 giftsync_embed(giftsync_schema_crm_managed schema/crm/managed/crm_001.sql)
 file(GLOB templates RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/web/*.* ${CMAKE_SOURCE_DIR}/web/*/*.yaml)
 giftsync_embed(giftsync_daemon_content ${templates})
+file(GLOB console_files RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/web/console/*.* ${CMAKE_SOURCE_DIR}/web/console/messages/*.yaml)
+giftsync_embed(giftsync_daemon_console ${console_files})
 
 add_executable(giftsyncd daemon/giftsyncd_main.cpp)
 target_link_libraries(giftsyncd PRIVATE giftsync_daemon)

@@ -10,6 +10,7 @@
 #include "platform/clock.h"
 #include "platform/dependency_error.h"
 #include "wiring/crm_config.h"
+#include "wiring/database_config.h"
 #include "wiring/org_status.h"
 
 namespace giftsync::daemon {
@@ -25,6 +26,15 @@ handlers::GiftRequestHandlerOptions gift_request_options(const config::LimitSett
   options.limits.refuse_placeholders = limits.refuse_placeholders;
   options.max_body_bytes = static_cast<std::size_t>(limits.max_body_bytes);
   return options;
+}
+
+/// Null when the settings do not serve it.
+std::unique_ptr<console::Console> make_console(SharedParts& shared) {
+  if (!shared.settings.console.enabled) return nullptr;
+  auto daemons = std::make_shared<schema::store::DaemonInstances>(wiring::store_dsn(shared.settings.store));
+  return std::make_unique<console::Console>(
+      shared.store, console::ConsoleOptions{shared.settings.server.admin_url, shared.settings.console,
+                                            platform::system_now, [daemons] { return daemons->list(); }});
 }
 
 /// A logo that has become unreadable is logged and omitted.
@@ -74,6 +84,7 @@ Endpoints::Endpoints(SharedParts& shared, Workers& workers, sync::UrgentWriter& 
            [&workers] { workers.wake_request_records(); }}),
       outbound_messages_(shared.store, {platform::system_now, shared.settings.limits.requests_per_minute,
                                         [&workers] { workers.wake_request_records(); }}),
+      console_(make_console(shared)),
       refusal_log_(platform::system_now),
       router_(
           make_handlers(),
@@ -97,7 +108,7 @@ http::Handlers Endpoints::make_handlers() {
   const auto of = [](auto method, auto& endpoint) { return std::bind_front(method, &endpoint); };
   using handlers::GiftRequestHandler;
   using handlers::RequestRecordHandler;
-  return {
+  http::Handlers all{
       .send_by_email = of(&GiftRequestHandler::send_by_email, gift_requests_),
       .read_gift_request = of(&GiftRequestHandler::read, gift_requests_),
       .page = of(&pages::GiftPageHandler::handle, gift_pages_),
@@ -113,12 +124,23 @@ http::Handlers Endpoints::make_handlers() {
       .may_be_status_changes = of(&handlers::StatusWebhookHandler::may_accept, status_webhooks_),
       .page_unavailable = of(&pages::GiftPageHandler::unavailable, gift_pages_),
   };
+  if (console_) {
+    all.console = [this](const http::HttpRequest& request, std::string_view) {
+      return console_->handle(request);
+    };
+    all.console_unavailable = [this](const http::HttpRequest&, std::int64_t retry_after_seconds) {
+      return console_->unavailable(retry_after_seconds);
+    };
+  }
+  return all;
 }
 
 void Endpoints::maintain() {
   refusal_log_.flush();
   gift_pages_.flush_log();
   router_.log_outage_end();
+  // A clock that is ahead must not end sessions and delete audit events.
+  if (const auto now = shared_.trusted_clock.now(); now && console_) console_->prune(*now);
 }
 
 void Endpoints::save_last_used() {

@@ -1,6 +1,9 @@
 // daemon: all HTTP endpoints and their router. Any thread.
 #pragma once
 
+#include <memory>
+
+#include "daemon/console/console.h"
 #include "daemon/handlers/crm_gift_request_handler.h"
 #include "daemon/handlers/gift_request_handler.h"
 #include "daemon/handlers/outbound_message_handler.h"
@@ -22,7 +25,7 @@ class Endpoints {
 
   http::Router& router() { return router_; }
 
-  /// Logs what is pending.
+  /// Logs what is pending and deletes what has ended. Throws platform::DependencyError.
   void maintain();
   /// Saves the last-used times of API keys. Throws platform::DependencyError.
   void save_last_used();
@@ -41,6 +44,7 @@ class Endpoints {
   handlers::CrmGiftRequestHandler crm_gift_requests_;
   handlers::RequestRecordHandler request_records_;
   handlers::OutboundMessageHandler outbound_messages_;
+  std::unique_ptr<console::Console> console_;  ///< null: console.enabled is off
   http::HttpRefusalLog refusal_log_;
   http::Router router_;
 };

@@ -262,6 +262,14 @@ struct SsoSettings {
   std::vector<SsoConnectionSettings> connections;
 };
 
+/// The web console (CON-9).
+struct ConsoleSettings {
+  bool enabled = false;
+  std::int64_t idle_minutes = 60;    ///< a session without a request ends
+  std::int64_t absolute_hours = 12;  ///< every session ends
+  std::int64_t audit_days = 730;     ///< how long audit events are kept
+};
+
 struct LogSettings {
   std::string level = "info";  ///< debug | info | warning | error
   bool json = false;           ///< log.format: text | json
@@ -292,6 +300,7 @@ struct Settings {
   std::string file;                   ///< absolute path of the settings file
   /// Of each value in the file, by key, "sources[0].url" in a list; other values are defaults.
   std::map<std::string, ValueProvenance> provenance;
+  ConsoleSettings console;
 };
 
 }  // namespace giftsync::daemon::config

@@ -163,6 +163,24 @@ KeyTable request_keys() {
        {.example = "\"https://send.example.com\""}}};
 }
 
+KeyTable console_keys() {
+  using C = ConsoleSettings;
+  const auto number = [](std::int64_t C::*member, std::int64_t maximum, std::string unit) {
+    return WholeNumber{setting(&Settings::console, member), 1, maximum, std::move(unit)};
+  };
+  return {
+      {"console.enabled",
+       "Whether the console is served at {server.admin_url}/console/; server.admin_url must then be https, "
+       "except on this host, so that no session is sent unencrypted.",
+       BooleanValue{setting(&Settings::console, &C::enabled)}},
+      {"console.idle_minutes", "A session without a request for this long ends.",
+       number(&C::idle_minutes, 1'440, "minutes")},
+      {"console.absolute_hours", "Every session ends after this time, and the user signs in again.",
+       number(&C::absolute_hours, 720, "hours")},
+      {"console.audit_days", "How long the events of the audit log are kept.",
+       number(&C::audit_days, 36'500, "days")}};
+}
+
 KeyTable log_keys() {
   return {
       {"log.level", "The lowest level that is logged.",
@@ -174,9 +192,10 @@ KeyTable log_keys() {
 }  // namespace
 
 const std::vector<SettingsKey>& settings_keys() {
-  static const std::vector<SettingsKey> keys = joined(
-      {server_keys, limit_keys, store_keys, crm_keys, salesforce_keys, matching_keys, task_keys, email_keys,
-       catalogue_keys, page_keys, lifecycle_keys, source_keys, request_keys, sso_keys, log_keys});
+  static const std::vector<SettingsKey> keys =
+      joined({server_keys, limit_keys, store_keys, crm_keys, salesforce_keys, matching_keys, task_keys,
+              email_keys, catalogue_keys, page_keys, lifecycle_keys, source_keys, request_keys, sso_keys,
+              console_keys, log_keys});
   return keys;
 }
 

@@ -95,6 +95,8 @@ const std::vector<SettingsSection>& settings_sections() {
       {"sso.connections", "The connections; giftsyncctl sso list and sso check show and check them.",
        kConnectionSchema},
       {"sso.connections.claims", "The attributes of the provider that identify the user."},
+      {"console",
+       "The web console for people who do not log in to the server; giftsyncctl user creates its users."},
       {"log", "The daemon's log, on standard error."}};
   return sections;
 }

@@ -118,6 +118,9 @@ bool is_loopback_host(std::string_view host);
 /// Not on this host, and neither a private address nor a name that only a network of one's own resolves.
 bool is_public_host(std::string_view host);
 
+/// A URL under which a browser sends a session's cookie safely: https, or a loopback host.
+bool is_secure_admin_url(const std::string& url);
+
 /// True when a PostgreSQL connection text is a URI ("postgresql://...").
 bool is_connection_uri(std::string_view connection);
 

@@ -74,6 +74,10 @@ std::string host_of_url(const std::string& url) {
   return host.starts_with('[') && host.ends_with(']') ? host.substr(1, host.size() - 2) : host;
 }
 
+bool is_secure_admin_url(const std::string& url) {
+  return platform::ascii_lower(url).starts_with("https:") || is_loopback_host(host_of_url(url));
+}
+
 TextFault check_web_url(std::string& text) {
   UrlParts url(curl_url(), curl_url_cleanup);
   if (TextFault fault = check_url(text, "http", "https", url)) return fault;

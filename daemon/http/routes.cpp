@@ -54,6 +54,9 @@ constexpr auto kRoutes = std::to_array<Route>({
     {"/api/v1/request_records/{number}/approve",        kRecordPath,                                     ListenerRole::admin, kPost,          kCrmKey,       &A::approve_record},
     {"/api/v1/request_records/{number}/reject",         kRecordPath,                                     ListenerRole::admin, kPost,          kCrmKey,       &A::reject_record},
     {"/api/v1/request_records/{rest...}",               kRecordPath,                                     ListenerRole::admin, kHandlerChecks, kOpen,         nullptr},
+    {"/console",                                        "/console",                                     ListenerRole::admin, kHandlerChecks, kPage,         &A::console},
+    {"/console/link/{token...}",                        "/console/link/{token}",                        ListenerRole::admin, kHandlerChecks, kPage,         &A::console},
+    {"/console/{page...}",                              "/console/{page}",                              ListenerRole::admin, kHandlerChecks, kPage,         &A::console},
 });
 // clang-format on
 

@@ -50,7 +50,8 @@ Store::Store(const sql::Dsn& dsn)
       console_sessions(database_),
       sign_in_attempts(database_),
       user_identities(database_),
-      sign_in_connections(database_) {}
+      sign_in_connections(database_),
+      console_gifts(database_) {}
 
 Store::~Store() = default;
 

@@ -13,6 +13,7 @@
 #include "schema/store/backfill_store.h"
 #include "schema/store/catalogue.h"
 #include "schema/store/change_log.h"
+#include "schema/store/console_gifts.h"
 #include "schema/store/console_sessions.h"
 #include "schema/store/console_users.h"
 #include "schema/store/crm_change_events.h"
@@ -105,6 +106,7 @@ class Store {
   SignInAttempts sign_in_attempts;
   UserIdentities user_identities;
   SignInConnections sign_in_connections;
+  ConsoleGifts console_gifts;
 };
 
 /// The same through a separate connection, for a dsn without an open Store.
