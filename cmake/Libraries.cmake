@@ -43,8 +43,6 @@ giftsync_library(daemon/mail USES platform schema schema/store sync daemon/conte
   PRIVATE CURL::libcurl PkgConfig::GMIME giftsync::mustache fmt::fmt)
 giftsync_library(daemon/pages USES platform schema schema/store sync daemon/content daemon/config daemon/http
   PRIVATE giftsync::mustache fmt::fmt)
-giftsync_library(daemon/console USES platform schema schema/store daemon/content daemon/config daemon/http
-  PRIVATE giftsync::mustache Poco::Foundation)
 giftsync_library(daemon/sources SUBFOLDERS providers
   USES platform schema schema/store sync daemon/config daemon/http
   PRIVATE spdlog::spdlog fmt::fmt nlohmann_json::nlohmann_json PkgConfig::SIMDJSON OpenSSL::Crypto
@@ -58,6 +56,9 @@ giftsync_library(daemon/identity/oidc USES platform schema daemon/config daemon/
 giftsync_library(daemon/identity
   USES platform schema schema/store daemon/config daemon/http daemon/signin daemon/identity/oidc
   PRIVATE Poco::Foundation nlohmann_json::nlohmann_json spdlog::spdlog fmt::fmt)
+giftsync_library(daemon/console USES platform schema schema/store daemon/content daemon/config daemon/http
+       daemon/identity
+  PRIVATE giftsync::mustache Poco::Foundation)
 
 # What both programs are built from, and the programs.
 giftsync_library(wiring
@@ -69,8 +70,8 @@ giftsync_library(daemon/handlers
   PRIVATE fmt::fmt nlohmann_json::nlohmann_json PkgConfig::SIMDJSON
   PRECOMPILE <chrono> <mutex> <fmt/format.h>)
 giftsync_library(daemon
-  USES platform schema/sql schema/store sync daemon/content daemon/config daemon/http daemon/pages daemon/console
-       daemon/sources daemon/handlers wiring
+  USES platform schema/sql schema/store sync daemon/content daemon/config daemon/http daemon/pages daemon/sources
+       daemon/identity daemon/identity/oidc daemon/console daemon/handlers wiring
   PRIVATE PkgConfig::SYSTEMD CLI11::CLI11 spdlog::spdlog fmt::fmt Threads::Threads
   PRECOMPILE <chrono> <mutex> <fmt/format.h>)
 giftsync_library(cli

@@ -265,6 +265,8 @@ struct SsoSettings {
 /// The web console (CON-9).
 struct ConsoleSettings {
   bool enabled = false;
+  bool sign_in = false;  ///< through the connections of `sso` (SIGN-8)
+  std::vector<std::string> sso_plans{"enterprise", "enterprise_plus"};
   std::int64_t idle_minutes = 60;    ///< a session without a request ends
   std::int64_t absolute_hours = 12;  ///< every session ends
   std::int64_t audit_days = 730;     ///< how long audit events are kept

@@ -173,6 +173,18 @@ KeyTable console_keys() {
        "Whether the console is served at {server.admin_url}/console/; server.admin_url must then be https, "
        "except on this host, so that no session is sent unencrypted.",
        BooleanValue{setting(&Settings::console, &C::enabled)}},
+      {"console.sign_in",
+       "Whether people sign in through the connections of sso. sso.auth_url must then lead to this daemon, "
+       "too: a proxy passes its path /login/ on.",
+       BooleanValue{setting(&Settings::console, &C::sign_in)}},
+      {"console.sso_plans",
+       "The plans of accounts whose owners may sign in through an identity provider; owners of others get a "
+       "link of giftsyncctl console sign-in-link.",
+       TextList{setting(&Settings::console, &C::sso_plans),
+                0,
+                4,
+                {"individual, team, enterprise or enterprise_plus", check_plan,
+                 R"({"enum": ["individual", "team", "enterprise", "enterprise_plus"]})"}}},
       {"console.idle_minutes", "A session without a request for this long ends.",
        number(&C::idle_minutes, 1'440, "minutes")},
       {"console.absolute_hours", "Every session ends after this time, and the user signs in again.",

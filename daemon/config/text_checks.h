@@ -41,6 +41,9 @@ TextFault check_scope(std::string& text);
 /// The id of a directory: 32 hex digits in groups of 8, 4, 4, 4 and 12; brought into lower case.
 TextFault check_tenant_id(std::string& text);
 
+/// An account's plan.
+TextFault check_plan(std::string& text);
+
 /// A domain of e-mail addresses; normalized to lower case and ASCII.
 TextFault check_domain(std::string& text);
 

@@ -1,5 +1,6 @@
 #include <curl/curl.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <string_view>
@@ -7,6 +8,7 @@
 #include "daemon/config/text_checks.h"
 #include "platform/text.h"
 #include "schema/contact_normalization.h"
+#include "schema/enums.h"
 
 namespace giftsync::daemon::config {
 namespace {
@@ -148,6 +150,10 @@ TextFault check_tenant_id(std::string& text) {
   if (text.size() == kForm.size() && std::equal(text.begin(), text.end(), kForm.begin(), fits))
     return std::nullopt;
   return "which is not an id";
+}
+
+TextFault check_plan(std::string& text) {
+  return schema::plan_from_word(text) ? std::nullopt : TextFault("which is not a plan");
 }
 
 TextFault check_domain(std::string& text) {

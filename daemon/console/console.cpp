@@ -26,7 +26,10 @@ std::string address_of(const ConsoleUrl& url, const http::HttpRequest& request) 
 }  // namespace
 
 Console::Console(schema::store::Store& store, ConsoleOptions options)
-    : store_(store), options_(std::move(options)), url_(options_.admin_url) {}
+    : store_(store),
+      options_(std::move(options)),
+      url_(options_.admin_url),
+      provider_pages_(make_provider_pages()) {}
 
 http::Reply Console::handle(const http::HttpRequest& request) {
   return answer(request);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 #include "daemon/console/page_frame.h"
 #include "daemon/console/request_checks.h"
 #include "daemon/http/reply.h"
+#include "daemon/identity/sign_in_pages.h"
 #include "platform/clock.h"
 #include "platform/fixed_window_limiter.h"
 #include "schema/store/daemon_instances.h"
@@ -30,6 +32,9 @@ struct ConsoleOptions {
   std::function<std::vector<schema::store::SeenDaemonInstance>()> daemons = [] {
     return std::vector<schema::store::SeenDaemonInstance>();
   };
+  /// Null, both of them: people sign in by link alone (SIGN-8). They must outlive the console.
+  identity::ProviderSignIn* provider_sign_in = nullptr;
+  const config::SsoSettings* sso = nullptr;
 };
 
 /// Who sent a request.
@@ -62,11 +67,16 @@ class Console {
   http::Reply handle(const http::HttpRequest& request);
   /// What a visitor sees while the store does not respond.
   http::HttpResponse unavailable(std::int64_t retry_after_seconds) const;
+  /// GET {auth_url}/login/callback
+  http::HttpResponse provider_reply(const http::HttpRequest& request);
   /// Deletes what has ended.
   void prune(platform::UtcMillis now);
 
   // The pages, called by the table of routes.
   http::HttpResponse sign_in_page(const PageCall& call);
+  http::HttpResponse choose_provider(const PageCall& call);
+  http::HttpResponse start_sign_in(const PageCall& call);
+  http::HttpResponse finish_sign_in(const PageCall& call);
   http::HttpResponse link_page(const PageCall& call);
   http::HttpResponse sign_in_by_link(const PageCall& call);
   http::HttpResponse sign_out(const PageCall& call);
@@ -79,6 +89,8 @@ class Console {
   http::HttpResponse end_sessions(const PageCall& call);
 
  private:
+  std::unique_ptr<identity::SignInPages> make_provider_pages();
+  std::string begin_session(const http::HttpRequest& request, const identity::SignedIn& signed_in);
   http::HttpResponse answer(const http::HttpRequest& request);
   std::optional<SignedIn> find_session(const http::HttpRequest& request, platform::UtcMillis now);
   std::optional<FrameUser> frame_user(const PageCall& call) const;
@@ -92,6 +104,7 @@ class Console {
   schema::store::Store& store_;
   const ConsoleOptions options_;
   const ConsoleUrl url_;
+  const std::unique_ptr<identity::SignInPages> provider_pages_;  ///< null: by link alone
   platform::FixedWindowLimiter<std::string> guess_limiter_{kMaxGuesses, platform::kMinuteMillis, 10'000};
 };
 

@@ -24,13 +24,77 @@ std::string agent_of(const http::HttpRequest& request) {
   return std::string(platform::truncated(agent, kMaxAgentCodePoints));
 }
 
+Data sign_in_data(const ConsoleUrl& url, const identity::SignInView& view) {
+  Data data;
+  data.set("by_provider", true);
+  data.set("return_path", view.return_path);
+  data.set("email", view.email);
+  data.set("refused", view.is_refused);
+  data.set("unavailable", view.is_unavailable);
+  data.set("unknown", view.is_unknown);
+  data.set("start", url.base + view.start_path);
+  data.set("goes_on", !view.start_path.empty());
+  return data;
+}
+
 }  // namespace
 
 http::HttpResponse Console::sign_in_page(const PageCall& call) {
   const auto wanted = call.query.find("return");
   const std::string return_path = safe_return_path(url_, wanted == call.query.end() ? "" : wanted->second);
   if (find_session(call.request, call.now)) return redirect(return_path);
+  if (provider_pages_) return provider_pages_->form(call.request);
   return render(url_, {"sign_in", texts().text("sign_in"), {}, 200}, Data());
+}
+
+std::unique_ptr<identity::SignInPages> Console::make_provider_pages() {
+  if (options_.provider_sign_in == nullptr || options_.sso == nullptr) return nullptr;
+  return std::make_unique<identity::SignInPages>(
+      *options_.sso, *options_.provider_sign_in,
+      identity::SignInPageOptions{
+          options_.admin_url, options_.clock,
+          [this](const http::HttpRequest&, const identity::SignInView& view) {
+            return render(url_, {"sign_in", texts().text("sign_in"), {}, 200}, sign_in_data(url_, view));
+          },
+          [this](const http::HttpRequest& request, const identity::SignedIn& by) {
+            return begin_session(request, by);
+          }});
+}
+
+http::HttpResponse Console::choose_provider(const PageCall& call) {
+  return provider_pages_ ? provider_pages_->form(call.request) : not_found(call);
+}
+
+http::HttpResponse Console::start_sign_in(const PageCall& call) {
+  return provider_pages_ ? provider_pages_->start(call.request) : not_found(call);
+}
+
+http::HttpResponse Console::finish_sign_in(const PageCall& call) {
+  return provider_pages_ ? provider_pages_->finish(call.request) : not_found(call);
+}
+
+http::HttpResponse Console::provider_reply(const http::HttpRequest& request) {
+  return provider_pages_ ? provider_pages_->callback(request)
+                         : notice(url_, 404, "not_found", "not_found_text");
+}
+
+/// Always a new session: a cookie that the browser had before is not kept (CON-1).
+std::string Console::begin_session(const http::HttpRequest& request, const identity::SignedIn& signed_in) {
+  const std::string cookie = platform::to_base64url(platform::random_bytes(kSecretBytes));
+  const platform::UtcMillis now = options_.clock();
+  schema::store::ConsoleSession session;
+  session.id_hash = hash_of(cookie);
+  session.user = signed_in.user.user;
+  session.identity = signed_in.user.identity;
+  session.form_secret = platform::random_hex(kSecretBytes);
+  session.created_at = session.last_seen_at = now;
+  session.authenticated_at = signed_in.authenticated_at;
+  session.expires_at = now + options_.settings.absolute_hours * platform::kHourMillis;
+  session.agent = agent_of(request);
+  session.network = platform::rate_limit_prefix(request.client);
+  schema::store::AuditEvent event = signed_in.audit;
+  event.session = schema::store::public_session_id(session.id_hash);
+  return store_.console_sessions.create(session, event) ? set_cookie(url_, cookie) : std::string();
 }
 
 http::HttpResponse Console::link_page(const PageCall& call) {

@@ -28,7 +28,8 @@ struct Handlers {
   Handler approve_record;
   Handler reject_record;
   Handler outbound_message;
-  Handler console;
+  Handler console = {};
+  Handler sign_in_reply = {};  ///< null: people sign in by link alone
   /// False when the header shows already that `status_changes` refuses the message; null: never. Pure.
   std::function<bool(const HttpRequest& head, std::string_view source)> may_be_status_changes = {};
   /// The response of `page` while the store does not respond; without it that of all others.

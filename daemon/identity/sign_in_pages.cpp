@@ -117,13 +117,12 @@ http::HttpResponse SignInPages::form(const http::HttpRequest& request) {
   const config::SsoConnectionSettings* connection = signin::find_connection(sso_, view.email);
   view.is_unknown = connection == nullptr;
   if (connection != nullptr) {
-    view.continue_path = std::string(kSignInPath) + "/start?connection=" + connection->name +
-                         "&return=" + platform::percent_encoded(view.return_path);
+    view.start_path = "/sign-in/start?connection=" + connection->name +
+                      "&return=" + platform::percent_encoded(view.return_path);
   }
   http::HttpResponse response = options_.render(request, view);
-  if (view.continue_path.empty()) return response;
-  return http::with_header(std::move(response), "Refresh",
-                           "0; url=" + options_.admin_url + view.continue_path);
+  if (view.start_path.empty()) return response;
+  return http::with_header(std::move(response), "Refresh", "0; url=" + base_ + view.start_path);
 }
 
 http::HttpResponse SignInPages::start(const http::HttpRequest& request) {

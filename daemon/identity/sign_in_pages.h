@@ -22,7 +22,7 @@ struct SignInView {
   bool is_unknown = false;      ///< no connection has the address's domain
   /// Not empty: the page goes on there by itself (with a Refresh header) and has a link to it. A redirect
   /// would need the provider's origin in the policy for forms.
-  std::string continue_path = {};
+  std::string start_path = {};  ///< below the console's path
 };
 
 struct SignInPageOptions {
