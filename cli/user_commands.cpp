@@ -187,6 +187,41 @@ int set_active(const Console& console, Store& store, const std::string& email, b
   return EX_OK;
 }
 
+struct UnlinkOptions {
+  std::string email;
+  std::string connection;
+};
+
+int unlink_identity(const Console& console, Store& store, const UnlinkOptions& options) {
+  int code = EX_OK;
+  const auto user = find_user(console, store, options.email, code);
+  if (!user) return code;
+  schema::store::AuditEvent event = command_event(console, "user.unlink", *user);
+  event.detail = options.connection;
+  if (!store.user_identities.unlink(user->id, options.connection, event)) {
+    return console.fail(EX_DATAERR, fmt::format("{} is not linked to connection {}", printable(user->email),
+                                                printable(options.connection)));
+  }
+  console.info(
+      fmt::format("{} is unlinked, and its sessions of {} have ended; its address is linked again at "
+                  "the next sign-in.",
+                  printable(user->email), printable(options.connection)));
+  return EX_OK;
+}
+
+void add_unlink(Commands& commands, CLI::App& noun) {
+  const auto options = std::make_shared<UnlinkOptions>();
+  CLI::App* verb = commands.verb(noun, "unlink",
+                                 "Forget who the user is at an identity provider, so that the next sign-in "
+                                 "with the address links it again.",
+                                 {"user unlink ana@example.com --connection acme"});
+  verb->add_option("EMAIL", options->email, "The user's e-mail address")->required();
+  verb->add_option("--connection", options->connection, "The connection's name")
+      ->required()
+      ->option_text("NAME REQUIRED");
+  commands.run_with_store_alone(verb, options, unlink_identity);
+}
+
 void add_create(Commands& commands, CLI::App& noun) {
   const auto options = std::make_shared<NewUserOptions>();
   CLI::App* verb = commands.verb(noun, "create", "Create a user of the console.",
@@ -272,6 +307,7 @@ void add_user_commands(Commands& commands) {
   add_active_verb(commands, *noun, "activate", "Activate a deactivated user.", true);
   add_active_verb(commands, *noun, "deactivate",
                   "Deactivate a user: its sessions and sign-in links end now, and it cannot sign in.", false);
+  add_unlink(commands, *noun);
 }
 
 }  // namespace giftsync::cli
