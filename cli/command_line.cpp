@@ -32,6 +32,10 @@ void add_all(Commands& commands) {
   add_status_command(commands);
   add_settings_commands(commands);
   add_sso_commands(commands);
+  add_user_commands(commands);
+  add_session_commands(commands);
+  add_console_commands(commands);
+  add_audit_commands(commands);
 }
 
 /// "help key create" is "key create --help", "version" is "--version"; also behind --config.

@@ -125,6 +125,10 @@ void add_backfill_commands(Commands& commands);
 void add_status_command(Commands& commands);
 void add_settings_commands(Commands& commands);
 void add_sso_commands(Commands& commands);
+void add_user_commands(Commands& commands);
+void add_session_commands(Commands& commands);
+void add_console_commands(Commands& commands);
+void add_audit_commands(Commands& commands);
 
 /// Accepts these choices only; otherwise: found "gold"; allowed: team, enterprise.
 CLI::Validator one_of(std::vector<std::string> choices);

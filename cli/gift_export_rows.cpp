@@ -3,40 +3,11 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
-#include <algorithm>
-#include <array>
-
 #include "cli/gift_json.h"
 #include "platform/plural.h"
-#include "platform/visible_text.h"
 
 namespace giftsync::cli {
 namespace {
-
-/// Starts of formulas; the full-width forms are those of Japanese spreadsheets.
-constexpr std::array<std::string_view, 8> kFormulaStarts{"=",      "+",      "-",      "@",
-                                                         "\uFF1D", "\uFF0B", "\uFF0D", "\uFF20"};
-
-/// A spreadsheet would run the text as a formula, which can send other cells to a foreign server. It skips
-/// blanks and what cannot be seen before it.
-bool looks_like_formula(std::string_view text) {
-  text = platform::without_leading_invisible(text);
-  while (text.starts_with(' ')) text = platform::without_leading_invisible(text.substr(1));
-  return std::any_of(kFormulaStarts.begin(), kFormulaStarts.end(),
-                     [&](std::string_view start) { return text.starts_with(start); });
-}
-
-/// An apostrophe makes a cell a text, also where a spreadsheet that separates by semicolons begins a cell.
-std::string without_formulas(std::string_view text) {
-  std::string safe;
-  for (;;) {
-    const std::size_t end = std::min(text.find(';'), text.size());
-    safe.append(looks_like_formula(text.substr(0, end)) ? "'" : "").append(text.substr(0, end));
-    if (end == text.size()) return safe;
-    safe += ';';
-    text.remove_prefix(end + 1);
-  }
-}
 
 std::string cell_text(const Json& value) {
   if (value.is_null()) return "";
@@ -56,14 +27,6 @@ void add_costs(Json& row, const schema::store::GiftCosts& costs) {
 }
 
 }  // namespace
-
-std::string csv_cell(std::string_view text) {
-  const std::string cell = platform::visible_text(without_formulas(text), "\t\r\n");
-  if (cell.find_first_of(",;\"\r\n") == std::string::npos) return cell;
-  std::string quoted = "\"";
-  for (const char c : cell) quoted.append(c == '"' ? 2 : 1, c);
-  return quoted + "\"";
-}
 
 Json export_row(const schema::store::Gift& gift, const std::optional<schema::store::Donation>& donation) {
   const schema::store::GiftRequest& request = gift.request;

@@ -9,15 +9,13 @@
 #include <vector>
 
 #include "cli/json_array_writer.h"
+#include "platform/csv_cell.h"
 #include "schema/store/donations.h"
 #include "schema/store/gift_requests.h"
 
 namespace giftsync::cli {
 
-/// One cell of a CSV line (RFC 4180). A text that a spreadsheet would read as a formula, also after a
-/// semicolon or characters that cannot be seen, gets an apostrophe before it; invisible characters but line
-/// ends and tabs are escaped (SEC-1).
-std::string csv_cell(std::string_view text);
+using platform::csv_cell;
 
 /// A gift as an object with the columns as members, in their order: texts, whole numbers, null.
 Json export_row(const schema::store::Gift& gift, const std::optional<schema::store::Donation>& donation = {});

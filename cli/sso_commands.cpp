@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/listing.h"
+#include "cli/sso_sign_in.h"
 #include "daemon/config/connection_urls.h"
 #include "daemon/signin/connection_check.h"
 #include "daemon/signin/home_realm.h"
@@ -168,6 +169,12 @@ int check(const Console& console, const Settings& settings, const Query& query) 
   return is_unreachable ? EX_UNAVAILABLE : EX_OK;
 }
 
+int run_sign_in_test(const Console& console, const Settings& settings, const Query& query) {
+  const SsoConnectionSettings* one = find_by_name(settings.sso, query.of);
+  if (one == nullptr) return no_connection(console, query.of);
+  return sign_in_test(console, settings.sso, *one, daemon::identity::oidc::send_to_provider, query.json);
+}
+
 int print_route(const Console& console, const Settings& settings, const Query& query) {
   const auto& [address, json] = query;
   const SsoConnectionSettings* one = daemon::signin::find_connection(settings.sso, address);
@@ -219,6 +226,18 @@ void add_check(Commands& commands, CLI::App& noun) {
   commands.run(verb, options, check);
 }
 
+void add_sign_in_test(Commands& commands, CLI::App& noun) {
+  const auto options = std::make_shared<Query>();
+  CLI::App* verb = commands.verb(
+      noun, "sign-in-test",
+      "Sign in through a connection as yourself and print the verdict of each rule. Prints a URL, then reads "
+      "the URL at which the browser ends. No session begins. Exit 0: good; 65: a fault; 69: no response.",
+      {"sso sign-in-test acme", "sso sign-in-test acme --json"});
+  verb->add_option("NAME", options->of, "The connection's name")->required();
+  verb->add_flag("--json", options->json, "Print JSON");
+  commands.run(verb, options, run_sign_in_test);
+}
+
 void add_route(Commands& commands, CLI::App& noun) {
   const auto options = std::make_shared<Query>();
   CLI::App* verb =
@@ -237,6 +256,7 @@ void add_sso_commands(Commands& commands) {
   add_list(commands, *noun);
   add_show(commands, *noun);
   add_check(commands, *noun);
+  add_sign_in_test(commands, *noun);
   add_route(commands, *noun);
 }
 

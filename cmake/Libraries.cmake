@@ -49,6 +49,16 @@ giftsync_library(daemon/sources SUBFOLDERS providers
   PRECOMPILE <chrono> <mutex> <fmt/format.h>)
 giftsync_library(daemon/signin USES platform schema daemon/config
   PRIVATE Poco::XML Poco::Foundation OpenSSL::Crypto fmt::fmt PkgConfig::SIMDJSON)
+giftsync_library(daemon/identity/jose USES platform
+  PRIVATE fmt::fmt)
+giftsync_library(daemon/identity/oidc USES platform schema daemon/config daemon/signin daemon/identity/jose
+  PRIVATE Poco::Foundation fmt::fmt)
+giftsync_library(daemon/identity
+  USES platform schema schema/store daemon/config daemon/http daemon/signin daemon/identity/oidc
+  PRIVATE Poco::Foundation nlohmann_json::nlohmann_json spdlog::spdlog fmt::fmt)
+giftsync_library(daemon/console USES platform schema schema/store daemon/content daemon/config daemon/http
+       daemon/identity
+  PRIVATE giftsync::mustache Poco::Foundation)
 
 # What both programs are built from, and the programs.
 giftsync_library(wiring
@@ -61,11 +71,11 @@ giftsync_library(daemon/handlers
   PRECOMPILE <chrono> <mutex> <fmt/format.h>)
 giftsync_library(daemon
   USES platform schema/sql schema/store sync daemon/content daemon/config daemon/http daemon/pages daemon/sources
-       daemon/handlers wiring
+       daemon/identity daemon/identity/oidc daemon/console daemon/handlers wiring
   PRIVATE PkgConfig::SYSTEMD CLI11::CLI11 spdlog::spdlog fmt::fmt Threads::Threads
   PRECOMPILE <chrono> <mutex> <fmt/format.h>)
 giftsync_library(cli
-  USES platform schema schema/crm schema/store matching sync daemon/config daemon/signin wiring
+  USES platform schema schema/crm schema/store matching sync daemon/config daemon/signin daemon/identity/oidc wiring
   PRIVATE fmt::fmt nlohmann_json::nlohmann_json CLI11::CLI11 giftsync::csv PkgConfig::SIMDJSON
   PRECOMPILE <CLI/CLI.hpp> <fmt/format.h>)
 
@@ -73,6 +83,8 @@ giftsync_embed(giftsync_schema_store schema/sql/store_001.sql)
 giftsync_embed(giftsync_schema_crm_managed schema/crm/managed/crm_001.sql)
 file(GLOB templates RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/web/*.* ${CMAKE_SOURCE_DIR}/web/*/*.yaml)
 giftsync_embed(giftsync_daemon_content ${templates})
+file(GLOB console_files RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/web/console/*.* ${CMAKE_SOURCE_DIR}/web/console/messages/*.yaml)
+giftsync_embed(giftsync_daemon_console ${console_files})
 
 add_executable(giftsyncd daemon/giftsyncd_main.cpp)
 target_link_libraries(giftsyncd PRIVATE giftsync_daemon)

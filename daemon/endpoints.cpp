@@ -7,9 +7,11 @@
 
 #include "daemon/content/branding.h"
 #include "daemon/handlers/saml_metadata_handler.h"
+#include "daemon/identity/oidc/discovery_cache.h"
 #include "platform/clock.h"
 #include "platform/dependency_error.h"
 #include "wiring/crm_config.h"
+#include "wiring/database_config.h"
 #include "wiring/org_status.h"
 
 namespace giftsync::daemon {
@@ -25,6 +27,38 @@ handlers::GiftRequestHandlerOptions gift_request_options(const config::LimitSett
   options.limits.refuse_placeholders = limits.refuse_placeholders;
   options.max_body_bytes = static_cast<std::size_t>(limits.max_body_bytes);
   return options;
+}
+
+/// An account's owner may see the own gifts.
+std::vector<schema::store::UserRole> first_roles(schema::store::Store& store, const std::string& address) {
+  const auto account = store.accounts.find_by_email(address);
+  if (!account || !account->active) return {};
+  return {{.role = schema::Role::sender, .granted_by = "account", .granted_at = platform::system_now()}};
+}
+
+/// Null when the settings do not serve it.
+std::unique_ptr<identity::ProviderSignIn> make_provider_sign_in(SharedParts& shared) {
+  const config::ConsoleSettings& settings = shared.settings.console;
+  if (!settings.enabled || !settings.sign_in) return nullptr;
+  identity::SignInPolicy policy;
+  policy.plans.clear();
+  for (const std::string& word : settings.sso_plans)
+    if (const auto plan = schema::plan_from_word(word)) policy.plans.insert(*plan);
+  policy.first_roles = [&store = shared.store](const std::string& address) {
+    return first_roles(store, address);
+  };
+  return std::make_unique<identity::ProviderSignIn>(shared.settings.sso, shared.store,
+                                                    identity::oidc::send_to_provider, std::move(policy));
+}
+
+/// Null when the settings do not serve it.
+std::unique_ptr<console::Console> make_console(SharedParts& shared, identity::ProviderSignIn* sign_in) {
+  if (!shared.settings.console.enabled) return nullptr;
+  auto daemons = std::make_shared<schema::store::DaemonInstances>(wiring::store_dsn(shared.settings.store));
+  return std::make_unique<console::Console>(
+      shared.store,
+      console::ConsoleOptions{shared.settings.server.admin_url, shared.settings.console, platform::system_now,
+                              [daemons] { return daemons->list(); }, sign_in, &shared.settings.sso});
 }
 
 /// A logo that has become unreadable is logged and omitted.
@@ -74,6 +108,8 @@ Endpoints::Endpoints(SharedParts& shared, Workers& workers, sync::UrgentWriter& 
            [&workers] { workers.wake_request_records(); }}),
       outbound_messages_(shared.store, {platform::system_now, shared.settings.limits.requests_per_minute,
                                         [&workers] { workers.wake_request_records(); }}),
+      provider_sign_in_(make_provider_sign_in(shared)),
+      console_(make_console(shared, provider_sign_in_.get())),
       refusal_log_(platform::system_now),
       router_(
           make_handlers(),
@@ -97,7 +133,7 @@ http::Handlers Endpoints::make_handlers() {
   const auto of = [](auto method, auto& endpoint) { return std::bind_front(method, &endpoint); };
   using handlers::GiftRequestHandler;
   using handlers::RequestRecordHandler;
-  return {
+  http::Handlers all{
       .send_by_email = of(&GiftRequestHandler::send_by_email, gift_requests_),
       .read_gift_request = of(&GiftRequestHandler::read, gift_requests_),
       .page = of(&pages::GiftPageHandler::handle, gift_pages_),
@@ -113,12 +149,28 @@ http::Handlers Endpoints::make_handlers() {
       .may_be_status_changes = of(&handlers::StatusWebhookHandler::may_accept, status_webhooks_),
       .page_unavailable = of(&pages::GiftPageHandler::unavailable, gift_pages_),
   };
+  if (console_) {
+    all.console = [this](const http::HttpRequest& request, std::string_view) {
+      return console_->handle(request);
+    };
+    if (provider_sign_in_) {
+      all.sign_in_reply = [this](const http::HttpRequest& request, std::string_view) {
+        return console_->provider_reply(request);
+      };
+    }
+    all.console_unavailable = [this](const http::HttpRequest&, std::int64_t retry_after_seconds) {
+      return console_->unavailable(retry_after_seconds);
+    };
+  }
+  return all;
 }
 
 void Endpoints::maintain() {
   refusal_log_.flush();
   gift_pages_.flush_log();
   router_.log_outage_end();
+  // A clock that is ahead must not end sessions and delete audit events.
+  if (const auto now = shared_.trusted_clock.now(); now && console_) console_->prune(*now);
 }
 
 void Endpoints::save_last_used() {

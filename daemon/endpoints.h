@@ -1,6 +1,9 @@
 // daemon: all HTTP endpoints and their router. Any thread.
 #pragma once
 
+#include <memory>
+
+#include "daemon/console/console.h"
 #include "daemon/handlers/crm_gift_request_handler.h"
 #include "daemon/handlers/gift_request_handler.h"
 #include "daemon/handlers/outbound_message_handler.h"
@@ -8,6 +11,7 @@
 #include "daemon/handlers/status_webhook_handler.h"
 #include "daemon/http/refusal_log.h"
 #include "daemon/http/router.h"
+#include "daemon/identity/provider_sign_in.h"
 #include "daemon/pages/gift_page_handler.h"
 #include "daemon/shared_parts.h"
 #include "daemon/sources/providers/sns_certificate_cache.h"
@@ -22,7 +26,7 @@ class Endpoints {
 
   http::Router& router() { return router_; }
 
-  /// Logs what is pending.
+  /// Logs what is pending and deletes what has ended. Throws platform::DependencyError.
   void maintain();
   /// Saves the last-used times of API keys. Throws platform::DependencyError.
   void save_last_used();
@@ -41,6 +45,8 @@ class Endpoints {
   handlers::CrmGiftRequestHandler crm_gift_requests_;
   handlers::RequestRecordHandler request_records_;
   handlers::OutboundMessageHandler outbound_messages_;
+  std::unique_ptr<identity::ProviderSignIn> provider_sign_in_;  ///< null: console.sign_in is off
+  std::unique_ptr<console::Console> console_;                   ///< null: console.enabled is off
   http::HttpRefusalLog refusal_log_;
   http::Router router_;
 };

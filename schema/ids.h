@@ -28,6 +28,8 @@ using GiftId = Id<struct GiftTag>;
 using GiftRequestId = Id<struct GiftRequestTag>;
 using TransactionId = Id<struct TransactionTag>;
 using ChangeId = Id<struct ChangeTag>;
+using UserId = Id<struct UserTag>;  // of the console
+using IdentityId = Id<struct IdentityTag>;
 
 }  // namespace giftsync::schema
 

@@ -78,6 +78,18 @@ void warn_of_plaintext_urls(ParsedConfig& parsed) {
   }
 }
 
+/// A session's cookie would be sent unencrypted (CON-9).
+void check_console(ParsedConfig& parsed) {
+  const std::string& url = parsed.settings.server.admin_url;
+  if (!parsed.settings.console.enabled || parsed.is_faulty("console.enabled") ||
+      parsed.is_faulty("server.admin_url") || url.empty() || is_secure_admin_url(url))
+    return;
+  parsed.refuse(
+      "console.enabled", fmt::format("true, while server.admin_url is {}", platform::in_quotes(url)),
+      "true only with an https:// server.admin_url, or one of this host",
+      "put a TLS proxy in front and make server.admin_url its https:// URL, or remove console.enabled");
+}
+
 /// A database in the settings: the store's or an external CRM's.
 struct DatabaseSection {
   std::string section;
@@ -207,6 +219,7 @@ void cross_check(ParsedConfig& parsed, const std::filesystem::path& folder) {
   check_logo(parsed);
   check_sso(parsed);
   check_organization_token(parsed);
+  check_console(parsed);
   RequestSettings& requests = parsed.settings.requests;
   if (requests.api_endpoint.empty()) requests.api_endpoint = parsed.settings.server.base_url;
 }

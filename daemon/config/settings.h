@@ -250,11 +250,26 @@ struct SsoConnectionSettings {
   std::string domain;           ///< directory
   bool identity_api_v2 = true;  ///< directory; identity_api: v1 | v2
   std::string ca_file;
+  bool redirect_to_login = false;                         ///< redirect: post_back | login; oidc, directory
+  std::vector<std::string> algorithms{"RS256", "ES256"};  ///< of ID tokens; oidc, directory
+  std::vector<std::string> scopes{"openid", "profile", "email"};  ///< oidc, directory
+  std::string tenant_id;      ///< directory; lower case; empty: that of the first sign-in
+  bool allow_guests = false;  ///< directory
 };
 struct SsoSettings {
   std::string auth_url;  ///< no slash at its end
   std::string authority = "https://login.microsoftonline.com";
   std::vector<SsoConnectionSettings> connections;
+};
+
+/// The web console (CON-9).
+struct ConsoleSettings {
+  bool enabled = false;
+  bool sign_in = false;  ///< through the connections of `sso` (SIGN-8)
+  std::vector<std::string> sso_plans{"enterprise", "enterprise_plus"};
+  std::int64_t idle_minutes = 60;    ///< a session without a request ends
+  std::int64_t absolute_hours = 12;  ///< every session ends
+  std::int64_t audit_days = 730;     ///< how long audit events are kept
 };
 
 struct LogSettings {
@@ -287,6 +302,7 @@ struct Settings {
   std::string file;                   ///< absolute path of the settings file
   /// Of each value in the file, by key, "sources[0].url" in a list; other values are defaults.
   std::map<std::string, ValueProvenance> provenance;
+  ConsoleSettings console;
 };
 
 }  // namespace giftsync::daemon::config

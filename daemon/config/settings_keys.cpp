@@ -165,6 +165,36 @@ KeyTable request_keys() {
        {.example = "\"https://send.example.com\""}}};
 }
 
+KeyTable console_keys() {
+  using C = ConsoleSettings;
+  const auto number = [](std::int64_t C::*member, std::int64_t maximum, std::string unit) {
+    return WholeNumber{setting(&Settings::console, member), 1, maximum, std::move(unit)};
+  };
+  return {
+      {"console.enabled",
+       "Whether the console is served at {server.admin_url}/console/; server.admin_url must then be https, "
+       "except on this host, so that no session is sent unencrypted.",
+       BooleanValue{setting(&Settings::console, &C::enabled)}},
+      {"console.sign_in",
+       "Whether people sign in through the connections of sso. sso.auth_url must then lead to this daemon, "
+       "too: a proxy passes its path /login/ on.",
+       BooleanValue{setting(&Settings::console, &C::sign_in)}},
+      {"console.sso_plans",
+       "The plans of accounts whose owners may sign in through an identity provider; owners of others get a "
+       "link of giftsyncctl console sign-in-link.",
+       TextList{setting(&Settings::console, &C::sso_plans),
+                0,
+                4,
+                {"individual, team, enterprise or enterprise_plus", check_plan,
+                 R"({"enum": ["individual", "team", "enterprise", "enterprise_plus"]})"}}},
+      {"console.idle_minutes", "A session without a request for this long ends.",
+       number(&C::idle_minutes, 1'440, "minutes")},
+      {"console.absolute_hours", "Every session ends after this time, and the user signs in again.",
+       number(&C::absolute_hours, 720, "hours")},
+      {"console.audit_days", "How long the events of the audit log are kept.",
+       number(&C::audit_days, 36'500, "days")}};
+}
+
 KeyTable log_keys() {
   return {
       {"log.level", "The lowest level that is logged.",
@@ -176,9 +206,10 @@ KeyTable log_keys() {
 }  // namespace
 
 const std::vector<SettingsKey>& settings_keys() {
-  static const std::vector<SettingsKey> keys = joined(
-      {server_keys, limit_keys, store_keys, crm_keys, salesforce_keys, matching_keys, task_keys, email_keys,
-       catalogue_keys, page_keys, lifecycle_keys, source_keys, request_keys, sso_keys, log_keys});
+  static const std::vector<SettingsKey> keys =
+      joined({server_keys, limit_keys, store_keys, crm_keys, salesforce_keys, matching_keys, task_keys,
+              email_keys, catalogue_keys, page_keys, lifecycle_keys, source_keys, request_keys, sso_keys,
+              console_keys, log_keys});
   return keys;
 }
 

@@ -45,10 +45,12 @@ constexpr const char* kSsoSchema = R"([
 
 constexpr const char* kConnectionSchema = R"([
   {"if": {"properties": {"type": {"const": "saml"}}, "required": ["type"]},
-   "then": {"properties": {"client_id": false, "client_secret": false}},
+   "then": {"properties": {"client_id": false, "client_secret": false, "redirect": false, "algorithms": false,
+                           "scopes": false}},
    "else": {"required": ["client_id", "client_secret"]}},
   {"if": {"properties": {"type": {"const": "oidc"}}},
-   "then": {"required": ["domains"], "properties": {"domains": {"minItems": 1}}}}])";
+   "then": {"required": ["domains"], "properties": {"domains": {"minItems": 1}}}},
+  {"properties": {"scopes": {"contains": {"const": "openid"}}}}])";
 
 }  // namespace
 
@@ -95,6 +97,8 @@ const std::vector<SettingsSection>& settings_sections() {
       {"sso.connections", "The connections; giftsyncctl sso list and sso check show and check them.",
        kConnectionSchema},
       {"sso.connections.claims", "The attributes of the provider that identify the user."},
+      {"console",
+       "The web console for people who do not log in to the server; giftsyncctl user creates its users."},
       {"log", "The daemon's log, on standard error."}};
   return sections;
 }

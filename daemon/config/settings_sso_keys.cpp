@@ -51,6 +51,29 @@ KeyTable oidc_keys() {
             .only_with = {"sso.connections.type", "oidc"}}}};
 }
 
+KeyTable sign_in_keys() {
+  return {{"sso.connections.redirect",
+           "Which of the two URLs that giftsyncctl sso show prints the provider sends people back to: "
+           "post_back is one for each connection, so that no other provider can reply in its place; login is "
+           "for providers that accept no URL with a query. Only with type: oidc and directory.",
+           choice({"post_back", "login"}, connection(&C::redirect_to_login))},
+          {"sso.connections.algorithms",
+           "The algorithms with which the provider may sign its ID tokens. Only with type: oidc and "
+           "directory.",
+           TextList{connection(&C::algorithms),
+                    1,
+                    2,
+                    {"RS256 or ES256", check_signature_algorithm, R"({"enum": ["RS256", "ES256"]})"}}},
+          {"sso.connections.scopes",
+           "The scopes that giftsync asks the provider for; openid is one of them. Only with type: oidc and "
+           "directory.",
+           TextList{connection(&C::scopes),
+                    1,
+                    20,
+                    {"a scope such as email, without spaces", check_scope,
+                     R"({"pattern": "^[!#-\\[\\]-~]{1,100}$"})"}}}};
+}
+
 KeyTable saml_keys() {
   const OnlyWith saml{"sso.connections.type", "saml"};
   const TextForm attribute = plain_text("an attribute's name of at most 255 characters");
@@ -93,9 +116,19 @@ KeyTable directory_keys() {
            "The version of the directory's identity API.",
            choice({"v1", "v2"}, connection(&C::identity_api_v2)),
            {.only_with = directory}},
+          {"sso.connections.tenant_id",
+           "The directory's id. Without it the id of the first sign-in is kept; any other id is refused.",
+           Text{connection(&C::tenant_id),
+                {"an id such as 11111111-2222-3333-4444-555555555555", check_tenant_id,
+                 R"({"pattern": "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"})"}},
+           {.example = "11111111-2222-3333-4444-555555555555", .only_with = directory}},
+          {"sso.connections.allow_guests",
+           "Whether the directory's guests, who are people of other organizations, may sign in.",
+           BooleanValue{connection(&C::allow_guests)},
+           {.only_with = directory}},
           {"sso.connections.ca_file",
-           "The certificate authorities (PEM) with which giftsyncctl sso check verifies the provider, in "
-           "place of the system's.",
+           "The certificate authorities (PEM) with which giftsync verifies the provider, in place of the "
+           "system's.",
            FilePath{connection(&C::ca_file), kReadableFile, true},
            {.example = kCertificates}}};
 }
@@ -116,7 +149,7 @@ KeyTable provider_keys() {
 }  // namespace
 
 KeyTable sso_keys() {
-  return joined({provider_keys, oidc_keys, saml_keys, directory_keys});
+  return joined({provider_keys, oidc_keys, sign_in_keys, saml_keys, directory_keys});
 }
 
 }  // namespace giftsync::daemon::config

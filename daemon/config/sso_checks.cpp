@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 
@@ -22,6 +23,16 @@ void require(ParsedConfig& one, const char* name) {
              fmt::format("add it: a connection of type {} needs it", kind));
 }
 
+/// Without `openid` a provider signs no one in.
+void check_scopes(ParsedConfig& one) {
+  const std::string path = kList + ".scopes";
+  const std::vector<std::string>& scopes = one.settings.sso.connections.back().scopes;
+  if (!one.has(path) || one.faulty.contains(path) ||
+      std::find(scopes.begin(), scopes.end(), "openid") != scopes.end())
+    return;
+  one.refuse(path, "a list without openid", "a list with openid", "add openid");
+}
+
 /// A client of the provider has an id and a secret; SAML uses neither.
 void check_client(ParsedConfig& one) {
   if (one.settings.sso.connections.back().kind != SsoKind::saml) {
@@ -29,7 +40,7 @@ void check_client(ParsedConfig& one) {
     require(one, "client_secret");
     return;
   }
-  for (const char* name : {"client_id", "client_secret"}) {
+  for (const char* name : {"client_id", "client_secret", "redirect", "algorithms", "scopes"}) {
     const std::string path = kList + "." + name;
     if (!one.has(path)) continue;
     one.refuse(path, "a key that type: saml leaves without effect", "only with type: oidc or directory",
@@ -70,6 +81,7 @@ void check_connection_keys(ParsedConfig& one, platform::UtcMillis now) {
     one.refuse(path, "none", "at least one domain",
                "add the domain whose people sign in through this connection");
   }
+  check_scopes(one);
   check_certificate(one, now);
   if (connection.kind == SsoKind::saml && connection.sha1) {
     one.warnings.push_back({one.lines.at(kList + ".hash"), kList + ".hash",

@@ -34,6 +34,16 @@ TextFault check_api_version(std::string& text);
 /// with a letter or digit at either end.
 TextFault check_connection_name(std::string& text);
 
+/// "RS256" or "ES256".
+TextFault check_signature_algorithm(std::string& text);
+/// A scope of OAuth (RFC 6749): up to 100 visible ASCII characters without quotes and backslashes.
+TextFault check_scope(std::string& text);
+/// The id of a directory: 32 hex digits in groups of 8, 4, 4, 4 and 12; brought into lower case.
+TextFault check_tenant_id(std::string& text);
+
+/// An account's plan.
+TextFault check_plan(std::string& text);
+
 /// A domain of e-mail addresses; normalized to lower case and ASCII.
 TextFault check_domain(std::string& text);
 
@@ -110,6 +120,9 @@ std::string host_of_url(const std::string& url);
 bool is_loopback_host(std::string_view host);
 /// Not on this host, and neither a private address nor a name that only a network of one's own resolves.
 bool is_public_host(std::string_view host);
+
+/// A URL under which a browser sends a session's cookie safely: https, or a loopback host.
+bool is_secure_admin_url(const std::string& url);
 
 /// True when a PostgreSQL connection text is a URI ("postgresql://...").
 bool is_connection_uri(std::string_view connection);

@@ -1,5 +1,6 @@
 #include <curl/curl.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <string_view>
@@ -7,6 +8,7 @@
 #include "daemon/config/text_checks.h"
 #include "platform/text.h"
 #include "schema/contact_normalization.h"
+#include "schema/enums.h"
 
 namespace giftsync::daemon::config {
 namespace {
@@ -74,6 +76,10 @@ std::string host_of_url(const std::string& url) {
   return host.starts_with('[') && host.ends_with(']') ? host.substr(1, host.size() - 2) : host;
 }
 
+bool is_secure_admin_url(const std::string& url) {
+  return platform::ascii_lower(url).starts_with("https:") || is_loopback_host(host_of_url(url));
+}
+
 TextFault check_web_url(std::string& text) {
   UrlParts url(curl_url(), curl_url_cleanup);
   if (TextFault fault = check_url(text, "http", "https", url)) return fault;
@@ -118,6 +124,36 @@ TextFault check_connection_name(std::string& text) {
   if (text.size() > kMaxName) return "which has more than 64 characters";
   if (text.starts_with('-') || text.ends_with('-')) return "which has a - at its end or beginning";
   return std::nullopt;
+}
+
+TextFault check_signature_algorithm(std::string& text) {
+  if (text == "RS256" || text == "ES256") return std::nullopt;
+  return "which is not RS256 or ES256";
+}
+
+TextFault check_scope(std::string& text) {
+  constexpr std::size_t kMaxScope = 100;
+  const auto is_allowed = [](char c) { return c > ' ' && c < '\x7f' && c != '"' && c != '\\'; };
+  if (!std::all_of(text.begin(), text.end(), is_allowed))
+    return "which has a space or another character that no scope has";
+  if (text.size() > kMaxScope) return "which has more than 100 characters";
+  return std::nullopt;
+}
+
+TextFault check_tenant_id(std::string& text) {
+  constexpr std::string_view kForm = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+  constexpr std::string_view kHex = "0123456789abcdef";
+  text = platform::ascii_lower(text);
+  const auto fits = [&](char c, char form) {
+    return form == '-' ? c == '-' : kHex.find(c) != std::string_view::npos;
+  };
+  if (text.size() == kForm.size() && std::equal(text.begin(), text.end(), kForm.begin(), fits))
+    return std::nullopt;
+  return "which is not an id";
+}
+
+TextFault check_plan(std::string& text) {
+  return schema::plan_from_word(text) ? std::nullopt : TextFault("which is not a plan");
 }
 
 TextFault check_domain(std::string& text) {

@@ -100,9 +100,11 @@ HttpResponse Router::failure_response(const HttpRequest& request, std::string_vi
     spdlog::error("{} {} failed: {} [request {}]", request.method, log_name, what, request.request_id);
   if (!transient) return internal_error(request.request_id);
   const auto [route, path_parameter] = find_route(request.path);
-  const bool is_page = route && route->handler == &Handlers::page && handlers_.page_unavailable;
-  return is_page ? handlers_.page_unavailable(request, OutageTracker::kRetrySeconds)
-                 : unavailable(OutageTracker::kRetrySeconds);
+  if (route && route->handler == &Handlers::page && handlers_.page_unavailable)
+    return handlers_.page_unavailable(request, OutageTracker::kRetrySeconds);
+  if (route && route->handler == &Handlers::console && handlers_.console_unavailable)
+    return handlers_.console_unavailable(request, OutageTracker::kRetrySeconds);
+  return unavailable(OutageTracker::kRetrySeconds);
 }
 
 HttpResponse Router::readiness() {
@@ -118,7 +120,7 @@ Reply Router::route(Call& call, ListenerScope scope) {
   if (!route) return unknown_path();
   if (auto refusal = listener_error(*route, scope)) return std::move(*refusal);
   call.log_name = route->log_name;
-  if (!route->handler) return unknown_path();
+  if (!route->handler || !(handlers_.*route->handler)) return unknown_path();
   if (auto error = method_error(route->methods, request.method)) return std::move(*error);
   return (handlers_.*route->handler)(request, path_parameter);
 }

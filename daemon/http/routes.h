@@ -28,10 +28,14 @@ struct Handlers {
   Handler approve_record;
   Handler reject_record;
   Handler outbound_message;
+  Handler console = {};
+  Handler sign_in_reply = {};  ///< null: people sign in by link alone
   /// False when the header shows already that `status_changes` refuses the message; null: never. Pure.
   std::function<bool(const HttpRequest& head, std::string_view source)> may_be_status_changes = {};
   /// The response of `page` while the store does not respond; without it that of all others.
   std::function<HttpResponse(const HttpRequest&, std::int64_t retry_after_seconds)> page_unavailable = {};
+  /// The same for `console`.
+  std::function<HttpResponse(const HttpRequest&, std::int64_t retry_after_seconds)> console_unavailable = {};
   /// Set by the router itself.
   Handler healthy = {};
   Handler ready = {};

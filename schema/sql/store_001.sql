@@ -18,7 +18,7 @@ CREATE TABLE id_block (
 );;
 INSERT INTO id_block (name, next_id) VALUES ('account', 1), ('api_key', 1), ('gift_request', 1), ('recipient_transaction', 1),
   ('status_change', 1), ('inbound_event', 1), ('organization', 1), ('organization_token', 1),
-  ('refused_message', 1), ('crm_message_token', 1), ('crm_change_event', 1);;
+  ('refused_message', 1), ('crm_message_token', 1), ('crm_change_event', 1), ('console_user', 1), ('user_identity', 1);;
 
 -- The daemons that run: what `giftsyncctl status` and `settings show` tell about them (OPS-25). `last_seen_at` is by the
 -- database's clock, so that daemons of several hosts compare. `settings` has no secret. `reload_faults` has one fault per line;
@@ -562,3 +562,133 @@ CREATE TABLE request_record_gift (
   opportunity_id  TEXT NOT NULL,
   sender_id       TEXT NOT NULL
 );;
+
+-- The people who may use the console. `email_key` is the address in the form that is compared. `organization_id`: the only
+-- organization whose accounts the user sees; null: all.
+CREATE TABLE console_user (
+  id              @key@,
+  email           TEXT NOT NULL,
+  email_key       TEXT NOT NULL UNIQUE,
+  name            TEXT NOT NULL,
+  active          BIGINT NOT NULL,
+  organization_id BIGINT REFERENCES organization (id),
+  created_at      BIGINT NOT NULL
+);;
+
+-- The roles of users. `origin`: granted (by a command) or crm (from the permission sets of the CRM, replaced at each look).
+CREATE TABLE user_role (
+  user_id    BIGINT NOT NULL REFERENCES console_user (id),
+  role       TEXT NOT NULL,
+  origin     TEXT NOT NULL,
+  granted_by TEXT NOT NULL,
+  granted_at BIGINT NOT NULL,
+  PRIMARY KEY (user_id, role, origin)
+);;
+
+-- Who a user is at an identity provider. `tenant` is empty except for a directory. `last_email`: the address at the last
+-- sign-in, for display alone.
+CREATE TABLE user_identity (
+  id              @key@,
+  user_id         BIGINT NOT NULL REFERENCES console_user (id),
+  connection      TEXT NOT NULL,
+  tenant          TEXT NOT NULL,
+  subject         TEXT NOT NULL,
+  last_email      TEXT NOT NULL,
+  linked_at       BIGINT NOT NULL,
+  last_sign_in_at BIGINT NOT NULL,
+  UNIQUE (connection, tenant, subject)
+);;
+CREATE INDEX user_identity_user ON user_identity (user_id);;
+
+-- The signed-in browsers. `id_hash`: hex SHA-256 of the cookie's value. `form_secret`: the key of the session's form tokens.
+-- `expires_at`: the end, however busy the session is. `authenticated_at`: when the user last proved who they are.
+-- `identity_id`: null for a session that a sign-in link began. `network`: of the sign-in, for display.
+CREATE TABLE session (
+  id_hash          TEXT PRIMARY KEY,
+  user_id          BIGINT NOT NULL REFERENCES console_user (id),
+  identity_id      BIGINT,
+  form_secret      TEXT NOT NULL,
+  created_at       BIGINT NOT NULL,
+  last_seen_at     BIGINT NOT NULL,
+  authenticated_at BIGINT NOT NULL,
+  expires_at       BIGINT NOT NULL,
+  agent            TEXT NOT NULL,
+  network          TEXT NOT NULL
+);;
+CREATE INDEX session_of_user ON session (user_id);;
+CREATE INDEX session_end ON session (expires_at);;
+
+-- Sign-ins at an identity provider that have begun. `id_hash`: of the value that travels as OpenID's state or SAML's RelayState;
+-- `browser_hash`: of the value in the browser's cookie. `claimed_at`: when the provider's reply was taken; a second reply is
+-- refused. `outcome`: what was validated, the flow's own text; empty until then.
+CREATE TABLE sign_in_attempt (
+  id_hash         TEXT PRIMARY KEY,
+  connection      TEXT NOT NULL,
+  browser_hash    TEXT NOT NULL,
+  nonce           TEXT NOT NULL,
+  pkce_verifier   TEXT NOT NULL,
+  saml_request_id TEXT NOT NULL,
+  return_path     TEXT NOT NULL,
+  outcome         TEXT NOT NULL,
+  created_at      BIGINT NOT NULL,
+  claimed_at      BIGINT,
+  finished_at     BIGINT
+);;
+CREATE INDEX sign_in_attempt_age ON sign_in_attempt (created_at);;
+
+-- The sign-in links of `giftsyncctl console sign-in-link`, until they are used. `token_hash`: hex SHA-256 of the link's token.
+CREATE TABLE sign_in_link (
+  token_hash TEXT PRIMARY KEY,
+  user_id    BIGINT NOT NULL REFERENCES console_user (id),
+  created_by TEXT NOT NULL,
+  created_at BIGINT NOT NULL,
+  expires_at BIGINT NOT NULL
+);;
+CREATE INDEX sign_in_link_end ON sign_in_link (expires_at);;
+
+-- The SAML assertions that were accepted: none is accepted twice. A row is needed until the assertion has expired.
+CREATE TABLE saml_assertion_seen (
+  connection   TEXT NOT NULL,
+  assertion_id TEXT NOT NULL,
+  expires_at   BIGINT NOT NULL,
+  PRIMARY KEY (connection, assertion_id)
+);;
+CREATE INDEX saml_assertion_seen_end ON saml_assertion_seen (expires_at);;
+
+-- What is known of the connections (settings: sso.connections). `tenant`: the one that a directory's documents named first; empty:
+-- none yet.
+CREATE TABLE sign_in_connection_state (
+  name            TEXT PRIMARY KEY,
+  tenant          TEXT NOT NULL,
+  last_success_at BIGINT,
+  last_error      TEXT NOT NULL,
+  last_error_at   BIGINT
+);;
+
+-- Who did what, inserted by the transaction that does it. `actor_kind`: user (of the console; `user_id`), command (`actor`: the
+-- operating system's user) or system. `session`: the first characters of the session's hash. `organization_id`: whose object it
+-- is, if it is known. `outcome`: done or refused; `rule`: the rule that refused it. Never a message, a token or a secret.
+CREATE TABLE audit_event (
+--@sqlite
+  id              INTEGER PRIMARY KEY,
+--@postgresql
+  id              BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+--@end
+  occurred_at     BIGINT NOT NULL,
+  actor_kind      TEXT NOT NULL,
+  actor           TEXT NOT NULL,
+  user_id         BIGINT,
+  session         TEXT NOT NULL,
+  request_id      TEXT NOT NULL,
+  network         TEXT NOT NULL,
+  action          TEXT NOT NULL,
+  object_kind     TEXT NOT NULL,
+  object_id       TEXT NOT NULL,
+  organization_id BIGINT,
+  outcome         TEXT NOT NULL,
+  rule            TEXT NOT NULL,
+  detail          TEXT NOT NULL
+);;
+CREATE INDEX audit_event_age ON audit_event (occurred_at);;
+CREATE INDEX audit_event_object ON audit_event (object_kind, object_id, id);;
+CREATE INDEX audit_event_user ON audit_event (user_id, id) WHERE user_id IS NOT NULL;;

@@ -44,7 +44,14 @@ Store::Store(const sql::Dsn& dsn)
       codes(database_),
       page_views(database_),
       lifecycle(database_, changes),
-      urgent_writes(database_, gifts, changes, sources) {}
+      urgent_writes(database_, gifts, changes, sources),
+      audit(database_),
+      console_users(database_),
+      console_sessions(database_),
+      sign_in_attempts(database_),
+      user_identities(database_),
+      sign_in_connections(database_),
+      console_gifts(database_) {}
 
 Store::~Store() = default;
 

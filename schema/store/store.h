@@ -9,9 +9,13 @@
 #include "platform/dependency_error.h"
 #include "schema/sql/dsn.h"
 #include "schema/store/accounts.h"
+#include "schema/store/audit_log.h"
 #include "schema/store/backfill_store.h"
 #include "schema/store/catalogue.h"
 #include "schema/store/change_log.h"
+#include "schema/store/console_gifts.h"
+#include "schema/store/console_sessions.h"
+#include "schema/store/console_users.h"
 #include "schema/store/crm_change_events.h"
 #include "schema/store/delivery_queue.h"
 #include "schema/store/donations.h"
@@ -24,9 +28,11 @@
 #include "schema/store/page_views.h"
 #include "schema/store/refused_messages.h"
 #include "schema/store/request_records.h"
+#include "schema/store/sign_in_attempts.h"
 #include "schema/store/sources.h"
 #include "schema/store/sync_queue.h"
 #include "schema/store/urgent_writes.h"
+#include "schema/store/user_identities.h"
 
 namespace giftsync::schema::store {
 
@@ -94,6 +100,13 @@ class Store {
   PageViews page_views;
   LifecycleStore lifecycle;
   UrgentWrites urgent_writes;
+  AuditLog audit;
+  ConsoleUsers console_users;
+  ConsoleSessions console_sessions;
+  SignInAttempts sign_in_attempts;
+  UserIdentities user_identities;
+  SignInConnections sign_in_connections;
+  ConsoleGifts console_gifts;
 };
 
 /// The same through a separate connection, for a dsn without an open Store.

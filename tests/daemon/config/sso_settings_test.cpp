@@ -147,6 +147,34 @@ TEST_F(SsoSettingsTest, NamesAndDomainsAreUniqueOverConnections) {
       << "its own domain may be among its domains";
 }
 
+// OIDC-4, OIDC-9, OIDC-11, SIGN-3
+TEST_F(SsoSettingsTest, ReadsHowPeopleSignIn) {
+  const std::string directory =
+      "  - { name: d, type: directory, domain: a.com, client_id: x, client_secret: \"file:secret\"";
+  const auto outcome = read(directory +
+                            ", redirect: login, algorithms: [ES256], scopes: [openid, email], tenant_id: "
+                            "\"AAAAAAAA-2222-3333-4444-555555555555\", allow_guests: true }\n" +
+                            oidc("acme", "https://idp.acme.com", "acme.com"));
+  ASSERT_TRUE(outcome.has_value()) << ::testing::PrintToString(outcome.error().lines);
+  const SsoConnectionSettings& given = outcome.value().sso.connections[0];
+  EXPECT_TRUE(given.redirect_to_login);
+  EXPECT_THAT(given.algorithms, ElementsAre("ES256"));
+  EXPECT_THAT(given.scopes, ElementsAre("openid", "email"));
+  EXPECT_EQ(given.tenant_id, "aaaaaaaa-2222-3333-4444-555555555555");
+  EXPECT_TRUE(given.allow_guests);
+  const SsoConnectionSettings& by_default = outcome.value().sso.connections[1];
+  EXPECT_FALSE(by_default.redirect_to_login);
+  EXPECT_THAT(by_default.algorithms, ElementsAre("RS256", "ES256"));
+  EXPECT_THAT(by_default.scopes, ElementsAre("openid", "profile", "email"));
+
+  EXPECT_THAT(faults(directory + ", algorithms: [HS256] }\n"), ElementsAre(HasSubstr("not RS256 or ES256")));
+  EXPECT_THAT(faults(directory + ", scopes: [email] }\n"), ElementsAre(HasSubstr("a list without openid")));
+  EXPECT_THAT(faults(directory + ", scopes: [openid, \"a b\"] }\n"), ElementsAre(HasSubstr("has a space")));
+  EXPECT_THAT(faults(directory + ", tenant_id: common }\n"), ElementsAre(HasSubstr("which is not an id")));
+  EXPECT_THAT(faults(saml("certificate: good.pem, redirect: login")),
+              ElementsAre(HasSubstr("type: saml leaves without effect")));
+}
+
 // HTTP-45
 TEST_F(SsoSettingsTest, UntrustworthyCertificatesAreRefused) {
   write("yesterday.pem", tests::make_certificate({-400 * kDay, -kDay}));

@@ -53,6 +53,10 @@ const std::vector<RouteCase> kAdminPaths{
      "/api/v1/request_records/{number}"},
     {"POST", "/api/v1/request_records/R-1/reject", "reject_record R-1", "POST",
      "/api/v1/request_records/{number}"},
+    {"GET", "/console", "console ", "", "/console"},
+    {"GET", "/console/", "console ", "", "/console/{page}"},
+    {"GET", "/console/gifts/7", "console gifts/7", "", "/console/{page}"},
+    {"POST", "/console/link/secret", "console secret", "", "/console/link/{token}"},
 };
 /// No endpoint, but below the path of one.
 const std::vector<std::string> kSubpathsOfBase{"/api/v1/gift_requests/", "/api/v1/gift_requests/7/x"};
@@ -106,10 +110,15 @@ class RouterTest : public ::testing::Test {
                   .approve_record = handler_named("approve_record"),
                   .reject_record = handler_named("reject_record"),
                   .outbound_message = handler_named("outbound_message"),
+                  .console = handler_named("console"),
                   .page_unavailable =
                       [](const HttpRequest&, std::int64_t retry_after_seconds) {
                         return with_header(HttpResponse{503, {}, "a page"}, "Retry-After",
                                            std::to_string(retry_after_seconds));
+                      },
+                  .console_unavailable =
+                      [](const HttpRequest&, std::int64_t) {
+                        return HttpResponse{503, {}, "a console page"};
                       }},
                  [this] { return store_is_writable_; },
                  "3f8a",
@@ -121,6 +130,7 @@ TEST_F(RouterTest, AVisitorOfAPageGetsAPageWhileTheStoreIsOut) {
   error_ = platform::DependencyError(true, "the database cannot be reached");
   EXPECT_EQ(call("GET", "/g/abc").body, "a page");
   EXPECT_EQ(call("GET", "/g/abc").status, 503);
+  EXPECT_EQ(call("GET", "/console/gifts").body, "a console page");
   const HttpResponse of_a_program = call("GET", "/api/v1/gift_requests/1");
   EXPECT_EQ(of_a_program.status, 503);
   EXPECT_EQ(nlohmann::json::parse(of_a_program.body)["code"], "unavailable");

@@ -1,0 +1,209 @@
+#include <fmt/format.h>
+#include <sysexits.h>
+
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/console_audit.h"
+#include "cli/json_array_writer.h"
+#include "cli/listing.h"
+#include "cli/os_user.h"
+#include "daemon/config/text_checks.h"
+#include "platform/digest.h"
+#include "platform/plural.h"
+#include "platform/quoted_text.h"
+#include "platform/random.h"
+
+namespace giftsync::cli {
+namespace {
+
+using schema::store::ConsoleSession;
+using schema::store::Store;
+
+constexpr std::int64_t kMaxLinkMinutes = 60;
+constexpr std::size_t kTokenBytes = 32;
+constexpr std::size_t kMinSessionDigits = 6;
+
+struct LinkOptions {
+  std::string user;
+  std::int64_t minutes = 10;
+  bool json = false;
+};
+
+/// Why a link would not work, or would be sent unencrypted; empty if nothing is wrong.
+std::string link_fault(const daemon::config::Settings& settings) {
+  const std::string& url = settings.server.admin_url;
+  if (!daemon::config::is_secure_admin_url(url))
+    return fmt::format(
+        "server.admin_url: found {}; a sign-in link needs https://, or a URL of this host. "
+        "Nothing was created; put a TLS proxy in front and set server.admin_url to its URL",
+        platform::in_quotes(url));
+  if (!settings.console.enabled)
+    return fmt::format(
+        "console.enabled: found false; nothing was created. Set console: {{ enabled: true }} in {} "
+        "and reload giftsyncd",
+        settings.file);
+  return {};
+}
+
+int create_link(const Console& console, CliContext& ctx, const LinkOptions& options) {
+  if (const std::string fault = link_fault(ctx.settings); !fault.empty())
+    return console.fail(EX_CONFIG, fault);
+  int code = EX_OK;
+  const auto user = find_user(console, ctx.store, options.user, code);
+  if (!user) return code;
+  if (!user->active)
+    return console.fail(EX_DATAERR,
+                        fmt::format("{} is deactivated; \"giftsyncctl user activate\" activates it",
+                                    platform::in_quotes(user->email)));
+  const std::string token = platform::to_base64url(platform::random_bytes(kTokenBytes));
+  schema::store::SignInLink link;
+  link.token_hash = platform::to_hex(platform::sha256(token));
+  link.user = user->id;
+  link.created_by = os_user();
+  link.created_at = console.now();
+  link.expires_at = console.now() + options.minutes * platform::kMinuteMillis;
+  ctx.store.console_sessions.create_link(link, command_event(console, "console.sign-in-link", *user));
+  const std::string url = ctx.settings.server.admin_url + "/console/link/" + token;
+  if (options.json) {
+    const Json json{{"user", user->email}, {"url", url}, {"expires_at", json_time(link.expires_at)}};
+    console.out << json_text(json, 2) << '\n';
+  } else {
+    console.out << url << '\n';
+  }
+  console.info(
+      fmt::format("The link signs {} in once, until {} UTC. It is as good as a password: send it to no one.",
+                  printable(user->email), minute_text(link.expires_at)));
+  if (user->role_set().empty())
+    console.info(
+        fmt::format("The user has no role and sees nothing; \"giftsyncctl user grant {} operator\" gives "
+                    "one.",
+                    user->email));
+  return EX_OK;
+}
+
+struct SessionRow {
+  ConsoleSession session;
+  std::string email;
+};
+
+std::vector<SessionRow> session_rows(const Console& console, Store& store) {
+  const schema::store::Viewer viewer = schema::store::Viewer::of_command_line();
+  const auto users = store.console_users.list(viewer);
+  std::vector<SessionRow> rows;
+  for (ConsoleSession& session : store.console_sessions.list(viewer, console.now())) {
+    SessionRow row{std::move(session), ""};
+    for (const schema::store::ConsoleUser& user : users)
+      if (user.id == row.session.user) row.email = user.email;
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+int list_sessions(const Console& console, Store& store, bool json) {
+  using Kind = TextTable::Kind;
+  const auto rows = session_rows(console, store);
+  Listing list(console.out, json,
+               {{"SESSION"},
+                {"USER", Kind::elastic},
+                {"BY"},
+                {"SIGNED IN (UTC)"},
+                {"LAST SEEN (UTC)"},
+                {"ENDS (UTC)"},
+                {"NETWORK"},
+                {"BROWSER", Kind::elastic_last}});
+  for (const auto& [session, email] : rows) {
+    const std::string id = schema::store::public_session_id(session.id_hash);
+    const std::string by = session.is_break_glass() ? "link" : "provider";
+    list.add(
+        [&, one = &session, to = &email] {
+          return Json{{"session", id},
+                      {"user", *to},
+                      {"by", by},
+                      {"created_at", json_time(one->created_at)},
+                      {"last_seen_at", json_time(one->last_seen_at)},
+                      {"expires_at", json_time(one->expires_at)},
+                      {"network", one->network},
+                      {"browser", one->agent}};
+        },
+        [&, one = &session, to = &email]() -> TextTable::Row {
+          return {{id, *to, by, minute_text(one->created_at), minute_text(one->last_seen_at),
+                   minute_text(one->expires_at), one->network, one->agent}};
+        });
+  }
+  list.finish();
+  if (rows.empty() && !json) console.info("No one is signed in to the console.");
+  return EX_OK;
+}
+
+struct EndOptions {
+  std::string session;  ///< empty: all of `user`
+  std::string user;
+};
+
+int end_sessions(const Console& console, Store& store, const EndOptions& options) {
+  if (options.session.empty() == options.user.empty())
+    return console.fail(EX_USAGE, "give either SESSION or --user EMAIL");
+  int code = EX_OK;
+  if (!options.user.empty()) {
+    const auto user = find_user(console, store, options.user, code);
+    if (!user) return code;
+    const std::int64_t ended =
+        store.console_sessions.end_all(user->id, command_event(console, "session.end", *user));
+    console.info(
+        fmt::format("{} of {} ended.", platform::pluralize(ended, "session"), printable(user->email)));
+    return EX_OK;
+  }
+  std::vector<SessionRow> found;
+  for (SessionRow& row : session_rows(console, store))
+    if (options.session.size() >= kMinSessionDigits && row.session.id_hash.starts_with(options.session))
+      found.push_back(std::move(row));
+  if (found.size() != 1)
+    return console.fail(EX_DATAERR,
+                        fmt::format("{} is not the beginning of exactly one session ({} characters or "
+                                    "more); \"giftsyncctl session list\" shows them",
+                                    platform::in_quotes(options.session), kMinSessionDigits));
+  const auto user = find_user(console, store, found.front().email, code);
+  if (!user) return code;
+  schema::store::AuditEvent event = command_event(console, "session.end", *user);
+  event.detail = schema::store::public_session_id(found.front().session.id_hash);
+  store.console_sessions.end(found.front().session.id_hash, event);
+  console.info(fmt::format("The session of {} has ended.", printable(user->email)));
+  return EX_OK;
+}
+
+}  // namespace
+
+void add_console_commands(Commands& commands) {
+  CLI::App* noun = commands.noun("console", "The web console");
+  const auto options = std::make_shared<LinkOptions>();
+  CLI::App* verb = commands.verb(
+      *noun, "sign-in-link",
+      "Create a link that signs a user in to the console once, for the first sign-in and when the "
+      "identity provider is away. Prints only the link on stdout; it is shown only once.",
+      {"console sign-in-link --user ana@example.com",
+       "console sign-in-link --user ana@example.com --minutes 30"});
+  verb->add_option("--user", options->user, "The user's e-mail address")
+      ->required()
+      ->option_text("EMAIL REQUIRED");
+  verb->add_option("--minutes", options->minutes, "How long the link works, at most 60 (default 10)")
+      ->option_text("N")
+      ->check(CLI::Range(std::int64_t{1}, kMaxLinkMinutes));
+  verb->add_flag("--json", options->json, "Print JSON, with the link");
+  commands.run(verb, options, create_link);
+}
+
+void add_session_commands(Commands& commands) {
+  CLI::App* noun = commands.noun("session", "Who is signed in to the console");
+  CLI::App* list = commands.verb(*noun, "list", "List the sessions of the console, the last seen first.",
+                                 {"session list", "session list --json"});
+  commands.run_with_store_alone(list, json_flag(list, "Print a JSON array"), list_sessions);
+  const auto options = std::make_shared<EndOptions>();
+  CLI::App* end = commands.verb(*noun, "end", "End a session, or all of a user, now.",
+                                {"session end 3f9a1c02b77d", "session end --user ana@example.com"});
+  end->add_option("SESSION", options->session, "The session's first characters");
+  end->add_option("--user", options->user, "The user's e-mail address")->option_text("EMAIL");
+  commands.run_with_store_alone(end, options, end_sessions);
+}
+
+}  // namespace giftsync::cli

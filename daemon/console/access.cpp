@@ -1,0 +1,32 @@
+#include "daemon/console/access.h"
+
+#include <algorithm>
+#include <initializer_list>
+
+namespace giftsync::daemon::console {
+namespace {
+
+using schema::Role;
+
+bool has_any(const schema::RoleSet& roles, std::initializer_list<Role> wanted) {
+  return std::any_of(wanted.begin(), wanted.end(), [&](Role role) { return roles.contains(role); });
+}
+
+}  // namespace
+
+bool may(const schema::RoleSet& roles, Permission permission) {
+  switch (permission) {
+    case Permission::open:
+    case Permission::signed_in:
+      return true;
+    case Permission::see_own:
+      return !roles.empty();
+    case Permission::see_users:
+      return has_any(roles, {Role::admin, Role::operations, Role::auditor});
+    case Permission::manage_users:
+      return roles.contains(Role::operations);
+  }
+  return false;
+}
+
+}  // namespace giftsync::daemon::console

@@ -1,0 +1,18 @@
+// daemon/console: what a role may do (CON-13). One table. Pure.
+#pragma once
+
+#include "schema/console_role.h"
+
+namespace giftsync::daemon::console {
+
+enum class Permission {
+  open,          ///< without a session: signing in, and what its page loads
+  signed_in,     ///< any user with a session, also one without a role
+  see_own,       ///< pages that a Viewer limits to what the user may see
+  see_users,     ///< who uses the console
+  manage_users,  ///< ends sessions of others
+};
+
+bool may(const schema::RoleSet& roles, Permission permission);
+
+}  // namespace giftsync::daemon::console

@@ -1,0 +1,33 @@
+// daemon/console: every path of the console with its method and permission, in one table (CON-13). The test
+// of the authorization matrix is made from it: a route without a line there fails. Pure.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "daemon/console/access.h"
+#include "daemon/console/console.h"
+
+namespace giftsync::daemon::console {
+
+struct ConsoleRoute {
+  bool is_post = false;
+  /// Below "/console/". {name} matches one segment, {name...} the rest.
+  std::string_view pattern;
+  Permission permission = Permission::manage_users;
+  http::HttpResponse (Console::*page)(const PageCall&) = nullptr;
+};
+
+std::span<const ConsoleRoute> console_routes();
+
+struct ConsoleMatch {
+  const ConsoleRoute* route = nullptr;  ///< null: no such path
+  std::string parameter = {};
+  bool is_other_method = false;  ///< the path exists with the other method alone
+};
+/// `path` is below "/console/", decoded.
+ConsoleMatch find_console_route(bool is_post, std::string_view path);
+
+}  // namespace giftsync::daemon::console

@@ -1,0 +1,108 @@
+#include "daemon/console/gift_filter.h"
+
+#include <array>
+
+#include "platform/text.h"
+
+namespace giftsync::daemon::console {
+namespace {
+
+using schema::store::CrmFilter;
+
+constexpr std::array kCrmFilters{CrmFilter::any,      CrmFilter::waiting,   CrmFilter::failing,
+                                 CrmFilter::rejected, CrmFilter::unmatched, CrmFilter::needs_relink,
+                                 CrmFilter::skipped,  CrmFilter::deleted};
+
+/// Takes one parameter; false when its value is none that it may have.
+bool take(GiftQuery& query, const std::string& name, const std::string& value) {
+  schema::store::ConsoleGiftFilter& filter = query.filter;
+  if (name == "recipient")
+    filter.recipient = value;
+  else if (name == "sender")
+    filter.sender = value;
+  else if (name == "item")
+    filter.item = value;
+  else if (name == "campaign")
+    filter.campaign = value;
+  else if (name == "status") {
+    filter.status = schema::status_from_word(value);
+    return filter.status.has_value();
+  } else if (name == "crm") {
+    const auto crm = schema::store::crm_filter_from_word(value);
+    filter.crm = crm.value_or(CrmFilter::any);
+    return crm.has_value();
+  } else if (name == "conflict") {
+    filter.conflict = value == "1";
+    return filter.conflict;
+  } else if (name == "since") {
+    filter.sent_since = day_from(value);
+    return filter.sent_since.has_value();
+  } else if (name == "until") {
+    const auto day = day_from(value);
+    if (day) filter.sent_until = *day + platform::kDayMillis;
+    return day.has_value();
+  } else {
+    return false;
+  }
+  return true;
+}
+
+Data option(const std::string& value, const std::string& text, bool selected) {
+  Data made;
+  made.set("value", value);
+  made.set("text", text);
+  made.set("selected", selected);
+  return made;
+}
+
+}  // namespace
+
+std::optional<platform::UtcMillis> day_from(const std::string& text) {
+  return text.size() == 10 ? platform::from_rfc3339(text + "T00:00:00Z") : std::nullopt;
+}
+
+GiftQuery gift_query(const std::map<std::string, std::string>& parameters) {
+  GiftQuery query;
+  for (const auto& [name, value] : parameters) {
+    const std::string text(platform::trimmed(value));
+    if (text.empty()) continue;
+    if (name == "format" && text == "csv") {
+      query.csv = true;
+    } else if (name == "before" && platform::parse_number<std::int64_t>(text).value_or(0) > 0) {
+      query.before = schema::TransactionId{*platform::parse_number<std::int64_t>(text)};
+    } else if (take(query, name, text)) {
+      query.kept[name] = text;
+    } else {
+      query.ignored.push_back(name);
+    }
+  }
+  return query;
+}
+
+Data filter_form(const GiftQuery& query, bool is_masked) {
+  Data form;
+  Data statuses(Data::type::list);
+  statuses << option("", texts().text("any"), !query.filter.status);
+  for (const schema::Status status : schema::kAllStatuses) {
+    const std::string word(to_word(status));
+    statuses << option(word, texts().text("status_" + word), query.filter.status == status);
+  }
+  form.set("statuses", statuses);
+  Data crm(Data::type::list);
+  for (const CrmFilter one : kCrmFilters) {
+    const std::string word(to_word(one));
+    crm << option(one == CrmFilter::any ? "" : word, texts().text("crm_" + word), query.filter.crm == one);
+  }
+  form.set("crm_states", crm);
+  const auto value = [&](const char* name) {
+    const auto found = query.kept.find(name);
+    form.set(name, found == query.kept.end() ? "" : found->second);
+  };
+  for (const char* name : {"recipient", "sender", "item", "campaign", "since", "until"}) value(name);
+  form.set("conflict", query.filter.conflict);
+  form.set("may_ask_recipient", !is_masked);
+  form.set("is_open", !query.kept.empty());
+  return form;
+}
+
+}  // namespace giftsync::daemon::console

@@ -1,0 +1,151 @@
+// One gift: what the store has about it, on one time axis.
+#include <algorithm>
+
+#include "daemon/console/console.h"
+#include "platform/text.h"
+#include "schema/money.h"
+
+namespace giftsync::daemon::console {
+namespace {
+
+using schema::store::ConsoleGift;
+
+struct TimelineEntry {
+  platform::UtcMillis at;
+  std::string text;
+  std::string detail = {};
+  bool voided = false;
+};
+
+Data pair_data(std::string_view key, const std::string& value) {
+  Data made;
+  made.set("label", texts().text(key));
+  made.set("value", value);
+  return made;
+}
+
+/// Adds a line unless its value is empty.
+void add_line(Data& lines, std::string_view key, const std::string& value) {
+  if (!value.empty()) lines << pair_data(key, value);
+}
+
+std::string amount(const std::optional<schema::Money>& money) {
+  return money ? schema::to_decimal(*money) : std::string();
+}
+
+void add_changes(std::vector<TimelineEntry>& timeline, schema::store::Store& store,
+                 schema::TransactionId id) {
+  for (const schema::store::StatusChange& change : store.changes.history(id)) {
+    TimelineEntry entry{change.occurred_at, texts().text("status_" + std::string(to_word(change.status))),
+                        texts().text("reported_by", {{"source", change.source}}), change.voiding.has_value()};
+    if (change.voiding)
+      entry.detail += "; " + texts().text("voided_by", {{"who", change.voiding->by},
+                                                        {"time", minute(change.voiding->at)},
+                                                        {"reason", change.voiding->reason}});
+    timeline.push_back(std::move(entry));
+  }
+}
+
+/// `is_masked`: without texts that may name the recipient.
+std::vector<TimelineEntry> timeline_of(schema::store::Store& store, const ConsoleGift& row, bool is_masked) {
+  const schema::TransactionId id = row.gift.transaction.id;
+  std::vector<TimelineEntry> timeline{
+      {*row.gift.transaction.times[schema::Status::sent], texts().text("status_sent"),
+       row.gift.request.sender_email.empty()
+           ? ""
+           : texts().text("sent_by", {{"who", row.gift.request.sender_email}})}};
+  add_changes(timeline, store, id);
+  for (const schema::store::GiftAction& action : store.lifecycle.find_actions(id))
+    timeline.push_back({action.at, texts().text("action_" + std::string(to_word(action.kind))),
+                        action.actor + (is_masked || action.comment.empty() ? "" : ": " + action.comment)});
+  if (const auto mail = store.deliveries.find(id))
+    timeline.push_back({mail->updated_at, texts().text("mail_" + std::string(to_word(mail->state))),
+                        is_masked ? "" : mail->last_reply});
+  std::stable_sort(timeline.begin(), timeline.end(),
+                   [](const TimelineEntry& one, const TimelineEntry& other) { return one.at < other.at; });
+  return timeline;
+}
+
+Data summary_of(const ConsoleGift& row) {
+  const schema::store::RecipientTransaction& transaction = row.gift.transaction;
+  const schema::store::GiftRequest& request = row.gift.request;
+  Data lines(Data::type::list);
+  const std::string name =
+      transaction.first_name + (transaction.last_name.empty() ? "" : " ") + transaction.last_name;
+  add_line(lines, "recipient", transaction.email);
+  add_line(lines, "name", name);
+  add_line(lines, "phone", transaction.phone);
+  add_line(lines, "item", request.item_name);
+  add_line(
+      lines, "sender",
+      request.sender_name.empty() ? request.sender_email : request.sender_name + ", " + request.sender_email);
+  add_line(lines, "campaign", request.utm_campaign_id.value_or(""));
+  add_line(lines, "total_cost", amount(request.costs.total()));
+  add_line(lines, "source", transaction.gift_source);
+  add_line(lines, "external_id", transaction.external_id);
+  add_line(lines, "gift_request", std::to_string(request.id.value));
+  add_line(lines, "credential", request.credential_prefix);
+  add_line(lines, "http_request", request.http_request_id);
+  return lines;
+}
+
+/// What the store knows of the gift's record. Nothing is asked of the CRM.
+Data crm_of(schema::store::Store& store, const ConsoleGift& row, bool is_masked) {
+  const schema::TransactionId id = row.gift.transaction.id;
+  Data lines(Data::type::list);
+  const auto states = store.sync.find_states(std::span(&id, 1));
+  if (states.empty()) {
+    add_line(lines, "state", texts().text("crm_none"));
+  } else {
+    const schema::store::CrmSyncState& state = states.front();
+    add_line(lines, "state", texts().text("crm_state_" + std::string(to_word(state.state))));
+    add_line(lines, "record_id", state.crm_id);
+    add_line(lines, "contact_id", state.decision.contact_id);
+    add_line(lines, "lead_id", state.decision.lead_id);
+    add_line(lines, "account_id", state.decision.account_id);
+    add_line(lines, "opportunity_id", state.decision.opportunity_id);
+    if (!is_masked) add_line(lines, "reason", state.decision.reason);
+    if (!is_masked) add_line(lines, "warnings", state.decision.warnings);
+    add_line(lines, "decided_at", minute(state.decided_at));
+    add_line(lines, "linked_by", state.linked_by);
+    add_line(lines, "error", is_masked ? "" : state.error);
+  }
+  if (const auto wait = store.sync.find_wait(id)) {
+    add_line(lines, "last_error", is_masked ? "" : wait->last_error);
+    add_line(lines, "attempts", std::to_string(wait->attempts));
+    add_line(lines, "next_attempt", minute(wait->next_attempt_at));
+  }
+  return lines;
+}
+
+}  // namespace
+
+http::HttpResponse Console::gift(const PageCall& call) {
+  const auto number = platform::parse_number<std::int64_t>(call.parameter);
+  const auto found = number ? store_.console_gifts.find(call.by->viewer, {*number}) : std::nullopt;
+  if (!found) return not_found(call);
+  const bool is_masked = call.by->viewer.is_masked();
+  Data data;
+  Data timeline(Data::type::list);
+  for (const TimelineEntry& entry : timeline_of(store_, *found, is_masked)) {
+    Data one;
+    one.set("at", time_data(entry.at));
+    one.set("text", entry.text);
+    one.set("detail", entry.detail);
+    one.set("voided", entry.voided);
+    timeline << one;
+  }
+  const std::string status(to_word(found->gift.transaction.status));
+  data.set("status", texts().text("status_" + status));
+  data.set("status_word", status);
+  data.set("conflict", found->gift.transaction.has_conflict);
+  data.set("summary", summary_of(*found));
+  // An empty text would still show its section.
+  if (!found->gift.transaction.message.empty()) data.set("message", found->gift.transaction.message);
+  data.set("timeline", timeline);
+  data.set("crm", crm_of(store_, *found, is_masked));
+  data.set("masked", is_masked);
+  return page(call, "gift", texts().text("gift_number", {{"id", call.parameter}}), std::move(data));
+}
+
+}  // namespace giftsync::daemon::console

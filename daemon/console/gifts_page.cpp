@@ -1,0 +1,163 @@
+// The list of gifts, and the same as CSV.
+#include <array>
+#include <memory>
+
+#include "daemon/console/console.h"
+#include "daemon/console/gift_filter.h"
+#include "platform/csv_cell.h"
+
+namespace giftsync::daemon::console {
+namespace {
+
+using schema::store::ConsoleGift;
+
+std::string recipient_of(const ConsoleGift& row) {
+  const schema::store::RecipientTransaction& transaction = row.gift.transaction;
+  return transaction.email.empty() ? transaction.phone : transaction.email;
+}
+
+/// The key of the text that describes the record in the CRM.
+std::string crm_key(const ConsoleGift& row) {
+  using schema::store::CrmSyncStatus;
+  if (row.needs_relink) return "crm_needs_relink";
+  if (row.crm_state == CrmSyncStatus::skipped) return "crm_skipped";
+  if (row.crm_state == CrmSyncStatus::deleted) return "crm_deleted";
+  if (row.crm_state == CrmSyncStatus::rejected) return "crm_rejected";
+  if (row.failures > 0) return "crm_failing";
+  if (row.is_waiting) return "crm_waiting";
+  return row.crm_state ? "crm_written" : "crm_none";
+}
+
+std::string linked_to(const ConsoleGift& row) {
+  if (!row.contact_id.empty()) return texts().text("contact", {{"id", row.contact_id}});
+  return row.lead_id.empty() ? "" : texts().text("lead", {{"id", row.lead_id}});
+}
+
+platform::UtcMillis since_of(const schema::store::RecipientTransaction& transaction) {
+  return transaction.times[transaction.status].value_or(*transaction.times[schema::Status::sent]);
+}
+
+Data row_data(const ConsoleGift& row, const ConsoleUrl& url) {
+  const schema::store::Gift& gift = row.gift;
+  const std::string status(to_word(gift.transaction.status));
+  Data made;
+  made.set("id", std::to_string(gift.transaction.id.value));
+  made.set("url", url.base + "/gifts/" + std::to_string(gift.transaction.id.value));
+  made.set("sent", time_data(*gift.transaction.times[schema::Status::sent]));
+  made.set("recipient", recipient_of(row));
+  made.set("item", gift.request.item_name);
+  made.set("sender", gift.request.sender_email);
+  made.set("status", texts().text("status_" + status));
+  made.set("status_word", status);
+  made.set("since", time_data(since_of(gift.transaction)));
+  made.set("conflict", gift.transaction.has_conflict);
+  made.set("linked", linked_to(row));
+  made.set("crm", texts().text(crm_key(row)));
+  const auto total = gift.request.costs.total();
+  made.set("cost", total ? schema::to_decimal(*total) : "");
+  return made;
+}
+
+std::string csv_header() {
+  return "transaction_id,gift_request_id,sent_at,status,status_since,recipient_email,first_name,last_name,"
+         "sender_email,item,campaign,total_cost,source,conflict,contact_id,lead_id,crm_state,crm_error\r\n";
+}
+
+std::string csv_row(const ConsoleGift& row) {
+  const schema::store::RecipientTransaction& transaction = row.gift.transaction;
+  const schema::store::GiftRequest& request = row.gift.request;
+  const auto total = request.costs.total();
+  const std::array<std::string, 18> cells{std::to_string(transaction.id.value),
+                                          std::to_string(request.id.value),
+                                          platform::to_rfc3339(*transaction.times[schema::Status::sent]),
+                                          std::string(to_word(transaction.status)),
+                                          platform::to_rfc3339(since_of(transaction)),
+                                          transaction.email,
+                                          transaction.first_name,
+                                          transaction.last_name,
+                                          request.sender_email,
+                                          request.item_name,
+                                          request.utm_campaign_id.value_or(""),
+                                          total ? schema::to_decimal(*total) : "",
+                                          transaction.gift_source,
+                                          transaction.has_conflict ? "yes" : "no",
+                                          row.contact_id,
+                                          row.lead_id,
+                                          crm_key(row).substr(4),
+                                          row.last_error};
+  std::string line;
+  for (const std::string& cell : cells) line += (line.empty() ? "" : ",") + platform::csv_cell(cell);
+  return line + "\r\n";
+}
+
+/// Reads one page after the other, each in a transaction of its own, while the client takes them.
+struct CsvReader {
+  schema::store::ConsoleGifts& gifts;
+  const schema::store::Viewer viewer;
+  const schema::store::ConsoleGiftFilter filter;
+  std::optional<schema::TransactionId> before = {};
+  std::int64_t rows = 0;
+  bool has_ended = false;
+  bool has_header = false;
+
+  std::string next() {
+    std::string text = has_header ? "" : csv_header();
+    has_header = true;
+    while (text.empty() && !has_ended) {
+      const auto page = gifts.list(viewer, filter, before, Console::kCsvPageRows);
+      for (const ConsoleGift& row : page.gifts) text += csv_row(row);
+      rows += static_cast<std::int64_t>(page.gifts.size());
+      before = page.next_before;
+      has_ended = !before || rows >= Console::kMaxCsvRows;
+    }
+    return text;
+  }
+};
+
+}  // namespace
+
+http::HttpResponse Console::gifts_csv(const PageCall& call, const schema::store::ConsoleGiftFilter& filter) {
+  const auto reader = std::make_shared<CsvReader>(CsvReader{store_.console_gifts, call.by->viewer, filter});
+  http::HttpResponse response;
+  response.headers = {{"Content-Type", "text/csv; charset=utf-8"},
+                      {"Content-Disposition", "attachment; filename=\"gifts.csv\""}};
+  add_page_headers(response);
+  if (call.request.method != "HEAD") response.next_chunk = [reader] { return reader->next(); };
+  return response;
+}
+
+http::HttpResponse Console::gifts(const PageCall& call) {
+  const GiftQuery query = gift_query(call.query);
+  const std::string list = url_.base + "/gifts";
+  if (query.csv) {
+    schema::store::AuditEvent event = event_of(call, "gift.export");
+    event.object_kind = "gift";
+    event.detail = query_of(query.kept);
+    store_.audit.add(event);
+    return gifts_csv(call, query.filter);
+  }
+  const auto found = store_.console_gifts.list(call.by->viewer, query.filter, query.before, kPageRows);
+  Data data;
+  Data rows(Data::type::list);
+  for (const ConsoleGift& row : found.gifts) rows << row_data(row, url_);
+  data.set("rows", rows);
+  data.set("has_rows", !found.gifts.empty());
+  data.set("form", filter_form(query, call.by->viewer.is_masked()));
+  std::string ignored;
+  for (const std::string& name : query.ignored) ignored += (ignored.empty() ? "" : ", ") + name;
+  if (!ignored.empty()) data.set("ignored", texts().text("ignored", {{"names", ignored}}));
+  auto address = query.kept;
+  if (query.before) data.set("newest", list + "?" + query_of(address));
+  address["format"] = "csv";
+  data.set("csv", list + "?" + query_of(address));
+  address.erase("format");
+  if (found.next_before) {
+    address["before"] = std::to_string(found.next_before->value);
+    data.set("older", list + "?" + query_of(address));
+  }
+  if (found.searched_back_to)
+    data.set("searched", texts().text("searched", {{"time", minute(*found.searched_back_to)}}));
+  return page(call, "gifts", texts().text("gifts"), std::move(data));
+}
+
+}  // namespace giftsync::daemon::console

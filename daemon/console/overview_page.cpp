@@ -1,0 +1,108 @@
+// The overview: health in a sentence each, and the failures of gift records by class.
+#include "daemon/console/console.h"
+
+namespace giftsync::daemon::console {
+namespace {
+
+struct HealthLine {
+  std::string_view part;  ///< the key of its name
+  bool is_good = true;
+  std::string text;
+};
+
+HealthLine daemon_line(const std::vector<schema::store::SeenDaemonInstance>& daemons) {
+  if (daemons.empty()) return {"daemon", true, texts().text("daemon_unknown")};
+  const schema::store::DaemonInstance& first = daemons.front().instance;
+  if (!first.reload_faults.empty())
+    return {"daemon", false, texts().text("daemon_reload_refused", {{"host", first.host}})};
+  return {"daemon", true,
+          texts().text("daemon_runs", {{"count", std::to_string(daemons.size())},
+                                       {"version", first.version},
+                                       {"time", minute(first.started_at)}})};
+}
+
+HealthLine mail_line(schema::store::Store& store) {
+  const auto pauses = store.deliveries.breakers();
+  if (!pauses.empty())
+    return {"mail", false,
+            texts().text("mail_paused",
+                         {{"time", minute(pauses.front().since)}, {"reason", pauses.front().reason}})};
+  std::int64_t held = 0;
+  std::int64_t queued = 0;
+  for (const auto& [state, count] : store.deliveries.count_by_state()) {
+    if (state == schema::DeliveryState::held) held = count;
+    if (state == schema::DeliveryState::queued || state == schema::DeliveryState::uncertain) queued += count;
+  }
+  if (held > 0) return {"mail", false, texts().text("mail_are_held", {{"count", std::to_string(held)}})};
+  return {"mail", true,
+          queued == 0 ? texts().text("mail_idle")
+                      : texts().text("mail_waiting", {{"count", std::to_string(queued)}})};
+}
+
+HealthLine crm_line(const schema::store::SyncQueue::Counts& counts) {
+  if (counts.failing > 0)
+    return {"crm", false,
+            texts().text("crm_is_failing",
+                         {{"count", std::to_string(counts.failing)}, {"error", counts.last_error}})};
+  if (counts.waiting > 0)
+    return {"crm", true, texts().text("crm_is_waiting", {{"count", std::to_string(counts.waiting)}})};
+  return {"crm", true, texts().text("crm_is_current")};
+}
+
+HealthLine sources_line(const std::vector<schema::store::SourceSummary>& sources) {
+  if (sources.empty()) return {"sources", true, texts().text("sources_none")};
+  std::int64_t quarantined = 0;
+  for (const schema::store::SourceSummary& source : sources) {
+    quarantined += source.quarantined;
+    if (source.state != "ok" && source.state != "new")
+      return {"sources", false,
+              texts().text("source_is",
+                           {{"name", source.name}, {"state", source.state}, {"reason", source.reason}})};
+  }
+  if (quarantined > 0)
+    return {"sources", false, texts().text("sources_quarantined", {{"count", std::to_string(quarantined)}})};
+  return {"sources", true, texts().text("sources_ok", {{"count", std::to_string(sources.size())}})};
+}
+
+Data health_data(const std::vector<HealthLine>& lines) {
+  Data list(Data::type::list);
+  for (const HealthLine& line : lines) {
+    Data one;
+    one.set("part", texts().text("part_" + std::string(line.part)));
+    one.set("good", line.is_good);
+    one.set("word", texts().text(line.is_good ? "health_good" : "health_bad"));
+    one.set("text", line.text);
+    list << one;
+  }
+  return list;
+}
+
+}  // namespace
+
+http::HttpResponse Console::overview(const PageCall& call) {
+  const schema::store::Viewer& viewer = call.by->viewer;
+  Data data;
+  // The counts are those of all organizations.
+  if (viewer.sees_all_senders() && !viewer.organization) {
+    data.set("health", health_data({daemon_line(options_.daemons()),
+                                    {"store", true, texts().text("store_answers")},
+                                    mail_line(store_),
+                                    crm_line(store_.sync.counts()),
+                                    sources_line(store_.sources.list())}));
+    data.set("has_health", true);
+  }
+  Data failures(Data::type::list);
+  const auto classes = store_.console_gifts.failure_classes(viewer);
+  for (const schema::store::CrmFailureClass& one : classes) {
+    Data row;
+    row.set("error", viewer.is_masked() ? one.error.substr(0, one.error.find(':')) : one.error);
+    row.set("count", std::to_string(one.gifts));
+    row.set("id", std::to_string(one.last.value));
+    failures << row;
+  }
+  data.set("failures", failures);
+  data.set("has_failures", !classes.empty());
+  return page(call, "overview", texts().text("overview"), std::move(data));
+}
+
+}  // namespace giftsync::daemon::console

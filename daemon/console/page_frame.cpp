@@ -1,0 +1,125 @@
+#include "daemon/console/page_frame.h"
+
+#include <map>
+#include <stdexcept>
+
+#include "daemon/console/assets.h"
+#include "daemon/content/html_text.h"
+#include "embedded/giftsync_daemon_console.h"
+
+namespace giftsync::daemon::console {
+namespace {
+
+using Template = kainjow::mustache::mustache;
+
+constexpr std::string_view kPolicy =
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "form-action "
+    "'self'; frame-ancestors 'none'; base-uri 'none'; require-trusted-types-for 'script'; trusted-types "
+    "'none'";
+
+constexpr std::pair<const char*, const char*> kHeaders[] = {
+    {"Cache-Control", "no-store"},
+    {"Cross-Origin-Opener-Policy", "same-origin"},
+    {"Cross-Origin-Resource-Policy", "same-origin"},
+    {"Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=()"},
+    {"Referrer-Policy", "same-origin"},
+    {"X-Content-Type-Options", "nosniff"},
+    {"X-Frame-Options", "DENY"},
+    {"X-Robots-Tag", "noindex, nofollow"}};
+
+/// Parsed once on each thread: rendering uses members of a kainjow template, so threads cannot share one.
+Template& template_of(std::string_view page) {
+  thread_local std::map<std::string, Template, std::less<>> parsed;
+  const auto known = parsed.find(page);
+  if (known != parsed.end()) return known->second;
+  const std::string name = "web/console/" + std::string(page) + ".html.mustache";
+  for (const auto& [file, content] : embedded::giftsync_daemon_console_files) {
+    if (file != name) continue;
+    Template& made = parsed.emplace(page, Template{std::string(content)}).first->second;
+    if (!made.is_valid()) throw std::logic_error(name + ": " + made.error_message());
+    made.set_custom_escape([](const std::string& text) { return content::html_escaped(text); });
+    return made;
+  }
+  throw std::logic_error("there is no " + name);
+}
+
+const Data& text_data() {
+  thread_local const Data data = [] {
+    Data all;
+    for (const auto& [key, text] : texts().all()) all.set(key, text);
+    return all;
+  }();
+  return data;
+}
+
+void set_user(Data& data, const FrameUser& user) {
+  Data shown;
+  shown.set("name", user.name);
+  shown.set("token", user.sign_out_token);
+  shown.set("break_glass", user.is_break_glass);
+  shown.set("sees_users", user.sees_users);
+  shown.set("idle_seconds", std::to_string(user.idle_seconds));
+  data.set("user", shown);
+}
+
+}  // namespace
+
+const content::Messages& texts() {
+  static const content::Messages messages("en", embedded::web_console_messages_en_yaml);
+  return messages;
+}
+
+void add_page_headers(http::HttpResponse& response) {
+  for (const auto& [name, value] : kHeaders) response.headers.emplace_back(name, value);
+  response.headers.emplace_back("Content-Security-Policy", kPolicy);
+}
+
+http::HttpResponse render(const ConsoleUrl& url, const PageFrame& frame, Data data) {
+  data.set("t", text_data());
+  data.set("base", url.base);
+  const std::string content = template_of(frame.page).render(data);
+  Data outer;
+  outer.set("t", text_data());
+  outer.set("base", url.base);
+  outer.set("title", frame.title);
+  outer.set("style", style_path());
+  outer.set("script", script_path());
+  outer.set("content", content);
+  outer.set("on_" + std::string(frame.page), true);
+  if (frame.user) set_user(outer, *frame.user);
+  http::HttpResponse response;
+  response.status = frame.status;
+  response.body = template_of("frame").render(outer);
+  response.headers = {{"Content-Type", "text/html; charset=utf-8"}, {"Content-Language", texts().language()}};
+  add_page_headers(response);
+  return response;
+}
+
+http::HttpResponse notice(const ConsoleUrl& url, int status, std::string_view title_key,
+                          std::string_view text_key, const std::optional<FrameUser>& user) {
+  Data data;
+  data.set("text", texts().text(text_key));
+  return render(url, {"notice", texts().text(title_key), user, status}, std::move(data));
+}
+
+http::HttpResponse redirect(const std::string& path) {
+  http::HttpResponse response{303, {{"Location", path}}, {}};
+  add_page_headers(response);
+  return response;
+}
+
+std::string minute(platform::UtcMillis time) {
+  std::string text = platform::to_rfc3339(time).substr(0, 16);
+  text[10] = ' ';
+  return text;
+}
+
+Data time_data(platform::UtcMillis time) {
+  Data data;
+  data.set("text", minute(time));
+  data.set("datetime", platform::to_rfc3339(time));
+  return data;
+}
+
+}  // namespace giftsync::daemon::console

@@ -1,0 +1,56 @@
+// daemon/console: the frame of every page: head, navigation, the page's own template and the headers of the
+// response (CON-10). Text is escaped by the template; nothing on a page is inline. Any thread.
+#pragma once
+
+#include <kainjow/mustache.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "daemon/console/request_checks.h"
+#include "daemon/content/messages.h"
+#include "daemon/http/http_message.h"
+#include "platform/time.h"
+
+namespace giftsync::daemon::console {
+
+using Data = kainjow::mustache::data;
+
+/// The texts of web/console/messages/en.yaml.
+const content::Messages& texts();
+
+/// Who is signed in, for the frame.
+struct FrameUser {
+  std::string name;
+  std::string sign_out_token;
+  bool is_break_glass = false;
+  bool sees_users = false;
+  std::int64_t idle_seconds = 0;  ///< after these without a request the session ends
+};
+
+struct PageFrame {
+  std::string_view page;               ///< the template's name: "gifts"
+  std::string title;                   ///< of the window and the heading
+  std::optional<FrameUser> user = {};  ///< absent: no navigation
+  int status = 200;
+};
+
+/// The page's template rendered with `data`, in the frame. `data` gets `base` and the texts as `t`.
+http::HttpResponse render(const ConsoleUrl& url, const PageFrame& frame, Data data);
+
+/// A page with a heading, a sentence and, unless empty, a link to `back`.
+http::HttpResponse notice(const ConsoleUrl& url, int status, std::string_view title_key,
+                          std::string_view text_key, const std::optional<FrameUser>& user = {});
+
+/// 303 to a path of this host.
+http::HttpResponse redirect(const std::string& path);
+
+/// The security headers of every page.
+void add_page_headers(http::HttpResponse& response);
+
+/// "2026-11-21 12:31" in UTC.
+std::string minute(platform::UtcMillis time);
+/// The time as data for templates: {text, datetime}.
+Data time_data(platform::UtcMillis time);
+
+}  // namespace giftsync::daemon::console

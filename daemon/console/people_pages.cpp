@@ -1,0 +1,128 @@
+// Who did what, who may use the console, and who is signed in.
+#include <algorithm>
+
+#include "daemon/console/access.h"
+#include "daemon/console/console.h"
+#include "daemon/console/gift_filter.h"
+#include "platform/text.h"
+
+namespace giftsync::daemon::console {
+namespace {
+
+using schema::store::AuditEvent;
+
+schema::store::AuditFilter audit_filter(const std::map<std::string, std::string>& query) {
+  const auto value = [&](const char* name) {
+    const auto found = query.find(name);
+    return found == query.end() ? std::string() : std::string(platform::trimmed(found->second));
+  };
+  schema::store::AuditFilter filter;
+  filter.actor = value("actor");
+  filter.action = value("action");
+  filter.object_kind = value("kind");
+  filter.object_id = value("object");
+  filter.since = day_from(value("since"));
+  if (const auto before = platform::parse_number<std::int64_t>(value("before"))) filter.before = *before;
+  return filter;
+}
+
+Data event_data(const AuditEvent& event) {
+  Data row;
+  row.set("at", time_data(event.occurred_at));
+  row.set("actor", event.actor);
+  row.set("kind", texts().text("actor_" + std::string(to_word(event.actor_kind))));
+  row.set("action", event.action);
+  row.set("object", event.object_kind + (event.object_id.empty() ? "" : " ") + event.object_id);
+  row.set("outcome", texts().text(event.refused ? "refused" : "done") +
+                         (event.rule.empty() ? "" : " (" + event.rule + ")"));
+  row.set("detail", event.detail);
+  row.set("network", event.network);
+  return row;
+}
+
+std::string roles_text(const schema::store::ConsoleUser& user) {
+  std::string text;
+  for (const schema::store::UserRole& role : user.roles)
+    text += (text.empty() ? "" : ", ") + texts().text("role_" + std::string(to_word(role.role))) + " (" +
+            texts().text("origin_" + std::string(to_word(role.origin))) + ")";
+  return text;
+}
+
+}  // namespace
+
+http::HttpResponse Console::audit(const PageCall& call) {
+  const schema::store::AuditFilter filter = audit_filter(call.query);
+  const auto events = store_.audit.list(call.by->viewer, filter, kPageRows + 1);
+  Data data;
+  Data rows(Data::type::list);
+  for (std::size_t i = 0; i < std::min(events.size(), kPageRows); ++i) rows << event_data(events[i]);
+  data.set("rows", rows);
+  data.set("has_rows", !events.empty());
+  auto address = call.query;
+  address.erase("before");
+  for (const char* name : {"actor", "action", "since"})
+    data.set(name, address.contains(name) ? address[name] : "");
+  if (filter.before) data.set("newest", url_.base + "/audit?" + query_of(address));
+  if (events.size() > kPageRows) {
+    address["before"] = std::to_string(events[kPageRows - 1].id);
+    data.set("older", url_.base + "/audit?" + query_of(address));
+  }
+  return page(call, "audit", texts().text("audit"), std::move(data));
+}
+
+http::HttpResponse Console::users(const PageCall& call) {
+  const schema::store::Viewer& viewer = call.by->viewer;
+  const bool may_manage = may(viewer.roles, Permission::manage_users);
+  const auto sessions = store_.console_sessions.list(viewer, call.now);
+  Data data;
+  Data rows(Data::type::list);
+  for (const schema::store::ConsoleUser& user : store_.console_users.list(viewer)) {
+    const std::string id = std::to_string(user.id.value);
+    Data row;
+    row.set("email", user.email);
+    // An empty text would still show its section.
+    if (!user.name.empty()) row.set("name", user.name);
+    if (!user.roles.empty()) row.set("roles", roles_text(user));
+    row.set("state", texts().text(user.active ? "active" : "deactivated"));
+    Data list(Data::type::list);
+    std::size_t count = 0;
+    for (const schema::store::ConsoleSession& session : sessions) {
+      if (session.user != user.id) continue;
+      ++count;
+      Data one;
+      one.set("since", time_data(session.created_at));
+      one.set("seen", time_data(session.last_seen_at));
+      one.set("network", session.network);
+      one.set("agent", session.agent);
+      one.set("link", session.is_break_glass());
+      list << one;
+    }
+    row.set("sessions", list);
+    if (may_manage && count > 0) {
+      const std::string path = "/users/" + id + "/end-sessions";
+      Data end;
+      end.set("url", url_.base + path);
+      end.set("token", token_of(call, path));
+      row.set("end", end);
+    }
+    rows << row;
+  }
+  data.set("rows", rows);
+  return page(call, "users", texts().text("users"), std::move(data));
+}
+
+http::HttpResponse Console::end_sessions(const PageCall& call) {
+  const auto number = platform::parse_number<std::int64_t>(call.parameter);
+  for (const schema::store::ConsoleUser& user : store_.console_users.list(call.by->viewer)) {
+    if (!number || user.id.value != *number) continue;
+    AuditEvent event = event_of(call, "session.end");
+    event.object_kind = "user";
+    event.object_id = user.email;
+    event.organization = user.organization;
+    store_.console_sessions.end_all(user.id, event);
+    return redirect(url_.base + "/users");
+  }
+  return not_found(call);
+}
+
+}  // namespace giftsync::daemon::console

@@ -1,0 +1,151 @@
+// Signing in and out: the page that says how, the link of `giftsyncctl console sign-in-link`, and the end of
+// a session.
+#include <algorithm>
+
+#include "daemon/console/console.h"
+#include "platform/digest.h"
+#include "platform/ip_address.h"
+#include "platform/random.h"
+#include "platform/text.h"
+#include "platform/visible_text.h"
+
+namespace giftsync::daemon::console {
+namespace {
+
+constexpr std::size_t kSecretBytes = 32;
+constexpr std::size_t kMaxAgentCodePoints = 200;
+
+std::string hash_of(const std::string& secret) {
+  return platform::to_hex(platform::sha256(secret));
+}
+
+std::string agent_of(const http::HttpRequest& request) {
+  const std::string agent = platform::visible_text(request.header("User-Agent").value_or(""));
+  return std::string(platform::truncated(agent, kMaxAgentCodePoints));
+}
+
+Data sign_in_data(const ConsoleUrl& url, const identity::SignInView& view) {
+  Data data;
+  data.set("by_provider", true);
+  data.set("return_path", view.return_path);
+  data.set("email", view.email);
+  data.set("refused", view.is_refused);
+  data.set("unavailable", view.is_unavailable);
+  data.set("unknown", view.is_unknown);
+  data.set("start", url.base + view.start_path);
+  data.set("goes_on", !view.start_path.empty());
+  return data;
+}
+
+}  // namespace
+
+http::HttpResponse Console::sign_in_page(const PageCall& call) {
+  const auto wanted = call.query.find("return");
+  const std::string return_path = safe_return_path(url_, wanted == call.query.end() ? "" : wanted->second);
+  if (find_session(call.request, call.now)) return redirect(return_path);
+  if (provider_pages_) return provider_pages_->form(call.request);
+  return render(url_, {"sign_in", texts().text("sign_in"), {}, 200}, Data());
+}
+
+std::unique_ptr<identity::SignInPages> Console::make_provider_pages() {
+  if (options_.provider_sign_in == nullptr || options_.sso == nullptr) return nullptr;
+  return std::make_unique<identity::SignInPages>(
+      *options_.sso, *options_.provider_sign_in,
+      identity::SignInPageOptions{
+          options_.admin_url, options_.clock,
+          [this](const http::HttpRequest&, const identity::SignInView& view) {
+            return render(url_, {"sign_in", texts().text("sign_in"), {}, 200}, sign_in_data(url_, view));
+          },
+          [this](const http::HttpRequest& request, const identity::SignedIn& by) {
+            return begin_session(request, by);
+          }});
+}
+
+http::HttpResponse Console::choose_provider(const PageCall& call) {
+  return provider_pages_ ? provider_pages_->form(call.request) : not_found(call);
+}
+
+http::HttpResponse Console::start_sign_in(const PageCall& call) {
+  return provider_pages_ ? provider_pages_->start(call.request) : not_found(call);
+}
+
+http::HttpResponse Console::finish_sign_in(const PageCall& call) {
+  return provider_pages_ ? provider_pages_->finish(call.request) : not_found(call);
+}
+
+http::HttpResponse Console::provider_reply(const http::HttpRequest& request) {
+  return provider_pages_ ? provider_pages_->callback(request)
+                         : notice(url_, 404, "not_found", "not_found_text");
+}
+
+/// Always a new session: a cookie that the browser had before is not kept (CON-1).
+std::string Console::begin_session(const http::HttpRequest& request, const identity::SignedIn& signed_in) {
+  const std::string cookie = platform::to_base64url(platform::random_bytes(kSecretBytes));
+  const platform::UtcMillis now = options_.clock();
+  schema::store::ConsoleSession session;
+  session.id_hash = hash_of(cookie);
+  session.user = signed_in.user.user;
+  session.identity = signed_in.user.identity;
+  session.form_secret = platform::random_hex(kSecretBytes);
+  session.created_at = session.last_seen_at = now;
+  session.authenticated_at = signed_in.authenticated_at;
+  session.expires_at = now + options_.settings.absolute_hours * platform::kHourMillis;
+  session.agent = agent_of(request);
+  session.network = platform::rate_limit_prefix(request.client);
+  schema::store::AuditEvent event = signed_in.audit;
+  event.session = schema::store::public_session_id(session.id_hash);
+  return store_.console_sessions.create(session, event) ? set_cookie(url_, cookie) : std::string();
+}
+
+http::HttpResponse Console::link_page(const PageCall& call) {
+  const auto link = store_.console_sessions.find_link(hash_of(call.parameter), call.now);
+  const auto user = link ? store_.console_users.find(link->user) : std::nullopt;
+  if (!user) {
+    const auto guesses = guess_limiter_.count(platform::rate_limit_prefix(call.request.client), call.now);
+    if (guesses.is_exceeded)
+      return http::with_retry_after(notice(url_, 429, "too_many", "too_many_text"), guesses.reset_seconds);
+    return notice(url_, 404, "bad_link", "bad_link_text");
+  }
+  Data data;
+  data.set("email", user->email);
+  data.set("until", time_data(link->expires_at));
+  return render(url_, {"link", texts().text("sign_in"), {}, 200}, std::move(data));
+}
+
+http::HttpResponse Console::sign_in_by_link(const PageCall& call) {
+  const std::string hash = hash_of(call.parameter);
+  const auto link = store_.console_sessions.find_link(hash, call.now);
+  const auto user = link ? store_.console_users.find(link->user) : std::nullopt;
+  if (!user) return link_page(call);
+  const std::string cookie = platform::to_base64url(platform::random_bytes(kSecretBytes));
+  schema::store::ConsoleSession session;
+  session.id_hash = hash_of(cookie);
+  session.form_secret = platform::random_hex(kSecretBytes);
+  session.created_at = session.last_seen_at = session.authenticated_at = call.now;
+  session.expires_at =
+      call.now + std::min(kMaxLinkSessionMillis, options_.settings.absolute_hours * platform::kHourMillis);
+  session.agent = agent_of(call.request);
+  session.network = platform::rate_limit_prefix(call.request.client);
+  schema::store::AuditEvent event = event_of(call, "sign-in");
+  event.actor = user->email;
+  event.object_kind = "user";
+  event.object_id = user->email;
+  event.organization = user->organization;
+  event.session = schema::store::public_session_id(session.id_hash);
+  event.detail = "by a link of " + link->created_by;
+  if (!store_.console_sessions.create_by_link(hash, session, event, call.now)) return link_page(call);
+  return http::with_header(redirect(url_.base + "/"), "Set-Cookie", set_cookie(url_, cookie));
+}
+
+http::HttpResponse Console::sign_out(const PageCall& call) {
+  schema::store::AuditEvent event = event_of(call, "sign-out");
+  event.object_kind = "user";
+  event.object_id = call.by->user.email;
+  store_.console_sessions.end(call.by->session.id_hash, event);
+  http::HttpResponse response = redirect(url_.base + "/sign-in");
+  response.headers.emplace_back("Set-Cookie", set_cookie(url_, ""));
+  response.headers.emplace_back("Clear-Site-Data", "\"cookies\", \"storage\"");
+  return response;
+}
+
+}  // namespace giftsync::daemon::console

@@ -1,0 +1,127 @@
+#include "daemon/identity/jose/jws_verifier.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "platform/digest.h"
+#include "platform/quoted_text.h"
+#include "platform/strict_json.h"
+
+namespace giftsync::daemon::identity::jose {
+namespace {
+
+using Reason = JwsRefusal::Reason;
+
+/// They name another key (jwk, jku, x5u), or change what the token means (crit, b64, RFC 7797).
+constexpr std::array<std::string_view, 5> kRefusedMembers{"crit", "b64", "jwk", "jku", "x5u"};
+
+struct Parts {
+  std::string_view signed_text;  ///< header and payload with the dot between them
+  std::string header;
+  std::string payload;
+  std::string signature;
+};
+
+std::optional<Parts> split(std::string_view compact) {
+  const std::size_t first = compact.find('.');
+  const std::size_t last = compact.rfind('.');
+  if (compact.size() > kMaxTokenBytes || first == last) return std::nullopt;
+  // A fourth part makes the payload invalid, because a dot is no base64url.
+  const auto header = platform::from_base64url(compact.substr(0, first));
+  const auto payload = platform::from_base64url(compact.substr(first + 1, last - first - 1));
+  const auto signature = platform::from_base64url(compact.substr(last + 1));
+  if (!header || !payload || !signature) return std::nullopt;
+  return Parts{compact.substr(0, last), *header, *payload, *signature};
+}
+
+struct Header {
+  JwsAlgorithm algorithm;
+  std::string type;
+  std::optional<std::string> key_id;
+};
+
+/// The text of an optional member; false when it is there and no text.
+bool read_text(const platform::JsonValue& object, std::string_view name, std::optional<std::string>& text) {
+  const platform::JsonValue* value = object.find(name);
+  if (value == nullptr) return true;
+  if (!value->text()) return false;
+  text = *value->text();
+  return true;
+}
+
+tl::expected<Header, JwsRefusal> parse_header(std::string_view text, std::span<const JwsAlgorithm> allowed) {
+  const auto refuse = [](Reason reason, std::string clause) {
+    return tl::unexpected(JwsRefusal{reason, std::move(clause)});
+  };
+  const auto json = platform::parse_json(text);
+  if (!json) return refuse(Reason::malformed, "has a header that is not valid JSON: " + json.error().message);
+  const platform::JsonValue& root = json->root();
+  std::optional<std::string> algorithm;
+  std::optional<std::string> type;
+  std::optional<std::string> key_id;
+  if (!root.is_object() || !read_text(root, "alg", algorithm) || !read_text(root, "typ", type) ||
+      !read_text(root, "kid", key_id) || !algorithm)
+    return refuse(Reason::malformed, "has a header without alg, or with alg, typ or kid that is no text");
+  for (const std::string_view name : kRefusedMembers) {
+    if (root.find(name) != nullptr)
+      return refuse(Reason::header, fmt::format("has the header member {}, which is never accepted", name));
+  }
+  const std::optional<JwsAlgorithm> known = parse_algorithm(*algorithm);
+  if (!known || std::find(allowed.begin(), allowed.end(), *known) == allowed.end()) {
+    std::string words;
+    for (const JwsAlgorithm one : allowed) words += (words.empty() ? "" : ", ") + std::string(to_word(one));
+    return refuse(Reason::algorithm,
+                  fmt::format("is signed with {}; allowed: {}", platform::in_quotes(*algorithm), words));
+  }
+  return Header{*known, type.value_or(""), key_id};
+}
+
+tl::expected<const Jwk*, JwsRefusal> find_key(const Header& header, const JwkSet& keys) {
+  const Jwk* found = nullptr;
+  for (const Jwk& one : keys.keys) {
+    if (one.algorithm != header.algorithm || (header.key_id && one.key_id != *header.key_id)) continue;
+    if (found != nullptr) {
+      return tl::unexpected(JwsRefusal{
+          Reason::unknown_key, header.key_id
+                                   ? fmt::format("names key {}, and the provider has several of that name",
+                                                 platform::in_quotes(*header.key_id))
+                                   : "names no key, and several keys of the provider fit"});
+    }
+    found = &one;
+  }
+  if (found == nullptr) {
+    return tl::unexpected(JwsRefusal{
+        Reason::unknown_key, header.key_id
+                                 ? fmt::format("is signed with key {}, which the provider does not publish "
+                                               "for {}",
+                                               platform::in_quotes(*header.key_id), to_word(header.algorithm))
+                                 : fmt::format("names no key, and the provider publishes none for {}",
+                                               to_word(header.algorithm))});
+  }
+  return found;
+}
+
+}  // namespace
+
+tl::expected<VerifiedJws, JwsRefusal> verify_jws(std::string_view compact, const JwkSet& keys,
+                                                 std::span<const JwsAlgorithm> allowed) {
+  const std::optional<Parts> parts = split(compact);
+  if (!parts)
+    return tl::unexpected(JwsRefusal{Reason::malformed, "is not three parts of base64url with dots between"});
+  const auto header = parse_header(parts->header, allowed);
+  if (!header) return tl::unexpected(header.error());
+  const auto key = find_key(*header, keys);
+  if (!key) return tl::unexpected(key.error());
+  const platform::PublicKey& public_key = (*key)->key;
+  const bool holds =
+      header->algorithm == JwsAlgorithm::rs256
+          ? public_key.verifies(parts->signed_text, parts->signature, platform::SignatureHash::sha256)
+          : public_key.verifies_p256_pair(parts->signed_text, parts->signature);
+  if (!holds) return tl::unexpected(JwsRefusal{Reason::signature, "has a signature that is not the key's"});
+  return VerifiedJws{header->type, parts->payload, header->algorithm};
+}
+
+}  // namespace giftsync::daemon::identity::jose

@@ -1,0 +1,120 @@
+#include "daemon/identity/oidc/oidc_client.h"
+
+#include <fmt/format.h>
+
+#include "daemon/identity/jose/jws_verifier.h"
+#include "daemon/identity/oidc/id_token.h"
+#include "platform/digest.h"
+#include "platform/random.h"
+#include "platform/text.h"
+
+namespace giftsync::daemon::identity::oidc {
+namespace {
+
+constexpr std::size_t kRandomBytes = 32;
+
+std::vector<jose::JwsAlgorithm> algorithms_of(const config::SsoConnectionSettings& connection) {
+  std::vector<jose::JwsAlgorithm> algorithms;
+  for (const std::string& word : connection.algorithms)
+    if (const auto one = jose::parse_algorithm(word)) algorithms.push_back(*one);
+  return algorithms;
+}
+
+/// A token of another kind, such as a logout token, is signed with the same keys.
+bool is_id_token_type(const std::string& type) {
+  return type.empty() || platform::ascii_lower(type) == "jwt";
+}
+
+}  // namespace
+
+std::string random_token() {
+  return platform::to_base64url(platform::random_bytes(kRandomBytes));
+}
+
+AuthorizationRequest make_authorization_request(bool must_reauthenticate) {
+  return {random_token(), random_token(), random_token(), must_reauthenticate};
+}
+
+tl::expected<std::string, OidcRefusal> OidcClient::begin(const config::SsoConnectionSettings& connection,
+                                                         const AuthorizationRequest& request,
+                                                         platform::UtcMillis now) {
+  const DiscoveryCache::Found provider = discovery_.find(connection, now);
+  if (!provider) return tl::unexpected(provider.error());
+  return authorization_url(**provider, sso_, connection, request);
+}
+
+tl::expected<OidcIdentity, OidcRefusal> OidcClient::complete(const config::SsoConnectionSettings& connection,
+                                                             const AuthorizationReply& reply,
+                                                             const AuthorizationRequest& request,
+                                                             platform::UtcMillis begun_at,
+                                                             platform::UtcMillis now,
+                                                             RuleVerdicts& verdicts) {
+  const DiscoveryCache::Found found = discovery_.find(connection, now);
+  if (!found) return tl::unexpected(found.error());
+  const Provider& provider = **found;
+  verdicts.push_back({"OIDC-1", "discovery document and keys are valid"});
+  if (const auto checked = check_authorization_reply(reply, provider); !checked)
+    return tl::unexpected(checked.error());
+  verdicts.push_back({"OIDC-2", "the reply is of this provider and has a code"});
+  const auto tokens = parse_token_reply(send_(
+      token_request(provider, sso_, connection, reply.code, request.code_verifier), connection.ca_file));
+  if (!tokens) return tl::unexpected(tokens.error());
+  verdicts.push_back({"OIDC-3", "the code was exchanged with the PKCE verifier"});
+  const auto payload = verified_payload(connection, provider, tokens->id_token, now);
+  if (!payload) return tl::unexpected(payload.error());
+  const auto claims = platform::parse_json(*payload);
+  if (!claims || !claims->root().is_object())
+    return refuse("OIDC-4", "The ID token's claims are no strict JSON object.");
+  verdicts.push_back({"OIDC-4", "the ID token's header and signature hold"});
+  ExpectedToken expected{provider.issuer, connection.client_id, request.nonce, tokens->access_token, {}};
+  if (request.must_reauthenticate) expected.authenticated_after = begun_at;
+  if (const auto valid = validate_id_token(claims->root(), expected, now, verdicts); !valid)
+    return tl::unexpected(valid.error());
+  return identity_of(connection, provider, claims->root(), tokens->access_token, verdicts);
+}
+
+tl::expected<std::string, OidcRefusal> OidcClient::verified_payload(
+    const config::SsoConnectionSettings& connection, const Provider& provider, const std::string& token,
+    platform::UtcMillis now) {
+  using Reason = jose::JwsRefusal::Reason;
+  const std::vector<jose::JwsAlgorithm> allowed = algorithms_of(connection);
+  auto verified = jose::verify_jws(token, provider.keys, allowed);
+  if (!verified && verified.error().reason == Reason::unknown_key) {
+    const DiscoveryCache::Found renewed = discovery_.find_with_new_keys(connection, now);
+    if (!renewed) return tl::unexpected(renewed.error());
+    verified = jose::verify_jws(token, (*renewed)->keys, allowed);
+  }
+  if (!verified) return refuse("OIDC-4", fmt::format("The ID token {}.", verified.error().text));
+  if (!is_id_token_type(verified->type)) return refuse("OIDC-4", "The token is no ID token (typ).");
+  return std::move(verified->payload);
+}
+
+tl::expected<OidcIdentity, OidcRefusal> OidcClient::identity_of(
+    const config::SsoConnectionSettings& connection, const Provider& provider,
+    const platform::JsonValue& claims, const std::string& access_token, RuleVerdicts& verdicts) {
+  if (connection.kind == config::SsoKind::directory) {
+    auto identity = directory_identity(claims, connection, provider.tenant);
+    if (!identity) return identity;
+    verdicts.push_back({"OIDC-9", "tid is the connection's directory"});
+    verdicts.push_back({"OIDC-10", "oid is there"});
+    verdicts.push_back({"OIDC-11", "the user is no guest, or guests may sign in"});
+    return identity;
+  }
+  const bool asks_userinfo = claims.find("email") == nullptr && !provider.userinfo_endpoint.empty();
+  if (!asks_userinfo) {
+    auto identity = oidc_identity(claims, connection);
+    if (identity) verdicts.push_back({"OIDC-8", "the address is not one that the provider calls unverified"});
+    return identity;
+  }
+  const auto userinfo = parse_userinfo(send_(userinfo_request(provider, access_token), connection.ca_file),
+                                       text_claim(claims, "sub"));
+  if (!userinfo) return tl::unexpected(userinfo.error());
+  verdicts.push_back({"OIDC-7", "the userinfo endpoint replies about the same sub"});
+  auto identity = oidc_identity(userinfo->root(), connection);
+  if (!identity) return identity;
+  identity->authenticated_at = time_claim(claims, "auth_time");
+  verdicts.push_back({"OIDC-8", "the address is not one that the provider calls unverified"});
+  return identity;
+}
+
+}  // namespace giftsync::daemon::identity::oidc

@@ -1,0 +1,34 @@
+// daemon/identity/oidc: what a provider's discovery document says (OIDC-1). Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "daemon/config/settings.h"
+#include "daemon/identity/jose/jwk_set.h"
+#include "daemon/identity/oidc/refusal.h"
+
+namespace giftsync::daemon::identity::oidc {
+
+/// The endpoints are https URLs; those of the last group may be empty.
+struct Provider {
+  std::string issuer;
+  std::string authorization_endpoint;
+  std::string token_endpoint;
+  std::string jwks_uri;
+  std::string userinfo_endpoint;
+  bool takes_basic = true;    ///< client_secret_basic; else client_secret_post
+  bool names_issuer = false;  ///< its replies carry `iss` (RFC 9207)
+  std::string tenant = {};    ///< a directory's id, lower case; empty for other providers
+  jose::JwkSet keys = {};
+};
+
+/// Without keys. A member that `sso check` reports as a fault refuses the document.
+tl::expected<Provider, OidcRefusal> parse_provider(std::string_view document, const config::SsoSettings& sso,
+                                                   const config::SsoConnectionSettings& connection);
+
+/// The id of the directory in an issuer, lower case; nullopt when it has none ("common").
+std::optional<std::string> tenant_in_issuer(std::string_view issuer);
+
+}  // namespace giftsync::daemon::identity::oidc

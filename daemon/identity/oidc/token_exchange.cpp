@@ -1,0 +1,87 @@
+#include "daemon/identity/oidc/token_exchange.h"
+
+#include <fmt/format.h>
+
+#include "daemon/identity/oidc/authorization_request.h"
+#include "platform/digest.h"
+#include "platform/quoted_text.h"
+#include "platform/text.h"
+
+namespace giftsync::daemon::identity::oidc {
+namespace {
+
+using platform::JsonValue;
+
+std::string text_member(const JsonValue& object, std::string_view name) {
+  const JsonValue* value = object.find(name);
+  return std::string(value ? value->text().value_or("") : "");
+}
+
+/// The JSON object of a reply.
+tl::expected<platform::JsonDocument, OidcRefusal> parse_object(const std::string& rule,
+                                                               const std::string& what,
+                                                               const platform::HttpResponse& response) {
+  if (response.status == 0)
+    return refuse(rule, fmt::format("{} cannot be reached: {}.", what, response.error), true);
+  auto json = platform::parse_json(response.body);
+  const bool is_object = json && json->root().is_object();
+  if (response.status != 200) {
+    const std::string error = is_object ? text_member(json->root(), "error") : "";
+    return refuse(rule,
+                  fmt::format("{} responds with {}{}.", what, response.status,
+                              error.empty() ? "" : " and the error " + platform::in_quotes(error)),
+                  response.status >= 500 || response.status == 429);
+  }
+  if (!is_object)
+    return refuse(rule, fmt::format("{} responds with a text that is no strict JSON object.", what));
+  return std::move(*json);
+}
+
+}  // namespace
+
+platform::HttpRequest token_request(const Provider& provider, const config::SsoSettings& sso,
+                                    const config::SsoConnectionSettings& connection, const std::string& code,
+                                    const std::string& code_verifier) {
+  const auto encoded = [](std::string_view text) { return platform::percent_encoded(text); };
+  platform::HttpRequest request{
+      .method = "POST",
+      .url = provider.token_endpoint,
+      .headers = {"Content-Type: application/x-www-form-urlencoded", "Accept: application/json"},
+      .body = "grant_type=authorization_code&code=" + encoded(code) + "&redirect_uri=" +
+              encoded(redirect_uri(sso, connection)) + "&code_verifier=" + encoded(code_verifier)};
+  const std::string id = encoded(connection.client_id);
+  const std::string secret = encoded(connection.client_secret.reveal());
+  if (provider.takes_basic)
+    request.headers.push_back("Authorization: Basic " + platform::to_base64_text(id + ":" + secret));
+  else
+    request.body += "&client_id=" + id + "&client_secret=" + secret;
+  return request;
+}
+
+tl::expected<Tokens, OidcRefusal> parse_token_reply(const platform::HttpResponse& response) {
+  const auto json = parse_object("OIDC-3", "The token endpoint", response);
+  if (!json) return tl::unexpected(json.error());
+  const JsonValue& root = json->root();
+  Tokens tokens{text_member(root, "id_token"), text_member(root, "access_token")};
+  if (platform::ascii_lower(text_member(root, "token_type")) != "bearer")
+    return refuse("OIDC-3", "The token endpoint's reply has another token_type than Bearer.");
+  if (tokens.id_token.empty() || tokens.access_token.empty())
+    return refuse("OIDC-3", "The token endpoint's reply lacks id_token or access_token.");
+  return tokens;
+}
+
+platform::HttpRequest userinfo_request(const Provider& provider, const std::string& access_token) {
+  return {.url = provider.userinfo_endpoint,
+          .headers = {"Authorization: Bearer " + access_token, "Accept: application/json"}};
+}
+
+tl::expected<platform::JsonDocument, OidcRefusal> parse_userinfo(const platform::HttpResponse& response,
+                                                                 const std::string& subject) {
+  auto json = parse_object("OIDC-7", "The userinfo endpoint", response);
+  if (!json) return json;
+  if (text_member(json->root(), "sub") != subject)
+    return refuse("OIDC-7", "The userinfo endpoint's reply is about another sub than the ID token.");
+  return json;
+}
+
+}  // namespace giftsync::daemon::identity::oidc

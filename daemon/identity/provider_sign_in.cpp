@@ -1,0 +1,158 @@
+#include "daemon/identity/provider_sign_in.h"
+
+#include <fmt/format.h>
+
+#include "platform/digest.h"
+
+namespace giftsync::daemon::identity {
+namespace {
+
+using schema::store::AuditEvent;
+using schema::store::SignInAttempt;
+
+tl::unexpected<SignInRefusal> refuse(std::string rule, std::string text) {
+  return tl::unexpected(SignInRefusal{std::move(rule), std::move(text)});
+}
+
+tl::unexpected<SignInRefusal> refuse(const oidc::OidcRefusal& refusal) {
+  return tl::unexpected(SignInRefusal{refusal.rule, refusal.text, refusal.is_unavailable});
+}
+
+std::string hash_of(std::string_view token) {
+  return platform::to_hex(platform::sha256(token));
+}
+
+AuditEvent audit_of(const RequestOrigin& origin, platform::UtcMillis now) {
+  return {
+      .occurred_at = now, .request_id = origin.request_id, .network = origin.network, .action = "sign-in"};
+}
+
+}  // namespace
+
+const config::SsoConnectionSettings* ProviderSignIn::find_connection(std::string_view name) const {
+  for (const config::SsoConnectionSettings& one : sso_.connections)
+    if (one.name == name && one.kind != config::SsoKind::saml) return &one;
+  return nullptr;
+}
+
+tl::expected<SignInStart, SignInRefusal> ProviderSignIn::begin(std::string_view connection,
+                                                               std::string_view return_path,
+                                                               platform::UtcMillis now) {
+  const config::SsoConnectionSettings* one = find_connection(connection);
+  if (one == nullptr) return refuse("SIGN-3", "There is no such connection.");
+  oidc::AuthorizationRequest request = oidc::make_authorization_request();
+  // One URL serves all connections with `redirect: login`, so the state says whose reply comes back.
+  request.state = one->name + "." + request.state;
+  const auto url = oidc_.begin(*one, request, now);
+  if (!url) {
+    store_.sign_in_connections.record_error(one->name, url.error().rule + ": " + url.error().text, now);
+    return refuse(url.error());
+  }
+  const std::string browser_token = oidc::random_token();
+  store_.sign_in_attempts.create({.id_hash = hash_of(request.state),
+                                  .connection = one->name,
+                                  .browser_hash = hash_of(browser_token),
+                                  .nonce = request.nonce,
+                                  .pkce_verifier = request.code_verifier,
+                                  .return_path = std::string(return_path),
+                                  .created_at = now});
+  return SignInStart{*url, browser_token};
+}
+
+tl::expected<oidc::AuthorizationReply, SignInRefusal> ProviderSignIn::parse_reply(
+    std::string_view query) const {
+  auto reply = oidc::parse_authorization_reply(query);
+  if (!reply) return refuse(reply.error());
+  const std::string named = reply->state.substr(0, reply->state.find('.'));
+  if (!reply->connection.empty() && reply->connection != named)
+    return refuse("OIDC-2", "The reply comes back at another connection than its state belongs to.");
+  const config::SsoConnectionSettings* one = find_connection(named);
+  if (one == nullptr) return refuse("OIDC-2", "The reply's state belongs to no connection.");
+  // A reply at the URL of all connections could be another provider's.
+  if (reply->connection.empty() != one->redirect_to_login)
+    return refuse("OIDC-2", "The reply comes back at the other of the two redirect URLs.");
+  reply->connection = named;
+  return std::move(*reply);
+}
+
+tl::expected<std::string, SignInRefusal> ProviderSignIn::complete(std::string_view query,
+                                                                  const RequestOrigin& origin,
+                                                                  platform::UtcMillis now) {
+  const auto reply = parse_reply(query);
+  if (!reply) return tl::unexpected(reply.error());
+  const std::string id_hash = hash_of(reply->state);
+  const auto attempt = store_.sign_in_attempts.claim(id_hash, reply->connection, now - kAttemptMillis, now);
+  // Anyone can send such a reply, so it must not fill the audit log.
+  if (!attempt) return refuse("OIDC-2", "The reply's state is unknown, older than 10 minutes or used.");
+  const auto identity = verify(*find_connection(reply->connection), *reply, *attempt, now);
+  if (!identity) {
+    record_refusal(reply->connection, identity.error(), origin, now);
+    return tl::unexpected(identity.error());
+  }
+  if (!store_.sign_in_attempts.finish(id_hash, to_text(*identity), now))
+    return refuse("SIGN-1", "The sign-in was completed already.");
+  return reply->state;
+}
+
+tl::expected<VerifiedIdentity, SignInRefusal> ProviderSignIn::verify(
+    const config::SsoConnectionSettings& connection, const oidc::AuthorizationReply& reply,
+    const SignInAttempt& attempt, platform::UtcMillis now) {
+  oidc::RuleVerdicts verdicts;
+  const auto found =
+      oidc_.complete(connection, reply, {reply.state, attempt.nonce, attempt.pkce_verifier, false},
+                     attempt.created_at, now, verdicts);
+  if (!found) return refuse(found.error());
+  VerifiedIdentity identity{connection.name, found->subject, found->tenant,
+                            found->address,  found->name,    found->authenticated_at};
+  if (const auto pinned = check_tenant(identity); !pinned) return tl::unexpected(pinned.error());
+  return identity;
+}
+
+tl::expected<void, SignInRefusal> ProviderSignIn::check_tenant(const VerifiedIdentity& identity) {
+  if (identity.tenant.empty()) return {};
+  const std::string pinned = store_.sign_in_connections.pin_tenant(identity.connection, identity.tenant);
+  if (pinned == identity.tenant) return {};
+  return refuse("OIDC-9", fmt::format("The directory's id is {}; {} was kept at the first sign-in. If the "
+                                      "directory was replaced on purpose, give the connection another name.",
+                                      identity.tenant, pinned));
+}
+
+tl::expected<SignedIn, SignInRefusal> ProviderSignIn::finish(std::string_view attempt_id,
+                                                             std::string_view browser_token,
+                                                             const RequestOrigin& origin,
+                                                             platform::UtcMillis now) {
+  const auto attempt =
+      store_.sign_in_attempts.take(hash_of(attempt_id), hash_of(browser_token), now - kFinishMillis);
+  if (!attempt)
+    return refuse("SIGN-1",
+                  "No sign-in of this browser is waiting: it is used, too old or another browser's.");
+  const auto identity = identity_from_text(attempt->outcome);
+  if (!identity) return refuse("SIGN-1", "The sign-in's outcome cannot be read.");
+  AuditEvent audit = audit_of(origin, now);
+  auto user = link_identity(store_, policy_, *identity, audit, now);
+  if (!user) {
+    record_refusal(identity->connection, user.error(), origin, now);
+    return tl::unexpected(user.error());
+  }
+  store_.sign_in_connections.record_success(identity->connection, now);
+  audit.actor = audit.object_id = user->address;
+  audit.user = user->user;
+  audit.object_kind = "user";
+  audit.detail = "through " + identity->connection;
+  return SignedIn{std::move(*user), identity->authenticated_at.value_or(attempt->created_at),
+                  attempt->return_path, std::move(audit)};
+}
+
+void ProviderSignIn::record_refusal(const std::string& connection, const SignInRefusal& refusal,
+                                    const RequestOrigin& origin, platform::UtcMillis now) {
+  AuditEvent audit = audit_of(origin, now);
+  audit.object_kind = "connection";
+  audit.object_id = connection;
+  audit.refused = true;
+  audit.rule = refusal.rule;
+  audit.detail = refusal.text;
+  store_.audit.add(audit);
+  store_.sign_in_connections.record_error(connection, refusal.rule + ": " + refusal.text, now);
+}
+
+}  // namespace giftsync::daemon::identity

@@ -1,0 +1,74 @@
+// daemon/identity: a sign-in through an identity provider as three steps over values: the redirect to the
+// provider, its reply, and the return of the browser that began (SIGN-1 to SIGN-6). Any thread.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+
+#include "daemon/identity/identity_linking.h"
+#include "daemon/identity/oidc/oidc_client.h"
+#include "daemon/identity/verified_identity.h"
+
+namespace giftsync::daemon::identity {
+
+/// Where a request comes from, for the audit log.
+struct RequestOrigin {
+  std::string request_id;
+  std::string network;
+};
+
+struct SignInStart {
+  std::string provider_url;   ///< where the browser goes
+  std::string browser_token;  ///< for the browser's cookie; the store has its hash
+};
+
+struct SignedIn {
+  LinkedUser user;
+  platform::UtcMillis authenticated_at;
+  std::string return_path;
+  schema::store::AuditEvent audit;  ///< for the session that begins
+};
+
+inline constexpr std::int64_t kAttemptMillis = 10 * platform::kMinuteMillis;
+inline constexpr std::int64_t kFinishMillis = 2 * platform::kMinuteMillis;
+
+class ProviderSignIn {
+ public:
+  /// `sso` and `store` must outlive it.
+  ProviderSignIn(const config::SsoSettings& sso, schema::store::Store& store, oidc::Send send,
+                 SignInPolicy policy)
+      : sso_(sso), store_(store), oidc_(sso, std::move(send)), policy_(std::move(policy)) {}
+
+  /// `return_path` is checked by the caller.
+  tl::expected<SignInStart, SignInRefusal> begin(std::string_view connection, std::string_view return_path,
+                                                 platform::UtcMillis now);
+
+  /// The provider's reply in the query of the post-back or login redirect URL. Returns the attempt's id, with
+  /// which the browser goes on; nothing is signed in yet.
+  tl::expected<std::string, SignInRefusal> complete(std::string_view query, const RequestOrigin& origin,
+                                                    platform::UtcMillis now);
+
+  /// Refused unless the browser is the one that began.
+  tl::expected<SignedIn, SignInRefusal> finish(std::string_view attempt_id, std::string_view browser_token,
+                                               const RequestOrigin& origin, platform::UtcMillis now);
+
+ private:
+  const config::SsoConnectionSettings* find_connection(std::string_view name) const;
+  tl::expected<oidc::AuthorizationReply, SignInRefusal> parse_reply(std::string_view query) const;
+  tl::expected<VerifiedIdentity, SignInRefusal> verify(const config::SsoConnectionSettings& connection,
+                                                       const oidc::AuthorizationReply& reply,
+                                                       const schema::store::SignInAttempt& attempt,
+                                                       platform::UtcMillis now);
+  tl::expected<void, SignInRefusal> check_tenant(const VerifiedIdentity& identity);
+  void record_refusal(const std::string& connection, const SignInRefusal& refusal,
+                      const RequestOrigin& origin, platform::UtcMillis now);
+
+  const config::SsoSettings& sso_;
+  schema::store::Store& store_;
+  oidc::OidcClient oidc_;
+  const SignInPolicy policy_;
+};
+
+}  // namespace giftsync::daemon::identity

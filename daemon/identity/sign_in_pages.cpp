@@ -1,0 +1,158 @@
+#include "daemon/identity/sign_in_pages.h"
+
+#include <Poco/Exception.h>
+#include <Poco/URI.h>
+#include <spdlog/spdlog.h>
+
+#include <map>
+
+#include "daemon/identity/return_path.h"
+#include "daemon/signin/home_realm.h"
+#include "platform/http_client.h"
+#include "platform/ip_address.h"
+#include "platform/text.h"
+
+namespace giftsync::daemon::identity {
+namespace {
+
+constexpr std::string_view kSignInPath = "/console/sign-in";  ///< below admin_url
+constexpr std::size_t kMaxFormBytes = 4096;
+
+/// The parameters of a query or form, the first of each name; empty when it is malformed.
+std::map<std::string, std::string> parameters_of(std::string_view text) {
+  std::map<std::string, std::string> parameters;
+  if (text.size() > kMaxFormBytes) return parameters;
+  try {
+    Poco::URI uri;
+    uri.setRawQuery(std::string(text));
+    for (const auto& [name, value] : uri.getQueryParameters())
+      if (platform::is_storable_text(value)) parameters.emplace(name, value);
+  } catch (const Poco::Exception&) {
+    parameters.clear();
+  }
+  return parameters;
+}
+
+/// The value of a cookie that the browser sends once; empty otherwise.
+std::string cookie_value(const http::HttpRequest& request, const std::string& name) {
+  std::string found;
+  const std::string header = request.header("Cookie").value_or("");
+  for (std::string_view rest = header; !rest.empty();) {
+    const std::size_t end = std::min(rest.find(';'), rest.size());
+    const std::string_view pair = platform::trimmed(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (pair.substr(0, pair.find('=')) != name || pair.find('=') == std::string_view::npos) continue;
+    if (!found.empty()) return {};
+    found = pair.substr(name.size() + 1);
+  }
+  return found;
+}
+
+/// "/gifts" of "https://example.com/gifts"; empty without a path.
+std::string path_of(const std::string& url) {
+  const std::size_t host = url.find("://");
+  const std::size_t slash = host == std::string::npos ? host : url.find('/', host + 3);
+  return slash == std::string::npos ? std::string() : url.substr(slash);
+}
+
+RequestOrigin origin_of(const http::HttpRequest& request) {
+  return {request.request_id, platform::rate_limit_prefix(request.client)};
+}
+
+http::HttpResponse too_many() {
+  return http::with_retry_after(http::text_response(429, "text/plain", "Too many sign-ins; wait a minute.\n"),
+                                60);
+}
+
+}  // namespace
+
+SignInPages::SignInPages(const config::SsoSettings& sso, ProviderSignIn& sign_in, SignInPageOptions options)
+    : sso_(sso),
+      sign_in_(sign_in),
+      options_(std::move(options)),
+      is_secure_(platform::ascii_lower(options_.admin_url).starts_with("https:")),
+      base_(path_of(options_.admin_url) + "/console"),
+      cookie_path_(path_of(options_.admin_url) + "/"),
+      cookie_name_((!is_secure_           ? ""
+                    : cookie_path_ == "/" ? "__Host-"
+                                          : "__Secure-") +
+                   std::string("giftsync_signin")) {}
+
+bool SignInPages::is_over_limit(const http::HttpRequest& request) {
+  return limiter_.count(platform::rate_limit_prefix(request.client), options_.clock()).is_exceeded;
+}
+
+http::HttpResponse SignInPages::redirect(const std::string& url) const {
+  http::HttpResponse response = http::text_response(303, "text/plain", "");
+  response = http::with_header(std::move(response), "Location", url);
+  // The URL of a reply has a code in it.
+  return http::with_header(std::move(response), "Referrer-Policy", "no-referrer");
+}
+
+/// Every refusal looks the same; only a provider that does not respond is named, since waiting helps then.
+http::HttpResponse SignInPages::refuse(const SignInRefusal& refusal) {
+  if (!log_limiter_.count(refusal.rule, options_.clock()).is_exceeded)
+    spdlog::info("a sign-in was refused by {}: {}", refusal.rule, refusal.text);
+  return redirect(options_.admin_url + std::string(kSignInPath) + "?" +
+                  (refusal.is_unavailable ? "unavailable=1" : "refused=1"));
+}
+
+/// Empty: the browser deletes it.
+std::string SignInPages::attempt_cookie(const std::string& value) const {
+  return cookie_name_ + "=" + value + "; Path=" + cookie_path_ +
+         "; Max-Age=" + std::to_string(value.empty() ? 0 : kAttemptMillis / platform::kSecondMillis) +
+         "; HttpOnly; SameSite=Lax" + (is_secure_ ? "; Secure" : "");
+}
+
+http::HttpResponse SignInPages::form(const http::HttpRequest& request) {
+  const bool is_post = request.method == "POST";
+  if (is_post && is_over_limit(request)) return too_many();
+  auto given = parameters_of(is_post ? request.body : request.query);
+  SignInView view{.return_path = safe_return_path(base_, given["return"]), .email = given["email"]};
+  if (!is_post) {
+    view.is_refused = given.contains("refused");
+    view.is_unavailable = given.contains("unavailable");
+    return options_.render(request, view);
+  }
+  const config::SsoConnectionSettings* connection = signin::find_connection(sso_, view.email);
+  view.is_unknown = connection == nullptr;
+  if (connection != nullptr) {
+    view.start_path = "/sign-in/start?connection=" + connection->name +
+                      "&return=" + platform::percent_encoded(view.return_path);
+  }
+  http::HttpResponse response = options_.render(request, view);
+  if (view.start_path.empty()) return response;
+  return http::with_header(std::move(response), "Refresh", "0; url=" + base_ + view.start_path);
+}
+
+http::HttpResponse SignInPages::start(const http::HttpRequest& request) {
+  if (is_over_limit(request)) return too_many();
+  auto given = parameters_of(request.query);
+  const auto begun =
+      sign_in_.begin(given["connection"], safe_return_path(base_, given["return"]), options_.clock());
+  if (!begun) return refuse(begun.error());
+  return http::with_header(redirect(begun->provider_url), "Set-Cookie", attempt_cookie(begun->browser_token));
+}
+
+http::HttpResponse SignInPages::callback(const http::HttpRequest& request) {
+  if (is_over_limit(request)) return too_many();
+  const auto attempt = sign_in_.complete(request.query, origin_of(request), options_.clock());
+  if (!attempt) return refuse(attempt.error());
+  return redirect(options_.admin_url + std::string(kSignInPath) +
+                  "/finish?attempt=" + platform::percent_encoded(*attempt));
+}
+
+http::HttpResponse SignInPages::finish(const http::HttpRequest& request) {
+  if (is_over_limit(request)) return too_many();
+  auto given = parameters_of(request.query);
+  const auto signed_in = sign_in_.finish(given["attempt"], cookie_value(request, cookie_name_),
+                                         origin_of(request), options_.clock());
+  if (!signed_in) return refuse(signed_in.error());
+  const std::string session_cookie = options_.begin_session(request, *signed_in);
+  if (session_cookie.empty()) return refuse({"SIGN-5", "The user was deactivated meanwhile."});
+  http::HttpResponse response = redirect(signed_in->return_path);
+  response = http::with_header(std::move(response), "Set-Cookie", session_cookie);
+  return http::with_header(std::move(response), "Set-Cookie", attempt_cookie(""));
+}
+
+}  // namespace giftsync::daemon::identity

@@ -1,0 +1,69 @@
+// daemon/identity: the HTTP side of the sign-in (SIGN-1 to SIGN-7): the e-mail form, the redirect to the
+// provider, its reply at {auth_url}/login/callback, and the browser's return. Any thread.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "daemon/config/settings.h"
+#include "daemon/http/http_message.h"
+#include "daemon/identity/provider_sign_in.h"
+#include "platform/clock.h"
+#include "platform/fixed_window_limiter.h"
+
+namespace giftsync::daemon::identity {
+
+/// What the sign-in page shows.
+struct SignInView {
+  std::string return_path = {};
+  std::string email = {};       ///< as it was entered; empty at first
+  bool is_refused = false;      ///< a sign-in failed; the page never says why
+  bool is_unavailable = false;  ///< the provider does not respond
+  bool is_unknown = false;      ///< no connection has the address's domain
+  /// Not empty: the page goes on there by itself (with a Refresh header) and has a link to it. A redirect
+  /// would need the provider's origin in the policy for forms.
+  std::string start_path = {};  ///< below the console's path
+};
+
+struct SignInPageOptions {
+  std::string admin_url;  ///< without a slash at its end
+  platform::Clock clock;
+  std::function<http::HttpResponse(const http::HttpRequest&, const SignInView&)> render;
+  /// Begins the session and returns the value of its Set-Cookie header; empty when the user may not.
+  std::function<std::string(const http::HttpRequest&, const SignedIn&)> begin_session;
+};
+
+class SignInPages {
+ public:
+  static constexpr std::int64_t kMaxRequestsPerMinute = 120;  ///< of each network: an office is one
+
+  /// `sso` and `sign_in` must outlive it.
+  SignInPages(const config::SsoSettings& sso, ProviderSignIn& sign_in, SignInPageOptions options);
+
+  /// GET {admin_url}/console/sign-in: the form. POST: finds the connection of the address.
+  http::HttpResponse form(const http::HttpRequest& request);
+  /// GET {admin_url}/console/sign-in/start?connection=NAME&return=PATH
+  http::HttpResponse start(const http::HttpRequest& request);
+  /// GET {auth_url}/login/callback
+  http::HttpResponse callback(const http::HttpRequest& request);
+  /// GET {admin_url}/console/sign-in/finish?attempt=ID
+  http::HttpResponse finish(const http::HttpRequest& request);
+
+ private:
+  bool is_over_limit(const http::HttpRequest& request);
+  http::HttpResponse redirect(const std::string& url) const;
+  http::HttpResponse refuse(const SignInRefusal& refusal);
+  std::string attempt_cookie(const std::string& value) const;
+
+  const config::SsoSettings& sso_;
+  ProviderSignIn& sign_in_;
+  const SignInPageOptions options_;
+  const bool is_secure_;    ///< admin_url is https
+  const std::string base_;  ///< the console's path: "/console"
+  const std::string cookie_path_;
+  const std::string cookie_name_;
+  platform::FixedWindowLimiter<std::string> limiter_{kMaxRequestsPerMinute, platform::kMinuteMillis, 10'000};
+  platform::FixedWindowLimiter<std::string> log_limiter_{20, platform::kMinuteMillis, 1'000};
+};
+
+}  // namespace giftsync::daemon::identity

@@ -1,0 +1,34 @@
+#include "daemon/identity/verified_identity.h"
+
+#include <nlohmann/json.hpp>
+
+#include "platform/strict_json.h"
+
+namespace giftsync::daemon::identity {
+
+std::string to_text(const VerifiedIdentity& identity) {
+  nlohmann::json all = {{"connection", identity.connection},
+                        {"subject", identity.subject},
+                        {"tenant", identity.tenant},
+                        {"address", identity.address},
+                        {"name", identity.name}};
+  if (identity.authenticated_at) all["authenticated_at"] = identity.authenticated_at->value;
+  return all.dump();
+}
+
+std::optional<VerifiedIdentity> identity_from_text(std::string_view text) {
+  const auto json = platform::parse_json(text);
+  if (!json) return std::nullopt;
+  const auto member = [&](std::string_view name) {
+    const platform::JsonValue* value = json->root().find(name);
+    return std::string(value ? value->text().value_or("") : "");
+  };
+  VerifiedIdentity identity{member("connection"), member("subject"), member("tenant"),
+                            member("address"),    member("name"),    {}};
+  if (identity.connection.empty() || identity.subject.empty()) return std::nullopt;
+  const platform::JsonValue* time = json->root().find("authenticated_at");
+  if (time != nullptr && time->integer()) identity.authenticated_at = platform::UtcMillis{*time->integer()};
+  return identity;
+}
+
+}  // namespace giftsync::daemon::identity

@@ -1,0 +1,90 @@
+#include "schema/store/audit_log.h"
+
+#include "schema/enum_words.h"
+#include "schema/sql/queries.h"
+#include "schema/store/pruning.h"
+
+namespace giftsync::schema::store {
+namespace {
+
+using soci::into;
+using soci::use;
+
+constexpr auto kActorKinds = enum_words<ActorKind>(
+    {{ActorKind::user, "user"}, {ActorKind::command, "command"}, {ActorKind::system, "system"}});
+
+/// A text that LIKE matches literally, then anything; the escape character is '!'.
+std::string like_prefix(const std::string& text) {
+  std::string pattern;
+  for (const char c : text) {
+    if (c == '!' || c == '%' || c == '_') pattern += '!';
+    pattern += c;
+  }
+  return pattern + "%";
+}
+
+}  // namespace
+
+std::string_view to_word(ActorKind kind) {
+  return kActorKinds.word_of(kind);
+}
+std::optional<ActorKind> actor_kind_from_word(std::string_view word) {
+  return kActorKinds.parse(word);
+}
+
+void insert_audit_event(soci::session& session, const AuditEvent& event) {
+  const std::string kind(to_word(event.actor_kind));
+  const std::string outcome = event.refused ? "refused" : "done";
+  session
+      << "INSERT INTO audit_event (occurred_at, actor_kind, actor, user_id, session, request_id, network, "
+         "action, object_kind, object_id, organization_id, outcome, rule, detail) VALUES (:occurred_at, "
+         ":actor_kind, :actor, :user_id, :session, :request_id, :network, :action, :object_kind, "
+         ":object_id, :organization_id, :outcome, :rule, :detail)",
+      use(event.occurred_at), use(kind), use(event.actor), use(event.user), use(event.session),
+      use(event.request_id), use(event.network), use(event.action), use(event.object_kind),
+      use(event.object_id), use(event.organization), use(outcome), use(event.rule), use(event.detail);
+}
+
+void AuditLog::add(const AuditEvent& event) {
+  database_->write([&](soci::session& session) { insert_audit_event(session, event); });
+}
+
+std::vector<AuditEvent> AuditLog::list(const Viewer& viewer, const AuditFilter& filter, std::size_t limit) {
+  std::string where = audit_condition(viewer);
+  // An unused parameter is bound as well: SOCI counts them.
+  where += filter.actor.empty() ? " AND :actor = ''" : " AND e.actor = :actor";
+  where += filter.action.empty() ? " AND :action = '%'" : " AND e.action LIKE :action ESCAPE '!'";
+  where += filter.object_kind.empty() ? " AND :object_kind = ''" : " AND e.object_kind = :object_kind";
+  where += filter.object_id.empty() ? " AND :object_id = ''" : " AND e.object_id = :object_id";
+  if (filter.since) where += " AND e.occurred_at >= " + std::to_string(filter.since->value);
+  if (filter.before) where += " AND e.id < " + std::to_string(*filter.before);
+  const std::string action = like_prefix(filter.action);
+  return database_->read([&](soci::session& session) {
+    AuditEvent row;
+    std::string kind;
+    std::string outcome;
+    std::vector<AuditEvent> events;
+    soci::statement statement = sql::bound(
+        session,
+        "SELECT e.id, e.occurred_at, e.actor_kind, e.actor, e.user_id, e.session, e.request_id, e.network, "
+        "e.action, e.object_kind, e.object_id, e.organization_id, e.outcome, e.rule, e.detail FROM "
+        "audit_event e WHERE " +
+            where + " ORDER BY e.id DESC LIMIT " + std::to_string(limit),
+        use(filter.actor), use(action), use(filter.object_kind), use(filter.object_id), into(row.id),
+        into(row.occurred_at), into(kind), into(row.actor), into(row.user), into(row.session),
+        into(row.request_id), into(row.network), into(row.action), into(row.object_kind), into(row.object_id),
+        into(row.organization), into(outcome), into(row.rule), into(row.detail));
+    sql::each_row(statement, [&] {
+      row.actor_kind = actor_kind_from_word(kind).value_or(ActorKind::system);
+      row.refused = outcome == "refused";
+      events.push_back(row);
+    });
+    return events;
+  });
+}
+
+void AuditLog::prune(platform::UtcMillis before) {
+  store::prune(*database_, {"audit_event", "occurred_at"}, before);
+}
+
+}  // namespace giftsync::schema::store

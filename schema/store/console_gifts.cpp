@@ -1,0 +1,218 @@
+#include "schema/store/console_gifts.h"
+
+#include <algorithm>
+#include <map>
+
+#include "schema/contact_normalization.h"
+#include "schema/enum_words.h"
+#include "schema/sql/queries.h"
+#include "schema/store/gift_rows.h"
+
+namespace giftsync::schema::store {
+namespace {
+
+constexpr auto kCrmFilters = enum_words<CrmFilter>({{CrmFilter::any, "any"},
+                                                    {CrmFilter::waiting, "waiting"},
+                                                    {CrmFilter::failing, "failing"},
+                                                    {CrmFilter::rejected, "rejected"},
+                                                    {CrmFilter::unmatched, "unmatched"},
+                                                    {CrmFilter::needs_relink, "needs_relink"},
+                                                    {CrmFilter::skipped, "skipped"},
+                                                    {CrmFilter::deleted, "deleted"}});
+
+std::string crm_condition(CrmFilter filter) {
+  switch (filter) {
+    case CrmFilter::any:
+      return {};
+    case CrmFilter::waiting:
+      return "o.transaction_id IS NOT NULL";
+    case CrmFilter::failing:
+      return "(o.attempts > 0 OR o.last_error <> '')";
+    case CrmFilter::rejected:
+      return "o.is_rejected = 1";
+    case CrmFilter::unmatched:
+      return "((c.contact_id = '' AND c.lead_id = '') OR c.needs_relink = 1)";
+    case CrmFilter::needs_relink:
+      return "c.needs_relink = 1";
+    case CrmFilter::skipped:
+    case CrmFilter::deleted:
+      return "c.state = '" + std::string(to_word(filter)) + "'";
+  }
+  return {};
+}
+
+/// Conditions with the values of their parameters, as texts.
+struct Conditions {
+  std::string text;
+  std::vector<std::string> names = {};
+  std::vector<std::string> values = {};
+
+  void add(const std::string& condition) { text += " AND " + condition; }
+  void add(const std::string& condition, const std::string& name, std::string value) {
+    add(condition);
+    names.push_back(name);
+    values.push_back(std::move(value));
+  }
+};
+
+void add_filter(Conditions& all, const Viewer& viewer, const ConsoleGiftFilter& filter) {
+  if (filter.status) all.add("t.status = :status", "status", std::string(to_word(*filter.status)));
+  // A masked viewer could find out addresses by asking for them.
+  if (!filter.recipient.empty() && !viewer.is_masked())
+    all.add("lower(trim(t.email)) = :recipient", "recipient", email_key(filter.recipient));
+  if (!filter.sender.empty())
+    all.add("lower(trim(r.sender_email)) = :sender", "sender", email_key(filter.sender));
+  if (!filter.item.empty())
+    all.add("(CAST(r.gift_id AS TEXT) = :item OR r.item_name = :item)", "item", filter.item);
+  if (!filter.campaign.empty()) all.add("r.utm_campaign_id = :campaign", "campaign", filter.campaign);
+  if (filter.sent_since) all.add("t.sent_at >= :since", "since", std::to_string(filter.sent_since->value));
+  if (filter.sent_until) all.add("t.sent_at < :until", "until", std::to_string(filter.sent_until->value));
+  if (const std::string crm = crm_condition(filter.crm); !crm.empty()) all.add(crm);
+  if (filter.conflict) all.add("t.has_conflict = 1");
+}
+
+std::string replaced(std::string text, const std::string& what, const std::string& with) {
+  const std::size_t at = text.find(what);
+  return at == std::string::npos ? text : text.replace(at, what.size(), with);
+}
+
+/// kGiftColumns; without what a masked viewer must not see (CON-16).
+std::string gift_columns(sql::Dialect dialect, const Viewer& viewer) {
+  if (!viewer.is_masked()) return kGiftColumns;
+  const std::string at = dialect == sql::Dialect::sqlite ? "instr(t.email, '@')" : "strpos(t.email, '@')";
+  const std::string domain =
+      "CASE WHEN " + at + " > 0 THEN '***' || substr(t.email, " + at + ") ELSE '***' END";
+  std::string columns =
+      replaced(kGiftColumns, "t.email, t.first_name, t.last_name, t.message,", domain + ", '', '', '',");
+  return replaced(columns, "t.phone,", "'',");
+}
+
+std::string query(sql::Dialect dialect, const Viewer& viewer, const std::string& rest) {
+  return "SELECT " + gift_columns(dialect, viewer) +
+         ", c.state, c.contact_id, c.lead_id, c.needs_relink, o.transaction_id, o.attempts, o.last_error "
+         "FROM "
+         "recipient_transaction t JOIN gift_request r ON r.id = t.request_id LEFT JOIN crm_sync_state c ON "
+         "c.transaction_id = t.id LEFT JOIN crm_outbox o ON o.transaction_id = t.id WHERE " +
+         gifts_condition(viewer) + rest;
+}
+
+std::optional<CrmSyncStatus> sync_status_from_word(std::string_view word) {
+  for (const CrmSyncStatus one : {CrmSyncStatus::decided, CrmSyncStatus::written, CrmSyncStatus::skipped,
+                                  CrmSyncStatus::deleted, CrmSyncStatus::rejected})
+    if (to_word(one) == word) return one;
+  return std::nullopt;
+}
+
+ConsoleGift console_gift_in(const sql::PreparedQuery& row) {
+  ConsoleGift found{gift_in(row)};
+  const int at = kGiftColumnCount;
+  found.crm_state = sync_status_from_word(row.text(at));
+  found.contact_id = row.text(at + 1);
+  found.lead_id = row.text(at + 2);
+  found.needs_relink = row.integer(at + 3) != 0;
+  found.is_waiting = !row.is_null(at + 4);
+  found.failures = row.integer(at + 5);
+  found.last_error = row.text(at + 6);
+  return found;
+}
+
+/// The gift at which a search of `budget` gifts below `before` ends.
+struct SearchEnd {
+  TransactionId id = {};
+  platform::UtcMillis sent_at = {};
+};
+std::optional<SearchEnd> end_of_search(soci::session& session, std::optional<TransactionId> before,
+                                       std::int64_t budget) {
+  const std::string below = before ? " WHERE id < " + std::to_string(before->value) : "";
+  SearchEnd end;
+  return sql::first_of(sql::select_rows(end, session,
+                                        "SELECT id, sent_at FROM recipient_transaction" + below +
+                                            " ORDER BY id DESC LIMIT 1 OFFSET " + std::to_string(budget - 1),
+                                        soci::into(end.id), soci::into(end.sent_at)));
+}
+
+/// The class of an error: its text with # for each run of digits.
+std::string class_of(const std::string& error) {
+  std::string text;
+  for (const char c : error) {
+    const bool is_digit = c >= '0' && c <= '9';
+    if (!is_digit)
+      text += c;
+    else if (!text.ends_with('#'))
+      text += '#';
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string_view to_word(CrmFilter filter) {
+  return kCrmFilters.word_of(filter);
+}
+std::optional<CrmFilter> crm_filter_from_word(std::string_view word) {
+  return kCrmFilters.parse(word);
+}
+
+ConsoleGiftPage ConsoleGifts::list(const Viewer& viewer, const ConsoleGiftFilter& filter,
+                                   std::optional<TransactionId> before, std::size_t limit,
+                                   std::int64_t budget) {
+  return database_->read([&](soci::session& session) {
+    Conditions conditions;
+    if (before) conditions.add("t.id < :before", "before", std::to_string(before->value));
+    const auto end = end_of_search(session, before, budget);
+    if (end) conditions.add("t.id >= :lowest", "lowest", std::to_string(end->id.value));
+    add_filter(conditions, viewer, filter);
+    ConsoleGiftPage page;
+    sql::PreparedQuery row(session,
+                           query(database_->dialect(), viewer,
+                                 conditions.text + " ORDER BY t.id DESC LIMIT " + std::to_string(limit + 1)),
+                           conditions.names);
+    row.each_row(conditions.values, [&] { page.gifts.push_back(console_gift_in(row)); });
+    if (page.gifts.size() > limit) {
+      page.gifts.pop_back();
+      page.next_before = page.gifts.back().gift.transaction.id;
+    } else if (end) {
+      page.next_before = end->id;
+      page.searched_back_to = end->sent_at;
+    }
+    return page;
+  });
+}
+
+std::optional<ConsoleGift> ConsoleGifts::find(const Viewer& viewer, TransactionId id) {
+  return database_->read([&](soci::session& session) {
+    std::optional<ConsoleGift> found;
+    sql::PreparedQuery row(session, query(database_->dialect(), viewer, " AND t.id = :id"), {"id"});
+    row.each_row({std::to_string(id.value)}, [&] { found = console_gift_in(row); });
+    return found;
+  });
+}
+
+std::vector<CrmFailureClass> ConsoleGifts::failure_classes(const Viewer& viewer) {
+  struct Failure {
+    TransactionId id = {};
+    std::string error = {};
+  };
+  const std::vector<Failure> failures = database_->read([&](soci::session& session) {
+    Failure row;
+    return sql::select_rows(
+        row, session,
+        "SELECT o.transaction_id, o.last_error FROM crm_outbox o JOIN recipient_transaction t "
+        "ON t.id = o.transaction_id JOIN gift_request r ON r.id = t.request_id WHERE "
+        "(o.attempts > 0 OR o.last_error <> '') AND " +
+            gifts_condition(viewer) + " ORDER BY o.transaction_id DESC LIMIT " + std::to_string(kMaxFailures),
+        soci::into(row.id), soci::into(row.error));
+  });
+  std::map<std::string, CrmFailureClass> classes;
+  for (const Failure& failure : failures) {
+    CrmFailureClass& one = classes[class_of(failure.error)];
+    if (one.gifts++ == 0) one = {class_of(failure.error), failure.error, 1, failure.id};
+  }
+  std::vector<CrmFailureClass> sorted;
+  for (auto& [error, one] : classes) sorted.push_back(std::move(one));
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& one, const auto& other) { return one.gifts > other.gifts; });
+  return sorted;
+}
+
+}  // namespace giftsync::schema::store

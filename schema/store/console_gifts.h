@@ -1,0 +1,87 @@
+// schema/store: the gifts as the console lists them (CON-16, CON-17): for a viewer, by keyset, and over a
+// bounded number of gifts, so that a filter that nearly no gift passes does not read the whole table.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "platform/time.h"
+#include "schema/enums.h"
+#include "schema/store/gift_requests.h"
+#include "schema/store/sync_queue.h"
+#include "schema/store/viewer.h"
+
+namespace giftsync::schema::store {
+
+/// The state of a gift's record in the CRM, as a filter.
+enum class CrmFilter { any, waiting, failing, rejected, unmatched, needs_relink, skipped, deleted };
+std::string_view to_word(CrmFilter filter);
+std::optional<CrmFilter> crm_filter_from_word(std::string_view word);
+
+/// An empty field matches all.
+struct ConsoleGiftFilter {
+  std::optional<Status> status = {};
+  std::string recipient = {};  ///< an e-mail address; ignored for a masked viewer
+  std::string sender = {};     ///< an e-mail address
+  std::string item = {};       ///< the item's number or its exact name
+  std::string campaign = {};   ///< the exact utm_campaign_id
+  std::optional<platform::UtcMillis> sent_since = {};
+  std::optional<platform::UtcMillis> sent_until = {};  ///< before then
+  CrmFilter crm = CrmFilter::any;
+  bool conflict = false;  ///< only those with contradicting final statuses
+};
+
+struct ConsoleGift {
+  Gift gift;
+  std::optional<CrmSyncStatus> crm_state = {};  ///< none before the first sync
+  std::string contact_id = {};
+  std::string lead_id = {};
+  bool needs_relink = false;
+  bool is_waiting = false;    ///< the CRM does not have the current state
+  std::int64_t failures = 0;  ///< of the attempts to write it
+  std::string last_error = {};
+};
+
+struct ConsoleGiftPage {
+  std::vector<ConsoleGift> gifts;              ///< by descending id
+  std::optional<TransactionId> next_before{};  ///< where the listing continues; absent at the end
+  /// The search stopped here, after `budget` gifts, and not because the page is full.
+  std::optional<platform::UtcMillis> searched_back_to{};
+};
+
+/// Gifts whose records the CRM does not get, of one error.
+struct CrmFailureClass {
+  std::string error;       ///< with # in place of each number
+  std::string example;     ///< the error of one gift, as it is
+  std::int64_t gifts = 0;  ///< bounded
+  TransactionId last;      ///< one of them
+};
+
+/// Any thread.
+class ConsoleGifts {
+ public:
+  /// How many gifts one call of list() looks at.
+  static constexpr std::int64_t kScanBudget = 50'000;
+  static constexpr std::size_t kMaxFailures = 10'000;
+
+  explicit ConsoleGifts(std::shared_ptr<sql::Database> database) : database_(std::move(database)) {}
+
+  /// Up to `limit` gifts with an id below `before`, or the highest ones. For a masked viewer addresses, names
+  /// and phone numbers of recipients are cut, and messages are empty.
+  ConsoleGiftPage list(const Viewer& viewer, const ConsoleGiftFilter& filter,
+                       std::optional<TransactionId> before, std::size_t limit,
+                       std::int64_t budget = kScanBudget);
+  /// Nothing when there is no such gift, or the viewer does not see it.
+  std::optional<ConsoleGift> find(const Viewer& viewer, TransactionId id);
+  /// The classes with the most gifts first, of at most kMaxFailures failing gifts.
+  std::vector<CrmFailureClass> failure_classes(const Viewer& viewer);
+
+ private:
+  std::shared_ptr<sql::Database> database_;
+};
+
+}  // namespace giftsync::schema::store

@@ -1,0 +1,152 @@
+#include "schema/store/console_sessions.h"
+
+#include "schema/sql/queries.h"
+#include "schema/store/pruning.h"
+
+namespace giftsync::schema::store {
+namespace {
+
+using soci::into;
+using soci::use;
+
+constexpr std::size_t kPublicIdDigits = 12;
+
+/// `rest`: a condition on session s and console_user u with the text parameter :key, and an order.
+std::vector<ConsoleSession> select_sessions(soci::session& session, const std::string& rest,
+                                            const std::string& key) {
+  ConsoleSession row;
+  return sql::select_rows(
+      row, session,
+      "SELECT s.id_hash, s.user_id, s.identity_id, s.form_secret, s.created_at, "
+      "s.last_seen_at, s.authenticated_at, s.expires_at, s.agent, s.network FROM session s "
+      "JOIN console_user u ON u.id = s.user_id WHERE " +
+          rest,
+      use(key), into(row.id_hash), into(row.user), into(row.identity), into(row.form_secret),
+      into(row.created_at), into(row.last_seen_at), into(row.authenticated_at), into(row.expires_at),
+      into(row.agent), into(row.network));
+}
+
+/// Selects from console_user, so that no session of a user is inserted beside the user's deactivation.
+bool insert_session(soci::session& session, const ConsoleSession& one) {
+  return sql::change_rows(
+             session,
+             "INSERT INTO session (id_hash, user_id, identity_id, form_secret, created_at, last_seen_at, "
+             "authenticated_at, expires_at, agent, network) SELECT :id_hash, u.id, CAST(:identity_id AS "
+             "BIGINT), :form_secret, CAST(:created_at AS BIGINT), CAST(:last_seen_at AS BIGINT), "
+             "CAST(:authenticated_at AS BIGINT), CAST(:expires_at AS BIGINT), :agent, :network FROM "
+             "console_user u WHERE u.id = :user_id AND u.active = 1",
+             use(one.id_hash), use(one.identity), use(one.form_secret), use(one.created_at),
+             use(one.last_seen_at), use(one.authenticated_at), use(one.expires_at), use(one.agent),
+             use(one.network), use(one.user)) > 0;
+}
+
+}  // namespace
+
+std::string public_session_id(const std::string& id_hash) {
+  return id_hash.substr(0, kPublicIdDigits);
+}
+
+bool ConsoleSessions::create(const ConsoleSession& one, const AuditEvent& audit) {
+  return create_instead_of("", one, audit);
+}
+
+bool ConsoleSessions::create_instead_of(const std::string& former_id_hash, const ConsoleSession& one,
+                                        const AuditEvent& audit) {
+  return database_->write([&](soci::session& session) {
+    if (!insert_session(session, one)) return false;
+    session << "DELETE FROM session WHERE id_hash = :id_hash", use(former_id_hash);
+    insert_audit_event(session, audit);
+    return true;
+  });
+}
+
+std::optional<ConsoleSession> ConsoleSessions::find(const std::string& id_hash, platform::UtcMillis now,
+                                                    platform::UtcMillis seen_after) {
+  return sql::first_of(database_->read([&](soci::session& session) {
+    return select_sessions(session,
+                           "s.id_hash = :key AND u.active = 1 AND s.expires_at > " +
+                               std::to_string(now.value) + " AND s.last_seen_at > " +
+                               std::to_string(seen_after.value),
+                           id_hash);
+  }));
+}
+
+void ConsoleSessions::set_last_seen(const std::string& id_hash, platform::UtcMillis now) {
+  database_->write([&](soci::session& session) {
+    session
+        << "UPDATE session SET last_seen_at = :now WHERE id_hash = :id_hash AND last_seen_at < :now_again",
+        use(now), use(id_hash), use(now);
+  });
+}
+
+bool ConsoleSessions::end(const std::string& id_hash, const AuditEvent& audit) {
+  return database_->write([&](soci::session& session) {
+    const bool ended =
+        sql::change_rows(session, "DELETE FROM session WHERE id_hash = :id_hash", use(id_hash)) > 0;
+    if (ended) insert_audit_event(session, audit);
+    return ended;
+  });
+}
+
+std::int64_t ConsoleSessions::end_all(UserId user, const AuditEvent& audit) {
+  return database_->write([&](soci::session& session) {
+    const std::int64_t ended =
+        sql::change_rows(session, "DELETE FROM session WHERE user_id = :user_id", use(user));
+    if (ended > 0) insert_audit_event(session, audit);
+    return ended;
+  });
+}
+
+std::vector<ConsoleSession> ConsoleSessions::list(const Viewer& viewer, platform::UtcMillis now) {
+  return database_->read([&](soci::session& session) {
+    return select_sessions(session,
+                           users_condition(viewer) + " AND s.id_hash <> :key AND s.expires_at > " +
+                               std::to_string(now.value) + " ORDER BY s.last_seen_at DESC, s.id_hash",
+                           "");
+  });
+}
+
+void ConsoleSessions::create_link(const SignInLink& link, const AuditEvent& audit) {
+  database_->write([&](soci::session& session) {
+    session << "INSERT INTO sign_in_link (token_hash, user_id, created_by, created_at, expires_at) VALUES "
+               "(:token_hash, :user_id, :created_by, :created_at, :expires_at)",
+        use(link.token_hash), use(link.user), use(link.created_by), use(link.created_at),
+        use(link.expires_at);
+    insert_audit_event(session, audit);
+  });
+}
+
+std::optional<SignInLink> ConsoleSessions::find_link(const std::string& token_hash, platform::UtcMillis now) {
+  return sql::first_of(database_->read([&](soci::session& session) {
+    SignInLink row;
+    return sql::select_rows(
+        row, session,
+        "SELECT token_hash, user_id, created_by, created_at, expires_at FROM sign_in_link "
+        "WHERE token_hash = :token_hash AND expires_at > :now",
+        use(token_hash), use(now), into(row.token_hash), into(row.user), into(row.created_by),
+        into(row.created_at), into(row.expires_at));
+  }));
+}
+
+std::optional<UserId> ConsoleSessions::create_by_link(const std::string& token_hash, ConsoleSession one,
+                                                      AuditEvent audit, platform::UtcMillis now) {
+  return database_->write([&](soci::session& session) -> std::optional<UserId> {
+    const auto user = sql::first_of(sql::select_column<UserId>(
+        session,
+        "DELETE FROM sign_in_link WHERE token_hash = :token_hash AND expires_at > :now RETURNING user_id",
+        use(token_hash), use(now)));
+    if (!user) return std::nullopt;
+    one.user = *user;
+    if (!insert_session(session, one)) return std::nullopt;
+    audit.user = *user;
+    insert_audit_event(session, audit);
+    return user;
+  });
+}
+
+void ConsoleSessions::prune(platform::UtcMillis now) {
+  store::prune(*database_, {"session", "expires_at"}, now);
+  store::prune(*database_, {"sign_in_link", "expires_at"}, now);
+}
+
+}  // namespace giftsync::schema::store

@@ -1,0 +1,35 @@
+// schema/store: on whose behalf a listing of the console is read. Each such listing takes a Viewer and adds
+// its condition to the SQL, so that no caller can forget it (CON-7).
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "schema/console_role.h"
+#include "schema/ids.h"
+
+namespace giftsync::schema::store {
+
+struct Viewer {
+  UserId user = {};
+  std::optional<AccountId> account = {};            ///< the sender account with the user's address
+  std::optional<OrganizationId> organization = {};  ///< absent: all organizations
+  RoleSet roles = {};
+
+  bool has(Role role) const { return roles.contains(role); }
+  /// Sees the gifts of other senders.
+  bool sees_all_senders() const { return has(Role::admin) || has(Role::operations) || has(Role::auditor); }
+  /// Sees no addresses, names and messages of recipients: an auditor who has no role that does.
+  bool is_masked() const { return has(Role::auditor) && !has(Role::admin) && !has(Role::operations); }
+  /// An administrator at the server's command line, who can read the whole store.
+  static Viewer of_command_line() { return {{}, {}, {}, {Role::operations}}; }
+};
+
+/// A condition on gift_request `r`: the gifts that the viewer sees. Digits and constants only.
+std::string gifts_condition(const Viewer& viewer);
+/// A condition on audit_event `e`: the events that the viewer sees.
+std::string audit_condition(const Viewer& viewer);
+/// A condition on console_user `u`: the users that the viewer sees.
+std::string users_condition(const Viewer& viewer);
+
+}  // namespace giftsync::schema::store

@@ -1,0 +1,92 @@
+// `sso sign-in-test` against a provider in this process; the test is the person at the browser.
+#include "cli/sso_sign_in.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <streambuf>
+
+#include "tests/daemon/identity/oidc/fake_provider.h"
+
+namespace giftsync::cli {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using tests::FakeProvider;
+
+/// Standard input that is made when it is read: by then the URL is printed.
+class LateInput : public std::streambuf {
+ public:
+  explicit LateInput(std::function<std::string()> make) : make_(std::move(make)) {}
+
+ private:
+  int_type underflow() override {
+    if (!text_.empty()) return traits_type::eof();
+    text_ = make_() + "\n";
+    setg(text_.data(), text_.data(), text_.data() + text_.size());
+    return traits_type::to_int_type(text_[0]);
+  }
+  std::function<std::string()> make_;
+  std::string text_;
+};
+
+struct Ended {
+  int code = 0;
+  std::string out;
+};
+
+Ended run(
+    FakeProvider& provider, bool json,
+    const std::function<std::string(std::string)>& paste = [](std::string url) { return url; }) {
+  daemon::config::SsoSettings sso;
+  sso.auth_url = "https://login.example.com";
+  std::ostringstream out;
+  std::ostringstream err;
+  LateInput buffer([&] {
+    const std::size_t begin = err.str().find("https://idp.acme.com/auth?");
+    const std::string url = err.str().substr(begin, err.str().find('\n', begin) - begin);
+    return paste("https://login.example.com/login/callback?connection=acme&" + provider.authorize(url));
+  });
+  std::istream in(&buffer);
+  Console console{out, err, in, false, [] { return tests::kSignInTime; }};
+  const int code = sign_in_test(console, sso, provider.connection(), provider.send(), json);
+  EXPECT_THAT(out.str() + err.str(), AllOf(Not(HasSubstr("hush")), Not(HasSubstr("access-1"))));
+  return {code, out.str()};
+}
+
+// OIDC-5
+TEST(SignInTestCommand, PrintsEachRuleAndItsVerdict) {
+  FakeProvider provider;
+  const Ended good = run(provider, false);
+  EXPECT_EQ(good.code, 0) << good.out;
+  EXPECT_THAT(good.out, AllOf(HasSubstr("OIDC-1   good         "), HasSubstr("OIDC-8   good         "),
+                              HasSubstr("subject: user-1\naddress: rose@acme.com\n")));
+  provider.claims["iss"] = "https://evil.example";
+  const Ended bad = run(provider, true);
+  EXPECT_EQ(bad.code, 65);
+  const auto json = nlohmann::json::parse(bad.out);
+  EXPECT_EQ(json["good"], false);
+  EXPECT_EQ(json["rules"].back()["rule"], "OIDC-5");
+  EXPECT_EQ(json["rules"].back()["verdict"], "fault");
+  EXPECT_TRUE(json["identity"].is_null());
+}
+
+// OIDC-2
+TEST(SignInTestCommand, TakesTheReplyOfItsOwnSignInOnly) {
+  FakeProvider provider;
+  for (const char* line : {"", "https://login.example.com/login/callback", "https://x/?code=a&state=b"}) {
+    const Ended ended = run(provider, false, [&](std::string) { return line; });
+    EXPECT_EQ(ended.code, 65);
+    EXPECT_THAT(ended.out, HasSubstr("that of another sign-in"));
+  }
+  EXPECT_EQ(provider.requests["https://idp.acme.com/token"], 0);
+  provider.tamper = [](const std::string&, platform::HttpResponse& response) { response = {}; };
+  FakeProvider down = provider;
+  EXPECT_EQ(run(down, false).code, 69);
+}
+
+}  // namespace
+}  // namespace giftsync::cli

@@ -1,0 +1,91 @@
+// A console over a store, and a browser that keeps its cookie.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "daemon/console/console.h"
+#include "platform/digest.h"
+#include "tests/support/temporary_store.h"
+
+namespace giftsync::daemon::console {
+
+class ConsoleFixture : public testing::Test {
+ protected:
+  ConsoleFixture() {
+    options_.admin_url = "https://admin.example.com";
+    options_.clock = [this] { return now_; };
+    options_.settings.enabled = true;
+    console_ = std::make_unique<Console>(store_, options_);
+  }
+
+  schema::UserId user(const std::string& email, const schema::RoleSet& roles,
+                      std::optional<schema::OrganizationId> organization = {}) {
+    schema::store::ConsoleUser made;
+    made.email = email;
+    made.organization = organization;
+    for (const schema::Role role : roles)
+      made.roles.push_back({role, schema::RoleOrigin::granted, "root", now_});
+    return store_.console_users.create(made, {}).value();
+  }
+  /// The token of a sign-in link for the user.
+  std::string link_for(schema::UserId user, const std::string& token = "a-token") {
+    store_.console_sessions.create_link(
+        {platform::to_hex(platform::sha256(token)), user, "root", now_, now_ + 600'000}, {});
+    return token;
+  }
+  http::HttpRequest request(const std::string& method, const std::string& path) const {
+    http::HttpRequest made;
+    made.method = method;
+    made.path = path.substr(0, path.find('?'));
+    if (path.find('?') != std::string::npos) made.query = path.substr(path.find('?') + 1);
+    made.client = "192.0.2.7";
+    made.headers = {{"Host", "admin.example.com"}, {"User-Agent", "A <b>browser</b>"}};
+    if (!cookie_.empty()) made.headers.emplace("Cookie", "__Host-giftsync_session=" + cookie_);
+    return made;
+  }
+  http::HttpResponse send(const http::HttpRequest& given) {
+    http::HttpResponse response = console_->handle(given).wait();
+    if (const std::string set = header(response, "Set-Cookie"); !set.empty())
+      cookie_ = set.substr(set.find('=') + 1, set.find(';') - set.find('=') - 1);
+    return response;
+  }
+  http::HttpResponse get(const std::string& path) { return send(request("GET", path)); }
+  http::HttpResponse post(const std::string& path, const std::string& body = "",
+                          const std::string& origin = "https://admin.example.com") {
+    http::HttpRequest made = request("POST", path);
+    made.headers.emplace("Origin", origin);
+    made.headers.emplace("Content-Type", "application/x-www-form-urlencoded");
+    made.body = body;
+    return send(made);
+  }
+  void sign_in(schema::UserId user) {
+    static int number = 0;
+    cookie_.clear();
+    const std::string token = link_for(user, "token" + std::to_string(number++));
+    ASSERT_EQ(post("/console/link/" + token).status, 303);
+  }
+  static std::string header(const http::HttpResponse& response, std::string_view name) {
+    for (const auto& [key, value] : response.headers)
+      if (key == name) return value;
+    return {};
+  }
+  /// The form token behind the form that posts to a path.
+  static std::string form_token_in(const std::string& page, const std::string& action) {
+    const std::string key = "name=\"form_token\" value=\"";
+    const std::size_t at = page.find(key, page.find("action=\"" + action + "\"")) + key.size();
+    return page.substr(at, page.find('"', at) - at);
+  }
+
+  platform::UtcMillis now_{1'795'264'267'000};
+  tests::TemporaryStore temporary_;
+  schema::store::Store& store_ = *temporary_;
+  ConsoleOptions options_;
+  std::unique_ptr<Console> console_;
+  std::string cookie_;
+};
+
+}  // namespace giftsync::daemon::console

@@ -1,0 +1,267 @@
+// The console over a store: signing in by link, sessions, forms, what pages show and how, and the CSV.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <map>
+
+#include "daemon/console/assets.h"
+#include "tests/daemon/console/console_fixture.h"
+
+namespace giftsync::daemon::console {
+namespace {
+
+using schema::Role;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+const std::string kMarkup = "<script>alert(1)</script>\" onload=\"x";
+
+class ConsoleTest : public ConsoleFixture {
+ protected:
+  std::vector<schema::TransactionId> send_gifts(std::size_t count, const std::string& text = "text") {
+    schema::store::NewGiftRequest request;
+    request.request.account = {1};
+    request.request.item_name = text;
+    request.request.sender_email = text;
+    request.request.sender_name = text;
+    request.request.utm_campaign_id = text;
+    request.request.http_request_id = text;
+    request.request.credential_prefix = text;
+    request.request.created_at = now_;
+    for (std::size_t i = 0; i < count; ++i)
+      request.recipients.push_back({text + std::to_string(i) + "@example.com", text, text, text});
+    std::vector<schema::TransactionId> ids;
+    const auto outcomes = store_.gifts.create(std::span(&request, 1));
+    for (const auto& one : outcomes.front().recipients) ids.push_back(one.id);
+    return ids;
+  }
+  static std::string read_all(const http::HttpResponse& response) {
+    std::string text;
+    for (std::string part = response.next_chunk(); !part.empty(); part = response.next_chunk()) text += part;
+    return text;
+  }
+  std::vector<std::string> actions() {
+    std::vector<std::string> found;
+    for (const auto& event : store_.audit.list(schema::store::Viewer::of_command_line(), {}, 100))
+      if (!event.action.empty()) found.push_back(event.action);
+    return found;
+  }
+};
+
+// CON-15, CON-2
+TEST_F(ConsoleTest, ALinkShowsAButtonAndSignsInOnce) {
+  const std::string link = "/console/link/" + link_for(user("ana@example.com", {Role::operations}));
+  for (int i = 0; i < 2; ++i) {
+    const auto page = get(link);
+    EXPECT_EQ(page.status, 200);
+    EXPECT_THAT(page.body, AllOf(HasSubstr("ana@example.com"), HasSubstr("<form method=\"post\">")));
+    EXPECT_EQ(header(page, "Set-Cookie"), "");
+  }
+  const auto signed_in = post(link);
+  EXPECT_EQ(signed_in.status, 303);
+  EXPECT_EQ(header(signed_in, "Location"), "/console/");
+  EXPECT_THAT(header(signed_in, "Set-Cookie"),
+              AllOf(StartsWith("__Host-giftsync_session="),
+                    HasSubstr("; Path=/; HttpOnly; SameSite=Lax; Secure"), Not(HasSubstr("Max-Age"))));
+  EXPECT_THAT(get("/console/").body, HasSubstr("signed in by a link"));
+  const std::string first = cookie_;
+  EXPECT_EQ(post(link).status, 404);
+  EXPECT_EQ(get(link).status, 404);
+  EXPECT_EQ(cookie_, first);
+  EXPECT_THAT(actions(), testing::ElementsAre("sign-in"));
+  const auto event = store_.audit.list(schema::store::Viewer::of_command_line(), {}, 1).front();
+  EXPECT_EQ(event.detail, "by a link of root");
+  EXPECT_EQ(event.network, "192.0.2.7");
+  now_ = now_ + platform::kHourMillis;
+  EXPECT_EQ(get("/console/").status, 303) << "its session lasts an hour";
+}
+
+// CON-15
+TEST_F(ConsoleTest, GuessedLinksAreLimited) {
+  for (int i = 0; i < Console::kMaxGuesses; ++i) EXPECT_EQ(get("/console/link/guess").status, 404);
+  EXPECT_EQ(get("/console/link/guess").status, 429);
+  EXPECT_EQ(post("/console/link/guess").status, 429);
+  now_ = now_ + platform::kMinuteMillis;
+  EXPECT_EQ(get("/console/link/guess").status, 404);
+}
+
+// CON-1
+TEST_F(ConsoleTest, ASessionThatWasSetBeforeSigningInIsNotKept) {
+  cookie_ = "chosen-by-another";
+  const std::string link = "/console/link/" + link_for(user("ana@example.com", {Role::operations}));
+  post(link);
+  EXPECT_NE(cookie_, "chosen-by-another");
+  EXPECT_EQ(get("/console/").status, 200);
+  cookie_ = "chosen-by-another";
+  EXPECT_EQ(get("/console/").status, 303);
+}
+
+// CON-1
+TEST_F(ConsoleTest, SessionsEndByIdlenessBySignOutAndWithTheirUser) {
+  const schema::UserId ana = user("ana@example.com", {Role::operations});
+  options_.settings.idle_minutes = 10;
+  console_ = std::make_unique<Console>(store_, options_);
+  sign_in(ana);
+  now_ = now_ + 9 * platform::kMinuteMillis;
+  const auto page = get("/console/");
+  EXPECT_EQ(page.status, 200);
+  now_ = now_ + 9 * platform::kMinuteMillis;
+  EXPECT_EQ(get("/console/").status, 200) << "the last request counts";
+  now_ = now_ + 10 * platform::kMinuteMillis;
+  EXPECT_EQ(get("/console/").status, 303);
+  sign_in(ana);
+  const std::string token = form_token_in(get("/console/").body, "/console/sign-out");
+  const auto out = post("/console/sign-out", "form_token=" + token);
+  EXPECT_EQ(out.status, 303);
+  EXPECT_EQ(header(out, "Clear-Site-Data"), "\"cookies\", \"storage\"");
+  EXPECT_EQ(cookie_, "");
+  sign_in(ana);
+  store_.console_users.set_active(ana, false, {});
+  EXPECT_EQ(get("/console/").status, 303);
+}
+
+// CON-11
+TEST_F(ConsoleTest, AFormNeedsItsOriginAndItsToken) {
+  const schema::UserId ana = user("ana@example.com", {Role::operations});
+  sign_in(ana);
+  const std::string page = get("/console/users").body;
+  const std::string path = "/console/users/" + std::to_string(ana.value) + "/end-sessions";
+  const std::string token = form_token_in(page, path);
+  const std::string other = form_token_in(page, "/console/sign-out");
+  EXPECT_EQ(post(path, "form_token=" + token, "https://evil.com").status, 403);
+  EXPECT_EQ(post(path, "").status, 403);
+  EXPECT_EQ(post(path, "form_token=").status, 403);
+  EXPECT_EQ(post(path, "form_token=" + other).status, 403) << "of another form";
+  const std::string before = cookie_;
+  sign_in(ana);
+  EXPECT_EQ(post(path, "form_token=" + token).status, 403) << "of another session";
+  cookie_ = before;
+  EXPECT_EQ(get(path).status, 405);
+  EXPECT_EQ(store_.console_sessions.list(schema::store::Viewer::of_command_line(), now_).size(), 2u);
+  EXPECT_EQ(post(path, "form_token=" + token).status, 303);
+  EXPECT_TRUE(store_.console_sessions.list(schema::store::Viewer::of_command_line(), now_).empty());
+  const std::string link = "/console/link/" + link_for(ana);
+  EXPECT_EQ(post(link, "", "https://evil.com").status, 403);
+  EXPECT_EQ(get(link).status, 200) << "the link was not used";
+}
+
+// CON-10
+TEST_F(ConsoleTest, EveryPageHasItsHeadersAndNothingInline) {
+  const auto ids = send_gifts(1, kMarkup);
+  sign_in(user("ana@example.com", {Role::operations}));
+  for (const std::string& path :
+       {std::string("/console/"), std::string("/console/gifts"),
+        "/console/gifts/" + std::to_string(ids[0].value), std::string("/console/audit"),
+        std::string("/console/users"), std::string("/console/nothing")}) {
+    const auto page = get(path);
+    EXPECT_THAT(header(page, "Content-Security-Policy"),
+                AllOf(HasSubstr("default-src 'none'"), HasSubstr("require-trusted-types-for 'script'"),
+                      HasSubstr("frame-ancestors 'none'"), Not(HasSubstr("unsafe"))));
+    const std::map<std::string, std::string> headers{{"Cache-Control", "no-store"},
+                                                     {"Referrer-Policy", "same-origin"},
+                                                     {"X-Content-Type-Options", "nosniff"},
+                                                     {"Cross-Origin-Opener-Policy", "same-origin"},
+                                                     {"Cross-Origin-Resource-Policy", "same-origin"},
+                                                     {"X-Frame-Options", "DENY"}};
+    for (const auto& [name, value] : headers) EXPECT_EQ(header(page, name), value) << path << " " << name;
+    EXPECT_THAT(page.body,
+                AllOf(Not(HasSubstr("<script>")), Not(HasSubstr("<style")), Not(HasSubstr(" style=")),
+                      Not(HasSubstr("\" onload=\"x")), Not(HasSubstr("{{"))))
+        << path;
+  }
+  EXPECT_THAT(get("/console/gifts").body, HasSubstr("&lt;script&gt;alert(1)&lt;/script&gt;"));
+  EXPECT_THAT(get("/console/users").body, HasSubstr("&lt;b&gt;browser"));
+}
+
+// CON-10
+TEST_F(ConsoleTest, AssetsAreKeptForAYearUnderTheirHash) {
+  const auto style = get("/console/" + style_path());
+  EXPECT_EQ(style.status, 200);
+  EXPECT_EQ(header(style, "Cache-Control"), "public, max-age=31536000, immutable");
+  EXPECT_EQ(get("/console/" + script_path()).status, 200);
+  EXPECT_EQ(get("/console/assets/000000000000/console.css").status, 404);
+}
+
+// CON-12
+TEST_F(ConsoleTest, AnotherHostIsRefusedAndReturnPathsStay) {
+  http::HttpRequest foreign = request("GET", "/console/");
+  foreign.headers.erase("Host");
+  foreign.headers.emplace("Host", "evil.com");
+  EXPECT_EQ(send(foreign).status, 421);
+  EXPECT_EQ(header(get("/console/gifts?status=sent"), "Location"),
+            "/console/sign-in?return=%2Fconsole%2Fgifts%3Fstatus%3Dsent");
+  sign_in(user("ana@example.com", {Role::operations}));
+  EXPECT_EQ(header(get("/console/sign-in?return=%2Fconsole%2Fgifts"), "Location"), "/console/gifts");
+  EXPECT_EQ(header(get("/console/sign-in?return=%2F%2Fevil.com"), "Location"), "/console/");
+  EXPECT_EQ(header(get("/console"), "Location"), "/console/");
+  EXPECT_EQ(send(request("PUT", "/console/")).status, 405);
+}
+
+// CON-17
+TEST_F(ConsoleTest, GiftsAreListedByTheirUrlInPages) {
+  send_gifts(60);
+  sign_in(user("ana@example.com", {Role::operations}));
+  const std::string first = get("/console/gifts?status=sent&colour=red").body;
+  EXPECT_THAT(first, AllOf(HasSubstr("Ignored: colour"), HasSubstr("before=11&amp;status=sent"),
+                           HasSubstr("text59@example.com"), Not(HasSubstr("text9@example.com"))));
+  const std::string second = get("/console/gifts?status=sent&before=11").body;
+  EXPECT_THAT(second, AllOf(HasSubstr("text9@example.com"), Not(HasSubstr("before=")), HasSubstr("Newest")));
+  EXPECT_THAT(get("/console/gifts?status=redeemed").body, HasSubstr("No gift fits here."));
+}
+
+// CON-18
+TEST_F(ConsoleTest, CsvHasTheFilteredRowsWithGuardedCells) {
+  send_gifts(1, "=HYPERLINK(1)");
+  send_gifts(1201);
+  sign_in(user("ana@example.com", {Role::operations}));
+  const auto all = get("/console/gifts?format=csv");
+  EXPECT_EQ(header(all, "Content-Type"), "text/csv; charset=utf-8");
+  const std::string text = read_all(all);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1203);
+  EXPECT_THAT(text,
+              AllOf(StartsWith("transaction_id,"), HasSubstr("'=HYPERLINK(1)"), Not(HasSubstr(",=HYPER"))));
+  const std::string one = read_all(get("/console/gifts?format=csv&recipient=text7@example.com"));
+  EXPECT_EQ(std::count(one.begin(), one.end(), '\n'), 2);
+  const auto event = store_.audit.list(schema::store::Viewer::of_command_line(), {}, 1).front();
+  EXPECT_EQ(event.action, "gift.export");
+  EXPECT_EQ(event.detail, "recipient=text7%40example.com");
+}
+
+// CON-16
+TEST_F(ConsoleTest, AnAuditorSeesNoRecipientOnAnyPage) {
+  const auto ids = send_gifts(1, "Secret");
+  sign_in(user("aud@example.com", {Role::auditor}));
+  for (const std::string& path :
+       {std::string("/console/gifts"), "/console/gifts/" + std::to_string(ids[0].value)})
+    EXPECT_THAT(get(path).body, AllOf(HasSubstr("***@example.com"), Not(HasSubstr("Secret0")))) << path;
+  EXPECT_THAT(get("/console/gifts/" + std::to_string(ids[0].value)).body, Not(HasSubstr("<blockquote")));
+  EXPECT_THAT(read_all(get("/console/gifts?format=csv")), Not(HasSubstr("Secret0")));
+  EXPECT_THAT(get("/console/gifts").body, Not(HasSubstr("name=\"recipient\"")));
+}
+
+// CON-7
+TEST_F(ConsoleTest, AGiftShowsWhatTheStoreKnows) {
+  const auto ids = send_gifts(1);
+  sign_in(user("ana@example.com", {Role::operations}));
+  const std::string page = get("/console/gifts/" + std::to_string(ids[0].value)).body;
+  EXPECT_THAT(page, AllOf(HasSubstr("text0@example.com"), HasSubstr("Mail waits"),
+                          HasSubstr("not looked at yet"), HasSubstr("<blockquote")));
+  for (const std::string path :
+       {"/console/gifts/999", "/console/gifts/abc", "/console/gifts/1/x", "/console/gifts/"})
+    EXPECT_EQ(get(path).status, 404) << path;
+}
+
+// CON-8
+TEST_F(ConsoleTest, TheOverviewSaysHealthAndFailures) {
+  sign_in(user("ana@example.com", {Role::operations}));
+  EXPECT_THAT(get("/console/").body, AllOf(HasSubstr("The store responds."), HasSubstr("No gift fails.")));
+  EXPECT_THAT(get("/console/audit").body, AllOf(HasSubstr("sign-in"), HasSubstr("by a link of root")));
+  EXPECT_THAT(get("/console/audit?action=nothing").body, HasSubstr("No event fits here."));
+  sign_in(user("ben@example.com", {Role::sender}));
+  EXPECT_THAT(get("/console/").body, Not(HasSubstr("The store responds.")));
+}
+
+}  // namespace
+}  // namespace giftsync::daemon::console

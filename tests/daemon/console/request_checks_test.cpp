@@ -1,0 +1,115 @@
+// What a request of the console must have: host, origin, cookies, form token, and a return path that stays.
+#include "daemon/console/request_checks.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace giftsync::daemon::console {
+namespace {
+
+using Headers = std::multimap<std::string, std::string, http::HeaderLess>;
+
+http::HttpRequest request(const Headers& headers) {
+  http::HttpRequest made;
+  made.method = "POST";
+  made.headers = headers;
+  return made;
+}
+
+const ConsoleUrl kUrl{"https://Admin.example.com:8443"};
+const ConsoleUrl kBelowPath{"https://example.com/gifts"};
+const ConsoleUrl kLoopback{"http://127.0.0.1:8480"};
+const std::string kForm = "application/x-www-form-urlencoded";
+
+// CON-14
+TEST(ConsoleRequest, TheCookieHasThePrefixThatItsAddressAllows) {
+  EXPECT_EQ(set_cookie(kUrl, "abc"), "__Host-giftsync_session=abc; Path=/; HttpOnly; SameSite=Lax; Secure");
+  EXPECT_EQ(set_cookie(kBelowPath, "abc"),
+            "__Secure-giftsync_session=abc; Path=/gifts/console/; HttpOnly; SameSite=Lax; Secure");
+  EXPECT_EQ(set_cookie(kLoopback, ""), "giftsync_session=; Path=/; HttpOnly; SameSite=Lax; Max-Age=0");
+  EXPECT_EQ(kBelowPath.base, "/gifts/console");
+  EXPECT_EQ(kUrl.origin, "https://admin.example.com:8443");
+}
+
+// CON-14
+TEST(ConsoleRequest, ACookieIsReadOnlyWhenThereIsOne) {
+  const auto cookie = [](const Headers& headers) {
+    return cookie_of(request(headers), "__Host-giftsync_session");
+  };
+  EXPECT_EQ(cookie({{"Cookie", "a=1; __Host-giftsync_session=abc; b=2"}}), "abc");
+  EXPECT_EQ(cookie({{"Cookie", "a=1"}, {"Cookie", "__Host-giftsync_session=abc"}}), "abc");
+  EXPECT_EQ(cookie({{"Cookie", "__Host-giftsync_session=a; __Host-giftsync_session=b"}}), std::nullopt);
+  EXPECT_EQ(cookie({{"Cookie", "x__Host-giftsync_session=a"}}), std::nullopt);
+  EXPECT_EQ(cookie({{"Cookie", "__Host-giftsync_session"}}), std::nullopt);
+  EXPECT_EQ(cookie({{"Cookie", ";;="}}), std::nullopt);
+  EXPECT_EQ(cookie({}), std::nullopt);
+}
+
+// CON-12
+TEST(ConsoleRequest, AnotherHostIsRefused) {
+  EXPECT_TRUE(has_right_host(request({{"Host", "ADMIN.example.com"}}), kUrl));
+  EXPECT_TRUE(has_right_host(request({{"Host", "admin.example.com:443"}}), kUrl));
+  for (const std::string host :
+       {"example.com", "evil.com", "admin.example.com.evil.com", "admin.example.com@evil.com", ""})
+    EXPECT_FALSE(has_right_host(request({{"Host", host}}), kUrl)) << host;
+  EXPECT_FALSE(has_right_host(request({}), kUrl));
+}
+
+// CON-11
+TEST(ConsoleRequest, APostComesFromThisOrigin) {
+  const auto is_refused = [](Headers headers) {
+    if (!headers.contains("Content-Type")) headers.emplace("Content-Type", kForm);
+    return !origin_fault(request(headers), kUrl).empty();
+  };
+  const std::string origin = "https://admin.example.com:8443";
+  EXPECT_FALSE(is_refused({{"Sec-Fetch-Site", "same-origin"}}));
+  EXPECT_FALSE(is_refused({{"Sec-Fetch-Site", "same-origin"}, {"Origin", "https://ADMIN.example.com:8443"}}));
+  EXPECT_FALSE(is_refused({{"Origin", origin}}));
+  EXPECT_FALSE(is_refused({{"Origin", origin}, {"Content-Type", kForm + "; charset=UTF-8"}}));
+  EXPECT_TRUE(is_refused({}));
+  EXPECT_TRUE(is_refused({{"Origin", "null"}}));
+  EXPECT_TRUE(is_refused({{"Origin", "https://evil.com"}}));
+  EXPECT_TRUE(is_refused({{"Origin", "https://admin.example.com"}})) << "another port";
+  EXPECT_TRUE(is_refused({{"Origin", "http://admin.example.com:8443"}}));
+  EXPECT_TRUE(is_refused({{"Sec-Fetch-Site", "same-origin"}, {"Origin", "https://evil.com"}}));
+  for (const std::string site : {"cross-site", "same-site", "none", ""})
+    EXPECT_TRUE(is_refused({{"Sec-Fetch-Site", site}, {"Origin", origin}})) << site;
+  for (const std::string type : {"text/plain", "application/json", "multipart/form-data", ""})
+    EXPECT_TRUE(is_refused({{"Origin", origin}, {"Content-Type", type}})) << type;
+}
+
+// CON-11
+TEST(ConsoleRequest, AFormTokenIsOfOneSessionAndOnePath) {
+  EXPECT_EQ(form_token("secret", "/sign-out"), form_token("secret", "/sign-out"));
+  EXPECT_NE(form_token("secret", "/sign-out"), form_token("other", "/sign-out"));
+  EXPECT_NE(form_token("secret", "/sign-out"), form_token("secret", "/users/1/end-sessions"));
+}
+
+// CON-12
+TEST(ConsoleRequest, AReturnPathStaysInTheConsole) {
+  for (const std::string path :
+       {"/console/", "/console/gifts?status=sent&sender=a%40x.com", "/console/gifts/17#timeline"})
+    EXPECT_EQ(safe_return_path(kUrl, path), path);
+  for (const std::string path :
+       {"", "//evil.com/console/", "/\\evil.com", "https://evil.com/console/", "/console", "/consolex/",
+        "/api/v1/", "/console/../api", "/console/%2e%2e/api", "/console//evil.com", "/console/%2f%2fevil.com",
+        "/console/%5cevil.com", "/console/%252e%252e/x", "/console/a\r\nSet-Cookie: a=b", "/console/\x01",
+        "/console/%zz"})
+    EXPECT_EQ(safe_return_path(kUrl, path), "/console/") << path;
+  EXPECT_EQ(safe_return_path(kUrl, "/console/" + std::string(500, 'a')), "/console/");
+  EXPECT_EQ(safe_return_path(kBelowPath, "/console/gifts"), "/gifts/console/");
+  EXPECT_EQ(safe_return_path(kBelowPath, "/gifts/console/gifts"), "/gifts/console/gifts");
+}
+
+// CON-17
+TEST(ConsoleRequest, AQueryIsReadAndWritten) {
+  const auto parameters = parameters_of("sender=a%40x.com&item=Coffee+%26+cake&status=&status=sent&bad=%ff");
+  EXPECT_EQ(parameters.at("item"), "Coffee & cake");
+  EXPECT_EQ(parameters.at("status"), "");
+  EXPECT_FALSE(parameters.contains("bad"));
+  EXPECT_EQ(query_of(parameters), "item=Coffee%20%26%20cake&sender=a%40x.com");
+  EXPECT_EQ(parameters_of(query_of({{"a", "=&?#%\"<"}})).at("a"), "=&?#%\"<");
+}
+
+}  // namespace
+}  // namespace giftsync::daemon::console

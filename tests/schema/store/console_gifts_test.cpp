@@ -1,0 +1,174 @@
+// The console's listing of gifts: what a viewer sees, the filter, keyset pages and the bounded search.
+#include "schema/store/console_gifts.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/store_fixture.h"
+
+namespace giftsync::schema::store {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+class ConsoleGiftsTest : public tests::StoreFixture {
+ protected:
+  AccountId account(const std::string& email, std::optional<OrganizationId> organization = {}) {
+    Account made;
+    made.email = email;
+    made.name = "A sender";
+    made.organization = organization;
+    return store_->accounts.create(made).value();
+  }
+  OrganizationId organization(const std::string& name) {
+    OrganizationToken token;
+    token.hash = "hash of " + name;
+    return store_->organizations.create(name, token).value();
+  }
+  std::vector<TransactionId> send(AccountId from, const std::vector<std::string>& emails,
+                                  const std::string& item = "Coffee") {
+    NewGiftRequest request = request_for(0);
+    request.request.account = from;
+    request.request.sender_email = "Sender" + std::to_string(from.value) + "@example.com";
+    request.request.item_name = item;
+    for (const std::string& email : emails) request.recipients.push_back({email, "Ada", "Byron", "A secret"});
+    std::vector<TransactionId> ids;
+    const auto outcomes = store_->gifts.create(std::span(&request, 1));
+    for (const auto& one : outcomes.front().recipients) ids.push_back(one.id);
+    return ids;
+  }
+  std::vector<TransactionId> ids(const Viewer& viewer, const ConsoleGiftFilter& filter = {}) {
+    std::vector<TransactionId> found;
+    for (const ConsoleGift& one : store_->console_gifts.list(viewer, filter, {}, 50).gifts)
+      found.push_back(one.gift.transaction.id);
+    return found;
+  }
+  const Viewer operations_ = Viewer::of_command_line();
+};
+
+INSTANTIATE_TEST_SUITE_P(BackEnds, ConsoleGiftsTest,
+                         testing::Values(sql::Dialect::sqlite, sql::Dialect::postgresql),
+                         tests::name_of_dialect);
+
+// CON-7
+TEST_P(ConsoleGiftsTest, AViewerSeesOwnGiftsOrThoseOfItsOrganization) {
+  const OrganizationId acme = organization("Acme");
+  const OrganizationId edge = organization("Edge");
+  const AccountId ana = account("ana@acme.com", acme);
+  const AccountId ben = account("ben@acme.com", acme);
+  const AccountId eve = account("eve@edge.com", edge);
+  const auto of_ana = send(ana, {"a@x.com"});
+  const auto of_ben = send(ben, {"b@x.com"});
+  const auto of_eve = send(eve, {"e@x.com"});
+  EXPECT_THAT(ids(operations_), ElementsAre(of_eve[0], of_ben[0], of_ana[0]));
+  EXPECT_THAT(ids({{}, ana, acme, {Role::sender}}), ElementsAre(of_ana[0]));
+  EXPECT_THAT(ids({{}, {}, acme, {Role::sender}}), IsEmpty()) << "without an account";
+  EXPECT_THAT(ids({{}, {}, acme, {Role::admin}}), ElementsAre(of_ben[0], of_ana[0]));
+  EXPECT_THAT(ids({{}, {}, edge, {Role::auditor}}), ElementsAre(of_eve[0]));
+  EXPECT_THAT(ids({{}, {}, {}, {Role::admin}}), testing::SizeIs(3));
+  EXPECT_THAT(ids({{}, ana, {}, {}}), IsEmpty()) << "without a role";
+  EXPECT_TRUE(store_->console_gifts.find({{}, ana, acme, {Role::sender}}, of_ana[0]));
+  EXPECT_FALSE(store_->console_gifts.find({{}, ana, acme, {Role::sender}}, of_ben[0]));
+  EXPECT_FALSE(store_->console_gifts.find({{}, {}, edge, {Role::operations}}, of_ben[0]));
+}
+
+// CON-16
+TEST_P(ConsoleGiftsTest, AnAuditorSeesNoRecipient) {
+  const auto sent = send(account("ana@acme.com"), {"ada@example.com", "odd"});
+  const Viewer auditor{{}, {}, {}, {Role::auditor}};
+  const auto found = store_->console_gifts.find(auditor, sent[0]);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->gift.transaction.email, "***@example.com");
+  EXPECT_EQ(found->gift.transaction.first_name + found->gift.transaction.last_name, "");
+  EXPECT_EQ(found->gift.transaction.message, "");
+  EXPECT_EQ(found->gift.transaction.status, Status::sent);
+  EXPECT_EQ(found->gift.request.item_name, "Coffee");
+  EXPECT_EQ(store_->console_gifts.find(auditor, sent[1])->gift.transaction.email, "***");
+  ConsoleGiftFilter filter;
+  filter.recipient = "nothing@example.com";
+  EXPECT_THAT(ids(auditor, filter), testing::SizeIs(2)) << "the address is not compared";
+  EXPECT_THAT(ids(operations_, filter), IsEmpty());
+  EXPECT_EQ(
+      store_->console_gifts.find({{}, {}, {}, {Role::auditor, Role::admin}}, sent[0])->gift.transaction.email,
+      "ada@example.com");
+}
+
+// CON-17
+TEST_P(ConsoleGiftsTest, FiltersAndPagesByDescendingId) {
+  const AccountId ana = account("ana@acme.com");
+  const auto first = send(ana, {"Ada@Example.com", "b@x.com", "c@x.com"});
+  const auto second = send(ana, {"d@x.com"}, "Tea");
+  ConsoleGiftFilter filter;
+  filter.recipient = " ada@example.COM";
+  EXPECT_THAT(ids(operations_, filter), ElementsAre(first[0]));
+  filter = {};
+  filter.item = "Tea";
+  EXPECT_THAT(ids(operations_, filter), ElementsAre(second[0]));
+  filter = {};
+  filter.status = Status::redeemed;
+  EXPECT_THAT(ids(operations_, filter), IsEmpty());
+  filter.status = Status::sent;
+  filter.sender = "sender1@example.com";
+  filter.sent_since = kSentAt;
+  filter.sent_until = kSentAt + 1;
+  filter.crm = CrmFilter::waiting;
+  EXPECT_THAT(ids(operations_, filter), testing::SizeIs(4));
+  for (const CrmFilter crm : {CrmFilter::failing, CrmFilter::rejected, CrmFilter::unmatched,
+                              CrmFilter::needs_relink, CrmFilter::skipped, CrmFilter::deleted}) {
+    filter.crm = crm;
+    EXPECT_THAT(ids(operations_, filter), IsEmpty()) << to_word(crm);
+  }
+  filter.crm = CrmFilter::any;
+  filter.conflict = true;
+  EXPECT_THAT(ids(operations_, filter), IsEmpty());
+
+  const auto page = store_->console_gifts.list(operations_, {}, {}, 2);
+  ASSERT_THAT(page.gifts, testing::SizeIs(2));
+  EXPECT_EQ(page.gifts[0].gift.transaction.id, second[0]);
+  EXPECT_EQ(page.next_before, first[2]);
+  EXPECT_FALSE(page.searched_back_to);
+  const auto rest = store_->console_gifts.list(operations_, {}, page.next_before, 2);
+  ASSERT_THAT(rest.gifts, testing::SizeIs(2));
+  EXPECT_EQ(rest.gifts[1].gift.transaction.id, first[0]);
+  EXPECT_FALSE(rest.next_before);
+}
+
+// CON-17
+TEST_P(ConsoleGiftsTest, ASearchEndsAfterItsBudgetAndContinuesThere) {
+  const auto sent = send(account("ana@acme.com"), {"a@x.com", "b@x.com", "c@x.com"});
+  ConsoleGiftFilter filter;
+  filter.recipient = "a@x.com";
+  const auto page = store_->console_gifts.list(operations_, filter, {}, 50, 2);
+  EXPECT_THAT(page.gifts, IsEmpty());
+  EXPECT_EQ(page.searched_back_to, kSentAt);
+  EXPECT_EQ(page.next_before, sent[1]);
+  const auto next = store_->console_gifts.list(operations_, filter, page.next_before, 50, 2);
+  ASSERT_THAT(next.gifts, testing::SizeIs(1));
+  EXPECT_FALSE(next.next_before);
+}
+
+// CON-17
+TEST_P(ConsoleGiftsTest, FailuresAreCountedByClass) {
+  const AccountId ana = account("ana@acme.com");
+  const auto sent = send(ana, {"a@x.com", "b@x.com", "c@x.com"});
+  sql("UPDATE crm_outbox SET attempts = 2, last_error = 'row 17 is locked' WHERE transaction_id = " +
+      std::to_string(sent[0].value));
+  sql("UPDATE crm_outbox SET attempts = 1, last_error = 'row 9 is locked' WHERE transaction_id = " +
+      std::to_string(sent[1].value));
+  sql("UPDATE crm_outbox SET attempts = 1, last_error = 'no right' WHERE transaction_id = " +
+      std::to_string(sent[2].value));
+  const auto classes = store_->console_gifts.failure_classes(operations_);
+  ASSERT_THAT(classes, testing::SizeIs(2));
+  EXPECT_EQ(classes[0].error, "row # is locked");
+  EXPECT_EQ(classes[0].gifts, 2);
+  EXPECT_EQ(classes[0].example, "row 9 is locked");
+  EXPECT_EQ(classes[1].error, "no right");
+  EXPECT_THAT(store_->console_gifts.failure_classes({{}, {}, {}, {Role::sender}}), IsEmpty());
+  ConsoleGiftFilter failing;
+  failing.crm = CrmFilter::failing;
+  EXPECT_THAT(ids(operations_, failing), testing::SizeIs(3));
+}
+
+}  // namespace
+}  // namespace giftsync::schema::store

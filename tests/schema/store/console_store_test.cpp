@@ -1,0 +1,302 @@
+// The console's users, roles, sessions, sign-in links and attempts, and the audit log, on both back ends.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "schema/store/viewer.h"
+#include "tests/support/store_fixture.h"
+
+namespace giftsync::schema::store {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr platform::UtcMillis kNow{1'800'000'000'000};
+
+AuditEvent event(const std::string& action) {
+  AuditEvent made;
+  made.occurred_at = kNow;
+  made.actor = "root (sudo: ana)";
+  made.actor_kind = ActorKind::command;
+  made.action = action;
+  return made;
+}
+
+class ConsoleStore : public tests::StoreFixture {
+ protected:
+  UserId user(const std::string& email, RoleSet roles = {Role::operations},
+              std::optional<OrganizationId> organization = {}) {
+    ConsoleUser made;
+    made.email = email;
+    made.name = "A name";
+    made.created_at = kNow;
+    made.organization = organization;
+    for (const Role role : roles) made.roles.push_back({role, RoleOrigin::granted, "root", kNow});
+    return store_->console_users.create(made, event("user.create")).value();
+  }
+  OrganizationId organization(const std::string& name) {
+    OrganizationToken token;
+    token.hash = "hash of " + name;
+    return store_->organizations.create(name, token).value();
+  }
+  ConsoleSession session_of(UserId user, const std::string& hash) {
+    ConsoleSession made;
+    made.id_hash = hash;
+    made.user = user;
+    made.form_secret = "secret";
+    made.created_at = made.last_seen_at = made.authenticated_at = kNow;
+    made.expires_at = kNow + 1000;
+    return made;
+  }
+  std::optional<ConsoleSession> found(const std::string& hash, platform::UtcMillis now = kNow + 1) {
+    return store_->console_sessions.find(hash, now, kNow - 1);
+  }
+  std::vector<std::string> actions(const Viewer& viewer = Viewer::of_command_line(),
+                                   const AuditFilter& filter = {}) {
+    std::vector<std::string> found;
+    for (const AuditEvent& one : store_->audit.list(viewer, filter, 100)) found.push_back(one.action);
+    return found;
+  }
+  SignInLink link(UserId user, const std::string& hash) { return {hash, user, "root", kNow, kNow + 600'000}; }
+  static SignInAttempt attempt(const std::string& hash) {
+    SignInAttempt made;
+    made.id_hash = hash;
+    made.connection = "acme";
+    made.browser_hash = "browser";
+    made.nonce = "nonce";
+    made.pkce_verifier = "verifier";
+    made.return_path = "/console/gifts?status=sent";
+    made.created_at = kNow;
+    return made;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(BackEnds, ConsoleStore,
+                         testing::Values(sql::Dialect::sqlite, sql::Dialect::postgresql),
+                         tests::name_of_dialect);
+
+// CON-5
+TEST_P(ConsoleStore, UsersAreFoundByTheirAddressWithTheirRoles) {
+  const UserId ana = user("Ana@Example.com", {Role::operations, Role::admin});
+  ConsoleUser again;
+  again.email = "ana@example.com";
+  EXPECT_FALSE(store_->console_users.create(again, event("user.create")));
+  const auto found = store_->console_users.find_by_email(" ana@EXAMPLE.com");
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->id, ana);
+  EXPECT_EQ(found->role_set(), (RoleSet{Role::admin, Role::operations}));
+  EXPECT_EQ(store_->console_users.find(ana)->email, "Ana@Example.com");
+  EXPECT_FALSE(store_->console_users.find({99}));
+  EXPECT_FALSE(store_->console_users.find_by_email(""));
+  EXPECT_THAT(actions(), ElementsAre("user.create")) << "the second one changed nothing";
+}
+
+// CON-6
+TEST_P(ConsoleStore, GrantsAndRolesOfTheCrmAreKeptApart) {
+  const UserId ben = user("ben@example.com", {Role::sender});
+  const UserRole admin{Role::admin, RoleOrigin::granted, "root", kNow};
+  EXPECT_TRUE(store_->console_users.grant(ben, admin, event("user.grant")));
+  EXPECT_FALSE(store_->console_users.grant(ben, admin, event("user.grant")));
+  const std::vector<UserRole> of_crm{{Role::admin, RoleOrigin::crm, "Admin", kNow},
+                                     {Role::approver, RoleOrigin::crm, "Admin", kNow}};
+  EXPECT_TRUE(store_->console_users.replace_crm_roles(ben, of_crm, event("user.crm-roles")));
+  EXPECT_FALSE(store_->console_users.replace_crm_roles(ben, of_crm, event("user.crm-roles")));
+  EXPECT_TRUE(store_->console_users.revoke(ben, Role::admin, event("user.revoke")));
+  EXPECT_FALSE(store_->console_users.revoke(ben, Role::admin, event("user.revoke")));
+  EXPECT_EQ(store_->console_users.find(ben)->role_set(), (RoleSet{Role::sender, Role::approver, Role::admin}))
+      << "the CRM's admin stays";
+  EXPECT_TRUE(store_->console_users.replace_crm_roles(ben, {}, event("user.crm-roles")));
+  EXPECT_EQ(store_->console_users.find(ben)->role_set(), (RoleSet{Role::sender}));
+  EXPECT_THAT(actions(),
+              ElementsAre("user.crm-roles", "user.revoke", "user.crm-roles", "user.grant", "user.create"));
+}
+
+// CON-1
+TEST_P(ConsoleStore, ASessionEndsByTimeByIdlenessAndByCommand) {
+  const UserId ana = user("ana@example.com");
+  EXPECT_TRUE(store_->console_sessions.create(session_of(ana, "one"), event("sign-in")));
+  EXPECT_FALSE(store_->console_sessions.create(session_of({99}, "other"), event("sign-in")));
+  ASSERT_TRUE(found("one"));
+  EXPECT_TRUE(found("one")->is_break_glass());
+  EXPECT_EQ(found("one")->form_secret, "secret");
+  EXPECT_FALSE(found("on"));
+  EXPECT_FALSE(found("one", kNow + 1000)) << "its end";
+  EXPECT_FALSE(store_->console_sessions.find("one", kNow + 1, kNow)) << "idle since then";
+  store_->console_sessions.set_last_seen("one", kNow + 5);
+  EXPECT_EQ(store_->console_sessions.find("one", kNow + 6, kNow)->last_seen_at, kNow + 5);
+  EXPECT_TRUE(store_->console_sessions.create_instead_of("one", session_of(ana, "two"), event("sign-in")));
+  EXPECT_FALSE(found("one"));
+  EXPECT_THAT(store_->console_sessions.list(Viewer::of_command_line(), kNow), SizeIs(1));
+  EXPECT_TRUE(store_->console_sessions.end("two", event("session.end")));
+  EXPECT_FALSE(store_->console_sessions.end("two", event("session.end")));
+  EXPECT_TRUE(store_->console_sessions.create(session_of(ana, "three"), event("sign-in")));
+  EXPECT_EQ(store_->console_sessions.end_all(ana, event("session.end")), 1);
+  EXPECT_EQ(store_->console_sessions.end_all(ana, event("session.end")), 0);
+}
+
+// CON-1
+TEST_P(ConsoleStore, DeactivatingAUserEndsSessionsAndLinksAtOnce) {
+  const UserId ana = user("ana@example.com");
+  store_->console_sessions.create(session_of(ana, "one"), event("sign-in"));
+  store_->console_sessions.create_link(link(ana, "token"), event("console.sign-in-link"));
+  store_->console_users.set_active(ana, false, event("user.deactivate"));
+  EXPECT_FALSE(found("one"));
+  EXPECT_FALSE(
+      store_->console_sessions.create_by_link("token", session_of({}, "two"), event("sign-in"), kNow));
+  EXPECT_FALSE(store_->console_sessions.create(session_of(ana, "two"), event("sign-in")));
+  EXPECT_FALSE(store_->console_users.find(ana)->active);
+  store_->console_users.set_active(ana, true, event("user.activate"));
+  EXPECT_FALSE(found("one"));
+}
+
+// CON-2
+TEST_P(ConsoleStore, ALinkSignsInOnce) {
+  const UserId ana = user("ana@example.com");
+  store_->console_sessions.create_link(link(ana, "token"), event("console.sign-in-link"));
+  EXPECT_EQ(store_->console_sessions.find_link("token", kNow)->user, ana);
+  EXPECT_FALSE(store_->console_sessions.find_link("token", kNow + 600'000)) << "its end";
+  EXPECT_FALSE(store_->console_sessions.create_by_link("token", session_of({}, "late"), event("late"),
+                                                       kNow + 600'000));
+  EXPECT_EQ(store_->console_sessions.create_by_link("token", session_of({}, "one"), event("sign-in"), kNow),
+            ana);
+  EXPECT_FALSE(store_->console_sessions.create_by_link("token", session_of({}, "two"), event("again"), kNow));
+  EXPECT_EQ(found("one")->user, ana);
+  EXPECT_FALSE(found("two"));
+  EXPECT_THAT(actions(), ElementsAre("sign-in", "console.sign-in-link", "user.create"));
+  EXPECT_EQ(store_->audit.list(Viewer::of_command_line(), {}, 1).front().user, ana);
+}
+
+// CON-1
+TEST_P(ConsoleStore, WhatHasEndedIsPruned) {
+  const UserId ana = user("ana@example.com");
+  store_->console_sessions.create(session_of(ana, "one"), event("sign-in"));
+  store_->console_sessions.create_link(link(ana, "token"), event("console.sign-in-link"));
+  store_->sign_in_attempts.create(attempt("state"));
+  EXPECT_TRUE(store_->sign_in_connections.accept_assertion("acme", "a1", kNow));
+  store_->console_sessions.prune(kNow + 1);
+  EXPECT_TRUE(found("one"));
+  store_->console_sessions.prune(kNow + 600'001);
+  store_->sign_in_attempts.prune(kNow + 1);
+  store_->sign_in_connections.prune(kNow + 1);
+  store_->audit.prune(kNow + 1);
+  for (const std::string table :
+       {"session", "sign_in_link", "sign_in_attempt", "saml_assertion_seen", "audit_event"})
+    EXPECT_EQ(scalar("SELECT cast(count(*) AS TEXT) FROM " + table), "0") << table;
+}
+
+// CON-3
+TEST_P(ConsoleStore, AnAttemptIsClaimedOnceAndTakenOnceByItsBrowser) {
+  store_->sign_in_attempts.create(attempt("state"));
+  EXPECT_FALSE(store_->sign_in_attempts.claim("state", "other", kNow - 1, kNow)) << "of another connection";
+  EXPECT_FALSE(store_->sign_in_attempts.claim("state", "acme", kNow, kNow)) << "too old";
+  EXPECT_FALSE(store_->sign_in_attempts.finish("state", "early", kNow)) << "not claimed";
+  const auto claimed = store_->sign_in_attempts.claim("state", "acme", kNow - 1, kNow);
+  ASSERT_TRUE(claimed);
+  EXPECT_EQ(claimed->nonce, "nonce");
+  EXPECT_EQ(claimed->pkce_verifier, "verifier");
+  EXPECT_FALSE(store_->sign_in_attempts.claim("state", "acme", kNow - 1, kNow)) << "a second reply";
+  EXPECT_FALSE(store_->sign_in_attempts.take("state", "browser", kNow - 1)) << "without an outcome";
+  EXPECT_TRUE(store_->sign_in_attempts.finish("state", "ana", kNow));
+  EXPECT_FALSE(store_->sign_in_attempts.finish("state", "eve", kNow));
+  EXPECT_FALSE(store_->sign_in_attempts.take("state", "another browser", kNow - 1));
+  EXPECT_FALSE(store_->sign_in_attempts.take("state", "browser", kNow)) << "finished too long ago";
+  const auto taken = store_->sign_in_attempts.take("state", "browser", kNow - 1);
+  ASSERT_TRUE(taken);
+  EXPECT_EQ(taken->outcome, "ana");
+  EXPECT_EQ(taken->return_path, "/console/gifts?status=sent");
+  EXPECT_FALSE(store_->sign_in_attempts.take("state", "browser", kNow - 1));
+}
+
+// CON-4
+TEST_P(ConsoleStore, AnIdentityBelongsToOneUser) {
+  const UserId ana = user("ana@example.com");
+  const UserId ben = user("ben@example.com");
+  UserIdentity identity;
+  identity.user = ana;
+  identity.connection = "acme";
+  identity.subject = "s1";
+  identity.linked_at = identity.last_sign_in_at = kNow;
+  const auto id = store_->user_identities.link(identity, event("user.link"));
+  ASSERT_TRUE(id);
+  identity.user = ben;
+  EXPECT_FALSE(store_->user_identities.link(identity, event("user.link"))) << "a subject of two users";
+  identity.user = ana;
+  identity.subject = "s2";
+  EXPECT_FALSE(store_->user_identities.link(identity, event("user.link"))) << "a recycled mailbox";
+  EXPECT_EQ(store_->user_identities.find("acme", "", "s1")->user, ana);
+  EXPECT_FALSE(store_->user_identities.find("other", "", "s1"));
+  store_->user_identities.set_last_sign_in(*id, "new@example.com", kNow + 9);
+  EXPECT_EQ(store_->user_identities.list(Viewer::of_command_line()).front().last_email, "new@example.com");
+  ConsoleSession session = session_of(ana, "one");
+  session.identity = id;
+  store_->console_sessions.create(session, event("sign-in"));
+  EXPECT_FALSE(found("one")->is_break_glass());
+  EXPECT_TRUE(store_->user_identities.unlink(ana, "acme", event("user.unlink")));
+  EXPECT_FALSE(store_->user_identities.unlink(ana, "acme", event("user.unlink")));
+  EXPECT_FALSE(found("one")) << "its sessions end";
+}
+
+// CON-3
+TEST_P(ConsoleStore, AConnectionKeepsItsFirstTenantAndAcceptsAnAssertionOnce) {
+  EXPECT_EQ(store_->sign_in_connections.pin_tenant("acme", "t1"), "t1");
+  EXPECT_EQ(store_->sign_in_connections.pin_tenant("acme", "t2"), "t1");
+  store_->sign_in_connections.record_error("other", "A4: no audience", kNow);
+  EXPECT_EQ(store_->sign_in_connections.pin_tenant("other", "t3"), "t3");
+  store_->sign_in_connections.record_success("other", kNow + 1);
+  const auto states = store_->sign_in_connections.list();
+  ASSERT_THAT(states, SizeIs(2));
+  EXPECT_EQ(states[1].last_error, "A4: no audience");
+  EXPECT_EQ(states[1].last_success_at, kNow + 1);
+  EXPECT_TRUE(store_->sign_in_connections.accept_assertion("acme", "a1", kNow));
+  EXPECT_FALSE(store_->sign_in_connections.accept_assertion("acme", "a1", kNow));
+  EXPECT_TRUE(store_->sign_in_connections.accept_assertion("other", "a1", kNow));
+}
+
+// CON-7, CON-8
+TEST_P(ConsoleStore, AViewerSeesTheEventsOfItsOrganizationAndItsOwn) {
+  const OrganizationId acme = organization("Acme");
+  const OrganizationId edge = organization("Edge");
+  const UserId ana = user("ana@example.com", {Role::admin}, acme);
+  const UserId eve = user("eve@example.com", {Role::sender}, edge);
+  AuditEvent one = event("gift.resend");
+  one.organization = edge;
+  one.user = eve;
+  one.object_kind = "gift";
+  one.object_id = "17";
+  store_->audit.add(one);
+  one.organization = acme;
+  one.action = "gift.cancel";
+  one.user = ana;
+  one.actor = "100%_!";
+  one.refused = true;
+  one.rule = "CON-6";
+  store_->audit.add(one);
+  EXPECT_THAT(actions({ana, {}, acme, {Role::admin}}), ElementsAre("gift.cancel"));
+  EXPECT_THAT(actions({eve, {}, edge, {Role::sender}}), ElementsAre("gift.resend"));
+  EXPECT_THAT(actions({eve, {}, edge, {}}), IsEmpty()) << "without a role";
+  EXPECT_THAT(actions({ana, {}, acme, {Role::auditor}}), ElementsAre("gift.cancel"));
+  EXPECT_THAT(actions({ana, {}, {}, {Role::auditor}}), SizeIs(4));
+  EXPECT_THAT(store_->console_users.list({ana, {}, acme, {Role::admin}}), SizeIs(1));
+  EXPECT_THAT(store_->console_users.list({eve, {}, edge, {Role::sender}}), SizeIs(1));
+
+  AuditFilter filter;
+  filter.action = "gift.";
+  EXPECT_THAT(actions(Viewer::of_command_line(), filter), ElementsAre("gift.cancel", "gift.resend"));
+  filter.actor = "100%_!";
+  EXPECT_THAT(actions(Viewer::of_command_line(), filter), ElementsAre("gift.cancel"));
+  filter = {};
+  filter.object_kind = "gift";
+  filter.object_id = "17";
+  const auto page = store_->audit.list(Viewer::of_command_line(), filter, 1);
+  ASSERT_THAT(page, SizeIs(1));
+  EXPECT_TRUE(page.front().refused);
+  EXPECT_EQ(page.front().rule, "CON-6");
+  filter.before = page.front().id;
+  EXPECT_THAT(actions(Viewer::of_command_line(), filter), ElementsAre("gift.resend"));
+  filter.since = kNow + 1;
+  EXPECT_THAT(actions(Viewer::of_command_line(), filter), IsEmpty());
+}
+
+}  // namespace
+}  // namespace giftsync::schema::store

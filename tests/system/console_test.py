@@ -1,0 +1,159 @@
+#!/usr/bin/python3
+"""The console of a real daemon: signing in by a link that works once, the session's cookie, forms of other sites, other hosts,
+open redirects, markup in every field that is shown, what an auditor does not see, and the CSV of a filter."""
+import csv
+import http.client
+import io
+import re
+import unittest
+import urllib.parse
+
+import daemon_fixture
+from http_client import Client
+
+SETTINGS = "console: { enabled: true }\n"
+MARKUP = "<script>alert(1)</script>"
+
+
+class Browser:
+    """Keeps the cookies of one console, and follows no redirect."""
+
+    def __init__(self, fixture):
+        self.fixture, self.cookies = fixture, {}
+
+    def send(self, method, path, body=None, **headers):
+        connection = http.client.HTTPConnection("127.0.0.1", self.fixture.port, timeout=60)
+        if self.cookies:
+            headers.setdefault("Cookie", "; ".join(f"{name}={value}" for name, value in self.cookies.items()))
+        if method == "POST":
+            headers.setdefault("Content-Type", "application/x-www-form-urlencoded")
+        connection.request(method, path, body, headers)
+        response = connection.getresponse()
+        text = response.read().decode()
+        for cookie in response.headers.get_all("Set-Cookie") or []:
+            name, value = cookie.split(";")[0].split("=", 1)
+            self.cookies[name] = value
+        connection.close()
+        return response, text
+
+    def get(self, path, **headers):
+        return self.send("GET", path, **headers)
+
+    def post(self, path, fields=None, **headers):
+        headers.setdefault("Origin", self.fixture.url)
+        return self.send("POST", path, urllib.parse.urlencode(fields or {}), **headers)
+
+
+class Console(daemon_fixture.DaemonTestCase):
+    def setUp(self):
+        self.fixture = daemon_fixture.DaemonFixture(more=SETTINGS)
+        self.addCleanup(self.fixture.close)
+        self.fixture.start()
+        self.fixture.seed()
+
+    def link(self, email, *more):
+        printed = self.fixture.ctl("console", "sign-in-link", "--user", email, *more)
+        self.assertRegex(printed, rf"^{re.escape(self.fixture.url)}/console/link/[-_A-Za-z0-9]{{43}}\n$")
+        return urllib.parse.urlsplit(printed.strip()).path
+
+    def signed_in(self, email, roles):
+        self.fixture.ctl("user", "create", "--email", email, "--grant", roles)
+        browser = Browser(self.fixture)
+        response, _ = browser.post(self.link(email))
+        self.assertEqual((response.status, response.headers["Location"]), (303, "/console/"))
+        return browser
+
+    def send_gift(self, email, **more):
+        with Client(self.fixture) as client:
+            self.assertEqual(client.send_gift({"email": email, **more}).status, 201)
+
+    def test_a_link_signs_in_once_and_the_session_is_safe(self):
+        self.fixture.ctl("user", "create", "--email", "ana@example.com", "--grant", "operator")
+        path = self.link("ana@example.com")
+        browser = Browser(self.fixture)
+        for _ in range(2):
+            response, text = browser.get(path)
+            self.assertEqual(response.status, 200)
+            self.assertIn("<form method=\"post\">", text)
+            self.assertEqual(browser.cookies, {})
+        for headers in ({"Origin": "https://evil.example"}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"},
+                        {"Content-Type": "text/plain"}):
+            self.assertEqual(browser.post(path, **headers)[0].status, 403, headers)
+        response, _ = browser.post(path)
+        self.assertEqual(response.status, 303)
+        cookie = response.headers["Set-Cookie"]
+        for part in ("HttpOnly", "SameSite=Lax", "Path=/"):
+            self.assertIn(part, cookie)
+        self.assertNotIn("Max-Age", cookie)
+        self.assertEqual(browser.post(path)[0].status, 404)
+        self.assertEqual(Browser(self.fixture).get("/console/")[0].status, 303)
+        page, text = browser.get("/console/")
+        self.assertEqual(page.status, 200)
+        self.assertIn("The store responds.", text)
+        self.assertIn("require-trusted-types-for 'script'", page.headers["Content-Security-Policy"])
+        for asset in re.findall(r'(?:href|src)="(/console/assets/[^"]+)"', text):
+            self.assertEqual(browser.get(asset)[0].headers["Cache-Control"], "public, max-age=31536000, immutable")
+        secret = browser.cookies["giftsync_session"]
+        self.assertEqual(self.fixture.query(f"SELECT count(*) FROM session WHERE id_hash = '{secret}'")[0][0], 0)
+        token = path.rsplit("/", 1)[1]
+        self.assertNotIn(token, self.fixture.log_path.read_text(encoding="utf-8"))
+        self.assertEqual([row["action"] for row in self.fixture.ctl_json("audit", "list")],
+                         ["sign-in", "console.sign-in-link", "user.create"])
+        session = self.fixture.ctl_json("session", "list")[0]["session"]
+        self.fixture.ctl("session", "end", session)
+        self.assertEqual(browser.get("/console/")[0].status, 303)
+
+    def test_other_hosts_and_redirects_lead_nowhere(self):
+        browser = self.signed_in("ana@example.com", "operator")
+        self.assertEqual(browser.get("/console/", Host="evil.example")[0].status, 421)
+        for wanted in ("//evil.example", "/\\evil.example", "/console/../..", "/console/%2f%2fevil.example", "https://evil.example"):
+            response, _ = browser.get("/console/sign-in?" + urllib.parse.urlencode({"return": wanted}))
+            self.assertEqual((response.status, response.headers["Location"]), (303, "/console/"), wanted)
+        response, _ = Browser(self.fixture).get("/console/gifts?status=sent")
+        self.assertEqual(response.headers["Location"], "/console/sign-in?return=%2Fconsole%2Fgifts%3Fstatus%3Dsent")
+
+    def test_pages_show_text_as_text_and_hide_recipients_from_auditors(self):
+        self.send_gift("ada@example.com", message=MARKUP, first_name=MARKUP)
+        self.send_gift("kim@example.com")
+        browser = self.signed_in("ana@example.com", "operator,admin")
+        auditor = self.signed_in("aud@example.com", "auditor")
+        listed = browser.get("/console/gifts")[1]
+        self.assertIn("ada@example.com", listed)
+        number = re.search(r'href="/console/gifts/(\d+)"', browser.get("/console/gifts?recipient=ada@example.com")[1]).group(1)
+        for path in ("/console/", "/console/gifts", f"/console/gifts/{number}", "/console/audit", "/console/users"):
+            response, text = browser.get(path, **{"User-Agent": MARKUP})
+            self.assertEqual(response.status, 200, path)
+            self.assertNotIn("<script>", text)
+            masked = auditor.get(path)[1]
+            self.assertNotIn("ada@", masked, path)
+            self.assertNotIn("kim@", masked, path)
+        self.assertIn("&lt;script&gt;", browser.get(f"/console/gifts/{number}")[1])
+        rows = list(csv.reader(io.StringIO(browser.get("/console/gifts?format=csv&recipient=kim@example.com")[1])))
+        self.assertEqual([row[5] for row in rows], ["recipient_email", "kim@example.com"])
+        rows = list(csv.reader(io.StringIO(auditor.get("/console/gifts?format=csv")[1])))
+        self.assertEqual([row[5] for row in rows], ["recipient_email", "***@example.com", "***@example.com"])
+        self.assertEqual(self.fixture.ctl_json("audit", "list", "--action", "gift.export")[1]["detail"],
+                         "recipient=kim%40example.com")
+
+    def test_a_form_needs_the_token_of_its_session(self):
+        browser = self.signed_in("ana@example.com", "operator")
+        page = browser.get("/console/users")[1]
+        action, token = re.search(r'action="(/console/users/\d+/end-sessions)">\s*<input type="hidden" name="form_token" value="([^"]+)"',
+                                  page).groups()
+        for fields in ({}, {"form_token": "x"}, {"form_token": token[::-1]}):
+            self.assertEqual(browser.post(action, fields)[0].status, 403)
+        self.assertEqual(browser.post(action, {"form_token": token}, Origin="https://evil.example")[0].status, 403)
+        self.assertEqual(browser.get("/console/users")[0].status, 200)
+        self.assertEqual(browser.post(action, {"form_token": token})[0].status, 303)
+        self.assertEqual(browser.get("/console/users")[0].status, 303)
+
+    def test_without_the_setting_there_is_no_console(self):
+        self.fixture.write_settings()
+        self.fixture.restart()
+        self.assertEqual(Browser(self.fixture).get("/console/")[0].status, 404)
+        self.fixture.ctl("user", "create", "--email", "ana@example.com")
+        self.fixture.ctl("console", "sign-in-link", "--user", "ana@example.com", expect=78)
+
+
+if __name__ == "__main__":
+    daemon_fixture.main()
