@@ -1,7 +1,7 @@
 # Every library of the project, lowest first: one for each folder, named after it. USES names the folders whose headers it may
 # include; tests/static/layers_test holds the includes to this list. The linker holds the order.
 giftsync_library(platform
-  PRIVATE PkgConfig::SIMDJSON PkgConfig::YAML PkgConfig::XML2 CURL::libcurl OpenSSL::Crypto spdlog::spdlog fmt::fmt Poco::Net
+  PRIVATE PkgConfig::SIMDJSON PkgConfig::YAML PkgConfig::XML2 PkgConfig::XMLSEC CURL::libcurl OpenSSL::Crypto spdlog::spdlog fmt::fmt Poco::Net
           Poco::Foundation PkgConfig::SYSTEMD Threads::Threads)
 
 # The model, the store and the CRM. All SQL of the program is in schema/.
@@ -49,6 +49,8 @@ giftsync_library(daemon/sources SUBFOLDERS providers
   PRECOMPILE <chrono> <mutex> <fmt/format.h>)
 giftsync_library(daemon/signin USES platform schema daemon/config
   PRIVATE Poco::XML Poco::Foundation OpenSSL::Crypto fmt::fmt PkgConfig::SIMDJSON)
+giftsync_library(daemon/identity/saml USES platform schema daemon/config
+  PRIVATE Poco::Foundation fmt::fmt)
 
 # What both programs are built from, and the programs.
 giftsync_library(wiring

@@ -250,6 +250,8 @@ struct SsoConnectionSettings {
   std::string domain;           ///< directory
   bool identity_api_v2 = true;  ///< directory; identity_api: v1 | v2
   std::string ca_file;
+  std::string next_certificate;    ///< saml; absolute path; empty: none
+  std::string provider_entity_id;  ///< saml; empty: any; compared byte by byte
 };
 struct SsoSettings {
   std::string auth_url;  ///< no slash at its end
