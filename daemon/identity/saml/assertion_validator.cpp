@@ -34,7 +34,8 @@ bool has_begun(UtcMillis begin, UtcMillis now) {
   return begin - kClockSkewMillis <= now;
 }
 
-Fault status_fault(const XmlElement& response) {  // SAML-12
+Fault status_fault(const Context& context) {  // SAML-12
+  const XmlElement& response = context.verified.response;
   const XmlElement* status = only_child(response, "Status", kProtocol);
   const XmlElement* code = status ? only_child(*status, "StatusCode", kProtocol) : nullptr;
   if (!code) return refusal(12, "the Response has no StatusCode, or several");
@@ -74,9 +75,11 @@ Fault destination_fault(const Context& context) {  // SAML-14
 }
 
 /// SAML-15
-Fault confirmation_fault(const XmlElement& subject, const Context& context) {
+Fault confirmation_fault(const Context& context) {
+  const XmlElement* subject = only_child(context.verified.assertion, "Subject");
+  if (!subject) return refusal(15, "the Assertion has no Subject, or several");
   std::vector<const XmlElement*> bearers;
-  for (const XmlElement* one : children_of(subject, "SubjectConfirmation")) {
+  for (const XmlElement* one : children_of(*subject, "SubjectConfirmation")) {
     if (attribute_text(*one, "Method") == kBearer) bearers.push_back(one);
   }
   if (bearers.size() != 1)
@@ -197,32 +200,24 @@ UtcMillis usable_until(const XmlElement& subject) {
   return last + kClockSkewMillis;
 }
 
-Fault response_fault(const Context& context) {
-  for (const auto rule : {issuer_fault, destination_fault, request_fault}) {
-    if (auto fault = rule(context)) return fault;
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 tl::expected<SamlIdentity, SamlRefusal> validate_assertion(const VerifiedResponse& verified,
                                                            const SamlConnection& connection,
                                                            const SamlAttempt& attempt, UtcMillis now) {
   const Context context{verified, connection, attempt, now};
-  if (auto fault = status_fault(verified.response)) return tl::unexpected(std::move(*fault));
-  if (auto fault = response_fault(context)) return tl::unexpected(std::move(*fault));
   const XmlElement* subject = only_child(verified.assertion, "Subject");
-  if (!subject) return tl::unexpected(refusal(15, "the Assertion has no Subject, or several"));
-  if (auto fault = confirmation_fault(*subject, context)) return tl::unexpected(std::move(*fault));
-  if (auto fault = conditions_fault(context)) return tl::unexpected(std::move(*fault));
+  for (const auto rule :
+       {status_fault, issuer_fault, destination_fault, confirmation_fault, request_fault, conditions_fault}) {
+    if (auto fault = rule(context)) return tl::unexpected(std::move(*fault));
+  }
   const auto authentication = authentication_of(context);
   if (!authentication) return tl::unexpected(authentication.error());
+  auto claims = user_claims(verified.assertion, *subject, connection);
+  if (!claims) return tl::unexpected(claims.error());
   const std::string id = attribute_text(verified.assertion, "ID");
   if (id.empty())
     return tl::unexpected(refusal(19, "the Assertion has no ID, so its second use would not be seen"));
-  auto claims = user_claims(verified.assertion, *subject, connection);
-  if (!claims) return tl::unexpected(claims.error());
   return SamlIdentity{.subject = std::move(claims->subject),
                       .email = std::move(claims->email),
                       .name = std::move(claims->name),

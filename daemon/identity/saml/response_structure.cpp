@@ -127,7 +127,7 @@ tl::expected<std::size_t, SamlRefusal> find_assertion(const XmlElement& response
                "Response, is expected",
                count, at == response.children.end() && count > 0 ? ", none of them in its place" : "")));
   if (at->attribute("", "Version") != "2.0")
-    return tl::unexpected(refusal(3, "the Assertion is not of version 2.0; set the provider to SAML 2.0"));
+    return tl::unexpected(refusal(4, "the Assertion is not of version 2.0; set the provider to SAML 2.0"));
   return static_cast<std::size_t>(at - response.children.begin());
 }
 
