@@ -62,7 +62,7 @@ TEST_F(SignedBytesTest, OtherReferencesCannotBeResolved) {
   };
   EXPECT_TRUE(verifies(referring("#_a1")));
   EXPECT_FALSE(verifies(referring("#_r1"))) << "the Response, which has an ID as well";
-  EXPECT_FALSE(verifies(referring("file:///etc/hostname", ""))) << "a file";
+  EXPECT_FALSE(verifies(referring("file:///etc/passwd", ""))) << "a file";
 }
 
 // SAML-10
