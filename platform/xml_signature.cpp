@@ -54,8 +54,8 @@ class SilentLibraries {
 void initialize_once() {
   static const bool is_ready = [] {
     xmlInitParser();
-    xmlSecErrorsSetCallback(ignore_xmlsec_error);
     if (xmlSecInit() < 0 || xmlSecCryptoInit() < 0) return false;
+    xmlSecErrorsSetCallback(ignore_xmlsec_error);  // both have set one that writes to standard error
     xmlSecIOCleanupCallbacks();  // without them no URI can be opened, whatever a document names
     return true;
   }();

@@ -59,8 +59,8 @@ TEST(ForgedDocuments, CoverEveryRule) {
   }
   for (const SamlRule& rule : kSamlRules) {
     // The generator cannot make these two: the one needs a fault of libxmlsec, the other a store.
-    if (rule.id != "SAML-10" && rule.id != "SAML-19")
-      EXPECT_TRUE(rules.contains(std::string(rule.id))) << rule.id;
+    if (rule.id == "SAML-10" || rule.id == "SAML-19") continue;
+    EXPECT_TRUE(rules.contains(std::string(rule.id))) << rule.id;
   }
 }
 
@@ -71,8 +71,8 @@ TEST(ForgedDocuments, TheIssuerOfTheSettingsIsOptional) {
   connection.provider_entity_id.clear();
   const platform::UtcMillis now = documents().response.now;
   for (const ForgedDocument& one : documents().all) {
-    if (one.kind == Kind::valid || one.rule == "SAML-13")
-      EXPECT_EQ(refusing_rule(one.xml, connection, now, test_attempt(now)), one.rule) << one.name;
+    if (one.kind != Kind::valid && one.rule != "SAML-13") continue;
+    EXPECT_EQ(refusing_rule(one.xml, connection, now, test_attempt(now)), one.rule) << one.name;
   }
 }
 
