@@ -324,9 +324,10 @@ class Generator {
           "Destination=\"https://other.example.com/callback");
     wrong("recipient", 15, std::string("Recipient=\"") + kPostBack,
           "Recipient=\"https://other.example.com/callback");
-    wrong("confirmation-ended", 15, "NotOnOrAfter=\"" + base().time(5) + "\" Recipient",
-          "NotOnOrAfter=\"" + base().time(-4) + "\" Recipient");
-    wrong("confirmation-without-end", 15, " NotOnOrAfter=\"" + base().time(5) + "\" Recipient", " Recipient");
+    wrong("confirmation-ended", 15, "NotOnOrAfter=\"" + base().time(30) + "\" Recipient",
+          "NotOnOrAfter=\"" + base().time(-30) + "\" Recipient");
+    wrong("confirmation-without-end", 15, " NotOnOrAfter=\"" + base().time(30) + "\" Recipient",
+          " Recipient");
     wrong("confirmation-not-before", 15, "<saml:SubjectConfirmationData ",
           "<saml:SubjectConfirmationData NotBefore=\"" + base().time(-1) + "\" ");
     wrong("confirmation-of-another-request", 15, "<saml:SubjectConfirmationData InResponseTo=\"_request\"",
@@ -341,15 +342,15 @@ class Generator {
           std::string("<saml:AudienceRestriction><saml:Audience>") + kEntityId +
               "</saml:Audience></saml:AudienceRestriction>",
           "");
-    wrong("conditions-ended", 17, "NotOnOrAfter=\"" + base().time(5) + "\"><saml:AudienceRestriction>",
-          "NotOnOrAfter=\"" + base().time(-4) + "\"><saml:AudienceRestriction>");
-    wrong("conditions-not-begun", 17, "NotBefore=\"" + base().time(-1), "NotBefore=\"" + base().time(4));
+    wrong("conditions-ended", 17, "NotOnOrAfter=\"" + base().time(30) + "\"><saml:AudienceRestriction>",
+          "NotOnOrAfter=\"" + base().time(-30) + "\"><saml:AudienceRestriction>");
+    wrong("conditions-not-begun", 17, "NotBefore=\"" + base().time(-1), "NotBefore=\"" + base().time(30));
     wrong("unknown-condition", 17, "<saml:AudienceRestriction>",
           "<saml:Condition xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" "
           "xsi:type=\"other\"/><saml:AudienceRestriction>");
-    wrong("session-ended", 18, base().time(480), base().time(-4));
+    wrong("session-ended", 18, base().time(480), base().time(-30));
     wrong("authenticated-later-than-now", 18, "AuthnInstant=\"" + base().time(0),
-          "AuthnInstant=\"" + base().time(4));
+          "AuthnInstant=\"" + base().time(30));
   }
 
   void add_wrong_users() {

@@ -28,10 +28,10 @@ std::string TestResponse::assertion() const {
          R"(<saml:NameID Format="urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified">)" +
          user_id +
          R"(</saml:NameID><saml:SubjectConfirmation Method="urn:oasis:names:tc:SAML:2.0:cm:bearer">)" +
-         R"(<saml:SubjectConfirmationData InResponseTo="_request" NotOnOrAfter=")" + time(5) +
+         R"(<saml:SubjectConfirmationData InResponseTo="_request" NotOnOrAfter=")" + time(30) +
          R"(" Recipient=")" + kPostBack +
          R"("/></saml:SubjectConfirmation></saml:Subject><saml:Conditions NotBefore=")" + time(-1) +
-         R"(" NotOnOrAfter=")" + time(5) + R"("><saml:AudienceRestriction><saml:Audience>)" + kEntityId +
+         R"(" NotOnOrAfter=")" + time(30) + R"("><saml:AudienceRestriction><saml:Audience>)" + kEntityId +
          R"(</saml:Audience></saml:AudienceRestriction></saml:Conditions><saml:AuthnStatement AuthnInstant=")" +
          time(0) + R"(" SessionIndex="_s1" SessionNotOnOrAfter=")" + time(480) +
          R"("><saml:AuthnContext><saml:AuthnContextClassRef>)"
