@@ -66,6 +66,8 @@ Json connection_json(const Settings& settings, const SsoConnectionSettings& one)
     all["metadata_url"] = daemon::config::saml_metadata_url(settings, one);
     all["sign_in_url"] = one.sign_in_url;
     all["certificate"] = one.certificate;
+    if (!one.next_certificate.empty()) all["next_certificate"] = one.next_certificate;
+    if (!one.provider_entity_id.empty()) all["provider_entity_id"] = one.provider_entity_id;
     all["hash"] = one.sha1 ? "sha1" : "sha256";
     all["claims"] = {{"user_id", one.claim_user_id}, {"email", one.claim_email}, {"name", one.claim_name}};
     all["metadata"] = daemon::signin::sp_metadata(sso, one);

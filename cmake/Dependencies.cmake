@@ -16,6 +16,7 @@ pkg_check_modules(IDN2 REQUIRED IMPORTED_TARGET libidn2)
 pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-cpp)
 pkg_check_modules(SIMDJSON REQUIRED IMPORTED_TARGET simdjson)
 pkg_check_modules(XML2 REQUIRED IMPORTED_TARGET libxml-2.0)
+pkg_check_modules(XMLSEC REQUIRED IMPORTED_TARGET xmlsec1-openssl)
 
 # These ship neither a CMake package nor a pkg-config file that can be relied on.
 function(giftsync_plain_library target header)

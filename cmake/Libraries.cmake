@@ -1,7 +1,7 @@
 # Every library of the project, lowest first: one for each folder, named after it. USES names the folders whose headers it may
 # include; tests/static/layers_test holds the includes to this list. The linker holds the order.
 giftsync_library(platform
-  PRIVATE PkgConfig::SIMDJSON PkgConfig::YAML PkgConfig::XML2 CURL::libcurl OpenSSL::Crypto spdlog::spdlog fmt::fmt Poco::Net
+  PRIVATE PkgConfig::SIMDJSON PkgConfig::YAML PkgConfig::XML2 PkgConfig::XMLSEC CURL::libcurl OpenSSL::Crypto spdlog::spdlog fmt::fmt Poco::Net
           Poco::Foundation PkgConfig::SYSTEMD Threads::Threads)
 
 # The model, the store and the CRM. All SQL of the program is in schema/.
@@ -53,8 +53,11 @@ giftsync_library(daemon/identity/jose USES platform
   PRIVATE fmt::fmt)
 giftsync_library(daemon/identity/oidc USES platform schema daemon/config daemon/signin daemon/identity/jose
   PRIVATE Poco::Foundation fmt::fmt)
+giftsync_library(daemon/identity/saml USES platform schema daemon/config
+  PRIVATE Poco::Foundation fmt::fmt)
 giftsync_library(daemon/identity
   USES platform schema schema/store daemon/config daemon/http daemon/signin daemon/identity/oidc
+       daemon/identity/saml
   PRIVATE Poco::Foundation nlohmann_json::nlohmann_json spdlog::spdlog fmt::fmt)
 giftsync_library(daemon/console USES platform schema schema/store daemon/content daemon/config daemon/http
        daemon/identity

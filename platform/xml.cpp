@@ -30,14 +30,14 @@ struct Builder {
   std::optional<XmlError> error = {};  ///< the first one
 
   /// Ends the parsing.
-  void refuse(std::string_view message) {
-    note(message, static_cast<std::size_t>(std::max(xmlSAX2GetLineNumber(context), 0)));
+  void refuse(XmlFault fault, std::string_view message) {
+    note(fault, message, static_cast<std::size_t>(std::max(xmlSAX2GetLineNumber(context), 0)));
     xmlStopParser(context);
   }
-  void note(std::string_view message, std::size_t line) {
+  void note(XmlFault fault, std::string_view message, std::size_t line) {
     if (error) return;
     const std::string visible = visible_text(trimmed(message));
-    error = XmlError{std::string(truncated(visible, kMaxMessageCodePoints)), line};
+    error = XmlError{std::string(truncated(visible, kMaxMessageCodePoints)), line, fault};
   }
 };
 
@@ -64,10 +64,11 @@ void start_element(void* user, const xmlChar* name, const xmlChar*, const xmlCha
                    int attribute_count, int, const xmlChar** attributes) {
   build(user, [&](Builder& builder) {
     if (builder.open.size() >= builder.limits.max_depth)
-      return builder.refuse(
-          fmt::format("found more than {} elements inside of each other", builder.limits.max_depth));
+      return builder.refuse(XmlFault::limit, fmt::format("found more than {} elements inside of each other",
+                                                         builder.limits.max_depth));
     if (++builder.elements > builder.limits.max_elements)
-      return builder.refuse(fmt::format("found more than {} elements", builder.limits.max_elements));
+      return builder.refuse(XmlFault::limit,
+                            fmt::format("found more than {} elements", builder.limits.max_elements));
     builder.open.push_back({.name_space = std::string(view_of(uri)),
                             .name = std::string(view_of(name)),
                             .attributes = attributes_of(attributes, attribute_count)});
@@ -93,13 +94,21 @@ void add_text(void* user, const xmlChar* text, int length) {
 }
 
 void refuse_document_type(void* user, const xmlChar*, const xmlChar*, const xmlChar*) {
-  build(user,
-        [](Builder& builder) { builder.refuse("found a document type (DOCTYPE), which is not allowed"); });
+  build(user, [](Builder& builder) {
+    builder.refuse(XmlFault::forbidden, "found a document type (DOCTYPE), which is not allowed");
+  });
 }
 
 void refuse_instruction(void* user, const xmlChar*, const xmlChar*) {
   build(user, [](Builder& builder) {
-    builder.refuse("found a processing instruction (<?...?>), which is not allowed");
+    builder.refuse(XmlFault::forbidden, "found a processing instruction (<?...?>), which is not allowed");
+  });
+}
+
+void note_comment(void* user, const xmlChar*) {
+  build(user, [](Builder& builder) {
+    if (!builder.limits.allows_comments)
+      builder.refuse(XmlFault::forbidden, "found a comment (<!--...-->), which is not allowed");
   });
 }
 
@@ -115,7 +124,8 @@ void check_encoding(void* user) {
     for (const xmlChar* named : {builder.context->encoding, input ? input->encoding : nullptr}) {
       const std::string encoding = ascii_lower(view_of(named));
       if (!encoding.empty() && encoding != "utf-8" && encoding != "utf8" && encoding != "us-ascii")
-        return builder.refuse("found an encoding other than UTF-8 in the XML declaration");
+        return builder.refuse(XmlFault::malformed,
+                              "found an encoding other than UTF-8 in the XML declaration");
     }
   });
 }
@@ -124,7 +134,7 @@ void note_error(void* user, xmlErrorPtr fault) {
   if (!fault || fault->level < XML_ERR_ERROR) return;
   build(user, [&](Builder& builder) {
     const char* message = fault->message ? fault->message : "the text is not well-formed XML";
-    builder.note(message, static_cast<std::size_t>(std::max(fault->line, 0)));
+    builder.note(XmlFault::malformed, message, static_cast<std::size_t>(std::max(fault->line, 0)));
   });
 }
 
@@ -139,6 +149,7 @@ xmlSAXHandler callbacks() {
   handler.cdataBlock = add_text;
   handler.internalSubset = refuse_document_type;
   handler.processingInstruction = refuse_instruction;
+  handler.comment = note_comment;
   handler.getEntity = predefined_entity;
   handler.serror = note_error;
   return handler;
@@ -183,11 +194,13 @@ bool has_long_tag(std::string_view text, std::size_t max_bytes) {
 std::optional<XmlError> text_error(std::string_view text, const XmlLimits& limits) {
   if (text.empty()) return XmlError{"found no text", 0};
   if (text.size() > limits.max_bytes)
-    return XmlError{fmt::format("found {} bytes; at most {} are allowed", text.size(), limits.max_bytes), 0};
+    return XmlError{fmt::format("found {} bytes; at most {} are allowed", text.size(), limits.max_bytes), 0,
+                    XmlFault::limit};
   // Also keeps the parser from guessing another encoding: each of those has bytes that are no UTF-8, or NULs.
   if (!is_storable_text(text)) return XmlError{"the text is not UTF-8 without NUL", 0};
   if (has_long_tag(text, limits.max_tag_bytes))
-    return XmlError{fmt::format("found a tag of more than {} bytes", limits.max_tag_bytes), 0};
+    return XmlError{fmt::format("found a tag of more than {} bytes", limits.max_tag_bytes), 0,
+                    XmlFault::limit};
   return std::nullopt;
 }
 

@@ -40,11 +40,18 @@ struct XmlLimits {
   std::size_t max_elements = 20'000;
   /// Of one start tag: the parser compares each of its attributes with all others.
   std::size_t max_tag_bytes = std::size_t{16} * 1024;
+  bool allows_comments = true;
 };
 
+enum class XmlFault {
+  malformed,  ///< not well-formed, not UTF-8 or empty
+  limit,      ///< beyond one of XmlLimits
+  forbidden   ///< a document type, a processing instruction, or a comment where none is allowed
+};
 struct XmlError {
   std::string message;   ///< a sentence part, visible characters only, without a period
   std::size_t line = 0;  ///< from 1 on; 0: the whole text
+  XmlFault fault = XmlFault::malformed;
 };
 /// "line 3: found a document type (DOCTYPE)".
 std::string describe(const XmlError& error);

@@ -253,8 +253,10 @@ struct SsoConnectionSettings {
   bool redirect_to_login = false;                         ///< redirect: post_back | login; oidc, directory
   std::vector<std::string> algorithms{"RS256", "ES256"};  ///< of ID tokens; oidc, directory
   std::vector<std::string> scopes{"openid", "profile", "email"};  ///< oidc, directory
-  std::string tenant_id;      ///< directory; lower case; empty: that of the first sign-in
-  bool allow_guests = false;  ///< directory
+  std::string tenant_id;           ///< directory; lower case; empty: that of the first sign-in
+  bool allow_guests = false;       ///< directory
+  std::string next_certificate;    ///< saml; absolute path; empty: none
+  std::string provider_entity_id;  ///< saml; empty: any; compared byte by byte
 };
 struct SsoSettings {
   std::string auth_url;  ///< no slash at its end

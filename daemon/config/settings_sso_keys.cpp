@@ -77,33 +77,45 @@ KeyTable sign_in_keys() {
 KeyTable saml_keys() {
   const OnlyWith saml{"sso.connections.type", "saml"};
   const TextForm attribute = plain_text("an attribute's name of at most 255 characters");
-  return {{"sso.connections.sign_in_url",
-           "The provider's sign-in page.",
-           Text{connection(&C::sign_in_url),
-                {"an https:// URL such as https://idp.example.com/saml/sso", check_sign_in_url,
-                 kHttpsQueryPattern}},
-           {.example = "\"https://idp.example.com/saml/sso\"", .is_required = true, .only_with = saml}},
-          {"sso.connections.certificate",
-           "The X.509 certificate (PEM) with which the provider signs. One that has expired, or has an RSA "
-           "key of less than 2048 bits, is refused; in the last 30 days before its end there is a warning.",
-           FilePath{connection(&C::certificate), kReadableFile, true},
-           {.example = kCertificates, .is_required = true, .only_with = saml}},
-          {"sso.connections.hash",
-           "The hash of its signatures; sha1 can be forged and causes a warning.",
-           choice({"sha256", "sha1"}, connection(&C::sha1)),
-           {.only_with = saml}},
-          {"sso.connections.claims.user_id",
-           "The attribute with the user's permanent id.",
-           Text{connection(&C::claim_user_id), attribute},
-           {.only_with = saml}},
-          {"sso.connections.claims.email",
-           "The attribute with the user's e-mail address.",
-           Text{connection(&C::claim_email), attribute},
-           {.only_with = saml}},
-          {"sso.connections.claims.name",
-           "The attribute with the user's name.",
-           Text{connection(&C::claim_name), attribute},
-           {.only_with = saml}}};
+  return {
+      {"sso.connections.sign_in_url",
+       "The provider's sign-in page.",
+       Text{connection(&C::sign_in_url),
+            {"an https:// URL such as https://idp.example.com/saml/sso", check_sign_in_url,
+             kHttpsQueryPattern}},
+       {.example = "\"https://idp.example.com/saml/sso\"", .is_required = true, .only_with = saml}},
+      {"sso.connections.certificate",
+       "The X.509 certificate (PEM) with which the provider signs. One that has expired, or has an RSA "
+       "key of less than 2048 bits, is refused; in the last 30 days before its end there is a warning.",
+       FilePath{connection(&C::certificate), kReadableFile, true},
+       {.example = kCertificates, .is_required = true, .only_with = saml}},
+      {"sso.connections.next_certificate",
+       "A second certificate whose signatures count as well, for the time in which the provider changes its "
+       "certificate. The same is refused and warned of as with certificate.",
+       FilePath{connection(&C::next_certificate), kReadableFile, true},
+       {.example = kCertificates, .only_with = saml}},
+      {"sso.connections.provider_entity_id",
+       "The provider's entity id, exactly as in its metadata: the issuer that its responses must have. "
+       "Without it any issuer counts whose response the certificate verifies; set it when the provider "
+       "signs with one certificate for several customers.",
+       Text{connection(&C::provider_entity_id), plain_text("the entity id as the provider shows it")},
+       {.example = "\"https://idp.example.com/saml/metadata\"", .only_with = saml}},
+      {"sso.connections.hash",
+       "The hash of its signatures; sha1 can be forged and causes a warning.",
+       choice({"sha256", "sha1"}, connection(&C::sha1)),
+       {.only_with = saml}},
+      {"sso.connections.claims.user_id",
+       "The attribute with the user's permanent id.",
+       Text{connection(&C::claim_user_id), attribute},
+       {.only_with = saml}},
+      {"sso.connections.claims.email",
+       "The attribute with the user's e-mail address.",
+       Text{connection(&C::claim_email), attribute},
+       {.only_with = saml}},
+      {"sso.connections.claims.name",
+       "The attribute with the user's name.",
+       Text{connection(&C::claim_name), attribute},
+       {.only_with = saml}}};
 }
 
 KeyTable directory_keys() {

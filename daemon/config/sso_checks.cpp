@@ -48,24 +48,24 @@ void check_client(ParsedConfig& one) {
   }
 }
 
-void check_certificate(ParsedConfig& one, platform::UtcMillis now) {
-  const std::string path = kList + ".certificate";
+void check_certificate(ParsedConfig& one, const char* key, const std::string& file_name,
+                       platform::UtcMillis now) {
+  const std::string path = kList + "." + key;
   const SsoConnectionSettings& connection = one.settings.sso.connections.back();
   if (!one.has(path) || one.faulty.contains(path) || connection.kind != SsoKind::saml) return;
   const auto refuse = [&](const std::string& clause) {
-    one.refuse(path, platform::in_quotes(connection.certificate) + ", " + clause,
+    one.refuse(path, platform::in_quotes(file_name) + ", " + clause,
                "a current X.509 certificate (PEM) with an RSA key of 2048 bits or more, or an EC key of 256",
                "ask the provider's administrator for the certificate with which it signs now");
   };
-  std::ifstream file(connection.certificate, std::ios::binary);
+  std::ifstream file(file_name, std::ios::binary);
   const std::string pem{std::istreambuf_iterator<char>(file), {}};
   const auto certificate = platform::parse_certificate(pem);
   if (!certificate) return refuse(certificate.error());
   const platform::CertificateIssues issues = platform::validate_certificate(*certificate, now);
   for (const std::string& fault : issues.faults) refuse(fault);
   for (const std::string& warning : issues.warnings)
-    one.warnings.push_back(
-        {one.line_of(path), path, platform::in_quotes(connection.certificate) + ", " + warning});
+    one.warnings.push_back({one.line_of(path), path, platform::in_quotes(file_name) + ", " + warning});
 }
 
 }  // namespace
@@ -82,7 +82,8 @@ void check_connection_keys(ParsedConfig& one, platform::UtcMillis now) {
                "add the domain whose people sign in through this connection");
   }
   check_scopes(one);
-  check_certificate(one, now);
+  check_certificate(one, "certificate", connection.certificate, now);
+  check_certificate(one, "next_certificate", connection.next_certificate, now);
   if (connection.kind == SsoKind::saml && connection.sha1) {
     one.warnings.push_back({one.lines.at(kList + ".hash"), kList + ".hash",
                             "SHA1 signatures can be forged; ask the provider's administrator for SHA256"});

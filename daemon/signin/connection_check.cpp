@@ -80,10 +80,10 @@ class ConnectionCheck {
       validate_jwks(*keys, now_, report_);
   }
 
-  void check_certificate() {
-    std::ifstream file(connection_.certificate, std::ios::binary);
+  void check_certificate(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
     const std::string pem{std::istreambuf_iterator<char>(file), {}};
-    const std::string name = platform::in_quotes(connection_.certificate);
+    const std::string name = platform::in_quotes(path);
     const auto info = platform::parse_certificate(pem);
     if (!info) return report_.add_failure(fmt::format("The certificate is {}, {}.", name, info.error()));
     const platform::CertificateIssues issues = platform::validate_certificate(*info, now_);
@@ -98,7 +98,8 @@ class ConnectionCheck {
   }
 
   void check_saml() {
-    check_certificate();
+    check_certificate(connection_.certificate);
+    if (!connection_.next_certificate.empty()) check_certificate(connection_.next_certificate);
     if (connection_.sha1)
       report_.add_warning(
           "SHA1 signatures are accepted, but SHA1 can be forged. Ask the provider for SHA256.");

@@ -198,6 +198,28 @@ TEST_F(SsoSettingsTest, UntrustworthyCertificatesAreRefused) {
   }
 }
 
+// SAML-23
+TEST_F(SsoSettingsTest, ASecondCertificateAndTheProvidersEntityIdAreOptional) {
+  write("next.pem", tests::make_certificate());
+  write("yesterday.pem", tests::make_certificate({-400 * kDay, -kDay}));
+  write("soon.pem", tests::make_certificate({-kDay, 29 * kDay}));
+  const std::string certificate = "certificate: good.pem, next_certificate: ";
+  const auto outcome =
+      read(saml(certificate + "next.pem, provider_entity_id: \"https://idp.edge.com/metadata\""));
+  ASSERT_TRUE(outcome.has_value()) << ::testing::PrintToString(outcome.error().lines);
+  const SsoConnectionSettings& connection = outcome.value().sso.connections.front();
+  EXPECT_EQ(connection.next_certificate, (folder_ / "next.pem").string());
+  EXPECT_EQ(connection.provider_entity_id, "https://idp.edge.com/metadata");
+  EXPECT_THAT(faults(saml(certificate + "yesterday.pem")),
+              ElementsAre(AllOf(HasSubstr("connections[0].next_certificate: "), HasSubstr("expired"))));
+  EXPECT_THAT(warnings(saml(certificate + "soon.pem")),
+              ElementsAre(AllOf(HasSubstr("connections[0].next_certificate: "), HasSubstr("expires on"))));
+  EXPECT_THAT(
+      faults("  - { name: a, client_id: g, client_secret: \"file:secret\", issuer: \"https://a.com\", "
+             "domains: [a.com], provider_entity_id: x }\n"),
+      ElementsAre(HasSubstr("provider_entity_id: found a key that")));
+}
+
 TEST_F(SsoSettingsTest, SoonExpiringAndWeakCertificatesCauseWarnings) {
   write("soon.pem", tests::make_certificate({-kDay, 29 * kDay}));
   write("later.pem", tests::make_certificate({-kDay, 31 * kDay}));

@@ -215,6 +215,25 @@ TEST(ConnectionCheck, NamesEachFailure) {
   }
 }
 
+// SAML-23
+TEST(ConnectionCheck, BothCertificatesAreChecked) {
+  config::SsoConnectionSettings saml;
+  saml.name = "edge";
+  saml.kind = config::SsoKind::saml;
+  saml.sign_in_url = "https://idp.edge.com/sso";
+  saml.certificate = "/nonexistent/now.pem";
+  saml.next_certificate = "/nonexistent/next.pem";
+  const CheckReport report = check_connection(
+      settings(), saml,
+      [](const platform::HttpGetRequest&, const std::function<bool()>&) {
+        platform::HttpGetResponse response;
+        response.status = 200;
+        return response;
+      },
+      kNow);
+  EXPECT_THAT(failures_in(report), AllOf(HasSubstr("now.pem"), HasSubstr("next.pem")));
+}
+
 // HTTP-46
 TEST(ConnectionCheck, ADirectoryIssuerContainsItsTenantId) {
   const config::SsoSettings sso = settings();

@@ -1,0 +1,29 @@
+// daemon/identity/saml: the request with which giftsync sends a browser to a SAML provider (SAML-22), by the
+// HTTP-Redirect binding. It is not signed: giftsync has no key of its own. Pure.
+#pragma once
+
+#include <string>
+
+#include "daemon/identity/saml/saml_connection.h"
+#include "platform/time.h"
+
+namespace giftsync::daemon::identity::saml {
+
+struct AuthnRequest {
+  std::string id = {};           ///< from new_request_id(); kept with the attempt
+  std::string relay_state = {};  ///< at most 80 bytes (SAML bindings 3.4.3)
+  bool force_authn = false;      ///< the provider must authenticate the user again
+};
+
+/// An unguessable xs:ID.
+std::string new_request_id();
+
+/// The document, UTF-8.
+std::string authn_request_xml(const SamlConnection& connection, const AuthnRequest& request,
+                              platform::UtcMillis now);
+
+/// The address to redirect the browser to: the provider's sign-in page with the deflated request.
+std::string authn_request_url(const SamlConnection& connection, const AuthnRequest& request,
+                              platform::UtcMillis now);
+
+}  // namespace giftsync::daemon::identity::saml

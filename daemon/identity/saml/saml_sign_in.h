@@ -1,0 +1,36 @@
+// daemon/identity/saml: the end of a sign-in through a SAML provider, when the browser posts the provider's
+// response to the post-back URL (SAML-24). No HTTP, no store: both are the caller's.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+
+#include "daemon/identity/saml/assertion_validator.h"
+#include "daemon/identity/saml/saml_connection.h"
+#include "daemon/identity/saml/saml_refusal.h"
+#include "platform/time.h"
+
+namespace giftsync::daemon::identity::saml {
+
+/// The posted form's fields, percent-decoded; empty where missing.
+struct SamlForm {
+  std::string saml_response = {};
+  std::string relay_state = {};
+};
+
+/// Stores the id of an assertion of this connection until `until` and returns true, or returns false when it
+/// was stored already: one atomic insert, since two daemons may get the same response.
+using ClaimAssertion = std::function<bool(const std::string& assertion_id, platform::UtcMillis until)>;
+
+/// The user, or why not. `attempt` is the pending one of this connection that form.relay_state names; nullopt
+/// when there is none. `claim` is called last and only when all else is right. Throws what `claim` throws.
+tl::expected<SamlIdentity, SamlRefusal> complete_saml_sign_in(const SamlForm& form,
+                                                              const SamlConnection& connection,
+                                                              const std::optional<SamlAttempt>& attempt,
+                                                              const ClaimAssertion& claim,
+                                                              platform::UtcMillis now);
+
+}  // namespace giftsync::daemon::identity::saml

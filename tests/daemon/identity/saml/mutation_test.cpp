@@ -1,0 +1,102 @@
+// Documents of the generator with random changes: none crashes the reader, and none signs in anyone but its
+// own user. GIFTSYNC_SAML_MUTATIONS=N makes N of them in place of some hundreds, GIFTSYNC_SAML_SEED=N others.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <random>
+
+#include "daemon/identity/saml/response_reader.h"
+#include "platform/text.h"
+#include "tests/daemon/identity/saml/forged_documents.h"
+
+namespace giftsync::daemon::identity::saml {
+namespace {
+
+std::uint64_t number_of(const char* name, std::uint64_t otherwise) {
+  const char* given = std::getenv(name);
+  return given ? platform::parse_number<std::uint64_t>(given).value_or(otherwise) : otherwise;
+}
+
+class Mutator {
+ public:
+  Mutator(const std::vector<ForgedDocument>& seeds, std::uint64_t seed) : seeds_(seeds), random_(seed) {}
+
+  std::string next() {
+    std::string text = any();
+    for (std::size_t changes = 1 + below(4); changes > 0; --changes) change(text);
+    return text;
+  }
+
+ private:
+  std::size_t below(std::size_t end) { return end == 0 ? 0 : random_() % end; }
+  const std::string& any() { return seeds_[below(seeds_.size())].xml; }
+  /// A place where markup begins, mostly: changes there keep the document well-formed more often.
+  std::size_t place(const std::string& text) {
+    const std::size_t at = below(text.size());
+    const std::size_t tag = text.find('<', at);
+    return tag == std::string::npos || below(4) == 0 ? at : tag;
+  }
+  /// From one '<' to a later one: a tag, an element or several.
+  std::string piece(const std::string& text) {
+    const std::size_t from = place(text);
+    return text.substr(from, place(text.substr(from)));
+  }
+  void change(std::string& text) {
+    if (text.empty()) return;
+    switch (below(6)) {
+      case 0:
+        text[below(text.size())] = static_cast<char>(random_() % 256);
+        return;
+      case 1:
+        text.erase(place(text), 1 + below(40));
+        return;
+      case 2:
+        text.insert(place(text), piece(text));
+        return;
+      case 3:
+        text.insert(place(text), piece(any()));
+        return;
+      case 4: {
+        const std::string moved = piece(text);
+        const std::size_t at = text.find(moved);
+        text.erase(at, moved.size());
+        text.insert(place(text + " "), moved);
+        return;
+      }
+      default:
+        text.resize(below(text.size()));
+    }
+  }
+
+  const std::vector<ForgedDocument>& seeds_;
+  std::mt19937_64 random_;
+};
+
+// SAML-11
+TEST(MutatedDocuments, NeverSignInAnyoneElse) {
+  const ForgedDocuments documents = make_forged_documents();
+  const SamlConnection connection = test_connection(documents.signer);
+  const platform::UtcMillis now = documents.response.now;
+  const SamlAttempt attempt = test_attempt(now);
+  const std::uint64_t seed = number_of("GIFTSYNC_SAML_SEED", std::random_device()());
+  SCOPED_TRACE("GIFTSYNC_SAML_SEED=" + std::to_string(seed));
+  Mutator mutator(documents.all, seed);
+  std::uint64_t accepted = 0;
+  const std::uint64_t runs = number_of("GIFTSYNC_SAML_MUTATIONS", 800);
+  for (std::uint64_t i = 0; i < runs; ++i) {
+    const std::string xml = mutator.next();
+    const auto verified = verify_response(xml, connection, now);
+    if (!verified) continue;
+    // What the provider never signed is in none of the verified bytes.
+    ASSERT_EQ(verified->signed_bytes.find("admin@acme.example"), std::string::npos) << xml;
+    const auto identity = validate_assertion(*verified, connection, attempt, now);
+    if (!identity) continue;
+    ++accepted;
+    ASSERT_EQ(identity->subject, "u-4711") << xml;
+    ASSERT_EQ(identity->email, "ana@acme.example") << xml;
+  }
+  RecordProperty("accepted", std::to_string(accepted));
+}
+
+}  // namespace
+}  // namespace giftsync::daemon::identity::saml
