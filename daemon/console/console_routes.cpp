@@ -1,28 +1,43 @@
 #include "daemon/console/console_routes.h"
 
 #include <array>
+#include <utility>
+
+#include "daemon/console/assets.h"
+#include "daemon/console/console_sign_in.h"
+#include "daemon/console/pages.h"
 
 namespace giftsync::daemon::console {
 namespace {
 
 using P = Permission;
 
+template <http::HttpResponse (ConsoleSignIn::*page)(const PageCall&)>
+http::HttpResponse sign_in(const PageCall& call) {
+  return (call.console.sign_in.*page)(call);
+}
+
+http::HttpResponse asset_file(const PageCall& call) {
+  auto found = asset(call.parameter);
+  return found ? std::move(*found) : not_found(call);
+}
+
 // clang-format off
 constexpr auto kRoutes = std::to_array<ConsoleRoute>({
-    {false, "",                         P::see_own,      &Console::overview},
-    {false, "gifts",                    P::see_own,      &Console::gifts},
-    {false, "gifts/{id}",               P::see_own,      &Console::gift},
-    {false, "audit",                    P::see_own,      &Console::audit},
-    {false, "users",                    P::see_users,    &Console::users},
-    {true,  "users/{id}/end-sessions",  P::manage_users, &Console::end_sessions},
-    {false, "sign-in",                  P::open,         &Console::sign_in_page},
-    {true,  "sign-in",                  P::open,         &Console::choose_provider},
-    {false, "sign-in/start",            P::open,         &Console::start_sign_in},
-    {false, "sign-in/finish",           P::open,         &Console::finish_sign_in},
-    {true,  "sign-out",                 P::signed_in,    &Console::sign_out},
-    {false, "link/{token}",             P::open,         &Console::link_page},
-    {true,  "link/{token}",             P::open,         &Console::sign_in_by_link},
-    {false, "assets/{file...}",         P::open,         &Console::asset_file},
+    {false, "",                         P::see_own,      overview_page},
+    {false, "gifts",                    P::see_own,      gifts_page},
+    {false, "gifts/{id}",               P::see_own,      gift_page},
+    {false, "audit",                    P::see_own,      audit_page},
+    {false, "users",                    P::see_users,    users_page},
+    {true,  "users/{id}/end-sessions",  P::manage_users, end_sessions},
+    {false, "sign-in",                  P::open,         sign_in<&ConsoleSignIn::sign_in_page>},
+    {true,  "sign-in",                  P::open,         sign_in<&ConsoleSignIn::choose_provider>},
+    {false, "sign-in/start",            P::open,         sign_in<&ConsoleSignIn::start_sign_in>},
+    {false, "sign-in/finish",           P::open,         sign_in<&ConsoleSignIn::finish_sign_in>},
+    {true,  "sign-out",                 P::signed_in,    sign_in<&ConsoleSignIn::sign_out>},
+    {false, "link/{token}",             P::open,         sign_in<&ConsoleSignIn::link_page>},
+    {true,  "link/{token}",             P::open,         sign_in<&ConsoleSignIn::sign_in_by_link>},
+    {false, "assets/{file...}",         P::open,         asset_file},
 });
 // clang-format on
 

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "daemon/console/access.h"
-#include "daemon/console/console.h"
+#include "daemon/console/page_call.h"
 
 namespace giftsync::daemon::console {
 
@@ -17,7 +17,7 @@ struct ConsoleRoute {
   /// Below "/console/". {name} matches one segment, {name...} the rest.
   std::string_view pattern;
   Permission permission = Permission::manage_users;
-  http::HttpResponse (Console::*page)(const PageCall&) = nullptr;
+  http::HttpResponse (*page)(const PageCall&) = nullptr;
 };
 
 std::span<const ConsoleRoute> console_routes();

@@ -1,7 +1,7 @@
 // One gift: what the store has about it, on one time axis.
 #include <algorithm>
 
-#include "daemon/console/console.h"
+#include "daemon/console/pages.h"
 #include "platform/text.h"
 #include "schema/money.h"
 
@@ -120,14 +120,14 @@ Data crm_of(schema::store::Store& store, const ConsoleGift& row, bool is_masked)
 
 }  // namespace
 
-http::HttpResponse Console::gift(const PageCall& call) {
+http::HttpResponse gift_page(const PageCall& call) {
   const auto number = platform::parse_number<std::int64_t>(call.parameter);
-  const auto found = number ? store_.console_gifts.find(call.by->viewer, {*number}) : std::nullopt;
+  const auto found = number ? call.store().console_gifts.find(call.viewer(), {*number}) : std::nullopt;
   if (!found) return not_found(call);
-  const bool is_masked = call.by->viewer.is_masked();
+  const bool is_masked = call.viewer().is_masked();
   Data data;
   Data timeline(Data::type::list);
-  for (const TimelineEntry& entry : timeline_of(store_, *found, is_masked)) {
+  for (const TimelineEntry& entry : timeline_of(call.store(), *found, is_masked)) {
     Data one;
     one.set("at", time_data(entry.at));
     one.set("text", entry.text);
@@ -143,7 +143,7 @@ http::HttpResponse Console::gift(const PageCall& call) {
   // An empty text would still show its section.
   if (!found->gift.transaction.message.empty()) data.set("message", found->gift.transaction.message);
   data.set("timeline", timeline);
-  data.set("crm", crm_of(store_, *found, is_masked));
+  data.set("crm", crm_of(call.store(), *found, is_masked));
   data.set("masked", is_masked);
   return page(call, "gift", texts().text("gift_number", {{"id", call.parameter}}), std::move(data));
 }

@@ -2,14 +2,17 @@
 #include <array>
 #include <memory>
 
-#include "daemon/console/console.h"
 #include "daemon/console/gift_filter.h"
+#include "daemon/console/pages.h"
 #include "platform/csv_cell.h"
 
 namespace giftsync::daemon::console {
 namespace {
 
 using schema::store::ConsoleGift;
+
+constexpr std::size_t kCsvPageRows = 500;
+constexpr std::int64_t kMaxCsvRows = 1'000'000;
 
 std::string recipient_of(const ConsoleGift& row) {
   const schema::store::RecipientTransaction& transaction = row.gift.transaction;
@@ -104,20 +107,19 @@ struct CsvReader {
     std::string text = has_header ? "" : csv_header();
     has_header = true;
     while (text.empty() && !has_ended) {
-      const auto page = gifts.list(viewer, filter, before, Console::kCsvPageRows);
+      const auto page = gifts.list(viewer, filter, before, kCsvPageRows);
       for (const ConsoleGift& row : page.gifts) text += csv_row(row);
       rows += static_cast<std::int64_t>(page.gifts.size());
       before = page.next_before;
-      has_ended = !before || rows >= Console::kMaxCsvRows;
+      has_ended = !before || rows >= kMaxCsvRows;
     }
     return text;
   }
 };
 
-}  // namespace
-
-http::HttpResponse Console::gifts_csv(const PageCall& call, const schema::store::ConsoleGiftFilter& filter) {
-  const auto reader = std::make_shared<CsvReader>(CsvReader{store_.console_gifts, call.by->viewer, filter});
+http::HttpResponse gifts_csv(const PageCall& call, const schema::store::ConsoleGiftFilter& filter) {
+  const auto reader =
+      std::make_shared<CsvReader>(CsvReader{call.store().console_gifts, call.viewer(), filter});
   http::HttpResponse response;
   response.headers = {{"Content-Type", "text/csv; charset=utf-8"},
                       {"Content-Disposition", "attachment; filename=\"gifts.csv\""}};
@@ -126,23 +128,25 @@ http::HttpResponse Console::gifts_csv(const PageCall& call, const schema::store:
   return response;
 }
 
-http::HttpResponse Console::gifts(const PageCall& call) {
+}  // namespace
+
+http::HttpResponse gifts_page(const PageCall& call) {
   const GiftQuery query = gift_query(call.query);
-  const std::string list = url_.base + "/gifts";
+  const std::string list = call.url().base + "/gifts";
   if (query.csv) {
     schema::store::AuditEvent event = event_of(call, "gift.export");
     event.object_kind = "gift";
     event.detail = query_of(query.kept);
-    store_.audit.add(event);
+    call.store().audit.add(event);
     return gifts_csv(call, query.filter);
   }
-  const auto found = store_.console_gifts.list(call.by->viewer, query.filter, query.before, kPageRows);
+  const auto found = call.store().console_gifts.list(call.viewer(), query.filter, query.before, kPageRows);
   Data data;
   Data rows(Data::type::list);
-  for (const ConsoleGift& row : found.gifts) rows << row_data(row, url_);
+  for (const ConsoleGift& row : found.gifts) rows << row_data(row, call.url());
   data.set("rows", rows);
   data.set("has_rows", !found.gifts.empty());
-  data.set("form", filter_form(query, call.by->viewer.is_masked()));
+  data.set("form", filter_form(query, call.viewer().is_masked()));
   std::string ignored;
   for (const std::string& name : query.ignored) ignored += (ignored.empty() ? "" : ", ") + name;
   if (!ignored.empty()) data.set("ignored", texts().text("ignored", {{"names", ignored}}));

@@ -1,5 +1,5 @@
 // The overview: health in a sentence each, and the failures of gift records by class.
-#include "daemon/console/console.h"
+#include "daemon/console/pages.h"
 
 namespace giftsync::daemon::console {
 namespace {
@@ -79,20 +79,20 @@ Data health_data(const std::vector<HealthLine>& lines) {
 
 }  // namespace
 
-http::HttpResponse Console::overview(const PageCall& call) {
-  const schema::store::Viewer& viewer = call.by->viewer;
+http::HttpResponse overview_page(const PageCall& call) {
+  const schema::store::Viewer& viewer = call.viewer();
   Data data;
   // The counts are those of all organizations.
   if (viewer.sees_all_senders() && !viewer.organization) {
-    data.set("health", health_data({daemon_line(options_.daemons()),
-                                    {"store", true, texts().text("store_answers")},
-                                    mail_line(store_),
-                                    crm_line(store_.sync.counts()),
-                                    sources_line(store_.sources.list())}));
+    data.set("health", health_data({daemon_line(call.console.options.daemons()),
+                                    {"store", true, texts().text("call.store()answers")},
+                                    mail_line(call.store()),
+                                    crm_line(call.store().sync.counts()),
+                                    sources_line(call.store().sources.list())}));
     data.set("has_health", true);
   }
   Data failures(Data::type::list);
-  const auto classes = store_.console_gifts.failure_classes(viewer);
+  const auto classes = call.store().console_gifts.failure_classes(viewer);
   for (const schema::store::CrmFailureClass& one : classes) {
     Data row;
     row.set("error", viewer.is_masked() ? one.error.substr(0, one.error.find(':')) : one.error);

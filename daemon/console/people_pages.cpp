@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "daemon/console/access.h"
-#include "daemon/console/console.h"
 #include "daemon/console/gift_filter.h"
+#include "daemon/console/pages.h"
 #include "platform/text.h"
 
 namespace giftsync::daemon::console {
@@ -50,9 +50,9 @@ std::string roles_text(const schema::store::ConsoleUser& user) {
 
 }  // namespace
 
-http::HttpResponse Console::audit(const PageCall& call) {
+http::HttpResponse audit_page(const PageCall& call) {
   const schema::store::AuditFilter filter = audit_filter(call.query);
-  const auto events = store_.audit.list(call.by->viewer, filter, kPageRows + 1);
+  const auto events = call.store().audit.list(call.viewer(), filter, kPageRows + 1);
   Data data;
   Data rows(Data::type::list);
   for (std::size_t i = 0; i < std::min(events.size(), kPageRows); ++i) rows << event_data(events[i]);
@@ -62,21 +62,21 @@ http::HttpResponse Console::audit(const PageCall& call) {
   address.erase("before");
   for (const char* name : {"actor", "action", "since"})
     data.set(name, address.contains(name) ? address[name] : "");
-  if (filter.before) data.set("newest", url_.base + "/audit?" + query_of(address));
+  if (filter.before) data.set("newest", call.url().base + "/audit?" + query_of(address));
   if (events.size() > kPageRows) {
     address["before"] = std::to_string(events[kPageRows - 1].id);
-    data.set("older", url_.base + "/audit?" + query_of(address));
+    data.set("older", call.url().base + "/audit?" + query_of(address));
   }
   return page(call, "audit", texts().text("audit"), std::move(data));
 }
 
-http::HttpResponse Console::users(const PageCall& call) {
-  const schema::store::Viewer& viewer = call.by->viewer;
+http::HttpResponse users_page(const PageCall& call) {
+  const schema::store::Viewer& viewer = call.viewer();
   const bool may_manage = may(viewer.roles, Permission::manage_users);
-  const auto sessions = store_.console_sessions.list(viewer, call.now);
+  const auto sessions = call.store().console_sessions.list(viewer, call.now);
   Data data;
   Data rows(Data::type::list);
-  for (const schema::store::ConsoleUser& user : store_.console_users.list(viewer)) {
+  for (const schema::store::ConsoleUser& user : call.store().console_users.list(viewer)) {
     const std::string id = std::to_string(user.id.value);
     Data row;
     row.set("email", user.email);
@@ -101,7 +101,7 @@ http::HttpResponse Console::users(const PageCall& call) {
     if (may_manage && count > 0) {
       const std::string path = "/users/" + id + "/end-sessions";
       Data end;
-      end.set("url", url_.base + path);
+      end.set("url", call.url().base + path);
       end.set("token", token_of(call, path));
       row.set("end", end);
     }
@@ -111,16 +111,16 @@ http::HttpResponse Console::users(const PageCall& call) {
   return page(call, "users", texts().text("users"), std::move(data));
 }
 
-http::HttpResponse Console::end_sessions(const PageCall& call) {
+http::HttpResponse end_sessions(const PageCall& call) {
   const auto number = platform::parse_number<std::int64_t>(call.parameter);
-  for (const schema::store::ConsoleUser& user : store_.console_users.list(call.by->viewer)) {
+  for (const schema::store::ConsoleUser& user : call.store().console_users.list(call.viewer())) {
     if (!number || user.id.value != *number) continue;
     AuditEvent event = event_of(call, "session.end");
     event.object_kind = "user";
     event.object_id = user.email;
     event.organization = user.organization;
-    store_.console_sessions.end_all(user.id, event);
-    return redirect(url_.base + "/users");
+    call.store().console_sessions.end_all(user.id, event);
+    return redirect(call.url().base + "/users");
   }
   return not_found(call);
 }

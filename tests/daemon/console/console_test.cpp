@@ -80,7 +80,7 @@ TEST_F(ConsoleTest, ALinkShowsAButtonAndSignsInOnce) {
 
 // CON-15
 TEST_F(ConsoleTest, GuessedLinksAreLimited) {
-  for (int i = 0; i < Console::kMaxGuesses; ++i) EXPECT_EQ(get("/console/link/guess").status, 404);
+  for (int i = 0; i < ConsoleSignIn::kMaxGuesses; ++i) EXPECT_EQ(get("/console/link/guess").status, 404);
   EXPECT_EQ(get("/console/link/guess").status, 429);
   EXPECT_EQ(post("/console/link/guess").status, 429);
   now_ = now_ + platform::kMinuteMillis;

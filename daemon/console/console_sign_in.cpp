@@ -1,8 +1,7 @@
-// Signing in and out: the page that says how, the link of `giftsyncctl console sign-in-link`, and the end of
-// a session.
+#include "daemon/console/console_sign_in.h"
+
 #include <algorithm>
 
-#include "daemon/console/console.h"
 #include "platform/digest.h"
 #include "platform/ip_address.h"
 #include "platform/random.h"
@@ -12,6 +11,7 @@
 namespace giftsync::daemon::console {
 namespace {
 
+constexpr std::int64_t kLastSeenMillis = platform::kMinuteMillis;
 constexpr std::size_t kSecretBytes = 32;
 constexpr std::size_t kMaxAgentCodePoints = 200;
 
@@ -39,7 +39,27 @@ Data sign_in_data(const ConsoleUrl& url, const identity::SignInView& view) {
 
 }  // namespace
 
-http::HttpResponse Console::sign_in_page(const PageCall& call) {
+ConsoleSignIn::ConsoleSignIn(schema::store::Store& store, const ConsoleOptions& options,
+                             const ConsoleUrl& url)
+    : store_(store), options_(options), url_(url), provider_pages_(make_provider_pages()) {}
+
+std::optional<SignedIn> ConsoleSignIn::find_session(const http::HttpRequest& request,
+                                                    platform::UtcMillis now) {
+  const auto cookie = cookie_of(request, url_.cookie_name);
+  if (!cookie || cookie->empty()) return std::nullopt;
+  const std::string hash = platform::to_hex(platform::sha256(*cookie));
+  const std::int64_t idle_millis = options_.settings.idle_minutes * platform::kMinuteMillis;
+  const auto session = store_.console_sessions.find(hash, now, now - idle_millis);
+  if (!session) return std::nullopt;
+  const auto user = store_.console_users.find(session->user);
+  if (!user) return std::nullopt;
+  if (session->last_seen_at + kLastSeenMillis < now) store_.console_sessions.set_last_seen(hash, now);
+  SignedIn by{*session, *user, {user->id, {}, user->organization, user->role_set()}};
+  if (const auto account = store_.accounts.find_by_email(user->email)) by.viewer.account = account->id;
+  return by;
+}
+
+http::HttpResponse ConsoleSignIn::sign_in_page(const PageCall& call) {
   const auto wanted = call.query.find("return");
   const std::string return_path = safe_return_path(url_, wanted == call.query.end() ? "" : wanted->second);
   if (find_session(call.request, call.now)) return redirect(return_path);
@@ -47,7 +67,7 @@ http::HttpResponse Console::sign_in_page(const PageCall& call) {
   return render(url_, {"sign_in", texts().text("sign_in"), {}, 200}, Data());
 }
 
-std::unique_ptr<identity::SignInPages> Console::make_provider_pages() {
+std::unique_ptr<identity::SignInPages> ConsoleSignIn::make_provider_pages() {
   if (options_.provider_sign_in == nullptr || options_.sso == nullptr) return nullptr;
   return std::make_unique<identity::SignInPages>(
       *options_.sso, *options_.provider_sign_in,
@@ -61,25 +81,26 @@ std::unique_ptr<identity::SignInPages> Console::make_provider_pages() {
           }});
 }
 
-http::HttpResponse Console::choose_provider(const PageCall& call) {
+http::HttpResponse ConsoleSignIn::choose_provider(const PageCall& call) {
   return provider_pages_ ? provider_pages_->form(call.request) : not_found(call);
 }
 
-http::HttpResponse Console::start_sign_in(const PageCall& call) {
+http::HttpResponse ConsoleSignIn::start_sign_in(const PageCall& call) {
   return provider_pages_ ? provider_pages_->start(call.request) : not_found(call);
 }
 
-http::HttpResponse Console::finish_sign_in(const PageCall& call) {
+http::HttpResponse ConsoleSignIn::finish_sign_in(const PageCall& call) {
   return provider_pages_ ? provider_pages_->finish(call.request) : not_found(call);
 }
 
-http::HttpResponse Console::provider_reply(const http::HttpRequest& request) {
+http::HttpResponse ConsoleSignIn::provider_reply(const http::HttpRequest& request) {
   return provider_pages_ ? provider_pages_->callback(request)
                          : notice(url_, 404, "not_found", "not_found_text");
 }
 
 /// Always a new session: a cookie that the browser had before is not kept (CON-1).
-std::string Console::begin_session(const http::HttpRequest& request, const identity::SignedIn& signed_in) {
+std::string ConsoleSignIn::begin_session(const http::HttpRequest& request,
+                                         const identity::SignedIn& signed_in) {
   const std::string cookie = platform::to_base64url(platform::random_bytes(kSecretBytes));
   const platform::UtcMillis now = options_.clock();
   schema::store::ConsoleSession session;
@@ -97,7 +118,7 @@ std::string Console::begin_session(const http::HttpRequest& request, const ident
   return store_.console_sessions.create(session, event) ? set_cookie(url_, cookie) : std::string();
 }
 
-http::HttpResponse Console::link_page(const PageCall& call) {
+http::HttpResponse ConsoleSignIn::link_page(const PageCall& call) {
   const auto link = store_.console_sessions.find_link(hash_of(call.parameter), call.now);
   const auto user = link ? store_.console_users.find(link->user) : std::nullopt;
   if (!user) {
@@ -112,7 +133,7 @@ http::HttpResponse Console::link_page(const PageCall& call) {
   return render(url_, {"link", texts().text("sign_in"), {}, 200}, std::move(data));
 }
 
-http::HttpResponse Console::sign_in_by_link(const PageCall& call) {
+http::HttpResponse ConsoleSignIn::sign_in_by_link(const PageCall& call) {
   const std::string hash = hash_of(call.parameter);
   const auto link = store_.console_sessions.find_link(hash, call.now);
   const auto user = link ? store_.console_users.find(link->user) : std::nullopt;
@@ -137,7 +158,7 @@ http::HttpResponse Console::sign_in_by_link(const PageCall& call) {
   return http::with_header(redirect(url_.base + "/"), "Set-Cookie", set_cookie(url_, cookie));
 }
 
-http::HttpResponse Console::sign_out(const PageCall& call) {
+http::HttpResponse ConsoleSignIn::sign_out(const PageCall& call) {
   schema::store::AuditEvent event = event_of(call, "sign-out");
   event.object_kind = "user";
   event.object_id = call.by->user.email;

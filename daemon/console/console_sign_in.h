@@ -1,0 +1,48 @@
+// daemon/console: sessions and how they begin and end: the page that says how, the sign-in at an identity
+// provider, the link of `giftsyncctl console sign-in-link`, and signing out. Any thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "daemon/console/page_call.h"
+#include "daemon/identity/sign_in_pages.h"
+#include "platform/fixed_window_limiter.h"
+
+namespace giftsync::daemon::console {
+
+class ConsoleSignIn {
+ public:
+  static constexpr std::int64_t kMaxLinkSessionMillis = platform::kHourMillis;
+  static constexpr std::int64_t kMaxGuesses = 20;  ///< invalid links of one client in a minute
+
+  /// All must outlive it.
+  ConsoleSignIn(schema::store::Store& store, const ConsoleOptions& options, const ConsoleUrl& url);
+
+  /// The session of the request's cookie, if it has not ended (CON-1).
+  std::optional<SignedIn> find_session(const http::HttpRequest& request, platform::UtcMillis now);
+  /// GET {auth_url}/login/callback
+  http::HttpResponse provider_reply(const http::HttpRequest& request);
+
+  http::HttpResponse sign_in_page(const PageCall& call);
+  http::HttpResponse choose_provider(const PageCall& call);
+  http::HttpResponse start_sign_in(const PageCall& call);
+  http::HttpResponse finish_sign_in(const PageCall& call);
+  http::HttpResponse link_page(const PageCall& call);
+  http::HttpResponse sign_in_by_link(const PageCall& call);
+  http::HttpResponse sign_out(const PageCall& call);
+
+ private:
+  std::unique_ptr<identity::SignInPages> make_provider_pages();
+  std::string begin_session(const http::HttpRequest& request, const identity::SignedIn& signed_in);
+
+  schema::store::Store& store_;
+  const ConsoleOptions& options_;
+  const ConsoleUrl& url_;
+  const std::unique_ptr<identity::SignInPages> provider_pages_;  ///< null: by link alone
+  platform::FixedWindowLimiter<std::string> guess_limiter_{kMaxGuesses, platform::kMinuteMillis, 10'000};
+};
+
+}  // namespace giftsync::daemon::console

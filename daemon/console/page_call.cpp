@@ -1,0 +1,48 @@
+#include "daemon/console/page_call.h"
+
+#include "daemon/console/access.h"
+#include "platform/ip_address.h"
+
+namespace giftsync::daemon::console {
+
+std::string token_of(const PageCall& call, const std::string& path) {
+  return form_token(call.by->session.form_secret, path);
+}
+
+std::optional<FrameUser> frame_user(const PageCall& call) {
+  if (!call.by) return std::nullopt;
+  const schema::store::ConsoleUser& user = call.by->user;
+  return FrameUser{user.name.empty() ? user.email : user.name, token_of(call, "/sign-out"),
+                   call.by->session.is_break_glass(), may(call.viewer().roles, Permission::see_users),
+                   call.console.options.settings.idle_minutes * 60};
+}
+
+http::HttpResponse page(const PageCall& call, std::string_view name, const std::string& title, Data data) {
+  return render(call.url(), {name, title, frame_user(call), 200}, std::move(data));
+}
+
+http::HttpResponse not_found(const PageCall& call) {
+  return notice(call.url(), 404, "not_found", "not_found_text", frame_user(call));
+}
+
+schema::store::AuditEvent event_of(const PageCall& call, const std::string& action) {
+  schema::store::AuditEvent event;
+  event.occurred_at = call.now;
+  event.request_id = call.request.request_id;
+  event.network = platform::rate_limit_prefix(call.request.client);
+  event.action = action;
+  if (call.by) {
+    event.actor = call.by->user.email;
+    event.user = call.by->user.id;
+    event.session = schema::store::public_session_id(call.by->session.id_hash);
+    event.organization = call.by->user.organization;
+  }
+  return event;
+}
+
+std::string field(const std::map<std::string, std::string>& fields, const std::string& name) {
+  const auto found = fields.find(name);
+  return found == fields.end() ? std::string() : found->second;
+}
+
+}  // namespace giftsync::daemon::console

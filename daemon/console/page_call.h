@@ -1,0 +1,81 @@
+// daemon/console: a request on its way to a page, and what all pages are made of. Any thread.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/config/settings.h"
+#include "daemon/console/page_frame.h"
+#include "daemon/console/request_checks.h"
+#include "daemon/http/http_message.h"
+#include "daemon/identity/provider_sign_in.h"
+#include "platform/clock.h"
+#include "schema/store/daemon_instances.h"
+#include "schema/store/store.h"
+
+namespace giftsync::daemon::console {
+
+class ConsoleSignIn;
+
+struct ConsoleOptions {
+  std::string admin_url;
+  config::ConsoleSettings settings = {};
+  platform::Clock clock = platform::system_now;
+  /// The daemons of this store.
+  std::function<std::vector<schema::store::SeenDaemonInstance>()> daemons = [] {
+    return std::vector<schema::store::SeenDaemonInstance>();
+  };
+  /// Null, both of them: people sign in by link alone (SIGN-8). They must outlive the console.
+  identity::ProviderSignIn* provider_sign_in = nullptr;
+  const config::SsoSettings* sso = nullptr;
+};
+
+/// The rows of a page of a list.
+inline constexpr std::size_t kPageRows = 50;
+
+/// Who sent a request.
+struct SignedIn {
+  schema::store::ConsoleSession session;
+  schema::store::ConsoleUser user;
+  schema::store::Viewer viewer;
+};
+
+/// What pages read and write.
+struct PageContext {
+  schema::store::Store& store;
+  const ConsoleOptions& options;
+  const ConsoleUrl& url;
+  ConsoleSignIn& sign_in;
+};
+
+struct PageCall {
+  const PageContext& console;
+  const http::HttpRequest& request;
+  std::string parameter;  ///< of the route's {name}
+  std::map<std::string, std::string> query;
+  platform::UtcMillis now;
+  std::map<std::string, std::string> form = {};  ///< of a post
+  std::optional<SignedIn> by = {};               ///< present, unless the route is open
+
+  schema::store::Store& store() const { return console.store; }
+  const ConsoleUrl& url() const { return console.url; }
+  const schema::store::Viewer& viewer() const { return by->viewer; }
+};
+
+/// The page's template with its data in the frame of who is signed in.
+http::HttpResponse page(const PageCall& call, std::string_view name, const std::string& title, Data data);
+http::HttpResponse not_found(const PageCall& call);
+/// The user as the frame shows it; nothing without a session.
+std::optional<FrameUser> frame_user(const PageCall& call);
+/// An audit event of this request: when, who, from where (CON-8).
+schema::store::AuditEvent event_of(const PageCall& call, const std::string& action);
+/// The token of a form that posts to `path`, such as "/gifts/17/cancel" (CON-11).
+std::string token_of(const PageCall& call, const std::string& path);
+/// The field of a map of fields; empty when it is missing.
+std::string field(const std::map<std::string, std::string>& fields, const std::string& name);
+
+}  // namespace giftsync::daemon::console
