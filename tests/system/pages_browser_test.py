@@ -6,21 +6,16 @@ import concurrent.futures
 import http.server
 import json
 import os
-import pathlib
 import re
-import shutil
-import subprocess
-import tempfile
 import threading
 import unittest
 import urllib.parse
 
+import chromium
 import daemon_fixture
 from http_client import Client, URLS, gift_request
 from mails import mails_in
 
-BROWSER = pathlib.Path(__file__).resolve().parent / "recipient_browser"
-INSTALL_SECONDS = 300
 SCREENSHOTS = os.environ.get("SCREENSHOTS")
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 LOGO = ('<svg xmlns="http://www.w3.org/2000/svg" width="220" height="48" viewBox="0 0 220 48"><rect width="220" height="48" rx="12" '
@@ -52,47 +47,10 @@ ODD_MESSAGES = {
 }
 
 
-class Browser:
-    """browser.mjs, which runs one command at a time."""
-
-    def __init__(self, folder):
-        self.process = subprocess.Popen(["node", "browser.mjs"], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        text=True)
-        self.shots = 0
-
-    def ask(self, **command):
-        self.process.stdin.write(json.dumps(command) + "\n")
-        self.process.stdin.flush()
-        line = self.process.stdout.readline()
-        if not line:
-            raise AssertionError("the browser ended")
-        result = json.loads(line)
-        if isinstance(result, dict) and "error" in result:
-            raise AssertionError(f"{result['error']} in {command}")
-        return result
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait(30)
-        self.process.stdout.close()
-
-
 class Pages(daemon_fixture.DaemonTestCase):
     @classmethod
     def setUpClass(cls):
-        for program in ("npm", "node", "chromium"):
-            if shutil.which(program) is None:
-                raise AssertionError(f"{program} is missing; scripts/install-packages installs it")
-        cls.folder = tempfile.mkdtemp(prefix="giftsync-browser.")
-        cls.addClassCleanup(shutil.rmtree, cls.folder, True)
-        for file in BROWSER.iterdir():
-            shutil.copy(file, cls.folder)
-        ended = subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"], cwd=cls.folder, capture_output=True,
-                               text=True, timeout=INSTALL_SECONDS, check=False)
-        if ended.returncode != 0:
-            raise unittest.SkipTest("npm cannot fetch playwright-core: " + ended.stderr[-500:])
-        cls.browser = Browser(cls.folder)
-        cls.addClassCleanup(cls.browser.close)
+        cls.browser = chromium.start(cls)
         cls.fixture = daemon_fixture.DaemonFixture()
         cls.addClassCleanup(cls.fixture.close)
         cls.fixture.write("logo.svg", LOGO)

@@ -1,4 +1,4 @@
-// A recipient's browser for pages_browser_test.py: Debian's Chromium, driven by playwright-core. Reads one JSON command per line
+// A browser for tests of pages: Debian's Chromium, driven by playwright-core. Reads one JSON command per line
 // on stdin and writes one JSON result per line on stdout.
 //
 //   visit     opens a URL in a fresh browser (size, light or dark, with or without JavaScript), performs the actions and returns
@@ -21,6 +21,7 @@ const browser = await chromium.launch({
 
 const actions = {
   click: (page, selector) => page.click(selector),
+  fill: (page, [selector, text]) => page.fill(selector, text),
   tap: (page, selector) => page.tap(selector),
   check: (page, selector) => page.check(selector),
   press: (page, key) => page.keyboard.press(key),
@@ -51,12 +52,13 @@ async function tabTo(page, text) {
 }
 
 async function visit({ url, content, width = 390, height = 844, dark = false, js = true, touch = false, language = "en-US",
-                       does = [], check = true, picture, screenshot }) {
+                       does = [], check = true, picture, screenshot, cookies = [] }) {
   const context = await browser.newContext({
     viewport: { width, height }, colorScheme: dark ? "dark" : "light", javaScriptEnabled: js, hasTouch: touch, locale: language,
     reducedMotion: "reduce",
   });
   try {
+    await context.addCookies(cookies);
     const page = await context.newPage();
     page.setDefaultTimeout(15000);
     const requests = [], errors = [];
