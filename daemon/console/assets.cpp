@@ -33,12 +33,18 @@ const std::string& script_path() {
   static const std::string path = path_of(embedded::web_console_console_js, "console.js");
   return path;
 }
+const std::string& icon_path() {
+  static const std::string path = path_of(embedded::web_console_icon_svg, "icon.svg");
+  return path;
+}
 
 std::optional<http::HttpResponse> asset(std::string_view rest) {
   if (rest == std::string_view(style_path()).substr(kFolder.size()))
     return file("text/css; charset=utf-8", embedded::web_console_console_css);
   if (rest == std::string_view(script_path()).substr(kFolder.size()))
     return file("text/javascript; charset=utf-8", embedded::web_console_console_js);
+  if (rest == std::string_view(icon_path()).substr(kFolder.size()))
+    return file("image/svg+xml", embedded::web_console_icon_svg);
   return std::nullopt;
 }
 

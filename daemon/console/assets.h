@@ -13,6 +13,7 @@ namespace giftsync::daemon::console {
 /// "assets/3f9a1c02b77d/console.css" below the console's address.
 const std::string& style_path();
 const std::string& script_path();
+const std::string& icon_path();
 
 /// `rest` follows "assets/". Nothing for a path of no file.
 std::optional<http::HttpResponse> asset(std::string_view rest);

@@ -1,8 +1,11 @@
 #include "daemon/console/console.h"
 
+#include <spdlog/spdlog.h>
+
 #include "daemon/console/access.h"
 #include "daemon/console/console_routes.h"
 #include "daemon/http/problem.h"
+#include "platform/dependency_error.h"
 #include "platform/digest.h"
 
 namespace giftsync::daemon::console {
@@ -31,7 +34,14 @@ Console::Console(schema::store::Store& store, ConsoleOptions options)
       context_{store_, options_, url_, sign_in_} {}
 
 http::Reply Console::handle(const http::HttpRequest& request) {
-  return answer(request);
+  try {
+    return answer(request);
+  } catch (const platform::DependencyError&) {
+    throw;
+  } catch (const std::exception& error) {
+    spdlog::error("a page of the console failed: {} [request {}]", error.what(), request.request_id);
+    return notice(url_, 500, "failed", "failed_text");
+  }
 }
 
 http::HttpResponse Console::answer(const http::HttpRequest& request) {

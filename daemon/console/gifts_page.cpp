@@ -33,7 +33,7 @@ std::string crm_key(const ConsoleGift& row) {
 
 std::string linked_to(const ConsoleGift& row) {
   if (!row.contact_id.empty()) return texts().text("contact", {{"id", row.contact_id}});
-  return row.lead_id.empty() ? "" : texts().text("lead", {{"id", row.lead_id}});
+  return row.lead_id.empty() ? texts().text("not_linked") : texts().text("lead", {{"id", row.lead_id}});
 }
 
 platform::UtcMillis since_of(const schema::store::RecipientTransaction& transaction) {

@@ -85,6 +85,7 @@ http::HttpResponse render(const ConsoleUrl& url, const PageFrame& frame, Data da
   outer.set("title", frame.title);
   outer.set("style", style_path());
   outer.set("script", script_path());
+  outer.set("icon", icon_path());
   outer.set("content", content);
   outer.set("on_" + std::string(frame.page), true);
   if (frame.user) set_user(outer, *frame.user);

@@ -26,7 +26,8 @@ PER_KIND = 2
 SETTINGS = """\
 console: { enabled: true }
 sources:
-  - { name: partner, type: webhook, secret: "an-example-secret-of-32-bytes-ok", status_map: { seen: opened } }
+  - { name: partner, type: webhook, secret: "whsec_YW4tZXhhbXBsZS1zZWNyZXQtb2YtMzItYnl0ZXMtb2s=", status_map: { seen: opened },
+      fields: { transaction_id: /id, status: /status, occurred_at: /at } }
 """
 MARKUP = "<img src=x onerror=alert(1)>\"'&"
 
@@ -78,7 +79,8 @@ class ConsolePages(ConsoleTestCase):
                 continue
             self.assertEqual(response.status, 200, path)
             for shape in shapes_of(len(seen)):
-                self.look_at(path, source, cookies, shape, f"{name}-{role}-{len(seen)}")
+                with self.subTest(f"{name}, {role}: {path}", **shape):
+                    self.look_at(path, source, cookies, shape, f"{name}-{role}-{len(seen)}")
             for link in re.findall(r'<a [^>]*href="([^"]+)"', source):
                 target = urllib.parse.urljoin(path, link.replace("&amp;", "&").split("#")[0])
                 if target.startswith("/console/"):

@@ -51,6 +51,17 @@ class ConsoleTest : public ConsoleFixture {
 };
 
 // CON-15, CON-2
+// CON-19
+TEST_F(ConsoleTest, AFaultOfAPageEndsItsRequestAlone) {
+  options_.daemons = []() -> std::vector<schema::store::SeenDaemonInstance> {
+    throw std::logic_error("none");
+  };
+  console_ = std::make_unique<Console>(store_, options_);
+  sign_in(user("ana@example.com", {schema::Role::operations}));
+  EXPECT_EQ(get("/console/").status, 500);
+  EXPECT_EQ(get("/console/gifts").status, 200);
+}
+
 TEST_F(ConsoleTest, ALinkShowsAButtonAndSignsInOnce) {
   const std::string link = "/console/link/" + link_for(user("ana@example.com", {Role::operations}));
   for (int i = 0; i < 2; ++i) {
