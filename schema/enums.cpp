@@ -34,7 +34,7 @@ constexpr auto kDeliveryStates = enum_words<DeliveryState>({{DeliveryState::queu
                                                             {DeliveryState::undelivered, "undelivered"},
                                                             {DeliveryState::withdrawn, "withdrawn"}});
 constexpr auto kMailKinds =
-    enum_words<MailKind>({{MailKind::gift, "gift"}, {MailKind::reminder, "reminder"}});
+    enum_words<MailKind>({{MailKind::gift, "gift"}, {MailKind::reminder, "reminder"}, {MailKind::approval, "approval"}});
 
 }  // namespace
 
