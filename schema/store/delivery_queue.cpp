@@ -9,7 +9,6 @@
 #include "schema/store/change_rows.h"
 #include "schema/store/due_mails.h"
 #include "schema/store/find_floor.h"
-#include "schema/store/gift_mails.h"
 #include "schema/store/leases.h"
 #include "schema/store/mail_rows.h"
 #include "schema/store/scheduled_rows.h"
@@ -427,17 +426,24 @@ std::optional<platform::UtcMillis> DeliveryQueue::oldest_due(platform::UtcMillis
   });
 }
 
-bool DeliveryQueue::withdraw(TransactionId transaction, const AuditEvent& audit, platform::UtcMillis now) {
+bool DeliveryQueue::apply(TransactionId transaction, MailAction action, const AuditEvent& audit,
+                          platform::UtcMillis now) {
+  const std::string condition = action == MailAction::release ? "state = 'held'"
+                                : action == MailAction::retry
+                                    ? "state = 'queued' AND turn = 0 AND next_attempt_at > :now"
+                                    : "state IN ('queued', 'sending', 'uncertain', 'held')";
+  const std::string change = action == MailAction::withdraw
+                                 ? "state = 'withdrawn', lease_owner = '', lease_until = 0"
+                             : action == MailAction::release
+                                 ? "state = 'queued', turn = 0, next_attempt_at = :now, uncertain_retries = 0"
+                                 : "next_attempt_at = :now";
   return database_->write([&](soci::session& session) {
-    const std::int64_t waiting = sql::select_value<std::int64_t>(
-        session,
-        "SELECT count(*) FROM mail_outbox WHERE transaction_id = :id AND state IN ('queued', 'sending', "
-        "'uncertain', 'held')",
-        use(transaction, "id"));
-    if (waiting == 0) return false;
-    withdraw_mails(session, database_->dialect(), std::span(&transaction, 1), now);
-    insert_audit_event(session, audit);
-    return true;
+    const std::int64_t changed = sql::change_rows(session,
+                                                  "UPDATE mail_outbox SET updated_at = :now, " + change +
+                                                      " WHERE transaction_id = :id AND " + condition,
+                                                  use(now, "now"), use(transaction, "id"));
+    if (changed > 0) insert_audit_event(session, audit);
+    return changed > 0;
   });
 }
 

@@ -58,6 +58,13 @@ struct DeliveryRow {
   platform::UtcMillis ordered_at;  ///< of a resend or reminder
 };
 
+/// What an operator may do with one mail.
+enum class MailAction {
+  release,   ///< held: it is sent again with the same Message-ID
+  withdraw,  ///< it has not left; one that is being sent may still arrive
+  retry,     ///< deferred: it is due now
+};
+
 /// A mail as the console lists it.
 struct ListedMail {
   TransactionId transaction;  ///< negative: the mail of an approver
@@ -122,9 +129,9 @@ class DeliveryQueue {
   /// Makes mails due that wait after a deferral: of one gift, or all. An uncertain mail still waits, since an
   /// early repeat may be a second copy. Returns how many.
   std::int64_t retry_deferred(std::optional<TransactionId> transaction, platform::UtcMillis now);
-  /// Withdraws a gift's mail that has not left; one that is being sent may still arrive. Its event is
-  /// inserted only then. False, without a change, when there is no such mail.
-  bool withdraw(TransactionId transaction, const AuditEvent& audit, platform::UtcMillis now);
+  /// Does it with a gift's mail and inserts the event. False, without a change, when the mail's state does
+  /// not allow it.
+  bool apply(TransactionId transaction, MailAction action, const AuditEvent& audit, platform::UtcMillis now);
 
   std::optional<CircuitBreaker> breaker(const std::string& daemon);
   /// Of all daemons; the longest pause first.
