@@ -1,4 +1,4 @@
-// sync: tells approvers by mail that request records wait for them (CON-44). Throws
+// sync: notices for approvers of request records that wait for them (CON-44). Throws
 // platform::DependencyError when store or CRM fail; a repeated call adds nothing twice.
 #pragma once
 
@@ -17,7 +17,7 @@ struct ApproverNoticeRules {
   bool allow_self_approval = false;
 };
 
-/// Of these records the ones that wait and that no approver was told of: a notice for each active approver
+/// Of these records the ones that wait and of which no approver has a notice: one for each active approver
 /// who may decide on it. `waiting`: as the CRM has them.
 void add_approver_notices(schema::store::Store& store, schema::crm::Crm& crm,
                           const ApproverNoticeRules& rules, std::span<const LoadedRequestRecord> waiting,

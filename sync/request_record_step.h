@@ -29,7 +29,7 @@ struct RequestRecordRules {
   std::function<std::string(schema::GiftId)> item_link = [](schema::GiftId) { return std::string(); };
   /// One result for each of these CRM users.
   std::function<std::vector<SenderAuthorization>(std::span<const std::string> user_ids)> authorize_senders;
-  /// Whose approvers are told by mail of what waits (CON-44); called when something waits. Absent: no one is.
+  /// Whose approvers get mails about what waits (CON-44); called when something waits. Absent: none.
   std::function<ApproverNoticeRules()> approver_notices = {};
 };
 

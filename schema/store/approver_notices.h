@@ -22,7 +22,7 @@ namespace giftsync::schema::store {
 /// Two mails to one approver are at least this far apart.
 inline constexpr std::int64_t kApproverMailPauseMillis = 10 * platform::kMinuteMillis;
 
-/// A request record that waits for approval and that no approver was told of.
+/// A request record that waits for approval and of which no approver has a notice.
 struct UnnoticedRecord {
   std::string record_id;
   std::int64_t transition = 0;  ///< the one since which it waits
