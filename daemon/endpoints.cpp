@@ -52,13 +52,15 @@ std::unique_ptr<identity::ProviderSignIn> make_provider_sign_in(SharedParts& sha
 }
 
 /// Null when the settings do not serve it.
-std::unique_ptr<console::Console> make_console(SharedParts& shared, identity::ProviderSignIn* sign_in) {
+std::unique_ptr<console::Console> make_console(SharedParts& shared, identity::ProviderSignIn* sign_in,
+                                               std::function<void()> on_request_decided) {
   if (!shared.settings.console.enabled) return nullptr;
   auto daemons = std::make_shared<schema::store::DaemonInstances>(wiring::store_dsn(shared.settings.store));
   return std::make_unique<console::Console>(
       shared.store,
       console::ConsoleOptions{shared.settings.server.admin_url, shared.settings.console, platform::system_now,
-                              [daemons] { return daemons->list(); }, sign_in, &shared.settings.sso});
+                              [daemons] { return daemons->list(); }, sign_in, &shared.settings.sso,
+                              &shared.settings, shared.crm.get(), std::move(on_request_decided)});
 }
 
 /// A logo that has become unreadable is logged and omitted.
@@ -109,7 +111,7 @@ Endpoints::Endpoints(SharedParts& shared, Workers& workers, sync::UrgentWriter& 
       outbound_messages_(shared.store, {platform::system_now, shared.settings.limits.requests_per_minute,
                                         [&workers] { workers.wake_request_records(); }}),
       provider_sign_in_(make_provider_sign_in(shared)),
-      console_(make_console(shared, provider_sign_in_.get())),
+      console_(make_console(shared, provider_sign_in_.get(), [&workers] { workers.wake_request_records(); })),
       refusal_log_(platform::system_now),
       router_(
           make_handlers(),

@@ -24,6 +24,7 @@ constexpr std::int64_t kTimerIntervalMillis = 1'000;
 constexpr std::int64_t kShownValuesIntervalMillis = 1'500;
 constexpr std::size_t kMaxDiscardedEvents = 1'000;
 constexpr std::int64_t kIdempotencyLifeMillis = 8 * platform::kDayMillis;
+constexpr std::int64_t kApproverNoticeLifeMillis = 90 * platform::kDayMillis;
 /// After its end: of a daemon that is gone.
 constexpr std::int64_t kBreakerLifeMillis = platform::kDayMillis;
 /// A mail may take as long as its lease; every other step takes seconds, unless the CRM takes longer.
@@ -340,6 +341,7 @@ bool Workers::maintain(PeriodicWorker& worker, const std::function<void()>& main
     store.deliveries.delete_breakers_before(*now - kBreakerLifeMillis);
     store.gifts.prune_idempotency(*now - kIdempotencyLifeMillis);
     store.request_records.prune_idempotency(*now - kIdempotencyLifeMillis);
+    store.approver_notices.prune(*now - kApproverNoticeLifeMillis);
     sources_.prune(*now);
   }
   if (!shared_.settings.requests.enabled && shared_.crm->request_records())

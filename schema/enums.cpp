@@ -33,8 +33,8 @@ constexpr auto kDeliveryStates = enum_words<DeliveryState>({{DeliveryState::queu
                                                             {DeliveryState::accepted, "accepted"},
                                                             {DeliveryState::undelivered, "undelivered"},
                                                             {DeliveryState::withdrawn, "withdrawn"}});
-constexpr auto kMailKinds =
-    enum_words<MailKind>({{MailKind::gift, "gift"}, {MailKind::reminder, "reminder"}});
+constexpr auto kMailKinds = enum_words<MailKind>(
+    {{MailKind::gift, "gift"}, {MailKind::reminder, "reminder"}, {MailKind::approval, "approval"}});
 
 }  // namespace
 

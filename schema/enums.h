@@ -56,8 +56,8 @@ inline constexpr std::array<DeliveryState, 7> kAllDeliveryStates{
 std::string_view to_word(DeliveryState state);
 std::optional<DeliveryState> delivery_state_from_word(std::string_view word);
 
-/// The kind of a mail: the gift itself, also when it is resent, or a reminder.
-enum class MailKind { gift, reminder };
+/// The kind of a mail: the gift itself, also when it is resent, a reminder, or what waits for an approver.
+enum class MailKind { gift, reminder, approval };
 std::string_view to_word(MailKind kind);
 std::optional<MailKind> mail_kind_from_word(std::string_view word);
 

@@ -33,6 +33,18 @@ bool is_obsolete(const DeliveryClaim& claim, const schema::store::Gift& gift,
   return is_ended(state) || (claim.kind == schema::MailKind::reminder && state.times[schema::Status::opened]);
 }
 
+/// Once it has a Message-ID it may have been sent, and stays as it is.
+ClaimedMail with_notices(schema::store::Store& store, const DeliveryClaim& claim,
+                         platform::UtcMillis claimed_at) {
+  schema::store::ApproverMail mail =
+      store.approver_notices.take({-claim.transaction.value}, claim.number, claim.message_id.empty());
+  ClaimedMail made{claim, {}, mail.is_obsolete, claimed_at, std::move(mail.notices)};
+  made.gift.transaction.id = claim.transaction;
+  made.gift.transaction.email = std::move(mail.email);
+  made.gift.request.created_at = claim.ordered_at;
+  return made;
+}
+
 std::vector<ClaimedMail> with_gifts(schema::store::Store& store, const std::vector<DeliveryClaim>& claims,
                                     platform::UtcMillis claimed_at) {
   std::vector<schema::TransactionId> ids;
@@ -47,6 +59,10 @@ std::vector<ClaimedMail> with_gifts(schema::store::Store& store, const std::vect
     spans[span.transaction].push_back(span);
   std::vector<ClaimedMail> mails;
   for (const DeliveryClaim& claim : claims) {
+    if (claim.kind == schema::MailKind::approval) {
+      mails.push_back(with_notices(store, claim, claimed_at));
+      continue;
+    }
     schema::store::Gift& gift = gifts.at(claim.transaction);
     const bool obsolete = is_obsolete(claim, gift, spans[claim.transaction]);
     mails.push_back({claim, std::move(gift), obsolete, claimed_at});

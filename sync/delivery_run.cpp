@@ -28,8 +28,10 @@ bool is_same_fault(std::string a, std::string b) {
 
 OutgoingMail compose(const ClaimedMail& mail, const DeliveryRules& rules) {
   const OrderedMail ordered{mail.claim.message_id, mail.claim.kind, mail.claim.number, mail.claim.ordered_at};
-  return rules.compose(mail.gift,
-                       mail_identity(mail.gift, ordered, rules.from_address, rules.installation_id));
+  const MailIdentity identity = mail_identity(mail.gift, ordered, rules.from_address, rules.installation_id);
+  return mail.claim.kind == schema::MailKind::approval
+             ? rules.compose_for_approver(mail.gift.transaction.email, mail.notices, identity)
+             : rules.compose(mail.gift, identity);
 }
 
 /// The outcome of a mail that was not passed to the transport.
@@ -58,7 +60,8 @@ DeliveryOutcome outcome_of(const Attempt& attempt, const SendResult& result, pla
 }
 
 std::string name_of(const DeliveryOutcome& outcome) {
-  return "gift " + std::to_string(outcome.transaction.value) + ": ";
+  const std::int64_t id = outcome.transaction.value;
+  return id < 0 ? "approver " + std::to_string(-id) + ": " : "gift " + std::to_string(id) + ": ";
 }
 
 void count(DeliveryStats& stats, const DeliveryOutcome& outcome) {
@@ -184,8 +187,11 @@ std::vector<DeliveryRun::PreparedMail> DeliveryRun::prepare(std::vector<ClaimedM
       if (auto result = resolve_abandoned(mail))
         abandoned.push_back({mail, mail.claim.attempt, std::move(*result)});
     } else if (mail.is_obsolete) {
-      add_outcome(mail, unsent(mail.claim, mail.claim.attempt, schema::DeliveryState::withdrawn,
-                               delivery_.now_(), "not sent: the gift was opened or has ended"));
+      add_outcome(mail,
+                  unsent(mail.claim, mail.claim.attempt, schema::DeliveryState::withdrawn, delivery_.now_(),
+                         mail.claim.kind == schema::MailKind::approval
+                             ? "not sent: nothing in it waits for this approver any more"
+                             : "not sent: the gift was opened or has ended"));
     } else {
       OutgoingMail outgoing = compose(mail, delivery_.rules_);
       composed.push_back({std::move(mail), std::move(outgoing)});
@@ -289,7 +295,7 @@ void DeliveryRun::record_one(const EndedAttempt& attempt, Findings& findings) {
 
 void DeliveryRun::add_outcome(const ClaimedMail& mail, DeliveryOutcome outcome) {
   count(stats_, outcome);
-  if (outcome.state == schema::DeliveryState::accepted) {
+  if (outcome.state == schema::DeliveryState::accepted && mail.claim.kind != schema::MailKind::approval) {
     const bool is_reminder = mail.claim.kind == schema::MailKind::reminder;
     stats_.events.push_back(
         gift_event(is_reminder ? GiftEventKind::reminded : GiftEventKind::mailed, mail.gift));

@@ -1,6 +1,7 @@
 #include "sync/delivery_step.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
 #include <span>
 #include <utility>
@@ -24,9 +25,10 @@ MailIdentity mail_identity(const schema::store::Gift& gift, const OrderedMail& m
   if (identity.message_id.empty()) {
     const std::size_t at = from_address.rfind('@');
     const std::string number = mail.number > 1 ? "." + std::to_string(mail.number) : "";
-    identity.message_id = std::string(to_word(mail.kind)) + "-" + std::to_string(gift.transaction.id.value) +
-                          "." + std::to_string(gift.transaction.generation) + number + "." + installation_id +
-                          "@" + schema::email_for_envelope(from_address).substr(at + 1);
+    identity.message_id = std::string(to_word(mail.kind)) + "-" +
+                          std::to_string(std::abs(gift.transaction.id.value)) + "." +
+                          std::to_string(gift.transaction.generation) + number + "." + installation_id + "@" +
+                          schema::email_for_envelope(from_address).substr(at + 1);
   }
   identity.is_reminder = mail.kind == schema::MailKind::reminder;
   identity.date = mail.number > 1 ? mail.ordered_at : gift.request.created_at;

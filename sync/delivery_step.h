@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,9 @@ struct OrderedMail {
 };
 /// Returns the same mail for the same gift and identity, so that a retry has the same bytes.
 using ComposeMail = std::function<OutgoingMail(const schema::store::Gift&, const MailIdentity&)>;
+/// The mail to an approver; `email` is theirs.
+using ComposeApproverMail = std::function<OutgoingMail(
+    const std::string& email, std::span<const schema::store::ApproverNotice>, const MailIdentity&)>;
 
 struct DeliveryRules {
   std::string owner;            ///< lease owner
@@ -43,6 +47,7 @@ struct DeliveryRules {
   std::string relay{};          ///< fingerprint of the relay's settings: a pause of another one does not hold
   DeliveryPolicy policy;
   ComposeMail compose;
+  ComposeApproverMail compose_for_approver = {};  ///< needed where notices are queued
 };
 
 /// Of the form gift-41.1.8f3a...@example.com: the same for every attempt, a new one for a resend. Further

@@ -46,7 +46,7 @@ schema::store::RequestRecordEntry with_decision(schema::store::RequestRecordEntr
 }
 
 std::string version_of(const LoadedRequestRecord& loaded) {
-  return platform::to_hex(platform::sha256(approved_content_of(loaded.completed))).substr(0, kVersionDigits);
+  return version_of_content(approved_content_of(loaded.completed));
 }
 
 bool is_one_of(const std::vector<std::string>& versions, const LoadedRequestRecord& loaded) {
@@ -127,6 +127,7 @@ std::optional<ApprovalResult> try_decision(schema::store::Store& store, schema::
   change.transitions.push_back(
       {now, decision.who, std::string(to_word(state)), std::string(to_word(*next)), decision.comment});
   change.next = with_decision(change.next, loaded.front(), decision, *next, now);
+  change.audit = decision.audit;
   if (store.request_records.save(std::span(&change, 1)).empty()) return std::nullopt;
   const schema::crm::RowResult result =
       write_decision(records, std::move(loaded.front()), crm_status_for(*next));
@@ -139,6 +140,10 @@ std::optional<ApprovalResult> try_decision(schema::store::Store& store, schema::
 }
 
 }  // namespace
+
+std::string version_of_content(const std::string& content) {
+  return platform::to_hex(platform::sha256(content)).substr(0, kVersionDigits);
+}
 
 std::string content_version(schema::crm::RequestRecords& records, const schema::RequestRecord& row) {
   return version_of(load_with_defaults(records, {row}).front());

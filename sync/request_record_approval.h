@@ -18,6 +18,7 @@ struct ApprovalDecision {
   std::string comment;
   /// Versions of the content that the decision may apply to, as content_version() makes them; empty: any.
   std::vector<std::string> versions = {};
+  std::optional<schema::store::AuditEvent> audit = {};  ///< inserted with the decision
 };
 
 struct ApprovalResult {
@@ -36,6 +37,8 @@ struct ApprovalResult {
   bool is_already_so = false;  ///< `illegal` because the decision was made before
 };
 
+/// The version of a content (approved_content_of()).
+std::string version_of_content(const std::string& content);
 /// 32 hex digits of a hash of the content that an approval binds to. Reads what the record refers to.
 std::string content_version(schema::crm::RequestRecords& records, const schema::RequestRecord& row);
 

@@ -23,10 +23,15 @@ RequestRecordParties parties_of(const schema::RequestRecord& record,
           record.text(F::sender)};
 }
 
-bool is_own(const RequestRecordParties& parties, const RequestRecordCaller& caller) {
-  if (schema::email_key(parties.requested_by) == schema::email_key(caller.owner.account.email)) return true;
-  const std::vector<schema::crm::CrmUser> users = caller.find_crm_users();
+bool is_own(const RequestRecordParties& parties, const std::string& email,
+            const std::function<std::vector<schema::crm::CrmUser>()>& find_crm_users) {
+  if (schema::email_key(parties.requested_by) == schema::email_key(email)) return true;
+  const std::vector<schema::crm::CrmUser> users = find_crm_users();
   return contains(users, parties.created_by) || contains(users, parties.sender);
+}
+
+bool is_own(const RequestRecordParties& parties, const RequestRecordCaller& caller) {
+  return is_own(parties, caller.owner.account.email, caller.find_crm_users);
 }
 
 AutoApprovalAccess auto_approval_access(const RequestRecordCaller& caller, const std::string& sender,

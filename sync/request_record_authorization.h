@@ -34,7 +34,11 @@ struct RequestRecordParties {
 RequestRecordParties parties_of(const schema::RequestRecord& record,
                                 std::span<const schema::store::RequestRecordEntry> known);
 
-/// Whether the caller asked for the request, or is its CRM creator or Sender.
+/// Whether the person with this address asked for the request, or is its CRM creator or Sender.
+/// `find_crm_users`: the CRM's users with the address; called only when the address does not decide.
+bool is_own(const RequestRecordParties& parties, const std::string& email,
+            const std::function<std::vector<schema::crm::CrmUser>()>& find_crm_users);
+/// Whether the caller did, or is.
 bool is_own(const RequestRecordParties& parties, const RequestRecordCaller& caller);
 
 enum class AutoApprovalAccess { allowed, not_enabled, other_sender };

@@ -169,7 +169,9 @@ void withdraw_if_changed(Reconciling& one) {
   if (!changed && !unchecked) return;
   const std::string_view why = unchecked ? kUnchecked : kChanged;
   transition(one, editor_of(one.snapshot), RequestRecordAction::withdraw, why);
+  std::string approved = std::move(next.approved_content);
   set_approval(next);
+  if (changed) next.approved_content = std::move(approved);  // so that approvers see what is different
   next.error = why;
 }
 

@@ -165,6 +165,18 @@ void ack_change_events(schema::crm::RequestRecords& records,
   if (!acked.empty()) records.acknowledge(acked);
 }
 
+/// Before the events are acknowledged, so that a fault loses no notice.
+void notify_approvers(schema::store::Store& store, schema::crm::Crm& crm, const RequestRecordContext& context,
+                      const RequestRecordBatch& batch) {
+  std::vector<LoadedRequestRecord> waiting;
+  for (const auto& [record_id, work] : batch.works) {
+    if (work.is_in_crm && work.known.state == schema::store::RequestRecordState::pending)
+      waiting.push_back(work.loaded);
+  }
+  if (!waiting.empty())
+    add_approver_notices(store, crm, context.rules.approver_notices(), waiting, context.now);
+}
+
 }  // namespace
 
 RequestRecordStepStats request_record_step(schema::store::Store& store, schema::crm::Crm& crm,
@@ -178,7 +190,9 @@ RequestRecordStepStats request_record_step(schema::store::Store& store, schema::
     const Reconciled reconciled = save_and_write(context, reconcile(context, record_ids, batch.works), batch);
     send_request_records(context, reconciled.approved, reconciled.claimed, batch);
     defer_refused(context, batch);
+    if (rules.approver_notices) notify_approvers(store, crm, context, batch);
   }
+  if (rules.approver_notices) store.approver_notices.queue_mails(now);
   ack_change_events(context.records, change_events, batch.works);
   return std::move(batch.stats);
 }

@@ -13,6 +13,7 @@
 
 #include "schema/crm/crm.h"
 #include "schema/store/store.h"
+#include "sync/approver_notices.h"
 #include "sync/request_record_findings.h"
 #include "sync/request_record_reconcile.h"
 #include "sync/request_record_to_gift_request.h"
@@ -28,6 +29,8 @@ struct RequestRecordRules {
   std::function<std::string(schema::GiftId)> item_link = [](schema::GiftId) { return std::string(); };
   /// One result for each of these CRM users.
   std::function<std::vector<SenderAuthorization>(std::span<const std::string> user_ids)> authorize_senders;
+  /// Whose approvers get mails about what waits (CON-44); called when something waits. Absent: none.
+  std::function<ApproverNoticeRules()> approver_notices = {};
 };
 
 /// A gift request that was made for a request record.

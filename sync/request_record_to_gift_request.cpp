@@ -20,8 +20,10 @@ std::array<F, schema::kRequestRecordFieldCount> all_fields() {
   return fields;
 }
 
-/// Shipping and carbon count only if the record includes them.
-schema::store::GiftCosts costs_of(const schema::store::GiftItem& item, const schema::RequestRecord& record) {
+}  // namespace
+
+schema::store::GiftCosts request_costs(const schema::store::GiftItem& item,
+                                       const schema::RequestRecord& record) {
   schema::store::GiftCosts costs = item.costs;
   const auto exclude_unless_checked = [&](F field, std::optional<schema::Money>& cost) {
     if (cost && !record.checkbox(field).value_or(false)) cost = schema::Money{};
@@ -30,8 +32,6 @@ schema::store::GiftCosts costs_of(const schema::store::GiftItem& item, const sch
   exclude_unless_checked(F::include_carbon_neutral_cost, costs.carbon_neutral);
   return costs;
 }
-
-}  // namespace
 
 std::string approved_content_of(const schema::RequestRecord& completed) {
   return schema::format_values(completed, schema::approval_bound_fields());
@@ -72,7 +72,7 @@ schema::store::NewGiftRequest make_gift_request(const schema::RequestRecord& rec
                                                 const schema::store::Account& account,
                                                 platform::UtcMillis now) {
   schema::store::GiftItem ordered = item;
-  ordered.costs = costs_of(item, record);
+  ordered.costs = request_costs(item, record);
   if (const std::string description = record.text(F::gift_item_description); !description.empty())
     ordered.description = description;
   return new_gift_request(

@@ -12,6 +12,9 @@ namespace giftsync::sync {
 
 /// The content that an approval is bound to.
 std::string approved_content_of(const schema::RequestRecord& completed);
+/// Shipping and carbon count only if the record includes them.
+schema::store::GiftCosts request_costs(const schema::store::GiftItem& item,
+                                       const schema::RequestRecord& record);
 /// All fields, to be stored between claim and gift.
 std::string format_request_record(const schema::RequestRecord& completed);
 schema::RequestRecord parse_request_record(const std::string& id, const std::string& record_text);

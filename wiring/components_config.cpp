@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "daemon/mail/approver_mail.h"
 #include "daemon/mail/smtp_option_checks.h"
 #include "daemon/mail/transports.h"
 #include "daemon/sources/compiled_source.h"
@@ -84,6 +85,13 @@ sync::DeliveryRules delivery_rules(const daemon::config::Settings& settings,
                       const schema::store::Gift& gift, const sync::MailIdentity& identity) {
     return daemon::mail::compose_gift_mail(mail_data(settings, branding, links, gift, identity));
   };
+  rules.compose_for_approver = [&settings](const std::string& email,
+                                           std::span<const schema::store::ApproverNotice> notices,
+                                           const sync::MailIdentity& identity) {
+    return daemon::mail::compose_approver_mail({email, notices, identity, settings.email.from,
+                                                settings.server.admin_url + "/console",
+                                                settings.pages.language});
+  };
   return rules;
 }
 
@@ -120,6 +128,16 @@ sync::LifecycleTerms lifecycle_terms(const daemon::config::LifecycleSettings& se
   return terms;
 }
 
+sync::ApproverNoticeRules approver_notice_rules(const daemon::config::Settings& settings,
+                                                schema::store::Store& store) {
+  const sync::TokenStatus token = sync::token_status(
+      store.organizations, settings.requests.organization_token.reveal(), platform::system_now());
+  sync::ApproverNoticeRules rules;
+  if (token.state == sync::TokenStatus::State::active) rules.organization = token.organization;
+  rules.allow_self_approval = settings.requests.allow_self_approval;
+  return rules;
+}
+
 sync::RequestRecordRules request_record_rules(const daemon::config::Settings& settings,
                                               schema::store::Store& store, schema::crm::Crm& crm) {
   sync::RequestRecordRules rules;
@@ -134,6 +152,9 @@ sync::RequestRecordRules request_record_rules(const daemon::config::Settings& se
         sync::token_status(store.organizations, settings.requests.organization_token.reveal(), now);
     return sync::authorize_senders(store.accounts, crm.directory(), token, users, now);
   };
+  // In an org people approve in Salesforce.
+  if (settings.console.enabled && settings.crm.kind() == daemon::config::CrmKind::managed)
+    rules.approver_notices = [&settings, &store] { return approver_notice_rules(settings, store); };
   return rules;
 }
 

@@ -25,6 +25,14 @@ bool may(const schema::RoleSet& roles, Permission permission) {
       return has_any(roles, {Role::admin, Role::operations, Role::auditor});
     case Permission::manage_users:
       return roles.contains(Role::operations);
+    case Permission::decide_requests:
+      return roles.contains(Role::approver);
+    case Permission::see_operations:
+      return has_any(roles, {Role::admin, Role::operations, Role::auditor});
+    case Permission::operate:
+      return roles.contains(Role::operations);
+    case Permission::see_settings:
+      return has_any(roles, {Role::operations, Role::auditor});
   }
   return false;
 }

@@ -6,11 +6,15 @@
 namespace giftsync::daemon::console {
 
 enum class Permission {
-  open,          ///< without a session: signing in, and what its page loads
-  signed_in,     ///< any user with a session, also one without a role
-  see_own,       ///< pages that a Viewer limits to what the user may see
-  see_users,     ///< who uses the console
-  manage_users,  ///< ends sessions of others
+  open,             ///< without a session: signing in, and what its page loads
+  signed_in,        ///< any user with a session, also one without a role
+  see_own,          ///< pages that a Viewer limits to what the user may see
+  see_users,        ///< who uses the console
+  manage_users,     ///< ends sessions of others
+  decide_requests,  ///< approves and rejects request records
+  see_operations,   ///< mails and sources
+  operate,          ///< changes mails and sources
+  see_settings,     ///< settings in force and sign-in connections
 };
 
 bool may(const schema::RoleSet& roles, Permission permission);

@@ -38,6 +38,21 @@ constexpr auto kRoutes = std::to_array<ConsoleRoute>({
     {false, "link/{token}",             P::open,         sign_in<&ConsoleSignIn::link_page>},
     {true,  "link/{token}",             P::open,         sign_in<&ConsoleSignIn::sign_in_by_link>},
     {false, "assets/{file...}",         P::open,         asset_file},
+    {false, "requests",                 P::see_own,         requests_page},
+    {false, "requests/{number}",        P::see_own,         request_page},
+    {true,  "requests/{number}/approve", P::decide_requests, approve_request},
+    {true,  "requests/{number}/reject", P::decide_requests, reject_request},
+    {false, "mail",                     P::see_operations,  mail_page},
+    {true,  "mail/retry",               P::operate,         retry_mails},
+    {true,  "mail/{id}/release",        P::operate,         release_mail},
+    {true,  "mail/{id}/withdraw",       P::operate,         withdraw_mail},
+    {true,  "mail/{id}/retry",          P::operate,         retry_mail},
+    {false, "sources",                  P::see_operations,  sources_page},
+    {false, "sources/{name}",           P::see_operations,  source_page},
+    {true,  "sources/{name}/release",   P::operate,         release_events},
+    {true,  "sources/{name}/purge",     P::operate,         purge_events},
+    {false, "connections",              P::see_settings,    connections_page},
+    {false, "settings",                 P::see_settings,    settings_page},
 });
 // clang-format on
 

@@ -1,5 +1,8 @@
 // The overview: health in a sentence each, and the failures of gift records by class.
+#include "daemon/console/access.h"
 #include "daemon/console/pages.h"
+#include "daemon/console/request_access.h"
+#include "platform/http_client.h"
 
 namespace giftsync::daemon::console {
 namespace {
@@ -77,6 +80,53 @@ Data health_data(const std::vector<HealthLine>& lines) {
   return list;
 }
 
+/// What the user can act on, each with the page for it (CON-48).
+class WaitingList {
+ public:
+  explicit WaitingList(const PageCall& call) : call_(call) {}
+
+  void add(const std::string& path, std::string_view key, std::int64_t count, bool is_cut = false) {
+    if (count == 0) return;
+    Data one;
+    one.set("url", call_.url().base + path);
+    const std::string number = std::to_string(count);
+    one.set("text",
+            texts().text(key, {{"count", is_cut ? texts().text("more_than", {{"count", number}}) : number}}));
+    list_ << one;
+    has_any_ = true;
+  }
+  void set(Data& data) const {
+    data.set("waiting", list_);
+    data.set("has_waiting", has_any_);
+  }
+
+ private:
+  const PageCall& call_;
+  Data list_{Data::type::list};
+  bool has_any_ = false;
+};
+
+void add_waiting(Data& data, const PageCall& call, std::size_t failure_classes) {
+  WaitingList waiting(call);
+  const WaitingRequests requests = requests_to_decide(call);
+  if (requests.numbers.size() == 1)
+    waiting.add(path_of_request(requests.numbers.front()), "one_request_waits", 1);
+  else
+    waiting.add("/requests", "requests_wait", static_cast<std::int64_t>(requests.numbers.size()),
+                requests.is_cut);
+  if (may(call.viewer().roles, Permission::operate)) {
+    if (sees_installation(call.viewer())) {
+      for (const auto& [state, count] : call.store().deliveries.count_by_state())
+        if (state == schema::DeliveryState::held) waiting.add("/mail?state=held", "held_mails_wait", count);
+      for (const schema::store::SourceSummary& source : call.store().sources.list())
+        waiting.add("/sources/" + platform::percent_encoded(source.name), "quarantined_wait",
+                    source.quarantined);
+    }
+    waiting.add("/#failures", "failures_wait", static_cast<std::int64_t>(failure_classes));
+  }
+  waiting.set(data);
+}
+
 }  // namespace
 
 http::HttpResponse overview_page(const PageCall& call) {
@@ -100,6 +150,7 @@ http::HttpResponse overview_page(const PageCall& call) {
     row.set("id", std::to_string(one.last.value));
     failures << row;
   }
+  add_waiting(data, call, classes.size());
   data.set("failures", failures);
   data.set("has_failures", !classes.empty());
   return page(call, "overview", texts().text("overview"), std::move(data));

@@ -1,5 +1,7 @@
 #include "daemon/console/page_call.h"
 
+#include <algorithm>
+
 #include "daemon/console/access.h"
 #include "platform/ip_address.h"
 
@@ -12,9 +14,13 @@ std::string token_of(const PageCall& call, const std::string& path) {
 std::optional<FrameUser> frame_user(const PageCall& call) {
   if (!call.by) return std::nullopt;
   const schema::store::ConsoleUser& user = call.by->user;
-  return FrameUser{user.name.empty() ? user.email : user.name, token_of(call, "/sign-out"),
-                   call.by->session.is_break_glass(), may(call.viewer().roles, Permission::see_users),
-                   call.console.options.settings.idle_minutes * 60};
+  return FrameUser{user.name.empty() ? user.email : user.name,
+                   token_of(call, "/sign-out"),
+                   call.by->session.is_break_glass(),
+                   may(call.viewer().roles, Permission::see_users),
+                   call.console.options.settings.idle_minutes * 60,
+                   may(call.viewer().roles, Permission::see_operations),
+                   may(call.viewer().roles, Permission::see_settings) && sees_installation(call.viewer())};
 }
 
 http::HttpResponse page(const PageCall& call, std::string_view name, const std::string& title, Data data) {
@@ -38,6 +44,20 @@ schema::store::AuditEvent event_of(const PageCall& call, const std::string& acti
     event.organization = call.by->user.organization;
   }
   return event;
+}
+
+void set_notice(const PageCall& call, Data& data, std::initializer_list<std::string_view> keys) {
+  const std::string key = field(call.query, "notice");
+  if (std::find(keys.begin(), keys.end(), key) != keys.end()) data.set("notice", texts().text(key));
+}
+
+http::HttpResponse redirect_with_notice(const PageCall& call, const std::string& path,
+                                        const std::string& notice) {
+  return redirect(call.url().base + path + "?notice=" + notice);
+}
+
+bool sees_installation(const schema::store::Viewer& viewer) {
+  return viewer.sees_all_senders() && !viewer.organization;
 }
 
 std::string field(const std::map<std::string, std::string>& fields, const std::string& name) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <string>
@@ -14,6 +15,7 @@
 #include "daemon/http/http_message.h"
 #include "daemon/identity/provider_sign_in.h"
 #include "platform/clock.h"
+#include "schema/crm/crm.h"
 #include "schema/store/daemon_instances.h"
 #include "schema/store/store.h"
 
@@ -32,6 +34,11 @@ struct ConsoleOptions {
   /// Null, both of them: people sign in by link alone (SIGN-8). They must outlive the console.
   identity::ProviderSignIn* provider_sign_in = nullptr;
   const config::SsoSettings* sso = nullptr;
+  /// The settings in force, the CRM, and what wakes the request record worker (CON-40). They must outlive the
+  /// console. Null: the pages that need them are not served.
+  const config::Settings* in_force = nullptr;
+  schema::crm::Crm* crm = nullptr;
+  std::function<void()> on_request_decided = [] {};
 };
 
 /// The rows of a page of a list.
@@ -75,6 +82,13 @@ std::optional<FrameUser> frame_user(const PageCall& call);
 schema::store::AuditEvent event_of(const PageCall& call, const std::string& action);
 /// The token of a form that posts to `path`, such as "/gifts/17/cancel" (CON-11).
 std::string token_of(const PageCall& call, const std::string& path);
+/// Sets `notice` to the text of the query's `notice` if that is one of these keys.
+void set_notice(const PageCall& call, Data& data, std::initializer_list<std::string_view> keys);
+/// 303 to a page of the console, which shows the notice: "/mail", "mail_released".
+http::HttpResponse redirect_with_notice(const PageCall& call, const std::string& path,
+                                        const std::string& notice);
+/// Reads with all organizations: what is not of one organization is theirs alone (CON-40).
+bool sees_installation(const schema::store::Viewer& viewer);
 /// The field of a map of fields; empty when it is missing.
 std::string field(const std::map<std::string, std::string>& fields, const std::string& name);
 

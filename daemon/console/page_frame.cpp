@@ -59,6 +59,8 @@ void set_user(Data& data, const FrameUser& user) {
   shown.set("token", user.sign_out_token);
   shown.set("break_glass", user.is_break_glass);
   shown.set("sees_users", user.sees_users);
+  shown.set("sees_operations", user.sees_operations);
+  shown.set("sees_settings", user.sees_settings);
   shown.set("idle_seconds", std::to_string(user.idle_seconds));
   data.set("user", shown);
 }

@@ -26,6 +26,8 @@ struct FrameUser {
   bool is_break_glass = false;
   bool sees_users = false;
   std::int64_t idle_seconds = 0;  ///< after these without a request the session ends
+  bool sees_operations = false;
+  bool sees_settings = false;
 };
 
 struct PageFrame {

@@ -14,4 +14,21 @@ http::HttpResponse audit_page(const PageCall& call);
 http::HttpResponse users_page(const PageCall& call);
 http::HttpResponse end_sessions(const PageCall& call);
 
+/// Request records: a list, one of them, and the approver's decision (CON-41 to CON-43).
+http::HttpResponse requests_page(const PageCall& call);
+http::HttpResponse request_page(const PageCall& call);
+http::HttpResponse approve_request(const PageCall& call);
+http::HttpResponse reject_request(const PageCall& call);
+http::HttpResponse mail_page(const PageCall& call);
+http::HttpResponse retry_mails(const PageCall& call);
+http::HttpResponse release_mail(const PageCall& call);
+http::HttpResponse withdraw_mail(const PageCall& call);
+http::HttpResponse retry_mail(const PageCall& call);
+http::HttpResponse sources_page(const PageCall& call);
+http::HttpResponse source_page(const PageCall& call);
+http::HttpResponse release_events(const PageCall& call);
+http::HttpResponse purge_events(const PageCall& call);
+http::HttpResponse connections_page(const PageCall& call);
+http::HttpResponse settings_page(const PageCall& call);
+
 }  // namespace giftsync::daemon::console

@@ -223,7 +223,8 @@ CREATE INDEX gift_code_unassigned ON gift_code (gift_id, id) WHERE transaction_i
 -- One row for each gift that is sent by e-mail. A resend or a reminder reuses the row as the gift's next mail: `kind`,
 -- `number`. `first_deferred_at`: when the relay first deferred this mail. `uncertain_retries`: how often the mail was sent again
 -- after an unknown outcome. `turn`: the place of a mail that was never tried among those of other requests; 0 once it was
--- tried, then `next_attempt_at` orders it.
+-- tried, then `next_attempt_at` orders it. A negative `transaction_id` is a console_user's id: the mail for this approver, of kind
+-- approval (approver_notice).
 CREATE TABLE mail_outbox (
   transaction_id    @key@,
   state             TEXT NOT NULL,
@@ -490,7 +491,8 @@ CREATE TABLE request_record_state (
 );;
 CREATE INDEX request_record_state_due ON request_record_state (next_attempt_at) WHERE next_attempt_at IS NOT NULL;;
 CREATE INDEX request_record_state_failed ON request_record_state (record_id) WHERE failures > 0;;
-CREATE INDEX request_record_state_state ON request_record_state (state) WHERE deleted = 0;;
+CREATE INDEX request_record_state_state ON request_record_state (state, number) WHERE deleted = 0;;
+CREATE INDEX request_record_state_requester ON request_record_state (requested_by, state, number) WHERE deleted = 0 AND requested_by <> '';;
 CREATE INDEX request_record_state_error ON request_record_state (number)
   WHERE deleted = 0 AND error <> '' AND state NOT IN ('sent', 'rejected');;
 
@@ -584,6 +586,22 @@ CREATE TABLE user_role (
   granted_at BIGINT NOT NULL,
   PRIMARY KEY (user_id, role, origin)
 );;
+
+-- What approvers are mailed: of each transition of a request record to pending one row for each approver who may decide on it.
+-- `mail_number`: mail_outbox.number of the mail that has it; 0: none yet.
+CREATE TABLE approver_notice (
+  transition_id BIGINT NOT NULL,
+  user_id       BIGINT NOT NULL REFERENCES console_user (id),
+  record_id     TEXT NOT NULL,
+  number        TEXT NOT NULL,
+  item          TEXT NOT NULL,
+  cost          TEXT NOT NULL,
+  mail_number   BIGINT NOT NULL DEFAULT 0,
+  created_at    BIGINT NOT NULL,
+  PRIMARY KEY (transition_id, user_id)
+);;
+CREATE INDEX approver_notice_mail ON approver_notice (mail_number, user_id);;
+CREATE INDEX approver_notice_age ON approver_notice (created_at);;
 
 -- Who a user is at an identity provider. `tenant` is empty except for a directory. `last_email`: the address at the last
 -- sign-in, for display alone.

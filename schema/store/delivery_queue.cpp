@@ -298,10 +298,10 @@ std::int64_t DeliveryQueue::reset_scheduled_after(platform::UtcMillis latest, pl
 
 std::int64_t DeliveryQueue::retry_deferred(std::optional<TransactionId> transaction,
                                            platform::UtcMillis now) {
-  // With the condition of the index mail_outbox_due.
+  // With the condition of the index mail_outbox_due. An approver's mail waits for its pause (CON-44).
   const std::string condition =
       "state IN ('queued', 'sending', 'uncertain') AND turn = 0 AND state = 'queued' AND next_attempt_at > "
-      ":latest";
+      ":latest AND transaction_id > 0";
   if (!transaction) {
     const ScheduledRows mails = {.table = "mail_outbox",
                                  .key = "transaction_id",
@@ -385,6 +385,66 @@ std::vector<DeliveryRow> DeliveryQueue::list(const std::vector<DeliveryState>& s
             [](const DeliveryRow& a, const DeliveryRow& b) { return a.transaction < b.transaction; });
   if (found.size() > limit) found.resize(limit);
   return found;
+}
+
+std::vector<ListedMail> DeliveryQueue::list(const Viewer& viewer, DeliveryState state,
+                                            std::optional<TransactionId> before, std::size_t limit) {
+  const std::string at =
+      database_->dialect() == sql::Dialect::sqlite ? "instr(t.email, '@')" : "strpos(t.email, '@')";
+  const std::string shown =
+      viewer.is_masked()
+          ? "'', CASE WHEN " + at + " > 0 THEN '***' || substr(t.email, " + at + ") ELSE '***' END"
+          : "d.last_reply, coalesce(t.email, (SELECT u.email FROM console_user u WHERE u.id = "
+            "-d.transaction_id), '')";
+  return database_->read([&](soci::session& session) {
+    ListedMail row;
+    return sql::select_rows(
+        row, session,
+        "SELECT d.transaction_id, d.kind, d.attempt, d.next_attempt_at, d.updated_at, " + shown +
+            " FROM mail_outbox d LEFT JOIN recipient_transaction t ON t.id = d.transaction_id LEFT JOIN "
+            "gift_request r ON r.id = t.request_id WHERE d." +
+            is_in_state(state) + " AND " + gifts_condition(viewer) +
+            (before ? " AND d.transaction_id < " + std::to_string(before->value) : std::string()) +
+            " ORDER BY d.transaction_id DESC LIMIT " + std::to_string(limit),
+        into(row.transaction), into(row.kind), into(row.attempt), into(row.next_attempt_at),
+        into(row.updated_at), into(row.last_reply), into(row.email));
+  });
+}
+
+std::optional<platform::UtcMillis> DeliveryQueue::oldest_due(platform::UtcMillis now) {
+  // Each reads one row of mail_outbox_due.
+  const std::string first_attempt =
+      "SELECT next_attempt_at FROM mail_outbox WHERE state IN ('queued', 'sending', 'uncertain') AND turn > "
+      "0 "
+      "ORDER BY turn, next_attempt_at, transaction_id LIMIT 1";
+  return database_->read([&](soci::session& session) {
+    std::optional<platform::UtcMillis> oldest;
+    for (const std::string& query : {smallest_retry(std::nullopt), first_attempt})
+      for (const platform::UtcMillis at : sql::select_column<platform::UtcMillis>(session, query))
+        if (at <= now && (!oldest || at < *oldest)) oldest = at;
+    return oldest;
+  });
+}
+
+bool DeliveryQueue::apply(TransactionId transaction, MailAction action, const AuditEvent& audit,
+                          platform::UtcMillis now) {
+  const std::string condition = action == MailAction::release ? "state = 'held'"
+                                : action == MailAction::retry
+                                    ? "state = 'queued' AND turn = 0 AND next_attempt_at > :now"
+                                    : "state IN ('queued', 'sending', 'uncertain', 'held')";
+  const std::string change = action == MailAction::withdraw
+                                 ? "state = 'withdrawn', lease_owner = '', lease_until = 0"
+                             : action == MailAction::release
+                                 ? "state = 'queued', turn = 0, next_attempt_at = :now, uncertain_retries = 0"
+                                 : "next_attempt_at = :now";
+  return database_->write([&](soci::session& session) {
+    const std::int64_t changed = sql::change_rows(session,
+                                                  "UPDATE mail_outbox SET updated_at = :now, " + change +
+                                                      " WHERE transaction_id = :id AND " + condition,
+                                                  use(now, "now"), use(transaction, "id"));
+    if (changed > 0) insert_audit_event(session, audit);
+    return changed > 0;
+  });
 }
 
 std::vector<DeliveryRow> DeliveryQueue::select(const std::string& condition, std::size_t limit) {

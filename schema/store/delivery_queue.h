@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "schema/store/audit_log.h"
 #include "schema/store/change_log.h"
 #include "schema/store/claim_floor.h"
 #include "schema/store/gift_requests.h"
@@ -55,6 +56,24 @@ struct DeliveryRow {
   MailKind kind = MailKind::gift;
   std::int64_t number = 1;
   platform::UtcMillis ordered_at;  ///< of a resend or reminder
+};
+
+/// What an operator may do with one mail.
+enum class MailAction {
+  release,   ///< held: it is sent again with the same Message-ID
+  withdraw,  ///< it has not left; one that is being sent may still arrive
+  retry,     ///< deferred: it is due now
+};
+
+/// A mail as the console lists it.
+struct ListedMail {
+  TransactionId transaction;  ///< negative: the mail of an approver
+  MailKind kind = MailKind::gift;
+  std::int64_t attempt = 0;
+  platform::UtcMillis next_attempt_at;
+  platform::UtcMillis updated_at;
+  std::string last_reply;  ///< empty for a masked viewer, as it may name the recipient
+  std::string email;       ///< without its local part for a masked viewer
 };
 
 /// One daemon's delivery is paused: its mail transport failed, no gift is affected.
@@ -110,6 +129,9 @@ class DeliveryQueue {
   /// Makes mails due that wait after a deferral: of one gift, or all. An uncertain mail still waits, since an
   /// early repeat may be a second copy. Returns how many.
   std::int64_t retry_deferred(std::optional<TransactionId> transaction, platform::UtcMillis now);
+  /// Does it with a gift's mail and inserts the event. False, without a change, when the mail's state does
+  /// not allow it.
+  bool apply(TransactionId transaction, MailAction action, const AuditEvent& audit, platform::UtcMillis now);
 
   std::optional<CircuitBreaker> breaker(const std::string& daemon);
   /// Of all daemons; the longest pause first.
@@ -127,6 +149,12 @@ class DeliveryQueue {
   std::optional<DeliveryRow> find(TransactionId transaction);
   /// Rows in one of these states, by transaction, at most `limit`.
   std::vector<DeliveryRow> list(const std::vector<DeliveryState>& states, std::size_t limit);
+  /// The mails of gifts that the viewer sees, by descending transaction, below `before`. Those of approvers
+  /// are listed for viewers of all organizations.
+  std::vector<ListedMail> list(const Viewer& viewer, DeliveryState state, std::optional<TransactionId> before,
+                               std::size_t limit);
+  /// Since when the mail waits that is due the longest; nothing when none is due.
+  std::optional<platform::UtcMillis> oldest_due(platform::UtcMillis now);
 
  private:
   std::optional<platform::UtcMillis> find_retry_floor(platform::UtcMillis now);

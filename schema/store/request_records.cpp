@@ -156,6 +156,7 @@ std::set<std::string> RequestRecords::save(std::span<const RequestRecordEntryUpd
       const Row row(change.next);
       if (!(change.next.version == 0 ? insert_entry(session, row) : update_entry(session, row))) continue;
       insert_transitions(session, change.next.record_id, change.transitions);
+      if (change.audit) insert_audit_event(session, *change.audit);
       saved.insert(change.next.record_id);
     }
     return saved;
@@ -214,6 +215,50 @@ std::optional<RequestRecordEntry> RequestRecords::find_by_number_or_id(const std
   });
   const std::vector<RequestRecordEntry> found = find(std::span(&key, 1));
   return sql::first_of(found);
+}
+
+std::vector<ListedRequestRecord> RequestRecords::list(const Viewer& viewer,
+                                                      std::optional<OrganizationId> owner,
+                                                      const RequestRecordFilter& filter,
+                                                      const std::string& before, std::size_t limit) {
+  // The conditions of the indexes request_record_state_state and request_record_state_error.
+  const std::string which = filter.has_error ? "s.error <> '' AND s.state NOT IN ('sent', 'rejected')"
+                                             : "s.state = '" + std::string(to_word(filter.state)) + "'";
+  return database_->read([&](soci::session& session) {
+    std::vector<ListedRequestRecord> found;
+    ListedRequestRecord row;
+    std::string state;
+    soci::statement statement = sql::bound(
+        session,
+        "SELECT s.record_id, s.number, s.state, s.requested_by, s.error, coalesce((SELECT max(t.occurred_at) "
+        "FROM request_record_transition t WHERE t.record_id = s.record_id), 0) FROM request_record_state s "
+        "WHERE s.deleted = 0 AND " +
+            which + " AND " + request_records_condition(viewer, owner) +
+            (before.empty() ? " AND s.number >= :before" : " AND s.number < :before") +
+            " ORDER BY s.number DESC LIMIT " + std::to_string(limit),
+        use(before), into(row.record_id), into(row.number), into(state), into(row.requested_by),
+        into(row.error), into(row.since));
+    sql::each_row(statement, [&] {
+      row.state = parse_stored_word(kRequestRecordStates, state);
+      found.push_back(row);
+    });
+    return found;
+  });
+}
+
+std::optional<RequestRecordEntry> RequestRecords::find(const Viewer& viewer,
+                                                       std::optional<OrganizationId> owner,
+                                                       const std::string& number_or_id) {
+  const auto found = find_by_number_or_id(number_or_id);
+  if (!found) return std::nullopt;
+  const bool is_seen = database_->read([&](soci::session& session) {
+    return sql::select_value<std::int64_t>(
+               session,
+               "SELECT count(*) FROM request_record_state s WHERE s.record_id = :id AND " +
+                   request_records_condition(viewer, owner),
+               use(found->record_id)) > 0;
+  });
+  return is_seen ? found : std::nullopt;
 }
 
 CreationReservation RequestRecords::reserve_creation_key(AccountId account, const IdempotencyKey& idempotency,

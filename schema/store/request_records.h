@@ -13,6 +13,7 @@
 
 #include "platform/time.h"
 #include "schema/request_record.h"
+#include "schema/store/audit_log.h"
 #include "schema/store/gift_requests.h"
 
 namespace giftsync::schema::store {
@@ -36,7 +37,8 @@ struct RequestRecordEntry {
   RequestRecordStatus crm_status = RequestRecordStatus::pending;  ///< the value that the CRM last had
   Approval approval = Approval::none;
   std::string approved_by;
-  std::string approved_content;   ///< the content that the approval binds to
+  std::string
+      approved_content;  ///< the content that the approval binds to, or the one that was changed after it
   std::string gift_request_text;  ///< what is sent after the claim
   std::string requested_by;       ///< who created it by command or over HTTP; empty: created in the CRM
   std::string error;              ///< as in the record's Error Log
@@ -60,11 +62,27 @@ struct RequestRecordTransition {
 struct RequestRecordEntryUpdate {
   RequestRecordEntry next;
   std::vector<RequestRecordTransition> transitions;
+  std::optional<AuditEvent> audit = {};  ///< inserted with them
 };
 
 struct RequestRecordGift {
   GiftRequestId gift_request;
   RequestRecordLink link;
+};
+
+/// A filter of the console: one state, or the ones with an Error Log that are not sent or rejected.
+struct RequestRecordFilter {
+  RequestRecordState state = RequestRecordState::pending;
+  bool has_error = false;  ///< `state` does not count
+};
+
+struct ListedRequestRecord {
+  std::string record_id;
+  std::string number;
+  RequestRecordState state = RequestRecordState::pending;
+  std::string requested_by;
+  std::string error;
+  platform::UtcMillis since;  ///< when it came into this state
 };
 
 struct CreationReservation {
@@ -101,6 +119,15 @@ class RequestRecords {
   std::int64_t retry_all_failed(const std::string& except_error, platform::UtcMillis now);
   /// By Request Number or Id.
   std::optional<RequestRecordEntry> find_by_number_or_id(const std::string& number_or_id);
+
+  /// The ones that the viewer sees, by descending number, below `before` unless that is empty. `owner`: as
+  /// request_records_condition() takes it.
+  std::vector<ListedRequestRecord> list(const Viewer& viewer, std::optional<OrganizationId> owner,
+                                        const RequestRecordFilter& filter, const std::string& before,
+                                        std::size_t limit);
+  /// By Request Number, else Id; nothing when the viewer does not see it.
+  std::optional<RequestRecordEntry> find(const Viewer& viewer, std::optional<OrganizationId> owner,
+                                         const std::string& number_or_id);
 
   /// The creation key under which the CRM creates the caller's record: the stored one for a known
   /// Idempotency-Key, else `new_creation_key`. Durable on return.

@@ -165,6 +165,13 @@ std::set<std::string> Sources::sources_to_reprocess() {
   });
 }
 
+void Sources::request_reprocessing(const std::string& source, const AuditEvent& audit) {
+  database_->write([&](soci::session& session) {
+    session << "UPDATE source SET reprocess_fingerprint = 'requested' WHERE name = :name", use(source);
+    insert_audit_event(session, audit);
+  });
+}
+
 PreparedBatch Sources::prepare(const InboundBatch& batch) {
   std::int64_t gifts = 0;
   for (const InboundItem& item : batch.items) gifts += item.gift && !item.quarantined ? 1 : 0;
@@ -347,13 +354,21 @@ std::int64_t Sources::count_ignored(const std::string& source) {
   });
 }
 
-std::int64_t Sources::purge_quarantined(const std::string& source, std::optional<QuarantineReason> reason) {
+std::int64_t Sources::purge_quarantined(const std::string& source, std::optional<QuarantineReason> reason,
+                                        const std::optional<AuditEvent>& audit) {
   const std::string word(reason ? to_word(*reason) : "");
   return database_->write([&](soci::session& session) {
-    return sql::change_rows(session,
-                            "DELETE FROM inbound_event WHERE source = :source AND state = 'quarantined' AND "
-                            "(reason = :reason OR :every = '')",
-                            use(source), use(word), use(word));
+    const std::int64_t count =
+        sql::change_rows(session,
+                         "DELETE FROM inbound_event WHERE source = :source AND state = 'quarantined' AND "
+                         "(reason = :reason OR :every = '')",
+                         use(source), use(word), use(word));
+    if (audit) {
+      AuditEvent counted = *audit;  // the transaction may run again
+      counted.detail += (counted.detail.empty() ? "" : ", ") + std::to_string(count) + " events";
+      insert_audit_event(session, counted);
+    }
+    return count;
   });
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "schema/store/audit_log.h"
 #include "schema/store/change_log.h"
 #include "schema/store/refused_messages.h"
 
@@ -199,6 +200,8 @@ class Sources {
   void end_reprocessing(const std::string& source, const std::string& fingerprint);
   /// The sources whose reprocessing has not ended.
   std::set<std::string> sources_to_reprocess();
+  /// A daemon processes the source's quarantined and orphaned events again, under its present settings.
+  void request_reprocessing(const std::string& source, const AuditEvent& audit);
   IngestResult accept(const InboundBatch& batch);
   /// What accept() would do with each item of the batch, as the store is now. Changes nothing.
   std::vector<ForeseenItem> foresee(const InboundBatch& batch);
@@ -251,8 +254,10 @@ class Sources {
   /// By reason and status word, most frequent first; of one source, or of all when `source` is empty.
   std::vector<QuarantineCount> count_quarantined(const std::string& source);
   std::int64_t count_ignored(const std::string& source);
-  /// Deletes quarantined events for an admin; returns how many. Events in other states stay.
-  std::int64_t purge_quarantined(const std::string& source, std::optional<QuarantineReason> reason);
+  /// Deletes quarantined events for an admin; returns how many. Events in other states stay. `audit` gets the
+  /// count as its detail and is inserted.
+  std::int64_t purge_quarantined(const std::string& source, std::optional<QuarantineReason> reason,
+                                 const std::optional<AuditEvent>& audit = {});
   /// The same for ignored events.
   std::int64_t purge_ignored(const std::string& source);
   /// Deletes the ids of messages older than `before`.

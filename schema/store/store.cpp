@@ -51,7 +51,8 @@ Store::Store(const sql::Dsn& dsn)
       sign_in_attempts(database_),
       user_identities(database_),
       sign_in_connections(database_),
-      console_gifts(database_) {}
+      console_gifts(database_),
+      approver_notices(database_) {}
 
 Store::~Store() = default;
 

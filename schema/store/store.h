@@ -9,6 +9,7 @@
 #include "platform/dependency_error.h"
 #include "schema/sql/dsn.h"
 #include "schema/store/accounts.h"
+#include "schema/store/approver_notices.h"
 #include "schema/store/audit_log.h"
 #include "schema/store/backfill_store.h"
 #include "schema/store/catalogue.h"
@@ -107,6 +108,7 @@ class Store {
   UserIdentities user_identities;
   SignInConnections sign_in_connections;
   ConsoleGifts console_gifts;
+  ApproverNotices approver_notices;
 };
 
 /// The same through a separate connection, for a dsn without an open Store.

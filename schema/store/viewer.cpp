@@ -26,6 +26,14 @@ std::string gifts_condition(const Viewer& viewer) {
          ") OR " + own + ")";
 }
 
+std::string request_records_condition(const Viewer& viewer, std::optional<OrganizationId> owner) {
+  if (viewer.organization && viewer.organization != owner) return kNone;
+  if (viewer.sees_all_senders() || viewer.has(Role::approver)) return kAll;
+  if (viewer.roles.empty() || !viewer.account) return kNone;
+  return "s.requested_by <> '' AND s.requested_by = (SELECT email FROM account WHERE id = " +
+         digits(*viewer.account) + ")";
+}
+
 std::string audit_condition(const Viewer& viewer) {
   if (sees_everything(viewer)) return kAll;
   const std::string own = "e.user_id = " + digits(viewer.user);

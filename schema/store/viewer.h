@@ -27,6 +27,9 @@ struct Viewer {
 
 /// A condition on gift_request `r`: the gifts that the viewer sees. Digits and constants only.
 std::string gifts_condition(const Viewer& viewer);
+/// A condition on request_record_state `s`: the request records that the viewer sees. `owner`: the
+/// organization for which request records are sent (requests.organization_token).
+std::string request_records_condition(const Viewer& viewer, std::optional<OrganizationId> owner);
 /// A condition on audit_event `e`: the events that the viewer sees.
 std::string audit_condition(const Viewer& viewer);
 /// A condition on console_user `u`: the users that the viewer sees.

@@ -1,0 +1,172 @@
+// The mail outbox: what pauses it, what waits, and the mails of one state (CON-45).
+#include <algorithm>
+#include <array>
+
+#include "daemon/console/access.h"
+#include "daemon/console/pages.h"
+#include "platform/text.h"
+#include "schema/store/bounded_count.h"
+
+namespace giftsync::daemon::console {
+namespace {
+
+using schema::DeliveryState;
+using schema::store::ListedMail;
+using schema::store::MailAction;
+
+constexpr std::array kListedStates{DeliveryState::held,        DeliveryState::uncertain,
+                                   DeliveryState::undelivered, DeliveryState::queued,
+                                   DeliveryState::sending,     DeliveryState::withdrawn};
+
+DeliveryState state_of(const std::string& word) {
+  for (const DeliveryState state : kListedStates)
+    if (to_word(state) == word) return state;
+  return DeliveryState::held;
+}
+
+std::string state_text(DeliveryState state) {
+  return texts().text("mail_" + std::string(to_word(state)));
+}
+
+/// The pauses and counts are those of all organizations.
+void add_queue(Data& data, const PageCall& call) {
+  Data pauses(Data::type::list);
+  for (const schema::store::CircuitBreaker& one : call.store().deliveries.breakers()) {
+    Data pause;
+    pause.set("daemon", one.daemon);
+    pause.set("relay", one.relay);
+    pause.set("reason", one.reason);
+    pause.set("since", time_data(one.since));
+    pause.set("until", time_data(one.until));
+    pause.set("failures", std::to_string(one.failures));
+    pauses << pause;
+  }
+  data.set("pauses", pauses);
+  Data counts(Data::type::list);
+  for (const auto& [state, count] : call.store().deliveries.count_by_state()) {
+    if (state == DeliveryState::accepted) continue;
+    Data row;
+    row.set("label", state_text(state));
+    row.set("value", count > schema::store::kMaxCounted
+                         ? texts().text("more_than", {{"count", std::to_string(schema::store::kMaxCounted)}})
+                         : std::to_string(count));
+    counts << row;
+  }
+  if (const auto oldest = call.store().deliveries.oldest_due(call.now)) {
+    Data row;
+    row.set("label", texts().text("oldest_due"));
+    row.set("value", minute(*oldest));
+    counts << row;
+  }
+  data.set("counts", counts);
+  data.set("has_queue", true);
+}
+
+void add_button(Data& buttons, const PageCall& call, const ListedMail& mail, const std::string& action) {
+  const std::string path = "/mail/" + std::to_string(mail.transaction.value) + "/" + action;
+  Data button;
+  button.set("url", call.url().base + path);
+  button.set("token", token_of(call, path));
+  button.set("text", texts().text("mail_action_" + action));
+  buttons << button;
+}
+
+Data row_data(const PageCall& call, const ListedMail& mail, DeliveryState state) {
+  Data row;
+  const bool is_gifts = mail.kind != schema::MailKind::approval;
+  if (is_gifts) row.set("gift", std::to_string(mail.transaction.value));
+  row.set("kind", texts().text("mail_kind_" + std::string(to_word(mail.kind))));
+  row.set("email", mail.email);
+  row.set("attempt", std::to_string(mail.attempt));
+  row.set("updated", time_data(mail.updated_at));
+  row.set("next", state == DeliveryState::queued || state == DeliveryState::uncertain
+                      ? minute(mail.next_attempt_at)
+                      : "");
+  row.set("reply", mail.last_reply);
+  if (!is_gifts || !may(call.viewer().roles, Permission::operate)) return row;
+  Data buttons(Data::type::list);
+  if (state == DeliveryState::held) add_button(buttons, call, mail, "release");
+  if (state == DeliveryState::queued && mail.next_attempt_at > call.now)
+    add_button(buttons, call, mail, "retry");
+  if (state != DeliveryState::undelivered && state != DeliveryState::withdrawn)
+    add_button(buttons, call, mail, "withdraw");
+  row.set("buttons", buttons);
+  return row;
+}
+
+http::HttpResponse act(const PageCall& call, MailAction action, const std::string& name) {
+  const auto number = platform::parse_number<std::int64_t>(call.parameter);
+  if (!number || !call.store().console_gifts.find(call.viewer(), {*number})) return not_found(call);
+  schema::store::AuditEvent event = event_of(call, "mail." + name);
+  event.object_kind = "gift";
+  event.object_id = call.parameter;
+  const bool is_done = call.store().deliveries.apply({*number}, action, event, call.now);
+  return redirect_with_notice(call, "/mail", is_done ? "mail_done_" + name : "mail_not_done");
+}
+
+}  // namespace
+
+http::HttpResponse mail_page(const PageCall& call) {
+  const std::string word = field(call.query, "state");
+  const DeliveryState state = state_of(word);
+  const auto before = platform::parse_number<std::int64_t>(field(call.query, "before"));
+  const auto mails = call.store().deliveries.list(
+      call.viewer(), state, before ? std::optional(schema::TransactionId{*before}) : std::nullopt,
+      kPageRows + 1);
+  const std::size_t count = std::min(mails.size(), kPageRows);
+  Data data;
+  set_notice(
+      call, data,
+      {"mail_done_release", "mail_done_withdraw", "mail_done_retry", "mail_done_all", "mail_not_done"});
+  if (sees_installation(call.viewer())) {
+    add_queue(data, call);
+    if (may(call.viewer().roles, Permission::operate)) {
+      Data retry;
+      retry.set("url", call.url().base + "/mail/retry");
+      retry.set("token", token_of(call, "/mail/retry"));
+      data.set("retry", retry);
+    }
+  }
+  Data states(Data::type::list);
+  for (const DeliveryState one : kListedStates) {
+    Data option;
+    option.set("value", std::string(to_word(one)));
+    option.set("text", state_text(one));
+    option.set("selected", one == state);
+    states << option;
+  }
+  Data rows(Data::type::list);
+  for (std::size_t i = 0; i < count; ++i) rows << row_data(call, mails[i], state);
+  data.set("states", states);
+  data.set("rows", rows);
+  data.set("has_rows", count > 0);
+  const std::string list = call.url().base + "/mail?";
+  if (before) data.set("newest", list + query_of({{"state", word}}));
+  if (mails.size() > kPageRows)
+    data.set("older", list + query_of({{"state", word},
+                                       {"before", std::to_string(mails[count - 1].transaction.value)}}));
+  return page(call, "mail", texts().text("mail"), std::move(data));
+}
+
+/// As "giftsyncctl mail retry --all" does.
+http::HttpResponse retry_mails(const PageCall& call) {
+  if (!sees_installation(call.viewer())) return not_found(call);
+  schema::store::AuditEvent event = event_of(call, "mail.retry-all");
+  event.object_kind = "mail";
+  call.store().audit.add(event);
+  call.store().deliveries.retry_deferred(std::nullopt, call.now);
+  call.store().deliveries.reset_breakers_after(call.now, call.now);
+  return redirect_with_notice(call, "/mail", "mail_done_all");
+}
+
+http::HttpResponse release_mail(const PageCall& call) {
+  return act(call, MailAction::release, "release");
+}
+http::HttpResponse withdraw_mail(const PageCall& call) {
+  return act(call, MailAction::withdraw, "withdraw");
+}
+http::HttpResponse retry_mail(const PageCall& call) {
+  return act(call, MailAction::retry, "retry");
+}
+
+}  // namespace giftsync::daemon::console

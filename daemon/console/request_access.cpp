@@ -1,0 +1,79 @@
+#include "daemon/console/request_access.h"
+
+#include <map>
+
+#include "daemon/console/access.h"
+#include "platform/http_client.h"
+#include "schema/contact_normalization.h"
+#include "sync/request_record_authorization.h"
+#include "sync/token_status.h"
+
+namespace giftsync::daemon::console {
+namespace {
+
+/// As many are looked at for one page.
+constexpr std::size_t kMaxWaiting = 100;
+
+}  // namespace
+
+bool uses_request_records(const PageCall& call) {
+  const config::Settings* settings = call.console.options.in_force;
+  return settings && settings->requests.enabled && call.console.options.crm;
+}
+
+bool decides_requests_here(const PageCall& call) {
+  return uses_request_records(call) &&
+         call.console.options.in_force->crm.kind() != config::CrmKind::salesforce &&
+         call.console.options.crm->request_records();
+}
+
+std::optional<schema::OrganizationId> owner_of_requests(const PageCall& call) {
+  if (!uses_request_records(call)) return std::nullopt;
+  const config::RequestSettings& requests = call.console.options.in_force->requests;
+  const sync::TokenStatus token =
+      sync::token_status(call.store().organizations, requests.organization_token.reveal(), call.now);
+  if (token.state != sync::TokenStatus::State::active) return std::nullopt;
+  return token.organization;
+}
+
+std::vector<bool> are_own_requests(const PageCall& call, const std::vector<schema::RequestRecord>& rows) {
+  std::vector<bool> own(rows.size(), false);
+  if (rows.empty() || call.console.options.in_force->requests.allow_self_approval) return own;
+  const std::string key = schema::email_key(call.by->user.email);
+  const auto users = call.console.options.crm->directory().find_users_by_email(std::span(&key, 1)).front();
+  std::vector<std::string> ids;
+  for (const schema::RequestRecord& row : rows) ids.push_back(row.id);
+  std::map<std::string, schema::store::RequestRecordEntry> known;
+  for (auto& entry : call.store().request_records.find(ids)) known.emplace(entry.record_id, entry);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto entry = known.find(rows[i].id);
+    const auto parties = sync::parties_of(
+        rows[i], entry == known.end()
+                     ? std::span<const schema::store::RequestRecordEntry>()
+                     : std::span<const schema::store::RequestRecordEntry>(&entry->second, 1));
+    own[i] = sync::is_own(parties, call.by->user.email, [&] { return users; });
+  }
+  return own;
+}
+
+WaitingRequests requests_to_decide(const PageCall& call) {
+  WaitingRequests waiting;
+  if (!may(call.viewer().roles, Permission::decide_requests) || !decides_requests_here(call)) return waiting;
+  const auto listed =
+      call.store().request_records.list(call.viewer(), owner_of_requests(call), {}, "", kMaxWaiting);
+  waiting.is_cut = listed.size() == kMaxWaiting;
+  std::vector<std::string> ids;
+  for (const auto& one : listed) ids.push_back(one.record_id);
+  if (ids.empty()) return waiting;
+  const auto rows = call.console.options.crm->request_records()->find(ids);
+  const std::vector<bool> own = are_own_requests(call, rows);
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (!own[i]) waiting.numbers.push_back(rows[i].text(schema::RequestRecordField::number));
+  return waiting;
+}
+
+std::string path_of_request(const std::string& number) {
+  return "/requests/" + platform::percent_encoded(number);
+}
+
+}  // namespace giftsync::daemon::console

@@ -1,0 +1,31 @@
+// daemon/console: which request records a call may see and decide (CON-41). Any thread.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "daemon/console/page_call.h"
+#include "schema/request_record.h"
+
+namespace giftsync::daemon::console {
+
+bool uses_request_records(const PageCall& call);
+/// False in an org of Salesforce: people decide there, and a page makes no call.
+bool decides_requests_here(const PageCall& call);
+/// The organization for which request records are sent; nothing without a valid token in the settings.
+std::optional<schema::OrganizationId> owner_of_requests(const PageCall& call);
+/// The rows of these records that the user asked for, created, or is Sender of, while
+/// requests.allow_self_approval does not allow to approve such ones. Needs decides_requests_here().
+std::vector<bool> are_own_requests(const PageCall& call, const std::vector<schema::RequestRecord>& rows);
+
+/// The records that wait for this user's decision; `is_cut`: there may be more.
+struct WaitingRequests {
+  std::vector<std::string> numbers;
+  bool is_cut = false;
+};
+WaitingRequests requests_to_decide(const PageCall& call);
+
+/// The path below the console's root: "/requests/R-000017".
+std::string path_of_request(const std::string& number);
+
+}  // namespace giftsync::daemon::console

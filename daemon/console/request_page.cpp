@@ -1,0 +1,234 @@
+// One request record, and the decision on it. An approval applies to the content that the page showed: the
+// form brings that content back, and another one is refused with the difference (CON-42).
+#include "daemon/console/access.h"
+#include "daemon/console/pages.h"
+#include "daemon/console/request_access.h"
+#include "platform/digest.h"
+#include "platform/text.h"
+#include "schema/money.h"
+#include "sync/request_record_approval.h"
+#include "sync/request_record_defaults.h"
+#include "sync/request_record_state_machine.h"
+#include "sync/request_record_to_gift_request.h"
+
+namespace giftsync::daemon::console {
+namespace {
+
+using F = schema::RequestRecordField;
+using Action = sync::RequestRecordAction;
+
+constexpr std::size_t kMaxNoteCodePoints = 1'000;
+
+struct ShownRequest {
+  schema::store::RequestRecordEntry entry;
+  std::optional<sync::LoadedRequestRecord> loaded = {};  ///< what a CRM of SQL has
+  bool is_own = false;
+
+  const std::string& name() const { return entry.number.empty() ? entry.record_id : entry.number; }
+  std::string content() const { return loaded ? sync::approved_content_of(loaded->completed) : ""; }
+};
+
+std::optional<ShownRequest> find_request(const PageCall& call) {
+  const auto entry =
+      call.store().request_records.find(call.viewer(), owner_of_requests(call), call.parameter);
+  if (!entry) return std::nullopt;
+  ShownRequest shown{*entry};
+  if (!decides_requests_here(call) || entry->deleted) return shown;
+  schema::crm::RequestRecords& records = *call.console.options.crm->request_records();
+  const auto rows = records.find(std::span(&entry->record_id, 1));
+  if (rows.empty()) return shown;
+  shown.is_own = are_own_requests(call, rows).front();
+  shown.loaded = sync::load_with_defaults(records, rows).front();
+  return shown;
+}
+
+std::string value_text(const schema::FieldValue& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  if (const auto* yes = std::get_if<bool>(&value)) return texts().text(*yes ? "is_yes" : "is_no");
+  return {};
+}
+
+bool is_of_recipient(F field) {
+  return field == F::recipient_email || field == F::recipient_first_name || field == F::recipient_last_name ||
+         field == F::message;
+}
+
+schema::RequestRecord parsed(const std::string& content) {
+  schema::RequestRecord record;
+  schema::parse_values(content, schema::approval_bound_fields(), record);
+  return record;
+}
+
+/// The fields that an approval binds to; with `before` those that differ.
+Data fields_data(const schema::RequestRecord& record, const schema::RequestRecord* before, bool is_masked) {
+  Data rows(Data::type::list);
+  for (const F field : schema::approval_bound_fields()) {
+    const std::string now = value_text(record.get(field));
+    const std::string old = before ? value_text(before->get(field)) : "";
+    if (before ? old == now : now.empty()) continue;
+    const bool is_hidden = is_masked && is_of_recipient(field);
+    Data row;
+    row.set("label", std::string(schema::descriptor_of(field).label));
+    row.set("value", is_hidden ? "***" : now);
+    row.set("old", is_hidden ? "***" : old);
+    rows << row;
+  }
+  return rows;
+}
+
+void add_line(Data& lines, std::string_view key, const std::string& value) {
+  if (value.empty()) return;
+  Data line;
+  line.set("label", texts().text(key));
+  line.set("value", value);
+  lines << line;
+}
+
+void add_costs(Data& lines, const PageCall& call, const schema::RequestRecord& record) {
+  const auto id = sync::gift_id_of(record);
+  const auto item = id ? call.store().catalogue.item(*id) : std::nullopt;
+  if (!item) return add_line(lines, "item", texts().text("unknown_item"));
+  const schema::store::GiftCosts costs = sync::request_costs(*item, record);
+  const auto amount = [](const std::optional<schema::Money>& money) {
+    return money ? schema::to_decimal(*money) : std::string();
+  };
+  add_line(lines, "item", item->name);
+  add_line(lines, "total_cost", amount(costs.total()));
+  add_line(lines, "cost_of_item", amount(costs.item));
+  add_line(lines, "cost_of_shipping", amount(costs.shipping));
+  add_line(lines, "cost_of_carbon", amount(costs.carbon_neutral));
+  add_line(lines, "cost_of_transaction", amount(costs.transaction_fee));
+}
+
+Data summary_of(const PageCall& call, const ShownRequest& shown) {
+  const bool is_masked = call.viewer().is_masked();
+  Data lines(Data::type::list);
+  if (shown.loaded) {
+    add_costs(lines, call, shown.loaded->completed);
+    if (!is_masked) add_line(lines, "recipient", shown.loaded->completed.text(F::recipient_email));
+    if (const auto* at = std::get_if<platform::UtcMillis>(&shown.loaded->row.get(F::created_date)))
+      add_line(lines, "created_at", minute(*at));
+  }
+  add_line(lines, "requested_by", shown.entry.requested_by);
+  add_line(lines, "approved_by", shown.entry.approved_by);
+  if (!is_masked) add_line(lines, "error", shown.entry.error);
+  if (shown.entry.failures > 0 && shown.entry.next_attempt_at)
+    add_line(lines, "next_attempt", minute(*shown.entry.next_attempt_at));
+  if (shown.entry.deleted) add_line(lines, "state", texts().text("request_deleted"));
+  return lines;
+}
+
+Data history_of(const PageCall& call, const ShownRequest& shown) {
+  Data list(Data::type::list);
+  for (const auto& one : call.store().request_records.find_transitions(shown.entry.record_id)) {
+    Data entry;
+    entry.set("at", time_data(one.at));
+    entry.set("text", texts().text("request_" + one.to));
+    entry.set("detail",
+              one.who + (call.viewer().is_masked() || one.comment.empty() ? "" : ": " + one.comment));
+    list << entry;
+  }
+  return list;
+}
+
+/// The button's form; nothing where the state does not allow the action.
+void add_form(Data& data, const PageCall& call, const ShownRequest& shown, Action action) {
+  const std::string name = action == Action::approve ? "approve" : "reject";
+  if (!sync::state_after(shown.entry.state, action)) return;
+  if (action == Action::approve && shown.is_own) return;
+  Data form;
+  form.set("url", call.url().base + path_of_request(shown.name()) + "/" + name);
+  form.set("token", token_of(call, "/requests/" + shown.name() + "/" + name));
+  form.set("seen", platform::to_base64url(shown.content()));
+  data.set(name, form);
+  data.set("may_decide", true);
+}
+
+void add_difference(Data& data, const PageCall& call, const std::string& key, const std::string& before,
+                    const ShownRequest& shown) {
+  if (before.empty() || before == shown.content()) return;
+  const schema::RequestRecord old = parsed(before);
+  data.set(key, fields_data(shown.loaded->completed, &old, call.viewer().is_masked()));
+  data.set("has_" + key, true);
+}
+
+/// `seen`: the content that a refused decision was about.
+http::HttpResponse show(const PageCall& call, const ShownRequest& shown, const std::string& seen = {}) {
+  const bool is_masked = call.viewer().is_masked();
+  Data data;
+  set_notice(call, data, {"request_approved", "request_rejected", "request_own", "request_refused"});
+  data.set("state", texts().text("request_" + std::string(to_word(shown.entry.state))));
+  data.set("summary", summary_of(call, shown));
+  data.set("history", history_of(call, shown));
+  data.set("masked", is_masked);
+  if (shown.loaded) {
+    data.set("content", fields_data(shown.loaded->completed, nullptr, is_masked));
+    data.set("has_content", true);
+    add_difference(data, call, "seen_difference", seen, shown);
+    add_difference(data, call, "difference", shown.entry.approved_content, shown);
+  } else if (!shown.entry.approved_content.empty()) {
+    data.set("content", fields_data(parsed(shown.entry.approved_content), nullptr, is_masked));
+    data.set("has_content", true);
+  }
+  data.set("in_salesforce", uses_request_records(call) && !decides_requests_here(call));
+  if (shown.loaded && may(call.viewer().roles, Permission::decide_requests)) {
+    data.set("own", shown.is_own);
+    add_form(data, call, shown, Action::approve);
+    add_form(data, call, shown, Action::reject);
+  }
+  http::HttpResponse response =
+      page(call, "request", texts().text("request_number", {{"number", shown.name()}}), std::move(data));
+  if (!seen.empty()) response.status = 412;
+  return response;
+}
+
+http::HttpResponse decide(const PageCall& call, Action action) {
+  const auto shown = find_request(call);
+  if (!shown || !shown->loaded) return not_found(call);
+  const bool approves = action == Action::approve;
+  const auto answer = [&](const std::string& notice) {
+    return redirect_with_notice(call, path_of_request(shown->name()), notice);
+  };
+  schema::store::AuditEvent event = event_of(call, approves ? "request.approve" : "request.reject");
+  event.object_kind = "request";
+  event.object_id = shown->name();
+  if (approves && shown->is_own) {
+    event.refused = true;
+    event.rule = "REQ-46";
+    call.store().audit.add(event);
+    return answer("request_own");
+  }
+  const auto seen = platform::from_base64url(field(call.form, "seen"));
+  const std::string note(
+      platform::truncated(platform::trimmed(field(call.form, "note")), kMaxNoteCodePoints));
+  if (!seen || seen->empty() || !platform::is_storable_text(note)) return answer("request_refused");
+  const sync::ApprovalResult outcome = sync::decide_request_record(
+      call.store(), *call.console.options.crm->request_records(), shown->name(),
+      {action, call.by->user.email, note, {sync::version_of_content(*seen)}, event},
+      call.store().request_records.now());
+  using Kind = sync::ApprovalResult::Kind;
+  if (outcome.kind == Kind::other_content) {
+    const auto again = find_request(call);
+    return again && again->loaded ? show(call, *again, *seen) : not_found(call);
+  }
+  if (outcome.kind != Kind::done) return answer("request_refused");
+  call.console.options.on_request_decided();
+  return answer(approves ? "request_approved" : "request_rejected");
+}
+
+}  // namespace
+
+http::HttpResponse request_page(const PageCall& call) {
+  const auto shown = find_request(call);
+  return shown ? show(call, *shown) : not_found(call);
+}
+
+http::HttpResponse approve_request(const PageCall& call) {
+  return decide(call, Action::approve);
+}
+
+http::HttpResponse reject_request(const PageCall& call) {
+  return decide(call, Action::reject);
+}
+
+}  // namespace giftsync::daemon::console

@@ -1,0 +1,102 @@
+// The list of request records.
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "daemon/console/pages.h"
+#include "daemon/console/request_access.h"
+#include "platform/text.h"
+#include "sync/approver_notices.h"
+
+namespace giftsync::daemon::console {
+namespace {
+
+using F = schema::RequestRecordField;
+using State = schema::store::RequestRecordState;
+using schema::store::ListedRequestRecord;
+
+constexpr std::string_view kFailed = "failed";
+
+/// What the CRM has of these records, by Id.
+std::map<std::string, schema::RequestRecord> contents_of(const PageCall& call,
+                                                         const std::vector<ListedRequestRecord>& listed) {
+  std::map<std::string, schema::RequestRecord> contents;
+  if (listed.empty() || !decides_requests_here(call)) return contents;
+  std::vector<std::string> ids;
+  for (const ListedRequestRecord& one : listed) ids.push_back(one.record_id);
+  schema::crm::RequestRecords& records = *call.console.options.crm->request_records();
+  for (auto& one : sync::load_with_defaults(records, records.find(ids)))
+    contents.emplace(one.row.id, std::move(one.completed));
+  return contents;
+}
+
+Data row_data(const PageCall& call, const ListedRequestRecord& one, const schema::RequestRecord* content) {
+  Data row;
+  const std::string& name = one.number.empty() ? one.record_id : one.number;
+  row.set("number", name);
+  row.set("url", call.url().base + path_of_request(name));
+  row.set("state", texts().text("request_" + std::string(to_word(one.state))));
+  row.set("since", time_data(one.since));
+  row.set("requested_by", one.requested_by.empty() ? texts().text("requested_in_crm") : one.requested_by);
+  const bool is_masked = call.viewer().is_masked();
+  row.set("error", is_masked ? "" : one.error);
+  if (content) {
+    const sync::RequestedItem item = sync::requested_item(call.store().catalogue, *content);
+    row.set("item", item.name);
+    row.set("cost", item.cost);
+    row.set("recipient", is_masked ? "***" : content->text(F::recipient_email));
+  }
+  return row;
+}
+
+schema::store::RequestRecordFilter filter_of(const std::string& word) {
+  for (const State state : schema::store::kAllRequestRecordStates)
+    if (to_word(state) == word) return {state, false};
+  return {State::pending, word == kFailed};
+}
+
+Data options_of(const schema::store::RequestRecordFilter& filter) {
+  Data options(Data::type::list);
+  const auto add = [&](const std::string& word, bool selected) {
+    Data option;
+    option.set("value", word);
+    option.set("text", texts().text("request_" + word));
+    option.set("selected", selected);
+    options << option;
+  };
+  for (const State state : schema::store::kAllRequestRecordStates)
+    add(std::string(to_word(state)), !filter.has_error && filter.state == state);
+  add(std::string(kFailed), filter.has_error);
+  return options;
+}
+
+}  // namespace
+
+http::HttpResponse requests_page(const PageCall& call) {
+  Data data;
+  data.set("in_use", uses_request_records(call));
+  data.set("has_contents", decides_requests_here(call));
+  const std::string word(platform::trimmed(field(call.query, "state")));
+  const auto filter = filter_of(word);
+  const std::string before = field(call.query, "before");
+  const auto listed = call.store().request_records.list(call.viewer(), owner_of_requests(call), filter,
+                                                        before, kPageRows + 1);
+  const std::vector<ListedRequestRecord> shown(
+      listed.begin(), listed.begin() + static_cast<std::ptrdiff_t>(std::min(listed.size(), kPageRows)));
+  const auto contents = contents_of(call, shown);
+  Data rows(Data::type::list);
+  for (const ListedRequestRecord& one : shown) {
+    const auto content = contents.find(one.record_id);
+    rows << row_data(call, one, content == contents.end() ? nullptr : &content->second);
+  }
+  data.set("states", options_of(filter));
+  data.set("rows", rows);
+  data.set("has_rows", !shown.empty());
+  const std::string list = call.url().base + "/requests?";
+  if (!before.empty()) data.set("newest", list + query_of({{"state", word}}));
+  if (listed.size() > kPageRows)
+    data.set("older", list + query_of({{"state", word}, {"before", shown.back().number}}));
+  return page(call, "requests", texts().text("requests"), std::move(data));
+}
+
+}  // namespace giftsync::daemon::console

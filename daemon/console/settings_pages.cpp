@@ -1,0 +1,111 @@
+// The sign-in connections, and the settings in force (CON-47). No secret is on either. Only for viewers of
+// all organizations.
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "daemon/config/connection_urls.h"
+#include "daemon/config/effective_settings.h"
+#include "daemon/console/pages.h"
+#include "platform/certificate.h"
+
+namespace giftsync::daemon::console {
+namespace {
+
+using config::SsoConnectionSettings;
+using config::SsoKind;
+
+void add_line(Data& lines, std::string_view key, const std::string& value) {
+  if (value.empty()) return;
+  Data line;
+  line.set("label", texts().text(key));
+  line.set("value", value);
+  lines << line;
+}
+
+/// Until when the certificate in the file is valid, or what is wrong with it.
+std::string certificate_text(const std::string& path, platform::UtcMillis now) {
+  if (path.empty()) return {};
+  std::stringstream pem;
+  pem << std::ifstream(path).rdbuf();
+  const auto info = platform::parse_certificate(pem.str());
+  if (!info) return texts().text("certificate_unreadable", {{"reason", info.error()}});
+  const platform::CertificateIssues issues = platform::validate_certificate(*info, now);
+  std::string text = texts().text("certificate_until", {{"time", minute(info->not_after)}});
+  for (const auto* list : {&issues.faults, &issues.warnings})
+    for (const std::string& one : *list) text += "; " + one;
+  return text;
+}
+
+/// What `giftsyncctl sso show` prints for the provider's administrator.
+Data urls_of(const config::Settings& settings, const SsoConnectionSettings& one) {
+  Data lines(Data::type::list);
+  add_line(lines, "post_back_url", config::post_back_url(settings.sso, one));
+  add_line(lines, "login_redirect_url", config::login_redirect_url(settings.sso));
+  if (one.kind == SsoKind::saml) {
+    add_line(lines, "entity_id", config::saml_entity_id(settings.sso, one));
+    add_line(lines, "metadata_url", config::saml_metadata_url(settings, one));
+    return lines;
+  }
+  const config::ProviderEndpoints provider = config::provider_endpoints(settings.sso, one);
+  add_line(lines, "client_id", one.client_id);
+  add_line(lines, "issuer", provider.issuer);
+  add_line(lines, "discovery_endpoint", provider.discovery);
+  return lines;
+}
+
+Data state_lines(const PageCall& call, const SsoConnectionSettings& one,
+                 const schema::store::SignInConnectionState& state) {
+  std::string domains;
+  for (const std::string& domain : config::all_domains(one))
+    domains += (domains.empty() ? "" : ", ") + domain;
+  Data lines(Data::type::list);
+  add_line(lines, "kind", std::string(config::to_word(one.kind)));
+  add_line(lines, "domains", domains);
+  add_line(lines, "tenant", state.tenant);
+  add_line(lines, "certificate", certificate_text(one.certificate, call.now));
+  add_line(lines, "next_certificate", certificate_text(one.next_certificate, call.now));
+  add_line(lines, "last_sign_in", state.last_success_at ? minute(*state.last_success_at) : "");
+  if (state.last_error_at)
+    add_line(lines, "last_error", minute(*state.last_error_at) + ": " + state.last_error);
+  return lines;
+}
+
+}  // namespace
+
+http::HttpResponse connections_page(const PageCall& call) {
+  const config::Settings* settings = call.console.options.in_force;
+  if (!settings || !sees_installation(call.viewer())) return not_found(call);
+  std::map<std::string, schema::store::SignInConnectionState> states;
+  for (const auto& one : call.store().sign_in_connections.list()) states[one.name] = one;
+  Data rows(Data::type::list);
+  for (const SsoConnectionSettings& one : settings->sso.connections) {
+    Data row;
+    row.set("name", one.name);
+    row.set("facts", state_lines(call, one, states[one.name]));
+    row.set("urls", urls_of(*settings, one));
+    rows << row;
+  }
+  Data data;
+  data.set("rows", rows);
+  data.set("has_rows", !settings->sso.connections.empty());
+  return page(call, "connections", texts().text("connections"), std::move(data));
+}
+
+http::HttpResponse settings_page(const PageCall& call) {
+  const config::Settings* settings = call.console.options.in_force;
+  if (!settings || !sees_installation(call.viewer())) return not_found(call);
+  Data rows(Data::type::list);
+  for (const config::EffectiveSetting& one : config::effective_settings(*settings)) {
+    Data row;
+    row.set("key", one.key);
+    row.set("value", one.value == "null" ? "" : one.value);
+    row.set("from", config::provenance_text(one, settings->file));
+    rows << row;
+  }
+  Data data;
+  data.set("rows", rows);
+  return page(call, "settings", texts().text("settings"), std::move(data));
+}
+
+}  // namespace giftsync::daemon::console

@@ -1,0 +1,191 @@
+// The sources of changes, and the quarantined events of one (CON-46). Only for viewers of all organizations.
+#include <algorithm>
+#include <map>
+
+#include "daemon/console/access.h"
+#include "daemon/console/pages.h"
+#include "platform/http_client.h"
+
+namespace giftsync::daemon::console {
+namespace {
+
+using schema::store::QuarantineReason;
+using schema::store::SourceSummary;
+
+constexpr std::size_t kSampleEvents = 20;
+constexpr std::size_t kMaxStatusWords = 5;
+
+const config::SourceSettings* settings_of(const PageCall& call, const std::string& name) {
+  if (!call.console.options.in_force) return nullptr;
+  for (const config::SourceSettings& one : call.console.options.in_force->sources)
+    if (one.name == name) return &one;
+  return nullptr;
+}
+
+std::optional<SourceSummary> find_source(const PageCall& call) {
+  if (!sees_installation(call.viewer())) return std::nullopt;
+  for (SourceSummary& one : call.store().sources.list())
+    if (one.name == call.parameter) return std::move(one);
+  return std::nullopt;
+}
+
+std::string path_of(const std::string& name) {
+  return "/sources/" + platform::percent_encoded(name);
+}
+
+std::string kind_of(const PageCall& call, const std::string& name) {
+  const config::SourceSettings* source = settings_of(call, name);
+  if (!source) return texts().text("source_removed");
+  return texts().text(source->kind == config::SourceKind::poll ? "source_poll" : "source_webhook");
+}
+
+Data summary_row(const PageCall& call, const SourceSummary& source) {
+  Data row;
+  row.set("name", source.name);
+  row.set("url", call.url().base + path_of(source.name));
+  row.set("kind", kind_of(call, source.name));
+  row.set("state", source.state);
+  row.set("reason", source.reason);
+  row.set("received", source.last_received_at ? minute(*source.last_received_at) : "");
+  row.set("accepted", std::to_string(source.accepted));
+  row.set("orphaned", std::to_string(source.orphaned));
+  row.set("quarantined", std::to_string(source.quarantined));
+  row.set("refused", std::to_string(source.rejected));
+  return row;
+}
+
+void add_line(Data& lines, std::string_view key, const std::string& value) {
+  if (value.empty()) return;
+  Data line;
+  line.set("label", texts().text(key));
+  line.set("value", value);
+  lines << line;
+}
+
+Data facts_of(const PageCall& call, const SourceSummary& source) {
+  Data lines(Data::type::list);
+  const auto time = [](const auto& at) { return at && at->value > 0 ? minute(*at) : std::string(); };
+  add_line(lines, "kind", kind_of(call, source.name));
+  add_line(lines, "state", source.state);
+  add_line(lines, "state_since", time(std::optional(source.state_since)));
+  add_line(lines, "reason", source.reason);
+  add_line(lines, "last_received", time(source.last_received_at));
+  add_line(lines, "cursor", source.cursor_state);
+  const config::SourceSettings* settings = settings_of(call, source.name);
+  if (settings && settings->kind == config::SourceKind::poll)
+    add_line(lines, "next_poll", time(std::optional(source.next_attempt_at)));
+  add_line(lines, "accepted", std::to_string(source.accepted));
+  add_line(lines, "duplicates", std::to_string(source.duplicates));
+  add_line(lines, "ignored_events", std::to_string(source.ignored));
+  add_line(lines, "gifts", std::to_string(source.gifts));
+  add_line(lines, "orphaned", std::to_string(source.orphaned));
+  add_line(lines, "quarantined", std::to_string(source.quarantined));
+  add_line(lines, "refused_messages", std::to_string(source.rejected));
+  add_line(lines, "last_refusal", source.last_refusal);
+  return lines;
+}
+
+Data form_of(const PageCall& call, const std::string& name, const std::string& action) {
+  Data form;
+  form.set("url", call.url().base + path_of(name) + "/" + action);
+  form.set("token", token_of(call, "/sources/" + name + "/" + action));
+  return form;
+}
+
+/// By reason: how many, some of their status words, and which setting makes them applicable.
+Data reasons_of(const PageCall& call, const std::string& name) {
+  struct Group {
+    std::int64_t count = 0;
+    std::vector<std::string> words = {};
+  };
+  std::map<QuarantineReason, Group> groups;
+  for (const auto& one : call.store().sources.count_quarantined(name)) {
+    Group& group = groups[one.reason];
+    group.count += one.count;
+    if (group.words.size() < kMaxStatusWords) group.words.push_back(one.status_word);
+  }
+  Data rows(Data::type::list);
+  for (const auto& [reason, group] : groups) {
+    const std::string word(to_word(reason));
+    std::string words;
+    for (const std::string& one : group.words) words += (words.empty() ? "" : ", ") + one;
+    Data row;
+    row.set("reason", word);
+    row.set("count", std::to_string(group.count));
+    row.set("words", words);
+    row.set("released_by", texts().text("released_by_" + word));
+    if (may(call.viewer().roles, Permission::operate)) row.set("purge", form_of(call, name, "purge"));
+    rows << row;
+  }
+  return rows;
+}
+
+/// Without the vendor's text, which has personal data.
+Data sample_of(const PageCall& call, const std::string& name) {
+  Data rows(Data::type::list);
+  for (const auto& one : call.store().sources.list_quarantined(name, 0, kSampleEvents)) {
+    Data row;
+    row.set("id", std::to_string(one.id));
+    row.set("reason", one.reason ? std::string(to_word(*one.reason)) : "");
+    row.set("word", one.status_word);
+    row.set("transaction", one.transaction);
+    row.set("detail", call.viewer().is_masked() ? "" : one.detail);
+    row.set("received", time_data(one.received_at));
+    rows << row;
+  }
+  return rows;
+}
+
+}  // namespace
+
+http::HttpResponse sources_page(const PageCall& call) {
+  if (!sees_installation(call.viewer())) return not_found(call);
+  Data rows(Data::type::list);
+  const auto sources = call.store().sources.list();
+  for (const SourceSummary& one : sources) rows << summary_row(call, one);
+  Data data;
+  data.set("rows", rows);
+  data.set("has_rows", !sources.empty());
+  return page(call, "sources", texts().text("part_sources"), std::move(data));
+}
+
+http::HttpResponse source_page(const PageCall& call) {
+  const auto source = find_source(call);
+  if (!source) return not_found(call);
+  Data data;
+  set_notice(call, data, {"events_released", "events_purged"});
+  data.set("facts", facts_of(call, *source));
+  data.set("has_quarantined", source->quarantined > 0);
+  if (source->quarantined > 0) {
+    data.set("reasons", reasons_of(call, source->name));
+    data.set("sample", sample_of(call, source->name));
+  }
+  if (may(call.viewer().roles, Permission::operate) && settings_of(call, source->name))
+    data.set("release", form_of(call, source->name, "release"));
+  return page(call, "source", texts().text("source_named", {{"name", source->name}}), std::move(data));
+}
+
+http::HttpResponse release_events(const PageCall& call) {
+  const auto source = find_source(call);
+  // Without settings nothing would end it, and orphaned changes wait for its end.
+  if (!source || !settings_of(call, source->name)) return not_found(call);
+  schema::store::AuditEvent event = event_of(call, "source.release");
+  event.object_kind = "source";
+  event.object_id = source->name;
+  call.store().sources.request_reprocessing(source->name, event);
+  return redirect_with_notice(call, path_of(source->name), "events_released");
+}
+
+http::HttpResponse purge_events(const PageCall& call) {
+  const auto source = find_source(call);
+  const auto reason = schema::store::quarantine_reason_from_word(field(call.form, "reason"));
+  if (!source || !reason) return not_found(call);
+  schema::store::AuditEvent event = event_of(call, "source.purge");
+  event.object_kind = "source";
+  event.object_id = source->name;
+  event.detail = to_word(*reason);
+  call.store().sources.purge_quarantined(source->name, reason, event);
+  return redirect_with_notice(call, path_of(source->name), "events_purged");
+}
+
+}  // namespace giftsync::daemon::console

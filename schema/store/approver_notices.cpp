@@ -1,0 +1,122 @@
+#include "schema/store/approver_notices.h"
+
+#include "schema/sql/queries.h"
+#include "schema/store/leases.h"
+#include "schema/store/pruning.h"
+
+namespace giftsync::schema::store {
+namespace {
+
+using soci::into;
+using soci::use;
+
+constexpr LeasedTable kMails{"mail_outbox", "transaction_id", ""};
+constexpr const char* kHasEnded = "state IN ('accepted', 'undelivered', 'withdrawn', 'held')";
+
+/// When the mail after this row's may leave.
+std::string next_time() {
+  const std::string after = "updated_at + " + std::to_string(kApproverMailPauseMillis);
+  return "CASE WHEN state = 'withdrawn' OR " + after + " < :now THEN cast(:now as bigint) ELSE " + after +
+         " END";
+}
+
+}  // namespace
+
+std::vector<UnnoticedRecord> ApproverNotices::find_unnoticed(std::span<const std::string> record_ids) {
+  if (record_ids.empty()) return {};
+  const sql::Dialect dialect = database_->dialect();
+  const std::string list =
+      sql::list_of(dialect, std::vector<std::string>(record_ids.begin(), record_ids.end()));
+  return database_->read([&](soci::session& session) {
+    UnnoticedRecord row;
+    return sql::select_rows(
+        row, session,
+        "SELECT w.record_id, w.transition_id FROM (SELECT s.record_id, max(t.id) AS transition_id FROM "
+        "request_record_state s JOIN request_record_transition t ON t.record_id = s.record_id AND t.to_state "
+        "= 'pending' WHERE s.state = 'pending' AND s.deleted = 0 AND s.number <> '' AND " +
+            sql::in_list(dialect, "s.record_id", "keys", true) +
+            " GROUP BY s.record_id) w WHERE NOT EXISTS (SELECT 1 FROM approver_notice n WHERE "
+            "n.transition_id = w.transition_id)",
+        use(list), into(row.record_id), into(row.transition));
+  });
+}
+
+void ApproverNotices::add(std::span<const ApproverNotice> notices, platform::UtcMillis now) {
+  if (notices.empty()) return;
+  database_->write([&](soci::session& session) {
+    for (const ApproverNotice& one : notices) {
+      session << "INSERT INTO approver_notice (transition_id, user_id, record_id, number, item, cost, "
+                 "created_at) VALUES (:transition, :user_id, :record, :number, :item, :cost, :now) ON "
+                 "CONFLICT (transition_id, user_id) DO NOTHING",
+          use(one.transition), use(one.user), use(one.record_id), use(one.number), use(one.item),
+          use(one.cost), use(now);
+    }
+  });
+}
+
+void ApproverNotices::queue_mails(platform::UtcMillis now) {
+  const bool is_idle = database_->read([](soci::session& session) {
+    return sql::select_value<std::int64_t>(
+               session,
+               "SELECT count(*) FROM (SELECT 1 FROM approver_notice n LEFT JOIN mail_outbox d ON "
+               "d.transaction_id = -n.user_id WHERE n.mail_number = 0 AND (d.transaction_id IS NULL OR d." +
+                   std::string(kHasEnded) + ") LIMIT 1) due") == 0;
+  });
+  if (is_idle) return;  // no write lock is taken
+  database_->write([&](soci::session& session) {
+    // The attempt number continues, so that a late outcome of the last mail does not count for this one.
+    session << ordered_update(
+        database_->dialect(), kMails,
+        "turn = 0, next_attempt_at = " + next_time() + ", ordered_at = " + next_time() +
+            ", state = 'queued', message_id = '', first_deferred_at = NULL, attempt = attempt + 1, "
+            "uncertain_retries = 0, last_reply = '', updated_at = :now, lease_owner = '', lease_until = 0, "
+            "number = number + 1",
+        "transaction_id IN (SELECT -user_id FROM approver_notice WHERE mail_number = 0) AND " +
+            std::string(kHasEnded)),
+        use(now, "now");
+    session << "INSERT INTO mail_outbox (transaction_id, state, attempt, next_attempt_at, message_id, "
+               "first_deferred_at, uncertain_retries, last_reply, updated_at, lease_owner, lease_until, "
+               "kind, number, ordered_at, turn) SELECT DISTINCT -user_id, 'queued', 0, cast(:now as "
+               "bigint), '', cast(NULL as bigint), 0, '', cast(:now as bigint), '', 0, 'approval', 1, "
+               "cast(:now as bigint), 0 FROM approver_notice WHERE mail_number = 0 ON CONFLICT "
+               "(transaction_id) DO NOTHING",
+        use(now, "now");
+  });
+}
+
+ApproverMail ApproverNotices::take(UserId user, std::int64_t mail_number, bool may_grow) {
+  if (may_grow) {
+    database_->write([&](soci::session& session) {
+      session << "UPDATE approver_notice SET mail_number = :number WHERE mail_number = 0 AND user_id = :id",
+          use(mail_number, "number"), use(user, "id");
+    });
+  }
+  return database_->read([&](soci::session& session) {
+    ApproverMail mail;
+    mail.email = sql::select_value<std::string>(session, "SELECT email FROM console_user WHERE id = :id",
+                                                use(user, "id"));
+    ApproverNotice row;
+    row.user = user;
+    mail.notices = sql::select_rows(
+        row, session,
+        "SELECT transition_id, record_id, number, item, cost FROM approver_notice WHERE mail_number = :mail "
+        "AND user_id = :id ORDER BY number, transition_id",
+        use(mail_number, "mail"), use(user, "id"), into(row.transition), into(row.record_id),
+        into(row.number), into(row.item), into(row.cost));
+    mail.is_obsolete =
+        sql::select_value<std::int64_t>(
+            session,
+            "SELECT count(*) FROM (SELECT 1 FROM approver_notice n JOIN request_record_state s ON "
+            "s.record_id = n.record_id AND s.state = 'pending' AND s.deleted = 0 JOIN console_user u ON u.id "
+            "= n.user_id AND u.active = 1 JOIN user_role r ON r.user_id = u.id AND r.role = 'approver' WHERE "
+            "n.mail_number = :mail AND n.user_id = :id LIMIT 1) waiting",
+            use(mail_number, "mail"), use(user, "id")) == 0;
+    return mail;
+  });
+}
+
+void ApproverNotices::prune(platform::UtcMillis before) {
+  store::prune(*database_, {"approver_notice", "created_at"}, before);
+}
+
+}  // namespace giftsync::schema::store
