@@ -273,7 +273,7 @@ struct ConsoleSettings {
   std::int64_t idle_minutes = 60;    ///< a session without a request ends
   std::int64_t absolute_hours = 12;  ///< every session ends
   std::int64_t audit_days = 730;     ///< how long audit events are kept
-  /// The permission sets of the CRM that give a role (SIGN-21).
+  /// The permission sets of the CRM that give a role (SIGN-10).
   std::vector<std::string> sender_sets{"Standard_User"};
   std::vector<std::string> approver_sets{"Admin"};
   std::vector<std::string> admin_sets{"Admin"};

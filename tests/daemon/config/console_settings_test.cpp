@@ -43,7 +43,7 @@ TEST(ConsoleSettingsTest, NeedTlsExceptOnThisHost) {
   EXPECT_FALSE(read("http://127.0.0.1:8480", "console: { idle_minutes: 0 }\n"));
 }
 
-// SIGN-21
+// SIGN-10
 TEST(ConsoleSettingsTest, NamePermissionSetsForThreeRolesOnly) {
   const auto settings = read("http://gifts.example.com",
                              "console: { permission_sets: { sender: [], admin: [Gift_Admin, Admin] } }\n");
