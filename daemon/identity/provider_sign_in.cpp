@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "platform/digest.h"
+#include "platform/quoted_text.h"
 
 namespace giftsync::daemon::identity {
 namespace {
@@ -159,7 +160,9 @@ tl::expected<SignedIn, SignInRefusal> ProviderSignIn::finish(std::string_view at
   const auto identity = identity_from_text(attempt->outcome);
   if (!identity) return refuse("SIGN-1", "The sign-in's outcome cannot be read.");
   AuditEvent audit = audit_of(origin, now);
-  auto user = link_identity(store_, policy_, *identity, audit, now);
+  const auto organization = organization_of(identity->connection);
+  auto user = organization ? link_identity(store_, policy_, *identity, *organization, audit, now)
+                           : tl::unexpected(organization.error());
   if (!user) {
     record_refusal(identity->connection, user.error(), origin, now);
     return tl::unexpected(user.error());
@@ -171,6 +174,19 @@ tl::expected<SignedIn, SignInRefusal> ProviderSignIn::finish(std::string_view at
   audit.detail = "through " + identity->connection;
   return SignedIn{std::move(*user), identity->authenticated_at.value_or(attempt->created_at),
                   attempt->return_path, std::move(audit), identity->session_until};
+}
+
+tl::expected<std::optional<schema::OrganizationId>, SignInRefusal> ProviderSignIn::organization_of(
+    const std::string& connection) const {
+  const config::SsoConnectionSettings* one = find_connection(connection);
+  if (one == nullptr) return refuse("SIGN-3", "The connection is no longer in the settings.");
+  if (one->organization.empty()) return std::nullopt;
+  const auto found = store_.organizations.find_by_name(one->organization);
+  if (found) return found->id;
+  return refuse("SIGN-11",
+                fmt::format("There is no organization {}; \"giftsyncctl organization list\" has the "
+                            "names for sso.connections.organization.",
+                            platform::in_quotes(one->organization)));
 }
 
 void ProviderSignIn::record_refusal(const std::string& connection, const SignInRefusal& refusal,

@@ -80,6 +80,8 @@ class ProviderSignIn {
       const std::string& token, const std::string& connection,
       const tl::expected<VerifiedIdentity, SignInRefusal>& identity, const RequestOrigin& origin,
       platform::UtcMillis now);
+  tl::expected<std::optional<schema::OrganizationId>, SignInRefusal> organization_of(
+      const std::string& connection) const;
   void record_refusal(const std::string& connection, const SignInRefusal& refusal,
                       const RequestOrigin& origin, platform::UtcMillis now);
 
