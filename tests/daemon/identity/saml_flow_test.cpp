@@ -195,7 +195,7 @@ TEST_F(SamlFlowTest, AForgedResponseIsRefusedAndAudited) {
       << "the attempt is used up";
 }
 
-// SAML-16, SAML-19
+// SAML-15, SAML-16, SAML-19
 TEST_F(SamlFlowTest, AReplayedAssertionIsRefusedAndAudited) {
   const Begun first = start();
   const std::string document = document_for(first, *signer_);
@@ -204,7 +204,7 @@ TEST_F(SamlFlowTest, AReplayedAssertionIsRefusedAndAudited) {
   EXPECT_TRUE(events().empty()) << "anyone can post it again, so it does not fill the audit log";
   const Begun second = start();
   EXPECT_EQ(post(form_of(document, second.relay_state)), kRefused);
-  EXPECT_EQ(events().at(0).rule, "SAML-16") << "it responds to another request";
+  EXPECT_EQ(events().at(0).rule, "SAML-15") << "it responds to another request";
   const Begun third = start();
   EXPECT_EQ(post(form_of(document_for(third, *signer_), third.relay_state)), kRefused);
   EXPECT_EQ(events().at(0).rule, "SAML-19") << "another response with the ID of the first one's assertion";
