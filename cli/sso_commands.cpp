@@ -233,7 +233,8 @@ void add_sign_in_test(Commands& commands, CLI::App& noun) {
   CLI::App* verb = commands.verb(
       noun, "sign-in-test",
       "Sign in through a connection as yourself and print the verdict of each rule. Prints a URL, then reads "
-      "the URL at which the browser ends. No session begins. Exit 0: good; 65: a fault; 69: no response.",
+      "the URL at which the browser ends or, with SAML, the name of a file with the response. No session "
+      "begins. Exit 0: good; 65: a fault; 69: no response.",
       {"sso sign-in-test acme", "sso sign-in-test acme --json"});
   verb->add_option("NAME", options->of, "The connection's name")->required();
   verb->add_flag("--json", options->json, "Print JSON");

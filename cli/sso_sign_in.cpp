@@ -1,20 +1,30 @@
 #include "cli/sso_sign_in.h"
 
+#include <Poco/Exception.h>
+#include <Poco/URI.h>
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 #include <sysexits.h>
 
+#include <fstream>
 #include <istream>
+#include <iterator>
 #include <string>
 
 #include "cli/listing.h"
 #include "daemon/identity/oidc/oidc_client.h"
+#include "daemon/identity/saml/authn_request.h"
+#include "daemon/identity/saml/saml_rules.h"
+#include "daemon/identity/saml/saml_sign_in.h"
 #include "platform/digest.h"
 
 namespace giftsync::cli {
 namespace {
 
 namespace oidc = daemon::identity::oidc;
+namespace saml = daemon::identity::saml;
+
+using Outcome = tl::expected<oidc::OidcIdentity, oidc::OidcRefusal>;
 
 /// The URL from the address bar, or its query alone.
 std::string query_in(std::string_view line) {
@@ -35,7 +45,7 @@ tl::expected<oidc::AuthorizationReply, oidc::OidcRefusal> read_reply(std::istrea
 }
 
 int print(const Console& console, const std::string& name, const oidc::RuleVerdicts& verdicts,
-          const tl::expected<oidc::OidcIdentity, oidc::OidcRefusal>& outcome, bool json) {
+          const Outcome& outcome, bool json) {
   Json rules = Json::array();
   for (const oidc::RuleVerdict& one : verdicts)
     rules.push_back({{"rule", one.rule}, {"verdict", "good"}, {"text", one.text}});
@@ -69,15 +79,61 @@ int print(const Console& console, const std::string& name, const oidc::RuleVerdi
   return EX_OK;
 }
 
+/// The field SAMLResponse of what was entered: its value, a form with it, or the name of a file with either,
+/// since a terminal's line has 4,095 characters at most.
+std::string read_response(std::istream& in) {
+  std::string text;
+  std::getline(in, text);
+  if (std::ifstream file(text, std::ios::binary); file && !text.empty())
+    text.assign(std::istreambuf_iterator<char>(file), {});
+  const std::string name = "SAMLResponse=";
+  const std::size_t field = text.find(name);
+  if (field == std::string::npos) return text;
+  const std::size_t begin = field + name.size();
+  std::string decoded;
+  try {
+    Poco::URI::decode(text.substr(begin, text.find_first_of("& \t\r\n", begin) - begin), decoded, true);
+  } catch (const Poco::Exception&) {
+    return {};
+  }
+  return decoded;
+}
+
+/// Of the rules before the refusing one, or of all.
+oidc::RuleVerdicts passed_rules(const std::string& refusing_rule) {
+  oidc::RuleVerdicts verdicts;
+  for (const saml::SamlRule& rule : saml::kSamlRules) {
+    if (rule.id == refusing_rule) break;
+    verdicts.push_back({std::string(rule.id), std::string(rule.title)});
+  }
+  return verdicts;
+}
+
+int test_saml(const Console& console, const saml::SamlConnection& connection, bool json) {
+  const saml::AuthnRequest request{.id = saml::new_request_id(), .relay_state = oidc::random_token()};
+  const saml::SamlAttempt attempt{request.id, request.relay_state, console.now()};
+  console.info(
+      "Open this URL in a browser with its developer tools open (Network, \"Preserve log\"), and sign in:");
+  console.info(saml::authn_request_url(connection, request, attempt.started_at));
+  console.info(
+      "Then copy the form field SAMLResponse of the request \"callback\", whatever the page shows, into a "
+      "file and "
+      "enter the file's name here:");
+  const auto first_use = [](const std::string&, platform::UtcMillis) { return true; };
+  const auto found = saml::complete_saml_sign_in({read_response(console.in), request.relay_state}, connection,
+                                                 attempt, first_use, console.now());
+  const Outcome outcome = found ? Outcome(oidc::OidcIdentity{found->subject, "", found->email, found->name,
+                                                             found->authenticated_at})
+                                : Outcome(oidc::refuse(found.error().rule, found.error().message));
+  return print(console, connection.name, passed_rules(found ? "" : found.error().rule), outcome, json);
+}
+
 }  // namespace
 
 int sign_in_test(const Console& console, const daemon::config::SsoSettings& sso,
                  const daemon::config::SsoConnectionSettings& connection, const oidc::Send& send, bool json) {
-  if (connection.kind == daemon::config::SsoKind::saml) {
-    return console.fail(EX_DATAERR, fmt::format("{} is a SAML connection, whose replies are not in a URL; "
-                                                "\"giftsyncctl sso check {}\" tests it as far as it goes",
-                                                connection.name, connection.name));
-  }
+  if (connection.kind == daemon::config::SsoKind::saml)
+    return test_saml(console, saml::saml_connection(sso, connection), json);
   oidc::OidcClient client(sso, send);
   const oidc::AuthorizationRequest request = oidc::make_authorization_request();
   const platform::UtcMillis begun_at = console.now();

@@ -1,5 +1,6 @@
 // cli: `sso sign-in-test NAME`: signs in through one connection and prints the verdict of each rule. It needs
-// neither a daemon nor a store and signs no one in: the reply is pasted from the browser's address bar.
+// neither a daemon nor a store and signs no one in: an OpenID provider's reply is pasted from the browser's
+// address bar, a SAML response comes from its developer tools.
 #pragma once
 
 #include "cli/console.h"

@@ -78,8 +78,9 @@ giftsync_library(daemon
   PRIVATE PkgConfig::SYSTEMD CLI11::CLI11 spdlog::spdlog fmt::fmt Threads::Threads
   PRECOMPILE <chrono> <mutex> <fmt/format.h>)
 giftsync_library(cli
-  USES platform schema schema/crm schema/store matching sync daemon/config daemon/signin daemon/identity/oidc wiring
-  PRIVATE fmt::fmt nlohmann_json::nlohmann_json CLI11::CLI11 giftsync::csv PkgConfig::SIMDJSON
+  USES platform schema schema/crm schema/store matching sync daemon/config daemon/signin daemon/identity/oidc
+       daemon/identity/saml wiring
+  PRIVATE Poco::Foundation fmt::fmt nlohmann_json::nlohmann_json CLI11::CLI11 giftsync::csv PkgConfig::SIMDJSON
   PRECOMPILE <CLI/CLI.hpp> <fmt/format.h>)
 
 giftsync_embed(giftsync_schema_store schema/sql/store_001.sql)

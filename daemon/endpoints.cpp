@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "daemon/content/branding.h"
+#include "daemon/crm_role_refresh.h"
 #include "daemon/handlers/saml_metadata_handler.h"
 #include "daemon/identity/oidc/discovery_cache.h"
 #include "platform/clock.h"
@@ -47,6 +48,7 @@ std::unique_ptr<identity::ProviderSignIn> make_provider_sign_in(SharedParts& sha
   policy.first_roles = [&store = shared.store](const std::string& address) {
     return first_roles(store, address);
   };
+  policy.crm_roles = [&shared](const std::string& address) { return crm_roles_of(shared, address); };
   return std::make_unique<identity::ProviderSignIn>(shared.settings.sso, shared.store,
                                                     identity::oidc::send_to_provider, std::move(policy));
 }

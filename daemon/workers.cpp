@@ -348,6 +348,7 @@ bool Workers::maintain(PeriodicWorker& worker, const std::function<void()>& main
     discard_request_change_events(worker);
   sources_.run_maintenance(platform::system_now(), [&worker] { return worker.heartbeat_and_should_run(); });
   check_transaction_ids(platform::system_now());
+  crm_roles_.run(platform::system_now());
   return false;
 }
 

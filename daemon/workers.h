@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/crm_role_refresh.h"
 #include "daemon/shared_parts.h"
 #include "daemon/sources/source_workers.h"
 #include "daemon/sync_workers.h"
@@ -77,6 +78,7 @@ class Workers {
   platform::LogThrottle maintenance_log_throttle_;
   platform::UtcMillis shown_values_saved_at_{INT64_MIN / 2};  ///< used by the timers' worker only
   // Used by the maintenance worker only:
+  CrmRoleRefresh crm_roles_{shared_};
   bool has_begun_ids_ = false;  ///< the CRM has said which Transaction Ids it has
   platform::UtcMillis ids_checked_at_{INT64_MIN / 2};
   enum Kind { request_records, timers, maintenance, kKinds };

@@ -77,8 +77,8 @@ std::string set_key(std::string_view name) {
 }
 
 bool allows_sending(const schema::crm::PermissionSetAssignment& assignment) {
-  const std::string key = set_key(assignment.permission_set);
-  return key == set_key(kStandardUser) || key == set_key(kAdmin);
+  return is_same_permission_set(assignment.permission_set, kStandardUser) ||
+         is_same_permission_set(assignment.permission_set, kAdmin);
 }
 
 bool is_expired(const schema::crm::PermissionSetAssignment& assignment, platform::UtcMillis now) {
@@ -91,7 +91,7 @@ std::string describe_other_sets(const std::vector<schema::crm::PermissionSetAssi
   std::string names;
   for (const schema::crm::PermissionSetAssignment& assignment : all) {
     const std::string_view name = platform::trimmed(assignment.permission_set);
-    if (name.empty() || !assignment.active || is_expired(assignment, now)) continue;
+    if (name.empty() || !is_in_force(assignment, now)) continue;
     names.append(names.empty() ? "" : ", ").append(name);
   }
   return names.empty() ? "" : ", only " + quoted(names, kMaxQuotedSetsCodePoints);
@@ -203,6 +203,14 @@ std::vector<MissingPrecondition> missing_of_sender(const SenderInfo& sender, pla
 }
 
 }  // namespace
+
+bool is_same_permission_set(std::string_view one, std::string_view other) {
+  return set_key(one) == set_key(other);
+}
+
+bool is_in_force(const schema::crm::PermissionSetAssignment& assignment, platform::UtcMillis now) {
+  return assignment.active && !is_expired(assignment, now);
+}
 
 std::string_view to_word(Precondition precondition) {
   return kPreconditions.word_of(precondition);

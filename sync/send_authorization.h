@@ -17,6 +17,11 @@ namespace giftsync::sync {
 inline constexpr std::string_view kStandardUser = "Standard_User";
 inline constexpr std::string_view kAdmin = "Admin";
 
+/// Whether both name one permission set: data often has the label "Standard User" instead of the API name.
+bool is_same_permission_set(std::string_view one, std::string_view other);
+/// Active and not expired.
+bool is_in_force(const schema::crm::PermissionSetAssignment& assignment, platform::UtcMillis now);
+
 /// A message fits into the Error Log (REQ-37).
 inline constexpr std::size_t kMaxMessageCodePoints = 255;
 

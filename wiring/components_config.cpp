@@ -158,4 +158,8 @@ sync::RequestRecordRules request_record_rules(const daemon::config::Settings& se
   return rules;
 }
 
+sync::CrmRoleRules crm_role_rules(const daemon::config::ConsoleSettings& settings) {
+  return {settings.sender_sets, settings.approver_sets, settings.admin_sets};
+}
+
 }  // namespace giftsync::wiring

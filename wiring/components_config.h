@@ -10,6 +10,7 @@
 #include "daemon/mail/gift_mail.h"
 #include "schema/crm/crm.h"
 #include "schema/store/store.h"
+#include "sync/crm_roles.h"
 #include "sync/delivery_step.h"
 #include "sync/gift_links.h"
 #include "sync/lifecycle_terms.h"
@@ -47,5 +48,8 @@ sync::ApproverNoticeRules approver_notice_rules(const daemon::config::Settings& 
 /// all arguments.
 sync::RequestRecordRules request_record_rules(const daemon::config::Settings& settings,
                                               schema::store::Store& store, schema::crm::Crm& crm);
+
+/// The permission sets that give roles of the console (SIGN-10).
+sync::CrmRoleRules crm_role_rules(const daemon::config::ConsoleSettings& settings);
 
 }  // namespace giftsync::wiring

@@ -257,6 +257,7 @@ struct SsoConnectionSettings {
   bool allow_guests = false;       ///< directory
   std::string next_certificate;    ///< saml; absolute path; empty: none
   std::string provider_entity_id;  ///< saml; empty: any; compared byte by byte
+  std::string organization;        ///< its name: whose gifts the connection's users see; empty: by the user
 };
 struct SsoSettings {
   std::string auth_url;  ///< no slash at its end
@@ -272,6 +273,11 @@ struct ConsoleSettings {
   std::int64_t idle_minutes = 60;    ///< a session without a request ends
   std::int64_t absolute_hours = 12;  ///< every session ends
   std::int64_t audit_days = 730;     ///< how long audit events are kept
+  /// The permission sets of the CRM that give a role (SIGN-10).
+  std::vector<std::string> sender_sets{"Standard_User"};
+  std::vector<std::string> approver_sets{"Admin"};
+  std::vector<std::string> admin_sets{"Admin"};
+  std::int64_t permission_set_minutes = 10;  ///< between two looks at a remote CRM
 };
 
 struct LogSettings {

@@ -170,6 +170,9 @@ KeyTable console_keys() {
   const auto number = [](std::int64_t C::*member, std::int64_t maximum, std::string unit) {
     return WholeNumber{setting(&Settings::console, member), 1, maximum, std::move(unit)};
   };
+  const auto sets = [](std::vector<std::string> C::*member) {
+    return TextList{setting(&Settings::console, member), 0, 20, plain_text("a permission set's API name")};
+  };
   return {
       {"console.enabled",
        "Whether the console is served at {server.admin_url}/console/; server.admin_url must then be https, "
@@ -192,7 +195,14 @@ KeyTable console_keys() {
       {"console.absolute_hours", "Every session ends after this time, and the user signs in again.",
        number(&C::absolute_hours, 720, "hours")},
       {"console.audit_days", "How long the events of the audit log are kept.",
-       number(&C::audit_days, 36'500, "days")}};
+       number(&C::audit_days, 36'500, "days")},
+      {"console.permission_set_minutes",
+       "How often the permission sets of the users with a session are read again from a CRM of type "
+       "salesforce; from a CRM in SQL tables it is every 30 seconds.",
+       number(&C::permission_set_minutes, 1'440, "minutes")},
+      {"console.permission_sets.sender", "Those that give the role sender.", sets(&C::sender_sets)},
+      {"console.permission_sets.approver", "Those that give the role approver.", sets(&C::approver_sets)},
+      {"console.permission_sets.admin", "Those that give the role admin.", sets(&C::admin_sets)}};
 }
 
 KeyTable log_keys() {

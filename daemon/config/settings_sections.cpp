@@ -99,6 +99,10 @@ const std::vector<SettingsSection>& settings_sections() {
       {"sso.connections.claims", "The attributes of the provider that identify the user."},
       {"console",
        "The web console for people who do not log in to the server; giftsyncctl user creates its users."},
+      {"console.permission_sets",
+       "The permission sets of the CRM that give its users a role here. Anyone who may assign them in the "
+       "CRM "
+       "may so become an admin of the console; the roles operator and auditor are granted by command only."},
       {"log", "The daemon's log, on standard error."}};
   return sections;
 }

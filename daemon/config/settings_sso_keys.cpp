@@ -71,7 +71,13 @@ KeyTable sign_in_keys() {
                     1,
                     20,
                     {"a scope such as email, without spaces", check_scope,
-                     R"({"pattern": "^[!#-\\[\\]-~]{1,100}$"})"}}}};
+                     R"({"pattern": "^[!#-\\[\\]-~]{1,100}$"})"}}},
+          {"sso.connections.organization",
+           "The organization to which the people of this connection belong, by its name in giftsyncctl "
+           "organization list: they see its gifts only. Users of another organization, or of none, are "
+           "refused.",
+           Text{connection(&C::organization), plain_text("an organization's name")},
+           {.example = "Acme"}}};
 }
 
 KeyTable saml_keys() {

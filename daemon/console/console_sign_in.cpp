@@ -34,6 +34,8 @@ Data sign_in_data(const ConsoleUrl& url, const identity::SignInView& view) {
   data.set("unknown", view.is_unknown);
   data.set("start", url.base + view.start_path);
   data.set("goes_on", !view.start_path.empty());
+  data.set("offered", url.base + view.offered_path);
+  data.set("offers", !view.offered_path.empty());
   return data;
 }
 
@@ -111,6 +113,7 @@ std::string ConsoleSignIn::begin_session(const http::HttpRequest& request,
   session.created_at = session.last_seen_at = now;
   session.authenticated_at = signed_in.authenticated_at;
   session.expires_at = now + options_.settings.absolute_hours * platform::kHourMillis;
+  if (signed_in.session_until) session.expires_at = std::min(session.expires_at, *signed_in.session_until);
   session.agent = agent_of(request);
   session.network = platform::rate_limit_prefix(request.client);
   schema::store::AuditEvent event = signed_in.audit;

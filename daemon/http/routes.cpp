@@ -34,6 +34,7 @@ constexpr RouteInput kCrmTokenBody{Credential::organization_token, HandlerKind::
 constexpr RouteInput kMessageBody{Credential::message_token, HandlerKind::crm, kMaxMessageBodyBytes};
 /// Waits for an identity provider, which must not hold up other pages.
 constexpr RouteInput kProvider{Credential::none, HandlerKind::crm, kMaxSmallBodyBytes};
+constexpr RouteInput kProviderReply{Credential::none, HandlerKind::crm, kMaxSignInBodyBytes};
 constexpr RouteInput kSourceBody{Credential::source, HandlerKind::endpoint, kLarge};
 using A = Handlers;
 
@@ -56,8 +57,9 @@ constexpr auto kRoutes = std::to_array<Route>({
     {"/api/v1/request_records/{number}/approve",        kRecordPath,                                     ListenerRole::admin, kPost,          kCrmKey,       &A::approve_record},
     {"/api/v1/request_records/{number}/reject",         kRecordPath,                                     ListenerRole::admin, kPost,          kCrmKey,       &A::reject_record},
     {"/api/v1/request_records/{rest...}",               kRecordPath,                                     ListenerRole::admin, kHandlerChecks, kOpen,         nullptr},
-    {"/login/callback",                                 "/login/callback",                              ListenerRole::both,  kReads,         kProvider,     &A::sign_in_reply},
+    {"/login/callback",                                 "/login/callback",                              ListenerRole::both,  kHandlerChecks, kProviderReply, &A::sign_in_reply},
     {"/console/sign-in/start",                          "/console/sign-in/start",                       ListenerRole::admin, kReads,         kProvider,     &A::console},
+    {"/console/sign-in/finish",                         "/console/sign-in/finish",                      ListenerRole::admin, kReads,         kProvider,     &A::console},
     {"/console",                                        "/console",                                     ListenerRole::admin, kHandlerChecks, kPage,         &A::console},
     {"/console/link/{token...}",                        "/console/link/{token}",                        ListenerRole::admin, kHandlerChecks, kPage,         &A::console},
     {"/console/{page...}",                              "/console/{page}",                              ListenerRole::admin, kHandlerChecks, kPage,         &A::console},

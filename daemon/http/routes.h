@@ -56,6 +56,8 @@ struct RouteInput {
 };
 /// Of pages and verdicts, which have short forms.
 inline constexpr std::size_t kMaxSmallBodyBytes = 16 * 1024;
+/// Of a SAML provider's response (SIGN-9): 256 KiB of base64, percent-encoded in part.
+inline constexpr std::size_t kMaxSignInBodyBytes = 384 * 1024;
 /// Of outbound messages (MSG-5).
 inline constexpr std::size_t kMaxMessageBodyBytes = 256 * 1024;
 

@@ -11,6 +11,7 @@ using schema::store::AuditEvent;
 using schema::store::ConsoleUser;
 using schema::store::Store;
 using schema::store::UserIdentity;
+using schema::store::UserRole;
 
 tl::unexpected<SignInRefusal> refuse(std::string rule, std::string text) {
   return tl::unexpected(SignInRefusal{std::move(rule), std::move(text)});
@@ -27,25 +28,29 @@ AuditEvent event(AuditEvent audit, const std::string& action, const ConsoleUser&
   return audit;
 }
 
-/// The user with the identity's address; a new one when roles follow from the address.
-tl::expected<ConsoleUser, SignInRefusal> user_of_address(Store& store, const SignInPolicy& policy,
-                                                         const VerifiedIdentity& identity,
-                                                         const AuditEvent& audit, platform::UtcMillis now) {
-  if (identity.address.empty()) {
-    return refuse(
-        "SIGN-4",
-        "The provider gives no address that may link a user, and the subject is not linked. A first "
-        "sign-in needs an address in the connection's domains.");
-  }
-  if (auto user = store.console_users.find_by_email(identity.address)) return std::move(*user);
-  ConsoleUser user{.email = identity.address, .name = identity.name, .created_at = now};
+std::optional<std::vector<UserRole>> crm_roles(const SignInPolicy& policy, const std::string& address) {
+  return policy.crm_roles ? policy.crm_roles(address) : std::nullopt;
+}
+
+/// The user of a person who signs in for the first time and has none.
+tl::expected<ConsoleUser, SignInRefusal> make_user(Store& store, const SignInPolicy& policy,
+                                                   const VerifiedIdentity& identity,
+                                                   std::optional<schema::OrganizationId> organization,
+                                                   const AuditEvent& audit, platform::UtcMillis now) {
+  ConsoleUser user{.email = identity.address, .name = identity.name, .organization = organization};
+  user.created_at = now;
   if (policy.first_roles) user.roles = policy.first_roles(identity.address);
+  if (const auto roles = crm_roles(policy, identity.address))
+    user.roles.insert(user.roles.end(), roles->begin(), roles->end());
   if (user.roles.empty()) {
     return refuse("SIGN-5",
                   fmt::format("There is no user {}, and no role follows from the CRM or an account. "
                               "\"giftsyncctl user create\" makes one.",
                               platform::in_quotes(identity.address)));
   }
+  if (!organization)
+    if (const auto account = store.accounts.find_by_email(identity.address))
+      user.organization = account->organization;
   const auto id = store.console_users.create(
       user, event(audit, "user.create", user, "at the first sign-in through " + identity.connection));
   // Another daemon may have created it just now.
@@ -54,8 +59,25 @@ tl::expected<ConsoleUser, SignInRefusal> user_of_address(Store& store, const Sig
   return std::move(*created);
 }
 
+/// The user with the roles that the CRM gives now.
+ConsoleUser with_crm_roles(Store& store, const SignInPolicy& policy, ConsoleUser user,
+                           const AuditEvent& audit, platform::UtcMillis now) {
+  if (!user.active) return user;
+  const auto roles = crm_roles(policy, user.email);
+  if (!roles) return user;
+  AuditEvent changed = schema::store::crm_roles_event(user, now);
+  changed.request_id = audit.request_id;
+  if (!store.console_users.replace_crm_roles(user.id, *roles, changed)) return user;
+  return store.console_users.find(user.id).value_or(user);
+}
+
 tl::expected<void, SignInRefusal> check_user(Store& store, const SignInPolicy& policy,
-                                             const ConsoleUser& user) {
+                                             const ConsoleUser& user,
+                                             std::optional<schema::OrganizationId> organization) {
+  if (organization && user.organization != organization) {
+    return refuse("SIGN-11", fmt::format("The user {} does not belong to the organization of the connection.",
+                                         platform::in_quotes(user.email)));
+  }
   if (!user.active)
     return refuse("SIGN-5", fmt::format("The user {} is inactive.", platform::in_quotes(user.email)));
   if (user.roles.empty())
@@ -72,17 +94,28 @@ tl::expected<void, SignInRefusal> check_user(Store& store, const SignInPolicy& p
 }  // namespace
 
 tl::expected<LinkedUser, SignInRefusal> link_identity(Store& store, const SignInPolicy& policy,
-                                                      const VerifiedIdentity& identity, AuditEvent audit,
-                                                      platform::UtcMillis now) {
+                                                      const VerifiedIdentity& identity,
+                                                      std::optional<schema::OrganizationId> organization,
+                                                      AuditEvent audit, platform::UtcMillis now) {
   const std::optional<UserIdentity> known =
       store.user_identities.find(identity.connection, identity.tenant, identity.subject);
   std::optional<ConsoleUser> user = known ? store.console_users.find(known->user) : std::nullopt;
-  if (!user) {
-    auto found = user_of_address(store, policy, identity, audit, now);
-    if (!found) return tl::unexpected(found.error());
-    user = std::move(*found);
+  if (!user && identity.address.empty()) {
+    return refuse(
+        "SIGN-4",
+        "The provider gives no address that may link a user, and the subject is not linked. A first "
+        "sign-in needs an address in the connection's domains.");
   }
-  if (const auto allowed = check_user(store, policy, *user); !allowed) return tl::unexpected(allowed.error());
+  if (!user) user = store.console_users.find_by_email(identity.address);
+  if (user) {
+    user = with_crm_roles(store, policy, std::move(*user), audit, now);
+  } else {
+    auto made = make_user(store, policy, identity, organization, audit, now);
+    if (!made) return tl::unexpected(made.error());
+    user = std::move(*made);
+  }
+  if (const auto allowed = check_user(store, policy, *user, organization); !allowed)
+    return tl::unexpected(allowed.error());
   if (known) {
     store.user_identities.set_last_sign_in(known->id, identity.address, now);
     return LinkedUser{user->id, known->id, user->email};

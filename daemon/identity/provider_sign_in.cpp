@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "platform/digest.h"
+#include "platform/quoted_text.h"
 
 namespace giftsync::daemon::identity {
 namespace {
@@ -31,7 +32,7 @@ AuditEvent audit_of(const RequestOrigin& origin, platform::UtcMillis now) {
 
 const config::SsoConnectionSettings* ProviderSignIn::find_connection(std::string_view name) const {
   for (const config::SsoConnectionSettings& one : sso_.connections)
-    if (one.name == name && one.kind != config::SsoKind::saml) return &one;
+    if (one.name == name) return &one;
   return nullptr;
 }
 
@@ -40,23 +41,30 @@ tl::expected<SignInStart, SignInRefusal> ProviderSignIn::begin(std::string_view 
                                                                platform::UtcMillis now) {
   const config::SsoConnectionSettings* one = find_connection(connection);
   if (one == nullptr) return refuse("SIGN-3", "There is no such connection.");
-  oidc::AuthorizationRequest request = oidc::make_authorization_request();
-  // One URL serves all connections with `redirect: login`, so the state says whose reply comes back.
-  request.state = one->name + "." + request.state;
-  const auto url = oidc_.begin(*one, request, now);
-  if (!url) {
-    store_.sign_in_connections.record_error(one->name, url.error().rule + ": " + url.error().text, now);
-    return refuse(url.error());
+  auto begun = one->kind == config::SsoKind::saml ? saml_.begin(one->name, now) : begin_oidc(*one, now);
+  if (!begun) {
+    store_.sign_in_connections.record_error(one->name, begun.error().rule + ": " + begun.error().text, now);
+    return tl::unexpected(begun.error());
   }
   const std::string browser_token = oidc::random_token();
-  store_.sign_in_attempts.create({.id_hash = hash_of(request.state),
-                                  .connection = one->name,
-                                  .browser_hash = hash_of(browser_token),
-                                  .nonce = request.nonce,
-                                  .pkce_verifier = request.code_verifier,
-                                  .return_path = std::string(return_path),
-                                  .created_at = now});
-  return SignInStart{*url, browser_token};
+  SignInAttempt attempt = std::move(begun->attempt);
+  attempt.id_hash = hash_of(begun->token);
+  attempt.connection = one->name;
+  attempt.browser_hash = hash_of(browser_token);
+  attempt.return_path = std::string(return_path);
+  attempt.created_at = now;
+  store_.sign_in_attempts.create(attempt);
+  return SignInStart{begun->url, browser_token};
+}
+
+tl::expected<BegunSignIn, SignInRefusal> ProviderSignIn::begin_oidc(
+    const config::SsoConnectionSettings& connection, platform::UtcMillis now) {
+  oidc::AuthorizationRequest request = oidc::make_authorization_request();
+  // One URL serves all connections with `redirect: login`, so the state says whose reply comes back.
+  request.state = connection.name + "." + request.state;
+  const auto url = oidc_.begin(connection, request, now);
+  if (!url) return refuse(url.error());
+  return BegunSignIn{*url, request.state, {.nonce = request.nonce, .pkce_verifier = request.code_verifier}};
 }
 
 tl::expected<oidc::AuthorizationReply, SignInRefusal> ProviderSignIn::parse_reply(
@@ -67,7 +75,8 @@ tl::expected<oidc::AuthorizationReply, SignInRefusal> ProviderSignIn::parse_repl
   if (!reply->connection.empty() && reply->connection != named)
     return refuse("OIDC-2", "The reply comes back at another connection than its state belongs to.");
   const config::SsoConnectionSettings* one = find_connection(named);
-  if (one == nullptr) return refuse("OIDC-2", "The reply's state belongs to no connection.");
+  if (one == nullptr || one->kind == config::SsoKind::saml)
+    return refuse("OIDC-2", "The reply's state belongs to no connection.");
   // A reply at the URL of all connections could be another provider's.
   if (reply->connection.empty() != one->redirect_to_login)
     return refuse("OIDC-2", "The reply comes back at the other of the two redirect URLs.");
@@ -84,14 +93,36 @@ tl::expected<std::string, SignInRefusal> ProviderSignIn::complete(std::string_vi
   const auto attempt = store_.sign_in_attempts.claim(id_hash, reply->connection, now - kAttemptMillis, now);
   // Anyone can send such a reply, so it must not fill the audit log.
   if (!attempt) return refuse("OIDC-2", "The reply's state is unknown, older than 10 minutes or used.");
-  const auto identity = verify(*find_connection(reply->connection), *reply, *attempt, now);
+  return conclude(reply->state, reply->connection,
+                  verify(*find_connection(reply->connection), *reply, *attempt, now), origin, now);
+}
+
+tl::expected<std::string, SignInRefusal> ProviderSignIn::complete_posted(std::string_view query,
+                                                                         std::string_view form,
+                                                                         const RequestOrigin& origin,
+                                                                         platform::UtcMillis now) {
+  const auto reply = saml_.parse_reply(query, form);
+  if (!reply) return tl::unexpected(reply.error());
+  const std::string& token = reply->form.relay_state;
+  const auto attempt =
+      store_.sign_in_attempts.claim(hash_of(token), reply->connection, now - kAttemptMillis, now);
+  const auto identity = saml_.verify(*reply, attempt, now);
+  // Anyone can post such a response, so it must not fill the audit log.
+  if (!attempt) return tl::unexpected(identity.error());
+  return conclude(token, reply->connection, identity, origin, now);
+}
+
+tl::expected<std::string, SignInRefusal> ProviderSignIn::conclude(
+    const std::string& token, const std::string& connection,
+    const tl::expected<VerifiedIdentity, SignInRefusal>& identity, const RequestOrigin& origin,
+    platform::UtcMillis now) {
   if (!identity) {
-    record_refusal(reply->connection, identity.error(), origin, now);
+    record_refusal(connection, identity.error(), origin, now);
     return tl::unexpected(identity.error());
   }
-  if (!store_.sign_in_attempts.finish(id_hash, to_text(*identity), now))
+  if (!store_.sign_in_attempts.finish(hash_of(token), to_text(*identity), now))
     return refuse("SIGN-1", "The sign-in was completed already.");
-  return reply->state;
+  return token;
 }
 
 tl::expected<VerifiedIdentity, SignInRefusal> ProviderSignIn::verify(
@@ -129,7 +160,9 @@ tl::expected<SignedIn, SignInRefusal> ProviderSignIn::finish(std::string_view at
   const auto identity = identity_from_text(attempt->outcome);
   if (!identity) return refuse("SIGN-1", "The sign-in's outcome cannot be read.");
   AuditEvent audit = audit_of(origin, now);
-  auto user = link_identity(store_, policy_, *identity, audit, now);
+  const auto organization = organization_of(identity->connection);
+  auto user = organization ? link_identity(store_, policy_, *identity, *organization, audit, now)
+                           : tl::unexpected(organization.error());
   if (!user) {
     record_refusal(identity->connection, user.error(), origin, now);
     return tl::unexpected(user.error());
@@ -140,7 +173,20 @@ tl::expected<SignedIn, SignInRefusal> ProviderSignIn::finish(std::string_view at
   audit.object_kind = "user";
   audit.detail = "through " + identity->connection;
   return SignedIn{std::move(*user), identity->authenticated_at.value_or(attempt->created_at),
-                  attempt->return_path, std::move(audit)};
+                  attempt->return_path, std::move(audit), identity->session_until};
+}
+
+tl::expected<std::optional<schema::OrganizationId>, SignInRefusal> ProviderSignIn::organization_of(
+    const std::string& connection) const {
+  const config::SsoConnectionSettings* one = find_connection(connection);
+  if (one == nullptr) return refuse("SIGN-3", "The connection is no longer in the settings.");
+  if (one->organization.empty()) return std::nullopt;
+  const auto found = store_.organizations.find_by_name(one->organization);
+  if (found) return found->id;
+  return refuse("SIGN-11",
+                fmt::format("There is no organization {}; \"giftsyncctl organization list\" has the "
+                            "names for sso.connections.organization.",
+                            platform::in_quotes(one->organization)));
 }
 
 void ProviderSignIn::record_refusal(const std::string& connection, const SignInRefusal& refusal,

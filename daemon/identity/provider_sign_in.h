@@ -1,5 +1,6 @@
 // daemon/identity: a sign-in through an identity provider as three steps over values: the redirect to the
-// provider, its reply, and the return of the browser that began (SIGN-1 to SIGN-6). Any thread.
+// provider, its reply, and the return of the browser that began (SIGN-1 to SIGN-6, SIGN-9, SIGN-11). Any
+// thread.
 #pragma once
 
 #include <optional>
@@ -9,6 +10,7 @@
 
 #include "daemon/identity/identity_linking.h"
 #include "daemon/identity/oidc/oidc_client.h"
+#include "daemon/identity/saml_flow.h"
 #include "daemon/identity/verified_identity.h"
 
 namespace giftsync::daemon::identity {
@@ -28,7 +30,8 @@ struct SignedIn {
   LinkedUser user;
   platform::UtcMillis authenticated_at;
   std::string return_path;
-  schema::store::AuditEvent audit;  ///< for the session that begins
+  schema::store::AuditEvent audit;                        ///< for the session that begins
+  std::optional<platform::UtcMillis> session_until = {};  ///< the provider's session ends then
 };
 
 inline constexpr std::int64_t kAttemptMillis = 10 * platform::kMinuteMillis;
@@ -39,7 +42,11 @@ class ProviderSignIn {
   /// `sso` and `store` must outlive it.
   ProviderSignIn(const config::SsoSettings& sso, schema::store::Store& store, oidc::Send send,
                  SignInPolicy policy)
-      : sso_(sso), store_(store), oidc_(sso, std::move(send)), policy_(std::move(policy)) {}
+      : sso_(sso),
+        store_(store),
+        oidc_(sso, std::move(send)),
+        saml_(sso, store),
+        policy_(std::move(policy)) {}
 
   /// `return_path` is checked by the caller.
   tl::expected<SignInStart, SignInRefusal> begin(std::string_view connection, std::string_view return_path,
@@ -49,6 +56,10 @@ class ProviderSignIn {
   /// which the browser goes on; nothing is signed in yet.
   tl::expected<std::string, SignInRefusal> complete(std::string_view query, const RequestOrigin& origin,
                                                     platform::UtcMillis now);
+  /// The same for a SAML response in the form that the browser posts to the post-back URL.
+  tl::expected<std::string, SignInRefusal> complete_posted(std::string_view query, std::string_view form,
+                                                           const RequestOrigin& origin,
+                                                           platform::UtcMillis now);
 
   /// Refused unless the browser is the one that began.
   tl::expected<SignedIn, SignInRefusal> finish(std::string_view attempt_id, std::string_view browser_token,
@@ -56,18 +67,28 @@ class ProviderSignIn {
 
  private:
   const config::SsoConnectionSettings* find_connection(std::string_view name) const;
+  tl::expected<BegunSignIn, SignInRefusal> begin_oidc(const config::SsoConnectionSettings& connection,
+                                                      platform::UtcMillis now);
   tl::expected<oidc::AuthorizationReply, SignInRefusal> parse_reply(std::string_view query) const;
   tl::expected<VerifiedIdentity, SignInRefusal> verify(const config::SsoConnectionSettings& connection,
                                                        const oidc::AuthorizationReply& reply,
                                                        const schema::store::SignInAttempt& attempt,
                                                        platform::UtcMillis now);
   tl::expected<void, SignInRefusal> check_tenant(const VerifiedIdentity& identity);
+  /// Stores the identity with the attempt, or audits the refusal. Returns the attempt's id.
+  tl::expected<std::string, SignInRefusal> conclude(
+      const std::string& token, const std::string& connection,
+      const tl::expected<VerifiedIdentity, SignInRefusal>& identity, const RequestOrigin& origin,
+      platform::UtcMillis now);
+  tl::expected<std::optional<schema::OrganizationId>, SignInRefusal> organization_of(
+      const std::string& connection) const;
   void record_refusal(const std::string& connection, const SignInRefusal& refusal,
                       const RequestOrigin& origin, platform::UtcMillis now);
 
   const config::SsoSettings& sso_;
   schema::store::Store& store_;
   oidc::OidcClient oidc_;
+  SamlFlow saml_;
   const SignInPolicy policy_;
 };
 

@@ -6,6 +6,7 @@
 
 #include <map>
 
+#include "daemon/http/problem.h"
 #include "daemon/identity/return_path.h"
 #include "daemon/signin/home_realm.h"
 #include "platform/http_client.h"
@@ -55,6 +56,12 @@ std::string path_of(const std::string& url) {
   return slash == std::string::npos ? std::string() : url.substr(slash);
 }
 
+bool is_form(const http::HttpRequest& request) {
+  const std::string type = request.header("Content-Type").value_or("");
+  return platform::ascii_lower(platform::trimmed(std::string_view(type).substr(0, type.find(';')))) ==
+         "application/x-www-form-urlencoded";
+}
+
 RequestOrigin origin_of(const http::HttpRequest& request) {
   return {request.request_id, platform::rate_limit_prefix(request.client)};
 }
@@ -94,7 +101,9 @@ http::HttpResponse SignInPages::refuse(const SignInRefusal& refusal) {
   if (!log_limiter_.count(refusal.rule, options_.clock()).is_exceeded)
     spdlog::info("a sign-in was refused by {}: {}", refusal.rule, refusal.text);
   return redirect(options_.admin_url + std::string(kSignInPath) + "?" +
-                  (refusal.is_unavailable ? "unavailable=1" : "refused=1"));
+                  (!refusal.offered_connection.empty() ? "begin=" + refusal.offered_connection
+                   : refusal.is_unavailable            ? "unavailable=1"
+                                                       : "refused=1"));
 }
 
 /// Empty: the browser deletes it.
@@ -112,6 +121,8 @@ http::HttpResponse SignInPages::form(const http::HttpRequest& request) {
   if (!is_post) {
     view.is_refused = given.contains("refused");
     view.is_unavailable = given.contains("unavailable");
+    for (const config::SsoConnectionSettings& one : sso_.connections)
+      if (one.name == given["begin"]) view.offered_path = "/sign-in/start?connection=" + one.name;
     return options_.render(request, view);
   }
   const config::SsoConnectionSettings* connection = signin::find_connection(sso_, view.email);
@@ -135,11 +146,21 @@ http::HttpResponse SignInPages::start(const http::HttpRequest& request) {
 }
 
 http::HttpResponse SignInPages::callback(const http::HttpRequest& request) {
+  if (request.method != "GET" && request.method != "HEAD" && request.method != "POST")
+    return http::method_not_allowed({"GET", "HEAD", "POST"});
   if (is_over_limit(request)) return too_many();
-  const auto attempt = sign_in_.complete(request.query, origin_of(request), options_.clock());
+  const auto attempt = complete(request);
   if (!attempt) return refuse(attempt.error());
   return redirect(options_.admin_url + std::string(kSignInPath) +
                   "/finish?attempt=" + platform::percent_encoded(*attempt));
+}
+
+tl::expected<std::string, SignInRefusal> SignInPages::complete(const http::HttpRequest& request) {
+  const RequestOrigin origin = origin_of(request);
+  if (request.method != "POST") return sign_in_.complete(request.query, origin, options_.clock());
+  if (!is_form(request) || request.body_too_large)
+    return tl::unexpected(SignInRefusal{"SIGN-9", "The posted response is no form, or too large."});
+  return sign_in_.complete_posted(request.query, request.body, origin, options_.clock());
 }
 
 http::HttpResponse SignInPages::finish(const http::HttpRequest& request) {

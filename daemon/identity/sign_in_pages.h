@@ -20,6 +20,8 @@ struct SignInView {
   bool is_refused = false;      ///< a sign-in failed; the page never says why
   bool is_unavailable = false;  ///< the provider does not respond
   bool is_unknown = false;      ///< no connection has the address's domain
+  /// Not empty: a link there begins the sign-in that the provider began by itself (SIGN-9).
+  std::string offered_path = {};  ///< below the console's path
   /// Not empty: the page goes on there by itself (with a Refresh header) and has a link to it. A redirect
   /// would need the provider's origin in the policy for forms.
   std::string start_path = {};  ///< below the console's path
@@ -44,7 +46,8 @@ class SignInPages {
   http::HttpResponse form(const http::HttpRequest& request);
   /// GET {admin_url}/console/sign-in/start?connection=NAME&return=PATH
   http::HttpResponse start(const http::HttpRequest& request);
-  /// GET {auth_url}/login/callback
+  /// GET {auth_url}/login/callback: an OpenID provider's reply. POST: a SAML provider's, from its own page,
+  /// so that neither Origin nor form token tell anything: the browser's cookie in finish() does.
   http::HttpResponse callback(const http::HttpRequest& request);
   /// GET {admin_url}/console/sign-in/finish?attempt=ID
   http::HttpResponse finish(const http::HttpRequest& request);
@@ -53,6 +56,7 @@ class SignInPages {
   bool is_over_limit(const http::HttpRequest& request);
   http::HttpResponse redirect(const std::string& url) const;
   http::HttpResponse refuse(const SignInRefusal& refusal);
+  tl::expected<std::string, SignInRefusal> complete(const http::HttpRequest& request);
   std::string attempt_cookie(const std::string& value) const;
 
   const config::SsoSettings& sso_;

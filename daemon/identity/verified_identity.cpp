@@ -13,6 +13,7 @@ std::string to_text(const VerifiedIdentity& identity) {
                         {"address", identity.address},
                         {"name", identity.name}};
   if (identity.authenticated_at) all["authenticated_at"] = identity.authenticated_at->value;
+  if (identity.session_until) all["session_until"] = identity.session_until->value;
   return all.dump();
 }
 
@@ -26,8 +27,13 @@ std::optional<VerifiedIdentity> identity_from_text(std::string_view text) {
   VerifiedIdentity identity{member("connection"), member("subject"), member("tenant"),
                             member("address"),    member("name"),    {}};
   if (identity.connection.empty() || identity.subject.empty()) return std::nullopt;
-  const platform::JsonValue* time = json->root().find("authenticated_at");
-  if (time != nullptr && time->integer()) identity.authenticated_at = platform::UtcMillis{*time->integer()};
+  const auto time = [&](std::string_view name) -> std::optional<platform::UtcMillis> {
+    const platform::JsonValue* value = json->root().find(name);
+    if (value == nullptr || !value->integer()) return std::nullopt;
+    return platform::UtcMillis{*value->integer()};
+  };
+  identity.authenticated_at = time("authenticated_at");
+  identity.session_until = time("session_until");
   return identity;
 }
 

@@ -15,6 +15,9 @@ struct SignInRefusal {
   std::string rule;
   std::string text;             ///< a sentence
   bool is_unavailable = false;  ///< the provider does not respond
+  /// Not empty: nothing of the provider's response counts, and the page offers to begin a sign-in through
+  /// this connection (SIGN-9).
+  std::string offered_connection = {};
 };
 
 struct VerifiedIdentity {
@@ -24,6 +27,7 @@ struct VerifiedIdentity {
   std::string address;  ///< empty when the provider gives none that may link a user
   std::string name;
   std::optional<platform::UtcMillis> authenticated_at;
+  std::optional<platform::UtcMillis> session_until = {};  ///< the provider ends its session then
 };
 
 /// As the attempt keeps it.

@@ -33,6 +33,9 @@ class SalesforceDirectory : public schema::crm::Directory {
       std::span<const std::string> ids) override;
   std::optional<std::vector<std::vector<schema::crm::PermissionSetAssignment>>> permission_sets(
       std::span<const std::string> user_ids) override;
+  /// One call, and a second one where permission set groups are assigned.
+  std::optional<std::vector<std::vector<schema::crm::PermissionSetAssignment>>> permission_sets_by_email(
+      std::span<const std::string> email_keys) override;
 
  private:
   OrgCalls& calls_;

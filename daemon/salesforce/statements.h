@@ -47,6 +47,9 @@ std::vector<Statement> persons_by_id(const ApiNames& names, schema::crm::PersonO
                                      std::span<const std::string> ids);
 std::vector<Statement> opportunities_by_id(const ApiNames& names, std::span<const std::string> ids);
 std::vector<Statement> permission_set_assignments(std::span<const std::string> user_ids);
+/// Of active users.
+std::vector<Statement> permission_set_assignments_by_email(const ApiNames& names,
+                                                           std::span<const std::string> email_keys);
 /// The permission sets inside of permission set groups.
 std::vector<Statement> permission_set_group_parts(std::span<const std::string> group_ids);
 /// For queryAll: whether a lookup's target was deleted or merged. Users cannot be deleted: only their Ids.

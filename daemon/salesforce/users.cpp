@@ -1,4 +1,5 @@
 // daemon/salesforce: the users of an org and their permission sets.
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -12,6 +13,7 @@
 #include "daemon/salesforce/record_json.h"
 #include "daemon/salesforce/soql_text.h"
 #include "daemon/salesforce/statements.h"
+#include "schema/contact_normalization.h"
 
 namespace giftsync::daemon::salesforce {
 namespace {
@@ -30,9 +32,12 @@ struct Assignment {
   PermissionSetAssignment assignment;
 };
 
-Assignment assignment_of(const JsonValue& row) {
+/// Names the user of a row as the caller asked for it.
+using UserKey = std::function<std::string(const JsonValue& row)>;
+
+Assignment assignment_of(const JsonValue& row, const UserKey& user_key) {
   Assignment read;
-  read.user = short_id(text_at(row, "AssigneeId"));
+  read.user = user_key(row);
   read.group = short_id(text_at(row, "PermissionSetGroupId"));
   read.assignment.permission_set = text_of_value(value_at(row, "PermissionSet.Name"));
   const JsonValue* active = row.find("IsActive");
@@ -41,6 +46,33 @@ Assignment assignment_of(const JsonValue& row) {
   // A time that cannot be read has passed.
   if (!expires.empty()) read.assignment.expires_at = read_time(expires).value_or(platform::UtcMillis{0});
   return read;
+}
+
+/// By user_key(). Sets inside of a group count as assigned by it.
+AssignmentsByUser read_assignments(OrgCalls& calls, const Question& question, Spending spending,
+                                   const UserKey& user_key) {
+  AssignmentsByUser found;
+  std::map<std::string, std::vector<Assignment>> by_group;
+  std::vector<std::string> groups;
+  each_row(calls, question, spending, [&](const JsonValue& row) {
+    Assignment read = assignment_of(row, user_key);
+    if (!read.group.empty()) {
+      groups.push_back(text_at(row, "PermissionSetGroupId"));
+      by_group[read.group].push_back(std::move(read));
+    } else {
+      found[read.user].push_back(std::move(read.assignment));
+    }
+  });
+  groups = distinct(std::move(groups));
+  const auto parts = [](Ids some) { return permission_set_group_parts(some); };
+  each_row(calls, question_of(Ids(groups), parts), spending, [&](const JsonValue& row) {
+    for (const Assignment& one : by_group[short_id(text_at(row, "PermissionSetGroupId"))]) {
+      PermissionSetAssignment assignment = one.assignment;
+      assignment.permission_set = text_of_value(value_at(row, "PermissionSet.Name"));
+      found[one.user].push_back(std::move(assignment));
+    }
+  });
+  return found;
 }
 
 }  // namespace
@@ -68,34 +100,28 @@ std::vector<std::optional<CrmUser>> SalesforceDirectory::find_users_by_id(Ids id
   return results;
 }
 
-/// Sets inside of a group count as assigned by it.
 std::optional<std::vector<std::vector<PermissionSetAssignment>>> SalesforceDirectory::permission_sets(
     Ids user_ids) {
   const std::vector<std::string> users = distinct({user_ids.begin(), user_ids.end()});
-  AssignmentsByUser found;
-  std::map<std::string, std::vector<Assignment>> by_group;
-  std::vector<std::string> groups;
   const auto statements = [](Ids some) { return permission_set_assignments(some); };
-  each_row(calls_, question_of(Ids(users), statements), Spending::requests, [&](const JsonValue& row) {
-    Assignment read = assignment_of(row);
-    if (!read.group.empty()) {
-      groups.push_back(text_at(row, "PermissionSetGroupId"));
-      by_group[read.group].push_back(std::move(read));
-    } else {
-      found[read.user].push_back(std::move(read.assignment));
-    }
-  });
-  groups = distinct(std::move(groups));
-  const auto parts = [](Ids some) { return permission_set_group_parts(some); };
-  each_row(calls_, question_of(Ids(groups), parts), Spending::requests, [&](const JsonValue& row) {
-    for (const Assignment& one : by_group[short_id(text_at(row, "PermissionSetGroupId"))]) {
-      PermissionSetAssignment assignment = one.assignment;
-      assignment.permission_set = text_of_value(value_at(row, "PermissionSet.Name"));
-      found[one.user].push_back(std::move(assignment));
-    }
-  });
+  AssignmentsByUser found =
+      read_assignments(calls_, question_of(Ids(users), statements), Spending::requests,
+                       [](const JsonValue& row) { return short_id(text_at(row, "AssigneeId")); });
   std::vector<std::vector<PermissionSetAssignment>> results;
   for (const std::string& user : user_ids) results.push_back(found[short_id(user)]);
+  return results;
+}
+
+std::optional<std::vector<std::vector<PermissionSetAssignment>>>
+SalesforceDirectory::permission_sets_by_email(Ids email_keys) {
+  const std::vector<std::string> keys = distinct({email_keys.begin(), email_keys.end()});
+  const auto statements = [&](Ids some) { return permission_set_assignments_by_email(names_, some); };
+  const std::string email = "Assignee." + names_.field("user", "Email");
+  AssignmentsByUser found = read_assignments(
+      calls_, question_of(Ids(keys), statements), Spending::backfill,
+      [&](const JsonValue& row) { return schema::email_key(text_of_value(value_at(row, email))); });
+  std::vector<std::vector<PermissionSetAssignment>> results;
+  for (const std::string& key : email_keys) results.push_back(found[key]);
   return results;
 }
 

@@ -24,4 +24,27 @@ DecisionFacts Directory::look_up(const DecisionQuestions& questions) {
   return facts;
 }
 
+std::optional<std::vector<std::vector<PermissionSetAssignment>>> Directory::permission_sets_by_email(
+    std::span<const std::string> email_keys) {
+  std::vector<std::string> ids;
+  std::vector<std::size_t> positions;  // of the keys, for each id
+  const std::vector<std::vector<CrmUser>> users = find_users_by_email(email_keys);
+  for (std::size_t i = 0; i < users.size(); ++i) {
+    for (const CrmUser& user : users[i]) {
+      if (!user.active) continue;
+      ids.push_back(user.id);
+      positions.push_back(i);
+    }
+  }
+  std::vector<std::vector<PermissionSetAssignment>> results(email_keys.size());
+  if (ids.empty()) return results;
+  const auto sets = permission_sets(ids);
+  if (!sets) return std::nullopt;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    std::vector<PermissionSetAssignment>& all = results[positions[i]];
+    all.insert(all.end(), sets->at(i).begin(), sets->at(i).end());
+  }
+  return results;
+}
+
 }  // namespace giftsync::schema::crm

@@ -167,6 +167,11 @@ class Directory {
   /// cannot see the CRM's assignments: then it is unknown whether a user has a permission set.
   virtual std::optional<std::vector<std::vector<PermissionSetAssignment>>> permission_sets(
       std::span<const std::string> user_ids) = 0;
+
+  /// The same for each e-mail key, of all active users with that address. The least important lookup: a CRM
+  /// that counts calls refuses it first, and answers it with as few calls as it can.
+  virtual std::optional<std::vector<std::vector<PermissionSetAssignment>>> permission_sets_by_email(
+      std::span<const std::string> email_keys);
 };
 
 }  // namespace giftsync::schema::crm

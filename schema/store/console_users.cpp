@@ -1,6 +1,7 @@
 #include "schema/store/console_users.h"
 
 #include <algorithm>
+#include <set>
 
 #include "schema/contact_normalization.h"
 #include "schema/sql/queries.h"
@@ -65,6 +66,13 @@ bool insert_role(soci::session& session, UserId user, const UserRole& role) {
                           "INSERT INTO user_role (user_id, role, origin, granted_by, granted_at) VALUES "
                           "(:user_id, :role, :origin, :granted_by, :granted_at) ON CONFLICT DO NOTHING",
                           use(user), use(word), use(origin), use(role.granted_by), use(role.granted_at)) > 0;
+}
+
+/// "admin, sender"; "none".
+std::string listed(const std::set<std::string>& words) {
+  std::string text;
+  for (const std::string& one : words) text += (text.empty() ? "" : ", ") + one;
+  return text.empty() ? "none" : text;
 }
 
 }  // namespace
@@ -143,21 +151,39 @@ void ConsoleUsers::set_active(UserId user, bool active, const AuditEvent& audit)
   });
 }
 
+AuditEvent crm_roles_event(const ConsoleUser& user, platform::UtcMillis now) {
+  return {.occurred_at = now,
+          .actor_kind = ActorKind::system,
+          .actor = "CRM",
+          .action = "user.crm-roles",
+          .object_kind = "user",
+          .object_id = user.email,
+          .organization = user.organization};
+}
+
 bool ConsoleUsers::replace_crm_roles(UserId user, const std::vector<UserRole>& roles,
                                      const AuditEvent& audit) {
-  return database_->write([&](soci::session& session) {
-    const std::vector<std::string> former = sql::select_column<std::string>(
+  std::set<std::string> given;
+  for (const UserRole& one : roles) given.emplace(to_word(one.role));
+  const auto former_roles = [&](soci::session& session) {
+    const std::vector<std::string> words = sql::select_column<std::string>(
         session, "SELECT role FROM user_role WHERE user_id = :user_id AND origin = 'crm' ORDER BY role",
         use(user));
-    std::set<std::string> now;
-    for (const UserRole& one : roles) now.emplace(to_word(one.role));
-    if (std::equal(former.begin(), former.end(), now.begin(), now.end())) return false;
+    return std::set<std::string>(words.begin(), words.end());
+  };
+  // Mostly nothing has changed, and a writer would wait for its turn.
+  if (database_->snapshot(former_roles) == given) return false;
+  return database_->write([&](soci::session& session) {
+    const std::set<std::string> former = former_roles(session);
+    if (former == given) return false;
     session << "DELETE FROM user_role WHERE user_id = :user_id AND origin = 'crm'", use(user);
     for (UserRole one : roles) {
       one.origin = RoleOrigin::crm;
       insert_role(session, user, one);
     }
-    insert_audit_event(session, audit);
+    AuditEvent event = audit;
+    event.detail = "now " + listed(given) + ", before " + listed(former);
+    insert_audit_event(session, event);
     return true;
   });
 }

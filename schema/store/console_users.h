@@ -33,6 +33,9 @@ struct ConsoleUser {
   RoleSet role_set() const;
 };
 
+/// The event of replace_crm_roles(), by which no person changes anything.
+AuditEvent crm_roles_event(const ConsoleUser& user, platform::UtcMillis now);
+
 /// Any thread.
 class ConsoleUsers {
  public:
@@ -51,7 +54,7 @@ class ConsoleUsers {
   /// Ends the user's sessions and links, too, if the user becomes inactive.
   void set_active(UserId user, bool active, const AuditEvent& audit);
   /// The roles that the CRM gives the user now; returns whether they differ from before. `audit` is
-  /// inserted only then.
+  /// inserted only then, with the roles as its detail.
   bool replace_crm_roles(UserId user, const std::vector<UserRole>& roles, const AuditEvent& audit);
 
  private:

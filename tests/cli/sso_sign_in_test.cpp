@@ -4,7 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <streambuf>
 
 #include "tests/daemon/identity/oidc/fake_provider.h"
@@ -86,6 +89,31 @@ TEST(SignInTestCommand, TakesTheReplyOfItsOwnSignInOnly) {
   provider.tamper = [](const std::string&, platform::HttpResponse& response) { response = {}; };
   FakeProvider down = provider;
   EXPECT_EQ(run(down, false).code, 69);
+}
+
+// SAML-22: a genuine response is in tests/system/sign_in_test.py.
+TEST(SignInTestCommand, ReadsASamlResponseAsItIsOrFromAFormOrAFile) {
+  daemon::config::SsoSettings sso;
+  sso.auth_url = "https://login.example.com";
+  daemon::config::SsoConnectionSettings connection;
+  connection.name = "acme";
+  connection.kind = daemon::config::SsoKind::saml;
+  connection.sign_in_url = "https://idp.example.com/sso";
+  const std::string field = "PGE+PC9hPg==";  // <a></a>
+  const std::string file = testing::TempDir() + "/saml-response";
+  std::ofstream(file) << "SAMLResponse=PGE%2BPC9hPg%3D%3D&RelayState=x\n";
+  for (const std::string& line : {field, std::string("RelayState=x&SAMLResponse=PGE%2BPC9hPg%3D%3D"), file}) {
+    std::istringstream in(line + "\n");
+    std::ostringstream out;
+    std::ostringstream err;
+    Console console{out, err, in, false, [] { return tests::kSignInTime; }};
+    EXPECT_EQ(sign_in_test(console, sso, connection, {}, true), 65);
+    const auto rules = nlohmann::json::parse(out.str())["rules"];
+    EXPECT_EQ(rules.back()["rule"], "SAML-3") << line << ": it was decoded and read";
+    EXPECT_EQ(rules.front()["verdict"], "good");
+    EXPECT_THAT(err.str(), HasSubstr("https://idp.example.com/sso?SAMLRequest="));
+  }
+  std::filesystem::remove(file);
 }
 
 }  // namespace

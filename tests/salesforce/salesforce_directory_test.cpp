@@ -160,6 +160,34 @@ TEST_F(SalesforceDirectoryTest, UsersAndAccountsAreFound) {
   EXPECT_TRUE(sets->front()[0].active);
 }
 
+// SIGN-10
+TEST_F(SalesforceDirectoryTest, ThePermissionSetsOfAddressesAreOneCallOfTheLowestClass) {
+  const std::string set = scalar("SELECT id FROM crm_permission_set WHERE name = 'giftsync_Integration'");
+  const auto assign = [&](const std::string& email, int is_active) {
+    const std::string user = insert("crm_user", "username, lastname, name, email, isactive",
+                                    "'" + email + std::to_string(is_active) + "', 'Lima', 'Lima', '" + email +
+                                        "', " + std::to_string(is_active));
+    insert("crm_permission_set_assignment", "assigneeid, permissionsetid, isactive",
+           "'" + user + "', '" + set + "', 1");
+  };
+  assign("Rose@Example.com", 1);
+  assign("rose@example.com", 0);
+  assign("retired@example.com", 0);
+  const std::vector<std::string> keys{"unknown@example.com", "rose@example.com", "", "retired@example.com"};
+  ASSERT_TRUE(crm_->directory().permission_sets_by_email(keys)) << "signs in";
+  const int before = calls();
+  const auto sets = crm_->directory().permission_sets_by_email(keys);
+  EXPECT_EQ(calls() - before, 1);
+  ASSERT_TRUE(sets);
+  ASSERT_THAT(*sets, SizeIs(4));
+  EXPECT_THAT(sets->at(0), IsEmpty());
+  ASSERT_THAT(sets->at(1), SizeIs(1)) << "of the active user alone";
+  EXPECT_EQ(sets->at(1)[0].permission_set, "giftsync_Integration");
+  EXPECT_TRUE(sets->at(1)[0].active);
+  EXPECT_THAT(sets->at(2), IsEmpty());
+  EXPECT_THAT(sets->at(3), IsEmpty());
+}
+
 TEST_F(SalesforceDirectoryTest, ATaskIsMadeOnceAndCompleted) {
   const std::string rose = contact("rose@example.com");
   kinds({upsert(1, 1)});

@@ -40,16 +40,19 @@ class Browser:
         self.opener = urllib.request.build_opener(
             _NoRedirect, urllib.request.HTTPSHandler(context=ssl.create_default_context(cafile=certificate)))
 
-    def open(self, url, form=None):
-        """One request; no redirect is followed."""
+    def open(self, url, form=None, page_url=None):
+        """One request; no redirect is followed. A form is posted from a page of the same site, or from `page_url`: a post from
+        another site carries no SameSite=Lax cookies, which all of giftsync's are."""
         parts = urllib.parse.urlsplit(url)
         origin = f"{parts.scheme}://{parts.netloc}"
         real = url.replace(origin, self.hosts.get(origin, origin), 1)
         jar = self.cookies.setdefault(parts.hostname, {})
-        headers = {"Cookie": "; ".join(f"{name}={value}" for name, value in jar.items())} if jar else {}
+        page = urllib.parse.urlsplit(page_url or url)
+        is_cross_site = form is not None and page.hostname != parts.hostname
+        headers = {"Cookie": "; ".join(f"{name}={value}" for name, value in jar.items())} if jar and not is_cross_site else {}
         if form is not None:
-            headers["Origin"] = origin
-            headers["Sec-Fetch-Site"] = "same-origin"
+            headers["Origin"] = f"{page.scheme}://{page.netloc}"
+            headers["Sec-Fetch-Site"] = "cross-site" if is_cross_site else "same-origin"
         request = urllib.request.Request(real, urllib.parse.urlencode(form).encode() if form is not None else None, headers)
         try:
             response = self.opener.open(request, timeout=TIMEOUT_SECONDS)
@@ -75,13 +78,18 @@ class Browser:
             page = self.open(page.location)
         raise AssertionError("too many redirects, the last one to " + page.url)
 
-    def submit(self, page, **values):
-        """Posts the page's form with these fields."""
+    @staticmethod
+    def form_of(page):
+        """(URL, fields) of the page's form."""
         action, content = FORM.search(page.body).groups()
         inputs = [dict(ATTRIBUTE.findall(one)) for one in INPUT.findall(content)]
         fields = {one["name"]: html.unescape(one.get("value", "")) for one in inputs if "name" in one}
-        fields.update(values)
-        return self.open(urllib.parse.urljoin(page.url, html.unescape(action)), fields)
+        return urllib.parse.urljoin(page.url, html.unescape(action)), fields
+
+    def submit(self, page, **values):
+        """Posts the page's form with these fields."""
+        url, fields = self.form_of(page)
+        return self.open(url, {**fields, **values}, page.url)
 
     def sign_in_at_provider(self, url, user, until):
         """Signs in at oidc-provider's own forms; the URL to which it sends the browser back."""

@@ -4,18 +4,17 @@ of the provider, with one that is down, slow or sends 4 MB of keys, and with rep
 import http.server
 import json
 import pathlib
-import shutil
 import ssl
 import subprocess
-import tempfile
 import threading
 import time
 import unittest
 import urllib.request
 
 import daemon_fixture
+import identity_providers
 from sign_in_browser import Browser
-from sso_test import DAY, INSTALL_SECONDS, PROVIDER, make_certificate
+from sso_test import DAY, make_certificate
 
 AUTH_URL = "https://login.example.com"
 CALLBACK = AUTH_URL + "/login/callback?connection=acme"
@@ -51,24 +50,12 @@ class RealProvider(SignInTestCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.folder = tempfile.mkdtemp(prefix="giftsync-oidc.")
-        cls.addClassCleanup(shutil.rmtree, cls.folder, True)
-        for file in PROVIDER.iterdir():
-            shutil.copy(file, cls.folder)
-        ended = subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"], cwd=cls.folder,
-                               capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False)
-        if ended.returncode != 0:
-            raise unittest.SkipTest("npm cannot fetch oidc-provider: " + ended.stderr[-500:])
+        cls.folder = identity_providers.install(cls, identity_providers.OPENID)
 
     def setUp(self):
         super().setUp()
         self.port = daemon_fixture.free_port()
-        provider = subprocess.Popen(["node", "sign_in_provider.mjs", self.key, self.certificate, str(self.port), CALLBACK],
-                                    cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        self.addCleanup(provider.stdout.close)
-        self.addCleanup(provider.wait)
-        self.addCleanup(provider.kill)
-        self.assertTrue(any(line.strip() == "ready" for line in iter(provider.stdout.readline, "")), "the provider ended")
+        identity_providers.start(self, self.folder, "sign_in_provider.mjs", self.key, self.certificate, str(self.port), CALLBACK)
         self.write_connection(self.port)
 
     def person(self, url):

@@ -43,5 +43,16 @@ TEST(ConsoleSettingsTest, NeedTlsExceptOnThisHost) {
   EXPECT_FALSE(read("http://127.0.0.1:8480", "console: { idle_minutes: 0 }\n"));
 }
 
+// SIGN-10
+TEST(ConsoleSettingsTest, NamePermissionSetsForThreeRolesOnly) {
+  const auto settings = read("http://gifts.example.com",
+                             "console: { permission_sets: { sender: [], admin: [Gift_Admin, Admin] } }\n");
+  ASSERT_TRUE(settings);
+  EXPECT_THAT(settings->console.sender_sets, testing::IsEmpty());
+  EXPECT_THAT(settings->console.approver_sets, testing::ElementsAre("Admin")) << "the default";
+  EXPECT_THAT(settings->console.admin_sets, testing::ElementsAre("Gift_Admin", "Admin"));
+  EXPECT_FALSE(read("http://gifts.example.com", "console: { permission_sets: { operator: [Admin] } }\n"));
+}
+
 }  // namespace
 }  // namespace giftsync::daemon::config

@@ -353,6 +353,10 @@ TEST_F(RouterTest, KindAndSizeFollowTheRoute) {
                                  "/api/v1/request_records/R-1/approve", "/api/v1/request_records/R-1/reject"})
     EXPECT_EQ(plan_of(path).kind, HandlerKind::crm) << path;
   EXPECT_EQ(plan_of("/nothing").kind, HandlerKind::endpoint);
+  EXPECT_EQ(plan_of("/login/callback").max_body_bytes, kMaxSignInBodyBytes);
+  EXPECT_EQ(plan_of("/console/gifts").max_body_bytes, kMaxSmallBodyBytes);
+  for (const std::string path : {"/login/callback", "/console/sign-in/start", "/console/sign-in/finish"})
+    EXPECT_EQ(plan_of(path).kind, HandlerKind::crm) << path << ": an identity provider or the CRM is asked";
 }
 
 }  // namespace

@@ -53,6 +53,7 @@ class ProviderSignInTest : public ::testing::Test {
     sso_.connections = {provider_.connection(), other_.connection("other")};
     sso_.connections[1].domains = {"other.com"};
     policy_.first_roles = [this](const std::string&) { return first_roles_; };
+    policy_.crm_roles = [this](const std::string&) { return crm_roles_; };
     store_->console_users.create({.email = "rose@acme.com", .roles = {{.role = Role::admin}}}, {});
   }
 
@@ -113,6 +114,7 @@ class ProviderSignInTest : public ::testing::Test {
   SignInPolicy policy_;
   platform::UtcMillis now_ = tests::kSignInTime;
   std::vector<schema::store::UserRole> first_roles_;
+  std::optional<std::vector<schema::store::UserRole>> crm_roles_;
   std::unique_ptr<ProviderSignIn> sign_in_;
   std::unique_ptr<SignInPages> pages_;
   SignInView view_;
@@ -235,6 +237,59 @@ TEST_F(ProviderSignInTest, OnlyAnActiveUserWithARoleSignsIn) {
   EXPECT_EQ(sign_in(), "/console/gifts?status=opened");
   EXPECT_TRUE(store_->console_users.find_by_email("new@acme.com").has_value());
   EXPECT_TRUE(sessions_.size() == 1);
+}
+
+// SIGN-10
+TEST_F(ProviderSignInTest, ASignInGivesTheRolesOfTheCrm) {
+  const auto roles = [this](const std::string& email) {
+    return store_->console_users.find_by_email(email)->role_set();
+  };
+  const std::vector<schema::store::UserRole> sender{{Role::sender, schema::RoleOrigin::crm, "Standard_User"}};
+  crm_roles_ = sender;
+  sign_in();
+  EXPECT_EQ(roles("rose@acme.com"), (schema::RoleSet{Role::sender, Role::admin})) << "beside the grant";
+  crm_roles_.reset();
+  sign_in();
+  EXPECT_EQ(roles("rose@acme.com"), (schema::RoleSet{Role::sender, Role::admin})) << "the CRM is away";
+  crm_roles_ = std::vector<schema::store::UserRole>();
+  sign_in();
+  EXPECT_EQ(roles("rose@acme.com"), schema::RoleSet{Role::admin});
+  EXPECT_EQ(sessions_.size(), 3U);
+  provider_.claims.update({{"email", "new@acme.com"}, {"sub", "user-9"}});
+  EXPECT_EQ(sign_in(), kRefused);
+  crm_roles_ = sender;
+  EXPECT_EQ(sign_in(), "/console/gifts?status=opened");
+  EXPECT_EQ(roles("new@acme.com"), schema::RoleSet{Role::sender});
+  crm_roles_->clear();
+  EXPECT_EQ(sign_in(), kRefused) << "the CRM has taken the only role away";
+  EXPECT_EQ(last_rule(), "SIGN-5");
+}
+
+// SIGN-11
+TEST_F(ProviderSignInTest, AConnectionsOrganizationIsThatOfItsUsers) {
+  first_roles_ = {{.role = Role::admin}};
+  sso_.connections[0].organization = "acme";
+  EXPECT_EQ(sign_in(), kRefused) << "there is none of that name";
+  EXPECT_EQ(last_rule(), "SIGN-11");
+  const auto acme = store_->organizations.create("Acme", {.hash = "a"});
+  const auto other = store_->organizations.create("Other", {.hash = "b"});
+  EXPECT_EQ(sign_in(), kRefused) << "rose sees all organizations";
+  EXPECT_EQ(last_rule(), "SIGN-11");
+  EXPECT_TRUE(store_->user_identities.list(schema::store::Viewer::of_command_line()).empty());
+  provider_.claims.update({{"email", "new@acme.com"}, {"sub", "user-9"}});
+  EXPECT_EQ(sign_in(), "/console/gifts?status=opened");
+  EXPECT_EQ(store_->console_users.find_by_email("new@acme.com")->organization, acme);
+  sso_.connections[0].organization = "Other";
+  EXPECT_EQ(sign_in(), kRefused) << "linked, and of another organization";
+  sso_.connections[0].organization.clear();
+  schema::store::Account account;
+  account.email = "third@acme.com";
+  account.plan = schema::Plan::enterprise;
+  account.organization = other;
+  store_->accounts.create(account);
+  provider_.claims.update({{"email", "third@acme.com"}, {"sub", "user-10"}});
+  EXPECT_EQ(sign_in(), "/console/gifts?status=opened");
+  EXPECT_EQ(store_->console_users.find_by_email("third@acme.com")->organization, other) << "the account's";
 }
 
 // SIGN-5

@@ -108,6 +108,8 @@ TEST_P(ConsoleStore, GrantsAndRolesOfTheCrmAreKeptApart) {
       << "the CRM's admin stays";
   EXPECT_TRUE(store_->console_users.replace_crm_roles(ben, {}, event("user.crm-roles")));
   EXPECT_EQ(store_->console_users.find(ben)->role_set(), (RoleSet{Role::sender}));
+  EXPECT_EQ(store_->audit.list(Viewer::of_command_line(), {}, 1).at(0).detail,
+            "now none, before admin, approver");
   EXPECT_THAT(actions(),
               ElementsAre("user.crm-roles", "user.revoke", "user.crm-roles", "user.grant", "user.create"));
 }

@@ -1,0 +1,53 @@
+#include "daemon/crm_role_refresh.h"
+
+#include <spdlog/spdlog.h>
+
+#include <span>
+
+#include "platform/clock.h"
+#include "sync/crm_roles.h"
+#include "wiring/components_config.h"
+#include "wiring/crm_config.h"
+
+namespace giftsync::daemon {
+namespace {
+
+/// Called every 15 s: with a whole 30 s every other call would come a moment too early.
+constexpr std::int64_t kSqlIntervalMillis = 29 * platform::kSecondMillis;
+
+}  // namespace
+
+void CrmRoleRefresh::run(platform::UtcMillis now) {
+  const config::ConsoleSettings& settings = shared_.settings.console;
+  if (!settings.enabled) return;
+  const std::int64_t interval = wiring::crm_capabilities(shared_.settings).is_remote
+                                    ? settings.permission_set_minutes * platform::kMinuteMillis
+                                    : kSqlIntervalMillis;
+  if (!platform::has_elapsed(asked_at_, interval, now)) return;
+  asked_at_ = now;
+  try {
+    const std::size_t changed =
+        sync::crm_role_step(shared_.store, shared_.crm->directory(), wiring::crm_role_rules(settings), now);
+    if (changed > 0) spdlog::info("the CRM has changed the roles of {} users of the console", changed);
+  } catch (const platform::DependencyError& fault) {
+    if (!fault.of_external_crm()) throw;
+    spdlog::debug("roles of the console: {}", fault.what());  // the sync worker logs what lasts
+  }
+}
+
+std::optional<std::vector<schema::store::UserRole>> crm_roles_of(SharedParts& shared,
+                                                                 const std::string& address) {
+  try {
+    auto roles =
+        sync::read_crm_roles(shared.crm->directory(), wiring::crm_role_rules(shared.settings.console),
+                             std::span(&address, 1), platform::system_now());
+    if (!roles) return std::nullopt;
+    return std::move(roles->front());
+  } catch (const platform::DependencyError& fault) {
+    spdlog::warn("the CRM could not say which roles a user of the console has, who keeps those of before: {}",
+                 fault.what());
+    return std::nullopt;
+  }
+}
+
+}  // namespace giftsync::daemon

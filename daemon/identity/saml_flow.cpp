@@ -1,0 +1,93 @@
+#include "daemon/identity/saml_flow.h"
+
+#include <Poco/Exception.h>
+#include <Poco/URI.h>
+
+#include "daemon/identity/saml/authn_request.h"
+#include "platform/digest.h"
+#include "platform/random.h"
+#include "platform/text.h"
+
+namespace giftsync::daemon::identity {
+namespace {
+
+constexpr std::size_t kRandomBytes = 32;
+using Fields = std::multimap<std::string, std::string>;
+
+tl::unexpected<SignInRefusal> refuse(std::string rule, std::string text) {
+  return tl::unexpected(SignInRefusal{std::move(rule), std::move(text)});
+}
+
+/// Of a query or form; empty when it is malformed.
+Fields fields_of(std::string_view text) {
+  Fields fields;
+  try {
+    Poco::URI uri;
+    uri.setRawQuery(std::string(text));
+    for (auto& [name, value] : uri.getQueryParameters())
+      if (platform::is_storable_text(value)) fields.emplace(name, value);
+  } catch (const Poco::Exception&) {
+    fields.clear();
+  }
+  return fields;
+}
+
+/// Empty when the field is missing; nullopt when it is repeated.
+std::optional<std::string> only_value(const Fields& fields, const std::string& name) {
+  const auto [first, last] = fields.equal_range(name);
+  if (first == last) return std::string();
+  return std::next(first) == last ? std::optional(first->second) : std::nullopt;
+}
+
+}  // namespace
+
+SamlFlow::SamlFlow(const config::SsoSettings& sso, schema::store::Store& store) : store_(store) {
+  for (const config::SsoConnectionSettings& one : sso.connections)
+    if (one.kind == config::SsoKind::saml) connections_.emplace(one.name, saml::saml_connection(sso, one));
+}
+
+BegunSignIn SamlFlow::begin(const std::string& connection, platform::UtcMillis now) const {
+  const saml::AuthnRequest request{
+      .id = saml::new_request_id(),
+      .relay_state = platform::to_base64url(platform::random_bytes(kRandomBytes))};
+  return {saml::authn_request_url(connections_.at(connection), request, now),
+          request.relay_state,
+          {.saml_request_id = request.id}};
+}
+
+tl::expected<SamlReply, SignInRefusal> SamlFlow::parse_reply(std::string_view query,
+                                                             std::string_view body) const {
+  const auto connection = only_value(fields_of(query), "connection");
+  if (!connection || !connections_.contains(*connection))
+    return refuse("SIGN-9", "The response was posted to the URL of no SAML connection.");
+  const Fields form = fields_of(body);
+  const auto response = only_value(form, "SAMLResponse");
+  const auto relay_state = only_value(form, "RelayState");
+  if (!response || !relay_state || response->empty())
+    return refuse("SIGN-9", "The posted form has no SAMLResponse, or a field twice.");
+  return SamlReply{*connection, {*response, *relay_state}};
+}
+
+tl::expected<VerifiedIdentity, SignInRefusal> SamlFlow::verify(
+    const SamlReply& reply, const std::optional<schema::store::SignInAttempt>& attempt,
+    platform::UtcMillis now) {
+  std::optional<saml::SamlAttempt> pending;
+  if (attempt)
+    pending = {.request_id = attempt->saml_request_id,
+               .relay_state = reply.form.relay_state,
+               .started_at = attempt->created_at};
+  const auto claim = [&](const std::string& assertion_id, platform::UtcMillis until) {
+    return store_.sign_in_connections.accept_assertion(reply.connection, assertion_id, until);
+  };
+  const auto found =
+      saml::complete_saml_sign_in(reply.form, connections_.at(reply.connection), pending, claim, now);
+  if (found) {
+    return VerifiedIdentity{reply.connection,        found->subject,      "", found->email, found->name,
+                            found->authenticated_at, found->session_until};
+  }
+  SignInRefusal refusal{found.error().rule, found.error().message + "."};
+  if (found.error().is_unsolicited) refusal.offered_connection = reply.connection;
+  return tl::unexpected(std::move(refusal));
+}
+
+}  // namespace giftsync::daemon::identity
