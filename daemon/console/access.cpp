@@ -25,6 +25,12 @@ bool may(const schema::RoleSet& roles, Permission permission) {
       return has_any(roles, {Role::admin, Role::operations, Role::auditor});
     case Permission::manage_users:
       return roles.contains(Role::operations);
+    case Permission::act_on_gifts:
+      return has_any(roles, {Role::sender, Role::admin, Role::operations});
+    case Permission::see_crm:
+      return has_any(roles, {Role::admin, Role::operations, Role::auditor});
+    case Permission::act_on_crm:
+      return has_any(roles, {Role::admin, Role::operations});
   }
   return false;
 }

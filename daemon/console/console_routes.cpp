@@ -38,6 +38,18 @@ constexpr auto kRoutes = std::to_array<ConsoleRoute>({
     {false, "link/{token}",             P::open,         sign_in<&ConsoleSignIn::link_page>},
     {true,  "link/{token}",             P::open,         sign_in<&ConsoleSignIn::sign_in_by_link>},
     {false, "assets/{file...}",         P::open,         asset_file},
+    {true,  "gifts/{id}/resend",        P::act_on_gifts, resend_gift},
+    {true,  "gifts/{id}/cancel",        P::act_on_gifts, cancel_gift},
+    {true,  "gifts/{id}/retry",         P::act_on_crm,   retry_gift},
+    {true,  "gifts/{id}/rematch",       P::act_on_crm,   rematch_gift},
+    {false, "gifts/{id}/match",         P::see_crm,      gift_match_page},
+    {true,  "gifts/{id}/match",         P::see_crm,      gift_match_page},
+    {false, "gifts/{id}/record",        P::see_crm,      gift_record_page},
+    {true,  "gifts/{id}/record",        P::see_crm,      gift_record_page},
+    {false, "match",                    P::see_crm,      match_page},
+    {true,  "match",                    P::see_crm,      match_page},
+    {false, "crm",                      P::see_crm,      crm_page},
+    {true,  "crm/retry",                P::act_on_crm,   retry_failures},
 });
 // clang-format on
 

@@ -2,8 +2,20 @@
 
 #include "daemon/console/access.h"
 #include "platform/ip_address.h"
+#include "platform/text.h"
 
 namespace giftsync::daemon::console {
+namespace {
+
+/// The text that a redirect_with_notice() has named; empty for a name that is none.
+std::string notice_text(const PageCall& call) {
+  const std::string key = "notice_" + field(call.query, "notice");
+  if (!texts().all().contains(key)) return {};
+  const auto count = platform::parse_number<std::int64_t>(field(call.query, "count"));
+  return texts().text(key, {{"count", std::to_string(count.value_or(0))}});
+}
+
+}  // namespace
 
 std::string token_of(const PageCall& call, const std::string& path) {
   return form_token(call.by->session.form_secret, path);
@@ -12,17 +24,29 @@ std::string token_of(const PageCall& call, const std::string& path) {
 std::optional<FrameUser> frame_user(const PageCall& call) {
   if (!call.by) return std::nullopt;
   const schema::store::ConsoleUser& user = call.by->user;
-  return FrameUser{user.name.empty() ? user.email : user.name, token_of(call, "/sign-out"),
-                   call.by->session.is_break_glass(), may(call.viewer().roles, Permission::see_users),
-                   call.console.options.settings.idle_minutes * 60};
+  const schema::store::Viewer& viewer = call.viewer();
+  const bool sees_crm = may(viewer.roles, Permission::see_crm);
+  return FrameUser{user.name.empty() ? user.email : user.name,
+                   token_of(call, "/sign-out"),
+                   call.by->session.is_break_glass(),
+                   may(viewer.roles, Permission::see_users),
+                   call.console.options.settings.idle_minutes * 60,
+                   sees_crm,
+                   sees_crm && !viewer.organization};
 }
 
 http::HttpResponse page(const PageCall& call, std::string_view name, const std::string& title, Data data) {
-  return render(call.url(), {name, title, frame_user(call), 200}, std::move(data));
+  return render(call.url(), {name, title, frame_user(call), 200, notice_text(call)}, std::move(data));
 }
 
 http::HttpResponse not_found(const PageCall& call) {
   return notice(call.url(), 404, "not_found", "not_found_text", frame_user(call));
+}
+
+http::HttpResponse redirect_with_notice(const PageCall& call, const std::string& page, const std::string& key,
+                                        std::int64_t count) {
+  return redirect(call.url().base + page + "?notice=" + key +
+                  (count == 0 ? "" : "&count=" + std::to_string(count)));
 }
 
 schema::store::AuditEvent event_of(const PageCall& call, const std::string& action) {
