@@ -7,14 +7,14 @@
 #include "cli/commands.h"
 #include "cli/retry.h"
 #include "platform/plural.h"
+#include "sync/gift_actions.h"
 
 namespace giftsync::cli {
 namespace {
 
-std::string not_resting_reason(CliContext& ctx, schema::TransactionId id) {
+std::string not_resting_reason(CliContext& ctx, schema::TransactionId id, platform::UtcMillis now) {
   const auto wait = ctx.store.sync.find_wait(id);
-  const std::string why =
-      !wait ? "the CRM has its current state, or there is no such gift" : "it is tried anyway within minutes";
+  const std::string why = sync::retry_obstacle(wait, now) + (wait ? "" : ", or there is no such gift");
   return fmt::format(
       "the record of gift {} does not wait for a retry: {}; \"giftsyncctl gift show {}\" shows it", id.value,
       why, id.value);
@@ -24,19 +24,20 @@ int retry_records(const Console& console, CliContext& ctx, const RetryOptions& o
   if (options.all == !options.gifts.empty()) return console.fail(EX_USAGE, "give either gifts or --all");
   const platform::UtcMillis now = console.now();
   schema::store::SyncQueue& sync = ctx.store.sync;
-  return retry(console, options,
-               {.what = "record",
-                .one =
-                    [&](schema::TransactionId gift) {
-                      return sync.reset_rejected(gift, now) ? std::string() : not_resting_reason(ctx, gift);
-                    },
-                .all =
-                    [&] {
-                      const std::int64_t count = sync.reset_rejected_after(now, now);
-                      return fmt::format("{} that the CRM refused {} tried now.",
-                                         platform::pluralize(count, "record"),
-                                         platform::plural_verb(count, "is", "are"));
-                    }});
+  return retry(
+      console, options,
+      {.what = "record",
+       .one =
+           [&](schema::TransactionId gift) {
+             return sync.reset_rejected(std::span(&gift, 1), now) > 0 ? std::string()
+                                                                      : not_resting_reason(ctx, gift, now);
+           },
+       .all =
+           [&] {
+             const std::int64_t count = sync.reset_rejected_after(now, now);
+             return fmt::format("{} that the CRM refused {} tried now.", platform::pluralize(count, "record"),
+                                platform::plural_verb(count, "is", "are"));
+           }});
 }
 
 }  // namespace

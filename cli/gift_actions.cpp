@@ -70,19 +70,16 @@ int fail(const Console& console, CliContext& ctx, std::int64_t id, const sync::A
 
 /// The new address may belong to another contact.
 void rematch_after_resend(const Console& console, CliContext& ctx, schema::TransactionId id) {
-  const auto sync_states = ctx.store.sync.find_states(std::span(&id, 1));
-  if (sync_states.empty()) {
-    console.info("The gift has no record in the CRM yet; the daemon matches it by its new address.");
-    return;
-  }
   sync::RematchRules rules;
   rules.match_fields = wiring::match_fields(ctx.settings.matching);
   rules.skip_unmatched = ctx.settings.matching.skip_unmatched;
   rules.tasks_enabled = ctx.settings.tasks.enabled;
-  rules.overwrite_corrections = true;
-  rules.is_sending = true;
-  const sync::RematchResult result =
-      sync::rematch(ctx.store, *ctx.crm, rules, sync_states, console.now()).front();
+  const auto rematched = sync::rematch_readdressed(ctx.store, *ctx.crm, rules, id, console.now());
+  if (!rematched) {
+    console.info("The gift has no record in the CRM yet; the daemon matches it by its new address.");
+    return;
+  }
+  const sync::RematchResult& result = *rematched;
   if (result.kind == sync::RematchResult::Kind::to_create) {
     for (const std::string& message : SyncDrainer(console, ctx).write({id}).messages) console.info(message);
   }

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <sysexits.h>
 
-#include <algorithm>
 #include <memory>
 
 #include "cli/commands.h"
@@ -10,7 +9,7 @@
 #include "matching/explanation.h"
 #include "platform/quoted_text.h"
 #include "schema/contact_normalization.h"
-#include "sync/match_decision.h"
+#include "sync/match_explanation.h"
 #include "wiring/database_config.h"
 
 namespace giftsync::cli {
@@ -22,53 +21,8 @@ struct MatchOptions {
   bool json = false;
 };
 
-/// The match that would be decided for one recipient now.
-struct Explanation {
-  schema::crm::RecipientMatchKeys keys;
-  schema::crm::Candidates contacts;
-  schema::crm::Candidates leads;
-  std::vector<schema::crm::Opportunity> opportunities;  ///< of the chosen contact
-  schema::store::MatchDecision decision;
-};
-
-Explanation explain(schema::crm::Directory& directory, const schema::crm::MatchFields& fields,
-                    const MatchOptions& options) {
-  const schema::crm::RecipientMatchKeys keys{schema::email_key(options.email),
-                                             schema::phone_key(options.phone, fields.default_region)};
-  const std::span<const schema::crm::RecipientMatchKeys> one(&keys, 1);
-  Explanation found{keys,
-                    directory.find_candidates(schema::crm::PersonObject::contact, one).front(),
-                    directory.find_candidates(schema::crm::PersonObject::lead, one).front(),
-                    {},
-                    sync::match_recipients(directory, fields, {keys}).front()};
-  if (fields.opportunity.enabled && !found.decision.contact_id.empty())
-    found.opportunities = directory.find_open_opportunities(std::span(&found.decision.contact_id, 1)).front();
-  return found;
-}
-
-/// For each list of candidates: the earlier step that decided, if any.
-struct DecidedBefore {
-  std::string contact_phone;
-  std::string lead_email;
-  std::string lead_phone;
-};
-
-bool has_open(const std::vector<schema::crm::Candidate>& candidates) {
-  return std::any_of(candidates.begin(), candidates.end(),
-                     [](const schema::crm::Candidate& c) { return !c.converted; });
-}
-
-DecidedBefore decided_before(const Explanation& found) {
-  DecidedBefore before;
-  if (!found.contacts.by_email.empty())
-    before.contact_phone = before.lead_email = "a contact matched by e-mail";
-  else if (!found.contacts.by_phone.empty())
-    before.lead_email = "a contact matched by phone";
-  before.lead_phone = before.lead_email;
-  if (before.lead_phone.empty() && has_open(found.leads.by_email))
-    before.lead_phone = "a lead matched by e-mail";
-  return before;
-}
+using sync::DecidedBefore;
+using sync::MatchExplanation;
 
 Json json_of(const std::vector<schema::crm::Candidate>& candidates, const schema::crm::OrderBy& order,
              const std::string& decided_before) {
@@ -101,7 +55,7 @@ Json json_of(const schema::crm::Candidates& candidates, const schema::crm::Perso
           {"by_phone", json_of(candidates.by_phone, fields.order_by, before_phone)}};
 }
 
-Json opportunities_json(const Explanation& found, const schema::crm::OpportunityMatching& rules) {
+Json opportunities_json(const MatchExplanation& found, const schema::crm::OpportunityMatching& rules) {
   const std::vector<std::string> verdicts = matching::explain_outcomes(found.opportunities, rules.order_by);
   Json list = Json::array();
   for (std::size_t i = 0; i < found.opportunities.size(); ++i) {
@@ -119,7 +73,7 @@ Json opportunities_json(const Explanation& found, const schema::crm::Opportunity
           {"open", list}};
 }
 
-Json json_of(const Explanation& found, const schema::crm::MatchFields& fields) {
+Json json_of(const MatchExplanation& found, const schema::crm::MatchFields& fields) {
   const DecidedBefore before = decided_before(found);
   return {{"email_key", text_or_null(found.keys.email_key)},
           {"phone_key", text_or_null(found.keys.phone_key)},
@@ -154,8 +108,8 @@ void print_candidates(std::ostream& out, const std::string& title,
   table.finish();
 }
 
-void print_person(std::ostream& out, const Explanation& found, const schema::crm::MatchFields& match_fields,
-                  schema::crm::PersonObject object) {
+void print_person(std::ostream& out, const MatchExplanation& found,
+                  const schema::crm::MatchFields& match_fields, schema::crm::PersonObject object) {
   const bool is_contact = object == schema::crm::PersonObject::contact;
   const schema::crm::PersonMatchFields& fields = is_contact ? match_fields.contact : match_fields.lead;
   const schema::crm::Candidates& candidates = is_contact ? found.contacts : found.leads;
@@ -174,7 +128,7 @@ void print_person(std::ostream& out, const Explanation& found, const schema::crm
   }
 }
 
-void print_opportunities(std::ostream& out, const Explanation& found,
+void print_opportunities(std::ostream& out, const MatchExplanation& found,
                          const schema::crm::OpportunityMatching& rules) {
   if (found.decision.contact_id.empty()) return;
   if (!rules.enabled) {
@@ -200,7 +154,8 @@ void print_opportunities(std::ostream& out, const Explanation& found,
   table.finish();
 }
 
-void print_explanation(std::ostream& out, const Explanation& found, const schema::crm::MatchFields& fields) {
+void print_explanation(std::ostream& out, const MatchExplanation& found,
+                       const schema::crm::MatchFields& fields) {
   const std::string& email = found.keys.email_key;
   const std::string& phone = found.keys.phone_key;
   out << "compared as: " << (email.empty() && phone.empty() ? "nothing" : printable(email))
@@ -240,7 +195,9 @@ int match(const Console& console, CliContext& ctx, const MatchOptions& options) 
                           : fmt::format("--email: found {}, which {}; it matches nothing.",
                                         platform::in_quotes(options.email), *why));
   }
-  const Explanation found = explain(ctx.crm->directory(), fields, options);
+  const MatchExplanation found = sync::explain_match(
+      ctx.crm->directory(), fields,
+      {schema::email_key(options.email), schema::phone_key(options.phone, fields.default_region)});
   if (options.json)
     console.out << json_text(json_of(found, fields), 2) << '\n';
   else

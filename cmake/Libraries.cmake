@@ -59,8 +59,8 @@ giftsync_library(daemon/identity
   USES platform schema schema/store daemon/config daemon/http daemon/signin daemon/identity/oidc
        daemon/identity/saml
   PRIVATE Poco::Foundation nlohmann_json::nlohmann_json spdlog::spdlog fmt::fmt)
-giftsync_library(daemon/console USES platform schema schema/crm schema/store sync daemon/content daemon/config daemon/http
-       daemon/identity
+giftsync_library(daemon/console USES platform schema schema/crm schema/store matching sync daemon/content daemon/config
+       daemon/http daemon/identity
   PRIVATE giftsync::mustache Poco::Foundation)
 
 # What both programs are built from, and the programs.

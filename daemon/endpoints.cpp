@@ -11,6 +11,7 @@
 #include "daemon/identity/oidc/discovery_cache.h"
 #include "platform/clock.h"
 #include "platform/dependency_error.h"
+#include "wiring/components_config.h"
 #include "wiring/crm_config.h"
 #include "wiring/database_config.h"
 #include "wiring/org_status.h"
@@ -53,16 +54,29 @@ std::unique_ptr<identity::ProviderSignIn> make_provider_sign_in(SharedParts& sha
                                                     identity::oidc::send_to_provider, std::move(policy));
 }
 
+console::CrmAccess crm_access(SharedParts& shared) {
+  const bool is_paid = wiring::crm_capabilities(shared.settings).is_remote;
+  console::CrmAccess access{shared.crm.get(), is_paid,
+                            wiring::sync_rules_with_links(shared.settings, shared.links)};
+  if (is_paid)
+    access.pause = [&shared] {
+      const auto org = wiring::org_status(shared.settings, shared.store, platform::system_now());
+      return org ? wiring::other_org_clause(*org) : std::string();
+    };
+  return access;
+}
+
 /// Null when the settings do not serve it.
-std::unique_ptr<console::Console> make_console(SharedParts& shared, identity::ProviderSignIn* sign_in,
-                                               std::function<void()> on_request_decided) {
+std::unique_ptr<console::Console> make_console(SharedParts& shared, Workers& workers,
+                                               identity::ProviderSignIn* sign_in) {
   if (!shared.settings.console.enabled) return nullptr;
   auto daemons = std::make_shared<schema::store::DaemonInstances>(wiring::store_dsn(shared.settings.store));
   return std::make_unique<console::Console>(
       shared.store,
       console::ConsoleOptions{shared.settings.server.admin_url, shared.settings.console, platform::system_now,
                               [daemons] { return daemons->list(); }, sign_in, &shared.settings.sso,
-                              &shared.settings, shared.crm.get(), std::move(on_request_decided)});
+                              &shared.settings, [&workers] { workers.wake_request_records(); },
+                              crm_access(shared), [&workers] { workers.wake_sync_and_delivery(); }});
 }
 
 /// A logo that has become unreadable is logged and omitted.
@@ -113,7 +127,7 @@ Endpoints::Endpoints(SharedParts& shared, Workers& workers, sync::UrgentWriter& 
       outbound_messages_(shared.store, {platform::system_now, shared.settings.limits.requests_per_minute,
                                         [&workers] { workers.wake_request_records(); }}),
       provider_sign_in_(make_provider_sign_in(shared)),
-      console_(make_console(shared, provider_sign_in_.get(), [&workers] { workers.wake_request_records(); })),
+      console_(make_console(shared, workers, provider_sign_in_.get())),
       refusal_log_(platform::system_now),
       router_(
           make_handlers(),

@@ -20,6 +20,7 @@
 
 #include "schema/crm/crm.h"
 #include "schema/store/store.h"
+#include "sync/record_comparison.h"
 #include "sync/sync_step.h"
 
 namespace giftsync::sync {
@@ -28,12 +29,6 @@ struct ReconciliationRules {
   SyncRules sync;         ///< link_of may be empty: Link is not compared then
   bool recreate = false;  ///< create records again that were deleted in the CRM
   bool dry_run = false;   ///< nothing is written; the findings say what would be
-};
-
-struct FieldDrift {
-  schema::GiftField field = schema::GiftField::status;
-  std::string in_crm;  ///< as text; empty when absent
-  std::string wanted;
 };
 
 struct ReconciliationFinding {

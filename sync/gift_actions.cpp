@@ -39,8 +39,23 @@ std::optional<ActionResult> mail_obstacle(const schema::store::DeliveryRow& mail
   }
 }
 
+FoldedStatus state_of(const schema::store::MailContext& view) {
+  return fold(*view.gift.transaction.times[schema::Status::sent], view.changes);
+}
+
+schema::store::StatusChange cancellation_of(schema::TransactionId gift, platform::UtcMillis now) {
+  return {{}, "admin", gift, schema::Status::refunded, now, now, {}};
+}
+
+/// A gift that another system sent.
+bool is_sent_elsewhere(const schema::store::MailContext& view) {
+  return !view.gift.transaction.gift_source.empty();
+}
+constexpr const char* kSentElsewhere = "giftsync did not send it; do this in the system that sent it";
+
 std::optional<ActionResult> resend_obstacle(const schema::store::MailContext& view, const FoldedStatus& state,
                                             bool to_other_address) {
+  if (is_sent_elsewhere(view)) return refused(kSentElsewhere, Kind::unknown);
   if (is_ended(state)) return refused("it was " + describe_status(state, state.status));
   if (view.gift.request.mode != schema::SendMode::email || !view.mail) {
     return refused("giftsync does not mail it: its links were returned to the caller, who sends them");
@@ -77,6 +92,8 @@ schema::store::MailOrder make_resend_order(const schema::store::MailContext& vie
       std::max(before.last_reminder_day, days_since(*before.times[schema::Status::sent], now));
   schema::store::MailOrder order{schema::MailKind::gift, email, true, after.transaction.last_reminder_day};
   order.due_at = next_timer_at(after, state);
+  order.audit = action.audit;
+  if (order.audit) order.audit->detail = email == before.email ? "to the same address" : "to another address";
   order.action = schema::store::GiftAction{
       before.id, now, schema::store::GiftActionKind::resent, action.who,
       email == before.email ? "to " + email : "to " + email + ", before it was " + before.email};
@@ -91,6 +108,21 @@ std::string describe_end(const FoldedStatus& state) {
 
 }  // namespace
 
+std::optional<ActionResult> resend_obstacle(const schema::store::MailContext& view, bool to_other_address) {
+  return resend_obstacle(view, state_of(view), to_other_address);
+}
+
+std::string cancel_obstacle(const schema::store::MailContext& view) {
+  if (is_sent_elsewhere(view)) return kSentElsewhere;
+  const FoldedStatus state = state_of(view);
+  return allows(state, cancellation_of(view.gift.transaction.id, {})) ? "" : describe_end(state);
+}
+
+std::string retry_obstacle(const std::optional<schema::store::SyncWait>& wait, platform::UtcMillis now) {
+  if (!wait) return "the CRM has its current state";
+  return wait->is_rejected && wait->next_attempt_at > now ? "" : "it is tried anyway within minutes";
+}
+
 ActionResult resend(schema::store::Store& store, const ResendAction& action, platform::UtcMillis now) {
   ActionResult result = refused("there is no such gift", Kind::unknown);
   std::optional<schema::GiftRequestId> unmailed_request;
@@ -99,7 +131,7 @@ ActionResult resend(schema::store::Store& store, const ResendAction& action, pla
     const std::string& before = view.gift.transaction.email;
     const bool to_other_address =
         action.email && schema::email_key(*action.email) != schema::email_key(before);
-    const FoldedStatus state = fold(*view.gift.transaction.times[schema::Status::sent], view.changes);
+    const FoldedStatus state = state_of(view);
     std::optional<schema::store::MailOrder> order;
     if (view.gift.request.mode == schema::SendMode::urls && !is_ended(state))
       unmailed_request = view.gift.request.id;
@@ -118,11 +150,11 @@ ActionResult resend(schema::store::Store& store, const ResendAction& action, pla
 }
 
 ActionResult cancel(schema::store::Store& store, schema::TransactionId gift, const std::string& who,
-                    platform::UtcMillis now) {
-  const schema::store::StatusChange change{{}, "admin", gift, schema::Status::refunded, now, now, {}};
+                    platform::UtcMillis now, const std::optional<schema::store::AuditEvent>& audit) {
+  const schema::store::StatusChange change = cancellation_of(gift, now);
   const schema::store::GiftAction action{gift, now, schema::store::GiftActionKind::cancelled, who, ""};
   const OutcomeResult decided =
-      apply_conditional_outcome(store.changes, change, store.lifecycle.withdraw_gift_effect(action));
+      apply_conditional_outcome(store.changes, change, store.lifecycle.withdraw_gift_effect(action, audit));
   ActionResult result;
   result.state = decided.state;
   switch (decided.outcome) {

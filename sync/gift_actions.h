@@ -16,6 +16,7 @@ struct ResendAction {
   std::optional<std::string>
       email;  ///< another address: the gift gets new links, the old ones become invalid
   std::string who;
+  std::optional<schema::store::AuditEvent> audit = std::nullopt;  ///< inserted with the action
 };
 
 struct ActionResult {
@@ -32,12 +33,23 @@ struct ActionResult {
   std::string previous_email;
 };
 
+/// Why the gift cannot be mailed again, to its address or to another one; nothing when it can. Pure: resend()
+/// decides by it under the gift's lock.
+std::optional<ActionResult> resend_obstacle(const schema::store::MailContext& view, bool to_other_address);
+
+/// Why the gift cannot be cancelled; empty when it can. Pure: cancel() decides the same under its lock.
+std::string cancel_obstacle(const schema::store::MailContext& view);
+
+/// Why the gift's record is not tried now on demand; empty when it rests and can be. `wait`: of the sync
+/// queue.
+std::string retry_obstacle(const std::optional<schema::store::SyncWait>& wait, platform::UtcMillis now);
+
 /// Enqueues the gift's mail again, with a new Message-ID. Only for a gift that giftsync mailed itself, that
 /// is not opened and has not ended.
 ActionResult resend(schema::store::Store& store, const ResendAction& action, platform::UtcMillis now);
 
 /// Cancels a gift: it is refunded, its links become invalid, and a mail that is still queued is not sent.
 ActionResult cancel(schema::store::Store& store, schema::TransactionId gift, const std::string& who,
-                    platform::UtcMillis now);
+                    platform::UtcMillis now, const std::optional<schema::store::AuditEvent>& audit = {});
 
 }  // namespace giftsync::sync

@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "platform/text.h"
-#include "schema/enum_words.h"
 #include "sync/match_decision.h"
 #include "sync/rematch_decision.h"
 
@@ -15,13 +14,6 @@ namespace {
 using Kind = RematchResult::Kind;
 using schema::store::CrmSyncState;
 using schema::store::MatchDecision;
-
-constexpr auto kKinds = schema::enum_words<Kind>({{Kind::unchanged, "unchanged"},
-                                                  {Kind::relinked, "relinked"},
-                                                  {Kind::to_create, "created"},
-                                                  {Kind::kept, "manual_links_kept"},
-                                                  {Kind::failed, "failed"},
-                                                  {Kind::not_found, "deleted_in_crm"}});
 
 /// The associations that a record has.
 struct RecordLinks {
@@ -339,10 +331,22 @@ void relink_records(schema::crm::GiftRecords& records, std::vector<RematchPlan>&
   for (std::size_t i = 0; i < row_results.size(); ++i) apply_result(records, row_results[i], *row_plans[i]);
 }
 
-void save_decisions(schema::store::Store& store, std::vector<RematchPlan>& plans, platform::UtcMillis now) {
+schema::store::AuditEvent audit_of(const schema::store::AuditEvent& audit, const RematchResult& result) {
+  schema::store::AuditEvent event = audit;
+  event.refused = result.is_outdated || result.kind == Kind::kept || result.kind == Kind::failed ||
+                  result.kind == Kind::not_found;
+  event.detail =
+      std::string(to_word(result.kind)) + ": from " + describe(result.from) + " to " + describe(result.to);
+  return event;
+}
+
+void save_decisions(schema::store::Store& store, const RematchRules& rules, std::vector<RematchPlan>& plans,
+                    platform::UtcMillis now) {
   std::vector<schema::store::DecisionUpdate> updates;
-  for (const RematchPlan& plan : plans) {
-    if (plan.update) updates.push_back(*plan.update);
+  for (RematchPlan& plan : plans) {
+    if (!plan.update) continue;
+    if (rules.audit) plan.update->audit = audit_of(*rules.audit, plan.result);
+    updates.push_back(*plan.update);
   }
   const std::vector<schema::TransactionId> saved = store.sync.update_decisions(updates, now);
   for (RematchPlan& plan : plans) {
@@ -354,28 +358,6 @@ void save_decisions(schema::store::Store& store, std::vector<RematchPlan>& plans
 
 }  // namespace
 
-schema::Associations visible_associations(const schema::crm::GiftRecords& records,
-                                          const MatchDecision& decision) {
-  schema::Associations links = associations_of(decision);
-  for (const schema::GiftField lookup : kAssociationLookups) {
-    if (!records.has_field(lookup)) schema::clear_lookup(links, lookup);
-  }
-  return links;
-}
-
-std::string describe(const schema::Associations& links) {
-  std::string text = !links.contact_id.empty() ? "contact " + links.contact_id
-                     : !links.lead_id.empty()  ? "lead " + links.lead_id
-                                               : "no one";
-  if (!links.account_id.empty()) text += ", account " + links.account_id;
-  if (!links.opportunity_id.empty()) text += ", opportunity " + links.opportunity_id;
-  return text;
-}
-
-std::string_view to_word(RematchResult::Kind kind) {
-  return kKinds.word_of(kind);
-}
-
 std::vector<RematchResult> rematch(schema::store::Store& store, schema::crm::Crm& crm,
                                    const RematchRules& rules, const std::vector<CrmSyncState>& sync_states,
                                    platform::UtcMillis now) {
@@ -383,13 +365,30 @@ std::vector<RematchResult> rematch(schema::store::Store& store, schema::crm::Crm
   std::vector<RematchPlan> plans;
   for (const GiftToRematch& gift : read_gifts(store, crm, rules, sync_states))
     plans.push_back(plan_rematch({crm.gift_records(), rules, now}, gift));
-  if (!rules.dry_run) {
+  const bool is_outdated = !rules.expected.empty() && fingerprint(plans.front().result) != rules.expected;
+  if (is_outdated) {
+    plans.front().result.is_outdated = true;
+    plans.front().update.reset();
+  } else if (!rules.dry_run) {
     relink_records(crm.gift_records(), plans);
-    save_decisions(store, plans, now);
+    save_decisions(store, rules, plans, now);
   }
   std::vector<RematchResult> results;
-  for (RematchPlan& plan : plans) results.push_back(std::move(plan.result));
+  for (RematchPlan& plan : plans) {
+    if (rules.audit && !rules.dry_run && !plan.update) store.audit.add(audit_of(*rules.audit, plan.result));
+    results.push_back(std::move(plan.result));
+  }
   return results;
+}
+
+std::optional<RematchResult> rematch_readdressed(schema::store::Store& store, schema::crm::Crm& crm,
+                                                 RematchRules rules, schema::TransactionId gift,
+                                                 platform::UtcMillis now) {
+  const std::vector<CrmSyncState> sync_states = store.sync.find_states(std::span(&gift, 1));
+  if (sync_states.empty()) return std::nullopt;
+  rules.overwrite_corrections = true;
+  rules.is_sending = true;
+  return rematch(store, crm, rules, sync_states, now).front();
 }
 
 }  // namespace giftsync::sync

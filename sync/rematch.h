@@ -31,6 +31,10 @@ struct RematchRules {
   std::optional<AdminLink> link = std::nullopt;  ///< of the one gift, instead of matching again
   bool replaces_link = false;                    ///< an admin's link gives way to the rules again
   bool dry_run = false;
+  /// Of the one gift: the fingerprint() of its dry run. With another answer nothing is written.
+  std::string expected = {};
+  /// Of the one gift: inserted with the decision that is stored, or by itself when none is.
+  std::optional<schema::store::AuditEvent> audit = std::nullopt;
 };
 
 struct RematchResult {
@@ -50,8 +54,11 @@ struct RematchResult {
   std::string stage_to = {};    ///< differs only if the opportunity changes
   std::string reason;           ///< of the new decision
   std::string detail;
+  bool is_outdated = false;  ///< it is not what RematchRules::expected names
 };
 std::string_view to_word(RematchResult::Kind kind);
+/// Changes with everything that a rematch would change, and with the reason.
+std::string fingerprint(const RematchResult& result);
 /// "contact 003..., account 001...", or "no one".
 std::string describe(const schema::Associations& links);
 
@@ -66,5 +73,11 @@ std::vector<RematchResult> rematch(schema::store::Store& store, schema::crm::Crm
                                    const RematchRules& rules,
                                    const std::vector<schema::store::CrmSyncState>& sync_states,
                                    platform::UtcMillis now);
+
+/// Matches a gift again that was just sent to another address, which may belong to another contact, and
+/// stamps Deal Stage. Nothing when it is not matched yet: the sync worker then matches it.
+std::optional<RematchResult> rematch_readdressed(schema::store::Store& store, schema::crm::Crm& crm,
+                                                 RematchRules rules, schema::TransactionId gift,
+                                                 platform::UtcMillis now);
 
 }  // namespace giftsync::sync

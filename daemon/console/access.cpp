@@ -33,6 +33,12 @@ bool may(const schema::RoleSet& roles, Permission permission) {
       return roles.contains(Role::operations);
     case Permission::see_settings:
       return has_any(roles, {Role::operations, Role::auditor});
+    case Permission::act_on_gifts:
+      return has_any(roles, {Role::sender, Role::admin, Role::operations});
+    case Permission::see_crm:
+      return has_any(roles, {Role::admin, Role::operations, Role::auditor});
+    case Permission::act_on_crm:
+      return has_any(roles, {Role::admin, Role::operations});
   }
   return false;
 }

@@ -11,6 +11,9 @@ enum class Permission {
   see_own,          ///< pages that a Viewer limits to what the user may see
   see_users,        ///< who uses the console
   manage_users,     ///< ends sessions of others
+  act_on_gifts,     ///< resends and cancels gifts
+  see_crm,          ///< how gifts are matched, what their records hold and which fail
+  act_on_crm,       ///< matches gifts again and retries their records
   decide_requests,  ///< approves and rejects request records
   see_operations,   ///< mails and sources
   operate,          ///< changes mails and sources

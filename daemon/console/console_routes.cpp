@@ -53,6 +53,18 @@ constexpr auto kRoutes = std::to_array<ConsoleRoute>({
     {true,  "sources/{name}/purge",     P::operate,         purge_events},
     {false, "connections",              P::see_settings,    connections_page},
     {false, "settings",                 P::see_settings,    settings_page},
+    {true,  "gifts/{id}/resend",        P::act_on_gifts, resend_gift},
+    {true,  "gifts/{id}/cancel",        P::act_on_gifts, cancel_gift},
+    {true,  "gifts/{id}/retry",         P::act_on_crm,   retry_gift},
+    {true,  "gifts/{id}/rematch",       P::act_on_crm,   rematch_gift},
+    {false, "gifts/{id}/match",         P::see_crm,      gift_match_page},
+    {true,  "gifts/{id}/match",         P::see_crm,      gift_match_page},
+    {false, "gifts/{id}/record",        P::see_crm,      gift_record_page},
+    {true,  "gifts/{id}/record",        P::see_crm,      gift_record_page},
+    {false, "match",                    P::see_crm,      match_page},
+    {true,  "match",                    P::see_crm,      match_page},
+    {false, "crm",                      P::see_crm,      crm_page},
+    {true,  "crm/retry",                P::act_on_crm,   retry_failures},
 });
 // clang-format on
 

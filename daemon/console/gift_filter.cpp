@@ -24,6 +24,8 @@ bool take(GiftQuery& query, const std::string& name, const std::string& value) {
     filter.item = value;
   else if (name == "campaign")
     filter.campaign = value;
+  else if (name == "error")
+    filter.error_class = value;
   else if (name == "status") {
     filter.status = schema::status_from_word(value);
     return filter.status.has_value();
@@ -98,7 +100,7 @@ Data filter_form(const GiftQuery& query, bool is_masked) {
     const auto found = query.kept.find(name);
     form.set(name, found == query.kept.end() ? "" : found->second);
   };
-  for (const char* name : {"recipient", "sender", "item", "campaign", "since", "until"}) value(name);
+  for (const char* name : {"recipient", "sender", "item", "campaign", "since", "until", "error"}) value(name);
   form.set("conflict", query.filter.conflict);
   form.set("may_ask_recipient", !is_masked);
   form.set("is_open", !query.kept.empty());

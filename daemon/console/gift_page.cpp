@@ -1,6 +1,7 @@
 // One gift: what the store has about it, on one time axis.
 #include <algorithm>
 
+#include "daemon/console/gift_actions.h"
 #include "daemon/console/pages.h"
 #include "platform/text.h"
 #include "schema/money.h"
@@ -16,18 +17,6 @@ struct TimelineEntry {
   std::string detail = {};
   bool voided = false;
 };
-
-Data pair_data(std::string_view key, const std::string& value) {
-  Data made;
-  made.set("label", texts().text(key));
-  made.set("value", value);
-  return made;
-}
-
-/// Adds a line unless its value is empty.
-void add_line(Data& lines, std::string_view key, const std::string& value) {
-  if (!value.empty()) lines << pair_data(key, value);
-}
 
 std::string amount(const std::optional<schema::Money>& money) {
   return money ? schema::to_decimal(*money) : std::string();
@@ -145,6 +134,7 @@ http::HttpResponse gift_page(const PageCall& call) {
   data.set("timeline", timeline);
   data.set("crm", crm_of(call.store(), *found, is_masked));
   data.set("masked", is_masked);
+  add_gift_actions(call, *found, data);
   return page(call, "gift", texts().text("gift_number", {{"id", call.parameter}}), std::move(data));
 }
 

@@ -4,8 +4,20 @@
 
 #include "daemon/console/access.h"
 #include "platform/ip_address.h"
+#include "platform/text.h"
 
 namespace giftsync::daemon::console {
+namespace {
+
+/// The text that a redirect_with_notice() has named; empty for a name that is none.
+std::string notice_text(const PageCall& call) {
+  const std::string key = "notice_" + field(call.query, "notice");
+  if (!texts().all().contains(key)) return {};
+  const auto count = platform::parse_number<std::int64_t>(field(call.query, "count"));
+  return texts().text(key, {{"count", std::to_string(count.value_or(0))}});
+}
+
+}  // namespace
 
 std::string token_of(const PageCall& call, const std::string& path) {
   return form_token(call.by->session.form_secret, path);
@@ -14,21 +26,31 @@ std::string token_of(const PageCall& call, const std::string& path) {
 std::optional<FrameUser> frame_user(const PageCall& call) {
   if (!call.by) return std::nullopt;
   const schema::store::ConsoleUser& user = call.by->user;
-  return FrameUser{user.name.empty() ? user.email : user.name,
-                   token_of(call, "/sign-out"),
-                   call.by->session.is_break_glass(),
-                   may(call.viewer().roles, Permission::see_users),
-                   call.console.options.settings.idle_minutes * 60,
-                   may(call.viewer().roles, Permission::see_operations),
-                   may(call.viewer().roles, Permission::see_settings) && sees_installation(call.viewer())};
+  const schema::store::Viewer& viewer = call.viewer();
+  const bool sees_crm = may(viewer.roles, Permission::see_crm);
+  return FrameUser{.name = user.name.empty() ? user.email : user.name,
+                   .sign_out_token = token_of(call, "/sign-out"),
+                   .is_break_glass = call.by->session.is_break_glass(),
+                   .sees_users = may(viewer.roles, Permission::see_users),
+                   .idle_seconds = call.console.options.settings.idle_minutes * 60,
+                   .sees_operations = may(viewer.roles, Permission::see_operations),
+                   .sees_settings = may(viewer.roles, Permission::see_settings) && sees_installation(viewer),
+                   .sees_crm = sees_crm,
+                   .sees_match = sees_crm && !viewer.organization};
 }
 
 http::HttpResponse page(const PageCall& call, std::string_view name, const std::string& title, Data data) {
-  return render(call.url(), {name, title, frame_user(call), 200}, std::move(data));
+  return render(call.url(), {name, title, frame_user(call), 200, notice_text(call)}, std::move(data));
 }
 
 http::HttpResponse not_found(const PageCall& call) {
   return notice(call.url(), 404, "not_found", "not_found_text", frame_user(call));
+}
+
+http::HttpResponse redirect_with_notice(const PageCall& call, const std::string& page, const std::string& key,
+                                        std::int64_t count) {
+  return redirect(call.url().base + page + "?notice=" + key +
+                  (count == 0 ? "" : "&count=" + std::to_string(count)));
 }
 
 schema::store::AuditEvent event_of(const PageCall& call, const std::string& action) {

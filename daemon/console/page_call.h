@@ -18,10 +18,20 @@
 #include "schema/crm/crm.h"
 #include "schema/store/daemon_instances.h"
 #include "schema/store/store.h"
+#include "sync/sync_step.h"
 
 namespace giftsync::daemon::console {
 
 class ConsoleSignIn;
+
+/// The CRM as pages use it.
+struct CrmAccess {
+  schema::crm::Crm* crm = nullptr;  ///< must outlive the console; null: pages say that it is not there
+  bool is_paid = false;             ///< each call counts: it is called after the press of a button only
+  sync::SyncRules rules = {};       ///< of the sync workers
+  /// Why the CRM is not called at all, a sentence; empty while it is.
+  std::function<std::string()> pause = [] { return std::string(); };
+};
 
 struct ConsoleOptions {
   std::string admin_url;
@@ -34,11 +44,13 @@ struct ConsoleOptions {
   /// Null, both of them: people sign in by link alone (SIGN-8). They must outlive the console.
   identity::ProviderSignIn* provider_sign_in = nullptr;
   const config::SsoSettings* sso = nullptr;
-  /// The settings in force, the CRM, and what wakes the request record worker (CON-40). They must outlive the
-  /// console. Null: the pages that need them are not served.
+  /// The settings in force, and what wakes the request record worker (CON-40). They must outlive the console.
+  /// Null: the pages that need them are not served.
   const config::Settings* in_force = nullptr;
-  schema::crm::Crm* crm = nullptr;
   std::function<void()> on_request_decided = [] {};
+  CrmAccess crm = {};
+  /// Wakes the workers for mail and CRM, after a change.
+  std::function<void()> wake_workers = [] {};
 };
 
 /// The rows of a page of a list.
@@ -76,6 +88,10 @@ struct PageCall {
 /// The page's template with its data in the frame of who is signed in.
 http::HttpResponse page(const PageCall& call, std::string_view name, const std::string& title, Data data);
 http::HttpResponse not_found(const PageCall& call);
+/// After a post: 303 to a page of the console, such as "/gifts/17", which shows the text notice_KEY with
+/// {count}.
+http::HttpResponse redirect_with_notice(const PageCall& call, const std::string& page, const std::string& key,
+                                        std::int64_t count = 0);
 /// The user as the frame shows it; nothing without a session.
 std::optional<FrameUser> frame_user(const PageCall& call);
 /// An audit event of this request: when, who, from where (CON-8).

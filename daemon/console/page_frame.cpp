@@ -61,6 +61,8 @@ void set_user(Data& data, const FrameUser& user) {
   shown.set("sees_users", user.sees_users);
   shown.set("sees_operations", user.sees_operations);
   shown.set("sees_settings", user.sees_settings);
+  shown.set("sees_crm", user.sees_crm);
+  shown.set("sees_match", user.sees_match);
   shown.set("idle_seconds", std::to_string(user.idle_seconds));
   data.set("user", shown);
 }
@@ -91,6 +93,7 @@ http::HttpResponse render(const ConsoleUrl& url, const PageFrame& frame, Data da
   outer.set("content", content);
   outer.set("on_" + std::string(frame.page), true);
   if (frame.user) set_user(outer, *frame.user);
+  set_text(outer, "notice", frame.notice);
   http::HttpResponse response;
   response.status = frame.status;
   response.body = template_of("frame").render(outer);
@@ -104,6 +107,18 @@ http::HttpResponse notice(const ConsoleUrl& url, int status, std::string_view ti
   Data data;
   data.set("text", texts().text(text_key));
   return render(url, {"notice", texts().text(title_key), user, status}, std::move(data));
+}
+
+void add_line(Data& lines, std::string_view key, const std::string& value) {
+  if (value.empty()) return;
+  Data made;
+  made.set("label", texts().text(key));
+  made.set("value", value);
+  lines << made;
+}
+
+void set_text(Data& data, const std::string& name, const std::string& value) {
+  if (!value.empty()) data.set(name, value);
 }
 
 http::HttpResponse redirect(const std::string& path) {

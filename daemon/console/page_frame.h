@@ -28,6 +28,8 @@ struct FrameUser {
   std::int64_t idle_seconds = 0;  ///< after these without a request the session ends
   bool sees_operations = false;
   bool sees_settings = false;
+  bool sees_crm = false;
+  bool sees_match = false;
 };
 
 struct PageFrame {
@@ -35,6 +37,7 @@ struct PageFrame {
   std::string title;                   ///< of the window and the heading
   std::optional<FrameUser> user = {};  ///< absent: no navigation
   int status = 200;
+  std::string notice = {};  ///< above the page's content; may be empty
 };
 
 /// The page's template rendered with `data`, in the frame. `data` gets `base` and the texts as `t`.
@@ -43,6 +46,11 @@ http::HttpResponse render(const ConsoleUrl& url, const PageFrame& frame, Data da
 /// A page with a heading, a sentence and, unless empty, a link to `back`.
 http::HttpResponse notice(const ConsoleUrl& url, int status, std::string_view title_key,
                           std::string_view text_key, const std::optional<FrameUser>& user = {});
+
+/// Adds {label, value} to a list of facts, unless the value is empty. `key`: of the label's text.
+void add_line(Data& lines, std::string_view key, const std::string& value);
+/// Sets the value, unless it is empty: an empty text would still show its section.
+void set_text(Data& data, const std::string& name, const std::string& value);
 
 /// 303 to a path of this host.
 http::HttpResponse redirect(const std::string& path);

@@ -30,5 +30,19 @@ http::HttpResponse release_events(const PageCall& call);
 http::HttpResponse purge_events(const PageCall& call);
 http::HttpResponse connections_page(const PageCall& call);
 http::HttpResponse settings_page(const PageCall& call);
+// Posts of a gift's page.
+http::HttpResponse resend_gift(const PageCall& call);
+http::HttpResponse cancel_gift(const PageCall& call);
+http::HttpResponse retry_gift(const PageCall& call);
+http::HttpResponse rematch_gift(const PageCall& call);
+/// The stored decision beside today's answer, as a preview of a rematch. These two and match_page are read by
+/// POST where calls of the CRM are paid.
+http::HttpResponse gift_match_page(const PageCall& call);
+/// The record in the CRM beside the one that giftsync would write.
+http::HttpResponse gift_record_page(const PageCall& call);
+http::HttpResponse match_page(const PageCall& call);
+http::HttpResponse crm_page(const PageCall& call);
+/// Posts of the CRM's page: a class of failures.
+http::HttpResponse retry_failures(const PageCall& call);
 
 }  // namespace giftsync::daemon::console

@@ -18,13 +18,13 @@ constexpr std::size_t kMaxWaiting = 100;
 
 bool uses_request_records(const PageCall& call) {
   const config::Settings* settings = call.console.options.in_force;
-  return settings && settings->requests.enabled && call.console.options.crm;
+  return settings && settings->requests.enabled && call.console.options.crm.crm;
 }
 
 bool decides_requests_here(const PageCall& call) {
   return uses_request_records(call) &&
          call.console.options.in_force->crm.kind() != config::CrmKind::salesforce &&
-         call.console.options.crm->request_records();
+         call.console.options.crm.crm->request_records();
 }
 
 std::optional<schema::OrganizationId> owner_of_requests(const PageCall& call) {
@@ -40,7 +40,7 @@ std::vector<bool> are_own_requests(const PageCall& call, const std::vector<schem
   std::vector<bool> own(rows.size(), false);
   if (rows.empty() || call.console.options.in_force->requests.allow_self_approval) return own;
   const std::string key = schema::email_key(call.by->user.email);
-  const auto users = call.console.options.crm->directory().find_users_by_email(std::span(&key, 1)).front();
+  const auto users = call.console.options.crm.crm->directory().find_users_by_email(std::span(&key, 1)).front();
   std::vector<std::string> ids;
   for (const schema::RequestRecord& row : rows) ids.push_back(row.id);
   std::map<std::string, schema::store::RequestRecordEntry> known;
@@ -65,7 +65,7 @@ WaitingRequests requests_to_decide(const PageCall& call) {
   std::vector<std::string> ids;
   for (const auto& one : listed) ids.push_back(one.record_id);
   if (ids.empty()) return waiting;
-  const auto rows = call.console.options.crm->request_records()->find(ids);
+  const auto rows = call.console.options.crm.crm->request_records()->find(ids);
   const std::vector<bool> own = are_own_requests(call, rows);
   for (std::size_t i = 0; i < rows.size(); ++i)
     if (!own[i]) waiting.numbers.push_back(rows[i].text(schema::RequestRecordField::number));

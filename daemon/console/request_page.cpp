@@ -34,7 +34,7 @@ std::optional<ShownRequest> find_request(const PageCall& call) {
   if (!entry) return std::nullopt;
   ShownRequest shown{*entry};
   if (!decides_requests_here(call) || entry->deleted) return shown;
-  schema::crm::RequestRecords& records = *call.console.options.crm->request_records();
+  schema::crm::RequestRecords& records = *call.console.options.crm.crm->request_records();
   const auto rows = records.find(std::span(&entry->record_id, 1));
   if (rows.empty()) return shown;
   shown.is_own = are_own_requests(call, rows).front();
@@ -203,7 +203,7 @@ http::HttpResponse decide(const PageCall& call, Action action) {
       platform::truncated(platform::trimmed(field(call.form, "note")), kMaxNoteCodePoints));
   if (!seen || seen->empty() || !platform::is_storable_text(note)) return answer("request_refused");
   const sync::ApprovalResult outcome = sync::decide_request_record(
-      call.store(), *call.console.options.crm->request_records(), shown->name(),
+      call.store(), *call.console.options.crm.crm->request_records(), shown->name(),
       {action, call.by->user.email, note, {sync::version_of_content(*seen)}, event},
       call.store().request_records.now());
   using Kind = sync::ApprovalResult::Kind;

@@ -71,6 +71,14 @@ bool is_lost(const ApiFault& fault) {
   return fault.may_have_arrived && fault.is_transient;
 }
 
+void require_allowed(const CallPermit& permit) {
+  if (permit.is_allowed) return;
+  throw platform::DependencyPause(permit.not_before,
+                                  fmt::format("Salesforce is not called before {}: {}",
+                                              platform::to_rfc3339(permit.not_before), permit.reason),
+                                  true);
+}
+
 }  // namespace
 
 OrgCalls::OrgCalls(ApiClient& client, std::string api_version, GovernorOptions options, platform::Clock clock,
@@ -151,11 +159,13 @@ void OrgCalls::check_permit(Spending spending) {
     permit = governor.permit(spending, now);
     if (permit.is_allowed) governor.note_call(now);
   });
-  if (!permit.is_allowed)
-    throw platform::DependencyPause(permit.not_before,
-                                    fmt::format("Salesforce is not called before {}: {}",
-                                                platform::to_rfc3339(permit.not_before), permit.reason),
-                                    true);
+  require_allowed(permit);
+}
+
+void OrgCalls::require_spare_calls() {
+  CallPermit permit;
+  change_governor([&](CallGovernor& governor) { permit = governor.permit(Spending::backfill, clock_()); });
+  require_allowed(permit);
 }
 
 /// What cannot be reached is tried again soon, which costs the org nothing.

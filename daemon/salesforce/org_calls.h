@@ -70,6 +70,8 @@ class OrgCalls {
   /// GET of a resource below the data path, such as "/limits/recordCount".
   AnswerBody get(const std::string& resource, const std::string& query, Spending spending);
 
+  /// Throws platform::DependencyPause unless a call of the least important kind is allowed. Makes none.
+  void require_spare_calls();
   /// The rows of the next calls are halved.
   void note_halving();
   schema::crm::CrmUsage usage() const;

@@ -45,6 +45,7 @@ class SalesforceCrm : public schema::crm::Crm {
     return {calls_.rows_per_call(), kPageRows, kLongestCallMillis, 1};
   }
   std::optional<schema::crm::CrmUsage> usage() const override { return calls_.usage(); }
+  void require_spare_calls() override { calls_.require_spare_calls(); }
   schema::crm::Directory& directory() override { return directory_; }
   schema::crm::GiftRecords& gift_records() override { return gift_records_; }
   schema::crm::Tasks& tasks() override { return tasks_; }

@@ -47,6 +47,10 @@ class Crm {
   /// Makes no call. Nullopt when the CRM does not count them.
   virtual std::optional<CrmUsage> usage() const { return std::nullopt; }
 
+  /// To be called before reads that only a person asks for, on a page: throws DependencyPause, without a
+  /// call, when the calls that are left are kept for gifts. Never throws where calls are not counted.
+  virtual void require_spare_calls() {}
+
   virtual Directory& directory() = 0;
   virtual GiftRecords& gift_records() = 0;
   virtual Tasks& tasks() = 0;

@@ -55,6 +55,16 @@ struct Conditions {
   }
 };
 
+/// A pattern of LIKE with the escape character '!': each # of the class stands for digits.
+std::string pattern_of(const std::string& error_class) {
+  std::string pattern;
+  for (const char c : error_class) {
+    if (c == '!' || c == '%' || c == '_') pattern += '!';
+    pattern += c == '#' ? '%' : c;
+  }
+  return pattern;
+}
+
 void add_filter(Conditions& all, const Viewer& viewer, const ConsoleGiftFilter& filter) {
   if (filter.status) all.add("t.status = :status", "status", std::string(to_word(*filter.status)));
   // A masked viewer could find out addresses by asking for them.
@@ -69,6 +79,9 @@ void add_filter(Conditions& all, const Viewer& viewer, const ConsoleGiftFilter& 
   if (filter.sent_until) all.add("t.sent_at < :until", "until", std::to_string(filter.sent_until->value));
   if (const std::string crm = crm_condition(filter.crm); !crm.empty()) all.add(crm);
   if (filter.conflict) all.add("t.has_conflict = 1");
+  if (!filter.error_class.empty() && !viewer.is_masked())
+    all.add("(o.attempts > 0 OR o.last_error <> '') AND o.last_error LIKE :error ESCAPE '!'", "error",
+            pattern_of(filter.error_class));
 }
 
 std::string replaced(std::string text, const std::string& what, const std::string& with) {
@@ -144,6 +157,29 @@ std::string class_of(const std::string& error) {
   return text;
 }
 
+/// A gift that the CRM does not get.
+struct Failure {
+  TransactionId id = {};
+  std::string error = {};
+  bool is_rejected = false;
+  platform::UtcMillis since = {};
+};
+
+std::vector<Failure> select_failures(sql::Database& database, const Viewer& viewer) {
+  return database.read([&](soci::session& session) {
+    Failure row;
+    return sql::select_rows(row, session,
+                            "SELECT o.transaction_id, o.last_error, o.is_rejected, o.failing_since FROM "
+                            "crm_outbox o JOIN recipient_transaction t ON t.id = o.transaction_id JOIN "
+                            "gift_request r ON r.id = t.request_id WHERE (o.attempts > 0 OR o.last_error <> "
+                            "'') AND " +
+                                gifts_condition(viewer) + " ORDER BY o.transaction_id DESC LIMIT " +
+                                std::to_string(ConsoleGifts::kMaxFailures),
+                            soci::into(row.id), soci::into(row.error), soci::into(row.is_rejected),
+                            soci::into(row.since));
+  });
+}
+
 }  // namespace
 
 std::string_view to_word(CrmFilter filter) {
@@ -189,30 +225,31 @@ std::optional<ConsoleGift> ConsoleGifts::find(const Viewer& viewer, TransactionI
 }
 
 std::vector<CrmFailureClass> ConsoleGifts::failure_classes(const Viewer& viewer) {
-  struct Failure {
-    TransactionId id = {};
-    std::string error = {};
-  };
-  const std::vector<Failure> failures = database_->read([&](soci::session& session) {
-    Failure row;
-    return sql::select_rows(
-        row, session,
-        "SELECT o.transaction_id, o.last_error FROM crm_outbox o JOIN recipient_transaction t "
-        "ON t.id = o.transaction_id JOIN gift_request r ON r.id = t.request_id WHERE "
-        "(o.attempts > 0 OR o.last_error <> '') AND " +
-            gifts_condition(viewer) + " ORDER BY o.transaction_id DESC LIMIT " + std::to_string(kMaxFailures),
-        soci::into(row.id), soci::into(row.error));
-  });
+  const std::vector<Failure> failures = select_failures(*database_, viewer);
   std::map<std::string, CrmFailureClass> classes;
   for (const Failure& failure : failures) {
-    CrmFailureClass& one = classes[class_of(failure.error)];
-    if (one.gifts++ == 0) one = {class_of(failure.error), failure.error, 1, failure.id};
+    const std::string error = class_of(failure.error);
+    CrmFailureClass& one = classes[error];
+    if (one.gifts++ == 0) one = {error, failure.error, 1, failure.id, 0, failure.since, failure.since};
+    if (failure.is_rejected) ++one.rejected;
+    one.first_failing_since = std::min(one.first_failing_since, failure.since);
+    one.last_failing_since = std::max(one.last_failing_since, failure.since);
   }
   std::vector<CrmFailureClass> sorted;
   for (auto& [error, one] : classes) sorted.push_back(std::move(one));
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const auto& one, const auto& other) { return one.gifts > other.gifts; });
   return sorted;
+}
+
+std::vector<TransactionId> ConsoleGifts::rejected_gifts(const Viewer& viewer, const std::string& error_class,
+                                                        std::size_t limit) {
+  std::vector<TransactionId> found;
+  for (const Failure& failure : select_failures(*database_, viewer)) {
+    if (found.size() == limit) break;
+    if (failure.is_rejected && class_of(failure.error) == error_class) found.push_back(failure.id);
+  }
+  return found;
 }
 
 }  // namespace giftsync::schema::store

@@ -32,7 +32,8 @@ struct ConsoleGiftFilter {
   std::optional<platform::UtcMillis> sent_since = {};
   std::optional<platform::UtcMillis> sent_until = {};  ///< before then
   CrmFilter crm = CrmFilter::any;
-  bool conflict = false;  ///< only those with contradicting final statuses
+  std::string error_class = {};  ///< CrmFailureClass::error; ignored for a masked viewer
+  bool conflict = false;         ///< only those with contradicting final statuses
 };
 
 struct ConsoleGift {
@@ -55,10 +56,14 @@ struct ConsoleGiftPage {
 
 /// Gifts whose records the CRM does not get, of one error.
 struct CrmFailureClass {
-  std::string error;       ///< with # in place of each number
-  std::string example;     ///< the error of one gift, as it is
-  std::int64_t gifts = 0;  ///< bounded
-  TransactionId last;      ///< one of them
+  std::string error;          ///< with # in place of each number
+  std::string example;        ///< the error of one gift, as it is
+  std::int64_t gifts = 0;     ///< bounded
+  TransactionId last;         ///< the one with the highest id
+  std::int64_t rejected = 0;  ///< of the gifts: refused by the CRM as they are; they rest up to a day
+  // Since when its gifts fail, whatever their errors were before: the first one and the last one.
+  platform::UtcMillis first_failing_since = {};
+  platform::UtcMillis last_failing_since = {};
 };
 
 /// Any thread.
@@ -79,6 +84,9 @@ class ConsoleGifts {
   std::optional<ConsoleGift> find(const Viewer& viewer, TransactionId id);
   /// The classes with the most gifts first, of at most kMaxFailures failing gifts.
   std::vector<CrmFailureClass> failure_classes(const Viewer& viewer);
+  /// The rejected gifts of that class, at most `limit` of kMaxFailures failing gifts.
+  std::vector<TransactionId> rejected_gifts(const Viewer& viewer, const std::string& error_class,
+                                            std::size_t limit);
 
  private:
   std::shared_ptr<sql::Database> database_;

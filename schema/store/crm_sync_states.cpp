@@ -219,6 +219,7 @@ std::vector<TransactionId> SyncQueue::update_decisions(std::span<const DecisionU
       saved.push_back(one.sync_state.transaction);
       if (one.create_record) to_make.push_back(one.sync_state.transaction);
       if (one.action) insert_actions(session, database_->dialect(), std::span(&*one.action, 1));
+      if (one.audit) insert_audit_event(session, *one.audit);
     }
     enqueue_sync(session, database_->dialect(), to_make, now);
     return saved;

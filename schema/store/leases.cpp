@@ -13,6 +13,11 @@ void release_leases(sql::Database& database, const LeasedTable& table,
   database.write([&](soci::session& session) { session << update, soci::use(list); });
 }
 
+std::string failing_since(sql::Dialect dialect) {
+  return "CASE WHEN failing_since = 0 THEN " + std::string(sql::database_now(dialect)) +
+         " ELSE failing_since END";
+}
+
 void cap_leases(sql::Database& database, const LeasedTable& table, std::int64_t max_millis) {
   const sql::Dialect dialect = database.dialect();
   const std::string end = std::string(sql::database_now(dialect)) + " + " + std::to_string(max_millis);

@@ -22,6 +22,9 @@ inline constexpr LeasedTable kMailOutbox{"mail_outbox", "transaction_id",
                                          "state IN ('queued', 'sending', 'uncertain')"};
 inline constexpr LeasedTable kSource{"source", "name", ""};
 
+/// For crm_outbox: the value of failing_since when an attempt fails now.
+std::string failing_since(sql::Dialect dialect);
+
 /// Ends every lease of `owners` in the table.
 void release_leases(sql::Database& database, const LeasedTable& table,
                     const std::vector<std::string>& owners);

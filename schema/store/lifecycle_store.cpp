@@ -59,6 +59,7 @@ void apply_order(soci::session& session, sql::Dialect dialect, const RecipientTr
              ":id",
       use(order.due_at), use(order.last_reminder_day), use(gift.id);
   if (order.action) insert_actions(session, dialect, std::span(&*order.action, 1));
+  if (order.audit) insert_audit_event(session, *order.audit);
   if (!order.send) return;
   if (order.kind == MailKind::gift)
     session << "UPDATE recipient_transaction SET resent_at = :now WHERE id = :id", use(now), use(gift.id);
@@ -119,12 +120,14 @@ TransactionEffect LifecycleStore::require_current_link_effect(const RecipientTra
   };
 }
 
-TransactionEffect LifecycleStore::withdraw_gift_effect(const GiftAction& action) {
-  return [action, dialect = database_->dialect()](soci::session& session) {
+TransactionEffect LifecycleStore::withdraw_gift_effect(const GiftAction& action,
+                                                       const std::optional<AuditEvent>& audit) {
+  return [action, audit, dialect = database_->dialect()](soci::session& session) {
     withdraw_mails(session, dialect, std::span(&action.transaction, 1), action.at);
     session << "UPDATE recipient_transaction SET generation = generation + 1, due_at = NULL WHERE id = :id",
         use(action.transaction);
     insert_actions(session, dialect, std::span(&action, 1));
+    if (audit) insert_audit_event(session, *audit);
     return true;
   };
 }

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "schema/store/audit_log.h"
 #include "schema/store/change_log.h"
 #include "schema/store/claim_floor.h"
 #include "schema/store/delivery_queue.h"
@@ -33,6 +34,7 @@ struct MailOrder {
   std::int64_t last_reminder_day = 0;
   std::optional<platform::UtcMillis> due_at = std::nullopt;  ///< when a timer next checks the gift
   std::optional<GiftAction> action = std::nullopt;
+  std::optional<AuditEvent> audit = std::nullopt;
 };
 /// Pure: it may be called more than once. Nothing is written when it returns nothing.
 using MailPolicy = std::function<std::optional<MailOrder>(const MailContext&)>;
@@ -86,8 +88,9 @@ class LifecycleStore {
   /// Part of a recipient's decision: applies only while the link is the gift's current one. A resend to
   /// another address may have replaced it.
   static TransactionEffect require_current_link_effect(const RecipientTransaction& read);
-  /// Withdraws the mail and invalidates the links.
-  TransactionEffect withdraw_gift_effect(const GiftAction& action);
+  /// Withdraws the mail and invalidates the links; adds the event.
+  TransactionEffect withdraw_gift_effect(const GiftAction& action,
+                                         const std::optional<AuditEvent>& audit = {});
 
   /// In chronological order.
   std::vector<GiftAction> find_actions(TransactionId gift);

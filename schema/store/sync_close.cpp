@@ -105,18 +105,20 @@ void release_claims(soci::session& session, sql::Dialect dialect, const std::str
       "m.transaction_id = input_row.transaction_id AND m.lease_owner = input_row.lease_owner";
   failed.run(session,
              "UPDATE crm_outbox SET attempts = attempts + :attempt, next_attempt_at = :next_attempt_at, "
-             "last_error = :last_error, is_rejected = :is_rejected WHERE " +
-                 mine + " AND mark_seq = :mark_seq",
+             "last_error = :last_error, is_rejected = :is_rejected, failing_since = " +
+                 failing_since(dialect) + " WHERE " + mine + " AND mark_seq = :mark_seq",
              "UPDATE crm_outbox m SET attempts = m.attempts + input_row.attempt, next_attempt_at = "
              "input_row.next_attempt_at, last_error = input_row.last_error, is_rejected = "
-             "input_row.is_rejected FROM " +
-                 failed.as_table() + " WHERE " + given + " AND m.mark_seq = input_row.mark_seq");
+             "input_row.is_rejected, failing_since = " +
+                 failing_since(dialect) + " FROM " + failed.as_table() + " WHERE " + given +
+                 " AND m.mark_seq = input_row.mark_seq");
   const auto free = [&](sql::BulkRows& rows, const std::string& set) {
     rows.run(session, "UPDATE crm_outbox SET " + set + " WHERE " + mine,
              "UPDATE crm_outbox m SET " + set + " FROM " + rows.as_table() + " WHERE " + given);
   };
   free(released, "lease_owner = '', lease_until = 0");
-  free(released_clean, "lease_owner = '', lease_until = 0, last_error = '', is_rejected = 0");
+  free(released_clean,
+       "lease_owner = '', lease_until = 0, last_error = '', is_rejected = 0, failing_since = 0");
 }
 
 /// In the order in which other transactions enqueue and release them (ARCH-40).

@@ -171,13 +171,25 @@ std::int64_t SyncQueue::reset_rejected_after(platform::UtcMillis latest, platfor
   return store::reset_scheduled_after(*database_, scheduled_after(latest, true), latest, now);
 }
 
-bool SyncQueue::reset_rejected(TransactionId transaction, platform::UtcMillis now) {
+std::int64_t SyncQueue::reset_rejected(std::span<const TransactionId> transactions, platform::UtcMillis now,
+                                       const std::optional<AuditEvent>& audit) {
+  const sql::Dialect dialect = database_->dialect();
+  const std::string time = std::to_string(now.value);
+  std::vector<std::int64_t> wanted;
+  for (const TransactionId id : transactions) wanted.push_back(id.value);
+  const std::string list = sql::list_of(dialect, wanted);
+  const std::string update = ordered_update(dialect, kCrmOutbox, "next_attempt_at = " + time,
+                                            sql::in_list(dialect, "transaction_id", "ids", false) +
+                                                " AND is_rejected = 1 AND next_attempt_at > " + time);
   return database_->write([&](soci::session& session) {
-    return sql::change_rows(session,
-                            "UPDATE crm_outbox SET next_attempt_at = :now WHERE transaction_id = :id AND "
-                            "is_rejected = 1 AND next_attempt_at > :after",
-                            use(now), use(transaction), use(now));
-  }) > 0;
+    const std::int64_t count = sql::change_rows(session, update, use(list));
+    if (audit) {
+      AuditEvent event = *audit;
+      event.detail += (event.detail.empty() ? "" : ": ") + std::to_string(count);
+      insert_audit_event(session, event);
+    }
+    return count;
+  });
 }
 
 std::optional<SyncWait> SyncQueue::find_wait(TransactionId transaction) {
@@ -197,7 +209,9 @@ std::optional<SyncWait> SyncQueue::find_wait(TransactionId transaction) {
 void SyncQueue::release_with_error(const std::string& owner, const std::string& fault) {
   const std::string update =
       ordered_update(database_->dialect(), kCrmOutbox,
-                     "lease_owner = '', lease_until = 0, last_error = :fault", "lease_owner = :owner");
+                     "lease_owner = '', lease_until = 0, last_error = :fault, failing_since = " +
+                         failing_since(database_->dialect()),
+                     "lease_owner = :owner");
   database_->write([&](soci::session& session) { session << update, use(fault), use(owner); });
 }
 

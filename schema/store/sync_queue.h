@@ -11,6 +11,7 @@
 
 #include "platform/time.h"
 #include "schema/ids.h"
+#include "schema/store/audit_log.h"
 #include "schema/store/claim_floor.h"
 #include "schema/store/gift_action.h"
 #include "schema/store/gift_requests.h"
@@ -92,6 +93,7 @@ struct DecisionUpdate {
   platform::UtcMillis expected_decided_at;
   bool create_record = false;                       ///< there is no record yet: the sync worker creates it
   std::optional<GiftAction> action = std::nullopt;  ///< recorded with the decision
+  std::optional<AuditEvent> audit = std::nullopt;   ///< likewise
 };
 
 /// A transaction's new folded state; saved only over the version that it was folded from.
@@ -158,8 +160,9 @@ class SyncQueue {
   std::int64_t reset_scheduled_after(platform::UtcMillis latest, platform::UtcMillis now);
   /// Makes rejected rows due that rest until after `latest`; returns how many. With `now` as `latest`: all.
   std::int64_t reset_rejected_after(platform::UtcMillis latest, platform::UtcMillis now);
-  /// Makes the gift's rejected row due; false when it has none that rests.
-  bool reset_rejected(TransactionId transaction, platform::UtcMillis now);
+  /// Makes the rejected rows of these gifts due that rest, and adds the event; returns how many.
+  std::int64_t reset_rejected(std::span<const TransactionId> transactions, platform::UtcMillis now,
+                              const std::optional<AuditEvent>& audit = {});
   /// Nothing when the CRM has the gift's current state.
   std::optional<SyncWait> find_wait(TransactionId transaction);
   /// A whole batch failed: releases the gifts that `owner` has claimed and stores `fault` as their last

@@ -144,5 +144,31 @@ TEST_F(SalesforceCallsTest, AQuotaThatIsUsedUpForADayIsAskedForEachQuarterOfAnHo
             "20");
 }
 
+// CON-24
+TEST_F(SalesforceCallsTest, NearTheEndOfItsSharePagesAskNothingMoreAndGiftsGoOn) {
+  server_.with_org([](Org& org) { org.set("api_limit", "50"); });
+  EXPECT_NO_THROW(crm_->require_spare_calls()) << "the limit is not known yet";
+  const auto may_ask = [&] {
+    const int before = calls();
+    try {
+      crm_->require_spare_calls();
+    } catch (const platform::DependencyPause&) {
+      return false;
+    }
+    EXPECT_EQ(calls(), before) << "it makes no call";
+    return true;
+  };
+  int asked = 0;
+  while (asked < 20 && may_ask()) {
+    crm_->gift_records().count();
+    ++asked;
+  }
+  EXPECT_LE(asked, 8) << "80 % of 20 % of 50";
+  EXPECT_GE(asked, 4);
+  store_.create_gifts(1);
+  EXPECT_EQ(work(), "");
+  EXPECT_EQ(scalar("SELECT count(*) FROM crm_gift_record"), "1");
+}
+
 }  // namespace
 }  // namespace giftsync::daemon::salesforce

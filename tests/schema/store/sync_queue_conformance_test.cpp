@@ -181,9 +181,9 @@ TEST_P(SyncQueueConformance, ARejectedRowIsDueOnRequestOnly) {
   store_->sync.end_debounce(kNow);
   EXPECT_EQ(store_->sync.reset_scheduled_after(kNow, kNow), 0);
   EXPECT_EQ(store_->sync.reset_rejected_after(kNow + platform::kDayMillis, kNow), 0);
-  EXPECT_TRUE(store_->sync.reset_rejected(id, kNow));
-  EXPECT_FALSE(store_->sync.reset_rejected(id, kNow)) << "it is due already";
-  EXPECT_FALSE(store_->sync.reset_rejected({id.value + 1}, kNow));
+  const std::vector<TransactionId> ids{id, {id.value + 1}};
+  EXPECT_EQ(store_->sync.reset_rejected(ids, kNow), 1);
+  EXPECT_EQ(store_->sync.reset_rejected(ids, kNow), 0) << "it is due already";
   EXPECT_THAT(store_->sync.claim("a", 60'000, 10, kNow), SizeIs(1));
 }
 

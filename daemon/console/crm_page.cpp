@@ -1,0 +1,107 @@
+// What the CRM does not get: the queue, and the failures by class with their retry.
+#include <algorithm>
+
+#include "daemon/console/access.h"
+#include "daemon/console/gift_actions.h"
+#include "daemon/console/pages.h"
+
+namespace giftsync::daemon::console {
+namespace {
+
+using schema::store::CrmFailureClass;
+
+/// Of one press of the button.
+constexpr std::size_t kRetriedRows = 1'000;
+
+/// Without what may name a recipient.
+std::string error_code(const std::string& error) {
+  return error.substr(0, error.find(':'));
+}
+
+/// The queue of all organizations, and whether the CRM is called.
+Data queue_data(const PageCall& call) {
+  const auto counts = call.store().sync.counts();
+  Data lines(Data::type::list);
+  add_line(lines, "waiting_gifts", std::to_string(counts.waiting));
+  if (counts.waiting > 0 && counts.oldest_due) add_line(lines, "oldest_due", minute(*counts.oldest_due));
+  add_line(lines, "failing_gifts", std::to_string(counts.failing));
+  add_line(lines, "rejected_gifts", std::to_string(counts.rejected));
+  if (counts.next_rejected_at) add_line(lines, "next_attempt", minute(*counts.next_rejected_at));
+  const CrmAccess& access = call.console.options.crm;
+  add_line(lines, "crm_paused", access.pause());
+  const auto usage = access.crm ? access.crm->usage() : std::nullopt;
+  if (!usage) return lines;
+  if (usage->resting_until)
+    add_line(lines, "crm_rests",
+             texts().text("crm_rests_until",
+                          {{"time", minute(*usage->resting_until)}, {"reason", usage->rest_reason}}));
+  if (usage->share)
+    add_line(lines, "calls_own",
+             texts().text("count_of", {{"count", std::to_string(usage->own_calls)},
+                                       {"limit", std::to_string(*usage->share)}}));
+  if (usage->used && usage->limit)
+    add_line(lines, "calls_org",
+             texts().text("count_of", {{"count", std::to_string(*usage->used)},
+                                       {"limit", std::to_string(*usage->limit)}}));
+  return lines;
+}
+
+Data class_data(const PageCall& call, const CrmFailureClass& one) {
+  const bool is_masked = call.viewer().is_masked();
+  Data row;
+  row.set("error", is_masked ? error_code(one.error) : one.error);
+  row.set("count", std::to_string(one.gifts));
+  row.set("id", std::to_string(one.last.value));
+  const bool is_dated = one.first_failing_since > platform::UtcMillis();
+  if (is_dated) row.set("first", time_data(one.first_failing_since));
+  if (is_dated) row.set("last", time_data(one.last_failing_since));
+  row.set("is_new", is_dated && one.first_failing_since >= call.now - platform::kDayMillis);
+  if (!is_masked)
+    row.set("list", call.url().base + "/gifts?" +
+                        query_of({{"error", one.error}, {"before", std::to_string(one.last.value + 1)}}));
+  if (!may(call.viewer().roles, Permission::act_on_crm)) return row;
+  if (one.rejected == 0) {
+    row.set("retries_itself", true);
+    return row;
+  }
+  Data retry;
+  retry.set("token", token_of(call, "/crm/retry"));
+  retry.set("class", one.error);
+  retry.set("button", texts().text("retry_class", {{"count", std::to_string(one.rejected)}}));
+  row.set("retry", retry);
+  return row;
+}
+
+}  // namespace
+
+http::HttpResponse crm_page(const PageCall& call) {
+  Data data;
+  if (!call.viewer().organization) {
+    data.set("queue", queue_data(call));
+    data.set("has_queue", true);
+  }
+  auto classes = call.store().console_gifts.failure_classes(call.viewer());
+  std::stable_sort(classes.begin(), classes.end(), [](const auto& one, const auto& other) {
+    return one.first_failing_since > other.first_failing_since;
+  });
+  Data rows(Data::type::list);
+  for (const CrmFailureClass& one : classes) rows << class_data(call, one);
+  data.set("rows", rows);
+  data.set("has_rows", !classes.empty());
+  data.set("acts", may(call.viewer().roles, Permission::act_on_crm));
+  return page(call, "crm", texts().text("crm_title"), std::move(data));
+}
+
+http::HttpResponse retry_failures(const PageCall& call) {
+  const std::string error = field(call.form, "class");
+  const auto gifts =
+      call.store().console_gifts.rejected_gifts(acting_viewer(call.viewer()), error, kRetriedRows);
+  schema::store::AuditEvent event = event_of(call, "crm.retry");
+  event.object_kind = "failures";
+  event.object_id = error_code(error);
+  const std::int64_t count = call.store().sync.reset_rejected(gifts, call.now, event);
+  call.console.options.wake_workers();
+  return redirect_with_notice(call, "/crm", count == 0 ? "nothing_to_retry" : "class_retried", count);
+}
+
+}  // namespace giftsync::daemon::console

@@ -1,0 +1,64 @@
+#include "daemon/console/crm_questions.h"
+
+#include <algorithm>
+
+#include "platform/dependency_error.h"
+
+namespace giftsync::daemon::console {
+
+bool asks_crm(const PageCall& call) {
+  return !call.console.options.crm.is_paid || call.request.method == "POST";
+}
+
+std::string ask_crm(const PageCall& call, const std::function<void(schema::crm::Crm&)>& ask) {
+  const CrmAccess& access = call.console.options.crm;
+  if (!access.crm) return texts().text("crm_absent");
+  try {
+    access.crm->require_spare_calls();
+    ask(*access.crm);
+  } catch (const platform::DependencyError& fault) {
+    return texts().text("crm_away", {{"reason", fault.what()}});
+  }
+  return {};
+}
+
+const std::map<std::string, std::string>& parameters_of(const PageCall& call) {
+  return call.request.method == "POST" ? call.form : call.query;
+}
+
+std::string cost_text(const PageCall& call, int most_calls) {
+  return call.console.options.crm.is_paid
+             ? texts().text("calls_cost", {{"count", std::to_string(most_calls)}})
+             : std::string();
+}
+
+void set_ask(const PageCall& call, const std::string& path, int most_calls, Data& data) {
+  if (!call.console.options.crm.is_paid) return;
+  Data ask;
+  ask.set("url", call.url().base + path);
+  ask.set("token", token_of(call, path));
+  ask.set("cost", cost_text(call, most_calls));
+  data.set("ask", ask);
+}
+
+void set_outcome(const PageCall& call, const std::string& away, Data& data) {
+  set_text(data, "away", away);
+  const CrmAccess& access = call.console.options.crm;
+  const auto usage = access.is_paid && access.crm ? access.crm->usage() : std::nullopt;
+  if (!usage || !usage->share) return;
+  data.set("calls_left", texts().text("calls_left", {{"count", std::to_string(std::max<std::int64_t>(
+                                                                   0, *usage->share - usage->own_calls))},
+                                                     {"share", std::to_string(*usage->share)}}));
+}
+
+sync::RematchRules rematch_rules(const PageCall& call) {
+  const sync::SyncRules& rules = call.console.options.crm.rules;
+  sync::RematchRules made;
+  made.match_fields = rules.match_fields;
+  made.skip_unmatched = rules.skip_unmatched;
+  made.tasks_enabled = rules.tasks.enabled;
+  made.overwrite_corrections = true;
+  return made;
+}
+
+}  // namespace giftsync::daemon::console

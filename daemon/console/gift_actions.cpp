@@ -1,0 +1,156 @@
+#include "daemon/console/gift_actions.h"
+
+#include "daemon/config/text_checks.h"
+#include "daemon/console/access.h"
+#include "daemon/console/crm_questions.h"
+#include "daemon/console/pages.h"
+#include "platform/text.h"
+#include "sync/gift_actions.h"
+
+namespace giftsync::daemon::console {
+namespace {
+
+using schema::store::ConsoleGift;
+
+/// One form of a gift's page. `obstacle`: why it does not apply; it is disabled then.
+Data action_data(const PageCall& call, const ConsoleGift& gift, const std::string& name,
+                 const std::string& obstacle) {
+  const std::string path = path_of(gift.gift) + "/" + name;
+  Data made;
+  made.set("name", name);
+  made.set("title", texts().text(name + "_gift"));
+  made.set("button", texts().text(name + "_button"));
+  made.set("text", obstacle.empty() ? texts().text(name + "_text")
+                                    : texts().text("not_possible", {{"reason", obstacle}}));
+  made.set("disabled", !obstacle.empty());
+  made.set("url", call.url().base + path);
+  made.set("token", token_of(call, path));
+  return made;
+}
+
+Data resend_data(const PageCall& call, const ConsoleGift& gift, const schema::store::MailContext& view) {
+  const auto same = sync::resend_obstacle(view, false);
+  const auto other = sync::resend_obstacle(view, true);
+  Data made = action_data(call, gift, "resend", other ? other->reason : "");
+  made.set("has_address", true);
+  set_text(made, "cost", cost_text(call, kMostRematchCalls));
+  if (other || !same) return made;
+  made.set("needs_address", true);
+  made.set("text", texts().text("resend_other_only", {{"reason", same->reason}}));
+  return made;
+}
+
+/// Nothing was changed: the refusal is an event by itself.
+http::HttpResponse refuse(const PageCall& call, const ConsoleGift& gift, schema::store::AuditEvent event,
+                          const std::string& reason) {
+  event.refused = true;
+  event.detail = reason;
+  call.store().audit.add(event);
+  return redirect_with_notice(call, path_of(gift.gift), "not_done");
+}
+
+/// The gift may belong to another contact now. Returns the notice.
+std::string rematch_after_resend(const PageCall& call, schema::TransactionId id) {
+  std::optional<sync::RematchResult> result;
+  const std::string away = ask_crm(call, [&](schema::crm::Crm& crm) {
+    result = sync::rematch_readdressed(call.store(), crm, rematch_rules(call), id, call.now);
+  });
+  using Kind = sync::RematchResult::Kind;
+  const bool is_undone =
+      !away.empty() || (result && (result->kind == Kind::failed || result->kind == Kind::not_found));
+  return is_undone ? "resent_not_matched" : "resent_to_other";
+}
+
+}  // namespace
+
+schema::store::Viewer acting_viewer(const schema::store::Viewer& viewer) {
+  schema::store::Viewer acting = viewer;
+  acting.roles.erase(schema::Role::auditor);
+  acting.roles.erase(schema::Role::approver);
+  return acting;
+}
+
+std::optional<ConsoleGift> find_gift_to_change(const PageCall& call) {
+  const auto number = platform::parse_number<std::int64_t>(call.parameter);
+  if (!number) return std::nullopt;
+  return call.store().console_gifts.find(acting_viewer(call.viewer()), {*number});
+}
+
+schema::store::AuditEvent gift_event(const PageCall& call, const std::string& action,
+                                     const schema::store::Gift& gift) {
+  schema::store::AuditEvent event = event_of(call, action);
+  event.object_kind = "gift";
+  event.object_id = std::to_string(gift.transaction.id.value);
+  const auto sender = call.store().accounts.find_by_email(gift.request.sender_email);
+  if (sender && sender->organization) event.organization = sender->organization;
+  return event;
+}
+
+std::string path_of(const schema::store::Gift& gift) {
+  return "/gifts/" + std::to_string(gift.transaction.id.value);
+}
+
+void add_gift_actions(const PageCall& call, const ConsoleGift& shown, Data& data) {
+  data.set("sees_crm", may(call.viewer().roles, Permission::see_crm));
+  data.set("path", call.url().base + path_of(shown.gift));
+  if (!may(call.viewer().roles, Permission::act_on_gifts)) return;
+  const auto gift = find_gift_to_change(call);
+  if (!gift) return;
+  const schema::TransactionId id = gift->gift.transaction.id;
+  const schema::store::MailContext view{gift->gift, call.store().changes.spans_of(std::span(&id, 1)),
+                                        call.store().deliveries.find(id)};
+  Data actions(Data::type::list);
+  actions << resend_data(call, *gift, view);
+  Data cancel = action_data(call, *gift, "cancel", sync::cancel_obstacle(view));
+  cancel.set("has_confirmation", true);
+  actions << cancel;
+  if (may(call.viewer().roles, Permission::act_on_crm))
+    actions << action_data(call, *gift, "retry",
+                           sync::retry_obstacle(call.store().sync.find_wait(id), call.now));
+  data.set("actions", actions);
+  data.set("has_actions", true);
+}
+
+http::HttpResponse resend_gift(const PageCall& call) {
+  const auto gift = find_gift_to_change(call);
+  if (!gift) return not_found(call);
+  std::string email(platform::trimmed(field(call.form, "email")));
+  if (!email.empty() && config::check_email_address(email))
+    return redirect_with_notice(call, path_of(gift->gift), "bad_address");
+  sync::ResendAction action{gift->gift.transaction.id, std::nullopt, call.by->user.email,
+                            gift_event(call, "gift.resend", gift->gift)};
+  if (!email.empty()) action.email = email;
+  const sync::ActionResult result = sync::resend(call.store(), action, call.now);
+  if (result.kind != sync::ActionResult::Kind::done) return refuse(call, *gift, *action.audit, result.reason);
+  const std::string notice = result.is_readdressed ? rematch_after_resend(call, action.gift) : "resent";
+  call.console.options.wake_workers();
+  return redirect_with_notice(call, path_of(gift->gift), notice);
+}
+
+http::HttpResponse cancel_gift(const PageCall& call) {
+  const auto gift = find_gift_to_change(call);
+  if (!gift) return not_found(call);
+  if (field(call.form, "confirm") != "1")
+    return redirect_with_notice(call, path_of(gift->gift), "not_confirmed");
+  const schema::store::AuditEvent event = gift_event(call, "gift.cancel", gift->gift);
+  const sync::ActionResult result =
+      sync::cancel(call.store(), gift->gift.transaction.id, call.by->user.email, call.now, event);
+  if (result.kind != sync::ActionResult::Kind::done) return refuse(call, *gift, event, result.reason);
+  call.console.options.wake_workers();
+  return redirect_with_notice(call, path_of(gift->gift), "cancelled");
+}
+
+http::HttpResponse retry_gift(const PageCall& call) {
+  const auto gift = find_gift_to_change(call);
+  if (!gift) return not_found(call);
+  const schema::TransactionId id = gift->gift.transaction.id;
+  const schema::store::AuditEvent event = gift_event(call, "gift.retry", gift->gift);
+  if (const std::string obstacle = sync::retry_obstacle(call.store().sync.find_wait(id), call.now);
+      !obstacle.empty())
+    return refuse(call, *gift, event, obstacle);
+  call.store().sync.reset_rejected(std::span(&id, 1), call.now, event);
+  call.console.options.wake_workers();
+  return redirect_with_notice(call, path_of(gift->gift), "retried");
+}
+
+}  // namespace giftsync::daemon::console

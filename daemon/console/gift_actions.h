@@ -1,0 +1,25 @@
+// daemon/console: what a user may do with a gift (CON-20, CON-21). Any thread.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "daemon/console/page_call.h"
+
+namespace giftsync::daemon::console {
+
+/// The user without the roles auditor and approver: seeing a gift through them permits no action on it.
+schema::store::Viewer acting_viewer(const schema::store::Viewer& viewer);
+/// The gift that a post names, if the user may act on it.
+std::optional<schema::store::ConsoleGift> find_gift_to_change(const PageCall& call);
+/// The event of an action on the gift.
+schema::store::AuditEvent gift_event(const PageCall& call, const std::string& action,
+                                     const schema::store::Gift& gift);
+/// "/gifts/17"
+std::string path_of(const schema::store::Gift& gift);
+
+/// Sets `actions`, `has_actions` and `sees_crm` of a gift's page. What does not apply is disabled, with the
+/// reason for which its command would refuse it.
+void add_gift_actions(const PageCall& call, const schema::store::ConsoleGift& shown, Data& data);
+
+}  // namespace giftsync::daemon::console

@@ -1,0 +1,281 @@
+// To whom a gift would be matched now: for any address, and for a gift beside its stored decision, as the
+// preview of a rematch.
+#include "daemon/console/access.h"
+#include "daemon/console/crm_questions.h"
+#include "daemon/console/gift_actions.h"
+#include "daemon/console/pages.h"
+#include "matching/explanation.h"
+#include "platform/text.h"
+#include "schema/contact_normalization.h"
+#include "sync/match_decision.h"
+#include "sync/match_explanation.h"
+
+namespace giftsync::daemon::console {
+namespace {
+
+using schema::store::MatchDecision;
+using sync::MatchExplanation;
+using sync::RematchResult;
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+struct ListedCandidates {
+  std::string_view title;  ///< the key of its text
+  const std::vector<std::string>& fields;
+  const schema::crm::OrderBy& order;
+  const std::vector<schema::crm::Candidate>& candidates;
+  const std::string& decided_before;
+};
+
+Data candidate_row(const std::string& id, const std::string& name, const std::string& field,
+                   const std::string& order_value, const std::string& verdict) {
+  Data row;
+  row.set("id", id);
+  set_text(row, "name", name);
+  row.set("field", field);
+  set_text(row, "order", order_value);
+  row.set("verdict", verdict);
+  row.set("chosen", verdict == "chosen");
+  return row;
+}
+
+Data list_data(const std::string& title, const schema::crm::OrderBy& order, const Data& rows, bool has_rows) {
+  Data list;
+  list.set("title", title);
+  list.set("order_field", order.field);
+  list.set("rows", rows);
+  list.set("has_rows", has_rows);
+  return list;
+}
+
+Data candidates_data(const ListedCandidates& list, bool is_masked) {
+  const auto verdicts = matching::explain_outcomes(list.candidates, list.order, list.decided_before);
+  Data rows(Data::type::list);
+  for (std::size_t i = 0; i < list.candidates.size(); ++i) {
+    const schema::crm::Candidate& one = list.candidates[i];
+    rows << candidate_row(one.id, is_masked ? "" : one.name, one.matched_field, one.order_value, verdicts[i]);
+  }
+  const std::string title = texts().text(
+      list.title, {{"fields", joined(list.fields)}, {"order", matching::describe_order(list.order)}});
+  return list_data(title, list.order, rows, !list.candidates.empty());
+}
+
+Data opportunities_data(const MatchExplanation& found, const schema::crm::OrderBy& order, bool is_masked) {
+  const auto verdicts = matching::explain_outcomes(found.opportunities, order);
+  Data rows(Data::type::list);
+  for (std::size_t i = 0; i < found.opportunities.size(); ++i) {
+    const schema::crm::Opportunity& one = found.opportunities[i];
+    rows << candidate_row(one.id, is_masked ? "" : one.name, one.stage, one.order_value, verdicts[i]);
+  }
+  const std::string title = texts().text("match_opportunities", {{"contact", found.decision.contact_id},
+                                                                 {"order", matching::describe_order(order)}});
+  return list_data(title, order, rows, !found.opportunities.empty());
+}
+
+std::string choice_text(const MatchDecision& decision) {
+  if (!decision.contact_id.empty()) return texts().text("contact", {{"id", decision.contact_id}});
+  return decision.lead_id.empty() ? texts().text("match_none")
+                                  : texts().text("lead", {{"id", decision.lead_id}});
+}
+
+/// Sets `explained` with what was compared, the candidates in their order, the choice and its reason.
+void set_explanation(const PageCall& call, const MatchExplanation& found, Data& data) {
+  const schema::crm::MatchFields& fields = call.console.options.crm.rules.match_fields;
+  const bool is_masked = call.viewer().is_masked();
+  const sync::DecidedBefore before = sync::decided_before(found);
+  const std::string none;
+  Data lists(Data::type::list);
+  const auto add = [&](bool is_compared, const ListedCandidates& list) {
+    if (is_compared) lists << candidates_data(list, is_masked);
+  };
+  const bool by_email = !found.keys.email_key.empty();
+  const bool by_phone = !found.keys.phone_key.empty();
+  const schema::crm::PersonMatchFields& contact = fields.contact;
+  const schema::crm::PersonMatchFields& lead = fields.lead;
+  add(by_email, {"contacts_by_email", contact.email_fields, contact.order_by, found.contacts.by_email, none});
+  add(by_phone, {"contacts_by_phone", contact.phone_fields, contact.order_by, found.contacts.by_phone,
+                 before.contact_phone});
+  add(by_email,
+      {"leads_by_email", lead.email_fields, lead.order_by, found.leads.by_email, before.lead_email});
+  add(by_phone,
+      {"leads_by_phone", lead.phone_fields, lead.order_by, found.leads.by_phone, before.lead_phone});
+  if (fields.opportunity.enabled && !found.decision.contact_id.empty())
+    lists << opportunities_data(found, fields.opportunity.order_by, is_masked);
+  Data facts(Data::type::list);
+  add_line(facts, "compared_email", is_masked && by_email ? "***" : found.keys.email_key);
+  add_line(facts, "compared_phone", is_masked && by_phone ? "***" : found.keys.phone_key);
+  add_line(facts, "match_choice", choice_text(found.decision));
+  add_line(facts, "account_id", found.decision.account_id);
+  add_line(facts, "opportunity_id", found.decision.opportunity_id);
+  if (!is_masked) add_line(facts, "reason", found.decision.reason);
+  Data explained;
+  explained.set("facts", facts);
+  explained.set("lists", lists);
+  data.set("explained", explained);
+}
+
+/// The rules' fingerprint at the end of a reason (MATCH-4).
+std::string rules_in(const std::string& reason) {
+  constexpr std::string_view kBegin = "[rules ";
+  const std::size_t at = reason.rfind(kBegin);
+  return at == std::string::npos ? "" : reason.substr(at + kBegin.size(), 8);
+}
+
+/// `today`: null before the CRM was asked.
+Data beside_rows(const MatchDecision& stored, const MatchDecision* answer, bool is_masked) {
+  const MatchDecision today = answer ? *answer : MatchDecision();
+  Data rows(Data::type::list);
+  const auto add = [&](std::string_view key, const std::string& before, const std::string& now) {
+    if (before.empty() && now.empty()) return;
+    Data row;
+    row.set("label", texts().text(key));
+    set_text(row, "stored", before);
+    set_text(row, "today", now);
+    row.set("differs", answer && before != now && key != "reason");
+    rows << row;
+  };
+  add("contact_id", stored.contact_id, today.contact_id);
+  add("lead_id", stored.lead_id, today.lead_id);
+  add("account_id", stored.account_id, today.account_id);
+  add("opportunity_id", stored.opportunity_id, today.opportunity_id);
+  add("deal_stage", stored.deal_stage, today.deal_stage);
+  add("match_rules", rules_in(stored.reason), rules_in(today.reason));
+  if (!is_masked) add("reason", stored.reason, today.reason);
+  return rows;
+}
+
+/// What the rematch would do, with its button where there is something to do.
+void set_preview(const PageCall& call, const schema::store::Gift& gift, const RematchResult& result,
+                 Data& data) {
+  if (!may(call.viewer().roles, Permission::act_on_crm) || !find_gift_to_change(call)) return;
+  using Kind = RematchResult::Kind;
+  Data preview;
+  preview.set("text", texts().text("rematch_" + std::string(to_word(result.kind)),
+                                   {{"from", sync::describe(result.from)},
+                                    {"to", sync::describe(result.to)},
+                                    {"detail", result.detail}}));
+  preview.set("disabled", result.kind != Kind::relinked && result.kind != Kind::to_create);
+  const std::string path = path_of(gift) + "/rematch";
+  preview.set("url", call.url().base + path);
+  preview.set("token", token_of(call, path));
+  preview.set("fingerprint", sync::fingerprint(result));
+  set_text(preview, "cost", cost_text(call, kMostRematchCalls));
+  data.set("preview", preview);
+}
+
+/// Today's answer about a gift.
+struct GiftAnswer {
+  MatchExplanation explanation;
+  std::optional<RematchResult> rematch = {};  ///< none for a gift that is not matched yet
+};
+
+GiftAnswer ask_about(const PageCall& call, schema::crm::Crm& crm, const schema::store::Gift& gift,
+                     const std::vector<schema::store::CrmSyncState>& states) {
+  sync::RematchRules rules = rematch_rules(call);
+  rules.dry_run = true;
+  GiftAnswer answer{sync::explain_match(crm.directory(), rules.match_fields,
+                                        sync::recipient_keys(gift, rules.match_fields))};
+  if (!states.empty()) answer.rematch = sync::rematch(call.store(), crm, rules, states, call.now).front();
+  return answer;
+}
+
+/// As a decision: associations that a request record names come before those of the rules.
+MatchDecision todays_decision(const GiftAnswer& answer) {
+  MatchDecision today = answer.explanation.decision;
+  if (!answer.rematch || answer.rematch->reason.empty()) return today;
+  sync::set_associations(today, answer.rematch->to);
+  today.deal_stage = answer.rematch->stage_to;
+  today.reason = answer.rematch->reason;
+  return today;
+}
+
+}  // namespace
+
+http::HttpResponse match_page(const PageCall& call) {
+  if (call.viewer().organization) return not_found(call);  // the CRM is that of all organizations
+  const std::string email(platform::trimmed(field(parameters_of(call), "email")));
+  const std::string phone(platform::trimmed(field(parameters_of(call), "phone")));
+  Data data;
+  Data form;
+  const bool is_paid = call.console.options.crm.is_paid;
+  form.set("method", std::string(is_paid ? "post" : "get"));
+  form.set("email", email);
+  form.set("phone", phone);
+  set_ask(call, "/match", sync::kMaxExplanationLookups, form);
+  data.set("form", form);
+  if (asks_crm(call) && !(email.empty() && phone.empty())) {
+    const schema::crm::MatchFields& fields = call.console.options.crm.rules.match_fields;
+    const schema::crm::RecipientMatchKeys keys{schema::email_key(email),
+                                               schema::phone_key(phone, fields.default_region)};
+    const auto fault = schema::email_error(email);
+    if (!email.empty() && fault) data.set("email_fault", texts().text("odd_email", {{"reason", *fault}}));
+    if (!phone.empty() && keys.phone_key.empty())
+      data.set("phone_fault", texts().text("odd_phone", {{"region", fields.default_region}}));
+    const std::string away = ask_crm(call, [&](schema::crm::Crm& crm) {
+      set_explanation(call, sync::explain_match(crm.directory(), fields, keys), data);
+    });
+    set_outcome(call, away, data);
+  }
+  return page(call, "match", texts().text("match_title"), std::move(data));
+}
+
+http::HttpResponse gift_match_page(const PageCall& call) {
+  const auto number = platform::parse_number<std::int64_t>(call.parameter);
+  const auto seen = number ? call.store().console_gifts.find(call.viewer(), {*number}) : std::nullopt;
+  if (!seen) return not_found(call);
+  const schema::TransactionId id = seen->gift.transaction.id;
+  const auto gifts = call.store().gifts.find(std::span(&id, 1));  // what a masked viewer sees is not compared
+  if (gifts.empty()) return not_found(call);
+  const auto states = call.store().sync.find_states(std::span(&id, 1));
+  const MatchDecision stored = states.empty() ? MatchDecision() : states.front().decision;
+  Data data;
+  data.set("gift_url", call.url().base + path_of(seen->gift));
+  data.set("masked", call.viewer().is_masked());
+  if (states.empty()) data.set("unmatched_yet", true);
+  set_ask(call, path_of(seen->gift) + "/match", kMostPreviewCalls, data);
+  std::optional<GiftAnswer> answer;
+  if (asks_crm(call)) {
+    const std::string away =
+        ask_crm(call, [&](schema::crm::Crm& crm) { answer = ask_about(call, crm, gifts.front(), states); });
+    set_outcome(call, away, data);
+  }
+  const MatchDecision today = answer ? todays_decision(*answer) : MatchDecision();
+  Data beside;
+  beside.set("rows", beside_rows(stored, answer ? &today : nullptr, call.viewer().is_masked()));
+  if (!states.empty()) beside.set("decided", time_data(states.front().decided_at));
+  data.set("beside", beside);
+  if (answer) {
+    set_explanation(call, answer->explanation, data);
+    if (answer->rematch) set_preview(call, gifts.front(), *answer->rematch, data);
+  }
+  return page(call, "match", texts().text("match_of_gift", {{"id", call.parameter}}), std::move(data));
+}
+
+http::HttpResponse rematch_gift(const PageCall& call) {
+  const auto gift = find_gift_to_change(call);
+  if (!gift) return not_found(call);
+  const schema::TransactionId id = gift->gift.transaction.id;
+  const std::string match = path_of(gift->gift) + "/match";
+  const auto states = call.store().sync.find_states(std::span(&id, 1));
+  sync::RematchRules rules = rematch_rules(call);
+  rules.expected = field(call.form, "fingerprint");
+  rules.audit = gift_event(call, "gift.rematch", gift->gift);
+  if (states.empty() || rules.expected.empty()) return redirect_with_notice(call, match, "not_done");
+  std::optional<RematchResult> result;
+  ask_crm(call, [&](schema::crm::Crm& crm) {
+    result = sync::rematch(call.store(), crm, rules, states, call.now).front();
+  });
+  if (!result) return redirect_with_notice(call, match, "rematch_failed");
+  if (result->is_outdated) return redirect_with_notice(call, match, "rematch_changed");
+  using Kind = RematchResult::Kind;
+  if (result->kind != Kind::relinked && result->kind != Kind::to_create)
+    return redirect_with_notice(call, match, "rematch_failed");
+  call.console.options.wake_workers();
+  return redirect_with_notice(call, path_of(gift->gift), "rematched");
+}
+
+}  // namespace giftsync::daemon::console

@@ -1,0 +1,96 @@
+#include "sync/record_comparison.h"
+
+#include "schema/contact_normalization.h"
+
+namespace giftsync::sync {
+namespace {
+
+/// Of an adopted record the store computes only these fields; all others were read from the record.
+bool is_status_field(schema::GiftField field) {
+  if (field == schema::GiftField::status) return true;
+  return schema::descriptor_of(field).type == schema::FieldType::date_time &&
+         field != schema::GiftField::sent_at;
+}
+
+/// Fields of an adopted record that the store keeps too. When the record has another value now, the
+/// difference is reported and the record is not changed.
+bool is_reported_when_adopted(schema::GiftField field) {
+  return field == schema::GiftField::sent_at || field == schema::GiftField::total_price;
+}
+
+/// Many CRMs store whole seconds, and e-mail addresses in lower case.
+bool is_same(schema::GiftField field, const schema::FieldValue& in_crm, const schema::FieldValue& wanted) {
+  if (schema::descriptor_of(field).type == schema::FieldType::email)
+    return schema::email_key(text_of(in_crm)) == schema::email_key(text_of(wanted));
+  const auto* one = std::get_if<platform::UtcMillis>(&in_crm);
+  const auto* other = std::get_if<platform::UtcMillis>(&wanted);
+  if (!one || !other) return in_crm == wanted;
+  const bool is_whole = one->value % platform::kSecondMillis == 0;
+  return *one == *other || (is_whole && platform::are_within_a_second(*one, *other));
+}
+
+/// Whether the field holds this value, or what the CRM makes of it.
+bool holds(const schema::crm::GiftRecords& records, const schema::GiftRecord& record, schema::GiftField field,
+           const schema::FieldValue& wanted) {
+  const schema::FieldValue& in_crm = record.get(field);
+  return is_same(field, in_crm, wanted) || is_same(field, in_crm, records.as_kept(field, wanted));
+}
+
+/// The text in the CRM that is not a value of the field.
+const std::string* unreadable_text_of(const schema::GiftRecord& record, schema::GiftField field) {
+  for (const schema::UnreadableValue& cell : record.unreadable) {
+    if (cell.field == field) return &cell.text;
+  }
+  return nullptr;
+}
+
+bool has_value(const schema::GiftRecord& record, schema::GiftField field) {
+  return !std::holds_alternative<std::monostate>(record.get(field));
+}
+
+/// An unknown price may have been entered in the CRM by a user.
+bool keeps_crm_value(const schema::GiftRecord& wanted, schema::GiftField field) {
+  return !has_value(wanted, field) && schema::is_preserved_when_absent(field);
+}
+
+}  // namespace
+
+std::string text_of(const schema::FieldValue& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  if (const auto* number = std::get_if<std::int64_t>(&value)) return std::to_string(*number);
+  if (const auto* money = std::get_if<schema::Money>(&value)) return schema::to_decimal(*money);
+  if (const auto* time = std::get_if<platform::UtcMillis>(&value)) return platform::to_rfc3339(*time);
+  if (const auto* checked = std::get_if<bool>(&value)) return *checked ? "true" : "false";
+  return "";
+}
+
+std::string text_in(const schema::GiftRecord& record, schema::GiftField field) {
+  const std::string* unreadable = unreadable_text_of(record, field);
+  return unreadable ? *unreadable : text_of(record.get(field));
+}
+
+RecordDrift compare_record(const schema::crm::GiftRecords& records, const schema::GiftRecord& record,
+                           const schema::GiftRecord& wanted, bool is_adopted, bool knows_link) {
+  RecordDrift drift;
+  for (std::size_t i = 0; i < schema::kGiftFieldCount; ++i) {
+    const auto field = static_cast<schema::GiftField>(i);
+    const schema::FieldOwner owner = schema::kGiftFields[i].owner;
+    const std::string* unreadable = unreadable_text_of(record, field);
+    if (owner == schema::FieldOwner::crm || (!unreadable && holds(records, record, field, wanted.get(field))))
+      continue;
+    if (!records.has_field(field) || (!unreadable && keeps_crm_value(wanted, field))) continue;
+    if (field == schema::GiftField::link && !knows_link) continue;
+    // An adopted record without Sent At may have an estimated time in the store.
+    const bool is_only_reported = is_adopted && is_reported_when_adopted(field) && has_value(record, field);
+    if (is_adopted && !is_status_field(field) && !is_only_reported) continue;
+    const bool is_enforced =
+        owner == schema::FieldOwner::giftsync && !is_only_reported && !keeps_crm_value(wanted, field);
+    // An empty text and no value are the same.
+    if (!is_enforced && unreadable && unreadable->empty() && !has_value(wanted, field)) continue;
+    (is_enforced ? drift.repaired : drift.differences)
+        .push_back({field, text_in(record, field), text_of(wanted.get(field))});
+  }
+  return drift;
+}
+
+}  // namespace giftsync::sync
