@@ -83,8 +83,10 @@ OrgCheck check_org(const daemon::config::Settings& settings) {
     daemon::salesforce::store_request_object(connection.facts(), request->key_prefix, request->name);
   const daemon::salesforce::OrgReport report = examine(facts, expected);
   // Daemons use it from now on, for example after a repair.
-  if (!facts.objects.empty())
+  if (!facts.objects.empty()) {
     daemon::salesforce::store_mode(connection.facts(), facts, expected.names, platform::system_now());
+    connection.wake_crm_workers();
+  }
   OrgCheck check{.organization_id = facts.organization_id,
                  .is_sandbox = facts.is_sandbox,
                  .mode = std::string(to_word(report.mode)),

@@ -7,6 +7,8 @@
 #include "daemon/salesforce/request_object.h"
 #include "daemon/salesforce/request_poll.h"
 #include "daemon/salesforce/write_mode.h"
+#include "schema/store/crm_wake.h"
+#include "schema/store/shared_text.h"
 #include "wiring/database_config.h"
 #include "wiring/salesforce_config.h"
 
@@ -49,6 +51,18 @@ std::string other_org_clause(const OrgStatus& status) {
   return fmt::format(
       "crm.salesforce.domain leads to the org {}, and the records in the store are of the org {}",
       status.other_organization_id, status.organization_id);
+}
+
+void end_org_rest(const daemon::config::Settings& settings, schema::store::Store& store) {
+  if (settings.crm.kind() != daemon::config::CrmKind::salesforce) return;
+  const schema::store::SharedText state(store_dsn(settings.store), salesforce::kGovernorFact);
+  state.update([&](const std::optional<std::string>& text) {
+    salesforce::CallGovernor governor(governor_options(settings.crm.salesforce));
+    if (text) governor.read_text(*text);
+    governor.retry_now();
+    return governor.to_text();
+  });
+  schema::store::wake_crm_workers(store);
 }
 
 tl::expected<OrgIdentity, std::string> find_org(const daemon::config::Settings& settings) {

@@ -36,6 +36,10 @@ std::optional<OrgStatus> org_status(const daemon::config::Settings& settings, sc
 /// "crm.salesforce.domain leads to the org X, and ...": why no call is made; empty while the org is the same.
 std::string other_org_clause(const OrgStatus& status);
 
+/// All daemons and commands of the store ask the org again at once, also while it rests after a refused quota
+/// or in the org's maintenance; giftsync's own share stays a limit. Nothing for another kind of CRM.
+void end_org_rest(const daemon::config::Settings& settings, schema::store::Store& store);
+
 struct OrgIdentity {
   std::string organization_id;
   std::string user_id;

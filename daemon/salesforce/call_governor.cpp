@@ -129,6 +129,13 @@ void CallGovernor::end_rest() {
   resting_reason_.clear();
 }
 
+/// The usage of the last answer may be out of date: the next call is one that looks.
+void CallGovernor::retry_now() {
+  end_rest();
+  outages_ = 0;
+  last_call_ = {};
+}
+
 void CallGovernor::note_outage(UtcMillis now, const std::string& reason) {
   outages_ = std::min(outages_ + 1, kOutageCalls + kMostDoublings);
   if (outages_ < kOutageCalls) return;

@@ -77,6 +77,8 @@ class CallGovernor {
   /// No call before that time. A later time that was noted before stays.
   void rest_until(platform::UtcMillis time, std::string reason);
   void end_rest();
+  /// An admin asks for it: the next call is made, whatever the org said last. The share stays a limit.
+  void retry_now();
   /// The org answered, but with a failure of its own or with a page of its maintenance.
   void note_outage(platform::UtcMillis now, const std::string& reason);
   /// It answered what was asked.

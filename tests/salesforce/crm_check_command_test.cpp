@@ -4,6 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "daemon/salesforce/call_governor.h"
+#include "daemon/salesforce/governor_storage.h"
+#include "schema/store/crm_wake.h"
 #include "tests/cli/cli_fixture.h"
 #include "tests/salesforce/fake_org/foreign_package.h"
 #include "tests/salesforce/fake_org/server.h"
@@ -15,6 +18,9 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 using Json = nlohmann::json;
+using daemon::salesforce::CallGovernor;
+using daemon::salesforce::kGovernorFact;
+using daemon::salesforce::Spending;
 using tests::fake_org::Org;
 
 class CrmCheckCommandTest : public testing::Test {
@@ -83,6 +89,31 @@ TEST_F(CrmCheckCommandTest, HasTheSameAsData) {
   EXPECT_EQ(json["faults"], Json::array());
   EXPECT_EQ(json["is_sandbox"], false);
   EXPECT_FALSE(json["findings"].empty());
+}
+
+// ORG-8, SYNC-70
+TEST_F(CrmCheckCommandTest, WakesDaemonsThatPauseForTheOrg) {
+  schema::store::Store store(cli_.address());
+  EXPECT_EQ(store.fact(schema::store::kCrmWakeFact), std::nullopt);
+  cli_.run({"crm", "check"});
+  const auto mark = store.fact(schema::store::kCrmWakeFact);
+  ASSERT_TRUE(mark.has_value());
+  cli_.run({"crm", "check"});
+  EXPECT_NE(store.fact(schema::store::kCrmWakeFact), mark);
+}
+
+// ORG-5, SYNC-70
+TEST_F(CrmCheckCommandTest, ARetryEndsTheRestAfterAUsedUpQuota) {
+  schema::store::Store store(cli_.address());
+  CallGovernor governor({});
+  governor.rest_until(platform::system_now() + platform::kHourMillis, "REQUEST_LIMIT_EXCEEDED");
+  store.set_metadata(kGovernorFact, governor.to_text());
+  const auto result = cli_.run({"crm", "retry", "--all"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("The org is asked again within seconds"));
+  ASSERT_TRUE(governor.read_text(store.fact(kGovernorFact).value_or("")));
+  EXPECT_TRUE(governor.permit(Spending::gifts, platform::system_now()).is_allowed);
+  EXPECT_TRUE(store.fact(schema::store::kCrmWakeFact).has_value());
 }
 
 TEST_F(CrmCheckCommandTest, ProvesInATrialOrgOnly) {
