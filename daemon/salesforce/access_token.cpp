@@ -120,8 +120,10 @@ TokenOutcome AccessTokens::renew(Birth ended) {
   const std::optional<AccessToken> stored = stored_token();
   if (stored && (!ended || stored->born_at > *ended)) return use_if_accepted(*stored);
   if (ended && !platform::has_elapsed(*ended, kMinSessionMillis, now)) {
-    return SignInFault{"the org ended a session within a minute of its sign-in",
-                       (ended->value + kMinSessionMillis - now.value) / platform::kSecondMillis + 1};
+    return SignInFault{
+        .reason = "the org ended a session within a minute of its sign-in",
+        .retry_after_seconds = (ended->value + kMinSessionMillis - now.value) / platform::kSecondMillis + 1,
+        .is_answered = true};
   }
   return sign_in(ended, now);
 }

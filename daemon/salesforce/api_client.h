@@ -49,7 +49,11 @@ struct ApiFault {
   int status = 0;
   std::optional<std::int64_t> retry_after_seconds = {};
   std::optional<LimitInfo> usage = {};
+  bool is_unreachable = false;  ///< no org answered: the network, or the domain, is to be checked
 };
+
+/// Throws it as platform::DependencyError, or as platform::UnreachableError.
+[[noreturn]] void throw_fault(const ApiFault& fault);
 
 class ApiClient {
  public:

@@ -57,7 +57,11 @@ struct CallPermit {
   bool is_allowed = true;
   platform::UtcMillis not_before;  ///< of a refused call
   std::string reason;              ///< of a refused call, a sentence
+  std::string next_step = {};      ///< of a refused call, a clause for an admin; empty where time alone helps
 };
+
+/// What an admin does about a rest for this reason, as a clause; empty where time alone helps.
+std::string step_after_rest(std::string_view reason);
 
 /// The result of one call that wrote rows.
 struct CallOutcome {

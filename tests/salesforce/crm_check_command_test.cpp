@@ -1,16 +1,9 @@
 // "giftsyncctl crm check" against an org.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <nlohmann/json.hpp>
-
 #include "daemon/salesforce/call_governor.h"
 #include "daemon/salesforce/governor_storage.h"
 #include "schema/store/crm_wake.h"
-#include "tests/cli/cli_fixture.h"
 #include "tests/salesforce/fake_org/foreign_package.h"
-#include "tests/salesforce/fake_org/server.h"
-#include "tests/salesforce/fake_org_fixture.h"
+#include "tests/salesforce/org_command_fixture.h"
 
 namespace giftsync::cli {
 namespace {
@@ -23,32 +16,7 @@ using daemon::salesforce::kGovernorFact;
 using daemon::salesforce::Spending;
 using tests::fake_org::Org;
 
-class CrmCheckCommandTest : public testing::Test {
- protected:
-  CrmCheckCommandTest() {
-    server_.with_org([&](Org& org) {
-      user_ = org.add_user("integration@example.com", "giftsync_Integration");
-      org.set("consumer_key", "consumer");
-      org.set("client_secret", "secret");
-      org.set("run_as", "integration@example.com");
-    });
-    write_settings("");
-  }
-  void write_settings(const std::string& salesforce, const std::string& crm = "",
-                      const std::string& rest = "") {
-    cli_.write_settings("crm:\n  type: salesforce\n  integration_user: " + user_ + "\n" + crm +
-                        "  salesforce: { domain: \"" + server_.url() +
-                        "\", flow: client_credentials, client_id: consumer, client_secret: secret" +
-                        salesforce + " }\n" + rest);
-  }
-  void sql(const std::string& statement) {
-    server_.with_org([&](Org& org) { org.database().run_script(statement); });
-  }
-
-  tests::fake_org::Server server_{0, ":memory:", tests::fake_org::salesforce_project()};
-  std::string user_;
-  CliFixture cli_;
-};
+class CrmCheckCommandTest : public OrgCommandTest {};
 
 TEST_F(CrmCheckCommandTest, ShowsTheModeOfAGoodOrg) {
   const auto result = cli_.run({"crm", "check"});
