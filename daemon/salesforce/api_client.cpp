@@ -200,6 +200,7 @@ platform::HttpResponse ApiClient::send(const ApiRequest& request, const AccessTo
   const std::int64_t start = platform::boottime_millis();
   platform::HttpResponse response = http_.send(http, keep_going_);
   log_call(request, response, platform::boottime_millis() - start);
+  if (on_answer_ && response.status != 0) on_answer_(request.path, usage_of(response));
   return response;
 }
 

@@ -84,6 +84,36 @@ TEST_F(CrmCheckCommandTest, ARetryEndsTheRestAfterAUsedUpQuota) {
   EXPECT_TRUE(store.fact(schema::store::kCrmWakeFact).has_value());
 }
 
+// ORG-5
+TEST_F(CrmCheckCommandTest, IsCountedAndEndsARestOfAnOrgThatAnswers) {
+  cli_.now = platform::system_now();
+  schema::store::Store store(cli_.address());
+  CallGovernor governor({});
+  governor.rest_until(cli_.now + platform::kHourMillis, "REQUEST_LIMIT_EXCEEDED");
+  store.set_metadata(kGovernorFact, governor.to_text());
+  const int before = calls();
+  EXPECT_EQ(cli_.run({"crm", "check"}).code, 0);
+  const int made = calls() - before;
+  const Json counted = Json::parse(cli_.run({"status", "--json"}).out)["salesforce"]["calls"];
+  EXPECT_EQ(counted["own_in_24_hours"], 5);
+  EXPECT_LE(made, 6) << "and one for the versions, which is free";
+  EXPECT_GT(counted["org_limit"], 0);
+  EXPECT_EQ(counted["resting_until"], nullptr);
+}
+
+TEST_F(CrmCheckCommandTest, AListingReadsNothingTwice) {
+  sql("INSERT INTO crm_contact (lastname, name) VALUES ('A', 'A'), ('B', 'B'), ('C', 'C')");
+  const auto calls_of = [&](const std::vector<std::string>& command) {
+    const int before = calls();
+    EXPECT_EQ(cli_.run(command).code, 0);
+    return calls() - before;
+  };
+  EXPECT_EQ(calls_of({"crm", "list", "contact"}), 3);
+  EXPECT_EQ(calls_of({"crm", "list", "contact", "--limit", "2"}), 4) << "whether more follow";
+  EXPECT_THAT(cli_.run({"crm", "list", "contact", "--limit", "2"}).err, HasSubstr("More follow: "));
+  EXPECT_THAT(cli_.run({"crm", "list", "contact", "--limit", "3"}).err, testing::Not(HasSubstr("More")));
+}
+
 TEST_F(CrmCheckCommandTest, ProvesInATrialOrgOnly) {
   const auto refused = cli_.run({"crm", "check", "--prove"});
   EXPECT_EQ(refused.code, 78);
