@@ -323,7 +323,8 @@ void Workers::repair_clock_skew() {
   const platform::UtcMillis now = platform::system_now();
   std::vector<std::string> warnings;
   if (std::string warning =
-          sync::describe(sync::repair_clock_skew(shared_.store, now, shared_.store.request_records.now()));
+          sync::describe(sync::repair_clock_skew(shared_.store, now, shared_.store.request_records.now(),
+                                                 request_record_rules_.most_sender_rest_millis));
       !warning.empty())
     warnings.push_back(std::move(warning));
   for (const std::string& source : sources_.release_implausible_waits(now))
