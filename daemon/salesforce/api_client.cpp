@@ -179,7 +179,10 @@ tl::expected<ApiResponse, ApiFault> ApiClient::call(const ApiRequest& request) {
     const auto* token = std::get_if<AccessToken>(&outcome);
     if (token == nullptr) return tl::unexpected(fault_without_token(outcome));
     platform::HttpResponse response = send(request, *token);
-    if (response.status != 401) return result_of(std::move(response));
+    if (response.status != 401) {
+      if (response.status != 0) tokens_.note_success();
+      return result_of(std::move(response));
+    }
     const Refused401 refused = read_401(response.body);
     if (is_replay || !refused.is_ended_session) return tl::unexpected(fault_of_401(response, refused));
     outcome = tokens_.after(*token);

@@ -224,7 +224,7 @@ void OrgCalls::stop(const ApiError& error, ErrorClass error_class) {
   const bool needs_admin = !treatment.is_transient || error_class == ErrorClass::fields_differ ||
                            error_class == ErrorClass::no_access;
   if (treatment.halves_rows) note_halving();
-  if (treatment.rest_millis == 0 || needs_admin) fail(!needs_admin, words);
+  if (treatment.rest_millis == 0 || needs_admin) throw CallRefusal(!needs_admin, words, true);
   const platform::UtcMillis until = clock_() + treatment.rest_millis;
   change_governor([&](CallGovernor& governor) { governor.rest_until(until, words); });
   pause(until, words);
