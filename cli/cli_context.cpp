@@ -7,6 +7,7 @@
 
 #include "cli/store_path_checks.h"
 #include "daemon/config/read_settings.h"
+#include "platform/unreachable_error.h"
 #include "schema/store/server_check.h"
 #include "wiring/crm_config.h"
 #include "wiring/database_config.h"
@@ -23,14 +24,21 @@ std::string without_full_stop(std::string text) {
 }
 
 std::string check_first(const daemon::config::Settings& settings, bool is_crm) {
-  if (is_crm && wiring::crm_capabilities(settings).is_remote)
-    return "check that " + wiring::crm_address_key(settings) + " in " + settings.file + " leads to the org";
   const daemon::config::StoreBackend backend = is_crm ? settings.crm.backend : settings.store.backend;
   if (backend == daemon::config::StoreBackend::postgresql) {
     return fmt::format("check that the server runs and that {}.connection in {} leads to it",
                        is_crm ? "crm" : "store", settings.file);
   }
   return "check the disk and whether another program holds the file";
+}
+
+std::string remote_crm_failure(const daemon::config::Settings& settings,
+                               const platform::DependencyError& fault) {
+  const std::string location = wiring::crm_location(settings);
+  if (dynamic_cast<const platform::UnreachableError*>(&fault) == nullptr)
+    return fmt::format("{}: {}", location, fault.what());
+  return fmt::format("{}: {}; check the network, and that {} in {} leads to the org", location,
+                     without_full_stop(fault.what()), wiring::crm_address_key(settings), settings.file);
 }
 
 std::optional<Refusal> refuse_to_create(const daemon::config::Settings& settings, StoreAccess access) {
@@ -55,11 +63,9 @@ int refuse(const Console& console, const Refusal& refusal) {
 std::string database_failure(const daemon::config::Settings& settings,
                              const platform::DependencyError& fault) {
   const bool is_crm = fault.of_external_crm();
+  if (is_crm && wiring::crm_capabilities(settings).is_remote) return remote_crm_failure(settings, fault);
   // A retry would fail in the same way.
   const bool is_owners = is_crm && !fault.transient();
-  // Its words have the next step.
-  if (is_owners && wiring::crm_capabilities(settings).is_remote)
-    return fmt::format("{}: {}", wiring::crm_location(settings), fault.what());
   return fmt::format("{}: {}; {}", is_crm ? wiring::crm_location(settings) : wiring::store_location(settings),
                      without_full_stop(fault.what()),
                      is_owners ? "its owner has to correct it" : check_first(settings, is_crm));
@@ -122,9 +128,11 @@ tl::expected<std::unique_ptr<CliContext>, Refusal> open_cli_context(daemon::conf
   if (version < schema::store::kStoreVersion) schema::store::migrate_store(address);
   wiring::migrate_crm(settings);
   if (version == 0) console.info(fmt::format("The store is new: {}", wiring::store_location(settings)));
-  std::unique_ptr<schema::crm::Crm> crm = wiring::make_crm(settings);
-  return std::unique_ptr<CliContext>(
-      new CliContext{std::move(settings), schema::store::Store(address), std::move(crm)});
+  auto crm_calls = std::make_shared<platform::CallDeadline>();
+  std::unique_ptr<schema::crm::Crm> crm = wiring::make_crm(settings, wiring::LookupDuration::unlimited,
+                                                           [crm_calls] { return crm_calls->may_continue(); });
+  return std::unique_ptr<CliContext>(new CliContext{std::move(settings), schema::store::Store(address),
+                                                    std::move(crm_calls), std::move(crm)});
 }
 
 tl::expected<std::unique_ptr<schema::store::Store>, Refusal> open_store_alone(

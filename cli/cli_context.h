@@ -10,6 +10,7 @@
 
 #include "cli/console.h"
 #include "daemon/config/settings.h"
+#include "platform/call_deadline.h"
 #include "platform/dependency_error.h"
 #include "schema/crm/crm.h"
 #include "schema/store/store.h"
@@ -29,6 +30,7 @@ int refuse(const Console& console, const Refusal& refusal);
 struct CliContext {
   daemon::config::Settings settings;
   schema::store::Store store;
+  std::shared_ptr<platform::CallDeadline> crm_calls;  ///< of a remote CRM
   std::unique_ptr<schema::crm::Crm> crm;
 };
 
@@ -66,7 +68,8 @@ Refusal refuse_faults(const daemon::config::Settings& settings, const std::vecto
 /// All fields, tables and columns that the settings name and the CRM does not have (exit 78).
 std::optional<Refusal> refuse_unusable_crm(const daemon::config::Settings& settings);
 
-/// The message for a database that fails while a command runs: which database, the error, what to do.
+/// The message for a database or a CRM that fails while a command runs: which one, the error, what to do. An
+/// org's own refusals and rests say what to do; only where nothing answers the address is to be checked.
 std::string database_failure(const daemon::config::Settings& settings,
                              const platform::DependencyError& fault);
 

@@ -8,6 +8,8 @@
 #include "cli/retry.h"
 #include "platform/plural.h"
 #include "sync/gift_actions.h"
+#include "wiring/crm_config.h"
+#include "wiring/org_status.h"
 
 namespace giftsync::cli {
 namespace {
@@ -24,7 +26,8 @@ int retry_records(const Console& console, CliContext& ctx, const RetryOptions& o
   if (options.all == !options.gifts.empty()) return console.fail(EX_USAGE, "give either gifts or --all");
   const platform::UtcMillis now = console.now();
   schema::store::SyncQueue& sync = ctx.store.sync;
-  return retry(
+  const bool is_remote = wiring::crm_capabilities(ctx.settings).is_remote;
+  const int code = retry(
       console, options,
       {.what = "record",
        .one =
@@ -35,9 +38,14 @@ int retry_records(const Console& console, CliContext& ctx, const RetryOptions& o
        .all =
            [&] {
              const std::int64_t count = sync.reset_rejected_after(now, now);
+             if (is_remote) sync.reset_scheduled_after(now, now);  // what rests for its quota
              return fmt::format("{} that the CRM refused {} tried now.", platform::pluralize(count, "record"),
                                 platform::plural_verb(count, "is", "are"));
            }});
+  if (!is_remote) return code;
+  wiring::end_org_rest(ctx.settings, ctx.store);
+  console.info("The org is asked again within seconds, within giftsync's share of its calls.");
+  return code;
 }
 
 }  // namespace
@@ -48,7 +56,12 @@ void add_crm_retry_command(Commands& commands, CLI::App& crm) {
       crm, "retry",
       "Try gift records now that the CRM refused as they are, for example after its rule was corrected. "
       "Otherwise such a record is tried again after 2 s, then after twice the time before, up to a day; and "
-      "when the daemon starts or reloads its settings.",
+      "when the daemon starts or reloads its settings. Where the CRM is an org of Salesforce, it is also "
+      "asked "
+      "again at once while giftsync makes no calls, because the org's quota was used up or it was in "
+      "maintenance; crm.salesforce.share stays a limit. What pauses for an obstacle in the org itself goes "
+      "on "
+      "after \"giftsyncctl crm check\".",
       {"crm retry 41", "crm retry --all"});
   add_retry_options(*verb, options, "Every refused record");
   commands.run(verb, options, retry_records);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <utility>
 
 #include "cli/commands.h"
 #include "cli/listing.h"
@@ -83,13 +84,23 @@ std::vector<TextTable::Column> table_columns(const std::vector<std::string>& fie
 int list_rows(const Console& console, CliContext& ctx, const RowOptions& options) {
   schema::crm::RowReader& reader = *ctx.crm->rows();
   if (const auto refusal = refuse_object(reader, options.object)) return refuse(console, *refusal);
-  const auto first = reader.page(options.object, options.after, 1);
-  const std::vector<std::string> fields =
-      first.empty() ? std::vector<std::string>() : present_fields(first.front(), options.object);
-  Listing list(console.out, options.json, table_columns(fields));
   const std::size_t page_rows = std::min(TextTable::kPageRows, static_cast<std::size_t>(options.limit));
+  std::vector<CrmRow> first = reader.page(options.object, options.after, page_rows);
+  const bool is_empty = first.empty();
+  const std::vector<std::string> fields =
+      is_empty ? std::vector<std::string>() : present_fields(first.front(), options.object);
+  Listing list(console.out, options.json, table_columns(fields));
   std::string last = options.after;
-  const auto next_page = [&] { return reader.page(options.object, last, page_rows); };
+  // Each page may cost a call of an org: what was read is not asked for again, nor what comes after the end.
+  bool is_at_end = first.size() < page_rows;
+  bool is_first = true;
+  const auto next_page = [&] {
+    if (std::exchange(is_first, false)) return std::move(first);
+    if (is_at_end) return std::vector<CrmRow>();
+    std::vector<CrmRow> page = reader.page(options.object, last, page_rows);
+    is_at_end = page.size() < page_rows;
+    return page;
+  };
   each_row(console, options.limit, next_page, [&](const CrmRow& row) {
     last = row.id;
     list.add([&] { return json_of(row); },
@@ -100,11 +111,11 @@ int list_rows(const Console& console, CliContext& ctx, const RowOptions& options
              });
   });
   list.finish();
-  if (first.empty() && !options.json) {
+  if (is_empty && !options.json) {
     console.info(fmt::format("The CRM has no {}{}.", options.object,
                              options.after.empty() ? "" : " with an Id above " + printable(options.after)));
   }
-  if (!first.empty() && !reader.page(options.object, last, 1).empty()) {
+  if (!is_at_end && !reader.page(options.object, last, 1).empty()) {
     console.info(fmt::format("More follow: {}crm list {} --after {}", program_with(ctx.settings),
                              options.object, printable(last)));
   }

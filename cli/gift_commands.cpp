@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <sysexits.h>
 
+#include <exception>
 #include <memory>
 #include <tl/expected.hpp>
 
@@ -68,7 +69,9 @@ int show_gift(const Console& console, CliContext& ctx, const ShowOptions& option
     console.out << json_text(gift_detail_json(*detail), 2) << '\n';
   else
     print(*detail, console.out);
-  return EX_OK;
+  if (!detail->crm_error) return EX_OK;
+  console.out.flush();
+  std::rethrow_exception(detail->crm_error);  // reported as by every command
 }
 
 void add_list(Commands& commands, CLI::App& noun) {

@@ -4,6 +4,7 @@
 
 #include "cli/change_list.h"
 #include "cli/gift_json.h"
+#include "platform/time.h"
 #include "sync/adopt_existing.h"
 #include "sync/rematch.h"
 #include "sync/status_rules.h"
@@ -152,6 +153,24 @@ std::string request_record_of(schema::store::Store& store, schema::GiftRequestId
   return known.empty() ? sent.front().link.record_id : known.front().number;
 }
 
+constexpr std::int64_t kMostCrmMillis = 15 * platform::kSecondMillis;
+
+void read_crm_part(CliContext& ctx, GiftDetail& detail) {
+  ctx.crm_calls->end_in(kMostCrmMillis);
+  try {
+    schema::crm::GiftRecords& records = ctx.crm->gift_records();
+    detail.record = find_gift_record(records, detail.gift.transaction.id);
+    if (detail.sync_state && detail.record)
+      detail.manual_links = manual_links(records, *detail.sync_state, *detail.record);
+  } catch (const platform::DependencyError& fault) {
+    if (!fault.of_external_crm()) throw;
+    detail.record.reset();
+    detail.crm_fault = fault.what();
+    detail.crm_error = std::current_exception();
+  }
+  ctx.crm_calls->remove();
+}
+
 /// Empty for a mail that does not wait.
 std::string mail_pause_of(schema::store::Store& store, const schema::store::DeliveryRow& row) {
   const bool is_waiting =
@@ -190,14 +209,9 @@ std::optional<GiftDetail> find_gift_detail(CliContext& ctx, schema::TransactionI
   auto gifts = ctx.store.gifts.find(std::span(&id, 1));
   if (gifts.empty()) return std::nullopt;
   auto sync_states = ctx.store.sync.find_states(std::span(&id, 1));
-  GiftDetail detail{std::move(gifts.front()),
-                    std::nullopt,
-                    find_gift_record(ctx.crm->gift_records(), id),
-                    ctx.store.deliveries.find(id),
-                    history_of(ctx.store.changes, id),
-                    {},
-                    {},
-                    {}};
+  GiftDetail detail{
+      std::move(gifts.front()),          std::nullopt, std::nullopt, ctx.store.deliveries.find(id),
+      history_of(ctx.store.changes, id), {},           {},           {}};
   detail.actions = ctx.store.lifecycle.find_actions(id);
   compute_next_steps(detail);
   detail.donation = ctx.store.donations.find(id);
@@ -206,9 +220,8 @@ std::optional<GiftDetail> find_gift_detail(CliContext& ctx, schema::TransactionI
   detail.sync_wait = ctx.store.sync.find_wait(id);
   detail.request_record = request_record_of(ctx.store, detail.gift.request.id);
   if (detail.delivery) detail.mail_pause = mail_pause_of(ctx.store, *detail.delivery);
+  read_crm_part(ctx, detail);
   if (detail.record) detail.is_sent_at_estimated = sync::is_sent_time_estimated(detail.gift, *detail.record);
-  if (detail.sync_state && detail.record)
-    detail.manual_links = manual_links(ctx.crm->gift_records(), *detail.sync_state, *detail.record);
   return detail;
 }
 
@@ -235,7 +248,8 @@ Json gift_detail_json(const GiftDetail& detail) {
           {"next", next_steps_json(detail)},
           {"terms", text_or_null(detail.gift.request.terms)},
           {"record_version", detail.record ? Json(detail.record->version) : Json(nullptr)},
-          {"record", detail.record ? gift_record_json(*detail.record) : Json(nullptr)}};
+          {"record", detail.record ? gift_record_json(*detail.record) : Json(nullptr)},
+          {"record_fault", text_or_null(detail.crm_fault)}};
 }
 
 }  // namespace giftsync::cli

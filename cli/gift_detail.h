@@ -1,6 +1,7 @@
 // cli: everything that store and CRM have about one gift, for `gift show`.
 #pragma once
 
+#include <exception>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,6 +33,8 @@ struct GiftDetail {
   std::string mail_pause = {};      ///< why no mail is sent at the moment; empty: delivery is not paused
   bool is_sent_at_estimated = false;                      ///< of an adopted gift whose record has no Sent At
   std::optional<schema::store::SyncWait> sync_wait = {};  ///< none when the CRM has the current state
+  std::string crm_fault = {};         ///< why `record` is not known; empty: it was asked for
+  std::exception_ptr crm_error = {};  ///< the same, to be thrown
 };
 
 /// The number of send attempts. The row's own number also counts each further mail, so that an outcome of the
@@ -52,7 +55,8 @@ std::string manual_links(const schema::crm::GiftRecords& records,
 /// Numbers are allotted in blocks, so one that is missing need not be lost.
 std::string no_such_gift(std::int64_t id);
 
-/// Empty when the store has no such gift.
+/// Empty when the store has no such gift. A CRM apart from the store that does not answer, an org for longer
+/// than some seconds, leaves its part out (`crm_fault`).
 std::optional<GiftDetail> find_gift_detail(CliContext& ctx, schema::TransactionId id);
 
 Json gift_detail_json(const GiftDetail& detail);

@@ -100,7 +100,7 @@ std::string record_state(const GiftDetail& detail, const schema::store::CrmSyncS
     case State::decided:
       return "not written yet";
     case State::written:
-      if (!detail.record) return "missing in the CRM, where it was deleted";
+      if (!detail.record && !detail.crm_error) return "missing in the CRM, where it was deleted";
       return sync_state.written_version >= detail.gift.transaction.version
                  ? "up to date"
                  : "lacks the last change, which will be written";
@@ -245,6 +245,8 @@ void print(const GiftDetail& detail, std::ostream& out) {
   print_field(out, "code", detail.has_code ? "issued" : "");
   print_times(detail, out);
   print_sync_state(detail, out);
+  if (detail.crm_error)
+    print_field(out, "in the CRM", "not known; the above is what giftsync wrote last: " + detail.crm_fault);
   if (detail.delivery) print_delivery(detail, *detail.delivery, out);
   print_history(detail, out);
   print_next_steps(detail, out);

@@ -69,15 +69,11 @@ void check_crm(const StatusReport& report, const std::string& program, Items& it
     items.push_back({fmt::format("the CRM rejected {}", count_text(count, "gift record")),
                      program + "gift show ID tells why; the log names each"});
   }
-  if (report.org && !report.org->other_organization_id.empty())
-    items.push_back({"the CRM is paused: " + printable(wiring::other_org_clause(*report.org)),
-                     "correct crm.salesforce.domain and reload giftsyncd, or " + program + "crm accept-org " +
-                         printable(report.org->other_organization_id)});
-  if (report.org && report.org->refused_sign_in)
-    items.push_back(
-        {"Salesforce refuses the sign-in, so the CRM is paused: " +
-             printable(report.org->refused_sign_in->refusal.reason),
-         printable(report.org->refused_sign_in->refusal.next_step) + ", then systemctl reload giftsyncd"});
+  if (report.org) {
+    for (const wiring::OrgPause& pause : wiring::org_pauses(*report.org, program)) {
+      if (!pause.next_step.empty()) items.push_back({printable(pause.summary), printable(pause.next_step)});
+    }
+  }
   if (report.stats.requests_in_error > 0)
     items.push_back(
         {fmt::format("{} {} in error", count_text(report.stats.requests_in_error, "request record"),

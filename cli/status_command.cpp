@@ -235,7 +235,9 @@ Json org_json(const std::optional<wiring::OrgStatus>& org) {
             {"org_used", number(org->org_calls)},
             {"org_limit", number(org->org_limit)},
             {"resting_until", json_time(org->resting_until)},
-            {"resting_reason", text_or_null(org->resting_reason)}}}};
+            {"resting_reason", text_or_null(org->resting_reason)},
+            {"share_free_at", json_time(org->share_free_at)}}},
+          {"write_obstacle", text_or_null(org->write_obstacle)}};
 }
 
 Json attention_json(const std::vector<AttentionItem>& attention) {
@@ -350,6 +352,11 @@ void print_org(std::ostream& out, const wiring::OrgStatus& org) {
   if (org.resting_until)
     fmt::print(out, "          NO CALL before {} UTC: {}\n", second_text(*org.resting_until),
                printable(org.resting_reason));
+  if (org.share_free_at)
+    fmt::print(out, "          SHARE USED UP until {} UTC: {}\n", second_text(*org.share_free_at),
+               printable(org.share_reason));
+  if (!org.write_obstacle.empty())
+    fmt::print(out, "          NO WRITES: {}\n", printable(org.write_obstacle));
   if (org.messages.count > 0)
     fmt::print(out, "          {} of outbound messages {} to be looked up, the oldest since {} UTC\n",
                count_text(org.messages.count, "record"),

@@ -141,8 +141,11 @@ Endpoints::Endpoints(SharedParts& shared, Workers& workers, sync::UrgentWriter& 
   if (!wiring::crm_capabilities(shared.settings).is_remote) return;
   router_.set_ready_detail([&shared] {
     const auto org = wiring::org_status(shared.settings, shared.store, platform::system_now());
-    const std::string clause = org ? wiring::other_org_clause(*org) : "";
-    return clause.empty() ? std::string() : "crm: paused: " + clause + "\n";
+    std::string lines;
+    if (!org) return lines;
+    for (const wiring::OrgPause& pause : wiring::org_pauses(*org, "giftsyncctl "))
+      lines += "crm: " + pause.detail + "\n";
+    return lines;
   });
 }
 

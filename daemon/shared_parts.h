@@ -5,9 +5,9 @@
 #include <memory>
 #include <string>
 
-#include "daemon/call_deadline.h"
 #include "daemon/config/settings.h"
 #include "daemon/gift_log.h"
+#include "platform/call_deadline.h"
 #include "platform/random.h"
 #include "platform/trusted_clock.h"
 #include "schema/sql/query_watchdog.h"
@@ -32,7 +32,7 @@ struct SharedParts {
   schema::store::Store store{wiring::migrate_and_check_databases(settings)};
   schema::sql::QueryWatchdog query_watchdog{{}};  ///< starts after the migration, which may take long
   const sync::LinkSigner signer{wiring::load_server_secret(settings, store)};
-  CallDeadline crm_calls{};  ///< of a remote CRM
+  platform::CallDeadline crm_calls{};  ///< of a remote CRM
   const std::unique_ptr<schema::crm::Crm> crm = wiring::make_crm(settings, wiring::LookupDuration::bounded,
                                                                  [this] { return crm_calls.may_continue(); });
   const sync::GiftLinks links{settings.server.base_url, signer};

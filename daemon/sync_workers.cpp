@@ -7,6 +7,7 @@
 
 #include "platform/clock.h"
 #include "platform/plural.h"
+#include "schema/store/crm_wake.h"
 #include "sync/delivery_rules.h"
 
 namespace giftsync::daemon {
@@ -47,6 +48,7 @@ void SyncWorkers::start(const std::string& owner, const std::function<bool()>& s
   store_.sync.cap_leases(lease_millis);
   const platform::UtcMillis now = platform::system_now();
   store_.sync.reset_rejected_after(now, now);  // the settings or the CRM may have been corrected
+  seen_wake_ = store_.fact(schema::store::kCrmWakeFact).value_or("");
   if (pace.writers > 1)
     second_worker_ = std::make_unique<platform::PeriodicWorker>(platform::PeriodicWorker::Options{
         "second sync worker", kIntervalMillis, [this, should_yield](platform::PeriodicWorker&) {
@@ -92,11 +94,21 @@ bool SyncWorkers::sync() {
   return crm_.directory().maintain() || more;
 }
 
+/// A mark that was set before the pause began ends it too: better one look too many than an admin's command
+/// without effect.
+bool SyncWorkers::is_woken() {
+  std::string wake = store_.fact(schema::store::kCrmWakeFact).value_or("");
+  if (wake == seen_wake_) return false;
+  seen_wake_ = std::move(wake);
+  return true;
+}
+
 /// Claims nothing while the CRM must not be called. It is the same fault as before, so it is logged once.
 void SyncWorkers::check_pause(platform::UtcMillis now) {
   if (!pause_) return;
   const std::int64_t millis = pause_->fault.until().value - pause_->since.value;
-  if (!platform::has_elapsed(pause_->since, std::min(millis, kMaxCrmPauseMillis), now)) throw pause_->fault;
+  const bool has_ended = platform::has_elapsed(pause_->since, std::min(millis, kMaxCrmPauseMillis), now);
+  if (!has_ended && !is_woken()) throw pause_->fault;
   pause_.reset();
 }
 

@@ -52,6 +52,7 @@ class SyncWorkers {
   sync::SyncStepStats sync_batch(sync::SyncLease& lease, platform::UtcMillis now);
   const std::string& fault_description(const platform::DependencyError& fault, platform::UtcMillis now);
   void check_pause(platform::UtcMillis now);
+  bool is_woken();
   [[noreturn]] void fail(const platform::DependencyError& fault, const std::string& description,
                          platform::UtcMillis now);
   sync::SyncStepStats sync_batch_or_log(platform::UtcMillis now);
@@ -80,6 +81,7 @@ class SyncWorkers {
     platform::UtcMillis since;
   };
   std::optional<Pause> pause_;                   // while the CRM must not be called
+  std::string seen_wake_;                        // of schema/store/crm_wake.h
   std::optional<ReportedFault> reported_fault_;  // fault of the last batch
   std::int64_t unlogged_released_ = 0;           // orphaned changes applied since the last log line
   platform::UtcMillis released_logged_at_{INT64_MIN / 2};

@@ -140,6 +140,9 @@ void Workers::start(const StartOptions& options) {
   delivery_rules_.relay = wiring::relay_fingerprint(shared_.settings.email, shared_.signer);
   repair_clock_skew();
   log_delivery_pause();
+  const platform::UtcMillis now = platform::system_now();
+  // What rested for a quota: the settings may give more calls now.
+  if (wiring::crm_capabilities(shared_.settings).is_remote) store.sync.reset_scheduled_after(now, now);
   sync_.start(options.owner, options.should_yield);
   const auto start_worker = [this](Kind kind, PeriodicWorker::Options worker) {
     workers_[kind] = std::make_unique<PeriodicWorker>(std::move(worker));
@@ -321,7 +324,8 @@ void Workers::repair_clock_skew() {
   const platform::UtcMillis now = platform::system_now();
   std::vector<std::string> warnings;
   if (std::string warning =
-          sync::describe(sync::repair_clock_skew(shared_.store, now, shared_.store.request_records.now()));
+          sync::describe(sync::repair_clock_skew(shared_.store, now, shared_.store.request_records.now(),
+                                                 request_record_rules_.most_sender_rest_millis));
       !warning.empty())
     warnings.push_back(std::move(warning));
   for (const std::string& source : sources_.release_implausible_waits(now))

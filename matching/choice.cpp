@@ -82,7 +82,9 @@ std::string no_match_reason(const schema::crm::RecipientMatchKeys& recipient,
   std::string reason = "No match: no contact" + compared(fields.contact) + " and no lead" +
                        compared(fields.lead) + " has " + email +
                        (email.empty() || phone.empty() ? "" : " or ") + phone + ".";
-  if (converted > 0) reason += " Converted leads that would have matched: " + std::to_string(converted) + ".";
+  if (converted > 0)
+    reason += " Converted leads that would have matched: " + std::to_string(converted) +
+              ". To link a gift to the contact that such a lead became: \"giftsyncctl gift link\".";
   return reason;
 }
 

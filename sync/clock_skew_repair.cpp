@@ -1,18 +1,16 @@
 #include "sync/clock_skew_repair.h"
 
-#include "sync/delivery_rules.h"
-
 namespace giftsync::sync {
 
 ClockSkewRepair repair_clock_skew(schema::store::Store& store, platform::UtcMillis now,
-                                  platform::UtcMillis database_now) {
+                                  platform::UtcMillis database_now, std::int64_t most_request_rest_millis) {
   ClockSkewRepair repaired;
   repaired.pause = store.deliveries.reset_breakers_after(now + kMaxPauseMillis, now);
   repaired.mails = store.deliveries.reset_scheduled_after(now + kMaxMailRetryMillis, now);
   repaired.gifts = store.sync.reset_scheduled_after(now + kMaxSyncRetryMillis, now) +
                    store.sync.reset_rejected_after(now + kMaxRejectedRetryMillis, now);
   repaired.requests =
-      store.request_records.reset_scheduled_after(database_now + kMaxSyncRetryMillis, database_now);
+      store.request_records.reset_scheduled_after(database_now + most_request_rest_millis, database_now);
   return repaired;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "schema/store/store.h"
+#include "sync/delivery_rules.h"
 
 namespace giftsync::sync {
 
@@ -18,9 +19,11 @@ struct ClockSkewRepair {
 };
 
 /// Resets them and returns how many there were. Request records are compared with the database's clock:
-/// `database_now`. Throws platform::DependencyError when the store fails.
+/// `database_now`, and may rest for as long as RequestRecordRules::most_sender_rest_millis. Throws
+/// platform::DependencyError when the store fails.
 ClockSkewRepair repair_clock_skew(schema::store::Store& store, platform::UtcMillis now,
-                                  platform::UtcMillis database_now);
+                                  platform::UtcMillis database_now,
+                                  std::int64_t most_request_rest_millis = kMaxSyncRetryMillis);
 
 /// One sentence for the operator's log; empty when there were none.
 std::string describe(const ClockSkewRepair& repaired);

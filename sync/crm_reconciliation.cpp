@@ -75,6 +75,15 @@ bool has_id_conflict(const GiftAndRecord& pair) {
   return pair.is_queued && pair.record && pair.sync_state && pair.sync_state->has_id_conflict();
 }
 
+/// Likewise because the record's version is above every one of the store: the admin who runs the backfill
+/// says that the store is right.
+bool is_ahead(const GiftAndRecord& pair) {
+  using schema::store::CrmSyncStatus;
+  return pair.is_queued && pair.record && pair.gift && pair.sync_state &&
+         pair.sync_state->state == CrmSyncStatus::rejected &&
+         pair.sync_state->error == schema::crm::newer_record_result(pair.gift->transaction.id).reason;
+}
+
 /// Reads the store first: a written record that the CRM then lacks was deleted, whatever a daemon does
 /// meanwhile.
 LoadedBatch load(schema::store::Store& store, schema::crm::Crm& crm, schema::TransactionId after) {
@@ -181,6 +190,17 @@ void plan_unknown(const schema::GiftRecord& record, platform::UtcMillis now, Rec
   plan.adoptions.push_back(std::move(*adoption));
 }
 
+void plan_takeover(const ReconciliationContext& context, const GiftAndRecord& pair,
+                   ReconciliationFinding& finding, ReconciliationPlan& plan) {
+  const std::size_t rewrites = plan.rewrites.size();
+  compare(context, pair, finding, plan);
+  const schema::store::RecipientTransaction& transaction = pair.gift->transaction;
+  if (plan.rewrites.size() == rewrites)
+    plan.rewrites.push_back({transaction.id, transaction.version, pair.record->version});
+  finding.kind = Kind::repaired;
+  finding.detail = "its Record Version was above the store's; giftsync's state is written over it";
+}
+
 void plan_deleted(const CrmSyncState& sync_state, bool recreate, ReconciliationFinding& finding,
                   ReconciliationPlan& plan) {
   if (recreate) {
@@ -202,6 +222,8 @@ void plan_transaction(const ReconciliationContext& context, schema::TransactionI
   } else if (has_id_conflict(pair)) {
     finding.kind = Kind::id_conflict;
     finding.detail = pair.sync_state->error;
+  } else if (is_ahead(pair)) {
+    plan_takeover(context, pair, finding, plan);
   } else if (pair.is_queued) {
     finding.kind = Kind::queued;
   } else if (pair.sync_state && pair.sync_state->state == schema::store::CrmSyncStatus::skipped) {

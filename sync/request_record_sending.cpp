@@ -1,5 +1,6 @@
 #include "sync/request_record_sending.h"
 
+#include <algorithm>
 #include <tl/expected.hpp>
 
 #include "sync/delivery_rules.h"
@@ -18,6 +19,7 @@ struct Failure {
   std::string record_id;
   std::string text;
   bool is_transient = false;  ///< not caused by the record: retried automatically
+  std::int64_t most_rest_millis = kMaxSyncRetryMillis;
 };
 
 /// An approved record, or a claimed one as it was saved with its claim.
@@ -59,7 +61,9 @@ void report_failures(const RequestRecordContext& context, const std::vector<Fail
     next.error = text;
     next.failures += 1;
     next.next_attempt_at.reset();
-    if (failure.is_transient) next.next_attempt_at = context.now + sync_retry_millis(next.failures);
+    if (failure.is_transient)
+      next.next_attempt_at =
+          context.now + std::min(rejected_retry_millis(next.failures), failure.most_rest_millis);
     changes.push_back({std::move(next), {}});
   }
   const std::set<std::string> saved = save_entries(context.store, changes, batch);
@@ -103,7 +107,7 @@ tl::expected<schema::store::NewGiftRequest, Failure> prepare(const RequestRecord
       sending_findings(one.record, {item, one.person_found, sender, context.rules.limits});
   if (findings.empty()) return make_gift_request(one.record, *item, *sender.account, context.now);
   return tl::unexpected(Failure{one.record_id, error_log_of(findings, one.record.text(F::number)),
-                                findings.front().is_retried});
+                                findings.front().is_retried, context.rules.most_sender_rest_millis});
 }
 
 /// Prepares the gift requests of valid records and returns their Ids; reports the failures of the others.

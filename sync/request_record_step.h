@@ -5,6 +5,7 @@
 // is sent twice.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
@@ -14,6 +15,7 @@
 #include "schema/crm/crm.h"
 #include "schema/store/store.h"
 #include "sync/approver_notices.h"
+#include "sync/delivery_rules.h"
 #include "sync/request_record_findings.h"
 #include "sync/request_record_reconcile.h"
 #include "sync/request_record_to_gift_request.h"
@@ -27,6 +29,8 @@ struct RequestRecordRules {
   GiftRequestLimits limits = {};
   /// The URL of an item's page, which ends with the gift id; empty when there is none.
   std::function<std::string(schema::GiftId)> item_link = [](schema::GiftId) { return std::string(); };
+  /// A record whose sender may not send is retried after 2 s, doubling to at most this (REQ-32).
+  std::int64_t most_sender_rest_millis = kMaxSyncRetryMillis;
   /// One result for each of these CRM users.
   std::function<std::vector<SenderAuthorization>(std::span<const std::string> user_ids)> authorize_senders;
   /// Whose approvers get mails about what waits (CON-44); called when something waits. Absent: none.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "platform/dependency_pause.h"
 #include "sync/batch_decisions.h"
@@ -334,9 +335,31 @@ struct RecordBatch {
   }
 };
 
+/// A record is ahead of a row because another process wrote it: the store has that version already. If it
+/// does not, nothing here will ever write the record, which an admin has to know.
+void refuse_unknown_versions(const SyncContext& context, const RecordBatch& batch,
+                             std::vector<schema::crm::RowResult>& results) {
+  std::vector<schema::TransactionId> ids;
+  for (std::size_t i = 0; i < results.size(); ++i)
+    if (results[i].is_newer_in_crm) ids.push_back(batch.closes[i].claim.transaction);
+  if (ids.empty()) return;
+  std::unordered_map<schema::TransactionId, std::int64_t> newest;
+  for (const Gift& gift : context.store.gifts.find(ids))
+    newest.emplace(gift.transaction.id, gift.transaction.version);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const auto known = newest.find(batch.closes[i].claim.transaction);
+    if (!results[i].is_newer_in_crm || known == newest.end()) continue;
+    if (known->second > batch.rows[i].record.version) continue;
+    std::string crm_id = std::move(results[i].crm_id);
+    results[i] = schema::crm::newer_record_result(known->first);
+    results[i].crm_id = std::move(crm_id);
+  }
+}
+
 void upsert_records(const SyncContext& context, const Gifts& gifts, RecordBatch& batch,
                     SyncStepStats& stats) {
-  const std::vector<schema::crm::RowResult> results = context.crm.gift_records().upsert(batch.rows);
+  std::vector<schema::crm::RowResult> results = context.crm.gift_records().upsert(batch.rows);
+  refuse_unknown_versions(context, batch, results);
   for (std::size_t i = 0; i < results.size(); ++i) {
     apply_result(batch.rows[i], results[i], context.now, batch.closes[i], stats);
     const bool is_created = results[i].kind == RowKind::created;

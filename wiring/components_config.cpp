@@ -10,6 +10,7 @@
 #include "daemon/sources/providers/provider_webhook.h"
 #include "platform/clock.h"
 #include "sync/token_status.h"
+#include "wiring/crm_config.h"
 #include "wiring/database_config.h"
 
 namespace giftsync::wiring {
@@ -143,6 +144,7 @@ sync::RequestRecordRules request_record_rules(const daemon::config::Settings& se
   sync::RequestRecordRules rules;
   rules.auto_approved_default = settings.requests.auto_approved_default;
   rules.integration_user = settings.crm.integration_user;
+  if (crm_capabilities(settings).is_remote) rules.most_sender_rest_millis = platform::kDayMillis;
   rules.limits.message_code_points = static_cast<std::size_t>(settings.limits.message_code_points);
   rules.limits.name_code_points = static_cast<std::size_t>(settings.limits.name_code_points);
   rules.item_link = [&settings](schema::GiftId gift) { return item_page_url(settings.catalogue, gift); };

@@ -6,10 +6,14 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
 #include <thread>
 #include <utility>
 #include <variant>
 
+#include "daemon/salesforce/call_governor.h"
 #include "daemon/salesforce/mode_watch.h"
 #include "daemon/salesforce/org_description.h"
 #include "daemon/salesforce/org_findings.h"
@@ -40,6 +44,42 @@ OrgExpectations expectations_of(const daemon::config::Settings& settings) {
           .auto_approves_requests = settings.requests.auto_approved_default,
           .share_percent = static_cast<int>(salesforce.share),
           .keep_free_percent = static_cast<int>(salesforce.keep_free)};
+}
+
+/// A change of the calls that all daemons and commands count.
+void change_calls(const daemon::salesforce::GovernorStorage& storage,
+                  const daemon::salesforce::GovernorOptions& options,
+                  const std::function<void(daemon::salesforce::CallGovernor&)>& action) {
+  storage([&](const std::optional<std::string>& state) {
+    daemon::salesforce::CallGovernor governor(options);
+    if (state) governor.read_text(*state);
+    action(governor);
+    return governor.to_text();
+  });
+}
+
+/// The calls of a check are made whatever the others rest for, and are counted.
+void count_calls(OrgConnection& connection, const daemon::config::Settings& settings) {
+  constexpr const char* kFreePath = "/services/data";
+  connection.client().set_on_answer(
+      [storage = connection.governor_storage(), options = governor_options(settings.crm.salesforce)](
+          const std::string& path, const std::optional<daemon::salesforce::LimitInfo>& usage) {
+        if (path == kFreePath) return;
+        const platform::UtcMillis now = platform::system_now();
+        change_calls(storage, options, [&](daemon::salesforce::CallGovernor& governor) {
+          governor.note_call(now);
+          if (usage) governor.note_limits(*usage, now);
+        });
+      });
+}
+
+/// An org that answered a check answers the others too.
+void end_rest(OrgConnection& connection, const daemon::config::Settings& settings) {
+  change_calls(connection.governor_storage(), governor_options(settings.crm.salesforce),
+               [](daemon::salesforce::CallGovernor& governor) {
+                 governor.end_rest();
+                 governor.note_recovery();
+               });
 }
 
 /// Empty where the sign-in fails, which the first call tells.
@@ -76,6 +116,7 @@ std::vector<std::string> OrgCheck::texts(OrgFinding::Severity severity) const {
 
 OrgCheck check_org(const daemon::config::Settings& settings) {
   OrgConnection connection(settings);
+  count_calls(connection, settings);
   const OrgExpectations expected = expectations_of(settings);
   const daemon::salesforce::OrgFacts facts = daemon::salesforce::describe_org(
       connection.client(), {expected.names, expected.api_version, user_of(connection.tokens())});
@@ -83,8 +124,11 @@ OrgCheck check_org(const daemon::config::Settings& settings) {
     daemon::salesforce::store_request_object(connection.facts(), request->key_prefix, request->name);
   const daemon::salesforce::OrgReport report = examine(facts, expected);
   // Daemons use it from now on, for example after a repair.
-  if (!facts.objects.empty())
+  if (!facts.objects.empty()) {
     daemon::salesforce::store_mode(connection.facts(), facts, expected.names, platform::system_now());
+    end_rest(connection, settings);
+    connection.wake_crm_workers();
+  }
   OrgCheck check{.organization_id = facts.organization_id,
                  .is_sandbox = facts.is_sandbox,
                  .mode = std::string(to_word(report.mode)),
@@ -100,6 +144,7 @@ OrgCheck check_org(const daemon::config::Settings& settings) {
 
 OrgProofReport prove_org(const daemon::config::Settings& settings) {
   OrgConnection connection(settings);
+  count_calls(connection, settings);
   const OrgExpectations expected = expectations_of(settings);
   const daemon::salesforce::OrgFacts facts = daemon::salesforce::describe_org(
       connection.client(), {expected.names, expected.api_version, user_of(connection.tokens())});

@@ -7,6 +7,8 @@
 #include "daemon/salesforce/request_object.h"
 #include "daemon/salesforce/request_poll.h"
 #include "daemon/salesforce/write_mode.h"
+#include "schema/store/crm_wake.h"
+#include "schema/store/shared_text.h"
 #include "wiring/database_config.h"
 #include "wiring/salesforce_config.h"
 
@@ -23,9 +25,26 @@ void add_calls(const salesforce::CallGovernor& governor, platform::UtcMillis now
     status.org_limit = governor.limits()->org.limit;
   }
   const salesforce::CallPermit permit = governor.permit(salesforce::Spending::gifts, now);
-  if (permit.is_allowed) return;
-  status.resting_until = permit.not_before;
-  status.resting_reason = permit.reason;
+  if (!permit.is_allowed) {
+    status.resting_until = permit.not_before;
+    status.resting_reason = permit.reason;
+    status.resting_next_step = permit.next_step;
+    return;
+  }
+  const salesforce::CallPermit share = governor.permit(salesforce::Spending::requests, now);
+  if (share.is_allowed) return;
+  status.share_free_at = share.not_before;
+  status.share_reason = share.reason;
+  status.share_next_step = share.next_step;
+}
+
+/// Of the last look at the org, unless the settings name other objects since.
+std::string write_obstacle(const daemon::config::Settings& settings, const std::string& mode_fact) {
+  const std::optional<salesforce::ModeFinding> finding = salesforce::read_mode_finding(mode_fact);
+  if (!finding || finding->names != salesforce::mode_names(org_names(settings.crm))) return {};
+  const bool is_bare = settings.crm.salesforce.mode == daemon::config::SalesforceMode::bare;
+  return salesforce::write_mode(is_bare ? salesforce::OrgMode::bare : salesforce::OrgMode::guarded, *finding)
+      .obstacle;
 }
 
 }  // namespace
@@ -40,8 +59,38 @@ std::optional<OrgStatus> org_status(const daemon::config::Settings& settings, sc
   add_calls(governor, now, status);
   status.refused_sign_in =
       salesforce::stored_refusal(store.fact(salesforce::kSignInRefusalFact).value_or(""));
+  status.write_obstacle = write_obstacle(settings, store.fact(salesforce::kModeFact).value_or(""));
   status.messages = store.crm_change_events.backlog();
   return status;
+}
+
+std::vector<OrgPause> org_pauses(const OrgStatus& status, const std::string& program) {
+  std::vector<OrgPause> pauses;
+  const auto add_whole = [&](const std::string& why, std::string next_step) {
+    pauses.push_back({"the CRM is paused: " + why, "paused: " + why, std::move(next_step)});
+  };
+  if (const std::string clause = other_org_clause(status); !clause.empty())
+    add_whole(clause,
+              fmt::format("correct crm.salesforce.domain and reload giftsyncd, or {}crm accept-org {}",
+                          program, status.other_organization_id));
+  if (status.refused_sign_in) {
+    const salesforce::SignInRefusal& refusal = status.refused_sign_in->refusal;
+    pauses.push_back({"Salesforce refuses the sign-in, so the CRM is paused: " + refusal.reason,
+                      "paused: Salesforce refuses the sign-in: " + refusal.reason,
+                      refusal.next_step + ", then systemctl reload giftsyncd"});
+  }
+  if (!status.write_obstacle.empty())
+    add_whole(status.write_obstacle, program + "crm check, once that is done: then writing goes on");
+  if (status.resting_until)
+    add_whole(fmt::format("no call before {}: {}", platform::to_rfc3339(*status.resting_until),
+                          status.resting_reason),
+              status.resting_next_step);
+  if (status.share_free_at) {
+    const std::string why = fmt::format("request records, tasks and backfills wait until {}: {}",
+                                        platform::to_rfc3339(*status.share_free_at), status.share_reason);
+    pauses.push_back({why, why, status.share_next_step});
+  }
+  return pauses;
 }
 
 std::string other_org_clause(const OrgStatus& status) {
@@ -49,6 +98,18 @@ std::string other_org_clause(const OrgStatus& status) {
   return fmt::format(
       "crm.salesforce.domain leads to the org {}, and the records in the store are of the org {}",
       status.other_organization_id, status.organization_id);
+}
+
+void end_org_rest(const daemon::config::Settings& settings, schema::store::Store& store) {
+  if (settings.crm.kind() != daemon::config::CrmKind::salesforce) return;
+  const schema::store::SharedText state(store_dsn(settings.store), salesforce::kGovernorFact);
+  state.update([&](const std::optional<std::string>& text) {
+    salesforce::CallGovernor governor(governor_options(settings.crm.salesforce));
+    if (text) governor.read_text(*text);
+    governor.retry_now();
+    return governor.to_text();
+  });
+  schema::store::wake_crm_workers(store);
 }
 
 tl::expected<OrgIdentity, std::string> find_org(const daemon::config::Settings& settings) {

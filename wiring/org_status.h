@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <tl/expected.hpp>
+#include <vector>
 
 #include "daemon/config/settings.h"
 #include "daemon/salesforce/access_token.h"
@@ -24,6 +25,12 @@ struct OrgStatus {
   std::optional<std::int64_t> org_limit = {};
   std::optional<platform::UtcMillis> resting_until = {};  ///< no call before that time
   std::string resting_reason = {};
+  std::string resting_next_step = {};  ///< of an admin; empty where time alone helps
+  /// Request records, tasks and backfills are not called for before that time: giftsync's share is used up.
+  std::optional<platform::UtcMillis> share_free_at = {};
+  std::string share_reason = {};
+  std::string share_next_step = {};
+  std::string write_obstacle = {};  ///< why no gift record is written, with the remedy; empty: they are
   /// For which a process makes no call; nullopt while none is refused.
   std::optional<daemon::salesforce::StoredRefusal> refused_sign_in = {};
   /// Records that outbound messages named and that no worker has looked up.
@@ -33,8 +40,21 @@ struct OrgStatus {
 std::optional<OrgStatus> org_status(const daemon::config::Settings& settings, schema::store::Store& store,
                                     platform::UtcMillis now);
 
+/// Why calls of an org are not made, or not all.
+struct OrgPause {
+  std::string summary;    ///< a sentence without an end: "the CRM is paused: ..."
+  std::string detail;     ///< a clause: "paused: ..."
+  std::string next_step;  ///< of an admin; empty where time alone helps
+};
+/// `program`: "giftsyncctl ", for commands that can be copied.
+std::vector<OrgPause> org_pauses(const OrgStatus& status, const std::string& program);
+
 /// "crm.salesforce.domain leads to the org X, and ...": why no call is made; empty while the org is the same.
 std::string other_org_clause(const OrgStatus& status);
+
+/// All daemons and commands of the store ask the org again at once, also while it rests after a refused quota
+/// or in the org's maintenance; giftsync's own share stays a limit. Nothing for another kind of CRM.
+void end_org_rest(const daemon::config::Settings& settings, schema::store::Store& store);
 
 struct OrgIdentity {
   std::string organization_id;

@@ -14,6 +14,7 @@
 #include "platform/host_identity.h"
 #include "platform/random.h"
 #include "platform/text.h"
+#include "schema/store/crm_wake.h"
 #include "wiring/config_error.h"
 #include "wiring/database_config.h"
 #include "wiring/org_request_records.h"
@@ -196,6 +197,10 @@ daemon::salesforce::ApiNames org_names(const daemon::config::CrmSettings& crm) {
 daemon::salesforce::GovernorOptions governor_options(const daemon::config::SalesforceSettings& salesforce) {
   return {static_cast<int>(salesforce.share), static_cast<int>(salesforce.keep_free),
           static_cast<std::size_t>(salesforce.rows_a_call)};
+}
+
+void OrgConnection::wake_crm_workers() {
+  schema::store::wake_crm_workers(store_);
 }
 
 daemon::salesforce::FactStorage OrgConnection::facts() {

@@ -35,6 +35,8 @@ class OrgConnection {
   daemon::salesforce::GovernorStorage governor_storage();
   daemon::salesforce::FactStorage facts();
   schema::store::CrmChangeEvents& change_events() { return store_.crm_change_events; }
+  /// Of all daemons of the store.
+  void wake_crm_workers();
   /// Of one adapter: each has another owner's name.
   daemon::salesforce::BareOptions bare_options();
 

@@ -122,6 +122,10 @@ DatabaseFindings check_databases(const daemon::config::Settings& settings) {
   if (version == 0) {
     if (auto fault = secret_without_store_fault(settings)) findings.faults.push_back(std::move(*fault));
   }
+  if (crm_capabilities(settings).is_remote)
+    findings.unchecked.emplace_back(
+        "the org of Salesforce was not called, since giftsyncd starts without it; \"giftsyncctl crm check\" "
+        "examines it");
   const bool is_in_store = crm_capabilities(settings).has_package;
   if (is_in_store && version == 0) {
     findings.unchecked.emplace_back("there is no store yet, so the CRM's fields were not checked");

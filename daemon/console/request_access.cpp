@@ -40,7 +40,8 @@ std::vector<bool> are_own_requests(const PageCall& call, const std::vector<schem
   std::vector<bool> own(rows.size(), false);
   if (rows.empty() || call.console.options.in_force->requests.allow_self_approval) return own;
   const std::string key = schema::email_key(call.by->user.email);
-  const auto users = call.console.options.crm.crm->directory().find_users_by_email(std::span(&key, 1)).front();
+  const auto users =
+      call.console.options.crm.crm->directory().find_users_by_email(std::span(&key, 1)).front();
   std::vector<std::string> ids;
   for (const schema::RequestRecord& row : rows) ids.push_back(row.id);
   std::map<std::string, schema::store::RequestRecordEntry> known;

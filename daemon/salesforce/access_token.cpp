@@ -18,6 +18,8 @@ constexpr std::int64_t kMinSessionMillis = platform::kMinuteMillis;
 /// How long a session of another org waits to be accepted before the next sign-in shows whether the org is
 /// the right one again.
 constexpr std::int64_t kUnacceptedMillis = 15 * platform::kMinuteMillis;
+/// How often the store is asked whether it has a refusal.
+constexpr std::int64_t kSuccessNoteMillis = platform::kMinuteMillis;
 /// The first 15 characters of an id identify; the last three are a check sum that not every answer has.
 constexpr std::size_t kSignificantIdLength = 15;
 
@@ -120,8 +122,10 @@ TokenOutcome AccessTokens::renew(Birth ended) {
   const std::optional<AccessToken> stored = stored_token();
   if (stored && (!ended || stored->born_at > *ended)) return use_if_accepted(*stored);
   if (ended && !platform::has_elapsed(*ended, kMinSessionMillis, now)) {
-    return SignInFault{"the org ended a session within a minute of its sign-in",
-                       (ended->value + kMinSessionMillis - now.value) / platform::kSecondMillis + 1};
+    return SignInFault{
+        .reason = "the org ended a session within a minute of its sign-in",
+        .retry_after_seconds = (ended->value + kMinSessionMillis - now.value) / platform::kSecondMillis + 1,
+        .is_answered = true};
   }
   return sign_in(ended, now);
 }
@@ -168,6 +172,20 @@ void AccessTokens::note_refusal(const std::string& text) const {
     if (facts_.load(kSignInRefusalFact).value_or("") != text) facts_.save(kSignInRefusalFact, text);
   } catch (const platform::DependencyError&) {
     if (text.empty()) throw;
+  }
+}
+
+/// The answer is worth more than the note: a store that fails now is met by the next call.
+void AccessTokens::note_success() {
+  const platform::UtcMillis now = clock_();
+  {
+    const std::lock_guard lock(mutex_);
+    if (!platform::has_elapsed(success_noted_at_, kSuccessNoteMillis, now)) return;
+    success_noted_at_ = now;
+  }
+  try {
+    note_refusal("");
+  } catch (const platform::DependencyError&) {
   }
 }
 

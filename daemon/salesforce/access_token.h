@@ -4,6 +4,7 @@
 // wrong domain) is not used until accept_organization() is called. Any thread.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <future>
 #include <mutex>
@@ -68,6 +69,9 @@ class AccessTokens {
   /// to ask signs in. A token that ends within a minute of its sign-in is a fault.
   TokenOutcome after(const AccessToken& ended);
 
+  /// A call with a token of this object was answered: what the store has of another process' refusal is over.
+  void note_success();
+
   /// From now on that org's records are written; its token is used.
   void accept_organization(const std::string& organization_id);
 
@@ -93,6 +97,7 @@ class AccessTokens {
   std::optional<AccessToken> token_;
   std::optional<AccessToken> unaccepted_;  ///< of another org
   std::optional<StoredRefusal> refusal_;
+  platform::UtcMillis success_noted_at_{INT64_MIN / 2};
   std::shared_future<TokenOutcome> running_;  ///< valid while a thread renews the token
 };
 

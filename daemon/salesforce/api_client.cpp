@@ -12,6 +12,7 @@
 #include "platform/logging.h"
 #include "platform/strict_json.h"
 #include "platform/text.h"
+#include "platform/unreachable_error.h"
 #include "platform/visible_text.h"
 
 namespace giftsync::daemon::salesforce {
@@ -107,6 +108,7 @@ ApiFault fault_without_token(const TokenOutcome& outcome) {
   ApiFault fault{Kind::sign_in_failed, "the sign-in to Salesforce failed: " + failed.reason, true};
   fault.retry_after_seconds = failed.retry_after_seconds;
   fault.status = failed.status;
+  fault.is_unreachable = !failed.is_answered && failed.status == 0;
   return fault;
 }
 
@@ -127,6 +129,7 @@ tl::expected<ApiResponse, ApiFault> result_of(platform::HttpResponse response) {
   if (response.status == 0) {
     ApiFault fault{Kind::no_response, "Salesforce did not answer: " + response.error, true};
     fault.may_have_arrived = response.may_have_arrived;
+    fault.is_unreachable = true;
     return tl::unexpected(std::move(fault));
   }
   if (!is_json_or_empty(response) || is_redirect(response.status)) {
@@ -135,6 +138,7 @@ tl::expected<ApiResponse, ApiFault> result_of(platform::HttpResponse response) {
     ApiFault fault{Kind::not_json, "Salesforce did not answer with JSON: " + describe_unexpected(response),
                    !is_lasting};
     fault.may_have_arrived = true;
+    fault.is_unreachable = is_lasting;  // another server, or a proxy
     fault.status = status;
     fault.retry_after_seconds = retry_after(response);
     fault.usage = usage_of(response);
@@ -161,6 +165,11 @@ void log_call(const ApiRequest& request, const platform::HttpResponse& response,
 
 }  // namespace
 
+void throw_fault(const ApiFault& fault) {
+  if (fault.is_unreachable) throw platform::UnreachableError(fault.is_transient, fault.message, true);
+  throw platform::DependencyError(fault.is_transient, fault.message, true);
+}
+
 ApiClient::ApiClient(platform::HttpClient& http, AccessTokens& tokens, platform::KeepGoing keep_going)
     : http_(http), tokens_(tokens), keep_going_(std::move(keep_going)) {}
 
@@ -170,7 +179,10 @@ tl::expected<ApiResponse, ApiFault> ApiClient::call(const ApiRequest& request) {
     const auto* token = std::get_if<AccessToken>(&outcome);
     if (token == nullptr) return tl::unexpected(fault_without_token(outcome));
     platform::HttpResponse response = send(request, *token);
-    if (response.status != 401) return result_of(std::move(response));
+    if (response.status != 401) {
+      if (response.status != 0) tokens_.note_success();
+      return result_of(std::move(response));
+    }
     const Refused401 refused = read_401(response.body);
     if (is_replay || !refused.is_ended_session) return tl::unexpected(fault_of_401(response, refused));
     outcome = tokens_.after(*token);
@@ -191,6 +203,7 @@ platform::HttpResponse ApiClient::send(const ApiRequest& request, const AccessTo
   const std::int64_t start = platform::boottime_millis();
   platform::HttpResponse response = http_.send(http, keep_going_);
   log_call(request, response, platform::boottime_millis() - start);
+  if (on_answer_ && response.status != 0) on_answer_(request.path, usage_of(response));
   return response;
 }
 

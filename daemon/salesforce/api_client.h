@@ -5,10 +5,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
+#include <utility>
 #include <vector>
 
 #include "daemon/salesforce/access_token.h"
@@ -49,12 +51,21 @@ struct ApiFault {
   int status = 0;
   std::optional<std::int64_t> retry_after_seconds = {};
   std::optional<LimitInfo> usage = {};
+  bool is_unreachable = false;  ///< no org answered: the network, or the domain, is to be checked
 };
+
+/// Throws it as platform::DependencyError, or as platform::UnreachableError.
+[[noreturn]] void throw_fault(const ApiFault& fault);
 
 class ApiClient {
  public:
   /// Both are shared and outlive this object. `keep_going`: false ends a running call; may be null.
   ApiClient(platform::HttpClient& http, AccessTokens& tokens, platform::KeepGoing keep_going = nullptr);
+
+  /// Gets the path of each request that was answered, and the usage that the org named. Any thread.
+  using OnAnswer = std::function<void(const std::string& path, const std::optional<LimitInfo>& usage)>;
+  /// Before the first call; for callers without OrgCalls, which counts its own. May throw what call() throws.
+  void set_on_answer(OnAnswer on_answer) { on_answer_ = std::move(on_answer); }
 
   /// A call is repeated only after a 401 that ended the session, when nothing was done.
   tl::expected<ApiResponse, ApiFault> call(const ApiRequest& request);
@@ -65,6 +76,7 @@ class ApiClient {
   platform::HttpClient& http_;
   AccessTokens& tokens_;
   const platform::KeepGoing keep_going_;
+  OnAnswer on_answer_;
 };
 
 }  // namespace giftsync::daemon::salesforce

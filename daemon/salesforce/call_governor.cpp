@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <string_view>
 #include <utility>
 
 namespace giftsync::daemon::salesforce {
@@ -32,11 +33,23 @@ std::optional<int> percent_of_share(Spending spending) {
   std::abort();  // a value outside its enumeration: a bug
 }
 
+constexpr std::string_view kMoreCalls =
+    "find what uses the org's calls (Setup, System Overview), or buy calls";
+
 std::int64_t bucket_start(UtcMillis now) {
   return now.value - now.value % kBucketMillis;
 }
 
 }  // namespace
+
+std::string step_after_rest(std::string_view reason) {
+  const auto says = [&](std::string_view words) { return reason.find(words) != std::string_view::npos; };
+  // The same code stands for too many calls at once, which passes.
+  if (says("REQUEST_LIMIT_EXCEEDED") && !says("Concurrent"))
+    return fmt::format("{}; then run giftsyncctl crm retry --all", kMoreCalls);
+  if (says("STORAGE_LIMIT_EXCEEDED")) return "free storage in the org, then run giftsyncctl crm retry --all";
+  return {};
+}
 
 CallGovernor::CallGovernor(GovernorOptions options)
     : options_(options), rows_(std::max(options.most_rows, kLeastRows)) {}
@@ -51,7 +64,7 @@ CallPermit CallGovernor::permit(Spending spending, UtcMillis now) const {
 std::optional<CallPermit> CallGovernor::refusal_by_rest(UtcMillis now) const {
   // A rest beyond a day was noted by a clock that has been set back since.
   if (now >= resting_until_ || resting_until_ > now + kDayMillis) return std::nullopt;
-  return CallPermit{false, resting_until_, resting_reason_};
+  return CallPermit{false, resting_until_, resting_reason_, step_after_rest(resting_reason_)};
 }
 
 /// The usage is as old as the last call. One call in a while looks whether the quota has become free.
@@ -62,9 +75,11 @@ std::optional<CallPermit> CallGovernor::refusal_by_reserve(UtcMillis now) const 
   if (org.limit - org.used < percent_of(org.limit, options_.keep_free_percent))
     return CallPermit{false, probe,
                       fmt::format("{} of the org's {} calls are used, and {} % are kept free", org.used,
-                                  org.limit, options_.keep_free_percent)};
+                                  org.limit, options_.keep_free_percent),
+                      fmt::format("{}, or lower crm.salesforce.keep_free and reload giftsyncd", kMoreCalls)};
   if (limits_->app && limits_->app->used >= limits_->app->limit)
-    return CallPermit{false, probe, fmt::format("all {} calls of the app are used", limits_->app->limit)};
+    return CallPermit{false, probe, fmt::format("all {} calls of the app are used", limits_->app->limit),
+                      "have Salesforce raise the app's limit of calls"};
   return std::nullopt;
 }
 
@@ -76,7 +91,8 @@ std::optional<CallPermit> CallGovernor::refusal_by_share(Spending spending, UtcM
   std::int64_t calls = own_calls(now);
   if (calls < most) return std::nullopt;
   CallPermit refusal{false, now + kBucketMillis,
-                     fmt::format("giftsync has used {} of its {} calls within 24 hours", calls, *whole)};
+                     fmt::format("giftsync has used {} of its {} calls within 24 hours", calls, *whole),
+                     "raise crm.salesforce.share and reload giftsyncd"};
   for (const Bucket& bucket : buckets_) {
     const UtcMillis end{bucket.start + kBucketMillis + kDayMillis};
     if (end <= now) continue;  // own_calls() does not count it
@@ -127,6 +143,13 @@ void CallGovernor::rest_until(UtcMillis time, std::string reason) {
 void CallGovernor::end_rest() {
   resting_until_ = {};
   resting_reason_.clear();
+}
+
+/// The usage of the last answer may be out of date: the next call is one that looks.
+void CallGovernor::retry_now() {
+  end_rest();
+  outages_ = 0;
+  last_call_ = {};
 }
 
 void CallGovernor::note_outage(UtcMillis now, const std::string& reason) {

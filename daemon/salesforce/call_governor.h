@@ -57,7 +57,11 @@ struct CallPermit {
   bool is_allowed = true;
   platform::UtcMillis not_before;  ///< of a refused call
   std::string reason;              ///< of a refused call, a sentence
+  std::string next_step = {};      ///< of a refused call, a clause for an admin; empty where time alone helps
 };
+
+/// What an admin does about a rest for this reason, as a clause; empty where time alone helps.
+std::string step_after_rest(std::string_view reason);
 
 /// The result of one call that wrote rows.
 struct CallOutcome {
@@ -77,6 +81,8 @@ class CallGovernor {
   /// No call before that time. A later time that was noted before stays.
   void rest_until(platform::UtcMillis time, std::string reason);
   void end_rest();
+  /// An admin asks for it: the next call is made, whatever the org said last. The share stays a limit.
+  void retry_now();
   /// The org answered, but with a failure of its own or with a page of its maintenance.
   void note_outage(platform::UtcMillis now, const std::string& reason);
   /// It answered what was asked.

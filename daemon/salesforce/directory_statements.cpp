@@ -59,8 +59,11 @@ Select persons(const ApiNames& names, PersonObject object, const PersonMatchFiel
   append(select.fields, mapped(names, word, fields.email_fields));
   append(select.fields, mapped(names, word, fields.phone_fields));
   select.fields.push_back(order);
-  if (object == PersonObject::lead) select.conditions.emplace_back("IsConverted = false");
   select.order = order_by(order, fields.order_by.descending);
+  if (object == PersonObject::contact) return select;
+  // Converted ones never match, but explain why nothing does: they come last.
+  select.fields.emplace_back("IsConverted");
+  select.order = "IsConverted ASC, " + select.order;
   return select;
 }
 

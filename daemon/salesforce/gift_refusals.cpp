@@ -82,7 +82,9 @@ void reject(GiftWrite& gift, ErrorClass error_class) {
 void treat_others(GiftWrite& gift, ErrorClass error_class) {
   switch (treatment_of(error_class).next) {
     case Treatment::Next::unchanged:
-      return finish(gift, Kind::unchanged);
+      finish(gift, Kind::unchanged);
+      gift.result.is_newer_in_crm = error_class == ErrorClass::older_version;
+      return;
     case Treatment::Next::retry:
     case Treatment::Next::ask_less:
     case Treatment::Next::stop:
@@ -172,7 +174,9 @@ void treat_found(GiftWrite& gift, const std::optional<FoundGift>& found) {
   // Without a version the record of an own lost call may be of an older one: it is written again.
   if (found->version >= gift.record.version && found->version > 0) {
     const bool is_own_creation = gift.may_be_ours && found->version == gift.record.version;
-    return finish(gift, is_own_creation ? Kind::created : Kind::unchanged);
+    finish(gift, is_own_creation ? Kind::created : Kind::unchanged);
+    gift.result.is_newer_in_crm = found->version > gift.record.version;
+    return;
   }
   gift.next = Next::update;
 }

@@ -23,8 +23,11 @@ constexpr std::size_t kShownCharacters = 300;
 }
 
 [[noreturn]] void pause(platform::UtcMillis until, const std::string& words) {
-  throw platform::DependencyPause(
-      until, fmt::format("{}; the next call is made at {}", words, platform::to_rfc3339(until)), true);
+  const std::string step = step_after_rest(words);
+  throw platform::DependencyPause(until,
+                                  fmt::format("{}{}{}; the next call is made at {}", words,
+                                              step.empty() ? "" : "; ", step, platform::to_rfc3339(until)),
+                                  true);
 }
 
 std::string words_of(const ApiError& error) {
@@ -42,8 +45,6 @@ std::string_view remedy(ErrorClass error_class) {
       return "; assign the permission set giftsync_Integration to the integration user";
     case ErrorClass::api_disabled:
       return "; the org's edition or the user's profile must allow the API";
-    case ErrorClass::storage_full:
-      return "; free storage in the org";
     default:
       return "";
   }
@@ -73,10 +74,11 @@ bool is_lost(const ApiFault& fault) {
 
 void require_allowed(const CallPermit& permit) {
   if (permit.is_allowed) return;
-  throw platform::DependencyPause(permit.not_before,
-                                  fmt::format("Salesforce is not called before {}: {}",
-                                              platform::to_rfc3339(permit.not_before), permit.reason),
-                                  true);
+  throw platform::DependencyPause(
+      permit.not_before,
+      fmt::format("Salesforce is not called before {}: {}{}{}", platform::to_rfc3339(permit.not_before),
+                  permit.reason, permit.next_step.empty() ? "" : "; ", permit.next_step),
+      true);
 }
 
 }  // namespace
@@ -232,7 +234,7 @@ void OrgCalls::stop(const ApiError& error, ErrorClass error_class) {
   const bool needs_admin = !treatment.is_transient || error_class == ErrorClass::fields_differ ||
                            error_class == ErrorClass::no_access;
   if (treatment.halves_rows) note_halving();
-  if (treatment.rest_millis == 0 || needs_admin) fail(!needs_admin, words);
+  if (treatment.rest_millis == 0 || needs_admin) throw CallRefusal(!needs_admin, words, true);
   const platform::UtcMillis until = clock_() + treatment.rest_millis;
   change_governor([&](CallGovernor& governor) { governor.rest_until(until, words); });
   pause(until, words);
@@ -244,7 +246,7 @@ void OrgCalls::stop(const ApiFault& fault) {
     change_governor([&](CallGovernor& governor) { governor.rest_until(until, fault.message); });
     if (fault.is_transient) pause(until, fault.message);
   }
-  fail(fault.is_transient, fault.message);
+  throw_fault(fault);
 }
 
 void OrgCalls::stop(const CompositePart& part) {

@@ -34,6 +34,12 @@ struct CompositeAnswer {
   platform::UtcMillis as_of = {};
 };
 
+/// The org has answered, and refuses the call.
+class CallRefusal : public platform::DependencyError {
+ public:
+  using DependencyError::DependencyError;
+};
+
 /// A write whose answer did not come: the org may have done it.
 struct LostAnswer {
   std::string reason;

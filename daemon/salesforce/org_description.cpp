@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "daemon/salesforce/answers.h"
+#include "daemon/salesforce/call_governor.h"
 #include "daemon/salesforce/composite.h"
 #include "daemon/salesforce/select.h"
 #include "daemon/salesforce/soql_text.h"
@@ -46,10 +47,12 @@ std::span<const JsonValue> list_at(const JsonValue& object, std::string_view nam
   const std::vector<ApiError> errors = body.json() ? request_errors(*body.json()) : std::vector<ApiError>();
   const std::string words =
       errors.empty() ? describe(body) : errors.front().code + ": " + errors.front().message;
+  const std::string step = step_after_rest(words);
   throw platform::DependencyError(
       body.status >= 500,
-      fmt::format("Salesforce refuses {} ({})", what,
-                  platform::visible_text(platform::truncated(words, kShownCharacters))),
+      fmt::format("Salesforce refuses {} ({}){}{}", what,
+                  platform::visible_text(platform::truncated(words, kShownCharacters)),
+                  step.empty() ? "" : "; ", step),
       true);
 }
 
@@ -86,8 +89,7 @@ class Reader {
  private:
   AnswerBody send(const ApiRequest& request) {
     const tl::expected<ApiResponse, ApiFault> response = client_.call(request);
-    if (!response)
-      throw platform::DependencyError(response.error().is_transient, response.error().message, true);
+    if (!response) throw_fault(response.error());
     return read_body(response->http.status, response->http.body);
   }
 

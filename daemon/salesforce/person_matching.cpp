@@ -54,6 +54,8 @@ CandidatesByKey candidates_by_key(const ApiNames& names, const PersonComparison&
     person.id = text(*row, "Id");
     person.name = text(*row, "Name");
     if (comparison.object == PersonObject::contact) person.account_id = text(*row, "AccountId");
+    const platform::JsonValue* converted = row->find("IsConverted");
+    person.converted = converted && converted->boolean().value_or(false);
     person.order_value = text(*row, comparison.fields.order_by.field);
     for (const std::string& field : comparison.compared) {
       const std::string key = comparison.key_of(text(*row, field), comparison.region);

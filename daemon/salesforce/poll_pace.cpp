@@ -19,7 +19,8 @@ std::int64_t PollPace::calls_left(platform::UtcMillis now) const {
 
 /// A clock that was set back makes the poll due, rather than never.
 bool PollPace::is_due(platform::UtcMillis now) const {
-  const bool has_waited = now >= next_ || next_.value - now.value > options_.most_wait_millis;
+  const std::int64_t most = std::max(options_.most_wait_millis, options_.most_refused_wait_millis);
+  const bool has_waited = now >= next_ || next_.value - now.value > most;
   return has_waited && calls_left(now) > 0;
 }
 
@@ -34,13 +35,21 @@ void PollPace::note_call(platform::UtcMillis now) {
 }
 
 void PollPace::note_answer(bool has_changes, platform::UtcMillis now) {
+  refusals_ = 0;
   wait_millis_ =
       has_changes ? options_.least_wait_millis : std::min(wait_millis_ * 2, options_.most_wait_millis);
   next_ = now + wait_millis_;
 }
 
+void PollPace::note_refusal(platform::UtcMillis now) {
+  constexpr int kMostDoublings = 10;
+  refusals_ = std::min(refusals_ + 1, kMostDoublings);
+  next_ = now + std::min(options_.least_wait_millis << refusals_, options_.most_refused_wait_millis);
+}
+
 void PollPace::hurry() {
   next_ = {};
+  refusals_ = 0;
   wait_millis_ = options_.least_wait_millis;
 }
 

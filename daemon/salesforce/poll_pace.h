@@ -11,8 +11,9 @@ namespace giftsync::daemon::salesforce {
 inline constexpr std::int64_t kMostPollsPerDay = 1440;
 
 struct PollPaceOptions {
-  std::int64_t least_wait_millis = 15 * platform::kSecondMillis;  ///< after changes
-  std::int64_t most_wait_millis = 5 * platform::kMinuteMillis;    ///< doubled up to it without changes
+  std::int64_t least_wait_millis = 15 * platform::kSecondMillis;         ///< after changes
+  std::int64_t most_wait_millis = 5 * platform::kMinuteMillis;           ///< doubled up to it without changes
+  std::int64_t most_refused_wait_millis = 15 * platform::kMinuteMillis;  ///< doubled up to it by refusals
 };
 
 class PollPace {
@@ -23,6 +24,8 @@ class PollPace {
   /// Before the call: one that fails is repeated after the least wait.
   void note_call(platform::UtcMillis now);
   void note_answer(bool has_changes, platform::UtcMillis now);
+  /// The org refused the call: it would refuse the same call again.
+  void note_refusal(platform::UtcMillis now);
   /// The next poll is due at once, within the number of calls a day.
   void hurry();
 
@@ -31,6 +34,7 @@ class PollPace {
 
   PollPaceOptions options_;
   std::int64_t wait_millis_;
+  int refusals_ = 0;  ///< in a row
   platform::UtcMillis next_ = {};
   platform::UtcMillis counted_at_ = {};  ///< when `calls_` was right
   std::int64_t calls_ = -1;              ///< that may be made at once; -1: none was made yet

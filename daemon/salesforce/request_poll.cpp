@@ -112,13 +112,23 @@ void RequestPoll::poll() {
     const std::lock_guard lock(mutex_);
     asked = questions(turn.with_open());
   }
-  const Answers answers = ask(calls_, asked, Spending::requests);
+  const Answers answers = answers_to(asked);
   {
     const std::lock_guard lock(mutex_);
     if (turn.with_open()) wants_open_ = false;
     take(answers);
   }
   learn_object();
+}
+
+Answers RequestPoll::answers_to(std::span<const Question> asked) {
+  try {
+    return ask(calls_, asked, Spending::requests);
+  } catch (const CallRefusal&) {
+    const std::lock_guard lock(mutex_);
+    pace_.note_refusal(clock_());
+    throw;
+  }
 }
 
 /// Once after each start: a package that was removed and deployed again has another prefix.

@@ -67,6 +67,7 @@ class RequestPoll {
   };
   class Turn;
   void poll();
+  Answers answers_to(std::span<const Question> asked);
   std::vector<Question> questions(bool with_open) const;
   void take(const Answers& answers);
   bool take_change(const platform::JsonValue& row);

@@ -110,7 +110,10 @@ SignInOutcome refusal_of(const platform::JsonValue& answer, const platform::Http
   const std::string reason =
       platform::visible_text(error.description.empty() ? error.code : error.code + ": " + error.description);
   if (error.code.empty()) return SignInFault{describe_without_token(response)};
-  if (is_temporary(error)) return SignInFault{reason, seconds_of(response.header("retry-after"))};
+  if (is_temporary(error))
+    return SignInFault{.reason = reason,
+                       .retry_after_seconds = seconds_of(response.header("retry-after")),
+                       .is_answered = true};
   return SignInRefusal{reason, next_step_after(error, clock_lead_seconds(response, now))};
 }
 

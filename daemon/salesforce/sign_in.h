@@ -47,6 +47,7 @@ struct SignInFault {
   std::string reason;
   std::optional<std::int64_t> retry_after_seconds = {};  ///< if the server says so
   int status = 0;                                        ///< of HTTP; 0: no answer
+  bool is_answered = false;  ///< by the token endpoint of an org, with an error that passes
 };
 
 using SignInOutcome = std::variant<Session, SignInRefusal, SignInFault>;

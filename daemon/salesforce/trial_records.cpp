@@ -94,8 +94,7 @@ std::vector<std::string> TrialRecords::remove_all() {
 
 AnswerBody TrialRecords::call(const ApiRequest& request) {
   const tl::expected<ApiResponse, ApiFault> response = client_.call(request);
-  if (!response)
-    throw platform::DependencyError(response.error().is_transient, response.error().message, true);
+  if (!response) throw_fault(response.error());
   return read_body(response->http.status, response->http.body);
 }
 

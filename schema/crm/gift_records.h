@@ -19,6 +19,9 @@ namespace giftsync::schema::crm {
 /// recognised.
 RowResult id_conflict_result(TransactionId transaction);
 
+/// Likewise of a row whose record in the CRM has a version that the store has never had.
+RowResult newer_record_result(TransactionId transaction);
+
 /// One gift record to write. Of an existing record only the fields that giftsync owns are written, and an
 /// absent value leaves the record's value where is_preserved_when_absent() says so. With `exists` a
 /// deleted record is not created again.

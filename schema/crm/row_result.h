@@ -29,6 +29,8 @@ struct RowResult {
   std::string crm_id = {};
   /// Of retry and rejected: for so long another try would only cost a call. 0: as long as the caller likes.
   std::int64_t rest_millis = 0;
+  /// Of unchanged: the record's version is above that of the row, not equal to it.
+  bool is_newer_in_crm = false;
 };
 
 }  // namespace giftsync::schema::crm

@@ -160,6 +160,17 @@ TEST(StatusAttention, NamesWhatAnAdminHasToDo) {
          report.org = wiring::OrgStatus{.organization_id = "00D1", .messages = {3, kNow}};
        },
        ""},
+      {[](StatusReport& report) {
+         report.org = wiring::OrgStatus{.organization_id = "00D1",
+                                        .resting_until = kNow,
+                                        .resting_reason = "used up",
+                                        .resting_next_step = "buy calls"};
+       },
+       "the CRM is paused: no call before 2026-11-21T12:31:07.000Z: used up"},
+      {[](StatusReport& report) {
+         report.org = wiring::OrgStatus{.organization_id = "00D1", .write_obstacle = "no rule"};
+       },
+       "the CRM is paused: no rule"},
       {[](StatusReport& report) { report.stats.requests_in_error = 1; }, "1 request record is in error"},
       {source("failing"), "source vendor is failing"},
       {source("invalid"), "source vendor is invalid"},

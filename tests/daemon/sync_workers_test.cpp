@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "platform/clock.h"
+#include "schema/store/crm_wake.h"
 #include "tests/support/captured_log.h"
 #include "tests/support/in_memory_crm.h"
 #include "tests/support/raw_http_client.h"
@@ -222,6 +223,30 @@ TEST_F(SyncWorkersTest, ACrmThatIsNotToBeCalledIsCalledAgainAtItsTime) {
   EXPECT_TRUE(everything_written(2));
   workers.stop();
   EXPECT_GE(second_call, until);
+  EXPECT_THAT(warnings_and_errors_in(log), ElementsAre(HasSubstr("the quota is used up")));
+}
+
+// SYNC-70
+TEST_F(SyncWorkersTest, AMarkInTheStoreEndsThePauseOfACrm) {
+  tests::CapturedLog log;
+  std::atomic<bool> is_paused = true;
+  std::atomic<int> refused = 0;
+  crm_.while_writing = [&] {
+    if (!is_paused) return;
+    ++refused;
+    throw platform::DependencyPause(platform::system_now() + platform::kDayMillis, "the quota is used up");
+  };
+  store_.create_gifts(2);
+  SyncWorkers workers(*store_, crm_, rules(), own_message());
+  workers.start("one", [] { return false; });
+  ASSERT_TRUE(tests::eventually([&] { return store_->sync.counts().failing > 0; }));
+  EXPECT_EQ(refused, 1);
+  schema::store::wake_crm_workers(*store_);
+  ASSERT_TRUE(tests::eventually([&] { return refused == 2; })) << "the CRM was asked again";
+  is_paused = false;
+  schema::store::wake_crm_workers(*store_);
+  EXPECT_TRUE(everything_written(2));
+  workers.stop();
   EXPECT_THAT(warnings_and_errors_in(log), ElementsAre(HasSubstr("the quota is used up")));
 }
 

@@ -67,7 +67,10 @@ TEST(MatchChoice, ConvertedLeadsNeverMatch) {
       << "a converted lead by e-mail must not keep phones from being compared";
   const MatchChoice no_match = choose(kRecipient, {}, {{lead("00Q1", true)}, {}}, fields());
   EXPECT_FALSE(no_match.matched());
-  EXPECT_THAT(no_match.reason, HasSubstr("Converted leads that would have matched: 1."));
+  EXPECT_THAT(
+      no_match.reason,
+      HasSubstr("Converted leads that would have matched: 1. To link a gift to the contact that such a "
+                "lead became: \"giftsyncctl gift link\"."));
 }
 
 TEST(MatchChoice, KeepsTheGivenOrderAndNamesTheSecondCandidate) {

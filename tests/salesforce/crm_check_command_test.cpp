@@ -1,13 +1,9 @@
 // "giftsyncctl crm check" against an org.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <nlohmann/json.hpp>
-
-#include "tests/cli/cli_fixture.h"
+#include "daemon/salesforce/call_governor.h"
+#include "daemon/salesforce/governor_storage.h"
+#include "schema/store/crm_wake.h"
 #include "tests/salesforce/fake_org/foreign_package.h"
-#include "tests/salesforce/fake_org/server.h"
-#include "tests/salesforce/fake_org_fixture.h"
+#include "tests/salesforce/org_command_fixture.h"
 
 namespace giftsync::cli {
 namespace {
@@ -15,34 +11,12 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 using Json = nlohmann::json;
+using daemon::salesforce::CallGovernor;
+using daemon::salesforce::kGovernorFact;
+using daemon::salesforce::Spending;
 using tests::fake_org::Org;
 
-class CrmCheckCommandTest : public testing::Test {
- protected:
-  CrmCheckCommandTest() {
-    server_.with_org([&](Org& org) {
-      user_ = org.add_user("integration@example.com", "giftsync_Integration");
-      org.set("consumer_key", "consumer");
-      org.set("client_secret", "secret");
-      org.set("run_as", "integration@example.com");
-    });
-    write_settings("");
-  }
-  void write_settings(const std::string& salesforce, const std::string& crm = "",
-                      const std::string& rest = "") {
-    cli_.write_settings("crm:\n  type: salesforce\n  integration_user: " + user_ + "\n" + crm +
-                        "  salesforce: { domain: \"" + server_.url() +
-                        "\", flow: client_credentials, client_id: consumer, client_secret: secret" +
-                        salesforce + " }\n" + rest);
-  }
-  void sql(const std::string& statement) {
-    server_.with_org([&](Org& org) { org.database().run_script(statement); });
-  }
-
-  tests::fake_org::Server server_{0, ":memory:", tests::fake_org::salesforce_project()};
-  std::string user_;
-  CliFixture cli_;
-};
+class CrmCheckCommandTest : public OrgCommandTest {};
 
 TEST_F(CrmCheckCommandTest, ShowsTheModeOfAGoodOrg) {
   const auto result = cli_.run({"crm", "check"});
@@ -83,6 +57,61 @@ TEST_F(CrmCheckCommandTest, HasTheSameAsData) {
   EXPECT_EQ(json["faults"], Json::array());
   EXPECT_EQ(json["is_sandbox"], false);
   EXPECT_FALSE(json["findings"].empty());
+}
+
+// ORG-8, SYNC-70
+TEST_F(CrmCheckCommandTest, WakesDaemonsThatPauseForTheOrg) {
+  schema::store::Store store(cli_.address());
+  EXPECT_EQ(store.fact(schema::store::kCrmWakeFact), std::nullopt);
+  cli_.run({"crm", "check"});
+  const auto mark = store.fact(schema::store::kCrmWakeFact);
+  ASSERT_TRUE(mark.has_value());
+  cli_.run({"crm", "check"});
+  EXPECT_NE(store.fact(schema::store::kCrmWakeFact), mark);
+}
+
+// ORG-5, SYNC-70
+TEST_F(CrmCheckCommandTest, ARetryEndsTheRestAfterAUsedUpQuota) {
+  schema::store::Store store(cli_.address());
+  CallGovernor governor({});
+  governor.rest_until(platform::system_now() + platform::kHourMillis, "REQUEST_LIMIT_EXCEEDED");
+  store.set_metadata(kGovernorFact, governor.to_text());
+  const auto result = cli_.run({"crm", "retry", "--all"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("The org is asked again within seconds"));
+  ASSERT_TRUE(governor.read_text(store.fact(kGovernorFact).value_or("")));
+  EXPECT_TRUE(governor.permit(Spending::gifts, platform::system_now()).is_allowed);
+  EXPECT_TRUE(store.fact(schema::store::kCrmWakeFact).has_value());
+}
+
+// ORG-5
+TEST_F(CrmCheckCommandTest, IsCountedAndEndsARestOfAnOrgThatAnswers) {
+  cli_.now = platform::system_now();
+  schema::store::Store store(cli_.address());
+  CallGovernor governor({});
+  governor.rest_until(cli_.now + platform::kHourMillis, "REQUEST_LIMIT_EXCEEDED");
+  store.set_metadata(kGovernorFact, governor.to_text());
+  const int before = calls();
+  EXPECT_EQ(cli_.run({"crm", "check"}).code, 0);
+  const int made = calls() - before;
+  const Json counted = Json::parse(cli_.run({"status", "--json"}).out)["salesforce"]["calls"];
+  EXPECT_EQ(counted["own_in_24_hours"], 5);
+  EXPECT_LE(made, 6) << "and one for the versions, which is free";
+  EXPECT_GT(counted["org_limit"], 0);
+  EXPECT_EQ(counted["resting_until"], nullptr);
+}
+
+TEST_F(CrmCheckCommandTest, AListingReadsNothingTwice) {
+  sql("INSERT INTO crm_contact (lastname, name) VALUES ('A', 'A'), ('B', 'B'), ('C', 'C')");
+  const auto calls_of = [&](const std::vector<std::string>& command) {
+    const int before = calls();
+    EXPECT_EQ(cli_.run(command).code, 0);
+    return calls() - before;
+  };
+  EXPECT_EQ(calls_of({"crm", "list", "contact"}), 3);
+  EXPECT_EQ(calls_of({"crm", "list", "contact", "--limit", "2"}), 4) << "whether more follow";
+  EXPECT_THAT(cli_.run({"crm", "list", "contact", "--limit", "2"}).err, HasSubstr("More follow: "));
+  EXPECT_THAT(cli_.run({"crm", "list", "contact", "--limit", "3"}).err, testing::Not(HasSubstr("More")));
 }
 
 TEST_F(CrmCheckCommandTest, ProvesInATrialOrgOnly) {

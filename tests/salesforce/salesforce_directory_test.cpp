@@ -46,14 +46,19 @@ TEST_F(SalesforceDirectoryTest, CandidatesAreInTheOrderOfTheSettings) {
   EXPECT_THAT(ids(find("rose@example.com").by_email), ElementsAre(second, first));
 }
 
-TEST_F(SalesforceDirectoryTest, ConvertedLeadsAreNoCandidatesButTell) {
+// MATCH-7
+TEST_F(SalesforceDirectoryTest, ConvertedLeadsComeLastAndAreFollowed) {
   const std::string rose = contact("rose@example.com");
   const std::string open =
       insert("crm_lead", "lastname, company, email, isconverted", "'Lima', 'Acme', 'rose@example.com', 0");
   const std::string converted =
       insert("crm_lead", "lastname, company, email, isconverted, convertedcontactid",
              "'Lima', 'Acme', 'rose@example.com', 1, '" + rose + "'");
-  EXPECT_THAT(ids(find("rose@example.com", "", PersonObject::lead).by_email), ElementsAre(open));
+  sql("UPDATE crm_lead SET lastmodifieddate = '2020-01-01T00:00:00.000Z' WHERE id = '" + open + "'");
+  const Candidates people = find("rose@example.com", "", PersonObject::lead);
+  ASSERT_THAT(ids(people.by_email), ElementsAre(open, converted));
+  EXPECT_FALSE(people.by_email[0].converted);
+  EXPECT_TRUE(people.by_email[1].converted);
   const std::vector<std::string> leads{open, converted, "l1"};
   const auto found = crm_->directory().find_converted_leads(leads);
   ASSERT_THAT(found, SizeIs(1));

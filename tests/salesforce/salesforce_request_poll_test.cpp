@@ -43,6 +43,28 @@ TEST_F(SalesforceRequestPoll, NoCallIsMadeBeforeItIsTime) {
   EXPECT_EQ(calls(), before + 1) << "one call for a poll";
 }
 
+// REQ-55
+TEST_F(SalesforceRequestPoll, APollThatTheOrgRefusesIsMadeRarely) {
+  taken();
+  fault({{"kind", "answer"},
+         {"status", 400},
+         {"content_type", "application/json"},
+         {"body", R"([{"errorCode":"INVALID_FIELD","message":"No such column"}])"},
+         {"path", "/composite"},
+         {"times", 0}});
+  pass(kPause);
+  const int before = calls();
+  for (std::int64_t passed = 0; passed < 4 * platform::kHourMillis; passed += 15 * platform::kSecondMillis) {
+    try {
+      taken();
+    } catch (const platform::DependencyError&) {
+    }
+    pass(15 * platform::kSecondMillis);
+  }
+  EXPECT_LE(calls() - before, 4 * 4 + 8);
+  EXPECT_GE(calls() - before, 4 * 4 - 2);
+}
+
 TEST_F(SalesforceRequestPoll, AnEventStaysUntilItIsAcknowledged) {
   const std::string id = add();
   const auto first = requests().events(10);

@@ -59,6 +59,40 @@ TEST_F(SalesforceSyncTest, ARecordThatWasDeletedIsReportedAndItsTaskIsCompleted)
   EXPECT_EQ(states[1].crm_id, scalar("SELECT id FROM crm_gift_record WHERE isdeleted = 0"));
 }
 
+// ORG-12
+TEST_F(SalesforceSyncTest, ARecordWhoseVersionIsAheadIsRefusedUntilABackfillTakesItOver) {
+  const std::vector<TransactionId> gifts = store_.create_gifts(1);
+  EXPECT_EQ(step(0).created, 1U);
+  sql("UPDATE crm_gift_record SET record_version = 900");
+  report(gifts, Status::delivered, platform::kMinuteMillis);
+  const sync::SyncStepStats stats = step(2 * platform::kMinuteMillis);
+  EXPECT_EQ(stats.failed, 1U);
+  EXPECT_EQ(stats.unchanged, 0U);
+  const auto states = store_->sync.find_states(gifts);
+  ASSERT_THAT(states, SizeIs(1));
+  EXPECT_EQ(states[0].state, schema::store::CrmSyncStatus::rejected);
+  EXPECT_THAT(states[0].error, testing::HasSubstr("giftsyncctl backfill gift-records"));
+  EXPECT_NE(states[0].crm_id, "");
+  EXPECT_EQ(scalar("SELECT recipienttransactionstatus FROM crm_gift_record"), "sent") << "not overwritten";
+  const auto wait = store_->sync.find_wait(gifts[0]);
+  ASSERT_TRUE(wait && wait->is_rejected);
+  EXPECT_GE(wait->next_attempt_at.value, kSentAt.value + 6 * platform::kHourMillis);
+  const int before = calls();
+  step(3 * platform::kMinuteMillis);
+  EXPECT_EQ(calls(), before) << "it is tried rarely";
+
+  const sync::ReconciliationRules rules{rules_, false, false};
+  const auto batch =
+      sync::reconcile_gift_records(*store_, *crm_, rules, {0}, kSentAt + 4 * platform::kMinuteMillis);
+  ASSERT_THAT(batch.findings, SizeIs(1));
+  EXPECT_EQ(batch.findings[0].kind, sync::ReconciliationFinding::Kind::repaired);
+  EXPECT_THAT(batch.to_write, testing::ElementsAre(gifts[0]));
+  EXPECT_EQ(step(5 * platform::kMinuteMillis).updated, 1U);
+  EXPECT_EQ(record(gifts[0].value).version, 901);
+  EXPECT_EQ(scalar("SELECT recipienttransactionstatus FROM crm_gift_record"), "delivered");
+  EXPECT_EQ(store_->sync.find_states(gifts)[0].state, schema::store::CrmSyncStatus::written);
+}
+
 // SYNC-71
 TEST_F(SalesforceSyncTest, WhatTheOrgMakesOfAValueIsNoDrift) {
   rules_.integration_user = user_;  // every record of an org has an owner

@@ -1,6 +1,10 @@
 // Request records from the CRM: approved by the rules, sent once, and every error reported.
 #include "sync/request_record_step.h"
 
+#include <algorithm>
+
+#include "sync/clock_skew_repair.h"
+#include "sync/delivery_rules.h"
 #include "sync/gift_actions.h"
 #include "sync/request_record_check.h"
 #include "sync/request_record_retry.h"
@@ -419,6 +423,31 @@ TEST_P(RequestRecordStep, UnauthorizedSenderIsRetriedWithBackoff) {
   run_until_idle();
   EXPECT_EQ(status("1"), "Sent");
   EXPECT_EQ(error("1"), "");
+}
+
+// REQ-32
+TEST_P(RequestRecordStep, WhereCallsCountARecordOfAFaultySenderRestsForUpToADay) {
+  const SenderAuthorization good = sender;
+  sender = refused("The account is not active.");
+  for (const std::int64_t most : {platform::kDayMillis, kMaxSyncRetryMillis}) {
+    rules.most_sender_rest_millis = most;
+    const std::string id = most == platform::kDayMillis ? "1" : "2";
+    crm.insert(id, "Hello", true);
+    run_until_idle();
+    for (int i = 0; i < 20; ++i) {
+      ASSERT_TRUE(known(id)->next_attempt_at);
+      now = std::max(now, *known(id)->next_attempt_at);
+      step();
+    }
+    EXPECT_EQ(known(id)->next_attempt_at->value - now.value, most);
+    EXPECT_EQ(repair_clock_skew(store(), now, now, most).requests, 0);
+  }
+  sender = good;
+  retry_failed_request_records(store());
+  now = store().request_records.now();
+  run_until_idle();
+  EXPECT_EQ(status("1"), "Sent") << "a change of accounts retries all";
+  EXPECT_EQ(status("2"), "Sent");
 }
 
 // REQ-53

@@ -54,5 +54,17 @@ TEST(StorePreflight, AnExternalSqliteCrmNeedsItsDirectory) {
   EXPECT_EQ(missing_directory_fault(settings), std::nullopt);
 }
 
+// OPS-1
+TEST(StorePreflight, ACheckSaysThatItDoesNotCallAnOrg) {
+  daemon::config::Settings settings =
+      with_store(std::filesystem::temp_directory_path().string() + "/giftsync_no_such_store.db");
+  settings.crm.type = daemon::config::CrmType::salesforce;
+  ASSERT_EQ(settings.crm.kind(), daemon::config::CrmKind::salesforce);
+  EXPECT_THAT(check_databases(settings).unchecked, ::testing::Contains(HasSubstr("giftsyncctl crm check")));
+  settings.crm.type = daemon::config::CrmType::sql;
+  EXPECT_THAT(check_databases(settings).unchecked,
+              ::testing::Not(::testing::Contains(HasSubstr("giftsyncctl crm check"))));
+}
+
 }  // namespace
 }  // namespace giftsync::wiring

@@ -97,6 +97,25 @@ TEST_F(AccessTokensTest, ThreadsShareOneSignIn) {
   EXPECT_EQ(sign_ins_, 1);
 }
 
+// ORG-6
+TEST_F(AccessTokensTest, ACallThatIsAnsweredEndsTheRefusalOfAnotherProcess) {
+  AccessTokens daemon = make_tokens();
+  ASSERT_EQ(text_of(daemon.current()), "token 1");
+  const FactStorage facts = facts_.storage();
+  const auto refuse = [&] {
+    facts.save(kSignInRefusalFact, R"({"reason":"invalid_client","next_step":"x","since":1})");
+  };
+  refuse();
+  daemon.note_success();
+  EXPECT_FALSE(stored_refusal(facts.load(kSignInRefusalFact).value_or("")));
+  refuse();
+  daemon.note_success();
+  EXPECT_TRUE(stored_refusal(facts.load(kSignInRefusalFact).value_or(""))) << "the store is asked rarely";
+  now_ += platform::kMinuteMillis;
+  daemon.note_success();
+  EXPECT_FALSE(stored_refusal(facts.load(kSignInRefusalFact).value_or("")));
+}
+
 TEST_F(AccessTokensTest, OfManyThreadsWithTheSameEndedSessionOneSignsIn) {
   AccessTokens tokens = make_tokens();
   const AccessToken first = std::get<AccessToken>(tokens.current());

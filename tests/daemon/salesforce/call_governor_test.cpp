@@ -108,6 +108,22 @@ TEST(CallGovernor, RestsUntilTheLatestTime) {
   EXPECT_TRUE(governor.permit(Spending::gifts, kNow - 2 * kDayMillis).is_allowed) << "the clock was set back";
 }
 
+// ORG-5
+TEST(CallGovernor, AnAdminsRetryAllowsOneCallWhateverTheOrgSaidLast) {
+  CallGovernor governor = with_calls(1, {901, 1000});
+  governor.rest_until(kNow + kProbeMillis, "used up");
+  governor.retry_now();
+  EXPECT_TRUE(governor.permit(Spending::gifts, kNow).is_allowed);
+  governor.note_call(kNow);
+  EXPECT_FALSE(governor.permit(Spending::gifts, kNow).is_allowed) << "the reserve is kept as before";
+
+  CallGovernor spent({});
+  for (int i = 0; i < 200; ++i) spent.note_call(kNow);
+  spent.note_limits({{200, 1000}, {}}, kNow);
+  spent.retry_now();
+  EXPECT_FALSE(spent.permit(Spending::requests, kNow).is_allowed) << "the share stays a limit";
+}
+
 TEST(CallGovernor, AFallOfTheUsageEndsTheRest) {
   CallGovernor governor({});
   EXPECT_FALSE(governor.note_limits({{999, 1000}, {}}, kNow));

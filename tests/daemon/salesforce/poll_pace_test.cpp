@@ -57,6 +57,27 @@ TEST(PollPace, AFailedCallIsRepeatedAfterTheLeastWait) {
   EXPECT_TRUE(pace.is_due(kStart + 15'000));
 }
 
+// REQ-55
+TEST(PollPace, RefusalsDoubleTheWaitUpToAQuarterOfAnHour) {
+  PollPace pace({});
+  UtcMillis now = kStart;
+  for (const std::int64_t seconds : {30, 60, 120, 240, 480, 900, 900}) {
+    ASSERT_TRUE(pace.is_due(now));
+    pace.note_call(now);
+    pace.note_refusal(now);
+    EXPECT_FALSE(pace.is_due(now + (seconds * 1000 - 1))) << seconds;
+    now = now + seconds * 1000;
+  }
+  pace.note_call(now);
+  pace.note_answer(false, now);
+  now = now + 30'000;
+  EXPECT_TRUE(pace.is_due(now)) << "an answer ends it";
+  pace.note_refusal(now);
+  EXPECT_FALSE(pace.is_due(now + 29'999)) << "and the next one begins from the start";
+  pace.hurry();
+  EXPECT_TRUE(pace.is_due(now));
+}
+
 TEST(PollPace, AClockThatWasSetBackDoesNotStopIt) {
   PollPace pace({});
   pace.note_call(kStart);

@@ -32,11 +32,13 @@ TEST(Statements, AskForContactsOverAllEmailFields) {
             "ORDER BY LastModifiedDate DESC NULLS LAST, Id ASC");
 }
 
-TEST(Statements, ConvertedLeadsNeverMatch) {
+// MATCH-7
+TEST(Statements, ConvertedLeadsComeLast) {
   const std::string soql =
       only(persons_by_email(kNames, PersonObject::lead, kFields, std::vector<std::string>{"a@b.c"}));
   EXPECT_THAT(soql, HasSubstr("FROM Lead WHERE"));
-  EXPECT_THAT(soql, HasSubstr(" AND IsConverted = false ORDER BY "));
+  EXPECT_THAT(soql, HasSubstr(", IsConverted FROM Lead WHERE"));
+  EXPECT_THAT(soql, HasSubstr(" ORDER BY IsConverted ASC, "));
   EXPECT_THAT(soql, Not(HasSubstr("AccountId")));
 }
 

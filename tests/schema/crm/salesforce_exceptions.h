@@ -30,7 +30,7 @@ inline constexpr SalesforceException kSalesforceExceptions[] = {
      "an org's stamps have whole seconds and are never null"},
     {"CrmMatching", "letters_of_every_script_order_without_case", "an empty text is none in Salesforce"},
     {"CrmMatching", "ids_order_by_their_bytes", "Ids are made by the org: letters and digits only"},
-    {"CrmMatching", "leads_report_whether_they_were_converted", "converted leads are not asked for"},
+    {"CrmMatching", "leads_report_whether_they_were_converted", "an org lists converted leads last"},
     {"CrmMatching", "malformed_rows_do_not_affect_the_others",
      "Ids are made by the org: letters and digits only"},
     {"CrmOpportunities", "a_deleted_account_is_not_returned",

@@ -1,0 +1,128 @@
+// What commands say and show of an org that is not called, or that does not answer.
+#include "daemon/salesforce/write_mode.h"
+#include "tests/salesforce/org_command_fixture.h"
+#include "wiring/org_status.h"
+
+namespace giftsync::cli {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kClosedPort = "http://127.0.0.1:9";
+
+class PausedOrgCommandTest : public OrgCommandTest {
+ protected:
+  PausedOrgCommandTest() { cli_.now = platform::system_now(); }  // that of the governor
+  std::string send_gift() { return std::to_string(cli_.send_gifts({"pat@example.com"}).front().value); }
+  Json status() { return Json::parse(cli_.run({"status", "--json"}).out); }
+  std::vector<std::string> attention() {
+    std::vector<std::string> items;
+    for (const Json& one : status()["needs_attention"])
+      items.push_back(one["what"].get<std::string>() + "; next: " + one["next_step"].get<std::string>());
+    return items;
+  }
+};
+
+// OPS-35
+TEST_F(PausedOrgCommandTest, AGiftIsShownWithoutTheCrmsPart) {
+  const std::string gift = send_gift();
+  refuse_for_the_quota();
+  const auto shown = cli_.run({"gift", "show", gift});
+  EXPECT_EQ(shown.code, 69);
+  EXPECT_THAT(shown.out, AllOf(HasSubstr("Gift " + gift + ": sent"), HasSubstr("in the CRM"),
+                               HasSubstr("REQUEST_LIMIT_EXCEEDED"), HasSubstr("History")));
+  EXPECT_THAT(shown.err, HasSubstr("REQUEST_LIMIT_EXCEEDED"));
+  // The org rests now: no call is made, and the answer is the same.
+  const int before = calls();
+  const auto data = cli_.run({"gift", "show", gift, "--json"});
+  EXPECT_EQ(data.code, 69);
+  EXPECT_EQ(calls(), before);
+  const Json json = Json::parse(data.out);
+  EXPECT_EQ(json["record"], nullptr);
+  EXPECT_THAT(json["record_fault"].get<std::string>(), HasSubstr("Salesforce is not called before"));
+  EXPECT_EQ(json["status"], "sent");
+  EXPECT_EQ(cli_.run({"gift", "show", gift, "--mail"}).code, 0) << "the mail needs no CRM";
+}
+
+// OPS-35
+TEST_F(PausedOrgCommandTest, AGiftOfAnOrgThatAnswersHasNoFault) {
+  const auto data = cli_.run({"gift", "show", send_gift(), "--json"});
+  EXPECT_EQ(data.code, 0) << data.err;
+  EXPECT_EQ(Json::parse(data.out)["record_fault"], nullptr);
+}
+
+TEST_F(PausedOrgCommandTest, OnlyWhereNothingAnswersTheAddressIsToBeChecked) {
+  const std::string gift = send_gift();
+  write_settings_for(kClosedPort);
+  for (const std::vector<std::string>& command :
+       std::vector<std::vector<std::string>>{{"crm", "check"}, {"gift", "show", gift}}) {
+    const auto result = cli_.run(command);
+    EXPECT_EQ(result.code, 69);
+    EXPECT_THAT(result.err, HasSubstr("check the network, and that crm.salesforce.domain in "));
+  }
+  write_settings("");
+  refuse_for_the_quota();
+  for (int i = 0; i < 2; ++i) {
+    const auto refused = cli_.run({"gift", "show", gift});
+    EXPECT_THAT(refused.err, AllOf(HasSubstr("or buy calls; then run giftsyncctl crm retry --all"),
+                                   Not(HasSubstr("leads to the org"))))
+        << i;
+  }
+  end_faults();
+  server_.with_org([](Org& org) { org.set("client_secret", "another"); });
+  schema::store::Store(cli_.address()).set_metadata(daemon::salesforce::kTokenFact, "");
+  const auto refused = cli_.run({"crm", "check"});
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("refuses the sign-in"), Not(HasSubstr("leads to the org"))));
+}
+
+// OPS-27
+TEST_F(PausedOrgCommandTest, AUsedUpQuotaNeedsAttention) {
+  EXPECT_THAT(attention(), Not(testing::Contains(HasSubstr("the CRM is paused"))));
+  const std::string gift = send_gift();
+  refuse_for_the_quota();
+  cli_.run({"gift", "show", gift});
+  EXPECT_THAT(attention(), testing::Contains(AllOf(HasSubstr("the CRM is paused: no call before "),
+                                                   HasSubstr("REQUEST_LIMIT_EXCEEDED"),
+                                                   HasSubstr("next: find what uses the org's calls"))));
+  end_faults();
+  cli_.run({"crm", "retry", "--all"});
+  EXPECT_THAT(attention(), Not(testing::Contains(HasSubstr("the CRM is paused"))));
+}
+
+// OPS-27, ORG-8
+TEST_F(PausedOrgCommandTest, AMissingRuleNeedsAttentionUntilACheckFindsIt) {
+  sql("UPDATE crm_validation_rule SET active = 0 WHERE validationname = 'Only_Newer'");
+  cli_.run({"crm", "check"});
+  EXPECT_THAT(attention(), testing::Contains(AllOf(HasSubstr("the CRM is paused: no gift record is written"),
+                                                   HasSubstr("Only_Newer"), HasSubstr("crm check"))));
+  EXPECT_THAT(status()["salesforce"]["write_obstacle"].get<std::string>(), HasSubstr("Only_Newer"));
+  EXPECT_THAT(cli_.run({"status"}).out, HasSubstr("NO WRITES: "));
+  sql("UPDATE crm_validation_rule SET active = 1 WHERE validationname = 'Only_Newer'");
+  cli_.run({"crm", "check"});
+  EXPECT_THAT(attention(), Not(testing::Contains(HasSubstr("the CRM is paused"))));
+  EXPECT_EQ(status()["salesforce"]["write_obstacle"], nullptr);
+}
+
+// OPS-27
+TEST(OrgPauses, EachHasItsReasonAndTheOnesOfAnAdminANextStep) {
+  constexpr platform::UtcMillis kTime{1'795'264'267'000};
+  const auto pauses_of = [](const wiring::OrgStatus& status) {
+    return wiring::org_pauses(status, "giftsyncctl ");
+  };
+  EXPECT_TRUE(pauses_of({}).empty());
+  const auto maintenance = pauses_of({.resting_until = kTime, .resting_reason = "maintenance"});
+  ASSERT_EQ(maintenance.size(), 1U);
+  EXPECT_EQ(maintenance[0].detail, "paused: no call before 2026-11-21T12:31:07.000Z: maintenance");
+  EXPECT_EQ(maintenance[0].next_step, "") << "it passes by itself";
+  const auto share =
+      pauses_of({.share_free_at = kTime, .share_reason = "used", .share_next_step = "raise it"});
+  ASSERT_EQ(share.size(), 1U);
+  EXPECT_THAT(share[0].summary, AllOf(HasSubstr("request records, tasks and backfills wait until 2026-11-21"),
+                                      Not(HasSubstr("the CRM is paused"))));
+  EXPECT_EQ(share[0].next_step, "raise it");
+}
+
+}  // namespace
+}  // namespace giftsync::cli
