@@ -269,7 +269,12 @@ http::HttpResponse rematch_gift(const PageCall& call) {
   ask_crm(call, [&](schema::crm::Crm& crm) {
     result = sync::rematch(call.store(), crm, rules, states, call.now).front();
   });
-  if (!result) return redirect_with_notice(call, match, "rematch_failed");
+  if (!result) {
+    rules.audit->refused = true;
+    rules.audit->detail = "the CRM could not be asked";
+    call.store().audit.add(*rules.audit);
+    return redirect_with_notice(call, match, "rematch_failed");
+  }
   if (result->is_outdated) return redirect_with_notice(call, match, "rematch_changed");
   using Kind = RematchResult::Kind;
   if (result->kind != Kind::relinked && result->kind != Kind::to_create)

@@ -124,6 +124,7 @@ TEST_F(ConsoleActions, ARematchWritesTheAnswerThatWasShown) {
                                      HasSubstr("aria-describedby=\"rematch-text\" disabled>")));
   crm_.down = true;
   EXPECT_EQ(rematch(fingerprint), match + "?notice=rematch_failed");
+  EXPECT_EQ(last_event().detail, "the CRM could not be asked");
 }
 
 }  // namespace
