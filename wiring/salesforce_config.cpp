@@ -101,6 +101,7 @@ class OrgCrm : public schema::crm::Crm {
 
   schema::crm::CrmPace pace() const override { return crm().pace(); }
   std::optional<schema::crm::CrmUsage> usage() const override { return crm().usage(); }
+  void require_spare_calls() override { crm().require_spare_calls(); }
   schema::crm::Directory& directory() override { return crm().directory(); }
   schema::crm::GiftRecords& gift_records() override { return crm().gift_records(); }
   schema::crm::Tasks& tasks() override { return crm().tasks(); }

@@ -31,14 +31,16 @@ struct ListedCandidates {
   const std::string& decided_before;
 };
 
-Data candidate_row(const std::string& id, const std::string& name, const std::string& field,
-                   const std::string& order_value, const std::string& verdict) {
+/// A candidate or an opportunity. The order may be that of a name, which verdicts repeat.
+template <class Candidate>
+Data candidate_row(const Candidate& one, const std::string& field, const std::string& verdict,
+                   bool is_masked) {
   Data row;
-  row.set("id", id);
-  set_text(row, "name", name);
+  row.set("id", one.id);
+  set_text(row, "name", is_masked ? "" : one.name);
   row.set("field", field);
-  set_text(row, "order", order_value);
-  row.set("verdict", verdict);
+  set_text(row, "order", is_masked ? "" : one.order_value);
+  row.set("verdict", is_masked && verdict.starts_with("its ") ? texts().text("match_ranks_lower") : verdict);
   row.set("chosen", verdict == "chosen");
   return row;
 }
@@ -55,10 +57,8 @@ Data list_data(const std::string& title, const schema::crm::OrderBy& order, cons
 Data candidates_data(const ListedCandidates& list, bool is_masked) {
   const auto verdicts = matching::explain_outcomes(list.candidates, list.order, list.decided_before);
   Data rows(Data::type::list);
-  for (std::size_t i = 0; i < list.candidates.size(); ++i) {
-    const schema::crm::Candidate& one = list.candidates[i];
-    rows << candidate_row(one.id, is_masked ? "" : one.name, one.matched_field, one.order_value, verdicts[i]);
-  }
+  for (std::size_t i = 0; i < list.candidates.size(); ++i)
+    rows << candidate_row(list.candidates[i], list.candidates[i].matched_field, verdicts[i], is_masked);
   const std::string title = texts().text(
       list.title, {{"fields", joined(list.fields)}, {"order", matching::describe_order(list.order)}});
   return list_data(title, list.order, rows, !list.candidates.empty());
@@ -67,10 +67,8 @@ Data candidates_data(const ListedCandidates& list, bool is_masked) {
 Data opportunities_data(const MatchExplanation& found, const schema::crm::OrderBy& order, bool is_masked) {
   const auto verdicts = matching::explain_outcomes(found.opportunities, order);
   Data rows(Data::type::list);
-  for (std::size_t i = 0; i < found.opportunities.size(); ++i) {
-    const schema::crm::Opportunity& one = found.opportunities[i];
-    rows << candidate_row(one.id, is_masked ? "" : one.name, one.stage, one.order_value, verdicts[i]);
-  }
+  for (std::size_t i = 0; i < found.opportunities.size(); ++i)
+    rows << candidate_row(found.opportunities[i], found.opportunities[i].stage, verdicts[i], is_masked);
   const std::string title = texts().text("match_opportunities", {{"contact", found.decision.contact_id},
                                                                  {"order", matching::describe_order(order)}});
   return list_data(title, order, rows, !found.opportunities.empty());
@@ -269,7 +267,12 @@ http::HttpResponse rematch_gift(const PageCall& call) {
   ask_crm(call, [&](schema::crm::Crm& crm) {
     result = sync::rematch(call.store(), crm, rules, states, call.now).front();
   });
-  if (!result) return redirect_with_notice(call, match, "rematch_failed");
+  if (!result) {
+    rules.audit->refused = true;
+    rules.audit->detail = "the CRM could not be asked";
+    call.store().audit.add(*rules.audit);
+    return redirect_with_notice(call, match, "rematch_failed");
+  }
   if (result->is_outdated) return redirect_with_notice(call, match, "rematch_changed");
   using Kind = RematchResult::Kind;
   if (result->kind != Kind::relinked && result->kind != Kind::to_create)

@@ -1,5 +1,6 @@
 // How many calls an org gets when there is little or much to do, while it has few to give, and while it
 // fails; by a clock that passes in hours.
+#include "platform/dependency_pause.h"
 #include "sync/request_record_step.h"
 #include "sync/transaction_id_floor.h"
 #include "tests/salesforce/salesforce_sync_fixture.h"

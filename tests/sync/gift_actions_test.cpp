@@ -128,6 +128,49 @@ TEST_P(GiftActions, RefusalNamesTheCurrentStatus) {
   }
 }
 
+// CON-21
+TEST_P(GiftActions, ObstaclesAreThoseForWhichTheActionIsRefused) {
+  const schema::TransactionId id = send(1).front();
+  const auto view = [&] {
+    return schema::store::MailContext{gift(id), store_->changes.spans_of(std::span(&id, 1)),
+                                      store_->deliveries.find(id)};
+  };
+  EXPECT_EQ(resend_obstacle(view(), false)->reason, resend_to(id).reason);
+  EXPECT_FALSE(resend_obstacle(view(), true)) << "it is queued";
+  EXPECT_EQ(cancel_obstacle(view()), "");
+  deliver();
+  EXPECT_FALSE(resend_obstacle(view(), false));
+  report(id, schema::Status::redeemed);
+  EXPECT_EQ(resend_obstacle(view(), true)->reason, resend_to(id, "bea@example.org").reason);
+  EXPECT_EQ(cancel_obstacle(view()), cancel(*store_, id, "root", now_).reason);
+  schema::store::MailContext elsewhere = view();
+  elsewhere.gift.transaction.gift_source = "shop";
+  EXPECT_THAT(resend_obstacle(elsewhere, true)->reason, HasSubstr("giftsync did not send it"));
+  EXPECT_THAT(cancel_obstacle(elsewhere), HasSubstr("giftsync did not send it"));
+  EXPECT_EQ(retry_obstacle(std::nullopt, now_), "the CRM has its current state");
+  schema::store::SyncWait wait{.next_attempt_at = now_ + 1, .attempts = 1};
+  EXPECT_EQ(retry_obstacle(wait, now_), "it is tried anyway within minutes");
+  wait.is_rejected = true;
+  EXPECT_EQ(retry_obstacle(wait, now_), "");
+  EXPECT_NE(retry_obstacle(wait, now_ + 1), "") << "it is due";
+}
+
+// CON-8
+TEST_P(GiftActions, TheEventOfAnActionIsWrittenWithIt) {
+  const schema::TransactionId id = send(1).front();
+  schema::store::AuditEvent event;
+  event.actor = "ana@example.com";
+  event.action = "gift.resend";
+  ASSERT_EQ(resend(*store_, {id, "bea@example.org", "ana@example.com", event}, now_).kind, Kind::done);
+  event.action = "gift.cancel";
+  ASSERT_EQ(cancel(*store_, id, "ana@example.com", now_, event).kind, Kind::done);
+  EXPECT_EQ(cancel(*store_, id, "ana@example.com", now_, event).kind, Kind::refused);
+  const auto events = store_->audit.list(schema::store::Viewer::of_command_line(), {}, 10);
+  ASSERT_THAT(events, SizeIs(2)) << "none of a refusal";
+  EXPECT_EQ(events[0].action, "gift.cancel");
+  EXPECT_EQ(events[1].detail, "to another address");
+}
+
 // MAIL-16, MAIL-19
 TEST_P(GiftActions, MailBeingSentIsNotSentTwice) {
   const schema::TransactionId id = send(1).front();

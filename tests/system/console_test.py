@@ -106,6 +106,28 @@ class Console(ConsoleTestCase):
         self.assertEqual(browser.post(action, {"form_token": token})[0].status, 303)
         self.assertEqual(browser.get("/console/users")[0].status, 303)
 
+    def test_a_gift_is_cancelled_on_its_page_and_explained_on_others(self):
+        self.send_gift("ada@example.com")
+        browser = self.signed_in("ana@example.com", "operator")
+        path = re.search(r'href="(/console/gifts/\d+)"', browser.get("/console/gifts")[1]).group(1)
+
+        def cancel(**fields):
+            token = re.search(rf'action="{path}/cancel">.*?name="form_token" value="([^"]+)"', browser.get(path)[1], re.S).group(1)
+            response, _ = browser.post(f"{path}/cancel", {"form_token": token, **fields})
+            self.assertEqual(response.status, 303)
+            return browser.get(response.headers["Location"])[1]
+
+        self.assertIn("tick the box first", cancel())
+        self.assertIn("The gift is cancelled.", cancel(confirm="1"))
+        self.assertIn("Not possible: it was refunded on", browser.get(path)[1])
+        self.assertEqual([row["action"] for row in self.fixture.ctl_json("audit", "list", "--action", "gift.")], ["gift.cancel"])
+        for page, text in ((f"{path}/match", "Answer of today"), (f"{path}/record", "what giftsync would write"),
+                           ("/console/crm", "No gift fails."),
+                           ("/console/match?email=zoe@example.org", "has zoe@example.org.")):
+            response, shown = browser.get(page)
+            self.assertEqual(response.status, 200, page)
+            self.assertIn(text, shown, page)
+
     def test_without_the_setting_there_is_no_console(self):
         self.fixture.write_settings()
         self.fixture.restart()

@@ -1,8 +1,11 @@
 #!/usr/bin/python3
 """Gifts whose CRM is an org of Salesforce (the fake org of the tests): records and tasks are read from the org by its REST API."""
 import json
+import re
+import urllib.parse
 
 import daemon_fixture
+from console_test import Browser
 from daemon_fixture import wait_until
 from fake_org import OrgTestCase
 from gift_load import GiftLoad
@@ -99,6 +102,31 @@ class SalesforceTest(OrgTestCase):
     @staticmethod
     def number_of(load, data):
         return next(number for number, one in load.acknowledged.items() if one is data)
+
+    # CON-24
+    def test_pages_of_the_console_ask_the_org_on_a_button_only(self):
+        contact = self.org.create("Contact", LastName="Lovelace", Email="ada@example.com")
+        fixture = self.start(more=TASKS + "console: { enabled: true }\n")
+        [number] = self.send(fixture, "ada@example.com").values()
+        self.wait_records([number])
+        wait_until(lambda: len(self.org.tasks()) == 1, "the task")
+        fixture.ctl("user", "create", "--email", "ana@example.com", "--grant", "operator")
+        browser = Browser(fixture)
+        link = fixture.ctl("console", "sign-in-link", "--user", "ana@example.com").strip()
+        self.assertEqual(browser.post(urllib.parse.urlsplit(link).path)[0].status, 303)
+        gift = f"/console/gifts/{number}"
+        for path, most, text in (("/console/match", 3, contact[:15]), (f"{gift}/match", 12, "nothing would change"),
+                                 (f"{gift}/record", 1, contact[:15])):
+            before = self.org.calls()
+            page = browser.get(path)[1]
+            self.assertIn(f"Costs up to {most} calls", page)
+            self.assertEqual(self.org.calls(), before, path)
+            token = re.search(rf'action="{path}">\s*<input type="hidden" name="form_token" value="([^"]+)"', page).group(1)
+            response, shown = browser.post(path, {"form_token": token, "email": "ada@example.com"})
+            self.assertEqual(response.status, 200, path)
+            self.assertIn(text, shown, path)
+            self.assertIn("are left", shown, path)
+            self.assertLessEqual(self.org.calls() - before, most, path)
 
     def test_the_check_examines_the_org(self):
         fixture = self.start()

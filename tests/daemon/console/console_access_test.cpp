@@ -41,6 +41,19 @@ const std::map<std::string, Line> kMatrix{
     {"GET link/{token}", {404, 404, 404, 404, 404, 404, 404}},
     {"POST link/{token}", {404, 404, 404, 404, 404, 404, 404}},
     {"GET assets/{file...}", {404, 404, 404, 404, 404, 404, 404}},
+    {"POST gifts/{id}/resend", {kSignIn, 403, 404, 404, 303, 303, 404}},
+    {"POST gifts/{id}/cancel", {kSignIn, 403, 404, 404, 303, 303, 404}},
+    {"POST gifts/{id}/retry", {kSignIn, 403, 404, 404, 303, 303, 404}},
+    {"POST gifts/{id}/rematch", {kSignIn, 403, 404, 404, 303, 303, 404}},
+    {"GET gifts/{id}/match", {kSignIn, 403, 404, 404, 200, 200, 200}},
+    {"POST gifts/{id}/match", {kSignIn, 403, 404, 404, 200, 200, 200}},
+    {"GET gifts/{id}/record", {kSignIn, 403, 404, 404, 200, 200, 200}},
+    {"POST gifts/{id}/record", {kSignIn, 403, 404, 404, 200, 200, 200}},
+    // The users of this test belong to an organization.
+    {"GET match", {kSignIn, 403, 404, 404, 404, 404, 404}},
+    {"POST match", {kSignIn, 403, 404, 404, 404, 404, 404}},
+    {"GET crm", {kSignIn, 403, 404, 404, 200, 200, 200}},
+    {"POST crm/retry", {kSignIn, 403, 404, 404, 303, 303, 404}},
 };
 
 class ConsoleAccess : public ConsoleFixture {

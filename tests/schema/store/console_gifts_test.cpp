@@ -148,7 +148,7 @@ TEST_P(ConsoleGiftsTest, ASearchEndsAfterItsBudgetAndContinuesThere) {
   EXPECT_FALSE(next.next_before);
 }
 
-// CON-17
+// CON-17, CON-25
 TEST_P(ConsoleGiftsTest, FailuresAreCountedByClass) {
   const AccountId ana = account("ana@acme.com");
   const auto sent = send(ana, {"a@x.com", "b@x.com", "c@x.com"});
@@ -164,7 +164,24 @@ TEST_P(ConsoleGiftsTest, FailuresAreCountedByClass) {
   EXPECT_EQ(classes[0].gifts, 2);
   EXPECT_EQ(classes[0].example, "row 9 is locked");
   EXPECT_EQ(classes[1].error, "no right");
+  EXPECT_EQ(classes[0].last, sent[1]);
+  EXPECT_EQ(classes[0].rejected, 0);
   EXPECT_THAT(store_->console_gifts.failure_classes({{}, {}, {}, {Role::sender}}), IsEmpty());
+  sql("UPDATE crm_outbox SET is_rejected = 1, failing_since = transaction_id * 1000");
+  const auto dated = store_->console_gifts.failure_classes(operations_);
+  EXPECT_EQ(dated[0].rejected, 2);
+  EXPECT_EQ(dated[0].first_failing_since.value, sent[0].value * 1000);
+  EXPECT_EQ(dated[0].last_failing_since.value, sent[1].value * 1000);
+  EXPECT_THAT(store_->console_gifts.rejected_gifts(operations_, "row # is locked", 10),
+              ElementsAre(sent[1], sent[0]));
+  EXPECT_THAT(store_->console_gifts.rejected_gifts(operations_, "row # is locked", 1), ElementsAre(sent[1]));
+  EXPECT_THAT(store_->console_gifts.rejected_gifts({{}, {}, {}, {Role::sender}}, "row # is locked", 10),
+              IsEmpty());
+  ConsoleGiftFilter of_class;
+  of_class.error_class = "row # is locked";
+  EXPECT_THAT(ids(operations_, of_class), ElementsAre(sent[1], sent[0]));
+  of_class.error_class = "no%";
+  EXPECT_THAT(ids(operations_, of_class), IsEmpty()) << "a percent sign is one";
   ConsoleGiftFilter failing;
   failing.crm = CrmFilter::failing;
   EXPECT_THAT(ids(operations_, failing), testing::SizeIs(3));

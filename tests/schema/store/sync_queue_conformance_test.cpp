@@ -171,6 +171,30 @@ TEST_P(SyncQueueConformance, RenewsTheClaimsThatAreStillHeld) {
   EXPECT_EQ(held[0].transaction, claims[1].transaction);
 }
 
+// CON-25
+TEST_P(SyncQueueConformance, ARowTellsSinceWhenItFails) {
+  const TransactionId id = one_gift();
+  const auto since = [&] {
+    return std::stoll(scalar("SELECT cast(failing_since AS TEXT) FROM crm_outbox WHERE transaction_id = " +
+                             std::to_string(id.value)));
+  };
+  EXPECT_EQ(since(), 0);
+  const auto fail = [&] {
+    const SyncClose failed{store_->sync.claim("a", 60'000, 10, kNow).at(0), false, kNow, "no", std::nullopt};
+    store_->sync.close("a", std::span(&failed, 1));
+  };
+  fail();
+  const long long first = since();
+  EXPECT_GT(first, 0);
+  sql("UPDATE crm_outbox SET failing_since = 7");
+  fail();
+  EXPECT_EQ(since(), 7) << "the first failure counts";
+  sql("UPDATE crm_outbox SET failing_since = 0");
+  ASSERT_THAT(store_->sync.claim("a", 60'000, 10, kNow), SizeIs(1));
+  store_->sync.release_with_error("a", "the CRM is down");
+  EXPECT_GE(since(), first);
+}
+
 // SYNC-25
 TEST_P(SyncQueueConformance, ARejectedRowIsDueOnRequestOnly) {
   const TransactionId id = one_gift();
@@ -184,6 +208,10 @@ TEST_P(SyncQueueConformance, ARejectedRowIsDueOnRequestOnly) {
   const std::vector<TransactionId> ids{id, {id.value + 1}};
   EXPECT_EQ(store_->sync.reset_rejected(ids, kNow), 1);
   EXPECT_EQ(store_->sync.reset_rejected(ids, kNow), 0) << "it is due already";
+  AuditEvent event;
+  event.action = "crm.retry";
+  store_->sync.reset_rejected(ids, kNow, event);
+  EXPECT_EQ(store_->audit.list(Viewer::of_command_line(), {}, 1).at(0).detail, "0");
   EXPECT_THAT(store_->sync.claim("a", 60'000, 10, kNow), SizeIs(1));
 }
 

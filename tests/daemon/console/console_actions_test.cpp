@@ -1,0 +1,131 @@
+// What users do with gifts on their pages: who may, what is refused with which reason, and the audit log.
+#include "tests/daemon/console/console_crm_fixture.h"
+
+namespace giftsync::daemon::console {
+namespace {
+
+using schema::Role;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+using ConsoleActions = ConsoleCrmFixture;
+
+// CON-20, CON-8
+TEST_F(ConsoleActions, ASenderResendsToAnotherAddressAndCancels) {
+  const auto id = gift_of("sam@example.com");
+  sign_in(user("sam@example.com", {Role::sender}));
+  const std::string page = get(page_of(id)).body;
+  EXPECT_THAT(page, AllOf(HasSubstr("To the same address it is not possible: its mail has not left yet"),
+                          HasSubstr("name=\"email\" autocomplete=\"off\" required"), Not(HasSubstr("/retry")),
+                          Not(HasSubstr("/match"))));
+  EXPECT_EQ(act(id, "resend"), page_of(id) + "?notice=not_done");
+  EXPECT_TRUE(last_event().refused);
+  EXPECT_EQ(act(id, "resend", "&email=no-address"), page_of(id) + "?notice=bad_address");
+  EXPECT_EQ(wakes_, 0);
+  EXPECT_EQ(act(id, "resend", "&email=bea%40example.org"), page_of(id) + "?notice=resent_to_other");
+  EXPECT_EQ(gift(id).transaction.email, "bea@example.org");
+  EXPECT_EQ(gift(id).transaction.generation, 1);
+  EXPECT_EQ(wakes_, 1);
+  EXPECT_EQ(last_event().action, "gift.resend");
+  EXPECT_EQ(last_event().object_id, std::to_string(id.value));
+  EXPECT_EQ(last_event().actor, "sam@example.com");
+  EXPECT_EQ(last_event().detail, "to another address") << "auditors read it";
+  EXPECT_FALSE(last_event().refused);
+  EXPECT_EQ(store_.lifecycle.find_actions(id).front().actor, "sam@example.com");
+  EXPECT_THAT(get(page_of(id) + "?notice=resent_to_other").body,
+              HasSubstr("role=\"status\">The mail is sent"));
+  EXPECT_THAT(get(page_of(id) + "?notice=nothing").body, Not(HasSubstr("role=\"status\">")));
+
+  EXPECT_EQ(act(id, "cancel"), page_of(id) + "?notice=not_confirmed");
+  EXPECT_EQ(act(id, "cancel", "&confirm=1"), page_of(id) + "?notice=cancelled");
+  EXPECT_EQ(last_event().action, "gift.cancel");
+  EXPECT_EQ(store_.deliveries.find(id)->state, schema::DeliveryState::withdrawn);
+}
+
+// CON-21
+TEST_F(ConsoleActions, WhatDoesNotApplyIsDisabledWithTheReasonOfTheCommand) {
+  const auto id = gift_of("sam@example.com");
+  sign_in(user("ana@example.com", {Role::operations}));
+  EXPECT_THAT(get(page_of(id)).body, HasSubstr("Not possible: it is tried anyway within minutes."));
+  ASSERT_EQ(act(id, "cancel", "&confirm=1"), page_of(id) + "?notice=cancelled");
+  const std::string page = get(page_of(id)).body;
+  const std::string reason = "Not possible: it was refunded on " + platform::to_rfc3339(now_) + ".";
+  EXPECT_THAT(
+      page, AllOf(HasSubstr("<p id=\"resend-text\">" + reason), HasSubstr("<p id=\"cancel-text\">" + reason),
+                  HasSubstr("aria-describedby=\"cancel-text\" disabled>")));
+  EXPECT_EQ(act(id, "cancel", "&confirm=1"), page_of(id) + "?notice=not_done");
+  EXPECT_TRUE(last_event().refused);
+  EXPECT_THAT(last_event().detail, HasSubstr("it was refunded"));
+}
+
+// CON-20
+TEST_F(ConsoleActions, RolesThatOnlyReadPermitNoAction) {
+  const auto own = gift_of("aud@example.com");
+  const auto other = gift_of("sam@example.com");
+  sign_in(user("aud@example.com", {Role::auditor, Role::sender}));
+  const std::string page = get(page_of(other)).body;
+  EXPECT_THAT(page, AllOf(HasSubstr("Timeline"), Not(HasSubstr("/cancel"))));
+  const std::string session = platform::to_hex(platform::sha256(cookie_));
+  const std::string secret = store_.console_sessions.find(session, now_, {0})->form_secret;
+  const std::string path = "/gifts/" + std::to_string(other.value) + "/cancel";
+  EXPECT_EQ(post("/console" + path, "confirm=1&form_token=" + form_token(secret, path)).status, 404);
+  EXPECT_TRUE(store_.lifecycle.find_actions(other).empty());
+  EXPECT_EQ(act(own, "cancel", "&confirm=1"), page_of(own) + "?notice=cancelled");
+  const auto of_approver = gift_of("app@example.com");
+  sign_in(user("app@example.com", {Role::approver}));
+  EXPECT_THAT(get(page_of(of_approver)).body, AllOf(HasSubstr("Timeline"), Not(HasSubstr("/cancel"))));
+}
+
+// CON-20
+TEST_F(ConsoleActions, ARefusedRecordIsTriedOnDemand) {
+  const auto id = gift_of("sam@example.com");
+  refuse_waiting_gifts("REQUIRED_FIELD_MISSING: a field");
+  sign_in(user("ana@example.com", {Role::admin}));
+  EXPECT_EQ(act(id, "retry"), page_of(id) + "?notice=retried");
+  EXPECT_EQ(store_.sync.find_wait(id)->next_attempt_at, now_);
+  EXPECT_EQ(wakes_, 1);
+  EXPECT_EQ(last_event().action, "gift.retry");
+  EXPECT_EQ(act(id, "retry"), page_of(id) + "?notice=not_done");
+}
+
+// CON-22, CON-8
+TEST_F(ConsoleActions, ARematchWritesTheAnswerThatWasShown) {
+  const auto id = gift_of("sam@example.com");
+  link(id, "003OLD");
+  add_contact("003NEW");
+  sign_in(user("ana@example.com", {Role::operations}));
+  const std::string match = page_of(id) + "/match";
+  const std::string page = get(match).body;
+  EXPECT_THAT(page, AllOf(HasSubstr("would be linked to contact 003NEW; now it is linked to contact 003OLD"),
+                          HasSubstr("003OLD"), HasSubstr("0a1b2c3d"), HasSubstr("<strong>chosen</strong>"),
+                          HasSubstr("Contacts by e-mail (Email), ordered by LastModifiedDate descending")));
+  const std::string key = "name=\"fingerprint\" value=\"";
+  const std::string fingerprint = page.substr(page.find(key) + key.size(), 16);
+  const std::string token = form_token_in(page, page_of(id) + "/rematch");
+  const auto rematch = [&](const std::string& shown) {
+    return header(post(page_of(id) + "/rematch", "form_token=" + token + "&fingerprint=" + shown),
+                  "Location");
+  };
+  EXPECT_EQ(rematch(""), match + "?notice=not_done");
+  add_contact("003LATER");
+  EXPECT_EQ(rematch(fingerprint), match + "?notice=rematch_changed");
+  EXPECT_TRUE(last_event().refused);
+  EXPECT_EQ(store_.sync.find_states(std::span(&id, 1)).front().decision.contact_id, "003OLD");
+  EXPECT_EQ(associations_of(crm_.records.at(id.value)).contact_id, "003OLD");
+  add_contact("003NEW");
+  EXPECT_EQ(rematch(fingerprint), page_of(id) + "?notice=rematched");
+  EXPECT_EQ(store_.sync.find_states(std::span(&id, 1)).front().decision.contact_id, "003NEW");
+  EXPECT_EQ(associations_of(crm_.records.at(id.value)).contact_id, "003NEW");
+  EXPECT_EQ(last_event().action, "gift.rematch");
+  EXPECT_EQ(last_event().detail, "relinked: from contact 003OLD to contact 003NEW");
+  EXPECT_FALSE(last_event().refused);
+  EXPECT_THAT(get(match).body, AllOf(HasSubstr("nothing would change"),
+                                     HasSubstr("aria-describedby=\"rematch-text\" disabled>")));
+  crm_.down = true;
+  EXPECT_EQ(rematch(fingerprint), match + "?notice=rematch_failed");
+  EXPECT_EQ(last_event().detail, "the CRM could not be asked");
+}
+
+}  // namespace
+}  // namespace giftsync::daemon::console

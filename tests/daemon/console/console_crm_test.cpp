@@ -1,0 +1,149 @@
+// What pages ask the CRM and show of it: matches, records and failures; masked, paid by the call, and away.
+#include "tests/daemon/console/console_crm_fixture.h"
+
+namespace giftsync::daemon::console {
+namespace {
+
+using schema::Role;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+using ConsoleCrmPages = ConsoleCrmFixture;
+
+// CON-23
+TEST_F(ConsoleCrmPages, AnyAddressIsMatchedAndExplained) {
+  add_contact("003ADA");
+  sign_in(user("ana@example.com", {Role::admin}));
+  EXPECT_EQ(crm_.candidate_calls, 0);
+  const std::string found = get("/console/match?email=ADA@example.com&phone=650-867-3450").body;
+  EXPECT_THAT(found,
+              AllOf(HasSubstr("ada@example.com"), HasSubstr("+16508673450"), HasSubstr("003ADA"),
+                    HasSubstr("Contact 003ADA (Ada Byron): Email equals ada@example.com. No other matched."),
+                    HasSubstr("Leads by phone (Phone)")));
+  EXPECT_THAT(get("/console/match?email=kim@example.com").body,
+              HasSubstr("No match: no contact (Email) and no lead (Email) has kim@example.com."));
+  EXPECT_THAT(get("/console/match?phone=12").body, HasSubstr("is none of region US"));
+  EXPECT_THAT(get("/console/match?email=%3Cscript%3E").body,
+              AllOf(Not(HasSubstr("<script>")), HasSubstr("it matches nothing")));
+  const int before = crm_.candidate_calls;
+  EXPECT_EQ(get("/console/match?email=&phone=").status, 200);
+  EXPECT_EQ(crm_.candidate_calls, before) << "nothing was asked";
+}
+
+// CON-23
+TEST_F(ConsoleCrmPages, UsersOfAnOrganizationDoNotSearchTheCrmOfAll) {
+  schema::store::OrganizationToken token;
+  token.hash = "hash";
+  const auto organization = store_.organizations.create("Acme", token).value();
+  sign_in(user("ana@example.com", {Role::admin}, organization));
+  EXPECT_EQ(get("/console/match?email=ada@example.com").status, 404);
+  EXPECT_THAT(get("/console/crm").body, AllOf(Not(HasSubstr("Queue")), Not(HasSubstr("/console/match"))));
+  const auto id = gift_of("sam@example.com", organization);
+  EXPECT_EQ(get(page_of(id) + "/match").status, 200);
+}
+
+// CON-24
+TEST_F(ConsoleCrmPages, WhereCallsArePaidTheCrmIsAskedOnTheButtonOnly) {
+  const auto id = gift_of("sam@example.com");
+  link(id, "003OLD");
+  add_contact("003NEW");
+  make_paid();
+  sign_in(user("ana@example.com", {Role::operations}));
+  for (const auto& [path, cost] : {std::pair{std::string("/console/match"), "up to 3 calls"},
+                                   std::pair{page_of(id) + "/match", "up to 12 calls"},
+                                   std::pair{page_of(id) + "/record", "up to 1 calls"}}) {
+    const std::string page = get(path + "?email=ada@example.com").body;
+    EXPECT_THAT(page, AllOf(HasSubstr(cost), Not(HasSubstr("003NEW")), Not(HasSubstr("are left")))) << path;
+    EXPECT_EQ(crm_.candidate_calls + crm_.reads, 0) << path;
+    const std::string body = "email=ada%40example.com&form_token=" + form_token_in(page, path);
+    const auto asked = post(path, body);
+    EXPECT_EQ(asked.status, 200) << path;
+    EXPECT_THAT(asked.body, AllOf(HasSubstr("Of the 200 calls"), HasSubstr("140 are left"))) << path;
+    EXPECT_GT(crm_.candidate_calls + crm_.reads, 0) << path;
+    crm_.candidate_calls = crm_.reads = 0;
+    crm_.has_spare_calls = false;
+    EXPECT_THAT(post(path, body).body, HasSubstr("the calls are kept for gifts")) << path;
+    EXPECT_EQ(crm_.candidate_calls + crm_.reads, 0) << path;
+    crm_.has_spare_calls = true;
+  }
+}
+
+// CON-26
+TEST_F(ConsoleCrmPages, TheRecordIsShownBesideOurs) {
+  const auto id = gift_of("sam@example.com");
+  sign_in(user("ana@example.com", {Role::operations}));
+  EXPECT_THAT(get(page_of(id) + "/record").body, HasSubstr("The CRM has no record of this gift."));
+  link(id, "003ADA");
+  const std::string page = get(page_of(id) + "/record").body;
+  EXPECT_THAT(page, AllOf(HasSubstr("<bdi>redeemed</bdi>"), HasSubstr("<bdi>sent</bdi>"),
+                          HasSubstr("differs; giftsync writes this field"), HasSubstr("003ADA"),
+                          HasSubstr("ada@example.com"), HasSubstr("https://gifts.example.com/x")));
+  crm_.down = true;
+  EXPECT_THAT(
+      get(page_of(id) + "/record").body,
+      AllOf(HasSubstr("The CRM cannot be asked now: the CRM is down"), HasSubstr("Back to the gift")));
+  EXPECT_THAT(get(page_of(id) + "/match").body,
+              AllOf(HasSubstr("the CRM is down"), HasSubstr("Contact 003ADA (Old)")));
+  options_.crm.crm = nullptr;
+  restart();
+  EXPECT_THAT(get(page_of(id) + "/record").body, HasSubstr("There is no CRM here to ask."));
+}
+
+// CON-16
+TEST_F(ConsoleCrmPages, AnAuditorSeesNoRecipientInTheCrmEither) {
+  const auto id = gift_of("sam@example.com");
+  link(id, "003OLD");
+  add_contact("003NEW", "Secret Name");
+  sign_in(user("aud@example.com", {Role::auditor}));
+  for (const std::string& path : {page_of(id) + "/record", page_of(id) + "/match"}) {
+    EXPECT_THAT(get(path).body, AllOf(HasSubstr("003OLD"), HasSubstr("***"), Not(HasSubstr("ada@")),
+                                      Not(HasSubstr("Secret Name")), Not(HasSubstr("(Old)")),
+                                      Not(HasSubstr("gifts.example.com/x")), Not(HasSubstr("fingerprint\""))))
+        << path;
+  }
+  refuse_waiting_gifts("DUPLICATE_VALUE: ada@example.com is there");
+  EXPECT_THAT(get("/console/crm").body, AllOf(HasSubstr("DUPLICATE_VALUE"), Not(HasSubstr("ada@")),
+                                              Not(HasSubstr("<form method=\"post\" action=\"/console/crm"))));
+  EXPECT_THAT(get("/console/gifts?error=nothing").body, HasSubstr("***@example.com")) << "it is not compared";
+}
+
+// CON-25
+TEST_F(ConsoleCrmPages, AClassOfFailuresIsListedAndRetried) {
+  sign_in(user("ana@example.com", {Role::operations}));
+  EXPECT_THAT(get("/console/crm").body, HasSubstr("No gift fails."));
+  const auto first = gift_of("sam@example.com");
+  const auto second = gift_of("sam@example.com");
+  refuse_waiting_gifts("FIELD_CUSTOM_VALIDATION_EXCEPTION: row 17, code 5");
+  const auto other = gift_of("sam@example.com");
+  refuse_waiting_gifts("REQUIRED_FIELD_MISSING: Name");
+  const std::string page = get("/console/crm").body;
+  EXPECT_THAT(page,
+              AllOf(HasSubstr("FIELD_CUSTOM_VALIDATION_EXCEPTION: row #, code #"), HasSubstr("Try 2 now"),
+                    HasSubstr("Try 1 now"), HasSubstr("<dt>Of these refused as they are</dt><dd>3</dd>")));
+  const std::string list = get("/console/gifts?before=" + std::to_string(second.value + 1) +
+                               "&error=FIELD_CUSTOM_VALIDATION_EXCEPTION:+row+%23,+code+%23")
+                               .body;
+  EXPECT_THAT(list, AllOf(HasSubstr("gifts/" + std::to_string(first.value) + "\""),
+                          HasSubstr("gifts/" + std::to_string(second.value) + "\""),
+                          Not(HasSubstr("gifts/" + std::to_string(other.value) + "\""))));
+  const std::string token = form_token_in(page, "/console/crm/retry");
+  const auto retry = [&](const std::string& error) {
+    return header(post("/console/crm/retry", "form_token=" + token + "&class=" + error), "Location");
+  };
+  EXPECT_EQ(retry("nothing"), "/console/crm?notice=nothing_to_retry");
+  EXPECT_EQ(retry("FIELD_CUSTOM_VALIDATION_EXCEPTION:+row+%23,+code+%23"),
+            "/console/crm?notice=class_retried&count=2");
+  EXPECT_EQ(wakes_, 2);
+  EXPECT_EQ(store_.sync.find_wait(first)->next_attempt_at, now_);
+  EXPECT_EQ(store_.sync.find_wait(second)->next_attempt_at, now_);
+  EXPECT_EQ(store_.sync.find_wait(other)->next_attempt_at, now_ + platform::kDayMillis);
+  EXPECT_EQ(last_event().action, "crm.retry");
+  EXPECT_EQ(last_event().object_id, "FIELD_CUSTOM_VALIDATION_EXCEPTION");
+  EXPECT_EQ(last_event().detail, "2");
+  EXPECT_THAT(get("/console/crm?notice=class_retried&count=2").body,
+              HasSubstr("Records that are tried now: 2."));
+}
+
+}  // namespace
+}  // namespace giftsync::daemon::console
