@@ -85,7 +85,7 @@ http::HttpResponse overview_page(const PageCall& call) {
   // The counts are those of all organizations.
   if (viewer.sees_all_senders() && !viewer.organization) {
     data.set("health", health_data({daemon_line(call.console.options.daemons()),
-                                    {"store", true, texts().text("call.store()answers")},
+                                    {"store", true, texts().text("store_answers")},
                                     mail_line(call.store()),
                                     crm_line(call.store().sync.counts()),
                                     sources_line(call.store().sources.list())}));
