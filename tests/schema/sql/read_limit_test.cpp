@@ -45,7 +45,7 @@ TEST_P(ReadLimitTest, ALongReadEndsAndTheNextOneWorks) {
 // CON-17
 TEST_P(ReadLimitTest, WritesAndReadsWithoutALimitTakeTheirTime) {
   sql("CREATE TABLE made (n BIGINT)");
-  const std::string steps = "3000000";
+  const std::string steps = "300000";
   {
     const ReadLimit limit(1);
     EXPECT_THROW(scalar(slow_query(steps)), ReadTooLong);
