@@ -7,11 +7,14 @@
 #include "daemon/http/problem.h"
 #include "platform/dependency_error.h"
 #include "platform/digest.h"
+#include "platform/read_limit.h"
 
 namespace giftsync::daemon::console {
 namespace {
 
 constexpr std::string_view kRoot = "/console/";
+/// A page that the store cannot make in this time asks for less.
+constexpr std::int64_t kMaxReadMillis = 2 * platform::kSecondMillis;
 constexpr std::int64_t kAttemptLifeMillis = platform::kHourMillis;
 
 bool is_read(const http::HttpRequest& request) {
@@ -34,8 +37,11 @@ Console::Console(schema::store::Store& store, ConsoleOptions options)
       context_{store_, options_, url_, sign_in_} {}
 
 http::Reply Console::handle(const http::HttpRequest& request) {
+  const platform::ReadLimit limit(kMaxReadMillis);
   try {
     return answer(request);
+  } catch (const platform::ReadTooLong&) {
+    return notice(url_, 503, "too_slow", "too_slow_text");
   } catch (const platform::DependencyError&) {
     throw;
   } catch (const std::exception& error) {

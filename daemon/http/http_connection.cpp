@@ -64,6 +64,8 @@ HandlerPool& HandlerPools::of(HandlerKind kind) {
       return crm_;
     case HandlerKind::page:
       return pages_;
+    case HandlerKind::console:
+      return console_;
     case HandlerKind::readiness:
       return readiness_;
     case HandlerKind::liveness:

@@ -39,6 +39,7 @@ class HandlerPools {
   HandlerPool endpoints_{32, kMaxQueued};
   HandlerPool crm_{8, 256};
   HandlerPool pages_{16, kMaxQueued};
+  HandlerPool console_{4, 64};
   HandlerPool readiness_{4, 64};
   HandlerPool liveness_{1, 64};
 };

@@ -19,6 +19,7 @@ enum class HandlerKind {
   endpoint,
   crm,  ///< endpoints that wait for the CRM, perhaps for minutes
   page,
+  console,  ///< its pages may read much
   readiness,
   liveness,  ///< waits for nothing
 };

@@ -25,6 +25,7 @@ constexpr std::size_t kLarge = std::numeric_limits<std::size_t>::max();
 constexpr RouteInput kLiveness{Credential::none, HandlerKind::liveness, kMaxSmallBodyBytes};
 constexpr RouteInput kReadiness{Credential::none, HandlerKind::readiness, kMaxSmallBodyBytes};
 constexpr RouteInput kPage{Credential::none, HandlerKind::page, kMaxSmallBodyBytes};
+constexpr RouteInput kConsole{Credential::none, HandlerKind::console, kMaxSmallBodyBytes};
 constexpr RouteInput kOpen{Credential::none, HandlerKind::endpoint, kMaxSmallBodyBytes};
 constexpr RouteInput kKey{Credential::api_key, HandlerKind::endpoint, kMaxSmallBodyBytes};
 constexpr RouteInput kKeyBody{Credential::api_key, HandlerKind::endpoint, kLarge};
@@ -60,9 +61,9 @@ constexpr auto kRoutes = std::to_array<Route>({
     {"/login/callback",                                 "/login/callback",                              ListenerRole::both,  kHandlerChecks, kProviderReply, &A::sign_in_reply},
     {"/console/sign-in/start",                          "/console/sign-in/start",                       ListenerRole::admin, kReads,         kProvider,     &A::console},
     {"/console/sign-in/finish",                         "/console/sign-in/finish",                      ListenerRole::admin, kReads,         kProvider,     &A::console},
-    {"/console",                                        "/console",                                     ListenerRole::admin, kHandlerChecks, kPage,         &A::console},
-    {"/console/link/{token...}",                        "/console/link/{token}",                        ListenerRole::admin, kHandlerChecks, kPage,         &A::console},
-    {"/console/{page...}",                              "/console/{page}",                              ListenerRole::admin, kHandlerChecks, kPage,         &A::console},
+    {"/console",                                        "/console",                                     ListenerRole::admin, kHandlerChecks, kConsole,      &A::console},
+    {"/console/link/{token...}",                        "/console/link/{token}",                        ListenerRole::admin, kHandlerChecks, kConsole,      &A::console},
+    {"/console/{page...}",                              "/console/{page}",                              ListenerRole::admin, kHandlerChecks, kConsole,      &A::console},
 });
 // clang-format on
 

@@ -6,11 +6,13 @@
 #include <random>
 #include <tuple>
 
+#include "platform/read_limit.h"
 #include "platform/text.h"
 #include "schema/sql/active_query.h"
 #include "schema/sql/bulk_insert.h"
 #include "schema/sql/connection_check.h"
 #include "schema/sql/postgresql_dsn.h"
+#include "schema/sql/read_deadline.h"
 #include "schema/sql/session.h"
 
 namespace giftsync::schema::sql {
@@ -385,13 +387,19 @@ void Database::drop_idle_sessions() {
 }
 
 void Database::run_once(Mode mode, soci::session& session, const std::function<void(soci::session&)>& work) {
-  if (mode == Mode::read) {
+  const std::int64_t limit = read_limit(mode);
+  // PostgreSQL keeps a limit that is set outside of a transaction.
+  if (mode == Mode::read && (limit == 0 || dsn_.dialect == Dialect::sqlite)) {
+    const ReadDeadline deadline(session, limit);
     work(session);
     return;
   }
-  const bool is_write = mode != Mode::snapshot;
+  const bool is_write = mode != Mode::snapshot && mode != Mode::read;
   OpenTransaction transaction(session, begin_statement(dsn_.dialect, is_write));
-  work(session);
+  {
+    const ReadDeadline deadline(session, limit);
+    work(session);
+  }
   if (is_write) check_usable();  // what is committed to a file without a name is lost
   try {
     transaction.commit();
@@ -403,6 +411,11 @@ void Database::run_once(Mode mode, soci::session& session, const std::function<v
           dsn_.is_external_crm);
     throw;
   }
+}
+
+std::int64_t Database::read_limit(Mode mode) const {
+  const bool is_read = mode == Mode::read || mode == Mode::snapshot;
+  return is_read && !dsn_.is_external_crm ? platform::ReadLimit::millis() : 0;
 }
 
 void Database::run(Mode mode, const std::function<void(soci::session&)>& work) {
@@ -433,6 +446,9 @@ void Database::run(Mode mode, const std::function<void(soci::session&)>& work) {
       const bool sessions_good = fault != ErrorKind::connection && fault != ErrorKind::resource;
       if (had_session && sessions_good) release_session(std::move(leased), is_writer);
       if (!sessions_good) drop_idle_sessions();
+      if (read_limit(mode) > 0 && is_interrupted(error))
+        throw platform::ReadTooLong("a read of the store took more than " + std::to_string(read_limit(mode)) +
+                                    " ms");
       // SQLite has waited for its busy_timeout already, and PostgreSQL for a lock; its conflicts end at once.
       const bool again = (fault == ErrorKind::conflict && dsn_.dialect == Dialect::postgresql) ||
                          (fault == ErrorKind::connection && had_session && !was_aborted);

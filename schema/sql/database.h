@@ -118,6 +118,8 @@ class Database {
  private:
   enum class Mode { read, write, urgent_write, snapshot };
   void run(Mode mode, const std::function<void(soci::session&)>& work);
+  /// platform::ReadLimit of this thread, as far as it applies; 0: none.
+  std::int64_t read_limit(Mode mode) const;
   void run_once(Mode mode, soci::session& session, const std::function<void(soci::session&)>& work);
   /// A session and the generation in which it was created or checked.
   struct LeasedSession {

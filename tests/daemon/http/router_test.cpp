@@ -355,6 +355,8 @@ TEST_F(RouterTest, KindAndSizeFollowTheRoute) {
   EXPECT_EQ(plan_of("/nothing").kind, HandlerKind::endpoint);
   EXPECT_EQ(plan_of("/login/callback").max_body_bytes, kMaxSignInBodyBytes);
   EXPECT_EQ(plan_of("/console/gifts").max_body_bytes, kMaxSmallBodyBytes);
+  for (const std::string path : {"/console", "/console/", "/console/gifts", "/console/link/abc"})
+    EXPECT_EQ(plan_of(path).kind, HandlerKind::console) << path;
   for (const std::string path : {"/login/callback", "/console/sign-in/start", "/console/sign-in/finish"})
     EXPECT_EQ(plan_of(path).kind, HandlerKind::crm) << path << ": an identity provider or the CRM is asked";
 }
