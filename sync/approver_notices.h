@@ -1,4 +1,4 @@
-// sync: notices for approvers of request records that wait for them (CON-44). Throws
+// sync: notices for approvers of request records that wait for them (CON-31). Throws
 // platform::DependencyError when store or CRM fail; a repeated call adds nothing twice.
 #pragma once
 

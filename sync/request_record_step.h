@@ -33,7 +33,7 @@ struct RequestRecordRules {
   std::int64_t most_sender_rest_millis = kMaxSyncRetryMillis;
   /// One result for each of these CRM users.
   std::function<std::vector<SenderAuthorization>(std::span<const std::string> user_ids)> authorize_senders;
-  /// Whose approvers get mails about what waits (CON-44); called when something waits. Absent: none.
+  /// Whose approvers get mails about what waits (CON-31); called when something waits. Absent: none.
   std::function<ApproverNoticeRules()> approver_notices = {};
 };
 

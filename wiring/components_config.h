@@ -41,7 +41,7 @@ sync::SyncRules sync_rules_with_links(const daemon::config::Settings& settings, 
 /// The terms that gifts mailed by giftsync are stamped with.
 sync::LifecycleTerms lifecycle_terms(const daemon::config::LifecycleSettings& settings);
 
-/// Whose approvers get mails about request records that wait (CON-44).
+/// Whose approvers get mails about request records that wait (CON-31).
 sync::ApproverNoticeRules approver_notice_rules(const daemon::config::Settings& settings,
                                                 schema::store::Store& store);
 /// The rules for validating and sending the CRM's request records (REQ-36). The result keeps references to

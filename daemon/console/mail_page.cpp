@@ -1,4 +1,4 @@
-// The mail outbox: what pauses it, what waits, and the mails of one state (CON-45).
+// The mail outbox: what pauses it, what waits, and the mails of one state (CON-32).
 #include <algorithm>
 #include <array>
 

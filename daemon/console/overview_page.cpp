@@ -80,7 +80,7 @@ Data health_data(const std::vector<HealthLine>& lines) {
   return list;
 }
 
-/// What the user can act on, each with the page for it (CON-48).
+/// What the user can act on, each with the page for it (CON-35).
 class WaitingList {
  public:
   explicit WaitingList(const PageCall& call) : call_(call) {}

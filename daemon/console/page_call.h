@@ -44,7 +44,7 @@ struct ConsoleOptions {
   /// Null, both of them: people sign in by link alone (SIGN-8). They must outlive the console.
   identity::ProviderSignIn* provider_sign_in = nullptr;
   const config::SsoSettings* sso = nullptr;
-  /// The settings in force, and what wakes the request record worker (CON-40). They must outlive the console.
+  /// The settings in force, and what wakes the request record worker (CON-27). They must outlive the console.
   /// Null: the pages that need them are not served.
   const config::Settings* in_force = nullptr;
   std::function<void()> on_request_decided = [] {};
@@ -103,7 +103,7 @@ void set_notice(const PageCall& call, Data& data, std::initializer_list<std::str
 /// 303 to a page of the console, which shows the notice: "/mail", "mail_released".
 http::HttpResponse redirect_with_notice(const PageCall& call, const std::string& path,
                                         const std::string& notice);
-/// Reads with all organizations: what is not of one organization is theirs alone (CON-40).
+/// Reads with all organizations: what is not of one organization is theirs alone (CON-27).
 bool sees_installation(const schema::store::Viewer& viewer);
 /// The field of a map of fields; empty when it is missing.
 std::string field(const std::map<std::string, std::string>& fields, const std::string& name);

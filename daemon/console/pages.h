@@ -14,7 +14,7 @@ http::HttpResponse audit_page(const PageCall& call);
 http::HttpResponse users_page(const PageCall& call);
 http::HttpResponse end_sessions(const PageCall& call);
 
-/// Request records: a list, one of them, and the approver's decision (CON-41 to CON-43).
+/// Request records: a list, one of them, and the approver's decision (CON-28 to CON-30).
 http::HttpResponse requests_page(const PageCall& call);
 http::HttpResponse request_page(const PageCall& call);
 http::HttpResponse approve_request(const PageCall& call);

@@ -1,4 +1,4 @@
-// daemon/console: which request records a call may see and decide (CON-41). Any thread.
+// daemon/console: which request records a call may see and decide (CON-28). Any thread.
 #pragma once
 
 #include <optional>

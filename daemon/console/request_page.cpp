@@ -1,5 +1,5 @@
 // One request record, and the decision on it. An approval applies to the content that the page showed: the
-// form brings that content back, and another one is refused with the difference (CON-42).
+// form brings that content back, and another one is refused with the difference (CON-29).
 #include "daemon/console/access.h"
 #include "daemon/console/pages.h"
 #include "daemon/console/request_access.h"

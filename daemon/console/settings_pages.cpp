@@ -1,4 +1,4 @@
-// The sign-in connections, and the settings in force (CON-47). No secret is on either. Only for viewers of
+// The sign-in connections, and the settings in force (CON-34). No secret is on either. Only for viewers of
 // all organizations.
 #include <fstream>
 #include <map>
@@ -29,7 +29,7 @@ std::string certificate_text(const std::string& path, platform::UtcMillis now) {
   std::stringstream pem;
   pem << std::ifstream(path).rdbuf();
   const auto info = platform::parse_certificate(pem.str());
-  if (!info) return texts().text("certificate_unreadable", {{"reason", info.error()}});
+  if (!info) return texts().text("certificate_unreadable", {{"file", path}, {"reason", info.error()}});
   const platform::CertificateIssues issues = platform::validate_certificate(*info, now);
   std::string text = texts().text("certificate_until", {{"time", minute(info->not_after)}});
   for (const auto* list : {&issues.faults, &issues.warnings})

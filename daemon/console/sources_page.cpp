@@ -1,4 +1,4 @@
-// The sources of changes, and the quarantined events of one (CON-46). Only for viewers of all organizations.
+// The sources of changes, and the quarantined events of one (CON-33). Only for viewers of all organizations.
 #include <algorithm>
 #include <map>
 

@@ -1,4 +1,4 @@
-// daemon/mail: composes the mail that tells an approver which request records wait (CON-44): numbers, items,
+// daemon/mail: composes the mail that tells an approver which request records wait (CON-31): numbers, items,
 // costs and links to the console. Nothing of recipients, messages or gifts' URLs, and nothing to fetch.
 #pragma once
 

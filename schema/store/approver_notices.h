@@ -1,4 +1,4 @@
-// schema/store: what approvers are mailed (CON-44). A notice belongs to one transition of a request record to
+// schema/store: what approvers are mailed (CON-31). A notice belongs to one transition of a request record to
 // pending and to one approver. An approver has one row in the mail outbox, whose transaction id is the
 // negative id of the user; so these mails have all promises of the outbox, and a next mail is queued only
 // when the one before has ended.

@@ -298,7 +298,7 @@ std::int64_t DeliveryQueue::reset_scheduled_after(platform::UtcMillis latest, pl
 
 std::int64_t DeliveryQueue::retry_deferred(std::optional<TransactionId> transaction,
                                            platform::UtcMillis now) {
-  // With the condition of the index mail_outbox_due. An approver's mail waits for its pause (CON-44).
+  // With the condition of the index mail_outbox_due. An approver's mail waits for its pause (CON-31).
   const std::string condition =
       "state IN ('queued', 'sending', 'uncertain') AND turn = 0 AND state = 'queued' AND next_attempt_at > "
       ":latest AND transaction_id > 0";

@@ -54,6 +54,23 @@ const std::map<std::string, Line> kMatrix{
     {"POST match", {kSignIn, 403, 404, 404, 404, 404, 404}},
     {"GET crm", {kSignIn, 403, 404, 404, 200, 200, 200}},
     {"POST crm/retry", {kSignIn, 403, 404, 404, 303, 303, 404}},
+    // There are no request records here, and users of one organization see no sources and settings
+    // (console_work_test.cpp has the others).
+    {"GET requests", {kSignIn, 403, 200, 200, 200, 200, 200}},
+    {"GET requests/{number}", {kSignIn, 403, 404, 404, 404, 404, 404}},
+    {"POST requests/{number}/approve", {kSignIn, 403, 404, 404, 404, 404, 404}},
+    {"POST requests/{number}/reject", {kSignIn, 403, 404, 404, 404, 404, 404}},
+    {"GET mail", {kSignIn, 403, 404, 404, 200, 200, 200}},
+    {"POST mail/retry", {kSignIn, 403, 404, 404, 404, 404, 404}},
+    {"POST mail/{id}/release", {kSignIn, 403, 404, 404, 404, 303, 404}},
+    {"POST mail/{id}/withdraw", {kSignIn, 403, 404, 404, 404, 303, 404}},
+    {"POST mail/{id}/retry", {kSignIn, 403, 404, 404, 404, 303, 404}},
+    {"GET sources", {kSignIn, 403, 404, 404, 404, 404, 404}},
+    {"GET sources/{name}", {kSignIn, 403, 404, 404, 404, 404, 404}},
+    {"POST sources/{name}/release", {kSignIn, 403, 404, 404, 404, 404, 404}},
+    {"POST sources/{name}/purge", {kSignIn, 403, 404, 404, 404, 404, 404}},
+    {"GET connections", {kSignIn, 403, 404, 404, 404, 404, 404}},
+    {"GET settings", {kSignIn, 403, 404, 404, 404, 404, 404}},
 };
 
 class ConsoleAccess : public ConsoleFixture {

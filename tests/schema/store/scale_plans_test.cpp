@@ -63,6 +63,10 @@ std::vector<Query> queries() {
       {"code of a gift", "SELECT code FROM gift_code WHERE transaction_id = 7", "gift_code_transaction"},
       {"request records", bounded_count_query("request_record_state WHERE deleted = 0 AND state = 'pending'"),
        "request_record_state_state"},
+      {"request records listed",
+       "SELECT s.number FROM request_record_state s WHERE s.deleted = 0 AND s.state = 'sent' AND s.number < "
+       "'R-9' ORDER BY s.number DESC LIMIT 51",
+       "request_record_state_state"},
       {"request records in error", bounded_count_query(in_error), "request_record_state_error"},
       {"last request record in error",
        "SELECT number, error FROM " + in_error + " ORDER BY number DESC LIMIT 1",

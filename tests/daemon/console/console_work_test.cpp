@@ -1,0 +1,396 @@
+// The console's pages of request records, the outbox, sources, connections and settings.
+#include <gmock/gmock.h>
+
+#include <fstream>
+
+#include "platform/digest.h"
+#include "sync/request_record_approval.h"
+#include "tests/daemon/console/console_fixture.h"
+#include "tests/support/in_memory_request_crm.h"
+#include "tests/support/test_certificate.h"
+
+namespace giftsync::daemon::console {
+namespace {
+
+using schema::Role;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using F = schema::RequestRecordField;
+using State = schema::store::RequestRecordState;
+
+const std::string kMarkup = "<script>alert(1)</script>";
+
+/// Whose user 005B has the address of ben.
+class PeopleCrm : public tests::InMemoryRequestCrm {
+ public:
+  class Users : public tests::EmptyDirectory {
+    std::vector<std::vector<schema::crm::CrmUser>> find_users_by_email(
+        std::span<const std::string> keys) override {
+      std::vector<std::vector<schema::crm::CrmUser>> all(keys.size());
+      for (std::size_t i = 0; i < keys.size(); ++i)
+        if (keys[i] == "ben@example.com") all[i].push_back({"005B", "Ben", keys[i], true});
+      return all;
+    }
+  };
+  schema::crm::Directory& directory() override { return users_; }
+
+ private:
+  Users users_;
+};
+
+class ConsoleWork : public ConsoleFixture {
+ protected:
+  ConsoleWork() {
+    settings_.file = "/etc/giftsync/giftsyncd.yaml";
+    settings_.requests.enabled = true;
+    options_.in_force = &settings_;
+    options_.crm = &crm_;
+    options_.on_request_decided = [this] { ++decided_; };
+    console_ = std::make_unique<Console>(store_, options_);
+    schema::store::GiftItem coffee;
+    coffee.id = {7};
+    coffee.name = "Coffee";
+    coffee.costs = {schema::Money{500}, schema::Money{200}, std::nullopt, schema::Money{35}};
+    store_.catalogue.import(std::span(&coffee, 1));
+  }
+  /// A record of the CRM that waits, as the daemon has read it.
+  void insert(const std::string& id, const std::string& message = "Thank you!",
+              const std::string& requested_by = "") {
+    crm_.insert(id, message, false);
+    schema::store::RequestRecordEntryUpdate change;
+    change.next.record_id = id;
+    change.next.number = "R-" + id;
+    change.next.requested_by = requested_by;
+    change.transitions = {{now_, "ana", "", "pending", "first seen"}};
+    store_.request_records.save(std::span(&change, 1));
+  }
+  schema::store::RequestRecordEntry known(const std::string& id) {
+    return store_.request_records.find(std::span(&id, 1)).front();
+  }
+  /// The hidden content behind the form that posts to a path.
+  static std::string seen_in(const std::string& page, const std::string& action) {
+    const std::string key = "name=\"seen\" value=\"";
+    const std::size_t at = page.find(key, page.find("action=\"" + action + "\"")) + key.size();
+    return page.substr(at, page.find('"', at) - at);
+  }
+  http::HttpResponse press(const std::string& page, const std::string& path, const std::string& note = "") {
+    return post(path,
+                "form_token=" + form_token_in(page, path) + "&seen=" + seen_in(page, path) + "&note=" + note);
+  }
+  http::HttpResponse press_plain(const std::string& page, const std::string& path,
+                                 const std::string& more = "") {
+    return post(path, "form_token=" + form_token_in(page, path) + more);
+  }
+  schema::store::AuditEvent last_event() {
+    return store_.audit.list(schema::store::Viewer::of_command_line(), {}, 1).front();
+  }
+  schema::OrganizationId organization(const std::string& name) {
+    schema::store::OrganizationToken token;
+    token.hash = name;
+    return store_.organizations.create(name, token).value();
+  }
+  schema::TransactionId gift() {
+    schema::store::NewGiftRequest request;
+    request.request.account = {1};
+    request.request.created_at = now_;
+    request.recipients = {{"ada@example.com", "", "", ""}};
+    return store_.gifts.create(std::span(&request, 1)).front().recipients.front().id;
+  }
+  /// The gift's mail, held after an unknown outcome.
+  schema::TransactionId held_mail() {
+    const schema::TransactionId id = gift();
+    const auto claims = store_.deliveries.claim("a", 60'000, 10, now_);
+    const schema::store::DeliveryQueue::Sending sending{claims.front(), "m1@example.com"};
+    store_.deliveries.begin_sending("a", std::span(&sending, 1), 60'000, now_);
+    const schema::store::DeliveryOutcome outcome{id,    1, schema::DeliveryState::held, now_, kMarkup,
+                                                 false, {}};
+    store_.deliveries.finish(std::span(&outcome, 1), now_);
+    return id;
+  }
+  void quarantine(const std::string& source, const std::string& word) {
+    store_.sources.open(source, "", now_);
+    schema::store::InboundBatch batch;
+    batch.source = source;
+    batch.now = now_;
+    schema::store::InboundItem item;
+    item.quarantined = true;
+    item.event.reason = schema::store::QuarantineReason::unknown_status;
+    item.event.status_word = word;
+    item.event.detail = "no such word";
+    item.event.digest = "digest of " + word;
+    item.event.payload = R"({"recipient_email":"secret@example.com"})";
+    item.event.received_at = now_;
+    batch.items = {item};
+    store_.sources.accept(batch);
+  }
+
+  config::Settings settings_;
+  PeopleCrm crm_;
+  int decided_ = 0;
+};
+
+// CON-28
+TEST_F(ConsoleWork, RequestsAreListedWithItemAndCostInPages) {
+  for (int i = 100; i < 160; ++i) insert(std::to_string(i));
+  sign_in(user("ben@example.com", {Role::approver}));
+  const std::string first = get("/console/requests").body;
+  EXPECT_THAT(first, AllOf(HasSubstr("R-159"), Not(HasSubstr("R-109<")), HasSubstr("Coffee"),
+                           HasSubstr("5.35"), HasSubstr("159@example.com"), HasSubstr("before=R-110")));
+  const std::string second = get("/console/requests?before=R-110").body;
+  EXPECT_THAT(second, AllOf(HasSubstr("R-109"), HasSubstr("Newest"), Not(HasSubstr("R-110<"))));
+  EXPECT_THAT(get("/console/requests?state=sent").body, HasSubstr("No request fits here."));
+  sign_in(user("aud@example.com", {Role::auditor}));
+  EXPECT_THAT(get("/console/requests").body, Not(HasSubstr("159@example.com")));
+}
+
+// CON-29, CON-30
+TEST_F(ConsoleWork, AnApproverApprovesWhatThePageShows) {
+  insert("1", kMarkup);
+  sign_in(user("ana@example.com", {Role::approver}));
+  const std::string page = get("/console/requests/R-1").body;
+  EXPECT_THAT(page, AllOf(HasSubstr("Coffee"), HasSubstr("1@example.com"), HasSubstr("&lt;script&gt;"),
+                          Not(HasSubstr("<script>"))));
+  EXPECT_EQ(known("1").state, State::pending) << "looking decides nothing";
+  const auto answer = press(page, "/console/requests/R-1/approve", "as+agreed");
+  EXPECT_EQ(answer.status, 303);
+  EXPECT_EQ(header(answer, "Location"), "/console/requests/R-1?notice=request_approved");
+  EXPECT_EQ(known("1").state, State::approved);
+  EXPECT_EQ(known("1").approved_by, "ana@example.com");
+  EXPECT_EQ(store_.request_records.find_transitions("1").back().comment, "as agreed");
+  EXPECT_EQ(crm_.text("1", F::status), "Approved");
+  EXPECT_EQ(decided_, 1);
+  EXPECT_EQ(last_event().action, "request.approve");
+  EXPECT_EQ(last_event().object_id, "R-1");
+  const std::string after = get("/console/requests/R-1?notice=request_approved").body;
+  EXPECT_THAT(after, AllOf(HasSubstr("class=\"note\" role=\"status\""), HasSubstr("as agreed"),
+                           Not(HasSubstr("requests/R-1/approve")), HasSubstr("requests/R-1/reject")));
+  EXPECT_EQ(press(after, "/console/requests/R-1/reject").status, 303);
+  EXPECT_EQ(known("1").state, State::rejected);
+  EXPECT_THAT(get("/console/requests/R-1?notice=nothing").body,
+              Not(HasSubstr("class=\"note\" role=\"status\"")));
+}
+
+// CON-29
+TEST_F(ConsoleWork, AnotherContentIsRefusedWithTheDifference) {
+  insert("1", "Thank you!");
+  sign_in(user("ana@example.com", {Role::approver}));
+  const std::string page = get("/console/requests/R-1").body;
+  crm_.edit("1", F::message, "Buy " + kMarkup);
+  for (const std::string action : {"approve", "reject"}) {
+    const auto refused = press(page, "/console/requests/R-1/" + action);
+    EXPECT_EQ(refused.status, 412);
+    EXPECT_THAT(refused.body, AllOf(HasSubstr("Nothing was decided"), HasSubstr("Thank you!"),
+                                    HasSubstr("Buy &lt;script&gt;"), Not(HasSubstr("<script>"))));
+    EXPECT_EQ(known("1").state, State::pending);
+  }
+  EXPECT_EQ(last_event().action, "sign-in");
+  const std::string changed = press(page, "/console/requests/R-1/approve").body;
+  EXPECT_EQ(press(changed, "/console/requests/R-1/approve").status, 303) << "now it was seen";
+  EXPECT_EQ(known("1").state, State::approved);
+  for (const std::string seen : {"", "%21%21"}) {
+    const std::string token =
+        form_token_in(get("/console/requests/R-1").body, "/console/requests/R-1/reject");
+    const auto answer = post("/console/requests/R-1/reject", "form_token=" + token + "&seen=" + seen);
+    EXPECT_EQ(header(answer, "Location"), "/console/requests/R-1?notice=request_refused");
+  }
+  EXPECT_EQ(known("1").state, State::approved);
+}
+
+// CON-29
+TEST_F(ConsoleWork, WhatChangedAfterTheApprovalIsShown) {
+  insert("1", "Thank you!");
+  sign_in(user("ana@example.com", {Role::approver}));
+  press(get("/console/requests/R-1").body, "/console/requests/R-1/approve");
+  EXPECT_THAT(get("/console/requests/R-1").body, Not(HasSubstr("Changed after the approval")));
+  crm_.edit("1", F::gift_id, std::string("8"));
+  EXPECT_THAT(get("/console/requests/R-1").body,
+              AllOf(HasSubstr("Changed after the approval"), HasSubstr("<bdi>7</bdi>"),
+                    HasSubstr("<bdi>8</bdi>"), Not(HasSubstr("<bdi>Thank you!</bdi>"))));
+}
+
+// CON-30
+TEST_F(ConsoleWork, OwnRequestsAreApprovedByOthersAndMayBeRejected) {
+  insert("1", "Hi", "ben@example.com");
+  insert("2");
+  crm_.edit("2", F::sender, std::string("005B"));
+  sign_in(user("ben@example.com", {Role::approver}));
+  for (const std::string number : {"R-1", "R-2"}) {
+    const std::string path = "/console/requests/" + number;
+    const std::string page = get(path).body;
+    EXPECT_THAT(page, AllOf(HasSubstr("another approver"), Not(HasSubstr(path + "/approve"))));
+    const auto session = store_.console_sessions.find(platform::to_hex(platform::sha256(cookie_)), now_, {0});
+    const std::string token = form_token(session->form_secret, "/requests/" + number + "/approve");
+    const auto answer =
+        post(path + "/approve", "form_token=" + token + "&seen=" + seen_in(page, path + "/reject"));
+    EXPECT_EQ(header(answer, "Location"), path + "?notice=request_own");
+    EXPECT_TRUE(last_event().refused);
+    EXPECT_EQ(last_event().rule, "REQ-46");
+    EXPECT_EQ(known(number.substr(2)).state, State::pending);
+  }
+  press(get("/console/requests/R-1").body, "/console/requests/R-1/reject");
+  EXPECT_EQ(known("1").state, State::rejected);
+  settings_.requests.allow_self_approval = true;
+  press(get("/console/requests/R-2").body, "/console/requests/R-2/approve");
+  EXPECT_EQ(known("2").state, State::approved);
+}
+
+// CON-28
+TEST_F(ConsoleWork, OthersSeeRequestsWithoutButtonsAndSendersTheOwn) {
+  schema::store::Account sam;
+  sam.email = "sam@example.com";
+  store_.accounts.create(sam);
+  insert("1", "Secret words", "sam@example.com");
+  insert("2", "Secret words");
+  for (const Role role : {Role::admin, Role::operations, Role::auditor}) {
+    sign_in(user(std::string(to_word(role)) + "@example.com", {role}));
+    const auto page = get("/console/requests/R-2");
+    EXPECT_EQ(page.status, 200);
+    EXPECT_THAT(page.body, Not(HasSubstr("/approve\"")));
+    if (role == Role::auditor)
+      EXPECT_THAT(page.body, AllOf(Not(HasSubstr("Secret words")), Not(HasSubstr("2@example.com"))));
+  }
+  sign_in(user("sam@example.com", {Role::sender}));
+  EXPECT_EQ(get("/console/requests/R-1").status, 200);
+  EXPECT_EQ(get("/console/requests/R-2").status, 404);
+  EXPECT_THAT(get("/console/requests").body, AllOf(HasSubstr("R-1"), Not(HasSubstr("R-2"))));
+  sign_in(user("of.acme@example.com", {Role::approver}, organization("Acme")));
+  EXPECT_EQ(get("/console/requests/R-1").status, 404) << "request records are sent for no organization";
+}
+
+// CON-28
+TEST_F(ConsoleWork, AnOrgOfSalesforceIsNotAskedAndHasNoButtons) {
+  insert("1");
+  crm_.around_each_call = [] { FAIL() << "the CRM was asked"; };
+  settings_.crm.type = config::CrmType::salesforce;
+  sign_in(user("ana@example.com", {Role::approver}));
+  EXPECT_THAT(get("/console/requests").body, HasSubstr("R-1"));
+  const std::string page = get("/console/requests/R-1").body;
+  EXPECT_THAT(
+      page, AllOf(HasSubstr("approved in Salesforce"), HasSubstr("first seen"), Not(HasSubstr("/approve"))));
+  EXPECT_THAT(get("/console/").body, HasSubstr("Nothing waits for you."));
+  const auto session = store_.console_sessions.find(platform::to_hex(platform::sha256(cookie_)), now_, {0});
+  const std::string token = form_token(session->form_secret, "/requests/R-1/approve");
+  EXPECT_EQ(post("/console/requests/R-1/approve", "form_token=" + token + "&seen=YQ").status, 404);
+}
+
+// CON-35
+TEST_F(ConsoleWork, TheOverviewListsWhatWaitsForTheUser) {
+  insert("1", "Hi", "ben@example.com");
+  insert("2");
+  held_mail();
+  quarantine("vendor", "gone");
+  sign_in(user("ben@example.com", {Role::approver}));
+  EXPECT_THAT(get("/console/").body,
+              AllOf(HasSubstr("href=\"/console/requests/R-2\""), HasSubstr("waiting for your approval: 1"),
+                    Not(HasSubstr("held"))));
+  insert("3");
+  EXPECT_THAT(get("/console/").body, HasSubstr("waiting for your approval: 2"));
+  for (int i = 100; i < 200; ++i) insert(std::to_string(i));
+  EXPECT_THAT(get("/console/").body, HasSubstr("or more"));
+  sign_in(user("op@example.com", {Role::operations}));
+  EXPECT_THAT(get("/console/").body,
+              AllOf(HasSubstr("/console/mail?state=held"), HasSubstr("/console/sources/vendor"),
+                    Not(HasSubstr("waiting for your approval"))));
+  sign_in(user("aud@example.com", {Role::auditor}));
+  EXPECT_THAT(get("/console/").body, HasSubstr("Nothing waits for you."));
+}
+
+// CON-32
+TEST_F(ConsoleWork, AnOperatorActsOnMails) {
+  const std::string id = std::to_string(held_mail().value);
+  store_.deliveries.open_breaker({now_, now_ + 60'000, 3, kMarkup, "relay", "host 127.0.0.1:8480"});
+  sign_in(user("op@example.com", {Role::operations}));
+  const std::string page = get("/console/mail").body;
+  EXPECT_THAT(page,
+              AllOf(HasSubstr("host 127.0.0.1:8480"), HasSubstr("&lt;script&gt;"), Not(HasSubstr("<script>")),
+                    HasSubstr("ada@example.com"), HasSubstr("/console/gifts/" + id)));
+  const auto released = press_plain(page, "/console/mail/" + id + "/release");
+  EXPECT_EQ(header(released, "Location"), "/console/mail?notice=mail_done_release");
+  EXPECT_EQ(store_.deliveries.find({std::stoll(id)})->state, schema::DeliveryState::queued);
+  EXPECT_EQ(last_event().action, "mail.release");
+  EXPECT_EQ(header(press_plain(page, "/console/mail/" + id + "/release"), "Location"),
+            "/console/mail?notice=mail_not_done");
+  EXPECT_EQ(last_event().action, "mail.release");
+  EXPECT_EQ(header(press_plain(page, "/console/mail/" + id + "/withdraw"), "Location"),
+            "/console/mail?notice=mail_done_withdraw");
+  press_plain(page, "/console/mail/retry");
+  EXPECT_LE(store_.deliveries.breakers().front().until, now_);
+  EXPECT_EQ(last_event().action, "mail.retry-all");
+  sign_in(user("aud@example.com", {Role::auditor}));
+  const std::string seen = get("/console/mail?state=withdrawn").body;
+  EXPECT_THAT(seen,
+              AllOf(HasSubstr("***@example.com"), Not(HasSubstr("/withdraw\"")), Not(HasSubstr("ada@"))));
+  sign_in(user("of.acme@example.com", {Role::operations}, organization("Acme")));
+  EXPECT_THAT(get("/console/mail?state=withdrawn").body,
+              AllOf(HasSubstr("There is no such mail."), Not(HasSubstr("host 127.0.0.1"))));
+}
+
+// CON-33
+TEST_F(ConsoleWork, AnOperatorReleasesAndPurgesQuarantinedEvents) {
+  quarantine("vendor", kMarkup);
+  quarantine("gone", "x");
+  config::SourceSettings source;
+  source.name = "vendor";
+  settings_.sources = {source};
+  sign_in(user("op@example.com", {Role::operations}));
+  EXPECT_THAT(get("/console/sources").body, HasSubstr("/console/sources/vendor"));
+  const std::string page = get("/console/sources/vendor").body;
+  EXPECT_THAT(page, AllOf(HasSubstr("unknown_status"), HasSubstr("status_map"), HasSubstr("&lt;script&gt;"),
+                          Not(HasSubstr("<script>")), Not(HasSubstr("secret@example.com"))));
+  EXPECT_EQ(press_plain(page, "/console/sources/vendor/release").status, 303);
+  EXPECT_THAT(store_.sources.sources_to_reprocess(), testing::ElementsAre("vendor"));
+  EXPECT_EQ(press_plain(page, "/console/sources/vendor/purge", "&reason=nothing").status, 404);
+  EXPECT_EQ(press_plain(page, "/console/sources/vendor/purge", "&reason=unknown_status").status, 303);
+  EXPECT_TRUE(store_.sources.count_quarantined("vendor").empty());
+  EXPECT_FALSE(store_.sources.count_quarantined("gone").empty());
+  EXPECT_EQ(last_event().action, "source.purge");
+  EXPECT_EQ(last_event().detail, "unknown_status, 1 events");
+  EXPECT_THAT(get("/console/sources/gone").body, Not(HasSubstr("/release\""))) << "nothing would end it";
+  EXPECT_EQ(get("/console/sources/other").status, 404);
+  sign_in(user("admin@example.com", {Role::admin}));
+  EXPECT_THAT(get("/console/sources/gone").body,
+              AllOf(HasSubstr("unknown_status"), Not(HasSubstr("/purge\""))));
+}
+
+// CON-34, CON-27
+TEST_F(ConsoleWork, ConnectionsAndSettingsAreShownWithoutSecrets) {
+  settings_.sso.auth_url = "https://login.example.com";
+  config::SsoConnectionSettings connection;
+  connection.name = "acme";
+  connection.domains = {"acme.com"};
+  connection.client_id = "the-client";
+  connection.client_secret = config::Secret("the-secret");
+  connection.issuer = "https://idp.example.com";
+  config::SsoConnectionSettings saml;
+  saml.name = "idp";
+  saml.kind = config::SsoKind::saml;
+  saml.certificate = testing::TempDir() + "console_certificate.pem";
+  std::ofstream(saml.certificate) << tests::make_certificate({.rsa_bits = 0});
+  saml.next_certificate = "/nonexistent.pem";
+  settings_.sso.connections = {connection, saml};
+  settings_.provenance["sso.auth_url"] = {.line = 12};
+  store_.sign_in_connections.record_success("acme", now_);
+  store_.sign_in_connections.record_error("acme", "O5: " + kMarkup, now_);
+  const std::vector<std::string> paths{"/console/connections", "/console/settings"};
+  for (const Role role : {Role::operations, Role::auditor}) {
+    sign_in(user(std::string(to_word(role)) + "@example.com", {role}));
+    EXPECT_THAT(
+        get(paths[0]).body,
+        AllOf(HasSubstr("https://login.example.com/login/callback?connection=acme"), HasSubstr("acme.com"),
+              HasSubstr("O5: &lt;script&gt;"), HasSubstr("valid until 20"), HasSubstr("/nonexistent.pem, "),
+              HasSubstr("urn:giftsync:login.example.com:idp"), Not(HasSubstr("the-secret"))));
+    EXPECT_THAT(get(paths[1]).body, AllOf(HasSubstr("sso.auth_url"), HasSubstr("giftsyncd.yaml:12"),
+                                          HasSubstr("default"), Not(HasSubstr("the-secret"))));
+  }
+  for (const std::string& path : paths) {
+    sign_in(user("admin" + std::to_string(path.size()) + "@example.com", {Role::admin}));
+    EXPECT_EQ(get(path).status, 404);
+  }
+  sign_in(user("of.acme@example.com", {Role::operations}, organization("Acme")));
+  for (const std::string path : {"/console/connections", "/console/settings", "/console/sources"})
+    EXPECT_EQ(get(path).status, 404) << path << " is of all organizations";
+}
+
+}  // namespace
+}  // namespace giftsync::daemon::console

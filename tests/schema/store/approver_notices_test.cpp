@@ -1,0 +1,157 @@
+// What approvers are mailed: one notice for each time that a request record begins to wait, and one mail at a
+// time for an approver.
+#include "schema/store/approver_notices.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/store_fixture.h"
+
+namespace giftsync::schema::store {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+class ApproverNoticesTest : public tests::StoreFixture {
+ protected:
+  static constexpr platform::UtcMillis kNow = kSentAt;
+
+  UserId approver(const std::string& email) {
+    ConsoleUser made;
+    made.email = email;
+    made.roles = {{Role::approver, RoleOrigin::granted, "root", kNow}};
+    return store_->console_users.create(made, {}).value();
+  }
+  /// Saves the record's state with a transition to it.
+  void set_state(const std::string& id, RequestRecordState state) {
+    const auto known = store_->request_records.find(std::span(&id, 1));
+    RequestRecordEntryUpdate change;
+    if (!known.empty()) change.next = known.front();
+    change.next.record_id = id;
+    change.next.number = "R-" + id;
+    change.next.state = state;
+    change.transitions = {{kNow, "ana", "", std::string(to_word(state)), ""}};
+    EXPECT_THAT(store_->request_records.save(std::span(&change, 1)), SizeIs(1));
+  }
+  /// A notice for the user of each of these records that none has.
+  std::size_t add_notices(UserId user, const std::vector<std::string>& ids) {
+    std::vector<ApproverNotice> notices;
+    for (const UnnoticedRecord& one : store_->approver_notices.find_unnoticed(ids))
+      notices.push_back({user, one.transition, one.record_id, "R-" + one.record_id, "Coffee", "5.00"});
+    store_->approver_notices.add(notices, kNow);
+    return notices.size();
+  }
+  std::vector<DeliveryClaim> claim(platform::UtcMillis now) {
+    return store_->deliveries.claim("a", 60'000, 10, now);
+  }
+  void end(const DeliveryClaim& claim, DeliveryState state, platform::UtcMillis now) {
+    const DeliveryQueue::Sending sending{claim, "m" + std::to_string(claim.number)};
+    ASSERT_TRUE(store_->deliveries.begin_sending("a", std::span(&sending, 1), 60'000, now).front());
+    const DeliveryOutcome outcome{claim.transaction, claim.attempt + 1, state, now, "250 ok", false, {}};
+    ASSERT_EQ(store_->deliveries.finish(std::span(&outcome, 1), now), 1u);
+  }
+  std::vector<std::string> numbers(UserId user, std::int64_t mail, bool may_grow) {
+    std::vector<std::string> found;
+    for (const ApproverNotice& one : store_->approver_notices.take(user, mail, may_grow).notices)
+      found.push_back(one.number);
+    return found;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(BackEnds, ApproverNoticesTest,
+                         testing::Values(sql::Dialect::sqlite, sql::Dialect::postgresql),
+                         tests::name_of_dialect);
+
+// CON-31
+TEST_P(ApproverNoticesTest, ARecordIsNoticedOnceEachTimeItBeginsToWait) {
+  const UserId ana = approver("ana@example.com");
+  set_state("1", RequestRecordState::pending);
+  set_state("2", RequestRecordState::approved);
+  EXPECT_EQ(add_notices(ana, {"1", "2", "3"}), 1u);
+  EXPECT_EQ(add_notices(ana, {"1", "2", "3"}), 0u);
+  set_state("1", RequestRecordState::approved);
+  EXPECT_EQ(add_notices(ana, {"1"}), 0u);
+  set_state("1", RequestRecordState::pending);
+  EXPECT_EQ(add_notices(ana, {"1"}), 1u);
+}
+
+// CON-31
+TEST_P(ApproverNoticesTest, MailsOfOneApproverAreTenMinutesApart) {
+  const UserId ana = approver("ana@example.com");
+  set_state("1", RequestRecordState::pending);
+  add_notices(ana, {"1"});
+  store_->approver_notices.queue_mails(kNow);
+  set_state("2", RequestRecordState::pending);
+  add_notices(ana, {"2"});
+  store_->approver_notices.queue_mails(kNow);
+  auto claims = claim(kNow);
+  ASSERT_THAT(claims, SizeIs(1));
+  EXPECT_EQ(claims[0].transaction.value, -ana.value);
+  EXPECT_EQ(claims[0].kind, MailKind::approval);
+  EXPECT_THAT(numbers(ana, claims[0].number, true), ElementsAre("R-1", "R-2")) << "it takes what waits";
+  set_state("3", RequestRecordState::pending);
+  add_notices(ana, {"3"});
+  store_->approver_notices.queue_mails(kNow);
+  EXPECT_THAT(numbers(ana, claims[0].number, false), ElementsAre("R-1", "R-2"))
+      << "a repeat is the same mail";
+  end(claims[0], DeliveryState::accepted, kNow + 1'000);
+  store_->approver_notices.queue_mails(kNow + 2'000);
+  EXPECT_EQ(store_->deliveries.retry_deferred(std::nullopt, kNow + 3'000), 0)
+      << "no command shortens the pause";
+  EXPECT_THAT(claim(kNow + kApproverMailPauseMillis), IsEmpty());
+  claims = claim(kNow + 1'000 + kApproverMailPauseMillis);
+  ASSERT_THAT(claims, SizeIs(1));
+  EXPECT_EQ(claims[0].number, 2);
+  EXPECT_EQ(claims[0].message_id, "");
+  EXPECT_THAT(numbers(ana, 2, true), ElementsAre("R-3"));
+  end(claims[0], DeliveryState::accepted, kNow + 1'000 + kApproverMailPauseMillis);
+  store_->approver_notices.queue_mails(kNow + platform::kHourMillis);
+  EXPECT_THAT(claim(kNow + platform::kDayMillis), IsEmpty()) << "nothing is new";
+}
+
+// CON-31
+TEST_P(ApproverNoticesTest, AMailThatHasNotEndedIsNotReplaced) {
+  const UserId ana = approver("ana@example.com");
+  set_state("1", RequestRecordState::pending);
+  add_notices(ana, {"1"});
+  store_->approver_notices.queue_mails(kNow);
+  const auto claims = claim(kNow);
+  ASSERT_THAT(claims, SizeIs(1));
+  numbers(ana, 1, true);
+  end(claims[0], DeliveryState::uncertain, kNow);
+  set_state("2", RequestRecordState::pending);
+  add_notices(ana, {"2"});
+  store_->approver_notices.queue_mails(kNow + platform::kHourMillis);
+  const auto again = claim(kNow + platform::kHourMillis);
+  ASSERT_THAT(again, SizeIs(1));
+  EXPECT_EQ(again[0].number, 1);
+  EXPECT_EQ(again[0].message_id, "m1");
+}
+
+// CON-31
+TEST_P(ApproverNoticesTest, AMailIsObsoleteWhenNothingWaitsOrTheUserIsNoApprover) {
+  const UserId ana = approver("ana@example.com");
+  const UserId ben = approver("ben@example.com");
+  set_state("1", RequestRecordState::pending);
+  const std::vector<std::string> ids{"1"};
+  const auto waiting = store_->approver_notices.find_unnoticed(ids);
+  ASSERT_THAT(waiting, SizeIs(1));
+  const std::vector<ApproverNotice> notices{{ana, waiting[0].transition, "1", "R-1", "Coffee", ""},
+                                            {ben, waiting[0].transition, "1", "R-1", "Coffee", ""}};
+  store_->approver_notices.add(notices, kNow);
+  const ApproverMail mail = store_->approver_notices.take(ana, 1, true);
+  EXPECT_FALSE(mail.is_obsolete);
+  EXPECT_EQ(mail.email, "ana@example.com");
+  EXPECT_FALSE(store_->approver_notices.take(ben, 1, true).is_obsolete);
+  store_->console_users.revoke(ben, Role::approver, {});
+  EXPECT_TRUE(store_->approver_notices.take(ben, 1, false).is_obsolete);
+  set_state("1", RequestRecordState::rejected);
+  EXPECT_TRUE(store_->approver_notices.take(ana, 1, false).is_obsolete);
+  store_->approver_notices.prune(kNow + 1);
+  EXPECT_THAT(store_->approver_notices.take(ana, 1, false).notices, IsEmpty());
+}
+
+}  // namespace
+}  // namespace giftsync::schema::store

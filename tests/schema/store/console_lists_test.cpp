@@ -1,0 +1,170 @@
+// The console's lists of request records and mails: what a viewer sees, keyset pages, and an operator's
+// actions on mails.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/store_fixture.h"
+
+namespace giftsync::schema::store {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+class ConsoleListsTest : public tests::StoreFixture {
+ protected:
+  static constexpr platform::UtcMillis kNow = kSentAt;
+
+  void save(const std::string& id, RequestRecordState state, const std::string& requested_by,
+            const std::string& error = "") {
+    RequestRecordEntryUpdate change;
+    change.next.record_id = id;
+    change.next.number = "R-" + id;
+    change.next.state = state;
+    change.next.requested_by = requested_by;
+    change.next.error = error;
+    change.transitions = {{kNow, "ana", "", std::string(to_word(state)), ""}};
+    store_->request_records.save(std::span(&change, 1));
+  }
+  AccountId account(const std::string& email, std::optional<OrganizationId> organization = {}) {
+    Account made;
+    made.email = email;
+    made.organization = organization;
+    return store_->accounts.create(made).value();
+  }
+  OrganizationId organization(const std::string& name) {
+    OrganizationToken token;
+    token.hash = "hash of " + name;
+    return store_->organizations.create(name, token).value();
+  }
+  std::vector<std::string> numbers(const Viewer& viewer, const RequestRecordFilter& filter = {},
+                                   const std::string& before = "", std::optional<OrganizationId> owner = {}) {
+    std::vector<std::string> found;
+    for (const auto& one : store_->request_records.list(viewer, owner, filter, before, 50))
+      found.push_back(one.number);
+    return found;
+  }
+  TransactionId gift_of(AccountId from, const std::string& email = "ada@example.com") {
+    NewGiftRequest request = request_for(0);
+    request.request.account = from;
+    request.recipients.push_back({email, "", "", ""});
+    return store_->gifts.create(std::span(&request, 1)).front().recipients.front().id;
+  }
+  void set_mail(TransactionId id, const std::string& assignments) {
+    sql("UPDATE mail_outbox SET " + assignments + " WHERE transaction_id = " + std::to_string(id.value));
+  }
+  std::vector<AuditEvent> events() { return store_->audit.list(operations_, {}, 50); }
+
+  const Viewer operations_ = Viewer::of_command_line();
+  const Viewer approver_{{2}, {}, {}, {Role::approver}};
+};
+
+INSTANTIATE_TEST_SUITE_P(BackEnds, ConsoleListsTest,
+                         testing::Values(sql::Dialect::sqlite, sql::Dialect::postgresql),
+                         tests::name_of_dialect);
+
+// CON-28
+TEST_P(ConsoleListsTest, ASenderSeesTheOwnRequestsAndAnApproverAll) {
+  const AccountId ana = account("ana@acme.com");
+  save("1", RequestRecordState::pending, "ana@acme.com");
+  save("2", RequestRecordState::pending, "");
+  save("3", RequestRecordState::sent, "ana@acme.com");
+  EXPECT_THAT(numbers(operations_), ElementsAre("R-2", "R-1"));
+  EXPECT_THAT(numbers(approver_), ElementsAre("R-2", "R-1"));
+  EXPECT_THAT(numbers({{1}, ana, {}, {Role::sender}}), ElementsAre("R-1"));
+  EXPECT_THAT(numbers({{1}, {}, {}, {Role::sender}}), IsEmpty());
+  EXPECT_THAT(numbers({{1}, ana, {}, {}}), IsEmpty());
+  const Viewer sender{{1}, ana, {}, {Role::sender}};
+  EXPECT_TRUE(store_->request_records.find(sender, {}, "R-1"));
+  EXPECT_FALSE(store_->request_records.find(sender, {}, "R-2"));
+  EXPECT_FALSE(store_->request_records.find(operations_, {}, "R-9"));
+}
+
+// CON-28
+TEST_P(ConsoleListsTest, AnOrganizationSeesRequestsOnlyIfTheyAreSentForIt) {
+  const OrganizationId acme = organization("Acme");
+  const OrganizationId edge = organization("Edge");
+  save("1", RequestRecordState::pending, "");
+  for (const Role role : {Role::approver, Role::admin, Role::operations, Role::auditor}) {
+    EXPECT_THAT(numbers({{1}, {}, acme, {role}}, {}, "", acme), ElementsAre("R-1"));
+    EXPECT_THAT(numbers({{1}, {}, edge, {role}}, {}, "", acme), IsEmpty());
+    EXPECT_THAT(numbers({{1}, {}, edge, {role}}), IsEmpty()) << "without a token";
+  }
+}
+
+// CON-28
+TEST_P(ConsoleListsTest, RequestsAreListedByStateOrErrorInPages) {
+  save("1", RequestRecordState::approved, "", "no account");
+  save("2", RequestRecordState::approved, "");
+  save("3", RequestRecordState::rejected, "", "no account");
+  EXPECT_THAT(numbers(operations_, {RequestRecordState::approved}), ElementsAre("R-2", "R-1"));
+  EXPECT_THAT(numbers(operations_, {RequestRecordState::approved}, "R-2"), ElementsAre("R-1"));
+  EXPECT_THAT(numbers(operations_, {RequestRecordState::pending, true}), ElementsAre("R-1"));
+  EXPECT_EQ(store_->request_records.list(operations_, {}, {RequestRecordState::approved}, "", 1)[0].since,
+            kNow);
+}
+
+// CON-30
+TEST_P(ConsoleListsTest, TheEventOfADecisionIsInItsTransaction) {
+  RequestRecordEntryUpdate change;
+  change.next.record_id = "1";
+  change.audit = AuditEvent{.action = "request.approve"};
+  change.next.version = 5;
+  EXPECT_THAT(store_->request_records.save(std::span(&change, 1)), IsEmpty());
+  EXPECT_THAT(events(), IsEmpty()) << "of a version that is not there";
+  change.next.version = 0;
+  EXPECT_THAT(store_->request_records.save(std::span(&change, 1)), SizeIs(1));
+  EXPECT_THAT(events(), SizeIs(1));
+}
+
+// CON-32, CON-16
+TEST_P(ConsoleListsTest, MailsAreListedForTheViewerWithMaskedAddresses) {
+  const OrganizationId acme = organization("Acme");
+  const TransactionId own = gift_of(account("ana@acme.com", acme));
+  const TransactionId other = gift_of(account("eve@edge.com"), "no address");
+  for (const TransactionId id : {own, other}) set_mail(id, "state = 'held', last_reply = 'ada is away'");
+  const auto ids = [&](const Viewer& viewer, std::optional<TransactionId> before = {}) {
+    std::vector<TransactionId> found;
+    for (const auto& one : store_->deliveries.list(viewer, DeliveryState::held, before, 50))
+      found.push_back(one.transaction);
+    return found;
+  };
+  EXPECT_THAT(ids(operations_), ElementsAre(other, own));
+  EXPECT_THAT(ids(operations_, other), ElementsAre(own));
+  EXPECT_THAT(ids({{1}, {}, acme, {Role::admin}}), ElementsAre(own));
+  EXPECT_THAT(store_->deliveries.list(operations_, DeliveryState::queued, {}, 50), IsEmpty());
+  const auto masked = store_->deliveries.list({{1}, {}, {}, {Role::auditor}}, DeliveryState::held, {}, 50);
+  ASSERT_THAT(masked, SizeIs(2));
+  EXPECT_EQ(masked[0].email, "***");
+  EXPECT_EQ(masked[1].email, "***@example.com");
+  EXPECT_EQ(masked[1].last_reply, "");
+  EXPECT_EQ(store_->deliveries.list(operations_, DeliveryState::held, {}, 50)[1].last_reply, "ada is away");
+}
+
+// CON-32
+TEST_P(ConsoleListsTest, AnActionOnAMailNeedsItsStateAndHasItsEvent) {
+  const TransactionId id = gift_of({1});
+  const auto apply = [&](MailAction action) { return store_->deliveries.apply(id, action, {}, kNow); };
+  const auto state = [&] { return store_->deliveries.find(id)->state; };
+  EXPECT_FALSE(apply(MailAction::release)) << "it is not held";
+  EXPECT_FALSE(apply(MailAction::retry)) << "it is due already";
+  EXPECT_THAT(events(), IsEmpty());
+  set_mail(id, "state = 'held', message_id = 'm1', turn = 0, next_attempt_at = 0, uncertain_retries = 3");
+  EXPECT_TRUE(apply(MailAction::release));
+  EXPECT_EQ(state(), DeliveryState::queued);
+  EXPECT_EQ(store_->deliveries.find(id)->message_id, "m1");
+  EXPECT_EQ(store_->deliveries.find(id)->uncertain_retries, 0);
+  set_mail(id, "next_attempt_at = " + std::to_string(kNow.value + 5'000));
+  EXPECT_TRUE(apply(MailAction::retry));
+  EXPECT_THAT(store_->deliveries.claim("a", -1, 10, kNow), SizeIs(1));
+  EXPECT_EQ(store_->deliveries.oldest_due(kNow), kNow);
+  EXPECT_TRUE(apply(MailAction::withdraw));
+  EXPECT_EQ(state(), DeliveryState::withdrawn);
+  EXPECT_FALSE(apply(MailAction::withdraw));
+  EXPECT_EQ(store_->deliveries.oldest_due(kNow), std::nullopt);
+  EXPECT_THAT(events(), SizeIs(3));
+}
+
+}  // namespace
+}  // namespace giftsync::schema::store

@@ -1,0 +1,244 @@
+// Mails to approvers from the request record that begins to wait to the relay (CON-31).
+#include "daemon/mail/approver_mail.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <deque>
+
+#include "sync/approver_notices.h"
+#include "tests/support/request_record_fixture.h"
+
+namespace giftsync::sync {
+namespace {
+
+using schema::Role;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+
+/// Returns scripted results, then accepts.
+class Relay : public MailTransport {
+ public:
+  std::deque<SendResult> script;
+  std::vector<OutgoingMail> sent;
+
+  std::optional<SendResult> prepare(const OutgoingMail&) override { return std::nullopt; }
+  SendResult send(const OutgoingMail& mail, std::int64_t) override {
+    SendResult result{SendOutcome::accepted, "250 ok"};
+    if (!script.empty()) {
+      result = script.front();
+      script.pop_front();
+    }
+    if (result.outcome != SendOutcome::transport_error) sent.push_back(mail);
+    return result;
+  }
+  std::optional<SendResult> recover_outcome(const std::string&) override { return std::nullopt; }
+};
+
+/// Whose CRM users are 005A for ana@example.com.
+class DirectoryOfAna : public tests::EmptyDirectory {
+ public:
+  std::vector<std::vector<schema::crm::CrmUser>> find_users_by_email(
+      std::span<const std::string> keys) override {
+    std::vector<std::vector<schema::crm::CrmUser>> all;
+    for (const std::string& key : keys) {
+      auto& users = all.emplace_back();
+      if (key == "ana@example.com") users.push_back({"005A", "Ana", key, true});
+    }
+    return all;
+  }
+};
+class CrmWithUsers : public tests::InMemoryRequestCrm {
+ public:
+  schema::crm::Directory& directory() override { return users_; }
+
+ private:
+  DirectoryOfAna users_;
+};
+
+class ApproverMails : public tests::RequestRecordFixture {
+ protected:
+  void SetUp() override {
+    RequestRecordFixture::SetUp();
+    if (IsSkipped()) return;
+    rules.approver_notices = [this] { return notice_rules_; };
+    delivery_rules_.owner = "one";
+    delivery_rules_.from_address = "gifts@example.com";
+    delivery_rules_.installation_id = "abc";
+    delivery_rules_.policy.hold_uncertain = false;
+    delivery_rules_.compose_for_approver = [](const std::string& email,
+                                              std::span<const schema::store::ApproverNotice> notices,
+                                              const MailIdentity& identity) {
+      return daemon::mail::compose_approver_mail(
+          {email, notices, identity, "gifts@example.com", "https://admin.example.com/console"});
+    };
+  }
+  schema::UserId user(const std::string& email, Role role,
+                      std::optional<schema::OrganizationId> organization = {}) {
+    schema::store::ConsoleUser made;
+    made.email = email;
+    made.organization = organization;
+    made.roles = {{role, schema::RoleOrigin::granted, "root", now}};
+    return store().console_users.create(made, {}).value();
+  }
+  void process() {
+    for (int i = 0; i < 3; ++i) request_record_step(store(), people_, rules, now);
+  }
+  /// The addresses and contents that the relay got since the last call.
+  std::vector<OutgoingMail> deliver() {
+    MailDelivery delivery(store(), delivery_rules_, 1, 1, [this] { return now; });
+    delivery.step({.transport = relay_, .should_continue = [] { return true; }});
+    return std::exchange(relay_.sent, {});
+  }
+  std::vector<std::string> addresses() {
+    std::vector<std::string> found;
+    for (const OutgoingMail& mail : deliver()) found.push_back(mail.envelope_to);
+    return found;
+  }
+
+  CrmWithUsers people_;
+  ApproverNoticeRules notice_rules_;
+  DeliveryRules delivery_rules_;
+  Relay relay_;
+};
+
+INSTANTIATE_TEST_SUITE_P(BackEnds, ApproverMails,
+                         testing::Values(schema::sql::Dialect::sqlite, schema::sql::Dialect::postgresql),
+                         tests::name_of_dialect);
+
+// CON-31
+TEST_P(ApproverMails, ApproversWhoMayDecideGetOneMailWithoutTheRecipient) {
+  user("ana@example.com", Role::approver);  // the Sender
+  user("ben@example.com", Role::approver);
+  user("olga@example.com", Role::operations);
+  people_.insert("1", "A secret message", false);
+  process();
+  process();
+  const auto mails = deliver();
+  ASSERT_THAT(mails, SizeIs(1));
+  EXPECT_EQ(mails[0].envelope_to, "ben@example.com");
+  EXPECT_THAT(mails[0].bytes, AllOf(HasSubstr("R-1: Coffee, 5.40"),
+                                    HasSubstr("https://admin.example.com/console/requests/R-1"),
+                                    Not(HasSubstr("secret")), Not(HasSubstr("1@example.com"))));
+  EXPECT_THAT(mails[0].message_id, HasSubstr("approval-"));
+  now = now + platform::kDayMillis;
+  process();
+  EXPECT_THAT(addresses(), IsEmpty()) << "nothing new waits";
+}
+
+// CON-31
+TEST_P(ApproverMails, SelfApprovalAndOrganizationsDecideWhoGetsThem) {
+  schema::store::OrganizationToken token;
+  token.hash = "acme";
+  const auto organization = store().organizations.create("Acme", token).value();
+  token.hash = "edge";
+  const auto other = store().organizations.create("Edge", token).value();
+  user("ana@example.com", Role::approver);
+  user("of.acme@example.com", Role::approver, organization);
+  user("of.edge@example.com", Role::approver, other);
+  const auto gone = user("gone@example.com", Role::approver);
+  store().console_users.set_active(gone, false, {});
+  notice_rules_ = {organization, true};
+  people_.insert("1", "Hello", false);
+  process();
+  EXPECT_THAT(addresses(), testing::UnorderedElementsAre("ana@example.com", "of.acme@example.com"));
+}
+
+// CON-31
+TEST_P(ApproverMails, ABurstIsOneMailAfterTheFirst) {
+  user("ben@example.com", Role::approver);
+  people_.insert("1", "Hello", false);
+  process();
+  EXPECT_THAT(addresses(), ElementsAre("ben@example.com"));
+  for (int i = 2; i < 30; ++i) people_.insert(std::to_string(i), "Hello", false);
+  process();
+  now = now + schema::store::kApproverMailPauseMillis - 1;
+  process();
+  EXPECT_THAT(addresses(), IsEmpty());
+  now = now + 1;
+  const auto mails = deliver();
+  ASSERT_THAT(mails, SizeIs(1));
+  EXPECT_THAT(mails[0].bytes, AllOf(HasSubstr("28 gift requests"), HasSubstr("And 8 more wait."),
+                                    HasSubstr("https://admin.example.com/console/requests\r\n")));
+}
+
+// CON-31
+TEST_P(ApproverMails, AnAutoApprovedOrDecidedRequestIsNotMailed) {
+  user("ben@example.com", Role::approver);
+  sender = refused("wait");  // or its gift would be mailed
+  people_.insert("1", "Hello", true);
+  process();
+  EXPECT_THAT(addresses(), IsEmpty());
+  people_.insert("2", "Hello", false);
+  process();
+  people_.edit("2", F::status, std::string("Rejected"));
+  process();
+  EXPECT_THAT(addresses(), IsEmpty()) << "it was decided before the mail left";
+}
+
+// CON-31
+TEST_P(ApproverMails, ARepeatAfterAnUnknownOutcomeHasTheSameBytes) {
+  user("ben@example.com", Role::approver);
+  people_.insert("1", "Hello", false);
+  process();
+  relay_.script = {{SendOutcome::uncertain, "the connection broke"}};
+  const auto first = deliver();
+  ASSERT_THAT(first, SizeIs(1));
+  people_.insert("2", "Hello", false);
+  process();
+  now = now + platform::kHourMillis;
+  process();
+  const auto repeat = deliver();
+  ASSERT_THAT(repeat, SizeIs(1));
+  EXPECT_EQ(repeat[0].bytes, first[0].bytes);
+  EXPECT_EQ(repeat[0].message_id, first[0].message_id);
+  process();
+  now = now + schema::store::kApproverMailPauseMillis;
+  process();
+  const auto next = deliver();
+  ASSERT_THAT(next, SizeIs(1));
+  EXPECT_NE(next[0].message_id, first[0].message_id);
+  EXPECT_THAT(next[0].bytes, HasSubstr("R-2"));
+}
+
+// CON-31
+TEST_P(ApproverMails, APauseOfDeliveryAppliesToThem) {
+  user("ben@example.com", Role::approver);
+  people_.insert("1", "Hello", false);
+  process();
+  relay_.script = {{SendOutcome::transport_error, "connection refused"}};
+  EXPECT_THAT(deliver(), IsEmpty());
+  EXPECT_THAT(deliver(), IsEmpty()) << "delivery is paused";
+  now = now + platform::kMinuteMillis;
+  EXPECT_THAT(addresses(), ElementsAre("ben@example.com"));
+}
+
+// CON-31
+TEST_P(ApproverMails, AChangeAfterTheApprovalIsMailedAgainAndKeepsWhatWasApproved) {
+  user("ben@example.com", Role::approver);
+  sender = refused("wait");
+  people_.insert("1", "Hello", false);
+  process();
+  EXPECT_THAT(addresses(), SizeIs(1));
+  ApprovalDecision approve{RequestRecordAction::approve, "ben@example.com", ""};
+  ASSERT_EQ(decide_request_record(store(), people_, "R-1", approve, now).kind, ApprovalResult::Kind::done);
+  process();
+  const std::string approved = known("1")->approved_content;
+  EXPECT_NE(approved, "");
+  now = now + platform::kDayMillis;
+  people_.edit("1", F::message, std::string("Other"));
+  process();
+  EXPECT_EQ(known("1")->state, schema::store::RequestRecordState::pending);
+  EXPECT_EQ(known("1")->approved_content, approved);
+  EXPECT_THAT(addresses(), SizeIs(1));
+  people_.edit("1", F::status, std::string("Rejected"));
+  process();
+  EXPECT_EQ(known("1")->approved_content, "");
+}
+
+}  // namespace
+}  // namespace giftsync::sync
