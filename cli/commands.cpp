@@ -88,6 +88,11 @@ void Commands::run_despite_faults(CLI::App* verb, SettingsReadingCommand command
   actions_.emplace_back(verb, std::move(command));
 }
 
+void Commands::run_without_store(CLI::App* verb, SettingsReadingCommand command) {
+  without_store_.insert(verb);
+  run_despite_faults(verb, std::move(command));
+}
+
 namespace {
 
 /// The findings of the CRM check for a CRM that responds but refuses a query, for example because a right is
@@ -133,9 +138,10 @@ int Commands::run_parsed(const Console& console) {
   if (parsed == actions_.end())
     return console.fail(EX_SOFTWARE, "the command has no action; please report this");
   const auto file = daemon::config::read_settings_despite_faults(settings_path_);
-  if (!file.has_store) return refuse(console, {EX_CONFIG, file.faults});
+  const bool needs_store = !without_store_.contains(parsed->first);
+  if (needs_store && !file.has_store) return refuse(console, {EX_CONFIG, file.faults});
   const daemon::config::Settings& settings = file.settings;
-  if (const auto refusal = become_store_owner(*parsed->first, settings, console))
+  if (const auto refusal = needs_store ? become_store_owner(*parsed->first, settings, console) : std::nullopt)
     return refuse(console, *refusal);
   try {
     return parsed->second(console, file);

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -51,6 +52,8 @@ class Commands {
   /// Sets the action of a verb that also tells what it can when the settings file is faulty. A file that does
   /// not lead to a store is refused (exit 78).
   void run_despite_faults(CLI::App* verb, SettingsReadingCommand command);
+  /// The same also without a settings file, or with one that names no store: the verb uses none.
+  void run_without_store(CLI::App* verb, SettingsReadingCommand command);
   /// Sets the action of a verb that needs the store alone, with parsed options: int(const Console&,
   /// schema::store::Store&, Options&). It runs also when the settings file has faults outside its section
   /// `store`: a leaked key must not wait for the correction of a typo.
@@ -93,6 +96,7 @@ class Commands {
   CLI::App root_;
   std::string settings_path_;
   std::vector<std::pair<CLI::App*, SettingsReadingCommand>> actions_;
+  std::set<const CLI::App*> without_store_;
 };
 
 void add_db_commands(Commands& commands);

@@ -134,11 +134,11 @@ void add_crm_setup_command(Commands& commands, CLI::App& crm) {
       ->option_text("DIR")
       ->excludes("--check-only")
       ->excludes("--domain");
-  // The section crm may still be unfinished: its keys come from the app that is made after this.
-  commands.run_despite_faults(verb,
-                              [options](const Console& console, const daemon::config::SettingsReading& file) {
-                                return set_up(console, file.settings, *options);
-                              });
+  // The settings may still be unfinished or missing: their keys come from the app that is made after this.
+  commands.run_without_store(verb,
+                             [options](const Console& console, const daemon::config::SettingsReading& file) {
+                               return set_up(console, file.settings, *options);
+                             });
 }
 
 }  // namespace giftsync::cli

@@ -93,7 +93,7 @@ void add_list(Commands& commands, CLI::App& noun) {
       {"gift list", "gift list --explain --status opened", "gift list --campaign spring-2026",
        "gift list --newest --limit 10", "gift list --since 24h --sender ana@example.com",
        "gift list --email ada@example.com --item 1", "gift list --json --limit 10", "gift list --skipped",
-       "gift list --needs-relink", "gift list --conflicting"});
+       "gift list --needs-relink", "gift list --refused", "gift list --conflicting"});
   verb->add_flag("--json", options->listing.json,
                  "Print a JSON array of gift records with all fields by their API names");
   verb->add_flag("--explain", options->listing.explain, "Print the reason of the match below each gift");
@@ -103,10 +103,17 @@ void add_list(Commands& commands, CLI::App& noun) {
           "--needs-relink", options->listing.needs_relink,
           "Gifts whose lookup the CRM refused (deleted or merged); \"giftsyncctl rematch\" relinks them")
       ->excludes("--skipped");
+  verb->add_flag(
+          "--refused", options->listing.refused,
+          "Gifts whose record the CRM refuses, as giftsync would write it, with the reason; \"crm retry\" "
+          "tries again")
+      ->excludes("--skipped")
+      ->excludes("--needs-relink");
   verb->add_flag("--conflicting", options->listing.conflicting,
                  "Gifts with conflicting changes (redeemed and donated, redeemed after expiry), "
                  "and the conflict; \"change void\" voids a wrong change")
       ->excludes("--needs-relink")
+      ->excludes("--refused")
       ->excludes("--skipped");
   verb->add_option("--status", options->status, "Only gifts with this status")
       ->option_text("STATUS")

@@ -21,6 +21,7 @@ Json json_of(const ListedGift& gift, const GiftListing& listing) {
   json["utm_campaign_id"] = text_or_null(gift.campaign);
   json["external_id"] = text_or_null(gift.external_id);
   if (listing.conflicting) json["conflicts"] = gift.conflicts;
+  if (listing.refused) json["refusal"] = text_or_null(gift.sync_state ? gift.sync_state->error : "");
   return json;
 }
 
@@ -51,6 +52,8 @@ std::string remark_on(const ListedGift& gift, const GiftListing& listing) {
         fmt::format("Id conflict: giftsync did not write this record, gift {0} has none; see \"giftsyncctl "
                     "gift show {0}\"",
                     gift.record.transaction().value));
+  } else if (listing.refused) {
+    add(gift.sync_state->error);
   } else if (listing.explain) {
     if (!gift.manual_links.empty())
       add("Links corrected in the CRM to " + gift.manual_links + ", which differs from the match");
@@ -119,12 +122,13 @@ class NewestGifts {
 void print_missing(const Console& console, CliContext& ctx, const GiftListing& listing, std::int64_t listed) {
   if (listed == 0) {
     console.info(listing.skipped        ? "No gift was skipped."
+                 : listing.refused      ? "The CRM refuses no gift record."
                  : listing.needs_relink ? "The CRM has refused no lookup of a gift."
                  : listing.conflicting  ? "No gift has conflicting changes."
                                         : "No gift records.");
   }
   const std::int64_t waiting = ctx.store.sync.counts().waiting;
-  if (waiting == 0 || listing.skipped || listing.needs_relink) return;
+  if (waiting == 0 || listing.skipped || listing.refused || listing.needs_relink) return;
   console.info(fmt::format("{} {} changes that are not in the CRM yet; see \"giftsyncctl status\".",
                            count_text(waiting, "gift"), platform::plural_verb(waiting, "has", "have")));
 }

@@ -15,6 +15,7 @@ struct GiftListing {
   bool json = false;
   bool skipped = false;       ///< gifts without a match that have no record by the settings
   bool needs_relink = false;  ///< gifts whose lookup the CRM refused
+  bool refused = false;       ///< gifts whose record the CRM refuses, with the reason
   bool conflicting = false;   ///< gifts with conflicting changes, with the conflicts
   bool explain = false;       ///< text output only: print the reason of the match
   std::optional<schema::Status> status;

@@ -103,7 +103,9 @@ ListedGifts with_records(CliContext& ctx, const GiftListing& listing, const Ids&
   ListedGifts page;
   for (const schema::store::Gift& gift : ctx.store.gifts.find(ids)) {
     const schema::TransactionId id = gift.transaction.id;
-    auto record = listing.skipped ? std::nullopt : find_gift_record(ctx.crm->gift_records(), id);
+    // A record that is refused may be there in an older state; the reason needs no call.
+    auto record =
+        listing.skipped || listing.refused ? std::nullopt : find_gift_record(ctx.crm->gift_records(), id);
     if (!record) record = draft_record(ctx, gift, sync_states[id]);
     ListedGift listed;
     listed.record = std::move(*record);
@@ -134,7 +136,7 @@ Ids ids_of(const std::vector<schema::store::CrmSyncState>& sync_states) {
 
 ListedGifts gifts_with(CliContext& ctx, const GiftListing& listing, const Ids& ids) {
   if (ids.empty()) return {};
-  if (listing.skipped || listing.conflicting) return with_records(ctx, listing, ids);
+  if (listing.skipped || listing.refused || listing.conflicting) return with_records(ctx, listing, ids);
   return in_order_of(ids, with_gifts(ctx, ctx.crm->gift_records().find(ids)));
 }
 
@@ -218,7 +220,8 @@ NextGifts gifts_in_state(CliContext& ctx, const GiftListing& listing) {
     const std::size_t rows = ctx.crm->pace().rows_per_read;
     schema::store::SyncQueue& sync = ctx.store.sync;
     Ids ids =
-        listing.skipped ? ids_of(sync.list_states_in(schema::store::CrmSyncStatus::skipped, after, rows))
+        listing.skipped   ? ids_of(sync.list_states_in(schema::store::CrmSyncStatus::skipped, after, rows))
+        : listing.refused ? ids_of(sync.list_states_in(schema::store::CrmSyncStatus::rejected, after, rows))
         : listing.needs_relink
             ? ids_of(sync.list_states_to_rematch(schema::store::RematchScope::needs_relink, after, rows))
             : ctx.store.gifts.list_conflicting(after, rows);
@@ -245,8 +248,8 @@ bool is_item(const ListedGift& gift, const std::string& item) {
 
 ListedOrder order_of(const GiftListing& listing) {
   if (!listing.newest) return ListedOrder::by_id;
-  const bool is_short = listing.skipped || listing.needs_relink || listing.conflicting || listing.contact ||
-                        is_ascii_address(listing.email_key.value_or(""));
+  const bool is_short = listing.skipped || listing.refused || listing.needs_relink || listing.conflicting ||
+                        listing.contact || is_ascii_address(listing.email_key.value_or(""));
   return is_short ? ListedOrder::by_id : ListedOrder::latest_sent;
 }
 
@@ -262,7 +265,8 @@ std::optional<SearchBound> search_bound(CliContext& ctx, const GiftListing& list
 
 NextGifts gifts_before_filter(CliContext& ctx, const GiftListing& listing,
                               const std::optional<SearchBound>& bound) {
-  if (listing.skipped || listing.needs_relink || listing.conflicting) return gifts_in_state(ctx, listing);
+  if (listing.skipped || listing.refused || listing.needs_relink || listing.conflicting)
+    return gifts_in_state(ctx, listing);
   schema::crm::GiftRecords& records = ctx.crm->gift_records();
   if (is_ascii_address(listing.email_key.value_or("")))
     return gifts_with_ids(ctx, listing, records.transaction_ids_by_email(*listing.email_key));

@@ -67,7 +67,7 @@ void check_crm(const StatusReport& report, const std::string& program, Items& it
   for (const auto& [state, count] : report.sync_states) {
     if (state != schema::store::CrmSyncStatus::rejected || count == 0) continue;
     items.push_back({fmt::format("the CRM rejected {}", count_text(count, "gift record")),
-                     program + "gift show ID tells why; the log names each"});
+                     program + "gift list --refused tells why"});
   }
   if (report.org) {
     for (const wiring::OrgPause& pause : wiring::org_pauses(*report.org, program)) {

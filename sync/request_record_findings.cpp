@@ -34,7 +34,7 @@ Error gift_error(const schema::RequestRecord& record, const schema::store::GiftI
            " is not a number: enter the number at the end of the item's page URL.";
   if (item == nullptr || !item->active)
     return "There is no item " + quoted(gift) +
-           " in the catalogue: enter the Gift Id of one that \"giftsyncctl item list\" shows.";
+           " in the catalogue: enter the Gift Id of another one; a giftsync administrator has the list.";
   return std::nullopt;
 }
 
@@ -163,8 +163,9 @@ std::optional<RequestRecordFinding> waiting_finding(const RequestRecordProgress&
 std::string error_log_of(const std::vector<RequestRecordFinding>& findings, const std::string& number) {
   const std::string& first = findings.front().message;
   if (findings.size() == 1) return first;
-  const std::string rest =
-      " " + std::to_string(findings.size() - 1) + " more: " + command_with("check", number) + ".";
+  const std::string rest = " " + std::to_string(findings.size() - 1) +
+                           " more: a giftsync administrator lists them (" + command_with("check", number) +
+                           ").";
   const bool fits =
       platform::count_code_points(first) + platform::count_code_points(rest) <= kMaxMessageCodePoints;
   return fits ? first + rest : first;

@@ -22,10 +22,13 @@ class FindingList {
   /// For objects and fields that the user sees but may not write.
   std::string to_write() const;
 
-  /// Faults, then warnings, then notes; each in the order in which they were added.
+  /// Faults, then warnings, then notes; each in the order in which they were added. Many that the package's
+  /// permission set explains alike are one, which has their subjects.
   std::vector<Finding> take();
 
  private:
+  void fold();
+
   std::string user_;
   std::string permission_set_;
   bool has_package_;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <set>
 #include <utility>
 
 #include "daemon/salesforce/finding_list.h"
@@ -222,7 +224,37 @@ std::string FindingList::to_write() const {
   return fmt::format("assign the permission set {} to {}", permission_set_, user_);
 }
 
+/// A permission set that is not assigned hides each of the package's fields.
+void FindingList::fold() {
+  constexpr std::size_t kLeastFolded = 4;
+  std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> alike;
+  for (std::size_t i = 0; i < findings_.size(); ++i) {
+    const Finding& one = findings_[i];
+    if (has_package_ && one.remedy.find(permission_set_) != std::string::npos)
+      alike[{one.found, one.remedy}].push_back(i);
+  }
+  std::set<std::size_t> dropped;
+  for (const auto& [texts, places] : alike) {
+    if (places.size() < kLeastFolded) continue;
+    Finding& first = findings_[places.front()];
+    std::vector<std::string> subjects;
+    for (const std::size_t place : places) {
+      subjects.push_back(findings_[place].subject);
+      first.severity = std::max(first.severity, findings_[place].severity);
+      if (place != places.front()) dropped.insert(place);
+    }
+    first.subject = "permission set " + permission_set_;
+    first.found = fmt::format("of {} fields or objects the same was found: {}: {}", subjects.size(),
+                              texts.first, fmt::join(subjects, ", "));
+  }
+  std::vector<Finding> kept;
+  for (std::size_t i = 0; i < findings_.size(); ++i)
+    if (!dropped.contains(i)) kept.push_back(std::move(findings_[i]));
+  findings_ = std::move(kept);
+}
+
 std::vector<Finding> FindingList::take() {
+  fold();
   std::ranges::stable_sort(findings_, std::ranges::greater(), &Finding::severity);
   return std::move(findings_);
 }

@@ -40,7 +40,11 @@ struct Remedy {
 
 /// The first row whose words occur counts.
 constexpr auto kRemedies = std::to_array<Remedy>({
-    {"approved this consumer", kApprove},
+    {"approved this consumer",
+     "check crm.salesforce.username, since a user whom the org does not have gets the same answer; then in "
+     "Setup, External Client App Manager, open the app's policies, let admin-approved users be "
+     "pre-authorized "
+     "and select the integration user's permission set"},
     {"not admin approved", kApprove},
     {"no client credentials user",
      "in the app's policies enable the client credentials flow and select the integration user as Run As"},

@@ -254,8 +254,8 @@ TEST_F(CliRequestRecord, FailedRecordsAreRetriedByCommandAndAfterACorrection) {
   create({"--auto-approved"});
   send_all();
   EXPECT_EQ(Json::parse(cli.run({"request", "show", "R-000001", "--json"}).out)["Error_Log"],
-            "There is no item \"7\" in the catalogue: enter the Gift Id of one that \"giftsyncctl item "
-            "list\" shows.");
+            "There is no item \"7\" in the catalogue: enter the Gift Id of another one; a giftsync "
+            "administrator has the list.");
   const auto due = [&] {
     schema::store::Store store(cli.address());
     return store.request_records.find_due(store.request_records.now(), 10).size();

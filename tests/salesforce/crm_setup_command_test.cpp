@@ -90,6 +90,23 @@ TEST_F(CrmSetupCommandTest, AnOrgThatDoesNotAnswerIsUnavailable) {
   EXPECT_EQ(cli_.run({"crm", "setup", "--domain", "http://127.0.0.1:1"}, kToken).code, 69);
 }
 
+TEST_F(CrmSetupCommandTest, NeedsNoSettingsFile) {
+  const auto without_file = [&](std::vector<std::string> options) {
+    std::vector<std::string> arguments{"--config", cli_.path("missing.yaml"), "crm", "setup"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    return cli_.run_bare(arguments, std::string(kToken) + "\n");
+  };
+  const auto written = without_file({"--out", cli_.path("project")});
+  EXPECT_EQ(written.code, 0) << written.err;
+  const auto checked = without_file({"--domain", server_.url(), "--check-only"});
+  EXPECT_EQ(checked.code, 0) << checked.err;
+  EXPECT_THAT(checked.out, HasSubstr("would be deployed"));
+  const auto nowhere = without_file({"--check-only"});
+  EXPECT_EQ(nowhere.code, 64);
+  EXPECT_THAT(nowhere.err, HasSubstr("missing --domain"));
+  EXPECT_NE(cli_.run_bare({"--config", cli_.path("missing.yaml"), "gift", "list"}).code, 0);
+}
+
 TEST_F(CrmSetupCommandTest, WritesTheProjectIntoANewFolder) {
   const std::string folder = cli_.path("project");
   EXPECT_EQ(cli_.run({"crm", "setup", "--out", folder}).code, 0);

@@ -353,7 +353,9 @@ TEST_P(RequestRecordStep, ErrorLogHasTheFirstFindingAndTheNumberOfOthers) {
   row.set(F::gift_id, std::string("99"));
   run_until_idle();
   EXPECT_THAT(error("1"), testing::StartsWith("There is no item \"99\" in the catalogue"));
-  EXPECT_THAT(error("1"), testing::EndsWith(" 2 more: giftsyncctl request check R-1."));
+  EXPECT_THAT(
+      error("1"),
+      testing::EndsWith(" 2 more: a giftsync administrator lists them (giftsyncctl request check R-1)."));
   EXPECT_EQ(known("1")->next_attempt_at, std::nullopt) << "its own faults wait for an edit";
 }
 

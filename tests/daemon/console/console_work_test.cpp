@@ -45,7 +45,7 @@ class ConsoleWork : public ConsoleFixture {
     settings_.file = "/etc/giftsync/giftsyncd.yaml";
     settings_.requests.enabled = true;
     options_.in_force = &settings_;
-    options_.crm = &crm_;
+    options_.crm.crm = &crm_;
     options_.on_request_decided = [this] { ++decided_; };
     console_ = std::make_unique<Console>(store_, options_);
     schema::store::GiftItem coffee;

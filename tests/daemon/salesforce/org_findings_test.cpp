@@ -231,6 +231,29 @@ TEST_P(OrgFindingsTest, NamesWhatWasFoundAndItsRemedy) {
 INSTANTIATE_TEST_SUITE_P(Cases, OrgFindingsTest, testing::ValuesIn(kCases),
                          [](const auto& one) { return std::string(one.param.name); });
 
+TEST(OrgFindings, AMissingPermissionSetIsOneFindingWithItsFields) {
+  OrgFacts facts = facts_of_package();
+  const OrgExpectations expected = expectations();
+  std::size_t hidden = 0;
+  for (const schema::GiftField field : expected.names.gift_fields()) {
+    if (field == schema::GiftField::transaction_id) continue;
+    erase(facts, "gift_record", expected.names.field(field));
+    ++hidden;
+  }
+  ASSERT_GT(hidden, 20U);
+  const std::vector<Finding> found = more_than_notes(examine(facts, expected));
+  const auto is_of_set = [](const Finding& one) {
+    return one.subject == "permission set giftsync_Integration";
+  };
+  ASSERT_EQ(std::ranges::count_if(found, is_of_set), 1);
+  const Finding& set = *std::ranges::find_if(found, is_of_set);
+  EXPECT_EQ(set.severity, Severity::fault) << "the status is among them";
+  EXPECT_THAT(set.found, AllOf(HasSubstr("of " + std::to_string(hidden) + " fields or objects"),
+                               HasSubstr("Gift_Record__c.Message__c")));
+  EXPECT_THAT(set.remedy, HasSubstr("assign the permission set giftsync_Integration"));
+  EXPECT_LT(found.size(), 6U);
+}
+
 TEST(OrgFindings, WhatIsNotWantedIsANote) {
   OrgFacts facts = facts_of_package();
   erase(facts, "task", "RecipientTransactionId__c");

@@ -73,7 +73,7 @@ TEST(PollPace, RefusalsDoubleTheWaitUpToAQuarterOfAnHour) {
   now = now + 30'000;
   EXPECT_TRUE(pace.is_due(now)) << "an answer ends it";
   pace.note_refusal(now);
-  EXPECT_FALSE(pace.is_due(now + 29'999)) << "and the next one begins from the start";
+  EXPECT_FALSE(pace.is_due(now + 29'999)) << "and the waits begin again";
   pace.hurry();
   EXPECT_TRUE(pace.is_due(now));
 }

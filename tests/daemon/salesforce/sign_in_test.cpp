@@ -138,6 +138,7 @@ TEST(SignIn, ARefusalSaysWhatToDo) {
     const char* next_step;
   } cases[] = {
       {"invalid_grant", "user hasn't approved this consumer", "permission set"},
+      {"invalid_grant", "user hasn't approved this consumer", "check crm.salesforce.username"},
       {"invalid_app_access", "user is not admin approved to access this app", "permission set"},
       {"invalid_grant", "audience is invalid", "crm.salesforce.login"},
       {"invalid_grant", "Audience validation failed", "crm.salesforce.login"},
