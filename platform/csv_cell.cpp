@@ -36,7 +36,7 @@ std::string without_formulas(std::string_view text) {
 }  // namespace
 
 std::string csv_cell(std::string_view text) {
-  const std::string cell = visible_text(without_formulas(text), "\t\r\n");
+  std::string cell = visible_text(without_formulas(text), "\t\r\n");
   if (cell.find_first_of(",;\"\r\n") == std::string::npos) return cell;
   std::string quoted = "\"";
   for (const char c : cell) quoted.append(c == '"' ? 2 : 1, c);
