@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "daemon/console/access.h"
+#include "platform/http_client.h"
 #include "platform/ip_address.h"
 #include "platform/text.h"
 
@@ -68,6 +69,23 @@ schema::store::AuditEvent event_of(const PageCall& call, const std::string& acti
   return event;
 }
 
+std::string url_of(const PageCall& call, const std::string& path) {
+  std::string url = call.url().base;
+  std::size_t begin = 1;
+  for (std::size_t end = 0; end != std::string::npos; begin = end + 1) {
+    end = path.find('/', begin);
+    url += "/" + platform::percent_encoded(std::string_view(path).substr(begin, end - begin));
+  }
+  return url;
+}
+
+Data form_data(const PageCall& call, const std::string& path) {
+  Data form;
+  form.set("url", url_of(call, path));
+  form.set("token", token_of(call, path));
+  return form;
+}
+
 void set_notice(const PageCall& call, Data& data, std::initializer_list<std::string_view> keys) {
   const std::string key = field(call.query, "notice");
   if (std::find(keys.begin(), keys.end(), key) != keys.end()) data.set("notice", texts().text(key));
@@ -75,7 +93,7 @@ void set_notice(const PageCall& call, Data& data, std::initializer_list<std::str
 
 http::HttpResponse redirect_with_notice(const PageCall& call, const std::string& path,
                                         const std::string& notice) {
-  return redirect(call.url().base + path + "?notice=" + notice);
+  return redirect(url_of(call, path) + "?notice=" + notice);
 }
 
 bool sees_installation(const schema::store::Viewer& viewer) {

@@ -98,6 +98,10 @@ std::optional<FrameUser> frame_user(const PageCall& call);
 schema::store::AuditEvent event_of(const PageCall& call, const std::string& action);
 /// The token of a form that posts to `path`, such as "/gifts/17/cancel" (CON-11).
 std::string token_of(const PageCall& call, const std::string& path);
+/// {url, token} of a form that posts to the console's page at `path`.
+Data form_data(const PageCall& call, const std::string& path);
+/// The URL of the console's page at `path`, which is not encoded.
+std::string url_of(const PageCall& call, const std::string& path);
 /// Sets `notice` to the text of the query's `notice` if that is one of these keys.
 void set_notice(const PageCall& call, Data& data, std::initializer_list<std::string_view> keys);
 /// 303 to a page of the console, which shows the notice: "/mail", "mail_released".

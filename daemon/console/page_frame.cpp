@@ -127,6 +127,22 @@ http::HttpResponse redirect(const std::string& path) {
   return response;
 }
 
+void add_fact(Data& facts, std::string_view key, const std::string& value) {
+  if (value.empty()) return;
+  Data fact;
+  fact.set("label", texts().text(key));
+  fact.set("value", value);
+  facts << fact;
+}
+
+Data option_data(const std::string& value, const std::string& text, bool selected) {
+  Data option;
+  option.set("value", value);
+  option.set("text", text);
+  option.set("selected", selected);
+  return option;
+}
+
 std::string minute(platform::UtcMillis time) {
   std::string text = platform::to_rfc3339(time).substr(0, 16);
   text[10] = ' ';

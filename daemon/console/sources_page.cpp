@@ -4,7 +4,6 @@
 
 #include "daemon/console/access.h"
 #include "daemon/console/pages.h"
-#include "platform/http_client.h"
 
 namespace giftsync::daemon::console {
 namespace {
@@ -30,7 +29,7 @@ std::optional<SourceSummary> find_source(const PageCall& call) {
 }
 
 std::string path_of(const std::string& name) {
-  return "/sources/" + platform::percent_encoded(name);
+  return "/sources/" + name;
 }
 
 std::string kind_of(const PageCall& call, const std::string& name) {
@@ -42,7 +41,7 @@ std::string kind_of(const PageCall& call, const std::string& name) {
 Data summary_row(const PageCall& call, const SourceSummary& source) {
   Data row;
   row.set("name", source.name);
-  row.set("url", call.url().base + path_of(source.name));
+  row.set("url", url_of(call, path_of(source.name)));
   row.set("kind", kind_of(call, source.name));
   row.set("state", source.state);
   row.set("reason", source.reason);
@@ -54,42 +53,27 @@ Data summary_row(const PageCall& call, const SourceSummary& source) {
   return row;
 }
 
-void add_line(Data& lines, std::string_view key, const std::string& value) {
-  if (value.empty()) return;
-  Data line;
-  line.set("label", texts().text(key));
-  line.set("value", value);
-  lines << line;
-}
-
 Data facts_of(const PageCall& call, const SourceSummary& source) {
   Data lines(Data::type::list);
   const auto time = [](const auto& at) { return at && at->value > 0 ? minute(*at) : std::string(); };
-  add_line(lines, "kind", kind_of(call, source.name));
-  add_line(lines, "state", source.state);
-  add_line(lines, "state_since", time(std::optional(source.state_since)));
-  add_line(lines, "reason", source.reason);
-  add_line(lines, "last_received", time(source.last_received_at));
-  add_line(lines, "cursor", source.cursor_state);
+  add_fact(lines, "kind", kind_of(call, source.name));
+  add_fact(lines, "state", source.state);
+  add_fact(lines, "state_since", time(std::optional(source.state_since)));
+  add_fact(lines, "reason", source.reason);
+  add_fact(lines, "last_received", time(source.last_received_at));
+  add_fact(lines, "cursor", source.cursor_state);
   const config::SourceSettings* settings = settings_of(call, source.name);
   if (settings && settings->kind == config::SourceKind::poll)
-    add_line(lines, "next_poll", time(std::optional(source.next_attempt_at)));
-  add_line(lines, "accepted", std::to_string(source.accepted));
-  add_line(lines, "duplicates", std::to_string(source.duplicates));
-  add_line(lines, "ignored_events", std::to_string(source.ignored));
-  add_line(lines, "gifts", std::to_string(source.gifts));
-  add_line(lines, "orphaned", std::to_string(source.orphaned));
-  add_line(lines, "quarantined", std::to_string(source.quarantined));
-  add_line(lines, "refused_messages", std::to_string(source.rejected));
-  add_line(lines, "last_refusal", source.last_refusal);
+    add_fact(lines, "next_poll", time(std::optional(source.next_attempt_at)));
+  add_fact(lines, "accepted", std::to_string(source.accepted));
+  add_fact(lines, "duplicates", std::to_string(source.duplicates));
+  add_fact(lines, "ignored_events", std::to_string(source.ignored));
+  add_fact(lines, "gifts", std::to_string(source.gifts));
+  add_fact(lines, "orphaned", std::to_string(source.orphaned));
+  add_fact(lines, "quarantined", std::to_string(source.quarantined));
+  add_fact(lines, "refused_messages", std::to_string(source.rejected));
+  add_fact(lines, "last_refusal", source.last_refusal);
   return lines;
-}
-
-Data form_of(const PageCall& call, const std::string& name, const std::string& action) {
-  Data form;
-  form.set("url", call.url().base + path_of(name) + "/" + action);
-  form.set("token", token_of(call, "/sources/" + name + "/" + action));
-  return form;
 }
 
 /// By reason: how many, some of their status words, and which setting makes them applicable.
@@ -114,7 +98,8 @@ Data reasons_of(const PageCall& call, const std::string& name) {
     row.set("count", std::to_string(group.count));
     row.set("words", words);
     row.set("released_by", texts().text("released_by_" + word));
-    if (may(call.viewer().roles, Permission::operate)) row.set("purge", form_of(call, name, "purge"));
+    if (may(call.viewer().roles, Permission::operate))
+      row.set("purge", form_data(call, path_of(name) + "/purge"));
     rows << row;
   }
   return rows;
@@ -161,7 +146,7 @@ http::HttpResponse source_page(const PageCall& call) {
     data.set("sample", sample_of(call, source->name));
   }
   if (may(call.viewer().roles, Permission::operate) && settings_of(call, source->name))
-    data.set("release", form_of(call, source->name, "release"));
+    data.set("release", form_data(call, path_of(source->name) + "/release"));
   return page(call, "source", texts().text("source_named", {{"name", source->name}}), std::move(data));
 }
 
