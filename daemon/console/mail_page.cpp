@@ -45,13 +45,13 @@ void add_queue(Data& data, const PageCall& call) {
   Data counts(Data::type::list);
   for (const auto& [state, count] : call.store().deliveries.count_by_state()) {
     if (state == DeliveryState::accepted) continue;
-    add_fact(counts, "mail_" + std::string(to_word(state)),
+    add_line(counts, "mail_" + std::string(to_word(state)),
              count > schema::store::kMaxCounted
                  ? texts().text("more_than", {{"count", std::to_string(schema::store::kMaxCounted)}})
                  : std::to_string(count));
   }
   const auto oldest = call.store().deliveries.oldest_due(call.now);
-  add_fact(counts, "oldest_due", oldest ? minute(*oldest) : "");
+  add_line(counts, "oldest_due", oldest ? minute(*oldest) : "");
   data.set("counts", counts);
   data.set("has_queue", true);
 }
@@ -106,9 +106,6 @@ http::HttpResponse mail_page(const PageCall& call) {
       kPageRows + 1);
   const std::size_t count = std::min(mails.size(), kPageRows);
   Data data;
-  set_notice(
-      call, data,
-      {"mail_done_release", "mail_done_withdraw", "mail_done_retry", "mail_done_all", "mail_not_done"});
   if (sees_installation(call.viewer())) {
     add_queue(data, call);
     if (may(call.viewer().roles, Permission::operate)) data.set("retry", form_data(call, "/mail/retry"));

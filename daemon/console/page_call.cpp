@@ -1,7 +1,5 @@
 #include "daemon/console/page_call.h"
 
-#include <algorithm>
-
 #include "daemon/console/access.h"
 #include "platform/http_client.h"
 #include "platform/ip_address.h"
@@ -50,7 +48,7 @@ http::HttpResponse not_found(const PageCall& call) {
 
 http::HttpResponse redirect_with_notice(const PageCall& call, const std::string& page, const std::string& key,
                                         std::int64_t count) {
-  return redirect(call.url().base + page + "?notice=" + key +
+  return redirect(url_of(call, page) + "?notice=" + key +
                   (count == 0 ? "" : "&count=" + std::to_string(count)));
 }
 
@@ -84,16 +82,6 @@ Data form_data(const PageCall& call, const std::string& path) {
   form.set("url", url_of(call, path));
   form.set("token", token_of(call, path));
   return form;
-}
-
-void set_notice(const PageCall& call, Data& data, std::initializer_list<std::string_view> keys) {
-  const std::string key = field(call.query, "notice");
-  if (std::find(keys.begin(), keys.end(), key) != keys.end()) data.set("notice", texts().text(key));
-}
-
-http::HttpResponse redirect_with_notice(const PageCall& call, const std::string& path,
-                                        const std::string& notice) {
-  return redirect(url_of(call, path) + "?notice=" + notice);
 }
 
 bool sees_installation(const schema::store::Viewer& viewer) {

@@ -102,11 +102,6 @@ std::string token_of(const PageCall& call, const std::string& path);
 Data form_data(const PageCall& call, const std::string& path);
 /// The URL of the console's page at `path`, which is not encoded.
 std::string url_of(const PageCall& call, const std::string& path);
-/// Sets `notice` to the text of the query's `notice` if that is one of these keys.
-void set_notice(const PageCall& call, Data& data, std::initializer_list<std::string_view> keys);
-/// 303 to a page of the console, which shows the notice: "/mail", "mail_released".
-http::HttpResponse redirect_with_notice(const PageCall& call, const std::string& path,
-                                        const std::string& notice);
 /// Reads with all organizations: what is not of one organization is theirs alone (CON-27).
 bool sees_installation(const schema::store::Viewer& viewer);
 /// The field of a map of fields; empty when it is missing.

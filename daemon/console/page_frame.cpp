@@ -127,14 +127,6 @@ http::HttpResponse redirect(const std::string& path) {
   return response;
 }
 
-void add_fact(Data& facts, std::string_view key, const std::string& value) {
-  if (value.empty()) return;
-  Data fact;
-  fact.set("label", texts().text(key));
-  fact.set("value", value);
-  facts << fact;
-}
-
 Data option_data(const std::string& value, const std::string& text, bool selected) {
   Data option;
   option.set("value", value);

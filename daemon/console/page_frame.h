@@ -58,8 +58,6 @@ http::HttpResponse redirect(const std::string& path);
 /// The security headers of every page.
 void add_page_headers(http::HttpResponse& response);
 
-/// Adds {label, value} to a list unless the value is empty. `key`: of the label's text.
-void add_fact(Data& facts, std::string_view key, const std::string& value);
 /// {value, text, selected} of a select.
 Data option_data(const std::string& value, const std::string& text, bool selected);
 

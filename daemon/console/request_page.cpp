@@ -79,17 +79,17 @@ Data fields_data(const schema::RequestRecord& record, const schema::RequestRecor
 void add_costs(Data& lines, const PageCall& call, const schema::RequestRecord& record) {
   const auto id = sync::gift_id_of(record);
   const auto item = id ? call.store().catalogue.item(*id) : std::nullopt;
-  if (!item) return add_fact(lines, "item", texts().text("unknown_item"));
+  if (!item) return add_line(lines, "item", texts().text("unknown_item"));
   const schema::store::GiftCosts costs = sync::request_costs(*item, record);
   const auto amount = [](const std::optional<schema::Money>& money) {
     return money ? schema::to_decimal(*money) : std::string();
   };
-  add_fact(lines, "item", item->name);
-  add_fact(lines, "total_cost", amount(costs.total()));
-  add_fact(lines, "cost_of_item", amount(costs.item));
-  add_fact(lines, "cost_of_shipping", amount(costs.shipping));
-  add_fact(lines, "cost_of_carbon", amount(costs.carbon_neutral));
-  add_fact(lines, "cost_of_transaction", amount(costs.transaction_fee));
+  add_line(lines, "item", item->name);
+  add_line(lines, "total_cost", amount(costs.total()));
+  add_line(lines, "cost_of_item", amount(costs.item));
+  add_line(lines, "cost_of_shipping", amount(costs.shipping));
+  add_line(lines, "cost_of_carbon", amount(costs.carbon_neutral));
+  add_line(lines, "cost_of_transaction", amount(costs.transaction_fee));
 }
 
 Data summary_of(const PageCall& call, const ShownRequest& shown) {
@@ -97,16 +97,16 @@ Data summary_of(const PageCall& call, const ShownRequest& shown) {
   Data lines(Data::type::list);
   if (shown.loaded) {
     add_costs(lines, call, shown.loaded->completed);
-    if (!is_masked) add_fact(lines, "recipient", shown.loaded->completed.text(F::recipient_email));
+    if (!is_masked) add_line(lines, "recipient", shown.loaded->completed.text(F::recipient_email));
     if (const auto* at = std::get_if<platform::UtcMillis>(&shown.loaded->row.get(F::created_date)))
-      add_fact(lines, "created_at", minute(*at));
+      add_line(lines, "created_at", minute(*at));
   }
-  add_fact(lines, "requested_by", shown.entry.requested_by);
-  add_fact(lines, "approved_by", shown.entry.approved_by);
-  if (!is_masked) add_fact(lines, "error", shown.entry.error);
+  add_line(lines, "requested_by", shown.entry.requested_by);
+  add_line(lines, "approved_by", shown.entry.approved_by);
+  if (!is_masked) add_line(lines, "error", shown.entry.error);
   if (shown.entry.failures > 0 && shown.entry.next_attempt_at)
-    add_fact(lines, "next_attempt", minute(*shown.entry.next_attempt_at));
-  if (shown.entry.deleted) add_fact(lines, "state", texts().text("request_deleted"));
+    add_line(lines, "next_attempt", minute(*shown.entry.next_attempt_at));
+  if (shown.entry.deleted) add_line(lines, "state", texts().text("request_deleted"));
   return lines;
 }
 
@@ -146,7 +146,6 @@ void add_difference(Data& data, const PageCall& call, const std::string& key, co
 http::HttpResponse show(const PageCall& call, const ShownRequest& shown, const std::string& seen = {}) {
   const bool is_masked = call.viewer().is_masked();
   Data data;
-  set_notice(call, data, {"request_approved", "request_rejected", "request_own", "request_refused"});
   data.set("state", texts().text("request_" + std::string(to_word(shown.entry.state))));
   data.set("summary", summary_of(call, shown));
   data.set("history", history_of(call, shown));

@@ -32,17 +32,17 @@ std::string certificate_text(const std::string& path, platform::UtcMillis now) {
 /// What `giftsyncctl sso show` prints for the provider's administrator.
 Data urls_of(const config::Settings& settings, const SsoConnectionSettings& one) {
   Data lines(Data::type::list);
-  add_fact(lines, "post_back_url", config::post_back_url(settings.sso, one));
-  add_fact(lines, "login_redirect_url", config::login_redirect_url(settings.sso));
+  add_line(lines, "post_back_url", config::post_back_url(settings.sso, one));
+  add_line(lines, "login_redirect_url", config::login_redirect_url(settings.sso));
   if (one.kind == SsoKind::saml) {
-    add_fact(lines, "entity_id", config::saml_entity_id(settings.sso, one));
-    add_fact(lines, "metadata_url", config::saml_metadata_url(settings, one));
+    add_line(lines, "entity_id", config::saml_entity_id(settings.sso, one));
+    add_line(lines, "metadata_url", config::saml_metadata_url(settings, one));
     return lines;
   }
   const config::ProviderEndpoints provider = config::provider_endpoints(settings.sso, one);
-  add_fact(lines, "client_id", one.client_id);
-  add_fact(lines, "issuer", provider.issuer);
-  add_fact(lines, "discovery_endpoint", provider.discovery);
+  add_line(lines, "client_id", one.client_id);
+  add_line(lines, "issuer", provider.issuer);
+  add_line(lines, "discovery_endpoint", provider.discovery);
   return lines;
 }
 
@@ -52,14 +52,14 @@ Data state_lines(const PageCall& call, const SsoConnectionSettings& one,
   for (const std::string& domain : config::all_domains(one))
     domains += (domains.empty() ? "" : ", ") + domain;
   Data lines(Data::type::list);
-  add_fact(lines, "kind", std::string(config::to_word(one.kind)));
-  add_fact(lines, "domains", domains);
-  add_fact(lines, "tenant", state.tenant);
-  add_fact(lines, "certificate", certificate_text(one.certificate, call.now));
-  add_fact(lines, "next_certificate", certificate_text(one.next_certificate, call.now));
-  add_fact(lines, "last_sign_in", state.last_success_at ? minute(*state.last_success_at) : "");
+  add_line(lines, "kind", std::string(config::to_word(one.kind)));
+  add_line(lines, "domains", domains);
+  add_line(lines, "tenant", state.tenant);
+  add_line(lines, "certificate", certificate_text(one.certificate, call.now));
+  add_line(lines, "next_certificate", certificate_text(one.next_certificate, call.now));
+  add_line(lines, "last_sign_in", state.last_success_at ? minute(*state.last_success_at) : "");
   if (state.last_error_at)
-    add_fact(lines, "last_error", minute(*state.last_error_at) + ": " + state.last_error);
+    add_line(lines, "last_error", minute(*state.last_error_at) + ": " + state.last_error);
   return lines;
 }
 

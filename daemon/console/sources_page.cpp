@@ -56,23 +56,23 @@ Data summary_row(const PageCall& call, const SourceSummary& source) {
 Data facts_of(const PageCall& call, const SourceSummary& source) {
   Data lines(Data::type::list);
   const auto time = [](const auto& at) { return at && at->value > 0 ? minute(*at) : std::string(); };
-  add_fact(lines, "kind", kind_of(call, source.name));
-  add_fact(lines, "state", source.state);
-  add_fact(lines, "state_since", time(std::optional(source.state_since)));
-  add_fact(lines, "reason", source.reason);
-  add_fact(lines, "last_received", time(source.last_received_at));
-  add_fact(lines, "cursor", source.cursor_state);
+  add_line(lines, "kind", kind_of(call, source.name));
+  add_line(lines, "state", source.state);
+  add_line(lines, "state_since", time(std::optional(source.state_since)));
+  add_line(lines, "reason", source.reason);
+  add_line(lines, "last_received", time(source.last_received_at));
+  add_line(lines, "cursor", source.cursor_state);
   const config::SourceSettings* settings = settings_of(call, source.name);
   if (settings && settings->kind == config::SourceKind::poll)
-    add_fact(lines, "next_poll", time(std::optional(source.next_attempt_at)));
-  add_fact(lines, "accepted", std::to_string(source.accepted));
-  add_fact(lines, "duplicates", std::to_string(source.duplicates));
-  add_fact(lines, "ignored_events", std::to_string(source.ignored));
-  add_fact(lines, "gifts", std::to_string(source.gifts));
-  add_fact(lines, "orphaned", std::to_string(source.orphaned));
-  add_fact(lines, "quarantined", std::to_string(source.quarantined));
-  add_fact(lines, "refused_messages", std::to_string(source.rejected));
-  add_fact(lines, "last_refusal", source.last_refusal);
+    add_line(lines, "next_poll", time(std::optional(source.next_attempt_at)));
+  add_line(lines, "accepted", std::to_string(source.accepted));
+  add_line(lines, "duplicates", std::to_string(source.duplicates));
+  add_line(lines, "ignored_events", std::to_string(source.ignored));
+  add_line(lines, "gifts", std::to_string(source.gifts));
+  add_line(lines, "orphaned", std::to_string(source.orphaned));
+  add_line(lines, "quarantined", std::to_string(source.quarantined));
+  add_line(lines, "refused_messages", std::to_string(source.rejected));
+  add_line(lines, "last_refusal", source.last_refusal);
   return lines;
 }
 
@@ -138,7 +138,6 @@ http::HttpResponse source_page(const PageCall& call) {
   const auto source = find_source(call);
   if (!source) return not_found(call);
   Data data;
-  set_notice(call, data, {"events_released", "events_purged"});
   data.set("facts", facts_of(call, *source));
   data.set("has_quarantined", source->quarantined > 0);
   if (source->quarantined > 0) {
