@@ -86,6 +86,25 @@ TEST_F(ConsoleProviderSignIn, ARefusalIsOneSentence) {
               AllOf(HasSubstr("You could not be signed in."), Not(HasSubstr("evil.example"))));
 }
 
+// CON-19: the router would end the process.
+TEST_F(ConsoleProviderSignIn, AFaultOfAReplyEndsItsRequestAlone) {
+  identity::ProviderSignIn failing(
+      sso_, store_,
+      [](const platform::HttpRequest&, const std::string&) -> platform::HttpResponse {
+        throw std::logic_error("a fault");
+      },
+      {});
+  schema::store::SignInAttempt attempt;
+  attempt.id_hash = platform::to_hex(platform::sha256("acme.state"));
+  attempt.connection = "acme";
+  attempt.created_at = now_;
+  store_.sign_in_attempts.create(attempt);
+  options_.provider_sign_in = &failing;
+  console_ = std::make_unique<Console>(store_, options_);
+  const auto reply = request("GET", "/login/callback?connection=acme&code=x&state=acme.state");
+  EXPECT_EQ(console_->provider_reply(reply).status, 500);
+}
+
 // SIGN-8
 TEST_F(ConsoleProviderSignIn, IsNotThereWhenItIsOff) {
   options_.provider_sign_in = nullptr;
