@@ -255,7 +255,7 @@ TEST_F(ConsoleTest, CsvHasTheFilteredRowsWithGuardedCells) {
   EXPECT_EQ(std::count(one.begin(), one.end(), '\n'), 2);
   const auto event = store_.audit.list(schema::store::Viewer::of_command_line(), {}, 1).front();
   EXPECT_EQ(event.action, "gift.export");
-  EXPECT_EQ(event.detail, "recipient=text7%40example.com");
+  EXPECT_EQ(event.detail, "recipient=...") << "auditors read it";
 }
 
 // CON-16
