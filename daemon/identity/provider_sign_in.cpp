@@ -171,6 +171,7 @@ tl::expected<SignedIn, SignInRefusal> ProviderSignIn::finish(std::string_view at
   audit.actor = audit.object_id = user->address;
   audit.user = user->user;
   audit.object_kind = "user";
+  audit.organization = user->organization;
   audit.detail = "through " + identity->connection;
   return SignedIn{std::move(*user), identity->authenticated_at.value_or(attempt->created_at),
                   attempt->return_path, std::move(audit), identity->session_until};

@@ -279,6 +279,7 @@ TEST_F(ProviderSignInTest, AConnectionsOrganizationIsThatOfItsUsers) {
   provider_.claims.update({{"email", "new@acme.com"}, {"sub", "user-9"}});
   EXPECT_EQ(sign_in(), "/console/gifts?status=opened");
   EXPECT_EQ(store_->console_users.find_by_email("new@acme.com")->organization, acme);
+  EXPECT_EQ(sessions_.back().audit.organization, acme) << "its auditors see the sign-in";
   sso_.connections[0].organization = "Other";
   EXPECT_EQ(sign_in(), kRefused) << "linked, and of another organization";
   sso_.connections[0].organization.clear();
