@@ -192,6 +192,8 @@ tl::expected<std::optional<schema::OrganizationId>, SignInRefusal> ProviderSignI
 
 void ProviderSignIn::record_refusal(const std::string& connection, const SignInRefusal& refusal,
                                     const RequestOrigin& origin, platform::UtcMillis now) {
+  store_.sign_in_connections.record_error(connection, refusal.rule + ": " + refusal.text, now);
+  if (refusals_.count(origin.network, now).is_exceeded) return;
   AuditEvent audit = audit_of(origin, now);
   audit.object_kind = "connection";
   audit.object_id = connection;
@@ -199,7 +201,6 @@ void ProviderSignIn::record_refusal(const std::string& connection, const SignInR
   audit.rule = refusal.rule;
   audit.detail = refusal.text;
   store_.audit.add(audit);
-  store_.sign_in_connections.record_error(connection, refusal.rule + ": " + refusal.text, now);
 }
 
 }  // namespace giftsync::daemon::identity

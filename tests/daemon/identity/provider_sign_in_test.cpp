@@ -342,6 +342,26 @@ TEST_F(ProviderSignInTest, EveryRefusalLooksTheSame) {
   EXPECT_EQ(header_of(pages().start(browser.get("?connection=unknown")), "Location"), kRefused);
 }
 
+// SIGN-6
+TEST_F(ProviderSignInTest, SpoiledSignInsDoNotFillTheAuditLog) {
+  const auto spoil = [this](Browser browser) {
+    const std::string url = start(browser);
+    const std::size_t state = url.find("&state=") + 1;
+    reply(browser, "error=access_denied&" + url.substr(state, url.find('&', state) - state));
+  };
+  const auto refusals = [this] {
+    return static_cast<std::int64_t>(
+        store_->audit.list(schema::store::Viewer::of_command_line(), {.action = "sign-in"}, 100).size());
+  };
+  for (int i = 0; i < ProviderSignIn::kMaxAuditedRefusals + 5; ++i) spoil(Browser());
+  EXPECT_EQ(refusals(), ProviderSignIn::kMaxAuditedRefusals);
+  spoil(Browser{.client = "198.51.100.1"});
+  EXPECT_EQ(refusals(), ProviderSignIn::kMaxAuditedRefusals + 1) << "of another network";
+  now_ = now_ + platform::kMinuteMillis;
+  spoil(Browser());
+  EXPECT_EQ(refusals(), ProviderSignIn::kMaxAuditedRefusals + 2);
+}
+
 // SIGN-7
 TEST_F(ProviderSignInTest, ANetworkIsLimited) {
   Browser browser;
