@@ -100,7 +100,7 @@ http::HttpResponse ConsoleSignIn::provider_reply(const http::HttpRequest& reques
                          : notice(url_, 404, "not_found", "not_found_text");
 }
 
-/// Always a new session: a cookie that the browser had before is not kept (CON-1).
+/// Always a new session: the one that the browser had before ends, and its cookie is not kept (CON-1).
 std::string ConsoleSignIn::begin_session(const http::HttpRequest& request,
                                          const identity::SignedIn& signed_in) {
   const std::string cookie = platform::to_base64url(platform::random_bytes(kSecretBytes));
@@ -118,7 +118,10 @@ std::string ConsoleSignIn::begin_session(const http::HttpRequest& request,
   session.network = platform::rate_limit_prefix(request.client);
   schema::store::AuditEvent event = signed_in.audit;
   event.session = schema::store::public_session_id(session.id_hash);
-  return store_.console_sessions.create(session, event) ? set_cookie(url_, cookie) : std::string();
+  const auto former = cookie_of(request, url_.cookie_name);
+  return store_.console_sessions.create_instead_of(former ? hash_of(*former) : "", session, event)
+             ? set_cookie(url_, cookie)
+             : std::string();
 }
 
 http::HttpResponse ConsoleSignIn::link_page(const PageCall& call) {

@@ -72,6 +72,10 @@ TEST_F(ConsoleProviderSignIn, EndsInASessionAtTheWantedPage) {
   EXPECT_EQ(sessions[0].user, rose);
   EXPECT_TRUE(sessions[0].identity.has_value());
   EXPECT_EQ(sessions[0].expires_at, now_ + 12 * platform::kHourMillis);
+  get_with_attempt(come_back("/console/sign-in/start?connection=acme"));
+  EXPECT_EQ(get("/console/gifts").status, 200);
+  EXPECT_EQ(store_.console_sessions.list(schema::store::Viewer::of_command_line(), now_).size(), 1u)
+      << "the browser's former session has ended";
   store_.user_identities.unlink(rose, "acme", {});
   EXPECT_EQ(get("/console/gifts").status, 303) << "its sessions end with the identity";
 }
