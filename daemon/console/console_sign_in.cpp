@@ -24,6 +24,12 @@ std::string agent_of(const http::HttpRequest& request) {
   return std::string(platform::truncated(agent, kMaxAgentCodePoints));
 }
 
+/// An account that was deactivated, or belongs to another organization, gives its owner nothing to see.
+bool is_usable_by(const schema::store::Account& account, const schema::store::ConsoleUser& user) {
+  return account.active &&
+         (!user.organization || !account.organization || account.organization == user.organization);
+}
+
 Data sign_in_data(const ConsoleUrl& url, const identity::SignInView& view) {
   Data data;
   data.set("by_provider", true);
@@ -57,7 +63,8 @@ std::optional<SignedIn> ConsoleSignIn::find_session(const http::HttpRequest& req
   if (!user) return std::nullopt;
   if (session->last_seen_at + kLastSeenMillis < now) store_.console_sessions.set_last_seen(hash, now);
   SignedIn by{*session, *user, {user->id, {}, user->organization, user->role_set()}};
-  if (const auto account = store_.accounts.find_by_email(user->email)) by.viewer.account = account->id;
+  const auto account = store_.accounts.find_by_email(user->email);
+  if (account && is_usable_by(*account, *user)) by.viewer.account = account->id;
   return by;
 }
 
