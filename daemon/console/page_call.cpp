@@ -73,11 +73,6 @@ void set_notice(const PageCall& call, Data& data, std::initializer_list<std::str
   if (std::find(keys.begin(), keys.end(), key) != keys.end()) data.set("notice", texts().text(key));
 }
 
-http::HttpResponse redirect_with_notice(const PageCall& call, const std::string& path,
-                                        const std::string& notice) {
-  return redirect(call.url().base + path + "?notice=" + notice);
-}
-
 bool sees_installation(const schema::store::Viewer& viewer) {
   return viewer.sees_all_senders() && !viewer.organization;
 }

@@ -89,7 +89,7 @@ struct PageCall {
 http::HttpResponse page(const PageCall& call, std::string_view name, const std::string& title, Data data);
 http::HttpResponse not_found(const PageCall& call);
 /// After a post: 303 to a page of the console, such as "/gifts/17", which shows the text notice_KEY with
-/// {count}.
+/// {count}, or the one that its set_notice() takes.
 http::HttpResponse redirect_with_notice(const PageCall& call, const std::string& page, const std::string& key,
                                         std::int64_t count = 0);
 /// The user as the frame shows it; nothing without a session.
@@ -100,9 +100,6 @@ schema::store::AuditEvent event_of(const PageCall& call, const std::string& acti
 std::string token_of(const PageCall& call, const std::string& path);
 /// Sets `notice` to the text of the query's `notice` if that is one of these keys.
 void set_notice(const PageCall& call, Data& data, std::initializer_list<std::string_view> keys);
-/// 303 to a page of the console, which shows the notice: "/mail", "mail_released".
-http::HttpResponse redirect_with_notice(const PageCall& call, const std::string& path,
-                                        const std::string& notice);
 /// Reads with all organizations: what is not of one organization is theirs alone (CON-27).
 bool sees_installation(const schema::store::Viewer& viewer);
 /// The field of a map of fields; empty when it is missing.
