@@ -590,7 +590,7 @@ CREATE TABLE user_role (
 );;
 
 -- What approvers are mailed: of each transition of a request record to pending one row for each approver who may decide on it.
--- `mail_number`: mail_outbox.number of the mail that has it; 0: none yet.
+-- `mail_number`: mail_outbox.number of the mail that has it; 0: none yet; -1: the record was decided before one left.
 CREATE TABLE approver_notice (
   transition_id BIGINT NOT NULL,
   user_id       BIGINT NOT NULL REFERENCES console_user (id),
