@@ -156,7 +156,8 @@ void add_difference(Data& data, const PageCall& call, const std::string& key, co
 http::HttpResponse show(const PageCall& call, const ShownRequest& shown, const std::string& seen = {}) {
   const bool is_masked = call.viewer().is_masked();
   Data data;
-  set_notice(call, data, {"request_approved", "request_rejected", "request_own", "request_refused"});
+  set_notice(call, data,
+             {"request_approved", "request_rejected", "request_stored", "request_own", "request_refused"});
   data.set("state", texts().text("request_" + std::string(to_word(shown.entry.state))));
   data.set("summary", summary_of(call, shown));
   data.set("history", history_of(call, shown));
@@ -211,8 +212,9 @@ http::HttpResponse decide(const PageCall& call, Action action) {
     const auto again = find_request(call);
     return again && again->loaded ? show(call, *again, *seen) : not_found(call);
   }
-  if (outcome.kind != Kind::done) return answer("request_refused");
+  if (outcome.kind != Kind::done && !outcome.is_stored) return answer("request_refused");
   call.console.options.on_request_decided();
+  if (outcome.is_stored) return answer("request_stored");
   return answer(approves ? "request_approved" : "request_rejected");
 }
 

@@ -197,6 +197,19 @@ TEST_F(ConsoleWork, AnotherContentIsRefusedWithTheDifference) {
   EXPECT_EQ(known("1").state, State::approved);
 }
 
+// CON-30
+TEST_F(ConsoleWork, ADecisionThatTheCrmDoesNotTakeIsNotCalledRefused) {
+  insert("1");
+  crm_.refused = {"1"};
+  sign_in(user("ana@example.com", {Role::approver}));
+  const auto answer = press(get("/console/requests/R-1").body, "/console/requests/R-1/approve");
+  EXPECT_EQ(header(answer, "Location"), "/console/requests/R-1?notice=request_stored");
+  EXPECT_EQ(known("1").state, State::approved);
+  EXPECT_EQ(last_event().action, "request.approve");
+  EXPECT_EQ(decided_, 1) << "the worker writes it";
+  EXPECT_THAT(get("/console/requests/R-1?notice=request_stored").body, HasSubstr("Your decision is stored."));
+}
+
 // CON-29
 TEST_F(ConsoleWork, WhatChangedAfterTheApprovalIsShown) {
   insert("1", "Thank you!");
