@@ -172,6 +172,17 @@ TEST_F(ConsoleWork, AnApproverApprovesWhatThePageShows) {
 }
 
 // CON-29
+TEST_F(ConsoleWork, ARequestWithALongMessageIsApproved) {
+  std::string message;
+  for (int i = 0; i < 5'000; ++i) message += "\u00e4\u20ac";  // 10,000 code points, which limits allow
+  insert("1", message);
+  sign_in(user("ana@example.com", {Role::approver}));
+  const auto answer = press(get("/console/requests/R-1").body, "/console/requests/R-1/approve");
+  EXPECT_EQ(header(answer, "Location"), "/console/requests/R-1?notice=request_approved");
+  EXPECT_EQ(known("1").state, State::approved);
+}
+
+// CON-29
 TEST_F(ConsoleWork, AnotherContentIsRefusedWithTheDifference) {
   insert("1", "Thank you!");
   sign_in(user("ana@example.com", {Role::approver}));
