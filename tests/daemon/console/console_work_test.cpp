@@ -282,6 +282,19 @@ TEST_F(ConsoleWork, OthersSeeRequestsWithoutButtonsAndSendersTheOwn) {
   EXPECT_EQ(get("/console/requests/R-1").status, 404) << "request records are sent for no organization";
 }
 
+// CON-16, CON-29
+TEST_F(ConsoleWork, AnApproverSeesWhatIsApprovedAsAnAuditorToo) {
+  insert("1", "Many thanks");
+  sign_in(user("aud@example.com", {Role::auditor}));
+  EXPECT_THAT(get("/console/requests/R-1").body,
+              AllOf(Not(HasSubstr("Many thanks")), Not(HasSubstr("name=\"seen\""))));
+  sign_in(user("both@example.com", {Role::auditor, Role::approver}));
+  const std::string page = get("/console/requests/R-1").body;
+  EXPECT_THAT(page, AllOf(HasSubstr("Many thanks"), HasSubstr("1@example.com"), Not(HasSubstr("***"))));
+  press(page, "/console/requests/R-1/approve");
+  EXPECT_EQ(known("1").state, State::approved);
+}
+
 // CON-28
 TEST_F(ConsoleWork, AnOrgOfSalesforceIsNotAskedAndHasNoButtons) {
   insert("1");
