@@ -491,6 +491,7 @@ CREATE TABLE request_record_state (
   deleted           BIGINT NOT NULL,
   version           BIGINT NOT NULL
 );;
+CREATE INDEX request_record_state_number ON request_record_state (number);;
 CREATE INDEX request_record_state_due ON request_record_state (next_attempt_at) WHERE next_attempt_at IS NOT NULL;;
 CREATE INDEX request_record_state_failed ON request_record_state (record_id) WHERE failures > 0;;
 CREATE INDEX request_record_state_state ON request_record_state (state, number) WHERE deleted = 0;;

@@ -67,6 +67,8 @@ std::vector<Query> queries() {
        "SELECT s.number FROM request_record_state s WHERE s.deleted = 0 AND s.state = 'sent' AND s.number < "
        "'R-9' ORDER BY s.number DESC LIMIT 51",
        "request_record_state_state"},
+      {"request record by its number", "SELECT record_id FROM request_record_state WHERE number = 'R-9'",
+       "request_record_state_number"},
       {"request records in error", bounded_count_query(in_error), "request_record_state_error"},
       {"last request record in error",
        "SELECT number, error FROM " + in_error + " ORDER BY number DESC LIMIT 1",
