@@ -129,7 +129,7 @@ class DeliveryQueue {
   /// Makes mails due that wait after a deferral: of one gift, or all. An uncertain mail still waits, since an
   /// early repeat may be a second copy. Returns how many.
   std::int64_t retry_deferred(std::optional<TransactionId> transaction, platform::UtcMillis now);
-  /// Does it with a gift's mail and inserts the event. False, without a change, when the mail's state does
+  /// Does it with the mail and inserts the event. False, without a change, when the mail's state does
   /// not allow it.
   bool apply(TransactionId transaction, MailAction action, const AuditEvent& audit, platform::UtcMillis now);
 

@@ -363,6 +363,59 @@ TEST_F(ConsoleWork, AnOperatorActsOnMails) {
               AllOf(HasSubstr("There is no such mail."), Not(HasSubstr("host 127.0.0.1"))));
 }
 
+// CON-32
+TEST_F(ConsoleWork, AHeldMailOfAnApproverIsSentAgainAndNothingElse) {
+  const schema::UserId ana = user("ana@example.com", {Role::approver});
+  insert("1");
+  const auto waiting = store_.approver_notices.find_unnoticed(std::vector<std::string>{"1"});
+  const schema::store::ApproverNotice notice{ana, waiting.at(0).transition, "1", "R-1", "Coffee", "5.35"};
+  store_.approver_notices.add(std::span(&notice, 1), now_);
+  store_.approver_notices.queue_mails(now_);
+  const auto claims = store_.deliveries.claim("a", 60'000, 10, now_);
+  const schema::store::DeliveryQueue::Sending sending{claims.at(0), "m1@example.com"};
+  store_.deliveries.begin_sending("a", std::span(&sending, 1), 60'000, now_);
+  const schema::store::DeliveryOutcome outcome{
+      claims[0].transaction, 1, schema::DeliveryState::held, now_, "lost", false, {}};
+  ASSERT_EQ(store_.deliveries.finish(std::span(&outcome, 1), now_), 1u);
+  const std::string path = "/console/mail/-" + std::to_string(ana.value);
+  const auto token = [&](const std::string& action) {
+    const auto session = store_.console_sessions.find(platform::to_hex(platform::sha256(cookie_)), now_, {0});
+    return "form_token=" + form_token(session->form_secret, path.substr(8) + action);
+  };
+  sign_in(user("of.acme@example.com", {Role::operations}, organization("Acme")));
+  EXPECT_EQ(post(path + "/release", token("/release")).status, 404);
+  sign_in(user("op@example.com", {Role::operations}));
+  const std::string page = get("/console/mail").body;
+  EXPECT_THAT(page, AllOf(HasSubstr("aria-label=\"Send again: ana@example.com\""),
+                          Not(HasSubstr(path + "/withdraw"))));
+  EXPECT_EQ(post(path + "/withdraw", token("/withdraw")).status, 404);
+  EXPECT_EQ(header(press_plain(page, path + "/release"), "Location"),
+            "/console/mail?notice=mail_done_release");
+  EXPECT_EQ(last_event().object_kind, "approver");
+  const auto again = store_.deliveries.claim("a", 60'000, 10, now_);
+  ASSERT_EQ(again.size(), 1u);
+  EXPECT_EQ(again[0].message_id, "m1@example.com");
+}
+
+// CON-32
+TEST_F(ConsoleWork, AnActionOnAMailIsAnEventOfTheSendersOrganization) {
+  const auto acme = organization("Acme");
+  schema::store::Account sam;
+  sam.email = "sam@acme.com";
+  sam.organization = acme;
+  schema::store::NewGiftRequest request;
+  request.request.account = store_.accounts.create(sam).value();
+  request.request.sender_email = "sam@acme.com";
+  request.request.created_at = now_;
+  request.recipients = {{"ada@example.com", "", "", ""}};
+  const auto id = store_.gifts.create(std::span(&request, 1)).front().recipients.front().id;
+  sign_in(user("op@example.com", {Role::operations}));
+  const std::string path = "/console/mail/" + std::to_string(id.value) + "/withdraw";
+  EXPECT_EQ(press_plain(get("/console/mail?state=queued").body, path).status, 303);
+  EXPECT_EQ(last_event().organization, acme);
+  EXPECT_EQ(last_event().object_kind, "gift");
+}
+
 // CON-33
 TEST_F(ConsoleWork, AnOperatorReleasesAndPurgesQuarantinedEvents) {
   quarantine("vendor", kMarkup);
