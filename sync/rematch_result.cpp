@@ -8,6 +8,7 @@ namespace giftsync::sync {
 namespace {
 
 using Kind = RematchResult::Kind;
+using schema::store::MatchDecision;
 
 constexpr std::size_t kFingerprintDigits = 16;
 

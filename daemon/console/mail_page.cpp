@@ -46,28 +46,19 @@ void add_queue(Data& data, const PageCall& call) {
   Data counts(Data::type::list);
   for (const auto& [state, count] : call.store().deliveries.count_by_state()) {
     if (state == DeliveryState::accepted) continue;
-    Data row;
-    row.set("label", state_text(state));
-    row.set("value", count > schema::store::kMaxCounted
-                         ? texts().text("more_than", {{"count", std::to_string(schema::store::kMaxCounted)}})
-                         : std::to_string(count));
-    counts << row;
+    add_line(counts, "mail_" + std::string(to_word(state)),
+             count > schema::store::kMaxCounted
+                 ? texts().text("more_than", {{"count", std::to_string(schema::store::kMaxCounted)}})
+                 : std::to_string(count));
   }
-  if (const auto oldest = call.store().deliveries.oldest_due(call.now)) {
-    Data row;
-    row.set("label", texts().text("oldest_due"));
-    row.set("value", minute(*oldest));
-    counts << row;
-  }
+  const auto oldest = call.store().deliveries.oldest_due(call.now);
+  add_line(counts, "oldest_due", oldest ? minute(*oldest) : "");
   data.set("counts", counts);
   data.set("has_queue", true);
 }
 
 void add_button(Data& buttons, const PageCall& call, const ListedMail& mail, const std::string& action) {
-  const std::string path = "/mail/" + std::to_string(mail.transaction.value) + "/" + action;
-  Data button;
-  button.set("url", call.url().base + path);
-  button.set("token", token_of(call, path));
+  Data button = form_data(call, "/mail/" + std::to_string(mail.transaction.value) + "/" + action);
   button.set("text", texts().text("mail_action_" + action));
   buttons << button;
 }
@@ -129,26 +120,13 @@ http::HttpResponse mail_page(const PageCall& call) {
       kPageRows + 1);
   const std::size_t count = std::min(mails.size(), kPageRows);
   Data data;
-  set_notice(
-      call, data,
-      {"mail_done_release", "mail_done_withdraw", "mail_done_retry", "mail_done_all", "mail_not_done"});
   if (sees_installation(call.viewer())) {
     add_queue(data, call);
-    if (may(call.viewer().roles, Permission::operate)) {
-      Data retry;
-      retry.set("url", call.url().base + "/mail/retry");
-      retry.set("token", token_of(call, "/mail/retry"));
-      data.set("retry", retry);
-    }
+    if (may(call.viewer().roles, Permission::operate)) data.set("retry", form_data(call, "/mail/retry"));
   }
   Data states(Data::type::list);
-  for (const DeliveryState one : kListedStates) {
-    Data option;
-    option.set("value", std::string(to_word(one)));
-    option.set("text", state_text(one));
-    option.set("selected", one == state);
-    states << option;
-  }
+  for (const DeliveryState one : kListedStates)
+    states << option_data(std::string(to_word(one)), state_text(one), one == state);
   Data rows(Data::type::list);
   for (std::size_t i = 0; i < count; ++i) rows << row_data(call, mails[i], state);
   data.set("states", states);

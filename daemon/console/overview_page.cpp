@@ -2,7 +2,6 @@
 #include "daemon/console/access.h"
 #include "daemon/console/pages.h"
 #include "daemon/console/request_access.h"
-#include "platform/http_client.h"
 
 namespace giftsync::daemon::console {
 namespace {
@@ -81,50 +80,32 @@ Data health_data(const std::vector<HealthLine>& lines) {
 }
 
 /// What the user can act on, each with the page for it (CON-35).
-class WaitingList {
- public:
-  explicit WaitingList(const PageCall& call) : call_(call) {}
-
-  void add(const std::string& path, std::string_view key, std::int64_t count, bool is_cut = false) {
+void add_waiting(Data& data, const PageCall& call, std::size_t failure_classes) {
+  Data list(Data::type::list);
+  const auto add = [&](const std::string& url, std::string_view key, std::int64_t count,
+                       bool is_cut = false) {
     if (count == 0) return;
-    Data one;
-    one.set("url", call_.url().base + path);
     const std::string number = std::to_string(count);
+    Data one;
+    one.set("url", url);
     one.set("text",
             texts().text(key, {{"count", is_cut ? texts().text("more_than", {{"count", number}}) : number}}));
-    list_ << one;
-    has_any_ = true;
-  }
-  void set(Data& data) const {
-    data.set("waiting", list_);
-    data.set("has_waiting", has_any_);
-  }
-
- private:
-  const PageCall& call_;
-  Data list_{Data::type::list};
-  bool has_any_ = false;
-};
-
-void add_waiting(Data& data, const PageCall& call, std::size_t failure_classes) {
-  WaitingList waiting(call);
+    list << one;
+    data.set("has_waiting", true);
+  };
   const WaitingRequests requests = requests_to_decide(call);
-  if (requests.numbers.size() == 1)
-    waiting.add(path_of_request(requests.numbers.front()), "one_request_waits", 1);
-  else
-    waiting.add("/requests", "requests_wait", static_cast<std::int64_t>(requests.numbers.size()),
-                requests.is_cut);
+  add(url_of(call, requests.numbers.size() == 1 ? path_of_request(requests.numbers.front()) : "/requests"),
+      "requests_wait", static_cast<std::int64_t>(requests.numbers.size()), requests.is_cut);
   if (may(call.viewer().roles, Permission::operate)) {
     if (sees_installation(call.viewer())) {
       for (const auto& [state, count] : call.store().deliveries.count_by_state())
-        if (state == schema::DeliveryState::held) waiting.add("/mail?state=held", "held_mails_wait", count);
+        if (state == schema::DeliveryState::held) add(url_of(call, "/mail"), "held_mails_wait", count);
       for (const schema::store::SourceSummary& source : call.store().sources.list())
-        waiting.add("/sources/" + platform::percent_encoded(source.name), "quarantined_wait",
-                    source.quarantined);
+        add(url_of(call, "/sources/" + source.name), "quarantined_wait", source.quarantined);
     }
-    waiting.add("/#failures", "failures_wait", static_cast<std::int64_t>(failure_classes));
+    add(call.url().base + "/#failures", "failures_wait", static_cast<std::int64_t>(failure_classes));
   }
-  waiting.set(data);
+  data.set("waiting", list);
 }
 
 }  // namespace

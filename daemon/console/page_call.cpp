@@ -1,8 +1,7 @@
 #include "daemon/console/page_call.h"
 
-#include <algorithm>
-
 #include "daemon/console/access.h"
+#include "platform/http_client.h"
 #include "platform/ip_address.h"
 #include "platform/text.h"
 
@@ -49,7 +48,7 @@ http::HttpResponse not_found(const PageCall& call) {
 
 http::HttpResponse redirect_with_notice(const PageCall& call, const std::string& page, const std::string& key,
                                         std::int64_t count) {
-  return redirect(call.url().base + page + "?notice=" + key +
+  return redirect(url_of(call, page) + "?notice=" + key +
                   (count == 0 ? "" : "&count=" + std::to_string(count)));
 }
 
@@ -68,9 +67,21 @@ schema::store::AuditEvent event_of(const PageCall& call, const std::string& acti
   return event;
 }
 
-void set_notice(const PageCall& call, Data& data, std::initializer_list<std::string_view> keys) {
-  const std::string key = field(call.query, "notice");
-  if (std::find(keys.begin(), keys.end(), key) != keys.end()) data.set("notice", texts().text(key));
+std::string url_of(const PageCall& call, const std::string& path) {
+  std::string url = call.url().base;
+  std::size_t begin = 1;
+  for (std::size_t end = 0; end != std::string::npos; begin = end + 1) {
+    end = path.find('/', begin);
+    url += "/" + platform::percent_encoded(std::string_view(path).substr(begin, end - begin));
+  }
+  return url;
+}
+
+Data form_data(const PageCall& call, const std::string& path) {
+  Data form;
+  form.set("url", url_of(call, path));
+  form.set("token", token_of(call, path));
+  return form;
 }
 
 bool sees_installation(const schema::store::Viewer& viewer) {

@@ -89,7 +89,7 @@ struct PageCall {
 http::HttpResponse page(const PageCall& call, std::string_view name, const std::string& title, Data data);
 http::HttpResponse not_found(const PageCall& call);
 /// After a post: 303 to a page of the console, such as "/gifts/17", which shows the text notice_KEY with
-/// {count}, or the one that its set_notice() takes.
+/// {count}.
 http::HttpResponse redirect_with_notice(const PageCall& call, const std::string& page, const std::string& key,
                                         std::int64_t count = 0);
 /// The user as the frame shows it; nothing without a session.
@@ -98,8 +98,10 @@ std::optional<FrameUser> frame_user(const PageCall& call);
 schema::store::AuditEvent event_of(const PageCall& call, const std::string& action);
 /// The token of a form that posts to `path`, such as "/gifts/17/cancel" (CON-11).
 std::string token_of(const PageCall& call, const std::string& path);
-/// Sets `notice` to the text of the query's `notice` if that is one of these keys.
-void set_notice(const PageCall& call, Data& data, std::initializer_list<std::string_view> keys);
+/// {url, token} of a form that posts to the console's page at `path`.
+Data form_data(const PageCall& call, const std::string& path);
+/// The URL of the console's page at `path`, which is not encoded.
+std::string url_of(const PageCall& call, const std::string& path);
 /// Reads with all organizations: what is not of one organization is theirs alone (CON-27).
 bool sees_installation(const schema::store::Viewer& viewer);
 /// The field of a map of fields; empty when it is missing.

@@ -127,6 +127,14 @@ http::HttpResponse redirect(const std::string& path) {
   return response;
 }
 
+Data option_data(const std::string& value, const std::string& text, bool selected) {
+  Data option;
+  option.set("value", value);
+  option.set("text", text);
+  option.set("selected", selected);
+  return option;
+}
+
 std::string minute(platform::UtcMillis time) {
   std::string text = platform::to_rfc3339(time).substr(0, 16);
   text[10] = ' ';

@@ -58,6 +58,9 @@ http::HttpResponse redirect(const std::string& path);
 /// The security headers of every page.
 void add_page_headers(http::HttpResponse& response);
 
+/// {value, text, selected} of a select.
+Data option_data(const std::string& value, const std::string& text, bool selected);
+
 /// "2026-11-21 12:31" in UTC.
 std::string minute(platform::UtcMillis time);
 /// The time as data for templates: {text, datetime}.

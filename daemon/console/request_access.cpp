@@ -3,7 +3,6 @@
 #include <map>
 
 #include "daemon/console/access.h"
-#include "platform/http_client.h"
 #include "schema/contact_normalization.h"
 #include "sync/request_record_authorization.h"
 #include "sync/token_status.h"
@@ -78,7 +77,7 @@ WaitingRequests requests_to_decide(const PageCall& call) {
 }
 
 std::string path_of_request(const std::string& number) {
-  return "/requests/" + platform::percent_encoded(number);
+  return "/requests/" + number;
 }
 
 }  // namespace giftsync::daemon::console

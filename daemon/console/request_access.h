@@ -29,7 +29,7 @@ struct WaitingRequests {
 };
 WaitingRequests requests_to_decide(const PageCall& call);
 
-/// The path below the console's root: "/requests/R-000017".
+/// The path below the console's root: "/requests/R-000017"; not encoded.
 std::string path_of_request(const std::string& number);
 
 }  // namespace giftsync::daemon::console

@@ -76,14 +76,6 @@ Data fields_data(const schema::RequestRecord& record, const schema::RequestRecor
   return rows;
 }
 
-void add_line(Data& lines, std::string_view key, const std::string& value) {
-  if (value.empty()) return;
-  Data line;
-  line.set("label", texts().text(key));
-  line.set("value", value);
-  lines << line;
-}
-
 void add_costs(Data& lines, const PageCall& call, const schema::RequestRecord& record) {
   const auto id = sync::gift_id_of(record);
   const auto item = id ? call.store().catalogue.item(*id) : std::nullopt;
@@ -135,9 +127,7 @@ void add_form(Data& data, const PageCall& call, const ShownRequest& shown, Actio
   const std::string name = action == Action::approve ? "approve" : "reject";
   if (!sync::state_after(shown.entry.state, action)) return;
   if (action == Action::approve && shown.is_own) return;
-  Data form;
-  form.set("url", call.url().base + path_of_request(shown.name()) + "/" + name);
-  form.set("token", token_of(call, "/requests/" + shown.name() + "/" + name));
+  Data form = form_data(call, path_of_request(shown.name()) + "/" + name);
   form.set("seen", platform::to_base64url(shown.content()));
   data.set(name, form);
   data.set("may_decide", true);
@@ -155,8 +145,6 @@ void add_difference(Data& data, const PageCall& call, const std::string& key, co
 http::HttpResponse show(const PageCall& call, const ShownRequest& shown, const std::string& seen = {}) {
   const bool is_masked = hides_recipients(call);
   Data data;
-  set_notice(call, data,
-             {"request_approved", "request_rejected", "request_stored", "request_own", "request_refused"});
   data.set("state", texts().text("request_" + std::string(to_word(shown.entry.state))));
   data.set("summary", summary_of(call, shown));
   data.set("history", history_of(call, shown));

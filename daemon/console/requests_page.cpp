@@ -34,7 +34,7 @@ Data row_data(const PageCall& call, const ListedRequestRecord& one, const schema
   Data row;
   const std::string& name = one.number.empty() ? one.record_id : one.number;
   row.set("number", name);
-  row.set("url", call.url().base + path_of_request(name));
+  row.set("url", url_of(call, path_of_request(name)));
   row.set("state", texts().text("request_" + std::string(to_word(one.state))));
   row.set("since", time_data(one.since));
   row.set("requested_by", one.requested_by.empty() ? texts().text("requested_in_crm") : one.requested_by);
@@ -58,11 +58,7 @@ schema::store::RequestRecordFilter filter_of(const std::string& word) {
 Data options_of(const schema::store::RequestRecordFilter& filter) {
   Data options(Data::type::list);
   const auto add = [&](const std::string& word, bool selected) {
-    Data option;
-    option.set("value", word);
-    option.set("text", texts().text("request_" + word));
-    option.set("selected", selected);
-    options << option;
+    options << option_data(word, texts().text("request_" + word), selected);
   };
   for (const State state : schema::store::kAllRequestRecordStates)
     add(std::string(to_word(state)), !filter.has_error && filter.state == state);

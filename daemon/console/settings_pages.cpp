@@ -15,14 +15,6 @@ namespace {
 using config::SsoConnectionSettings;
 using config::SsoKind;
 
-void add_line(Data& lines, std::string_view key, const std::string& value) {
-  if (value.empty()) return;
-  Data line;
-  line.set("label", texts().text(key));
-  line.set("value", value);
-  lines << line;
-}
-
 /// Until when the certificate in the file is valid, or what is wrong with it.
 std::string certificate_text(const std::string& path, platform::UtcMillis now) {
   if (path.empty()) return {};

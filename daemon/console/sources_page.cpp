@@ -4,7 +4,6 @@
 
 #include "daemon/console/access.h"
 #include "daemon/console/pages.h"
-#include "platform/http_client.h"
 
 namespace giftsync::daemon::console {
 namespace {
@@ -30,7 +29,7 @@ std::optional<SourceSummary> find_source(const PageCall& call) {
 }
 
 std::string path_of(const std::string& name) {
-  return "/sources/" + platform::percent_encoded(name);
+  return "/sources/" + name;
 }
 
 std::string kind_of(const PageCall& call, const std::string& name) {
@@ -42,7 +41,7 @@ std::string kind_of(const PageCall& call, const std::string& name) {
 Data summary_row(const PageCall& call, const SourceSummary& source) {
   Data row;
   row.set("name", source.name);
-  row.set("url", call.url().base + path_of(source.name));
+  row.set("url", url_of(call, path_of(source.name)));
   row.set("kind", kind_of(call, source.name));
   row.set("state", source.state);
   row.set("reason", source.reason);
@@ -52,14 +51,6 @@ Data summary_row(const PageCall& call, const SourceSummary& source) {
   row.set("quarantined", std::to_string(source.quarantined));
   row.set("refused", std::to_string(source.rejected));
   return row;
-}
-
-void add_line(Data& lines, std::string_view key, const std::string& value) {
-  if (value.empty()) return;
-  Data line;
-  line.set("label", texts().text(key));
-  line.set("value", value);
-  lines << line;
 }
 
 Data facts_of(const PageCall& call, const SourceSummary& source) {
@@ -85,13 +76,6 @@ Data facts_of(const PageCall& call, const SourceSummary& source) {
   return lines;
 }
 
-Data form_of(const PageCall& call, const std::string& name, const std::string& action) {
-  Data form;
-  form.set("url", call.url().base + path_of(name) + "/" + action);
-  form.set("token", token_of(call, "/sources/" + name + "/" + action));
-  return form;
-}
-
 /// By reason: how many, some of their status words, and which setting makes them applicable.
 Data reasons_of(const PageCall& call, const std::string& name) {
   struct Group {
@@ -114,7 +98,8 @@ Data reasons_of(const PageCall& call, const std::string& name) {
     row.set("count", std::to_string(group.count));
     row.set("words", words);
     row.set("released_by", texts().text("released_by_" + word));
-    if (may(call.viewer().roles, Permission::operate)) row.set("purge", form_of(call, name, "purge"));
+    if (may(call.viewer().roles, Permission::operate))
+      row.set("purge", form_data(call, path_of(name) + "/purge"));
     rows << row;
   }
   return rows;
@@ -153,7 +138,6 @@ http::HttpResponse source_page(const PageCall& call) {
   const auto source = find_source(call);
   if (!source) return not_found(call);
   Data data;
-  set_notice(call, data, {"events_released", "events_purged"});
   data.set("facts", facts_of(call, *source));
   data.set("has_quarantined", source->quarantined > 0);
   if (source->quarantined > 0) {
@@ -161,7 +145,7 @@ http::HttpResponse source_page(const PageCall& call) {
     data.set("sample", sample_of(call, source->name));
   }
   if (may(call.viewer().roles, Permission::operate) && settings_of(call, source->name))
-    data.set("release", form_of(call, source->name, "release"));
+    data.set("release", form_data(call, path_of(source->name) + "/release"));
   return page(call, "source", texts().text("source_named", {{"name", source->name}}), std::move(data));
 }
 

@@ -196,7 +196,17 @@ class SalesforceTest(OrgTestCase):
         self.assertIn("REQUEST_LIMIT_EXCEEDED", listed.stderr)
         fixture.restart()
         self.assertEqual(self.org.calls(), calls)
-        self.assertIn("REQUEST_LIMIT_EXCEEDED", fixture.status()["salesforce"]["calls"]["resting_reason"])
+        status = fixture.status()
+        self.assertIn("REQUEST_LIMIT_EXCEEDED", status["salesforce"]["calls"]["resting_reason"])
+        self.assertTrue([one for one in status["needs_attention"] if "REQUEST_LIMIT_EXCEEDED" in one["what"]], status)
+        with Client(fixture) as client:
+            ready = client.get("/-/ready")
+        self.assertEqual(ready.status, 200)
+        self.assertIn("\ncrm: paused: no call before ", ready.body.decode())
+
+        # SYNC-70: an admin need not wait for the end of the pause.
+        fixture.ctl("crm", "retry", "--all")
+        wait_until(lambda: len(self.org.gift_records()) == 2, "the record that waited", pace_seconds=0.1)
 
 
 if __name__ == "__main__":

@@ -327,7 +327,7 @@ TEST_F(ConsoleWork, TheOverviewListsWhatWaitsForTheUser) {
   EXPECT_THAT(get("/console/").body, HasSubstr("or more"));
   sign_in(user("op@example.com", {Role::operations}));
   EXPECT_THAT(get("/console/").body,
-              AllOf(HasSubstr("/console/mail?state=held"), HasSubstr("/console/sources/vendor"),
+              AllOf(HasSubstr("href=\"/console/mail\">Mails held"), HasSubstr("/console/sources/vendor"),
                     Not(HasSubstr("waiting for your approval"))));
   sign_in(user("aud@example.com", {Role::auditor}));
   EXPECT_THAT(get("/console/").body, HasSubstr("Nothing waits for you."));
