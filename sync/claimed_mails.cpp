@@ -34,10 +34,10 @@ bool is_obsolete(const DeliveryClaim& claim, const schema::store::Gift& gift,
 }
 
 /// Once it has a Message-ID it may have been sent, and stays as it is.
-ClaimedMail with_notices(schema::store::Store& store, const DeliveryClaim& claim,
+ClaimedMail with_notices(schema::store::Store& store, const std::string& owner, const DeliveryClaim& claim,
                          platform::UtcMillis claimed_at) {
-  schema::store::ApproverMail mail =
-      store.approver_notices.take({-claim.transaction.value}, claim.number, claim.message_id.empty());
+  schema::store::ApproverMail mail = store.approver_notices.take(
+      {-claim.transaction.value}, claim.number, claim.message_id.empty() ? owner : std::string());
   ClaimedMail made{claim, {}, mail.is_obsolete, claimed_at, std::move(mail.notices)};
   made.gift.transaction.id = claim.transaction;
   made.gift.transaction.email = std::move(mail.email);
@@ -45,7 +45,8 @@ ClaimedMail with_notices(schema::store::Store& store, const DeliveryClaim& claim
   return made;
 }
 
-std::vector<ClaimedMail> with_gifts(schema::store::Store& store, const std::vector<DeliveryClaim>& claims,
+std::vector<ClaimedMail> with_gifts(schema::store::Store& store, const std::string& owner,
+                                    const std::vector<DeliveryClaim>& claims,
                                     platform::UtcMillis claimed_at) {
   std::vector<schema::TransactionId> ids;
   for (const DeliveryClaim& claim : claims) ids.push_back(claim.transaction);
@@ -60,7 +61,7 @@ std::vector<ClaimedMail> with_gifts(schema::store::Store& store, const std::vect
   std::vector<ClaimedMail> mails;
   for (const DeliveryClaim& claim : claims) {
     if (claim.kind == schema::MailKind::approval) {
-      mails.push_back(with_notices(store, claim, claimed_at));
+      mails.push_back(with_notices(store, owner, claim, claimed_at));
       continue;
     }
     schema::store::Gift& gift = gifts.at(claim.transaction);
@@ -125,7 +126,7 @@ void ClaimedMails::claim(const std::string& owner, std::size_t max_claim,
   };
   try {
     const auto claims = store_.deliveries.claim(owner, kClaimLeaseMillis, size, now);
-    finish(claims.empty() ? std::vector<ClaimedMail>() : with_gifts(store_, claims, now));
+    finish(claims.empty() ? std::vector<ClaimedMail>() : with_gifts(store_, owner, claims, now));
   } catch (...) {
     finish({});
     throw;

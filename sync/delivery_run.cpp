@@ -415,7 +415,7 @@ void DeliveryRun::release(const std::vector<PreparedMail>& group) {
 void DeliveryRun::remove_stale_markers() {
   if (!transport_.has_stale_markers()) return;
   transport_.remove_stale_markers(
-      [this] { return delivery_.store_.deliveries.list({schema::DeliveryState::sending}, 1).empty(); });
+      [this] { return !delivery_.store_.deliveries.has_any(schema::DeliveryState::sending); });
 }
 
 }  // namespace giftsync::sync

@@ -131,9 +131,12 @@ std::optional<ApprovalResult> try_decision(schema::store::Store& store, schema::
   if (store.request_records.save(std::span(&change, 1)).empty()) return std::nullopt;
   const schema::crm::RowResult result =
       write_decision(records, std::move(loaded.front()), crm_status_for(*next));
-  if (result.kind != schema::crm::RowResult::Kind::updated)
-    return result_of(Kind::changed, *row,
-                     result.reason + "; your decision is stored, check the record's status");
+  if (result.kind != schema::crm::RowResult::Kind::updated) {
+    ApprovalResult stored = result_of(Kind::changed, *row,
+                                      result.reason + "; your decision is stored, check the record's status");
+    stored.is_stored = true;
+    return stored;
+  }
   ApprovalResult done = result_of(Kind::done, *row);
   done.status = crm_status_for(*next);
   return done;

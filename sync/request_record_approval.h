@@ -35,6 +35,7 @@ struct ApprovalResult {
   std::string number;
   schema::RequestRecordStatus status = schema::RequestRecordStatus::pending;  ///< after it
   bool is_already_so = false;  ///< `illegal` because the decision was made before
+  bool is_stored = false;      ///< `changed`, but the store has the decision and its event; the CRM not yet
 };
 
 /// The version of a content (approved_content_of()).

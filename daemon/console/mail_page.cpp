@@ -3,6 +3,7 @@
 #include <array>
 
 #include "daemon/console/access.h"
+#include "daemon/console/gift_actions.h"
 #include "daemon/console/pages.h"
 #include "platform/text.h"
 #include "schema/store/bounded_count.h"
@@ -74,24 +75,37 @@ Data row_data(const PageCall& call, const ListedMail& mail, DeliveryState state)
                       ? minute(mail.next_attempt_at)
                       : "");
   row.set("reply", mail.last_reply);
-  if (!is_gifts || !may(call.viewer().roles, Permission::operate)) return row;
+  if (!may(call.viewer().roles, Permission::operate)) return row;
   Data buttons(Data::type::list);
   if (state == DeliveryState::held) add_button(buttons, call, mail, "release");
-  if (state == DeliveryState::queued && mail.next_attempt_at > call.now)
+  // An approver's mail keeps its pause, and is withdrawn by itself.
+  if (is_gifts && state == DeliveryState::queued && mail.next_attempt_at > call.now)
     add_button(buttons, call, mail, "retry");
-  if (state != DeliveryState::undelivered && state != DeliveryState::withdrawn)
+  if (is_gifts && state != DeliveryState::undelivered && state != DeliveryState::withdrawn)
     add_button(buttons, call, mail, "withdraw");
   row.set("buttons", buttons);
   return row;
 }
 
+/// Nothing when the user may not do it. The mail of an approver belongs to no gift and no organization.
+std::optional<schema::store::AuditEvent> event_for(const PageCall& call, schema::TransactionId mail,
+                                                   MailAction action, const std::string& name) {
+  if (mail.value < 0) {
+    if (action != MailAction::release || !sees_installation(call.viewer())) return std::nullopt;
+    schema::store::AuditEvent event = event_of(call, "mail." + name);
+    event.object_kind = "approver";
+    event.object_id = call.parameter.substr(1);
+    return event;
+  }
+  const auto gift = call.store().console_gifts.find(call.viewer(), mail);
+  return gift ? std::optional(gift_event(call, "mail." + name, gift->gift)) : std::nullopt;
+}
+
 http::HttpResponse act(const PageCall& call, MailAction action, const std::string& name) {
   const auto number = platform::parse_number<std::int64_t>(call.parameter);
-  if (!number || !call.store().console_gifts.find(call.viewer(), {*number})) return not_found(call);
-  schema::store::AuditEvent event = event_of(call, "mail." + name);
-  event.object_kind = "gift";
-  event.object_id = call.parameter;
-  const bool is_done = call.store().deliveries.apply({*number}, action, event, call.now);
+  const auto event = number ? event_for(call, {*number}, action, name) : std::nullopt;
+  if (!event) return not_found(call);
+  const bool is_done = call.store().deliveries.apply({*number}, action, *event, call.now);
   return redirect_with_notice(call, "/mail", is_done ? "mail_done_" + name : "mail_not_done");
 }
 

@@ -56,6 +56,10 @@ std::vector<bool> are_own_requests(const PageCall& call, const std::vector<schem
   return own;
 }
 
+bool hides_recipients(const PageCall& call) {
+  return call.viewer().is_masked() && !may(call.viewer().roles, Permission::decide_requests);
+}
+
 WaitingRequests requests_to_decide(const PageCall& call) {
   WaitingRequests waiting;
   if (!may(call.viewer().roles, Permission::decide_requests) || !decides_requests_here(call)) return waiting;

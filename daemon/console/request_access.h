@@ -18,6 +18,10 @@ std::optional<schema::OrganizationId> owner_of_requests(const PageCall& call);
 /// requests.allow_self_approval does not allow to approve such ones. Needs decides_requests_here().
 std::vector<bool> are_own_requests(const PageCall& call, const std::vector<schema::RequestRecord>& rows);
 
+/// Pages of request records show no recipient and no message: to an auditor who is no approver, since an
+/// approval applies to what the page showed.
+bool hides_recipients(const PageCall& call);
+
 /// The records that wait for this user's decision; `is_cut`: there may be more.
 struct WaitingRequests {
   std::vector<std::string> numbers;

@@ -13,7 +13,6 @@ namespace giftsync::daemon::console {
 namespace {
 
 constexpr std::size_t kMaxReturnPathBytes = 500;
-constexpr std::size_t kMaxParameterBytes = 16 * 1024;
 
 std::string percent_encoded(const std::string& text) {
   std::string encoded;
@@ -98,7 +97,6 @@ std::string safe_return_path(const ConsoleUrl& url, std::string_view path) {
 
 std::map<std::string, std::string> parameters_of(std::string_view text) {
   std::map<std::string, std::string> parameters;
-  if (text.size() > kMaxParameterBytes) return parameters;
   try {
     Poco::URI uri;
     uri.setRawQuery(std::string(text));

@@ -93,7 +93,7 @@ void add_costs(Data& lines, const PageCall& call, const schema::RequestRecord& r
 }
 
 Data summary_of(const PageCall& call, const ShownRequest& shown) {
-  const bool is_masked = call.viewer().is_masked();
+  const bool is_masked = hides_recipients(call);
   Data lines(Data::type::list);
   if (shown.loaded) {
     add_costs(lines, call, shown.loaded->completed);
@@ -116,8 +116,7 @@ Data history_of(const PageCall& call, const ShownRequest& shown) {
     Data entry;
     entry.set("at", time_data(one.at));
     entry.set("text", texts().text("request_" + one.to));
-    entry.set("detail",
-              one.who + (call.viewer().is_masked() || one.comment.empty() ? "" : ": " + one.comment));
+    entry.set("detail", one.who + (hides_recipients(call) || one.comment.empty() ? "" : ": " + one.comment));
     list << entry;
   }
   return list;
@@ -138,13 +137,13 @@ void add_difference(Data& data, const PageCall& call, const std::string& key, co
                     const ShownRequest& shown) {
   if (before.empty() || before == shown.content()) return;
   const schema::RequestRecord old = parsed(before);
-  data.set(key, fields_data(shown.loaded->completed, &old, call.viewer().is_masked()));
+  data.set(key, fields_data(shown.loaded->completed, &old, hides_recipients(call)));
   data.set("has_" + key, true);
 }
 
 /// `seen`: the content that a refused decision was about.
 http::HttpResponse show(const PageCall& call, const ShownRequest& shown, const std::string& seen = {}) {
-  const bool is_masked = call.viewer().is_masked();
+  const bool is_masked = hides_recipients(call);
   Data data;
   data.set("state", texts().text("request_" + std::string(to_word(shown.entry.state))));
   data.set("summary", summary_of(call, shown));
@@ -200,8 +199,9 @@ http::HttpResponse decide(const PageCall& call, Action action) {
     const auto again = find_request(call);
     return again && again->loaded ? show(call, *again, *seen) : not_found(call);
   }
-  if (outcome.kind != Kind::done) return answer("request_refused");
+  if (outcome.kind != Kind::done && !outcome.is_stored) return answer("request_refused");
   call.console.options.on_request_decided();
+  if (outcome.is_stored) return answer("request_stored");
   return answer(approves ? "request_approved" : "request_rejected");
 }
 

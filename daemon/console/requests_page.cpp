@@ -38,7 +38,7 @@ Data row_data(const PageCall& call, const ListedRequestRecord& one, const schema
   row.set("state", texts().text("request_" + std::string(to_word(one.state))));
   row.set("since", time_data(one.since));
   row.set("requested_by", one.requested_by.empty() ? texts().text("requested_in_crm") : one.requested_by);
-  const bool is_masked = call.viewer().is_masked();
+  const bool is_masked = hides_recipients(call);
   row.set("error", is_masked ? "" : one.error);
   if (content) {
     const sync::RequestedItem item = sync::requested_item(call.store().catalogue, *content);

@@ -26,6 +26,7 @@ constexpr RouteInput kLiveness{Credential::none, HandlerKind::liveness, kMaxSmal
 constexpr RouteInput kReadiness{Credential::none, HandlerKind::readiness, kMaxSmallBodyBytes};
 constexpr RouteInput kPage{Credential::none, HandlerKind::page, kMaxSmallBodyBytes};
 constexpr RouteInput kConsole{Credential::none, HandlerKind::console, kMaxSmallBodyBytes};
+constexpr RouteInput kDecision{Credential::none, HandlerKind::console, kMaxDecisionBodyBytes};
 constexpr RouteInput kOpen{Credential::none, HandlerKind::endpoint, kMaxSmallBodyBytes};
 constexpr RouteInput kKey{Credential::api_key, HandlerKind::endpoint, kMaxSmallBodyBytes};
 constexpr RouteInput kKeyBody{Credential::api_key, HandlerKind::endpoint, kLarge};
@@ -63,6 +64,7 @@ constexpr auto kRoutes = std::to_array<Route>({
     {"/console/sign-in/finish",                         "/console/sign-in/finish",                      ListenerRole::admin, kReads,         kProvider,     &A::console},
     {"/console",                                        "/console",                                     ListenerRole::admin, kHandlerChecks, kConsole,      &A::console},
     {"/console/link/{token...}",                        "/console/link/{token}",                        ListenerRole::admin, kHandlerChecks, kConsole,      &A::console},
+    {"/console/requests/{page...}",                     "/console/{page}",                              ListenerRole::admin, kHandlerChecks, kDecision,     &A::console},
     {"/console/{page...}",                              "/console/{page}",                              ListenerRole::admin, kHandlerChecks, kConsole,      &A::console},
 });
 // clang-format on

@@ -58,6 +58,9 @@ struct RouteInput {
 inline constexpr std::size_t kMaxSmallBodyBytes = 16 * 1024;
 /// Of a SAML provider's response (SIGN-9): 256 KiB of base64, percent-encoded in part.
 inline constexpr std::size_t kMaxSignInBodyBytes = 384 * 1024;
+/// Of a decision on a request record, whose form brings back the content that its page showed (CON-29): a
+/// message has up to 131,072 characters.
+inline constexpr std::size_t kMaxDecisionBodyBytes = 512 * 1024;
 /// Of outbound messages (MSG-5).
 inline constexpr std::size_t kMaxMessageBodyBytes = 256 * 1024;
 

@@ -491,6 +491,7 @@ CREATE TABLE request_record_state (
   deleted           BIGINT NOT NULL,
   version           BIGINT NOT NULL
 );;
+CREATE INDEX request_record_state_number ON request_record_state (number);;
 CREATE INDEX request_record_state_due ON request_record_state (next_attempt_at) WHERE next_attempt_at IS NOT NULL;;
 CREATE INDEX request_record_state_failed ON request_record_state (record_id) WHERE failures > 0;;
 CREATE INDEX request_record_state_state ON request_record_state (state, number) WHERE deleted = 0;;
@@ -590,7 +591,7 @@ CREATE TABLE user_role (
 );;
 
 -- What approvers are mailed: of each transition of a request record to pending one row for each approver who may decide on it.
--- `mail_number`: mail_outbox.number of the mail that has it; 0: none yet.
+-- `mail_number`: mail_outbox.number of the mail that has it; 0: none yet; -1: the record was decided before one left.
 CREATE TABLE approver_notice (
   transition_id BIGINT NOT NULL,
   user_id       BIGINT NOT NULL REFERENCES console_user (id),

@@ -12,6 +12,8 @@ using soci::use;
 
 constexpr LeasedTable kMails{"mail_outbox", "transaction_id", ""};
 constexpr const char* kHasEnded = "state IN ('accepted', 'undelivered', 'withdrawn', 'held')";
+/// In place of a mail's number: the record was decided before a mail with it left.
+constexpr const char* kDecidedBefore = "-1";
 
 /// When the mail after this row's may leave.
 std::string next_time() {
@@ -78,18 +80,24 @@ void ApproverNotices::queue_mails(platform::UtcMillis now) {
                "first_deferred_at, uncertain_retries, last_reply, updated_at, lease_owner, lease_until, "
                "kind, number, ordered_at, turn) SELECT DISTINCT -user_id, 'queued', 0, cast(:now as "
                "bigint), '', cast(NULL as bigint), 0, '', cast(:now as bigint), '', 0, 'approval', 1, "
-               "cast(:now as bigint), 0 FROM approver_notice WHERE mail_number = 0 ON CONFLICT "
+               "cast(:now as bigint), 0 FROM approver_notice WHERE mail_number = 0 ORDER BY 1 ON CONFLICT "
                "(transaction_id) DO NOTHING",
         use(now, "now");
   });
 }
 
-ApproverMail ApproverNotices::take(UserId user, std::int64_t mail_number, bool may_grow) {
-  if (may_grow) {
-    database_->write([&](soci::session& session) {
-      session << "UPDATE approver_notice SET mail_number = :number WHERE mail_number = 0 AND user_id = :id",
-          use(mail_number, "number"), use(user, "id");
-    });
+ApproverMail ApproverNotices::take(UserId user, std::int64_t mail_number, const std::string& claimed_by) {
+  if (!claimed_by.empty()) {
+    const std::string id = std::to_string(user.value);
+    const std::string number = std::to_string(mail_number);
+    // Whose claim has passed to another sender adds nothing: the mail may have left without it.
+    const std::string grow =
+        "UPDATE approver_notice SET mail_number = CASE WHEN EXISTS (SELECT 1 FROM request_record_state s "
+        "WHERE s.record_id = approver_notice.record_id AND s.state = 'pending' AND s.deleted = 0) THEN " +
+        number + " ELSE " + kDecidedBefore + " END WHERE user_id = " + id + " AND mail_number IN (0, " +
+        number + ") AND EXISTS (SELECT 1 FROM mail_outbox d WHERE d.transaction_id = -" + id +
+        " AND d.number = " + number + " AND d.message_id = '' AND d.lease_owner = :owner)";
+    database_->write([&](soci::session& session) { session << grow, use(claimed_by, "owner"); });
   }
   return database_->read([&](soci::session& session) {
     ApproverMail mail;

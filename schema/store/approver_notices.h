@@ -56,9 +56,10 @@ class ApproverNotices {
   /// Queues a mail for each approver with notices that no mail has, unless one of theirs has not ended: due
   /// now, or kApproverMailPauseMillis after the last one.
   void queue_mails(platform::UtcMillis now);
-  /// The mail with this number for a sender that has claimed it. With `may_grow` it takes the notices that no
-  /// mail has; without, as once it may have been sent, it stays the same.
-  ApproverMail take(UserId user, std::int64_t mail_number, bool may_grow);
+  /// The mail with this number for a sender that has claimed it. Before it may have been sent, and while
+  /// `claimed_by` owns it, it takes the notices that no mail has and leaves out those of records that do not
+  /// wait any more. It stays the same when `claimed_by` is empty.
+  ApproverMail take(UserId user, std::int64_t mail_number, const std::string& claimed_by);
   /// Deletes notices older than `before`.
   void prune(platform::UtcMillis before);
 

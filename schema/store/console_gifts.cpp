@@ -175,16 +175,18 @@ struct Failure {
   platform::UtcMillis since = {};
 };
 
+/// While the CRM is away most gifts may fail, and nearly all of them may be those of others.
 std::vector<Failure> select_failures(sql::Database& database, const Viewer& viewer) {
   return database.read([&](soci::session& session) {
     Failure row;
     return sql::select_rows(row, session,
                             "SELECT o.transaction_id, o.last_error, o.is_rejected, o.failing_since FROM "
-                            "crm_outbox o JOIN recipient_transaction t ON t.id = o.transaction_id JOIN "
-                            "gift_request r ON r.id = t.request_id WHERE (o.attempts > 0 OR o.last_error <> "
-                            "'') AND " +
-                                gifts_condition(viewer) + " ORDER BY o.transaction_id DESC LIMIT " +
-                                std::to_string(ConsoleGifts::kMaxFailures),
+                            "(SELECT transaction_id, last_error, is_rejected, failing_since FROM crm_outbox "
+                            "WHERE attempts > 0 OR last_error <> '' ORDER BY transaction_id DESC LIMIT " +
+                                std::to_string(ConsoleGifts::kMaxFailures) +
+                                ") o JOIN recipient_transaction t ON t.id = o.transaction_id JOIN "
+                                "gift_request r ON r.id = t.request_id WHERE " +
+                                gifts_condition(viewer) + " ORDER BY o.transaction_id DESC",
                             soci::into(row.id), soci::into(row.error), soci::into(row.is_rejected),
                             soci::into(row.since));
   });

@@ -82,9 +82,10 @@ class ConsoleGifts {
                        std::int64_t budget = kScanBudget);
   /// Nothing when there is no such gift, or the viewer does not see it.
   std::optional<ConsoleGift> find(const Viewer& viewer, TransactionId id);
-  /// The classes with the most gifts first, of at most kMaxFailures failing gifts.
+  /// The classes with the most gifts first, of what the viewer sees of the kMaxFailures failing gifts with
+  /// the highest ids.
   std::vector<CrmFailureClass> failure_classes(const Viewer& viewer);
-  /// The rejected gifts of that class, at most `limit` of kMaxFailures failing gifts.
+  /// The rejected gifts of that class, at most `limit` of the same failing gifts.
   std::vector<TransactionId> rejected_gifts(const Viewer& viewer, const std::string& error_class,
                                             std::size_t limit);
 

@@ -371,6 +371,11 @@ std::vector<std::pair<DeliveryState, std::int64_t>> DeliveryQueue::count_by_stat
   });
 }
 
+bool DeliveryQueue::has_any(DeliveryState state) {
+  const std::string rows = "SELECT 1 FROM mail_outbox WHERE " + is_in_state(state) + " LIMIT 1";
+  return database_->read([&](soci::session& session) { return is_any(session, rows, std::nullopt); });
+}
+
 std::optional<DeliveryRow> DeliveryQueue::find(TransactionId transaction) {
   return sql::first_of(select("d.transaction_id = " + std::to_string(transaction.value), 1));
 }

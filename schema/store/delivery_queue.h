@@ -129,7 +129,7 @@ class DeliveryQueue {
   /// Makes mails due that wait after a deferral: of one gift, or all. An uncertain mail still waits, since an
   /// early repeat may be a second copy. Returns how many.
   std::int64_t retry_deferred(std::optional<TransactionId> transaction, platform::UtcMillis now);
-  /// Does it with a gift's mail and inserts the event. False, without a change, when the mail's state does
+  /// Does it with the mail and inserts the event. False, without a change, when the mail's state does
   /// not allow it.
   bool apply(TransactionId transaction, MailAction action, const AuditEvent& audit, platform::UtcMillis now);
 
@@ -146,8 +146,10 @@ class DeliveryQueue {
   void delete_breakers_before(platform::UtcMillis before);
 
   std::vector<std::pair<DeliveryState, std::int64_t>> count_by_state();
+  /// Of gifts and of approvers.
+  bool has_any(DeliveryState state);
   std::optional<DeliveryRow> find(TransactionId transaction);
-  /// Rows in one of these states, by transaction, at most `limit`.
+  /// Gifts' mails in one of these states, by transaction, at most `limit`.
   std::vector<DeliveryRow> list(const std::vector<DeliveryState>& states, std::size_t limit);
   /// The mails of gifts that the viewer sees, by descending transaction, below `before`. Those of approvers
   /// are listed for viewers of all organizations.

@@ -204,17 +204,12 @@ std::int64_t RequestRecords::retry_all_failed(const std::string& except_error, p
 }
 
 std::optional<RequestRecordEntry> RequestRecords::find_by_number_or_id(const std::string& number_or_id) {
-  std::string key;
-  database_->read([&](soci::session& session) {
-    soci::statement statement = sql::bound(
-        session,
-        "SELECT record_id FROM request_record_state WHERE number = :number OR record_id = :id ORDER BY "
-        "CASE WHEN number = :again THEN 1 ELSE 0 END",
-        use(number_or_id), use(number_or_id), use(number_or_id), into(key));
-    sql::each_row(statement, [] {});
+  const std::optional<std::string> numbered = database_->read([&](soci::session& session) {
+    return sql::first_of(sql::select_column<std::string>(
+        session, "SELECT record_id FROM request_record_state WHERE number = :number", use(number_or_id)));
   });
-  const std::vector<RequestRecordEntry> found = find(std::span(&key, 1));
-  return sql::first_of(found);
+  const std::string key = numbered.value_or(number_or_id);
+  return sql::first_of(find(std::span(&key, 1)));
 }
 
 std::vector<ListedRequestRecord> RequestRecords::list(const Viewer& viewer,

@@ -25,6 +25,7 @@ class Relay : public MailTransport {
  public:
   std::deque<SendResult> script;
   std::vector<OutgoingMail> sent;
+  bool may_have_stale_markers = false;
 
   std::optional<SendResult> prepare(const OutgoingMail&) override { return std::nullopt; }
   SendResult send(const OutgoingMail& mail, std::int64_t) override {
@@ -37,6 +38,10 @@ class Relay : public MailTransport {
     return result;
   }
   std::optional<SendResult> recover_outcome(const std::string&) override { return std::nullopt; }
+  bool has_stale_markers() const override { return may_have_stale_markers; }
+  void remove_stale_markers(const std::function<bool()>& none_is_sent) override {
+    if (none_is_sent()) may_have_stale_markers = false;
+  }
 };
 
 /// Whose CRM users are 005A for ana@example.com.
@@ -215,6 +220,25 @@ TEST_P(ApproverMails, APauseOfDeliveryAppliesToThem) {
   EXPECT_THAT(deliver(), IsEmpty()) << "delivery is paused";
   now = now + platform::kMinuteMillis;
   EXPECT_THAT(addresses(), ElementsAre("ben@example.com"));
+}
+
+// CON-31, MAIL-15
+TEST_P(ApproverMails, WhatADeadDaemonLeftOfOneInTheDirectoryStays) {
+  user("ben@example.com", Role::approver);
+  people_.insert("1", "Hello", false);
+  process();
+  const auto claims = store().deliveries.claim("gone", 60'000, 1, now);
+  ASSERT_THAT(claims, SizeIs(1));
+  const schema::store::DeliveryQueue::Sending sending{claims[0], "approval-1"};
+  ASSERT_TRUE(store().deliveries.begin_sending("gone", std::span(&sending, 1), 60'000, now).front());
+  relay_.may_have_stale_markers = true;
+  EXPECT_THAT(deliver(), IsEmpty());
+  EXPECT_TRUE(relay_.may_have_stale_markers) << "it may tell whether that mail was sent";
+  const schema::store::DeliveryOutcome outcome{
+      claims[0].transaction, 1, schema::DeliveryState::accepted, now, "250 ok", false, {}};
+  store().deliveries.finish(std::span(&outcome, 1), now);
+  EXPECT_THAT(deliver(), IsEmpty());
+  EXPECT_FALSE(relay_.may_have_stale_markers);
 }
 
 // CON-31

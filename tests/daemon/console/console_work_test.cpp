@@ -172,6 +172,17 @@ TEST_F(ConsoleWork, AnApproverApprovesWhatThePageShows) {
 }
 
 // CON-29
+TEST_F(ConsoleWork, ARequestWithALongMessageIsApproved) {
+  std::string message;
+  for (int i = 0; i < 5'000; ++i) message += "\u00e4\u20ac";  // 10,000 code points, which limits allow
+  insert("1", message);
+  sign_in(user("ana@example.com", {Role::approver}));
+  const auto answer = press(get("/console/requests/R-1").body, "/console/requests/R-1/approve");
+  EXPECT_EQ(header(answer, "Location"), "/console/requests/R-1?notice=request_approved");
+  EXPECT_EQ(known("1").state, State::approved);
+}
+
+// CON-29
 TEST_F(ConsoleWork, AnotherContentIsRefusedWithTheDifference) {
   insert("1", "Thank you!");
   sign_in(user("ana@example.com", {Role::approver}));
@@ -195,6 +206,19 @@ TEST_F(ConsoleWork, AnotherContentIsRefusedWithTheDifference) {
     EXPECT_EQ(header(answer, "Location"), "/console/requests/R-1?notice=request_refused");
   }
   EXPECT_EQ(known("1").state, State::approved);
+}
+
+// CON-30
+TEST_F(ConsoleWork, ADecisionThatTheCrmDoesNotTakeIsNotCalledRefused) {
+  insert("1");
+  crm_.refused = {"1"};
+  sign_in(user("ana@example.com", {Role::approver}));
+  const auto answer = press(get("/console/requests/R-1").body, "/console/requests/R-1/approve");
+  EXPECT_EQ(header(answer, "Location"), "/console/requests/R-1?notice=request_stored");
+  EXPECT_EQ(known("1").state, State::approved);
+  EXPECT_EQ(last_event().action, "request.approve");
+  EXPECT_EQ(decided_, 1) << "the worker writes it";
+  EXPECT_THAT(get("/console/requests/R-1?notice=request_stored").body, HasSubstr("Your decision is stored."));
 }
 
 // CON-29
@@ -256,6 +280,19 @@ TEST_F(ConsoleWork, OthersSeeRequestsWithoutButtonsAndSendersTheOwn) {
   EXPECT_THAT(get("/console/requests").body, AllOf(HasSubstr("R-1"), Not(HasSubstr("R-2"))));
   sign_in(user("of.acme@example.com", {Role::approver}, organization("Acme")));
   EXPECT_EQ(get("/console/requests/R-1").status, 404) << "request records are sent for no organization";
+}
+
+// CON-16, CON-29
+TEST_F(ConsoleWork, AnApproverSeesWhatIsApprovedAsAnAuditorToo) {
+  insert("1", "Many thanks");
+  sign_in(user("aud@example.com", {Role::auditor}));
+  EXPECT_THAT(get("/console/requests/R-1").body,
+              AllOf(Not(HasSubstr("Many thanks")), Not(HasSubstr("name=\"seen\""))));
+  sign_in(user("both@example.com", {Role::auditor, Role::approver}));
+  const std::string page = get("/console/requests/R-1").body;
+  EXPECT_THAT(page, AllOf(HasSubstr("Many thanks"), HasSubstr("1@example.com"), Not(HasSubstr("***"))));
+  press(page, "/console/requests/R-1/approve");
+  EXPECT_EQ(known("1").state, State::approved);
 }
 
 // CON-28
@@ -324,6 +361,59 @@ TEST_F(ConsoleWork, AnOperatorActsOnMails) {
   sign_in(user("of.acme@example.com", {Role::operations}, organization("Acme")));
   EXPECT_THAT(get("/console/mail?state=withdrawn").body,
               AllOf(HasSubstr("There is no such mail."), Not(HasSubstr("host 127.0.0.1"))));
+}
+
+// CON-32
+TEST_F(ConsoleWork, AHeldMailOfAnApproverIsSentAgainAndNothingElse) {
+  const schema::UserId ana = user("ana@example.com", {Role::approver});
+  insert("1");
+  const auto waiting = store_.approver_notices.find_unnoticed(std::vector<std::string>{"1"});
+  const schema::store::ApproverNotice notice{ana, waiting.at(0).transition, "1", "R-1", "Coffee", "5.35"};
+  store_.approver_notices.add(std::span(&notice, 1), now_);
+  store_.approver_notices.queue_mails(now_);
+  const auto claims = store_.deliveries.claim("a", 60'000, 10, now_);
+  const schema::store::DeliveryQueue::Sending sending{claims.at(0), "m1@example.com"};
+  store_.deliveries.begin_sending("a", std::span(&sending, 1), 60'000, now_);
+  const schema::store::DeliveryOutcome outcome{
+      claims[0].transaction, 1, schema::DeliveryState::held, now_, "lost", false, {}};
+  ASSERT_EQ(store_.deliveries.finish(std::span(&outcome, 1), now_), 1u);
+  const std::string path = "/console/mail/-" + std::to_string(ana.value);
+  const auto token = [&](const std::string& action) {
+    const auto session = store_.console_sessions.find(platform::to_hex(platform::sha256(cookie_)), now_, {0});
+    return "form_token=" + form_token(session->form_secret, path.substr(8) + action);
+  };
+  sign_in(user("of.acme@example.com", {Role::operations}, organization("Acme")));
+  EXPECT_EQ(post(path + "/release", token("/release")).status, 404);
+  sign_in(user("op@example.com", {Role::operations}));
+  const std::string page = get("/console/mail").body;
+  EXPECT_THAT(page, AllOf(HasSubstr("aria-label=\"Send again: ana@example.com\""),
+                          Not(HasSubstr(path + "/withdraw"))));
+  EXPECT_EQ(post(path + "/withdraw", token("/withdraw")).status, 404);
+  EXPECT_EQ(header(press_plain(page, path + "/release"), "Location"),
+            "/console/mail?notice=mail_done_release");
+  EXPECT_EQ(last_event().object_kind, "approver");
+  const auto again = store_.deliveries.claim("a", 60'000, 10, now_);
+  ASSERT_EQ(again.size(), 1u);
+  EXPECT_EQ(again[0].message_id, "m1@example.com");
+}
+
+// CON-32
+TEST_F(ConsoleWork, AnActionOnAMailIsAnEventOfTheSendersOrganization) {
+  const auto acme = organization("Acme");
+  schema::store::Account sam;
+  sam.email = "sam@acme.com";
+  sam.organization = acme;
+  schema::store::NewGiftRequest request;
+  request.request.account = store_.accounts.create(sam).value();
+  request.request.sender_email = "sam@acme.com";
+  request.request.created_at = now_;
+  request.recipients = {{"ada@example.com", "", "", ""}};
+  const auto id = store_.gifts.create(std::span(&request, 1)).front().recipients.front().id;
+  sign_in(user("op@example.com", {Role::operations}));
+  const std::string path = "/console/mail/" + std::to_string(id.value) + "/withdraw";
+  EXPECT_EQ(press_plain(get("/console/mail?state=queued").body, path).status, 303);
+  EXPECT_EQ(last_event().organization, acme);
+  EXPECT_EQ(last_event().object_kind, "gift");
 }
 
 // CON-33

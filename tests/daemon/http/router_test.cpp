@@ -57,6 +57,7 @@ const std::vector<RouteCase> kAdminPaths{
     {"GET", "/console/", "console ", "", "/console/{page}"},
     {"GET", "/console/gifts/7", "console gifts/7", "", "/console/{page}"},
     {"POST", "/console/link/secret", "console secret", "", "/console/link/{token}"},
+    {"POST", "/console/requests/R-1/approve", "console R-1/approve", "", "/console/{page}"},
 };
 /// No endpoint, but below the path of one.
 const std::vector<std::string> kSubpathsOfBase{"/api/v1/gift_requests/", "/api/v1/gift_requests/7/x"};
@@ -355,6 +356,8 @@ TEST_F(RouterTest, KindAndSizeFollowTheRoute) {
   EXPECT_EQ(plan_of("/nothing").kind, HandlerKind::endpoint);
   EXPECT_EQ(plan_of("/login/callback").max_body_bytes, kMaxSignInBodyBytes);
   EXPECT_EQ(plan_of("/console/gifts").max_body_bytes, kMaxSmallBodyBytes);
+  EXPECT_EQ(plan_of("/console/requests/R-1/approve").max_body_bytes, kMaxDecisionBodyBytes);
+  EXPECT_EQ(plan_of("/console/requests/R-1/approve").kind, HandlerKind::console);
   for (const std::string path : {"/console", "/console/", "/console/gifts", "/console/link/abc"})
     EXPECT_EQ(plan_of(path).kind, HandlerKind::console) << path;
   for (const std::string path : {"/login/callback", "/console/sign-in/start", "/console/sign-in/finish"})

@@ -52,9 +52,9 @@ class ApproverNoticesTest : public tests::StoreFixture {
     const DeliveryOutcome outcome{claim.transaction, claim.attempt + 1, state, now, "250 ok", false, {}};
     ASSERT_EQ(store_->deliveries.finish(std::span(&outcome, 1), now), 1u);
   }
-  std::vector<std::string> numbers(UserId user, std::int64_t mail, bool may_grow) {
+  std::vector<std::string> numbers(UserId user, std::int64_t mail, const std::string& claimed_by) {
     std::vector<std::string> found;
-    for (const ApproverNotice& one : store_->approver_notices.take(user, mail, may_grow).notices)
+    for (const ApproverNotice& one : store_->approver_notices.take(user, mail, claimed_by).notices)
       found.push_back(one.number);
     return found;
   }
@@ -90,12 +90,11 @@ TEST_P(ApproverNoticesTest, MailsOfOneApproverAreTenMinutesApart) {
   ASSERT_THAT(claims, SizeIs(1));
   EXPECT_EQ(claims[0].transaction.value, -ana.value);
   EXPECT_EQ(claims[0].kind, MailKind::approval);
-  EXPECT_THAT(numbers(ana, claims[0].number, true), ElementsAre("R-1", "R-2")) << "it takes what waits";
+  EXPECT_THAT(numbers(ana, claims[0].number, "a"), ElementsAre("R-1", "R-2")) << "it takes what waits";
   set_state("3", RequestRecordState::pending);
   add_notices(ana, {"3"});
   store_->approver_notices.queue_mails(kNow);
-  EXPECT_THAT(numbers(ana, claims[0].number, false), ElementsAre("R-1", "R-2"))
-      << "a repeat is the same mail";
+  EXPECT_THAT(numbers(ana, claims[0].number, ""), ElementsAre("R-1", "R-2")) << "a repeat is the same mail";
   end(claims[0], DeliveryState::accepted, kNow + 1'000);
   store_->approver_notices.queue_mails(kNow + 2'000);
   EXPECT_EQ(store_->deliveries.retry_deferred(std::nullopt, kNow + 3'000), 0)
@@ -105,7 +104,7 @@ TEST_P(ApproverNoticesTest, MailsOfOneApproverAreTenMinutesApart) {
   ASSERT_THAT(claims, SizeIs(1));
   EXPECT_EQ(claims[0].number, 2);
   EXPECT_EQ(claims[0].message_id, "");
-  EXPECT_THAT(numbers(ana, 2, true), ElementsAre("R-3"));
+  EXPECT_THAT(numbers(ana, 2, "a"), ElementsAre("R-3"));
   end(claims[0], DeliveryState::accepted, kNow + 1'000 + kApproverMailPauseMillis);
   store_->approver_notices.queue_mails(kNow + platform::kHourMillis);
   EXPECT_THAT(claim(kNow + platform::kDayMillis), IsEmpty()) << "nothing is new";
@@ -119,8 +118,9 @@ TEST_P(ApproverNoticesTest, AMailThatHasNotEndedIsNotReplaced) {
   store_->approver_notices.queue_mails(kNow);
   const auto claims = claim(kNow);
   ASSERT_THAT(claims, SizeIs(1));
-  numbers(ana, 1, true);
+  numbers(ana, 1, "a");
   end(claims[0], DeliveryState::uncertain, kNow);
+  EXPECT_THAT(numbers(ana, 1, "a"), ElementsAre("R-1"));
   set_state("2", RequestRecordState::pending);
   add_notices(ana, {"2"});
   store_->approver_notices.queue_mails(kNow + platform::kHourMillis);
@@ -128,6 +128,40 @@ TEST_P(ApproverNoticesTest, AMailThatHasNotEndedIsNotReplaced) {
   ASSERT_THAT(again, SizeIs(1));
   EXPECT_EQ(again[0].number, 1);
   EXPECT_EQ(again[0].message_id, "m1");
+  EXPECT_THAT(numbers(ana, 1, "a"), ElementsAre("R-1")) << "it may have been sent";
+}
+
+// CON-31
+TEST_P(ApproverNoticesTest, ASenderWhoseClaimHasPassedAddsNothing) {
+  const UserId ana = approver("ana@example.com");
+  set_state("1", RequestRecordState::pending);
+  add_notices(ana, {"1"});
+  store_->approver_notices.queue_mails(kNow);
+  ASSERT_THAT(store_->deliveries.claim("a", -1, 10, kNow), SizeIs(1));
+  ASSERT_THAT(store_->deliveries.claim("b", 60'000, 10, kNow), SizeIs(1));
+  EXPECT_THAT(numbers(ana, 1, "b"), ElementsAre("R-1"));
+  set_state("2", RequestRecordState::pending);
+  add_notices(ana, {"2"});
+  EXPECT_THAT(numbers(ana, 1, "a"), ElementsAre("R-1")) << "b may send the mail without it";
+  EXPECT_THAT(numbers(ana, 1, "b"), ElementsAre("R-1", "R-2"));
+}
+
+// CON-31
+TEST_P(ApproverNoticesTest, WhatWasDecidedBeforeTheMailLeavesIsNotInIt) {
+  const UserId ana = approver("ana@example.com");
+  for (const std::string id : {"1", "2", "3"}) set_state(id, RequestRecordState::pending);
+  add_notices(ana, {"1", "2", "3"});
+  store_->approver_notices.queue_mails(kNow);
+  ASSERT_THAT(claim(kNow), SizeIs(1));
+  set_state("1", RequestRecordState::approved);
+  EXPECT_THAT(numbers(ana, 1, "a"), ElementsAre("R-2", "R-3"));
+  set_state("2", RequestRecordState::rejected);
+  EXPECT_THAT(numbers(ana, 1, "a"), ElementsAre("R-3")) << "it was not sent yet";
+  set_state("3", RequestRecordState::rejected);
+  EXPECT_TRUE(store_->approver_notices.take(ana, 1, "a").is_obsolete);
+  set_state("1", RequestRecordState::pending);
+  EXPECT_EQ(add_notices(ana, {"1", "2", "3"}), 1u) << "it waits again";
+  EXPECT_THAT(numbers(ana, 1, "a"), ElementsAre("R-1"));
 }
 
 // CON-31
@@ -141,16 +175,18 @@ TEST_P(ApproverNoticesTest, AMailIsObsoleteWhenNothingWaitsOrTheUserIsNoApprover
   const std::vector<ApproverNotice> notices{{ana, waiting[0].transition, "1", "R-1", "Coffee", ""},
                                             {ben, waiting[0].transition, "1", "R-1", "Coffee", ""}};
   store_->approver_notices.add(notices, kNow);
-  const ApproverMail mail = store_->approver_notices.take(ana, 1, true);
+  store_->approver_notices.queue_mails(kNow);
+  ASSERT_THAT(claim(kNow), SizeIs(2));
+  const ApproverMail mail = store_->approver_notices.take(ana, 1, "a");
   EXPECT_FALSE(mail.is_obsolete);
   EXPECT_EQ(mail.email, "ana@example.com");
-  EXPECT_FALSE(store_->approver_notices.take(ben, 1, true).is_obsolete);
+  EXPECT_FALSE(store_->approver_notices.take(ben, 1, "a").is_obsolete);
   store_->console_users.revoke(ben, Role::approver, {});
-  EXPECT_TRUE(store_->approver_notices.take(ben, 1, false).is_obsolete);
+  EXPECT_TRUE(store_->approver_notices.take(ben, 1, "").is_obsolete);
   set_state("1", RequestRecordState::rejected);
-  EXPECT_TRUE(store_->approver_notices.take(ana, 1, false).is_obsolete);
+  EXPECT_TRUE(store_->approver_notices.take(ana, 1, "").is_obsolete);
   store_->approver_notices.prune(kNow + 1);
-  EXPECT_THAT(store_->approver_notices.take(ana, 1, false).notices, IsEmpty());
+  EXPECT_THAT(store_->approver_notices.take(ana, 1, "").notices, IsEmpty());
 }
 
 }  // namespace

@@ -35,6 +35,9 @@ std::vector<Query> queries() {
        "transaction_id LIMIT 20",
        "mail_outbox_state"},
       {"marks that fail", bounded_count_query(failing), "crm_outbox_failing"},
+      {"gifts that fail",
+       "SELECT transaction_id, last_error FROM " + failing + " ORDER BY transaction_id DESC LIMIT 10000",
+       "crm_outbox_failing"},
       {"oldest mark",
        "SELECT next_attempt_at FROM crm_outbox ORDER BY (next_attempt_at / 10000), transaction_id LIMIT 1",
        "crm_outbox_due"},
@@ -67,6 +70,8 @@ std::vector<Query> queries() {
        "SELECT s.number FROM request_record_state s WHERE s.deleted = 0 AND s.state = 'sent' AND s.number < "
        "'R-9' ORDER BY s.number DESC LIMIT 51",
        "request_record_state_state"},
+      {"request record by its number", "SELECT record_id FROM request_record_state WHERE number = 'R-9'",
+       "request_record_state_number"},
       {"request records in error", bounded_count_query(in_error), "request_record_state_error"},
       {"last request record in error",
        "SELECT number, error FROM " + in_error + " ORDER BY number DESC LIMIT 1",
