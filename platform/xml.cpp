@@ -26,6 +26,8 @@ struct Builder {
   xmlParserCtxt* context = nullptr;
   std::vector<XmlElement> open = {};  ///< from the root on
   std::size_t elements = 0;
+  std::vector<std::size_t> declared = {};  ///< namespaces, by each open element
+  std::size_t namespaces = 0;              ///< their sum
   std::optional<XmlElement> root = {};
   std::optional<XmlError> error = {};  ///< the first one
 
@@ -60,8 +62,8 @@ std::vector<XmlAttribute> attributes_of(const xmlChar** given, int count) {
   return attributes;
 }
 
-void start_element(void* user, const xmlChar* name, const xmlChar*, const xmlChar* uri, int, const xmlChar**,
-                   int attribute_count, int, const xmlChar** attributes) {
+void start_element(void* user, const xmlChar* name, const xmlChar*, const xmlChar* uri, int namespace_count,
+                   const xmlChar**, int attribute_count, int, const xmlChar** attributes) {
   build(user, [&](Builder& builder) {
     if (builder.open.size() >= builder.limits.max_depth)
       return builder.refuse(XmlFault::limit, fmt::format("found more than {} elements inside of each other",
@@ -69,6 +71,12 @@ void start_element(void* user, const xmlChar* name, const xmlChar*, const xmlCha
     if (++builder.elements > builder.limits.max_elements)
       return builder.refuse(XmlFault::limit,
                             fmt::format("found more than {} elements", builder.limits.max_elements));
+    builder.declared.push_back(static_cast<std::size_t>(std::max(namespace_count, 0)));
+    builder.namespaces += builder.declared.back();
+    if (builder.namespaces > builder.limits.max_namespaces)
+      return builder.refuse(XmlFault::limit, fmt::format("found more than {} namespaces declared around an "
+                                                         "element",
+                                                         builder.limits.max_namespaces));
     builder.open.push_back({.name_space = std::string(view_of(uri)),
                             .name = std::string(view_of(name)),
                             .attributes = attributes_of(attributes, attribute_count)});
@@ -79,6 +87,8 @@ void end_element(void* user, const xmlChar*, const xmlChar*, const xmlChar*) {
   build(user, [](Builder& builder) {
     XmlElement ended = std::move(builder.open.back());
     builder.open.pop_back();
+    builder.namespaces -= builder.declared.back();
+    builder.declared.pop_back();
     if (builder.open.empty())
       builder.root = std::move(ended);
     else

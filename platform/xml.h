@@ -40,6 +40,8 @@ struct XmlLimits {
   std::size_t max_elements = 20'000;
   /// Of one start tag: the parser compares each of its attributes with all others.
   std::size_t max_tag_bytes = std::size_t{16} * 1024;
+  /// Declared by an element and those around it: a prefix is searched among all of them.
+  std::size_t max_namespaces = 256;
   bool allows_comments = true;
 };
 

@@ -38,12 +38,21 @@ Console::Console(schema::store::Store& store, ConsoleOptions options)
 
 http::Reply Console::handle(const http::HttpRequest& request) {
   const platform::ReadLimit limit(kMaxReadMillis);
+  return guarded(request, [&] { return answer(request); });
+}
+
+/// The router expects no other fault than that of the store (CON-19).
+template <class Answer>
+http::HttpResponse Console::guarded(const http::HttpRequest& request, const Answer& answer) const {
   try {
-    return answer(request);
+    return answer();
   } catch (const platform::ReadTooLong&) {
     return notice(url_, 503, "too_slow", "too_slow_text");
-  } catch (const platform::DependencyError&) {
-    throw;
+  } catch (const platform::DependencyError& fault) {
+    if (!fault.of_external_crm()) throw;
+    // The router would take it for an outage of the store, and the daemon for one that is not ready.
+    spdlog::warn("a page of the console needs the CRM: {} [request {}]", fault.what(), request.request_id);
+    return notice(url_, 503, "crm_silent", "crm_silent_text");
   } catch (const std::exception& error) {
     spdlog::error("a page of the console failed: {} [request {}]", error.what(), request.request_id);
     return notice(url_, 500, "failed", "failed_text");
@@ -90,7 +99,7 @@ bool Console::has_form_token(const PageCall& call) const {
 }
 
 http::HttpResponse Console::provider_reply(const http::HttpRequest& request) {
-  return sign_in_.provider_reply(request);
+  return guarded(request, [&] { return sign_in_.provider_reply(request); });
 }
 
 http::HttpResponse Console::unavailable(std::int64_t retry_after_seconds) const {

@@ -25,6 +25,8 @@ class Console {
   void prune(platform::UtcMillis now);
 
  private:
+  template <class Answer>
+  http::HttpResponse guarded(const http::HttpRequest& request, const Answer& answer) const;
   http::HttpResponse answer(const http::HttpRequest& request);
   bool has_form_token(const PageCall& call) const;
 

@@ -24,6 +24,12 @@ std::string agent_of(const http::HttpRequest& request) {
   return std::string(platform::truncated(agent, kMaxAgentCodePoints));
 }
 
+/// An account that was deactivated, or belongs to another organization, gives its owner nothing to see.
+bool is_usable_by(const schema::store::Account& account, const schema::store::ConsoleUser& user) {
+  return account.active &&
+         (!user.organization || !account.organization || account.organization == user.organization);
+}
+
 Data sign_in_data(const ConsoleUrl& url, const identity::SignInView& view) {
   Data data;
   data.set("by_provider", true);
@@ -57,7 +63,8 @@ std::optional<SignedIn> ConsoleSignIn::find_session(const http::HttpRequest& req
   if (!user) return std::nullopt;
   if (session->last_seen_at + kLastSeenMillis < now) store_.console_sessions.set_last_seen(hash, now);
   SignedIn by{*session, *user, {user->id, {}, user->organization, user->role_set()}};
-  if (const auto account = store_.accounts.find_by_email(user->email)) by.viewer.account = account->id;
+  const auto account = store_.accounts.find_by_email(user->email);
+  if (account && is_usable_by(*account, *user)) by.viewer.account = account->id;
   return by;
 }
 
@@ -100,7 +107,7 @@ http::HttpResponse ConsoleSignIn::provider_reply(const http::HttpRequest& reques
                          : notice(url_, 404, "not_found", "not_found_text");
 }
 
-/// Always a new session: a cookie that the browser had before is not kept (CON-1).
+/// Always a new session: the one that the browser had before ends, and its cookie is not kept (CON-1).
 std::string ConsoleSignIn::begin_session(const http::HttpRequest& request,
                                          const identity::SignedIn& signed_in) {
   const std::string cookie = platform::to_base64url(platform::random_bytes(kSecretBytes));
@@ -118,7 +125,10 @@ std::string ConsoleSignIn::begin_session(const http::HttpRequest& request,
   session.network = platform::rate_limit_prefix(request.client);
   schema::store::AuditEvent event = signed_in.audit;
   event.session = schema::store::public_session_id(session.id_hash);
-  return store_.console_sessions.create(session, event) ? set_cookie(url_, cookie) : std::string();
+  const auto former = cookie_of(request, url_.cookie_name);
+  return store_.console_sessions.create_instead_of(former ? hash_of(*former) : "", session, event)
+             ? set_cookie(url_, cookie)
+             : std::string();
 }
 
 http::HttpResponse ConsoleSignIn::link_page(const PageCall& call) {

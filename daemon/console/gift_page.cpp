@@ -22,15 +22,16 @@ std::string amount(const std::optional<schema::Money>& money) {
   return money ? schema::to_decimal(*money) : std::string();
 }
 
-void add_changes(std::vector<TimelineEntry>& timeline, schema::store::Store& store,
-                 schema::TransactionId id) {
+void add_changes(std::vector<TimelineEntry>& timeline, schema::store::Store& store, schema::TransactionId id,
+                 bool is_masked) {
   for (const schema::store::StatusChange& change : store.changes.history(id)) {
     TimelineEntry entry{change.occurred_at, texts().text("status_" + std::string(to_word(change.status))),
                         texts().text("reported_by", {{"source", change.source}}), change.voiding.has_value()};
     if (change.voiding)
-      entry.detail += "; " + texts().text("voided_by", {{"who", change.voiding->by},
-                                                        {"time", minute(change.voiding->at)},
-                                                        {"reason", change.voiding->reason}});
+      entry.detail +=
+          "; " + texts().text("voided_by", {{"who", change.voiding->by},
+                                            {"time", minute(change.voiding->at)},
+                                            {"reason", is_masked ? "***" : change.voiding->reason}});
     timeline.push_back(std::move(entry));
   }
 }
@@ -43,7 +44,7 @@ std::vector<TimelineEntry> timeline_of(schema::store::Store& store, const Consol
        row.gift.request.sender_email.empty()
            ? ""
            : texts().text("sent_by", {{"who", row.gift.request.sender_email}})}};
-  add_changes(timeline, store, id);
+  add_changes(timeline, store, id, is_masked);
   for (const schema::store::GiftAction& action : store.lifecycle.find_actions(id))
     timeline.push_back({action.at, texts().text("action_" + std::string(to_word(action.kind))),
                         action.actor + (is_masked || action.comment.empty() ? "" : ": " + action.comment)});

@@ -41,11 +41,16 @@ HealthLine mail_line(schema::store::Store& store) {
                       : texts().text("mail_waiting", {{"count", std::to_string(queued)}})};
 }
 
-HealthLine crm_line(const schema::store::SyncQueue::Counts& counts) {
+/// Without what may name a recipient.
+std::string shown_error(const std::string& error, bool is_masked) {
+  return is_masked ? error.substr(0, error.find(':')) : error;
+}
+
+HealthLine crm_line(const schema::store::SyncQueue::Counts& counts, bool is_masked) {
   if (counts.failing > 0)
     return {"crm", false,
-            texts().text("crm_is_failing",
-                         {{"count", std::to_string(counts.failing)}, {"error", counts.last_error}})};
+            texts().text("crm_is_failing", {{"count", std::to_string(counts.failing)},
+                                            {"error", shown_error(counts.last_error, is_masked)}})};
   if (counts.waiting > 0)
     return {"crm", true, texts().text("crm_is_waiting", {{"count", std::to_string(counts.waiting)}})};
   return {"crm", true, texts().text("crm_is_current")};
@@ -118,7 +123,7 @@ http::HttpResponse overview_page(const PageCall& call) {
     data.set("health", health_data({daemon_line(call.console.options.daemons()),
                                     {"store", true, texts().text("store_answers")},
                                     mail_line(call.store()),
-                                    crm_line(call.store().sync.counts()),
+                                    crm_line(call.store().sync.counts(), viewer.is_masked()),
                                     sources_line(call.store().sources.list())}));
     data.set("has_health", true);
   }
@@ -126,7 +131,7 @@ http::HttpResponse overview_page(const PageCall& call) {
   const auto classes = call.store().console_gifts.failure_classes(viewer);
   for (const schema::store::CrmFailureClass& one : classes) {
     Data row;
-    row.set("error", viewer.is_masked() ? one.error.substr(0, one.error.find(':')) : one.error);
+    row.set("error", shown_error(one.error, viewer.is_masked()));
     row.set("count", std::to_string(one.gifts));
     row.set("id", std::to_string(one.last.value));
     failures << row;

@@ -66,6 +66,8 @@ HandlerPool& HandlerPools::of(HandlerKind kind) {
       return pages_;
     case HandlerKind::console:
       return console_;
+    case HandlerKind::sign_in:
+      return sign_ins_;
     case HandlerKind::readiness:
       return readiness_;
     case HandlerKind::liveness:

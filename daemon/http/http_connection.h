@@ -40,6 +40,7 @@ class HandlerPools {
   HandlerPool crm_{8, 256};
   HandlerPool pages_{16, kMaxQueued};
   HandlerPool console_{4, 64};
+  HandlerPool sign_ins_{4, 64};
   HandlerPool readiness_{4, 64};
   HandlerPool liveness_{1, 64};
 };

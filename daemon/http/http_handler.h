@@ -20,6 +20,7 @@ enum class HandlerKind {
   crm,  ///< endpoints that wait for the CRM, perhaps for minutes
   page,
   console,  ///< its pages may read much
+  sign_in,  ///< waits for an identity provider
   readiness,
   liveness,  ///< waits for nothing
 };

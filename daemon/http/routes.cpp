@@ -34,9 +34,9 @@ constexpr RouteInput kCrmKey{Credential::api_key, HandlerKind::crm, kMaxSmallBod
 constexpr RouteInput kCrmKeyBody{Credential::api_key, HandlerKind::crm, kLarge};
 constexpr RouteInput kCrmTokenBody{Credential::organization_token, HandlerKind::crm, kLarge};
 constexpr RouteInput kMessageBody{Credential::message_token, HandlerKind::crm, kMaxMessageBodyBytes};
-/// Waits for an identity provider, which must not hold up other pages.
-constexpr RouteInput kProvider{Credential::none, HandlerKind::crm, kMaxSmallBodyBytes};
-constexpr RouteInput kProviderReply{Credential::none, HandlerKind::crm, kMaxSignInBodyBytes};
+/// Wait for an identity provider, which must hold up neither pages nor gifts: anyone may begin a sign-in.
+constexpr RouteInput kProvider{Credential::none, HandlerKind::sign_in, kMaxSmallBodyBytes};
+constexpr RouteInput kProviderReply{Credential::none, HandlerKind::sign_in, kMaxSignInBodyBytes};
 constexpr RouteInput kSourceBody{Credential::source, HandlerKind::endpoint, kLarge};
 using A = Handlers;
 

@@ -118,7 +118,7 @@ tl::expected<LinkedUser, SignInRefusal> link_identity(Store& store, const SignIn
     return tl::unexpected(allowed.error());
   if (known) {
     store.user_identities.set_last_sign_in(known->id, identity.address, now);
-    return LinkedUser{user->id, known->id, user->email};
+    return LinkedUser{user->id, known->id, user->email, user->organization};
   }
   const auto linked =
       store.user_identities.link({.user = user->id,
@@ -137,7 +137,7 @@ tl::expected<LinkedUser, SignInRefusal> link_identity(Store& store, const SignIn
                     "unlink\".",
                     platform::in_quotes(user->email), identity.connection));
   }
-  return LinkedUser{user->id, *linked, user->email};
+  return LinkedUser{user->id, *linked, user->email, user->organization};
 }
 
 }  // namespace giftsync::daemon::identity

@@ -30,6 +30,7 @@ struct LinkedUser {
   schema::UserId user;
   schema::IdentityId identity;
   std::string address;  ///< the user's own
+  std::optional<schema::OrganizationId> organization = {};
 };
 
 /// `organization`: of all users of the connection; absent: a new user gets that of the account with the

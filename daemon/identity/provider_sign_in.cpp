@@ -171,6 +171,7 @@ tl::expected<SignedIn, SignInRefusal> ProviderSignIn::finish(std::string_view at
   audit.actor = audit.object_id = user->address;
   audit.user = user->user;
   audit.object_kind = "user";
+  audit.organization = user->organization;
   audit.detail = "through " + identity->connection;
   return SignedIn{std::move(*user), identity->authenticated_at.value_or(attempt->created_at),
                   attempt->return_path, std::move(audit), identity->session_until};
@@ -191,6 +192,8 @@ tl::expected<std::optional<schema::OrganizationId>, SignInRefusal> ProviderSignI
 
 void ProviderSignIn::record_refusal(const std::string& connection, const SignInRefusal& refusal,
                                     const RequestOrigin& origin, platform::UtcMillis now) {
+  store_.sign_in_connections.record_error(connection, refusal.rule + ": " + refusal.text, now);
+  if (refusals_.count(origin.network, now).is_exceeded) return;
   AuditEvent audit = audit_of(origin, now);
   audit.object_kind = "connection";
   audit.object_id = connection;
@@ -198,7 +201,6 @@ void ProviderSignIn::record_refusal(const std::string& connection, const SignInR
   audit.rule = refusal.rule;
   audit.detail = refusal.text;
   store_.audit.add(audit);
-  store_.sign_in_connections.record_error(connection, refusal.rule + ": " + refusal.text, now);
 }
 
 }  // namespace giftsync::daemon::identity

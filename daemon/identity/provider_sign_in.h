@@ -12,6 +12,7 @@
 #include "daemon/identity/oidc/oidc_client.h"
 #include "daemon/identity/saml_flow.h"
 #include "daemon/identity/verified_identity.h"
+#include "platform/fixed_window_limiter.h"
 
 namespace giftsync::daemon::identity {
 
@@ -39,6 +40,8 @@ inline constexpr std::int64_t kFinishMillis = 2 * platform::kMinuteMillis;
 
 class ProviderSignIn {
  public:
+  static constexpr std::int64_t kMaxAuditedRefusals = 10;  ///< of one network in a minute
+
   /// `sso` and `store` must outlive it.
   ProviderSignIn(const config::SsoSettings& sso, schema::store::Store& store, oidc::Send send,
                  SignInPolicy policy)
@@ -82,6 +85,7 @@ class ProviderSignIn {
       platform::UtcMillis now);
   tl::expected<std::optional<schema::OrganizationId>, SignInRefusal> organization_of(
       const std::string& connection) const;
+  /// In the audit log, unless the network has had its share: anyone can begin sign-ins and spoil them.
   void record_refusal(const std::string& connection, const SignInRefusal& refusal,
                       const RequestOrigin& origin, platform::UtcMillis now);
 
@@ -90,6 +94,7 @@ class ProviderSignIn {
   oidc::OidcClient oidc_;
   SamlFlow saml_;
   const SignInPolicy policy_;
+  platform::FixedWindowLimiter<std::string> refusals_{kMaxAuditedRefusals, platform::kMinuteMillis, 10'000};
 };
 
 }  // namespace giftsync::daemon::identity

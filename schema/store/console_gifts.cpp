@@ -100,10 +100,20 @@ std::string gift_columns(sql::Dialect dialect, const Viewer& viewer) {
   return replaced(columns, "t.phone,", "'',");
 }
 
+/// For a masked viewer only the code before the first colon: the rest may name a recipient (CON-16).
+std::string error_column(sql::Dialect dialect, const Viewer& viewer) {
+  if (!viewer.is_masked()) return "o.last_error";
+  // Not as ':', which begins a parameter.
+  const std::string at =
+      dialect == sql::Dialect::sqlite ? "instr(o.last_error, char(58))" : "strpos(o.last_error, chr(58))";
+  return "CASE WHEN " + at + " > 0 THEN substr(o.last_error, 1, " + at + " - 1) ELSE o.last_error END";
+}
+
 std::string query(sql::Dialect dialect, const Viewer& viewer, const std::string& rest) {
   return "SELECT " + gift_columns(dialect, viewer) +
-         ", c.state, c.contact_id, c.lead_id, c.needs_relink, o.transaction_id, o.attempts, o.last_error "
-         "FROM "
+         ", c.state, c.contact_id, c.lead_id, c.needs_relink, o.transaction_id, o.attempts, " +
+         error_column(dialect, viewer) +
+         " FROM "
          "recipient_transaction t JOIN gift_request r ON r.id = t.request_id LEFT JOIN crm_sync_state c ON "
          "c.transaction_id = t.id LEFT JOIN crm_outbox o ON o.transaction_id = t.id WHERE " +
          gifts_condition(viewer) + rest;

@@ -107,6 +107,17 @@ TEST(Xml, SizeDepthElementsAndTagsAreBounded) {
   };
   EXPECT_EQ(refusal(siblings(20'000)), "read: a");
   EXPECT_THAT(refusal(siblings(20'001)), HasSubstr("more than 20000 elements"));
+  const auto spaces = [](int count) {
+    std::string text;
+    for (int i = 0; i < count; ++i) text += " xmlns:n" + std::to_string(i) + "='urn:n'";
+    return text;
+  };
+  EXPECT_EQ(
+      refusal("<a" + spaces(2) + "><b" + spaces(2) + "/><b" + spaces(2) + "/></a>", {.max_namespaces = 4}),
+      "read: a")
+      << "those of an element that has ended do not count";
+  EXPECT_THAT(refusal("<a" + spaces(2) + "><b" + spaces(3) + "/></a>", {.max_namespaces = 4}),
+              HasSubstr("more than 4 namespaces declared around an element"));
   EXPECT_EQ(refusal("<a>" + std::string(93, 'x') + "</a>", {.max_bytes = 100}), "read: a");
   EXPECT_EQ(refusal("<a>" + std::string(94, 'x') + "</a>", {.max_bytes = 100}),
             "found 101 bytes; at most 100 are allowed");

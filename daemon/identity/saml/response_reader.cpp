@@ -22,6 +22,7 @@ constexpr platform::XmlLimits kLimits{.max_bytes = std::size_t{192} * 1024,
                                       .max_depth = 60,
                                       .max_elements = 5'000,
                                       .max_tag_bytes = std::size_t{16} * 1024,
+                                      .max_namespaces = 100,
                                       .allows_comments = false};
 
 tl::expected<XmlElement, SamlRefusal> read(std::string_view xml) {

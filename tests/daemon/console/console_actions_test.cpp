@@ -59,6 +59,25 @@ TEST_F(ConsoleActions, WhatDoesNotApplyIsDisabledWithTheReasonOfTheCommand) {
   EXPECT_THAT(last_event().detail, HasSubstr("it was refunded"));
 }
 
+// CON-7, CON-20
+TEST_F(ConsoleActions, AnAccountThatIsDeactivatedOrOfAnotherOrganizationIsNotTheUsers) {
+  schema::store::OrganizationToken token;
+  token.hash = "a";
+  const auto acme = store_.organizations.create("Acme", token).value();
+  token.hash = "b";
+  const auto other = store_.organizations.create("Other", token).value();
+  const auto id = gift_of("sam@example.com", acme);
+  sign_in(user("sam@example.com", {Role::sender}, acme));
+  EXPECT_EQ(get(page_of(id)).status, 200);
+  store_.accounts.set_active("sam@example.com", false);
+  EXPECT_EQ(get(page_of(id)).status, 404) << "at once";
+  store_.accounts.set_active("sam@example.com", true);
+  store_.accounts.set_organization("sam@example.com", other);
+  EXPECT_EQ(get(page_of(id)).status, 404);
+  store_.accounts.set_organization("sam@example.com", std::nullopt);
+  EXPECT_EQ(get(page_of(id)).status, 200);
+}
+
 // CON-20
 TEST_F(ConsoleActions, RolesThatOnlyReadPermitNoAction) {
   const auto own = gift_of("aud@example.com");

@@ -105,6 +105,11 @@ TEST_F(ConsoleCrmPages, AnAuditorSeesNoRecipientInTheCrmEither) {
   refuse_waiting_gifts("DUPLICATE_VALUE: ada@example.com is there");
   EXPECT_THAT(get("/console/crm").body, AllOf(HasSubstr("DUPLICATE_VALUE"), Not(HasSubstr("ada@")),
                                               Not(HasSubstr("<form method=\"post\" action=\"/console/crm"))));
+  EXPECT_THAT(get("/console/").body, AllOf(HasSubstr("Most often: DUPLICATE_VALUE"), Not(HasSubstr("ada@"))));
+  const auto csv = get("/console/gifts?format=csv");
+  std::string text;
+  for (std::string part = csv.next_chunk(); !part.empty(); part = csv.next_chunk()) text += part;
+  EXPECT_THAT(text, AllOf(HasSubstr(",DUPLICATE_VALUE\r\n"), Not(HasSubstr("ada@"))));
   EXPECT_THAT(get("/console/gifts?error=nothing").body, HasSubstr("***@example.com")) << "it is not compared";
 }
 

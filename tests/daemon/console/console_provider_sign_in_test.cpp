@@ -72,6 +72,10 @@ TEST_F(ConsoleProviderSignIn, EndsInASessionAtTheWantedPage) {
   EXPECT_EQ(sessions[0].user, rose);
   EXPECT_TRUE(sessions[0].identity.has_value());
   EXPECT_EQ(sessions[0].expires_at, now_ + 12 * platform::kHourMillis);
+  get_with_attempt(come_back("/console/sign-in/start?connection=acme"));
+  EXPECT_EQ(get("/console/gifts").status, 200);
+  EXPECT_EQ(store_.console_sessions.list(schema::store::Viewer::of_command_line(), now_).size(), 1u)
+      << "the browser's former session has ended";
   store_.user_identities.unlink(rose, "acme", {});
   EXPECT_EQ(get("/console/gifts").status, 303) << "its sessions end with the identity";
 }
@@ -84,6 +88,25 @@ TEST_F(ConsoleProviderSignIn, ARefusalIsOneSentence) {
   EXPECT_EQ(back, "/console/sign-in?refused=1");
   EXPECT_THAT(get(back).body,
               AllOf(HasSubstr("You could not be signed in."), Not(HasSubstr("evil.example"))));
+}
+
+// CON-19: the router would end the process.
+TEST_F(ConsoleProviderSignIn, AFaultOfAReplyEndsItsRequestAlone) {
+  identity::ProviderSignIn failing(
+      sso_, store_,
+      [](const platform::HttpRequest&, const std::string&) -> platform::HttpResponse {
+        throw std::logic_error("a fault");
+      },
+      {});
+  schema::store::SignInAttempt attempt;
+  attempt.id_hash = platform::to_hex(platform::sha256("acme.state"));
+  attempt.connection = "acme";
+  attempt.created_at = now_;
+  store_.sign_in_attempts.create(attempt);
+  options_.provider_sign_in = &failing;
+  console_ = std::make_unique<Console>(store_, options_);
+  const auto reply = request("GET", "/login/callback?connection=acme&code=x&state=acme.state");
+  EXPECT_EQ(console_->provider_reply(reply).status, 500);
 }
 
 // SIGN-8

@@ -40,12 +40,13 @@ std::string post_head(std::size_t length) {
   return "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: " + std::to_string(length) + "\r\n\r\n";
 }
 
-/// By path: /crm, /page, /console, /ready, /healthy; everything else is an endpoint's.
+/// By path: /crm, /page, /console, /sign-in, /ready, /healthy; everything else is an endpoint's.
 RequestPlan plan_by_path(const HttpRequest& head) {
   RequestPlan plan;
   if (head.path == "/crm") plan.kind = HandlerKind::crm;
   if (head.path == "/page") plan.kind = HandlerKind::page;
   if (head.path == "/console") plan.kind = HandlerKind::console;
+  if (head.path == "/sign-in") plan.kind = HandlerKind::sign_in;
   if (head.path == "/ready") plan.kind = HandlerKind::readiness;
   if (head.path == "/healthy") plan.kind = HandlerKind::liveness;
   plan.reads_body = head.path != "/refused";
@@ -151,8 +152,8 @@ struct CrowdCase {
 
 // HTTP-48
 TEST(HttpServerLoad, ACrowdOfAKindHoldsUpNoOther) {
-  for (const CrowdCase& crowded :
-       std::vector<CrowdCase>{{"/", 32}, {"/crm", 8}, {"/page", 16}, {"/console", 4}, {"/ready", 4}}) {
+  for (const CrowdCase& crowded : std::vector<CrowdCase>{
+           {"/", 32}, {"/crm", 8}, {"/page", 16}, {"/console", 4}, {"/sign-in", 4}, {"/ready", 4}}) {
     std::promise<void> open;
     const std::shared_future<void> opened = open.get_future().share();
     std::atomic<int> inside = 0;
@@ -168,7 +169,7 @@ TEST(HttpServerLoad, ACrowdOfAKindHoldsUpNoOther) {
     std::vector<RawHttpClient> crowd;
     for (int i = 0; i < 60; ++i) crowd.push_back(server.ask(get(crowded.path)));
     EXPECT_TRUE(eventually([&] { return inside == crowded.threads; })) << crowded.path;
-    for (const std::string path : {"/", "/crm", "/page", "/console", "/ready", "/healthy"}) {
+    for (const std::string path : {"/", "/crm", "/page", "/console", "/sign-in", "/ready", "/healthy"}) {
       if (path == crowded.path) continue;
       const auto response = server.ask(get(path)).read_response();
       EXPECT_TRUE(response && response->body == path) << path << " beside " << crowded.path;

@@ -361,7 +361,7 @@ TEST_F(RouterTest, KindAndSizeFollowTheRoute) {
   for (const std::string path : {"/console", "/console/", "/console/gifts", "/console/link/abc"})
     EXPECT_EQ(plan_of(path).kind, HandlerKind::console) << path;
   for (const std::string path : {"/login/callback", "/console/sign-in/start", "/console/sign-in/finish"})
-    EXPECT_EQ(plan_of(path).kind, HandlerKind::crm) << path << ": an identity provider or the CRM is asked";
+    EXPECT_EQ(plan_of(path).kind, HandlerKind::sign_in) << path << ": an identity provider is asked";
 }
 
 }  // namespace

@@ -279,6 +279,7 @@ TEST_F(ProviderSignInTest, AConnectionsOrganizationIsThatOfItsUsers) {
   provider_.claims.update({{"email", "new@acme.com"}, {"sub", "user-9"}});
   EXPECT_EQ(sign_in(), "/console/gifts?status=opened");
   EXPECT_EQ(store_->console_users.find_by_email("new@acme.com")->organization, acme);
+  EXPECT_EQ(sessions_.back().audit.organization, acme) << "its auditors see the sign-in";
   sso_.connections[0].organization = "Other";
   EXPECT_EQ(sign_in(), kRefused) << "linked, and of another organization";
   sso_.connections[0].organization.clear();
@@ -339,6 +340,26 @@ TEST_F(ProviderSignInTest, EveryRefusalLooksTheSame) {
   EXPECT_EQ(header_of(pages().start(browser.get("?connection=other")), "Location"),
             "https://gifts.example.com/console/sign-in?unavailable=1");
   EXPECT_EQ(header_of(pages().start(browser.get("?connection=unknown")), "Location"), kRefused);
+}
+
+// SIGN-6
+TEST_F(ProviderSignInTest, SpoiledSignInsDoNotFillTheAuditLog) {
+  const auto spoil = [this](Browser browser) {
+    const std::string url = start(browser);
+    const std::size_t state = url.find("&state=") + 1;
+    reply(browser, "error=access_denied&" + url.substr(state, url.find('&', state) - state));
+  };
+  const auto refusals = [this] {
+    return static_cast<std::int64_t>(
+        store_->audit.list(schema::store::Viewer::of_command_line(), {.action = "sign-in"}, 100).size());
+  };
+  for (int i = 0; i < ProviderSignIn::kMaxAuditedRefusals + 5; ++i) spoil(Browser());
+  EXPECT_EQ(refusals(), ProviderSignIn::kMaxAuditedRefusals);
+  spoil(Browser{.client = "198.51.100.1"});
+  EXPECT_EQ(refusals(), ProviderSignIn::kMaxAuditedRefusals + 1) << "of another network";
+  now_ = now_ + platform::kMinuteMillis;
+  spoil(Browser());
+  EXPECT_EQ(refusals(), ProviderSignIn::kMaxAuditedRefusals + 2);
 }
 
 // SIGN-7

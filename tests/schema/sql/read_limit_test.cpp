@@ -38,8 +38,9 @@ TEST_P(ReadLimitTest, ALongReadEndsAndTheNextOneWorks) {
     EXPECT_EQ(scalar("SELECT 'x'"), "x");
   }
   EXPECT_EQ(ReadLimit::millis(), 0);
-  if (dialect() == Dialect::postgresql)
+  if (dialect() == Dialect::postgresql) {
     EXPECT_EQ(scalar("SHOW statement_timeout"), "0") << "it ended with its read";
+  }
 }
 
 // CON-17

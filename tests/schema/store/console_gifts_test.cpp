@@ -77,8 +77,12 @@ TEST_P(ConsoleGiftsTest, AViewerSeesOwnGiftsOrThoseOfItsOrganization) {
 TEST_P(ConsoleGiftsTest, AnAuditorSeesNoRecipient) {
   const auto sent = send(account("ana@acme.com"), {"ada@example.com", "odd"});
   const Viewer auditor{{}, {}, {}, {Role::auditor}};
+  sql("UPDATE crm_outbox SET attempts = 1, last_error = 'DUPLICATE_VALUE: ada@example.com is there'");
   const auto found = store_->console_gifts.find(auditor, sent[0]);
   ASSERT_TRUE(found);
+  EXPECT_EQ(found->last_error, "DUPLICATE_VALUE");
+  EXPECT_EQ(store_->console_gifts.find(operations_, sent[0])->last_error,
+            "DUPLICATE_VALUE: ada@example.com is there");
   EXPECT_EQ(found->gift.transaction.email, "***@example.com");
   EXPECT_EQ(found->gift.transaction.first_name + found->gift.transaction.last_name, "");
   EXPECT_EQ(found->gift.transaction.message, "");

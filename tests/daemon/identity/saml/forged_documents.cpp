@@ -232,6 +232,20 @@ class Generator {
     forged("canonicalization-with-comments", 7,
            with_signature({.canonicalization = "http://www.w3.org/2001/10/xml-exc-c14n#WithComments"})
                .signed_xml(signer()));
+    // Canonicalization runs before the signature is verified, and searches each of these at each element.
+    std::string prefixes = "p0";
+    for (int i = 1; i < 16; ++i) prefixes += " p" + std::to_string(i);
+    const auto keeping = [&](const std::string& list) {
+      return with_signature(
+                 {.transforms = enveloped +
+                                R"(<ds:Transform Algorithm="http://www.w3.org/2001/10/xml-exc-c14n#">)"
+                                R"(<ec:InclusiveNamespaces PrefixList=")" +
+                                list +
+                                R"(" xmlns:ec="http://www.w3.org/2001/10/xml-exc-c14n#"/></ds:Transform>)"})
+          .signed_xml(signer());
+    };
+    add(Kind::valid, "kept-prefixes", "", keeping(prefixes));
+    forged("many-kept-prefixes", 7, keeping(prefixes + " p16"));
     // A relative namespace makes libxml2's canonicalization fail; a reader that takes that for an empty text
     // would compare the digest of nothing.
     forged("void-canonicalization", 8,
@@ -261,6 +275,11 @@ class Generator {
     forged("too-many-elements", 1,
            replaced(document, "<samlp:Status>",
                     "<samlp:Extensions>" + many + "</samlp:Extensions><samlp:Status>"));
+    std::string spaces;
+    for (int i = 0; i < 101; ++i) spaces += " xmlns:n" + std::to_string(i) + "=\"urn:n\"";
+    forged("too-many-namespaces", 1,
+           replaced(document, "<samlp:Status>",
+                    "<samlp:Extensions><a" + spaces + "/></samlp:Extensions><samlp:Status>"));
     forged("too-large", 1,
            replaced(document, "<samlp:Status>",
                     "<samlp:Extensions>" + std::string(200'000, 'a') + "</samlp:Extensions><samlp:Status>"));
