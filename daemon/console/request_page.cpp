@@ -180,6 +180,7 @@ http::HttpResponse decide(const PageCall& call, Action action) {
   schema::store::AuditEvent event = event_of(call, approves ? "request.approve" : "request.reject");
   event.object_kind = "request";
   event.object_id = shown->name();
+  event.organization = owner_of_requests(call);
   if (approves && shown->is_own) {
     event.refused = true;
     event.rule = "REQ-46";

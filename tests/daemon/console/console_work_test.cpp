@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "platform/digest.h"
+#include "sync/api_key.h"
 #include "sync/request_record_approval.h"
 #include "tests/daemon/console/console_fixture.h"
 #include "tests/support/in_memory_request_crm.h"
@@ -293,6 +294,20 @@ TEST_F(ConsoleWork, AnApproverSeesWhatIsApprovedAsAnAuditorToo) {
   EXPECT_THAT(page, AllOf(HasSubstr("Many thanks"), HasSubstr("1@example.com"), Not(HasSubstr("***"))));
   press(page, "/console/requests/R-1/approve");
   EXPECT_EQ(known("1").state, State::approved);
+}
+
+// CON-30, CON-7
+TEST_F(ConsoleWork, ADecisionIsAnEventOfTheRequestsOrganization) {
+  const sync::NewCredential token = sync::make_organization_token();
+  settings_.requests.organization_token = config::Secret(token.text);
+  schema::store::OrganizationToken row;
+  row.hash = token.hash;
+  const auto acme = store_.organizations.create("Acme", row).value();
+  insert("1");
+  sign_in(user("ana@example.com", {Role::approver}));
+  press(get("/console/requests/R-1").body, "/console/requests/R-1/reject");
+  EXPECT_EQ(last_event().action, "request.reject");
+  EXPECT_EQ(last_event().organization, acme) << "its auditors see it";
 }
 
 // CON-28
