@@ -3,6 +3,7 @@
 #include <map>
 
 #include "daemon/console/access.h"
+#include "platform/dependency_error.h"
 #include "schema/contact_normalization.h"
 #include "sync/request_record_authorization.h"
 #include "sync/token_status.h"
@@ -69,11 +70,21 @@ WaitingRequests requests_to_decide(const PageCall& call) {
   std::vector<std::string> ids;
   for (const auto& one : listed) ids.push_back(one.record_id);
   if (ids.empty()) return waiting;
-  const auto rows = call.console.options.crm.crm->request_records()->find(ids);
-  const std::vector<bool> own = are_own_requests(call, rows);
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    if (!own[i]) waiting.numbers.push_back(rows[i].text(schema::RequestRecordField::number));
+  ask_responding_crm([&] {
+    const auto rows = call.console.options.crm.crm->request_records()->find(ids);
+    const std::vector<bool> own = are_own_requests(call, rows);
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      if (!own[i]) waiting.numbers.push_back(rows[i].text(schema::RequestRecordField::number));
+  });
   return waiting;
+}
+
+void ask_responding_crm(const std::function<void()>& ask) {
+  try {
+    ask();
+  } catch (const platform::DependencyError& fault) {
+    if (!fault.of_external_crm()) throw;
+  }
 }
 
 std::string path_of_request(const std::string& number) {

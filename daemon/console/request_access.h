@@ -1,6 +1,7 @@
 // daemon/console: which request records a call may see and decide (CON-28). Any thread.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -28,6 +29,9 @@ struct WaitingRequests {
   bool is_cut = false;
 };
 WaitingRequests requests_to_decide(const PageCall& call);
+
+/// Calls `ask`; what a CRM that does not respond would have added is left out (CON-24).
+void ask_responding_crm(const std::function<void()>& ask);
 
 /// The path below the console's root: "/requests/R-000017"; not encoded.
 std::string path_of_request(const std::string& number);

@@ -24,9 +24,11 @@ std::map<std::string, schema::RequestRecord> contents_of(const PageCall& call,
   if (listed.empty() || !decides_requests_here(call)) return contents;
   std::vector<std::string> ids;
   for (const ListedRequestRecord& one : listed) ids.push_back(one.record_id);
-  schema::crm::RequestRecords& records = *call.console.options.crm.crm->request_records();
-  for (auto& one : sync::load_with_defaults(records, records.find(ids)))
-    contents.emplace(one.row.id, std::move(one.completed));
+  ask_responding_crm([&] {
+    schema::crm::RequestRecords& records = *call.console.options.crm.crm->request_records();
+    for (auto& one : sync::load_with_defaults(records, records.find(ids)))
+      contents.emplace(one.row.id, std::move(one.completed));
+  });
   return contents;
 }
 

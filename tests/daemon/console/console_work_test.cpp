@@ -28,13 +28,17 @@ class PeopleCrm : public tests::InMemoryRequestCrm {
   class Users : public tests::EmptyDirectory {
     std::vector<std::vector<schema::crm::CrmUser>> find_users_by_email(
         std::span<const std::string> keys) override {
+      if (is_away) throw platform::DependencyError(true, "no response", true);
       std::vector<std::vector<schema::crm::CrmUser>> all(keys.size());
       for (std::size_t i = 0; i < keys.size(); ++i)
         if (keys[i] == "ben@example.com") all[i].push_back({"005B", "Ben", keys[i], true});
       return all;
     }
+
+   public:
+    bool is_away = false;
   };
-  schema::crm::Directory& directory() override { return users_; }
+  Users& directory() override { return users_; }
 
  private:
   Users users_;
@@ -346,6 +350,15 @@ TEST_F(ConsoleWork, TheOverviewListsWhatWaitsForTheUser) {
                     Not(HasSubstr("waiting for your approval"))));
   sign_in(user("aud@example.com", {Role::auditor}));
   EXPECT_THAT(get("/console/").body, HasSubstr("Nothing waits for you."));
+}
+
+// CON-24
+TEST_F(ConsoleWork, ACrmThatDoesNotRespondTakesNothingElseOffAPage) {
+  insert("1");
+  crm_.directory().is_away = true;
+  sign_in(user("ana@example.com", {Role::approver}));
+  EXPECT_EQ(get("/console/").status, 200);
+  EXPECT_EQ(get("/console/requests").status, 200);
 }
 
 // CON-32
