@@ -178,7 +178,6 @@ http::HttpResponse ConsoleSignIn::sign_out(const PageCall& call) {
   store_.console_sessions.end(call.by->session.id_hash, event);
   http::HttpResponse response = redirect(url_.base + "/sign-in");
   response.headers.emplace_back("Set-Cookie", set_cookie(url_, ""));
-  response.headers.emplace_back("Clear-Site-Data", "\"cookies\", \"storage\"");
   return response;
 }
 
