@@ -148,7 +148,7 @@ TEST_P(GiftActions, ObstaclesAreThoseForWhichTheActionIsRefused) {
   EXPECT_THAT(resend_obstacle(elsewhere, true)->reason, HasSubstr("giftsync did not send it"));
   EXPECT_THAT(cancel_obstacle(elsewhere), HasSubstr("giftsync did not send it"));
   EXPECT_EQ(retry_obstacle(std::nullopt, now_), "the CRM has its current state");
-  schema::store::SyncWait wait{.next_attempt_at = now_ + 1, .attempts = 1};
+  schema::store::SyncWait wait{.next_attempt_at = now_ + 1, .attempts = 1, .last_error = ""};
   EXPECT_EQ(retry_obstacle(wait, now_), "it is tried anyway within minutes");
   wait.is_rejected = true;
   EXPECT_EQ(retry_obstacle(wait, now_), "");

@@ -276,8 +276,9 @@ TEST_F(ConsoleWork, OthersSeeRequestsWithoutButtonsAndSendersTheOwn) {
     const auto page = get("/console/requests/R-2");
     EXPECT_EQ(page.status, 200);
     EXPECT_THAT(page.body, Not(HasSubstr("/approve\"")));
-    if (role == Role::auditor)
+    if (role == Role::auditor) {
       EXPECT_THAT(page.body, AllOf(Not(HasSubstr("Secret words")), Not(HasSubstr("2@example.com"))));
+    }
   }
   sign_in(user("sam@example.com", {Role::sender}));
   EXPECT_EQ(get("/console/requests/R-1").status, 200);
@@ -487,7 +488,7 @@ TEST_F(ConsoleWork, ConnectionsAndSettingsAreShownWithoutSecrets) {
   std::ofstream(saml.certificate) << tests::make_certificate({.rsa_bits = 0});
   saml.next_certificate = "/nonexistent.pem";
   settings_.sso.connections = {connection, saml};
-  settings_.provenance["sso.auth_url"] = {.line = 12};
+  settings_.provenance["sso.auth_url"] = {12, ""};
   store_.sign_in_connections.record_success("acme", now_);
   store_.sign_in_connections.record_error("acme", "O5: " + kMarkup, now_);
   const std::vector<std::string> paths{"/console/connections", "/console/settings"};

@@ -271,8 +271,11 @@ TEST_F(ProviderSignInTest, AConnectionsOrganizationIsThatOfItsUsers) {
   sso_.connections[0].organization = "acme";
   EXPECT_EQ(sign_in(), kRefused) << "there is none of that name";
   EXPECT_EQ(last_rule(), "SIGN-11");
-  const auto acme = store_->organizations.create("Acme", {.hash = "a"});
-  const auto other = store_->organizations.create("Other", {.hash = "b"});
+  schema::store::OrganizationToken token;
+  token.hash = "a";
+  const auto acme = store_->organizations.create("Acme", token);
+  token.hash = "b";
+  const auto other = store_->organizations.create("Other", token);
   EXPECT_EQ(sign_in(), kRefused) << "rose sees all organizations";
   EXPECT_EQ(last_rule(), "SIGN-11");
   EXPECT_TRUE(store_->user_identities.list(schema::store::Viewer::of_command_line()).empty());
