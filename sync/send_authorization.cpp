@@ -178,7 +178,7 @@ std::vector<MissingPrecondition> account_preconditions(const SenderInfo& sender)
         missing(Precondition::account_organization, sender,
                 "The giftsync account " + quoted(account.email) + " does not belong to organization " +
                     quoted(sender.token.organization_name) +
-                    ". A giftsync administrator assigns it (giftsyncctl account set-organization)."));
+                    ". An administrator assigns it (giftsyncctl account set-organization)."));
   if (!schema::has_api_access(account.plan))
     all.push_back(missing(Precondition::plan, sender,
                           "The plan " + std::string(to_word(account.plan)) + " of account " +

@@ -30,8 +30,9 @@ sync::OutgoingMail compose_approver_mail(const ApproverMailData& data) {
   message.from = {"", without_controls(schema::email_for_envelope(data.from_address))};
   message.reply_to = message.from;
   message.to = {"", without_controls(schema::email_for_envelope(data.to))};
-  message.subject = count == 1 ? messages.text("approval_subject", {{"request", data.notices.front().number}})
-                               : messages.text("approval_subject_count", {{"count", number}});
+  message.subject = without_controls(
+      count == 1 ? messages.text("approval_subject", {{"request", data.notices.front().number}})
+                 : messages.text("approval_subject_count", {{"count", number}}));
   message.date = data.identity.date;
   const std::string intro = messages.text("approval_intro");
   message.text = intro + "\n\n";

@@ -20,7 +20,8 @@ class PausedOrgCommandTest : public OrgCommandTest {
   Json status() { return Json::parse(cli_.run({"status", "--json"}).out); }
   std::vector<std::string> attention() {
     std::vector<std::string> items;
-    for (const Json& one : status()["needs_attention"])
+    const Json now = status();
+    for (const Json& one : now["needs_attention"])
       items.push_back(one["what"].get<std::string>() + "; next: " + one["next_step"].get<std::string>());
     return items;
   }

@@ -442,7 +442,8 @@ TEST_P(RequestRecordStep, WhereCallsCountARecordOfAFaultySenderRestsForUpToADay)
       step();
     }
     EXPECT_EQ(known(id)->next_attempt_at->value - now.value, most);
-    EXPECT_EQ(repair_clock_skew(store(), now, now, most).requests, 0);
+    // The second time record 1 rests for longer than records rest now.
+    EXPECT_EQ(repair_clock_skew(store(), now, now, most).requests, id == "1" ? 0 : 1);
   }
   sender = good;
   retry_failed_request_records(store());
