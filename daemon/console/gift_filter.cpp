@@ -63,12 +63,14 @@ std::optional<platform::UtcMillis> day_from(const std::string& text) {
   return text.size() == 10 ? platform::from_rfc3339(text + "T00:00:00Z") : std::nullopt;
 }
 
-GiftQuery gift_query(const std::map<std::string, std::string>& parameters) {
+GiftQuery gift_query(const std::map<std::string, std::string>& parameters, bool is_masked) {
   GiftQuery query;
   for (const auto& [name, value] : parameters) {
     const std::string text(platform::trimmed(value));
     if (text.empty()) continue;
-    if (name == "format" && text == "csv") {
+    if (is_masked && (name == "recipient" || name == "error")) {
+      query.ignored.push_back(name);
+    } else if (name == "format" && text == "csv") {
       query.csv = true;
     } else if (name == "before" && platform::parse_number<std::int64_t>(text).value_or(0) > 0) {
       query.before = schema::TransactionId{*platform::parse_number<std::int64_t>(text)};

@@ -20,7 +20,8 @@ struct GiftQuery {
   std::map<std::string, std::string> kept = {};
 };
 
-GiftQuery gift_query(const std::map<std::string, std::string>& parameters);
+/// `is_masked`: the viewer may not search by what is masked (CON-16), so these parameters are ignored.
+GiftQuery gift_query(const std::map<std::string, std::string>& parameters, bool is_masked);
 
 /// The form's fields with their values: {statuses: [{value, text, selected}], recipient, ...}.
 Data filter_form(const GiftQuery& query, bool is_masked);

@@ -140,7 +140,7 @@ http::HttpResponse gifts_csv(const PageCall& call, const schema::store::ConsoleG
 }  // namespace
 
 http::HttpResponse gifts_page(const PageCall& call) {
-  const GiftQuery query = gift_query(call.query);
+  const GiftQuery query = gift_query(call.query, call.viewer().is_masked());
   const std::string list = call.url().base + "/gifts";
   if (query.csv) {
     schema::store::AuditEvent event = event_of(call, "gift.export");

@@ -102,6 +102,9 @@ void add_waiting(Data& data, const PageCall& call, std::size_t failure_classes) 
   add(url_of(call, requests.numbers.size() == 1 ? path_of_request(requests.numbers.front()) : "/requests"),
       "requests_wait", static_cast<std::int64_t>(requests.numbers.size()), requests.is_cut);
   if (may(call.viewer().roles, Permission::operate)) {
+    const std::size_t failed = count_failed_requests(call);
+    add(call.url().base + "/requests?state=failed", "failed_requests_wait",
+        static_cast<std::int64_t>(failed));
     if (sees_installation(call.viewer())) {
       for (const auto& [state, count] : call.store().deliveries.count_by_state())
         if (state == schema::DeliveryState::held) add(url_of(call, "/mail"), "held_mails_wait", count);

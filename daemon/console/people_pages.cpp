@@ -60,6 +60,8 @@ http::HttpResponse audit_page(const PageCall& call) {
   data.set("has_rows", !events.empty());
   auto address = call.query;
   address.erase("before");
+  if (!field(call.query, "since").empty() && !filter.since)
+    data.set("ignored", texts().text("ignored", {{"names", "since"}}));
   for (const char* name : {"actor", "action", "since"})
     data.set(name, address.contains(name) ? address[name] : "");
   if (filter.before) data.set("newest", call.url().base + "/audit?" + query_of(address));

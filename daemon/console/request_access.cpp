@@ -79,6 +79,14 @@ WaitingRequests requests_to_decide(const PageCall& call) {
   return waiting;
 }
 
+std::size_t count_failed_requests(const PageCall& call) {
+  if (!uses_request_records(call)) return 0;
+  const schema::store::RequestRecordFilter failed{schema::store::RequestRecordState::pending, true};
+  return call.store()
+      .request_records.list(call.viewer(), owner_of_requests(call), failed, "", kMaxWaiting)
+      .size();
+}
+
 void ask_responding_crm(const std::function<void()>& ask) {
   try {
     ask();

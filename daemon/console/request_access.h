@@ -29,6 +29,8 @@ struct WaitingRequests {
   bool is_cut = false;
 };
 WaitingRequests requests_to_decide(const PageCall& call);
+/// How many unsent request records of those that the user sees have an error, at most 100.
+std::size_t count_failed_requests(const PageCall& call);
 
 /// Calls `ask`; what a CRM that does not respond would have added is left out (CON-24).
 void ask_responding_crm(const std::function<void()>& ask);

@@ -227,6 +227,12 @@ TEST_F(ConsoleTest, AnotherHostIsRefusedAndReturnPathsStay) {
   EXPECT_EQ(send(request("PUT", "/console/")).status, 405);
 }
 
+// CON-16, CON-17
+TEST_F(ConsoleTest, AnAuditorIsToldThatGiftsAreNotSearchedByRecipient) {
+  sign_in(user("aud@example.com", {Role::auditor}));
+  EXPECT_THAT(get("/console/gifts?recipient=tom&status=sent").body, HasSubstr("Ignored: recipient"));
+}
+
 // CON-17
 TEST_F(ConsoleTest, GiftsAreListedByTheirUrlInPages) {
   send_gifts(60);
@@ -234,6 +240,7 @@ TEST_F(ConsoleTest, GiftsAreListedByTheirUrlInPages) {
   const std::string first = get("/console/gifts?status=sent&colour=red").body;
   EXPECT_THAT(first, AllOf(HasSubstr("Ignored: colour"), HasSubstr("before=11&amp;status=sent"),
                            HasSubstr("text59@example.com"), Not(HasSubstr("text9@example.com"))));
+  EXPECT_THAT(get("/console/audit?since=yesterday").body, HasSubstr("Ignored: since"));
   const std::string second = get("/console/gifts?status=sent&before=11").body;
   EXPECT_THAT(second, AllOf(HasSubstr("text9@example.com"), Not(HasSubstr("before=")), HasSubstr("Newest")));
   EXPECT_THAT(get("/console/gifts?status=redeemed").body, HasSubstr("No gift fits here."));

@@ -70,6 +70,12 @@ class ConsoleWork : public ConsoleFixture {
     change.transitions = {{now_, "ana", "", "pending", "first seen"}};
     store_.request_records.save(std::span(&change, 1));
   }
+  void fail(const std::string& id, const std::string& error) {
+    schema::store::RequestRecordEntryUpdate change;
+    change.next = known(id);
+    change.next.error = error;
+    store_.request_records.save(std::span(&change, 1));
+  }
   schema::store::RequestRecordEntry known(const std::string& id) {
     return store_.request_records.find(std::span(&id, 1)).front();
   }
@@ -345,9 +351,11 @@ TEST_F(ConsoleWork, TheOverviewListsWhatWaitsForTheUser) {
   EXPECT_THAT(get("/console/").body, HasSubstr("waiting for your approval: 2"));
   for (int i = 100; i < 200; ++i) insert(std::to_string(i));
   EXPECT_THAT(get("/console/").body, HasSubstr("or more"));
+  fail("3", "The sender has no permission set.");
   sign_in(user("op@example.com", {Role::operations}));
   EXPECT_THAT(get("/console/").body,
               AllOf(HasSubstr("href=\"/console/mail\">Mails held"), HasSubstr("/console/sources/vendor"),
+                    HasSubstr("href=\"/console/requests?state=failed\">Requests with an error: 1"),
                     Not(HasSubstr("waiting for your approval"))));
   sign_in(user("aud@example.com", {Role::auditor}));
   EXPECT_THAT(get("/console/").body, HasSubstr("Nothing waits for you."));
