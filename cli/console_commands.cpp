@@ -71,10 +71,11 @@ int create_link(const Console& console, CliContext& ctx, const LinkOptions& opti
   } else {
     console.out << url << '\n';
   }
-  console.info(fmt::format(
-      "Whoever opens the link first is signed in as {}; it works once, until {} UTC. Give it to that "
-      "person alone, and by no channel that others read.",
-      printable(user->email), minute_text(link.expires_at)));
+  console.info(
+      fmt::format("The first browser that opens the link is signed in as {}; it works once, until {} UTC. "
+                  "Give it to that "
+                  "person alone, and by no channel that others read.",
+                  printable(user->email), minute_text(link.expires_at)));
   if (user->role_set().empty())
     console.info(
         fmt::format("The user has no role and sees nothing; \"giftsyncctl user grant {} operator\" gives "

@@ -174,11 +174,10 @@ std::vector<MissingPrecondition> account_preconditions(const SenderInfo& sender)
         "The giftsync account " + quoted(account.email) +
             " is deactivated. A giftsync administrator can activate it (giftsyncctl account activate)."));
   if (sender.token.state == State::active && account.organization != sender.token.organization)
-    all.push_back(
-        missing(Precondition::account_organization, sender,
-                "The giftsync account " + quoted(account.email) + " does not belong to organization " +
-                    quoted(sender.token.organization_name) +
-                    ". An administrator assigns it (giftsyncctl account set-organization)."));
+    all.push_back(missing(Precondition::account_organization, sender,
+                          "The giftsync account " + quoted(account.email) +
+                              " does not belong to organization " + quoted(sender.token.organization_name) +
+                              ". An administrator assigns it (giftsyncctl account set-organization)."));
   if (!schema::has_api_access(account.plan))
     all.push_back(missing(Precondition::plan, sender,
                           "The plan " + std::string(to_word(account.plan)) + " of account " +

@@ -92,7 +92,7 @@ class Console(ConsoleTestCase):
         rows = list(csv.reader(io.StringIO(auditor.get("/console/gifts?format=csv")[1])))
         self.assertEqual([row[5] for row in rows], ["recipient_email", "***@example.com", "***@example.com"])
         self.assertEqual(self.fixture.ctl_json("audit", "list", "--action", "gift.export")[1]["detail"],
-                         "recipient=...", "the log does not say whom somebody looked for")
+                         "recipient=...", "the log does not say who was looked for")
 
     def test_a_form_needs_the_token_of_its_session(self):
         browser = self.signed_in("ana@example.com", "operator")
