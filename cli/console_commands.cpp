@@ -73,8 +73,7 @@ int create_link(const Console& console, CliContext& ctx, const LinkOptions& opti
   }
   console.info(
       fmt::format("The first browser that opens the link is signed in as {}; it works once, until {} UTC. "
-                  "Give it to that "
-                  "person alone, and by no channel that others read.",
+                  "Give it to that person alone, and by no channel that others read.",
                   printable(user->email), minute_text(link.expires_at)));
   if (user->role_set().empty())
     console.info(
