@@ -52,7 +52,7 @@ Json default_of(const SettingsKey& key) {
         }
       },
       key.rule);
-  return value == "" ? Json(nullptr) : value;
+  return value.is_string() && value.get_ref<const std::string&>().empty() ? Json(nullptr) : value;
 }
 
 std::string default_text(const SettingsKey& key) {

@@ -17,7 +17,7 @@ Reply reply_when_written(sync::UrgentWriter& writer, Write write,
                          std::function<HttpResponse(Outcome)> respond, std::function<HttpResponse()> refuse) {
   // Each step passes on what it holds, so that nothing is left behind on the writer's thread.
   return Reply::later([&writer, write = std::move(write), respond = std::move(respond),
-                       refuse = std::move(refuse)](Reply::Deliver deliver) mutable {
+                       refuse = std::move(refuse)](const Reply::Deliver& deliver) mutable {
     auto done = [deliver, respond = std::move(respond)](sync::Written<Outcome> written) mutable {
       deliver([respond = std::move(respond), written = std::move(written)]() mutable {
         return respond(std::move(written).value());

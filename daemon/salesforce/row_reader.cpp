@@ -46,7 +46,7 @@ std::optional<std::string> text_of(const JsonValue* value, const std::string& ty
   }
   if (is_one_of(kNumberTypes, type)) {
     const auto digits = number_text(*value);
-    const auto plain = digits ? plain_number(*digits) : std::nullopt;
+    auto plain = digits ? plain_number(*digits) : std::nullopt;
     if (plain) return plain;
   }
   return text_of_value(value);

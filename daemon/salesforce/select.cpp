@@ -86,7 +86,7 @@ std::vector<Statement> split(const Select& select, const std::vector<std::string
 }
 
 std::string order_by(std::string_view field, bool descending, std::string_view last) {
-  const std::string tail = fmt::format("{} ASC", last);
+  std::string tail = fmt::format("{} ASC", last);
   if (field.empty()) return tail;
   return fmt::format("{} {} NULLS LAST, {}", checked(std::string(field)), descending ? "DESC" : "ASC", tail);
 }

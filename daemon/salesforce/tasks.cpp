@@ -14,7 +14,7 @@ using schema::crm::Task;
 using schema::crm::TaskUpsert;
 
 std::vector<RowResult> SalesforceTasks::upsert(std::span<const TaskUpsert> rows) {
-  const std::vector<RowResult> unchanged(rows.size(), {RowResult::Kind::unchanged, {}, {}});
+  std::vector<RowResult> unchanged(rows.size(), {RowResult::Kind::unchanged, {}, {}});
   if (!is_enabled_ || rows.empty()) return unchanged;
   const WriteTurn turn(control_);
   return turn.mode().offers_tasks ? TaskUpserts(calls_, names_).run(rows) : unchanged;

@@ -99,8 +99,8 @@ Continuation next_url(const CompiledSource& source, const platform::JsonValue& r
                       const platform::HttpGetResponse& response) {
   const std::string& next_setting = source.settings.next;
   if (next_setting.empty()) return "";
-  const Continuation reference = next_setting == "link" ? platform::next_link_url(response.link)
-                                                        : continuation_at(root, "next", next_setting);
+  Continuation reference = next_setting == "link" ? platform::next_link_url(response.link)
+                                                  : continuation_at(root, "next", next_setting);
   if (!reference || reference->empty()) return reference;
   const std::string next = platform::resolve_url(url, *reference);
   if (next.empty() || next.size() > kMaxCursorBytes)
