@@ -8,6 +8,7 @@
 #include "platform/dependency_error.h"
 #include "platform/digest.h"
 #include "platform/read_limit.h"
+#include "platform/url_parameters.h"
 
 namespace giftsync::daemon::console {
 namespace {
@@ -64,7 +65,7 @@ http::HttpResponse Console::answer(const http::HttpRequest& request) {
   if (request.path == "/console") return redirect(url_.base + "/");
   const bool is_post = request.method == "POST";
   if (!is_post && !is_read(request)) return http::method_not_allowed({"GET", "HEAD", "POST"});
-  PageCall call{context_, request, {}, parameters_of(request.query), options_.clock()};
+  PageCall call{context_, request, {}, platform::first_url_parameters(request.query), options_.clock()};
   const ConsoleMatch match = find_console_route(is_post, std::string_view(request.path).substr(kRoot.size()));
   if (!match.route && match.is_other_method)
     return is_post ? http::method_not_allowed({"GET", "HEAD"}) : http::method_not_allowed({"POST"});
@@ -76,7 +77,7 @@ http::HttpResponse Console::answer(const http::HttpRequest& request) {
       refused.reason = fault;
       return refused;
     }
-    call.form = parameters_of(request.body);
+    call.form = platform::first_url_parameters(request.body);
   }
   call.parameter = match.parameter;
   if (is_open) return match.route->page(call);

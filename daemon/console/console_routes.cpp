@@ -6,6 +6,7 @@
 #include "daemon/console/assets.h"
 #include "daemon/console/console_sign_in.h"
 #include "daemon/console/pages.h"
+#include "daemon/http/path_pattern.h"
 
 namespace giftsync::daemon::console {
 namespace {
@@ -68,19 +69,6 @@ constexpr auto kRoutes = std::to_array<ConsoleRoute>({
 });
 // clang-format on
 
-std::optional<std::string_view> match(std::string_view pattern, std::string_view path) {
-  const std::size_t open = pattern.find('{');
-  if (open == std::string_view::npos)
-    return path == pattern ? std::optional(std::string_view()) : std::nullopt;
-  if (!path.starts_with(pattern.substr(0, open))) return std::nullopt;
-  path.remove_prefix(open);
-  if (pattern.ends_with("...}")) return path;
-  const std::string_view suffix = pattern.substr(pattern.find('}') + 1);
-  if (path.size() <= suffix.size() || !path.ends_with(suffix)) return std::nullopt;
-  path.remove_suffix(suffix.size());
-  return path.find('/') == std::string_view::npos ? std::optional(path) : std::nullopt;
-}
-
 }  // namespace
 
 std::span<const ConsoleRoute> console_routes() {
@@ -90,7 +78,7 @@ std::span<const ConsoleRoute> console_routes() {
 ConsoleMatch find_console_route(bool is_post, std::string_view path) {
   ConsoleMatch found;
   for (const ConsoleRoute& route : kRoutes) {
-    const auto parameter = match(route.pattern, path);
+    const auto parameter = http::match_pattern(route.pattern, path);
     if (!parameter) continue;
     if (route.is_post == is_post) return {&route, std::string(*parameter), false};
     found.is_other_method = true;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "daemon/http/form_request.h"
 #include "platform/digest.h"
 #include "platform/ip_address.h"
 #include "platform/random.h"
@@ -22,6 +23,19 @@ std::string hash_of(const std::string& secret) {
 std::string agent_of(const http::HttpRequest& request) {
   const std::string agent = platform::visible_text(request.header("User-Agent").value_or(""));
   return std::string(platform::truncated(agent, kMaxAgentCodePoints));
+}
+
+/// Of the browser that sent the request, with a form secret of its own. The caller sets whose it is and when
+/// it ends.
+schema::store::ConsoleSession new_session(const http::HttpRequest& request, const std::string& cookie,
+                                          platform::UtcMillis now) {
+  schema::store::ConsoleSession session;
+  session.id_hash = hash_of(cookie);
+  session.form_secret = platform::random_hex(kSecretBytes);
+  session.created_at = session.last_seen_at = session.authenticated_at = now;
+  session.agent = agent_of(request);
+  session.network = platform::rate_limit_prefix(request.client);
+  return session;
 }
 
 /// An account that was deactivated, or belongs to another organization, gives its owner nothing to see.
@@ -53,9 +67,9 @@ ConsoleSignIn::ConsoleSignIn(schema::store::Store& store, const ConsoleOptions& 
 
 std::optional<SignedIn> ConsoleSignIn::find_session(const http::HttpRequest& request,
                                                     platform::UtcMillis now) {
-  const auto cookie = cookie_of(request, url_.cookie_name);
+  const auto cookie = http::cookie_of(request, url_.cookie_name);
   if (!cookie || cookie->empty()) return std::nullopt;
-  const std::string hash = platform::to_hex(platform::sha256(*cookie));
+  const std::string hash = hash_of(*cookie);
   const std::int64_t idle_millis = options_.settings.idle_minutes * platform::kMinuteMillis;
   const auto session = store_.console_sessions.find(hash, now, now - idle_millis);
   if (!session) return std::nullopt;
@@ -69,8 +83,7 @@ std::optional<SignedIn> ConsoleSignIn::find_session(const http::HttpRequest& req
 }
 
 http::HttpResponse ConsoleSignIn::sign_in_page(const PageCall& call) {
-  const auto wanted = call.query.find("return");
-  const std::string return_path = safe_return_path(url_, wanted == call.query.end() ? "" : wanted->second);
+  const std::string return_path = safe_return_path(url_, field(call.query, "return"));
   if (find_session(call.request, call.now)) return redirect(return_path);
   if (provider_pages_) return provider_pages_->form(call.request);
   return render(url_, {"sign_in", texts().text("sign_in"), {}, 200}, Data());
@@ -112,20 +125,15 @@ std::string ConsoleSignIn::begin_session(const http::HttpRequest& request,
                                          const identity::SignedIn& signed_in) {
   const std::string cookie = platform::to_base64url(platform::random_bytes(kSecretBytes));
   const platform::UtcMillis now = options_.clock();
-  schema::store::ConsoleSession session;
-  session.id_hash = hash_of(cookie);
+  schema::store::ConsoleSession session = new_session(request, cookie, now);
   session.user = signed_in.user.user;
   session.identity = signed_in.user.identity;
-  session.form_secret = platform::random_hex(kSecretBytes);
-  session.created_at = session.last_seen_at = now;
   session.authenticated_at = signed_in.authenticated_at;
   session.expires_at = now + options_.settings.absolute_hours * platform::kHourMillis;
   if (signed_in.session_until) session.expires_at = std::min(session.expires_at, *signed_in.session_until);
-  session.agent = agent_of(request);
-  session.network = platform::rate_limit_prefix(request.client);
   schema::store::AuditEvent event = signed_in.audit;
   event.session = schema::store::public_session_id(session.id_hash);
-  const auto former = cookie_of(request, url_.cookie_name);
+  const auto former = http::cookie_of(request, url_.cookie_name);
   return store_.console_sessions.create_instead_of(former ? hash_of(*former) : "", session, event)
              ? set_cookie(url_, cookie)
              : std::string();
@@ -152,14 +160,9 @@ http::HttpResponse ConsoleSignIn::sign_in_by_link(const PageCall& call) {
   const auto user = link ? store_.console_users.find(link->user) : std::nullopt;
   if (!user) return link_page(call);
   const std::string cookie = platform::to_base64url(platform::random_bytes(kSecretBytes));
-  schema::store::ConsoleSession session;
-  session.id_hash = hash_of(cookie);
-  session.form_secret = platform::random_hex(kSecretBytes);
-  session.created_at = session.last_seen_at = session.authenticated_at = call.now;
+  schema::store::ConsoleSession session = new_session(call.request, cookie, call.now);
   session.expires_at =
       call.now + std::min(kMaxLinkSessionMillis, options_.settings.absolute_hours * platform::kHourMillis);
-  session.agent = agent_of(call.request);
-  session.network = platform::rate_limit_prefix(call.request.client);
   schema::store::AuditEvent event = event_of(call, "sign-in");
   event.actor = user->email;
   event.object_kind = "user";

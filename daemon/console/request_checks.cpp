@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "daemon/config/text_checks.h"
+#include "daemon/http/form_request.h"
 #include "platform/digest.h"
 #include "platform/text.h"
 
@@ -37,22 +38,6 @@ bool has_right_host(const http::HttpRequest& request, const ConsoleUrl& url) {
   return host && config::host_of_url("http://" + *host) == url.host;
 }
 
-std::optional<std::string> cookie_of(const http::HttpRequest& request, std::string_view name) {
-  std::optional<std::string> found;
-  const auto [first, last] = request.headers.equal_range("Cookie");
-  for (auto header = first; header != last; ++header) {
-    std::string_view rest = header->second;
-    while (!rest.empty()) {
-      const std::string_view pair = platform::trimmed(rest.substr(0, rest.find(';')));
-      rest.remove_prefix(std::min(rest.find(';'), rest.size() - 1) + 1);
-      if (pair.size() <= name.size() || !pair.starts_with(name) || pair[name.size()] != '=') continue;
-      if (found) return std::nullopt;
-      found = std::string(pair.substr(name.size() + 1));
-    }
-  }
-  return found;
-}
-
 std::string set_cookie(const ConsoleUrl& url, const std::string& value) {
   // __Host- demands the path "/".
   const std::string path = url.base == "/console" ? "/" : url.base + "/";
@@ -61,10 +46,7 @@ std::string set_cookie(const ConsoleUrl& url, const std::string& value) {
 }
 
 std::string origin_fault(const http::HttpRequest& request, const ConsoleUrl& url) {
-  const auto type = request.header("Content-Type");
-  const std::string media_type = platform::ascii_lower(
-      platform::trimmed(std::string_view(type ? *type : "").substr(0, type ? type->find(';') : 0)));
-  if (media_type != "application/x-www-form-urlencoded") return "the content is not a form";
+  if (!http::is_form(request)) return "the content is not a form";
   const auto fetch_site = request.header("Sec-Fetch-Site");
   const auto origin = request.header("Origin");
   if (fetch_site && *fetch_site != "same-origin") return "another site posted the form";
@@ -93,21 +75,6 @@ std::string safe_return_path(const ConsoleUrl& url, std::string_view path) {
                        decoded.find("//") == std::string::npos && decoded.find("..") == std::string::npos &&
                        decoded.find('\\') == std::string::npos && decoded.find('%') == std::string::npos;
   return is_safe ? std::string(path) : first;
-}
-
-std::map<std::string, std::string> parameters_of(std::string_view text) {
-  std::map<std::string, std::string> parameters;
-  try {
-    Poco::URI uri;
-    uri.setRawQuery(std::string(text));
-    for (const auto& [name, value] : uri.getQueryParameters()) {
-      if (platform::is_storable_text(name) && platform::is_storable_text(value))
-        parameters.emplace(name, value);
-    }
-  } catch (const Poco::Exception&) {
-    parameters.clear();
-  }
-  return parameters;
 }
 
 std::string query_of(const std::map<std::string, std::string>& parameters) {

@@ -27,8 +27,6 @@ struct ConsoleUrl {
 /// Whether the request names the console's host. The port is not compared: proxies drop it.
 bool has_right_host(const http::HttpRequest& request, const ConsoleUrl& url);
 
-/// The value of the cookie; nothing when it is missing or there are two.
-std::optional<std::string> cookie_of(const http::HttpRequest& request, std::string_view name);
 /// The value of Set-Cookie. An empty `value` deletes the cookie.
 std::string set_cookie(const ConsoleUrl& url, const std::string& value);
 
@@ -42,8 +40,6 @@ std::string form_token(std::string_view form_secret, std::string_view path);
 /// site, no "//", no backslash, no "..", no control character.
 std::string safe_return_path(const ConsoleUrl& url, std::string_view path);
 
-/// The parameters of a query, or of a form: the first of each name. Empty when it is malformed.
-std::map<std::string, std::string> parameters_of(std::string_view text);
 /// "a=1&b=x%20y", in the order of the names, without empty values.
 std::string query_of(const std::map<std::string, std::string>& parameters);
 

@@ -1,12 +1,10 @@
 #include "daemon/identity/saml_flow.h"
 
-#include <Poco/Exception.h>
-#include <Poco/URI.h>
-
 #include "daemon/identity/saml/authn_request.h"
 #include "platform/digest.h"
 #include "platform/random.h"
 #include "platform/text.h"
+#include "platform/url_parameters.h"
 
 namespace giftsync::daemon::identity {
 namespace {
@@ -21,14 +19,9 @@ tl::unexpected<SignInRefusal> refuse(std::string rule, std::string text) {
 /// Of a query or form; empty when it is malformed.
 Fields fields_of(std::string_view text) {
   Fields fields;
-  try {
-    Poco::URI uri;
-    uri.setRawQuery(std::string(text));
-    for (auto& [name, value] : uri.getQueryParameters())
+  if (const auto parameters = platform::parse_url_parameters(text))
+    for (const auto& [name, value] : *parameters)
       if (platform::is_storable_text(value)) fields.emplace(name, value);
-  } catch (const Poco::Exception&) {
-    fields.clear();
-  }
   return fields;
 }
 

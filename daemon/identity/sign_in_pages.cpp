@@ -1,17 +1,17 @@
 #include "daemon/identity/sign_in_pages.h"
 
-#include <Poco/Exception.h>
-#include <Poco/URI.h>
 #include <spdlog/spdlog.h>
 
 #include <map>
 
+#include "daemon/http/form_request.h"
 #include "daemon/http/problem.h"
 #include "daemon/identity/return_path.h"
 #include "daemon/signin/home_realm.h"
 #include "platform/http_client.h"
 #include "platform/ip_address.h"
 #include "platform/text.h"
+#include "platform/url_parameters.h"
 
 namespace giftsync::daemon::identity {
 namespace {
@@ -19,34 +19,10 @@ namespace {
 constexpr std::string_view kSignInPath = "/console/sign-in";  ///< below admin_url
 constexpr std::size_t kMaxFormBytes = 4096;
 
-/// The parameters of a query or form, the first of each name; empty when it is malformed.
+/// The parameters of a query or form; empty when it is longer than any of these pages sends.
 std::map<std::string, std::string> parameters_of(std::string_view text) {
-  std::map<std::string, std::string> parameters;
-  if (text.size() > kMaxFormBytes) return parameters;
-  try {
-    Poco::URI uri;
-    uri.setRawQuery(std::string(text));
-    for (const auto& [name, value] : uri.getQueryParameters())
-      if (platform::is_storable_text(value)) parameters.emplace(name, value);
-  } catch (const Poco::Exception&) {
-    parameters.clear();
-  }
-  return parameters;
-}
-
-/// The value of a cookie that the browser sends once; empty otherwise.
-std::string cookie_value(const http::HttpRequest& request, const std::string& name) {
-  std::string found;
-  const std::string header = request.header("Cookie").value_or("");
-  for (std::string_view rest = header; !rest.empty();) {
-    const std::size_t end = std::min(rest.find(';'), rest.size());
-    const std::string_view pair = platform::trimmed(rest.substr(0, end));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-    if (pair.substr(0, pair.find('=')) != name || pair.find('=') == std::string_view::npos) continue;
-    if (!found.empty()) return {};
-    found = pair.substr(name.size() + 1);
-  }
-  return found;
+  if (text.size() > kMaxFormBytes) return {};
+  return platform::first_url_parameters(text);
 }
 
 /// "/gifts" of "https://example.com/gifts"; empty without a path.
@@ -54,12 +30,6 @@ std::string path_of(const std::string& url) {
   const std::size_t host = url.find("://");
   const std::size_t slash = host == std::string::npos ? host : url.find('/', host + 3);
   return slash == std::string::npos ? std::string() : url.substr(slash);
-}
-
-bool is_form(const http::HttpRequest& request) {
-  const std::string type = request.header("Content-Type").value_or("");
-  return platform::ascii_lower(platform::trimmed(std::string_view(type).substr(0, type.find(';')))) ==
-         "application/x-www-form-urlencoded";
 }
 
 RequestOrigin origin_of(const http::HttpRequest& request) {
@@ -158,7 +128,7 @@ http::HttpResponse SignInPages::callback(const http::HttpRequest& request) {
 tl::expected<std::string, SignInRefusal> SignInPages::complete(const http::HttpRequest& request) {
   const RequestOrigin origin = origin_of(request);
   if (request.method != "POST") return sign_in_.complete(request.query, origin, options_.clock());
-  if (!is_form(request) || request.body_too_large)
+  if (!http::is_form(request) || request.body_too_large)
     return tl::unexpected(SignInRefusal{"SIGN-9", "The posted response is no form, or too large."});
   return sign_in_.complete_posted(request.query, request.body, origin, options_.clock());
 }
@@ -166,8 +136,9 @@ tl::expected<std::string, SignInRefusal> SignInPages::complete(const http::HttpR
 http::HttpResponse SignInPages::finish(const http::HttpRequest& request) {
   if (is_over_limit(request)) return too_many();
   auto given = parameters_of(request.query);
-  const auto signed_in = sign_in_.finish(given["attempt"], cookie_value(request, cookie_name_),
-                                         origin_of(request), options_.clock());
+  const auto signed_in =
+      sign_in_.finish(given["attempt"], http::cookie_of(request, cookie_name_).value_or(""),
+                      origin_of(request), options_.clock());
   if (!signed_in) return refuse(signed_in.error());
   const std::string session_cookie = options_.begin_session(request, *signed_in);
   if (session_cookie.empty()) return refuse({"SIGN-5", "The user was deactivated meanwhile."});

@@ -1,9 +1,7 @@
 #include "daemon/pages/form_post.h"
 
-#include <Poco/Exception.h>
-#include <Poco/URI.h>
-
 #include "platform/text.h"
+#include "platform/url_parameters.h"
 
 namespace giftsync::daemon::pages {
 namespace {
@@ -24,18 +22,8 @@ std::string_view host_of(std::string_view origin) {
 }  // namespace
 
 std::map<std::string, std::string> form_fields(std::string_view body) {
-  std::map<std::string, std::string> fields;
-  if (body.size() > kMaxFormBytes) return fields;
-  try {
-    Poco::URI uri;
-    uri.setRawQuery(std::string(body));
-    for (const auto& [name, value] : uri.getQueryParameters()) {
-      if (platform::is_storable_text(value)) fields.emplace(name, value);
-    }
-  } catch (const Poco::Exception&) {
-    fields.clear();
-  }
-  return fields;
+  if (body.size() > kMaxFormBytes) return {};
+  return platform::first_url_parameters(body);
 }
 
 bool is_cross_site(const http::HttpRequest& request, std::string_view base_url) {

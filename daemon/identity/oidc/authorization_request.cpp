@@ -1,7 +1,5 @@
 #include "daemon/identity/oidc/authorization_request.h"
 
-#include <Poco/Exception.h>
-#include <Poco/URI.h>
 #include <fmt/format.h>
 
 #include <map>
@@ -11,17 +9,12 @@
 #include "platform/http_client.h"
 #include "platform/quoted_text.h"
 #include "platform/text.h"
+#include "platform/url_parameters.h"
 
 namespace giftsync::daemon::identity::oidc {
 namespace {
 
 constexpr std::size_t kMaxReplyBytes = std::size_t{16} * 1024;
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& one : words) text += (text.empty() ? "" : " ") + one;
-  return text;
-}
 
 }  // namespace
 
@@ -37,7 +30,7 @@ std::string authorization_url(const Provider& provider, const config::SsoSetting
       {"response_type", "code"},
       {"client_id", connection.client_id},
       {"redirect_uri", redirect_uri(sso, connection)},
-      {"scope", joined(connection.scopes)},
+      {"scope", fmt::format("{}", fmt::join(connection.scopes, " "))},
       {"state", request.state},
       {"nonce", request.nonce},
       {"code_challenge", platform::to_base64url(platform::sha256(request.code_verifier))},
@@ -56,20 +49,16 @@ tl::expected<AuthorizationReply, OidcRefusal> parse_authorization_reply(std::str
       {"iss", &reply.issuer},  {"connection", &reply.connection},
       {"error", &reply.error}, {"error_description", &reply.error_description}};
   std::map<std::string, int> seen;
-  try {
-    Poco::URI uri;
-    uri.setRawQuery(std::string(query));
-    for (const auto& [name, value] : uri.getQueryParameters()) {
-      if (!platform::is_storable_text(name) || !platform::is_storable_text(value))
-        return refuse("OIDC-2", "The provider's reply has a parameter that is not valid text.");
-      if (++seen[name] > 1) {
-        return refuse("OIDC-2", fmt::format("The provider's reply repeats the parameter {}.",
-                                            platform::in_quotes(name)));
-      }
-      if (const auto member = known.find(name); member != known.end()) *member->second = value;
+  const auto parameters = platform::parse_url_parameters(query);
+  if (!parameters) return refuse("OIDC-2", "The provider's reply is not a valid query.");
+  for (const auto& [name, value] : *parameters) {
+    if (!platform::is_storable_text(name) || !platform::is_storable_text(value))
+      return refuse("OIDC-2", "The provider's reply has a parameter that is not valid text.");
+    if (++seen[name] > 1) {
+      return refuse("OIDC-2",
+                    fmt::format("The provider's reply repeats the parameter {}.", platform::in_quotes(name)));
     }
-  } catch (const Poco::Exception&) {
-    return refuse("OIDC-2", "The provider's reply is not a valid query.");
+    if (const auto member = known.find(name); member != known.end()) *member->second = value;
   }
   return reply;
 }

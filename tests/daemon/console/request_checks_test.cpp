@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "daemon/http/form_request.h"
+#include "platform/url_parameters.h"
+
 namespace giftsync::daemon::console {
 namespace {
 
@@ -34,7 +37,7 @@ TEST(ConsoleRequest, TheCookieHasThePrefixThatItsAddressAllows) {
 // CON-14
 TEST(ConsoleRequest, ACookieIsReadOnlyWhenThereIsOne) {
   const auto cookie = [](const Headers& headers) {
-    return cookie_of(request(headers), "__Host-giftsync_session");
+    return http::cookie_of(request(headers), "__Host-giftsync_session");
   };
   EXPECT_EQ(cookie({{"Cookie", "a=1; __Host-giftsync_session=abc; b=2"}}), "abc");
   EXPECT_EQ(cookie({{"Cookie", "a=1"}, {"Cookie", "__Host-giftsync_session=abc"}}), "abc");
@@ -103,12 +106,13 @@ TEST(ConsoleRequest, AReturnPathStaysInTheConsole) {
 
 // CON-17
 TEST(ConsoleRequest, AQueryIsReadAndWritten) {
-  const auto parameters = parameters_of("sender=a%40x.com&item=Coffee+%26+cake&status=&status=sent&bad=%ff");
+  const auto parameters =
+      platform::first_url_parameters("sender=a%40x.com&item=Coffee+%26+cake&status=&status=sent&bad=%ff");
   EXPECT_EQ(parameters.at("item"), "Coffee & cake");
   EXPECT_EQ(parameters.at("status"), "");
   EXPECT_FALSE(parameters.contains("bad"));
   EXPECT_EQ(query_of(parameters), "item=Coffee%20%26%20cake&sender=a%40x.com");
-  EXPECT_EQ(parameters_of(query_of({{"a", "=&?#%\"<"}})).at("a"), "=&?#%\"<");
+  EXPECT_EQ(platform::first_url_parameters(query_of({{"a", "=&?#%\"<"}})).at("a"), "=&?#%\"<");
 }
 
 }  // namespace

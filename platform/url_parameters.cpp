@@ -1,0 +1,29 @@
+#include "platform/url_parameters.h"
+
+#include <Poco/Exception.h>
+#include <Poco/URI.h>
+
+#include "platform/text.h"
+
+namespace giftsync::platform {
+
+std::optional<std::vector<std::pair<std::string, std::string>>> parse_url_parameters(std::string_view text) {
+  try {
+    Poco::URI uri;
+    uri.setRawQuery(std::string(text));
+    return uri.getQueryParameters();
+  } catch (const Poco::Exception&) {
+    return std::nullopt;
+  }
+}
+
+std::map<std::string, std::string> first_url_parameters(std::string_view text) {
+  std::map<std::string, std::string> first;
+  const auto parameters = parse_url_parameters(text);
+  if (!parameters) return first;
+  for (const auto& [name, value] : *parameters)
+    if (is_storable_text(name) && is_storable_text(value)) first.emplace(name, value);
+  return first;
+}
+
+}  // namespace giftsync::platform
