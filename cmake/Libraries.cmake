@@ -61,7 +61,7 @@ giftsync_library(daemon/identity
   PRIVATE Poco::Foundation nlohmann_json::nlohmann_json spdlog::spdlog fmt::fmt)
 giftsync_library(daemon/console USES platform schema schema/crm schema/store matching sync daemon/content daemon/config
        daemon/http daemon/identity
-  PRIVATE giftsync::mustache Poco::Foundation)
+  PRIVATE giftsync::mustache Poco::Foundation spdlog::spdlog fmt::fmt)
 
 # What both programs are built from, and the programs.
 giftsync_library(wiring

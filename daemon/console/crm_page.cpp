@@ -13,11 +13,6 @@ using schema::store::CrmFailureClass;
 /// Of one press of the button.
 constexpr std::size_t kRetriedRows = 1'000;
 
-/// Without what may name a recipient.
-std::string error_code(const std::string& error) {
-  return error.substr(0, error.find(':'));
-}
-
 /// The queue of all organizations, and whether the CRM is called.
 Data queue_data(const PageCall& call) {
   const auto counts = call.store().sync.counts();

@@ -34,9 +34,7 @@ std::string cost_text(const PageCall& call, int most_calls) {
 
 void set_ask(const PageCall& call, const std::string& path, int most_calls, Data& data) {
   if (!call.console.options.crm.is_paid) return;
-  Data ask;
-  ask.set("url", call.url().base + path);
-  ask.set("token", token_of(call, path));
+  Data ask = form_data(call, path);
   ask.set("cost", cost_text(call, most_calls));
   data.set("ask", ask);
 }

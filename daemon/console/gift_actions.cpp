@@ -12,19 +12,21 @@ namespace {
 
 using schema::store::ConsoleGift;
 
+std::optional<ConsoleGift> find_gift_as(const PageCall& call, const schema::store::Viewer& viewer) {
+  const auto number = platform::parse_number<std::int64_t>(call.parameter);
+  return number ? call.store().console_gifts.find(viewer, {*number}) : std::nullopt;
+}
+
 /// One form of a gift's page. `obstacle`: why it does not apply; it is disabled then.
 Data action_data(const PageCall& call, const ConsoleGift& gift, const std::string& name,
                  const std::string& obstacle) {
-  const std::string path = path_of(gift.gift) + "/" + name;
-  Data made;
+  Data made = form_data(call, path_of(gift.gift) + "/" + name);
   made.set("name", name);
   made.set("title", texts().text(name + "_gift"));
   made.set("button", texts().text(name + "_button"));
   made.set("text", obstacle.empty() ? texts().text(name + "_text")
                                     : texts().text("not_possible", {{"reason", obstacle}}));
   made.set("disabled", !obstacle.empty());
-  made.set("url", call.url().base + path);
-  made.set("token", token_of(call, path));
   return made;
 }
 
@@ -70,10 +72,12 @@ schema::store::Viewer acting_viewer(const schema::store::Viewer& viewer) {
   return acting;
 }
 
+std::optional<ConsoleGift> find_gift(const PageCall& call) {
+  return find_gift_as(call, call.viewer());
+}
+
 std::optional<ConsoleGift> find_gift_to_change(const PageCall& call) {
-  const auto number = platform::parse_number<std::int64_t>(call.parameter);
-  if (!number) return std::nullopt;
-  return call.store().console_gifts.find(acting_viewer(call.viewer()), {*number});
+  return find_gift_as(call, acting_viewer(call.viewer()));
 }
 
 schema::store::AuditEvent gift_event(const PageCall& call, const std::string& action,

@@ -10,6 +10,8 @@ namespace giftsync::daemon::console {
 
 /// The user without the roles auditor and approver: seeing a gift through them permits no action on it.
 schema::store::Viewer acting_viewer(const schema::store::Viewer& viewer);
+/// The gift that the path names, if the user sees it.
+std::optional<schema::store::ConsoleGift> find_gift(const PageCall& call);
 /// The gift that a post names, if the user may act on it.
 std::optional<schema::store::ConsoleGift> find_gift_to_change(const PageCall& call);
 /// The event of an action on the gift.

@@ -111,8 +111,7 @@ Data crm_of(schema::store::Store& store, const ConsoleGift& row, bool is_masked)
 }  // namespace
 
 http::HttpResponse gift_page(const PageCall& call) {
-  const auto number = platform::parse_number<std::int64_t>(call.parameter);
-  const auto found = number ? call.store().console_gifts.find(call.viewer(), {*number}) : std::nullopt;
+  const auto found = find_gift(call);
   if (!found) return not_found(call);
   const bool is_masked = call.viewer().is_masked();
   Data data;

@@ -69,8 +69,7 @@ Data field_rows(const PageCall& call, const schema::crm::GiftRecords& records,
 }  // namespace
 
 http::HttpResponse gift_record_page(const PageCall& call) {
-  const auto number = platform::parse_number<std::int64_t>(call.parameter);
-  const auto seen = number ? call.store().console_gifts.find(call.viewer(), {*number}) : std::nullopt;
+  const auto seen = find_gift(call);
   if (!seen) return not_found(call);
   const schema::TransactionId id = seen->gift.transaction.id;
   const auto gifts = call.store().gifts.find(std::span(&id, 1));

@@ -1,4 +1,6 @@
 // The list of gifts, and the same as CSV.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -156,9 +158,9 @@ http::HttpResponse gifts_page(const PageCall& call) {
   data.set("rows", rows);
   data.set("has_rows", !found.gifts.empty());
   data.set("form", filter_form(query, call.viewer().is_masked()));
-  std::string ignored;
-  for (const std::string& name : query.ignored) ignored += (ignored.empty() ? "" : ", ") + name;
-  if (!ignored.empty()) data.set("ignored", texts().text("ignored", {{"names", ignored}}));
+  if (!query.ignored.empty())
+    data.set("ignored",
+             texts().text("ignored", {{"names", fmt::format("{}", fmt::join(query.ignored, ", "))}}));
   auto address = query.kept;
   if (query.before) data.set("newest", list + "?" + query_of(address));
   address["format"] = "csv";

@@ -1,5 +1,7 @@
 // To whom a gift would be matched now: for any address, and for a gift beside its stored decision, as the
 // preview of a rematch.
+#include <fmt/format.h>
+
 #include "daemon/console/access.h"
 #include "daemon/console/crm_questions.h"
 #include "daemon/console/gift_actions.h"
@@ -16,12 +18,6 @@ namespace {
 using schema::store::MatchDecision;
 using sync::MatchExplanation;
 using sync::RematchResult;
-
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
 
 struct ListedCandidates {
   std::string_view title;  ///< the key of its text
@@ -59,8 +55,9 @@ Data candidates_data(const ListedCandidates& list, bool is_masked) {
   Data rows(Data::type::list);
   for (std::size_t i = 0; i < list.candidates.size(); ++i)
     rows << candidate_row(list.candidates[i], list.candidates[i].matched_field, verdicts[i], is_masked);
-  const std::string title = texts().text(
-      list.title, {{"fields", joined(list.fields)}, {"order", matching::describe_order(list.order)}});
+  const std::string title =
+      texts().text(list.title, {{"fields", fmt::format("{}", fmt::join(list.fields, ", "))},
+                                {"order", matching::describe_order(list.order)}});
   return list_data(title, list.order, rows, !list.candidates.empty());
 }
 
@@ -151,15 +148,12 @@ void set_preview(const PageCall& call, const schema::store::Gift& gift, const Re
                  Data& data) {
   if (!may(call.viewer().roles, Permission::act_on_crm) || !find_gift_to_change(call)) return;
   using Kind = RematchResult::Kind;
-  Data preview;
+  Data preview = form_data(call, path_of(gift) + "/rematch");
   preview.set("text", texts().text("rematch_" + std::string(to_word(result.kind)),
                                    {{"from", sync::describe(result.from)},
                                     {"to", sync::describe(result.to)},
                                     {"detail", result.detail}}));
   preview.set("disabled", result.kind != Kind::relinked && result.kind != Kind::to_create);
-  const std::string path = path_of(gift) + "/rematch";
-  preview.set("url", call.url().base + path);
-  preview.set("token", token_of(call, path));
   preview.set("fingerprint", sync::fingerprint(result));
   set_text(preview, "cost", cost_text(call, kMostRematchCalls));
   data.set("preview", preview);
@@ -222,8 +216,7 @@ http::HttpResponse match_page(const PageCall& call) {
 }
 
 http::HttpResponse gift_match_page(const PageCall& call) {
-  const auto number = platform::parse_number<std::int64_t>(call.parameter);
-  const auto seen = number ? call.store().console_gifts.find(call.viewer(), {*number}) : std::nullopt;
+  const auto seen = find_gift(call);
   if (!seen) return not_found(call);
   const schema::TransactionId id = seen->gift.transaction.id;
   const auto gifts = call.store().gifts.find(std::span(&id, 1));  // what a masked viewer sees is not compared

@@ -6,6 +6,12 @@
 namespace giftsync::daemon::console {
 namespace {
 
+/// What belongs to no single organization, read once for a page.
+struct InstallationState {
+  std::vector<std::pair<schema::DeliveryState, std::int64_t>> mails;
+  std::vector<schema::store::SourceSummary> sources;
+};
+
 struct HealthLine {
   std::string_view part;  ///< the key of its name
   bool is_good = true;
@@ -23,7 +29,7 @@ HealthLine daemon_line(const std::vector<schema::store::SeenDaemonInstance>& dae
                                        {"time", minute(first.started_at)}})};
 }
 
-HealthLine mail_line(schema::store::Store& store) {
+HealthLine mail_line(schema::store::Store& store, const InstallationState& state) {
   const auto pauses = store.deliveries.breakers();
   if (!pauses.empty())
     return {"mail", false,
@@ -31,9 +37,9 @@ HealthLine mail_line(schema::store::Store& store) {
                          {{"time", minute(pauses.front().since)}, {"reason", pauses.front().reason}})};
   std::int64_t held = 0;
   std::int64_t queued = 0;
-  for (const auto& [state, count] : store.deliveries.count_by_state()) {
-    if (state == schema::DeliveryState::held) held = count;
-    if (state == schema::DeliveryState::queued || state == schema::DeliveryState::uncertain) queued += count;
+  for (const auto& [mail, count] : state.mails) {
+    if (mail == schema::DeliveryState::held) held = count;
+    if (mail == schema::DeliveryState::queued || mail == schema::DeliveryState::uncertain) queued += count;
   }
   if (held > 0) return {"mail", false, texts().text("mail_are_held", {{"count", std::to_string(held)}})};
   return {"mail", true,
@@ -41,16 +47,12 @@ HealthLine mail_line(schema::store::Store& store) {
                       : texts().text("mail_waiting", {{"count", std::to_string(queued)}})};
 }
 
-/// Without what may name a recipient.
-std::string shown_error(const std::string& error, bool is_masked) {
-  return is_masked ? error.substr(0, error.find(':')) : error;
-}
-
 HealthLine crm_line(const schema::store::SyncQueue::Counts& counts, bool is_masked) {
   if (counts.failing > 0)
     return {"crm", false,
-            texts().text("crm_is_failing", {{"count", std::to_string(counts.failing)},
-                                            {"error", shown_error(counts.last_error, is_masked)}})};
+            texts().text("crm_is_failing",
+                         {{"count", std::to_string(counts.failing)},
+                          {"error", is_masked ? error_code(counts.last_error) : counts.last_error}})};
   if (counts.waiting > 0)
     return {"crm", true, texts().text("crm_is_waiting", {{"count", std::to_string(counts.waiting)}})};
   return {"crm", true, texts().text("crm_is_current")};
@@ -85,7 +87,9 @@ Data health_data(const std::vector<HealthLine>& lines) {
 }
 
 /// What the user can act on, each with the page for it (CON-35).
-void add_waiting(Data& data, const PageCall& call, std::size_t failure_classes) {
+/// `installation`: null for a viewer of one organization.
+void add_waiting(Data& data, const PageCall& call, std::size_t failure_classes,
+                 const InstallationState* installation) {
   Data list(Data::type::list);
   const auto add = [&](const std::string& url, std::string_view key, std::int64_t count,
                        bool is_cut = false) {
@@ -105,10 +109,10 @@ void add_waiting(Data& data, const PageCall& call, std::size_t failure_classes) 
     const std::size_t failed = count_failed_requests(call);
     add(call.url().base + "/requests?state=failed", "failed_requests_wait",
         static_cast<std::int64_t>(failed));
-    if (sees_installation(call.viewer())) {
-      for (const auto& [state, count] : call.store().deliveries.count_by_state())
-        if (state == schema::DeliveryState::held) add(url_of(call, "/mail"), "held_mails_wait", count);
-      for (const schema::store::SourceSummary& source : call.store().sources.list())
+    if (installation) {
+      for (const auto& [mail, count] : installation->mails)
+        if (mail == schema::DeliveryState::held) add(url_of(call, "/mail"), "held_mails_wait", count);
+      for (const schema::store::SourceSummary& source : installation->sources)
         add(url_of(call, "/sources/" + source.name), "quarantined_wait", source.quarantined);
     }
     add(call.url().base + "/#failures", "failures_wait", static_cast<std::int64_t>(failure_classes));
@@ -121,25 +125,26 @@ void add_waiting(Data& data, const PageCall& call, std::size_t failure_classes) 
 http::HttpResponse overview_page(const PageCall& call) {
   const schema::store::Viewer& viewer = call.viewer();
   Data data;
-  // The counts are those of all organizations.
-  if (viewer.sees_all_senders() && !viewer.organization) {
+  std::optional<InstallationState> installation;
+  if (sees_installation(viewer)) {
+    installation = {call.store().deliveries.count_by_state(), call.store().sources.list()};
     data.set("health", health_data({daemon_line(call.console.options.daemons()),
                                     {"store", true, texts().text("store_answers")},
-                                    mail_line(call.store()),
+                                    mail_line(call.store(), *installation),
                                     crm_line(call.store().sync.counts(), viewer.is_masked()),
-                                    sources_line(call.store().sources.list())}));
+                                    sources_line(installation->sources)}));
     data.set("has_health", true);
   }
   Data failures(Data::type::list);
   const auto classes = call.store().console_gifts.failure_classes(viewer);
   for (const schema::store::CrmFailureClass& one : classes) {
     Data row;
-    row.set("error", shown_error(one.error, viewer.is_masked()));
+    row.set("error", viewer.is_masked() ? error_code(one.error) : one.error);
     row.set("count", std::to_string(one.gifts));
     row.set("id", std::to_string(one.last.value));
     failures << row;
   }
-  add_waiting(data, call, classes.size());
+  add_waiting(data, call, classes.size(), installation ? &*installation : nullptr);
   data.set("failures", failures);
   data.set("has_failures", !classes.empty());
   return page(call, "overview", texts().text("overview"), std::move(data));

@@ -127,6 +127,10 @@ http::HttpResponse redirect(const std::string& path) {
   return response;
 }
 
+std::string error_code(const std::string& error) {
+  return error.substr(0, error.find(':'));
+}
+
 Data option_data(const std::string& value, const std::string& text, bool selected) {
   Data option;
   option.set("value", value);

@@ -58,6 +58,8 @@ http::HttpResponse redirect(const std::string& path);
 /// The security headers of every page.
 void add_page_headers(http::HttpResponse& response);
 
+/// An error of the CRM without what may name a recipient: up to the first colon (CON-16).
+std::string error_code(const std::string& error);
 /// {value, text, selected} of a select.
 Data option_data(const std::string& value, const std::string& text, bool selected);
 

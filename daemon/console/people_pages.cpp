@@ -100,13 +100,7 @@ http::HttpResponse users_page(const PageCall& call) {
       list << one;
     }
     row.set("sessions", list);
-    if (may_manage && count > 0) {
-      const std::string path = "/users/" + id + "/end-sessions";
-      Data end;
-      end.set("url", call.url().base + path);
-      end.set("token", token_of(call, path));
-      row.set("end", end);
-    }
+    if (may_manage && count > 0) row.set("end", form_data(call, "/users/" + id + "/end-sessions"));
     rows << row;
   }
   data.set("rows", rows);

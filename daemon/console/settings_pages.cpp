@@ -1,5 +1,7 @@
 // The sign-in connections, and the settings in force (CON-34). No secret is on either. Only for viewers of
 // all organizations.
+#include <fmt/format.h>
+
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -48,12 +50,9 @@ Data urls_of(const config::Settings& settings, const SsoConnectionSettings& one)
 
 Data state_lines(const PageCall& call, const SsoConnectionSettings& one,
                  const schema::store::SignInConnectionState& state) {
-  std::string domains;
-  for (const std::string& domain : config::all_domains(one))
-    domains += (domains.empty() ? "" : ", ") + domain;
   Data lines(Data::type::list);
   add_line(lines, "kind", std::string(config::to_word(one.kind)));
-  add_line(lines, "domains", domains);
+  add_line(lines, "domains", fmt::format("{}", fmt::join(config::all_domains(one), ", ")));
   add_line(lines, "tenant", state.tenant);
   add_line(lines, "certificate", certificate_text(one.certificate, call.now));
   add_line(lines, "next_certificate", certificate_text(one.next_certificate, call.now));

@@ -1,4 +1,6 @@
 // The sources of changes, and the quarantined events of one (CON-33). Only for viewers of all organizations.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 
@@ -91,12 +93,10 @@ Data reasons_of(const PageCall& call, const std::string& name) {
   Data rows(Data::type::list);
   for (const auto& [reason, group] : groups) {
     const std::string word(to_word(reason));
-    std::string words;
-    for (const std::string& one : group.words) words += (words.empty() ? "" : ", ") + one;
     Data row;
     row.set("reason", word);
     row.set("count", std::to_string(group.count));
-    row.set("words", words);
+    row.set("words", fmt::format("{}", fmt::join(group.words, ", ")));
     row.set("released_by", texts().text("released_by_" + word));
     if (may(call.viewer().roles, Permission::operate))
       row.set("purge", form_data(call, path_of(name) + "/purge"));
