@@ -2,7 +2,9 @@
 // requests do not starve each other, bodies share their memory, and a response in parts waits for its reader.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <future>
 #include <memory>
 #include <mutex>
@@ -322,14 +324,24 @@ TEST(HttpServerLoad, AFullQueueIsAnsweredWithRetryAfter) {
       },
       plan_by_path));
   std::vector<RawHttpClient> clients;
-  // These have four threads and 64 places in the queue.
+  // These have four threads and 64 places in the queue. Which of the requests find it full is not defined.
   for (int i = 0; i < 80; ++i) clients.push_back(server.ask(get("/ready")));
-  const auto refused = clients.back().read_response();
-  ASSERT_TRUE(refused);
-  EXPECT_EQ(refused->status, 503);
-  EXPECT_EQ(refused->header("Retry-After"), "1");
+  EXPECT_TRUE(eventually([&] {
+    return std::ranges::any_of(
+        clients, [](RawHttpClient& client) { return !client.is_silent_for(std::chrono::milliseconds(0)); });
+  })) << "refused while the others still wait";
   open.set_value();
-  EXPECT_TRUE(clients.front().read_response());
+  int refused = 0;
+  for (RawHttpClient& client : clients) {
+    const auto response = client.read_response();
+    ASSERT_TRUE(response);
+    if (response->status == 200) continue;
+    EXPECT_EQ(response->status, 503);
+    EXPECT_EQ(response->header("Retry-After"), "1");
+    ++refused;
+  }
+  EXPECT_GE(refused, 1);
+  EXPECT_LE(refused, 80 - 64);
 }
 
 // HTTP-49
