@@ -10,7 +10,7 @@ from forging_proxy import Answer, Forgery, SigningKey, decoded, hmac_signer, sen
 
 AUTH_URL = "https://login.example.com"
 SECRET = "hush hush+%"
-ELSEWHERE = "/elsewhere"  # a path of the provider that nobody must ask
+ELSEWHERE = "/elsewhere"  # a path of the provider that must not be asked
 OWN, OTHER, CURVE = SigningKey("own"), SigningKey("other"), SigningKey("curve", curve=True)
 HOUR = 3600
 
