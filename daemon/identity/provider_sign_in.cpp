@@ -71,6 +71,7 @@ tl::expected<oidc::AuthorizationReply, SignInRefusal> ProviderSignIn::parse_repl
     std::string_view query) const {
   auto reply = oidc::parse_authorization_reply(query);
   if (!reply) return refuse(reply.error());
+  if (reply->state.empty()) return refuse("OIDC-2", "The provider's reply has no state.");
   const std::string named = reply->state.substr(0, reply->state.find('.'));
   if (!reply->connection.empty() && reply->connection != named)
     return refuse("OIDC-2", "The reply comes back at another connection than its state belongs to.");

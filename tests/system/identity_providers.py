@@ -26,10 +26,12 @@ def install(test_class, source):
 
 
 def start(test, folder, program, *arguments):
-    """Runs the program until the end of the test, once it is ready."""
+    """Runs the program until the end of the test, or of the class of tests; returns once it is ready."""
+    add_cleanup = test.addClassCleanup if isinstance(test, type) else test.addCleanup
     provider = subprocess.Popen(["node", program, *arguments], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                                 text=True)
-    test.addCleanup(provider.stdout.close)
-    test.addCleanup(provider.wait)
-    test.addCleanup(provider.kill)
-    test.assertTrue(any(line.strip() == "ready" for line in iter(provider.stdout.readline, "")), "the provider ended")
+    add_cleanup(provider.stdout.close)
+    add_cleanup(provider.wait)
+    add_cleanup(provider.kill)
+    if not any(line.strip() == "ready" for line in iter(provider.stdout.readline, "")):
+        raise AssertionError("the provider ended")

@@ -120,7 +120,11 @@ tl::expected<VerifiedJws, JwsRefusal> verify_jws(std::string_view compact, const
       header->algorithm == JwsAlgorithm::rs256
           ? public_key.verifies(parts->signed_text, parts->signature, platform::SignatureHash::sha256)
           : public_key.verifies_p256_pair(parts->signed_text, parts->signature);
-  if (!holds) return tl::unexpected(JwsRefusal{Reason::signature, "has a signature that is not the key's"});
+  if (!holds) {
+    // Without kid the provider's one key may have been replaced.
+    return tl::unexpected(JwsRefusal{header->key_id ? Reason::signature : Reason::unknown_key,
+                                     "has a signature that is not the key's"});
+  }
   return VerifiedJws{header->type, parts->payload, header->algorithm};
 }
 

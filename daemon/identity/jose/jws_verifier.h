@@ -25,7 +25,8 @@ struct JwsRefusal {
     malformed,    ///< not three parts of canonical base64url, or a header that is no strict JSON object
     header,       ///< a member that could lead to another key or another meaning
     algorithm,    ///< not one of `allowed`
-    unknown_key,  ///< no key of the set fits, or several do; the provider may have new keys
+    unknown_key,  ///< no key of the set fits, or several do, or the token names none and its signature does
+                  ///< not hold; the provider may have new keys
     signature
   };
   Reason reason;

@@ -72,12 +72,18 @@ Fault wrong_subject(const Input& in) {
   return "The ID token's sub is not a text of 1 to 255 characters.";
 }
 
-/// RS256 and ES256 both use SHA-256, and so does at_hash.
-Fault wrong_access_token_hash(const Input& in) {
-  if (in.claims.find("at_hash") == nullptr) return std::nullopt;
-  const std::string hash = platform::sha256(in.expected.access_token).substr(0, platform::kSha256Bytes / 2);
-  if (text_claim(in.claims, "at_hash") == platform::to_base64url(hash)) return std::nullopt;
-  return "The ID token belongs to another access token (at_hash).";
+/// RS256 and ES256 both use SHA-256, and so do at_hash and c_hash.
+bool is_absent_or_hash(const JsonValue& claims, std::string_view name, const std::string& text) {
+  const std::string hash = platform::sha256(text).substr(0, platform::kSha256Bytes / 2);
+  return claims.find(name) == nullptr || text_claim(claims, name) == platform::to_base64url(hash);
+}
+
+Fault wrong_hash(const Input& in) {
+  if (!is_absent_or_hash(in.claims, "at_hash", in.expected.access_token))
+    return "The ID token belongs to another access token (at_hash).";
+  if (!is_absent_or_hash(in.claims, "c_hash", in.expected.code))
+    return "The ID token belongs to another code (c_hash).";
+  return std::nullopt;
 }
 
 Fault wrong_authentication_time(const Input& in) {
@@ -100,7 +106,7 @@ constexpr Check kChecks[] = {
     {"OIDC-5", "exp, iat and nbf allow the token now", wrong_lifetime},
     {"OIDC-5", "nonce is that of this sign-in", wrong_nonce},
     {"OIDC-5", "sub is there", wrong_subject},
-    {"OIDC-6", "at_hash, if there, fits the access token", wrong_access_token_hash},
+    {"OIDC-6", "at_hash and c_hash, if there, fit access token and code", wrong_hash},
     {"OIDC-6", "auth_time, if asked for, is new enough", wrong_authentication_time},
 };
 

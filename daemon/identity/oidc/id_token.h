@@ -19,6 +19,7 @@ struct ExpectedToken {
   std::string client_id;
   std::string nonce;
   std::string access_token;  ///< for at_hash
+  std::string code;          ///< for c_hash
   /// When the user must have proved who they are: not before this; absent: at any time.
   std::optional<platform::UtcMillis> authenticated_after = {};
 };

@@ -66,7 +66,8 @@ tl::expected<OidcIdentity, OidcRefusal> OidcClient::complete(const config::SsoCo
   if (!claims || !claims->root().is_object())
     return refuse("OIDC-4", "The ID token's claims are no strict JSON object.");
   verdicts.push_back({"OIDC-4", "the ID token's header and signature hold"});
-  ExpectedToken expected{provider.issuer, connection.client_id, request.nonce, tokens->access_token, {}};
+  ExpectedToken expected{provider.issuer,      connection.client_id, request.nonce,
+                         tokens->access_token, reply.code,           {}};
   if (request.must_reauthenticate) expected.authenticated_after = begun_at;
   if (const auto valid = validate_id_token(claims->root(), expected, now, verdicts); !valid)
     return tl::unexpected(valid.error());

@@ -22,7 +22,7 @@ tl::expected<platform::JsonDocument, OidcRefusal> parse_object(const std::string
                                                                const std::string& what,
                                                                const platform::HttpResponse& response) {
   if (response.status == 0)
-    return refuse(rule, fmt::format("{} cannot be reached: {}.", what, response.error), true);
+    return refuse(rule, fmt::format("{}'s reply cannot be fetched: {}.", what, response.error), true);
   auto json = platform::parse_json(response.body);
   const bool is_object = json && json->root().is_object();
   if (response.status != 200) {

@@ -1,18 +1,19 @@
 // A real OpenID provider (oidc-provider) that signs in whom its form names, for tests/system/sign_in_test.py.
-// Usage: node sign_in_provider.mjs KEY.pem CERT.pem PORT REDIRECT_URI: prints "ready" when it listens. The
-// account "rose" has the address rose@acme.com. POST /rotate makes a new signing key.
+// Usage: node sign_in_provider.mjs KEY.pem CERT.pem PORT REDIRECT_URIS [ISSUER]: prints "ready" when it listens.
+// REDIRECT_URIS: with spaces between. ISSUER: its own address by default. The account "rose" has the address
+// rose@acme.com. POST /rotate makes a new signing key.
 import { generateKeyPairSync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import Provider from 'oidc-provider';
 
-const [key, cert, port, redirectUri] = process.argv.slice(2);
+const [key, cert, port, redirectUris, issuer] = process.argv.slice(2);
 let kid = 0;
 function makeProvider() {
   const signing = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ format: 'jwk' });
   kid += 1;
-  return new Provider(`https://localhost:${port}`, {
-    clients: [{ client_id: 'giftsync', client_secret: 'hush hush+%', redirect_uris: [redirectUri] }],
+  return new Provider(issuer ?? `https://localhost:${port}`, {
+    clients: [{ client_id: 'giftsync', client_secret: 'hush hush+%', redirect_uris: redirectUris.split(' ') }],
     claims: { openid: ['sub'], profile: ['name'], email: ['email', 'email_verified'] },
     cookies: { keys: ['a key of this test'] },
     features: { devInteractions: { enabled: true } },

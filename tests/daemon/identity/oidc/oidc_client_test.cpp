@@ -117,8 +117,13 @@ TEST(OidcModules, HaveTheirVerdicts) {
          p.header = {{"alg", "ES256"}, {"kid", "k2"}};
          p.key = *curve;
        }},
-      {"oidcc-client-test-invalid-at-hash", "OIDC-6", [](auto& p) { p.claims["at_hash"] = "AAAA"; }},
-      {"oidcc-client-test-missing-at-hash", "", [](auto& p) { p.adds_at_hash = false; }},
+      {"oidcc-client-test-invalid-athash", "OIDC-6", [](auto& p) { p.claims["at_hash"] = "AAAA"; }},
+      {"oidcc-client-test-missing-athash", "", [](auto& p) { p.adds_at_hash = false; }},
+      {"oidcc-client-test-invalid-chash", "OIDC-6", [](auto& p) { p.claims["c_hash"] = "AAAA"; }},
+      {"c_hash of the code", "",
+       [](auto& p) {
+         p.claims["c_hash"] = platform::to_base64url(platform::sha256("code-1").substr(0, 16));
+       }},
       {"oidcc-client-test-userinfo-invalid-sub", "OIDC-7",
        [](auto& p) {
          p.claims.erase("email");
@@ -199,6 +204,26 @@ TEST(OidcModules, HaveTheirVerdicts) {
     SignIn sign_in(provider);
     EXPECT_EQ(sign_in.rule(), module.rule) << sign_in.last_text;
   }
+}
+
+// OIDC-1: a key without a name is replaced by another one without a name.
+TEST(OidcClient, FetchesNewKeysWhereTheyHaveNoNames) {
+  FakeProvider provider;
+  SignIn sign_in(provider);
+  const auto sign_with = [&](const tests::TestKey& key) {
+    provider.key = key;
+    provider.keys = {tests::jwk_of(key, "")};
+    provider.header.erase("kid");
+  };
+  sign_with(tests::make_rsa_key());
+  EXPECT_EQ(sign_in.rule(), "") << sign_in.last_text;
+  sign_with(tests::make_rsa_key());
+  EXPECT_EQ(sign_in.rule(), "") << sign_in.last_text;
+  EXPECT_EQ(provider.requests["https://idp.acme.com/keys"], 2);
+  provider.key = tests::make_rsa_key();
+  EXPECT_EQ(sign_in.rule(), "OIDC-4");
+  EXPECT_THAT(sign_in.last_text, HasSubstr("not the key's"));
+  EXPECT_EQ(provider.requests["https://idp.acme.com/keys"], 2) << "at most each 5 minutes";
 }
 
 // OIDC-1

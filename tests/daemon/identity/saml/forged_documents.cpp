@@ -42,7 +42,7 @@ class Generator {
   void make() {
     add_valid();
     for (const bool signs_response : {false, true}) add_wrapped_assertions(signs_response);
-    add_wrapped_responses();
+    for (const bool signs_assertion : {false, true}) add_wrapped_responses(signs_assertion);
     add_wrapped_error_replies();
     add_keys();
     add_references();
@@ -121,10 +121,11 @@ class Generator {
   }
 
   /// XSW1 and XSW2: the signed response is put into another one.
-  void add_wrapped_responses() {
+  void add_wrapped_responses(bool signs_assertion) {
     TestResponse response = base();
     response.signs_response = true;
-    response.signs_assertion = false;
+    response.signs_assertion = signs_assertion;
+    const std::string of = signs_assertion ? "-both" : "";
     const std::string document = response.signed_xml(signer());
     const std::string signature = element_of(document, "ds:Signature");
     const std::string bare = without(document, signature);
@@ -133,8 +134,10 @@ class Generator {
         all_replaced(replaced(bare, assertion, evil_assertion()), "\"_r1\"", "\"_evil-r\"");
     const std::string with_inner =
         replaced(signature, "</ds:Signature>", in_object(without(bare, "\n")) + "</ds:Signature>");
-    forged("xsw1", 4, replaced(evil, "</saml:Issuer>", "</saml:Issuer>" + with_inner));
-    forged("xsw2", 4, replaced(evil, "</saml:Issuer>", "</saml:Issuer>" + without(bare, "\n") + signature));
+    forged("xsw1" + of, 4, replaced(evil, "</saml:Issuer>", "</saml:Issuer>" + with_inner));
+    forged("xsw2" + of, 4,
+           replaced(evil, "</saml:Issuer>", "</saml:Issuer>" + without(bare, "\n") + signature));
+    if (signs_assertion) return;
     forged("signature-of-another-response", 7,
            replaced(evil, "</saml:Issuer>", "</saml:Issuer>" + replaced(signature, "\"#_r1\"", "\"#_r2\"")));
   }
@@ -203,6 +206,13 @@ class Generator {
     const std::string document = replaced(replaced(base().unsigned_xml(), "[R]", ""), "[A]",
                                           text_of({.uri = "#_a1", .objects = object}));
     forged("object", 7, sign(document, signer()));
+    // Genuinely signed, but for something else than the assertion in which the signature is.
+    const std::string signed_object = replaced(
+        replaced(base().unsigned_xml(), "[R]", ""), "[A]",
+        text_of({.uri = "#_o1",
+                 .transforms = R"(<ds:Transform Algorithm="http://www.w3.org/2001/10/xml-exc-c14n#"/>)",
+                 .objects = R"(<ds:Object ID="_o1"><saml:Nothing/></ds:Object>)"}));
+    forged("reference-to-object", 7, sign(signed_object, signer()));
     forged("manifest", 7, replaced(sign(document, signer()), "<saml:Nothing/>", "<ds:Manifest/>"));
   }
 
@@ -341,13 +351,26 @@ class Generator {
           "https://other.example.com</saml:Issuer>[R]");
     wrong("destination", 14, std::string("Destination=\"") + kPostBack,
           "Destination=\"https://other.example.com/callback");
+    const std::string destination = std::string(" Destination=\"") + kPostBack + "\"";
+    wrong("empty-destination", 14, destination, " Destination=\"\"");
+    TestResponse both = base();
+    both.signs_response = true;
+    add(Kind::wrong, "no-destination", "SAML-14", both.signed_xml(signer(), destination, ""));
+    const std::string assertion = base().assertion();
+    const std::string data = "<saml:SubjectConfirmationData ";
+    const std::size_t at = assertion.find(data);
+    wrong("no-confirmation-data", 15, assertion.substr(at, assertion.find("/>", at) + 2 - at), "");
+    wrong("no-confirmation", 15, element_of(assertion, "saml:SubjectConfirmation"), "");
+    wrong("no-conditions", 17, element_of(assertion, "saml:Conditions"), "");
+    wrong("no-authn-statement", 18, element_of(assertion, "saml:AuthnStatement"), "");
+    wrong("holder-of-key", 15, "cm:bearer", "cm:holder-of-key");
     wrong("recipient", 15, std::string("Recipient=\"") + kPostBack,
           "Recipient=\"https://other.example.com/callback");
     wrong("confirmation-ended", 15, "NotOnOrAfter=\"" + base().time(30) + "\" Recipient",
           "NotOnOrAfter=\"" + base().time(-30) + "\" Recipient");
     wrong("confirmation-without-end", 15, " NotOnOrAfter=\"" + base().time(30) + "\" Recipient",
           " Recipient");
-    wrong("confirmation-not-before", 15, "<saml:SubjectConfirmationData ",
+    wrong("confirmation-not-before", 15, data,
           "<saml:SubjectConfirmationData NotBefore=\"" + base().time(-1) + "\" ");
     wrong("confirmation-of-another-request", 15, "<saml:SubjectConfirmationData InResponseTo=\"_request\"",
           "<saml:SubjectConfirmationData InResponseTo=\"_other\"");
