@@ -84,6 +84,11 @@ Data form_data(const PageCall& call, const std::string& path) {
   return form;
 }
 
+std::string history_url(const PageCall& call, const std::string& kind, const std::string& id) {
+  if (!call.viewer().sees_all_senders()) return {};
+  return call.url().base + "/audit?" + query_of({{"object", kind + ":" + id}});
+}
+
 bool sees_installation(const schema::store::Viewer& viewer) {
   return viewer.sees_all_senders() && !viewer.organization;
 }

@@ -102,6 +102,9 @@ std::string token_of(const PageCall& call, const std::string& path);
 Data form_data(const PageCall& call, const std::string& path);
 /// The URL of the console's page at `path`, which is not encoded.
 std::string url_of(const PageCall& call, const std::string& path);
+/// The URL of the audit log's events about an object, such as "gift" "17" (CON-51); empty for users who see
+/// their own events alone.
+std::string history_url(const PageCall& call, const std::string& kind, const std::string& id);
 /// Reads with all organizations: what is not of one organization is theirs alone (CON-27).
 bool sees_installation(const schema::store::Viewer& viewer);
 /// The field of a map of fields; empty when it is missing.
