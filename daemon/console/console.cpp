@@ -23,8 +23,9 @@ bool is_read(const http::HttpRequest& request) {
 }
 
 /// Of a page of the console with its query, to come back after signing in.
-std::string address_of(const ConsoleUrl& url, const http::HttpRequest& request) {
-  return url.base + request.path.substr(kRoot.size() - 1) + (request.query.empty() ? "" : "?") +
+std::string address_of(const PageCall& call) {
+  const http::HttpRequest& request = call.request;
+  return url_of(call, request.path.substr(kRoot.size() - 1)) + (request.query.empty() ? "" : "?") +
          request.query;
 }
 
@@ -83,8 +84,7 @@ http::HttpResponse Console::answer(const http::HttpRequest& request) {
   if (is_open) return match.route->page(call);
   call.by = sign_in_.find_session(request, call.now);
   if (!call.by)
-    return redirect(url_.base + "/sign-in" +
-                    (is_post ? "" : "?" + query_of({{"return", address_of(url_, request)}})));
+    return redirect(url_.base + "/sign-in" + (is_post ? "" : "?" + query_of({{"return", address_of(call)}})));
   if (is_post && !has_form_token(call))
     return notice(url_, 403, "foreign_form", "stale_form_text", frame_user(call));
   if (!match.route) return not_found(call);

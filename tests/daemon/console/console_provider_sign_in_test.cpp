@@ -76,8 +76,19 @@ TEST_F(ConsoleProviderSignIn, EndsInASessionAtTheWantedPage) {
   EXPECT_EQ(get("/console/gifts").status, 200);
   EXPECT_EQ(store_.console_sessions.list(schema::store::Viewer::of_command_line(), now_).size(), 1u)
       << "the browser's former session has ended";
+  sign_in(rose);
+  get_with_attempt(come_back("/console/sign-in/start?connection=acme"));
+  EXPECT_EQ(store_.console_sessions.list(schema::store::Viewer::of_command_line(), now_).size(), 2u)
+      << "and so has the one of a link";
   store_.user_identities.unlink(rose, "acme", {});
   EXPECT_EQ(get("/console/gifts").status, 303) << "its sessions end with the identity";
+}
+
+// SIGN-30
+TEST_F(ConsoleProviderSignIn, ALinkAfterItsPageLeadsToTheWantedPageToo) {
+  get(header(get("/console/requests/R-1"), "Location"));
+  const std::string link = "/console/link/" + link_for(user("ana@example.com", {Role::operations}));
+  EXPECT_EQ(header(post(link), "Location"), "/console/requests/R-1");
 }
 
 // SIGN-6

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "daemon/identity/return_path.h"
 #include "daemon/identity/sign_in_pages.h"
 #include "tests/daemon/identity/oidc/fake_provider.h"
 #include "tests/support/temporary_store.h"
@@ -396,23 +395,6 @@ TEST_F(ProviderSignInTest, TheFormFindsTheConnectionByDomain) {
   pages().form(browser.get("?refused=1&return=https://evil.example"));
   EXPECT_TRUE(view_.is_refused);
   EXPECT_EQ(view_.return_path, "/console/");
-}
-
-// SIGN-2
-TEST(ReturnPath, IsAPathOfTheConsole) {
-  for (const char* good :
-       {"/console/", "/console/gifts", "/console/requests/17", "/console/gifts?a=b%20c&d=%2F"})
-    EXPECT_EQ(safe_return_path("/console", good), good);
-  const std::string long_path = "/console/" + std::string(500, 'a');
-  for (const std::string& bad :
-       {std::string(), std::string("//evil"), std::string("/\\evil"), std::string("https://evil.example"),
-        std::string("/console/../.."), std::string("/console//evil"), std::string("/console/%2f%2fevil"),
-        std::string("/console/\\evil"), std::string("/consolevil"), std::string("/console"),
-        std::string("/console/a\r\nSet-Cookie: x=1"), std::string("/console/#a"),
-        std::string("/console/?a=\"b"), std::string("/console/.hidden"), long_path})
-    EXPECT_EQ(safe_return_path("/console", bad), "/console/") << bad;
-  EXPECT_EQ(safe_return_path("/gifts/console", "/gifts/console/audit"), "/gifts/console/audit");
-  EXPECT_EQ(safe_return_path("/gifts/console", "/console/audit"), "/gifts/console/");
 }
 
 TEST(VerifiedIdentityText, ReadsWhatItWrites) {
