@@ -53,6 +53,8 @@ struct ConsoleOptions {
   std::function<void()> wake_workers = [] {};
 };
 
+/// The first part of every request's path; what follows is the path that pages and forms name.
+inline constexpr std::string_view kConsolePath = "/console";
 /// The rows of a page of a list.
 inline constexpr std::size_t kPageRows = 50;
 
@@ -89,7 +91,7 @@ struct PageCall {
 http::HttpResponse page(const PageCall& call, std::string_view name, const std::string& title, Data data);
 http::HttpResponse not_found(const PageCall& call);
 /// After a post: 303 to a page of the console, such as "/gifts/17", which shows the text notice_KEY with
-/// {count}.
+/// {count} once (CON-52).
 http::HttpResponse redirect_with_notice(const PageCall& call, const std::string& page, const std::string& key,
                                         std::int64_t count = 0);
 /// The user as the frame shows it; nothing without a session.

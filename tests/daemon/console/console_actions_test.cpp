@@ -43,6 +43,30 @@ TEST_F(ConsoleActions, ASenderResendsToAnotherAddressAndCancels) {
   EXPECT_EQ(store_.deliveries.find(id)->state, schema::DeliveryState::withdrawn);
 }
 
+// CON-52
+TEST_F(ConsoleActions, ANoticeIsShownOnceByThePageOfItsAction) {
+  const auto id = gift_of("sam@example.com");
+  const auto other = gift_of("sam@example.com");
+  sign_in(user("sam@example.com", {Role::sender}));
+  const std::string url = page_of(id) + "?notice=cancelled";
+  const auto shows = HasSubstr("role=\"status\">The gift is cancelled.");
+  EXPECT_THAT(get(url).body, Not(shows)) << "typed by hand, or sent by somebody";
+  ASSERT_EQ(act(id, "cancel", "&confirm=1"), url);
+  ASSERT_EQ(other_cookies_.size(), 1u);
+  const auto set = *other_cookies_.begin();
+  EXPECT_THAT(get(page_of(other) + "?notice=cancelled").body, Not(shows)) << "of another page";
+  EXPECT_THAT(get(page_of(id) + "?notice=resent").body, Not(HasSubstr("role=\"status\">The")))
+      << "another text";
+  EXPECT_THAT(get(url).body, shows);
+  EXPECT_TRUE(other_cookies_.empty());
+  EXPECT_THAT(get(url).body, Not(shows)) << "loaded again";
+  other_cookies_[set.first] = "9" + set.second;
+  EXPECT_THAT(get(url).body, Not(shows)) << "another count";
+  sign_in(user("ana@example.com", {Role::operations}));
+  other_cookies_.insert_or_assign(set.first, set.second);
+  EXPECT_THAT(get(url).body, Not(shows)) << "of another session";
+}
+
 // CON-21
 TEST_F(ConsoleActions, WhatDoesNotApplyIsDisabledWithTheReasonOfTheCommand) {
   const auto id = gift_of("sam@example.com");
