@@ -120,6 +120,25 @@ TEST_F(ConsoleProviderSignIn, AFaultOfAReplyEndsItsRequestAlone) {
   EXPECT_EQ(console_->provider_reply(reply).status, 500);
 }
 
+// SIGN-31
+TEST_F(ConsoleProviderSignIn, WhatNobodyCanFinishAnyMoreIsDeleted) {
+  schema::store::SignInAttempt attempt;
+  attempt.connection = "acme";
+  attempt.created_at = now_;
+  attempt.id_hash = "one";
+  store_.sign_in_attempts.create(attempt);
+  attempt.id_hash = "two";
+  store_.sign_in_attempts.create(attempt);
+  const platform::UtcMillis end = now_ + identity::kAttemptMillis + identity::kFinishMillis;
+  const auto claim = [&](const std::string& hash) {
+    return store_.sign_in_attempts.claim(hash, "acme", now_ - 1, now_).has_value();
+  };
+  console_->prune(end);
+  EXPECT_TRUE(claim("one"));
+  console_->prune(end + 1);
+  EXPECT_FALSE(claim("two"));
+}
+
 // SIGN-8
 TEST_F(ConsoleProviderSignIn, IsNotThereWhenItIsOff) {
   options_.provider_sign_in = nullptr;

@@ -1,5 +1,6 @@
 // The sign-in from the e-mail form to the session, over a store and a provider in this process: which browser
 // finishes it, whose user it becomes, and what an attacker gets.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -305,6 +306,18 @@ TEST_F(ProviderSignInTest, AnAccountOfAnotherPlanSignsInByLinkOnly) {
   EXPECT_EQ(last_rule(), "SIGN-5");
   store_->accounts.set_plan("rose@acme.com", schema::Plan::enterprise);
   EXPECT_EQ(sign_in(), "/console/gifts?status=opened");
+  first_roles_ = {{.role = Role::sender}};
+  account.email = "new@acme.com";
+  store_->accounts.create(account);
+  provider_.claims.update({{"email", "new@acme.com"}, {"sub", "user-9"}});
+  EXPECT_EQ(sign_in(), kRefused);
+  EXPECT_EQ(last_rule(), "SIGN-5");
+  EXPECT_FALSE(store_->console_users.find_by_email("new@acme.com")) << "no user is left behind";
+  const schema::store::AuditFilter created{.action = "user.create"};
+  for (const AuditEvent& one : store_->audit.list(schema::store::Viewer::of_command_line(), created, 10))
+    EXPECT_NE(one.object_id, "new@acme.com");
+  store_->accounts.set_plan("new@acme.com", schema::Plan::enterprise);
+  EXPECT_EQ(sign_in(), "/console/gifts?status=opened");
 }
 
 // OIDC-9: the directory of the first sign-in is kept.
@@ -374,6 +387,27 @@ TEST_F(ProviderSignInTest, ANetworkIsLimited) {
   EXPECT_EQ(pages().start(other.get("?connection=acme")).status, 303);
   now_ = now_ + platform::kMinuteMillis;
   EXPECT_EQ(pages().start(browser.get("?connection=acme")).status, 303);
+}
+
+// SIGN-31
+TEST_F(ProviderSignInTest, BegunSignInsAreBounded) {
+  const auto start_from = [this](const std::string& client, const std::string& connection = "acme") {
+    return pages().start(Browser{.client = client}.get("?connection=" + connection)).status;
+  };
+  const auto network = [](const std::string& site, int number) {
+    return fmt::format("2001:db8:{}:{:x}::1", site, number);
+  };
+  for (int i = 0; i < SignInPages::kMaxStartsPerMinute; ++i) EXPECT_EQ(start_from(network("1", i)), 303);
+  EXPECT_EQ(start_from(network("1", 0xffff)), 429) << "a /64 of its own, of the same /48";
+  EXPECT_EQ(pages().callback(Browser{.client = network("1", 1)}.get("?code=x")).status, 303)
+      << "what has begun goes on";
+  EXPECT_EQ(start_from(network("2", 1)), 303);
+  EXPECT_EQ(start_from("198.51.100.1"), 303);
+  for (std::int64_t i = SignInPages::kMaxStartsPerMinute + 2; i < SignInPages::kMaxAllStartsPerMinute; ++i)
+    EXPECT_EQ(start_from(fmt::format("10.0.{}.{}", i / 200, i % 200), "none"), 303) << i;
+  EXPECT_EQ(start_from("198.51.100.2"), 429) << "of all networks together";
+  now_ = now_ + platform::kMinuteMillis;
+  EXPECT_EQ(start_from("198.51.100.2"), 303);
 }
 
 // HTTP-44, HTTP-47, SIGN-6
