@@ -195,6 +195,19 @@ TEST_F(ProviderSignInTest, AReplyBelongsToItsConnectionAndItsUrl) {
               HasSubstr("/console/sign-in/finish?attempt="));
 }
 
+// OIDC-2: mix-up of two providers at the URL of all connections.
+TEST_F(ProviderSignInTest, AnIssuerTellsProvidersApartAtOneUrl) {
+  for (config::SsoConnectionSettings& one : sso_.connections) one.redirect_to_login = true;
+  Browser browser;
+  const std::string url = start(browser, "other");
+  const std::size_t state = url.find("&state=") + 1;
+  const std::string query = "?code=x&" + url.substr(state, url.find('&', state) - state);
+  const auto refused = pages().callback(browser.get(query + "&iss=https%3A%2F%2Fidp.acme.com"));
+  EXPECT_EQ(header_of(refused, "Location"), kRefused);
+  EXPECT_EQ(last_rule(), "OIDC-2");
+  EXPECT_EQ(other_.requests["https://idp.other.com/token"], 0) << "no code was sent anywhere";
+}
+
 // SIGN-4: an address that has passed to another person.
 TEST_F(ProviderSignInTest, ARecycledAddressIsRefused) {
   sign_in();
