@@ -121,7 +121,7 @@ TEST_F(ConsoleProviderSignIn, AFaultOfAReplyEndsItsRequestAlone) {
 }
 
 // SIGN-31
-TEST_F(ConsoleProviderSignIn, WhatNobodyCanFinishAnyMoreIsDeleted) {
+TEST_F(ConsoleProviderSignIn, WhatCannotBeFinishedAnyMoreIsDeleted) {
   schema::store::SignInAttempt attempt;
   attempt.connection = "acme";
   attempt.created_at = now_;
