@@ -26,7 +26,7 @@ bool is_read(const http::HttpRequest& request) {
 
 constexpr std::size_t kMaxPathCodePoints = 200;
 
-/// With what the logs say about it, and its visitor is not told.
+/// With what the logs have about it and the page does not show.
 http::HttpResponse refused_for(http::HttpResponse response, std::string code, std::string reason) {
   response.code = std::move(code);
   response.reason = std::move(reason);

@@ -74,7 +74,7 @@ tl::expected<void, SignInRefusal> check_user(Store& store, const SignInPolicy& p
   return {};
 }
 
-/// Nobody is stored whose sign-in is refused.
+/// Stores no user whose sign-in is refused.
 tl::expected<ConsoleUser, SignInRefusal> make_user(Store& store, const SignInPolicy& policy,
                                                    const VerifiedIdentity& identity,
                                                    std::optional<schema::OrganizationId> organization,

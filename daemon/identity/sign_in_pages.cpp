@@ -37,7 +37,7 @@ RequestOrigin origin_of(const http::HttpRequest& request) {
   return {request.request_id, platform::rate_limit_prefix(request.client)};
 }
 
-/// The IPv6 /48, since whoever has one may begin sign-ins from all of its networks; the address for IPv4.
+/// The IPv6 /48, of whose networks one client may have all; the address for IPv4.
 std::string site_of(const std::string& client) {
   constexpr std::size_t kSiteBytes = 6;
   auto address = platform::parse_ip_address(client);

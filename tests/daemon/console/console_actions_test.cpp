@@ -85,7 +85,7 @@ TEST_F(ConsoleActions, ARefusedFormIsAnEventOfItsUser) {
   EXPECT_EQ(post("/console/link/secret", "", "https://other.example.com").status, 403);
   cookie_ = cookie;
   EXPECT_EQ(post("/console/link/secret", "", "https://other.example.com").status, 403);
-  EXPECT_EQ(events().size(), 4u) << "of nobody, or with a secret in its path";
+  EXPECT_EQ(events().size(), 4u) << "without a session, or with a secret in its path";
   for (std::int64_t i = 0; i < Console::kMaxRefusals; ++i) EXPECT_EQ(post(path).status, 403);
   EXPECT_EQ(static_cast<std::int64_t>(events().size()), Console::kMaxRefusals);
   now_ = now_ + platform::kMinuteMillis;
@@ -101,7 +101,7 @@ TEST_F(ConsoleActions, ANoticeIsShownOnceByThePageOfItsAction) {
   sign_in(user("sam@example.com", {Role::sender}));
   const std::string url = page_of(id) + "?notice=cancelled";
   const auto shows = HasSubstr("role=\"status\">The gift is cancelled.");
-  EXPECT_THAT(get(url).body, Not(shows)) << "typed by hand, or sent by somebody";
+  EXPECT_THAT(get(url).body, Not(shows)) << "typed by hand, or from a mail";
   ASSERT_EQ(act(id, "cancel", "&confirm=1"), url);
   ASSERT_EQ(other_cookies_.size(), 1u);
   const auto set = *other_cookies_.begin();

@@ -74,10 +74,6 @@ std::vector<Query> queries() {
        "SELECT s.number FROM request_record_state s WHERE s.deleted = 0 AND '' = '' AND 1 = 1 AND s.number < "
        "'R-9' ORDER BY s.number DESC LIMIT 51",
        "request_record_state_number"},
-      {"request records of a number listed",
-       "SELECT s.number FROM request_record_state s WHERE s.deleted = 0 AND s.number = 'R-9' AND 1 = 1 AND "
-       "s.number >= '' ORDER BY s.number DESC LIMIT 51",
-       "request_record_state_number"},
       {"events of an object",
        "SELECT e.id, e.action FROM audit_event e WHERE 1 = 1 AND e.object_kind = 'gift' AND e.object_id = "
        "'17' "
