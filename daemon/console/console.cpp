@@ -3,12 +3,13 @@
 #include <spdlog/spdlog.h>
 
 #include "daemon/console/access.h"
-#include "daemon/console/console_routes.h"
 #include "daemon/http/problem.h"
 #include "platform/dependency_error.h"
 #include "platform/digest.h"
 #include "platform/read_limit.h"
+#include "platform/text.h"
 #include "platform/url_parameters.h"
+#include "platform/visible_text.h"
 
 namespace giftsync::daemon::console {
 namespace {
@@ -16,15 +17,26 @@ namespace {
 constexpr std::string_view kRoot = "/console/";
 /// A page that the store cannot make in this time asks for less.
 constexpr std::int64_t kMaxReadMillis = 2 * platform::kSecondMillis;
-constexpr std::int64_t kAttemptLifeMillis = platform::kHourMillis;
+/// Neither a reply nor its browser can come later (SIGN-31).
+constexpr std::int64_t kAttemptLifeMillis = identity::kAttemptMillis + identity::kFinishMillis;
 
 bool is_read(const http::HttpRequest& request) {
   return request.method == "GET" || request.method == "HEAD";
 }
 
+constexpr std::size_t kMaxPathCodePoints = 200;
+
+/// With what the logs have about it and the page does not show.
+http::HttpResponse refused_for(http::HttpResponse response, std::string code, std::string reason) {
+  response.code = std::move(code);
+  response.reason = std::move(reason);
+  return response;
+}
+
 /// Of a page of the console with its query, to come back after signing in.
-std::string address_of(const ConsoleUrl& url, const http::HttpRequest& request) {
-  return url.base + request.path.substr(kRoot.size() - 1) + (request.query.empty() ? "" : "?") +
+std::string address_of(const PageCall& call) {
+  const http::HttpRequest& request = call.request;
+  return url_of(call, request.path.substr(kRoot.size() - 1)) + (request.query.empty() ? "" : "?") +
          request.query;
 }
 
@@ -69,29 +81,49 @@ http::HttpResponse Console::answer(const http::HttpRequest& request) {
   const ConsoleMatch match = find_console_route(is_post, std::string_view(request.path).substr(kRoot.size()));
   if (!match.route && match.is_other_method)
     return is_post ? http::method_not_allowed({"GET", "HEAD"}) : http::method_not_allowed({"POST"});
-  const bool is_open = match.route && match.route->permission == Permission::open;
+  call.parameter = match.parameter;
+  http::HttpResponse response = answer_as(call, match.route);
+  if (is_post && match.route && match.route->permission != Permission::open) record_refusal(call, response);
+  return response;
+}
+
+http::HttpResponse Console::answer_as(PageCall& call, const ConsoleRoute* route) {
+  const http::HttpRequest& request = call.request;
+  const bool is_post = request.method == "POST";
   if (is_post) {
-    if (const std::string fault = origin_fault(request, url_); !fault.empty()) {
-      http::HttpResponse refused = notice(url_, 403, "foreign_form", "foreign_form_text");
-      refused.code = "foreign_form";
-      refused.reason = fault;
-      return refused;
-    }
+    if (const std::string fault = origin_fault(request, url_); !fault.empty())
+      return refused_for(notice(url_, 403, "foreign_form", "foreign_form_text"), "foreign_form", fault);
     call.form = platform::first_url_parameters(request.body);
   }
-  call.parameter = match.parameter;
-  if (is_open) return match.route->page(call);
+  if (route && route->permission == Permission::open) return route->page(call);
   call.by = sign_in_.find_session(request, call.now);
   if (!call.by)
-    return redirect(url_.base + "/sign-in" +
-                    (is_post ? "" : "?" + query_of({{"return", address_of(url_, request)}})));
+    return redirect(url_.base + "/sign-in" + (is_post ? "" : "?" + query_of({{"return", address_of(call)}})));
   if (is_post && !has_form_token(call))
-    return notice(url_, 403, "foreign_form", "stale_form_text", frame_user(call));
-  if (!match.route) return not_found(call);
-  if (!may(call.by->viewer.roles, match.route->permission))
-    return call.by->viewer.roles.empty() ? notice(url_, 403, "no_role", "no_role_text", frame_user(call))
-                                         : not_found(call);
-  return match.route->page(call);
+    return refused_for(notice(url_, 403, "foreign_form", "stale_form_text", frame_user(call)), "stale_form",
+                       "the form's token is missing, or of another session or form");
+  if (!route) return not_found(call);
+  if (may(call.by->viewer.roles, route->permission)) return route->page(call);
+  if (call.by->viewer.roles.empty())
+    return refused_for(notice(url_, 403, "no_role", "no_role_text", frame_user(call)), "no_role",
+                       "the user has no role");
+  return refused_for(not_found(call), "no_right", "the user's roles do not permit it");
+}
+
+/// Nothing was changed, so the event stands alone. A form without a session is in the daemon's log only.
+void Console::record_refusal(PageCall& call, const http::HttpResponse& response) {
+  if (response.status != 403 && response.status != 404) return;
+  if (!call.by) call.by = sign_in_.find_session(call.request, call.now);
+  if (!call.by || refusals_.count(call.by->user.id.value, call.now).is_exceeded) return;
+  const std::string path = platform::visible_text(call.request.path.substr(kRoot.size() - 1));
+  schema::store::AuditEvent event = event_of(call, "form.refused");
+  event.object_kind = "page";
+  event.object_id = std::string(platform::truncated(path, kMaxPathCodePoints));
+  event.refused = true;
+  event.rule = response.code.ends_with("_form") ? "CON-11" : "CON-13";
+  event.detail = response.reason.empty() ? "what it would change is not there, or not the user's to change"
+                                         : response.reason;
+  store_.audit.add(event);
 }
 
 bool Console::has_form_token(const PageCall& call) const {

@@ -5,14 +5,18 @@
 
 #include <cstdint>
 
+#include "daemon/console/console_routes.h"
 #include "daemon/console/console_sign_in.h"
 #include "daemon/console/page_call.h"
 #include "daemon/http/reply.h"
+#include "platform/fixed_window_limiter.h"
 
 namespace giftsync::daemon::console {
 
 class Console {
  public:
+  static constexpr std::int64_t kMaxRefusals = 10;  ///< of one user's forms in a minute, in the audit log
+
   /// The store must outlive it.
   Console(schema::store::Store& store, ConsoleOptions options);
 
@@ -28,6 +32,9 @@ class Console {
   template <class Answer>
   http::HttpResponse guarded(const http::HttpRequest& request, const Answer& answer) const;
   http::HttpResponse answer(const http::HttpRequest& request);
+  /// Checks the form and finds the session; `route` is null when there is no such path.
+  http::HttpResponse answer_as(PageCall& call, const ConsoleRoute* route);
+  void record_refusal(PageCall& call, const http::HttpResponse& response);
   bool has_form_token(const PageCall& call) const;
 
   schema::store::Store& store_;
@@ -35,6 +42,7 @@ class Console {
   const ConsoleUrl url_;
   ConsoleSignIn sign_in_;
   const PageContext context_;
+  platform::FixedWindowLimiter<std::int64_t> refusals_{kMaxRefusals, platform::kMinuteMillis, 10'000};
 };
 
 }  // namespace giftsync::daemon::console

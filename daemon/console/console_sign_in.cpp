@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "daemon/http/form_request.h"
+#include "daemon/identity/return_path.h"
 #include "platform/digest.h"
 #include "platform/ip_address.h"
 #include "platform/random.h"
@@ -15,9 +16,18 @@ namespace {
 constexpr std::int64_t kLastSeenMillis = platform::kMinuteMillis;
 constexpr std::size_t kSecretBytes = 32;
 constexpr std::size_t kMaxAgentCodePoints = 200;
+/// The page that was wanted before signing in, for a link of the command line, which names none (SIGN-30).
+constexpr std::string_view kReturn = "return";
+constexpr std::int64_t kReturnSeconds = 600;
 
 std::string hash_of(const std::string& secret) {
   return platform::to_hex(platform::sha256(secret));
+}
+
+/// Of the session that the browser had before; empty without a cookie.
+std::string former_hash(const http::HttpRequest& request, const ConsoleUrl& url) {
+  const auto former = http::cookie_of(request, url.cookie_name);
+  return former ? hash_of(*former) : std::string();
 }
 
 std::string agent_of(const http::HttpRequest& request) {
@@ -83,10 +93,15 @@ std::optional<SignedIn> ConsoleSignIn::find_session(const http::HttpRequest& req
 }
 
 http::HttpResponse ConsoleSignIn::sign_in_page(const PageCall& call) {
-  const std::string return_path = safe_return_path(url_, field(call.query, "return"));
+  const std::string return_path = identity::safe_return_path(url_.base, field(call.query, "return"));
   if (find_session(call.request, call.now)) return redirect(return_path);
-  if (provider_pages_) return provider_pages_->form(call.request);
-  return render(url_, {"sign_in", texts().text("sign_in"), {}, 200}, Data());
+  http::HttpResponse response = provider_pages_
+                                    ? provider_pages_->form(call.request)
+                                    : render(url_, {"sign_in", texts().text("sign_in"), {}, 200}, Data());
+  if (return_path == url_.base + "/") return response;
+  return http::with_header(
+      std::move(response), "Set-Cookie",
+      set_short_cookie(url_, kReturn, platform::to_base64url(return_path), kReturnSeconds));
 }
 
 std::unique_ptr<identity::SignInPages> ConsoleSignIn::make_provider_pages() {
@@ -133,8 +148,7 @@ std::string ConsoleSignIn::begin_session(const http::HttpRequest& request,
   if (signed_in.session_until) session.expires_at = std::min(session.expires_at, *signed_in.session_until);
   schema::store::AuditEvent event = signed_in.audit;
   event.session = schema::store::public_session_id(session.id_hash);
-  const auto former = http::cookie_of(request, url_.cookie_name);
-  return store_.console_sessions.create_instead_of(former ? hash_of(*former) : "", session, event)
+  return store_.console_sessions.create_instead_of(former_hash(request, url_), session, event)
              ? set_cookie(url_, cookie)
              : std::string();
 }
@@ -170,8 +184,15 @@ http::HttpResponse ConsoleSignIn::sign_in_by_link(const PageCall& call) {
   event.organization = user->organization;
   event.session = schema::store::public_session_id(session.id_hash);
   event.detail = "by a link of " + link->created_by;
-  if (!store_.console_sessions.create_by_link(hash, session, event, call.now)) return link_page(call);
-  return http::with_header(redirect(url_.base + "/"), "Set-Cookie", set_cookie(url_, cookie));
+  if (!store_.console_sessions.create_by_link(hash, former_hash(call.request, url_), session, event,
+                                              call.now))
+    return link_page(call);
+  const auto wanted = http::cookie_of(call.request, short_cookie_name(url_, kReturn));
+  const std::string path = wanted ? platform::from_base64url(*wanted).value_or("") : "";
+  http::HttpResponse response = redirect(identity::safe_return_path(url_.base, path));
+  response.headers.emplace_back("Set-Cookie", set_cookie(url_, cookie));
+  if (wanted) response.headers.emplace_back("Set-Cookie", set_short_cookie(url_, kReturn, "", 0));
+  return response;
 }
 
 http::HttpResponse ConsoleSignIn::sign_out(const PageCall& call) {

@@ -3,6 +3,7 @@
 
 #include "daemon/console/gift_actions.h"
 #include "daemon/console/pages.h"
+#include "daemon/console/request_access.h"
 #include "platform/text.h"
 #include "schema/money.h"
 
@@ -108,6 +109,21 @@ Data crm_of(schema::store::Store& store, const ConsoleGift& row, bool is_masked)
   return lines;
 }
 
+/// The request record for which the gift was sent, and its approval (CON-50).
+void add_request(const PageCall& call, const ConsoleGift& row, Data& data) {
+  const auto request = request_of_gift(call, row.gift.request.id);
+  if (!request) return;
+  const schema::store::RequestRecordEntry& entry = request->entry;
+  data.set("request", true);
+  data.set("request_name", name_of_request(entry));
+  if (request->is_seen) data.set("request_url", url_of(call, path_of_request(name_of_request(entry))));
+  Data lines(Data::type::list);
+  add_line(lines, "state", texts().text("request_" + std::string(to_word(entry.state))));
+  add_line(lines, "approved_by", entry.approved_by);
+  if (request->approved_at) add_line(lines, "approved_at", minute(*request->approved_at));
+  data.set("request_lines", lines);
+}
+
 }  // namespace
 
 http::HttpResponse gift_page(const PageCall& call) {
@@ -132,6 +148,8 @@ http::HttpResponse gift_page(const PageCall& call) {
   // An empty text would still show its section.
   if (!found->gift.transaction.message.empty()) data.set("message", found->gift.transaction.message);
   data.set("timeline", timeline);
+  add_request(call, *found, data);
+  set_text(data, "audit_url", history_url(call, "gift", std::to_string(found->gift.transaction.id.value)));
   data.set("crm", crm_of(call.store(), *found, is_masked));
   data.set("masked", is_masked);
   add_gift_actions(call, *found, data);

@@ -1,6 +1,8 @@
 #include "daemon/console/page_call.h"
 
 #include "daemon/console/access.h"
+#include "daemon/http/form_request.h"
+#include "platform/digest.h"
 #include "platform/http_client.h"
 #include "platform/ip_address.h"
 #include "platform/text.h"
@@ -8,12 +10,27 @@
 namespace giftsync::daemon::console {
 namespace {
 
-/// The text that a redirect_with_notice() has named; empty for a name that is none.
+/// Carries the count of a notice, and that it is true, from a post to its page (CON-52).
+constexpr std::string_view kNotice = "notice";
+constexpr std::int64_t kNoticeSeconds = 60;
+
+/// "2.PROOF" for the notice `key` with the count "2" on the page at `path`.
+std::string notice_cookie(const PageCall& call, const std::string& path, const std::string& key,
+                          const std::string& count) {
+  // No form posts to a path with a space in front.
+  return count + "." + token_of(call, " " + key + " " + count + " " + path);
+}
+
+/// The text that a redirect_with_notice() to this page has named; empty without the cookie that it set.
 std::string notice_text(const PageCall& call) {
-  const std::string key = "notice_" + field(call.query, "notice");
-  if (!texts().all().contains(key)) return {};
-  const auto count = platform::parse_number<std::int64_t>(field(call.query, "count"));
-  return texts().text(key, {{"count", std::to_string(count.value_or(0))}});
+  const std::string key = field(call.query, "notice");
+  if (!call.by || !texts().all().contains("notice_" + key)) return {};
+  const auto cookie = http::cookie_of(call.request, short_cookie_name(call.url(), kNotice));
+  if (!cookie) return {};
+  const std::string count = cookie->substr(0, cookie->find('.'));
+  const std::string path = call.request.path.substr(kConsolePath.size());
+  if (!platform::equal_in_constant_time(*cookie, notice_cookie(call, path, key, count))) return {};
+  return texts().text("notice_" + key, {{"count", count}});
 }
 
 }  // namespace
@@ -39,7 +56,10 @@ std::optional<FrameUser> frame_user(const PageCall& call) {
 }
 
 http::HttpResponse page(const PageCall& call, std::string_view name, const std::string& title, Data data) {
-  return render(call.url(), {name, title, frame_user(call), 200, notice_text(call)}, std::move(data));
+  const std::string notice = notice_text(call);
+  http::HttpResponse made = render(call.url(), {name, title, frame_user(call), 200, notice}, std::move(data));
+  if (!notice.empty()) made.headers.emplace_back("Set-Cookie", set_short_cookie(call.url(), kNotice, "", 0));
+  return made;
 }
 
 http::HttpResponse not_found(const PageCall& call) {
@@ -48,8 +68,11 @@ http::HttpResponse not_found(const PageCall& call) {
 
 http::HttpResponse redirect_with_notice(const PageCall& call, const std::string& page, const std::string& key,
                                         std::int64_t count) {
-  return redirect(url_of(call, page) + "?notice=" + key +
-                  (count == 0 ? "" : "&count=" + std::to_string(count)));
+  http::HttpResponse response = redirect(url_of(call, page) + "?notice=" + key);
+  response.headers.emplace_back(
+      "Set-Cookie", set_short_cookie(call.url(), kNotice,
+                                     notice_cookie(call, page, key, std::to_string(count)), kNoticeSeconds));
+  return response;
 }
 
 schema::store::AuditEvent event_of(const PageCall& call, const std::string& action) {
@@ -82,6 +105,11 @@ Data form_data(const PageCall& call, const std::string& path) {
   form.set("url", url_of(call, path));
   form.set("token", token_of(call, path));
   return form;
+}
+
+std::string history_url(const PageCall& call, const std::string& kind, const std::string& id) {
+  if (!call.viewer().sees_all_senders()) return {};
+  return call.url().base + "/audit?" + query_of({{"object", kind + ":" + id}});
 }
 
 bool sees_installation(const schema::store::Viewer& viewer) {

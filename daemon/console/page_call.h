@@ -53,6 +53,8 @@ struct ConsoleOptions {
   std::function<void()> wake_workers = [] {};
 };
 
+/// The first part of every request's path; what follows is the path that pages and forms name.
+inline constexpr std::string_view kConsolePath = "/console";
 /// The rows of a page of a list.
 inline constexpr std::size_t kPageRows = 50;
 
@@ -89,7 +91,7 @@ struct PageCall {
 http::HttpResponse page(const PageCall& call, std::string_view name, const std::string& title, Data data);
 http::HttpResponse not_found(const PageCall& call);
 /// After a post: 303 to a page of the console, such as "/gifts/17", which shows the text notice_KEY with
-/// {count}.
+/// {count} once (CON-52).
 http::HttpResponse redirect_with_notice(const PageCall& call, const std::string& page, const std::string& key,
                                         std::int64_t count = 0);
 /// The user as the frame shows it; nothing without a session.
@@ -102,6 +104,9 @@ std::string token_of(const PageCall& call, const std::string& path);
 Data form_data(const PageCall& call, const std::string& path);
 /// The URL of the console's page at `path`, which is not encoded.
 std::string url_of(const PageCall& call, const std::string& path);
+/// The URL of the audit log's events about an object, such as "gift" "17" (CON-51); empty for users who see
+/// their own events alone.
+std::string history_url(const PageCall& call, const std::string& kind, const std::string& id);
 /// Reads with all organizations: what is not of one organization is theirs alone (CON-27).
 bool sees_installation(const schema::store::Viewer& viewer);
 /// The field of a map of fields; empty when it is missing.

@@ -19,8 +19,10 @@ schema::store::AuditFilter audit_filter(const std::map<std::string, std::string>
   schema::store::AuditFilter filter;
   filter.actor = value("actor");
   filter.action = value("action");
-  filter.object_kind = value("kind");
-  filter.object_id = value("object");
+  const std::string object = value("object");  // "gift:17"; "gift": of all gifts
+  const std::size_t colon = std::min(object.find(':'), object.size());
+  filter.object_kind = object.substr(0, colon);
+  filter.object_id = object.substr(std::min(colon + 1, object.size()));
   filter.since = day_from(value("since"));
   if (const auto before = platform::parse_number<std::int64_t>(value("before"))) filter.before = *before;
   return filter;
@@ -62,7 +64,7 @@ http::HttpResponse audit_page(const PageCall& call) {
   address.erase("before");
   if (!field(call.query, "since").empty() && !filter.since)
     data.set("ignored", texts().text("ignored", {{"names", "since"}}));
-  for (const char* name : {"actor", "action", "since"})
+  for (const char* name : {"actor", "action", "object", "since"})
     data.set(name, address.contains(name) ? address[name] : "");
   if (filter.before) data.set("newest", call.url().base + "/audit?" + query_of(address));
   if (events.size() > kPageRows) {

@@ -87,12 +87,33 @@ std::size_t count_failed_requests(const PageCall& call) {
       .size();
 }
 
+std::optional<RequestOfGift> request_of_gift(const PageCall& call, schema::GiftRequestId id) {
+  schema::store::RequestRecords& records = call.store().request_records;
+  const auto links = records.find_gifts_by_request(std::span(&id, 1));
+  if (links.empty()) return std::nullopt;
+  const auto owner = owner_of_requests(call);
+  if (call.viewer().organization && call.viewer().organization != owner) return std::nullopt;
+  auto entries = records.find(std::span(&links.front().link.record_id, 1));
+  if (entries.empty()) return std::nullopt;
+  RequestOfGift found{std::move(entries.front())};
+  for (const auto& one : records.find_transitions(found.entry.record_id))
+    if (one.to == to_word(schema::store::RequestRecordState::approved)) found.approved_at = one.at;
+  if (found.entry.approved_by.empty()) found.approved_at.reset();
+  const auto seen = records.find(call.viewer(), owner, name_of_request(found.entry));
+  found.is_seen = seen && seen->record_id == found.entry.record_id;
+  return found;
+}
+
 void ask_responding_crm(const std::function<void()>& ask) {
   try {
     ask();
   } catch (const platform::DependencyError& fault) {
     if (!fault.of_external_crm()) throw;
   }
+}
+
+const std::string& name_of_request(const schema::store::RequestRecordEntry& entry) {
+  return entry.number.empty() ? entry.record_id : entry.number;
 }
 
 std::string path_of_request(const std::string& number) {

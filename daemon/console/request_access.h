@@ -32,9 +32,21 @@ WaitingRequests requests_to_decide(const PageCall& call);
 /// How many unsent request records of those that the user sees have an error, at most 100.
 std::size_t count_failed_requests(const PageCall& call);
 
+/// The request record for which a gift was sent.
+struct RequestOfGift {
+  schema::store::RequestRecordEntry entry = {};
+  std::optional<platform::UtcMillis> approved_at = {};
+  bool is_seen = false;  ///< by the user; otherwise its page is 404 for them
+};
+/// Of the gifts of that gift request; nothing if they come from none, or requests are another organization's
+/// than the user's (CON-50).
+std::optional<RequestOfGift> request_of_gift(const PageCall& call, schema::GiftRequestId id);
+
 /// Calls `ask`; what a CRM that does not respond would have added is left out (CON-24).
 void ask_responding_crm(const std::function<void()>& ask);
 
+/// The record's number, or its Id while it has none.
+const std::string& name_of_request(const schema::store::RequestRecordEntry& entry);
 /// The path below the console's root: "/requests/R-000017"; not encoded.
 std::string path_of_request(const std::string& number);
 

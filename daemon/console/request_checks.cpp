@@ -1,9 +1,6 @@
 #include "daemon/console/request_checks.h"
 
-#include <Poco/Exception.h>
 #include <Poco/URI.h>
-
-#include <algorithm>
 
 #include "daemon/config/text_checks.h"
 #include "daemon/http/form_request.h"
@@ -13,12 +10,17 @@
 namespace giftsync::daemon::console {
 namespace {
 
-constexpr std::size_t kMaxReturnPathBytes = 500;
-
 std::string percent_encoded(const std::string& text) {
   std::string encoded;
   Poco::URI::encode(text, "!#$%&'()*+,/:;=?@[]", encoded);
   return encoded;
+}
+
+std::string cookie_text(const ConsoleUrl& url, const std::string& name, const std::string& value) {
+  // __Host- demands the path "/".
+  const std::string path = url.base == "/console" ? "/" : url.base + "/";
+  return name + "=" + value + "; Path=" + path + "; HttpOnly; SameSite=Lax" +
+         (url.is_secure ? "; Secure" : "");
 }
 
 }  // namespace
@@ -39,10 +41,16 @@ bool has_right_host(const http::HttpRequest& request, const ConsoleUrl& url) {
 }
 
 std::string set_cookie(const ConsoleUrl& url, const std::string& value) {
-  // __Host- demands the path "/".
-  const std::string path = url.base == "/console" ? "/" : url.base + "/";
-  return url.cookie_name + "=" + value + "; Path=" + path + "; HttpOnly; SameSite=Lax" +
-         (url.is_secure ? "; Secure" : "") + (value.empty() ? "; Max-Age=0" : "");
+  return cookie_text(url, url.cookie_name, value) + (value.empty() ? "; Max-Age=0" : "");
+}
+
+std::string short_cookie_name(const ConsoleUrl& url, std::string_view purpose) {
+  return url.cookie_name + "_" + std::string(purpose);
+}
+
+std::string set_short_cookie(const ConsoleUrl& url, std::string_view purpose, const std::string& value,
+                             std::int64_t seconds) {
+  return cookie_text(url, short_cookie_name(url, purpose), value) + "; Max-Age=" + std::to_string(seconds);
 }
 
 std::string origin_fault(const http::HttpRequest& request, const ConsoleUrl& url) {
@@ -58,23 +66,6 @@ std::string origin_fault(const http::HttpRequest& request, const ConsoleUrl& url
 
 std::string form_token(std::string_view form_secret, std::string_view path) {
   return platform::to_base64url(platform::hmac_sha256(form_secret, path));
-}
-
-std::string safe_return_path(const ConsoleUrl& url, std::string_view path) {
-  const std::string first = url.base + "/";
-  const bool is_plain =
-      std::all_of(path.begin(), path.end(), [](char c) { return c > ' ' && c < '\x7f' && c != '\\'; });
-  const std::string_view file = path.substr(0, path.find_first_of("?#"));
-  std::string decoded;
-  try {
-    Poco::URI::decode(std::string(file), decoded);
-  } catch (const Poco::Exception&) {
-    return first;
-  }
-  const bool is_safe = is_plain && path.size() <= kMaxReturnPathBytes && path.starts_with(first) &&
-                       decoded.find("//") == std::string::npos && decoded.find("..") == std::string::npos &&
-                       decoded.find('\\') == std::string::npos && decoded.find('%') == std::string::npos;
-  return is_safe ? std::string(path) : first;
 }
 
 std::string query_of(const std::map<std::string, std::string>& parameters) {

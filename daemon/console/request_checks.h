@@ -2,6 +2,7 @@
 // a post the right origin and form token (CON-10 to CON-12). Pure.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -27,18 +28,19 @@ struct ConsoleUrl {
 /// Whether the request names the console's host. The port is not compared: proxies drop it.
 bool has_right_host(const http::HttpRequest& request, const ConsoleUrl& url);
 
-/// The value of Set-Cookie. An empty `value` deletes the cookie.
+/// The value of Set-Cookie of the session. An empty `value` deletes the cookie.
 std::string set_cookie(const ConsoleUrl& url, const std::string& value);
+
+/// Of what the browser carries for a moment beside the session, such as "return". 0 seconds delete it.
+std::string short_cookie_name(const ConsoleUrl& url, std::string_view purpose);
+std::string set_short_cookie(const ConsoleUrl& url, std::string_view purpose, const std::string& value,
+                             std::int64_t seconds);
 
 /// Why the post is refused; empty when it comes from a page of the console. Absent headers refuse.
 std::string origin_fault(const http::HttpRequest& request, const ConsoleUrl& url);
 
 /// The token of the forms that post to this path of the console, such as "/sign-out".
 std::string form_token(std::string_view form_secret, std::string_view path);
-
-/// `path` if it leads to a page of the console, below `base`; else the console's first page. No other
-/// site, no "//", no backslash, no "..", no control character.
-std::string safe_return_path(const ConsoleUrl& url, std::string_view path);
 
 /// "a=1&b=x%20y", in the order of the names, without empty values.
 std::string query_of(const std::map<std::string, std::string>& parameters);

@@ -24,7 +24,7 @@ struct ShownRequest {
   std::optional<sync::LoadedRequestRecord> loaded = {};  ///< what a CRM of SQL has
   bool is_own = false;
 
-  const std::string& name() const { return entry.number.empty() ? entry.record_id : entry.number; }
+  const std::string& name() const { return name_of_request(entry); }
   std::string content() const { return loaded ? sync::approved_content_of(loaded->completed) : ""; }
 };
 
@@ -122,6 +122,22 @@ Data history_of(const PageCall& call, const ShownRequest& shown) {
   return list;
 }
 
+/// Links to the gifts that were sent for the record, those that the user sees (CON-50).
+void add_gifts(Data& data, const PageCall& call, const ShownRequest& shown) {
+  Data gifts(Data::type::list);
+  for (const auto& sent : call.store().request_records.find_gifts_by_record({&shown.entry.record_id, 1}))
+    for (const auto& one : call.store().gifts.find_recipients(sent.gift_request)) {
+      if (!call.store().console_gifts.find(call.viewer(), one.id)) continue;
+      const std::string id = std::to_string(one.id.value);
+      Data link;
+      link.set("url", url_of(call, "/gifts/" + id));
+      link.set("text", texts().text("gift_number", {{"id", id}}));
+      gifts << link;
+    }
+  data.set("has_gifts", gifts.is_non_empty_list());
+  data.set("gifts_sent", gifts);
+}
+
 /// The button's form; nothing where the state does not allow the action.
 void add_form(Data& data, const PageCall& call, const ShownRequest& shown, Action action) {
   const std::string name = action == Action::approve ? "approve" : "reject";
@@ -149,6 +165,8 @@ http::HttpResponse show(const PageCall& call, const ShownRequest& shown, const s
   data.set("summary", summary_of(call, shown));
   data.set("history", history_of(call, shown));
   data.set("masked", is_masked);
+  add_gifts(data, call, shown);
+  set_text(data, "audit_url", history_url(call, "request", shown.name()));
   if (shown.loaded) {
     data.set("content", fields_data(shown.loaded->completed, nullptr, is_masked));
     data.set("has_content", true);

@@ -16,6 +16,7 @@ using State = schema::store::RequestRecordState;
 using schema::store::ListedRequestRecord;
 
 constexpr std::string_view kFailed = "failed";
+constexpr std::string_view kAll = "all";
 
 /// What the CRM has of these records, by Id.
 std::map<std::string, schema::RequestRecord> contents_of(const PageCall& call,
@@ -51,10 +52,13 @@ Data row_data(const PageCall& call, const ListedRequestRecord& one, const schema
   return row;
 }
 
-schema::store::RequestRecordFilter filter_of(const std::string& word) {
+/// A number finds its request in whatever state.
+schema::store::RequestRecordFilter filter_of(const std::string& word, const std::string& number) {
+  schema::store::RequestRecordFilter filter{
+      .has_error = word == kFailed, .is_any_state = word == kAll || !number.empty(), .number = number};
   for (const State state : schema::store::kAllRequestRecordStates)
-    if (to_word(state) == word) return {state, false};
-  return {State::pending, word == kFailed};
+    if (to_word(state) == word) filter.state = state;
+  return filter;
 }
 
 Data options_of(const schema::store::RequestRecordFilter& filter) {
@@ -63,8 +67,9 @@ Data options_of(const schema::store::RequestRecordFilter& filter) {
     options << option_data(word, texts().text("request_" + word), selected);
   };
   for (const State state : schema::store::kAllRequestRecordStates)
-    add(std::string(to_word(state)), !filter.has_error && filter.state == state);
-  add(std::string(kFailed), filter.has_error);
+    add(std::string(to_word(state)), !filter.has_error && !filter.is_any_state && filter.state == state);
+  add(std::string(kFailed), filter.has_error && !filter.is_any_state);
+  add(std::string(kAll), filter.is_any_state);
   return options;
 }
 
@@ -75,7 +80,8 @@ http::HttpResponse requests_page(const PageCall& call) {
   data.set("in_use", uses_request_records(call));
   data.set("has_contents", decides_requests_here(call));
   const std::string word(platform::trimmed(field(call.query, "state")));
-  const auto filter = filter_of(word);
+  const std::string number(platform::trimmed(field(call.query, "number")));
+  const auto filter = filter_of(word, number);
   const std::string before = field(call.query, "before");
   const auto listed = call.store().request_records.list(call.viewer(), owner_of_requests(call), filter,
                                                         before, kPageRows + 1);
@@ -88,12 +94,14 @@ http::HttpResponse requests_page(const PageCall& call) {
     rows << row_data(call, one, content == contents.end() ? nullptr : &content->second);
   }
   data.set("states", options_of(filter));
+  data.set("searched_number", number);
   data.set("rows", rows);
   data.set("has_rows", !shown.empty());
   const std::string list = call.url().base + "/requests?";
-  if (!before.empty()) data.set("newest", list + query_of({{"state", word}}));
+  if (!before.empty()) data.set("newest", list + query_of({{"state", word}, {"number", number}}));
   if (listed.size() > kPageRows)
-    data.set("older", list + query_of({{"state", word}, {"before", shown.back().number}}));
+    data.set("older",
+             list + query_of({{"state", word}, {"number", number}, {"before", shown.back().number}}));
   return page(call, "requests", texts().text("requests"), std::move(data));
 }
 

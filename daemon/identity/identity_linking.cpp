@@ -32,11 +32,11 @@ std::optional<std::vector<UserRole>> crm_roles(const SignInPolicy& policy, const
   return policy.crm_roles ? policy.crm_roles(address) : std::nullopt;
 }
 
-/// The user of a person who signs in for the first time and has none.
-tl::expected<ConsoleUser, SignInRefusal> make_user(Store& store, const SignInPolicy& policy,
-                                                   const VerifiedIdentity& identity,
-                                                   std::optional<schema::OrganizationId> organization,
-                                                   const AuditEvent& audit, platform::UtcMillis now) {
+/// The user of a person who signs in for the first time and has none; not stored yet.
+tl::expected<ConsoleUser, SignInRefusal> new_user(Store& store, const SignInPolicy& policy,
+                                                  const VerifiedIdentity& identity,
+                                                  std::optional<schema::OrganizationId> organization,
+                                                  platform::UtcMillis now) {
   ConsoleUser user{.email = identity.address, .name = identity.name, .organization = organization};
   user.created_at = now;
   if (policy.first_roles) user.roles = policy.first_roles(identity.address);
@@ -51,24 +51,7 @@ tl::expected<ConsoleUser, SignInRefusal> make_user(Store& store, const SignInPol
   if (!organization)
     if (const auto account = store.accounts.find_by_email(identity.address))
       user.organization = account->organization;
-  const auto id = store.console_users.create(
-      user, event(audit, "user.create", user, "at the first sign-in through " + identity.connection));
-  // Another daemon may have created it just now.
-  auto created = id ? store.console_users.find(*id) : store.console_users.find_by_email(identity.address);
-  if (!created) return refuse("SIGN-5", "The user was deleted meanwhile.");
-  return std::move(*created);
-}
-
-/// The user with the roles that the CRM gives now.
-ConsoleUser with_crm_roles(Store& store, const SignInPolicy& policy, ConsoleUser user,
-                           const AuditEvent& audit, platform::UtcMillis now) {
-  if (!user.active) return user;
-  const auto roles = crm_roles(policy, user.email);
-  if (!roles) return user;
-  AuditEvent changed = schema::store::crm_roles_event(user, now);
-  changed.request_id = audit.request_id;
-  if (!store.console_users.replace_crm_roles(user.id, *roles, changed)) return user;
-  return store.console_users.find(user.id).value_or(user);
+  return user;
 }
 
 tl::expected<void, SignInRefusal> check_user(Store& store, const SignInPolicy& policy,
@@ -89,6 +72,35 @@ tl::expected<void, SignInRefusal> check_user(Store& store, const SignInPolicy& p
                                         platform::in_quotes(user.email), to_word(account->plan)));
   }
   return {};
+}
+
+/// Stores no user whose sign-in is refused.
+tl::expected<ConsoleUser, SignInRefusal> make_user(Store& store, const SignInPolicy& policy,
+                                                   const VerifiedIdentity& identity,
+                                                   std::optional<schema::OrganizationId> organization,
+                                                   const AuditEvent& audit, platform::UtcMillis now) {
+  const auto user = new_user(store, policy, identity, organization, now);
+  if (!user) return tl::unexpected(user.error());
+  if (const auto allowed = check_user(store, policy, *user, organization); !allowed)
+    return tl::unexpected(allowed.error());
+  const auto id = store.console_users.create(
+      *user, event(audit, "user.create", *user, "at the first sign-in through " + identity.connection));
+  // Another daemon may have created it just now.
+  auto created = id ? store.console_users.find(*id) : store.console_users.find_by_email(identity.address);
+  if (!created) return refuse("SIGN-5", "The user was deleted meanwhile.");
+  return std::move(*created);
+}
+
+/// The user with the roles that the CRM gives now.
+ConsoleUser with_crm_roles(Store& store, const SignInPolicy& policy, ConsoleUser user,
+                           const AuditEvent& audit, platform::UtcMillis now) {
+  if (!user.active) return user;
+  const auto roles = crm_roles(policy, user.email);
+  if (!roles) return user;
+  AuditEvent changed = schema::store::crm_roles_event(user, now);
+  changed.request_id = audit.request_id;
+  if (!store.console_users.replace_crm_roles(user.id, *roles, changed)) return user;
+  return store.console_users.find(user.id).value_or(user);
 }
 
 }  // namespace

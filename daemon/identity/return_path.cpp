@@ -12,6 +12,32 @@ bool is_path_character(char c) {
          c == '_' || c == '.' || c == '~';
 }
 
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+/// Whether the text begins with the escape of a character that may be in a name.
+bool begins_with_harmless_escape(std::string_view text) {
+  if (text.size() < 3 || text[0] != '%') return false;
+  const int high = hex_digit(text[1]);
+  const int low = hex_digit(text[2]);
+  if (high < 0 || low < 0) return false;
+  const int byte = 16 * high + low;
+  return byte >= ' ' && byte != 0x7f && byte != '/' && byte != '\\' && byte != '.' && byte != '%';
+}
+
+bool is_path(std::string_view text) {
+  for (std::size_t i = 0; i < text.size();) {
+    const bool is_escape = begins_with_harmless_escape(text.substr(i));
+    if (!is_escape && !is_path_character(text[i])) return false;
+    i += is_escape ? 3 : 1;
+  }
+  return text.find("//") == std::string_view::npos && text.find("/.") == std::string_view::npos;
+}
+
 bool is_query_character(char c) {
   return c > ' ' && c < '\x7f' && c != '\\' && c != '#' && c != '"' && c != '<' && c != '>';
 }
@@ -23,10 +49,8 @@ std::string safe_return_path(std::string_view base, std::string_view text) {
   const std::size_t question = std::min(text.find('?'), text.size());
   const std::string_view path = text.substr(0, question);
   const std::string_view query = text.substr(question);
-  const bool is_safe = text.size() <= kMaxBytes && path.starts_with(first_page) &&
-                       std::all_of(path.begin(), path.end(), is_path_character) &&
-                       std::all_of(query.begin(), query.end(), is_query_character) &&
-                       path.find("//") == std::string_view::npos && path.find("/.") == std::string_view::npos;
+  const bool is_safe = text.size() <= kMaxBytes && path.starts_with(first_page) && is_path(path) &&
+                       std::all_of(query.begin(), query.end(), is_query_character);
   return is_safe ? std::string(text) : first_page;
 }
 

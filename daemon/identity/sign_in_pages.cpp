@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <map>
 
 #include "daemon/http/form_request.h"
@@ -36,6 +37,16 @@ RequestOrigin origin_of(const http::HttpRequest& request) {
   return {request.request_id, platform::rate_limit_prefix(request.client)};
 }
 
+/// The IPv6 /48, of whose networks one client may have all; the address for IPv4.
+std::string site_of(const std::string& client) {
+  constexpr std::size_t kSiteBytes = 6;
+  auto address = platform::parse_ip_address(client);
+  if (!address) return client;
+  if (!address->is_v4())
+    std::fill(address->octets.begin() + kSiteBytes, address->octets.end(), std::uint8_t{0});
+  return address->text();
+}
+
 http::HttpResponse too_many() {
   return http::with_retry_after(http::text_response(429, "text/plain", "Too many sign-ins; wait a minute.\n"),
                                 60);
@@ -57,6 +68,15 @@ SignInPages::SignInPages(const config::SsoSettings& sso, ProviderSignIn& sign_in
 
 bool SignInPages::is_over_limit(const http::HttpRequest& request) {
   return limiter_.count(platform::rate_limit_prefix(request.client), options_.clock()).is_exceeded;
+}
+
+bool SignInPages::is_over_start_limit(const http::HttpRequest& request) {
+  const platform::UtcMillis now = options_.clock();
+  if (start_limiter_.count(site_of(request.client), now).is_exceeded) return true;
+  if (!all_starts_limiter_.count(0, now).is_exceeded) return false;
+  if (!log_limiter_.count("SIGN-31", now).is_exceeded)
+    spdlog::warn("sign-ins are refused: {} have begun within a minute", kMaxAllStartsPerMinute);
+  return true;
 }
 
 http::HttpResponse SignInPages::redirect(const std::string& url) const {
@@ -107,7 +127,7 @@ http::HttpResponse SignInPages::form(const http::HttpRequest& request) {
 }
 
 http::HttpResponse SignInPages::start(const http::HttpRequest& request) {
-  if (is_over_limit(request)) return too_many();
+  if (is_over_limit(request) || is_over_start_limit(request)) return too_many();
   auto given = parameters_of(request.query);
   const auto begun =
       sign_in_.begin(given["connection"], safe_return_path(base_, given["return"]), options_.clock());

@@ -38,6 +38,9 @@ struct SignInPageOptions {
 class SignInPages {
  public:
   static constexpr std::int64_t kMaxRequestsPerMinute = 120;  ///< of each network: an office is one
+  // Each start is a row of the store until it is too old (SIGN-31).
+  static constexpr std::int64_t kMaxStartsPerMinute = 120;       ///< of each IPv6 /48
+  static constexpr std::int64_t kMaxAllStartsPerMinute = 3'000;  ///< of all networks together
 
   /// `sso` and `sign_in` must outlive it.
   SignInPages(const config::SsoSettings& sso, ProviderSignIn& sign_in, SignInPageOptions options);
@@ -54,6 +57,7 @@ class SignInPages {
 
  private:
   bool is_over_limit(const http::HttpRequest& request);
+  bool is_over_start_limit(const http::HttpRequest& request);
   http::HttpResponse redirect(const std::string& url) const;
   http::HttpResponse refuse(const SignInRefusal& refusal);
   tl::expected<std::string, SignInRefusal> complete(const http::HttpRequest& request);
@@ -67,6 +71,9 @@ class SignInPages {
   const std::string cookie_path_;
   const std::string cookie_name_;
   platform::FixedWindowLimiter<std::string> limiter_{kMaxRequestsPerMinute, platform::kMinuteMillis, 10'000};
+  platform::FixedWindowLimiter<std::string> start_limiter_{kMaxStartsPerMinute, platform::kMinuteMillis,
+                                                           10'000};
+  platform::FixedWindowLimiter<int> all_starts_limiter_{kMaxAllStartsPerMinute, platform::kMinuteMillis, 1};
   platform::FixedWindowLimiter<std::string> log_limiter_{20, platform::kMinuteMillis, 1'000};
 };
 

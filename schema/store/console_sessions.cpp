@@ -26,6 +26,10 @@ std::vector<ConsoleSession> select_sessions(soci::session& session, const std::s
       into(row.agent), into(row.network));
 }
 
+void end_session(soci::session& session, const std::string& id_hash) {
+  session << "DELETE FROM session WHERE id_hash = :id_hash", use(id_hash);
+}
+
 /// Selects from console_user, so that no session of a user is inserted beside the user's deactivation.
 bool insert_session(soci::session& session, const ConsoleSession& one) {
   return sql::change_rows(
@@ -54,7 +58,7 @@ bool ConsoleSessions::create_instead_of(const std::string& former_id_hash, const
                                         const AuditEvent& audit) {
   return database_->write([&](soci::session& session) {
     if (!insert_session(session, one)) return false;
-    session << "DELETE FROM session WHERE id_hash = :id_hash", use(former_id_hash);
+    end_session(session, former_id_hash);
     insert_audit_event(session, audit);
     return true;
   });
@@ -128,7 +132,8 @@ std::optional<SignInLink> ConsoleSessions::find_link(const std::string& token_ha
   }));
 }
 
-std::optional<UserId> ConsoleSessions::create_by_link(const std::string& token_hash, ConsoleSession one,
+std::optional<UserId> ConsoleSessions::create_by_link(const std::string& token_hash,
+                                                      const std::string& former_id_hash, ConsoleSession one,
                                                       AuditEvent audit, platform::UtcMillis now) {
   return database_->write([&](soci::session& session) -> std::optional<UserId> {
     const auto user = sql::first_of(sql::select_column<UserId>(
@@ -138,6 +143,7 @@ std::optional<UserId> ConsoleSessions::create_by_link(const std::string& token_h
     if (!user) return std::nullopt;
     one.user = *user;
     if (!insert_session(session, one)) return std::nullopt;
+    end_session(session, former_id_hash);
     audit.user = *user;
     insert_audit_event(session, audit);
     return user;

@@ -48,7 +48,8 @@ class ConsoleSessions {
 
   /// False, without a change, when the user does not exist or is inactive.
   bool create(const ConsoleSession& session, const AuditEvent& audit);
-  /// Ends `former` in the same transaction: a session that proves its user again gets a new cookie.
+  /// Ends `former`, the session of the browser's cookie, in the same transaction: a sign-in gets a new
+  /// cookie. Empty: there is none.
   bool create_instead_of(const std::string& former_id_hash, const ConsoleSession& session,
                          const AuditEvent& audit);
   /// The session if it ends after `now`, was seen after `seen_after` and its user is active.
@@ -66,9 +67,10 @@ class ConsoleSessions {
   /// The link if it ends after `now`. It stays.
   std::optional<SignInLink> find_link(const std::string& token_hash, platform::UtcMillis now);
   /// Uses the link up and inserts the session, whose user becomes that of the link. Of several calls one
-  /// succeeds; the others, and those after the end, change nothing. `audit` gets the link's user.
-  std::optional<UserId> create_by_link(const std::string& token_hash, ConsoleSession session,
-                                       AuditEvent audit, platform::UtcMillis now);
+  /// succeeds, and ends `former` as create_instead_of() does; the others, and those after the end, change
+  /// nothing. `audit` gets the link's user.
+  std::optional<UserId> create_by_link(const std::string& token_hash, const std::string& former_id_hash,
+                                       ConsoleSession session, AuditEvent audit, platform::UtcMillis now);
   /// Deletes sessions and links that ended before `now`.
   void prune(platform::UtcMillis now);
 

@@ -115,6 +115,16 @@ std::vector<RequestRecordGift> select_gifts(soci::session& session, const std::s
       into(link.account_id), into(link.opportunity_id), into(link.sender_id));
 }
 
+/// The conditions of the indexes request_record_state_state, _error and _number. The parameter :number is in
+/// each of them, since SOCI counts the values that it binds.
+std::string filter_condition(const RequestRecordFilter& filter) {
+  if (!filter.number.empty()) return "s.number = :number";
+  const std::string any_number = ":number = ''";
+  if (filter.is_any_state) return any_number;
+  if (filter.has_error) return any_number + " AND s.error <> '' AND s.state NOT IN ('sent', 'rejected')";
+  return any_number + " AND s.state = '" + std::string(to_word(filter.state)) + "'";
+}
+
 }  // namespace
 
 std::string_view to_word(RequestRecordState state) {
@@ -216,9 +226,6 @@ std::vector<ListedRequestRecord> RequestRecords::list(const Viewer& viewer,
                                                       std::optional<OrganizationId> owner,
                                                       const RequestRecordFilter& filter,
                                                       const std::string& before, std::size_t limit) {
-  // The conditions of the indexes request_record_state_state and request_record_state_error.
-  const std::string which = filter.has_error ? "s.error <> '' AND s.state NOT IN ('sent', 'rejected')"
-                                             : "s.state = '" + std::string(to_word(filter.state)) + "'";
   return database_->read([&](soci::session& session) {
     std::vector<ListedRequestRecord> found;
     ListedRequestRecord row;
@@ -228,11 +235,11 @@ std::vector<ListedRequestRecord> RequestRecords::list(const Viewer& viewer,
         "SELECT s.record_id, s.number, s.state, s.requested_by, s.error, coalesce((SELECT max(t.occurred_at) "
         "FROM request_record_transition t WHERE t.record_id = s.record_id), 0) FROM request_record_state s "
         "WHERE s.deleted = 0 AND " +
-            which + " AND " + request_records_condition(viewer, owner) +
+            filter_condition(filter) + " AND " + request_records_condition(viewer, owner) +
             (before.empty() ? " AND s.number >= :before" : " AND s.number < :before") +
             " ORDER BY s.number DESC LIMIT " + std::to_string(limit),
-        use(before), into(row.record_id), into(row.number), into(state), into(row.requested_by),
-        into(row.error), into(row.since));
+        use(filter.number), use(before), into(row.record_id), into(row.number), into(state),
+        into(row.requested_by), into(row.error), into(row.since));
     sql::each_row(statement, [&] {
       row.state = parse_stored_word(kRequestRecordStates, state);
       found.push_back(row);

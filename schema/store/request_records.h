@@ -70,10 +70,13 @@ struct RequestRecordGift {
   RequestRecordLink link;
 };
 
-/// A filter of the console: one state, or the ones with an Error Log that are not sent or rejected.
+/// A filter of the console: one state, the ones with an Error Log that are not sent or rejected, those of
+/// all states, or those of one number. Of several the last one counts.
 struct RequestRecordFilter {
   RequestRecordState state = RequestRecordState::pending;
-  bool has_error = false;  ///< `state` does not count
+  bool has_error = false;
+  bool is_any_state = false;
+  std::string number = {};  ///< exactly; empty: of any
 };
 
 struct ListedRequestRecord {

@@ -1,4 +1,6 @@
 // What users do with gifts on their pages: who may, what is refused with which reason, and the audit log.
+#include <utility>
+
 #include "tests/daemon/console/console_crm_fixture.h"
 
 namespace giftsync::daemon::console {
@@ -41,6 +43,79 @@ TEST_F(ConsoleActions, ASenderResendsToAnotherAddressAndCancels) {
   EXPECT_EQ(act(id, "cancel", "&confirm=1"), page_of(id) + "?notice=cancelled");
   EXPECT_EQ(last_event().action, "gift.cancel");
   EXPECT_EQ(store_.deliveries.find(id)->state, schema::DeliveryState::withdrawn);
+}
+
+// CON-53
+TEST_F(ConsoleActions, ARefusedFormIsAnEventOfItsUser) {
+  const auto id = gift_of("sam@example.com");
+  const schema::UserId sam = user("sam@example.com", {Role::sender});
+  sign_in(sam);
+  const std::string path = page_of(id) + "/cancel";
+  const std::string token = "form_token=" + form_token_in(get(page_of(id)).body, path);
+  const auto events = [this] {
+    return store_.audit.list(schema::store::Viewer::of_command_line(), {.action = "form.refused"}, 50);
+  };
+  EXPECT_EQ(post(path, "confirm=1").status, 403);
+  ASSERT_EQ(events().size(), 1u);
+  EXPECT_EQ(last_event().actor, "sam@example.com");
+  EXPECT_EQ(last_event().object_kind + last_event().object_id,
+            "page/gifts/" + std::to_string(id.value) + "/cancel");
+  EXPECT_EQ(last_event().rule, "CON-11");
+  EXPECT_TRUE(last_event().refused);
+  EXPECT_THAT(last_event().detail, HasSubstr("token"));
+  EXPECT_EQ(post(path, token + "&confirm=1", "https://other.example.com").status, 403);
+  EXPECT_EQ(events().size(), 2u) << "another site's form, with the session";
+  EXPECT_THAT(last_event().detail, HasSubstr("origin"));
+  store_.console_users.grant(sam, {Role::auditor}, {});
+  store_.console_users.revoke(sam, Role::sender, {});
+  EXPECT_EQ(post(path, token + "&confirm=1").status, 404);
+  EXPECT_EQ(events().size(), 3u);
+  EXPECT_EQ(last_event().rule, "CON-13");
+  EXPECT_THAT(last_event().detail, HasSubstr("roles"));
+  store_.console_users.grant(sam, {Role::approver}, {});
+  store_.console_users.revoke(sam, Role::auditor, {});
+  store_.console_users.grant(sam, {Role::sender}, {});
+  const auto session = store_.console_sessions.find(platform::to_hex(platform::sha256(cookie_)), now_, {0});
+  const std::string of_none = "/gifts/999/cancel";
+  EXPECT_EQ(post("/console" + of_none, "form_token=" + form_token(session->form_secret, of_none)).status,
+            404);
+  EXPECT_EQ(events().size(), 4u) << "a gift that the user does not see";
+  const std::string cookie = std::exchange(cookie_, "");
+  EXPECT_EQ(post(path, token, "https://other.example.com").status, 403);
+  EXPECT_EQ(post("/console/link/secret", "", "https://other.example.com").status, 403);
+  cookie_ = cookie;
+  EXPECT_EQ(post("/console/link/secret", "", "https://other.example.com").status, 403);
+  EXPECT_EQ(events().size(), 4u) << "without a session, or with a secret in its path";
+  for (std::int64_t i = 0; i < Console::kMaxRefusals; ++i) EXPECT_EQ(post(path).status, 403);
+  EXPECT_EQ(static_cast<std::int64_t>(events().size()), Console::kMaxRefusals);
+  now_ = now_ + platform::kMinuteMillis;
+  EXPECT_EQ(post(path).status, 403);
+  EXPECT_EQ(static_cast<std::int64_t>(events().size()), Console::kMaxRefusals + 1);
+  EXPECT_EQ(gift(id).transaction.status, schema::Status::sent);
+}
+
+// CON-52
+TEST_F(ConsoleActions, ANoticeIsShownOnceByThePageOfItsAction) {
+  const auto id = gift_of("sam@example.com");
+  const auto other = gift_of("sam@example.com");
+  sign_in(user("sam@example.com", {Role::sender}));
+  const std::string url = page_of(id) + "?notice=cancelled";
+  const auto shows = HasSubstr("role=\"status\">The gift is cancelled.");
+  EXPECT_THAT(get(url).body, Not(shows)) << "typed by hand, or from a mail";
+  ASSERT_EQ(act(id, "cancel", "&confirm=1"), url);
+  ASSERT_EQ(other_cookies_.size(), 1u);
+  const auto set = *other_cookies_.begin();
+  EXPECT_THAT(get(page_of(other) + "?notice=cancelled").body, Not(shows)) << "of another page";
+  EXPECT_THAT(get(page_of(id) + "?notice=resent").body, Not(HasSubstr("role=\"status\">The")))
+      << "another text";
+  EXPECT_THAT(get(url).body, shows);
+  EXPECT_TRUE(other_cookies_.empty());
+  EXPECT_THAT(get(url).body, Not(shows)) << "loaded again";
+  other_cookies_[set.first] = "9" + set.second;
+  EXPECT_THAT(get(url).body, Not(shows)) << "another count";
+  sign_in(user("ana@example.com", {Role::operations}));
+  other_cookies_.insert_or_assign(set.first, set.second);
+  EXPECT_THAT(get(url).body, Not(shows)) << "of another session";
 }
 
 // CON-21

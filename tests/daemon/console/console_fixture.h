@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -44,13 +45,14 @@ class ConsoleFixture : public testing::Test {
     if (path.find('?') != std::string::npos) made.query = path.substr(path.find('?') + 1);
     made.client = "192.0.2.7";
     made.headers = {{"Host", "admin.example.com"}, {"User-Agent", "A <b>browser</b>"}};
-    if (!cookie_.empty()) made.headers.emplace("Cookie", "__Host-giftsync_session=" + cookie_);
+    if (!cookie_.empty()) made.headers.emplace("Cookie", std::string(kSession) + "=" + cookie_);
+    for (const auto& [name, value] : other_cookies_) made.headers.emplace("Cookie", name + "=" + value);
     return made;
   }
   http::HttpResponse send(const http::HttpRequest& given) {
     http::HttpResponse response = console_->handle(given).wait();
-    if (const std::string set = header(response, "Set-Cookie"); !set.empty())
-      cookie_ = set.substr(set.find('=') + 1, set.find(';') - set.find('=') - 1);
+    for (const auto& [key, set] : response.headers)
+      if (key == "Set-Cookie") keep_cookie(set);
     return response;
   }
   http::HttpResponse get(const std::string& path) { return send(request("GET", path)); }
@@ -80,12 +82,25 @@ class ConsoleFixture : public testing::Test {
     return page.substr(at, page.find('"', at) - at);
   }
 
+  void keep_cookie(const std::string& set) {
+    const std::string name = set.substr(0, set.find('='));
+    const std::string value = set.substr(name.size() + 1, set.find(';') - name.size() - 1);
+    if (name == kSession)
+      cookie_ = value;
+    else if (value.empty())
+      other_cookies_.erase(name);
+    else
+      other_cookies_[name] = value;
+  }
+
+  static constexpr const char* kSession = "__Host-giftsync_session";
   platform::UtcMillis now_{1'795'264'267'000};
   tests::TemporaryStore temporary_;
   schema::store::Store& store_ = *temporary_;
   ConsoleOptions options_;
   std::unique_ptr<Console> console_;
-  std::string cookie_;
+  std::string cookie_;                                ///< of the session
+  std::map<std::string, std::string> other_cookies_;  ///< by name
 };
 
 }  // namespace giftsync::daemon::console

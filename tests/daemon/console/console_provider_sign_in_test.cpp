@@ -76,8 +76,19 @@ TEST_F(ConsoleProviderSignIn, EndsInASessionAtTheWantedPage) {
   EXPECT_EQ(get("/console/gifts").status, 200);
   EXPECT_EQ(store_.console_sessions.list(schema::store::Viewer::of_command_line(), now_).size(), 1u)
       << "the browser's former session has ended";
+  sign_in(rose);
+  get_with_attempt(come_back("/console/sign-in/start?connection=acme"));
+  EXPECT_EQ(store_.console_sessions.list(schema::store::Viewer::of_command_line(), now_).size(), 2u)
+      << "and so has the one of a link";
   store_.user_identities.unlink(rose, "acme", {});
   EXPECT_EQ(get("/console/gifts").status, 303) << "its sessions end with the identity";
+}
+
+// SIGN-30
+TEST_F(ConsoleProviderSignIn, ALinkAfterItsPageLeadsToTheWantedPageToo) {
+  get(header(get("/console/requests/R-1"), "Location"));
+  const std::string link = "/console/link/" + link_for(user("ana@example.com", {Role::operations}));
+  EXPECT_EQ(header(post(link), "Location"), "/console/requests/R-1");
 }
 
 // SIGN-6
@@ -107,6 +118,25 @@ TEST_F(ConsoleProviderSignIn, AFaultOfAReplyEndsItsRequestAlone) {
   console_ = std::make_unique<Console>(store_, options_);
   const auto reply = request("GET", "/login/callback?connection=acme&code=x&state=acme.state");
   EXPECT_EQ(console_->provider_reply(reply).status, 500);
+}
+
+// SIGN-31
+TEST_F(ConsoleProviderSignIn, WhatCannotBeFinishedAnyMoreIsDeleted) {
+  schema::store::SignInAttempt attempt;
+  attempt.connection = "acme";
+  attempt.created_at = now_;
+  attempt.id_hash = "one";
+  store_.sign_in_attempts.create(attempt);
+  attempt.id_hash = "two";
+  store_.sign_in_attempts.create(attempt);
+  const platform::UtcMillis end = now_ + identity::kAttemptMillis + identity::kFinishMillis;
+  const auto claim = [&](const std::string& hash) {
+    return store_.sign_in_attempts.claim(hash, "acme", now_ - 1, now_).has_value();
+  };
+  console_->prune(end);
+  EXPECT_TRUE(claim("one"));
+  console_->prune(end + 1);
+  EXPECT_FALSE(claim("two"));
 }
 
 // SIGN-8

@@ -107,6 +107,47 @@ TEST_F(ConsoleTest, ALinkShowsAButtonAndSignsInOnce) {
   EXPECT_EQ(get("/console/").status, 303) << "its session lasts an hour";
 }
 
+// SIGN-30
+TEST_F(ConsoleTest, ALinkLeadsToThePageThatWasWanted) {
+  const schema::UserId ana = user("ana@example.com", {Role::operations});
+  const auto where_a_link_leads = [&](const std::string& token) {
+    return header(post("/console/link/" + link_for(ana, token)), "Location");
+  };
+  const std::string sign_in_page = header(get("/console/gifts?status=sent"), "Location");
+  EXPECT_THAT(header(get(sign_in_page), "Set-Cookie"),
+              AllOf(StartsWith("__Host-giftsync_session_return="), HasSubstr("; HttpOnly"),
+                    HasSubstr("; Max-Age=600")));
+  get("/console/link/" + link_for(ana, "a"));
+  EXPECT_EQ(where_a_link_leads("b"), "/console/gifts?status=sent");
+  EXPECT_EQ(get("/console/gifts?status=sent").status, 200);
+  EXPECT_TRUE(other_cookies_.empty()) << "it is used once";
+  EXPECT_EQ(where_a_link_leads("c"), "/console/");
+  cookie_.clear();
+  get("/console/sign-in?return=https%3A%2F%2Fevil.com");
+  EXPECT_TRUE(other_cookies_.empty());
+  for (const std::string wanted : {"https://evil.com", "//evil.com", "/console/../x", "/api/v1"}) {
+    other_cookies_["__Host-giftsync_session_return"] = platform::to_base64url(wanted);
+    EXPECT_EQ(where_a_link_leads(platform::to_base64url(wanted)), "/console/") << wanted;
+  }
+  other_cookies_["__Host-giftsync_session_return"] = "!";
+  EXPECT_EQ(where_a_link_leads("d"), "/console/");
+}
+
+// CON-1
+TEST_F(ConsoleTest, ASignInByLinkEndsTheSessionOfItsBrowser) {
+  const schema::UserId ana = user("ana@example.com", {Role::operations});
+  sign_in(ana);
+  const std::string elsewhere = cookie_;
+  sign_in(ana);
+  const std::string before = cookie_;
+  EXPECT_EQ(post("/console/link/" + link_for(ana)).status, 303);
+  EXPECT_EQ(get("/console/").status, 200);
+  cookie_ = elsewhere;
+  EXPECT_EQ(get("/console/").status, 200) << "another browser";
+  cookie_ = before;
+  EXPECT_EQ(get("/console/").status, 303) << "the same browser";
+}
+
 // CON-15
 TEST_F(ConsoleTest, GuessedLinksAreLimited) {
   for (int i = 0; i < ConsoleSignIn::kMaxGuesses; ++i) EXPECT_EQ(get("/console/link/guess").status, 404);

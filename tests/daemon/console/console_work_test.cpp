@@ -108,6 +108,27 @@ class ConsoleWork : public ConsoleFixture {
     request.recipients = {{"ada@example.com", "", "", ""}};
     return store_.gifts.create(std::span(&request, 1)).front().recipients.front().id;
   }
+  /// The gift of a request record that ben approved a minute ago.
+  schema::TransactionId gift_of_request(const std::string& id, schema::AccountId account,
+                                        const std::string& requested_by = "") {
+    insert(id, "Thank you!", requested_by);
+    schema::store::RequestRecordEntryUpdate change;
+    change.next = known(id);
+    change.next.state = State::claimed;
+    change.next.approved_by = "ben@example.com";
+    change.transitions = {
+        {now_ - platform::kMinuteMillis, "ben@example.com", "pending", "approved", "a note"}};
+    store_.request_records.save(std::span(&change, 1));
+    schema::store::NewGiftRequest request;
+    request.request.account = account;
+    request.request.created_at = now_;
+    request.recipients = {{"ada@example.com", "", "", ""}};
+    schema::store::RequestRecordLink link;
+    link.record_id = id;
+    link.entry_version = known(id).version;
+    request.request_record = link;
+    return store_.gifts.create(std::span(&request, 1)).front().recipients.front().id;
+  }
   /// The gift's mail, held after an unknown outcome.
   schema::TransactionId held_mail() {
     const schema::TransactionId id = gift();
@@ -292,6 +313,76 @@ TEST_F(ConsoleWork, OthersSeeRequestsWithoutButtonsAndSendersTheOwn) {
   EXPECT_THAT(get("/console/requests").body, AllOf(HasSubstr("R-1"), Not(HasSubstr("R-2"))));
   sign_in(user("of.acme@example.com", {Role::approver}, organization("Acme")));
   EXPECT_EQ(get("/console/requests/R-1").status, 404) << "request records are sent for no organization";
+}
+
+// CON-50
+TEST_F(ConsoleWork, AGiftAndItsRequestLinkToEachOther) {
+  const auto acme = organization("Acme");
+  schema::store::Account sam;
+  sam.email = "sam@example.com";
+  sam.organization = acme;
+  const auto account = store_.accounts.create(sam).value();
+  const auto own = gift_of_request("1", account, "sam@example.com");
+  const auto other = gift_of_request("2", account);
+  const auto page_of = [](schema::TransactionId id) { return "/console/gifts/" + std::to_string(id.value); };
+  const auto shows_approval =
+      AllOf(HasSubstr("<dt>Approved by</dt><dd><bdi>ben@example.com"),
+            HasSubstr("<dt>Approved at (UTC)</dt><dd><bdi>" + minute(now_ - platform::kMinuteMillis)));
+  const std::string link = "<a href=\"/console/requests/R-1\">R-1</a>";
+  for (const Role role : {Role::admin, Role::operations, Role::auditor}) {
+    sign_in(user(std::string(to_word(role)) + "@example.com", {role}));
+    EXPECT_THAT(get(page_of(own)).body,
+                AllOf(HasSubstr(link), shows_approval, HasSubstr("Being sent"), Not(HasSubstr("a note"))));
+    EXPECT_THAT(get("/console/requests/R-1").body,
+                HasSubstr("<a href=\"" + page_of(own) + "\">Gift " + std::to_string(own.value) + "</a>"));
+  }
+  sign_in(user("sam@example.com", {Role::sender}));
+  EXPECT_THAT(get(page_of(own)).body, HasSubstr(link));
+  EXPECT_THAT(get(page_of(other)).body,
+              AllOf(HasSubstr("<bdi>R-2</bdi>"), shows_approval, Not(HasSubstr("/console/requests/R-2"))))
+      << "its request was made by others";
+  sign_in(user("ben@example.com", {Role::approver}));
+  EXPECT_THAT(get("/console/requests/R-1").body, Not(HasSubstr("/console/gifts/"))) << "of another sender";
+  sign_in(user("of.acme@example.com", {Role::admin}, acme));
+  EXPECT_THAT(get(page_of(own)).body, AllOf(HasSubstr("ada@example.com"), Not(HasSubstr("R-1"))))
+      << "request records are sent for no organization";
+  sign_in(user("op@example.com", {Role::operations}));
+  EXPECT_THAT(get(page_of(gift())).body, Not(HasSubstr("Request of this gift"))) << "it comes from none";
+}
+
+// CON-51
+TEST_F(ConsoleWork, TheHistoryOfAnObjectIsAFilterOfTheAuditLog) {
+  insert("1");
+  sign_in(user("ana@example.com", {Role::approver}));
+  EXPECT_THAT(get("/console/requests/R-1").body, Not(HasSubstr("/console/audit?")));
+  press(get("/console/requests/R-1").body, "/console/requests/R-1/reject");
+  sign_in(user("aud@example.com", {Role::auditor}));
+  const std::string id = std::to_string(gift().value);
+  EXPECT_THAT(get("/console/gifts/" + id).body,
+              HasSubstr("href=\"/console/audit?object=gift%3A" + id + "\""));
+  EXPECT_THAT(get("/console/requests/R-1").body, HasSubstr("href=\"/console/audit?object=request%3AR-1\""));
+  EXPECT_THAT(get("/console/audit?object=request%3AR-1").body,
+              AllOf(HasSubstr("request.reject"), HasSubstr("value=\"request:R-1\""),
+                    Not(HasSubstr("<td data-label=\"Action\">sign-in"))));
+  EXPECT_THAT(get("/console/audit?object=request").body, HasSubstr("request.reject"));
+  for (const std::string none : {"request%3AR-2", "gift%3AR-1", "gift"})
+    EXPECT_THAT(get("/console/audit?object=" + none).body, HasSubstr("No event fits here.")) << none;
+}
+
+// CON-28
+TEST_F(ConsoleWork, ARequestIsFoundByItsNumberInAnyState) {
+  for (int i = 100; i < 160; ++i) insert(std::to_string(i));
+  sign_in(user("ben@example.com", {Role::approver}));
+  press(get("/console/requests/R-150").body, "/console/requests/R-150/reject");
+  EXPECT_THAT(get("/console/requests").body, Not(HasSubstr("R-150<")));
+  const std::string found = get("/console/requests?state=pending&number=+R-150+").body;
+  EXPECT_THAT(found, AllOf(HasSubstr("R-150<"), HasSubstr("value=\"R-150\""), Not(HasSubstr("R-151<")),
+                           HasSubstr("<option value=\"all\" selected>")));
+  EXPECT_THAT(get("/console/requests?number=R-15").body, HasSubstr("No request fits here."));
+  const std::string all = get("/console/requests?state=all").body;
+  EXPECT_THAT(all, AllOf(HasSubstr("R-150<"), HasSubstr("R-151<"), HasSubstr("before=R-110&amp;state=all")));
+  EXPECT_THAT(get("/console/requests?state=all&before=R-110").body,
+              AllOf(HasSubstr("R-109<"), Not(HasSubstr("R-110<"))));
 }
 
 // CON-16, CON-29

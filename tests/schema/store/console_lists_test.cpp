@@ -103,6 +103,12 @@ TEST_P(ConsoleListsTest, RequestsAreListedByStateOrErrorInPages) {
   EXPECT_THAT(numbers(operations_, {RequestRecordState::pending, true}), ElementsAre("R-1"));
   EXPECT_EQ(store_->request_records.list(operations_, {}, {RequestRecordState::approved}, "", 1)[0].since,
             kNow);
+  const RequestRecordFilter all{.is_any_state = true};
+  EXPECT_THAT(numbers(operations_, all), ElementsAre("R-3", "R-2", "R-1"));
+  EXPECT_THAT(numbers(operations_, all, "R-3"), ElementsAre("R-2", "R-1"));
+  EXPECT_THAT(numbers(operations_, {.number = "R-3"}), ElementsAre("R-3")) << "in any state";
+  EXPECT_THAT(numbers(operations_, {.number = "R"}), IsEmpty());
+  EXPECT_THAT(numbers({{1}, account("eve@edge.com"), {}, {Role::sender}}, {.number = "R-3"}), IsEmpty());
 }
 
 // CON-30

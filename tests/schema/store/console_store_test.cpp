@@ -145,7 +145,7 @@ TEST_P(ConsoleStore, DeactivatingAUserEndsSessionsAndLinksAtOnce) {
   store_->console_users.set_active(ana, false, event("user.deactivate"));
   EXPECT_FALSE(found("one"));
   EXPECT_FALSE(
-      store_->console_sessions.create_by_link("token", session_of({}, "two"), event("sign-in"), kNow));
+      store_->console_sessions.create_by_link("token", "", session_of({}, "two"), event("sign-in"), kNow));
   EXPECT_FALSE(store_->console_sessions.create(session_of(ana, "two"), event("sign-in")));
   EXPECT_FALSE(store_->console_users.find(ana)->active);
   store_->console_users.set_active(ana, true, event("user.activate"));
@@ -158,14 +158,21 @@ TEST_P(ConsoleStore, ALinkSignsInOnce) {
   store_->console_sessions.create_link(link(ana, "token"), event("console.sign-in-link"));
   EXPECT_EQ(store_->console_sessions.find_link("token", kNow)->user, ana);
   EXPECT_FALSE(store_->console_sessions.find_link("token", kNow + 600'000)) << "its end";
-  EXPECT_FALSE(store_->console_sessions.create_by_link("token", session_of({}, "late"), event("late"),
-                                                       kNow + 600'000));
-  EXPECT_EQ(store_->console_sessions.create_by_link("token", session_of({}, "one"), event("sign-in"), kNow),
-            ana);
-  EXPECT_FALSE(store_->console_sessions.create_by_link("token", session_of({}, "two"), event("again"), kNow));
+  const auto use_link = [&](const std::string& hash, const std::string& action, platform::UtcMillis now) {
+    return store_->console_sessions.create_by_link("token", "former", session_of({}, hash), event(action),
+                                                   now);
+  };
+  store_->console_sessions.create(session_of(ana, "former"), event("sign-in"));
+  EXPECT_FALSE(use_link("late", "late", kNow + 600'000));
+  EXPECT_TRUE(found("former")) << "nothing was changed";
+  EXPECT_EQ(use_link("one", "sign-in", kNow), ana);
+  EXPECT_FALSE(found("former")) << "CON-1: the browser's session before";
+  store_->console_sessions.create(session_of(ana, "former"), event("sign-in"));
+  EXPECT_FALSE(use_link("two", "again", kNow));
+  EXPECT_TRUE(found("former")) << "the link was used up";
   EXPECT_EQ(found("one")->user, ana);
   EXPECT_FALSE(found("two"));
-  EXPECT_THAT(actions(), ElementsAre("sign-in", "console.sign-in-link", "user.create"));
+  EXPECT_THAT(actions(), ElementsAre("sign-in", "sign-in", "sign-in", "console.sign-in-link", "user.create"));
   EXPECT_EQ(store_->audit.list(Viewer::of_command_line(), {}, 1).front().user, ana);
 }
 

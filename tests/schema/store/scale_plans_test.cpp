@@ -70,6 +70,15 @@ std::vector<Query> queries() {
        "SELECT s.number FROM request_record_state s WHERE s.deleted = 0 AND s.state = 'sent' AND s.number < "
        "'R-9' ORDER BY s.number DESC LIMIT 51",
        "request_record_state_state"},
+      {"request records of all states listed",
+       "SELECT s.number FROM request_record_state s WHERE s.deleted = 0 AND '' = '' AND 1 = 1 AND s.number < "
+       "'R-9' ORDER BY s.number DESC LIMIT 51",
+       "request_record_state_number"},
+      {"events of an object",
+       "SELECT e.id, e.action FROM audit_event e WHERE 1 = 1 AND e.object_kind = 'gift' AND e.object_id = "
+       "'17' "
+       "AND e.id < 9 ORDER BY e.id DESC LIMIT 51",
+       "audit_event_object"},
       {"request record by its number", "SELECT record_id FROM request_record_state WHERE number = 'R-9'",
        "request_record_state_number"},
       {"request records in error", bounded_count_query(in_error), "request_record_state_error"},
