@@ -17,7 +17,7 @@ constexpr std::size_t kSecretBytes = 32;
 constexpr std::size_t kMaxAgentCodePoints = 200;
 
 std::string hash_of(const std::string& secret) {
-  return platform::to_hex(platform::sha256(secret));
+  return platform::sha256_hex(secret);
 }
 
 std::string agent_of(const http::HttpRequest& request) {
