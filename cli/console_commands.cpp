@@ -58,7 +58,7 @@ int create_link(const Console& console, CliContext& ctx, const LinkOptions& opti
                                     platform::in_quotes(user->email)));
   const std::string token = platform::to_base64url(platform::random_bytes(kTokenBytes));
   schema::store::SignInLink link;
-  link.token_hash = platform::to_hex(platform::sha256(token));
+  link.token_hash = platform::sha256_hex(token);
   link.user = user->id;
   link.created_by = os_user();
   link.created_at = console.now();

@@ -1,15 +1,88 @@
-// cli: `mail retry`.
+// cli: `mail list` and `mail retry`.
 #include <fmt/format.h>
 #include <sysexits.h>
 
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/listing.h"
 #include "cli/retry.h"
 #include "platform/plural.h"
 
 namespace giftsync::cli {
 namespace {
+
+constexpr std::size_t kPageRows = 500;
+
+struct ListOptions {
+  std::string state = "held";
+  std::int64_t limit = 0;  ///< 0: all
+  bool json = false;
+};
+
+/// Of an approver's mail the id is null: it belongs to no gift.
+Json json_of(const schema::store::ListedMail& mail) {
+  return {{"recipient_transaction_id",
+           mail.kind == schema::MailKind::approval ? Json(nullptr) : Json(mail.transaction.value)},
+          {"kind", to_word(mail.kind)},
+          {"email", mail.email},
+          {"attempts", mail.attempt},
+          {"updated_at", json_time(mail.updated_at)},
+          {"next_attempt_at", json_time(mail.next_attempt_at)},
+          {"last_reply", mail.last_reply}};
+}
+
+int list_mails(const Console& console, CliContext& ctx, const ListOptions& options) {
+  using Kind = TextTable::Kind;
+  const schema::DeliveryState state = schema::delivery_state_from_word(options.state).value();
+  const bool is_due_again =
+      state == schema::DeliveryState::queued || state == schema::DeliveryState::uncertain;
+  Listing list(console.out, options.json,
+               {{"GIFT", Kind::number},
+                {"KIND"},
+                {"RECIPIENT", Kind::elastic},
+                {"ATTEMPTS", Kind::number},
+                {"CHANGED (UTC)"},
+                {"NEXT ATTEMPT (UTC)"},
+                {"LAST REPLY", Kind::elastic}});
+  std::optional<schema::TransactionId> before;
+  const std::int64_t count = each_row(
+      console, options.limit,
+      [&] {
+        auto page =
+            ctx.store.deliveries.list(schema::store::Viewer::of_command_line(), state, before, kPageRows);
+        if (!page.empty()) before = page.back().transaction;
+        return page;
+      },
+      [&](const schema::store::ListedMail& mail) {
+        list.add(
+            [&] { return json_of(mail); },
+            [&]() -> TextTable::Row {
+              return {{mail.kind == schema::MailKind::approval ? "-" : std::to_string(mail.transaction.value),
+                       std::string(to_word(mail.kind)), mail.email, std::to_string(mail.attempt),
+                       minute_text(mail.updated_at), is_due_again ? minute_text(mail.next_attempt_at) : "",
+                       mail.last_reply}};
+            });
+      });
+  list.finish();
+  if (count == 0 && !options.json) console.info(fmt::format("No mail is {}.", options.state));
+  return EX_OK;
+}
+
+void add_list(Commands& commands, CLI::App& noun) {
+  const auto options = std::make_shared<ListOptions>();
+  CLI::App* verb = commands.verb(
+      noun, "list",
+      "List the mails in one state, those that are held if none is given, the newest gift first; behind the "
+      "mails of gifts those to approvers.",
+      {"mail list", "mail list --state queued", "mail list --json | jq -r '.[].email'"});
+  verb->add_option("--state", options->state, "Only mails in this state")
+      ->option_text("STATE")
+      ->check(one_of({"held", "uncertain", "undelivered", "queued", "sending", "withdrawn"}));
+  verb->add_option("--limit", options->limit, "At most N mails")->option_text("N")->check(whole_number());
+  verb->add_flag("--json", options->json, "Print a JSON array");
+  commands.run(verb, options, list_mails);
+}
 
 /// Why the gift's mail does not wait for a retry; empty if it is due, or only the pause kept it.
 std::string not_waiting_reason(CliContext& ctx, schema::TransactionId id) {
@@ -53,6 +126,7 @@ int retry_mails(const Console& console, CliContext& ctx, const RetryOptions& opt
 
 void add_mail_commands(Commands& commands) {
   CLI::App* noun = commands.noun("mail", "The mail outbox");
+  add_list(commands, *noun);
   const auto options = std::make_shared<RetryOptions>();
   CLI::App* verb = commands.verb(
       *noun, "retry",

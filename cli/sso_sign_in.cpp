@@ -10,6 +10,7 @@
 #include <istream>
 #include <iterator>
 #include <string>
+#include <utility>
 
 #include "cli/listing.h"
 #include "daemon/identity/oidc/oidc_client.h"
@@ -26,6 +27,23 @@ namespace saml = daemon::identity::saml;
 
 using Outcome = tl::expected<oidc::OidcIdentity, oidc::OidcRefusal>;
 
+/// A sign-in through either protocol: the rules that hold, then who signed in or which rule refused it.
+struct TestedSignIn {
+  oidc::RuleVerdicts passed;
+  Outcome outcome;
+};
+
+/// Tells the person at the browser what to do; returns the line that is entered then.
+std::string ask(const Console& console, const char* how_to_open, const std::string& url,
+                const char* what_to_enter) {
+  console.info(how_to_open);
+  console.info(url);
+  console.info(what_to_enter);
+  std::string line;
+  std::getline(console.in, line);
+  return line;
+}
+
 /// The URL from the address bar, or its query alone.
 std::string query_in(std::string_view line) {
   const std::size_t question = line.find('?');
@@ -34,20 +52,18 @@ std::string query_in(std::string_view line) {
 }
 
 /// The reply must be to this test's own request.
-tl::expected<oidc::AuthorizationReply, oidc::OidcRefusal> read_reply(std::istream& in,
-                                                                     const std::string& state) {
-  std::string line;
-  std::getline(in, line);
+tl::expected<oidc::AuthorizationReply, oidc::OidcRefusal> reply_in(const std::string& line,
+                                                                   const std::string& state) {
   auto reply = oidc::parse_authorization_reply(query_in(line));
   if (reply && !platform::equal_in_constant_time(reply->state, state))
     return oidc::refuse("OIDC-2", "The URL has no state, or that of another sign-in.");
   return reply;
 }
 
-int print(const Console& console, const std::string& name, const oidc::RuleVerdicts& verdicts,
-          const Outcome& outcome, bool json) {
+int print(const Console& console, const std::string& name, const TestedSignIn& tested, bool json) {
+  const Outcome& outcome = tested.outcome;
   Json rules = Json::array();
-  for (const oidc::RuleVerdict& one : verdicts)
+  for (const oidc::RuleVerdict& one : tested.passed)
     rules.push_back({{"rule", one.rule}, {"verdict", "good"}, {"text", one.text}});
   if (!outcome) {
     rules.push_back({{"rule", outcome.error().rule},
@@ -81,9 +97,7 @@ int print(const Console& console, const std::string& name, const oidc::RuleVerdi
 
 /// The field SAMLResponse of what was entered: its value, a form with it, or the name of a file with either,
 /// since a terminal's line has 4,095 characters at most.
-std::string read_response(std::istream& in) {
-  std::string text;
-  std::getline(in, text);
+std::string response_in(std::string text) {
   if (std::ifstream file(text, std::ios::binary); file && !text.empty())
     text.assign(std::istreambuf_iterator<char>(file), {});
   const std::string name = "SAMLResponse=";
@@ -109,45 +123,51 @@ oidc::RuleVerdicts passed_rules(const std::string& refusing_rule) {
   return verdicts;
 }
 
-int test_saml(const Console& console, const saml::SamlConnection& connection, bool json) {
+TestedSignIn test_saml(const Console& console, const saml::SamlConnection& connection) {
   const saml::AuthnRequest request{.id = saml::new_request_id(), .relay_state = oidc::random_token()};
   const saml::SamlAttempt attempt{request.id, request.relay_state, console.now()};
-  console.info(
-      "Open this URL in a browser with its developer tools open (Network, \"Preserve log\"), and sign in:");
-  console.info(saml::authn_request_url(connection, request, attempt.started_at));
-  console.info(
+  const std::string entered = ask(
+      console,
+      "Open this URL in a browser with its developer tools open (Network, \"Preserve log\"), and sign in:",
+      saml::authn_request_url(connection, request, attempt.started_at),
       "Then copy the form field SAMLResponse of the request \"callback\", whatever the page shows, into a "
-      "file and "
-      "enter the file's name here:");
+      "file "
+      "and enter the file's name here:");
   const auto first_use = [](const std::string&, platform::UtcMillis) { return true; };
-  const auto found = saml::complete_saml_sign_in({read_response(console.in), request.relay_state}, connection,
+  const auto found = saml::complete_saml_sign_in({response_in(entered), request.relay_state}, connection,
                                                  attempt, first_use, console.now());
-  const Outcome outcome = found ? Outcome(oidc::OidcIdentity{found->subject, "", found->email, found->name,
-                                                             found->authenticated_at})
-                                : Outcome(oidc::refuse(found.error().rule, found.error().message));
-  return print(console, connection.name, passed_rules(found ? "" : found.error().rule), outcome, json);
+  if (!found)
+    return {passed_rules(found.error().rule), oidc::refuse(found.error().rule, found.error().message)};
+  return {passed_rules(""),
+          oidc::OidcIdentity{found->subject, "", found->email, found->name, found->authenticated_at}};
+}
+
+TestedSignIn test_openid(const Console& console, const daemon::config::SsoSettings& sso,
+                         const daemon::config::SsoConnectionSettings& connection, const oidc::Send& send) {
+  oidc::OidcClient client(sso, send);
+  const oidc::AuthorizationRequest request = oidc::make_authorization_request();
+  const platform::UtcMillis begun_at = console.now();
+  const auto url = client.begin(connection, request, begun_at);
+  if (!url) return {{}, tl::unexpected(url.error())};
+  const std::string entered =
+      ask(console, "Open this URL in a browser and sign in:", *url,
+          "Then copy the URL of the page on which the browser ends, whatever it shows, and enter it here:");
+  const auto reply = reply_in(entered, request.state);
+  if (!reply) return {{}, tl::unexpected(reply.error())};
+  oidc::RuleVerdicts passed;
+  Outcome outcome = client.complete(connection, *reply, request, begun_at, console.now(), passed);
+  return {std::move(passed), std::move(outcome)};
 }
 
 }  // namespace
 
 int sign_in_test(const Console& console, const daemon::config::SsoSettings& sso,
                  const daemon::config::SsoConnectionSettings& connection, const oidc::Send& send, bool json) {
-  if (connection.kind == daemon::config::SsoKind::saml)
-    return test_saml(console, saml::saml_connection(sso, connection), json);
-  oidc::OidcClient client(sso, send);
-  const oidc::AuthorizationRequest request = oidc::make_authorization_request();
-  const platform::UtcMillis begun_at = console.now();
-  oidc::RuleVerdicts verdicts;
-  const auto url = client.begin(connection, request, begun_at);
-  if (!url) return print(console, connection.name, verdicts, tl::unexpected(url.error()), json);
-  console.info("Open this URL in a browser and sign in:");
-  console.info(*url);
-  console.info(
-      "Then copy the URL of the page on which the browser ends, whatever it shows, and enter it here:");
-  const auto reply = read_reply(console.in, request.state);
-  if (!reply) return print(console, connection.name, verdicts, tl::unexpected(reply.error()), json);
-  return print(console, connection.name, verdicts,
-               client.complete(connection, *reply, request, begun_at, console.now(), verdicts), json);
+  const bool is_saml = connection.kind == daemon::config::SsoKind::saml;
+  return print(console, connection.name,
+               is_saml ? test_saml(console, saml::saml_connection(sso, connection))
+                       : test_openid(console, sso, connection, send),
+               json);
 }
 
 }  // namespace giftsync::cli

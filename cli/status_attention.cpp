@@ -59,7 +59,8 @@ void check_mail(const StatusReport& report, const std::string& program, Items& i
     if (state != schema::DeliveryState::held || count == 0) continue;
     items.push_back(
         {fmt::format("{} {} held", count_text(count, "mail"), platform::plural_verb(count, "is", "are")),
-         "search the relay's log for it, then " + program + "gift resend ID"});
+         "search the relay's log for it, then " + program + "gift resend ID; " + program +
+             "mail list shows each"});
   }
 }
 

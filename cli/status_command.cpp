@@ -110,7 +110,9 @@ Json mails_json(const StatusReport& report) {
   json["uncertain_or_held"] = Json::array();
   for (const schema::store::DeliveryRow& row : report.uncertain_mails) {
     json["uncertain_or_held"].push_back(
-        {{"recipient_transaction_id", row.transaction.value},
+        {{"recipient_transaction_id",
+          row.kind == schema::MailKind::approval ? Json(nullptr) : Json(row.transaction.value)},
+         {"kind", to_word(row.kind)},
          {"email", row.email},
          {"state", to_word(row.state)},
          {"since", json_time(row.updated_at)},
@@ -305,9 +307,11 @@ void print_mails(std::ostream& out, const StatusReport& report) {
     const std::string next = row.state == schema::DeliveryState::uncertain
                                  ? ", next attempt " + minute_text(row.next_attempt_at) + " UTC"
                                  : "";
-    fmt::print(out, "          gift {} to {} is {} since {} UTC{}: {}\n", row.transaction.value,
-               printable(row.email), to_word(row.state), minute_text(row.updated_at), next,
-               printable(row.last_reply));
+    const std::string what = row.kind == schema::MailKind::approval
+                                 ? "the mail to the approver"
+                                 : fmt::format("gift {} to", row.transaction.value);
+    fmt::print(out, "          {} {} is {} since {} UTC{}: {}\n", what, printable(row.email),
+               to_word(row.state), minute_text(row.updated_at), next, printable(row.last_reply));
   }
 }
 

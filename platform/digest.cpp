@@ -82,6 +82,10 @@ std::string to_hex(std::string_view bytes) {
   return digits;
 }
 
+std::string sha256_hex(std::string_view bytes) {
+  return to_hex(sha256(bytes));
+}
+
 std::optional<std::string> from_hex(std::string_view digits) {
   if (digits.size() % 2 != 0) return std::nullopt;
   std::string bytes;

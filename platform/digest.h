@@ -19,6 +19,9 @@ std::string hmac_sha256(std::string_view key, std::string_view bytes);
 /// Two lower-case hex digits per byte.
 std::string to_hex(std::string_view bytes);
 
+/// to_hex(sha256(bytes)): 64 digits.
+std::string sha256_hex(std::string_view bytes);
+
 /// The bytes of an even number of hex digits in either case; nullopt for anything else.
 std::optional<std::string> from_hex(std::string_view digits);
 

@@ -89,7 +89,7 @@ std::string public_prefix(std::string_view key_or_token) {
 }
 
 std::string api_key_hash(std::string_view text) {
-  return platform::to_hex(platform::sha256(text));
+  return platform::sha256_hex(text);
 }
 
 }  // namespace giftsync::sync

@@ -49,7 +49,7 @@ std::string fingerprint(const RematchResult& result) {
        {std::string(to_word(result.kind)), describe(result.from), describe(result.to), result.stage_from,
         result.stage_to, result.reason, result.detail})
     text += std::to_string(part.size()) + ":" + part;
-  return platform::to_hex(platform::sha256(text)).substr(0, kFingerprintDigits);
+  return platform::sha256_hex(text).substr(0, kFingerprintDigits);
 }
 
 }  // namespace giftsync::sync

@@ -145,7 +145,7 @@ std::optional<ApprovalResult> try_decision(schema::store::Store& store, schema::
 }  // namespace
 
 std::string version_of_content(const std::string& content) {
-  return platform::to_hex(platform::sha256(content)).substr(0, kVersionDigits);
+  return platform::sha256_hex(content).substr(0, kVersionDigits);
 }
 
 std::string content_version(schema::crm::RequestRecords& records, const schema::RequestRecord& row) {

@@ -10,7 +10,7 @@ constexpr std::string_view kFolder = "assets/";
 constexpr std::size_t kHashDigits = 12;
 
 std::string path_of(std::string_view content, std::string_view name) {
-  return std::string(kFolder) + platform::to_hex(platform::sha256(content)).substr(0, kHashDigits) + "/" +
+  return std::string(kFolder) + platform::sha256_hex(content).substr(0, kHashDigits) + "/" +
          std::string(name);
 }
 

@@ -21,7 +21,7 @@ constexpr std::string_view kReturn = "return";
 constexpr std::int64_t kReturnSeconds = 600;
 
 std::string hash_of(const std::string& secret) {
-  return platform::to_hex(platform::sha256(secret));
+  return platform::sha256_hex(secret);
 }
 
 /// Of the session that the browser had before; empty without a cookie.

@@ -43,8 +43,7 @@ tl::expected<Logo, std::string> read_logo(const std::string& path) {
   if (bytes.size() > kMaxLogoBytes) return tl::make_unexpected("which is larger than 200 KiB");
   const Kind kind = kind_of(bytes);
   if (kind.type.empty()) return tl::make_unexpected("which is not a supported picture");
-  const std::string name =
-      "logo-" + platform::to_hex(platform::sha256(bytes)).substr(0, 20) + std::string(kind.extension);
+  const std::string name = "logo-" + platform::sha256_hex(bytes).substr(0, 20) + std::string(kind.extension);
   return Logo{std::move(bytes), std::string(kind.type), name};
 }
 

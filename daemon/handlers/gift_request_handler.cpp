@@ -59,7 +59,7 @@ http::Reply GiftRequestHandler::send(GiftRequestBody body, schema::SendMode mode
                                      const std::optional<std::string>& idempotency_key,
                                      GiftRequestOrigin origin) {
   std::optional<schema::store::IdempotencyKey> idempotency;
-  if (idempotency_key) idempotency = {*idempotency_key, platform::to_hex(platform::sha256(body.canonical))};
+  if (idempotency_key) idempotency = {*idempotency_key, platform::sha256_hex(body.canonical)};
   // A replay returns the stored response, also when the item has left the catalogue since.
   const std::shared_ptr<const schema::store::GiftItem> item = items_.get(body.gift);
   if (!item || !item->active) {

@@ -93,7 +93,7 @@ Json content_json(const schema::RequestRecord& record) {
 }
 
 std::string body_hash(const schema::RequestRecord& record) {
-  return platform::to_hex(platform::sha256(schema::format_values(record, schema::creatable_fields())));
+  return platform::sha256_hex(schema::format_values(record, schema::creatable_fields()));
 }
 
 /// The refusal of Auto_Approved, when this caller may not set it (HTTP-27, REQ-44).

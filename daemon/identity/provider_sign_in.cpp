@@ -20,7 +20,7 @@ tl::unexpected<SignInRefusal> refuse(const oidc::OidcRefusal& refusal) {
 }
 
 std::string hash_of(std::string_view token) {
-  return platform::to_hex(platform::sha256(token));
+  return platform::sha256_hex(token);
 }
 
 AuditEvent audit_of(const RequestOrigin& origin, platform::UtcMillis now) {

@@ -141,9 +141,9 @@ SignInOutcome sign_in(const SignInSettings& settings, platform::HttpClient& http
 
 std::string sign_in_fingerprint(const SignInSettings& settings) {
   const bool is_jwt = settings.flow == SignInFlow::jwt_bearer;
-  return platform::to_hex(
-      platform::sha256(fmt::format("{}\n{}\n{}\n{}", settings.domain, is_jwt ? "jwt" : "client_credentials",
-                                   settings.client_id, is_jwt ? settings.username : "")));
+  return platform::sha256_hex(fmt::format("{}\n{}\n{}\n{}", settings.domain,
+                                          is_jwt ? "jwt" : "client_credentials", settings.client_id,
+                                          is_jwt ? settings.username : ""));
 }
 
 }  // namespace giftsync::daemon::salesforce

@@ -63,7 +63,7 @@ std::string mapping_fingerprint_of(const config::SourceSettings& settings, const
   }
   all.emplace_back();
   for (const schema::Status status : rules.may_set) all.emplace_back(to_word(status));
-  return platform::to_hex(platform::sha256(joined_with_lengths(all))).substr(0, kMappingFingerprintDigits);
+  return platform::sha256_hex(joined_with_lengths(all)).substr(0, kMappingFingerprintDigits);
 }
 
 }  // namespace

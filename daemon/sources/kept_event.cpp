@@ -46,7 +46,7 @@ std::string dump(const Json& json) {
 }
 
 std::string digest_of(const std::string& text) {
-  return platform::to_hex(platform::sha256(text));
+  return platform::sha256_hex(text);
 }
 
 }  // namespace

@@ -170,7 +170,7 @@ std::string pointers_fingerprint(const CompiledSource& source) {
   std::string all = source.settings.items;
   for (const sync::EventField field : sync::kEventFields)
     all += " " + pointer_of(source.settings.fields, field);
-  return platform::to_hex(platform::sha256(all)).substr(0, kFingerprintDigits);
+  return platform::sha256_hex(all).substr(0, kFingerprintDigits);
 }
 
 void apply_config_fingerprint(PollCursor& cursor_state, const std::string& fingerprint) {

@@ -149,7 +149,7 @@ class DeliveryQueue {
   /// Of gifts and of approvers.
   bool has_any(DeliveryState state);
   std::optional<DeliveryRow> find(TransactionId transaction);
-  /// Gifts' mails in one of these states, by transaction, at most `limit`.
+  /// Mails in one of these states, by transaction, at most `limit`; those of approvers come first.
   std::vector<DeliveryRow> list(const std::vector<DeliveryState>& states, std::size_t limit);
   /// The mails of gifts that the viewer sees, by descending transaction, below `before`. Those of approvers
   /// are listed for viewers of all organizations.

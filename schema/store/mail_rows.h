@@ -9,15 +9,15 @@
 
 namespace giftsync::schema::store {
 
-/// "SELECT ... WHERE <rest>" over mail_outbox d and recipient_transaction t.
+/// "SELECT ... WHERE <rest>" over mail_outbox d and, for the mails of gifts, recipient_transaction t.
 inline std::vector<DeliveryRow> select_mails(soci::session& session, const std::string& rest) {
   DeliveryRow row;
   return sql::select_rows(
       row, session,
       "SELECT d.transaction_id, d.state, d.attempt, d.uncertain_retries, d.next_attempt_at, d.updated_at, "
-      "d.message_id, d.last_reply, t.email, d.kind, d.number, d.ordered_at FROM mail_outbox d JOIN "
-      "recipient_transaction t "
-      "ON t.id = d.transaction_id WHERE " +
+      "d.message_id, d.last_reply, coalesce(t.email, (SELECT u.email FROM console_user u WHERE u.id = "
+      "-d.transaction_id), ''), d.kind, d.number, d.ordered_at FROM mail_outbox d LEFT JOIN "
+      "recipient_transaction t ON t.id = d.transaction_id WHERE " +
           rest,
       soci::into(row.transaction), soci::into(row.state), soci::into(row.attempt),
       soci::into(row.uncertain_retries), soci::into(row.next_attempt_at), soci::into(row.updated_at),

@@ -26,7 +26,7 @@ std::string fingerprint(sql::Dialect dialect, MigrationScripts scripts) {
   for (const std::string_view script : scripts) {
     for (const std::string& statement : sql::statements_of(dialect, script)) statements += statement + ";;\n";
   }
-  return platform::to_hex(platform::sha256(statements));
+  return platform::sha256_hex(statements);
 }
 
 int checked_version(soci::session& session, sql::Dialect dialect, MigrationScripts scripts) {

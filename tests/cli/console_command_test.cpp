@@ -54,7 +54,7 @@ TEST_F(CliConsole, ALinkIsPrintedAloneAndStoredHashed) {
   const std::string token = made.out.substr(made.out.rfind('/') + 1, 43);
   EXPECT_EQ(made.err.find(token), std::string::npos);
   schema::store::Store store(cli_.address());
-  const auto link = store.console_sessions.find_link(platform::to_hex(platform::sha256(token)), cli_.now);
+  const auto link = store.console_sessions.find_link(platform::sha256_hex(token), cli_.now);
   ASSERT_TRUE(link);
   EXPECT_EQ(link->expires_at, cli_.now + 300'000);
   EXPECT_FALSE(store.console_sessions.find_link(token, cli_.now));

@@ -543,6 +543,7 @@ TEST_F(CliGift, StatusCountsByState) {
   const Json json = Json::parse(cli_.run({"status", "--json"}).out);
   EXPECT_EQ(json["mail"]["pause"]["failures"], 3);
   EXPECT_EQ(json["mail"]["uncertain_or_held"][0]["recipient_transaction_id"], ids[0].value);
+  EXPECT_EQ(json["mail"]["uncertain_or_held"][0]["kind"], "gift");
   EXPECT_EQ(json["sync"]["queued"], 2);
   EXPECT_EQ(json["store"]["reachable"], true);
 }

@@ -20,7 +20,7 @@ TEST(ApiKey, HasTheDocumentedForm) {
   const NewCredential key = make_api_key();
   EXPECT_THAT(key.text, MatchesRegex("gsk_live_[0-9A-Za-z]{38}"));
   EXPECT_EQ(key.prefix, key.text.substr(0, 16));
-  EXPECT_EQ(key.hash, platform::to_hex(platform::sha256(key.text)));
+  EXPECT_EQ(key.hash, platform::sha256_hex(key.text));
   EXPECT_EQ(key.hash, api_key_hash(key.text));
   EXPECT_TRUE(is_api_key(key.text));
 }

@@ -97,7 +97,7 @@ class ConsoleAccess : public ConsoleFixture {
       path.replace(at, path.find('}') - at + 1, id);
     if (!route.is_post) return get(path).status;
     const std::string cookie = cookie_;
-    const auto session = store_.console_sessions.find(platform::to_hex(platform::sha256(cookie)), now_, {0});
+    const auto session = store_.console_sessions.find(platform::sha256_hex(cookie), now_, {0});
     const std::string token = session ? form_token(session->form_secret, path.substr(8)) : "";
     return post(path, "form_token=" + token).status;
   }

@@ -160,7 +160,7 @@ TEST_F(ConsoleActions, RolesThatOnlyReadPermitNoAction) {
   sign_in(user("aud@example.com", {Role::auditor, Role::sender}));
   const std::string page = get(page_of(other)).body;
   EXPECT_THAT(page, AllOf(HasSubstr("Timeline"), Not(HasSubstr("/cancel"))));
-  const std::string session = platform::to_hex(platform::sha256(cookie_));
+  const std::string session = platform::sha256_hex(cookie_);
   const std::string secret = store_.console_sessions.find(session, now_, {0})->form_secret;
   const std::string path = "/gifts/" + std::to_string(other.value) + "/cancel";
   EXPECT_EQ(post("/console" + path, "confirm=1&form_token=" + form_token(secret, path)).status, 404);

@@ -34,8 +34,8 @@ class ConsoleFixture : public testing::Test {
   }
   /// The token of a sign-in link for the user.
   std::string link_for(schema::UserId user, const std::string& token = "a-token") {
-    store_.console_sessions.create_link(
-        {platform::to_hex(platform::sha256(token)), user, "root", now_, now_ + 600'000}, {});
+    store_.console_sessions.create_link({platform::sha256_hex(token), user, "root", now_, now_ + 600'000},
+                                        {});
     return token;
   }
   http::HttpRequest request(const std::string& method, const std::string& path) const {

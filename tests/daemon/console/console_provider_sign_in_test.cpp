@@ -110,7 +110,7 @@ TEST_F(ConsoleProviderSignIn, AFaultOfAReplyEndsItsRequestAlone) {
       },
       {});
   schema::store::SignInAttempt attempt;
-  attempt.id_hash = platform::to_hex(platform::sha256("acme.state"));
+  attempt.id_hash = platform::sha256_hex("acme.state");
   attempt.connection = "acme";
   attempt.created_at = now_;
   store_.sign_in_attempts.create(attempt);

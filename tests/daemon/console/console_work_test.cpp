@@ -275,7 +275,7 @@ TEST_F(ConsoleWork, OwnRequestsAreApprovedByOthersAndMayBeRejected) {
     const std::string path = "/console/requests/" + number;
     const std::string page = get(path).body;
     EXPECT_THAT(page, AllOf(HasSubstr("another approver"), Not(HasSubstr(path + "/approve"))));
-    const auto session = store_.console_sessions.find(platform::to_hex(platform::sha256(cookie_)), now_, {0});
+    const auto session = store_.console_sessions.find(platform::sha256_hex(cookie_), now_, {0});
     const std::string token = form_token(session->form_secret, "/requests/" + number + "/approve");
     const auto answer =
         post(path + "/approve", "form_token=" + token + "&seen=" + seen_in(page, path + "/reject"));
@@ -423,7 +423,7 @@ TEST_F(ConsoleWork, AnOrgOfSalesforceIsNotAskedAndHasNoButtons) {
   EXPECT_THAT(
       page, AllOf(HasSubstr("approved in Salesforce"), HasSubstr("first seen"), Not(HasSubstr("/approve"))));
   EXPECT_THAT(get("/console/").body, HasSubstr("Nothing waits for you."));
-  const auto session = store_.console_sessions.find(platform::to_hex(platform::sha256(cookie_)), now_, {0});
+  const auto session = store_.console_sessions.find(platform::sha256_hex(cookie_), now_, {0});
   const std::string token = form_token(session->form_secret, "/requests/R-1/approve");
   EXPECT_EQ(post("/console/requests/R-1/approve", "form_token=" + token + "&seen=YQ").status, 404);
 }
@@ -507,7 +507,7 @@ TEST_F(ConsoleWork, AHeldMailOfAnApproverIsSentAgainAndNothingElse) {
   ASSERT_EQ(store_.deliveries.finish(std::span(&outcome, 1), now_), 1u);
   const std::string path = "/console/mail/-" + std::to_string(ana.value);
   const auto token = [&](const std::string& action) {
-    const auto session = store_.console_sessions.find(platform::to_hex(platform::sha256(cookie_)), now_, {0});
+    const auto session = store_.console_sessions.find(platform::sha256_hex(cookie_), now_, {0});
     return "form_token=" + form_token(session->form_secret, path.substr(8) + action);
   };
   sign_in(user("of.acme@example.com", {Role::operations}, organization("Acme")));

@@ -110,6 +110,22 @@ TEST_P(ApproverNoticesTest, MailsOfOneApproverAreTenMinutesApart) {
   EXPECT_THAT(claim(kNow + platform::kDayMillis), IsEmpty()) << "nothing is new";
 }
 
+// CON-32
+TEST_P(ApproverNoticesTest, AHeldMailIsFoundAndListedWithTheApproversAddress) {
+  const UserId ana = approver("ana@example.com");
+  set_state("1", RequestRecordState::pending);
+  add_notices(ana, {"1"});
+  store_->approver_notices.queue_mails(kNow);
+  const auto claims = claim(kNow);
+  ASSERT_THAT(claims, SizeIs(1));
+  end(claims[0], DeliveryState::held, kNow);
+  const auto held = store_->deliveries.list({DeliveryState::held, DeliveryState::uncertain}, 10);
+  ASSERT_THAT(held, SizeIs(1));
+  EXPECT_EQ(held[0].kind, MailKind::approval);
+  EXPECT_EQ(held[0].email, "ana@example.com");
+  EXPECT_EQ(held[0].transaction.value, -ana.value);
+}
+
 // CON-31
 TEST_P(ApproverNoticesTest, AMailThatHasNotEndedIsNotReplaced) {
   const UserId ana = approver("ana@example.com");
