@@ -122,6 +122,29 @@ Data history_of(const PageCall& call, const ShownRequest& shown) {
   return list;
 }
 
+/// What would keep the gift from being sent if a request that waits were approved now (CON-60): the findings,
+/// that there are none, or that it was not checked.
+void add_obstacles(Data& data, const PageCall& call, const ShownRequest& shown) {
+  if (shown.entry.state != schema::store::RequestRecordState::pending || shown.entry.deleted) return;
+  std::optional<std::vector<sync::RequestRecordFinding>> found;
+  const auto& check = call.console.options.check_request;
+  if (shown.loaded && check) ask_responding_crm([&] { found = check(*shown.loaded); });
+  if (!found || found->empty()) {
+    data.set("check_outcome", texts().text(found ? "obstacles_none" : "obstacles_unchecked"));
+    return;
+  }
+  Data list(Data::type::list);
+  for (const sync::RequestRecordFinding& one : *found) {
+    // What is said of a recipient quotes the address.
+    const bool is_hidden = hides_recipients(call) && one.check.starts_with("recipient");
+    Data row;
+    row.set("text", is_hidden ? one.check + ": ***" : one.message);
+    list << row;
+  }
+  data.set("obstacles", list);
+  data.set("has_obstacles", true);
+}
+
 /// The button's form; nothing where the state does not allow the action.
 void add_form(Data& data, const PageCall& call, const ShownRequest& shown, Action action) {
   const std::string name = action == Action::approve ? "approve" : "reject";
@@ -159,6 +182,7 @@ http::HttpResponse show(const PageCall& call, const ShownRequest& shown, const s
     data.set("has_content", true);
   }
   data.set("in_salesforce", uses_request_records(call) && !decides_requests_here(call));
+  add_obstacles(data, call, shown);
   if (shown.loaded && may(call.viewer().roles, Permission::decide_requests)) {
     data.set("own", shown.is_own);
     add_form(data, call, shown, Action::approve);
