@@ -264,6 +264,28 @@ TEST_F(ConsoleTest, CsvHasTheFilteredRowsWithGuardedCells) {
   EXPECT_EQ(event.detail, "recipient=...") << "auditors read it";
 }
 
+// CON-61
+TEST_F(ConsoleTest, ACsvEndsUnfinishedWhenItsReaderMayNotReadOn) {
+  send_gifts(1'601);
+  const schema::UserId ana = user("ana@example.com", {Role::admin, Role::auditor});
+  const auto begin = [&] {
+    sign_in(ana);
+    auto csv = get("/console/gifts?format=csv");
+    EXPECT_THAT(csv.next_chunk(), StartsWith("transaction_id,"));
+    EXPECT_THAT(csv.next_chunk(), HasSubstr("text")) << "a page with the same session";
+    return csv;
+  };
+  const auto of_a_session = begin();
+  store_.console_sessions.end_all(ana, {});
+  EXPECT_THROW(of_a_session.next_chunk(), std::runtime_error);
+  const auto of_an_admin = begin();
+  ASSERT_TRUE(store_.console_users.revoke(ana, Role::admin, {}));
+  EXPECT_THROW(of_an_admin.next_chunk(), std::runtime_error) << "an auditor sees no recipients";
+  const auto of_an_auditor = begin();
+  store_.console_users.set_active(ana, false, {});
+  EXPECT_THROW(of_an_auditor.next_chunk(), std::runtime_error);
+}
+
 // CON-16
 TEST_F(ConsoleTest, AnAuditorSeesNoRecipientOnAnyPage) {
   const auto ids = send_gifts(1, "Secret");
