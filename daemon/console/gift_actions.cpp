@@ -24,8 +24,9 @@ Data action_data(const PageCall& call, const ConsoleGift& gift, const std::strin
   made.set("name", name);
   made.set("title", texts().text(name + "_gift"));
   made.set("button", texts().text(name + "_button"));
-  made.set("text", obstacle.empty() ? texts().text(name + "_text")
-                                    : texts().text("not_possible", {{"reason", obstacle}}));
+  made.set("text", obstacle.empty()
+                       ? texts().text(name + "_text")
+                       : texts().text("not_possible", {{"reason", with_readable_times(obstacle)}}));
   made.set("disabled", !obstacle.empty());
   return made;
 }
@@ -38,7 +39,7 @@ Data resend_data(const PageCall& call, const ConsoleGift& gift, const schema::st
   set_text(made, "cost", cost_text(call, kMostRematchCalls));
   if (other || !same) return made;
   made.set("needs_address", true);
-  made.set("text", texts().text("resend_other_only", {{"reason", same->reason}}));
+  made.set("text", texts().text("resend_other_only", {{"reason", with_readable_times(same->reason)}}));
   return made;
 }
 

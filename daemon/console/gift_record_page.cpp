@@ -57,8 +57,8 @@ Data field_rows(const PageCall& call, const schema::crm::GiftRecords& records,
     }
     Data row;
     row.set("field", std::string(schema::kGiftFields[i].label));
-    set_text(row, "in_crm", in_crm);
-    set_text(row, "ours", ours);
+    set_text(row, "in_crm", with_readable_times(in_crm));
+    set_text(row, "ours", with_readable_times(ours));
     if (const std::string_view verdict = verdict_of(drift, field); !verdict.empty())
       row.set("differs", texts().text(verdict));
     rows << row;

@@ -51,8 +51,7 @@ void add_queue(Data& data, const PageCall& call) {
                  ? texts().text("more_than", {{"count", std::to_string(schema::store::kMaxCounted)}})
                  : std::to_string(count));
   }
-  const auto oldest = call.store().deliveries.oldest_due(call.now);
-  add_line(counts, "oldest_due", oldest ? minute(*oldest) : "");
+  add_time(counts, "oldest_due", call.store().deliveries.oldest_due(call.now));
   data.set("counts", counts);
   data.set("has_queue", true);
 }
@@ -71,9 +70,8 @@ Data row_data(const PageCall& call, const ListedMail& mail, DeliveryState state)
   row.set("email", mail.email);
   row.set("attempt", std::to_string(mail.attempt));
   row.set("updated", time_data(mail.updated_at));
-  row.set("next", state == DeliveryState::queued || state == DeliveryState::uncertain
-                      ? minute(mail.next_attempt_at)
-                      : "");
+  if (state == DeliveryState::queued || state == DeliveryState::uncertain)
+    row.set("next", time_data(mail.next_attempt_at));
   row.set("reply", mail.last_reply);
   if (!may(call.viewer().roles, Permission::operate)) return row;
   Data buttons(Data::type::list);

@@ -39,7 +39,12 @@ std::optional<FrameUser> frame_user(const PageCall& call) {
 }
 
 http::HttpResponse page(const PageCall& call, std::string_view name, const std::string& title, Data data) {
-  return render(call.url(), {name, title, frame_user(call), 200, notice_text(call)}, std::move(data));
+  const std::string path = call.request.path.substr(std::string_view("/console/").size());
+  const std::size_t end = path.find('/');
+  return render(call.url(),
+                {name, title, frame_user(call), 200, notice_text(call),
+                 path.empty() ? "overview" : path.substr(0, end), end != std::string::npos},
+                std::move(data));
 }
 
 http::HttpResponse not_found(const PageCall& call) {

@@ -35,7 +35,7 @@ Data event_data(const AuditEvent& event) {
   row.set("object", event.object_kind + (event.object_id.empty() ? "" : " ") + event.object_id);
   row.set("outcome", texts().text(event.refused ? "refused" : "done") +
                          (event.rule.empty() ? "" : " (" + event.rule + ")"));
-  row.set("detail", event.detail);
+  row.set("detail", with_readable_times(event.detail));
   row.set("network", event.network);
   return row;
 }

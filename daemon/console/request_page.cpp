@@ -99,13 +99,12 @@ Data summary_of(const PageCall& call, const ShownRequest& shown) {
     add_costs(lines, call, shown.loaded->completed);
     if (!is_masked) add_line(lines, "recipient", shown.loaded->completed.text(F::recipient_email));
     if (const auto* at = std::get_if<platform::UtcMillis>(&shown.loaded->row.get(F::created_date)))
-      add_line(lines, "created_at", minute(*at));
+      add_time(lines, "created_at", *at);
   }
   add_line(lines, "requested_by", shown.entry.requested_by);
   add_line(lines, "approved_by", shown.entry.approved_by);
   if (!is_masked) add_line(lines, "error", shown.entry.error);
-  if (shown.entry.failures > 0 && shown.entry.next_attempt_at)
-    add_line(lines, "next_attempt", minute(*shown.entry.next_attempt_at));
+  if (shown.entry.failures > 0) add_time(lines, "next_attempt", shown.entry.next_attempt_at);
   if (shown.entry.deleted) add_line(lines, "state", texts().text("request_deleted"));
   return lines;
 }
@@ -114,7 +113,7 @@ Data history_of(const PageCall& call, const ShownRequest& shown) {
   Data list(Data::type::list);
   for (const auto& one : call.store().request_records.find_transitions(shown.entry.record_id)) {
     Data entry;
-    entry.set("at", time_data(one.at));
+    entry.set("at", exact_time_data(one.at));
     entry.set("text", texts().text("request_" + one.to));
     entry.set("detail", one.who + (hides_recipients(call) || one.comment.empty() ? "" : ": " + one.comment));
     list << entry;
@@ -138,7 +137,7 @@ void add_obstacles(Data& data, const PageCall& call, const ShownRequest& shown) 
     // What is said of a recipient quotes the address.
     const bool is_hidden = hides_recipients(call) && one.check.starts_with("recipient");
     Data row;
-    row.set("text", is_hidden ? one.check + ": ***" : one.message);
+    row.set("text", is_hidden ? one.check + ": ***" : with_readable_times(one.message));
     list << row;
   }
   data.set("obstacles", list);

@@ -56,9 +56,9 @@ Data state_lines(const PageCall& call, const SsoConnectionSettings& one,
   add_line(lines, "tenant", state.tenant);
   add_line(lines, "certificate", certificate_text(one.certificate, call.now));
   add_line(lines, "next_certificate", certificate_text(one.next_certificate, call.now));
-  add_line(lines, "last_sign_in", state.last_success_at ? minute(*state.last_success_at) : "");
-  if (state.last_error_at)
-    add_line(lines, "last_error", minute(*state.last_error_at) + ": " + state.last_error);
+  add_time(lines, "last_sign_in", state.last_success_at);
+  add_time(lines, "last_error_at", state.last_error_at);
+  add_line(lines, "last_error", with_readable_times(state.last_error));
   return lines;
 }
 

@@ -50,13 +50,31 @@ TEST_F(ConsoleActions, WhatDoesNotApplyIsDisabledWithTheReasonOfTheCommand) {
   EXPECT_THAT(get(page_of(id)).body, HasSubstr("Not possible: it is tried anyway within minutes."));
   ASSERT_EQ(act(id, "cancel", "&confirm=1"), page_of(id) + "?notice=cancelled");
   const std::string page = get(page_of(id)).body;
-  const std::string reason = "Not possible: it was refunded on " + platform::to_rfc3339(now_) + ".";
+  const std::string reason = "Not possible: it was refunded on 2026-11-21 12:31:07 UTC.";
   EXPECT_THAT(
       page, AllOf(HasSubstr("<p id=\"resend-text\">" + reason), HasSubstr("<p id=\"cancel-text\">" + reason),
                   HasSubstr("aria-describedby=\"cancel-text\" disabled>")));
   EXPECT_EQ(act(id, "cancel", "&confirm=1"), page_of(id) + "?notice=not_done");
   EXPECT_TRUE(last_event().refused);
   EXPECT_THAT(last_event().detail, HasSubstr("it was refunded"));
+}
+
+// CON-62
+TEST_F(ConsoleActions, TheTimelineHasSecondsAndOneOrder) {
+  const auto id = gift_of("sam@example.com");
+  sign_in(user("ana@example.com", {Role::operations}));
+  now_ = now_ + 5'000;
+  ASSERT_EQ(act(id, "cancel", "&confirm=1"), page_of(id) + "?notice=cancelled");
+  const std::string page = get(page_of(id)).body;
+  std::size_t at = page.find("class=\"timeline\"");
+  for (const std::string entry :
+       {"12:31:07</time> <strong>Sent", "12:31:12</time> <strong>Cancelled",
+        "12:31:12</time> <strong>Mail withdrawn", "12:31:12</time> <strong>Refunded"}) {
+    const std::size_t next = page.find(entry);
+    EXPECT_NE(next, std::string::npos) << entry;
+    EXPECT_LT(at, next) << entry;
+    at = next;
+  }
 }
 
 // CON-7, CON-20

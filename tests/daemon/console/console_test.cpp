@@ -310,6 +310,29 @@ TEST_F(ConsoleTest, AGiftShowsWhatTheStoreKnows) {
     EXPECT_EQ(get(path).status, 404) << path;
 }
 
+// CON-62
+TEST_F(ConsoleTest, TheNavigationMarksThePageAndTheSectionOfASubPage) {
+  const auto ids = send_gifts(1);
+  sign_in(user("ana@example.com", {Role::operations}));
+  const std::string link = "<a href=\"/console/gifts\"";
+  EXPECT_THAT(get("/console/gifts").body, HasSubstr(link + " aria-current=\"page\">"));
+  for (const std::string more : {"", "/match"}) {
+    const std::string page = get("/console/gifts/" + std::to_string(ids[0].value) + more).body;
+    EXPECT_THAT(page, AllOf(HasSubstr(link + " aria-current=\"true\">"), Not(HasSubstr("=\"page\""))));
+  }
+  EXPECT_THAT(get("/console/").body,
+              AllOf(HasSubstr("<a href=\"/console/\" aria-current=\"page\">"), HasSubstr(link + ">")));
+}
+
+// CON-62
+TEST(ConsoleTimes, AreReadableInSentences) {
+  EXPECT_EQ(with_readable_times("on 2026-11-21T12:31:07.000Z and 2026-11-21T12:31:07.250Z."),
+            "on 2026-11-21 12:31:07 UTC and 2026-11-21 12:31:07.250 UTC.");
+  for (const std::string text :
+       {"", "T", "TZ", "no Time Zone", "99-11-21T12:31:07Z", "2026-11-21T12:31", "Z"})
+    EXPECT_EQ(with_readable_times(text), text);
+}
+
 // CON-8
 TEST_F(ConsoleTest, TheOverviewSaysHealthAndFailures) {
   sign_in(user("ana@example.com", {Role::operations}));
