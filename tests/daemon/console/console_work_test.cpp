@@ -507,8 +507,10 @@ TEST_F(ConsoleWork, ConnectionsAndSettingsAreShownWithoutSecrets) {
         AllOf(HasSubstr("https://login.example.com/login/callback?connection=acme"), HasSubstr("acme.com"),
               HasSubstr("O5: &lt;script&gt;"), HasSubstr("valid until 20"), HasSubstr("/nonexistent.pem, "),
               HasSubstr("urn:giftsync:login.example.com:idp"), Not(HasSubstr("the-secret"))));
-    EXPECT_THAT(get(paths[1]).body, AllOf(HasSubstr("sso.auth_url"), HasSubstr("giftsyncd.yaml:12"),
-                                          HasSubstr("default"), Not(HasSubstr("the-secret"))));
+    EXPECT_THAT(get(paths[1]).body,
+                AllOf(HasSubstr("<summary><code>sso</code>"), HasSubstr("1 set in the file"),
+                      HasSubstr("sso.auth_url"), HasSubstr("giftsyncd.yaml:12"), HasSubstr("default"),
+                      Not(HasSubstr("the-secret"))));
   }
   for (const std::string& path : paths) {
     sign_in(user("admin" + std::to_string(path.size()) + "@example.com", {Role::admin}));
