@@ -19,11 +19,14 @@ TEST_F(ConsoleActions, ASenderResendsToAnotherAddressAndCancels) {
   EXPECT_THAT(page, AllOf(HasSubstr("To the same address it is not possible: its mail has not left yet"),
                           HasSubstr("name=\"email\" autocomplete=\"off\" required"), Not(HasSubstr("/retry")),
                           Not(HasSubstr("/match"))));
-  EXPECT_EQ(act(id, "resend"), page_of(id) + "?notice=not_done");
+  EXPECT_THAT(page, HasSubstr("required> Yes, send a mail to the other address"));
+  EXPECT_EQ(act(id, "resend", "&email=bea%40example.org"), page_of(id) + "?notice=not_confirmed");
+  EXPECT_EQ(gift(id).transaction.email, "ada@example.com") << "nothing was sent";
+  EXPECT_EQ(act(id, "resend", "&confirm=1"), page_of(id) + "?notice=not_done");
   EXPECT_TRUE(last_event().refused);
-  EXPECT_EQ(act(id, "resend", "&email=no-address"), page_of(id) + "?notice=bad_address");
+  EXPECT_EQ(act(id, "resend", "&confirm=1&email=no-address"), page_of(id) + "?notice=bad_address");
   EXPECT_EQ(wakes_, 0);
-  EXPECT_EQ(act(id, "resend", "&email=bea%40example.org"), page_of(id) + "?notice=resent_to_other");
+  EXPECT_EQ(act(id, "resend", "&confirm=1&email=bea%40example.org"), page_of(id) + "?notice=resent_to_other");
   EXPECT_EQ(gift(id).transaction.email, "bea@example.org");
   EXPECT_EQ(gift(id).transaction.generation, 1);
   EXPECT_EQ(wakes_, 1);
@@ -41,6 +44,23 @@ TEST_F(ConsoleActions, ASenderResendsToAnotherAddressAndCancels) {
   EXPECT_EQ(act(id, "cancel", "&confirm=1"), page_of(id) + "?notice=cancelled");
   EXPECT_EQ(last_event().action, "gift.cancel");
   EXPECT_EQ(store_.deliveries.find(id)->state, schema::DeliveryState::withdrawn);
+}
+
+// CON-21
+TEST_F(ConsoleActions, TheSameMailIsSentAgainToTheAddressThatWasConfirmed) {
+  const auto id = gift_of("sam@example.com");
+  const auto claim = store_.deliveries.claim("a", 60'000, 10, now_).front();
+  const schema::store::DeliveryQueue::Sending sending{claim, "m1@example.com"};
+  store_.deliveries.begin_sending("a", std::span(&sending, 1), 60'000, now_);
+  const schema::store::DeliveryOutcome outcome{id, 1, schema::DeliveryState::accepted, now_, "", false, {}};
+  store_.deliveries.finish(std::span(&outcome, 1), now_);
+  sign_in(user("ana@example.com", {Role::operations}));
+  EXPECT_THAT(get(page_of(id)).body,
+              HasSubstr("required> Yes, send a mail to ada@example.com, or to the other address"));
+  EXPECT_EQ(act(id, "resend"), page_of(id) + "?notice=not_confirmed");
+  EXPECT_EQ(store_.deliveries.find(id)->state, schema::DeliveryState::accepted);
+  EXPECT_EQ(act(id, "resend", "&confirm=1"), page_of(id) + "?notice=resent");
+  EXPECT_EQ(store_.deliveries.find(id)->state, schema::DeliveryState::queued);
 }
 
 // CON-21
