@@ -54,20 +54,17 @@ ComparedFields compare_fields(const PageCall& call, const schema::crm::GiftRecor
   ComparedFields compared;
   for (std::size_t i = 0; i < schema::kGiftFieldCount; ++i) {
     const auto field = static_cast<GiftField>(i);
-    std::string in_crm = sync::text_in(record, field);
-    std::string ours = sync::text_of(wanted.get(field));
+    const std::string in_crm = sync::text_in(record, field);
+    const std::string ours = sync::text_of(wanted.get(field));
     if (in_crm.empty() && ours.empty()) continue;
-    if (call.viewer().is_masked() && is_personal(field)) {
-      if (!in_crm.empty()) in_crm = "***";
-      if (!ours.empty()) ours = "***";
-    }
+    const bool is_hidden = call.viewer().is_masked() && is_personal(field);
     const sync::FieldVerdict verdict =
         sync::compare_field(records, record, wanted, field, is_adopted, rules.link_of != nullptr);
     ComparedFields::Group& group = compared.of(verdict);
     Data row;
     row.set("field", std::string(schema::kGiftFields[i].label));
-    set_text(row, "in_crm", with_readable_times(in_crm));
-    set_text(row, "ours", with_readable_times(ours));
+    set_text(row, "in_crm", masked_text(is_hidden, with_readable_times(in_crm)));
+    set_text(row, "ours", masked_text(is_hidden, with_readable_times(ours)));
     row.set("verdict", texts().text("field_" + std::string(sync::to_word(verdict))));
     row.set("differs", &group == &compared.groups[0]);
     group.rows << row;

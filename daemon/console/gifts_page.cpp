@@ -172,6 +172,7 @@ http::HttpResponse gifts_page(const PageCall& call) {
   for (const ConsoleGift& row : found.gifts) rows << row_data(row, call.url());
   data.set("rows", rows);
   data.set("has_rows", !found.gifts.empty());
+  set_text(data, "filter", describe_filter(query));
   data.set("form", filter_form(query, call.viewer().is_masked()));
   if (!query.ignored.empty())
     data.set("ignored",

@@ -33,9 +33,9 @@ Data candidate_row(const Candidate& one, const std::string& field, const std::st
                    bool is_masked) {
   Data row;
   row.set("id", one.id);
-  set_text(row, "name", is_masked ? "" : one.name);
+  set_text(row, "name", masked_text(is_masked, one.name));
   row.set("field", field);
-  set_text(row, "order", is_masked ? "" : one.order_value);
+  set_text(row, "order", masked_text(is_masked, one.order_value));
   row.set("verdict", is_masked && verdict.starts_with("its ") ? texts().text("match_ranks_lower") : verdict);
   row.set("chosen", verdict == "chosen");
   return row;
@@ -106,7 +106,7 @@ void set_explanation(const PageCall& call, const MatchExplanation& found, Data& 
   add_line(facts, "match_choice", choice_text(found.decision));
   add_line(facts, "account_id", found.decision.account_id);
   add_line(facts, "opportunity_id", found.decision.opportunity_id);
-  if (!is_masked) add_line(facts, "reason", found.decision.reason);
+  add_line(facts, "reason", masked_text(is_masked, found.decision.reason));
   Data explained;
   explained.set("facts", facts);
   explained.set("lists", lists);
@@ -139,7 +139,7 @@ Data beside_rows(const MatchDecision& stored, const MatchDecision* answer, bool 
   add("opportunity_id", stored.opportunity_id, today.opportunity_id);
   add("deal_stage", stored.deal_stage, today.deal_stage);
   add("match_rules", rules_in(stored.reason), rules_in(today.reason));
-  if (!is_masked) add("reason", stored.reason, today.reason);
+  add("reason", masked_text(is_masked, stored.reason), masked_text(is_masked, today.reason));
   return rows;
 }
 

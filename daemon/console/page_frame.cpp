@@ -135,6 +135,10 @@ http::HttpResponse redirect(const std::string& path) {
   return response;
 }
 
+std::string masked_text(bool is_masked, const std::string& text) {
+  return is_masked && !text.empty() ? "***" : text;
+}
+
 std::string error_code(const std::string& error) {
   return error.substr(0, error.find(':'));
 }

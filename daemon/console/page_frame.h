@@ -63,6 +63,8 @@ http::HttpResponse redirect(const std::string& path);
 /// The security headers of every page.
 void add_page_headers(http::HttpResponse& response);
 
+/// "***" in place of a text that the viewer does not see; what is empty stays so.
+std::string masked_text(bool is_masked, const std::string& text);
 /// An error of the CRM without what may name a recipient: up to the first colon (CON-16).
 std::string error_code(const std::string& error);
 /// {value, text, selected} of a select.

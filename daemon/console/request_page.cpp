@@ -69,8 +69,8 @@ Data fields_data(const schema::RequestRecord& record, const schema::RequestRecor
     const bool is_hidden = is_masked && is_of_recipient(field);
     Data row;
     row.set("label", std::string(schema::descriptor_of(field).label));
-    row.set("value", is_hidden ? "***" : now);
-    row.set("old", is_hidden ? "***" : old);
+    row.set("value", masked_text(is_hidden, now));
+    row.set("old", masked_text(is_hidden, old));
     rows << row;
   }
   return rows;
@@ -97,13 +97,13 @@ Data summary_of(const PageCall& call, const ShownRequest& shown) {
   Data lines(Data::type::list);
   if (shown.loaded) {
     add_costs(lines, call, shown.loaded->completed);
-    if (!is_masked) add_line(lines, "recipient", shown.loaded->completed.text(F::recipient_email));
+    add_line(lines, "recipient", masked_text(is_masked, shown.loaded->completed.text(F::recipient_email)));
     if (const auto* at = std::get_if<platform::UtcMillis>(&shown.loaded->row.get(F::created_date)))
       add_time(lines, "created_at", *at);
   }
   add_line(lines, "requested_by", shown.entry.requested_by);
   add_line(lines, "approved_by", shown.entry.approved_by);
-  if (!is_masked) add_line(lines, "error", shown.entry.error);
+  add_line(lines, "error", masked_text(is_masked, shown.entry.error));
   if (shown.entry.failures > 0) add_time(lines, "next_attempt", shown.entry.next_attempt_at);
   if (shown.entry.deleted) add_line(lines, "state", texts().text("request_deleted"));
   return lines;
@@ -115,7 +115,8 @@ Data history_of(const PageCall& call, const ShownRequest& shown) {
     Data entry;
     entry.set("at", exact_time_data(one.at));
     entry.set("text", texts().text("request_" + one.to));
-    entry.set("detail", one.who + (hides_recipients(call) || one.comment.empty() ? "" : ": " + one.comment));
+    entry.set("detail",
+              one.who + (one.comment.empty() ? "" : ": " + masked_text(hides_recipients(call), one.comment)));
     list << entry;
   }
   return list;

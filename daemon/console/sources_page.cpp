@@ -116,7 +116,7 @@ Data sample_of(const PageCall& call, const std::string& name) {
     row.set("reason", one.reason ? std::string(to_word(*one.reason)) : "");
     row.set("word", one.status_word);
     row.set("transaction", one.transaction);
-    row.set("detail", call.viewer().is_masked() ? "" : with_readable_times(one.detail));
+    row.set("detail", masked_text(call.viewer().is_masked(), with_readable_times(one.detail)));
     row.set("received", time_data(one.received_at));
     rows << row;
   }

@@ -90,6 +90,37 @@ TEST_F(ConsoleCrmPages, TheRecordIsShownBesideOurs) {
   EXPECT_THAT(get(page_of(id) + "/record").body, HasSubstr("There is no CRM here to ask."));
 }
 
+// CON-35
+TEST_F(ConsoleCrmPages, TheOverviewLeadsToTheListsThatItCounts) {
+  const auto id = gift_of("sam@example.com");
+  sign_in(user("ana@example.com", {Role::operations}));
+  EXPECT_THAT(get("/console/").body,
+              AllOf(HasSubstr("<a href=\"/console/crm\">CRM</a>: good."),
+                    HasSubstr("<a href=\"/console/gifts?crm=waiting\">Gifts waiting to be written: 1."),
+                    HasSubstr("<a href=\"/console/mail?state=queued\">Mails waiting"),
+                    HasSubstr("<a href=\"/console/sources\">Sources</a>")));
+  refuse_waiting_gifts("REQUIRED_FIELD_MISSING: Name 17");
+  EXPECT_THAT(
+      get("/console/").body,
+      AllOf(HasSubstr("<a href=\"/console/crm\">CRM</a>: needs attention."),
+            HasSubstr("<a href=\"/console/gifts?crm=failing\">Gifts that cannot be written: 1."),
+            HasSubstr("<a href=\"/console/crm\">Classes of failures: 1</a>"),
+            HasSubstr("<a href=\"/console/gifts?before=" + std::to_string(id.value + 1) + "&amp;error=")));
+}
+
+// CON-16
+TEST_F(ConsoleCrmPages, WhatIsMaskedIsNotCalledNone) {
+  const auto id = gift_of("sam@example.com");
+  link(id, "003OLD");
+  add_contact("003NEW", "Secret Name");
+  refuse_waiting_gifts("DUPLICATE_VALUE: ada@example.com is there");
+  sign_in(user("aud@example.com", {Role::auditor}));
+  EXPECT_THAT(get(page_of(id)).body, AllOf(HasSubstr("<dt>Last error</dt><dd class=\"lines\"><bdi>***</bdi>"),
+                                           Not(HasSubstr("ada@"))));
+  EXPECT_THAT(get(page_of(id) + "/match").body,
+              AllOf(HasSubstr("data-label=\"Name\"><bdi>***</bdi>"), Not(HasSubstr("Secret Name"))));
+}
+
 // CON-63
 TEST_F(ConsoleCrmPages, TheFieldsOfTheRecordAreToldApartInWords) {
   const auto id = gift_of("sam@example.com");

@@ -246,6 +246,29 @@ TEST_F(ConsoleTest, GiftsAreListedByTheirUrlInPages) {
   EXPECT_THAT(get("/console/gifts?status=redeemed").body, HasSubstr("No gift fits here."));
 }
 
+// CON-64
+TEST_F(ConsoleTest, AFilterSaysHowItComparesAndWhatItDidNotFind) {
+  send_gifts(1);
+  sign_in(user("ana@example.com", {Role::operations}));
+  EXPECT_THAT(
+      get("/console/gifts").body,
+      AllOf(HasSubstr("Recipient <span class=\"quiet\">(whole address)</span>"),
+            HasSubstr("Campaign <span class=\"quiet\">(exact id)</span>"), Not(HasSubstr("Searched for"))));
+  EXPECT_THAT(get("/console/gifts?recipient=text0&status=sent&crm=waiting").body,
+              AllOf(HasSubstr("No gift fits here."), HasSubstr("compared as a whole"),
+                    HasSubstr("<bdi>CRM: waiting, Recipient: text0, Status: Sent</bdi>"),
+                    HasSubstr("<a href=\"/console/gifts\">Remove all filters</a>")));
+  EXPECT_THAT(get("/console/gifts?recipient=%20TEXT0@example.com").body,
+              AllOf(HasSubstr("<bdi>text0@example.com</bdi>"), Not(HasSubstr("Searched for"))))
+      << "case and blanks do not count in an address";
+  EXPECT_THAT(get("/console/audit").body,
+              AllOf(HasSubstr("Action <span class=\"quiet\">(begins with)</span>"),
+                    HasSubstr("Who <span class=\"quiet\">(whole address or user name)</span>")));
+  EXPECT_THAT(get("/console/audit?actor=ana&action=sign").body,
+              HasSubstr("<bdi>Who: ana, Action: sign</bdi>"));
+  EXPECT_THAT(get("/console/audit?actor=ana@example.com&action=sign").body, HasSubstr("by a link of root"));
+}
+
 // CON-18
 TEST_F(ConsoleTest, CsvHasTheFilteredRowsWithGuardedCells) {
   send_gifts(1, "=HYPERLINK(1)");
