@@ -87,7 +87,7 @@ TEST_F(ConsoleRequestCheck, WhatWouldFailAtTheSendingIsSaidAboveTheButtons) {
       {{{F::recipient_email, ""}}, "There is no address to send to"},
       {{{F::recipient_email, ""}, {F::recipient_contact, "003NONE"}}, "There is no address to send to"},
       {{{F::recipient_contact, "003GONE"}}, "Recipient Contact &quot;003GONE&quot; is not in the CRM"},
-      {{{F::recipient_email, "nobody"}}, "Recipient Email &quot;nobody&quot;"},
+      {{{F::recipient_email, "no-address"}}, "Recipient Email &quot;no-address&quot;"},
       {{{F::message, ""}}, "Message is empty"},
       {{{F::message, std::string(10'001, 'x')}}, "at most 10000 are allowed"},
       {{{F::send_type, "sms"}}, "Send Type &quot;sms&quot; is not available"},
