@@ -11,6 +11,7 @@
 #include "daemon/identity/oidc/discovery_cache.h"
 #include "platform/clock.h"
 #include "platform/dependency_error.h"
+#include "sync/request_record_check.h"
 #include "wiring/components_config.h"
 #include "wiring/crm_config.h"
 #include "wiring/database_config.h"
@@ -71,12 +72,16 @@ std::unique_ptr<console::Console> make_console(SharedParts& shared, Workers& wor
                                                identity::ProviderSignIn* sign_in) {
   if (!shared.settings.console.enabled) return nullptr;
   auto daemons = std::make_shared<schema::store::DaemonInstances>(wiring::store_dsn(shared.settings.store));
+  auto check_request = [&shared, rules = wiring::request_record_rules(shared.settings, shared.store,
+                                                                      *shared.crm)](const auto& record) {
+    return sync::findings_when_approved(shared.store, record, rules);
+  };
   return std::make_unique<console::Console>(
-      shared.store,
-      console::ConsoleOptions{shared.settings.server.admin_url, shared.settings.console, platform::system_now,
-                              [daemons] { return daemons->list(); }, sign_in, &shared.settings.sso,
-                              &shared.settings, [&workers] { workers.wake_request_records(); },
-                              crm_access(shared), [&workers] { workers.wake_sync_and_delivery(); }});
+      shared.store, console::ConsoleOptions{
+                        shared.settings.server.admin_url, shared.settings.console, platform::system_now,
+                        [daemons] { return daemons->list(); }, sign_in, &shared.settings.sso,
+                        &shared.settings, [&workers] { workers.wake_request_records(); }, crm_access(shared),
+                        [&workers] { workers.wake_sync_and_delivery(); }, std::move(check_request)});
 }
 
 /// A logo that has become unreadable is logged and omitted.

@@ -1,5 +1,7 @@
 #include "sync/record_comparison.h"
 
+#include <array>
+
 #include "schema/contact_normalization.h"
 
 namespace giftsync::sync {
@@ -69,25 +71,41 @@ std::string text_in(const schema::GiftRecord& record, schema::GiftField field) {
   return unreadable ? *unreadable : text_of(record.get(field));
 }
 
+std::string_view to_word(FieldVerdict verdict) {
+  constexpr std::array<std::string_view, 8> kWords{"same",       "repaired",  "differs",    "of_crm",
+                                                   "not_in_crm", "not_known", "of_adopted", "link_unknown"};
+  return kWords[static_cast<std::size_t>(verdict)];
+}
+
+FieldVerdict compare_field(const schema::crm::GiftRecords& records, const schema::GiftRecord& record,
+                           const schema::GiftRecord& wanted, schema::GiftField field, bool is_adopted,
+                           bool knows_link) {
+  const schema::FieldOwner owner = schema::descriptor_of(field).owner;
+  const std::string* unreadable = unreadable_text_of(record, field);
+  if (owner == schema::FieldOwner::crm) return FieldVerdict::of_crm;
+  if (!records.has_field(field)) return FieldVerdict::not_in_crm;
+  if (!unreadable && holds(records, record, field, wanted.get(field))) return FieldVerdict::same;
+  if (!unreadable && keeps_crm_value(wanted, field)) return FieldVerdict::not_known;
+  if (field == schema::GiftField::link && !knows_link) return FieldVerdict::link_unknown;
+  // An adopted record without Sent At may have an estimated time in the store.
+  const bool is_only_reported = is_adopted && is_reported_when_adopted(field) && has_value(record, field);
+  if (is_adopted && !is_status_field(field) && !is_only_reported) return FieldVerdict::of_adopted;
+  const bool is_enforced =
+      owner == schema::FieldOwner::giftsync && !is_only_reported && !keeps_crm_value(wanted, field);
+  // An empty text and no value are the same.
+  if (!is_enforced && unreadable && unreadable->empty() && !has_value(wanted, field))
+    return FieldVerdict::same;
+  return is_enforced ? FieldVerdict::repaired : FieldVerdict::differs;
+}
+
 RecordDrift compare_record(const schema::crm::GiftRecords& records, const schema::GiftRecord& record,
                            const schema::GiftRecord& wanted, bool is_adopted, bool knows_link) {
   RecordDrift drift;
   for (std::size_t i = 0; i < schema::kGiftFieldCount; ++i) {
     const auto field = static_cast<schema::GiftField>(i);
-    const schema::FieldOwner owner = schema::kGiftFields[i].owner;
-    const std::string* unreadable = unreadable_text_of(record, field);
-    if (owner == schema::FieldOwner::crm || (!unreadable && holds(records, record, field, wanted.get(field))))
-      continue;
-    if (!records.has_field(field) || (!unreadable && keeps_crm_value(wanted, field))) continue;
-    if (field == schema::GiftField::link && !knows_link) continue;
-    // An adopted record without Sent At may have an estimated time in the store.
-    const bool is_only_reported = is_adopted && is_reported_when_adopted(field) && has_value(record, field);
-    if (is_adopted && !is_status_field(field) && !is_only_reported) continue;
-    const bool is_enforced =
-        owner == schema::FieldOwner::giftsync && !is_only_reported && !keeps_crm_value(wanted, field);
-    // An empty text and no value are the same.
-    if (!is_enforced && unreadable && unreadable->empty() && !has_value(wanted, field)) continue;
-    (is_enforced ? drift.repaired : drift.differences)
+    const FieldVerdict verdict = compare_field(records, record, wanted, field, is_adopted, knows_link);
+    if (verdict != FieldVerdict::repaired && verdict != FieldVerdict::differs) continue;
+    (verdict == FieldVerdict::repaired ? drift.repaired : drift.differences)
         .push_back({field, text_in(record, field), text_of(wanted.get(field))});
   }
   return drift;

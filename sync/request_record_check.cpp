@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include "sync/request_record_defaults.h"
 #include "sync/request_record_reconcile.h"
 #include "sync/request_record_to_gift_request.h"
 
@@ -77,6 +76,18 @@ std::optional<RequestRecordCheck> check_request_record(schema::store::Store& sto
   if (!check.findings.empty()) return check;
   if (auto waiting = waiting_finding(progress, now)) check.findings.push_back(std::move(*waiting));
   return check;
+}
+
+std::vector<RequestRecordFinding> findings_when_approved(schema::store::Store& store,
+                                                         const LoadedRequestRecord& loaded,
+                                                         const RequestRecordRules& rules) {
+  RequestRecordProgress progress;
+  progress.unreadable = loaded.row.unreadable;
+  progress.current.state = schema::store::RequestRecordState::approved;
+  std::vector<RequestRecordFinding> findings = progress_findings(progress);
+  std::vector<RequestRecordFinding> sending = find_sending_findings(store, loaded, rules);
+  std::move(sending.begin(), sending.end(), std::back_inserter(findings));
+  return findings;
 }
 
 }  // namespace giftsync::sync

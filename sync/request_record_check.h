@@ -7,6 +7,7 @@
 
 #include "schema/crm/crm.h"
 #include "schema/store/store.h"
+#include "sync/request_record_defaults.h"
 #include "sync/request_record_findings.h"
 #include "sync/request_record_step.h"
 
@@ -26,5 +27,12 @@ std::optional<RequestRecordCheck> check_request_record(schema::store::Store& sto
                                                        const RequestRecordRules& rules, bool requests_enabled,
                                                        const std::string& number_or_id,
                                                        platform::UtcMillis now);
+
+/// What would keep a record from being sent if it were approved now, whatever its status. `loaded`: as it was
+/// read. The catalogue, and the CRM and store about the sender, are read. Throws platform::DependencyError
+/// when they fail.
+std::vector<RequestRecordFinding> findings_when_approved(schema::store::Store& store,
+                                                         const LoadedRequestRecord& loaded,
+                                                         const RequestRecordRules& rules);
 
 }  // namespace giftsync::sync

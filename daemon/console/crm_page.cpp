@@ -18,10 +18,10 @@ Data queue_data(const PageCall& call) {
   const auto counts = call.store().sync.counts();
   Data lines(Data::type::list);
   add_line(lines, "waiting_gifts", std::to_string(counts.waiting));
-  if (counts.waiting > 0 && counts.oldest_due) add_line(lines, "oldest_due", minute(*counts.oldest_due));
+  if (counts.waiting > 0) add_time(lines, "oldest_due", counts.oldest_due);
   add_line(lines, "failing_gifts", std::to_string(counts.failing));
   add_line(lines, "rejected_gifts", std::to_string(counts.rejected));
-  if (counts.next_rejected_at) add_line(lines, "next_attempt", minute(*counts.next_rejected_at));
+  add_time(lines, "next_attempt", counts.next_rejected_at);
   const CrmAccess& access = call.console.options.crm;
   add_line(lines, "crm_paused", access.pause());
   const auto usage = access.crm ? access.crm->usage() : std::nullopt;

@@ -24,8 +24,9 @@ Data action_data(const PageCall& call, const ConsoleGift& gift, const std::strin
   made.set("name", name);
   made.set("title", texts().text(name + "_gift"));
   made.set("button", texts().text(name + "_button"));
-  made.set("text", obstacle.empty() ? texts().text(name + "_text")
-                                    : texts().text("not_possible", {{"reason", obstacle}}));
+  made.set("text", obstacle.empty()
+                       ? texts().text(name + "_text")
+                       : texts().text("not_possible", {{"reason", with_readable_times(obstacle)}}));
   made.set("disabled", !obstacle.empty());
   return made;
 }
@@ -35,10 +36,13 @@ Data resend_data(const PageCall& call, const ConsoleGift& gift, const schema::st
   const auto other = sync::resend_obstacle(view, true);
   Data made = action_data(call, gift, "resend", other ? other->reason : "");
   made.set("has_address", true);
+  const std::string& address = gift.gift.transaction.email;
+  made.set("confirmation", same || address.empty() ? texts().text("resend_confirm_other")
+                                                   : texts().text("resend_confirm", {{"address", address}}));
   set_text(made, "cost", cost_text(call, kMostRematchCalls));
   if (other || !same) return made;
   made.set("needs_address", true);
-  made.set("text", texts().text("resend_other_only", {{"reason", same->reason}}));
+  made.set("text", texts().text("resend_other_only", {{"reason", with_readable_times(same->reason)}}));
   return made;
 }
 
@@ -104,9 +108,9 @@ void add_gift_actions(const PageCall& call, const ConsoleGift& shown, Data& data
   const schema::store::MailContext view{gift->gift, call.store().changes.spans_of(std::span(&id, 1)),
                                         call.store().deliveries.find(id)};
   Data actions(Data::type::list);
-  actions << resend_data(call, *gift, view);
+  actions << resend_data(call, shown, view);
   Data cancel = action_data(call, *gift, "cancel", sync::cancel_obstacle(view));
-  cancel.set("has_confirmation", true);
+  cancel.set("confirmation", texts().text("cancel_confirm"));
   actions << cancel;
   if (may(call.viewer().roles, Permission::act_on_crm))
     actions << action_data(call, *gift, "retry",
@@ -118,6 +122,8 @@ void add_gift_actions(const PageCall& call, const ConsoleGift& shown, Data& data
 http::HttpResponse resend_gift(const PageCall& call) {
   const auto gift = find_gift_to_change(call);
   if (!gift) return not_found(call);
+  if (field(call.form, "confirm") != "1")
+    return redirect_with_notice(call, path_of(gift->gift), "not_confirmed");
   std::string email(platform::trimmed(field(call.form, "email")));
   if (!email.empty() && config::check_email_address(email))
     return redirect_with_notice(call, path_of(gift->gift), "bad_address");

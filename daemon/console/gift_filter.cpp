@@ -83,6 +83,17 @@ GiftQuery gift_query(const std::map<std::string, std::string>& parameters, bool 
   return query;
 }
 
+std::string describe_filter(const GiftQuery& query) {
+  std::string text;
+  for (const auto& [name, value] : query.kept) {
+    const bool is_word = name == "status" || name == "crm";
+    text += text.empty() ? "" : ", ";
+    text += texts().text(name == "conflict" ? "conflict_only" : name);
+    if (name != "conflict") text += ": " + (is_word ? texts().text(name + "_" + value) : value);
+  }
+  return text;
+}
+
 Data filter_form(const GiftQuery& query, bool is_masked) {
   Data form;
   Data statuses(Data::type::list);

@@ -26,6 +26,9 @@ GiftQuery gift_query(const std::map<std::string, std::string>& parameters, bool 
 /// The form's fields with their values: {statuses: [{value, text, selected}], recipient, ...}.
 Data filter_form(const GiftQuery& query, bool is_masked);
 
+/// "Recipient: ada@example.com, Status: Sent", as the form names the fields; empty without a filter.
+std::string describe_filter(const GiftQuery& query);
+
 /// "2026-11-21" as its first moment in UTC.
 std::optional<platform::UtcMillis> day_from(const std::string& text);
 

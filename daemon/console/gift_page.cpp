@@ -32,12 +32,13 @@ void add_changes(std::vector<TimelineEntry>& timeline, schema::store::Store& sto
       entry.detail +=
           "; " + texts().text("voided_by", {{"who", change.voiding->by},
                                             {"time", minute(change.voiding->at)},
-                                            {"reason", is_masked ? "***" : change.voiding->reason}});
+                                            {"reason", masked_text(is_masked, change.voiding->reason)}});
     timeline.push_back(std::move(entry));
   }
 }
 
-/// `is_masked`: without texts that may name the recipient.
+/// The oldest first; of one moment what people did, then the mail, then the statuses that follow from both
+/// (CON-62). `is_masked`: without texts that may name the recipient.
 std::vector<TimelineEntry> timeline_of(schema::store::Store& store, const ConsoleGift& row, bool is_masked) {
   const schema::TransactionId id = row.gift.transaction.id;
   std::vector<TimelineEntry> timeline{
@@ -45,13 +46,14 @@ std::vector<TimelineEntry> timeline_of(schema::store::Store& store, const Consol
        row.gift.request.sender_email.empty()
            ? ""
            : texts().text("sent_by", {{"who", row.gift.request.sender_email}})}};
-  add_changes(timeline, store, id, is_masked);
   for (const schema::store::GiftAction& action : store.lifecycle.find_actions(id))
-    timeline.push_back({action.at, texts().text("action_" + std::string(to_word(action.kind))),
-                        action.actor + (is_masked || action.comment.empty() ? "" : ": " + action.comment)});
+    timeline.push_back(
+        {action.at, texts().text("action_" + std::string(to_word(action.kind))),
+         action.actor + (action.comment.empty() ? "" : ": " + masked_text(is_masked, action.comment))});
   if (const auto mail = store.deliveries.find(id))
     timeline.push_back({mail->updated_at, texts().text("mail_" + std::string(to_word(mail->state))),
-                        is_masked ? "" : mail->last_reply});
+                        masked_text(is_masked, mail->last_reply)});
+  add_changes(timeline, store, id, is_masked);
   std::stable_sort(timeline.begin(), timeline.end(),
                    [](const TimelineEntry& one, const TimelineEntry& other) { return one.at < other.at; });
   return timeline;
@@ -95,16 +97,16 @@ Data crm_of(schema::store::Store& store, const ConsoleGift& row, bool is_masked)
     add_line(lines, "lead_id", state.decision.lead_id);
     add_line(lines, "account_id", state.decision.account_id);
     add_line(lines, "opportunity_id", state.decision.opportunity_id);
-    if (!is_masked) add_line(lines, "reason", state.decision.reason);
-    if (!is_masked) add_line(lines, "warnings", state.decision.warnings);
-    add_line(lines, "decided_at", minute(state.decided_at));
+    add_line(lines, "reason", masked_text(is_masked, state.decision.reason));
+    add_line(lines, "warnings", masked_text(is_masked, state.decision.warnings));
+    add_time(lines, "decided_at", state.decided_at);
     add_line(lines, "linked_by", state.linked_by);
-    add_line(lines, "error", is_masked ? "" : state.error);
+    add_line(lines, "error", masked_text(is_masked, state.error));
   }
   if (const auto wait = store.sync.find_wait(id)) {
-    add_line(lines, "last_error", is_masked ? "" : wait->last_error);
+    add_line(lines, "last_error", masked_text(is_masked, wait->last_error));
     add_line(lines, "attempts", std::to_string(wait->attempts));
-    add_line(lines, "next_attempt", minute(wait->next_attempt_at));
+    add_time(lines, "next_attempt", wait->next_attempt_at);
   }
   return lines;
 }
@@ -134,7 +136,7 @@ http::HttpResponse gift_page(const PageCall& call) {
   Data timeline(Data::type::list);
   for (const TimelineEntry& entry : timeline_of(call.store(), *found, is_masked)) {
     Data one;
-    one.set("at", time_data(entry.at));
+    one.set("at", exact_time_data(entry.at));
     one.set("text", entry.text);
     one.set("detail", entry.detail);
     one.set("voided", entry.voided);

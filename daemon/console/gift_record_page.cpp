@@ -1,4 +1,6 @@
 // What the CRM holds of a gift beside what giftsync would write.
+#include <array>
+
 #include "daemon/console/crm_questions.h"
 #include "daemon/console/gift_actions.h"
 #include "daemon/console/pages.h"
@@ -19,51 +21,71 @@ bool is_personal(GiftField field) {
          field == GiftField::recipient_email || field == GiftField::recipient_phone_number;
 }
 
-/// The key of what the page says about a field.
-std::string_view verdict_of(const sync::RecordDrift& drift, GiftField field) {
-  for (const sync::FieldDrift& one : drift.repaired)
-    if (one.field == field) return "field_wrong";
-  for (const sync::FieldDrift& one : drift.differences)
-    if (one.field == field) return "field_differs";
-  return "";
-}
-
 schema::store::MatchDecision decision_of(schema::store::Store& store, schema::TransactionId id) {
   const auto states = store.sync.find_states(std::span(&id, 1));
   return states.empty() ? schema::store::MatchDecision() : states.front().decision;
 }
 
-Data field_rows(const PageCall& call, const schema::crm::GiftRecords& records,
-                const schema::GiftRecord& record, const schema::store::Gift& gift) {
+/// The fields by what the comparison says of them, those that differ first (CON-63).
+struct ComparedFields {
+  struct Group {
+    std::string_view title;  ///< the key of its text
+    std::size_t count = 0;
+    Data rows = Data(Data::type::list);
+  };
+  std::array<Group, 3> groups{Group{"fields_differing"}, Group{"fields_same"}, Group{"fields_not_compared"}};
+
+  Group& of(sync::FieldVerdict verdict) {
+    using V = sync::FieldVerdict;
+    if (verdict == V::repaired || verdict == V::differs) return groups[0];
+    return groups[verdict == V::same ? 1 : 2];
+  }
+};
+
+ComparedFields compare_fields(const PageCall& call, const schema::crm::GiftRecords& records,
+                              const schema::GiftRecord& record, const schema::store::Gift& gift) {
   const sync::SyncRules& rules = call.console.options.crm.rules;
   const std::string link = rules.link_of ? rules.link_of(gift.transaction) : std::string();
   const schema::GiftRecord wanted =
       sync::draft_gift_record(gift, decision_of(call.store(), gift.transaction.id), link,
                               rules.integration_user)
           .record;
-  const sync::RecordDrift drift = sync::compare_record(
-      records, record, wanted, gift.transaction.gift_source == schema::store::kAdoptedGiftSource,
-      rules.link_of != nullptr);
-  Data rows(Data::type::list);
+  const bool is_adopted = gift.transaction.gift_source == schema::store::kAdoptedGiftSource;
+  ComparedFields compared;
   for (std::size_t i = 0; i < schema::kGiftFieldCount; ++i) {
     const auto field = static_cast<GiftField>(i);
-    if (!records.has_field(field)) continue;
-    std::string in_crm = sync::text_in(record, field);
-    std::string ours = sync::text_of(wanted.get(field));
+    const std::string in_crm = sync::text_in(record, field);
+    const std::string ours = sync::text_of(wanted.get(field));
     if (in_crm.empty() && ours.empty()) continue;
-    if (call.viewer().is_masked() && is_personal(field)) {
-      if (!in_crm.empty()) in_crm = "***";
-      if (!ours.empty()) ours = "***";
-    }
+    const bool is_hidden = call.viewer().is_masked() && is_personal(field);
+    const sync::FieldVerdict verdict =
+        sync::compare_field(records, record, wanted, field, is_adopted, rules.link_of != nullptr);
+    ComparedFields::Group& group = compared.of(verdict);
     Data row;
     row.set("field", std::string(schema::kGiftFields[i].label));
-    set_text(row, "in_crm", in_crm);
-    set_text(row, "ours", ours);
-    if (const std::string_view verdict = verdict_of(drift, field); !verdict.empty())
-      row.set("differs", texts().text(verdict));
-    rows << row;
+    set_text(row, "in_crm", masked_text(is_hidden, with_readable_times(in_crm)));
+    set_text(row, "ours", masked_text(is_hidden, with_readable_times(ours)));
+    row.set("verdict", texts().text("field_" + std::string(sync::to_word(verdict))));
+    row.set("differs", &group == &compared.groups[0]);
+    group.rows << row;
+    ++group.count;
   }
-  return rows;
+  return compared;
+}
+
+void set_fields(Data& data, const ComparedFields& compared) {
+  Data groups(Data::type::list);
+  for (const ComparedFields::Group& group : compared.groups) {
+    if (group.count == 0) continue;
+    Data one;
+    one.set("title", texts().text(group.title, {{"count", std::to_string(group.count)}}));
+    one.set("open", &group == &compared.groups[0]);
+    one.set("rows", group.rows);
+    groups << one;
+  }
+  data.set("groups", groups);
+  data.set("has_groups", true);
+  data.set("none_differs", compared.groups[0].count == 0);
 }
 
 }  // namespace
@@ -84,8 +106,7 @@ http::HttpResponse gift_record_page(const PageCall& call) {
       const auto records = crm.gift_records().find(std::span(&id, 1));
       data.set("missing", records.empty());
       if (records.empty()) return;
-      data.set("rows", field_rows(call, crm.gift_records(), records.front(), gifts.front()));
-      data.set("has_rows", true);
+      set_fields(data, compare_fields(call, crm.gift_records(), records.front(), gifts.front()));
     });
     set_outcome(call, away, data);
   }

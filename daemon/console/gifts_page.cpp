@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <stdexcept>
 
+#include "daemon/console/console_sign_in.h"
 #include "daemon/console/gift_filter.h"
 #include "daemon/console/pages.h"
 #include "platform/csv_cell.h"
@@ -96,11 +98,13 @@ std::string csv_row(const ConsoleGift& row) {
   return line + "\r\n";
 }
 
-/// Reads one page after the other, each in a transaction of its own, while the client takes them.
+/// Reads one page after the other, each in a transaction of its own, while the client takes them and its
+/// session lasts (CON-61).
 struct CsvReader {
   schema::store::ConsoleGifts& gifts;
   const schema::store::Viewer viewer;
   const schema::store::ConsoleGiftFilter filter;
+  const std::function<bool()> may_go_on;
   std::optional<schema::TransactionId> before = {};
   std::int64_t rows = 0;
   bool has_ended = false;
@@ -110,6 +114,8 @@ struct CsvReader {
     std::string text = has_header ? "" : csv_header();
     has_header = true;
     while (text.empty() && !has_ended) {
+      // The body then ends without its last chunk.
+      if (before && !may_go_on()) throw std::runtime_error("who reads this CSV may not read on");
       const auto page = gifts.list(viewer, filter, before, kCsvPageRows);
       for (const ConsoleGift& row : page.gifts) text += csv_row(row);
       rows += static_cast<std::int64_t>(page.gifts.size());
@@ -120,6 +126,15 @@ struct CsvReader {
   }
 };
 
+/// Whether the session has not ended, and its user sees what the viewer saw.
+std::function<bool()> session_check(const PageCall& call) {
+  return [&console = call.console, request = call.request, viewer = call.viewer()] {
+    const auto by = console.sign_in.find_session(request, console.options.clock());
+    return by && by->viewer.roles == viewer.roles && by->viewer.organization == viewer.organization &&
+           by->viewer.account == viewer.account;
+  };
+}
+
 /// The filter as auditors may read it: that an address was asked for, not which (CON-16).
 std::string audited_filter(std::map<std::string, std::string> kept) {
   if (kept.contains("recipient")) kept["recipient"] = "...";
@@ -129,8 +144,8 @@ std::string audited_filter(std::map<std::string, std::string> kept) {
 }
 
 http::HttpResponse gifts_csv(const PageCall& call, const schema::store::ConsoleGiftFilter& filter) {
-  const auto reader =
-      std::make_shared<CsvReader>(CsvReader{call.store().console_gifts, call.viewer(), filter});
+  const auto reader = std::make_shared<CsvReader>(
+      CsvReader{call.store().console_gifts, call.viewer(), filter, session_check(call)});
   http::HttpResponse response;
   response.headers = {{"Content-Type", "text/csv; charset=utf-8"},
                       {"Content-Disposition", "attachment; filename=\"gifts.csv\""}};
@@ -157,6 +172,7 @@ http::HttpResponse gifts_page(const PageCall& call) {
   for (const ConsoleGift& row : found.gifts) rows << row_data(row, call.url());
   data.set("rows", rows);
   data.set("has_rows", !found.gifts.empty());
+  set_text(data, "filter", describe_filter(query));
   data.set("form", filter_form(query, call.viewer().is_masked()));
   if (!query.ignored.empty())
     data.set("ignored",

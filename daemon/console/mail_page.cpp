@@ -1,6 +1,7 @@
 // The mail outbox: what pauses it, what waits, and the mails of one state (CON-32).
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "daemon/console/access.h"
 #include "daemon/console/gift_actions.h"
@@ -15,14 +16,47 @@ using schema::DeliveryState;
 using schema::store::ListedMail;
 using schema::store::MailAction;
 
-constexpr std::array kListedStates{DeliveryState::held,        DeliveryState::uncertain,
-                                   DeliveryState::undelivered, DeliveryState::queued,
-                                   DeliveryState::sending,     DeliveryState::withdrawn};
+/// Those that need attention first.
+constexpr std::array kListedStates{
+    DeliveryState::held,    DeliveryState::uncertain, DeliveryState::undelivered, DeliveryState::queued,
+    DeliveryState::sending, DeliveryState::withdrawn, DeliveryState::accepted};
+constexpr std::string_view kAll = "all";
 
-DeliveryState state_of(const std::string& word) {
+struct StatedMail {
+  ListedMail mail;
+  DeliveryState state = DeliveryState::held;
+};
+
+/// As many as a page has and one more, of these states, by descending gift. Each state has its own index.
+std::vector<StatedMail> list_mails(const PageCall& call, std::span<const DeliveryState> states,
+                                   std::optional<schema::TransactionId> before) {
+  std::vector<StatedMail> found;
+  for (const DeliveryState state : states)
+    for (ListedMail& mail : call.store().deliveries.list(call.viewer(), state, before, kPageRows + 1))
+      found.push_back({std::move(mail), state});
+  std::sort(found.begin(), found.end(), [](const StatedMail& one, const StatedMail& other) {
+    return other.mail.transaction < one.mail.transaction;
+  });
+  if (found.size() > kPageRows + 1)
+    found.erase(found.begin() + static_cast<std::ptrdiff_t>(kPageRows + 1), found.end());
+  return found;
+}
+
+/// The list that was asked for; else held mails, which wait for a decision, where there are any, else all.
+std::string list_of(const PageCall& call) {
+  const std::string asked = field(call.query, "state");
   for (const DeliveryState state : kListedStates)
-    if (to_word(state) == word) return state;
-  return DeliveryState::held;
+    if (to_word(state) == asked) return asked;
+  if (asked.empty() && !call.store().deliveries.list(call.viewer(), DeliveryState::held, {}, 1).empty())
+    return std::string(to_word(DeliveryState::held));
+  return std::string(kAll);
+}
+
+std::vector<DeliveryState> states_of(const std::string& list) {
+  std::vector<DeliveryState> states;
+  for (const DeliveryState state : kListedStates)
+    if (list == kAll || list == to_word(state)) states.push_back(state);
+  return states;
 }
 
 std::string state_text(DeliveryState state) {
@@ -45,14 +79,15 @@ void add_queue(Data& data, const PageCall& call) {
   data.set("pauses", pauses);
   Data counts(Data::type::list);
   for (const auto& [state, count] : call.store().deliveries.count_by_state()) {
-    if (state == DeliveryState::accepted) continue;
-    add_line(counts, "mail_" + std::string(to_word(state)),
-             count > schema::store::kMaxCounted
-                 ? texts().text("more_than", {{"count", std::to_string(schema::store::kMaxCounted)}})
-                 : std::to_string(count));
+    Data one;
+    one.set("label", state_text(state));
+    one.set("value", count > schema::store::kMaxCounted
+                         ? texts().text("more_than", {{"count", std::to_string(schema::store::kMaxCounted)}})
+                         : std::to_string(count));
+    one.set("list", call.url().base + "/mail?" + query_of({{"state", std::string(to_word(state))}}));
+    counts << one;
   }
-  const auto oldest = call.store().deliveries.oldest_due(call.now);
-  add_line(counts, "oldest_due", oldest ? minute(*oldest) : "");
+  add_time(counts, "oldest_due", call.store().deliveries.oldest_due(call.now));
   data.set("counts", counts);
   data.set("has_queue", true);
 }
@@ -65,15 +100,15 @@ void add_button(Data& buttons, const PageCall& call, const ListedMail& mail, con
 
 Data row_data(const PageCall& call, const ListedMail& mail, DeliveryState state) {
   Data row;
+  row.set("state", state_text(state));
   const bool is_gifts = mail.kind != schema::MailKind::approval;
   if (is_gifts) row.set("gift", std::to_string(mail.transaction.value));
   row.set("kind", texts().text("mail_kind_" + std::string(to_word(mail.kind))));
   row.set("email", mail.email);
   row.set("attempt", std::to_string(mail.attempt));
   row.set("updated", time_data(mail.updated_at));
-  row.set("next", state == DeliveryState::queued || state == DeliveryState::uncertain
-                      ? minute(mail.next_attempt_at)
-                      : "");
+  if (state == DeliveryState::queued || state == DeliveryState::uncertain)
+    row.set("next", time_data(mail.next_attempt_at));
   row.set("reply", mail.last_reply);
   if (!may(call.viewer().roles, Permission::operate)) return row;
   Data buttons(Data::type::list);
@@ -81,7 +116,8 @@ Data row_data(const PageCall& call, const ListedMail& mail, DeliveryState state)
   // An approver's mail keeps its pause, and is withdrawn by itself.
   if (is_gifts && state == DeliveryState::queued && mail.next_attempt_at > call.now)
     add_button(buttons, call, mail, "retry");
-  if (is_gifts && state != DeliveryState::undelivered && state != DeliveryState::withdrawn)
+  if (is_gifts && state != DeliveryState::undelivered && state != DeliveryState::withdrawn &&
+      state != DeliveryState::accepted)
     add_button(buttons, call, mail, "withdraw");
   row.set("buttons", buttons);
   return row;
@@ -112,12 +148,10 @@ http::HttpResponse act(const PageCall& call, MailAction action, const std::strin
 }  // namespace
 
 http::HttpResponse mail_page(const PageCall& call) {
-  const std::string word = field(call.query, "state");
-  const DeliveryState state = state_of(word);
+  const std::string list = list_of(call);
   const auto before = platform::parse_number<std::int64_t>(field(call.query, "before"));
-  const auto mails = call.store().deliveries.list(
-      call.viewer(), state, before ? std::optional(schema::TransactionId{*before}) : std::nullopt,
-      kPageRows + 1);
+  const auto mails = list_mails(call, states_of(list),
+                                before ? std::optional(schema::TransactionId{*before}) : std::nullopt);
   const std::size_t count = std::min(mails.size(), kPageRows);
   Data data;
   if (sees_installation(call.viewer())) {
@@ -125,18 +159,21 @@ http::HttpResponse mail_page(const PageCall& call) {
     if (may(call.viewer().roles, Permission::operate)) data.set("retry", form_data(call, "/mail/retry"));
   }
   Data states(Data::type::list);
+  states << option_data(std::string(kAll), texts().text("mail_all"), list == kAll);
   for (const DeliveryState one : kListedStates)
-    states << option_data(std::string(to_word(one)), state_text(one), one == state);
+    states << option_data(std::string(to_word(one)), state_text(one), list == to_word(one));
   Data rows(Data::type::list);
-  for (std::size_t i = 0; i < count; ++i) rows << row_data(call, mails[i], state);
+  for (std::size_t i = 0; i < count; ++i) rows << row_data(call, mails[i].mail, mails[i].state);
   data.set("states", states);
   data.set("rows", rows);
   data.set("has_rows", count > 0);
-  const std::string list = call.url().base + "/mail?";
-  if (before) data.set("newest", list + query_of({{"state", word}}));
+  data.set("list", texts().text("mail_" + list));
+  data.set("all", list == kAll);
+  const std::string url = call.url().base + "/mail?";
+  if (before) data.set("newest", url + query_of({{"state", list}}));
   if (mails.size() > kPageRows)
-    data.set("older", list + query_of({{"state", word},
-                                       {"before", std::to_string(mails[count - 1].transaction.value)}}));
+    data.set("older", url + query_of({{"state", list},
+                                      {"before", std::to_string(mails[count - 1].mail.transaction.value)}}));
   return page(call, "mail", texts().text("mail"), std::move(data));
 }
 

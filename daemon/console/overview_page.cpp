@@ -16,6 +16,8 @@ struct HealthLine {
   std::string_view part;  ///< the key of its name
   bool is_good = true;
   std::string text;
+  std::string page = {};  ///< of the part; below the console's root, may be empty
+  std::string list = {};  ///< of what the text counts; may be empty
 };
 
 HealthLine daemon_line(const std::vector<schema::store::SeenDaemonInstance>& daemons) {
@@ -34,17 +36,22 @@ HealthLine mail_line(schema::store::Store& store, const InstallationState& state
   if (!pauses.empty())
     return {"mail", false,
             texts().text("mail_paused",
-                         {{"time", minute(pauses.front().since)}, {"reason", pauses.front().reason}})};
+                         {{"time", minute(pauses.front().since)}, {"reason", pauses.front().reason}}),
+            "/mail"};
   std::int64_t held = 0;
   std::int64_t queued = 0;
+  std::int64_t uncertain = 0;
   for (const auto& [mail, count] : state.mails) {
     if (mail == schema::DeliveryState::held) held = count;
-    if (mail == schema::DeliveryState::queued || mail == schema::DeliveryState::uncertain) queued += count;
+    if (mail == schema::DeliveryState::queued) queued = count;
+    if (mail == schema::DeliveryState::uncertain) uncertain = count;
   }
-  if (held > 0) return {"mail", false, texts().text("mail_are_held", {{"count", std::to_string(held)}})};
-  return {"mail", true,
-          queued == 0 ? texts().text("mail_idle")
-                      : texts().text("mail_waiting", {{"count", std::to_string(queued)}})};
+  if (held > 0)
+    return {"mail", false, texts().text("mail_are_held", {{"count", std::to_string(held)}}), "/mail",
+            "/mail?state=held"};
+  if (queued + uncertain == 0) return {"mail", true, texts().text("mail_idle"), "/mail"};
+  return {"mail", true, texts().text("mail_waiting", {{"count", std::to_string(queued + uncertain)}}),
+          "/mail", uncertain == 0 ? "/mail?state=queued" : "/mail"};
 }
 
 HealthLine crm_line(const schema::store::SyncQueue::Counts& counts, bool is_masked) {
@@ -52,28 +59,33 @@ HealthLine crm_line(const schema::store::SyncQueue::Counts& counts, bool is_mask
     return {"crm", false,
             texts().text("crm_is_failing",
                          {{"count", std::to_string(counts.failing)},
-                          {"error", is_masked ? error_code(counts.last_error) : counts.last_error}})};
+                          {"error", is_masked ? error_code(counts.last_error) : counts.last_error}}),
+            "/crm", "/gifts?crm=failing"};
   if (counts.waiting > 0)
-    return {"crm", true, texts().text("crm_is_waiting", {{"count", std::to_string(counts.waiting)}})};
-  return {"crm", true, texts().text("crm_is_current")};
+    return {"crm", true, texts().text("crm_is_waiting", {{"count", std::to_string(counts.waiting)}}), "/crm",
+            "/gifts?crm=waiting"};
+  return {"crm", true, texts().text("crm_is_current"), "/crm"};
 }
 
 HealthLine sources_line(const std::vector<schema::store::SourceSummary>& sources) {
-  if (sources.empty()) return {"sources", true, texts().text("sources_none")};
+  if (sources.empty()) return {"sources", true, texts().text("sources_none"), "/sources"};
   std::int64_t quarantined = 0;
   for (const schema::store::SourceSummary& source : sources) {
     quarantined += source.quarantined;
     if (source.state != "ok" && source.state != "new")
       return {"sources", false,
               texts().text("source_is",
-                           {{"name", source.name}, {"state", source.state}, {"reason", source.reason}})};
+                           {{"name", source.name}, {"state", source.state}, {"reason", source.reason}}),
+              "/sources"};
   }
   if (quarantined > 0)
-    return {"sources", false, texts().text("sources_quarantined", {{"count", std::to_string(quarantined)}})};
-  return {"sources", true, texts().text("sources_ok", {{"count", std::to_string(sources.size())}})};
+    return {"sources", false, texts().text("sources_quarantined", {{"count", std::to_string(quarantined)}}),
+            "/sources", "/sources"};
+  return {"sources", true, texts().text("sources_ok", {{"count", std::to_string(sources.size())}}),
+          "/sources", "/sources"};
 }
 
-Data health_data(const std::vector<HealthLine>& lines) {
+Data health_data(const std::string& base, const std::vector<HealthLine>& lines) {
   Data list(Data::type::list);
   for (const HealthLine& line : lines) {
     Data one;
@@ -81,6 +93,8 @@ Data health_data(const std::vector<HealthLine>& lines) {
     one.set("good", line.is_good);
     one.set("word", texts().text(line.is_good ? "health_good" : "health_bad"));
     one.set("text", line.text);
+    if (!line.page.empty()) one.set("page", base + line.page);
+    if (!line.list.empty()) one.set("list", base + line.list);
     list << one;
   }
   return list;
@@ -111,11 +125,12 @@ void add_waiting(Data& data, const PageCall& call, std::size_t failure_classes,
         static_cast<std::int64_t>(failed));
     if (installation) {
       for (const auto& [mail, count] : installation->mails)
-        if (mail == schema::DeliveryState::held) add(url_of(call, "/mail"), "held_mails_wait", count);
+        if (mail == schema::DeliveryState::held)
+          add(call.url().base + "/mail?state=held", "held_mails_wait", count);
       for (const schema::store::SourceSummary& source : installation->sources)
         add(url_of(call, "/sources/" + source.name), "quarantined_wait", source.quarantined);
     }
-    add(call.url().base + "/#failures", "failures_wait", static_cast<std::int64_t>(failure_classes));
+    add(call.url().base + "/crm", "failures_wait", static_cast<std::int64_t>(failure_classes));
   }
   data.set("waiting", list);
 }
@@ -128,11 +143,11 @@ http::HttpResponse overview_page(const PageCall& call) {
   std::optional<InstallationState> installation;
   if (sees_installation(viewer)) {
     installation = {call.store().deliveries.count_by_state(), call.store().sources.list()};
-    data.set("health", health_data({daemon_line(call.console.options.daemons()),
-                                    {"store", true, texts().text("store_answers")},
-                                    mail_line(call.store(), *installation),
-                                    crm_line(call.store().sync.counts(), viewer.is_masked()),
-                                    sources_line(installation->sources)}));
+    data.set("health", health_data(call.url().base, {daemon_line(call.console.options.daemons()),
+                                                     {"store", true, texts().text("store_answers")},
+                                                     mail_line(call.store(), *installation),
+                                                     crm_line(call.store().sync.counts(), viewer.is_masked()),
+                                                     sources_line(installation->sources)}));
     data.set("has_health", true);
   }
   Data failures(Data::type::list);
@@ -141,6 +156,9 @@ http::HttpResponse overview_page(const PageCall& call) {
     Data row;
     row.set("error", viewer.is_masked() ? error_code(one.error) : one.error);
     row.set("count", std::to_string(one.gifts));
+    if (!viewer.is_masked())
+      row.set("list", call.url().base + "/gifts?" +
+                          query_of({{"error", one.error}, {"before", std::to_string(one.last.value + 1)}}));
     row.set("id", std::to_string(one.last.value));
     failures << row;
   }

@@ -57,7 +57,12 @@ std::optional<FrameUser> frame_user(const PageCall& call) {
 
 http::HttpResponse page(const PageCall& call, std::string_view name, const std::string& title, Data data) {
   const std::string notice = notice_text(call);
-  http::HttpResponse made = render(call.url(), {name, title, frame_user(call), 200, notice}, std::move(data));
+  const std::string path = call.request.path.substr(std::string_view("/console/").size());
+  const std::size_t end = path.find('/');
+  http::HttpResponse made = render(call.url(),
+                                   {name, title, frame_user(call), 200, notice,
+                                    path.empty() ? "overview" : path.substr(0, end), end != std::string::npos},
+                                   std::move(data));
   if (!notice.empty()) made.headers.emplace_back("Set-Cookie", set_short_cookie(call.url(), kNotice, "", 0));
   return made;
 }

@@ -18,6 +18,8 @@
 #include "schema/crm/crm.h"
 #include "schema/store/daemon_instances.h"
 #include "schema/store/store.h"
+#include "sync/request_record_defaults.h"
+#include "sync/request_record_findings.h"
 #include "sync/sync_step.h"
 
 namespace giftsync::daemon::console {
@@ -51,6 +53,8 @@ struct ConsoleOptions {
   CrmAccess crm = {};
   /// Wakes the workers for mail and CRM, after a change.
   std::function<void()> wake_workers = [] {};
+  /// What would keep a request record from being sent if it were approved now (CON-60). Absent: not checked.
+  std::function<std::vector<sync::RequestRecordFinding>(const sync::LoadedRequestRecord&)> check_request = {};
 };
 
 /// The first part of every request's path; what follows is the path that pages and forms name.

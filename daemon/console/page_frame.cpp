@@ -91,7 +91,7 @@ http::HttpResponse render(const ConsoleUrl& url, const PageFrame& frame, Data da
   outer.set("script", script_path());
   outer.set("icon", icon_path());
   outer.set("content", content);
-  outer.set("on_" + std::string(frame.page), true);
+  outer.set("on_" + frame.section, std::string(frame.is_sub_page ? "true" : "page"));
   if (frame.user) set_user(outer, *frame.user);
   set_text(outer, "notice", frame.notice);
   http::HttpResponse response;
@@ -117,6 +117,14 @@ void add_line(Data& lines, std::string_view key, const std::string& value) {
   lines << made;
 }
 
+void add_time(Data& lines, std::string_view key, std::optional<platform::UtcMillis> time) {
+  if (!time) return;
+  Data made;
+  made.set("label", texts().text(key));
+  made.set("time", time_data(*time));
+  lines << made;
+}
+
 void set_text(Data& data, const std::string& name, const std::string& value) {
   if (!value.empty()) data.set(name, value);
 }
@@ -125,6 +133,10 @@ http::HttpResponse redirect(const std::string& path) {
   http::HttpResponse response{303, {{"Location", path}}, {}};
   add_page_headers(response);
   return response;
+}
+
+std::string masked_text(bool is_masked, const std::string& text) {
+  return is_masked && !text.empty() ? "***" : text;
 }
 
 std::string error_code(const std::string& error) {
@@ -150,6 +162,33 @@ Data time_data(platform::UtcMillis time) {
   data.set("text", minute(time));
   data.set("datetime", platform::to_rfc3339(time));
   return data;
+}
+
+Data exact_time_data(platform::UtcMillis time) {
+  Data data;
+  std::string text = platform::to_rfc3339(time).substr(0, 19);
+  text[10] = ' ';
+  data.set("text", text);
+  data.set("datetime", platform::to_rfc3339(time));
+  return data;
+}
+
+std::string with_readable_times(const std::string& text) {
+  constexpr std::size_t kDate = 10;  // "2026-11-21", before the T
+  std::string made;
+  std::size_t copied = 0;
+  for (std::size_t t = text.find('T'); t != std::string::npos; t = text.find('T', t + 1)) {
+    const std::size_t end = text.find('Z', t);
+    if (end == std::string::npos) break;
+    if (t < copied + kDate) continue;
+    const std::size_t begin = t - kDate;
+    if (!platform::from_rfc3339(text.substr(begin, end - begin + 1))) continue;
+    std::string clock = text.substr(t + 1, end - t - 1);
+    if (clock.ends_with(".000")) clock.resize(clock.size() - 4);
+    made += text.substr(copied, begin - copied) + text.substr(begin, kDate) + " " + clock + " UTC";
+    copied = end + 1;
+  }
+  return made + text.substr(copied);
 }
 
 }  // namespace giftsync::daemon::console

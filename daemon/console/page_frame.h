@@ -38,6 +38,9 @@ struct PageFrame {
   std::optional<FrameUser> user = {};  ///< absent: no navigation
   int status = 200;
   std::string notice = {};  ///< above the page's content; may be empty
+  /// Of the navigation: the first segment of the page's path, "overview" without one; may be empty.
+  std::string section = {};
+  bool is_sub_page = false;  ///< below the section's own page
 };
 
 /// The page's template rendered with `data`, in the frame. `data` gets `base` and the texts as `t`.
@@ -49,6 +52,8 @@ http::HttpResponse notice(const ConsoleUrl& url, int status, std::string_view ti
 
 /// Adds {label, value} to a list of facts, unless the value is empty. `key`: of the label's text.
 void add_line(Data& lines, std::string_view key, const std::string& value);
+/// Adds {label, time} to a list of facts, unless there is none.
+void add_time(Data& lines, std::string_view key, std::optional<platform::UtcMillis> time);
 /// Sets the value, unless it is empty: an empty text would still show its section.
 void set_text(Data& data, const std::string& name, const std::string& value);
 
@@ -58,6 +63,8 @@ http::HttpResponse redirect(const std::string& path);
 /// The security headers of every page.
 void add_page_headers(http::HttpResponse& response);
 
+/// "***" in place of a text that the viewer does not see; what is empty stays so.
+std::string masked_text(bool is_masked, const std::string& text);
 /// An error of the CRM without what may name a recipient: up to the first colon (CON-16).
 std::string error_code(const std::string& error);
 /// {value, text, selected} of a select.
@@ -67,5 +74,9 @@ Data option_data(const std::string& value, const std::string& text, bool selecte
 std::string minute(platform::UtcMillis time);
 /// The time as data for templates: {text, datetime}.
 Data time_data(platform::UtcMillis time);
+/// The same with seconds in its text.
+Data exact_time_data(platform::UtcMillis time);
+/// The text with each "2026-11-21T12:31:07Z" as "2026-11-21 12:31:07 UTC" (CON-62).
+std::string with_readable_times(const std::string& text);
 
 }  // namespace giftsync::daemon::console

@@ -28,6 +28,18 @@ schema::store::AuditFilter audit_filter(const std::map<std::string, std::string>
   return filter;
 }
 
+/// "Who: ana@example.com, Action: gift.", as the form names the fields; empty without a filter.
+std::string describe_filter(const PageCall& call) {
+  constexpr std::pair<const char*, const char*> kFields[] = {
+      {"actor", "actor"}, {"action", "action"}, {"kind", "object"}, {"object", "object"}, {"since", "since"}};
+  std::string text;
+  for (const auto& [name, key] : kFields) {
+    const std::string value(platform::trimmed(field(call.query, name)));
+    if (!value.empty()) text += (text.empty() ? "" : ", ") + texts().text(key) + ": " + value;
+  }
+  return text;
+}
+
 Data event_data(const AuditEvent& event) {
   Data row;
   row.set("at", time_data(event.occurred_at));
@@ -37,7 +49,7 @@ Data event_data(const AuditEvent& event) {
   row.set("object", event.object_kind + (event.object_id.empty() ? "" : " ") + event.object_id);
   row.set("outcome", texts().text(event.refused ? "refused" : "done") +
                          (event.rule.empty() ? "" : " (" + event.rule + ")"));
-  row.set("detail", event.detail);
+  row.set("detail", with_readable_times(event.detail));
   row.set("network", event.network);
   return row;
 }
@@ -60,6 +72,7 @@ http::HttpResponse audit_page(const PageCall& call) {
   for (std::size_t i = 0; i < std::min(events.size(), kPageRows); ++i) rows << event_data(events[i]);
   data.set("rows", rows);
   data.set("has_rows", !events.empty());
+  set_text(data, "filter", describe_filter(call));
   auto address = call.query;
   address.erase("before");
   if (!field(call.query, "since").empty() && !filter.since)

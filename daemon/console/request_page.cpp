@@ -69,8 +69,8 @@ Data fields_data(const schema::RequestRecord& record, const schema::RequestRecor
     const bool is_hidden = is_masked && is_of_recipient(field);
     Data row;
     row.set("label", std::string(schema::descriptor_of(field).label));
-    row.set("value", is_hidden ? "***" : now);
-    row.set("old", is_hidden ? "***" : old);
+    row.set("value", masked_text(is_hidden, now));
+    row.set("old", masked_text(is_hidden, old));
     rows << row;
   }
   return rows;
@@ -97,15 +97,14 @@ Data summary_of(const PageCall& call, const ShownRequest& shown) {
   Data lines(Data::type::list);
   if (shown.loaded) {
     add_costs(lines, call, shown.loaded->completed);
-    if (!is_masked) add_line(lines, "recipient", shown.loaded->completed.text(F::recipient_email));
+    add_line(lines, "recipient", masked_text(is_masked, shown.loaded->completed.text(F::recipient_email)));
     if (const auto* at = std::get_if<platform::UtcMillis>(&shown.loaded->row.get(F::created_date)))
-      add_line(lines, "created_at", minute(*at));
+      add_time(lines, "created_at", *at);
   }
   add_line(lines, "requested_by", shown.entry.requested_by);
   add_line(lines, "approved_by", shown.entry.approved_by);
-  if (!is_masked) add_line(lines, "error", shown.entry.error);
-  if (shown.entry.failures > 0 && shown.entry.next_attempt_at)
-    add_line(lines, "next_attempt", minute(*shown.entry.next_attempt_at));
+  add_line(lines, "error", masked_text(is_masked, shown.entry.error));
+  if (shown.entry.failures > 0) add_time(lines, "next_attempt", shown.entry.next_attempt_at);
   if (shown.entry.deleted) add_line(lines, "state", texts().text("request_deleted"));
   return lines;
 }
@@ -114,9 +113,10 @@ Data history_of(const PageCall& call, const ShownRequest& shown) {
   Data list(Data::type::list);
   for (const auto& one : call.store().request_records.find_transitions(shown.entry.record_id)) {
     Data entry;
-    entry.set("at", time_data(one.at));
+    entry.set("at", exact_time_data(one.at));
     entry.set("text", texts().text("request_" + one.to));
-    entry.set("detail", one.who + (hides_recipients(call) || one.comment.empty() ? "" : ": " + one.comment));
+    entry.set("detail",
+              one.who + (one.comment.empty() ? "" : ": " + masked_text(hides_recipients(call), one.comment)));
     list << entry;
   }
   return list;
@@ -136,6 +136,29 @@ void add_gifts(Data& data, const PageCall& call, const ShownRequest& shown) {
     }
   data.set("has_gifts", gifts.is_non_empty_list());
   data.set("gifts_sent", gifts);
+}
+
+/// What would keep the gift from being sent if a request that waits were approved now (CON-60): the findings,
+/// that there are none, or that it was not checked.
+void add_obstacles(Data& data, const PageCall& call, const ShownRequest& shown) {
+  if (shown.entry.state != schema::store::RequestRecordState::pending || shown.entry.deleted) return;
+  std::optional<std::vector<sync::RequestRecordFinding>> found;
+  const auto& check = call.console.options.check_request;
+  if (shown.loaded && check) ask_responding_crm([&] { found = check(*shown.loaded); });
+  if (!found || found->empty()) {
+    data.set("check_outcome", texts().text(found ? "obstacles_none" : "obstacles_unchecked"));
+    return;
+  }
+  Data list(Data::type::list);
+  for (const sync::RequestRecordFinding& one : *found) {
+    // What is said of a recipient quotes the address.
+    const bool is_hidden = hides_recipients(call) && one.check.starts_with("recipient");
+    Data row;
+    row.set("text", is_hidden ? one.check + ": ***" : with_readable_times(one.message));
+    list << row;
+  }
+  data.set("obstacles", list);
+  data.set("has_obstacles", true);
 }
 
 /// The button's form; nothing where the state does not allow the action.
@@ -177,6 +200,7 @@ http::HttpResponse show(const PageCall& call, const ShownRequest& shown, const s
     data.set("has_content", true);
   }
   data.set("in_salesforce", uses_request_records(call) && !decides_requests_here(call));
+  add_obstacles(data, call, shown);
   if (shown.loaded && may(call.viewer().roles, Permission::decide_requests)) {
     data.set("own", shown.is_own);
     add_form(data, call, shown, Action::approve);

@@ -56,10 +56,27 @@ Data state_lines(const PageCall& call, const SsoConnectionSettings& one,
   add_line(lines, "tenant", state.tenant);
   add_line(lines, "certificate", certificate_text(one.certificate, call.now));
   add_line(lines, "next_certificate", certificate_text(one.next_certificate, call.now));
-  add_line(lines, "last_sign_in", state.last_success_at ? minute(*state.last_success_at) : "");
-  if (state.last_error_at)
-    add_line(lines, "last_error", minute(*state.last_error_at) + ": " + state.last_error);
+  add_time(lines, "last_sign_in", state.last_success_at);
+  add_time(lines, "last_error_at", state.last_error_at);
+  add_line(lines, "last_error", with_readable_times(state.last_error));
   return lines;
+}
+
+/// The settings of one section of the file.
+struct SettingSection {
+  std::string name;
+  std::size_t keys = 0;
+  std::size_t set_in_file = 0;
+  Data rows = Data(Data::type::list);
+};
+
+/// Of the key "limits.max_recipients" or "sources[0].url"; made when it is the first one.
+SettingSection& section_of(std::vector<SettingSection>& sections, const std::string& key) {
+  const std::string name = key.substr(0, key.find_first_of(".["));
+  for (SettingSection& one : sections)
+    if (one.name == name) return one;
+  sections.push_back({.name = name});
+  return sections.back();
 }
 
 }  // namespace
@@ -86,16 +103,28 @@ http::HttpResponse connections_page(const PageCall& call) {
 http::HttpResponse settings_page(const PageCall& call) {
   const config::Settings* settings = call.console.options.in_force;
   if (!settings || !sees_installation(call.viewer())) return not_found(call);
-  Data rows(Data::type::list);
+  std::vector<SettingSection> sections;
   for (const config::EffectiveSetting& one : config::effective_settings(*settings)) {
+    SettingSection& section = section_of(sections, one.key);
+    ++section.keys;
+    if (one.provenance.line > 0) ++section.set_in_file;
     Data row;
     row.set("key", one.key);
     row.set("value", one.value == "null" ? "" : one.value);
     row.set("from", config::provenance_text(one, settings->file));
-    rows << row;
+    section.rows << row;
+  }
+  Data list(Data::type::list);
+  for (const SettingSection& section : sections) {
+    Data made;
+    made.set("name", section.name);
+    made.set("counts", texts().text("setting_counts", {{"keys", std::to_string(section.keys)},
+                                                       {"set", std::to_string(section.set_in_file)}}));
+    made.set("rows", section.rows);
+    list << made;
   }
   Data data;
-  data.set("rows", rows);
+  data.set("sections", list);
   return page(call, "settings", texts().text("settings"), std::move(data));
 }
 

@@ -46,8 +46,8 @@ Data summary_row(const PageCall& call, const SourceSummary& source) {
   row.set("url", url_of(call, path_of(source.name)));
   row.set("kind", kind_of(call, source.name));
   row.set("state", source.state);
-  row.set("reason", source.reason);
-  row.set("received", source.last_received_at ? minute(*source.last_received_at) : "");
+  row.set("reason", with_readable_times(source.reason));
+  if (source.last_received_at) row.set("received", time_data(*source.last_received_at));
   row.set("accepted", std::to_string(source.accepted));
   row.set("orphaned", std::to_string(source.orphaned));
   row.set("quarantined", std::to_string(source.quarantined));
@@ -57,16 +57,18 @@ Data summary_row(const PageCall& call, const SourceSummary& source) {
 
 Data facts_of(const PageCall& call, const SourceSummary& source) {
   Data lines(Data::type::list);
-  const auto time = [](const auto& at) { return at && at->value > 0 ? minute(*at) : std::string(); };
+  const auto time = [](std::optional<platform::UtcMillis> at) {
+    return at && at->value > 0 ? at : std::nullopt;
+  };
   add_line(lines, "kind", kind_of(call, source.name));
   add_line(lines, "state", source.state);
-  add_line(lines, "state_since", time(std::optional(source.state_since)));
-  add_line(lines, "reason", source.reason);
-  add_line(lines, "last_received", time(source.last_received_at));
-  add_line(lines, "cursor", source.cursor_state);
+  add_time(lines, "state_since", time(source.state_since));
+  add_line(lines, "reason", with_readable_times(source.reason));
+  add_time(lines, "last_received", time(source.last_received_at));
+  add_line(lines, "cursor", with_readable_times(source.cursor_state));
   const config::SourceSettings* settings = settings_of(call, source.name);
   if (settings && settings->kind == config::SourceKind::poll)
-    add_line(lines, "next_poll", time(std::optional(source.next_attempt_at)));
+    add_time(lines, "next_poll", time(source.next_attempt_at));
   add_line(lines, "accepted", std::to_string(source.accepted));
   add_line(lines, "duplicates", std::to_string(source.duplicates));
   add_line(lines, "ignored_events", std::to_string(source.ignored));
@@ -114,7 +116,7 @@ Data sample_of(const PageCall& call, const std::string& name) {
     row.set("reason", one.reason ? std::string(to_word(*one.reason)) : "");
     row.set("word", one.status_word);
     row.set("transaction", one.transaction);
-    row.set("detail", call.viewer().is_masked() ? "" : one.detail);
+    row.set("detail", masked_text(call.viewer().is_masked(), with_readable_times(one.detail)));
     row.set("received", time_data(one.received_at));
     rows << row;
   }

@@ -397,10 +397,10 @@ std::vector<ListedMail> DeliveryQueue::list(const Viewer& viewer, DeliveryState 
   const std::string at =
       database_->dialect() == sql::Dialect::sqlite ? "instr(t.email, '@')" : "strpos(t.email, '@')";
   const std::string shown =
-      viewer.is_masked()
-          ? "'', CASE WHEN " + at + " > 0 THEN '***' || substr(t.email, " + at + ") ELSE '***' END"
-          : "d.last_reply, coalesce(t.email, (SELECT u.email FROM console_user u WHERE u.id = "
-            "-d.transaction_id), '')";
+      viewer.is_masked() ? "CASE WHEN d.last_reply = '' THEN '' ELSE '***' END, CASE WHEN " + at +
+                               " > 0 THEN '***' || substr(t.email, " + at + ") ELSE '***' END"
+                         : "d.last_reply, coalesce(t.email, (SELECT u.email FROM console_user u WHERE u.id = "
+                           "-d.transaction_id), '')";
   return database_->read([&](soci::session& session) {
     ListedMail row;
     return sql::select_rows(

@@ -21,11 +21,14 @@ TEST_F(ConsoleActions, ASenderResendsToAnotherAddressAndCancels) {
   EXPECT_THAT(page, AllOf(HasSubstr("To the same address it is not possible: its mail has not left yet"),
                           HasSubstr("name=\"email\" autocomplete=\"off\" required"), Not(HasSubstr("/retry")),
                           Not(HasSubstr("/match"))));
-  EXPECT_EQ(act(id, "resend"), page_of(id) + "?notice=not_done");
+  EXPECT_THAT(page, HasSubstr("required> Yes, send a mail to the other address"));
+  EXPECT_EQ(act(id, "resend", "&email=bea%40example.org"), page_of(id) + "?notice=not_confirmed");
+  EXPECT_EQ(gift(id).transaction.email, "ada@example.com") << "nothing was sent";
+  EXPECT_EQ(act(id, "resend", "&confirm=1"), page_of(id) + "?notice=not_done");
   EXPECT_TRUE(last_event().refused);
-  EXPECT_EQ(act(id, "resend", "&email=no-address"), page_of(id) + "?notice=bad_address");
+  EXPECT_EQ(act(id, "resend", "&confirm=1&email=no-address"), page_of(id) + "?notice=bad_address");
   EXPECT_EQ(wakes_, 0);
-  EXPECT_EQ(act(id, "resend", "&email=bea%40example.org"), page_of(id) + "?notice=resent_to_other");
+  EXPECT_EQ(act(id, "resend", "&confirm=1&email=bea%40example.org"), page_of(id) + "?notice=resent_to_other");
   EXPECT_EQ(gift(id).transaction.email, "bea@example.org");
   EXPECT_EQ(gift(id).transaction.generation, 1);
   EXPECT_EQ(wakes_, 1);
@@ -119,19 +122,54 @@ TEST_F(ConsoleActions, ANoticeIsShownOnceByThePageOfItsAction) {
 }
 
 // CON-21
+TEST_F(ConsoleActions, TheSameMailIsSentAgainToTheAddressThatWasConfirmed) {
+  const auto id = gift_of("sam@example.com");
+  const auto claim = store_.deliveries.claim("a", 60'000, 10, now_).front();
+  const schema::store::DeliveryQueue::Sending sending{claim, "m1@example.com"};
+  store_.deliveries.begin_sending("a", std::span(&sending, 1), 60'000, now_);
+  const schema::store::DeliveryOutcome outcome{id, 1, schema::DeliveryState::accepted, now_, "", false, {}};
+  store_.deliveries.finish(std::span(&outcome, 1), now_);
+  sign_in(user("ana@example.com", {Role::operations}));
+  EXPECT_THAT(get(page_of(id)).body,
+              HasSubstr("required> Yes, send a mail to ada@example.com, or to the other address"));
+  EXPECT_EQ(act(id, "resend"), page_of(id) + "?notice=not_confirmed");
+  EXPECT_EQ(store_.deliveries.find(id)->state, schema::DeliveryState::accepted);
+  EXPECT_EQ(act(id, "resend", "&confirm=1"), page_of(id) + "?notice=resent");
+  EXPECT_EQ(store_.deliveries.find(id)->state, schema::DeliveryState::queued);
+}
+
+// CON-21
 TEST_F(ConsoleActions, WhatDoesNotApplyIsDisabledWithTheReasonOfTheCommand) {
   const auto id = gift_of("sam@example.com");
   sign_in(user("ana@example.com", {Role::operations}));
   EXPECT_THAT(get(page_of(id)).body, HasSubstr("Not possible: it is tried anyway within minutes."));
   ASSERT_EQ(act(id, "cancel", "&confirm=1"), page_of(id) + "?notice=cancelled");
   const std::string page = get(page_of(id)).body;
-  const std::string reason = "Not possible: it was refunded on " + platform::to_rfc3339(now_) + ".";
+  const std::string reason = "Not possible: it was refunded on 2026-11-21 12:31:07 UTC.";
   EXPECT_THAT(
       page, AllOf(HasSubstr("<p id=\"resend-text\">" + reason), HasSubstr("<p id=\"cancel-text\">" + reason),
                   HasSubstr("aria-describedby=\"cancel-text\" disabled>")));
   EXPECT_EQ(act(id, "cancel", "&confirm=1"), page_of(id) + "?notice=not_done");
   EXPECT_TRUE(last_event().refused);
   EXPECT_THAT(last_event().detail, HasSubstr("it was refunded"));
+}
+
+// CON-62
+TEST_F(ConsoleActions, TheTimelineHasSecondsAndOneOrder) {
+  const auto id = gift_of("sam@example.com");
+  sign_in(user("ana@example.com", {Role::operations}));
+  now_ = now_ + 5'000;
+  ASSERT_EQ(act(id, "cancel", "&confirm=1"), page_of(id) + "?notice=cancelled");
+  const std::string page = get(page_of(id)).body;
+  std::size_t at = page.find("class=\"timeline\"");
+  for (const std::string entry :
+       {"12:31:07</time> <strong>Sent", "12:31:12</time> <strong>Cancelled",
+        "12:31:12</time> <strong>Mail withdrawn", "12:31:12</time> <strong>Refunded"}) {
+    const std::size_t next = page.find(entry);
+    EXPECT_NE(next, std::string::npos) << entry;
+    EXPECT_LT(at, next) << entry;
+    at = next;
+  }
 }
 
 // CON-7, CON-20

@@ -90,6 +90,66 @@ TEST_F(ConsoleCrmPages, TheRecordIsShownBesideOurs) {
   EXPECT_THAT(get(page_of(id) + "/record").body, HasSubstr("There is no CRM here to ask."));
 }
 
+// CON-35
+TEST_F(ConsoleCrmPages, TheOverviewLeadsToTheListsThatItCounts) {
+  const auto id = gift_of("sam@example.com");
+  sign_in(user("ana@example.com", {Role::operations}));
+  EXPECT_THAT(get("/console/").body,
+              AllOf(HasSubstr("<a href=\"/console/crm\">CRM</a>: good."),
+                    HasSubstr("<a href=\"/console/gifts?crm=waiting\">Gifts waiting to be written: 1."),
+                    HasSubstr("<a href=\"/console/mail?state=queued\">Mails waiting"),
+                    HasSubstr("<a href=\"/console/sources\">Sources</a>")));
+  refuse_waiting_gifts("REQUIRED_FIELD_MISSING: Name 17");
+  EXPECT_THAT(
+      get("/console/").body,
+      AllOf(HasSubstr("<a href=\"/console/crm\">CRM</a>: needs attention."),
+            HasSubstr("<a href=\"/console/gifts?crm=failing\">Gifts that cannot be written: 1."),
+            HasSubstr("<a href=\"/console/crm\">Classes of failures: 1</a>"),
+            HasSubstr("<a href=\"/console/gifts?before=" + std::to_string(id.value + 1) + "&amp;error=")));
+}
+
+// CON-16
+TEST_F(ConsoleCrmPages, WhatIsMaskedIsNotCalledNone) {
+  const auto id = gift_of("sam@example.com");
+  link(id, "003OLD");
+  add_contact("003NEW", "Secret Name");
+  refuse_waiting_gifts("DUPLICATE_VALUE: ada@example.com is there");
+  sign_in(user("aud@example.com", {Role::auditor}));
+  EXPECT_THAT(get(page_of(id)).body, AllOf(HasSubstr("<dt>Last error</dt><dd class=\"lines\"><bdi>***</bdi>"),
+                                           Not(HasSubstr("ada@"))));
+  EXPECT_THAT(get(page_of(id) + "/match").body,
+              AllOf(HasSubstr("data-label=\"Name\"><bdi>***</bdi>"), Not(HasSubstr("Secret Name"))));
+}
+
+// CON-63
+TEST_F(ConsoleCrmPages, TheFieldsOfTheRecordAreToldApartInWords) {
+  const auto id = gift_of("sam@example.com");
+  link(id, "003ADA");
+  schema::GiftRecord& record = crm_.records.at(id.value);
+  record.set(schema::GiftField::last_modified_by, std::string("005X"));
+  sign_in(user("ana@example.com", {Role::operations}));
+  const auto row_of = [](const std::string& page, const std::string& field) {
+    const std::size_t at = page.find("<th scope=\"row\">" + field + "</th>");
+    EXPECT_NE(at, std::string::npos) << field;
+    return page.substr(at, page.find("</tr>", at) - at);
+  };
+  const auto label = [](schema::GiftField field) { return std::string(schema::descriptor_of(field).label); };
+  const std::string page = get(page_of(id) + "/record").body;
+  EXPECT_THAT(row_of(page, label(schema::GiftField::status)), HasSubstr("<strong>differs; giftsync writes"));
+  EXPECT_THAT(row_of(page, label(schema::GiftField::recipient_email)), HasSubstr(">same</td>"));
+  EXPECT_THAT(row_of(page, label(schema::GiftField::last_modified_by)),
+              HasSubstr(">not compared: the CRM computes it</td>"));
+  EXPECT_LT(page.find("Fields that differ"), page.find("Fields that are the same"));
+  EXPECT_LT(page.find("Fields that are the same"), page.find("Fields that are not compared"));
+  EXPECT_THAT(page, AllOf(HasSubstr("<details open>\n<summary>Fields that differ"),
+                          HasSubstr("<details>\n<summary>Fields that are the same")));
+  options_.crm.rules.link_of = nullptr;
+  record.set(schema::GiftField::link, std::string("https://other.example.com"));
+  restart();
+  EXPECT_THAT(row_of(get(page_of(id) + "/record").body, label(schema::GiftField::link)),
+              HasSubstr("not compared: the link cannot be made here"));
+}
+
 // CON-16
 TEST_F(ConsoleCrmPages, AnAuditorSeesNoRecipientInTheCrmEither) {
   const auto id = gift_of("sam@example.com");

@@ -287,6 +287,29 @@ TEST_F(ConsoleTest, GiftsAreListedByTheirUrlInPages) {
   EXPECT_THAT(get("/console/gifts?status=redeemed").body, HasSubstr("No gift fits here."));
 }
 
+// CON-64
+TEST_F(ConsoleTest, AFilterSaysHowItComparesAndWhatItDidNotFind) {
+  send_gifts(1);
+  sign_in(user("ana@example.com", {Role::operations}));
+  EXPECT_THAT(
+      get("/console/gifts").body,
+      AllOf(HasSubstr("Recipient <span class=\"quiet\">(whole address)</span>"),
+            HasSubstr("Campaign <span class=\"quiet\">(exact id)</span>"), Not(HasSubstr("Searched for"))));
+  EXPECT_THAT(get("/console/gifts?recipient=text0&status=sent&crm=waiting").body,
+              AllOf(HasSubstr("No gift fits here."), HasSubstr("compared as a whole"),
+                    HasSubstr("<bdi>CRM: waiting, Recipient: text0, Status: Sent</bdi>"),
+                    HasSubstr("<a href=\"/console/gifts\">Remove all filters</a>")));
+  EXPECT_THAT(get("/console/gifts?recipient=%20TEXT0@example.com").body,
+              AllOf(HasSubstr("<bdi>text0@example.com</bdi>"), Not(HasSubstr("Searched for"))))
+      << "case and blanks do not count in an address";
+  EXPECT_THAT(get("/console/audit").body,
+              AllOf(HasSubstr("Action <span class=\"quiet\">(begins with)</span>"),
+                    HasSubstr("Who <span class=\"quiet\">(whole address or user name)</span>")));
+  EXPECT_THAT(get("/console/audit?actor=ana&action=sign").body,
+              HasSubstr("<bdi>Who: ana, Action: sign</bdi>"));
+  EXPECT_THAT(get("/console/audit?actor=ana@example.com&action=sign").body, HasSubstr("by a link of root"));
+}
+
 // CON-18
 TEST_F(ConsoleTest, CsvHasTheFilteredRowsWithGuardedCells) {
   send_gifts(1, "=HYPERLINK(1)");
@@ -303,6 +326,28 @@ TEST_F(ConsoleTest, CsvHasTheFilteredRowsWithGuardedCells) {
   const auto event = store_.audit.list(schema::store::Viewer::of_command_line(), {}, 1).front();
   EXPECT_EQ(event.action, "gift.export");
   EXPECT_EQ(event.detail, "recipient=...") << "auditors read it";
+}
+
+// CON-61
+TEST_F(ConsoleTest, ACsvEndsUnfinishedWhenItsReaderMayNotReadOn) {
+  send_gifts(1'601);
+  const schema::UserId ana = user("ana@example.com", {Role::admin, Role::auditor});
+  const auto begin = [&] {
+    sign_in(ana);
+    auto csv = get("/console/gifts?format=csv");
+    EXPECT_THAT(csv.next_chunk(), StartsWith("transaction_id,"));
+    EXPECT_THAT(csv.next_chunk(), HasSubstr("text")) << "a page with the same session";
+    return csv;
+  };
+  const auto of_a_session = begin();
+  store_.console_sessions.end_all(ana, {});
+  EXPECT_THROW(of_a_session.next_chunk(), std::runtime_error);
+  const auto of_an_admin = begin();
+  ASSERT_TRUE(store_.console_users.revoke(ana, Role::admin, {}));
+  EXPECT_THROW(of_an_admin.next_chunk(), std::runtime_error) << "an auditor sees no recipients";
+  const auto of_an_auditor = begin();
+  store_.console_users.set_active(ana, false, {});
+  EXPECT_THROW(of_an_auditor.next_chunk(), std::runtime_error);
 }
 
 // CON-16
@@ -327,6 +372,29 @@ TEST_F(ConsoleTest, AGiftShowsWhatTheStoreKnows) {
   for (const std::string path :
        {"/console/gifts/999", "/console/gifts/abc", "/console/gifts/1/x", "/console/gifts/"})
     EXPECT_EQ(get(path).status, 404) << path;
+}
+
+// CON-62
+TEST_F(ConsoleTest, TheNavigationMarksThePageAndTheSectionOfASubPage) {
+  const auto ids = send_gifts(1);
+  sign_in(user("ana@example.com", {Role::operations}));
+  const std::string link = "<a href=\"/console/gifts\"";
+  EXPECT_THAT(get("/console/gifts").body, HasSubstr(link + " aria-current=\"page\">"));
+  for (const std::string more : {"", "/match"}) {
+    const std::string page = get("/console/gifts/" + std::to_string(ids[0].value) + more).body;
+    EXPECT_THAT(page, AllOf(HasSubstr(link + " aria-current=\"true\">"), Not(HasSubstr("=\"page\""))));
+  }
+  EXPECT_THAT(get("/console/").body,
+              AllOf(HasSubstr("<a href=\"/console/\" aria-current=\"page\">"), HasSubstr(link + ">")));
+}
+
+// CON-62
+TEST(ConsoleTimes, AreReadableInSentences) {
+  EXPECT_EQ(with_readable_times("on 2026-11-21T12:31:07.000Z and 2026-11-21T12:31:07.250Z."),
+            "on 2026-11-21 12:31:07 UTC and 2026-11-21 12:31:07.250 UTC.");
+  for (const std::string text :
+       {"", "T", "TZ", "no Time Zone", "99-11-21T12:31:07Z", "2026-11-21T12:31", "Z"})
+    EXPECT_EQ(with_readable_times(text), text);
 }
 
 // CON-8

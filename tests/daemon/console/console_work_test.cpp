@@ -444,10 +444,11 @@ TEST_F(ConsoleWork, TheOverviewListsWhatWaitsForTheUser) {
   EXPECT_THAT(get("/console/").body, HasSubstr("or more"));
   fail("3", "The sender has no permission set.");
   sign_in(user("op@example.com", {Role::operations}));
-  EXPECT_THAT(get("/console/").body,
-              AllOf(HasSubstr("href=\"/console/mail\">Mails held"), HasSubstr("/console/sources/vendor"),
-                    HasSubstr("href=\"/console/requests?state=failed\">Requests with an error: 1"),
-                    Not(HasSubstr("waiting for your approval"))));
+  EXPECT_THAT(
+      get("/console/").body,
+      AllOf(HasSubstr("href=\"/console/mail?state=held\">Mails held"), HasSubstr("/console/sources/vendor"),
+            HasSubstr("href=\"/console/requests?state=failed\">Requests with an error: 1"),
+            Not(HasSubstr("waiting for your approval"))));
   sign_in(user("aud@example.com", {Role::auditor}));
   EXPECT_THAT(get("/console/").body, HasSubstr("Nothing waits for you."));
 }
@@ -488,7 +489,49 @@ TEST_F(ConsoleWork, AnOperatorActsOnMails) {
               AllOf(HasSubstr("***@example.com"), Not(HasSubstr("/withdraw\"")), Not(HasSubstr("ada@"))));
   sign_in(user("of.acme@example.com", {Role::operations}, organization("Acme")));
   EXPECT_THAT(get("/console/mail?state=withdrawn").body,
-              AllOf(HasSubstr("There is no such mail."), Not(HasSubstr("host 127.0.0.1"))));
+              AllOf(HasSubstr("There is no mail of your gifts"), Not(HasSubstr("host 127.0.0.1"))));
+}
+
+// CON-32
+TEST_F(ConsoleWork, MailOpensOnWhatIsHeldElseOnAllAndEachCountIsAList) {
+  const std::string held = std::to_string(held_mail().value);
+  const std::string later = std::to_string(gift().value);
+  const auto row = [](const std::string& id) { return ">" + id + "</a></td>"; };
+  sign_in(user("op@example.com", {Role::operations}));
+  EXPECT_THAT(
+      get("/console/mail").body,
+      AllOf(HasSubstr(row(held)), Not(HasSubstr(row(later))), HasSubstr("<option value=\"held\" selected>"),
+            HasSubstr("<a href=\"/console/mail?state=held\">1<span class=\"hidden\"> Mail held"),
+            HasSubstr("<a href=\"/console/mail?state=accepted\">0<")));
+  const std::string all = get("/console/mail?state=all").body;
+  EXPECT_LT(all.find(row(later)), all.find(row(held))) << "the newest first";
+  EXPECT_NE(all.find(row(held)), std::string::npos);
+  press_plain(all, "/console/mail/" + held + "/release");
+  EXPECT_THAT(get("/console/mail").body, AllOf(HasSubstr(row(held)), HasSubstr(row(later)),
+                                               HasSubstr("<option value=\"all\" selected>")));
+  EXPECT_THAT(get("/console/mail?state=held").body,
+              AllOf(HasSubstr("There is no mail"), HasSubstr("<a href=\"/console/mail?state=all\">")));
+}
+
+// CON-32
+TEST_F(ConsoleWork, AcceptedMailsAreListedInPagesWithoutButtons) {
+  for (int i = 0; i < 60; ++i) gift();
+  std::vector<schema::store::DeliveryOutcome> outcomes;
+  std::vector<schema::store::DeliveryQueue::Sending> sending;
+  for (const auto& claim : store_.deliveries.claim("a", 60'000, 100, now_)) {
+    sending.push_back({claim, "m" + std::to_string(claim.transaction.value) + "@example.com"});
+    outcomes.push_back({claim.transaction, 1, schema::DeliveryState::accepted, now_, "", false, {}});
+  }
+  store_.deliveries.begin_sending("a", sending, 60'000, now_);
+  ASSERT_EQ(store_.deliveries.finish(outcomes, now_), 60u);
+  sign_in(user("op@example.com", {Role::operations}));
+  for (const std::string state : {"accepted", "all"}) {
+    const std::string page = get("/console/mail?state=" + state).body;
+    EXPECT_THAT(page, AllOf(HasSubstr(">60</a></td>"), Not(HasSubstr(">10</a></td>")),
+                            HasSubstr("before=11&amp;state=" + state), Not(HasSubstr("/withdraw\""))));
+    EXPECT_THAT(get("/console/mail?before=11&state=" + state).body,
+                AllOf(HasSubstr(">10</a></td>"), Not(HasSubstr(">11</a></td>")), HasSubstr("Newest")));
+  }
 }
 
 // CON-32
@@ -598,8 +641,10 @@ TEST_F(ConsoleWork, ConnectionsAndSettingsAreShownWithoutSecrets) {
         AllOf(HasSubstr("https://login.example.com/login/callback?connection=acme"), HasSubstr("acme.com"),
               HasSubstr("O5: &lt;script&gt;"), HasSubstr("valid until 20"), HasSubstr("/nonexistent.pem, "),
               HasSubstr("urn:giftsync:login.example.com:idp"), Not(HasSubstr("the-secret"))));
-    EXPECT_THAT(get(paths[1]).body, AllOf(HasSubstr("sso.auth_url"), HasSubstr("giftsyncd.yaml:12"),
-                                          HasSubstr("default"), Not(HasSubstr("the-secret"))));
+    EXPECT_THAT(get(paths[1]).body,
+                AllOf(HasSubstr("<summary><code>sso</code>"), HasSubstr("1 set in the file"),
+                      HasSubstr("sso.auth_url"), HasSubstr("giftsyncd.yaml:12"), HasSubstr("default"),
+                      Not(HasSubstr("the-secret"))));
   }
   for (const std::string& path : paths) {
     sign_in(user("admin" + std::to_string(path.size()) + "@example.com", {Role::admin}));

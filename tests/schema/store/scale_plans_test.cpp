@@ -119,6 +119,15 @@ TEST_P(ScalePlans, OrphanedSourcesReadTheNewestChangesInTheOrderOfTheirIds) {
   EXPECT_THAT(plan, testing::Not(testing::ContainsRegex("SCAN change_log\n|SCAN c[^h]|SCAN c\n")));
 }
 
+// CON-32
+TEST_P(ScalePlans, AcceptedMailsAreReadInTheOrderOfTheirGifts) {
+  const std::string plan = plan_of(
+      "SELECT d.transaction_id FROM mail_outbox d WHERE d.state = 'accepted' AND d.transaction_id < 900 "
+      "ORDER "
+      "BY d.transaction_id DESC LIMIT 51");
+  EXPECT_THAT(plan, testing::Not(testing::ContainsRegex("TEMP B-TREE|Sort")));
+}
+
 // OPS-33
 TEST_P(ScalePlans, CountsStopAtTheirBound) {
   const std::string numbers =

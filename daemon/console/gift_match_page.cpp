@@ -1,16 +1,10 @@
-// To whom a gift would be matched now: for any address, and for a gift beside its stored decision, as the
-// preview of a rematch.
-#include <fmt/format.h>
-
+// To whom a gift would be matched now, beside its stored decision, as the preview of a rematch (CON-22).
 #include "daemon/console/access.h"
 #include "daemon/console/crm_questions.h"
 #include "daemon/console/gift_actions.h"
+#include "daemon/console/match_answer.h"
 #include "daemon/console/pages.h"
-#include "matching/explanation.h"
-#include "platform/text.h"
-#include "schema/contact_normalization.h"
 #include "sync/match_decision.h"
-#include "sync/match_explanation.h"
 
 namespace giftsync::daemon::console {
 namespace {
@@ -18,100 +12,6 @@ namespace {
 using schema::store::MatchDecision;
 using sync::MatchExplanation;
 using sync::RematchResult;
-
-struct ListedCandidates {
-  std::string_view title;  ///< the key of its text
-  const std::vector<std::string>& fields;
-  const schema::crm::OrderBy& order;
-  const std::vector<schema::crm::Candidate>& candidates;
-  const std::string& decided_before;
-};
-
-/// A candidate or an opportunity. The order may be that of a name, which verdicts repeat.
-template <class Candidate>
-Data candidate_row(const Candidate& one, const std::string& field, const std::string& verdict,
-                   bool is_masked) {
-  Data row;
-  row.set("id", one.id);
-  set_text(row, "name", is_masked ? "" : one.name);
-  row.set("field", field);
-  set_text(row, "order", is_masked ? "" : one.order_value);
-  row.set("verdict", is_masked && verdict.starts_with("its ") ? texts().text("match_ranks_lower") : verdict);
-  row.set("chosen", verdict == "chosen");
-  return row;
-}
-
-Data list_data(const std::string& title, const schema::crm::OrderBy& order, const Data& rows, bool has_rows) {
-  Data list;
-  list.set("title", title);
-  list.set("order_field", order.field);
-  list.set("rows", rows);
-  list.set("has_rows", has_rows);
-  return list;
-}
-
-Data candidates_data(const ListedCandidates& list, bool is_masked) {
-  const auto verdicts = matching::explain_outcomes(list.candidates, list.order, list.decided_before);
-  Data rows(Data::type::list);
-  for (std::size_t i = 0; i < list.candidates.size(); ++i)
-    rows << candidate_row(list.candidates[i], list.candidates[i].matched_field, verdicts[i], is_masked);
-  const std::string title =
-      texts().text(list.title, {{"fields", fmt::format("{}", fmt::join(list.fields, ", "))},
-                                {"order", matching::describe_order(list.order)}});
-  return list_data(title, list.order, rows, !list.candidates.empty());
-}
-
-Data opportunities_data(const MatchExplanation& found, const schema::crm::OrderBy& order, bool is_masked) {
-  const auto verdicts = matching::explain_outcomes(found.opportunities, order);
-  Data rows(Data::type::list);
-  for (std::size_t i = 0; i < found.opportunities.size(); ++i)
-    rows << candidate_row(found.opportunities[i], found.opportunities[i].stage, verdicts[i], is_masked);
-  const std::string title = texts().text("match_opportunities", {{"contact", found.decision.contact_id},
-                                                                 {"order", matching::describe_order(order)}});
-  return list_data(title, order, rows, !found.opportunities.empty());
-}
-
-std::string choice_text(const MatchDecision& decision) {
-  if (!decision.contact_id.empty()) return texts().text("contact", {{"id", decision.contact_id}});
-  return decision.lead_id.empty() ? texts().text("match_none")
-                                  : texts().text("lead", {{"id", decision.lead_id}});
-}
-
-/// Sets `explained` with what was compared, the candidates in their order, the choice and its reason.
-void set_explanation(const PageCall& call, const MatchExplanation& found, Data& data) {
-  const schema::crm::MatchFields& fields = call.console.options.crm.rules.match_fields;
-  const bool is_masked = call.viewer().is_masked();
-  const sync::DecidedBefore before = sync::decided_before(found);
-  const std::string none;
-  Data lists(Data::type::list);
-  const auto add = [&](bool is_compared, const ListedCandidates& list) {
-    if (is_compared) lists << candidates_data(list, is_masked);
-  };
-  const bool by_email = !found.keys.email_key.empty();
-  const bool by_phone = !found.keys.phone_key.empty();
-  const schema::crm::PersonMatchFields& contact = fields.contact;
-  const schema::crm::PersonMatchFields& lead = fields.lead;
-  add(by_email, {"contacts_by_email", contact.email_fields, contact.order_by, found.contacts.by_email, none});
-  add(by_phone, {"contacts_by_phone", contact.phone_fields, contact.order_by, found.contacts.by_phone,
-                 before.contact_phone});
-  add(by_email,
-      {"leads_by_email", lead.email_fields, lead.order_by, found.leads.by_email, before.lead_email});
-  add(by_phone,
-      {"leads_by_phone", lead.phone_fields, lead.order_by, found.leads.by_phone, before.lead_phone});
-  if (fields.opportunity.enabled && !found.decision.contact_id.empty())
-    lists << opportunities_data(found, fields.opportunity.order_by, is_masked);
-  Data facts(Data::type::list);
-  add_line(facts, "compared_email", is_masked && by_email ? "***" : found.keys.email_key);
-  add_line(facts, "compared_phone", is_masked && by_phone ? "***" : found.keys.phone_key);
-  add_line(facts, "match_choice", choice_text(found.decision));
-  add_line(facts, "account_id", found.decision.account_id);
-  add_line(facts, "opportunity_id", found.decision.opportunity_id);
-  if (!is_masked) add_line(facts, "reason", found.decision.reason);
-  Data explained;
-  explained.set("facts", facts);
-  explained.set("lists", lists);
-  data.set("explained", explained);
-}
 
 /// The rules' fingerprint at the end of a reason (MATCH-4).
 std::string rules_in(const std::string& reason) {
@@ -139,7 +39,7 @@ Data beside_rows(const MatchDecision& stored, const MatchDecision* answer, bool 
   add("opportunity_id", stored.opportunity_id, today.opportunity_id);
   add("deal_stage", stored.deal_stage, today.deal_stage);
   add("match_rules", rules_in(stored.reason), rules_in(today.reason));
-  if (!is_masked) add("reason", stored.reason, today.reason);
+  add("reason", masked_text(is_masked, stored.reason), masked_text(is_masked, today.reason));
   return rows;
 }
 
@@ -186,34 +86,6 @@ MatchDecision todays_decision(const GiftAnswer& answer) {
 }
 
 }  // namespace
-
-http::HttpResponse match_page(const PageCall& call) {
-  if (call.viewer().organization) return not_found(call);  // the CRM is that of all organizations
-  const std::string email(platform::trimmed(field(parameters_of(call), "email")));
-  const std::string phone(platform::trimmed(field(parameters_of(call), "phone")));
-  Data data;
-  Data form;
-  const bool is_paid = call.console.options.crm.is_paid;
-  form.set("method", std::string(is_paid ? "post" : "get"));
-  form.set("email", email);
-  form.set("phone", phone);
-  set_ask(call, "/match", sync::kMaxExplanationLookups, form);
-  data.set("form", form);
-  if (asks_crm(call) && !(email.empty() && phone.empty())) {
-    const schema::crm::MatchFields& fields = call.console.options.crm.rules.match_fields;
-    const schema::crm::RecipientMatchKeys keys{schema::email_key(email),
-                                               schema::phone_key(phone, fields.default_region)};
-    const auto fault = schema::email_error(email);
-    if (!email.empty() && fault) data.set("email_fault", texts().text("odd_email", {{"reason", *fault}}));
-    if (!phone.empty() && keys.phone_key.empty())
-      data.set("phone_fault", texts().text("odd_phone", {{"region", fields.default_region}}));
-    const std::string away = ask_crm(call, [&](schema::crm::Crm& crm) {
-      set_explanation(call, sync::explain_match(crm.directory(), fields, keys), data);
-    });
-    set_outcome(call, away, data);
-  }
-  return page(call, "match", texts().text("match_title"), std::move(data));
-}
 
 http::HttpResponse gift_match_page(const PageCall& call) {
   const auto seen = find_gift(call);
