@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view kRoot = "/console/";
 /// A page that the store cannot make in this time asks for less.
 constexpr std::int64_t kMaxReadMillis = 2 * platform::kSecondMillis;
-/// Neither a reply nor its browser can come later (SIGN-31).
+/// Neither a reply nor its browser can come later (SIGN-13).
 constexpr std::int64_t kAttemptLifeMillis = identity::kAttemptMillis + identity::kFinishMillis;
 
 bool is_read(const http::HttpRequest& request) {

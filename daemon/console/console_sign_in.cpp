@@ -16,7 +16,7 @@ namespace {
 constexpr std::int64_t kLastSeenMillis = platform::kMinuteMillis;
 constexpr std::size_t kSecretBytes = 32;
 constexpr std::size_t kMaxAgentCodePoints = 200;
-/// The page that was wanted before signing in, for a link of the command line, which names none (SIGN-30).
+/// The page that was wanted before signing in, for a link of the command line, which names none (SIGN-12).
 constexpr std::string_view kReturn = "return";
 constexpr std::int64_t kReturnSeconds = 600;
 

@@ -38,7 +38,7 @@ void add_changes(std::vector<TimelineEntry>& timeline, schema::store::Store& sto
 }
 
 /// The oldest first; of one moment what people did, then the mail, then the statuses that follow from both
-/// (CON-62). `is_masked`: without texts that may name the recipient.
+/// (CON-42). `is_masked`: without texts that may name the recipient.
 std::vector<TimelineEntry> timeline_of(schema::store::Store& store, const ConsoleGift& row, bool is_masked) {
   const schema::TransactionId id = row.gift.transaction.id;
   std::vector<TimelineEntry> timeline{
@@ -111,7 +111,7 @@ Data crm_of(schema::store::Store& store, const ConsoleGift& row, bool is_masked)
   return lines;
 }
 
-/// The request record for which the gift was sent, and its approval (CON-50).
+/// The request record for which the gift was sent, and its approval (CON-36).
 void add_request(const PageCall& call, const ConsoleGift& row, Data& data) {
   const auto request = request_of_gift(call, row.gift.request.id);
   if (!request) return;

@@ -26,7 +26,7 @@ schema::store::MatchDecision decision_of(schema::store::Store& store, schema::Tr
   return states.empty() ? schema::store::MatchDecision() : states.front().decision;
 }
 
-/// The fields by what the comparison says of them, those that differ first (CON-63).
+/// The fields by what the comparison says of them, those that differ first (CON-43).
 struct ComparedFields {
   struct Group {
     std::string_view title;  ///< the key of its text

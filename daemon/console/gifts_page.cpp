@@ -99,7 +99,7 @@ std::string csv_row(const ConsoleGift& row) {
 }
 
 /// Reads one page after the other, each in a transaction of its own, while the client takes them and its
-/// session lasts (CON-61).
+/// session lasts (CON-41).
 struct CsvReader {
   schema::store::ConsoleGifts& gifts;
   const schema::store::Viewer viewer;

@@ -10,7 +10,7 @@
 namespace giftsync::daemon::console {
 namespace {
 
-/// Carries the count of a notice, and that it is true, from a post to its page (CON-52).
+/// Carries the count of a notice, and that it is true, from a post to its page (CON-38).
 constexpr std::string_view kNotice = "notice";
 constexpr std::int64_t kNoticeSeconds = 60;
 
@@ -59,10 +59,11 @@ http::HttpResponse page(const PageCall& call, std::string_view name, const std::
   const std::string notice = notice_text(call);
   const std::string path = call.request.path.substr(std::string_view("/console/").size());
   const std::size_t end = path.find('/');
-  http::HttpResponse made = render(call.url(),
-                                   {name, title, frame_user(call), 200, notice,
-                                    path.empty() ? "overview" : path.substr(0, end), end != std::string::npos},
-                                   std::move(data));
+  http::HttpResponse made =
+      render(call.url(),
+             {name, title, frame_user(call), 200, notice, path.empty() ? "overview" : path.substr(0, end),
+              end != std::string::npos},
+             std::move(data));
   if (!notice.empty()) made.headers.emplace_back("Set-Cookie", set_short_cookie(call.url(), kNotice, "", 0));
   return made;
 }

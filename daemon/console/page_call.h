@@ -53,7 +53,7 @@ struct ConsoleOptions {
   CrmAccess crm = {};
   /// Wakes the workers for mail and CRM, after a change.
   std::function<void()> wake_workers = [] {};
-  /// What would keep a request record from being sent if it were approved now (CON-60). Absent: not checked.
+  /// What would keep a request record from being sent if it were approved now (CON-40). Absent: not checked.
   std::function<std::vector<sync::RequestRecordFinding>(const sync::LoadedRequestRecord&)> check_request = {};
 };
 
@@ -95,7 +95,7 @@ struct PageCall {
 http::HttpResponse page(const PageCall& call, std::string_view name, const std::string& title, Data data);
 http::HttpResponse not_found(const PageCall& call);
 /// After a post: 303 to a page of the console, such as "/gifts/17", which shows the text notice_KEY with
-/// {count} once (CON-52).
+/// {count} once (CON-38).
 http::HttpResponse redirect_with_notice(const PageCall& call, const std::string& page, const std::string& key,
                                         std::int64_t count = 0);
 /// The user as the frame shows it; nothing without a session.
@@ -108,7 +108,7 @@ std::string token_of(const PageCall& call, const std::string& path);
 Data form_data(const PageCall& call, const std::string& path);
 /// The URL of the console's page at `path`, which is not encoded.
 std::string url_of(const PageCall& call, const std::string& path);
-/// The URL of the audit log's events about an object, such as "gift" "17" (CON-51); empty for users who see
+/// The URL of the audit log's events about an object, such as "gift" "17" (CON-37); empty for users who see
 /// their own events alone.
 std::string history_url(const PageCall& call, const std::string& kind, const std::string& id);
 /// Reads with all organizations: what is not of one organization is theirs alone (CON-27).

@@ -76,7 +76,7 @@ std::string minute(platform::UtcMillis time);
 Data time_data(platform::UtcMillis time);
 /// The same with seconds in its text.
 Data exact_time_data(platform::UtcMillis time);
-/// The text with each "2026-11-21T12:31:07Z" as "2026-11-21 12:31:07 UTC" (CON-62).
+/// The text with each "2026-11-21T12:31:07Z" as "2026-11-21 12:31:07 UTC" (CON-42).
 std::string with_readable_times(const std::string& text);
 
 }  // namespace giftsync::daemon::console

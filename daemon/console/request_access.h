@@ -39,7 +39,7 @@ struct RequestOfGift {
   bool is_seen = false;  ///< by the user; otherwise its page is 404 for them
 };
 /// Of the gifts of that gift request; nothing if they come from none, or requests are another organization's
-/// than the user's (CON-50).
+/// than the user's (CON-36).
 std::optional<RequestOfGift> request_of_gift(const PageCall& call, schema::GiftRequestId id);
 
 /// Calls `ask`; what a CRM that does not respond would have added is left out (CON-24).

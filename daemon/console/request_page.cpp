@@ -122,7 +122,7 @@ Data history_of(const PageCall& call, const ShownRequest& shown) {
   return list;
 }
 
-/// Links to the gifts that were sent for the record, those that the user sees (CON-50).
+/// Links to the gifts that were sent for the record, those that the user sees (CON-36).
 void add_gifts(Data& data, const PageCall& call, const ShownRequest& shown) {
   Data gifts(Data::type::list);
   for (const auto& sent : call.store().request_records.find_gifts_by_record({&shown.entry.record_id, 1}))
@@ -138,7 +138,7 @@ void add_gifts(Data& data, const PageCall& call, const ShownRequest& shown) {
   data.set("gifts_sent", gifts);
 }
 
-/// What would keep the gift from being sent if a request that waits were approved now (CON-60): the findings,
+/// What would keep the gift from being sent if a request that waits were approved now (CON-40): the findings,
 /// that there are none, or that it was not checked.
 void add_obstacles(Data& data, const PageCall& call, const ShownRequest& shown) {
   if (shown.entry.state != schema::store::RequestRecordState::pending || shown.entry.deleted) return;

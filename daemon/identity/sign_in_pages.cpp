@@ -74,7 +74,7 @@ bool SignInPages::is_over_start_limit(const http::HttpRequest& request) {
   const platform::UtcMillis now = options_.clock();
   if (start_limiter_.count(site_of(request.client), now).is_exceeded) return true;
   if (!all_starts_limiter_.count(0, now).is_exceeded) return false;
-  if (!log_limiter_.count("SIGN-31", now).is_exceeded)
+  if (!log_limiter_.count("SIGN-13", now).is_exceeded)
     spdlog::warn("sign-ins are refused: {} have begun within a minute", kMaxAllStartsPerMinute);
   return true;
 }

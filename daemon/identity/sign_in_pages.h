@@ -38,7 +38,7 @@ struct SignInPageOptions {
 class SignInPages {
  public:
   static constexpr std::int64_t kMaxRequestsPerMinute = 120;  ///< of each network: an office is one
-  // Each start is a row of the store until it is too old (SIGN-31).
+  // Each start is a row of the store until it is too old (SIGN-13).
   static constexpr std::int64_t kMaxStartsPerMinute = 120;       ///< of each IPv6 /48
   static constexpr std::int64_t kMaxAllStartsPerMinute = 3'000;  ///< of all networks together
 

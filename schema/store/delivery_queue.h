@@ -72,7 +72,7 @@ struct ListedMail {
   std::int64_t attempt = 0;
   platform::UtcMillis next_attempt_at;
   platform::UtcMillis updated_at;
-  std::string last_reply;  ///< empty for a masked viewer, as it may name the recipient
+  std::string last_reply;  ///< "***" for a masked viewer, as it may name the recipient
   std::string email;       ///< without its local part for a masked viewer
 };
 

@@ -48,7 +48,7 @@ TEST_F(ConsoleActions, ASenderResendsToAnotherAddressAndCancels) {
   EXPECT_EQ(store_.deliveries.find(id)->state, schema::DeliveryState::withdrawn);
 }
 
-// CON-53
+// CON-39
 TEST_F(ConsoleActions, ARefusedFormIsAnEventOfItsUser) {
   const auto id = gift_of("sam@example.com");
   const schema::UserId sam = user("sam@example.com", {Role::sender});
@@ -97,7 +97,7 @@ TEST_F(ConsoleActions, ARefusedFormIsAnEventOfItsUser) {
   EXPECT_EQ(gift(id).transaction.status, schema::Status::sent);
 }
 
-// CON-52
+// CON-38
 TEST_F(ConsoleActions, ANoticeIsShownOnceByThePageOfItsAction) {
   const auto id = gift_of("sam@example.com");
   const auto other = gift_of("sam@example.com");
@@ -154,7 +154,7 @@ TEST_F(ConsoleActions, WhatDoesNotApplyIsDisabledWithTheReasonOfTheCommand) {
   EXPECT_THAT(last_event().detail, HasSubstr("it was refunded"));
 }
 
-// CON-62
+// CON-42
 TEST_F(ConsoleActions, TheTimelineHasSecondsAndOneOrder) {
   const auto id = gift_of("sam@example.com");
   sign_in(user("ana@example.com", {Role::operations}));

@@ -121,7 +121,7 @@ TEST_F(ConsoleCrmPages, WhatIsMaskedIsNotCalledNone) {
               AllOf(HasSubstr("data-label=\"Name\"><bdi>***</bdi>"), Not(HasSubstr("Secret Name"))));
 }
 
-// CON-63
+// CON-43
 TEST_F(ConsoleCrmPages, TheFieldsOfTheRecordAreToldApartInWords) {
   const auto id = gift_of("sam@example.com");
   link(id, "003ADA");

@@ -84,7 +84,7 @@ TEST_F(ConsoleProviderSignIn, EndsInASessionAtTheWantedPage) {
   EXPECT_EQ(get("/console/gifts").status, 303) << "its sessions end with the identity";
 }
 
-// SIGN-30
+// SIGN-12
 TEST_F(ConsoleProviderSignIn, ALinkAfterItsPageLeadsToTheWantedPageToo) {
   get(header(get("/console/requests/R-1"), "Location"));
   const std::string link = "/console/link/" + link_for(user("ana@example.com", {Role::operations}));
@@ -120,7 +120,7 @@ TEST_F(ConsoleProviderSignIn, AFaultOfAReplyEndsItsRequestAlone) {
   EXPECT_EQ(console_->provider_reply(reply).status, 500);
 }
 
-// SIGN-31
+// SIGN-13
 TEST_F(ConsoleProviderSignIn, WhatCannotBeFinishedAnyMoreIsDeleted) {
   schema::store::SignInAttempt attempt;
   attempt.connection = "acme";

@@ -69,7 +69,7 @@ class ConsoleRequestCheck : public ConsoleFixture {
   bool is_away_ = false;
 };
 
-// CON-60
+// CON-40
 TEST_F(ConsoleRequestCheck, WhatWouldFailAtTheSendingIsSaidAboveTheButtons) {
   sign_in(user("ana@example.com", {Role::approver}));
   EXPECT_THAT(page(), AllOf(HasSubstr("nothing keeps the gift from being sent"),
@@ -102,7 +102,7 @@ TEST_F(ConsoleRequestCheck, WhatWouldFailAtTheSendingIsSaidAboveTheButtons) {
   }
 }
 
-// CON-60
+// CON-40
 TEST_F(ConsoleRequestCheck, TheSendersFaultsAreAllSaidAndForbidNothing) {
   sender_ = {std::nullopt,
              {{sync::Precondition::account, "No account has sam@example.com."},
@@ -117,7 +117,7 @@ TEST_F(ConsoleRequestCheck, TheSendersFaultsAreAllSaidAndForbidNothing) {
       << "it does not wait any more";
 }
 
-// CON-60
+// CON-40
 TEST_F(ConsoleRequestCheck, WhatWasNotAskedIsNotCalledGood) {
   sign_in(user("ana@example.com", {Role::approver}));
   is_away_ = true;
@@ -131,7 +131,7 @@ TEST_F(ConsoleRequestCheck, WhatWasNotAskedIsNotCalledGood) {
   EXPECT_THAT(page(), AllOf(HasSubstr("Not checked"), HasSubstr("approved in Salesforce")));
 }
 
-// CON-60, CON-16
+// CON-40, CON-16
 TEST_F(ConsoleRequestCheck, AnAuditorReadsNoAddressInWhatIsWrongWithIt) {
   crm_.edit("1", F::recipient_email, std::string("secret words"));
   sign_in(user("aud@example.com", {Role::auditor}));

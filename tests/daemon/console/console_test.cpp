@@ -107,7 +107,7 @@ TEST_F(ConsoleTest, ALinkShowsAButtonAndSignsInOnce) {
   EXPECT_EQ(get("/console/").status, 303) << "its session lasts an hour";
 }
 
-// SIGN-30
+// SIGN-12
 TEST_F(ConsoleTest, ALinkLeadsToThePageThatWasWanted) {
   const schema::UserId ana = user("ana@example.com", {Role::operations});
   const auto where_a_link_leads = [&](const std::string& token) {
@@ -287,7 +287,7 @@ TEST_F(ConsoleTest, GiftsAreListedByTheirUrlInPages) {
   EXPECT_THAT(get("/console/gifts?status=redeemed").body, HasSubstr("No gift fits here."));
 }
 
-// CON-64
+// CON-44
 TEST_F(ConsoleTest, AFilterSaysHowItComparesAndWhatItDidNotFind) {
   send_gifts(1);
   sign_in(user("ana@example.com", {Role::operations}));
@@ -328,7 +328,7 @@ TEST_F(ConsoleTest, CsvHasTheFilteredRowsWithGuardedCells) {
   EXPECT_EQ(event.detail, "recipient=...") << "auditors read it";
 }
 
-// CON-61
+// CON-41
 TEST_F(ConsoleTest, ACsvEndsUnfinishedWhenItsReaderMayNotReadOn) {
   send_gifts(1'601);
   const schema::UserId ana = user("ana@example.com", {Role::admin, Role::auditor});
@@ -374,7 +374,7 @@ TEST_F(ConsoleTest, AGiftShowsWhatTheStoreKnows) {
     EXPECT_EQ(get(path).status, 404) << path;
 }
 
-// CON-62
+// CON-42
 TEST_F(ConsoleTest, TheNavigationMarksThePageAndTheSectionOfASubPage) {
   const auto ids = send_gifts(1);
   sign_in(user("ana@example.com", {Role::operations}));
@@ -388,7 +388,7 @@ TEST_F(ConsoleTest, TheNavigationMarksThePageAndTheSectionOfASubPage) {
               AllOf(HasSubstr("<a href=\"/console/\" aria-current=\"page\">"), HasSubstr(link + ">")));
 }
 
-// CON-62
+// CON-42
 TEST(ConsoleTimes, AreReadableInSentences) {
   EXPECT_EQ(with_readable_times("on 2026-11-21T12:31:07.000Z and 2026-11-21T12:31:07.250Z."),
             "on 2026-11-21 12:31:07 UTC and 2026-11-21 12:31:07.250 UTC.");

@@ -315,7 +315,7 @@ TEST_F(ConsoleWork, OthersSeeRequestsWithoutButtonsAndSendersTheOwn) {
   EXPECT_EQ(get("/console/requests/R-1").status, 404) << "request records are sent for no organization";
 }
 
-// CON-50
+// CON-36
 TEST_F(ConsoleWork, AGiftAndItsRequestLinkToEachOther) {
   const auto acme = organization("Acme");
   schema::store::Account sam;
@@ -350,7 +350,7 @@ TEST_F(ConsoleWork, AGiftAndItsRequestLinkToEachOther) {
   EXPECT_THAT(get(page_of(gift())).body, Not(HasSubstr("Request of this gift"))) << "it comes from none";
 }
 
-// CON-51
+// CON-37
 TEST_F(ConsoleWork, TheHistoryOfAnObjectIsAFilterOfTheAuditLog) {
   insert("1");
   sign_in(user("ana@example.com", {Role::approver}));

@@ -402,7 +402,7 @@ TEST_F(ProviderSignInTest, ANetworkIsLimited) {
   EXPECT_EQ(pages().start(browser.get("?connection=acme")).status, 303);
 }
 
-// SIGN-31
+// SIGN-13
 TEST_F(ProviderSignInTest, BegunSignInsAreBounded) {
   const auto start_from = [this](const std::string& client, const std::string& connection = "acme") {
     return pages().start(Browser{.client = client}.get("?connection=" + connection)).status;
