@@ -113,6 +113,17 @@ TEST_F(ConsoleCrmPages, AnAuditorSeesNoRecipientInTheCrmEither) {
   EXPECT_THAT(get("/console/gifts?error=nothing").body, HasSubstr("***@example.com")) << "it is not compared";
 }
 
+// CON-20
+TEST_F(ConsoleCrmPages, ASenderReadsWhatTheCrmSaidWithoutACommandForAnAdmin) {
+  const auto id = gift_of("sam@example.com");
+  refuse_waiting_gifts("Salesforce: RULE: no region; change that rule, then run giftsyncctl crm retry");
+  sign_in(user("sam@example.com", {Role::sender}));
+  EXPECT_THAT(get(page_of(id)).body, AllOf(HasSubstr("Salesforce: RULE: no region; ask your administrator"),
+                                           Not(HasSubstr("giftsyncctl"))));
+  sign_in(user("ana@example.com", {Role::admin}));
+  EXPECT_THAT(get(page_of(id)).body, HasSubstr("then run giftsyncctl crm retry"));
+}
+
 // CON-25
 TEST_F(ConsoleCrmPages, AClassOfFailuresIsListedAndRetried) {
   sign_in(user("ana@example.com", {Role::operations}));
