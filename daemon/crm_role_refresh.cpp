@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "platform/clock.h"
+#include "platform/thread_call_deadline.h"
 #include "sync/crm_roles.h"
 #include "wiring/components_config.h"
 #include "wiring/crm_config.h"
@@ -17,6 +18,8 @@ namespace {
 constexpr std::int64_t kSqlIntervalMillis = 29 * platform::kSecondMillis;
 /// Two clocks are compared with one another's intervals: a daemon alone must not come a moment too early.
 constexpr std::int64_t kToleranceMillis = 15 * platform::kSecondMillis;
+/// Then a sign-in does not wait for the CRM any more.
+constexpr std::int64_t kSignInMillis = 10 * platform::kSecondMillis;
 constexpr const char* kReadAtFact = "crm_roles_read_at";
 
 }  // namespace
@@ -53,6 +56,7 @@ void CrmRoleRefresh::run(platform::UtcMillis now) {
 
 std::optional<std::vector<schema::store::UserRole>> crm_roles_of(SharedParts& shared,
                                                                  const std::string& address) {
+  const platform::ThreadCallDeadline deadline(kSignInMillis);
   try {
     auto roles =
         sync::read_crm_roles(shared.crm->directory(), wiring::crm_role_rules(shared.settings.console),

@@ -582,7 +582,7 @@ TEST_P(RequestRecordStep, LinkGiftIsNotMailedAndNamesItsRequest) {
   const schema::TransactionId id = gifts_of("1").front().id;
   const ActionResult mailed = resend(store(), {id, {}, "root"}, now);
   EXPECT_EQ(mailed.kind, ActionResult::Kind::refused);
-  EXPECT_THAT(mailed.reason, HasSubstr("request R-1 asked for its links, and whoever made that request"));
+  EXPECT_THAT(mailed.reason, HasSubstr("request R-1 asked for its links, which its requester reads from it"));
   ASSERT_EQ(cancel(store(), id, "root", now).kind, ActionResult::Kind::done);
   EXPECT_THAT(resend(store(), {id, {}, "root"}, now).reason, HasSubstr("it was refunded"));
 }
