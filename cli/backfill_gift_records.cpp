@@ -179,11 +179,11 @@ int backfill_gift_records(const Console& console, CliContext& ctx, const Backfil
   SummarizedListing list(console.out, options.json, "gifts",
                          {{"GIFT", TextTable::Kind::number}, {"OUTCOME"}});
   const std::int64_t records =
-      repeat_after_pauses(console, nullptr, [&] { return ctx.crm->gift_records().count(); });
+      repeat_after_pauses(console, ctx.store, nullptr, [&] { return ctx.crm->gift_records().count(); });
   const std::int64_t total = std::max(ctx.store.backfill.count_transactions(), records);
   WorkProgress progress(console, "gifts", total, counts.total());
   for (bool done = false; !done;) {
-    const sync::ReconciliationBatch chunk = repeat_after_pauses(console, &progress, [&] {
+    const sync::ReconciliationBatch chunk = repeat_after_pauses(console, ctx.store, &progress, [&] {
       return sync::reconcile_gift_records(ctx.store, *ctx.crm, rules, run.after(), console.now());
     });
     for (const sync::ReconciliationFinding& finding : chunk.findings) {

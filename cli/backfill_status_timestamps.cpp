@@ -120,7 +120,7 @@ tl::expected<FoundStatusLog, Refusal> find_status_log(CliContext& ctx) {
 
 int backfill_status_timestamps(const Console& console, CliContext& ctx, const BackfillOptions& options) {
   if (const auto refusal = refuse_unusable_crm(ctx.settings)) return refuse(console, *refusal);
-  const auto found = repeat_after_pauses(console, nullptr, [&] { return find_status_log(ctx); });
+  const auto found = repeat_after_pauses(console, ctx.store, nullptr, [&] { return find_status_log(ctx); });
   if (!found) return refuse(console, found.error());
   schema::crm::LegacyStatusLog& log = found->log;
   const schema::crm::StatusLogSize& size = found->size;
@@ -132,7 +132,7 @@ int backfill_status_timestamps(const Console& console, CliContext& ctx, const Ba
                          {{"GIFT", TextTable::Kind::number}, {"STATUS"}, {"TIME"}});
   WorkProgress progress(console, "rows", size.rows - size.without_gift, counts.examined());
   for (bool done = false; !done;) {
-    const sync::StatusLogBatch chunk = repeat_after_pauses(console, &progress, [&] {
+    const sync::StatusLogBatch chunk = repeat_after_pauses(console, ctx.store, &progress, [&] {
       return sync::backfill_status_log(ctx.store, ctx.crm->gift_records(), log, run.after(), options.dry_run,
                                        console.now());
     });

@@ -43,8 +43,10 @@ int retry_records(const Console& console, CliContext& ctx, const RetryOptions& o
                                 platform::plural_verb(count, "is", "are"));
            }});
   if (!is_remote) return code;
-  wiring::end_org_rest(ctx.settings, ctx.store);
-  console.info("The org is asked again within seconds, within giftsync's share of its calls.");
+  wiring::ask_org_again(ctx.settings, ctx.store);
+  console.info(
+      "The org is asked again within seconds, within giftsync's share of its calls, by backfills that wait, "
+      "too.");
   return code;
 }
 
@@ -59,9 +61,9 @@ void add_crm_retry_command(Commands& commands, CLI::App& crm) {
       "when the daemon starts or reloads its settings. Where the CRM is an org of Salesforce, it is also "
       "asked "
       "again at once while giftsync makes no calls, because the org's quota was used up or it was in "
-      "maintenance; crm.salesforce.share stays a limit. What pauses for an obstacle in the org itself goes "
-      "on "
-      "after \"giftsyncctl crm check\".",
+      "maintenance, or writes nothing, because the org lacks what protects gift records; a backfill that "
+      "waits goes on, too. crm.salesforce.share stays a limit, and a refused sign-in needs a reload of "
+      "giftsyncd.",
       {"crm retry 41", "crm retry --all"});
   add_retry_options(*verb, options, "Every refused record");
   commands.run(verb, options, retry_records);

@@ -50,7 +50,7 @@ void ResumableRun::chunk_done(const Chunk& chunk, const nlohmann::json& counts, 
   }
   if (!chunk.to_write.empty()) {
     const SyncDrainer::Result written =
-        repeat_after_pauses(console_, &progress, [&] { return drainer_.write(chunk.to_write); });
+        repeat_after_pauses(console_, ctx_.store, &progress, [&] { return drainer_.write(chunk.to_write); });
     queued_for_daemon_ += written.left;
     if (!written.messages.empty()) progress.clear();
     for (const std::string& message : written.messages) console_.info(message);

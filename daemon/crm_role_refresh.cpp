@@ -3,8 +3,10 @@
 #include <spdlog/spdlog.h>
 
 #include <span>
+#include <utility>
 
 #include "platform/clock.h"
+#include "platform/thread_call_deadline.h"
 #include "sync/crm_roles.h"
 #include "wiring/components_config.h"
 #include "wiring/crm_config.h"
@@ -14,8 +16,24 @@ namespace {
 
 /// Called every 15 s: with a whole 30 s every other call would come a moment too early.
 constexpr std::int64_t kSqlIntervalMillis = 29 * platform::kSecondMillis;
+/// Two clocks are compared with one another's intervals: a daemon alone must not come a moment too early.
+constexpr std::int64_t kToleranceMillis = 15 * platform::kSecondMillis;
+/// Then a sign-in does not wait for the CRM any more.
+constexpr std::int64_t kSignInMillis = 10 * platform::kSecondMillis;
+constexpr const char* kReadAtFact = "crm_roles_read_at";
 
 }  // namespace
+
+CrmRoleRefresh::CrmRoleRefresh(SharedParts& shared)
+    : shared_(shared), read_at_(wiring::store_dsn(shared.settings.store), kReadAtFact) {}
+
+/// After a start or a reload the settings may name other permission sets, so nothing is taken from before.
+bool CrmRoleRefresh::asks_itself() {
+  if (!wiring::crm_capabilities(shared_.settings).is_remote) return true;
+  const std::int64_t interval = shared_.settings.console.permission_set_minutes * platform::kMinuteMillis;
+  const bool is_first = !std::exchange(has_begun_, true);
+  return read_at_.begin_after(is_first ? 0 : interval - kToleranceMillis);
+}
 
 void CrmRoleRefresh::run(platform::UtcMillis now) {
   const config::ConsoleSettings& settings = shared_.settings.console;
@@ -25,6 +43,7 @@ void CrmRoleRefresh::run(platform::UtcMillis now) {
                                     : kSqlIntervalMillis;
   if (!platform::has_elapsed(asked_at_, interval, now)) return;
   asked_at_ = now;
+  if (!asks_itself()) return;
   try {
     const std::size_t changed =
         sync::crm_role_step(shared_.store, shared_.crm->directory(), wiring::crm_role_rules(settings), now);
@@ -37,6 +56,7 @@ void CrmRoleRefresh::run(platform::UtcMillis now) {
 
 std::optional<std::vector<schema::store::UserRole>> crm_roles_of(SharedParts& shared,
                                                                  const std::string& address) {
+  const platform::ThreadCallDeadline deadline(kSignInMillis);
   try {
     auto roles =
         sync::read_crm_roles(shared.crm->directory(), wiring::crm_role_rules(shared.settings.console),

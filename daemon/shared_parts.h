@@ -9,6 +9,7 @@
 #include "daemon/gift_log.h"
 #include "platform/call_deadline.h"
 #include "platform/random.h"
+#include "platform/thread_call_deadline.h"
 #include "platform/trusted_clock.h"
 #include "schema/sql/query_watchdog.h"
 #include "schema/store/server_check.h"
@@ -33,8 +34,9 @@ struct SharedParts {
   schema::sql::QueryWatchdog query_watchdog{{}};  ///< starts after the migration, which may take long
   const sync::LinkSigner signer{wiring::load_server_secret(settings, store)};
   platform::CallDeadline crm_calls{};  ///< of a remote CRM
-  const std::unique_ptr<schema::crm::Crm> crm = wiring::make_crm(settings, wiring::LookupDuration::bounded,
-                                                                 [this] { return crm_calls.may_continue(); });
+  const std::unique_ptr<schema::crm::Crm> crm = wiring::make_crm(
+      settings, wiring::LookupDuration::bounded,
+      [this] { return crm_calls.may_continue() && platform::ThreadCallDeadline::may_continue(); });
   const sync::GiftLinks links{settings.server.base_url, signer};
   /// The store's id, part of its Message-IDs.
   const std::string installation_id =

@@ -177,8 +177,9 @@ void perform(CURL* handle, bool may_repeat, const HttpClientOptions& options, Tr
     response.error = transfer.too_large ? "more than " + std::to_string(options.max_bytes) + " bytes"
                      : result == CURLE_SEND_FAIL_REWIND
                          ? "the server closed the connection without a response"
-                     : *reason != 0 ? reason
-                                    : curl_easy_strerror(result);
+                     : result == CURLE_ABORTED_BY_CALLBACK ? "no answer in the time that there was for it"
+                     : *reason != 0                        ? reason
+                                                           : curl_easy_strerror(result);
   }
   curl_easy_setopt(handle, CURLOPT_ERRORBUFFER, static_cast<char*>(nullptr));
 }

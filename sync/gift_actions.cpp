@@ -74,7 +74,7 @@ std::optional<std::string> describe_link_source(schema::store::Store& store, sch
   const auto known = store.request_records.find(std::span(&id, 1));
   const std::string& name = known.empty() || known.front().number.empty() ? id : known.front().number;
   return "giftsync does not mail it: request " + name +
-         " asked for its links, and \"giftsyncctl request show " + name + "\" shows them";
+         " asked for its links, which its requester reads from it";
 }
 
 /// Reminders of days that have passed would follow the mail immediately.

@@ -164,8 +164,7 @@ std::string error_log_of(const std::vector<RequestRecordFinding>& findings, cons
   const std::string& first = findings.front().message;
   if (findings.size() == 1) return first;
   const std::string rest = " " + std::to_string(findings.size() - 1) +
-                           " more: a giftsync administrator lists them (" + command_with("check", number) +
-                           ").";
+                           " more: ask your giftsync administrator to check " + number + ".";
   const bool fits =
       platform::count_code_points(first) + platform::count_code_points(rest) <= kMaxMessageCodePoints;
   return fits ? first + rest : first;

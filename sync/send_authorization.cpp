@@ -34,9 +34,8 @@ std::string quoted(std::string_view text, std::size_t max_code_points = kMaxQuot
 
 std::string token_message(State state) {
   const std::string how =
-      " A giftsync administrator issues one (giftsyncctl organization create, or rotate NAME); enter it in "
-      "the "
-      "package settings (requests.organization_token).";
+      " Ask your giftsync administrator for one, and have it entered in the package settings "
+      "(requests.organization_token).";
   switch (state) {
     case State::missing:
       return "No organization token is given." + how;
@@ -164,26 +163,25 @@ std::vector<MissingPrecondition> account_preconditions(const SenderInfo& sender)
   if (!sender.account)
     return {missing(Precondition::account, sender,
                     "No giftsync account has the sender's CRM address " + quoted(email) +
-                        ". A giftsync administrator creates one (giftsyncctl account create), or the CRM's "
-                        "address must be corrected.")};
+                        ". Ask your giftsync administrator to create one, or have the CRM's address "
+                        "corrected.")};
   const schema::store::Account& account = *sender.account;
   std::vector<MissingPrecondition> all;
   if (!account.active)
-    all.push_back(missing(
-        Precondition::active_account, sender,
-        "The giftsync account " + quoted(account.email) +
-            " is deactivated. A giftsync administrator can activate it (giftsyncctl account activate)."));
+    all.push_back(missing(Precondition::active_account, sender,
+                          "The giftsync account " + quoted(account.email) +
+                              " is deactivated. Ask your giftsync administrator to activate it."));
   if (sender.token.state == State::active && account.organization != sender.token.organization)
     all.push_back(missing(Precondition::account_organization, sender,
                           "The giftsync account " + quoted(account.email) +
                               " does not belong to organization " + quoted(sender.token.organization_name) +
-                              ". An administrator assigns it (giftsyncctl account set-organization)."));
+                              ". Ask your giftsync administrator to assign it."));
   if (!schema::has_api_access(account.plan))
     all.push_back(missing(Precondition::plan, sender,
                           "The plan " + std::string(to_word(account.plan)) + " of account " +
                               quoted(account.email) +
-                              " does not include sending from the CRM. A giftsync administrator can give it "
-                              "a team or enterprise plan (giftsyncctl account set-plan)."));
+                              " does not include sending from the CRM. Ask your giftsync administrator for "
+                              "a team or enterprise plan."));
   return all;
 }
 

@@ -65,8 +65,9 @@ std::string_view to_word(Precondition precondition);
 /// What is missing, who can correct it, and how.
 struct MissingPrecondition {
   Precondition precondition;
-  std::string message;       ///< at most kMaxMessageCodePoints
-  std::string command = {};  ///< the next step on the server; upper-case words are to be replaced
+  std::string message;  ///< for the sender, who has no command line (REQ-37); at most kMaxMessageCodePoints
+  /// For an admin: the next step on the server; upper-case words are to be replaced.
+  std::string command = {};
 };
 
 /// Whether a sender may send from the CRM (REQ-36).

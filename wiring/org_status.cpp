@@ -38,13 +38,28 @@ void add_calls(const salesforce::CallGovernor& governor, platform::UtcMillis now
   status.share_next_step = share.next_step;
 }
 
-/// Of the last look at the org, unless the settings name other objects since.
-std::string write_obstacle(const daemon::config::Settings& settings, const std::string& mode_fact) {
-  const std::optional<salesforce::ModeFinding> finding = salesforce::read_mode_finding(mode_fact);
-  if (!finding || finding->names != salesforce::mode_names(org_names(settings.crm))) return {};
+/// The last look at the org, unless the settings name other objects since.
+std::optional<salesforce::ModeFinding> mode_finding(const daemon::config::Settings& settings,
+                                                    schema::store::Store& store) {
+  auto finding = salesforce::read_mode_finding(store.fact(salesforce::kModeFact).value_or(""));
+  if (finding && finding->names != salesforce::mode_names(org_names(settings.crm))) return std::nullopt;
+  return finding;
+}
+
+std::string obstacle_in(const daemon::config::Settings& settings,
+                        const std::optional<salesforce::ModeFinding>& finding) {
+  if (!finding) return {};
   const bool is_bare = settings.crm.salesforce.mode == daemon::config::SalesforceMode::bare;
   return salesforce::write_mode(is_bare ? salesforce::OrgMode::bare : salesforce::OrgMode::guarded, *finding)
       .obstacle;
+}
+
+/// An obstacle stays known, and the org is looked at before the next write.
+void age_obstacle(const daemon::config::Settings& settings, schema::store::Store& store) {
+  std::optional<salesforce::ModeFinding> finding = mode_finding(settings, store);
+  if (obstacle_in(settings, finding).empty()) return;
+  finding->found_at = {};
+  store.set_metadata(salesforce::kModeFact, to_text(*finding));
 }
 
 }  // namespace
@@ -59,7 +74,7 @@ std::optional<OrgStatus> org_status(const daemon::config::Settings& settings, sc
   add_calls(governor, now, status);
   status.refused_sign_in =
       salesforce::stored_refusal(store.fact(salesforce::kSignInRefusalFact).value_or(""));
-  status.write_obstacle = write_obstacle(settings, store.fact(salesforce::kModeFact).value_or(""));
+  status.write_obstacle = obstacle_in(settings, mode_finding(settings, store));
   status.messages = store.crm_change_events.backlog();
   return status;
 }
@@ -80,7 +95,7 @@ std::vector<OrgPause> org_pauses(const OrgStatus& status, const std::string& pro
                       refusal.next_step + ", then systemctl reload giftsyncd"});
   }
   if (!status.write_obstacle.empty())
-    add_whole(status.write_obstacle, program + "crm check, once that is done: then writing goes on");
+    add_whole(status.write_obstacle, program + "crm retry --all, once that is done: then writing goes on");
   if (status.resting_until)
     add_whole(fmt::format("no call before {}: {}", platform::to_rfc3339(*status.resting_until),
                           status.resting_reason),
@@ -100,7 +115,7 @@ std::string other_org_clause(const OrgStatus& status) {
       status.other_organization_id, status.organization_id);
 }
 
-void end_org_rest(const daemon::config::Settings& settings, schema::store::Store& store) {
+void ask_org_again(const daemon::config::Settings& settings, schema::store::Store& store) {
   if (settings.crm.kind() != daemon::config::CrmKind::salesforce) return;
   const schema::store::SharedText state(store_dsn(settings.store), salesforce::kGovernorFact);
   state.update([&](const std::optional<std::string>& text) {
@@ -109,6 +124,7 @@ void end_org_rest(const daemon::config::Settings& settings, schema::store::Store
     governor.retry_now();
     return governor.to_text();
   });
+  age_obstacle(settings, store);
   schema::store::wake_crm_workers(store);
 }
 

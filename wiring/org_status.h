@@ -52,9 +52,10 @@ std::vector<OrgPause> org_pauses(const OrgStatus& status, const std::string& pro
 /// "crm.salesforce.domain leads to the org X, and ...": why no call is made; empty while the org is the same.
 std::string other_org_clause(const OrgStatus& status);
 
-/// All daemons and commands of the store ask the org again at once, also while it rests after a refused quota
-/// or in the org's maintenance; giftsync's own share stays a limit. Nothing for another kind of CRM.
-void end_org_rest(const daemon::config::Settings& settings, schema::store::Store& store);
+/// All daemons and commands of the store, waiting ones too, ask the org again at once, also while it rests
+/// after a refused quota or in the org's maintenance, and look whether what kept them from writing is
+/// repaired; giftsync's own share stays a limit. Nothing for another kind of CRM.
+void ask_org_again(const daemon::config::Settings& settings, schema::store::Store& store);
 
 struct OrgIdentity {
   std::string organization_id;

@@ -1,21 +1,50 @@
 #include "daemon/console/crm_questions.h"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "platform/dependency_error.h"
+#include "platform/thread_call_deadline.h"
+#include "platform/time.h"
 
 namespace giftsync::daemon::console {
+namespace {
+
+/// A page does not wait for one that is slow any longer.
+constexpr std::int64_t kLongestQuestionMillis = 10 * platform::kSecondMillis;
+
+/// One of the places of pages that ask a CRM whose calls are paid.
+struct Place {
+  explicit Place(const CrmAccess& of) : access(of), is_free(!of.is_paid || of.places->try_acquire()) {}
+  ~Place() {
+    if (is_free && access.is_paid) access.places->release();
+  }
+  Place(const Place&) = delete;
+  Place& operator=(const Place&) = delete;
+
+  const CrmAccess& access;
+  const bool is_free;
+};
+
+}  // namespace
 
 bool asks_crm(const PageCall& call) {
   return !call.console.options.crm.is_paid || call.request.method == "POST";
 }
 
 std::string ask_crm(const PageCall& call, const std::function<void(schema::crm::Crm&)>& ask) {
+  const platform::ThreadCallDeadline deadline(kLongestQuestionMillis);
+  return change_crm(call, ask);
+}
+
+std::string change_crm(const PageCall& call, const std::function<void(schema::crm::Crm&)>& change) {
   const CrmAccess& access = call.console.options.crm;
   if (!access.crm) return texts().text("crm_absent");
+  const Place place(access);
+  if (!place.is_free) return texts().text("crm_busy");
   try {
     access.crm->require_spare_calls();
-    ask(*access.crm);
+    change(*access.crm);
   } catch (const platform::DependencyError& fault) {
     return texts().text("crm_away", {{"reason", fault.what()}});
   }

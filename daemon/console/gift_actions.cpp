@@ -58,7 +58,7 @@ http::HttpResponse refuse(const PageCall& call, const ConsoleGift& gift, schema:
 /// The gift may belong to another contact now. Returns the notice.
 std::string rematch_after_resend(const PageCall& call, schema::TransactionId id) {
   std::optional<sync::RematchResult> result;
-  const std::string away = ask_crm(call, [&](schema::crm::Crm& crm) {
+  const std::string away = change_crm(call, [&](schema::crm::Crm& crm) {
     result = sync::rematch_readdressed(call.store(), crm, rematch_rules(call), id, call.now);
   });
   using Kind = sync::RematchResult::Kind;

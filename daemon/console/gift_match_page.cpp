@@ -129,7 +129,7 @@ http::HttpResponse rematch_gift(const PageCall& call) {
   rules.audit = gift_event(call, "gift.rematch", gift->gift);
   if (states.empty() || rules.expected.empty()) return redirect_with_notice(call, match, "not_done");
   std::optional<RematchResult> result;
-  ask_crm(call, [&](schema::crm::Crm& crm) {
+  change_crm(call, [&](schema::crm::Crm& crm) {
     result = sync::rematch(call.store(), crm, rules, states, call.now).front();
   });
   if (!result) {

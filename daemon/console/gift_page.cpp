@@ -1,6 +1,7 @@
 // One gift: what the store has about it, on one time axis.
 #include <algorithm>
 
+#include "daemon/console/access.h"
 #include "daemon/console/gift_actions.h"
 #include "daemon/console/pages.h"
 #include "daemon/console/request_access.h"
@@ -82,9 +83,22 @@ Data summary_of(const ConsoleGift& row) {
   return lines;
 }
 
+/// For who may not see the CRM: a command that only an admin can run is left out.
+std::string without_command(const std::string& text) {
+  const std::size_t command = text.find("giftsyncctl");
+  if (command == std::string::npos) return text;
+  const std::size_t clause = text.find_last_of(";:.", command);
+  const std::string advice = texts().text("ask_administrator");
+  return clause == std::string::npos ? advice : text.substr(0, clause) + "; " + advice;
+}
+
 /// What the store knows of the gift's record. Nothing is asked of the CRM.
-Data crm_of(schema::store::Store& store, const ConsoleGift& row, bool is_masked) {
+Data crm_of(schema::store::Store& store, const ConsoleGift& row, const schema::store::Viewer& viewer) {
   const schema::TransactionId id = row.gift.transaction.id;
+  const bool sees_crm = may(viewer.roles, Permission::see_crm);
+  const auto shown = [&](const std::string& text) {
+    return masked_text(viewer.is_masked(), sees_crm ? text : without_command(text));
+  };
   Data lines(Data::type::list);
   const auto states = store.sync.find_states(std::span(&id, 1));
   if (states.empty()) {
@@ -97,14 +111,14 @@ Data crm_of(schema::store::Store& store, const ConsoleGift& row, bool is_masked)
     add_line(lines, "lead_id", state.decision.lead_id);
     add_line(lines, "account_id", state.decision.account_id);
     add_line(lines, "opportunity_id", state.decision.opportunity_id);
-    add_line(lines, "reason", masked_text(is_masked, state.decision.reason));
-    add_line(lines, "warnings", masked_text(is_masked, state.decision.warnings));
+    add_line(lines, "reason", shown(state.decision.reason));
+    add_line(lines, "warnings", shown(state.decision.warnings));
     add_time(lines, "decided_at", state.decided_at);
     add_line(lines, "linked_by", state.linked_by);
-    add_line(lines, "error", masked_text(is_masked, state.error));
+    add_line(lines, "error", shown(state.error));
   }
   if (const auto wait = store.sync.find_wait(id)) {
-    add_line(lines, "last_error", masked_text(is_masked, wait->last_error));
+    add_line(lines, "last_error", shown(wait->last_error));
     add_line(lines, "attempts", std::to_string(wait->attempts));
     add_time(lines, "next_attempt", wait->next_attempt_at);
   }
@@ -152,7 +166,7 @@ http::HttpResponse gift_page(const PageCall& call) {
   data.set("timeline", timeline);
   add_request(call, *found, data);
   set_text(data, "audit_url", history_url(call, "gift", std::to_string(found->gift.transaction.id.value)));
-  data.set("crm", crm_of(call.store(), *found, is_masked));
+  data.set("crm", crm_of(call.store(), *found, call.viewer()));
   data.set("masked", is_masked);
   add_gift_actions(call, *found, data);
   return page(call, "gift", texts().text("gift_number", {{"id", call.parameter}}), std::move(data));

@@ -4,7 +4,9 @@
 #include <functional>
 #include <initializer_list>
 #include <map>
+#include <memory>
 #include <optional>
+#include <semaphore>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +35,8 @@ struct CrmAccess {
   sync::SyncRules rules = {};       ///< of the sync workers
   /// Why the CRM is not called at all, a sentence; empty while it is.
   std::function<std::string()> pause = [] { return std::string(); };
+  /// Of pages that ask it at the same time, where calls are paid: a slow CRM must not stop all other pages.
+  std::shared_ptr<std::counting_semaphore<2>> places = std::make_shared<std::counting_semaphore<2>>(2);
 };
 
 struct ConsoleOptions {

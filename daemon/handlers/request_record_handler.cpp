@@ -203,7 +203,7 @@ void RequestRecordHandler::warn_of_gift(RequestRecordBody& body) {
   if (item && item->active) return;
   body.warnings.push_back(
       {"Gift_Id", "unknown_gift",
-       fmt::format("{} is not a gift that can be sent; \"giftsyncctl item list\" shows those that can.",
+       fmt::format("{} is not a gift that can be sent; ask your administrator for the ids of those that can.",
                    http::quoted(gift))});
 }
 

@@ -58,12 +58,10 @@ HttpResponse invalid_request(const FieldIssues& errors) {
 }
 
 HttpResponse unknown_gift(schema::GiftId gift) {
-  return invalid_request(
-      {{"gift_id", "unknown_gift",
-        fmt::format(
-            "gift_id {} is not a gift that can be sent. The administrator's \"giftsyncctl item list\" "
-            "shows those that can.",
-            gift.value)}});
+  return invalid_request({{"gift_id", "unknown_gift",
+                           fmt::format("gift_id {} is not a gift that can be sent. Ask your administrator "
+                                       "for the ids of those that can.",
+                                       gift.value)}});
 }
 
 HttpResponse invalid_idempotency_key(std::string_view reason) {

@@ -1,6 +1,7 @@
 #include "daemon/salesforce/access_token.h"
 
 #include <algorithm>
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
@@ -8,6 +9,7 @@
 #include "platform/dependency_error.h"
 #include "platform/sealed_text.h"
 #include "platform/strict_json.h"
+#include "platform/thread_call_deadline.h"
 
 namespace giftsync::daemon::salesforce {
 namespace {
@@ -89,6 +91,15 @@ TokenOutcome AccessTokens::after(const AccessToken& ended) {
   return obtain(ended.born_at);
 }
 
+/// Of another thread's sign-in, as long as this thread may wait for it.
+TokenOutcome AccessTokens::outcome_of(const std::shared_future<TokenOutcome>& renewal) {
+  while (renewal.wait_for(std::chrono::milliseconds(200)) != std::future_status::ready) {
+    if (!platform::ThreadCallDeadline::may_continue())
+      return SignInFault{.reason = "the org has not answered it in time"};
+  }
+  return renewal.get();
+}
+
 TokenOutcome AccessTokens::obtain(Birth ended) {
   std::unique_lock lock(mutex_);
   if (refusal_) {
@@ -101,7 +112,7 @@ TokenOutcome AccessTokens::obtain(Birth ended) {
   if (running_.valid()) {
     const std::shared_future<TokenOutcome> renewal = running_;
     lock.unlock();
-    return renewal.get();
+    return outcome_of(renewal);
   }
   std::packaged_task<TokenOutcome()> task([this, ended] { return renew(ended); });
   const std::shared_future<TokenOutcome> renewal = task.get_future().share();

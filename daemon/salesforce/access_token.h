@@ -78,6 +78,7 @@ class AccessTokens {
  private:
   using Birth = std::optional<platform::UtcMillis>;
   TokenOutcome obtain(Birth ended);
+  static TokenOutcome outcome_of(const std::shared_future<TokenOutcome>& renewal);
   TokenOutcome renew(Birth ended);
   TokenOutcome sign_in(Birth ended, platform::UtcMillis now);
   TokenOutcome use_if_accepted(const AccessToken& token);

@@ -14,8 +14,8 @@ namespace giftsync::daemon::salesforce {
 namespace {
 
 constexpr std::int64_t kTryMillis = 200;
-/// A living writer releases its lease after each batch: it is not worth waiting for the lease's end.
-constexpr std::int64_t kMostPauseMillis = 15 * platform::kSecondMillis;
+/// A living writer releases its lease after a few calls: it is not worth waiting for the lease's end.
+constexpr std::int64_t kMostPauseMillis = 5 * platform::kSecondMillis;
 
 }  // namespace
 

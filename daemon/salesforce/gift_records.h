@@ -49,6 +49,7 @@ class SalesforceGiftRecords : public schema::crm::GiftRecords {
 
  private:
   std::vector<schema::TransactionId> transactions_of(const std::string& soql);
+  std::vector<schema::crm::RowResult> relink_some(std::span<const schema::crm::GiftRelink> given);
   std::vector<schema::GiftRecord> records_of(const std::string& soql);
 
   OrgCalls& calls_;

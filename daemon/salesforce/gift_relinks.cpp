@@ -27,6 +27,7 @@
 #include "daemon/salesforce/soql_text.h"
 #include "daemon/salesforce/statements.h"
 #include "daemon/salesforce/unmodified_patch.h"
+#include "platform/dependency_error.h"
 #include "platform/logging.h"
 #include "platform/visible_text.h"
 
@@ -197,7 +198,22 @@ std::vector<std::vector<GiftField>> clear_missing_targets(schema::crm::GiftRecor
 }  // namespace
 
 std::vector<RowResult> SalesforceGiftRecords::relink(std::span<const GiftRelink> given) {
-  if (given.empty()) return {};
+  const std::size_t rows = control_.bare == nullptr ? given.size() : kSinglesPerBareTurn;
+  std::vector<RowResult> results;
+  try {
+    for (std::size_t done = 0; done < given.size(); done += rows)
+      for (RowResult& one : relink_some(given.subspan(done, std::min(rows, given.size() - done))))
+        results.push_back(std::move(one));
+  } catch (const platform::DependencyError& fault) {
+    // Results that are known stay so when the org breaks off.
+    if (results.empty()) throw;
+    results.resize(given.size(), RowResult{Kind::retry, fault.what(), {}});
+  }
+  return results;
+}
+
+/// In one turn.
+std::vector<RowResult> SalesforceGiftRecords::relink_some(std::span<const GiftRelink> given) {
   const WriteTurn turn(control_);
   std::vector<GiftRelink> rows(given.begin(), given.end());
   std::vector<std::vector<GiftField>> cleared = clear_missing_targets(*this, rows);

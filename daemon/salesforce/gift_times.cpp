@@ -35,7 +35,7 @@ using schema::crm::GiftStatusTimes;
 using Read = ReadRecord<GiftRecord>;
 
 constexpr int kRounds = 3;
-constexpr std::size_t kRowsPerTurn = 2000;
+constexpr std::size_t kRowsPerRound = 2000;
 
 StatusTimes times_of(const GiftRecord& record) {
   StatusTimes times;
@@ -170,18 +170,23 @@ std::vector<TransactionId> write_missing_unmodified(OrgCalls& calls, const ApiNa
                   refused.add(ids[at], first_error(request_errors(*part->body)));
               });
   refused.log();
-  if (!again.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(kQuietMillis));
   return again;
 }
 
-void fill_some(OrgCalls& calls, const ApiNames& names, std::span<const GiftStatusTimes> times,
-               decltype(&write_missing) write, std::vector<TransactionId>& filled) {
+/// Each round has a turn of its own: in bare mode others write between them.
+void fill_some(OrgCalls& calls, const ApiNames& names, const WriteControl& control,
+               std::span<const GiftStatusTimes> times, std::vector<TransactionId>& filled) {
+  const bool is_bare = control.bare != nullptr;
+  const auto write = is_bare ? write_missing_unmodified : write_missing;
   Wanted wanted;
   for (const GiftStatusTimes& one : times) wanted.emplace(one.transaction, one.times);
   std::vector<TransactionId> pending;
   for (const auto& [id, some] : wanted) pending.push_back(id);
-  for (int i = 0; i < kRounds && !pending.empty(); ++i)
+  for (int i = 0; i < kRounds && !pending.empty(); ++i) {
+    if (is_bare && i > 0) std::this_thread::sleep_for(std::chrono::milliseconds(kQuietMillis));
+    const WriteTurn turn(control);
     pending = write(calls, names, wanted, read_times(calls, names, pending), filled);
+  }
 }
 
 }  // namespace
@@ -196,11 +201,9 @@ std::vector<GiftStatusTimes> SalesforceGiftRecords::find_status_times(
 
 std::vector<TransactionId> SalesforceGiftRecords::fill_status_times(std::span<const GiftStatusTimes> times) {
   std::vector<TransactionId> filled;
-  for (std::size_t done = 0; done < times.size(); done += kRowsPerTurn) {
-    const WriteTurn turn(control_);
-    fill_some(calls_, names_, times.subspan(done, std::min(kRowsPerTurn, times.size() - done)),
-              turn.bare() == nullptr ? write_missing : write_missing_unmodified, filled);
-  }
+  const std::size_t rows = control_.bare == nullptr ? kRowsPerRound : kSinglesPerBareTurn;
+  for (std::size_t done = 0; done < times.size(); done += rows)
+    fill_some(calls_, names_, control_, times.subspan(done, std::min(rows, times.size() - done)), filled);
   return filled;
 }
 

@@ -61,7 +61,7 @@ WriteMode ModeWatch::require() {
   const platform::UtcMillis next = finding.found_at + kModeObstacleMillis;
   throw platform::DependencyPause(
       next,
-      fmt::format("{}; the org is looked at again at {}, or at once by \"giftsyncctl crm check\"",
+      fmt::format("{}; the org is looked at again at {}, or at once by \"giftsyncctl crm retry --all\"",
                   mode.obstacle, platform::to_rfc3339(next)),
       true);
 }

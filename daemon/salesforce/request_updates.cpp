@@ -27,8 +27,8 @@ constexpr std::size_t kMostWrittenRevisions = 10'000;
 constexpr std::string_view kReadReference = "read";
 constexpr const char* kChanged = "it was changed in the CRM meanwhile";
 constexpr const char* kRefusedUnchanged =
-    "the rule As_Read of giftsync's package refuses a record that nothing changed; deploy the package again "
-    "(giftsyncctl crm setup)";
+    "the rule As_Read of giftsync's package refuses a record that nothing changed; ask your administrator to "
+    "deploy the package again";
 constexpr const char* kTooRecent = "it was changed within the last two seconds";
 
 RowResult result(Kind kind, std::string reason = {}, std::int64_t rest_millis = 0) {

@@ -1,12 +1,17 @@
 // daemon/salesforce: what a write of gift records and tasks asks before it begins.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 
 #include "daemon/salesforce/bare_writes.h"
 #include "daemon/salesforce/mode_watch.h"
 
 namespace giftsync::daemon::salesforce {
+
+/// Rows that are written one by one, 25 a call, in one turn of bare mode: a backfill that had the turn for
+/// minutes would keep live gifts from being written.
+inline constexpr std::size_t kSinglesPerBareTurn = 100;
 
 /// Without `modes` the org is guarded and nothing is asked. `bare` needs `modes`.
 struct WriteControl {

@@ -1,8 +1,11 @@
 #include "schema/store/shared_text.h"
 
 #include <cstdint>
+#include <string>
 #include <utility>
 
+#include "platform/text.h"
+#include "platform/time.h"
 #include "schema/sql/queries.h"
 #include "schema/store/store_migration.h"
 
@@ -26,6 +29,20 @@ void SharedText::update(const Change& change) const {
 
 std::optional<std::string> SharedText::read() const {
   return database_->read([&](soci::session& session) { return read_metadata(session, name_); });
+}
+
+bool SharedText::begin_after(std::int64_t millis) const {
+  const std::int64_t now = database_->read([&](soci::session& session) {
+    return sql::select_value<std::int64_t>(session,
+                                           "SELECT " + std::string(sql::database_now(database_->dialect())));
+  });
+  bool has_begun = false;
+  update([&](const std::optional<std::string>& text) {
+    const auto before = platform::parse_number<std::int64_t>(text.value_or(""));
+    has_begun = !before || platform::has_elapsed({*before}, millis, {now});
+    return has_begun ? std::to_string(now) : *text;
+  });
+  return has_begun;
 }
 
 void SharedText::remove() const {

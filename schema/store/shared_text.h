@@ -2,6 +2,7 @@
 // thread.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -25,6 +26,9 @@ class SharedText {
   void update(const Change& change) const;
 
   std::optional<std::string> read() const;
+  /// For something that one process does at a time, now and then: true, and the text is the present time,
+  /// unless it is a time within the last `millis`. By the database's clock (ARCH-17).
+  bool begin_after(std::int64_t millis) const;
   void remove() const;
 
  private:

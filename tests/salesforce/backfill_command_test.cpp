@@ -2,8 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <future>
 #include <nlohmann/json.hpp>
+#include <thread>
 
+#include "platform/clock.h"
 #include "tests/cli/cli_fixture.h"
 #include "tests/salesforce/fake_org/projects.h"
 #include "tests/salesforce/fake_org/server.h"
@@ -27,6 +31,7 @@ class BackfillCommandTest : public testing::Test {
       org.set("client_secret", "secret");
       org.set("run_as", "integration@example.com");
     });
+    cli_.now = platform::system_now();  // that of the governor
     cli_.write_settings("crm:\n  type: salesforce\n  salesforce: { domain: \"" + server_.url() +
                         "\", flow: client_credentials, client_id: consumer, client_secret: secret }\n");
   }
@@ -79,6 +84,35 @@ TEST_F(BackfillCommandTest, WaitsWhileTheOrgIsNotToBeCalledAndGoesOn) {
   const auto filled = cli_.run({"backfill", "status-timestamps", "--json"});
   EXPECT_EQ(filled.code, 0) << filled.err;
   EXPECT_THAT(filled.err, HasSubstr("Waiting; this command goes on at 20"));
+  EXPECT_EQ(Json::parse(filled.out)["summary"]["timestamps"], 1);
+}
+
+// ORG-13
+TEST_F(BackfillCommandTest, ARetryWakesARunThatWaits) {
+  add_log();
+  server_.with_org([](Org& org) {
+    org.faults().add({{"kind", "answer"},
+                      {"status", 503},
+                      {"body", "<html>Maintenance</html>"},
+                      {"headers", {{"Retry-After", "600"}}},
+                      {"skip", 2},
+                      {"path", "/composite"}});
+  });
+  auto run = std::async(std::launch::async, [this] {
+    return cli_.run({"backfill", "status-timestamps", "--json"});
+  });
+  const auto is_resting = [this] {
+    const Json calls = Json::parse(cli_.run({"status", "--json"}).out)["salesforce"]["calls"];
+    return !calls["resting_until"].is_null();
+  };
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (!is_resting() && std::chrono::steady_clock::now() < until)
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_EQ(cli_.run({"crm", "retry", "--all"}).code, 0);
+  ASSERT_EQ(run.wait_for(std::chrono::seconds(60)), std::future_status::ready) << "it would wait ten minutes";
+  const auto filled = run.get();
+  EXPECT_EQ(filled.code, 0) << filled.err;
+  EXPECT_THAT(filled.err, HasSubstr("\"giftsyncctl crm retry --all\""));
   EXPECT_EQ(Json::parse(filled.out)["summary"]["timestamps"], 1);
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -36,6 +37,7 @@ class BareOrgTest : public SalesforceCrmTest {
                                          },
                                          [this, owner] {
                                            if (lease_owner_ == owner) lease_owner_.clear();
+                                           if (on_release_) on_release_();
                                          }},
                                .newest_versions =
                                    [this](std::span<const schema::TransactionId> ids) {
@@ -81,6 +83,7 @@ class BareOrgTest : public SalesforceCrmTest {
   }
 
   std::string lease_owner_;
+  std::function<void()> on_release_ = nullptr;
   int renewals_ = 0;
   std::map<std::int64_t, std::int64_t> versions_;  ///< of the store
 };

@@ -1,6 +1,7 @@
 // What commands say and show of an org that is not called, or that does not answer.
 #include <span>
 
+#include "daemon/salesforce/write_mode.h"
 #include "tests/salesforce/org_command_fixture.h"
 #include "wiring/org_status.h"
 
@@ -117,13 +118,34 @@ TEST_F(PausedOrgCommandTest, AMissingRuleNeedsAttentionUntilACheckFindsIt) {
   sql("UPDATE crm_validation_rule SET active = 0 WHERE validationname = 'Only_Newer'");
   cli_.run({"crm", "check"});
   EXPECT_THAT(attention(), testing::Contains(AllOf(HasSubstr("the CRM is paused: no gift record is written"),
-                                                   HasSubstr("Only_Newer"), HasSubstr("crm check"))));
+                                                   HasSubstr("Only_Newer"), HasSubstr("crm retry --all"))));
   EXPECT_THAT(status()["salesforce"]["write_obstacle"].get<std::string>(), HasSubstr("Only_Newer"));
   EXPECT_THAT(cli_.run({"status"}).out, HasSubstr("NO WRITES: "));
   sql("UPDATE crm_validation_rule SET active = 1 WHERE validationname = 'Only_Newer'");
   cli_.run({"crm", "check"});
   EXPECT_THAT(attention(), Not(testing::Contains(HasSubstr("the CRM is paused"))));
   EXPECT_EQ(status()["salesforce"]["write_obstacle"], nullptr);
+}
+
+// ORG-13
+TEST_F(PausedOrgCommandTest, ARetryHasAMissingRuleLookedForBeforeTheNextWrite) {
+  using namespace daemon::salesforce;
+  schema::store::Store store(cli_.address());
+  const auto is_looked_for = [&] {
+    const auto finding = read_mode_finding(store.fact(kModeFact).value_or(""));
+    return is_due(OrgMode::guarded, finding, ApiNames(OrgNames{}), platform::system_now());
+  };
+  cli_.run({"crm", "check"});
+  cli_.run({"crm", "retry", "--all"});
+  EXPECT_FALSE(is_looked_for()) << "nothing is missing, so no call is spent";
+  sql("UPDATE crm_validation_rule SET active = 0 WHERE validationname = 'Only_Newer'");
+  cli_.run({"crm", "check"});
+  EXPECT_FALSE(is_looked_for());
+  EXPECT_THAT(attention(), testing::Contains(AllOf(HasSubstr("Only_Newer"), HasSubstr("next: giftsyncctl"),
+                                                   HasSubstr("crm retry --all, once that is done"))));
+  cli_.run({"crm", "retry", "--all"});
+  EXPECT_TRUE(is_looked_for());
+  EXPECT_THAT(attention(), testing::Contains(HasSubstr("Only_Newer"))) << "until it is found";
 }
 
 // OPS-27

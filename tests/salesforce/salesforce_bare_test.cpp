@@ -223,6 +223,36 @@ TEST_F(SalesforceBareTest, TimesAreFilledOnlyWhereARecordIsAsItWasRead) {
       << "an edit between reading and writing is kept";
 }
 
+// ORG-14
+TEST_F(SalesforceBareTest, ALiveGiftIsWrittenWhileABackfillIsUnderWay) {
+  constexpr std::int64_t kGifts = 250;
+  std::vector<GiftUpsert> rows;
+  std::vector<schema::crm::GiftStatusTimes> times(kGifts);
+  for (std::int64_t i = 1; i <= kGifts; ++i) {
+    rows.push_back(sent(i, 1));
+    times[static_cast<std::size_t>(i - 1)].transaction = {i};
+    times[static_cast<std::size_t>(i - 1)].times[schema::Status::opened] =
+        platform::UtcMillis{1'795'264'300'000};
+  }
+  kinds(rows);
+  sql("UPDATE crm_gift_record SET lastmodifieddate = '2026-01-01T00:00:00.000Z'");
+  const auto live = make_bare("live");
+  int turns = 0;
+  int written_before = renewals_;
+  on_release_ = [&] {
+    const int written = renewals_ - written_before;
+    written_before = renewals_;
+    if (++turns == 2) return;  // of the live gift below
+    EXPECT_LE(written, 4) << "calls that write in one turn";
+    if (turns > 1) return;
+    EXPECT_EQ(scalar("SELECT count(*) FROM crm_gift_record WHERE opened_date_time IS NOT NULL"), "100");
+    EXPECT_THAT(kinds_of(live->gift_records().upsert(std::vector{sent(900, 1)})), ElementsAre(Kind::created));
+  };
+  EXPECT_EQ(gifts().fill_status_times(times).size(), static_cast<std::size_t>(kGifts));
+  EXPECT_EQ(turns, 4);
+  EXPECT_EQ(scalar("SELECT count(*) FROM crm_gift_record WHERE opened_date_time IS NOT NULL"), "250");
+}
+
 // ORG-9
 TEST_F(SalesforceBareTest, WithoutAnExternalIdNothingIsWritten) {
   change({{"object", "thx__Gift_Record__c"}, {"field", kKey}, {"external_id", false}});

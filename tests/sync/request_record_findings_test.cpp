@@ -168,9 +168,8 @@ TEST(RequestRecordFindings, AFailedRecordWaitsForItsNextAttemptOrAnEdit) {
 TEST(RequestRecordFindings, ErrorLogHasTheFirstAndTheCountOfTheOthersWhereItFits) {
   const RequestRecordFinding finding{"gift", "There is no gift.", ""};
   EXPECT_EQ(error_log_of({finding}, "R-000001"), "There is no gift.");
-  EXPECT_EQ(
-      error_log_of({finding, finding, finding}, "R-000001"),
-      "There is no gift. 2 more: a giftsync administrator lists them (giftsyncctl request check R-000001).");
+  EXPECT_EQ(error_log_of({finding, finding, finding}, "R-000001"),
+            "There is no gift. 2 more: ask your giftsync administrator to check R-000001.");
   const RequestRecordFinding long_finding{"gift", std::string(kMaxMessageCodePoints, 'x'), ""};
   EXPECT_EQ(error_log_of({long_finding, finding}, "R-000001"), long_finding.message);
 }

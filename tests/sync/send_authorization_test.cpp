@@ -51,7 +51,7 @@ const std::vector<Case>& cases() {
       {"no token", [](auto& f) { f.token = {}; }, P::organization_token, "No organization token",
        "requests.organization_token"},
       {"unknown token", [](auto& f) { f.token.state = State::unknown; }, P::organization_token, "not known",
-       "giftsyncctl organization create, or rotate NAME"},
+       "Ask your giftsync administrator for one"},
       {"revoked token", [](auto& f) { f.token.state = State::revoked; }, P::organization_token, "revoked",
        "requests.organization_token"},
       {"expired token", [](auto& f) { f.token.state = State::expired; }, P::organization_token, "expired",
@@ -80,15 +80,15 @@ const std::vector<Case>& cases() {
       {"user without address", [](auto& f) { f.user->email = " "; }, P::account, "no e-mail address",
        "CRM administrator"},
       {"no account", [](auto& f) { f.account.reset(); }, P::account, "\"ana@example.com\"",
-       "giftsyncctl account create"},
+       "Ask your giftsync administrator to create one"},
       {"inactive account", [](auto& f) { f.account->active = false; }, P::active_account, "deactivated",
-       "giftsyncctl account activate"},
+       "Ask your giftsync administrator to activate it"},
       {"account of another organization", [](auto& f) { f.account->organization = {{8}}; },
-       P::account_organization, "\"Edge\"", "giftsyncctl account set-organization"},
+       P::account_organization, "\"Edge\"", "Ask your giftsync administrator to assign it"},
       {"account of none", [](auto& f) { f.account->organization.reset(); }, P::account_organization,
-       "\"Edge\"", "giftsyncctl account set-organization"},
+       "\"Edge\"", "Ask your giftsync administrator to assign it"},
       {"plan", [](auto& f) { f.account->plan = schema::Plan::individual; }, P::plan, "individual",
-       "giftsyncctl account set-plan"},
+       "Ask your giftsync administrator for a team"},
       {"no permission set", [](auto& f) { f.permission_sets->clear(); }, P::permission_set,
        "holds no permission set", "Standard_User or Admin"},
       {"another permission set", [](auto& f) { f.permission_sets->front().permission_set = "Sales"; },
@@ -183,6 +183,18 @@ TEST(SendAuthorization, ForItsOwnUseGiftsyncListsWhatABadTokenHides) {
               ElementsAre(P::organization_token, P::active_account, P::permission_set))
       << "the membership is not known without the token's organization";
   EXPECT_THAT(all_missing_preconditions(good(), kNow), IsEmpty());
+}
+
+// REQ-37
+TEST(SendAuthorization, NoMessageNamesACommandThatASenderCannotRun) {
+  for (const Case& one : cases()) {
+    SenderInfo sender = good();
+    one.invalidate(sender);
+    for (const auto& missing : {missing_preconditions(sender, kNow), missing_for_organization(sender, kNow),
+                                all_missing_preconditions(sender, kNow)})
+      for (const MissingPrecondition& each : missing)
+        EXPECT_THAT(each.message, testing::Not(HasSubstr("giftsyncctl"))) << one.name;
+  }
 }
 
 // REQ-52

@@ -21,17 +21,18 @@ ADMIN = "admin@acme.example"
 
 
 class FakeOrg:
-    """An org with giftsync's package, its integration user and an administrator, through whom a test reads."""
+    """An org with giftsync's package, its integration user and an administrator, through whom a test reads. `foreign`: the
+    namespace of another owner, whose package is there instead."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, foreign=None):
         self.folder = pathlib.Path(folder)
         self.key = self.folder / "salesforce.key"
         certificate = self.folder / "salesforce.crt"
         subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-noenc", "-keyout", str(self.key), "-out", str(certificate),
                         "-subj", "/CN=giftsync"], check=True, capture_output=True, timeout=daemon_fixture.TIMEOUT_SECONDS)
         self.key.chmod(0o600)
-        self.process = subprocess.Popen([FAKE_ORG, "--port", "0", "--db", str(self.folder / "org.db")], stdout=subprocess.PIPE,
-                                        text=True)
+        self.process = subprocess.Popen([FAKE_ORG, "--port", "0", "--db", str(self.folder / "org.db"),
+                                         *(["--foreign", foreign] if foreign else [])], stdout=subprocess.PIPE, text=True)
         self.port = int(self.process.stdout.readline())
         self.url = f"http://127.0.0.1:{self.port}"
         self.script("POST", "settings", {"consumer_key": CLIENT, "certificate": certificate.read_text(encoding="ascii"),
@@ -145,8 +146,10 @@ class FakeOrg:
 class OrgTestCase(daemon_fixture.DaemonTestCase):
     """A test with a fresh org, `self.org`."""
 
+    foreign = None
+
     def setUp(self):
         folder = tempfile.mkdtemp(prefix="giftsync-org.")
         self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
-        self.org = FakeOrg(folder)
+        self.org = FakeOrg(folder, self.foreign)
         self.addCleanup(self.org.close)

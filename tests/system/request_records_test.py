@@ -273,7 +273,7 @@ class Requests(RequestRecordTestCase):
             self.assertEqual(bo.post(asked + "/approve", {}).status, 200)
             daemon_fixture.wait_until(lambda: all(read(ana, asked)), "the URLs of the record that was created over HTTP")
             gift = str(detail["recipient_transaction_ids"][0])
-            self.assertIn(f"giftsyncctl request show {detail['Name']}", fixture.try_ctl("gift", "resend", gift).stderr)
+            self.assertIn(f"request {detail['Name']} asked for its links", fixture.try_ctl("gift", "resend", gift).stderr)
             fixture.ctl("gift", "cancel", gift, "--yes")
             self.assertEqual(read(ana), [None, None], "the URLs are withheld once they are of no use")
         log = fixture.whole_log()

@@ -2,6 +2,8 @@
 """Gifts whose CRM is an org of Salesforce (the fake org of the tests): records and tasks are read from the org by its REST API."""
 import json
 import re
+import threading
+import time
 import urllib.parse
 
 import daemon_fixture
@@ -127,6 +129,38 @@ class SalesforceTest(OrgTestCase):
             self.assertIn(text, shown, path)
             self.assertIn("are left", shown, path)
             self.assertLessEqual(self.org.calls() - before, most, path)
+
+    # ORG-16
+    def test_an_org_that_does_not_answer_stops_no_other_page(self):
+        fixture = self.start(more=TASKS + "console: { enabled: true }\n")
+        self.wait_records(self.send(fixture, "ada@example.com").values())
+        wait_until(lambda: len(self.org.tasks()) == 1, "the task")
+        fixture.ctl("user", "create", "--email", "ana@example.com", "--grant", "operator")
+        path, asked, browsers = "/console/match", [], []
+        for _ in range(5):
+            browsers.append(Browser(fixture))
+            link = fixture.ctl("console", "sign-in-link", "--user", "ana@example.com").strip()
+            self.assertEqual(browsers[-1].post(urllib.parse.urlsplit(link).path)[0].status, 303)
+
+        def ask(browser):
+            page = browser.get(path)[1]
+            token = re.search(rf'action="{path}">\s*<input type="hidden" name="form_token" value="([^"]+)"', page).group(1)
+            begun = time.monotonic()
+            shown = browser.post(path, {"form_token": token, "email": "ada@example.com"})[1]
+            asked.append((time.monotonic() - begun, "Other pages are asking the CRM now" in shown, "Salesforce did not answer" in shown))
+
+        self.org.script("POST", "settings", {"answer_delay_millis": "20000"})
+        threads = [threading.Thread(target=ask, args=(browser,), daemon=True) for browser in browsers[:4]]
+        for thread in threads:
+            thread.start()
+        wait_until(lambda: len([one for one in asked if one[1]]) == 2, "two pages that say that others ask", 8)
+        self.assertEqual(browsers[4].get("/console/")[0].status, 200)
+        self.assertEqual(len(asked), 2, "the other two still ask")
+        for thread in threads:
+            thread.join(30)
+        self.assertEqual(sorted(one[1:] for one in asked), [(False, True), (False, True), (True, False), (True, False)], asked)
+        self.assertLess(max(one[0] for one in asked), 18, "the org would have answered after 20 s")
+        self.org.script("POST", "settings", {"answer_delay_millis": ""})
 
     def test_the_check_examines_the_org(self):
         fixture = self.start()

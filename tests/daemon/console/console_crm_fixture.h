@@ -15,10 +15,12 @@ class ConsoleCrm : public tests::InMemoryCrm {
   bool has_spare_calls = true;
   std::optional<schema::crm::CrmUsage> counted = {};
   int reads = 0;
+  std::function<void()> on_read = nullptr;
 
   std::vector<schema::GiftRecord> find(std::span<const schema::TransactionId> ids) override {
     if (down) throw platform::DependencyError(true, "the CRM is down");
     ++reads;
+    if (on_read) on_read();
     std::vector<schema::GiftRecord> found;
     for (const schema::TransactionId id : ids)
       if (const auto row = records.find(id.value); row != records.end()) found.push_back(row->second);

@@ -1,4 +1,5 @@
 // What pages ask the CRM and show of it: matches, records and failures; masked, paid by the call, and away.
+#include "platform/thread_call_deadline.h"
 #include "tests/daemon/console/console_crm_fixture.h"
 
 namespace giftsync::daemon::console {
@@ -67,6 +68,33 @@ TEST_F(ConsoleCrmPages, WhereCallsArePaidTheCrmIsAskedOnTheButtonOnly) {
     EXPECT_EQ(crm_.candidate_calls + crm_.reads, 0) << path;
     crm_.has_spare_calls = true;
   }
+}
+
+// ORG-16
+TEST_F(ConsoleCrmPages, TwoPagesAskASlowCrmAndTheThirdIsToldSo) {
+  const auto id = gift_of("sam@example.com");
+  link(id, "003OLD");
+  make_paid();
+  sign_in(user("ana@example.com", {Role::operations}));
+  const std::string path = page_of(id) + "/record";
+  const std::string body = "form_token=" + form_token_in(get(path).body, path);
+  std::string second;
+  std::string third;
+  crm_.on_read = [&] {
+    EXPECT_TRUE(platform::ThreadCallDeadline::may_continue());
+    if (crm_.reads == 1)
+      second = post(path, body).body;
+    else if (crm_.reads == 2)
+      third = post(path, body).body;
+  };
+  EXPECT_THAT(post(path, body).body, HasSubstr("003OLD"));
+  EXPECT_THAT(second, HasSubstr("003OLD"));
+  EXPECT_THAT(third, AllOf(HasSubstr("Other pages are asking the CRM now"), Not(HasSubstr("003OLD"))));
+  EXPECT_EQ(crm_.reads, 2);
+  crm_.down = true;
+  for (int i = 0; i < 3; ++i) EXPECT_THAT(post(path, body).body, HasSubstr("the CRM is down")) << i;
+  crm_.down = false;
+  EXPECT_THAT(post(path, body).body, HasSubstr("003OLD")) << "a fault keeps no place";
 }
 
 // CON-26
@@ -171,6 +199,17 @@ TEST_F(ConsoleCrmPages, AnAuditorSeesNoRecipientInTheCrmEither) {
   for (std::string part = csv.next_chunk(); !part.empty(); part = csv.next_chunk()) text += part;
   EXPECT_THAT(text, AllOf(HasSubstr(",DUPLICATE_VALUE\r\n"), Not(HasSubstr("ada@"))));
   EXPECT_THAT(get("/console/gifts?error=nothing").body, HasSubstr("***@example.com")) << "it is not compared";
+}
+
+// CON-20
+TEST_F(ConsoleCrmPages, ASenderReadsWhatTheCrmSaidWithoutACommandForAnAdmin) {
+  const auto id = gift_of("sam@example.com");
+  refuse_waiting_gifts("Salesforce: RULE: no region; change that rule, then run giftsyncctl crm retry");
+  sign_in(user("sam@example.com", {Role::sender}));
+  EXPECT_THAT(get(page_of(id)).body, AllOf(HasSubstr("Salesforce: RULE: no region; ask your administrator"),
+                                           Not(HasSubstr("giftsyncctl"))));
+  sign_in(user("ana@example.com", {Role::admin}));
+  EXPECT_THAT(get(page_of(id)).body, HasSubstr("then run giftsyncctl crm retry"));
 }
 
 // CON-25

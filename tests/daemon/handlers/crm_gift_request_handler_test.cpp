@@ -145,7 +145,7 @@ TEST_F(CrmGiftRequestHandlerTest, MissingSenderPreconditionsAre403AndAllListed) 
   EXPECT_EQ(refused.status, 403);
   EXPECT_THAT(codes(refused), ElementsAre("active_account", "plan", "permission_set"));
   EXPECT_THAT(json::parse(refused.body)["message"].get<std::string>(),
-              HasSubstr("giftsyncctl account activate"));
+              HasSubstr("Ask your giftsync administrator to activate it"));
   EXPECT_EQ(created_, 0);
 }
 

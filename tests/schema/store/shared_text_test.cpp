@@ -54,6 +54,22 @@ TEST_P(SharedTextTest, NoChangeOfSeveralThreadsIsLost) {
   EXPECT_EQ(text().read(), std::to_string(kThreads * kChanges));
 }
 
+// ORG-15
+TEST_P(SharedTextTest, WhatIsDoneNowAndThenIsBegunByOneProcess) {
+  EXPECT_TRUE(text().begin_after(60'000));
+  EXPECT_FALSE(text().begin_after(60'000)) << "another one has begun a moment ago";
+  EXPECT_TRUE(text().begin_after(0));
+  const std::string now(sql::database_now(dialect()));
+  const auto begun = [&](const std::string& at) {
+    sql("UPDATE store_metadata SET value = CAST(" + at + " AS TEXT) WHERE name = 'counter'");
+    return text().begin_after(60'000);
+  };
+  EXPECT_TRUE(begun(now + " - 60001"));
+  EXPECT_FALSE(begun(now + " - 30000"));
+  EXPECT_TRUE(begun(now + " + 600000")) << "by a clock that was ahead";
+  EXPECT_TRUE(begun("'another form'"));
+}
+
 INSTANTIATE_TEST_SUITE_P(BackEnds, SharedTextTest,
                          testing::Values(sql::Dialect::sqlite, sql::Dialect::postgresql),
                          tests::name_of_dialect);

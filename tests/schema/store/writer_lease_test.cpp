@@ -61,6 +61,34 @@ TEST_P(WriterLeaseTest, ALeaseOfAClockThatWasAheadIsFree) {
   EXPECT_TRUE(lease("other").take(kMillis).is_this);
 }
 
+// ORG-9
+TEST_P(WriterLeaseTest, WhoWaitsComesBeforeTheFormerOwner) {
+  EXPECT_TRUE(lease("one").take(kMillis).is_this);
+  EXPECT_FALSE(lease("other").take(kMillis).is_this);
+  EXPECT_TRUE(lease("one").take(kMillis).is_this) << "it has it still";
+  lease("one").release();
+  const WriterLease::Holder next = lease("one").take(kMillis);
+  EXPECT_FALSE(next.is_this);
+  EXPECT_EQ(next.owner, "other");
+  EXPECT_LE(next.remaining_millis, kWriterWaitMillis);
+  EXPECT_TRUE(lease("other").take(kMillis).is_this);
+  EXPECT_FALSE(lease("one").take(kMillis).is_this);
+  lease("other").release();
+  EXPECT_TRUE(lease("one").take(kMillis).is_this);
+}
+
+TEST_P(WriterLeaseTest, WhoStopsWaitingKeepsNoOtherFromTheLease) {
+  EXPECT_TRUE(lease("one").take(kMillis).is_this);
+  EXPECT_FALSE(lease("other").take(kMillis).is_this);
+  lease("one").release();
+  sql("UPDATE writer_lease SET lease_until = 1 WHERE lease_owner = 'other'");
+  EXPECT_TRUE(lease("one").take(kMillis).is_this);
+  lease("one").release();
+  sql("UPDATE writer_lease SET lease_until = lease_until + " + std::string(sql::database_now(dialect())) +
+      " + 600000 WHERE lease_owner = 'other'");
+  EXPECT_TRUE(lease("one").take(kMillis).is_this) << "it was noted by a clock that was ahead";
+}
+
 INSTANTIATE_TEST_SUITE_P(BackEnds, WriterLeaseTest,
                          testing::Values(sql::Dialect::sqlite, sql::Dialect::postgresql),
                          tests::name_of_dialect);
