@@ -608,7 +608,8 @@ TEST_F(ConsoleWork, APurgeNeedsALinkOfTheLastTenMinutes) {
   const std::string token = "form_token=" + form_token_in(get(page).body, page + "/purge");
   now_ = now_ + 1;
   const std::string command = "giftsyncctl console sign-in-link --user op@example.com";
-  EXPECT_THAT(get(page).body, AllOf(HasSubstr(command), Not(HasSubstr("/purge"")), HasSubstr("unknown_status")));
+  EXPECT_THAT(get(page).body,
+              AllOf(HasSubstr(command), Not(HasSubstr("/purge\"")), HasSubstr("unknown_status")));
   const auto refused = post(page + "/purge", token + "&reason=unknown_status");
   EXPECT_EQ(refused.status, 403);
   EXPECT_THAT(refused.body, AllOf(HasSubstr("Nothing was changed."), HasSubstr(command)));
