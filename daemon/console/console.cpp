@@ -103,7 +103,11 @@ http::HttpResponse Console::answer_as(PageCall& call, const ConsoleRoute* route)
     return refused_for(notice(url_, 403, "foreign_form", "stale_form_text", frame_user(call)), "stale_form",
                        "the form's token is missing, or of another session or form");
   if (!route) return not_found(call);
-  if (may(call.by->viewer.roles, route->permission)) return route->page(call);
+  if (may(call.by->viewer.roles, route->permission)) {
+    if (!route->needs_new_proof || has_new_proof(call)) return route->page(call);
+    return refused_for(new_proof_needed(call), "old_proof",
+                       "the user's last proof of who they are is unknown, or older than ten minutes");
+  }
   if (call.by->viewer.roles.empty())
     return refused_for(notice(url_, 403, "no_role", "no_role_text", frame_user(call)), "no_role",
                        "the user has no role");
@@ -120,7 +124,9 @@ void Console::record_refusal(PageCall& call, const http::HttpResponse& response)
   event.object_kind = "page";
   event.object_id = std::string(platform::truncated(path, kMaxPathCodePoints));
   event.refused = true;
-  event.rule = response.code.ends_with("_form") ? "CON-11" : "CON-13";
+  event.rule = response.code == "old_proof"       ? "CON-45"
+               : response.code.ends_with("_form") ? "CON-11"
+                                                  : "CON-13";
   event.detail = response.reason.empty() ? "what it would change is not there, or not the user's to change"
                                          : response.reason;
   store_.audit.add(event);

@@ -51,7 +51,7 @@ constexpr auto kRoutes = std::to_array<ConsoleRoute>({
     {false, "sources",                   P::see_operations,  sources_page},
     {false, "sources/{name}",            P::see_operations,  source_page},
     {true,  "sources/{name}/release",    P::operate,         release_events},
-    {true,  "sources/{name}/purge",      P::operate,         purge_events},
+    {true,  "sources/{name}/purge",      P::operate,         purge_events, true},
     {false, "connections",               P::see_settings,    connections_page},
     {false, "settings",                  P::see_settings,    settings_page},
     {true,  "gifts/{id}/resend",         P::act_on_gifts,    resend_gift},

@@ -18,6 +18,7 @@ struct ConsoleRoute {
   std::string_view pattern;
   Permission permission = Permission::manage_users;
   http::HttpResponse (*page)(const PageCall&) = nullptr;
+  bool needs_new_proof = false;  ///< of the user (CON-45); its page's path is all but the last segment
 };
 
 std::span<const ConsoleRoute> console_routes();

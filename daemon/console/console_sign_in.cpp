@@ -94,7 +94,9 @@ std::optional<SignedIn> ConsoleSignIn::find_session(const http::HttpRequest& req
 
 http::HttpResponse ConsoleSignIn::sign_in_page(const PageCall& call) {
   const std::string return_path = identity::safe_return_path(url_.base, field(call.query, "return"));
-  if (find_session(call.request, call.now)) return redirect(return_path);
+  // A new sign-in may be refused while the former session goes on (CON-45).
+  const bool is_refusal = call.query.contains("refused") || call.query.contains("unavailable");
+  if (!is_refusal && find_session(call.request, call.now)) return redirect(return_path);
   http::HttpResponse response = provider_pages_
                                     ? provider_pages_->form(call.request)
                                     : render(url_, {"sign_in", texts().text("sign_in"), {}, 200}, Data());
@@ -110,8 +112,10 @@ std::unique_ptr<identity::SignInPages> ConsoleSignIn::make_provider_pages() {
       *options_.sso, *options_.provider_sign_in,
       identity::SignInPageOptions{
           options_.admin_url, options_.clock,
-          [this](const http::HttpRequest&, const identity::SignInView& view) {
-            return render(url_, {"sign_in", texts().text("sign_in"), {}, 200}, sign_in_data(url_, view));
+          [this](const http::HttpRequest& request, const identity::SignInView& view) {
+            Data data = sign_in_data(url_, view);
+            data.set("has_session", find_session(request, options_.clock()).has_value());
+            return render(url_, {"sign_in", texts().text("sign_in"), {}, 200}, std::move(data));
           },
           [this](const http::HttpRequest& request, const identity::SignedIn& by) {
             return begin_session(request, by);

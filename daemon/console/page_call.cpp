@@ -1,5 +1,7 @@
 #include "daemon/console/page_call.h"
 
+#include <algorithm>
+
 #include "daemon/console/access.h"
 #include "daemon/http/form_request.h"
 #include "platform/digest.h"
@@ -19,6 +21,13 @@ std::string notice_cookie(const PageCall& call, const std::string& path, const s
                           const std::string& count) {
   // No form posts to a path with a space in front.
   return count + "." + token_of(call, " " + key + " " + count + " " + path);
+}
+
+/// Whether people sign in through the connection now.
+bool is_offered(const ConsoleOptions& options, const std::string& connection) {
+  if (options.provider_sign_in == nullptr || options.sso == nullptr) return false;
+  const auto& all = options.sso->connections;
+  return std::any_of(all.begin(), all.end(), [&](const auto& one) { return one.name == connection; });
 }
 
 /// The text that a redirect_with_notice() to this page has named; empty without the cookie that it set.
@@ -94,6 +103,30 @@ schema::store::AuditEvent event_of(const PageCall& call, const std::string& acti
     event.organization = call.by->user.organization;
   }
   return event;
+}
+
+bool has_new_proof(const PageCall& call) {
+  return call.by->session.authenticated_at + kProofMillis >= call.now;
+}
+
+Data new_proof_data(const PageCall& call, const std::string& path) {
+  Data data;
+  const std::string& connection = call.by->session.connection;
+  if (is_offered(call.console.options, connection))
+    data.set("start",
+             call.url().base + "/sign-in/start?" +
+                 query_of({{"connection", connection}, {"return", url_of(call, path)}, {"again", "1"}}));
+  else
+    data.set("email", call.by->user.email);
+  return data;
+}
+
+http::HttpResponse new_proof_needed(const PageCall& call) {
+  const std::string path = call.request.path.substr(kConsolePath.size());
+  Data data;
+  data.set("text", texts().text("old_proof_text"));
+  data.set("proof", new_proof_data(call, path.substr(0, path.rfind('/'))));
+  return render(call.url(), {"notice", texts().text("old_proof"), frame_user(call), 403}, std::move(data));
 }
 
 std::string url_of(const PageCall& call, const std::string& path) {

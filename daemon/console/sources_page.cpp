@@ -100,7 +100,7 @@ Data reasons_of(const PageCall& call, const std::string& name) {
     row.set("count", std::to_string(group.count));
     row.set("words", fmt::format("{}", fmt::join(group.words, ", ")));
     row.set("released_by", texts().text("released_by_" + word));
-    if (may(call.viewer().roles, Permission::operate))
+    if (may(call.viewer().roles, Permission::operate) && has_new_proof(call))
       row.set("purge", form_data(call, path_of(name) + "/purge"));
     rows << row;
   }
@@ -145,6 +145,8 @@ http::HttpResponse source_page(const PageCall& call) {
   if (source->quarantined > 0) {
     data.set("reasons", reasons_of(call, source->name));
     data.set("sample", sample_of(call, source->name));
+    if (may(call.viewer().roles, Permission::operate) && !has_new_proof(call))
+      data.set("proof", new_proof_data(call, path_of(source->name)));
   }
   if (may(call.viewer().roles, Permission::operate) && settings_of(call, source->name))
     data.set("release", form_data(call, path_of(source->name) + "/release"));

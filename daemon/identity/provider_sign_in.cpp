@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "platform/digest.h"
 #include "platform/quoted_text.h"
 
@@ -38,10 +40,12 @@ const config::SsoConnectionSettings* ProviderSignIn::find_connection(std::string
 
 tl::expected<SignInStart, SignInRefusal> ProviderSignIn::begin(std::string_view connection,
                                                                std::string_view return_path,
+                                                               bool must_reauthenticate,
                                                                platform::UtcMillis now) {
   const config::SsoConnectionSettings* one = find_connection(connection);
   if (one == nullptr) return refuse("SIGN-3", "There is no such connection.");
-  auto begun = one->kind == config::SsoKind::saml ? saml_.begin(one->name, now) : begin_oidc(*one, now);
+  auto begun = one->kind == config::SsoKind::saml ? saml_.begin(one->name, must_reauthenticate, now)
+                                                  : begin_oidc(*one, must_reauthenticate, now);
   if (!begun) {
     store_.sign_in_connections.record_error(one->name, begun.error().rule + ": " + begun.error().text, now);
     return tl::unexpected(begun.error());
@@ -52,14 +56,15 @@ tl::expected<SignInStart, SignInRefusal> ProviderSignIn::begin(std::string_view 
   attempt.connection = one->name;
   attempt.browser_hash = hash_of(browser_token);
   attempt.return_path = std::string(return_path);
+  attempt.must_reauthenticate = must_reauthenticate;
   attempt.created_at = now;
   store_.sign_in_attempts.create(attempt);
   return SignInStart{begun->url, browser_token};
 }
 
 tl::expected<BegunSignIn, SignInRefusal> ProviderSignIn::begin_oidc(
-    const config::SsoConnectionSettings& connection, platform::UtcMillis now) {
-  oidc::AuthorizationRequest request = oidc::make_authorization_request();
+    const config::SsoConnectionSettings& connection, bool must_reauthenticate, platform::UtcMillis now) {
+  oidc::AuthorizationRequest request = oidc::make_authorization_request(must_reauthenticate);
   // One URL serves all connections with `redirect: login`, so the state says whose reply comes back.
   request.state = connection.name + "." + request.state;
   const auto url = oidc_.begin(connection, request, now);
@@ -130,9 +135,9 @@ tl::expected<VerifiedIdentity, SignInRefusal> ProviderSignIn::verify(
     const config::SsoConnectionSettings& connection, const oidc::AuthorizationReply& reply,
     const SignInAttempt& attempt, platform::UtcMillis now) {
   oidc::RuleVerdicts verdicts;
-  const auto found =
-      oidc_.complete(connection, reply, {reply.state, attempt.nonce, attempt.pkce_verifier, false},
-                     attempt.created_at, now, verdicts);
+  const oidc::AuthorizationRequest request{reply.state, attempt.nonce, attempt.pkce_verifier,
+                                           attempt.must_reauthenticate};
+  const auto found = oidc_.complete(connection, reply, request, attempt.created_at, now, verdicts);
   if (!found) return refuse(found.error());
   VerifiedIdentity identity{connection.name, found->subject, found->tenant,
                             found->address,  found->name,    found->authenticated_at};
@@ -174,7 +179,8 @@ tl::expected<SignedIn, SignInRefusal> ProviderSignIn::finish(std::string_view at
   audit.object_kind = "user";
   audit.organization = user->organization;
   audit.detail = "through " + identity->connection;
-  return SignedIn{std::move(*user), identity->authenticated_at.value_or(attempt->created_at),
+  // A provider that says no time may have asked the user for nothing: that is no proof.
+  return SignedIn{std::move(*user), std::min(identity->authenticated_at.value_or(platform::UtcMillis{}), now),
                   attempt->return_path, std::move(audit), identity->session_until};
 }
 

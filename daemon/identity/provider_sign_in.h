@@ -29,7 +29,7 @@ struct SignInStart {
 
 struct SignedIn {
   LinkedUser user;
-  platform::UtcMillis authenticated_at;
+  platform::UtcMillis authenticated_at;  ///< by the provider's word, not after now; 0: it does not say
   std::string return_path;
   schema::store::AuditEvent audit;                        ///< for the session that begins
   std::optional<platform::UtcMillis> session_until = {};  ///< the provider's session ends then
@@ -51,9 +51,10 @@ class ProviderSignIn {
         saml_(sso, store),
         policy_(std::move(policy)) {}
 
-  /// `return_path` is checked by the caller.
+  /// `return_path` is checked by the caller. With `must_reauthenticate` the provider is asked for a new proof
+  /// of the user, and a reply without one is refused (OIDC-6, SAML-18).
   tl::expected<SignInStart, SignInRefusal> begin(std::string_view connection, std::string_view return_path,
-                                                 platform::UtcMillis now);
+                                                 bool must_reauthenticate, platform::UtcMillis now);
 
   /// The provider's reply in the query of the post-back or login redirect URL. Returns the attempt's id, with
   /// which the browser goes on; nothing is signed in yet.
@@ -71,7 +72,7 @@ class ProviderSignIn {
  private:
   const config::SsoConnectionSettings* find_connection(std::string_view name) const;
   tl::expected<BegunSignIn, SignInRefusal> begin_oidc(const config::SsoConnectionSettings& connection,
-                                                      platform::UtcMillis now);
+                                                      bool must_reauthenticate, platform::UtcMillis now);
   tl::expected<oidc::AuthorizationReply, SignInRefusal> parse_reply(std::string_view query) const;
   tl::expected<VerifiedIdentity, SignInRefusal> verify(const config::SsoConnectionSettings& connection,
                                                        const oidc::AuthorizationReply& reply,

@@ -39,10 +39,12 @@ SamlFlow::SamlFlow(const config::SsoSettings& sso, schema::store::Store& store) 
     if (one.kind == config::SsoKind::saml) connections_.emplace(one.name, saml::saml_connection(sso, one));
 }
 
-BegunSignIn SamlFlow::begin(const std::string& connection, platform::UtcMillis now) const {
+BegunSignIn SamlFlow::begin(const std::string& connection, bool must_reauthenticate,
+                            platform::UtcMillis now) const {
   const saml::AuthnRequest request{
       .id = saml::new_request_id(),
-      .relay_state = platform::to_base64url(platform::random_bytes(kRandomBytes))};
+      .relay_state = platform::to_base64url(platform::random_bytes(kRandomBytes)),
+      .force_authn = must_reauthenticate};
   return {saml::authn_request_url(connections_.at(connection), request, now),
           request.relay_state,
           {.saml_request_id = request.id}};
@@ -68,7 +70,8 @@ tl::expected<VerifiedIdentity, SignInRefusal> SamlFlow::verify(
   if (attempt)
     pending = {.request_id = attempt->saml_request_id,
                .relay_state = reply.form.relay_state,
-               .started_at = attempt->created_at};
+               .started_at = attempt->created_at,
+               .force_authn = attempt->must_reauthenticate};
   const auto claim = [&](const std::string& assertion_id, platform::UtcMillis until) {
     return store_.sign_in_connections.accept_assertion(reply.connection, assertion_id, until);
   };

@@ -27,7 +27,7 @@ class SamlFlow {
   SamlFlow(const config::SsoSettings& sso, schema::store::Store& store);
 
   /// `connection` is one of type saml.
-  BegunSignIn begin(const std::string& connection, platform::UtcMillis now) const;
+  BegunSignIn begin(const std::string& connection, bool must_reauthenticate, platform::UtcMillis now) const;
 
   /// `query` is that of the post-back URL, `body` a form with each field once.
   tl::expected<SamlReply, SignInRefusal> parse_reply(std::string_view query, std::string_view body) const;

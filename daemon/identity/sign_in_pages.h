@@ -47,7 +47,8 @@ class SignInPages {
 
   /// GET {admin_url}/console/sign-in: the form. POST: finds the connection of the address.
   http::HttpResponse form(const http::HttpRequest& request);
-  /// GET {admin_url}/console/sign-in/start?connection=NAME&return=PATH
+  /// GET {admin_url}/console/sign-in/start?connection=NAME&return=PATH; with again=1 the user must prove
+  /// again who they are.
   http::HttpResponse start(const http::HttpRequest& request);
   /// GET {auth_url}/login/callback: an OpenID provider's reply. POST: a SAML provider's, from its own page,
   /// so that neither Origin nor form token tell anything: the browser's cookie in finish() does.

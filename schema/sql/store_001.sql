@@ -641,19 +641,21 @@ CREATE INDEX session_end ON session (expires_at);;
 
 -- Sign-ins at an identity provider that have begun. `id_hash`: of the value that travels as OpenID's state or SAML's RelayState;
 -- `browser_hash`: of the value in the browser's cookie. `claimed_at`: when the provider's reply was taken; a second reply is
--- refused. `outcome`: what was validated, the flow's own text; empty until then.
+-- refused. `outcome`: what was validated, the flow's own text; empty until then. `must_reauthenticate`: the user was to prove
+-- again who they are.
 CREATE TABLE sign_in_attempt (
-  id_hash         TEXT PRIMARY KEY,
-  connection      TEXT NOT NULL,
-  browser_hash    TEXT NOT NULL,
-  nonce           TEXT NOT NULL,
-  pkce_verifier   TEXT NOT NULL,
-  saml_request_id TEXT NOT NULL,
-  return_path     TEXT NOT NULL,
-  outcome         TEXT NOT NULL,
-  created_at      BIGINT NOT NULL,
-  claimed_at      BIGINT,
-  finished_at     BIGINT
+  id_hash             TEXT PRIMARY KEY,
+  connection          TEXT NOT NULL,
+  browser_hash        TEXT NOT NULL,
+  nonce               TEXT NOT NULL,
+  pkce_verifier       TEXT NOT NULL,
+  saml_request_id     TEXT NOT NULL,
+  return_path         TEXT NOT NULL,
+  must_reauthenticate BIGINT NOT NULL,
+  outcome             TEXT NOT NULL,
+  created_at          BIGINT NOT NULL,
+  claimed_at          BIGINT,
+  finished_at         BIGINT
 );;
 CREATE INDEX sign_in_attempt_age ON sign_in_attempt (created_at);;
 

@@ -18,12 +18,13 @@ std::vector<ConsoleSession> select_sessions(soci::session& session, const std::s
   return sql::select_rows(
       row, session,
       "SELECT s.id_hash, s.user_id, s.identity_id, s.form_secret, s.created_at, "
-      "s.last_seen_at, s.authenticated_at, s.expires_at, s.agent, s.network FROM session s "
-      "JOIN console_user u ON u.id = s.user_id WHERE " +
+      "s.last_seen_at, s.authenticated_at, s.expires_at, s.agent, s.network, COALESCE(i.connection, '') FROM "
+      "session s JOIN console_user u ON u.id = s.user_id LEFT JOIN user_identity i ON i.id = s.identity_id "
+      "WHERE " +
           rest,
       use(key), into(row.id_hash), into(row.user), into(row.identity), into(row.form_secret),
       into(row.created_at), into(row.last_seen_at), into(row.authenticated_at), into(row.expires_at),
-      into(row.agent), into(row.network));
+      into(row.agent), into(row.network), into(row.connection));
 }
 
 void end_session(soci::session& session, const std::string& id_hash) {

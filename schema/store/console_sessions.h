@@ -19,10 +19,11 @@ struct ConsoleSession {
   std::string id_hash = {};  ///< hex SHA-256 of the cookie's value
   UserId user = {};
   std::optional<IdentityId> identity = {};  ///< absent: begun by a link
+  std::string connection = {};              ///< of the identity; set when read
   std::string form_secret = {};             ///< the key of its form tokens
   platform::UtcMillis created_at = {};
   platform::UtcMillis last_seen_at = {};
-  platform::UtcMillis authenticated_at = {};  ///< when the user last proved who they are
+  platform::UtcMillis authenticated_at = {};  ///< when the user last proved who they are; 0: unknown
   platform::UtcMillis expires_at = {};        ///< the end, however busy the session is
   std::string agent = {};                     ///< of the browser, for display
   std::string network = {};                   ///< of the sign-in, for display

@@ -18,10 +18,10 @@ std::optional<SignInAttempt> returned_attempt(soci::session& session, const std:
       row, session,
       text +
           " RETURNING id_hash, connection, browser_hash, nonce, pkce_verifier, saml_request_id, return_path, "
-          "outcome, created_at",
+          "must_reauthenticate, outcome, created_at",
       used..., into(row.id_hash), into(row.connection), into(row.browser_hash), into(row.nonce),
-      into(row.pkce_verifier), into(row.saml_request_id), into(row.return_path), into(row.outcome),
-      into(row.created_at)));
+      into(row.pkce_verifier), into(row.saml_request_id), into(row.return_path),
+      into(row.must_reauthenticate), into(row.outcome), into(row.created_at)));
 }
 
 }  // namespace
@@ -29,11 +29,12 @@ std::optional<SignInAttempt> returned_attempt(soci::session& session, const std:
 void SignInAttempts::create(const SignInAttempt& attempt) {
   database_->write([&](soci::session& session) {
     session << "INSERT INTO sign_in_attempt (id_hash, connection, browser_hash, nonce, pkce_verifier, "
-               "saml_request_id, return_path, outcome, created_at) VALUES (:id_hash, :connection, "
-               ":browser_hash, :nonce, :pkce_verifier, :saml_request_id, :return_path, '', :created_at)",
+               "saml_request_id, return_path, must_reauthenticate, outcome, created_at) VALUES (:id_hash, "
+               ":connection, :browser_hash, :nonce, :pkce_verifier, :saml_request_id, :return_path, "
+               ":must_reauthenticate, '', :created_at)",
         use(attempt.id_hash), use(attempt.connection), use(attempt.browser_hash), use(attempt.nonce),
         use(attempt.pkce_verifier), use(attempt.saml_request_id), use(attempt.return_path),
-        use(attempt.created_at);
+        use(attempt.must_reauthenticate), use(attempt.created_at);
   });
 }
 

@@ -22,7 +22,8 @@ struct SignInAttempt {
   std::string pkce_verifier = {};
   std::string saml_request_id = {};
   std::string return_path = {};
-  std::string outcome = {};  ///< the flow's own text; empty until the provider's reply was validated
+  bool must_reauthenticate = false;  ///< the reply must have a new proof of the user
+  std::string outcome = {};          ///< the flow's own text; empty until the provider's reply was validated
   platform::UtcMillis created_at = {};
 };
 

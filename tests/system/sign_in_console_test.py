@@ -95,6 +95,11 @@ class ConsoleSignIn(daemon_fixture.DaemonTestCase):
         self.expect_session(browser, url, "rose@acme.com")
         self.assertEqual(self.sign_in_path(browser.open(url)), "?refused=1", "the second time")
         self.assertEqual(self.sign_in_path(browser.open(reply)), "?refused=1", "the same code again")
+        again = browser.open(self.fixture.url + "/console/sign-in/start?again=1&connection=acme&return=%2Fconsole%2Fsources").location
+        self.assertIn("&max_age=0", again)
+        proof = browser.sign_in_at_provider(again, "rose", AUTH_URL)
+        self.assertEqual(browser.open(self.finish_url(browser.open(proof))).location, self.fixture.url + "/console/sources")
+        self.assertEqual(len(self.fixture.ctl_json("session", "list")), 1)
         page = browser.open(self.fixture.url + "/console/")
         self.assertEqual(self.sign_in_path(browser.submit(page)), "", "signed out")
         self.assertEqual(browser.open(self.fixture.url + "/console/").status, 303)

@@ -81,6 +81,23 @@ class ConsoleFixture : public testing::Test {
     const std::size_t at = page.find(key, page.find("action=\"" + action + "\"")) + key.size();
     return page.substr(at, page.find('"', at) - at);
   }
+  /// An event of the source in quarantine, whose status is `word`.
+  void quarantine(const std::string& source, const std::string& word) {
+    store_.sources.open(source, "", now_);
+    schema::store::InboundBatch batch;
+    batch.source = source;
+    batch.now = now_;
+    schema::store::InboundItem item;
+    item.quarantined = true;
+    item.event.reason = schema::store::QuarantineReason::unknown_status;
+    item.event.status_word = word;
+    item.event.detail = "no such word";
+    item.event.digest = "digest of " + word;
+    item.event.payload = R"({"recipient_email":"secret@example.com"})";
+    item.event.received_at = now_;
+    batch.items = {item};
+    store_.sources.accept(batch);
+  }
 
   void keep_cookie(const std::string& set) {
     const std::string name = set.substr(0, set.find('='));

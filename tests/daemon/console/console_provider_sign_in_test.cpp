@@ -44,6 +44,26 @@ class ConsoleProviderSignIn : public ConsoleFixture {
     return url.substr(std::string("https://admin.example.com").size());
   }
 
+  /// What the provider says from now on: when the user proved who they are.
+  void authenticated_at(platform::UtcMillis time) {
+    provider_.claims["iat"] = now_.value / 1000;
+    provider_.claims["exp"] = now_.value / 1000 + 300;
+    provider_.claims["auth_time"] = time.value / 1000;
+  }
+  std::string provider_url(const std::string& path) {
+    return header(console_->handle(request("GET", path)).wait(), "Location");
+  }
+  int purge(const std::string& token) {
+    return post(std::string(kSource) + "/purge", "form_token=" + token + "&reason=unknown_status").status;
+  }
+  schema::store::AuditEvent last_event() {
+    return store_.audit.list(schema::store::Viewer::of_command_line(), {}, 1).front();
+  }
+
+  static constexpr const char* kSource = "/console/sources/vendor";
+  static constexpr const char* kStart = "/console/sign-in/start?connection=acme";
+  static constexpr const char* kAgain =
+      "/console/sign-in/start?again=1&connection=acme&return=%2Fconsole%2Fsources%2Fvendor";
   tests::FakeProvider provider_;
   config::SsoSettings sso_;
   identity::ProviderSignIn sign_in_{sso_, store_, provider_.send(), {}};
@@ -82,6 +102,68 @@ TEST_F(ConsoleProviderSignIn, EndsInASessionAtTheWantedPage) {
       << "and so has the one of a link";
   store_.user_identities.unlink(rose, "acme", {});
   EXPECT_EQ(get("/console/gifts").status, 303) << "its sessions end with the identity";
+}
+
+// CON-45, OIDC-6
+TEST_F(ConsoleProviderSignIn, APurgeAsksTheProviderForANewProof) {
+  quarantine("vendor", "x");
+  user("rose@acme.com", {Role::operations});
+  get_with_attempt(come_back(kStart));
+  const std::string token = form_token_in(get(kSource).body, std::string(kSource) + "/purge");
+  now_ = now_ + kProofMillis;  // the provider's proof is older than the session
+  EXPECT_THAT(
+      get(kSource).body,
+      AllOf(Not(HasSubstr("/purge\"")), Not(HasSubstr("sign-in-link")),
+            HasSubstr("href=\"/console/sign-in/start?again=1&amp;connection=acme&amp;return=%2Fconsole%2F"
+                      "sources%2Fvendor\">Sign in again to purge</a>")));
+  EXPECT_EQ(purge(token), 403);
+  EXPECT_EQ(last_event().rule, "CON-45");
+  EXPECT_FALSE(store_.sources.count_quarantined("vendor").empty());
+  EXPECT_THAT(provider_url(kAgain), HasSubstr("&max_age=0"));
+  EXPECT_THAT(provider_url(kStart), Not(HasSubstr("max_age")));
+
+  authenticated_at(now_ - kProofMillis);
+  EXPECT_EQ(come_back(kAgain), "/console/sign-in?refused=1") << "the provider ignores max_age";
+  EXPECT_EQ(last_event().rule, "OIDC-6");
+  provider_.claims.erase("auth_time");
+  EXPECT_EQ(come_back(kAgain), "/console/sign-in?refused=1") << "and does not say when it was";
+  EXPECT_THAT(last_event().detail, HasSubstr("auth_time"));
+  EXPECT_THAT(get("/console/sign-in?refused=1").body,
+              AllOf(HasSubstr("You could not be signed in."), HasSubstr("Your former session goes on.")));
+  EXPECT_EQ(purge(token), 403);
+
+  authenticated_at(now_);
+  EXPECT_EQ(header(get_with_attempt(come_back(kAgain)), "Location"), kSource);
+  EXPECT_EQ(purge(token), 403) << "a form of the session that ended";
+  EXPECT_EQ(purge(form_token_in(get(kSource).body, std::string(kSource) + "/purge")), 303);
+  EXPECT_TRUE(store_.sources.count_quarantined("vendor").empty());
+}
+
+// CON-45
+TEST_F(ConsoleProviderSignIn, AProofIsOfTheUserWhoGaveItAlone) {
+  quarantine("vendor", "x");
+  user("rose@acme.com", {Role::operations});
+  const schema::UserId ben = user("ben@acme.com", {Role::operations});
+  get_with_attempt(come_back(kStart));
+  EXPECT_THAT(get(kSource).body, HasSubstr("/purge\""));
+  provider_.claims.update({{"sub", "user-2"}, {"email", "ben@acme.com"}});
+  authenticated_at(now_ - kProofMillis - 1'000);
+  get_with_attempt(come_back(kStart));
+  const auto sessions = store_.console_sessions.list(schema::store::Viewer::of_command_line(), now_);
+  ASSERT_EQ(sessions.size(), 1u);
+  EXPECT_EQ(sessions[0].user, ben);
+  EXPECT_THAT(get(kSource).body, AllOf(HasSubstr(">Sign in again to purge<"), Not(HasSubstr("/purge\""))));
+  provider_.claims.erase("auth_time");
+  get_with_attempt(come_back(kStart));
+  EXPECT_THAT(get(kSource).body, HasSubstr(">Sign in again to purge<"))
+      << "the provider asked for nothing, as far as is known";
+  authenticated_at(now_);
+  get_with_attempt(come_back(kAgain));
+  EXPECT_THAT(get(kSource).body, HasSubstr("/purge\""));
+  sso_.connections.clear();
+  now_ = now_ + kProofMillis + 1'000;
+  EXPECT_THAT(get(kSource).body, HasSubstr("sign-in-link --user ben@acme.com"))
+      << "the connection was taken out of the settings";
 }
 
 // SIGN-12

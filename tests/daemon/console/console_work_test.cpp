@@ -140,22 +140,6 @@ class ConsoleWork : public ConsoleFixture {
     store_.deliveries.finish(std::span(&outcome, 1), now_);
     return id;
   }
-  void quarantine(const std::string& source, const std::string& word) {
-    store_.sources.open(source, "", now_);
-    schema::store::InboundBatch batch;
-    batch.source = source;
-    batch.now = now_;
-    schema::store::InboundItem item;
-    item.quarantined = true;
-    item.event.reason = schema::store::QuarantineReason::unknown_status;
-    item.event.status_word = word;
-    item.event.detail = "no such word";
-    item.event.digest = "digest of " + word;
-    item.event.payload = R"({"recipient_email":"secret@example.com"})";
-    item.event.received_at = now_;
-    batch.items = {item};
-    store_.sources.accept(batch);
-  }
 
   config::Settings settings_;
   PeopleCrm crm_;
@@ -612,6 +596,37 @@ TEST_F(ConsoleWork, AnOperatorReleasesAndPurgesQuarantinedEvents) {
   sign_in(user("admin@example.com", {Role::admin}));
   EXPECT_THAT(get("/console/sources/gone").body,
               AllOf(HasSubstr("unknown_status"), Not(HasSubstr("/purge\""))));
+}
+
+// CON-45
+TEST_F(ConsoleWork, APurgeNeedsALinkOfTheLastTenMinutes) {
+  quarantine("vendor", "x");
+  const schema::UserId op = user("op@example.com", {Role::operations});
+  sign_in(op);
+  const std::string page = "/console/sources/vendor";
+  now_ = now_ + kProofMillis;
+  const std::string token = "form_token=" + form_token_in(get(page).body, page + "/purge");
+  now_ = now_ + 1;
+  const std::string command = "giftsyncctl console sign-in-link --user op@example.com";
+  EXPECT_THAT(get(page).body,
+              AllOf(HasSubstr(command), Not(HasSubstr("/purge\"")), HasSubstr("unknown_status")));
+  const auto refused = post(page + "/purge", token + "&reason=unknown_status");
+  EXPECT_EQ(refused.status, 403);
+  EXPECT_THAT(refused.body, AllOf(HasSubstr("Nothing was changed."), HasSubstr(command)));
+  EXPECT_FALSE(store_.sources.count_quarantined("vendor").empty());
+  EXPECT_EQ(last_event().action, "form.refused");
+  EXPECT_EQ(last_event().rule, "CON-45");
+  EXPECT_EQ(last_event().object_id, "/sources/vendor/purge");
+  EXPECT_EQ(last_event().actor, "op@example.com");
+  EXPECT_EQ(post(page + "/purge", "reason=unknown_status").status, 403);
+  EXPECT_EQ(last_event().rule, "CON-11") << "without the form's token";
+  sign_in(op);
+  EXPECT_EQ(press_plain(get(page).body, page + "/purge", "&reason=unknown_status").status, 303);
+  EXPECT_TRUE(store_.sources.count_quarantined("vendor").empty());
+  quarantine("vendor", "y");
+  sign_in(user("auditor@example.com", {Role::auditor}));
+  now_ = now_ + kProofMillis + 1;
+  EXPECT_THAT(get(page).body, Not(HasSubstr("sign-in-link"))) << "who may not purge is asked for nothing";
 }
 
 // CON-34, CON-27

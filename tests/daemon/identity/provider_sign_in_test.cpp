@@ -139,6 +139,17 @@ TEST_F(ProviderSignInTest, LeadsBackToThePageThatWasWanted) {
   EXPECT_TRUE(store_->sign_in_connections.list().at(0).last_success_at.has_value());
 }
 
+// CON-45
+TEST_F(ProviderSignInTest, TheTimeOfAProofIsTheProvidersWordAndNotLaterThanNow) {
+  provider_.claims["auth_time"] = now_.value / 1000 + 3'600;
+  sign_in();
+  EXPECT_EQ(sessions_.back().authenticated_at, now_);
+  provider_.claims.erase("auth_time");
+  sign_in();
+  EXPECT_EQ(sessions_.back().authenticated_at, platform::UtcMillis{0});
+  EXPECT_EQ(sessions_.size(), 2u);
+}
+
 // SIGN-1: login CSRF, session fixation, replay.
 TEST_F(ProviderSignInTest, IsFinishedOnceByTheBrowserThatBegan) {
   Browser victim;

@@ -43,10 +43,14 @@ std::string parameter_of(const std::string& url, const std::string& name) {
   return {};
 }
 
-std::string request_id_of(const std::string& url) {
+std::string request_xml_of(const std::string& url) {
   std::istringstream in(platform::from_base64_text(parameter_of(url, "SAMLRequest")).value_or(""));
   Poco::InflatingInputStream inflating(in, -15);
-  const std::string xml{std::istreambuf_iterator<char>(inflating), {}};
+  return {std::istreambuf_iterator<char>(inflating), {}};
+}
+
+std::string request_id_of(const std::string& url) {
+  const std::string xml = request_xml_of(url);
   const std::size_t begin = xml.find(" ID=\"") + 5;
   return xml.substr(begin, xml.find('"', begin) - begin);
 }
@@ -54,6 +58,7 @@ std::string request_id_of(const std::string& url) {
 /// A sign-in that has begun, as the provider and the browser know it.
 struct Begun {
   std::string request_id;
+  std::string request_xml;
   std::string relay_state;
   std::string cookie;
 };
@@ -105,20 +110,24 @@ class SamlFlowTest : public ::testing::Test {
     if (!cookie.empty()) made.headers.emplace("Cookie", cookie);
     return made;
   }
-  Begun start() {
-    const auto response = pages_->start(request("GET", "connection=acme&return=%2Fconsole%2Fgifts"));
+  Begun start(const std::string& more = "") {
+    const auto response = pages_->start(request("GET", "connection=acme&return=%2Fconsole%2Fgifts" + more));
     EXPECT_EQ(response.status, 303);
     const std::string url = header_of(response, "Location");
     EXPECT_THAT(url, StartsWith("https://idp.example.com/sso?SAMLRequest="));
     const std::string cookie = header_of(response, "Set-Cookie");
-    return {request_id_of(url), parameter_of(url, "RelayState"), cookie.substr(0, cookie.find(';'))};
+    return {request_id_of(url), request_xml_of(url), parameter_of(url, "RelayState"),
+            cookie.substr(0, cookie.find(';'))};
   }
-  /// The provider's document for the request.
-  std::string document_for(const Begun& begun, const Signer& signer) {
+  /// The provider's document for the request, without signatures.
+  std::string document_of(const Begun& begun) const {
     std::string xml = response_.unsigned_xml();
     for (std::size_t at = xml.find("\"_request\""); at != std::string::npos; at = xml.find("\"_request\""))
       xml.replace(at, 10, "\"" + begun.request_id + "\"");
-    return response_.sign_places(xml, signer);
+    return xml;
+  }
+  std::string document_for(const Begun& begun, const Signer& signer) const {
+    return response_.sign_places(document_of(begun), signer);
   }
   static std::string form_of(const std::string& xml, const std::string& relay_state) {
     return "SAMLResponse=" + platform::percent_encoded(platform::to_base64_text(xml)) +
@@ -254,6 +263,24 @@ TEST_F(SamlFlowTest, OnlyAFormAtItsOwnUrlIsRead) {
   large.body_too_large = true;
   EXPECT_EQ(header_of(pages_->callback(large), "Location"), kRefused);
   EXPECT_THAT(post(form), HasSubstr("/finish?")) << "none of them used the attempt up";
+}
+
+// SAML-18, SAML-22, CON-45
+TEST_F(SamlFlowTest, ANewProofOfTheUserIsAskedForAndHeldToItsTime) {
+  EXPECT_THAT(start().request_xml, Not(HasSubstr("ForceAuthn")));
+  const auto reply = [this](const Begun& begun, int minutes) {
+    const std::string instant = "AuthnInstant=\"";
+    const std::string xml =
+        saml::replaced(document_of(begun), instant + response_.time(0), instant + response_.time(minutes));
+    return post(form_of(response_.sign_places(xml, *signer_), begun.relay_state));
+  };
+  const Begun stale = start("&again=1");
+  EXPECT_THAT(stale.request_xml, HasSubstr(" ForceAuthn=\"true\""));
+  EXPECT_EQ(reply(stale, -10), kRefused) << "the provider ignores ForceAuthn";
+  EXPECT_EQ(events().at(0).rule, "SAML-18");
+  const Begun begun = start("&again=1");
+  EXPECT_EQ(finish(reply(begun, 0), begun.cookie), "/console/gifts");
+  EXPECT_EQ(sessions_.size(), 1U);
 }
 
 // SAML-21, SIGN-4

@@ -67,6 +67,7 @@ class ConsoleStore : public tests::StoreFixture {
     made.nonce = "nonce";
     made.pkce_verifier = "verifier";
     made.return_path = "/console/gifts?status=sent";
+    made.must_reauthenticate = true;
     made.created_at = kNow;
     return made;
   }
@@ -204,6 +205,11 @@ TEST_P(ConsoleStore, AnAttemptIsClaimedOnceAndTakenOnceByItsBrowser) {
   ASSERT_TRUE(claimed);
   EXPECT_EQ(claimed->nonce, "nonce");
   EXPECT_EQ(claimed->pkce_verifier, "verifier");
+  EXPECT_TRUE(claimed->must_reauthenticate);
+  SignInAttempt other = attempt("other");
+  other.must_reauthenticate = false;
+  store_->sign_in_attempts.create(other);
+  EXPECT_FALSE(store_->sign_in_attempts.claim("other", "acme", kNow - 1, kNow)->must_reauthenticate);
   EXPECT_FALSE(store_->sign_in_attempts.claim("state", "acme", kNow - 1, kNow)) << "a second reply";
   EXPECT_FALSE(store_->sign_in_attempts.take("state", "browser", kNow - 1)) << "without an outcome";
   EXPECT_TRUE(store_->sign_in_attempts.finish("state", "ana", kNow));
@@ -241,6 +247,10 @@ TEST_P(ConsoleStore, AnIdentityBelongsToOneUser) {
   session.identity = id;
   store_->console_sessions.create(session, event("sign-in"));
   EXPECT_FALSE(found("one")->is_break_glass());
+  EXPECT_EQ(found("one")->connection, "acme");
+  store_->console_sessions.create(session_of(ana, "two"), event("sign-in"));
+  EXPECT_EQ(found("two")->connection, "") << "begun by a link";
+  EXPECT_THAT(store_->console_sessions.list(Viewer::of_command_line(), kNow), SizeIs(2));
   EXPECT_TRUE(store_->user_identities.unlink(ana, "acme", event("user.unlink")));
   EXPECT_FALSE(store_->user_identities.unlink(ana, "acme", event("user.unlink")));
   EXPECT_FALSE(found("one")) << "its sessions end";
