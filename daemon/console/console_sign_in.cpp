@@ -206,6 +206,9 @@ http::HttpResponse ConsoleSignIn::sign_out(const PageCall& call) {
   store_.console_sessions.end(call.by->session.id_hash, event);
   http::HttpResponse response = redirect(url_.base + "/sign-in");
   response.headers.emplace_back("Set-Cookie", set_cookie(url_, ""));
+  // The next user of the browser wants another page, and this one may name a recipient.
+  if (http::cookie_of(call.request, short_cookie_name(url_, kReturn)))
+    response.headers.emplace_back("Set-Cookie", set_short_cookie(url_, kReturn, "", 0));
   return response;
 }
 

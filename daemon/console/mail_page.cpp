@@ -27,19 +27,52 @@ struct StatedMail {
   DeliveryState state = DeliveryState::held;
 };
 
-/// As many as a page has and one more, of these states, by descending gift. Each state has its own index.
-std::vector<StatedMail> list_mails(const PageCall& call, std::span<const DeliveryState> states,
-                                   std::optional<schema::TransactionId> before) {
-  std::vector<StatedMail> found;
+/// By descending gift; `older`: where the next page begins.
+struct MailPage {
+  std::vector<StatedMail> mails = {};
+  std::optional<schema::TransactionId> older = {};
+  std::optional<platform::UtcMillis> searched_back_to = {};  ///< the search stopped there
+};
+
+/// Of these states. Each state has its own index.
+MailPage list_mails(const PageCall& call, std::span<const DeliveryState> states,
+                    std::optional<schema::TransactionId> before) {
+  MailPage page;
   for (const DeliveryState state : states)
     for (ListedMail& mail : call.store().deliveries.list(call.viewer(), state, before, kPageRows + 1))
-      found.push_back({std::move(mail), state});
-  std::sort(found.begin(), found.end(), [](const StatedMail& one, const StatedMail& other) {
+      page.mails.push_back({std::move(mail), state});
+  std::sort(page.mails.begin(), page.mails.end(), [](const StatedMail& one, const StatedMail& other) {
     return other.mail.transaction < one.mail.transaction;
   });
-  if (found.size() > kPageRows + 1)
-    found.erase(found.begin() + static_cast<std::ptrdiff_t>(kPageRows + 1), found.end());
-  return found;
+  if (page.mails.size() <= kPageRows) return page;
+  page.mails.erase(page.mails.begin() + static_cast<std::ptrdiff_t>(kPageRows), page.mails.end());
+  page.older = page.mails.back().mail.transaction;
+  return page;
+}
+
+/// Those of the viewer's next gifts, of these states. The mails of one organization may be far apart among
+/// all that were accepted, so this looks at as many gifts as the list of gifts does (CON-17).
+MailPage search_mails(const PageCall& call, std::span<const DeliveryState> states,
+                      std::optional<schema::TransactionId> before) {
+  const auto gifts = call.store().console_gifts.list(call.viewer(), {}, before, kPageRows);
+  MailPage page{.older = gifts.next_before, .searched_back_to = gifts.searched_back_to};
+  for (const schema::store::ConsoleGift& one : gifts.gifts) {
+    const schema::store::RecipientTransaction& gift = one.gift.transaction;
+    const auto mail = call.store().deliveries.find(gift.id);
+    if (!mail || std::find(states.begin(), states.end(), mail->state) == states.end()) continue;
+    const std::string reply = masked_text(call.viewer().is_masked(), mail->last_reply);
+    page.mails.push_back(
+        {{gift.id, mail->kind, mail->attempt, mail->next_attempt_at, mail->updated_at, reply, gift.email},
+         mail->state});
+  }
+  return page;
+}
+
+MailPage mails_of(const PageCall& call, std::span<const DeliveryState> states,
+                  std::optional<schema::TransactionId> before) {
+  const bool has_accepted = std::find(states.begin(), states.end(), DeliveryState::accepted) != states.end();
+  return has_accepted && call.viewer().organization ? search_mails(call, states, before)
+                                                    : list_mails(call, states, before);
 }
 
 /// The list that was asked for; else held mails, which wait for a decision, where there are any, else all.
@@ -150,9 +183,8 @@ http::HttpResponse act(const PageCall& call, MailAction action, const std::strin
 http::HttpResponse mail_page(const PageCall& call) {
   const std::string list = list_of(call);
   const auto before = platform::parse_number<std::int64_t>(field(call.query, "before"));
-  const auto mails = list_mails(call, states_of(list),
-                                before ? std::optional(schema::TransactionId{*before}) : std::nullopt);
-  const std::size_t count = std::min(mails.size(), kPageRows);
+  const MailPage found =
+      mails_of(call, states_of(list), before ? std::optional(schema::TransactionId{*before}) : std::nullopt);
   Data data;
   if (sees_installation(call.viewer())) {
     add_queue(data, call);
@@ -163,17 +195,18 @@ http::HttpResponse mail_page(const PageCall& call) {
   for (const DeliveryState one : kListedStates)
     states << option_data(std::string(to_word(one)), state_text(one), list == to_word(one));
   Data rows(Data::type::list);
-  for (std::size_t i = 0; i < count; ++i) rows << row_data(call, mails[i].mail, mails[i].state);
+  for (const StatedMail& one : found.mails) rows << row_data(call, one.mail, one.state);
   data.set("states", states);
   data.set("rows", rows);
-  data.set("has_rows", count > 0);
+  data.set("has_rows", !found.mails.empty());
   data.set("list", texts().text("mail_" + list));
   data.set("all", list == kAll);
   const std::string url = call.url().base + "/mail?";
   if (before) data.set("newest", url + query_of({{"state", list}}));
-  if (mails.size() > kPageRows)
-    data.set("older", url + query_of({{"state", list},
-                                      {"before", std::to_string(mails[count - 1].mail.transaction.value)}}));
+  if (found.searched_back_to)
+    data.set("searched", texts().text("searched_mails", {{"time", minute(*found.searched_back_to)}}));
+  if (found.older)
+    data.set("older", url + query_of({{"state", list}, {"before", std::to_string(found.older->value)}}));
   return page(call, "mail", texts().text("mail"), std::move(data));
 }
 

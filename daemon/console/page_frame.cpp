@@ -174,13 +174,14 @@ Data exact_time_data(platform::UtcMillis time) {
 }
 
 std::string with_readable_times(const std::string& text) {
-  constexpr std::size_t kDate = 10;  // "2026-11-21", before the T
+  constexpr std::size_t kDate = 10;      // "2026-11-21", before the T
+  constexpr std::size_t kMaxClock = 20;  // "T12:31:07.123456789Z" at most; a message may be 10,000 times "T"
   std::string made;
   std::size_t copied = 0;
   for (std::size_t t = text.find('T'); t != std::string::npos; t = text.find('T', t + 1)) {
-    const std::size_t end = text.find('Z', t);
-    if (end == std::string::npos) break;
-    if (t < copied + kDate) continue;
+    const std::size_t length = std::string_view(text).substr(t, kMaxClock + 1).find('Z');
+    if (length == std::string::npos || t < copied + kDate) continue;
+    const std::size_t end = t + length;
     const std::size_t begin = t - kDate;
     if (!platform::from_rfc3339(text.substr(begin, end - begin + 1))) continue;
     std::string clock = text.substr(t + 1, end - t - 1);

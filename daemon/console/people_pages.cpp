@@ -30,12 +30,10 @@ schema::store::AuditFilter audit_filter(const std::map<std::string, std::string>
 
 /// "Who: ana@example.com, Action: gift.", as the form names the fields; empty without a filter.
 std::string describe_filter(const PageCall& call) {
-  constexpr std::pair<const char*, const char*> kFields[] = {
-      {"actor", "actor"}, {"action", "action"}, {"kind", "object"}, {"object", "object"}, {"since", "since"}};
   std::string text;
-  for (const auto& [name, key] : kFields) {
+  for (const char* name : {"actor", "action", "object", "since"}) {
     const std::string value(platform::trimmed(field(call.query, name)));
-    if (!value.empty()) text += (text.empty() ? "" : ", ") + texts().text(key) + ": " + value;
+    if (!value.empty()) text += (text.empty() ? "" : ", ") + texts().text(name) + ": " + value;
   }
   return text;
 }

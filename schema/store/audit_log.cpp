@@ -54,7 +54,11 @@ std::vector<AuditEvent> AuditLog::list(const Viewer& viewer, const AuditFilter& 
   // An unused parameter is bound as well: SOCI counts them.
   where += filter.actor.empty() ? " AND :actor = ''" : " AND e.actor = :actor";
   where += filter.action.empty() ? " AND :action = '%'" : " AND e.action LIKE :action ESCAPE '!'";
-  where += filter.object_kind.empty() ? " AND :object_kind = ''" : " AND e.object_kind = :object_kind";
+  // SQLite would read all events of a kind through audit_event_object and sort them; few of them are shown.
+  const bool is_kind_alone = filter.object_id.empty() && database_->dialect() == sql::Dialect::sqlite;
+  where += filter.object_kind.empty()
+               ? " AND :object_kind = ''"
+               : std::string(" AND ") + (is_kind_alone ? "+" : "") + "e.object_kind = :object_kind";
   where += filter.object_id.empty() ? " AND :object_id = ''" : " AND e.object_id = :object_id";
   if (filter.since) where += " AND e.occurred_at >= " + std::to_string(filter.since->value);
   if (filter.before) where += " AND e.id < " + std::to_string(*filter.before);

@@ -51,7 +51,9 @@ def press(session, url, action, *entries):
     response, _ = call(f"{url}/{action}", cookie, {**fields, **dict(entry.split("=", 1) for entry in entries)})
     if response.status != 303:
         sys.exit(f"{url}: {action} ended with {response.status}")
-    _, page = call(urllib.parse.urljoin(url, response.headers["Location"]), cookie)
+    # What was done is said to the browser that did it, by a cookie (CON-38).
+    cookies = [cookie, *(one.split(";")[0] for one in response.headers.get_all("Set-Cookie", []))]
+    _, page = call(urllib.parse.urljoin(url, response.headers["Location"]), "; ".join(cookies))
     notice = re.search(r'<p class="note" role="status">(.*?)<', page, re.S)
     print(html.unescape(notice.group(1)) if notice else response.headers["Location"])
 

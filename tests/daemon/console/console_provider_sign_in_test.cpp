@@ -173,6 +173,18 @@ TEST_F(ConsoleProviderSignIn, ALinkAfterItsPageLeadsToTheWantedPageToo) {
   EXPECT_EQ(header(post(link), "Location"), "/console/requests/R-1");
 }
 
+// SIGN-12
+TEST_F(ConsoleProviderSignIn, ASignOutForgetsThePageThatWasWantedBefore) {
+  user("rose@acme.com", {Role::sender});
+  get(header(get("/console/gifts?recipient=ada%40example.com"), "Location"));
+  get_with_attempt(come_back("/console/sign-in/start?connection=acme"));
+  ASSERT_EQ(other_cookies_.count("__Host-giftsync_session_return"), 1u) << "the provider has its own";
+  post("/console/sign-out", "form_token=" + form_token_in(get("/console/").body, "/console/sign-out"));
+  EXPECT_EQ(other_cookies_.count("__Host-giftsync_session_return"), 0u);
+  const std::string link = "/console/link/" + link_for(user("ana@example.com", {Role::operations}));
+  EXPECT_EQ(header(post(link), "Location"), "/console/");
+}
+
 // SIGN-6
 TEST_F(ConsoleProviderSignIn, ARefusalIsOneSentence) {
   user("rose@acme.com", {Role::sender});

@@ -518,6 +518,47 @@ TEST_F(ConsoleWork, AcceptedMailsAreListedInPagesWithoutButtons) {
   }
 }
 
+// CON-32, CON-17
+TEST_F(ConsoleWork, AnOrganizationsMailsAreFoundThroughItsGifts) {
+  const auto acme = organization("Acme");
+  schema::store::Account sender;
+  sender.email = "of.none@example.com";
+  schema::store::NewGiftRequest request;
+  request.request.account = store_.accounts.create(sender).value();
+  request.request.created_at = now_;
+  request.recipients = {{"ada@example.com", "", "", ""}};
+  store_.gifts.create(std::span(&request, 1));
+  sender.email = "sam@example.com";
+  sender.organization = acme;
+  request.request.account = store_.accounts.create(sender).value();
+  request.recipients = {{"own@example.com", "", "", ""}};
+  for (int i = 0; i < 60; ++i) store_.gifts.create(std::span(&request, 1));
+  std::vector<schema::store::DeliveryOutcome> outcomes;
+  std::vector<schema::store::DeliveryQueue::Sending> sending;
+  for (const auto& claim : store_.deliveries.claim("a", 60'000, 100, now_)) {
+    if (claim.transaction.value > 30) continue;
+    sending.push_back({claim, "m" + std::to_string(claim.transaction.value) + "@example.com"});
+    outcomes.push_back({claim.transaction, 1, schema::DeliveryState::accepted, now_, "by own", false, {}});
+  }
+  store_.deliveries.begin_sending("a", sending, 60'000, now_);
+  store_.deliveries.finish(outcomes, now_);
+  const auto row = [](int id) { return ">" + std::to_string(id) + "</a></td>"; };
+  sign_in(user("op.acme@example.com", {Role::operations}, acme));
+  EXPECT_THAT(get("/console/mail").body,
+              AllOf(HasSubstr(row(61)), HasSubstr(row(12)), Not(HasSubstr(row(11))),
+                    HasSubstr("before=12&amp;state=all")));
+  EXPECT_THAT(get("/console/mail?state=all&before=12").body,
+              AllOf(HasSubstr(row(11)), HasSubstr(row(2)), Not(HasSubstr("ada@example.com")),
+                    Not(HasSubstr("Older"))));
+  EXPECT_THAT(get("/console/mail?state=accepted").body,
+              AllOf(HasSubstr(row(30)), Not(HasSubstr(row(31))), HasSubstr("own@example.com"),
+                    HasSubstr("by own"), Not(HasSubstr("/withdraw\""))));
+  sign_in(user("aud.acme@example.com", {Role::auditor}, acme));
+  EXPECT_THAT(get("/console/mail?state=accepted").body,
+              AllOf(HasSubstr(row(30)), HasSubstr("***@example.com"), Not(HasSubstr("own@")),
+                    Not(HasSubstr("by own"))));
+}
+
 // CON-32
 TEST_F(ConsoleWork, AHeldMailOfAnApproverIsSentAgainAndNothingElse) {
   const schema::UserId ana = user("ana@example.com", {Role::approver});
