@@ -288,7 +288,7 @@ schema::store::AuditEvent command_event(const Console& console, const std::strin
 
 std::optional<ConsoleUser> find_user(const Console& console, Store& store, const std::string& email,
                                      int& exit_code) {
-  const auto user = store.console_users.find_by_email(email);
+  auto user = store.console_users.find_by_email(email);
   if (!user)
     exit_code =
         console.fail(EX_DATAERR, fmt::format("there is no user {}; \"giftsyncctl user list\" shows them, "

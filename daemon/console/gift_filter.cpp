@@ -68,13 +68,12 @@ GiftQuery gift_query(const std::map<std::string, std::string>& parameters, bool 
   for (const auto& [name, value] : parameters) {
     const std::string text(platform::trimmed(value));
     if (text.empty()) continue;
-    if (is_masked && (name == "recipient" || name == "error")) {
-      query.ignored.push_back(name);
-    } else if (name == "format" && text == "csv") {
+    const bool is_allowed = !is_masked || (name != "recipient" && name != "error");
+    if (name == "format" && text == "csv") {
       query.csv = true;
     } else if (name == "before" && platform::parse_number<std::int64_t>(text).value_or(0) > 0) {
       query.before = schema::TransactionId{*platform::parse_number<std::int64_t>(text)};
-    } else if (take(query, name, text)) {
+    } else if (is_allowed && take(query, name, text)) {
       query.kept[name] = text;
     } else {
       query.ignored.push_back(name);

@@ -52,7 +52,8 @@ std::vector<bool> are_own_requests(const PageCall& call, const std::vector<schem
         rows[i], entry == known.end()
                      ? std::span<const schema::store::RequestRecordEntry>()
                      : std::span<const schema::store::RequestRecordEntry>(&entry->second, 1));
-    own[i] = sync::is_own(parties, call.by->user.email, [&] { return users; });
+    own[i] = sync::is_own(
+        parties, call.by->user.email, [&]() -> const auto& { return users; });
   }
   return own;
 }

@@ -108,7 +108,7 @@ ConsoleUser with_crm_roles(Store& store, const SignInPolicy& policy, ConsoleUser
 tl::expected<LinkedUser, SignInRefusal> link_identity(Store& store, const SignInPolicy& policy,
                                                       const VerifiedIdentity& identity,
                                                       std::optional<schema::OrganizationId> organization,
-                                                      AuditEvent audit, platform::UtcMillis now) {
+                                                      const AuditEvent& audit, platform::UtcMillis now) {
   const std::optional<UserIdentity> known =
       store.user_identities.find(identity.connection, identity.tenant, identity.subject);
   std::optional<ConsoleUser> user = known ? store.console_users.find(known->user) : std::nullopt;

@@ -39,7 +39,7 @@ struct LinkedUser {
 tl::expected<LinkedUser, SignInRefusal> link_identity(schema::store::Store& store, const SignInPolicy& policy,
                                                       const VerifiedIdentity& identity,
                                                       std::optional<schema::OrganizationId> organization,
-                                                      schema::store::AuditEvent audit,
+                                                      const schema::store::AuditEvent& audit,
                                                       platform::UtcMillis now);
 
 }  // namespace giftsync::daemon::identity

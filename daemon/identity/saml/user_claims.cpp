@@ -77,9 +77,9 @@ Value name_id(const XmlElement& subject, const SamlConnection& connection) {
 }
 
 Value subject_of(const XmlElement& assertion, const XmlElement& subject, const SamlConnection& connection) {
-  const Value id = name_id(subject, connection);
+  Value id = name_id(subject, connection);
   if (!id) return id;
-  const Value value = attribute_value(assertion, connection.claim_user_id, "user_id");
+  Value value = attribute_value(assertion, connection.claim_user_id, "user_id");
   if (!value || *value) return value;
   const bool is_usable = *id && connection.claim_user_id == kNameIdentifier &&
                          attribute_text(*children_of(subject, "NameID").front(), "Format") != kTransient;
