@@ -36,6 +36,7 @@ Data resend_data(const PageCall& call, const ConsoleGift& gift, const schema::st
   const auto other = sync::resend_obstacle(view, true);
   Data made = action_data(call, gift, "resend", other ? other->reason : "");
   made.set("has_address", true);
+  made.set("generation", std::to_string(gift.gift.transaction.generation));
   const std::string& address = gift.gift.transaction.email;
   made.set("confirmation", same || address.empty() ? texts().text("resend_confirm_other")
                                                    : texts().text("resend_confirm", {{"address", address}}));
@@ -130,6 +131,9 @@ http::HttpResponse resend_gift(const PageCall& call) {
   sync::ResendAction action{gift->gift.transaction.id, std::nullopt, call.by->user.email,
                             gift_event(call, "gift.resend", gift->gift)};
   if (!email.empty()) action.email = email;
+  // The confirmation names an address, and each address is a generation of its own.
+  if (email.empty() && field(call.form, "generation") != std::to_string(gift->gift.transaction.generation))
+    return refuse(call, *gift, *action.audit, "the address was changed after it was shown");
   const sync::ActionResult result = sync::resend(call.store(), action, call.now);
   if (result.kind != sync::ActionResult::Kind::done) return refuse(call, *gift, *action.audit, result.reason);
   const std::string notice = result.is_readdressed ? rematch_after_resend(call, action.gift) : "resent";

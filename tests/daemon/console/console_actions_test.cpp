@@ -24,7 +24,8 @@ TEST_F(ConsoleActions, ASenderResendsToAnotherAddressAndCancels) {
   EXPECT_THAT(page, HasSubstr("required> Yes, send a mail to the other address"));
   EXPECT_EQ(act(id, "resend", "&email=bea%40example.org"), page_of(id) + "?notice=not_confirmed");
   EXPECT_EQ(gift(id).transaction.email, "ada@example.com") << "nothing was sent";
-  EXPECT_EQ(act(id, "resend", "&confirm=1"), page_of(id) + "?notice=not_done");
+  EXPECT_EQ(act(id, "resend", "&confirm=1&generation=0"), page_of(id) + "?notice=not_done");
+  EXPECT_THAT(last_event().detail, HasSubstr("its mail has not left yet"));
   EXPECT_TRUE(last_event().refused);
   EXPECT_EQ(act(id, "resend", "&confirm=1&email=no-address"), page_of(id) + "?notice=bad_address");
   EXPECT_EQ(wakes_, 0);
@@ -134,7 +135,11 @@ TEST_F(ConsoleActions, TheSameMailIsSentAgainToTheAddressThatWasConfirmed) {
               HasSubstr("required> Yes, send a mail to ada@example.com, or to the other address"));
   EXPECT_EQ(act(id, "resend"), page_of(id) + "?notice=not_confirmed");
   EXPECT_EQ(store_.deliveries.find(id)->state, schema::DeliveryState::accepted);
-  EXPECT_EQ(act(id, "resend", "&confirm=1"), page_of(id) + "?notice=resent");
+  EXPECT_EQ(act(id, "resend", "&confirm=1&generation=1"), page_of(id) + "?notice=not_done");
+  EXPECT_THAT(last_event().detail, HasSubstr("the address was changed"));
+  EXPECT_EQ(store_.deliveries.find(id)->state, schema::DeliveryState::accepted);
+  EXPECT_THAT(get(page_of(id)).body, HasSubstr("name=\"generation\" value=\"0\""));
+  EXPECT_EQ(act(id, "resend", "&confirm=1&generation=0"), page_of(id) + "?notice=resent");
   EXPECT_EQ(store_.deliveries.find(id)->state, schema::DeliveryState::queued);
 }
 

@@ -392,9 +392,8 @@ TEST_F(ConsoleTest, TheNavigationMarksThePageAndTheSectionOfASubPage) {
 TEST(ConsoleTimes, AreReadableInSentences) {
   EXPECT_EQ(with_readable_times("on 2026-11-21T12:31:07.000Z and 2026-11-21T12:31:07.250Z."),
             "on 2026-11-21 12:31:07 UTC and 2026-11-21 12:31:07.250 UTC.");
-  for (const std::string text :
-       {"", "T", "TZ", "no Time Zone", "99-11-21T12:31:07Z", "2026-11-21T12:31", "Z",
-        "2026-11-21T12:31:07.1234567890123Z"})
+  for (const std::string text : {"", "T", "TZ", "no Time Zone", "99-11-21T12:31:07Z", "2026-11-21T12:31", "Z",
+                                 "2026-11-21T12:31:07.1234567890123Z"})
     EXPECT_EQ(with_readable_times(text), text);
   EXPECT_EQ(with_readable_times("T 2026-11-21T12:31 2026-11-21T12:31:07Z"),
             "T 2026-11-21T12:31 2026-11-21 12:31:07 UTC");
