@@ -4,7 +4,6 @@
 #include <curl/curl.h>
 
 #include <algorithm>
-#include <cstring>
 #include <sstream>
 
 #include "platform/text.h"
@@ -39,8 +38,7 @@ struct Transfer {
 
 std::size_t on_upload(char* buffer, std::size_t, std::size_t space, void* user) {
   auto& transfer = *static_cast<Transfer*>(user);
-  const std::size_t count = std::min(space, transfer.body.size() - transfer.body_taken);
-  std::memcpy(buffer, transfer.body.data() + transfer.body_taken, count);
+  const std::size_t count = transfer.body.copy(buffer, space, transfer.body_taken);
   transfer.body_taken += count;
   return count;
 }

@@ -233,7 +233,7 @@ std::vector<TransactionId> BackfillStore::rewrite(std::span<const RecordRewrite>
       gifts.push_back(one.transaction.value);
     }
     lock_gifts(session, dialect, gifts);
-    const std::vector<TransactionId> ids = to_transaction_ids(rows.run_returning_keys(
+    std::vector<TransactionId> ids = to_transaction_ids(rows.run_returning_keys(
         session,
         "UPDATE recipient_transaction SET version = :next_version WHERE id = :id AND version = :version",
         "UPDATE recipient_transaction t SET version = input_row.next_version FROM " + rows.as_table() +

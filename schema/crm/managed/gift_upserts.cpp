@@ -167,7 +167,7 @@ sql_common::TransactionIds remove_id_conflicts(soci::session& session, sql::Dial
     if (!row->may_adopt) ours.push_back(row->record.transaction().value);
   }
   if (ours.empty()) return {};
-  const sql_common::TransactionIds id_conflicts =
+  sql_common::TransactionIds id_conflicts =
       sql_common::existing_transactions(session, dialect, "crm_gift_record", ours, "record_version = 0");
   std::erase_if(rows, [&](const GiftUpsert* row) {
     return !row->may_adopt && id_conflicts.contains(row->record.transaction().value);

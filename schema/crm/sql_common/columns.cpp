@@ -111,7 +111,7 @@ std::string as_sort_key(sql::Dialect dialect, const std::string& expression, Col
 
 std::string valid_transaction_id_condition(sql::Dialect dialect, const std::string& expression,
                                            std::string_view sql_type) {
-  const std::string bounded = expression + " <= " + std::to_string(kMaxId);
+  std::string bounded = expression + " <= " + std::to_string(kMaxId);
   if (dialect == sql::Dialect::sqlite)
     return bounded + " AND " + expression + " = cast(" + expression + " as integer)";
   if (sql_type.find("int") != std::string_view::npos) return bounded;
