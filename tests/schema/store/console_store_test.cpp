@@ -174,7 +174,7 @@ TEST_P(ConsoleStore, ALinkSignsInOnce) {
   EXPECT_EQ(found("one")->user, ana);
   EXPECT_FALSE(found("two"));
   EXPECT_THAT(actions(), ElementsAre("sign-in", "sign-in", "sign-in", "console.sign-in-link", "user.create"));
-  EXPECT_EQ(store_->audit.list(Viewer::of_command_line(), {}, 1).front().user, ana);
+  EXPECT_EQ(store_->audit.list(Viewer::of_command_line(), {}, 2).back().user, ana) << "of the link";
 }
 
 // CON-1
