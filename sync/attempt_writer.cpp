@@ -29,7 +29,7 @@ void AttemptWriter::leave() {
   changed_.notify_all();
 }
 
-std::vector<bool> AttemptWriter::write(const std::string& owner, Attempts attempts) {
+std::vector<bool> AttemptWriter::write(const std::string& owner, const Attempts& attempts) {
   Waiting own{owner, attempts};
   std::unique_lock lock(mutex_);
   waiting_.push_back(&own);

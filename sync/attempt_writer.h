@@ -31,7 +31,7 @@ class AttemptWriter {
   /// Durable on return. One flag for each of `begun`: false, it must not be sent (see
   /// DeliveryQueue::begin_sending). Throws platform::DependencyError; a fault of another connection's
   /// attempts fails only those.
-  std::vector<bool> write(const std::string& owner, Attempts attempts);
+  std::vector<bool> write(const std::string& owner, const Attempts& attempts);
 
   /// Between join() and leave() a connection has a mail: a group waits for it, for a moment.
   void join();

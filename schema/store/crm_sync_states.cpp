@@ -15,7 +15,6 @@
 namespace giftsync::schema::store {
 namespace {
 
-using soci::into;
 using soci::use;
 using Type = sql::BulkInsert::Type;
 
@@ -117,7 +116,7 @@ std::string condition_of(RematchScope scope) {
 
 /// Likewise; decided and written ones, nearly all of them, need no index.
 std::string condition_of(CrmSyncStatus state) {
-  const std::string condition = "state = '" + std::string(to_word(state)) + "'";
+  std::string condition = "state = '" + std::string(to_word(state)) + "'";
   if (state == CrmSyncStatus::decided || state == CrmSyncStatus::written) return condition;
   return condition + " AND state IN ('skipped', 'deleted', 'rejected')";
 }
@@ -243,7 +242,7 @@ std::int64_t SyncQueue::forget_crm_ids() {
   std::int64_t all = 0;
   for (std::int64_t after = 0;;) {
     const auto ids = database_->write([&](soci::session& session) {
-      const std::vector<std::int64_t> found = sql::select_column<std::int64_t>(session, next, use(after));
+      auto found = sql::select_column<std::int64_t>(session, next, use(after));
       const std::string list = sql::list_of(dialect, found);
       if (!found.empty()) session << update, use(list);
       return found;
