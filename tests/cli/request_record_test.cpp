@@ -190,7 +190,7 @@ TEST_F(CliRequestRecord, ShowsTheUrlsOfASendTypeLinkRequest) {
   EXPECT_EQ(show("R-000002")["gift_redemption_url"], nullptr) << "its URL is in the mail";
   const auto mailed = cli.run({"gift", "resend", std::to_string(id)});
   EXPECT_EQ(mailed.code, 65);
-  EXPECT_THAT(mailed.err, HasSubstr("giftsyncctl request show R-000001"));
+  EXPECT_THAT(mailed.err, HasSubstr("request R-000001 asked for its links"));
   std::filesystem::rename(cli.path("store.secret"), cli.path("hidden.secret"));
   EXPECT_THAT(cli.run({"request", "show", "R-000001"}).out, HasSubstr("not shown: server secret"));
   std::filesystem::rename(cli.path("hidden.secret"), cli.path("store.secret"));
