@@ -44,11 +44,12 @@ Data event_data(const AuditEvent& event) {
   row.set("actor", event.actor);
   row.set("kind", texts().text("actor_" + std::string(to_word(event.actor_kind))));
   row.set("action", event.action);
-  row.set("object", event.object_kind + (event.object_id.empty() ? "" : " ") + event.object_id);
+  set_text(row, "object_text", event.object_kind + (event.object_id.empty() ? "" : " ") + event.object_id);
+  row.set("is_number", event.object_kind == "gift" || event.object_kind == "request");
   row.set("outcome", texts().text(event.refused ? "refused" : "done") +
                          (event.rule.empty() ? "" : " (" + event.rule + ")"));
-  row.set("detail", with_readable_times(event.detail));
-  row.set("network", event.network);
+  set_text(row, "detail", with_readable_times(event.detail));
+  set_text(row, "network", event.network);
   return row;
 }
 

@@ -42,12 +42,12 @@ Data row_data(const PageCall& call, const ListedRequestRecord& one, const schema
   row.set("since", time_data(one.since));
   row.set("requested_by", one.requested_by.empty() ? texts().text("requested_in_crm") : one.requested_by);
   const bool is_masked = hides_recipients(call);
-  row.set("error", masked_text(is_masked, one.error));
+  set_text(row, "error", masked_text(is_masked, one.error));
   if (content) {
     const sync::RequestedItem item = sync::requested_item(call.store().catalogue, *content);
-    row.set("item", item.name);
+    set_text(row, "item", item.name);
     row.set("cost", item.cost);
-    row.set("recipient", masked_text(is_masked, content->text(F::recipient_email)));
+    set_text(row, "recipient", masked_text(is_masked, content->text(F::recipient_email)));
   }
   return row;
 }

@@ -328,6 +328,13 @@ TEST_F(ConsoleTest, CsvHasTheFilteredRowsWithGuardedCells) {
   EXPECT_EQ(event.detail, "recipient=...") << "auditors read it";
 }
 
+// CON-10
+TEST_F(ConsoleTest, WhatIsEmptyHasNoLineOnACard) {
+  send_gifts(1);
+  sign_in(user("ana@example.com", {Role::operations}));
+  EXPECT_THAT(get("/console/mail?state=queued").body, HasSubstr("<td data-label=\"Last reply\"></td>"));
+}
+
 // CON-41
 TEST_F(ConsoleTest, ACsvEndsUnfinishedWhenItsReaderMayNotReadOn) {
   send_gifts(1'601);
