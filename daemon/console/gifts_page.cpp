@@ -1,6 +1,4 @@
 // The list of gifts, and the same as CSV.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -159,6 +157,8 @@ http::HttpResponse gifts_csv(const PageCall& call, const schema::store::ConsoleG
 http::HttpResponse gifts_page(const PageCall& call) {
   const GiftQuery query = gift_query(call.query, call.viewer().is_masked());
   const std::string list = call.url().base + "/gifts";
+  if (query.csv && !query.not_applied.empty())
+    return notice(call.url(), 400, "filter_refused", "filter_refused_text", frame_user(call));
   if (query.csv) {
     schema::store::AuditEvent event = event_of(call, "gift.export");
     event.object_kind = "gift";
@@ -166,17 +166,17 @@ http::HttpResponse gifts_page(const PageCall& call) {
     call.store().audit.add(event);
     return gifts_csv(call, query.filter);
   }
-  const auto found = call.store().console_gifts.list(call.viewer(), query.filter, query.before, kPageRows);
+  schema::store::ConsoleGiftPage found;
+  if (query.not_applied.empty())
+    found = call.store().console_gifts.list(call.viewer(), query.filter, query.before, kPageRows);
   Data data;
+  set_not_applied(data, query.not_applied, query.kept.empty() ? list : list + "?" + query_of(query.kept));
   Data rows(Data::type::list);
   for (const ConsoleGift& row : found.gifts) rows << row_data(row, call.url());
   data.set("rows", rows);
   data.set("has_rows", !found.gifts.empty());
   set_text(data, "filter", describe_filter(query));
   data.set("form", filter_form(query, call.viewer().is_masked()));
-  if (!query.ignored.empty())
-    data.set("ignored",
-             texts().text("ignored", {{"names", fmt::format("{}", fmt::join(query.ignored, ", "))}}));
   auto address = query.kept;
   if (query.before) data.set("newest", list + "?" + query_of(address));
   address["format"] = "csv";

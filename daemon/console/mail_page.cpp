@@ -5,6 +5,7 @@
 
 #include "daemon/console/access.h"
 #include "daemon/console/gift_actions.h"
+#include "daemon/console/gift_filter.h"
 #include "daemon/console/pages.h"
 #include "platform/text.h"
 #include "schema/store/bounded_count.h"
@@ -83,6 +84,15 @@ std::string list_of(const PageCall& call) {
   if (asked.empty() && !call.store().deliveries.list(call.viewer(), DeliveryState::held, {}, 1).empty())
     return std::string(to_word(DeliveryState::held));
   return std::string(kAll);
+}
+
+std::vector<NotApplied> not_applied(const PageCall& call) {
+  std::vector<NotApplied> found;
+  const std::string state = field(call.query, "state");
+  const std::string before = field(call.query, "before");
+  if (!state.empty() && state != kAll && state != list_of(call)) found.push_back({"state", state});
+  if (!before.empty() && !platform::parse_number<std::int64_t>(before)) found.push_back({"before", before});
+  return found;
 }
 
 std::vector<DeliveryState> states_of(const std::string& list) {
@@ -183,9 +193,13 @@ http::HttpResponse act(const PageCall& call, MailAction action, const std::strin
 http::HttpResponse mail_page(const PageCall& call) {
   const std::string list = list_of(call);
   const auto before = platform::parse_number<std::int64_t>(field(call.query, "before"));
-  const MailPage found =
-      mails_of(call, states_of(list), before ? std::optional(schema::TransactionId{*before}) : std::nullopt);
+  const auto faults = not_applied(call);
+  MailPage found;
+  if (faults.empty())
+    found = mails_of(call, states_of(list),
+                     before ? std::optional(schema::TransactionId{*before}) : std::nullopt);
   Data data;
+  set_not_applied(data, faults, call.url().base + "/mail");
   if (sees_installation(call.viewer())) {
     add_queue(data, call);
     if (may(call.viewer().roles, Permission::operate)) data.set("retry", form_data(call, "/mail/retry"));

@@ -28,6 +28,15 @@ schema::store::AuditFilter audit_filter(const std::map<std::string, std::string>
   return filter;
 }
 
+std::vector<NotApplied> not_applied(const PageCall& call, const schema::store::AuditFilter& filter) {
+  std::vector<NotApplied> found;
+  const std::string since = field(call.query, "since");
+  const std::string before = field(call.query, "before");
+  if (!since.empty() && !filter.since) found.push_back({"since", since});
+  if (!before.empty() && !filter.before) found.push_back({"before", before});
+  return found;
+}
+
 /// "Who: ana@example.com, Action: gift.", as the form names the fields; empty without a filter.
 std::string describe_filter(const PageCall& call) {
   std::string text;
@@ -65,7 +74,9 @@ std::string roles_text(const schema::store::ConsoleUser& user) {
 
 http::HttpResponse audit_page(const PageCall& call) {
   const schema::store::AuditFilter filter = audit_filter(call.query);
-  const auto events = call.store().audit.list(call.viewer(), filter, kPageRows + 1);
+  const auto faults = not_applied(call, filter);
+  std::vector<AuditEvent> events;
+  if (faults.empty()) events = call.store().audit.list(call.viewer(), filter, kPageRows + 1);
   Data data;
   Data rows(Data::type::list);
   for (std::size_t i = 0; i < std::min(events.size(), kPageRows); ++i) rows << event_data(events[i]);
@@ -74,8 +85,9 @@ http::HttpResponse audit_page(const PageCall& call) {
   set_text(data, "filter", describe_filter(call));
   auto address = call.query;
   address.erase("before");
-  if (!field(call.query, "since").empty() && !filter.since)
-    data.set("ignored", texts().text("ignored", {{"names", "since"}}));
+  auto applied = address;
+  for (const NotApplied& one : faults) applied.erase(one.name);
+  set_not_applied(data, faults, call.url().base + "/audit?" + query_of(applied));
   for (const char* name : {"actor", "action", "object", "since"})
     data.set(name, address.contains(name) ? address[name] : "");
   if (filter.before) data.set("newest", call.url().base + "/audit?" + query_of(address));
