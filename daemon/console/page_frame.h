@@ -67,6 +67,9 @@ void add_page_headers(http::HttpResponse& response);
 std::string masked_text(bool is_masked, const std::string& text);
 /// An error of the CRM without what may name a recipient: up to the first colon (CON-16).
 std::string error_code(const std::string& error);
+/// Tells classes of failures apart where their texts look the same: "a3f09c", from the text without words
+/// that are addresses, so that no one can try out addresses by it (CON-25).
+std::string failure_class_number(const std::string& error);
 /// {value, text, selected} of a select.
 Data option_data(const std::string& value, const std::string& text, bool selected);
 

@@ -214,6 +214,22 @@ TEST_F(ConsoleCrmPages, ASenderReadsWhatTheCrmSaidWithoutACommandForAnAdmin) {
   EXPECT_THAT(get(page_of(id)).body, HasSubstr("then run giftsyncctl crm retry"));
 }
 
+// CON-25, CON-16
+TEST_F(ConsoleCrmPages, ClassesThatLookTheSameToAnAuditorHaveNumbers) {
+  gift_of("sam@example.com");
+  refuse_waiting_gifts("DUPLICATE_VALUE: ada@example.com is there");
+  gift_of("sam@example.com");
+  refuse_waiting_gifts("DUPLICATE_VALUE: the account is there");
+  const std::string first = failure_class_number("DUPLICATE_VALUE: ada@example.com is there");
+  const std::string second = failure_class_number("DUPLICATE_VALUE: the account is there");
+  EXPECT_NE(first, second);
+  EXPECT_EQ(first, failure_class_number("DUPLICATE_VALUE: bea@example.com is there"))
+      << "an address cannot be tried out";
+  sign_in(user("aud@example.com", {Role::auditor}));
+  for (const std::string path : {"/console/crm", "/console/"})
+    EXPECT_THAT(get(path).body, AllOf(HasSubstr(first), HasSubstr(second), Not(HasSubstr("ada@")))) << path;
+}
+
 // CON-25
 TEST_F(ConsoleCrmPages, AClassOfFailuresIsListedAndRetried) {
   sign_in(user("ana@example.com", {Role::operations}));
@@ -245,8 +261,12 @@ TEST_F(ConsoleCrmPages, AClassOfFailuresIsListedAndRetried) {
   EXPECT_EQ(store_.sync.find_wait(second)->next_attempt_at, now_);
   EXPECT_EQ(store_.sync.find_wait(other)->next_attempt_at, now_ + platform::kDayMillis);
   EXPECT_EQ(last_event().action, "crm.retry");
-  EXPECT_EQ(last_event().object_id, "FIELD_CUSTOM_VALIDATION_EXCEPTION");
-  EXPECT_EQ(last_event().detail, "2");
+  EXPECT_EQ(last_event().object_kind, "failures");
+  const std::string number = failure_class_number("FIELD_CUSTOM_VALIDATION_EXCEPTION: row #, code #");
+  EXPECT_EQ(last_event().object_id, number);
+  EXPECT_EQ(last_event().detail, "FIELD_CUSTOM_VALIDATION_EXCEPTION: 2");
+  EXPECT_THAT(page, HasSubstr("/console/audit?object=failures%3A" + number + "\">" + number + "</a>"));
+  EXPECT_THAT(get("/console/audit?object=failures%3A" + number).body, HasSubstr("crm.retry"));
   EXPECT_THAT(get("/console/crm?notice=class_retried&count=7").body,
               HasSubstr("Records that are tried now: 2."))
       << "the count is not the URL's";

@@ -427,6 +427,9 @@ TEST_F(ConsoleWork, TheOverviewListsWhatWaitsForTheUser) {
   for (int i = 100; i < 200; ++i) insert(std::to_string(i));
   EXPECT_THAT(get("/console/").body, HasSubstr("or more"));
   fail("3", "The sender has no permission set.");
+  EXPECT_THAT(get("/console/").body,
+              AllOf(HasSubstr("href=\"/console/requests?state=failed\">Requests with an error: 1"),
+                    HasSubstr("No gift of yours fails.")));
   sign_in(user("op@example.com", {Role::operations}));
   EXPECT_THAT(
       get("/console/").body,
