@@ -22,6 +22,7 @@ constexpr std::array kListedStates{
     DeliveryState::held,    DeliveryState::uncertain, DeliveryState::undelivered, DeliveryState::queued,
     DeliveryState::sending, DeliveryState::withdrawn, DeliveryState::accepted};
 constexpr std::string_view kAll = "all";
+constexpr std::string_view kRelease = "release";
 
 struct StatedMail {
   ListedMail mail;
@@ -138,6 +139,7 @@ void add_queue(Data& data, const PageCall& call) {
 void add_button(Data& buttons, const PageCall& call, const ListedMail& mail, const std::string& action) {
   Data button = form_data(call, "/mail/" + std::to_string(mail.transaction.value) + "/" + action);
   button.set("text", texts().text("mail_action_" + action));
+  if (action == kRelease) button.set("confirmation", texts().text("mail_confirm_release"));
   buttons << button;
 }
 
@@ -155,7 +157,11 @@ Data row_data(const PageCall& call, const ListedMail& mail, DeliveryState state)
   set_text(row, "reply", mail.last_reply);
   if (!may(call.viewer().roles, Permission::operate)) return row;
   Data buttons(Data::type::list);
-  if (state == DeliveryState::held) add_button(buttons, call, mail, "release");
+  if (state == DeliveryState::held) add_button(buttons, call, mail, std::string(kRelease));
+  // Whether a mail of these left is in the relay's log, under its Message-ID.
+  if (state == DeliveryState::held || state == DeliveryState::uncertain)
+    if (const auto stored = call.store().deliveries.find(mail.transaction))
+      set_text(row, "message_id", stored->message_id);
   // An approver's mail keeps its pause, and is withdrawn by itself.
   if (is_gifts && state == DeliveryState::queued && mail.next_attempt_at > call.now)
     add_button(buttons, call, mail, "retry");
@@ -184,6 +190,8 @@ http::HttpResponse act(const PageCall& call, MailAction action, const std::strin
   const auto number = platform::parse_number<std::int64_t>(call.parameter);
   const auto event = number ? event_for(call, {*number}, action, name) : std::nullopt;
   if (!event) return not_found(call);
+  if (name == kRelease && field(call.form, "confirm") != "1")
+    return redirect_with_notice(call, "/mail", "not_confirmed");
   const bool is_done = call.store().deliveries.apply({*number}, action, *event, call.now);
   return redirect_with_notice(call, "/mail", is_done ? "mail_done_" + name : "mail_not_done");
 }

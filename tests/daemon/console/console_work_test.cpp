@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <fstream>
+#include <utility>
 
 #include "platform/digest.h"
 #include "sync/api_key.h"
@@ -185,6 +186,27 @@ TEST_F(ConsoleWork, AnApproverApprovesWhatThePageShows) {
   EXPECT_EQ(known("1").state, State::rejected);
   EXPECT_THAT(get("/console/requests/R-1?notice=nothing").body,
               Not(HasSubstr("class=\"note\" role=\"status\"")));
+}
+
+// CON-46
+TEST_F(ConsoleWork, ARequestsStateAndHistoryAreOfOneMoment) {
+  insert("1");
+  bool is_sent = false;
+  crm_.around_each_call = [&] {
+    if (std::exchange(is_sent, true)) return;
+    schema::store::RequestRecordEntryUpdate change;
+    change.next = known("1");
+    change.next.state = State::rejected;
+    change.transitions = {{now_, "ben@example.com", "pending", "rejected", ""}};
+    store_.request_records.save(std::span(&change, 1));
+  };
+  sign_in(user("ana@example.com", {Role::approver}));
+  const std::string page = get("/console/requests/R-1").body;
+  EXPECT_TRUE(is_sent);
+  EXPECT_THAT(page, AllOf(HasSubstr("<p><strong>Waiting for approval</strong></p>"),
+                          Not(HasSubstr("<strong>Rejected</strong>"))));
+  EXPECT_THAT(get("/console/requests/R-1").body, AllOf(HasSubstr("<p><strong>Rejected</strong></p>"),
+                                                       HasSubstr("</time> <strong>Rejected</strong>")));
 }
 
 // CON-29
@@ -458,11 +480,17 @@ TEST_F(ConsoleWork, AnOperatorActsOnMails) {
   EXPECT_THAT(page,
               AllOf(HasSubstr("host 127.0.0.1:8480"), HasSubstr("&lt;script&gt;"), Not(HasSubstr("<script>")),
                     HasSubstr("ada@example.com"), HasSubstr("/console/gifts/" + id)));
-  const auto released = press_plain(page, "/console/mail/" + id + "/release");
+  EXPECT_THAT(page, HasSubstr("Message-ID: <bdi>m1@example.com</bdi>"));
+  EXPECT_THAT(get("/console/gifts/" + id).body,
+              HasSubstr("<dt>Message-ID of the mail</dt><dd><bdi>m1@example.com</bdi>"));
+  EXPECT_EQ(header(press_plain(page, "/console/mail/" + id + "/release"), "Location"),
+            "/console/mail?notice=not_confirmed");
+  EXPECT_EQ(store_.deliveries.find({std::stoll(id)})->state, schema::DeliveryState::held);
+  const auto released = press_plain(page, "/console/mail/" + id + "/release", "&confirm=1");
   EXPECT_EQ(header(released, "Location"), "/console/mail?notice=mail_done_release");
   EXPECT_EQ(store_.deliveries.find({std::stoll(id)})->state, schema::DeliveryState::queued);
   EXPECT_EQ(last_event().action, "mail.release");
-  EXPECT_EQ(header(press_plain(page, "/console/mail/" + id + "/release"), "Location"),
+  EXPECT_EQ(header(press_plain(page, "/console/mail/" + id + "/release", "&confirm=1"), "Location"),
             "/console/mail?notice=mail_not_done");
   EXPECT_EQ(last_event().action, "mail.release");
   EXPECT_EQ(header(press_plain(page, "/console/mail/" + id + "/withdraw"), "Location"),
@@ -474,6 +502,7 @@ TEST_F(ConsoleWork, AnOperatorActsOnMails) {
   const std::string seen = get("/console/mail?state=withdrawn").body;
   EXPECT_THAT(seen,
               AllOf(HasSubstr("***@example.com"), Not(HasSubstr("/withdraw\"")), Not(HasSubstr("ada@"))));
+  EXPECT_THAT(get("/console/gifts/" + id).body, Not(HasSubstr("Message-ID")));
   sign_in(user("of.acme@example.com", {Role::operations}, organization("Acme")));
   EXPECT_THAT(get("/console/mail?state=withdrawn").body,
               AllOf(HasSubstr("There is no mail of your gifts"), Not(HasSubstr("host 127.0.0.1"))));
@@ -493,7 +522,7 @@ TEST_F(ConsoleWork, MailOpensOnWhatIsHeldElseOnAllAndEachCountIsAList) {
   const std::string all = get("/console/mail?state=all").body;
   EXPECT_LT(all.find(row(later)), all.find(row(held))) << "the newest first";
   EXPECT_NE(all.find(row(held)), std::string::npos);
-  press_plain(all, "/console/mail/" + held + "/release");
+  press_plain(all, "/console/mail/" + held + "/release", "&confirm=1");
   EXPECT_THAT(get("/console/mail").body, AllOf(HasSubstr(row(held)), HasSubstr(row(later)),
                                                HasSubstr("<option value=\"all\" selected>")));
   EXPECT_THAT(get("/console/mail?state=held").body,
@@ -588,7 +617,7 @@ TEST_F(ConsoleWork, AHeldMailOfAnApproverIsSentAgainAndNothingElse) {
   EXPECT_THAT(page, AllOf(HasSubstr("aria-label=\"Send again: ana@example.com\""),
                           Not(HasSubstr(path + "/withdraw"))));
   EXPECT_EQ(post(path + "/withdraw", token("/withdraw")).status, 404);
-  EXPECT_EQ(header(press_plain(page, path + "/release"), "Location"),
+  EXPECT_EQ(header(press_plain(page, path + "/release", "&confirm=1"), "Location"),
             "/console/mail?notice=mail_done_release");
   EXPECT_EQ(last_event().object_kind, "approver");
   const auto again = store_.deliveries.claim("a", 60'000, 10, now_);
