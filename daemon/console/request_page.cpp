@@ -123,14 +123,22 @@ Data summary_of(const PageCall& call, const ShownRequest& shown) {
   return lines;
 }
 
+/// Whether giftsync wrote the comment, and not a person: notes belong to decisions alone.
+bool is_own_comment(const schema::store::RequestRecordTransition& one) {
+  const bool is_decision = one.to == to_word(schema::store::RequestRecordState::approved) ||
+                           one.to == to_word(schema::store::RequestRecordState::rejected);
+  return !is_decision &&
+         (one.comment == "made" || one.comment == "first seen" || one.comment.starts_with("gift request "));
+}
+
 Data history_of(const PageCall& call, const ShownRequest& shown) {
   Data list(Data::type::list);
   for (const auto& one : shown.transitions) {
     Data entry;
     entry.set("at", exact_time_data(one.at));
     entry.set("text", texts().text("request_" + one.to));
-    entry.set("detail",
-              one.who + (one.comment.empty() ? "" : ": " + masked_text(hides_recipients(call), one.comment)));
+    const bool is_hidden = hides_recipients(call) && !is_own_comment(one);
+    entry.set("detail", one.who + (one.comment.empty() ? "" : ": " + masked_text(is_hidden, one.comment)));
     list << entry;
   }
   return list;

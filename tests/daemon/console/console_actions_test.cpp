@@ -167,7 +167,7 @@ TEST_F(ConsoleActions, AGiftShowsItsStoredChangesAtOnceAndWhenItExpires) {
   sign_in(user("sam@example.com", {Role::sender}));
   EXPECT_THAT(get(page_of(id)).body,
               AllOf(HasSubstr("<span class=\"status sent\">Sent</span></p>"),
-                    HasSubstr("<dt>Expires (UTC)</dt><dd><time datetime=\"2026-12-21T12:31:07Z\">")));
+                    HasSubstr("<dt>Expires (UTC)</dt><dd><time datetime=\"2026-12-21T12:31:07.000Z\">")));
   ASSERT_EQ(act(id, "cancel", "&confirm=1"), page_of(id) + "?notice=cancelled");
   ASSERT_EQ(gift(id).transaction.status, schema::Status::sent) << "no worker runs";
   EXPECT_THAT(

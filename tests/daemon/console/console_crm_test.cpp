@@ -146,7 +146,14 @@ TEST_F(ConsoleCrmPages, WhatIsMaskedIsNotCalledNone) {
   EXPECT_THAT(get(page_of(id)).body, AllOf(HasSubstr("<dt>Last error</dt><dd class=\"lines\"><bdi>***</bdi>"),
                                            Not(HasSubstr("ada@"))));
   EXPECT_THAT(get(page_of(id) + "/match").body,
-              AllOf(HasSubstr("data-label=\"Name\"><bdi>***</bdi>"), Not(HasSubstr("Secret Name"))));
+              AllOf(HasSubstr("data-label=\"Name\"><bdi>***</bdi>"), Not(HasSubstr("Secret Name")),
+                    HasSubstr("data-label=\"LastModifiedDate\">2026-03-01</td>")));
+  for (const std::string order : {"Secret Name", "2026-03-01 Secret", "650-867-3450"}) {
+    crm_.contacts_by_email.at("ada@example.com").order_value = order;
+    EXPECT_THAT(get(page_of(id) + "/match").body,
+                AllOf(HasSubstr("data-label=\"LastModifiedDate\">***</td>"), Not(HasSubstr(order))))
+        << order;
+  }
 }
 
 // CON-43

@@ -394,12 +394,19 @@ TEST_F(ConsoleWork, ARequestIsFoundByItsNumberInAnyState) {
 // CON-16, CON-29
 TEST_F(ConsoleWork, AnApproverSeesWhatIsApprovedAsAnAuditorToo) {
   insert("1", "Many thanks");
+  schema::store::RequestRecordEntryUpdate change;
+  change.next = known("1");
+  change.transitions = {{now_, "ana", "approved", "pending", "edited for Rose"}};
+  store_.request_records.save(std::span(&change, 1));
   sign_in(user("aud@example.com", {Role::auditor}));
+  EXPECT_THAT(get("/console/requests/R-1").body,
+              AllOf(HasSubstr("ana: first seen"), HasSubstr("ana: ***"), Not(HasSubstr("Rose"))));
   EXPECT_THAT(get("/console/requests/R-1").body,
               AllOf(Not(HasSubstr("Many thanks")), Not(HasSubstr("name=\"seen\""))));
   sign_in(user("both@example.com", {Role::auditor, Role::approver}));
   const std::string page = get("/console/requests/R-1").body;
-  EXPECT_THAT(page, AllOf(HasSubstr("Many thanks"), HasSubstr("1@example.com"), Not(HasSubstr("***"))));
+  EXPECT_THAT(page, AllOf(HasSubstr("ana: edited for Rose"), HasSubstr("Many thanks"),
+                          HasSubstr("1@example.com"), Not(HasSubstr("***"))));
   press(page, "/console/requests/R-1/approve");
   EXPECT_EQ(known("1").state, State::approved);
 }
