@@ -107,9 +107,11 @@ std::string state_text(DeliveryState state) {
   return texts().text("mail_" + std::string(to_word(state)));
 }
 
-/// The pauses and counts are those of all organizations.
-void add_queue(Data& data, const PageCall& call) {
+/// The pauses and counts are those of all organizations. Returns whether there is a pause, or a mail that
+/// waits.
+bool add_queue(Data& data, const PageCall& call) {
   Data pauses(Data::type::list);
+  bool waits = false;
   for (const schema::store::CircuitBreaker& one : call.store().deliveries.breakers()) {
     Data pause;
     pause.set("daemon", one.daemon);
@@ -119,10 +121,12 @@ void add_queue(Data& data, const PageCall& call) {
     pause.set("until", time_data(one.until));
     pause.set("failures", std::to_string(one.failures));
     pauses << pause;
+    waits = true;
   }
   data.set("pauses", pauses);
   Data counts(Data::type::list);
   for (const auto& [state, count] : call.store().deliveries.count_by_state()) {
+    waits = waits || (state == DeliveryState::queued && count > 0);
     Data one;
     one.set("label", state_text(state));
     one.set("value", count > schema::store::kMaxCounted
@@ -134,6 +138,7 @@ void add_queue(Data& data, const PageCall& call) {
   add_time(counts, "oldest_due", call.store().deliveries.oldest_due(call.now));
   data.set("counts", counts);
   data.set("has_queue", true);
+  return waits;
 }
 
 void add_button(Data& buttons, const PageCall& call, const ListedMail& mail, const std::string& action) {
@@ -209,8 +214,9 @@ http::HttpResponse mail_page(const PageCall& call) {
   Data data;
   set_not_applied(data, faults, call.url().base + "/mail");
   if (sees_installation(call.viewer())) {
-    add_queue(data, call);
-    if (may(call.viewer().roles, Permission::operate)) data.set("retry", form_data(call, "/mail/retry"));
+    const bool waits = add_queue(data, call);
+    if (waits && may(call.viewer().roles, Permission::operate))
+      data.set("retry", form_data(call, "/mail/retry"));
   }
   Data states(Data::type::list);
   states << option_data(std::string(kAll), texts().text("mail_all"), list == kAll);

@@ -96,6 +96,7 @@ http::HttpResponse render(const ConsoleUrl& url, const PageFrame& frame, Data da
   outer.set("on_" + frame.section, std::string(frame.is_sub_page ? "true" : "page"));
   if (frame.user) set_user(outer, *frame.user);
   set_text(outer, "notice", frame.notice);
+  outer.set("is_done", frame.is_done);
   http::HttpResponse response;
   response.status = frame.status;
   response.body = template_of("frame").render(outer);

@@ -41,6 +41,7 @@ struct PageFrame {
   /// Of the navigation: the first segment of the page's path, "overview" without one; may be empty.
   std::string section = {};
   bool is_sub_page = false;  ///< below the section's own page
+  bool is_done = false;      ///< the notice says that something was done; else it warns
 };
 
 /// The page's template rendered with `data`, in the frame. `data` gets `base` and the texts as `t`.

@@ -82,7 +82,9 @@ Data fields_data(const schema::RequestRecord& record, const schema::RequestRecor
     if (before ? old == now : now.empty()) continue;
     const bool is_hidden = is_masked && is_of_recipient(field);
     Data row;
-    row.set("label", std::string(schema::descriptor_of(field).label));
+    // Its name in the CRM means the item, not a gift of giftsync.
+    row.set("label",
+            field == F::gift_id ? texts().text("item") : std::string(schema::descriptor_of(field).label));
     row.set("value", masked_text(is_hidden, now));
     row.set("old", masked_text(is_hidden, old));
     rows << row;

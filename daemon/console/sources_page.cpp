@@ -148,7 +148,9 @@ http::HttpResponse source_page(const PageCall& call) {
     if (may(call.viewer().roles, Permission::operate) && !has_new_proof(call))
       data.set("proof", new_proof_data(call, path_of(source->name)));
   }
-  if (may(call.viewer().roles, Permission::operate) && settings_of(call, source->name))
+  // Orphaned events are read again too.
+  const bool has_events = source->quarantined + source->orphaned > 0;
+  if (has_events && may(call.viewer().roles, Permission::operate) && settings_of(call, source->name))
     data.set("release", form_data(call, path_of(source->name) + "/release"));
   return page(call, "source", texts().text("source_named", {{"name", source->name}}), std::move(data));
 }

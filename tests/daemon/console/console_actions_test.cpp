@@ -45,6 +45,8 @@ TEST_F(ConsoleActions, ASenderResendsToAnotherAddressAndCancels) {
   EXPECT_THAT(get(page_of(id) + "?notice=nothing").body, Not(HasSubstr("role=\"status\">")));
 
   EXPECT_EQ(act(id, "cancel"), page_of(id) + "?notice=not_confirmed");
+  EXPECT_THAT(get(page_of(id) + "?notice=not_confirmed").body,
+              HasSubstr("<p class=\"note\" role=\"status\">Nothing"));
   EXPECT_EQ(act(id, "cancel", "&confirm=1"), page_of(id) + "?notice=cancelled");
   EXPECT_EQ(last_event().action, "gift.cancel");
   EXPECT_EQ(store_.deliveries.find(id)->state, schema::DeliveryState::withdrawn);
@@ -113,7 +115,7 @@ TEST_F(ConsoleActions, ANoticeIsShownOnceByThePageOfItsAction) {
   EXPECT_THAT(get(page_of(other) + "?notice=cancelled").body, Not(shows)) << "of another page";
   EXPECT_THAT(get(page_of(id) + "?notice=resent").body, Not(HasSubstr("role=\"status\">The")))
       << "another text";
-  EXPECT_THAT(get(url).body, shows);
+  EXPECT_THAT(get(url).body, HasSubstr("<p class=\"done\" role=\"status\">The gift is cancelled."));
   EXPECT_TRUE(other_cookies_.empty());
   EXPECT_THAT(get(url).body, Not(shows)) << "loaded again";
   other_cookies_[set.first] = "9" + set.second;

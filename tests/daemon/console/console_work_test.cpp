@@ -167,6 +167,7 @@ TEST_F(ConsoleWork, AnApproverApprovesWhatThePageShows) {
   sign_in(user("ana@example.com", {Role::approver}));
   const std::string page = get("/console/requests/R-1").body;
   EXPECT_THAT(page, AllOf(HasSubstr("Coffee"), HasSubstr("1@example.com"), HasSubstr("&lt;script&gt;"),
+                          HasSubstr("<dt>Item</dt><dd class=\"lines\" dir=\"auto\">7</dd>"),
                           Not(HasSubstr("<script>"))));
   EXPECT_EQ(known("1").state, State::pending) << "looking decides nothing";
   const auto answer = press(page, "/console/requests/R-1/approve", "as+agreed");
@@ -180,12 +181,12 @@ TEST_F(ConsoleWork, AnApproverApprovesWhatThePageShows) {
   EXPECT_EQ(last_event().action, "request.approve");
   EXPECT_EQ(last_event().object_id, "R-1");
   const std::string after = get("/console/requests/R-1?notice=request_approved").body;
-  EXPECT_THAT(after, AllOf(HasSubstr("class=\"note\" role=\"status\""), HasSubstr("as agreed"),
+  EXPECT_THAT(after, AllOf(HasSubstr("class=\"done\" role=\"status\""), HasSubstr("as agreed"),
                            Not(HasSubstr("requests/R-1/approve")), HasSubstr("requests/R-1/reject")));
   EXPECT_EQ(press(after, "/console/requests/R-1/reject").status, 303);
   EXPECT_EQ(known("1").state, State::rejected);
   EXPECT_THAT(get("/console/requests/R-1?notice=nothing").body,
-              Not(HasSubstr("class=\"note\" role=\"status\"")));
+              Not(HasSubstr("role=\"status\">The request")));
 }
 
 // CON-46
@@ -505,6 +506,8 @@ TEST_F(ConsoleWork, AnOperatorActsOnMails) {
   press_plain(page, "/console/mail/retry");
   EXPECT_LE(store_.deliveries.breakers().front().until, now_);
   EXPECT_EQ(last_event().action, "mail.retry-all");
+  store_.deliveries.close_breaker("host 127.0.0.1:8480");
+  EXPECT_THAT(get("/console/mail").body, Not(HasSubstr("/console/mail/retry\""))) << "nothing waits";
   sign_in(user("aud@example.com", {Role::auditor}));
   const std::string seen = get("/console/mail?state=withdrawn").body;
   EXPECT_THAT(seen,
@@ -668,6 +671,7 @@ TEST_F(ConsoleWork, AnOperatorReleasesAndPurgesQuarantinedEvents) {
   EXPECT_EQ(press_plain(page, "/console/sources/vendor/purge", "&reason=nothing").status, 404);
   EXPECT_EQ(press_plain(page, "/console/sources/vendor/purge", "&reason=unknown_status").status, 303);
   EXPECT_TRUE(store_.sources.count_quarantined("vendor").empty());
+  EXPECT_THAT(get("/console/sources/vendor").body, Not(HasSubstr("/release\""))) << "there is nothing";
   EXPECT_FALSE(store_.sources.count_quarantined("gone").empty());
   EXPECT_EQ(last_event().action, "source.purge");
   EXPECT_EQ(last_event().detail, "unknown_status, 1 events");
