@@ -45,6 +45,8 @@ Data class_data(const PageCall& call, const CrmFailureClass& one) {
   const bool is_masked = call.viewer().is_masked();
   Data row;
   row.set("error", is_masked ? error_code(one.error) : one.error);
+  row.set("number", failure_class_number(one.error));
+  set_text(row, "history", history_url(call, "failures", failure_class_number(one.error)));
   row.set("count", std::to_string(one.gifts));
   row.set("id", std::to_string(one.last.value));
   const bool is_dated = one.first_failing_since > platform::UtcMillis();
@@ -93,7 +95,8 @@ http::HttpResponse retry_failures(const PageCall& call) {
       call.store().console_gifts.rejected_gifts(acting_viewer(call.viewer()), error, kRetriedRows);
   schema::store::AuditEvent event = event_of(call, "crm.retry");
   event.object_kind = "failures";
-  event.object_id = error_code(error);
+  event.object_id = failure_class_number(error);
+  event.detail = error_code(error);  // what more it says may name a recipient, and auditors read this
   const std::int64_t count = call.store().sync.reset_rejected(gifts, call.now, event);
   call.console.options.wake_workers();
   return redirect_with_notice(call, "/crm", count == 0 ? "nothing_to_retry" : "class_retried", count);

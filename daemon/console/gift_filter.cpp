@@ -1,5 +1,6 @@
 #include "daemon/console/gift_filter.h"
 
+#include <algorithm>
 #include <array>
 
 #include "platform/text.h"
@@ -12,6 +13,16 @@ using schema::store::CrmFilter;
 constexpr std::array kCrmFilters{CrmFilter::any,      CrmFilter::waiting,   CrmFilter::failing,
                                  CrmFilter::rejected, CrmFilter::unmatched, CrmFilter::needs_relink,
                                  CrmFilter::skipped,  CrmFilter::deleted};
+
+constexpr std::array<std::string_view, 12> kNames{"status", "recipient", "error",  "sender",
+                                                  "item",   "campaign",  "since",  "until",
+                                                  "crm",    "conflict",  "before", "format"};
+
+/// Why a parameter that was not taken is not applied.
+std::string_view why_not(const std::string& name, bool is_allowed) {
+  if (!is_allowed) return "filter_hidden";
+  return std::find(kNames.begin(), kNames.end(), name) == kNames.end() ? "filter_unknown" : "filter_value";
+}
 
 /// Takes one parameter; false when its value is none that it may have.
 bool take(GiftQuery& query, const std::string& name, const std::string& value) {
@@ -63,6 +74,20 @@ std::optional<platform::UtcMillis> day_from(const std::string& text) {
   return text.size() == 10 ? platform::from_rfc3339(text + "T00:00:00Z") : std::nullopt;
 }
 
+void set_not_applied(Data& data, const std::vector<NotApplied>& parameters, const std::string& without) {
+  if (parameters.empty()) return;
+  Data reasons(Data::type::list);
+  for (const NotApplied& one : parameters) {
+    Data row;
+    row.set("text", texts().text(one.why, {{"name", one.name}, {"value", one.value}}));
+    reasons << row;
+  }
+  Data made;
+  made.set("reasons", reasons);
+  made.set("without", without);
+  data.set("not_applied", made);
+}
+
 GiftQuery gift_query(const std::map<std::string, std::string>& parameters, bool is_masked) {
   GiftQuery query;
   for (const auto& [name, value] : parameters) {
@@ -76,7 +101,7 @@ GiftQuery gift_query(const std::map<std::string, std::string>& parameters, bool 
     } else if (is_allowed && take(query, name, text)) {
       query.kept[name] = text;
     } else {
-      query.ignored.push_back(name);
+      query.not_applied.push_back({name, text, why_not(name, is_allowed)});
     }
   }
   return query;

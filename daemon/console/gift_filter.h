@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "daemon/console/page_frame.h"
@@ -11,16 +12,26 @@
 
 namespace giftsync::daemon::console {
 
+/// A parameter of a list's address that cannot be applied. The list shows no rows then: all of them would
+/// look like the answer (CON-17).
+struct NotApplied {
+  std::string name;
+  std::string value;
+  std::string_view why = "filter_value";  ///< the key of its text; else filter_unknown or filter_hidden
+};
+/// Sets `not_applied`, unless there is none: {reasons: [{text}], without}, the URL of the list without them.
+void set_not_applied(Data& data, const std::vector<NotApplied>& parameters, const std::string& without);
+
 struct GiftQuery {
   schema::store::ConsoleGiftFilter filter = {};
   std::optional<schema::TransactionId> before = {};
   bool csv = false;
-  std::vector<std::string> ignored = {};  ///< parameters that are not known, or whose values are not
+  std::vector<NotApplied> not_applied = {};
   /// The parameters that count, without `before` and `format`: the address of the filtered list.
   std::map<std::string, std::string> kept = {};
 };
 
-/// `is_masked`: the viewer may not search by what is masked (CON-16), so these parameters are ignored.
+/// `is_masked`: the viewer may not search by what is masked (CON-16).
 GiftQuery gift_query(const std::map<std::string, std::string>& parameters, bool is_masked);
 
 /// The form's fields with their values: {statuses: [{value, text, selected}], recipient, ...}.

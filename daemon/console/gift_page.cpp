@@ -7,6 +7,7 @@
 #include "daemon/console/request_access.h"
 #include "platform/text.h"
 #include "schema/money.h"
+#include "sync/lifecycle_rules.h"
 
 namespace giftsync::daemon::console {
 namespace {
@@ -40,7 +41,9 @@ void add_changes(std::vector<TimelineEntry>& timeline, schema::store::Store& sto
 
 /// The oldest first; of one moment what people did, then the mail, then the statuses that follow from both
 /// (CON-42). `is_masked`: without texts that may name the recipient.
-std::vector<TimelineEntry> timeline_of(schema::store::Store& store, const ConsoleGift& row, bool is_masked) {
+std::vector<TimelineEntry> timeline_of(schema::store::Store& store, const ConsoleGift& row,
+                                       const std::optional<schema::store::DeliveryRow>& mail,
+                                       bool is_masked) {
   const schema::TransactionId id = row.gift.transaction.id;
   std::vector<TimelineEntry> timeline{
       {*row.gift.transaction.times[schema::Status::sent], texts().text("status_sent"),
@@ -51,7 +54,7 @@ std::vector<TimelineEntry> timeline_of(schema::store::Store& store, const Consol
     timeline.push_back(
         {action.at, texts().text("action_" + std::string(to_word(action.kind))),
          action.actor + (action.comment.empty() ? "" : ": " + masked_text(is_masked, action.comment))});
-  if (const auto mail = store.deliveries.find(id))
+  if (mail)
     timeline.push_back({mail->updated_at, texts().text("mail_" + std::string(to_word(mail->state))),
                         masked_text(is_masked, mail->last_reply)});
   add_changes(timeline, store, id, is_masked);
@@ -60,7 +63,15 @@ std::vector<TimelineEntry> timeline_of(schema::store::Store& store, const Consol
   return timeline;
 }
 
-Data summary_of(const ConsoleGift& row) {
+/// The status with the changes that are stored and not in the gift's row yet, which follow within seconds:
+/// the page would else contradict the timeline and what an action has just done (CON-46).
+sync::FoldedStatus status_of(schema::store::Store& store, const schema::store::RecipientTransaction& gift) {
+  if (!gift.gift_source.empty()) return sync::state_of(gift);
+  return sync::fold(*gift.times[schema::Status::sent], store.changes.spans_of(std::span(&gift.id, 1)),
+                    gift.untimed_status);
+}
+
+Data summary_of(const ConsoleGift& row, const sync::FoldedStatus& status, const std::string& message_id) {
   const schema::store::RecipientTransaction& transaction = row.gift.transaction;
   const schema::store::GiftRequest& request = row.gift.request;
   Data lines(Data::type::list);
@@ -75,6 +86,8 @@ Data summary_of(const ConsoleGift& row) {
       request.sender_name.empty() ? request.sender_email : request.sender_name + ", " + request.sender_email);
   add_line(lines, "campaign", request.utm_campaign_id.value_or(""));
   add_line(lines, "total_cost", amount(request.costs.total()));
+  add_time(lines, "expires_at", sync::claimable_until(row.gift, status));
+  add_line(lines, "message_id", message_id);
   add_line(lines, "source", transaction.gift_source);
   add_line(lines, "external_id", transaction.external_id);
   add_line(lines, "gift_request", std::to_string(request.id.value));
@@ -146,9 +159,10 @@ http::HttpResponse gift_page(const PageCall& call) {
   const auto found = find_gift(call);
   if (!found) return not_found(call);
   const bool is_masked = call.viewer().is_masked();
+  const auto mail = call.store().deliveries.find(found->gift.transaction.id);
   Data data;
   Data timeline(Data::type::list);
-  for (const TimelineEntry& entry : timeline_of(call.store(), *found, is_masked)) {
+  for (const TimelineEntry& entry : timeline_of(call.store(), *found, mail, is_masked)) {
     Data one;
     one.set("at", exact_time_data(entry.at));
     one.set("text", entry.text);
@@ -156,11 +170,14 @@ http::HttpResponse gift_page(const PageCall& call) {
     one.set("voided", entry.voided);
     timeline << one;
   }
-  const std::string status(to_word(found->gift.transaction.status));
+  const sync::FoldedStatus now = status_of(call.store(), found->gift.transaction);
+  const std::string status(to_word(now.status));
+  const bool acts = may(call.viewer().roles, Permission::act_on_gifts);
   data.set("status", texts().text("status_" + status));
   data.set("status_word", status);
-  data.set("conflict", found->gift.transaction.has_conflict);
-  data.set("summary", summary_of(*found));
+  data.set("follows", now.status != found->gift.transaction.status);
+  data.set("conflict", now.has_conflict);
+  data.set("summary", summary_of(*found, now, mail && acts ? mail->message_id : ""));
   // An empty text would still show its section.
   if (!found->gift.transaction.message.empty()) data.set("message", found->gift.transaction.message);
   data.set("timeline", timeline);

@@ -1,6 +1,4 @@
 // The list of gifts, and the same as CSV.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -52,9 +50,9 @@ Data row_data(const ConsoleGift& row, const ConsoleUrl& url) {
   made.set("id", std::to_string(gift.transaction.id.value));
   made.set("url", url.base + "/gifts/" + std::to_string(gift.transaction.id.value));
   made.set("sent", time_data(*gift.transaction.times[schema::Status::sent]));
-  made.set("recipient", recipient_of(row));
-  made.set("item", gift.request.item_name);
-  made.set("sender", gift.request.sender_email);
+  set_text(made, "recipient", recipient_of(row));
+  set_text(made, "item", gift.request.item_name);
+  set_text(made, "sender", gift.request.sender_email);
   made.set("status", texts().text("status_" + status));
   made.set("status_word", status);
   made.set("since", time_data(since_of(gift.transaction)));
@@ -159,6 +157,8 @@ http::HttpResponse gifts_csv(const PageCall& call, const schema::store::ConsoleG
 http::HttpResponse gifts_page(const PageCall& call) {
   const GiftQuery query = gift_query(call.query, call.viewer().is_masked());
   const std::string list = call.url().base + "/gifts";
+  if (query.csv && !query.not_applied.empty())
+    return notice(call.url(), 400, "filter_refused", "filter_refused_text", frame_user(call));
   if (query.csv) {
     schema::store::AuditEvent event = event_of(call, "gift.export");
     event.object_kind = "gift";
@@ -166,17 +166,17 @@ http::HttpResponse gifts_page(const PageCall& call) {
     call.store().audit.add(event);
     return gifts_csv(call, query.filter);
   }
-  const auto found = call.store().console_gifts.list(call.viewer(), query.filter, query.before, kPageRows);
+  schema::store::ConsoleGiftPage found;
+  if (query.not_applied.empty())
+    found = call.store().console_gifts.list(call.viewer(), query.filter, query.before, kPageRows);
   Data data;
+  set_not_applied(data, query.not_applied, query.kept.empty() ? list : list + "?" + query_of(query.kept));
   Data rows(Data::type::list);
   for (const ConsoleGift& row : found.gifts) rows << row_data(row, call.url());
   data.set("rows", rows);
   data.set("has_rows", !found.gifts.empty());
   set_text(data, "filter", describe_filter(query));
   data.set("form", filter_form(query, call.viewer().is_masked()));
-  if (!query.ignored.empty())
-    data.set("ignored",
-             texts().text("ignored", {{"names", fmt::format("{}", fmt::join(query.ignored, ", "))}}));
   auto address = query.kept;
   if (query.before) data.set("newest", list + "?" + query_of(address));
   address["format"] = "csv";

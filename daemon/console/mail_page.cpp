@@ -5,6 +5,7 @@
 
 #include "daemon/console/access.h"
 #include "daemon/console/gift_actions.h"
+#include "daemon/console/gift_filter.h"
 #include "daemon/console/pages.h"
 #include "platform/text.h"
 #include "schema/store/bounded_count.h"
@@ -21,6 +22,7 @@ constexpr std::array kListedStates{
     DeliveryState::held,    DeliveryState::uncertain, DeliveryState::undelivered, DeliveryState::queued,
     DeliveryState::sending, DeliveryState::withdrawn, DeliveryState::accepted};
 constexpr std::string_view kAll = "all";
+constexpr std::string_view kRelease = "release";
 
 struct StatedMail {
   ListedMail mail;
@@ -85,6 +87,15 @@ std::string list_of(const PageCall& call) {
   return std::string(kAll);
 }
 
+std::vector<NotApplied> not_applied(const PageCall& call) {
+  std::vector<NotApplied> found;
+  const std::string state = field(call.query, "state");
+  const std::string before = field(call.query, "before");
+  if (!state.empty() && state != kAll && state != list_of(call)) found.push_back({"state", state});
+  if (!before.empty() && !platform::parse_number<std::int64_t>(before)) found.push_back({"before", before});
+  return found;
+}
+
 std::vector<DeliveryState> states_of(const std::string& list) {
   std::vector<DeliveryState> states;
   for (const DeliveryState state : kListedStates)
@@ -96,9 +107,11 @@ std::string state_text(DeliveryState state) {
   return texts().text("mail_" + std::string(to_word(state)));
 }
 
-/// The pauses and counts are those of all organizations.
-void add_queue(Data& data, const PageCall& call) {
+/// The pauses and counts are those of all organizations. Returns whether there is a pause, or a mail that
+/// waits.
+bool add_queue(Data& data, const PageCall& call) {
   Data pauses(Data::type::list);
+  bool waits = false;
   for (const schema::store::CircuitBreaker& one : call.store().deliveries.breakers()) {
     Data pause;
     pause.set("daemon", one.daemon);
@@ -108,10 +121,12 @@ void add_queue(Data& data, const PageCall& call) {
     pause.set("until", time_data(one.until));
     pause.set("failures", std::to_string(one.failures));
     pauses << pause;
+    waits = true;
   }
   data.set("pauses", pauses);
   Data counts(Data::type::list);
   for (const auto& [state, count] : call.store().deliveries.count_by_state()) {
+    waits = waits || (state == DeliveryState::queued && count > 0);
     Data one;
     one.set("label", state_text(state));
     one.set("value", count > schema::store::kMaxCounted
@@ -123,11 +138,13 @@ void add_queue(Data& data, const PageCall& call) {
   add_time(counts, "oldest_due", call.store().deliveries.oldest_due(call.now));
   data.set("counts", counts);
   data.set("has_queue", true);
+  return waits;
 }
 
 void add_button(Data& buttons, const PageCall& call, const ListedMail& mail, const std::string& action) {
   Data button = form_data(call, "/mail/" + std::to_string(mail.transaction.value) + "/" + action);
   button.set("text", texts().text("mail_action_" + action));
+  if (action == kRelease) button.set("confirmation", texts().text("mail_confirm_release"));
   buttons << button;
 }
 
@@ -142,10 +159,14 @@ Data row_data(const PageCall& call, const ListedMail& mail, DeliveryState state)
   row.set("updated", time_data(mail.updated_at));
   if (state == DeliveryState::queued || state == DeliveryState::uncertain)
     row.set("next", time_data(mail.next_attempt_at));
-  row.set("reply", mail.last_reply);
+  set_text(row, "reply", mail.last_reply);
   if (!may(call.viewer().roles, Permission::operate)) return row;
   Data buttons(Data::type::list);
-  if (state == DeliveryState::held) add_button(buttons, call, mail, "release");
+  if (state == DeliveryState::held) add_button(buttons, call, mail, std::string(kRelease));
+  // Whether a mail of these left is in the relay's log, under its Message-ID.
+  if (state == DeliveryState::held || state == DeliveryState::uncertain)
+    if (const auto stored = call.store().deliveries.find(mail.transaction))
+      set_text(row, "message_id", stored->message_id);
   // An approver's mail keeps its pause, and is withdrawn by itself.
   if (is_gifts && state == DeliveryState::queued && mail.next_attempt_at > call.now)
     add_button(buttons, call, mail, "retry");
@@ -174,6 +195,8 @@ http::HttpResponse act(const PageCall& call, MailAction action, const std::strin
   const auto number = platform::parse_number<std::int64_t>(call.parameter);
   const auto event = number ? event_for(call, {*number}, action, name) : std::nullopt;
   if (!event) return not_found(call);
+  if (name == kRelease && field(call.form, "confirm") != "1")
+    return redirect_with_notice(call, "/mail", "not_confirmed");
   const bool is_done = call.store().deliveries.apply({*number}, action, *event, call.now);
   return redirect_with_notice(call, "/mail", is_done ? "mail_done_" + name : "mail_not_done");
 }
@@ -183,12 +206,17 @@ http::HttpResponse act(const PageCall& call, MailAction action, const std::strin
 http::HttpResponse mail_page(const PageCall& call) {
   const std::string list = list_of(call);
   const auto before = platform::parse_number<std::int64_t>(field(call.query, "before"));
-  const MailPage found =
-      mails_of(call, states_of(list), before ? std::optional(schema::TransactionId{*before}) : std::nullopt);
+  const auto faults = not_applied(call);
+  MailPage found;
+  if (faults.empty())
+    found = mails_of(call, states_of(list),
+                     before ? std::optional(schema::TransactionId{*before}) : std::nullopt);
   Data data;
+  set_not_applied(data, faults, call.url().base + "/mail");
   if (sees_installation(call.viewer())) {
-    add_queue(data, call);
-    if (may(call.viewer().roles, Permission::operate)) data.set("retry", form_data(call, "/mail/retry"));
+    const bool waits = add_queue(data, call);
+    if (waits && may(call.viewer().roles, Permission::operate))
+      data.set("retry", form_data(call, "/mail/retry"));
   }
   Data states(Data::type::list);
   states << option_data(std::string(kAll), texts().text("mail_all"), list == kAll);

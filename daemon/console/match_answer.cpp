@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "daemon/console/gift_filter.h"
 #include "matching/explanation.h"
 
 namespace giftsync::daemon::console {
@@ -18,6 +19,14 @@ struct ListedCandidates {
   const std::string& decided_before;
 };
 
+/// "2026-03-01", alone or before a time of day. Anything else may be a name or a number of a person.
+bool is_date(const std::string& text) {
+  constexpr std::size_t kDate = 10;
+  return day_from(text.substr(0, kDate)) &&
+         (text.size() == kDate || text[kDate] == 'T' || text[kDate] == ' ') &&
+         text.find_first_not_of("0123456789-:.+ZT ") == std::string::npos;
+}
+
 /// A candidate or an opportunity. The order may be that of a name, which verdicts repeat.
 template <class Candidate>
 Data candidate_row(const Candidate& one, const std::string& field, const std::string& verdict,
@@ -26,7 +35,7 @@ Data candidate_row(const Candidate& one, const std::string& field, const std::st
   row.set("id", one.id);
   set_text(row, "name", masked_text(is_masked, one.name));
   row.set("field", field);
-  set_text(row, "order", masked_text(is_masked, one.order_value));
+  set_text(row, "order", masked_text(is_masked && !is_date(one.order_value), one.order_value));
   row.set("verdict", is_masked && verdict.starts_with("its ") ? texts().text("match_ranks_lower") : verdict);
   row.set("chosen", verdict == "chosen");
   return row;

@@ -19,7 +19,10 @@ http::HttpResponse match_page(const PageCall& call) {
   form.set("phone", phone);
   set_ask(call, "/match", sync::kMaxExplanationLookups, form);
   data.set("form", form);
-  if (asks_crm(call) && !(email.empty() && phone.empty())) {
+  const bool is_empty = email.empty() && phone.empty();
+  if (is_empty && (parameters_of(call).contains("email") || parameters_of(call).contains("phone")))
+    data.set("nothing_given", true);
+  if (asks_crm(call) && !is_empty) {
     const schema::crm::MatchFields& fields = call.console.options.crm.rules.match_fields;
     const schema::crm::RecipientMatchKeys keys{schema::email_key(email),
                                                schema::phone_key(phone, fields.default_region)};

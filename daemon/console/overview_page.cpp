@@ -119,10 +119,11 @@ void add_waiting(Data& data, const PageCall& call, std::size_t failure_classes,
   const WaitingRequests requests = requests_to_decide(call);
   add(url_of(call, requests.numbers.size() == 1 ? path_of_request(requests.numbers.front()) : "/requests"),
       "requests_wait", static_cast<std::int64_t>(requests.numbers.size()), requests.is_cut);
-  if (may(call.viewer().roles, Permission::operate)) {
-    const std::size_t failed = count_failed_requests(call);
+  const bool operates = may(call.viewer().roles, Permission::operate);
+  if (operates || may(call.viewer().roles, Permission::decide_requests))
     add(call.url().base + "/requests?state=failed", "failed_requests_wait",
-        static_cast<std::int64_t>(failed));
+        static_cast<std::int64_t>(count_failed_requests(call)));
+  if (operates) {
     if (installation) {
       for (const auto& [mail, count] : installation->mails)
         if (mail == schema::DeliveryState::held)
@@ -155,6 +156,7 @@ http::HttpResponse overview_page(const PageCall& call) {
   for (const schema::store::CrmFailureClass& one : classes) {
     Data row;
     row.set("error", viewer.is_masked() ? error_code(one.error) : one.error);
+    row.set("number", failure_class_number(one.error));
     row.set("count", std::to_string(one.gifts));
     if (!viewer.is_masked())
       row.set("list", call.url().base + "/gifts?" +
@@ -165,6 +167,7 @@ http::HttpResponse overview_page(const PageCall& call) {
   add_waiting(data, call, classes.size(), installation ? &*installation : nullptr);
   data.set("failures", failures);
   data.set("has_failures", !classes.empty());
+  data.set("no_failures", texts().text(viewer.sees_all_senders() ? "no_failures" : "no_own_failures"));
   return page(call, "overview", texts().text("overview"), std::move(data));
 }
 

@@ -16,6 +16,12 @@ namespace {
 constexpr std::string_view kNotice = "notice";
 constexpr std::int64_t kNoticeSeconds = 60;
 
+/// The notices that say what was done; the others warn.
+constexpr std::string_view kDone[] = {
+    "resent",          "resent_to_other",  "cancelled",        "retried",           "rematched",
+    "class_retried",   "request_approved", "request_rejected", "mail_done_release", "mail_done_withdraw",
+    "mail_done_retry", "mail_done_all",    "events_released",  "events_purged"};
+
 /// "2.PROOF" for the notice `key` with the count "2" on the page at `path`.
 std::string notice_cookie(const PageCall& call, const std::string& path, const std::string& key,
                           const std::string& count) {
@@ -71,7 +77,8 @@ http::HttpResponse page(const PageCall& call, std::string_view name, const std::
   http::HttpResponse made =
       render(call.url(),
              {name, title, frame_user(call), 200, notice, path.empty() ? "overview" : path.substr(0, end),
-              end != std::string::npos},
+              end != std::string::npos,
+              std::find(std::begin(kDone), std::end(kDone), field(call.query, "notice")) != std::end(kDone)},
              std::move(data));
   if (!notice.empty()) made.headers.emplace_back("Set-Cookie", set_short_cookie(call.url(), kNotice, "", 0));
   return made;

@@ -1,11 +1,13 @@
 #include "daemon/console/page_frame.h"
 
 #include <map>
+#include <sstream>
 #include <stdexcept>
 
 #include "daemon/console/assets.h"
 #include "daemon/content/html_text.h"
 #include "embedded/giftsync_daemon_console.h"
+#include "platform/digest.h"
 
 namespace giftsync::daemon::console {
 namespace {
@@ -94,6 +96,7 @@ http::HttpResponse render(const ConsoleUrl& url, const PageFrame& frame, Data da
   outer.set("on_" + frame.section, std::string(frame.is_sub_page ? "true" : "page"));
   if (frame.user) set_user(outer, *frame.user);
   set_text(outer, "notice", frame.notice);
+  outer.set("is_done", frame.is_done);
   http::HttpResponse response;
   response.status = frame.status;
   response.body = template_of("frame").render(outer);
@@ -141,6 +144,14 @@ std::string masked_text(bool is_masked, const std::string& text) {
 
 std::string error_code(const std::string& error) {
   return error.substr(0, error.find(':'));
+}
+
+std::string failure_class_number(const std::string& error) {
+  std::istringstream words(error);
+  std::string kept;
+  for (std::string word; words >> word;)
+    if (word.find('@') == std::string::npos) kept += word + " ";
+  return platform::sha256_hex(kept).substr(0, 6);
 }
 
 Data option_data(const std::string& value, const std::string& text, bool selected) {

@@ -41,6 +41,7 @@ struct PageFrame {
   /// Of the navigation: the first segment of the page's path, "overview" without one; may be empty.
   std::string section = {};
   bool is_sub_page = false;  ///< below the section's own page
+  bool is_done = false;      ///< the notice says that something was done; else it warns
 };
 
 /// The page's template rendered with `data`, in the frame. `data` gets `base` and the texts as `t`.
@@ -67,6 +68,9 @@ void add_page_headers(http::HttpResponse& response);
 std::string masked_text(bool is_masked, const std::string& text);
 /// An error of the CRM without what may name a recipient: up to the first colon (CON-16).
 std::string error_code(const std::string& error);
+/// Tells classes of failures apart where their texts look the same: "a3f09c", from the text without words
+/// that are addresses, so that no one can try out addresses by it (CON-25).
+std::string failure_class_number(const std::string& error);
 /// {value, text, selected} of a select.
 Data option_data(const std::string& value, const std::string& text, bool selected);
 

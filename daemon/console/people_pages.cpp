@@ -28,6 +28,15 @@ schema::store::AuditFilter audit_filter(const std::map<std::string, std::string>
   return filter;
 }
 
+std::vector<NotApplied> not_applied(const PageCall& call, const schema::store::AuditFilter& filter) {
+  std::vector<NotApplied> found;
+  const std::string since = field(call.query, "since");
+  const std::string before = field(call.query, "before");
+  if (!since.empty() && !filter.since) found.push_back({"since", since});
+  if (!before.empty() && !filter.before) found.push_back({"before", before});
+  return found;
+}
+
 /// "Who: ana@example.com, Action: gift.", as the form names the fields; empty without a filter.
 std::string describe_filter(const PageCall& call) {
   std::string text;
@@ -44,11 +53,12 @@ Data event_data(const AuditEvent& event) {
   row.set("actor", event.actor);
   row.set("kind", texts().text("actor_" + std::string(to_word(event.actor_kind))));
   row.set("action", event.action);
-  row.set("object", event.object_kind + (event.object_id.empty() ? "" : " ") + event.object_id);
+  set_text(row, "object_text", event.object_kind + (event.object_id.empty() ? "" : " ") + event.object_id);
+  row.set("is_number", event.object_kind == "gift" || event.object_kind == "request");
   row.set("outcome", texts().text(event.refused ? "refused" : "done") +
                          (event.rule.empty() ? "" : " (" + event.rule + ")"));
-  row.set("detail", with_readable_times(event.detail));
-  row.set("network", event.network);
+  set_text(row, "detail", with_readable_times(event.detail));
+  set_text(row, "network", event.network);
   return row;
 }
 
@@ -64,7 +74,9 @@ std::string roles_text(const schema::store::ConsoleUser& user) {
 
 http::HttpResponse audit_page(const PageCall& call) {
   const schema::store::AuditFilter filter = audit_filter(call.query);
-  const auto events = call.store().audit.list(call.viewer(), filter, kPageRows + 1);
+  const auto faults = not_applied(call, filter);
+  std::vector<AuditEvent> events;
+  if (faults.empty()) events = call.store().audit.list(call.viewer(), filter, kPageRows + 1);
   Data data;
   Data rows(Data::type::list);
   for (std::size_t i = 0; i < std::min(events.size(), kPageRows); ++i) rows << event_data(events[i]);
@@ -73,8 +85,9 @@ http::HttpResponse audit_page(const PageCall& call) {
   set_text(data, "filter", describe_filter(call));
   auto address = call.query;
   address.erase("before");
-  if (!field(call.query, "since").empty() && !filter.since)
-    data.set("ignored", texts().text("ignored", {{"names", "since"}}));
+  auto applied = address;
+  for (const NotApplied& one : faults) applied.erase(one.name);
+  set_not_applied(data, faults, call.url().base + "/audit?" + query_of(applied));
   for (const char* name : {"actor", "action", "object", "since"})
     data.set(name, address.contains(name) ? address[name] : "");
   if (filter.before) data.set("newest", call.url().base + "/audit?" + query_of(address));

@@ -18,9 +18,11 @@ using F = schema::RequestRecordField;
 using Action = sync::RequestRecordAction;
 
 constexpr std::size_t kMaxNoteCodePoints = 1'000;
+constexpr int kMaxReads = 3;
 
 struct ShownRequest {
   schema::store::RequestRecordEntry entry;
+  std::vector<schema::store::RequestRecordTransition> transitions = {};
   std::optional<sync::LoadedRequestRecord> loaded = {};  ///< what a CRM of SQL has
   bool is_own = false;
 
@@ -28,14 +30,26 @@ struct ShownRequest {
   std::string content() const { return loaded ? sync::approved_content_of(loaded->completed) : ""; }
 };
 
+/// The state and the history of one moment: a request that is being sent changes between two reads (CON-46).
+std::optional<ShownRequest> find_stored(const PageCall& call) {
+  const auto owner = owner_of_requests(call);
+  schema::store::RequestRecords& records = call.store().request_records;
+  auto entry = records.find(call.viewer(), owner, call.parameter);
+  for (int reads = 0; entry; ++reads) {
+    ShownRequest shown{*entry, records.find_transitions(entry->record_id)};
+    entry = records.find(call.viewer(), owner, call.parameter);
+    if (entry && (entry->version == shown.entry.version || reads == kMaxReads)) return shown;
+  }
+  return std::nullopt;
+}
+
 std::optional<ShownRequest> find_request(const PageCall& call) {
-  const auto entry =
-      call.store().request_records.find(call.viewer(), owner_of_requests(call), call.parameter);
-  if (!entry) return std::nullopt;
-  ShownRequest shown{*entry};
-  if (!decides_requests_here(call) || entry->deleted) return shown;
+  auto stored = find_stored(call);
+  if (!stored) return std::nullopt;
+  ShownRequest shown = std::move(*stored);
+  if (!decides_requests_here(call) || shown.entry.deleted) return shown;
   schema::crm::RequestRecords& records = *call.console.options.crm.crm->request_records();
-  const auto rows = records.find(std::span(&entry->record_id, 1));
+  const auto rows = records.find(std::span(&shown.entry.record_id, 1));
   if (rows.empty()) return shown;
   shown.is_own = are_own_requests(call, rows).front();
   shown.loaded = sync::load_with_defaults(records, rows).front();
@@ -68,7 +82,9 @@ Data fields_data(const schema::RequestRecord& record, const schema::RequestRecor
     if (before ? old == now : now.empty()) continue;
     const bool is_hidden = is_masked && is_of_recipient(field);
     Data row;
-    row.set("label", std::string(schema::descriptor_of(field).label));
+    // Its name in the CRM means the item, not a gift of giftsync.
+    row.set("label",
+            field == F::gift_id ? texts().text("item") : std::string(schema::descriptor_of(field).label));
     row.set("value", masked_text(is_hidden, now));
     row.set("old", masked_text(is_hidden, old));
     rows << row;
@@ -109,14 +125,22 @@ Data summary_of(const PageCall& call, const ShownRequest& shown) {
   return lines;
 }
 
+/// Whether giftsync wrote the comment, and not a person: notes belong to decisions alone.
+bool is_own_comment(const schema::store::RequestRecordTransition& one) {
+  const bool is_decision = one.to == to_word(schema::store::RequestRecordState::approved) ||
+                           one.to == to_word(schema::store::RequestRecordState::rejected);
+  return !is_decision &&
+         (one.comment == "made" || one.comment == "first seen" || one.comment.starts_with("gift request "));
+}
+
 Data history_of(const PageCall& call, const ShownRequest& shown) {
   Data list(Data::type::list);
-  for (const auto& one : call.store().request_records.find_transitions(shown.entry.record_id)) {
+  for (const auto& one : shown.transitions) {
     Data entry;
     entry.set("at", exact_time_data(one.at));
     entry.set("text", texts().text("request_" + one.to));
-    entry.set("detail",
-              one.who + (one.comment.empty() ? "" : ": " + masked_text(hides_recipients(call), one.comment)));
+    const bool is_hidden = hides_recipients(call) && !is_own_comment(one);
+    entry.set("detail", one.who + (one.comment.empty() ? "" : ": " + masked_text(is_hidden, one.comment)));
     list << entry;
   }
   return list;

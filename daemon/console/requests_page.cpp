@@ -3,6 +3,7 @@
 #include <array>
 #include <map>
 
+#include "daemon/console/gift_filter.h"
 #include "daemon/console/pages.h"
 #include "daemon/console/request_access.h"
 #include "platform/text.h"
@@ -42,12 +43,12 @@ Data row_data(const PageCall& call, const ListedRequestRecord& one, const schema
   row.set("since", time_data(one.since));
   row.set("requested_by", one.requested_by.empty() ? texts().text("requested_in_crm") : one.requested_by);
   const bool is_masked = hides_recipients(call);
-  row.set("error", masked_text(is_masked, one.error));
+  set_text(row, "error", masked_text(is_masked, one.error));
   if (content) {
     const sync::RequestedItem item = sync::requested_item(call.store().catalogue, *content);
-    row.set("item", item.name);
+    set_text(row, "item", item.name);
     row.set("cost", item.cost);
-    row.set("recipient", masked_text(is_masked, content->text(F::recipient_email)));
+    set_text(row, "recipient", masked_text(is_masked, content->text(F::recipient_email)));
   }
   return row;
 }
@@ -73,6 +74,12 @@ Data options_of(const schema::store::RequestRecordFilter& filter) {
   return options;
 }
 
+bool is_listed_state(const std::string& word) {
+  const auto& all = schema::store::kAllRequestRecordStates;
+  return word == kFailed || word == kAll ||
+         std::any_of(all.begin(), all.end(), [&](State one) { return to_word(one) == word; });
+}
+
 }  // namespace
 
 http::HttpResponse requests_page(const PageCall& call) {
@@ -83,8 +90,14 @@ http::HttpResponse requests_page(const PageCall& call) {
   const std::string number(platform::trimmed(field(call.query, "number")));
   const auto filter = filter_of(word, number);
   const std::string before = field(call.query, "before");
-  const auto listed = call.store().request_records.list(call.viewer(), owner_of_requests(call), filter,
-                                                        before, kPageRows + 1);
+  std::vector<ListedRequestRecord> listed;
+  if (word.empty() || is_listed_state(word))
+    listed = call.store().request_records.list(call.viewer(), owner_of_requests(call), filter, before,
+                                               kPageRows + 1);
+  else
+    set_not_applied(
+        data, {{"state", word}},
+        call.url().base + "/requests" + (number.empty() ? "" : "?" + query_of({{"number", number}})));
   const std::vector<ListedRequestRecord> shown(
       listed.begin(), listed.begin() + static_cast<std::ptrdiff_t>(std::min(listed.size(), kPageRows)));
   const auto contents = contents_of(call, shown);

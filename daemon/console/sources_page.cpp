@@ -98,7 +98,7 @@ Data reasons_of(const PageCall& call, const std::string& name) {
     Data row;
     row.set("reason", word);
     row.set("count", std::to_string(group.count));
-    row.set("words", fmt::format("{}", fmt::join(group.words, ", ")));
+    set_text(row, "words", fmt::format("{}", fmt::join(group.words, ", ")));
     row.set("released_by", texts().text("released_by_" + word));
     if (may(call.viewer().roles, Permission::operate) && has_new_proof(call))
       row.set("purge", form_data(call, path_of(name) + "/purge"));
@@ -114,9 +114,9 @@ Data sample_of(const PageCall& call, const std::string& name) {
     Data row;
     row.set("id", std::to_string(one.id));
     row.set("reason", one.reason ? std::string(to_word(*one.reason)) : "");
-    row.set("word", one.status_word);
-    row.set("transaction", one.transaction);
-    row.set("detail", masked_text(call.viewer().is_masked(), with_readable_times(one.detail)));
+    set_text(row, "word", one.status_word);
+    set_text(row, "transaction", one.transaction);
+    set_text(row, "detail", masked_text(call.viewer().is_masked(), with_readable_times(one.detail)));
     row.set("received", time_data(one.received_at));
     rows << row;
   }
@@ -148,7 +148,9 @@ http::HttpResponse source_page(const PageCall& call) {
     if (may(call.viewer().roles, Permission::operate) && !has_new_proof(call))
       data.set("proof", new_proof_data(call, path_of(source->name)));
   }
-  if (may(call.viewer().roles, Permission::operate) && settings_of(call, source->name))
+  // Orphaned events are read again too.
+  const bool has_events = source->quarantined + source->orphaned > 0;
+  if (has_events && may(call.viewer().roles, Permission::operate) && settings_of(call, source->name))
     data.set("release", form_data(call, path_of(source->name) + "/release"));
   return page(call, "source", texts().text("source_named", {{"name", source->name}}), std::move(data));
 }

@@ -1,6 +1,7 @@
 // What users do with gifts on their pages: who may, what is refused with which reason, and the audit log.
 #include <utility>
 
+#include "sync/lifecycle_rules.h"
 #include "tests/daemon/console/console_crm_fixture.h"
 
 namespace giftsync::daemon::console {
@@ -44,6 +45,8 @@ TEST_F(ConsoleActions, ASenderResendsToAnotherAddressAndCancels) {
   EXPECT_THAT(get(page_of(id) + "?notice=nothing").body, Not(HasSubstr("role=\"status\">")));
 
   EXPECT_EQ(act(id, "cancel"), page_of(id) + "?notice=not_confirmed");
+  EXPECT_THAT(get(page_of(id) + "?notice=not_confirmed").body,
+              HasSubstr("<p class=\"note\" role=\"status\">Nothing"));
   EXPECT_EQ(act(id, "cancel", "&confirm=1"), page_of(id) + "?notice=cancelled");
   EXPECT_EQ(last_event().action, "gift.cancel");
   EXPECT_EQ(store_.deliveries.find(id)->state, schema::DeliveryState::withdrawn);
@@ -112,7 +115,7 @@ TEST_F(ConsoleActions, ANoticeIsShownOnceByThePageOfItsAction) {
   EXPECT_THAT(get(page_of(other) + "?notice=cancelled").body, Not(shows)) << "of another page";
   EXPECT_THAT(get(page_of(id) + "?notice=resent").body, Not(HasSubstr("role=\"status\">The")))
       << "another text";
-  EXPECT_THAT(get(url).body, shows);
+  EXPECT_THAT(get(url).body, HasSubstr("<p class=\"done\" role=\"status\">The gift is cancelled."));
   EXPECT_TRUE(other_cookies_.empty());
   EXPECT_THAT(get(url).body, Not(shows)) << "loaded again";
   other_cookies_[set.first] = "9" + set.second;
@@ -157,6 +160,23 @@ TEST_F(ConsoleActions, WhatDoesNotApplyIsDisabledWithTheReasonOfTheCommand) {
   EXPECT_EQ(act(id, "cancel", "&confirm=1"), page_of(id) + "?notice=not_done");
   EXPECT_TRUE(last_event().refused);
   EXPECT_THAT(last_event().detail, HasSubstr("it was refunded"));
+}
+
+// CON-46
+TEST_F(ConsoleActions, AGiftShowsItsStoredChangesAtOnceAndWhenItExpires) {
+  store_.gifts.set_lifecycle_stamp(sync::terms_stamper({}, 30));
+  const auto id = gift_of("sam@example.com");
+  sign_in(user("sam@example.com", {Role::sender}));
+  EXPECT_THAT(get(page_of(id)).body,
+              AllOf(HasSubstr("<span class=\"status sent\">Sent</span></p>"),
+                    HasSubstr("<dt>Expires (UTC)</dt><dd><time datetime=\"2026-12-21T12:31:07.000Z\">")));
+  ASSERT_EQ(act(id, "cancel", "&confirm=1"), page_of(id) + "?notice=cancelled");
+  ASSERT_EQ(gift(id).transaction.status, schema::Status::sent) << "no worker runs";
+  EXPECT_THAT(
+      get(page_of(id)).body,
+      AllOf(
+          HasSubstr("<span class=\"status refunded\">Refunded</span> <span class=\"quiet\">Changed just now"),
+          Not(HasSubstr("Expires (UTC)"))));
 }
 
 // CON-42

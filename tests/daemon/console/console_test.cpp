@@ -271,20 +271,58 @@ TEST_F(ConsoleTest, AnotherHostIsRefusedAndReturnPathsStay) {
 // CON-16, CON-17
 TEST_F(ConsoleTest, AnAuditorIsToldThatGiftsAreNotSearchedByRecipient) {
   sign_in(user("aud@example.com", {Role::auditor}));
-  EXPECT_THAT(get("/console/gifts?recipient=tom&status=sent").body, HasSubstr("Ignored: recipient"));
+  send_gifts(1);
+  const std::string page = get("/console/gifts?recipient=tom&status=sent").body;
+  EXPECT_THAT(page, AllOf(HasSubstr("recipient=tom: your role cannot search by this."),
+                          HasSubstr("<a href=\"/console/gifts?status=sent\">The list without it</a>"),
+                          Not(HasSubstr("***@example.com")), Not(HasSubstr("No gift fits here.")),
+                          Not(HasSubstr("format=csv"))));
+  EXPECT_THAT(get("/console/gifts?status=sent").body, HasSubstr("***@example.com"));
+  const auto csv = get("/console/gifts?recipient=tom&format=csv");
+  EXPECT_EQ(csv.status, 400);
+  EXPECT_THAT(csv.body, HasSubstr("Nothing was exported"));
+  EXPECT_THAT(actions(), testing::ElementsAre("sign-in")) << "no export";
 }
 
 // CON-17
 TEST_F(ConsoleTest, GiftsAreListedByTheirUrlInPages) {
   send_gifts(60);
   sign_in(user("ana@example.com", {Role::operations}));
-  const std::string first = get("/console/gifts?status=sent&colour=red").body;
-  EXPECT_THAT(first, AllOf(HasSubstr("Ignored: colour"), HasSubstr("before=11&amp;status=sent"),
+  const std::string first = get("/console/gifts?status=sent").body;
+  EXPECT_THAT(first, AllOf(Not(HasSubstr("The list without it")), HasSubstr("before=11&amp;status=sent"),
                            HasSubstr("text59@example.com"), Not(HasSubstr("text9@example.com"))));
-  EXPECT_THAT(get("/console/audit?since=yesterday").body, HasSubstr("Ignored: since"));
   const std::string second = get("/console/gifts?status=sent&before=11").body;
   EXPECT_THAT(second, AllOf(HasSubstr("text9@example.com"), Not(HasSubstr("before=")), HasSubstr("Newest")));
   EXPECT_THAT(get("/console/gifts?status=redeemed").body, HasSubstr("No gift fits here."));
+}
+
+// CON-17
+TEST_F(ConsoleTest, AFilterThatCannotBeAppliedListsNothing) {
+  send_gifts(1);
+  sign_in(user("ana@example.com", {Role::operations}));
+  for (const auto& [query, reason] : {std::pair{"colour=red", "colour=red: this list has no such filter."},
+                                      std::pair{"since=2026-13-45", "since=2026-13-45: the filter has no"},
+                                      std::pair{"status=lost", "status=lost: the filter has no such value."},
+                                      std::pair{"before=x", "before=x: the filter has no such value."}}) {
+    const std::string path = std::string("/console/gifts?") + query;
+    EXPECT_THAT(get(path).body, AllOf(HasSubstr(reason), Not(HasSubstr("text0@example.com")),
+                                      HasSubstr("<a href=\"/console/gifts\">The list without it</a>")));
+    EXPECT_EQ(get(path + "&format=csv").status, 400) << query;
+  }
+  EXPECT_THAT(get("/console/gifts?format=csv&before=1").next_chunk(), StartsWith("transaction_id,"));
+  EXPECT_THAT(get("/console/audit?since=yesterday&actor=ana@example.com").body,
+              AllOf(HasSubstr("since=yesterday: the filter has no such value."),
+                    HasSubstr("<a href=\"/console/audit?actor="), Not(HasSubstr("by a link of root"))));
+  EXPECT_THAT(
+      get("/console/mail?state=foo").body,
+      AllOf(HasSubstr("state=foo: the filter has no such value."), Not(HasSubstr("text0@example.com"))));
+  EXPECT_THAT(get("/console/mail?state=all").body,
+              AllOf(HasSubstr("text0@example.com"), Not(HasSubstr("The list without it"))));
+  EXPECT_THAT(
+      get("/console/requests?state=foo&number=R-1").body,
+      AllOf(HasSubstr("state=foo: the filter has no such value."),
+            HasSubstr("<a href=\"/console/requests?number=R-1\">"), Not(HasSubstr("No request fits here."))));
+  EXPECT_THAT(get("/console/requests?state=failed").body, HasSubstr("No request fits here."));
 }
 
 // CON-44
@@ -326,6 +364,13 @@ TEST_F(ConsoleTest, CsvHasTheFilteredRowsWithGuardedCells) {
   const auto event = store_.audit.list(schema::store::Viewer::of_command_line(), {}, 1).front();
   EXPECT_EQ(event.action, "gift.export");
   EXPECT_EQ(event.detail, "recipient=...") << "auditors read it";
+}
+
+// CON-10
+TEST_F(ConsoleTest, WhatIsEmptyHasNoLineOnACard) {
+  send_gifts(1);
+  sign_in(user("ana@example.com", {Role::operations}));
+  EXPECT_THAT(get("/console/mail?state=queued").body, HasSubstr("<td data-label=\"Last reply\"></td>"));
 }
 
 // CON-41

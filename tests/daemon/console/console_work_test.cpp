@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <fstream>
+#include <utility>
 
 #include "platform/digest.h"
 #include "sync/api_key.h"
@@ -166,6 +167,7 @@ TEST_F(ConsoleWork, AnApproverApprovesWhatThePageShows) {
   sign_in(user("ana@example.com", {Role::approver}));
   const std::string page = get("/console/requests/R-1").body;
   EXPECT_THAT(page, AllOf(HasSubstr("Coffee"), HasSubstr("1@example.com"), HasSubstr("&lt;script&gt;"),
+                          HasSubstr("<dt>Item</dt><dd class=\"lines\" dir=\"auto\">7</dd>"),
                           Not(HasSubstr("<script>"))));
   EXPECT_EQ(known("1").state, State::pending) << "looking decides nothing";
   const auto answer = press(page, "/console/requests/R-1/approve", "as+agreed");
@@ -179,12 +181,33 @@ TEST_F(ConsoleWork, AnApproverApprovesWhatThePageShows) {
   EXPECT_EQ(last_event().action, "request.approve");
   EXPECT_EQ(last_event().object_id, "R-1");
   const std::string after = get("/console/requests/R-1?notice=request_approved").body;
-  EXPECT_THAT(after, AllOf(HasSubstr("class=\"note\" role=\"status\""), HasSubstr("as agreed"),
+  EXPECT_THAT(after, AllOf(HasSubstr("class=\"done\" role=\"status\""), HasSubstr("as agreed"),
                            Not(HasSubstr("requests/R-1/approve")), HasSubstr("requests/R-1/reject")));
   EXPECT_EQ(press(after, "/console/requests/R-1/reject").status, 303);
   EXPECT_EQ(known("1").state, State::rejected);
   EXPECT_THAT(get("/console/requests/R-1?notice=nothing").body,
-              Not(HasSubstr("class=\"note\" role=\"status\"")));
+              Not(HasSubstr("role=\"status\">The request")));
+}
+
+// CON-46
+TEST_F(ConsoleWork, ARequestsStateAndHistoryAreOfOneMoment) {
+  insert("1");
+  bool is_sent = false;
+  crm_.around_each_call = [&] {
+    if (std::exchange(is_sent, true)) return;
+    schema::store::RequestRecordEntryUpdate change;
+    change.next = known("1");
+    change.next.state = State::rejected;
+    change.transitions = {{now_, "ben@example.com", "pending", "rejected", ""}};
+    store_.request_records.save(std::span(&change, 1));
+  };
+  sign_in(user("ana@example.com", {Role::approver}));
+  const std::string page = get("/console/requests/R-1").body;
+  EXPECT_TRUE(is_sent);
+  EXPECT_THAT(page, AllOf(HasSubstr("<p><strong>Waiting for approval</strong></p>"),
+                          Not(HasSubstr("<strong>Rejected</strong>"))));
+  EXPECT_THAT(get("/console/requests/R-1").body, AllOf(HasSubstr("<p><strong>Rejected</strong></p>"),
+                                                       HasSubstr("</time> <strong>Rejected</strong>")));
 }
 
 // CON-29
@@ -372,12 +395,19 @@ TEST_F(ConsoleWork, ARequestIsFoundByItsNumberInAnyState) {
 // CON-16, CON-29
 TEST_F(ConsoleWork, AnApproverSeesWhatIsApprovedAsAnAuditorToo) {
   insert("1", "Many thanks");
+  schema::store::RequestRecordEntryUpdate change;
+  change.next = known("1");
+  change.transitions = {{now_, "ana", "approved", "pending", "edited for Rose"}};
+  store_.request_records.save(std::span(&change, 1));
   sign_in(user("aud@example.com", {Role::auditor}));
+  EXPECT_THAT(get("/console/requests/R-1").body,
+              AllOf(HasSubstr("ana: first seen"), HasSubstr("ana: ***"), Not(HasSubstr("Rose"))));
   EXPECT_THAT(get("/console/requests/R-1").body,
               AllOf(Not(HasSubstr("Many thanks")), Not(HasSubstr("name=\"seen\""))));
   sign_in(user("both@example.com", {Role::auditor, Role::approver}));
   const std::string page = get("/console/requests/R-1").body;
-  EXPECT_THAT(page, AllOf(HasSubstr("Many thanks"), HasSubstr("1@example.com"), Not(HasSubstr("***"))));
+  EXPECT_THAT(page, AllOf(HasSubstr("ana: edited for Rose"), HasSubstr("Many thanks"),
+                          HasSubstr("1@example.com"), Not(HasSubstr("***"))));
   press(page, "/console/requests/R-1/approve");
   EXPECT_EQ(known("1").state, State::approved);
 }
@@ -427,6 +457,9 @@ TEST_F(ConsoleWork, TheOverviewListsWhatWaitsForTheUser) {
   for (int i = 100; i < 200; ++i) insert(std::to_string(i));
   EXPECT_THAT(get("/console/").body, HasSubstr("or more"));
   fail("3", "The sender has no permission set.");
+  EXPECT_THAT(get("/console/").body,
+              AllOf(HasSubstr("href=\"/console/requests?state=failed\">Requests with an error: 1"),
+                    HasSubstr("No gift of yours fails.")));
   sign_in(user("op@example.com", {Role::operations}));
   EXPECT_THAT(
       get("/console/").body,
@@ -455,11 +488,17 @@ TEST_F(ConsoleWork, AnOperatorActsOnMails) {
   EXPECT_THAT(page,
               AllOf(HasSubstr("host 127.0.0.1:8480"), HasSubstr("&lt;script&gt;"), Not(HasSubstr("<script>")),
                     HasSubstr("ada@example.com"), HasSubstr("/console/gifts/" + id)));
-  const auto released = press_plain(page, "/console/mail/" + id + "/release");
+  EXPECT_THAT(page, HasSubstr("Message-ID: <bdi>m1@example.com</bdi>"));
+  EXPECT_THAT(get("/console/gifts/" + id).body,
+              HasSubstr("<dt>Message-ID of the mail</dt><dd><bdi>m1@example.com</bdi>"));
+  EXPECT_EQ(header(press_plain(page, "/console/mail/" + id + "/release"), "Location"),
+            "/console/mail?notice=not_confirmed");
+  EXPECT_EQ(store_.deliveries.find({std::stoll(id)})->state, schema::DeliveryState::held);
+  const auto released = press_plain(page, "/console/mail/" + id + "/release", "&confirm=1");
   EXPECT_EQ(header(released, "Location"), "/console/mail?notice=mail_done_release");
   EXPECT_EQ(store_.deliveries.find({std::stoll(id)})->state, schema::DeliveryState::queued);
   EXPECT_EQ(last_event().action, "mail.release");
-  EXPECT_EQ(header(press_plain(page, "/console/mail/" + id + "/release"), "Location"),
+  EXPECT_EQ(header(press_plain(page, "/console/mail/" + id + "/release", "&confirm=1"), "Location"),
             "/console/mail?notice=mail_not_done");
   EXPECT_EQ(last_event().action, "mail.release");
   EXPECT_EQ(header(press_plain(page, "/console/mail/" + id + "/withdraw"), "Location"),
@@ -467,10 +506,13 @@ TEST_F(ConsoleWork, AnOperatorActsOnMails) {
   press_plain(page, "/console/mail/retry");
   EXPECT_LE(store_.deliveries.breakers().front().until, now_);
   EXPECT_EQ(last_event().action, "mail.retry-all");
+  store_.deliveries.close_breaker("host 127.0.0.1:8480");
+  EXPECT_THAT(get("/console/mail").body, Not(HasSubstr("/console/mail/retry\""))) << "nothing waits";
   sign_in(user("aud@example.com", {Role::auditor}));
   const std::string seen = get("/console/mail?state=withdrawn").body;
   EXPECT_THAT(seen,
               AllOf(HasSubstr("***@example.com"), Not(HasSubstr("/withdraw\"")), Not(HasSubstr("ada@"))));
+  EXPECT_THAT(get("/console/gifts/" + id).body, Not(HasSubstr("Message-ID")));
   sign_in(user("of.acme@example.com", {Role::operations}, organization("Acme")));
   EXPECT_THAT(get("/console/mail?state=withdrawn").body,
               AllOf(HasSubstr("There is no mail of your gifts"), Not(HasSubstr("host 127.0.0.1"))));
@@ -490,7 +532,7 @@ TEST_F(ConsoleWork, MailOpensOnWhatIsHeldElseOnAllAndEachCountIsAList) {
   const std::string all = get("/console/mail?state=all").body;
   EXPECT_LT(all.find(row(later)), all.find(row(held))) << "the newest first";
   EXPECT_NE(all.find(row(held)), std::string::npos);
-  press_plain(all, "/console/mail/" + held + "/release");
+  press_plain(all, "/console/mail/" + held + "/release", "&confirm=1");
   EXPECT_THAT(get("/console/mail").body, AllOf(HasSubstr(row(held)), HasSubstr(row(later)),
                                                HasSubstr("<option value=\"all\" selected>")));
   EXPECT_THAT(get("/console/mail?state=held").body,
@@ -585,7 +627,7 @@ TEST_F(ConsoleWork, AHeldMailOfAnApproverIsSentAgainAndNothingElse) {
   EXPECT_THAT(page, AllOf(HasSubstr("aria-label=\"Send again: ana@example.com\""),
                           Not(HasSubstr(path + "/withdraw"))));
   EXPECT_EQ(post(path + "/withdraw", token("/withdraw")).status, 404);
-  EXPECT_EQ(header(press_plain(page, path + "/release"), "Location"),
+  EXPECT_EQ(header(press_plain(page, path + "/release", "&confirm=1"), "Location"),
             "/console/mail?notice=mail_done_release");
   EXPECT_EQ(last_event().object_kind, "approver");
   const auto again = store_.deliveries.claim("a", 60'000, 10, now_);
@@ -629,6 +671,7 @@ TEST_F(ConsoleWork, AnOperatorReleasesAndPurgesQuarantinedEvents) {
   EXPECT_EQ(press_plain(page, "/console/sources/vendor/purge", "&reason=nothing").status, 404);
   EXPECT_EQ(press_plain(page, "/console/sources/vendor/purge", "&reason=unknown_status").status, 303);
   EXPECT_TRUE(store_.sources.count_quarantined("vendor").empty());
+  EXPECT_THAT(get("/console/sources/vendor").body, Not(HasSubstr("/release\""))) << "there is nothing";
   EXPECT_FALSE(store_.sources.count_quarantined("gone").empty());
   EXPECT_EQ(last_event().action, "source.purge");
   EXPECT_EQ(last_event().detail, "unknown_status, 1 events");

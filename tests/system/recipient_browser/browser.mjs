@@ -76,6 +76,7 @@ async function visit({ url, content, width = 390, height = 844, dark = false, js
                      html: await page.content(), headers: (await first?.allHeaders()) ?? {} };
     if (check) {
       answer.sideways = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+      answer.tables_sideways = await page.evaluate(() => Math.max(0, ...[...document.querySelectorAll(".scroll")].map((one) => one.scrollWidth - one.clientWidth)));
       answer.shown = await page.evaluate(() => [...document.images].map((image) => image.naturalWidth > 0));
       // axe-core needs JavaScript: it checks the same page in a browser that has it.
       const seen = js ? page : await (await browser.newContext({ viewport: { width, height } })).newPage();
