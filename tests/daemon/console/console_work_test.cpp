@@ -93,6 +93,9 @@ class ConsoleWork : public ConsoleFixture {
                                  const std::string& more = "") {
     return post(path, "form_token=" + form_token_in(page, path) + more);
   }
+  std::string form_secret() {
+    return store_.console_sessions.find(platform::sha256_hex(cookie_), now_, {0})->form_secret;
+  }
   schema::store::AuditEvent last_event() {
     return store_.audit.list(schema::store::Viewer::of_command_line(), {}, 1).front();
   }
@@ -646,14 +649,18 @@ TEST_F(ConsoleWork, APurgeNeedsALinkOfTheLastTenMinutes) {
   sign_in(op);
   const std::string page = "/console/sources/vendor";
   now_ = now_ + kProofMillis;
-  const std::string token = "form_token=" + form_token_in(get(page).body, page + "/purge");
+  EXPECT_THAT(get(page).body, HasSubstr("/purge\""));
   now_ = now_ + 1;
   const std::string command = "giftsyncctl console sign-in-link --user op@example.com";
   EXPECT_THAT(get(page).body,
               AllOf(HasSubstr(command), Not(HasSubstr("/purge\"")), HasSubstr("unknown_status")));
-  const auto refused = post(page + "/purge", token + "&reason=unknown_status");
+  EXPECT_EQ(header(post("/console/link/" + link_for(op, "of-the-page")), "Location"), page);
+  now_ = now_ + kProofMillis + 1;
+  const std::string old = "form_token=" + form_token(form_secret(), "/sources/vendor/purge");
+  const auto refused = post(page + "/purge", old + "&reason=unknown_status");
   EXPECT_EQ(refused.status, 403);
-  EXPECT_THAT(refused.body, AllOf(HasSubstr("Nothing was changed."), HasSubstr(command)));
+  EXPECT_THAT(refused.body, AllOf(HasSubstr("Nothing was changed."), HasSubstr(command),
+                                  HasSubstr("href=\"" + page + "\">Back to its page")));
   EXPECT_FALSE(store_.sources.count_quarantined("vendor").empty());
   EXPECT_EQ(last_event().action, "form.refused");
   EXPECT_EQ(last_event().rule, "CON-45");
@@ -661,7 +668,7 @@ TEST_F(ConsoleWork, APurgeNeedsALinkOfTheLastTenMinutes) {
   EXPECT_EQ(last_event().actor, "op@example.com");
   EXPECT_EQ(post(page + "/purge", "reason=unknown_status").status, 403);
   EXPECT_EQ(last_event().rule, "CON-11") << "without the form's token";
-  sign_in(op);
+  EXPECT_EQ(header(post("/console/link/" + link_for(op, "of-the-refusal")), "Location"), page);
   EXPECT_EQ(press_plain(get(page).body, page + "/purge", "&reason=unknown_status").status, 303);
   EXPECT_TRUE(store_.sources.count_quarantined("vendor").empty());
   quarantine("vendor", "y");
