@@ -58,6 +58,12 @@ std::vector<bool> are_own_requests(const PageCall& call, const std::vector<schem
   return own;
 }
 
+std::string requester_text(const std::string& requested_by) {
+  if (requested_by.empty()) return texts().text("requested_in_crm");
+  if (requested_by.find('@') != std::string::npos) return requested_by;
+  return texts().text("requested_by_command", {{"who", requested_by}});
+}
+
 bool hides_recipients(const PageCall& call) {
   return call.viewer().is_masked() && !may(call.viewer().roles, Permission::decide_requests);
 }

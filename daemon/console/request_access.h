@@ -19,6 +19,9 @@ std::optional<schema::OrganizationId> owner_of_requests(const PageCall& call);
 /// requests.allow_self_approval does not allow to approve such ones. Needs decides_requests_here().
 std::vector<bool> are_own_requests(const PageCall& call, const std::vector<schema::RequestRecord>& rows);
 
+/// Who asked for a record, in words: a person's address, the server's user who ran a command, or the CRM.
+std::string requester_text(const std::string& requested_by);
+
 /// Pages of request records show no recipient and no message: to an auditor who is no approver, since an
 /// approval applies to what the page showed.
 bool hides_recipients(const PageCall& call);

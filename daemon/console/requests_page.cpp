@@ -40,7 +40,7 @@ Data row_data(const PageCall& call, const ListedRequestRecord& one, const schema
   row.set("url", url_of(call, path_of_request(name)));
   row.set("state", texts().text("request_" + std::string(to_word(one.state))));
   row.set("since", time_data(one.since));
-  row.set("requested_by", one.requested_by.empty() ? texts().text("requested_in_crm") : one.requested_by);
+  row.set("requested_by", requester_text(one.requested_by));
   const bool is_masked = hides_recipients(call);
   row.set("error", masked_text(is_masked, one.error));
   if (content) {
