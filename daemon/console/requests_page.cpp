@@ -81,10 +81,17 @@ http::HttpResponse requests_page(const PageCall& call) {
   data.set("has_contents", decides_requests_here(call));
   const std::string word(platform::trimmed(field(call.query, "state")));
   const std::string number(platform::trimmed(field(call.query, "number")));
-  const auto filter = filter_of(word, number);
+  auto filter = filter_of(word, number);
   const std::string before = field(call.query, "before");
-  const auto listed = call.store().request_records.list(call.viewer(), owner_of_requests(call), filter,
-                                                        before, kPageRows + 1);
+  const auto list_filtered = [&] {
+    return call.store().request_records.list(call.viewer(), owner_of_requests(call), filter, before,
+                                             kPageRows + 1);
+  };
+  auto listed = list_filtered();
+  if (listed.empty() && complete_number(number) != number) {
+    filter.number = complete_number(number);
+    listed = list_filtered();
+  }
   const std::vector<ListedRequestRecord> shown(
       listed.begin(), listed.begin() + static_cast<std::ptrdiff_t>(std::min(listed.size(), kPageRows)));
   const auto contents = contents_of(call, shown);

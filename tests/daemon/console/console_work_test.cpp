@@ -339,7 +339,8 @@ TEST_F(ConsoleWork, AGiftAndItsRequestLinkToEachOther) {
   for (const Role role : {Role::admin, Role::operations, Role::auditor}) {
     sign_in(user(std::string(to_word(role)) + "@example.com", {role}));
     EXPECT_THAT(get(page_of(own)).body,
-                AllOf(HasSubstr(link), shows_approval, HasSubstr("Being sent"), Not(HasSubstr("a note"))));
+                AllOf(HasSubstr(link), shows_approval, HasSubstr("Being sent"), Not(HasSubstr("a note")),
+                      HasSubstr("href=\"/console/audit?object=request%3AR-1\"")));
     EXPECT_THAT(get("/console/requests/R-1").body,
                 HasSubstr("<a href=\"" + page_of(own) + "\">Gift " + std::to_string(own.value) + "</a>"));
   }
@@ -444,6 +445,26 @@ TEST_F(ConsoleWork, ARequestIsFoundByItsNumberInAnyState) {
   EXPECT_THAT(all, AllOf(HasSubstr("R-150<"), HasSubstr("R-151<"), HasSubstr("before=R-110&amp;state=all")));
   EXPECT_THAT(get("/console/requests?state=all&before=R-110").body,
               AllOf(HasSubstr("R-109<"), Not(HasSubstr("R-110<"))));
+}
+
+// CON-28, CON-37
+TEST_F(ConsoleWork, ANumberIsFoundHoweverItIsWritten) {
+  insert("000004");
+  insert("000040");
+  sign_in(user("ben@example.com", {Role::approver, Role::admin}));
+  press(get("/console/requests/R-000004").body, "/console/requests/R-000004/reject");
+  for (const std::string typed : {"4", "R-4", "r-4", "000004", "r-000004", "R-000004", "+4+"}) {
+    EXPECT_THAT(get("/console/requests?state=pending&number=" + typed).body,
+                AllOf(HasSubstr("R-000004<"), Not(HasSubstr("R-000040<")),
+                      HasSubstr("<option value=\"all\" selected>")))
+        << typed;
+    EXPECT_THAT(get("/console/audit?object=request+" + typed).body,
+                HasSubstr("<a href=\"/console/requests/R-000004\"><bdi>request R-000004</bdi></a>"))
+        << typed;
+  }
+  EXPECT_THAT(get("/console/audit?object=request:R-4").body, HasSubstr("request.reject"));
+  for (const std::string none : {"5", "R-", "4x", "-4", "99999999999999999999"})
+    EXPECT_THAT(get("/console/requests?number=" + none).body, HasSubstr("No request fits here.")) << none;
 }
 
 // CON-16, CON-29
