@@ -8,6 +8,7 @@
 #include "platform/ip_address.h"
 #include "platform/random.h"
 #include "platform/text.h"
+#include "platform/url_parameters.h"
 #include "platform/visible_text.h"
 
 namespace giftsync::daemon::console {
@@ -16,9 +17,6 @@ namespace {
 constexpr std::int64_t kLastSeenMillis = platform::kMinuteMillis;
 constexpr std::size_t kSecretBytes = 32;
 constexpr std::size_t kMaxAgentCodePoints = 200;
-/// The page that was wanted before signing in, for a link of the command line, which names none (SIGN-12).
-constexpr std::string_view kReturn = "return";
-constexpr std::int64_t kReturnSeconds = 600;
 
 std::string hash_of(const std::string& secret) {
   return platform::sha256_hex(secret);
@@ -54,9 +52,25 @@ bool is_usable_by(const schema::store::Account& account, const schema::store::Co
          (!user.organization || !account.organization || account.organization == user.organization);
 }
 
+/// The page that the browser wanted before signing in, else the first one (SIGN-12).
+std::string wanted_page(const http::HttpRequest& request, const ConsoleUrl& url) {
+  const auto wanted = http::cookie_of(request, short_cookie_name(url, kReturnCookie));
+  return identity::safe_return_path(url.base, wanted ? platform::from_base64url(*wanted).value_or("") : "");
+}
+
+/// Why the browser comes to the sign-in page, as its URL says: without a session nothing could prove it.
+std::string reason_text(const http::HttpRequest& request) {
+  const auto query = platform::first_url_parameters(request.query);
+  if (query.contains("ended")) return texts().text("sign_in_ended");
+  return query.contains("signed_out") ? texts().text("signed_out") : std::string();
+}
+
 Data sign_in_data(const ConsoleUrl& url, const identity::SignInView& view) {
   Data data;
-  data.set("by_provider", true);
+  // "requests/R-1" of "/console/requests/R-1"; a query may name a recipient.
+  const std::string page = view.return_path.substr(std::min(view.return_path.size(), url.base.size() + 1));
+  if (!page.empty())
+    data.set("comes_back", texts().text("sign_in_return", {{"page", page.substr(0, page.find('?'))}}));
   data.set("return_path", view.return_path);
   data.set("email", view.email);
   data.set("refused", view.is_refused);
@@ -97,29 +111,32 @@ http::HttpResponse ConsoleSignIn::sign_in_page(const PageCall& call) {
   // A new sign-in may be refused while the former session goes on (CON-45).
   const bool is_refusal = call.query.contains("refused") || call.query.contains("unavailable");
   if (!is_refusal && find_session(call.request, call.now)) return redirect(return_path);
-  http::HttpResponse response = provider_pages_
-                                    ? provider_pages_->form(call.request)
-                                    : render(url_, {"sign_in", texts().text("sign_in"), {}, 200}, Data());
+  http::HttpResponse response = provider_pages_ ? provider_pages_->form(call.request)
+                                                : form_page(call.request, {.return_path = return_path});
   if (return_path == url_.base + "/") return response;
-  return http::with_header(
-      std::move(response), "Set-Cookie",
-      set_short_cookie(url_, kReturn, platform::to_base64url(return_path), kReturnSeconds));
+  return with_return_to(url_, std::move(response), return_path);
+}
+
+http::HttpResponse ConsoleSignIn::form_page(const http::HttpRequest& request,
+                                            const identity::SignInView& view) {
+  Data data = sign_in_data(url_, view);
+  data.set("by_provider", provider_pages_ != nullptr);
+  data.set("has_session", find_session(request, options_.clock()).has_value());
+  set_text(data, "reason", reason_text(request));
+  return render(url_, {"sign_in", texts().text("sign_in"), {}, 200}, std::move(data));
 }
 
 std::unique_ptr<identity::SignInPages> ConsoleSignIn::make_provider_pages() {
   if (options_.provider_sign_in == nullptr || options_.sso == nullptr) return nullptr;
   return std::make_unique<identity::SignInPages>(
       *options_.sso, *options_.provider_sign_in,
-      identity::SignInPageOptions{
-          options_.admin_url, options_.clock,
-          [this](const http::HttpRequest& request, const identity::SignInView& view) {
-            Data data = sign_in_data(url_, view);
-            data.set("has_session", find_session(request, options_.clock()).has_value());
-            return render(url_, {"sign_in", texts().text("sign_in"), {}, 200}, std::move(data));
-          },
-          [this](const http::HttpRequest& request, const identity::SignedIn& by) {
-            return begin_session(request, by);
-          }});
+      identity::SignInPageOptions{options_.admin_url, options_.clock,
+                                  [this](const http::HttpRequest& request, const identity::SignInView& view) {
+                                    return form_page(request, view);
+                                  },
+                                  [this](const http::HttpRequest& request, const identity::SignedIn& by) {
+                                    return begin_session(request, by);
+                                  }});
 }
 
 http::HttpResponse ConsoleSignIn::choose_provider(const PageCall& call) {
@@ -164,12 +181,21 @@ http::HttpResponse ConsoleSignIn::link_page(const PageCall& call) {
     const auto guesses = guess_limiter_.count(platform::rate_limit_prefix(call.request.client), call.now);
     if (guesses.is_exceeded)
       return http::with_retry_after(notice(url_, 429, "too_many", "too_many_text"), guesses.reset_seconds);
-    return notice(url_, 404, "bad_link", "bad_link_text");
+    return bad_link(call);
   }
   Data data;
   data.set("email", user->email);
   data.set("until", time_data(link->expires_at));
   return render(url_, {"link", texts().text("sign_in"), {}, 200}, std::move(data));
+}
+
+/// The overview is no way out for a browser without a session: it would ask for a link again.
+http::HttpResponse ConsoleSignIn::bad_link(const PageCall& call) {
+  if (find_session(call.request, call.now)) return notice(url_, 404, "bad_link", "bad_link_text");
+  Data data = sign_in_data(url_, {.return_path = wanted_page(call.request, url_)});
+  data.set("by_provider", provider_pages_ != nullptr);
+  data.set("reason", texts().text("bad_link_text"));
+  return render(url_, {"sign_in", texts().text("bad_link"), {}, 404}, std::move(data));
 }
 
 http::HttpResponse ConsoleSignIn::sign_in_by_link(const PageCall& call) {
@@ -191,11 +217,10 @@ http::HttpResponse ConsoleSignIn::sign_in_by_link(const PageCall& call) {
   if (!store_.console_sessions.create_by_link(hash, former_hash(call.request, url_), session, event,
                                               call.now))
     return link_page(call);
-  const auto wanted = http::cookie_of(call.request, short_cookie_name(url_, kReturn));
-  const std::string path = wanted ? platform::from_base64url(*wanted).value_or("") : "";
-  http::HttpResponse response = redirect(identity::safe_return_path(url_.base, path));
+  http::HttpResponse response = redirect(wanted_page(call.request, url_));
   response.headers.emplace_back("Set-Cookie", set_cookie(url_, cookie));
-  if (wanted) response.headers.emplace_back("Set-Cookie", set_short_cookie(url_, kReturn, "", 0));
+  if (http::cookie_of(call.request, short_cookie_name(url_, kReturnCookie)))
+    response.headers.emplace_back("Set-Cookie", set_short_cookie(url_, kReturnCookie, "", 0));
   return response;
 }
 
@@ -204,11 +229,11 @@ http::HttpResponse ConsoleSignIn::sign_out(const PageCall& call) {
   event.object_kind = "user";
   event.object_id = call.by->user.email;
   store_.console_sessions.end(call.by->session.id_hash, event);
-  http::HttpResponse response = redirect(url_.base + "/sign-in");
+  http::HttpResponse response = redirect(url_.base + "/sign-in?signed_out=1");
   response.headers.emplace_back("Set-Cookie", set_cookie(url_, ""));
   // The next user of the browser wants another page, and this one may name a recipient.
-  if (http::cookie_of(call.request, short_cookie_name(url_, kReturn)))
-    response.headers.emplace_back("Set-Cookie", set_short_cookie(url_, kReturn, "", 0));
+  if (http::cookie_of(call.request, short_cookie_name(url_, kReturnCookie)))
+    response.headers.emplace_back("Set-Cookie", set_short_cookie(url_, kReturnCookie, "", 0));
   return response;
 }
 

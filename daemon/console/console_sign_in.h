@@ -36,6 +36,10 @@ class ConsoleSignIn {
 
  private:
   std::unique_ptr<identity::SignInPages> make_provider_pages();
+  /// How to sign in: `view` for the provider's form, and how to get a link.
+  http::HttpResponse form_page(const http::HttpRequest& request, const identity::SignInView& view);
+  /// 404, with what to do about it.
+  http::HttpResponse bad_link(const PageCall& call);
   std::string begin_session(const http::HttpRequest& request, const identity::SignedIn& signed_in);
 
   schema::store::Store& store_;

@@ -145,7 +145,10 @@ void add_request(const PageCall& call, const ConsoleGift& row, Data& data) {
   const schema::store::RequestRecordEntry& entry = request->entry;
   data.set("request", true);
   data.set("request_name", name_of_request(entry));
-  if (request->is_seen) data.set("request_url", url_of(call, path_of_request(name_of_request(entry))));
+  if (request->is_seen) {
+    data.set("request_url", url_of(call, path_of_request(name_of_request(entry))));
+    set_text(data, "request_audit_url", history_url(call, "request", name_of_request(entry)));
+  }
   Data lines(Data::type::list);
   add_line(lines, "state", texts().text("request_" + std::string(to_word(entry.state))));
   add_line(lines, "approved_by", entry.approved_by);

@@ -15,6 +15,7 @@ namespace {
 /// Carries the count of a notice, and that it is true, from a post to its page (CON-38).
 constexpr std::string_view kNotice = "notice";
 constexpr std::int64_t kNoticeSeconds = 60;
+constexpr std::int64_t kReturnSeconds = 600;
 
 /// The notices that say what was done; the others warn.
 constexpr std::string_view kDone[] = {
@@ -112,6 +113,13 @@ schema::store::AuditEvent event_of(const PageCall& call, const std::string& acti
   return event;
 }
 
+http::HttpResponse with_return_to(const ConsoleUrl& console, http::HttpResponse response,
+                                  const std::string& url) {
+  return http::with_header(
+      std::move(response), "Set-Cookie",
+      set_short_cookie(console, kReturnCookie, platform::to_base64url(url), kReturnSeconds));
+}
+
 bool has_new_proof(const PageCall& call) {
   return call.by->session.authenticated_at + kProofMillis >= call.now;
 }
@@ -130,10 +138,15 @@ Data new_proof_data(const PageCall& call, const std::string& path) {
 
 http::HttpResponse new_proof_needed(const PageCall& call) {
   const std::string path = call.request.path.substr(kConsolePath.size());
+  const std::string page_path = path.substr(0, path.rfind('/'));
   Data data;
   data.set("text", texts().text("old_proof_text"));
-  data.set("proof", new_proof_data(call, path.substr(0, path.rfind('/'))));
-  return render(call.url(), {"notice", texts().text("old_proof"), frame_user(call), 403}, std::move(data));
+  data.set("proof", new_proof_data(call, page_path));
+  data.set("back", url_of(call, page_path));
+  return with_return_to(
+      call.url(),
+      render(call.url(), {"notice", texts().text("old_proof"), frame_user(call), 403}, std::move(data)),
+      url_of(call, page_path));
 }
 
 std::string url_of(const PageCall& call, const std::string& path) {

@@ -65,6 +65,9 @@ struct ConsoleOptions {
 inline constexpr std::string_view kConsolePath = "/console";
 /// The rows of a page of a list.
 inline constexpr std::size_t kPageRows = 50;
+/// The short cookie with the page that was wanted before signing in, for a link of the command line, which
+/// names none (SIGN-12).
+inline constexpr std::string_view kReturnCookie = "return";
 /// A proof of the user is new for so long (CON-45).
 inline constexpr std::int64_t kProofMillis = 10 * platform::kMinuteMillis;
 
@@ -104,12 +107,15 @@ http::HttpResponse not_found(const PageCall& call);
 /// {count} once (CON-38).
 http::HttpResponse redirect_with_notice(const PageCall& call, const std::string& page, const std::string& key,
                                         std::int64_t count = 0);
+/// The response with a cookie that takes a sign-in by link in this browser to the page at `url` (SIGN-12).
+http::HttpResponse with_return_to(const ConsoleUrl& console, http::HttpResponse response,
+                                  const std::string& url);
 /// Whether the user proved lately who they are, as routes with needs_new_proof ask for (CON-45).
 bool has_new_proof(const PageCall& call);
 /// How to give a new proof and come back to the page at `path`: {start}, the URL of a sign-in through the
 /// session's connection, or {email} for the command that prints a link.
 Data new_proof_data(const PageCall& call, const std::string& path);
-/// 403 for a post without a new proof, with the way back to its page.
+/// 403 for a post without a new proof, with the way back to its page, by link too.
 http::HttpResponse new_proof_needed(const PageCall& call);
 /// The user as the frame shows it; nothing without a session.
 std::optional<FrameUser> frame_user(const PageCall& call);

@@ -4,6 +4,7 @@
 #include "daemon/console/access.h"
 #include "daemon/console/gift_filter.h"
 #include "daemon/console/pages.h"
+#include "daemon/console/request_access.h"
 #include "platform/text.h"
 
 namespace giftsync::daemon::console {
@@ -19,10 +20,10 @@ schema::store::AuditFilter audit_filter(const std::map<std::string, std::string>
   schema::store::AuditFilter filter;
   filter.actor = value("actor");
   filter.action = value("action");
-  const std::string object = value("object");  // "gift:17"; "gift": of all gifts
-  const std::size_t colon = std::min(object.find(':'), object.size());
-  filter.object_kind = object.substr(0, colon);
-  filter.object_id = object.substr(std::min(colon + 1, object.size()));
+  const std::string object = value("object");  // "gift:17", or as the page prints it; "gift": of all gifts
+  const std::size_t end = std::min(object.find_first_of(": "), object.size());
+  filter.object_kind = object.substr(0, end);
+  filter.object_id = platform::trimmed(object.substr(std::min(end + 1, object.size())));
   filter.since = day_from(value("since"));
   if (const auto before = platform::parse_number<std::int64_t>(value("before"))) filter.before = *before;
   return filter;
@@ -47,8 +48,30 @@ std::string describe_filter(const PageCall& call) {
   return text;
 }
 
-Data event_data(const AuditEvent& event) {
+/// The page of the event's object; empty where there is none for this user.
+std::string object_url(const PageCall& call, const AuditEvent& event) {
+  const std::string& kind = event.object_kind;
+  const bool is_number = platform::parse_number<std::int64_t>(event.object_id).has_value();
+  if (kind == "gift" && is_number) return url_of(call, "/gifts/" + event.object_id);
+  if (kind == "request" && uses_request_records(call)) return url_of(call, path_of_request(event.object_id));
+  if (kind == "source" && sees_installation(call.viewer()))
+    return url_of(call, "/sources/" + event.object_id);
+  if (kind == "user" && may(call.viewer().roles, Permission::see_users)) return url_of(call, "/users");
+  return {};
+}
+
+/// A request's number may be shortened.
+std::vector<AuditEvent> list_events(const PageCall& call, schema::store::AuditFilter filter) {
+  auto events = call.store().audit.list(call.viewer(), filter, kPageRows + 1);
+  const std::string number = complete_number(filter.object_id);
+  if (!events.empty() || filter.object_kind != "request" || number == filter.object_id) return events;
+  filter.object_id = number;
+  return call.store().audit.list(call.viewer(), filter, kPageRows + 1);
+}
+
+Data event_data(const PageCall& call, const AuditEvent& event) {
   Data row;
+  set_text(row, "object_url", object_url(call, event));
   row.set("at", time_data(event.occurred_at));
   row.set("actor", event.actor);
   row.set("kind", texts().text("actor_" + std::string(to_word(event.actor_kind))));
@@ -76,10 +99,10 @@ http::HttpResponse audit_page(const PageCall& call) {
   const schema::store::AuditFilter filter = audit_filter(call.query);
   const auto faults = not_applied(call, filter);
   std::vector<AuditEvent> events;
-  if (faults.empty()) events = call.store().audit.list(call.viewer(), filter, kPageRows + 1);
+  if (faults.empty()) events = list_events(call, filter);
   Data data;
   Data rows(Data::type::list);
-  for (std::size_t i = 0; i < std::min(events.size(), kPageRows); ++i) rows << event_data(events[i]);
+  for (std::size_t i = 0; i < std::min(events.size(), kPageRows); ++i) rows << event_data(call, events[i]);
   data.set("rows", rows);
   data.set("has_rows", !events.empty());
   set_text(data, "filter", describe_filter(call));

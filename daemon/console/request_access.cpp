@@ -1,9 +1,11 @@
 #include "daemon/console/request_access.h"
 
+#include <algorithm>
 #include <map>
 
 #include "daemon/console/access.h"
 #include "platform/dependency_error.h"
+#include "platform/text.h"
 #include "schema/contact_normalization.h"
 #include "sync/request_record_authorization.h"
 #include "sync/token_status.h"
@@ -56,6 +58,12 @@ std::vector<bool> are_own_requests(const PageCall& call, const std::vector<schem
         parties, call.by->user.email, [&]() -> const auto& { return users; });
   }
   return own;
+}
+
+std::string requester_text(const std::string& requested_by) {
+  if (requested_by.empty()) return texts().text("requested_in_crm");
+  if (requested_by.find('@') != std::string::npos) return requested_by;
+  return texts().text("requested_by_command", {{"who", requested_by}});
 }
 
 bool hides_recipients(const PageCall& call) {
@@ -115,6 +123,16 @@ void ask_responding_crm(const std::function<void()>& ask) {
 
 const std::string& name_of_request(const schema::store::RequestRecordEntry& entry) {
   return entry.number.empty() ? entry.record_id : entry.number;
+}
+
+std::string complete_number(const std::string& text) {
+  constexpr std::size_t kDigits = 6;
+  const std::string_view digits =
+      std::string_view(text).substr(platform::ascii_lower(text).starts_with("r-") ? 2 : 0);
+  const auto number = platform::parse_number<std::int64_t>(digits);
+  if (!number || *number < 0) return text;
+  const std::string shortest = std::to_string(*number);
+  return "R-" + std::string(kDigits - std::min(kDigits, shortest.size()), '0') + shortest;
 }
 
 std::string path_of_request(const std::string& number) {

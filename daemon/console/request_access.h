@@ -19,6 +19,9 @@ std::optional<schema::OrganizationId> owner_of_requests(const PageCall& call);
 /// requests.allow_self_approval does not allow to approve such ones. Needs decides_requests_here().
 std::vector<bool> are_own_requests(const PageCall& call, const std::vector<schema::RequestRecord>& rows);
 
+/// Who asked for a record, in words: a person's address, the server's user who ran a command, or the CRM.
+std::string requester_text(const std::string& requested_by);
+
 /// Pages of request records show no recipient and no message: to an auditor who is no approver, since an
 /// approval applies to what the page showed.
 bool hides_recipients(const PageCall& call);
@@ -47,6 +50,8 @@ void ask_responding_crm(const std::function<void()>& ask);
 
 /// The record's number, or its Id while it has none.
 const std::string& name_of_request(const schema::store::RequestRecordEntry& entry);
+/// "R-000004" of "4", "r-4" and "000004", as the CRM of giftsync numbers its records; other texts stay.
+std::string complete_number(const std::string& text);
 /// The path below the console's root: "/requests/R-000017"; not encoded.
 std::string path_of_request(const std::string& number);
 

@@ -1,34 +1,24 @@
 // One request record, and the decision on it. An approval applies to the content that the page showed: the
 // form brings that content back, and another one is refused with the difference (CON-29).
+#include <algorithm>
+
 #include "daemon/console/access.h"
 #include "daemon/console/pages.h"
 #include "daemon/console/request_access.h"
+#include "daemon/console/request_facts.h"
 #include "platform/digest.h"
 #include "platform/text.h"
-#include "schema/money.h"
+#include "schema/contact_normalization.h"
 #include "sync/request_record_approval.h"
-#include "sync/request_record_defaults.h"
 #include "sync/request_record_state_machine.h"
-#include "sync/request_record_to_gift_request.h"
 
 namespace giftsync::daemon::console {
 namespace {
 
-using F = schema::RequestRecordField;
 using Action = sync::RequestRecordAction;
 
 constexpr std::size_t kMaxNoteCodePoints = 1'000;
 constexpr int kMaxReads = 3;
-
-struct ShownRequest {
-  schema::store::RequestRecordEntry entry;
-  std::vector<schema::store::RequestRecordTransition> transitions = {};
-  std::optional<sync::LoadedRequestRecord> loaded = {};  ///< what a CRM of SQL has
-  bool is_own = false;
-
-  const std::string& name() const { return name_of_request(entry); }
-  std::string content() const { return loaded ? sync::approved_content_of(loaded->completed) : ""; }
-};
 
 /// The state and the history of one moment: a request that is being sent changes between two reads (CON-46).
 std::optional<ShownRequest> find_stored(const PageCall& call) {
@@ -56,70 +46,15 @@ std::optional<ShownRequest> find_request(const PageCall& call) {
   return shown;
 }
 
-std::string value_text(const schema::FieldValue& value) {
-  if (const auto* text = std::get_if<std::string>(&value)) return *text;
-  if (const auto* yes = std::get_if<bool>(&value)) return texts().text(*yes ? "is_yes" : "is_no");
-  return {};
-}
-
-bool is_of_recipient(F field) {
-  return field == F::recipient_email || field == F::recipient_first_name || field == F::recipient_last_name ||
-         field == F::message;
-}
-
-schema::RequestRecord parsed(const std::string& content) {
-  schema::RequestRecord record;
-  schema::parse_values(content, schema::approval_bound_fields(), record);
-  return record;
-}
-
-/// The fields that an approval binds to; with `before` those that differ.
-Data fields_data(const schema::RequestRecord& record, const schema::RequestRecord* before, bool is_masked) {
-  Data rows(Data::type::list);
-  for (const F field : schema::approval_bound_fields()) {
-    const std::string now = value_text(record.get(field));
-    const std::string old = before ? value_text(before->get(field)) : "";
-    if (before ? old == now : now.empty()) continue;
-    const bool is_hidden = is_masked && is_of_recipient(field);
-    Data row;
-    // Its name in the CRM means the item, not a gift of giftsync.
-    row.set("label",
-            field == F::gift_id ? texts().text("item") : std::string(schema::descriptor_of(field).label));
-    row.set("value", masked_text(is_hidden, now));
-    row.set("old", masked_text(is_hidden, old));
-    rows << row;
-  }
-  return rows;
-}
-
-void add_costs(Data& lines, const PageCall& call, const schema::RequestRecord& record) {
-  const auto id = sync::gift_id_of(record);
-  const auto item = id ? call.store().catalogue.item(*id) : std::nullopt;
-  if (!item) return add_line(lines, "item", texts().text("unknown_item"));
-  const schema::store::GiftCosts costs = sync::request_costs(*item, record);
-  const auto amount = [](const std::optional<schema::Money>& money) {
-    return money ? schema::to_decimal(*money) : std::string();
-  };
-  add_line(lines, "item", item->name);
-  add_line(lines, "total_cost", amount(costs.total()));
-  add_line(lines, "cost_of_item", amount(costs.item));
-  add_line(lines, "cost_of_shipping", amount(costs.shipping));
-  add_line(lines, "cost_of_carbon", amount(costs.carbon_neutral));
-  add_line(lines, "cost_of_transaction", amount(costs.transaction_fee));
-}
-
-Data summary_of(const PageCall& call, const ShownRequest& shown) {
-  const bool is_masked = hides_recipients(call);
+/// The essence, and what became of the request.
+Data summary_of(const PageCall& call, const ShownRequest& shown, const Names& names) {
   Data lines(Data::type::list);
-  if (shown.loaded) {
-    add_costs(lines, call, shown.loaded->completed);
-    add_line(lines, "recipient", masked_text(is_masked, shown.loaded->completed.text(F::recipient_email)));
-    if (const auto* at = std::get_if<platform::UtcMillis>(&shown.loaded->row.get(F::created_date)))
-      add_time(lines, "created_at", *at);
-  }
-  add_line(lines, "requested_by", shown.entry.requested_by);
+  if (const auto content = content_of(shown))
+    add_essence(lines, call, *content, names);
+  else
+    add_line(lines, "requested_by", requester_text(shown.entry.requested_by));
   add_line(lines, "approved_by", shown.entry.approved_by);
-  add_line(lines, "error", masked_text(is_masked, shown.entry.error));
+  add_line(lines, "error", masked_text(hides_recipients(call), shown.entry.error));
   if (shown.entry.failures > 0) add_time(lines, "next_attempt", shown.entry.next_attempt_at);
   if (shown.entry.deleted) add_line(lines, "state", texts().text("request_deleted"));
   return lines;
@@ -133,33 +68,100 @@ bool is_own_comment(const schema::store::RequestRecordTransition& one) {
          (one.comment == "made" || one.comment == "first seen" || one.comment.starts_with("gift request "));
 }
 
-Data history_of(const PageCall& call, const ShownRequest& shown) {
-  Data list(Data::type::list);
+/// A gift that was sent for the record, and what people did with it since.
+struct SentGift {
+  schema::store::RecipientTransaction transaction;
+  bool is_seen = false;          ///< by the user
+  bool shows_recipient = false;  ///< approvers see those of all requests (CON-16)
+  std::vector<schema::store::GiftAction> actions = {};
+};
+
+std::vector<SentGift> sent_gifts_of(const PageCall& call, const ShownRequest& shown) {
+  std::vector<SentGift> gifts;
+  for (const auto& sent : call.store().request_records.find_gifts_by_record({&shown.entry.record_id, 1}))
+    for (auto& one : call.store().gifts.find_recipients(sent.gift_request)) {
+      SentGift gift{std::move(one)};
+      gift.is_seen = call.store().console_gifts.find(call.viewer(), gift.transaction.id).has_value();
+      gift.shows_recipient = may(call.viewer().roles, Permission::decide_requests) ||
+                             (gift.is_seen && !call.viewer().is_masked());
+      gift.actions = call.store().lifecycle.find_actions(gift.transaction.id);
+      gifts.push_back(std::move(gift));
+    }
+  return gifts;
+}
+
+/// Whether it sent the gift to another address: what resend() writes into the comment then.
+bool is_to_another_address(const schema::store::GiftAction& action) {
+  return action.kind == schema::store::GiftActionKind::resent &&
+         action.comment.find(", before it was ") != std::string::npos;
+}
+
+/// Links to the gifts that were sent for the record, those that the user sees; and of each one that went to
+/// another address after the approval where and when (CON-36).
+void add_gifts(Data& data, const PageCall& call, const std::vector<SentGift>& sent) {
+  Data gifts(Data::type::list);
+  Data moved(Data::type::list);
+  for (const SentGift& one : sent) {
+    const auto last = std::find_if(one.actions.rbegin(), one.actions.rend(), is_to_another_address);
+    if (last != one.actions.rend()) {
+      Data line;
+      line.set("text", texts().text("request_readdressed",
+                                    {{"address", masked_text(!one.shows_recipient, one.transaction.email)},
+                                     {"who", last->actor},
+                                     {"time", minute(last->at)}}));
+      moved << line;
+    }
+    if (!one.is_seen) continue;
+    const std::string id = std::to_string(one.transaction.id.value);
+    Data link;
+    link.set("url", url_of(call, "/gifts/" + id));
+    link.set("text", texts().text("gift_number", {{"id", id}}));
+    gifts << link;
+  }
+  data.set("has_gifts", gifts.is_non_empty_list());
+  data.set("gifts_sent", gifts);
+  data.set("readdressed", moved);
+}
+
+/// The record's states, and what people did with its gifts; the oldest first.
+Data history_of(const PageCall& call, const ShownRequest& shown, const std::vector<SentGift>& sent) {
+  struct Entry {
+    platform::UtcMillis at;
+    std::string text;
+    std::string detail;
+  };
+  std::vector<Entry> entries;
   for (const auto& one : shown.transitions) {
+    const bool is_hidden = hides_recipients(call) && !is_own_comment(one);
+    entries.push_back({one.at, texts().text("request_" + one.to),
+                       joined(one.who, ": ", masked_text(is_hidden, one.comment))});
+  }
+  for (const SentGift& gift : sent)
+    for (const auto& one : gift.actions)
+      entries.push_back({one.at, texts().text("action_" + std::string(to_word(one.kind))),
+                         joined(one.actor, ": ", masked_text(!gift.shows_recipient, one.comment))});
+  std::stable_sort(entries.begin(), entries.end(),
+                   [](const Entry& one, const Entry& other) { return one.at < other.at; });
+  Data list(Data::type::list);
+  for (const Entry& one : entries) {
     Data entry;
     entry.set("at", exact_time_data(one.at));
-    entry.set("text", texts().text("request_" + one.to));
-    const bool is_hidden = hides_recipients(call) && !is_own_comment(one);
-    entry.set("detail", one.who + (one.comment.empty() ? "" : ": " + masked_text(is_hidden, one.comment)));
+    entry.set("text", one.text);
+    entry.set("detail", one.detail);
     list << entry;
   }
   return list;
 }
 
-/// Links to the gifts that were sent for the record, those that the user sees (CON-36).
-void add_gifts(Data& data, const PageCall& call, const ShownRequest& shown) {
-  Data gifts(Data::type::list);
-  for (const auto& sent : call.store().request_records.find_gifts_by_record({&shown.entry.record_id, 1}))
-    for (const auto& one : call.store().gifts.find_recipients(sent.gift_request)) {
-      if (!call.store().console_gifts.find(call.viewer(), one.id)) continue;
-      const std::string id = std::to_string(one.id.value);
-      Data link;
-      link.set("url", url_of(call, "/gifts/" + id));
-      link.set("text", texts().text("gift_number", {{"id", id}}));
-      gifts << link;
-    }
-  data.set("has_gifts", gifts.is_non_empty_list());
-  data.set("gifts_sent", gifts);
+/// After a decision the way to the oldest request that waits for this user.
+void add_next(Data& data, const PageCall& call, const ShownRequest& shown) {
+  if (!call.query.contains("notice") || shown.entry.state == schema::store::RequestRecordState::pending)
+    return;
+  const std::vector<std::string> waiting = requests_to_decide(call).numbers;
+  const auto next = std::min_element(waiting.begin(), waiting.end());
+  if (next == waiting.end()) return;
+  data.set("next_url", url_of(call, path_of_request(*next)));
+  data.set("next", texts().text("next_request", {{"number", *next}}));
 }
 
 /// What would keep the gift from being sent if a request that waits were approved now (CON-40): the findings,
@@ -199,34 +201,44 @@ void add_form(Data& data, const PageCall& call, const ShownRequest& shown, Actio
 void add_difference(Data& data, const PageCall& call, const std::string& key, const std::string& before,
                     const ShownRequest& shown) {
   if (before.empty() || before == shown.content()) return;
-  const schema::RequestRecord old = parsed(before);
+  const schema::RequestRecord old = parsed_content(before);
   data.set(key, fields_data(shown.loaded->completed, &old, hides_recipients(call)));
   data.set("has_" + key, true);
+}
+
+std::string own_text(const PageCall& call, const ShownRequest& shown) {
+  const bool has_asked =
+      schema::email_key(shown.entry.requested_by) == schema::email_key(call.by->user.email);
+  return texts().text(has_asked ? "request_own" : "request_of_sender");
 }
 
 /// `seen`: the content that a refused decision was about.
 http::HttpResponse show(const PageCall& call, const ShownRequest& shown, const std::string& seen = {}) {
   const bool is_masked = hides_recipients(call);
+  const Names names = names_of(call, shown);
+  const std::vector<SentGift> sent = sent_gifts_of(call, shown);
   Data data;
   data.set("state", texts().text("request_" + std::string(to_word(shown.entry.state))));
-  data.set("summary", summary_of(call, shown));
-  data.set("history", history_of(call, shown));
+  data.set("summary", summary_of(call, shown, names));
+  data.set("details", details_of(call, shown));
+  data.set("history", history_of(call, shown, sent));
   data.set("masked", is_masked);
-  add_gifts(data, call, shown);
+  add_gifts(data, call, sent);
+  add_next(data, call, shown);
   set_text(data, "audit_url", history_url(call, "request", shown.name()));
-  if (shown.loaded) {
-    data.set("content", fields_data(shown.loaded->completed, nullptr, is_masked));
+  if (const auto content = content_of(shown)) {
+    data.set("content", fields_data(*content, nullptr, is_masked, names));
     data.set("has_content", true);
+  }
+  if (shown.loaded) {
     add_difference(data, call, "seen_difference", seen, shown);
     add_difference(data, call, "difference", shown.entry.approved_content, shown);
-  } else if (!shown.entry.approved_content.empty()) {
-    data.set("content", fields_data(parsed(shown.entry.approved_content), nullptr, is_masked));
-    data.set("has_content", true);
   }
   data.set("in_salesforce", uses_request_records(call) && !decides_requests_here(call));
   add_obstacles(data, call, shown);
   if (shown.loaded && may(call.viewer().roles, Permission::decide_requests)) {
-    data.set("own", shown.is_own);
+    if (shown.is_own && sync::state_after(shown.entry.state, Action::approve))
+      data.set("own", own_text(call, shown));
     add_form(data, call, shown, Action::approve);
     add_form(data, call, shown, Action::reject);
   }
@@ -247,10 +259,15 @@ http::HttpResponse decide(const PageCall& call, Action action) {
   event.object_kind = "request";
   event.object_id = shown->name();
   event.organization = owner_of_requests(call);
+  const auto record_refusal = [&](const char* rule, const char* detail) {
+    schema::store::AuditEvent refusal = event;
+    refusal.refused = true;
+    refusal.rule = rule;
+    refusal.detail = detail;
+    call.store().audit.add(refusal);
+  };
   if (approves && shown->is_own) {
-    event.refused = true;
-    event.rule = "REQ-46";
-    call.store().audit.add(event);
+    record_refusal("REQ-46", "the user's own request");
     return answer("request_own");
   }
   const auto seen = platform::from_base64url(field(call.form, "seen"));
@@ -263,10 +280,14 @@ http::HttpResponse decide(const PageCall& call, Action action) {
       call.store().request_records.now());
   using Kind = sync::ApprovalResult::Kind;
   if (outcome.kind == Kind::other_content) {
+    record_refusal("CON-29", "the request was edited after the page was shown");
     const auto again = find_request(call);
     return again && again->loaded ? show(call, *again, *seen) : not_found(call);
   }
-  if (outcome.kind != Kind::done && !outcome.is_stored) return answer("request_refused");
+  if (outcome.kind != Kind::done && !outcome.is_stored) {
+    record_refusal("CON-30", "the request's state does not allow it");
+    return answer("request_refused");
+  }
   call.console.options.on_request_decided();
   if (outcome.is_stored) return answer("request_stored");
   return answer(approves ? "request_approved" : "request_rejected");

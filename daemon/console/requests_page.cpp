@@ -41,7 +41,7 @@ Data row_data(const PageCall& call, const ListedRequestRecord& one, const schema
   row.set("url", url_of(call, path_of_request(name)));
   row.set("state", texts().text("request_" + std::string(to_word(one.state))));
   row.set("since", time_data(one.since));
-  row.set("requested_by", one.requested_by.empty() ? texts().text("requested_in_crm") : one.requested_by);
+  row.set("requested_by", requester_text(one.requested_by));
   const bool is_masked = hides_recipients(call);
   set_text(row, "error", masked_text(is_masked, one.error));
   if (content) {
@@ -88,16 +88,24 @@ http::HttpResponse requests_page(const PageCall& call) {
   data.set("has_contents", decides_requests_here(call));
   const std::string word(platform::trimmed(field(call.query, "state")));
   const std::string number(platform::trimmed(field(call.query, "number")));
-  const auto filter = filter_of(word, number);
+  auto filter = filter_of(word, number);
   const std::string before = field(call.query, "before");
+  const auto list_filtered = [&] {
+    return call.store().request_records.list(call.viewer(), owner_of_requests(call), filter, before,
+                                             kPageRows + 1);
+  };
+  const bool is_applied = word.empty() || is_listed_state(word);
   std::vector<ListedRequestRecord> listed;
-  if (word.empty() || is_listed_state(word))
-    listed = call.store().request_records.list(call.viewer(), owner_of_requests(call), filter, before,
-                                               kPageRows + 1);
+  if (is_applied)
+    listed = list_filtered();
   else
     set_not_applied(
         data, {{"state", word}},
         call.url().base + "/requests" + (number.empty() ? "" : "?" + query_of({{"number", number}})));
+  if (listed.empty() && is_applied && complete_number(number) != number) {
+    filter.number = complete_number(number);
+    listed = list_filtered();
+  }
   const std::vector<ListedRequestRecord> shown(
       listed.begin(), listed.begin() + static_cast<std::ptrdiff_t>(std::min(listed.size(), kPageRows)));
   const auto contents = contents_of(call, shown);

@@ -142,17 +142,21 @@ http::HttpResponse source_page(const PageCall& call) {
   Data data;
   data.set("facts", facts_of(call, *source));
   data.set("has_quarantined", source->quarantined > 0);
+  const bool needs_proof =
+      source->quarantined > 0 && may(call.viewer().roles, Permission::operate) && !has_new_proof(call);
   if (source->quarantined > 0) {
     data.set("reasons", reasons_of(call, source->name));
     data.set("sample", sample_of(call, source->name));
-    if (may(call.viewer().roles, Permission::operate) && !has_new_proof(call))
-      data.set("proof", new_proof_data(call, path_of(source->name)));
+    if (needs_proof) data.set("proof", new_proof_data(call, path_of(source->name)));
   }
   // Orphaned events are read again too.
   const bool has_events = source->quarantined + source->orphaned > 0;
   if (has_events && may(call.viewer().roles, Permission::operate) && settings_of(call, source->name))
     data.set("release", form_data(call, path_of(source->name) + "/release"));
-  return page(call, "source", texts().text("source_named", {{"name", source->name}}), std::move(data));
+  http::HttpResponse response =
+      page(call, "source", texts().text("source_named", {{"name", source->name}}), std::move(data));
+  if (!needs_proof) return response;
+  return with_return_to(call.url(), std::move(response), url_of(call, path_of(source->name)));
 }
 
 http::HttpResponse release_events(const PageCall& call) {

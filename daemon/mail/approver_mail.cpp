@@ -14,9 +14,16 @@ namespace {
 /// The others are counted.
 constexpr std::size_t kMaxListed = 20;
 
-std::string line_of(const schema::store::ApproverNotice& one) {
-  const std::string cost = one.cost.empty() ? "" : ", " + one.cost;
-  return without_controls(one.number + ": " + one.item + cost);
+/// Without a cost an item that is a number is one that the catalogue does not have: alone it reads as a
+/// price.
+std::string line_of(const content::Messages& messages, const schema::store::ApproverNotice& one) {
+  if (!one.cost.empty())
+    return without_controls(
+        messages.text("approval_line", {{"request", one.number}, {"item", one.item}, {"cost", one.cost}}));
+  const bool is_number = !one.item.empty() && one.item.find_first_not_of("0123456789") == std::string::npos;
+  return without_controls(
+      one.number + ": " +
+      (is_number ? messages.text("approval_unknown_item", {{"item", one.item}}) : one.item));
 }
 
 }  // namespace
@@ -34,16 +41,17 @@ sync::OutgoingMail compose_approver_mail(const ApproverMailData& data) {
       count == 1 ? messages.text("approval_subject", {{"request", data.notices.front().number}})
                  : messages.text("approval_subject_count", {{"count", number}}));
   message.date = data.identity.date;
-  const std::string intro = messages.text("approval_intro");
+  const std::string intro = count == 1 ? messages.text("approval_intro")
+                                       : messages.text("approval_intro_count", {{"count", number}});
   message.text = intro + "\n\n";
   message.html = "<!DOCTYPE html>\n<html lang=\"" + messages.language() +
                  "\">\n<head><meta charset=\"utf-8\"><title>" + content::html_escaped(message.subject) +
                  "</title></head>\n<body>\n<p>" + content::html_escaped(intro) + "</p>\n<ul>\n";
   for (const schema::store::ApproverNotice& one : data.notices.first(std::min(count, kMaxListed))) {
     const std::string url = data.console_url + "/requests/" + platform::percent_encoded(one.number);
-    message.text += line_of(one) + "\n" + url + "\n\n";
+    message.text += line_of(messages, one) + "\n" + url + "\n\n";
     message.html += "<li><a href=\"" + content::html_escaped(url) + "\">" +
-                    content::html_escaped(line_of(one)) + "</a></li>\n";
+                    content::html_escaped(line_of(messages, one)) + "</a></li>\n";
   }
   message.html += "</ul>\n";
   if (count > kMaxListed) {

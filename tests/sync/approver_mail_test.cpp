@@ -126,7 +126,7 @@ TEST_P(ApproverMails, ApproversWhoMayDecideGetOneMailWithoutTheRecipient) {
   const auto mails = deliver();
   ASSERT_THAT(mails, SizeIs(1));
   EXPECT_EQ(mails[0].envelope_to, "ben@example.com");
-  EXPECT_THAT(mails[0].bytes, AllOf(HasSubstr("R-1: Coffee, 5.40"),
+  EXPECT_THAT(mails[0].bytes, AllOf(HasSubstr("R-1: Coffee, cost 5.40"),
                                     HasSubstr("https://admin.example.com/console/requests/R-1"),
                                     Not(HasSubstr("secret")), Not(HasSubstr("1@example.com"))));
   EXPECT_THAT(mails[0].message_id, HasSubstr("approval-"));

@@ -191,6 +191,61 @@ TEST_F(ConsoleTest, SessionsEndByIdlenessBySignOutAndWithTheirUser) {
   EXPECT_EQ(get("/console/").status, 303);
 }
 
+// CON-11, SIGN-12
+TEST_F(ConsoleTest, AFormOfASessionThatEndedSaysThatNothingWasDoneAndComesBack) {
+  const schema::UserId ana = user("ana@example.com", {Role::operations});
+  const std::map<std::string, std::string> pages{{"requests/R-1/approve", "/console/requests/R-1"},
+                                                 {"gifts/17/cancel", "/console/gifts/17"},
+                                                 {"gifts/17/match", "/console/gifts/17/match"},
+                                                 {"mail/17/release", "/console/mail"},
+                                                 {"mail/retry", "/console/mail"},
+                                                 {"users/1/end-sessions", "/console/users"},
+                                                 {"sources/a b/purge", "/console/sources/a%20b"},
+                                                 {"crm/retry", "/console/crm"},
+                                                 {"nothing/at/all", "/console/"}};
+  for (const auto& [form, page] : pages) {
+    cookie_.clear();
+    other_cookies_.clear();
+    const auto answer = post("/console/" + form, "form_token=old&note=typed");
+    EXPECT_EQ(answer.status, 303);
+    EXPECT_EQ(header(answer, "Location"), "/console/sign-in?" + query_of({{"ended", "1"}, {"return", page}}))
+        << form;
+    EXPECT_THAT(get(header(answer, "Location")).body,
+                HasSubstr("role=\"status\">Your session had ended, so nothing was done."));
+    const std::string token = platform::to_base64url(form);
+    EXPECT_EQ(header(post("/console/link/" + link_for(ana, token)), "Location"), page) << form;
+  }
+}
+
+// CON-1
+TEST_F(ConsoleTest, ASignOutIsConfirmed) {
+  sign_in(user("ana@example.com", {Role::operations}));
+  const std::string form = "form_token=" + form_token_in(get("/console/").body, "/console/sign-out");
+  for (int i = 0; i < 2; ++i) {  // the second one has no session any more
+    const std::string out = header(post("/console/sign-out", form), "Location");
+    EXPECT_EQ(out, "/console/sign-in?signed_out=1");
+    EXPECT_THAT(get(out).body, AllOf(HasSubstr("You are signed out."), Not(HasSubstr("nothing was done"))));
+  }
+}
+
+// CON-15, SIGN-12
+TEST_F(ConsoleTest, ThePageWithoutASessionIsForPeopleWithoutAccessToTheServer) {
+  const std::string page = get(header(get("/console/requests/R-1?a=secret"), "Location")).body;
+  EXPECT_THAT(page, AllOf(HasSubstr("Ask your administrator for a sign-in link, and open it in this browser"),
+                          HasSubstr("You come back to requests/R-1."), HasSubstr("--user EMAIL</code>"),
+                          Not(HasSubstr("secret")), Not(HasSubstr("example.com"))));
+  EXPECT_LT(page.find("<details>"), page.find("giftsyncctl"));
+  const auto refused = get("/console/link/old");
+  EXPECT_EQ(refused.status, 404);
+  EXPECT_THAT(refused.body,
+              AllOf(HasSubstr("This link does not work"), HasSubstr("It was used already"),
+                    HasSubstr("Ask your administrator for a sign-in link"),
+                    HasSubstr("You come back to requests/R-1."), Not(HasSubstr("To the overview"))));
+  sign_in(user("ana@example.com", {Role::operations}));
+  EXPECT_THAT(get("/console/link/old").body,
+              AllOf(HasSubstr("To the overview"), Not(HasSubstr("giftsyncctl"))));
+}
+
 // CON-11
 TEST_F(ConsoleTest, AFormNeedsItsOriginAndItsToken) {
   const schema::UserId ana = user("ana@example.com", {Role::operations});

@@ -6,6 +6,7 @@
 
 #include "platform/digest.h"
 #include "sync/api_key.h"
+#include "sync/gift_actions.h"
 #include "sync/request_record_approval.h"
 #include "tests/daemon/console/console_fixture.h"
 #include "tests/support/in_memory_request_crm.h"
@@ -33,6 +34,14 @@ class PeopleCrm : public tests::InMemoryRequestCrm {
       std::vector<std::vector<schema::crm::CrmUser>> all(keys.size());
       for (std::size_t i = 0; i < keys.size(); ++i)
         if (keys[i] == "ben@example.com") all[i].push_back({"005B", "Ben", keys[i], true});
+      return all;
+    }
+
+    std::vector<std::optional<schema::crm::CrmUser>> find_users_by_id(
+        std::span<const std::string> ids) override {
+      std::vector<std::optional<schema::crm::CrmUser>> all(ids.size());
+      for (std::size_t i = 0; i < ids.size(); ++i)
+        if (ids[i] == "005B") all[i] = schema::crm::CrmUser{"005B", "Ben", "ben@example.com", true};
       return all;
     }
 
@@ -93,6 +102,9 @@ class ConsoleWork : public ConsoleFixture {
   http::HttpResponse press_plain(const std::string& page, const std::string& path,
                                  const std::string& more = "") {
     return post(path, "form_token=" + form_token_in(page, path) + more);
+  }
+  std::string form_secret() {
+    return store_.console_sessions.find(platform::sha256_hex(cookie_), now_, {0})->form_secret;
   }
   schema::store::AuditEvent last_event() {
     return store_.audit.list(schema::store::Viewer::of_command_line(), {}, 1).front();
@@ -234,7 +246,10 @@ TEST_F(ConsoleWork, AnotherContentIsRefusedWithTheDifference) {
                                     HasSubstr("Buy &lt;script&gt;"), Not(HasSubstr("<script>"))));
     EXPECT_EQ(known("1").state, State::pending);
   }
-  EXPECT_EQ(last_event().action, "sign-in");
+  EXPECT_EQ(last_event().action, "request.reject");
+  EXPECT_EQ(last_event().object_id, "R-1");
+  EXPECT_EQ(last_event().rule, "CON-29");
+  EXPECT_TRUE(last_event().refused);
   const std::string changed = press(page, "/console/requests/R-1/approve").body;
   EXPECT_EQ(press(changed, "/console/requests/R-1/approve").status, 303) << "now it was seen";
   EXPECT_EQ(known("1").state, State::approved);
@@ -278,6 +293,12 @@ TEST_F(ConsoleWork, OwnRequestsAreApprovedByOthersAndMayBeRejected) {
   insert("2");
   crm_.edit("2", F::sender, std::string("005B"));
   sign_in(user("ben@example.com", {Role::approver}));
+  insert("3", "Hi", "ben@example.com");
+  schema::store::RequestRecordEntryUpdate approved;
+  approved.next = known("3");
+  approved.next.state = State::approved;
+  store_.request_records.save(std::span(&approved, 1));
+  EXPECT_THAT(get("/console/requests/R-3").body, Not(HasSubstr("another approver"))) << "it has its approval";
   for (const std::string number : {"R-1", "R-2"}) {
     const std::string path = "/console/requests/" + number;
     const std::string page = get(path).body;
@@ -289,6 +310,8 @@ TEST_F(ConsoleWork, OwnRequestsAreApprovedByOthersAndMayBeRejected) {
     EXPECT_EQ(header(answer, "Location"), path + "?notice=request_own");
     EXPECT_TRUE(last_event().refused);
     EXPECT_EQ(last_event().rule, "REQ-46");
+    EXPECT_THAT(page, HasSubstr(number == "R-1" ? "You asked for this request yourself"
+                                                : "In the CRM you are the sender of this request"));
     EXPECT_EQ(known(number.substr(2)).state, State::pending);
   }
   press(get("/console/requests/R-1").body, "/console/requests/R-1/reject");
@@ -339,7 +362,8 @@ TEST_F(ConsoleWork, AGiftAndItsRequestLinkToEachOther) {
   for (const Role role : {Role::admin, Role::operations, Role::auditor}) {
     sign_in(user(std::string(to_word(role)) + "@example.com", {role}));
     EXPECT_THAT(get(page_of(own)).body,
-                AllOf(HasSubstr(link), shows_approval, HasSubstr("Being sent"), Not(HasSubstr("a note"))));
+                AllOf(HasSubstr(link), shows_approval, HasSubstr("Being sent"), Not(HasSubstr("a note")),
+                      HasSubstr("href=\"/console/audit?object=request%3AR-1\"")));
     EXPECT_THAT(get("/console/requests/R-1").body,
                 HasSubstr("<a href=\"" + page_of(own) + "\">Gift " + std::to_string(own.value) + "</a>"));
   }
@@ -355,6 +379,60 @@ TEST_F(ConsoleWork, AGiftAndItsRequestLinkToEachOther) {
       << "request records are sent for no organization";
   sign_in(user("op@example.com", {Role::operations}));
   EXPECT_THAT(get(page_of(gift())).body, Not(HasSubstr("Request of this gift"))) << "it comes from none";
+}
+
+// CON-36
+TEST_F(ConsoleWork, ARequestSaysThatItsGiftWentToAnotherAddress) {
+  schema::store::Account sam;
+  sam.email = "sam@example.com";
+  const auto id = gift_of_request("1", store_.accounts.create(sam).value());
+  sign_in(user("ben@example.com", {Role::approver}));
+  EXPECT_THAT(get("/console/requests/R-1").body, Not(HasSubstr("another address")));
+  now_ = now_ + platform::kMinuteMillis;
+  const sync::ResendAction resend{id, "bea@example.org", "sam@example.com", {}};
+  ASSERT_EQ(sync::resend(store_, resend, now_).kind, sync::ActionResult::Kind::done);
+  EXPECT_THAT(get("/console/requests/R-1").body,
+              AllOf(HasSubstr("After the approval the gift was sent to another address: bea@example.org, by "
+                              "sam@example.com on " +
+                              minute(now_) + " UTC."),
+                    HasSubstr("<strong>Resent</strong> <span class=\"quiet\"><bdi>sam@example.com: to "
+                              "bea@example.org, before it was ada@example.com")));
+  sign_in(user("aud@example.com", {Role::auditor}));
+  EXPECT_THAT(get("/console/requests/R-1").body,
+              AllOf(HasSubstr("another address: ***, by sam@example.com"), HasSubstr("sam@example.com: ***"),
+                    Not(HasSubstr("bea@")), Not(HasSubstr("ada@"))));
+}
+
+// CON-29
+TEST_F(ConsoleWork, WhatIsDecidedAndTheButtonsComeBeforeEverythingElse) {
+  insert("1", "Thank you!", "root");
+  crm_.edit("1", F::recipient_contact, std::string("003A"));
+  crm_.edit("1", F::sender, std::string("005B"));
+  crm_.contacts["003A"] = {.id = "003A",
+                           .email = "1@example.com",
+                           .first_name = "Rose",
+                           .last_name = "Gonzalez",
+                           .account_id = ""};
+  sign_in(user("ana@example.com", {Role::approver}));
+  const std::string page = get("/console/requests/R-1").body;
+  std::size_t at = 0;
+  for (const std::string next :
+       {"<dt>Item</dt>", "Coffee (7)", "<dt>Total cost</dt>", "Rose Gonzalez, 1@example.com",
+        "<dt>Sender</dt>", ">Ben</dd>", "Thank you!", "/approve\"", "/reject\"", "<details>", "Ben (005B)",
+        "<dt>Price of the item</dt>", "root (command line)"}) {
+    const std::size_t found = page.find(next, at);
+    ASSERT_NE(found, std::string::npos) << next;
+    at = found;
+  }
+  EXPECT_THAT(page, AllOf(HasSubstr("Rose Gonzalez (003A)"), Not(HasSubstr("<dt>Carbon neutral</dt>")),
+                          Not(HasSubstr("<details open>")), Not(HasSubstr("Next request"))));
+  insert("2");
+  insert("3", "Hi", "ana@example.com");
+  press(page, "/console/requests/R-1/approve");
+  EXPECT_THAT(get("/console/requests/R-1?notice=request_approved").body,
+              AllOf(HasSubstr("<a href=\"/console/requests/R-2\">Next request that waits for you: R-2</a>"),
+                    HasSubstr("<details open>")));
+  EXPECT_THAT(get("/console/requests/R-1").body, Not(HasSubstr("Next request")));
 }
 
 // CON-37
@@ -390,6 +468,26 @@ TEST_F(ConsoleWork, ARequestIsFoundByItsNumberInAnyState) {
   EXPECT_THAT(all, AllOf(HasSubstr("R-150<"), HasSubstr("R-151<"), HasSubstr("before=R-110&amp;state=all")));
   EXPECT_THAT(get("/console/requests?state=all&before=R-110").body,
               AllOf(HasSubstr("R-109<"), Not(HasSubstr("R-110<"))));
+}
+
+// CON-28, CON-37
+TEST_F(ConsoleWork, ANumberIsFoundHoweverItIsWritten) {
+  insert("000004");
+  insert("000040");
+  sign_in(user("ben@example.com", {Role::approver, Role::admin}));
+  press(get("/console/requests/R-000004").body, "/console/requests/R-000004/reject");
+  for (const std::string typed : {"4", "R-4", "r-4", "000004", "r-000004", "R-000004", "+4+"}) {
+    EXPECT_THAT(get("/console/requests?state=pending&number=" + typed).body,
+                AllOf(HasSubstr("R-000004<"), Not(HasSubstr("R-000040<")),
+                      HasSubstr("<option value=\"all\" selected>")))
+        << typed;
+    EXPECT_THAT(get("/console/audit?object=request+" + typed).body,
+                HasSubstr("<a href=\"/console/requests/R-000004\"><bdi>request R-000004</bdi></a>"))
+        << typed;
+  }
+  EXPECT_THAT(get("/console/audit?object=request:R-4").body, HasSubstr("request.reject"));
+  for (const std::string none : {"5", "R-", "4x", "-4", "99999999999999999999"})
+    EXPECT_THAT(get("/console/requests?number=" + none).body, HasSubstr("No request fits here.")) << none;
 }
 
 // CON-16, CON-29
@@ -689,14 +787,18 @@ TEST_F(ConsoleWork, APurgeNeedsALinkOfTheLastTenMinutes) {
   sign_in(op);
   const std::string page = "/console/sources/vendor";
   now_ = now_ + kProofMillis;
-  const std::string token = "form_token=" + form_token_in(get(page).body, page + "/purge");
+  EXPECT_THAT(get(page).body, HasSubstr("/purge\""));
   now_ = now_ + 1;
   const std::string command = "giftsyncctl console sign-in-link --user op@example.com";
   EXPECT_THAT(get(page).body,
               AllOf(HasSubstr(command), Not(HasSubstr("/purge\"")), HasSubstr("unknown_status")));
-  const auto refused = post(page + "/purge", token + "&reason=unknown_status");
+  EXPECT_EQ(header(post("/console/link/" + link_for(op, "of-the-page")), "Location"), page);
+  now_ = now_ + kProofMillis + 1;
+  const std::string old = "form_token=" + form_token(form_secret(), "/sources/vendor/purge");
+  const auto refused = post(page + "/purge", old + "&reason=unknown_status");
   EXPECT_EQ(refused.status, 403);
-  EXPECT_THAT(refused.body, AllOf(HasSubstr("Nothing was changed."), HasSubstr(command)));
+  EXPECT_THAT(refused.body, AllOf(HasSubstr("Nothing was changed."), HasSubstr(command),
+                                  HasSubstr("href=\"" + page + "\">Back to its page")));
   EXPECT_FALSE(store_.sources.count_quarantined("vendor").empty());
   EXPECT_EQ(last_event().action, "form.refused");
   EXPECT_EQ(last_event().rule, "CON-45");
@@ -704,7 +806,7 @@ TEST_F(ConsoleWork, APurgeNeedsALinkOfTheLastTenMinutes) {
   EXPECT_EQ(last_event().actor, "op@example.com");
   EXPECT_EQ(post(page + "/purge", "reason=unknown_status").status, 403);
   EXPECT_EQ(last_event().rule, "CON-11") << "without the form's token";
-  sign_in(op);
+  EXPECT_EQ(header(post("/console/link/" + link_for(op, "of-the-refusal")), "Location"), page);
   EXPECT_EQ(press_plain(get(page).body, page + "/purge", "&reason=unknown_status").status, 303);
   EXPECT_TRUE(store_.sources.count_quarantined("vendor").empty());
   quarantine("vendor", "y");

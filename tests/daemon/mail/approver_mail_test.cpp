@@ -28,11 +28,16 @@ std::string bytes_of(const std::vector<schema::store::ApproverNotice>& notices,
 
 // CON-31
 TEST(ApproverMail, NamesNumberItemCostAndPage) {
-  EXPECT_THAT(bytes_of({notice("R-1", "Coffee", "5.35")}),
-              AllOf(HasSubstr("Subject: Waiting for your approval: R-1"), HasSubstr("R-1: Coffee, 5.35"),
-                    HasSubstr("https://admin.example.com/console/requests/R-1"),
-                    HasSubstr("To: ben@example.com"), HasSubstr("From: gifts@example.com")));
+  EXPECT_THAT(
+      bytes_of({notice("R-1", "Coffee", "5.35")}),
+      AllOf(HasSubstr("Subject: Waiting for your approval: R-1"), HasSubstr("R-1: Coffee, cost 5.35"),
+            HasSubstr("A gift request waits"), HasSubstr("https://admin.example.com/console/requests/R-1"),
+            HasSubstr("To: ben@example.com"), HasSubstr("From: gifts@example.com")));
   EXPECT_THAT(bytes_of({notice("R-1", "Coffee", "")}), Not(HasSubstr("Coffee,")));
+  EXPECT_THAT(
+      bytes_of({notice("R-1", "199", ""), notice("R-2", "7", "1.00")}),
+      AllOf(HasSubstr("2 gift requests wait for your approval."), Not(HasSubstr("A gift request waits")),
+            HasSubstr("R-1: item 199, which is not in the catalogue"), HasSubstr("R-2: 7, cost 1.00")));
   EXPECT_THAT(bytes_of({notice("R-1", "Kaffee", "")}, "de"), HasSubstr("Ihre Genehmigung"));
 }
 

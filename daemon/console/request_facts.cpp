@@ -1,0 +1,134 @@
+#include "daemon/console/request_facts.h"
+
+#include <utility>
+
+#include "schema/money.h"
+#include "sync/request_record_to_gift_request.h"
+
+namespace giftsync::daemon::console {
+namespace {
+
+using F = schema::RequestRecordField;
+
+std::string value_text(const schema::FieldValue& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  if (const auto* yes = std::get_if<bool>(&value)) return texts().text(*yes ? "is_yes" : "is_no");
+  return {};
+}
+
+bool is_of_recipient(F field) {
+  return field == F::recipient_email || field == F::recipient_first_name || field == F::recipient_last_name ||
+         field == F::message;
+}
+
+/// "Ana Lima (005A)"; the Id alone without a name, or where the name would be a recipient's.
+std::string named(const Names& names, F field, const std::string& id, bool is_masked) {
+  const auto name = names.find(field);
+  const bool is_hidden = is_masked && field != F::sender;
+  if (name == names.end() || name->second.empty() || is_hidden) return id;
+  return name->second + " (" + id + ")";
+}
+
+std::optional<schema::store::GiftItem> item_of(const PageCall& call, const schema::RequestRecord& record) {
+  const auto id = sync::gift_id_of(record);
+  return id ? call.store().catalogue.item(*id) : std::nullopt;
+}
+
+}  // namespace
+
+std::string ShownRequest::content() const {
+  return loaded ? sync::approved_content_of(loaded->completed) : std::string();
+}
+
+std::string joined(const std::string& first, const std::string& between, const std::string& second) {
+  return first + (first.empty() || second.empty() ? "" : between) + second;
+}
+
+Names names_of(const PageCall& call, const ShownRequest& shown) {
+  Names names;
+  if (!shown.loaded) return names;
+  const schema::RequestRecord& record = shown.loaded->completed;
+  ask_responding_crm([&] {
+    schema::crm::Crm& crm = *call.console.options.crm.crm;
+    if (const std::string id = record.text(F::sender); !id.empty())
+      for (const auto& user : crm.directory().find_users_by_id(std::span(&id, 1)))
+        if (user) names[F::sender] = user->name;
+    for (const auto& [field, object] : {std::pair(F::recipient_contact, schema::crm::PersonObject::contact),
+                                        std::pair(F::recipient_lead, schema::crm::PersonObject::lead)}) {
+      const std::string id = record.text(field);
+      if (id.empty()) continue;
+      for (const auto& person : crm.request_records()->find_persons(object, std::span(&id, 1)))
+        names[field] = joined(person.first_name, " ", person.last_name);
+    }
+  });
+  return names;
+}
+
+schema::RequestRecord parsed_content(const std::string& content) {
+  schema::RequestRecord record;
+  schema::parse_values(content, schema::approval_bound_fields(), record);
+  return record;
+}
+
+std::optional<schema::RequestRecord> content_of(const ShownRequest& shown) {
+  if (shown.loaded) return shown.loaded->completed;
+  if (shown.entry.approved_content.empty()) return std::nullopt;
+  return parsed_content(shown.entry.approved_content);
+}
+
+Data fields_data(const schema::RequestRecord& record, const schema::RequestRecord* before, bool is_masked,
+                 const Names& names) {
+  Data rows(Data::type::list);
+  for (const F field : schema::approval_bound_fields()) {
+    const std::string now = value_text(record.get(field));
+    const std::string old = before ? value_text(before->get(field)) : "";
+    if (before ? old == now : now.empty()) continue;
+    const bool is_hidden = is_masked && is_of_recipient(field);
+    Data row;
+    // Its name in the CRM means the item, not a gift of giftsync.
+    row.set("label",
+            field == F::gift_id ? texts().text("item") : std::string(schema::descriptor_of(field).label));
+    row.set("value", masked_text(is_hidden, named(names, field, now, is_masked)));
+    row.set("old", masked_text(is_hidden, old));
+    rows << row;
+  }
+  return rows;
+}
+
+void add_essence(Data& lines, const PageCall& call, const schema::RequestRecord& record, const Names& names) {
+  const bool is_masked = hides_recipients(call);
+  const auto item = item_of(call, record);
+  const std::string number = record.text(F::gift_id);
+  add_line(lines, "item",
+           (item ? item->name : texts().text("unknown_item")) + (number.empty() ? "" : " (" + number + ")"));
+  if (item) add_line(lines, "total_cost", schema::to_decimal(sync::request_costs(*item, record).total()));
+  const std::string name =
+      joined(record.text(F::recipient_first_name), " ", record.text(F::recipient_last_name));
+  add_line(lines, "recipient", masked_text(is_masked, joined(name, ", ", record.text(F::recipient_email))));
+  const auto sender = names.find(F::sender);
+  add_line(lines, "sender",
+           sender == names.end() || sender->second.empty() ? record.text(F::sender) : sender->second);
+  add_line(lines, "message", masked_text(is_masked, record.text(F::message)));
+}
+
+Data details_of(const PageCall& call, const ShownRequest& shown) {
+  Data lines(Data::type::list);
+  const auto item = shown.loaded ? item_of(call, shown.loaded->completed) : std::nullopt;
+  if (item) {
+    const schema::store::GiftCosts costs = sync::request_costs(*item, shown.loaded->completed);
+    const auto add_cost = [&](const char* label, const std::optional<schema::Money>& cost) {
+      if (cost && cost->minor_units != 0) add_line(lines, label, schema::to_decimal(*cost));
+    };
+    add_cost("cost_of_item", costs.item);
+    add_cost("cost_of_shipping", costs.shipping);
+    add_cost("cost_of_carbon", costs.carbon_neutral);
+    add_cost("cost_of_transaction", costs.transaction_fee);
+  }
+  if (shown.loaded)
+    if (const auto* at = std::get_if<platform::UtcMillis>(&shown.loaded->row.get(F::created_date)))
+      add_time(lines, "created_at", *at);
+  add_line(lines, "requested_by", requester_text(shown.entry.requested_by));
+  return lines;
+}
+
+}  // namespace giftsync::daemon::console

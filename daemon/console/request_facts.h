@@ -1,0 +1,46 @@
+// daemon/console: what the page of a request record shows of its content: what an approver decides by, the
+// fields that an approval binds to, and costs. For an auditor without what names the recipient (CON-28).
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/console/page_call.h"
+#include "daemon/console/request_access.h"
+
+namespace giftsync::daemon::console {
+
+struct ShownRequest {
+  schema::store::RequestRecordEntry entry;
+  std::vector<schema::store::RequestRecordTransition> transitions = {};
+  std::optional<sync::LoadedRequestRecord> loaded = {};  ///< what a CRM of SQL has
+  bool is_own = false;
+
+  const std::string& name() const { return name_of_request(entry); }
+  std::string content() const;  ///< what an approval binds to, as one text; empty without `loaded`
+};
+
+/// Both texts with `between`, or the one that is not empty.
+std::string joined(const std::string& first, const std::string& between, const std::string& second);
+
+/// The CRM's names of the people whom the record names by Id; without those that it does not know, and empty
+/// where the page does not ask the CRM.
+using Names = std::map<schema::RequestRecordField, std::string>;
+Names names_of(const PageCall& call, const ShownRequest& shown);
+
+/// The inverse of ShownRequest::content().
+schema::RequestRecord parsed_content(const std::string& content);
+/// What an approval applies to: of the CRM, or what was approved where the page does not ask it.
+std::optional<schema::RequestRecord> content_of(const ShownRequest& shown);
+
+/// {label, value, old} of the fields that an approval binds to; with `before` of those that differ.
+Data fields_data(const schema::RequestRecord& record, const schema::RequestRecord* before, bool is_masked,
+                 const Names& names = {});
+/// Adds what an approver decides by: item, cost, recipient, sender and message.
+void add_essence(Data& lines, const PageCall& call, const schema::RequestRecord& record, const Names& names);
+/// The parts of the cost that are not zero, and where the request comes from.
+Data details_of(const PageCall& call, const ShownRequest& shown);
+
+}  // namespace giftsync::daemon::console
