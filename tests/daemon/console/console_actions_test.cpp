@@ -59,8 +59,9 @@ TEST_F(ConsoleActions, AnEventIsFoundAsItsObjectIsPrintedAndLinksToIt) {
   sign_in(user("ana@example.com", {Role::operations}));
   ASSERT_EQ(act(id, "cancel", "&confirm=1"), page_of(id) + "?notice=cancelled");
   for (const std::string& object : {"gift:" + number, "gift+" + number, "gift:+" + number})
-    EXPECT_THAT(get("/console/audit?object=" + object).body,
-                HasSubstr("<a href=\"" + page_of(id) + "\"><bdi>gift " + number + "</bdi></a>"));
+    EXPECT_THAT(
+        get("/console/audit?object=" + object).body,
+        HasSubstr("<a href=\"" + page_of(id) + "\" class=\"short\"><bdi>gift " + number + "</bdi></a>"));
   EXPECT_THAT(get("/console/audit?object=" + number).body, HasSubstr("No event fits here."));
 }
 

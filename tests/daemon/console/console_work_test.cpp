@@ -481,8 +481,9 @@ TEST_F(ConsoleWork, ANumberIsFoundHoweverItIsWritten) {
                 AllOf(HasSubstr("R-000004<"), Not(HasSubstr("R-000040<")),
                       HasSubstr("<option value=\"all\" selected>")))
         << typed;
-    EXPECT_THAT(get("/console/audit?object=request+" + typed).body,
-                HasSubstr("<a href=\"/console/requests/R-000004\"><bdi>request R-000004</bdi></a>"))
+    EXPECT_THAT(
+        get("/console/audit?object=request+" + typed).body,
+        HasSubstr("<a href=\"/console/requests/R-000004\" class=\"short\"><bdi>request R-000004</bdi></a>"))
         << typed;
   }
   EXPECT_THAT(get("/console/audit?object=request:R-4").body, HasSubstr("request.reject"));
