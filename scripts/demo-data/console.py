@@ -54,7 +54,7 @@ def press(session, url, action, *entries):
     # What was done is said to the browser that did it, by a cookie (CON-38).
     cookies = [cookie, *(one.split(";")[0] for one in response.headers.get_all("Set-Cookie", []))]
     _, page = call(urllib.parse.urljoin(url, response.headers["Location"]), "; ".join(cookies))
-    notice = re.search(r'<p class="note" role="status">(.*?)<', page, re.S)
+    notice = re.search(r'<p class="(?:note|done)" role="status">([^<]*)<', page, re.S)
     print(html.unescape(notice.group(1)) if notice else response.headers["Location"])
 
 
