@@ -79,7 +79,7 @@ MailPage mails_of(const PageCall& call, std::span<const DeliveryState> states,
 
 /// The list that was asked for; else held mails, which wait for a decision, where there are any, else all.
 std::string list_of(const PageCall& call) {
-  const std::string asked = field(call.query, "state");
+  std::string asked = field(call.query, "state");
   for (const DeliveryState state : kListedStates)
     if (to_word(state) == asked) return asked;
   if (asked.empty() && !call.store().deliveries.list(call.viewer(), DeliveryState::held, {}, 1).empty())

@@ -154,7 +154,7 @@ TokenOutcome AccessTokens::sign_in(Birth ended, platform::UtcMillis now) {
     return *refusal;
   }
   const AccessToken token{std::get<Session>(outcome), ended ? std::max(now, *ended + 1) : now};
-  const TokenOutcome used = use_if_accepted(token);
+  TokenOutcome used = use_if_accepted(token);
   if (std::holds_alternative<AccessToken>(used)) store(token);
   return used;
 }
