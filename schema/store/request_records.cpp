@@ -119,7 +119,7 @@ std::vector<RequestRecordGift> select_gifts(soci::session& session, const std::s
 /// each of them, since SOCI counts the values that it binds.
 std::string filter_condition(const RequestRecordFilter& filter) {
   if (!filter.number.empty()) return "s.number = :number";
-  const std::string any_number = ":number = ''";
+  std::string any_number = ":number = ''";
   if (filter.is_any_state) return any_number;
   if (filter.has_error) return any_number + " AND s.error <> '' AND s.state NOT IN ('sent', 'rejected')";
   return any_number + " AND s.state = '" + std::string(to_word(filter.state)) + "'";
