@@ -121,8 +121,8 @@ class ConsolePages(ConsoleTestCase):
 
     @unittest.skipUnless(EVERY_STATE, "EVERY_STATE=1 looks at each page with each role in each state")
     def test_every_role_while_the_crm_is_away(self):
-        crm = {"type": "salesforce", "salesforce": {"domain": "http://127.0.0.1:9", "client_id": "3MVG9.away",
-                                                    "client_secret": "none"}}
+        crm = {"type": "salesforce", "salesforce": {"domain": "http://127.0.0.1:9", "flow": "client_credentials",
+                                                    "client_id": "3MVG9.away", "client_secret": "none"}}
         self.start_fixture(with_data=True, crm=crm)
         for role in ROLES:
             with self.subTest(role):
