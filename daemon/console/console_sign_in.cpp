@@ -58,6 +58,13 @@ std::string wanted_page(const http::HttpRequest& request, const ConsoleUrl& url)
   return identity::safe_return_path(url.base, wanted ? platform::from_base64url(*wanted).value_or("") : "");
 }
 
+/// Deletes the cookie that wanted_page() reads, if the browser has it.
+void forget_wanted_page(const http::HttpRequest& request, const ConsoleUrl& url,
+                        http::HttpResponse& response) {
+  if (http::cookie_of(request, short_cookie_name(url, kReturnCookie)))
+    response.headers.emplace_back("Set-Cookie", set_short_cookie(url, kReturnCookie, "", 0));
+}
+
 /// Why the browser comes to the sign-in page, as its URL says: without a session nothing could prove it.
 std::string reason_text(const http::HttpRequest& request) {
   const auto query = platform::first_url_parameters(request.query);
@@ -219,8 +226,7 @@ http::HttpResponse ConsoleSignIn::sign_in_by_link(const PageCall& call) {
     return link_page(call);
   http::HttpResponse response = redirect(wanted_page(call.request, url_));
   response.headers.emplace_back("Set-Cookie", set_cookie(url_, cookie));
-  if (http::cookie_of(call.request, short_cookie_name(url_, kReturnCookie)))
-    response.headers.emplace_back("Set-Cookie", set_short_cookie(url_, kReturnCookie, "", 0));
+  forget_wanted_page(call.request, url_, response);
   return response;
 }
 
@@ -232,8 +238,7 @@ http::HttpResponse ConsoleSignIn::sign_out(const PageCall& call) {
   http::HttpResponse response = redirect(url_.base + "/sign-in?signed_out=1");
   response.headers.emplace_back("Set-Cookie", set_cookie(url_, ""));
   // The next user of the browser wants another page, and this one may name a recipient.
-  if (http::cookie_of(call.request, short_cookie_name(url_, kReturnCookie)))
-    response.headers.emplace_back("Set-Cookie", set_short_cookie(url_, kReturnCookie, "", 0));
+  forget_wanted_page(call.request, url_, response);
   return response;
 }
 

@@ -5,6 +5,7 @@
 #include "daemon/console/gift_actions.h"
 #include "daemon/console/pages.h"
 #include "daemon/console/request_access.h"
+#include "daemon/console/request_facts.h"
 #include "platform/text.h"
 #include "schema/money.h"
 #include "sync/lifecycle_rules.h"
@@ -51,9 +52,8 @@ std::vector<TimelineEntry> timeline_of(schema::store::Store& store, const Consol
            ? ""
            : texts().text("sent_by", {{"who", row.gift.request.sender_email}})}};
   for (const schema::store::GiftAction& action : store.lifecycle.find_actions(id))
-    timeline.push_back(
-        {action.at, texts().text("action_" + std::string(to_word(action.kind))),
-         action.actor + (action.comment.empty() ? "" : ": " + masked_text(is_masked, action.comment))});
+    timeline.push_back({action.at, texts().text("action_" + std::string(to_word(action.kind))),
+                        joined(action.actor, ": ", masked_text(is_masked, action.comment))});
   if (mail)
     timeline.push_back({mail->updated_at, texts().text("mail_" + std::string(to_word(mail->state))),
                         masked_text(is_masked, mail->last_reply)});

@@ -73,7 +73,7 @@ std::optional<FrameUser> frame_user(const PageCall& call) {
 
 http::HttpResponse page(const PageCall& call, std::string_view name, const std::string& title, Data data) {
   const std::string notice = notice_text(call);
-  const std::string path = call.request.path.substr(std::string_view("/console/").size());
+  const std::string path = call.request.path.substr(kConsolePath.size() + 1);
   const std::size_t end = path.find('/');
   http::HttpResponse made =
       render(call.url(),

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <future>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "platform/clock.h"
 #include "tests/cli/cli_fixture.h"
@@ -107,7 +106,7 @@ TEST_F(BackfillCommandTest, ARetryWakesARunThatWaits) {
   };
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (!is_resting() && std::chrono::steady_clock::now() < until)
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    ASSERT_EQ(run.wait_for(std::chrono::milliseconds(100)), std::future_status::timeout) << "it did not wait";
   EXPECT_EQ(cli_.run({"crm", "retry", "--all"}).code, 0);
   ASSERT_EQ(run.wait_for(std::chrono::seconds(60)), std::future_status::ready) << "it would wait ten minutes";
   const auto filled = run.get();
