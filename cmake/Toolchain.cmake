@@ -62,5 +62,8 @@ function(giftsync_library folder)
   string(REPLACE "/" "_" name giftsync_${folder})
   add_library(${name} STATIC ${sources})
   target_link_libraries(${name} PUBLIC giftsync_flags ${uses} PRIVATE ${LIBRARY_PRIVATE})
+  if(GIFTSYNC_SANITIZE)
+    target_compile_options(${name} PRIVATE -Og)  # compiles as fast as without, and the tests run faster
+  endif()
   giftsync_precompile(${name} ${LIBRARY_PRECOMPILE})
 endfunction()
