@@ -487,6 +487,11 @@ TEST_F(ConsoleWork, ANumberIsFoundHoweverItIsWritten) {
         << typed;
   }
   EXPECT_THAT(get("/console/audit?object=request:R-4").body, HasSubstr("request.reject"));
+  store_.audit.add({.action = "gift.resend", .object_kind = "gift", .object_id = "17"});
+  for (const std::string typed : {"gift:17", "gift+0017", "%2317", "Gift+%2317", "17"})
+    EXPECT_THAT(get("/console/audit?object=" + typed).body,
+                AllOf(HasSubstr("gift.resend"), Not(HasSubstr("request.reject"))))
+        << typed;
   for (const std::string none : {"5", "R-", "4x", "-4", "99999999999999999999"})
     EXPECT_THAT(get("/console/requests?number=" + none).body, HasSubstr("No request fits here.")) << none;
 }

@@ -58,6 +58,16 @@ std::vector<Query> queries() {
       {"latest gifts of a campaign",
        latest_gifts_query("(t.sent_at, t.id) < (9, 9) AND t.sent_at >= 5 AND r.utm_campaign_id = 'x'", 20),
        "recipient_transaction_sent"},
+      {"gifts of an address",
+       "SELECT t.id, t.sent_at FROM recipient_transaction t JOIN gift_request r ON r.id = t.request_id WHERE "
+       "1 = 1 AND t.id < 900 AND lower(trim(t.email)) = 'ada@example.com' AND t.id >= 5 AND t.status = "
+       "'sent' "
+       "ORDER BY t.id DESC LIMIT 51",
+       "recipient_transaction_email"},
+      {"the search's end among gifts of an address",
+       "SELECT t.id, t.sent_at FROM recipient_transaction t WHERE 1 = 1 AND lower(trim(t.email)) = "
+       "'ada@example.com' ORDER BY t.id DESC LIMIT 1 OFFSET 49999",
+       "recipient_transaction_email"},
       {"codes assigned", gift_code_counts_query(kMaxCounted), "gift_code_assigned"},
       {"codes left", gift_code_counts_query(kMaxCounted), "gift_code_unassigned"},
       {"oldest code left",
