@@ -335,7 +335,8 @@ TEST_F(ConsoleTest, AnAuditorIsToldThatGiftsAreNotSearchedByRecipient) {
   EXPECT_THAT(get("/console/gifts?status=sent").body, HasSubstr("***@example.com"));
   EXPECT_THAT(get("/console/gifts?find=text0@example.com").body,
               AllOf(HasSubstr("your role cannot search by this."), Not(HasSubstr("***@example.com"))));
-  EXPECT_THAT(get("/console/gifts?find=%231").body, HasSubstr("***@example.com")) << "a number is of no person";
+  EXPECT_THAT(get("/console/gifts?find=%231").body, HasSubstr("***@example.com"))
+      << "a number is of no person";
   const auto csv = get("/console/gifts?find=tom&format=csv");
   EXPECT_EQ(csv.status, 400);
   EXPECT_THAT(csv.body, HasSubstr("Nothing was exported"));

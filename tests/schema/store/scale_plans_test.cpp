@@ -138,6 +138,21 @@ TEST_P(ScalePlans, AcceptedMailsAreReadInTheOrderOfTheirGifts) {
   EXPECT_THAT(plan, testing::Not(testing::ContainsRegex("TEMP B-TREE|Sort")));
 }
 
+// CON-32
+TEST_P(ScalePlans, MailsOfAPageOfGiftsAreReadByTheirKeys) {
+  const bool is_sqlite = dialect() == sql::Dialect::sqlite;
+  const std::string list = is_sqlite ? "'[5, 6]'" : "'{5,6}'";
+  std::string keys = sql::in_list(dialect(), "d.transaction_id", "ids", false);
+  const std::string plan = plan_of(
+      "SELECT d.transaction_id FROM mail_outbox d LEFT JOIN recipient_transaction t ON t.id = "
+      "d.transaction_id LEFT JOIN gift_request r ON r.id = t.request_id WHERE (r.account_id IN (SELECT id "
+      "FROM account WHERE organization_id = 3) OR 1 = 0) AND " +
+      keys.replace(keys.find(":ids"), 4, list) + " ORDER BY d.transaction_id DESC");
+  EXPECT_THAT(plan,
+              testing::HasSubstr(is_sqlite ? "SEARCH d USING INTEGER PRIMARY KEY" : "mail_outbox_pkey"));
+  EXPECT_THAT(plan, testing::Not(testing::ContainsRegex("SCAN [dtr]\\b|Seq Scan on (mail|recip|gift)")));
+}
+
 // OPS-33
 TEST_P(ScalePlans, CountsStopAtTheirBound) {
   const std::string numbers =
