@@ -49,4 +49,8 @@ std::string lower_case(std::string_view text) {
   return Poco::UTF8::toLower(std::string(text));
 }
 
+std::string upper_case(std::string_view text) {
+  return Poco::UTF8::toUpper(std::string(text));
+}
+
 }  // namespace giftsync::platform

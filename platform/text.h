@@ -35,5 +35,7 @@ std::optional<Number> parse_number(std::string_view text) {
 /// Letters of every script in lower case, one code point for one, without language-specific rules. Invalid
 /// UTF-8 becomes "?".
 std::string lower_case(std::string_view text);
+/// The same in upper case.
+std::string upper_case(std::string_view text);
 
 }  // namespace giftsync::platform

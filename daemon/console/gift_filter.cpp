@@ -14,23 +14,48 @@ constexpr std::array kCrmFilters{CrmFilter::any,      CrmFilter::waiting,   CrmF
                                  CrmFilter::rejected, CrmFilter::unmatched, CrmFilter::needs_relink,
                                  CrmFilter::skipped,  CrmFilter::deleted};
 
-constexpr std::array<std::string_view, 12> kNames{"status", "recipient", "error",  "sender",
-                                                  "item",   "campaign",  "since",  "until",
-                                                  "crm",    "conflict",  "before", "format"};
+constexpr std::array<std::string_view, 13> kNames{"status",   "find",     "error", "sender", "item",
+                                                  "source",   "campaign", "since", "until",  "crm",
+                                                  "conflict", "before",   "format"};
+/// No source has this name (settings: sources).
+constexpr std::string_view kOwnSource = "giftsync";
+/// Longer texts are no names.
+constexpr std::size_t kMaxFindCodePoints = 100;
 
 /// Why a parameter that was not taken is not applied.
-std::string_view why_not(const std::string& name, bool is_allowed) {
-  if (!is_allowed) return "filter_hidden";
+std::string_view why_not(const std::string& name) {
   return std::find(kNames.begin(), kNames.end(), name) == kNames.end() ? "filter_unknown" : "filter_value";
+}
+
+bool has_letter(std::string_view text) {
+  return std::any_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || static_cast<unsigned char>(c) >= 0x80;
+  });
+}
+
+/// Takes what is searched; else why not, as the key of a text.
+std::string_view take_find(schema::store::ConsoleGiftFilter& filter, const std::string& text, bool is_masked,
+                           const FindExternal& find_external) {
+  filter.ids = find_external(text);
+  if (const auto number = gift_number(text)) filter.ids.push_back(*number);
+  if (!filter.ids.empty()) return {};
+  if (is_masked) return "filter_hidden";
+  const std::size_t at = text.rfind('@');
+  const bool is_address = at != std::string::npos && at > 0 && at + 1 < text.size();
+  if (!is_address && (at != std::string::npos || text.starts_with('#') || !has_letter(text) ||
+                      platform::count_code_points(text) > kMaxFindCodePoints))
+    return "filter_find";
+  (is_address ? filter.recipient : filter.name) = text;
+  return {};
 }
 
 /// Takes one parameter; false when its value is none that it may have.
 bool take(GiftQuery& query, const std::string& name, const std::string& value) {
   schema::store::ConsoleGiftFilter& filter = query.filter;
-  if (name == "recipient")
-    filter.recipient = value;
-  else if (name == "sender")
+  if (name == "sender")
     filter.sender = value;
+  else if (name == "source")
+    filter.source = value == kOwnSource ? "" : value;
   else if (name == "item")
     filter.item = value;
   else if (name == "campaign")
@@ -58,6 +83,14 @@ bool take(GiftQuery& query, const std::string& name, const std::string& value) {
     return false;
   }
   return true;
+}
+
+/// What the parameter is called on the page: "find" by what it is.
+std::string label_of(const GiftQuery& query, const std::string& name) {
+  if (name == "conflict") return texts().text("conflict_only");
+  if (name != "find") return texts().text(name);
+  if (!query.filter.ids.empty()) return texts().text("id");
+  return texts().text(query.filter.recipient.empty() ? "name" : "recipient");
 }
 
 Data option(const std::string& value, const std::string& text, bool selected) {
@@ -88,21 +121,39 @@ void set_not_applied(Data& data, const std::vector<NotApplied>& parameters, cons
   data.set("not_applied", made);
 }
 
-GiftQuery gift_query(const std::map<std::string, std::string>& parameters, bool is_masked) {
+std::optional<schema::TransactionId> gift_number(std::string_view text) {
+  constexpr std::string_view kGift = "gift";
+  if (platform::ascii_lower(text).starts_with(kGift)) text.remove_prefix(kGift.size());
+  text.remove_prefix(std::min(text.find_first_not_of(" :#"), text.size()));
+  const auto number = platform::parse_number<std::int64_t>(text);
+  return number && *number > 0 ? std::optional(schema::TransactionId{*number}) : std::nullopt;
+}
+
+GiftQuery gift_query(const std::map<std::string, std::string>& parameters, bool is_masked,
+                     const FindExternal& find_external) {
   GiftQuery query;
   for (const auto& [name, value] : parameters) {
     const std::string text(platform::trimmed(value));
     if (text.empty()) continue;
-    const bool is_allowed = !is_masked || (name != "recipient" && name != "error");
+    std::string_view why;
     if (name == "format" && text == "csv") {
       query.csv = true;
-    } else if (name == "before" && platform::parse_number<std::int64_t>(text).value_or(0) > 0) {
-      query.before = schema::TransactionId{*platform::parse_number<std::int64_t>(text)};
-    } else if (is_allowed && take(query, name, text)) {
-      query.kept[name] = text;
-    } else {
-      query.not_applied.push_back({name, text, why_not(name, is_allowed)});
+      continue;
     }
+    if (name == "before" && platform::parse_number<std::int64_t>(text).value_or(0) > 0) {
+      query.before = schema::TransactionId{*platform::parse_number<std::int64_t>(text)};
+      continue;
+    }
+    if (name == "find")
+      why = take_find(query.filter, text, is_masked, find_external);
+    else if (is_masked && name == "error")
+      why = "filter_hidden";
+    else if (!take(query, name, text))
+      why = why_not(name);
+    if (why.empty())
+      query.kept[name] = text;
+    else
+      query.not_applied.push_back({name, text, why});
   }
   return query;
 }
@@ -112,7 +163,7 @@ std::string describe_filter(const GiftQuery& query) {
   for (const auto& [name, value] : query.kept) {
     const bool is_word = name == "status" || name == "crm";
     text += text.empty() ? "" : ", ";
-    text += texts().text(name == "conflict" ? "conflict_only" : name);
+    text += label_of(query, name);
     if (name != "conflict") text += ": " + (is_word ? texts().text(name + "_" + value) : value);
   }
   return text;
@@ -137,9 +188,10 @@ Data filter_form(const GiftQuery& query, bool is_masked) {
     const auto found = query.kept.find(name);
     form.set(name, found == query.kept.end() ? "" : found->second);
   };
-  for (const char* name : {"recipient", "sender", "item", "campaign", "since", "until", "error"}) value(name);
+  for (const char* name : {"find", "sender", "item", "source", "campaign", "since", "until", "error"})
+    value(name);
   form.set("conflict", query.filter.conflict);
-  form.set("may_ask_recipient", !is_masked);
+  form.set("is_masked", is_masked);
   form.set("is_open", !query.kept.empty());
   return form;
 }

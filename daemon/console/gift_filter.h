@@ -1,6 +1,7 @@
 // daemon/console: the filter of the gifts page as the query of its URL, and its form (CON-17). Pure.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -17,7 +18,7 @@ namespace giftsync::daemon::console {
 struct NotApplied {
   std::string name;
   std::string value;
-  std::string_view why = "filter_value";  ///< the key of its text; else filter_unknown or filter_hidden
+  std::string_view why = "filter_value";  ///< the key of its text
 };
 /// Sets `not_applied`, unless there is none: {reasons: [{text}], without}, the URL of the list without them.
 void set_not_applied(Data& data, const std::vector<NotApplied>& parameters, const std::string& without);
@@ -31,13 +32,22 @@ struct GiftQuery {
   std::map<std::string, std::string> kept = {};
 };
 
-/// `is_masked`: the viewer may not search by what is masked (CON-16).
-GiftQuery gift_query(const std::map<std::string, std::string>& parameters, bool is_masked);
+/// The gifts that sources know by this id.
+using FindExternal = std::function<std::vector<schema::TransactionId>(const std::string& external_id)>;
 
-/// The form's fields with their values: {statuses: [{value, text, selected}], recipient, ...}.
+/// `is_masked`: the viewer may not search by what is masked (CON-16). "find" is the id of a gift, else an
+/// address if there is an "@" in it, else a name (CON-50).
+GiftQuery gift_query(const std::map<std::string, std::string>& parameters, bool is_masked,
+                     const FindExternal& find_external);
+
+/// 17 of "17", "0017", "#17", "gift 17" and "Gift: #17".
+std::optional<schema::TransactionId> gift_number(std::string_view text);
+
+/// The form's fields with their values: {statuses: [{value, text, selected}], find, ...}.
 Data filter_form(const GiftQuery& query, bool is_masked);
 
-/// "Recipient: ada@example.com, Status: Sent", as the form names the fields; empty without a filter.
+/// "Recipient: ada@example.com, Status: Sent", as the form names the fields, and "find" by what it is; empty
+/// without a filter.
 std::string describe_filter(const GiftQuery& query);
 
 /// "2026-11-21" as its first moment in UTC.

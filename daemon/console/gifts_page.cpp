@@ -133,9 +133,10 @@ std::function<bool()> session_check(const PageCall& call) {
   };
 }
 
-/// The filter as auditors may read it: that an address was asked for, not which (CON-16).
-std::string audited_filter(std::map<std::string, std::string> kept) {
-  if (kept.contains("recipient")) kept["recipient"] = "...";
+/// The filter as auditors may read it: that an address or a name was asked for, not which (CON-16).
+std::string audited_filter(const GiftQuery& query) {
+  auto kept = query.kept;
+  if (kept.contains("find") && query.filter.ids.empty()) kept["find"] = "...";
   if (const auto error = kept.find("error"); error != kept.end())
     error->second.resize(std::min(error->second.find(':'), error->second.size()));
   return query_of(kept);
@@ -155,14 +156,18 @@ http::HttpResponse gifts_csv(const PageCall& call, const schema::store::ConsoleG
 }  // namespace
 
 http::HttpResponse gifts_page(const PageCall& call) {
-  const GiftQuery query = gift_query(call.query, call.viewer().is_masked());
+  const GiftQuery query = gift_query(call.query, call.viewer().is_masked(), [&](const std::string& text) {
+    std::vector<schema::TransactionId> ids;
+    for (const auto& one : call.store().external_ids.find(text)) ids.push_back(one.transaction);
+    return ids;
+  });
   const std::string list = call.url().base + "/gifts";
   if (query.csv && !query.not_applied.empty())
     return notice(call.url(), 400, "filter_refused", "filter_refused_text", frame_user(call));
   if (query.csv) {
     schema::store::AuditEvent event = event_of(call, "gift.export");
     event.object_kind = "gift";
-    event.detail = audited_filter(query.kept);
+    event.detail = audited_filter(query);
     call.store().audit.add(event);
     return gifts_csv(call, query.filter);
   }

@@ -24,14 +24,9 @@ constexpr std::array kListedStates{
 constexpr std::string_view kAll = "all";
 constexpr std::string_view kRelease = "release";
 
-struct StatedMail {
-  ListedMail mail;
-  DeliveryState state = DeliveryState::held;
-};
-
 /// By descending gift; `older`: where the next page begins.
 struct MailPage {
-  std::vector<StatedMail> mails = {};
+  std::vector<ListedMail> mails = {};
   std::optional<schema::TransactionId> older = {};
   std::optional<platform::UtcMillis> searched_back_to = {};  ///< the search stopped there
 };
@@ -42,13 +37,13 @@ MailPage list_mails(const PageCall& call, std::span<const DeliveryState> states,
   MailPage page;
   for (const DeliveryState state : states)
     for (ListedMail& mail : call.store().deliveries.list(call.viewer(), state, before, kPageRows + 1))
-      page.mails.push_back({std::move(mail), state});
-  std::sort(page.mails.begin(), page.mails.end(), [](const StatedMail& one, const StatedMail& other) {
-    return other.mail.transaction < one.mail.transaction;
+      page.mails.push_back(std::move(mail));
+  std::sort(page.mails.begin(), page.mails.end(), [](const ListedMail& one, const ListedMail& other) {
+    return other.transaction < one.transaction;
   });
   if (page.mails.size() <= kPageRows) return page;
   page.mails.erase(page.mails.begin() + static_cast<std::ptrdiff_t>(kPageRows), page.mails.end());
-  page.older = page.mails.back().mail.transaction;
+  page.older = page.mails.back().transaction;
   return page;
 }
 
@@ -58,15 +53,11 @@ MailPage search_mails(const PageCall& call, std::span<const DeliveryState> state
                       std::optional<schema::TransactionId> before) {
   const auto gifts = call.store().console_gifts.list(call.viewer(), {}, before, kPageRows);
   MailPage page{.older = gifts.next_before, .searched_back_to = gifts.searched_back_to};
-  for (const schema::store::ConsoleGift& one : gifts.gifts) {
-    const schema::store::RecipientTransaction& gift = one.gift.transaction;
-    const auto mail = call.store().deliveries.find(gift.id);
-    if (!mail || std::find(states.begin(), states.end(), mail->state) == states.end()) continue;
-    const std::string reply = masked_text(call.viewer().is_masked(), mail->last_reply);
-    page.mails.push_back(
-        {{gift.id, mail->kind, mail->attempt, mail->next_attempt_at, mail->updated_at, reply, gift.email},
-         mail->state});
-  }
+  std::vector<schema::TransactionId> ids;
+  for (const schema::store::ConsoleGift& one : gifts.gifts) ids.push_back(one.gift.transaction.id);
+  for (ListedMail& mail : call.store().deliveries.list(call.viewer(), ids))
+    if (std::find(states.begin(), states.end(), mail.state) != states.end())
+      page.mails.push_back(std::move(mail));
   return page;
 }
 
@@ -148,7 +139,8 @@ void add_button(Data& buttons, const PageCall& call, const ListedMail& mail, con
   buttons << button;
 }
 
-Data row_data(const PageCall& call, const ListedMail& mail, DeliveryState state) {
+Data row_data(const PageCall& call, const ListedMail& mail) {
+  const DeliveryState state = mail.state;
   Data row;
   row.set("state", state_text(state));
   const bool is_gifts = mail.kind != schema::MailKind::approval;
@@ -165,8 +157,7 @@ Data row_data(const PageCall& call, const ListedMail& mail, DeliveryState state)
   if (state == DeliveryState::held) add_button(buttons, call, mail, std::string(kRelease));
   // Whether a mail of these left is in the relay's log, under its Message-ID.
   if (state == DeliveryState::held || state == DeliveryState::uncertain)
-    if (const auto stored = call.store().deliveries.find(mail.transaction))
-      set_text(row, "message_id", stored->message_id);
+    set_text(row, "message_id", mail.message_id);
   // An approver's mail keeps its pause, and is withdrawn by itself.
   if (is_gifts && state == DeliveryState::queued && mail.next_attempt_at > call.now)
     add_button(buttons, call, mail, "retry");
@@ -223,7 +214,7 @@ http::HttpResponse mail_page(const PageCall& call) {
   for (const DeliveryState one : kListedStates)
     states << option_data(std::string(to_word(one)), state_text(one), list == to_word(one));
   Data rows(Data::type::list);
-  for (const StatedMail& one : found.mails) rows << row_data(call, one.mail, one.state);
+  for (const ListedMail& one : found.mails) rows << row_data(call, one);
   data.set("states", states);
   data.set("rows", rows);
   data.set("has_rows", !found.mails.empty());

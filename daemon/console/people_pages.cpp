@@ -24,6 +24,10 @@ schema::store::AuditFilter audit_filter(const std::map<std::string, std::string>
   const std::size_t end = std::min(object.find_first_of(": "), object.size());
   filter.object_kind = object.substr(0, end);
   filter.object_id = platform::trimmed(object.substr(std::min(end + 1, object.size())));
+  if (const auto gift = gift_number(object)) {
+    filter.object_kind = "gift";
+    filter.object_id = std::to_string(gift->value);
+  }
   filter.since = day_from(value("since"));
   if (const auto before = platform::parse_number<std::int64_t>(value("before"))) filter.before = *before;
   return filter;

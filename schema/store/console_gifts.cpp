@@ -1,8 +1,10 @@
 #include "schema/store/console_gifts.h"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 
+#include "platform/text.h"
 #include "schema/contact_normalization.h"
 #include "schema/enum_words.h"
 #include "schema/sql/queries.h"
@@ -65,11 +67,61 @@ std::string pattern_of(const std::string& error_class) {
   return pattern;
 }
 
-void add_filter(Conditions& all, const Viewer& viewer, const ConsoleGiftFilter& filter) {
+/// A pattern of GLOB, or a regular expression of PostgreSQL, for texts that contain this one. It names each
+/// letter in lower and upper case, because what lower() and LIKE know of letters differs by database and
+/// locale.
+std::string pattern_of_part(sql::Dialect dialect, const std::string& text) {
+  const bool is_glob = dialect == sql::Dialect::sqlite;
+  const std::string lower = platform::lower_case(text);
+  const std::string upper = platform::upper_case(text);
+  std::string_view rest_of_lower = lower;
+  std::string_view rest_of_upper = upper;
+  std::string pattern;
+  while (!rest_of_lower.empty()) {
+    const std::string one(platform::truncated(rest_of_lower, 1));
+    const std::string other(platform::truncated(rest_of_upper, 1));
+    rest_of_lower.remove_prefix(one.size());
+    rest_of_upper.remove_prefix(other.size());
+    if (one != other)
+      pattern += "[" + one + other + "]";
+    else if (is_glob)
+      pattern += one == "*" || one == "?" || one == "[" ? "[" + one + "]" : one;
+    else
+      pattern += (std::ispunct(static_cast<unsigned char>(one[0])) != 0 ? "\\" : "") + one;
+  }
+  return is_glob ? "*" + pattern + "*" : pattern;
+}
+
+/// What an index finds: a search looks at these gifts alone. A masked viewer could find out addresses by
+/// asking for them.
+Conditions indexed_conditions(sql::Dialect dialect, const Viewer& viewer, const ConsoleGiftFilter& filter,
+                              std::optional<TransactionId> before) {
+  Conditions all;
+  if (before) all.add("t.id < :before", "before", std::to_string(before->value));
+  if (!filter.ids.empty())
+    all.add(sql::in_list(dialect, "t.id", "ids", false), "ids", sql::list_of(dialect, values_of(filter.ids)));
+  if (filter.recipient.empty() || viewer.is_masked()) return all;
+  const std::string key = email_key(filter.recipient);
+  const std::string in_unicode = email_key_in_unicode(key);
+  if (key == in_unicode) {
+    all.add("lower(trim(t.email)) = :recipient", "recipient", key);
+  } else {
+    // Stored as written: an international domain in either of its forms.
+    all.add("lower(trim(t.email)) IN (:recipient, :in_unicode)", "recipient", key);
+    all.names.emplace_back("in_unicode");
+    all.values.push_back(in_unicode);
+  }
+  return all;
+}
+
+void add_filter(Conditions& all, sql::Dialect dialect, const Viewer& viewer,
+                const ConsoleGiftFilter& filter) {
   if (filter.status) all.add("t.status = :status", "status", std::string(to_word(*filter.status)));
-  // A masked viewer could find out addresses by asking for them.
-  if (!filter.recipient.empty() && !viewer.is_masked())
-    all.add("lower(trim(t.email)) = :recipient", "recipient", email_key(filter.recipient));
+  if (!filter.name.empty() && !viewer.is_masked())
+    all.add(std::string("(t.first_name || ' ' || t.last_name) ") +
+                (dialect == sql::Dialect::sqlite ? "GLOB" : "~") + " :name",
+            "name", pattern_of_part(dialect, filter.name));
+  if (filter.source) all.add("t.gift_source = :source", "source", *filter.source);
   if (!filter.sender.empty())
     all.add("lower(trim(r.sender_email)) = :sender", "sender", email_key(filter.sender));
   if (!filter.item.empty())
@@ -139,19 +191,19 @@ ConsoleGift console_gift_in(const sql::PreparedQuery& row) {
   return found;
 }
 
-/// The gift at which a search of `budget` gifts below `before` ends.
+/// The gift at which a search of `budget` of those gifts ends.
 struct SearchEnd {
   TransactionId id = {};
   platform::UtcMillis sent_at = {};
 };
-std::optional<SearchEnd> end_of_search(soci::session& session, std::optional<TransactionId> before,
-                                       std::int64_t budget) {
-  const std::string below = before ? " WHERE id < " + std::to_string(before->value) : "";
-  SearchEnd end;
-  return sql::first_of(sql::select_rows(end, session,
-                                        "SELECT id, sent_at FROM recipient_transaction" + below +
-                                            " ORDER BY id DESC LIMIT 1 OFFSET " + std::to_string(budget - 1),
-                                        soci::into(end.id), soci::into(end.sent_at)));
+std::optional<SearchEnd> end_of_search(soci::session& session, const Conditions& of, std::int64_t budget) {
+  std::optional<SearchEnd> end;
+  sql::PreparedQuery row(session,
+                         "SELECT t.id, t.sent_at FROM recipient_transaction t WHERE 1 = 1" + of.text +
+                             " ORDER BY t.id DESC LIMIT 1 OFFSET " + std::to_string(budget - 1),
+                         of.names);
+  row.each_row(of.values, [&] { end = SearchEnd{{row.integer(0)}, {row.integer(1)}}; });
+  return end;
 }
 
 /// The class of an error: its text with # for each run of digits.
@@ -205,11 +257,10 @@ ConsoleGiftPage ConsoleGifts::list(const Viewer& viewer, const ConsoleGiftFilter
                                    std::optional<TransactionId> before, std::size_t limit,
                                    std::int64_t budget) {
   return database_->read([&](soci::session& session) {
-    Conditions conditions;
-    if (before) conditions.add("t.id < :before", "before", std::to_string(before->value));
-    const auto end = end_of_search(session, before, budget);
+    Conditions conditions = indexed_conditions(database_->dialect(), viewer, filter, before);
+    const auto end = end_of_search(session, conditions, budget);
     if (end) conditions.add("t.id >= :lowest", "lowest", std::to_string(end->id.value));
-    add_filter(conditions, viewer, filter);
+    add_filter(conditions, database_->dialect(), viewer, filter);
     ConsoleGiftPage page;
     sql::PreparedQuery row(session,
                            query(database_->dialect(), viewer,

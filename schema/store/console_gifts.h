@@ -25,10 +25,15 @@ std::optional<CrmFilter> crm_filter_from_word(std::string_view word);
 /// An empty field matches all.
 struct ConsoleGiftFilter {
   std::optional<Status> status = {};
-  std::string recipient = {};  ///< an e-mail address; ignored for a masked viewer
-  std::string sender = {};     ///< an e-mail address
-  std::string item = {};       ///< the item's number or its exact name
-  std::string campaign = {};   ///< the exact utm_campaign_id
+  std::vector<TransactionId> ids = {};  ///< any of these; empty: of any id
+  std::string recipient = {};           ///< an e-mail address; ignored for a masked viewer
+  /// A part of the recipient's first and last name, letters of any script without case; ignored for a masked
+  /// viewer.
+  std::string name = {};
+  std::string sender = {};                 ///< an e-mail address
+  std::string item = {};                   ///< the item's number or its exact name
+  std::string campaign = {};               ///< the exact utm_campaign_id
+  std::optional<std::string> source = {};  ///< the exact gift_source; empty: sent by giftsync
   std::optional<platform::UtcMillis> sent_since = {};
   std::optional<platform::UtcMillis> sent_until = {};  ///< before then
   CrmFilter crm = CrmFilter::any;
@@ -69,7 +74,8 @@ struct CrmFailureClass {
 /// Any thread.
 class ConsoleGifts {
  public:
-  /// How many gifts one call of list() looks at.
+  /// How many gifts one call of list() looks at; of a filter with ids or an address, of those that an index
+  /// has for it (CON-50).
   static constexpr std::int64_t kScanBudget = 50'000;
   static constexpr std::size_t kMaxFailures = 10'000;
 

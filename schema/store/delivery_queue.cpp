@@ -9,6 +9,7 @@
 #include "schema/store/change_rows.h"
 #include "schema/store/due_mails.h"
 #include "schema/store/find_floor.h"
+#include "schema/store/gift_rows.h"
 #include "schema/store/leases.h"
 #include "schema/store/mail_rows.h"
 #include "schema/store/scheduled_rows.h"
@@ -168,6 +169,31 @@ std::vector<CircuitBreaker> select_breakers(soci::session& session, const std::s
                             into(row.failures), into(row.reason), into(row.relay), into(row.daemon));
   };
   return daemon ? read(use(*daemon, "daemon")) : read();
+}
+
+/// Of the mails that the viewer sees, those of "<rest>", with :ids when there are some.
+std::vector<ListedMail> select_listed(soci::session& session, sql::Dialect dialect, const Viewer& viewer,
+                                      const std::string& rest, const std::optional<std::string>& ids) {
+  const std::string at = dialect == sql::Dialect::sqlite ? "instr(t.email, '@')" : "strpos(t.email, '@')";
+  const std::string shown =
+      viewer.is_masked() ? "CASE WHEN d.last_reply = '' THEN '' ELSE '***' END, CASE WHEN " + at +
+                               " > 0 THEN '***' || substr(t.email, " + at + ") ELSE '***' END"
+                         : "d.last_reply, coalesce(t.email, (SELECT u.email FROM console_user u WHERE u.id = "
+                           "-d.transaction_id), '')";
+  const std::string select =
+      "SELECT d.transaction_id, d.state, d.kind, d.attempt, d.next_attempt_at, d.updated_at, d.message_id, " +
+      shown +
+      " FROM mail_outbox d LEFT JOIN recipient_transaction t ON t.id = d.transaction_id LEFT JOIN "
+      "gift_request r ON r.id = t.request_id WHERE " +
+      gifts_condition(viewer) + " AND " + rest;
+  ListedMail row;
+  const auto read = [&](auto&&... bound) {
+    return sql::select_rows(row, session, select, bound..., into(row.transaction), into(row.state),
+                            into(row.kind), into(row.attempt), into(row.next_attempt_at),
+                            into(row.updated_at), into(row.message_id), into(row.last_reply),
+                            into(row.email));
+  };
+  return ids ? read(use(*ids, "ids")) : read();
 }
 
 }  // namespace
@@ -394,25 +420,20 @@ std::vector<DeliveryRow> DeliveryQueue::list(const std::vector<DeliveryState>& s
 
 std::vector<ListedMail> DeliveryQueue::list(const Viewer& viewer, DeliveryState state,
                                             std::optional<TransactionId> before, std::size_t limit) {
-  const std::string at =
-      database_->dialect() == sql::Dialect::sqlite ? "instr(t.email, '@')" : "strpos(t.email, '@')";
-  const std::string shown =
-      viewer.is_masked() ? "CASE WHEN d.last_reply = '' THEN '' ELSE '***' END, CASE WHEN " + at +
-                               " > 0 THEN '***' || substr(t.email, " + at + ") ELSE '***' END"
-                         : "d.last_reply, coalesce(t.email, (SELECT u.email FROM console_user u WHERE u.id = "
-                           "-d.transaction_id), '')";
+  const std::string rest = "d." + is_in_state(state) +
+                           (before ? " AND d.transaction_id < " + std::to_string(before->value) : "") +
+                           " ORDER BY d.transaction_id DESC LIMIT " + std::to_string(limit);
   return database_->read([&](soci::session& session) {
-    ListedMail row;
-    return sql::select_rows(
-        row, session,
-        "SELECT d.transaction_id, d.kind, d.attempt, d.next_attempt_at, d.updated_at, " + shown +
-            " FROM mail_outbox d LEFT JOIN recipient_transaction t ON t.id = d.transaction_id LEFT JOIN "
-            "gift_request r ON r.id = t.request_id WHERE d." +
-            is_in_state(state) + " AND " + gifts_condition(viewer) +
-            (before ? " AND d.transaction_id < " + std::to_string(before->value) : std::string()) +
-            " ORDER BY d.transaction_id DESC LIMIT " + std::to_string(limit),
-        into(row.transaction), into(row.kind), into(row.attempt), into(row.next_attempt_at),
-        into(row.updated_at), into(row.last_reply), into(row.email));
+    return select_listed(session, database_->dialect(), viewer, rest, std::nullopt);
+  });
+}
+
+std::vector<ListedMail> DeliveryQueue::list(const Viewer& viewer, std::span<const TransactionId> gifts) {
+  const sql::Dialect dialect = database_->dialect();
+  const std::string rest =
+      sql::in_list(dialect, "d.transaction_id", "ids", false) + " ORDER BY d.transaction_id DESC";
+  return database_->read([&](soci::session& session) {
+    return select_listed(session, dialect, viewer, rest, sql::list_of(dialect, values_of(gifts)));
   });
 }
 

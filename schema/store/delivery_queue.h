@@ -68,10 +68,12 @@ enum class MailAction {
 /// A mail as the console lists it.
 struct ListedMail {
   TransactionId transaction;  ///< negative: the mail of an approver
+  DeliveryState state = DeliveryState::queued;
   MailKind kind = MailKind::gift;
   std::int64_t attempt = 0;
   platform::UtcMillis next_attempt_at;
   platform::UtcMillis updated_at;
+  std::string message_id;
   std::string last_reply;  ///< "***" for a masked viewer, as it may name the recipient
   std::string email;       ///< without its local part for a masked viewer
 };
@@ -155,6 +157,8 @@ class DeliveryQueue {
   /// are listed for viewers of all organizations.
   std::vector<ListedMail> list(const Viewer& viewer, DeliveryState state, std::optional<TransactionId> before,
                                std::size_t limit);
+  /// The mails of those gifts, of any state, as the other list() has them; one statement.
+  std::vector<ListedMail> list(const Viewer& viewer, std::span<const TransactionId> gifts);
   /// Since when the mail waits that is due the longest; nothing when none is due.
   std::optional<platform::UtcMillis> oldest_due(platform::UtcMillis now);
 

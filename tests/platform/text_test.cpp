@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <optional>
+#include <utility>
 
 namespace giftsync::platform {
 namespace {
@@ -16,6 +17,12 @@ TEST(Text, LettersOfEveryScriptHaveALowerCase) {
                {"ЖУК", "жук"},    {"ΔΟΜΗ", "δομη"},         {"日本", "日本"},   {"🎁 X", "🎁 x"},
                {"a\xffZ", "a?z"}, {"ab\xe2\x82", "ab?"}};
   for (const auto& one : cases) EXPECT_EQ(lower_case(one.text), one.lower) << one.text;
+}
+
+TEST(Text, LettersOfEveryScriptHaveAnUpperCase) {
+  for (const auto& [text, upper] : {std::pair{"Rose 7_z", "ROSE 7_Z"}, std::pair{"émile", "ÉMILE"},
+                                    std::pair{"жук", "ЖУК"}, std::pair{"日本", "日本"}, std::pair{"", ""}})
+    EXPECT_EQ(upper_case(text), upper) << text;
 }
 
 TEST(Text, ANumberIsTheWholeText) {

@@ -176,7 +176,7 @@ TEST_F(ConsoleProviderSignIn, ALinkAfterItsPageLeadsToTheWantedPageToo) {
 // SIGN-12
 TEST_F(ConsoleProviderSignIn, ASignOutForgetsThePageThatWasWantedBefore) {
   user("rose@acme.com", {Role::sender});
-  get(header(get("/console/gifts?recipient=ada%40example.com"), "Location"));
+  get(header(get("/console/gifts?find=ada%40example.com"), "Location"));
   get_with_attempt(come_back("/console/sign-in/start?connection=acme"));
   ASSERT_EQ(other_cookies_.count("__Host-giftsync_session_return"), 1u) << "the provider has its own";
   post("/console/sign-out", "form_token=" + form_token_in(get("/console/").body, "/console/sign-out"));

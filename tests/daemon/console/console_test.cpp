@@ -327,13 +327,17 @@ TEST_F(ConsoleTest, AnotherHostIsRefusedAndReturnPathsStay) {
 TEST_F(ConsoleTest, AnAuditorIsToldThatGiftsAreNotSearchedByRecipient) {
   sign_in(user("aud@example.com", {Role::auditor}));
   send_gifts(1);
-  const std::string page = get("/console/gifts?recipient=tom&status=sent").body;
-  EXPECT_THAT(page, AllOf(HasSubstr("recipient=tom: your role cannot search by this."),
+  const std::string page = get("/console/gifts?find=tom&status=sent").body;
+  EXPECT_THAT(page, AllOf(HasSubstr("find=tom: your role cannot search by this."),
                           HasSubstr("<a href=\"/console/gifts?status=sent\">The list without it</a>"),
                           Not(HasSubstr("***@example.com")), Not(HasSubstr("No gift fits here.")),
                           Not(HasSubstr("format=csv"))));
   EXPECT_THAT(get("/console/gifts?status=sent").body, HasSubstr("***@example.com"));
-  const auto csv = get("/console/gifts?recipient=tom&format=csv");
+  EXPECT_THAT(get("/console/gifts?find=text0@example.com").body,
+              AllOf(HasSubstr("your role cannot search by this."), Not(HasSubstr("***@example.com"))));
+  EXPECT_THAT(get("/console/gifts?find=%231").body, HasSubstr("***@example.com"))
+      << "a number is of no person";
+  const auto csv = get("/console/gifts?find=tom&format=csv");
   EXPECT_EQ(csv.status, 400);
   EXPECT_THAT(csv.body, HasSubstr("Nothing was exported"));
   EXPECT_THAT(actions(), testing::ElementsAre("sign-in")) << "no export";
@@ -386,13 +390,14 @@ TEST_F(ConsoleTest, AFilterSaysHowItComparesAndWhatItDidNotFind) {
   sign_in(user("ana@example.com", {Role::operations}));
   EXPECT_THAT(
       get("/console/gifts").body,
-      AllOf(HasSubstr("Recipient <span class=\"quiet\">(whole address)</span>"),
+      AllOf(HasSubstr("Sender <span class=\"quiet\">(whole address)</span>"),
+            HasSubstr("Find <span class=\"quiet\">(number or id of a gift, whole address, or a part"),
             HasSubstr("Campaign <span class=\"quiet\">(exact id)</span>"), Not(HasSubstr("Searched for"))));
-  EXPECT_THAT(get("/console/gifts?recipient=text0&status=sent&crm=waiting").body,
+  EXPECT_THAT(get("/console/gifts?find=text0@example&status=sent&crm=waiting").body,
               AllOf(HasSubstr("No gift fits here."), HasSubstr("compared as a whole"),
-                    HasSubstr("<bdi>CRM: waiting, Recipient: text0, Status: Sent</bdi>"),
+                    HasSubstr("<bdi>CRM: waiting, Recipient: text0@example, Status: Sent</bdi>"),
                     HasSubstr("<a href=\"/console/gifts\">Remove all filters</a>")));
-  EXPECT_THAT(get("/console/gifts?recipient=%20TEXT0@example.com").body,
+  EXPECT_THAT(get("/console/gifts?find=%20TEXT0@example.com").body,
               AllOf(HasSubstr("<bdi>text0@example.com</bdi>"), Not(HasSubstr("Searched for"))))
       << "case and blanks do not count in an address";
   EXPECT_THAT(get("/console/audit").body,
@@ -401,6 +406,61 @@ TEST_F(ConsoleTest, AFilterSaysHowItComparesAndWhatItDidNotFind) {
   EXPECT_THAT(get("/console/audit?actor=ana&action=sign").body,
               HasSubstr("<bdi>Who: ana, Action: sign</bdi>"));
   EXPECT_THAT(get("/console/audit?actor=ana@example.com&action=sign").body, HasSubstr("by a link of root"));
+}
+
+// CON-50
+TEST_F(ConsoleTest, AGiftIsFoundByWhatAPersonHasInHand) {
+  const auto other = send_gifts(1, "zoe");
+  const std::string id = std::to_string(send_gifts(1, "J\xC3\xBCrgen")[0].value);  // Jürgen
+  sign_in(user("ana@example.com", {Role::operations}));
+  const std::string row = "/console/gifts/" + id + "\"";
+  const std::string other_row = "/console/gifts/" + std::to_string(other[0].value) + "\"";
+  for (const std::string& typed : {id, "+00" + id + "+", "%23" + id, "gift+" + id, "Gift:+%23" + id,
+                                   std::string("j%C3%9Crg"), std::string("J%C3%BCrgen+j%C3%BCrgen")})
+    EXPECT_THAT(get("/console/gifts?find=" + typed).body, AllOf(HasSubstr(row), Not(HasSubstr(other_row))))
+        << typed;
+  EXPECT_THAT(get("/console/gifts?find=ZOE0@example.com").body,
+              AllOf(HasSubstr(other_row), Not(HasSubstr(row))));
+  EXPECT_THAT(
+      get("/console/gifts?find=" + id + "&status=redeemed").body,
+      AllOf(HasSubstr("No gift fits here."), HasSubstr("<bdi>Id: " + id + ", Status: Redeemed</bdi>")));
+  EXPECT_THAT(get("/console/gifts?find=zo%25").body, HasSubstr("No gift fits here.")) << "no pattern";
+  EXPECT_THAT(get("/console/gifts?find=zoe&source=vendor").body, HasSubstr("No gift fits here."));
+  EXPECT_THAT(get("/console/gifts?find=zoe&source=giftsync").body, HasSubstr(other_row));
+  const std::string csv = read_all(get("/console/gifts?format=csv&find=zoe"));
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 2);
+  for (const std::string& found : {std::string("find=..."), "find=" + id}) {
+    EXPECT_EQ(store_.audit.list(schema::store::Viewer::of_command_line(), {}, 1).front().detail, found);
+    read_all(get("/console/gifts?format=csv&find=" + id));
+  }
+}
+
+// CON-50
+TEST_F(ConsoleTest, AGiftIsFoundByTheIdOfItsSource) {
+  const auto allotted = store_.external_ids.find_or_allot("vendor", {"A-17"});
+  const std::string id = std::to_string(allotted.at("A-17").value);
+  sign_in(user("aud@example.com", {Role::auditor}));
+  EXPECT_THAT(get("/console/gifts?find=A-17").body,
+              AllOf(HasSubstr("No gift fits here."), HasSubstr("<bdi>Id: A-17</bdi>")));
+  EXPECT_THAT(get("/console/gifts?find=A-18").body, HasSubstr("your role cannot search by this."));
+}
+
+// CON-50, CON-17
+TEST_F(ConsoleTest, WhatCannotBeUnderstoodFindsNothing) {
+  send_gifts(1, "-text");
+  sign_in(user("ana@example.com", {Role::operations}));
+  for (const std::string& typed :
+       {std::string("%23"), std::string("%23x"), std::string("-"), std::string("-1"),
+        std::string("99999999999999999999"), std::string("@"), std::string("text0@"),
+        std::string("@example.com"), std::string(101, 'a')}) {
+    EXPECT_THAT(get("/console/gifts?find=" + typed).body,
+                AllOf(HasSubstr("this is no number or id of a gift, no whole address and no name."),
+                      Not(HasSubstr("-text0@example.com")), Not(HasSubstr("format=csv"))))
+        << typed;
+    EXPECT_EQ(get("/console/gifts?format=csv&find=" + typed).status, 400) << typed;
+  }
+  EXPECT_THAT(get("/console/gifts?recipient=-text0@example.com").body,
+              HasSubstr("this list has no such filter."));
 }
 
 // CON-18
@@ -414,11 +474,11 @@ TEST_F(ConsoleTest, CsvHasTheFilteredRowsWithGuardedCells) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1203);
   EXPECT_THAT(text,
               AllOf(StartsWith("transaction_id,"), HasSubstr("'=HYPERLINK(1)"), Not(HasSubstr(",=HYPER"))));
-  const std::string one = read_all(get("/console/gifts?format=csv&recipient=text7@example.com"));
+  const std::string one = read_all(get("/console/gifts?format=csv&find=text7@example.com"));
   EXPECT_EQ(std::count(one.begin(), one.end(), '\n'), 2);
   const auto event = store_.audit.list(schema::store::Viewer::of_command_line(), {}, 1).front();
   EXPECT_EQ(event.action, "gift.export");
-  EXPECT_EQ(event.detail, "recipient=...") << "auditors read it";
+  EXPECT_EQ(event.detail, "find=...") << "auditors read it";
 }
 
 // CON-10

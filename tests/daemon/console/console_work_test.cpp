@@ -10,6 +10,7 @@
 #include "sync/request_record_approval.h"
 #include "tests/daemon/console/console_fixture.h"
 #include "tests/support/in_memory_request_crm.h"
+#include "tests/support/round_trips.h"
 #include "tests/support/test_certificate.h"
 
 namespace giftsync::daemon::console {
@@ -487,6 +488,11 @@ TEST_F(ConsoleWork, ANumberIsFoundHoweverItIsWritten) {
         << typed;
   }
   EXPECT_THAT(get("/console/audit?object=request:R-4").body, HasSubstr("request.reject"));
+  store_.audit.add({.action = "gift.resend", .object_kind = "gift", .object_id = "17"});
+  for (const std::string typed : {"gift:17", "gift+0017", "%2317", "Gift+%2317", "17"})
+    EXPECT_THAT(get("/console/audit?object=" + typed).body,
+                AllOf(HasSubstr("gift.resend"), Not(HasSubstr("request.reject"))))
+        << typed;
   for (const std::string none : {"5", "R-", "4x", "-4", "99999999999999999999"})
     EXPECT_THAT(get("/console/requests?number=" + none).body, HasSubstr("No request fits here.")) << none;
 }
@@ -691,6 +697,11 @@ TEST_F(ConsoleWork, AnOrganizationsMailsAreFoundThroughItsGifts) {
   EXPECT_THAT(get("/console/mail?state=all&before=12").body,
               AllOf(HasSubstr(row(11)), HasSubstr(row(2)), Not(HasSubstr("ada@example.com")),
                     Not(HasSubstr("Older"))));
+  const auto statements = [&](const std::string& path) {
+    return tests::RoundTrips::of(temporary_.address(), [&] { get(path); });
+  };
+  const std::size_t of_one = statements("/console/mail?state=all&before=3");
+  EXPECT_EQ(statements("/console/mail?state=all"), of_one) << "50 mails cost as many statements as one";
   EXPECT_THAT(get("/console/mail?state=accepted").body,
               AllOf(HasSubstr(row(30)), Not(HasSubstr(row(31))), HasSubstr("own@example.com"),
                     HasSubstr("by own"), Not(HasSubstr("/withdraw\""))));

@@ -138,11 +138,77 @@ TEST_P(ConsoleGiftsTest, FiltersAndPagesByDescendingId) {
   EXPECT_FALSE(rest.next_before);
 }
 
+// CON-50
+TEST_P(ConsoleGiftsTest, ANameIsFoundByAPartWithoutCase) {
+  const AccountId ana = account("ana@acme.com");
+  const auto sent = send(ana, {"a@x.com", "b@x.com"});
+  const auto named = [&](TransactionId id, const std::string& first, const std::string& last) {
+    sql("UPDATE recipient_transaction SET first_name = '" + first + "', last_name = '" + last +
+        "' WHERE id = " + std::to_string(id.value));
+  };
+  const auto found = [&](const std::string& name, const Viewer& viewer) {
+    ConsoleGiftFilter filter;
+    filter.name = name;
+    return ids(viewer, filter);
+  };
+  named(sent[0], "\u00D6zg\u00FCr", "O.Byron* [x] \\");  // Özgür
+  named(sent[1], "Ada", "OxByron");
+  for (const char* part : {"\u00D6zg\u00FCr", "\u00F6ZG\u00DCR o.", "o.byron", "N* [X] \\", "* [", "\\"})
+    EXPECT_THAT(found(part, operations_), ElementsAre(sent[0])) << part;
+  EXPECT_THAT(found("byron", operations_), ElementsAre(sent[1], sent[0]));
+  EXPECT_THAT(found("a oxb", operations_), ElementsAre(sent[1]));
+  for (const char* none : {"by*", "o?byron", "%", "_", "^ada", "ada|oxbyron", "(ada)", "ozgur"})
+    EXPECT_THAT(found(none, operations_), IsEmpty()) << none;
+  EXPECT_THAT(found("ada", {{}, {}, {}, {Role::auditor}}), testing::SizeIs(2)) << "the name is not compared";
+  EXPECT_THAT(found("byron", {{}, account("ben@acme.com"), {}, {Role::sender}}), IsEmpty());
+}
+
+// CON-50
+TEST_P(ConsoleGiftsTest, IdsAndSourcesAreFilters) {
+  const auto sent = send(account("ana@acme.com"), {"a@x.com", "b@x.com", "c@x.com"});
+  ConsoleGiftFilter filter;
+  filter.ids = {sent[0], sent[2], {4711}};
+  EXPECT_THAT(ids(operations_, filter), ElementsAre(sent[2], sent[0]));
+  EXPECT_THAT(ids({{}, account("ben@acme.com"), {}, {Role::sender}}, filter), IsEmpty()) << "of others";
+  filter = {};
+  filter.source = "vendor";
+  EXPECT_THAT(ids(operations_, filter), IsEmpty());
+  sql("UPDATE recipient_transaction SET gift_source = 'vendor' WHERE id = " + std::to_string(sent[1].value));
+  EXPECT_THAT(ids(operations_, filter), ElementsAre(sent[1]));
+  filter.source = "";
+  EXPECT_THAT(ids(operations_, filter), ElementsAre(sent[2], sent[0]));
+}
+
+// CON-50
+TEST_P(ConsoleGiftsTest, AnAddressIsFoundWithItsDomainInEitherForm) {
+  const auto sent = send(account("ana@acme.com"), {"Ada@b\u00FCcher.example", "ada@xn--bcher-kva.example"});
+  ConsoleGiftFilter filter;
+  for (const char* typed : {"ada@xn--bcher-kva.example", " ADA@b\u00FCcher.example"}) {
+    filter.recipient = typed;
+    EXPECT_THAT(ids(operations_, filter), ElementsAre(sent[1], sent[0])) << typed;
+  }
+}
+
+// CON-17, CON-50
+TEST_P(ConsoleGiftsTest, ASearchByAddressLooksAtTheGiftsOfTheAddressAlone) {
+  const auto sent = send(account("ana@acme.com"), {"a@x.com", "b@x.com", "c@x.com", "d@x.com"});
+  sql("UPDATE recipient_transaction SET email = 'a@x.com' WHERE id = " + std::to_string(sent[1].value));
+  ConsoleGiftFilter filter;
+  filter.recipient = "a@x.com";
+  const auto page = store_->console_gifts.list(operations_, filter, {}, 50, 2);
+  ASSERT_THAT(page.gifts, testing::SizeIs(2)) << "two other gifts are above them";
+  filter.status = Status::redeemed;
+  const auto none = store_->console_gifts.list(operations_, filter, {}, 50, 2);
+  EXPECT_THAT(none.gifts, IsEmpty());
+  EXPECT_EQ(none.next_before, sent[0]) << "two gifts of the address were looked at";
+}
+
 // CON-17
 TEST_P(ConsoleGiftsTest, ASearchEndsAfterItsBudgetAndContinuesThere) {
   const auto sent = send(account("ana@acme.com"), {"a@x.com", "b@x.com", "c@x.com"});
   ConsoleGiftFilter filter;
-  filter.recipient = "a@x.com";
+  filter.name = "Lovelace";
+  sql("UPDATE recipient_transaction SET last_name = 'Lovelace' WHERE id = " + std::to_string(sent[0].value));
   const auto page = store_->console_gifts.list(operations_, filter, {}, 50, 2);
   EXPECT_THAT(page.gifts, IsEmpty());
   EXPECT_EQ(page.searched_back_to, kSentAt);

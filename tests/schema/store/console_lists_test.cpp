@@ -148,6 +148,28 @@ TEST_P(ConsoleListsTest, MailsAreListedForTheViewerWithMaskedAddresses) {
   EXPECT_EQ(store_->deliveries.list(operations_, DeliveryState::held, {}, 50)[1].last_reply, "ada is away");
 }
 
+// CON-32, CON-16
+TEST_P(ConsoleListsTest, MailsOfGiftsAreListedInAnyStateForTheViewer) {
+  const OrganizationId acme = organization("Acme");
+  const AccountId ana = account("ana@acme.com", acme);
+  const std::vector<TransactionId> gifts{gift_of(ana), gift_of(account("eve@edge.com")), gift_of(ana)};
+  set_mail(gifts[0], "state = 'accepted', message_id = 'm1', last_reply = 'ada is away'");
+  const auto found = store_->deliveries.list({{1}, {}, acme, {Role::admin}}, gifts);
+  ASSERT_THAT(found, SizeIs(2));
+  EXPECT_EQ(found[0].transaction, gifts[2]);
+  EXPECT_EQ(found[0].state, DeliveryState::queued);
+  EXPECT_EQ(found[1].transaction, gifts[0]);
+  EXPECT_EQ(found[1].state, DeliveryState::accepted);
+  EXPECT_EQ(found[1].message_id, "m1");
+  EXPECT_EQ(found[1].last_reply, "ada is away");
+  EXPECT_THAT(store_->deliveries.list(operations_, std::span(gifts).first(2)), SizeIs(2));
+  EXPECT_THAT(store_->deliveries.list(operations_, {}), IsEmpty());
+  const auto masked = store_->deliveries.list({{1}, {}, acme, {Role::auditor}}, std::span(gifts).first(1));
+  ASSERT_THAT(masked, SizeIs(1));
+  EXPECT_EQ(masked[0].email, "***@example.com");
+  EXPECT_EQ(masked[0].last_reply, "***");
+}
+
 // CON-32
 TEST_P(ConsoleListsTest, AnActionOnAMailNeedsItsStateAndHasItsEvent) {
   const TransactionId id = gift_of({1});

@@ -58,6 +58,16 @@ std::vector<Query> queries() {
       {"latest gifts of a campaign",
        latest_gifts_query("(t.sent_at, t.id) < (9, 9) AND t.sent_at >= 5 AND r.utm_campaign_id = 'x'", 20),
        "recipient_transaction_sent"},
+      {"gifts of an address",
+       "SELECT t.id, t.sent_at FROM recipient_transaction t JOIN gift_request r ON r.id = t.request_id WHERE "
+       "1 = 1 AND t.id < 900 AND lower(trim(t.email)) = 'ada@example.com' AND t.id >= 5 AND t.status = "
+       "'sent' "
+       "ORDER BY t.id DESC LIMIT 51",
+       "recipient_transaction_email"},
+      {"the search's end among gifts of an address",
+       "SELECT t.id, t.sent_at FROM recipient_transaction t WHERE 1 = 1 AND lower(trim(t.email)) = "
+       "'ada@example.com' ORDER BY t.id DESC LIMIT 1 OFFSET 49999",
+       "recipient_transaction_email"},
       {"codes assigned", gift_code_counts_query(kMaxCounted), "gift_code_assigned"},
       {"codes left", gift_code_counts_query(kMaxCounted), "gift_code_unassigned"},
       {"oldest code left",
@@ -126,6 +136,21 @@ TEST_P(ScalePlans, AcceptedMailsAreReadInTheOrderOfTheirGifts) {
       "ORDER "
       "BY d.transaction_id DESC LIMIT 51");
   EXPECT_THAT(plan, testing::Not(testing::ContainsRegex("TEMP B-TREE|Sort")));
+}
+
+// CON-32
+TEST_P(ScalePlans, MailsOfAPageOfGiftsAreReadByTheirKeys) {
+  const bool is_sqlite = dialect() == sql::Dialect::sqlite;
+  const std::string list = is_sqlite ? "'[5, 6]'" : "'{5,6}'";
+  std::string keys = sql::in_list(dialect(), "d.transaction_id", "ids", false);
+  const std::string plan = plan_of(
+      "SELECT d.transaction_id FROM mail_outbox d LEFT JOIN recipient_transaction t ON t.id = "
+      "d.transaction_id LEFT JOIN gift_request r ON r.id = t.request_id WHERE (r.account_id IN (SELECT id "
+      "FROM account WHERE organization_id = 3) OR 1 = 0) AND " +
+      keys.replace(keys.find(":ids"), 4, list) + " ORDER BY d.transaction_id DESC");
+  EXPECT_THAT(plan,
+              testing::HasSubstr(is_sqlite ? "SEARCH d USING INTEGER PRIMARY KEY" : "mail_outbox_pkey"));
+  EXPECT_THAT(plan, testing::Not(testing::ContainsRegex("SCAN [dtr]\\b|Seq Scan on (mail|recip|gift)")));
 }
 
 // OPS-33
