@@ -592,6 +592,7 @@ CREATE TABLE user_role (
 
 -- What approvers are mailed: of each transition of a request record to pending one row for each approver who may decide on it.
 -- `mail_number`: mail_outbox.number of the mail that has it; 0: none yet; -1: the record was decided before one left.
+-- `repeated_in`: the number of the last later mail that says that the record still waits; 0: none.
 CREATE TABLE approver_notice (
   transition_id BIGINT NOT NULL,
   user_id       BIGINT NOT NULL REFERENCES console_user (id),
@@ -600,10 +601,12 @@ CREATE TABLE approver_notice (
   item          TEXT NOT NULL,
   cost          TEXT NOT NULL,
   mail_number   BIGINT NOT NULL DEFAULT 0,
+  repeated_in   BIGINT NOT NULL DEFAULT 0,
   created_at    BIGINT NOT NULL,
   PRIMARY KEY (transition_id, user_id)
 );;
-CREATE INDEX approver_notice_mail ON approver_notice (mail_number, user_id);;
+CREATE INDEX approver_notice_new ON approver_notice (user_id) WHERE mail_number = 0;;
+CREATE INDEX approver_notice_user ON approver_notice (user_id, mail_number);;
 CREATE INDEX approver_notice_age ON approver_notice (created_at);;
 
 -- Who a user is at an identity provider. `tenant` is empty except for a directory. `last_email`: the address at the last
