@@ -605,7 +605,7 @@ CREATE TABLE approver_notice (
   created_at    BIGINT NOT NULL,
   PRIMARY KEY (transition_id, user_id)
 );;
-CREATE INDEX approver_notice_new ON approver_notice (user_id) WHERE mail_number = 0;;
+CREATE INDEX approver_notice_mail ON approver_notice (mail_number, user_id);;
 CREATE INDEX approver_notice_user ON approver_notice (user_id, mail_number);;
 CREATE INDEX approver_notice_age ON approver_notice (created_at);;
 

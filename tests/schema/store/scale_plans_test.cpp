@@ -79,6 +79,11 @@ std::vector<Query> queries() {
        "'17' "
        "AND e.id < 9 ORDER BY e.id DESC LIMIT 51",
        "audit_event_object"},
+      {"notices that no mail has", "SELECT user_id FROM approver_notice WHERE mail_number = 0 LIMIT 1",
+       "approver_notice_mail"},
+      {"notices of earlier mails",
+       "SELECT transition_id FROM approver_notice WHERE user_id = 7 AND mail_number > 0 AND mail_number < 9",
+       "approver_notice_user"},
       {"request record by its number", "SELECT record_id FROM request_record_state WHERE number = 'R-9'",
        "request_record_state_number"},
       {"request records in error", bounded_count_query(in_error), "request_record_state_error"},
