@@ -473,7 +473,8 @@ CREATE TABLE backfill_checkpoint (
 
 -- The state of each request record of the CRM, by its Id there. `state`: pending, approved, claimed (being sent), rejected, sent.
 -- `crm_status`: the Request Status that giftsync last saw or wrote in the CRM; another value there is a user's edit.
--- `approved_content`: the content that the approval binds to. `gift_request_text`: what is sent after the claim.
+-- `approved_content`: the content that the approval binds to. `seen_content`: the content when it was last read, until the gift is
+-- sent or the request rejected. `gift_request_text`: what is sent after the claim.
 -- `next_attempt_at`: when the record is reconciled next without an event. `requested_by`: who created it by command or HTTP.
 CREATE TABLE request_record_state (
   record_id         TEXT PRIMARY KEY,
@@ -483,6 +484,7 @@ CREATE TABLE request_record_state (
   approval          TEXT NOT NULL,
   approved_by       TEXT NOT NULL,
   approved_content  TEXT NOT NULL,
+  seen_content      TEXT NOT NULL DEFAULT '',
   gift_request_text TEXT NOT NULL,
   requested_by      TEXT NOT NULL,
   error             TEXT NOT NULL,
@@ -514,6 +516,22 @@ CREATE TABLE request_record_transition (
   comment     TEXT NOT NULL
 );;
 CREATE INDEX request_record_transition_record ON request_record_transition (record_id, id);;
+
+-- What was edited in request records before the gift was sent or the request rejected. `old_values` and `new_values` have the edited
+-- fields alone. `actor` is empty when it is not known.
+CREATE TABLE request_record_edit (
+--@sqlite
+  id          INTEGER PRIMARY KEY,
+--@postgresql
+  id          BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+--@end
+  record_id   TEXT NOT NULL,
+  occurred_at BIGINT NOT NULL,
+  actor       TEXT NOT NULL,
+  old_values  TEXT NOT NULL,
+  new_values  TEXT NOT NULL
+);;
+CREATE INDEX request_record_edit_record ON request_record_edit (record_id, id);;
 
 -- The idempotency keys of request records that are created over HTTP: each record is created once, under its `creation_key` in
 -- the CRM. `record_id` and `number` are filled when the record is known to exist.
