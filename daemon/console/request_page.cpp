@@ -92,19 +92,14 @@ std::vector<SentGift> sent_gifts_of(const PageCall& call, const ShownRequest& sh
   return gifts;
 }
 
-/// Whether it sent the gift to another address: what resend() writes into the comment then.
-bool is_to_another_address(const schema::store::GiftAction& action) {
-  return action.kind == schema::store::GiftActionKind::resent &&
-         action.comment.find(", before it was ") != std::string::npos;
-}
-
 /// Links to the gifts that were sent for the record, those that the user sees; and of each one that went to
 /// another address after the approval where and when (CON-36).
 void add_gifts(Data& data, const PageCall& call, const std::vector<SentGift>& sent) {
   Data gifts(Data::type::list);
   Data moved(Data::type::list);
   for (const SentGift& one : sent) {
-    const auto last = std::find_if(one.actions.rbegin(), one.actions.rend(), is_to_another_address);
+    const auto last = std::find_if(one.actions.rbegin(), one.actions.rend(),
+                                   [](const auto& action) { return action.is_readdressed; });
     if (last != one.actions.rend()) {
       Data line;
       line.set("text", texts().text("request_readdressed",

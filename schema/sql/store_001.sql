@@ -246,7 +246,8 @@ CREATE INDEX mail_outbox_due ON mail_outbox (turn, next_attempt_at, transaction_
 -- For counts and lists by state. Nearly all mails are accepted; a count of those is found without an index.
 CREATE INDEX mail_outbox_state ON mail_outbox (state, transaction_id) WHERE state <> 'accepted';;
 
--- Actions on a gift that are not status changes: resent, reminded, cancelled, linked; with the actor and a comment.
+-- Actions on a gift that are not status changes: resent, reminded, cancelled, linked; with the actor and a comment. `readdressed`: 1
+-- if it changed the gift's address.
 CREATE TABLE gift_action (
 --@sqlite
   id             INTEGER PRIMARY KEY,
@@ -257,7 +258,8 @@ CREATE TABLE gift_action (
   done_at        BIGINT NOT NULL,
   action         TEXT NOT NULL,
   actor          TEXT NOT NULL,
-  comment        TEXT NOT NULL
+  comment        TEXT NOT NULL,
+  readdressed    BIGINT NOT NULL DEFAULT 0
 );;
 CREATE INDEX gift_action_gift ON gift_action (transaction_id, id);;
 
