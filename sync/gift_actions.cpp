@@ -93,10 +93,15 @@ schema::store::MailOrder make_resend_order(const schema::store::MailContext& vie
   schema::store::MailOrder order{schema::MailKind::gift, email, true, after.transaction.last_reminder_day};
   order.due_at = next_timer_at(after, state);
   order.audit = action.audit;
-  if (order.audit) order.audit->detail = email == before.email ? "to the same address" : "to another address";
+  const bool is_readdressed = email != before.email;
+  if (order.audit) order.audit->detail = is_readdressed ? "to another address" : "to the same address";
   order.action = schema::store::GiftAction{
-      before.id, now, schema::store::GiftActionKind::resent, action.who,
-      email == before.email ? "to " + email : "to " + email + ", before it was " + before.email};
+      before.id,
+      now,
+      schema::store::GiftActionKind::resent,
+      action.who,
+      is_readdressed ? "to " + email + ", before it was " + before.email : "to " + email,
+      is_readdressed};
   return order;
 }
 

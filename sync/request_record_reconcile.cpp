@@ -160,6 +160,34 @@ void adopt_crm_state(Reconciling& one) {
   }
 }
 
+/// Whether edits of the content still count: before the gift is sent and unless the request is rejected.
+bool is_open(State state) {
+  return state == State::pending || state == State::approved;
+}
+
+/// What was edited since the record was last read (CON-60). A value that the row does not have itself comes
+/// from its contact, lead or creator, and was not edited by the row's editor.
+void record_edit(Reconciling& one) {
+  const std::string& seen = one.next().seen_content;
+  if (seen.empty() || seen == one.snapshot.content || !is_open(one.next().state)) return;
+  const auto fields = schema::approval_bound_fields();
+  schema::RequestRecord before;
+  schema::RequestRecord after;
+  schema::parse_values(seen, fields, before);
+  schema::parse_values(one.snapshot.content, fields, after);
+  bool is_of_row = false;
+  for (const F field : fields) {
+    if (before.get(field) != after.get(field)) {
+      is_of_row = is_of_row || after.get(field) == one.snapshot.row.get(field);
+      continue;
+    }
+    before.set(field, {});
+    after.set(field, {});
+  }
+  one.result.change.edit = {one.now, is_of_row ? editor_of(one.snapshot) : "",
+                            schema::format_values(before, fields), schema::format_values(after, fields)};
+}
+
 /// An approval binds to the content.
 void withdraw_if_changed(Reconciling& one) {
   RequestRecordEntry& next = one.next();
@@ -293,6 +321,7 @@ RequestRecordReconciliation reconcile_request_record(const RequestRecordSnapshot
   if (one.is_new_record && !snapshot.has_gift) {
     adopt_crm_state(one);
   } else {
+    record_edit(one);
     withdraw_if_changed(one);
     apply_edit(one);
   }
@@ -303,6 +332,7 @@ RequestRecordReconciliation reconcile_request_record(const RequestRecordSnapshot
     one.is_unchecked = true;
   }
   approve_automatically(one);
+  next.seen_content = is_open(next.state) ? snapshot.content : "";
   return finish(std::move(one));
 }
 
@@ -318,6 +348,7 @@ RequestRecordReconciliation reconcile_deleted_request_record(const RequestRecord
   next.deleted = true;
   next.next_attempt_at.reset();
   next.approved_content.clear();
+  next.seen_content.clear();
   if (has_gift) {
     if (known.state != State::sent) add_transition(kGiftsyncActor, State::sent, kGiftFound);
     next.state = State::sent;

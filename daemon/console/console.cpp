@@ -40,23 +40,14 @@ std::string address_of(const PageCall& call) {
          request.query;
 }
 
-/// The page whose form posts to the path of the request: the longest beginning of the path that is a page.
-std::string page_of_form(const PageCall& call) {
-  std::string path = call.request.path.substr(kRoot.size());
-  while (!path.empty() && !find_console_route(false, path).route) {
-    const std::size_t slash = path.rfind('/');
-    path.resize(slash == std::string::npos ? 0 : slash);
-  }
-  return url_of(call, "/" + path);
-}
-
 /// Where a request without a session goes: to signing in, and from there to its page. Of a form nothing was
 /// done, which the sign-in page says.
 std::string sign_in_url(const PageCall& call) {
   const std::string url = call.url().base + "/sign-in?";
   if (is_read(call.request)) return url + query_of({{"return", address_of(call)}});
-  if (call.request.path.substr(kRoot.size()) == "sign-out") return url + "signed_out=1";
-  return url + query_of({{"ended", "1"}, {"return", page_of_form(call)}});
+  const std::string path = call.request.path.substr(kRoot.size());
+  if (path == "sign-out") return url + "signed_out=1";
+  return url + query_of({{"ended", "1"}, {"return", url_of(call, "/" + page_of_form(path))}});
 }
 
 }  // namespace

@@ -86,4 +86,12 @@ ConsoleMatch find_console_route(bool is_post, std::string_view path) {
   return found;
 }
 
+std::string page_of_form(std::string path) {
+  while (!path.empty() && !find_console_route(false, path).route) {
+    const std::size_t slash = path.rfind('/');
+    path.resize(slash == std::string::npos ? 0 : slash);
+  }
+  return path;
+}
+
 }  // namespace giftsync::daemon::console

@@ -18,7 +18,7 @@ struct ConsoleRoute {
   std::string_view pattern;
   Permission permission = Permission::manage_users;
   http::HttpResponse (*page)(const PageCall&) = nullptr;
-  bool needs_new_proof = false;  ///< of the user (CON-45); its page's path is all but the last segment
+  bool needs_new_proof = false;  ///< of the user (CON-45)
 };
 
 std::span<const ConsoleRoute> console_routes();
@@ -30,5 +30,8 @@ struct ConsoleMatch {
 };
 /// `path` is below "/console/", decoded.
 ConsoleMatch find_console_route(bool is_post, std::string_view path);
+/// The page whose form posts to `path`: the longest beginning of the path that is a page (CON-62). Empty: the
+/// overview. Both are below "/console/", decoded.
+std::string page_of_form(std::string path);
 
 }  // namespace giftsync::daemon::console

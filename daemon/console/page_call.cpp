@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "daemon/console/access.h"
+#include "daemon/console/console_routes.h"
 #include "daemon/http/form_request.h"
 #include "platform/digest.h"
 #include "platform/http_client.h"
@@ -137,8 +138,7 @@ Data new_proof_data(const PageCall& call, const std::string& path) {
 }
 
 http::HttpResponse new_proof_needed(const PageCall& call) {
-  const std::string path = call.request.path.substr(kConsolePath.size());
-  const std::string page_path = path.substr(0, path.rfind('/'));
+  const std::string page_path = "/" + page_of_form(call.request.path.substr(kConsolePath.size() + 1));
   Data data;
   data.set("text", texts().text("old_proof_text"));
   data.set("proof", new_proof_data(call, page_path));

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "platform/text.h"
 #include "schema/money.h"
 #include "sync/request_record_to_gift_request.h"
 
@@ -14,6 +15,18 @@ std::string value_text(const schema::FieldValue& value) {
   if (const auto* text = std::get_if<std::string>(&value)) return *text;
   if (const auto* yes = std::get_if<bool>(&value)) return texts().text(*yes ? "is_yes" : "is_no");
   return {};
+}
+
+constexpr std::size_t kMaxEditedCodePoints = 200;
+
+std::string shortened(const std::string& text) {
+  const std::string_view start = platform::truncated(text, kMaxEditedCodePoints);
+  return std::string(start) + (start.size() < text.size() ? "…" : "");
+}
+
+std::string label_of(F field) {
+  // Its name in the CRM means the item, not a gift of giftsync.
+  return field == F::gift_id ? texts().text("item") : std::string(schema::descriptor_of(field).label);
 }
 
 bool is_of_recipient(F field) {
@@ -85,14 +98,29 @@ Data fields_data(const schema::RequestRecord& record, const schema::RequestRecor
     if (before ? old == now : now.empty()) continue;
     const bool is_hidden = is_masked && is_of_recipient(field);
     Data row;
-    // Its name in the CRM means the item, not a gift of giftsync.
-    row.set("label",
-            field == F::gift_id ? texts().text("item") : std::string(schema::descriptor_of(field).label));
+    row.set("label", label_of(field));
     row.set("value", masked_text(is_hidden, named(names, field, now, is_masked)));
     row.set("old", masked_text(is_hidden, old));
     rows << row;
   }
   return rows;
+}
+
+std::string edit_text(const schema::store::RequestRecordEdit& edit, bool is_masked) {
+  const schema::RequestRecord before = parsed_content(edit.before);
+  const schema::RequestRecord after = parsed_content(edit.after);
+  std::string text;
+  for (const F field : schema::approval_bound_fields()) {
+    const std::string old = value_text(before.get(field));
+    const std::string now = value_text(after.get(field));
+    if (old == now) continue;
+    const bool is_hidden = is_masked && is_of_recipient(field);
+    text = joined(text, "; ",
+                  texts().text("edited_field", {{"field", label_of(field)},
+                                                {"old", masked_text(is_hidden, shortened(old))},
+                                                {"new", masked_text(is_hidden, shortened(now))}}));
+  }
+  return text;
 }
 
 void add_essence(Data& lines, const PageCall& call, const schema::RequestRecord& record, const Names& names) {

@@ -12,10 +12,14 @@
 
 namespace giftsync::daemon::console {
 
+/// The edits that a page lists.
+inline constexpr std::size_t kMaxEdits = 20;
+
 struct ShownRequest {
   schema::store::RequestRecordEntry entry;
   std::vector<schema::store::RequestRecordTransition> transitions = {};
-  std::optional<sync::LoadedRequestRecord> loaded = {};  ///< what a CRM of SQL has
+  std::vector<schema::store::RequestRecordEdit> edits = {};  ///< the newest, at most kMaxEdits + 1
+  std::optional<sync::LoadedRequestRecord> loaded = {};      ///< what a CRM of SQL has
   bool is_own = false;
 
   const std::string& name() const { return name_of_request(entry); }
@@ -38,6 +42,8 @@ std::optional<schema::RequestRecord> content_of(const ShownRequest& shown);
 /// {label, value, old} of the fields that an approval binds to; with `before` of those that differ.
 Data fields_data(const schema::RequestRecord& record, const schema::RequestRecord* before, bool is_masked,
                  const Names& names = {});
+/// The edited fields with their old and new values, shortened (CON-60); empty when no value looks different.
+std::string edit_text(const schema::store::RequestRecordEdit& edit, bool is_masked);
 /// Adds what an approver decides by: item, cost, recipient, sender and message.
 void add_essence(Data& lines, const PageCall& call, const schema::RequestRecord& record, const Names& names);
 /// The parts of the cost that are not zero, and where the request comes from.

@@ -1,6 +1,7 @@
 // One request record, and the decision on it. An approval applies to the content that the page showed: the
 // form brings that content back, and another one is refused with the difference (CON-29).
 #include <algorithm>
+#include <span>
 
 #include "daemon/console/access.h"
 #include "daemon/console/pages.h"
@@ -26,7 +27,8 @@ std::optional<ShownRequest> find_stored(const PageCall& call) {
   schema::store::RequestRecords& records = call.store().request_records;
   auto entry = records.find(call.viewer(), owner, call.parameter);
   for (int reads = 0; entry; ++reads) {
-    ShownRequest shown{*entry, records.find_transitions(entry->record_id)};
+    ShownRequest shown{*entry, records.find_transitions(entry->record_id),
+                       records.find_edits(entry->record_id, kMaxEdits + 1)};
     entry = records.find(call.viewer(), owner, call.parameter);
     if (entry && (entry->version == shown.entry.version || reads == kMaxReads)) return shown;
   }
@@ -90,19 +92,14 @@ std::vector<SentGift> sent_gifts_of(const PageCall& call, const ShownRequest& sh
   return gifts;
 }
 
-/// Whether it sent the gift to another address: what resend() writes into the comment then.
-bool is_to_another_address(const schema::store::GiftAction& action) {
-  return action.kind == schema::store::GiftActionKind::resent &&
-         action.comment.find(", before it was ") != std::string::npos;
-}
-
 /// Links to the gifts that were sent for the record, those that the user sees; and of each one that went to
 /// another address after the approval where and when (CON-36).
 void add_gifts(Data& data, const PageCall& call, const std::vector<SentGift>& sent) {
   Data gifts(Data::type::list);
   Data moved(Data::type::list);
   for (const SentGift& one : sent) {
-    const auto last = std::find_if(one.actions.rbegin(), one.actions.rend(), is_to_another_address);
+    const auto last = std::find_if(one.actions.rbegin(), one.actions.rend(),
+                                   [](const auto& action) { return action.is_readdressed; });
     if (last != one.actions.rend()) {
       Data line;
       line.set("text", texts().text("request_readdressed",
@@ -123,7 +120,7 @@ void add_gifts(Data& data, const PageCall& call, const std::vector<SentGift>& se
   data.set("readdressed", moved);
 }
 
-/// The record's states, and what people did with its gifts; the oldest first.
+/// The record's edits and states, and what people did with its gifts; the oldest first.
 Data history_of(const PageCall& call, const ShownRequest& shown, const std::vector<SentGift>& sent) {
   struct Entry {
     platform::UtcMillis at;
@@ -131,6 +128,10 @@ Data history_of(const PageCall& call, const ShownRequest& shown, const std::vect
     std::string detail;
   };
   std::vector<Entry> entries;
+  const auto newest = std::span(shown.edits).last(std::min(shown.edits.size(), kMaxEdits));
+  for (const auto& one : newest)
+    if (const std::string what = edit_text(one, hides_recipients(call)); !what.empty())
+      entries.push_back({one.at, texts().text("request_edited"), joined(one.who, ": ", what)});
   for (const auto& one : shown.transitions) {
     const bool is_hidden = hides_recipients(call) && !is_own_comment(one);
     entries.push_back({one.at, texts().text("request_" + one.to),
@@ -222,6 +223,7 @@ http::HttpResponse show(const PageCall& call, const ShownRequest& shown, const s
   data.set("summary", summary_of(call, shown, names));
   data.set("details", details_of(call, shown));
   data.set("history", history_of(call, shown, sent));
+  data.set("has_more_edits", shown.edits.size() > kMaxEdits);
   data.set("masked", is_masked);
   add_gifts(data, call, sent);
   add_next(data, call, shown);

@@ -1,6 +1,7 @@
 #include "daemon/mail/approver_mail.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "daemon/content/html_text.h"
 #include "daemon/content/messages.h"
@@ -11,7 +12,7 @@
 namespace giftsync::daemon::mail {
 namespace {
 
-/// The others are counted.
+/// Of new and repeated ones together; the others are counted.
 constexpr std::size_t kMaxListed = 20;
 
 /// Without a cost an item that is a number is one that the catalogue does not have: alone it reads as a
@@ -26,11 +27,32 @@ std::string line_of(const content::Messages& messages, const schema::store::Appr
       (is_number ? messages.text("approval_unknown_item", {{"item", one.item}}) : one.item));
 }
 
+/// Both forms of the body while it is written.
+struct Body {
+  std::string text;
+  std::string html;
+};
+
+void add_list(Body& body, const ApproverMailData& data, const content::Messages& messages,
+              std::span<const schema::store::ApproverNotice> notices) {
+  body.html += "<ul>\n";
+  for (const schema::store::ApproverNotice& one : notices) {
+    const std::string url = data.console_url + "/requests/" + platform::percent_encoded(one.number);
+    body.text += line_of(messages, one) + "\n" + url + "\n\n";
+    body.html += "<li><a href=\"" + content::html_escaped(url) + "\">" +
+                 content::html_escaped(line_of(messages, one)) + "</a></li>\n";
+  }
+  body.html += "</ul>\n";
+}
+
 }  // namespace
 
 sync::OutgoingMail compose_approver_mail(const ApproverMailData& data) {
   const content::Messages& messages = content::messages_in(data.language);
-  const std::size_t count = data.notices.size();
+  const auto first_repeated =
+      std::find_if(data.notices.begin(), data.notices.end(), [](const auto& one) { return one.is_repeated; });
+  const auto count = static_cast<std::size_t>(first_repeated - data.notices.begin());
+  const std::size_t listed = std::min(data.notices.size(), kMaxListed);
   const std::string number = std::to_string(count);
   MimeMessage message;
   message.message_id = data.identity.message_id;
@@ -43,25 +65,27 @@ sync::OutgoingMail compose_approver_mail(const ApproverMailData& data) {
   message.date = data.identity.date;
   const std::string intro = count == 1 ? messages.text("approval_intro")
                                        : messages.text("approval_intro_count", {{"count", number}});
-  message.text = intro + "\n\n";
-  message.html = "<!DOCTYPE html>\n<html lang=\"" + messages.language() +
-                 "\">\n<head><meta charset=\"utf-8\"><title>" + content::html_escaped(message.subject) +
-                 "</title></head>\n<body>\n<p>" + content::html_escaped(intro) + "</p>\n<ul>\n";
-  for (const schema::store::ApproverNotice& one : data.notices.first(std::min(count, kMaxListed))) {
-    const std::string url = data.console_url + "/requests/" + platform::percent_encoded(one.number);
-    message.text += line_of(messages, one) + "\n" + url + "\n\n";
-    message.html += "<li><a href=\"" + content::html_escaped(url) + "\">" +
-                    content::html_escaped(line_of(messages, one)) + "</a></li>\n";
+  Body body{intro + "\n\n", "<!DOCTYPE html>\n<html lang=\"" + messages.language() +
+                                "\">\n<head><meta charset=\"utf-8\"><title>" +
+                                content::html_escaped(message.subject) + "</title></head>\n<body>\n<p>" +
+                                content::html_escaped(intro) + "</p>\n"};
+  add_list(body, data, messages, data.notices.first(std::min(count, listed)));
+  if (listed > count) {
+    const std::string still = messages.text("approval_still_waiting");
+    body.text += still + "\n\n";
+    body.html += "<p>" + content::html_escaped(still) + "</p>\n";
+    add_list(body, data, messages, data.notices.subspan(count, listed - count));
   }
-  message.html += "</ul>\n";
-  if (count > kMaxListed) {
-    const std::string more = messages.text("approval_more", {{"count", std::to_string(count - kMaxListed)}});
+  if (data.notices.size() > listed) {
+    const std::string more =
+        messages.text("approval_more", {{"count", std::to_string(data.notices.size() - listed)}});
     const std::string url = data.console_url + "/requests";
-    message.text += more + "\n" + url + "\n";
-    message.html +=
+    body.text += more + "\n" + url + "\n";
+    body.html +=
         "<p><a href=\"" + content::html_escaped(url) + "\">" + content::html_escaped(more) + "</a></p>\n";
   }
-  message.html += "</body>\n</html>\n";
+  message.text = std::move(body.text);
+  message.html = std::move(body.html) + "</body>\n</html>\n";
   return {message.message_id, message.from.address, message.to.address, mime_bytes(message)};
 }
 

@@ -1,5 +1,6 @@
 // daemon/mail: composes the mail that tells an approver which request records wait (CON-31): numbers, items,
-// costs and links to the console. Nothing of recipients, messages or gifts' URLs, and nothing to fetch.
+// costs and links to the console, the new ones first, then those that an earlier mail named (CON-59). Nothing
+// of recipients, messages or gifts' URLs, and nothing to fetch.
 #pragma once
 
 #include <span>
@@ -12,7 +13,7 @@ namespace giftsync::daemon::mail {
 
 struct ApproverMailData {
   std::string to;
-  std::span<const schema::store::ApproverNotice> notices;
+  std::span<const schema::store::ApproverNotice> notices;  ///< the repeated ones last
   sync::MailIdentity identity;
   std::string from_address;  ///< email.from
   std::string console_url;   ///< "https://admin.example.com/console"

@@ -248,7 +248,8 @@ CREATE INDEX mail_outbox_due ON mail_outbox (turn, next_attempt_at, transaction_
 -- For counts and lists by state. Nearly all mails are accepted; a count of those is found without an index.
 CREATE INDEX mail_outbox_state ON mail_outbox (state, transaction_id) WHERE state <> 'accepted';;
 
--- Actions on a gift that are not status changes: resent, reminded, cancelled, linked; with the actor and a comment.
+-- Actions on a gift that are not status changes: resent, reminded, cancelled, linked; with the actor and a comment. `readdressed`: 1
+-- if it changed the gift's address.
 CREATE TABLE gift_action (
 --@sqlite
   id             INTEGER PRIMARY KEY,
@@ -259,7 +260,8 @@ CREATE TABLE gift_action (
   done_at        BIGINT NOT NULL,
   action         TEXT NOT NULL,
   actor          TEXT NOT NULL,
-  comment        TEXT NOT NULL
+  comment        TEXT NOT NULL,
+  readdressed    BIGINT NOT NULL DEFAULT 0
 );;
 CREATE INDEX gift_action_gift ON gift_action (transaction_id, id);;
 
@@ -475,7 +477,8 @@ CREATE TABLE backfill_checkpoint (
 
 -- The state of each request record of the CRM, by its Id there. `state`: pending, approved, claimed (being sent), rejected, sent.
 -- `crm_status`: the Request Status that giftsync last saw or wrote in the CRM; another value there is a user's edit.
--- `approved_content`: the content that the approval binds to. `gift_request_text`: what is sent after the claim.
+-- `approved_content`: the content that the approval binds to. `seen_content`: the content when it was last read, until the gift is
+-- sent or the request rejected. `gift_request_text`: what is sent after the claim.
 -- `next_attempt_at`: when the record is reconciled next without an event. `requested_by`: who created it by command or HTTP.
 CREATE TABLE request_record_state (
   record_id         TEXT PRIMARY KEY,
@@ -485,6 +488,7 @@ CREATE TABLE request_record_state (
   approval          TEXT NOT NULL,
   approved_by       TEXT NOT NULL,
   approved_content  TEXT NOT NULL,
+  seen_content      TEXT NOT NULL DEFAULT '',
   gift_request_text TEXT NOT NULL,
   requested_by      TEXT NOT NULL,
   error             TEXT NOT NULL,
@@ -516,6 +520,22 @@ CREATE TABLE request_record_transition (
   comment     TEXT NOT NULL
 );;
 CREATE INDEX request_record_transition_record ON request_record_transition (record_id, id);;
+
+-- What was edited in request records before the gift was sent or the request rejected. `old_values` and `new_values` have the edited
+-- fields alone. `actor` is empty when it is not known.
+CREATE TABLE request_record_edit (
+--@sqlite
+  id          INTEGER PRIMARY KEY,
+--@postgresql
+  id          BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+--@end
+  record_id   TEXT NOT NULL,
+  occurred_at BIGINT NOT NULL,
+  actor       TEXT NOT NULL,
+  old_values  TEXT NOT NULL,
+  new_values  TEXT NOT NULL
+);;
+CREATE INDEX request_record_edit_record ON request_record_edit (record_id, id);;
 
 -- The idempotency keys of request records that are created over HTTP: each record is created once, under its `creation_key` in
 -- the CRM. `record_id` and `number` are filled when the record is known to exist.
@@ -594,6 +614,7 @@ CREATE TABLE user_role (
 
 -- What approvers are mailed: of each transition of a request record to pending one row for each approver who may decide on it.
 -- `mail_number`: mail_outbox.number of the mail that has it; 0: none yet; -1: the record was decided before one left.
+-- `repeated_in`: the number of the last later mail that says that the record still waits; 0: none.
 CREATE TABLE approver_notice (
   transition_id BIGINT NOT NULL,
   user_id       BIGINT NOT NULL REFERENCES console_user (id),
@@ -602,10 +623,12 @@ CREATE TABLE approver_notice (
   item          TEXT NOT NULL,
   cost          TEXT NOT NULL,
   mail_number   BIGINT NOT NULL DEFAULT 0,
+  repeated_in   BIGINT NOT NULL DEFAULT 0,
   created_at    BIGINT NOT NULL,
   PRIMARY KEY (transition_id, user_id)
 );;
 CREATE INDEX approver_notice_mail ON approver_notice (mail_number, user_id);;
+CREATE INDEX approver_notice_user ON approver_notice (user_id, mail_number);;
 CREATE INDEX approver_notice_age ON approver_notice (created_at);;
 
 -- Who a user is at an identity provider. `tenant` is empty except for a directory. `last_email`: the address at the last

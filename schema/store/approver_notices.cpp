@@ -14,6 +14,11 @@ constexpr LeasedTable kMails{"mail_outbox", "transaction_id", ""};
 constexpr const char* kHasEnded = "state IN ('accepted', 'undelivered', 'withdrawn', 'held')";
 /// In place of a mail's number: the record was decided before a mail with it left.
 constexpr const char* kDecidedBefore = "-1";
+/// The record waits since the notice's transition: a later one has its own notice.
+constexpr const char* kStillWaits =
+    "transition_id = (SELECT max(t.id) FROM request_record_transition t JOIN request_record_state s ON "
+    "s.record_id = t.record_id AND s.state = 'pending' AND s.deleted = 0 WHERE t.record_id = "
+    "approver_notice.record_id AND t.to_state = 'pending')";
 
 /// When the mail after this row's may leave.
 std::string next_time() {
@@ -91,13 +96,19 @@ ApproverMail ApproverNotices::take(UserId user, std::int64_t mail_number, const 
     const std::string id = std::to_string(user.value);
     const std::string number = std::to_string(mail_number);
     // Whose claim has passed to another sender adds nothing: the mail may have left without it.
-    const std::string grow =
-        "UPDATE approver_notice SET mail_number = CASE WHEN EXISTS (SELECT 1 FROM request_record_state s "
-        "WHERE s.record_id = approver_notice.record_id AND s.state = 'pending' AND s.deleted = 0) THEN " +
-        number + " ELSE " + kDecidedBefore + " END WHERE user_id = " + id + " AND mail_number IN (0, " +
-        number + ") AND EXISTS (SELECT 1 FROM mail_outbox d WHERE d.transaction_id = -" + id +
+    const std::string is_owned =
+        " AND user_id = " + id + " AND EXISTS (SELECT 1 FROM mail_outbox d WHERE d.transaction_id = -" + id +
         " AND d.number = " + number + " AND d.message_id = '' AND d.lease_owner = :owner)";
-    database_->write([&](soci::session& session) { session << grow, use(claimed_by, "owner"); });
+    const std::string outcome = std::string("CASE WHEN ") + kStillWaits + " THEN " + number + " ELSE ";
+    const std::string take_new = "UPDATE approver_notice SET mail_number = " + outcome + kDecidedBefore +
+                                 " END WHERE mail_number IN (0, " + number + ")" + is_owned;
+    const std::string repeat = "UPDATE approver_notice SET repeated_in = " + outcome +
+                               "0 END WHERE mail_number > 0 AND mail_number < " + number +
+                               " AND (repeated_in = " + number + " OR " + kStillWaits + ")" + is_owned;
+    database_->write([&](soci::session& session) {
+      session << take_new, use(claimed_by, "owner");
+      session << repeat, use(claimed_by, "owner");
+    });
   }
   return database_->read([&](soci::session& session) {
     ApproverMail mail;
@@ -107,10 +118,12 @@ ApproverMail ApproverNotices::take(UserId user, std::int64_t mail_number, const 
     row.user = user;
     mail.notices = sql::select_rows(
         row, session,
-        "SELECT transition_id, record_id, number, item, cost FROM approver_notice WHERE mail_number = :mail "
-        "AND user_id = :id ORDER BY number, transition_id",
+        "SELECT transition_id, record_id, number, item, cost, CASE WHEN mail_number = :mail THEN 0 ELSE 1 "
+        "END "
+        "AS is_repeated FROM approver_notice WHERE user_id = :id AND (mail_number = :mail OR repeated_in = "
+        ":mail) ORDER BY is_repeated, number, transition_id",
         use(mail_number, "mail"), use(user, "id"), into(row.transition), into(row.record_id),
-        into(row.number), into(row.item), into(row.cost));
+        into(row.number), into(row.item), into(row.cost), into(row.is_repeated));
     mail.is_obsolete =
         sql::select_value<std::int64_t>(
             session,

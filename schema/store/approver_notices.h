@@ -34,14 +34,15 @@ struct ApproverNotice {
   std::string record_id;
   std::string number;
   std::string item;
-  std::string cost;  ///< empty: not known
+  std::string cost;          ///< empty: not known
+  bool is_repeated = false;  ///< an earlier mail named it, and it still waits
 };
 
 /// One mail.
 struct ApproverMail {
   std::string email;                    ///< of the approver
-  bool is_obsolete = false;             ///< nothing in it waits any more, or the user is no approver now
-  std::vector<ApproverNotice> notices;  ///< by Request Number
+  bool is_obsolete = false;             ///< nothing new in it waits any more, or the user is no approver now
+  std::vector<ApproverNotice> notices;  ///< the new ones, then the repeated ones; each by Request Number
 };
 
 /// Any thread.
@@ -57,8 +58,8 @@ class ApproverNotices {
   /// now, or kApproverMailPauseMillis after the last one.
   void queue_mails(platform::UtcMillis now);
   /// The mail with this number for a sender that has claimed it. Before it may have been sent, and while
-  /// `claimed_by` owns it, it takes the notices that no mail has and leaves out those of records that do not
-  /// wait any more. It stays the same when `claimed_by` is empty.
+  /// `claimed_by` owns it, it takes the notices that no mail has and repeats those of earlier mails (CON-59),
+  /// without those of records that do not wait any more. It stays the same when `claimed_by` is empty.
   ApproverMail take(UserId user, std::int64_t mail_number, const std::string& claimed_by);
   /// Deletes notices older than `before`.
   void prune(platform::UtcMillis before);

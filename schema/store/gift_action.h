@@ -17,7 +17,8 @@ struct GiftAction {
   platform::UtcMillis at;
   GiftActionKind kind = GiftActionKind::resent;
   std::string actor;
-  std::string comment;  ///< readable
+  std::string comment;          ///< readable
+  bool is_readdressed = false;  ///< it changed the gift's address (CON-61)
 };
 
 }  // namespace giftsync::schema::store

@@ -75,9 +75,11 @@ void insert_actions(soci::session& session, sql::Dialect dialect, std::span<cons
                         {"done_at", Type::integer},
                         {"action", Type::text},
                         {"actor", Type::text},
-                        {"comment", Type::text}});
+                        {"comment", Type::text},
+                        {"readdressed", Type::integer}});
   for (const GiftAction& one : actions)
-    rows.add({one.transaction.value, one.at.value, to_word(one.kind), one.actor, one.comment});
+    rows.add({one.transaction.value, one.at.value, to_word(one.kind), one.actor, one.comment,
+              std::int64_t{one.is_readdressed}});
   rows.run(session);
 }
 
@@ -138,9 +140,10 @@ std::vector<GiftAction> LifecycleStore::find_actions(TransactionId gift) {
     std::string what;
     soci::statement statement = sql::bound(
         session,
-        "SELECT transaction_id, done_at, action, actor, comment FROM gift_action WHERE transaction_id = "
-        ":id ORDER BY id",
-        use(gift), into(row.transaction), into(row.at), into(what), into(row.actor), into(row.comment));
+        "SELECT transaction_id, done_at, action, actor, comment, readdressed FROM gift_action WHERE "
+        "transaction_id = :id ORDER BY id",
+        use(gift), into(row.transaction), into(row.at), into(what), into(row.actor), into(row.comment),
+        into(row.is_readdressed));
     std::vector<GiftAction> actions;
     sql::each_row(statement, [&] {
       row.kind = kActionKinds.parse(what).value_or(GiftActionKind::resent);

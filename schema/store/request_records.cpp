@@ -1,5 +1,7 @@
 #include "schema/store/request_records.h"
 
+#include <algorithm>
+
 #include "schema/enum_words.h"
 #include "schema/sql/queries.h"
 #include "schema/store/pruning.h"
@@ -28,10 +30,8 @@ auto parse_stored_word(const EnumTable& words, const std::string& word) {
 }
 
 constexpr const char* kColumns =
-    "record_id, number, state, crm_status, approval, approved_by, approved_content, gift_request_text, "
-    "requested_by, "
-    "error, "
-    "failures, next_attempt_at, deleted, version";
+    "record_id, number, state, crm_status, approval, approved_by, approved_content, seen_content, "
+    "gift_request_text, requested_by, error, failures, next_attempt_at, deleted, version";
 
 /// A new version: a step that has read the row saves nothing over it. The condition is that of the index
 /// request_record_state_failed.
@@ -73,16 +73,23 @@ void insert_transitions(soci::session& session, const std::string& key,
   }
 }
 
+void insert_edit(soci::session& session, const std::string& key, const RequestRecordEdit& edit) {
+  session << "INSERT INTO request_record_edit (record_id, occurred_at, actor, old_values, new_values) VALUES "
+             "(:key, :at, :who, :before, :after)",
+      use(key), use(edit.at), use(edit.who), use(edit.before), use(edit.after);
+}
+
 bool insert_entry(soci::session& session, const Row& row) {
   const RequestRecordEntry& k = row.known;
   const std::int64_t inserted = sql::change_rows(
       session,
       std::string("INSERT INTO request_record_state (") + kColumns +
-          ") VALUES (:key, :number, :state, :crm_status, :approval, :approver, :content, :gift_request_text, "
-          ":requested_by, :error, :failures, :due, :deleted, 1) ON CONFLICT (record_id) DO NOTHING",
+          ") VALUES (:key, :number, :state, :crm_status, :approval, :approver, :content, :seen, "
+          ":gift_request_text, :requested_by, :error, :failures, :due, :deleted, 1) ON CONFLICT (record_id) "
+          "DO NOTHING",
       use(k.record_id), use(k.number), use(row.state), use(row.crm_status), use(row.approval),
-      use(k.approved_by), use(k.approved_content), use(k.gift_request_text), use(k.requested_by),
-      use(k.error), use(k.failures), use(k.next_attempt_at), use(k.deleted));
+      use(k.approved_by), use(k.approved_content), use(k.seen_content), use(k.gift_request_text),
+      use(k.requested_by), use(k.error), use(k.failures), use(k.next_attempt_at), use(k.deleted));
   return inserted == 1;
 }
 
@@ -92,12 +99,12 @@ bool update_entry(soci::session& session, const Row& row) {
       session,
       "UPDATE request_record_state SET number = :number, state = :state, crm_status = :crm_status, approval "
       "= "
-      ":approval, approved_by = :approver, approved_content = :content, gift_request_text = "
-      ":gift_request_text, "
+      ":approval, approved_by = :approver, approved_content = :content, seen_content = :seen, "
+      "gift_request_text = :gift_request_text, "
       "error = :error, failures = :failures, next_attempt_at = :due, deleted = :deleted, version = version "
       "+ 1 WHERE record_id = :key AND version = :version",
       use(k.number), use(row.state), use(row.crm_status), use(row.approval), use(k.approved_by),
-      use(k.approved_content), use(k.gift_request_text), use(k.error), use(k.failures),
+      use(k.approved_content), use(k.seen_content), use(k.gift_request_text), use(k.error), use(k.failures),
       use(k.next_attempt_at), use(k.deleted), use(k.record_id), use(k.version));
   return updated == 1;
 }
@@ -150,7 +157,7 @@ std::vector<RequestRecordEntry> RequestRecords::find(std::span<const std::string
                    std::string("SELECT ") + kColumns + " FROM request_record_state WHERE " +
                        sql::in_list(dialect, "record_id", "keys", true),
                    use(list), into(k.record_id), into(k.number), into(row.state), into(row.crm_status),
-                   into(row.approval), into(k.approved_by), into(k.approved_content),
+                   into(row.approval), into(k.approved_by), into(k.approved_content), into(k.seen_content),
                    into(k.gift_request_text), into(k.requested_by), into(k.error), into(k.failures),
                    into(k.next_attempt_at), into(k.deleted), into(k.version));
     sql::each_row(statement, [&] { found.push_back(row.value()); });
@@ -166,6 +173,7 @@ std::set<std::string> RequestRecords::save(std::span<const RequestRecordEntryUpd
       const Row row(change.next);
       if (!(change.next.version == 0 ? insert_entry(session, row) : update_entry(session, row))) continue;
       insert_transitions(session, change.next.record_id, change.transitions);
+      if (change.edit) insert_edit(session, change.next.record_id, *change.edit);
       if (change.audit) insert_audit_event(session, *change.audit);
       saved.insert(change.next.record_id);
     }
@@ -325,6 +333,20 @@ std::vector<RequestRecordTransition> RequestRecords::find_transitions(const std:
         ":key ORDER BY id",
         use(key), into(row.at), into(row.who), into(row.from), into(row.to), into(row.comment));
   });
+}
+
+std::vector<RequestRecordEdit> RequestRecords::find_edits(const std::string& key, std::size_t limit) {
+  auto edits = database_->read([&](soci::session& session) {
+    RequestRecordEdit row;
+    return sql::select_rows(
+        row, session,
+        "SELECT occurred_at, actor, old_values, new_values FROM request_record_edit WHERE "
+        "record_id = :key ORDER BY id DESC LIMIT " +
+            std::to_string(limit),
+        use(key), into(row.at), into(row.who), into(row.before), into(row.after));
+  });
+  std::reverse(edits.begin(), edits.end());
+  return edits;
 }
 
 std::vector<RequestRecordGift> RequestRecords::find_gifts_by_record(std::span<const std::string> keys) {

@@ -38,7 +38,8 @@ struct RequestRecordEntry {
   Approval approval = Approval::none;
   std::string approved_by;
   std::string
-      approved_content;  ///< the content that the approval binds to, or the one that was changed after it
+      approved_content;      ///< the content that the approval binds to, or the one that was changed after it
+  std::string seen_content;  ///< while it is pending or approved: the content when it was last read
   std::string gift_request_text;  ///< what is sent after the claim
   std::string requested_by;       ///< who created it by command or over HTTP; empty: created in the CRM
   std::string error;              ///< as in the record's Error Log
@@ -58,11 +59,21 @@ struct RequestRecordTransition {
   friend bool operator==(const RequestRecordTransition&, const RequestRecordTransition&) = default;
 };
 
+/// Values that were edited in the CRM (CON-60).
+struct RequestRecordEdit {
+  platform::UtcMillis at;  ///< when it was read
+  std::string who;         ///< empty: not known
+  /// A record with the edited fields alone, as format_values() of approval_bound_fields().
+  std::string before;
+  std::string after;
+};
+
 /// `next.version` is the version that was read: a newer one is never overwritten.
 struct RequestRecordEntryUpdate {
   RequestRecordEntry next;
   std::vector<RequestRecordTransition> transitions;
-  std::optional<AuditEvent> audit = {};  ///< inserted with them
+  std::optional<AuditEvent> audit = {};        ///< inserted with them
+  std::optional<RequestRecordEdit> edit = {};  ///< likewise
 };
 
 struct RequestRecordGift {
@@ -146,6 +157,8 @@ class RequestRecords {
   platform::UtcMillis now();
   /// The oldest first.
   std::vector<RequestRecordTransition> find_transitions(const std::string& record_id);
+  /// The newest edits, at most `limit`; the oldest of them first.
+  std::vector<RequestRecordEdit> find_edits(const std::string& record_id, std::size_t limit);
 
   /// The ones of these records that a gift was sent for.
   std::vector<RequestRecordGift> find_gifts_by_record(std::span<const std::string> record_ids);

@@ -167,7 +167,7 @@ TEST_P(ApproverMails, ABurstIsOneMailAfterTheFirst) {
   now = now + 1;
   const auto mails = deliver();
   ASSERT_THAT(mails, SizeIs(1));
-  EXPECT_THAT(mails[0].bytes, AllOf(HasSubstr("28 gift requests"), HasSubstr("And 8 more wait."),
+  EXPECT_THAT(mails[0].bytes, AllOf(HasSubstr("28 gift requests"), HasSubstr("And 9 more wait."),
                                     HasSubstr("https://admin.example.com/console/requests\r\n")));
 }
 
@@ -208,6 +208,31 @@ TEST_P(ApproverMails, ARepeatAfterAnUnknownOutcomeHasTheSameBytes) {
   ASSERT_THAT(next, SizeIs(1));
   EXPECT_NE(next[0].message_id, first[0].message_id);
   EXPECT_THAT(next[0].bytes, HasSubstr("R-2"));
+}
+
+// CON-59
+TEST_P(ApproverMails, AMailSaysWhatStillWaitsWithoutTheRecipient) {
+  user("ben@example.com", Role::approver);
+  people_.insert("1", "A secret message", false);
+  people_.insert("2", "Hello", false);
+  process();
+  EXPECT_THAT(addresses(), ElementsAre("ben@example.com"));
+  people_.edit("2", F::status, std::string("Rejected"));
+  people_.insert("3", "Hello", false);
+  process();
+  now = now + schema::store::kApproverMailPauseMillis;
+  process();
+  const auto mails = deliver();
+  ASSERT_THAT(mails, SizeIs(1));
+  const std::string& bytes = mails[0].bytes;
+  EXPECT_THAT(bytes, AllOf(HasSubstr("Subject: Waiting for your approval: R-3"), Not(HasSubstr("R-2")),
+                           HasSubstr("https://admin.example.com/console/requests/R-1"),
+                           Not(HasSubstr("secret")), Not(HasSubstr("1@example.com"))));
+  EXPECT_LT(bytes.find("R-3: Coffee"), bytes.find("Still waiting"));
+  EXPECT_LT(bytes.find("Still waiting"), bytes.find("R-1: Coffee, cost 5.40"));
+  now = now + platform::kDayMillis;
+  process();
+  EXPECT_THAT(addresses(), IsEmpty()) << "nothing new waits";
 }
 
 // CON-31

@@ -43,7 +43,23 @@ TEST_P(GiftActions, ResendToSameAddressKeepsTheLinks) {
   sync();
   EXPECT_EQ(text(id, schema::GiftField::status), "delivered");
   EXPECT_THAT(store_->lifecycle.find_due(now_, 10), IsEmpty());
-  EXPECT_EQ(store_->lifecycle.find_actions(id).front().comment, "to p0@example.com");
+  const auto actions = store_->lifecycle.find_actions(id);
+  EXPECT_EQ(actions.front().comment, "to p0@example.com");
+  EXPECT_FALSE(actions.front().is_readdressed);
+}
+
+// CON-61
+TEST_P(GiftActions, AResendSaysWhetherItChangedTheAddress) {
+  const schema::TransactionId id = send(1).front();
+  deliver();
+  ASSERT_EQ(resend_to(id, "bea@example.org").kind, Kind::done);
+  deliver();
+  ASSERT_EQ(resend_to(id, "BEA@example.org").kind, Kind::done);
+  deliver();
+  const auto actions = store_->lifecycle.find_actions(id);
+  ASSERT_THAT(actions, SizeIs(2));
+  EXPECT_TRUE(actions[0].is_readdressed);
+  EXPECT_FALSE(actions[1].is_readdressed) << "the same address in capitals";
 }
 
 TEST_P(GiftActions, OldLinkIsInvalidAfterResendToAnotherAddress) {

@@ -150,6 +150,84 @@ TEST_P(RequestRecordStep, ContentChangeAfterApprovalRequiresNewApproval) {
   EXPECT_EQ(gifts_of("2").front().message, "Other");
 }
 
+// CON-60
+TEST_P(RequestRecordStep, AnEditIsStoredWithItsOldAndNewValues) {
+  const auto edits = [&] { return store().request_records.find_edits("1", 10); };
+  const auto parsed = [](const std::string& values) {
+    schema::RequestRecord record;
+    schema::parse_values(values, schema::approval_bound_fields(), record);
+    return record;
+  };
+  crm.contacts["003A"] = {.id = "003A",
+                          .email = "1@example.com",
+                          .first_name = "Rose",
+                          .last_name = "Gonzalez",
+                          .account_id = ""};
+  crm.insert("1", "Hello", false).set(F::recipient_contact, std::string("003A"));
+  run_until_idle();
+  EXPECT_THAT(edits(), IsEmpty());
+  now = now + platform::kMinuteMillis;
+  crm.edit("1", F::message, std::string("Other"));
+  crm.edit("1", F::send_type, std::string("link"));
+  run_until_idle();
+  ASSERT_THAT(edits(), SizeIs(1)) << "both edits were read at once";
+  EXPECT_EQ(edits()[0].at, now);
+  EXPECT_EQ(edits()[0].who, "CRM user 005B");
+  EXPECT_EQ(parsed(edits()[0].before).text(F::message), "Hello");
+  EXPECT_EQ(parsed(edits()[0].after).text(F::message), "Other");
+  EXPECT_EQ(parsed(edits()[0].after).text(F::send_type), "link");
+  EXPECT_EQ(parsed(edits()[0].before).text(F::gift_id), "") << "it was not edited";
+  EXPECT_THAT(transitions("1"), SizeIs(1)) << "it waited before and waits";
+  crm.edit("1", F::error_log, std::string("a text"));
+  run_until_idle();
+  EXPECT_THAT(edits(), SizeIs(1)) << "it is not content";
+  crm.contacts["003A"].last_name = "Lima";
+  crm.edit("1", F::opportunity, std::string("006A"));
+  run_until_idle();
+  ASSERT_THAT(edits(), SizeIs(2));
+  EXPECT_EQ(edits()[1].who, "") << "the contact was edited, by whom is not known";
+  EXPECT_EQ(parsed(edits()[1].after).text(F::recipient_last_name), "Lima");
+  ASSERT_THAT(store().request_records.find_edits("1", 1), SizeIs(1));
+  EXPECT_EQ(store().request_records.find_edits("1", 1)[0].who, "") << "the newest";
+}
+
+// CON-60
+TEST_P(RequestRecordStep, EditsAreStoredUntilTheRequestIsSentOrRejected) {
+  const SenderAuthorization good = sender;
+  const auto edits_of = [&](const std::string& id) {
+    return store().request_records.find_edits(id, 10).size();
+  };
+  block_sending(sender);
+  crm.insert("1", "Hello", false);
+  crm.insert("2", "Hello", false);
+  run_until_idle();
+  // No daemon has read this edit when the decision is made.
+  crm.edit("1", F::message, std::string("Other"));
+  ASSERT_EQ(decide_request_record(store(), crm, "R-1", {RequestRecordAction::approve, "kim", ""}, now).kind,
+            ApprovalResult::Kind::done);
+  EXPECT_EQ(edits_of("1"), 1u);
+  run_until_idle();
+  crm.edit("1", F::message, std::string("Third"));
+  run_until_idle();
+  EXPECT_EQ(edits_of("1"), 2u);
+  EXPECT_EQ(status("1"), "Pending") << "the approval was of other content";
+  sender = good;
+  ASSERT_EQ(decide_request_record(store(), crm, "R-1", {RequestRecordAction::approve, "kim", ""}, now).kind,
+            ApprovalResult::Kind::done);
+  ASSERT_EQ(decide_request_record(store(), crm, "R-2", {RequestRecordAction::reject, "kim", ""}, now).kind,
+            ApprovalResult::Kind::done);
+  now = now + platform::kHourMillis;
+  run_until_idle();
+  EXPECT_EQ(status("1"), "Sent");
+  for (const std::string id : {"1", "2"}) {
+    EXPECT_EQ(known(id)->seen_content, "");
+    const std::size_t before = edits_of(id);
+    crm.edit(id, F::message, std::string("Too late"));
+    run_until_idle();
+    EXPECT_EQ(edits_of(id), before);
+  }
+}
+
 /// The page of each item, as catalogue.item_url makes it.
 std::string item_page_of(schema::GiftId gift) {
   return "https://items.example.com/" + std::to_string(gift.value);

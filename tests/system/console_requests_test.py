@@ -62,7 +62,11 @@ class ConsoleRequests(RequestRecordTestCase):
         self.wait_row(fixture, "one", "Sent")
         event = fixture.ctl_json("audit", "list", "--action", "request.")[0]
         self.assertEqual((event["action"], event["actor"], event["object_id"]), ("request.approve", "eva@example.com", number))
-        self.assertIn("fine", eva.get(path)[1])
+        shown = eva.get(path)[1]
+        self.assertIn("fine", shown)
+        # CON-60: the edit that came between is in the timeline, once.
+        self.assertEqual(shown.count("Message: “Hello one” became “Hello two”"), 1)
+        self.assertLess(shown.index("Edited in the CRM"), shown.index("<strong>Approved</strong> <span"))
 
         # Within ten minutes the next mail waits, for all that comes.
         self.ask(fixture, "two", auto_approved=False)

@@ -103,6 +103,24 @@ class ConsoleAccess : public ConsoleFixture {
   }
 };
 
+// CON-62
+TEST(ConsoleRoutes, TheRouteTableSaysWhichPageAFormIsOn) {
+  for (const auto& [form, page] : std::map<std::string, std::string>{{"sources/shop/purge", "sources/shop"},
+                                                                     {"requests/R-1/approve", "requests/R-1"},
+                                                                     {"gifts/17/match", "gifts/17/match"},
+                                                                     {"mail/17/withdraw", "mail"},
+                                                                     {"users/17/end-sessions", "users"},
+                                                                     {"crm/retry", "crm"},
+                                                                     {"sign-out", ""},
+                                                                     {"", ""}})
+    EXPECT_EQ(page_of_form(form), page) << form;
+  for (const ConsoleRoute& route : console_routes())
+    if (route.needs_new_proof) {
+      EXPECT_NE(page_of_form(std::string(route.pattern)), "")
+          << "it leads back to its own page: " << route.pattern;
+    }
+}
+
 // CON-13
 TEST_F(ConsoleAccess, EveryRouteAnswersEveryRoleAsTheMatrixSays) {
   const schema::OrganizationId own = organization("Own");

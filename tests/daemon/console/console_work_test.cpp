@@ -404,6 +404,42 @@ TEST_F(ConsoleWork, ARequestSaysThatItsGiftWentToAnotherAddress) {
                     Not(HasSubstr("bea@")), Not(HasSubstr("ada@"))));
 }
 
+// CON-60
+TEST_F(ConsoleWork, TheTimelineOfARequestListsEditsBeforeTheApproval) {
+  insert("1");
+  const auto content = [](const std::string& message, const std::string& gift) {
+    schema::RequestRecord record;
+    record.set(F::message, message);
+    if (!gift.empty()) record.set(F::gift_id, gift);
+    return schema::format_values(record, schema::approval_bound_fields());
+  };
+  const auto add_edit = [&](const std::string& before, const std::string& after, const std::string& who) {
+    schema::store::RequestRecordEntryUpdate change;
+    change.next = known("1");
+    change.edit = schema::store::RequestRecordEdit{now_, who, before, after};
+    ASSERT_EQ(store_.request_records.save(std::span(&change, 1)).size(), 1u);
+  };
+  now_ = now_ + platform::kMinuteMillis;
+  add_edit(content("Hello", "6"), content(kMarkup, "7"), "CRM user 005B");
+  add_edit(content(std::string(300, 'x'), ""), content("", ""), "");
+  sign_in(user("ben@example.com", {Role::approver}));
+  const std::string page = get("/console/requests/R-1").body;
+  EXPECT_THAT(page, AllOf(HasSubstr("<strong>Edited in the CRM</strong> <span class=\"quiet\"><bdi>CRM user "
+                                    "005B: Item: “6” became “7”; Message: “Hello” became “&lt;script&gt;"),
+                          HasSubstr("<bdi>Message: “" + std::string(200, 'x') + "…” became “”"),
+                          Not(HasSubstr("<script>alert")), Not(HasSubstr("Only the last 20 edits"))));
+  EXPECT_LT(page.find("<strong>Waiting for approval</strong> <span"), page.find("Edited in the CRM"));
+  sign_in(user("aud@example.com", {Role::auditor}));
+  EXPECT_THAT(get("/console/requests/R-1").body,
+              AllOf(HasSubstr("Item: “6” became “7”; Message: “***” became “***”"), Not(HasSubstr("Hello"))));
+  for (int i = 0; i < 20; ++i)
+    add_edit(content("a" + std::to_string(i), ""), content("b" + std::to_string(i), ""), "");
+  sign_in(user("eva@example.com", {Role::approver}));
+  EXPECT_THAT(get("/console/requests/R-1").body,
+              AllOf(HasSubstr("Only the last 20 edits are listed."), HasSubstr("“b0”"), HasSubstr("“b19”"),
+                    Not(HasSubstr("Hello"))));
+}
+
 // CON-29
 TEST_F(ConsoleWork, WhatIsDecidedAndTheButtonsComeBeforeEverythingElse) {
   insert("1", "Thank you!", "root");

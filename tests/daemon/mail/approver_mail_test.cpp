@@ -12,8 +12,8 @@ using testing::HasSubstr;
 using testing::Not;
 
 schema::store::ApproverNotice notice(const std::string& number, const std::string& item,
-                                     const std::string& cost) {
-  return {{1}, 1, "id of " + number, number, item, cost};
+                                     const std::string& cost, bool is_repeated = false) {
+  return {{1}, 1, "id of " + number, number, item, cost, is_repeated};
 }
 
 std::string bytes_of(const std::vector<schema::store::ApproverNotice>& notices,
@@ -39,6 +39,44 @@ TEST(ApproverMail, NamesNumberItemCostAndPage) {
       AllOf(HasSubstr("2 gift requests wait for your approval."), Not(HasSubstr("A gift request waits")),
             HasSubstr("R-1: item 199, which is not in the catalogue"), HasSubstr("R-2: 7, cost 1.00")));
   EXPECT_THAT(bytes_of({notice("R-1", "Kaffee", "")}, "de"), HasSubstr("Ihre Genehmigung"));
+}
+
+// CON-59
+TEST(ApproverMail, NewRequestsComeFirstAndThoseOfEarlierMailsFollow) {
+  const std::string bytes = bytes_of(
+      {notice("R-3", "Coffee", "5.35"), notice("R-1", "Tea", "4.00", true), notice("R-2", "199", "", true)});
+  EXPECT_THAT(bytes, AllOf(HasSubstr("Subject: Waiting for your approval: R-3"),
+                           HasSubstr("A gift request waits"), Not(HasSubstr("more wait"))));
+  std::size_t at = 0;
+  for (const std::string next :
+       {"R-3: Coffee, cost 5.35", "/console/requests/R-3", "Still waiting", "R-1: Tea",
+        "/console/requests/R-1", "R-2: item 199", "/console/requests/R-2"}) {
+    at = bytes.find(next, at);
+    ASSERT_NE(at, std::string::npos) << next;
+  }
+  EXPECT_THAT(bytes_of({notice("R-3", "Coffee", "5.35")}), Not(HasSubstr("Still waiting")));
+  EXPECT_THAT(bytes_of({notice("R-3", "Kaffee", ""), notice("R-1", "Tee", "", true)}, "de"),
+              HasSubstr("Warten noch"));
+}
+
+// CON-59
+TEST(ApproverMail, TwentyAreListedInAllAndTheRestIsCounted) {
+  std::vector<schema::store::ApproverNotice> notices;
+  const auto add = [&](int from, int to, bool is_repeated) {
+    for (int i = from; i < to; ++i)
+      notices.push_back(notice("R-" + std::to_string(i), "Coffee", "5.35", is_repeated));
+  };
+  add(100, 118, false);
+  add(200, 205, true);
+  EXPECT_THAT(bytes_of(notices),
+              AllOf(HasSubstr("18 gift requests"), HasSubstr("R-117"), HasSubstr("Still waiting"),
+                    HasSubstr("R-201"), Not(HasSubstr("R-202")), HasSubstr("And 3 more wait.")));
+  notices.clear();
+  add(100, 122, false);
+  add(200, 203, true);
+  EXPECT_THAT(bytes_of(notices),
+              AllOf(HasSubstr("22 gift requests"), HasSubstr("R-119"), Not(HasSubstr("R-120")),
+                    Not(HasSubstr("Still waiting")), HasSubstr("And 5 more wait.")));
 }
 
 // CON-31, MAIL-11

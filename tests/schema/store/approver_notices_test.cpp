@@ -104,10 +104,64 @@ TEST_P(ApproverNoticesTest, MailsOfOneApproverAreTenMinutesApart) {
   ASSERT_THAT(claims, SizeIs(1));
   EXPECT_EQ(claims[0].number, 2);
   EXPECT_EQ(claims[0].message_id, "");
-  EXPECT_THAT(numbers(ana, 2, "a"), ElementsAre("R-3"));
+  EXPECT_THAT(numbers(ana, 2, "a"), ElementsAre("R-3", "R-1", "R-2")) << "the new one first";
   end(claims[0], DeliveryState::accepted, kNow + 1'000 + kApproverMailPauseMillis);
   store_->approver_notices.queue_mails(kNow + platform::kHourMillis);
   EXPECT_THAT(claim(kNow + platform::kDayMillis), IsEmpty()) << "nothing is new";
+}
+
+// CON-59
+TEST_P(ApproverNoticesTest, WhatStillWaitsIsRepeatedBehindWhatIsNew) {
+  const UserId ana = approver("ana@example.com");
+  for (const std::string id : {"1", "2", "3"}) set_state(id, RequestRecordState::pending);
+  add_notices(ana, {"1", "2", "3"});
+  store_->approver_notices.queue_mails(kNow);
+  auto claims = claim(kNow);
+  ASSERT_THAT(claims, SizeIs(1));
+  numbers(ana, 1, "a");
+  end(claims[0], DeliveryState::accepted, kNow);
+  // The second is decided; the third waits again, which is new.
+  set_state("2", RequestRecordState::rejected);
+  set_state("3", RequestRecordState::approved);
+  set_state("3", RequestRecordState::pending);
+  EXPECT_EQ(add_notices(ana, {"1", "2", "3"}), 1u);
+  store_->approver_notices.queue_mails(kNow);
+  const platform::UtcMillis second = kNow + kApproverMailPauseMillis;
+  claims = claim(second);
+  ASSERT_THAT(claims, SizeIs(1));
+  const ApproverMail mail = store_->approver_notices.take(ana, 2, "a");
+  ASSERT_THAT(mail.notices, SizeIs(2));
+  EXPECT_EQ(mail.notices[0].number, "R-3");
+  EXPECT_FALSE(mail.notices[0].is_repeated);
+  EXPECT_EQ(mail.notices[1].number, "R-1");
+  EXPECT_TRUE(mail.notices[1].is_repeated);
+  // Until it is sent it follows the decisions; then it stays.
+  set_state("1", RequestRecordState::approved);
+  EXPECT_THAT(numbers(ana, 2, "a"), ElementsAre("R-3"));
+  set_state("1", RequestRecordState::pending);
+  add_notices(ana, {"1"});
+  EXPECT_THAT(numbers(ana, 2, "a"), ElementsAre("R-1", "R-3")) << "it waits again, once";
+  end(claims[0], DeliveryState::uncertain, second);
+  set_state("1", RequestRecordState::rejected);
+  EXPECT_THAT(numbers(ana, 2, "a"), ElementsAre("R-1", "R-3")) << "it may have been sent";
+}
+
+// CON-59
+TEST_P(ApproverNoticesTest, WhatStillWaitsAloneIsNoMail) {
+  const UserId ana = approver("ana@example.com");
+  set_state("1", RequestRecordState::pending);
+  add_notices(ana, {"1"});
+  store_->approver_notices.queue_mails(kNow);
+  auto claims = claim(kNow);
+  ASSERT_THAT(claims, SizeIs(1));
+  numbers(ana, 1, "a");
+  end(claims[0], DeliveryState::accepted, kNow);
+  set_state("2", RequestRecordState::pending);
+  add_notices(ana, {"2"});
+  store_->approver_notices.queue_mails(kNow);
+  ASSERT_THAT(claim(kNow + kApproverMailPauseMillis), SizeIs(1));
+  set_state("2", RequestRecordState::rejected);
+  EXPECT_TRUE(store_->approver_notices.take(ana, 2, "a").is_obsolete) << "what was new is decided";
 }
 
 // CON-32

@@ -449,5 +449,23 @@ TEST_P(StoreConformance, OrphansChangesUntilTheirTransactionAppears) {
   EXPECT_THAT(store().changes.changes_of(std::span(&coming, 1)), SizeIs(1));
 }
 
+// CON-61
+TEST_P(StoreConformance, AnActionKeepsWhetherItChangedTheAddress) {
+  const TransactionId id = one_gift();
+  const auto enqueue = [&](const std::string& email, bool is_readdressed) {
+    return store().lifecycle.enqueue_mail(id, kNow, [&](const MailContext&) {
+      MailOrder order{MailKind::gift, email};
+      order.action = GiftAction{id, kNow, GiftActionKind::resent, "root", "a comment", is_readdressed};
+      return std::optional(order);
+    });
+  };
+  ASSERT_TRUE(enqueue("bea@example.org", true));
+  ASSERT_TRUE(enqueue("bea@example.org", false));
+  const auto actions = store().lifecycle.find_actions(id);
+  ASSERT_THAT(actions, SizeIs(2));
+  EXPECT_TRUE(actions[0].is_readdressed);
+  EXPECT_FALSE(actions[1].is_readdressed);
+}
+
 }  // namespace
 }  // namespace giftsync::schema::store
