@@ -1,6 +1,10 @@
 #include "schema/store/audit_log.h"
 
+#include <algorithm>
+
+#include "platform/text.h"
 #include "schema/enum_words.h"
+#include "schema/request_record.h"
 #include "schema/sql/queries.h"
 #include "schema/store/pruning.h"
 
@@ -23,6 +27,20 @@ std::string like_prefix(const std::string& text) {
   return pattern + "%";
 }
 
+/// The whole number of the request that the filter names by a part of it; else empty.
+std::string other_number(const AuditFilter& filter) {
+  if (filter.object_kind != "request") return {};
+  std::string number = complete_request_number(filter.object_id);
+  return number == filter.object_id ? std::string() : number;
+}
+
+/// With the parameters :object_id and :number.
+std::string object_condition(const AuditFilter& filter, const std::string& number) {
+  if (!number.empty()) return " AND e.object_id IN (:object_id, :number)";
+  return std::string(filter.object_id.empty() ? " AND :object_id = ''" : " AND e.object_id = :object_id") +
+         " AND :number = ''";
+}
+
 }  // namespace
 
 std::string_view to_word(ActorKind kind) {
@@ -30,6 +48,13 @@ std::string_view to_word(ActorKind kind) {
 }
 std::optional<ActorKind> actor_kind_from_word(std::string_view word) {
   return kActorKinds.parse(word);
+}
+
+void set_object(AuditFilter& filter, std::string_view text) {
+  const std::string_view object = platform::trimmed(text);
+  const std::size_t end = std::min(object.find_first_of(": "), object.size());
+  filter.object_kind = object.substr(0, end);
+  filter.object_id = platform::trimmed(object.substr(std::min(end + 1, object.size())));
 }
 
 void insert_audit_event(soci::session& session, const AuditEvent& event) {
@@ -50,6 +75,7 @@ void AuditLog::add(const AuditEvent& event) {
 }
 
 std::vector<AuditEvent> AuditLog::list(const Viewer& viewer, const AuditFilter& filter, std::size_t limit) {
+  const std::string number = other_number(filter);
   std::string where = audit_condition(viewer);
   // An unused parameter is bound as well: SOCI counts them.
   where += filter.actor.empty() ? " AND :actor = ''" : " AND e.actor = :actor";
@@ -59,7 +85,7 @@ std::vector<AuditEvent> AuditLog::list(const Viewer& viewer, const AuditFilter& 
   where += filter.object_kind.empty()
                ? " AND :object_kind = ''"
                : std::string(" AND ") + (is_kind_alone ? "+" : "") + "e.object_kind = :object_kind";
-  where += filter.object_id.empty() ? " AND :object_id = ''" : " AND e.object_id = :object_id";
+  where += object_condition(filter, number);
   if (filter.since) where += " AND e.occurred_at >= " + std::to_string(filter.since->value);
   if (filter.before) where += " AND e.id < " + std::to_string(*filter.before);
   const std::string action = like_prefix(filter.action);
@@ -74,8 +100,8 @@ std::vector<AuditEvent> AuditLog::list(const Viewer& viewer, const AuditFilter& 
         "e.action, e.object_kind, e.object_id, e.organization_id, e.outcome, e.rule, e.detail FROM "
         "audit_event e WHERE " +
             where + " ORDER BY e.id DESC LIMIT " + std::to_string(limit),
-        use(filter.actor), use(action), use(filter.object_kind), use(filter.object_id), into(row.id),
-        into(row.occurred_at), into(kind), into(row.actor), into(row.user), into(row.session),
+        use(filter.actor), use(action), use(filter.object_kind), use(filter.object_id), use(number),
+        into(row.id), into(row.occurred_at), into(kind), into(row.actor), into(row.user), into(row.session),
         into(row.request_id), into(row.network), into(row.action), into(row.object_kind), into(row.object_id),
         into(row.organization), into(outcome), into(row.rule), into(row.detail));
     sql::each_row(statement, [&] {

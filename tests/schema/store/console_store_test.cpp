@@ -317,5 +317,25 @@ TEST_P(ConsoleStore, AViewerSeesTheEventsOfItsOrganizationAndItsOwn) {
   EXPECT_THAT(actions(Viewer::of_command_line(), filter), IsEmpty());
 }
 
+// CON-37
+TEST_P(ConsoleStore, EventsAreSearchedByTheirObject) {
+  for (const std::string id : {"R-000004", "R-000040", "R-000004"}) {
+    AuditEvent event;
+    event.object_kind = "request";
+    event.object_id = id;
+    store_->audit.add(event);
+  }
+  const auto count = [&](const std::string& object) {
+    AuditFilter filter;
+    set_object(filter, object);
+    return store_->audit.list(Viewer::of_command_line(), filter, 50).size();
+  };
+  EXPECT_EQ(count("request"), 3u);
+  EXPECT_EQ(count("request:R-4"), 2u);
+  EXPECT_EQ(count("request R-000040"), 1u);
+  EXPECT_EQ(count("gift:R-000004"), 0u);
+  EXPECT_EQ(count(" "), 3u);
+}
+
 }  // namespace
 }  // namespace giftsync::schema::store
