@@ -64,7 +64,7 @@ MailPage search_mails(const PageCall& call, std::span<const DeliveryState> state
     if (!mail || std::find(states.begin(), states.end(), mail->state) == states.end()) continue;
     const std::string reply = masked_text(call.viewer().is_masked(), mail->last_reply);
     page.mails.push_back(
-        {{gift.id, mail->kind, mail->attempt, mail->next_attempt_at, mail->updated_at, reply, gift.email},
+        {{gift.id, mail->kind, mail->attempts(), mail->next_attempt_at, mail->updated_at, reply, gift.email},
          mail->state});
   }
   return page;
@@ -155,7 +155,7 @@ Data row_data(const PageCall& call, const ListedMail& mail, DeliveryState state)
   if (is_gifts) row.set("gift", std::to_string(mail.transaction.value));
   row.set("kind", texts().text("mail_kind_" + std::string(to_word(mail.kind))));
   row.set("email", mail.email);
-  row.set("attempt", std::to_string(mail.attempt));
+  row.set("attempts", std::to_string(mail.attempts));
   row.set("updated", time_data(mail.updated_at));
   if (state == DeliveryState::queued || state == DeliveryState::uncertain)
     row.set("next", time_data(mail.next_attempt_at));

@@ -405,13 +405,14 @@ std::vector<ListedMail> DeliveryQueue::list(const Viewer& viewer, DeliveryState 
     ListedMail row;
     return sql::select_rows(
         row, session,
-        "SELECT d.transaction_id, d.kind, d.attempt, d.next_attempt_at, d.updated_at, " + shown +
+        "SELECT d.transaction_id, d.kind, d.attempt - (d.number - 1), d.next_attempt_at, d.updated_at, " +
+            shown +
             " FROM mail_outbox d LEFT JOIN recipient_transaction t ON t.id = d.transaction_id LEFT JOIN "
             "gift_request r ON r.id = t.request_id WHERE d." +
             is_in_state(state) + " AND " + gifts_condition(viewer) +
             (before ? " AND d.transaction_id < " + std::to_string(before->value) : std::string()) +
             " ORDER BY d.transaction_id DESC LIMIT " + std::to_string(limit),
-        into(row.transaction), into(row.kind), into(row.attempt), into(row.next_attempt_at),
+        into(row.transaction), into(row.kind), into(row.attempts), into(row.next_attempt_at),
         into(row.updated_at), into(row.last_reply), into(row.email));
   });
 }
