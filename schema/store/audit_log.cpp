@@ -41,6 +41,30 @@ std::string object_condition(const AuditFilter& filter, const std::string& numbe
          " AND :number = ''";
 }
 
+/// `rest`: the condition and what follows it, with the parameters `used`.
+template <class... Used>
+std::vector<AuditEvent> select_events(soci::session& session, const std::string& rest, Used&&... used) {
+  AuditEvent row;
+  std::string kind;
+  std::string outcome;
+  std::vector<AuditEvent> events;
+  soci::statement statement = sql::bound(
+      session,
+      "SELECT e.id, e.occurred_at, e.actor_kind, e.actor, e.user_id, e.session, e.request_id, e.network, "
+      "e.action, e.object_kind, e.object_id, e.organization_id, e.outcome, e.rule, e.detail FROM "
+      "audit_event e WHERE " +
+          rest,
+      used..., into(row.id), into(row.occurred_at), into(kind), into(row.actor), into(row.user),
+      into(row.session), into(row.request_id), into(row.network), into(row.action), into(row.object_kind),
+      into(row.object_id), into(row.organization), into(outcome), into(row.rule), into(row.detail));
+  sql::each_row(statement, [&] {
+    row.actor_kind = actor_kind_from_word(kind).value_or(ActorKind::system);
+    row.refused = outcome == "refused";
+    events.push_back(row);
+  });
+  return events;
+}
+
 }  // namespace
 
 std::string_view to_word(ActorKind kind) {
@@ -90,26 +114,19 @@ std::vector<AuditEvent> AuditLog::list(const Viewer& viewer, const AuditFilter& 
   if (filter.before) where += " AND e.id < " + std::to_string(*filter.before);
   const std::string action = like_prefix(filter.action);
   return database_->read([&](soci::session& session) {
-    AuditEvent row;
-    std::string kind;
-    std::string outcome;
-    std::vector<AuditEvent> events;
-    soci::statement statement = sql::bound(
-        session,
-        "SELECT e.id, e.occurred_at, e.actor_kind, e.actor, e.user_id, e.session, e.request_id, e.network, "
-        "e.action, e.object_kind, e.object_id, e.organization_id, e.outcome, e.rule, e.detail FROM "
-        "audit_event e WHERE " +
-            where + " ORDER BY e.id DESC LIMIT " + std::to_string(limit),
-        use(filter.actor), use(action), use(filter.object_kind), use(filter.object_id), use(number),
-        into(row.id), into(row.occurred_at), into(kind), into(row.actor), into(row.user), into(row.session),
-        into(row.request_id), into(row.network), into(row.action), into(row.object_kind), into(row.object_id),
-        into(row.organization), into(outcome), into(row.rule), into(row.detail));
-    sql::each_row(statement, [&] {
-      row.actor_kind = actor_kind_from_word(kind).value_or(ActorKind::system);
-      row.refused = outcome == "refused";
-      events.push_back(row);
-    });
-    return events;
+    return select_events(session, where + " ORDER BY e.id DESC LIMIT " + std::to_string(limit),
+                         use(filter.actor), use(action), use(filter.object_kind), use(filter.object_id),
+                         use(number));
+  });
+}
+
+std::vector<AuditEvent> AuditLog::last_of_each(const Viewer& viewer, const std::string& object_kind,
+                                               const std::string& action) {
+  return database_->read([&](soci::session& session) {
+    return select_events(session,
+                         "e.id IN (SELECT max(e.id) FROM audit_event e WHERE " + audit_condition(viewer) +
+                             " AND e.object_kind = :object_kind AND e.action = :action GROUP BY e.object_id)",
+                         use(object_kind), use(action));
   });
 }
 

@@ -73,6 +73,9 @@ class AuditLog {
   void add(const AuditEvent& event);
   /// The newest first.
   std::vector<AuditEvent> list(const Viewer& viewer, const AuditFilter& filter, std::size_t limit);
+  /// Of each object of that kind the newest event of that action; for kinds that have few events.
+  std::vector<AuditEvent> last_of_each(const Viewer& viewer, const std::string& object_kind,
+                                       const std::string& action);
   /// Deletes events older than `before`.
   void prune(platform::UtcMillis before);
 

@@ -419,6 +419,11 @@ TEST_F(CliGift, CrmRetryTriesRefusedRecordsOfGiftsOrAll) {
               HasSubstr("1 record that the CRM refused is tried now."));
   schema::store::Store store(cli_.address());
   EXPECT_EQ(store.sync.find_wait(ids[1])->next_attempt_at, cli_.now);
+  const auto events =
+      store.audit.last_of_each(schema::store::Viewer::of_command_line(), "failures", "crm.retry");
+  ASSERT_THAT(events, SizeIs(1));  // CON-56
+  EXPECT_EQ(events[0].object_id, "");
+  EXPECT_EQ(events[0].occurred_at, cli_.now);
 }
 
 // MAIL-26

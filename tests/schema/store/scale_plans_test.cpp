@@ -79,6 +79,10 @@ std::vector<Query> queries() {
        "'17' "
        "AND e.id < 9 ORDER BY e.id DESC LIMIT 51",
        "audit_event_object"},
+      {"last retries of failures",
+       "SELECT max(e.id) FROM audit_event e WHERE 1 = 1 AND e.object_kind = 'failures' AND e.action = "
+       "'crm.retry' GROUP BY e.object_id",
+       "audit_event_object"},
       {"request record by its number", "SELECT record_id FROM request_record_state WHERE number = 'R-9'",
        "request_record_state_number"},
       {"request records in error", bounded_count_query(in_error), "request_record_state_error"},
