@@ -14,6 +14,7 @@ using schema::store::AuditEvent;
 
 struct AuditOptions {
   schema::store::AuditFilter filter;
+  std::string object;
   std::string since;
   std::int64_t limit = 100;
   bool json = false;
@@ -37,6 +38,7 @@ Json json_of(const AuditEvent& event) {
 
 int list_events(const Console& console, schema::store::Store& store, AuditOptions& options) {
   if (!options.since.empty()) options.filter.since = parse_day_or_time(options.since, console.now());
+  schema::store::set_object(options.filter, options.object);
   using Kind = TextTable::Kind;
   Listing list(console.out, options.json,
                {{"TIME (UTC)"},
@@ -72,15 +74,20 @@ int list_events(const Console& console, schema::store::Store& store, AuditOption
 void add_audit_commands(Commands& commands) {
   CLI::App* noun = commands.noun("audit", "Who did what in the console, and to its users");
   const auto options = std::make_shared<AuditOptions>();
-  CLI::App* verb = commands.verb(
-      *noun, "list", "List the events of the audit log, the newest first.",
-      {"audit list", "audit list --action user. --since 7d", "audit list --actor ana@example.com --json"});
+  CLI::App* verb = commands.verb(*noun, "list", "List the events of the audit log, the newest first.",
+                                 {"audit list", "audit list --action user. --since 7d",
+                                  "audit list --object 'gift 17'", "audit list --object request:R-4 --json"});
   verb->add_option("--actor", options->filter.actor,
                    "Only events of this user: an e-mail address, or an operating system's user as listed")
       ->option_text("ACTOR");
   verb->add_option("--action", options->filter.action,
                    "Only this action, or those that begin so, such as user.")
       ->option_text("ACTION");
+  verb->add_option(
+          "--object", options->object,
+          "Only events of this object, as listed, such as 'gift 17' or gift:17, of request R-4, which "
+          "is R-000004, or of all of a kind, such as request")
+      ->option_text("OBJECT");
   verb->add_option("--since", options->since, "Only events since then: 2026-10-31, 2026-10-31T08:00:00Z, 7d")
       ->option_text("TIME")
       ->check(day_or_time());

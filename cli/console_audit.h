@@ -9,7 +9,8 @@
 
 namespace giftsync::cli {
 
-/// An event of the operating system's user (os_user.h), done now, about a user of the console.
+/// An event of the operating system's user (os_user.h), done now, about a user of the console; `user` without
+/// values: about none.
 schema::store::AuditEvent command_event(const Console& console, const std::string& action,
                                         const schema::store::ConsoleUser& user);
 

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/console_audit.h"
 #include "cli/retry.h"
 #include "platform/plural.h"
 #include "sync/gift_actions.h"
@@ -37,6 +38,9 @@ int retry_records(const Console& console, CliContext& ctx, const RetryOptions& o
            },
        .all =
            [&] {
+             schema::store::AuditEvent event = command_event(console, "crm.retry", {});
+             event.object_kind = "failures";  // of all classes (CON-56)
+             ctx.store.audit.add(event);
              const std::int64_t count = sync.reset_rejected_after(now, now);
              if (is_remote) sync.reset_scheduled_after(now, now);  // what rests for its quota
              return fmt::format("{} that the CRM refused {} tried now.", platform::pluralize(count, "record"),

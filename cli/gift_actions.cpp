@@ -156,7 +156,7 @@ int cancel_gift(const Console& console, CliContext& ctx, const CancelOptions& op
   }
   if (result.kind != sync::ActionResult::Kind::done) return fail(console, ctx, id, result, "cancelled");
   const auto mail = ctx.store.deliveries.find({id});
-  const bool was_leaving = mail && mail->state == schema::DeliveryState::withdrawn && mail->attempt > 0;
+  const bool was_leaving = mail && mail->state == schema::DeliveryState::withdrawn && mail->attempts() > 0;
   console.info(fmt::format("Gift {} is refunded and its links no longer work{}.", id,
                            !mail ? "; its links were issued as URLs"
                            : mail->state != schema::DeliveryState::withdrawn ? "; its mail was already sent"

@@ -84,13 +84,14 @@ Json sync_state_json(const GiftDetail& detail) {
           {"task", to_word(sync_state.task)},
           {"written_version", sync_state.written_version},
           {"error", text_or_null(sync_state.error)},
+          {"failed_attempts", detail.sync_wait ? detail.sync_wait->attempts : 0},
           {"next_attempt_at", json_time(has_failed ? std::optional(detail.sync_wait->next_attempt_at)
                                                    : std::optional<platform::UtcMillis>())}};
 }
 
 Json delivery_json(const schema::store::DeliveryRow& row) {
   return {{"state", to_word(row.state)},
-          {"attempts", attempt_count(row)},
+          {"attempts", row.attempts()},
           {"uncertain_retries", row.uncertain_retries},
           {"kind", to_word(row.kind)},
           {"mail_number", row.number},

@@ -37,12 +37,6 @@ struct GiftDetail {
   std::exception_ptr crm_error = {};  ///< the same, to be thrown
 };
 
-/// The number of send attempts. The row's own number also counts each further mail, so that an outcome of the
-/// previous mail is not taken for one of the next.
-inline std::int64_t attempt_count(const schema::store::DeliveryRow& row) {
-  return row.attempt - (row.number - 1);
-}
-
 /// The current CRM record of a gift, if there is one.
 std::optional<schema::GiftRecord> find_gift_record(schema::crm::GiftRecords& records,
                                                    schema::TransactionId id);

@@ -4,6 +4,7 @@
 #include "cli/change_list.h"
 #include "cli/gift_detail.h"
 #include "cli/text_table.h"
+#include "platform/plural.h"
 
 namespace giftsync::cli {
 namespace {
@@ -143,20 +144,22 @@ void print_sync_state(const GiftDetail& detail, std::ostream& out) {
   print_field(out, "relink",
               sync_state.needs_relink ? "needed: a lookup was refused, or its row was deleted" : "");
   print_field(out, "error", sync_state.error);
-  if (detail.sync_wait && detail.sync_wait->attempts > 0)
+  if (detail.sync_wait && detail.sync_wait->attempts > 0) {
+    print_field(out, "failed",
+                fmt::format("{} in a row", platform::pluralize(detail.sync_wait->attempts, "attempt")));
     print_field(
         out, "next try",
         platform::to_rfc3339(detail.sync_wait->next_attempt_at) +
             (detail.sync_wait->is_rejected ? fmt::format("; \"giftsyncctl crm retry {}\" tries it now",
                                                          detail.gift.transaction.id.value)
                                            : ""));
+  }
 }
 
 void print_delivery(const GiftDetail& detail, const schema::store::DeliveryRow& row, std::ostream& out) {
   out << "Mail\n";
   print_field(out, "state",
-              fmt::format("{}, {} {}{}", to_word(row.state), attempt_count(row),
-                          attempt_count(row) == 1 ? "attempt" : "attempts",
+              fmt::format("{}, {}{}", to_word(row.state), platform::pluralize(row.attempts(), "attempt"),
                           row.number == 1 ? "" : fmt::format(" at {} mails", row.number)));
   print_field(out, "which",
               row.number == 1 ? ""

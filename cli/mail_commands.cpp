@@ -26,7 +26,7 @@ Json json_of(const schema::store::ListedMail& mail) {
            mail.kind == schema::MailKind::approval ? Json(nullptr) : Json(mail.transaction.value)},
           {"kind", to_word(mail.kind)},
           {"email", mail.email},
-          {"attempts", mail.attempt},
+          {"attempts", mail.attempts},
           {"updated_at", json_time(mail.updated_at)},
           {"next_attempt_at", json_time(mail.next_attempt_at)},
           {"last_reply", mail.last_reply}};
@@ -59,7 +59,7 @@ int list_mails(const Console& console, CliContext& ctx, const ListOptions& optio
             [&] { return json_of(mail); },
             [&]() -> TextTable::Row {
               return {{mail.kind == schema::MailKind::approval ? "-" : std::to_string(mail.transaction.value),
-                       std::string(to_word(mail.kind)), mail.email, std::to_string(mail.attempt),
+                       std::string(to_word(mail.kind)), mail.email, std::to_string(mail.attempts),
                        minute_text(mail.updated_at), is_due_again ? minute_text(mail.next_attempt_at) : "",
                        mail.last_reply}};
             });

@@ -175,4 +175,14 @@ void parse_values(std::string_view text, std::span<const RequestRecordField> fie
   for (const RequestRecordField field : fields) record.set(field, take_value(text));
 }
 
+std::string complete_request_number(const std::string& text) {
+  constexpr std::size_t kDigits = 6;
+  const std::string_view digits =
+      std::string_view(text).substr(platform::ascii_lower(text).starts_with("r-") ? 2 : 0);
+  const auto number = platform::parse_number<std::int64_t>(digits);
+  if (!number || *number < 0) return text;
+  const std::string shortest = std::to_string(*number);
+  return "R-" + std::string(kDigits - std::min(kDigits, shortest.size()), '0') + shortest;
+}
+
 }  // namespace giftsync::schema

@@ -103,4 +103,7 @@ class RequestRecord {
 std::string format_values(const RequestRecord& record, std::span<const RequestRecordField> fields);
 void parse_values(std::string_view text, std::span<const RequestRecordField> fields, RequestRecord& record);
 
+/// "R-000004" of "4", "r-4" and "000004", as the CRM of giftsync numbers its records; other texts stay.
+std::string complete_request_number(const std::string& text);
+
 }  // namespace giftsync::schema

@@ -179,6 +179,7 @@ void retry(SyncClose& close, const schema::crm::RowResult& result, const std::st
   const std::int64_t longest = close.is_rejected ? kMaxRejectedRetryMillis : kMaxSyncRetryMillis;
   close.retry_at = now + std::clamp(result.rest_millis, wait, longest);
   close.error = error;
+  close.failed_at = now;
 }
 
 /// A known Id stays where the CRM does not say one; that of a deleted row names nothing any more.

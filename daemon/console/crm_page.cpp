@@ -1,5 +1,6 @@
 // What the CRM does not get: the queue, and the failures by class with their retry.
 #include <algorithm>
+#include <map>
 
 #include "daemon/console/access.h"
 #include "daemon/console/gift_actions.h"
@@ -12,6 +13,9 @@ using schema::store::CrmFailureClass;
 
 /// Of one press of the button.
 constexpr std::size_t kRetriedRows = 1'000;
+/// The events of the button, and of `crm retry --all`.
+constexpr std::string_view kRetry = "crm.retry";
+constexpr std::string_view kFailures = "failures";
 
 /// The queue of all organizations, and whether the CRM is called.
 Data queue_data(const PageCall& call) {
@@ -41,7 +45,35 @@ Data queue_data(const PageCall& call) {
   return lines;
 }
 
-Data class_data(const PageCall& call, const CrmFailureClass& one) {
+/// The last retries, by the number of their class; empty: of all classes, by command.
+using Retries = std::map<std::string, schema::store::AuditEvent>;
+
+Retries retries_of(const PageCall& call) {
+  Retries found;
+  for (schema::store::AuditEvent& one :
+       call.store().audit.last_of_each(call.viewer(), std::string(kFailures), std::string(kRetry))) {
+    std::string number = one.object_id;
+    found.emplace(std::move(number), std::move(one));
+  }
+  return found;
+}
+
+/// When the class was last retried, by whom, and how many failed since (CON-56).
+void add_retry(Data& row, const Retries& retries, const CrmFailureClass& one) {
+  const schema::store::AuditEvent* last = nullptr;
+  for (const std::string& number : {failure_class_number(one.error), std::string()}) {
+    const auto found = retries.find(number);
+    if (found != retries.end() && (last == nullptr || last->id < found->second.id)) last = &found->second;
+  }
+  if (last == nullptr) return;
+  const auto failed = std::count_if(one.failed_at.begin(), one.failed_at.end(),
+                                    [&](platform::UtcMillis at) { return at > last->occurred_at; });
+  row.set("retried", time_data(last->occurred_at));
+  row.set("retried_by",
+          texts().text("retried_by", {{"who", last->actor}, {"count", std::to_string(failed)}}));
+}
+
+Data class_data(const PageCall& call, const CrmFailureClass& one, const Retries& retries) {
   const bool is_masked = call.viewer().is_masked();
   Data row;
   row.set("error", is_masked ? error_code(one.error) : one.error);
@@ -52,6 +84,7 @@ Data class_data(const PageCall& call, const CrmFailureClass& one) {
   const bool is_dated = one.first_failing_since > platform::UtcMillis();
   if (is_dated) row.set("first", time_data(one.first_failing_since));
   if (is_dated) row.set("last", time_data(one.last_failing_since));
+  add_retry(row, retries, one);
   row.set("is_new", is_dated && one.first_failing_since >= call.now - platform::kDayMillis);
   if (!is_masked)
     row.set("list", call.url().base + "/gifts?" +
@@ -81,8 +114,9 @@ http::HttpResponse crm_page(const PageCall& call) {
   std::stable_sort(classes.begin(), classes.end(), [](const auto& one, const auto& other) {
     return one.first_failing_since > other.first_failing_since;
   });
+  const Retries retries = retries_of(call);
   Data rows(Data::type::list);
-  for (const CrmFailureClass& one : classes) rows << class_data(call, one);
+  for (const CrmFailureClass& one : classes) rows << class_data(call, one, retries);
   data.set("rows", rows);
   data.set("has_rows", !classes.empty());
   data.set("acts", may(call.viewer().roles, Permission::act_on_crm));
@@ -93,8 +127,8 @@ http::HttpResponse retry_failures(const PageCall& call) {
   const std::string error = field(call.form, "class");
   const auto gifts =
       call.store().console_gifts.rejected_gifts(acting_viewer(call.viewer()), error, kRetriedRows);
-  schema::store::AuditEvent event = event_of(call, "crm.retry");
-  event.object_kind = "failures";
+  schema::store::AuditEvent event = event_of(call, std::string(kRetry));
+  event.object_kind = kFailures;
   event.object_id = failure_class_number(error);
   event.detail = error_code(error);  // what more it says may name a recipient, and auditors read this
   const std::int64_t count = call.store().sync.reset_rejected(gifts, call.now, event);

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "platform/text.h"
+#include "schema/gift_number.h"
 
 namespace giftsync::daemon::console {
 namespace {
@@ -37,7 +38,7 @@ bool has_letter(std::string_view text) {
 std::string_view take_find(schema::store::ConsoleGiftFilter& filter, const std::string& text, bool is_masked,
                            const FindExternal& find_external) {
   filter.ids = find_external(text);
-  if (const auto number = gift_number(text)) filter.ids.push_back(*number);
+  if (const auto number = schema::gift_number(text)) filter.ids.push_back(*number);
   if (!filter.ids.empty()) return {};
   if (is_masked) return "filter_hidden";
   const std::size_t at = text.rfind('@');
@@ -119,14 +120,6 @@ void set_not_applied(Data& data, const std::vector<NotApplied>& parameters, cons
   made.set("reasons", reasons);
   made.set("without", without);
   data.set("not_applied", made);
-}
-
-std::optional<schema::TransactionId> gift_number(std::string_view text) {
-  constexpr std::string_view kGift = "gift";
-  if (platform::ascii_lower(text).starts_with(kGift)) text.remove_prefix(kGift.size());
-  text.remove_prefix(std::min(text.find_first_not_of(" :#"), text.size()));
-  const auto number = platform::parse_number<std::int64_t>(text);
-  return number && *number > 0 ? std::optional(schema::TransactionId{*number}) : std::nullopt;
 }
 
 GiftQuery gift_query(const std::map<std::string, std::string>& parameters, bool is_masked,

@@ -40,9 +40,6 @@ using FindExternal = std::function<std::vector<schema::TransactionId>(const std:
 GiftQuery gift_query(const std::map<std::string, std::string>& parameters, bool is_masked,
                      const FindExternal& find_external);
 
-/// 17 of "17", "0017", "#17", "gift 17" and "Gift: #17".
-std::optional<schema::TransactionId> gift_number(std::string_view text);
-
 /// The form's fields with their values: {statuses: [{value, text, selected}], find, ...}.
 Data filter_form(const GiftQuery& query, bool is_masked);
 

@@ -71,7 +71,8 @@ sync::FoldedStatus status_of(schema::store::Store& store, const schema::store::R
                     gift.untimed_status);
 }
 
-Data summary_of(const ConsoleGift& row, const sync::FoldedStatus& status, const std::string& message_id) {
+Data summary_of(const ConsoleGift& row, const sync::FoldedStatus& status,
+                const std::optional<schema::store::DeliveryRow>& mail, bool acts) {
   const schema::store::RecipientTransaction& transaction = row.gift.transaction;
   const schema::store::GiftRequest& request = row.gift.request;
   Data lines(Data::type::list);
@@ -87,7 +88,8 @@ Data summary_of(const ConsoleGift& row, const sync::FoldedStatus& status, const 
   add_line(lines, "campaign", request.utm_campaign_id.value_or(""));
   add_line(lines, "total_cost", amount(request.costs.total()));
   add_time(lines, "expires_at", sync::claimable_until(row.gift, status));
-  add_line(lines, "message_id", message_id);
+  if (mail && acts) add_line(lines, "message_id", mail->message_id);
+  if (mail) add_line(lines, "attempts_made", std::to_string(mail->attempts()));
   add_line(lines, "source", transaction.gift_source);
   add_line(lines, "external_id", transaction.external_id);
   add_line(lines, "gift_request", std::to_string(request.id.value));
@@ -180,7 +182,7 @@ http::HttpResponse gift_page(const PageCall& call) {
   data.set("status_word", status);
   data.set("follows", now.status != found->gift.transaction.status);
   data.set("conflict", now.has_conflict);
-  data.set("summary", summary_of(*found, now, mail && acts ? mail->message_id : ""));
+  data.set("summary", summary_of(*found, now, mail, acts));
   // An empty text would still show its section.
   if (!found->gift.transaction.message.empty()) data.set("message", found->gift.transaction.message);
   data.set("timeline", timeline);

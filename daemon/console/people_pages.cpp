@@ -20,14 +20,7 @@ schema::store::AuditFilter audit_filter(const std::map<std::string, std::string>
   schema::store::AuditFilter filter;
   filter.actor = value("actor");
   filter.action = value("action");
-  const std::string object = value("object");  // "gift:17", or as the page prints it; "gift": of all gifts
-  const std::size_t end = std::min(object.find_first_of(": "), object.size());
-  filter.object_kind = object.substr(0, end);
-  filter.object_id = platform::trimmed(object.substr(std::min(end + 1, object.size())));
-  if (const auto gift = gift_number(object)) {
-    filter.object_kind = "gift";
-    filter.object_id = std::to_string(gift->value);
-  }
+  schema::store::set_object(filter, value("object"));
   filter.since = day_from(value("since"));
   if (const auto before = platform::parse_number<std::int64_t>(value("before"))) filter.before = *before;
   return filter;
@@ -64,15 +57,6 @@ std::string object_url(const PageCall& call, const AuditEvent& event) {
   return {};
 }
 
-/// A request's number may be shortened.
-std::vector<AuditEvent> list_events(const PageCall& call, schema::store::AuditFilter filter) {
-  auto events = call.store().audit.list(call.viewer(), filter, kPageRows + 1);
-  const std::string number = complete_number(filter.object_id);
-  if (!events.empty() || filter.object_kind != "request" || number == filter.object_id) return events;
-  filter.object_id = number;
-  return call.store().audit.list(call.viewer(), filter, kPageRows + 1);
-}
-
 Data event_data(const PageCall& call, const AuditEvent& event) {
   Data row;
   set_text(row, "object_url", object_url(call, event));
@@ -103,7 +87,7 @@ http::HttpResponse audit_page(const PageCall& call) {
   const schema::store::AuditFilter filter = audit_filter(call.query);
   const auto faults = not_applied(call, filter);
   std::vector<AuditEvent> events;
-  if (faults.empty()) events = list_events(call, filter);
+  if (faults.empty()) events = call.store().audit.list(call.viewer(), filter, kPageRows + 1);
   Data data;
   Data rows(Data::type::list);
   for (std::size_t i = 0; i < std::min(events.size(), kPageRows); ++i) rows << event_data(call, events[i]);

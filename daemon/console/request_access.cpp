@@ -5,7 +5,6 @@
 
 #include "daemon/console/access.h"
 #include "platform/dependency_error.h"
-#include "platform/text.h"
 #include "schema/contact_normalization.h"
 #include "sync/request_record_authorization.h"
 #include "sync/token_status.h"
@@ -123,16 +122,6 @@ void ask_responding_crm(const std::function<void()>& ask) {
 
 const std::string& name_of_request(const schema::store::RequestRecordEntry& entry) {
   return entry.number.empty() ? entry.record_id : entry.number;
-}
-
-std::string complete_number(const std::string& text) {
-  constexpr std::size_t kDigits = 6;
-  const std::string_view digits =
-      std::string_view(text).substr(platform::ascii_lower(text).starts_with("r-") ? 2 : 0);
-  const auto number = platform::parse_number<std::int64_t>(digits);
-  if (!number || *number < 0) return text;
-  const std::string shortest = std::to_string(*number);
-  return "R-" + std::string(kDigits - std::min(kDigits, shortest.size()), '0') + shortest;
 }
 
 std::string path_of_request(const std::string& number) {

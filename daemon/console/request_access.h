@@ -50,8 +50,6 @@ void ask_responding_crm(const std::function<void()>& ask);
 
 /// The record's number, or its Id while it has none.
 const std::string& name_of_request(const schema::store::RequestRecordEntry& entry);
-/// "R-000004" of "4", "r-4" and "000004", as the CRM of giftsync numbers its records; other texts stay.
-std::string complete_number(const std::string& text);
 /// The path below the console's root: "/requests/R-000017"; not encoded.
 std::string path_of_request(const std::string& number);
 

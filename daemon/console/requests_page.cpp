@@ -102,8 +102,8 @@ http::HttpResponse requests_page(const PageCall& call) {
     set_not_applied(
         data, {{"state", word}},
         call.url().base + "/requests" + (number.empty() ? "" : "?" + query_of({{"number", number}})));
-  if (listed.empty() && is_applied && complete_number(number) != number) {
-    filter.number = complete_number(number);
+  if (listed.empty() && is_applied && schema::complete_request_number(number) != number) {
+    filter.number = schema::complete_request_number(number);
     listed = list_filtered();
   }
   const std::vector<ListedRequestRecord> shown(

@@ -342,7 +342,7 @@ WITHOUT ROWID
 -- The sync workers' queue: a row marks a transaction whose state the CRM does not have yet. `mark_seq` grows with every change
 -- that arrives while the transaction is claimed; a row whose `mark_seq` grew is not closed. Rows that became due within the same
 -- ten seconds are claimed in the order of their transaction ids, so that one claim reads adjacent rows. `failing_since`: when the
--- first of the attempts failed that have failed in a row since; 0: none.
+-- first of the attempts failed that have failed in a row since, `failed_at`: the last one, by the daemon's clock; 0: none.
 CREATE TABLE crm_outbox (
   transaction_id  @key@,
   mark_seq        BIGINT NOT NULL,
@@ -352,7 +352,8 @@ CREATE TABLE crm_outbox (
   lease_until     BIGINT NOT NULL,
   last_error      TEXT NOT NULL,
   is_rejected     BIGINT NOT NULL DEFAULT 0,
-  failing_since   BIGINT NOT NULL DEFAULT 0
+  failing_since   BIGINT NOT NULL DEFAULT 0,
+  failed_at       BIGINT NOT NULL DEFAULT 0
 );;
 CREATE INDEX crm_outbox_due ON crm_outbox ((next_attempt_at / 10000), transaction_id);;
 CREATE INDEX crm_outbox_failing ON crm_outbox (transaction_id) WHERE attempts > 0 OR last_error <> '';;

@@ -1,6 +1,11 @@
 #include "schema/store/audit_log.h"
 
+#include <algorithm>
+
+#include "platform/text.h"
 #include "schema/enum_words.h"
+#include "schema/gift_number.h"
+#include "schema/request_record.h"
 #include "schema/sql/queries.h"
 #include "schema/store/pruning.h"
 
@@ -23,6 +28,44 @@ std::string like_prefix(const std::string& text) {
   return pattern + "%";
 }
 
+/// The whole number of the request that the filter names by a part of it; else empty.
+std::string other_number(const AuditFilter& filter) {
+  if (filter.object_kind != "request") return {};
+  std::string number = complete_request_number(filter.object_id);
+  return number == filter.object_id ? std::string() : number;
+}
+
+/// With the parameters :object_id and :number.
+std::string object_condition(const AuditFilter& filter, const std::string& number) {
+  if (!number.empty()) return " AND e.object_id IN (:object_id, :number)";
+  return std::string(filter.object_id.empty() ? " AND :object_id = ''" : " AND e.object_id = :object_id") +
+         " AND :number = ''";
+}
+
+/// `rest`: the condition and what follows it, with the parameters `used`.
+template <class... Used>
+std::vector<AuditEvent> select_events(soci::session& session, const std::string& rest, Used&&... used) {
+  AuditEvent row;
+  std::string kind;
+  std::string outcome;
+  std::vector<AuditEvent> events;
+  soci::statement statement = sql::bound(
+      session,
+      "SELECT e.id, e.occurred_at, e.actor_kind, e.actor, e.user_id, e.session, e.request_id, e.network, "
+      "e.action, e.object_kind, e.object_id, e.organization_id, e.outcome, e.rule, e.detail FROM "
+      "audit_event e WHERE " +
+          rest,
+      used..., into(row.id), into(row.occurred_at), into(kind), into(row.actor), into(row.user),
+      into(row.session), into(row.request_id), into(row.network), into(row.action), into(row.object_kind),
+      into(row.object_id), into(row.organization), into(outcome), into(row.rule), into(row.detail));
+  sql::each_row(statement, [&] {
+    row.actor_kind = actor_kind_from_word(kind).value_or(ActorKind::system);
+    row.refused = outcome == "refused";
+    events.push_back(row);
+  });
+  return events;
+}
+
 }  // namespace
 
 std::string_view to_word(ActorKind kind) {
@@ -30,6 +73,17 @@ std::string_view to_word(ActorKind kind) {
 }
 std::optional<ActorKind> actor_kind_from_word(std::string_view word) {
   return kActorKinds.parse(word);
+}
+
+void set_object(AuditFilter& filter, std::string_view text) {
+  const std::string_view object = platform::trimmed(text);
+  const std::size_t end = std::min(object.find_first_of(": "), object.size());
+  filter.object_kind = object.substr(0, end);
+  filter.object_id = platform::trimmed(object.substr(std::min(end + 1, object.size())));
+  if (const auto gift = gift_number(object)) {
+    filter.object_kind = "gift";
+    filter.object_id = std::to_string(gift->value);
+  }
 }
 
 void insert_audit_event(soci::session& session, const AuditEvent& event) {
@@ -50,6 +104,7 @@ void AuditLog::add(const AuditEvent& event) {
 }
 
 std::vector<AuditEvent> AuditLog::list(const Viewer& viewer, const AuditFilter& filter, std::size_t limit) {
+  const std::string number = other_number(filter);
   std::string where = audit_condition(viewer);
   // An unused parameter is bound as well: SOCI counts them.
   where += filter.actor.empty() ? " AND :actor = ''" : " AND e.actor = :actor";
@@ -59,31 +114,24 @@ std::vector<AuditEvent> AuditLog::list(const Viewer& viewer, const AuditFilter& 
   where += filter.object_kind.empty()
                ? " AND :object_kind = ''"
                : std::string(" AND ") + (is_kind_alone ? "+" : "") + "e.object_kind = :object_kind";
-  where += filter.object_id.empty() ? " AND :object_id = ''" : " AND e.object_id = :object_id";
+  where += object_condition(filter, number);
   if (filter.since) where += " AND e.occurred_at >= " + std::to_string(filter.since->value);
   if (filter.before) where += " AND e.id < " + std::to_string(*filter.before);
   const std::string action = like_prefix(filter.action);
   return database_->read([&](soci::session& session) {
-    AuditEvent row;
-    std::string kind;
-    std::string outcome;
-    std::vector<AuditEvent> events;
-    soci::statement statement = sql::bound(
-        session,
-        "SELECT e.id, e.occurred_at, e.actor_kind, e.actor, e.user_id, e.session, e.request_id, e.network, "
-        "e.action, e.object_kind, e.object_id, e.organization_id, e.outcome, e.rule, e.detail FROM "
-        "audit_event e WHERE " +
-            where + " ORDER BY e.id DESC LIMIT " + std::to_string(limit),
-        use(filter.actor), use(action), use(filter.object_kind), use(filter.object_id), into(row.id),
-        into(row.occurred_at), into(kind), into(row.actor), into(row.user), into(row.session),
-        into(row.request_id), into(row.network), into(row.action), into(row.object_kind), into(row.object_id),
-        into(row.organization), into(outcome), into(row.rule), into(row.detail));
-    sql::each_row(statement, [&] {
-      row.actor_kind = actor_kind_from_word(kind).value_or(ActorKind::system);
-      row.refused = outcome == "refused";
-      events.push_back(row);
-    });
-    return events;
+    return select_events(session, where + " ORDER BY e.id DESC LIMIT " + std::to_string(limit),
+                         use(filter.actor), use(action), use(filter.object_kind), use(filter.object_id),
+                         use(number));
+  });
+}
+
+std::vector<AuditEvent> AuditLog::last_of_each(const Viewer& viewer, const std::string& object_kind,
+                                               const std::string& action) {
+  return database_->read([&](soci::session& session) {
+    return select_events(session,
+                         "e.id IN (SELECT max(e.id) FROM audit_event e WHERE " + audit_condition(viewer) +
+                             " AND e.object_kind = :object_kind AND e.action = :action GROUP BY e.object_id)",
+                         use(object_kind), use(action));
   });
 }
 

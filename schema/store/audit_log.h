@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "platform/time.h"
@@ -51,10 +52,14 @@ struct AuditFilter {
   std::string actor = {};   ///< exactly
   std::string action = {};  ///< an action, or the beginning of some: "user."
   std::string object_kind = {};
-  std::string object_id = {};
+  std::string object_id = {};  ///< of a request its number, which may be shortened
   std::optional<platform::UtcMillis> since = {};
   std::optional<std::int64_t> before = {};  ///< events with a smaller id
 };
+
+/// Searches for an object as people write it: "gift:17", "gift 17" as it is printed, or "gift": all gifts
+/// (CON-37). An empty text searches for none.
+void set_object(AuditFilter& filter, std::string_view text);
 
 /// Inside the transaction of the action.
 void insert_audit_event(soci::session& session, const AuditEvent& event);
@@ -68,6 +73,9 @@ class AuditLog {
   void add(const AuditEvent& event);
   /// The newest first.
   std::vector<AuditEvent> list(const Viewer& viewer, const AuditFilter& filter, std::size_t limit);
+  /// Of each object of that kind the newest event of that action; for kinds that have few events.
+  std::vector<AuditEvent> last_of_each(const Viewer& viewer, const std::string& object_kind,
+                                       const std::string& action);
   /// Deletes events older than `before`.
   void prune(platform::UtcMillis before);
 

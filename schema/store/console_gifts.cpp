@@ -225,22 +225,24 @@ struct Failure {
   std::string error = {};
   bool is_rejected = false;
   platform::UtcMillis since = {};
+  platform::UtcMillis failed_at = {};
 };
 
 /// While the CRM is away most gifts may fail, and nearly all of them may be those of others.
 std::vector<Failure> select_failures(sql::Database& database, const Viewer& viewer) {
   return database.read([&](soci::session& session) {
     Failure row;
-    return sql::select_rows(row, session,
-                            "SELECT o.transaction_id, o.last_error, o.is_rejected, o.failing_since FROM "
-                            "(SELECT transaction_id, last_error, is_rejected, failing_since FROM crm_outbox "
-                            "WHERE attempts > 0 OR last_error <> '' ORDER BY transaction_id DESC LIMIT " +
-                                std::to_string(ConsoleGifts::kMaxFailures) +
-                                ") o JOIN recipient_transaction t ON t.id = o.transaction_id JOIN "
-                                "gift_request r ON r.id = t.request_id WHERE " +
-                                gifts_condition(viewer) + " ORDER BY o.transaction_id DESC",
-                            soci::into(row.id), soci::into(row.error), soci::into(row.is_rejected),
-                            soci::into(row.since));
+    return sql::select_rows(
+        row, session,
+        "SELECT o.transaction_id, o.last_error, o.is_rejected, o.failing_since, o.failed_at FROM "
+        "(SELECT transaction_id, last_error, is_rejected, failing_since, failed_at FROM crm_outbox "
+        "WHERE attempts > 0 OR last_error <> '' ORDER BY transaction_id DESC LIMIT " +
+            std::to_string(ConsoleGifts::kMaxFailures) +
+            ") o JOIN recipient_transaction t ON t.id = o.transaction_id JOIN "
+            "gift_request r ON r.id = t.request_id WHERE " +
+            gifts_condition(viewer) + " ORDER BY o.transaction_id DESC",
+        soci::into(row.id), soci::into(row.error), soci::into(row.is_rejected), soci::into(row.since),
+        soci::into(row.failed_at));
   });
 }
 
@@ -297,6 +299,7 @@ std::vector<CrmFailureClass> ConsoleGifts::failure_classes(const Viewer& viewer)
     if (failure.is_rejected) ++one.rejected;
     one.first_failing_since = std::min(one.first_failing_since, failure.since);
     one.last_failing_since = std::max(one.last_failing_since, failure.since);
+    one.failed_at.push_back(failure.failed_at);
   }
   std::vector<CrmFailureClass> sorted;
   for (auto& [error, one] : classes) sorted.push_back(std::move(one));

@@ -69,6 +69,8 @@ struct CrmFailureClass {
   // Since when its gifts fail, whatever their errors were before: the first one and the last one.
   platform::UtcMillis first_failing_since = {};
   platform::UtcMillis last_failing_since = {};
+  /// When the last attempt of each of its gifts failed; zero: a fault of the whole CRM, and no attempt.
+  std::vector<platform::UtcMillis> failed_at = {};
 };
 
 /// Any thread.

@@ -53,7 +53,7 @@ void claim_rows(soci::session& session, sql::Dialect dialect, const Lease& lease
   if (now) statement.exchange(use(*now, "now"));
   statement.exchange(into(row.transaction));
   statement.exchange(into(row.state));
-  statement.exchange(into(row.attempt));
+  statement.exchange(into(row.attempts));
   statement.exchange(into(row.uncertain_retries));
   statement.exchange(into(row.message_id));
   statement.exchange(into(row.first_deferred_at));
@@ -181,7 +181,7 @@ std::vector<ListedMail> select_listed(soci::session& session, sql::Dialect diale
                          : "d.last_reply, coalesce(t.email, (SELECT u.email FROM console_user u WHERE u.id = "
                            "-d.transaction_id), '')";
   const std::string select =
-      "SELECT d.transaction_id, d.state, d.kind, d.attempt, d.next_attempt_at, d.updated_at, d.message_id, " +
+      "SELECT d.transaction_id, d.state, d.kind, d.attempt - (d.number - 1), d.next_attempt_at, d.updated_at, d.message_id, " +
       shown +
       " FROM mail_outbox d LEFT JOIN recipient_transaction t ON t.id = d.transaction_id LEFT JOIN "
       "gift_request r ON r.id = t.request_id WHERE " +

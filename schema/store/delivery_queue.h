@@ -56,6 +56,10 @@ struct DeliveryRow {
   MailKind kind = MailKind::gift;
   std::int64_t number = 1;
   platform::UtcMillis ordered_at;  ///< of a resend or reminder
+
+  /// Attempts to send the gift's mails, all of them (CON-55): `attempt` also counts each further mail, so
+  /// that an outcome of the previous one is not taken for one of the next.
+  std::int64_t attempts() const { return attempt - (number - 1); }
 };
 
 /// What an operator may do with one mail.
@@ -70,7 +74,7 @@ struct ListedMail {
   TransactionId transaction;  ///< negative: the mail of an approver
   DeliveryState state = DeliveryState::queued;
   MailKind kind = MailKind::gift;
-  std::int64_t attempt = 0;
+  std::int64_t attempts = 0;  ///< DeliveryRow::attempts()
   platform::UtcMillis next_attempt_at;
   platform::UtcMillis updated_at;
   std::string message_id;

@@ -90,35 +90,38 @@ void release_claims(soci::session& session, sql::Dialect dialect, const std::str
                                  {"attempt", Type::integer},
                                  {"next_attempt_at", Type::integer},
                                  {"last_error", Type::text},
-                                 {"is_rejected", Type::integer}});
+                                 {"is_rejected", Type::integer},
+                                 {"failed_at", Type::integer}});
   sql::BulkRows released(dialect, {{"transaction_id", Type::integer}, {"lease_owner", Type::text}});
   sql::BulkRows released_clean(dialect, {{"transaction_id", Type::integer}, {"lease_owner", Type::text}});
   for (const SyncClose& close : closes) {
     const std::int64_t id = close.claim.transaction.value;
     if (!close.done)
       failed.add({id, close.claim.mark_seq, owner, std::int64_t{close.is_attempt}, close.retry_at.value,
-                  close.error, std::int64_t{close.is_rejected}});
+                  close.error, std::int64_t{close.is_rejected}, close.failed_at.value});
     if (!ended.contains(close.claim.transaction)) (close.done ? released_clean : released).add({id, owner});
   }
   const std::string mine = "transaction_id = :transaction_id AND lease_owner = :lease_owner";
   const std::string given =
       "m.transaction_id = input_row.transaction_id AND m.lease_owner = input_row.lease_owner";
-  failed.run(session,
-             "UPDATE crm_outbox SET attempts = attempts + :attempt, next_attempt_at = :next_attempt_at, "
-             "last_error = :last_error, is_rejected = :is_rejected, failing_since = " +
-                 failing_since(dialect) + " WHERE " + mine + " AND mark_seq = :mark_seq",
-             "UPDATE crm_outbox m SET attempts = m.attempts + input_row.attempt, next_attempt_at = "
-             "input_row.next_attempt_at, last_error = input_row.last_error, is_rejected = "
-             "input_row.is_rejected, failing_since = " +
-                 failing_since(dialect) + " FROM " + failed.as_table() + " WHERE " + given +
-                 " AND m.mark_seq = input_row.mark_seq");
+  failed.run(
+      session,
+      "UPDATE crm_outbox SET attempts = attempts + :attempt, next_attempt_at = :next_attempt_at, "
+      "last_error = :last_error, is_rejected = :is_rejected, failed_at = :failed_at, failing_since = " +
+          failing_since(dialect) + " WHERE " + mine + " AND mark_seq = :mark_seq",
+      "UPDATE crm_outbox m SET attempts = m.attempts + input_row.attempt, next_attempt_at = "
+      "input_row.next_attempt_at, last_error = input_row.last_error, is_rejected = "
+      "input_row.is_rejected, failed_at = input_row.failed_at, failing_since = " +
+          failing_since(dialect) + " FROM " + failed.as_table() + " WHERE " + given +
+          " AND m.mark_seq = input_row.mark_seq");
   const auto free = [&](sql::BulkRows& rows, const std::string& set) {
     rows.run(session, "UPDATE crm_outbox SET " + set + " WHERE " + mine,
              "UPDATE crm_outbox m SET " + set + " FROM " + rows.as_table() + " WHERE " + given);
   };
   free(released, "lease_owner = '', lease_until = 0");
   free(released_clean,
-       "lease_owner = '', lease_until = 0, last_error = '', is_rejected = 0, failing_since = 0");
+       "lease_owner = '', lease_until = 0, last_error = '', is_rejected = 0, failing_since = 0, failed_at = "
+       "0");
 }
 
 /// In the order in which other transactions enqueue and release them (ARCH-40).

@@ -116,6 +116,7 @@ struct SyncClose {
   bool has_cleared_lookups = false;        ///< also clears the sync_state's ids and sets needs_relink
   bool is_rejected = false;  ///< not done because the CRM refuses the row as it is; rests until retry_at
   bool is_attempt = true;    ///< not done: counts as an attempt
+  platform::UtcMillis failed_at = {};  ///< not done: when it failed, by the clock of audit events
 };
 
 /// When a gift's record is tried next.

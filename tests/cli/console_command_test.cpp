@@ -9,6 +9,7 @@ namespace giftsync::cli {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::MatchesRegex;
@@ -110,6 +111,37 @@ TEST_F(CliConsole, SessionsAreListedAndEndedAndEverythingIsAudited) {
   EXPECT_THAT(cli_.run({"audit", "list"}).out, AllOf(HasSubstr("user.create"), HasSubstr("session.end")));
   EXPECT_EQ(Json::parse(cli_.run({"audit", "list", "--limit", "1", "--json"}).out).size(), 1u);
   EXPECT_EQ(cli_.run({"audit", "list", "--since", "yesterday"}).code, 64);
+}
+
+// CON-37
+TEST_F(CliConsole, EventsAreFoundByTheirObject) {
+  create("ana@example.com");
+  schema::store::Store store(cli_.address());
+  const auto add = [&](const std::string& kind, const std::string& id) {
+    schema::store::AuditEvent event;
+    event.action = kind + ".test";
+    event.object_kind = kind;
+    event.object_id = id;
+    store.audit.add(event);
+  };
+  for (const std::string id : {"17", "18"}) add("gift", id);
+  add("request", "R-000004");
+  add("request", "R-000040");
+  const auto found = [&](const std::string& object) {
+    std::vector<std::string> ids;
+    for (const Json& one :
+         Json::parse(cli_.run({"audit", "list", "--object", object, "--limit", "0", "--json"}).out))
+      ids.push_back(one["object_id"]);
+    return ids;
+  };
+  for (const std::string typed : {"gift:17", "gift 17", " gift: 17 "})
+    EXPECT_THAT(found(typed), ElementsAre("17")) << typed;
+  for (const std::string typed : {"request:R-4", "request 4", "request r-000004", "request:R-000004"})
+    EXPECT_THAT(found(typed), ElementsAre("R-000004")) << typed;
+  EXPECT_THAT(found("gift"), ElementsAre("18", "17"));
+  EXPECT_THAT(found("user:ana@example.com"), ElementsAre("ana@example.com"));
+  for (const std::string none : {"gift:1", "17", "request:R-5"}) EXPECT_THAT(found(none), IsEmpty()) << none;
+  EXPECT_THAT(cli_.run({"audit", "list", "--object", "gift 19"}).err, HasSubstr("No event."));
 }
 
 }  // namespace

@@ -370,6 +370,7 @@ TEST_F(CliGift, KeysWithoutAccessAreNotCountedAsWorking) {
               HasSubstr("2 keys (1 working, 1 refused because of their account or plan)"));
 }
 
+// CON-55
 TEST_F(CliGift, AttemptsCountSends) {
   const auto ids = cli_.send_gifts({"a@example.com"});
   schema::store::Store store(cli_.address());
@@ -396,6 +397,8 @@ TEST_F(CliGift, AttemptsCountSends) {
       Json::parse(
           cli_.run({"gift", "show", std::to_string(ids[0].value), "--json"}).out)["delivery"]["attempts"],
       2);
+  tests::run_sql(cli_.address(), "UPDATE mail_outbox SET state = 'held'");
+  EXPECT_EQ(Json::parse(cli_.run({"mail", "list", "--json"}).out)[0]["attempts"], 2);
 }
 
 TEST_F(CliGift, CrmRetryTriesRefusedRecordsOfGiftsOrAll) {
@@ -416,6 +419,11 @@ TEST_F(CliGift, CrmRetryTriesRefusedRecordsOfGiftsOrAll) {
               HasSubstr("1 record that the CRM refused is tried now."));
   schema::store::Store store(cli_.address());
   EXPECT_EQ(store.sync.find_wait(ids[1])->next_attempt_at, cli_.now);
+  const auto events =
+      store.audit.last_of_each(schema::store::Viewer::of_command_line(), "failures", "crm.retry");
+  ASSERT_THAT(events, SizeIs(1));  // CON-56
+  EXPECT_EQ(events[0].object_id, "");
+  EXPECT_EQ(events[0].occurred_at, cli_.now);
 }
 
 // MAIL-26

@@ -38,6 +38,7 @@ TEST(CliUsage, CompletesWordsOptionsAndValues) {
   EXPECT_EQ(complete({"--config", "key", "gift", "lin"}), "link\n") << "a value is no noun";
   EXPECT_EQ(complete({"gift", "list", "--status", "un"}), "undelivered\n");
   EXPECT_EQ(complete({"gift", "show", "--external"}), "--external\n");
+  EXPECT_EQ(complete({"audit", "list", "--ob"}), "--object\n");
   EXPECT_EQ(complete({"gift", "show", "--external", ""}), "") << "anything may follow";
   EXPECT_EQ(complete({"gift", "show", ""}), "");
   EXPECT_EQ(complete({"crm", "list", "opp"}), "opportunity\nopportunity_contact_role\n");

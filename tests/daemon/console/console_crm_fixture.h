@@ -80,6 +80,7 @@ class ConsoleCrmFixture : public ConsoleFixture {
     for (const schema::store::SyncClaim& claim : store_.sync.claim("worker", 60'000, 100, now_)) {
       schema::store::SyncClose close{claim, false, now_ + platform::kDayMillis, error, std::nullopt};
       close.is_rejected = true;
+      close.failed_at = now_;
       closes.push_back(close);
     }
     store_.sync.close("worker", closes);

@@ -281,5 +281,43 @@ TEST_F(ConsoleCrmPages, AClassOfFailuresIsListedAndRetried) {
       << "the count is not the URL's";
 }
 
+// CON-56
+TEST_F(ConsoleCrmPages, AClassShowsWhetherItsRetryHelped) {
+  const std::string error = "FIELD_CUSTOM_VALIDATION_EXCEPTION: no region";
+  for (int i = 0; i < 2; ++i) gift_of("sam@example.com");
+  refuse_waiting_gifts(error);
+  gift_of("sam@example.com");
+  refuse_waiting_gifts("REQUIRED_FIELD_MISSING: Name");
+  sign_in(user("ana@example.com", {Role::operations}));
+  const auto row_of = [&](const std::string& text) {
+    const std::string page = get("/console/crm").body;
+    const std::size_t at = page.find("<bdi>" + text);
+    EXPECT_NE(at, std::string::npos) << text;
+    return page.substr(at, page.find("</tr>", at) - at);
+  };
+  const std::string none = "data-label=\"Last retry of the class\">none</td>";
+  EXPECT_THAT(row_of(error), HasSubstr(none));
+  now_ = now_ + platform::kMinuteMillis;
+  const std::string token = form_token_in(get("/console/crm").body, "/console/crm/retry");
+  post("/console/crm/retry", "form_token=" + token + "&class=FIELD_CUSTOM_VALIDATION_EXCEPTION%3A+no+region");
+  EXPECT_THAT(row_of(error), HasSubstr("<bdi>by ana@example.com. Failed since then: 0</bdi>"))
+      << "not tried yet";
+  now_ = now_ + 1'000;
+  refuse_waiting_gifts(error);
+  EXPECT_THAT(row_of(error), AllOf(HasSubstr("<bdi>by ana@example.com. Failed since then: 2</bdi>"),
+                                   HasSubstr("<time datetime=\"" + platform::to_rfc3339(now_ - 1'000))));
+  EXPECT_THAT(row_of("REQUIRED_FIELD_MISSING"), HasSubstr(none)) << "another class";
+  now_ = now_ + platform::kMinuteMillis;
+  schema::store::AuditEvent all;  // as crm retry --all adds it
+  all.occurred_at = now_;
+  all.actor_kind = schema::store::ActorKind::command;
+  all.actor = "root (sudo ana)";
+  all.action = "crm.retry";
+  all.object_kind = "failures";
+  store_.audit.add(all);
+  for (const std::string& one : {error, std::string("REQUIRED_FIELD_MISSING")})
+    EXPECT_THAT(row_of(one), HasSubstr("<bdi>by root (sudo ana). Failed since then: 0</bdi>")) << one;
+}
+
 }  // namespace
 }  // namespace giftsync::daemon::console

@@ -11,6 +11,7 @@
 #include "tests/daemon/console/console_fixture.h"
 #include "tests/support/in_memory_request_crm.h"
 #include "tests/support/round_trips.h"
+#include "tests/support/temporary_database.h"
 #include "tests/support/test_certificate.h"
 
 namespace giftsync::daemon::console {
@@ -657,6 +658,15 @@ TEST_F(ConsoleWork, AnOperatorActsOnMails) {
   sign_in(user("of.acme@example.com", {Role::operations}, organization("Acme")));
   EXPECT_THAT(get("/console/mail?state=withdrawn").body,
               AllOf(HasSubstr("There is no mail of your gifts"), Not(HasSubstr("host 127.0.0.1"))));
+}
+
+// CON-55
+TEST_F(ConsoleWork, AttemptsAreThoseOfAllMailsOfAGiftEverywhere) {
+  const std::string id = std::to_string(held_mail().value);
+  tests::run_sql(temporary_.address(), "UPDATE mail_outbox SET attempt = 4, number = 2");
+  sign_in(user("op@example.com", {Role::operations}));
+  EXPECT_THAT(get("/console/mail").body, HasSubstr("data-label=\"Send attempts\">3</td>"));
+  EXPECT_THAT(get("/console/gifts/" + id).body, HasSubstr("<dt>Send attempts</dt><dd><bdi>3</bdi>"));
 }
 
 // CON-32

@@ -317,5 +317,53 @@ TEST_P(ConsoleStore, AViewerSeesTheEventsOfItsOrganizationAndItsOwn) {
   EXPECT_THAT(actions(Viewer::of_command_line(), filter), IsEmpty());
 }
 
+// CON-56
+TEST_P(ConsoleStore, OfEachObjectTheNewestEventIsFound) {
+  const auto add = [&](const std::string& action, const std::string& id, const std::string& actor,
+                       std::optional<UserId> user = {}) {
+    AuditEvent event;
+    event.action = action;
+    event.actor = actor;
+    event.user = user;
+    event.object_kind = "failures";
+    event.object_id = id;
+    store_->audit.add(event);
+  };
+  add("crm.retry", "a", "first");
+  add("crm.retry", "a", "second", UserId{7});
+  add("crm.look", "a", "third");
+  add("crm.retry", "", "root");
+  const auto found = [&](const Viewer& viewer) {
+    std::vector<std::string> texts;
+    for (const AuditEvent& one : store_->audit.last_of_each(viewer, "failures", "crm.retry"))
+      texts.push_back(one.object_id + " " + one.actor);
+    return texts;
+  };
+  EXPECT_THAT(found(Viewer::of_command_line()), testing::UnorderedElementsAre("a second", " root"));
+  EXPECT_THAT(found({{7}, {}, OrganizationId{1}, {Role::admin}}), ElementsAre("a second"));
+  EXPECT_THAT(found({{8}, {}, OrganizationId{1}, {Role::admin}}), IsEmpty());
+  EXPECT_THAT(store_->audit.last_of_each(Viewer::of_command_line(), "gift", "crm.retry"), IsEmpty());
+}
+
+// CON-37
+TEST_P(ConsoleStore, EventsAreSearchedByTheirObject) {
+  for (const std::string id : {"R-000004", "R-000040", "R-000004"}) {
+    AuditEvent event;
+    event.object_kind = "request";
+    event.object_id = id;
+    store_->audit.add(event);
+  }
+  const auto count = [&](const std::string& object) {
+    AuditFilter filter;
+    set_object(filter, object);
+    return store_->audit.list(Viewer::of_command_line(), filter, 50).size();
+  };
+  EXPECT_EQ(count("request"), 3u);
+  EXPECT_EQ(count("request:R-4"), 2u);
+  EXPECT_EQ(count("request R-000040"), 1u);
+  EXPECT_EQ(count("gift:R-000004"), 0u);
+  EXPECT_EQ(count(" "), 3u);
+}
+
 }  // namespace
 }  // namespace giftsync::schema::store

@@ -94,6 +94,10 @@ std::vector<Query> queries() {
       {"notices of earlier mails",
        "SELECT transition_id FROM approver_notice WHERE user_id = 7 AND mail_number > 0 AND mail_number < 9",
        "approver_notice_user"},
+      {"last retries of failures",
+       "SELECT max(e.id) FROM audit_event e WHERE 1 = 1 AND e.object_kind = 'failures' AND e.action = "
+       "'crm.retry' GROUP BY e.object_id",
+       "audit_event_object"},
       {"request record by its number", "SELECT record_id FROM request_record_state WHERE number = 'R-9'",
        "request_record_state_number"},
       {"edits of a request record",

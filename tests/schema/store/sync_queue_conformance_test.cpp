@@ -171,7 +171,7 @@ TEST_P(SyncQueueConformance, RenewsTheClaimsThatAreStillHeld) {
   EXPECT_EQ(held[0].transaction, claims[1].transaction);
 }
 
-// CON-25
+// CON-25, CON-56
 TEST_P(SyncQueueConformance, ARowTellsSinceWhenItFails) {
   const TransactionId id = one_gift();
   const auto since = [&] {
@@ -189,10 +189,16 @@ TEST_P(SyncQueueConformance, ARowTellsSinceWhenItFails) {
   sql("UPDATE crm_outbox SET failing_since = 7");
   fail();
   EXPECT_EQ(since(), 7) << "the first failure counts";
-  sql("UPDATE crm_outbox SET failing_since = 0");
+  sql("UPDATE crm_outbox SET failing_since = 0, failed_at = 5");
   ASSERT_THAT(store_->sync.claim("a", 60'000, 10, kNow), SizeIs(1));
   store_->sync.release_with_error("a", "the CRM is down");
   EXPECT_GE(since(), first);
+  const auto failed_at = [&] { return scalar("SELECT cast(failed_at AS TEXT) FROM crm_outbox"); };
+  EXPECT_EQ(failed_at(), "5") << "a fault of the whole CRM is no attempt";
+  SyncClose failed{store_->sync.claim("a", 60'000, 10, kNow).at(0), false, kNow, "no", std::nullopt};
+  failed.failed_at = {9};
+  store_->sync.close("a", std::span(&failed, 1));
+  EXPECT_EQ(failed_at(), "9");
 }
 
 // SYNC-25
