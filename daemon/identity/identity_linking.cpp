@@ -1,7 +1,5 @@
 #include "daemon/identity/identity_linking.h"
 
-#include <fmt/format.h>
-
 #include "platform/quoted_text.h"
 
 namespace giftsync::daemon::identity {
@@ -12,10 +10,6 @@ using schema::store::ConsoleUser;
 using schema::store::Store;
 using schema::store::UserIdentity;
 using schema::store::UserRole;
-
-tl::unexpected<SignInRefusal> refuse(std::string rule, std::string text) {
-  return tl::unexpected(SignInRefusal{std::move(rule), std::move(text)});
-}
 
 AuditEvent event(AuditEvent audit, const std::string& action, const ConsoleUser& user, std::string detail) {
   audit.action = action;
@@ -44,9 +38,9 @@ tl::expected<ConsoleUser, SignInRefusal> new_user(Store& store, const SignInPoli
     user.roles.insert(user.roles.end(), roles->begin(), roles->end());
   if (user.roles.empty()) {
     return refuse("SIGN-5",
-                  fmt::format("There is no user {}, and no role follows from the CRM or an account. "
-                              "\"giftsyncctl user create\" makes one.",
-                              platform::in_quotes(identity.address)));
+                  "There is no user {}, and no role follows from the CRM or an account. "
+                  "\"giftsyncctl user create\" makes one.",
+                  platform::in_quotes(identity.address));
   }
   if (!organization)
     if (const auto account = store.accounts.find_by_email(identity.address))
@@ -58,18 +52,18 @@ tl::expected<void, SignInRefusal> check_user(Store& store, const SignInPolicy& p
                                              const ConsoleUser& user,
                                              std::optional<schema::OrganizationId> organization) {
   if (organization && user.organization != organization) {
-    return refuse("SIGN-11", fmt::format("The user {} does not belong to the organization of the connection.",
-                                         platform::in_quotes(user.email)));
+    return refuse("SIGN-11", "The user {} does not belong to the organization of the connection.",
+                  platform::in_quotes(user.email));
   }
-  if (!user.active)
-    return refuse("SIGN-5", fmt::format("The user {} is inactive.", platform::in_quotes(user.email)));
+  if (!user.active) return refuse("SIGN-5", "The user {} is inactive.", platform::in_quotes(user.email));
   if (user.roles.empty())
-    return refuse("SIGN-5", fmt::format("The user {} has no role.", platform::in_quotes(user.email)));
+    return refuse("SIGN-5", "The user {} has no role.", platform::in_quotes(user.email));
   const auto account = store.accounts.find_by_email(user.email);
   if (account && !policy.plans.contains(account->plan)) {
-    return refuse("SIGN-5", fmt::format("The account {} has the plan {}; console.sso_plans lets others sign "
-                                        "in. \"giftsyncctl console sign-in-link\" does for this one.",
-                                        platform::in_quotes(user.email), to_word(account->plan)));
+    return refuse("SIGN-5",
+                  "The account {} has the plan {}; console.sso_plans lets others sign in. "
+                  "\"giftsyncctl console sign-in-link\" does for this one.",
+                  platform::in_quotes(user.email), to_word(account->plan));
   }
   return {};
 }
@@ -142,12 +136,10 @@ tl::expected<LinkedUser, SignInRefusal> link_identity(Store& store, const SignIn
                                   .last_sign_in_at = now},
                                  event(audit, "user.link", *user, "through " + identity.connection));
   if (!linked) {
-    return refuse(
-        "SIGN-4",
-        fmt::format("The user {} is linked to another subject of connection {}: the address may have "
-                    "passed to another person. If it is the same one, use \"giftsyncctl user "
-                    "unlink\".",
-                    platform::in_quotes(user->email), identity.connection));
+    return refuse("SIGN-4",
+                  "The user {} is linked to another subject of connection {}: the address may have passed to "
+                  "another person. If it is the same one, use \"giftsyncctl user unlink\".",
+                  platform::in_quotes(user->email), identity.connection);
   }
   return LinkedUser{user->id, *linked, user->email, user->organization};
 }

@@ -1,7 +1,5 @@
 #include "daemon/identity/provider_sign_in.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "platform/digest.h"
@@ -12,14 +10,6 @@ namespace {
 
 using schema::store::AuditEvent;
 using schema::store::SignInAttempt;
-
-tl::unexpected<SignInRefusal> refuse(std::string rule, std::string text) {
-  return tl::unexpected(SignInRefusal{std::move(rule), std::move(text)});
-}
-
-tl::unexpected<SignInRefusal> refuse(const oidc::OidcRefusal& refusal) {
-  return tl::unexpected(SignInRefusal{refusal.rule, refusal.text, refusal.is_unavailable});
-}
 
 std::string hash_of(std::string_view token) {
   return platform::sha256_hex(token);
@@ -68,14 +58,14 @@ tl::expected<BegunSignIn, SignInRefusal> ProviderSignIn::begin_oidc(
   // One URL serves all connections with `redirect: login`, so the state says whose reply comes back.
   request.state = connection.name + "." + request.state;
   const auto url = oidc_.begin(connection, request, now);
-  if (!url) return refuse(url.error());
+  if (!url) return tl::unexpected(url.error());
   return BegunSignIn{*url, request.state, {.nonce = request.nonce, .pkce_verifier = request.code_verifier}};
 }
 
 tl::expected<oidc::AuthorizationReply, SignInRefusal> ProviderSignIn::parse_reply(
     std::string_view query) const {
   auto reply = oidc::parse_authorization_reply(query);
-  if (!reply) return refuse(reply.error());
+  if (!reply) return reply;
   if (reply->state.empty()) return refuse("OIDC-2", "The provider's reply has no state.");
   const std::string named = reply->state.substr(0, reply->state.find('.'));
   if (!reply->connection.empty() && reply->connection != named)
@@ -137,11 +127,9 @@ tl::expected<VerifiedIdentity, SignInRefusal> ProviderSignIn::verify(
   oidc::RuleVerdicts verdicts;
   const oidc::AuthorizationRequest request{reply.state, attempt.nonce, attempt.pkce_verifier,
                                            attempt.must_reauthenticate};
-  const auto found = oidc_.complete(connection, reply, request, attempt.created_at, now, verdicts);
-  if (!found) return refuse(found.error());
-  VerifiedIdentity identity{connection.name, found->subject, found->tenant,
-                            found->address,  found->name,    found->authenticated_at};
-  if (const auto pinned = check_tenant(identity); !pinned) return tl::unexpected(pinned.error());
+  auto identity = oidc_.complete(connection, reply, request, attempt.created_at, now, verdicts);
+  if (!identity) return identity;
+  if (const auto pinned = check_tenant(*identity); !pinned) return tl::unexpected(pinned.error());
   return identity;
 }
 
@@ -149,9 +137,11 @@ tl::expected<void, SignInRefusal> ProviderSignIn::check_tenant(const VerifiedIde
   if (identity.tenant.empty()) return {};
   const std::string pinned = store_.sign_in_connections.pin_tenant(identity.connection, identity.tenant);
   if (pinned == identity.tenant) return {};
-  return refuse("OIDC-9", fmt::format("The directory's id is {}; {} was kept at the first sign-in. If the "
-                                      "directory was replaced on purpose, give the connection another name.",
-                                      identity.tenant, pinned));
+  return refuse(
+      "OIDC-9",
+      "The directory's id is {}; {} was kept at the first sign-in. If the directory was replaced on "
+      "purpose, give the connection another name.",
+      identity.tenant, pinned);
 }
 
 tl::expected<SignedIn, SignInRefusal> ProviderSignIn::finish(std::string_view attempt_id,
@@ -192,9 +182,9 @@ tl::expected<std::optional<schema::OrganizationId>, SignInRefusal> ProviderSignI
   const auto found = store_.organizations.find_by_name(one->organization);
   if (found) return found->id;
   return refuse("SIGN-11",
-                fmt::format("There is no organization {}; \"giftsyncctl organization list\" has the "
-                            "names for sso.connections.organization.",
-                            platform::in_quotes(one->organization)));
+                "There is no organization {}; \"giftsyncctl organization list\" has the names for "
+                "sso.connections.organization.",
+                platform::in_quotes(one->organization));
 }
 
 void ProviderSignIn::record_refusal(const std::string& connection, const SignInRefusal& refusal,

@@ -12,10 +12,6 @@ namespace {
 constexpr std::size_t kRandomBytes = 32;
 using Fields = std::multimap<std::string, std::string>;
 
-tl::unexpected<SignInRefusal> refuse(std::string rule, std::string text) {
-  return tl::unexpected(SignInRefusal{std::move(rule), std::move(text)});
-}
-
 /// Of a query or form; empty when it is malformed.
 Fields fields_of(std::string_view text) {
   Fields fields;
@@ -75,15 +71,7 @@ tl::expected<VerifiedIdentity, SignInRefusal> SamlFlow::verify(
   const auto claim = [&](const std::string& assertion_id, platform::UtcMillis until) {
     return store_.sign_in_connections.accept_assertion(reply.connection, assertion_id, until);
   };
-  const auto found =
-      saml::complete_saml_sign_in(reply.form, connections_.at(reply.connection), pending, claim, now);
-  if (found) {
-    return VerifiedIdentity{reply.connection,        found->subject,      "", found->email, found->name,
-                            found->authenticated_at, found->session_until};
-  }
-  SignInRefusal refusal{found.error().rule, found.error().message + "."};
-  if (found.error().is_unsolicited) refusal.offered_connection = reply.connection;
-  return tl::unexpected(std::move(refusal));
+  return saml::complete_saml_sign_in(reply.form, connections_.at(reply.connection), pending, claim, now);
 }
 
 }  // namespace giftsync::daemon::identity

@@ -149,7 +149,7 @@ tl::expected<std::string, SignInRefusal> SignInPages::complete(const http::HttpR
   const RequestOrigin origin = origin_of(request);
   if (request.method != "POST") return sign_in_.complete(request.query, origin, options_.clock());
   if (!http::is_form(request) || request.body_too_large)
-    return tl::unexpected(SignInRefusal{"SIGN-9", "The posted response is no form, or too large."});
+    return identity::refuse("SIGN-9", "The posted response is no form, or too large.");
   return sign_in_.complete_posted(request.query, request.body, origin, options_.clock());
 }
 

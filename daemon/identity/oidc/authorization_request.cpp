@@ -41,7 +41,7 @@ std::string authorization_url(const Provider& provider, const config::SsoSetting
   return url;
 }
 
-tl::expected<AuthorizationReply, OidcRefusal> parse_authorization_reply(std::string_view query) {
+tl::expected<AuthorizationReply, SignInRefusal> parse_authorization_reply(std::string_view query) {
   if (query.size() > kMaxReplyBytes) return refuse("OIDC-2", "The provider's reply is longer than 16 KiB.");
   AuthorizationReply reply;
   const std::map<std::string_view, std::string*> known{
@@ -55,25 +55,24 @@ tl::expected<AuthorizationReply, OidcRefusal> parse_authorization_reply(std::str
     if (!platform::is_storable_text(name) || !platform::is_storable_text(value))
       return refuse("OIDC-2", "The provider's reply has a parameter that is not valid text.");
     if (++seen[name] > 1) {
-      return refuse("OIDC-2",
-                    fmt::format("The provider's reply repeats the parameter {}.", platform::in_quotes(name)));
+      return refuse("OIDC-2", "The provider's reply repeats the parameter {}.", platform::in_quotes(name));
     }
     if (const auto member = known.find(name); member != known.end()) *member->second = value;
   }
   return reply;
 }
 
-tl::expected<void, OidcRefusal> check_authorization_reply(const AuthorizationReply& reply,
-                                                          const Provider& provider) {
+tl::expected<void, SignInRefusal> check_authorization_reply(const AuthorizationReply& reply,
+                                                            const Provider& provider) {
   if (!reply.error.empty()) {
     const std::string more =
         reply.error_description.empty() ? "" : ": " + platform::in_quotes(reply.error_description);
-    return refuse("OIDC-2", fmt::format("The provider replies with the error {}{}.",
-                                        platform::in_quotes(reply.error), more));
+    return refuse("OIDC-2", "The provider replies with the error {}{}.", platform::in_quotes(reply.error),
+                  more);
   }
   if (reply.issuer != provider.issuer && (provider.names_issuer || !reply.issuer.empty())) {
-    return refuse("OIDC-2", fmt::format("The reply comes from issuer {}, not from {}.",
-                                        platform::in_quotes(reply.issuer), provider.issuer));
+    return refuse("OIDC-2", "The reply comes from issuer {}, not from {}.", platform::in_quotes(reply.issuer),
+                  provider.issuer);
   }
   if (reply.code.empty()) return refuse("OIDC-2", "The provider's reply has neither a code nor an error.");
   return {};

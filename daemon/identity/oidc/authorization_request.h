@@ -37,10 +37,10 @@ struct AuthorizationReply {
 };
 
 /// Refuses repeated parameters, and text that is not UTF-8 or has a NUL.
-tl::expected<AuthorizationReply, OidcRefusal> parse_authorization_reply(std::string_view query);
+tl::expected<AuthorizationReply, SignInRefusal> parse_authorization_reply(std::string_view query);
 
 /// Refuses an error, another issuer, and a reply without a code.
-tl::expected<void, OidcRefusal> check_authorization_reply(const AuthorizationReply& reply,
-                                                          const Provider& provider);
+tl::expected<void, SignInRefusal> check_authorization_reply(const AuthorizationReply& reply,
+                                                            const Provider& provider);
 
 }  // namespace giftsync::daemon::identity::oidc

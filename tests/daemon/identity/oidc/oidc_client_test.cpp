@@ -27,7 +27,7 @@ class SignIn {
     sso_.authority = authority;
   }
 
-  tl::expected<OidcIdentity, OidcRefusal> run(platform::UtcMillis now = kNow) {
+  tl::expected<VerifiedIdentity, SignInRefusal> run(platform::UtcMillis now = kNow) {
     const auto url = client_.begin(connection, request, now);
     if (!url) return tl::unexpected(url.error());
     std::string query = provider_.authorize(*url);
@@ -434,7 +434,7 @@ TEST(OidcClient, ListsTheRulesThatHold) {
   SignIn sign_in(provider);
   EXPECT_EQ(sign_in.rule(), "");
   std::string rules;
-  for (const RuleVerdict& one : sign_in.verdicts) rules += one.rule + " ";
+  for (const signin::RuleVerdict& one : sign_in.verdicts) rules.append(one.rule).append(" ");
   EXPECT_EQ(rules, "OIDC-1 OIDC-2 OIDC-3 OIDC-4 OIDC-5 OIDC-5 OIDC-5 OIDC-5 OIDC-5 OIDC-6 OIDC-6 OIDC-8 ");
 }
 

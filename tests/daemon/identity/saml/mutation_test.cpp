@@ -89,11 +89,11 @@ TEST(MutatedDocuments, NeverSignInAnyoneElse) {
     if (!verified) continue;
     // What the provider never signed is in none of the verified bytes.
     ASSERT_EQ(verified->signed_bytes.find("admin@acme.example"), std::string::npos) << xml;
-    const auto identity = validate_assertion(*verified, connection, attempt, now);
-    if (!identity) continue;
+    const auto assertion = validate_assertion(*verified, connection, attempt, now);
+    if (!assertion) continue;
     ++accepted;
-    ASSERT_EQ(identity->subject, "u-4711") << xml;
-    ASSERT_EQ(identity->email, "ana@acme.example") << xml;
+    ASSERT_EQ(assertion->identity.subject, "u-4711") << xml;
+    ASSERT_EQ(assertion->identity.address, "ana@acme.example") << xml;
   }
   RecordProperty("accepted", std::to_string(accepted));
 }

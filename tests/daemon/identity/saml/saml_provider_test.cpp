@@ -60,9 +60,9 @@ TEST(SamlProvider, SignsTheUserIn) {
       {.saml_response = field_of(page, "SAMLResponse"), .relay_state = field_of(page, "RelayState")},
       test_connection(provider), test_attempt(now),
       [](const std::string&, platform::UtcMillis) { return true; }, now);
-  ASSERT_TRUE(identity) << identity.error().rule << ": " << identity.error().message << "\n" << page;
+  ASSERT_TRUE(identity) << identity.error().rule << ": " << identity.error().text << "\n" << page;
   EXPECT_EQ(identity->subject, "u-4711");
-  EXPECT_EQ(identity->email, "ana@acme.example");
+  EXPECT_EQ(identity->address, "ana@acme.example");
 }
 
 }  // namespace
