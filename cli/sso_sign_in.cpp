@@ -125,27 +125,26 @@ RuleVerdicts passed_saml_rules(const Outcome& outcome) {
 }
 
 TestedSignIn test_saml(const Console& console, const saml::SamlConnection& connection) {
-  const saml::AuthnRequest request{.id = saml::new_request_id(), .relay_state = oidc::random_token()};
-  const saml::SamlAttempt attempt{request.id, request.relay_state, console.now()};
+  const saml::AuthnRequest request{
+      .id = saml::new_request_id(), .relay_state = oidc::random_token(), .issued_at = console.now()};
   const std::string entered = ask(
       console,
       "Open this URL in a browser with its developer tools open (Network, \"Preserve log\"), and sign in:",
-      saml::authn_request_url(connection, request, attempt.started_at),
+      saml::authn_request_url(connection, request),
       "Then copy the form field SAMLResponse of the request \"callback\", whatever the page shows, into a "
       "file "
       "and enter the file's name here:");
   const auto first_use = [](const std::string&, platform::UtcMillis) { return true; };
   Outcome outcome = saml::complete_saml_sign_in({response_in(entered), request.relay_state}, connection,
-                                                attempt, first_use, console.now());
+                                                request, first_use, console.now());
   return {passed_saml_rules(outcome), std::move(outcome)};
 }
 
 TestedSignIn test_openid(const Console& console, const daemon::config::SsoSettings& sso,
                          const daemon::config::SsoConnectionSettings& connection, const oidc::Send& send) {
   oidc::OidcClient client(sso, send);
-  const oidc::AuthorizationRequest request = oidc::make_authorization_request();
-  const platform::UtcMillis begun_at = console.now();
-  const auto url = client.begin(connection, request, begun_at);
+  const oidc::AuthorizationRequest request = oidc::make_authorization_request(console.now());
+  const auto url = client.begin(connection, request);
   if (!url) return {{}, tl::unexpected(url.error())};
   const std::string entered =
       ask(console, "Open this URL in a browser and sign in:", *url,
@@ -153,7 +152,7 @@ TestedSignIn test_openid(const Console& console, const daemon::config::SsoSettin
   const auto reply = reply_in(entered, request.state);
   if (!reply) return {{}, tl::unexpected(reply.error())};
   RuleVerdicts passed;
-  Outcome outcome = client.complete(connection, *reply, request, begun_at, console.now(), passed);
+  Outcome outcome = client.complete(connection, *reply, request, console.now(), passed);
   return {std::move(passed), std::move(outcome)};
 }
 

@@ -111,8 +111,8 @@ http::HttpResponse SignInPages::form(const http::HttpRequest& request) {
   if (!is_post) {
     view.is_refused = given.contains("refused");
     view.is_unavailable = given.contains("unavailable");
-    for (const config::SsoConnectionSettings& one : sso_.connections)
-      if (one.name == given["begin"]) view.offered_path = "/sign-in/start?connection=" + one.name;
+    if (const auto* one = signin::find_by_name(sso_, given["begin"]); one != nullptr)
+      view.offered_path = "/sign-in/start?connection=" + one->name;
     return options_.render(request, view);
   }
   const config::SsoConnectionSettings* connection = signin::find_connection(sso_, view.email);

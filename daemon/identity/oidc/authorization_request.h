@@ -7,14 +7,16 @@
 
 #include "daemon/config/settings.h"
 #include "daemon/identity/oidc/provider.h"
+#include "platform/time.h"
 
 namespace giftsync::daemon::identity::oidc {
 
-/// Three random texts that the attempt keeps, of 32 bytes each as base64url.
+/// Three random texts, of 32 bytes each as base64url. Kept with the attempt: the reply is compared with it.
 struct AuthorizationRequest {
   std::string state;
   std::string nonce;
   std::string code_verifier;
+  platform::UtcMillis begun_at;
   bool must_reauthenticate = false;  ///< the user proves again who they are (max_age=0)
 };
 

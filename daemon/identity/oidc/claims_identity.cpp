@@ -1,12 +1,9 @@
 #include "daemon/identity/oidc/claims_identity.h"
 
-#include <algorithm>
-
-#include "daemon/config/connection_urls.h"
 #include "daemon/identity/oidc/id_token.h"
+#include "daemon/signin/home_realm.h"
 #include "platform/quoted_text.h"
 #include "platform/text.h"
-#include "schema/contact_normalization.h"
 
 namespace giftsync::daemon::identity::oidc {
 namespace {
@@ -14,14 +11,6 @@ namespace {
 using platform::JsonValue;
 
 constexpr std::size_t kMaxNameCodePoints = 255;
-
-bool is_in_domains(std::string_view address, const config::SsoConnectionSettings& connection) {
-  const std::size_t at = address.rfind('@');
-  if (at == std::string_view::npos || at == 0) return false;
-  const std::string domain = schema::normalized_domain(address.substr(at + 1));
-  const std::vector<std::string> domains = config::all_domains(connection);
-  return !domain.empty() && std::find(domains.begin(), domains.end(), domain) != domains.end();
-}
 
 /// Some providers send "true" or "1" as text, or 1.
 bool is_true(const JsonValue& claims, std::string_view name) {
@@ -50,9 +39,9 @@ bool is_guest(const JsonValue& claims) {
 /// two are the name with which the user signs in, in a domain that the directory has proved to own.
 std::string directory_address(const JsonValue& claims, const config::SsoConnectionSettings& connection) {
   std::string name = text_claim(claims, connection.identity_api_v2 ? "preferred_username" : "upn");
-  if (is_in_domains(name, connection)) return name;
+  if (signin::is_in_domains(connection, name)) return name;
   std::string email = text_claim(claims, "email");
-  return is_true(claims, "xms_edov") && is_in_domains(email, connection) ? email : std::string();
+  return is_true(claims, "xms_edov") && signin::is_in_domains(connection, email) ? email : std::string();
 }
 
 }  // namespace
@@ -67,7 +56,7 @@ tl::expected<VerifiedIdentity, SignInRefusal> oidc_identity(const JsonValue& cla
                   platform::in_quotes(email));
   }
   // An address in another domain says nothing about its owner: the provider speaks for its own domains only.
-  if (is_in_domains(email, connection)) identity.address = email;
+  if (signin::is_in_domains(connection, email)) identity.address = email;
   return identity;
 }
 

@@ -29,22 +29,20 @@ std::string random_token() {
   return platform::to_base64url(platform::random_bytes(kRandomBytes));
 }
 
-AuthorizationRequest make_authorization_request(bool must_reauthenticate) {
-  return {random_token(), random_token(), random_token(), must_reauthenticate};
+AuthorizationRequest make_authorization_request(platform::UtcMillis now, bool must_reauthenticate) {
+  return {random_token(), random_token(), random_token(), now, must_reauthenticate};
 }
 
 tl::expected<std::string, SignInRefusal> OidcClient::begin(const config::SsoConnectionSettings& connection,
-                                                           const AuthorizationRequest& request,
-                                                           platform::UtcMillis now) {
-  const DiscoveryCache::Found provider = discovery_.find(connection, now);
+                                                           const AuthorizationRequest& request) {
+  const DiscoveryCache::Found provider = discovery_.find(connection, request.begun_at);
   if (!provider) return tl::unexpected(provider.error());
   return authorization_url(**provider, sso_, connection, request);
 }
 
 tl::expected<VerifiedIdentity, SignInRefusal> OidcClient::complete(
     const config::SsoConnectionSettings& connection, const AuthorizationReply& reply,
-    const AuthorizationRequest& request, platform::UtcMillis begun_at, platform::UtcMillis now,
-    RuleVerdicts& verdicts) {
+    const AuthorizationRequest& request, platform::UtcMillis now, RuleVerdicts& verdicts) {
   const DiscoveryCache::Found found = discovery_.find(connection, now);
   if (!found) return tl::unexpected(found.error());
   const Provider& provider = **found;
@@ -64,7 +62,7 @@ tl::expected<VerifiedIdentity, SignInRefusal> OidcClient::complete(
   verdicts.push_back({"OIDC-4", "the ID token's header and signature hold"});
   ExpectedToken expected{provider.issuer,      connection.client_id, request.nonce,
                          tokens->access_token, reply.code,           {}};
-  if (request.must_reauthenticate) expected.authenticated_after = begun_at;
+  if (request.must_reauthenticate) expected.authenticated_after = request.begun_at;
   if (const auto valid = validate_id_token(claims->root(), expected, now, verdicts); !valid)
     return tl::unexpected(valid.error());
   return identity_of(connection, provider, claims->root(), tokens->access_token, verdicts);

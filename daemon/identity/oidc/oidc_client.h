@@ -13,7 +13,7 @@ namespace giftsync::daemon::identity::oidc {
 
 /// 32 random bytes as base64url.
 std::string random_token();
-AuthorizationRequest make_authorization_request(bool must_reauthenticate = false);
+AuthorizationRequest make_authorization_request(platform::UtcMillis now, bool must_reauthenticate = false);
 
 class OidcClient {
  public:
@@ -23,15 +23,13 @@ class OidcClient {
 
   /// The URL to which the browser goes.
   tl::expected<std::string, SignInRefusal> begin(const config::SsoConnectionSettings& connection,
-                                                 const AuthorizationRequest& request,
-                                                 platform::UtcMillis now);
+                                                 const AuthorizationRequest& request);
 
-  /// `reply` is of the sign-in that `request` began at `begun_at`. Uses up the reply's code. `verdicts` gets
+  /// `reply` is of the sign-in that `request` began. Uses up the reply's code. `verdicts` gets
   /// the rules that hold.
   tl::expected<VerifiedIdentity, SignInRefusal> complete(const config::SsoConnectionSettings& connection,
                                                          const AuthorizationReply& reply,
                                                          const AuthorizationRequest& request,
-                                                         platform::UtcMillis begun_at,
                                                          platform::UtcMillis now, RuleVerdicts& verdicts);
 
  private:

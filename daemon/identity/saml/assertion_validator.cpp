@@ -21,7 +21,7 @@ using Verdict = tl::expected<void, SignInRefusal>;
 struct Context {
   const VerifiedResponse& verified;
   const SamlConnection& connection;
-  const SamlAttempt& attempt;
+  const AuthnRequest& request;
   UtcMillis now;
 };
 
@@ -95,7 +95,7 @@ Verdict check_confirmation(const Context& context) {
                   in_quotes(attribute_text(*data, "NotOnOrAfter")));
   if (data->attribute("", "NotBefore"))
     return refuse(15, "the bearer confirmation has NotBefore, which the standard forbids");
-  if (data->attribute("", "InResponseTo") != context.attempt.request_id)
+  if (data->attribute("", "InResponseTo") != context.request.id)
     return refuse(15, "the confirmation's InResponseTo is {}; expected the id of our request",
                   in_quotes(attribute_text(*data, "InResponseTo")));
   return {};
@@ -103,7 +103,7 @@ Verdict check_confirmation(const Context& context) {
 
 Verdict check_request(const Context& context) {  // SAML-16
   const XmlElement& response = context.verified.response;
-  if (response.attribute("", "InResponseTo") == context.attempt.request_id) return {};
+  if (response.attribute("", "InResponseTo") == context.request.id) return {};
   return refuse(16, "the Response's InResponseTo is {}; expected the id of our request",
                 in_quotes(attribute_text(response, "InResponseTo")));
 }
@@ -174,7 +174,7 @@ tl::expected<Authentication, SignInRefusal> authentication_of(const Context& con
   if (found->until && has_ended(*found->until, context.now))
     return refuse(18, "the provider's session ended at {} (SessionNotOnOrAfter)",
                   platform::to_rfc3339(*found->until));
-  if (context.attempt.force_authn && found->at + kClockSkewMillis < context.attempt.started_at)
+  if (context.request.force_authn && found->at + kClockSkewMillis < context.request.issued_at)
     return refuse(18,
                   "the user was to authenticate again, and did so last at {}; the "
                   "provider must support ForceAuthn",
@@ -197,8 +197,8 @@ UtcMillis usable_until(const XmlElement& subject) {
 
 tl::expected<ValidAssertion, SignInRefusal> validate_assertion(const VerifiedResponse& verified,
                                                                const SamlConnection& connection,
-                                                               const SamlAttempt& attempt, UtcMillis now) {
-  const Context context{verified, connection, attempt, now};
+                                                               const AuthnRequest& request, UtcMillis now) {
+  const Context context{verified, connection, request, now};
   const XmlElement* subject = only_child(verified.assertion, "Subject");
   for (const auto check :
        {check_status, check_issuer, check_destination, check_confirmation, check_request, check_conditions}) {

@@ -5,20 +5,13 @@
 #include <string>
 #include <tl/expected.hpp>
 
+#include "daemon/identity/saml/authn_request.h"
 #include "daemon/identity/saml/response_reader.h"
 #include "daemon/identity/saml/saml_connection.h"
 #include "daemon/identity/saml/saml_rules.h"
 #include "platform/time.h"
 
 namespace giftsync::daemon::identity::saml {
-
-/// What was kept when the browser was sent to the provider (authn_request.h).
-struct SamlAttempt {
-  std::string request_id = {};
-  std::string relay_state = {};
-  platform::UtcMillis started_at = {};
-  bool force_authn = false;
-};
 
 struct ValidAssertion {
   VerifiedIdentity identity = {};
@@ -31,7 +24,7 @@ inline constexpr std::int64_t kClockSkewMillis = 3 * platform::kMinuteMillis;
 
 tl::expected<ValidAssertion, SignInRefusal> validate_assertion(const VerifiedResponse& verified,
                                                                const SamlConnection& connection,
-                                                               const SamlAttempt& attempt,
+                                                               const AuthnRequest& request,
                                                                platform::UtcMillis now);
 
 }  // namespace giftsync::daemon::identity::saml

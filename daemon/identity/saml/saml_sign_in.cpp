@@ -6,13 +6,11 @@
 
 namespace giftsync::daemon::identity::saml {
 
-tl::expected<VerifiedIdentity, SignInRefusal> complete_saml_sign_in(const SamlForm& form,
-                                                                    const SamlConnection& connection,
-                                                                    const std::optional<SamlAttempt>& attempt,
-                                                                    const ClaimAssertion& claim,
-                                                                    platform::UtcMillis now) {
-  if (!attempt || attempt->relay_state.empty() ||
-      !platform::equal_in_constant_time(attempt->relay_state, form.relay_state)) {
+tl::expected<VerifiedIdentity, SignInRefusal> complete_saml_sign_in(
+    const SamlForm& form, const SamlConnection& connection, const std::optional<AuthnRequest>& request,
+    const ClaimAssertion& claim, platform::UtcMillis now) {
+  if (!request || request->relay_state.empty() ||
+      !platform::equal_in_constant_time(request->relay_state, form.relay_state)) {
     auto unsolicited =
         refuse(16,
                "RelayState names no pending sign-in of this connection: the provider began it, "
@@ -24,7 +22,7 @@ tl::expected<VerifiedIdentity, SignInRefusal> complete_saml_sign_in(const SamlFo
   if (!xml) return tl::unexpected(xml.error());
   const auto verified = verify_response(*xml, connection, now);
   if (!verified) return tl::unexpected(verified.error());
-  auto assertion = validate_assertion(*verified, connection, *attempt, now);
+  auto assertion = validate_assertion(*verified, connection, *request, now);
   if (!assertion) return tl::unexpected(assertion.error());
   if (claim(assertion->id, assertion->usable_until)) return std::move(assertion->identity);
   return refuse(19, "the Assertion {} was used before; an assertion counts once",

@@ -28,14 +28,15 @@ class SignIn {
   }
 
   tl::expected<VerifiedIdentity, SignInRefusal> run(platform::UtcMillis now = kNow) {
-    const auto url = client_.begin(connection, request, now);
+    request.begun_at = now;
+    const auto url = client_.begin(connection, request);
     if (!url) return tl::unexpected(url.error());
     std::string query = provider_.authorize(*url);
     if (change_reply) query = change_reply(query);
     const auto reply = parse_authorization_reply(query);
     if (!reply) return tl::unexpected(reply.error());
     verdicts.clear();
-    return client_.complete(connection, *reply, request, now, now, verdicts);
+    return client_.complete(connection, *reply, request, now, verdicts);
   }
   /// Empty when the sign-in succeeds, else the rule.
   std::string rule(platform::UtcMillis now = kNow) {
@@ -52,7 +53,7 @@ class SignIn {
 
  public:
   config::SsoConnectionSettings connection;
-  AuthorizationRequest request = make_authorization_request();
+  AuthorizationRequest request = make_authorization_request(kNow);
   std::function<std::string(std::string)> change_reply;
   RuleVerdicts verdicts;
   std::string last_text;
@@ -313,7 +314,7 @@ TEST(OidcClient, SendsVerifierAndRedirectUri) {
 TEST(OidcClient, ANewProofOfTheUserIsHeldToItsTime) {
   FakeProvider provider;
   SignIn sign_in(provider);
-  sign_in.request = make_authorization_request(true);
+  sign_in.request = make_authorization_request(kNow, true);
   EXPECT_EQ(sign_in.rule(), "");
   provider.claims["auth_time"] = kNow.value / 1000 - 3600;
   EXPECT_EQ(sign_in.rule(), "OIDC-6");

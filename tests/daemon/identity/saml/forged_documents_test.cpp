@@ -36,7 +36,7 @@ TEST(ForgedDocuments, EachIsRefusedByItsRule) {
   const SamlConnection connection = test_connection(documents().signer);
   const platform::UtcMillis now = documents().response.now;
   for (const ForgedDocument& one : documents().all)
-    EXPECT_EQ(refusing_rule(one.xml, connection, now, test_attempt(now)), one.rule) << one.name << "\n"
+    EXPECT_EQ(refusing_rule(one.xml, connection, now, test_request(now)), one.rule) << one.name << "\n"
                                                                                     << one.xml;
 }
 
@@ -72,7 +72,7 @@ TEST(ForgedDocuments, TheIssuerOfTheSettingsIsOptional) {
   const platform::UtcMillis now = documents().response.now;
   for (const ForgedDocument& one : documents().all) {
     if (one.kind != Kind::valid && one.rule != "SAML-13") continue;
-    EXPECT_EQ(refusing_rule(one.xml, connection, now, test_attempt(now)), one.rule) << one.name;
+    EXPECT_EQ(refusing_rule(one.xml, connection, now, test_request(now)), one.rule) << one.name;
   }
 }
 

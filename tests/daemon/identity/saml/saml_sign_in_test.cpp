@@ -23,7 +23,7 @@ class SamlSignInTest : public ::testing::Test {
 
   tl::expected<VerifiedIdentity, SignInRefusal> complete(const std::string& xml) {
     return complete_saml_sign_in(
-        {platform::to_base64_text(xml), relay_state_}, connection_, attempt_,
+        {platform::to_base64_text(xml), relay_state_}, connection_, request_,
         [this](const std::string& id, platform::UtcMillis until) {
           last_until_ = until;
           return seen_.insert(id).second;
@@ -34,7 +34,7 @@ class SamlSignInTest : public ::testing::Test {
   static inline std::shared_ptr<Signer> signer_;
   TestResponse response_;
   SamlConnection connection_ = test_connection(*signer_);
-  std::optional<SamlAttempt> attempt_ = test_attempt(response_.now);
+  std::optional<AuthnRequest> request_ = test_request(response_.now);
   std::string relay_state_ = kRelayState;
   std::set<std::string> seen_;
   platform::UtcMillis last_until_;
@@ -83,9 +83,9 @@ TEST_F(SamlSignInTest, WithoutAPendingAttemptNothingOfTheResponseCounts) {
   relay_state_ = "another";
   expect_unsolicited("another RelayState");
   relay_state_ = "";
-  attempt_->relay_state = "";
+  request_->relay_state = "";
   expect_unsolicited("two empty RelayStates are equal");
-  attempt_.reset();
+  request_.reset();
   expect_unsolicited("no attempt");
   EXPECT_THAT(seen_, IsEmpty());
 }
@@ -164,7 +164,7 @@ TEST(SamlConnection, FollowsFromTheSettings) {
   EXPECT_EQ(connection.claim_email, std::string(kClaims) + "emailaddress");
   EXPECT_EQ(connection.certificates.size(), 2U);
   EXPECT_EQ(refusing_rule(TestResponse().signed_xml(Signer()), connection, platform::system_now(),
-                          test_attempt(platform::system_now())),
+                          test_request(platform::system_now())),
             "SAML-8")
       << "files that cannot be read verify nothing";
 }

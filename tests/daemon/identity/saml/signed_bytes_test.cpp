@@ -107,11 +107,11 @@ TEST_F(SignedBytesTest, EverySignatureMustBeVerified) {
 TEST_F(SignedBytesTest, ASignedResponseNeedsADestination) {
   const std::string destination = std::string(" Destination=\"") + kPostBack + "\"";
   EXPECT_EQ(refusing_rule(response_.signed_xml(*signer_, destination, ""), test_connection(*signer_),
-                          response_.now, test_attempt(response_.now)),
+                          response_.now, test_request(response_.now)),
             "");
   response_.signs_response = true;
   EXPECT_EQ(refusing_rule(response_.signed_xml(*signer_, destination, ""), test_connection(*signer_),
-                          response_.now, test_attempt(response_.now)),
+                          response_.now, test_request(response_.now)),
             "SAML-14");
 }
 
@@ -123,7 +123,7 @@ TEST_F(SignedBytesTest, AnAdviceIsNeitherCountedNorRead) {
   const std::string advice =
       "</saml:Conditions><saml:Advice>" + replaced(other.assertion(), "[A]", "") + "</saml:Advice>";
   EXPECT_EQ(refusing_rule(response_.signed_xml(*signer_, "</saml:Conditions>", advice),
-                          test_connection(*signer_), response_.now, test_attempt(response_.now)),
+                          test_connection(*signer_), response_.now, test_request(response_.now)),
             "");
 }
 

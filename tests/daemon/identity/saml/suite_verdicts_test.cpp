@@ -110,10 +110,10 @@ std::string assertion_verdict(const std::string& xml) {
                                   .claim_email = "mail",
                                   .claim_name = "cn",
                                   .domains = {address.substr(address.rfind('@') + 1)}};
-  const SamlAttempt attempt{.request_id = attribute_text(*root, "InResponseTo")};
+  const AuthnRequest request{.id = attribute_text(*root, "InResponseTo")};
   const auto issued = platform::from_rfc3339(attribute_text(*assertion, "IssueInstant"));
   const auto identity =
-      validate_assertion(verified, connection, attempt, issued.value_or(platform::UtcMillis{0}));
+      validate_assertion(verified, connection, request, issued.value_or(platform::UtcMillis{0}));
   return identity ? "accepted" : identity.error().rule;
 }
 

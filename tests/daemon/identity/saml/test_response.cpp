@@ -83,16 +83,16 @@ SamlConnection test_connection(const Signer& signer) {
           .domains = {"acme.example"}};
 }
 
-SamlAttempt test_attempt(platform::UtcMillis now) {
-  return {.request_id = "_request", .relay_state = kRelayState, .started_at = now - platform::kMinuteMillis};
+AuthnRequest test_request(platform::UtcMillis now) {
+  return {.id = "_request", .relay_state = kRelayState, .issued_at = now - platform::kMinuteMillis};
 }
 
 std::string refusing_rule(const std::string& xml, const SamlConnection& connection, platform::UtcMillis now,
-                          const SamlAttempt& attempt) {
+                          const AuthnRequest& request) {
   const auto first_use = [](const std::string&, platform::UtcMillis) { return true; };
   const auto identity = complete_saml_sign_in(
-      {.saml_response = platform::to_base64_text(xml), .relay_state = attempt.relay_state}, connection,
-      attempt, first_use, now);
+      {.saml_response = platform::to_base64_text(xml), .relay_state = request.relay_state}, connection,
+      request, first_use, now);
   if (!identity) return identity.error().rule;
   return identity->subject == "u-4711" ? "" : "signed in as " + identity->subject;
 }
