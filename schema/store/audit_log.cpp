@@ -13,23 +13,10 @@ using soci::use;
 constexpr auto kActorKinds = enum_words<ActorKind>(
     {{ActorKind::user, "user"}, {ActorKind::command, "command"}, {ActorKind::system, "system"}});
 
-/// A text that LIKE matches literally, then anything; the escape character is '!'.
-std::string like_prefix(const std::string& text) {
-  std::string pattern;
-  for (const char c : text) {
-    if (c == '!' || c == '%' || c == '_') pattern += '!';
-    pattern += c;
-  }
-  return pattern + "%";
-}
-
 }  // namespace
 
 std::string_view to_word(ActorKind kind) {
   return kActorKinds.word_of(kind);
-}
-std::optional<ActorKind> actor_kind_from_word(std::string_view word) {
-  return kActorKinds.parse(word);
 }
 
 void insert_audit_event(soci::session& session, const AuditEvent& event) {
@@ -62,7 +49,7 @@ std::vector<AuditEvent> AuditLog::list(const Viewer& viewer, const AuditFilter& 
   where += filter.object_id.empty() ? " AND :object_id = ''" : " AND e.object_id = :object_id";
   if (filter.since) where += " AND e.occurred_at >= " + std::to_string(filter.since->value);
   if (filter.before) where += " AND e.id < " + std::to_string(*filter.before);
-  const std::string action = like_prefix(filter.action);
+  const std::string action = sql::like_pattern(filter.action) + "%";
   return database_->read([&](soci::session& session) {
     AuditEvent row;
     std::string kind;
@@ -79,7 +66,7 @@ std::vector<AuditEvent> AuditLog::list(const Viewer& viewer, const AuditFilter& 
         into(row.request_id), into(row.network), into(row.action), into(row.object_kind), into(row.object_id),
         into(row.organization), into(outcome), into(row.rule), into(row.detail));
     sql::each_row(statement, [&] {
-      row.actor_kind = actor_kind_from_word(kind).value_or(ActorKind::system);
+      row.actor_kind = kActorKinds.parse(kind).value_or(ActorKind::system);
       row.refused = outcome == "refused";
       events.push_back(row);
     });
