@@ -26,28 +26,6 @@ std::optional<std::vector<UserRole>> crm_roles(const SignInPolicy& policy, const
   return policy.crm_roles ? policy.crm_roles(address) : std::nullopt;
 }
 
-/// The user of a person who signs in for the first time and has none; not stored yet.
-tl::expected<ConsoleUser, SignInRefusal> new_user(Store& store, const SignInPolicy& policy,
-                                                  const VerifiedIdentity& identity,
-                                                  std::optional<schema::OrganizationId> organization,
-                                                  platform::UtcMillis now) {
-  ConsoleUser user{.email = identity.address, .name = identity.name, .organization = organization};
-  user.created_at = now;
-  if (policy.first_roles) user.roles = policy.first_roles(identity.address);
-  if (const auto roles = crm_roles(policy, identity.address))
-    user.roles.insert(user.roles.end(), roles->begin(), roles->end());
-  if (user.roles.empty()) {
-    return refuse("SIGN-5",
-                  "There is no user {}, and no role follows from the CRM or an account. "
-                  "\"giftsyncctl user create\" makes one.",
-                  platform::in_quotes(identity.address));
-  }
-  if (!organization)
-    if (const auto account = store.accounts.find_by_email(identity.address))
-      user.organization = account->organization;
-  return user;
-}
-
 tl::expected<void, SignInRefusal> check_user(Store& store, const SignInPolicy& policy,
                                              const ConsoleUser& user,
                                              std::optional<schema::OrganizationId> organization) {
@@ -68,17 +46,30 @@ tl::expected<void, SignInRefusal> check_user(Store& store, const SignInPolicy& p
   return {};
 }
 
-/// Stores no user whose sign-in is refused.
+/// Creates the user of a person who signs in for the first time and has none. Stores no user whose sign-in is
+/// refused.
 tl::expected<ConsoleUser, SignInRefusal> make_user(Store& store, const SignInPolicy& policy,
                                                    const VerifiedIdentity& identity,
                                                    std::optional<schema::OrganizationId> organization,
                                                    const AuditEvent& audit, platform::UtcMillis now) {
-  const auto user = new_user(store, policy, identity, organization, now);
-  if (!user) return tl::unexpected(user.error());
-  if (const auto allowed = check_user(store, policy, *user, organization); !allowed)
+  ConsoleUser user{.email = identity.address, .name = identity.name, .organization = organization};
+  user.created_at = now;
+  if (policy.first_roles) user.roles = policy.first_roles(identity.address);
+  if (const auto roles = crm_roles(policy, identity.address))
+    user.roles.insert(user.roles.end(), roles->begin(), roles->end());
+  if (user.roles.empty()) {
+    return refuse("SIGN-5",
+                  "There is no user {}, and no role follows from the CRM or an account. "
+                  "\"giftsyncctl user create\" makes one.",
+                  platform::in_quotes(identity.address));
+  }
+  if (!organization)
+    if (const auto account = store.accounts.find_by_email(identity.address))
+      user.organization = account->organization;
+  if (const auto allowed = check_user(store, policy, user, organization); !allowed)
     return tl::unexpected(allowed.error());
   const auto id = store.console_users.create(
-      *user, event(audit, "user.create", *user, "at the first sign-in through " + identity.connection));
+      user, event(audit, "user.create", user, "at the first sign-in through " + identity.connection));
   // Another daemon may have created it just now.
   auto created = id ? store.console_users.find(*id) : store.console_users.find_by_email(identity.address);
   if (!created) return refuse("SIGN-5", "The user was deleted meanwhile.");
