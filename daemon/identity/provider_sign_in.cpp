@@ -131,7 +131,7 @@ tl::expected<std::string, SignInRefusal> ProviderSignIn::complete_posted(std::st
                                                                          platform::UtcMillis now) {
   const auto reply = parse_posted(query, form);
   if (!reply) return tl::unexpected(reply.error());
-  const std::string& name = reply->connection.name;
+  const std::string& name = reply->connection.settings.name;
   const auto attempt = claim(reply->form.relay_state, name, now);
   const auto identity = verify(*reply, attempt, now);
   // Anyone can post such a response, so it must not fill the audit log.
@@ -164,7 +164,7 @@ tl::expected<VerifiedIdentity, SignInRefusal> ProviderSignIn::verify(
     request = {attempt->saml_request_id, reply.form.relay_state, attempt->created_at,
                attempt->must_reauthenticate};
   const auto accept = [&](const std::string& assertion_id, platform::UtcMillis until) {
-    return store_.sign_in_connections.accept_assertion(reply.connection.name, assertion_id, until);
+    return store_.sign_in_connections.accept_assertion(reply.connection.settings.name, assertion_id, until);
   };
   return saml::complete_saml_sign_in(reply.form, reply.connection, request, accept, now);
 }

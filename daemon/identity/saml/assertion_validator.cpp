@@ -53,7 +53,7 @@ Verdict check_issuer(const Context& context) {  // SAML-13
   const std::string issuer = of_assertion ? trimmed_text(*of_assertion) : "";
   if (issuer.empty() || of_response.size() > 1)
     return refuse(13, "the Assertion has no Issuer, or the Response has several");
-  const std::string& expected = context.connection.provider_entity_id;
+  const std::string& expected = context.connection.settings.provider_entity_id;
   if (!expected.empty() && issuer != expected)
     return refuse(13, "the Assertion was issued by {}; expected {} (provider_entity_id)", in_quotes(issuer),
                   in_quotes(expected));

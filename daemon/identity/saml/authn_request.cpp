@@ -32,7 +32,7 @@ std::string xml_of(const AuthnRequest& request, const SamlConnection& connection
       R"(Destination="{}" AssertionConsumerServiceURL="{}" ProtocolBinding="{}"{}>)"
       R"(<saml:Issuer>{}</saml:Issuer></samlp:AuthnRequest>)",
       kProtocol, kAssertion, platform::xml_escaped(request.id), platform::to_rfc3339(request.issued_at),
-      platform::xml_escaped(connection.sign_in_url), platform::xml_escaped(connection.post_back_url),
+      platform::xml_escaped(connection.settings.sign_in_url), platform::xml_escaped(connection.post_back_url),
       kPostBinding, request.force_authn ? " ForceAuthn=\"true\"" : "",
       platform::xml_escaped(connection.entity_id));
 }
@@ -45,7 +45,8 @@ std::string new_request_id() {
 
 std::string authn_request_url(const SamlConnection& connection, const AuthnRequest& request) {
   const std::string message = platform::to_base64_text(deflated(xml_of(request, connection)));
-  const std::string url = platform::with_query_parameter(connection.sign_in_url, "SAMLRequest", message);
+  const std::string url =
+      platform::with_query_parameter(connection.settings.sign_in_url, "SAMLRequest", message);
   return platform::with_query_parameter(url, "RelayState", request.relay_state);
 }
 

@@ -33,7 +33,7 @@ tl::expected<XmlElement, SignInRefusal> read(std::string_view xml) {
 /// The certificates that are valid and strong enough now.
 tl::expected<platform::XmlSigners, SignInRefusal> signers(const SamlConnection& connection,
                                                           platform::UtcMillis now) {
-  platform::XmlSigners found{.allows_sha1 = connection.allows_sha1};
+  platform::XmlSigners found{.allows_sha1 = connection.settings.sha1};
   std::string fault = "none is configured";
   for (const std::string& pem : connection.certificates) {
     const auto info = platform::parse_certificate(pem);
@@ -113,7 +113,7 @@ tl::expected<VerifiedResponse, SignInRefusal> verify_response(std::string_view x
                                                               platform::UtcMillis now) {
   auto outer = read(xml);
   if (!outer) return tl::unexpected(outer.error());
-  const auto elements = signed_elements(*outer, connection.allows_sha1);
+  const auto elements = signed_elements(*outer, connection.settings.sha1);
   if (!elements) return tl::unexpected(elements.error());
   const auto allowed = signers(connection, now);
   if (!allowed) return tl::unexpected(allowed.error());

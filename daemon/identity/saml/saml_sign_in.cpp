@@ -15,7 +15,7 @@ tl::expected<VerifiedIdentity, SignInRefusal> complete_saml_sign_in(
         refuse(16,
                "RelayState names no pending sign-in of this connection: the provider began it, "
                "or it was finished or began too long ago; the sign-in begins again");
-    unsolicited.value().offered_connection = connection.name;
+    unsolicited.value().offered_connection = connection.settings.name;
     return unsolicited;
   }
   const auto xml = decoded_response(form.saml_response);

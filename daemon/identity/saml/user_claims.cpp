@@ -2,14 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "daemon/config/connection_urls.h"
 #include "daemon/identity/saml/element_lookup.h"
 #include "daemon/identity/saml/saml_names.h"
+#include "daemon/signin/home_realm.h"
 #include "platform/quoted_text.h"
 #include "platform/text.h"
 #include "platform/visible_text.h"
@@ -73,15 +74,16 @@ Value name_id(const XmlElement& subject, const SamlConnection& connection) {
 Value subject_of(const XmlElement& assertion, const XmlElement& subject, const SamlConnection& connection) {
   Value id = name_id(subject, connection);
   if (!id) return id;
-  Value value = attribute_value(assertion, connection.claim_user_id, "user_id");
+  Value value = attribute_value(assertion, connection.settings.claim_user_id, "user_id");
   if (!value || *value) return value;
-  const bool is_usable = *id && connection.claim_user_id == kNameIdentifier &&
+  const bool is_usable = *id && connection.settings.claim_user_id == kNameIdentifier &&
                          attribute_text(*children_of(subject, "NameID").front(), "Format") != kTransient;
   if (is_usable) return id;
   return refuse(20,
                 "there is no attribute {} (claims.user_id){}; let the provider send the user's "
                 "permanent id under this name, or set claims.user_id to the name that it sends",
-                in_quotes(connection.claim_user_id), *id ? ", and the NameID cannot stand for it" : "");
+                in_quotes(connection.settings.claim_user_id),
+                *id ? ", and the NameID cannot stand for it" : "");
 }
 
 /// SAML-21
@@ -91,16 +93,16 @@ tl::expected<void, SignInRefusal> check_email(const std::optional<std::string>& 
     return refuse(21,
                   "there is no attribute {} (claims.email); let the provider send the user's address "
                   "under this name, or set claims.email to the name that it sends",
-                  in_quotes(connection.claim_email));
+                  in_quotes(connection.settings.claim_email));
   if (const auto error = schema::email_error(*email))
     return refuse(21, "the e-mail address {} is invalid: {}", in_quotes(*email), *error);
-  const std::string domain = schema::normalized_domain(email->substr(email->rfind('@') + 1));
-  const auto& domains = connection.domains;
-  if (!domain.empty() && std::find(domains.begin(), domains.end(), domain) != domains.end()) return {};
-  return refuse(21,
-                "the e-mail address {} is outside of the connection's domains ({}); if its people "
-                "are to sign in here, add the domain to domains",
-                in_quotes(*email), domains.empty() ? "none" : fmt::format("{}", fmt::join(domains, ", ")));
+  if (signin::is_in_domains(connection.settings, *email)) return {};
+  const std::vector<std::string> domains = config::all_domains(connection.settings);
+  return refuse(
+      21,
+      "the e-mail address {} is outside of the connection's domains ({}); if its people are to sign "
+      "in here, add the domain to domains",
+      in_quotes(*email), domains.empty() ? "none" : fmt::format("{}", fmt::join(domains, ", ")));
 }
 
 }  // namespace
@@ -110,14 +112,16 @@ tl::expected<VerifiedIdentity, SignInRefusal> user_claims(const XmlElement& asse
                                                           const SamlConnection& connection) {
   const Value user_id = subject_of(assertion, subject, connection);
   if (!user_id) return tl::unexpected(user_id.error());
-  const Value email = attribute_value(assertion, connection.claim_email, "email");
+  const Value email = attribute_value(assertion, connection.settings.claim_email, "email");
   if (!email) return tl::unexpected(email.error());
-  const Value name = attribute_value(assertion, connection.claim_name, "name");
+  const Value name = attribute_value(assertion, connection.settings.claim_name, "name");
   if (!name) return tl::unexpected(name.error());
   if (const auto checked_email = check_email(*email, connection); !checked_email)
     return tl::unexpected(checked_email.error());
-  return VerifiedIdentity{
-      .connection = connection.name, .subject = **user_id, .address = **email, .name = name->value_or("")};
+  return VerifiedIdentity{.connection = connection.settings.name,
+                          .subject = **user_id,
+                          .address = **email,
+                          .name = name->value_or("")};
 }
 
 }  // namespace giftsync::daemon::identity::saml

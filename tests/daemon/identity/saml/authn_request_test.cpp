@@ -57,7 +57,7 @@ TEST(AuthnRequest, SaysWhoAsksAndWhereToRespond) {
 // SAML-22
 TEST(AuthnRequest, AsksForANewAuthentication) {
   SamlConnection connection = test_connection(Signer());
-  connection.sign_in_url = "https://idp.example.com/sso";
+  connection.settings.sign_in_url = "https://idp.example.com/sso";
   const std::string url = authn_request_url(
       connection, {.id = new_request_id(), .relay_state = "r", .issued_at = {}, .force_authn = true});
   EXPECT_THAT(url, StartsWith("https://idp.example.com/sso?SAMLRequest="));

@@ -68,7 +68,7 @@ TEST(ForgedDocuments, CoverEveryRule) {
 // accepted.
 TEST(ForgedDocuments, TheIssuerOfTheSettingsIsOptional) {
   SamlConnection connection = test_connection(documents().signer);
-  connection.provider_entity_id.clear();
+  connection.settings.provider_entity_id.clear();
   const platform::UtcMillis now = documents().response.now;
   for (const ForgedDocument& one : documents().all) {
     if (one.kind != Kind::valid && one.rule != "SAML-13") continue;

@@ -142,7 +142,7 @@ TEST_F(SamlSignInTest, Sha1CountsOnlyWhereTheConnectionSaysSo) {
   const std::string xml = response_.signed_xml(*signer_);
   EXPECT_EQ(complete(xml).error().rule, "SAML-7");
   EXPECT_THAT(complete(xml).error().text, HasSubstr("hash: sha1"));
-  connection_.allows_sha1 = true;
+  connection_.settings.sha1 = true;
   EXPECT_TRUE(complete(xml));
 }
 
@@ -160,8 +160,8 @@ TEST(SamlConnection, FollowsFromTheSettings) {
       saml_connection({.auth_url = "https://login.example.com", .connections = {}}, one);
   EXPECT_EQ(connection.post_back_url, kPostBack);
   EXPECT_EQ(connection.entity_id, kEntityId);
-  EXPECT_EQ(connection.provider_entity_id, kProvider);
-  EXPECT_EQ(connection.claim_email, std::string(kClaims) + "emailaddress");
+  EXPECT_EQ(connection.settings.provider_entity_id, kProvider);
+  EXPECT_EQ(connection.settings.claim_email, std::string(kClaims) + "emailaddress");
   EXPECT_EQ(connection.certificates.size(), 2U);
   EXPECT_EQ(refusing_rule(TestResponse().signed_xml(Signer()), connection, platform::system_now(),
                           test_request(platform::system_now())),

@@ -70,17 +70,13 @@ std::string TestResponse::signed_xml(const Signer& signer, const std::string& fr
 }
 
 SamlConnection test_connection(const Signer& signer) {
-  const std::string claims = kClaims;
-  return {.name = "acme",
-          .entity_id = kEntityId,
-          .post_back_url = kPostBack,
-          .sign_in_url = "https://idp.example.com/sso?tenant=1",
-          .provider_entity_id = kProvider,
-          .certificates = {signer.certificate},
-          .claim_user_id = claims + "nameidentifier",
-          .claim_email = claims + "emailaddress",
-          .claim_name = claims + "name",
-          .domains = {"acme.example"}};
+  SamlConnection connection{
+      .entity_id = kEntityId, .post_back_url = kPostBack, .certificates = {signer.certificate}};
+  connection.settings.name = "acme";
+  connection.settings.sign_in_url = "https://idp.example.com/sso?tenant=1";
+  connection.settings.provider_entity_id = kProvider;
+  connection.settings.domains = {"acme.example"};
+  return connection;
 }
 
 AuthnRequest test_request(platform::UtcMillis now) {
