@@ -1,8 +1,8 @@
 // cli: what the commands for the console's users share: the audit event of a command, and finding a user.
 #pragma once
 
-#include <optional>
 #include <string>
+#include <tl/expected.hpp>
 
 #include "cli/console.h"
 #include "schema/store/store.h"
@@ -12,10 +12,11 @@ namespace giftsync::cli {
 /// An event of the operating system's user (os_user.h), done now, about a user of the console; `user` without
 /// values: about none.
 schema::store::AuditEvent command_event(const Console& console, const std::string& action,
-                                        const schema::store::ConsoleUser& user);
+                                        const schema::store::ConsoleUser& user,
+                                        const std::string& detail = {});
 
-/// The user with that address. Otherwise prints the message and leaves `exit_code` (65) to return.
-std::optional<schema::store::ConsoleUser> find_user(const Console& console, schema::store::Store& store,
-                                                    const std::string& email, int& exit_code);
+/// The user with that address. Otherwise prints the message and returns the exit code (65).
+tl::expected<schema::store::ConsoleUser, int> find_user(const Console& console, schema::store::Store& store,
+                                                        const std::string& email);
 
 }  // namespace giftsync::cli

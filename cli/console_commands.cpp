@@ -49,9 +49,8 @@ std::string link_fault(const daemon::config::Settings& settings) {
 int create_link(const Console& console, CliContext& ctx, const LinkOptions& options) {
   if (const std::string fault = link_fault(ctx.settings); !fault.empty())
     return console.fail(EX_CONFIG, fault);
-  int code = EX_OK;
-  const auto user = find_user(console, ctx.store, options.user, code);
-  if (!user) return code;
+  const auto user = find_user(console, ctx.store, options.user);
+  if (!user) return user.error();
   if (!user->active)
     return console.fail(EX_DATAERR,
                         fmt::format("{} is deactivated; \"giftsyncctl user activate\" activates it",
@@ -83,27 +82,13 @@ int create_link(const Console& console, CliContext& ctx, const LinkOptions& opti
   return EX_OK;
 }
 
-struct SessionRow {
-  ConsoleSession session;
-  std::string email;
-};
-
-std::vector<SessionRow> session_rows(const Console& console, Store& store) {
-  const schema::store::Viewer viewer = schema::store::Viewer::of_command_line();
-  const auto users = store.console_users.list(viewer);
-  std::vector<SessionRow> rows;
-  for (ConsoleSession& session : store.console_sessions.list(viewer, console.now())) {
-    SessionRow row{std::move(session), ""};
-    for (const schema::store::ConsoleUser& user : users)
-      if (user.id == row.session.user) row.email = user.email;
-    rows.push_back(std::move(row));
-  }
-  return rows;
+std::vector<ConsoleSession> all_sessions(const Console& console, Store& store) {
+  return store.console_sessions.list(schema::store::Viewer::of_command_line(), console.now());
 }
 
 int list_sessions(const Console& console, Store& store, bool json) {
   using Kind = TextTable::Kind;
-  const auto rows = session_rows(console, store);
+  const auto sessions = all_sessions(console, store);
   Listing list(console.out, json,
                {{"SESSION"},
                 {"USER", Kind::elastic},
@@ -113,27 +98,27 @@ int list_sessions(const Console& console, Store& store, bool json) {
                 {"ENDS (UTC)"},
                 {"NETWORK"},
                 {"BROWSER", Kind::elastic_last}});
-  for (const auto& [session, email] : rows) {
-    const std::string id = schema::store::public_session_id(session.id_hash);
-    const std::string by = session.is_break_glass() ? "link" : "provider";
+  for (const ConsoleSession& one : sessions) {
+    const std::string id = schema::store::public_session_id(one.id_hash);
+    const std::string by = one.is_break_glass() ? "link" : "provider";
     list.add(
-        [&, one = &session, to = &email] {
+        [&] {
           return Json{{"session", id},
-                      {"user", *to},
+                      {"user", one.email},
                       {"by", by},
-                      {"created_at", json_time(one->created_at)},
-                      {"last_seen_at", json_time(one->last_seen_at)},
-                      {"expires_at", json_time(one->expires_at)},
-                      {"network", one->network},
-                      {"browser", one->agent}};
+                      {"created_at", json_time(one.created_at)},
+                      {"last_seen_at", json_time(one.last_seen_at)},
+                      {"expires_at", json_time(one.expires_at)},
+                      {"network", one.network},
+                      {"browser", one.agent}};
         },
-        [&, one = &session, to = &email]() -> TextTable::Row {
-          return {{id, *to, by, minute_text(one->created_at), minute_text(one->last_seen_at),
-                   minute_text(one->expires_at), one->network, one->agent}};
+        [&]() -> TextTable::Row {
+          return {{id, one.email, by, minute_text(one.created_at), minute_text(one.last_seen_at),
+                   minute_text(one.expires_at), one.network, one.agent}};
         });
   }
   list.finish();
-  if (rows.empty() && !json) console.info("No one is signed in to the console.");
+  if (sessions.empty() && !json) console.info("No one is signed in to the console.");
   return EX_OK;
 }
 
@@ -145,30 +130,29 @@ struct EndOptions {
 int end_sessions(const Console& console, Store& store, const EndOptions& options) {
   if (options.session.empty() == options.user.empty())
     return console.fail(EX_USAGE, "give either SESSION or --user EMAIL");
-  int code = EX_OK;
   if (!options.user.empty()) {
-    const auto user = find_user(console, store, options.user, code);
-    if (!user) return code;
+    const auto user = find_user(console, store, options.user);
+    if (!user) return user.error();
     const std::int64_t ended =
         store.console_sessions.end_all(user->id, command_event(console, "session.end", *user));
     console.info(
         fmt::format("{} of {} ended.", platform::pluralize(ended, "session"), printable(user->email)));
     return EX_OK;
   }
-  std::vector<SessionRow> found;
-  for (SessionRow& row : session_rows(console, store))
-    if (options.session.size() >= kMinSessionDigits && row.session.id_hash.starts_with(options.session))
-      found.push_back(std::move(row));
+  std::vector<ConsoleSession> found = all_sessions(console, store);
+  std::erase_if(found, [&](const ConsoleSession& one) {
+    return options.session.size() < kMinSessionDigits || !one.id_hash.starts_with(options.session);
+  });
   if (found.size() != 1)
     return console.fail(EX_DATAERR,
                         fmt::format("{} is not the beginning of exactly one session ({} characters or "
                                     "more); \"giftsyncctl session list\" shows them",
                                     platform::in_quotes(options.session), kMinSessionDigits));
-  const auto user = find_user(console, store, found.front().email, code);
-  if (!user) return code;
-  schema::store::AuditEvent event = command_event(console, "session.end", *user);
-  event.detail = schema::store::public_session_id(found.front().session.id_hash);
-  store.console_sessions.end(found.front().session.id_hash, event);
+  const auto user = find_user(console, store, found.front().email);
+  if (!user) return user.error();
+  const std::string& id_hash = found.front().id_hash;
+  store.console_sessions.end(
+      id_hash, command_event(console, "session.end", *user, schema::store::public_session_id(id_hash)));
   console.info(fmt::format("The session of {} has ended.", printable(user->email)));
   return EX_OK;
 }

@@ -21,12 +21,6 @@ using daemon::config::SsoConnectionSettings;
 
 constexpr const char* kRedacted = "********";
 
-const SsoConnectionSettings* find_by_name(const daemon::config::SsoSettings& sso, const std::string& name) {
-  for (const SsoConnectionSettings& one : sso.connections)
-    if (one.name == name) return &one;
-  return nullptr;
-}
-
 int no_connection(const Console& console, const std::string& name) {
   return console.fail(EX_DATAERR, fmt::format("there is no connection {} in the settings (sso.connections); "
                                               "\"giftsyncctl sso list\" shows them",
@@ -112,7 +106,7 @@ struct ShowOptions {
 };
 
 int show_connection(const Console& console, const Settings& settings, const ShowOptions& options) {
-  const SsoConnectionSettings* one = find_by_name(settings.sso, options.name);
+  const SsoConnectionSettings* one = daemon::signin::find_by_name(settings.sso, options.name);
   if (one == nullptr) return no_connection(console, options.name);
   if (options.metadata) {
     if (one->kind != daemon::config::SsoKind::saml)
@@ -151,7 +145,7 @@ struct Query {
 int check(const Console& console, const Settings& settings, const Query& query) {
   const auto& [name, json] = query;
   const daemon::config::SsoSettings& sso = settings.sso;
-  const SsoConnectionSettings* one = find_by_name(sso, name);
+  const SsoConnectionSettings* one = daemon::signin::find_by_name(sso, name);
   if (one == nullptr) return no_connection(console, name);
   const daemon::signin::CheckReport findings =
       daemon::signin::check_connection(sso, *one, platform::http_get, console.now());
@@ -172,7 +166,7 @@ int check(const Console& console, const Settings& settings, const Query& query) 
 }
 
 int run_sign_in_test(const Console& console, const Settings& settings, const Query& query) {
-  const SsoConnectionSettings* one = find_by_name(settings.sso, query.of);
+  const SsoConnectionSettings* one = daemon::signin::find_by_name(settings.sso, query.of);
   if (one == nullptr) return no_connection(console, query.of);
   return sign_in_test(console, settings.sso, *one, daemon::identity::oidc::send_to_provider, query.json);
 }

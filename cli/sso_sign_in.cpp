@@ -6,6 +6,7 @@
 #include <fmt/ostream.h>
 #include <sysexits.h>
 
+#include <algorithm>
 #include <fstream>
 #include <istream>
 #include <iterator>
@@ -25,11 +26,13 @@ namespace {
 namespace oidc = daemon::identity::oidc;
 namespace saml = daemon::identity::saml;
 
-using Outcome = tl::expected<oidc::OidcIdentity, oidc::OidcRefusal>;
+using Outcome = tl::expected<daemon::signin::VerifiedIdentity, daemon::signin::SignInRefusal>;
+using daemon::signin::RuleVerdict;
+using daemon::signin::RuleVerdicts;
 
 /// A sign-in through either protocol: the rules that hold, then who signed in or which rule refused it.
 struct TestedSignIn {
-  oidc::RuleVerdicts passed;
+  RuleVerdicts passed;
   Outcome outcome;
 };
 
@@ -52,18 +55,18 @@ std::string query_in(std::string_view line) {
 }
 
 /// The reply must be to this test's own request.
-tl::expected<oidc::AuthorizationReply, oidc::OidcRefusal> reply_in(const std::string& line,
-                                                                   const std::string& state) {
+tl::expected<oidc::AuthorizationReply, daemon::signin::SignInRefusal> reply_in(const std::string& line,
+                                                                               const std::string& state) {
   auto reply = oidc::parse_authorization_reply(query_in(line));
   if (reply && !platform::equal_in_constant_time(reply->state, state))
-    return oidc::refuse("OIDC-2", "The URL has no state, or that of another sign-in.");
+    return daemon::signin::refuse("OIDC-2", "The URL has no state, or that of another sign-in.");
   return reply;
 }
 
 int print(const Console& console, const std::string& name, const TestedSignIn& tested, bool json) {
   const Outcome& outcome = tested.outcome;
   Json rules = Json::array();
-  for (const oidc::RuleVerdict& one : tested.passed)
+  for (const RuleVerdict& one : tested.passed)
     rules.push_back({{"rule", one.rule}, {"verdict", "good"}, {"text", one.text}});
   if (!outcome) {
     rules.push_back({{"rule", outcome.error().rule},
@@ -114,48 +117,42 @@ std::string response_in(std::string text) {
 }
 
 /// Of the rules before the refusing one, or of all.
-oidc::RuleVerdicts passed_rules(const std::string& refusing_rule) {
-  oidc::RuleVerdicts verdicts;
-  for (const saml::SamlRule& rule : saml::kSamlRules) {
-    if (rule.id == refusing_rule) break;
-    verdicts.push_back({std::string(rule.id), std::string(rule.title)});
-  }
-  return verdicts;
+RuleVerdicts passed_saml_rules(const Outcome& outcome) {
+  const auto refusing =
+      std::find_if(saml::kSamlRules.begin(), saml::kSamlRules.end(),
+                   [&](const RuleVerdict& one) { return !outcome && one.rule == outcome.error().rule; });
+  return {saml::kSamlRules.begin(), refusing};
 }
 
 TestedSignIn test_saml(const Console& console, const saml::SamlConnection& connection) {
-  const saml::AuthnRequest request{.id = saml::new_request_id(), .relay_state = oidc::random_token()};
-  const saml::SamlAttempt attempt{request.id, request.relay_state, console.now()};
+  const saml::AuthnRequest request{
+      .id = saml::new_request_id(), .relay_state = oidc::random_token(), .issued_at = console.now()};
   const std::string entered = ask(
       console,
       "Open this URL in a browser with its developer tools open (Network, \"Preserve log\"), and sign in:",
-      saml::authn_request_url(connection, request, attempt.started_at),
+      saml::authn_request_url(connection, request),
       "Then copy the form field SAMLResponse of the request \"callback\", whatever the page shows, into a "
       "file "
       "and enter the file's name here:");
   const auto first_use = [](const std::string&, platform::UtcMillis) { return true; };
-  const auto found = saml::complete_saml_sign_in({response_in(entered), request.relay_state}, connection,
-                                                 attempt, first_use, console.now());
-  if (!found)
-    return {passed_rules(found.error().rule), oidc::refuse(found.error().rule, found.error().message)};
-  return {passed_rules(""),
-          oidc::OidcIdentity{found->subject, "", found->email, found->name, found->authenticated_at}};
+  Outcome outcome = saml::complete_saml_sign_in({response_in(entered), request.relay_state}, connection,
+                                                request, first_use, console.now());
+  return {passed_saml_rules(outcome), std::move(outcome)};
 }
 
 TestedSignIn test_openid(const Console& console, const daemon::config::SsoSettings& sso,
                          const daemon::config::SsoConnectionSettings& connection, const oidc::Send& send) {
   oidc::OidcClient client(sso, send);
-  const oidc::AuthorizationRequest request = oidc::make_authorization_request();
-  const platform::UtcMillis begun_at = console.now();
-  const auto url = client.begin(connection, request, begun_at);
+  const oidc::AuthorizationRequest request = oidc::make_authorization_request(console.now());
+  const auto url = client.begin(connection, request);
   if (!url) return {{}, tl::unexpected(url.error())};
   const std::string entered =
       ask(console, "Open this URL in a browser and sign in:", *url,
           "Then copy the URL of the page on which the browser ends, whatever it shows, and enter it here:");
   const auto reply = reply_in(entered, request.state);
   if (!reply) return {{}, tl::unexpected(reply.error())};
-  oidc::RuleVerdicts passed;
-  Outcome outcome = client.complete(connection, *reply, request, begun_at, console.now(), passed);
+  RuleVerdicts passed;
+  Outcome outcome = client.complete(connection, *reply, request, console.now(), passed);
   return {std::move(passed), std::move(outcome)};
 }
 

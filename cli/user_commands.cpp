@@ -86,9 +86,8 @@ int create_user(const Console& console, CliContext& ctx, const NewUserOptions& o
   for (const std::string& word : options.grants) roles.insert(*schema::role_from_word(word));
   for (const schema::Role role : roles)
     user.roles.push_back({role, schema::RoleOrigin::granted, os_user(), console.now()});
-  schema::store::AuditEvent event = command_event(console, "user.create", user);
-  event.detail = roles_text(user);
-  const auto id = ctx.store.console_users.create(user, event);
+  const auto id =
+      ctx.store.console_users.create(user, command_event(console, "user.create", user, roles_text(user)));
   if (!id)
     return console.fail(EX_DATAERR,
                         fmt::format("there is already a user {}; \"giftsyncctl user list\" shows it, "
@@ -138,15 +137,13 @@ struct RoleOptions {
 };
 
 int grant_roles(const Console& console, Store& store, const RoleOptions& options) {
-  int code = EX_OK;
-  const auto user = find_user(console, store, options.email, code);
-  if (!user) return code;
+  const auto user = find_user(console, store, options.email);
+  if (!user) return user.error();
   for (const std::string& word : options.roles) {
     const schema::store::UserRole role{*schema::role_from_word(word), schema::RoleOrigin::granted, os_user(),
                                        console.now()};
-    schema::store::AuditEvent event = command_event(console, "user.grant", *user);
-    event.detail = word;
-    const bool granted = store.console_users.grant(user->id, role, event);
+    const bool granted =
+        store.console_users.grant(user->id, role, command_event(console, "user.grant", *user, word));
     console.info(
         fmt::format("{} {} the role {}.", printable(user->email), granted ? "has" : "already has", word));
   }
@@ -154,14 +151,12 @@ int grant_roles(const Console& console, Store& store, const RoleOptions& options
 }
 
 int revoke_roles(const Console& console, Store& store, const RoleOptions& options) {
-  int code = EX_OK;
-  const auto user = find_user(console, store, options.email, code);
-  if (!user) return code;
+  const auto user = find_user(console, store, options.email);
+  if (!user) return user.error();
   for (const std::string& word : options.roles) {
-    schema::store::AuditEvent event = command_event(console, "user.revoke", *user);
-    event.detail = word;
     const schema::Role role = *schema::role_from_word(word);
-    const bool revoked = store.console_users.revoke(user->id, role, event);
+    const bool revoked =
+        store.console_users.revoke(user->id, role, command_event(console, "user.revoke", *user, word));
     const bool stays = store.console_users.find(user->id)->role_set().contains(role);
     console.info(fmt::format("{} {}{}.", printable(user->email),
                              revoked ? "lost the granted role " : "was not granted the role ", word));
@@ -172,9 +167,8 @@ int revoke_roles(const Console& console, Store& store, const RoleOptions& option
 }
 
 int set_active(const Console& console, Store& store, const std::string& email, bool active) {
-  int code = EX_OK;
-  const auto user = find_user(console, store, email, code);
-  if (!user) return code;
+  const auto user = find_user(console, store, email);
+  if (!user) return user.error();
   if (user->active == active) {
     console.info(fmt::format("{} is already {}.", printable(user->email), active ? "active" : "deactivated"));
     return EX_OK;
@@ -193,12 +187,10 @@ struct UnlinkOptions {
 };
 
 int unlink_identity(const Console& console, Store& store, const UnlinkOptions& options) {
-  int code = EX_OK;
-  const auto user = find_user(console, store, options.email, code);
-  if (!user) return code;
-  schema::store::AuditEvent event = command_event(console, "user.unlink", *user);
-  event.detail = options.connection;
-  if (!store.user_identities.unlink(user->id, options.connection, event)) {
+  const auto user = find_user(console, store, options.email);
+  if (!user) return user.error();
+  if (!store.user_identities.unlink(user->id, options.connection,
+                                    command_event(console, "user.unlink", *user, options.connection))) {
     return console.fail(EX_DATAERR, fmt::format("{} is not linked to connection {}", printable(user->email),
                                                 printable(options.connection)));
   }
@@ -274,27 +266,24 @@ void add_active_verb(Commands& commands, CLI::App& noun, const std::string& name
 }  // namespace
 
 schema::store::AuditEvent command_event(const Console& console, const std::string& action,
-                                        const ConsoleUser& user) {
-  schema::store::AuditEvent event;
-  event.occurred_at = console.now();
-  event.actor_kind = schema::store::ActorKind::command;
-  event.actor = os_user();
-  event.action = action;
-  event.object_kind = "user";
-  event.object_id = user.email;
-  event.organization = user.organization;
-  return event;
+                                        const ConsoleUser& user, const std::string& detail) {
+  return {.occurred_at = console.now(),
+          .actor_kind = schema::store::ActorKind::command,
+          .actor = os_user(),
+          .action = action,
+          .object_kind = "user",
+          .object_id = user.email,
+          .organization = user.organization,
+          .detail = detail};
 }
 
-std::optional<ConsoleUser> find_user(const Console& console, Store& store, const std::string& email,
-                                     int& exit_code) {
+tl::expected<ConsoleUser, int> find_user(const Console& console, Store& store, const std::string& email) {
   auto user = store.console_users.find_by_email(email);
-  if (!user)
-    exit_code =
-        console.fail(EX_DATAERR, fmt::format("there is no user {}; \"giftsyncctl user list\" shows them, "
-                                             "\"giftsyncctl user create\" creates one",
-                                             platform::in_quotes(email)));
-  return user;
+  if (user) return std::move(*user);
+  return tl::unexpected(
+      console.fail(EX_DATAERR, fmt::format("there is no user {}; \"giftsyncctl user list\" shows them, "
+                                           "\"giftsyncctl user create\" creates one",
+                                           platform::in_quotes(email))));
 }
 
 void add_user_commands(Commands& commands) {

@@ -3,6 +3,7 @@
 #include <Poco/Exception.h>
 #include <Poco/URI.h>
 
+#include "platform/quoted_text.h"
 #include "platform/text.h"
 
 namespace giftsync::platform {
@@ -15,6 +16,18 @@ std::optional<std::vector<std::pair<std::string, std::string>>> parse_url_parame
   } catch (const Poco::Exception&) {
     return std::nullopt;
   }
+}
+
+tl::expected<std::map<std::string, std::string>, std::string> unique_url_parameters(std::string_view text) {
+  std::map<std::string, std::string> all;
+  const auto parameters = parse_url_parameters(text);
+  if (!parameters) return tl::unexpected(std::string("is not a valid query"));
+  for (const auto& [name, value] : *parameters) {
+    if (!is_storable_text(name) || !is_storable_text(value))
+      return tl::unexpected(std::string("has a parameter that is not valid text"));
+    if (!all.emplace(name, value).second) return tl::unexpected("repeats the parameter " + in_quotes(name));
+  }
+  return all;
 }
 
 std::map<std::string, std::string> first_url_parameters(std::string_view text) {

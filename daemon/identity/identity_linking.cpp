@@ -1,7 +1,5 @@
 #include "daemon/identity/identity_linking.h"
 
-#include <fmt/format.h>
-
 #include "platform/quoted_text.h"
 
 namespace giftsync::daemon::identity {
@@ -12,10 +10,6 @@ using schema::store::ConsoleUser;
 using schema::store::Store;
 using schema::store::UserIdentity;
 using schema::store::UserRole;
-
-tl::unexpected<SignInRefusal> refuse(std::string rule, std::string text) {
-  return tl::unexpected(SignInRefusal{std::move(rule), std::move(text)});
-}
 
 AuditEvent event(AuditEvent audit, const std::string& action, const ConsoleUser& user, std::string detail) {
   audit.action = action;
@@ -32,11 +26,32 @@ std::optional<std::vector<UserRole>> crm_roles(const SignInPolicy& policy, const
   return policy.crm_roles ? policy.crm_roles(address) : std::nullopt;
 }
 
-/// The user of a person who signs in for the first time and has none; not stored yet.
-tl::expected<ConsoleUser, SignInRefusal> new_user(Store& store, const SignInPolicy& policy,
-                                                  const VerifiedIdentity& identity,
-                                                  std::optional<schema::OrganizationId> organization,
-                                                  platform::UtcMillis now) {
+tl::expected<void, SignInRefusal> check_user(Store& store, const SignInPolicy& policy,
+                                             const ConsoleUser& user,
+                                             std::optional<schema::OrganizationId> organization) {
+  if (organization && user.organization != organization) {
+    return refuse("SIGN-11", "The user {} does not belong to the organization of the connection.",
+                  platform::in_quotes(user.email));
+  }
+  if (!user.active) return refuse("SIGN-5", "The user {} is inactive.", platform::in_quotes(user.email));
+  if (user.roles.empty())
+    return refuse("SIGN-5", "The user {} has no role.", platform::in_quotes(user.email));
+  const auto account = store.accounts.find_by_email(user.email);
+  if (account && !policy.plans.contains(account->plan)) {
+    return refuse("SIGN-5",
+                  "The account {} has the plan {}; console.sso_plans lets others sign in. "
+                  "\"giftsyncctl console sign-in-link\" does for this one.",
+                  platform::in_quotes(user.email), to_word(account->plan));
+  }
+  return {};
+}
+
+/// Creates the user of a person who signs in for the first time and has none. Stores no user whose sign-in is
+/// refused.
+tl::expected<ConsoleUser, SignInRefusal> make_user(Store& store, const SignInPolicy& policy,
+                                                   const VerifiedIdentity& identity,
+                                                   std::optional<schema::OrganizationId> organization,
+                                                   const AuditEvent& audit, platform::UtcMillis now) {
   ConsoleUser user{.email = identity.address, .name = identity.name, .organization = organization};
   user.created_at = now;
   if (policy.first_roles) user.roles = policy.first_roles(identity.address);
@@ -44,47 +59,17 @@ tl::expected<ConsoleUser, SignInRefusal> new_user(Store& store, const SignInPoli
     user.roles.insert(user.roles.end(), roles->begin(), roles->end());
   if (user.roles.empty()) {
     return refuse("SIGN-5",
-                  fmt::format("There is no user {}, and no role follows from the CRM or an account. "
-                              "\"giftsyncctl user create\" makes one.",
-                              platform::in_quotes(identity.address)));
+                  "There is no user {}, and no role follows from the CRM or an account. "
+                  "\"giftsyncctl user create\" makes one.",
+                  platform::in_quotes(identity.address));
   }
   if (!organization)
     if (const auto account = store.accounts.find_by_email(identity.address))
       user.organization = account->organization;
-  return user;
-}
-
-tl::expected<void, SignInRefusal> check_user(Store& store, const SignInPolicy& policy,
-                                             const ConsoleUser& user,
-                                             std::optional<schema::OrganizationId> organization) {
-  if (organization && user.organization != organization) {
-    return refuse("SIGN-11", fmt::format("The user {} does not belong to the organization of the connection.",
-                                         platform::in_quotes(user.email)));
-  }
-  if (!user.active)
-    return refuse("SIGN-5", fmt::format("The user {} is inactive.", platform::in_quotes(user.email)));
-  if (user.roles.empty())
-    return refuse("SIGN-5", fmt::format("The user {} has no role.", platform::in_quotes(user.email)));
-  const auto account = store.accounts.find_by_email(user.email);
-  if (account && !policy.plans.contains(account->plan)) {
-    return refuse("SIGN-5", fmt::format("The account {} has the plan {}; console.sso_plans lets others sign "
-                                        "in. \"giftsyncctl console sign-in-link\" does for this one.",
-                                        platform::in_quotes(user.email), to_word(account->plan)));
-  }
-  return {};
-}
-
-/// Stores no user whose sign-in is refused.
-tl::expected<ConsoleUser, SignInRefusal> make_user(Store& store, const SignInPolicy& policy,
-                                                   const VerifiedIdentity& identity,
-                                                   std::optional<schema::OrganizationId> organization,
-                                                   const AuditEvent& audit, platform::UtcMillis now) {
-  const auto user = new_user(store, policy, identity, organization, now);
-  if (!user) return tl::unexpected(user.error());
-  if (const auto allowed = check_user(store, policy, *user, organization); !allowed)
+  if (const auto allowed = check_user(store, policy, user, organization); !allowed)
     return tl::unexpected(allowed.error());
   const auto id = store.console_users.create(
-      *user, event(audit, "user.create", *user, "at the first sign-in through " + identity.connection));
+      user, event(audit, "user.create", user, "at the first sign-in through " + identity.connection));
   // Another daemon may have created it just now.
   auto created = id ? store.console_users.find(*id) : store.console_users.find_by_email(identity.address);
   if (!created) return refuse("SIGN-5", "The user was deleted meanwhile.");
@@ -142,12 +127,10 @@ tl::expected<LinkedUser, SignInRefusal> link_identity(Store& store, const SignIn
                                   .last_sign_in_at = now},
                                  event(audit, "user.link", *user, "through " + identity.connection));
   if (!linked) {
-    return refuse(
-        "SIGN-4",
-        fmt::format("The user {} is linked to another subject of connection {}: the address may have "
-                    "passed to another person. If it is the same one, use \"giftsyncctl user "
-                    "unlink\".",
-                    platform::in_quotes(user->email), identity.connection));
+    return refuse("SIGN-4",
+                  "The user {} is linked to another subject of connection {}: the address may have passed to "
+                  "another person. If it is the same one, use \"giftsyncctl user unlink\".",
+                  platform::in_quotes(user->email), identity.connection);
   }
   return LinkedUser{user->id, *linked, user->email, user->organization};
 }

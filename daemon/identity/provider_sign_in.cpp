@@ -1,25 +1,18 @@
 #include "daemon/identity/provider_sign_in.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
+#include "daemon/identity/saml/authn_request.h"
+#include "daemon/signin/home_realm.h"
 #include "platform/digest.h"
 #include "platform/quoted_text.h"
+#include "platform/url_parameters.h"
 
 namespace giftsync::daemon::identity {
 namespace {
 
 using schema::store::AuditEvent;
 using schema::store::SignInAttempt;
-
-tl::unexpected<SignInRefusal> refuse(std::string rule, std::string text) {
-  return tl::unexpected(SignInRefusal{std::move(rule), std::move(text)});
-}
-
-tl::unexpected<SignInRefusal> refuse(const oidc::OidcRefusal& refusal) {
-  return tl::unexpected(SignInRefusal{refusal.rule, refusal.text, refusal.is_unavailable});
-}
 
 std::string hash_of(std::string_view token) {
   return platform::sha256_hex(token);
@@ -32,19 +25,21 @@ AuditEvent audit_of(const RequestOrigin& origin, platform::UtcMillis now) {
 
 }  // namespace
 
-const config::SsoConnectionSettings* ProviderSignIn::find_connection(std::string_view name) const {
-  for (const config::SsoConnectionSettings& one : sso_.connections)
-    if (one.name == name) return &one;
-  return nullptr;
+ProviderSignIn::ProviderSignIn(const config::SsoSettings& sso, schema::store::Store& store, oidc::Send send,
+                               SignInPolicy policy)
+    : sso_(sso), store_(store), oidc_(sso, std::move(send)), policy_(std::move(policy)) {
+  for (const config::SsoConnectionSettings& one : sso.connections)
+    if (one.kind == config::SsoKind::saml)
+      saml_connections_.emplace(one.name, saml::saml_connection(sso, one));
 }
 
 tl::expected<SignInStart, SignInRefusal> ProviderSignIn::begin(std::string_view connection,
                                                                std::string_view return_path,
                                                                bool must_reauthenticate,
                                                                platform::UtcMillis now) {
-  const config::SsoConnectionSettings* one = find_connection(connection);
+  const config::SsoConnectionSettings* one = signin::find_by_name(sso_, connection);
   if (one == nullptr) return refuse("SIGN-3", "There is no such connection.");
-  auto begun = one->kind == config::SsoKind::saml ? saml_.begin(one->name, must_reauthenticate, now)
+  auto begun = one->kind == config::SsoKind::saml ? begin_saml(*one, must_reauthenticate, now)
                                                   : begin_oidc(*one, must_reauthenticate, now);
   if (!begun) {
     store_.sign_in_connections.record_error(one->name, begun.error().rule + ": " + begun.error().text, now);
@@ -62,32 +57,61 @@ tl::expected<SignInStart, SignInRefusal> ProviderSignIn::begin(std::string_view 
   return SignInStart{begun->url, browser_token};
 }
 
-tl::expected<BegunSignIn, SignInRefusal> ProviderSignIn::begin_oidc(
+tl::expected<ProviderSignIn::Begun, SignInRefusal> ProviderSignIn::begin_oidc(
     const config::SsoConnectionSettings& connection, bool must_reauthenticate, platform::UtcMillis now) {
-  oidc::AuthorizationRequest request = oidc::make_authorization_request(must_reauthenticate);
+  oidc::AuthorizationRequest request = oidc::make_authorization_request(now, must_reauthenticate);
   // One URL serves all connections with `redirect: login`, so the state says whose reply comes back.
   request.state = connection.name + "." + request.state;
-  const auto url = oidc_.begin(connection, request, now);
-  if (!url) return refuse(url.error());
-  return BegunSignIn{*url, request.state, {.nonce = request.nonce, .pkce_verifier = request.code_verifier}};
+  const auto url = oidc_.begin(connection, request);
+  if (!url) return tl::unexpected(url.error());
+  return Begun{*url, request.state, {.nonce = request.nonce, .pkce_verifier = request.code_verifier}};
+}
+
+ProviderSignIn::Begun ProviderSignIn::begin_saml(const config::SsoConnectionSettings& connection,
+                                                 bool must_reauthenticate, platform::UtcMillis now) const {
+  const saml::AuthnRequest request{.id = saml::new_request_id(),
+                                   .relay_state = oidc::random_token(),
+                                   .issued_at = now,
+                                   .force_authn = must_reauthenticate};
+  return {saml::authn_request_url(saml_connections_.at(connection.name), request),
+          request.relay_state,
+          {.saml_request_id = request.id}};
 }
 
 tl::expected<oidc::AuthorizationReply, SignInRefusal> ProviderSignIn::parse_reply(
     std::string_view query) const {
   auto reply = oidc::parse_authorization_reply(query);
-  if (!reply) return refuse(reply.error());
+  if (!reply) return reply;
   if (reply->state.empty()) return refuse("OIDC-2", "The provider's reply has no state.");
   const std::string named = reply->state.substr(0, reply->state.find('.'));
   if (!reply->connection.empty() && reply->connection != named)
     return refuse("OIDC-2", "The reply comes back at another connection than its state belongs to.");
-  const config::SsoConnectionSettings* one = find_connection(named);
+  const config::SsoConnectionSettings* one = signin::find_by_name(sso_, named);
   if (one == nullptr || one->kind == config::SsoKind::saml)
     return refuse("OIDC-2", "The reply's state belongs to no connection.");
   // A reply at the URL of all connections could be another provider's.
   if (reply->connection.empty() != one->redirect_to_login)
     return refuse("OIDC-2", "The reply comes back at the other of the two redirect URLs.");
   reply->connection = named;
-  return std::move(*reply);
+  return reply;
+}
+
+tl::expected<ProviderSignIn::SamlReply, SignInRefusal> ProviderSignIn::parse_posted(
+    std::string_view query, std::string_view form) const {
+  auto parameters = platform::unique_url_parameters(query);
+  const auto connection =
+      parameters ? saml_connections_.find((*parameters)["connection"]) : saml_connections_.end();
+  if (connection == saml_connections_.end())
+    return refuse("SIGN-9", "The response was posted to the URL of no SAML connection.");
+  auto fields = platform::unique_url_parameters(form);
+  if (!fields) return refuse("SIGN-9", "The posted form {}.", fields.error());
+  if ((*fields)["SAMLResponse"].empty()) return refuse("SIGN-9", "The posted form has no SAMLResponse.");
+  return SamlReply{connection->second, {(*fields)["SAMLResponse"], (*fields)["RelayState"]}};
+}
+
+std::optional<SignInAttempt> ProviderSignIn::claim(const std::string& token, const std::string& connection,
+                                                   platform::UtcMillis now) {
+  return store_.sign_in_attempts.claim(hash_of(token), connection, now - kAttemptMillis, now);
 }
 
 tl::expected<std::string, SignInRefusal> ProviderSignIn::complete(std::string_view query,
@@ -95,27 +119,54 @@ tl::expected<std::string, SignInRefusal> ProviderSignIn::complete(std::string_vi
                                                                   platform::UtcMillis now) {
   const auto reply = parse_reply(query);
   if (!reply) return tl::unexpected(reply.error());
-  const std::string id_hash = hash_of(reply->state);
-  const auto attempt = store_.sign_in_attempts.claim(id_hash, reply->connection, now - kAttemptMillis, now);
+  const auto attempt = claim(reply->state, reply->connection, now);
   // Anyone can send such a reply, so it must not fill the audit log.
   if (!attempt) return refuse("OIDC-2", "The reply's state is unknown, older than 10 minutes or used.");
-  return conclude(reply->state, reply->connection,
-                  verify(*find_connection(reply->connection), *reply, *attempt, now), origin, now);
+  return conclude(reply->state, reply->connection, verify(*reply, *attempt, now), origin, now);
 }
 
 tl::expected<std::string, SignInRefusal> ProviderSignIn::complete_posted(std::string_view query,
                                                                          std::string_view form,
                                                                          const RequestOrigin& origin,
                                                                          platform::UtcMillis now) {
-  const auto reply = saml_.parse_reply(query, form);
+  const auto reply = parse_posted(query, form);
   if (!reply) return tl::unexpected(reply.error());
-  const std::string& token = reply->form.relay_state;
-  const auto attempt =
-      store_.sign_in_attempts.claim(hash_of(token), reply->connection, now - kAttemptMillis, now);
-  const auto identity = saml_.verify(*reply, attempt, now);
+  const std::string& name = reply->connection.settings.name;
+  const auto attempt = claim(reply->form.relay_state, name, now);
+  const auto identity = verify(*reply, attempt, now);
   // Anyone can post such a response, so it must not fill the audit log.
   if (!attempt) return tl::unexpected(identity.error());
-  return conclude(token, reply->connection, identity, origin, now);
+  return conclude(reply->form.relay_state, name, identity, origin, now);
+}
+
+tl::expected<VerifiedIdentity, SignInRefusal> ProviderSignIn::verify(const oidc::AuthorizationReply& reply,
+                                                                     const SignInAttempt& attempt,
+                                                                     platform::UtcMillis now) {
+  signin::RuleVerdicts verdicts;
+  const oidc::AuthorizationRequest request{reply.state, attempt.nonce, attempt.pkce_verifier,
+                                           attempt.created_at, attempt.must_reauthenticate};
+  auto identity =
+      oidc_.complete(*signin::find_by_name(sso_, reply.connection), reply, request, now, verdicts);
+  if (!identity || identity->tenant.empty()) return identity;
+  const std::string pinned = store_.sign_in_connections.pin_tenant(identity->connection, identity->tenant);
+  if (pinned == identity->tenant) return identity;
+  return refuse(
+      "OIDC-9",
+      "The directory's id is {}; {} was kept at the first sign-in. If the directory was replaced on "
+      "purpose, give the connection another name.",
+      identity->tenant, pinned);
+}
+
+tl::expected<VerifiedIdentity, SignInRefusal> ProviderSignIn::verify(
+    const SamlReply& reply, const std::optional<SignInAttempt>& attempt, platform::UtcMillis now) {
+  std::optional<saml::AuthnRequest> request;
+  if (attempt)
+    request = {attempt->saml_request_id, reply.form.relay_state, attempt->created_at,
+               attempt->must_reauthenticate};
+  const auto accept = [&](const std::string& assertion_id, platform::UtcMillis until) {
+    return store_.sign_in_connections.accept_assertion(reply.connection.settings.name, assertion_id, until);
+  };
+  return saml::complete_saml_sign_in(reply.form, reply.connection, request, accept, now);
 }
 
 tl::expected<std::string, SignInRefusal> ProviderSignIn::conclude(
@@ -129,29 +180,6 @@ tl::expected<std::string, SignInRefusal> ProviderSignIn::conclude(
   if (!store_.sign_in_attempts.finish(hash_of(token), to_text(*identity), now))
     return refuse("SIGN-1", "The sign-in was completed already.");
   return token;
-}
-
-tl::expected<VerifiedIdentity, SignInRefusal> ProviderSignIn::verify(
-    const config::SsoConnectionSettings& connection, const oidc::AuthorizationReply& reply,
-    const SignInAttempt& attempt, platform::UtcMillis now) {
-  oidc::RuleVerdicts verdicts;
-  const oidc::AuthorizationRequest request{reply.state, attempt.nonce, attempt.pkce_verifier,
-                                           attempt.must_reauthenticate};
-  const auto found = oidc_.complete(connection, reply, request, attempt.created_at, now, verdicts);
-  if (!found) return refuse(found.error());
-  VerifiedIdentity identity{connection.name, found->subject, found->tenant,
-                            found->address,  found->name,    found->authenticated_at};
-  if (const auto pinned = check_tenant(identity); !pinned) return tl::unexpected(pinned.error());
-  return identity;
-}
-
-tl::expected<void, SignInRefusal> ProviderSignIn::check_tenant(const VerifiedIdentity& identity) {
-  if (identity.tenant.empty()) return {};
-  const std::string pinned = store_.sign_in_connections.pin_tenant(identity.connection, identity.tenant);
-  if (pinned == identity.tenant) return {};
-  return refuse("OIDC-9", fmt::format("The directory's id is {}; {} was kept at the first sign-in. If the "
-                                      "directory was replaced on purpose, give the connection another name.",
-                                      identity.tenant, pinned));
 }
 
 tl::expected<SignedIn, SignInRefusal> ProviderSignIn::finish(std::string_view attempt_id,
@@ -186,15 +214,15 @@ tl::expected<SignedIn, SignInRefusal> ProviderSignIn::finish(std::string_view at
 
 tl::expected<std::optional<schema::OrganizationId>, SignInRefusal> ProviderSignIn::organization_of(
     const std::string& connection) const {
-  const config::SsoConnectionSettings* one = find_connection(connection);
+  const config::SsoConnectionSettings* one = signin::find_by_name(sso_, connection);
   if (one == nullptr) return refuse("SIGN-3", "The connection is no longer in the settings.");
   if (one->organization.empty()) return std::nullopt;
   const auto found = store_.organizations.find_by_name(one->organization);
   if (found) return found->id;
   return refuse("SIGN-11",
-                fmt::format("There is no organization {}; \"giftsyncctl organization list\" has the "
-                            "names for sso.connections.organization.",
-                            platform::in_quotes(one->organization)));
+                "There is no organization {}; \"giftsyncctl organization list\" has the names for "
+                "sso.connections.organization.",
+                platform::in_quotes(one->organization));
 }
 
 void ProviderSignIn::record_refusal(const std::string& connection, const SignInRefusal& refusal,

@@ -3,6 +3,7 @@
 // thread.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,7 +11,7 @@
 
 #include "daemon/identity/identity_linking.h"
 #include "daemon/identity/oidc/oidc_client.h"
-#include "daemon/identity/saml_flow.h"
+#include "daemon/identity/saml/saml_sign_in.h"
 #include "daemon/identity/verified_identity.h"
 #include "platform/fixed_window_limiter.h"
 
@@ -42,14 +43,9 @@ class ProviderSignIn {
  public:
   static constexpr std::int64_t kMaxAuditedRefusals = 10;  ///< of one network in a minute
 
-  /// `sso` and `store` must outlive it.
+  /// Reads the certificate files of SAML providers. `sso` and `store` must outlive it.
   ProviderSignIn(const config::SsoSettings& sso, schema::store::Store& store, oidc::Send send,
-                 SignInPolicy policy)
-      : sso_(sso),
-        store_(store),
-        oidc_(sso, std::move(send)),
-        saml_(sso, store),
-        policy_(std::move(policy)) {}
+                 SignInPolicy policy);
 
   /// `return_path` is checked by the caller. With `must_reauthenticate` the provider is asked for a new proof
   /// of the user, and a reply without one is refused (OIDC-6, SAML-18).
@@ -60,7 +56,9 @@ class ProviderSignIn {
   /// which the browser goes on; nothing is signed in yet.
   tl::expected<std::string, SignInRefusal> complete(std::string_view query, const RequestOrigin& origin,
                                                     platform::UtcMillis now);
-  /// The same for a SAML response in the form that the browser posts to the post-back URL.
+  /// The same for a SAML response in the form that the browser posts to the post-back URL. The assertion is
+  /// used up if all is right. Without an attempt the response is refused, and the refusal offers to begin a
+  /// sign-in.
   tl::expected<std::string, SignInRefusal> complete_posted(std::string_view query, std::string_view form,
                                                            const RequestOrigin& origin,
                                                            platform::UtcMillis now);
@@ -70,15 +68,33 @@ class ProviderSignIn {
                                                const RequestOrigin& origin, platform::UtcMillis now);
 
  private:
-  const config::SsoConnectionSettings* find_connection(std::string_view name) const;
-  tl::expected<BegunSignIn, SignInRefusal> begin_oidc(const config::SsoConnectionSettings& connection,
-                                                      bool must_reauthenticate, platform::UtcMillis now);
+  /// What both protocols make when a sign-in begins.
+  struct Begun {
+    std::string url;    ///< of the provider
+    std::string token;  ///< OpenID's state or SAML's RelayState: with it the browser comes back
+    schema::store::SignInAttempt attempt = {};  ///< with the protocol's own values alone
+  };
+  /// A posted response; nothing of it is checked yet.
+  struct SamlReply {
+    const saml::SamlConnection& connection;
+    saml::SamlForm form;
+  };
+
+  tl::expected<Begun, SignInRefusal> begin_oidc(const config::SsoConnectionSettings& connection,
+                                                bool must_reauthenticate, platform::UtcMillis now);
+  Begun begin_saml(const config::SsoConnectionSettings& connection, bool must_reauthenticate,
+                   platform::UtcMillis now) const;
   tl::expected<oidc::AuthorizationReply, SignInRefusal> parse_reply(std::string_view query) const;
-  tl::expected<VerifiedIdentity, SignInRefusal> verify(const config::SsoConnectionSettings& connection,
-                                                       const oidc::AuthorizationReply& reply,
+  tl::expected<SamlReply, SignInRefusal> parse_posted(std::string_view query, std::string_view form) const;
+  /// The pending attempt of the connection to which the reply with this token belongs; only once.
+  std::optional<schema::store::SignInAttempt> claim(const std::string& token, const std::string& connection,
+                                                    platform::UtcMillis now);
+  tl::expected<VerifiedIdentity, SignInRefusal> verify(const oidc::AuthorizationReply& reply,
                                                        const schema::store::SignInAttempt& attempt,
                                                        platform::UtcMillis now);
-  tl::expected<void, SignInRefusal> check_tenant(const VerifiedIdentity& identity);
+  tl::expected<VerifiedIdentity, SignInRefusal> verify(
+      const SamlReply& reply, const std::optional<schema::store::SignInAttempt>& attempt,
+      platform::UtcMillis now);
   /// Stores the identity with the attempt, or audits the refusal. Returns the attempt's id.
   tl::expected<std::string, SignInRefusal> conclude(
       const std::string& token, const std::string& connection,
@@ -93,7 +109,7 @@ class ProviderSignIn {
   const config::SsoSettings& sso_;
   schema::store::Store& store_;
   oidc::OidcClient oidc_;
-  SamlFlow saml_;
+  std::map<std::string, saml::SamlConnection> saml_connections_;
   const SignInPolicy policy_;
   platform::FixedWindowLimiter<std::string> refusals_{kMaxAuditedRefusals, platform::kMinuteMillis, 10'000};
 };

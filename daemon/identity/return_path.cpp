@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "platform/digest.h"
+
 namespace giftsync::daemon::identity {
 namespace {
 
@@ -12,20 +14,12 @@ bool is_path_character(char c) {
          c == '_' || c == '.' || c == '~';
 }
 
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
 /// Whether the text begins with the escape of a character that may be in a name.
 bool begins_with_harmless_escape(std::string_view text) {
   if (text.size() < 3 || text[0] != '%') return false;
-  const int high = hex_digit(text[1]);
-  const int low = hex_digit(text[2]);
-  if (high < 0 || low < 0) return false;
-  const int byte = 16 * high + low;
+  const auto bytes = platform::from_hex(text.substr(1, 2));
+  if (!bytes) return false;
+  const auto byte = static_cast<unsigned char>(bytes->front());
   return byte >= ' ' && byte != 0x7f && byte != '/' && byte != '\\' && byte != '.' && byte != '%';
 }
 

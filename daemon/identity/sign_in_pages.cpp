@@ -111,8 +111,8 @@ http::HttpResponse SignInPages::form(const http::HttpRequest& request) {
   if (!is_post) {
     view.is_refused = given.contains("refused");
     view.is_unavailable = given.contains("unavailable");
-    for (const config::SsoConnectionSettings& one : sso_.connections)
-      if (one.name == given["begin"]) view.offered_path = "/sign-in/start?connection=" + one.name;
+    if (const auto* one = signin::find_by_name(sso_, given["begin"]); one != nullptr)
+      view.offered_path = "/sign-in/start?connection=" + one->name;
     return options_.render(request, view);
   }
   const config::SsoConnectionSettings* connection = signin::find_connection(sso_, view.email);
@@ -149,7 +149,7 @@ tl::expected<std::string, SignInRefusal> SignInPages::complete(const http::HttpR
   const RequestOrigin origin = origin_of(request);
   if (request.method != "POST") return sign_in_.complete(request.query, origin, options_.clock());
   if (!http::is_form(request) || request.body_too_large)
-    return tl::unexpected(SignInRefusal{"SIGN-9", "The posted response is no form, or too large."});
+    return identity::refuse("SIGN-9", "The posted response is no form, or too large.");
   return sign_in_.complete_posted(request.query, request.body, origin, options_.clock());
 }
 

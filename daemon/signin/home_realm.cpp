@@ -7,16 +7,24 @@
 
 namespace giftsync::daemon::signin {
 
+const config::SsoConnectionSettings* find_by_name(const config::SsoSettings& sso, std::string_view name) {
+  for (const config::SsoConnectionSettings& one : sso.connections)
+    if (one.name == name) return &one;
+  return nullptr;
+}
+
+bool is_in_domains(const config::SsoConnectionSettings& connection, std::string_view address) {
+  const std::size_t at = address.rfind('@');
+  if (at == std::string_view::npos || at == 0) return false;
+  const std::string domain = schema::normalized_domain(address.substr(at + 1));
+  const std::vector<std::string> domains = config::all_domains(connection);
+  return !domain.empty() && std::find(domains.begin(), domains.end(), domain) != domains.end();
+}
+
 const config::SsoConnectionSettings* find_connection(const config::SsoSettings& sso,
                                                      std::string_view address) {
-  const std::size_t at = address.rfind('@');
-  const std::string domain =
-      at == std::string_view::npos ? "" : schema::normalized_domain(address.substr(at + 1));
-  if (domain.empty()) return nullptr;
-  for (const config::SsoConnectionSettings& connection : sso.connections) {
-    const std::vector<std::string> domains = config::all_domains(connection);
-    if (std::find(domains.begin(), domains.end(), domain) != domains.end()) return &connection;
-  }
+  for (const config::SsoConnectionSettings& one : sso.connections)
+    if (is_in_domains(one, address)) return &one;
   return nullptr;
 }
 

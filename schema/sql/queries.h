@@ -50,6 +50,16 @@ Value select_value(soci::session& session, std::string_view text, Exchanged&&...
   return first_of(select_column<Value>(session, text, exchanged...)).value_or(Value{});
 }
 
+/// A pattern that LIKE ... ESCAPE '!' matches with this text alone.
+inline std::string like_pattern(std::string_view text) {
+  std::string pattern;
+  for (const char c : text) {
+    if (c == '!' || c == '%' || c == '_') pattern += '!';
+    pattern += c;
+  }
+  return pattern;
+}
+
 /// An enumeration that is stored as a word; an unknown word is read as `otherwise`.
 template <class Enum, auto parse, Enum otherwise>
 struct WordConversion {

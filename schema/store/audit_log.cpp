@@ -18,16 +18,6 @@ using soci::use;
 constexpr auto kActorKinds = enum_words<ActorKind>(
     {{ActorKind::user, "user"}, {ActorKind::command, "command"}, {ActorKind::system, "system"}});
 
-/// A text that LIKE matches literally, then anything; the escape character is '!'.
-std::string like_prefix(const std::string& text) {
-  std::string pattern;
-  for (const char c : text) {
-    if (c == '!' || c == '%' || c == '_') pattern += '!';
-    pattern += c;
-  }
-  return pattern + "%";
-}
-
 /// The whole number of the request that the filter names by a part of it; else empty.
 std::string other_number(const AuditFilter& filter) {
   if (filter.object_kind != "request") return {};
@@ -59,7 +49,7 @@ std::vector<AuditEvent> select_events(soci::session& session, const std::string&
       into(row.session), into(row.request_id), into(row.network), into(row.action), into(row.object_kind),
       into(row.object_id), into(row.organization), into(outcome), into(row.rule), into(row.detail));
   sql::each_row(statement, [&] {
-    row.actor_kind = actor_kind_from_word(kind).value_or(ActorKind::system);
+    row.actor_kind = kActorKinds.parse(kind).value_or(ActorKind::system);
     row.refused = outcome == "refused";
     events.push_back(row);
   });
@@ -70,9 +60,6 @@ std::vector<AuditEvent> select_events(soci::session& session, const std::string&
 
 std::string_view to_word(ActorKind kind) {
   return kActorKinds.word_of(kind);
-}
-std::optional<ActorKind> actor_kind_from_word(std::string_view word) {
-  return kActorKinds.parse(word);
 }
 
 void set_object(AuditFilter& filter, std::string_view text) {
@@ -117,7 +104,7 @@ std::vector<AuditEvent> AuditLog::list(const Viewer& viewer, const AuditFilter& 
   where += object_condition(filter, number);
   if (filter.since) where += " AND e.occurred_at >= " + std::to_string(filter.since->value);
   if (filter.before) where += " AND e.id < " + std::to_string(*filter.before);
-  const std::string action = like_prefix(filter.action);
+  const std::string action = sql::like_pattern(filter.action) + "%";
   return database_->read([&](soci::session& session) {
     return select_events(session, where + " ORDER BY e.id DESC LIMIT " + std::to_string(limit),
                          use(filter.actor), use(action), use(filter.object_kind), use(filter.object_id),

@@ -26,7 +26,6 @@ namespace giftsync::schema::store {
 
 enum class ActorKind { user, command, system };
 std::string_view to_word(ActorKind kind);
-std::optional<ActorKind> actor_kind_from_word(std::string_view word);
 
 /// Values of messages, tokens and secrets never go in here.
 struct AuditEvent {

@@ -57,13 +57,10 @@ struct Conditions {
   }
 };
 
-/// A pattern of LIKE with the escape character '!': each # of the class stands for digits.
+/// A pattern of LIKE ... ESCAPE '!': each # of the class stands for digits.
 std::string pattern_of(const std::string& error_class) {
-  std::string pattern;
-  for (const char c : error_class) {
-    if (c == '!' || c == '%' || c == '_') pattern += '!';
-    pattern += c == '#' ? '%' : c;
-  }
+  std::string pattern = sql::like_pattern(error_class);
+  std::replace(pattern.begin(), pattern.end(), '#', '%');
   return pattern;
 }
 
@@ -171,17 +168,10 @@ std::string query(sql::Dialect dialect, const Viewer& viewer, const std::string&
          gifts_condition(viewer) + rest;
 }
 
-std::optional<CrmSyncStatus> sync_status_from_word(std::string_view word) {
-  for (const CrmSyncStatus one : {CrmSyncStatus::decided, CrmSyncStatus::written, CrmSyncStatus::skipped,
-                                  CrmSyncStatus::deleted, CrmSyncStatus::rejected})
-    if (to_word(one) == word) return one;
-  return std::nullopt;
-}
-
 ConsoleGift console_gift_in(const sql::PreparedQuery& row) {
   ConsoleGift found{gift_in(row)};
   const int at = kGiftColumnCount;
-  found.crm_state = sync_status_from_word(row.text(at));
+  found.crm_state = crm_sync_status_from_word(row.text(at));
   found.contact_id = row.text(at + 1);
   found.lead_id = row.text(at + 2);
   found.needs_relink = row.integer(at + 3) != 0;

@@ -17,18 +17,18 @@ std::vector<ConsoleSession> select_sessions(soci::session& session, const std::s
   ConsoleSession row;
   return sql::select_rows(
       row, session,
-      "SELECT s.id_hash, s.user_id, s.identity_id, s.form_secret, s.created_at, "
-      "s.last_seen_at, s.authenticated_at, s.expires_at, s.agent, s.network, COALESCE(i.connection, '') FROM "
-      "session s JOIN console_user u ON u.id = s.user_id LEFT JOIN user_identity i ON i.id = s.identity_id "
-      "WHERE " +
+      "SELECT s.id_hash, s.user_id, u.email, s.identity_id, s.form_secret, s.created_at, s.last_seen_at, "
+      "s.authenticated_at, s.expires_at, s.agent, s.network, COALESCE(i.connection, '') FROM session s JOIN "
+      "console_user u ON u.id = s.user_id LEFT JOIN user_identity i ON i.id = s.identity_id WHERE " +
           rest,
-      use(key), into(row.id_hash), into(row.user), into(row.identity), into(row.form_secret),
+      use(key), into(row.id_hash), into(row.user), into(row.email), into(row.identity), into(row.form_secret),
       into(row.created_at), into(row.last_seen_at), into(row.authenticated_at), into(row.expires_at),
       into(row.agent), into(row.network), into(row.connection));
 }
 
-void end_session(soci::session& session, const std::string& id_hash) {
-  session << "DELETE FROM session WHERE id_hash = :id_hash", use(id_hash);
+/// False when there is none.
+bool end_session(soci::session& session, const std::string& id_hash) {
+  return sql::change_rows(session, "DELETE FROM session WHERE id_hash = :id_hash", use(id_hash)) > 0;
 }
 
 /// Selects from console_user, so that no session of a user is inserted beside the user's deactivation.
@@ -49,10 +49,6 @@ bool insert_session(soci::session& session, const ConsoleSession& one) {
 
 std::string public_session_id(const std::string& id_hash) {
   return id_hash.substr(0, kPublicIdDigits);
-}
-
-bool ConsoleSessions::create(const ConsoleSession& one, const AuditEvent& audit) {
-  return create_instead_of("", one, audit);
 }
 
 bool ConsoleSessions::create_instead_of(const std::string& former_id_hash, const ConsoleSession& one,
@@ -86,8 +82,7 @@ void ConsoleSessions::set_last_seen(const std::string& id_hash, platform::UtcMil
 
 bool ConsoleSessions::end(const std::string& id_hash, const AuditEvent& audit) {
   return database_->write([&](soci::session& session) {
-    const bool ended =
-        sql::change_rows(session, "DELETE FROM session WHERE id_hash = :id_hash", use(id_hash)) > 0;
+    const bool ended = end_session(session, id_hash);
     if (ended) insert_audit_event(session, audit);
     return ended;
   });

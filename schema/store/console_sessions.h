@@ -18,6 +18,7 @@ namespace giftsync::schema::store {
 struct ConsoleSession {
   std::string id_hash = {};  ///< hex SHA-256 of the cookie's value
   UserId user = {};
+  std::string email = {};                   ///< the user's; set when read
   std::optional<IdentityId> identity = {};  ///< absent: begun by a link
   std::string connection = {};              ///< of the identity; set when read
   std::string form_secret = {};             ///< the key of its form tokens
@@ -48,7 +49,9 @@ class ConsoleSessions {
   explicit ConsoleSessions(std::shared_ptr<sql::Database> database) : database_(std::move(database)) {}
 
   /// False, without a change, when the user does not exist or is inactive.
-  bool create(const ConsoleSession& session, const AuditEvent& audit);
+  bool create(const ConsoleSession& session, const AuditEvent& audit) {
+    return create_instead_of("", session, audit);
+  }
   /// Ends `former`, the session of the browser's cookie, in the same transaction: a sign-in gets a new
   /// cookie. Empty: there is none.
   bool create_instead_of(const std::string& former_id_hash, const ConsoleSession& session,

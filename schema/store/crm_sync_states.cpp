@@ -141,6 +141,9 @@ bool CrmSyncState::has_id_conflict() const {
 std::string_view to_word(CrmSyncStatus state) {
   return kCrmSyncStatuses.word_of(state);
 }
+std::optional<CrmSyncStatus> crm_sync_status_from_word(std::string_view word) {
+  return kCrmSyncStatuses.parse(word);
+}
 
 std::string_view to_word(TaskState state) {
   return kTaskStates.word_of(state);

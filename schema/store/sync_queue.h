@@ -33,6 +33,7 @@ enum class CrmSyncStatus {
   rejected,  ///< the CRM refuses it; `error` has the reason
 };
 std::string_view to_word(CrmSyncStatus state);
+std::optional<CrmSyncStatus> crm_sync_status_from_word(std::string_view word);
 
 /// The state of the task of a gift in the CRM.
 enum class TaskState {

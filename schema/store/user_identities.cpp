@@ -10,18 +10,6 @@ namespace {
 using soci::into;
 using soci::use;
 
-template <class... Used>
-std::vector<UserIdentity> select_identities(soci::session& session, const std::string& rest, Used&&... used) {
-  UserIdentity row;
-  return sql::select_rows(
-      row, session,
-      "SELECT i.id, i.user_id, i.connection, i.tenant, i.subject, i.last_email, i.linked_at, "
-      "i.last_sign_in_at FROM user_identity i JOIN console_user u ON u.id = i.user_id WHERE " +
-          rest,
-      used..., into(row.id), into(row.user), into(row.connection), into(row.tenant), into(row.subject),
-      into(row.last_email), into(row.linked_at), into(row.last_sign_in_at));
-}
-
 }  // namespace
 
 std::optional<IdentityId> UserIdentities::link(const UserIdentity& identity, const AuditEvent& audit) {
@@ -48,16 +36,15 @@ std::optional<IdentityId> UserIdentities::link(const UserIdentity& identity, con
 std::optional<UserIdentity> UserIdentities::find(const std::string& connection, const std::string& tenant,
                                                  const std::string& subject) {
   return sql::first_of(database_->read([&](soci::session& session) {
-    return select_identities(session,
-                             "i.connection = :connection AND i.tenant = :tenant AND i.subject = :subject",
-                             use(connection), use(tenant), use(subject));
+    UserIdentity row;
+    return sql::select_rows(
+        row, session,
+        "SELECT id, user_id, connection, tenant, subject, last_email, linked_at, last_sign_in_at FROM "
+        "user_identity WHERE connection = :connection AND tenant = :tenant AND subject = :subject",
+        use(connection), use(tenant), use(subject), into(row.id), into(row.user), into(row.connection),
+        into(row.tenant), into(row.subject), into(row.last_email), into(row.linked_at),
+        into(row.last_sign_in_at));
   }));
-}
-
-std::vector<UserIdentity> UserIdentities::list(const Viewer& viewer) {
-  return database_->read([&](soci::session& session) {
-    return select_identities(session, users_condition(viewer) + " ORDER BY i.user_id, i.id");
-  });
 }
 
 void UserIdentities::set_last_sign_in(IdentityId id, const std::string& email, platform::UtcMillis now) {

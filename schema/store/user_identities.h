@@ -34,7 +34,6 @@ class UserIdentities {
   std::optional<IdentityId> link(const UserIdentity& identity, const AuditEvent& audit);
   std::optional<UserIdentity> find(const std::string& connection, const std::string& tenant,
                                    const std::string& subject);
-  std::vector<UserIdentity> list(const Viewer& viewer);
   void set_last_sign_in(IdentityId id, const std::string& email, platform::UtcMillis now);
   /// Ends the sessions of the identity, too. False, without a change, when the user has none.
   bool unlink(UserId user, const std::string& connection, const AuditEvent& audit);

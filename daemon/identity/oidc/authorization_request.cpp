@@ -2,13 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <map>
-
 #include "daemon/config/connection_urls.h"
 #include "platform/digest.h"
 #include "platform/http_client.h"
 #include "platform/quoted_text.h"
-#include "platform/text.h"
 #include "platform/url_parameters.h"
 
 namespace giftsync::daemon::identity::oidc {
@@ -41,39 +38,29 @@ std::string authorization_url(const Provider& provider, const config::SsoSetting
   return url;
 }
 
-tl::expected<AuthorizationReply, OidcRefusal> parse_authorization_reply(std::string_view query) {
+tl::expected<AuthorizationReply, SignInRefusal> parse_authorization_reply(std::string_view query) {
   if (query.size() > kMaxReplyBytes) return refuse("OIDC-2", "The provider's reply is longer than 16 KiB.");
-  AuthorizationReply reply;
-  const std::map<std::string_view, std::string*> known{
-      {"state", &reply.state}, {"code", &reply.code},
-      {"iss", &reply.issuer},  {"connection", &reply.connection},
-      {"error", &reply.error}, {"error_description", &reply.error_description}};
-  std::map<std::string, int> seen;
-  const auto parameters = platform::parse_url_parameters(query);
-  if (!parameters) return refuse("OIDC-2", "The provider's reply is not a valid query.");
-  for (const auto& [name, value] : *parameters) {
-    if (!platform::is_storable_text(name) || !platform::is_storable_text(value))
-      return refuse("OIDC-2", "The provider's reply has a parameter that is not valid text.");
-    if (++seen[name] > 1) {
-      return refuse("OIDC-2",
-                    fmt::format("The provider's reply repeats the parameter {}.", platform::in_quotes(name)));
-    }
-    if (const auto member = known.find(name); member != known.end()) *member->second = value;
-  }
-  return reply;
+  const auto parameters = platform::unique_url_parameters(query);
+  if (!parameters) return refuse("OIDC-2", "The provider's reply {}.", parameters.error());
+  const auto value = [&](const char* name) {
+    const auto found = parameters->find(name);
+    return found == parameters->end() ? std::string() : found->second;
+  };
+  return AuthorizationReply{value("state"),      value("code"),  value("iss"),
+                            value("connection"), value("error"), value("error_description")};
 }
 
-tl::expected<void, OidcRefusal> check_authorization_reply(const AuthorizationReply& reply,
-                                                          const Provider& provider) {
+tl::expected<void, SignInRefusal> check_authorization_reply(const AuthorizationReply& reply,
+                                                            const Provider& provider) {
   if (!reply.error.empty()) {
     const std::string more =
         reply.error_description.empty() ? "" : ": " + platform::in_quotes(reply.error_description);
-    return refuse("OIDC-2", fmt::format("The provider replies with the error {}{}.",
-                                        platform::in_quotes(reply.error), more));
+    return refuse("OIDC-2", "The provider replies with the error {}{}.", platform::in_quotes(reply.error),
+                  more);
   }
   if (reply.issuer != provider.issuer && (provider.names_issuer || !reply.issuer.empty())) {
-    return refuse("OIDC-2", fmt::format("The reply comes from issuer {}, not from {}.",
-                                        platform::in_quotes(reply.issuer), provider.issuer));
+    return refuse("OIDC-2", "The reply comes from issuer {}, not from {}.", platform::in_quotes(reply.issuer),
+                  provider.issuer);
   }
   if (reply.code.empty()) return refuse("OIDC-2", "The provider's reply has neither a code nor an error.");
   return {};

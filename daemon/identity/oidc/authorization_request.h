@@ -7,14 +7,16 @@
 
 #include "daemon/config/settings.h"
 #include "daemon/identity/oidc/provider.h"
+#include "platform/time.h"
 
 namespace giftsync::daemon::identity::oidc {
 
-/// Three random texts that the attempt keeps, of 32 bytes each as base64url.
+/// Three random texts, of 32 bytes each as base64url. Kept with the attempt: the reply is compared with it.
 struct AuthorizationRequest {
   std::string state;
   std::string nonce;
   std::string code_verifier;
+  platform::UtcMillis begun_at;
   bool must_reauthenticate = false;  ///< the user proves again who they are (max_age=0)
 };
 
@@ -37,10 +39,10 @@ struct AuthorizationReply {
 };
 
 /// Refuses repeated parameters, and text that is not UTF-8 or has a NUL.
-tl::expected<AuthorizationReply, OidcRefusal> parse_authorization_reply(std::string_view query);
+tl::expected<AuthorizationReply, SignInRefusal> parse_authorization_reply(std::string_view query);
 
 /// Refuses an error, another issuer, and a reply without a code.
-tl::expected<void, OidcRefusal> check_authorization_reply(const AuthorizationReply& reply,
-                                                          const Provider& provider);
+tl::expected<void, SignInRefusal> check_authorization_reply(const AuthorizationReply& reply,
+                                                            const Provider& provider);
 
 }  // namespace giftsync::daemon::identity::oidc

@@ -1,14 +1,9 @@
 #include "daemon/identity/oidc/claims_identity.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-
-#include "daemon/config/connection_urls.h"
 #include "daemon/identity/oidc/id_token.h"
+#include "daemon/signin/home_realm.h"
 #include "platform/quoted_text.h"
 #include "platform/text.h"
-#include "schema/contact_normalization.h"
 
 namespace giftsync::daemon::identity::oidc {
 namespace {
@@ -17,14 +12,6 @@ using platform::JsonValue;
 
 constexpr std::size_t kMaxNameCodePoints = 255;
 
-bool is_in_domains(std::string_view address, const config::SsoConnectionSettings& connection) {
-  const std::size_t at = address.rfind('@');
-  if (at == std::string_view::npos || at == 0) return false;
-  const std::string domain = schema::normalized_domain(address.substr(at + 1));
-  const std::vector<std::string> domains = config::all_domains(connection);
-  return !domain.empty() && std::find(domains.begin(), domains.end(), domain) != domains.end();
-}
-
 /// Some providers send "true" or "1" as text, or 1.
 bool is_true(const JsonValue& claims, std::string_view name) {
   const JsonValue* value = claims.find(name);
@@ -32,10 +19,14 @@ bool is_true(const JsonValue& claims, std::string_view name) {
                               value->text() == "true");
 }
 
-OidcIdentity identity_of(const JsonValue& claims, std::string subject, std::string tenant) {
-  return {std::move(subject), std::move(tenant), "",
-          std::string(platform::truncated(text_claim(claims, "name"), kMaxNameCodePoints)),
-          time_claim(claims, "auth_time")};
+/// Without an address.
+VerifiedIdentity identity_of(const JsonValue& claims, const config::SsoConnectionSettings& connection,
+                             std::string subject, std::string tenant) {
+  return {.connection = connection.name,
+          .subject = std::move(subject),
+          .tenant = std::move(tenant),
+          .name = std::string(platform::truncated(text_claim(claims, "name"), kMaxNameCodePoints)),
+          .authenticated_at = time_claim(claims, "auth_time")};
 }
 
 /// A person of another organization whom the directory has invited.
@@ -48,36 +39,34 @@ bool is_guest(const JsonValue& claims) {
 /// two are the name with which the user signs in, in a domain that the directory has proved to own.
 std::string directory_address(const JsonValue& claims, const config::SsoConnectionSettings& connection) {
   std::string name = text_claim(claims, connection.identity_api_v2 ? "preferred_username" : "upn");
-  if (is_in_domains(name, connection)) return name;
+  if (signin::is_in_domains(connection, name)) return name;
   std::string email = text_claim(claims, "email");
-  return is_true(claims, "xms_edov") && is_in_domains(email, connection) ? email : std::string();
+  return is_true(claims, "xms_edov") && signin::is_in_domains(connection, email) ? email : std::string();
 }
 
 }  // namespace
 
-tl::expected<OidcIdentity, OidcRefusal> oidc_identity(const JsonValue& claims,
-                                                      const config::SsoConnectionSettings& connection) {
-  OidcIdentity identity = identity_of(claims, text_claim(claims, "sub"), "");
+tl::expected<VerifiedIdentity, SignInRefusal> oidc_identity(const JsonValue& claims,
+                                                            const config::SsoConnectionSettings& connection) {
+  VerifiedIdentity identity = identity_of(claims, connection, text_claim(claims, "sub"), "");
   const std::string email = text_claim(claims, "email");
   const bool is_verified = is_true(claims, "email_verified");
   if (claims.find("email_verified") != nullptr && !is_verified) {
-    return refuse("OIDC-8", fmt::format("The provider has not verified the address {} (email_verified).",
-                                        platform::in_quotes(email)));
+    return refuse("OIDC-8", "The provider has not verified the address {} (email_verified).",
+                  platform::in_quotes(email));
   }
   // An address in another domain says nothing about its owner: the provider speaks for its own domains only.
-  if (is_in_domains(email, connection)) identity.address = email;
+  if (signin::is_in_domains(connection, email)) identity.address = email;
   return identity;
 }
 
-tl::expected<OidcIdentity, OidcRefusal> directory_identity(const JsonValue& claims,
-                                                           const config::SsoConnectionSettings& connection,
-                                                           const std::string& tenant) {
+tl::expected<VerifiedIdentity, SignInRefusal> directory_identity(
+    const JsonValue& claims, const config::SsoConnectionSettings& connection, const std::string& tenant) {
   const std::string claimed = platform::ascii_lower(text_claim(claims, "tid"));
   if (claimed.empty() || claimed != tenant ||
       (!connection.tenant_id.empty() && claimed != connection.tenant_id)) {
-    return refuse("OIDC-9", fmt::format("The ID token is of directory {}; the connection's is {}.",
-                                        platform::in_quotes(claimed),
-                                        connection.tenant_id.empty() ? tenant : connection.tenant_id));
+    return refuse("OIDC-9", "The ID token is of directory {}; the connection's is {}.",
+                  platform::in_quotes(claimed), connection.tenant_id.empty() ? tenant : connection.tenant_id);
   }
   const std::string object = text_claim(claims, "oid");
   if (object.empty() || platform::count_code_points(object) > kMaxNameCodePoints)
@@ -87,7 +76,7 @@ tl::expected<OidcIdentity, OidcRefusal> directory_identity(const JsonValue& clai
                   "The user is a guest of the directory; the setting allow_guests of the connection lets "
                   "guests sign in.");
   }
-  OidcIdentity identity = identity_of(claims, object, claimed);
+  VerifiedIdentity identity = identity_of(claims, connection, object, claimed);
   identity.address = directory_address(claims, connection);
   return identity;
 }

@@ -61,24 +61,23 @@ DiscoveryCache::Found DiscoveryCache::find_with_new_keys(const config::SsoConnec
   return entry.provider = std::move(renewed);
 }
 
-tl::expected<std::string, OidcRefusal> DiscoveryCache::get(const std::string& what, const std::string& url,
-                                                           const std::string& ca_file) const {
+tl::expected<std::string, SignInRefusal> DiscoveryCache::get(const std::string& what, const std::string& url,
+                                                             const std::string& ca_file) const {
   platform::HttpResponse response = send_({.url = url, .headers = {"Accept: application/json"}}, ca_file);
   if (response.status == 200) return std::move(response.body);
-  if (response.status == 0)
-    return refuse("OIDC-1", fmt::format("{} at {} cannot be fetched: {}.", what, url, response.error), true);
-  return refuse(
-      "OIDC-1",
-      fmt::format("{} at {} cannot be fetched: the provider responds with {}.", what, url, response.status),
-      response.status >= 500 || response.status == 429);
+  const std::string reason =
+      response.status == 0 ? response.error : fmt::format("the provider responds with {}", response.status);
+  return tl::unexpected(SignInRefusal{"OIDC-1",
+                                      fmt::format("{} at {} cannot be fetched: {}.", what, url, reason),
+                                      is_outage(response.status)});
 }
 
-tl::expected<jose::JwkSet, OidcRefusal> DiscoveryCache::fetch_keys(const std::string& url,
-                                                                   const std::string& ca_file) const {
+tl::expected<jose::JwkSet, SignInRefusal> DiscoveryCache::fetch_keys(const std::string& url,
+                                                                     const std::string& ca_file) const {
   const auto document = get("The list of keys", url, ca_file);
   if (!document) return tl::unexpected(document.error());
   auto keys = jose::parse_jwk_set(*document);
-  if (!keys) return refuse("OIDC-1", fmt::format("The provider's keys are {}.", keys.error()));
+  if (!keys) return refuse("OIDC-1", "The provider's keys are {}.", keys.error());
   return std::move(*keys);
 }
 

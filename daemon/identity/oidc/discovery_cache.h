@@ -22,7 +22,7 @@ platform::HttpResponse send_to_provider(const platform::HttpRequest& request, co
 
 class DiscoveryCache {
  public:
-  using Found = tl::expected<std::shared_ptr<const Provider>, OidcRefusal>;
+  using Found = tl::expected<std::shared_ptr<const Provider>, SignInRefusal>;
 
   /// `sso` must outlive it.
   DiscoveryCache(const config::SsoSettings& sso, Send send) : sso_(sso), send_(std::move(send)) {}
@@ -39,15 +39,15 @@ class DiscoveryCache {
     std::shared_ptr<const Provider> provider;
     platform::UtcMillis fetched_at;
     std::optional<platform::UtcMillis> keys_renewed_at;  ///< for a token whose key was unknown
-    std::optional<OidcRefusal> failure;
+    std::optional<SignInRefusal> failure;
     platform::UtcMillis failed_at;
   };
   Entry& entry_of(const std::string& name);
   Found fetch(const config::SsoConnectionSettings& connection) const;
-  tl::expected<std::string, OidcRefusal> get(const std::string& what, const std::string& url,
-                                             const std::string& ca_file) const;
-  tl::expected<jose::JwkSet, OidcRefusal> fetch_keys(const std::string& url,
-                                                     const std::string& ca_file) const;
+  tl::expected<std::string, SignInRefusal> get(const std::string& what, const std::string& url,
+                                               const std::string& ca_file) const;
+  tl::expected<jose::JwkSet, SignInRefusal> fetch_keys(const std::string& url,
+                                                       const std::string& ca_file) const;
 
   const config::SsoSettings& sso_;
   const Send send_;

@@ -5,11 +5,15 @@
 #include <optional>
 #include <string>
 
-#include "daemon/identity/oidc/refusal.h"
+#include "daemon/signin/sign_in_outcome.h"
 #include "platform/strict_json.h"
 #include "platform/time.h"
 
 namespace giftsync::daemon::identity::oidc {
+
+using signin::refuse;
+using signin::RuleVerdicts;
+using signin::SignInRefusal;
 
 inline constexpr std::int64_t kSkewMillis = 2 * platform::kMinuteMillis;
 inline constexpr std::int64_t kMaxTokenAgeMillis = 10 * platform::kMinuteMillis;
@@ -25,9 +29,9 @@ struct ExpectedToken {
 };
 
 /// The first rule that does not hold, else nothing; `verdicts` gets those that hold.
-tl::expected<void, OidcRefusal> validate_id_token(const platform::JsonValue& claims,
-                                                  const ExpectedToken& expected, platform::UtcMillis now,
-                                                  RuleVerdicts& verdicts);
+tl::expected<void, SignInRefusal> validate_id_token(const platform::JsonValue& claims,
+                                                    const ExpectedToken& expected, platform::UtcMillis now,
+                                                    RuleVerdicts& verdicts);
 
 /// A claim that is text; empty when it is absent or no text.
 std::string text_claim(const platform::JsonValue& claims, std::string_view name);

@@ -1,7 +1,5 @@
 #include "daemon/identity/oidc/oidc_client.h"
 
-#include <fmt/format.h>
-
 #include "daemon/identity/jose/jws_verifier.h"
 #include "daemon/identity/oidc/id_token.h"
 #include "platform/digest.h"
@@ -31,24 +29,20 @@ std::string random_token() {
   return platform::to_base64url(platform::random_bytes(kRandomBytes));
 }
 
-AuthorizationRequest make_authorization_request(bool must_reauthenticate) {
-  return {random_token(), random_token(), random_token(), must_reauthenticate};
+AuthorizationRequest make_authorization_request(platform::UtcMillis now, bool must_reauthenticate) {
+  return {random_token(), random_token(), random_token(), now, must_reauthenticate};
 }
 
-tl::expected<std::string, OidcRefusal> OidcClient::begin(const config::SsoConnectionSettings& connection,
-                                                         const AuthorizationRequest& request,
-                                                         platform::UtcMillis now) {
-  const DiscoveryCache::Found provider = discovery_.find(connection, now);
+tl::expected<std::string, SignInRefusal> OidcClient::begin(const config::SsoConnectionSettings& connection,
+                                                           const AuthorizationRequest& request) {
+  const DiscoveryCache::Found provider = discovery_.find(connection, request.begun_at);
   if (!provider) return tl::unexpected(provider.error());
   return authorization_url(**provider, sso_, connection, request);
 }
 
-tl::expected<OidcIdentity, OidcRefusal> OidcClient::complete(const config::SsoConnectionSettings& connection,
-                                                             const AuthorizationReply& reply,
-                                                             const AuthorizationRequest& request,
-                                                             platform::UtcMillis begun_at,
-                                                             platform::UtcMillis now,
-                                                             RuleVerdicts& verdicts) {
+tl::expected<VerifiedIdentity, SignInRefusal> OidcClient::complete(
+    const config::SsoConnectionSettings& connection, const AuthorizationReply& reply,
+    const AuthorizationRequest& request, platform::UtcMillis now, RuleVerdicts& verdicts) {
   const DiscoveryCache::Found found = discovery_.find(connection, now);
   if (!found) return tl::unexpected(found.error());
   const Provider& provider = **found;
@@ -68,13 +62,13 @@ tl::expected<OidcIdentity, OidcRefusal> OidcClient::complete(const config::SsoCo
   verdicts.push_back({"OIDC-4", "the ID token's header and signature hold"});
   ExpectedToken expected{provider.issuer,      connection.client_id, request.nonce,
                          tokens->access_token, reply.code,           {}};
-  if (request.must_reauthenticate) expected.authenticated_after = begun_at;
+  if (request.must_reauthenticate) expected.authenticated_after = request.begun_at;
   if (const auto valid = validate_id_token(claims->root(), expected, now, verdicts); !valid)
     return tl::unexpected(valid.error());
   return identity_of(connection, provider, claims->root(), tokens->access_token, verdicts);
 }
 
-tl::expected<std::string, OidcRefusal> OidcClient::verified_payload(
+tl::expected<std::string, SignInRefusal> OidcClient::verified_payload(
     const config::SsoConnectionSettings& connection, const Provider& provider, const std::string& token,
     platform::UtcMillis now) {
   using Reason = jose::JwsRefusal::Reason;
@@ -85,12 +79,12 @@ tl::expected<std::string, OidcRefusal> OidcClient::verified_payload(
     if (!renewed) return tl::unexpected(renewed.error());
     verified = jose::verify_jws(token, (*renewed)->keys, allowed);
   }
-  if (!verified) return refuse("OIDC-4", fmt::format("The ID token {}.", verified.error().text));
+  if (!verified) return refuse("OIDC-4", "The ID token {}.", verified.error().text);
   if (!is_id_token_type(verified->type)) return refuse("OIDC-4", "The token is no ID token (typ).");
   return std::move(verified->payload);
 }
 
-tl::expected<OidcIdentity, OidcRefusal> OidcClient::identity_of(
+tl::expected<VerifiedIdentity, SignInRefusal> OidcClient::identity_of(
     const config::SsoConnectionSettings& connection, const Provider& provider,
     const platform::JsonValue& claims, const std::string& access_token, RuleVerdicts& verdicts) {
   if (connection.kind == config::SsoKind::directory) {
@@ -101,20 +95,19 @@ tl::expected<OidcIdentity, OidcRefusal> OidcClient::identity_of(
     verdicts.push_back({"OIDC-11", "the user is no guest, or guests may sign in"});
     return identity;
   }
-  const bool asks_userinfo = claims.find("email") == nullptr && !provider.userinfo_endpoint.empty();
-  if (!asks_userinfo) {
-    auto identity = oidc_identity(claims, connection);
-    if (identity) verdicts.push_back({"OIDC-8", "the address is not one that the provider calls unverified"});
-    return identity;
+  const platform::JsonValue* source = &claims;
+  std::optional<platform::JsonDocument> userinfo;
+  if (claims.find("email") == nullptr && !provider.userinfo_endpoint.empty()) {
+    auto reply = parse_userinfo(send_(userinfo_request(provider, access_token), connection.ca_file),
+                                text_claim(claims, "sub"));
+    if (!reply) return tl::unexpected(reply.error());
+    verdicts.push_back({"OIDC-7", "the userinfo endpoint replies about the same sub"});
+    source = &userinfo.emplace(std::move(*reply)).root();
   }
-  const auto userinfo = parse_userinfo(send_(userinfo_request(provider, access_token), connection.ca_file),
-                                       text_claim(claims, "sub"));
-  if (!userinfo) return tl::unexpected(userinfo.error());
-  verdicts.push_back({"OIDC-7", "the userinfo endpoint replies about the same sub"});
-  auto identity = oidc_identity(userinfo->root(), connection);
+  auto identity = oidc_identity(*source, connection);
   if (!identity) return identity;
-  identity->authenticated_at = time_claim(claims, "auth_time");
   verdicts.push_back({"OIDC-8", "the address is not one that the provider calls unverified"});
+  identity->authenticated_at = time_claim(claims, "auth_time");
   return identity;
 }
 

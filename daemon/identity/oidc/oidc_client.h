@@ -13,7 +13,7 @@ namespace giftsync::daemon::identity::oidc {
 
 /// 32 random bytes as base64url.
 std::string random_token();
-AuthorizationRequest make_authorization_request(bool must_reauthenticate = false);
+AuthorizationRequest make_authorization_request(platform::UtcMillis now, bool must_reauthenticate = false);
 
 class OidcClient {
  public:
@@ -22,26 +22,26 @@ class OidcClient {
       : sso_(sso), send_(send), discovery_(sso, std::move(send)) {}
 
   /// The URL to which the browser goes.
-  tl::expected<std::string, OidcRefusal> begin(const config::SsoConnectionSettings& connection,
-                                               const AuthorizationRequest& request, platform::UtcMillis now);
+  tl::expected<std::string, SignInRefusal> begin(const config::SsoConnectionSettings& connection,
+                                                 const AuthorizationRequest& request);
 
-  /// `reply` is of the sign-in that `request` began at `begun_at`. Uses up the reply's code. `verdicts` gets
+  /// `reply` is of the sign-in that `request` began. Uses up the reply's code. `verdicts` gets
   /// the rules that hold.
-  tl::expected<OidcIdentity, OidcRefusal> complete(const config::SsoConnectionSettings& connection,
-                                                   const AuthorizationReply& reply,
-                                                   const AuthorizationRequest& request,
-                                                   platform::UtcMillis begun_at, platform::UtcMillis now,
-                                                   RuleVerdicts& verdicts);
+  tl::expected<VerifiedIdentity, SignInRefusal> complete(const config::SsoConnectionSettings& connection,
+                                                         const AuthorizationReply& reply,
+                                                         const AuthorizationRequest& request,
+                                                         platform::UtcMillis now, RuleVerdicts& verdicts);
 
  private:
-  tl::expected<std::string, OidcRefusal> verified_payload(const config::SsoConnectionSettings& connection,
-                                                          const Provider& provider, const std::string& token,
-                                                          platform::UtcMillis now);
-  tl::expected<OidcIdentity, OidcRefusal> identity_of(const config::SsoConnectionSettings& connection,
-                                                      const Provider& provider,
-                                                      const platform::JsonValue& claims,
-                                                      const std::string& access_token,
-                                                      RuleVerdicts& verdicts);
+  tl::expected<std::string, SignInRefusal> verified_payload(const config::SsoConnectionSettings& connection,
+                                                            const Provider& provider,
+                                                            const std::string& token,
+                                                            platform::UtcMillis now);
+  tl::expected<VerifiedIdentity, SignInRefusal> identity_of(const config::SsoConnectionSettings& connection,
+                                                            const Provider& provider,
+                                                            const platform::JsonValue& claims,
+                                                            const std::string& access_token,
+                                                            RuleVerdicts& verdicts);
 
   const config::SsoSettings& sso_;
   const Send send_;

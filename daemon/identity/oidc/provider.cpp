@@ -1,7 +1,5 @@
 #include "daemon/identity/oidc/provider.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "daemon/config/text_checks.h"
@@ -39,12 +37,13 @@ std::optional<std::string> tenant_in_issuer(std::string_view issuer) {
   return config::check_tenant_id(id) ? std::nullopt : std::optional(id);
 }
 
-tl::expected<Provider, OidcRefusal> parse_provider(std::string_view document, const config::SsoSettings& sso,
-                                                   const config::SsoConnectionSettings& connection) {
+tl::expected<Provider, SignInRefusal> parse_provider(std::string_view document,
+                                                     const config::SsoSettings& sso,
+                                                     const config::SsoConnectionSettings& connection) {
   signin::CheckReport report;
   const signin::AdvertisedEndpoints endpoints = signin::validate_discovery(document, sso, connection, report);
   for (const signin::CheckResult& result : report.all())
-    if (result.kind == signin::CheckResult::Kind::failure) return refuse("OIDC-1", result.text);
+    if (result.kind == signin::CheckResult::Kind::failure) return refuse("OIDC-1", "{}", result.text);
   const auto json = platform::parse_json(document);
   const JsonValue& root = json->root();
   Provider provider;
@@ -59,11 +58,10 @@ tl::expected<Provider, OidcRefusal> parse_provider(std::string_view document, co
   if (connection.kind != config::SsoKind::directory) return provider;
   const auto tenant = tenant_in_issuer(provider.issuer);
   if (!tenant) {
-    return refuse(
-        "OIDC-9",
-        fmt::format("The issuer {} does not name one directory by its id. Set sso.connections.domain "
-                    "to a domain of the customer's own directory.",
-                    platform::in_quotes(provider.issuer)));
+    return refuse("OIDC-9",
+                  "The issuer {} does not name one directory by its id. Set sso.connections.domain to a "
+                  "domain of the customer's own directory.",
+                  platform::in_quotes(provider.issuer));
   }
   provider.tenant = *tenant;
   return provider;

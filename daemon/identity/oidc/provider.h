@@ -7,9 +7,13 @@
 
 #include "daemon/config/settings.h"
 #include "daemon/identity/jose/jwk_set.h"
-#include "daemon/identity/oidc/refusal.h"
+#include "daemon/signin/sign_in_outcome.h"
 
 namespace giftsync::daemon::identity::oidc {
+
+using signin::refuse;
+using signin::RuleVerdicts;
+using signin::SignInRefusal;
 
 /// The endpoints are https URLs; those of the last group may be empty.
 struct Provider {
@@ -25,8 +29,14 @@ struct Provider {
 };
 
 /// Without keys. A member that `sso check` reports as a fault refuses the document.
-tl::expected<Provider, OidcRefusal> parse_provider(std::string_view document, const config::SsoSettings& sso,
-                                                   const config::SsoConnectionSettings& connection);
+tl::expected<Provider, SignInRefusal> parse_provider(std::string_view document,
+                                                     const config::SsoSettings& sso,
+                                                     const config::SsoConnectionSettings& connection);
+
+/// Whether a response with this HTTP status (0: none) may be another one soon.
+inline bool is_outage(int status) {
+  return status == 0 || status >= 500 || status == 429;
+}
 
 /// The id of the directory in an issuer, lower case; nullopt when it has none ("common").
 std::optional<std::string> tenant_in_issuer(std::string_view issuer);

@@ -18,22 +18,21 @@ std::string text_member(const JsonValue& object, std::string_view name) {
 }
 
 /// The JSON object of a reply.
-tl::expected<platform::JsonDocument, OidcRefusal> parse_object(const std::string& rule,
-                                                               const std::string& what,
-                                                               const platform::HttpResponse& response) {
-  if (response.status == 0)
-    return refuse(rule, fmt::format("{}'s reply cannot be fetched: {}.", what, response.error), true);
+tl::expected<platform::JsonDocument, SignInRefusal> parse_object(const std::string& rule,
+                                                                 const std::string& what,
+                                                                 const platform::HttpResponse& response) {
   auto json = platform::parse_json(response.body);
   const bool is_object = json && json->root().is_object();
   if (response.status != 200) {
     const std::string error = is_object ? text_member(json->root(), "error") : "";
-    return refuse(rule,
-                  fmt::format("{} responds with {}{}.", what, response.status,
-                              error.empty() ? "" : " and the error " + platform::in_quotes(error)),
-                  response.status >= 500 || response.status == 429);
+    const std::string text =
+        response.status == 0
+            ? fmt::format("{}'s reply cannot be fetched: {}.", what, response.error)
+            : fmt::format("{} responds with {}{}.", what, response.status,
+                          error.empty() ? "" : " and the error " + platform::in_quotes(error));
+    return tl::unexpected(SignInRefusal{rule, text, is_outage(response.status)});
   }
-  if (!is_object)
-    return refuse(rule, fmt::format("{} responds with a text that is no strict JSON object.", what));
+  if (!is_object) return refuse(rule, "{} responds with a text that is no strict JSON object.", what);
   return std::move(*json);
 }
 
@@ -58,7 +57,7 @@ platform::HttpRequest token_request(const Provider& provider, const config::SsoS
   return request;
 }
 
-tl::expected<Tokens, OidcRefusal> parse_token_reply(const platform::HttpResponse& response) {
+tl::expected<Tokens, SignInRefusal> parse_token_reply(const platform::HttpResponse& response) {
   const auto json = parse_object("OIDC-3", "The token endpoint", response);
   if (!json) return tl::unexpected(json.error());
   const JsonValue& root = json->root();
@@ -75,8 +74,8 @@ platform::HttpRequest userinfo_request(const Provider& provider, const std::stri
           .headers = {"Authorization: Bearer " + access_token, "Accept: application/json"}};
 }
 
-tl::expected<platform::JsonDocument, OidcRefusal> parse_userinfo(const platform::HttpResponse& response,
-                                                                 const std::string& subject) {
+tl::expected<platform::JsonDocument, SignInRefusal> parse_userinfo(const platform::HttpResponse& response,
+                                                                   const std::string& subject) {
   auto json = parse_object("OIDC-7", "The userinfo endpoint", response);
   if (!json) return json;
   if (text_member(json->root(), "sub") != subject)

@@ -21,11 +21,11 @@ struct Tokens {
   std::string id_token;
   std::string access_token;
 };
-tl::expected<Tokens, OidcRefusal> parse_token_reply(const platform::HttpResponse& response);
+tl::expected<Tokens, SignInRefusal> parse_token_reply(const platform::HttpResponse& response);
 
 platform::HttpRequest userinfo_request(const Provider& provider, const std::string& access_token);
 /// The claims; refused unless `sub` is that of the ID token.
-tl::expected<platform::JsonDocument, OidcRefusal> parse_userinfo(const platform::HttpResponse& response,
-                                                                 const std::string& subject);
+tl::expected<platform::JsonDocument, SignInRefusal> parse_userinfo(const platform::HttpResponse& response,
+                                                                   const std::string& subject);
 
 }  // namespace giftsync::daemon::identity::oidc

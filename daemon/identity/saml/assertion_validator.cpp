@@ -1,7 +1,5 @@
 #include "daemon/identity/saml/assertion_validator.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -17,13 +15,13 @@ namespace {
 using platform::in_quotes;
 using platform::UtcMillis;
 using platform::XmlElement;
-using Fault = std::optional<SamlRefusal>;
+using Verdict = tl::expected<void, SignInRefusal>;
 
 /// What the rules compare.
 struct Context {
   const VerifiedResponse& verified;
   const SamlConnection& connection;
-  const SamlAttempt& attempt;
+  const AuthnRequest& request;
   UtcMillis now;
 };
 
@@ -34,125 +32,120 @@ bool has_begun(UtcMillis begin, UtcMillis now) {
   return begin - kClockSkewMillis <= now;
 }
 
-Fault status_fault(const Context& context) {  // SAML-12
+Verdict check_status(const Context& context) {  // SAML-12
   const XmlElement& response = context.verified.response;
   const XmlElement* status = only_child(response, "Status", kProtocol);
   const XmlElement* code = status ? only_child(*status, "StatusCode", kProtocol) : nullptr;
-  if (!code) return refusal(12, "the Response has no StatusCode, or several");
-  if (attribute_text(*code, "Value") == kSuccess) return std::nullopt;
+  if (!code) return refuse(12, "the Response has no StatusCode, or several");
+  if (attribute_text(*code, "Value") == kSuccess) return {};
   const XmlElement* detail = only_child(*code, "StatusCode", kProtocol);
   const XmlElement* message = only_child(*status, "StatusMessage", kProtocol);
-  return refusal(12, fmt::format("the provider did not sign the user in: status {}{}{}",
-                                 in_quotes(attribute_text(*code, "Value")),
-                                 detail ? ", " + in_quotes(attribute_text(*detail, "Value")) : "",
-                                 message ? ", message " + in_quotes(trimmed_text(*message)) : ""));
+  return refuse(12, "the provider did not sign the user in: status {}{}{}",
+                in_quotes(attribute_text(*code, "Value")),
+                detail ? ", " + in_quotes(attribute_text(*detail, "Value")) : "",
+                message ? ", message " + in_quotes(trimmed_text(*message)) : "");
 }
 
-Fault issuer_fault(const Context& context) {  // SAML-13
+Verdict check_issuer(const Context& context) {  // SAML-13
   const XmlElement& response = context.verified.response;
   const XmlElement* of_assertion = only_child(context.verified.assertion, "Issuer");
   const auto of_response = children_of(response, "Issuer");
   const std::string issuer = of_assertion ? trimmed_text(*of_assertion) : "";
   if (issuer.empty() || of_response.size() > 1)
-    return refusal(13, "the Assertion has no Issuer, or the Response has several");
-  const std::string& expected = context.connection.provider_entity_id;
+    return refuse(13, "the Assertion has no Issuer, or the Response has several");
+  const std::string& expected = context.connection.settings.provider_entity_id;
   if (!expected.empty() && issuer != expected)
-    return refusal(13, fmt::format("the Assertion was issued by {}; expected {} (provider_entity_id)",
-                                   in_quotes(issuer), in_quotes(expected)));
+    return refuse(13, "the Assertion was issued by {}; expected {} (provider_entity_id)", in_quotes(issuer),
+                  in_quotes(expected));
   if (!of_response.empty() && trimmed_text(*of_response.front()) != issuer)
-    return refusal(13,
-                   fmt::format("the Response was issued by {} and its Assertion by {}; both must be the same",
-                               in_quotes(trimmed_text(*of_response.front())), in_quotes(issuer)));
-  return std::nullopt;
+    return refuse(13, "the Response was issued by {} and its Assertion by {}; both must be the same",
+                  in_quotes(trimmed_text(*of_response.front())), in_quotes(issuer));
+  return {};
 }
 
-Fault destination_fault(const Context& context) {  // SAML-14
+Verdict check_destination(const Context& context) {  // SAML-14
   const auto destination = context.verified.response.attribute("", "Destination");
-  if (!destination && !context.verified.is_response_signed) return std::nullopt;
-  if (destination == context.connection.post_back_url) return std::nullopt;
-  return refusal(14, fmt::format("the Response's Destination is {}; expected {}, the post-back URL, exactly",
-                                 in_quotes(destination.value_or("")), context.connection.post_back_url));
+  if (!destination && !context.verified.is_response_signed) return {};
+  if (destination == context.connection.post_back_url) return {};
+  return refuse(14, "the Response's Destination is {}; expected {}, the post-back URL, exactly",
+                in_quotes(destination.value_or("")), context.connection.post_back_url);
 }
 
 /// SAML-15
-Fault confirmation_fault(const Context& context) {
+Verdict check_confirmation(const Context& context) {
   const XmlElement* subject = only_child(context.verified.assertion, "Subject");
-  if (!subject) return refusal(15, "the Assertion has no Subject, or several");
+  if (!subject) return refuse(15, "the Assertion has no Subject, or several");
   std::vector<const XmlElement*> bearers;
   for (const XmlElement* one : children_of(*subject, "SubjectConfirmation")) {
     if (attribute_text(*one, "Method") == kBearer) bearers.push_back(one);
   }
   if (bearers.size() != 1)
-    return refusal(
-        15, fmt::format("the Subject has {} confirmations of the method bearer; exactly one is expected",
-                        bearers.size()));
+    return refuse(15, "the Subject has {} confirmations of the method bearer; exactly one is expected",
+                  bearers.size());
   const XmlElement* data = only_child(*bearers.front(), "SubjectConfirmationData");
-  if (!data) return refusal(15, "the bearer confirmation has no SubjectConfirmationData");
+  if (!data) return refuse(15, "the bearer confirmation has no SubjectConfirmationData");
   if (data->attribute("", "Recipient") != context.connection.post_back_url)
-    return refusal(
-        15, fmt::format("the Recipient is {}; expected {}, the post-back URL, exactly",
-                        in_quotes(attribute_text(*data, "Recipient")), context.connection.post_back_url));
+    return refuse(15, "the Recipient is {}; expected {}, the post-back URL, exactly",
+                  in_quotes(attribute_text(*data, "Recipient")), context.connection.post_back_url);
   const TimeAttribute end = time_attribute(*data, "NotOnOrAfter");
   if (!end.time || has_ended(*end.time, context.now))
-    return refusal(15,
-                   fmt::format("the confirmation's NotOnOrAfter is {}; a later time is expected. Compare the "
-                               "clocks of provider and daemon",
-                               in_quotes(attribute_text(*data, "NotOnOrAfter"))));
+    return refuse(15,
+                  "the confirmation's NotOnOrAfter is {}; a later time is expected. Compare the "
+                  "clocks of provider and daemon",
+                  in_quotes(attribute_text(*data, "NotOnOrAfter")));
   if (data->attribute("", "NotBefore"))
-    return refusal(15, "the bearer confirmation has NotBefore, which the standard forbids");
-  if (data->attribute("", "InResponseTo") != context.attempt.request_id)
-    return refusal(15, fmt::format("the confirmation's InResponseTo is {}; expected the id of our request",
-                                   in_quotes(attribute_text(*data, "InResponseTo"))));
-  return std::nullopt;
+    return refuse(15, "the bearer confirmation has NotBefore, which the standard forbids");
+  if (data->attribute("", "InResponseTo") != context.request.id)
+    return refuse(15, "the confirmation's InResponseTo is {}; expected the id of our request",
+                  in_quotes(attribute_text(*data, "InResponseTo")));
+  return {};
 }
 
-Fault request_fault(const Context& context) {  // SAML-16
+Verdict check_request(const Context& context) {  // SAML-16
   const XmlElement& response = context.verified.response;
-  if (response.attribute("", "InResponseTo") == context.attempt.request_id) return std::nullopt;
-  return refusal(16, fmt::format("the Response's InResponseTo is {}; expected the id of our request",
-                                 in_quotes(attribute_text(response, "InResponseTo"))));
+  if (response.attribute("", "InResponseTo") == context.request.id) return {};
+  return refuse(16, "the Response's InResponseTo is {}; expected the id of our request",
+                in_quotes(attribute_text(response, "InResponseTo")));
 }
 
-Fault audience_fault(const XmlElement& conditions, const std::string& entity_id) {
+Verdict check_audience(const XmlElement& conditions, const std::string& entity_id) {
   const auto restrictions = children_of(conditions, "AudienceRestriction");
   if (restrictions.empty())
-    return refusal(17, fmt::format("the Assertion has no AudienceRestriction; expected one to {}",
-                                   in_quotes(entity_id)));
+    return refuse(17, "the Assertion has no AudienceRestriction; expected one to {}", in_quotes(entity_id));
   for (const XmlElement* one : restrictions) {
     const auto audiences = children_of(*one, "Audience");
     const bool is_ours = std::any_of(audiences.begin(), audiences.end(), [&](const XmlElement* audience) {
       return trimmed_text(*audience) == entity_id;
     });
     if (!is_ours)
-      return refusal(17, fmt::format("the Assertion is for the audience {}; expected {}, the entity id",
-                                     in_quotes(audiences.empty() ? "" : trimmed_text(*audiences.front())),
-                                     in_quotes(entity_id)));
+      return refuse(17, "the Assertion is for the audience {}; expected {}, the entity id",
+                    in_quotes(audiences.empty() ? "" : trimmed_text(*audiences.front())),
+                    in_quotes(entity_id));
   }
-  return std::nullopt;
+  return {};
 }
 
 /// SAML-17
-Fault conditions_fault(const Context& context) {
+Verdict check_conditions(const Context& context) {
   const XmlElement* conditions = only_child(context.verified.assertion, "Conditions");
-  if (!conditions) return refusal(17, "the Assertion has no Conditions, or several");
+  if (!conditions) return refuse(17, "the Assertion has no Conditions, or several");
   const TimeAttribute begin = time_attribute(*conditions, "NotBefore");
   const TimeAttribute end = time_attribute(*conditions, "NotOnOrAfter");
   if (begin.is_faulty() || end.is_faulty() || (begin.time && !has_begun(*begin.time, context.now)) ||
       (end.time && has_ended(*end.time, context.now)))
-    return refusal(17,
-                   fmt::format("the Assertion is valid from {} to {}, and now is {}; compare the clocks of "
-                               "provider and daemon",
-                               in_quotes(attribute_text(*conditions, "NotBefore")),
-                               in_quotes(attribute_text(*conditions, "NotOnOrAfter")),
-                               platform::to_rfc3339(context.now)));
+    return refuse(17,
+                  "the Assertion is valid from {} to {}, and now is {}; compare the clocks of "
+                  "provider and daemon",
+                  in_quotes(attribute_text(*conditions, "NotBefore")),
+                  in_quotes(attribute_text(*conditions, "NotOnOrAfter")), platform::to_rfc3339(context.now));
   for (const XmlElement& one : conditions->children) {
     const bool is_known = one.is(kAssertion, "AudienceRestriction") || one.is(kAssertion, "OneTimeUse") ||
                           one.is(kAssertion, "ProxyRestriction");
     if (!is_known)
-      return refusal(17, fmt::format("the Assertion has the unknown condition {}; remove it at the provider",
-                                     in_quotes(one.name)));
+      return refuse(17, "the Assertion has the unknown condition {}; remove it at the provider",
+                    in_quotes(one.name));
   }
-  return audience_fault(*conditions, context.connection.entity_id);
+  return check_audience(*conditions, context.connection.entity_id);
 }
 
 /// When the user signed in at the provider and until when, by all statements: the earliest times count.
@@ -162,30 +155,30 @@ struct Authentication {
 };
 
 /// SAML-18
-tl::expected<Authentication, SamlRefusal> authentication_of(const Context& context) {
+tl::expected<Authentication, SignInRefusal> authentication_of(const Context& context) {
   std::optional<Authentication> found;
   for (const XmlElement* one : children_of(context.verified.assertion, "AuthnStatement")) {
     const TimeAttribute at = time_attribute(*one, "AuthnInstant");
     const TimeAttribute until = time_attribute(*one, "SessionNotOnOrAfter");
     if (!at.time || until.is_faulty())
-      return tl::unexpected(refusal(18, "an AuthnStatement has no AuthnInstant, or a time that is none"));
+      return refuse(18, "an AuthnStatement has no AuthnInstant, or a time that is none");
     if (!found || *at.time < found->at) found = Authentication{*at.time, found ? found->until : std::nullopt};
     if (until.time && (!found->until || *until.time < *found->until)) found->until = until.time;
   }
-  if (!found) return tl::unexpected(refusal(18, "the Assertion has no AuthnStatement"));
+  if (!found) return refuse(18, "the Assertion has no AuthnStatement");
   if (!has_begun(found->at, context.now))
-    return tl::unexpected(
-        refusal(18, fmt::format("AuthnInstant is {}, later than now ({}); compare the clocks of "
-                                "provider and daemon",
-                                platform::to_rfc3339(found->at), platform::to_rfc3339(context.now))));
+    return refuse(18,
+                  "AuthnInstant is {}, later than now ({}); compare the clocks of "
+                  "provider and daemon",
+                  platform::to_rfc3339(found->at), platform::to_rfc3339(context.now));
   if (found->until && has_ended(*found->until, context.now))
-    return tl::unexpected(refusal(18, fmt::format("the provider's session ended at {} (SessionNotOnOrAfter)",
-                                                  platform::to_rfc3339(*found->until))));
-  if (context.attempt.force_authn && found->at + kClockSkewMillis < context.attempt.started_at)
-    return tl::unexpected(
-        refusal(18, fmt::format("the user was to authenticate again, and did so last at {}; the "
-                                "provider must support ForceAuthn",
-                                platform::to_rfc3339(found->at))));
+    return refuse(18, "the provider's session ended at {} (SessionNotOnOrAfter)",
+                  platform::to_rfc3339(*found->until));
+  if (context.request.force_authn && found->at + kClockSkewMillis < context.request.issued_at)
+    return refuse(18,
+                  "the user was to authenticate again, and did so last at {}; the "
+                  "provider must support ForceAuthn",
+                  platform::to_rfc3339(found->at));
   return *found;
 }
 
@@ -202,29 +195,24 @@ UtcMillis usable_until(const XmlElement& subject) {
 
 }  // namespace
 
-tl::expected<SamlIdentity, SamlRefusal> validate_assertion(const VerifiedResponse& verified,
-                                                           const SamlConnection& connection,
-                                                           const SamlAttempt& attempt, UtcMillis now) {
-  const Context context{verified, connection, attempt, now};
+tl::expected<ValidAssertion, SignInRefusal> validate_assertion(const VerifiedResponse& verified,
+                                                               const SamlConnection& connection,
+                                                               const AuthnRequest& request, UtcMillis now) {
+  const Context context{verified, connection, request, now};
   const XmlElement* subject = only_child(verified.assertion, "Subject");
-  for (const auto rule :
-       {status_fault, issuer_fault, destination_fault, confirmation_fault, request_fault, conditions_fault}) {
-    if (auto fault = rule(context)) return tl::unexpected(std::move(*fault));
+  for (const auto check :
+       {check_status, check_issuer, check_destination, check_confirmation, check_request, check_conditions}) {
+    if (const Verdict verdict = check(context); !verdict) return tl::unexpected(verdict.error());
   }
   const auto authentication = authentication_of(context);
   if (!authentication) return tl::unexpected(authentication.error());
-  auto claims = user_claims(verified.assertion, *subject, connection);
-  if (!claims) return tl::unexpected(claims.error());
+  auto identity = user_claims(verified.assertion, *subject, connection);
+  if (!identity) return tl::unexpected(identity.error());
+  identity->authenticated_at = authentication->at;
+  identity->session_until = authentication->until;
   const std::string id = attribute_text(verified.assertion, "ID");
-  if (id.empty())
-    return tl::unexpected(refusal(19, "the Assertion has no ID, so its second use would not be seen"));
-  return SamlIdentity{.subject = std::move(claims->subject),
-                      .email = std::move(claims->email),
-                      .name = std::move(claims->name),
-                      .assertion_id = id,
-                      .assertion_until = usable_until(*subject),
-                      .authenticated_at = authentication->at,
-                      .session_until = authentication->until};
+  if (id.empty()) return refuse(19, "the Assertion has no ID, so its second use would not be seen");
+  return ValidAssertion{std::move(*identity), id, usable_until(*subject)};
 }
 
 }  // namespace giftsync::daemon::identity::saml

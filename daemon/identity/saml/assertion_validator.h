@@ -2,41 +2,29 @@
 // SAML-20 and SAML-21), and who the user is. Pure; any thread.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <tl/expected.hpp>
 
+#include "daemon/identity/saml/authn_request.h"
 #include "daemon/identity/saml/response_reader.h"
 #include "daemon/identity/saml/saml_connection.h"
-#include "daemon/identity/saml/saml_refusal.h"
+#include "daemon/identity/saml/saml_rules.h"
 #include "platform/time.h"
 
 namespace giftsync::daemon::identity::saml {
 
-/// What was kept when the browser was sent to the provider (authn_request.h).
-struct SamlAttempt {
-  std::string request_id = {};
-  std::string relay_state = {};
-  platform::UtcMillis started_at = {};
-  bool force_authn = false;
-};
-
-struct SamlIdentity {
-  std::string subject = {};       ///< the claim user_id; identity is (connection, subject)
-  std::string email = {};         ///< as the provider has it; its domain is one of the connection's
-  std::string name = {};          ///< may be empty
-  std::string assertion_id = {};  ///< to be used once, until assertion_until
-  platform::UtcMillis assertion_until = {};
-  platform::UtcMillis authenticated_at = {};
-  std::optional<platform::UtcMillis> session_until = {};  ///< the provider ends its session then
+struct ValidAssertion {
+  VerifiedIdentity identity = {};
+  std::string id = {};  ///< to be used once
+  platform::UtcMillis usable_until = {};
 };
 
 /// Clocks of provider and daemon may differ by this much.
 inline constexpr std::int64_t kClockSkewMillis = 3 * platform::kMinuteMillis;
 
-tl::expected<SamlIdentity, SamlRefusal> validate_assertion(const VerifiedResponse& verified,
-                                                           const SamlConnection& connection,
-                                                           const SamlAttempt& attempt,
-                                                           platform::UtcMillis now);
+tl::expected<ValidAssertion, SignInRefusal> validate_assertion(const VerifiedResponse& verified,
+                                                               const SamlConnection& connection,
+                                                               const AuthnRequest& request,
+                                                               platform::UtcMillis now);
 
 }  // namespace giftsync::daemon::identity::saml

@@ -25,30 +25,29 @@ std::string deflated(const std::string& text) {
   return out.str();
 }
 
+/// The document, UTF-8.
+std::string xml_of(const AuthnRequest& request, const SamlConnection& connection) {
+  return fmt::format(
+      R"(<samlp:AuthnRequest xmlns:samlp="{}" xmlns:saml="{}" ID="{}" Version="2.0" IssueInstant="{}" )"
+      R"(Destination="{}" AssertionConsumerServiceURL="{}" ProtocolBinding="{}"{}>)"
+      R"(<saml:Issuer>{}</saml:Issuer></samlp:AuthnRequest>)",
+      kProtocol, kAssertion, platform::xml_escaped(request.id), platform::to_rfc3339(request.issued_at),
+      platform::xml_escaped(connection.settings.sign_in_url), platform::xml_escaped(connection.post_back_url),
+      kPostBinding, request.force_authn ? " ForceAuthn=\"true\"" : "",
+      platform::xml_escaped(connection.entity_id));
+}
+
 }  // namespace
 
 std::string new_request_id() {
   return "_" + platform::random_hex(20);  // an xs:ID must not begin with a digit
 }
 
-std::string authn_request_xml(const SamlConnection& connection, const AuthnRequest& request,
-                              platform::UtcMillis now) {
-  return fmt::format(
-      R"(<samlp:AuthnRequest xmlns:samlp="{}" xmlns:saml="{}" ID="{}" Version="2.0" IssueInstant="{}" )"
-      R"(Destination="{}" AssertionConsumerServiceURL="{}" ProtocolBinding="{}"{}>)"
-      R"(<saml:Issuer>{}</saml:Issuer></samlp:AuthnRequest>)",
-      kProtocol, kAssertion, platform::xml_escaped(request.id), platform::to_rfc3339(now),
-      platform::xml_escaped(connection.sign_in_url), platform::xml_escaped(connection.post_back_url),
-      kPostBinding, request.force_authn ? " ForceAuthn=\"true\"" : "",
-      platform::xml_escaped(connection.entity_id));
-}
-
-std::string authn_request_url(const SamlConnection& connection, const AuthnRequest& request,
-                              platform::UtcMillis now) {
-  const std::string message = platform::to_base64_text(deflated(authn_request_xml(connection, request, now)));
-  const char separator = connection.sign_in_url.find('?') == std::string::npos ? '?' : '&';
-  return fmt::format("{}{}SAMLRequest={}&RelayState={}", connection.sign_in_url, separator,
-                     platform::percent_encoded(message), platform::percent_encoded(request.relay_state));
+std::string authn_request_url(const SamlConnection& connection, const AuthnRequest& request) {
+  const std::string message = platform::to_base64_text(deflated(xml_of(request, connection)));
+  const std::string url =
+      platform::with_query_parameter(connection.settings.sign_in_url, "SAMLRequest", message);
+  return platform::with_query_parameter(url, "RelayState", request.relay_state);
 }
 
 }  // namespace giftsync::daemon::identity::saml

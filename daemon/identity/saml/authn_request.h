@@ -9,21 +9,18 @@
 
 namespace giftsync::daemon::identity::saml {
 
+/// Kept with the attempt: the response is compared with it.
 struct AuthnRequest {
-  std::string id = {};           ///< from new_request_id(); kept with the attempt
+  std::string id = {};           ///< from new_request_id()
   std::string relay_state = {};  ///< at most 80 bytes (SAML bindings 3.4.3)
-  bool force_authn = false;      ///< the provider must authenticate the user again
+  platform::UtcMillis issued_at = {};
+  bool force_authn = false;  ///< the provider must authenticate the user again
 };
 
 /// An unguessable xs:ID.
 std::string new_request_id();
 
-/// The document, UTF-8.
-std::string authn_request_xml(const SamlConnection& connection, const AuthnRequest& request,
-                              platform::UtcMillis now);
-
 /// The address to redirect the browser to: the provider's sign-in page with the deflated request.
-std::string authn_request_url(const SamlConnection& connection, const AuthnRequest& request,
-                              platform::UtcMillis now);
+std::string authn_request_url(const SamlConnection& connection, const AuthnRequest& request);
 
 }  // namespace giftsync::daemon::identity::saml

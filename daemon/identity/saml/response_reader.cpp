@@ -1,7 +1,5 @@
 #include "daemon/identity/saml/response_reader.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -25,17 +23,17 @@ constexpr platform::XmlLimits kLimits{.max_bytes = std::size_t{192} * 1024,
                                       .max_namespaces = 100,
                                       .allows_comments = false};
 
-tl::expected<XmlElement, SamlRefusal> read(std::string_view xml) {
+tl::expected<XmlElement, SignInRefusal> read(std::string_view xml) {
   auto root = platform::read_xml(xml, kLimits);
   if (root) return std::move(*root);
   const bool is_forbidden = root.error().fault == platform::XmlFault::forbidden;
-  return tl::unexpected(refusal(is_forbidden ? 2 : 1, "the response is refused: " + describe(root.error())));
+  return refuse(is_forbidden ? 2 : 1, "the response is refused: {}", describe(root.error()));
 }
 
 /// The certificates that are valid and strong enough now.
-tl::expected<platform::XmlSigners, SamlRefusal> signers(const SamlConnection& connection,
-                                                        platform::UtcMillis now) {
-  platform::XmlSigners found{.allows_sha1 = connection.allows_sha1};
+tl::expected<platform::XmlSigners, SignInRefusal> signers(const SamlConnection& connection,
+                                                          platform::UtcMillis now) {
+  platform::XmlSigners found{.allows_sha1 = connection.settings.sha1};
   std::string fault = "none is configured";
   for (const std::string& pem : connection.certificates) {
     const auto info = platform::parse_certificate(pem);
@@ -50,45 +48,44 @@ tl::expected<platform::XmlSigners, SamlRefusal> signers(const SamlConnection& co
       fault = "one " + issues.faults.front();
   }
   if (!found.certificates.empty()) return found;
-  return tl::unexpected(refusal(
-      8, fmt::format(
-             "no certificate of the connection is valid ({}); set the one with which the provider signs now",
-             fault)));
+  return refuse(
+      8, "no certificate of the connection is valid ({}); set the one with which the provider signs now",
+      fault);
 }
 
 /// The signed bytes of each signed element, in their order; a refusal when one of them is not verified.
-tl::expected<std::vector<std::string>, SamlRefusal> verify_all(std::string_view xml,
-                                                               const std::vector<SignedElement>& elements,
-                                                               const platform::XmlSigners& allowed) {
+tl::expected<std::vector<std::string>, SignInRefusal> verify_all(std::string_view xml,
+                                                                 const std::vector<SignedElement>& elements,
+                                                                 const platform::XmlSigners& allowed) {
   std::vector<std::string> all;
   for (const SignedElement& one : elements) {
     auto bytes = platform::verified_xml(xml, one.path, allowed);
     if (!bytes)
-      return tl::unexpected(refusal(
-          8, fmt::format(
-                 "the signature of the {} is not verified: {}. If the provider has changed its certificate, "
-                 "set the new one as next_certificate",
-                 one.path.empty() ? "Response" : "Assertion", bytes.error())));
+      return refuse(
+          8,
+          "the signature of the {} is not verified: {}. If the provider has changed its certificate, "
+          "set the new one as next_certificate",
+          one.path.empty() ? "Response" : "Assertion", bytes.error());
     all.push_back(std::move(*bytes));
   }
   return all;
 }
 
 /// SAML-10: the bytes are a document of their own, whose root is what the signature refers to.
-tl::expected<XmlElement, SamlRefusal> read_signed(const std::string& bytes, const SignedElement& element) {
+tl::expected<XmlElement, SignInRefusal> read_signed(const std::string& bytes, const SignedElement& element) {
   auto root = read(bytes);
   if (!root) return root;
   const bool is_expected =
       element.path.empty() ? root->is(kProtocol, "Response") : root->is(kAssertion, "Assertion");
   if (is_expected && root->attribute("", "ID") == element.id) return root;
-  return tl::unexpected(refusal(10, "the signed bytes are not the element that the signature refers to"));
+  return refuse(10, "the signed bytes are not the element that the signature refers to");
 }
 
 void remove_assertions(XmlElement& response) {
   std::erase_if(response.children, [](const XmlElement& one) { return one.name == "Assertion"; });
 }
 
-tl::expected<VerifiedResponse, SamlRefusal> from_signed_response(XmlElement root, std::string bytes) {
+tl::expected<VerifiedResponse, SignInRefusal> from_signed_response(XmlElement root, std::string bytes) {
   const auto index = find_assertion(root);
   if (!index) return tl::unexpected(index.error());
   VerifiedResponse verified{.signed_bytes = std::move(bytes), .is_response_signed = true};
@@ -100,25 +97,23 @@ tl::expected<VerifiedResponse, SamlRefusal> from_signed_response(XmlElement root
 
 }  // namespace
 
-tl::expected<std::string, SamlRefusal> decoded_response(std::string_view field) {
+tl::expected<std::string, SignInRefusal> decoded_response(std::string_view field) {
   if (field.size() > kMaxFieldBytes)
-    return tl::unexpected(refusal(
-        1, fmt::format("SAMLResponse has {} bytes; at most {} are allowed", field.size(), kMaxFieldBytes)));
+    return refuse(1, "SAMLResponse has {} bytes; at most {} are allowed", field.size(), kMaxFieldBytes);
   std::string packed(field);
   std::erase_if(packed, [](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; });
   auto xml = platform::from_base64_text(packed);
   if (!xml || xml->empty())
-    return tl::unexpected(
-        refusal(1, "SAMLResponse is not base64; the provider must use the HTTP-POST binding"));
+    return refuse(1, "SAMLResponse is not base64; the provider must use the HTTP-POST binding");
   return std::move(*xml);
 }
 
-tl::expected<VerifiedResponse, SamlRefusal> verify_response(std::string_view xml,
-                                                            const SamlConnection& connection,
-                                                            platform::UtcMillis now) {
+tl::expected<VerifiedResponse, SignInRefusal> verify_response(std::string_view xml,
+                                                              const SamlConnection& connection,
+                                                              platform::UtcMillis now) {
   auto outer = read(xml);
   if (!outer) return tl::unexpected(outer.error());
-  const auto elements = signed_elements(*outer, connection.allows_sha1);
+  const auto elements = signed_elements(*outer, connection.settings.sha1);
   if (!elements) return tl::unexpected(elements.error());
   const auto allowed = signers(connection, now);
   if (!allowed) return tl::unexpected(allowed.error());

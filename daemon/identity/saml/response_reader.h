@@ -7,7 +7,7 @@
 #include <tl/expected.hpp>
 
 #include "daemon/identity/saml/saml_connection.h"
-#include "daemon/identity/saml/saml_refusal.h"
+#include "daemon/identity/saml/saml_rules.h"
 #include "platform/time.h"
 #include "platform/xml.h"
 
@@ -23,11 +23,11 @@ struct VerifiedResponse {
 };
 
 /// The document in the form field SAMLResponse: base64, white space between its lines allowed.
-tl::expected<std::string, SamlRefusal> decoded_response(std::string_view field);
+tl::expected<std::string, SignInRefusal> decoded_response(std::string_view field);
 
 /// `now` decides which of the connection's certificates are valid.
-tl::expected<VerifiedResponse, SamlRefusal> verify_response(std::string_view xml,
-                                                            const SamlConnection& connection,
-                                                            platform::UtcMillis now);
+tl::expected<VerifiedResponse, SignInRefusal> verify_response(std::string_view xml,
+                                                              const SamlConnection& connection,
+                                                              platform::UtcMillis now);
 
 }  // namespace giftsync::daemon::identity::saml

@@ -1,11 +1,8 @@
 #include "daemon/identity/saml/response_structure.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <functional>
-#include <optional>
 #include <set>
 
 #include "daemon/identity/saml/saml_names.h"
@@ -19,7 +16,7 @@ namespace {
 using platform::in_quotes;
 using platform::XmlAttribute;
 using platform::XmlElement;
-using Fault = std::optional<SamlRefusal>;
+using Verdict = tl::expected<void, SignInRefusal>;
 
 /// Calls `visit` with the element and all elements inside of it, except what is in `skipped`.
 void each_element(const XmlElement& element, const XmlElement* skipped,
@@ -42,13 +39,12 @@ const XmlElement* advice_of(const XmlElement& assertion) {
   return found == assertion.children.end() ? nullptr : &*found;
 }
 
-Fault root_fault(const XmlElement& response) {
+Verdict check_root(const XmlElement& response) {
   if (!response.is(kProtocol, "Response"))
-    return refusal(
-        3, fmt::format("the document's root is {}; a samlp:Response is expected", in_quotes(response.name)));
+    return refuse(3, "the document's root is {}; a samlp:Response is expected", in_quotes(response.name));
   if (response.attribute("", "Version") != "2.0")
-    return refusal(3, "the Response is not of version 2.0; set the provider to SAML 2.0");
-  return std::nullopt;
+    return refuse(3, "the Response is not of version 2.0; set the provider to SAML 2.0");
+  return {};
 }
 
 bool is_id_name(std::string_view name) {
@@ -64,21 +60,20 @@ bool is_plain_id(std::string_view id) {
 }
 
 /// SAML-5, in the whole document: an ID in an Advice could be referred to as well.
-Fault id_fault(const XmlElement& response) {
-  Fault fault;
+Verdict check_ids(const XmlElement& response) {
+  Verdict verdict;
   std::set<std::string_view> ids;
   each_element(response, nullptr, [&](const XmlElement& element) {
     for (const XmlAttribute& one : element.attributes) {
-      if (fault || !is_id_name(one.name)) continue;
+      if (!verdict || !is_id_name(one.name)) continue;
       if (!one.name_space.empty())
-        fault = refusal(5, fmt::format("{} has an ID in the namespace {}; IDs have none",
-                                       in_quotes(element.name), in_quotes(one.name_space)));
+        verdict = refuse(5, "{} has an ID in the namespace {}; IDs have none", in_quotes(element.name),
+                         in_quotes(one.name_space));
       else if (!ids.insert(one.value).second)
-        fault =
-            refusal(5, fmt::format("two elements have the ID {}; each needs its own", in_quotes(one.value)));
+        verdict = refuse(5, "two elements have the ID {}; each needs its own", in_quotes(one.value));
     }
   });
-  return fault;
+  return verdict;
 }
 
 /// Where the signature of a Response or an Assertion must be: directly behind its Issuer.
@@ -94,61 +89,59 @@ const XmlElement* signature_in_place(const XmlElement& element) {
 }
 
 /// Adds the element when it has a signature. Its form is held to SAML-7, its ID to SAML-5.
-Fault add_signed(const XmlElement& element, std::vector<std::size_t> path, bool allows_sha1,
-                 std::vector<SignedElement>& found) {
+Verdict add_signed(const XmlElement& element, std::vector<std::size_t> path, bool allows_sha1,
+                   std::vector<SignedElement>& found) {
   const XmlElement* signature = signature_in_place(element);
-  if (!signature) return std::nullopt;
+  if (!signature) return {};
   const std::string id(element.attribute("", "ID").value_or(""));
   if (!is_plain_id(id))
-    return refusal(
-        5, fmt::format("the signed {} has the ID {}; letters, digits, '_', '-' and '.' are allowed, not "
-                       "beginning with a digit",
-                       in_quotes(element.name), in_quotes(id)));
-  if (auto fault = signature_form_fault(*signature, id, allows_sha1)) return fault;
-  found.push_back({std::move(path), id});
-  return std::nullopt;
+    return refuse(5,
+                  "the signed {} has the ID {}; letters, digits, '_', '-' and '.' are allowed, not "
+                  "beginning with a digit",
+                  in_quotes(element.name), in_quotes(id));
+  const Verdict form = check_signature_form(*signature, id, allows_sha1);
+  if (form) found.push_back({std::move(path), id});
+  return form;
 }
 
 }  // namespace
 
-tl::expected<std::size_t, SamlRefusal> find_assertion(const XmlElement& response) {
-  if (auto fault = root_fault(response)) return tl::unexpected(std::move(*fault));
+tl::expected<std::size_t, SignInRefusal> find_assertion(const XmlElement& response) {
+  if (const Verdict root = check_root(response); !root) return tl::unexpected(root.error());
   if (count_named(response, nullptr, "EncryptedAssertion") > 0)
-    return tl::unexpected(
-        refusal(4, "the Assertion is encrypted; turn encryption of assertions off at the provider"));
+    return refuse(4, "the Assertion is encrypted; turn encryption of assertions off at the provider");
   const auto at = std::find_if(response.children.begin(), response.children.end(),
                                [](const XmlElement& one) { return one.is(kAssertion, "Assertion"); });
   const XmlElement* advice = at == response.children.end() ? nullptr : advice_of(*at);
   const std::size_t count = count_named(response, advice, "Assertion");
   if (at == response.children.end() || count != 1)
-    return tl::unexpected(refusal(
-        4, fmt::format(
-               "the Response contains {} elements named Assertion{}; exactly one, directly inside of the "
-               "Response, is expected",
-               count, at == response.children.end() && count > 0 ? ", none of them in its place" : "")));
+    return refuse(4,
+                  "the Response contains {} elements named Assertion{}; exactly one, directly inside of the "
+                  "Response, is expected",
+                  count, at == response.children.end() && count > 0 ? ", none of them in its place" : "");
   if (at->attribute("", "Version") != "2.0")
-    return tl::unexpected(refusal(4, "the Assertion is not of version 2.0; set the provider to SAML 2.0"));
+    return refuse(4, "the Assertion is not of version 2.0; set the provider to SAML 2.0");
   return static_cast<std::size_t>(at - response.children.begin());
 }
 
-tl::expected<std::vector<SignedElement>, SamlRefusal> signed_elements(const XmlElement& response,
-                                                                      bool allows_sha1) {
+tl::expected<std::vector<SignedElement>, SignInRefusal> signed_elements(const XmlElement& response,
+                                                                        bool allows_sha1) {
   const auto index = find_assertion(response);
   if (!index) return tl::unexpected(index.error());
-  if (auto fault = id_fault(response)) return tl::unexpected(std::move(*fault));
+  if (const Verdict ids = check_ids(response); !ids) return tl::unexpected(ids.error());
   const XmlElement& assertion = response.children[*index];
   std::vector<SignedElement> found;
-  if (auto fault = add_signed(response, {}, allows_sha1, found)) return tl::unexpected(std::move(*fault));
-  if (auto fault = add_signed(assertion, {*index}, allows_sha1, found))
-    return tl::unexpected(std::move(*fault));
+  Verdict verdict = add_signed(response, {}, allows_sha1, found);
+  if (verdict) verdict = add_signed(assertion, {*index}, allows_sha1, found);
+  if (!verdict) return tl::unexpected(verdict.error());
   const std::size_t count = count_named(response, advice_of(assertion), "Signature");
   if (found.empty() || count != found.size())
-    return tl::unexpected(refusal(
-        6, fmt::format(
-               "the response contains {} elements named Signature, of which {} directly behind the Issuer of "
-               "the Response or the Assertion; one or two, each in its place, are expected. Let the provider "
-               "sign the assertion",
-               count, found.size())));
+    return refuse(
+        6,
+        "the response contains {} elements named Signature, of which {} directly behind the Issuer of "
+        "the Response or the Assertion; one or two, each in its place, are expected. Let the provider "
+        "sign the assertion",
+        count, found.size());
   return found;
 }
 

@@ -7,7 +7,7 @@
 #include <tl/expected.hpp>
 #include <vector>
 
-#include "daemon/identity/saml/saml_refusal.h"
+#include "daemon/identity/saml/saml_rules.h"
 #include "platform/xml.h"
 
 namespace giftsync::daemon::identity::saml {
@@ -18,10 +18,10 @@ struct SignedElement {
 };
 
 /// The elements of the response that have a signature, the Response before the Assertion: one or two.
-tl::expected<std::vector<SignedElement>, SamlRefusal> signed_elements(const platform::XmlElement& response,
-                                                                      bool allows_sha1);
+tl::expected<std::vector<SignedElement>, SignInRefusal> signed_elements(const platform::XmlElement& response,
+                                                                        bool allows_sha1);
 
 /// The index of the one Assertion among the root's children, or the refusal by SAML-3 or SAML-4.
-tl::expected<std::size_t, SamlRefusal> find_assertion(const platform::XmlElement& response);
+tl::expected<std::size_t, SignInRefusal> find_assertion(const platform::XmlElement& response);
 
 }  // namespace giftsync::daemon::identity::saml

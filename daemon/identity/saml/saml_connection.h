@@ -9,17 +9,10 @@
 namespace giftsync::daemon::identity::saml {
 
 struct SamlConnection {
-  std::string name = {};
+  config::SsoConnectionSettings settings = {};
   std::string entity_id = {};                  ///< giftsync's own; the audience
   std::string post_back_url = {};              ///< where the provider sends the browser
-  std::string sign_in_url = {};                ///< the provider's
-  std::string provider_entity_id = {};         ///< empty: any, as long as all issuers of a response are equal
   std::vector<std::string> certificates = {};  ///< PEM, one or two
-  bool allows_sha1 = false;
-  std::string claim_user_id = {};
-  std::string claim_email = {};
-  std::string claim_name = {};
-  std::vector<std::string> domains = {};  ///< as schema::normalized_domain() has them
 };
 
 /// Reads the certificate files, so call it when the settings are read, not at each sign-in. A file that

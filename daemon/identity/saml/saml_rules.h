@@ -1,37 +1,48 @@
-// daemon/identity/saml: the rules that a response must pass, for a listing of verdicts.
+// daemon/identity/saml: the rules that a response must pass (docs/design/saml.md), and the refusal by one of
+// them. Pure.
 #pragma once
 
 #include <array>
-#include <string_view>
+#include <string>
+#include <utility>
+
+#include "daemon/signin/sign_in_outcome.h"
 
 namespace giftsync::daemon::identity::saml {
 
-struct SamlRule {
-  std::string_view id;
-  std::string_view title;
-};
+using signin::RuleVerdict;
+using signin::SignInRefusal;
+using signin::VerifiedIdentity;
+
+/// The refusal by SAML-`number`. `text` says for the admin what was found, what is allowed and what to do,
+/// without a period.
+template <class... Values>
+tl::unexpected<SignInRefusal> refuse(int number, fmt::format_string<Values...> text, Values&&... values) {
+  return signin::refuse("SAML-" + std::to_string(number), "{}.",
+                        fmt::format(text, std::forward<Values>(values)...));
+}
 
 /// In the order in which they are checked: all rules before the one that refuses have passed.
 inline constexpr std::array kSamlRules = {
-    SamlRule{"SAML-1", "size, depth and form of the document"},
-    SamlRule{"SAML-2", "no document type, processing instruction or comment"},
-    SamlRule{"SAML-3", "a Response of SAML 2.0"},
-    SamlRule{"SAML-4", "one Assertion, in its place, not encrypted"},
-    SamlRule{"SAML-5", "IDs are unique"},
-    SamlRule{"SAML-7", "form and algorithms of the signature"},
-    SamlRule{"SAML-6", "signatures in their places"},
-    SamlRule{"SAML-8", "signed by a configured, valid certificate"},
-    SamlRule{"SAML-10", "only signed bytes are read"},
-    SamlRule{"SAML-12", "status Success"},
-    SamlRule{"SAML-13", "issuer"},
-    SamlRule{"SAML-14", "destination"},
-    SamlRule{"SAML-15", "bearer confirmation"},
-    SamlRule{"SAML-16", "in response to our request"},
-    SamlRule{"SAML-17", "conditions and audience"},
-    SamlRule{"SAML-18", "time of authentication"},
-    SamlRule{"SAML-20", "user id, e-mail address and name"},
-    SamlRule{"SAML-21", "domain of the e-mail address"},
-    SamlRule{"SAML-19", "first use of the Assertion"},
+    RuleVerdict{"SAML-1", "size, depth and form of the document"},
+    RuleVerdict{"SAML-2", "no document type, processing instruction or comment"},
+    RuleVerdict{"SAML-3", "a Response of SAML 2.0"},
+    RuleVerdict{"SAML-4", "one Assertion, in its place, not encrypted"},
+    RuleVerdict{"SAML-5", "IDs are unique"},
+    RuleVerdict{"SAML-7", "form and algorithms of the signature"},
+    RuleVerdict{"SAML-6", "signatures in their places"},
+    RuleVerdict{"SAML-8", "signed by a configured, valid certificate"},
+    RuleVerdict{"SAML-10", "only signed bytes are read"},
+    RuleVerdict{"SAML-12", "status Success"},
+    RuleVerdict{"SAML-13", "issuer"},
+    RuleVerdict{"SAML-14", "destination"},
+    RuleVerdict{"SAML-15", "bearer confirmation"},
+    RuleVerdict{"SAML-16", "in response to our request"},
+    RuleVerdict{"SAML-17", "conditions and audience"},
+    RuleVerdict{"SAML-18", "time of authentication"},
+    RuleVerdict{"SAML-20", "user id, e-mail address and name"},
+    RuleVerdict{"SAML-21", "domain of the e-mail address"},
+    RuleVerdict{"SAML-19", "first use of the Assertion"},
 };
 
 }  // namespace giftsync::daemon::identity::saml

@@ -10,7 +10,7 @@
 
 #include "daemon/identity/saml/assertion_validator.h"
 #include "daemon/identity/saml/saml_connection.h"
-#include "daemon/identity/saml/saml_refusal.h"
+#include "daemon/identity/saml/saml_rules.h"
 #include "platform/time.h"
 
 namespace giftsync::daemon::identity::saml {
@@ -25,12 +25,11 @@ struct SamlForm {
 /// was stored already: one atomic insert, since two daemons may get the same response.
 using ClaimAssertion = std::function<bool(const std::string& assertion_id, platform::UtcMillis until)>;
 
-/// The user, or why not. `attempt` is the pending one of this connection that form.relay_state names; nullopt
-/// when there is none. `claim` is called last and only when all else is right. Throws what `claim` throws.
-tl::expected<SamlIdentity, SamlRefusal> complete_saml_sign_in(const SamlForm& form,
-                                                              const SamlConnection& connection,
-                                                              const std::optional<SamlAttempt>& attempt,
-                                                              const ClaimAssertion& claim,
-                                                              platform::UtcMillis now);
+/// The user, or why not. `request` is that of the pending attempt of this connection that form.relay_state
+/// names; without one the refusal offers the connection (SIGN-9). `claim` is called last and only when all
+/// else is right. Throws what `claim` throws.
+tl::expected<VerifiedIdentity, SignInRefusal> complete_saml_sign_in(
+    const SamlForm& form, const SamlConnection& connection, const std::optional<AuthnRequest>& request,
+    const ClaimAssertion& claim, platform::UtcMillis now);
 
 }  // namespace giftsync::daemon::identity::saml

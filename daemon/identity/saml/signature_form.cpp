@@ -1,7 +1,5 @@
 #include "daemon/identity/saml/signature_form.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <initializer_list>
@@ -17,24 +15,19 @@ namespace {
 
 using platform::in_quotes;
 using platform::XmlElement;
-using Fault = std::optional<SamlRefusal>;
+using Verdict = tl::expected<void, SignInRefusal>;
 using Names = std::initializer_list<std::string_view>;
 
 constexpr std::string_view kRsaSha1 = "http://www.w3.org/2000/09/xmldsig#rsa-sha1";
 constexpr std::string_view kSha1 = "http://www.w3.org/2000/09/xmldsig#sha1";
-constexpr std::array kSignatureMethods = {
-    std::string_view("http://www.w3.org/2001/04/xmldsig-more#rsa-sha256"),
-    std::string_view("http://www.w3.org/2001/04/xmldsig-more#rsa-sha384"),
-    std::string_view("http://www.w3.org/2001/04/xmldsig-more#rsa-sha512"),
-    std::string_view("http://www.w3.org/2001/04/xmldsig-more#ecdsa-sha256"),
-    std::string_view("http://www.w3.org/2001/04/xmldsig-more#ecdsa-sha384")};
-constexpr std::array kDigestMethods = {std::string_view("http://www.w3.org/2001/04/xmlenc#sha256"),
-                                       std::string_view("http://www.w3.org/2001/04/xmldsig-more#sha384"),
-                                       std::string_view("http://www.w3.org/2001/04/xmlenc#sha512")};
-
-SamlRefusal form_refusal(std::string message) {
-  return refusal(7, std::move(message));
-}
+constexpr std::array<std::string_view, 5> kSignatureMethods = {
+    "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256", "http://www.w3.org/2001/04/xmldsig-more#rsa-sha384",
+    "http://www.w3.org/2001/04/xmldsig-more#rsa-sha512",
+    "http://www.w3.org/2001/04/xmldsig-more#ecdsa-sha256",
+    "http://www.w3.org/2001/04/xmldsig-more#ecdsa-sha384"};
+constexpr std::array<std::string_view, 3> kDigestMethods = {"http://www.w3.org/2001/04/xmlenc#sha256",
+                                                            "http://www.w3.org/2001/04/xmldsig-more#sha384",
+                                                            "http://www.w3.org/2001/04/xmlenc#sha512"};
 
 /// Whether the children of `element` are of XML Signature and have these names in this order, the last one
 /// optional when it begins with '?'.
@@ -80,25 +73,25 @@ std::string algorithm_of(const XmlElement& element) {
   return std::string(element.attribute("", "Algorithm").value_or(""));
 }
 
-Fault algorithm_fault(const XmlElement& method, std::span<const std::string_view> allowed,
-                      std::string_view sha1, bool allows_sha1) {
+Verdict check_algorithm(const XmlElement& method, std::span<const std::string_view> allowed,
+                        std::string_view sha1, bool allows_sha1) {
   const std::string algorithm = algorithm_of(method);
   if (algorithm == sha1 && !allows_sha1)
-    return form_refusal(
-        fmt::format("{} is SHA-1, which can be forged; let the provider sign with RSA-SHA256, or set "
-                    "hash: sha1 in the connection",
-                    method.name));
+    return refuse(7,
+                  "{} is SHA-1, which can be forged; let the provider sign with RSA-SHA256, or set "
+                  "hash: sha1 in the connection",
+                  method.name);
   const bool is_known =
       algorithm == sha1 || std::find(allowed.begin(), allowed.end(), algorithm) != allowed.end();
   if (!is_known || !method.children.empty() || !has_only_attributes(method, {"Algorithm"}))
-    return form_refusal(
-        fmt::format("{} is {}; RSA or ECDSA with SHA-256 or stronger is allowed. Let the provider sign "
-                    "with RSA-SHA256",
-                    method.name, in_quotes(algorithm)));
-  return std::nullopt;
+    return refuse(7,
+                  "{} is {}; RSA or ECDSA with SHA-256 or stronger is allowed. Let the provider sign "
+                  "with RSA-SHA256",
+                  method.name, in_quotes(algorithm));
+  return {};
 }
 
-Fault transforms_fault(const XmlElement& transforms) {
+Verdict check_transforms(const XmlElement& transforms) {
   const std::size_t count = transforms.children.size();
   bool is_allowed = count == 1 || count == 2;
   for (std::size_t i = 0; is_allowed && i < count; ++i) {
@@ -107,42 +100,42 @@ Fault transforms_fault(const XmlElement& transforms) {
                  (i == 0 ? algorithm_of(one) == kEnveloped && one.children.empty()
                          : algorithm_of(one) == kExclusiveC14n && has_c14n_parameters_only(one));
   }
-  if (is_allowed) return std::nullopt;
-  return form_refusal(
-      "the signature's Transforms are not enveloped-signature and then, at most, exclusive "
-      "canonicalization; others can change what was signed");
+  if (is_allowed) return {};
+  return refuse(7,
+                "the signature's Transforms are not enveloped-signature and then, at most, exclusive "
+                "canonicalization; others can change what was signed");
 }
 
-Fault reference_fault(const XmlElement& reference, std::string_view signed_id, bool allows_sha1) {
+Verdict check_reference(const XmlElement& reference, std::string_view signed_id, bool allows_sha1) {
   if (!has_only_attributes(reference, {"URI", "Id"}) ||
       !has_children(reference, {"Transforms", "DigestMethod", "DigestValue"}))
-    return form_refusal(
-        "the signature's Reference has other parts than URI, Transforms, DigestMethod and DigestValue");
+    return refuse(
+        7, "the signature's Reference has other parts than URI, Transforms, DigestMethod and DigestValue");
   const std::string_view uri = reference.attribute("", "URI").value_or("");
   if (uri != "#" + std::string(signed_id))
-    return form_refusal(fmt::format("the signature refers to {}; it must refer to the element around it, {}",
-                                    in_quotes(uri), in_quotes("#" + std::string(signed_id))));
-  if (auto fault = transforms_fault(reference.children[0])) return fault;
-  return algorithm_fault(reference.children[1], kDigestMethods, kSha1, allows_sha1);
+    return refuse(7, "the signature refers to {}; it must refer to the element around it, {}", in_quotes(uri),
+                  in_quotes("#" + std::string(signed_id)));
+  if (const Verdict transforms = check_transforms(reference.children[0]); !transforms) return transforms;
+  return check_algorithm(reference.children[1], kDigestMethods, kSha1, allows_sha1);
 }
 
 }  // namespace
 
-std::optional<SamlRefusal> signature_form_fault(const XmlElement& signature, std::string_view signed_id,
-                                                bool allows_sha1) {
+Verdict check_signature_form(const XmlElement& signature, std::string_view signed_id, bool allows_sha1) {
   if (!has_children(signature, {"SignedInfo", "SignatureValue", "?KeyInfo"}))
-    return form_refusal("the Signature has other parts than SignedInfo, SignatureValue and KeyInfo");
+    return refuse(7, "the Signature has other parts than SignedInfo, SignatureValue and KeyInfo");
   const XmlElement& info = signature.children.front();
   if (!has_children(info, {"CanonicalizationMethod", "SignatureMethod", "Reference"}))
-    return form_refusal(
-        "SignedInfo does not consist of CanonicalizationMethod, SignatureMethod and exactly one "
-        "Reference");
+    return refuse(7,
+                  "SignedInfo does not consist of CanonicalizationMethod, SignatureMethod and exactly one "
+                  "Reference");
   const XmlElement& canonicalization = info.children[0];
   if (algorithm_of(canonicalization) != kExclusiveC14n || !has_c14n_parameters_only(canonicalization))
-    return form_refusal(fmt::format("CanonicalizationMethod is {}; {} is allowed",
-                                    in_quotes(algorithm_of(canonicalization)), kExclusiveC14n));
-  if (auto fault = algorithm_fault(info.children[1], kSignatureMethods, kRsaSha1, allows_sha1)) return fault;
-  return reference_fault(info.children[2], signed_id, allows_sha1);
+    return refuse(7, "CanonicalizationMethod is {}; {} is allowed", in_quotes(algorithm_of(canonicalization)),
+                  kExclusiveC14n);
+  const Verdict method = check_algorithm(info.children[1], kSignatureMethods, kRsaSha1, allows_sha1);
+  if (!method) return method;
+  return check_reference(info.children[2], signed_id, allows_sha1);
 }
 
 }  // namespace giftsync::daemon::identity::saml

@@ -1,17 +1,16 @@
 // daemon/identity/saml: the one form that a signature in a SAML response may have (SAML-7). Pure.
 #pragma once
 
-#include <optional>
 #include <string_view>
 
-#include "daemon/identity/saml/saml_refusal.h"
+#include "daemon/identity/saml/saml_rules.h"
 #include "platform/xml.h"
 
 namespace giftsync::daemon::identity::saml {
 
-/// Nothing when `signature` (ds:Signature) refers to nothing but the element with the ID `signed_id` around
+/// Holds when `signature` (ds:Signature) refers to nothing but the element with the ID `signed_id` around
 /// it, with allowed algorithms only.
-std::optional<SamlRefusal> signature_form_fault(const platform::XmlElement& signature,
-                                                std::string_view signed_id, bool allows_sha1);
+tl::expected<void, SignInRefusal> check_signature_form(const platform::XmlElement& signature,
+                                                       std::string_view signed_id, bool allows_sha1);
 
 }  // namespace giftsync::daemon::identity::saml

@@ -2,14 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "daemon/config/connection_urls.h"
 #include "daemon/identity/saml/element_lookup.h"
 #include "daemon/identity/saml/saml_names.h"
+#include "daemon/signin/home_realm.h"
 #include "platform/quoted_text.h"
 #include "platform/text.h"
 #include "platform/visible_text.h"
@@ -20,22 +21,18 @@ namespace {
 
 using platform::in_quotes;
 using platform::XmlElement;
-using Value = tl::expected<std::optional<std::string>, SamlRefusal>;
+using Value = tl::expected<std::optional<std::string>, SignInRefusal>;
 
 constexpr std::size_t kMaxCodePoints = 255;
 constexpr std::string_view kNameIdentifier =
     "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/nameidentifier";
 
-tl::unexpected<SamlRefusal> claim_refusal(std::string message) {
-  return tl::unexpected(refusal(20, std::move(message)));
-}
-
 /// One line of 1 to 255 code points.
 Value checked(std::string value, std::string_view what) {
   const std::size_t length = platform::count_code_points(value);
   if (length == 0 || length > kMaxCodePoints || !platform::is_plain_line(value))
-    return claim_refusal(fmt::format("{} is {}; one line of 1 to {} characters is allowed", what,
-                                     in_quotes(value), kMaxCodePoints));
+    return refuse(20, "{} is {}; one line of 1 to {} characters is allowed", what, in_quotes(value),
+                  kMaxCodePoints);
   return std::optional(std::move(value));
 }
 
@@ -44,7 +41,7 @@ Value attribute_value(const XmlElement& assertion, const std::string& claim, std
   std::vector<const XmlElement*> attributes;
   for (const XmlElement* statement : children_of(assertion, "AttributeStatement")) {
     if (!children_of(*statement, "EncryptedAttribute").empty())
-      return claim_refusal("an attribute is encrypted; turn encryption of attributes off at the provider");
+      return refuse(20, "an attribute is encrypted; turn encryption of attributes off at the provider");
     for (const XmlElement* one : children_of(*statement, "Attribute")) {
       if (attribute_text(*one, "Name") == claim) attributes.push_back(one);
     }
@@ -52,77 +49,79 @@ Value attribute_value(const XmlElement& assertion, const std::string& claim, std
   const std::string what = fmt::format("the attribute {} (claims.{})", in_quotes(claim), key);
   if (attributes.empty()) return std::optional<std::string>();
   if (attributes.size() > 1)
-    return claim_refusal(
-        fmt::format("{} appears {} times; let the provider send it once", what, attributes.size()));
+    return refuse(20, "{} appears {} times; let the provider send it once", what, attributes.size());
   const auto values = children_of(*attributes.front(), "AttributeValue");
   if (values.size() != 1 || attributes.front()->children.size() != 1 || !values.front()->children.empty())
-    return claim_refusal(
-        fmt::format("{} has {} values; exactly one, a text, is allowed", what, values.size()));
+    return refuse(20, "{} has {} values; exactly one, a text, is allowed", what, values.size());
   return checked(trimmed_text(*values.front()), what);
 }
 
 /// The NameID, held to its own rules even where an attribute identifies the user.
 Value name_id(const XmlElement& subject, const SamlConnection& connection) {
   if (!children_of(subject, "EncryptedID").empty())
-    return claim_refusal("the NameID is encrypted; turn encryption of the NameID off at the provider");
+    return refuse(20, "the NameID is encrypted; turn encryption of the NameID off at the provider");
   const auto ids = children_of(subject, "NameID");
   if (ids.empty()) return std::optional<std::string>();
   if (ids.size() > 1 || !ids.front()->children.empty())
-    return claim_refusal("the Subject has several NameIDs, or one that is not a text");
+    return refuse(20, "the Subject has several NameIDs, or one that is not a text");
   const auto qualifier = ids.front()->attribute("", "SPNameQualifier");
   if (qualifier && *qualifier != connection.entity_id)
-    return claim_refusal(fmt::format("the NameID is one for {} (SPNameQualifier); expected {}",
-                                     in_quotes(*qualifier), in_quotes(connection.entity_id)));
+    return refuse(20, "the NameID is one for {} (SPNameQualifier); expected {}", in_quotes(*qualifier),
+                  in_quotes(connection.entity_id));
   return checked(trimmed_text(*ids.front()), "the NameID");
 }
 
 Value subject_of(const XmlElement& assertion, const XmlElement& subject, const SamlConnection& connection) {
   Value id = name_id(subject, connection);
   if (!id) return id;
-  Value value = attribute_value(assertion, connection.claim_user_id, "user_id");
+  Value value = attribute_value(assertion, connection.settings.claim_user_id, "user_id");
   if (!value || *value) return value;
-  const bool is_usable = *id && connection.claim_user_id == kNameIdentifier &&
+  const bool is_usable = *id && connection.settings.claim_user_id == kNameIdentifier &&
                          attribute_text(*children_of(subject, "NameID").front(), "Format") != kTransient;
   if (is_usable) return id;
-  return claim_refusal(
-      fmt::format("there is no attribute {} (claims.user_id){}; let the provider send the user's "
-                  "permanent id under this name, or set claims.user_id to the name that it sends",
-                  in_quotes(connection.claim_user_id), *id ? ", and the NameID cannot stand for it" : ""));
+  return refuse(20,
+                "there is no attribute {} (claims.user_id){}; let the provider send the user's "
+                "permanent id under this name, or set claims.user_id to the name that it sends",
+                in_quotes(connection.settings.claim_user_id),
+                *id ? ", and the NameID cannot stand for it" : "");
 }
 
 /// SAML-21
-std::optional<SamlRefusal> email_fault(const std::optional<std::string>& email,
-                                       const SamlConnection& connection) {
+tl::expected<void, SignInRefusal> check_email(const std::optional<std::string>& email,
+                                              const SamlConnection& connection) {
   if (!email)
-    return refusal(
-        21, fmt::format("there is no attribute {} (claims.email); let the provider send the user's address "
-                        "under this name, or set claims.email to the name that it sends",
-                        in_quotes(connection.claim_email)));
+    return refuse(21,
+                  "there is no attribute {} (claims.email); let the provider send the user's address "
+                  "under this name, or set claims.email to the name that it sends",
+                  in_quotes(connection.settings.claim_email));
   if (const auto error = schema::email_error(*email))
-    return refusal(21, fmt::format("the e-mail address {} is invalid: {}", in_quotes(*email), *error));
-  const std::string domain = schema::normalized_domain(email->substr(email->rfind('@') + 1));
-  const auto& domains = connection.domains;
-  if (!domain.empty() && std::find(domains.begin(), domains.end(), domain) != domains.end())
-    return std::nullopt;
-  return refusal(
+    return refuse(21, "the e-mail address {} is invalid: {}", in_quotes(*email), *error);
+  if (signin::is_in_domains(connection.settings, *email)) return {};
+  const std::vector<std::string> domains = config::all_domains(connection.settings);
+  return refuse(
       21,
-      fmt::format("the e-mail address {} is outside of the connection's domains ({}); if its people "
-                  "are to sign in here, add the domain to domains",
-                  in_quotes(*email), domains.empty() ? "none" : fmt::format("{}", fmt::join(domains, ", "))));
+      "the e-mail address {} is outside of the connection's domains ({}); if its people are to sign "
+      "in here, add the domain to domains",
+      in_quotes(*email), domains.empty() ? "none" : fmt::format("{}", fmt::join(domains, ", ")));
 }
 
 }  // namespace
 
-tl::expected<UserClaims, SamlRefusal> user_claims(const XmlElement& assertion, const XmlElement& subject,
-                                                  const SamlConnection& connection) {
+tl::expected<VerifiedIdentity, SignInRefusal> user_claims(const XmlElement& assertion,
+                                                          const XmlElement& subject,
+                                                          const SamlConnection& connection) {
   const Value user_id = subject_of(assertion, subject, connection);
   if (!user_id) return tl::unexpected(user_id.error());
-  const Value email = attribute_value(assertion, connection.claim_email, "email");
+  const Value email = attribute_value(assertion, connection.settings.claim_email, "email");
   if (!email) return tl::unexpected(email.error());
-  const Value name = attribute_value(assertion, connection.claim_name, "name");
+  const Value name = attribute_value(assertion, connection.settings.claim_name, "name");
   if (!name) return tl::unexpected(name.error());
-  if (auto fault = email_fault(*email, connection)) return tl::unexpected(std::move(*fault));
-  return UserClaims{**user_id, **email, name->value_or("")};
+  if (const auto checked_email = check_email(*email, connection); !checked_email)
+    return tl::unexpected(checked_email.error());
+  return VerifiedIdentity{.connection = connection.settings.name,
+                          .subject = **user_id,
+                          .address = **email,
+                          .name = name->value_or("")};
 }
 
 }  // namespace giftsync::daemon::identity::saml

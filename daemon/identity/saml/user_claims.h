@@ -1,26 +1,19 @@
 // daemon/identity/saml: who the user of an assertion is, by the connection's claims (SAML-20, SAML-21). Pure.
 #pragma once
 
-#include <string>
 #include <tl/expected.hpp>
 
 #include "daemon/identity/saml/saml_connection.h"
-#include "daemon/identity/saml/saml_refusal.h"
+#include "daemon/identity/saml/saml_rules.h"
 #include "platform/xml.h"
 
 namespace giftsync::daemon::identity::saml {
 
-struct UserClaims {
-  std::string subject = {};
-  std::string email = {};
-  std::string name = {};
-};
-
-/// `subject` is the assertion's Subject. Its NameID stands for the claim user_id when the assertion has no
-/// such attribute and the connection asks for the claim nameidentifier, which AD FS and Entra ID send as
-/// NameID only.
-tl::expected<UserClaims, SamlRefusal> user_claims(const platform::XmlElement& assertion,
-                                                  const platform::XmlElement& subject,
-                                                  const SamlConnection& connection);
+/// The identity without its times. `subject` is the assertion's Subject. Its NameID stands for the claim
+/// user_id when the assertion has no such attribute and the connection asks for the claim nameidentifier,
+/// which AD FS and Entra ID send as NameID only.
+tl::expected<VerifiedIdentity, SignInRefusal> user_claims(const platform::XmlElement& assertion,
+                                                          const platform::XmlElement& subject,
+                                                          const SamlConnection& connection);
 
 }  // namespace giftsync::daemon::identity::saml

@@ -174,9 +174,9 @@ TEST_F(SamlFlowTest, SignsInTheBrowserThatBegan) {
   EXPECT_EQ(sessions_[0].authenticated_at, response_.now);
   EXPECT_EQ(sessions_[0].session_until, response_.now + 480 * platform::kMinuteMillis)
       << "SessionNotOnOrAfter";
-  const auto identities = store_->user_identities.list(schema::store::Viewer::of_command_line());
-  ASSERT_EQ(identities.size(), 1U);
-  EXPECT_EQ(identities[0].subject, "u-4711");
+  const auto linked = store_->user_identities.find("acme", "", "u-4711");
+  ASSERT_TRUE(linked);
+  EXPECT_EQ(linked->user, sessions_[0].user.user);
   EXPECT_EQ(finish(back, begun.cookie), kRefused) << "twice";
 }
 

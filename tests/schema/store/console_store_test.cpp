@@ -123,6 +123,7 @@ TEST_P(ConsoleStore, ASessionEndsByTimeByIdlenessAndByCommand) {
   ASSERT_TRUE(found("one"));
   EXPECT_TRUE(found("one")->is_break_glass());
   EXPECT_EQ(found("one")->form_secret, "secret");
+  EXPECT_EQ(found("one")->email, "ana@example.com");
   EXPECT_FALSE(found("on"));
   EXPECT_FALSE(found("one", kNow + 1000)) << "its end";
   EXPECT_FALSE(store_->console_sessions.find("one", kNow + 1, kNow)) << "idle since then";
@@ -242,7 +243,7 @@ TEST_P(ConsoleStore, AnIdentityBelongsToOneUser) {
   EXPECT_EQ(store_->user_identities.find("acme", "", "s1")->user, ana);
   EXPECT_FALSE(store_->user_identities.find("other", "", "s1"));
   store_->user_identities.set_last_sign_in(*id, "new@example.com", kNow + 9);
-  EXPECT_EQ(store_->user_identities.list(Viewer::of_command_line()).front().last_email, "new@example.com");
+  EXPECT_EQ(store_->user_identities.find("acme", "", "s1")->last_email, "new@example.com");
   ConsoleSession session = session_of(ana, "one");
   session.identity = id;
   store_->console_sessions.create(session, event("sign-in"));

@@ -27,15 +27,16 @@ class SignIn {
     sso_.authority = authority;
   }
 
-  tl::expected<OidcIdentity, OidcRefusal> run(platform::UtcMillis now = kNow) {
-    const auto url = client_.begin(connection, request, now);
+  tl::expected<VerifiedIdentity, SignInRefusal> run(platform::UtcMillis now = kNow) {
+    request.begun_at = now;
+    const auto url = client_.begin(connection, request);
     if (!url) return tl::unexpected(url.error());
     std::string query = provider_.authorize(*url);
     if (change_reply) query = change_reply(query);
     const auto reply = parse_authorization_reply(query);
     if (!reply) return tl::unexpected(reply.error());
     verdicts.clear();
-    return client_.complete(connection, *reply, request, now, now, verdicts);
+    return client_.complete(connection, *reply, request, now, verdicts);
   }
   /// Empty when the sign-in succeeds, else the rule.
   std::string rule(platform::UtcMillis now = kNow) {
@@ -52,7 +53,7 @@ class SignIn {
 
  public:
   config::SsoConnectionSettings connection;
-  AuthorizationRequest request = make_authorization_request();
+  AuthorizationRequest request = make_authorization_request(kNow);
   std::function<std::string(std::string)> change_reply;
   RuleVerdicts verdicts;
   std::string last_text;
@@ -313,7 +314,7 @@ TEST(OidcClient, SendsVerifierAndRedirectUri) {
 TEST(OidcClient, ANewProofOfTheUserIsHeldToItsTime) {
   FakeProvider provider;
   SignIn sign_in(provider);
-  sign_in.request = make_authorization_request(true);
+  sign_in.request = make_authorization_request(kNow, true);
   EXPECT_EQ(sign_in.rule(), "");
   provider.claims["auth_time"] = kNow.value / 1000 - 3600;
   EXPECT_EQ(sign_in.rule(), "OIDC-6");
@@ -434,7 +435,7 @@ TEST(OidcClient, ListsTheRulesThatHold) {
   SignIn sign_in(provider);
   EXPECT_EQ(sign_in.rule(), "");
   std::string rules;
-  for (const RuleVerdict& one : sign_in.verdicts) rules += one.rule + " ";
+  for (const signin::RuleVerdict& one : sign_in.verdicts) rules.append(one.rule).append(" ");
   EXPECT_EQ(rules, "OIDC-1 OIDC-2 OIDC-3 OIDC-4 OIDC-5 OIDC-5 OIDC-5 OIDC-5 OIDC-5 OIDC-6 OIDC-6 OIDC-8 ");
 }
 

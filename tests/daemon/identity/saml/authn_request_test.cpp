@@ -36,7 +36,8 @@ TEST(AuthnRequest, SaysWhoAsksAndWhereToRespond) {
   const Signer signer;
   const SamlConnection connection = test_connection(signer);
   const platform::UtcMillis now{1'763'900'000'000};
-  const std::string url = authn_request_url(connection, {.id = "_request", .relay_state = "a b&c"}, now);
+  const std::string url =
+      authn_request_url(connection, {.id = "_request", .relay_state = "a b&c", .issued_at = now});
   EXPECT_THAT(url, StartsWith("https://idp.example.com/sso?tenant=1&SAMLRequest="));
   EXPECT_TRUE(url.ends_with("&RelayState=a%20b%26c")) << url;
   const platform::XmlElement request = read_request(url);
@@ -56,9 +57,9 @@ TEST(AuthnRequest, SaysWhoAsksAndWhereToRespond) {
 // SAML-22
 TEST(AuthnRequest, AsksForANewAuthentication) {
   SamlConnection connection = test_connection(Signer());
-  connection.sign_in_url = "https://idp.example.com/sso";
+  connection.settings.sign_in_url = "https://idp.example.com/sso";
   const std::string url = authn_request_url(
-      connection, {.id = new_request_id(), .relay_state = "r", .force_authn = true}, platform::UtcMillis{0});
+      connection, {.id = new_request_id(), .relay_state = "r", .issued_at = {}, .force_authn = true});
   EXPECT_THAT(url, StartsWith("https://idp.example.com/sso?SAMLRequest="));
   EXPECT_EQ(read_request(url).attribute("", "ForceAuthn"), "true");
 }
@@ -74,14 +75,14 @@ TEST(AuthnRequest, IdsDiffer) {
 TEST(AuthnRequest, AnOldAuthenticationIsRefusedWhenANewOneWasAskedFor) {
   const Signer signer;
   const TestResponse response;
-  SamlAttempt attempt = test_attempt(response.now);
+  AuthnRequest request = test_request(response.now);
   const auto rule = [&](int minutes) {
     return refusing_rule(response.signed_xml(signer, "AuthnInstant=\"" + response.time(0),
                                              "AuthnInstant=\"" + response.time(minutes)),
-                         test_connection(signer), response.now, attempt);
+                         test_connection(signer), response.now, request);
   };
   EXPECT_EQ(rule(-120), "");
-  attempt.force_authn = true;
+  request.force_authn = true;
   EXPECT_EQ(rule(-120), "SAML-18");
   EXPECT_EQ(rule(0), "");
 }

@@ -77,7 +77,7 @@ TEST(MutatedDocuments, NeverSignInAnyoneElse) {
   const ForgedDocuments documents = make_forged_documents();
   const SamlConnection connection = test_connection(documents.signer);
   const platform::UtcMillis now = documents.response.now;
-  const SamlAttempt attempt = test_attempt(now);
+  const AuthnRequest request = test_request(now);
   const std::uint64_t seed = number_of("GIFTSYNC_SAML_SEED", std::random_device()());
   SCOPED_TRACE("GIFTSYNC_SAML_SEED=" + std::to_string(seed));
   Mutator mutator(documents.all, seed);
@@ -89,11 +89,11 @@ TEST(MutatedDocuments, NeverSignInAnyoneElse) {
     if (!verified) continue;
     // What the provider never signed is in none of the verified bytes.
     ASSERT_EQ(verified->signed_bytes.find("admin@acme.example"), std::string::npos) << xml;
-    const auto identity = validate_assertion(*verified, connection, attempt, now);
-    if (!identity) continue;
+    const auto assertion = validate_assertion(*verified, connection, request, now);
+    if (!assertion) continue;
     ++accepted;
-    ASSERT_EQ(identity->subject, "u-4711") << xml;
-    ASSERT_EQ(identity->email, "ana@acme.example") << xml;
+    ASSERT_EQ(assertion->identity.subject, "u-4711") << xml;
+    ASSERT_EQ(assertion->identity.address, "ana@acme.example") << xml;
   }
   RecordProperty("accepted", std::to_string(accepted));
 }

@@ -44,8 +44,9 @@ std::string field_of(const std::string& page, const std::string& name) {
 // SAML-22
 TEST(SamlProvider, GetsARequest) {
   SKIP_WITHOUT_PROVIDER();
-  const std::string url = authn_request_url(
-      test_connection(Signer()), {.id = "_request", .relay_state = kRelayState}, platform::system_now());
+  const std::string url =
+      authn_request_url(test_connection(Signer()),
+                        {.id = "_request", .relay_state = kRelayState, .issued_at = platform::system_now()});
   std::ofstream(provider_folder() + "/request") << url.substr(url.find("SAMLRequest="));
 }
 
@@ -58,11 +59,11 @@ TEST(SamlProvider, SignsTheUserIn) {
   const platform::UtcMillis now = platform::system_now();
   const auto identity = complete_saml_sign_in(
       {.saml_response = field_of(page, "SAMLResponse"), .relay_state = field_of(page, "RelayState")},
-      test_connection(provider), test_attempt(now),
+      test_connection(provider), test_request(now),
       [](const std::string&, platform::UtcMillis) { return true; }, now);
-  ASSERT_TRUE(identity) << identity.error().rule << ": " << identity.error().message << "\n" << page;
+  ASSERT_TRUE(identity) << identity.error().rule << ": " << identity.error().text << "\n" << page;
   EXPECT_EQ(identity->subject, "u-4711");
-  EXPECT_EQ(identity->email, "ana@acme.example");
+  EXPECT_EQ(identity->address, "ana@acme.example");
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 namespace giftsync::daemon::identity::saml {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -20,9 +21,9 @@ class SamlSignInTest : public ::testing::Test {
   static void SetUpTestSuite() { signer_ = std::make_shared<Signer>(); }
   static void TearDownTestSuite() { signer_.reset(); }
 
-  tl::expected<SamlIdentity, SamlRefusal> complete(const std::string& xml) {
+  tl::expected<VerifiedIdentity, SignInRefusal> complete(const std::string& xml) {
     return complete_saml_sign_in(
-        {platform::to_base64_text(xml), relay_state_}, connection_, attempt_,
+        {platform::to_base64_text(xml), relay_state_}, connection_, request_,
         [this](const std::string& id, platform::UtcMillis until) {
           last_until_ = until;
           return seen_.insert(id).second;
@@ -33,7 +34,7 @@ class SamlSignInTest : public ::testing::Test {
   static inline std::shared_ptr<Signer> signer_;
   TestResponse response_;
   SamlConnection connection_ = test_connection(*signer_);
-  std::optional<SamlAttempt> attempt_ = test_attempt(response_.now);
+  std::optional<AuthnRequest> request_ = test_request(response_.now);
   std::string relay_state_ = kRelayState;
   std::set<std::string> seen_;
   platform::UtcMillis last_until_;
@@ -42,11 +43,12 @@ class SamlSignInTest : public ::testing::Test {
 // SAML-24
 TEST_F(SamlSignInTest, TheUserOfAGenuineResponseIsReturned) {
   const auto identity = complete(response_.signed_xml(*signer_));
-  ASSERT_TRUE(identity) << identity.error().rule << ": " << identity.error().message;
+  ASSERT_TRUE(identity) << identity.error().rule << ": " << identity.error().text;
   EXPECT_EQ(identity->subject, "u-4711");
-  EXPECT_EQ(identity->email, "ana@acme.example");
+  EXPECT_EQ(identity->address, "ana@acme.example");
   EXPECT_EQ(identity->name, "Ana Lima");
-  EXPECT_EQ(identity->assertion_id, "_a1");
+  EXPECT_EQ(identity->connection, "acme");
+  EXPECT_THAT(seen_, ElementsAre("_a1"));
   EXPECT_EQ(identity->authenticated_at, response_.now);
   EXPECT_EQ(identity->session_until, response_.now + 480 * platform::kMinuteMillis);
   EXPECT_EQ(last_until_, response_.now + 33 * platform::kMinuteMillis) << "NotOnOrAfter and the skew";
@@ -59,7 +61,7 @@ TEST_F(SamlSignInTest, AnAssertionCountsOnce) {
   const auto again = complete(xml);
   ASSERT_FALSE(again);
   EXPECT_EQ(again.error().rule, "SAML-19");
-  EXPECT_THAT(again.error().message, HasSubstr("_a1"));
+  EXPECT_THAT(again.error().text, HasSubstr("_a1"));
 }
 
 // SAML-19, SAML-24
@@ -76,14 +78,14 @@ TEST_F(SamlSignInTest, WithoutAPendingAttemptNothingOfTheResponseCounts) {
     const auto identity = complete(xml);
     ASSERT_FALSE(identity) << why;
     EXPECT_EQ(identity.error().rule, "SAML-16") << why;
-    EXPECT_TRUE(identity.error().is_unsolicited) << why;
+    EXPECT_EQ(identity.error().offered_connection, "acme") << why;
   };
   relay_state_ = "another";
   expect_unsolicited("another RelayState");
   relay_state_ = "";
-  attempt_->relay_state = "";
+  request_->relay_state = "";
   expect_unsolicited("two empty RelayStates are equal");
-  attempt_.reset();
+  request_.reset();
   expect_unsolicited("no attempt");
   EXPECT_THAT(seen_, IsEmpty());
 }
@@ -94,7 +96,7 @@ TEST_F(SamlSignInTest, AResponseToAnotherRequestIsNoReasonToBeginAgain) {
                                                       R"(InResponseTo="_other"><saml:Issuer)"));
   ASSERT_FALSE(identity);
   EXPECT_EQ(identity.error().rule, "SAML-16");
-  EXPECT_FALSE(identity.error().is_unsolicited);
+  EXPECT_EQ(identity.error().offered_connection, "");
 }
 
 // SAML-23
@@ -107,7 +109,7 @@ TEST_F(SamlSignInTest, EitherOfTwoCertificatesCountsWhileTheProviderChangesThem)
   const auto of_third = complete(response_.signed_xml(Signer()));
   ASSERT_FALSE(of_third);
   EXPECT_EQ(of_third.error().rule, "SAML-8");
-  EXPECT_THAT(of_third.error().message, HasSubstr("next_certificate"));
+  EXPECT_THAT(of_third.error().text, HasSubstr("next_certificate"));
 }
 
 // SAML-8: an expired certificate verifies nothing, although the other one is valid.
@@ -120,7 +122,7 @@ TEST_F(SamlSignInTest, AnExpiredCertificateDoesNotCountBesideAValidOne) {
   EXPECT_EQ(identity.error().rule, "SAML-8");
   EXPECT_TRUE(complete(response_.signed_xml(valid)));
   connection_.certificates.pop_back();
-  EXPECT_THAT(complete(response_.signed_xml(*signer_)).error().message, HasSubstr("expired"));
+  EXPECT_THAT(complete(response_.signed_xml(*signer_)).error().text, HasSubstr("expired"));
 }
 
 // SAML-7
@@ -139,8 +141,8 @@ TEST_F(SamlSignInTest, Sha1CountsOnlyWhereTheConnectionSaysSo) {
   response_.signature.digest = "http://www.w3.org/2000/09/xmldsig#sha1";
   const std::string xml = response_.signed_xml(*signer_);
   EXPECT_EQ(complete(xml).error().rule, "SAML-7");
-  EXPECT_THAT(complete(xml).error().message, HasSubstr("hash: sha1"));
-  connection_.allows_sha1 = true;
+  EXPECT_THAT(complete(xml).error().text, HasSubstr("hash: sha1"));
+  connection_.settings.sha1 = true;
   EXPECT_TRUE(complete(xml));
 }
 
@@ -158,11 +160,11 @@ TEST(SamlConnection, FollowsFromTheSettings) {
       saml_connection({.auth_url = "https://login.example.com", .connections = {}}, one);
   EXPECT_EQ(connection.post_back_url, kPostBack);
   EXPECT_EQ(connection.entity_id, kEntityId);
-  EXPECT_EQ(connection.provider_entity_id, kProvider);
-  EXPECT_EQ(connection.claim_email, std::string(kClaims) + "emailaddress");
+  EXPECT_EQ(connection.settings.provider_entity_id, kProvider);
+  EXPECT_EQ(connection.settings.claim_email, std::string(kClaims) + "emailaddress");
   EXPECT_EQ(connection.certificates.size(), 2U);
   EXPECT_EQ(refusing_rule(TestResponse().signed_xml(Signer()), connection, platform::system_now(),
-                          test_attempt(platform::system_now())),
+                          test_request(platform::system_now())),
             "SAML-8")
       << "files that cannot be read verify nothing";
 }

@@ -71,7 +71,7 @@ TEST_F(SignedBytesTest, OnlyTheSignedPartIsRead) {
   const std::string xml = replaced(response_.signed_xml(*signer_), "</samlp:Response>",
                                    "<samlp:Extensions><a>unsigned</a></samlp:Extensions></samlp:Response>");
   const auto verified = verify_response(xml, connection, response_.now);
-  ASSERT_TRUE(verified) << verified.error().message;
+  ASSERT_TRUE(verified) << verified.error().text;
   EXPECT_FALSE(verified->is_response_signed);
   EXPECT_THAT(verified->signed_bytes, StartsWith("<saml:Assertion"));
   EXPECT_THAT(verified->signed_bytes, Not(HasSubstr("unsigned")));
@@ -86,7 +86,7 @@ TEST_F(SignedBytesTest, ASignedResponseIsReadWhole) {
   response_.signs_response = true;
   const auto verified =
       verify_response(response_.signed_xml(*signer_), test_connection(*signer_), response_.now);
-  ASSERT_TRUE(verified) << verified.error().message;
+  ASSERT_TRUE(verified) << verified.error().text;
   EXPECT_TRUE(verified->is_response_signed);
   EXPECT_THAT(verified->signed_bytes, StartsWith("<samlp:Response"));
   EXPECT_EQ(verified->assertion.attribute("", "ID"), "_a1");
@@ -100,18 +100,18 @@ TEST_F(SignedBytesTest, EverySignatureMustBeVerified) {
   const auto verified = verify_response(sign(xml, *signer_, 0), test_connection(*signer_), response_.now);
   ASSERT_FALSE(verified);
   EXPECT_EQ(verified.error().rule, "SAML-8");
-  EXPECT_THAT(verified.error().message, HasSubstr("the Assertion"));
+  EXPECT_THAT(verified.error().text, HasSubstr("the Assertion"));
 }
 
 // SAML-14
 TEST_F(SignedBytesTest, ASignedResponseNeedsADestination) {
   const std::string destination = std::string(" Destination=\"") + kPostBack + "\"";
   EXPECT_EQ(refusing_rule(response_.signed_xml(*signer_, destination, ""), test_connection(*signer_),
-                          response_.now, test_attempt(response_.now)),
+                          response_.now, test_request(response_.now)),
             "");
   response_.signs_response = true;
   EXPECT_EQ(refusing_rule(response_.signed_xml(*signer_, destination, ""), test_connection(*signer_),
-                          response_.now, test_attempt(response_.now)),
+                          response_.now, test_request(response_.now)),
             "SAML-14");
 }
 
@@ -123,7 +123,7 @@ TEST_F(SignedBytesTest, AnAdviceIsNeitherCountedNorRead) {
   const std::string advice =
       "</saml:Conditions><saml:Advice>" + replaced(other.assertion(), "[A]", "") + "</saml:Advice>";
   EXPECT_EQ(refusing_rule(response_.signed_xml(*signer_, "</saml:Conditions>", advice),
-                          test_connection(*signer_), response_.now, test_attempt(response_.now)),
+                          test_connection(*signer_), response_.now, test_request(response_.now)),
             "");
 }
 

@@ -83,7 +83,7 @@ bool is_signed(const std::string& xml, const std::string& certificate) {
 /// 1024 bits: SAML-8 stands for a signature that none of them verifies.
 std::string signature_verdict(const std::string& name, const std::string& xml) {
   SamlConnection connection;
-  connection.allows_sha1 = true;
+  connection.settings.sha1 = true;
   connection.certificates = {name.starts_with("node-saml")
                                  ? content_of(suite_folder() + "/node-saml/cert.pem")
                                  : embedded_certificate(xml)};
@@ -104,16 +104,16 @@ std::string assertion_verdict(const std::string& xml) {
   const std::string destination(root->attribute("", "Destination").value_or(""));
   const std::string address =
       between(between(xml, "Name=\"mail\"", "</saml:Attribute>") + "<", "AttributeValue", "<");
-  const SamlConnection connection{.entity_id = std::string(platform::trimmed(between(xml, "Audience>", "<"))),
-                                  .post_back_url = destination.empty() ? recipient : destination,
-                                  .claim_user_id = std::string(kClaims) + "nameidentifier",
-                                  .claim_email = "mail",
-                                  .claim_name = "cn",
-                                  .domains = {address.substr(address.rfind('@') + 1)}};
-  const SamlAttempt attempt{.request_id = attribute_text(*root, "InResponseTo")};
+  SamlConnection connection{.entity_id = std::string(platform::trimmed(between(xml, "Audience>", "<"))),
+                            .post_back_url = destination.empty() ? recipient : destination};
+  connection.settings.claim_user_id = std::string(kClaims) + "nameidentifier";
+  connection.settings.claim_email = "mail";
+  connection.settings.claim_name = "cn";
+  connection.settings.domains = {address.substr(address.rfind('@') + 1)};
+  const AuthnRequest request{.id = attribute_text(*root, "InResponseTo")};
   const auto issued = platform::from_rfc3339(attribute_text(*assertion, "IssueInstant"));
   const auto identity =
-      validate_assertion(verified, connection, attempt, issued.value_or(platform::UtcMillis{0}));
+      validate_assertion(verified, connection, request, issued.value_or(platform::UtcMillis{0}));
   return identity ? "accepted" : identity.error().rule;
 }
 

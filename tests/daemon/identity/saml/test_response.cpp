@@ -70,29 +70,25 @@ std::string TestResponse::signed_xml(const Signer& signer, const std::string& fr
 }
 
 SamlConnection test_connection(const Signer& signer) {
-  const std::string claims = kClaims;
-  return {.name = "acme",
-          .entity_id = kEntityId,
-          .post_back_url = kPostBack,
-          .sign_in_url = "https://idp.example.com/sso?tenant=1",
-          .provider_entity_id = kProvider,
-          .certificates = {signer.certificate},
-          .claim_user_id = claims + "nameidentifier",
-          .claim_email = claims + "emailaddress",
-          .claim_name = claims + "name",
-          .domains = {"acme.example"}};
+  SamlConnection connection{
+      .entity_id = kEntityId, .post_back_url = kPostBack, .certificates = {signer.certificate}};
+  connection.settings.name = "acme";
+  connection.settings.sign_in_url = "https://idp.example.com/sso?tenant=1";
+  connection.settings.provider_entity_id = kProvider;
+  connection.settings.domains = {"acme.example"};
+  return connection;
 }
 
-SamlAttempt test_attempt(platform::UtcMillis now) {
-  return {.request_id = "_request", .relay_state = kRelayState, .started_at = now - platform::kMinuteMillis};
+AuthnRequest test_request(platform::UtcMillis now) {
+  return {.id = "_request", .relay_state = kRelayState, .issued_at = now - platform::kMinuteMillis};
 }
 
 std::string refusing_rule(const std::string& xml, const SamlConnection& connection, platform::UtcMillis now,
-                          const SamlAttempt& attempt) {
+                          const AuthnRequest& request) {
   const auto first_use = [](const std::string&, platform::UtcMillis) { return true; };
   const auto identity = complete_saml_sign_in(
-      {.saml_response = platform::to_base64_text(xml), .relay_state = attempt.relay_state}, connection,
-      attempt, first_use, now);
+      {.saml_response = platform::to_base64_text(xml), .relay_state = request.relay_state}, connection,
+      request, first_use, now);
   if (!identity) return identity.error().rule;
   return identity->subject == "u-4711" ? "" : "signed in as " + identity->subject;
 }

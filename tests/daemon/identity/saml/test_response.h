@@ -46,10 +46,10 @@ struct TestResponse {
 /// The connection that trusts `signer`.
 SamlConnection test_connection(const Signer& signer);
 /// The request that TestResponse responds to, sent a minute ago.
-SamlAttempt test_attempt(platform::UtcMillis now);
+AuthnRequest test_request(platform::UtcMillis now);
 
 /// The rule that refuses the document as a posted form; empty when it signs in as u-4711.
 std::string refusing_rule(const std::string& xml, const SamlConnection& connection, platform::UtcMillis now,
-                          const SamlAttempt& attempt);
+                          const AuthnRequest& request);
 
 }  // namespace giftsync::daemon::identity::saml
