@@ -7,6 +7,7 @@
 #include "daemon/console/pages.h"
 #include "daemon/console/request_access.h"
 #include "platform/text.h"
+#include "schema/gift_number.h"
 #include "sync/approver_notices.h"
 
 namespace giftsync::daemon::console {
@@ -53,10 +54,16 @@ Data row_data(const PageCall& call, const ListedRequestRecord& one, const schema
   return row;
 }
 
-/// A number finds its request in whatever state.
-schema::store::RequestRecordFilter filter_of(const std::string& word, const std::string& number) {
-  schema::store::RequestRecordFilter filter{
-      .has_error = word == kFailed, .is_any_state = word == kAll || !number.empty(), .number = number};
+/// What is searched for finds requests in whatever state: "4" one by its number, "gift 17" and "#17" that of
+/// a gift, and an address those of a person.
+schema::store::RequestRecordFilter filter_of(const std::string& word, const std::string& find) {
+  schema::store::RequestRecordFilter filter{.has_error = word == kFailed,
+                                            .is_any_state = word == kAll || !find.empty()};
+  if (!platform::parse_number<std::int64_t>(find)) filter.gift = schema::gift_number(find);
+  if (find.find('@') != std::string::npos)
+    filter.person = find;
+  else if (!filter.gift)
+    filter.number = find;
   for (const State state : schema::store::kAllRequestRecordStates)
     if (to_word(state) == word) filter.state = state;
   return filter;
@@ -80,30 +87,46 @@ bool is_listed_state(const std::string& word) {
          std::any_of(all.begin(), all.end(), [&](State one) { return to_word(one) == word; });
 }
 
+/// Why a parameter of the address cannot be applied, as the key of a text; empty when it can.
+std::string_view why_not(const PageCall& call, const std::string& name, const std::string& value) {
+  if (name == "state") return is_listed_state(value) ? "" : "filter_value";
+  if (name != "find") return name == "before" || name == "notice" ? "" : "filter_unknown";
+  const std::size_t at = value.rfind('@');
+  if (at == std::string::npos)
+    return value[0] == '#' && !schema::gift_number(value) ? "filter_find_request" : "";
+  if (hides_recipients(call)) return "filter_hidden";
+  return at == 0 || at + 1 == value.size() ? "filter_find_request" : "";
+}
+
 }  // namespace
 
 http::HttpResponse requests_page(const PageCall& call) {
   Data data;
   data.set("in_use", uses_request_records(call));
   data.set("has_contents", decides_requests_here(call));
-  const std::string word(platform::trimmed(field(call.query, "state")));
-  const std::string number(platform::trimmed(field(call.query, "number")));
-  auto filter = filter_of(word, number);
+  std::map<std::string, std::string> kept;
+  std::vector<NotApplied> not_applied;
+  for (const auto& [name, value] : call.query) {
+    const std::string text(platform::trimmed(value));
+    const std::string_view why = text.empty() ? "" : why_not(call, name, text);
+    if (!why.empty())
+      not_applied.push_back({name, text, why});
+    else if (name == "state" || name == "find")
+      kept[name] = text;
+  }
+  const std::string list = call.url().base + "/requests?";
+  set_not_applied(data, not_applied, kept.empty() ? call.url().base + "/requests" : list + query_of(kept));
+  auto filter = filter_of(kept["state"], kept["find"]);
   const std::string before = field(call.query, "before");
   const auto list_filtered = [&] {
     return call.store().request_records.list(call.viewer(), owner_of_requests(call), filter, before,
                                              kPageRows + 1);
   };
-  const bool is_applied = word.empty() || is_listed_state(word);
   std::vector<ListedRequestRecord> listed;
-  if (is_applied)
-    listed = list_filtered();
-  else
-    set_not_applied(
-        data, {{"state", word}},
-        call.url().base + "/requests" + (number.empty() ? "" : "?" + query_of({{"number", number}})));
-  if (listed.empty() && is_applied && schema::complete_request_number(number) != number) {
-    filter.number = schema::complete_request_number(number);
+  if (not_applied.empty()) listed = list_filtered();
+  if (listed.empty() && not_applied.empty() &&
+      schema::complete_request_number(filter.number) != filter.number) {
+    filter.number = schema::complete_request_number(filter.number);
     listed = list_filtered();
   }
   const std::vector<ListedRequestRecord> shown(
@@ -115,14 +138,12 @@ http::HttpResponse requests_page(const PageCall& call) {
     rows << row_data(call, one, content == contents.end() ? nullptr : &content->second);
   }
   data.set("states", options_of(filter));
-  data.set("searched_number", number);
+  data.set("find", kept["find"]);
   data.set("rows", rows);
   data.set("has_rows", !shown.empty());
-  const std::string list = call.url().base + "/requests?";
-  if (!before.empty()) data.set("newest", list + query_of({{"state", word}, {"number", number}}));
-  if (listed.size() > kPageRows)
-    data.set("older",
-             list + query_of({{"state", word}, {"number", number}, {"before", shown.back().number}}));
+  if (!before.empty()) data.set("newest", list + query_of(kept));
+  kept["before"] = listed.size() > kPageRows ? shown.back().number : "";
+  if (!kept["before"].empty()) data.set("older", list + query_of(kept));
   return page(call, "requests", texts().text("requests"), std::move(data));
 }
 

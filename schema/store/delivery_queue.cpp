@@ -181,7 +181,8 @@ std::vector<ListedMail> select_listed(soci::session& session, sql::Dialect diale
                          : "d.last_reply, coalesce(t.email, (SELECT u.email FROM console_user u WHERE u.id = "
                            "-d.transaction_id), '')";
   const std::string select =
-      "SELECT d.transaction_id, d.state, d.kind, d.attempt - (d.number - 1), d.next_attempt_at, d.updated_at, d.message_id, " +
+      "SELECT d.transaction_id, d.state, d.kind, d.attempt - (d.number - 1), d.next_attempt_at, "
+      "d.updated_at, d.message_id, " +
       shown +
       " FROM mail_outbox d LEFT JOIN recipient_transaction t ON t.id = d.transaction_id LEFT JOIN "
       "gift_request r ON r.id = t.request_id WHERE " +

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "schema/contact_normalization.h"
 #include "schema/enum_words.h"
 #include "schema/sql/queries.h"
 #include "schema/store/pruning.h"
@@ -124,12 +125,33 @@ std::vector<RequestRecordGift> select_gifts(soci::session& session, const std::s
 
 /// The conditions of the indexes request_record_state_state, _error and _number. The parameter :number is in
 /// each of them, since SOCI counts the values that it binds.
+/// Request records whose gifts satisfy a condition on recipient_transaction t.
+std::string records_of_gifts(const std::string& condition) {
+  return "SELECT g.record_id FROM recipient_transaction t JOIN request_record_gift g ON g.gift_request_id = "
+         "t.request_id WHERE " +
+         condition;
+}
+
+/// With :text, which is text_of() the filter.
 std::string filter_condition(const RequestRecordFilter& filter) {
-  if (!filter.number.empty()) return "s.number = :number";
-  std::string any_number = ":number = ''";
-  if (filter.is_any_state) return any_number;
-  if (filter.has_error) return any_number + " AND s.error <> '' AND s.state NOT IN ('sent', 'rejected')";
-  return any_number + " AND s.state = '" + std::string(to_word(filter.state)) + "'";
+  if (!filter.person.empty())
+    return "s.record_id IN (SELECT a.record_id FROM request_record_state a WHERE a.deleted = 0 AND "
+           "a.requested_by <> '' AND a.requested_by = (SELECT email FROM account WHERE email_key = :text) "
+           "UNION ALL " +
+           records_of_gifts("lower(trim(t.email)) = :text") + ")";
+  const std::string any_text = ":text = ''";
+  if (filter.gift)
+    return any_text + " AND s.record_id IN (" +
+           records_of_gifts("t.id = " + std::to_string(filter.gift->value)) + ")";
+  if (!filter.number.empty()) return "s.number = :text";
+  if (filter.is_any_state) return any_text;
+  if (filter.has_error) return any_text + " AND s.error <> '' AND s.state NOT IN ('sent', 'rejected')";
+  return any_text + " AND s.state = '" + std::string(to_word(filter.state)) + "'";
+}
+
+std::string text_of(const RequestRecordFilter& filter) {
+  if (!filter.person.empty()) return email_key(filter.person);
+  return filter.gift ? std::string() : filter.number;
 }
 
 }  // namespace
@@ -234,6 +256,7 @@ std::vector<ListedRequestRecord> RequestRecords::list(const Viewer& viewer,
                                                       std::optional<OrganizationId> owner,
                                                       const RequestRecordFilter& filter,
                                                       const std::string& before, std::size_t limit) {
+  const std::string text = text_of(filter);
   return database_->read([&](soci::session& session) {
     std::vector<ListedRequestRecord> found;
     ListedRequestRecord row;
@@ -246,7 +269,7 @@ std::vector<ListedRequestRecord> RequestRecords::list(const Viewer& viewer,
             filter_condition(filter) + " AND " + request_records_condition(viewer, owner) +
             (before.empty() ? " AND s.number >= :before" : " AND s.number < :before") +
             " ORDER BY s.number DESC LIMIT " + std::to_string(limit),
-        use(filter.number), use(before), into(row.record_id), into(row.number), into(state),
+        use(text, "text"), use(before, "before"), into(row.record_id), into(row.number), into(state),
         into(row.requested_by), into(row.error), into(row.since));
     sql::each_row(statement, [&] {
       row.state = parse_stored_word(kRequestRecordStates, state);

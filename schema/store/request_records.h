@@ -82,12 +82,16 @@ struct RequestRecordGift {
 };
 
 /// A filter of the console: one state, the ones with an Error Log that are not sent or rejected, those of
-/// all states, or those of one number. Of several the last one counts.
+/// all states, those of one number, of one gift, or of one person. Of several the last one counts.
 struct RequestRecordFilter {
   RequestRecordState state = RequestRecordState::pending;
   bool has_error = false;
   bool is_any_state = false;
-  std::string number = {};  ///< exactly; empty: of any
+  std::string number = {};                 ///< exactly; empty: of any
+  std::optional<TransactionId> gift = {};  ///< the one for which it was sent
+  /// An e-mail address: of the account that asked for the record, or of the recipient of the gift that was
+  /// sent for it.
+  std::string person = {};
 };
 
 struct ListedRequestRecord {

@@ -378,9 +378,12 @@ TEST_F(ConsoleTest, AFilterThatCannotBeAppliedListsNothing) {
   EXPECT_THAT(get("/console/mail?state=all").body,
               AllOf(HasSubstr("text0@example.com"), Not(HasSubstr("The list without it"))));
   EXPECT_THAT(
-      get("/console/requests?state=foo&number=R-1").body,
+      get("/console/requests?state=foo&find=R-1").body,
       AllOf(HasSubstr("state=foo: the filter has no such value."),
-            HasSubstr("<a href=\"/console/requests?number=R-1\">"), Not(HasSubstr("No request fits here."))));
+            HasSubstr("<a href=\"/console/requests?find=R-1\">"), Not(HasSubstr("No request fits here."))));
+  EXPECT_THAT(get("/console/requests?number=R-1").body,
+              AllOf(HasSubstr("number=R-1: this list has no such filter."),
+                    HasSubstr("<a href=\"/console/requests\">The list without it</a>")));
   EXPECT_THAT(get("/console/requests?state=failed").body, HasSubstr("No request fits here."));
 }
 

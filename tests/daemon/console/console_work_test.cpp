@@ -498,10 +498,10 @@ TEST_F(ConsoleWork, ARequestIsFoundByItsNumberInAnyState) {
   sign_in(user("ben@example.com", {Role::approver}));
   press(get("/console/requests/R-150").body, "/console/requests/R-150/reject");
   EXPECT_THAT(get("/console/requests").body, Not(HasSubstr("R-150<")));
-  const std::string found = get("/console/requests?state=pending&number=+R-150+").body;
+  const std::string found = get("/console/requests?state=pending&find=+R-150+").body;
   EXPECT_THAT(found, AllOf(HasSubstr("R-150<"), HasSubstr("value=\"R-150\""), Not(HasSubstr("R-151<")),
                            HasSubstr("<option value=\"all\" selected>")));
-  EXPECT_THAT(get("/console/requests?number=R-15").body, HasSubstr("No request fits here."));
+  EXPECT_THAT(get("/console/requests?find=R-15").body, HasSubstr("No request fits here."));
   const std::string all = get("/console/requests?state=all").body;
   EXPECT_THAT(all, AllOf(HasSubstr("R-150<"), HasSubstr("R-151<"), HasSubstr("before=R-110&amp;state=all")));
   EXPECT_THAT(get("/console/requests?state=all&before=R-110").body,
@@ -515,7 +515,7 @@ TEST_F(ConsoleWork, ANumberIsFoundHoweverItIsWritten) {
   sign_in(user("ben@example.com", {Role::approver, Role::admin}));
   press(get("/console/requests/R-000004").body, "/console/requests/R-000004/reject");
   for (const std::string typed : {"4", "R-4", "r-4", "000004", "r-000004", "R-000004", "+4+"}) {
-    EXPECT_THAT(get("/console/requests?state=pending&number=" + typed).body,
+    EXPECT_THAT(get("/console/requests?state=pending&find=" + typed).body,
                 AllOf(HasSubstr("R-000004<"), Not(HasSubstr("R-000040<")),
                       HasSubstr("<option value=\"all\" selected>")))
         << typed;
@@ -531,7 +531,37 @@ TEST_F(ConsoleWork, ANumberIsFoundHoweverItIsWritten) {
                 AllOf(HasSubstr("gift.resend"), Not(HasSubstr("request.reject"))))
         << typed;
   for (const std::string none : {"5", "R-", "4x", "-4", "99999999999999999999"})
-    EXPECT_THAT(get("/console/requests?number=" + none).body, HasSubstr("No request fits here.")) << none;
+    EXPECT_THAT(get("/console/requests?find=" + none).body, HasSubstr("No request fits here.")) << none;
+}
+
+// CON-51, CON-17
+TEST_F(ConsoleWork, ARequestIsFoundByItsGiftOrAPerson) {
+  schema::store::Account sam;
+  sam.email = "sam@example.com";
+  const auto account = store_.accounts.create(sam).value();
+  const std::string id = std::to_string(gift_of_request("1", account, "sam@example.com").value);
+  insert("2");
+  insert("3", "Thank you!", "sam@example.com");
+  sign_in(user("ben@example.com", {Role::approver}));
+  for (const std::string& typed : {"gift+" + id, "%23" + id, "Gift:+0" + id, std::string("ADA@example.com")})
+    EXPECT_THAT(get("/console/requests?state=pending&find=" + typed).body,
+                AllOf(HasSubstr("R-1<"), Not(HasSubstr("R-2<")), Not(HasSubstr("R-3<")),
+                      HasSubstr("<option value=\"all\" selected>")))
+        << typed;
+  EXPECT_THAT(get("/console/requests?find=Sam@example.com").body,
+              AllOf(HasSubstr("R-1<"), Not(HasSubstr("R-2<")), HasSubstr("R-3<"),
+                    HasSubstr("value=\"Sam@example.com\"")));
+  for (const std::string none : {"gift+99", "%2399", "eve@example.com"})
+    EXPECT_THAT(get("/console/requests?find=" + none).body, HasSubstr("No request fits here.")) << none;
+  for (const std::string fault : {"%23", "%23x", "@", "ada@", "@example.com"})
+    EXPECT_THAT(get("/console/requests?find=" + fault).body,
+                AllOf(HasSubstr("this is no number of a request or a gift, and no whole address."),
+                      Not(HasSubstr("R-2<"))))
+        << fault;
+  sign_in(user("aud@example.com", {Role::auditor}));
+  EXPECT_THAT(get("/console/requests?find=ada@example.com").body,
+              AllOf(HasSubstr("your role cannot search by this."), Not(HasSubstr("R-1<"))));
+  EXPECT_THAT(get("/console/requests?find=gift+" + id).body, HasSubstr("R-1<"));
 }
 
 // CON-16, CON-29

@@ -111,6 +111,32 @@ TEST_P(ConsoleListsTest, RequestsAreListedByStateOrErrorInPages) {
   EXPECT_THAT(numbers({{1}, account("eve@edge.com"), {}, {Role::sender}}, {.number = "R-3"}), IsEmpty());
 }
 
+// CON-51
+TEST_P(ConsoleListsTest, RequestsAreFoundByGiftAndPersonForTheViewer) {
+  const AccountId ana = account("Ana@acme.com");
+  for (const char* id : {"1", "2"}) save(id, RequestRecordState::claimed, "Ana@acme.com");
+  save("3", RequestRecordState::pending, "");
+  NewGiftRequest request = request_for(0);
+  request.request.account = ana;
+  request.recipients.push_back({"Ada@example.com", "", "", ""});
+  RequestRecordLink link;
+  link.record_id = "2";
+  const std::string key = "2";
+  link.entry_version = store_->request_records.find(std::span(&key, 1)).front().version;
+  request.request_record = link;
+  const auto id = store_->gifts.create(std::span(&request, 1)).front().recipients.front().id;
+  const TransactionId other = gift_of(ana);
+  EXPECT_THAT(numbers(operations_, {.gift = id}), ElementsAre("R-2"));
+  EXPECT_THAT(numbers(operations_, {.gift = other}), IsEmpty()) << "of no request";
+  EXPECT_THAT(numbers(operations_, {.person = " ada@example.com"}), ElementsAre("R-2"));
+  EXPECT_THAT(numbers(operations_, {.person = "ana@ACME.com"}), ElementsAre("R-2", "R-1"));
+  EXPECT_THAT(numbers(operations_, {.person = "ana@ACME.com"}, "R-2"), ElementsAre("R-1"));
+  EXPECT_THAT(numbers(operations_, {.person = "eve@edge.com"}), IsEmpty());
+  const Viewer eve{{1}, account("eve@edge.com"), {}, {Role::sender}};
+  EXPECT_THAT(numbers(eve, {.gift = id}), IsEmpty());
+  EXPECT_THAT(numbers(eve, {.person = "ada@example.com"}), IsEmpty());
+}
+
 // CON-30
 TEST_P(ConsoleListsTest, TheEventOfADecisionIsInItsTransaction) {
   RequestRecordEntryUpdate change;

@@ -165,6 +165,23 @@ TEST_P(ScalePlans, MailsOfAPageOfGiftsAreReadByTheirKeys) {
   EXPECT_THAT(plan, testing::Not(testing::ContainsRegex("SCAN [dtr]\\b|Seq Scan on (mail|recip|gift)")));
 }
 
+// CON-51
+TEST_P(ScalePlans, RequestsOfGiftsAndPersonsAreReadByIndexes) {
+  const std::string of_gifts =
+      "SELECT g.record_id FROM recipient_transaction t JOIN request_record_gift g ON g.gift_request_id = "
+      "t.request_id WHERE ";
+  for (const std::string& keys :
+       {of_gifts + "t.id = 7",
+        "SELECT a.record_id FROM request_record_state a WHERE a.deleted = 0 AND a.requested_by <> '' AND "
+        "a.requested_by = (SELECT email FROM account WHERE email_key = 'x') UNION ALL " +
+            of_gifts + "lower(trim(t.email)) = 'x'"})
+    EXPECT_THAT(
+        plan_of("SELECT s.number FROM request_record_state s WHERE s.deleted = 0 AND s.record_id IN (" +
+                keys + ") AND 1 = 1 AND s.number >= '' ORDER BY s.number DESC LIMIT 51"),
+        testing::Not(testing::ContainsRegex("SCAN [atg]\\b|Seq Scan")))
+        << keys;
+}
+
 // OPS-33
 TEST_P(ScalePlans, CountsStopAtTheirBound) {
   const std::string numbers =
