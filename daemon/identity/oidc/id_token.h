@@ -33,8 +33,6 @@ tl::expected<void, SignInRefusal> validate_id_token(const platform::JsonValue& c
                                                     const ExpectedToken& expected, platform::UtcMillis now,
                                                     RuleVerdicts& verdicts);
 
-/// A claim that is text; empty when it is absent or no text.
-std::string text_claim(const platform::JsonValue& claims, std::string_view name);
 /// A claim that is a time in seconds; nullopt when it is absent or none between 1970 and 5138.
 std::optional<platform::UtcMillis> time_claim(const platform::JsonValue& claims, std::string_view name);
 

@@ -11,13 +11,6 @@ namespace {
 
 constexpr std::size_t kRandomBytes = 32;
 
-std::vector<jose::JwsAlgorithm> algorithms_of(const config::SsoConnectionSettings& connection) {
-  std::vector<jose::JwsAlgorithm> algorithms;
-  for (const std::string& word : connection.algorithms)
-    if (const auto one = jose::parse_algorithm(word)) algorithms.push_back(*one);
-  return algorithms;
-}
-
 /// A token of another kind, such as a logout token, is signed with the same keys.
 bool is_id_token_type(const std::string& type) {
   return type.empty() || platform::ascii_lower(type) == "jwt";
@@ -72,12 +65,11 @@ tl::expected<std::string, SignInRefusal> OidcClient::verified_payload(
     const config::SsoConnectionSettings& connection, const Provider& provider, const std::string& token,
     platform::UtcMillis now) {
   using Reason = jose::JwsRefusal::Reason;
-  const std::vector<jose::JwsAlgorithm> allowed = algorithms_of(connection);
-  auto verified = jose::verify_jws(token, provider.keys, allowed);
+  auto verified = jose::verify_jws(token, provider.keys, connection.algorithms);
   if (!verified && verified.error().reason == Reason::unknown_key) {
     const DiscoveryCache::Found renewed = discovery_.find_with_new_keys(connection, now);
     if (!renewed) return tl::unexpected(renewed.error());
-    verified = jose::verify_jws(token, (*renewed)->keys, allowed);
+    verified = jose::verify_jws(token, (*renewed)->keys, connection.algorithms);
   }
   if (!verified) return refuse("OIDC-4", "The ID token {}.", verified.error().text);
   if (!is_id_token_type(verified->type)) return refuse("OIDC-4", "The token is no ID token (typ).");
@@ -99,7 +91,7 @@ tl::expected<VerifiedIdentity, SignInRefusal> OidcClient::identity_of(
   std::optional<platform::JsonDocument> userinfo;
   if (claims.find("email") == nullptr && !provider.userinfo_endpoint.empty()) {
     auto reply = parse_userinfo(send_(userinfo_request(provider, access_token), connection.ca_file),
-                                text_claim(claims, "sub"));
+                                claims.text_of("sub"));
     if (!reply) return tl::unexpected(reply.error());
     verdicts.push_back({"OIDC-7", "the userinfo endpoint replies about the same sub"});
     source = &userinfo.emplace(std::move(*reply)).root();
