@@ -52,15 +52,8 @@ std::string endpoint_member(const platform::JsonValue& root, std::string_view na
   return address;
 }
 
-bool is_guid(std::string_view text) {
-  if (text.size() != 36) return false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool is_dash = i == 8 || i == 13 || i == 18 || i == 23;
-    const char c = text[i];
-    const bool is_hex_digit = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-    if (is_dash ? c != '-' : !is_hex_digit) return false;
-  }
-  return true;
+bool is_guid(std::string text) {
+  return !config::check_tenant_id(text);
 }
 
 std::string without_trailing_slash(std::string text) {

@@ -46,8 +46,8 @@ std::string_view directory_address(const JsonValue& claims, const config::SsoCon
 
 }  // namespace
 
-tl::expected<VerifiedIdentity, SignInRefusal> oidc_identity(const JsonValue& claims,
-                                                            const config::SsoConnectionSettings& connection) {
+Outcome<VerifiedIdentity> oidc_identity(const JsonValue& claims,
+                                        const config::SsoConnectionSettings& connection) {
   VerifiedIdentity identity = identity_of(claims, connection, claims.text_of("sub"), "");
   const std::string_view email = claims.text_of("email");
   const bool is_verified = is_true(claims, "email_verified");
@@ -60,8 +60,9 @@ tl::expected<VerifiedIdentity, SignInRefusal> oidc_identity(const JsonValue& cla
   return identity;
 }
 
-tl::expected<VerifiedIdentity, SignInRefusal> directory_identity(
-    const JsonValue& claims, const config::SsoConnectionSettings& connection, const std::string& tenant) {
+Outcome<VerifiedIdentity> directory_identity(const JsonValue& claims,
+                                             const config::SsoConnectionSettings& connection,
+                                             const std::string& tenant) {
   const std::string claimed = platform::ascii_lower(claims.text_of("tid"));
   if (claimed.empty() || claimed != tenant ||
       (!connection.tenant_id.empty() && claimed != connection.tenant_id)) {

@@ -121,8 +121,8 @@ std::optional<platform::UtcMillis> time_claim(const JsonValue& claims, std::stri
   return platform::UtcMillis{static_cast<std::int64_t>(seconds * 1000)};
 }
 
-tl::expected<void, SignInRefusal> validate_id_token(const JsonValue& claims, const ExpectedToken& expected,
-                                                    platform::UtcMillis now, RuleVerdicts& verdicts) {
+Outcome<void> validate_id_token(const JsonValue& claims, const ExpectedToken& expected,
+                                platform::UtcMillis now, RuleVerdicts& verdicts) {
   const Input input{claims, expected, now};
   for (const Check& check : kChecks) {
     if (Fault fault = check.fault(input)) return refuse(check.rule, "{}", *fault);

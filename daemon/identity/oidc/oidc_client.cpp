@@ -26,16 +26,17 @@ AuthorizationRequest make_authorization_request(platform::UtcMillis now, bool mu
   return {random_token(), random_token(), random_token(), now, must_reauthenticate};
 }
 
-tl::expected<std::string, SignInRefusal> OidcClient::begin(const config::SsoConnectionSettings& connection,
-                                                           const AuthorizationRequest& request) {
+Outcome<std::string> OidcClient::begin(const config::SsoConnectionSettings& connection,
+                                       const AuthorizationRequest& request) {
   const DiscoveryCache::Found provider = discovery_.find(connection, request.begun_at);
   if (!provider) return tl::unexpected(provider.error());
   return authorization_url(**provider, sso_, connection, request);
 }
 
-tl::expected<VerifiedIdentity, SignInRefusal> OidcClient::complete(
-    const config::SsoConnectionSettings& connection, const AuthorizationReply& reply,
-    const AuthorizationRequest& request, platform::UtcMillis now, RuleVerdicts& verdicts) {
+Outcome<VerifiedIdentity> OidcClient::complete(const config::SsoConnectionSettings& connection,
+                                               const AuthorizationReply& reply,
+                                               const AuthorizationRequest& request, platform::UtcMillis now,
+                                               RuleVerdicts& verdicts) {
   const DiscoveryCache::Found found = discovery_.find(connection, now);
   if (!found) return tl::unexpected(found.error());
   const Provider& provider = **found;
@@ -61,9 +62,9 @@ tl::expected<VerifiedIdentity, SignInRefusal> OidcClient::complete(
   return identity_of(connection, provider, claims->root(), tokens->access_token, verdicts);
 }
 
-tl::expected<std::string, SignInRefusal> OidcClient::verified_payload(
-    const config::SsoConnectionSettings& connection, const Provider& provider, const std::string& token,
-    platform::UtcMillis now) {
+Outcome<std::string> OidcClient::verified_payload(const config::SsoConnectionSettings& connection,
+                                                  const Provider& provider, const std::string& token,
+                                                  platform::UtcMillis now) {
   using Reason = jose::JwsRefusal::Reason;
   auto verified = jose::verify_jws(token, provider.keys, connection.algorithms);
   if (!verified && verified.error().reason == Reason::unknown_key) {
@@ -76,9 +77,9 @@ tl::expected<std::string, SignInRefusal> OidcClient::verified_payload(
   return std::move(verified->payload);
 }
 
-tl::expected<VerifiedIdentity, SignInRefusal> OidcClient::identity_of(
-    const config::SsoConnectionSettings& connection, const Provider& provider,
-    const platform::JsonValue& claims, const std::string& access_token, RuleVerdicts& verdicts) {
+Outcome<VerifiedIdentity> OidcClient::identity_of(const config::SsoConnectionSettings& connection,
+                                                  const Provider& provider, const platform::JsonValue& claims,
+                                                  const std::string& access_token, RuleVerdicts& verdicts) {
   if (connection.kind == config::SsoKind::directory) {
     auto identity = directory_identity(claims, connection, provider.tenant);
     if (!identity) return identity;

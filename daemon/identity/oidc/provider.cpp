@@ -36,9 +36,8 @@ std::optional<std::string> tenant_in_issuer(std::string_view issuer) {
   return config::check_tenant_id(id) ? std::nullopt : std::optional(id);
 }
 
-tl::expected<Provider, SignInRefusal> parse_provider(std::string_view document,
-                                                     const config::SsoSettings& sso,
-                                                     const config::SsoConnectionSettings& connection) {
+Outcome<Provider> parse_provider(std::string_view document, const config::SsoSettings& sso,
+                                 const config::SsoConnectionSettings& connection) {
   signin::CheckReport report;
   const signin::AdvertisedEndpoints endpoints = signin::validate_discovery(document, sso, connection, report);
   for (const signin::CheckResult& result : report.all())

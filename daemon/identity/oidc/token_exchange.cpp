@@ -13,9 +13,8 @@ namespace {
 using platform::JsonValue;
 
 /// The JSON object of a reply.
-tl::expected<platform::JsonDocument, SignInRefusal> parse_object(const std::string& rule,
-                                                                 const std::string& what,
-                                                                 const platform::HttpResponse& response) {
+Outcome<platform::JsonDocument> parse_object(const std::string& rule, const std::string& what,
+                                             const platform::HttpResponse& response) {
   auto json = platform::parse_json(response.body);
   const bool is_object = json && json->root().is_object();
   if (response.status != 200) {
@@ -52,7 +51,7 @@ platform::HttpRequest token_request(const Provider& provider, const config::SsoS
   return request;
 }
 
-tl::expected<Tokens, SignInRefusal> parse_token_reply(const platform::HttpResponse& response) {
+Outcome<Tokens> parse_token_reply(const platform::HttpResponse& response) {
   const auto json = parse_object("OIDC-3", "The token endpoint", response);
   if (!json) return tl::unexpected(json.error());
   const JsonValue& root = json->root();
@@ -69,8 +68,8 @@ platform::HttpRequest userinfo_request(const Provider& provider, const std::stri
           .headers = {"Authorization: Bearer " + access_token, "Accept: application/json"}};
 }
 
-tl::expected<platform::JsonDocument, SignInRefusal> parse_userinfo(const platform::HttpResponse& response,
-                                                                   std::string_view subject) {
+Outcome<platform::JsonDocument> parse_userinfo(const platform::HttpResponse& response,
+                                               std::string_view subject) {
   auto json = parse_object("OIDC-7", "The userinfo endpoint", response);
   if (!json) return json;
   if (json->root().text_of("sub") != subject)
