@@ -98,7 +98,7 @@ Outcome<void> add_signed(const XmlElement& element, std::vector<std::size_t> pat
                   "the signed {} has the ID {}; letters, digits, '_', '-' and '.' are allowed, not "
                   "beginning with a digit",
                   in_quotes(element.name), in_quotes(id));
-  const Outcome<void> form = check_signature_form(*signature, id, allows_sha1);
+  Outcome<void> form = check_signature_form(*signature, id, allows_sha1);
   if (form) found.push_back({std::move(path), id});
   return form;
 }

@@ -114,8 +114,7 @@ Outcome<void> check_reference(const XmlElement& reference, std::string_view sign
   if (uri != "#" + std::string(signed_id))
     return refuse(7, "the signature refers to {}; it must refer to the element around it, {}", in_quotes(uri),
                   in_quotes("#" + std::string(signed_id)));
-  if (const Outcome<void> transforms = check_transforms(reference.children[0]); !transforms)
-    return transforms;
+  if (Outcome<void> transforms = check_transforms(reference.children[0]); !transforms) return transforms;
   return check_algorithm(reference.children[1], kDigestMethods, kSha1, allows_sha1);
 }
 
@@ -134,7 +133,7 @@ Outcome<void> check_signature_form(const XmlElement& signature, std::string_view
   if (algorithm_of(canonicalization) != kExclusiveC14n || !has_c14n_parameters_only(canonicalization))
     return refuse(7, "CanonicalizationMethod is {}; {} is allowed", in_quotes(algorithm_of(canonicalization)),
                   kExclusiveC14n);
-  const Outcome<void> method = check_algorithm(info.children[1], kSignatureMethods, kRsaSha1, allows_sha1);
+  Outcome<void> method = check_algorithm(info.children[1], kSignatureMethods, kRsaSha1, allows_sha1);
   if (!method) return method;
   return check_reference(info.children[2], signed_id, allows_sha1);
 }
