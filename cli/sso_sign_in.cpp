@@ -26,14 +26,15 @@ namespace {
 namespace oidc = daemon::identity::oidc;
 namespace saml = daemon::identity::saml;
 
-using Outcome = tl::expected<daemon::signin::VerifiedIdentity, daemon::signin::SignInRefusal>;
+using daemon::signin::Outcome;
 using daemon::signin::RuleVerdict;
 using daemon::signin::RuleVerdicts;
+using daemon::signin::VerifiedIdentity;
 
 /// A sign-in through either protocol: the rules that hold, then who signed in or which rule refused it.
 struct TestedSignIn {
   RuleVerdicts passed;
-  Outcome outcome;
+  Outcome<VerifiedIdentity> outcome;
 };
 
 /// Tells the person at the browser what to do; returns the line that is entered then.
@@ -55,8 +56,7 @@ std::string query_in(std::string_view line) {
 }
 
 /// The reply must be to this test's own request.
-tl::expected<oidc::AuthorizationReply, daemon::signin::SignInRefusal> reply_in(const std::string& line,
-                                                                               const std::string& state) {
+Outcome<oidc::AuthorizationReply> reply_in(const std::string& line, const std::string& state) {
   auto reply = oidc::parse_authorization_reply(query_in(line));
   if (reply && !platform::equal_in_constant_time(reply->state, state))
     return daemon::signin::refuse("OIDC-2", "The URL has no state, or that of another sign-in.");
@@ -64,7 +64,7 @@ tl::expected<oidc::AuthorizationReply, daemon::signin::SignInRefusal> reply_in(c
 }
 
 int print(const Console& console, const std::string& name, const TestedSignIn& tested, bool json) {
-  const Outcome& outcome = tested.outcome;
+  const Outcome<VerifiedIdentity>& outcome = tested.outcome;
   Json rules = Json::array();
   for (const RuleVerdict& one : tested.passed)
     rules.push_back({{"rule", one.rule}, {"verdict", "good"}, {"text", one.text}});
@@ -117,7 +117,7 @@ std::string response_in(std::string text) {
 }
 
 /// Of the rules before the refusing one, or of all.
-RuleVerdicts passed_saml_rules(const Outcome& outcome) {
+RuleVerdicts passed_saml_rules(const Outcome<VerifiedIdentity>& outcome) {
   const auto refusing =
       std::find_if(saml::kSamlRules.begin(), saml::kSamlRules.end(),
                    [&](const RuleVerdict& one) { return !outcome && one.rule == outcome.error().rule; });
@@ -135,8 +135,8 @@ TestedSignIn test_saml(const Console& console, const saml::SamlConnection& conne
       "file "
       "and enter the file's name here:");
   const auto first_use = [](const std::string&, platform::UtcMillis) { return true; };
-  Outcome outcome = saml::complete_saml_sign_in({response_in(entered), request.relay_state}, connection,
-                                                request, first_use, console.now());
+  Outcome<VerifiedIdentity> outcome = saml::complete_saml_sign_in(
+      {response_in(entered), request.relay_state}, connection, request, first_use, console.now());
   return {passed_saml_rules(outcome), std::move(outcome)};
 }
 
@@ -152,7 +152,7 @@ TestedSignIn test_openid(const Console& console, const daemon::config::SsoSettin
   const auto reply = reply_in(entered, request.state);
   if (!reply) return {{}, tl::unexpected(reply.error())};
   RuleVerdicts passed;
-  Outcome outcome = client.complete(connection, *reply, request, console.now(), passed);
+  Outcome<VerifiedIdentity> outcome = client.complete(connection, *reply, request, console.now(), passed);
   return {std::move(passed), std::move(outcome)};
 }
 

@@ -51,7 +51,7 @@ giftsync_library(daemon/signin USES platform schema daemon/config
   PRIVATE Poco::XML Poco::Foundation OpenSSL::Crypto fmt::fmt PkgConfig::SIMDJSON)
 giftsync_library(daemon/identity/jose USES platform
   PRIVATE fmt::fmt)
-giftsync_library(daemon/identity/oidc USES platform schema daemon/config daemon/signin daemon/identity/jose
+giftsync_library(daemon/identity/oidc USES platform daemon/config daemon/signin daemon/identity/jose
   PRIVATE Poco::Foundation fmt::fmt)
 giftsync_library(daemon/identity/saml USES platform schema daemon/config daemon/signin
   PRIVATE Poco::Foundation fmt::fmt)

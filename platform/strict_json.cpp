@@ -186,6 +186,11 @@ const JsonValue* JsonValue::find(std::string_view name) const {
   return nullptr;
 }
 
+std::string_view JsonValue::text_of(std::string_view name) const {
+  const JsonValue* value = find(name);
+  return value == nullptr ? std::string_view() : value->text().value_or("");
+}
+
 std::string_view JsonValue::kind_name() const {
   constexpr std::array<std::string_view, 7> kNames{
       "null", "true or false", "a whole number", "a number with a fraction or exponent",

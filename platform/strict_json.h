@@ -65,6 +65,8 @@ class JsonValue {
   std::span<const JsonMember> members() const;
   /// The member of that name; null when there is none or this is not an object.
   const JsonValue* find(std::string_view name) const;
+  /// The text of the member of that name; empty when there is none or it is no text.
+  std::string_view text_of(std::string_view name) const;
 
   /// The kind of this value for a message: "null", "a whole number", "text", "a list".
   std::string_view kind_name() const;

@@ -26,9 +26,8 @@ std::optional<std::vector<UserRole>> crm_roles(const SignInPolicy& policy, const
   return policy.crm_roles ? policy.crm_roles(address) : std::nullopt;
 }
 
-tl::expected<void, SignInRefusal> check_user(Store& store, const SignInPolicy& policy,
-                                             const ConsoleUser& user,
-                                             std::optional<schema::OrganizationId> organization) {
+Outcome<void> check_user(Store& store, const SignInPolicy& policy, const ConsoleUser& user,
+                         std::optional<schema::OrganizationId> organization) {
   if (organization && user.organization != organization) {
     return refuse("SIGN-11", "The user {} does not belong to the organization of the connection.",
                   platform::in_quotes(user.email));
@@ -48,10 +47,9 @@ tl::expected<void, SignInRefusal> check_user(Store& store, const SignInPolicy& p
 
 /// Creates the user of a person who signs in for the first time and has none. Stores no user whose sign-in is
 /// refused.
-tl::expected<ConsoleUser, SignInRefusal> make_user(Store& store, const SignInPolicy& policy,
-                                                   const VerifiedIdentity& identity,
-                                                   std::optional<schema::OrganizationId> organization,
-                                                   const AuditEvent& audit, platform::UtcMillis now) {
+Outcome<ConsoleUser> make_user(Store& store, const SignInPolicy& policy, const VerifiedIdentity& identity,
+                               std::optional<schema::OrganizationId> organization, const AuditEvent& audit,
+                               platform::UtcMillis now) {
   ConsoleUser user{.email = identity.address, .name = identity.name, .organization = organization};
   user.created_at = now;
   if (policy.first_roles) user.roles = policy.first_roles(identity.address);
@@ -90,10 +88,9 @@ ConsoleUser with_crm_roles(Store& store, const SignInPolicy& policy, ConsoleUser
 
 }  // namespace
 
-tl::expected<LinkedUser, SignInRefusal> link_identity(Store& store, const SignInPolicy& policy,
-                                                      const VerifiedIdentity& identity,
-                                                      std::optional<schema::OrganizationId> organization,
-                                                      const AuditEvent& audit, platform::UtcMillis now) {
+Outcome<LinkedUser> link_identity(Store& store, const SignInPolicy& policy, const VerifiedIdentity& identity,
+                                  std::optional<schema::OrganizationId> organization, const AuditEvent& audit,
+                                  platform::UtcMillis now) {
   const std::optional<UserIdentity> known =
       store.user_identities.find(identity.connection, identity.tenant, identity.subject);
   std::optional<ConsoleUser> user = known ? store.console_users.find(known->user) : std::nullopt;

@@ -6,7 +6,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <tl/expected.hpp>
 #include <vector>
 
 #include "daemon/identity/verified_identity.h"
@@ -36,10 +35,9 @@ struct LinkedUser {
 /// `organization`: of all users of the connection; absent: a new user gets that of the account with the
 /// address. `audit` has who and where; action, object and detail are set here. What changes is audited with
 /// it.
-tl::expected<LinkedUser, SignInRefusal> link_identity(schema::store::Store& store, const SignInPolicy& policy,
-                                                      const VerifiedIdentity& identity,
-                                                      std::optional<schema::OrganizationId> organization,
-                                                      const schema::store::AuditEvent& audit,
-                                                      platform::UtcMillis now);
+Outcome<LinkedUser> link_identity(schema::store::Store& store, const SignInPolicy& policy,
+                                  const VerifiedIdentity& identity,
+                                  std::optional<schema::OrganizationId> organization,
+                                  const schema::store::AuditEvent& audit, platform::UtcMillis now);
 
 }  // namespace giftsync::daemon::identity

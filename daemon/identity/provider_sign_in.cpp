@@ -33,10 +33,8 @@ ProviderSignIn::ProviderSignIn(const config::SsoSettings& sso, schema::store::St
       saml_connections_.emplace(one.name, saml::saml_connection(sso, one));
 }
 
-tl::expected<SignInStart, SignInRefusal> ProviderSignIn::begin(std::string_view connection,
-                                                               std::string_view return_path,
-                                                               bool must_reauthenticate,
-                                                               platform::UtcMillis now) {
+Outcome<SignInStart> ProviderSignIn::begin(std::string_view connection, std::string_view return_path,
+                                           bool must_reauthenticate, platform::UtcMillis now) {
   const config::SsoConnectionSettings* one = signin::find_by_name(sso_, connection);
   if (one == nullptr) return refuse("SIGN-3", "There is no such connection.");
   auto begun = one->kind == config::SsoKind::saml ? begin_saml(*one, must_reauthenticate, now)
@@ -57,8 +55,8 @@ tl::expected<SignInStart, SignInRefusal> ProviderSignIn::begin(std::string_view 
   return SignInStart{begun->url, browser_token};
 }
 
-tl::expected<ProviderSignIn::Begun, SignInRefusal> ProviderSignIn::begin_oidc(
-    const config::SsoConnectionSettings& connection, bool must_reauthenticate, platform::UtcMillis now) {
+Outcome<ProviderSignIn::Begun> ProviderSignIn::begin_oidc(const config::SsoConnectionSettings& connection,
+                                                          bool must_reauthenticate, platform::UtcMillis now) {
   oidc::AuthorizationRequest request = oidc::make_authorization_request(now, must_reauthenticate);
   // One URL serves all connections with `redirect: login`, so the state says whose reply comes back.
   request.state = connection.name + "." + request.state;
@@ -78,8 +76,7 @@ ProviderSignIn::Begun ProviderSignIn::begin_saml(const config::SsoConnectionSett
           {.saml_request_id = request.id}};
 }
 
-tl::expected<oidc::AuthorizationReply, SignInRefusal> ProviderSignIn::parse_reply(
-    std::string_view query) const {
+Outcome<oidc::AuthorizationReply> ProviderSignIn::parse_reply(std::string_view query) const {
   auto reply = oidc::parse_authorization_reply(query);
   if (!reply) return reply;
   if (reply->state.empty()) return refuse("OIDC-2", "The provider's reply has no state.");
@@ -96,8 +93,8 @@ tl::expected<oidc::AuthorizationReply, SignInRefusal> ProviderSignIn::parse_repl
   return reply;
 }
 
-tl::expected<ProviderSignIn::SamlReply, SignInRefusal> ProviderSignIn::parse_posted(
-    std::string_view query, std::string_view form) const {
+Outcome<ProviderSignIn::SamlReply> ProviderSignIn::parse_posted(std::string_view query,
+                                                                std::string_view form) const {
   auto parameters = platform::unique_url_parameters(query);
   const auto connection =
       parameters ? saml_connections_.find((*parameters)["connection"]) : saml_connections_.end();
@@ -114,9 +111,8 @@ std::optional<SignInAttempt> ProviderSignIn::claim(const std::string& token, con
   return store_.sign_in_attempts.claim(hash_of(token), connection, now - kAttemptMillis, now);
 }
 
-tl::expected<std::string, SignInRefusal> ProviderSignIn::complete(std::string_view query,
-                                                                  const RequestOrigin& origin,
-                                                                  platform::UtcMillis now) {
+Outcome<std::string> ProviderSignIn::complete(std::string_view query, const RequestOrigin& origin,
+                                              platform::UtcMillis now) {
   const auto reply = parse_reply(query);
   if (!reply) return tl::unexpected(reply.error());
   const auto attempt = claim(reply->state, reply->connection, now);
@@ -125,10 +121,8 @@ tl::expected<std::string, SignInRefusal> ProviderSignIn::complete(std::string_vi
   return conclude(reply->state, reply->connection, verify(*reply, *attempt, now), origin, now);
 }
 
-tl::expected<std::string, SignInRefusal> ProviderSignIn::complete_posted(std::string_view query,
-                                                                         std::string_view form,
-                                                                         const RequestOrigin& origin,
-                                                                         platform::UtcMillis now) {
+Outcome<std::string> ProviderSignIn::complete_posted(std::string_view query, std::string_view form,
+                                                     const RequestOrigin& origin, platform::UtcMillis now) {
   const auto reply = parse_posted(query, form);
   if (!reply) return tl::unexpected(reply.error());
   const std::string& name = reply->connection.settings.name;
@@ -139,9 +133,8 @@ tl::expected<std::string, SignInRefusal> ProviderSignIn::complete_posted(std::st
   return conclude(reply->form.relay_state, name, identity, origin, now);
 }
 
-tl::expected<VerifiedIdentity, SignInRefusal> ProviderSignIn::verify(const oidc::AuthorizationReply& reply,
-                                                                     const SignInAttempt& attempt,
-                                                                     platform::UtcMillis now) {
+Outcome<VerifiedIdentity> ProviderSignIn::verify(const oidc::AuthorizationReply& reply,
+                                                 const SignInAttempt& attempt, platform::UtcMillis now) {
   signin::RuleVerdicts verdicts;
   const oidc::AuthorizationRequest request{reply.state, attempt.nonce, attempt.pkce_verifier,
                                            attempt.created_at, attempt.must_reauthenticate};
@@ -157,8 +150,9 @@ tl::expected<VerifiedIdentity, SignInRefusal> ProviderSignIn::verify(const oidc:
       identity->tenant, pinned);
 }
 
-tl::expected<VerifiedIdentity, SignInRefusal> ProviderSignIn::verify(
-    const SamlReply& reply, const std::optional<SignInAttempt>& attempt, platform::UtcMillis now) {
+Outcome<VerifiedIdentity> ProviderSignIn::verify(const SamlReply& reply,
+                                                 const std::optional<SignInAttempt>& attempt,
+                                                 platform::UtcMillis now) {
   std::optional<saml::AuthnRequest> request;
   if (attempt)
     request = {attempt->saml_request_id, reply.form.relay_state, attempt->created_at,
@@ -169,10 +163,9 @@ tl::expected<VerifiedIdentity, SignInRefusal> ProviderSignIn::verify(
   return saml::complete_saml_sign_in(reply.form, reply.connection, request, accept, now);
 }
 
-tl::expected<std::string, SignInRefusal> ProviderSignIn::conclude(
-    const std::string& token, const std::string& connection,
-    const tl::expected<VerifiedIdentity, SignInRefusal>& identity, const RequestOrigin& origin,
-    platform::UtcMillis now) {
+Outcome<std::string> ProviderSignIn::conclude(const std::string& token, const std::string& connection,
+                                              const Outcome<VerifiedIdentity>& identity,
+                                              const RequestOrigin& origin, platform::UtcMillis now) {
   if (!identity) {
     record_refusal(connection, identity.error(), origin, now);
     return tl::unexpected(identity.error());
@@ -182,10 +175,8 @@ tl::expected<std::string, SignInRefusal> ProviderSignIn::conclude(
   return token;
 }
 
-tl::expected<SignedIn, SignInRefusal> ProviderSignIn::finish(std::string_view attempt_id,
-                                                             std::string_view browser_token,
-                                                             const RequestOrigin& origin,
-                                                             platform::UtcMillis now) {
+Outcome<SignedIn> ProviderSignIn::finish(std::string_view attempt_id, std::string_view browser_token,
+                                         const RequestOrigin& origin, platform::UtcMillis now) {
   const auto attempt =
       store_.sign_in_attempts.take(hash_of(attempt_id), hash_of(browser_token), now - kFinishMillis);
   if (!attempt)
@@ -212,7 +203,7 @@ tl::expected<SignedIn, SignInRefusal> ProviderSignIn::finish(std::string_view at
                   attempt->return_path, std::move(audit), identity->session_until};
 }
 
-tl::expected<std::optional<schema::OrganizationId>, SignInRefusal> ProviderSignIn::organization_of(
+Outcome<std::optional<schema::OrganizationId>> ProviderSignIn::organization_of(
     const std::string& connection) const {
   const config::SsoConnectionSettings* one = signin::find_by_name(sso_, connection);
   if (one == nullptr) return refuse("SIGN-3", "The connection is no longer in the settings.");

@@ -7,7 +7,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tl/expected.hpp>
 
 #include "daemon/identity/identity_linking.h"
 #include "daemon/identity/oidc/oidc_client.h"
@@ -49,23 +48,21 @@ class ProviderSignIn {
 
   /// `return_path` is checked by the caller. With `must_reauthenticate` the provider is asked for a new proof
   /// of the user, and a reply without one is refused (OIDC-6, SAML-18).
-  tl::expected<SignInStart, SignInRefusal> begin(std::string_view connection, std::string_view return_path,
-                                                 bool must_reauthenticate, platform::UtcMillis now);
+  Outcome<SignInStart> begin(std::string_view connection, std::string_view return_path,
+                             bool must_reauthenticate, platform::UtcMillis now);
 
   /// The provider's reply in the query of the post-back or login redirect URL. Returns the attempt's id, with
   /// which the browser goes on; nothing is signed in yet.
-  tl::expected<std::string, SignInRefusal> complete(std::string_view query, const RequestOrigin& origin,
-                                                    platform::UtcMillis now);
+  Outcome<std::string> complete(std::string_view query, const RequestOrigin& origin, platform::UtcMillis now);
   /// The same for a SAML response in the form that the browser posts to the post-back URL. The assertion is
   /// used up if all is right. Without an attempt the response is refused, and the refusal offers to begin a
   /// sign-in.
-  tl::expected<std::string, SignInRefusal> complete_posted(std::string_view query, std::string_view form,
-                                                           const RequestOrigin& origin,
-                                                           platform::UtcMillis now);
+  Outcome<std::string> complete_posted(std::string_view query, std::string_view form,
+                                       const RequestOrigin& origin, platform::UtcMillis now);
 
   /// Refused unless the browser is the one that began.
-  tl::expected<SignedIn, SignInRefusal> finish(std::string_view attempt_id, std::string_view browser_token,
-                                               const RequestOrigin& origin, platform::UtcMillis now);
+  Outcome<SignedIn> finish(std::string_view attempt_id, std::string_view browser_token,
+                           const RequestOrigin& origin, platform::UtcMillis now);
 
  private:
   /// What both protocols make when a sign-in begins.
@@ -80,28 +77,25 @@ class ProviderSignIn {
     saml::SamlForm form;
   };
 
-  tl::expected<Begun, SignInRefusal> begin_oidc(const config::SsoConnectionSettings& connection,
-                                                bool must_reauthenticate, platform::UtcMillis now);
+  Outcome<Begun> begin_oidc(const config::SsoConnectionSettings& connection, bool must_reauthenticate,
+                            platform::UtcMillis now);
   Begun begin_saml(const config::SsoConnectionSettings& connection, bool must_reauthenticate,
                    platform::UtcMillis now) const;
-  tl::expected<oidc::AuthorizationReply, SignInRefusal> parse_reply(std::string_view query) const;
-  tl::expected<SamlReply, SignInRefusal> parse_posted(std::string_view query, std::string_view form) const;
+  Outcome<oidc::AuthorizationReply> parse_reply(std::string_view query) const;
+  Outcome<SamlReply> parse_posted(std::string_view query, std::string_view form) const;
   /// The pending attempt of the connection to which the reply with this token belongs; only once.
   std::optional<schema::store::SignInAttempt> claim(const std::string& token, const std::string& connection,
                                                     platform::UtcMillis now);
-  tl::expected<VerifiedIdentity, SignInRefusal> verify(const oidc::AuthorizationReply& reply,
-                                                       const schema::store::SignInAttempt& attempt,
-                                                       platform::UtcMillis now);
-  tl::expected<VerifiedIdentity, SignInRefusal> verify(
-      const SamlReply& reply, const std::optional<schema::store::SignInAttempt>& attempt,
-      platform::UtcMillis now);
+  Outcome<VerifiedIdentity> verify(const oidc::AuthorizationReply& reply,
+                                   const schema::store::SignInAttempt& attempt, platform::UtcMillis now);
+  Outcome<VerifiedIdentity> verify(const SamlReply& reply,
+                                   const std::optional<schema::store::SignInAttempt>& attempt,
+                                   platform::UtcMillis now);
   /// Stores the identity with the attempt, or audits the refusal. Returns the attempt's id.
-  tl::expected<std::string, SignInRefusal> conclude(
-      const std::string& token, const std::string& connection,
-      const tl::expected<VerifiedIdentity, SignInRefusal>& identity, const RequestOrigin& origin,
-      platform::UtcMillis now);
-  tl::expected<std::optional<schema::OrganizationId>, SignInRefusal> organization_of(
-      const std::string& connection) const;
+  Outcome<std::string> conclude(const std::string& token, const std::string& connection,
+                                const Outcome<VerifiedIdentity>& identity, const RequestOrigin& origin,
+                                platform::UtcMillis now);
+  Outcome<std::optional<schema::OrganizationId>> organization_of(const std::string& connection) const;
   /// In the audit log, unless the network has had its share: anyone can begin sign-ins and spoil them.
   void record_refusal(const std::string& connection, const SignInRefusal& refusal,
                       const RequestOrigin& origin, platform::UtcMillis now);

@@ -145,7 +145,7 @@ http::HttpResponse SignInPages::callback(const http::HttpRequest& request) {
                   "/finish?attempt=" + platform::percent_encoded(*attempt));
 }
 
-tl::expected<std::string, SignInRefusal> SignInPages::complete(const http::HttpRequest& request) {
+Outcome<std::string> SignInPages::complete(const http::HttpRequest& request) {
   const RequestOrigin origin = origin_of(request);
   if (request.method != "POST") return sign_in_.complete(request.query, origin, options_.clock());
   if (!http::is_form(request) || request.body_too_large)

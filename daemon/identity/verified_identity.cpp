@@ -20,10 +20,7 @@ std::string to_text(const VerifiedIdentity& identity) {
 std::optional<VerifiedIdentity> identity_from_text(std::string_view text) {
   const auto json = platform::parse_json(text);
   if (!json) return std::nullopt;
-  const auto member = [&](std::string_view name) {
-    const platform::JsonValue* value = json->root().find(name);
-    return std::string(value ? value->text().value_or("") : "");
-  };
+  const auto member = [&](std::string_view name) { return std::string(json->root().text_of(name)); };
   VerifiedIdentity identity{member("connection"), member("subject"), member("tenant"),
                             member("address"),    member("name"),    {}};
   if (identity.connection.empty() || identity.subject.empty()) return std::nullopt;

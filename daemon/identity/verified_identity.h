@@ -10,6 +10,7 @@
 
 namespace giftsync::daemon::identity {
 
+using signin::Outcome;
 using signin::refuse;
 using signin::SignInRefusal;
 using signin::VerifiedIdentity;

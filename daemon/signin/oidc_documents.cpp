@@ -21,11 +21,6 @@ namespace {
 
 constexpr std::size_t kMinRsaBits = 2048;
 
-std::string string_member(const platform::JsonValue& object, std::string_view name) {
-  const platform::JsonValue* value = object.find(name);
-  return value ? std::string(value->text().value_or("")) : std::string();
-}
-
 /// Nullopt when the document has no such member.
 std::optional<std::vector<std::string>> string_list_member(const platform::JsonValue& object,
                                                            std::string_view name) {
@@ -42,7 +37,7 @@ bool contains_string(const std::vector<std::string>& strings, std::string_view w
 }
 
 std::string endpoint_member(const platform::JsonValue& root, std::string_view name, CheckReport& report) {
-  std::string address = string_member(root, name);
+  std::string address(root.text_of(name));
   if (address.empty()) {
     report.add_failure(fmt::format("The discovery document names no {}.", name));
     return {};
@@ -57,15 +52,8 @@ std::string endpoint_member(const platform::JsonValue& root, std::string_view na
   return address;
 }
 
-bool is_guid(std::string_view text) {
-  if (text.size() != 36) return false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool is_dash = i == 8 || i == 13 || i == 18 || i == 23;
-    const char c = text[i];
-    const bool is_hex_digit = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-    if (is_dash ? c != '-' : !is_hex_digit) return false;
-  }
-  return true;
+bool is_guid(std::string text) {
+  return !config::check_tenant_id(text);
 }
 
 std::string without_trailing_slash(std::string text) {
@@ -138,9 +126,9 @@ void validate_key_certificate(const platform::JsonValue& key, const std::string&
 
 /// Whether tokens may be signed with this key.
 bool validate_key(const platform::JsonValue& key, platform::UtcMillis now, CheckReport& report) {
-  const std::string type = string_member(key, "kty");
-  const std::string use = string_member(key, "use");
-  const std::string name = platform::in_quotes(string_member(key, "kid"));
+  const std::string_view type = key.text_of("kty");
+  const std::string_view use = key.text_of("use");
+  const std::string name = platform::in_quotes(key.text_of("kid"));
   if (key.find("d") || key.find("k")) {
     report.add_failure(
         fmt::format("The provider publishes the private part of key {}: anyone can sign in as "
@@ -151,7 +139,7 @@ bool validate_key(const platform::JsonValue& key, platform::UtcMillis now, Check
   if (!use.empty() && use != "sig") return false;
   if (type != "RSA" && type != "EC" && type != "OKP") return false;
   if (type == "RSA") {
-    const std::size_t bits = bit_length(platform::from_base64url(string_member(key, "n")).value_or(""));
+    const std::size_t bits = bit_length(platform::from_base64url(key.text_of("n")).value_or(""));
     if (bits < kMinRsaBits) {
       report.add_failure(
           fmt::format("Key {} has {} bits; at least {} are required.", name, bits, kMinRsaBits));
@@ -196,7 +184,7 @@ AdvertisedEndpoints validate_discovery(std::string_view document, const config::
     report.add_failure(fmt::format("The discovery document is {} instead of an object.", root.kind_name()));
     return {};
   }
-  validate_issuer(string_member(root, "issuer"), sso, connection, report);
+  validate_issuer(std::string(root.text_of("issuer")), sso, connection, report);
   AdvertisedEndpoints endpoints;
   endpoints.authorize = endpoint_member(root, "authorization_endpoint", report);
   endpoints.token = endpoint_member(root, "token_endpoint", report);

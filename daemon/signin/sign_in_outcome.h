@@ -25,6 +25,10 @@ struct SignInRefusal {
   std::string offered_connection = {};
 };
 
+/// What a step of a sign-in returns, or why it refuses.
+template <class Value>
+using Outcome = tl::expected<Value, SignInRefusal>;
+
 /// A refusal with the text that fmt::format() makes of `text` and `values`.
 template <class... Values>
 tl::unexpected<SignInRefusal> refuse(std::string rule, fmt::format_string<Values...> text,

@@ -22,26 +22,16 @@ constexpr auto kCrmFilters = enum_words<CrmFilter>({{CrmFilter::any, "any"},
                                                     {CrmFilter::skipped, "skipped"},
                                                     {CrmFilter::deleted, "deleted"}});
 
-std::string crm_condition(CrmFilter filter) {
-  switch (filter) {
-    case CrmFilter::any:
-      return {};
-    case CrmFilter::waiting:
-      return "o.transaction_id IS NOT NULL";
-    case CrmFilter::failing:
-      return "(o.attempts > 0 OR o.last_error <> '')";
-    case CrmFilter::rejected:
-      return "o.is_rejected = 1";
-    case CrmFilter::unmatched:
-      return "((c.contact_id = '' AND c.lead_id = '') OR c.needs_relink = 1)";
-    case CrmFilter::needs_relink:
-      return "c.needs_relink = 1";
-    case CrmFilter::skipped:
-    case CrmFilter::deleted:
-      return "c.state = '" + std::string(to_word(filter)) + "'";
-  }
-  return {};
-}
+/// Their conditions on crm_outbox `o` and crm_sync_state `c`.
+constexpr auto kCrmConditions = enum_words<CrmFilter>(
+    {{CrmFilter::any, ""},
+     {CrmFilter::waiting, "o.transaction_id IS NOT NULL"},
+     {CrmFilter::failing, "(o.attempts > 0 OR o.last_error <> '')"},
+     {CrmFilter::rejected, "o.is_rejected = 1"},
+     {CrmFilter::unmatched, "((c.contact_id = '' AND c.lead_id = '') OR c.needs_relink = 1)"},
+     {CrmFilter::needs_relink, "c.needs_relink = 1"},
+     {CrmFilter::skipped, "c.state = 'skipped'"},
+     {CrmFilter::deleted, "c.state = 'deleted'"}});
 
 /// Conditions with the values of their parameters, as texts.
 struct Conditions {
@@ -126,7 +116,7 @@ void add_filter(Conditions& all, sql::Dialect dialect, const Viewer& viewer,
   if (!filter.campaign.empty()) all.add("r.utm_campaign_id = :campaign", "campaign", filter.campaign);
   if (filter.sent_since) all.add("t.sent_at >= :since", "since", std::to_string(filter.sent_since->value));
   if (filter.sent_until) all.add("t.sent_at < :until", "until", std::to_string(filter.sent_until->value));
-  if (const std::string crm = crm_condition(filter.crm); !crm.empty()) all.add(crm);
+  if (filter.crm != CrmFilter::any) all.add(std::string(kCrmConditions.word_of(filter.crm)));
   if (filter.conflict) all.add("t.has_conflict = 1");
   if (!filter.error_class.empty() && !viewer.is_masked())
     all.add("(o.attempts > 0 OR o.last_error <> '') AND o.last_error LIKE :error ESCAPE '!'", "error",

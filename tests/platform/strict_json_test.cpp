@@ -48,6 +48,9 @@ TEST(StrictJson, ReadsEveryKindOfValue) {
   EXPECT_EQ(root.find("t")->boolean(), true);
   EXPECT_EQ(root.find("f")->boolean(), false);
   EXPECT_EQ(root.find("i")->integer(), -7);
+  EXPECT_EQ(root.text_of("s"), root.find("s")->text());
+  EXPECT_EQ(root.text_of("i"), "") << "no text";
+  EXPECT_EQ(root.text_of("missing"), "");
   EXPECT_EQ(root.find("d")->real(), 1.5);
   EXPECT_EQ(root.find("s")->text(), "caf\xC3\xA9 \xF0\x9F\x98\x80\n");
   ASSERT_EQ(root.find("a")->elements().size(), 2u);

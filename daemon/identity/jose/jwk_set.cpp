@@ -12,13 +12,8 @@ namespace {
 
 using platform::JsonValue;
 
-std::string_view text_member(const JsonValue& key, std::string_view name) {
-  const JsonValue* value = key.find(name);
-  return value ? value->text().value_or("") : std::string_view();
-}
-
 std::string bytes_member(const JsonValue& key, std::string_view name) {
-  return platform::from_base64url(text_member(key, name)).value_or("");
+  return platform::from_base64url(key.text_of(name)).value_or("");
 }
 
 /// Absent, or the text `wanted`.
@@ -38,16 +33,16 @@ bool allows_verification(const JsonValue& key) {
 std::optional<Jwk> parse_key(const JsonValue& key) {
   // A private key that is published lets every reader sign.
   if (key.find("d") || key.find("k") || !allows_verification(key)) return std::nullopt;
-  const std::string_view type = text_member(key, "kty");
+  const std::string_view type = key.text_of("kty");
   const bool is_rsa = type == "RSA";
-  if (!is_rsa && (type != "EC" || text_member(key, "crv") != "P-256")) return std::nullopt;
+  if (!is_rsa && (type != "EC" || key.text_of("crv") != "P-256")) return std::nullopt;
   const JwsAlgorithm algorithm = is_rsa ? JwsAlgorithm::rs256 : JwsAlgorithm::es256;
   if (!allows(key, "alg", to_word(algorithm))) return std::nullopt;
   auto public_key =
       is_rsa ? platform::PublicKey::from_rsa_numbers(bytes_member(key, "n"), bytes_member(key, "e"))
              : platform::PublicKey::from_p256_point(bytes_member(key, "x"), bytes_member(key, "y"));
   if (!public_key) return std::nullopt;
-  return Jwk{std::string(text_member(key, "kid")), algorithm, std::move(*public_key)};
+  return Jwk{std::string(key.text_of("kid")), algorithm, std::move(*public_key)};
 }
 
 }  // namespace

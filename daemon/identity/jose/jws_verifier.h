@@ -17,7 +17,6 @@ inline constexpr std::size_t kMaxTokenBytes = std::size_t{64} * 1024;
 struct VerifiedJws {
   std::string type;  ///< the header's typ, as sent; empty when it has none
   std::string payload;
-  JwsAlgorithm algorithm;
 };
 
 struct JwsRefusal {
@@ -34,8 +33,9 @@ struct JwsRefusal {
 };
 
 /// The token's payload once its signature holds. Its header's `kid` must name one key of its algorithm;
-/// without `kid` the set must have exactly one such key.
+/// without `kid` the set must have exactly one such key. `allowed`: words of JwsAlgorithm; others allow
+/// nothing.
 tl::expected<VerifiedJws, JwsRefusal> verify_jws(std::string_view compact, const JwkSet& keys,
-                                                 std::span<const JwsAlgorithm> allowed);
+                                                 std::span<const std::string> allowed);
 
 }  // namespace giftsync::daemon::identity::jose

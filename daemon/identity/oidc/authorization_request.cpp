@@ -38,7 +38,7 @@ std::string authorization_url(const Provider& provider, const config::SsoSetting
   return url;
 }
 
-tl::expected<AuthorizationReply, SignInRefusal> parse_authorization_reply(std::string_view query) {
+Outcome<AuthorizationReply> parse_authorization_reply(std::string_view query) {
   if (query.size() > kMaxReplyBytes) return refuse("OIDC-2", "The provider's reply is longer than 16 KiB.");
   const auto parameters = platform::unique_url_parameters(query);
   if (!parameters) return refuse("OIDC-2", "The provider's reply {}.", parameters.error());
@@ -50,8 +50,7 @@ tl::expected<AuthorizationReply, SignInRefusal> parse_authorization_reply(std::s
                             value("connection"), value("error"), value("error_description")};
 }
 
-tl::expected<void, SignInRefusal> check_authorization_reply(const AuthorizationReply& reply,
-                                                            const Provider& provider) {
+Outcome<void> check_authorization_reply(const AuthorizationReply& reply, const Provider& provider) {
   if (!reply.error.empty()) {
     const std::string more =
         reply.error_description.empty() ? "" : ": " + platform::in_quotes(reply.error_description);

@@ -39,10 +39,9 @@ struct AuthorizationReply {
 };
 
 /// Refuses repeated parameters, and text that is not UTF-8 or has a NUL.
-tl::expected<AuthorizationReply, SignInRefusal> parse_authorization_reply(std::string_view query);
+Outcome<AuthorizationReply> parse_authorization_reply(std::string_view query);
 
 /// Refuses an error, another issuer, and a reply without a code.
-tl::expected<void, SignInRefusal> check_authorization_reply(const AuthorizationReply& reply,
-                                                            const Provider& provider);
+Outcome<void> check_authorization_reply(const AuthorizationReply& reply, const Provider& provider);
 
 }  // namespace giftsync::daemon::identity::oidc

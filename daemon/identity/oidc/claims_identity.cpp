@@ -21,35 +21,35 @@ bool is_true(const JsonValue& claims, std::string_view name) {
 
 /// Without an address.
 VerifiedIdentity identity_of(const JsonValue& claims, const config::SsoConnectionSettings& connection,
-                             std::string subject, std::string tenant) {
+                             std::string_view subject, std::string tenant) {
   return {.connection = connection.name,
-          .subject = std::move(subject),
+          .subject = std::string(subject),
           .tenant = std::move(tenant),
-          .name = std::string(platform::truncated(text_claim(claims, "name"), kMaxNameCodePoints)),
+          .name = std::string(platform::truncated(claims.text_of("name"), kMaxNameCodePoints)),
           .authenticated_at = time_claim(claims, "auth_time")};
 }
 
 /// A person of another organization whom the directory has invited.
 bool is_guest(const JsonValue& claims) {
-  const std::string provider = text_claim(claims, "idp");
-  return is_true(claims, "acct") || (!provider.empty() && provider != text_claim(claims, "iss"));
+  const std::string_view provider = claims.text_of("idp");
+  return is_true(claims, "acct") || (!provider.empty() && provider != claims.text_of("iss"));
 }
 
 /// `email` is what the user's own directory writes there, unverified; only xms_edov vouches for it. The other
 /// two are the name with which the user signs in, in a domain that the directory has proved to own.
-std::string directory_address(const JsonValue& claims, const config::SsoConnectionSettings& connection) {
-  std::string name = text_claim(claims, connection.identity_api_v2 ? "preferred_username" : "upn");
+std::string_view directory_address(const JsonValue& claims, const config::SsoConnectionSettings& connection) {
+  const std::string_view name = claims.text_of(connection.identity_api_v2 ? "preferred_username" : "upn");
   if (signin::is_in_domains(connection, name)) return name;
-  std::string email = text_claim(claims, "email");
-  return is_true(claims, "xms_edov") && signin::is_in_domains(connection, email) ? email : std::string();
+  const std::string_view email = claims.text_of("email");
+  return is_true(claims, "xms_edov") && signin::is_in_domains(connection, email) ? email : std::string_view();
 }
 
 }  // namespace
 
-tl::expected<VerifiedIdentity, SignInRefusal> oidc_identity(const JsonValue& claims,
-                                                            const config::SsoConnectionSettings& connection) {
-  VerifiedIdentity identity = identity_of(claims, connection, text_claim(claims, "sub"), "");
-  const std::string email = text_claim(claims, "email");
+Outcome<VerifiedIdentity> oidc_identity(const JsonValue& claims,
+                                        const config::SsoConnectionSettings& connection) {
+  VerifiedIdentity identity = identity_of(claims, connection, claims.text_of("sub"), "");
+  const std::string_view email = claims.text_of("email");
   const bool is_verified = is_true(claims, "email_verified");
   if (claims.find("email_verified") != nullptr && !is_verified) {
     return refuse("OIDC-8", "The provider has not verified the address {} (email_verified).",
@@ -60,15 +60,16 @@ tl::expected<VerifiedIdentity, SignInRefusal> oidc_identity(const JsonValue& cla
   return identity;
 }
 
-tl::expected<VerifiedIdentity, SignInRefusal> directory_identity(
-    const JsonValue& claims, const config::SsoConnectionSettings& connection, const std::string& tenant) {
-  const std::string claimed = platform::ascii_lower(text_claim(claims, "tid"));
+Outcome<VerifiedIdentity> directory_identity(const JsonValue& claims,
+                                             const config::SsoConnectionSettings& connection,
+                                             const std::string& tenant) {
+  const std::string claimed = platform::ascii_lower(claims.text_of("tid"));
   if (claimed.empty() || claimed != tenant ||
       (!connection.tenant_id.empty() && claimed != connection.tenant_id)) {
     return refuse("OIDC-9", "The ID token is of directory {}; the connection's is {}.",
                   platform::in_quotes(claimed), connection.tenant_id.empty() ? tenant : connection.tenant_id);
   }
-  const std::string object = text_claim(claims, "oid");
+  const std::string_view object = claims.text_of("oid");
   if (object.empty() || platform::count_code_points(object) > kMaxNameCodePoints)
     return refuse("OIDC-10", "The ID token has no oid. Keep profile among the connection's scopes.");
   if (is_guest(claims) && !connection.allow_guests) {

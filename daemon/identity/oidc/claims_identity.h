@@ -11,17 +11,17 @@
 
 namespace giftsync::daemon::identity::oidc {
 
-using signin::SignInRefusal;
+using signin::Outcome;
 using signin::VerifiedIdentity;
 
 /// `claims`: of the ID token, or of the userinfo endpoint where the ID token has no address. The subject is
 /// `sub`.
-tl::expected<VerifiedIdentity, SignInRefusal> oidc_identity(const platform::JsonValue& claims,
-                                                            const config::SsoConnectionSettings& connection);
+Outcome<VerifiedIdentity> oidc_identity(const platform::JsonValue& claims,
+                                        const config::SsoConnectionSettings& connection);
 
 /// `tenant`: the directory's id of the discovery document. The subject is `oid`.
-tl::expected<VerifiedIdentity, SignInRefusal> directory_identity(
-    const platform::JsonValue& claims, const config::SsoConnectionSettings& connection,
-    const std::string& tenant);
+Outcome<VerifiedIdentity> directory_identity(const platform::JsonValue& claims,
+                                             const config::SsoConnectionSettings& connection,
+                                             const std::string& tenant);
 
 }  // namespace giftsync::daemon::identity::oidc

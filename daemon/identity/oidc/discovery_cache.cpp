@@ -61,8 +61,8 @@ DiscoveryCache::Found DiscoveryCache::find_with_new_keys(const config::SsoConnec
   return entry.provider = std::move(renewed);
 }
 
-tl::expected<std::string, SignInRefusal> DiscoveryCache::get(const std::string& what, const std::string& url,
-                                                             const std::string& ca_file) const {
+Outcome<std::string> DiscoveryCache::get(const std::string& what, const std::string& url,
+                                         const std::string& ca_file) const {
   platform::HttpResponse response = send_({.url = url, .headers = {"Accept: application/json"}}, ca_file);
   if (response.status == 200) return std::move(response.body);
   const std::string reason =
@@ -72,8 +72,7 @@ tl::expected<std::string, SignInRefusal> DiscoveryCache::get(const std::string& 
                                       is_outage(response.status)});
 }
 
-tl::expected<jose::JwkSet, SignInRefusal> DiscoveryCache::fetch_keys(const std::string& url,
-                                                                     const std::string& ca_file) const {
+Outcome<jose::JwkSet> DiscoveryCache::fetch_keys(const std::string& url, const std::string& ca_file) const {
   const auto document = get("The list of keys", url, ca_file);
   if (!document) return tl::unexpected(document.error());
   auto keys = jose::parse_jwk_set(*document);

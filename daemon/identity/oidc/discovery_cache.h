@@ -22,7 +22,7 @@ platform::HttpResponse send_to_provider(const platform::HttpRequest& request, co
 
 class DiscoveryCache {
  public:
-  using Found = tl::expected<std::shared_ptr<const Provider>, SignInRefusal>;
+  using Found = Outcome<std::shared_ptr<const Provider>>;
 
   /// `sso` must outlive it.
   DiscoveryCache(const config::SsoSettings& sso, Send send) : sso_(sso), send_(std::move(send)) {}
@@ -44,10 +44,8 @@ class DiscoveryCache {
   };
   Entry& entry_of(const std::string& name);
   Found fetch(const config::SsoConnectionSettings& connection) const;
-  tl::expected<std::string, SignInRefusal> get(const std::string& what, const std::string& url,
-                                               const std::string& ca_file) const;
-  tl::expected<jose::JwkSet, SignInRefusal> fetch_keys(const std::string& url,
-                                                       const std::string& ca_file) const;
+  Outcome<std::string> get(const std::string& what, const std::string& url, const std::string& ca_file) const;
+  Outcome<jose::JwkSet> fetch_keys(const std::string& url, const std::string& ca_file) const;
 
   const config::SsoSettings& sso_;
   const Send send_;

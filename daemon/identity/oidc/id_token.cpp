@@ -24,7 +24,7 @@ struct Input {
 };
 
 Fault wrong_issuer(const Input& in) {
-  const std::string issuer = text_claim(in.claims, "iss");
+  const std::string_view issuer = in.claims.text_of("iss");
   if (issuer == in.expected.issuer) return std::nullopt;
   return fmt::format("The ID token's iss is {}, not {}.", platform::in_quotes(issuer), in.expected.issuer);
 }
@@ -60,14 +60,14 @@ Fault wrong_lifetime(const Input& in) {
 }
 
 Fault wrong_nonce(const Input& in) {
-  const std::string nonce = text_claim(in.claims, "nonce");
+  const std::string_view nonce = in.claims.text_of("nonce");
   if (!in.expected.nonce.empty() && platform::equal_in_constant_time(nonce, in.expected.nonce))
     return std::nullopt;
   return nonce.empty() ? "The ID token has no nonce." : "The ID token's nonce belongs to another sign-in.";
 }
 
 Fault wrong_subject(const Input& in) {
-  const std::string subject = text_claim(in.claims, "sub");
+  const std::string_view subject = in.claims.text_of("sub");
   if (!subject.empty() && platform::count_code_points(subject) <= kMaxSubjectCodePoints) return std::nullopt;
   return "The ID token's sub is not a text of 1 to 255 characters.";
 }
@@ -75,7 +75,7 @@ Fault wrong_subject(const Input& in) {
 /// RS256 and ES256 both use SHA-256, and so do at_hash and c_hash.
 bool is_absent_or_hash(const JsonValue& claims, std::string_view name, const std::string& text) {
   const std::string hash = platform::sha256(text).substr(0, platform::kSha256Bytes / 2);
-  return claims.find(name) == nullptr || text_claim(claims, name) == platform::to_base64url(hash);
+  return claims.find(name) == nullptr || claims.text_of(name) == platform::to_base64url(hash);
 }
 
 Fault wrong_hash(const Input& in) {
@@ -112,11 +112,6 @@ constexpr Check kChecks[] = {
 
 }  // namespace
 
-std::string text_claim(const JsonValue& claims, std::string_view name) {
-  const JsonValue* value = claims.find(name);
-  return std::string(value ? value->text().value_or("") : "");
-}
-
 std::optional<platform::UtcMillis> time_claim(const JsonValue& claims, std::string_view name) {
   const JsonValue* value = claims.find(name);
   if (value == nullptr) return std::nullopt;
@@ -126,8 +121,8 @@ std::optional<platform::UtcMillis> time_claim(const JsonValue& claims, std::stri
   return platform::UtcMillis{static_cast<std::int64_t>(seconds * 1000)};
 }
 
-tl::expected<void, SignInRefusal> validate_id_token(const JsonValue& claims, const ExpectedToken& expected,
-                                                    platform::UtcMillis now, RuleVerdicts& verdicts) {
+Outcome<void> validate_id_token(const JsonValue& claims, const ExpectedToken& expected,
+                                platform::UtcMillis now, RuleVerdicts& verdicts) {
   const Input input{claims, expected, now};
   for (const Check& check : kChecks) {
     if (Fault fault = check.fault(input)) return refuse(check.rule, "{}", *fault);

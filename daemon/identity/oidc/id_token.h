@@ -11,9 +11,9 @@
 
 namespace giftsync::daemon::identity::oidc {
 
+using signin::Outcome;
 using signin::refuse;
 using signin::RuleVerdicts;
-using signin::SignInRefusal;
 
 inline constexpr std::int64_t kSkewMillis = 2 * platform::kMinuteMillis;
 inline constexpr std::int64_t kMaxTokenAgeMillis = 10 * platform::kMinuteMillis;
@@ -29,12 +29,9 @@ struct ExpectedToken {
 };
 
 /// The first rule that does not hold, else nothing; `verdicts` gets those that hold.
-tl::expected<void, SignInRefusal> validate_id_token(const platform::JsonValue& claims,
-                                                    const ExpectedToken& expected, platform::UtcMillis now,
-                                                    RuleVerdicts& verdicts);
+Outcome<void> validate_id_token(const platform::JsonValue& claims, const ExpectedToken& expected,
+                                platform::UtcMillis now, RuleVerdicts& verdicts);
 
-/// A claim that is text; empty when it is absent or no text.
-std::string text_claim(const platform::JsonValue& claims, std::string_view name);
 /// A claim that is a time in seconds; nullopt when it is absent or none between 1970 and 5138.
 std::optional<platform::UtcMillis> time_claim(const platform::JsonValue& claims, std::string_view name);
 

@@ -11,13 +11,6 @@ namespace {
 
 constexpr std::size_t kRandomBytes = 32;
 
-std::vector<jose::JwsAlgorithm> algorithms_of(const config::SsoConnectionSettings& connection) {
-  std::vector<jose::JwsAlgorithm> algorithms;
-  for (const std::string& word : connection.algorithms)
-    if (const auto one = jose::parse_algorithm(word)) algorithms.push_back(*one);
-  return algorithms;
-}
-
 /// A token of another kind, such as a logout token, is signed with the same keys.
 bool is_id_token_type(const std::string& type) {
   return type.empty() || platform::ascii_lower(type) == "jwt";
@@ -33,16 +26,17 @@ AuthorizationRequest make_authorization_request(platform::UtcMillis now, bool mu
   return {random_token(), random_token(), random_token(), now, must_reauthenticate};
 }
 
-tl::expected<std::string, SignInRefusal> OidcClient::begin(const config::SsoConnectionSettings& connection,
-                                                           const AuthorizationRequest& request) {
+Outcome<std::string> OidcClient::begin(const config::SsoConnectionSettings& connection,
+                                       const AuthorizationRequest& request) {
   const DiscoveryCache::Found provider = discovery_.find(connection, request.begun_at);
   if (!provider) return tl::unexpected(provider.error());
   return authorization_url(**provider, sso_, connection, request);
 }
 
-tl::expected<VerifiedIdentity, SignInRefusal> OidcClient::complete(
-    const config::SsoConnectionSettings& connection, const AuthorizationReply& reply,
-    const AuthorizationRequest& request, platform::UtcMillis now, RuleVerdicts& verdicts) {
+Outcome<VerifiedIdentity> OidcClient::complete(const config::SsoConnectionSettings& connection,
+                                               const AuthorizationReply& reply,
+                                               const AuthorizationRequest& request, platform::UtcMillis now,
+                                               RuleVerdicts& verdicts) {
   const DiscoveryCache::Found found = discovery_.find(connection, now);
   if (!found) return tl::unexpected(found.error());
   const Provider& provider = **found;
@@ -68,25 +62,24 @@ tl::expected<VerifiedIdentity, SignInRefusal> OidcClient::complete(
   return identity_of(connection, provider, claims->root(), tokens->access_token, verdicts);
 }
 
-tl::expected<std::string, SignInRefusal> OidcClient::verified_payload(
-    const config::SsoConnectionSettings& connection, const Provider& provider, const std::string& token,
-    platform::UtcMillis now) {
+Outcome<std::string> OidcClient::verified_payload(const config::SsoConnectionSettings& connection,
+                                                  const Provider& provider, const std::string& token,
+                                                  platform::UtcMillis now) {
   using Reason = jose::JwsRefusal::Reason;
-  const std::vector<jose::JwsAlgorithm> allowed = algorithms_of(connection);
-  auto verified = jose::verify_jws(token, provider.keys, allowed);
+  auto verified = jose::verify_jws(token, provider.keys, connection.algorithms);
   if (!verified && verified.error().reason == Reason::unknown_key) {
     const DiscoveryCache::Found renewed = discovery_.find_with_new_keys(connection, now);
     if (!renewed) return tl::unexpected(renewed.error());
-    verified = jose::verify_jws(token, (*renewed)->keys, allowed);
+    verified = jose::verify_jws(token, (*renewed)->keys, connection.algorithms);
   }
   if (!verified) return refuse("OIDC-4", "The ID token {}.", verified.error().text);
   if (!is_id_token_type(verified->type)) return refuse("OIDC-4", "The token is no ID token (typ).");
   return std::move(verified->payload);
 }
 
-tl::expected<VerifiedIdentity, SignInRefusal> OidcClient::identity_of(
-    const config::SsoConnectionSettings& connection, const Provider& provider,
-    const platform::JsonValue& claims, const std::string& access_token, RuleVerdicts& verdicts) {
+Outcome<VerifiedIdentity> OidcClient::identity_of(const config::SsoConnectionSettings& connection,
+                                                  const Provider& provider, const platform::JsonValue& claims,
+                                                  const std::string& access_token, RuleVerdicts& verdicts) {
   if (connection.kind == config::SsoKind::directory) {
     auto identity = directory_identity(claims, connection, provider.tenant);
     if (!identity) return identity;
@@ -99,7 +92,7 @@ tl::expected<VerifiedIdentity, SignInRefusal> OidcClient::identity_of(
   std::optional<platform::JsonDocument> userinfo;
   if (claims.find("email") == nullptr && !provider.userinfo_endpoint.empty()) {
     auto reply = parse_userinfo(send_(userinfo_request(provider, access_token), connection.ca_file),
-                                text_claim(claims, "sub"));
+                                claims.text_of("sub"));
     if (!reply) return tl::unexpected(reply.error());
     verdicts.push_back({"OIDC-7", "the userinfo endpoint replies about the same sub"});
     source = &userinfo.emplace(std::move(*reply)).root();

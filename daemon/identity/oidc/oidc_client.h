@@ -22,26 +22,22 @@ class OidcClient {
       : sso_(sso), send_(send), discovery_(sso, std::move(send)) {}
 
   /// The URL to which the browser goes.
-  tl::expected<std::string, SignInRefusal> begin(const config::SsoConnectionSettings& connection,
-                                                 const AuthorizationRequest& request);
+  Outcome<std::string> begin(const config::SsoConnectionSettings& connection,
+                             const AuthorizationRequest& request);
 
   /// `reply` is of the sign-in that `request` began. Uses up the reply's code. `verdicts` gets
   /// the rules that hold.
-  tl::expected<VerifiedIdentity, SignInRefusal> complete(const config::SsoConnectionSettings& connection,
-                                                         const AuthorizationReply& reply,
-                                                         const AuthorizationRequest& request,
-                                                         platform::UtcMillis now, RuleVerdicts& verdicts);
+  Outcome<VerifiedIdentity> complete(const config::SsoConnectionSettings& connection,
+                                     const AuthorizationReply& reply, const AuthorizationRequest& request,
+                                     platform::UtcMillis now, RuleVerdicts& verdicts);
 
  private:
-  tl::expected<std::string, SignInRefusal> verified_payload(const config::SsoConnectionSettings& connection,
-                                                            const Provider& provider,
-                                                            const std::string& token,
-                                                            platform::UtcMillis now);
-  tl::expected<VerifiedIdentity, SignInRefusal> identity_of(const config::SsoConnectionSettings& connection,
-                                                            const Provider& provider,
-                                                            const platform::JsonValue& claims,
-                                                            const std::string& access_token,
-                                                            RuleVerdicts& verdicts);
+  Outcome<std::string> verified_payload(const config::SsoConnectionSettings& connection,
+                                        const Provider& provider, const std::string& token,
+                                        platform::UtcMillis now);
+  Outcome<VerifiedIdentity> identity_of(const config::SsoConnectionSettings& connection,
+                                        const Provider& provider, const platform::JsonValue& claims,
+                                        const std::string& access_token, RuleVerdicts& verdicts);
 
   const config::SsoSettings& sso_;
   const Send send_;

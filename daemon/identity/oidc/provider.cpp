@@ -14,8 +14,7 @@ using platform::JsonValue;
 
 /// An optional endpoint; empty when it is absent or no https URL.
 std::string optional_endpoint(const JsonValue& root, std::string_view name) {
-  const JsonValue* value = root.find(name);
-  std::string url(value ? value->text().value_or("") : "");
+  std::string url(root.text_of(name));
   std::string checked = url;
   return url.empty() || config::check_https_url(checked) ? std::string() : url;
 }
@@ -37,9 +36,8 @@ std::optional<std::string> tenant_in_issuer(std::string_view issuer) {
   return config::check_tenant_id(id) ? std::nullopt : std::optional(id);
 }
 
-tl::expected<Provider, SignInRefusal> parse_provider(std::string_view document,
-                                                     const config::SsoSettings& sso,
-                                                     const config::SsoConnectionSettings& connection) {
+Outcome<Provider> parse_provider(std::string_view document, const config::SsoSettings& sso,
+                                 const config::SsoConnectionSettings& connection) {
   signin::CheckReport report;
   const signin::AdvertisedEndpoints endpoints = signin::validate_discovery(document, sso, connection, report);
   for (const signin::CheckResult& result : report.all())
@@ -47,7 +45,7 @@ tl::expected<Provider, SignInRefusal> parse_provider(std::string_view document,
   const auto json = platform::parse_json(document);
   const JsonValue& root = json->root();
   Provider provider;
-  provider.issuer = root.find("issuer")->text().value_or("");
+  provider.issuer = root.text_of("issuer");
   provider.authorization_endpoint = endpoints.authorize;
   provider.token_endpoint = endpoints.token;
   provider.jwks_uri = endpoints.jwks;

@@ -11,6 +11,7 @@
 
 namespace giftsync::daemon::identity::oidc {
 
+using signin::Outcome;
 using signin::refuse;
 using signin::RuleVerdicts;
 using signin::SignInRefusal;
@@ -29,9 +30,8 @@ struct Provider {
 };
 
 /// Without keys. A member that `sso check` reports as a fault refuses the document.
-tl::expected<Provider, SignInRefusal> parse_provider(std::string_view document,
-                                                     const config::SsoSettings& sso,
-                                                     const config::SsoConnectionSettings& connection);
+Outcome<Provider> parse_provider(std::string_view document, const config::SsoSettings& sso,
+                                 const config::SsoConnectionSettings& connection);
 
 /// Whether a response with this HTTP status (0: none) may be another one soon.
 inline bool is_outage(int status) {

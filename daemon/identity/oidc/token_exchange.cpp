@@ -12,19 +12,13 @@ namespace {
 
 using platform::JsonValue;
 
-std::string text_member(const JsonValue& object, std::string_view name) {
-  const JsonValue* value = object.find(name);
-  return std::string(value ? value->text().value_or("") : "");
-}
-
 /// The JSON object of a reply.
-tl::expected<platform::JsonDocument, SignInRefusal> parse_object(const std::string& rule,
-                                                                 const std::string& what,
-                                                                 const platform::HttpResponse& response) {
+Outcome<platform::JsonDocument> parse_object(const std::string& rule, const std::string& what,
+                                             const platform::HttpResponse& response) {
   auto json = platform::parse_json(response.body);
   const bool is_object = json && json->root().is_object();
   if (response.status != 200) {
-    const std::string error = is_object ? text_member(json->root(), "error") : "";
+    const std::string_view error = is_object ? json->root().text_of("error") : "";
     const std::string text =
         response.status == 0
             ? fmt::format("{}'s reply cannot be fetched: {}.", what, response.error)
@@ -57,12 +51,12 @@ platform::HttpRequest token_request(const Provider& provider, const config::SsoS
   return request;
 }
 
-tl::expected<Tokens, SignInRefusal> parse_token_reply(const platform::HttpResponse& response) {
+Outcome<Tokens> parse_token_reply(const platform::HttpResponse& response) {
   const auto json = parse_object("OIDC-3", "The token endpoint", response);
   if (!json) return tl::unexpected(json.error());
   const JsonValue& root = json->root();
-  Tokens tokens{text_member(root, "id_token"), text_member(root, "access_token")};
-  if (platform::ascii_lower(text_member(root, "token_type")) != "bearer")
+  Tokens tokens{std::string(root.text_of("id_token")), std::string(root.text_of("access_token"))};
+  if (platform::ascii_lower(root.text_of("token_type")) != "bearer")
     return refuse("OIDC-3", "The token endpoint's reply has another token_type than Bearer.");
   if (tokens.id_token.empty() || tokens.access_token.empty())
     return refuse("OIDC-3", "The token endpoint's reply lacks id_token or access_token.");
@@ -74,11 +68,11 @@ platform::HttpRequest userinfo_request(const Provider& provider, const std::stri
           .headers = {"Authorization: Bearer " + access_token, "Accept: application/json"}};
 }
 
-tl::expected<platform::JsonDocument, SignInRefusal> parse_userinfo(const platform::HttpResponse& response,
-                                                                   const std::string& subject) {
+Outcome<platform::JsonDocument> parse_userinfo(const platform::HttpResponse& response,
+                                               std::string_view subject) {
   auto json = parse_object("OIDC-7", "The userinfo endpoint", response);
   if (!json) return json;
-  if (text_member(json->root(), "sub") != subject)
+  if (json->root().text_of("sub") != subject)
     return refuse("OIDC-7", "The userinfo endpoint's reply is about another sub than the ID token.");
   return json;
 }

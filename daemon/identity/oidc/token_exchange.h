@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "daemon/config/settings.h"
 #include "daemon/identity/oidc/provider.h"
@@ -21,11 +22,11 @@ struct Tokens {
   std::string id_token;
   std::string access_token;
 };
-tl::expected<Tokens, SignInRefusal> parse_token_reply(const platform::HttpResponse& response);
+Outcome<Tokens> parse_token_reply(const platform::HttpResponse& response);
 
 platform::HttpRequest userinfo_request(const Provider& provider, const std::string& access_token);
 /// The claims; refused unless `sub` is that of the ID token.
-tl::expected<platform::JsonDocument, SignInRefusal> parse_userinfo(const platform::HttpResponse& response,
-                                                                   const std::string& subject);
+Outcome<platform::JsonDocument> parse_userinfo(const platform::HttpResponse& response,
+                                               std::string_view subject);
 
 }  // namespace giftsync::daemon::identity::oidc

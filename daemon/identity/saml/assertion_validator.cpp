@@ -15,7 +15,6 @@ namespace {
 using platform::in_quotes;
 using platform::UtcMillis;
 using platform::XmlElement;
-using Verdict = tl::expected<void, SignInRefusal>;
 
 /// What the rules compare.
 struct Context {
@@ -32,7 +31,7 @@ bool has_begun(UtcMillis begin, UtcMillis now) {
   return begin - kClockSkewMillis <= now;
 }
 
-Verdict check_status(const Context& context) {  // SAML-12
+Outcome<void> check_status(const Context& context) {  // SAML-12
   const XmlElement& response = context.verified.response;
   const XmlElement* status = only_child(response, "Status", kProtocol);
   const XmlElement* code = status ? only_child(*status, "StatusCode", kProtocol) : nullptr;
@@ -46,7 +45,7 @@ Verdict check_status(const Context& context) {  // SAML-12
                 message ? ", message " + in_quotes(trimmed_text(*message)) : "");
 }
 
-Verdict check_issuer(const Context& context) {  // SAML-13
+Outcome<void> check_issuer(const Context& context) {  // SAML-13
   const XmlElement& response = context.verified.response;
   const XmlElement* of_assertion = only_child(context.verified.assertion, "Issuer");
   const auto of_response = children_of(response, "Issuer");
@@ -63,7 +62,7 @@ Verdict check_issuer(const Context& context) {  // SAML-13
   return {};
 }
 
-Verdict check_destination(const Context& context) {  // SAML-14
+Outcome<void> check_destination(const Context& context) {  // SAML-14
   const auto destination = context.verified.response.attribute("", "Destination");
   if (!destination && !context.verified.is_response_signed) return {};
   if (destination == context.connection.post_back_url) return {};
@@ -72,7 +71,7 @@ Verdict check_destination(const Context& context) {  // SAML-14
 }
 
 /// SAML-15
-Verdict check_confirmation(const Context& context) {
+Outcome<void> check_confirmation(const Context& context) {
   const XmlElement* subject = only_child(context.verified.assertion, "Subject");
   if (!subject) return refuse(15, "the Assertion has no Subject, or several");
   std::vector<const XmlElement*> bearers;
@@ -101,14 +100,14 @@ Verdict check_confirmation(const Context& context) {
   return {};
 }
 
-Verdict check_request(const Context& context) {  // SAML-16
+Outcome<void> check_request(const Context& context) {  // SAML-16
   const XmlElement& response = context.verified.response;
   if (response.attribute("", "InResponseTo") == context.request.id) return {};
   return refuse(16, "the Response's InResponseTo is {}; expected the id of our request",
                 in_quotes(attribute_text(response, "InResponseTo")));
 }
 
-Verdict check_audience(const XmlElement& conditions, const std::string& entity_id) {
+Outcome<void> check_audience(const XmlElement& conditions, const std::string& entity_id) {
   const auto restrictions = children_of(conditions, "AudienceRestriction");
   if (restrictions.empty())
     return refuse(17, "the Assertion has no AudienceRestriction; expected one to {}", in_quotes(entity_id));
@@ -126,7 +125,7 @@ Verdict check_audience(const XmlElement& conditions, const std::string& entity_i
 }
 
 /// SAML-17
-Verdict check_conditions(const Context& context) {
+Outcome<void> check_conditions(const Context& context) {
   const XmlElement* conditions = only_child(context.verified.assertion, "Conditions");
   if (!conditions) return refuse(17, "the Assertion has no Conditions, or several");
   const TimeAttribute begin = time_attribute(*conditions, "NotBefore");
@@ -155,7 +154,7 @@ struct Authentication {
 };
 
 /// SAML-18
-tl::expected<Authentication, SignInRefusal> authentication_of(const Context& context) {
+Outcome<Authentication> authentication_of(const Context& context) {
   std::optional<Authentication> found;
   for (const XmlElement* one : children_of(context.verified.assertion, "AuthnStatement")) {
     const TimeAttribute at = time_attribute(*one, "AuthnInstant");
@@ -195,14 +194,13 @@ UtcMillis usable_until(const XmlElement& subject) {
 
 }  // namespace
 
-tl::expected<ValidAssertion, SignInRefusal> validate_assertion(const VerifiedResponse& verified,
-                                                               const SamlConnection& connection,
-                                                               const AuthnRequest& request, UtcMillis now) {
+Outcome<ValidAssertion> validate_assertion(const VerifiedResponse& verified, const SamlConnection& connection,
+                                           const AuthnRequest& request, UtcMillis now) {
   const Context context{verified, connection, request, now};
   const XmlElement* subject = only_child(verified.assertion, "Subject");
   for (const auto check :
        {check_status, check_issuer, check_destination, check_confirmation, check_request, check_conditions}) {
-    if (const Verdict verdict = check(context); !verdict) return tl::unexpected(verdict.error());
+    if (const Outcome<void> verdict = check(context); !verdict) return tl::unexpected(verdict.error());
   }
   const auto authentication = authentication_of(context);
   if (!authentication) return tl::unexpected(authentication.error());

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <string>
-#include <tl/expected.hpp>
 
 #include "daemon/identity/saml/authn_request.h"
 #include "daemon/identity/saml/response_reader.h"
@@ -22,9 +21,7 @@ struct ValidAssertion {
 /// Clocks of provider and daemon may differ by this much.
 inline constexpr std::int64_t kClockSkewMillis = 3 * platform::kMinuteMillis;
 
-tl::expected<ValidAssertion, SignInRefusal> validate_assertion(const VerifiedResponse& verified,
-                                                               const SamlConnection& connection,
-                                                               const AuthnRequest& request,
-                                                               platform::UtcMillis now);
+Outcome<ValidAssertion> validate_assertion(const VerifiedResponse& verified, const SamlConnection& connection,
+                                           const AuthnRequest& request, platform::UtcMillis now);
 
 }  // namespace giftsync::daemon::identity::saml

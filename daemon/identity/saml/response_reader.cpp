@@ -23,7 +23,7 @@ constexpr platform::XmlLimits kLimits{.max_bytes = std::size_t{192} * 1024,
                                       .max_namespaces = 100,
                                       .allows_comments = false};
 
-tl::expected<XmlElement, SignInRefusal> read(std::string_view xml) {
+Outcome<XmlElement> read(std::string_view xml) {
   auto root = platform::read_xml(xml, kLimits);
   if (root) return std::move(*root);
   const bool is_forbidden = root.error().fault == platform::XmlFault::forbidden;
@@ -31,8 +31,7 @@ tl::expected<XmlElement, SignInRefusal> read(std::string_view xml) {
 }
 
 /// The certificates that are valid and strong enough now.
-tl::expected<platform::XmlSigners, SignInRefusal> signers(const SamlConnection& connection,
-                                                          platform::UtcMillis now) {
+Outcome<platform::XmlSigners> signers(const SamlConnection& connection, platform::UtcMillis now) {
   platform::XmlSigners found{.allows_sha1 = connection.settings.sha1};
   std::string fault = "none is configured";
   for (const std::string& pem : connection.certificates) {
@@ -54,9 +53,8 @@ tl::expected<platform::XmlSigners, SignInRefusal> signers(const SamlConnection& 
 }
 
 /// The signed bytes of each signed element, in their order; a refusal when one of them is not verified.
-tl::expected<std::vector<std::string>, SignInRefusal> verify_all(std::string_view xml,
-                                                                 const std::vector<SignedElement>& elements,
-                                                                 const platform::XmlSigners& allowed) {
+Outcome<std::vector<std::string>> verify_all(std::string_view xml, const std::vector<SignedElement>& elements,
+                                             const platform::XmlSigners& allowed) {
   std::vector<std::string> all;
   for (const SignedElement& one : elements) {
     auto bytes = platform::verified_xml(xml, one.path, allowed);
@@ -72,7 +70,7 @@ tl::expected<std::vector<std::string>, SignInRefusal> verify_all(std::string_vie
 }
 
 /// SAML-10: the bytes are a document of their own, whose root is what the signature refers to.
-tl::expected<XmlElement, SignInRefusal> read_signed(const std::string& bytes, const SignedElement& element) {
+Outcome<XmlElement> read_signed(const std::string& bytes, const SignedElement& element) {
   auto root = read(bytes);
   if (!root) return root;
   const bool is_expected =
@@ -85,7 +83,7 @@ void remove_assertions(XmlElement& response) {
   std::erase_if(response.children, [](const XmlElement& one) { return one.name == "Assertion"; });
 }
 
-tl::expected<VerifiedResponse, SignInRefusal> from_signed_response(XmlElement root, std::string bytes) {
+Outcome<VerifiedResponse> from_signed_response(XmlElement root, std::string bytes) {
   const auto index = find_assertion(root);
   if (!index) return tl::unexpected(index.error());
   VerifiedResponse verified{.signed_bytes = std::move(bytes), .is_response_signed = true};
@@ -97,7 +95,7 @@ tl::expected<VerifiedResponse, SignInRefusal> from_signed_response(XmlElement ro
 
 }  // namespace
 
-tl::expected<std::string, SignInRefusal> decoded_response(std::string_view field) {
+Outcome<std::string> decoded_response(std::string_view field) {
   if (field.size() > kMaxFieldBytes)
     return refuse(1, "SAMLResponse has {} bytes; at most {} are allowed", field.size(), kMaxFieldBytes);
   std::string packed(field);
@@ -108,9 +106,8 @@ tl::expected<std::string, SignInRefusal> decoded_response(std::string_view field
   return std::move(*xml);
 }
 
-tl::expected<VerifiedResponse, SignInRefusal> verify_response(std::string_view xml,
-                                                              const SamlConnection& connection,
-                                                              platform::UtcMillis now) {
+Outcome<VerifiedResponse> verify_response(std::string_view xml, const SamlConnection& connection,
+                                          platform::UtcMillis now) {
   auto outer = read(xml);
   if (!outer) return tl::unexpected(outer.error());
   const auto elements = signed_elements(*outer, connection.settings.sha1);

@@ -4,7 +4,6 @@
 
 #include <string>
 #include <string_view>
-#include <tl/expected.hpp>
 
 #include "daemon/identity/saml/saml_connection.h"
 #include "daemon/identity/saml/saml_rules.h"
@@ -23,11 +22,10 @@ struct VerifiedResponse {
 };
 
 /// The document in the form field SAMLResponse: base64, white space between its lines allowed.
-tl::expected<std::string, SignInRefusal> decoded_response(std::string_view field);
+Outcome<std::string> decoded_response(std::string_view field);
 
 /// `now` decides which of the connection's certificates are valid.
-tl::expected<VerifiedResponse, SignInRefusal> verify_response(std::string_view xml,
-                                                              const SamlConnection& connection,
-                                                              platform::UtcMillis now);
+Outcome<VerifiedResponse> verify_response(std::string_view xml, const SamlConnection& connection,
+                                          platform::UtcMillis now);
 
 }  // namespace giftsync::daemon::identity::saml

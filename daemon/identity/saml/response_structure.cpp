@@ -16,7 +16,6 @@ namespace {
 using platform::in_quotes;
 using platform::XmlAttribute;
 using platform::XmlElement;
-using Verdict = tl::expected<void, SignInRefusal>;
 
 /// Calls `visit` with the element and all elements inside of it, except what is in `skipped`.
 void each_element(const XmlElement& element, const XmlElement* skipped,
@@ -39,7 +38,7 @@ const XmlElement* advice_of(const XmlElement& assertion) {
   return found == assertion.children.end() ? nullptr : &*found;
 }
 
-Verdict check_root(const XmlElement& response) {
+Outcome<void> check_root(const XmlElement& response) {
   if (!response.is(kProtocol, "Response"))
     return refuse(3, "the document's root is {}; a samlp:Response is expected", in_quotes(response.name));
   if (response.attribute("", "Version") != "2.0")
@@ -60,8 +59,8 @@ bool is_plain_id(std::string_view id) {
 }
 
 /// SAML-5, in the whole document: an ID in an Advice could be referred to as well.
-Verdict check_ids(const XmlElement& response) {
-  Verdict verdict;
+Outcome<void> check_ids(const XmlElement& response) {
+  Outcome<void> verdict;
   std::set<std::string_view> ids;
   each_element(response, nullptr, [&](const XmlElement& element) {
     for (const XmlAttribute& one : element.attributes) {
@@ -89,8 +88,8 @@ const XmlElement* signature_in_place(const XmlElement& element) {
 }
 
 /// Adds the element when it has a signature. Its form is held to SAML-7, its ID to SAML-5.
-Verdict add_signed(const XmlElement& element, std::vector<std::size_t> path, bool allows_sha1,
-                   std::vector<SignedElement>& found) {
+Outcome<void> add_signed(const XmlElement& element, std::vector<std::size_t> path, bool allows_sha1,
+                         std::vector<SignedElement>& found) {
   const XmlElement* signature = signature_in_place(element);
   if (!signature) return {};
   const std::string id(element.attribute("", "ID").value_or(""));
@@ -99,15 +98,15 @@ Verdict add_signed(const XmlElement& element, std::vector<std::size_t> path, boo
                   "the signed {} has the ID {}; letters, digits, '_', '-' and '.' are allowed, not "
                   "beginning with a digit",
                   in_quotes(element.name), in_quotes(id));
-  const Verdict form = check_signature_form(*signature, id, allows_sha1);
+  Outcome<void> form = check_signature_form(*signature, id, allows_sha1);
   if (form) found.push_back({std::move(path), id});
   return form;
 }
 
 }  // namespace
 
-tl::expected<std::size_t, SignInRefusal> find_assertion(const XmlElement& response) {
-  if (const Verdict root = check_root(response); !root) return tl::unexpected(root.error());
+Outcome<std::size_t> find_assertion(const XmlElement& response) {
+  if (const Outcome<void> root = check_root(response); !root) return tl::unexpected(root.error());
   if (count_named(response, nullptr, "EncryptedAssertion") > 0)
     return refuse(4, "the Assertion is encrypted; turn encryption of assertions off at the provider");
   const auto at = std::find_if(response.children.begin(), response.children.end(),
@@ -124,14 +123,13 @@ tl::expected<std::size_t, SignInRefusal> find_assertion(const XmlElement& respon
   return static_cast<std::size_t>(at - response.children.begin());
 }
 
-tl::expected<std::vector<SignedElement>, SignInRefusal> signed_elements(const XmlElement& response,
-                                                                        bool allows_sha1) {
+Outcome<std::vector<SignedElement>> signed_elements(const XmlElement& response, bool allows_sha1) {
   const auto index = find_assertion(response);
   if (!index) return tl::unexpected(index.error());
-  if (const Verdict ids = check_ids(response); !ids) return tl::unexpected(ids.error());
+  if (const Outcome<void> ids = check_ids(response); !ids) return tl::unexpected(ids.error());
   const XmlElement& assertion = response.children[*index];
   std::vector<SignedElement> found;
-  Verdict verdict = add_signed(response, {}, allows_sha1, found);
+  Outcome<void> verdict = add_signed(response, {}, allows_sha1, found);
   if (verdict) verdict = add_signed(assertion, {*index}, allows_sha1, found);
   if (!verdict) return tl::unexpected(verdict.error());
   const std::size_t count = count_named(response, advice_of(assertion), "Signature");

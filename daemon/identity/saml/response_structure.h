@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <string>
-#include <tl/expected.hpp>
 #include <vector>
 
 #include "daemon/identity/saml/saml_rules.h"
@@ -18,10 +17,9 @@ struct SignedElement {
 };
 
 /// The elements of the response that have a signature, the Response before the Assertion: one or two.
-tl::expected<std::vector<SignedElement>, SignInRefusal> signed_elements(const platform::XmlElement& response,
-                                                                        bool allows_sha1);
+Outcome<std::vector<SignedElement>> signed_elements(const platform::XmlElement& response, bool allows_sha1);
 
 /// The index of the one Assertion among the root's children, or the refusal by SAML-3 or SAML-4.
-tl::expected<std::size_t, SignInRefusal> find_assertion(const platform::XmlElement& response);
+Outcome<std::size_t> find_assertion(const platform::XmlElement& response);
 
 }  // namespace giftsync::daemon::identity::saml

@@ -10,6 +10,7 @@
 
 namespace giftsync::daemon::identity::saml {
 
+using signin::Outcome;
 using signin::RuleVerdict;
 using signin::SignInRefusal;
 using signin::VerifiedIdentity;

@@ -6,9 +6,9 @@
 
 namespace giftsync::daemon::identity::saml {
 
-tl::expected<VerifiedIdentity, SignInRefusal> complete_saml_sign_in(
-    const SamlForm& form, const SamlConnection& connection, const std::optional<AuthnRequest>& request,
-    const ClaimAssertion& claim, platform::UtcMillis now) {
+Outcome<VerifiedIdentity> complete_saml_sign_in(const SamlForm& form, const SamlConnection& connection,
+                                                const std::optional<AuthnRequest>& request,
+                                                const ClaimAssertion& claim, platform::UtcMillis now) {
   if (!request || request->relay_state.empty() ||
       !platform::equal_in_constant_time(request->relay_state, form.relay_state)) {
     auto unsolicited =

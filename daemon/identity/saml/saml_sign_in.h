@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tl/expected.hpp>
 
 #include "daemon/identity/saml/assertion_validator.h"
 #include "daemon/identity/saml/saml_connection.h"
@@ -28,8 +27,8 @@ using ClaimAssertion = std::function<bool(const std::string& assertion_id, platf
 /// The user, or why not. `request` is that of the pending attempt of this connection that form.relay_state
 /// names; without one the refusal offers the connection (SIGN-9). `claim` is called last and only when all
 /// else is right. Throws what `claim` throws.
-tl::expected<VerifiedIdentity, SignInRefusal> complete_saml_sign_in(
-    const SamlForm& form, const SamlConnection& connection, const std::optional<AuthnRequest>& request,
-    const ClaimAssertion& claim, platform::UtcMillis now);
+Outcome<VerifiedIdentity> complete_saml_sign_in(const SamlForm& form, const SamlConnection& connection,
+                                                const std::optional<AuthnRequest>& request,
+                                                const ClaimAssertion& claim, platform::UtcMillis now);
 
 }  // namespace giftsync::daemon::identity::saml

@@ -15,7 +15,6 @@ namespace {
 
 using platform::in_quotes;
 using platform::XmlElement;
-using Verdict = tl::expected<void, SignInRefusal>;
 using Names = std::initializer_list<std::string_view>;
 
 constexpr std::string_view kRsaSha1 = "http://www.w3.org/2000/09/xmldsig#rsa-sha1";
@@ -73,8 +72,8 @@ std::string algorithm_of(const XmlElement& element) {
   return std::string(element.attribute("", "Algorithm").value_or(""));
 }
 
-Verdict check_algorithm(const XmlElement& method, std::span<const std::string_view> allowed,
-                        std::string_view sha1, bool allows_sha1) {
+Outcome<void> check_algorithm(const XmlElement& method, std::span<const std::string_view> allowed,
+                              std::string_view sha1, bool allows_sha1) {
   const std::string algorithm = algorithm_of(method);
   if (algorithm == sha1 && !allows_sha1)
     return refuse(7,
@@ -91,7 +90,7 @@ Verdict check_algorithm(const XmlElement& method, std::span<const std::string_vi
   return {};
 }
 
-Verdict check_transforms(const XmlElement& transforms) {
+Outcome<void> check_transforms(const XmlElement& transforms) {
   const std::size_t count = transforms.children.size();
   bool is_allowed = count == 1 || count == 2;
   for (std::size_t i = 0; is_allowed && i < count; ++i) {
@@ -106,7 +105,7 @@ Verdict check_transforms(const XmlElement& transforms) {
                 "canonicalization; others can change what was signed");
 }
 
-Verdict check_reference(const XmlElement& reference, std::string_view signed_id, bool allows_sha1) {
+Outcome<void> check_reference(const XmlElement& reference, std::string_view signed_id, bool allows_sha1) {
   if (!has_only_attributes(reference, {"URI", "Id"}) ||
       !has_children(reference, {"Transforms", "DigestMethod", "DigestValue"}))
     return refuse(
@@ -115,13 +114,14 @@ Verdict check_reference(const XmlElement& reference, std::string_view signed_id,
   if (uri != "#" + std::string(signed_id))
     return refuse(7, "the signature refers to {}; it must refer to the element around it, {}", in_quotes(uri),
                   in_quotes("#" + std::string(signed_id)));
-  if (const Verdict transforms = check_transforms(reference.children[0]); !transforms) return transforms;
+  if (Outcome<void> transforms = check_transforms(reference.children[0]); !transforms) return transforms;
   return check_algorithm(reference.children[1], kDigestMethods, kSha1, allows_sha1);
 }
 
 }  // namespace
 
-Verdict check_signature_form(const XmlElement& signature, std::string_view signed_id, bool allows_sha1) {
+Outcome<void> check_signature_form(const XmlElement& signature, std::string_view signed_id,
+                                   bool allows_sha1) {
   if (!has_children(signature, {"SignedInfo", "SignatureValue", "?KeyInfo"}))
     return refuse(7, "the Signature has other parts than SignedInfo, SignatureValue and KeyInfo");
   const XmlElement& info = signature.children.front();
@@ -133,7 +133,7 @@ Verdict check_signature_form(const XmlElement& signature, std::string_view signe
   if (algorithm_of(canonicalization) != kExclusiveC14n || !has_c14n_parameters_only(canonicalization))
     return refuse(7, "CanonicalizationMethod is {}; {} is allowed", in_quotes(algorithm_of(canonicalization)),
                   kExclusiveC14n);
-  const Verdict method = check_algorithm(info.children[1], kSignatureMethods, kRsaSha1, allows_sha1);
+  Outcome<void> method = check_algorithm(info.children[1], kSignatureMethods, kRsaSha1, allows_sha1);
   if (!method) return method;
   return check_reference(info.children[2], signed_id, allows_sha1);
 }

@@ -10,7 +10,7 @@ namespace giftsync::daemon::identity::saml {
 
 /// Holds when `signature` (ds:Signature) refers to nothing but the element with the ID `signed_id` around
 /// it, with allowed algorithms only.
-tl::expected<void, SignInRefusal> check_signature_form(const platform::XmlElement& signature,
-                                                       std::string_view signed_id, bool allows_sha1);
+Outcome<void> check_signature_form(const platform::XmlElement& signature, std::string_view signed_id,
+                                   bool allows_sha1);
 
 }  // namespace giftsync::daemon::identity::saml

@@ -21,7 +21,7 @@ namespace {
 
 using platform::in_quotes;
 using platform::XmlElement;
-using Value = tl::expected<std::optional<std::string>, SignInRefusal>;
+using Value = Outcome<std::optional<std::string>>;
 
 constexpr std::size_t kMaxCodePoints = 255;
 constexpr std::string_view kNameIdentifier =
@@ -87,8 +87,7 @@ Value subject_of(const XmlElement& assertion, const XmlElement& subject, const S
 }
 
 /// SAML-21
-tl::expected<void, SignInRefusal> check_email(const std::optional<std::string>& email,
-                                              const SamlConnection& connection) {
+Outcome<void> check_email(const std::optional<std::string>& email, const SamlConnection& connection) {
   if (!email)
     return refuse(21,
                   "there is no attribute {} (claims.email); let the provider send the user's address "
@@ -107,9 +106,8 @@ tl::expected<void, SignInRefusal> check_email(const std::optional<std::string>& 
 
 }  // namespace
 
-tl::expected<VerifiedIdentity, SignInRefusal> user_claims(const XmlElement& assertion,
-                                                          const XmlElement& subject,
-                                                          const SamlConnection& connection) {
+Outcome<VerifiedIdentity> user_claims(const XmlElement& assertion, const XmlElement& subject,
+                                      const SamlConnection& connection) {
   const Value user_id = subject_of(assertion, subject, connection);
   if (!user_id) return tl::unexpected(user_id.error());
   const Value email = attribute_value(assertion, connection.settings.claim_email, "email");

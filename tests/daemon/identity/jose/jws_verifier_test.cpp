@@ -18,7 +18,7 @@ using Reason = JwsRefusal::Reason;
 using tests::jwk_of;
 using tests::token_of;
 
-constexpr std::array<JwsAlgorithm, 2> kBoth{JwsAlgorithm::rs256, JwsAlgorithm::es256};
+const std::vector<std::string> kBoth{"RS256", "ES256"};
 
 JwkSet keys_of(const std::vector<json>& keys) {
   const auto set = parse_jwk_set(json{{"keys", keys}}.dump());
@@ -116,7 +116,7 @@ TEST_F(JwsVerifier, ChoosesOneKeyOrNone) {
 
 TEST_F(JwsVerifier, RefusesAnAlgorithmThatTheConnectionExcludes) {
   const auto outcome =
-      verify_jws(token_of(ec_, json{{"alg", "ES256"}}, "{}"), keys_, std::array{JwsAlgorithm::rs256});
+      verify_jws(token_of(ec_, json{{"alg", "ES256"}}, "{}"), keys_, std::vector<std::string>{"RS256"});
   ASSERT_FALSE(outcome.has_value());
   EXPECT_THAT(outcome.error().text, HasSubstr("is signed with \"ES256\"; allowed: RS256"));
 }
