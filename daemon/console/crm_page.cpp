@@ -27,13 +27,13 @@ Data queue_data(const PageCall& call) {
   add_line(lines, "rejected_gifts", std::to_string(counts.rejected));
   add_time(lines, "next_attempt", counts.next_rejected_at);
   const CrmAccess& access = call.console.options.crm;
-  add_line(lines, "crm_paused", access.pause());
+  add_line(lines, "crm_paused", shown_text(call.viewer(), access.pause()));
   const auto usage = access.crm ? access.crm->usage() : std::nullopt;
   if (!usage) return lines;
   if (usage->resting_until)
     add_line(lines, "crm_rests",
-             texts().text("crm_rests_until",
-                          {{"time", minute(*usage->resting_until)}, {"reason", usage->rest_reason}}));
+             texts().text("crm_rests_until", {{"time", minute(*usage->resting_until)},
+                                              {"reason", shown_text(call.viewer(), usage->rest_reason)}}));
   if (usage->share)
     add_line(lines, "calls_own",
              texts().text("count_of", {{"count", std::to_string(usage->own_calls)},
@@ -76,7 +76,7 @@ void add_retry(Data& row, const Retries& retries, const CrmFailureClass& one) {
 Data class_data(const PageCall& call, const CrmFailureClass& one, const Retries& retries) {
   const bool is_masked = call.viewer().is_masked();
   Data row;
-  row.set("error", is_masked ? error_code(one.error) : one.error);
+  row.set("error", shown_error(call.viewer(), one.error));
   row.set("number", failure_class_number(one.error));
   set_text(row, "history", history_url(call, "failures", failure_class_number(one.error)));
   row.set("count", std::to_string(one.gifts));
@@ -130,7 +130,8 @@ http::HttpResponse retry_failures(const PageCall& call) {
   schema::store::AuditEvent event = event_of(call, std::string(kRetry));
   event.object_kind = kFailures;
   event.object_id = failure_class_number(error);
-  event.detail = error_code(error);  // what more it says may name a recipient, and auditors read this
+  event.detail =
+      schema::store::error_code(error);  // what more it says may name a recipient, and auditors read this
   const std::int64_t count = call.store().sync.reset_rejected(gifts, call.now, event);
   call.console.options.wake_workers();
   return redirect_with_notice(call, "/crm", count == 0 ? "nothing_to_retry" : "class_retried", count);

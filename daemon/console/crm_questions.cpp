@@ -46,7 +46,7 @@ std::string change_crm(const PageCall& call, const std::function<void(schema::cr
     access.crm->require_spare_calls();
     change(*access.crm);
   } catch (const platform::DependencyError& fault) {
-    return texts().text("crm_away", {{"reason", fault.what()}});
+    return texts().text("crm_away", {{"reason", shown_text(call.viewer(), fault.what())}});
   }
   return {};
 }

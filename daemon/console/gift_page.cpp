@@ -72,7 +72,7 @@ sync::FoldedStatus status_of(schema::store::Store& store, const schema::store::R
 }
 
 Data summary_of(const ConsoleGift& row, const sync::FoldedStatus& status,
-                const std::optional<schema::store::DeliveryRow>& mail, bool acts) {
+                const std::optional<schema::store::DeliveryRow>& mail, const schema::store::Viewer& viewer) {
   const schema::store::RecipientTransaction& transaction = row.gift.transaction;
   const schema::store::GiftRequest& request = row.gift.request;
   Data lines(Data::type::list);
@@ -88,10 +88,10 @@ Data summary_of(const ConsoleGift& row, const sync::FoldedStatus& status,
   add_line(lines, "campaign", request.utm_campaign_id.value_or(""));
   add_line(lines, "total_cost", amount(request.costs.total()));
   add_time(lines, "expires_at", sync::claimable_until(row.gift, status));
-  if (mail && acts) add_line(lines, "message_id", mail->message_id);
+  if (mail && may(viewer.roles, Permission::act_on_gifts)) add_line(lines, "message_id", mail->message_id);
   if (mail) add_line(lines, "attempts_made", std::to_string(mail->attempts()));
   add_line(lines, "source", transaction.gift_source);
-  add_line(lines, "external_id", transaction.external_id);
+  add_line(lines, "external_id", schema::store::shown_text(viewer, transaction.external_id));
   add_line(lines, "gift_request", std::to_string(request.id.value));
   add_line(lines, "credential", request.credential_prefix);
   add_line(lines, "http_request", request.http_request_id);
@@ -177,12 +177,11 @@ http::HttpResponse gift_page(const PageCall& call) {
   }
   const sync::FoldedStatus now = status_of(call.store(), found->gift.transaction);
   const std::string status(to_word(now.status));
-  const bool acts = may(call.viewer().roles, Permission::act_on_gifts);
   data.set("status", texts().text("status_" + status));
   data.set("status_word", status);
   data.set("follows", now.status != found->gift.transaction.status);
   data.set("conflict", now.has_conflict);
-  data.set("summary", summary_of(*found, now, mail, acts));
+  data.set("summary", summary_of(*found, now, mail, call.viewer()));
   // An empty text would still show its section.
   if (!found->gift.transaction.message.empty()) data.set("message", found->gift.transaction.message);
   data.set("timeline", timeline);

@@ -107,7 +107,7 @@ bool add_queue(Data& data, const PageCall& call) {
     Data pause;
     pause.set("daemon", one.daemon);
     pause.set("relay", one.relay);
-    pause.set("reason", one.reason);
+    pause.set("reason", shown_text(call.viewer(), one.reason));
     pause.set("since", time_data(one.since));
     pause.set("until", time_data(one.until));
     pause.set("failures", std::to_string(one.failures));

@@ -6,6 +6,8 @@
 namespace giftsync::daemon::console {
 namespace {
 
+using schema::store::Viewer;
+
 /// What belongs to no single organization, read once for a page.
 struct InstallationState {
   std::vector<std::pair<schema::DeliveryState, std::int64_t>> mails;
@@ -31,12 +33,12 @@ HealthLine daemon_line(const std::vector<schema::store::SeenDaemonInstance>& dae
                                        {"time", minute(first.started_at)}})};
 }
 
-HealthLine mail_line(schema::store::Store& store, const InstallationState& state) {
+HealthLine mail_line(schema::store::Store& store, const InstallationState& state, const Viewer& viewer) {
   const auto pauses = store.deliveries.breakers();
   if (!pauses.empty())
     return {"mail", false,
-            texts().text("mail_paused",
-                         {{"time", minute(pauses.front().since)}, {"reason", pauses.front().reason}}),
+            texts().text("mail_paused", {{"time", minute(pauses.front().since)},
+                                         {"reason", shown_text(viewer, pauses.front().reason)}}),
             "/mail"};
   std::int64_t held = 0;
   std::int64_t queued = 0;
@@ -54,12 +56,11 @@ HealthLine mail_line(schema::store::Store& store, const InstallationState& state
           "/mail", uncertain == 0 ? "/mail?state=queued" : "/mail"};
 }
 
-HealthLine crm_line(const schema::store::SyncQueue::Counts& counts, bool is_masked) {
+HealthLine crm_line(const schema::store::SyncQueue::Counts& counts, const Viewer& viewer) {
   if (counts.failing > 0)
     return {"crm", false,
-            texts().text("crm_is_failing",
-                         {{"count", std::to_string(counts.failing)},
-                          {"error", is_masked ? error_code(counts.last_error) : counts.last_error}}),
+            texts().text("crm_is_failing", {{"count", std::to_string(counts.failing)},
+                                            {"error", shown_error(viewer, counts.last_error)}}),
             "/crm", "/gifts?crm=failing"};
   if (counts.waiting > 0)
     return {"crm", true, texts().text("crm_is_waiting", {{"count", std::to_string(counts.waiting)}}), "/crm",
@@ -67,15 +68,16 @@ HealthLine crm_line(const schema::store::SyncQueue::Counts& counts, bool is_mask
   return {"crm", true, texts().text("crm_is_current"), "/crm"};
 }
 
-HealthLine sources_line(const std::vector<schema::store::SourceSummary>& sources) {
+HealthLine sources_line(const std::vector<schema::store::SourceSummary>& sources, const Viewer& viewer) {
   if (sources.empty()) return {"sources", true, texts().text("sources_none"), "/sources"};
   std::int64_t quarantined = 0;
   for (const schema::store::SourceSummary& source : sources) {
     quarantined += source.quarantined;
     if (source.state != "ok" && source.state != "new")
       return {"sources", false,
-              texts().text("source_is",
-                           {{"name", source.name}, {"state", source.state}, {"reason", source.reason}}),
+              texts().text("source_is", {{"name", source.name},
+                                         {"state", source.state},
+                                         {"reason", shown_text(viewer, source.reason)}}),
               "/sources"};
   }
   if (quarantined > 0)
@@ -146,16 +148,16 @@ http::HttpResponse overview_page(const PageCall& call) {
     installation = {call.store().deliveries.count_by_state(), call.store().sources.list()};
     data.set("health", health_data(call.url().base, {daemon_line(call.console.options.daemons()),
                                                      {"store", true, texts().text("store_answers")},
-                                                     mail_line(call.store(), *installation),
-                                                     crm_line(call.store().sync.counts(), viewer.is_masked()),
-                                                     sources_line(installation->sources)}));
+                                                     mail_line(call.store(), *installation, viewer),
+                                                     crm_line(call.store().sync.counts(), viewer),
+                                                     sources_line(installation->sources, viewer)}));
     data.set("has_health", true);
   }
   Data failures(Data::type::list);
   const auto classes = call.store().console_gifts.failure_classes(viewer);
   for (const schema::store::CrmFailureClass& one : classes) {
     Data row;
-    row.set("error", viewer.is_masked() ? error_code(one.error) : one.error);
+    row.set("error", shown_error(viewer, one.error));
     row.set("number", failure_class_number(one.error));
     row.set("count", std::to_string(one.gifts));
     if (!viewer.is_masked())

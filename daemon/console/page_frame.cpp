@@ -142,10 +142,6 @@ std::string masked_text(bool is_masked, const std::string& text) {
   return is_masked && !text.empty() ? "***" : text;
 }
 
-std::string error_code(const std::string& error) {
-  return error.substr(0, error.find(':'));
-}
-
 std::string failure_class_number(const std::string& error) {
   std::istringstream words(error);
   std::string kept;

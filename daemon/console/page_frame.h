@@ -66,8 +66,6 @@ void add_page_headers(http::HttpResponse& response);
 
 /// "***" in place of a text that the viewer does not see; what is empty stays so.
 std::string masked_text(bool is_masked, const std::string& text);
-/// An error of the CRM without what may name a recipient: up to the first colon (CON-16).
-std::string error_code(const std::string& error);
 /// Tells classes of failures apart where their texts look the same: "a3f09c", from the text without words
 /// that are addresses, so that no one can try out addresses by it (CON-25).
 std::string failure_class_number(const std::string& error);

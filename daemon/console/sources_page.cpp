@@ -46,7 +46,7 @@ Data summary_row(const PageCall& call, const SourceSummary& source) {
   row.set("url", url_of(call, path_of(source.name)));
   row.set("kind", kind_of(call, source.name));
   row.set("state", source.state);
-  row.set("reason", with_readable_times(source.reason));
+  row.set("reason", shown_text(call.viewer(), with_readable_times(source.reason)));
   if (source.last_received_at) row.set("received", time_data(*source.last_received_at));
   row.set("accepted", std::to_string(source.accepted));
   row.set("orphaned", std::to_string(source.orphaned));
@@ -63,9 +63,9 @@ Data facts_of(const PageCall& call, const SourceSummary& source) {
   add_line(lines, "kind", kind_of(call, source.name));
   add_line(lines, "state", source.state);
   add_time(lines, "state_since", time(source.state_since));
-  add_line(lines, "reason", with_readable_times(source.reason));
+  add_line(lines, "reason", shown_text(call.viewer(), with_readable_times(source.reason)));
   add_time(lines, "last_received", time(source.last_received_at));
-  add_line(lines, "cursor", with_readable_times(source.cursor_state));
+  add_line(lines, "cursor", shown_text(call.viewer(), with_readable_times(source.cursor_state)));
   const config::SourceSettings* settings = settings_of(call, source.name);
   if (settings && settings->kind == config::SourceKind::poll)
     add_time(lines, "next_poll", time(source.next_attempt_at));
@@ -76,7 +76,7 @@ Data facts_of(const PageCall& call, const SourceSummary& source) {
   add_line(lines, "orphaned", std::to_string(source.orphaned));
   add_line(lines, "quarantined", std::to_string(source.quarantined));
   add_line(lines, "refused_messages", std::to_string(source.rejected));
-  add_line(lines, "last_refusal", source.last_refusal);
+  add_line(lines, "last_refusal", shown_text(call.viewer(), source.last_refusal));
   return lines;
 }
 
@@ -98,7 +98,7 @@ Data reasons_of(const PageCall& call, const std::string& name) {
     Data row;
     row.set("reason", word);
     row.set("count", std::to_string(group.count));
-    set_text(row, "words", fmt::format("{}", fmt::join(group.words, ", ")));
+    set_text(row, "words", shown_text(call.viewer(), fmt::format("{}", fmt::join(group.words, ", "))));
     row.set("released_by", texts().text("released_by_" + word));
     if (may(call.viewer().roles, Permission::operate) && has_new_proof(call))
       row.set("purge", form_data(call, path_of(name) + "/purge"));
@@ -114,8 +114,8 @@ Data sample_of(const PageCall& call, const std::string& name) {
     Data row;
     row.set("id", std::to_string(one.id));
     row.set("reason", one.reason ? std::string(to_word(*one.reason)) : "");
-    set_text(row, "word", one.status_word);
-    set_text(row, "transaction", one.transaction);
+    set_text(row, "word", shown_text(call.viewer(), one.status_word));
+    set_text(row, "transaction", shown_text(call.viewer(), one.transaction));
     set_text(row, "detail", masked_text(call.viewer().is_masked(), with_readable_times(one.detail)));
     row.set("received", time_data(one.received_at));
     rows << row;

@@ -32,9 +32,17 @@ std::string object_condition(const AuditFilter& filter, const std::string& numbe
          " AND :number = ''";
 }
 
+/// Addresses of people who sign in, which are in events of users and connections, stay (CON-57).
+void mask(AuditEvent& event, const Viewer& viewer) {
+  if (event.object_kind == "user" || event.object_kind == "connection") return;
+  event.object_id = shown_text(viewer, event.object_id);
+  event.detail = shown_text(viewer, event.detail);
+}
+
 /// `rest`: the condition and what follows it, with the parameters `used`.
 template <class... Used>
-std::vector<AuditEvent> select_events(soci::session& session, const std::string& rest, Used&&... used) {
+std::vector<AuditEvent> select_events(soci::session& session, const Viewer& viewer, const std::string& rest,
+                                      Used&&... used) {
   AuditEvent row;
   std::string kind;
   std::string outcome;
@@ -52,6 +60,7 @@ std::vector<AuditEvent> select_events(soci::session& session, const std::string&
     row.actor_kind = kActorKinds.parse(kind).value_or(ActorKind::system);
     row.refused = outcome == "refused";
     events.push_back(row);
+    mask(events.back(), viewer);
   });
   return events;
 }
@@ -106,7 +115,7 @@ std::vector<AuditEvent> AuditLog::list(const Viewer& viewer, const AuditFilter& 
   if (filter.before) where += " AND e.id < " + std::to_string(*filter.before);
   const std::string action = sql::like_pattern(filter.action) + "%";
   return database_->read([&](soci::session& session) {
-    return select_events(session, where + " ORDER BY e.id DESC LIMIT " + std::to_string(limit),
+    return select_events(session, viewer, where + " ORDER BY e.id DESC LIMIT " + std::to_string(limit),
                          use(filter.actor), use(action), use(filter.object_kind), use(filter.object_id),
                          use(number));
   });
@@ -115,7 +124,7 @@ std::vector<AuditEvent> AuditLog::list(const Viewer& viewer, const AuditFilter& 
 std::vector<AuditEvent> AuditLog::last_of_each(const Viewer& viewer, const std::string& object_kind,
                                                const std::string& action) {
   return database_->read([&](soci::session& session) {
-    return select_events(session,
+    return select_events(session, viewer,
                          "e.id IN (SELECT max(e.id) FROM audit_event e WHERE " + audit_condition(viewer) +
                              " AND e.object_kind = :object_kind AND e.action = :action GROUP BY e.object_id)",
                          use(object_kind), use(action));

@@ -139,26 +139,16 @@ std::string gift_columns(sql::Dialect dialect, const Viewer& viewer) {
   return replaced(columns, "t.phone,", "'',");
 }
 
-/// For a masked viewer only the code before the first colon: the rest may name a recipient (CON-16).
-std::string error_column(sql::Dialect dialect, const Viewer& viewer) {
-  if (!viewer.is_masked()) return "o.last_error";
-  // Not as ':', which begins a parameter.
-  const std::string at =
-      dialect == sql::Dialect::sqlite ? "instr(o.last_error, char(58))" : "strpos(o.last_error, chr(58))";
-  return "CASE WHEN " + at + " > 0 THEN substr(o.last_error, 1, " + at + " - 1) ELSE o.last_error END";
-}
-
 std::string query(sql::Dialect dialect, const Viewer& viewer, const std::string& rest) {
   return "SELECT " + gift_columns(dialect, viewer) +
-         ", c.state, c.contact_id, c.lead_id, c.needs_relink, o.transaction_id, o.attempts, " +
-         error_column(dialect, viewer) +
-         " FROM "
+         ", c.state, c.contact_id, c.lead_id, c.needs_relink, o.transaction_id, o.attempts, o.last_error "
+         "FROM "
          "recipient_transaction t JOIN gift_request r ON r.id = t.request_id LEFT JOIN crm_sync_state c ON "
          "c.transaction_id = t.id LEFT JOIN crm_outbox o ON o.transaction_id = t.id WHERE " +
          gifts_condition(viewer) + rest;
 }
 
-ConsoleGift console_gift_in(const sql::PreparedQuery& row) {
+ConsoleGift console_gift_in(const sql::PreparedQuery& row, const Viewer& viewer) {
   ConsoleGift found{gift_in(row)};
   const int at = kGiftColumnCount;
   found.crm_state = crm_sync_status_from_word(row.text(at));
@@ -167,7 +157,7 @@ ConsoleGift console_gift_in(const sql::PreparedQuery& row) {
   found.needs_relink = row.integer(at + 3) != 0;
   found.is_waiting = !row.is_null(at + 4);
   found.failures = row.integer(at + 5);
-  found.last_error = row.text(at + 6);
+  found.last_error = shown_error(viewer, std::string(row.text(at + 6)));
   return found;
 }
 
@@ -248,7 +238,7 @@ ConsoleGiftPage ConsoleGifts::list(const Viewer& viewer, const ConsoleGiftFilter
                            query(database_->dialect(), viewer,
                                  conditions.text + " ORDER BY t.id DESC LIMIT " + std::to_string(limit + 1)),
                            conditions.names);
-    row.each_row(conditions.values, [&] { page.gifts.push_back(console_gift_in(row)); });
+    row.each_row(conditions.values, [&] { page.gifts.push_back(console_gift_in(row, viewer)); });
     if (page.gifts.size() > limit) {
       page.gifts.pop_back();
       page.next_before = page.gifts.back().gift.transaction.id;
@@ -264,7 +254,7 @@ std::optional<ConsoleGift> ConsoleGifts::find(const Viewer& viewer, TransactionI
   return database_->read([&](soci::session& session) {
     std::optional<ConsoleGift> found;
     sql::PreparedQuery row(session, query(database_->dialect(), viewer, " AND t.id = :id"), {"id"});
-    row.each_row({std::to_string(id.value)}, [&] { found = console_gift_in(row); });
+    row.each_row({std::to_string(id.value)}, [&] { found = console_gift_in(row, viewer); });
     return found;
   });
 }

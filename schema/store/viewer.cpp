@@ -1,5 +1,7 @@
 #include "schema/store/viewer.h"
 
+#include <string_view>
+
 namespace giftsync::schema::store {
 namespace {
 
@@ -16,7 +18,49 @@ bool sees_everything(const Viewer& viewer) {
   return viewer.sees_all_senders() && !viewer.organization;
 }
 
+/// What may be before the @ of an address, without quotes; bytes of other scripts too.
+bool is_of_local_part(char c) {
+  return std::string_view(" \t\r\n<>()[],;:\"@").find(c) == std::string_view::npos;
+}
+
+/// Where the local part begins that ends at the end of `text`, itself without quotes or within them.
+std::size_t begin_of_local_part(const std::string& text) {
+  if (text.size() > 1 && text.ends_with('"')) {
+    const std::size_t quote = text.rfind('"', text.size() - 2);
+    if (quote != std::string::npos) return quote;
+  }
+  std::size_t begin = text.size();
+  while (begin > 0 && is_of_local_part(text[begin - 1])) --begin;
+  return begin;
+}
+
+std::string without_addresses(const std::string& text) {
+  std::string made;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '@' || text.compare(i, 3, "%40") == 0) {
+      const std::size_t begin = begin_of_local_part(made);
+      if (begin < made.size()) made.replace(begin, std::string::npos, "***");
+    }
+    made += text[i];
+  }
+  return made;
+}
+
 }  // namespace
+
+std::string error_code(const std::string& error) {
+  const std::size_t colon = error.find(':');
+  if (colon != std::string::npos) return without_addresses(error.substr(0, colon));
+  return error.empty() ? "" : "***";
+}
+
+std::string shown_error(const Viewer& viewer, const std::string& error) {
+  return viewer.is_masked() ? error_code(error) : error;
+}
+
+std::string shown_text(const Viewer& viewer, const std::string& text) {
+  return viewer.is_masked() ? without_addresses(text) : text;
+}
 
 std::string gifts_condition(const Viewer& viewer) {
   if (sees_everything(viewer)) return kAll;

@@ -25,6 +25,15 @@ struct Viewer {
   static Viewer of_command_line() { return {{}, {}, {}, {Role::operations}}; }
 };
 
+/// An error of the CRM without what may name a recipient: up to the first colon, "***" without one, and
+/// without addresses (CON-16).
+std::string error_code(const std::string& error);
+/// The error as the viewer reads it: a masked one its code.
+std::string shown_error(const Viewer& viewer, const std::string& error);
+/// A text that something else than giftsync may have written as the viewer reads it: for a masked one each
+/// address in it, also with %40, is cut to "***@example.com" (CON-57).
+std::string shown_text(const Viewer& viewer, const std::string& text);
+
 /// A condition on gift_request `r`: the gifts that the viewer sees. Digits and constants only.
 std::string gifts_condition(const Viewer& viewer);
 /// A condition on request_record_state `s`: the request records that the viewer sees. `owner`: the

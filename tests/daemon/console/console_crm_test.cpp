@@ -1,6 +1,8 @@
 // What pages ask the CRM and show of it: matches, records and failures; masked, paid by the call, and away.
+#include "daemon/console/console_routes.h"
 #include "platform/thread_call_deadline.h"
 #include "tests/daemon/console/console_crm_fixture.h"
+#include "tests/support/temporary_database.h"
 
 namespace giftsync::daemon::console {
 namespace {
@@ -279,6 +281,57 @@ TEST_F(ConsoleCrmPages, AClassOfFailuresIsListedAndRetried) {
   EXPECT_THAT(get("/console/crm?notice=class_retried&count=7").body,
               HasSubstr("Records that are tried now: 2."))
       << "the count is not the URL's";
+}
+
+// CON-57, CON-16
+TEST_F(ConsoleCrmPages, NoTextOfOthersTellsAnAuditorARecipientOnAnyPage) {
+  const auto id = gift_of("sam@example.com");
+  link(id, "003OLD");
+  refuse_waiting_gifts("Secretname planteda@x.example is there");
+  gift_of("sam@example.com");
+  refuse_waiting_gifts("plantedb@x.example is locked: Secretname");
+  quarantine("vendor", "plantedc@x.example");
+  store_.deliveries.open_breaker({now_, now_ + 60'000, 3, "550 <plantedd@x.example>", "relay", "host"});
+  for (const std::string statement :
+       {"UPDATE mail_outbox SET state = 'held', last_reply = '550 plantede@x.example Secretname'",
+        "UPDATE source SET state = 'failing', reason = 'no plantedf@x.example', last_refusal = "
+        "'plantedg@x.example', cursor_state = 'to=plantedh%40x.example'",
+        "UPDATE inbound_event SET detail = 'plantedi@x.example', transaction_id = 'plantedj@x.example'",
+        "UPDATE crm_sync_state SET reason = 'Secretname plantedk@x.example', warnings = "
+        "'plantedl@x.example', error = 'plantedm@x.example'",
+        "UPDATE recipient_transaction SET email = 'plantedn@x.example', first_name = 'Secretname', message = "
+        "'Secretname', phone = 'Secretname', external_id = 'plantedo@x.example'",
+        "INSERT INTO gift_action (transaction_id, done_at, action, actor, comment) SELECT id, 1, 'resent', "
+        "'ana', 'plantedp@x.example Secretname' FROM recipient_transaction",
+        "INSERT INTO audit_event (occurred_at, actor_kind, actor, session, request_id, network, action, "
+        "object_kind, object_id, outcome, rule, detail) VALUES (1, 'user', 'ana', '', '', '', 'gift.test', "
+        "'gift', '1', 'refused', '', 'plantedq@x.example')"})
+    tests::run_sql(temporary_.address(), statement);
+  options_.crm.pause = [] { return std::string("plantedr@x.example"); };
+  restart();
+  const auto all_pages = [&] {
+    std::string text;
+    for (const ConsoleRoute& route : console_routes()) {
+      if (route.is_post || route.permission == Permission::open) continue;
+      std::string path(route.pattern);
+      for (const auto& [name, value] : {std::pair{std::string("{id}"), std::to_string(id.value)},
+                                        {"{name}", "vendor"},
+                                        {"{number}", "R-1"}})
+        if (const std::size_t at = path.find(name); at != std::string::npos)
+          path.replace(at, name.size(), value);
+      text += get("/console/" + path).body;
+    }
+    const auto csv = get("/console/gifts?format=csv");
+    for (std::string part = csv.next_chunk(); !part.empty(); part = csv.next_chunk()) text += part;
+    return text;
+  };
+  sign_in(user("ana@example.com", {Role::operations}));
+  const std::string shown = all_pages();
+  for (char letter = 'a'; letter <= 'r'; ++letter)
+    EXPECT_THAT(shown, HasSubstr(std::string("planted") + letter)) << "else nothing is tested";
+  sign_in(user("aud@example.com", {Role::auditor}));
+  EXPECT_THAT(all_pages(), AllOf(Not(HasSubstr("planted")), Not(HasSubstr("Secretname")),
+                                 HasSubstr("***@x.example"), HasSubstr("***%40x.example")));
 }
 
 // CON-56

@@ -98,6 +98,31 @@ TEST_P(ConsoleGiftsTest, AnAuditorSeesNoRecipient) {
       "ada@example.com");
 }
 
+// CON-16, CON-57
+TEST(Viewer, AMaskedOneReadsNoAddress) {
+  const Viewer auditor{{}, {}, {}, {Role::auditor}};
+  const Viewer admin{{}, {}, {}, {Role::auditor, Role::admin}};
+  const std::pair<std::string, std::string> texts[] = {
+      {"550 <ada@example.com>: unknown, bea.b+c@x.org too", "550 <***@example.com>: unknown, ***@x.org too"},
+      {"\"ada b\"@example.com", "***@example.com"},
+      {"next?to=ada%40example.com&page=2", "***%40example.com&page=2"},
+      {"\xc3\xa4da@example.com", "***@example.com"},
+      {"a@b@c", "***@***@c"},
+      {"***@example.com", "***@example.com"},
+      {"@ 12 o'clock", "@ 12 o'clock"},
+      {"no address", "no address"},
+      {"", ""}};
+  for (const auto& [text, masked] : texts) {
+    EXPECT_EQ(shown_text(auditor, text), masked);
+    EXPECT_EQ(shown_text(admin, text), text);
+  }
+  EXPECT_EQ(shown_error(auditor, "DUPLICATE_VALUE: ada@example.com"), "DUPLICATE_VALUE");
+  EXPECT_EQ(shown_error(auditor, "ada@example.com is locked: x"), "***@example.com is locked");
+  EXPECT_EQ(shown_error(auditor, "Ada Byron is locked"), "***");
+  EXPECT_EQ(shown_error(auditor, ""), "");
+  EXPECT_EQ(shown_error(admin, "Ada Byron is locked"), "Ada Byron is locked");
+}
+
 // CON-17
 TEST_P(ConsoleGiftsTest, FiltersAndPagesByDescendingId) {
   const AccountId ana = account("ana@acme.com");

@@ -346,6 +346,24 @@ TEST_P(ConsoleStore, OfEachObjectTheNewestEventIsFound) {
   EXPECT_THAT(store_->audit.last_of_each(Viewer::of_command_line(), "gift", "crm.retry"), IsEmpty());
 }
 
+// CON-57
+TEST_P(ConsoleStore, AnAuditorReadsNoAddressesInEventsExceptOfPeopleWhoSignIn) {
+  for (const std::string kind : {"gift", "user", "connection", "page"}) {
+    AuditEvent event;
+    event.object_kind = kind;
+    event.object_id = "ada@example.com";
+    event.detail = "from bea@example.com";
+    store_->audit.add(event);
+  }
+  std::vector<std::string> texts;
+  for (const AuditEvent& one : store_->audit.list({{}, {}, {}, {Role::auditor}}, {}, 50))
+    texts.push_back(one.object_id + " " + one.detail);
+  EXPECT_THAT(texts,
+              ElementsAre("***@example.com from ***@example.com", "ada@example.com from bea@example.com",
+                          "ada@example.com from bea@example.com", "***@example.com from ***@example.com"));
+  EXPECT_EQ(store_->audit.list(Viewer::of_command_line(), {}, 1)[0].detail, "from bea@example.com");
+}
+
 // CON-37
 TEST_P(ConsoleStore, EventsAreSearchedByTheirObject) {
   for (const std::string id : {"R-000004", "R-000040", "R-000004"}) {
