@@ -53,7 +53,7 @@ void claim_rows(soci::session& session, sql::Dialect dialect, const Lease& lease
   if (now) statement.exchange(use(*now, "now"));
   statement.exchange(into(row.transaction));
   statement.exchange(into(row.state));
-  statement.exchange(into(row.attempts));
+  statement.exchange(into(row.attempt));
   statement.exchange(into(row.uncertain_retries));
   statement.exchange(into(row.message_id));
   statement.exchange(into(row.first_deferred_at));
@@ -190,7 +190,7 @@ std::vector<ListedMail> select_listed(soci::session& session, sql::Dialect diale
   ListedMail row;
   const auto read = [&](auto&&... bound) {
     return sql::select_rows(row, session, select, bound..., into(row.transaction), into(row.state),
-                            into(row.kind), into(row.attempt), into(row.next_attempt_at),
+                            into(row.kind), into(row.attempts), into(row.next_attempt_at),
                             into(row.updated_at), into(row.message_id), into(row.last_reply),
                             into(row.email));
   };
