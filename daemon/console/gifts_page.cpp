@@ -50,9 +50,9 @@ Data row_data(const ConsoleGift& row, const ConsoleUrl& url) {
   made.set("id", std::to_string(gift.transaction.id.value));
   made.set("url", url.base + "/gifts/" + std::to_string(gift.transaction.id.value));
   made.set("sent", time_data(*gift.transaction.times[schema::Status::sent]));
-  set_text(made, "recipient", recipient_of(row));
+  set_address(made, "recipient", recipient_of(row));
   set_text(made, "item", gift.request.item_name);
-  set_text(made, "sender", gift.request.sender_email);
+  set_address(made, "sender", gift.request.sender_email);
   made.set("status", texts().text("status_" + status));
   made.set("status_word", status);
   made.set("since", time_data(since_of(gift.transaction)));

@@ -147,6 +147,7 @@ Data row_data(const PageCall& call, const ListedMail& mail) {
   if (is_gifts) row.set("gift", std::to_string(mail.transaction.value));
   row.set("kind", texts().text("mail_kind_" + std::string(to_word(mail.kind))));
   row.set("email", mail.email);
+  set_address(row, "address", mail.email);
   row.set("attempts", std::to_string(mail.attempts));
   row.set("updated", time_data(mail.updated_at));
   if (state == DeliveryState::queued || state == DeliveryState::uncertain)

@@ -1,5 +1,6 @@
 #include "daemon/console/page_frame.h"
 
+#include <algorithm>
 #include <map>
 #include <sstream>
 #include <stdexcept>
@@ -130,6 +131,19 @@ void add_time(Data& lines, std::string_view key, std::optional<platform::UtcMill
 
 void set_text(Data& data, const std::string& name, const std::string& value) {
   if (!value.empty()) data.set(name, value);
+}
+
+void set_address(Data& data, const std::string& name, const std::string& address) {
+  if (address.empty()) return;
+  Data parts(Data::type::list);
+  for (std::size_t begin = 0; begin < address.size();) {
+    const std::size_t end = std::min(address.find_first_of("@.", begin), address.size() - 1) + 1;
+    parts << Data(address.substr(begin, end - begin));
+    begin = end;
+  }
+  Data made;
+  made.set("parts", parts);
+  data.set(name, made);
 }
 
 http::HttpResponse redirect(const std::string& path) {
