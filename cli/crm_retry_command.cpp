@@ -39,7 +39,7 @@ int retry_records(const Console& console, CliContext& ctx, const RetryOptions& o
        .all =
            [&] {
              schema::store::AuditEvent event = command_event(console, "crm.retry", {});
-             event.object_kind = "failures";  // of all classes (CON-56)
+             event.object_kind = "failures";  // of all classes (CON-50)
              ctx.store.audit.add(event);
              const std::int64_t count = sync.reset_rejected_after(now, now);
              if (is_remote) sync.reset_scheduled_after(now, now);  // what rests for its quota

@@ -165,7 +165,7 @@ bool is_open(State state) {
   return state == State::pending || state == State::approved;
 }
 
-/// What was edited since the record was last read (CON-60). A value that the row does not have itself comes
+/// What was edited since the record was last read (CON-54). A value that the row does not have itself comes
 /// from its contact, lead or creator, and was not edited by the row's editor.
 void record_edit(Reconciling& one) {
   const std::string& seen = one.next().seen_content;

@@ -30,7 +30,7 @@ struct ConsoleMatch {
 };
 /// `path` is below "/console/", decoded.
 ConsoleMatch find_console_route(bool is_post, std::string_view path);
-/// The page whose form posts to `path`: the longest beginning of the path that is a page (CON-62). Empty: the
+/// The page whose form posts to `path`: the longest beginning of the path that is a page (CON-56). Empty: the
 /// overview. Both are below "/console/", decoded.
 std::string page_of_form(std::string path);
 

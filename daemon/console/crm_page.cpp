@@ -58,7 +58,7 @@ Retries retries_of(const PageCall& call) {
   return found;
 }
 
-/// When the class was last retried, by whom, and how many failed since (CON-56).
+/// When the class was last retried, by whom, and how many failed since (CON-50).
 void add_retry(Data& row, const Retries& retries, const CrmFailureClass& one) {
   const schema::store::AuditEvent* last = nullptr;
   for (const std::string& number : {failure_class_number(one.error), std::string()}) {

@@ -36,7 +36,7 @@ struct GiftQuery {
 using FindExternal = std::function<std::vector<schema::TransactionId>(const std::string& external_id)>;
 
 /// `is_masked`: the viewer may not search by what is masked (CON-16). "find" is the id of a gift, else an
-/// address if there is an "@" in it, else a name (CON-50).
+/// address if there is an "@" in it, else a name (CON-47).
 GiftQuery gift_query(const std::map<std::string, std::string>& parameters, bool is_masked,
                      const FindExternal& find_external);
 

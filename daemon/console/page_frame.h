@@ -58,7 +58,7 @@ void add_time(Data& lines, std::string_view key, std::optional<platform::UtcMill
 /// Sets the value, unless it is empty: an empty text would still show its section.
 void set_text(Data& data, const std::string& name, const std::string& value);
 
-/// An address for a narrow column: {parts}, which begin a new line after "@" and "." alone (CON-58).
+/// An address for a narrow column: {parts}, which begin a new line after "@" and "." alone (CON-52).
 /// Unless it is empty.
 void set_address(Data& data, const std::string& name, const std::string& address);
 

@@ -42,7 +42,7 @@ std::optional<schema::RequestRecord> content_of(const ShownRequest& shown);
 /// {label, value, old} of the fields that an approval binds to; with `before` of those that differ.
 Data fields_data(const schema::RequestRecord& record, const schema::RequestRecord* before, bool is_masked,
                  const Names& names = {});
-/// The edited fields with their old and new values, shortened (CON-60); empty when no value looks different.
+/// The edited fields with their old and new values, shortened (CON-54); empty when no value looks different.
 std::string edit_text(const schema::store::RequestRecordEdit& edit, bool is_masked);
 /// Adds what an approver decides by: item, cost, recipient, sender and message.
 void add_essence(Data& lines, const PageCall& call, const schema::RequestRecord& record, const Names& names);

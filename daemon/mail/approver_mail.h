@@ -1,5 +1,5 @@
 // daemon/mail: composes the mail that tells an approver which request records wait (CON-31): numbers, items,
-// costs and links to the console, the new ones first, then those that an earlier mail named (CON-59). Nothing
+// costs and links to the console, the new ones first, then those that an earlier mail named (CON-53). Nothing
 // of recipients, messages or gifts' URLs, and nothing to fetch.
 #pragma once
 

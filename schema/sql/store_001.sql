@@ -164,7 +164,7 @@ CREATE INDEX recipient_transaction_due ON recipient_transaction (due_at, id) WHE
 CREATE INDEX recipient_transaction_external ON recipient_transaction (id) WHERE gift_source <> '';;
 CREATE INDEX recipient_transaction_request ON recipient_transaction (request_id, position);;
 CREATE INDEX recipient_transaction_sent ON recipient_transaction (sent_at, id);;
--- Finds a recipient's gifts for a person who has the address alone (CON-50).
+-- Finds a recipient's gifts for a person who has the address alone (CON-47).
 CREATE INDEX recipient_transaction_email ON recipient_transaction (lower(trim(email)), id);;
 CREATE INDEX recipient_transaction_conflict ON recipient_transaction (id) WHERE has_conflict = 1;;
 

@@ -58,7 +58,7 @@ class ApproverNotices {
   /// now, or kApproverMailPauseMillis after the last one.
   void queue_mails(platform::UtcMillis now);
   /// The mail with this number for a sender that has claimed it. Before it may have been sent, and while
-  /// `claimed_by` owns it, it takes the notices that no mail has and repeats those of earlier mails (CON-59),
+  /// `claimed_by` owns it, it takes the notices that no mail has and repeats those of earlier mails (CON-53),
   /// without those of records that do not wait any more. It stays the same when `claimed_by` is empty.
   ApproverMail take(UserId user, std::int64_t mail_number, const std::string& claimed_by);
   /// Deletes notices older than `before`.

@@ -32,7 +32,7 @@ std::string object_condition(const AuditFilter& filter, const std::string& numbe
          " AND :number = ''";
 }
 
-/// Addresses of people who sign in, which are in events of users and connections, stay (CON-57).
+/// Addresses of people who sign in, which are in events of users and connections, stay (CON-51).
 void mask(AuditEvent& event, const Viewer& viewer) {
   if (event.object_kind == "user" || event.object_kind == "connection") return;
   event.object_id = shown_text(viewer, event.object_id);

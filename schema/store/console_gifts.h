@@ -77,7 +77,7 @@ struct CrmFailureClass {
 class ConsoleGifts {
  public:
   /// How many gifts one call of list() looks at; of a filter with ids or an address, of those that an index
-  /// has for it (CON-50).
+  /// has for it (CON-47).
   static constexpr std::int64_t kScanBudget = 50'000;
   static constexpr std::size_t kMaxFailures = 10'000;
 

@@ -57,7 +57,7 @@ struct DeliveryRow {
   std::int64_t number = 1;
   platform::UtcMillis ordered_at;  ///< of a resend or reminder
 
-  /// Attempts to send the gift's mails, all of them (CON-55): `attempt` also counts each further mail, so
+  /// Attempts to send the gift's mails, all of them (CON-49): `attempt` also counts each further mail, so
   /// that an outcome of the previous one is not taken for one of the next.
   std::int64_t attempts() const { return attempt - (number - 1); }
 };

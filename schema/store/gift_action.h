@@ -18,7 +18,7 @@ struct GiftAction {
   GiftActionKind kind = GiftActionKind::resent;
   std::string actor;
   std::string comment;          ///< readable
-  bool is_readdressed = false;  ///< it changed the gift's address (CON-61)
+  bool is_readdressed = false;  ///< it changed the gift's address (CON-55)
 };
 
 }  // namespace giftsync::schema::store

@@ -59,7 +59,7 @@ struct RequestRecordTransition {
   friend bool operator==(const RequestRecordTransition&, const RequestRecordTransition&) = default;
 };
 
-/// Values that were edited in the CRM (CON-60).
+/// Values that were edited in the CRM (CON-54).
 struct RequestRecordEdit {
   platform::UtcMillis at;  ///< when it was read
   std::string who;         ///< empty: not known

@@ -31,7 +31,7 @@ std::string error_code(const std::string& error);
 /// The error as the viewer reads it: a masked one its code.
 std::string shown_error(const Viewer& viewer, const std::string& error);
 /// A text that something else than giftsync may have written as the viewer reads it: for a masked one each
-/// address in it, also with %40, is cut to "***@example.com" (CON-57).
+/// address in it, also with %40, is cut to "***@example.com" (CON-51).
 std::string shown_text(const Viewer& viewer, const std::string& text);
 
 /// A condition on gift_request `r`: the gifts that the viewer sees. Digits and constants only.

@@ -370,7 +370,7 @@ TEST_F(CliGift, KeysWithoutAccessAreNotCountedAsWorking) {
               HasSubstr("2 keys (1 working, 1 refused because of their account or plan)"));
 }
 
-// CON-55
+// CON-49
 TEST_F(CliGift, AttemptsCountSends) {
   const auto ids = cli_.send_gifts({"a@example.com"});
   schema::store::Store store(cli_.address());
@@ -421,7 +421,7 @@ TEST_F(CliGift, CrmRetryTriesRefusedRecordsOfGiftsOrAll) {
   EXPECT_EQ(store.sync.find_wait(ids[1])->next_attempt_at, cli_.now);
   const auto events =
       store.audit.last_of_each(schema::store::Viewer::of_command_line(), "failures", "crm.retry");
-  ASSERT_THAT(events, SizeIs(1));  // CON-56
+  ASSERT_THAT(events, SizeIs(1));  // CON-50
   EXPECT_EQ(events[0].object_id, "");
   EXPECT_EQ(events[0].occurred_at, cli_.now);
 }

@@ -210,7 +210,7 @@ TEST_P(ApproverMails, ARepeatAfterAnUnknownOutcomeHasTheSameBytes) {
   EXPECT_THAT(next[0].bytes, HasSubstr("R-2"));
 }
 
-// CON-59
+// CON-53
 TEST_P(ApproverMails, AMailSaysWhatStillWaitsWithoutTheRecipient) {
   user("ben@example.com", Role::approver);
   people_.insert("1", "A secret message", false);

@@ -48,7 +48,7 @@ TEST_P(GiftActions, ResendToSameAddressKeepsTheLinks) {
   EXPECT_FALSE(actions.front().is_readdressed);
 }
 
-// CON-61
+// CON-55
 TEST_P(GiftActions, AResendSaysWhetherItChangedTheAddress) {
   const schema::TransactionId id = send(1).front();
   deliver();

@@ -150,7 +150,7 @@ TEST_P(RequestRecordStep, ContentChangeAfterApprovalRequiresNewApproval) {
   EXPECT_EQ(gifts_of("2").front().message, "Other");
 }
 
-// CON-60
+// CON-54
 TEST_P(RequestRecordStep, AnEditIsStoredWithItsOldAndNewValues) {
   const auto edits = [&] { return store().request_records.find_edits("1", 10); };
   const auto parsed = [](const std::string& values) {
@@ -191,7 +191,7 @@ TEST_P(RequestRecordStep, AnEditIsStoredWithItsOldAndNewValues) {
   EXPECT_EQ(store().request_records.find_edits("1", 1)[0].who, "") << "the newest";
 }
 
-// CON-60
+// CON-54
 TEST_P(RequestRecordStep, EditsAreStoredUntilTheRequestIsSentOrRejected) {
   const SenderAuthorization good = sender;
   const auto edits_of = [&](const std::string& id) {

@@ -64,7 +64,7 @@ class ConsoleRequests(RequestRecordTestCase):
         self.assertEqual((event["action"], event["actor"], event["object_id"]), ("request.approve", "eva@example.com", number))
         shown = eva.get(path)[1]
         self.assertIn("fine", shown)
-        # CON-60: the edit that came between is in the timeline, once.
+        # CON-54: the edit that came between is in the timeline, once.
         self.assertEqual(shown.count("Message: “Hello one” became “Hello two”"), 1)
         self.assertLess(shown.index("Edited in the CRM"), shown.index("<strong>Approved</strong> <span"))
 

@@ -103,7 +103,7 @@ class ConsoleAccess : public ConsoleFixture {
   }
 };
 
-// CON-62
+// CON-56
 TEST(ConsoleRoutes, TheRouteTableSaysWhichPageAFormIsOn) {
   for (const auto& [form, page] : std::map<std::string, std::string>{{"sources/shop/purge", "sources/shop"},
                                                                      {"requests/R-1/approve", "requests/R-1"},

@@ -282,7 +282,7 @@ TEST_F(ConsoleCrmPages, AClassOfFailuresIsListedAndRetried) {
       << "the count is not the URL's";
 }
 
-// CON-57, CON-16
+// CON-51, CON-16
 TEST_F(ConsoleCrmPages, NoTextOfOthersTellsAnAuditorARecipientOnAnyPage) {
   const auto id = gift_of("sam@example.com");
   link(id, "003OLD");
@@ -333,7 +333,7 @@ TEST_F(ConsoleCrmPages, NoTextOfOthersTellsAnAuditorARecipientOnAnyPage) {
                                  HasSubstr("***@x.example"), HasSubstr("***%40x.example")));
 }
 
-// CON-56
+// CON-50
 TEST_F(ConsoleCrmPages, AClassShowsWhetherItsRetryHelped) {
   const std::string error = "FIELD_CUSTOM_VALIDATION_EXCEPTION: no region";
   for (int i = 0; i < 2; ++i) gift_of("sam@example.com");

@@ -343,7 +343,7 @@ TEST_F(ConsoleTest, AnAuditorIsToldThatGiftsAreNotSearchedByRecipient) {
   EXPECT_THAT(actions(), testing::ElementsAre("sign-in")) << "no export";
 }
 
-// CON-58
+// CON-52
 TEST(PageFrame, AnAddressIsMadeOfPartsThatEndWithAtAndDot) {
   const auto parts_of = [](const std::string& address) {
     Data data;
@@ -427,7 +427,7 @@ TEST_F(ConsoleTest, AFilterSaysHowItComparesAndWhatItDidNotFind) {
   EXPECT_THAT(get("/console/audit?actor=ana@example.com&action=sign").body, HasSubstr("by a link of root"));
 }
 
-// CON-50
+// CON-47
 TEST_F(ConsoleTest, AGiftIsFoundByWhatAPersonHasInHand) {
   const auto other = send_gifts(1, "zoe");
   const std::string id = std::to_string(send_gifts(1, "J\xC3\xBCrgen")[0].value);  // Jürgen
@@ -454,7 +454,7 @@ TEST_F(ConsoleTest, AGiftIsFoundByWhatAPersonHasInHand) {
   }
 }
 
-// CON-50
+// CON-47
 TEST_F(ConsoleTest, AGiftIsFoundByTheIdOfItsSource) {
   const auto allotted = store_.external_ids.find_or_allot("vendor", {"A-17"});
   const std::string id = std::to_string(allotted.at("A-17").value);
@@ -464,7 +464,7 @@ TEST_F(ConsoleTest, AGiftIsFoundByTheIdOfItsSource) {
   EXPECT_THAT(get("/console/gifts?find=A-18").body, HasSubstr("your role cannot search by this."));
 }
 
-// CON-50, CON-17
+// CON-47, CON-17
 TEST_F(ConsoleTest, WhatCannotBeUnderstoodFindsNothing) {
   send_gifts(1, "-text");
   sign_in(user("ana@example.com", {Role::operations}));

@@ -405,7 +405,7 @@ TEST_F(ConsoleWork, ARequestSaysThatItsGiftWentToAnotherAddress) {
                     Not(HasSubstr("bea@")), Not(HasSubstr("ada@"))));
 }
 
-// CON-60
+// CON-54
 TEST_F(ConsoleWork, TheTimelineOfARequestListsEditsBeforeTheApproval) {
   insert("1");
   const auto content = [](const std::string& message, const std::string& gift) {
@@ -534,7 +534,7 @@ TEST_F(ConsoleWork, ANumberIsFoundHoweverItIsWritten) {
     EXPECT_THAT(get("/console/requests?find=" + none).body, HasSubstr("No request fits here.")) << none;
 }
 
-// CON-51, CON-17
+// CON-48, CON-17
 TEST_F(ConsoleWork, ARequestIsFoundByItsGiftOrAPerson) {
   schema::store::Account sam;
   sam.email = "sam@example.com";
@@ -690,7 +690,7 @@ TEST_F(ConsoleWork, AnOperatorActsOnMails) {
               AllOf(HasSubstr("There is no mail of your gifts"), Not(HasSubstr("host 127.0.0.1"))));
 }
 
-// CON-55
+// CON-49
 TEST_F(ConsoleWork, AttemptsAreThoseOfAllMailsOfAGiftEverywhere) {
   const std::string id = std::to_string(held_mail().value);
   tests::run_sql(temporary_.address(), "UPDATE mail_outbox SET attempt = 4, number = 2");

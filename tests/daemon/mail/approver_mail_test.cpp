@@ -41,7 +41,7 @@ TEST(ApproverMail, NamesNumberItemCostAndPage) {
   EXPECT_THAT(bytes_of({notice("R-1", "Kaffee", "")}, "de"), HasSubstr("Ihre Genehmigung"));
 }
 
-// CON-59
+// CON-53
 TEST(ApproverMail, NewRequestsComeFirstAndThoseOfEarlierMailsFollow) {
   const std::string bytes = bytes_of(
       {notice("R-3", "Coffee", "5.35"), notice("R-1", "Tea", "4.00", true), notice("R-2", "199", "", true)});
@@ -59,7 +59,7 @@ TEST(ApproverMail, NewRequestsComeFirstAndThoseOfEarlierMailsFollow) {
               HasSubstr("Warten noch"));
 }
 
-// CON-59
+// CON-53
 TEST(ApproverMail, TwentyAreListedInAllAndTheRestIsCounted) {
   std::vector<schema::store::ApproverNotice> notices;
   const auto add = [&](int from, int to, bool is_repeated) {

@@ -110,7 +110,7 @@ TEST_P(ApproverNoticesTest, MailsOfOneApproverAreTenMinutesApart) {
   EXPECT_THAT(claim(kNow + platform::kDayMillis), IsEmpty()) << "nothing is new";
 }
 
-// CON-59
+// CON-53
 TEST_P(ApproverNoticesTest, WhatStillWaitsIsRepeatedBehindWhatIsNew) {
   const UserId ana = approver("ana@example.com");
   for (const std::string id : {"1", "2", "3"}) set_state(id, RequestRecordState::pending);
@@ -146,7 +146,7 @@ TEST_P(ApproverNoticesTest, WhatStillWaitsIsRepeatedBehindWhatIsNew) {
   EXPECT_THAT(numbers(ana, 2, "a"), ElementsAre("R-1", "R-3")) << "it may have been sent";
 }
 
-// CON-59
+// CON-53
 TEST_P(ApproverNoticesTest, WhatStillWaitsAloneIsNoMail) {
   const UserId ana = approver("ana@example.com");
   set_state("1", RequestRecordState::pending);

@@ -98,7 +98,7 @@ TEST_P(ConsoleGiftsTest, AnAuditorSeesNoRecipient) {
       "ada@example.com");
 }
 
-// CON-16, CON-57
+// CON-16, CON-51
 TEST(Viewer, AMaskedOneReadsNoAddress) {
   const Viewer auditor{{}, {}, {}, {Role::auditor}};
   const Viewer admin{{}, {}, {}, {Role::auditor, Role::admin}};
@@ -163,7 +163,7 @@ TEST_P(ConsoleGiftsTest, FiltersAndPagesByDescendingId) {
   EXPECT_FALSE(rest.next_before);
 }
 
-// CON-50
+// CON-47
 TEST_P(ConsoleGiftsTest, ANameIsFoundByAPartWithoutCase) {
   const AccountId ana = account("ana@acme.com");
   const auto sent = send(ana, {"a@x.com", "b@x.com"});
@@ -188,7 +188,7 @@ TEST_P(ConsoleGiftsTest, ANameIsFoundByAPartWithoutCase) {
   EXPECT_THAT(found("byron", {{}, account("ben@acme.com"), {}, {Role::sender}}), IsEmpty());
 }
 
-// CON-50
+// CON-47
 TEST_P(ConsoleGiftsTest, IdsAndSourcesAreFilters) {
   const auto sent = send(account("ana@acme.com"), {"a@x.com", "b@x.com", "c@x.com"});
   ConsoleGiftFilter filter;
@@ -204,7 +204,7 @@ TEST_P(ConsoleGiftsTest, IdsAndSourcesAreFilters) {
   EXPECT_THAT(ids(operations_, filter), ElementsAre(sent[2], sent[0]));
 }
 
-// CON-50
+// CON-47
 TEST_P(ConsoleGiftsTest, AnAddressIsFoundWithItsDomainInEitherForm) {
   const auto sent = send(account("ana@acme.com"), {"Ada@b\u00FCcher.example", "ada@xn--bcher-kva.example"});
   ConsoleGiftFilter filter;
@@ -214,7 +214,7 @@ TEST_P(ConsoleGiftsTest, AnAddressIsFoundWithItsDomainInEitherForm) {
   }
 }
 
-// CON-17, CON-50
+// CON-17, CON-47
 TEST_P(ConsoleGiftsTest, ASearchByAddressLooksAtTheGiftsOfTheAddressAlone) {
   const auto sent = send(account("ana@acme.com"), {"a@x.com", "b@x.com", "c@x.com", "d@x.com"});
   sql("UPDATE recipient_transaction SET email = 'a@x.com' WHERE id = " + std::to_string(sent[1].value));

@@ -111,7 +111,7 @@ TEST_P(ConsoleListsTest, RequestsAreListedByStateOrErrorInPages) {
   EXPECT_THAT(numbers({{1}, account("eve@edge.com"), {}, {Role::sender}}, {.number = "R-3"}), IsEmpty());
 }
 
-// CON-51
+// CON-48
 TEST_P(ConsoleListsTest, RequestsAreFoundByGiftAndPersonForTheViewer) {
   const AccountId ana = account("Ana@acme.com");
   for (const char* id : {"1", "2"}) save(id, RequestRecordState::claimed, "Ana@acme.com");

@@ -318,7 +318,7 @@ TEST_P(ConsoleStore, AViewerSeesTheEventsOfItsOrganizationAndItsOwn) {
   EXPECT_THAT(actions(Viewer::of_command_line(), filter), IsEmpty());
 }
 
-// CON-56
+// CON-50
 TEST_P(ConsoleStore, OfEachObjectTheNewestEventIsFound) {
   const auto add = [&](const std::string& action, const std::string& id, const std::string& actor,
                        std::optional<UserId> user = {}) {
@@ -346,7 +346,7 @@ TEST_P(ConsoleStore, OfEachObjectTheNewestEventIsFound) {
   EXPECT_THAT(store_->audit.last_of_each(Viewer::of_command_line(), "gift", "crm.retry"), IsEmpty());
 }
 
-// CON-57
+// CON-51
 TEST_P(ConsoleStore, AnAuditorReadsNoAddressesInEventsExceptOfPeopleWhoSignIn) {
   for (const std::string kind : {"gift", "user", "connection", "page"}) {
     AuditEvent event;

@@ -165,7 +165,7 @@ TEST_P(ScalePlans, MailsOfAPageOfGiftsAreReadByTheirKeys) {
   EXPECT_THAT(plan, testing::Not(testing::ContainsRegex("SCAN [dtr]\\b|Seq Scan on (mail|recip|gift)")));
 }
 
-// CON-51
+// CON-48
 TEST_P(ScalePlans, RequestsOfGiftsAndPersonsAreReadByIndexes) {
   const std::string of_gifts =
       "SELECT g.record_id FROM recipient_transaction t JOIN request_record_gift g ON g.gift_request_id = "

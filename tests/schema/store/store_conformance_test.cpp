@@ -449,7 +449,7 @@ TEST_P(StoreConformance, OrphansChangesUntilTheirTransactionAppears) {
   EXPECT_THAT(store().changes.changes_of(std::span(&coming, 1)), SizeIs(1));
 }
 
-// CON-61
+// CON-55
 TEST_P(StoreConformance, AnActionKeepsWhetherItChangedTheAddress) {
   const TransactionId id = one_gift();
   const auto enqueue = [&](const std::string& email, bool is_readdressed) {

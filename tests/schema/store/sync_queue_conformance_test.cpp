@@ -171,7 +171,7 @@ TEST_P(SyncQueueConformance, RenewsTheClaimsThatAreStillHeld) {
   EXPECT_EQ(held[0].transaction, claims[1].transaction);
 }
 
-// CON-25, CON-56
+// CON-25, CON-50
 TEST_P(SyncQueueConformance, ARowTellsSinceWhenItFails) {
   const TransactionId id = one_gift();
   const auto since = [&] {
