@@ -354,7 +354,7 @@ class SalesforceFaultSeeds : public FaultRun {
 TEST_F(SalesforceFaultSeeds, NothingIsDoubledLostOrOlderAndTasksAreMadeOnce) {
   if (const int seed = number_in("GIFTSYNC_FAULT_SEED", -1); seed >= 0)
     return run(static_cast<unsigned>(seed));
-  const int wanted = number_in("GIFTSYNC_FAULTS", 500);
+  const int wanted = number_in("GIFTSYNC_FAULTS", 300);
   unsigned seed = 0;
   while (happened_ + happened_in_org_ < wanted && !HasFailure()) run(seed++);
   std::printf("%d faults in %u runs, %d calls in the last one\n", happened_ + happened_in_org_, seed,

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Backfills beside a running daemon: a killed backfill resumes where it stopped, and the daemon keeps its response times.
 
-OLD_RECORDS (6000) gift records from before giftsync, with a status log of five rows each.
+OLD_RECORDS (4500) gift records from before giftsync, with a status log of five rows each.
 """
 import os
 import signal
@@ -12,7 +12,7 @@ import unittest
 import daemon_fixture
 from http_client import Client
 
-OLD_RECORDS = int(os.environ.get("OLD_RECORDS", "6000"))
+OLD_RECORDS = int(os.environ.get("OLD_RECORDS", "4500"))
 # Above the ids that the daemon allocates.
 FIRST = 1_000_000
 NUMBERS = f"WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < {OLD_RECORDS - 1})"

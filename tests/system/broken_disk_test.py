@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""A disk that becomes full or read-only under a running daemon. Skipped where no file system can be mounted."""
+"""A disk that becomes full or read-only under a running daemon, FAULTS (1) times, while GIFTS (200) requests come. Skipped where no file
+system can be mounted."""
 import os
 import pathlib
 import shutil
@@ -13,6 +14,7 @@ from http_client import Client
 from mails import Collector
 
 GIFTS = int(os.environ.get("GIFTS", "200"))
+FAULTS = int(os.environ.get("FAULTS", "1"))
 
 
 def run(*command):
@@ -149,12 +151,12 @@ class BrokenDisk(daemon_fixture.DaemonTestCase):
             daemon_fixture.wait_until(lambda: fixture.query("PRAGMA wal_checkpoint(TRUNCATE)")[0][0] == 0, "a checkpoint")
             disk.fill()
 
-        self.run_with_fault(fixture, fill, disk.free_space, r"error .*(full|No space)", 2)
+        self.run_with_fault(fixture, fill, disk.free_space, r"error .*(full|No space)", FAULTS)
 
     def test_a_disk_that_becomes_read_only(self):
         fixture, disk = self.new_fixture_on("image", 96)
         self.addCleanup(disk.freeze, False)
-        self.run_with_fault(fixture, disk.freeze, lambda: disk.freeze(False), r"error .*(I/O|readonly|read-only)", 2)
+        self.run_with_fault(fixture, disk.freeze, lambda: disk.freeze(False), r"error .*(I/O|readonly|read-only)", FAULTS)
 
     def test_a_full_outbox_affects_no_gift(self):
         disk = Disk("memory", 4)

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """A daemon that is killed repeatedly under load loses no gift and sends none twice.
 
-GIFTS (1000) requests are posted by 32 clients while the daemon is killed KILLS (20) times.
+GIFTS (500) requests are posted by 32 clients while the daemon is killed KILLS (10) times.
 """
 import os
 import time
@@ -10,8 +10,8 @@ import daemon_fixture
 from gift_load import GiftLoad, wait_until_idle, check_mailed_once, check_stored_once
 from mails import Collector
 
-GIFTS = int(os.environ.get("GIFTS", "1000"))
-KILLS = int(os.environ.get("KILLS", "20"))
+GIFTS = int(os.environ.get("GIFTS", "500"))
+KILLS = int(os.environ.get("KILLS", "10"))
 
 
 class KillTest(daemon_fixture.DaemonTestCase):

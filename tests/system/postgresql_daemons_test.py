@@ -2,7 +2,7 @@
 """Several daemons on one PostgreSQL: in each round one is killed, and another one is suspended until its leases have ended and then
 resumed. Nothing is lost or doubled, and all of them did a part of the work. Run by scripts/with-postgresql.
 
-DAEMONS (3), ROUNDS (3), CALLS (150) acknowledged in each round; LEASES=real waits for the leases (95 s a round).
+DAEMONS (3), ROUNDS (3), CALLS (100) acknowledged in each round; LEASES=real waits for the leases (95 s a round).
 """
 import os
 import signal
@@ -16,7 +16,7 @@ from smtp_relay import SmtpRelay
 
 DAEMONS = int(os.environ.get("DAEMONS", "3"))
 ROUNDS = int(os.environ.get("ROUNDS", "3"))
-CALLS = int(os.environ.get("CALLS", "150"))
+CALLS = int(os.environ.get("CALLS", "100"))
 # Lines of the log that tell of work that only one daemon did.
 SHARED_WORK = ("mail handed to the relay", "gift record created in the CRM")
 

@@ -2,7 +2,7 @@
 """A primary that is killed under load, and its synchronous standby promoted: nothing acknowledged is lost or doubled, and the daemons
 go on by themselves. Then the old primary comes back. Run by scripts/with-postgresql.
 
-CALLS (150) acknowledged calls before the primary is killed, and again after the promotion.
+CALLS (100) acknowledged calls before the primary is killed, and again after the promotion.
 """
 import collections
 import os
@@ -16,7 +16,7 @@ from mails import Collector
 from mixed_load import MixedLoad
 from postgresql_cluster import Cluster, connection_to
 
-CALLS = int(os.environ.get("CALLS", "150"))
+CALLS = int(os.environ.get("CALLS", "100"))
 
 
 class Failover(daemon_fixture.DaemonTestCase):

@@ -2,7 +2,7 @@
 """Two daemons on one PostgreSQL; one of them is suspended until its leases expire, and resumed. Run by scripts/with-postgresql.
 
 By default leases end because the test ends them in the store, as the database's clock would; LEASES=real waits for them
-(two minutes for each of ROUNDS). GIFTS (200) requests, ROUNDS (4).
+(two minutes for each of ROUNDS). GIFTS (120) requests, ROUNDS (2).
 """
 import json
 import os
@@ -15,8 +15,8 @@ from gift_load import GiftLoad, wait_until_idle, check_stored_once, skip_backoff
 from http_client import Client
 from smtp_relay import SmtpRelay
 
-GIFTS = int(os.environ.get("GIFTS", "200"))
-ROUNDS = int(os.environ.get("ROUNDS", "4"))
+GIFTS = int(os.environ.get("GIFTS", "120"))
+ROUNDS = int(os.environ.get("ROUNDS", "2"))
 WAIT_FOR_LEASES = os.environ.get("LEASES") == "real"
 LONGEST_LEASE_SECONDS = 95
 RESPONSE_SECONDS = 45

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Reloads while clients call and a relay hangs: no call is refused, nothing is lost and no mail repeats.
 
-RELOADS (12) good and as many bad ones, CLIENTS (64).
+RELOADS (6) good and as many bad ones, CLIENTS (64).
 """
 import collections
 import os
@@ -12,7 +12,7 @@ import daemon_fixture
 from http_client import NO_RESPONSE, Client
 from smtp_relay import SmtpRelay
 
-RELOADS = int(os.environ.get("RELOADS", "12"))
+RELOADS = int(os.environ.get("RELOADS", "6"))
 CLIENTS = int(os.environ.get("CLIENTS", "64"))
 BAD_SETTINGS = [("limits: { max_recipients: none }\n", "max_recipients"),
                 ("matching: { contact: { email_fields: [Nowhere] } }\n", "Nowhere")]  # valid, but the CRM has no such field

@@ -2,7 +2,7 @@
 """Everything at once, with daemons that are killed and a relay and a CRM that are away now and then; at the end an audit that adds
 up: each acknowledged request, change and decision is once in store, CRM and mails. scripts/soak runs it for longer.
 
-SOAK_MINUTES (1.5), SOAK_STORE (sqlite or postgresql), SOAK_DAEMONS (1 on sqlite, else 2), SOAK_KILLS a minute (6), SOAK_PAUSE seconds
+SOAK_MINUTES (1), SOAK_STORE (sqlite or postgresql), SOAK_DAEMONS (1 on sqlite, else 2), SOAK_KILLS a minute (6), SOAK_PAUSE seconds
 of each client after a call (0.05).
 """
 import collections
@@ -25,7 +25,7 @@ from mixed_load import Caller, MixedLoad
 from smtp_relay import SmtpRelay
 from status_sources_test import FakeFeed, feed
 
-MINUTES = float(os.environ.get("SOAK_MINUTES", "1.5"))
+MINUTES = float(os.environ.get("SOAK_MINUTES", "1"))
 STORE = os.environ.get("SOAK_STORE", "sqlite")
 DAEMONS = int(os.environ.get("SOAK_DAEMONS", "1" if STORE == "sqlite" else "2"))
 KILLS_PER_MINUTE = float(os.environ.get("SOAK_KILLS", "6"))
@@ -187,7 +187,7 @@ class SoakTest(daemon_fixture.DaemonTestCase):
     def run_schedule(self, seconds):
         """Each job at its pace, in this thread; in the last seconds nothing new is broken."""
         paces = [(60 / KILLS_PER_MINUTE, self.kill_one), (7, self.reload_one), (23, self.relay_away), (19, self.crm_away),
-                 (29, self.run_backfill), (3, self.timers.send), (2, self.timers.age), (1, self.feed.add), (5, self.sample)]
+                 (29, self.run_backfill), (3, self.timers.send), (2, self.timers.age), (1, self.feed.add), (3, self.sample)]
         due = [self.begun + pace for pace, _ in paces]
         while (now := time.monotonic()) < self.begun + seconds:
             for index, (pace, job) in enumerate(paces):

@@ -514,7 +514,7 @@ class Polls(SourceTest):
         self.wait_source(fixture, "feed", state="ok")
         vendor.fault = (503, {"Retry-After": "1"})
         vendor.add(report(number, "viewed", 5))
-        self.wait_source(fixture, "feed", failures=3)
+        self.wait_source(fixture, "feed", failures=2)
         other.add(report(number, "claimed", 6))
         self.wait_records(fixture, [number], lambda r: r["RecipientTransactionStatus"] == "redeemed")
         vendor.fault = None
