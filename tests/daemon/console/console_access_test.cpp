@@ -55,7 +55,7 @@ const std::map<std::string, Line> kMatrix{
     {"GET crm", {kSignIn, 403, 404, 404, 200, 200, 200}},
     {"POST crm/retry", {kSignIn, 403, 404, 404, 303, 303, 404}},
     // There are no request records here, and users of one organization see no sources and settings
-    // (console_work_test.cpp has the others).
+    // (the tests of ConsoleWork have the others).
     {"GET requests", {kSignIn, 403, 200, 200, 200, 200, 200}},
     {"GET requests/{number}", {kSignIn, 403, 404, 404, 404, 404, 404}},
     {"POST requests/{number}/approve", {kSignIn, 403, 404, 404, 404, 404, 404}},

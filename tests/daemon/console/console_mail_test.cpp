@@ -1,0 +1,205 @@
+// The console's pages of the mail outbox.
+#include "platform/digest.h"
+#include "tests/daemon/console/console_work_fixture.h"
+#include "tests/support/round_trips.h"
+#include "tests/support/temporary_database.h"
+
+namespace giftsync::daemon::console {
+namespace {
+
+using schema::Role;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+// CON-32
+TEST_F(ConsoleWork, AnOperatorActsOnMails) {
+  const std::string id = std::to_string(held_mail().value);
+  store_.deliveries.open_breaker({now_, now_ + 60'000, 3, kMarkup, "relay", "host 127.0.0.1:8480"});
+  sign_in(user("op@example.com", {Role::operations}));
+  const std::string page = get("/console/mail").body;
+  EXPECT_THAT(page,
+              AllOf(HasSubstr("host 127.0.0.1:8480"), HasSubstr("&lt;script&gt;"), Not(HasSubstr("<script>")),
+                    HasSubstr("ada@<wbr>example.<wbr>com"), HasSubstr("/console/gifts/" + id)));
+  EXPECT_THAT(page, HasSubstr("Message-ID: <bdi>m1@example.com</bdi>"));
+  EXPECT_THAT(get("/console/gifts/" + id).body,
+              HasSubstr("<dt>Message-ID of the mail</dt><dd><bdi>m1@example.com</bdi>"));
+  EXPECT_EQ(header(press_plain(page, "/console/mail/" + id + "/release"), "Location"),
+            "/console/mail?notice=not_confirmed");
+  EXPECT_EQ(store_.deliveries.find({std::stoll(id)})->state, schema::DeliveryState::held);
+  const auto released = press_plain(page, "/console/mail/" + id + "/release", "&confirm=1");
+  EXPECT_EQ(header(released, "Location"), "/console/mail?notice=mail_done_release");
+  EXPECT_EQ(store_.deliveries.find({std::stoll(id)})->state, schema::DeliveryState::queued);
+  EXPECT_EQ(last_event().action, "mail.release");
+  EXPECT_EQ(header(press_plain(page, "/console/mail/" + id + "/release", "&confirm=1"), "Location"),
+            "/console/mail?notice=mail_not_done");
+  EXPECT_EQ(last_event().action, "mail.release");
+  EXPECT_EQ(header(press_plain(page, "/console/mail/" + id + "/withdraw"), "Location"),
+            "/console/mail?notice=mail_done_withdraw");
+  press_plain(page, "/console/mail/retry");
+  EXPECT_LE(store_.deliveries.breakers().front().until, now_);
+  EXPECT_EQ(last_event().action, "mail.retry-all");
+  store_.deliveries.close_breaker("host 127.0.0.1:8480");
+  EXPECT_THAT(get("/console/mail").body, Not(HasSubstr("/console/mail/retry\""))) << "nothing waits";
+  sign_in(user("aud@example.com", {Role::auditor}));
+  const std::string seen = get("/console/mail?state=withdrawn").body;
+  EXPECT_THAT(seen, AllOf(HasSubstr("***@<wbr>example.<wbr>com"), Not(HasSubstr("/withdraw\"")),
+                          Not(HasSubstr("ada@"))));
+  EXPECT_THAT(get("/console/gifts/" + id).body, Not(HasSubstr("Message-ID")));
+  sign_in(user("of.acme@example.com", {Role::operations}, organization("Acme")));
+  EXPECT_THAT(get("/console/mail?state=withdrawn").body,
+              AllOf(HasSubstr("There is no mail of your gifts"), Not(HasSubstr("host 127.0.0.1"))));
+}
+
+// CON-49
+TEST_F(ConsoleWork, AttemptsAreThoseOfAllMailsOfAGiftEverywhere) {
+  const std::string id = std::to_string(held_mail().value);
+  tests::run_sql(temporary_.address(), "UPDATE mail_outbox SET attempt = 4, number = 2");
+  sign_in(user("op@example.com", {Role::operations}));
+  EXPECT_THAT(get("/console/mail").body, HasSubstr("data-label=\"Send attempts\">3</td>"));
+  EXPECT_THAT(get("/console/gifts/" + id).body, HasSubstr("<dt>Send attempts</dt><dd><bdi>3</bdi>"));
+}
+
+// CON-32
+TEST_F(ConsoleWork, MailOpensOnWhatIsHeldElseOnAllAndEachCountIsAList) {
+  const std::string held = std::to_string(held_mail().value);
+  const std::string later = std::to_string(gift().value);
+  const auto row = [](const std::string& id) { return ">" + id + "</a></td>"; };
+  sign_in(user("op@example.com", {Role::operations}));
+  EXPECT_THAT(
+      get("/console/mail").body,
+      AllOf(HasSubstr(row(held)), Not(HasSubstr(row(later))), HasSubstr("<option value=\"held\" selected>"),
+            HasSubstr("<a href=\"/console/mail?state=held\">1<span class=\"hidden\"> Mail held"),
+            HasSubstr("<a href=\"/console/mail?state=accepted\">0<")));
+  const std::string all = get("/console/mail?state=all").body;
+  EXPECT_LT(all.find(row(later)), all.find(row(held))) << "the newest first";
+  EXPECT_NE(all.find(row(held)), std::string::npos);
+  press_plain(all, "/console/mail/" + held + "/release", "&confirm=1");
+  EXPECT_THAT(get("/console/mail").body, AllOf(HasSubstr(row(held)), HasSubstr(row(later)),
+                                               HasSubstr("<option value=\"all\" selected>")));
+  EXPECT_THAT(get("/console/mail?state=held").body,
+              AllOf(HasSubstr("There is no mail"), HasSubstr("<a href=\"/console/mail?state=all\">")));
+}
+
+// CON-32
+TEST_F(ConsoleWork, AcceptedMailsAreListedInPagesWithoutButtons) {
+  for (int i = 0; i < 60; ++i) gift();
+  std::vector<schema::store::DeliveryOutcome> outcomes;
+  std::vector<schema::store::DeliveryQueue::Sending> sending;
+  for (const auto& claim : store_.deliveries.claim("a", 60'000, 100, now_)) {
+    sending.push_back({claim, "m" + std::to_string(claim.transaction.value) + "@example.com"});
+    outcomes.push_back({claim.transaction, 1, schema::DeliveryState::accepted, now_, "", false, {}});
+  }
+  store_.deliveries.begin_sending("a", sending, 60'000, now_);
+  ASSERT_EQ(store_.deliveries.finish(outcomes, now_), 60u);
+  sign_in(user("op@example.com", {Role::operations}));
+  for (const std::string state : {"accepted", "all"}) {
+    const std::string page = get("/console/mail?state=" + state).body;
+    EXPECT_THAT(page, AllOf(HasSubstr(">60</a></td>"), Not(HasSubstr(">10</a></td>")),
+                            HasSubstr("before=11&amp;state=" + state), Not(HasSubstr("/withdraw\""))));
+    EXPECT_THAT(get("/console/mail?before=11&state=" + state).body,
+                AllOf(HasSubstr(">10</a></td>"), Not(HasSubstr(">11</a></td>")), HasSubstr("Newest")));
+  }
+}
+
+// CON-32, CON-17
+TEST_F(ConsoleWork, AnOrganizationsMailsAreFoundThroughItsGifts) {
+  const auto acme = organization("Acme");
+  schema::store::Account sender;
+  sender.email = "of.none@example.com";
+  schema::store::NewGiftRequest request;
+  request.request.account = store_.accounts.create(sender).value();
+  request.request.created_at = now_;
+  request.recipients = {{"ada@example.com", "", "", ""}};
+  store_.gifts.create(std::span(&request, 1));
+  sender.email = "sam@example.com";
+  sender.organization = acme;
+  request.request.account = store_.accounts.create(sender).value();
+  request.recipients = {{"own@example.com", "", "", ""}};
+  for (int i = 0; i < 60; ++i) store_.gifts.create(std::span(&request, 1));
+  std::vector<schema::store::DeliveryOutcome> outcomes;
+  std::vector<schema::store::DeliveryQueue::Sending> sending;
+  for (const auto& claim : store_.deliveries.claim("a", 60'000, 100, now_)) {
+    if (claim.transaction.value > 30) continue;
+    sending.push_back({claim, "m" + std::to_string(claim.transaction.value) + "@example.com"});
+    outcomes.push_back({claim.transaction, 1, schema::DeliveryState::accepted, now_, "by own", false, {}});
+  }
+  store_.deliveries.begin_sending("a", sending, 60'000, now_);
+  store_.deliveries.finish(outcomes, now_);
+  const auto row = [](int id) { return ">" + std::to_string(id) + "</a></td>"; };
+  sign_in(user("op.acme@example.com", {Role::operations}, acme));
+  EXPECT_THAT(get("/console/mail").body,
+              AllOf(HasSubstr(row(61)), HasSubstr(row(12)), Not(HasSubstr(row(11))),
+                    HasSubstr("before=12&amp;state=all")));
+  EXPECT_THAT(get("/console/mail?state=all&before=12").body,
+              AllOf(HasSubstr(row(11)), HasSubstr(row(2)), Not(HasSubstr("ada@example.com")),
+                    Not(HasSubstr("Older"))));
+  const auto statements = [&](const std::string& path) {
+    return tests::RoundTrips::of(temporary_.address(), [&] { get(path); });
+  };
+  const std::size_t of_one = statements("/console/mail?state=all&before=3");
+  EXPECT_EQ(statements("/console/mail?state=all"), of_one) << "50 mails cost as many statements as one";
+  EXPECT_THAT(get("/console/mail?state=accepted").body,
+              AllOf(HasSubstr(row(30)), Not(HasSubstr(row(31))), HasSubstr("own@<wbr>example.<wbr>com"),
+                    HasSubstr("by own"), Not(HasSubstr("/withdraw\""))));
+  sign_in(user("aud.acme@example.com", {Role::auditor}, acme));
+  EXPECT_THAT(get("/console/mail?state=accepted").body,
+              AllOf(HasSubstr(row(30)), HasSubstr("***@<wbr>example.<wbr>com"), Not(HasSubstr("own@")),
+                    Not(HasSubstr("by own"))));
+}
+
+// CON-32
+TEST_F(ConsoleWork, AHeldMailOfAnApproverIsSentAgainAndNothingElse) {
+  const schema::UserId ana = user("ana@example.com", {Role::approver});
+  insert("1");
+  const auto waiting = store_.approver_notices.find_unnoticed(std::vector<std::string>{"1"});
+  const schema::store::ApproverNotice notice{ana, waiting.at(0).transition, "1", "R-1", "Coffee", "5.35"};
+  store_.approver_notices.add(std::span(&notice, 1), now_);
+  store_.approver_notices.queue_mails(now_);
+  const auto claims = store_.deliveries.claim("a", 60'000, 10, now_);
+  const schema::store::DeliveryQueue::Sending sending{claims.at(0), "m1@example.com"};
+  store_.deliveries.begin_sending("a", std::span(&sending, 1), 60'000, now_);
+  const schema::store::DeliveryOutcome outcome{
+      claims[0].transaction, 1, schema::DeliveryState::held, now_, "lost", false, {}};
+  ASSERT_EQ(store_.deliveries.finish(std::span(&outcome, 1), now_), 1u);
+  const std::string path = "/console/mail/-" + std::to_string(ana.value);
+  const auto token = [&](const std::string& action) {
+    const auto session = store_.console_sessions.find(platform::sha256_hex(cookie_), now_, {0});
+    return "form_token=" + form_token(session->form_secret, path.substr(8) + action);
+  };
+  sign_in(user("of.acme@example.com", {Role::operations}, organization("Acme")));
+  EXPECT_EQ(post(path + "/release", token("/release")).status, 404);
+  sign_in(user("op@example.com", {Role::operations}));
+  const std::string page = get("/console/mail").body;
+  EXPECT_THAT(page, AllOf(HasSubstr("aria-label=\"Send again: ana@example.com\""),
+                          Not(HasSubstr(path + "/withdraw"))));
+  EXPECT_EQ(post(path + "/withdraw", token("/withdraw")).status, 404);
+  EXPECT_EQ(header(press_plain(page, path + "/release", "&confirm=1"), "Location"),
+            "/console/mail?notice=mail_done_release");
+  EXPECT_EQ(last_event().object_kind, "approver");
+  const auto again = store_.deliveries.claim("a", 60'000, 10, now_);
+  ASSERT_EQ(again.size(), 1u);
+  EXPECT_EQ(again[0].message_id, "m1@example.com");
+}
+
+// CON-32
+TEST_F(ConsoleWork, AnActionOnAMailIsAnEventOfTheSendersOrganization) {
+  const auto acme = organization("Acme");
+  schema::store::Account sam;
+  sam.email = "sam@acme.com";
+  sam.organization = acme;
+  schema::store::NewGiftRequest request;
+  request.request.account = store_.accounts.create(sam).value();
+  request.request.sender_email = "sam@acme.com";
+  request.request.created_at = now_;
+  request.recipients = {{"ada@example.com", "", "", ""}};
+  const auto id = store_.gifts.create(std::span(&request, 1)).front().recipients.front().id;
+  sign_in(user("op@example.com", {Role::operations}));
+  const std::string path = "/console/mail/" + std::to_string(id.value) + "/withdraw";
+  EXPECT_EQ(press_plain(get("/console/mail?state=queued").body, path).status, 303);
+  EXPECT_EQ(last_event().organization, acme);
+  EXPECT_EQ(last_event().object_kind, "gift");
+}
+
+}  // namespace
+}  // namespace giftsync::daemon::console

@@ -1,0 +1,228 @@
+// The console's pages of request records: who sees and finds which, and how they link to gifts and the audit
+// log.
+#include "platform/digest.h"
+#include "sync/gift_actions.h"
+#include "tests/daemon/console/console_work_fixture.h"
+
+namespace giftsync::daemon::console {
+namespace {
+
+using schema::Role;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+// CON-28
+TEST_F(ConsoleWork, RequestsAreListedWithItemAndCostInPages) {
+  for (int i = 100; i < 160; ++i) insert(std::to_string(i));
+  sign_in(user("ben@example.com", {Role::approver}));
+  const std::string first = get("/console/requests").body;
+  EXPECT_THAT(first, AllOf(HasSubstr("R-159"), Not(HasSubstr("R-109<")), HasSubstr("Coffee"),
+                           HasSubstr("5.35"), HasSubstr("159@example.com"), HasSubstr("before=R-110")));
+  const std::string second = get("/console/requests?before=R-110").body;
+  EXPECT_THAT(second, AllOf(HasSubstr("R-109"), HasSubstr("Newest"), Not(HasSubstr("R-110<"))));
+  EXPECT_THAT(get("/console/requests?state=sent").body, HasSubstr("No request fits here."));
+  sign_in(user("aud@example.com", {Role::auditor}));
+  EXPECT_THAT(get("/console/requests").body, Not(HasSubstr("159@example.com")));
+}
+
+// CON-28
+TEST_F(ConsoleWork, OthersSeeRequestsWithoutButtonsAndSendersTheOwn) {
+  schema::store::Account sam;
+  sam.email = "sam@example.com";
+  store_.accounts.create(sam);
+  insert("1", "Secret words", "sam@example.com");
+  insert("2", "Secret words");
+  for (const Role role : {Role::admin, Role::operations, Role::auditor}) {
+    sign_in(user(std::string(to_word(role)) + "@example.com", {role}));
+    const auto page = get("/console/requests/R-2");
+    EXPECT_EQ(page.status, 200);
+    EXPECT_THAT(page.body, Not(HasSubstr("/approve\"")));
+    if (role == Role::auditor) {
+      EXPECT_THAT(page.body, AllOf(Not(HasSubstr("Secret words")), Not(HasSubstr("2@example.com"))));
+    }
+  }
+  sign_in(user("sam@example.com", {Role::sender}));
+  EXPECT_EQ(get("/console/requests/R-1").status, 200);
+  EXPECT_EQ(get("/console/requests/R-2").status, 404);
+  EXPECT_THAT(get("/console/requests").body, AllOf(HasSubstr("R-1"), Not(HasSubstr("R-2"))));
+  sign_in(user("of.acme@example.com", {Role::approver}, organization("Acme")));
+  EXPECT_EQ(get("/console/requests/R-1").status, 404) << "request records are sent for no organization";
+}
+
+// CON-36
+TEST_F(ConsoleWork, AGiftAndItsRequestLinkToEachOther) {
+  const auto acme = organization("Acme");
+  schema::store::Account sam;
+  sam.email = "sam@example.com";
+  sam.organization = acme;
+  const auto account = store_.accounts.create(sam).value();
+  const auto own = gift_of_request("1", account, "sam@example.com");
+  const auto other = gift_of_request("2", account);
+  const auto page_of = [](schema::TransactionId id) { return "/console/gifts/" + std::to_string(id.value); };
+  const auto shows_approval =
+      AllOf(HasSubstr("<dt>Approved by</dt><dd><bdi>ben@example.com"),
+            HasSubstr("<dt>Approved at (UTC)</dt><dd><bdi>" + minute(now_ - platform::kMinuteMillis)));
+  const std::string link = "<a href=\"/console/requests/R-1\">R-1</a>";
+  for (const Role role : {Role::admin, Role::operations, Role::auditor}) {
+    sign_in(user(std::string(to_word(role)) + "@example.com", {role}));
+    EXPECT_THAT(get(page_of(own)).body,
+                AllOf(HasSubstr(link), shows_approval, HasSubstr("Being sent"), Not(HasSubstr("a note")),
+                      HasSubstr("href=\"/console/audit?object=request%3AR-1\"")));
+    EXPECT_THAT(get("/console/requests/R-1").body,
+                HasSubstr("<a href=\"" + page_of(own) + "\">Gift " + std::to_string(own.value) + "</a>"));
+  }
+  sign_in(user("sam@example.com", {Role::sender}));
+  EXPECT_THAT(get(page_of(own)).body, HasSubstr(link));
+  EXPECT_THAT(get(page_of(other)).body,
+              AllOf(HasSubstr("<bdi>R-2</bdi>"), shows_approval, Not(HasSubstr("/console/requests/R-2"))))
+      << "its request was made by others";
+  sign_in(user("ben@example.com", {Role::approver}));
+  EXPECT_THAT(get("/console/requests/R-1").body, Not(HasSubstr("/console/gifts/"))) << "of another sender";
+  sign_in(user("of.acme@example.com", {Role::admin}, acme));
+  EXPECT_THAT(get(page_of(own)).body, AllOf(HasSubstr("ada@example.com"), Not(HasSubstr("R-1"))))
+      << "request records are sent for no organization";
+  sign_in(user("op@example.com", {Role::operations}));
+  EXPECT_THAT(get(page_of(gift())).body, Not(HasSubstr("Request of this gift"))) << "it comes from none";
+}
+
+// CON-36
+TEST_F(ConsoleWork, ARequestSaysThatItsGiftWentToAnotherAddress) {
+  schema::store::Account sam;
+  sam.email = "sam@example.com";
+  const auto id = gift_of_request("1", store_.accounts.create(sam).value());
+  sign_in(user("ben@example.com", {Role::approver}));
+  EXPECT_THAT(get("/console/requests/R-1").body, Not(HasSubstr("another address")));
+  now_ = now_ + platform::kMinuteMillis;
+  const sync::ResendAction resend{id, "bea@example.org", "sam@example.com", {}};
+  ASSERT_EQ(sync::resend(store_, resend, now_).kind, sync::ActionResult::Kind::done);
+  EXPECT_THAT(get("/console/requests/R-1").body,
+              AllOf(HasSubstr("After the approval the gift was sent to another address: bea@example.org, by "
+                              "sam@example.com on " +
+                              minute(now_) + " UTC."),
+                    HasSubstr("<strong>Resent</strong> <span class=\"quiet\"><bdi>sam@example.com: to "
+                              "bea@example.org, before it was ada@example.com")));
+  sign_in(user("aud@example.com", {Role::auditor}));
+  EXPECT_THAT(get("/console/requests/R-1").body,
+              AllOf(HasSubstr("another address: ***, by sam@example.com"), HasSubstr("sam@example.com: ***"),
+                    Not(HasSubstr("bea@")), Not(HasSubstr("ada@"))));
+}
+
+// CON-37
+TEST_F(ConsoleWork, TheHistoryOfAnObjectIsAFilterOfTheAuditLog) {
+  insert("1");
+  sign_in(user("ana@example.com", {Role::approver}));
+  EXPECT_THAT(get("/console/requests/R-1").body, Not(HasSubstr("/console/audit?")));
+  press(get("/console/requests/R-1").body, "/console/requests/R-1/reject");
+  sign_in(user("aud@example.com", {Role::auditor}));
+  const std::string id = std::to_string(gift().value);
+  EXPECT_THAT(get("/console/gifts/" + id).body,
+              HasSubstr("href=\"/console/audit?object=gift%3A" + id + "\""));
+  EXPECT_THAT(get("/console/requests/R-1").body, HasSubstr("href=\"/console/audit?object=request%3AR-1\""));
+  EXPECT_THAT(get("/console/audit?object=request%3AR-1").body,
+              AllOf(HasSubstr("request.reject"), HasSubstr("value=\"request:R-1\""),
+                    Not(HasSubstr("<td data-label=\"Action\">sign-in"))));
+  EXPECT_THAT(get("/console/audit?object=request").body, HasSubstr("request.reject"));
+  for (const std::string none : {"request%3AR-2", "gift%3AR-1", "gift"})
+    EXPECT_THAT(get("/console/audit?object=" + none).body, HasSubstr("No event fits here.")) << none;
+}
+
+// CON-28
+TEST_F(ConsoleWork, ARequestIsFoundByItsNumberInAnyState) {
+  for (int i = 100; i < 160; ++i) insert(std::to_string(i));
+  sign_in(user("ben@example.com", {Role::approver}));
+  press(get("/console/requests/R-150").body, "/console/requests/R-150/reject");
+  EXPECT_THAT(get("/console/requests").body, Not(HasSubstr("R-150<")));
+  const std::string found = get("/console/requests?state=pending&find=+R-150+").body;
+  EXPECT_THAT(found, AllOf(HasSubstr("R-150<"), HasSubstr("value=\"R-150\""), Not(HasSubstr("R-151<")),
+                           HasSubstr("<option value=\"all\" selected>")));
+  EXPECT_THAT(get("/console/requests?find=R-15").body, HasSubstr("No request fits here."));
+  const std::string all = get("/console/requests?state=all").body;
+  EXPECT_THAT(all, AllOf(HasSubstr("R-150<"), HasSubstr("R-151<"), HasSubstr("before=R-110&amp;state=all")));
+  EXPECT_THAT(get("/console/requests?state=all&before=R-110").body,
+              AllOf(HasSubstr("R-109<"), Not(HasSubstr("R-110<"))));
+}
+
+// CON-28, CON-37
+TEST_F(ConsoleWork, ANumberIsFoundHoweverItIsWritten) {
+  insert("000004");
+  insert("000040");
+  sign_in(user("ben@example.com", {Role::approver, Role::admin}));
+  press(get("/console/requests/R-000004").body, "/console/requests/R-000004/reject");
+  for (const std::string typed : {"4", "R-4", "r-4", "000004", "r-000004", "R-000004", "+4+"}) {
+    EXPECT_THAT(get("/console/requests?state=pending&find=" + typed).body,
+                AllOf(HasSubstr("R-000004<"), Not(HasSubstr("R-000040<")),
+                      HasSubstr("<option value=\"all\" selected>")))
+        << typed;
+    EXPECT_THAT(
+        get("/console/audit?object=request+" + typed).body,
+        HasSubstr("<a href=\"/console/requests/R-000004\" class=\"short\"><bdi>request R-000004</bdi></a>"))
+        << typed;
+  }
+  EXPECT_THAT(get("/console/audit?object=request:R-4").body, HasSubstr("request.reject"));
+  store_.audit.add({.action = "gift.resend", .object_kind = "gift", .object_id = "17"});
+  for (const std::string typed : {"gift:17", "gift+0017", "%2317", "Gift+%2317", "17"})
+    EXPECT_THAT(get("/console/audit?object=" + typed).body,
+                AllOf(HasSubstr("gift.resend"), Not(HasSubstr("request.reject"))))
+        << typed;
+  for (const std::string none : {"5", "R-", "4x", "-4", "99999999999999999999"})
+    EXPECT_THAT(get("/console/requests?find=" + none).body, HasSubstr("No request fits here.")) << none;
+}
+
+// CON-48, CON-17
+TEST_F(ConsoleWork, ARequestIsFoundByItsGiftOrAPerson) {
+  schema::store::Account sam;
+  sam.email = "sam@example.com";
+  const auto account = store_.accounts.create(sam).value();
+  const std::string id = std::to_string(gift_of_request("1", account, "sam@example.com").value);
+  insert("2");
+  insert("3", "Thank you!", "sam@example.com");
+  sign_in(user("ben@example.com", {Role::approver}));
+  for (const std::string& typed : {"gift+" + id, "%23" + id, "Gift:+0" + id, std::string("ADA@example.com")})
+    EXPECT_THAT(get("/console/requests?state=pending&find=" + typed).body,
+                AllOf(HasSubstr("R-1<"), Not(HasSubstr("R-2<")), Not(HasSubstr("R-3<")),
+                      HasSubstr("<option value=\"all\" selected>")))
+        << typed;
+  EXPECT_THAT(get("/console/requests?find=Sam@example.com").body,
+              AllOf(HasSubstr("R-1<"), Not(HasSubstr("R-2<")), HasSubstr("R-3<"),
+                    HasSubstr("value=\"Sam@example.com\"")));
+  for (const std::string none : {"gift+99", "%2399", "eve@example.com"})
+    EXPECT_THAT(get("/console/requests?find=" + none).body, HasSubstr("No request fits here.")) << none;
+  for (const std::string fault : {"%23", "%23x", "@", "ada@", "@example.com"})
+    EXPECT_THAT(get("/console/requests?find=" + fault).body,
+                AllOf(HasSubstr("this is no number of a request or a gift, and no whole address."),
+                      Not(HasSubstr("R-2<"))))
+        << fault;
+  sign_in(user("aud@example.com", {Role::auditor}));
+  EXPECT_THAT(get("/console/requests?find=ada@example.com").body,
+              AllOf(HasSubstr("your role cannot search by this."), Not(HasSubstr("R-1<"))));
+  EXPECT_THAT(get("/console/requests?find=gift+" + id).body, HasSubstr("R-1<"));
+}
+
+// CON-28
+TEST_F(ConsoleWork, AnOrgOfSalesforceIsNotAskedAndHasNoButtons) {
+  insert("1");
+  crm_.around_each_call = [] { FAIL() << "the CRM was asked"; };
+  settings_.crm.type = config::CrmType::salesforce;
+  sign_in(user("ana@example.com", {Role::approver}));
+  EXPECT_THAT(get("/console/requests").body, HasSubstr("R-1"));
+  const std::string page = get("/console/requests/R-1").body;
+  EXPECT_THAT(
+      page, AllOf(HasSubstr("approved in Salesforce"), HasSubstr("first seen"), Not(HasSubstr("/approve"))));
+  EXPECT_THAT(get("/console/").body, HasSubstr("Nothing waits for you."));
+  const auto session = store_.console_sessions.find(platform::sha256_hex(cookie_), now_, {0});
+  const std::string token = form_token(session->form_secret, "/requests/R-1/approve");
+  EXPECT_EQ(post("/console/requests/R-1/approve", "form_token=" + token + "&seen=YQ").status, 404);
+}
+
+// CON-24
+TEST_F(ConsoleWork, ACrmThatDoesNotRespondTakesNothingElseOffAPage) {
+  insert("1");
+  crm_.directory().is_away = true;
+  sign_in(user("ana@example.com", {Role::approver}));
+  EXPECT_EQ(get("/console/").status, 200);
+  EXPECT_EQ(get("/console/requests").status, 200);
+}
+
+}  // namespace
+}  // namespace giftsync::daemon::console
