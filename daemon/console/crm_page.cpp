@@ -115,10 +115,8 @@ http::HttpResponse crm_page(const PageCall& call) {
     return one.first_failing_since > other.first_failing_since;
   });
   const Retries retries = retries_of(call);
-  Data rows(Data::type::list);
-  for (const CrmFailureClass& one : classes) rows << class_data(call, one, retries);
-  data.set("rows", rows);
-  data.set("has_rows", !classes.empty());
+  set_list(data, "rows",
+           list_of(classes, [&](const CrmFailureClass& one) { return class_data(call, one, retries); }));
   data.set("acts", may(call.viewer().roles, Permission::act_on_crm));
   return page(call, "crm", texts().text("crm_title"), std::move(data));
 }

@@ -110,14 +110,10 @@ std::optional<platform::UtcMillis> day_from(const std::string& text) {
 
 void set_not_applied(Data& data, const std::vector<NotApplied>& parameters, const std::string& without) {
   if (parameters.empty()) return;
-  Data reasons(Data::type::list);
-  for (const NotApplied& one : parameters) {
-    Data row;
-    row.set("text", texts().text(one.why, {{"name", one.name}, {"value", one.value}}));
-    reasons << row;
-  }
   Data made;
-  made.set("reasons", reasons);
+  made.set("reasons", list_of(parameters, [](const NotApplied& one) {
+             return Data("text", texts().text(one.why, {{"name", one.name}, {"value", one.value}}));
+           }));
   made.set("without", without);
   data.set("not_applied", made);
 }

@@ -176,10 +176,8 @@ http::HttpResponse gifts_page(const PageCall& call) {
     found = call.store().console_gifts.list(call.viewer(), query.filter, query.before, kPageRows);
   Data data;
   set_not_applied(data, query.not_applied, query.kept.empty() ? list : list + "?" + query_of(query.kept));
-  Data rows(Data::type::list);
-  for (const ConsoleGift& row : found.gifts) rows << row_data(row, call.url());
-  data.set("rows", rows);
-  data.set("has_rows", !found.gifts.empty());
+  set_list(data, "rows",
+           list_of(found.gifts, [&](const ConsoleGift& one) { return row_data(one, call.url()); }));
   set_text(data, "filter", describe_filter(query));
   data.set("form", filter_form(query, call.viewer().is_masked()));
   auto address = query.kept;

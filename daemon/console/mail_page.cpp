@@ -69,7 +69,7 @@ MailPage mails_of(const PageCall& call, std::span<const DeliveryState> states,
 }
 
 /// The list that was asked for; else held mails, which wait for a decision, where there are any, else all.
-std::string list_of(const PageCall& call) {
+std::string asked_list(const PageCall& call) {
   std::string asked = field(call.query, "state");
   for (const DeliveryState state : kListedStates)
     if (to_word(state) == asked) return asked;
@@ -82,7 +82,7 @@ std::vector<NotApplied> not_applied(const PageCall& call) {
   std::vector<NotApplied> found;
   const std::string state = field(call.query, "state");
   const std::string before = field(call.query, "before");
-  if (!state.empty() && state != kAll && state != list_of(call)) found.push_back({"state", state});
+  if (!state.empty() && state != kAll && state != asked_list(call)) found.push_back({"state", state});
   if (!before.empty() && !platform::parse_number<std::int64_t>(before)) found.push_back({"before", before});
   return found;
 }
@@ -101,9 +101,9 @@ std::string state_text(DeliveryState state) {
 /// The pauses and counts are those of all organizations. Returns whether there is a pause, or a mail that
 /// waits.
 bool add_queue(Data& data, const PageCall& call) {
-  Data pauses(Data::type::list);
-  bool waits = false;
-  for (const schema::store::CircuitBreaker& one : call.store().deliveries.breakers()) {
+  const auto breakers = call.store().deliveries.breakers();
+  bool waits = !breakers.empty();
+  const auto pause_data = [&](const schema::store::CircuitBreaker& one) {
     Data pause;
     pause.set("daemon", one.daemon);
     pause.set("relay", one.relay);
@@ -111,10 +111,9 @@ bool add_queue(Data& data, const PageCall& call) {
     pause.set("since", time_data(one.since));
     pause.set("until", time_data(one.until));
     pause.set("failures", std::to_string(one.failures));
-    pauses << pause;
-    waits = true;
-  }
-  data.set("pauses", pauses);
+    return pause;
+  };
+  data.set("pauses", list_of(breakers, pause_data));
   Data counts(Data::type::list);
   for (const auto& [state, count] : call.store().deliveries.count_by_state()) {
     waits = waits || (state == DeliveryState::queued && count > 0);
@@ -196,7 +195,7 @@ http::HttpResponse act(const PageCall& call, MailAction action, const std::strin
 }  // namespace
 
 http::HttpResponse mail_page(const PageCall& call) {
-  const std::string list = list_of(call);
+  const std::string list = asked_list(call);
   const auto before = platform::parse_number<std::int64_t>(field(call.query, "before"));
   const auto faults = not_applied(call);
   MailPage found;
@@ -214,11 +213,8 @@ http::HttpResponse mail_page(const PageCall& call) {
   states << option_data(std::string(kAll), texts().text("mail_all"), list == kAll);
   for (const DeliveryState one : kListedStates)
     states << option_data(std::string(to_word(one)), state_text(one), list == to_word(one));
-  Data rows(Data::type::list);
-  for (const ListedMail& one : found.mails) rows << row_data(call, one);
   data.set("states", states);
-  data.set("rows", rows);
-  data.set("has_rows", !found.mails.empty());
+  set_list(data, "rows", list_of(found.mails, [&](const ListedMail& one) { return row_data(call, one); }));
   data.set("list", texts().text("mail_" + list));
   data.set("all", list == kAll);
   const std::string url = call.url().base + "/mail?";

@@ -133,6 +133,11 @@ void set_text(Data& data, const std::string& name, const std::string& value) {
   if (!value.empty()) data.set(name, value);
 }
 
+void set_list(Data& data, const std::string& name, const Data& list) {
+  data.set(name, list);
+  data.set("has_" + name, list.is_non_empty_list());
+}
+
 void set_address(Data& data, const std::string& name, const std::string& address) {
   if (address.empty()) return;
   Data parts(Data::type::list);

@@ -58,6 +58,16 @@ void add_time(Data& lines, std::string_view key, std::optional<platform::UtcMill
 /// Sets the value, unless it is empty: an empty text would still show its section.
 void set_text(Data& data, const std::string& name, const std::string& value);
 
+/// The list of what `data_of` makes of each one.
+template <class Range, class DataOf>
+Data list_of(const Range& range, const DataOf& data_of) {
+  Data list(Data::type::list);
+  for (const auto& one : range) list << data_of(one);
+  return list;
+}
+/// Sets the list, and has_NAME by whether there is something in it.
+void set_list(Data& data, const std::string& name, const Data& list);
+
 /// An address for a narrow column: {parts}, which begin a new line after "@" and "." alone (CON-52).
 /// Unless it is empty.
 void set_address(Data& data, const std::string& name, const std::string& address);

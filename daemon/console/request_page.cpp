@@ -101,12 +101,10 @@ void add_gifts(Data& data, const PageCall& call, const std::vector<SentGift>& se
     const auto last = std::find_if(one.actions.rbegin(), one.actions.rend(),
                                    [](const auto& action) { return action.is_readdressed; });
     if (last != one.actions.rend()) {
-      Data line;
-      line.set("text", texts().text("request_readdressed",
-                                    {{"address", masked_text(!one.shows_recipient, one.transaction.email)},
-                                     {"who", last->actor},
-                                     {"time", minute(last->at)}}));
-      moved << line;
+      const std::string address = masked_text(!one.shows_recipient, one.transaction.email);
+      moved << Data("text",
+                    texts().text("request_readdressed",
+                                 {{"address", address}, {"who", last->actor}, {"time", minute(last->at)}}));
     }
     if (!one.is_seen) continue;
     const std::string id = std::to_string(one.transaction.id.value);
@@ -176,16 +174,11 @@ void add_obstacles(Data& data, const PageCall& call, const ShownRequest& shown) 
     data.set("check_outcome", texts().text(found ? "obstacles_none" : "obstacles_unchecked"));
     return;
   }
-  Data list(Data::type::list);
-  for (const sync::RequestRecordFinding& one : *found) {
-    // What is said of a recipient quotes the address.
-    const bool is_hidden = hides_recipients(call) && one.check.starts_with("recipient");
-    Data row;
-    row.set("text", is_hidden ? one.check + ": ***" : with_readable_times(one.message));
-    list << row;
-  }
-  data.set("obstacles", list);
-  data.set("has_obstacles", true);
+  set_list(data, "obstacles", list_of(*found, [&](const sync::RequestRecordFinding& one) {
+             // What is said of a recipient quotes the address.
+             const bool is_hidden = hides_recipients(call) && one.check.starts_with("recipient");
+             return Data("text", is_hidden ? one.check + ": ***" : with_readable_times(one.message));
+           }));
 }
 
 /// The button's form; nothing where the state does not allow the action.
