@@ -125,9 +125,8 @@ http::HttpResponse retry_failures(const PageCall& call) {
   const std::string error = field(call.form, "class");
   const auto gifts =
       call.store().console_gifts.rejected_gifts(acting_viewer(call.viewer()), error, kRetriedRows);
-  schema::store::AuditEvent event = event_of(call, std::string(kRetry));
-  event.object_kind = kFailures;
-  event.object_id = failure_class_number(error);
+  schema::store::AuditEvent event =
+      event_of(call, std::string(kRetry), std::string(kFailures), failure_class_number(error));
   event.detail =
       schema::store::error_code(error);  // what more it says may name a recipient, and auditors read this
   const std::int64_t count = call.store().sync.reset_rejected(gifts, call.now, event);

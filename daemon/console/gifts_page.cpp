@@ -165,8 +165,7 @@ http::HttpResponse gifts_page(const PageCall& call) {
   if (query.csv && !query.not_applied.empty())
     return notice(call.url(), 400, "filter_refused", "filter_refused_text", frame_user(call));
   if (query.csv) {
-    schema::store::AuditEvent event = event_of(call, "gift.export");
-    event.object_kind = "gift";
+    schema::store::AuditEvent event = event_of(call, "gift.export", "gift");
     event.detail = audited_filter(query);
     call.store().audit.add(event);
     return gifts_csv(call, query.filter);

@@ -173,10 +173,7 @@ std::optional<schema::store::AuditEvent> event_for(const PageCall& call, schema:
                                                    MailAction action, const std::string& name) {
   if (mail.value < 0) {
     if (action != MailAction::release || !sees_installation(call.viewer())) return std::nullopt;
-    schema::store::AuditEvent event = event_of(call, "mail." + name);
-    event.object_kind = "approver";
-    event.object_id = call.parameter.substr(1);
-    return event;
+    return event_of(call, "mail." + name, "approver", call.parameter.substr(1));
   }
   const auto gift = call.store().console_gifts.find(call.viewer(), mail);
   return gift ? std::optional(gift_event(call, "mail." + name, gift->gift)) : std::nullopt;
@@ -229,9 +226,7 @@ http::HttpResponse mail_page(const PageCall& call) {
 /// As "giftsyncctl mail retry --all" does.
 http::HttpResponse retry_mails(const PageCall& call) {
   if (!sees_installation(call.viewer())) return not_found(call);
-  schema::store::AuditEvent event = event_of(call, "mail.retry-all");
-  event.object_kind = "mail";
-  call.store().audit.add(event);
+  call.store().audit.add(event_of(call, "mail.retry-all", "mail"));
   call.store().deliveries.retry_deferred(std::nullopt, call.now);
   call.store().deliveries.reset_breakers_after(call.now, call.now);
   return redirect_with_notice(call, "/mail", "mail_done_all");

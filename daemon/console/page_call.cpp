@@ -99,12 +99,15 @@ http::HttpResponse redirect_with_notice(const PageCall& call, const std::string&
   return response;
 }
 
-schema::store::AuditEvent event_of(const PageCall& call, const std::string& action) {
+schema::store::AuditEvent event_of(const PageCall& call, const std::string& action, const std::string& kind,
+                                   const std::string& id) {
   schema::store::AuditEvent event;
   event.occurred_at = call.now;
   event.request_id = call.request.request_id;
   event.network = platform::rate_limit_prefix(call.request.client);
   event.action = action;
+  event.object_kind = kind;
+  event.object_id = id;
   if (call.by) {
     event.actor = call.by->user.email;
     event.user = call.by->user.id;

@@ -119,8 +119,10 @@ Data new_proof_data(const PageCall& call, const std::string& path);
 http::HttpResponse new_proof_needed(const PageCall& call);
 /// The user as the frame shows it; nothing without a session.
 std::optional<FrameUser> frame_user(const PageCall& call);
-/// An audit event of this request: when, who, from where (CON-8).
-schema::store::AuditEvent event_of(const PageCall& call, const std::string& action);
+/// An audit event of this request about an object, such as "gift" "17": when, who, from where (CON-8). Of the
+/// user's organization, until the caller sets that of the object.
+schema::store::AuditEvent event_of(const PageCall& call, const std::string& action, const std::string& kind,
+                                   const std::string& id = {});
 /// The token of a form that posts to `path`, such as "/gifts/17/cancel" (CON-11).
 std::string token_of(const PageCall& call, const std::string& path);
 /// {url, token} of a form that posts to the console's page at `path`.

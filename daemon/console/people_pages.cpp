@@ -147,9 +147,7 @@ http::HttpResponse end_sessions(const PageCall& call) {
   const auto number = platform::parse_number<std::int64_t>(call.parameter);
   for (const ConsoleUser& user : call.store().console_users.list(call.viewer())) {
     if (!number || user.id.value != *number) continue;
-    AuditEvent event = event_of(call, "session.end");
-    event.object_kind = "user";
-    event.object_id = user.email;
+    AuditEvent event = event_of(call, "session.end", "user", user.email);
     event.organization = user.organization;
     call.store().console_sessions.end_all(user.id, event);
     return redirect(call.url().base + "/users");

@@ -250,9 +250,8 @@ http::HttpResponse decide(const PageCall& call, Action action) {
   const auto answer = [&](const std::string& notice) {
     return redirect_with_notice(call, path_of_request(shown->name()), notice);
   };
-  schema::store::AuditEvent event = event_of(call, approves ? "request.approve" : "request.reject");
-  event.object_kind = "request";
-  event.object_id = shown->name();
+  schema::store::AuditEvent event =
+      event_of(call, approves ? "request.approve" : "request.reject", "request", shown->name());
   event.organization = owner_of_requests(call);
   const auto record_refusal = [&](const char* rule, const char* detail) {
     schema::store::AuditEvent refusal = event;

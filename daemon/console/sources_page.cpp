@@ -159,10 +159,8 @@ http::HttpResponse release_events(const PageCall& call) {
   const auto source = find_source(call);
   // Without settings nothing would end it, and orphaned changes wait for its end.
   if (!source || !settings_of(call, source->name)) return not_found(call);
-  schema::store::AuditEvent event = event_of(call, "source.release");
-  event.object_kind = "source";
-  event.object_id = source->name;
-  call.store().sources.request_reprocessing(source->name, event);
+  call.store().sources.request_reprocessing(source->name,
+                                            event_of(call, "source.release", "source", source->name));
   return redirect_with_notice(call, path_of(source->name), "events_released");
 }
 
@@ -170,9 +168,7 @@ http::HttpResponse purge_events(const PageCall& call) {
   const auto source = find_source(call);
   const auto reason = schema::store::quarantine_reason_from_word(field(call.form, "reason"));
   if (!source || !reason) return not_found(call);
-  schema::store::AuditEvent event = event_of(call, "source.purge");
-  event.object_kind = "source";
-  event.object_id = source->name;
+  schema::store::AuditEvent event = event_of(call, "source.purge", "source", source->name);
   event.detail = to_word(*reason);
   call.store().sources.purge_quarantined(source->name, reason, event);
   return redirect_with_notice(call, path_of(source->name), "events_purged");
