@@ -1,6 +1,4 @@
 // One gift: what the store has about it, on one time axis.
-#include <algorithm>
-
 #include "daemon/console/access.h"
 #include "daemon/console/gift_actions.h"
 #include "daemon/console/pages.h"
@@ -14,13 +12,6 @@ namespace giftsync::daemon::console {
 namespace {
 
 using schema::store::ConsoleGift;
-
-struct TimelineEntry {
-  platform::UtcMillis at;
-  std::string text;
-  std::string detail = {};
-  bool voided = false;
-};
 
 std::string amount(const std::optional<schema::Money>& money) {
   return money ? schema::to_decimal(*money) : std::string();
@@ -40,7 +31,7 @@ void add_changes(std::vector<TimelineEntry>& timeline, schema::store::Store& sto
   }
 }
 
-/// The oldest first; of one moment what people did, then the mail, then the statuses that follow from both
+/// Of one moment what people did, then the mail, then the statuses that follow from both
 /// (CON-42). `is_masked`: without texts that may name the recipient.
 std::vector<TimelineEntry> timeline_of(schema::store::Store& store, const ConsoleGift& row,
                                        const std::optional<schema::store::DeliveryRow>& mail,
@@ -58,8 +49,6 @@ std::vector<TimelineEntry> timeline_of(schema::store::Store& store, const Consol
     timeline.push_back({mail->updated_at, texts().text("mail_" + std::string(to_word(mail->state))),
                         masked_text(is_masked, mail->last_reply)});
   add_changes(timeline, store, id, is_masked);
-  std::stable_sort(timeline.begin(), timeline.end(),
-                   [](const TimelineEntry& one, const TimelineEntry& other) { return one.at < other.at; });
   return timeline;
 }
 
@@ -166,15 +155,6 @@ http::HttpResponse gift_page(const PageCall& call) {
   const bool is_masked = call.viewer().is_masked();
   const auto mail = call.store().deliveries.find(found->gift.transaction.id);
   Data data;
-  Data timeline(Data::type::list);
-  for (const TimelineEntry& entry : timeline_of(call.store(), *found, mail, is_masked)) {
-    Data one;
-    one.set("at", exact_time_data(entry.at));
-    one.set("text", entry.text);
-    one.set("detail", entry.detail);
-    one.set("voided", entry.voided);
-    timeline << one;
-  }
   const sync::FoldedStatus now = status_of(call.store(), found->gift.transaction);
   const std::string status(to_word(now.status));
   data.set("status", texts().text("status_" + status));
@@ -184,7 +164,7 @@ http::HttpResponse gift_page(const PageCall& call) {
   data.set("summary", summary_of(*found, now, mail, call.viewer()));
   // An empty text would still show its section.
   if (!found->gift.transaction.message.empty()) data.set("message", found->gift.transaction.message);
-  data.set("timeline", timeline);
+  data.set("timeline", timeline_data(timeline_of(call.store(), *found, mail, is_masked)));
   add_request(call, *found, data);
   set_text(data, "audit_url", history_url(call, "gift", std::to_string(found->gift.transaction.id.value)));
   data.set("crm", crm_of(call.store(), *found, call.viewer()));

@@ -177,6 +177,19 @@ Data option_data(const std::string& value, const std::string& text, bool selecte
   return option;
 }
 
+Data timeline_data(std::vector<TimelineEntry> entries) {
+  std::stable_sort(entries.begin(), entries.end(),
+                   [](const TimelineEntry& one, const TimelineEntry& other) { return one.at < other.at; });
+  return list_of(entries, [](const TimelineEntry& one) {
+    Data entry;
+    entry.set("at", exact_time_data(one.at));
+    entry.set("text", one.text);
+    entry.set("detail", one.detail);
+    entry.set("voided", one.voided);
+    return entry;
+  });
+}
+
 std::string minute(platform::UtcMillis time) {
   std::string text = platform::to_rfc3339(time).substr(0, 16);
   text[10] = ' ';

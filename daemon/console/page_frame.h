@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "daemon/console/request_checks.h"
 #include "daemon/content/messages.h"
@@ -85,6 +86,16 @@ std::string masked_text(bool is_masked, const std::string& text);
 std::string failure_class_number(const std::string& error);
 /// {value, text, selected} of a select.
 Data option_data(const std::string& value, const std::string& text, bool selected);
+
+/// What happened to a gift or to a request.
+struct TimelineEntry {
+  platform::UtcMillis at;
+  std::string text;
+  std::string detail = {};
+  bool voided = false;
+};
+/// {at, text, detail, voided} of each, the oldest first; of one moment in their order.
+Data timeline_data(std::vector<TimelineEntry> entries);
 
 /// "2026-11-21 12:31" in UTC.
 std::string minute(platform::UtcMillis time);

@@ -118,14 +118,9 @@ void add_gifts(Data& data, const PageCall& call, const std::vector<SentGift>& se
   data.set("readdressed", moved);
 }
 
-/// The record's edits and states, and what people did with its gifts; the oldest first.
+/// The record's edits and states, and what people did with its gifts.
 Data history_of(const PageCall& call, const ShownRequest& shown, const std::vector<SentGift>& sent) {
-  struct Entry {
-    platform::UtcMillis at;
-    std::string text;
-    std::string detail;
-  };
-  std::vector<Entry> entries;
+  std::vector<TimelineEntry> entries;
   const auto newest = std::span(shown.edits).last(std::min(shown.edits.size(), kMaxEdits));
   for (const auto& one : newest)
     if (const std::string what = edit_text(one, hides_recipients(call)); !what.empty())
@@ -139,17 +134,7 @@ Data history_of(const PageCall& call, const ShownRequest& shown, const std::vect
     for (const auto& one : gift.actions)
       entries.push_back({one.at, texts().text("action_" + std::string(to_word(one.kind))),
                          joined(one.actor, ": ", masked_text(!gift.shows_recipient, one.comment))});
-  std::stable_sort(entries.begin(), entries.end(),
-                   [](const Entry& one, const Entry& other) { return one.at < other.at; });
-  Data list(Data::type::list);
-  for (const Entry& one : entries) {
-    Data entry;
-    entry.set("at", exact_time_data(one.at));
-    entry.set("text", one.text);
-    entry.set("detail", one.detail);
-    list << entry;
-  }
-  return list;
+  return timeline_data(std::move(entries));
 }
 
 /// After a decision the way to the oldest request that waits for this user.
