@@ -70,6 +70,11 @@ void set_user(Data& data, const FrameUser& user) {
   data.set("user", shown);
 }
 
+/// "2026-11-21 12:31:07"
+std::string exact_text(platform::UtcMillis time) {
+  return platform::to_rfc3339(time).substr(0, 19).replace(10, 1, " ");
+}
+
 }  // namespace
 
 const content::Messages& texts() {
@@ -191,9 +196,7 @@ Data timeline_data(std::vector<TimelineEntry> entries) {
 }
 
 std::string minute(platform::UtcMillis time) {
-  std::string text = platform::to_rfc3339(time).substr(0, 16);
-  text[10] = ' ';
-  return text;
+  return exact_text(time).substr(0, std::string_view("2026-11-21 12:31").size());
 }
 
 Data time_data(platform::UtcMillis time) {
@@ -204,11 +207,8 @@ Data time_data(platform::UtcMillis time) {
 }
 
 Data exact_time_data(platform::UtcMillis time) {
-  Data data;
-  std::string text = platform::to_rfc3339(time).substr(0, 19);
-  text[10] = ' ';
-  data.set("text", text);
-  data.set("datetime", platform::to_rfc3339(time));
+  Data data = time_data(time);
+  data.set("text", exact_text(time));
   return data;
 }
 
