@@ -117,8 +117,8 @@ bool has_new_proof(const PageCall& call);
 Data new_proof_data(const PageCall& call, const std::string& path);
 /// 403 for a post without a new proof, with the way back to its page, by link too.
 http::HttpResponse new_proof_needed(const PageCall& call);
-/// The user as the frame shows it; nothing without a session.
-std::optional<FrameUser> frame_user(const PageCall& call);
+/// The user as the frame shows it, {name, token, idle_seconds, sees_...}; nothing without a session.
+std::optional<Data> frame_user(const PageCall& call);
 /// An audit event of this request about an object, such as "gift" "17": when, who, from where (CON-8). Of the
 /// user's organization, until the caller sets that of the object.
 schema::store::AuditEvent event_of(const PageCall& call, const std::string& action, const std::string& kind,

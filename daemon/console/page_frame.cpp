@@ -56,20 +56,6 @@ const Data& text_data() {
   return data;
 }
 
-void set_user(Data& data, const FrameUser& user) {
-  Data shown;
-  shown.set("name", user.name);
-  shown.set("token", user.sign_out_token);
-  shown.set("break_glass", user.is_break_glass);
-  shown.set("sees_users", user.sees_users);
-  shown.set("sees_operations", user.sees_operations);
-  shown.set("sees_settings", user.sees_settings);
-  shown.set("sees_crm", user.sees_crm);
-  shown.set("sees_match", user.sees_match);
-  shown.set("idle_seconds", std::to_string(user.idle_seconds));
-  data.set("user", shown);
-}
-
 /// "2026-11-21 12:31:07"
 std::string exact_text(platform::UtcMillis time) {
   return platform::to_rfc3339(time).substr(0, 19).replace(10, 1, " ");
@@ -100,7 +86,7 @@ http::HttpResponse render(const ConsoleUrl& url, const PageFrame& frame, Data da
   outer.set("icon", icon_path());
   outer.set("content", content);
   outer.set("on_" + frame.section, std::string(frame.is_sub_page ? "true" : "page"));
-  if (frame.user) set_user(outer, *frame.user);
+  if (frame.user) outer.set("user", *frame.user);
   set_text(outer, "notice", frame.notice);
   outer.set("is_done", frame.is_done);
   http::HttpResponse response;
@@ -112,7 +98,7 @@ http::HttpResponse render(const ConsoleUrl& url, const PageFrame& frame, Data da
 }
 
 http::HttpResponse notice(const ConsoleUrl& url, int status, std::string_view title_key,
-                          std::string_view text_key, const std::optional<FrameUser>& user) {
+                          std::string_view text_key, const std::optional<Data>& user) {
   Data data;
   data.set("text", texts().text(text_key));
   return render(url, {"notice", texts().text(title_key), user, status}, std::move(data));

@@ -20,23 +20,10 @@ using Data = kainjow::mustache::data;
 /// The texts of web/console/messages/en.yaml.
 const content::Messages& texts();
 
-/// Who is signed in, for the frame.
-struct FrameUser {
-  std::string name;
-  std::string sign_out_token;
-  bool is_break_glass = false;
-  bool sees_users = false;
-  std::int64_t idle_seconds = 0;  ///< after these without a request the session ends
-  bool sees_operations = false;
-  bool sees_settings = false;
-  bool sees_crm = false;
-  bool sees_match = false;
-};
-
 struct PageFrame {
-  std::string_view page;               ///< the template's name: "gifts"
-  std::string title;                   ///< of the window and the heading
-  std::optional<FrameUser> user = {};  ///< absent: no navigation
+  std::string_view page;          ///< the template's name: "gifts"
+  std::string title;              ///< of the window and the heading
+  std::optional<Data> user = {};  ///< who is signed in, of frame_user(); absent: no navigation
   int status = 200;
   std::string notice = {};  ///< above the page's content; may be empty
   /// Of the navigation: the first segment of the page's path, "overview" without one; may be empty.
@@ -50,7 +37,7 @@ http::HttpResponse render(const ConsoleUrl& url, const PageFrame& frame, Data da
 
 /// A page with a heading, a sentence and, unless empty, a link to `back`.
 http::HttpResponse notice(const ConsoleUrl& url, int status, std::string_view title_key,
-                          std::string_view text_key, const std::optional<FrameUser>& user = {});
+                          std::string_view text_key, const std::optional<Data>& user = {});
 
 /// Adds {label, value} to a list of facts, unless the value is empty. `key`: of the label's text.
 void add_line(Data& lines, std::string_view key, const std::string& value);
