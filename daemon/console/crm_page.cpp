@@ -74,21 +74,13 @@ void add_retry(Data& row, const Retries& retries, const CrmFailureClass& one) {
 }
 
 Data class_data(const PageCall& call, const CrmFailureClass& one, const Retries& retries) {
-  const bool is_masked = call.viewer().is_masked();
-  Data row;
-  row.set("error", shown_error(call.viewer(), one.error));
-  row.set("number", failure_class_number(one.error));
+  Data row = failure_data(call, one);
   set_text(row, "history", history_url(call, "failures", failure_class_number(one.error)));
-  row.set("count", std::to_string(one.gifts));
-  row.set("id", std::to_string(one.last.value));
   const bool is_dated = one.first_failing_since > platform::UtcMillis();
   if (is_dated) row.set("first", time_data(one.first_failing_since));
   if (is_dated) row.set("last", time_data(one.last_failing_since));
   add_retry(row, retries, one);
   row.set("is_new", is_dated && one.first_failing_since >= call.now - platform::kDayMillis);
-  if (!is_masked)
-    row.set("list", call.url().base + "/gifts?" +
-                        query_of({{"error", one.error}, {"before", std::to_string(one.last.value + 1)}}));
   if (!may(call.viewer().roles, Permission::act_on_crm)) return row;
   if (one.rejected == 0) {
     row.set("retries_itself", true);

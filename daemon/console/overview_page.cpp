@@ -151,18 +151,7 @@ http::HttpResponse overview_page(const PageCall& call) {
     data.set("has_health", true);
   }
   const auto classes = call.store().console_gifts.failure_classes(viewer);
-  const auto failure_data = [&](const schema::store::CrmFailureClass& one) {
-    Data row;
-    row.set("error", shown_error(viewer, one.error));
-    row.set("number", failure_class_number(one.error));
-    row.set("count", std::to_string(one.gifts));
-    if (!viewer.is_masked())
-      row.set("list", call.url().base + "/gifts?" +
-                          query_of({{"error", one.error}, {"before", std::to_string(one.last.value + 1)}}));
-    row.set("id", std::to_string(one.last.value));
-    return row;
-  };
-  set_list(data, "failures", list_of(classes, failure_data));
+  set_list(data, "failures", list_of(classes, [&](const auto& one) { return failure_data(call, one); }));
   add_waiting(data, call, classes.size(), installation ? &*installation : nullptr);
   data.set("no_failures", texts().text(viewer.sees_all_senders() ? "no_failures" : "no_own_failures"));
   return page(call, "overview", texts().text("overview"), std::move(data));

@@ -171,6 +171,19 @@ Data form_data(const PageCall& call, const std::string& path) {
   return form;
 }
 
+Data failure_data(const PageCall& call, const schema::store::CrmFailureClass& failures) {
+  Data row;
+  row.set("error", shown_error(call.viewer(), failures.error));
+  row.set("number", failure_class_number(failures.error));
+  row.set("count", std::to_string(failures.gifts));
+  row.set("id", std::to_string(failures.last.value));
+  if (!call.viewer().is_masked())
+    row.set("list",
+            call.url().base + "/gifts?" +
+                query_of({{"error", failures.error}, {"before", std::to_string(failures.last.value + 1)}}));
+  return row;
+}
+
 std::string history_url(const PageCall& call, const std::string& kind, const std::string& id) {
   if (!call.viewer().sees_all_senders()) return {};
   return call.url().base + "/audit?" + query_of({{"object", kind + ":" + id}});
