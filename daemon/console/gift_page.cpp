@@ -162,8 +162,7 @@ http::HttpResponse gift_page(const PageCall& call) {
   data.set("follows", now.status != found->gift.transaction.status);
   data.set("conflict", now.has_conflict);
   data.set("summary", summary_of(*found, now, mail, call.viewer()));
-  // An empty text would still show its section.
-  if (!found->gift.transaction.message.empty()) data.set("message", found->gift.transaction.message);
+  set_text(data, "message", found->gift.transaction.message);
   data.set("timeline", timeline_data(timeline_of(call.store(), *found, mail, is_masked)));
   add_request(call, *found, data);
   set_text(data, "audit_url", history_url(call, "gift", std::to_string(found->gift.transaction.id.value)));

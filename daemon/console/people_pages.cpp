@@ -16,10 +16,7 @@ using schema::store::ConsoleSession;
 using schema::store::ConsoleUser;
 
 schema::store::AuditFilter audit_filter(const std::map<std::string, std::string>& query) {
-  const auto value = [&](const char* name) {
-    const auto found = query.find(name);
-    return found == query.end() ? std::string() : std::string(platform::trimmed(found->second));
-  };
+  const auto value = [&](const char* name) { return std::string(platform::trimmed(field(query, name))); };
   schema::store::AuditFilter filter;
   filter.actor = value("actor");
   filter.action = value("action");
@@ -125,8 +122,7 @@ http::HttpResponse audit_page(const PageCall& call) {
   auto applied = address;
   for (const NotApplied& one : faults) applied.erase(one.name);
   set_not_applied(data, faults, call.url().base + "/audit?" + query_of(applied));
-  for (const char* name : {"actor", "action", "object", "since"})
-    data.set(name, address.contains(name) ? address[name] : "");
+  for (const char* name : {"actor", "action", "object", "since"}) data.set(name, field(address, name));
   if (filter.before) data.set("newest", call.url().base + "/audit?" + query_of(address));
   if (events.size() > kPageRows) {
     address["before"] = std::to_string(events[kPageRows - 1].id);
