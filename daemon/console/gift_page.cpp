@@ -20,7 +20,7 @@ std::string amount(const std::optional<schema::Money>& money) {
 void add_changes(std::vector<TimelineEntry>& timeline, schema::store::Store& store, schema::TransactionId id,
                  bool is_masked) {
   for (const schema::store::StatusChange& change : store.changes.history(id)) {
-    TimelineEntry entry{change.occurred_at, texts().text("status_" + std::string(to_word(change.status))),
+    TimelineEntry entry{change.occurred_at, word_text("status_", change.status),
                         texts().text("reported_by", {{"source", change.source}}), change.voiding.has_value()};
     if (change.voiding)
       entry.detail +=
@@ -43,11 +43,11 @@ std::vector<TimelineEntry> timeline_of(schema::store::Store& store, const Consol
            ? ""
            : texts().text("sent_by", {{"who", row.gift.request.sender_email}})}};
   for (const schema::store::GiftAction& action : store.lifecycle.find_actions(id))
-    timeline.push_back({action.at, texts().text("action_" + std::string(to_word(action.kind))),
+    timeline.push_back({action.at, word_text("action_", action.kind),
                         joined(action.actor, ": ", masked_text(is_masked, action.comment))});
   if (mail)
-    timeline.push_back({mail->updated_at, texts().text("mail_" + std::string(to_word(mail->state))),
-                        masked_text(is_masked, mail->last_reply)});
+    timeline.push_back(
+        {mail->updated_at, word_text("mail_", mail->state), masked_text(is_masked, mail->last_reply)});
   add_changes(timeline, store, id, is_masked);
   return timeline;
 }
@@ -109,7 +109,7 @@ Data crm_of(schema::store::Store& store, const ConsoleGift& row, const schema::s
     add_line(lines, "state", texts().text("crm_none"));
   } else {
     const schema::store::CrmSyncState& state = states.front();
-    add_line(lines, "state", texts().text("crm_state_" + std::string(to_word(state.state))));
+    add_line(lines, "state", word_text("crm_state_", state.state));
     add_line(lines, "record_id", state.crm_id);
     add_line(lines, "contact_id", state.decision.contact_id);
     add_line(lines, "lead_id", state.decision.lead_id);
@@ -141,7 +141,7 @@ void add_request(const PageCall& call, const ConsoleGift& row, Data& data) {
     set_text(data, "request_audit_url", history_url(call, "request", name_of_request(entry)));
   }
   Data lines(Data::type::list);
-  add_line(lines, "state", texts().text("request_" + std::string(to_word(entry.state))));
+  add_line(lines, "state", word_text("request_", entry.state));
   add_line(lines, "approved_by", entry.approved_by);
   if (request->approved_at) add_line(lines, "approved_at", minute(*request->approved_at));
   data.set("request_lines", lines);

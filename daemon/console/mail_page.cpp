@@ -94,10 +94,6 @@ std::vector<DeliveryState> states_of(const std::string& list) {
   return states;
 }
 
-std::string state_text(DeliveryState state) {
-  return texts().text("mail_" + std::string(to_word(state)));
-}
-
 /// The pauses and counts are those of all organizations. Returns whether there is a pause, or a mail that
 /// waits.
 bool add_queue(Data& data, const PageCall& call) {
@@ -118,7 +114,7 @@ bool add_queue(Data& data, const PageCall& call) {
   for (const auto& [state, count] : call.store().deliveries.count_by_state()) {
     waits = waits || (state == DeliveryState::queued && count > 0);
     Data one;
-    one.set("label", state_text(state));
+    one.set("label", word_text("mail_", state));
     one.set("value", count > schema::store::kMaxCounted
                          ? texts().text("more_than", {{"count", std::to_string(schema::store::kMaxCounted)}})
                          : std::to_string(count));
@@ -141,10 +137,10 @@ void add_button(Data& buttons, const PageCall& call, const ListedMail& mail, con
 Data row_data(const PageCall& call, const ListedMail& mail) {
   const DeliveryState state = mail.state;
   Data row;
-  row.set("state", state_text(state));
+  row.set("state", word_text("mail_", state));
   const bool is_gifts = mail.kind != schema::MailKind::approval;
   if (is_gifts) row.set("gift", std::to_string(mail.transaction.value));
-  row.set("kind", texts().text("mail_kind_" + std::string(to_word(mail.kind))));
+  row.set("kind", word_text("mail_kind_", mail.kind));
   row.set("email", mail.email);
   set_address(row, "address", mail.email);
   row.set("attempts", std::to_string(mail.attempts));
@@ -209,7 +205,7 @@ http::HttpResponse mail_page(const PageCall& call) {
   Data states(Data::type::list);
   states << option_data(std::string(kAll), texts().text("mail_all"), list == kAll);
   for (const DeliveryState one : kListedStates)
-    states << option_data(std::string(to_word(one)), state_text(one), list == to_word(one));
+    states << option_data(std::string(to_word(one)), word_text("mail_", one), list == to_word(one));
   data.set("states", states);
   set_list(data, "rows", list_of(found.mails, [&](const ListedMail& one) { return row_data(call, one); }));
   data.set("list", texts().text("mail_" + list));

@@ -19,6 +19,11 @@ using Data = kainjow::mustache::data;
 
 /// The texts of web/console/messages/en.yaml.
 const content::Messages& texts();
+/// The text of a value with a word of its own: "status_sent" of the prefix "status_".
+template <class Value>
+std::string word_text(std::string_view prefix, Value value) {
+  return texts().text(std::string(prefix).append(to_word(value)));
+}
 
 struct PageFrame {
   std::string_view page;          ///< the template's name: "gifts"

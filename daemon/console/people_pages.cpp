@@ -62,7 +62,7 @@ Data event_data(const PageCall& call, const AuditEvent& event) {
   set_text(row, "object_url", object_url(call, event));
   row.set("at", time_data(event.occurred_at));
   row.set("actor", event.actor);
-  row.set("kind", texts().text("actor_" + std::string(to_word(event.actor_kind))));
+  row.set("kind", word_text("actor_", event.actor_kind));
   row.set("action", event.action);
   set_text(row, "object_text", event.object_kind + (event.object_id.empty() ? "" : " ") + event.object_id);
   row.set("is_number", event.object_kind == "gift" || event.object_kind == "request");
@@ -76,8 +76,8 @@ Data event_data(const PageCall& call, const AuditEvent& event) {
 std::string roles_text(const ConsoleUser& user) {
   std::string text;
   for (const schema::store::UserRole& role : user.roles)
-    text += (text.empty() ? "" : ", ") + texts().text("role_" + std::string(to_word(role.role))) + " (" +
-            texts().text("origin_" + std::string(to_word(role.origin))) + ")";
+    text += (text.empty() ? "" : ", ") + word_text("role_", role.role) + " (" +
+            word_text("origin_", role.origin) + ")";
   return text;
 }
 

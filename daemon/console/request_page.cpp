@@ -132,7 +132,7 @@ Data history_of(const PageCall& call, const ShownRequest& shown, const std::vect
   }
   for (const SentGift& gift : sent)
     for (const auto& one : gift.actions)
-      entries.push_back({one.at, texts().text("action_" + std::string(to_word(one.kind))),
+      entries.push_back({one.at, word_text("action_", one.kind),
                          joined(one.actor, ": ", masked_text(!gift.shows_recipient, one.comment))});
   return timeline_data(std::move(entries));
 }
@@ -197,7 +197,7 @@ http::HttpResponse show(const PageCall& call, const ShownRequest& shown, const s
   const Names names = names_of(call, shown);
   const std::vector<SentGift> sent = sent_gifts_of(call, shown);
   Data data;
-  data.set("state", texts().text("request_" + std::string(to_word(shown.entry.state))));
+  data.set("state", word_text("request_", shown.entry.state));
   data.set("summary", summary_of(call, shown, names));
   data.set("details", details_of(call, shown));
   data.set("history", history_of(call, shown, sent));

@@ -40,7 +40,7 @@ Data row_data(const PageCall& call, const ListedRequestRecord& one, const schema
   const std::string& name = one.number.empty() ? one.record_id : one.number;
   row.set("number", name);
   row.set("url", url_of(call, path_of_request(name)));
-  row.set("state", texts().text("request_" + std::string(to_word(one.state))));
+  row.set("state", word_text("request_", one.state));
   row.set("since", time_data(one.since));
   row.set("requested_by", requester_text(one.requested_by));
   const bool is_masked = hides_recipients(call);
