@@ -8,38 +8,31 @@ namespace {
 
 using schema::Role;
 
-bool has_any(const schema::RoleSet& roles, std::initializer_list<Role> wanted) {
-  return std::any_of(wanted.begin(), wanted.end(), [&](Role role) { return roles.contains(role); });
-}
+/// Users with any of the roles have the permission.
+struct PermittedRoles {
+  Permission permission;
+  std::initializer_list<Role> roles;
+};
+constexpr PermittedRoles kPermitted[] = {
+    {Permission::see_own, {Role::sender, Role::approver, Role::admin, Role::operations, Role::auditor}},
+    {Permission::see_users, {Role::admin, Role::operations, Role::auditor}},
+    {Permission::manage_users, {Role::operations}},
+    {Permission::act_on_gifts, {Role::sender, Role::admin, Role::operations}},
+    {Permission::see_crm, {Role::admin, Role::operations, Role::auditor}},
+    {Permission::act_on_crm, {Role::admin, Role::operations}},
+    {Permission::decide_requests, {Role::approver}},
+    {Permission::see_operations, {Role::admin, Role::operations, Role::auditor}},
+    {Permission::operate, {Role::operations}},
+    {Permission::see_settings, {Role::operations, Role::auditor}},
+};
 
 }  // namespace
 
 bool may(const schema::RoleSet& roles, Permission permission) {
-  switch (permission) {
-    case Permission::open:
-    case Permission::signed_in:
-      return true;
-    case Permission::see_own:
-      return !roles.empty();
-    case Permission::see_users:
-      return has_any(roles, {Role::admin, Role::operations, Role::auditor});
-    case Permission::manage_users:
-      return roles.contains(Role::operations);
-    case Permission::decide_requests:
-      return roles.contains(Role::approver);
-    case Permission::see_operations:
-      return has_any(roles, {Role::admin, Role::operations, Role::auditor});
-    case Permission::operate:
-      return roles.contains(Role::operations);
-    case Permission::see_settings:
-      return has_any(roles, {Role::operations, Role::auditor});
-    case Permission::act_on_gifts:
-      return has_any(roles, {Role::sender, Role::admin, Role::operations});
-    case Permission::see_crm:
-      return has_any(roles, {Role::admin, Role::operations, Role::auditor});
-    case Permission::act_on_crm:
-      return has_any(roles, {Role::admin, Role::operations});
-  }
+  if (permission == Permission::open || permission == Permission::signed_in) return true;
+  for (const PermittedRoles& one : kPermitted)
+    if (one.permission == permission)
+      return std::any_of(one.roles.begin(), one.roles.end(), [&](Role role) { return roles.contains(role); });
   return false;
 }
 

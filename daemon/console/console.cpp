@@ -129,9 +129,8 @@ void Console::record_refusal(PageCall& call, const http::HttpResponse& response)
   if (!call.by) call.by = sign_in_.find_session(call.request, call.now);
   if (!call.by || refusals_.count(call.by->user.id.value, call.now).is_exceeded) return;
   const std::string path = platform::visible_text(call.request.path.substr(kRoot.size() - 1));
-  schema::store::AuditEvent event = event_of(call, "form.refused");
-  event.object_kind = "page";
-  event.object_id = std::string(platform::truncated(path, kMaxPathCodePoints));
+  schema::store::AuditEvent event =
+      event_of(call, "form.refused", "page", std::string(platform::truncated(path, kMaxPathCodePoints)));
   event.refused = true;
   event.rule = response.code == "old_proof"       ? "CON-45"
                : response.code.ends_with("_form") ? "CON-11"

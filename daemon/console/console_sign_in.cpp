@@ -214,10 +214,8 @@ http::HttpResponse ConsoleSignIn::sign_in_by_link(const PageCall& call) {
   schema::store::ConsoleSession session = new_session(call.request, cookie, call.now);
   session.expires_at =
       call.now + std::min(kMaxLinkSessionMillis, options_.settings.absolute_hours * platform::kHourMillis);
-  schema::store::AuditEvent event = event_of(call, "sign-in");
+  schema::store::AuditEvent event = event_of(call, "sign-in", "user", user->email);
   event.actor = user->email;
-  event.object_kind = "user";
-  event.object_id = user->email;
   event.organization = user->organization;
   event.session = schema::store::public_session_id(session.id_hash);
   event.detail = "by a link of " + link->created_by;
@@ -231,10 +229,8 @@ http::HttpResponse ConsoleSignIn::sign_in_by_link(const PageCall& call) {
 }
 
 http::HttpResponse ConsoleSignIn::sign_out(const PageCall& call) {
-  schema::store::AuditEvent event = event_of(call, "sign-out");
-  event.object_kind = "user";
-  event.object_id = call.by->user.email;
-  store_.console_sessions.end(call.by->session.id_hash, event);
+  store_.console_sessions.end(call.by->session.id_hash,
+                              event_of(call, "sign-out", "user", call.by->user.email));
   http::HttpResponse response = redirect(url_.base + "/sign-in?signed_out=1");
   response.headers.emplace_back("Set-Cookie", set_cookie(url_, ""));
   // The next user of the browser wants another page, and this one may name a recipient.

@@ -74,21 +74,13 @@ void add_retry(Data& row, const Retries& retries, const CrmFailureClass& one) {
 }
 
 Data class_data(const PageCall& call, const CrmFailureClass& one, const Retries& retries) {
-  const bool is_masked = call.viewer().is_masked();
-  Data row;
-  row.set("error", shown_error(call.viewer(), one.error));
-  row.set("number", failure_class_number(one.error));
+  Data row = failure_data(call, one);
   set_text(row, "history", history_url(call, "failures", failure_class_number(one.error)));
-  row.set("count", std::to_string(one.gifts));
-  row.set("id", std::to_string(one.last.value));
   const bool is_dated = one.first_failing_since > platform::UtcMillis();
   if (is_dated) row.set("first", time_data(one.first_failing_since));
   if (is_dated) row.set("last", time_data(one.last_failing_since));
   add_retry(row, retries, one);
   row.set("is_new", is_dated && one.first_failing_since >= call.now - platform::kDayMillis);
-  if (!is_masked)
-    row.set("list", call.url().base + "/gifts?" +
-                        query_of({{"error", one.error}, {"before", std::to_string(one.last.value + 1)}}));
   if (!may(call.viewer().roles, Permission::act_on_crm)) return row;
   if (one.rejected == 0) {
     row.set("retries_itself", true);
@@ -115,10 +107,8 @@ http::HttpResponse crm_page(const PageCall& call) {
     return one.first_failing_since > other.first_failing_since;
   });
   const Retries retries = retries_of(call);
-  Data rows(Data::type::list);
-  for (const CrmFailureClass& one : classes) rows << class_data(call, one, retries);
-  data.set("rows", rows);
-  data.set("has_rows", !classes.empty());
+  set_list(data, "rows",
+           list_of(classes, [&](const CrmFailureClass& one) { return class_data(call, one, retries); }));
   data.set("acts", may(call.viewer().roles, Permission::act_on_crm));
   return page(call, "crm", texts().text("crm_title"), std::move(data));
 }
@@ -127,9 +117,8 @@ http::HttpResponse retry_failures(const PageCall& call) {
   const std::string error = field(call.form, "class");
   const auto gifts =
       call.store().console_gifts.rejected_gifts(acting_viewer(call.viewer()), error, kRetriedRows);
-  schema::store::AuditEvent event = event_of(call, std::string(kRetry));
-  event.object_kind = kFailures;
-  event.object_id = failure_class_number(error);
+  schema::store::AuditEvent event =
+      event_of(call, std::string(kRetry), std::string(kFailures), failure_class_number(error));
   event.detail =
       schema::store::error_code(error);  // what more it says may name a recipient, and auditors read this
   const std::int64_t count = call.store().sync.reset_rejected(gifts, call.now, event);

@@ -87,9 +87,7 @@ std::optional<ConsoleGift> find_gift_to_change(const PageCall& call) {
 
 schema::store::AuditEvent gift_event(const PageCall& call, const std::string& action,
                                      const schema::store::Gift& gift) {
-  schema::store::AuditEvent event = event_of(call, action);
-  event.object_kind = "gift";
-  event.object_id = std::to_string(gift.transaction.id.value);
+  schema::store::AuditEvent event = event_of(call, action, "gift", std::to_string(gift.transaction.id.value));
   const auto sender = call.store().accounts.find_by_email(gift.request.sender_email);
   if (sender && sender->organization) event.organization = sender->organization;
   return event;

@@ -94,14 +94,6 @@ std::string label_of(const GiftQuery& query, const std::string& name) {
   return texts().text(query.filter.recipient.empty() ? "name" : "recipient");
 }
 
-Data option(const std::string& value, const std::string& text, bool selected) {
-  Data made;
-  made.set("value", value);
-  made.set("text", text);
-  made.set("selected", selected);
-  return made;
-}
-
 }  // namespace
 
 std::optional<platform::UtcMillis> day_from(const std::string& text) {
@@ -110,14 +102,10 @@ std::optional<platform::UtcMillis> day_from(const std::string& text) {
 
 void set_not_applied(Data& data, const std::vector<NotApplied>& parameters, const std::string& without) {
   if (parameters.empty()) return;
-  Data reasons(Data::type::list);
-  for (const NotApplied& one : parameters) {
-    Data row;
-    row.set("text", texts().text(one.why, {{"name", one.name}, {"value", one.value}}));
-    reasons << row;
-  }
   Data made;
-  made.set("reasons", reasons);
+  made.set("reasons", list_of(parameters, [](const NotApplied& one) {
+             return Data("text", texts().text(one.why, {{"name", one.name}, {"value", one.value}}));
+           }));
   made.set("without", without);
   data.set("not_applied", made);
 }
@@ -165,24 +153,23 @@ std::string describe_filter(const GiftQuery& query) {
 Data filter_form(const GiftQuery& query, bool is_masked) {
   Data form;
   Data statuses(Data::type::list);
-  statuses << option("", texts().text("any"), !query.filter.status);
+  statuses << option_data("", texts().text("any"), !query.filter.status);
   for (const schema::Status status : schema::kAllStatuses) {
     const std::string word(to_word(status));
-    statuses << option(word, texts().text("status_" + word), query.filter.status == status);
+    statuses << option_data(word, texts().text("status_" + word), query.filter.status == status);
   }
   form.set("statuses", statuses);
   Data crm(Data::type::list);
   for (const CrmFilter one : kCrmFilters) {
     const std::string word(to_word(one));
-    crm << option(one == CrmFilter::any ? "" : word, texts().text("crm_" + word), query.filter.crm == one);
+    crm << option_data(one == CrmFilter::any ? "" : word, texts().text("crm_" + word),
+                       query.filter.crm == one);
   }
   form.set("crm_states", crm);
-  const auto value = [&](const char* name) {
+  for (const char* name : {"find", "sender", "item", "source", "campaign", "since", "until", "error"}) {
     const auto found = query.kept.find(name);
     form.set(name, found == query.kept.end() ? "" : found->second);
-  };
-  for (const char* name : {"find", "sender", "item", "source", "campaign", "since", "until", "error"})
-    value(name);
+  }
   form.set("conflict", query.filter.conflict);
   form.set("is_masked", is_masked);
   form.set("is_open", !query.kept.empty());

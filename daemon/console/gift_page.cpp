@@ -1,6 +1,4 @@
 // One gift: what the store has about it, on one time axis.
-#include <algorithm>
-
 #include "daemon/console/access.h"
 #include "daemon/console/gift_actions.h"
 #include "daemon/console/pages.h"
@@ -15,13 +13,6 @@ namespace {
 
 using schema::store::ConsoleGift;
 
-struct TimelineEntry {
-  platform::UtcMillis at;
-  std::string text;
-  std::string detail = {};
-  bool voided = false;
-};
-
 std::string amount(const std::optional<schema::Money>& money) {
   return money ? schema::to_decimal(*money) : std::string();
 }
@@ -29,7 +20,7 @@ std::string amount(const std::optional<schema::Money>& money) {
 void add_changes(std::vector<TimelineEntry>& timeline, schema::store::Store& store, schema::TransactionId id,
                  bool is_masked) {
   for (const schema::store::StatusChange& change : store.changes.history(id)) {
-    TimelineEntry entry{change.occurred_at, texts().text("status_" + std::string(to_word(change.status))),
+    TimelineEntry entry{change.occurred_at, word_text("status_", change.status),
                         texts().text("reported_by", {{"source", change.source}}), change.voiding.has_value()};
     if (change.voiding)
       entry.detail +=
@@ -40,7 +31,7 @@ void add_changes(std::vector<TimelineEntry>& timeline, schema::store::Store& sto
   }
 }
 
-/// The oldest first; of one moment what people did, then the mail, then the statuses that follow from both
+/// Of one moment what people did, then the mail, then the statuses that follow from both
 /// (CON-42). `is_masked`: without texts that may name the recipient.
 std::vector<TimelineEntry> timeline_of(schema::store::Store& store, const ConsoleGift& row,
                                        const std::optional<schema::store::DeliveryRow>& mail,
@@ -52,14 +43,12 @@ std::vector<TimelineEntry> timeline_of(schema::store::Store& store, const Consol
            ? ""
            : texts().text("sent_by", {{"who", row.gift.request.sender_email}})}};
   for (const schema::store::GiftAction& action : store.lifecycle.find_actions(id))
-    timeline.push_back({action.at, texts().text("action_" + std::string(to_word(action.kind))),
+    timeline.push_back({action.at, word_text("action_", action.kind),
                         joined(action.actor, ": ", masked_text(is_masked, action.comment))});
   if (mail)
-    timeline.push_back({mail->updated_at, texts().text("mail_" + std::string(to_word(mail->state))),
-                        masked_text(is_masked, mail->last_reply)});
+    timeline.push_back(
+        {mail->updated_at, word_text("mail_", mail->state), masked_text(is_masked, mail->last_reply)});
   add_changes(timeline, store, id, is_masked);
-  std::stable_sort(timeline.begin(), timeline.end(),
-                   [](const TimelineEntry& one, const TimelineEntry& other) { return one.at < other.at; });
   return timeline;
 }
 
@@ -120,7 +109,7 @@ Data crm_of(schema::store::Store& store, const ConsoleGift& row, const schema::s
     add_line(lines, "state", texts().text("crm_none"));
   } else {
     const schema::store::CrmSyncState& state = states.front();
-    add_line(lines, "state", texts().text("crm_state_" + std::string(to_word(state.state))));
+    add_line(lines, "state", word_text("crm_state_", state.state));
     add_line(lines, "record_id", state.crm_id);
     add_line(lines, "contact_id", state.decision.contact_id);
     add_line(lines, "lead_id", state.decision.lead_id);
@@ -152,7 +141,7 @@ void add_request(const PageCall& call, const ConsoleGift& row, Data& data) {
     set_text(data, "request_audit_url", history_url(call, "request", name_of_request(entry)));
   }
   Data lines(Data::type::list);
-  add_line(lines, "state", texts().text("request_" + std::string(to_word(entry.state))));
+  add_line(lines, "state", word_text("request_", entry.state));
   add_line(lines, "approved_by", entry.approved_by);
   if (request->approved_at) add_line(lines, "approved_at", minute(*request->approved_at));
   data.set("request_lines", lines);
@@ -166,15 +155,6 @@ http::HttpResponse gift_page(const PageCall& call) {
   const bool is_masked = call.viewer().is_masked();
   const auto mail = call.store().deliveries.find(found->gift.transaction.id);
   Data data;
-  Data timeline(Data::type::list);
-  for (const TimelineEntry& entry : timeline_of(call.store(), *found, mail, is_masked)) {
-    Data one;
-    one.set("at", exact_time_data(entry.at));
-    one.set("text", entry.text);
-    one.set("detail", entry.detail);
-    one.set("voided", entry.voided);
-    timeline << one;
-  }
   const sync::FoldedStatus now = status_of(call.store(), found->gift.transaction);
   const std::string status(to_word(now.status));
   data.set("status", texts().text("status_" + status));
@@ -182,9 +162,8 @@ http::HttpResponse gift_page(const PageCall& call) {
   data.set("follows", now.status != found->gift.transaction.status);
   data.set("conflict", now.has_conflict);
   data.set("summary", summary_of(*found, now, mail, call.viewer()));
-  // An empty text would still show its section.
-  if (!found->gift.transaction.message.empty()) data.set("message", found->gift.transaction.message);
-  data.set("timeline", timeline);
+  set_text(data, "message", found->gift.transaction.message);
+  data.set("timeline", timeline_data(timeline_of(call.store(), *found, mail, is_masked)));
   add_request(call, *found, data);
   set_text(data, "audit_url", history_url(call, "gift", std::to_string(found->gift.transaction.id.value)));
   data.set("crm", crm_of(call.store(), *found, call.viewer()));

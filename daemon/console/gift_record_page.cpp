@@ -65,7 +65,7 @@ ComparedFields compare_fields(const PageCall& call, const schema::crm::GiftRecor
     row.set("field", std::string(schema::kGiftFields[i].label));
     set_text(row, "in_crm", masked_text(is_hidden, with_readable_times(in_crm)));
     set_text(row, "ours", masked_text(is_hidden, with_readable_times(ours)));
-    row.set("verdict", texts().text("field_" + std::string(sync::to_word(verdict))));
+    row.set("verdict", word_text("field_", verdict));
     row.set("differs", &group == &compared.groups[0]);
     group.rows << row;
     ++group.count;

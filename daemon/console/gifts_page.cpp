@@ -165,8 +165,7 @@ http::HttpResponse gifts_page(const PageCall& call) {
   if (query.csv && !query.not_applied.empty())
     return notice(call.url(), 400, "filter_refused", "filter_refused_text", frame_user(call));
   if (query.csv) {
-    schema::store::AuditEvent event = event_of(call, "gift.export");
-    event.object_kind = "gift";
+    schema::store::AuditEvent event = event_of(call, "gift.export", "gift");
     event.detail = audited_filter(query);
     call.store().audit.add(event);
     return gifts_csv(call, query.filter);
@@ -176,10 +175,8 @@ http::HttpResponse gifts_page(const PageCall& call) {
     found = call.store().console_gifts.list(call.viewer(), query.filter, query.before, kPageRows);
   Data data;
   set_not_applied(data, query.not_applied, query.kept.empty() ? list : list + "?" + query_of(query.kept));
-  Data rows(Data::type::list);
-  for (const ConsoleGift& row : found.gifts) rows << row_data(row, call.url());
-  data.set("rows", rows);
-  data.set("has_rows", !found.gifts.empty());
+  set_list(data, "rows",
+           list_of(found.gifts, [&](const ConsoleGift& one) { return row_data(one, call.url()); }));
   set_text(data, "filter", describe_filter(query));
   data.set("form", filter_form(query, call.viewer().is_masked()));
   auto address = query.kept;

@@ -69,7 +69,7 @@ MailPage mails_of(const PageCall& call, std::span<const DeliveryState> states,
 }
 
 /// The list that was asked for; else held mails, which wait for a decision, where there are any, else all.
-std::string list_of(const PageCall& call) {
+std::string asked_list(const PageCall& call) {
   std::string asked = field(call.query, "state");
   for (const DeliveryState state : kListedStates)
     if (to_word(state) == asked) return asked;
@@ -82,7 +82,7 @@ std::vector<NotApplied> not_applied(const PageCall& call) {
   std::vector<NotApplied> found;
   const std::string state = field(call.query, "state");
   const std::string before = field(call.query, "before");
-  if (!state.empty() && state != kAll && state != list_of(call)) found.push_back({"state", state});
+  if (!state.empty() && state != kAll && state != asked_list(call)) found.push_back({"state", state});
   if (!before.empty() && !platform::parse_number<std::int64_t>(before)) found.push_back({"before", before});
   return found;
 }
@@ -94,16 +94,12 @@ std::vector<DeliveryState> states_of(const std::string& list) {
   return states;
 }
 
-std::string state_text(DeliveryState state) {
-  return texts().text("mail_" + std::string(to_word(state)));
-}
-
 /// The pauses and counts are those of all organizations. Returns whether there is a pause, or a mail that
 /// waits.
 bool add_queue(Data& data, const PageCall& call) {
-  Data pauses(Data::type::list);
-  bool waits = false;
-  for (const schema::store::CircuitBreaker& one : call.store().deliveries.breakers()) {
+  const auto breakers = call.store().deliveries.breakers();
+  bool waits = !breakers.empty();
+  const auto pause_data = [&](const schema::store::CircuitBreaker& one) {
     Data pause;
     pause.set("daemon", one.daemon);
     pause.set("relay", one.relay);
@@ -111,15 +107,14 @@ bool add_queue(Data& data, const PageCall& call) {
     pause.set("since", time_data(one.since));
     pause.set("until", time_data(one.until));
     pause.set("failures", std::to_string(one.failures));
-    pauses << pause;
-    waits = true;
-  }
-  data.set("pauses", pauses);
+    return pause;
+  };
+  data.set("pauses", list_of(breakers, pause_data));
   Data counts(Data::type::list);
   for (const auto& [state, count] : call.store().deliveries.count_by_state()) {
     waits = waits || (state == DeliveryState::queued && count > 0);
     Data one;
-    one.set("label", state_text(state));
+    one.set("label", word_text("mail_", state));
     one.set("value", count > schema::store::kMaxCounted
                          ? texts().text("more_than", {{"count", std::to_string(schema::store::kMaxCounted)}})
                          : std::to_string(count));
@@ -142,10 +137,10 @@ void add_button(Data& buttons, const PageCall& call, const ListedMail& mail, con
 Data row_data(const PageCall& call, const ListedMail& mail) {
   const DeliveryState state = mail.state;
   Data row;
-  row.set("state", state_text(state));
+  row.set("state", word_text("mail_", state));
   const bool is_gifts = mail.kind != schema::MailKind::approval;
   if (is_gifts) row.set("gift", std::to_string(mail.transaction.value));
-  row.set("kind", texts().text("mail_kind_" + std::string(to_word(mail.kind))));
+  row.set("kind", word_text("mail_kind_", mail.kind));
   row.set("email", mail.email);
   set_address(row, "address", mail.email);
   row.set("attempts", std::to_string(mail.attempts));
@@ -174,10 +169,7 @@ std::optional<schema::store::AuditEvent> event_for(const PageCall& call, schema:
                                                    MailAction action, const std::string& name) {
   if (mail.value < 0) {
     if (action != MailAction::release || !sees_installation(call.viewer())) return std::nullopt;
-    schema::store::AuditEvent event = event_of(call, "mail." + name);
-    event.object_kind = "approver";
-    event.object_id = call.parameter.substr(1);
-    return event;
+    return event_of(call, "mail." + name, "approver", call.parameter.substr(1));
   }
   const auto gift = call.store().console_gifts.find(call.viewer(), mail);
   return gift ? std::optional(gift_event(call, "mail." + name, gift->gift)) : std::nullopt;
@@ -196,7 +188,7 @@ http::HttpResponse act(const PageCall& call, MailAction action, const std::strin
 }  // namespace
 
 http::HttpResponse mail_page(const PageCall& call) {
-  const std::string list = list_of(call);
+  const std::string list = asked_list(call);
   const auto before = platform::parse_number<std::int64_t>(field(call.query, "before"));
   const auto faults = not_applied(call);
   MailPage found;
@@ -213,12 +205,9 @@ http::HttpResponse mail_page(const PageCall& call) {
   Data states(Data::type::list);
   states << option_data(std::string(kAll), texts().text("mail_all"), list == kAll);
   for (const DeliveryState one : kListedStates)
-    states << option_data(std::string(to_word(one)), state_text(one), list == to_word(one));
-  Data rows(Data::type::list);
-  for (const ListedMail& one : found.mails) rows << row_data(call, one);
+    states << option_data(std::string(to_word(one)), word_text("mail_", one), list == to_word(one));
   data.set("states", states);
-  data.set("rows", rows);
-  data.set("has_rows", !found.mails.empty());
+  set_list(data, "rows", list_of(found.mails, [&](const ListedMail& one) { return row_data(call, one); }));
   data.set("list", texts().text("mail_" + list));
   data.set("all", list == kAll);
   const std::string url = call.url().base + "/mail?";
@@ -233,9 +222,7 @@ http::HttpResponse mail_page(const PageCall& call) {
 /// As "giftsyncctl mail retry --all" does.
 http::HttpResponse retry_mails(const PageCall& call) {
   if (!sees_installation(call.viewer())) return not_found(call);
-  schema::store::AuditEvent event = event_of(call, "mail.retry-all");
-  event.object_kind = "mail";
-  call.store().audit.add(event);
+  call.store().audit.add(event_of(call, "mail.retry-all", "mail"));
   call.store().deliveries.retry_deferred(std::nullopt, call.now);
   call.store().deliveries.reset_breakers_after(call.now, call.now);
   return redirect_with_notice(call, "/mail", "mail_done_all");

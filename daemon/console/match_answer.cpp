@@ -41,12 +41,11 @@ Data candidate_row(const Candidate& one, const std::string& field, const std::st
   return row;
 }
 
-Data list_data(const std::string& title, const schema::crm::OrderBy& order, const Data& rows, bool has_rows) {
+Data list_data(const std::string& title, const schema::crm::OrderBy& order, const Data& rows) {
   Data list;
   list.set("title", title);
   list.set("order_field", order.field);
-  list.set("rows", rows);
-  list.set("has_rows", has_rows);
+  set_list(list, "rows", rows);
   return list;
 }
 
@@ -58,7 +57,7 @@ Data candidates_data(const ListedCandidates& list, bool is_masked) {
   const std::string title =
       texts().text(list.title, {{"fields", fmt::format("{}", fmt::join(list.fields, ", "))},
                                 {"order", matching::describe_order(list.order)}});
-  return list_data(title, list.order, rows, !list.candidates.empty());
+  return list_data(title, list.order, rows);
 }
 
 Data opportunities_data(const MatchExplanation& found, const schema::crm::OrderBy& order, bool is_masked) {
@@ -68,7 +67,7 @@ Data opportunities_data(const MatchExplanation& found, const schema::crm::OrderB
     rows << candidate_row(found.opportunities[i], found.opportunities[i].stage, verdicts[i], is_masked);
   const std::string title = texts().text("match_opportunities", {{"contact", found.decision.contact_id},
                                                                  {"order", matching::describe_order(order)}});
-  return list_data(title, order, rows, !found.opportunities.empty());
+  return list_data(title, order, rows);
 }
 
 std::string choice_text(const MatchDecision& decision) {

@@ -88,8 +88,7 @@ HealthLine sources_line(const std::vector<schema::store::SourceSummary>& sources
 }
 
 Data health_data(const std::string& base, const std::vector<HealthLine>& lines) {
-  Data list(Data::type::list);
-  for (const HealthLine& line : lines) {
+  return list_of(lines, [&](const HealthLine& line) {
     Data one;
     one.set("part", texts().text("part_" + std::string(line.part)));
     one.set("good", line.is_good);
@@ -97,9 +96,8 @@ Data health_data(const std::string& base, const std::vector<HealthLine>& lines) 
     one.set("text", line.text);
     if (!line.page.empty()) one.set("page", base + line.page);
     if (!line.list.empty()) one.set("list", base + line.list);
-    list << one;
-  }
-  return list;
+    return one;
+  });
 }
 
 /// What the user can act on, each with the page for it (CON-35).
@@ -116,7 +114,6 @@ void add_waiting(Data& data, const PageCall& call, std::size_t failure_classes,
     one.set("text",
             texts().text(key, {{"count", is_cut ? texts().text("more_than", {{"count", number}}) : number}}));
     list << one;
-    data.set("has_waiting", true);
   };
   const WaitingRequests requests = requests_to_decide(call);
   add(url_of(call, requests.numbers.size() == 1 ? path_of_request(requests.numbers.front()) : "/requests"),
@@ -135,7 +132,7 @@ void add_waiting(Data& data, const PageCall& call, std::size_t failure_classes,
     }
     add(call.url().base + "/crm", "failures_wait", static_cast<std::int64_t>(failure_classes));
   }
-  data.set("waiting", list);
+  set_list(data, "waiting", list);
 }
 
 }  // namespace
@@ -153,22 +150,9 @@ http::HttpResponse overview_page(const PageCall& call) {
                                                      sources_line(installation->sources, viewer)}));
     data.set("has_health", true);
   }
-  Data failures(Data::type::list);
   const auto classes = call.store().console_gifts.failure_classes(viewer);
-  for (const schema::store::CrmFailureClass& one : classes) {
-    Data row;
-    row.set("error", shown_error(viewer, one.error));
-    row.set("number", failure_class_number(one.error));
-    row.set("count", std::to_string(one.gifts));
-    if (!viewer.is_masked())
-      row.set("list", call.url().base + "/gifts?" +
-                          query_of({{"error", one.error}, {"before", std::to_string(one.last.value + 1)}}));
-    row.set("id", std::to_string(one.last.value));
-    failures << row;
-  }
+  set_list(data, "failures", list_of(classes, [&](const auto& one) { return failure_data(call, one); }));
   add_waiting(data, call, classes.size(), installation ? &*installation : nullptr);
-  data.set("failures", failures);
-  data.set("has_failures", !classes.empty());
   data.set("no_failures", texts().text(viewer.sees_all_senders() ? "no_failures" : "no_own_failures"));
   return page(call, "overview", texts().text("overview"), std::move(data));
 }

@@ -56,20 +56,22 @@ std::string token_of(const PageCall& call, const std::string& path) {
   return form_token(call.by->session.form_secret, path);
 }
 
-std::optional<FrameUser> frame_user(const PageCall& call) {
+std::optional<Data> frame_user(const PageCall& call) {
   if (!call.by) return std::nullopt;
   const schema::store::ConsoleUser& user = call.by->user;
   const schema::store::Viewer& viewer = call.viewer();
   const bool sees_crm = may(viewer.roles, Permission::see_crm);
-  return FrameUser{.name = user.name.empty() ? user.email : user.name,
-                   .sign_out_token = token_of(call, "/sign-out"),
-                   .is_break_glass = call.by->session.is_break_glass(),
-                   .sees_users = may(viewer.roles, Permission::see_users),
-                   .idle_seconds = call.console.options.settings.idle_minutes * 60,
-                   .sees_operations = may(viewer.roles, Permission::see_operations),
-                   .sees_settings = may(viewer.roles, Permission::see_settings) && sees_installation(viewer),
-                   .sees_crm = sees_crm,
-                   .sees_match = sees_crm && !viewer.organization};
+  Data shown;
+  shown.set("name", user.name.empty() ? user.email : user.name);
+  shown.set("token", token_of(call, "/sign-out"));
+  shown.set("break_glass", call.by->session.is_break_glass());
+  shown.set("idle_seconds", std::to_string(call.console.options.settings.idle_minutes * 60));
+  shown.set("sees_users", may(viewer.roles, Permission::see_users));
+  shown.set("sees_operations", may(viewer.roles, Permission::see_operations));
+  shown.set("sees_settings", may(viewer.roles, Permission::see_settings) && sees_installation(viewer));
+  shown.set("sees_crm", sees_crm);
+  shown.set("sees_match", sees_crm && !viewer.organization);
+  return shown;
 }
 
 http::HttpResponse page(const PageCall& call, std::string_view name, const std::string& title, Data data) {
@@ -99,12 +101,15 @@ http::HttpResponse redirect_with_notice(const PageCall& call, const std::string&
   return response;
 }
 
-schema::store::AuditEvent event_of(const PageCall& call, const std::string& action) {
+schema::store::AuditEvent event_of(const PageCall& call, const std::string& action, const std::string& kind,
+                                   const std::string& id) {
   schema::store::AuditEvent event;
   event.occurred_at = call.now;
   event.request_id = call.request.request_id;
   event.network = platform::rate_limit_prefix(call.request.client);
   event.action = action;
+  event.object_kind = kind;
+  event.object_id = id;
   if (call.by) {
     event.actor = call.by->user.email;
     event.user = call.by->user.id;
@@ -164,6 +169,19 @@ Data form_data(const PageCall& call, const std::string& path) {
   form.set("url", url_of(call, path));
   form.set("token", token_of(call, path));
   return form;
+}
+
+Data failure_data(const PageCall& call, const schema::store::CrmFailureClass& failures) {
+  Data row;
+  row.set("error", shown_error(call.viewer(), failures.error));
+  row.set("number", failure_class_number(failures.error));
+  row.set("count", std::to_string(failures.gifts));
+  row.set("id", std::to_string(failures.last.value));
+  if (!call.viewer().is_masked())
+    row.set("list",
+            call.url().base + "/gifts?" +
+                query_of({{"error", failures.error}, {"before", std::to_string(failures.last.value + 1)}}));
+  return row;
 }
 
 std::string history_url(const PageCall& call, const std::string& kind, const std::string& id) {

@@ -117,16 +117,21 @@ bool has_new_proof(const PageCall& call);
 Data new_proof_data(const PageCall& call, const std::string& path);
 /// 403 for a post without a new proof, with the way back to its page, by link too.
 http::HttpResponse new_proof_needed(const PageCall& call);
-/// The user as the frame shows it; nothing without a session.
-std::optional<FrameUser> frame_user(const PageCall& call);
-/// An audit event of this request: when, who, from where (CON-8).
-schema::store::AuditEvent event_of(const PageCall& call, const std::string& action);
+/// The user as the frame shows it, {name, token, idle_seconds, sees_...}; nothing without a session.
+std::optional<Data> frame_user(const PageCall& call);
+/// An audit event of this request about an object, such as "gift" "17": when, who, from where (CON-8). Of the
+/// user's organization, until the caller sets that of the object.
+schema::store::AuditEvent event_of(const PageCall& call, const std::string& action, const std::string& kind,
+                                   const std::string& id = {});
 /// The token of a form that posts to `path`, such as "/gifts/17/cancel" (CON-11).
 std::string token_of(const PageCall& call, const std::string& path);
 /// {url, token} of a form that posts to the console's page at `path`.
 Data form_data(const PageCall& call, const std::string& path);
 /// The URL of the console's page at `path`, which is not encoded.
 std::string url_of(const PageCall& call, const std::string& path);
+/// {error, number, count, id, list} of a class of failures: `list` is the URL of its gifts, unless what would
+/// be searched is masked.
+Data failure_data(const PageCall& call, const schema::store::CrmFailureClass& failures);
 /// The URL of the audit log's events about an object, such as "gift" "17" (CON-37); empty for users who see
 /// their own events alone.
 std::string history_url(const PageCall& call, const std::string& kind, const std::string& id);

@@ -56,18 +56,9 @@ const Data& text_data() {
   return data;
 }
 
-void set_user(Data& data, const FrameUser& user) {
-  Data shown;
-  shown.set("name", user.name);
-  shown.set("token", user.sign_out_token);
-  shown.set("break_glass", user.is_break_glass);
-  shown.set("sees_users", user.sees_users);
-  shown.set("sees_operations", user.sees_operations);
-  shown.set("sees_settings", user.sees_settings);
-  shown.set("sees_crm", user.sees_crm);
-  shown.set("sees_match", user.sees_match);
-  shown.set("idle_seconds", std::to_string(user.idle_seconds));
-  data.set("user", shown);
+/// "2026-11-21 12:31:07"
+std::string exact_text(platform::UtcMillis time) {
+  return platform::to_rfc3339(time).substr(0, 19).replace(10, 1, " ");
 }
 
 }  // namespace
@@ -95,7 +86,7 @@ http::HttpResponse render(const ConsoleUrl& url, const PageFrame& frame, Data da
   outer.set("icon", icon_path());
   outer.set("content", content);
   outer.set("on_" + frame.section, std::string(frame.is_sub_page ? "true" : "page"));
-  if (frame.user) set_user(outer, *frame.user);
+  if (frame.user) outer.set("user", *frame.user);
   set_text(outer, "notice", frame.notice);
   outer.set("is_done", frame.is_done);
   http::HttpResponse response;
@@ -107,7 +98,7 @@ http::HttpResponse render(const ConsoleUrl& url, const PageFrame& frame, Data da
 }
 
 http::HttpResponse notice(const ConsoleUrl& url, int status, std::string_view title_key,
-                          std::string_view text_key, const std::optional<FrameUser>& user) {
+                          std::string_view text_key, const std::optional<Data>& user) {
   Data data;
   data.set("text", texts().text(text_key));
   return render(url, {"notice", texts().text(title_key), user, status}, std::move(data));
@@ -131,6 +122,11 @@ void add_time(Data& lines, std::string_view key, std::optional<platform::UtcMill
 
 void set_text(Data& data, const std::string& name, const std::string& value) {
   if (!value.empty()) data.set(name, value);
+}
+
+void set_list(Data& data, const std::string& name, const Data& list) {
+  data.set(name, list);
+  data.set("has_" + name, list.is_non_empty_list());
 }
 
 void set_address(Data& data, const std::string& name, const std::string& address) {
@@ -172,10 +168,21 @@ Data option_data(const std::string& value, const std::string& text, bool selecte
   return option;
 }
 
+Data timeline_data(std::vector<TimelineEntry> entries) {
+  std::stable_sort(entries.begin(), entries.end(),
+                   [](const TimelineEntry& one, const TimelineEntry& other) { return one.at < other.at; });
+  return list_of(entries, [](const TimelineEntry& one) {
+    Data entry;
+    entry.set("at", exact_time_data(one.at));
+    entry.set("text", one.text);
+    entry.set("detail", one.detail);
+    entry.set("voided", one.voided);
+    return entry;
+  });
+}
+
 std::string minute(platform::UtcMillis time) {
-  std::string text = platform::to_rfc3339(time).substr(0, 16);
-  text[10] = ' ';
-  return text;
+  return exact_text(time).substr(0, std::string_view("2026-11-21 12:31").size());
 }
 
 Data time_data(platform::UtcMillis time) {
@@ -186,11 +193,8 @@ Data time_data(platform::UtcMillis time) {
 }
 
 Data exact_time_data(platform::UtcMillis time) {
-  Data data;
-  std::string text = platform::to_rfc3339(time).substr(0, 19);
-  text[10] = ' ';
-  data.set("text", text);
-  data.set("datetime", platform::to_rfc3339(time));
+  Data data = time_data(time);
+  data.set("text", exact_text(time));
   return data;
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "daemon/console/request_checks.h"
 #include "daemon/content/messages.h"
@@ -18,24 +19,16 @@ using Data = kainjow::mustache::data;
 
 /// The texts of web/console/messages/en.yaml.
 const content::Messages& texts();
-
-/// Who is signed in, for the frame.
-struct FrameUser {
-  std::string name;
-  std::string sign_out_token;
-  bool is_break_glass = false;
-  bool sees_users = false;
-  std::int64_t idle_seconds = 0;  ///< after these without a request the session ends
-  bool sees_operations = false;
-  bool sees_settings = false;
-  bool sees_crm = false;
-  bool sees_match = false;
-};
+/// The text of a value with a word of its own: "status_sent" of the prefix "status_".
+template <class Value>
+std::string word_text(std::string_view prefix, Value value) {
+  return texts().text(std::string(prefix).append(to_word(value)));
+}
 
 struct PageFrame {
-  std::string_view page;               ///< the template's name: "gifts"
-  std::string title;                   ///< of the window and the heading
-  std::optional<FrameUser> user = {};  ///< absent: no navigation
+  std::string_view page;          ///< the template's name: "gifts"
+  std::string title;              ///< of the window and the heading
+  std::optional<Data> user = {};  ///< who is signed in, of frame_user(); absent: no navigation
   int status = 200;
   std::string notice = {};  ///< above the page's content; may be empty
   /// Of the navigation: the first segment of the page's path, "overview" without one; may be empty.
@@ -49,7 +42,7 @@ http::HttpResponse render(const ConsoleUrl& url, const PageFrame& frame, Data da
 
 /// A page with a heading, a sentence and, unless empty, a link to `back`.
 http::HttpResponse notice(const ConsoleUrl& url, int status, std::string_view title_key,
-                          std::string_view text_key, const std::optional<FrameUser>& user = {});
+                          std::string_view text_key, const std::optional<Data>& user = {});
 
 /// Adds {label, value} to a list of facts, unless the value is empty. `key`: of the label's text.
 void add_line(Data& lines, std::string_view key, const std::string& value);
@@ -57,6 +50,16 @@ void add_line(Data& lines, std::string_view key, const std::string& value);
 void add_time(Data& lines, std::string_view key, std::optional<platform::UtcMillis> time);
 /// Sets the value, unless it is empty: an empty text would still show its section.
 void set_text(Data& data, const std::string& name, const std::string& value);
+
+/// The list of what `data_of` makes of each one.
+template <class Range, class DataOf>
+Data list_of(const Range& range, const DataOf& data_of) {
+  Data list(Data::type::list);
+  for (const auto& one : range) list << data_of(one);
+  return list;
+}
+/// Sets the list, and has_NAME by whether there is something in it.
+void set_list(Data& data, const std::string& name, const Data& list);
 
 /// An address for a narrow column: {parts}, which begin a new line after "@" and "." alone (CON-52).
 /// Unless it is empty.
@@ -75,6 +78,16 @@ std::string masked_text(bool is_masked, const std::string& text);
 std::string failure_class_number(const std::string& error);
 /// {value, text, selected} of a select.
 Data option_data(const std::string& value, const std::string& text, bool selected);
+
+/// What happened to a gift or to a request.
+struct TimelineEntry {
+  platform::UtcMillis at;
+  std::string text;
+  std::string detail = {};
+  bool voided = false;
+};
+/// {at, text, detail, voided} of each, the oldest first; of one moment in their order.
+Data timeline_data(std::vector<TimelineEntry> entries);
 
 /// "2026-11-21 12:31" in UTC.
 std::string minute(platform::UtcMillis time);

@@ -1,5 +1,6 @@
 // Who did what, who may use the console, and who is signed in.
 #include <algorithm>
+#include <span>
 
 #include "daemon/console/access.h"
 #include "daemon/console/gift_filter.h"
@@ -11,12 +12,11 @@ namespace giftsync::daemon::console {
 namespace {
 
 using schema::store::AuditEvent;
+using schema::store::ConsoleSession;
+using schema::store::ConsoleUser;
 
 schema::store::AuditFilter audit_filter(const std::map<std::string, std::string>& query) {
-  const auto value = [&](const char* name) {
-    const auto found = query.find(name);
-    return found == query.end() ? std::string() : std::string(platform::trimmed(found->second));
-  };
+  const auto value = [&](const char* name) { return std::string(platform::trimmed(field(query, name))); };
   schema::store::AuditFilter filter;
   filter.actor = value("actor");
   filter.action = value("action");
@@ -62,7 +62,7 @@ Data event_data(const PageCall& call, const AuditEvent& event) {
   set_text(row, "object_url", object_url(call, event));
   row.set("at", time_data(event.occurred_at));
   row.set("actor", event.actor);
-  row.set("kind", texts().text("actor_" + std::string(to_word(event.actor_kind))));
+  row.set("kind", word_text("actor_", event.actor_kind));
   row.set("action", event.action);
   set_text(row, "object_text", event.object_kind + (event.object_id.empty() ? "" : " ") + event.object_id);
   row.set("is_number", event.object_kind == "gift" || event.object_kind == "request");
@@ -73,12 +73,37 @@ Data event_data(const PageCall& call, const AuditEvent& event) {
   return row;
 }
 
-std::string roles_text(const schema::store::ConsoleUser& user) {
+std::string roles_text(const ConsoleUser& user) {
   std::string text;
   for (const schema::store::UserRole& role : user.roles)
-    text += (text.empty() ? "" : ", ") + texts().text("role_" + std::string(to_word(role.role))) + " (" +
-            texts().text("origin_" + std::string(to_word(role.origin))) + ")";
+    text += (text.empty() ? "" : ", ") + word_text("role_", role.role) + " (" +
+            word_text("origin_", role.origin) + ")";
   return text;
+}
+
+Data session_data(const ConsoleSession& session) {
+  Data row;
+  row.set("since", time_data(session.created_at));
+  row.set("seen", time_data(session.last_seen_at));
+  row.set("network", session.network);
+  row.set("agent", session.agent);
+  row.set("link", session.is_break_glass());
+  return row;
+}
+
+Data user_data(const PageCall& call, const ConsoleUser& user, const std::vector<ConsoleSession>& sessions) {
+  Data row;
+  row.set("email", user.email);
+  set_text(row, "name", user.name);
+  set_text(row, "roles", roles_text(user));
+  row.set("state", texts().text(user.active ? "active" : "deactivated"));
+  Data list(Data::type::list);
+  for (const ConsoleSession& session : sessions)
+    if (session.user == user.id) list << session_data(session);
+  row.set("sessions", list);
+  if (may(call.viewer().roles, Permission::manage_users) && list.is_non_empty_list())
+    row.set("end", form_data(call, "/users/" + std::to_string(user.id.value) + "/end-sessions"));
+  return row;
 }
 
 }  // namespace
@@ -89,18 +114,15 @@ http::HttpResponse audit_page(const PageCall& call) {
   std::vector<AuditEvent> events;
   if (faults.empty()) events = call.store().audit.list(call.viewer(), filter, kPageRows + 1);
   Data data;
-  Data rows(Data::type::list);
-  for (std::size_t i = 0; i < std::min(events.size(), kPageRows); ++i) rows << event_data(call, events[i]);
-  data.set("rows", rows);
-  data.set("has_rows", !events.empty());
+  const auto shown = std::span(events).first(std::min(events.size(), kPageRows));
+  set_list(data, "rows", list_of(shown, [&](const AuditEvent& one) { return event_data(call, one); }));
   set_text(data, "filter", describe_filter(call));
   auto address = call.query;
   address.erase("before");
   auto applied = address;
   for (const NotApplied& one : faults) applied.erase(one.name);
   set_not_applied(data, faults, call.url().base + "/audit?" + query_of(applied));
-  for (const char* name : {"actor", "action", "object", "since"})
-    data.set(name, address.contains(name) ? address[name] : "");
+  for (const char* name : {"actor", "action", "object", "since"}) data.set(name, field(address, name));
   if (filter.before) data.set("newest", call.url().base + "/audit?" + query_of(address));
   if (events.size() > kPageRows) {
     address["before"] = std::to_string(events[kPageRows - 1].id);
@@ -110,47 +132,18 @@ http::HttpResponse audit_page(const PageCall& call) {
 }
 
 http::HttpResponse users_page(const PageCall& call) {
-  const schema::store::Viewer& viewer = call.viewer();
-  const bool may_manage = may(viewer.roles, Permission::manage_users);
-  const auto sessions = call.store().console_sessions.list(viewer, call.now);
+  const auto sessions = call.store().console_sessions.list(call.viewer(), call.now);
   Data data;
-  Data rows(Data::type::list);
-  for (const schema::store::ConsoleUser& user : call.store().console_users.list(viewer)) {
-    const std::string id = std::to_string(user.id.value);
-    Data row;
-    row.set("email", user.email);
-    // An empty text would still show its section.
-    if (!user.name.empty()) row.set("name", user.name);
-    if (!user.roles.empty()) row.set("roles", roles_text(user));
-    row.set("state", texts().text(user.active ? "active" : "deactivated"));
-    Data list(Data::type::list);
-    std::size_t count = 0;
-    for (const schema::store::ConsoleSession& session : sessions) {
-      if (session.user != user.id) continue;
-      ++count;
-      Data one;
-      one.set("since", time_data(session.created_at));
-      one.set("seen", time_data(session.last_seen_at));
-      one.set("network", session.network);
-      one.set("agent", session.agent);
-      one.set("link", session.is_break_glass());
-      list << one;
-    }
-    row.set("sessions", list);
-    if (may_manage && count > 0) row.set("end", form_data(call, "/users/" + id + "/end-sessions"));
-    rows << row;
-  }
-  data.set("rows", rows);
+  data.set("rows", list_of(call.store().console_users.list(call.viewer()),
+                           [&](const ConsoleUser& user) { return user_data(call, user, sessions); }));
   return page(call, "users", texts().text("users"), std::move(data));
 }
 
 http::HttpResponse end_sessions(const PageCall& call) {
   const auto number = platform::parse_number<std::int64_t>(call.parameter);
-  for (const schema::store::ConsoleUser& user : call.store().console_users.list(call.viewer())) {
+  for (const ConsoleUser& user : call.store().console_users.list(call.viewer())) {
     if (!number || user.id.value != *number) continue;
-    AuditEvent event = event_of(call, "session.end");
-    event.object_kind = "user";
-    event.object_id = user.email;
+    AuditEvent event = event_of(call, "session.end", "user", user.email);
     event.organization = user.organization;
     call.store().console_sessions.end_all(user.id, event);
     return redirect(call.url().base + "/users");

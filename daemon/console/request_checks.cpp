@@ -1,20 +1,13 @@
 #include "daemon/console/request_checks.h"
 
-#include <Poco/URI.h>
-
 #include "daemon/config/text_checks.h"
 #include "daemon/http/form_request.h"
 #include "platform/digest.h"
+#include "platform/http_client.h"
 #include "platform/text.h"
 
 namespace giftsync::daemon::console {
 namespace {
-
-std::string percent_encoded(const std::string& text) {
-  std::string encoded;
-  Poco::URI::encode(text, "!#$%&'()*+,/:;=?@[]", encoded);
-  return encoded;
-}
 
 std::string cookie_text(const ConsoleUrl& url, const std::string& name, const std::string& value) {
   // __Host- demands the path "/".
@@ -72,7 +65,8 @@ std::string query_of(const std::map<std::string, std::string>& parameters) {
   std::string query;
   for (const auto& [name, value] : parameters) {
     if (value.empty()) continue;
-    query += (query.empty() ? "" : "&") + percent_encoded(name) + "=" + percent_encoded(value);
+    query +=
+        (query.empty() ? "" : "&") + platform::percent_encoded(name) + "=" + platform::percent_encoded(value);
   }
   return query;
 }

@@ -101,12 +101,10 @@ void add_gifts(Data& data, const PageCall& call, const std::vector<SentGift>& se
     const auto last = std::find_if(one.actions.rbegin(), one.actions.rend(),
                                    [](const auto& action) { return action.is_readdressed; });
     if (last != one.actions.rend()) {
-      Data line;
-      line.set("text", texts().text("request_readdressed",
-                                    {{"address", masked_text(!one.shows_recipient, one.transaction.email)},
-                                     {"who", last->actor},
-                                     {"time", minute(last->at)}}));
-      moved << line;
+      const std::string address = masked_text(!one.shows_recipient, one.transaction.email);
+      moved << Data("text",
+                    texts().text("request_readdressed",
+                                 {{"address", address}, {"who", last->actor}, {"time", minute(last->at)}}));
     }
     if (!one.is_seen) continue;
     const std::string id = std::to_string(one.transaction.id.value);
@@ -120,14 +118,9 @@ void add_gifts(Data& data, const PageCall& call, const std::vector<SentGift>& se
   data.set("readdressed", moved);
 }
 
-/// The record's edits and states, and what people did with its gifts; the oldest first.
+/// The record's edits and states, and what people did with its gifts.
 Data history_of(const PageCall& call, const ShownRequest& shown, const std::vector<SentGift>& sent) {
-  struct Entry {
-    platform::UtcMillis at;
-    std::string text;
-    std::string detail;
-  };
-  std::vector<Entry> entries;
+  std::vector<TimelineEntry> entries;
   const auto newest = std::span(shown.edits).last(std::min(shown.edits.size(), kMaxEdits));
   for (const auto& one : newest)
     if (const std::string what = edit_text(one, hides_recipients(call)); !what.empty())
@@ -139,19 +132,9 @@ Data history_of(const PageCall& call, const ShownRequest& shown, const std::vect
   }
   for (const SentGift& gift : sent)
     for (const auto& one : gift.actions)
-      entries.push_back({one.at, texts().text("action_" + std::string(to_word(one.kind))),
+      entries.push_back({one.at, word_text("action_", one.kind),
                          joined(one.actor, ": ", masked_text(!gift.shows_recipient, one.comment))});
-  std::stable_sort(entries.begin(), entries.end(),
-                   [](const Entry& one, const Entry& other) { return one.at < other.at; });
-  Data list(Data::type::list);
-  for (const Entry& one : entries) {
-    Data entry;
-    entry.set("at", exact_time_data(one.at));
-    entry.set("text", one.text);
-    entry.set("detail", one.detail);
-    list << entry;
-  }
-  return list;
+  return timeline_data(std::move(entries));
 }
 
 /// After a decision the way to the oldest request that waits for this user.
@@ -176,16 +159,11 @@ void add_obstacles(Data& data, const PageCall& call, const ShownRequest& shown) 
     data.set("check_outcome", texts().text(found ? "obstacles_none" : "obstacles_unchecked"));
     return;
   }
-  Data list(Data::type::list);
-  for (const sync::RequestRecordFinding& one : *found) {
-    // What is said of a recipient quotes the address.
-    const bool is_hidden = hides_recipients(call) && one.check.starts_with("recipient");
-    Data row;
-    row.set("text", is_hidden ? one.check + ": ***" : with_readable_times(one.message));
-    list << row;
-  }
-  data.set("obstacles", list);
-  data.set("has_obstacles", true);
+  set_list(data, "obstacles", list_of(*found, [&](const sync::RequestRecordFinding& one) {
+             // What is said of a recipient quotes the address.
+             const bool is_hidden = hides_recipients(call) && one.check.starts_with("recipient");
+             return Data("text", is_hidden ? one.check + ": ***" : with_readable_times(one.message));
+           }));
 }
 
 /// The button's form; nothing where the state does not allow the action.
@@ -219,7 +197,7 @@ http::HttpResponse show(const PageCall& call, const ShownRequest& shown, const s
   const Names names = names_of(call, shown);
   const std::vector<SentGift> sent = sent_gifts_of(call, shown);
   Data data;
-  data.set("state", texts().text("request_" + std::string(to_word(shown.entry.state))));
+  data.set("state", word_text("request_", shown.entry.state));
   data.set("summary", summary_of(call, shown, names));
   data.set("details", details_of(call, shown));
   data.set("history", history_of(call, shown, sent));
@@ -257,9 +235,8 @@ http::HttpResponse decide(const PageCall& call, Action action) {
   const auto answer = [&](const std::string& notice) {
     return redirect_with_notice(call, path_of_request(shown->name()), notice);
   };
-  schema::store::AuditEvent event = event_of(call, approves ? "request.approve" : "request.reject");
-  event.object_kind = "request";
-  event.object_id = shown->name();
+  schema::store::AuditEvent event =
+      event_of(call, approves ? "request.approve" : "request.reject", "request", shown->name());
   event.organization = owner_of_requests(call);
   const auto record_refusal = [&](const char* rule, const char* detail) {
     schema::store::AuditEvent refusal = event;

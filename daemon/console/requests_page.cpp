@@ -40,7 +40,7 @@ Data row_data(const PageCall& call, const ListedRequestRecord& one, const schema
   const std::string& name = one.number.empty() ? one.record_id : one.number;
   row.set("number", name);
   row.set("url", url_of(call, path_of_request(name)));
-  row.set("state", texts().text("request_" + std::string(to_word(one.state))));
+  row.set("state", word_text("request_", one.state));
   row.set("since", time_data(one.since));
   row.set("requested_by", requester_text(one.requested_by));
   const bool is_masked = hides_recipients(call);
@@ -132,15 +132,12 @@ http::HttpResponse requests_page(const PageCall& call) {
   const std::vector<ListedRequestRecord> shown(
       listed.begin(), listed.begin() + static_cast<std::ptrdiff_t>(std::min(listed.size(), kPageRows)));
   const auto contents = contents_of(call, shown);
-  Data rows(Data::type::list);
-  for (const ListedRequestRecord& one : shown) {
-    const auto content = contents.find(one.record_id);
-    rows << row_data(call, one, content == contents.end() ? nullptr : &content->second);
-  }
   data.set("states", options_of(filter));
   data.set("find", kept["find"]);
-  data.set("rows", rows);
-  data.set("has_rows", !shown.empty());
+  set_list(data, "rows", list_of(shown, [&](const ListedRequestRecord& one) {
+             const auto content = contents.find(one.record_id);
+             return row_data(call, one, content == contents.end() ? nullptr : &content->second);
+           }));
   if (!before.empty()) data.set("newest", list + query_of(kept));
   kept["before"] = listed.size() > kPageRows ? shown.back().number : "";
   if (!kept["before"].empty()) data.set("older", list + query_of(kept));

@@ -86,17 +86,15 @@ http::HttpResponse connections_page(const PageCall& call) {
   if (!settings || !sees_installation(call.viewer())) return not_found(call);
   std::map<std::string, schema::store::SignInConnectionState> states;
   for (const auto& one : call.store().sign_in_connections.list()) states[one.name] = one;
-  Data rows(Data::type::list);
-  for (const SsoConnectionSettings& one : settings->sso.connections) {
+  const auto row_data = [&](const SsoConnectionSettings& one) {
     Data row;
     row.set("name", one.name);
     row.set("facts", state_lines(call, one, states[one.name]));
     row.set("urls", urls_of(*settings, one));
-    rows << row;
-  }
+    return row;
+  };
   Data data;
-  data.set("rows", rows);
-  data.set("has_rows", !settings->sso.connections.empty());
+  set_list(data, "rows", list_of(settings->sso.connections, row_data));
   return page(call, "connections", texts().text("connections"), std::move(data));
 }
 
@@ -114,17 +112,16 @@ http::HttpResponse settings_page(const PageCall& call) {
     row.set("from", config::provenance_text(one, settings->file));
     section.rows << row;
   }
-  Data list(Data::type::list);
-  for (const SettingSection& section : sections) {
+  const auto section_data = [](const SettingSection& section) {
     Data made;
     made.set("name", section.name);
     made.set("counts", texts().text("setting_counts", {{"keys", std::to_string(section.keys)},
                                                        {"set", std::to_string(section.set_in_file)}}));
     made.set("rows", section.rows);
-    list << made;
-  }
+    return made;
+  };
   Data data;
-  data.set("sections", list);
+  data.set("sections", list_of(sections, section_data));
   return page(call, "settings", texts().text("settings"), std::move(data));
 }
 

@@ -109,8 +109,7 @@ Data reasons_of(const PageCall& call, const std::string& name) {
 
 /// Without the vendor's text, which has personal data.
 Data sample_of(const PageCall& call, const std::string& name) {
-  Data rows(Data::type::list);
-  for (const auto& one : call.store().sources.list_quarantined(name, 0, kSampleEvents)) {
+  return list_of(call.store().sources.list_quarantined(name, 0, kSampleEvents), [&](const auto& one) {
     Data row;
     row.set("id", std::to_string(one.id));
     row.set("reason", one.reason ? std::string(to_word(*one.reason)) : "");
@@ -118,21 +117,18 @@ Data sample_of(const PageCall& call, const std::string& name) {
     set_text(row, "transaction", shown_text(call.viewer(), one.transaction));
     set_text(row, "detail", masked_text(call.viewer().is_masked(), with_readable_times(one.detail)));
     row.set("received", time_data(one.received_at));
-    rows << row;
-  }
-  return rows;
+    return row;
+  });
 }
 
 }  // namespace
 
 http::HttpResponse sources_page(const PageCall& call) {
   if (!sees_installation(call.viewer())) return not_found(call);
-  Data rows(Data::type::list);
-  const auto sources = call.store().sources.list();
-  for (const SourceSummary& one : sources) rows << summary_row(call, one);
   Data data;
-  data.set("rows", rows);
-  data.set("has_rows", !sources.empty());
+  set_list(data, "rows", list_of(call.store().sources.list(), [&](const SourceSummary& one) {
+             return summary_row(call, one);
+           }));
   return page(call, "sources", texts().text("part_sources"), std::move(data));
 }
 
@@ -163,10 +159,8 @@ http::HttpResponse release_events(const PageCall& call) {
   const auto source = find_source(call);
   // Without settings nothing would end it, and orphaned changes wait for its end.
   if (!source || !settings_of(call, source->name)) return not_found(call);
-  schema::store::AuditEvent event = event_of(call, "source.release");
-  event.object_kind = "source";
-  event.object_id = source->name;
-  call.store().sources.request_reprocessing(source->name, event);
+  call.store().sources.request_reprocessing(source->name,
+                                            event_of(call, "source.release", "source", source->name));
   return redirect_with_notice(call, path_of(source->name), "events_released");
 }
 
@@ -174,9 +168,7 @@ http::HttpResponse purge_events(const PageCall& call) {
   const auto source = find_source(call);
   const auto reason = schema::store::quarantine_reason_from_word(field(call.form, "reason"));
   if (!source || !reason) return not_found(call);
-  schema::store::AuditEvent event = event_of(call, "source.purge");
-  event.object_kind = "source";
-  event.object_id = source->name;
+  schema::store::AuditEvent event = event_of(call, "source.purge", "source", source->name);
   event.detail = to_word(*reason);
   call.store().sources.purge_quarantined(source->name, reason, event);
   return redirect_with_notice(call, path_of(source->name), "events_purged");
