@@ -37,11 +37,13 @@ bool has_letter(std::string_view text) {
 /// Takes what is searched; else why not, as the key of a text.
 std::string_view take_find(schema::store::ConsoleGiftFilter& filter, const std::string& text, bool is_masked,
                            const FindExternal& find_external) {
+  const std::size_t at = text.rfind('@');
+  // An id may be an address, which is asked of no source then: the answer would tell whose gifts there are.
+  if (is_masked && at != std::string::npos) return "filter_hidden";
   filter.ids = find_external(text);
   if (const auto number = schema::gift_number(text)) filter.ids.push_back(*number);
   if (!filter.ids.empty()) return {};
   if (is_masked) return "filter_hidden";
-  const std::size_t at = text.rfind('@');
   const bool is_address = at != std::string::npos && at > 0 && at + 1 < text.size();
   if (!is_address && (at != std::string::npos || text.starts_with('#') || !has_letter(text) ||
                       platform::count_code_points(text) > kMaxFindCodePoints))

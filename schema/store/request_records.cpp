@@ -123,8 +123,6 @@ std::vector<RequestRecordGift> select_gifts(soci::session& session, const std::s
       into(link.account_id), into(link.opportunity_id), into(link.sender_id));
 }
 
-/// The conditions of the indexes request_record_state_state, _error and _number. The parameter :number is in
-/// each of them, since SOCI counts the values that it binds.
 /// Request records whose gifts satisfy a condition on recipient_transaction t.
 std::string records_of_gifts(const std::string& condition) {
   return "SELECT g.record_id FROM recipient_transaction t JOIN request_record_gift g ON g.gift_request_id = "
@@ -132,18 +130,21 @@ std::string records_of_gifts(const std::string& condition) {
          condition;
 }
 
-/// With :text, which is text_of() the filter.
+/// The conditions of the indexes request_record_state_state, _error and _number among them. The parameters
+/// :text, which is text_of() the filter, and :in_unicode are in each, since SOCI counts the values that it
+/// binds.
 std::string filter_condition(const RequestRecordFilter& filter) {
   if (!filter.person.empty())
     return "s.record_id IN (SELECT a.record_id FROM request_record_state a WHERE a.deleted = 0 AND "
            "a.requested_by <> '' AND a.requested_by = (SELECT email FROM account WHERE email_key = :text) "
            "UNION ALL " +
-           records_of_gifts("lower(trim(t.email)) = :text") + ")";
-  const std::string any_text = ":text = ''";
+           records_of_gifts("lower(trim(t.email)) IN (:text, :in_unicode)") + ")";
+  const std::string no_person = ":in_unicode = ''";
+  if (!filter.gift && !filter.number.empty()) return no_person + " AND s.number = :text";
+  const std::string any_text = no_person + " AND :text = ''";
   if (filter.gift)
     return any_text + " AND s.record_id IN (" +
            records_of_gifts("t.id = " + std::to_string(filter.gift->value)) + ")";
-  if (!filter.number.empty()) return "s.number = :text";
   if (filter.is_any_state) return any_text;
   if (filter.has_error) return any_text + " AND s.error <> '' AND s.state NOT IN ('sent', 'rejected')";
   return any_text + " AND s.state = '" + std::string(to_word(filter.state)) + "'";
@@ -257,6 +258,7 @@ std::vector<ListedRequestRecord> RequestRecords::list(const Viewer& viewer,
                                                       const RequestRecordFilter& filter,
                                                       const std::string& before, std::size_t limit) {
   const std::string text = text_of(filter);
+  const std::string in_unicode = filter.person.empty() ? std::string() : email_key_in_unicode(text);
   return database_->read([&](soci::session& session) {
     std::vector<ListedRequestRecord> found;
     ListedRequestRecord row;
@@ -269,8 +271,8 @@ std::vector<ListedRequestRecord> RequestRecords::list(const Viewer& viewer,
             filter_condition(filter) + " AND " + request_records_condition(viewer, owner) +
             (before.empty() ? " AND s.number >= :before" : " AND s.number < :before") +
             " ORDER BY s.number DESC LIMIT " + std::to_string(limit),
-        use(text, "text"), use(before, "before"), into(row.record_id), into(row.number), into(state),
-        into(row.requested_by), into(row.error), into(row.since));
+        use(text, "text"), use(in_unicode, "in_unicode"), use(before, "before"), into(row.record_id),
+        into(row.number), into(state), into(row.requested_by), into(row.error), into(row.since));
     sql::each_row(statement, [&] {
       row.state = parse_stored_word(kRequestRecordStates, state);
       found.push_back(row);

@@ -78,7 +78,7 @@ class Console(ConsoleTestCase):
         auditor = self.signed_in("aud@example.com", "auditor")
         listed = browser.get("/console/gifts")[1]
         self.assertIn("ada@<wbr>example.<wbr>com", listed)
-        number = re.search(r'href="/console/gifts/(\d+)"', browser.get("/console/gifts?recipient=ada@example.com")[1]).group(1)
+        number = re.search(r'href="/console/gifts/(\d+)"', browser.get("/console/gifts?find=ada@example.com")[1]).group(1)
         for path in ("/console/", "/console/gifts", f"/console/gifts/{number}", "/console/audit", "/console/users"):
             response, text = browser.get(path, **{"User-Agent": MARKUP})
             self.assertEqual(response.status, 200, path)
@@ -87,12 +87,12 @@ class Console(ConsoleTestCase):
             self.assertNotIn("ada@", masked, path)
             self.assertNotIn("kim@", masked, path)
         self.assertIn("&lt;script&gt;", browser.get(f"/console/gifts/{number}")[1])
-        rows = list(csv.reader(io.StringIO(browser.get("/console/gifts?format=csv&recipient=kim@example.com")[1])))
+        rows = list(csv.reader(io.StringIO(browser.get("/console/gifts?format=csv&find=kim@example.com")[1])))
         self.assertEqual([row[5] for row in rows], ["recipient_email", "kim@example.com"])
         rows = list(csv.reader(io.StringIO(auditor.get("/console/gifts?format=csv")[1])))
         self.assertEqual([row[5] for row in rows], ["recipient_email", "***@example.com", "***@example.com"])
         self.assertEqual(self.fixture.ctl_json("audit", "list", "--action", "gift.export")[1]["detail"],
-                         "recipient=...", "the log does not say who was looked for")
+                         "find=...", "the log does not say who was looked for")
 
     def test_a_form_needs_the_token_of_its_session(self):
         browser = self.signed_in("ana@example.com", "operator")

@@ -462,6 +462,11 @@ TEST_F(ConsoleTest, AGiftIsFoundByTheIdOfItsSource) {
   EXPECT_THAT(get("/console/gifts?find=A-17").body,
               AllOf(HasSubstr("No gift fits here."), HasSubstr("<bdi>Id: A-17</bdi>")));
   EXPECT_THAT(get("/console/gifts?find=A-18").body, HasSubstr("your role cannot search by this."));
+  store_.external_ids.find_or_allot("vendor", {"eve@example.com"});
+  EXPECT_THAT(get("/console/gifts?find=eve@example.com").body, HasSubstr("your role cannot search by this."))
+      << "as for an address that no source knows";
+  sign_in(user("ana@example.com", {Role::operations}));
+  EXPECT_THAT(get("/console/gifts?find=eve@example.com").body, HasSubstr("<bdi>Id: eve@example.com</bdi>"));
 }
 
 // CON-47, CON-17

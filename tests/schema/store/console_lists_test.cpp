@@ -135,6 +135,10 @@ TEST_P(ConsoleListsTest, RequestsAreFoundByGiftAndPersonForTheViewer) {
   const Viewer eve{{1}, account("eve@edge.com"), {}, {Role::sender}};
   EXPECT_THAT(numbers(eve, {.gift = id}), IsEmpty());
   EXPECT_THAT(numbers(eve, {.person = "ada@example.com"}), IsEmpty());
+  sql("UPDATE recipient_transaction SET email = 'Ada@b\u00FCcher.example' WHERE id = " +
+      std::to_string(id.value));
+  for (const char* typed : {"ada@b\u00FCcher.example", "ADA@xn--bcher-kva.example"})
+    EXPECT_THAT(numbers(operations_, {.person = typed}), ElementsAre("R-2")) << typed;
 }
 
 // CON-30

@@ -174,7 +174,7 @@ TEST_P(ScalePlans, RequestsOfGiftsAndPersonsAreReadByIndexes) {
        {of_gifts + "t.id = 7",
         "SELECT a.record_id FROM request_record_state a WHERE a.deleted = 0 AND a.requested_by <> '' AND "
         "a.requested_by = (SELECT email FROM account WHERE email_key = 'x') UNION ALL " +
-            of_gifts + "lower(trim(t.email)) = 'x'"})
+            of_gifts + "lower(trim(t.email)) IN ('x', 'y')"})
     EXPECT_THAT(
         plan_of("SELECT s.number FROM request_record_state s WHERE s.deleted = 0 AND s.record_id IN (" +
                 keys + ") AND 1 = 1 AND s.number >= '' ORDER BY s.number DESC LIMIT 51"),
