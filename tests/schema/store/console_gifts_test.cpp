@@ -106,7 +106,9 @@ TEST(Viewer, AMaskedOneReadsNoAddress) {
       {"550 <ada@example.com>: unknown, bea.b+c@x.org too", "550 <***@example.com>: unknown, ***@x.org too"},
       {"\"ada b\"@example.com", "***@example.com"},
       {"next?to=ada%40example.com&page=2", "***%40example.com&page=2"},
-      {"\xc3\xa4" "da@example.com", "***@example.com"},
+      {"\xc3\xa4"
+       "da@example.com",
+       "***@example.com"},
       {"a@b@c", "***@***@c"},
       {"***@example.com", "***@example.com"},
       {"@ 12 o'clock", "@ 12 o'clock"},
