@@ -1,7 +1,6 @@
 // The sources of changes, and the quarantined events of one (CON-33). Only for viewers of all organizations.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
 
 #include "daemon/console/access.h"
