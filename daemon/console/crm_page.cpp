@@ -58,7 +58,7 @@ Retries retries_of(const PageCall& call) {
   return found;
 }
 
-/// When the class was last retried, by whom, and how many failed since (CON-50).
+/// When the class was last retried, by whom, how many failed since and how many did not (CON-50).
 void add_retry(Data& row, const Retries& retries, const CrmFailureClass& one) {
   const schema::store::AuditEvent* last = nullptr;
   for (const std::string& number : {failure_class_number(one.error), std::string()}) {
@@ -69,8 +69,12 @@ void add_retry(Data& row, const Retries& retries, const CrmFailureClass& one) {
   const auto failed = std::count_if(one.failed_at.begin(), one.failed_at.end(),
                                     [&](platform::UtcMillis at) { return at > last->occurred_at; });
   row.set("retried", time_data(last->occurred_at));
-  row.set("retried_by",
-          texts().text("retried_by", {{"who", last->actor}, {"count", std::to_string(failed)}}));
+  row.set(
+      "retried_by",
+      texts().text("retried_by",
+                   {{"who", last->actor},
+                    {"count", std::to_string(failed)},
+                    {"rest", std::to_string(static_cast<std::ptrdiff_t>(one.failed_at.size()) - failed)}}));
 }
 
 Data class_data(const PageCall& call, const CrmFailureClass& one, const Retries& retries) {
