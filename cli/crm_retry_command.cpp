@@ -8,6 +8,7 @@
 #include "cli/console_audit.h"
 #include "cli/retry.h"
 #include "platform/plural.h"
+#include "schema/store/crm_retry_event.h"
 #include "sync/gift_actions.h"
 #include "wiring/crm_config.h"
 #include "wiring/org_status.h"
@@ -38,8 +39,8 @@ int retry_records(const Console& console, CliContext& ctx, const RetryOptions& o
            },
        .all =
            [&] {
-             schema::store::AuditEvent event = command_event(console, "crm.retry", {});
-             event.object_kind = "failures";  // of all classes (CON-50)
+             schema::store::AuditEvent event = command_event(console, schema::store::kCrmRetryAction, {});
+             event.object_kind = schema::store::kFailuresObject;  // of all classes
              ctx.store.audit.add(event);
              const std::int64_t count = sync.reset_rejected_after(now, now);
              if (is_remote) sync.reset_scheduled_after(now, now);  // what rests for its quota

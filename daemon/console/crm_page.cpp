@@ -5,6 +5,7 @@
 #include "daemon/console/access.h"
 #include "daemon/console/gift_actions.h"
 #include "daemon/console/pages.h"
+#include "schema/store/crm_retry_event.h"
 
 namespace giftsync::daemon::console {
 namespace {
@@ -13,9 +14,6 @@ using schema::store::CrmFailureClass;
 
 /// Of one press of the button.
 constexpr std::size_t kRetriedRows = 1'000;
-/// The events of the button, and of `crm retry --all`.
-constexpr std::string_view kRetry = "crm.retry";
-constexpr std::string_view kFailures = "failures";
 
 /// The queue of all organizations, and whether the CRM is called.
 Data queue_data(const PageCall& call) {
@@ -50,8 +48,8 @@ using Retries = std::map<std::string, schema::store::AuditEvent>;
 
 Retries retries_of(const PageCall& call) {
   Retries found;
-  for (schema::store::AuditEvent& one :
-       call.store().audit.last_of_each(call.viewer(), std::string(kFailures), std::string(kRetry))) {
+  for (schema::store::AuditEvent& one : call.store().audit.last_of_each(
+           call.viewer(), schema::store::kFailuresObject, schema::store::kCrmRetryAction)) {
     std::string number = one.object_id;
     found.emplace(std::move(number), std::move(one));
   }
@@ -79,7 +77,8 @@ void add_retry(Data& row, const Retries& retries, const CrmFailureClass& one) {
 
 Data class_data(const PageCall& call, const CrmFailureClass& one, const Retries& retries) {
   Data row = failure_data(call, one);
-  set_text(row, "history", history_url(call, "failures", failure_class_number(one.error)));
+  set_text(row, "history",
+           history_url(call, schema::store::kFailuresObject, failure_class_number(one.error)));
   const bool is_dated = one.first_failing_since > platform::UtcMillis();
   if (is_dated) row.set("first", time_data(one.first_failing_since));
   if (is_dated) row.set("last", time_data(one.last_failing_since));
@@ -121,8 +120,8 @@ http::HttpResponse retry_failures(const PageCall& call) {
   const std::string error = field(call.form, "class");
   const auto gifts =
       call.store().console_gifts.rejected_gifts(acting_viewer(call.viewer()), error, kRetriedRows);
-  schema::store::AuditEvent event =
-      event_of(call, std::string(kRetry), std::string(kFailures), failure_class_number(error));
+  schema::store::AuditEvent event = event_of(call, schema::store::kCrmRetryAction,
+                                             schema::store::kFailuresObject, failure_class_number(error));
   event.detail =
       schema::store::error_code(error);  // what more it says may name a recipient, and auditors read this
   const std::int64_t count = call.store().sync.reset_rejected(gifts, call.now, event);
