@@ -58,6 +58,16 @@ class ApproverNoticesTest : public tests::StoreFixture {
       found.push_back(one.number);
     return found;
   }
+  /// Lets these records begin to wait, and ends the user's first mail, which names them.
+  void send_first_mail(UserId user, const std::vector<std::string>& ids) {
+    for (const std::string& id : ids) set_state(id, RequestRecordState::pending);
+    add_notices(user, ids);
+    store_->approver_notices.queue_mails(kNow);
+    const auto claims = claim(kNow);
+    ASSERT_THAT(claims, SizeIs(1));
+    numbers(user, 1, "a");
+    end(claims[0], DeliveryState::accepted, kNow);
+  }
 };
 
 INSTANTIATE_TEST_SUITE_P(BackEnds, ApproverNoticesTest,
@@ -113,13 +123,7 @@ TEST_P(ApproverNoticesTest, MailsOfOneApproverAreTenMinutesApart) {
 // CON-53
 TEST_P(ApproverNoticesTest, WhatStillWaitsIsRepeatedBehindWhatIsNew) {
   const UserId ana = approver("ana@example.com");
-  for (const std::string id : {"1", "2", "3"}) set_state(id, RequestRecordState::pending);
-  add_notices(ana, {"1", "2", "3"});
-  store_->approver_notices.queue_mails(kNow);
-  auto claims = claim(kNow);
-  ASSERT_THAT(claims, SizeIs(1));
-  numbers(ana, 1, "a");
-  end(claims[0], DeliveryState::accepted, kNow);
+  send_first_mail(ana, {"1", "2", "3"});
   // The second is decided; the third waits again, which is new.
   set_state("2", RequestRecordState::rejected);
   set_state("3", RequestRecordState::approved);
@@ -127,7 +131,7 @@ TEST_P(ApproverNoticesTest, WhatStillWaitsIsRepeatedBehindWhatIsNew) {
   EXPECT_EQ(add_notices(ana, {"1", "2", "3"}), 1u);
   store_->approver_notices.queue_mails(kNow);
   const platform::UtcMillis second = kNow + kApproverMailPauseMillis;
-  claims = claim(second);
+  const auto claims = claim(second);
   ASSERT_THAT(claims, SizeIs(1));
   const ApproverMail mail = store_->approver_notices.take(ana, 2, "a");
   ASSERT_THAT(mail.notices, SizeIs(2));
@@ -149,13 +153,7 @@ TEST_P(ApproverNoticesTest, WhatStillWaitsIsRepeatedBehindWhatIsNew) {
 // CON-53
 TEST_P(ApproverNoticesTest, WhatStillWaitsAloneIsNoMail) {
   const UserId ana = approver("ana@example.com");
-  set_state("1", RequestRecordState::pending);
-  add_notices(ana, {"1"});
-  store_->approver_notices.queue_mails(kNow);
-  auto claims = claim(kNow);
-  ASSERT_THAT(claims, SizeIs(1));
-  numbers(ana, 1, "a");
-  end(claims[0], DeliveryState::accepted, kNow);
+  send_first_mail(ana, {"1"});
   set_state("2", RequestRecordState::pending);
   add_notices(ana, {"2"});
   store_->approver_notices.queue_mails(kNow);
