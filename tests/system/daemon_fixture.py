@@ -202,8 +202,17 @@ class DaemonFixture:
         self.daemon = None
         return code
 
+    def takes_signals(self):
+        """Whether a SIGTERM stops the daemon cleanly: it blocks the signal, to wait for it. True of an ended daemon too."""
+        if self.daemon.poll() is not None:
+            return True
+        status = pathlib.Path(f"/proc/{self.daemon.pid}/status").read_text(encoding="ascii")
+        blocked = int(next(line.split()[1] for line in status.splitlines() if line.startswith("SigBlk:")), 16)
+        return bool(blocked & 1 << signal.SIGTERM - 1)
+
     def stop(self):
-        """A clean stop by SIGTERM."""
+        """A clean stop by SIGTERM, also of a daemon that was started a moment ago."""
+        wait_until(self.takes_signals, "the daemon to take signals")
         self.signal(signal.SIGTERM)
         code = self.wait_end()
         if code != 0:
