@@ -6,6 +6,7 @@
 #include <openssl/ecdsa.h>
 #include <openssl/evp.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -13,6 +14,7 @@
 #include <string>
 
 #include "platform/digest.h"
+#include "platform/text.h"
 #include "tests/source_folder.h"
 #include "tests/support/test_keys.h"
 
@@ -75,6 +77,12 @@ inline std::string token_of(const TestKey& key, const std::string& header, const
 }
 inline std::string token_of(const TestKey& key, const json& header, const json& payload) {
   return token_of(key, header.dump(), payload.dump());
+}
+
+/// What the environment says, for runs by hand: more mutations, another seed.
+inline std::uint64_t number_from_environment(const char* name, std::uint64_t otherwise) {
+  const char* given = std::getenv(name);
+  return given ? platform::parse_number<std::uint64_t>(given).value_or(otherwise) : otherwise;
 }
 
 /// A document of another project's tests; empty where they are missing. GIFTSYNC_SIGN_IN_SUITES names another

@@ -1,5 +1,6 @@
 // Signed tokens and key sets: Wycheproof's vectors, the tokens that other libraries accepted by mistake, and
-// mutations of a valid token.
+// mutations of a valid token. GIFTSYNC_TOKEN_MUTATIONS=N makes N of them and of key sets, in place of some
+// thousands, GIFTSYNC_TOKEN_SEED=N others.
 #include "daemon/identity/jose/jws_verifier.h"
 
 #include <gmock/gmock.h>
@@ -190,13 +191,14 @@ TEST(Wycheproof, JsonWebKey) {
 TEST_F(JwsVerifier, RefusesEveryMutation) {
   const std::string good = token_of(ec_, json{{"alg", "ES256"}, {"kid", "e"}}, json{{"sub", "1"}});
   ASSERT_EQ(refusal(good), std::nullopt);
-  std::mt19937 random(20'261'125);
+  std::mt19937_64 random(tests::number_from_environment("GIFTSYNC_TOKEN_SEED", 20'261'125));
   const auto below = [&](std::size_t bound) {
     return std::uniform_int_distribution<std::size_t>(0, bound - 1)(random);
   };
   constexpr std::string_view kBytes =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.=+/ \n\0\xff";
-  for (int round = 0; round < 20'000; ++round) {
+  const std::uint64_t rounds = tests::number_from_environment("GIFTSYNC_TOKEN_MUTATIONS", 20'000);
+  for (std::uint64_t round = 0; round < rounds; ++round) {
     std::string token = good;
     for (std::size_t changes = 1 + below(3); changes > 0; --changes) {
       const std::size_t at = below(token.size());
@@ -223,8 +225,9 @@ TEST_F(JwsVerifier, RefusesEveryMutation) {
 TEST(JwkSet, SurvivesMutations) {
   const std::string good =
       json{{"keys", {jwk_of(tests::make_ec_key(), "e"), jwk_of(tests::make_rsa_key(), "r")}}}.dump();
-  std::mt19937 random(7);
-  for (int round = 0; round < 5'000; ++round) {
+  std::mt19937_64 random(tests::number_from_environment("GIFTSYNC_TOKEN_SEED", 7));
+  const std::uint64_t rounds = tests::number_from_environment("GIFTSYNC_TOKEN_MUTATIONS", 5'000);
+  for (std::uint64_t round = 0; round < rounds; ++round) {
     std::string text = good;
     for (int changes = 0; changes < 4; ++changes)
       text[std::uniform_int_distribution<std::size_t>(0, text.size() - 1)(random)] =

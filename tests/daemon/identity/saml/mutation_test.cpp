@@ -2,20 +2,14 @@
 // own user. GIFTSYNC_SAML_MUTATIONS=N makes N of them in place of some hundreds, GIFTSYNC_SAML_SEED=N others.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <random>
 
 #include "daemon/identity/saml/response_reader.h"
-#include "platform/text.h"
 #include "tests/daemon/identity/saml/forged_documents.h"
+#include "tests/daemon/identity/test_tokens.h"
 
 namespace giftsync::daemon::identity::saml {
 namespace {
-
-std::uint64_t number_of(const char* name, std::uint64_t otherwise) {
-  const char* given = std::getenv(name);
-  return given ? platform::parse_number<std::uint64_t>(given).value_or(otherwise) : otherwise;
-}
 
 class Mutator {
  public:
@@ -78,11 +72,11 @@ TEST(MutatedDocuments, NeverSignInAnyoneElse) {
   const SamlConnection connection = test_connection(documents.signer);
   const platform::UtcMillis now = documents.response.now;
   const AuthnRequest request = test_request(now);
-  const std::uint64_t seed = number_of("GIFTSYNC_SAML_SEED", std::random_device()());
+  const std::uint64_t seed = tests::number_from_environment("GIFTSYNC_SAML_SEED", std::random_device()());
   SCOPED_TRACE("GIFTSYNC_SAML_SEED=" + std::to_string(seed));
   Mutator mutator(documents.all, seed);
   std::uint64_t accepted = 0;
-  const std::uint64_t runs = number_of("GIFTSYNC_SAML_MUTATIONS", 800);
+  const std::uint64_t runs = tests::number_from_environment("GIFTSYNC_SAML_MUTATIONS", 800);
   for (std::uint64_t i = 0; i < runs; ++i) {
     const std::string xml = mutator.next();
     const auto verified = verify_response(xml, connection, now);
