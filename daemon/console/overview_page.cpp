@@ -1,4 +1,6 @@
 // The overview: health in a sentence each, and the failures of gift records by class.
+#include <array>
+
 #include "daemon/console/access.h"
 #include "daemon/console/pages.h"
 #include "daemon/console/request_access.h"
@@ -7,6 +9,10 @@ namespace giftsync::daemon::console {
 namespace {
 
 using schema::store::Viewer;
+
+/// The states of mails that the page tells of. Those of most mails, accepted above all, take long to count.
+constexpr std::array kShownMails{schema::DeliveryState::queued, schema::DeliveryState::uncertain,
+                                 schema::DeliveryState::held};
 
 /// What belongs to no single organization, read once for a page.
 struct InstallationState {
@@ -142,7 +148,7 @@ http::HttpResponse overview_page(const PageCall& call) {
   Data data;
   std::optional<InstallationState> installation;
   if (sees_installation(viewer)) {
-    installation = {call.store().deliveries.count_by_state(), call.store().sources.list()};
+    installation = {call.store().deliveries.count_by_state(kShownMails), call.store().sources.list()};
     data.set("health", health_data(call.url().base, {daemon_line(call.console.options.daemons()),
                                                      {"store", true, texts().text("store_answers")},
                                                      mail_line(call.store(), *installation, viewer),

@@ -78,7 +78,7 @@ class ConsoleGifts {
  public:
   /// How many gifts one call of list() looks at; of a filter with ids or an address, of those that an index
   /// has for it (CON-47).
-  static constexpr std::int64_t kScanBudget = 50'000;
+  static constexpr std::int64_t kScanBudget = 30'000;
   static constexpr std::size_t kMaxFailures = 10'000;
 
   explicit ConsoleGifts(std::shared_ptr<sql::Database> database) : database_(std::move(database)) {}

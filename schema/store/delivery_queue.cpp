@@ -389,10 +389,11 @@ void DeliveryQueue::delete_breakers_before(platform::UtcMillis before) {
   });
 }
 
-std::vector<std::pair<DeliveryState, std::int64_t>> DeliveryQueue::count_by_state() {
-  return database_->read([](soci::session& session) {
+std::vector<std::pair<DeliveryState, std::int64_t>> DeliveryQueue::count_by_state(
+    std::span<const DeliveryState> states) {
+  return database_->read([&](soci::session& session) {
     std::vector<std::pair<DeliveryState, std::int64_t>> counts;
-    for (const DeliveryState state : kAllDeliveryStates)
+    for (const DeliveryState state : states)
       counts.emplace_back(state, count_bounded(session, "mail_outbox WHERE " + is_in_state(state)));
     return counts;
   });

@@ -151,7 +151,9 @@ class DeliveryQueue {
   /// Deletes the pauses that ended before `before`: their daemons are gone, or have no mail.
   void delete_breakers_before(platform::UtcMillis before);
 
-  std::vector<std::pair<DeliveryState, std::int64_t>> count_by_state();
+  /// The mails in each of `states`; a count above kMaxCounted (bounded_count.h) means more than that.
+  std::vector<std::pair<DeliveryState, std::int64_t>> count_by_state(
+      std::span<const DeliveryState> states = kAllDeliveryStates);
   /// Of gifts and of approvers.
   bool has_any(DeliveryState state);
   std::optional<DeliveryRow> find(TransactionId transaction);
