@@ -253,6 +253,7 @@ http::HttpResponse decide(const PageCall& call, Action action) {
   const std::string note(
       platform::truncated(platform::trimmed(field(call.form, "note")), kMaxNoteCodePoints));
   if (!seen || seen->empty() || !platform::is_storable_text(note)) return answer("request_refused");
+  event.detail = note;
   const sync::ApprovalResult outcome = sync::decide_request_record(
       call.store(), *call.console.options.crm.crm->request_records(), shown->name(),
       {action, call.by->user.email, note, {sync::version_of_content(*seen)}, event},

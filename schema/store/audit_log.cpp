@@ -32,11 +32,13 @@ std::string object_condition(const AuditFilter& filter, const std::string& numbe
          " AND :number = ''";
 }
 
-/// Addresses of people who sign in, which are in events of users and connections, stay (CON-51).
+/// Addresses of people who sign in, which are in events of users and connections, stay (CON-51). What an
+/// approver wrote about a request may name the recipient in whatever words (CON-63).
 void mask(AuditEvent& event, const Viewer& viewer) {
   if (event.object_kind == "user" || event.object_kind == "connection") return;
   event.object_id = shown_text(viewer, event.object_id);
-  event.detail = shown_text(viewer, event.detail);
+  const bool is_note = event.object_kind == "request" && !event.refused && !event.detail.empty();
+  event.detail = is_note && viewer.is_masked() ? "***" : shown_text(viewer, event.detail);
 }
 
 /// `rest`: the condition and what follows it, with the parameters `used`.
@@ -79,6 +81,9 @@ void set_object(AuditFilter& filter, std::string_view text) {
   if (const auto gift = gift_number(object)) {
     filter.object_kind = "gift";
     filter.object_id = std::to_string(gift->value);
+  } else if (platform::ascii_lower(object).starts_with("r-")) {
+    filter.object_kind = "request";
+    filter.object_id = object;
   }
 }
 

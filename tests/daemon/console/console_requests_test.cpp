@@ -121,7 +121,7 @@ TEST_F(ConsoleWork, TheHistoryOfAnObjectIsAFilterOfTheAuditLog) {
   EXPECT_THAT(get("/console/requests/R-1").body, HasSubstr("href=\"/console/audit?object=request%3AR-1\""));
   EXPECT_THAT(get("/console/audit?object=request%3AR-1").body,
               AllOf(HasSubstr("request.reject"), HasSubstr("value=\"request:R-1\""),
-                    Not(HasSubstr("<td data-label=\"Action\">sign-in"))));
+                    Not(HasSubstr("data-label=\"Action\">sign-in"))));
   EXPECT_THAT(get("/console/audit?object=request").body, HasSubstr("request.reject"));
   for (const std::string none : {"request%3AR-2", "gift%3AR-1", "gift"})
     EXPECT_THAT(get("/console/audit?object=" + none).body, HasSubstr("No event fits here.")) << none;
@@ -159,7 +159,10 @@ TEST_F(ConsoleWork, ANumberIsFoundHoweverItIsWritten) {
         HasSubstr("<a href=\"/console/requests/R-000004\" class=\"short\"><bdi>request R-000004</bdi></a>"))
         << typed;
   }
-  EXPECT_THAT(get("/console/audit?object=request:R-4").body, HasSubstr("request.reject"));
+  for (const std::string typed : {"request:R-4", "R-4", "r-4", "R-000004", "+r-000004+"})
+    EXPECT_THAT(get("/console/audit?object=" + typed).body, HasSubstr("request.reject")) << typed;
+  for (const std::string none : {"R-5", "R-", "R-40", "R-x"})
+    EXPECT_THAT(get("/console/audit?object=" + none).body, HasSubstr("No event fits here.")) << none;
   store_.audit.add({.action = "gift.resend", .object_kind = "gift", .object_id = "17"});
   for (const std::string typed : {"gift:17", "gift+0017", "%2317", "Gift+%2317", "17"})
     EXPECT_THAT(get("/console/audit?object=" + typed).body,
