@@ -100,6 +100,14 @@ void insert_audit_event(soci::session& session, const AuditEvent& event) {
       use(event.object_id), use(event.organization), use(outcome), use(event.rule), use(event.detail);
 }
 
+void insert_counted_event(soci::session& session, const std::optional<AuditEvent>& event,
+                          std::int64_t count) {
+  if (!event || count == 0) return;
+  AuditEvent counted = *event;
+  counted.detail += (counted.detail.empty() ? "" : ": ") + std::to_string(count);
+  insert_audit_event(session, counted);
+}
+
 void AuditLog::add(const AuditEvent& event) {
   database_->write([&](soci::session& session) { insert_audit_event(session, event); });
 }
