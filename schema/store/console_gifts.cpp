@@ -194,8 +194,7 @@ struct Failure {
   TransactionId id = {};
   std::string error = {};
   bool is_rejected = false;
-  platform::UtcMillis since = {};
-  platform::UtcMillis failed_at = {};
+  FailingGift times = {};
 };
 
 /// While the CRM is away most gifts may fail, and nearly all of them may be those of others.
@@ -204,15 +203,17 @@ std::vector<Failure> select_failures(sql::Database& database, const Viewer& view
     Failure row;
     return sql::select_rows(
         row, session,
-        "SELECT o.transaction_id, o.last_error, o.is_rejected, o.failing_since, o.failed_at FROM "
-        "(SELECT transaction_id, last_error, is_rejected, failing_since, failed_at FROM crm_outbox "
+        "SELECT o.transaction_id, o.last_error, o.is_rejected, o.failing_since, o.failed_at, "
+        "o.next_attempt_at FROM "
+        "(SELECT transaction_id, last_error, is_rejected, failing_since, failed_at, next_attempt_at FROM "
+        "crm_outbox "
         "WHERE attempts > 0 OR last_error <> '' ORDER BY transaction_id DESC LIMIT " +
             std::to_string(ConsoleGifts::kMaxFailures) +
             ") o JOIN recipient_transaction t ON t.id = o.transaction_id JOIN "
             "gift_request r ON r.id = t.request_id WHERE " +
             gifts_condition(viewer) + " ORDER BY o.transaction_id DESC",
-        soci::into(row.id), soci::into(row.error), soci::into(row.is_rejected), soci::into(row.since),
-        soci::into(row.failed_at));
+        soci::into(row.id), soci::into(row.error), soci::into(row.is_rejected), soci::into(row.times.since),
+        soci::into(row.times.failed_at), soci::into(row.times.next_attempt_at));
   });
 }
 
@@ -265,11 +266,12 @@ std::vector<CrmFailureClass> ConsoleGifts::failure_classes(const Viewer& viewer)
   for (const Failure& failure : failures) {
     const std::string error = class_of(failure.error);
     CrmFailureClass& one = classes[error];
-    if (one.gifts++ == 0) one = {error, failure.error, 1, failure.id, 0, failure.since, failure.since};
+    const platform::UtcMillis since = failure.times.since;
+    if (one.gifts++ == 0) one = {error, failure.error, 1, failure.id, 0, since, since};
     if (failure.is_rejected) ++one.rejected;
-    one.first_failing_since = std::min(one.first_failing_since, failure.since);
-    one.last_failing_since = std::max(one.last_failing_since, failure.since);
-    one.failed_at.push_back(failure.failed_at);
+    one.first_failing_since = std::min(one.first_failing_since, since);
+    one.last_failing_since = std::max(one.last_failing_since, since);
+    one.failing.push_back(failure.times);
   }
   std::vector<CrmFailureClass> sorted;
   for (auto& [error, one] : classes) sorted.push_back(std::move(one));
