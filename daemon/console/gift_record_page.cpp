@@ -63,8 +63,9 @@ ComparedFields compare_fields(const PageCall& call, const schema::crm::GiftRecor
     ComparedFields::Group& group = compared.of(verdict);
     Data row;
     row.set("field", std::string(schema::kGiftFields[i].label));
-    set_text(row, "in_crm", masked_text(is_hidden, with_readable_times(in_crm)));
-    set_text(row, "ours", masked_text(is_hidden, with_readable_times(ours)));
+    const auto mask = field == GiftField::recipient_email ? masked_address : masked_text;
+    set_text(row, "in_crm", mask(is_hidden, with_readable_times(in_crm)));
+    set_text(row, "ours", mask(is_hidden, with_readable_times(ours)));
     row.set("verdict", word_text("field_", verdict));
     row.set("differs", &group == &compared.groups[0]);
     group.rows << row;

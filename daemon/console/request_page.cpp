@@ -101,7 +101,9 @@ void add_gifts(Data& data, const PageCall& call, const std::vector<SentGift>& se
     const auto last = std::find_if(one.actions.rbegin(), one.actions.rend(),
                                    [](const auto& action) { return action.is_readdressed; });
     if (last != one.actions.rend()) {
-      const std::string address = masked_text(!one.shows_recipient, one.transaction.email);
+      // Who does not see the gift gets nothing of the address.
+      const std::string shown = masked_address(!one.shows_recipient, one.transaction.email);
+      const std::string address = masked_text(!one.is_seen && !one.shows_recipient, shown);
       moved << Data("text",
                     texts().text("request_readdressed",
                                  {{"address", address}, {"who", last->actor}, {"time", minute(last->at)}}));

@@ -131,12 +131,11 @@ std::string replaced(std::string text, const std::string& what, const std::strin
 /// kGiftColumns; without what a masked viewer must not see (CON-16).
 std::string gift_columns(sql::Dialect dialect, const Viewer& viewer) {
   if (!viewer.is_masked()) return kGiftColumns;
-  const std::string at = dialect == sql::Dialect::sqlite ? "instr(t.email, '@')" : "strpos(t.email, '@')";
-  const std::string domain =
-      "CASE WHEN " + at + " > 0 THEN '***' || substr(t.email, " + at + ") ELSE '***' END";
-  std::string columns =
-      replaced(kGiftColumns, "t.email, t.first_name, t.last_name, t.message,", domain + ", '', '', '',");
-  return replaced(columns, "t.phone,", "'',");
+  const std::string columns = replaced(kGiftColumns, "t.email, t.first_name, t.last_name, t.message,",
+                                       masked_address_column(dialect, "t.email") + ", " +
+                                           masked_column("(t.first_name || t.last_name)") + ", '', " +
+                                           masked_column("t.message") + ",");
+  return replaced(columns, "t.phone,", masked_column("t.phone") + ",");
 }
 
 std::string query(sql::Dialect dialect, const Viewer& viewer, const std::string& rest) {

@@ -90,8 +90,8 @@ class ConsoleGifts {
 
   explicit ConsoleGifts(std::shared_ptr<sql::Database> database) : database_(std::move(database)) {}
 
-  /// Up to `limit` gifts with an id below `before`, or the highest ones. For a masked viewer addresses, names
-  /// and phone numbers of recipients are cut, and messages are empty.
+  /// Up to `limit` gifts with an id below `before`, or the highest ones. For a masked viewer what names the
+  /// recipient is replaced (CON-65); both names are in first_name.
   ConsoleGiftPage list(const Viewer& viewer, const ConsoleGiftFilter& filter,
                        std::optional<TransactionId> before, std::size_t limit,
                        std::int64_t budget = kScanBudget);

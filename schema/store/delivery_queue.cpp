@@ -174,10 +174,8 @@ std::vector<CircuitBreaker> select_breakers(soci::session& session, const std::s
 /// Of the mails that the viewer sees, those of "<rest>", with :ids when there are some.
 std::vector<ListedMail> select_listed(soci::session& session, sql::Dialect dialect, const Viewer& viewer,
                                       const std::string& rest, const std::optional<std::string>& ids) {
-  const std::string at = dialect == sql::Dialect::sqlite ? "instr(t.email, '@')" : "strpos(t.email, '@')";
   const std::string shown =
-      viewer.is_masked() ? "CASE WHEN d.last_reply = '' THEN '' ELSE '***' END, CASE WHEN " + at +
-                               " > 0 THEN '***' || substr(t.email, " + at + ") ELSE '***' END"
+      viewer.is_masked() ? masked_column("d.last_reply") + ", " + masked_address_column(dialect, "t.email")
                          : "d.last_reply, coalesce(t.email, (SELECT u.email FROM console_user u WHERE u.id = "
                            "-d.transaction_id), '')";
   const std::string select =

@@ -84,8 +84,17 @@ TEST_P(ConsoleGiftsTest, AnAuditorSeesNoRecipient) {
   EXPECT_EQ(store_->console_gifts.find(operations_, sent[0])->last_error,
             "DUPLICATE_VALUE: ada@example.com is there");
   EXPECT_EQ(found->gift.transaction.email, "***@example.com");
-  EXPECT_EQ(found->gift.transaction.first_name + found->gift.transaction.last_name, "");
-  EXPECT_EQ(found->gift.transaction.message, "");
+  EXPECT_EQ(found->gift.transaction.first_name + found->gift.transaction.last_name, "***");
+  EXPECT_EQ(found->gift.transaction.message, "***");
+  EXPECT_EQ(found->gift.transaction.phone, "") << "CON-65: there is none";
+  sql("UPDATE recipient_transaction SET email = '', first_name = '', last_name = '', message = '', phone = "
+      "'12' "
+      "WHERE id = " +
+      std::to_string(sent[1].value));
+  const auto bare = store_->console_gifts.find(auditor, sent[1])->gift.transaction;
+  EXPECT_EQ(bare.email + bare.first_name + bare.last_name + bare.message, "");
+  EXPECT_EQ(bare.phone, "***");
+  sql("UPDATE recipient_transaction SET email = 'odd' WHERE id = " + std::to_string(sent[1].value));
   EXPECT_EQ(found->gift.transaction.status, Status::sent);
   EXPECT_EQ(found->gift.request.item_name, "Coffee");
   EXPECT_EQ(store_->console_gifts.find(auditor, sent[1])->gift.transaction.email, "***");
