@@ -117,7 +117,7 @@ void add_retry(Data& row, const PageCall& call, const Retries& retries, const Cr
 Data other_retries(const PageCall& call, const Retries& retries, const Classes& classes) {
   Data list(Data::type::list);
   for (const auto& [number, retry] : retries) {
-    const bool is_shown = std::any_of(classes.begin(), classes.end(), [&, &shown = number](const auto& one) {
+    const bool is_shown = std::any_of(classes.begin(), classes.end(), [&shown = number](const auto& one) {
       return failure_class_number(one.error) == shown;
     });
     const RetryOutcome outcome = outcome_of(retry, nullptr, classes);

@@ -380,7 +380,7 @@ TEST_F(ConsoleCrmPages, AClassShowsWhetherItsRetryHelped) {
     EXPECT_THAT(row_of(one),
                 HasSubstr("<bdi>by root (sudo ana). Failed since then: 0, not tried since then: "))
         << one;
-  EXPECT_THAT(row_of(error), Not(HasSubstr("No longer failing"))) << "all classes are told together";
+  EXPECT_THAT(row_of(error), Not(HasSubstr("No longer failing"))) << "all classes have one sentence";
 }
 
 // CON-64
