@@ -1,4 +1,4 @@
-// cli: what the commands for the console's users share: the audit event of a command, and finding a user.
+// cli: what commands share that add to the audit log: the event, and finding a user of the console.
 #pragma once
 
 #include <string>
@@ -14,6 +14,10 @@ namespace giftsync::cli {
 schema::store::AuditEvent command_event(const Console& console, const std::string& action,
                                         const schema::store::ConsoleUser& user,
                                         const std::string& detail = {});
+
+/// The same about a gift, of the organization of its sender's account.
+schema::store::AuditEvent gift_command_event(const Console& console, schema::store::Store& store,
+                                             const std::string& action, schema::TransactionId gift);
 
 /// The user with that address. Otherwise prints the message and returns the exit code (65).
 tl::expected<schema::store::ConsoleUser, int> find_user(const Console& console, schema::store::Store& store,

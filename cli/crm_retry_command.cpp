@@ -34,16 +34,21 @@ int retry_records(const Console& console, CliContext& ctx, const RetryOptions& o
       {.what = "record",
        .one =
            [&](schema::TransactionId gift) {
-             return sync.reset_rejected(std::span(&gift, 1), now) > 0 ? std::string()
-                                                                      : not_resting_reason(ctx, gift, now);
+             const auto event = gift_command_event(console, ctx.store, "gift.retry", gift);
+             const bool is_due = sync.reset_rejected(std::span(&gift, 1), now, event) > 0;
+             return is_due ? std::string() : not_resting_reason(ctx, gift, now);
            },
        .all =
            [&] {
              schema::store::AuditEvent event = command_event(console, schema::store::kCrmRetryAction, {});
+             event.occurred_at = now;
              event.object_kind = schema::store::kFailuresObject;  // of all classes
-             ctx.store.audit.add(event);
-             const std::int64_t count = sync.reset_rejected_after(now, now);
-             if (is_remote) sync.reset_scheduled_after(now, now);  // what rests for its quota
+             const std::int64_t count = sync.reset_rejected_after(now, now, event);
+             event.object_kind = "crm";
+             event.detail = "the org is asked again";
+             // What rests for its quota; the org itself is asked again below, even if nothing rests.
+             if (is_remote && sync.reset_scheduled_after(now, now, event) + count == 0)
+               ctx.store.audit.add(event);
              return fmt::format("{} that the CRM refused {} tried now.", platform::pluralize(count, "record"),
                                 platform::plural_verb(count, "is", "are"));
            }});

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/console_audit.h"
 #include "cli/listing.h"
 #include "cli/retry.h"
 #include "platform/plural.h"
@@ -100,23 +101,29 @@ int retry_mails(const Console& console, CliContext& ctx, const RetryOptions& opt
   if (options.all && !options.gifts.empty()) return console.fail(EX_USAGE, "give gifts or --all, not both");
   const platform::UtcMillis now = console.now();
   schema::store::DeliveryQueue& deliveries = ctx.store.deliveries;
+  schema::store::AuditEvent event = command_event(console, "mail.retry-all", {});
+  event.object_kind = "mail";
   const int code =
       retry(console, options,
             {.what = "mail",
              .one =
                  [&](schema::TransactionId gift) {
                    std::string reason = not_waiting_reason(ctx, gift);
-                   if (reason.empty()) deliveries.retry_deferred(gift, now);
+                   if (reason.empty())
+                     deliveries.retry_deferred(gift, now,
+                                               gift_command_event(console, ctx.store, "mail.retry", gift));
                    return reason;
                  },
              .all =
                  [&] {
-                   const std::int64_t count = deliveries.retry_deferred(std::nullopt, now);
+                   event.detail = "deferred mails";
+                   const std::int64_t count = deliveries.retry_deferred(std::nullopt, now, event);
                    return fmt::format("{} {} tried now.", platform::pluralize(count, "deferred mail"),
                                       platform::plural_verb(count, "is", "are"));
                  }});
   if (code != EX_OK) return code;
-  console.info(deliveries.reset_breakers_after(now, now)
+  event.detail = "pauses";
+  console.info(deliveries.reset_breakers_after(now, now, event)
                    ? "Delivery was paused: one mail tests the relay now, and the others follow if it works."
                    : "Delivery is not paused.");
   return EX_OK;

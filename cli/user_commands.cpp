@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <span>
 
 #include "cli/commands.h"
 #include "cli/console_audit.h"
@@ -275,6 +276,17 @@ schema::store::AuditEvent command_event(const Console& console, const std::strin
           .object_id = user.email,
           .organization = user.organization,
           .detail = detail};
+}
+
+schema::store::AuditEvent gift_command_event(const Console& console, Store& store, const std::string& action,
+                                             schema::TransactionId gift) {
+  schema::store::AuditEvent event = command_event(console, action, {});
+  event.object_kind = "gift";
+  event.object_id = std::to_string(gift.value);
+  for (const schema::store::Gift& one : store.gifts.find(std::span(&gift, 1)))
+    if (const auto sender = store.accounts.find_by_email(one.request.sender_email))
+      event.organization = sender->organization;
+  return event;
 }
 
 tl::expected<ConsoleUser, int> find_user(const Console& console, Store& store, const std::string& email) {

@@ -63,8 +63,12 @@ ComparedFields compare_fields(const PageCall& call, const schema::crm::GiftRecor
     ComparedFields::Group& group = compared.of(verdict);
     Data row;
     row.set("field", std::string(schema::kGiftFields[i].label));
-    set_text(row, "in_crm", masked_text(is_hidden, with_readable_times(in_crm)));
-    set_text(row, "ours", masked_text(is_hidden, with_readable_times(ours)));
+    const auto shown = [&](const std::string& text) {
+      return field == GiftField::recipient_email ? masked_address(is_hidden, text)
+                                                 : masked_text(is_hidden, with_readable_times(text));
+    };
+    set_text(row, "in_crm", shown(in_crm));
+    set_text(row, "ours", shown(ours));
     row.set("verdict", word_text("field_", verdict));
     row.set("differs", &group == &compared.groups[0]);
     group.rows << row;

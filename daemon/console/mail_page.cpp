@@ -222,9 +222,11 @@ http::HttpResponse mail_page(const PageCall& call) {
 /// As "giftsyncctl mail retry --all" does.
 http::HttpResponse retry_mails(const PageCall& call) {
   if (!sees_installation(call.viewer())) return not_found(call);
-  call.store().audit.add(event_of(call, "mail.retry-all", "mail"));
-  call.store().deliveries.retry_deferred(std::nullopt, call.now);
-  call.store().deliveries.reset_breakers_after(call.now, call.now);
+  schema::store::AuditEvent event = event_of(call, "mail.retry-all", "mail");
+  event.detail = "deferred mails";
+  call.store().deliveries.retry_deferred(std::nullopt, call.now, event);
+  event.detail = "pauses";
+  call.store().deliveries.reset_breakers_after(call.now, call.now, event);
   return redirect_with_notice(call, "/mail", "mail_done_all");
 }
 

@@ -101,8 +101,8 @@ void set_explanation(const PageCall& call, const MatchExplanation& found, Data& 
   if (fields.opportunity.enabled && !found.decision.contact_id.empty())
     lists << opportunities_data(found, fields.opportunity.order_by, is_masked);
   Data facts(Data::type::list);
-  add_line(facts, "compared_email", is_masked && by_email ? "***" : found.keys.email_key);
-  add_line(facts, "compared_phone", is_masked && by_phone ? "***" : found.keys.phone_key);
+  add_line(facts, "compared_email", masked_address(is_masked, found.keys.email_key));
+  add_line(facts, "compared_phone", masked_text(is_masked, found.keys.phone_key));
   add_line(facts, "match_choice", choice_text(found.decision));
   add_line(facts, "account_id", found.decision.account_id);
   add_line(facts, "opportunity_id", found.decision.opportunity_id);

@@ -152,6 +152,11 @@ std::string masked_text(bool is_masked, const std::string& text) {
   return is_masked && !text.empty() ? "***" : text;
 }
 
+std::string masked_address(bool is_masked, const std::string& address) {
+  const std::size_t at = is_masked ? address.rfind('@') : std::string::npos;
+  return at == std::string::npos ? masked_text(is_masked, address) : "***" + address.substr(at);
+}
+
 std::string failure_class_number(const std::string& error) {
   std::istringstream words(error);
   std::string kept;

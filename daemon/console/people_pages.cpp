@@ -57,18 +57,34 @@ std::string object_url(const PageCall& call, const AuditEvent& event) {
   return {};
 }
 
+/// What was refused and why, the note of a decision, or what else was done; in words (CON-63).
+std::string detail_text(const AuditEvent& event) {
+  const std::string detail = with_readable_times(event.detail);
+  if (detail.empty()) return detail;
+  if (!event.refused)
+    return event.object_kind == "request" ? texts().text("note_was", {{"note", detail}}) : detail;
+  std::string key = "what_" + event.action;
+  std::replace_if(
+      key.begin(), key.end(), [](char c) { return c == '.' || c == '-'; }, '_');
+  const std::string what = texts().text(texts().all().contains(key) ? key : "what_else");
+  return texts().text("refused_because", {{"what", what}, {"why", detail}});
+}
+
 Data event_data(const PageCall& call, const AuditEvent& event) {
   Data row;
   set_text(row, "object_url", object_url(call, event));
   row.set("at", time_data(event.occurred_at));
-  row.set("actor", event.actor);
+  set_address(row, "who_address", event.actor);
   row.set("kind", word_text("actor_", event.actor_kind));
   row.set("action", event.action);
-  set_text(row, "object_text", event.object_kind + (event.object_id.empty() ? "" : " ") + event.object_id);
-  row.set("is_number", event.object_kind == "gift" || event.object_kind == "request");
-  row.set("outcome", texts().text(event.refused ? "refused" : "done") +
-                         (event.rule.empty() ? "" : " (" + event.rule + ")"));
-  set_text(row, "detail", with_readable_times(event.detail));
+  const std::string object = event.object_kind + (event.object_id.empty() ? "" : " ") + event.object_id;
+  if (event.object_kind == "gift" || event.object_kind == "request")
+    row.set("number", object);
+  else
+    set_address(row, "object_address", object);
+  row.set("outcome", texts().text(event.refused ? "refused" : "done"));
+  set_text(row, "detail", detail_text(event));
+  set_text(row, "rule", event.rule);
   set_text(row, "network", event.network);
   return row;
 }

@@ -29,9 +29,12 @@ std::string label_of(F field) {
   return field == F::gift_id ? texts().text("item") : std::string(schema::descriptor_of(field).label);
 }
 
-bool is_of_recipient(F field) {
-  return field == F::recipient_email || field == F::recipient_first_name || field == F::recipient_last_name ||
-         field == F::message;
+/// The value of the field as an auditor reads it (CON-65).
+std::string masked_value(bool is_masked, F field, const std::string& value) {
+  if (field == F::recipient_email) return masked_address(is_masked, value);
+  const bool is_of_recipient =
+      field == F::recipient_first_name || field == F::recipient_last_name || field == F::message;
+  return masked_text(is_masked && is_of_recipient, value);
 }
 
 /// "Ana Lima (005A)"; the Id alone without a name, or where the name would be a recipient's.
@@ -96,11 +99,10 @@ Data fields_data(const schema::RequestRecord& record, const schema::RequestRecor
     const std::string now = value_text(record.get(field));
     const std::string old = before ? value_text(before->get(field)) : "";
     if (before ? old == now : now.empty()) continue;
-    const bool is_hidden = is_masked && is_of_recipient(field);
     Data row;
     row.set("label", label_of(field));
-    row.set("value", masked_text(is_hidden, named(names, field, now, is_masked)));
-    row.set("old", masked_text(is_hidden, old));
+    row.set("value", masked_value(is_masked, field, named(names, field, now, is_masked)));
+    row.set("old", masked_value(is_masked, field, old));
     rows << row;
   }
   return rows;
@@ -114,11 +116,10 @@ std::string edit_text(const schema::store::RequestRecordEdit& edit, bool is_mask
     const std::string old = value_text(before.get(field));
     const std::string now = value_text(after.get(field));
     if (old == now) continue;
-    const bool is_hidden = is_masked && is_of_recipient(field);
     text = joined(text, "; ",
                   texts().text("edited_field", {{"field", label_of(field)},
-                                                {"old", masked_text(is_hidden, shortened(old))},
-                                                {"new", masked_text(is_hidden, shortened(now))}}));
+                                                {"old", masked_value(is_masked, field, shortened(old))},
+                                                {"new", masked_value(is_masked, field, shortened(now))}}));
   }
   return text;
 }
@@ -132,7 +133,9 @@ void add_essence(Data& lines, const PageCall& call, const schema::RequestRecord&
   if (item) add_line(lines, "total_cost", schema::to_decimal(sync::request_costs(*item, record).total()));
   const std::string name =
       joined(record.text(F::recipient_first_name), " ", record.text(F::recipient_last_name));
-  add_line(lines, "recipient", masked_text(is_masked, joined(name, ", ", record.text(F::recipient_email))));
+  add_line(
+      lines, "recipient",
+      joined(masked_text(is_masked, name), ", ", masked_address(is_masked, record.text(F::recipient_email))));
   const auto sender = names.find(F::sender);
   add_line(lines, "sender",
            sender == names.end() || sender->second.empty() ? record.text(F::sender) : sender->second);

@@ -101,7 +101,9 @@ void add_gifts(Data& data, const PageCall& call, const std::vector<SentGift>& se
     const auto last = std::find_if(one.actions.rbegin(), one.actions.rend(),
                                    [](const auto& action) { return action.is_readdressed; });
     if (last != one.actions.rend()) {
-      const std::string address = masked_text(!one.shows_recipient, one.transaction.email);
+      // Who does not see the gift gets nothing of the address.
+      const std::string shown = masked_address(!one.shows_recipient, one.transaction.email);
+      const std::string address = masked_text(!one.is_seen && !one.shows_recipient, shown);
       moved << Data("text",
                     texts().text("request_readdressed",
                                  {{"address", address}, {"who", last->actor}, {"time", minute(last->at)}}));
@@ -253,6 +255,7 @@ http::HttpResponse decide(const PageCall& call, Action action) {
   const std::string note(
       platform::truncated(platform::trimmed(field(call.form, "note")), kMaxNoteCodePoints));
   if (!seen || seen->empty() || !platform::is_storable_text(note)) return answer("request_refused");
+  event.detail = note;
   const sync::ApprovalResult outcome = sync::decide_request_record(
       call.store(), *call.console.options.crm.crm->request_records(), shown->name(),
       {action, call.by->user.email, note, {sync::version_of_content(*seen)}, event},

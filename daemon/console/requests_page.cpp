@@ -49,7 +49,7 @@ Data row_data(const PageCall& call, const ListedRequestRecord& one, const schema
     const sync::RequestedItem item = sync::requested_item(call.store().catalogue, *content);
     set_text(row, "item", item.name);
     row.set("cost", item.cost);
-    set_text(row, "recipient", masked_text(is_masked, content->text(F::recipient_email)));
+    set_text(row, "recipient", masked_address(is_masked, content->text(F::recipient_email)));
   }
   return row;
 }

@@ -32,11 +32,13 @@ std::string object_condition(const AuditFilter& filter, const std::string& numbe
          " AND :number = ''";
 }
 
-/// Addresses of people who sign in, which are in events of users and connections, stay (CON-51).
+/// Addresses of people who sign in, which are in events of users and connections, stay (CON-51). What an
+/// approver wrote about a request may name the recipient in whatever words (CON-63).
 void mask(AuditEvent& event, const Viewer& viewer) {
   if (event.object_kind == "user" || event.object_kind == "connection") return;
   event.object_id = shown_text(viewer, event.object_id);
-  event.detail = shown_text(viewer, event.detail);
+  const bool is_note = event.object_kind == "request" && !event.refused && !event.detail.empty();
+  event.detail = is_note && viewer.is_masked() ? "***" : shown_text(viewer, event.detail);
 }
 
 /// `rest`: the condition and what follows it, with the parameters `used`.
@@ -79,6 +81,9 @@ void set_object(AuditFilter& filter, std::string_view text) {
   if (const auto gift = gift_number(object)) {
     filter.object_kind = "gift";
     filter.object_id = std::to_string(gift->value);
+  } else if (platform::ascii_lower(object).starts_with("r-")) {
+    filter.object_kind = "request";
+    filter.object_id = object;
   }
 }
 
@@ -93,6 +98,14 @@ void insert_audit_event(soci::session& session, const AuditEvent& event) {
       use(event.occurred_at), use(kind), use(event.actor), use(event.user), use(event.session),
       use(event.request_id), use(event.network), use(event.action), use(event.object_kind),
       use(event.object_id), use(event.organization), use(outcome), use(event.rule), use(event.detail);
+}
+
+void insert_counted_event(soci::session& session, const std::optional<AuditEvent>& event,
+                          std::int64_t count) {
+  if (!event || count == 0) return;
+  AuditEvent counted = *event;
+  counted.detail += (counted.detail.empty() ? "" : ": ") + std::to_string(count);
+  insert_audit_event(session, counted);
 }
 
 void AuditLog::add(const AuditEvent& event) {

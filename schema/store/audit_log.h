@@ -43,7 +43,7 @@ struct AuditEvent {
   std::optional<OrganizationId> organization = {};  ///< whose object it is
   bool refused = false;
   std::string rule = {};    ///< the rule that refused it; may be empty
-  std::string detail = {};  ///< what changed, as text
+  std::string detail = {};  ///< what changed or why not, as text; of a decision on a request its note
 };
 
 /// An empty field matches all.
@@ -56,12 +56,15 @@ struct AuditFilter {
   std::optional<std::int64_t> before = {};  ///< events with a smaller id
 };
 
-/// Searches for an object as people write it: "gift:17", "gift 17" as it is printed, or "gift": all gifts
-/// (CON-37). An empty text searches for none.
+/// Searches for an object as people write it: "gift:17", "gift 17" as it is printed, "17", "R-4" for a
+/// request, or "gift": all gifts (CON-37). An empty text searches for none.
 void set_object(AuditFilter& filter, std::string_view text);
 
 /// Inside the transaction of the action.
 void insert_audit_event(soci::session& session, const AuditEvent& event);
+/// Likewise, with how many rows it changed behind its detail; nothing when it changed none, or without an
+/// event.
+void insert_counted_event(soci::session& session, const std::optional<AuditEvent>& event, std::int64_t count);
 
 /// Any thread.
 class AuditLog {

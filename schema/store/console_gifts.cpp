@@ -131,12 +131,11 @@ std::string replaced(std::string text, const std::string& what, const std::strin
 /// kGiftColumns; without what a masked viewer must not see (CON-16).
 std::string gift_columns(sql::Dialect dialect, const Viewer& viewer) {
   if (!viewer.is_masked()) return kGiftColumns;
-  const std::string at = dialect == sql::Dialect::sqlite ? "instr(t.email, '@')" : "strpos(t.email, '@')";
-  const std::string domain =
-      "CASE WHEN " + at + " > 0 THEN '***' || substr(t.email, " + at + ") ELSE '***' END";
-  std::string columns =
-      replaced(kGiftColumns, "t.email, t.first_name, t.last_name, t.message,", domain + ", '', '', '',");
-  return replaced(columns, "t.phone,", "'',");
+  const std::string columns = replaced(kGiftColumns, "t.email, t.first_name, t.last_name, t.message,",
+                                       masked_address_column(dialect, "t.email") + ", " +
+                                           masked_column("(t.first_name || t.last_name)") + ", '', " +
+                                           masked_column("t.message") + ",");
+  return replaced(columns, "t.phone,", masked_column("t.phone") + ",");
 }
 
 std::string query(sql::Dialect dialect, const Viewer& viewer, const std::string& rest) {
@@ -194,8 +193,7 @@ struct Failure {
   TransactionId id = {};
   std::string error = {};
   bool is_rejected = false;
-  platform::UtcMillis since = {};
-  platform::UtcMillis failed_at = {};
+  FailingGift times = {};
 };
 
 /// While the CRM is away most gifts may fail, and nearly all of them may be those of others.
@@ -204,15 +202,17 @@ std::vector<Failure> select_failures(sql::Database& database, const Viewer& view
     Failure row;
     return sql::select_rows(
         row, session,
-        "SELECT o.transaction_id, o.last_error, o.is_rejected, o.failing_since, o.failed_at FROM "
-        "(SELECT transaction_id, last_error, is_rejected, failing_since, failed_at FROM crm_outbox "
+        "SELECT o.transaction_id, o.last_error, o.is_rejected, o.failing_since, o.failed_at, "
+        "o.next_attempt_at FROM "
+        "(SELECT transaction_id, last_error, is_rejected, failing_since, failed_at, next_attempt_at FROM "
+        "crm_outbox "
         "WHERE attempts > 0 OR last_error <> '' ORDER BY transaction_id DESC LIMIT " +
             std::to_string(ConsoleGifts::kMaxFailures) +
             ") o JOIN recipient_transaction t ON t.id = o.transaction_id JOIN "
             "gift_request r ON r.id = t.request_id WHERE " +
             gifts_condition(viewer) + " ORDER BY o.transaction_id DESC",
-        soci::into(row.id), soci::into(row.error), soci::into(row.is_rejected), soci::into(row.since),
-        soci::into(row.failed_at));
+        soci::into(row.id), soci::into(row.error), soci::into(row.is_rejected), soci::into(row.times.since),
+        soci::into(row.times.failed_at), soci::into(row.times.next_attempt_at));
   });
 }
 
@@ -265,11 +265,12 @@ std::vector<CrmFailureClass> ConsoleGifts::failure_classes(const Viewer& viewer)
   for (const Failure& failure : failures) {
     const std::string error = class_of(failure.error);
     CrmFailureClass& one = classes[error];
-    if (one.gifts++ == 0) one = {error, failure.error, 1, failure.id, 0, failure.since, failure.since};
+    const platform::UtcMillis since = failure.times.since;
+    if (one.gifts++ == 0) one = {error, failure.error, 1, failure.id, 0, since, since};
     if (failure.is_rejected) ++one.rejected;
-    one.first_failing_since = std::min(one.first_failing_since, failure.since);
-    one.last_failing_since = std::max(one.last_failing_since, failure.since);
-    one.failed_at.push_back(failure.failed_at);
+    one.first_failing_since = std::min(one.first_failing_since, since);
+    one.last_failing_since = std::max(one.last_failing_since, since);
+    one.failing.push_back(failure.times);
   }
   std::vector<CrmFailureClass> sorted;
   for (auto& [error, one] : classes) sorted.push_back(std::move(one));

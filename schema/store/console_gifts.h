@@ -59,6 +59,14 @@ struct ConsoleGiftPage {
   std::optional<platform::UtcMillis> searched_back_to{};
 };
 
+/// A gift of a class of failures.
+struct FailingGift {
+  platform::UtcMillis since = {};  ///< when the first of the attempts failed that have failed in a row
+  /// When the last one failed, by the clock of audit events; zero: a fault of the whole CRM, and no attempt.
+  platform::UtcMillis failed_at = {};
+  platform::UtcMillis next_attempt_at = {};
+};
+
 /// Gifts whose records the CRM does not get, of one error.
 struct CrmFailureClass {
   std::string error;          ///< with # in place of each number
@@ -69,8 +77,7 @@ struct CrmFailureClass {
   // Since when its gifts fail, whatever their errors were before: the first one and the last one.
   platform::UtcMillis first_failing_since = {};
   platform::UtcMillis last_failing_since = {};
-  /// When the last attempt of each of its gifts failed; zero: a fault of the whole CRM, and no attempt.
-  std::vector<platform::UtcMillis> failed_at = {};
+  std::vector<FailingGift> failing = {};  ///< each of its gifts
 };
 
 /// Any thread.
@@ -83,8 +90,8 @@ class ConsoleGifts {
 
   explicit ConsoleGifts(std::shared_ptr<sql::Database> database) : database_(std::move(database)) {}
 
-  /// Up to `limit` gifts with an id below `before`, or the highest ones. For a masked viewer addresses, names
-  /// and phone numbers of recipients are cut, and messages are empty.
+  /// Up to `limit` gifts with an id below `before`, or the highest ones. For a masked viewer what names the
+  /// recipient is replaced (CON-65); both names are in first_name.
   ConsoleGiftPage list(const Viewer& viewer, const ConsoleGiftFilter& filter,
                        std::optional<TransactionId> before, std::size_t limit,
                        std::int64_t budget = kScanBudget);

@@ -174,10 +174,8 @@ std::vector<CircuitBreaker> select_breakers(soci::session& session, const std::s
 /// Of the mails that the viewer sees, those of "<rest>", with :ids when there are some.
 std::vector<ListedMail> select_listed(soci::session& session, sql::Dialect dialect, const Viewer& viewer,
                                       const std::string& rest, const std::optional<std::string>& ids) {
-  const std::string at = dialect == sql::Dialect::sqlite ? "instr(t.email, '@')" : "strpos(t.email, '@')";
   const std::string shown =
-      viewer.is_masked() ? "CASE WHEN d.last_reply = '' THEN '' ELSE '***' END, CASE WHEN " + at +
-                               " > 0 THEN '***' || substr(t.email, " + at + ") ELSE '***' END"
+      viewer.is_masked() ? masked_column("d.last_reply") + ", " + masked_address_column(dialect, "t.email")
                          : "d.last_reply, coalesce(t.email, (SELECT u.email FROM console_user u WHERE u.id = "
                            "-d.transaction_id), '')";
   const std::string select =
@@ -323,8 +321,8 @@ std::int64_t DeliveryQueue::reset_scheduled_after(platform::UtcMillis latest, pl
   return store::reset_scheduled_after(*database_, mails, latest, now);
 }
 
-std::int64_t DeliveryQueue::retry_deferred(std::optional<TransactionId> transaction,
-                                           platform::UtcMillis now) {
+std::int64_t DeliveryQueue::retry_deferred(std::optional<TransactionId> transaction, platform::UtcMillis now,
+                                           const std::optional<AuditEvent>& audit) {
   // With the condition of the index mail_outbox_due. An approver's mail waits for its pause (CON-31).
   const std::string condition =
       "state IN ('queued', 'sending', 'uncertain') AND turn = 0 AND state = 'queued' AND next_attempt_at > "
@@ -335,12 +333,14 @@ std::int64_t DeliveryQueue::retry_deferred(std::optional<TransactionId> transact
                                  .condition = condition,
                                  .order = "next_attempt_at, transaction_id",
                                  .assignments = "next_attempt_at = :now"};
-    return store::reset_scheduled_after(*database_, mails, now, now);
+    return store::reset_scheduled_after(*database_, mails, now, now, audit);
   }
   return database_->write([&](soci::session& session) {
-    return sql::change_rows(
+    const std::int64_t count = sql::change_rows(
         session, "UPDATE mail_outbox SET next_attempt_at = :now WHERE transaction_id = :id AND " + condition,
         use(now, "now"), use(*transaction, "id"), use(now, "latest"));
+    insert_counted_event(session, audit, count);
+    return count;
   });
 }
 
@@ -373,14 +373,15 @@ void DeliveryQueue::close_breaker(const std::string& daemon) {
   });
 }
 
-bool DeliveryQueue::reset_breakers_after(platform::UtcMillis latest, platform::UtcMillis now) {
+bool DeliveryQueue::reset_breakers_after(platform::UtcMillis latest, platform::UtcMillis now,
+                                         const std::optional<AuditEvent>& audit) {
   const ScheduledRows breakers = {
       .table = "mail_breaker",
       .key = "daemon",
       .condition = "until > :latest",
       .order = "daemon",
       .assignments = "since = CASE WHEN since > :now THEN cast(:now as bigint) ELSE since END, until = :now"};
-  return store::reset_scheduled_after(*database_, breakers, latest, now) > 0;
+  return store::reset_scheduled_after(*database_, breakers, latest, now, audit) > 0;
 }
 
 void DeliveryQueue::delete_breakers_before(platform::UtcMillis before) {

@@ -133,8 +133,10 @@ class DeliveryQueue {
   std::int64_t reset_scheduled_after(platform::UtcMillis latest, platform::UtcMillis now);
 
   /// Makes mails due that wait after a deferral: of one gift, or all. An uncertain mail still waits, since an
-  /// early repeat may be a second copy. Returns how many.
-  std::int64_t retry_deferred(std::optional<TransactionId> transaction, platform::UtcMillis now);
+  /// early repeat may be a second copy. Returns how many. Adds the event with that number behind its detail,
+  /// if there are any, in the same transaction: of all in that of each batch of 20,000 mails.
+  std::int64_t retry_deferred(std::optional<TransactionId> transaction, platform::UtcMillis now,
+                              const std::optional<AuditEvent>& audit = {});
   /// Does it with the mail and inserts the event. False, without a change, when the mail's state does
   /// not allow it.
   bool apply(TransactionId transaction, MailAction action, const AuditEvent& audit, platform::UtcMillis now);
@@ -145,9 +147,10 @@ class DeliveryQueue {
   /// `since` of a pause of the same daemon and relay stays.
   void open_breaker(const CircuitBreaker& breaker);
   void close_breaker(const std::string& daemon);
-  /// Ends the pauses that end after `latest`, so that each daemon tests its relay; returns whether there was
-  /// one.
-  bool reset_breakers_after(platform::UtcMillis latest, platform::UtcMillis now);
+  /// Ends the pauses that end after `latest`, so that each daemon tests its relay, and adds the event with
+  /// their number; returns whether there was one.
+  bool reset_breakers_after(platform::UtcMillis latest, platform::UtcMillis now,
+                            const std::optional<AuditEvent>& audit = {});
   /// Deletes the pauses that ended before `before`: their daemons are gone, or have no mail.
   void delete_breakers_before(platform::UtcMillis before);
 

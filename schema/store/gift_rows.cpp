@@ -82,6 +82,17 @@ std::string gifts_query(const std::string& rest) {
          " FROM recipient_transaction t JOIN gift_request r ON r.id = t.request_id WHERE " + rest;
 }
 
+std::string masked_column(const std::string& column) {
+  return "CASE WHEN " + column + " = '' THEN '' ELSE '***' END";
+}
+
+std::string masked_address_column(sql::Dialect dialect, const std::string& column) {
+  const std::string at =
+      std::string(dialect == sql::Dialect::sqlite ? "instr(" : "strpos(") + column + ", '@')";
+  return "CASE WHEN " + column + " = '' THEN '' WHEN " + at + " > 0 THEN '***' || substr(" + column + ", " +
+         at + ") ELSE '***' END";
+}
+
 std::string latest_gifts_query(const std::string& condition, std::size_t limit) {
   return "SELECT t.sent_at, t.id FROM recipient_transaction t JOIN gift_request r ON r.id = t.request_id "
          "WHERE " +

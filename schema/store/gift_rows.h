@@ -38,6 +38,11 @@ inline const std::string kGiftColumns =
     std::string(kTransactionColumns) + ", " + std::string(kRequestColumns);
 inline constexpr int kGiftColumnCount = count_columns(kTransactionColumns) + count_columns(kRequestColumns);
 
+/// What a masked viewer reads of the column (CON-65): of an address "***" and its domain, of another text
+/// "***"; of an empty one nothing.
+std::string masked_address_column(sql::Dialect dialect, const std::string& column);
+std::string masked_column(const std::string& column);
+
 /// Gifts as "SELECT ... WHERE <rest>", over recipient_transaction t and gift_request r.
 std::string gifts_query(const std::string& rest);
 /// Of gifts_query()'s tables: sent_at and id of the gifts that satisfy `condition`, the latest sent first.

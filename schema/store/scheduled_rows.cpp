@@ -7,7 +7,8 @@ namespace giftsync::schema::store {
 using soci::use;
 
 std::int64_t reset_scheduled_after(sql::Database& database, const ScheduledRows& rows,
-                                   platform::UtcMillis latest, platform::UtcMillis now) {
+                                   platform::UtcMillis latest, platform::UtcMillis now,
+                                   const std::optional<AuditEvent>& audit) {
   const std::string waiting = " FROM " + std::string(rows.table) + " WHERE " + rows.condition;
   const auto is_any = [&](soci::session& session) {
     return sql::select_value<std::int64_t>(session,
@@ -29,7 +30,9 @@ std::int64_t reset_scheduled_after(sql::Database& database, const ScheduledRows&
                              " WHERE " + rows.condition + " AND " + key + " " +
                              sql::in_subquery(database.dialect(), chosen);
   return database.write_in_batches([&](soci::session& session) {
-    return sql::change_rows(session, update, use(now, "now"), use(latest, "latest"));
+    const std::int64_t count = sql::change_rows(session, update, use(now, "now"), use(latest, "latest"));
+    insert_counted_event(session, audit, count);
+    return count;
   });
 }
 

@@ -1,13 +1,15 @@
-// schema/store: resets waiting times that a wrong clock set too far in the future. Included by this
-// folder's .cpp files only.
+// schema/store: resets waiting times, that a wrong clock set too far in the future or that someone ends.
+// Included by this folder's .cpp files only.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "platform/time.h"
 #include "schema/sql/database.h"
+#include "schema/store/audit_log.h"
 
 namespace giftsync::schema::store {
 
@@ -21,8 +23,10 @@ struct ScheduledRows {
 };
 
 /// Releases rows that wait beyond `latest`, which is not before `now`, in batches
-/// (Database::write_in_batches); returns how many. Usually there are none, and no write lock is taken.
+/// (Database::write_in_batches); returns how many. Usually there are none, and no write lock is taken. Each
+/// batch adds the event with the number of its own rows (CON-8).
 std::int64_t reset_scheduled_after(sql::Database& database, const ScheduledRows& rows,
-                                   platform::UtcMillis latest, platform::UtcMillis now);
+                                   platform::UtcMillis latest, platform::UtcMillis now,
+                                   const std::optional<AuditEvent>& audit = {});
 
 }  // namespace giftsync::schema::store

@@ -104,16 +104,17 @@ void release_claims(soci::session& session, sql::Dialect dialect, const std::str
   const std::string mine = "transaction_id = :transaction_id AND lease_owner = :lease_owner";
   const std::string given =
       "m.transaction_id = input_row.transaction_id AND m.lease_owner = input_row.lease_owner";
-  failed.run(
-      session,
-      "UPDATE crm_outbox SET attempts = attempts + :attempt, next_attempt_at = :next_attempt_at, "
-      "last_error = :last_error, is_rejected = :is_rejected, failed_at = :failed_at, failing_since = " +
-          failing_since(dialect) + " WHERE " + mine + " AND mark_seq = :mark_seq",
-      "UPDATE crm_outbox m SET attempts = m.attempts + input_row.attempt, next_attempt_at = "
-      "input_row.next_attempt_at, last_error = input_row.last_error, is_rejected = "
-      "input_row.is_rejected, failed_at = input_row.failed_at, failing_since = " +
-          failing_since(dialect) + " FROM " + failed.as_table() + " WHERE " + given +
-          " AND m.mark_seq = input_row.mark_seq");
+  failed.run(session,
+             "UPDATE crm_outbox SET attempts = attempts + :attempt, next_attempt_at = :next_attempt_at, "
+             "last_error = :last_error, is_rejected = :is_rejected, failed_at = CASE WHEN :failed_at = 0 "
+             "THEN failed_at ELSE :failed_at END, failing_since = " +
+                 failing_since(dialect) + " WHERE " + mine + " AND mark_seq = :mark_seq",
+             "UPDATE crm_outbox m SET attempts = m.attempts + input_row.attempt, next_attempt_at = "
+             "input_row.next_attempt_at, last_error = input_row.last_error, is_rejected = "
+             "input_row.is_rejected, failed_at = CASE WHEN input_row.failed_at = 0 THEN m.failed_at ELSE "
+             "input_row.failed_at END, failing_since = " +
+                 failing_since(dialect) + " FROM " + failed.as_table() + " WHERE " + given +
+                 " AND m.mark_seq = input_row.mark_seq");
   const auto free = [&](sql::BulkRows& rows, const std::string& set) {
     rows.run(session, "UPDATE crm_outbox SET " + set + " WHERE " + mine,
              "UPDATE crm_outbox m SET " + set + " FROM " + rows.as_table() + " WHERE " + given);

@@ -163,12 +163,14 @@ void SyncQueue::end_debounce(platform::UtcMillis now) {
   store::reset_scheduled_after(*database_, resting, now, now);
 }
 
-std::int64_t SyncQueue::reset_scheduled_after(platform::UtcMillis latest, platform::UtcMillis now) {
-  return store::reset_scheduled_after(*database_, scheduled_after(latest, false), latest, now);
+std::int64_t SyncQueue::reset_scheduled_after(platform::UtcMillis latest, platform::UtcMillis now,
+                                              const std::optional<AuditEvent>& audit) {
+  return store::reset_scheduled_after(*database_, scheduled_after(latest, false), latest, now, audit);
 }
 
-std::int64_t SyncQueue::reset_rejected_after(platform::UtcMillis latest, platform::UtcMillis now) {
-  return store::reset_scheduled_after(*database_, scheduled_after(latest, true), latest, now);
+std::int64_t SyncQueue::reset_rejected_after(platform::UtcMillis latest, platform::UtcMillis now,
+                                             const std::optional<AuditEvent>& audit) {
+  return store::reset_scheduled_after(*database_, scheduled_after(latest, true), latest, now, audit);
 }
 
 std::int64_t SyncQueue::reset_rejected(std::span<const TransactionId> transactions, platform::UtcMillis now,
@@ -183,11 +185,7 @@ std::int64_t SyncQueue::reset_rejected(std::span<const TransactionId> transactio
                                                 " AND is_rejected = 1 AND next_attempt_at > " + time);
   return database_->write([&](soci::session& session) {
     const std::int64_t count = sql::change_rows(session, update, use(list));
-    if (audit) {
-      AuditEvent event = *audit;
-      event.detail += (event.detail.empty() ? "" : ": ") + std::to_string(count);
-      insert_audit_event(session, event);
-    }
+    insert_counted_event(session, audit, count);
     return count;
   });
 }

@@ -117,7 +117,9 @@ struct SyncClose {
   bool has_cleared_lookups = false;        ///< also clears the sync_state's ids and sets needs_relink
   bool is_rejected = false;  ///< not done because the CRM refuses the row as it is; rests until retry_at
   bool is_attempt = true;    ///< not done: counts as an attempt
-  platform::UtcMillis failed_at = {};  ///< not done: when it failed, by the clock of audit events
+  /// Not done: when it failed, by the clock of audit events; zero: it was not tried, and when it failed
+  /// stays.
+  platform::UtcMillis failed_at = {};
 };
 
 /// When a gift's record is tried next.
@@ -158,11 +160,14 @@ class SyncQueue {
   /// Makes debounced rows (ChangeLog::accept) due now, but not retries.
   void end_debounce(platform::UtcMillis now);
   /// Makes rows due that are debounced or delayed until after `latest`, but not rejected ones; returns how
-  /// many.
-  std::int64_t reset_scheduled_after(platform::UtcMillis latest, platform::UtcMillis now);
+  /// many. As the next two, it adds the event with the number of rows behind its detail, if there are any, in
+  /// the same transaction: this one and the next in that of each batch of 20,000 rows.
+  std::int64_t reset_scheduled_after(platform::UtcMillis latest, platform::UtcMillis now,
+                                     const std::optional<AuditEvent>& audit = {});
   /// Makes rejected rows due that rest until after `latest`; returns how many. With `now` as `latest`: all.
-  std::int64_t reset_rejected_after(platform::UtcMillis latest, platform::UtcMillis now);
-  /// Makes the rejected rows of these gifts due that rest, and adds the event; returns how many.
+  std::int64_t reset_rejected_after(platform::UtcMillis latest, platform::UtcMillis now,
+                                    const std::optional<AuditEvent>& audit = {});
+  /// Makes the rejected rows of these gifts due that rest; returns how many.
   std::int64_t reset_rejected(std::span<const TransactionId> transactions, platform::UtcMillis now,
                               const std::optional<AuditEvent>& audit = {});
   /// Nothing when the CRM has the gift's current state.

@@ -424,6 +424,15 @@ TEST_F(CliGift, CrmRetryTriesRefusedRecordsOfGiftsOrAll) {
   ASSERT_THAT(events, SizeIs(1));  // CON-50
   EXPECT_EQ(events[0].object_id, "");
   EXPECT_EQ(events[0].occurred_at, cli_.now);
+  EXPECT_EQ(events[0].detail, "1") << "the records that are tried";
+  const auto of_one = store.audit.list(schema::store::Viewer::of_command_line(), {.action = "gift.retry"}, 9);
+  ASSERT_THAT(of_one, SizeIs(1)) << "CON-8; the other gift's record did not rest";
+  EXPECT_EQ(of_one[0].object_kind + " " + of_one[0].object_id, "gift " + id(0));
+  EXPECT_EQ(of_one[0].actor_kind, schema::store::ActorKind::command);
+  cli_.run({"crm", "retry", "--all"});
+  EXPECT_THAT(store.audit.list(schema::store::Viewer::of_command_line(), {.action = "crm.retry"}, 9),
+              SizeIs(1))
+      << "nothing was changed";
 }
 
 // MAIL-26
@@ -462,6 +471,12 @@ TEST_F(CliGift, MailRetryEndsAPauseAndTriesDeferredMails) {
   EXPECT_EQ(accepted.code, 65);
   EXPECT_THAT(accepted.err, HasSubstr("does not wait for a retry: it is accepted"));
   EXPECT_THAT(cli_.run({"mail", "retry", "4711"}).err, HasSubstr("gift 4711 has no mail"));
+  std::vector<std::string> events;  // CON-8
+  for (const auto& one : store.audit.list(schema::store::Viewer::of_command_line(), {.action = "mail."}, 9))
+    events.push_back(one.action + " " + one.object_kind + one.object_id + " " + one.detail);
+  EXPECT_THAT(events,
+              testing::ElementsAre("mail.retry-all mail deferred mails: 1", "mail.retry gift" + id(0) + " 1",
+                                   "mail.retry-all mail pauses: 1"));
   EXPECT_EQ(cli_.run({"mail", "retry", id(0), "--all"}).code, 64);
 }
 

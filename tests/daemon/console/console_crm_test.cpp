@@ -237,7 +237,9 @@ TEST_F(ConsoleCrmPages, ClassesThatLookTheSameToAnAuditorHaveNumbers) {
       << "an address cannot be tried out";
   sign_in(user("aud@example.com", {Role::auditor}));
   for (const std::string path : {"/console/crm", "/console/"})
-    EXPECT_THAT(get(path).body, AllOf(HasSubstr(first), HasSubstr(second), Not(HasSubstr("ada@")))) << path;
+    EXPECT_THAT(get(path).body, AllOf(HasSubstr(first), HasSubstr(second), Not(HasSubstr("ada@")),
+                                      Not(HasSubstr(first + "</a>"))))
+        << path;
 }
 
 // CON-25
@@ -275,7 +277,11 @@ TEST_F(ConsoleCrmPages, AClassOfFailuresIsListedAndRetried) {
   const std::string number = failure_class_number("FIELD_CUSTOM_VALIDATION_EXCEPTION: row #, code #");
   EXPECT_EQ(last_event().object_id, number);
   EXPECT_EQ(last_event().detail, "FIELD_CUSTOM_VALIDATION_EXCEPTION: 2");
-  EXPECT_THAT(page, HasSubstr("/console/audit?object=failures%3A" + number + "\">" + number + "</a>"));
+  EXPECT_THAT(page, AllOf(HasSubstr("error=FIELD_CUSTOM_VALIDATION_EXCEPTION"),
+                          HasSubstr("\">" + number + "</a>"), Not(HasSubstr("/console/audit?object="))))
+      << "the number of a class leads to its gifts";
+  EXPECT_THAT(get("/console/crm").body,
+              HasSubstr("<a href=\"/console/audit?object=failures%3A" + number + "\"><time"));
   EXPECT_THAT(get("/console/audit?object=failures%3A" + number).body, HasSubstr("crm.retry"));
   EXPECT_THAT(get("/console/crm?notice=class_retried&count=7").body,
               HasSubstr("Records that are tried now: 2."))
@@ -368,11 +374,82 @@ TEST_F(ConsoleCrmPages, AClassShowsWhetherItsRetryHelped) {
   all.actor = "root (sudo ana)";
   all.action = "crm.retry";
   all.object_kind = "failures";
+  all.detail = "3";
   store_.audit.add(all);
   for (const std::string& one : {error, std::string("REQUIRED_FIELD_MISSING")})
     EXPECT_THAT(row_of(one),
                 HasSubstr("<bdi>by root (sudo ana). Failed since then: 0, not tried since then: "))
         << one;
+  EXPECT_THAT(row_of(error), Not(HasSubstr("No longer failing"))) << "all classes have one sentence";
+}
+
+// CON-64
+TEST_F(ConsoleCrmPages, AClassThatARetryMendedIsToldForADay) {
+  const std::string error = "FIELD_CUSTOM_VALIDATION_EXCEPTION: no region";
+  for (int i = 0; i < 3; ++i) gift_of("sam@example.com");
+  refuse_waiting_gifts(error);
+  tests::run_sql(temporary_.address(), "UPDATE crm_outbox SET failing_since = 1");
+  sign_in(user("ana@example.com", {Role::operations}));
+  now_ = now_ + platform::kMinuteMillis;
+  const std::string token = form_token_in(get("/console/crm").body, "/console/crm/retry");
+  const std::string form = "form_token=" + token + "&class=FIELD_CUSTOM_VALIDATION_EXCEPTION%3A+no+region";
+  post("/console/crm/retry", form);
+  EXPECT_THAT(get("/console/crm").body,
+              AllOf(HasSubstr("No longer failing like this: 0 of 3."), Not(HasSubstr("Other retries"))));
+  post("/console/crm/retry", form);
+  EXPECT_THAT(get("/console/crm").body, HasSubstr("No longer failing like this: 0 of 3."))
+      << "a second press that finds nothing to do hides nothing";
+  now_ = now_ + 1'000;
+  store_.sync.claim("worker", 60'000, 100, now_);
+  store_.sync.release_with_error("worker", "the CRM is down");
+  const std::string number = failure_class_number(error);
+  const std::string who = "Class " + number + " (FIELD_CUSTOM_VALIDATION_EXCEPTION), by ana@example.com. ";
+  EXPECT_THAT(get("/console/crm").body,
+              HasSubstr(who + "No longer failing like this: 0 of 3, failed again: 0, not tried yet: 3."))
+      << "nothing was tried while the CRM was down";
+  const auto claims = store_.sync.claim("worker", 60'000, 100, now_);
+  ASSERT_EQ(claims.size(), 3u);
+  std::vector<schema::store::SyncClose> closes;
+  for (const auto& claim : claims) closes.push_back({claim, true, now_, "", std::nullopt});
+  closes[2].done = false;
+  closes[2].is_rejected = true;
+  closes[2].error = error;
+  closes[2].failed_at = now_;
+  closes[2].retry_at = now_ + platform::kDayMillis;
+  store_.sync.close("worker", closes);
+  EXPECT_THAT(
+      get("/console/crm").body,
+      HasSubstr("Failed since then: 1, not tried since then: 0</bdi> No longer failing like this: 2 of 3."));
+  tests::run_sql(temporary_.address(), "DELETE FROM crm_outbox");
+  const std::string mended = who + "No longer failing like this: 3 of 3, failed again: 0, not tried yet: 0.";
+  EXPECT_THAT(get("/console/crm").body,
+              AllOf(HasSubstr("No gift fails."), HasSubstr(mended),
+                    HasSubstr("<a href=\"/console/audit?object=failures%3A" + number + "\"><time")));
+  sign_in(user("aud@example.com", {Role::auditor}));
+  EXPECT_THAT(get("/console/crm").body, HasSubstr(mended));
+  now_ = now_ + platform::kDayMillis + 1;
+  sign_in(user("ops@example.com", {Role::operations}));
+  EXPECT_THAT(get("/console/crm").body, Not(HasSubstr("Other retries")));
+}
+
+// CON-64
+TEST_F(ConsoleCrmPages, ARetryOfAllClassesIsToldInOneSentence) {
+  for (int i = 0; i < 2; ++i) gift_of("sam@example.com");
+  refuse_waiting_gifts("REQUIRED_FIELD_MISSING: Name");
+  tests::run_sql(temporary_.address(), "UPDATE crm_outbox SET failing_since = 1");
+  now_ = now_ + platform::kMinuteMillis;
+  schema::store::AuditEvent all;
+  all.occurred_at = now_;
+  all.actor = "root";
+  all.action = "crm.retry";
+  all.object_kind = "failures";
+  ASSERT_EQ(store_.sync.reset_rejected_after(now_, now_, all), 2);
+  now_ = now_ + 1'000;
+  refuse_waiting_gifts("REQUIRED_FIELD_MISSING: Name");
+  sign_in(user("ana@example.com", {Role::operations}));
+  EXPECT_THAT(get("/console/crm").body,
+              HasSubstr("All classes, by root. No longer failing like this: 0 of 2, "
+                        "failed again: 2, not tried yet: 0."));
 }
 
 }  // namespace

@@ -32,6 +32,7 @@ TEST_F(ConsoleWork, AnApproverApprovesWhatThePageShows) {
   EXPECT_EQ(decided_, 1);
   EXPECT_EQ(last_event().action, "request.approve");
   EXPECT_EQ(last_event().object_id, "R-1");
+  EXPECT_EQ(last_event().detail, "as agreed");
   const std::string after = get("/console/requests/R-1?notice=request_approved").body;
   EXPECT_THAT(after, AllOf(HasSubstr("class=\"done\" role=\"status\""), HasSubstr("as agreed"),
                            Not(HasSubstr("requests/R-1/approve")), HasSubstr("requests/R-1/reject")));
@@ -247,6 +248,28 @@ TEST_F(ConsoleWork, AnApproverSeesWhatIsApprovedAsAnAuditorToo) {
                           HasSubstr("1@example.com"), Not(HasSubstr("***"))));
   press(page, "/console/requests/R-1/approve");
   EXPECT_EQ(known("1").state, State::approved);
+}
+
+// CON-63
+TEST_F(ConsoleWork, TheAuditLogSaysInWordsWhatWasDecidedAndRefused) {
+  insert("1");
+  insert("2");
+  sign_in(user("ana@example.com", {Role::approver}));
+  press(get("/console/requests/R-1").body, "/console/requests/R-1/approve", "fine+for+Rose");
+  const std::string page = get("/console/requests/R-2").body;
+  crm_.edit("2", F::message, std::string("Edited"));
+  EXPECT_EQ(press(page, "/console/requests/R-2/reject", "too+dear").status, 412);
+  const std::string refused =
+      "<td class=\"short\" data-label=\"Outcome\">refused</td>\n<td class=\"text\" "
+      "data-label=\"Detail\"><bdi>The "
+      "rejection was refused: the request was edited after the page was shown</bdi> <span class=\"quiet "
+      "short\">(CON-29)</span></td>";
+  EXPECT_THAT(get("/console/audit").body, AllOf(HasSubstr("<bdi>Note: fine for Rose</bdi></td>"),
+                                                HasSubstr(refused), Not(HasSubstr("too dear"))))
+      << "nothing was decided";
+  sign_in(user("aud@example.com", {Role::auditor}));
+  EXPECT_THAT(get("/console/audit").body,
+              AllOf(HasSubstr("<bdi>Note: ***</bdi></td>"), HasSubstr(refused), Not(HasSubstr("Rose"))));
 }
 
 // CON-30, CON-7

@@ -84,8 +84,17 @@ TEST_P(ConsoleGiftsTest, AnAuditorSeesNoRecipient) {
   EXPECT_EQ(store_->console_gifts.find(operations_, sent[0])->last_error,
             "DUPLICATE_VALUE: ada@example.com is there");
   EXPECT_EQ(found->gift.transaction.email, "***@example.com");
-  EXPECT_EQ(found->gift.transaction.first_name + found->gift.transaction.last_name, "");
-  EXPECT_EQ(found->gift.transaction.message, "");
+  EXPECT_EQ(found->gift.transaction.first_name + found->gift.transaction.last_name, "***");
+  EXPECT_EQ(found->gift.transaction.message, "***");
+  EXPECT_EQ(found->gift.transaction.phone, "") << "CON-65: there is none";
+  sql("UPDATE recipient_transaction SET email = '', first_name = '', last_name = '', message = '', phone = "
+      "'12' "
+      "WHERE id = " +
+      std::to_string(sent[1].value));
+  const auto bare = store_->console_gifts.find(auditor, sent[1])->gift.transaction;
+  EXPECT_EQ(bare.email + bare.first_name + bare.last_name + bare.message, "");
+  EXPECT_EQ(bare.phone, "***");
+  sql("UPDATE recipient_transaction SET email = 'odd' WHERE id = " + std::to_string(sent[1].value));
   EXPECT_EQ(found->gift.transaction.status, Status::sent);
   EXPECT_EQ(found->gift.request.item_name, "Coffee");
   EXPECT_EQ(store_->console_gifts.find(auditor, sent[1])->gift.transaction.email, "***");
@@ -265,13 +274,16 @@ TEST_P(ConsoleGiftsTest, FailuresAreCountedByClass) {
   EXPECT_EQ(classes[0].rejected, 0);
   EXPECT_THAT(store_->console_gifts.failure_classes({{}, {}, {}, {Role::sender}}), IsEmpty());
   sql("UPDATE crm_outbox SET is_rejected = 1, failing_since = transaction_id * 1000, failed_at = "
-      "transaction_id");
+      "transaction_id, next_attempt_at = transaction_id + 7");
   const auto dated = store_->console_gifts.failure_classes(operations_);
   EXPECT_EQ(dated[0].rejected, 2);
   EXPECT_EQ(dated[0].first_failing_since.value, sent[0].value * 1000);
   EXPECT_EQ(dated[0].last_failing_since.value, sent[1].value * 1000);
-  EXPECT_THAT(dated[0].failed_at,
-              ElementsAre(platform::UtcMillis{sent[1].value}, platform::UtcMillis{sent[0].value}));
+  ASSERT_THAT(dated[0].failing, testing::SizeIs(2));
+  EXPECT_EQ(dated[0].failing[0].since.value, sent[1].value * 1000);
+  EXPECT_EQ(dated[0].failing[0].failed_at.value, sent[1].value);
+  EXPECT_EQ(dated[0].failing[1].failed_at.value, sent[0].value);
+  EXPECT_EQ(dated[0].failing[1].next_attempt_at.value, sent[0].value + 7);
   EXPECT_THAT(store_->console_gifts.rejected_gifts(operations_, "row # is locked", 10),
               ElementsAre(sent[1], sent[0]));
   EXPECT_THAT(store_->console_gifts.rejected_gifts(operations_, "row # is locked", 1), ElementsAre(sent[1]));

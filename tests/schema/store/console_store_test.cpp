@@ -364,6 +364,27 @@ TEST_P(ConsoleStore, AnAuditorReadsNoAddressesInEventsExceptOfPeopleWhoSignIn) {
   EXPECT_EQ(store_->audit.list(Viewer::of_command_line(), {}, 1)[0].detail, "from bea@example.com");
 }
 
+// CON-63
+TEST_P(ConsoleStore, AnAuditorReadsNoNoteOfADecision) {
+  AuditEvent event;
+  event.object_kind = "request";
+  event.detail = "for Rose";
+  store_->audit.add(event);
+  event.refused = true;
+  event.detail = "the request was edited";
+  store_->audit.add(event);
+  event = {};
+  event.object_kind = "request";
+  store_->audit.add(event);
+  const auto details = [&](const RoleSet& roles) {
+    std::vector<std::string> found;
+    for (const AuditEvent& one : store_->audit.list({{}, {}, {}, roles}, {}, 50)) found.push_back(one.detail);
+    return found;
+  };
+  EXPECT_THAT(details({Role::auditor}), ElementsAre("", "the request was edited", "***"));
+  EXPECT_THAT(details({Role::auditor, Role::admin}), ElementsAre("", "the request was edited", "for Rose"));
+}
+
 // CON-37
 TEST_P(ConsoleStore, EventsAreSearchedByTheirObject) {
   for (const std::string id : {"R-000004", "R-000040", "R-000004"}) {
@@ -380,7 +401,9 @@ TEST_P(ConsoleStore, EventsAreSearchedByTheirObject) {
   EXPECT_EQ(count("request"), 3u);
   EXPECT_EQ(count("request:R-4"), 2u);
   EXPECT_EQ(count("request R-000040"), 1u);
-  EXPECT_EQ(count("gift:R-000004"), 0u);
+  for (const std::string object : {"R-4", "r-4", "R-000004", " R-0004 "})
+    EXPECT_EQ(count(object), 2u) << object;
+  for (const std::string object : {"gift:R-000004", "R-5", "R-", "4"}) EXPECT_EQ(count(object), 0u) << object;
   EXPECT_EQ(count(" "), 3u);
 }
 

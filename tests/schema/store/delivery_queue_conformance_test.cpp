@@ -205,7 +205,14 @@ TEST_P(DeliveryQueueConformance, RetriesDeferredMailsOfOneGiftOrOfAll) {
   EXPECT_EQ(store_->deliveries.retry_deferred(uncertain, later), 0) << "it might arrive twice";
   EXPECT_EQ(store_->deliveries.find(first)->next_attempt_at, later);
   EXPECT_EQ(store_->deliveries.find(second)->next_attempt_at, kNow + 60'000);
-  EXPECT_EQ(store_->deliveries.retry_deferred(std::nullopt, later), 1);
+  AuditEvent event;  // CON-8
+  event.detail = "deferred mails";
+  EXPECT_EQ(store_->deliveries.retry_deferred(first, later, event), 0);
+  EXPECT_EQ(store_->deliveries.retry_deferred(std::nullopt, later, event), 1);
+  EXPECT_EQ(store_->deliveries.retry_deferred(std::nullopt, later, event), 0);
+  const auto events = store_->audit.list(Viewer::of_command_line(), {}, 9);
+  ASSERT_THAT(events, SizeIs(1)) << "where nothing was changed there is none";
+  EXPECT_EQ(events[0].detail, "deferred mails: 1");
   EXPECT_EQ(store_->deliveries.find(second)->next_attempt_at, later);
   EXPECT_EQ(store_->deliveries.find(uncertain)->next_attempt_at, kNow + 60'000);
 }

@@ -199,6 +199,11 @@ TEST_P(SyncQueueConformance, ARowTellsSinceWhenItFails) {
   failed.failed_at = {9};
   store_->sync.close("a", std::span(&failed, 1));
   EXPECT_EQ(failed_at(), "9");
+  SyncClose put_off{store_->sync.claim("a", 60'000, 10, kNow).at(0), false, kNow, "the CRM is down",
+                    std::nullopt};
+  put_off.is_attempt = false;
+  store_->sync.close("a", std::span(&put_off, 1));
+  EXPECT_EQ(failed_at(), "9") << "it was not tried";
 }
 
 // SYNC-25
@@ -217,8 +222,40 @@ TEST_P(SyncQueueConformance, ARejectedRowIsDueOnRequestOnly) {
   AuditEvent event;
   event.action = "crm.retry";
   store_->sync.reset_rejected(ids, kNow, event);
-  EXPECT_EQ(store_->audit.list(Viewer::of_command_line(), {}, 1).at(0).detail, "0");
+  EXPECT_THAT(store_->audit.list(Viewer::of_command_line(), {}, 9), IsEmpty()) << "nothing was changed";
+  sql("UPDATE crm_outbox SET next_attempt_at = next_attempt_at + 5");
+  EXPECT_EQ(store_->sync.reset_rejected(ids, kNow, event), 1);
+  EXPECT_EQ(store_->audit.list(Viewer::of_command_line(), {}, 9).at(0).detail, "1");
   EXPECT_THAT(store_->sync.claim("a", 60'000, 10, kNow), SizeIs(1));
+}
+
+// CON-8
+TEST_P(SyncQueueConformance, TheEventOfARetryIsInItsTransaction) {
+  one_gift();
+  one_gift();
+  const std::string rest = "UPDATE crm_outbox SET is_rejected = 1, next_attempt_at = " +
+                           std::to_string(kNow.value + platform::kHourMillis);
+  AuditEvent event;
+  event.action = "crm.retry";
+  const auto details = [&] {
+    std::vector<std::string> found;
+    for (const AuditEvent& one : store_->audit.list(Viewer::of_command_line(), {}, 9))
+      found.push_back(one.detail);
+    return found;
+  };
+  sql(rest);
+  EXPECT_EQ(store_->sync.reset_rejected_after(kNow, kNow, event), 2);
+  EXPECT_THAT(details(), testing::ElementsAre("2"));
+  EXPECT_EQ(store_->sync.reset_rejected_after(kNow, kNow, event), 0);
+  EXPECT_THAT(details(), SizeIs(1)) << "nothing was changed";
+  sql(rest);
+  sql("ALTER TABLE audit_event RENAME TO audit_event_away");
+  EXPECT_THROW(store_->sync.reset_rejected_after(kNow, kNow, event), std::exception);
+  sql("ALTER TABLE audit_event_away RENAME TO audit_event");
+  EXPECT_EQ(scalar("SELECT cast(count(*) AS TEXT) FROM crm_outbox WHERE next_attempt_at > " +
+                   std::to_string(kNow.value)),
+            "2")
+      << "without its event nothing is changed";
 }
 
 // SYNC-25
