@@ -127,20 +127,50 @@ TEST_F(ConsoleWork, TheHistoryOfAnObjectIsAFilterOfTheAuditLog) {
     EXPECT_THAT(get("/console/audit?object=" + none).body, HasSubstr("No event fits here.")) << none;
 }
 
-// CON-28
-TEST_F(ConsoleWork, ARequestIsFoundByItsNumberInAnyState) {
+// CON-48
+TEST_F(ConsoleWork, ARequestIsFoundInTheStateThatTheAddressNamesOrInAll) {
   for (int i = 100; i < 160; ++i) insert(std::to_string(i));
   sign_in(user("ben@example.com", {Role::approver}));
   press(get("/console/requests/R-150").body, "/console/requests/R-150/reject");
   EXPECT_THAT(get("/console/requests").body, Not(HasSubstr("R-150<")));
-  const std::string found = get("/console/requests?state=pending&find=+R-150+").body;
+  const std::string found = get("/console/requests?find=+R-150+").body;
   EXPECT_THAT(found, AllOf(HasSubstr("R-150<"), HasSubstr("value=\"R-150\""), Not(HasSubstr("R-151<")),
                            HasSubstr("<option value=\"all\" selected>")));
-  EXPECT_THAT(get("/console/requests?find=R-15").body, HasSubstr("No request fits here."));
+  EXPECT_THAT(get("/console/requests?state=rejected&find=150").body, Not(HasSubstr("R-150<")))
+      << "the CRM of giftsync numbers it R-000150";
+  EXPECT_THAT(get("/console/requests?state=rejected&find=R-150").body,
+              AllOf(HasSubstr("R-150<"), HasSubstr("<option value=\"rejected\" selected>")));
+  const std::string in_all_states =
+      "<a href=\"/console/requests?find=R-150&amp;state=all\">Search in all states</a>";
+  for (const std::string state : {"pending", "failed", "sent"})
+    EXPECT_THAT(get("/console/requests?find=R-150&state=" + state).body,
+                AllOf(Not(HasSubstr("R-150<")), HasSubstr("No request fits here."), HasSubstr(in_all_states),
+                      HasSubstr("Names are not searched.")))
+        << state;
+  EXPECT_THAT(get("/console/requests?find=R-150&state=all").body,
+              AllOf(HasSubstr("R-150<"), Not(HasSubstr("What can be found"))));
+  EXPECT_THAT(get("/console/requests?find=R-15").body,
+              AllOf(HasSubstr("No request fits here."), HasSubstr("Names are not searched."),
+                    Not(HasSubstr("Search in all states"))));
   const std::string all = get("/console/requests?state=all").body;
   EXPECT_THAT(all, AllOf(HasSubstr("R-150<"), HasSubstr("R-151<"), HasSubstr("before=R-110&amp;state=all")));
   EXPECT_THAT(get("/console/requests?state=all&before=R-110").body,
               AllOf(HasSubstr("R-109<"), Not(HasSubstr("R-110<"))));
+}
+
+// CON-44
+TEST_F(ConsoleWork, AListOfRequestsSaysThatNothingWaits) {
+  const auto says_so = AllOf(HasSubstr("<p>No request waits for a decision.</p>"),
+                             HasSubstr("<a href=\"/console/requests?state=all\">All requests</a>"));
+  sign_in(user("ben@example.com", {Role::approver}));
+  for (const std::string path : {"/console/requests", "/console/requests?state=pending"})
+    EXPECT_THAT(get(path).body, says_so) << path;
+  for (const std::string query : {"state=sent", "state=all", "state=pending&find=R-1", "before=R-1"})
+    EXPECT_THAT(get("/console/requests?" + query).body,
+                AllOf(HasSubstr("No request fits here."), Not(HasSubstr("waits for a decision"))))
+        << query;
+  insert("1");
+  EXPECT_THAT(get("/console/requests").body, Not(HasSubstr("waits for a decision")));
 }
 
 // CON-28, CON-37
@@ -150,7 +180,7 @@ TEST_F(ConsoleWork, ANumberIsFoundHoweverItIsWritten) {
   sign_in(user("ben@example.com", {Role::approver, Role::admin}));
   press(get("/console/requests/R-000004").body, "/console/requests/R-000004/reject");
   for (const std::string typed : {"4", "R-4", "r-4", "000004", "r-000004", "R-000004", "+4+"}) {
-    EXPECT_THAT(get("/console/requests?state=pending&find=" + typed).body,
+    EXPECT_THAT(get("/console/requests?find=" + typed).body,
                 AllOf(HasSubstr("R-000004<"), Not(HasSubstr("R-000040<")),
                       HasSubstr("<option value=\"all\" selected>")))
         << typed;
@@ -159,6 +189,10 @@ TEST_F(ConsoleWork, ANumberIsFoundHoweverItIsWritten) {
         HasSubstr("<a href=\"/console/requests/R-000004\" class=\"short\"><bdi>request R-000004</bdi></a>"))
         << typed;
   }
+  for (const std::string typed : {"%234", "%23+004"})
+    EXPECT_THAT(get("/console/requests?find=" + typed).body,
+                AllOf(HasSubstr("R-000004<"), Not(HasSubstr("R-000040<"))))
+        << "a request in a list of requests: " << typed;
   EXPECT_THAT(get("/console/audit?object=request:R-4").body, HasSubstr("request.reject"));
   store_.audit.add({.action = "gift.resend", .object_kind = "gift", .object_id = "17"});
   for (const std::string typed : {"gift:17", "gift+0017", "%2317", "Gift+%2317", "17"})
@@ -178,15 +212,22 @@ TEST_F(ConsoleWork, ARequestIsFoundByItsGiftOrAPerson) {
   insert("2");
   insert("3", "Thank you!", "sam@example.com");
   sign_in(user("ben@example.com", {Role::approver}));
-  for (const std::string& typed : {"gift+" + id, "%23" + id, "Gift:+0" + id, std::string("ADA@example.com")})
-    EXPECT_THAT(get("/console/requests?state=pending&find=" + typed).body,
+  for (const std::string& typed :
+       {"gift+" + id, "gift+%23" + id, "Gift:+0" + id, std::string("ADA@example.com")})
+    EXPECT_THAT(get("/console/requests?find=" + typed).body,
                 AllOf(HasSubstr("R-1<"), Not(HasSubstr("R-2<")), Not(HasSubstr("R-3<")),
                       HasSubstr("<option value=\"all\" selected>")))
         << typed;
   EXPECT_THAT(get("/console/requests?find=Sam@example.com").body,
               AllOf(HasSubstr("R-1<"), Not(HasSubstr("R-2<")), HasSubstr("R-3<"),
                     HasSubstr("value=\"Sam@example.com\"")));
-  for (const std::string none : {"gift+99", "%2399", "eve@example.com"})
+  for (const std::string& typed : {"gift+" + id, std::string("ada@example.com")})
+    EXPECT_THAT(get("/console/requests?state=pending&find=" + typed).body,
+                AllOf(Not(HasSubstr("R-1<")), HasSubstr("Search in all states")))
+        << typed;
+  EXPECT_THAT(get("/console/requests?state=pending&find=sam@example.com").body,
+              AllOf(Not(HasSubstr("R-1<")), HasSubstr("R-3<")));
+  for (const std::string none : {"gift+99", "%2399", "gift+x", "Rose", "eve@example.com"})
     EXPECT_THAT(get("/console/requests?find=" + none).body, HasSubstr("No request fits here.")) << none;
   for (const std::string fault : {"%23", "%23x", "@", "ada@", "@example.com"})
     EXPECT_THAT(get("/console/requests?find=" + fault).body,
@@ -196,7 +237,11 @@ TEST_F(ConsoleWork, ARequestIsFoundByItsGiftOrAPerson) {
   sign_in(user("aud@example.com", {Role::auditor}));
   EXPECT_THAT(get("/console/requests?find=ada@example.com").body,
               AllOf(HasSubstr("your role cannot search by this."), Not(HasSubstr("R-1<"))));
-  EXPECT_THAT(get("/console/requests?find=gift+" + id).body, HasSubstr("R-1<"));
+  EXPECT_THAT(get("/console/requests?find=gift+" + id).body,
+              AllOf(HasSubstr("R-1<"), HasSubstr("(number of a request, or gift 17)")));
+  EXPECT_THAT(
+      get("/console/requests?find=R-9").body,
+      AllOf(HasSubstr("What can be found"), Not(HasSubstr("recipient.")), Not(HasSubstr("whole address"))));
 }
 
 // CON-28
