@@ -9,6 +9,7 @@
 #include "platform/text.h"
 #include "schema/gift_number.h"
 #include "sync/approver_notices.h"
+#include "sync/request_record_reconcile.h"
 
 namespace giftsync::daemon::console {
 namespace {
@@ -40,16 +41,18 @@ Data row_data(const PageCall& call, const ListedRequestRecord& one, const schema
   const std::string& name = one.number.empty() ? one.record_id : one.number;
   row.set("number", name);
   row.set("url", url_of(call, path_of_request(name)));
-  row.set("state", word_text("request_", one.state));
+  row.set("state", request_state_text(one.state, one.error));
   row.set("since", time_data(one.since));
-  row.set("requested_by", requester_text(one.requested_by));
+  set_address(row, "requested_by", requester_text(one.requested_by));
   const bool is_masked = hides_recipients(call);
-  set_text(row, "error", masked_text(is_masked, one.error));
+  const bool is_withdrawn = sync::is_withdrawal(one.error);
+  row.set("withdrawn", is_withdrawn);
+  if (!is_withdrawn) set_text(row, "error", masked_text(is_masked, one.error));
   if (content) {
     const sync::RequestedItem item = sync::requested_item(call.store().catalogue, *content);
     set_text(row, "item", item.name);
     row.set("cost", item.cost);
-    set_text(row, "recipient", masked_text(is_masked, content->text(F::recipient_email)));
+    set_address(row, "recipient", masked_text(is_masked, content->text(F::recipient_email)));
   }
   return row;
 }
@@ -144,6 +147,9 @@ http::HttpResponse requests_page(const PageCall& call) {
   data.set("states", options_of(filter));
   data.set("find", kept["find"]);
   data.set("find_what", texts().text(hides_recipients(call) ? "find_request_masked" : "find_request"));
+  data.set("has_errors", std::any_of(shown.begin(), shown.end(), [](const ListedRequestRecord& one) {
+             return !one.error.empty() && !sync::is_withdrawal(one.error);
+           }));
   set_list(data, "rows", list_of(shown, [&](const ListedRequestRecord& one) {
              const auto content = contents.find(one.record_id);
              return row_data(call, one, content == contents.end() ? nullptr : &content->second);
