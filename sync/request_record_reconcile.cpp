@@ -238,7 +238,7 @@ void report_gift_mismatch(Reconciling& one) {
   RequestRecordEntry& next = one.next();
   if (next.state != State::sent || !sent) return;
   const std::string mismatch =
-      "Gift " + std::to_string(sent->value) +
+      "Item " + std::to_string(sent->value) +
       " was sent, and Gift Id was edited since: no other gift is sent. Set it back, or make a new request.";
   std::string error(platform::trimmed(next.error.substr(0, next.error.find(mismatch))));
   if (gift_id_of(one.snapshot.row) != sent) error += (error.empty() ? "" : " ") + mismatch;
@@ -364,6 +364,10 @@ RequestRecordReconciliation reconcile_deleted_request_record(const RequestRecord
   }
   result.is_changed = next != known;
   return result;
+}
+
+bool is_withdrawal(std::string_view error_log) {
+  return error_log == kChanged || error_log == kUnchecked;
 }
 
 std::string error_log_text(std::string_view text) {

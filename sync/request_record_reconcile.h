@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "schema/crm/crm.h"
@@ -51,6 +52,10 @@ RequestRecordReconciliation reconcile_request_record(const RequestRecordSnapshot
 /// The same for a request record that is no longer in the CRM.
 RequestRecordReconciliation reconcile_deleted_request_record(const schema::store::RequestRecordEntry& known,
                                                              bool has_gift, platform::UtcMillis now);
+
+/// Whether an Error Log says that the approval was withdrawn, because the record was edited: it waits again,
+/// which is no fault.
+bool is_withdrawal(std::string_view error_log);
 
 /// A text that fits into Error Log.
 std::string error_log_text(std::string_view text);

@@ -182,6 +182,8 @@ Data timeline_data(std::vector<TimelineEntry> entries) {
     entry.set("text", one.text);
     entry.set("detail", one.detail);
     entry.set("voided", one.voided);
+    set_text(entry, "object", one.object);
+    set_text(entry, "object_url", one.object_url);
     return entry;
   });
 }

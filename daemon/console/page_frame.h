@@ -87,8 +87,10 @@ struct TimelineEntry {
   std::string text;
   std::string detail = {};
   bool voided = false;
+  std::string object = {};  ///< what came of it, behind the detail: "Gift 17"; may be empty
+  std::string object_url = {};
 };
-/// {at, text, detail, voided} of each, the oldest first; of one moment in their order.
+/// {at, text, detail, voided, object, object_url} of each, the oldest first; of one moment in their order.
 Data timeline_data(std::vector<TimelineEntry> entries);
 
 /// "2026-11-21 12:31" in UTC.

@@ -65,6 +65,11 @@ std::string requester_text(const std::string& requested_by) {
   return texts().text("requested_by_command", {{"who", requested_by}});
 }
 
+std::string request_state_text(schema::store::RequestRecordState state, const std::string& error) {
+  const bool is_unsent = state == schema::store::RequestRecordState::approved && !error.empty();
+  return is_unsent ? texts().text("request_not_sent") : word_text("request_", state);
+}
+
 bool hides_recipients(const PageCall& call) {
   return call.viewer().is_masked() && !may(call.viewer().roles, Permission::decide_requests);
 }
@@ -78,11 +83,13 @@ WaitingRequests requests_to_decide(const PageCall& call) {
   std::vector<std::string> ids;
   for (const auto& one : listed) ids.push_back(one.record_id);
   if (ids.empty()) return waiting;
+  waiting.is_known = false;
   ask_responding_crm([&] {
     const auto rows = call.console.options.crm.crm->request_records()->find(ids);
     const std::vector<bool> own = are_own_requests(call, rows);
     for (std::size_t i = 0; i < rows.size(); ++i)
       if (!own[i]) waiting.numbers.push_back(rows[i].text(schema::RequestRecordField::number));
+    waiting.is_known = true;
   });
   return waiting;
 }

@@ -26,10 +26,14 @@ std::string requester_text(const std::string& requested_by);
 /// approval applies to what the page showed.
 bool hides_recipients(const PageCall& call);
 
+/// The state as pages name it: an approved record with an error is not sent (CON-57).
+std::string request_state_text(schema::store::RequestRecordState state, const std::string& error);
+
 /// The records that wait for this user's decision; `is_cut`: there may be more.
 struct WaitingRequests {
   std::vector<std::string> numbers;
   bool is_cut = false;
+  bool is_known = true;  ///< false: the CRM, which knows the own ones, does not respond
 };
 WaitingRequests requests_to_decide(const PageCall& call);
 /// How many unsent request records of those that the user sees have an error, at most 100.

@@ -25,8 +25,8 @@ std::string shortened(const std::string& text) {
 }
 
 std::string label_of(F field) {
-  // Its name in the CRM means the item, not a gift of giftsync.
-  return field == F::gift_id ? texts().text("item") : std::string(schema::descriptor_of(field).label);
+  // Its name in the CRM means the item, not a gift of giftsync; errors name it as the CRM does.
+  return field == F::gift_id ? texts().text("item_field") : std::string(schema::descriptor_of(field).label);
 }
 
 /// The value of the field as an auditor reads it (CON-65).
@@ -48,6 +48,19 @@ std::string named(const Names& names, F field, const std::string& id, bool is_ma
 std::optional<schema::store::GiftItem> item_of(const PageCall& call, const schema::RequestRecord& record) {
   const auto id = sync::gift_id_of(record);
   return id ? call.store().catalogue.item(*id) : std::nullopt;
+}
+
+/// An item by name and number, and the total cost of the record: empty where the catalogue has no such item.
+struct ItemTexts {
+  std::string name;
+  std::string cost;
+};
+
+ItemTexts item_texts(const PageCall& call, const schema::RequestRecord& record) {
+  const auto item = item_of(call, record);
+  const std::string number = record.text(F::gift_id);
+  return {(item ? item->name : texts().text("unknown_item")) + (number.empty() ? "" : " (" + number + ")"),
+          item ? schema::to_decimal(sync::request_costs(*item, record).total()) : ""};
 }
 
 }  // namespace
@@ -92,19 +105,42 @@ std::optional<schema::RequestRecord> content_of(const ShownRequest& shown) {
   return parsed_content(shown.entry.approved_content);
 }
 
-Data fields_data(const schema::RequestRecord& record, const schema::RequestRecord* before, bool is_masked,
-                 const Names& names) {
+Data fields_data(const schema::RequestRecord& record, bool is_masked, const Names& names) {
   Data rows(Data::type::list);
   for (const F field : schema::approval_bound_fields()) {
-    const std::string now = value_text(record.get(field));
-    const std::string old = before ? value_text(before->get(field)) : "";
-    if (before ? old == now : now.empty()) continue;
+    const std::string value = value_text(record.get(field));
+    if (value.empty()) continue;
     Data row;
     row.set("label", label_of(field));
-    row.set("value", masked_value(is_masked, field, named(names, field, now, is_masked)));
-    row.set("old", masked_value(is_masked, field, old));
+    row.set("value", masked_value(is_masked, field, named(names, field, value, is_masked)));
     rows << row;
   }
+  return rows;
+}
+
+Data difference_data(const PageCall& call, const schema::RequestRecord& record,
+                     const schema::RequestRecord& before) {
+  Data rows(Data::type::list);
+  const auto add = [&](const std::string& label, const std::string& old, const std::string& now) {
+    Data row;
+    row.set("label", label);
+    row.set("value", now);
+    row.set("old", old);
+    rows << row;
+  };
+  const bool is_masked = hides_recipients(call);
+  const ItemTexts old_item = item_texts(call, before);
+  const ItemTexts item = item_texts(call, record);
+  for (const F field : schema::approval_bound_fields()) {
+    const std::string old = value_text(before.get(field));
+    const std::string now = value_text(record.get(field));
+    if (old == now) continue;
+    if (field == F::gift_id)
+      add(label_of(field), old_item.name, item.name);
+    else
+      add(label_of(field), masked_value(is_masked, field, old), masked_value(is_masked, field, now));
+  }
+  if (old_item.cost != item.cost) add(texts().text("total_cost"), old_item.cost, item.cost);
   return rows;
 }
 
@@ -126,11 +162,9 @@ std::string edit_text(const schema::store::RequestRecordEdit& edit, bool is_mask
 
 void add_essence(Data& lines, const PageCall& call, const schema::RequestRecord& record, const Names& names) {
   const bool is_masked = hides_recipients(call);
-  const auto item = item_of(call, record);
-  const std::string number = record.text(F::gift_id);
-  add_line(lines, "item",
-           (item ? item->name : texts().text("unknown_item")) + (number.empty() ? "" : " (" + number + ")"));
-  if (item) add_line(lines, "total_cost", schema::to_decimal(sync::request_costs(*item, record).total()));
+  const ItemTexts item = item_texts(call, record);
+  add_line(lines, "item_field", item.name);
+  add_line(lines, "total_cost", item.cost);
   const std::string name =
       joined(record.text(F::recipient_first_name), " ", record.text(F::recipient_last_name));
   add_line(

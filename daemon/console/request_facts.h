@@ -39,9 +39,12 @@ schema::RequestRecord parsed_content(const std::string& content);
 /// What an approval applies to: of the CRM, or what was approved where the page does not ask it.
 std::optional<schema::RequestRecord> content_of(const ShownRequest& shown);
 
-/// {label, value, old} of the fields that an approval binds to; with `before` of those that differ.
-Data fields_data(const schema::RequestRecord& record, const schema::RequestRecord* before, bool is_masked,
-                 const Names& names = {});
+/// {label, value} of the fields that an approval binds to, without empty ones.
+Data fields_data(const schema::RequestRecord& record, bool is_masked, const Names& names);
+/// {label, value, old} of those that differ from `before`: items by name and number, and behind the fields
+/// the total costs, by the catalogue of now, if they differ.
+Data difference_data(const PageCall& call, const schema::RequestRecord& record,
+                     const schema::RequestRecord& before);
 /// The edited fields with their old and new values, shortened (CON-54); empty when no value looks different.
 std::string edit_text(const schema::store::RequestRecordEdit& edit, bool is_masked);
 /// Adds what an approver decides by: item, cost, recipient, sender and message.

@@ -11,15 +11,26 @@
 #include "platform/text.h"
 #include "schema/contact_normalization.h"
 #include "sync/request_record_approval.h"
+#include "sync/request_record_reconcile.h"
 #include "sync/request_record_state_machine.h"
 
 namespace giftsync::daemon::console {
 namespace {
 
 using Action = sync::RequestRecordAction;
+using State = schema::store::RequestRecordState;
 
 constexpr std::size_t kMaxNoteCodePoints = 1'000;
 constexpr int kMaxReads = 3;
+/// The comment of the transition to Sent names the number of the gift request.
+constexpr std::string_view kGiftRequest = "gift request ";
+
+/// A decision that was refused because the record has another content by now.
+struct RefusedDecision {
+  Action action = Action::approve;
+  std::string seen;  ///< the content that it was about
+  std::string note;
+};
 
 /// The state and the history of one moment: a request that is being sent changes between two reads (CON-46).
 std::optional<ShownRequest> find_stored(const PageCall& call) {
@@ -48,6 +59,15 @@ std::optional<ShownRequest> find_request(const PageCall& call) {
   return shown;
 }
 
+/// Empty while the record is not rejected.
+std::string rejected_by(const ShownRequest& shown) {
+  std::string who;
+  if (shown.entry.state != State::rejected) return who;
+  for (const auto& one : shown.transitions)
+    if (one.to == to_word(State::rejected)) who = one.who;
+  return who;
+}
+
 /// The essence, and what became of the request.
 Data summary_of(const PageCall& call, const ShownRequest& shown, const Names& names) {
   Data lines(Data::type::list);
@@ -56,7 +76,12 @@ Data summary_of(const PageCall& call, const ShownRequest& shown, const Names& na
   else
     add_line(lines, "requested_by", requester_text(shown.entry.requested_by));
   add_line(lines, "approved_by", shown.entry.approved_by);
-  add_line(lines, "error", masked_text(hides_recipients(call), shown.entry.error));
+  add_line(lines, "rejected_by", rejected_by(shown));
+  const std::string& error = shown.entry.error;
+  if (sync::is_withdrawal(error))
+    add_line(lines, "approval_withdrawn", error);
+  else
+    add_line(lines, "error", masked_text(hides_recipients(call), error));
   if (shown.entry.failures > 0) add_time(lines, "next_attempt", shown.entry.next_attempt_at);
   if (shown.entry.deleted) add_line(lines, "state", texts().text("request_deleted"));
   return lines;
@@ -64,10 +89,9 @@ Data summary_of(const PageCall& call, const ShownRequest& shown, const Names& na
 
 /// Whether giftsync wrote the comment, and not a person: notes belong to decisions alone.
 bool is_own_comment(const schema::store::RequestRecordTransition& one) {
-  const bool is_decision = one.to == to_word(schema::store::RequestRecordState::approved) ||
-                           one.to == to_word(schema::store::RequestRecordState::rejected);
+  const bool is_decision = one.to == to_word(State::approved) || one.to == to_word(State::rejected);
   return !is_decision &&
-         (one.comment == "made" || one.comment == "first seen" || one.comment.starts_with("gift request "));
+         (one.comment == "made" || one.comment == "first seen" || one.comment.starts_with(kGiftRequest));
 }
 
 /// A gift that was sent for the record, and what people did with it since.
@@ -76,6 +100,14 @@ struct SentGift {
   bool is_seen = false;          ///< by the user
   bool shows_recipient = false;  ///< approvers see those of all requests (CON-16)
   std::vector<schema::store::GiftAction> actions = {};
+
+  std::string name() const {
+    return texts().text("gift_number", {{"id", std::to_string(transaction.id.value)}});
+  }
+  /// Empty where the user does not see it.
+  std::string url(const PageCall& call) const {
+    return is_seen ? url_of(call, "/gifts/" + std::to_string(transaction.id.value)) : "";
+  }
 };
 
 std::vector<SentGift> sent_gifts_of(const PageCall& call, const ShownRequest& shown) {
@@ -109,15 +141,29 @@ void add_gifts(Data& data, const PageCall& call, const std::vector<SentGift>& se
                                  {{"address", address}, {"who", last->actor}, {"time", minute(last->at)}}));
     }
     if (!one.is_seen) continue;
-    const std::string id = std::to_string(one.transaction.id.value);
     Data link;
-    link.set("url", url_of(call, "/gifts/" + id));
-    link.set("text", texts().text("gift_number", {{"id", id}}));
+    link.set("url", one.url(call));
+    link.set("text", one.name());
     gifts << link;
   }
   data.set("has_gifts", gifts.is_non_empty_list());
   data.set("gifts_sent", gifts);
   data.set("readdressed", moved);
+}
+
+/// The change of the state; that to Sent once for each gift, with the gift in place of its gift request.
+void add_transition(std::vector<TimelineEntry>& entries, const PageCall& call,
+                    const schema::store::RequestRecordTransition& one, const std::vector<SentGift>& sent) {
+  const bool is_hidden = hides_recipients(call) && !is_own_comment(one);
+  TimelineEntry entry{one.at, texts().text("request_" + one.to),
+                      joined(one.who, ": ", masked_text(is_hidden, one.comment))};
+  if (one.to != to_word(State::sent) || sent.empty()) return entries.push_back(std::move(entry));
+  if (one.comment.starts_with(kGiftRequest)) entry.detail = one.who;
+  for (const SentGift& gift : sent) {
+    entry.object = gift.name();
+    entry.object_url = gift.url(call);
+    entries.push_back(entry);
+  }
 }
 
 /// The record's edits and states, and what people did with its gifts.
@@ -127,25 +173,31 @@ Data history_of(const PageCall& call, const ShownRequest& shown, const std::vect
   for (const auto& one : newest)
     if (const std::string what = edit_text(one, hides_recipients(call)); !what.empty())
       entries.push_back({one.at, texts().text("request_edited"), joined(one.who, ": ", what)});
-  for (const auto& one : shown.transitions) {
-    const bool is_hidden = hides_recipients(call) && !is_own_comment(one);
-    entries.push_back({one.at, texts().text("request_" + one.to),
-                       joined(one.who, ": ", masked_text(is_hidden, one.comment))});
-  }
+  for (const auto& one : shown.transitions) add_transition(entries, call, one, sent);
   for (const SentGift& gift : sent)
     for (const auto& one : gift.actions)
       entries.push_back({one.at, word_text("action_", one.kind),
                          joined(one.actor, ": ", masked_text(!gift.shows_recipient, one.comment))});
-  return timeline_data(std::move(entries));
+  Data history = timeline_data(std::move(entries));
+  if (shown.entry.state == State::approved && !shown.entry.error.empty()) {
+    Data last;  // without a time: that of a failed attempt is not stored
+    last.set("text", texts().text("request_not_sent"));
+    last.set("detail", masked_text(hides_recipients(call), shown.entry.error));
+    history << last;
+  }
+  return history;
 }
 
-/// After a decision the way to the oldest request that waits for this user.
+/// After a decision the way to the oldest request that waits for this user, or that none does.
 void add_next(Data& data, const PageCall& call, const ShownRequest& shown) {
-  if (!call.query.contains("notice") || shown.entry.state == schema::store::RequestRecordState::pending)
+  if (!call.query.contains("notice") || shown.entry.state == State::pending) return;
+  const bool may_decide = may(call.viewer().roles, Permission::decide_requests);
+  const WaitingRequests waiting = requests_to_decide(call);
+  const auto next = std::min_element(waiting.numbers.begin(), waiting.numbers.end());
+  if (next == waiting.numbers.end()) {
+    data.set("none_waits", may_decide && waiting.is_known && !waiting.is_cut);
     return;
-  const std::vector<std::string> waiting = requests_to_decide(call).numbers;
-  const auto next = std::min_element(waiting.begin(), waiting.end());
-  if (next == waiting.end()) return;
+  }
   data.set("next_url", url_of(call, path_of_request(*next)));
   data.set("next", texts().text("next_request", {{"number", *next}}));
 }
@@ -153,7 +205,7 @@ void add_next(Data& data, const PageCall& call, const ShownRequest& shown) {
 /// What would keep the gift from being sent if a request that waits were approved now (CON-40): the findings,
 /// that there are none, or that it was not checked.
 void add_obstacles(Data& data, const PageCall& call, const ShownRequest& shown) {
-  if (shown.entry.state != schema::store::RequestRecordState::pending || shown.entry.deleted) return;
+  if (shown.entry.state != State::pending || shown.entry.deleted) return;
   std::optional<std::vector<sync::RequestRecordFinding>> found;
   const auto& check = call.console.options.check_request;
   if (shown.loaded && check) ask_responding_crm([&] { found = check(*shown.loaded); });
@@ -169,12 +221,14 @@ void add_obstacles(Data& data, const PageCall& call, const ShownRequest& shown) 
 }
 
 /// The button's form; nothing where the state does not allow the action.
-void add_form(Data& data, const PageCall& call, const ShownRequest& shown, Action action) {
+void add_form(Data& data, const PageCall& call, const ShownRequest& shown, Action action,
+              const std::optional<RefusedDecision>& refused) {
   const std::string name = action == Action::approve ? "approve" : "reject";
   if (!sync::state_after(shown.entry.state, action)) return;
   if (action == Action::approve && shown.is_own) return;
   Data form = form_data(call, path_of_request(shown.name()) + "/" + name);
   form.set("seen", platform::to_base64url(shown.content()));
+  form.set("note", refused && refused->action == action ? refused->note : "");
   data.set(name, form);
   data.set("may_decide", true);
 }
@@ -183,7 +237,7 @@ void add_difference(Data& data, const PageCall& call, const std::string& key, co
                     const ShownRequest& shown) {
   if (before.empty() || before == shown.content()) return;
   const schema::RequestRecord old = parsed_content(before);
-  data.set(key, fields_data(shown.loaded->completed, &old, hides_recipients(call)));
+  data.set(key, difference_data(call, shown.loaded->completed, old));
   data.set("has_" + key, true);
 }
 
@@ -193,13 +247,27 @@ std::string own_text(const PageCall& call, const ShownRequest& shown) {
   return texts().text(has_asked ? "request_own" : "request_of_sender");
 }
 
-/// `seen`: the content that a refused decision was about.
-http::HttpResponse show(const PageCall& call, const ShownRequest& shown, const std::string& seen = {}) {
+/// What the user may do with the record, or who may.
+void add_decision(Data& data, const PageCall& call, const ShownRequest& shown,
+                  const std::optional<RefusedDecision>& refused) {
+  if (!shown.loaded) return;
+  if (!may(call.viewer().roles, Permission::decide_requests)) {
+    data.set("others_decide", shown.entry.state == State::pending);
+    return;
+  }
+  if (shown.is_own && sync::state_after(shown.entry.state, Action::approve))
+    data.set("own", own_text(call, shown));
+  add_form(data, call, shown, Action::approve, refused);
+  add_form(data, call, shown, Action::reject, refused);
+}
+
+http::HttpResponse show(const PageCall& call, const ShownRequest& shown,
+                        const std::optional<RefusedDecision>& refused = {}) {
   const bool is_masked = hides_recipients(call);
   const Names names = names_of(call, shown);
   const std::vector<SentGift> sent = sent_gifts_of(call, shown);
   Data data;
-  data.set("state", word_text("request_", shown.entry.state));
+  data.set("state", request_state_text(shown.entry.state, shown.entry.error));
   data.set("summary", summary_of(call, shown, names));
   data.set("details", details_of(call, shown));
   data.set("history", history_of(call, shown, sent));
@@ -209,24 +277,19 @@ http::HttpResponse show(const PageCall& call, const ShownRequest& shown, const s
   add_next(data, call, shown);
   set_text(data, "audit_url", history_url(call, "request", shown.name()));
   if (const auto content = content_of(shown)) {
-    data.set("content", fields_data(*content, nullptr, is_masked, names));
+    data.set("content", fields_data(*content, is_masked, names));
     data.set("has_content", true);
   }
   if (shown.loaded) {
-    add_difference(data, call, "seen_difference", seen, shown);
+    if (refused) add_difference(data, call, "seen_difference", refused->seen, shown);
     add_difference(data, call, "difference", shown.entry.approved_content, shown);
   }
   data.set("in_salesforce", uses_request_records(call) && !decides_requests_here(call));
   add_obstacles(data, call, shown);
-  if (shown.loaded && may(call.viewer().roles, Permission::decide_requests)) {
-    if (shown.is_own && sync::state_after(shown.entry.state, Action::approve))
-      data.set("own", own_text(call, shown));
-    add_form(data, call, shown, Action::approve);
-    add_form(data, call, shown, Action::reject);
-  }
+  add_decision(data, call, shown, refused);
   http::HttpResponse response =
       page(call, "request", texts().text("request_number", {{"number", shown.name()}}), std::move(data));
-  if (!seen.empty()) response.status = 412;
+  if (refused) response.status = 412;
   return response;
 }
 
@@ -264,7 +327,8 @@ http::HttpResponse decide(const PageCall& call, Action action) {
   if (outcome.kind == Kind::other_content) {
     record_refusal("CON-29", "the request was edited after the page was shown");
     const auto again = find_request(call);
-    return again && again->loaded ? show(call, *again, *seen) : not_found(call);
+    return again && again->loaded ? show(call, *again, RefusedDecision{action, *seen, note})
+                                  : not_found(call);
   }
   if (outcome.kind != Kind::done && !outcome.is_stored) {
     record_refusal("CON-30", "the request's state does not allow it");

@@ -9,6 +9,7 @@
 #include "platform/text.h"
 #include "schema/gift_number.h"
 #include "sync/approver_notices.h"
+#include "sync/request_record_reconcile.h"
 
 namespace giftsync::daemon::console {
 namespace {
@@ -40,30 +41,32 @@ Data row_data(const PageCall& call, const ListedRequestRecord& one, const schema
   const std::string& name = one.number.empty() ? one.record_id : one.number;
   row.set("number", name);
   row.set("url", url_of(call, path_of_request(name)));
-  row.set("state", word_text("request_", one.state));
+  row.set("state", request_state_text(one.state, one.error));
   row.set("since", time_data(one.since));
-  row.set("requested_by", requester_text(one.requested_by));
+  set_address(row, "requested_by", requester_text(one.requested_by));
   const bool is_masked = hides_recipients(call);
-  set_text(row, "error", masked_text(is_masked, one.error));
+  const bool is_withdrawn = sync::is_withdrawal(one.error);
+  row.set("withdrawn", is_withdrawn);
+  if (!is_withdrawn) set_text(row, "error", masked_text(is_masked, one.error));
   if (content) {
     const sync::RequestedItem item = sync::requested_item(call.store().catalogue, *content);
     set_text(row, "item", item.name);
     row.set("cost", item.cost);
-    set_text(row, "recipient", masked_address(is_masked, content->text(F::recipient_email)));
+    set_address(row, "recipient", masked_address(is_masked, content->text(F::recipient_email)));
   }
   return row;
 }
 
-/// What is searched for finds requests in whatever state: "4" one by its number, "gift 17" and "#17" that of
-/// a gift, and an address those of a person.
+/// The state `word`; without one those that wait, or of a search all. What is searched for: "4" and "#4" one
+/// by its number, "gift 17" that of a gift, and an address those of a person.
 schema::store::RequestRecordFilter filter_of(const std::string& word, const std::string& find) {
   schema::store::RequestRecordFilter filter{.has_error = word == kFailed,
-                                            .is_any_state = word == kAll || !find.empty()};
-  if (!platform::parse_number<std::int64_t>(find)) filter.gift = schema::gift_number(find);
+                                            .is_any_state = word == kAll || (word.empty() && !find.empty())};
+  if (platform::ascii_lower(find).starts_with("gift")) filter.gift = schema::gift_number(find);
   if (find.find('@') != std::string::npos)
     filter.person = find;
   else if (!filter.gift)
-    filter.number = find;
+    filter.number = platform::trimmed(std::string_view(find).substr(find.starts_with('#') ? 1 : 0));
   for (const State state : schema::store::kAllRequestRecordStates)
     if (to_word(state) == word) filter.state = state;
   return filter;
@@ -98,6 +101,21 @@ std::string_view why_not(const PageCall& call, const std::string& name, const st
   return at == 0 || at + 1 == value.size() ? "filter_find_request" : "";
 }
 
+/// In place of rows: that none waits or fits, the way to more of them, and what a search finds.
+void add_nothing_found(Data& data, const PageCall& call, const schema::store::RequestRecordFilter& filter,
+                       const std::string& find) {
+  const bool is_search = !find.empty();
+  const std::string list = call.url().base + "/requests?";
+  const bool none_waits = !is_search && !filter.has_error && !filter.is_any_state &&
+                          filter.state == State::pending && field(call.query, "before").empty();
+  data.set("nothing", texts().text(none_waits ? "no_request_waits" : "no_request_here"));
+  if (none_waits) data.set("all_requests", list + "state=all");
+  if (!is_search) return;
+  if (!filter.is_any_state)
+    data.set("in_all_states", list + query_of({{"find", find}, {"state", std::string(kAll)}}));
+  data.set("found_by", texts().text(hides_recipients(call) ? "requests_found_masked" : "requests_found"));
+}
+
 }  // namespace
 
 http::HttpResponse requests_page(const PageCall& call) {
@@ -116,24 +134,22 @@ http::HttpResponse requests_page(const PageCall& call) {
   }
   const std::string list = call.url().base + "/requests?";
   set_not_applied(data, not_applied, kept.empty() ? call.url().base + "/requests" : list + query_of(kept));
-  auto filter = filter_of(kept["state"], kept["find"]);
+  const auto filter = filter_of(kept["state"], kept["find"]);
   const std::string before = field(call.query, "before");
-  const auto list_filtered = [&] {
-    return call.store().request_records.list(call.viewer(), owner_of_requests(call), filter, before,
-                                             kPageRows + 1);
-  };
   std::vector<ListedRequestRecord> listed;
-  if (not_applied.empty()) listed = list_filtered();
-  if (listed.empty() && not_applied.empty() &&
-      schema::complete_request_number(filter.number) != filter.number) {
-    filter.number = schema::complete_request_number(filter.number);
-    listed = list_filtered();
-  }
+  if (not_applied.empty())
+    listed = call.store().request_records.list(call.viewer(), owner_of_requests(call), filter, before,
+                                               kPageRows + 1);
+  if (listed.empty()) add_nothing_found(data, call, filter, kept["find"]);
   const std::vector<ListedRequestRecord> shown(
       listed.begin(), listed.begin() + static_cast<std::ptrdiff_t>(std::min(listed.size(), kPageRows)));
   const auto contents = contents_of(call, shown);
   data.set("states", options_of(filter));
   data.set("find", kept["find"]);
+  data.set("find_what", texts().text(hides_recipients(call) ? "find_request_masked" : "find_request"));
+  data.set("has_errors", std::any_of(shown.begin(), shown.end(), [](const ListedRequestRecord& one) {
+             return !one.error.empty() && !sync::is_withdrawal(one.error);
+           }));
   set_list(data, "rows", list_of(shown, [&](const ListedRequestRecord& one) {
              const auto content = contents.find(one.record_id);
              return row_data(call, one, content == contents.end() ? nullptr : &content->second);

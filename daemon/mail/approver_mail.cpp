@@ -18,13 +18,15 @@ constexpr std::size_t kMaxListed = 20;
 /// Without a cost an item that is a number is one that the catalogue does not have: alone it reads as a
 /// price.
 std::string line_of(const content::Messages& messages, const schema::store::ApproverNotice& one) {
+  const std::string since = one.was_approved ? " " + messages.text("approval_withdrawn") : "";
   if (!one.cost.empty())
     return without_controls(
-        messages.text("approval_line", {{"request", one.number}, {"item", one.item}, {"cost", one.cost}}));
+        messages.text("approval_line", {{"request", one.number}, {"item", one.item}, {"cost", one.cost}}) +
+        since);
   const bool is_number = !one.item.empty() && one.item.find_first_not_of("0123456789") == std::string::npos;
   return without_controls(
       one.number + ": " +
-      (is_number ? messages.text("approval_unknown_item", {{"item", one.item}}) : one.item));
+      (is_number ? messages.text("approval_unknown_item", {{"item", one.item}}) : one.item) + since);
 }
 
 /// Both forms of the body while it is written.

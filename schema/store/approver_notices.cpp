@@ -118,12 +118,13 @@ ApproverMail ApproverNotices::take(UserId user, std::int64_t mail_number, const 
     row.user = user;
     mail.notices = sql::select_rows(
         row, session,
-        "SELECT transition_id, record_id, number, item, cost, CASE WHEN mail_number = :mail THEN 0 ELSE 1 "
-        "END "
-        "AS is_repeated FROM approver_notice WHERE user_id = :id AND (mail_number = :mail OR repeated_in = "
-        ":mail) ORDER BY is_repeated, number, transition_id",
+        "SELECT n.transition_id, n.record_id, n.number, n.item, n.cost, CASE WHEN n.mail_number = :mail THEN "
+        "0 ELSE 1 END AS is_repeated, CASE WHEN t.from_state = 'approved' THEN 1 ELSE 0 END FROM "
+        "approver_notice n LEFT JOIN request_record_transition t ON t.id = n.transition_id WHERE n.user_id = "
+        ":id AND (n.mail_number = :mail OR n.repeated_in = :mail) ORDER BY is_repeated, n.number, "
+        "n.transition_id",
         use(mail_number, "mail"), use(user, "id"), into(row.transition), into(row.record_id),
-        into(row.number), into(row.item), into(row.cost), into(row.is_repeated));
+        into(row.number), into(row.item), into(row.cost), into(row.is_repeated), into(row.was_approved));
     mail.is_obsolete =
         sql::select_value<std::int64_t>(
             session,

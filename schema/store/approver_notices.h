@@ -34,8 +34,9 @@ struct ApproverNotice {
   std::string record_id;
   std::string number;
   std::string item;
-  std::string cost;          ///< empty: not known
-  bool is_repeated = false;  ///< an earlier mail named it, and it still waits
+  std::string cost;           ///< empty: not known
+  bool is_repeated = false;   ///< an earlier mail named it, and it still waits
+  bool was_approved = false;  ///< it waits since its approval was withdrawn; of take() alone
 };
 
 /// One mail.

@@ -130,24 +130,30 @@ std::string records_of_gifts(const std::string& condition) {
          condition;
 }
 
-/// The conditions of the indexes request_record_state_state, _error and _number among them. The parameters
-/// :text, which is text_of() the filter, and :in_unicode are in each, since SOCI counts the values that it
-/// binds.
-std::string filter_condition(const RequestRecordFilter& filter) {
+/// What the filter finds. The parameters :text, which is text_of() the filter, and :other are in each, since
+/// SOCI counts the values that it binds.
+std::string find_condition(const RequestRecordFilter& filter) {
   if (!filter.person.empty())
     return "s.record_id IN (SELECT a.record_id FROM request_record_state a WHERE a.deleted = 0 AND "
            "a.requested_by <> '' AND a.requested_by = (SELECT email FROM account WHERE email_key = :text) "
            "UNION ALL " +
-           records_of_gifts("lower(trim(t.email)) IN (:text, :in_unicode)") + ")";
-  const std::string no_person = ":in_unicode = ''";
-  if (!filter.gift && !filter.number.empty()) return no_person + " AND s.number = :text";
-  const std::string any_text = no_person + " AND :text = ''";
-  if (filter.gift)
-    return any_text + " AND s.record_id IN (" +
-           records_of_gifts("t.id = " + std::to_string(filter.gift->value)) + ")";
-  if (filter.is_any_state) return any_text;
-  if (filter.has_error) return any_text + " AND s.error <> '' AND s.state NOT IN ('sent', 'rejected')";
-  return any_text + " AND s.state = '" + std::string(to_word(filter.state)) + "'";
+           records_of_gifts("lower(trim(t.email)) IN (:text, :other)") + ")";
+  if (!filter.gift && !filter.number.empty()) return "s.number IN (:text, :other)";
+  const std::string any = ":text = '' AND :other = ''";
+  if (!filter.gift) return any;
+  return any + " AND s.record_id IN (" + records_of_gifts("t.id = " + std::to_string(filter.gift->value)) +
+         ")";
+}
+
+/// Of a list without a search the conditions of the indexes request_record_state_state and _error. What a
+/// search finds are few rows: "|| ''" keeps these indexes from being read in its place, whole states of them.
+std::string state_condition(const RequestRecordFilter& filter) {
+  if (filter.is_any_state) return {};
+  const bool is_search = filter.gift || !filter.number.empty() || !filter.person.empty();
+  const std::string no_index = is_search ? " || ''" : "";
+  if (filter.has_error)
+    return " AND s.error" + no_index + " <> '' AND s.state" + no_index + " NOT IN ('sent', 'rejected')";
+  return " AND s.state" + no_index + " = '" + std::string(to_word(filter.state)) + "'";
 }
 
 std::string text_of(const RequestRecordFilter& filter) {
@@ -258,7 +264,8 @@ std::vector<ListedRequestRecord> RequestRecords::list(const Viewer& viewer,
                                                       const RequestRecordFilter& filter,
                                                       const std::string& before, std::size_t limit) {
   const std::string text = text_of(filter);
-  const std::string in_unicode = filter.person.empty() ? std::string() : email_key_in_unicode(text);
+  const std::string other =
+      filter.person.empty() ? complete_request_number(text) : email_key_in_unicode(text);
   return database_->read([&](soci::session& session) {
     std::vector<ListedRequestRecord> found;
     ListedRequestRecord row;
@@ -268,11 +275,12 @@ std::vector<ListedRequestRecord> RequestRecords::list(const Viewer& viewer,
         "SELECT s.record_id, s.number, s.state, s.requested_by, s.error, coalesce((SELECT max(t.occurred_at) "
         "FROM request_record_transition t WHERE t.record_id = s.record_id), 0) FROM request_record_state s "
         "WHERE s.deleted = 0 AND " +
-            filter_condition(filter) + " AND " + request_records_condition(viewer, owner) +
+            find_condition(filter) + state_condition(filter) + " AND " +
+            request_records_condition(viewer, owner) +
             (before.empty() ? " AND s.number >= :before" : " AND s.number < :before") +
             " ORDER BY s.number DESC LIMIT " + std::to_string(limit),
-        use(text, "text"), use(in_unicode, "in_unicode"), use(before, "before"), into(row.record_id),
-        into(row.number), into(state), into(row.requested_by), into(row.error), into(row.since));
+        use(text, "text"), use(other, "other"), use(before, "before"), into(row.record_id), into(row.number),
+        into(state), into(row.requested_by), into(row.error), into(row.since));
     sql::each_row(statement, [&] {
       row.state = parse_stored_word(kRequestRecordStates, state);
       found.push_back(row);

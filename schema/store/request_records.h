@@ -81,13 +81,13 @@ struct RequestRecordGift {
   RequestRecordLink link;
 };
 
-/// A filter of the console: one state, the ones with an Error Log that are not sent or rejected, those of
-/// all states, those of one number, of one gift, or of one person. Of several the last one counts.
+/// A filter of the console: the state, or the ones with an Error Log that are not sent or rejected, or all
+/// states; and in these, unless all of its fields are empty, a search: of several the last one counts.
 struct RequestRecordFilter {
   RequestRecordState state = RequestRecordState::pending;
   bool has_error = false;
   bool is_any_state = false;
-  std::string number = {};                 ///< exactly; empty: of any
+  std::string number = {};                 ///< as it is, or as complete_request_number() completes it
   std::optional<TransactionId> gift = {};  ///< the one for which it was sent
   /// An e-mail address: of the account that asked for the record, or of the recipient of the gift that was
   /// sent for it.

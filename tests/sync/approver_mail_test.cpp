@@ -7,6 +7,7 @@
 #include <deque>
 
 #include "sync/approver_notices.h"
+#include "sync/request_record_reconcile.h"
 #include "tests/support/request_record_fixture.h"
 
 namespace giftsync::sync {
@@ -272,7 +273,10 @@ TEST_P(ApproverMails, AChangeAfterTheApprovalIsMailedAgainAndKeepsWhatWasApprove
   sender = refused("wait");
   people_.insert("1", "Hello", false);
   process();
-  EXPECT_THAT(addresses(), SizeIs(1));
+  EXPECT_FALSE(is_withdrawal(known("1")->error));
+  const auto first = deliver();
+  ASSERT_THAT(first, SizeIs(1));
+  EXPECT_THAT(first[0].bytes, Not(HasSubstr("was approved")));
   ApprovalDecision approve{RequestRecordAction::approve, "ben@example.com", ""};
   ASSERT_EQ(decide_request_record(store(), people_, "R-1", approve, now).kind, ApprovalResult::Kind::done);
   process();
@@ -283,7 +287,10 @@ TEST_P(ApproverMails, AChangeAfterTheApprovalIsMailedAgainAndKeepsWhatWasApprove
   process();
   EXPECT_EQ(known("1")->state, schema::store::RequestRecordState::pending);
   EXPECT_EQ(known("1")->approved_content, approved);
-  EXPECT_THAT(addresses(), SizeIs(1));
+  EXPECT_TRUE(is_withdrawal(known("1")->error)) << known("1")->error;
+  const auto mails = deliver();
+  ASSERT_THAT(mails, SizeIs(1));
+  EXPECT_THAT(mails[0].bytes, HasSubstr("R-1: Coffee, cost 5.40 (was approved and changed since)"));
   people_.edit("1", F::status, std::string("Rejected"));
   process();
   EXPECT_EQ(known("1")->approved_content, "");

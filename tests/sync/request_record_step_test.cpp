@@ -274,7 +274,7 @@ TEST_P(RequestRecordStep, GiftIdEditedAfterSendingIsReportedOnce) {
   const RequestRecordStepStats report = step();
   ASSERT_THAT(report.warnings, SizeIs(1));
   EXPECT_THAT(report.warnings.front(),
-              HasSubstr("request R-1: Gift 7 was sent, and Gift Id was edited since"));
+              HasSubstr("request R-1: Item 7 was sent, and Gift Id was edited since"));
   EXPECT_THAT(report.warnings.front(), HasSubstr("by CRM user 005B"));
   run_until_idle();
   EXPECT_THAT(error("1"), HasSubstr("no other gift is sent"));
@@ -287,12 +287,12 @@ TEST_P(RequestRecordStep, GiftIdEditedAfterSendingIsReportedOnce) {
   crm.edit("1", F::status, std::string("Rejected"));
   EXPECT_THAT(step().warnings, SizeIs(1)) << "of the status alone";
   run_until_idle();
-  EXPECT_THAT(error("1"), HasSubstr("A sent request stays Sent. Gift 7 was sent"));
+  EXPECT_THAT(error("1"), HasSubstr("A sent request stays Sent. Item 7 was sent"));
   crm.edit("1", F::gift_id, std::string("7"));
   EXPECT_THAT(step().warnings, IsEmpty());
   run_until_idle();
   EXPECT_THAT(error("1"), HasSubstr("A sent request stays Sent."));
-  EXPECT_THAT(error("1"), Not(HasSubstr("Gift 7")));
+  EXPECT_THAT(error("1"), Not(HasSubstr("Item 7")));
 }
 
 TEST_P(RequestRecordStep, CustomItemLinkIsKept) {

@@ -56,6 +56,7 @@ class ConsoleRequests(RequestRecordTestCase):
         self.assertEqual(refused.status, 412)
         self.assertIn("Hello one", page)
         self.assertIn("Hello two", page)
+        self.assertEqual(page.count('name="note" value="fine"'), 1)
         self.assertEqual(self.row(fixture, "one")[0], "Pending")
         done, _ = eva.post(path + "/approve", {**form(page, path + "/approve"), "note": "fine"})
         self.assertEqual((done.status, done.headers["Location"]), (303, path + "?notice=request_approved"))
@@ -64,6 +65,7 @@ class ConsoleRequests(RequestRecordTestCase):
         self.assertEqual((event["action"], event["actor"], event["object_id"]), ("request.approve", "eva@example.com", number))
         shown = eva.get(path)[1]
         self.assertIn("fine", shown)
+        self.assertRegex(shown, r"<bdi>giftsync</bdi></span> Gift \d+</li>")
         # CON-54: the edit that came between is in the timeline, once.
         self.assertEqual(shown.count("Message: “Hello one” became “Hello two”"), 1)
         self.assertLess(shown.index("Edited in the CRM"), shown.index("<strong>Approved</strong> <span"))

@@ -19,7 +19,7 @@ TEST_F(ConsoleWork, AnApproverApprovesWhatThePageShows) {
   sign_in(user("ana@example.com", {Role::approver}));
   const std::string page = get("/console/requests/R-1").body;
   EXPECT_THAT(page, AllOf(HasSubstr("Coffee"), HasSubstr("1@example.com"), HasSubstr("&lt;script&gt;"),
-                          HasSubstr("<dt>Item</dt><dd class=\"lines\" dir=\"auto\">7</dd>"),
+                          HasSubstr("<dt>Item (Gift Id)</dt><dd class=\"lines\" dir=\"auto\">7</dd>"),
                           Not(HasSubstr("<script>"))));
   EXPECT_EQ(known("1").state, State::pending) << "looking decides nothing";
   const auto answer = press(page, "/console/requests/R-1/approve", "as+agreed");
@@ -38,6 +38,9 @@ TEST_F(ConsoleWork, AnApproverApprovesWhatThePageShows) {
                            Not(HasSubstr("requests/R-1/approve")), HasSubstr("requests/R-1/reject")));
   EXPECT_EQ(press(after, "/console/requests/R-1/reject").status, 303);
   EXPECT_EQ(known("1").state, State::rejected);
+  EXPECT_THAT(get("/console/requests/R-1").body,
+              AllOf(HasSubstr("<dt>Rejected by</dt><dd class=\"lines\" dir=\"auto\">ana@example.com</dd>"),
+                    Not(HasSubstr("<dt>Approved by</dt>"))));
   EXPECT_THAT(get("/console/requests/R-1?notice=nothing").body,
               Not(HasSubstr("role=\"status\">The request")));
 }
@@ -123,9 +126,63 @@ TEST_F(ConsoleWork, WhatChangedAfterTheApprovalIsShown) {
   press(get("/console/requests/R-1").body, "/console/requests/R-1/approve");
   EXPECT_THAT(get("/console/requests/R-1").body, Not(HasSubstr("Changed after the approval")));
   crm_.edit("1", F::gift_id, std::string("8"));
+  const auto was_and_is = [](const std::string& label, const std::string& was, const std::string& is) {
+    return "<td data-label=\"Field\">" + label +
+           "</td><td data-label=\"Was approved\" class=\"lines\"><bdi>" + was +
+           "</bdi></td><td data-label=\"Is now\" class=\"lines\"><bdi>" + is + "</bdi></td>";
+  };
+  EXPECT_THAT(
+      get("/console/requests/R-1").body,
+      AllOf(HasSubstr("Changed after the approval"),
+            HasSubstr(was_and_is("Item (Gift Id)", "Coffee (7)", "not in the catalogue (8)")),
+            HasSubstr(was_and_is("Total cost", "5.35", "")), Not(HasSubstr("<bdi>Thank you!</bdi>"))));
+  schema::store::GiftItem tea;
+  tea.id = {8};
+  tea.name = "Tea";
+  tea.costs = {schema::Money{700}, std::nullopt, std::nullopt, std::nullopt};
+  store_.catalogue.import(std::span(&tea, 1));
   EXPECT_THAT(get("/console/requests/R-1").body,
-              AllOf(HasSubstr("Changed after the approval"), HasSubstr("<bdi>7</bdi>"),
-                    HasSubstr("<bdi>8</bdi>"), Not(HasSubstr("<bdi>Thank you!</bdi>"))));
+              AllOf(HasSubstr(was_and_is("Item (Gift Id)", "Coffee (7)", "Tea (8)")),
+                    HasSubstr(was_and_is("Total cost", "5.35", "7.00"))));
+}
+
+// CON-57
+TEST_F(ConsoleWork, AWithdrawnApprovalIsNoErrorAndAFailedSendingIs) {
+  insert("1");
+  fail("1", "Changed after approval: approve it again.");
+  sign_in(user("ana@example.com", {Role::approver}));
+  EXPECT_THAT(get("/console/requests/R-1").body,
+              AllOf(HasSubstr("<p><strong>Waiting for approval</strong></p>"),
+                    HasSubstr("<dt>Approval withdrawn</dt>"), Not(HasSubstr("<dt>Error</dt>"))));
+  press(get("/console/requests/R-1").body, "/console/requests/R-1/approve");
+  EXPECT_THAT(get("/console/requests/R-1").body,
+              AllOf(HasSubstr("<p><strong>Approved</strong></p>"), Not(HasSubstr("not sent"))));
+  fail("1", "There is no item.");
+  EXPECT_THAT(get("/console/requests/R-1").body,
+              AllOf(HasSubstr("<p><strong>Approved, not sent</strong></p>"), HasSubstr("<dt>Error</dt>"),
+                    HasSubstr("<li><strong>Approved, not sent</strong> <span "
+                              "class=\"quiet\"><bdi>There is no item.</bdi></span></li>")));
+  sign_in(user("aud@example.com", {Role::auditor}));
+  EXPECT_THAT(get("/console/requests/R-1").body,
+              AllOf(HasSubstr("<p><strong>Approved, not sent</strong></p>"), Not(HasSubstr("no item"))));
+}
+
+// CON-29
+TEST_F(ConsoleWork, ANoteStaysInTheFormOfADecisionThatWasRefused) {
+  insert("1");
+  sign_in(user("ana@example.com", {Role::approver}));
+  const std::string page = get("/console/requests/R-1").body;
+  crm_.edit("1", F::message, std::string("Hello"));
+  const auto note = [](const std::string& text) {
+    return HasSubstr("name=\"note\" value=\"" + text + "\" maxlength");
+  };
+  EXPECT_THAT(page, AllOf(note(""), Not(note("as agreed"))));
+  const std::string approved = press(page, "/console/requests/R-1/approve", "as+agreed").body;
+  EXPECT_THAT(approved, AllOf(note("as agreed"), note("")));
+  EXPECT_LT(approved.find("as agreed"), approved.find("/console/requests/R-1/reject"));
+  const std::string rejected = press(page, "/console/requests/R-1/reject", "%22%3E%3Cb%3E").body;
+  EXPECT_THAT(rejected, AllOf(note("&quot;&gt;&lt;b&gt;"), note(""), Not(HasSubstr("<b>"))));
+  EXPECT_GT(rejected.find("&quot;&gt;"), rejected.find("/console/requests/R-1/reject"));
 }
 
 // CON-30
@@ -182,14 +239,16 @@ TEST_F(ConsoleWork, TheTimelineOfARequestListsEditsBeforeTheApproval) {
   add_edit(content(std::string(300, 'x'), ""), content("", ""), "");
   sign_in(user("ben@example.com", {Role::approver}));
   const std::string page = get("/console/requests/R-1").body;
-  EXPECT_THAT(page, AllOf(HasSubstr("<strong>Edited in the CRM</strong> <span class=\"quiet\"><bdi>CRM user "
-                                    "005B: Item: “6” became “7”; Message: “Hello” became “&lt;script&gt;"),
-                          HasSubstr("<bdi>Message: “" + std::string(200, 'x') + "…” became “”"),
-                          Not(HasSubstr("<script>alert")), Not(HasSubstr("Only the last 20 edits"))));
+  EXPECT_THAT(
+      page, AllOf(HasSubstr("<strong>Edited in the CRM</strong> <span class=\"quiet\"><bdi>CRM user "
+                            "005B: Item (Gift Id): “6” became “7”; Message: “Hello” became “&lt;script&gt;"),
+                  HasSubstr("<bdi>Message: “" + std::string(200, 'x') + "…” became “”"),
+                  Not(HasSubstr("<script>alert")), Not(HasSubstr("Only the last 20 edits"))));
   EXPECT_LT(page.find("<strong>Waiting for approval</strong> <span"), page.find("Edited in the CRM"));
   sign_in(user("aud@example.com", {Role::auditor}));
   EXPECT_THAT(get("/console/requests/R-1").body,
-              AllOf(HasSubstr("Item: “6” became “7”; Message: “***” became “***”"), Not(HasSubstr("Hello"))));
+              AllOf(HasSubstr("Item (Gift Id): “6” became “7”; Message: “***” became “***”"),
+                    Not(HasSubstr("Hello"))));
   for (int i = 0; i < 20; ++i)
     add_edit(content("a" + std::to_string(i), ""), content("b" + std::to_string(i), ""), "");
   sign_in(user("eva@example.com", {Role::approver}));
@@ -212,7 +271,7 @@ TEST_F(ConsoleWork, WhatIsDecidedAndTheButtonsComeBeforeEverythingElse) {
   const std::string page = get("/console/requests/R-1").body;
   std::size_t at = 0;
   for (const std::string next :
-       {"<dt>Item</dt>", "Coffee (7)", "<dt>Total cost</dt>", "Rose Gonzalez, 1@example.com",
+       {"<dt>Item (Gift Id)</dt>", "Coffee (7)", "<dt>Total cost</dt>", "Rose Gonzalez, 1@example.com",
         "<dt>Sender</dt>", ">Ben</dd>", "Thank you!", "/approve\"", "/reject\"", "<details>", "Ben (005B)",
         "<dt>Price of the item</dt>", "root (command line)"}) {
     const std::size_t found = page.find(next, at);

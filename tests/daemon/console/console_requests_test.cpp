@@ -17,8 +17,9 @@ TEST_F(ConsoleWork, RequestsAreListedWithItemAndCostInPages) {
   for (int i = 100; i < 160; ++i) insert(std::to_string(i));
   sign_in(user("ben@example.com", {Role::approver}));
   const std::string first = get("/console/requests").body;
-  EXPECT_THAT(first, AllOf(HasSubstr("R-159"), Not(HasSubstr("R-109<")), HasSubstr("Coffee"),
-                           HasSubstr("5.35"), HasSubstr("159@example.com"), HasSubstr("before=R-110")));
+  EXPECT_THAT(first,
+              AllOf(HasSubstr("R-159"), Not(HasSubstr("R-109<")), HasSubstr("Coffee"), HasSubstr("5.35"),
+                    HasSubstr("159@<wbr>example.<wbr>com"), HasSubstr("before=R-110")));
   const std::string second = get("/console/requests?before=R-110").body;
   EXPECT_THAT(second, AllOf(HasSubstr("R-109"), HasSubstr("Newest"), Not(HasSubstr("R-110<"))));
   EXPECT_THAT(get("/console/requests?state=sent").body, HasSubstr("No request fits here."));
@@ -38,7 +39,8 @@ TEST_F(ConsoleWork, OthersSeeRequestsWithoutButtonsAndSendersTheOwn) {
     sign_in(user(std::string(to_word(role)) + "@example.com", {role}));
     const auto page = get("/console/requests/R-2");
     EXPECT_EQ(page.status, 200);
-    EXPECT_THAT(page.body, Not(HasSubstr("/approve\"")));
+    EXPECT_THAT(page.body, AllOf(Not(HasSubstr("/approve\"")),
+                                 HasSubstr("users with the role approver approve or reject this one.")));
     if (role == Role::auditor) {
       EXPECT_THAT(page.body, AllOf(Not(HasSubstr("Secret words")), Not(HasSubstr("2@example.com")),
                                    HasSubstr("***@example.com")));  // CON-65
@@ -89,6 +91,35 @@ TEST_F(ConsoleWork, AGiftAndItsRequestLinkToEachOther) {
 }
 
 // CON-36
+TEST_F(ConsoleWork, TheTimelineOfARequestNamesItsGiftAndNoGiftRequest) {
+  schema::store::Account sam;
+  sam.email = "sam@example.com";
+  const auto id = gift_of_request("1", store_.accounts.create(sam).value());
+  insert("2");
+  for (const std::string record : {"1", "2"}) {
+    schema::store::RequestRecordEntryUpdate change;
+    change.next = known(record);
+    change.next.state = State::sent;
+    change.transitions = {{now_, "giftsync", "approved", "sent", "gift request 4711"}};
+    store_.request_records.save(std::span(&change, 1));
+  }
+  const std::string gift = "Gift " + std::to_string(id.value);
+  const std::string sent = "<strong>Sent</strong> <span class=\"quiet\"><bdi>giftsync</bdi></span> ";
+  sign_in(user("op@example.com", {Role::operations}));
+  EXPECT_THAT(get("/console/requests/R-1").body,
+              AllOf(HasSubstr(sent + "<a href=\"/console/gifts/" + std::to_string(id.value) + "\">" + gift +
+                              "</a></li>"),
+                    Not(HasSubstr("4711"))));
+  sign_in(user("ben@example.com", {Role::approver}));
+  EXPECT_THAT(
+      get("/console/requests/R-1").body,
+      AllOf(HasSubstr(sent + gift + "</li>"), Not(HasSubstr("4711")), Not(HasSubstr("/console/gifts/"))))
+      << "a gift of another sender";
+  EXPECT_THAT(get("/console/requests/R-2").body, HasSubstr("giftsync: gift request 4711"))
+      << "nothing else names it";
+}
+
+// CON-36
 TEST_F(ConsoleWork, ARequestSaysThatItsGiftWentToAnotherAddress) {
   schema::store::Account sam;
   sam.email = "sam@example.com";
@@ -129,20 +160,50 @@ TEST_F(ConsoleWork, TheHistoryOfAnObjectIsAFilterOfTheAuditLog) {
     EXPECT_THAT(get("/console/audit?object=" + none).body, HasSubstr("No event fits here.")) << none;
 }
 
-// CON-28
-TEST_F(ConsoleWork, ARequestIsFoundByItsNumberInAnyState) {
+// CON-48
+TEST_F(ConsoleWork, ARequestIsFoundInTheStateThatTheAddressNamesOrInAll) {
   for (int i = 100; i < 160; ++i) insert(std::to_string(i));
   sign_in(user("ben@example.com", {Role::approver}));
   press(get("/console/requests/R-150").body, "/console/requests/R-150/reject");
   EXPECT_THAT(get("/console/requests").body, Not(HasSubstr("R-150<")));
-  const std::string found = get("/console/requests?state=pending&find=+R-150+").body;
+  const std::string found = get("/console/requests?find=+R-150+").body;
   EXPECT_THAT(found, AllOf(HasSubstr("R-150<"), HasSubstr("value=\"R-150\""), Not(HasSubstr("R-151<")),
                            HasSubstr("<option value=\"all\" selected>")));
-  EXPECT_THAT(get("/console/requests?find=R-15").body, HasSubstr("No request fits here."));
+  EXPECT_THAT(get("/console/requests?state=rejected&find=150").body, Not(HasSubstr("R-150<")))
+      << "the CRM of giftsync numbers it R-000150";
+  EXPECT_THAT(get("/console/requests?state=rejected&find=R-150").body,
+              AllOf(HasSubstr("R-150<"), HasSubstr("<option value=\"rejected\" selected>")));
+  const std::string in_all_states =
+      "<a href=\"/console/requests?find=R-150&amp;state=all\">Search in all states</a>";
+  for (const std::string state : {"pending", "failed", "sent"})
+    EXPECT_THAT(get("/console/requests?find=R-150&state=" + state).body,
+                AllOf(Not(HasSubstr("R-150<")), HasSubstr("No request fits here."), HasSubstr(in_all_states),
+                      HasSubstr("Names are not searched.")))
+        << state;
+  EXPECT_THAT(get("/console/requests?find=R-150&state=all").body,
+              AllOf(HasSubstr("R-150<"), Not(HasSubstr("What can be found"))));
+  EXPECT_THAT(get("/console/requests?find=R-15").body,
+              AllOf(HasSubstr("No request fits here."), HasSubstr("Names are not searched."),
+                    Not(HasSubstr("Search in all states"))));
   const std::string all = get("/console/requests?state=all").body;
   EXPECT_THAT(all, AllOf(HasSubstr("R-150<"), HasSubstr("R-151<"), HasSubstr("before=R-110&amp;state=all")));
   EXPECT_THAT(get("/console/requests?state=all&before=R-110").body,
               AllOf(HasSubstr("R-109<"), Not(HasSubstr("R-110<"))));
+}
+
+// CON-44
+TEST_F(ConsoleWork, AListOfRequestsSaysThatNothingWaits) {
+  const auto says_so = AllOf(HasSubstr("<p>No request waits for a decision.</p>"),
+                             HasSubstr("<a href=\"/console/requests?state=all\">All requests</a>"));
+  sign_in(user("ben@example.com", {Role::approver}));
+  for (const std::string path : {"/console/requests", "/console/requests?state=pending"})
+    EXPECT_THAT(get(path).body, says_so) << path;
+  for (const std::string query : {"state=sent", "state=all", "state=pending&find=R-1", "before=R-1"})
+    EXPECT_THAT(get("/console/requests?" + query).body,
+                AllOf(HasSubstr("No request fits here."), Not(HasSubstr("waits for a decision"))))
+        << query;
+  insert("1");
+  EXPECT_THAT(get("/console/requests").body, Not(HasSubstr("waits for a decision")));
 }
 
 // CON-28, CON-37
@@ -152,7 +213,7 @@ TEST_F(ConsoleWork, ANumberIsFoundHoweverItIsWritten) {
   sign_in(user("ben@example.com", {Role::approver, Role::admin}));
   press(get("/console/requests/R-000004").body, "/console/requests/R-000004/reject");
   for (const std::string typed : {"4", "R-4", "r-4", "000004", "r-000004", "R-000004", "+4+"}) {
-    EXPECT_THAT(get("/console/requests?state=pending&find=" + typed).body,
+    EXPECT_THAT(get("/console/requests?find=" + typed).body,
                 AllOf(HasSubstr("R-000004<"), Not(HasSubstr("R-000040<")),
                       HasSubstr("<option value=\"all\" selected>")))
         << typed;
@@ -165,6 +226,10 @@ TEST_F(ConsoleWork, ANumberIsFoundHoweverItIsWritten) {
     EXPECT_THAT(get("/console/audit?object=" + typed).body, HasSubstr("request.reject")) << typed;
   for (const std::string none : {"R-5", "R-", "R-40", "R-x"})
     EXPECT_THAT(get("/console/audit?object=" + none).body, HasSubstr("No event fits here.")) << none;
+  for (const std::string typed : {"%234", "%23+004"})
+    EXPECT_THAT(get("/console/requests?find=" + typed).body,
+                AllOf(HasSubstr("R-000004<"), Not(HasSubstr("R-000040<"))))
+        << "a request in a list of requests: " << typed;
   store_.audit.add({.action = "gift.resend", .object_kind = "gift", .object_id = "17"});
   for (const std::string typed : {"gift:17", "gift+0017", "%2317", "Gift+%2317", "17"})
     EXPECT_THAT(get("/console/audit?object=" + typed).body,
@@ -183,15 +248,22 @@ TEST_F(ConsoleWork, ARequestIsFoundByItsGiftOrAPerson) {
   insert("2");
   insert("3", "Thank you!", "sam@example.com");
   sign_in(user("ben@example.com", {Role::approver}));
-  for (const std::string& typed : {"gift+" + id, "%23" + id, "Gift:+0" + id, std::string("ADA@example.com")})
-    EXPECT_THAT(get("/console/requests?state=pending&find=" + typed).body,
+  for (const std::string& typed :
+       {"gift+" + id, "gift+%23" + id, "Gift:+0" + id, std::string("ADA@example.com")})
+    EXPECT_THAT(get("/console/requests?find=" + typed).body,
                 AllOf(HasSubstr("R-1<"), Not(HasSubstr("R-2<")), Not(HasSubstr("R-3<")),
                       HasSubstr("<option value=\"all\" selected>")))
         << typed;
   EXPECT_THAT(get("/console/requests?find=Sam@example.com").body,
               AllOf(HasSubstr("R-1<"), Not(HasSubstr("R-2<")), HasSubstr("R-3<"),
                     HasSubstr("value=\"Sam@example.com\"")));
-  for (const std::string none : {"gift+99", "%2399", "eve@example.com"})
+  for (const std::string& typed : {"gift+" + id, std::string("ada@example.com")})
+    EXPECT_THAT(get("/console/requests?state=pending&find=" + typed).body,
+                AllOf(Not(HasSubstr("R-1<")), HasSubstr("Search in all states")))
+        << typed;
+  EXPECT_THAT(get("/console/requests?state=pending&find=sam@example.com").body,
+              AllOf(Not(HasSubstr("R-1<")), HasSubstr("R-3<")));
+  for (const std::string none : {"gift+99", "%2399", "gift+x", "Rose", "eve@example.com"})
     EXPECT_THAT(get("/console/requests?find=" + none).body, HasSubstr("No request fits here.")) << none;
   for (const std::string fault : {"%23", "%23x", "@", "ada@", "@example.com"})
     EXPECT_THAT(get("/console/requests?find=" + fault).body,
@@ -201,7 +273,11 @@ TEST_F(ConsoleWork, ARequestIsFoundByItsGiftOrAPerson) {
   sign_in(user("aud@example.com", {Role::auditor}));
   EXPECT_THAT(get("/console/requests?find=ada@example.com").body,
               AllOf(HasSubstr("your role cannot search by this."), Not(HasSubstr("R-1<"))));
-  EXPECT_THAT(get("/console/requests?find=gift+" + id).body, HasSubstr("R-1<"));
+  EXPECT_THAT(get("/console/requests?find=gift+" + id).body,
+              AllOf(HasSubstr("R-1<"), HasSubstr("(number of a request, or gift 17)")));
+  EXPECT_THAT(
+      get("/console/requests?find=R-9").body,
+      AllOf(HasSubstr("What can be found"), Not(HasSubstr("recipient.")), Not(HasSubstr("whole address"))));
 }
 
 // CON-28
@@ -220,6 +296,27 @@ TEST_F(ConsoleWork, AnOrgOfSalesforceIsNotAskedAndHasNoButtons) {
   EXPECT_EQ(post("/console/requests/R-1/approve", "form_token=" + token + "&seen=YQ").status, 404);
 }
 
+// CON-57, CON-52
+TEST_F(ConsoleWork, TheListTellsWhatIsNotSentFromWhatWaitsAgain) {
+  for (const std::string id : {"1", "2", "3"}) insert(id, "Hi", "sam@example.com");
+  sign_in(user("ben@example.com", {Role::approver}));
+  const std::string error_column = "<th scope=\"col\">Error</th>";
+  EXPECT_THAT(get("/console/requests?state=all").body,
+              AllOf(Not(HasSubstr(error_column)), HasSubstr("<bdi>sam@<wbr>example.<wbr>com<wbr></bdi>")));
+  fail("1", "Changed after approval: approve it again.");
+  EXPECT_THAT(get("/console/requests?state=all").body,
+              AllOf(HasSubstr("Waiting for approval <span class=\"quiet\">(approval withdrawn)</span></td>"),
+                    Not(HasSubstr(error_column)), Not(HasSubstr("Changed after approval"))));
+  schema::store::RequestRecordEntryUpdate change;
+  change.next = known("2");
+  change.next.state = State::approved;
+  change.next.error = "The sender has no permission set.";
+  store_.request_records.save(std::span(&change, 1));
+  EXPECT_THAT(get("/console/requests?state=all").body,
+              AllOf(HasSubstr("<td class=\"words\" data-label=\"State\">Approved, not sent</td>"),
+                    HasSubstr(error_column), HasSubstr("The sender has no permission set.")));
+}
+
 // CON-24
 TEST_F(ConsoleWork, ACrmThatDoesNotRespondTakesNothingElseOffAPage) {
   insert("1");
@@ -227,6 +324,31 @@ TEST_F(ConsoleWork, ACrmThatDoesNotRespondTakesNothingElseOffAPage) {
   sign_in(user("ana@example.com", {Role::approver}));
   EXPECT_EQ(get("/console/").status, 200);
   EXPECT_EQ(get("/console/requests").status, 200);
+}
+
+// CON-58
+TEST_F(ConsoleWork, AfterTheLastDecisionNothingWaitsAnyMore) {
+  insert("1");
+  insert("2", "Hi", "ana@example.com");
+  sign_in(user("ana@example.com", {Role::approver}));
+  press(get("/console/requests/R-1").body, "/console/requests/R-1/reject");
+  const std::string path = "/console/requests/R-1?notice=request_rejected";
+  const std::string none_waits = "No other request waits for your decision.";
+  EXPECT_THAT(get(path).body, AllOf(HasSubstr(none_waits), Not(HasSubstr("Next request"))))
+      << "the other one is her own";
+  EXPECT_THAT(get("/console/requests/R-1").body, Not(HasSubstr(none_waits)));
+  int calls = 0;
+  crm_.around_each_call = [&] { crm_.directory().is_away = ++calls > 2; };
+  const auto away = get(path);
+  EXPECT_EQ(away.status, 200) << "it was away after the page had read its request";
+  EXPECT_THAT(away.body, Not(HasSubstr(none_waits))) << "whose the other one is, is not known";
+  crm_.around_each_call = [] {};
+  crm_.directory().is_away = false;
+  insert("3");
+  EXPECT_THAT(get(path).body,
+              AllOf(HasSubstr("Next request that waits for you: R-3"), Not(HasSubstr(none_waits))));
+  sign_in(user("op@example.com", {Role::operations}));
+  EXPECT_THAT(get(path).body, Not(HasSubstr(none_waits))) << "operators decide on nothing";
 }
 
 }  // namespace

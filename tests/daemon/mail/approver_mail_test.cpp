@@ -41,6 +41,21 @@ TEST(ApproverMail, NamesNumberItemCostAndPage) {
   EXPECT_THAT(bytes_of({notice("R-1", "Kaffee", "")}, "de"), HasSubstr("Ihre Genehmigung"));
 }
 
+// CON-31
+TEST(ApproverMail, SaysOfARequestThatItWasApprovedAndChangedSince) {
+  auto changed = notice("R-1", "Coffee", "5.35");
+  changed.was_approved = true;
+  auto unknown = notice("R-3", "199", "");
+  unknown.was_approved = true;
+  std::string bytes = bytes_of({changed, notice("R-2", "Tea", "4.00"), unknown});
+  for (std::size_t at = 0; (at = bytes.find("=\r\n")) != std::string::npos;) bytes.erase(at, 3);
+  EXPECT_THAT(bytes, AllOf(HasSubstr("R-1: Coffee, cost 5.35 (was approved and changed since)"),
+                           HasSubstr("R-2: Tea, cost 4.00\r\n"),
+                           HasSubstr("not in the catalogue (was approved and changed since)")));
+  EXPECT_THAT(bytes_of({changed}, "de"), HasSubstr("(war genehmigt und wurde danach"));
+  EXPECT_THAT(bytes_of({changed}, "es"), HasSubstr("(estaba aprobada"));
+}
+
 // CON-53
 TEST(ApproverMail, NewRequestsComeFirstAndThoseOfEarlierMailsFollow) {
   const std::string bytes = bytes_of(

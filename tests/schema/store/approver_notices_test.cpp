@@ -25,14 +25,14 @@ class ApproverNoticesTest : public tests::StoreFixture {
     return store_->console_users.create(made, {}).value();
   }
   /// Saves the record's state with a transition to it.
-  void set_state(const std::string& id, RequestRecordState state) {
+  void set_state(const std::string& id, RequestRecordState state, const std::string& from = "") {
     const auto known = store_->request_records.find(std::span(&id, 1));
     RequestRecordEntryUpdate change;
     if (!known.empty()) change.next = known.front();
     change.next.record_id = id;
     change.next.number = "R-" + id;
     change.next.state = state;
-    change.transitions = {{kNow, "ana", "", std::string(to_word(state)), ""}};
+    change.transitions = {{kNow, "ana", from, std::string(to_word(state)), ""}};
     EXPECT_THAT(store_->request_records.save(std::span(&change, 1)), SizeIs(1));
   }
   /// A notice for the user of each of these records that none has.
@@ -148,6 +148,22 @@ TEST_P(ApproverNoticesTest, WhatStillWaitsIsRepeatedBehindWhatIsNew) {
   end(claims[0], DeliveryState::uncertain, second);
   set_state("1", RequestRecordState::rejected);
   EXPECT_THAT(numbers(ana, 2, "a"), ElementsAre("R-1", "R-3")) << "it may have been sent";
+}
+
+// CON-31
+TEST_P(ApproverNoticesTest, ANoticeSaysThatAnApprovalWasWithdrawn) {
+  const UserId ana = approver("ana@example.com");
+  for (const std::string id : {"1", "2"}) set_state(id, RequestRecordState::pending);
+  set_state("1", RequestRecordState::approved);
+  set_state("1", RequestRecordState::pending, "approved");
+  add_notices(ana, {"1", "2"});
+  store_->approver_notices.queue_mails(kNow);
+  ASSERT_THAT(claim(kNow), SizeIs(1));
+  const ApproverMail mail = store_->approver_notices.take(ana, 1, "a");
+  ASSERT_THAT(mail.notices, SizeIs(2));
+  EXPECT_EQ(mail.notices[0].number, "R-1");
+  EXPECT_TRUE(mail.notices[0].was_approved);
+  EXPECT_FALSE(mail.notices[1].was_approved);
 }
 
 // CON-53

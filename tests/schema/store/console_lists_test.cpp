@@ -106,9 +106,23 @@ TEST_P(ConsoleListsTest, RequestsAreListedByStateOrErrorInPages) {
   const RequestRecordFilter all{.is_any_state = true};
   EXPECT_THAT(numbers(operations_, all), ElementsAre("R-3", "R-2", "R-1"));
   EXPECT_THAT(numbers(operations_, all, "R-3"), ElementsAre("R-2", "R-1"));
-  EXPECT_THAT(numbers(operations_, {.number = "R-3"}), ElementsAre("R-3")) << "in any state";
-  EXPECT_THAT(numbers(operations_, {.number = "R"}), IsEmpty());
-  EXPECT_THAT(numbers({{1}, account("eve@edge.com"), {}, {Role::sender}}, {.number = "R-3"}), IsEmpty());
+}
+
+// CON-48
+TEST_P(ConsoleListsTest, RequestsAreFoundByNumberInTheStateThatIsAskedFor) {
+  save("1", RequestRecordState::approved, "", "no account");
+  save("3", RequestRecordState::rejected, "", "no account");
+  save("000003", RequestRecordState::sent, "");
+  EXPECT_THAT(numbers(operations_, {.is_any_state = true, .number = "R-3"}), ElementsAre("R-3", "R-000003"));
+  EXPECT_THAT(numbers(operations_, {.is_any_state = true, .number = "3"}), ElementsAre("R-000003"));
+  EXPECT_THAT(numbers(operations_, {.is_any_state = true, .number = "R"}), IsEmpty());
+  EXPECT_THAT(numbers(operations_, {.state = RequestRecordState::rejected, .number = "R-3"}),
+              ElementsAre("R-3"));
+  EXPECT_THAT(numbers(operations_, {.number = "R-3"}), IsEmpty()) << "it does not wait";
+  EXPECT_THAT(numbers(operations_, {.has_error = true, .number = "R-1"}), ElementsAre("R-1"));
+  EXPECT_THAT(numbers(operations_, {.has_error = true, .number = "R-3"}), IsEmpty()) << "it is rejected";
+  const Viewer eve{{1}, account("eve@edge.com"), {}, {Role::sender}};
+  EXPECT_THAT(numbers(eve, {.is_any_state = true, .number = "R-3"}), IsEmpty());
 }
 
 // CON-48
@@ -126,19 +140,35 @@ TEST_P(ConsoleListsTest, RequestsAreFoundByGiftAndPersonForTheViewer) {
   request.request_record = link;
   const auto id = store_->gifts.create(std::span(&request, 1)).front().recipients.front().id;
   const TransactionId other = gift_of(ana);
-  EXPECT_THAT(numbers(operations_, {.gift = id}), ElementsAre("R-2"));
-  EXPECT_THAT(numbers(operations_, {.gift = other}), IsEmpty()) << "of no request";
-  EXPECT_THAT(numbers(operations_, {.person = " ada@example.com"}), ElementsAre("R-2"));
-  EXPECT_THAT(numbers(operations_, {.person = "ana@ACME.com"}), ElementsAre("R-2", "R-1"));
-  EXPECT_THAT(numbers(operations_, {.person = "ana@ACME.com"}, "R-2"), ElementsAre("R-1"));
-  EXPECT_THAT(numbers(operations_, {.person = "eve@edge.com"}), IsEmpty());
+  const auto of_gift = [](TransactionId gift) {
+    return RequestRecordFilter{.is_any_state = true, .gift = gift};
+  };
+  const auto of_person = [](const std::string& person) {
+    return RequestRecordFilter{.is_any_state = true, .person = person};
+  };
+  EXPECT_THAT(numbers(operations_, of_gift(id)), ElementsAre("R-2"));
+  EXPECT_THAT(numbers(operations_, of_gift(other)), IsEmpty()) << "of no request";
+  EXPECT_THAT(numbers(operations_, of_person(" ada@example.com")), ElementsAre("R-2"));
+  EXPECT_THAT(numbers(operations_, of_person("ana@ACME.com")), ElementsAre("R-2", "R-1"));
+  EXPECT_THAT(numbers(operations_, of_person("ana@ACME.com"), "R-2"), ElementsAre("R-1"));
+  EXPECT_THAT(numbers(operations_, of_person("eve@edge.com")), IsEmpty());
+  for (const RequestRecordFilter& search : {of_gift(id), of_person("ada@example.com")}) {
+    RequestRecordFilter filter = search;
+    filter.is_any_state = false;
+    EXPECT_THAT(numbers(operations_, filter), IsEmpty()) << "it does not wait";
+    filter.has_error = true;
+    EXPECT_THAT(numbers(operations_, filter), IsEmpty());
+    filter.has_error = false;
+    filter.state = RequestRecordState::claimed;
+    EXPECT_THAT(numbers(operations_, filter), ElementsAre("R-2"));
+  }
   const Viewer eve{{1}, account("eve@edge.com"), {}, {Role::sender}};
-  EXPECT_THAT(numbers(eve, {.gift = id}), IsEmpty());
-  EXPECT_THAT(numbers(eve, {.person = "ada@example.com"}), IsEmpty());
+  EXPECT_THAT(numbers(eve, of_gift(id)), IsEmpty());
+  EXPECT_THAT(numbers(eve, of_person("ada@example.com")), IsEmpty());
   sql("UPDATE recipient_transaction SET email = 'Ada@b\u00FCcher.example' WHERE id = " +
       std::to_string(id.value));
   for (const char* typed : {"ada@b\u00FCcher.example", "ADA@xn--bcher-kva.example"})
-    EXPECT_THAT(numbers(operations_, {.person = typed}), ElementsAre("R-2")) << typed;
+    EXPECT_THAT(numbers(operations_, of_person(typed)), ElementsAre("R-2")) << typed;
 }
 
 // CON-30

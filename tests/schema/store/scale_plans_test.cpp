@@ -166,7 +166,7 @@ TEST_P(ScalePlans, MailsOfAPageOfGiftsAreReadByTheirKeys) {
 }
 
 // CON-48
-TEST_P(ScalePlans, RequestsOfGiftsAndPersonsAreReadByIndexes) {
+TEST_P(ScalePlans, RequestsOfGiftsAndPersonsAreReadByIndexesInEachState) {
   const std::string of_gifts =
       "SELECT g.record_id FROM recipient_transaction t JOIN request_record_gift g ON g.gift_request_id = "
       "t.request_id WHERE ";
@@ -175,11 +175,14 @@ TEST_P(ScalePlans, RequestsOfGiftsAndPersonsAreReadByIndexes) {
         "SELECT a.record_id FROM request_record_state a WHERE a.deleted = 0 AND a.requested_by <> '' AND "
         "a.requested_by = (SELECT email FROM account WHERE email_key = 'x') UNION ALL " +
             of_gifts + "lower(trim(t.email)) IN ('x', 'y')"})
-    EXPECT_THAT(
-        plan_of("SELECT s.number FROM request_record_state s WHERE s.deleted = 0 AND s.record_id IN (" +
-                keys + ") AND 1 = 1 AND s.number >= '' ORDER BY s.number DESC LIMIT 51"),
-        testing::Not(testing::ContainsRegex("SCAN [atg]\\b|Seq Scan")))
-        << keys;
+    for (const std::string state : {"", " AND s.state || '' = 'sent'",
+                                    " AND s.error || '' <> '' AND s.state || '' NOT IN ('sent', 'rejected')"})
+      EXPECT_THAT(
+          plan_of("SELECT s.number FROM request_record_state s WHERE s.deleted = 0 AND s.record_id IN (" +
+                  keys + ")" + state + " AND 1 = 1 AND s.number >= '' ORDER BY s.number DESC LIMIT 51"),
+          testing::Not(testing::ContainsRegex(
+              "SCAN [satg]\\b|Seq Scan|SEARCH s USING INDEX request_record_state_(state|error|number)")))
+          << keys << state;
 }
 
 // OPS-33
