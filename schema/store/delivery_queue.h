@@ -78,8 +78,9 @@ struct ListedMail {
   platform::UtcMillis next_attempt_at;
   platform::UtcMillis updated_at;
   std::string message_id;
-  std::string last_reply;  ///< "***" for a masked viewer, as it may name the recipient
-  std::string email;       ///< without its local part for a masked viewer
+  std::string last_reply;    ///< "***" for a masked viewer, as it may name the recipient
+  std::string email;         ///< without its local part for a masked viewer
+  std::string withdrawn_by;  ///< who withdrew it, or cancelled its gift; empty when no person did
 };
 
 /// One daemon's delivery is paused: its mail transport failed, no gift is affected.
@@ -135,8 +136,9 @@ class DeliveryQueue {
   /// Makes mails due that wait after a deferral: of one gift, or all. An uncertain mail still waits, since an
   /// early repeat may be a second copy. Returns how many.
   std::int64_t retry_deferred(std::optional<TransactionId> transaction, platform::UtcMillis now);
-  /// Does it with the mail and inserts the event. False, without a change, when the mail's state does
-  /// not allow it.
+  /// Does it with the mail and inserts the event; of a gift's mail an action of the gift by the event's actor
+  /// too, with what the mail was until then (CON-60). False, without a change, when the mail's state does not
+  /// allow it.
   bool apply(TransactionId transaction, MailAction action, const AuditEvent& audit, platform::UtcMillis now);
 
   std::optional<CircuitBreaker> breaker(const std::string& daemon);
