@@ -98,11 +98,6 @@ std::string path_of(const schema::store::Gift& gift) {
   return "/gifts/" + std::to_string(gift.transaction.id.value);
 }
 
-std::string reply_text(const std::string& reply) {
-  // As the file transport says it.
-  return reply.starts_with("written to ") && reply.ends_with(".eml") ? texts().text("reply_written") : reply;
-}
-
 void add_gift_actions(const PageCall& call, const ConsoleGift& shown, Data& data) {
   data.set("sees_crm", may(call.viewer().roles, Permission::see_crm));
   data.set("path", call.url().base + path_of(shown.gift));

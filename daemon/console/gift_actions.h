@@ -20,9 +20,6 @@ schema::store::AuditEvent gift_event(const PageCall& call, const std::string& ac
 /// "/gifts/17"
 std::string path_of(const schema::store::Gift& gift);
 
-/// What a relay replied, or a mail directory: without its path, which is the server's.
-std::string reply_text(const std::string& reply);
-
 /// Sets `actions`, `has_actions` and `sees_crm` of a gift's page. What does not apply is disabled, with the
 /// reason for which its command would refuse it.
 void add_gift_actions(const PageCall& call, const schema::store::ConsoleGift& shown, Data& data);

@@ -45,13 +45,13 @@ std::vector<TimelineEntry> timeline_of(schema::store::Store& store, const Consol
   bool is_listed = false;  // by whom the mail was withdrawn
   for (const schema::store::GiftAction& action : store.lifecycle.find_actions(id)) {
     timeline.push_back({action.at, word_text("action_", action.kind),
-                        joined(action.actor, ": ", masked_text(is_masked, reply_text(action.comment)))});
+                        joined(action.actor, ": ", masked_text(is_masked, action.comment))});
     is_listed = is_listed || (mail && action.kind == schema::store::GiftActionKind::mail_withdrawn &&
                               action.at == mail->updated_at);
   }
   if (mail && !(is_listed && mail->state == schema::DeliveryState::withdrawn))
-    timeline.push_back({mail->updated_at, word_text("mail_", mail->state),
-                        masked_text(is_masked, reply_text(mail->last_reply))});
+    timeline.push_back(
+        {mail->updated_at, word_text("mail_", mail->state), masked_text(is_masked, mail->last_reply)});
   add_changes(timeline, store, id, is_masked);
   return timeline;
 }

@@ -149,7 +149,7 @@ Data row_data(const PageCall& call, const ListedMail& mail) {
   row.set("updated", time_data(mail.updated_at));
   if (state == DeliveryState::queued || state == DeliveryState::uncertain)
     row.set("next", time_data(mail.next_attempt_at));
-  set_text(row, "reply", reply_text(mail.last_reply));
+  set_text(row, "reply", mail.last_reply);
   if (!may(call.viewer().roles, Permission::operate)) return row;
   Data buttons(Data::type::list);
   if (state == DeliveryState::held) add_button(buttons, call, mail, "release");
