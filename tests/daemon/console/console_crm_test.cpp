@@ -1,4 +1,6 @@
 // What pages ask the CRM and show of it: matches, records and failures; masked, paid by the call, and away.
+#include <algorithm>
+
 #include "daemon/console/console_routes.h"
 #include "platform/thread_call_deadline.h"
 #include "tests/daemon/console/console_crm_fixture.h"
@@ -46,6 +48,26 @@ TEST_F(ConsoleCrmPages, UsersOfAnOrganizationDoNotSearchTheCrmOfAll) {
   EXPECT_THAT(get("/console/crm").body, AllOf(Not(HasSubstr("Queue")), Not(HasSubstr("/console/match"))));
   const auto id = gift_of("sam@example.com", organization);
   EXPECT_EQ(get(page_of(id) + "/match").status, 200);
+}
+
+// CON-47, CON-18
+TEST_F(ConsoleCrmPages, AGiftIsFoundByAnIdInTheCrm) {
+  const auto id = gift_of("sam@example.com");
+  link(id, "0035e00000AbCdE");
+  const auto other = gift_of("sam@example.com");
+  for (const Role role : {Role::operations, Role::auditor}) {
+    sign_in(user(std::to_string(static_cast<int>(role)) + "@example.com", {role}));
+    EXPECT_THAT(get("/console/gifts?find=+0035e00000AbCdE").body,
+                AllOf(HasSubstr(page_of(id) + "\""), Not(HasSubstr(page_of(other) + "\""))));
+    const auto csv = get("/console/gifts?format=csv&find=0035e00000AbCdE");
+    std::string text;
+    for (std::string part = csv.next_chunk(); !part.empty(); part = csv.next_chunk()) text += part;
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << "the header and one row";
+    EXPECT_THAT(text, HasSubstr(",0035e00000AbCdE,"));
+  }
+  sign_in(user("ana@example.com", {Role::operations}));
+  EXPECT_THAT(get("/console/gifts?find=0035e00000None1").body,
+              HasSubstr("<bdi>Name as the sender typed it, or id in the CRM: 0035e00000None1</bdi>"));
 }
 
 // CON-24
