@@ -271,6 +271,8 @@ TEST_F(ConsoleActions, ARematchWritesTheAnswerThatWasShown) {
   const std::string page = get(match).body;
   EXPECT_THAT(page, AllOf(HasSubstr("would be linked to contact 003NEW; now it is linked to contact 003OLD"),
                           HasSubstr("003OLD"), HasSubstr("0a1b2c3d"), HasSubstr("<strong>chosen</strong>"),
+                          HasSubstr("<th scope=\"row\">Reason of the decision</th>"),
+                          HasSubstr("<dt>Why the rules choose it</dt>"), Not(HasSubstr(">Why<")),
                           HasSubstr("Contacts by e-mail (Email), ordered by LastModifiedDate descending")));
   const std::string key = "name=\"fingerprint\" value=\"";
   const std::string fingerprint = page.substr(page.find(key) + key.size(), 16);

@@ -144,6 +144,37 @@ TEST_F(ConsoleCrmPages, TheRecordIsShownBesideOurs) {
   EXPECT_THAT(get(page_of(id) + "/record").body, HasSubstr("There is no CRM here to ask."));
 }
 
+// CON-62
+TEST_F(ConsoleCrmPages, ARefusedRecordShowsTheRefusalAndWhatWouldBeWritten) {
+  const auto id = gift_of("sam@example.com");
+  const std::string path = page_of(id) + "/record";
+  sign_in(user("ana@example.com", {Role::operations}));
+  const std::string to_write = "<summary>Fields that giftsync wants to write: ";
+  EXPECT_THAT(get(path).body, AllOf(HasSubstr("so differences are to be expected"), HasSubstr(to_write),
+                                    Not(HasSubstr("The CRM refused"))));
+  refuse_waiting_gifts("DUPLICATE_VALUE: ada@example.com has 17 rows");
+  const std::string number = failure_class_number("DUPLICATE_VALUE: ada@example.com has # rows");
+  const std::string page = get(path).body;
+  EXPECT_THAT(page, AllOf(HasSubstr("<h2 id=\"failure\">The CRM refused the record</h2>"),
+                          HasSubstr("<bdi>DUPLICATE_VALUE: ada@example.com has 17 rows</bdi>"),
+                          HasSubstr("<a href=\"/console/crm\">" + number + "</a>"),
+                          Not(HasSubstr("so differences are to be expected"))));
+  EXPECT_THAT(page,
+              AllOf(HasSubstr("The CRM has no record of this gift."), HasSubstr(to_write),
+                    HasSubstr("<bdi>ada@example.com</bdi></td>"), HasSubstr("<bdi>A secret</bdi>"),
+                    HasSubstr(">not in the CRM yet</td>"), Not(HasSubstr("No compared field differs"))));
+  EXPECT_THAT(get("/console/crm").body, HasSubstr(">" + number + "</a>")) << "the same class";
+  tests::run_sql(temporary_.address(), "UPDATE crm_outbox SET is_rejected = 0");
+  EXPECT_THAT(get(path).body, HasSubstr("The record could not be written</h2>"));
+  sign_in(user("aud@example.com", {Role::auditor}));
+  EXPECT_THAT(get(path).body, AllOf(HasSubstr("<bdi>DUPLICATE_VALUE</bdi>"), HasSubstr(to_write),
+                                    Not(HasSubstr("ada@")), Not(HasSubstr("A secret"))));
+  link(id, "003ADA");
+  crm_.records.clear();
+  tests::run_sql(temporary_.address(), "UPDATE crm_sync_state SET state = 'deleted'");
+  EXPECT_THAT(get(path).body, AllOf(HasSubstr("The CRM has no record"), Not(HasSubstr(to_write))));
+}
+
 // CON-35
 TEST_F(ConsoleCrmPages, TheOverviewLeadsToTheListsThatItCounts) {
   const auto id = gift_of("sam@example.com");
