@@ -185,7 +185,7 @@ std::vector<ListedMail> select_listed(soci::session& session, sql::Dialect diale
       "SELECT d.transaction_id, d.state, d.kind, d.attempt - (d.number - 1), d.next_attempt_at, "
       "d.updated_at, d.message_id, " +
       shown +
-      // Of this mail: an earlier one of the gift may have been withdrawn by somebody else.
+      // Of this mail: an earlier one of the gift may have been withdrawn by another person.
       ", CASE WHEN d.state = 'withdrawn' THEN coalesce((SELECT a.actor FROM gift_action a WHERE "
       "a.transaction_id = d.transaction_id AND a.action IN ('mail_withdrawn', 'cancelled') AND a.done_at >= "
       "d.ordered_at ORDER BY a.id DESC LIMIT 1), '') ELSE '' END FROM mail_outbox d LEFT JOIN "
