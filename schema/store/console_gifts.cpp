@@ -101,16 +101,27 @@ Conditions indexed_conditions(sql::Dialect dialect, const Viewer& viewer, const 
   return all;
 }
 
-/// A part of the name or an id in the CRM. Neither has an index: it would cost each gift an entry that few
-/// searches need.
+/// The gifts whose records have or name the id in the CRM. It has no index, which would cost each gift more
+/// than few searches are worth: the states of the gifts that are looked at are read in one range.
+std::string of_crm_id(const Conditions& all) {
+  std::string condition =
+      "t.id IN (SELECT s.transaction_id FROM crm_sync_state s WHERE :crm_id IN (s.contact_id, s.lead_id, "
+      "s.account_id, s.opportunity_id, s.crm_id)";
+  for (const std::string& name : all.names) {
+    if (name == "lowest") condition += " AND s.transaction_id >= :lowest";
+    if (name == "before") condition += " AND s.transaction_id < :before";
+  }
+  return condition + ")";
+}
+
+/// A part of the name or an id in the CRM.
 void add_search(Conditions& all, sql::Dialect dialect, const Viewer& viewer,
                 const ConsoleGiftFilter& filter) {
   const std::string name = std::string("(t.first_name || ' ' || t.last_name) ") +
                            (dialect == sql::Dialect::sqlite ? "GLOB" : "~") + " :name";
-  const std::string id = ":crm_id IN (c.contact_id, c.lead_id, c.account_id, c.opportunity_id, c.crm_id)";
   const bool has_name = !filter.name.empty() && !viewer.is_masked();
   if (!filter.crm_id.empty())
-    all.add(has_name ? "(" + name + " OR " + id + ")" : id, "crm_id", filter.crm_id);
+    all.add(has_name ? "(" + name + " OR " + of_crm_id(all) + ")" : of_crm_id(all), "crm_id", filter.crm_id);
   else if (has_name)
     all.add(name);
   if (!has_name) return;

@@ -216,7 +216,13 @@ TEST_P(ConsoleGiftsTest, AnIdInTheCrmFindsTheGiftsThatAreLinkedToIt) {
     filter.crm_id = none;
     EXPECT_THAT(ids(operations_, filter), IsEmpty()) << none;
   }
-  filter.crm_id = filter.name = "003A";
+  filter.crm_id = "003A";
+  const auto first = store_->console_gifts.list(operations_, filter, {}, 50, 2);
+  EXPECT_THAT(first.gifts, IsEmpty()) << "two later gifts were looked at";
+  ASSERT_EQ(first.next_before, sent[1]);
+  EXPECT_THAT(store_->console_gifts.list(operations_, filter, first.next_before, 50, 2).gifts,
+              testing::SizeIs(1));
+  filter.name = "003A";
   EXPECT_THAT(ids(operations_, filter), ElementsAre(sent[2], sent[0])) << "either of both";
   EXPECT_THAT(ids(auditor, filter), ElementsAre(sent[0])) << "the name is not compared";
 }
