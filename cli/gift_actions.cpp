@@ -74,6 +74,7 @@ void rematch_after_resend(const Console& console, CliContext& ctx, schema::Trans
   rules.match_fields = wiring::match_fields(ctx.settings.matching);
   rules.skip_unmatched = ctx.settings.matching.skip_unmatched;
   rules.tasks_enabled = ctx.settings.tasks.enabled;
+  rules.by = os_user() + " on the command line";
   const auto rematched = sync::rematch_readdressed(ctx.store, *ctx.crm, rules, id, console.now());
   if (!rematched) {
     console.info("The gift has no record in the CRM yet; the daemon matches it by its new address.");

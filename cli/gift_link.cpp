@@ -58,6 +58,7 @@ sync::RematchRules rules_of(const CliContext& ctx) {
   rules.match_fields = wiring::match_fields(ctx.settings.matching);
   rules.skip_unmatched = ctx.settings.matching.skip_unmatched;
   rules.tasks_enabled = ctx.settings.tasks.enabled;
+  rules.by = os_user() + " on the command line";
   return rules;
 }
 

@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/gift_detail.h"
 #include "cli/listing.h"
+#include "cli/os_user.h"
 #include "cli/progress.h"
 #include "cli/sync_drainer.h"
 #include "platform/plural.h"
@@ -112,6 +113,7 @@ sync::RematchRules rules_of(const CliContext& ctx, const RematchOptions& options
   rules.follow_leads = options.converted;
   rules.overwrite_corrections = !options.gifts.empty();
   rules.dry_run = options.dry_run;
+  rules.by = os_user() + " on the command line";
   return rules;
 }
 

@@ -154,7 +154,7 @@ schema::store::DecisionUpdate rematched(const CrmSyncState& before, platform::Ut
 /// The beginning of the stored reason.
 std::string introduction(const RematchContext& context) {
   const std::string when = " on " + platform::to_rfc3339(context.now) + " by ";
-  if (!context.rules.link) return "Matched again" + when + "an admin's command. ";
+  if (!context.rules.link) return "Matched again" + when + context.rules.by + ". ";
   return "Linked" + when + context.rules.link->actor + ": " + context.rules.link->reason + ". ";
 }
 

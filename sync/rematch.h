@@ -31,6 +31,8 @@ struct RematchRules {
   std::optional<AdminLink> link = std::nullopt;  ///< of the one gift, instead of matching again
   bool replaces_link = false;                    ///< an admin's link gives way to the rules again
   bool dry_run = false;
+  /// Who decides again and where from, for the stored reason: "ana@example.com in the console".
+  std::string by = "an admin's command";
   /// Of the one gift: the fingerprint() of its dry run. With another answer nothing is written.
   std::string expected = {};
   /// Of the one gift: inserted with the decision that is stored, or by itself when none is.

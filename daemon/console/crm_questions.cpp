@@ -85,6 +85,7 @@ sync::RematchRules rematch_rules(const PageCall& call) {
   made.skip_unmatched = rules.skip_unmatched;
   made.tasks_enabled = rules.tasks.enabled;
   made.overwrite_corrections = true;
+  made.by = call.by->user.email + " in the console";
   return made;
 }
 

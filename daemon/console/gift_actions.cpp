@@ -35,13 +35,14 @@ Data resend_data(const PageCall& call, const ConsoleGift& gift, const schema::st
   const auto same = sync::resend_obstacle(view, false);
   const auto other = sync::resend_obstacle(view, true);
   Data made = action_data(call, gift, "resend", other ? other->reason : "");
-  made.set("has_address", true);
+  made.set("has_address", !other);
   made.set("generation", std::to_string(gift.gift.transaction.generation));
   const std::string& address = gift.gift.transaction.email;
+  if (other) return made;
   made.set("confirmation", same || address.empty() ? texts().text("resend_confirm_other")
                                                    : texts().text("resend_confirm", {{"address", address}}));
   set_text(made, "cost", cost_text(call, kMostRematchCalls));
-  if (other || !same) return made;
+  if (!same) return made;
   made.set("needs_address", true);
   made.set("text", texts().text("resend_other_only", {{"reason", with_readable_times(same->reason)}}));
   return made;
@@ -108,8 +109,9 @@ void add_gift_actions(const PageCall& call, const ConsoleGift& shown, Data& data
                                         call.store().deliveries.find(id)};
   Data actions(Data::type::list);
   actions << resend_data(call, shown, view);
-  Data cancel = action_data(call, *gift, "cancel", sync::cancel_obstacle(view));
-  cancel.set("confirmation", texts().text("cancel_confirm"));
+  const std::string obstacle = sync::cancel_obstacle(view);
+  Data cancel = action_data(call, *gift, "cancel", obstacle);
+  if (obstacle.empty()) cancel.set("confirmation", texts().text("cancel_confirm"));
   actions << cancel;
   if (may(call.viewer().roles, Permission::act_on_crm))
     actions << action_data(call, *gift, "retry",

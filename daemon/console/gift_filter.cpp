@@ -34,6 +34,12 @@ bool has_letter(std::string_view text) {
   });
 }
 
+/// A word with letters and digits, as ids of CRMs are.
+bool may_be_crm_id(std::string_view text) {
+  return has_letter(text) && text.find_first_of("0123456789") != std::string_view::npos &&
+         text.find_first_of("# @") == std::string_view::npos && text.size() <= kMaxFindCodePoints;
+}
+
 /// Takes what is searched; else why not, as the key of a text.
 std::string_view take_find(schema::store::ConsoleGiftFilter& filter, const std::string& text, bool is_masked,
                            const FindExternal& find_external) {
@@ -43,7 +49,8 @@ std::string_view take_find(schema::store::ConsoleGiftFilter& filter, const std::
   filter.ids = find_external(text);
   if (const auto number = schema::gift_number(text)) filter.ids.push_back(*number);
   if (!filter.ids.empty()) return {};
-  if (is_masked) return "filter_hidden";
+  if (may_be_crm_id(text)) filter.crm_id = text;
+  if (is_masked) return filter.crm_id.empty() ? "filter_hidden" : "";
   const bool is_address = at != std::string::npos && at > 0 && at + 1 < text.size();
   if (!is_address && (at != std::string::npos || text.starts_with('#') || !has_letter(text) ||
                       platform::count_code_points(text) > kMaxFindCodePoints))
@@ -93,7 +100,23 @@ std::string label_of(const GiftQuery& query, const std::string& name) {
   if (name == "conflict") return texts().text("conflict_only");
   if (name != "find") return texts().text(name);
   if (!query.filter.ids.empty()) return texts().text("id");
-  return texts().text(query.filter.recipient.empty() ? "name" : "recipient");
+  if (!query.filter.recipient.empty()) return texts().text("recipient");
+  if (query.filter.crm_id.empty()) return texts().text("name_as_sent");
+  return texts().text(query.filter.name.empty() ? "crm_id" : "name_or_crm_id");
+}
+
+/// What was typed into a field, also if it cannot be applied.
+std::string typed(const GiftQuery& query, const std::string& name) {
+  if (const auto found = query.kept.find(name); found != query.kept.end()) return found->second;
+  const bool is_day = name == "since" || name == "until";  // the field takes nothing else
+  for (const NotApplied& one : query.not_applied)
+    if (one.name == name && !is_day) return one.value;
+  return {};
+}
+
+/// Whether the parameter has a field among those that are folded.
+bool is_folded(const std::string& name) {
+  return why_not(name) != "filter_unknown" && name != "find" && name != "before" && name != "format";
 }
 
 }  // namespace
@@ -168,13 +191,14 @@ Data filter_form(const GiftQuery& query, bool is_masked) {
                        query.filter.crm == one);
   }
   form.set("crm_states", crm);
-  for (const char* name : {"find", "sender", "item", "source", "campaign", "since", "until", "error"}) {
-    const auto found = query.kept.find(name);
-    form.set(name, found == query.kept.end() ? "" : found->second);
-  }
+  for (const char* name : {"find", "sender", "item", "source", "campaign", "since", "until", "error"})
+    form.set(name, typed(query, name));
   form.set("conflict", query.filter.conflict);
   form.set("is_masked", is_masked);
-  form.set("is_open", !query.kept.empty());
+  form.set("is_open", std::any_of(query.kept.begin(), query.kept.end(),
+                                  [](const auto& one) { return is_folded(one.first); }) ||
+                          std::any_of(query.not_applied.begin(), query.not_applied.end(),
+                                      [](const NotApplied& one) { return is_folded(one.name); }));
   return form;
 }
 

@@ -36,11 +36,13 @@ struct GiftQuery {
 using FindExternal = std::function<std::vector<schema::TransactionId>(const std::string& external_id)>;
 
 /// `is_masked`: the viewer may not search by what is masked (CON-16). "find" is the id of a gift, else an
-/// address if there is an "@" in it, else a name (CON-47).
+/// address if there is an "@" in it, else a name, which with a digit in one word may be an id in the CRM too
+/// (CON-47).
 GiftQuery gift_query(const std::map<std::string, std::string>& parameters, bool is_masked,
                      const FindExternal& find_external);
 
-/// The form's fields with their values: {statuses: [{value, text, selected}], find, ...}.
+/// The form's fields with their values, also those that are not applied: {statuses: [{value, text,
+/// selected}], find, ...}. `is_open`: one of the folded fields has a value.
 Data filter_form(const GiftQuery& query, bool is_masked);
 
 /// "Recipient: ada@example.com, Status: Sent", as the form names the fields, and "find" by what it is; empty

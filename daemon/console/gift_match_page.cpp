@@ -30,7 +30,7 @@ Data beside_rows(const MatchDecision& stored, const MatchDecision* answer, bool 
     row.set("label", texts().text(key));
     set_text(row, "stored", before);
     set_text(row, "today", now);
-    row.set("differs", answer && before != now && key != "reason");
+    row.set("differs", answer && before != now && key != "match_reason");
     rows << row;
   };
   add("contact_id", stored.contact_id, today.contact_id);
@@ -39,7 +39,8 @@ Data beside_rows(const MatchDecision& stored, const MatchDecision* answer, bool 
   add("opportunity_id", stored.opportunity_id, today.opportunity_id);
   add("deal_stage", stored.deal_stage, today.deal_stage);
   add("match_rules", rules_in(stored.reason), rules_in(today.reason));
-  add("reason", masked_text(is_masked, stored.reason), masked_text(is_masked, today.reason));
+  add("match_reason", masked_text(is_masked, with_readable_times(stored.reason)),
+      masked_text(is_masked, today.reason));
   return rows;
 }
 

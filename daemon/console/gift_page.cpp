@@ -42,10 +42,14 @@ std::vector<TimelineEntry> timeline_of(schema::store::Store& store, const Consol
        row.gift.request.sender_email.empty()
            ? ""
            : texts().text("sent_by", {{"who", row.gift.request.sender_email}})}};
-  for (const schema::store::GiftAction& action : store.lifecycle.find_actions(id))
+  bool is_listed = false;  // by whom the mail was withdrawn
+  for (const schema::store::GiftAction& action : store.lifecycle.find_actions(id)) {
     timeline.push_back({action.at, word_text("action_", action.kind),
                         joined(action.actor, ": ", masked_text(is_masked, action.comment))});
-  if (mail)
+    is_listed = is_listed || (mail && action.kind == schema::store::GiftActionKind::mail_withdrawn &&
+                              action.at == mail->updated_at);
+  }
+  if (mail && !(is_listed && mail->state == schema::DeliveryState::withdrawn))
     timeline.push_back(
         {mail->updated_at, word_text("mail_", mail->state), masked_text(is_masked, mail->last_reply)});
   add_changes(timeline, store, id, is_masked);
@@ -101,7 +105,7 @@ Data crm_of(schema::store::Store& store, const ConsoleGift& row, const schema::s
   const schema::TransactionId id = row.gift.transaction.id;
   const bool sees_crm = may(viewer.roles, Permission::see_crm);
   const auto shown = [&](const std::string& text) {
-    return masked_text(viewer.is_masked(), sees_crm ? text : without_command(text));
+    return masked_text(viewer.is_masked(), with_readable_times(sees_crm ? text : without_command(text)));
   };
   Data lines(Data::type::list);
   const auto states = store.sync.find_states(std::span(&id, 1));

@@ -4,6 +4,7 @@
 #include <memory>
 #include <stdexcept>
 
+#include "daemon/console/access.h"
 #include "daemon/console/console_sign_in.h"
 #include "daemon/console/gift_filter.h"
 #include "daemon/console/pages.h"
@@ -142,6 +143,14 @@ std::string audited_filter(const GiftQuery& query) {
   return query_of(kept);
 }
 
+/// Whose gifts the user sees, for a list without any (CON-61); empty for who sees all.
+std::string whose_gifts(const PageCall& call) {
+  if (sees_installation(call.viewer())) return {};
+  if (call.viewer().sees_all_senders()) return texts().text("gifts_of_organization");
+  return texts().text(call.viewer().account ? "gifts_of_account" : "gifts_of_no_account",
+                      {{"email", call.by->user.email}});
+}
+
 http::HttpResponse gifts_csv(const PageCall& call, const schema::store::ConsoleGiftFilter& filter) {
   const auto reader = std::make_shared<CsvReader>(
       CsvReader{call.store().console_gifts, call.viewer(), filter, session_check(call)});
@@ -178,6 +187,8 @@ http::HttpResponse gifts_page(const PageCall& call) {
   set_list(data, "rows",
            list_of(found.gifts, [&](const ConsoleGift& one) { return row_data(one, call.url()); }));
   set_text(data, "filter", describe_filter(query));
+  set_text(data, "whose", whose_gifts(call));
+  data.set("decides", may(call.viewer().roles, Permission::decide_requests));
   data.set("form", filter_form(query, call.viewer().is_masked()));
   auto address = query.kept;
   if (query.before) data.set("newest", list + "?" + query_of(address));

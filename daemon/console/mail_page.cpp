@@ -22,7 +22,7 @@ constexpr std::array kListedStates{
     DeliveryState::held,    DeliveryState::uncertain, DeliveryState::undelivered, DeliveryState::queued,
     DeliveryState::sending, DeliveryState::withdrawn, DeliveryState::accepted};
 constexpr std::string_view kAll = "all";
-constexpr std::string_view kRelease = "release";
+constexpr std::string_view kRetry = "retry";
 
 /// By descending gift; `older`: where the next page begins.
 struct MailPage {
@@ -130,7 +130,7 @@ bool add_queue(Data& data, const PageCall& call) {
 void add_button(Data& buttons, const PageCall& call, const ListedMail& mail, const std::string& action) {
   Data button = form_data(call, "/mail/" + std::to_string(mail.transaction.value) + "/" + action);
   button.set("text", texts().text("mail_action_" + action));
-  if (action == kRelease) button.set("confirmation", texts().text("mail_confirm_release"));
+  if (action != kRetry) button.set("confirmation", texts().text("mail_confirm_" + action));
   buttons << button;
 }
 
@@ -138,6 +138,8 @@ Data row_data(const PageCall& call, const ListedMail& mail) {
   const DeliveryState state = mail.state;
   Data row;
   row.set("state", word_text("mail_", state));
+  if (!mail.withdrawn_by.empty())
+    row.set("withdrawn_by", texts().text("sent_by", {{"who", mail.withdrawn_by}}));
   const bool is_gifts = mail.kind != schema::MailKind::approval;
   if (is_gifts) row.set("gift", std::to_string(mail.transaction.value));
   row.set("kind", word_text("mail_kind_", mail.kind));
@@ -150,13 +152,13 @@ Data row_data(const PageCall& call, const ListedMail& mail) {
   set_text(row, "reply", mail.last_reply);
   if (!may(call.viewer().roles, Permission::operate)) return row;
   Data buttons(Data::type::list);
-  if (state == DeliveryState::held) add_button(buttons, call, mail, std::string(kRelease));
+  if (state == DeliveryState::held) add_button(buttons, call, mail, "release");
   // Whether a mail of these left is in the relay's log, under its Message-ID.
   if (state == DeliveryState::held || state == DeliveryState::uncertain)
     set_text(row, "message_id", mail.message_id);
   // An approver's mail keeps its pause, and is withdrawn by itself.
   if (is_gifts && state == DeliveryState::queued && mail.next_attempt_at > call.now)
-    add_button(buttons, call, mail, "retry");
+    add_button(buttons, call, mail, std::string(kRetry));
   if (is_gifts && state != DeliveryState::undelivered && state != DeliveryState::withdrawn &&
       state != DeliveryState::accepted)
     add_button(buttons, call, mail, "withdraw");
@@ -179,7 +181,8 @@ http::HttpResponse act(const PageCall& call, MailAction action, const std::strin
   const auto number = platform::parse_number<std::int64_t>(call.parameter);
   const auto event = number ? event_for(call, {*number}, action, name) : std::nullopt;
   if (!event) return not_found(call);
-  if (name == kRelease && field(call.form, "confirm") != "1")
+  // Neither can be undone: it may arrive twice, or does not arrive.
+  if (name != kRetry && field(call.form, "confirm") != "1")
     return redirect_with_notice(call, "/mail", "not_confirmed");
   const bool is_done = call.store().deliveries.apply({*number}, action, *event, call.now);
   return redirect_with_notice(call, "/mail", is_done ? "mail_done_" + name : "mail_not_done");

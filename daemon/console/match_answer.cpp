@@ -106,7 +106,7 @@ void set_explanation(const PageCall& call, const MatchExplanation& found, Data& 
   add_line(facts, "match_choice", choice_text(found.decision));
   add_line(facts, "account_id", found.decision.account_id);
   add_line(facts, "opportunity_id", found.decision.opportunity_id);
-  add_line(facts, "reason", masked_text(is_masked, found.decision.reason));
+  add_line(facts, "match_why", masked_text(is_masked, found.decision.reason));
   Data explained;
   explained.set("facts", facts);
   explained.set("lists", lists);

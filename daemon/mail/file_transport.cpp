@@ -107,8 +107,10 @@ sync::SendResult unsafe_name() {
   return fault("the Message-ID cannot name a file: only letters, digits and @ . _ - are allowed");
 }
 
-sync::SendResult written_to(const fs::path& path) {
-  return {sync::SendOutcome::accepted, "written to " + path.string()};
+/// Without the path, which is the server's and is on pages of the console; the name of the file is the
+/// Message-ID.
+sync::SendResult written() {
+  return {sync::SendOutcome::accepted, "written to the mail directory"};
 }
 
 class FileTransport final : public sync::MailTransport {
@@ -180,12 +182,12 @@ class FileTransport final : public sync::MailTransport {
     const Presence draft_presence = check_presence(draft(message_id));
     if (draft_presence == Presence::unknown) return std::nullopt;
     if (draft_presence == Presence::there)
-      return sync::SendResult{sync::SendOutcome::try_later, path.string() + " is still a draft: not sent"};
+      return sync::SendResult{sync::SendOutcome::try_later, "its file is still a draft: not sent"};
     if (check_presence(marker(message_id)) != Presence::there && check_presence(path) != Presence::there)
       return std::nullopt;
     try {
       sync_folder(folder_);
-      return written_to(path);
+      return written();
     } catch (const std::system_error&) {
       return std::nullopt;
     }
@@ -254,10 +256,10 @@ class FileTransport final : public sync::MailTransport {
     if (!is_safe_name(mail.message_id)) return unsafe_name();
     if (budget_millis <= 0) return fault("not sent: the lease on this mail expired");
     const fs::path path = final_path(mail.message_id);
-    if (::rename(draft(mail.message_id).c_str(), path.c_str()) == 0) return written_to(path);
+    if (::rename(draft(mail.message_id).c_str(), path.c_str()) == 0) return written();
     const std::error_code reason(errno, std::generic_category());
     // An earlier attempt may have renamed it already.
-    if (::access(path.c_str(), F_OK) == 0) return written_to(path);
+    if (::access(path.c_str(), F_OK) == 0) return written();
     return fault("cannot rename " + draft(mail.message_id).string() + " to " + path.string() + ": " +
                  reason.message());
   }

@@ -248,8 +248,9 @@ CREATE INDEX mail_outbox_due ON mail_outbox (turn, next_attempt_at, transaction_
 -- For counts and lists by state. Nearly all mails are accepted; a count of those is found without an index.
 CREATE INDEX mail_outbox_state ON mail_outbox (state, transaction_id) WHERE state <> 'accepted';;
 
--- Actions on a gift that are not status changes: resent, reminded, cancelled, linked; with the actor and a comment. `readdressed`: 1
--- if it changed the gift's address.
+-- Actions on a gift that are not status changes: resent, reminded, cancelled, linked, mail_released, mail_withdrawn,
+-- mail_retried; with the actor and a comment. mail_accepted, mail_undelivered, mail_uncertain and mail_held are what a mail was
+-- until one of these changed or replaced it. `readdressed`: 1 if it changed the gift's address.
 CREATE TABLE gift_action (
 --@sqlite
   id             INTEGER PRIMARY KEY,

@@ -101,13 +101,38 @@ Conditions indexed_conditions(sql::Dialect dialect, const Viewer& viewer, const 
   return all;
 }
 
+/// The gifts whose records have or name the id in the CRM. It has no index, which would cost each gift more
+/// than few searches are worth: the states of the gifts that are looked at are read in one range.
+std::string of_crm_id(const Conditions& all) {
+  std::string condition =
+      "t.id IN (SELECT s.transaction_id FROM crm_sync_state s WHERE :crm_id IN (s.contact_id, s.lead_id, "
+      "s.account_id, s.opportunity_id, s.crm_id)";
+  for (const std::string& name : all.names) {
+    if (name == "lowest") condition += " AND s.transaction_id >= :lowest";
+    if (name == "before") condition += " AND s.transaction_id < :before";
+  }
+  return condition + ")";
+}
+
+/// A part of the name or an id in the CRM.
+void add_search(Conditions& all, sql::Dialect dialect, const Viewer& viewer,
+                const ConsoleGiftFilter& filter) {
+  const std::string name = std::string("(t.first_name || ' ' || t.last_name) ") +
+                           (dialect == sql::Dialect::sqlite ? "GLOB" : "~") + " :name";
+  const bool has_name = !filter.name.empty() && !viewer.is_masked();
+  if (!filter.crm_id.empty())
+    all.add(has_name ? "(" + name + " OR " + of_crm_id(all) + ")" : of_crm_id(all), "crm_id", filter.crm_id);
+  else if (has_name)
+    all.add(name);
+  if (!has_name) return;
+  all.names.emplace_back("name");
+  all.values.push_back(pattern_of_part(dialect, filter.name));
+}
+
 void add_filter(Conditions& all, sql::Dialect dialect, const Viewer& viewer,
                 const ConsoleGiftFilter& filter) {
   if (filter.status) all.add("t.status = :status", "status", std::string(to_word(*filter.status)));
-  if (!filter.name.empty() && !viewer.is_masked())
-    all.add(std::string("(t.first_name || ' ' || t.last_name) ") +
-                (dialect == sql::Dialect::sqlite ? "GLOB" : "~") + " :name",
-            "name", pattern_of_part(dialect, filter.name));
+  add_search(all, dialect, viewer, filter);
   if (filter.source) all.add("t.gift_source = :source", "source", *filter.source);
   if (!filter.sender.empty())
     all.add("lower(trim(r.sender_email)) = :sender", "sender", email_key(filter.sender));
@@ -175,19 +200,6 @@ std::optional<SearchEnd> end_of_search(soci::session& session, const Conditions&
   return end;
 }
 
-/// The class of an error: its text with # for each run of digits.
-std::string class_of(const std::string& error) {
-  std::string text;
-  for (const char c : error) {
-    const bool is_digit = c >= '0' && c <= '9';
-    if (!is_digit)
-      text += c;
-    else if (!text.ends_with('#'))
-      text += '#';
-  }
-  return text;
-}
-
 /// A gift that the CRM does not get.
 struct Failure {
   TransactionId id = {};
@@ -223,6 +235,18 @@ std::string_view to_word(CrmFilter filter) {
 }
 std::optional<CrmFilter> crm_filter_from_word(std::string_view word) {
   return kCrmFilters.parse(word);
+}
+
+std::string failure_class_of(const std::string& error) {
+  std::string text;
+  for (const char c : error) {
+    const bool is_digit = c >= '0' && c <= '9';
+    if (!is_digit)
+      text += c;
+    else if (!text.ends_with('#'))
+      text += '#';
+  }
+  return text;
 }
 
 ConsoleGiftPage ConsoleGifts::list(const Viewer& viewer, const ConsoleGiftFilter& filter,
@@ -263,7 +287,7 @@ std::vector<CrmFailureClass> ConsoleGifts::failure_classes(const Viewer& viewer)
   const std::vector<Failure> failures = select_failures(*database_, viewer);
   std::map<std::string, CrmFailureClass> classes;
   for (const Failure& failure : failures) {
-    const std::string error = class_of(failure.error);
+    const std::string error = failure_class_of(failure.error);
     CrmFailureClass& one = classes[error];
     const platform::UtcMillis since = failure.times.since;
     if (one.gifts++ == 0) one = {error, failure.error, 1, failure.id, 0, since, since};
@@ -284,7 +308,7 @@ std::vector<TransactionId> ConsoleGifts::rejected_gifts(const Viewer& viewer, co
   std::vector<TransactionId> found;
   for (const Failure& failure : select_failures(*database_, viewer)) {
     if (found.size() == limit) break;
-    if (failure.is_rejected && class_of(failure.error) == error_class) found.push_back(failure.id);
+    if (failure.is_rejected && failure_class_of(failure.error) == error_class) found.push_back(failure.id);
   }
   return found;
 }

@@ -30,6 +30,9 @@ struct ConsoleGiftFilter {
   /// A part of the recipient's first and last name, letters of any script without case; ignored for a masked
   /// viewer.
   std::string name = {};
+  /// The id in the CRM of the gift's record, or of the contact, lead, account or opportunity that it is
+  /// linked to. With a name too, either of both.
+  std::string crm_id = {};
   std::string sender = {};                 ///< an e-mail address
   std::string item = {};                   ///< the item's number or its exact name
   std::string campaign = {};               ///< the exact utm_campaign_id
@@ -66,6 +69,9 @@ struct FailingGift {
   platform::UtcMillis failed_at = {};
   platform::UtcMillis next_attempt_at = {};
 };
+
+/// The class of an error: its text with # for each number.
+std::string failure_class_of(const std::string& error);
 
 /// Gifts whose records the CRM does not get, of one error.
 struct CrmFailureClass {

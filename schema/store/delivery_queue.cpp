@@ -9,6 +9,7 @@
 #include "schema/store/change_rows.h"
 #include "schema/store/due_mails.h"
 #include "schema/store/find_floor.h"
+#include "schema/store/gift_mails.h"
 #include "schema/store/gift_rows.h"
 #include "schema/store/leases.h"
 #include "schema/store/mail_rows.h"
@@ -182,15 +183,19 @@ std::vector<ListedMail> select_listed(soci::session& session, sql::Dialect diale
       "SELECT d.transaction_id, d.state, d.kind, d.attempt - (d.number - 1), d.next_attempt_at, "
       "d.updated_at, d.message_id, " +
       shown +
-      " FROM mail_outbox d LEFT JOIN recipient_transaction t ON t.id = d.transaction_id LEFT JOIN "
+      // Of this mail: an earlier one of the gift may have been withdrawn by another person.
+      ", CASE WHEN d.state = 'withdrawn' THEN coalesce((SELECT a.actor FROM gift_action a WHERE "
+      "a.transaction_id = d.transaction_id AND a.action IN ('mail_withdrawn', 'cancelled') AND a.done_at >= "
+      "d.ordered_at ORDER BY a.id DESC LIMIT 1), '') ELSE '' END FROM mail_outbox d LEFT JOIN "
+      "recipient_transaction t ON t.id = d.transaction_id LEFT JOIN "
       "gift_request r ON r.id = t.request_id WHERE " +
       gifts_condition(viewer) + " AND " + rest;
   ListedMail row;
   const auto read = [&](auto&&... bound) {
     return sql::select_rows(row, session, select, bound..., into(row.transaction), into(row.state),
                             into(row.kind), into(row.attempts), into(row.next_attempt_at),
-                            into(row.updated_at), into(row.message_id), into(row.last_reply),
-                            into(row.email));
+                            into(row.updated_at), into(row.message_id), into(row.last_reply), into(row.email),
+                            into(row.withdrawn_by));
   };
   return ids ? read(use(*ids, "ids")) : read();
 }
@@ -466,13 +471,22 @@ bool DeliveryQueue::apply(TransactionId transaction, MailAction action, const Au
                              : action == MailAction::release
                                  ? "state = 'queued', turn = 0, next_attempt_at = :now, uncertain_retries = 0"
                                  : "next_attempt_at = :now";
+  const GiftActionKind kind = action == MailAction::withdraw  ? GiftActionKind::mail_withdrawn
+                              : action == MailAction::release ? GiftActionKind::mail_released
+                                                              : GiftActionKind::mail_retried;
   return database_->write([&](soci::session& session) {
+    const sql::Dialect dialect = database_->dialect();
+    const auto mail = sql::first_of(select_mails(
+        session, "d.transaction_id = " + std::to_string(transaction.value) + for_update(dialect, " OF d")));
     const std::int64_t changed = sql::change_rows(session,
                                                   "UPDATE mail_outbox SET updated_at = :now, " + change +
                                                       " WHERE transaction_id = :id AND " + condition,
                                                   use(now, "now"), use(transaction, "id"));
-    if (changed > 0) insert_audit_event(session, audit);
-    return changed > 0;
+    if (changed == 0) return false;
+    insert_audit_event(session, audit);
+    if (transaction.value > 0)
+      insert_mail_action(session, dialect, mail, {transaction, now, kind, audit.actor, ""});
+    return true;
   });
 }
 

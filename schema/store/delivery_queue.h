@@ -78,8 +78,9 @@ struct ListedMail {
   platform::UtcMillis next_attempt_at;
   platform::UtcMillis updated_at;
   std::string message_id;
-  std::string last_reply;  ///< "***" for a masked viewer, as it may name the recipient
-  std::string email;       ///< without its local part for a masked viewer
+  std::string last_reply;    ///< "***" for a masked viewer, as it may name the recipient
+  std::string email;         ///< without its local part for a masked viewer
+  std::string withdrawn_by;  ///< who withdrew it, or cancelled its gift; empty when no person did
 };
 
 /// One daemon's delivery is paused: its mail transport failed, no gift is affected.
@@ -137,8 +138,9 @@ class DeliveryQueue {
   /// if there are any, in the same transaction: of all in that of each batch of 20,000 mails.
   std::int64_t retry_deferred(std::optional<TransactionId> transaction, platform::UtcMillis now,
                               const std::optional<AuditEvent>& audit = {});
-  /// Does it with the mail and inserts the event. False, without a change, when the mail's state does
-  /// not allow it.
+  /// Does it with the mail and inserts the event; of a gift's mail an action of the gift by the event's actor
+  /// too, with what the mail was until then (CON-60). False, without a change, when the mail's state does not
+  /// allow it.
   bool apply(TransactionId transaction, MailAction action, const AuditEvent& audit, platform::UtcMillis now);
 
   std::optional<CircuitBreaker> breaker(const std::string& daemon);

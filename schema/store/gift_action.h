@@ -1,4 +1,5 @@
-// schema/store: what was done with a gift that is no status change: by whom, when and why.
+// schema/store: what was done with a gift that is no status change, and what became of its former mails: by
+// whom, when and why.
 #pragma once
 
 #include <string>
@@ -9,7 +10,21 @@
 
 namespace giftsync::schema::store {
 
-enum class GiftActionKind { resent, reminded, cancelled, linked };
+enum class GiftActionKind {
+  resent,
+  reminded,
+  cancelled,
+  linked,
+  // On the gift's mail, in the console (MailAction):
+  mail_released,
+  mail_withdrawn,
+  mail_retried,
+  // What a mail was until it was sent again, withdrawn or replaced by the next one (CON-60):
+  mail_accepted,
+  mail_undelivered,
+  mail_uncertain,
+  mail_held,
+};
 std::string_view to_word(GiftActionKind kind);
 
 struct GiftAction {

@@ -1,5 +1,9 @@
 #include "schema/store/gift_mails.h"
 
+#include <utility>
+#include <vector>
+
+#include "schema/store/change_rows.h"
 #include "schema/store/gift_rows.h"
 #include "schema/store/leases.h"
 #include "schema/store/mail_rows.h"
@@ -11,6 +15,12 @@ using soci::use;
 
 /// Without the condition of LeasedTable's index: held mails count, and the ids find the rows.
 constexpr LeasedTable kMails{"mail_outbox", "transaction_id", ""};
+
+constexpr std::pair<DeliveryState, GiftActionKind> kOutcomes[] = {
+    {DeliveryState::accepted, GiftActionKind::mail_accepted},
+    {DeliveryState::undelivered, GiftActionKind::mail_undelivered},
+    {DeliveryState::uncertain, GiftActionKind::mail_uncertain},
+    {DeliveryState::held, GiftActionKind::mail_held}};
 
 }  // namespace
 
@@ -40,6 +50,16 @@ void withdraw_mails(soci::session& session, sql::Dialect dialect, std::span<cons
                             sql::in_list(dialect, "transaction_id", "gifts", false) +
                                 " AND state IN ('queued', 'sending', 'uncertain', 'held')"),
       use(now, "now"), use(list, "gifts");
+}
+
+void insert_mail_action(soci::session& session, sql::Dialect dialect, const std::optional<DeliveryRow>& mail,
+                        const GiftAction& action) {
+  std::vector<GiftAction> actions;
+  for (const auto& [state, kind] : kOutcomes)
+    if (mail && mail->state == state)
+      actions.push_back({action.transaction, mail->updated_at, kind, "mailer", mail->last_reply});
+  actions.push_back(action);
+  insert_actions(session, dialect, actions);
 }
 
 }  // namespace giftsync::schema::store

@@ -14,10 +14,18 @@ namespace {
 using soci::into;
 using soci::use;
 
-constexpr auto kActionKinds = enum_words<GiftActionKind>({{GiftActionKind::resent, "resent"},
-                                                          {GiftActionKind::reminded, "reminded"},
-                                                          {GiftActionKind::cancelled, "cancelled"},
-                                                          {GiftActionKind::linked, "linked"}});
+using Kind = GiftActionKind;
+constexpr auto kActionKinds = enum_words<Kind>({{Kind::resent, "resent"},
+                                                {Kind::reminded, "reminded"},
+                                                {Kind::cancelled, "cancelled"},
+                                                {Kind::linked, "linked"},
+                                                {Kind::mail_released, "mail_released"},
+                                                {Kind::mail_withdrawn, "mail_withdrawn"},
+                                                {Kind::mail_retried, "mail_retried"},
+                                                {Kind::mail_accepted, "mail_accepted"},
+                                                {Kind::mail_undelivered, "mail_undelivered"},
+                                                {Kind::mail_uncertain, "mail_uncertain"},
+                                                {Kind::mail_held, "mail_held"}});
 
 std::optional<Gift> lock_gift(soci::session& session, sql::Dialect dialect, TransactionId id) {
   std::optional<Gift> found;
@@ -51,14 +59,16 @@ void change_address(soci::session& session, sql::Dialect dialect, const Recipien
   enqueue_sync(session, dialect, {gift.id}, now);
 }
 
-void apply_order(soci::session& session, sql::Dialect dialect, const RecipientTransaction& gift,
+void apply_order(soci::session& session, sql::Dialect dialect, const MailContext& view,
                  const MailOrder& order, platform::UtcMillis now) {
+  const RecipientTransaction& gift = view.gift.transaction;
   if (order.email != gift.email) change_address(session, dialect, gift, order.email, now);
   session << "UPDATE recipient_transaction SET due_at = cast(:due as bigint), last_reminder_day = :day WHERE "
              "id = "
              ":id",
       use(order.due_at), use(order.last_reminder_day), use(gift.id);
-  if (order.action) insert_actions(session, dialect, std::span(&*order.action, 1));
+  if (order.action)
+    insert_mail_action(session, dialect, order.send ? view.mail : std::nullopt, *order.action);
   if (order.audit) insert_audit_event(session, *order.audit);
   if (!order.send) return;
   if (order.kind == MailKind::gift)
@@ -101,7 +111,7 @@ bool LifecycleStore::enqueue_mail(TransactionId gift, platform::UtcMillis now, c
                      lock_mail(session, dialect, gift)};
     const std::optional<MailOrder> wanted = decide(view);
     if (!wanted) return false;
-    apply_order(session, dialect, view.gift.transaction, *wanted, now);
+    apply_order(session, dialect, view, *wanted, now);
     ordered = wanted->action;
     return true;
   };
@@ -141,7 +151,7 @@ std::vector<GiftAction> LifecycleStore::find_actions(TransactionId gift) {
     soci::statement statement = sql::bound(
         session,
         "SELECT transaction_id, done_at, action, actor, comment, readdressed FROM gift_action WHERE "
-        "transaction_id = :id ORDER BY id",
+        "transaction_id = :id ORDER BY done_at, id",
         use(gift), into(row.transaction), into(row.at), into(what), into(row.actor), into(row.comment),
         into(row.is_readdressed));
     std::vector<GiftAction> actions;

@@ -7,8 +7,6 @@
   document.addEventListener("keydown", (event) => {
     const typing = event.target.closest && event.target.closest("input, select, textarea");
     if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || typing || !search) return;
-    const filters = search.closest("details");
-    if (filters) filters.open = true;
     search.focus();
     event.preventDefault();
   });

@@ -170,7 +170,8 @@ TEST_F(ConsoleActions, WhatDoesNotApplyIsDisabledWithTheReasonOfTheCommand) {
   const std::string reason = "Not possible: it was refunded on 2026-11-21 12:31:07 UTC.";
   EXPECT_THAT(
       page, AllOf(HasSubstr("<p id=\"resend-text\">" + reason), HasSubstr("<p id=\"cancel-text\">" + reason),
-                  HasSubstr("aria-describedby=\"cancel-text\" disabled>")));
+                  HasSubstr("aria-describedby=\"cancel-text\" disabled>"),
+                  Not(HasSubstr("type=\"checkbox\"")), Not(HasSubstr("name=\"email\""))));
   EXPECT_EQ(act(id, "cancel", "&confirm=1"), page_of(id) + "?notice=not_done");
   EXPECT_TRUE(last_event().refused);
   EXPECT_THAT(last_event().detail, HasSubstr("it was refunded"));
@@ -270,6 +271,8 @@ TEST_F(ConsoleActions, ARematchWritesTheAnswerThatWasShown) {
   const std::string page = get(match).body;
   EXPECT_THAT(page, AllOf(HasSubstr("would be linked to contact 003NEW; now it is linked to contact 003OLD"),
                           HasSubstr("003OLD"), HasSubstr("0a1b2c3d"), HasSubstr("<strong>chosen</strong>"),
+                          HasSubstr("<th scope=\"row\">Reason of the decision</th>"),
+                          HasSubstr("<dt>Why the rules choose it</dt>"), Not(HasSubstr(">Why<")),
                           HasSubstr("Contacts by e-mail (Email), ordered by LastModifiedDate descending")));
   const std::string key = "name=\"fingerprint\" value=\"";
   const std::string fingerprint = page.substr(page.find(key) + key.size(), 16);
@@ -287,6 +290,8 @@ TEST_F(ConsoleActions, ARematchWritesTheAnswerThatWasShown) {
   add_contact("003NEW");
   EXPECT_EQ(rematch(fingerprint), page_of(id) + "?notice=rematched");
   EXPECT_EQ(store_.sync.find_states(std::span(&id, 1)).front().decision.contact_id, "003NEW");
+  EXPECT_THAT(get(page_of(id)).body,
+              HasSubstr("Matched again on 2026-11-21 12:31:07 UTC by ana@example.com in the console. "));
   EXPECT_EQ(associations_of(crm_.records.at(id.value)).contact_id, "003NEW");
   EXPECT_EQ(last_event().action, "gift.rematch");
   EXPECT_EQ(last_event().detail, "relinked: from contact 003OLD to contact 003NEW");

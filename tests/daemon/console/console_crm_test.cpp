@@ -1,4 +1,6 @@
 // What pages ask the CRM and show of it: matches, records and failures; masked, paid by the call, and away.
+#include <algorithm>
+
 #include "daemon/console/console_routes.h"
 #include "platform/thread_call_deadline.h"
 #include "tests/daemon/console/console_crm_fixture.h"
@@ -46,6 +48,26 @@ TEST_F(ConsoleCrmPages, UsersOfAnOrganizationDoNotSearchTheCrmOfAll) {
   EXPECT_THAT(get("/console/crm").body, AllOf(Not(HasSubstr("Queue")), Not(HasSubstr("/console/match"))));
   const auto id = gift_of("sam@example.com", organization);
   EXPECT_EQ(get(page_of(id) + "/match").status, 200);
+}
+
+// CON-47, CON-18
+TEST_F(ConsoleCrmPages, AGiftIsFoundByAnIdInTheCrm) {
+  const auto id = gift_of("sam@example.com");
+  link(id, "0035e00000AbCdE");
+  const auto other = gift_of("sam@example.com");
+  for (const Role role : {Role::operations, Role::auditor}) {
+    sign_in(user(std::to_string(static_cast<int>(role)) + "@example.com", {role}));
+    EXPECT_THAT(get("/console/gifts?find=+0035e00000AbCdE").body,
+                AllOf(HasSubstr(page_of(id) + "\""), Not(HasSubstr(page_of(other) + "\""))));
+    const auto csv = get("/console/gifts?format=csv&find=0035e00000AbCdE");
+    std::string text;
+    for (std::string part = csv.next_chunk(); !part.empty(); part = csv.next_chunk()) text += part;
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << "the header and one row";
+    EXPECT_THAT(text, HasSubstr(",0035e00000AbCdE,"));
+  }
+  sign_in(user("ana@example.com", {Role::operations}));
+  EXPECT_THAT(get("/console/gifts?find=0035e00000None1").body,
+              HasSubstr("<bdi>Name as the sender typed it, or id in the CRM: 0035e00000None1</bdi>"));
 }
 
 // CON-24
@@ -120,6 +142,37 @@ TEST_F(ConsoleCrmPages, TheRecordIsShownBesideOurs) {
   options_.crm.crm = nullptr;
   restart();
   EXPECT_THAT(get(page_of(id) + "/record").body, HasSubstr("There is no CRM here to ask."));
+}
+
+// CON-62
+TEST_F(ConsoleCrmPages, ARefusedRecordShowsTheRefusalAndWhatWouldBeWritten) {
+  const auto id = gift_of("sam@example.com");
+  const std::string path = page_of(id) + "/record";
+  sign_in(user("ana@example.com", {Role::operations}));
+  const std::string to_write = "<summary>Fields that giftsync wants to write: ";
+  EXPECT_THAT(get(path).body, AllOf(HasSubstr("so differences are to be expected"), HasSubstr(to_write),
+                                    Not(HasSubstr("The CRM refused"))));
+  refuse_waiting_gifts("DUPLICATE_VALUE: ada@example.com has 17 rows");
+  const std::string number = failure_class_number("DUPLICATE_VALUE: ada@example.com has # rows");
+  const std::string page = get(path).body;
+  EXPECT_THAT(page, AllOf(HasSubstr("<h2 id=\"failure\">The CRM refused the record</h2>"),
+                          HasSubstr("<bdi>DUPLICATE_VALUE: ada@example.com has 17 rows</bdi>"),
+                          HasSubstr("<a href=\"/console/crm\">" + number + "</a>"),
+                          Not(HasSubstr("so differences are to be expected"))));
+  EXPECT_THAT(page,
+              AllOf(HasSubstr("The CRM has no record of this gift."), HasSubstr(to_write),
+                    HasSubstr("<bdi>ada@example.com</bdi></td>"), HasSubstr("<bdi>A secret</bdi>"),
+                    HasSubstr(">not in the CRM yet</td>"), Not(HasSubstr("No compared field differs"))));
+  EXPECT_THAT(get("/console/crm").body, HasSubstr(">" + number + "</a>")) << "the same class";
+  tests::run_sql(temporary_.address(), "UPDATE crm_outbox SET is_rejected = 0");
+  EXPECT_THAT(get(path).body, HasSubstr("The record could not be written</h2>"));
+  sign_in(user("aud@example.com", {Role::auditor}));
+  EXPECT_THAT(get(path).body, AllOf(HasSubstr("<bdi>DUPLICATE_VALUE</bdi>"), HasSubstr(to_write),
+                                    Not(HasSubstr("ada@")), Not(HasSubstr("A secret"))));
+  link(id, "003ADA");
+  crm_.records.clear();
+  tests::run_sql(temporary_.address(), "UPDATE crm_sync_state SET state = 'deleted'");
+  EXPECT_THAT(get(path).body, AllOf(HasSubstr("The CRM has no record"), Not(HasSubstr(to_write))));
 }
 
 // CON-35

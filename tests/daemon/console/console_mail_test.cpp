@@ -35,6 +35,9 @@ TEST_F(ConsoleWork, AnOperatorActsOnMails) {
             "/console/mail?notice=mail_not_done");
   EXPECT_EQ(last_event().action, "mail.release");
   EXPECT_EQ(header(press_plain(page, "/console/mail/" + id + "/withdraw"), "Location"),
+            "/console/mail?notice=not_confirmed");
+  EXPECT_EQ(store_.deliveries.find({std::stoll(id)})->state, schema::DeliveryState::queued);
+  EXPECT_EQ(header(press_plain(page, "/console/mail/" + id + "/withdraw", "&confirm=1"), "Location"),
             "/console/mail?notice=mail_done_withdraw");
   press_plain(page, "/console/mail/retry");
   EXPECT_LE(store_.deliveries.breakers().front().until, now_);
@@ -50,6 +53,57 @@ TEST_F(ConsoleWork, AnOperatorActsOnMails) {
   sign_in(user("of.acme@example.com", {Role::operations}, organization("Acme")));
   EXPECT_THAT(get("/console/mail?state=withdrawn").body,
               AllOf(HasSubstr("There is no mail of your gifts"), Not(HasSubstr("host 127.0.0.1"))));
+}
+
+// CON-60
+TEST_F(ConsoleWork, AGiftKeepsTheHistoryOfItsFormerMails) {
+  const schema::TransactionId gift = held_mail();
+  const std::string id = std::to_string(gift.value);
+  const std::string path = "/console/gifts/" + id;
+  const auto deliver = [&] {
+    now_ = now_ + 1'000;
+    const auto claim = store_.deliveries.claim("a", 60'000, 10, now_).at(0);
+    const schema::store::DeliveryQueue::Sending sending{claim, "m2@example.com"};
+    store_.deliveries.begin_sending("a", std::span(&sending, 1), 60'000, now_);
+    const schema::store::DeliveryOutcome outcome{
+        gift, claim.attempt + 1, schema::DeliveryState::accepted, now_, "250 queued", false, {}};
+    EXPECT_EQ(store_.deliveries.finish(std::span(&outcome, 1), now_), 1u);
+  };
+  const auto resend = [&] {
+    now_ = now_ + 1'000;
+    EXPECT_EQ(header(press_plain(get(path).body, path + "/resend", "&confirm=1&generation=0"), "Location"),
+              path + "?notice=resent");
+  };
+  sign_in(user("op@example.com", {Role::operations}));
+  now_ = now_ + 1'000;
+  press_plain(get("/console/mail").body, "/console/mail/" + id + "/withdraw", "&confirm=1");
+  const std::string withdrawn =
+      "Mail withdrawn, in the console</strong> <span class=\"quiet\"><bdi>op@example.com";
+  EXPECT_THAT(get(path).body,
+              AllOf(HasSubstr("Mail held</strong> <span class=\"quiet\"><bdi>mailer: &lt;script&gt;"),
+                    HasSubstr(withdrawn), Not(HasSubstr("Mail withdrawn</strong>"))));
+  EXPECT_THAT(get("/console/mail?state=withdrawn").body,
+              HasSubstr(">Mail withdrawn <bdi class=\"quiet\">by op@example.com</bdi></td>"));
+  resend();
+  deliver();
+  EXPECT_THAT(get("/console/mail?state=all").body,
+              AllOf(HasSubstr("<bdi>250 queued</bdi>"), HasSubstr("those before it are on the gift")));
+  resend();
+  const std::string page = get(path).body;
+  std::size_t at = page.find("class=\"timeline\"");
+  for (const std::string& entry :
+       {std::string("12:31:07</time> <strong>Mail held"), "12:31:08</time> <strong>" + withdrawn,
+        std::string("12:31:09</time> <strong>Resent</strong> <span class=\"quiet\"><bdi>op@example.com: to"),
+        std::string("12:31:10</time> <strong>Mail accepted by the relay</strong> <span "
+                    "class=\"quiet\"><bdi>mailer: 250 queued"),
+        std::string("12:31:11</time> <strong>Resent"), std::string("12:31:11</time> <strong>Mail waits")}) {
+    const std::size_t next = page.find(entry, at);
+    ASSERT_NE(next, std::string::npos) << entry;
+    at = next;
+  }
+  sign_in(user("aud@example.com", {Role::auditor}));
+  EXPECT_THAT(get(path).body, AllOf(HasSubstr("Mail held</strong> <span class=\"quiet\"><bdi>mailer: ***"),
+                                    HasSubstr(withdrawn)));
 }
 
 // CON-49
@@ -197,7 +251,7 @@ TEST_F(ConsoleWork, AnActionOnAMailIsAnEventOfTheSendersOrganization) {
   const auto id = store_.gifts.create(std::span(&request, 1)).front().recipients.front().id;
   sign_in(user("op@example.com", {Role::operations}));
   const std::string path = "/console/mail/" + std::to_string(id.value) + "/withdraw";
-  EXPECT_EQ(press_plain(get("/console/mail?state=queued").body, path).status, 303);
+  EXPECT_EQ(press_plain(get("/console/mail?state=queued").body, path, "&confirm=1").status, 303);
   EXPECT_EQ(last_event().organization, acme);
   EXPECT_EQ(last_event().object_kind, "gift");
 }

@@ -410,7 +410,8 @@ TEST_F(ConsoleTest, AFilterSaysHowItComparesAndWhatItDidNotFind) {
   EXPECT_THAT(
       get("/console/gifts").body,
       AllOf(HasSubstr("Sender <span class=\"quiet\">(whole address)</span>"),
-            HasSubstr("Find <span class=\"quiet\">(number or id of a gift, whole address, or a part"),
+            HasSubstr("Find <span class=\"quiet\">(number or id of a gift, whole address, a part of the "
+                      "recipient&#39;s name as the sender typed it, or an id in the CRM)"),
             HasSubstr("Campaign <span class=\"quiet\">(exact id)</span>"), Not(HasSubstr("Searched for"))));
   EXPECT_THAT(get("/console/gifts?find=text0@example&status=sent&crm=waiting").body,
               AllOf(HasSubstr("No gift fits here."), HasSubstr("compared as a whole"),
@@ -425,6 +426,47 @@ TEST_F(ConsoleTest, AFilterSaysHowItComparesAndWhatItDidNotFind) {
   EXPECT_THAT(get("/console/audit?actor=ana&action=sign").body,
               HasSubstr("<bdi>Who: ana, Action: sign</bdi>"));
   EXPECT_THAT(get("/console/audit?actor=ana@example.com&action=sign").body, HasSubstr("by a link of root"));
+}
+
+// CON-44
+TEST_F(ConsoleTest, WhatWasTypedStaysInItsFieldAndAFilterThatIsSetIsNotFolded) {
+  send_gifts(1);
+  sign_in(user("ana@example.com", {Role::operations}));
+  const auto is_shut = HasSubstr("<details class=\"filters\">");
+  const auto is_open = HasSubstr("<details class=\"filters\" open>");
+  const std::string page = get("/console/gifts?find=zoe").body;
+  EXPECT_LT(page.find("name=\"find\" value=\"zoe\""), page.find("<details class=\"filters\">"));
+  EXPECT_THAT(page, AllOf(is_shut, HasSubstr("<bdi>Name as the sender typed it: zoe</bdi>"),
+                          HasSubstr("another one than that of the contact in the CRM")));
+  EXPECT_THAT(get("/console/gifts?find=%23x&colour=red").body,
+              AllOf(is_shut, HasSubstr("name=\"find\" value=\"#x\""),
+                    HasSubstr("Nothing is listed, because what was asked for cannot be applied:")));
+  EXPECT_THAT(get("/console/gifts?sender=ana@example.com").body,
+              AllOf(is_open, HasSubstr("name=\"sender\" value=\"ana@example.com\"")));
+  EXPECT_THAT(get("/console/gifts?status=lost").body, is_open);
+  EXPECT_THAT(get("/console/gifts?since=2026-13-45&item=x").body,
+              AllOf(is_open, HasSubstr("name=\"item\" value=\"x\""), HasSubstr("name=\"since\" value=\"\"")));
+}
+
+// CON-61
+TEST_F(ConsoleTest, AListWithoutGiftsSaysWhoseItWouldHave) {
+  const auto requests = HasSubstr("what became of them: <a href=\"/console/requests\">Requests</a>");
+  sign_in(user("app@example.com", {Role::approver}));
+  EXPECT_THAT(get("/console/gifts").body,
+              AllOf(HasSubstr("app@example.com has no active account here"), requests));
+  schema::store::Account account;
+  account.email = "app@example.com";
+  store_.accounts.create(account);
+  EXPECT_THAT(get("/console/gifts").body,
+              AllOf(HasSubstr("You see the gifts that the account app@example.com sent."), requests));
+  schema::store::OrganizationToken token;
+  token.hash = "hash";
+  sign_in(user("adm@example.com", {Role::admin}, store_.organizations.create("Acme", token)));
+  EXPECT_THAT(get("/console/gifts").body,
+              AllOf(HasSubstr("that accounts of your organization sent."), Not(requests)));
+  sign_in(user("ana@example.com", {Role::operations}));
+  EXPECT_THAT(get("/console/gifts").body,
+              AllOf(HasSubstr("No gift fits here."), Not(HasSubstr("You see the gifts"))));
 }
 
 // CON-47
@@ -461,7 +503,8 @@ TEST_F(ConsoleTest, AGiftIsFoundByTheIdOfItsSource) {
   sign_in(user("aud@example.com", {Role::auditor}));
   EXPECT_THAT(get("/console/gifts?find=A-17").body,
               AllOf(HasSubstr("No gift fits here."), HasSubstr("<bdi>Id: A-17</bdi>")));
-  EXPECT_THAT(get("/console/gifts?find=A-18").body, HasSubstr("your role cannot search by this."));
+  EXPECT_THAT(get("/console/gifts?find=A-18").body, HasSubstr("<bdi>Id in the CRM: A-18</bdi>"));
+  EXPECT_THAT(get("/console/gifts?find=A").body, HasSubstr("your role cannot search by this."));
   store_.external_ids.find_or_allot("vendor", {"eve@example.com"});
   EXPECT_THAT(get("/console/gifts?find=eve@example.com").body, HasSubstr("your role cannot search by this."))
       << "as for an address that no source knows";

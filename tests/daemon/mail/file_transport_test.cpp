@@ -178,7 +178,9 @@ TEST_F(FileTransportTest, AFailedWriteIsAFault) {
 TEST_F(FileTransportTest, ACollectedMailCountsAsSent) {
   const auto transport = make_file_transport(folder_);
   ASSERT_EQ(transport->prepare(mail_), std::nullopt);
-  ASSERT_EQ(transport->send(mail_, kLease).outcome, sync::SendOutcome::accepted);
+  const sync::SendResult sent = transport->send(mail_, kLease);
+  ASSERT_EQ(sent.outcome, sync::SendOutcome::accepted);
+  EXPECT_EQ(sent.reply, "written to the mail directory") << "CON-60: pages show it";
   fs::remove(folder_ / "t1.g1@example.com.eml");
   EXPECT_EQ(transport->recover_outcome(mail_.message_id)->outcome, sync::SendOutcome::accepted)
       << "it would be sent twice";

@@ -200,6 +200,43 @@ TEST_P(ConsoleGiftsTest, ANameIsFoundByAPartWithoutCase) {
 }
 
 // CON-47
+TEST_P(ConsoleGiftsTest, AnIdInTheCrmFindsTheGiftsThatAreLinkedToIt) {
+  const auto sent = send(account("ana@acme.com"), {"a@x.com", "b@x.com", "c@x.com"});
+  std::vector<CrmSyncState> states(2);
+  states[0].transaction = sent[0];
+  states[0].decision.contact_id = "003A";
+  states[0].decision.account_id = "001A";
+  states[0].decision.opportunity_id = "006A";
+  states[1].transaction = sent[1];
+  states[1].decision.lead_id = "00Q1";
+  store_->sync.insert_decisions(states);
+  sql("UPDATE crm_sync_state SET crm_id = 'a0G1' WHERE transaction_id = " + std::to_string(sent[1].value));
+  sql("UPDATE recipient_transaction SET first_name = 'x003a' WHERE id = " + std::to_string(sent[2].value));
+  const Viewer auditor{{}, {}, {}, {Role::auditor}};
+  ConsoleGiftFilter filter;
+  for (const auto& [id, gift] :
+       {std::pair("003A", sent[0]), std::pair("001A", sent[0]), std::pair("006A", sent[0]),
+        std::pair("00Q1", sent[1]), std::pair("a0G1", sent[1])}) {
+    filter.crm_id = id;
+    EXPECT_THAT(ids(operations_, filter), ElementsAre(gift)) << id;
+    EXPECT_THAT(ids(auditor, filter), ElementsAre(gift)) << id;
+  }
+  for (const char* none : {"003", "003a", "003A0"}) {
+    filter.crm_id = none;
+    EXPECT_THAT(ids(operations_, filter), IsEmpty()) << none;
+  }
+  filter.crm_id = "003A";
+  const auto first = store_->console_gifts.list(operations_, filter, {}, 50, 2);
+  EXPECT_THAT(first.gifts, IsEmpty()) << "two later gifts were looked at";
+  ASSERT_EQ(first.next_before, sent[1]);
+  EXPECT_THAT(store_->console_gifts.list(operations_, filter, first.next_before, 50, 2).gifts,
+              testing::SizeIs(1));
+  filter.name = "003A";
+  EXPECT_THAT(ids(operations_, filter), ElementsAre(sent[2], sent[0])) << "either of both";
+  EXPECT_THAT(ids(auditor, filter), ElementsAre(sent[0])) << "the name is not compared";
+}
+
+// CON-47
 TEST_P(ConsoleGiftsTest, IdsAndSourcesAreFilters) {
   const auto sent = send(account("ana@acme.com"), {"a@x.com", "b@x.com", "c@x.com"});
   ConsoleGiftFilter filter;

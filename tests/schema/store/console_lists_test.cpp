@@ -230,10 +230,12 @@ TEST_P(ConsoleListsTest, MailsOfGiftsAreListedInAnyStateForTheViewer) {
   EXPECT_EQ(masked[0].last_reply, "***");
 }
 
-// CON-32
+// CON-32, CON-60
 TEST_P(ConsoleListsTest, AnActionOnAMailNeedsItsStateAndHasItsEvent) {
   const TransactionId id = gift_of({1});
-  const auto apply = [&](MailAction action) { return store_->deliveries.apply(id, action, {}, kNow); };
+  AuditEvent event;
+  event.actor = "op@example.com";
+  const auto apply = [&](MailAction action) { return store_->deliveries.apply(id, action, event, kNow); };
   const auto state = [&] { return store_->deliveries.find(id)->state; };
   EXPECT_FALSE(apply(MailAction::release)) << "it is not held";
   EXPECT_FALSE(apply(MailAction::retry)) << "it is due already";
@@ -252,6 +254,19 @@ TEST_P(ConsoleListsTest, AnActionOnAMailNeedsItsStateAndHasItsEvent) {
   EXPECT_FALSE(apply(MailAction::withdraw));
   EXPECT_EQ(store_->deliveries.oldest_due(kNow), std::nullopt);
   EXPECT_THAT(events(), SizeIs(3));
+  std::vector<GiftActionKind> kinds;
+  for (const GiftAction& one : store_->lifecycle.find_actions(id)) {
+    kinds.push_back(one.kind);
+    EXPECT_EQ(one.actor, one.kind == GiftActionKind::mail_held ? "mailer" : "op@example.com");
+  }
+  EXPECT_THAT(kinds, ElementsAre(GiftActionKind::mail_held, GiftActionKind::mail_released,
+                                 GiftActionKind::mail_retried, GiftActionKind::mail_withdrawn));
+  const auto withdrawn_by = [&] {
+    return store_->deliveries.list(operations_, DeliveryState::withdrawn, {}, 10).at(0).withdrawn_by;
+  };
+  EXPECT_EQ(withdrawn_by(), "op@example.com");
+  set_mail(id, "ordered_at = " + std::to_string(kNow.value + 1));
+  EXPECT_EQ(withdrawn_by(), "") << "that was an earlier mail";
 }
 
 }  // namespace

@@ -165,6 +165,21 @@ TEST_P(ScalePlans, MailsOfAPageOfGiftsAreReadByTheirKeys) {
   EXPECT_THAT(plan, testing::Not(testing::ContainsRegex("SCAN [dtr]\\b|Seq Scan on (mail|recip|gift)")));
 }
 
+// CON-47
+TEST_P(ScalePlans, AnIdInTheCrmIsSearchedInTheRangeOfTheGifts) {
+  const std::string of_id =
+      "t.id IN (SELECT s.transaction_id FROM crm_sync_state s WHERE 'x' IN (s.contact_id, s.lead_id, "
+      "s.account_id, s.opportunity_id, s.crm_id) AND s.transaction_id >= 5 AND s.transaction_id < 900)";
+  for (const std::string& search : {of_id, "((t.first_name || ' ' || t.last_name) = 'x' OR " + of_id + ")"}) {
+    const std::string plan = plan_of(
+        "SELECT t.id, c.state FROM recipient_transaction t JOIN gift_request r ON r.id = t.request_id LEFT "
+        "JOIN crm_sync_state c ON c.transaction_id = t.id WHERE 1 = 1 AND t.id < 900 AND t.id >= 5 AND " +
+        search + " ORDER BY t.id DESC LIMIT 51");
+    EXPECT_THAT(plan, testing::ContainsRegex("SEARCH s USING INTEGER PRIMARY KEY|crm_sync_state_pkey"));
+    EXPECT_THAT(plan, testing::Not(testing::ContainsRegex("SCAN [ts]\\b|Seq Scan on (recip|crm)"))) << search;
+  }
+}
+
 // CON-48
 TEST_P(ScalePlans, RequestsOfGiftsAndPersonsAreReadByIndexesInEachState) {
   const std::string of_gifts =
