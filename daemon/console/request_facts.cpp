@@ -29,7 +29,7 @@ std::string label_of(F field) {
   return field == F::gift_id ? texts().text("item_field") : std::string(schema::descriptor_of(field).label);
 }
 
-/// The value of the field as an auditor reads it (CON-65).
+/// The value of the field as an auditor reads it (CON-59).
 std::string masked_value(bool is_masked, F field, const std::string& value) {
   if (field == F::recipient_email) return masked_address(is_masked, value);
   const bool is_of_recipient =

@@ -97,7 +97,7 @@ class ConsoleGifts {
   explicit ConsoleGifts(std::shared_ptr<sql::Database> database) : database_(std::move(database)) {}
 
   /// Up to `limit` gifts with an id below `before`, or the highest ones. For a masked viewer what names the
-  /// recipient is replaced (CON-65); both names are in first_name.
+  /// recipient is replaced (CON-59); both names are in first_name.
   ConsoleGiftPage list(const Viewer& viewer, const ConsoleGiftFilter& filter,
                        std::optional<TransactionId> before, std::size_t limit,
                        std::int64_t budget = kScanBudget);

@@ -38,7 +38,7 @@ inline const std::string kGiftColumns =
     std::string(kTransactionColumns) + ", " + std::string(kRequestColumns);
 inline constexpr int kGiftColumnCount = count_columns(kTransactionColumns) + count_columns(kRequestColumns);
 
-/// What a masked viewer reads of the column (CON-65): of an address "***" and its domain, of another text
+/// What a masked viewer reads of the column (CON-59): of an address "***" and its domain, of another text
 /// "***"; of an empty one nothing.
 std::string masked_address_column(sql::Dialect dialect, const std::string& column);
 std::string masked_column(const std::string& column);

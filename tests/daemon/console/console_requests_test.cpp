@@ -25,7 +25,7 @@ TEST_F(ConsoleWork, RequestsAreListedWithItemAndCostInPages) {
   EXPECT_THAT(get("/console/requests?state=sent").body, HasSubstr("No request fits here."));
   sign_in(user("aud@example.com", {Role::auditor}));
   EXPECT_THAT(get("/console/requests").body, AllOf(Not(HasSubstr("159@example.com")), HasSubstr("***@")))
-      << "CON-65: as in the list of gifts";
+      << "CON-59: as in the list of gifts";
 }
 
 // CON-28
@@ -43,7 +43,7 @@ TEST_F(ConsoleWork, OthersSeeRequestsWithoutButtonsAndSendersTheOwn) {
                                  HasSubstr("users with the role approver approve or reject this one.")));
     if (role == Role::auditor) {
       EXPECT_THAT(page.body, AllOf(Not(HasSubstr("Secret words")), Not(HasSubstr("2@example.com")),
-                                   HasSubstr("***@example.com")));  // CON-65
+                                   HasSubstr("***@example.com")));  // CON-59
     }
   }
   sign_in(user("sam@example.com", {Role::sender}));

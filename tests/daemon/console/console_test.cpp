@@ -586,7 +586,7 @@ TEST_F(ConsoleTest, AnAuditorSeesNoRecipientOnAnyPage) {
     EXPECT_THAT(get(path).body, AllOf(HasSubstr("***@"), Not(HasSubstr("Secret0")))) << path;
   EXPECT_THAT(get("/console/gifts/" + std::to_string(ids[0].value)).body,
               AllOf(HasSubstr(">***</blockquote>"), HasSubstr("<dt>Name</dt><dd><bdi>***</bdi>")))
-      << "CON-65";
+      << "CON-59";
   EXPECT_THAT(read_all(get("/console/gifts?format=csv")), Not(HasSubstr("Secret0")));
   EXPECT_THAT(get("/console/gifts").body, Not(HasSubstr("name=\"recipient\"")));
 }

@@ -86,7 +86,7 @@ TEST_P(ConsoleGiftsTest, AnAuditorSeesNoRecipient) {
   EXPECT_EQ(found->gift.transaction.email, "***@example.com");
   EXPECT_EQ(found->gift.transaction.first_name + found->gift.transaction.last_name, "***");
   EXPECT_EQ(found->gift.transaction.message, "***");
-  EXPECT_EQ(found->gift.transaction.phone, "") << "CON-65: there is none";
+  EXPECT_EQ(found->gift.transaction.phone, "") << "CON-59: there is none";
   sql("UPDATE recipient_transaction SET email = '', first_name = '', last_name = '', message = '', phone = "
       "'12' "
       "WHERE id = " +
