@@ -153,8 +153,11 @@ std::string masked_text(bool is_masked, const std::string& text) {
 }
 
 std::string masked_address(bool is_masked, const std::string& address) {
-  const std::size_t at = is_masked ? address.rfind('@') : std::string::npos;
-  return at == std::string::npos ? masked_text(is_masked, address) : "***" + address.substr(at);
+  constexpr std::string_view kOfHost = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-";
+  const std::size_t at = address.find('@');
+  const bool is_address = at != std::string::npos && at > 0 && at + 1 < address.size() &&
+                          address.find_first_not_of(kOfHost, at + 1) == std::string::npos;
+  return is_masked && is_address ? "***" + address.substr(at) : masked_text(is_masked, address);
 }
 
 std::string failure_class_number(const std::string& error) {

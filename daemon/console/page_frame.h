@@ -73,7 +73,8 @@ void add_page_headers(http::HttpResponse& response);
 
 /// "***" in place of a text that the viewer does not see; what is empty stays so.
 std::string masked_text(bool is_masked, const std::string& text);
-/// The same of an address, whose domain stays: "***@example.com" (CON-59).
+/// The same of an address, whose domain stays: "***@example.com" (CON-59). Of a text that is not one address
+/// with a plain host name nothing does, as by the store's masked_address_column().
 std::string masked_address(bool is_masked, const std::string& address);
 /// Tells classes of failures apart where their texts look the same: "a3f09c", from the text without words
 /// that are addresses, so that no one can try out addresses by it (CON-25).

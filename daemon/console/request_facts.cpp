@@ -154,8 +154,8 @@ std::string edit_text(const schema::store::RequestRecordEdit& edit, bool is_mask
     if (old == now) continue;
     text = joined(text, "; ",
                   texts().text("edited_field", {{"field", label_of(field)},
-                                                {"old", masked_value(is_masked, field, shortened(old))},
-                                                {"new", masked_value(is_masked, field, shortened(now))}}));
+                                                {"old", shortened(masked_value(is_masked, field, old))},
+                                                {"new", shortened(masked_value(is_masked, field, now))}}));
   }
   return text;
 }

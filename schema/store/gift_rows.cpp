@@ -89,8 +89,12 @@ std::string masked_column(const std::string& column) {
 std::string masked_address_column(sql::Dialect dialect, const std::string& column) {
   const std::string at =
       std::string(dialect == sql::Dialect::sqlite ? "instr(" : "strpos(") + column + ", '@')";
-  return "CASE WHEN " + column + " = '' THEN '' WHEN " + at + " > 0 THEN '***' || substr(" + column + ", " +
-         at + ") ELSE '***' END";
+  // Both sides of the first "@" have something, and what is behind it consists of these characters alone.
+  return "CASE WHEN " + column + " = '' THEN '' WHEN " + column + " LIKE '_%@_%' AND ltrim(substr(" + column +
+         ", " + at +
+         " + 1), 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-') = '' THEN '***' || "
+         "substr(" +
+         column + ", " + at + ") ELSE '***' END";
 }
 
 std::string latest_gifts_query(const std::string& condition, std::size_t limit) {

@@ -38,8 +38,9 @@ inline const std::string kGiftColumns =
     std::string(kTransactionColumns) + ", " + std::string(kRequestColumns);
 inline constexpr int kGiftColumnCount = count_columns(kTransactionColumns) + count_columns(kRequestColumns);
 
-/// What a masked viewer reads of the column (CON-59): of an address "***" and its domain, of another text
-/// "***"; of an empty one nothing.
+/// What a masked viewer reads of the column (CON-59): of one address with a plain host name "***" and its
+/// domain, of another text "***"; of an empty one nothing. masked_address() of the console's pages says the
+/// same.
 std::string masked_address_column(sql::Dialect dialect, const std::string& column);
 std::string masked_column(const std::string& column);
 

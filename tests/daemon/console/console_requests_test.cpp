@@ -3,6 +3,7 @@
 #include "platform/digest.h"
 #include "sync/gift_actions.h"
 #include "tests/daemon/console/console_work_fixture.h"
+#include "tests/support/masked_addresses.h"
 
 namespace giftsync::daemon::console {
 namespace {
@@ -52,6 +53,47 @@ TEST_F(ConsoleWork, OthersSeeRequestsWithoutButtonsAndSendersTheOwn) {
   EXPECT_THAT(get("/console/requests").body, AllOf(HasSubstr("R-1"), Not(HasSubstr("R-2"))));
   sign_in(user("of.acme@example.com", {Role::approver}, organization("Acme")));
   EXPECT_EQ(get("/console/requests/R-1").status, 404) << "request records are sent for no organization";
+}
+
+// CON-59
+TEST_F(ConsoleWork, AnAuditorReadsTheSameOfAnAddressOnAllPagesAndInTheCsv) {
+  for (const auto& [text, masked] : tests::kMaskedAddresses) {
+    EXPECT_EQ(masked_address(true, text), masked) << text;
+    EXPECT_EQ(masked_address(false, text), text);
+  }
+  const std::string two = "bea@example.org, ada@example.com";
+  const std::string with_name = "ada@example.com (Ada Lovelace)";
+  schema::store::NewGiftRequest request;
+  request.request.account = {1};
+  request.request.created_at = now_;
+  request.recipients = {{two, "", "", ""}, {with_name, "", "", ""}};
+  const auto gifts = store_.gifts.create(std::span(&request, 1)).front().recipients;
+  for (const std::string id : {"1", "2"}) {
+    insert(id);
+    crm_.edit(id, F::recipient_email, id == "1" ? two : with_name);
+  }
+  const std::vector<std::string> pages{"/console/gifts",
+                                       "/console/gifts/" + std::to_string(gifts[0].id.value),
+                                       "/console/gifts/" + std::to_string(gifts[1].id.value),
+                                       "/console/mail?state=all",
+                                       "/console/requests",
+                                       "/console/requests/R-1",
+                                       "/console/requests/R-2"};
+  const auto csv = [this] {
+    const auto response = get("/console/gifts?format=csv");
+    std::string text;
+    for (std::string part = response.next_chunk(); !part.empty(); part = response.next_chunk()) text += part;
+    return text;
+  };
+  sign_in(user("op@example.com", {Role::operations}));
+  for (const std::string& path : pages)
+    EXPECT_THAT(get(path).body, testing::AnyOf(HasSubstr("bea@"), HasSubstr("Lovelace"))) << path;
+  EXPECT_THAT(csv(), AllOf(HasSubstr("bea@"), HasSubstr("Lovelace")));
+  sign_in(user("aud@example.com", {Role::auditor}));
+  const auto hides = AllOf(Not(HasSubstr("bea@")), Not(HasSubstr("ada@")), Not(HasSubstr("Lovelace")),
+                           Not(HasSubstr("example.org")), HasSubstr("***"));
+  for (const std::string& path : pages) EXPECT_THAT(get(path).body, hides) << path;
+  EXPECT_THAT(csv(), hides);
 }
 
 // CON-36

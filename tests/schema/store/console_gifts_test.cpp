@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/masked_addresses.h"
 #include "tests/support/store_fixture.h"
 
 namespace giftsync::schema::store {
@@ -105,6 +106,23 @@ TEST_P(ConsoleGiftsTest, AnAuditorSeesNoRecipient) {
   EXPECT_EQ(
       store_->console_gifts.find({{}, {}, {}, {Role::auditor, Role::admin}}, sent[0])->gift.transaction.email,
       "ada@example.com");
+}
+
+// CON-59
+TEST_P(ConsoleGiftsTest, AnAuditorReadsTheDomainOfASingleAddressAlone) {
+  const Viewer auditor{{}, {}, {}, {Role::auditor}};
+  std::vector<std::string> texts;
+  for (const tests::MaskedAddress& one : tests::kMaskedAddresses) texts.emplace_back(one.text);
+  const auto sent = send(account("ana@acme.com"), texts);
+  const auto mails = store_->deliveries.list(auditor, sent);  // by descending gift
+  ASSERT_EQ(sent.size(), texts.size());
+  ASSERT_EQ(mails.size(), texts.size());
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const std::string masked = tests::kMaskedAddresses[i].masked;
+    EXPECT_EQ(store_->console_gifts.find(auditor, sent[i])->gift.transaction.email, masked) << texts[i];
+    EXPECT_EQ(mails[texts.size() - 1 - i].email, masked) << texts[i];
+    EXPECT_EQ(store_->console_gifts.find(operations_, sent[i])->gift.transaction.email, texts[i]);
+  }
 }
 
 // CON-16, CON-51
