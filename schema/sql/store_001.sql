@@ -249,8 +249,8 @@ CREATE INDEX mail_outbox_due ON mail_outbox (turn, next_attempt_at, transaction_
 CREATE INDEX mail_outbox_state ON mail_outbox (state, transaction_id) WHERE state <> 'accepted';;
 
 -- Actions on a gift that are not status changes: resent, reminded, cancelled, linked, mail_released, mail_withdrawn,
--- mail_retried; with the actor and a comment. mail_accepted, mail_undelivered, mail_uncertain and mail_held are what a mail was
--- until one of these changed or replaced it. `readdressed`: 1 if it changed the gift's address.
+-- mail_retried; with the actor and a comment. mail_accepted, mail_undelivered, mail_uncertain, mail_held and mail_deferred are
+-- what a mail was until one of these changed or replaced it. `readdressed`: 1 if it changed the gift's address.
 CREATE TABLE gift_action (
 --@sqlite
   id             INTEGER PRIMARY KEY,

@@ -183,10 +183,11 @@ std::vector<ListedMail> select_listed(soci::session& session, sql::Dialect diale
       "SELECT d.transaction_id, d.state, d.kind, d.attempt - (d.number - 1), d.next_attempt_at, "
       "d.updated_at, d.message_id, " +
       shown +
-      // Of this mail: an earlier one of the gift may have been withdrawn by another person.
+      // Of this mail: an earlier one of the gift may have been withdrawn by another person. The first did it:
+      // a gift can be cancelled after its mail was withdrawn.
       ", CASE WHEN d.state = 'withdrawn' THEN coalesce((SELECT a.actor FROM gift_action a WHERE "
       "a.transaction_id = d.transaction_id AND a.action IN ('mail_withdrawn', 'cancelled') AND a.done_at >= "
-      "d.ordered_at ORDER BY a.id DESC LIMIT 1), '') ELSE '' END FROM mail_outbox d LEFT JOIN "
+      "d.ordered_at ORDER BY a.id LIMIT 1), '') ELSE '' END FROM mail_outbox d LEFT JOIN "
       "recipient_transaction t ON t.id = d.transaction_id LEFT JOIN "
       "gift_request r ON r.id = t.request_id WHERE " +
       gifts_condition(viewer) + " AND " + rest;
@@ -466,11 +467,15 @@ bool DeliveryQueue::apply(TransactionId transaction, MailAction action, const Au
                                 : action == MailAction::retry
                                     ? "state = 'queued' AND turn = 0 AND next_attempt_at > :now"
                                     : "state IN ('queued', 'sending', 'uncertain', 'held')";
-  const std::string change = action == MailAction::withdraw
-                                 ? "state = 'withdrawn', lease_owner = '', lease_until = 0"
-                             : action == MailAction::release
-                                 ? "state = 'queued', turn = 0, next_attempt_at = :now, uncertain_retries = 0"
-                                 : "next_attempt_at = :now";
+  // A mail that is made due stays what it is, with the time of its deferral. The reply of one that is sent
+  // again is in the gift's action.
+  const std::string change =
+      action == MailAction::withdraw
+          ? "state = 'withdrawn', lease_owner = '', lease_until = 0, updated_at = :now"
+      : action == MailAction::release
+          ? "state = 'queued', turn = 0, next_attempt_at = :now, uncertain_retries = 0, "
+            "last_reply = '', updated_at = :now"
+          : "next_attempt_at = :now";
   const GiftActionKind kind = action == MailAction::withdraw  ? GiftActionKind::mail_withdrawn
                               : action == MailAction::release ? GiftActionKind::mail_released
                                                               : GiftActionKind::mail_retried;
@@ -478,14 +483,14 @@ bool DeliveryQueue::apply(TransactionId transaction, MailAction action, const Au
     const sql::Dialect dialect = database_->dialect();
     const auto mail = sql::first_of(select_mails(
         session, "d.transaction_id = " + std::to_string(transaction.value) + for_update(dialect, " OF d")));
-    const std::int64_t changed = sql::change_rows(session,
-                                                  "UPDATE mail_outbox SET updated_at = :now, " + change +
-                                                      " WHERE transaction_id = :id AND " + condition,
-                                                  use(now, "now"), use(transaction, "id"));
+    const std::int64_t changed = sql::change_rows(
+        session, "UPDATE mail_outbox SET " + change + " WHERE transaction_id = :id AND " + condition,
+        use(now, "now"), use(transaction, "id"));
     if (changed == 0) return false;
     insert_audit_event(session, audit);
     if (transaction.value > 0)
-      insert_mail_action(session, dialect, mail, {transaction, now, kind, audit.actor, ""});
+      insert_mail_action(session, dialect, action == MailAction::retry ? std::nullopt : mail,
+                         {transaction, now, kind, audit.actor, ""});
     return true;
   });
 }

@@ -139,8 +139,8 @@ class DeliveryQueue {
   std::int64_t retry_deferred(std::optional<TransactionId> transaction, platform::UtcMillis now,
                               const std::optional<AuditEvent>& audit = {});
   /// Does it with the mail and inserts the event; of a gift's mail an action of the gift by the event's actor
-  /// too, with what the mail was until then (CON-60). False, without a change, when the mail's state does not
-  /// allow it.
+  /// too, with what the mail was until then unless it is only made due (CON-60). False, without a change,
+  /// when the mail's state does not allow it.
   bool apply(TransactionId transaction, MailAction action, const AuditEvent& audit, platform::UtcMillis now);
 
   std::optional<CircuitBreaker> breaker(const std::string& daemon);

@@ -24,6 +24,7 @@ enum class GiftActionKind {
   mail_undelivered,
   mail_uncertain,
   mail_held,
+  mail_deferred,
 };
 std::string_view to_word(GiftActionKind kind);
 

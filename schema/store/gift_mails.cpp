@@ -20,7 +20,13 @@ constexpr std::pair<DeliveryState, GiftActionKind> kOutcomes[] = {
     {DeliveryState::accepted, GiftActionKind::mail_accepted},
     {DeliveryState::undelivered, GiftActionKind::mail_undelivered},
     {DeliveryState::uncertain, GiftActionKind::mail_uncertain},
-    {DeliveryState::held, GiftActionKind::mail_held}};
+    {DeliveryState::held, GiftActionKind::mail_held},
+    {DeliveryState::queued, GiftActionKind::mail_deferred}};
+
+/// One that waits for its first attempt, or is sent again, has no reply yet.
+bool has_outcome(const DeliveryRow& mail) {
+  return mail.state != DeliveryState::queued || !mail.last_reply.empty();
+}
 
 }  // namespace
 
@@ -56,7 +62,7 @@ void insert_mail_action(soci::session& session, sql::Dialect dialect, const std:
                         const GiftAction& action) {
   std::vector<GiftAction> actions;
   for (const auto& [state, kind] : kOutcomes)
-    if (mail && mail->state == state)
+    if (mail && mail->state == state && has_outcome(*mail))
       actions.push_back({action.transaction, mail->updated_at, kind, "mailer", mail->last_reply});
   actions.push_back(action);
   insert_actions(session, dialect, actions);

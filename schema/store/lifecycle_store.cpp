@@ -25,7 +25,8 @@ constexpr auto kActionKinds = enum_words<Kind>({{Kind::resent, "resent"},
                                                 {Kind::mail_accepted, "mail_accepted"},
                                                 {Kind::mail_undelivered, "mail_undelivered"},
                                                 {Kind::mail_uncertain, "mail_uncertain"},
-                                                {Kind::mail_held, "mail_held"}});
+                                                {Kind::mail_held, "mail_held"},
+                                                {Kind::mail_deferred, "mail_deferred"}});
 
 std::optional<Gift> lock_gift(soci::session& session, sql::Dialect dialect, TransactionId id) {
   std::optional<Gift> found;
@@ -135,10 +136,14 @@ TransactionEffect LifecycleStore::require_current_link_effect(const RecipientTra
 TransactionEffect LifecycleStore::withdraw_gift_effect(const GiftAction& action,
                                                        const std::optional<AuditEvent>& audit) {
   return [action, audit, dialect = database_->dialect()](soci::session& session) {
+    std::optional<DeliveryRow> mail = lock_mail(session, dialect, action.transaction);
+    // These stay as they are in the outbox.
+    if (mail && (mail->state == DeliveryState::accepted || mail->state == DeliveryState::undelivered))
+      mail.reset();
     withdraw_mails(session, dialect, std::span(&action.transaction, 1), action.at);
     session << "UPDATE recipient_transaction SET generation = generation + 1, due_at = NULL WHERE id = :id",
         use(action.transaction);
-    insert_actions(session, dialect, std::span(&action, 1));
+    insert_mail_action(session, dialect, mail, action);
     if (audit) insert_audit_event(session, *audit);
     return true;
   };

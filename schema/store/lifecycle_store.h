@@ -88,7 +88,7 @@ class LifecycleStore {
   /// Part of a recipient's decision: applies only while the link is the gift's current one. A resend to
   /// another address may have replaced it.
   static TransactionEffect require_current_link_effect(const RecipientTransaction& read);
-  /// Withdraws the mail and invalidates the links; adds the event.
+  /// Withdraws the mail and invalidates the links; keeps what the mail was (CON-60) and adds the event.
   TransactionEffect withdraw_gift_effect(const GiftAction& action,
                                          const std::optional<AuditEvent>& audit = {});
 

@@ -226,6 +226,38 @@ TEST_P(GiftActions, CancelRefundsAndRevokesLinksAndMail) {
   EXPECT_EQ(cancel(*store_, {987654}, "root", now_).kind, Kind::unknown);
 }
 
+// CON-60
+TEST_P(GiftActions, AResendAndACancellationKeepWhatTheMailWas) {
+  const schema::TransactionId id = send(1).front();
+  const auto end_mail = [&](schema::DeliveryState state, const std::string& reply) {
+    const auto claim = store_->deliveries.claim("mailer", 60'000, 10, now_).at(0);
+    const schema::store::DeliveryQueue::Sending sending{claim, "mail"};
+    store_->deliveries.begin_sending("mailer", std::span(&sending, 1), 60'000, now_);
+    schema::store::DeliveryOutcome outcome = outcome_of(claim, state);
+    outcome.reply = reply;
+    outcome.change.reset();
+    ASSERT_EQ(store_->deliveries.finish(std::span(&outcome, 1), now_), 1u);
+  };
+  const auto texts = [&](schema::TransactionId of) {
+    std::vector<std::string> found;
+    for (const auto& one : store_->lifecycle.find_actions(of))
+      found.push_back(std::string(to_word(one.kind)) + " " + one.actor + " " + one.comment);
+    return found;
+  };
+  end_mail(schema::DeliveryState::queued, "450 busy");
+  ASSERT_EQ(resend_to(id, "bea@example.org").kind, Kind::done);
+  end_mail(schema::DeliveryState::held, "no answer");
+  ASSERT_EQ(cancel(*store_, id, "sam@example.com", now_).kind, Kind::done);
+  EXPECT_THAT(texts(id),
+              testing::ElementsAre("mail_deferred mailer 450 busy", testing::StartsWith("resent root to bea"),
+                                   "mail_held mailer no answer", "cancelled sam@example.com "));
+  const schema::TransactionId accepted = send(1).front();
+  deliver();
+  ASSERT_EQ(cancel(*store_, accepted, "sam@example.com", now_).kind, Kind::done);
+  EXPECT_THAT(texts(accepted), testing::ElementsAre("cancelled sam@example.com "))
+      << "the outbox has that mail still";
+}
+
 TEST_P(GiftActions, MailBeingSentAtCancelIsNotRetried) {
   const schema::TransactionId id = send(1).front();
   const auto claims = store_->deliveries.claim("mailer", 60'000, 10, now_);

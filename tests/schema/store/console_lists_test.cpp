@@ -240,7 +240,9 @@ TEST_P(ConsoleListsTest, AnActionOnAMailNeedsItsStateAndHasItsEvent) {
   EXPECT_FALSE(apply(MailAction::release)) << "it is not held";
   EXPECT_FALSE(apply(MailAction::retry)) << "it is due already";
   EXPECT_THAT(events(), IsEmpty());
-  set_mail(id, "state = 'held', message_id = 'm1', turn = 0, next_attempt_at = 0, uncertain_retries = 3");
+  set_mail(id,
+           "state = 'held', message_id = 'm1', turn = 0, next_attempt_at = 0, uncertain_retries = 3, "
+           "last_reply = 'lost'");
   EXPECT_TRUE(apply(MailAction::release));
   EXPECT_EQ(state(), DeliveryState::queued);
   EXPECT_EQ(store_->deliveries.find(id)->message_id, "m1");
@@ -258,6 +260,7 @@ TEST_P(ConsoleListsTest, AnActionOnAMailNeedsItsStateAndHasItsEvent) {
   for (const GiftAction& one : store_->lifecycle.find_actions(id)) {
     kinds.push_back(one.kind);
     EXPECT_EQ(one.actor, one.kind == GiftActionKind::mail_held ? "mailer" : "op@example.com");
+    EXPECT_EQ(one.comment, one.kind == GiftActionKind::mail_held ? "lost" : "") << "once";
   }
   EXPECT_THAT(kinds, ElementsAre(GiftActionKind::mail_held, GiftActionKind::mail_released,
                                  GiftActionKind::mail_retried, GiftActionKind::mail_withdrawn));
@@ -265,8 +268,32 @@ TEST_P(ConsoleListsTest, AnActionOnAMailNeedsItsStateAndHasItsEvent) {
     return store_->deliveries.list(operations_, DeliveryState::withdrawn, {}, 10).at(0).withdrawn_by;
   };
   EXPECT_EQ(withdrawn_by(), "op@example.com");
+  sql("INSERT INTO gift_action (transaction_id, done_at, action, actor, comment) VALUES (" +
+      std::to_string(id.value) + ", " + std::to_string(kNow.value) + ", 'cancelled', 'sam@example.com', '')");
+  EXPECT_EQ(withdrawn_by(), "op@example.com") << "who cancelled the gift later withdrew nothing";
   set_mail(id, "ordered_at = " + std::to_string(kNow.value + 1));
   EXPECT_EQ(withdrawn_by(), "") << "that was an earlier mail";
+}
+
+// CON-60
+TEST_P(ConsoleListsTest, ADeferredMailKeepsItsReplyAndTimeWhenItIsWithdrawn) {
+  const TransactionId id = gift_of({1});
+  set_mail(id, "turn = 0, last_reply = '450 busy', updated_at = " + std::to_string(kNow.value - 5) +
+                   ", next_attempt_at = " + std::to_string(kNow.value + 5'000));
+  AuditEvent event;
+  event.actor = "op@example.com";
+  ASSERT_TRUE(store_->deliveries.apply(id, MailAction::retry, event, kNow));
+  EXPECT_THAT(store_->lifecycle.find_actions(id), SizeIs(1)) << "the outbox has its reply still";
+  EXPECT_EQ(store_->deliveries.find(id)->last_reply, "450 busy");
+  ASSERT_TRUE(store_->deliveries.apply(id, MailAction::withdraw, event, kNow + 1));
+  const auto actions = store_->lifecycle.find_actions(id);
+  ASSERT_THAT(actions, SizeIs(3));
+  EXPECT_EQ(actions[0].kind, GiftActionKind::mail_deferred);
+  EXPECT_EQ(actions[0].at, kNow - 5);
+  EXPECT_EQ(actions[0].actor, "mailer");
+  EXPECT_EQ(actions[0].comment, "450 busy");
+  EXPECT_EQ(actions[1].kind, GiftActionKind::mail_retried);
+  EXPECT_EQ(actions[2].kind, GiftActionKind::mail_withdrawn);
 }
 
 }  // namespace
