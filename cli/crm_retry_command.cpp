@@ -34,7 +34,8 @@ int retry_records(const Console& console, CliContext& ctx, const RetryOptions& o
       {.what = "record",
        .one =
            [&](schema::TransactionId gift) {
-             const auto event = gift_command_event(console, ctx.store, "gift.retry", gift);
+             auto event = gift_command_event(console, ctx.store, "gift.retry", gift);
+             event.detail = schema::store::kRetriedRecords;
              const bool is_due = sync.reset_rejected(std::span(&gift, 1), now, event) > 0;
              return is_due ? std::string() : not_resting_reason(ctx, gift, now);
            },
@@ -43,12 +44,15 @@ int retry_records(const Console& console, CliContext& ctx, const RetryOptions& o
              schema::store::AuditEvent event = command_event(console, schema::store::kCrmRetryAction, {});
              event.occurred_at = now;
              event.object_kind = schema::store::kFailuresObject;  // of all classes
+             event.detail = schema::store::kRetriedRecords;
              const std::int64_t count = sync.reset_rejected_after(now, now, event);
              event.object_kind = "crm";
-             event.detail = "the org is asked again";
              // What rests for its quota; the org itself is asked again below, even if nothing rests.
-             if (is_remote && sync.reset_scheduled_after(now, now, event) + count == 0)
+             event.detail = "the org is asked again, records";
+             if (is_remote && sync.reset_scheduled_after(now, now, event) + count == 0) {
+               event.detail = "the org is asked again";
                ctx.store.audit.add(event);
+             }
              return fmt::format("{} that the CRM refused {} tried now.", platform::pluralize(count, "record"),
                                 platform::plural_verb(count, "is", "are"));
            }});

@@ -109,9 +109,10 @@ int retry_mails(const Console& console, CliContext& ctx, const RetryOptions& opt
              .one =
                  [&](schema::TransactionId gift) {
                    std::string reason = not_waiting_reason(ctx, gift);
-                   if (reason.empty())
-                     deliveries.retry_deferred(gift, now,
-                                               gift_command_event(console, ctx.store, "mail.retry", gift));
+                   if (!reason.empty()) return reason;
+                   auto of_gift = gift_command_event(console, ctx.store, "mail.retry", gift);
+                   of_gift.detail = "deferred mails";
+                   deliveries.retry_deferred(gift, now, of_gift);
                    return reason;
                  },
              .all =
@@ -122,6 +123,7 @@ int retry_mails(const Console& console, CliContext& ctx, const RetryOptions& opt
                                       platform::plural_verb(count, "is", "are"));
                  }});
   if (code != EX_OK) return code;
+  event.action = "mail.end-pauses";
   event.detail = "pauses";
   console.info(deliveries.reset_breakers_after(now, now, event)
                    ? "Delivery was paused: one mail tests the relay now, and the others follow if it works."

@@ -5,6 +5,7 @@
 #include "daemon/console/crm_questions.h"
 #include "daemon/console/pages.h"
 #include "platform/text.h"
+#include "schema/store/crm_retry_event.h"
 #include "sync/gift_actions.h"
 
 namespace giftsync::daemon::console {
@@ -158,11 +159,13 @@ http::HttpResponse retry_gift(const PageCall& call) {
   const auto gift = find_gift_to_change(call);
   if (!gift) return not_found(call);
   const schema::TransactionId id = gift->gift.transaction.id;
-  const schema::store::AuditEvent event = gift_event(call, "gift.retry", gift->gift);
-  if (const std::string obstacle = sync::retry_obstacle(call.store().sync.find_wait(id), call.now);
-      !obstacle.empty())
-    return refuse(call, *gift, event, obstacle);
-  call.store().sync.reset_rejected(std::span(&id, 1), call.now, event);
+  schema::store::AuditEvent event = gift_event(call, "gift.retry", gift->gift);
+  event.detail = schema::store::kRetriedRecords;
+  // Asked for the reason afterwards: another user, or the daemon, may have been first.
+  if (call.store().sync.reset_rejected(std::span(&id, 1), call.now, event) == 0) {
+    const std::string obstacle = sync::retry_obstacle(call.store().sync.find_wait(id), call.now);
+    return refuse(call, *gift, event, obstacle.empty() ? "it was tried meanwhile" : obstacle);
+  }
   call.console.options.wake_workers();
   return redirect_with_notice(call, path_of(gift->gift), "retried");
 }

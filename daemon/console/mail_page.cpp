@@ -228,6 +228,7 @@ http::HttpResponse retry_mails(const PageCall& call) {
   schema::store::AuditEvent event = event_of(call, "mail.retry-all", "mail");
   event.detail = "deferred mails";
   call.store().deliveries.retry_deferred(std::nullopt, call.now, event);
+  event.action = "mail.end-pauses";
   event.detail = "pauses";
   call.store().deliveries.reset_breakers_after(call.now, call.now, event);
   return redirect_with_notice(call, "/mail", "mail_done_all");

@@ -424,10 +424,11 @@ TEST_F(CliGift, CrmRetryTriesRefusedRecordsOfGiftsOrAll) {
   ASSERT_THAT(events, SizeIs(1));  // CON-50
   EXPECT_EQ(events[0].object_id, "");
   EXPECT_EQ(events[0].occurred_at, cli_.now);
-  EXPECT_EQ(events[0].detail, "1") << "the records that are tried";
+  EXPECT_EQ(events[0].detail, "records: 1") << "CON-8: a number has its noun";
   const auto of_one = store.audit.list(schema::store::Viewer::of_command_line(), {.action = "gift.retry"}, 9);
   ASSERT_THAT(of_one, SizeIs(1)) << "CON-8; the other gift's record did not rest";
   EXPECT_EQ(of_one[0].object_kind + " " + of_one[0].object_id, "gift " + id(0));
+  EXPECT_EQ(of_one[0].detail, "records: 1");
   EXPECT_EQ(of_one[0].actor_kind, schema::store::ActorKind::command);
   cli_.run({"crm", "retry", "--all"});
   EXPECT_THAT(store.audit.list(schema::store::Viewer::of_command_line(), {.action = "crm.retry"}, 9),
@@ -474,9 +475,9 @@ TEST_F(CliGift, MailRetryEndsAPauseAndTriesDeferredMails) {
   std::vector<std::string> events;  // CON-8
   for (const auto& one : store.audit.list(schema::store::Viewer::of_command_line(), {.action = "mail."}, 9))
     events.push_back(one.action + " " + one.object_kind + one.object_id + " " + one.detail);
-  EXPECT_THAT(events,
-              testing::ElementsAre("mail.retry-all mail deferred mails: 1", "mail.retry gift" + id(0) + " 1",
-                                   "mail.retry-all mail pauses: 1"));
+  EXPECT_THAT(events, testing::ElementsAre("mail.retry-all mail deferred mails: 1",
+                                           "mail.retry gift" + id(0) + " deferred mails: 1",
+                                           "mail.end-pauses mail pauses: 1"));
   EXPECT_EQ(cli_.run({"mail", "retry", id(0), "--all"}).code, 64);
 }
 

@@ -3,6 +3,7 @@
 
 #include "daemon/salesforce/write_mode.h"
 #include "tests/salesforce/org_command_fixture.h"
+#include "tests/support/temporary_database.h"
 #include "wiring/org_status.h"
 
 namespace giftsync::cli {
@@ -92,6 +93,23 @@ TEST_F(PausedOrgCommandTest, AUsedUpQuotaNeedsAttention) {
   end_faults();
   cli_.run({"crm", "retry", "--all"});
   EXPECT_THAT(attention(), Not(testing::Contains(HasSubstr("the CRM is paused"))));
+}
+
+// CON-8
+TEST_F(PausedOrgCommandTest, TheEventOfARetrySaysWhatItsNumberCounts) {
+  send_gift();
+  schema::store::Store store(cli_.address());
+  const auto last_detail = [&] {
+    return store.audit.list(schema::store::Viewer::of_command_line(), {.action = "crm.retry"}, 1)
+        .at(0)
+        .detail;
+  };
+  tests::run_sql(cli_.address(), "UPDATE crm_outbox SET next_attempt_at = " +
+                                     std::to_string(cli_.now.value + platform::kHourMillis));
+  cli_.run({"crm", "retry", "--all"});
+  EXPECT_EQ(last_detail(), "the org is asked again, records: 1");
+  cli_.run({"crm", "retry", "--all"});
+  EXPECT_EQ(last_detail(), "the org is asked again") << "no record rested";
 }
 
 TEST_F(PausedOrgCommandTest, RefusedRecordsAreListedWithTheirReasonWithoutACall) {

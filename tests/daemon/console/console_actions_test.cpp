@@ -3,6 +3,7 @@
 
 #include "sync/lifecycle_rules.h"
 #include "tests/daemon/console/console_crm_fixture.h"
+#include "tests/support/temporary_database.h"
 
 namespace giftsync::daemon::console {
 namespace {
@@ -258,7 +259,25 @@ TEST_F(ConsoleActions, ARefusedRecordIsTriedOnDemand) {
   EXPECT_EQ(store_.sync.find_wait(id)->next_attempt_at, now_);
   EXPECT_EQ(wakes_, 1);
   EXPECT_EQ(last_event().action, "gift.retry");
+  EXPECT_EQ(last_event().detail, "records: 1");
   EXPECT_EQ(act(id, "retry"), page_of(id) + "?notice=not_done");
+  EXPECT_TRUE(last_event().refused);
+  EXPECT_EQ(last_event().detail, "it is tried anyway within minutes");
+}
+
+// CON-21
+TEST_F(ConsoleActions, ARetryThatChangesNothingIsToldAndLoggedAsRefused) {
+  const auto id = gift_of("sam@example.com");
+  refuse_waiting_gifts("REQUIRED_FIELD_MISSING: a field");
+  sign_in(user("ana@example.com", {Role::admin}));
+  // As when the record was tried and refused again just before.
+  tests::run_sql(temporary_.address(),
+                 "CREATE TRIGGER unchanged BEFORE UPDATE ON crm_outbox BEGIN SELECT RAISE(IGNORE); END");
+  EXPECT_EQ(act(id, "retry"), page_of(id) + "?notice=not_done");
+  EXPECT_EQ(wakes_, 0);
+  EXPECT_EQ(last_event().action, "gift.retry");
+  EXPECT_TRUE(last_event().refused);
+  EXPECT_EQ(last_event().detail, "it was tried meanwhile");
 }
 
 // CON-22, CON-8

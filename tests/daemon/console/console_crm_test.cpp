@@ -427,7 +427,7 @@ TEST_F(ConsoleCrmPages, AClassShowsWhetherItsRetryHelped) {
   all.actor = "root (sudo ana)";
   all.action = "crm.retry";
   all.object_kind = "failures";
-  all.detail = "3";
+  all.detail = "records: 3";
   store_.audit.add(all);
   for (const std::string& one : {error, std::string("REQUIRED_FIELD_MISSING")})
     EXPECT_THAT(row_of(one),
@@ -496,6 +496,7 @@ TEST_F(ConsoleCrmPages, ARetryOfAllClassesIsToldInOneSentence) {
   all.actor = "root";
   all.action = "crm.retry";
   all.object_kind = "failures";
+  all.detail = "records";
   ASSERT_EQ(store_.sync.reset_rejected_after(now_, now_, all), 2);
   now_ = now_ + 1'000;
   refuse_waiting_gifts("REQUIRED_FIELD_MISSING: Name");

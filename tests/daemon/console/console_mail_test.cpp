@@ -41,7 +41,7 @@ TEST_F(ConsoleWork, AnOperatorActsOnMails) {
             "/console/mail?notice=mail_done_withdraw");
   press_plain(page, "/console/mail/retry");
   EXPECT_LE(store_.deliveries.breakers().front().until, now_);
-  EXPECT_EQ(last_event().action, "mail.retry-all");
+  EXPECT_EQ(last_event().action, "mail.end-pauses");
   EXPECT_EQ(last_event().detail, "pauses: 1");
   store_.deliveries.close_breaker("host 127.0.0.1:8480");
   EXPECT_THAT(get("/console/mail").body, Not(HasSubstr("/console/mail/retry\""))) << "nothing waits";
