@@ -94,10 +94,6 @@ std::vector<Query> queries() {
       {"notices of earlier mails",
        "SELECT transition_id FROM approver_notice WHERE user_id = 7 AND mail_number > 0 AND mail_number < 9",
        "approver_notice_user"},
-      {"last retries of failures",
-       "SELECT max(e.id) FROM audit_event e WHERE 1 = 1 AND e.object_kind = 'failures' AND e.action = "
-       "'crm.retry' GROUP BY e.object_id",
-       "audit_event_object"},
       {"request record by its number", "SELECT record_id FROM request_record_state WHERE number = 'R-9'",
        "request_record_state_number"},
       {"edits of a request record",
@@ -177,6 +173,32 @@ TEST_P(ScalePlans, AnIdInTheCrmIsSearchedInTheRangeOfTheGifts) {
         search + " ORDER BY t.id DESC LIMIT 51");
     EXPECT_THAT(plan, testing::ContainsRegex("SEARCH s USING INTEGER PRIMARY KEY|crm_sync_state_pkey"));
     EXPECT_THAT(plan, testing::Not(testing::ContainsRegex("SCAN [ts]\\b|Seq Scan on (recip|crm)"))) << search;
+  }
+}
+
+// CON-50
+TEST_P(ScalePlans, TheLastEventOfEachObjectIsFoundByOneStepOfAnIndex) {
+  for (const std::string viewer : {"1 = 1", "(e.organization_id = 3 OR e.user_id = 7)"}) {
+    const std::string plan = plan_of(
+        "SELECT e.id FROM audit_event e WHERE e.id IN (WITH RECURSIVE object (id) AS (SELECT min(object_id) "
+        "FROM audit_event WHERE object_kind = 'failures' UNION ALL SELECT (SELECT min(n.object_id) FROM "
+        "audit_event n WHERE n.object_kind = 'failures' AND n.object_id > object.id) FROM object WHERE "
+        "object.id IS NOT NULL) SELECT batch.id FROM object JOIN audit_event newest ON newest.id = (SELECT "
+        "max(e.id) FROM audit_event e WHERE " +
+        viewer +
+        " AND e.object_kind = 'failures' AND e.object_id = object.id AND e.action = 'crm.retry') JOIN "
+        "audit_event batch ON batch.occurred_at = newest.occurred_at AND batch.actor = newest.actor AND "
+        "batch.action = newest.action AND batch.object_kind || '' = newest.object_kind AND batch.object_id "
+        "|| "
+        "'' = newest.object_id)");
+    EXPECT_THAT(plan, testing::ContainsRegex("SEARCH e USING INDEX audit_event_object|Scan Backward using "
+                                             "audit_event_object"))
+        << viewer;
+    EXPECT_THAT(plan, testing::ContainsRegex("SEARCH batch USING INDEX audit_event_age|using audit_event_age "
+                                             "on audit_event batch"))
+        << viewer;
+    EXPECT_THAT(plan, testing::Not(testing::ContainsRegex("SCAN (e|n|newest|batch|audit_event)\\b|Seq Scan")))
+        << viewer;
   }
 }
 
