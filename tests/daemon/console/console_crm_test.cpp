@@ -165,8 +165,18 @@ TEST_F(ConsoleCrmPages, ARefusedRecordShowsTheRefusalAndWhatWouldBeWritten) {
                     HasSubstr("<bdi>ada@example.com</bdi></td>"), HasSubstr("<bdi>A secret</bdi>"),
                     HasSubstr(">not in the CRM yet</td>"), Not(HasSubstr("No compared field differs"))));
   EXPECT_THAT(get("/console/crm").body, HasSubstr(">" + number + "</a>")) << "the same class";
+  store_.sync.claim("worker", 60'000, 100, now_ + platform::kDayMillis);
+  store_.sync.release_with_error("worker", "the CRM is down");
+  EXPECT_THAT(get(path).body, AllOf(HasSubstr("The record could not be written</h2>"),
+                                    HasSubstr("<bdi>the CRM is down</bdi>")))
+      << "the CRM refused nothing this time";
+  tests::run_sql(temporary_.address(), "UPDATE crm_outbox SET next_attempt_at = 1");
+  refuse_waiting_gifts("task: REQUIRED_FIELD_MISSING: Subject");
+  EXPECT_THAT(get(path).body, HasSubstr("The record is written; the CRM refused its task</h2>"));
   tests::run_sql(temporary_.address(), "UPDATE crm_outbox SET is_rejected = 0");
-  EXPECT_THAT(get(path).body, HasSubstr("The record could not be written</h2>"));
+  EXPECT_THAT(get(path).body, HasSubstr("The record is written; its task could not be</h2>"));
+  tests::run_sql(temporary_.address(),
+                 "UPDATE crm_outbox SET last_error = 'DUPLICATE_VALUE: ada@example.com'");
   sign_in(user("aud@example.com", {Role::auditor}));
   EXPECT_THAT(get(path).body, AllOf(HasSubstr("<bdi>DUPLICATE_VALUE</bdi>"), HasSubstr(to_write),
                                     Not(HasSubstr("ada@")), Not(HasSubstr("A secret"))));
