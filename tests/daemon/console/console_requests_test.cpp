@@ -315,6 +315,8 @@ TEST_F(ConsoleWork, TheListTellsWhatIsNotSentFromWhatWaitsAgain) {
   EXPECT_THAT(get("/console/requests?state=all").body,
               AllOf(HasSubstr("<td class=\"words\" data-label=\"State\">Approved, not sent</td>"),
                     HasSubstr(error_column), HasSubstr("The sender has no permission set.")));
+  EXPECT_THAT(get("/console/requests?state=failed").body, AllOf(HasSubstr("R-2<"), Not(HasSubstr("R-1<"))))
+      << "what waits again has no error";
 }
 
 // CON-24

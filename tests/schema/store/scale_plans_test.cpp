@@ -100,6 +100,11 @@ std::vector<Query> queries() {
        "SELECT actor FROM request_record_edit WHERE record_id = '9' ORDER BY id DESC LIMIT 21",
        "request_record_edit_record"},
       {"request records in error", bounded_count_query(in_error), "request_record_state_error"},
+      {"request records in error listed",
+       "SELECT s.number FROM request_record_state s WHERE s.deleted = 0 AND '' = '' AND s.error <> '' AND "
+       "s.state NOT IN ('sent', 'rejected') AND s.error NOT IN ('x', 'y') AND 1 = 1 AND s.number >= '' ORDER "
+       "BY s.number DESC LIMIT 51",
+       "request_record_state_error"},
       {"last request record in error",
        "SELECT number, error FROM " + in_error + " ORDER BY number DESC LIMIT 1",
        "request_record_state_error"},
@@ -212,8 +217,10 @@ TEST_P(ScalePlans, RequestsOfGiftsAndPersonsAreReadByIndexesInEachState) {
         "SELECT a.record_id FROM request_record_state a WHERE a.deleted = 0 AND a.requested_by <> '' AND "
         "a.requested_by = (SELECT email FROM account WHERE email_key = 'x') UNION ALL " +
             of_gifts + "lower(trim(t.email)) IN ('x', 'y')"})
-    for (const std::string state : {"", " AND s.state || '' = 'sent'",
-                                    " AND s.error || '' <> '' AND s.state || '' NOT IN ('sent', 'rejected')"})
+    for (const std::string state :
+         {"", " AND s.state || '' = 'sent'",
+          " AND s.error || '' <> '' AND s.state || '' NOT IN ('sent', 'rejected') AND "
+          "s.error NOT IN ('x', 'y')"})
       EXPECT_THAT(
           plan_of("SELECT s.number FROM request_record_state s WHERE s.deleted = 0 AND s.record_id IN (" +
                   keys + ")" + state + " AND 1 = 1 AND s.number >= '' ORDER BY s.number DESC LIMIT 51"),
