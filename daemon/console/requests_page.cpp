@@ -106,10 +106,11 @@ void add_nothing_found(Data& data, const PageCall& call, const schema::store::Re
                        const std::string& find) {
   const bool is_search = !find.empty();
   const std::string list = call.url().base + "/requests?";
-  const bool none_waits = !is_search && !filter.has_error && !filter.is_any_state &&
-                          filter.state == State::pending && field(call.query, "before").empty();
+  const bool is_of_waiting = !is_search && !filter.has_error && !filter.is_any_state &&
+                             filter.state == State::pending && field(call.query, "before").empty();
+  const bool none_waits = is_of_waiting && sees_all_requests(call);
   data.set("nothing", texts().text(none_waits ? "no_request_waits" : "no_request_here"));
-  if (none_waits) data.set("all_requests", list + "state=all");
+  if (is_of_waiting) data.set("all_requests", list + "state=all");
   if (!is_search) return;
   if (!filter.is_any_state)
     data.set("in_all_states", list + query_of({{"find", find}, {"state", std::string(kAll)}}));

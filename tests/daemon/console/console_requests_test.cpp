@@ -1,6 +1,7 @@
 // The console's pages of request records: who sees and finds which, and how they link to gifts and the audit
 // log.
 #include "platform/digest.h"
+#include "sync/api_key.h"
 #include "sync/gift_actions.h"
 #include "tests/daemon/console/console_work_fixture.h"
 
@@ -204,6 +205,34 @@ TEST_F(ConsoleWork, AListOfRequestsSaysThatNothingWaits) {
         << query;
   insert("1");
   EXPECT_THAT(get("/console/requests").body, Not(HasSubstr("waits for a decision")));
+}
+
+// CON-44
+TEST_F(ConsoleWork, WhoDoesNotSeeAllRequestsIsNotToldThatNothingWaits) {
+  insert("1");
+  const auto is_neutral =
+      AllOf(HasSubstr("<p>No request fits here.</p>"), Not(HasSubstr("waits for a decision")),
+            HasSubstr("<a href=\"/console/requests?state=all\">All requests</a>"));
+  schema::store::Account sam;
+  sam.email = "sam@example.com";
+  store_.accounts.create(sam);
+  sign_in(user("sam@example.com", {Role::sender}));
+  EXPECT_THAT(get("/console/requests").body, is_neutral) << "those of others may wait";
+  const auto acme = organization("Acme");
+  sign_in(user("of.acme@example.com", {Role::approver}, acme));
+  EXPECT_THAT(get("/console/requests").body, is_neutral) << "requests are sent for no organization";
+  const sync::NewCredential token = sync::make_organization_token();
+  schema::store::OrganizationToken row;
+  row.hash = token.hash;
+  const auto edge = store_.organizations.create("Edge", row).value();
+  settings_.requests.organization_token = config::Secret(token.text);
+  EXPECT_THAT(get("/console/requests").body, is_neutral) << "they are sent for another organization";
+  sign_in(user("of.edge@example.com", {Role::approver}, edge));
+  press(get("/console/requests/R-1").body, "/console/requests/R-1/reject");
+  EXPECT_THAT(get("/console/requests").body, HasSubstr("<p>No request waits for a decision.</p>"));
+  settings_.requests.enabled = false;
+  sign_in(user("ben@example.com", {Role::approver}));
+  EXPECT_THAT(get("/console/requests").body, is_neutral) << "request records are not in use";
 }
 
 // CON-28, CON-37
