@@ -89,6 +89,12 @@ TEST_F(ConsoleWork, AGiftAndItsRequestLinkToEachOther) {
       << "request records are sent for no organization";
   sign_in(user("op@example.com", {Role::operations}));
   EXPECT_THAT(get(page_of(gift())).body, Not(HasSubstr("Request of this gift"))) << "it comes from none";
+  schema::store::RequestRecordEntryUpdate change;
+  change.next = known("1");
+  change.next.state = State::approved;
+  change.next.error = "There is no item.";
+  store_.request_records.save(std::span(&change, 1));
+  EXPECT_THAT(get(page_of(own)).body, HasSubstr("<dd><bdi>Approved, not sent</bdi>")) << "CON-57";
 }
 
 // CON-36
@@ -255,7 +261,7 @@ TEST_F(ConsoleWork, ANumberIsFoundHoweverItIsWritten) {
     EXPECT_THAT(get("/console/audit?object=" + typed).body, HasSubstr("request.reject")) << typed;
   for (const std::string none : {"R-5", "R-", "R-40", "R-x"})
     EXPECT_THAT(get("/console/audit?object=" + none).body, HasSubstr("No event fits here.")) << none;
-  for (const std::string typed : {"%234", "%23+004"})
+  for (const std::string typed : {"%234", "%23+004", "%23R-4", "%23r-000004", "%23+R-4"})
     EXPECT_THAT(get("/console/requests?find=" + typed).body,
                 AllOf(HasSubstr("R-000004<"), Not(HasSubstr("R-000040<"))))
         << "a request in a list of requests: " << typed;
@@ -294,7 +300,7 @@ TEST_F(ConsoleWork, ARequestIsFoundByItsGiftOrAPerson) {
               AllOf(Not(HasSubstr("R-1<")), HasSubstr("R-3<")));
   for (const std::string none : {"gift+99", "%2399", "gift+x", "Rose", "eve@example.com"})
     EXPECT_THAT(get("/console/requests?find=" + none).body, HasSubstr("No request fits here.")) << none;
-  for (const std::string fault : {"%23", "%23x", "@", "ada@", "@example.com"})
+  for (const std::string fault : {"%23", "%23x", "%23R-", "%23R-x", "@", "ada@", "@example.com"})
     EXPECT_THAT(get("/console/requests?find=" + fault).body,
                 AllOf(HasSubstr("this is no number of a request or a gift, and no whole address."),
                       Not(HasSubstr("R-2<"))))
