@@ -103,6 +103,11 @@ class RequestRecord {
 std::string format_values(const RequestRecord& record, std::span<const RequestRecordField> fields);
 void parse_values(std::string_view text, std::span<const RequestRecordField> fields, RequestRecord& record);
 
+/// Error Logs that say that an edit withdrew the approval: the record waits again, which is no fault
+/// (CON-57). Without apostrophes, because they are written into SQL.
+inline constexpr std::string_view kUncheckedError = "Auto-Approved was unchecked: waits for approval.";
+inline constexpr std::string_view kChangedError = "Changed after approval: approve it again.";
+
 /// "R-000004" of "4", "r-4" and "000004", as the CRM of giftsync numbers its records; other texts stay.
 std::string complete_request_number(const std::string& text);
 

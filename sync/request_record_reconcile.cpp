@@ -14,8 +14,6 @@ using schema::store::RequestRecordEntry;
 
 constexpr std::string_view kGiftsyncActor = "giftsync";
 constexpr std::string_view kGiftFound = "its gift was found";
-constexpr std::string_view kUnchecked = "Auto-Approved was unchecked: waits for approval.";
-constexpr std::string_view kChanged = "Changed after approval: approve it again.";
 constexpr std::string_view kClaimedByUnknownInstance =
     "Another giftsync instance had started sending this. Check whether the gift was sent before approving "
     "again.";
@@ -195,7 +193,7 @@ void withdraw_if_changed(Reconciling& one) {
   const bool changed = one.snapshot.content != next.approved_content;
   const bool unchecked = next.approval == Approval::automatic && !one.auto_approved;
   if (!changed && !unchecked) return;
-  const std::string_view why = unchecked ? kUnchecked : kChanged;
+  const std::string_view why = unchecked ? schema::kUncheckedError : schema::kChangedError;
   transition(one, editor_of(one.snapshot), RequestRecordAction::withdraw, why);
   std::string approved = std::move(next.approved_content);
   set_approval(next);
@@ -367,7 +365,7 @@ RequestRecordReconciliation reconcile_deleted_request_record(const RequestRecord
 }
 
 bool is_withdrawal(std::string_view error_log) {
-  return error_log == kChanged || error_log == kUnchecked;
+  return error_log == schema::kChangedError || error_log == schema::kUncheckedError;
 }
 
 std::string error_log_text(std::string_view text) {

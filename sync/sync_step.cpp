@@ -227,7 +227,7 @@ void apply_task_result(const schema::crm::TaskUpsert& row, const schema::crm::Ro
   keep_crm_id(result, close.sync_state->task_crm_id);
   if (result.kind == RowKind::retry || result.kind == RowKind::rejected) {
     ++stats.failed;
-    retry(close, result, "task: " + result.reason, now);
+    retry(close, result, std::string(kTaskError) + result.reason, now);
     stats.warnings.push_back(gift + "the CRM did not accept its task: " + result.reason);
     return;
   }

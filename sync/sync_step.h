@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "schema/crm/crm.h"
@@ -24,6 +25,9 @@ struct SyncRules {
   std::function<std::string(const schema::store::RecipientTransaction&)> link_of;  ///< the record's Link
   TaskRules tasks = {};
 };
+
+/// So begins the last error of a gift whose record was written, and whose task was not.
+inline constexpr std::string_view kTaskError = "task: ";
 
 /// The shortest lease of claims.
 inline constexpr std::int64_t kSyncLeaseMillis = 30'000;

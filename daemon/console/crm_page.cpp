@@ -1,6 +1,8 @@
 // What the CRM does not get: the queue, and the failures by class with their retry.
 #include <algorithm>
 #include <map>
+#include <set>
+#include <span>
 
 #include "daemon/console/access.h"
 #include "daemon/console/gift_actions.h"
@@ -46,16 +48,49 @@ Data queue_data(const PageCall& call) {
   return lines;
 }
 
-/// The last retries, by the number of their class; empty: of all classes, by command.
-using Retries = std::map<std::string, AuditEvent>;
+/// The last retry of a class, or by command of all.
+struct Retry {
+  AuditEvent event = {};
+  std::int64_t tried = 0;  ///< made due, by all batches of the command
+};
+/// By the number of their class; empty: of all classes.
+using Retries = std::map<std::string, Retry>;
 
 Retries retries_of(const PageCall& call) {
   Retries found;
   for (AuditEvent& one : call.store().audit.last_of_each(call.viewer(), schema::store::kFailuresObject,
                                                          schema::store::kCrmRetryAction)) {
-    std::string number = one.object_id;
-    found.emplace(std::move(number), std::move(one));
+    Retry& retry = found[one.object_id];
+    const std::string_view detail = one.detail;  // ends with the number
+    retry.tried += platform::parse_number<std::int64_t>(detail.substr(detail.rfind(' ') + 1)).value_or(0);
+    if (retry.event.id < one.id) retry.event = std::move(one);
   }
+  return found;
+}
+
+/// What fails and what was retried, read and counted once for the page.
+struct Failures {
+  Classes classes = {};
+  std::vector<std::string> numbers = {};  ///< of the classes, at their positions
+  /// How many gifts of all classes were made due at that time and not tried since.
+  std::map<platform::UtcMillis, std::int64_t> due = {};
+  Retries retries = {};
+  bool is_cut = false;  ///< more gifts may fail than were looked at
+};
+
+Failures failures_of(const PageCall& call) {
+  Failures found;
+  found.classes = call.store().console_gifts.failure_classes(call.viewer());
+  std::stable_sort(found.classes.begin(), found.classes.end(), [](const auto& one, const auto& other) {
+    return one.first_failing_since > other.first_failing_since;
+  });
+  for (const CrmFailureClass& one : found.classes) {
+    found.numbers.push_back(failure_class_number(one.error));
+    for (const schema::store::FailingGift& gift : one.failing)
+      if (gift.failed_at <= gift.next_attempt_at) ++found.due[gift.next_attempt_at];
+  }
+  found.retries = retries_of(call);
+  found.is_cut = call.store().console_gifts.has_most_failures();
   return found;
 }
 
@@ -63,91 +98,91 @@ Retries retries_of(const PageCall& call) {
 /// queue, and one that fails otherwise has another class (CON-64).
 struct RetryOutcome {
   std::int64_t tried = 0;   ///< made due
-  std::int64_t failed = 0;  ///< of the class: since then, again or for the first time
+  std::int64_t failed = 0;  ///< of its classes: since then, again or for the first time
   std::int64_t again = 0;   ///< of these: had failed before
-  std::int64_t rest = 0;    ///< of the class: not tried since then
+  std::int64_t rest = 0;    ///< of its classes: not tried since then
   std::int64_t due = 0;     ///< made due and not tried since, also where the CRM was away meanwhile
-  bool is_known = true;     ///< there are no more failing gifts than were read
 
   std::string tried_text() const { return std::to_string(tried); }
   std::string mended_text() const { return std::to_string(std::max<std::int64_t>(tried - again - due, 0)); }
 };
 
-/// `of`: the class to look at; null: that of the retry has no gifts any more, or all were retried.
-RetryOutcome outcome_of(const AuditEvent& retry, const CrmFailureClass* of, const Classes& classes) {
+/// `classes`: those that it retried and that have gifts still.
+RetryOutcome outcome_of(const Retry& retry, const Failures& failures,
+                        std::span<const CrmFailureClass> classes) {
+  const platform::UtcMillis at = retry.event.occurred_at;
   RetryOutcome found;
-  const std::string_view detail = retry.detail;  // ends with the number
-  found.tried = platform::parse_number<std::int64_t>(detail.substr(detail.rfind(' ') + 1)).value_or(0);
-  std::size_t read = 0;
+  found.tried = retry.tried;
+  if (const auto due = failures.due.find(at); due != failures.due.end()) found.due = due->second;
   for (const CrmFailureClass& one : classes) {
-    read += one.failing.size();
-    const bool is_retried = of != nullptr ? &one == of : retry.object_id.empty();
     for (const schema::store::FailingGift& gift : one.failing) {
-      const bool has_failed = gift.failed_at > retry.occurred_at;
-      if (is_retried) ++(has_failed ? found.failed : found.rest);
-      if (is_retried && has_failed && gift.since <= retry.occurred_at) ++found.again;
-      if (!has_failed && gift.next_attempt_at == retry.occurred_at) ++found.due;
+      const bool has_failed = gift.failed_at > at;
+      ++(has_failed ? found.failed : found.rest);
+      if (has_failed && gift.since <= at) ++found.again;
     }
   }
-  found.is_known = read < schema::store::ConsoleGifts::kMaxFailures;
   return found;
 }
 
-/// When the class was last retried, by whom, and what became of it (CON-50, CON-64).
-void add_retry(Data& row, const PageCall& call, const Retries& retries, const CrmFailureClass& one,
-               const Classes& classes) {
-  const AuditEvent* last = nullptr;
-  for (const std::string& number : {failure_class_number(one.error), std::string()}) {
-    const auto found = retries.find(number);
-    if (found != retries.end() && (last == nullptr || last->id < found->second.id)) last = &found->second;
+/// When the class at `index` was last retried, by whom, and what became of it (CON-50, CON-64).
+void add_retry(Data& row, const PageCall& call, const Failures& failures, std::size_t index) {
+  const Retry* last = nullptr;
+  for (const std::string& number : {failures.numbers[index], std::string()}) {
+    const auto found = failures.retries.find(number);
+    if (found != failures.retries.end() && (last == nullptr || last->event.id < found->second.event.id))
+      last = &found->second;
   }
   if (last == nullptr) return;
-  const RetryOutcome outcome = outcome_of(*last, &one, classes);
-  row.set("retried", time_data(last->occurred_at));
-  row.set("history", history_url(call, schema::store::kFailuresObject, last->object_id));
-  row.set("retried_by", texts().text("retried_by", {{"who", last->actor},
+  const RetryOutcome outcome = outcome_of(*last, failures, std::span(&failures.classes[index], 1));
+  row.set("retried", time_data(last->event.occurred_at));
+  row.set("history", history_url(call, schema::store::kFailuresObject, last->event.object_id));
+  row.set("retried_by", texts().text("retried_by", {{"who", last->event.actor},
                                                     {"count", std::to_string(outcome.failed)},
                                                     {"rest", std::to_string(outcome.rest)}}));
-  if (last->object_id.empty() || outcome.tried == 0 || !outcome.is_known) return;
+  if (last->event.object_id.empty() || outcome.tried == 0 || failures.is_cut) return;
   row.set("mended",
           texts().text("retry_mended", {{"mended", outcome.mended_text()}, {"tried", outcome.tried_text()}}));
 }
 
+Data retry_data(const PageCall& call, const AuditEvent& event, const RetryOutcome& outcome) {
+  const std::string& number = event.object_id;
+  const std::string error = event.detail.substr(0, event.detail.rfind(": "));
+  const std::string what = number.empty()
+                               ? texts().text("all_classes")
+                               : texts().text("class_named", {{"number", number}, {"error", error}});
+  Data row;
+  row.set("at", time_data(event.occurred_at));
+  row.set("history", history_url(call, schema::store::kFailuresObject, number));
+  row.set("outcome", texts().text("retry_outcome", {{"what", what},
+                                                    {"who", event.actor},
+                                                    {"mended", outcome.mended_text()},
+                                                    {"tried", outcome.tried_text()},
+                                                    {"again", std::to_string(outcome.again)},
+                                                    {"rest", std::to_string(outcome.due)}}));
+  return row;
+}
+
 /// The retries of the last day that no class shows: of classes that have no gifts any more, and of all.
-Data other_retries(const PageCall& call, const Retries& retries, const Classes& classes) {
+Data other_retries(const PageCall& call, const Failures& failures) {
   Data list(Data::type::list);
-  for (const auto& [number, retry] : retries) {
-    const bool is_shown = std::any_of(classes.begin(), classes.end(), [&shown = number](const auto& one) {
-      return failure_class_number(one.error) == shown;
-    });
-    const RetryOutcome outcome = outcome_of(retry, nullptr, classes);
-    const bool is_recent = retry.occurred_at >= call.now - platform::kDayMillis;
-    if (is_shown || !is_recent || outcome.tried == 0 || !outcome.is_known) continue;
-    const std::string error = retry.detail.substr(0, retry.detail.rfind(": "));
-    const std::string what = number.empty()
-                                 ? texts().text("all_classes")
-                                 : texts().text("class_named", {{"number", number}, {"error", error}});
-    Data row;
-    row.set("at", time_data(retry.occurred_at));
-    row.set("history", history_url(call, schema::store::kFailuresObject, number));
-    row.set("outcome", texts().text("retry_outcome", {{"what", what},
-                                                      {"who", retry.actor},
-                                                      {"mended", outcome.mended_text()},
-                                                      {"tried", outcome.tried_text()},
-                                                      {"again", std::to_string(outcome.again)},
-                                                      {"rest", std::to_string(outcome.due)}}));
-    list << row;
+  if (failures.is_cut) return list;
+  const std::set<std::string> shown(failures.numbers.begin(), failures.numbers.end());
+  for (const auto& [number, retry] : failures.retries) {
+    const bool is_recent = retry.event.occurred_at >= call.now - platform::kDayMillis;
+    if (!is_recent || retry.tried == 0 || shown.contains(number)) continue;
+    const std::span<const CrmFailureClass> all(failures.classes);
+    list << retry_data(call, retry.event, outcome_of(retry, failures, number.empty() ? all : all.first(0)));
   }
   return list;
 }
 
-Data class_data(const PageCall& call, const CrmFailureClass& one, const Retries& retries,
-                const Classes& classes) {
-  Data row = failure_data(call, one);
+Data class_data(const PageCall& call, const Failures& failures, std::size_t index) {
+  const CrmFailureClass& one = failures.classes[index];
+  Data row = failure_data(call, one, failures.numbers[index]);
   const bool is_dated = one.first_failing_since > platform::UtcMillis();
   if (is_dated) row.set("first", time_data(one.first_failing_since));
   if (is_dated) row.set("last", time_data(one.last_failing_since));
-  add_retry(row, call, retries, one, classes);
+  add_retry(row, call, failures, index);
   row.set("is_new", is_dated && one.first_failing_since >= call.now - platform::kDayMillis);
   if (!may(call.viewer().roles, Permission::act_on_crm)) return row;
   if (one.rejected == 0) {
@@ -170,15 +205,11 @@ http::HttpResponse crm_page(const PageCall& call) {
     data.set("queue", queue_data(call));
     data.set("has_queue", true);
   }
-  Classes classes = call.store().console_gifts.failure_classes(call.viewer());
-  std::stable_sort(classes.begin(), classes.end(), [](const auto& one, const auto& other) {
-    return one.first_failing_since > other.first_failing_since;
-  });
-  const Retries retries = retries_of(call);
-  set_list(data, "rows", list_of(classes, [&](const CrmFailureClass& one) {
-             return class_data(call, one, retries, classes);
-           }));
-  set_list(data, "retries", other_retries(call, retries, classes));
+  const Failures failures = failures_of(call);
+  Data rows(Data::type::list);
+  for (std::size_t i = 0; i < failures.classes.size(); ++i) rows << class_data(call, failures, i);
+  set_list(data, "rows", rows);
+  set_list(data, "retries", other_retries(call, failures));
   data.set("acts", may(call.viewer().roles, Permission::act_on_crm));
   return page(call, "crm", texts().text("crm_title"), std::move(data));
 }

@@ -145,7 +145,7 @@ void add_request(const PageCall& call, const ConsoleGift& row, Data& data) {
     set_text(data, "request_audit_url", history_url(call, "request", name_of_request(entry)));
   }
   Data lines(Data::type::list);
-  add_line(lines, "state", word_text("request_", entry.state));
+  add_line(lines, "state", request_state_text(entry.state, entry.error));
   add_line(lines, "approved_by", entry.approved_by);
   if (request->approved_at) add_line(lines, "approved_at", minute(*request->approved_at));
   data.set("request_lines", lines);

@@ -7,6 +7,7 @@
 #include "platform/text.h"
 #include "sync/gift_record_draft.h"
 #include "sync/record_comparison.h"
+#include "sync/sync_step.h"
 
 namespace giftsync::daemon::console {
 namespace {
@@ -122,13 +123,19 @@ void set_fields(Data& data, const ComparedFields& compared) {
   data.set("none_differs", compared.groups[0].count == 0);
 }
 
+/// The key of the text for what was refused, or failed otherwise.
+std::string_view failure_title(const schema::store::SyncWait& wait) {
+  if (wait.last_error.starts_with(sync::kTaskError)) return wait.is_rejected ? "task_refused" : "task_failed";
+  return wait.is_rejected ? "record_refused" : "record_failed";
+}
+
 /// Why the CRM does not have the gift's current state: the last error of its write, with its class (CON-62).
 void set_failure(const PageCall& call, schema::TransactionId id, Data& data) {
   const auto wait = call.store().sync.find_wait(id);
   if (wait && wait->last_error.empty()) data.set("waiting", true);
   if (!wait || wait->last_error.empty()) return;
   Data failure;
-  failure.set("title", texts().text(wait->is_rejected ? "record_refused" : "record_failed"));
+  failure.set("title", texts().text(failure_title(*wait)));
   failure.set("error", shown_error(call.viewer(), wait->last_error));
   failure.set("number", failure_class_number(schema::store::failure_class_of(wait->last_error)));
   failure.set("next", time_data(wait->next_attempt_at));

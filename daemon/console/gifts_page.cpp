@@ -143,12 +143,14 @@ std::string audited_filter(const GiftQuery& query) {
   return query_of(kept);
 }
 
-/// Whose gifts the user sees, for a list without any (CON-61); empty for who sees all.
-std::string whose_gifts(const PageCall& call) {
+/// Whose gifts the user sees, for a list without any (CON-61); empty for who sees all. `is_whole`: the list
+/// has all that fit.
+std::string whose_gifts(const PageCall& call, bool is_whole) {
   if (sees_installation(call.viewer())) return {};
   if (call.viewer().sees_all_senders()) return texts().text("gifts_of_organization");
-  return texts().text(call.viewer().account ? "gifts_of_account" : "gifts_of_no_account",
-                      {{"email", call.by->user.email}});
+  const std::string whose = texts().text(call.viewer().account ? "gifts_of_account" : "gifts_of_no_account",
+                                         {{"email", call.by->user.email}});
+  return call.viewer().account && is_whole ? whose + " " + texts().text("gifts_of_account_none") : whose;
 }
 
 http::HttpResponse gifts_csv(const PageCall& call, const schema::store::ConsoleGiftFilter& filter) {
@@ -187,7 +189,7 @@ http::HttpResponse gifts_page(const PageCall& call) {
   set_list(data, "rows",
            list_of(found.gifts, [&](const ConsoleGift& one) { return row_data(one, call.url()); }));
   set_text(data, "filter", describe_filter(query));
-  set_text(data, "whose", whose_gifts(call));
+  set_text(data, "whose", whose_gifts(call, !found.searched_back_to && !query.before));
   data.set("decides", may(call.viewer().roles, Permission::decide_requests));
   data.set("form", filter_form(query, call.viewer().is_masked()));
   auto address = query.kept;

@@ -157,7 +157,9 @@ http::HttpResponse overview_page(const PageCall& call) {
     data.set("has_health", true);
   }
   const auto classes = call.store().console_gifts.failure_classes(viewer);
-  set_list(data, "failures", list_of(classes, [&](const auto& one) { return failure_data(call, one); }));
+  set_list(data, "failures", list_of(classes, [&](const auto& one) {
+             return failure_data(call, one, failure_class_number(one.error));
+           }));
   add_waiting(data, call, classes.size(), installation ? &*installation : nullptr);
   data.set("no_failures", texts().text(viewer.sees_all_senders() ? "no_failures" : "no_own_failures"));
   return page(call, "overview", texts().text("overview"), std::move(data));

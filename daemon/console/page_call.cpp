@@ -171,10 +171,11 @@ Data form_data(const PageCall& call, const std::string& path) {
   return form;
 }
 
-Data failure_data(const PageCall& call, const schema::store::CrmFailureClass& failures) {
+Data failure_data(const PageCall& call, const schema::store::CrmFailureClass& failures,
+                  const std::string& number) {
   Data row;
   row.set("error", shown_error(call.viewer(), failures.error));
-  row.set("number", failure_class_number(failures.error));
+  row.set("number", number);
   row.set("count", std::to_string(failures.gifts));
   row.set("id", std::to_string(failures.last.value));
   if (!call.viewer().is_masked())

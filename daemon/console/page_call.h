@@ -129,9 +129,10 @@ std::string token_of(const PageCall& call, const std::string& path);
 Data form_data(const PageCall& call, const std::string& path);
 /// The URL of the console's page at `path`, which is not encoded.
 std::string url_of(const PageCall& call, const std::string& path);
-/// {error, number, count, id, list} of a class of failures: `list` is the URL of its gifts, unless what would
-/// be searched is masked.
-Data failure_data(const PageCall& call, const schema::store::CrmFailureClass& failures);
+/// {error, number, count, id, list} of a class of failures and its failure_class_number(): `list` is the URL
+/// of its gifts, unless what would be searched is masked.
+Data failure_data(const PageCall& call, const schema::store::CrmFailureClass& failures,
+                  const std::string& number);
 /// The URL of the audit log's events about an object, such as "gift" "17" (CON-37); empty for users who see
 /// their own events alone.
 std::string history_url(const PageCall& call, const std::string& kind, const std::string& id);

@@ -37,6 +37,13 @@ std::optional<schema::OrganizationId> owner_of_requests(const PageCall& call) {
   return token.organization;
 }
 
+bool sees_all_requests(const PageCall& call) {
+  const schema::store::Viewer& viewer = call.viewer();
+  if (!uses_request_records(call) || (viewer.organization && viewer.organization != owner_of_requests(call)))
+    return false;
+  return viewer.sees_all_senders() || viewer.has(schema::Role::approver);
+}
+
 std::vector<bool> are_own_requests(const PageCall& call, const std::vector<schema::RequestRecord>& rows) {
   std::vector<bool> own(rows.size(), false);
   if (rows.empty() || call.console.options.in_force->requests.allow_self_approval) return own;

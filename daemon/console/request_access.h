@@ -15,6 +15,9 @@ bool uses_request_records(const PageCall& call);
 bool decides_requests_here(const PageCall& call);
 /// The organization for which request records are sent; nothing without a valid token in the settings.
 std::optional<schema::OrganizationId> owner_of_requests(const PageCall& call);
+/// Whether request records are in use and the user sees each of them: a list without any then says something
+/// about all (CON-44).
+bool sees_all_requests(const PageCall& call);
 /// The rows of these records that the user asked for, created, or is Sender of, while
 /// requests.allow_self_approval does not allow to approve such ones. Needs decides_requests_here().
 std::vector<bool> are_own_requests(const PageCall& call, const std::vector<schema::RequestRecord>& rows);

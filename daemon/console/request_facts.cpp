@@ -140,7 +140,8 @@ Data difference_data(const PageCall& call, const schema::RequestRecord& record,
     else
       add(label_of(field), masked_value(is_masked, field, old), masked_value(is_masked, field, now));
   }
-  if (old_item.cost != item.cost) add(texts().text("total_cost"), old_item.cost, item.cost);
+  const auto known = [](const std::string& cost) { return cost.empty() ? texts().text("not_known") : cost; };
+  if (old_item.cost != item.cost) add(texts().text("total_cost"), known(old_item.cost), known(item.cost));
   return rows;
 }
 

@@ -57,8 +57,18 @@ Data row_data(const PageCall& call, const ListedRequestRecord& one, const schema
   return row;
 }
 
-/// The state `word`; without one those that wait, or of a search all. What is searched for: "4" and "#4" one
-/// by its number, "gift 17" that of a gift, and an address those of a person.
+std::string_view without_hash(std::string_view text) {
+  return platform::trimmed(text.substr(text.starts_with('#') ? 1 : 0));
+}
+
+bool is_request_number(std::string_view text) {
+  const std::string number = schema::complete_request_number(std::string(text));
+  return number.starts_with("R-") &&
+         platform::parse_number<std::int64_t>(std::string_view(number).substr(2)).has_value();
+}
+
+/// The state `word`; without one those that wait, or of a search all. What is searched for: "4", "#4" and
+/// "#R-4" one by its number, "gift 17" that of a gift, and an address those of a person.
 schema::store::RequestRecordFilter filter_of(const std::string& word, const std::string& find) {
   schema::store::RequestRecordFilter filter{.has_error = word == kFailed,
                                             .is_any_state = word == kAll || (word.empty() && !find.empty())};
@@ -66,7 +76,7 @@ schema::store::RequestRecordFilter filter_of(const std::string& word, const std:
   if (find.find('@') != std::string::npos)
     filter.person = find;
   else if (!filter.gift)
-    filter.number = platform::trimmed(std::string_view(find).substr(find.starts_with('#') ? 1 : 0));
+    filter.number = without_hash(find);
   for (const State state : schema::store::kAllRequestRecordStates)
     if (to_word(state) == word) filter.state = state;
   return filter;
@@ -96,7 +106,7 @@ std::string_view why_not(const PageCall& call, const std::string& name, const st
   if (name != "find") return name == "before" || name == "notice" ? "" : "filter_unknown";
   const std::size_t at = value.rfind('@');
   if (at == std::string::npos)
-    return value[0] == '#' && !schema::gift_number(value) ? "filter_find_request" : "";
+    return value[0] == '#' && !is_request_number(without_hash(value)) ? "filter_find_request" : "";
   if (hides_recipients(call)) return "filter_hidden";
   return at == 0 || at + 1 == value.size() ? "filter_find_request" : "";
 }
@@ -106,10 +116,11 @@ void add_nothing_found(Data& data, const PageCall& call, const schema::store::Re
                        const std::string& find) {
   const bool is_search = !find.empty();
   const std::string list = call.url().base + "/requests?";
-  const bool none_waits = !is_search && !filter.has_error && !filter.is_any_state &&
-                          filter.state == State::pending && field(call.query, "before").empty();
+  const bool is_of_waiting = !is_search && !filter.has_error && !filter.is_any_state &&
+                             filter.state == State::pending && field(call.query, "before").empty();
+  const bool none_waits = is_of_waiting && sees_all_requests(call);
   data.set("nothing", texts().text(none_waits ? "no_request_waits" : "no_request_here"));
-  if (none_waits) data.set("all_requests", list + "state=all");
+  if (is_of_waiting) data.set("all_requests", list + "state=all");
   if (!is_search) return;
   if (!filter.is_any_state)
     data.set("in_all_states", list + query_of({{"find", find}, {"state", std::string(kAll)}}));

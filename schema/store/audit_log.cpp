@@ -136,11 +136,21 @@ std::vector<AuditEvent> AuditLog::list(const Viewer& viewer, const AuditFilter& 
 
 std::vector<AuditEvent> AuditLog::last_of_each(const Viewer& viewer, const std::string& object_kind,
                                                const std::string& action) {
+  // One step in an index for each object, not for each of its events. "|| ''" keeps the index of objects from
+  // being read for the other batches, which share their time with few events.
   return database_->read([&](soci::session& session) {
-    return select_events(session, viewer,
-                         "e.id IN (SELECT max(e.id) FROM audit_event e WHERE " + audit_condition(viewer) +
-                             " AND e.object_kind = :object_kind AND e.action = :action GROUP BY e.object_id)",
-                         use(object_kind), use(action));
+    return select_events(
+        session, viewer,
+        "e.id IN (WITH RECURSIVE object (id) AS (SELECT min(object_id) FROM audit_event WHERE object_kind = "
+        ":object_kind UNION ALL SELECT (SELECT min(n.object_id) FROM audit_event n WHERE n.object_kind = "
+        ":object_kind AND n.object_id > object.id) FROM object WHERE object.id IS NOT NULL) SELECT batch.id "
+        "FROM object JOIN audit_event newest ON newest.id = (SELECT max(e.id) FROM audit_event e WHERE " +
+            audit_condition(viewer) +
+            " AND e.object_kind = :object_kind AND e.object_id = object.id AND e.action = :action) JOIN "
+            "audit_event batch ON batch.occurred_at = newest.occurred_at AND batch.actor = newest.actor AND "
+            "batch.action = newest.action AND batch.object_kind || '' = newest.object_kind AND "
+            "batch.object_id || '' = newest.object_id)",
+        use(object_kind, "object_kind"), use(action, "action"));
   });
 }
 

@@ -75,7 +75,8 @@ class AuditLog {
   void add(const AuditEvent& event);
   /// The newest first.
   std::vector<AuditEvent> list(const Viewer& viewer, const AuditFilter& filter, std::size_t limit);
-  /// Of each object of that kind the newest event of that action; for kinds that have few events.
+  /// Of each object of that kind the newest event of that action, and of a change in batches the events of
+  /// all batches: same object, action, actor and time. In any order; for kinds with few objects.
   std::vector<AuditEvent> last_of_each(const Viewer& viewer, const std::string& object_kind,
                                        const std::string& action);
   /// Deletes events older than `before`.

@@ -8,6 +8,7 @@
 #include "schema/contact_normalization.h"
 #include "schema/enum_words.h"
 #include "schema/sql/queries.h"
+#include "schema/store/bounded_queries.h"
 #include "schema/store/gift_rows.h"
 
 namespace giftsync::schema::store {
@@ -301,6 +302,14 @@ std::vector<CrmFailureClass> ConsoleGifts::failure_classes(const Viewer& viewer)
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const auto& one, const auto& other) { return one.gifts > other.gifts; });
   return sorted;
+}
+
+bool ConsoleGifts::has_most_failures() {
+  static_assert(kMaxFailures <= static_cast<std::size_t>(kMaxCounted));
+  return database_->read([](soci::session& session) {
+    return count_bounded(session, "crm_outbox WHERE (attempts > 0 OR last_error <> '')") >=
+           static_cast<std::int64_t>(kMaxFailures);
+  });
 }
 
 std::vector<TransactionId> ConsoleGifts::rejected_gifts(const Viewer& viewer, const std::string& error_class,

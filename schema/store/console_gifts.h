@@ -65,7 +65,8 @@ struct ConsoleGiftPage {
 /// A gift of a class of failures.
 struct FailingGift {
   platform::UtcMillis since = {};  ///< when the first of the attempts failed that have failed in a row
-  /// When the last one failed, by the clock of audit events; zero: a fault of the whole CRM, and no attempt.
+  /// When the last one failed, by the clock of audit events; zero: none since the gift was queued. A fault of
+  /// the whole CRM is no attempt, and leaves it.
   platform::UtcMillis failed_at = {};
   platform::UtcMillis next_attempt_at = {};
 };
@@ -106,6 +107,9 @@ class ConsoleGifts {
   /// The classes with the most gifts first, of what the viewer sees of the kMaxFailures failing gifts with
   /// the highest ids.
   std::vector<CrmFailureClass> failure_classes(const Viewer& viewer);
+  /// Whether at least kMaxFailures gifts of all senders fail: there may be more than failure_classes() has
+  /// looked at.
+  bool has_most_failures();
   /// The rejected gifts of that class, at most `limit` of the same failing gifts.
   std::vector<TransactionId> rejected_gifts(const Viewer& viewer, const std::string& error_class,
                                             std::size_t limit);

@@ -152,7 +152,9 @@ std::string state_condition(const RequestRecordFilter& filter) {
   const bool is_search = filter.gift || !filter.number.empty() || !filter.person.empty();
   const std::string no_index = is_search ? " || ''" : "";
   if (filter.has_error)
-    return " AND s.error" + no_index + " <> '' AND s.state" + no_index + " NOT IN ('sent', 'rejected')";
+    return " AND s.error" + no_index + " <> '' AND s.state" + no_index +
+           " NOT IN ('sent', 'rejected') AND s.error NOT IN ('" + std::string(kUncheckedError) + "', '" +
+           std::string(kChangedError) + "')";
   return " AND s.state" + no_index + " = '" + std::string(to_word(filter.state)) + "'";
 }
 

@@ -81,8 +81,9 @@ struct RequestRecordGift {
   RequestRecordLink link;
 };
 
-/// A filter of the console: the state, or the ones with an Error Log that are not sent or rejected, or all
-/// states; and in these, unless all of its fields are empty, a search: of several the last one counts.
+/// A filter of the console: the state, or the ones with an Error Log that are not sent or rejected and do not
+/// only wait again (kUncheckedError, kChangedError), or all states; and in these, unless all of its fields
+/// are empty, a search: of several the last one counts.
 struct RequestRecordFilter {
   RequestRecordState state = RequestRecordState::pending;
   bool has_error = false;

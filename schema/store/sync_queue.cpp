@@ -205,11 +205,11 @@ std::optional<SyncWait> SyncQueue::find_wait(TransactionId transaction) {
 }
 
 void SyncQueue::release_with_error(const std::string& owner, const std::string& fault) {
-  const std::string update =
-      ordered_update(database_->dialect(), kCrmOutbox,
-                     "lease_owner = '', lease_until = 0, last_error = :fault, failing_since = " +
-                         failing_since(database_->dialect()),
-                     "lease_owner = :owner");
+  const std::string update = ordered_update(
+      database_->dialect(), kCrmOutbox,
+      "lease_owner = '', lease_until = 0, last_error = :fault, is_rejected = 0, failing_since = " +
+          failing_since(database_->dialect()),
+      "lease_owner = :owner");
   database_->write([&](soci::session& session) { session << update, use(fault), use(owner); });
 }
 

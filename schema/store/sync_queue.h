@@ -174,7 +174,7 @@ class SyncQueue {
   std::optional<SyncWait> find_wait(TransactionId transaction);
   /// A whole batch failed: releases the gifts that `owner` has claimed and stores `fault` as their last
   /// error. It does not count as an attempt, because the gifts are not the cause; they continue as soon
-  /// as the CRM works again.
+  /// as the CRM works again, and until then are not rejected: their rest is over.
   void release_with_error(const std::string& owner, const std::string& fault);
   /// Ends every lease of `owner`: a starting daemon releases the leases of its crashed predecessor.
   void release_leases(const std::vector<std::string>& owners);

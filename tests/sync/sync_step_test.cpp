@@ -442,7 +442,7 @@ TEST_P(SyncStep, APauseOfTasksDoesNotStopGiftRecordsAndIsMadeUpForAlone) {
   const auto wait = store_->sync.find_wait(gift);
   ASSERT_TRUE(wait);
   EXPECT_EQ(wait->next_attempt_at, kNow + platform::kMinuteMillis);
-  EXPECT_THAT(wait->last_error, HasSubstr("no calls for tasks"));
+  EXPECT_THAT(wait->last_error, testing::StartsWith(std::string(kTaskError) + "no calls for tasks"));
   crm.tasks_with_ids.paused_until.reset();
   const SyncStepStats later =
       sync_step(*store_, crm, rules_, {"one", 60'000}, kNow + platform::kMinuteMillis);

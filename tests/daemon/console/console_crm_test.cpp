@@ -1,5 +1,6 @@
 // What pages ask the CRM and show of it: matches, records and failures; masked, paid by the call, and away.
 #include <algorithm>
+#include <chrono>
 
 #include "daemon/console/console_routes.h"
 #include "platform/thread_call_deadline.h"
@@ -164,8 +165,18 @@ TEST_F(ConsoleCrmPages, ARefusedRecordShowsTheRefusalAndWhatWouldBeWritten) {
                     HasSubstr("<bdi>ada@example.com</bdi></td>"), HasSubstr("<bdi>A secret</bdi>"),
                     HasSubstr(">not in the CRM yet</td>"), Not(HasSubstr("No compared field differs"))));
   EXPECT_THAT(get("/console/crm").body, HasSubstr(">" + number + "</a>")) << "the same class";
+  store_.sync.claim("worker", 60'000, 100, now_ + platform::kDayMillis);
+  store_.sync.release_with_error("worker", "the CRM is down");
+  EXPECT_THAT(get(path).body, AllOf(HasSubstr("The record could not be written</h2>"),
+                                    HasSubstr("<bdi>the CRM is down</bdi>")))
+      << "the CRM refused nothing this time";
+  tests::run_sql(temporary_.address(), "UPDATE crm_outbox SET next_attempt_at = 1");
+  refuse_waiting_gifts("task: REQUIRED_FIELD_MISSING: Subject");
+  EXPECT_THAT(get(path).body, HasSubstr("The record is written; the CRM refused its task</h2>"));
   tests::run_sql(temporary_.address(), "UPDATE crm_outbox SET is_rejected = 0");
-  EXPECT_THAT(get(path).body, HasSubstr("The record could not be written</h2>"));
+  EXPECT_THAT(get(path).body, HasSubstr("The record is written; its task could not be</h2>"));
+  tests::run_sql(temporary_.address(),
+                 "UPDATE crm_outbox SET last_error = 'DUPLICATE_VALUE: ada@example.com'");
   sign_in(user("aud@example.com", {Role::auditor}));
   EXPECT_THAT(get(path).body, AllOf(HasSubstr("<bdi>DUPLICATE_VALUE</bdi>"), HasSubstr(to_write),
                                     Not(HasSubstr("ada@")), Not(HasSubstr("A secret"))));
@@ -498,12 +509,66 @@ TEST_F(ConsoleCrmPages, ARetryOfAllClassesIsToldInOneSentence) {
   all.object_kind = "failures";
   all.detail = "records";
   ASSERT_EQ(store_.sync.reset_rejected_after(now_, now_, all), 2);
+  all.detail = "20000";  // its second batch
+  store_.audit.add(all);
   now_ = now_ + 1'000;
   refuse_waiting_gifts("REQUIRED_FIELD_MISSING: Name");
   sign_in(user("ana@example.com", {Role::operations}));
   EXPECT_THAT(get("/console/crm").body,
-              HasSubstr("All classes, by root. No longer failing like this: 0 of 2, "
+              HasSubstr("All classes, by root. No longer failing like this: 20000 of 20002, "
                         "failed again: 2, not tried yet: 0."));
+}
+
+// CON-64
+TEST_F(ConsoleCrmPages, NothingIsSaidOfARetryWhileMoreGiftsFailThanAreLookedAt) {
+  schema::store::OrganizationToken token;
+  token.hash = "hash";
+  const auto acme = store_.organizations.create("Acme", token).value();
+  gift_of("sam@example.com", acme);
+  refuse_waiting_gifts("REQUIRED_FIELD_MISSING: Name");
+  sign_in(user("adm@example.com", {Role::admin}, acme));
+  now_ = now_ + platform::kMinuteMillis;
+  const std::string form_token = form_token_in(get("/console/crm").body, "/console/crm/retry");
+  post("/console/crm/retry", "form_token=" + form_token + "&class=REQUIRED_FIELD_MISSING%3A+Name");
+  const std::string said = "No longer failing like this: 0 of 1.";
+  EXPECT_THAT(get("/console/crm").body, HasSubstr(said));
+  tests::run_sql(temporary_.address(),
+                 "INSERT INTO crm_outbox (transaction_id, mark_seq, next_attempt_at, attempts, lease_owner, "
+                 "lease_until, last_error) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n "
+                 "WHERE i < 10000) SELECT i + 1000, 1, 1, 1, '', 0, 'of others' FROM n");
+  EXPECT_THAT(get("/console/crm").body,
+              AllOf(HasSubstr("No gift fails."), Not(HasSubstr("No longer failing"))))
+      << "her gift is not among those that were looked at";
+  tests::run_sql(temporary_.address(), "DELETE FROM crm_outbox WHERE transaction_id > 10990");
+  EXPECT_THAT(get("/console/crm").body, HasSubstr(said));
+}
+
+// CON-50
+TEST_F(ConsoleCrmPages, ThousandsOfClassesAndOldRetriesAreShownAtOnce) {
+  const std::string numbers =
+      "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000) ";
+  for (const std::string& statement :
+       {std::string("INSERT INTO gift_request (id, account_id, mode, gift_id, item_name, item_description, "
+                    "sender_email, sender_name, created_at) VALUES (1, 99, 'email', 1, '', '', '', '', 1)"),
+        "INSERT INTO recipient_transaction (id, request_id, position, email, first_name, last_name, message, "
+        "generation, status, sent_at, version) " +
+            numbers + "SELECT i, 1, i, '', '', '', '', 1, 'sent', i, 1 FROM n",
+        "INSERT INTO crm_outbox (transaction_id, mark_seq, next_attempt_at, attempts, lease_owner, "
+        "lease_until, last_error) " +
+            numbers +
+            "SELECT i, 1, 1, 1, '', 0, 'E' || char(65 + i / 676, 65 + i / 26 % 26, 65 + i % 26) FROM n",
+        "INSERT INTO audit_event (occurred_at, actor_kind, actor, session, request_id, network, action, "
+        "object_kind, object_id, outcome, rule, detail) " +
+            numbers +
+            "SELECT i, 'user', 'ana', '', '', '', 'crm.retry', 'failures', printf('%06x', i), 'done', '', "
+            "'E: 1' FROM n"})
+    tests::run_sql(temporary_.address(), statement);
+  sign_in(user("ana@example.com", {Role::operations}));
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_THAT(get("/console/crm").body, AllOf(HasSubstr("<bdi>EAAB</bdi>"), HasSubstr("<bdi>EELK</bdi>"),
+                                              Not(HasSubstr("Other retries"))));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(15))
+      << "the time grows with classes and retries, not with their product";
 }
 
 }  // namespace

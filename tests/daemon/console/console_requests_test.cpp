@@ -1,6 +1,7 @@
 // The console's pages of request records: who sees and finds which, and how they link to gifts and the audit
 // log.
 #include "platform/digest.h"
+#include "sync/api_key.h"
 #include "sync/gift_actions.h"
 #include "tests/daemon/console/console_work_fixture.h"
 #include "tests/support/masked_addresses.h"
@@ -130,6 +131,12 @@ TEST_F(ConsoleWork, AGiftAndItsRequestLinkToEachOther) {
       << "request records are sent for no organization";
   sign_in(user("op@example.com", {Role::operations}));
   EXPECT_THAT(get(page_of(gift())).body, Not(HasSubstr("Request of this gift"))) << "it comes from none";
+  schema::store::RequestRecordEntryUpdate change;
+  change.next = known("1");
+  change.next.state = State::approved;
+  change.next.error = "There is no item.";
+  store_.request_records.save(std::span(&change, 1));
+  EXPECT_THAT(get(page_of(own)).body, HasSubstr("<dd><bdi>Approved, not sent</bdi>")) << "CON-57";
 }
 
 // CON-36
@@ -248,6 +255,34 @@ TEST_F(ConsoleWork, AListOfRequestsSaysThatNothingWaits) {
   EXPECT_THAT(get("/console/requests").body, Not(HasSubstr("waits for a decision")));
 }
 
+// CON-44
+TEST_F(ConsoleWork, WhoDoesNotSeeAllRequestsIsNotToldThatNothingWaits) {
+  insert("1");
+  const auto is_neutral =
+      AllOf(HasSubstr("<p>No request fits here.</p>"), Not(HasSubstr("waits for a decision")),
+            HasSubstr("<a href=\"/console/requests?state=all\">All requests</a>"));
+  schema::store::Account sam;
+  sam.email = "sam@example.com";
+  store_.accounts.create(sam);
+  sign_in(user("sam@example.com", {Role::sender}));
+  EXPECT_THAT(get("/console/requests").body, is_neutral) << "those of others may wait";
+  const auto acme = organization("Acme");
+  sign_in(user("of.acme@example.com", {Role::approver}, acme));
+  EXPECT_THAT(get("/console/requests").body, is_neutral) << "requests are sent for no organization";
+  const sync::NewCredential token = sync::make_organization_token();
+  schema::store::OrganizationToken row;
+  row.hash = token.hash;
+  const auto edge = store_.organizations.create("Edge", row).value();
+  settings_.requests.organization_token = config::Secret(token.text);
+  EXPECT_THAT(get("/console/requests").body, is_neutral) << "they are sent for another organization";
+  sign_in(user("of.edge@example.com", {Role::approver}, edge));
+  press(get("/console/requests/R-1").body, "/console/requests/R-1/reject");
+  EXPECT_THAT(get("/console/requests").body, HasSubstr("<p>No request waits for a decision.</p>"));
+  settings_.requests.enabled = false;
+  sign_in(user("ben@example.com", {Role::approver}));
+  EXPECT_THAT(get("/console/requests").body, is_neutral) << "request records are not in use";
+}
+
 // CON-28, CON-37
 TEST_F(ConsoleWork, ANumberIsFoundHoweverItIsWritten) {
   insert("000004");
@@ -268,7 +303,7 @@ TEST_F(ConsoleWork, ANumberIsFoundHoweverItIsWritten) {
     EXPECT_THAT(get("/console/audit?object=" + typed).body, HasSubstr("request.reject")) << typed;
   for (const std::string none : {"R-5", "R-", "R-40", "R-x"})
     EXPECT_THAT(get("/console/audit?object=" + none).body, HasSubstr("No event fits here.")) << none;
-  for (const std::string typed : {"%234", "%23+004"})
+  for (const std::string typed : {"%234", "%23+004", "%23R-4", "%23r-000004", "%23+R-4"})
     EXPECT_THAT(get("/console/requests?find=" + typed).body,
                 AllOf(HasSubstr("R-000004<"), Not(HasSubstr("R-000040<"))))
         << "a request in a list of requests: " << typed;
@@ -307,7 +342,7 @@ TEST_F(ConsoleWork, ARequestIsFoundByItsGiftOrAPerson) {
               AllOf(Not(HasSubstr("R-1<")), HasSubstr("R-3<")));
   for (const std::string none : {"gift+99", "%2399", "gift+x", "Rose", "eve@example.com"})
     EXPECT_THAT(get("/console/requests?find=" + none).body, HasSubstr("No request fits here.")) << none;
-  for (const std::string fault : {"%23", "%23x", "@", "ada@", "@example.com"})
+  for (const std::string fault : {"%23", "%23x", "%23R-", "%23R-x", "@", "ada@", "@example.com"})
     EXPECT_THAT(get("/console/requests?find=" + fault).body,
                 AllOf(HasSubstr("this is no number of a request or a gift, and no whole address."),
                       Not(HasSubstr("R-2<"))))
@@ -357,6 +392,8 @@ TEST_F(ConsoleWork, TheListTellsWhatIsNotSentFromWhatWaitsAgain) {
   EXPECT_THAT(get("/console/requests?state=all").body,
               AllOf(HasSubstr("<td class=\"words\" data-label=\"State\">Approved, not sent</td>"),
                     HasSubstr(error_column), HasSubstr("The sender has no permission set.")));
+  EXPECT_THAT(get("/console/requests?state=failed").body, AllOf(HasSubstr("R-2<"), Not(HasSubstr("R-1<"))))
+      << "what waits again has no error";
 }
 
 // CON-24

@@ -7,6 +7,7 @@
 #include "daemon/console/assets.h"
 #include "platform/dependency_error.h"
 #include "tests/daemon/console/console_fixture.h"
+#include "tests/support/temporary_database.h"
 
 namespace giftsync::daemon::console {
 namespace {
@@ -332,7 +333,8 @@ TEST_F(ConsoleTest, AnAuditorIsToldThatGiftsAreNotSearchedByRecipient) {
                           HasSubstr("<a href=\"/console/gifts?status=sent\">The list without it</a>"),
                           Not(HasSubstr("***@")), Not(HasSubstr("No gift fits here.")),
                           Not(HasSubstr("format=csv"))));
-  EXPECT_THAT(get("/console/gifts?status=sent").body, HasSubstr("***@<wbr>example.<wbr>com"));
+  EXPECT_THAT(get("/console/gifts?status=sent").body,
+              AllOf(HasSubstr("***@<wbr>example.<wbr>com"), HasSubstr("of Salesforce with 18 characters)")));
   EXPECT_THAT(get("/console/gifts?find=text0@example.com").body,
               AllOf(HasSubstr("your role cannot search by this."), Not(HasSubstr("***@"))));
   EXPECT_THAT(get("/console/gifts?find=%231").body, HasSubstr("***@<wbr>example.<wbr>com"))
@@ -411,7 +413,8 @@ TEST_F(ConsoleTest, AFilterSaysHowItComparesAndWhatItDidNotFind) {
       get("/console/gifts").body,
       AllOf(HasSubstr("Sender <span class=\"quiet\">(whole address)</span>"),
             HasSubstr("Find <span class=\"quiet\">(number or id of a gift, whole address, a part of the "
-                      "recipient&#39;s name as the sender typed it, or an id in the CRM)"),
+                      "recipient&#39;s name as the sender typed it, or an id in the CRM, "
+                      "of Salesforce with 18 characters)"),
             HasSubstr("Campaign <span class=\"quiet\">(exact id)</span>"), Not(HasSubstr("Searched for"))));
   EXPECT_THAT(get("/console/gifts?find=text0@example&status=sent&crm=waiting").body,
               AllOf(HasSubstr("No gift fits here."), HasSubstr("compared as a whole"),
@@ -467,6 +470,31 @@ TEST_F(ConsoleTest, AListWithoutGiftsSaysWhoseItWouldHave) {
   sign_in(user("ana@example.com", {Role::operations}));
   EXPECT_THAT(get("/console/gifts").body,
               AllOf(HasSubstr("No gift fits here."), Not(HasSubstr("You see the gifts"))));
+}
+
+// CON-61
+TEST_F(ConsoleTest, ThatAnAccountSentNoneIsSaidOfAWholeSearchAlone) {
+  schema::store::Account account;
+  account.email = "app@example.com";
+  store_.accounts.create(account);
+  sign_in(user("app@example.com", {Role::sender}));
+  const std::string whose = "<p>You see the gifts that the account app@example.com sent.";
+  EXPECT_THAT(get("/console/gifts").body, HasSubstr(whose + " It has sent none that fits.</p>"));
+  EXPECT_THAT(get("/console/gifts?before=9").body, HasSubstr(whose + "</p>"))
+      << "it may have sent newer ones";
+  tests::run_sql(
+      temporary_.address(),
+      "INSERT INTO gift_request (id, account_id, mode, gift_id, item_name, item_description, sender_email, "
+      "sender_name, created_at) VALUES (1, 99, 'email', 1, '', '', '', '', 1)");
+  tests::run_sql(
+      temporary_.address(),
+      "INSERT INTO recipient_transaction (id, request_id, position, email, first_name, last_name, message, "
+      "generation, status, sent_at, version) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n "
+      "WHERE i <= " +
+          std::to_string(schema::store::ConsoleGifts::kScanBudget) +
+          ") SELECT i, 1, i, '', '', '', '', 1, 'sent', i, 1 FROM n");
+  EXPECT_THAT(get("/console/gifts").body, AllOf(HasSubstr("Searched back to"), HasSubstr(whose + "</p>")))
+      << "the search was cut";
 }
 
 // CON-47

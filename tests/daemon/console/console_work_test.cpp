@@ -26,6 +26,8 @@ TEST_F(ConsoleWork, TheOverviewListsWhatWaitsForTheUser) {
   EXPECT_THAT(get("/console/").body, HasSubstr("waiting for your approval: 2"));
   for (int i = 100; i < 200; ++i) insert(std::to_string(i));
   EXPECT_THAT(get("/console/").body, HasSubstr("or more"));
+  fail("2", "Changed after approval: approve it again.");
+  EXPECT_THAT(get("/console/").body, Not(HasSubstr("Requests with an error"))) << "CON-57: it waits again";
   fail("3", "The sender has no permission set.");
   EXPECT_THAT(get("/console/").body,
               AllOf(HasSubstr("href=\"/console/requests?state=failed\">Requests with an error: 1"),

@@ -354,5 +354,19 @@ TEST_P(ConsoleGiftsTest, FailuresAreCountedByClass) {
   EXPECT_THAT(ids(operations_, failing), testing::SizeIs(3));
 }
 
+// CON-64
+TEST_P(ConsoleGiftsTest, WhetherThereAreMoreFailuresThanAreLookedAtIsKnown) {
+  EXPECT_FALSE(store_->console_gifts.has_most_failures());
+  sql("INSERT INTO crm_outbox (transaction_id, mark_seq, next_attempt_at, attempts, lease_owner, "
+      "lease_until, "
+      "last_error) SELECT i, 1, 1, 1, '', 0, '' FROM (WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + "
+      "1 FROM n WHERE i < " +
+      std::to_string(ConsoleGifts::kMaxFailures) + ") SELECT i FROM n) numbers");
+  EXPECT_TRUE(store_->console_gifts.has_most_failures());
+  EXPECT_THAT(store_->console_gifts.failure_classes(operations_), IsEmpty()) << "they are of no gifts";
+  sql("UPDATE crm_outbox SET attempts = 0 WHERE transaction_id = 1");
+  EXPECT_FALSE(store_->console_gifts.has_most_failures());
+}
+
 }  // namespace
 }  // namespace giftsync::schema::store

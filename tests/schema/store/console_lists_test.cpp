@@ -106,6 +106,12 @@ TEST_P(ConsoleListsTest, RequestsAreListedByStateOrErrorInPages) {
   const RequestRecordFilter all{.is_any_state = true};
   EXPECT_THAT(numbers(operations_, all), ElementsAre("R-3", "R-2", "R-1"));
   EXPECT_THAT(numbers(operations_, all, "R-3"), ElementsAre("R-2", "R-1"));
+  save("4", RequestRecordState::pending, "", std::string(kChangedError));
+  save("5", RequestRecordState::pending, "", std::string(kUncheckedError));
+  save("6", RequestRecordState::pending, "", "Changed");
+  EXPECT_THAT(numbers(operations_, {RequestRecordState::pending, true}), ElementsAre("R-6", "R-1"))
+      << "CON-57: a withdrawn approval is no error";
+  EXPECT_THAT(numbers(operations_, {.has_error = true, .number = "R-4"}), IsEmpty());
 }
 
 // CON-48

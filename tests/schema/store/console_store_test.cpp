@@ -321,8 +321,9 @@ TEST_P(ConsoleStore, AViewerSeesTheEventsOfItsOrganizationAndItsOwn) {
 // CON-50
 TEST_P(ConsoleStore, OfEachObjectTheNewestEventIsFound) {
   const auto add = [&](const std::string& action, const std::string& id, const std::string& actor,
-                       std::optional<UserId> user = {}) {
+                       std::optional<UserId> user = {}, std::int64_t time = 5) {
     AuditEvent event;
+    event.occurred_at = {time};
     event.action = action;
     event.actor = actor;
     event.user = user;
@@ -344,6 +345,14 @@ TEST_P(ConsoleStore, OfEachObjectTheNewestEventIsFound) {
   EXPECT_THAT(found({{7}, {}, OrganizationId{1}, {Role::admin}}), ElementsAre("a second"));
   EXPECT_THAT(found({{8}, {}, OrganizationId{1}, {Role::admin}}), IsEmpty());
   EXPECT_THAT(store_->audit.last_of_each(Viewer::of_command_line(), "gift", "crm.retry"), IsEmpty());
+  add("crm.retry", "", "root", {}, 8);
+  add("crm.retry", "b", "root", {}, 8);
+  add("crm.look", "", "root", {}, 8);
+  add("crm.retry", "", "other", {}, 8);
+  add("crm.retry", "", "root", {}, 8);
+  EXPECT_THAT(found(Viewer::of_command_line()),
+              testing::UnorderedElementsAre("a second", "b root", " root", " root"))
+      << "two batches of one command";
 }
 
 // CON-51

@@ -94,16 +94,17 @@ std::vector<Query> queries() {
       {"notices of earlier mails",
        "SELECT transition_id FROM approver_notice WHERE user_id = 7 AND mail_number > 0 AND mail_number < 9",
        "approver_notice_user"},
-      {"last retries of failures",
-       "SELECT max(e.id) FROM audit_event e WHERE 1 = 1 AND e.object_kind = 'failures' AND e.action = "
-       "'crm.retry' GROUP BY e.object_id",
-       "audit_event_object"},
       {"request record by its number", "SELECT record_id FROM request_record_state WHERE number = 'R-9'",
        "request_record_state_number"},
       {"edits of a request record",
        "SELECT actor FROM request_record_edit WHERE record_id = '9' ORDER BY id DESC LIMIT 21",
        "request_record_edit_record"},
       {"request records in error", bounded_count_query(in_error), "request_record_state_error"},
+      {"request records in error listed",
+       "SELECT s.number FROM request_record_state s WHERE s.deleted = 0 AND '' = '' AND s.error <> '' AND "
+       "s.state NOT IN ('sent', 'rejected') AND s.error NOT IN ('x', 'y') AND 1 = 1 AND s.number >= '' ORDER "
+       "BY s.number DESC LIMIT 51",
+       "request_record_state_error"},
       {"last request record in error",
        "SELECT number, error FROM " + in_error + " ORDER BY number DESC LIMIT 1",
        "request_record_state_error"},
@@ -180,6 +181,32 @@ TEST_P(ScalePlans, AnIdInTheCrmIsSearchedInTheRangeOfTheGifts) {
   }
 }
 
+// CON-50
+TEST_P(ScalePlans, TheLastEventOfEachObjectIsFoundByOneStepOfAnIndex) {
+  for (const std::string viewer : {"1 = 1", "(e.organization_id = 3 OR e.user_id = 7)"}) {
+    const std::string plan = plan_of(
+        "SELECT e.id FROM audit_event e WHERE e.id IN (WITH RECURSIVE object (id) AS (SELECT min(object_id) "
+        "FROM audit_event WHERE object_kind = 'failures' UNION ALL SELECT (SELECT min(n.object_id) FROM "
+        "audit_event n WHERE n.object_kind = 'failures' AND n.object_id > object.id) FROM object WHERE "
+        "object.id IS NOT NULL) SELECT batch.id FROM object JOIN audit_event newest ON newest.id = (SELECT "
+        "max(e.id) FROM audit_event e WHERE " +
+        viewer +
+        " AND e.object_kind = 'failures' AND e.object_id = object.id AND e.action = 'crm.retry') JOIN "
+        "audit_event batch ON batch.occurred_at = newest.occurred_at AND batch.actor = newest.actor AND "
+        "batch.action = newest.action AND batch.object_kind || '' = newest.object_kind AND batch.object_id "
+        "|| "
+        "'' = newest.object_id)");
+    EXPECT_THAT(plan, testing::ContainsRegex("SEARCH e USING INDEX audit_event_object|Scan Backward using "
+                                             "audit_event_object"))
+        << viewer;
+    EXPECT_THAT(plan, testing::ContainsRegex("SEARCH batch USING INDEX audit_event_age|using audit_event_age "
+                                             "on audit_event batch"))
+        << viewer;
+    EXPECT_THAT(plan, testing::Not(testing::ContainsRegex("SCAN (e|n|newest|batch|audit_event)\\b|Seq Scan")))
+        << viewer;
+  }
+}
+
 // CON-48
 TEST_P(ScalePlans, RequestsOfGiftsAndPersonsAreReadByIndexesInEachState) {
   const std::string of_gifts =
@@ -190,8 +217,10 @@ TEST_P(ScalePlans, RequestsOfGiftsAndPersonsAreReadByIndexesInEachState) {
         "SELECT a.record_id FROM request_record_state a WHERE a.deleted = 0 AND a.requested_by <> '' AND "
         "a.requested_by = (SELECT email FROM account WHERE email_key = 'x') UNION ALL " +
             of_gifts + "lower(trim(t.email)) IN ('x', 'y')"})
-    for (const std::string state : {"", " AND s.state || '' = 'sent'",
-                                    " AND s.error || '' <> '' AND s.state || '' NOT IN ('sent', 'rejected')"})
+    for (const std::string state :
+         {"", " AND s.state || '' = 'sent'",
+          " AND s.error || '' <> '' AND s.state || '' NOT IN ('sent', 'rejected') AND "
+          "s.error NOT IN ('x', 'y')"})
       EXPECT_THAT(
           plan_of("SELECT s.number FROM request_record_state s WHERE s.deleted = 0 AND s.record_id IN (" +
                   keys + ")" + state + " AND 1 = 1 AND s.number >= '' ORDER BY s.number DESC LIMIT 51"),

@@ -227,6 +227,13 @@ TEST_P(SyncQueueConformance, ARejectedRowIsDueOnRequestOnly) {
   EXPECT_EQ(store_->sync.reset_rejected(ids, kNow, event), 1);
   EXPECT_EQ(store_->audit.list(Viewer::of_command_line(), {}, 9).at(0).detail, "1");
   EXPECT_THAT(store_->sync.claim("a", 60'000, 10, kNow), SizeIs(1));
+  EXPECT_TRUE(store_->sync.find_wait(id)->is_rejected);
+  store_->sync.release_with_error("a", "the CRM is down");  // SYNC-26
+  const auto wait = store_->sync.find_wait(id);
+  EXPECT_FALSE(wait->is_rejected) << "the CRM did not look at it";
+  EXPECT_EQ(wait->attempts, 1) << "how long it rests next is kept";
+  EXPECT_EQ(store_->sync.counts().rejected, 0);
+  EXPECT_THAT(store_->sync.claim("a", 60'000, 10, kNow), SizeIs(1)) << "it is due";
 }
 
 // CON-8
