@@ -203,12 +203,13 @@ class DaemonFixture:
         return code
 
     def takes_signals(self):
-        """Whether a SIGTERM stops the daemon cleanly: it blocks the signal, to wait for it. True of an ended daemon too."""
+        """Whether a SIGTERM stops the daemon cleanly. It ignores SIGPIPE from then on, while SIGTERM is blocked or waited for. True of
+        an ended daemon too."""
         if self.daemon.poll() is not None:
             return True
         status = pathlib.Path(f"/proc/{self.daemon.pid}/status").read_text(encoding="ascii")
-        blocked = int(next(line.split()[1] for line in status.splitlines() if line.startswith("SigBlk:")), 16)
-        return bool(blocked & 1 << signal.SIGTERM - 1)
+        ignored = int(next(line.split()[1] for line in status.splitlines() if line.startswith("SigIgn:")), 16)
+        return bool(ignored & 1 << signal.SIGPIPE - 1)
 
     def stop(self):
         """A clean stop by SIGTERM, also of a daemon that was started a moment ago."""
