@@ -1,6 +1,5 @@
 // What pages ask the CRM and show of it: matches, records and failures; masked, paid by the call, and away.
 #include <algorithm>
-#include <chrono>
 
 #include "daemon/console/console_routes.h"
 #include "platform/thread_call_deadline.h"
