@@ -59,7 +59,7 @@ std::string object_url(const PageCall& call, const AuditEvent& event) {
 
 /// What was refused and why, the note of a decision, or what else was done; in words (CON-63).
 std::string detail_text(const AuditEvent& event) {
-  const std::string detail = with_readable_times(event.detail);
+  std::string detail = with_readable_times(event.detail);
   if (detail.empty()) return detail;
   if (!event.refused)
     return event.object_kind == "request" ? texts().text("note_was", {{"note", detail}}) : detail;

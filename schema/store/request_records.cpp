@@ -139,7 +139,7 @@ std::string find_condition(const RequestRecordFilter& filter) {
            "UNION ALL " +
            records_of_gifts("lower(trim(t.email)) IN (:text, :other)") + ")";
   if (!filter.gift && !filter.number.empty()) return "s.number IN (:text, :other)";
-  const std::string any = ":text = '' AND :other = ''";
+  std::string any = ":text = '' AND :other = ''";
   if (!filter.gift) return any;
   return any + " AND s.record_id IN (" + records_of_gifts("t.id = " + std::to_string(filter.gift->value)) +
          ")";
