@@ -130,6 +130,7 @@ TEST(PostgresqlDatabase, EndsWaitsForLocksAndIdleTransactions) {
   const tests::TemporaryDatabase temporary(Dialect::postgresql);
   Database database(temporary.address());
   EXPECT_EQ(tests::scalar(database, "SELECT current_setting('lock_timeout')"), "15s");
+  EXPECT_EQ(tests::scalar(database, "SELECT current_setting('jit')"), "off");
   EXPECT_EQ(tests::scalar(database, "SELECT current_setting('idle_in_transaction_session_timeout')"), "10s");
 }
 
