@@ -10,6 +10,7 @@
 #include "cli/confirmation.h"
 #include "cli/gift_detail.h"
 #include "cli/os_user.h"
+#include "cli/rematch_rules.h"
 #include "cli/sync_drainer.h"
 #include "cli/text_table.h"
 #include "daemon/config/text_checks.h"
@@ -17,7 +18,6 @@
 #include "platform/quoted_text.h"
 #include "sync/lifecycle_rules.h"
 #include "sync/rematch.h"
-#include "wiring/database_config.h"
 
 namespace giftsync::cli {
 namespace {
@@ -70,12 +70,8 @@ int fail(const Console& console, CliContext& ctx, std::int64_t id, const sync::A
 
 /// The new address may belong to another contact.
 void rematch_after_resend(const Console& console, CliContext& ctx, schema::TransactionId id) {
-  sync::RematchRules rules;
-  rules.match_fields = wiring::match_fields(ctx.settings.matching);
-  rules.skip_unmatched = ctx.settings.matching.skip_unmatched;
-  rules.tasks_enabled = ctx.settings.tasks.enabled;
-  rules.by = os_user() + " on the command line";
-  const auto rematched = sync::rematch_readdressed(ctx.store, *ctx.crm, rules, id, console.now());
+  const auto rematched =
+      sync::rematch_readdressed(ctx.store, *ctx.crm, rematch_rules(ctx), id, console.now());
   if (!rematched) {
     console.info("The gift has no record in the CRM yet; the daemon matches it by its new address.");
     return;

@@ -8,11 +8,11 @@
 #include "cli/gift_detail.h"
 #include "cli/json_array_writer.h"
 #include "cli/os_user.h"
+#include "cli/rematch_rules.h"
 #include "cli/sync_drainer.h"
 #include "cli/text_table.h"
 #include "platform/text.h"
 #include "sync/link_gift.h"
-#include "wiring/database_config.h"
 
 namespace giftsync::cli {
 namespace {
@@ -51,15 +51,6 @@ std::string usage_fault(const LinkOptions& options) {
     return fmt::format("--reason: found {} characters; allowed: at most {}",
                        platform::count_code_points(reason), kMaxReasonChars);
   return "";
-}
-
-sync::RematchRules rules_of(const CliContext& ctx) {
-  sync::RematchRules rules;
-  rules.match_fields = wiring::match_fields(ctx.settings.matching);
-  rules.skip_unmatched = ctx.settings.matching.skip_unmatched;
-  rules.tasks_enabled = ctx.settings.tasks.enabled;
-  rules.by = os_user() + " on the command line";
-  return rules;
 }
 
 /// Why the gift was not linked, with the exit code.
@@ -110,7 +101,8 @@ int link(const Console& console, CliContext& ctx, const LinkOptions& options) {
   if (const auto refusal = refuse_unusable_crm(ctx.settings)) return refuse(console, *refusal);
   const sync::LinkOrder order{
       {options.id}, *target_of(options), os_user(), std::string(platform::trimmed(options.reason))};
-  const sync::LinkOutcome outcome = sync::link_gift(ctx.store, *ctx.crm, rules_of(ctx), order, console.now());
+  const sync::LinkOutcome outcome =
+      sync::link_gift(ctx.store, *ctx.crm, rematch_rules(ctx), order, console.now());
   if (outcome.kind != Kind::linked && outcome.kind != Kind::already && outcome.kind != Kind::to_create) {
     const auto [code, message] = failure_of(options, outcome);
     return console.fail(code, message);

@@ -9,12 +9,11 @@
 #include "cli/commands.h"
 #include "cli/gift_detail.h"
 #include "cli/listing.h"
-#include "cli/os_user.h"
 #include "cli/progress.h"
+#include "cli/rematch_rules.h"
 #include "cli/sync_drainer.h"
 #include "platform/plural.h"
 #include "sync/rematch.h"
-#include "wiring/database_config.h"
 
 namespace giftsync::cli {
 namespace {
@@ -106,14 +105,10 @@ void print_counts(const Console& console, const Counts& counts, bool dry_run) {
 }
 
 sync::RematchRules rules_of(const CliContext& ctx, const RematchOptions& options) {
-  sync::RematchRules rules;
-  rules.match_fields = wiring::match_fields(ctx.settings.matching);
-  rules.skip_unmatched = ctx.settings.matching.skip_unmatched;
-  rules.tasks_enabled = ctx.settings.tasks.enabled;
+  sync::RematchRules rules = rematch_rules(ctx);
   rules.follow_leads = options.converted;
   rules.overwrite_corrections = !options.gifts.empty();
   rules.dry_run = options.dry_run;
-  rules.by = os_user() + " on the command line";
   return rules;
 }
 

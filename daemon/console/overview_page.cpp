@@ -10,7 +10,7 @@ namespace {
 
 using schema::store::Viewer;
 
-/// The states of mails that the page tells of. Those of most mails, accepted above all, take long to count.
+/// The states of mails that the page shows. Those of most mails, accepted above all, take long to count.
 constexpr std::array kShownMails{schema::DeliveryState::queued, schema::DeliveryState::uncertain,
                                  schema::DeliveryState::held};
 

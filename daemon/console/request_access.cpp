@@ -72,9 +72,12 @@ std::string requester_text(const std::string& requested_by) {
   return texts().text("requested_by_command", {{"who", requested_by}});
 }
 
+bool is_not_sent(schema::store::RequestRecordState state, const std::string& error) {
+  return state == schema::store::RequestRecordState::approved && !error.empty();
+}
+
 std::string request_state_text(schema::store::RequestRecordState state, const std::string& error) {
-  const bool is_unsent = state == schema::store::RequestRecordState::approved && !error.empty();
-  return is_unsent ? texts().text("request_not_sent") : word_text("request_", state);
+  return is_not_sent(state, error) ? texts().text("request_not_sent") : word_text("request_", state);
 }
 
 bool hides_recipients(const PageCall& call) {

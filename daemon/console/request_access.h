@@ -29,7 +29,9 @@ std::string requester_text(const std::string& requested_by);
 /// approval applies to what the page showed.
 bool hides_recipients(const PageCall& call);
 
-/// The state as pages name it: an approved record with an error is not sent (CON-57).
+/// Whether the record is approved and its error keeps the gift from being sent (CON-57).
+bool is_not_sent(schema::store::RequestRecordState state, const std::string& error);
+/// The state as pages name it.
 std::string request_state_text(schema::store::RequestRecordState state, const std::string& error);
 
 /// The records that wait for this user's decision; `is_cut`: there may be more.

@@ -179,7 +179,7 @@ Data history_of(const PageCall& call, const ShownRequest& shown, const std::vect
       entries.push_back({one.at, word_text("action_", one.kind),
                          joined(one.actor, ": ", masked_text(!gift.shows_recipient, one.comment))});
   Data history = timeline_data(std::move(entries));
-  if (shown.entry.state == State::approved && !shown.entry.error.empty()) {
+  if (is_not_sent(shown.entry.state, shown.entry.error)) {
     Data last;  // without a time: that of a failed attempt is not stored
     last.set("text", texts().text("request_not_sent"));
     last.set("detail", masked_text(hides_recipients(call), shown.entry.error));

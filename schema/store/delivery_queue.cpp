@@ -481,8 +481,7 @@ bool DeliveryQueue::apply(TransactionId transaction, MailAction action, const Au
                                                               : GiftActionKind::mail_retried;
   return database_->write([&](soci::session& session) {
     const sql::Dialect dialect = database_->dialect();
-    const auto mail = sql::first_of(select_mails(
-        session, "d.transaction_id = " + std::to_string(transaction.value) + for_update(dialect, " OF d")));
+    const auto mail = lock_mail(session, dialect, transaction);
     const std::int64_t changed = sql::change_rows(
         session, "UPDATE mail_outbox SET " + change + " WHERE transaction_id = :id AND " + condition,
         use(now, "now"), use(transaction, "id"));

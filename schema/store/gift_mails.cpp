@@ -30,6 +30,11 @@ bool has_outcome(const DeliveryRow& mail) {
 
 }  // namespace
 
+std::optional<DeliveryRow> lock_mail(soci::session& session, sql::Dialect dialect, TransactionId id) {
+  return sql::first_of(
+      select_mails(session, "d.transaction_id = " + std::to_string(id.value) + for_update(dialect, " OF d")));
+}
+
 void queue_next_mails(soci::session& session, sql::Dialect dialect, std::span<const TransactionId> gifts,
                       MailKind kind, platform::UtcMillis now) {
   if (gifts.empty()) return;

@@ -14,6 +14,9 @@
 
 namespace giftsync::schema::store {
 
+/// The mail of the outbox with that id, which no other transaction changes until this one ends.
+std::optional<DeliveryRow> lock_mail(soci::session& session, sql::Dialect dialect, TransactionId id);
+
 /// Reuses the rows of the previous mails for the next ones, due now. A sender of a previous mail loses its
 /// lease.
 void queue_next_mails(soci::session& session, sql::Dialect dialect, std::span<const TransactionId> gifts,
@@ -23,8 +26,9 @@ void queue_next_mails(soci::session& session, sql::Dialect dialect, std::span<co
 void withdraw_mails(soci::session& session, sql::Dialect dialect, std::span<const TransactionId> gifts,
                     platform::UtcMillis now);
 
-/// Stores the action with, before it, what the gift's mail was until now: the row of the outbox will tell
-/// that no more (CON-60). Of a mail that was never tried, or is withdrawn already, there is nothing to keep.
+/// Stores the action with, before it, what the gift's mail was until now, which the row of the outbox
+/// will not have any more (CON-60). Of a mail that was never tried, or is withdrawn already, there is nothing
+/// to keep.
 void insert_mail_action(soci::session& session, sql::Dialect dialect, const std::optional<DeliveryRow>& mail,
                         const GiftAction& action);
 

@@ -2,11 +2,11 @@
 
 #include "schema/enum_words.h"
 #include "schema/sql/bulk_insert.h"
+#include "schema/sql/queries.h"
 #include "schema/store/change_rows.h"
 #include "schema/store/gift_mails.h"
 #include "schema/store/gift_rows.h"
 #include "schema/store/leases.h"
-#include "schema/store/mail_rows.h"
 
 namespace giftsync::schema::store {
 namespace {
@@ -34,11 +34,6 @@ std::optional<Gift> lock_gift(soci::session& session, sql::Dialect dialect, Tran
       session, gifts_query("t.id = :id AND t.gift_source = ''" + for_update(dialect, " OF t")), {"id"});
   row.each_row({std::to_string(id.value)}, [&] { found = gift_in(row); });
   return found;
-}
-
-std::optional<DeliveryRow> lock_mail(soci::session& session, sql::Dialect dialect, TransactionId id) {
-  return sql::first_of(
-      select_mails(session, "d.transaction_id = " + std::to_string(id.value) + for_update(dialect, " OF d")));
 }
 
 bool has_action(soci::session& session, const GiftAction& action) {
