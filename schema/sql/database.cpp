@@ -266,17 +266,22 @@ void distrust_schema(Session& session) {
   session << "PRAGMA trusted_schema = OFF";
 }
 
+/// Many connections may read, and each discards its pages when the writer has committed (ARCH-45): the system
+/// keeps the file's pages anyway.
+const char* cache_size(bool is_writer) {
+  return is_writer ? "PRAGMA cache_size = -32768" : "PRAGMA cache_size = -4096";
+}
+
 /// `must_exist`: a file that was deleted meanwhile is not made again, empty.
-std::unique_ptr<Session> connect_sqlite(const Dsn& dsn, bool must_exist, Checkpointer& checkpointer) {
+std::unique_ptr<Session> connect_sqlite(const Dsn& dsn, bool is_writer, bool must_exist,
+                                        Checkpointer& checkpointer) {
   const std::string file = must_exist ? existing_file_uri(dsn.connection) : dsn.connection;
   auto session = std::make_unique<Session>(soci::sqlite3, "db=\"" + file + "\"");
   sqlite_api::sqlite3_busy_handler(connection_of(*session), wait_for_file_lock, nullptr);
   distrust_schema(*session);
   if (!dsn.is_external_crm) enable_write_ahead_log(*session);
-  for (const char* pragma :
-       {"PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON", "PRAGMA cache_size = -32768"}) {
+  for (const char* pragma : {"PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON", cache_size(is_writer)})
     *session << pragma;
-  }
   sqlite_api::sqlite3_wal_hook(connection_of(*session), after_commit, &checkpointer);
   return session;
 }
@@ -304,12 +309,12 @@ Database::~Database() {
   if (checkpointer_) checkpointer_->stop();
 }
 
-std::unique_ptr<Session> Database::connect() {
+std::unique_ptr<Session> Database::connect(bool is_writer) {
   if (dsn_.dialect == Dialect::sqlite) {
     std::unique_lock lock(mutex_);
     const bool must_exist = file_.has_value();
     lock.unlock();
-    return connect_sqlite(dsn_, must_exist, *checkpointer_);
+    return connect_sqlite(dsn_, is_writer, must_exist, *checkpointer_);
   }
   const std::string uri = postgresql_uri(dsn_);
   if (is_unreachable_) probe_connection(uri, dsn_.is_external_crm);
@@ -360,7 +365,7 @@ Database::LeasedSession Database::acquire_session(bool is_writer) {
       return {std::move(session), generation};
     }
   }
-  LeasedSession leased{connect(), generation};
+  LeasedSession leased{connect(is_writer), generation};
   if (dsn_.dialect == Dialect::sqlite && !dsn_.is_external_crm) {
     const std::lock_guard lock(mutex_);
     if (!file_) file_ = identify_file(dsn_.connection);

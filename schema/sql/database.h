@@ -130,7 +130,7 @@ class Database {
   void release_session(LeasedSession leased, bool is_writer);
   /// Copies SQLite's write-ahead log. Any thread.
   void checkpoint();
-  std::unique_ptr<Session> connect();
+  std::unique_ptr<Session> connect(bool is_writer);
   /// Throws a DependencyError when the database must not be used: refuse_use(), or the store's file is not
   /// the one that was opened (ARCH-38).
   void check_usable();

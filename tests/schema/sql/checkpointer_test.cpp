@@ -83,5 +83,31 @@ TEST(Database, AllWritesToASqliteFileUseOneConnection) {
   EXPECT_EQ(writers.size(), 1u);
 }
 
+/// What the connection's page cache takes once the session has read all that it can hold.
+int cache_bytes(soci::session& session) {
+  int sum = 0;
+  session << "SELECT sum(length(b)) FROM t", soci::into(sum);
+  int bytes = 0;
+  int most = 0;
+  sqlite_api::sqlite3_db_status(static_cast<soci::sqlite3_session_backend*>(session.get_backend())->conn_,
+                                SQLITE_DBSTATUS_CACHE_USED, &bytes, &most, 0);
+  return bytes;
+}
+
+// ARCH-45
+TEST(Database, ConnectionsThatReadHaveASmallPageCache) {
+  constexpr int kMebibyte = 1 << 20;
+  tests::TemporaryDatabase file(Dialect::sqlite);
+  Database database(file.address());
+  database.write([](soci::session& session) {
+    session << "CREATE TABLE t (b BLOB)";
+    for (int row = 0; row < 4000; ++row) session << "INSERT INTO t VALUES (randomblob(4000))";
+  });
+  const int reader = database.read(cache_bytes);
+  EXPECT_GT(reader, 3 * kMebibyte);
+  EXPECT_LT(reader, 5 * kMebibyte);
+  EXPECT_GT(database.write(cache_bytes), 15 * kMebibyte);
+}
+
 }  // namespace
 }  // namespace giftsync::schema::sql
