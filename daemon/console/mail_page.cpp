@@ -22,9 +22,6 @@ constexpr std::array kListedStates{
     DeliveryState::held,    DeliveryState::uncertain, DeliveryState::undelivered, DeliveryState::queued,
     DeliveryState::sending, DeliveryState::withdrawn, DeliveryState::accepted};
 constexpr std::string_view kAll = "all";
-/// Fewer than of other lists, so that the page stays below 60 kB: each mail may have two forms, and replies
-/// are long.
-constexpr std::size_t kMailRows = 30;
 constexpr std::string_view kRetry = "retry";
 
 /// By descending gift; `older`: where the next page begins.
@@ -39,13 +36,13 @@ MailPage list_mails(const PageCall& call, std::span<const DeliveryState> states,
                     std::optional<schema::TransactionId> before) {
   MailPage page;
   for (const DeliveryState state : states)
-    for (ListedMail& mail : call.store().deliveries.list(call.viewer(), state, before, kMailRows + 1))
+    for (ListedMail& mail : call.store().deliveries.list(call.viewer(), state, before, kRowsWithForms + 1))
       page.mails.push_back(std::move(mail));
   std::sort(page.mails.begin(), page.mails.end(), [](const ListedMail& one, const ListedMail& other) {
     return other.transaction < one.transaction;
   });
-  if (page.mails.size() <= kMailRows) return page;
-  page.mails.erase(page.mails.begin() + static_cast<std::ptrdiff_t>(kMailRows), page.mails.end());
+  if (page.mails.size() <= kRowsWithForms) return page;
+  page.mails.erase(page.mails.begin() + static_cast<std::ptrdiff_t>(kRowsWithForms), page.mails.end());
   page.older = page.mails.back().transaction;
   return page;
 }
@@ -54,7 +51,7 @@ MailPage list_mails(const PageCall& call, std::span<const DeliveryState> states,
 /// all that were accepted, so this looks at as many gifts as the list of gifts does (CON-17).
 MailPage search_mails(const PageCall& call, std::span<const DeliveryState> states,
                       std::optional<schema::TransactionId> before) {
-  const auto gifts = call.store().console_gifts.list(call.viewer(), {}, before, kMailRows);
+  const auto gifts = call.store().console_gifts.list(call.viewer(), {}, before, kRowsWithForms);
   MailPage page{.older = gifts.next_before, .searched_back_to = gifts.searched_back_to};
   std::vector<schema::TransactionId> ids;
   for (const schema::store::ConsoleGift& one : gifts.gifts) ids.push_back(one.gift.transaction.id);

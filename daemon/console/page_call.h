@@ -65,6 +65,8 @@ struct ConsoleOptions {
 inline constexpr std::string_view kConsolePath = "/console";
 /// The rows of a page of a list.
 inline constexpr std::size_t kPageRows = 50;
+/// Of a list with forms in its rows: so the page stays below 60 kB.
+inline constexpr std::size_t kRowsWithForms = 30;
 /// The short cookie with the page that was wanted before signing in, for a link of the command line, which
 /// names none (SIGN-12).
 inline constexpr std::string_view kReturnCookie = "return";

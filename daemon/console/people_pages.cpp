@@ -53,7 +53,8 @@ std::string object_url(const PageCall& call, const AuditEvent& event) {
   if (kind == "request" && uses_request_records(call)) return url_of(call, path_of_request(event.object_id));
   if (kind == "source" && sees_installation(call.viewer()))
     return url_of(call, "/sources/" + event.object_id);
-  if (kind == "user" && may(call.viewer().roles, Permission::see_users)) return url_of(call, "/users");
+  if (kind == "user" && may(call.viewer().roles, Permission::see_users))
+    return url_of(call, "/users?" + query_of({{"find", event.object_id}}));
   return {};
 }
 
@@ -122,6 +123,14 @@ Data user_data(const PageCall& call, const ConsoleUser& user, const std::vector<
   return row;
 }
 
+/// With the sessions of each.
+Data users_data(const PageCall& call, const std::vector<ConsoleUser>& users) {
+  std::vector<schema::UserId> ids;
+  for (const ConsoleUser& user : users) ids.push_back(user.id);
+  const auto sessions = call.store().console_sessions.list(ids, call.now);
+  return list_of(users, [&](const ConsoleUser& user) { return user_data(call, user, sessions); });
+}
+
 }  // namespace
 
 http::HttpResponse audit_page(const PageCall& call) {
@@ -148,23 +157,40 @@ http::HttpResponse audit_page(const PageCall& call) {
 }
 
 http::HttpResponse users_page(const PageCall& call) {
-  const auto sessions = call.store().console_sessions.list(call.viewer(), call.now);
+  const std::string list = call.url().base + "/users";
+  const std::string find(platform::trimmed(field(call.query, "find")));
+  const std::string before = field(call.query, "before");
+  const auto last = platform::parse_number<std::int64_t>(before);
+  const bool is_applied = before.empty() || last;
+  const auto kept = [&](const std::string& other_before) {
+    const std::string query = query_of({{"find", find}, {"before", other_before}});
+    return query.empty() ? list : list + "?" + query;
+  };
+  std::vector<ConsoleUser> users;
+  schema::store::UserFilter filter{.find = find, .limit = kRowsWithForms + 1};
+  if (last) filter.before = schema::UserId{*last};
+  if (is_applied) users = call.store().console_users.list(call.viewer(), filter);
   Data data;
-  data.set("rows", list_of(call.store().console_users.list(call.viewer()),
-                           [&](const ConsoleUser& user) { return user_data(call, user, sessions); }));
+  if (users.size() > kRowsWithForms) {
+    users.pop_back();
+    data.set("older", kept(std::to_string(users.back().id.value)));
+  }
+  if (last) data.set("newest", kept(""));
+  data.set("find", find);
+  set_not_applied(data, is_applied ? std::vector<NotApplied>() : std::vector<NotApplied>{{"before", before}},
+                  kept(""));
+  set_list(data, "rows", users_data(call, users));
   return page(call, "users", texts().text("users"), std::move(data));
 }
 
 http::HttpResponse end_sessions(const PageCall& call) {
   const auto number = platform::parse_number<std::int64_t>(call.parameter);
-  for (const ConsoleUser& user : call.store().console_users.list(call.viewer())) {
-    if (!number || user.id.value != *number) continue;
-    AuditEvent event = event_of(call, "session.end", "user", user.email);
-    event.organization = user.organization;
-    call.store().console_sessions.end_all(user.id, event);
-    return redirect(call.url().base + "/users");
-  }
-  return not_found(call);
+  const auto user = number ? call.store().console_users.find(call.viewer(), {*number}) : std::nullopt;
+  if (!user) return not_found(call);
+  AuditEvent event = event_of(call, "session.end", "user", user->email);
+  event.organization = user->organization;
+  call.store().console_sessions.end_all(user->id, event);
+  return redirect(call.url().base + "/users");
 }
 
 }  // namespace giftsync::daemon::console

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -66,6 +67,7 @@ class ConsoleSessions {
   std::int64_t end_all(UserId user, const AuditEvent& audit);
   /// Those that end after `now`, also of idle ones; the latest first.
   std::vector<ConsoleSession> list(const Viewer& viewer, platform::UtcMillis now);
+  std::vector<ConsoleSession> list(std::span<const UserId> users, platform::UtcMillis now);
 
   void create_link(const SignInLink& link, const AuditEvent& audit);
   /// The link if it ends after `now`. It stays.

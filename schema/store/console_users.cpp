@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "platform/text.h"
 #include "schema/contact_normalization.h"
 #include "schema/sql/queries.h"
 #include "schema/store/id_block.h"
@@ -107,10 +108,29 @@ std::vector<ConsoleUser> ConsoleUsers::list(const Viewer& viewer) {
   });
 }
 
+std::vector<ConsoleUser> ConsoleUsers::list(const Viewer& viewer, const UserFilter& filter) {
+  const std::string before =
+      filter.before ? " AND u.id < " + std::to_string(filter.before->value) : std::string();
+  // The roles are selected with the same condition, so the limit is part of it.
+  const std::string where = "u.id IN (SELECT u.id FROM console_user u WHERE " + users_condition(viewer) +
+                            before + " AND u.email_key LIKE :key ESCAPE '!' ORDER BY u.id DESC LIMIT " +
+                            std::to_string(filter.limit) + ")";
+  const std::string pattern = "%" + sql::like_pattern(platform::lower_case(filter.find)) + "%";
+  auto users =
+      database_->snapshot([&](soci::session& session) { return select_users(session, where, pattern); });
+  std::reverse(users.begin(), users.end());
+  return users;
+}
+
 std::optional<ConsoleUser> ConsoleUsers::find(UserId id) {
+  return find(Viewer::of_command_line(), id);
+}
+
+std::optional<ConsoleUser> ConsoleUsers::find(const Viewer& viewer, UserId id) {
+  const std::string number = std::to_string(id.value);
   return sql::first_of(database_->snapshot([&](soci::session& session) {
-    return select_users(session, "CAST(u.id AS TEXT) = :key AND u.id = " + std::to_string(id.value),
-                        std::to_string(id.value));
+    return select_users(
+        session, users_condition(viewer) + " AND CAST(u.id AS TEXT) = :key AND u.id = " + number, number);
   }));
 }
 

@@ -33,6 +33,13 @@ struct ConsoleUser {
   RoleSet role_set() const;
 };
 
+/// A page of the list of users, by descending id.
+struct UserFilter {
+  std::string find = {};              ///< a part of the address, case ignored; empty: all
+  std::optional<UserId> before = {};  ///< only lower ids
+  std::size_t limit = 0;              ///< rows at most
+};
+
 /// The event of replace_crm_roles(), by which no person changes anything.
 AuditEvent crm_roles_event(const ConsoleUser& user, platform::UtcMillis now);
 
@@ -45,6 +52,9 @@ class ConsoleUsers {
   std::optional<UserId> create(const ConsoleUser& user, const AuditEvent& audit);
   /// In the order of their ids, also inactive ones.
   std::vector<ConsoleUser> list(const Viewer& viewer);
+  std::vector<ConsoleUser> list(const Viewer& viewer, const UserFilter& filter);
+  /// Nullopt also for a user that the viewer may not see.
+  std::optional<ConsoleUser> find(const Viewer& viewer, UserId id);
   std::optional<ConsoleUser> find(UserId id);
   std::optional<ConsoleUser> find_by_email(const std::string& email);
   /// False, without a change, when the user has the role from this origin already.

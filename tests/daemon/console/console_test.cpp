@@ -405,6 +405,29 @@ TEST_F(ConsoleTest, AFilterThatCannotBeAppliedListsNothing) {
   EXPECT_THAT(get("/console/requests?state=failed").body, HasSubstr("No request fits here."));
 }
 
+// CON-17
+TEST_F(ConsoleTest, UsersAreListedInPages) {
+  const schema::UserId first = user("first@example.com", {Role::admin});
+  for (int i = 2; i <= 31; ++i) user("user" + std::to_string(i) + "@example.com", {Role::sender});
+  sign_in(first);
+  const std::string page = get("/console/users").body;
+  EXPECT_THAT(page,
+              AllOf(HasSubstr("user31@example.com"), HasSubstr("user2@example.com"),
+                    Not(HasSubstr("<h2><bdi>first@example.com")), HasSubstr("/console/users?before=2\"")));
+  EXPECT_LT(page.size(), 60'000u);
+  EXPECT_THAT(get("/console/users?before=2").body,
+              AllOf(HasSubstr("<h2><bdi>first@example.com"), HasSubstr("Signed in since"),
+                    Not(HasSubstr("user2@example.com")), HasSubstr("<a href=\"/console/users\">Newest")));
+  EXPECT_THAT(get("/console/users?find=FIRST").body,
+              AllOf(HasSubstr("<h2><bdi>first@example.com"), HasSubstr("value=\"FIRST\""),
+                    Not(HasSubstr("user2@example.com"))));
+  EXPECT_THAT(get("/console/users?find=none").body, HasSubstr("There is no such user."));
+  EXPECT_THAT(get("/console/users?before=x&find=user").body,
+              AllOf(HasSubstr("before=x: the filter has no such value."),
+                    HasSubstr("<a href=\"/console/users?find=user\">The list without it</a>"),
+                    Not(HasSubstr("<h2><bdi>user2@example.com"))));
+}
+
 // CON-44
 TEST_F(ConsoleTest, AFilterSaysHowItComparesAndWhatItDidNotFind) {
   send_gifts(1);

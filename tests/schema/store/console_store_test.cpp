@@ -9,6 +9,7 @@ namespace giftsync::schema::store {
 namespace {
 
 using testing::ElementsAre;
+using testing::Field;
 using testing::IsEmpty;
 using testing::SizeIs;
 
@@ -91,6 +92,36 @@ TEST_P(ConsoleStore, UsersAreFoundByTheirAddressWithTheirRoles) {
   EXPECT_FALSE(store_->console_users.find({99}));
   EXPECT_FALSE(store_->console_users.find_by_email(""));
   EXPECT_THAT(actions(), ElementsAre("user.create")) << "the second one changed nothing";
+}
+
+// CON-7, CON-17
+TEST_P(ConsoleStore, UsersAreListedInPagesAndFoundByAPartOfTheirAddress) {
+  const OrganizationId acme = organization("Acme");
+  const UserId ana = user("Ana_1@example.com", {Role::admin, Role::sender}, acme);
+  const UserId bo = user("bo@example.com", {Role::sender}, acme);
+  const UserId eve = user("eve@other.example", {Role::sender});
+  const Viewer all = Viewer::of_command_line();
+  const auto ids = [&](const Viewer& viewer, const UserFilter& filter) {
+    std::vector<UserId> found;
+    for (const ConsoleUser& one : store_->console_users.list(viewer, filter)) found.push_back(one.id);
+    return found;
+  };
+  EXPECT_THAT(ids(all, {.limit = 2}), ElementsAre(eve, bo));
+  EXPECT_THAT(ids(all, {.before = bo, .limit = 2}), ElementsAre(ana));
+  EXPECT_THAT(ids(all, {.find = "A_1@EXAMPLE", .limit = 2}), ElementsAre(ana));
+  EXPECT_THAT(ids(all, {.find = "o%e", .limit = 2}), IsEmpty());
+  EXPECT_THAT(ids(all, {.find = "na!", .limit = 2}), IsEmpty());
+  const Viewer of_acme{ana, {}, acme, {Role::admin}};
+  EXPECT_THAT(ids(of_acme, {.limit = 3}), ElementsAre(bo, ana));
+  EXPECT_THAT(store_->console_users.list(of_acme, {.find = "ana", .limit = 1}),
+              ElementsAre(Field(&ConsoleUser::roles, SizeIs(2))));
+  EXPECT_EQ(store_->console_users.find(of_acme, bo)->email, "bo@example.com");
+  EXPECT_FALSE(store_->console_users.find(of_acme, eve));
+  store_->console_sessions.create_instead_of("", session_of(ana, "1"), event("sign-in"));
+  store_->console_sessions.create_instead_of("", session_of(eve, "2"), event("sign-in"));
+  EXPECT_THAT(store_->console_sessions.list(std::vector{ana, bo}, kNow),
+              ElementsAre(Field(&ConsoleSession::id_hash, "1")));
+  EXPECT_THAT(store_->console_sessions.list(std::vector<UserId>(), kNow), IsEmpty());
 }
 
 // CON-6
