@@ -54,7 +54,7 @@ std::string object_url(const PageCall& call, const AuditEvent& event) {
   if (kind == "source" && sees_installation(call.viewer()))
     return url_of(call, "/sources/" + event.object_id);
   if (kind == "user" && may(call.viewer().roles, Permission::see_users))
-    return url_of(call, "/users?" + query_of({{"find", event.object_id}}));
+    return call.url().base + "/users?" + query_of({{"find", event.object_id}});
   return {};
 }
 

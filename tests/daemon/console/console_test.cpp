@@ -267,6 +267,8 @@ TEST_F(ConsoleTest, AFormNeedsItsOriginAndItsToken) {
   EXPECT_EQ(store_.console_sessions.list(schema::store::Viewer::of_command_line(), now_).size(), 2u);
   EXPECT_EQ(post(path, "form_token=" + token).status, 303);
   EXPECT_TRUE(store_.console_sessions.list(schema::store::Viewer::of_command_line(), now_).empty());
+  sign_in(ana);
+  EXPECT_THAT(get("/console/audit").body, HasSubstr("<a href=\"/console/users?find=ana%40example.com\">"));
   const std::string link = "/console/link/" + link_for(ana);
   EXPECT_EQ(post(link, "", "https://evil.com").status, 403);
   EXPECT_EQ(get(link).status, 200) << "the link was not used";
