@@ -14,7 +14,7 @@ std::string explain_rank(const std::string& later, const std::string& earlier,
   if (later.empty()) return "its " + order.field + " is empty, which comes last";
   // Text order ignores case, so different values may be equal in order.
   if (later == earlier) return "its " + order.field + " is the same and its Id is higher";
-  return "its " + order.field + " " + later + " comes after " + earlier + " (" + describe_order(order) + ")";
+  return "its " + order.field + " " + later + " ranks below " + earlier + " (" + describe_order(order) + ")";
 }
 
 std::string text_order_warning(const std::string& winner, const std::string& second,

@@ -132,7 +132,9 @@ void add_retry(Data& row, const PageCall& call, const Failures& failures, std::s
     if (found != failures.retries.end() && (last == nullptr || last->event.id < found->second.event.id))
       last = &found->second;
   }
-  if (last == nullptr) return;
+  if (last == nullptr)
+    return row.set("not_retried",
+                   texts().text(sees_installation(call.viewer()) ? "not_retried" : "not_retried_by_yours"));
   const RetryOutcome outcome = outcome_of(*last, failures, std::span(&failures.classes[index], 1));
   row.set("retried", time_data(last->event.occurred_at));
   row.set("history", history_url(call, schema::store::kFailuresObject, last->event.object_id));

@@ -125,6 +125,15 @@ std::optional<platform::UtcMillis> day_from(const std::string& text) {
   return text.size() == 10 ? platform::from_rfc3339(text + "T00:00:00Z") : std::nullopt;
 }
 
+std::vector<NotApplied> unknown_filters(const std::map<std::string, std::string>& parameters,
+                                        std::initializer_list<std::string_view> names) {
+  std::vector<NotApplied> found;
+  for (const auto& [name, value] : parameters)
+    if (name != "notice" && !value.empty() && std::find(names.begin(), names.end(), name) == names.end())
+      found.push_back({name, value, "filter_unknown"});
+  return found;
+}
+
 void set_not_applied(Data& data, const std::vector<NotApplied>& parameters, const std::string& without) {
   if (parameters.empty()) return;
   Data made;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <string>
@@ -20,6 +21,9 @@ struct NotApplied {
   std::string value;
   std::string_view why = "filter_value";  ///< the key of its text
 };
+/// The parameters of a list that has only the filters `names`.
+std::vector<NotApplied> unknown_filters(const std::map<std::string, std::string>& parameters,
+                                        std::initializer_list<std::string_view> names);
 /// Sets `not_applied`, unless there is none: {reasons: [{text}], without}, the URL of the list without them.
 void set_not_applied(Data& data, const std::vector<NotApplied>& parameters, const std::string& without);
 

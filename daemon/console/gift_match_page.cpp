@@ -40,7 +40,7 @@ Data beside_rows(const MatchDecision& stored, const MatchDecision* answer, bool 
   add("deal_stage", stored.deal_stage, today.deal_stage);
   add("match_rules", rules_in(stored.reason), rules_in(today.reason));
   add("match_reason", masked_text(is_masked, with_readable_times(stored.reason)),
-      masked_text(is_masked, today.reason));
+      masked_text(is_masked, with_readable_times(today.reason)));
   return rows;
 }
 

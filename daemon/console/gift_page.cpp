@@ -107,6 +107,9 @@ Data crm_of(schema::store::Store& store, const ConsoleGift& row, const schema::s
   const auto shown = [&](const std::string& text) {
     return masked_text(viewer.is_masked(), with_readable_times(sees_crm ? text : without_command(text)));
   };
+  const auto shown_fault = [&](const std::string& error) {
+    return viewer.is_masked() ? schema::store::error_code(error) : shown(error);
+  };
   Data lines(Data::type::list);
   const auto states = store.sync.find_states(std::span(&id, 1));
   if (states.empty()) {
@@ -123,10 +126,10 @@ Data crm_of(schema::store::Store& store, const ConsoleGift& row, const schema::s
     add_line(lines, "warnings", shown(state.decision.warnings));
     add_time(lines, "decided_at", state.decided_at);
     add_line(lines, "linked_by", state.linked_by);
-    add_line(lines, "error", shown(state.error));
+    add_line(lines, "error", shown_fault(state.error));
   }
   if (const auto wait = store.sync.find_wait(id)) {
-    add_line(lines, "last_error", shown(wait->last_error));
+    add_line(lines, "last_error", shown_fault(wait->last_error));
     add_line(lines, "attempts", std::to_string(wait->attempts));
     add_time(lines, "next_attempt", wait->next_attempt_at);
   }

@@ -79,7 +79,7 @@ std::string asked_list(const PageCall& call) {
 }
 
 std::vector<NotApplied> not_applied(const PageCall& call) {
-  std::vector<NotApplied> found;
+  auto found = unknown_filters(call.query, {"state", "before"});
   const std::string state = field(call.query, "state");
   const std::string before = field(call.query, "before");
   if (!state.empty() && state != kAll && state != asked_list(call)) found.push_back({"state", state});

@@ -136,8 +136,9 @@ void add_waiting(Data& data, const PageCall& call, std::size_t failure_classes,
       for (const schema::store::SourceSummary& source : installation->sources)
         add(url_of(call, "/sources/" + source.name), "quarantined_wait", source.quarantined);
     }
-    add(call.url().base + "/crm", "failures_wait", static_cast<std::int64_t>(failure_classes));
   }
+  if (may(call.viewer().roles, Permission::act_on_crm))
+    add(call.url().base + "/crm", "failures_wait", static_cast<std::int64_t>(failure_classes));
   set_list(data, "waiting", list);
 }
 

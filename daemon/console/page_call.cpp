@@ -68,6 +68,7 @@ std::optional<Data> frame_user(const PageCall& call) {
   shown.set("idle_seconds", std::to_string(call.console.options.settings.idle_minutes * 60));
   shown.set("sees_users", may(viewer.roles, Permission::see_users));
   shown.set("sees_operations", may(viewer.roles, Permission::see_operations));
+  shown.set("sees_sources", may(viewer.roles, Permission::see_operations) && sees_installation(viewer));
   shown.set("sees_settings", may(viewer.roles, Permission::see_settings) && sees_installation(viewer));
   shown.set("sees_crm", sees_crm);
   shown.set("sees_match", sees_crm && !viewer.organization);

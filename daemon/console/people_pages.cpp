@@ -27,7 +27,7 @@ schema::store::AuditFilter audit_filter(const std::map<std::string, std::string>
 }
 
 std::vector<NotApplied> not_applied(const PageCall& call, const schema::store::AuditFilter& filter) {
-  std::vector<NotApplied> found;
+  auto found = unknown_filters(call.query, {"actor", "action", "object", "since", "before"});
   const std::string since = field(call.query, "since");
   const std::string before = field(call.query, "before");
   if (!since.empty() && !filter.since) found.push_back({"since", since});
@@ -161,7 +161,8 @@ http::HttpResponse users_page(const PageCall& call) {
   const std::string find(platform::trimmed(field(call.query, "find")));
   const std::string before = field(call.query, "before");
   const auto last = platform::parse_number<std::int64_t>(before);
-  const bool is_applied = before.empty() || last;
+  auto faults = unknown_filters(call.query, {"find", "before"});
+  if (!before.empty() && !last) faults.push_back({"before", before});
   const auto kept = [&](const std::string& other_before) {
     const std::string query = query_of({{"find", find}, {"before", other_before}});
     return query.empty() ? list : list + "?" + query;
@@ -169,7 +170,7 @@ http::HttpResponse users_page(const PageCall& call) {
   std::vector<ConsoleUser> users;
   schema::store::UserFilter filter{.find = find, .limit = kRowsWithForms + 1};
   if (last) filter.before = schema::UserId{*last};
-  if (is_applied) users = call.store().console_users.list(call.viewer(), filter);
+  if (faults.empty()) users = call.store().console_users.list(call.viewer(), filter);
   Data data;
   if (users.size() > kRowsWithForms) {
     users.pop_back();
@@ -177,8 +178,7 @@ http::HttpResponse users_page(const PageCall& call) {
   }
   if (last) data.set("newest", kept(""));
   data.set("find", find);
-  set_not_applied(data, is_applied ? std::vector<NotApplied>() : std::vector<NotApplied>{{"before", before}},
-                  kept(""));
+  set_not_applied(data, faults, kept(""));
   set_list(data, "rows", users_data(call, users));
   return page(call, "users", texts().text("users"), std::move(data));
 }

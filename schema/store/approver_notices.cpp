@@ -2,6 +2,7 @@
 
 #include "schema/sql/queries.h"
 #include "schema/store/leases.h"
+#include "schema/store/noticed_content.h"
 #include "schema/store/pruning.h"
 
 namespace giftsync::schema::store {
@@ -29,6 +30,16 @@ std::string next_time() {
 
 }  // namespace
 
+void forget_noticed_content(soci::session& session, const std::string& record_id) {
+  session
+      << "UPDATE approver_notice SET item = '', cost = '' WHERE transition_id IN (SELECT id FROM "
+         "request_record_transition WHERE record_id = :record) AND NOT EXISTS (SELECT 1 FROM mail_outbox d "
+         "WHERE d.transaction_id = -approver_notice.user_id AND d.number IN (approver_notice.mail_number, "
+         "approver_notice.repeated_in) AND d.message_id <> '' AND d.state NOT IN ('accepted', "
+         "'undelivered', 'withdrawn'))",
+      use(record_id);
+}
+
 std::vector<UnnoticedRecord> ApproverNotices::find_unnoticed(std::span<const std::string> record_ids) {
   if (record_ids.empty()) return {};
   const sql::Dialect dialect = database_->dialect();
@@ -43,7 +54,8 @@ std::vector<UnnoticedRecord> ApproverNotices::find_unnoticed(std::span<const std
         "= 'pending' WHERE s.state = 'pending' AND s.deleted = 0 AND s.number <> '' AND " +
             sql::in_list(dialect, "s.record_id", "keys", true) +
             " GROUP BY s.record_id) w WHERE NOT EXISTS (SELECT 1 FROM approver_notice n WHERE "
-            "n.transition_id = w.transition_id)",
+            "n.transition_id = w.transition_id) OR EXISTS (SELECT 1 FROM approver_notice n WHERE "
+            "n.transition_id = w.transition_id AND n.item = '')",
         use(list), into(row.record_id), into(row.transition));
   });
 }
@@ -54,7 +66,8 @@ void ApproverNotices::add(std::span<const ApproverNotice> notices, platform::Utc
     for (const ApproverNotice& one : notices) {
       session << "INSERT INTO approver_notice (transition_id, user_id, record_id, number, item, cost, "
                  "created_at) VALUES (:transition, :user_id, :record, :number, :item, :cost, :now) ON "
-                 "CONFLICT (transition_id, user_id) DO NOTHING",
+                 "CONFLICT (transition_id, user_id) DO UPDATE SET item = excluded.item, cost = excluded.cost "
+                 "WHERE approver_notice.item = ''",
           use(one.transition), use(one.user), use(one.record_id), use(one.number), use(one.item),
           use(one.cost), use(now);
     }

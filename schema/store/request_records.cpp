@@ -5,6 +5,7 @@
 #include "schema/contact_normalization.h"
 #include "schema/enum_words.h"
 #include "schema/sql/queries.h"
+#include "schema/store/noticed_content.h"
 #include "schema/store/pruning.h"
 #include "schema/store/scheduled_rows.h"
 
@@ -78,6 +79,7 @@ void insert_edit(soci::session& session, const std::string& key, const RequestRe
   session << "INSERT INTO request_record_edit (record_id, occurred_at, actor, old_values, new_values) VALUES "
              "(:key, :at, :who, :before, :after)",
       use(key), use(edit.at), use(edit.who), use(edit.before), use(edit.after);
+  forget_noticed_content(session, key);
 }
 
 bool insert_entry(soci::session& session, const Row& row) {

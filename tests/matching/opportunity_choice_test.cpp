@@ -25,7 +25,7 @@ TEST(OpportunityChoice, ChoosesTheFirstOpenOneWithStageAndReason) {
   EXPECT_EQ(choice.account_id, "0011") << "the contact's own account counts";
   EXPECT_EQ(choice.stage, "Closing");
   EXPECT_THAT(choice.reason, AllOf(HasSubstr("0061 (Generators), stage Closing"), HasSubstr("2 open ones"),
-                                   HasSubstr("0062"), HasSubstr("2026-03-01 comes after 2026-01-05")));
+                                   HasSubstr("0062"), HasSubstr("2026-03-01 ranks below 2026-01-05")));
 }
 
 TEST(OpportunityChoice, UsesTheOpportunitysAccountWhenTheContactHasNone) {
@@ -57,7 +57,7 @@ TEST(Explanation, ExplainsWhyEachCandidateWasNotChosen) {
                                                   lead("5", false, "")};
   EXPECT_THAT(explain_outcomes(leads, {"Score", true}, ""),
               ElementsAre("converted leads never match", "chosen", HasSubstr("same and its Id is higher"),
-                          HasSubstr("Score 7 comes after 8 (Score descending)"),
+                          HasSubstr("Score 7 ranks below 8 (Score descending)"),
                           HasSubstr("empty, which comes last")));
   EXPECT_THAT(explain_outcomes(leads, {"Score", true}, "a contact matched by phone")[1],
               "a contact matched by phone");

@@ -268,6 +268,18 @@ TEST_P(ApproverMails, WhatADeadDaemonLeftOfOneInTheDirectoryStays) {
 }
 
 // CON-31
+TEST_P(ApproverMails, AnEditBeforeTheMailLeavesIsInIt) {
+  user("ben@example.com", Role::approver);
+  people_.insert("1", "Hello", false);
+  process();
+  people_.edit("1", F::gift_id, std::string("987654"));
+  process();
+  const auto mails = deliver();
+  ASSERT_THAT(mails, SizeIs(1));
+  EXPECT_THAT(mails[0].bytes, AllOf(HasSubstr("987654"), Not(HasSubstr("Coffee"))));
+}
+
+// CON-31
 TEST_P(ApproverMails, AChangeAfterTheApprovalIsMailedAgainAndKeepsWhatWasApproved) {
   user("ben@example.com", Role::approver);
   sender = refused("wait");

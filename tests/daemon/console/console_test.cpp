@@ -392,6 +392,10 @@ TEST_F(ConsoleTest, AFilterThatCannotBeAppliedListsNothing) {
   EXPECT_THAT(get("/console/audit?since=yesterday&actor=ana@example.com").body,
               AllOf(HasSubstr("since=yesterday: the filter has no such value."),
                     HasSubstr("<a href=\"/console/audit?actor="), Not(HasSubstr("by a link of root"))));
+  for (const std::string list : {"audit?who=ana", "users?who=ana", "mail?who=ana"})
+    EXPECT_THAT(get("/console/" + list).body, AllOf(HasSubstr("who=ana: this list has no such filter."),
+                                                    Not(HasSubstr("by a link of root"))))
+        << list;
   EXPECT_THAT(
       get("/console/mail?state=foo").body,
       AllOf(HasSubstr("state=foo: the filter has no such value."), Not(HasSubstr("text0@example.com"))));

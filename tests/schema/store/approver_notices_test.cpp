@@ -88,6 +88,46 @@ TEST_P(ApproverNoticesTest, ARecordIsNoticedOnceEachTimeItBeginsToWait) {
 }
 
 // CON-31
+TEST_P(ApproverNoticesTest, AnEditChangesWhatIsSaidExceptInAMailThatMayHaveLeft) {
+  const UserId ana = approver("ana@example.com");
+  const auto edit_and_notice = [&](const std::string& item) {
+    const std::string id = "1";
+    RequestRecordEntryUpdate change;
+    change.next = store_->request_records.find(std::span(&id, 1)).at(0);
+    change.edit = RequestRecordEdit{kNow, "ben", "{}", "{}"};
+    EXPECT_THAT(store_->request_records.save(std::span(&change, 1)), SizeIs(1));
+    std::vector<ApproverNotice> notices;
+    for (const UnnoticedRecord& one : store_->approver_notices.find_unnoticed(std::span(&id, 1)))
+      notices.push_back({ana, one.transition, one.record_id, "R-1", item, "9.00"});
+    store_->approver_notices.add(notices, kNow);
+  };
+  const auto item = [&](std::int64_t mail, const std::string& claimed_by) {
+    const auto notices = store_->approver_notices.take(ana, mail, claimed_by).notices;
+    return notices.empty() ? std::string("nothing") : notices.back().item;
+  };
+  set_state("1", RequestRecordState::pending);
+  add_notices(ana, {"1"});
+  edit_and_notice("Tea");
+  store_->approver_notices.queue_mails(kNow);
+  const auto claims = claim(kNow);
+  ASSERT_THAT(claims, SizeIs(1));
+  EXPECT_EQ(item(1, "a"), "Tea");
+  const DeliveryQueue::Sending sending{claims[0], "m1"};
+  ASSERT_TRUE(store_->deliveries.begin_sending("a", std::span(&sending, 1), 60'000, kNow).front());
+  edit_and_notice("Plant");
+  EXPECT_EQ(item(1, ""), "Tea") << "it may have left";
+  const DeliveryOutcome outcome{
+      claims[0].transaction, claims[0].attempt + 1, DeliveryState::accepted, kNow, "250 ok", false, {}};
+  ASSERT_EQ(store_->deliveries.finish(std::span(&outcome, 1), kNow), 1u);
+  edit_and_notice("Book");
+  set_state("2", RequestRecordState::pending);
+  add_notices(ana, {"2"});
+  store_->approver_notices.queue_mails(kNow);
+  EXPECT_THAT(claim(kNow + kApproverMailPauseMillis), SizeIs(1));
+  EXPECT_EQ(item(2, "a"), "Book") << "named again in the next mail";
+}
+
+// CON-31
 TEST_P(ApproverNoticesTest, MailsOfOneApproverAreTenMinutesApart) {
   const UserId ana = approver("ana@example.com");
   set_state("1", RequestRecordState::pending);
