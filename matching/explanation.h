@@ -12,7 +12,7 @@ namespace giftsync::matching {
 /// "LastModifiedDate descending".
 std::string describe_order(const schema::crm::OrderBy& order);
 
-/// Why `later` comes after `earlier`: "its CloseDate 2026-03-01 comes after 2026-01-05". Empty values are
+/// Why `later` ranks below `earlier`: "its CloseDate 2026-03-01 ranks below 2026-01-05". Empty values are
 /// null.
 std::string explain_rank(const std::string& later, const std::string& earlier,
                          const schema::crm::OrderBy& order);

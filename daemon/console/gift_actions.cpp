@@ -43,9 +43,11 @@ Data resend_data(const PageCall& call, const ConsoleGift& gift, const schema::st
   made.set("confirmation", same || address.empty() ? texts().text("resend_confirm_other")
                                                    : texts().text("resend_confirm", {{"address", address}}));
   set_text(made, "cost", cost_text(call, kMostRematchCalls));
-  const bool may_repeat = view.mail && (view.mail->state == schema::DeliveryState::held ||
-                                        view.mail->state == schema::DeliveryState::uncertain);
-  if (may_repeat) made.set("text", texts().text("resend_text") + " " + texts().text("resend_may_repeat"));
+  if (view.mail && view.mail->state == schema::DeliveryState::held)
+    made.set(
+        "text",
+        texts().text("resend_text") + " " + texts().text("resend_may_repeat") +
+            (may(call.viewer().roles, Permission::operate) ? " " + texts().text("resend_on_mail_page") : ""));
   if (!same) return made;
   made.set("needs_address", true);
   made.set("text", texts().text("resend_other_only", {{"reason", with_readable_times(same->reason)}}));

@@ -199,7 +199,8 @@ http::HttpResponse mail_page(const PageCall& call) {
     found = mails_of(call, states_of(list),
                      before ? std::optional(schema::TransactionId{*before}) : std::nullopt);
   Data data;
-  set_not_applied(data, faults, call.url().base + "/mail");
+  set_not_applied(data, faults,
+                  call.url().base + (field(call.query, "state") == list ? "/mail?state=" + list : "/mail"));
   if (sees_installation(call.viewer())) {
     const bool waits = add_queue(data, call);
     if (waits && may(call.viewer().roles, Permission::operate))

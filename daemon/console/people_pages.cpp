@@ -190,7 +190,7 @@ http::HttpResponse end_sessions(const PageCall& call) {
   AuditEvent event = event_of(call, "session.end", "user", user->email);
   event.organization = user->organization;
   call.store().console_sessions.end_all(user->id, event);
-  return redirect(call.url().base + "/users");
+  return redirect(call.url().base + "/users?" + query_of({{"find", user->email}}));
 }
 
 }  // namespace giftsync::daemon::console

@@ -1,5 +1,7 @@
 #include "schema/store/approver_notices.h"
 
+#include "platform/text.h"
+#include "schema/request_record.h"
 #include "schema/sql/queries.h"
 #include "schema/store/leases.h"
 #include "schema/store/noticed_content.h"
@@ -21,6 +23,21 @@ constexpr const char* kStillWaits =
     "s.record_id = t.record_id AND s.state = 'pending' AND s.deleted = 0 WHERE t.record_id = "
     "approver_notice.record_id AND t.to_state = 'pending')";
 
+/// The notice's mail is on its way.
+constexpr const char* kMayHaveLeft =
+    "EXISTS (SELECT 1 FROM mail_outbox d WHERE d.transaction_id = -approver_notice.user_id AND d.number IN "
+    "(approver_notice.mail_number, approver_notice.repeated_in) AND (d.message_id <> '' OR d.lease_owner <> "
+    "'') AND d.state NOT IN ('accepted', 'undelivered', 'withdrawn'))";
+
+/// The name that the catalogue has for the CRM's Gift Id, else that id.
+std::string item_of(soci::session& session, const std::string& gift_id) {
+  const auto number = platform::parse_number<std::int64_t>(gift_id);
+  if (!number) return gift_id;
+  return sql::first_of(sql::select_column<std::string>(
+                           session, "SELECT name FROM gift_item WHERE gift_id = :id", use(*number, "id")))
+      .value_or(gift_id);
+}
+
 /// When the mail after this row's may leave.
 std::string next_time() {
   const std::string after = "updated_at + " + std::to_string(kApproverMailPauseMillis);
@@ -30,14 +47,25 @@ std::string next_time() {
 
 }  // namespace
 
-void forget_noticed_content(soci::session& session, const std::string& record_id) {
-  session
-      << "UPDATE approver_notice SET item = '', cost = '' WHERE transition_id IN (SELECT id FROM "
-         "request_record_transition WHERE record_id = :record) AND NOT EXISTS (SELECT 1 FROM mail_outbox d "
-         "WHERE d.transaction_id = -approver_notice.user_id AND d.number IN (approver_notice.mail_number, "
-         "approver_notice.repeated_in) AND d.message_id <> '' AND d.state NOT IN ('accepted', "
-         "'undelivered', 'withdrawn'))",
-      use(record_id);
+void update_noticed_content(soci::session& session, const std::string& record_id,
+                            const RequestRecordEdit& edit) {
+  using F = RequestRecordField;
+  RequestRecord before;
+  RequestRecord after;
+  parse_values(edit.before, approval_bound_fields(), before);
+  parse_values(edit.after, approval_bound_fields(), after);
+  const auto is_edited = [&](F field) { return before.get(field) != after.get(field); };
+  const std::string of_record =
+      " WHERE transition_id IN (SELECT id FROM request_record_transition WHERE record_id = :record) AND "
+      "NOT " +
+      std::string(kMayHaveLeft);
+  if (is_edited(F::gift_id)) {
+    const std::string item = item_of(session, std::string(platform::trimmed(after.text(F::gift_id))));
+    session << "UPDATE approver_notice SET item = :item, cost = ''" + of_record, use(item, "item"),
+        use(record_id, "record");
+  } else if (is_edited(F::include_shipping) || is_edited(F::include_carbon_neutral_cost)) {
+    session << "UPDATE approver_notice SET cost = ''" + of_record, use(record_id, "record");
+  }
 }
 
 std::vector<UnnoticedRecord> ApproverNotices::find_unnoticed(std::span<const std::string> record_ids) {
@@ -54,8 +82,7 @@ std::vector<UnnoticedRecord> ApproverNotices::find_unnoticed(std::span<const std
         "= 'pending' WHERE s.state = 'pending' AND s.deleted = 0 AND s.number <> '' AND " +
             sql::in_list(dialect, "s.record_id", "keys", true) +
             " GROUP BY s.record_id) w WHERE NOT EXISTS (SELECT 1 FROM approver_notice n WHERE "
-            "n.transition_id = w.transition_id) OR EXISTS (SELECT 1 FROM approver_notice n WHERE "
-            "n.transition_id = w.transition_id AND n.item = '')",
+            "n.transition_id = w.transition_id)",
         use(list), into(row.record_id), into(row.transition));
   });
 }
@@ -66,8 +93,7 @@ void ApproverNotices::add(std::span<const ApproverNotice> notices, platform::Utc
     for (const ApproverNotice& one : notices) {
       session << "INSERT INTO approver_notice (transition_id, user_id, record_id, number, item, cost, "
                  "created_at) VALUES (:transition, :user_id, :record, :number, :item, :cost, :now) ON "
-                 "CONFLICT (transition_id, user_id) DO UPDATE SET item = excluded.item, cost = excluded.cost "
-                 "WHERE approver_notice.item = ''",
+                 "CONFLICT (transition_id, user_id) DO NOTHING",
           use(one.transition), use(one.user), use(one.record_id), use(one.number), use(one.item),
           use(one.cost), use(now);
     }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "platform/text.h"
 #include "schema/contact_normalization.h"
 #include "schema/sql/queries.h"
 #include "schema/store/id_block.h"
@@ -115,7 +114,7 @@ std::vector<ConsoleUser> ConsoleUsers::list(const Viewer& viewer, const UserFilt
   const std::string where = "u.id IN (SELECT u.id FROM console_user u WHERE " + users_condition(viewer) +
                             before + " AND u.email_key LIKE :key ESCAPE '!' ORDER BY u.id DESC LIMIT " +
                             std::to_string(filter.limit) + ")";
-  const std::string pattern = "%" + sql::like_pattern(platform::lower_case(filter.find)) + "%";
+  const std::string pattern = "%" + sql::like_pattern(email_key(filter.find)) + "%";
   auto users =
       database_->snapshot([&](soci::session& session) { return select_users(session, where, pattern); });
   std::reverse(users.begin(), users.end());

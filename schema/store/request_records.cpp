@@ -79,7 +79,7 @@ void insert_edit(soci::session& session, const std::string& key, const RequestRe
   session << "INSERT INTO request_record_edit (record_id, occurred_at, actor, old_values, new_values) VALUES "
              "(:key, :at, :who, :before, :after)",
       use(key), use(edit.at), use(edit.who), use(edit.before), use(edit.after);
-  forget_noticed_content(session, key);
+  update_noticed_content(session, key, edit);
 }
 
 bool insert_entry(soci::session& session, const Row& row) {

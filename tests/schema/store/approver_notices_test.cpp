@@ -89,42 +89,70 @@ TEST_P(ApproverNoticesTest, ARecordIsNoticedOnceEachTimeItBeginsToWait) {
 
 // CON-31
 TEST_P(ApproverNoticesTest, AnEditChangesWhatIsSaidExceptInAMailThatMayHaveLeft) {
+  using F = RequestRecordField;
   const UserId ana = approver("ana@example.com");
-  const auto edit_and_notice = [&](const std::string& item) {
-    const std::string id = "1";
+  GiftItem tea;
+  tea.id = {7};
+  tea.name = "Tea";
+  store_->catalogue.import(std::span(&tea, 1));
+  const std::string id = "1";
+  const auto edit = [&](F field, FieldValue value) {
+    RequestRecord after;
+    after.set(field, std::move(value));
     RequestRecordEntryUpdate change;
     change.next = store_->request_records.find(std::span(&id, 1)).at(0);
-    change.edit = RequestRecordEdit{kNow, "ben", "{}", "{}"};
+    change.edit = RequestRecordEdit{kNow, "ben", format_values({}, approval_bound_fields()),
+                                    format_values(after, approval_bound_fields())};
     EXPECT_THAT(store_->request_records.save(std::span(&change, 1)), SizeIs(1));
-    std::vector<ApproverNotice> notices;
-    for (const UnnoticedRecord& one : store_->approver_notices.find_unnoticed(std::span(&id, 1)))
-      notices.push_back({ana, one.transition, one.record_id, "R-1", item, "9.00"});
-    store_->approver_notices.add(notices, kNow);
+    EXPECT_THAT(store_->approver_notices.find_unnoticed(std::span(&id, 1)), IsEmpty());
   };
-  const auto item = [&](std::int64_t mail, const std::string& claimed_by) {
+  const auto said = [&](std::int64_t mail, const std::string& claimed_by) {
     const auto notices = store_->approver_notices.take(ana, mail, claimed_by).notices;
-    return notices.empty() ? std::string("nothing") : notices.back().item;
+    return notices.empty() ? std::string("nothing") : notices.back().item + " " + notices.back().cost;
   };
   set_state("1", RequestRecordState::pending);
   add_notices(ana, {"1"});
-  edit_and_notice("Tea");
   store_->approver_notices.queue_mails(kNow);
+  edit(F::message, std::string("Hello"));
+  edit(F::gift_id, std::string(" 7 "));
   const auto claims = claim(kNow);
   ASSERT_THAT(claims, SizeIs(1));
-  EXPECT_EQ(item(1, "a"), "Tea");
+  EXPECT_EQ(said(1, "a"), "Tea ");
+  edit(F::gift_id, std::string("8"));
+  EXPECT_EQ(said(1, ""), "Tea ") << "the mailer has read it";
   const DeliveryQueue::Sending sending{claims[0], "m1"};
   ASSERT_TRUE(store_->deliveries.begin_sending("a", std::span(&sending, 1), 60'000, kNow).front());
-  edit_and_notice("Plant");
-  EXPECT_EQ(item(1, ""), "Tea") << "it may have left";
+  edit(F::gift_id, std::string("9"));
+  EXPECT_EQ(said(1, ""), "Tea ") << "it may have left";
   const DeliveryOutcome outcome{
       claims[0].transaction, claims[0].attempt + 1, DeliveryState::accepted, kNow, "250 ok", false, {}};
   ASSERT_EQ(store_->deliveries.finish(std::span(&outcome, 1), kNow), 1u);
-  edit_and_notice("Book");
+  edit(F::gift_id, std::string("10"));
   set_state("2", RequestRecordState::pending);
   add_notices(ana, {"2"});
   store_->approver_notices.queue_mails(kNow);
   EXPECT_THAT(claim(kNow + kApproverMailPauseMillis), SizeIs(1));
-  EXPECT_EQ(item(2, "a"), "Book") << "named again in the next mail";
+  EXPECT_EQ(said(2, "a"), "10 ") << "named again in the next mail";
+}
+
+// CON-31
+TEST_P(ApproverNoticesTest, ACheckedCostLeavesTheMail) {
+  const UserId ana = approver("ana@example.com");
+  set_state("1", RequestRecordState::pending);
+  add_notices(ana, {"1"});
+  const std::string id = "1";
+  RequestRecord after;
+  after.set(RequestRecordField::include_shipping, true);
+  RequestRecordEntryUpdate change;
+  change.next = store_->request_records.find(std::span(&id, 1)).at(0);
+  change.edit = RequestRecordEdit{kNow, "ben", format_values({}, approval_bound_fields()),
+                                  format_values(after, approval_bound_fields())};
+  EXPECT_THAT(store_->request_records.save(std::span(&change, 1)), SizeIs(1));
+  store_->approver_notices.queue_mails(kNow);
+  ASSERT_THAT(claim(kNow), SizeIs(1));
+  const auto notices = store_->approver_notices.take(ana, 1, "a").notices;
+  ASSERT_THAT(notices, SizeIs(1));
+  EXPECT_EQ(notices[0].item + "/" + notices[0].cost, "Coffee/");
 }
 
 // CON-31

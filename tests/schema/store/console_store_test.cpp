@@ -109,6 +109,8 @@ TEST_P(ConsoleStore, UsersAreListedInPagesAndFoundByAPartOfTheirAddress) {
   EXPECT_THAT(ids(all, {.limit = 2}), ElementsAre(eve, bo));
   EXPECT_THAT(ids(all, {.before = bo, .limit = 2}), ElementsAre(ana));
   EXPECT_THAT(ids(all, {.find = "A_1@EXAMPLE", .limit = 2}), ElementsAre(ana));
+  const UserId bob = user("bob@bücher.example", {Role::sender});
+  EXPECT_THAT(ids(all, {.find = "Bob@bücher.example", .limit = 2}), ElementsAre(bob));
   EXPECT_THAT(ids(all, {.find = "o%e", .limit = 2}), IsEmpty());
   EXPECT_THAT(ids(all, {.find = "na!", .limit = 2}), IsEmpty());
   const Viewer of_acme{ana, {}, acme, {Role::admin}};
