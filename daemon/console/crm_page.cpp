@@ -80,10 +80,7 @@ struct Failures {
 
 Failures failures_of(const PageCall& call) {
   Failures found;
-  found.classes = call.store().console_gifts.failure_classes(call.viewer());
-  std::stable_sort(found.classes.begin(), found.classes.end(), [](const auto& one, const auto& other) {
-    return one.first_failing_since > other.first_failing_since;
-  });
+  found.classes = newest_first(call.store().console_gifts.failure_classes(call.viewer()));
   for (const CrmFailureClass& one : found.classes) {
     found.numbers.push_back(failure_class_number(one.error));
     for (const schema::store::FailingGift& gift : one.failing)
@@ -181,11 +178,7 @@ Data other_retries(const PageCall& call, const Failures& failures) {
 Data class_data(const PageCall& call, const Failures& failures, std::size_t index) {
   const CrmFailureClass& one = failures.classes[index];
   Data row = failure_data(call, one, failures.numbers[index]);
-  const bool is_dated = one.first_failing_since > platform::UtcMillis();
-  if (is_dated) row.set("first", time_data(one.first_failing_since));
-  if (is_dated) row.set("last", time_data(one.last_failing_since));
   add_retry(row, call, failures, index);
-  row.set("is_new", is_dated && one.first_failing_since >= call.now - platform::kDayMillis);
   if (!may(call.viewer().roles, Permission::act_on_crm)) return row;
   if (one.rejected == 0) {
     row.set("retries_itself", true);

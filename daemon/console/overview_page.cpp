@@ -157,7 +157,7 @@ http::HttpResponse overview_page(const PageCall& call) {
                                                      sources_line(installation->sources, viewer)}));
     data.set("has_health", true);
   }
-  const auto classes = call.store().console_gifts.failure_classes(viewer);
+  const auto classes = newest_first(call.store().console_gifts.failure_classes(viewer));
   set_list(data, "failures", list_of(classes, [&](const auto& one) {
              return failure_data(call, one, failure_class_number(one.error));
            }));

@@ -172,6 +172,14 @@ Data form_data(const PageCall& call, const std::string& path) {
   return form;
 }
 
+std::vector<schema::store::CrmFailureClass> newest_first(
+    std::vector<schema::store::CrmFailureClass> classes) {
+  std::stable_sort(classes.begin(), classes.end(), [](const auto& one, const auto& other) {
+    return one.first_failing_since > other.first_failing_since;
+  });
+  return classes;
+}
+
 Data failure_data(const PageCall& call, const schema::store::CrmFailureClass& failures,
                   const std::string& number) {
   Data row;
@@ -179,6 +187,10 @@ Data failure_data(const PageCall& call, const schema::store::CrmFailureClass& fa
   row.set("number", number);
   row.set("count", std::to_string(failures.gifts));
   row.set("id", std::to_string(failures.last.value));
+  const bool is_dated = failures.first_failing_since > platform::UtcMillis();
+  if (is_dated) row.set("first", exact_time_data(failures.first_failing_since));
+  if (is_dated) row.set("last", exact_time_data(failures.last_failing_since));
+  row.set("is_new", is_dated && failures.first_failing_since >= call.now - platform::kDayMillis);
   if (!call.viewer().is_masked())
     row.set("list",
             call.url().base + "/gifts?" +

@@ -131,8 +131,11 @@ std::string token_of(const PageCall& call, const std::string& path);
 Data form_data(const PageCall& call, const std::string& path);
 /// The URL of the console's page at `path`, which is not encoded.
 std::string url_of(const PageCall& call, const std::string& path);
-/// {error, number, count, id, list} of a class of failures and its failure_class_number(): `list` is the URL
-/// of its gifts, unless what would be searched is masked.
+/// The classes by when their first gift began to fail (CON-25).
+std::vector<schema::store::CrmFailureClass> newest_first(std::vector<schema::store::CrmFailureClass> classes);
+/// {error, number, count, id, list, first, last, is_new} of a class of failures and its
+/// failure_class_number(): `list` is the URL of its gifts, unless what would be searched is masked; `first`
+/// and `last`: since when they fail, if that is known.
 Data failure_data(const PageCall& call, const schema::store::CrmFailureClass& failures,
                   const std::string& number);
 /// The URL of the audit log's events about an object, such as "gift" "17" (CON-37); empty for users who see

@@ -420,6 +420,14 @@ TEST_F(ConsoleCrmPages, AClassShowsWhetherItsRetryHelped) {
   const std::string none = "data-label=\"Last retry of the class\">none</td>";
   EXPECT_THAT(row_of(error), HasSubstr(none));
   EXPECT_THAT(get("/console/crm").body, HasSubstr("What to do: open a gift of the class"));
+  tests::run_sql(
+      temporary_.address(),
+      "UPDATE crm_outbox SET failing_since = failing_since + 1000 WHERE last_error LIKE 'REQUIRED%'");
+  for (const std::string path : {"/console/", "/console/crm"}) {
+    const std::string page = get(path).body;
+    EXPECT_LT(page.find("<bdi>REQUIRED_FIELD_MISSING"), page.find("<bdi>FIELD_CUSTOM")) << "the newest first";
+    EXPECT_THAT(page, HasSubstr("<strong>New since yesterday:</strong> <bdi>REQUIRED_FIELD_MISSING")) << path;
+  }
   now_ = now_ + platform::kMinuteMillis;
   const std::string token = form_token_in(get("/console/crm").body, "/console/crm/retry");
   post("/console/crm/retry", "form_token=" + token + "&class=FIELD_CUSTOM_VALIDATION_EXCEPTION%3A+no+region");
