@@ -13,7 +13,6 @@ namespace {
 
 using schema::Role;
 using schema::store::AuditEvent;
-using schema::store::ConsoleUser;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;

@@ -26,7 +26,7 @@ AuditEvent event(const std::string& action) {
 
 class ConsoleStore : public tests::StoreFixture {
  protected:
-  UserId user(const std::string& email, RoleSet roles = {Role::operations},
+  UserId user(const std::string& email, const RoleSet& roles = {Role::operations},
               std::optional<OrganizationId> organization = {}) {
     ConsoleUser made;
     made.email = email;

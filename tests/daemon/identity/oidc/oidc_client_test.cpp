@@ -273,14 +273,17 @@ TEST(OidcClient, KeepsAFailureForHalfAMinute) {
 // OIDC-2
 TEST(OidcReply, IsRefusedUnlessItIsOneOfThisProvider) {
   const std::vector<std::pair<std::function<std::string(std::string)>, const char*>> cases{
-      {[](std::string query) { return query + "&code=other"; }, "repeats the parameter"},
-      {[](std::string query) { return query + "&state=other"; }, "repeats the parameter"},
+      {[](const std::string& query) { return query + "&code=other"; }, "repeats the parameter"},
+      {[](const std::string& query) { return query + "&state=other"; }, "repeats the parameter"},
       {[](const std::string&) { return "state=x&error=access_denied&error_description=%3Cb%3Eno"; }, "<b>no"},
       {[](const std::string&) { return "state=x&code=%ff"; }, "not valid text"},
-      {[](std::string query) { return query.substr(0, query.find("&iss=")); }, "comes from issuer"},
-      {[](std::string query) { return query.substr(0, query.find("&iss=")) + "&iss=https://evil.example"; },
+      {[](const std::string& query) { return query.substr(0, query.find("&iss=")); }, "comes from issuer"},
+      {[](const std::string& query) {
+         return query.substr(0, query.find("&iss=")) + "&iss=https://evil.example";
+       },
        "https://evil.example"},
-      {[](std::string query) { return query.substr(query.find('&') + 1); }, "neither a code nor an error"},
+      {[](const std::string& query) { return query.substr(query.find('&') + 1); },
+       "neither a code nor an error"},
       {[](const std::string&) { return std::string(17'000, 'a'); }, "longer than 16 KiB"}};
   for (const auto& [change, text] : cases) {
     FakeProvider provider;

@@ -47,7 +47,7 @@ std::string document_of(const std::string& name) {
     if (!decoded) return text;
     text = *decoded;
     if (text.find('<') == std::string::npos || text.find("xml") == std::string::npos) {
-      const std::string plain = inflated(text);
+      std::string plain = inflated(text);
       if (plain.find('<') != std::string::npos) return plain;
     }
   }
