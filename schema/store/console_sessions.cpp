@@ -26,13 +26,9 @@ std::vector<ConsoleSession> select_sessions(soci::session& session, const std::s
       into(row.agent), into(row.network), into(row.connection));
 }
 
-/// Of the users of the condition; the latest first.
-std::vector<ConsoleSession> select_latest(soci::session& session, const std::string& of_users,
-                                          platform::UtcMillis now) {
-  return select_sessions(session,
-                         of_users + " AND s.id_hash <> :key AND s.expires_at > " + std::to_string(now.value) +
-                             " ORDER BY s.last_seen_at DESC, s.id_hash",
-                         "");
+/// The end of a list: what lasts, the latest first.
+std::string latest_after(platform::UtcMillis now) {
+  return " AND s.expires_at > " + std::to_string(now.value) + " ORDER BY s.last_seen_at DESC, s.id_hash";
 }
 
 /// False when there is none.
@@ -107,16 +103,20 @@ std::int64_t ConsoleSessions::end_all(UserId user, const AuditEvent& audit) {
 }
 
 std::vector<ConsoleSession> ConsoleSessions::list(const Viewer& viewer, platform::UtcMillis now) {
-  return database_->read(
-      [&](soci::session& session) { return select_latest(session, users_condition(viewer), now); });
+  return database_->read([&](soci::session& session) {
+    return select_sessions(session, users_condition(viewer) + " AND s.id_hash <> :key" + latest_after(now),
+                           "");
+  });
 }
 
 std::vector<ConsoleSession> ConsoleSessions::list(std::span<const UserId> users, platform::UtcMillis now) {
-  if (users.empty()) return {};
-  std::string ids;
-  for (const UserId id : users) ids += (ids.empty() ? "" : ", ") + std::to_string(id.value);
-  return database_->read(
-      [&](soci::session& session) { return select_latest(session, "s.user_id IN (" + ids + ")", now); });
+  const sql::Dialect dialect = database_->dialect();
+  std::vector<std::int64_t> ids;
+  for (const UserId id : users) ids.push_back(id.value);
+  return database_->read([&](soci::session& session) {
+    return select_sessions(session, sql::in_list(dialect, "s.user_id", "key", false) + latest_after(now),
+                           sql::list_of(dialect, ids));
+  });
 }
 
 void ConsoleSessions::create_link(const SignInLink& link, const AuditEvent& audit) {
