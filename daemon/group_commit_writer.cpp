@@ -1,6 +1,7 @@
 #include "daemon/group_commit_writer.h"
 
 #include "daemon/awaited_value.h"
+#include "platform/thread_name.h"
 
 namespace giftsync::daemon {
 namespace {
@@ -111,6 +112,7 @@ bool GroupCommitWriter::is_stopping_after(std::chrono::milliseconds pause) {
 }
 
 void GroupCommitWriter::run() {
+  platform::name_thread("writer");
   for (Group group = next_group(); group.size() > 0; group = next_group()) write_group(std::move(group));
 }
 

@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "platform/dependency_error.h"
+#include "platform/thread_name.h"
 
 namespace giftsync::platform {
 namespace {
@@ -79,6 +80,7 @@ void PeriodicWorker::pause(std::int64_t millis) {
 }
 
 void PeriodicWorker::run() {
+  name_thread(options_.name);
   while (heartbeat_and_should_run()) {
     const std::int64_t started_at = steady_millis();
     const bool more = run_step();

@@ -3,10 +3,12 @@
 #include <system_error>
 #include <utility>
 
+#include "platform/thread_name.h"
+
 namespace giftsync::daemon::http {
 
-HandlerPool::HandlerPool(std::size_t max_threads, std::size_t max_queued)
-    : max_threads_(max_threads), max_queued_(max_queued) {}
+HandlerPool::HandlerPool(std::string name, std::size_t max_threads, std::size_t max_queued)
+    : name_(std::move(name)), max_threads_(max_threads), max_queued_(max_queued) {}
 
 HandlerPool::~HandlerPool() {
   {
@@ -73,6 +75,7 @@ void HandlerPool::start_watcher() {
 }
 
 void HandlerPool::run() {
+  platform::name_thread(name_);
   std::unique_lock lock(mutex_);
   for (;;) {
     while (!queue_.empty()) {
@@ -94,6 +97,7 @@ void HandlerPool::run() {
 }
 
 void HandlerPool::watch() {
+  platform::name_thread(name_);
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     if (queue_.empty()) {

@@ -11,6 +11,7 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -22,8 +23,8 @@ class HandlerPool {
   using Task = std::function<void()>;
   static constexpr std::chrono::milliseconds kPatience{2};
 
-  /// Threads start when they are first needed.
-  HandlerPool(std::size_t max_threads, std::size_t max_queued);
+  /// Threads start when they are first needed; the system shows them by this name.
+  HandlerPool(std::string name, std::size_t max_threads, std::size_t max_queued);
   /// Runs what is queued, then ends the threads.
   ~HandlerPool();
   HandlerPool(const HandlerPool&) = delete;
@@ -50,6 +51,7 @@ class HandlerPool {
   /// The watcher's thread: wakes threads for tasks that wait.
   void watch();
 
+  const std::string name_;
   const std::size_t max_threads_;
   const std::size_t max_queued_;
   std::mutex mutex_;

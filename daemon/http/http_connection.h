@@ -35,14 +35,14 @@ class HandlerPools {
  private:
   static constexpr std::size_t kMaxQueued = 1024;
 
-  HandlerPool finishes_{16, 0};  ///< outlives the others, whose handlers may post to it
-  HandlerPool endpoints_{32, kMaxQueued};
-  HandlerPool crm_{8, 256};
-  HandlerPool pages_{16, kMaxQueued};
-  HandlerPool console_{4, 64};
-  HandlerPool sign_ins_{4, 64};
-  HandlerPool readiness_{4, 64};
-  HandlerPool liveness_{1, 64};
+  HandlerPool finishes_{"responses", 16, 0};  ///< outlives the others, whose handlers may post to it
+  HandlerPool endpoints_{"endpoints", 32, kMaxQueued};
+  HandlerPool crm_{"crm endpoints", 8, 256};
+  HandlerPool pages_{"pages", 16, kMaxQueued};
+  HandlerPool console_{"console", 4, 64};
+  HandlerPool sign_ins_{"sign-ins", 4, 64};
+  HandlerPool readiness_{"readiness", 4, 64};
+  HandlerPool liveness_{"liveness", 1, 64};
 };
 
 /// Shared by all connections of one server and outlives them.

@@ -19,6 +19,7 @@
 #include "daemon/http/http_connection.h"
 #include "daemon/http/http_service.h"
 #include "daemon/http/listener.h"
+#include "platform/thread_name.h"
 
 namespace giftsync::daemon::http {
 namespace {
@@ -139,7 +140,10 @@ HttpServer::~HttpServer() {
 
 void HttpServer::start() {
   impl_->await_connection();
-  impl_->io_thread = std::thread([impl = impl_.get()] { impl->io.run(); });
+  impl_->io_thread = std::thread([impl = impl_.get()] {
+    platform::name_thread("listener");
+    impl->io.run();
+  });
 }
 
 void HttpServer::exchange(const HttpServerOptions& options, HttpHandler handler,

@@ -3,6 +3,8 @@
 #include <system_error>
 #include <utility>
 
+#include "platform/thread_name.h"
+
 namespace giftsync::schema::sql {
 
 void Checkpointer::stop() {
@@ -37,6 +39,7 @@ bool Checkpointer::should_finish(int pages) {
 }
 
 void Checkpointer::run() {
+  platform::name_thread("checkpoints");
   std::unique_lock lock(mutex_);
   for (;;) {
     wanted_.wait(lock, [this] { return stopping_ || state_ == State::wanted; });

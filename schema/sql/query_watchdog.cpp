@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "platform/thread_name.h"
 #include "schema/sql/active_query.h"
 
 namespace giftsync::schema::sql {
@@ -19,6 +20,7 @@ QueryWatchdog::~QueryWatchdog() {
 }
 
 void QueryWatchdog::run() {
+  platform::name_thread("query watchdog");
   constexpr std::int64_t kChecksPerLimit = 10;
   const std::chrono::milliseconds interval(std::max<std::int64_t>(
       std::min(limits_.store_millis, limits_.external_crm_millis) / kChecksPerLimit, 1));

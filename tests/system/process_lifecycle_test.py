@@ -106,6 +106,13 @@ class Start(daemon_fixture.DaemonTestCase):
         secret.write_text(text)
         fixture.start()
 
+    # ARCH-25
+    def test_threads_have_names(self):
+        fixture = self.new_fixture().seed().start()
+        tasks = pathlib.Path(f"/proc/{fixture.daemon.pid}/task").iterdir()
+        names = {(task / "comm").read_text(encoding="utf-8").strip() for task in tasks}
+        self.assertGreaterEqual(names, {"giftsyncd", "listener", "writer", "sync", "delivery", "readiness", "query watchdog"})
+
     def test_newer_tables_are_refused_and_unchanged(self):
         for newer in ("UPDATE store_metadata SET value = '999' WHERE name = 'version'",
                       "UPDATE crm_meta SET value = '9.99' WHERE name = 'package_version'"):
