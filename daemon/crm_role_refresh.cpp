@@ -19,7 +19,7 @@ constexpr std::int64_t kSqlIntervalMillis = 29 * platform::kSecondMillis;
 /// Two clocks are compared with one another's intervals: a daemon alone must not come a moment too early.
 constexpr std::int64_t kToleranceMillis = 15 * platform::kSecondMillis;
 /// Then a sign-in does not wait for the CRM any more.
-constexpr std::int64_t kSignInMillis = 10 * platform::kSecondMillis;
+constexpr std::int64_t kSignInMillis = 2 * platform::kSecondMillis;
 constexpr const char* kReadAtFact = "crm_roles_read_at";
 
 }  // namespace

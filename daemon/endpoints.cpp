@@ -59,6 +59,7 @@ console::CrmAccess crm_access(SharedParts& shared) {
   const bool is_paid = wiring::crm_capabilities(shared.settings).is_remote;
   console::CrmAccess access{shared.crm.get(), is_paid,
                             wiring::sync_rules_with_links(shared.settings, shared.links)};
+  access.has_own_database = wiring::crm_capabilities(shared.settings).has_own_database;
   if (is_paid)
     access.pause = [&shared] {
       const auto org = wiring::org_status(shared.settings, shared.store, platform::system_now());

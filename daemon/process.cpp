@@ -201,6 +201,7 @@ int check_settings(const config::Settings& settings, bool offline) {
   if (faults.empty() && !offline) {
     try {
       wiring::DatabaseFindings found = wiring::check_databases(settings);
+      print_lines(found.warnings);
       print_lines(found.unchecked);
       faults = std::move(found.faults);
     } catch (const schema::store::IncompatibleStoreError& fault) {

@@ -16,7 +16,7 @@ class ReadTooLong : public DependencyError {
 };
 
 /// While it exists, each read of the store on this thread that takes longer than `millis` throws ReadTooLong.
-/// Writes are not limited, nor is a CRM of its own database. At most one for each thread.
+/// Writes are not limited. A CRM of its own database has ThreadCallDeadline. At most one for each thread.
 class ReadLimit {
  public:
   explicit ReadLimit(std::int64_t millis) { millis_ = millis; }

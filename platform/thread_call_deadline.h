@@ -23,6 +23,10 @@ class ThreadCallDeadline {
 
   /// For the present thread; true without a deadline.
   static bool may_continue() { return ends_at_ == kNever || boottime_millis() < ends_at_; }
+  /// What is left for the present thread, at least 1; 0 without a deadline.
+  static std::int64_t remaining_millis() {
+    return ends_at_ == kNever ? 0 : std::max<std::int64_t>(ends_at_ - boottime_millis(), 1);
+  }
 
  private:
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();

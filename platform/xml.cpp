@@ -191,13 +191,32 @@ bool is_tag(std::string_view markup) {
   return !markup.starts_with("<!") && !markup.starts_with("<?");
 }
 
-bool has_long_tag(std::string_view text, std::size_t max_bytes) {
+std::size_t count_attributes(std::string_view tag) {
+  std::size_t count = 0;
+  char quote = 0;
+  for (const char c : tag) {
+    if (quote == 0 && c == '=') ++count;
+    if (quote == 0 && (c == '"' || c == '\''))
+      quote = c;
+    else if (c == quote)
+      quote = 0;
+  }
+  return count;
+}
+
+/// Why the parser is not shown a start tag; empty for none.
+std::string large_tag(std::string_view text, const XmlLimits& limits) {
   for (std::size_t at = text.find('<'); at != std::string_view::npos;) {
     const std::size_t end = std::min(end_of_markup(text, at), text.size());
-    if (is_tag(text.substr(at)) && end - at > max_bytes) return true;
+    if (const std::string_view tag = text.substr(at, end - at); is_tag(tag)) {
+      if (tag.size() > limits.max_tag_bytes)
+        return fmt::format("found a tag of more than {} bytes", limits.max_tag_bytes);
+      if (count_attributes(tag) > limits.max_attributes)
+        return fmt::format("found a tag with more than {} attributes", limits.max_attributes);
+    }
     at = text.find('<', end);
   }
-  return false;
+  return {};
 }
 
 /// The faults that the parser is not shown.
@@ -208,9 +227,8 @@ std::optional<XmlError> text_error(std::string_view text, const XmlLimits& limit
                     XmlFault::limit};
   // Also keeps the parser from guessing another encoding: each of those has bytes that are no UTF-8, or NULs.
   if (!is_storable_text(text)) return XmlError{"the text is not UTF-8 without NUL", 0};
-  if (has_long_tag(text, limits.max_tag_bytes))
-    return XmlError{fmt::format("found a tag of more than {} bytes", limits.max_tag_bytes), 0,
-                    XmlFault::limit};
+  if (std::string large = large_tag(text, limits); !large.empty())
+    return XmlError{std::move(large), 0, XmlFault::limit};
   return std::nullopt;
 }
 

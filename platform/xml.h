@@ -38,8 +38,9 @@ struct XmlLimits {
   std::size_t max_bytes = std::size_t{256} * 1024;
   std::size_t max_depth = 32;
   std::size_t max_elements = 20'000;
-  /// Of one start tag: the parser compares each of its attributes with all others.
-  std::size_t max_tag_bytes = std::size_t{16} * 1024;
+  std::size_t max_tag_bytes = std::size_t{16} * 1024;  ///< of one start tag
+  /// Of one start tag, declarations of namespaces included: the parser compares each with all others.
+  std::size_t max_attributes = 256;
   /// Declared by an element and those around it: a prefix is searched among all of them.
   std::size_t max_namespaces = 256;
   bool allows_comments = true;

@@ -41,6 +41,9 @@ int checked_store_version(const daemon::config::Settings& settings) {
 schema::sql::Dsn migrate_and_check_databases(const daemon::config::Settings& settings) {
   schema::sql::Dsn address = store_dsn(settings.store);
   if (const auto faults = connection_faults(settings); !faults.empty()) throw ConfigError(faults.front());
+  if (settings.store.backend == daemon::config::StoreBackend::postgresql) {
+    for (const std::string& warning : server_warnings(settings)) spdlog::warn("{}", warning);
+  }
   const int store = checked_store_version(settings);
   if (const auto fault = store == 0 ? secret_without_store_fault(settings) : std::nullopt)
     throw ConfigError(*fault);

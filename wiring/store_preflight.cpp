@@ -8,6 +8,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "schema/sql/database.h"
 #include "schema/sql/dsn_check.h"
 #include "schema/sql/pooler_probe.h"
 #include "schema/store/store.h"
@@ -113,11 +114,21 @@ std::vector<std::string> connection_faults(const daemon::config::Settings& setti
   return faults;
 }
 
+std::vector<std::string> server_warnings(const daemon::config::Settings& settings) {
+  std::vector<std::string> warnings =
+      schema::sql::durability_warnings(*schema::sql::Database::shared(store_dsn(settings.store)));
+  for (std::string& one : warnings)
+    one = fmt::format("{}: {}", key_location(settings, "store.connection"), one);
+  return warnings;
+}
+
 DatabaseFindings check_databases(const daemon::config::Settings& settings) {
   DatabaseFindings findings;
   const schema::store::ServerCheck server_check(store_dsn(settings.store), server_file_of_daemon(settings));
   findings.faults = connection_faults(settings);
   if (!findings.faults.empty()) return findings;
+  if (settings.store.backend == daemon::config::StoreBackend::postgresql)
+    findings.warnings = server_warnings(settings);
   const int version = existing_store_version(settings);
   if (version == 0) {
     if (auto fault = secret_without_store_fault(settings)) findings.faults.push_back(std::move(*fault));

@@ -25,6 +25,10 @@ std::optional<std::string> mail_directory_fault(const daemon::config::Settings& 
 /// What a start or reload with these settings would refuse, as far as this machine's files show.
 std::vector<std::string> local_faults(const daemon::config::Settings& settings);
 
+/// "FILE:LINE: store.connection: ...": what the server of the store risks in a crash (ARCH-46). Throws
+/// platform::DependencyError when it is unreachable.
+std::vector<std::string> server_warnings(const daemon::config::Settings& settings);
+
 /// "FILE:LINE: store.connection: ...": several hosts that do not lead to the primary, or a pooler in front of
 /// store or CRM that does not keep sessions (ARCH-43). Throws platform::DependencyError when one is
 /// unreachable.
@@ -33,6 +37,7 @@ std::vector<std::string> connection_faults(const daemon::config::Settings& setti
 struct DatabaseFindings {
   std::vector<std::string> faults;     ///< what a start would refuse
   std::vector<std::string> unchecked;  ///< what could not be checked, and why
+  std::vector<std::string> warnings;   ///< what a start accepts, and names too (ARCH-46)
 };
 /// The same for store and CRM. Creates and upgrades nothing. Throws platform::DependencyError when one is
 /// unreachable.

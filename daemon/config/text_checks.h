@@ -116,6 +116,9 @@ bool has_password(std::string_view connection);
 
 /// The host of a URL in lower case, an IPv6 address without brackets; empty for what is not a URL.
 std::string host_of_url(const std::string& url);
+/// Its scheme, host and port, as browsers write them in `Origin`: without the scheme's own port; empty for
+/// what is not a URL.
+std::string origin_of_url(const std::string& url);
 /// A loopback address, localhost or a name below it; never a name that only begins like one.
 bool is_loopback_host(std::string_view host);
 /// Not on this host, and neither a private address nor a name that only a network of one's own resolves.

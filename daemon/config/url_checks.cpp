@@ -27,12 +27,20 @@ bool has_part(CURLU* url, CURLUPart part) {
   return found;
 }
 
-std::string part_of(CURLU* url, CURLUPart part) {
+std::string part_of(CURLU* url, CURLUPart part, unsigned int flags = 0) {
   char* text = nullptr;
-  if (curl_url_get(url, part, &text, 0) != CURLUE_OK) return {};
+  if (curl_url_get(url, part, &text, flags) != CURLUE_OK) return {};
   std::string copy(text);
   curl_free(text);
   return copy;
+}
+
+/// As browsers write it: in lower case, an international name in ASCII, an IPv6 address in brackets.
+std::string host_of(CURLU* url) {
+  const std::string host = platform::ascii_lower(part_of(url, CURLUPART_HOST));
+  const bool is_ascii = std::all_of(host.begin(), host.end(), [](char c) { return (c & 0x80) == 0; });
+  const std::string name = is_ascii ? std::string() : schema::normalized_domain(host);
+  return name.empty() ? host : name;
 }
 
 void strip_trailing_slashes(std::string& text) {
@@ -72,8 +80,16 @@ TextFault check_url(const std::string& text, std::string_view first_scheme, std:
 std::string host_of_url(const std::string& url) {
   const UrlParts parts(curl_url(), curl_url_cleanup);
   if (curl_url_set(parts.get(), CURLUPART_URL, url.c_str(), CURLU_NON_SUPPORT_SCHEME) != CURLUE_OK) return {};
-  std::string host = platform::ascii_lower(part_of(parts.get(), CURLUPART_HOST));
+  const std::string host = host_of(parts.get());
   return host.starts_with('[') && host.ends_with(']') ? host.substr(1, host.size() - 2) : host;
+}
+
+std::string origin_of_url(const std::string& url) {
+  const UrlParts parts(curl_url(), curl_url_cleanup);
+  if (curl_url_set(parts.get(), CURLUPART_URL, url.c_str(), CURLU_NON_SUPPORT_SCHEME) != CURLUE_OK) return {};
+  const std::string port = part_of(parts.get(), CURLUPART_PORT, CURLU_NO_DEFAULT_PORT);
+  return platform::ascii_lower(part_of(parts.get(), CURLUPART_SCHEME)) + "://" + host_of(parts.get()) +
+         (port.empty() ? "" : ":" + port);
 }
 
 bool is_secure_admin_url(const std::string& url) {

@@ -10,15 +10,18 @@
 namespace giftsync::daemon::console {
 namespace {
 
-/// A page does not wait for one that is slow any longer.
-constexpr std::int64_t kLongestQuestionMillis = 10 * platform::kSecondMillis;
+/// A page does not wait for one that is slow any longer. A question to an org is several calls over the
+/// internet.
+constexpr std::int64_t kLongestQuestionMillis = 3 * platform::kSecondMillis;
+constexpr std::int64_t kLongestPaidQuestionMillis = 10 * platform::kSecondMillis;
 
-/// One of the places of pages that ask a CRM whose calls are paid.
+/// One of the places of pages that ask a CRM that is not in the store.
 struct Place {
-  explicit Place(const CrmAccess& of) : access(of), is_free(!of.is_paid || of.places->try_acquire()) {}
+  explicit Place(const CrmAccess& of) : access(of), is_free(!needs_place() || of.places->try_acquire()) {}
   ~Place() {
-    if (is_free && access.is_paid) access.places->release();
+    if (is_free && needs_place()) access.places->release();
   }
+  bool needs_place() const { return access.is_paid || access.has_own_database; }
   Place(const Place&) = delete;
   Place& operator=(const Place&) = delete;
 
@@ -33,7 +36,8 @@ bool asks_crm(const PageCall& call) {
 }
 
 std::string ask_crm(const PageCall& call, const std::function<void(schema::crm::Crm&)>& ask) {
-  const platform::ThreadCallDeadline deadline(kLongestQuestionMillis);
+  const platform::ThreadCallDeadline deadline(call.console.options.crm.is_paid ? kLongestPaidQuestionMillis
+                                                                               : kLongestQuestionMillis);
   return change_crm(call, ask);
 }
 

@@ -13,8 +13,9 @@ namespace giftsync::daemon::console {
 
 /// Whether the page asks: always where calls cost nothing, else only as the response to a post.
 bool asks_crm(const PageCall& call);
-/// Asks; returns why it could not, as a sentence; empty when it could. Where calls are paid two pages ask at
-/// a time, others learn that at once, and a question ends after 10 s (CON-24, ORG-16).
+/// Asks; returns why it could not, as a sentence; empty when it could. Of a CRM that is not in
+/// the store two pages ask at a time, others learn that at once, and a question ends after 3 s, after 10 s
+/// where calls are paid (CON-24, ORG-16).
 std::string ask_crm(const PageCall& call, const std::function<void(schema::crm::Crm&)>& ask);
 /// The same for what may write: a call of it is not broken off.
 std::string change_crm(const PageCall& call, const std::function<void(schema::crm::Crm&)>& change);

@@ -8,7 +8,8 @@
 namespace giftsync::daemon::console {
 
 http::HttpResponse match_page(const PageCall& call) {
-  if (call.viewer().organization) return not_found(call);  // the CRM is that of all organizations
+  // The CRM is that of all organizations; and the id that an address leads to finds the gifts to it (CON-16).
+  if (call.viewer().organization || call.viewer().is_masked()) return not_found(call);
   const std::string email(platform::trimmed(field(parameters_of(call), "email")));
   const std::string phone(platform::trimmed(field(parameters_of(call), "phone")));
   Data data;

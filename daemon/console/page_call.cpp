@@ -71,7 +71,7 @@ std::optional<Data> frame_user(const PageCall& call) {
   shown.set("sees_sources", may(viewer.roles, Permission::see_operations) && sees_installation(viewer));
   shown.set("sees_settings", may(viewer.roles, Permission::see_settings) && sees_installation(viewer));
   shown.set("sees_crm", sees_crm);
-  shown.set("sees_match", sees_crm && !viewer.organization);
+  shown.set("sees_match", sees_crm && !viewer.organization && !viewer.is_masked());
   return shown;
 }
 

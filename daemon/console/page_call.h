@@ -35,7 +35,9 @@ struct CrmAccess {
   sync::SyncRules rules = {};       ///< of the sync workers
   /// Why the CRM is not called at all, a sentence; empty while it is.
   std::function<std::string()> pause = [] { return std::string(); };
-  /// Of pages that ask it at the same time, where calls are paid: a slow CRM must not stop all other pages.
+  bool has_own_database = false;  ///< SQL, and not in the store
+  /// Of pages that ask at the same time a CRM that is not in the store: a slow one must not stop all other
+  /// pages.
   std::shared_ptr<std::counting_semaphore<2>> places = std::make_shared<std::counting_semaphore<2>>(2);
 };
 

@@ -22,7 +22,7 @@ ConsoleUrl::ConsoleUrl(const std::string& admin_url)
     : host(config::host_of_url(admin_url)),
       is_secure(platform::ascii_lower(admin_url).starts_with("https:")) {
   const std::size_t path = admin_url.find('/', admin_url.find("://") + 3);
-  origin = platform::ascii_lower(admin_url.substr(0, path));
+  origin = config::origin_of_url(admin_url);
   const std::string prefix = path == std::string::npos ? "" : admin_url.substr(path);
   base = prefix + "/console";
   cookie_name = std::string(!is_secure ? "" : prefix.empty() ? "__Host-" : "__Secure-") + "giftsync_session";

@@ -1,5 +1,6 @@
-// daemon/http: the memory that the bodies of requests may take together, and those of one client (HTTP-50).
-// Any thread.
+// daemon/http: the memory that the bodies of requests may take together, those of one client, and those of
+// requests that need no credential, which have a part of their own: anyone may announce them (HTTP-50). Any
+// thread.
 #pragma once
 
 #include <array>
@@ -24,45 +25,61 @@ class BodyBudget {
   /// A client may take this part of the whole: a credential's form shows no valid one, and bodies may be
   /// announced and never sent.
   static constexpr std::size_t kClientsAtLeast = 4;
+  /// Requests without a credential have this part beside the whole, and take nothing of it.
+  static constexpr std::size_t kOpenPart = 8;
   /// Its rate_limit_prefix(); nullopt: many clients, without a limit of their own.
   using Client = std::optional<platform::IpAddress>;
 
-  explicit BodyBudget(std::size_t max_bytes = kDefaultBytes) : max_bytes_(max_bytes) {}
+  /// What a body is taken from, and given back to.
+  struct Account {
+    Client client;
+    bool has_credential = true;  ///< its request has one of the right form
+  };
+
+  explicit BodyBudget(std::size_t max_bytes = kDefaultBytes)
+      : parts_{Part{max_bytes / kOpenPart}, Part{max_bytes}} {}
 
   /// False: others, or the client's other bodies, use too much of it. Anything may be taken while nothing is
   /// used.
-  [[nodiscard]] bool try_take(const Client& client, std::size_t bytes) {
+  [[nodiscard]] bool try_take(const Account& account, std::size_t bytes) {
     const std::lock_guard lock(mutex_);
-    if (!fits(used_, bytes, max_bytes_)) return false;
-    if (client) {
-      const auto used = used_by_.find(client->octets);
-      if (used != used_by_.end() && !fits(used->second, bytes, max_bytes_ / kClientsAtLeast)) return false;
-      used_by_[client->octets] += bytes;
+    Part& part = parts_[account.has_credential];
+    if (!fits(part.used, bytes, part.max_bytes)) return false;
+    if (account.client) {
+      const auto used = part.used_by.find(account.client->octets);
+      if (used != part.used_by.end() && !fits(used->second, bytes, part.max_bytes / kClientsAtLeast))
+        return false;
+      part.used_by[account.client->octets] += bytes;
     }
-    used_ += bytes;
-    if (used_ > kCrowdBytes) crowded_ = true;
+    part.used += bytes;
+    if (used() > kCrowdBytes) crowded_ = true;
     return true;
   }
   /// True: a crowd is over.
-  [[nodiscard]] bool give_back(const Client& client, std::size_t bytes) {
+  [[nodiscard]] bool give_back(const Account& account, std::size_t bytes) {
     const std::lock_guard lock(mutex_);
-    if (client) {
-      const auto used = used_by_.find(client->octets);
-      if ((used->second -= bytes) == 0) used_by_.erase(used);
+    Part& part = parts_[account.has_credential];
+    if (account.client) {
+      const auto used = part.used_by.find(account.client->octets);
+      if ((used->second -= bytes) == 0) part.used_by.erase(used);
     }
-    used_ -= bytes;
-    return used_ == 0 && std::exchange(crowded_, false);
+    part.used -= bytes;
+    return used() == 0 && std::exchange(crowded_, false);
   }
 
  private:
+  struct Part {
+    std::size_t max_bytes;
+    std::size_t used = 0;
+    std::map<std::array<std::uint8_t, 16>, std::size_t> used_by = {};
+  };
   static bool fits(std::size_t used, std::size_t bytes, std::size_t max_bytes) {
     return used == 0 || (used < max_bytes && bytes <= max_bytes - used);
   }
+  std::size_t used() const { return parts_[false].used + parts_[true].used; }
 
-  const std::size_t max_bytes_;
   std::mutex mutex_;
-  std::size_t used_ = 0;  // guarded by mutex_, like all that follow
-  std::map<std::array<std::uint8_t, 16>, std::size_t> used_by_;
+  std::array<Part, 2> parts_;  // guarded by mutex_, like all that follow; by has_credential
   bool crowded_ = false;
 };
 

@@ -49,7 +49,8 @@ void drop_large(std::string& text) {
 }
 
 HttpResponse overloaded() {
-  HttpResponse response = unavailable(kOverloadRetrySeconds);
+  HttpResponse response =
+      unavailable(kOverloadRetrySeconds, "has more requests than it can take for the moment");
   response.code = "overloaded";
   return response;
 }
@@ -182,8 +183,9 @@ bool HttpConnection::reserve_body(std::size_t incoming) {
   if (std::min(whole, body.size() + incoming) <= BodyBudget::kFreeBytes) return true;
   const platform::IpAddress client = client_of(framing_.request());
   // A proxy that does not name its client speaks for many.
-  budget_client_ = service_->proxies.trusts(client) ? BodyBudget::Client() : client.rate_limit_prefix();
-  if (!context_.body_budget.try_take(budget_client_, whole)) {
+  budget_account_ = {service_->proxies.trusts(client) ? BodyBudget::Client() : client.rate_limit_prefix(),
+                     plan_.has_credential};
+  if (!context_.body_budget.try_take(budget_account_, whole)) {
     state_ = State::awaiting_memory;
     return false;
   }
@@ -437,7 +439,7 @@ void HttpConnection::become_idle() {
 void HttpConnection::release_body() {
   std::string().swap(framing_.request().body);
   if (budgeted_ == 0) return;
-  const bool was_crowd = context_.body_budget.give_back(budget_client_, std::exchange(budgeted_, 0));
+  const bool was_crowd = context_.body_budget.give_back(budget_account_, std::exchange(budgeted_, 0));
   // The allocator keeps a crowd's memory otherwise. It takes a while: not on the thread of /-/healthy.
   if (was_crowd) context_.pools.of(HandlerKind::readiness).post([] { ::malloc_trim(0); });
 }

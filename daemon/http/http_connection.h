@@ -40,7 +40,7 @@ class HandlerPools {
   HandlerPool crm_{"crm endpoints", 8, 256};
   HandlerPool pages_{"pages", 16, kMaxQueued};
   HandlerPool console_{"console", 4, 64};
-  HandlerPool sign_ins_{"sign-ins", 4, 64};
+  HandlerPool sign_ins_{"sign-ins", 16, 64};
   HandlerPool readiness_{"readiness", 4, 64};
   HandlerPool liveness_{"liveness", 1, 64};
 };
@@ -154,7 +154,7 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
   std::string unread_;  ///< received and not yet parsed
   std::size_t discarded_ = 0;
   std::size_t budgeted_ = 0;  ///< of the body budget
-  BodyBudget::Client budget_client_;
+  BodyBudget::Account budget_account_;
   Clock::duration write_left_ = {};  ///< how long the client may still let the response wait
   HttpResponse response_;
   std::string head_;                              ///< what precedes the body: the header, or a chunk's line

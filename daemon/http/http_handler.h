@@ -32,6 +32,8 @@ struct RequestPlan {
   std::size_t max_body_bytes = std::numeric_limits<std::size_t>::max();
   /// False: the handler refuses the request without its body, which is not awaited.
   bool reads_body = true;
+  /// Whose body counts with those of others that show a credential (HTTP-50).
+  bool has_credential = true;
 };
 
 class HttpHandler {

@@ -202,14 +202,12 @@ HttpResponse internal_error(std::string_view request_id) {
                              request_id));
 }
 
-HttpResponse unavailable(std::int64_t retry_after_seconds) {
-  return with_retry_after(
-      problem(
-          503, "unavailable", "The service is not available for the moment",
-          fmt::format("The service cannot store anything for the moment. Send the same request again after "
-                      "{} s, with an Idempotency-Key so that nothing is sent twice.",
-                      std::max<std::int64_t>(retry_after_seconds, 1))),
-      retry_after_seconds);
+HttpResponse unavailable(std::int64_t retry_after_seconds, std::string_view what) {
+  return with_retry_after(problem(503, "unavailable", "The service is not available for the moment",
+                                  fmt::format("The service {}. Send the same request again after "
+                                              "{} s, with an Idempotency-Key so that nothing is sent twice.",
+                                              what, std::max<std::int64_t>(retry_after_seconds, 1))),
+                          retry_after_seconds);
 }
 
 }  // namespace giftsync::daemon::http

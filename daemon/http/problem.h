@@ -83,7 +83,9 @@ HttpResponse rate_limited(const RateLimitStatus& rate);
 
 /// 500: a permanent error of this server; a retry does not help.
 HttpResponse internal_error(std::string_view request_id);
-/// 503 + Retry-After: the same request may be repeated under its Idempotency-Key (HTTP-39).
-HttpResponse unavailable(std::int64_t retry_after_seconds);
+/// 503 + Retry-After: the same request may be repeated under its Idempotency-Key (HTTP-39). `what`: the
+/// service does, as it follows "The service".
+HttpResponse unavailable(std::int64_t retry_after_seconds,
+                         std::string_view what = "cannot store anything for the moment");
 
 }  // namespace giftsync::daemon::http

@@ -23,6 +23,13 @@ AuditEvent audit_of(const RequestOrigin& origin, platform::UtcMillis now) {
       .occurred_at = now, .request_id = origin.request_id, .network = origin.network, .action = "sign-in"};
 }
 
+/// Not recorded: the provider's own fault, which the others wait for, will be.
+tl::unexpected<SignInRefusal> refuse_for_crowd(const std::string& connection) {
+  return tl::unexpected(SignInRefusal{
+      "SIGN-14", "Other sign-ins wait for the provider of connection " + connection + ", or for others.",
+      true});
+}
+
 }  // namespace
 
 ProviderSignIn::ProviderSignIn(const config::SsoSettings& sso, schema::store::Store& store, oidc::Send send,
@@ -37,6 +44,9 @@ Outcome<SignInStart> ProviderSignIn::begin(std::string_view connection, std::str
                                            bool must_reauthenticate, platform::UtcMillis now) {
   const config::SsoConnectionSettings* one = signin::find_by_name(sso_, connection);
   if (one == nullptr) return refuse("SIGN-3", "There is no such connection.");
+  const bool asks_provider = one->kind != config::SsoKind::saml;
+  const ProviderPlaces::Place place = asks_provider ? places_.try_take(one->name) : nullptr;
+  if (asks_provider && !place) return refuse_for_crowd(one->name);
   auto begun = one->kind == config::SsoKind::saml ? begin_saml(*one, must_reauthenticate, now)
                                                   : begin_oidc(*one, must_reauthenticate, now);
   if (!begun) {
@@ -115,6 +125,8 @@ Outcome<std::string> ProviderSignIn::complete(std::string_view query, const Requ
                                               platform::UtcMillis now) {
   const auto reply = parse_reply(query);
   if (!reply) return tl::unexpected(reply.error());
+  const ProviderPlaces::Place place = places_.try_take(reply->connection);
+  if (!place) return refuse_for_crowd(reply->connection);
   const auto attempt = claim(reply->state, reply->connection, now);
   // Anyone can send such a reply, so it must not fill the audit log.
   if (!attempt) return refuse("OIDC-2", "The reply's state is unknown, older than 10 minutes or used.");

@@ -10,6 +10,7 @@
 
 #include "daemon/identity/identity_linking.h"
 #include "daemon/identity/oidc/oidc_client.h"
+#include "daemon/identity/provider_places.h"
 #include "daemon/identity/saml/saml_sign_in.h"
 #include "daemon/identity/verified_identity.h"
 #include "platform/fixed_window_limiter.h"
@@ -105,6 +106,7 @@ class ProviderSignIn {
   oidc::OidcClient oidc_;
   std::map<std::string, saml::SamlConnection> saml_connections_;
   const SignInPolicy policy_;
+  ProviderPlaces places_;
   platform::FixedWindowLimiter<std::string> refusals_{kMaxAuditedRefusals, platform::kMinuteMillis, 10'000};
 };
 

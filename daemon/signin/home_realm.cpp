@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "daemon/config/connection_urls.h"
+#include "platform/text.h"
+#include "platform/visible_text.h"
 #include "schema/contact_normalization.h"
 
 namespace giftsync::daemon::signin {
@@ -19,6 +21,16 @@ bool is_in_domains(const config::SsoConnectionSettings& connection, std::string_
   const std::string domain = schema::normalized_domain(address.substr(at + 1));
   const std::vector<std::string> domains = config::all_domains(connection);
   return !domain.empty() && std::find(domains.begin(), domains.end(), domain) != domains.end();
+}
+
+bool is_identity_line(std::string_view text) {
+  return !text.empty() && platform::count_code_points(text) <= kMaxIdentityCodePoints &&
+         platform::is_plain_line(text);
+}
+
+std::optional<std::string> address_error(std::string_view address) {
+  if (platform::trimmed(address).size() != address.size()) return "has white space around it";
+  return schema::email_error(address);
 }
 
 const config::SsoConnectionSettings* find_connection(const config::SsoSettings& sso,

@@ -1,7 +1,10 @@
 // daemon/signin: finds connections: by name, and by the domain of a user's e-mail address (home-realm
-// discovery, HTTP-44). Pure.
+// discovery, HTTP-44); and what a provider may say of a user, whatever the protocol. Pure.
 #pragma once
 
+#include <cstddef>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "daemon/config/settings.h"
@@ -18,5 +21,14 @@ bool is_in_domains(const config::SsoConnectionSettings& connection, std::string_
 /// of `address`.
 const config::SsoConnectionSettings* find_connection(const config::SsoSettings& sso,
                                                      std::string_view address);
+
+inline constexpr std::size_t kMaxIdentityCodePoints = 255;
+/// Whether a provider's text can be a user's id or name: one line of 1 to 255 code points (SAML-20, OIDC-5,
+/// OIDC-12).
+bool is_identity_line(std::string_view text);
+
+/// What makes a provider's text no e-mail address, as it follows the text (SAML-21, OIDC-12); nullopt for
+/// one. White space around it is refused: nobody typed it.
+std::optional<std::string> address_error(std::string_view address);
 
 }  // namespace giftsync::daemon::signin

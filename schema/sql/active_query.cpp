@@ -26,8 +26,8 @@ std::int64_t millis_since(std::chrono::steady_clock::time_point then) {
 
 }  // namespace
 
-ActiveQuery::ActiveQuery(int socket, bool is_external_crm)
-    : socket_(socket), is_external_crm_(is_external_crm) {
+ActiveQuery::ActiveQuery(int socket, bool is_external_crm, std::int64_t limit_millis)
+    : socket_(socket), is_external_crm_(is_external_crm), limit_millis_(limit_millis) {
   if (socket_ < 0) return;
   const std::lock_guard lock(active_queries().mutex);
   active_queries().all.push_back(this);
@@ -48,7 +48,8 @@ bool ActiveQuery::was_aborted() const {
 void abort_overdue_queries(const QueryWatchdog::Limits& limits) {
   const std::lock_guard lock(active_queries().mutex);
   for (ActiveQuery* const one : active_queries().all) {
-    const std::int64_t limit = one->is_external_crm_ ? limits.external_crm_millis : limits.store_millis;
+    const std::int64_t all = one->is_external_crm_ ? limits.external_crm_millis : limits.store_millis;
+    const std::int64_t limit = one->limit_millis_ > 0 ? std::min(one->limit_millis_, all) : all;
     if (one->was_aborted_ || millis_since(one->since_) < limit) continue;
     ::shutdown(one->socket_, SHUT_RDWR);
     one->was_aborted_ = true;

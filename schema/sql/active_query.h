@@ -12,7 +12,8 @@ namespace giftsync::schema::sql {
 /// One transaction, registered for its lifetime. A negative socket (SQLite) is not monitored.
 class ActiveQuery {
  public:
-  ActiveQuery(int socket, bool is_external_crm);
+  /// `limit_millis`: of this transaction, if it is below the watchdog's own; 0: none.
+  ActiveQuery(int socket, bool is_external_crm, std::int64_t limit_millis = 0);
   ~ActiveQuery();
   ActiveQuery(const ActiveQuery&) = delete;
   ActiveQuery& operator=(const ActiveQuery&) = delete;
@@ -26,6 +27,7 @@ class ActiveQuery {
 
   const int socket_;
   const bool is_external_crm_;
+  const std::int64_t limit_millis_;
   const std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
   bool was_aborted_ = false;  // guarded by the list's mutex
 };

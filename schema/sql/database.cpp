@@ -8,6 +8,8 @@
 
 #include "platform/read_limit.h"
 #include "platform/text.h"
+#include "platform/thread_call_deadline.h"
+#include "platform/time.h"
 #include "schema/sql/active_query.h"
 #include "schema/sql/bulk_insert.h"
 #include "schema/sql/connection_check.h"
@@ -20,6 +22,8 @@ namespace {
 
 constexpr std::size_t kMaxIdleSessions = 16;
 constexpr int kMaxAttempts = 4;
+/// In which a server that works says that it has interrupted a statement.
+constexpr std::int64_t kAnswerMillis = 500;
 
 /// What kind of fault a SOCI exception is. SOCI's own categories are `unknown` for SQLite, hence one
 /// classifier here.
@@ -148,9 +152,11 @@ std::string_view begin_statement(Dialect dialect, bool is_write) {
 /// SQLite's busy handler while another process has the lock. SQLite's own handler sleeps longer and longer
 /// and misses the moments when the other process, an import for instance, releases the lock between two
 /// transactions.
-int wait_for_file_lock(void*, int attempt) {
+/// `is_external_crm`: not null for one, whose thread may have a deadline.
+int wait_for_file_lock(void* is_external_crm, int attempt) {
   constexpr int kMaxWaitMillis = 10'000;
   if (attempt >= kMaxWaitMillis) return 0;
+  if (is_external_crm != nullptr && !platform::ThreadCallDeadline::may_continue()) return 0;
   sqlite_api::sqlite3_sleep(1);
   return 1;
 }
@@ -206,6 +212,10 @@ std::unique_ptr<Session> connect_postgresql(const std::string& uri, bool is_exte
   // When another session locks a table for long, for instance with ALTER TABLE, the wait ends with an error
   // and is retried: a worker that waits forever has no heartbeat, and the watchdog would end the daemon.
   *session << "SET lock_timeout TO 15000";
+  // What a response has confirmed outlives a crash of the server, whatever server, database or role say
+  // (HTTP-5). A stronger value, which waits for standbys too, stays.
+  *session << "SELECT set_config(name, 'on', false) FROM pg_settings "
+              "WHERE name = 'synchronous_commit' AND setting IN ('off', 'local')";
   *session << "SET TIME ZONE 'UTC'";
   *session << "SET client_min_messages TO warning";
   // To compile a search of the console took longer than to run it. Servers before 11 do not know the setting.
@@ -277,7 +287,9 @@ std::unique_ptr<Session> connect_sqlite(const Dsn& dsn, bool is_writer, bool mus
                                         Checkpointer& checkpointer) {
   const std::string file = must_exist ? existing_file_uri(dsn.connection) : dsn.connection;
   auto session = std::make_unique<Session>(soci::sqlite3, "db=\"" + file + "\"");
-  sqlite_api::sqlite3_busy_handler(connection_of(*session), wait_for_file_lock, nullptr);
+  static char external_crm;
+  sqlite_api::sqlite3_busy_handler(connection_of(*session), wait_for_file_lock,
+                                   dsn.is_external_crm ? &external_crm : nullptr);
   distrust_schema(*session);
   if (!dsn.is_external_crm) enable_write_ahead_log(*session);
   for (const char* pragma : {"PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON", cache_size(is_writer)})
@@ -316,7 +328,11 @@ std::unique_ptr<Session> Database::connect(bool is_writer) {
     lock.unlock();
     return connect_sqlite(dsn_, is_writer, must_exist, *checkpointer_);
   }
-  const std::string uri = postgresql_uri(dsn_);
+  std::string uri = postgresql_uri(dsn_);
+  // The last one counts. libpq knows whole seconds, 2 at least.
+  if (const std::int64_t limit = dsn_.is_external_crm ? platform::ThreadCallDeadline::remaining_millis() : 0;
+      limit > 0)
+    uri += "&connect_timeout=" + std::to_string(std::max<std::int64_t>(limit / platform::kSecondMillis, 2));
   if (is_unreachable_) probe_connection(uri, dsn_.is_external_crm);
   auto session = connect_postgresql(uri, dsn_.is_external_crm);
   is_unreachable_ = false;
@@ -393,8 +409,8 @@ void Database::drop_idle_sessions() {
   if (idle_writer_) dead.push_back(std::move(idle_writer_));
 }
 
-void Database::run_once(Mode mode, soci::session& session, const std::function<void(soci::session&)>& work) {
-  const std::int64_t limit = read_limit(mode);
+void Database::run_once(Mode mode, soci::session& session, std::int64_t limit,
+                        const std::function<void(soci::session&)>& work) {
   // PostgreSQL keeps a limit that is set outside of a transaction.
   if (mode == Mode::read && (limit == 0 || dsn_.dialect == Dialect::sqlite)) {
     const ReadDeadline deadline(session, limit);
@@ -421,8 +437,9 @@ void Database::run_once(Mode mode, soci::session& session, const std::function<v
 }
 
 std::int64_t Database::read_limit(Mode mode) const {
-  const bool is_read = mode == Mode::read || mode == Mode::snapshot;
-  return is_read && !dsn_.is_external_crm ? platform::ReadLimit::millis() : 0;
+  if (mode != Mode::read && mode != Mode::snapshot) return 0;
+  return dsn_.is_external_crm ? platform::ThreadCallDeadline::remaining_millis()
+                              : platform::ReadLimit::millis();
 }
 
 void Database::run(Mode mode, const std::function<void(soci::session&)>& work) {
@@ -432,10 +449,12 @@ void Database::run(Mode mode, const std::function<void(soci::session&)>& work) {
   for (int attempt = 1;; ++attempt) {
     LeasedSession leased;
     std::optional<ActiveQuery> active;
+    const std::int64_t limit = read_limit(mode);
     try {
       leased = acquire_session(is_writer);
-      active.emplace(leased.session->socket(), dsn_.is_external_crm);
-      run_once(mode, *leased.session, work);
+      active.emplace(leased.session->socket(), dsn_.is_external_crm,
+                     dsn_.is_external_crm && limit > 0 ? limit + kAnswerMillis : 0);
+      run_once(mode, *leased.session, limit, work);
       active.reset();
       release_session(std::move(leased), is_writer);
       return;
@@ -446,16 +465,20 @@ void Database::run(Mode mode, const std::function<void(soci::session&)>& work) {
       const bool had_session = leased.session != nullptr;
       const bool was_aborted = active && active->was_aborted();
       active.reset();
+      // Checks of a new connection may meet another writer's change (serializable isolation).
+      const bool is_conflict = !was_aborted && classify(error) == ErrorKind::conflict;
       const ErrorKind fault =
-          was_aborted || !had_session ? connect_error_kind(dsn_.dialect) : classify(error);
+          was_aborted || (!had_session && !is_conflict) ? connect_error_kind(dsn_.dialect) : classify(error);
       // A session opened on a sick disk stays read-only on SQLite, so after a fault of the world none is used
       // again.
       const bool sessions_good = fault != ErrorKind::connection && fault != ErrorKind::resource;
       if (had_session && sessions_good) release_session(std::move(leased), is_writer);
       if (!sessions_good) drop_idle_sessions();
-      if (read_limit(mode) > 0 && is_interrupted(error))
-        throw platform::ReadTooLong("a read of the store took more than " + std::to_string(read_limit(mode)) +
-                                    " ms");
+      if (limit > 0 && is_interrupted(error)) {
+        const std::string took = " took more than " + std::to_string(limit) + " ms";
+        if (dsn_.is_external_crm) throw platform::DependencyError(true, "the CRM's database" + took, true);
+        throw platform::ReadTooLong("a read of the store" + took);
+      }
       // SQLite has waited for its busy_timeout already, and PostgreSQL for a lock; its conflicts end at once.
       const bool again = (fault == ErrorKind::conflict && dsn_.dialect == Dialect::postgresql) ||
                          (fault == ErrorKind::connection && had_session && !was_aborted);
@@ -523,6 +546,24 @@ std::string_view database_now(Dialect dialect) {
   if (dialect == Dialect::postgresql)
     return "cast(floor(extract(epoch from clock_timestamp()) * 1000) as bigint)";
   return "cast(round((julianday('now') - 2440587.5) * 86400000.0) as integer)";
+}
+
+std::vector<std::string> durability_warnings(Database& database) {
+  std::vector<std::string> warnings;
+  if (database.dialect() != Dialect::postgresql) return warnings;
+  for (const char* const name : {"fsync", "full_page_writes"}) {
+    const std::string value = database.read([&](soci::session& session) {
+      std::string found;
+      session << "SHOW " << name, soci::into(found);
+      return found;
+    });
+    if (value == "off")
+      warnings.push_back(
+          std::string(name) +
+          " is off in the PostgreSQL server: a crash of its machine may lose or damage what giftsync "
+          "has confirmed; set it to on in postgresql.conf and reload the server");
+  }
+  return warnings;
 }
 
 }  // namespace giftsync::schema::sql

@@ -119,8 +119,10 @@ class Database {
   enum class Mode { read, write, urgent_write, snapshot };
   void run(Mode mode, const std::function<void(soci::session&)>& work);
   /// platform::ReadLimit of this thread, as far as it applies; 0: none.
+  /// Of the present thread, in milliseconds; 0: none.
   std::int64_t read_limit(Mode mode) const;
-  void run_once(Mode mode, soci::session& session, const std::function<void(soci::session&)>& work);
+  void run_once(Mode mode, soci::session& session, std::int64_t limit,
+                const std::function<void(soci::session&)>& work);
   /// A session and the generation in which it was created or checked.
   struct LeasedSession {
     std::unique_ptr<Session> session;
@@ -195,5 +197,9 @@ std::string_view database_now(Dialect dialect);
 /// / "--@postgresql" and "--@end" are for that back end only. Statements end with ";;" at a line's end.
 std::vector<std::string> statements_of(Dialect dialect, std::string_view script);
 void run_script(soci::session& session, Dialect dialect, std::string_view script);
+
+/// What the settings of a PostgreSQL server put at risk when its machine crashes, with the next step; each
+/// begins with the setting's name. Empty for none, and for SQLite. Throws platform::DependencyError.
+std::vector<std::string> durability_warnings(Database& database);
 
 }  // namespace giftsync::schema::sql

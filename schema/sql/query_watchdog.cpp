@@ -22,8 +22,9 @@ QueryWatchdog::~QueryWatchdog() {
 void QueryWatchdog::run() {
   platform::name_thread("query watchdog");
   constexpr std::int64_t kChecksPerLimit = 10;
-  const std::chrono::milliseconds interval(std::max<std::int64_t>(
-      std::min(limits_.store_millis, limits_.external_crm_millis) / kChecksPerLimit, 1));
+  constexpr std::int64_t kLongestMillis = 500;  // some transactions have limits of seconds
+  const std::chrono::milliseconds interval(std::clamp<std::int64_t>(
+      std::min(limits_.store_millis, limits_.external_crm_millis) / kChecksPerLimit, 1, kLongestMillis));
   std::unique_lock lock(mutex_);
   while (!changed_.wait_for(lock, interval, [this] { return stopping_; })) abort_overdue_queries(limits_);
 }

@@ -123,6 +123,13 @@ TEST(Xml, SizeDepthElementsAndTagsAreBounded) {
             "found 101 bytes; at most 100 are allowed");
   EXPECT_EQ(refusal("<a b=\"" + std::string(20'000, '>') + "\"/>"), "found a tag of more than 16384 bytes");
   EXPECT_EQ(refusal("<a " + std::string(20'000, ' ')), "found a tag of more than 16384 bytes");
+  const auto with_attributes = [](int count) {
+    std::string tag = "<a";
+    for (int i = 0; i < count; ++i) tag += " b" + std::to_string(i) + "='=\"='";
+    return tag + "/>";
+  };
+  EXPECT_EQ(refusal(with_attributes(256)), "read: a");
+  EXPECT_EQ(refusal(with_attributes(257)), "found a tag with more than 256 attributes");
   EXPECT_EQ(refusal("<a>" + std::string(100'000, 'x') + "</a>"), "read: a") << "text is not a tag";
   EXPECT_EQ(refusal("<a><!-- " + std::string(100'000, '<') + "--><![CDATA[" + std::string(100'000, '<') +
                     "]]></a>"),

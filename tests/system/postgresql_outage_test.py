@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Gift requests on PostgreSQL, killed daemons, and a server that stops under load. Run by scripts/with-postgresql."""
 import os
+import pathlib
 import subprocess
 
 import gift_load
@@ -29,9 +30,12 @@ def server(*arguments):
 class ServerGone(daemon_fixture.DaemonTestCase):
     gifts = int(os.environ.get("GIFTS", "200"))
 
+    # ARCH-46, HTTP-5: the killed server had not written what it had committed, as far as its role asks for.
     def test_an_outage_is_logged_and_recovers(self):
         fixture = self.new_fixture(store=daemon_fixture.store_settings("postgresql")).seed()
         collector = Collector(fixture.outbox)
+        fixture.psql("ALTER ROLE CURRENT_USER SET synchronous_commit = off")
+        self.addCleanup(fixture.psql, "ALTER ROLE CURRENT_USER RESET synchronous_commit")
         fixture.start()
         process = fixture.daemon.pid
         load = gift_load.GiftLoad(fixture, count=self.gifts).start()
@@ -57,6 +61,28 @@ class ServerGone(daemon_fixture.DaemonTestCase):
         self.assertLess(log.count(" error "), 60, "the outage is logged when it begins, not for each request")
         self.assertIn("recovered after", log)
         print(f"{self.gifts} requests, 2 outages, refused {load.refused} ", end="", flush=True)
+
+    # ARCH-46
+    def test_a_server_that_does_not_write_is_named(self):
+        fixture = self.new_fixture(store=daemon_fixture.store_settings("postgresql")).seed()
+        self.assertEqual(self.warnings(fixture), [])
+        configuration = pathlib.Path(os.environ["GIFTSYNC_TEST_PG_DATA"], "postgresql.auto.conf")
+        before = configuration.read_text(encoding="ascii")
+        try:
+            configuration.write_text(before + "fsync = off\nfull_page_writes = off\n", encoding="ascii")
+            server("reload")
+            warnings = daemon_fixture.wait_until(lambda: self.warnings(fixture), "the server to read its settings",
+                                                 pace_seconds=0.5)
+        finally:
+            configuration.write_text(before, encoding="ascii")
+            server("reload")
+        self.assertRegex(warnings[0], r"giftsyncd.yaml:\d+: store.connection: fsync is off")
+        self.assertRegex(warnings[1], r"giftsyncd.yaml:\d+: store.connection: full_page_writes is off")
+
+    def warnings(self, fixture):
+        checked = subprocess.run([daemon_fixture.GIFTSYNCD, "--config", str(fixture.settings), "--check"], capture_output=True, text=True,
+                                 timeout=daemon_fixture.TIMEOUT_SECONDS, check=True)
+        return [line for line in checked.stderr.splitlines() if " is off " in line]
 
     def check_outage(self, fixture, load):
         with Client(fixture) as client:

@@ -10,8 +10,6 @@ namespace {
 
 using platform::JsonValue;
 
-constexpr std::size_t kMaxNameCodePoints = 255;
-
 /// Some providers send "true" or "1" as text, or 1.
 bool is_true(const JsonValue& claims, std::string_view name) {
   const JsonValue* value = claims.find(name);
@@ -25,8 +23,19 @@ VerifiedIdentity identity_of(const JsonValue& claims, const config::SsoConnectio
   return {.connection = connection.name,
           .subject = std::string(subject),
           .tenant = std::move(tenant),
-          .name = std::string(platform::truncated(claims.text_of("name"), kMaxNameCodePoints)),
+          .name = std::string(platform::truncated(claims.text_of("name"), signin::kMaxIdentityCodePoints)),
           .authenticated_at = time_claim(claims, "auth_time")};
+}
+
+/// OIDC-12. Pages, listings and the audit log show name and address.
+Outcome<VerifiedIdentity> with_checked_text(VerifiedIdentity identity) {
+  if (!identity.name.empty() && !signin::is_identity_line(identity.name))
+    return refuse("OIDC-12", "The user's name (name) is {}; it must be one line.",
+                  platform::in_quotes(identity.name));
+  if (identity.address.empty()) return identity;
+  if (const auto error = signin::address_error(identity.address))
+    return refuse("OIDC-12", "The user's address {} {}.", platform::in_quotes(identity.address), *error);
+  return identity;
 }
 
 /// A person of another organization whom the directory has invited.
@@ -57,7 +66,7 @@ Outcome<VerifiedIdentity> oidc_identity(const JsonValue& claims,
   }
   // An address in another domain says nothing about its owner: the provider speaks for its own domains only.
   if (signin::is_in_domains(connection, email)) identity.address = email;
-  return identity;
+  return with_checked_text(std::move(identity));
 }
 
 Outcome<VerifiedIdentity> directory_identity(const JsonValue& claims,
@@ -70,8 +79,9 @@ Outcome<VerifiedIdentity> directory_identity(const JsonValue& claims,
                   platform::in_quotes(claimed), connection.tenant_id.empty() ? tenant : connection.tenant_id);
   }
   const std::string_view object = claims.text_of("oid");
-  if (object.empty() || platform::count_code_points(object) > kMaxNameCodePoints)
-    return refuse("OIDC-10", "The ID token has no oid. Keep profile among the connection's scopes.");
+  if (!signin::is_identity_line(object))
+    return refuse("OIDC-10",
+                  "The ID token has no oid of one line. Keep profile among the connection's scopes.");
   if (is_guest(claims) && !connection.allow_guests) {
     return refuse("OIDC-11",
                   "The user is a guest of the directory; the setting allow_guests of the connection lets "
@@ -79,7 +89,7 @@ Outcome<VerifiedIdentity> directory_identity(const JsonValue& claims,
   }
   VerifiedIdentity identity = identity_of(claims, connection, object, claimed);
   identity.address = directory_address(claims, connection);
-  return identity;
+  return with_checked_text(std::move(identity));
 }
 
 }  // namespace giftsync::daemon::identity::oidc

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
+
 #include "daemon/config/connection_urls.h"
 
 namespace giftsync::daemon::identity::oidc {
@@ -13,6 +15,12 @@ constexpr std::int64_t kKeptMillis = 60 * platform::kMinuteMillis;
 constexpr std::int64_t kNewKeysMillis = 5 * platform::kMinuteMillis;
 /// Longer than a fetch of both documents takes, so that those who waited for it do not fetch again.
 constexpr std::int64_t kFailureKeptMillis = 30'000;
+constexpr std::chrono::seconds kPatience{1};
+
+tl::unexpected<SignInRefusal> is_being_fetched() {
+  return tl::unexpected(
+      SignInRefusal{"OIDC-1", "The provider's documents are being fetched, which takes long.", true});
+}
 
 }  // namespace
 
@@ -33,7 +41,8 @@ DiscoveryCache::Entry& DiscoveryCache::entry_of(const std::string& name) {
 DiscoveryCache::Found DiscoveryCache::find(const config::SsoConnectionSettings& connection,
                                            platform::UtcMillis now) {
   Entry& entry = entry_of(connection.name);
-  const std::lock_guard lock(entry.mutex);
+  const std::unique_lock lock(entry.mutex, kPatience);
+  if (!lock) return is_being_fetched();
   if (entry.provider && !platform::has_elapsed(entry.fetched_at, kKeptMillis, now)) return entry.provider;
   if (entry.failure && !platform::has_elapsed(entry.failed_at, kFailureKeptMillis, now))
     return tl::unexpected(*entry.failure);
@@ -49,7 +58,8 @@ DiscoveryCache::Found DiscoveryCache::find_with_new_keys(const config::SsoConnec
                                                          platform::UtcMillis now) {
   Found found = find(connection, now);
   Entry& entry = entry_of(connection.name);
-  const std::lock_guard lock(entry.mutex);
+  const std::unique_lock lock(entry.mutex, kPatience);
+  if (!lock) return is_being_fetched();
   const bool is_too_soon =
       entry.keys_renewed_at && !platform::has_elapsed(*entry.keys_renewed_at, kNewKeysMillis, now);
   if (!found || !entry.provider || is_too_soon) return found;

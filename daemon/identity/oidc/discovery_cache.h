@@ -27,15 +27,16 @@ class DiscoveryCache {
   /// `sso` must outlive it.
   DiscoveryCache(const config::SsoSettings& sso, Send send) : sso_(sso), send_(std::move(send)) {}
 
-  /// The provider with its keys, at most an hour old. One thread fetches, the others wait for it; a failure
-  /// is kept for 30 s, so that a provider that is down does not occupy every thread.
+  /// The provider with its keys, at most an hour old. One thread fetches, the others wait for it, for a
+  /// second at most (SIGN-14); a failure is kept for 30 s, so that a provider that is down does not occupy
+  /// every thread.
   Found find(const config::SsoConnectionSettings& connection, platform::UtcMillis now);
   /// With new keys, for a token whose key is unknown: at most once in 5 minutes, else as it is.
   Found find_with_new_keys(const config::SsoConnectionSettings& connection, platform::UtcMillis now);
 
  private:
   struct Entry {
-    std::mutex mutex;
+    std::timed_mutex mutex;  ///< held while the documents are fetched
     std::shared_ptr<const Provider> provider;
     platform::UtcMillis fetched_at;
     std::optional<platform::UtcMillis> keys_renewed_at;  ///< for a token whose key was unknown

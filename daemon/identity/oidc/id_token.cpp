@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "daemon/signin/home_realm.h"
 #include "platform/digest.h"
 #include "platform/quoted_text.h"
 #include "platform/text.h"
@@ -15,7 +16,6 @@ using platform::JsonValue;
 using Fault = std::optional<std::string>;
 
 constexpr double kMaxSeconds = 1e11;
-constexpr std::size_t kMaxSubjectCodePoints = 255;
 
 struct Input {
   const JsonValue& claims;
@@ -68,8 +68,8 @@ Fault wrong_nonce(const Input& in) {
 
 Fault wrong_subject(const Input& in) {
   const std::string_view subject = in.claims.text_of("sub");
-  if (!subject.empty() && platform::count_code_points(subject) <= kMaxSubjectCodePoints) return std::nullopt;
-  return "The ID token's sub is not a text of 1 to 255 characters.";
+  if (signin::is_identity_line(subject)) return std::nullopt;
+  return "The ID token's sub is not one line of 1 to 255 characters.";
 }
 
 /// RS256 and ES256 both use SHA-256, and so do at_hash and c_hash.

@@ -86,6 +86,7 @@ Outcome<VerifiedIdentity> OidcClient::identity_of(const config::SsoConnectionSet
     verdicts.push_back({"OIDC-9", "tid is the connection's directory"});
     verdicts.push_back({"OIDC-10", "oid is there"});
     verdicts.push_back({"OIDC-11", "the user is no guest, or guests may sign in"});
+    verdicts.push_back({"OIDC-12", "name and address are lines"});
     return identity;
   }
   const platform::JsonValue* source = &claims;
@@ -100,6 +101,7 @@ Outcome<VerifiedIdentity> OidcClient::identity_of(const config::SsoConnectionSet
   auto identity = oidc_identity(*source, connection);
   if (!identity) return identity;
   verdicts.push_back({"OIDC-8", "the address is not one that the provider calls unverified"});
+  verdicts.push_back({"OIDC-12", "name and address are lines"});
   identity->authenticated_at = time_claim(claims, "auth_time");
   return identity;
 }

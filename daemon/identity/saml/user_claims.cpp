@@ -13,8 +13,6 @@
 #include "daemon/signin/home_realm.h"
 #include "platform/quoted_text.h"
 #include "platform/text.h"
-#include "platform/visible_text.h"
-#include "schema/contact_normalization.h"
 
 namespace giftsync::daemon::identity::saml {
 namespace {
@@ -23,16 +21,13 @@ using platform::in_quotes;
 using platform::XmlElement;
 using Value = Outcome<std::optional<std::string>>;
 
-constexpr std::size_t kMaxCodePoints = 255;
 constexpr std::string_view kNameIdentifier =
     "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/nameidentifier";
 
-/// One line of 1 to 255 code points.
 Value checked(std::string value, std::string_view what) {
-  const std::size_t length = platform::count_code_points(value);
-  if (length == 0 || length > kMaxCodePoints || !platform::is_plain_line(value))
+  if (!signin::is_identity_line(value))
     return refuse(20, "{} is {}; one line of 1 to {} characters is allowed", what, in_quotes(value),
-                  kMaxCodePoints);
+                  signin::kMaxIdentityCodePoints);
   return std::optional(std::move(value));
 }
 
@@ -93,7 +88,7 @@ Outcome<void> check_email(const std::optional<std::string>& email, const SamlCon
                   "there is no attribute {} (claims.email); let the provider send the user's address "
                   "under this name, or set claims.email to the name that it sends",
                   in_quotes(connection.settings.claim_email));
-  if (const auto error = schema::email_error(*email))
+  if (const auto error = signin::address_error(*email))
     return refuse(21, "the e-mail address {} is invalid: {}", in_quotes(*email), *error);
   if (signin::is_in_domains(connection.settings, *email)) return {};
   const std::vector<std::string> domains = config::all_domains(connection.settings);

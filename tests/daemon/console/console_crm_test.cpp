@@ -123,6 +123,65 @@ TEST_F(ConsoleCrmPages, TwoPagesAskASlowCrmAndTheThirdIsToldSo) {
   EXPECT_THAT(post(path, body).body, HasSubstr("003OLD")) << "a fault keeps no place";
 }
 
+// CON-16: what an auditor types about a person shows the same, whether there is a gift to that person or
+// none; so pages that are joined by ids lead from nobody to a gift.
+TEST_F(ConsoleCrmPages, NoPageTellsAnAuditorWhoseGiftsThereAre) {
+  const auto id = gift_of("sam@example.com");
+  link(id, "0035e00000AbCdEAAV");
+  add_contact("0035e00000AbCdEAAV");
+  sign_in(user("aud@example.com", {Role::auditor}));
+  EXPECT_THAT(get("/console/gifts?find=0035e00000AbCdEAAV").body, HasSubstr(page_of(id) + "\""))
+      << "a gift is found by an id";
+  const std::vector<std::string> parameters{"find",     "email",  "phone",  "error",     "item",
+                                            "campaign", "source", "who",    "object",    "action",
+                                            "kind",     "q",      "reason", "recipient", "name"};
+  const auto without = [](std::string text, const std::string& typed) {
+    for (std::size_t at = text.find(typed); at != std::string::npos; at = text.find(typed, at))
+      text.replace(at, typed.size(), "TYPED");
+    return text;
+  };
+  int pages = 0;
+  for (const ConsoleRoute& route : console_routes()) {
+    std::string path = "/console/" + std::string(route.pattern);
+    if (route.is_post || path.find("sign-in") != std::string::npos ||
+        path.find("assets") != std::string::npos || path.find("link/") != std::string::npos)
+      continue;
+    if (const auto parameter = path.find('{'); parameter != std::string::npos)
+      path.replace(parameter, path.find('}') + 1 - parameter, std::to_string(id.value));
+    for (const std::string& parameter : parameters)
+      for (const auto& [known, unknown] : std::map<std::string, std::string>{
+               {"ada@example.com", "kim@example.com"}, {"Byron", "Wayne"}, {"6508673450", "6508673451"}}) {
+        ++pages;
+        EXPECT_EQ(without(get(path + "?" + parameter + "=" + known).body, known),
+                  without(get(path + "?" + parameter + "=" + unknown).body, unknown))
+            << path << "?" << parameter << "=" << known;
+      }
+  }
+  EXPECT_GT(pages, 500);
+  EXPECT_EQ(get("/console/match?email=ada%40example.com").status, 404);
+  EXPECT_THAT(get("/console/").body, Not(HasSubstr("/console/match")));
+}
+
+// CON-24
+TEST_F(ConsoleCrmPages, ADatabaseOfItsOwnHasPlacesAndADeadlineToo) {
+  const auto id = gift_of("sam@example.com");
+  link(id, "003OLD");
+  options_.crm.has_own_database = true;
+  restart();
+  sign_in(user("ana@example.com", {Role::operations}));
+  const std::string path = page_of(id) + "/record";
+  std::string third;
+  crm_.on_read = [&] {
+    EXPECT_GT(platform::ThreadCallDeadline::remaining_millis(), 0);
+    EXPECT_LE(platform::ThreadCallDeadline::remaining_millis(), 3000);
+    const std::string body = get(path).body;
+    if (crm_.reads == 2) third = body;
+  };
+  EXPECT_THAT(get(path).body, HasSubstr("003OLD"));
+  EXPECT_THAT(third, AllOf(HasSubstr("Other pages are asking the CRM now"), Not(HasSubstr("003OLD"))));
+  EXPECT_EQ(crm_.reads, 2);
+}
+
 // CON-26
 TEST_F(ConsoleCrmPages, TheRecordIsShownBesideOurs) {
   const auto id = gift_of("sam@example.com");

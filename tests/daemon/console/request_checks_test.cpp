@@ -50,6 +50,22 @@ TEST(ConsoleRequest, ACookieIsReadOnlyWhenThereIsOne) {
   EXPECT_EQ(cookie({}), std::nullopt);
 }
 
+// CON-11: as browsers write it.
+TEST(ConsoleRequest, TheOriginHasNoDefaultPort) {
+  for (const auto& [url, origin] : std::map<std::string, std::string>{
+           {"https://admin.example.com:443", "https://admin.example.com"},
+           {"HTTPS://Admin.Example.com:0443/gifts", "https://admin.example.com"},
+           {"http://127.0.0.1:80", "http://127.0.0.1"},
+           {"http://localhost:443", "http://localhost:443"},
+           {"https://admin.example.com:80", "https://admin.example.com:80"},
+           {"http://[0:0::1]:8480", "http://[::1]:8480"},
+           {"https://g\u00fcter.example", "https://xn--gter-0ra.example"}})
+    EXPECT_EQ(ConsoleUrl(url).origin, origin) << url;
+  EXPECT_TRUE(has_right_host(request({{"Host", "[::1]:8480"}}), ConsoleUrl{"http://[0:0::1]:8480"}));
+  EXPECT_TRUE(
+      has_right_host(request({{"Host", "xn--gter-0ra.example"}}), ConsoleUrl{"https://g\u00fcter.example"}));
+}
+
 // CON-12
 TEST(ConsoleRequest, AnotherHostIsRefused) {
   EXPECT_TRUE(has_right_host(request({{"Host", "ADMIN.example.com"}}), kUrl));

@@ -439,15 +439,27 @@ TEST(BodyBudget, AClientMayTakeAQuarter) {
   const BodyBudget::Client one = platform::parse_ip_address("192.0.2.1");
   const BodyBudget::Client other = platform::parse_ip_address("192.0.2.2");
   BodyBudget budget(100);
-  EXPECT_TRUE(budget.try_take(one, 20));
-  EXPECT_TRUE(budget.try_take(one, 5));
-  EXPECT_FALSE(budget.try_take(one, 1));
-  EXPECT_TRUE(budget.try_take(other, 30)) << "one body may be larger";
-  EXPECT_FALSE(budget.try_take(other, 1));
+  EXPECT_TRUE(budget.try_take({one}, 20));
+  EXPECT_TRUE(budget.try_take({one}, 5));
+  EXPECT_FALSE(budget.try_take({one}, 1));
+  EXPECT_TRUE(budget.try_take({other}, 30)) << "one body may be larger";
+  EXPECT_FALSE(budget.try_take({other}, 1));
   EXPECT_TRUE(budget.try_take({}, 45)) << "many clients";
   EXPECT_FALSE(budget.try_take({}, 1)) << "all is taken";
-  static_cast<void>(budget.give_back(one, 5));
-  EXPECT_TRUE(budget.try_take(one, 4));
+  static_cast<void>(budget.give_back({one}, 5));
+  EXPECT_TRUE(budget.try_take({one}, 4));
+}
+
+// HTTP-50
+TEST(BodyBudget, RequestsWithoutACredentialHaveAPartOfTheirOwn) {
+  BodyBudget budget(800);
+  const BodyBudget::Account open{{}, false};
+  EXPECT_TRUE(budget.try_take(open, 60));
+  EXPECT_TRUE(budget.try_take(open, 40));
+  EXPECT_FALSE(budget.try_take(open, 1)) << "an eighth is taken";
+  EXPECT_TRUE(budget.try_take({}, 800)) << "nothing of the others is";
+  static_cast<void>(budget.give_back(open, 40));
+  EXPECT_TRUE(budget.try_take(open, 40)) << "and nothing of theirs by the others";
 }
 
 // HTTP-50

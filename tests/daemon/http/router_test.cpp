@@ -320,6 +320,7 @@ TEST_F(RouterTest, TheHeaderDecidesWhetherTheBodyIsRead) {
            {"POST", messages + message_token, "X", "y", kBaseScope, false},
            {"POST", messages + message_token + "x", "X", "y", kBothScopes, false},
            {"POST", messages + token, "Organization-Token", token, kBothScopes, false},
+           {"POST", "/login/callback", "X", "y", kBothScopes, false},  // sign-in is off
            {"POST", "/g/abc", "X", "y", kBothScopes, true},
            {"POST", "/api/v1/webhooks/status_changes/vendor", "X", "y", kBothScopes, true}}) {
     HttpRequest head;
@@ -329,6 +330,21 @@ TEST_F(RouterTest, TheHeaderDecidesWhetherTheBodyIsRead) {
     EXPECT_EQ(router_.plan(one.scope, head).reads_body, one.reads_body)
         << one.method << " " << one.path << " " << one.header;
   }
+}
+
+// HTTP-50
+TEST_F(RouterTest, OnlyRequestsWithACredentialShareTheMemoryOfBodies) {
+  const auto has_credential = [&](const std::string& path) {
+    HttpRequest head;
+    head.method = "POST";
+    head.path = path;
+    return router_.plan(kBothScopes, head).has_credential;
+  };
+  for (const std::string path : {"/api/v1/gift_requests", "/api/v1/crm/gift_requests",
+                                 "/api/v1/request_records", "/api/v1/webhooks/status_changes/vendor"})
+    EXPECT_TRUE(has_credential(path)) << path;
+  for (const std::string path : {"/login/callback", "/console/requests/R-1/approve", "/g/abc"})
+    EXPECT_FALSE(has_credential(path)) << path;
 }
 
 // HTTP-48, HTTP-49

@@ -136,6 +136,51 @@ TEST_F(ProviderSignInTest, LeadsBackToThePageThatWasWanted) {
   EXPECT_TRUE(store_->sign_in_connections.list().at(0).last_success_at.has_value());
 }
 
+// SIGN-14: while the provider of one connection holds its threads, further ones are told so at once, and
+// other connections sign in.
+TEST_F(ProviderSignInTest, AProviderThatHangsStopsNoOtherConnection) {
+  constexpr const char* kUnavailable = "https://gifts.example.com/console/sign-in?unavailable=1";
+  std::vector<Browser> browsers(ProviderPlaces::kOfOne + 1);
+  std::vector<std::string> replies;
+  for (Browser& browser : browsers) replies.push_back(provider_.authorize(start(browser)));
+  std::size_t asked = 0;
+  std::string refused;
+  std::string refused_start;
+  std::string others;
+  // The token endpoint does not answer before the next reply has come.
+  provider_.tamper = [&](const std::string& url, platform::HttpResponse&) {
+    if (!url.ends_with("/token")) return;
+    ++asked;
+    const std::string location = asked < browsers.size() ? reply(browsers[asked], replies[asked]) : "";
+    if (asked < ProviderPlaces::kOfOne) return;
+    refused = location;
+    Browser late;
+    refused_start = start(late);
+    others = start(late, "other");
+  };
+  reply(browsers[0], replies[0]);
+  EXPECT_EQ(asked, static_cast<std::size_t>(ProviderPlaces::kOfOne));
+  EXPECT_EQ(refused, kUnavailable);
+  EXPECT_EQ(refused_start, kUnavailable);
+  EXPECT_THAT(others, StartsWith("https://idp.other.com/auth?"));
+  provider_.tamper = {};
+  EXPECT_EQ(finish(browsers.back(), reply(browsers.back(), replies.back())), "/console/gifts?status=opened")
+      << "nothing of the refused reply was used up";
+}
+
+// SIGN-14
+TEST(ProviderPlaces, AllProvidersTogetherLeaveThreadsForOthers) {
+  ProviderPlaces places;
+  std::vector<ProviderPlaces::Place> held;
+  for (int i = 0; i < ProviderPlaces::kOfAll; ++i) {
+    held.push_back(places.try_take("connection-" + std::to_string(i)));
+    EXPECT_TRUE(held.back());
+  }
+  EXPECT_FALSE(places.try_take("another"));
+  held.pop_back();
+  EXPECT_TRUE(places.try_take("another"));
+}
+
 // CON-45
 TEST_F(ProviderSignInTest, TheTimeOfAProofIsTheProvidersWordAndNotLaterThanNow) {
   provider_.claims["auth_time"] = now_.value / 1000 + 3'600;

@@ -226,5 +226,22 @@ TEST(ExternalDatabase, ErrorsNameTheCrmDatabase) {
   }
 }
 
+// ARCH-46
+TEST(PostgresqlSession, WhatIsCommittedIsWritten) {
+  if (!tests::TemporaryDatabase::available(Dialect::postgresql)) GTEST_SKIP() << "GIFTSYNC_TEST_PG";
+  for (const auto& [given, used] : std::map<std::string, std::string>{
+           {"off", "on"}, {"local", "on"}, {"on", "on"}, {"remote_apply", "remote_apply"}}) {
+    Database database({Dialect::postgresql,
+                       std::getenv("GIFTSYNC_TEST_PG") + (" options='-c synchronous_commit=" + given + "'")});
+    const auto value = [](soci::session& session) {
+      std::string found;
+      session << "SHOW synchronous_commit", soci::into(found);
+      return found;
+    };
+    EXPECT_EQ(database.read(value), used) << given;
+    EXPECT_EQ(database.write(value), used) << given;
+  }
+}
+
 }  // namespace
 }  // namespace giftsync::schema::sql

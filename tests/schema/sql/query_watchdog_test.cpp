@@ -6,6 +6,7 @@
 
 #include <thread>
 
+#include "platform/thread_call_deadline.h"
 #include "tests/support/faulty_proxy.h"
 #include "tests/support/temporary_database.h"
 
@@ -76,6 +77,16 @@ TEST_F(QueryWatchdogTest, AnExternalCrmHasItsOwnLimit) {
   const auto theirs = through_proxy(true);
   EXPECT_EQ(tests::scalar(*theirs, "SELECT 'x'"), "x");
   proxy_->stall();
+  EXPECT_THROW(tests::scalar(*theirs, "SELECT 'x'"), platform::DependencyError);
+}
+
+// CON-24, SIGN-10
+TEST_F(QueryWatchdogTest, AReadOfACrmEndsWithItsThreadsDeadline) {
+  const QueryWatchdog watch({600'000, 600'000});
+  const auto theirs = through_proxy(true);
+  EXPECT_EQ(tests::scalar(*theirs, "SELECT 'x'"), "x");
+  proxy_->stall();
+  const platform::ThreadCallDeadline deadline(kLimitMillis);
   EXPECT_THROW(tests::scalar(*theirs, "SELECT 'x'"), platform::DependencyError);
 }
 

@@ -1,8 +1,10 @@
 // Reads of a thread that has a limit of time, on both back ends.
 #include "platform/read_limit.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "platform/thread_call_deadline.h"
 #include "tests/support/temporary_database.h"
 
 namespace giftsync::schema::sql {
@@ -54,6 +56,37 @@ TEST_P(ReadLimitTest, WritesAndReadsWithoutALimitTakeTheirTime) {
   }
   EXPECT_EQ(scalar("SELECT n FROM made"), steps);
   EXPECT_EQ(scalar(slow_query(steps)), steps);
+}
+
+// CON-24, SIGN-10
+TEST_P(ReadLimitTest, ReadsOfACrmOfItsOwnEndWithTheirThreadsDeadline) {
+  sql("CREATE TABLE made (n BIGINT)");
+  Dsn external = address();
+  external.is_external_crm = true;
+  Database crm(external);
+  EXPECT_EQ(tests::scalar(crm, "SELECT count(*) FROM made"), "0");
+  const auto fault_of = [&](const std::string& query) -> std::string {
+    const platform::ThreadCallDeadline deadline(kLimitMillis);
+    try {
+      return "an answer: " + tests::scalar(crm, query);
+    } catch (const platform::DependencyError& fault) {
+      EXPECT_TRUE(fault.of_external_crm() && fault.transient()) << fault.what();
+      return fault.what();
+    }
+  };
+  EXPECT_THAT(fault_of(slow_query()), testing::HasSubstr("took more than"));
+  {
+    const platform::ThreadCallDeadline deadline(kLimitMillis);
+    EXPECT_EQ(scalar("SELECT count(*) FROM made"), "0") << "the store has a limit of its own";
+  }
+  // Somebody else has locked the table.
+  if (dialect() == Dialect::postgresql) {
+    plain_sql_->write([&](soci::session& session) {
+      session << "LOCK TABLE made";
+      EXPECT_THAT(fault_of("SELECT count(*) FROM made"), testing::HasSubstr("took more than"));
+    });
+  }
+  EXPECT_EQ(tests::scalar(crm, "SELECT count(*) FROM made"), "0");
 }
 
 INSTANTIATE_TEST_SUITE_P(BackEnds, ReadLimitTest, testing::Values(Dialect::sqlite, Dialect::postgresql),

@@ -344,6 +344,29 @@ TEST(OidcIdentity, HasAnAddressInsideTheDomainsOnly) {
     EXPECT_EQ(address(other, true), "") << other;
 }
 
+// OIDC-5, OIDC-12: what pages and the audit log show is one line, and an address that links is one address.
+TEST(OidcIdentity, HasLinesAndOneAddress) {
+  const auto rule_of = [](const char* claim, const std::string& value) {
+    FakeProvider provider;
+    provider.claims[claim] = value;
+    return SignIn(provider).rule();
+  };
+  const std::string override = "\u202E";
+  for (const std::string end : {"\r\n", "\n", "\t", "\x01", "\u2028"}) {
+    EXPECT_EQ(rule_of("sub", "248" + end), "OIDC-5") << end;
+    EXPECT_EQ(rule_of("name", "Rose" + end + "Tyler"), "OIDC-12") << end;
+    EXPECT_NE(rule_of("email", "rose@acme.com" + end), "") << end;
+  }
+  EXPECT_EQ(rule_of("sub", override + "248"), "OIDC-5");
+  EXPECT_EQ(rule_of("name", "Rose" + override), "OIDC-12");
+  for (const char* address :
+       {" rose@acme.com", "rose@acme.com ", "ceo@evil.example@acme.com", "rose tyler@acme.com",
+        "\"rose\"@acme.com", "rose\r\n@acme.com", "a,b@acme.com"})
+    EXPECT_EQ(rule_of("email", address), "OIDC-12") << address;
+  EXPECT_EQ(rule_of("name", "Zo\u00eb \u200fx"), "") << "some scripts need such marks";
+  EXPECT_EQ(rule_of("name", std::string(300, 'a')), "") << "it is cut";
+}
+
 constexpr const char* kTenant = "11111111-2222-3333-4444-555555555555";
 
 struct DirectoryCase {
@@ -370,7 +393,7 @@ std::string directory_outcome(const DirectoryCase& one, bool v2) {
   return identity->address.empty() ? "none" : identity->address;
 }
 
-// OIDC-9, OIDC-10, OIDC-11
+// OIDC-9, OIDC-10, OIDC-11, OIDC-12
 TEST(Directory, IsHeldToItsTenantAndNeverLinkedByEmail) {
   using C = config::SsoConnectionSettings;
   const std::vector<DirectoryCase> cases{
@@ -382,6 +405,13 @@ TEST(Directory, IsHeldToItsTenantAndNeverLinkedByEmail) {
        [](auto&, C& c) { c.tenant_id = "99999999-2222-3333-4444-555555555555"; }},
       {"the setting's tenant", "rose@acme.com", [](auto&, C& c) { c.tenant_id = kTenant; }},
       {"no oid", "OIDC-10", [](auto& p, C&) { p.claims.erase("oid"); }},
+      {"an oid of two lines", "OIDC-10", [](auto& p, C&) { p.claims["oid"] = "object-1\n"; }},
+      {"a name of two lines", "OIDC-12", [](auto& p, C&) { p.claims["name"] = "Rose\nTyler"; }},
+      {"an address in an address", "OIDC-12",
+       [](auto& p, C&) {
+         p.claims["preferred_username"] = "ceo@evil.example@acme.com";
+         p.claims["upn"] = "ceo@evil.example@acme.com";
+       }},
       {"email of a victim", "none",
        [](auto& p, C&) {
          p.claims.erase("preferred_username");
@@ -439,7 +469,9 @@ TEST(OidcClient, ListsTheRulesThatHold) {
   EXPECT_EQ(sign_in.rule(), "");
   std::string rules;
   for (const signin::RuleVerdict& one : sign_in.verdicts) rules.append(one.rule).append(" ");
-  EXPECT_EQ(rules, "OIDC-1 OIDC-2 OIDC-3 OIDC-4 OIDC-5 OIDC-5 OIDC-5 OIDC-5 OIDC-5 OIDC-6 OIDC-6 OIDC-8 ");
+  EXPECT_EQ(rules,
+            "OIDC-1 OIDC-2 OIDC-3 OIDC-4 OIDC-5 OIDC-5 OIDC-5 OIDC-5 OIDC-5 OIDC-6 OIDC-6 OIDC-8 "
+            "OIDC-12 ");
 }
 
 }  // namespace
