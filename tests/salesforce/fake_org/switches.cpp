@@ -25,6 +25,9 @@ constexpr Switch kSwitches[] = {
     {"keeps_white_space", ""},
     {"recycle_bin_is_unique", ""},
     {"production", ""},
+    {"profile", ""},
+    {"foreign_permission_sets", ""},
+    {"describe_bytes", ""},
 };
 
 }  // namespace
