@@ -8,6 +8,7 @@
 
 #include "cli/commands.h"
 #include "cli/confirmation.h"
+#include "cli/day_or_time.h"
 #include "cli/gift_detail.h"
 #include "cli/os_user.h"
 #include "cli/rematch_rules.h"
@@ -15,16 +16,24 @@
 #include "cli/text_table.h"
 #include "daemon/config/text_checks.h"
 #include "platform/dependency_error.h"
+#include "platform/plural.h"
 #include "platform/quoted_text.h"
 #include "sync/lifecycle_rules.h"
+#include "sync/mail_replies.h"
 #include "sync/rematch.h"
 
 namespace giftsync::cli {
 namespace {
 
+constexpr std::size_t kPageRows = 500;
+constexpr std::size_t kMaxPreviewed = 5;
+
 struct ResendOptions {
-  std::int64_t id = 0;
+  std::int64_t id = 0;  ///< 0: those of `reply`
   std::string email;
+  std::string reply;
+  std::string since;
+  bool yes = false;
 };
 
 /// Where a gift comes from that giftsync did not send, although "gift list" shows it; empty if unknown.
@@ -98,7 +107,58 @@ void print_claimable_until(const Console& console, CliContext& ctx, schema::Tran
     console.info("It can be accepted until " + platform::to_rfc3339(*until) + ".");
 }
 
+/// The gifts whose mails ended undelivered with that reply; the first of them are printed.
+std::vector<std::int64_t> undelivered_gifts(const Console& console, CliContext& ctx,
+                                            const ResendOptions& options) {
+  const platform::UtcMillis since =
+      parse_day_or_time(options.since, console.now()).value_or(platform::UtcMillis{0});
+  std::vector<std::int64_t> gifts;
+  std::optional<schema::TransactionId> before;
+  while (true) {
+    const auto page = ctx.store.deliveries.list(schema::store::Viewer::of_command_line(),
+                                                schema::DeliveryState::undelivered, before, kPageRows);
+    if (page.empty()) return gifts;
+    before = page.back().transaction;
+    for (const schema::store::ListedMail& mail : page) {
+      if (mail.kind != schema::MailKind::gift || mail.updated_at < since ||
+          !sync::is_reply_like(mail.last_reply, options.reply))
+        continue;
+      gifts.push_back(mail.transaction.value);
+      if (gifts.size() <= kMaxPreviewed)
+        console.info(fmt::format("gift {} to {}, {} UTC: {}", mail.transaction.value, printable(mail.email),
+                                 minute_text(mail.updated_at), printable(mail.last_reply)));
+    }
+  }
+}
+
+int resend_undelivered(const Console& console, CliContext& ctx, const ResendOptions& options) {
+  const std::vector<std::int64_t> gifts = undelivered_gifts(console, ctx, options);
+  if (gifts.empty()) {
+    console.info(
+        "No mail of a gift ended undelivered with that reply; \"giftsyncctl mail list --state "
+        "undelivered\" shows the replies.");
+    return EX_OK;
+  }
+  if (gifts.size() > kMaxPreviewed) console.info(fmt::format("and {} more", gifts.size() - kMaxPreviewed));
+  const auto refused = refuse_unconfirmed(
+      console, options.yes, fmt::format("Mail {} again?", platform::pluralize(gifts.size(), "gift")));
+  if (refused) return *refused;
+  std::size_t done = 0;
+  for (const std::int64_t id : gifts) {
+    const sync::ActionResult result = sync::resend(ctx.store, {{id}, std::nullopt, os_user()}, console.now());
+    if (result.kind == sync::ActionResult::Kind::done)
+      ++done;
+    else
+      console.info(fmt::format("Gift {} was left out: {}.", id, result.reason));
+  }
+  console.info(fmt::format("{} will be mailed again, with the same {}.", platform::pluralize(done, "gift"),
+                           done == 1 ? "link" : "links"));
+  return EX_OK;
+}
+
 int resend_gift(const Console& console, CliContext& ctx, const ResendOptions& options) {
+  if (!options.reply.empty()) return resend_undelivered(console, ctx, options);
+  if (options.id == 0) return console.fail(EX_USAGE, "give a gift's id, or --reply with a part of a reply");
   sync::ResendAction action{{options.id}, std::nullopt, os_user()};
   if (!options.email.empty()) {
     std::string email = options.email;
@@ -172,15 +232,32 @@ CLI::App* add_id(CLI::App* verb, std::int64_t& id) {
 
 void add_gift_action_commands(Commands& commands, CLI::App& noun) {
   const auto options = std::make_shared<ResendOptions>();
-  CLI::App* resend = add_id(
-      commands.verb(noun, "resend",
-                    "Mail a gift again that is unopened and not final. The same address gets the same link. "
-                    "Another address gets a new link, the old link stops working, and the gift is rematched, "
-                    "with the current Deal Stage if its opportunity changes. giftsync does not mail gifts "
-                    "whose links were issued as URLs.",
-                    {"gift resend 42", "gift resend 42 --email ada.lovelace@example.com"}),
-      options->id);
-  resend->add_option("--email", options->email, "Another address of the recipient")->option_text("ADDRESS");
+  CLI::App* resend = commands.verb(
+      noun, "resend",
+      "Mail a gift again that is unopened and not final. The same address gets the same link. "
+      "Another address gets a new link, the old link stops working, and the gift is rematched, "
+      "with the current Deal Stage if its opportunity changes. giftsync does not mail gifts "
+      "whose links were issued as URLs. With --reply it mails all gifts again whose mails ended undelivered "
+      "with that reply of the relay, after it has shown how many.",
+      {"gift resend 42", "gift resend 42 --email ada.lovelace@example.com",
+       "gift resend --reply \"Relay access denied\" --since 2h"});
+  CLI::Option* id = resend->add_option("ID", options->id, "The recipient transaction's id");
+  id->check(whole_number());
+  resend
+      ->add_option(
+          "--reply", options->reply,
+          "A part of the reply, in any case, or a whole one of these replies: addresses, hosts and numbers "
+          "in it may differ")
+      ->option_text("TEXT")
+      ->excludes(id);
+  resend->add_option("--email", options->email, "Another address of the recipient")
+      ->option_text("ADDRESS")
+      ->needs(id);
+  resend->add_option("--since", options->since, "With --reply: only mails that ended on this day or later")
+      ->option_text("DAY|7d")
+      ->check(day_or_time())
+      ->excludes(id);
+  add_yes_flag(*resend, options->yes);
   commands.run(resend, options, resend_gift);
   const auto cancelled = std::make_shared<CancelOptions>();
   CLI::App* cancel =

@@ -5,6 +5,7 @@
 #include "cli/status_report.h"
 #include "cli/text_table.h"
 #include "platform/plural.h"
+#include "platform/quoted_text.h"
 
 namespace giftsync::cli {
 namespace {
@@ -53,8 +54,21 @@ void check_mail(const StatusReport& report, const std::string& program, Items& i
   for (const schema::store::CircuitBreaker& pause : report.pauses)
     items.push_back(
         {fmt::format("mail delivery is paused on {}: {}", printable(pause.daemon), printable(pause.reason)),
-         "correct email.smtp or its password and reload the daemon, or correct the relay; the daemon "
+         "correct email.from, email.smtp or its password and reload the daemon, or correct the relay; the "
+         "daemon "
          "tries again from time to time"});
+  for (const sync::SharedReply& one : report.shared_replies) {
+    const std::string reply = printable(one.reply);
+    if (one.state == schema::DeliveryState::queued)
+      items.push_back({fmt::format("{} wait, the first since {} UTC: the relay defers each with: {}",
+                                   count_text(one.mails, "mail"), minute_text(one.since), reply),
+                       "correct the relay; " + program + "mail retry --all tries them now"});
+    else
+      items.push_back({fmt::format("{} within an hour ended undelivered with the same reply: {}",
+                                   count_text(one.mails, "mail"), reply),
+                       "if that is the relay's fault, correct it, then " + program + "gift resend --reply " +
+                           platform::shell_word(reply)});
+  }
   for (const auto& [state, count] : report.mails) {
     if (state != schema::DeliveryState::held || count == 0) continue;
     items.push_back(

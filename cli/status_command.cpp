@@ -25,6 +25,7 @@ constexpr schema::store::CrmSyncStatus kReportedSyncStates[] = {schema::store::C
                                                                 schema::store::CrmSyncStatus::rejected};
 
 constexpr std::int64_t kSoonDays = 7;
+constexpr std::int64_t kUndeliveredDays = schema::store::ConsoleGifts::kUndeliveredDays;
 
 /// "2026-11-21 12:31:07", for times within the next seconds.
 std::string second_text(platform::UtcMillis time) {
@@ -54,6 +55,10 @@ StatusReport collect_status(schema::store::Store& store, const daemon::config::S
   report.pauses = store.deliveries.breakers();
   report.uncertain_mails =
       store.deliveries.list({schema::DeliveryState::uncertain, schema::DeliveryState::held}, kMaxMailsListed);
+  report.shared_replies =
+      sync::shared_replies(store.deliveries.failed_mails(now - sync::kSharedReplyMillis), now);
+  report.undelivered_gifts = store.console_gifts.count_undelivered(
+      schema::store::Viewer::of_command_line(), now - kUndeliveredDays * platform::kDayMillis);
   report.sync = store.sync.counts();
   for (const schema::store::CrmSyncStatus state : kReportedSyncStates)
     report.sync_states.emplace_back(state, store.sync.count_states(state));
@@ -98,6 +103,7 @@ Json mails_json(const StatusReport& report) {
   Json json = Json::object();
   for (const schema::DeliveryState state : schema::kAllDeliveryStates)
     json[std::string(to_word(state))] = count_of(report, state);
+  json["gifts_undelivered_within_7_days"] = report.undelivered_gifts;
   json["pauses"] = Json::array();
   for (const schema::store::CircuitBreaker& pause : report.pauses) {
     json["pauses"].push_back({{"daemon", pause.daemon},
@@ -297,6 +303,12 @@ void print_mails(std::ostream& out, const StatusReport& report) {
   for (const schema::DeliveryState state : schema::kAllDeliveryStates)
     counts.push_back(fmt::format("{} {}", count_text(count_of(report, state)), to_word(state)));
   fmt::print(out, "mail      {}\n", fmt::join(counts, ", "));
+  if (report.undelivered_gifts > 0)
+    fmt::print(out,
+               "          {} of the last {} days {} undelivered; giftsyncctl gift list --status undelivered "
+               "--since {}d\n",
+               count_text(report.undelivered_gifts, "gift"), kUndeliveredDays,
+               platform::plural_verb(report.undelivered_gifts, "is", "are"), kUndeliveredDays);
   for (const schema::store::CircuitBreaker& pause : report.pauses) {
     fmt::print(out, "          PAUSED since {} UTC, next attempt {} UTC, {}: {} (daemon {})\n",
                minute_text(pause.since), second_text(pause.until),

@@ -10,6 +10,7 @@
 #include "daemon/config/effective_settings.h"
 #include "schema/store/store.h"
 #include "schema/store/store_stats.h"
+#include "sync/mail_replies.h"
 #include "wiring/org_status.h"
 
 namespace giftsync::cli {
@@ -24,6 +25,8 @@ struct StatusReport {
   std::vector<std::pair<schema::DeliveryState, std::int64_t>> mails;
   std::vector<schema::store::CircuitBreaker> pauses;  ///< of mail delivery, one per daemon; the longest first
   std::vector<schema::store::DeliveryRow> uncertain_mails;
+  std::vector<sync::SharedReply> shared_replies;  ///< with which many mails failed
+  std::int64_t undelivered_gifts = 0;             ///< of the last 7 days
   schema::store::SyncQueue::Counts sync;
   std::vector<std::pair<schema::store::CrmSyncStatus, std::int64_t>> sync_states;
   std::int64_t orphaned_changes = 0;

@@ -5,6 +5,9 @@
 
 namespace giftsync::platform {
 
+/// As the kernel has it, with or without a domain.
+std::string host_name();
+
 /// Host name and machine id: unique even among machines with equal host names.
 std::string host_identity();
 

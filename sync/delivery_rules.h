@@ -15,7 +15,7 @@ namespace giftsync::sync {
 /// The outcome of one attempt.
 enum class SendOutcome {
   accepted,         ///< positive reply to the final dot
-  refused,          ///< 5xx to RCPT or DATA: permanent, concerns this recipient
+  refused,          ///< 5xx to RCPT or DATA: permanent; it concerns this recipient unless it is ambiguous
   try_later,        ///< 4xx to RCPT or DATA: temporary, concerns this recipient
   transport_error,  ///< any earlier failure (DNS, connect, TLS, greeting, AUTH, MAIL FROM), and 421: not
                     ///< caused by this mail

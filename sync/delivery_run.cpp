@@ -43,14 +43,19 @@ DeliveryOutcome unsent(const DeliveryClaim& claim, std::int64_t attempt, schema:
 struct Attempt {
   const DeliveryClaim& claim;
   std::int64_t number;
+  platform::UtcMillis day_begun_at;  ///< RelayHealth::day_begun_at()
 };
+
+Attempt attempt_of(const DeliveryClaim& claim, std::int64_t number, const RelayHealth& health,
+                   platform::UtcMillis now) {
+  return {claim, number, health.day_begun_at(claim.first_deferred_at.value_or(now))};
+}
 
 DeliveryOutcome outcome_of(const Attempt& attempt, const SendResult& result, platform::UtcMillis now,
                            const DeliveryPolicy& policy) {
   const DeliveryClaim& claim = attempt.claim;
-  const DeliveryTransition next =
-      after_attempt(result.outcome, attempt.number, claim.first_deferred_at.value_or(now), now, policy,
-                    claim.uncertain_retries);
+  const DeliveryTransition next = after_attempt(result.outcome, attempt.number, attempt.day_begun_at, now,
+                                                policy, claim.uncertain_retries);
   DeliveryOutcome outcome{claim.transaction,    attempt.number, next.state,
                           next.next_attempt_at, result.reply,   result.outcome == SendOutcome::try_later,
                           std::nullopt};
@@ -113,10 +118,12 @@ SendPermission DeliveryRun::permission() {
   std::optional<schema::store::CircuitBreaker> stored = delivery_.store_.deliveries.breaker(rules.daemon);
   if (stored && stored->relay != rules.relay) {
     delivery_.store_.deliveries.close_breaker(rules.daemon);
+    delivery_.store_.deliveries.retry_deferred(std::nullopt, delivery_.now_());
     stats_.info_lines.push_back("mail delivery resumed: the relay's settings were changed; trying again");
-    stored.reset();
+    delivery_.health_.end_pause(*stored, delivery_.now_());
+  } else {
+    delivery_.health_.set_pause(std::move(stored));
   }
-  delivery_.health_.set_pause(std::move(stored));
   return delivery_.health_.begin(connection_.number, delivery_.now_());
 }
 
@@ -254,11 +261,15 @@ void DeliveryRun::send(const std::vector<PreparedMail>& group) {
     }
     return;
   }
+  const std::int64_t refusals_before = [this] {
+    const std::lock_guard lock(delivery_.health_mutex_);
+    return delivery_.health_.refusals();
+  }();
   const std::vector<SendResult> results = transport_.send_all(mails, budget_millis);
   std::vector<EndedAttempt> ended;
   for (std::size_t i = 0; i < sent.size(); ++i) {
     in_hand_.markers.push_back(sent[i]->mail.message_id);
-    ended.push_back({sent[i]->claimed, sent[i]->claimed.claim.attempt + 1, results[i]});
+    ended.push_back({sent[i]->claimed, sent[i]->claimed.claim.attempt + 1, results[i], refusals_before});
   }
   record(ended);
 }
@@ -278,19 +289,20 @@ void DeliveryRun::record(const std::vector<EndedAttempt>& attempts) {
     }
     if (findings.has_paused) store_pause();
   }
-  defer_for_one_recipient(findings.of_one_recipient);
+  retry_for_one_recipient(findings.of_one_recipient);
 }
 
 /// Under health_mutex_.
 void DeliveryRun::record_one(const EndedAttempt& attempt, Findings& findings) {
   const SendResult& result = attempt.result;
-  if (result.may_concern_recipient) return record_suspect(attempt, findings);
-  DeliveryOutcome outcome =
-      outcome_of({attempt.mail.claim, attempt.number}, result, delivery_.now_(), policy_);
+  if (result.is_ambiguous) return record_suspect(attempt, findings);
+  const platform::UtcMillis now = delivery_.now_();
+  DeliveryOutcome outcome = outcome_of(attempt_of(attempt.mail.claim, attempt.number, delivery_.health_, now),
+                                       result, now, policy_);
   if (result.outcome == SendOutcome::transport_error)
     return record_fault(attempt, std::move(outcome), findings);
   add_outcome(attempt.mail, std::move(outcome));
-  if (result.outcome != SendOutcome::uncertain) record_working(findings);
+  if (result.outcome != SendOutcome::uncertain) record_working(attempt, findings);
 }
 
 void DeliveryRun::add_outcome(const ClaimedMail& mail, DeliveryOutcome outcome) {
@@ -309,14 +321,23 @@ void DeliveryRun::record_suspect(const EndedAttempt& attempt, Findings& findings
   const ClaimedMail& mail = attempt.mail;
   const std::string& reply = attempt.result.reply;
   const platform::UtcMillis now = delivery_.now_();
+  const Attempt known = attempt_of(mail.claim, attempt.number, delivery_.health_, now);
+  const bool is_refusal = attempt.result.outcome == SendOutcome::refused;
+  const bool is_limit_reached =
+      is_refusal && policy_.may_give_up && now.value - known.day_begun_at.value >= kMaxDeferredMillis;
+  findings.has_suspects = true;
+  findings.refusals += is_refusal ? 1 : 0;
+  const SuspectVerdict verdict = delivery_.health_.record_suspect(
+      connection_.number,
+      {mail.claim, attempt.number, mail.gift.transaction.email, reply, is_refusal, is_limit_reached}, now);
+  if (verdict == SuspectVerdict::recipients)
+    return add_outcome(mail, outcome_of(known, attempt.result, now, policy_));
   DeliveryOutcome waiting = unsent(mail.claim, attempt.number, schema::DeliveryState::queued,
                                    now + pause_millis(attempt.number), reply);
+  waiting.deferred = is_refusal;
   stats_.warnings.push_back(name_of(waiting) + "its mail waits, others are tried: " + reply);
   add_outcome(mail, std::move(waiting));
-  findings.has_suspects = true;
-  const bool is_relays = delivery_.health_.record_suspect(
-      connection_.number, {mail.claim, attempt.number, mail.gift.transaction.email, reply}, now);
-  if (!is_relays) return;
+  if (verdict == SuspectVerdict::undecided) return;
   has_ended_ = true;
   findings.has_paused = true;
   delivery_.has_worked_ = false;
@@ -359,8 +380,13 @@ void DeliveryRun::store_pause() {
 }
 
 /// Under health_mutex_.
-void DeliveryRun::record_working(Findings& findings) {
-  RelayHealth::Working working = delivery_.health_.record_working(connection_.number, delivery_.now_());
+void DeliveryRun::record_working(const EndedAttempt& attempt, Findings& findings) {
+  // The relay may have begun to refuse all mails while it took this one. Those of a batch follow one another.
+  const bool is_taken = attempt.result.outcome == SendOutcome::accepted &&
+                        delivery_.health_.refusals() == attempt.refusals_before + findings.refusals;
+  RelayHealth::Working working = delivery_.health_.record_working(
+      connection_.number, attempt.mail.gift.transaction.email, is_taken, delivery_.now_());
+  if (delivery_.health_.pause()) return;  // the test goes on
   delivery_.has_worked_ = true;
   // A pause that began with these attempts is not stored yet.
   if (working.has_resumed && !std::exchange(findings.has_paused, false)) findings.has_resumed = true;
@@ -370,17 +396,29 @@ void DeliveryRun::record_working(Findings& findings) {
   is_test_ = false;
 }
 
-/// The relay takes other mails. Their first outcomes are stored already.
-void DeliveryRun::defer_for_one_recipient(const std::vector<SuspectMail>& suspects) {
+/// The relay takes other mails. Their first outcomes are stored already. A refusal is asked for once more, as
+/// the relay may have been repaired in between.
+void DeliveryRun::retry_for_one_recipient(const std::vector<SuspectMail>& suspects) {
+  const platform::UtcMillis now = delivery_.now_();
   std::vector<DeliveryOutcome> outcomes;
   for (const SuspectMail& suspect : suspects) {
+    if (suspect.is_refusal) {
+      outcomes.push_back(
+          unsent(suspect.claim, suspect.attempt, schema::DeliveryState::queued, now, suspect.reply));
+      stats_.more = true;
+      continue;
+    }
     const SendResult answer{SendOutcome::try_later, suspect.reply, true};
-    outcomes.push_back(outcome_of({suspect.claim, suspect.attempt}, answer, delivery_.now_(), policy_));
+    const Attempt attempt = [&] {
+      const std::lock_guard lock(delivery_.health_mutex_);
+      return attempt_of(suspect.claim, suspect.attempt, delivery_.health_, now);
+    }();
+    outcomes.push_back(outcome_of(attempt, answer, now, policy_));
     stats_.warnings.push_back(name_of(outcomes.back()) +
                               "the relay takes other mails, but not this one: " + suspect.reply);
     if (outcomes.back().state == schema::DeliveryState::undelivered) count(stats_, outcomes.back());
   }
-  delivery_.store_.deliveries.finish(outcomes, delivery_.now_());
+  delivery_.store_.deliveries.finish(outcomes, now);
 }
 
 /// Stores the outcomes so far and the beginnings in one transaction. When it throws, both stay in hand.

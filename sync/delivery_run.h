@@ -33,10 +33,12 @@ class DeliveryRun {
     const ClaimedMail& mail;
     std::int64_t number = 0;
     SendResult result;
+    std::int64_t refusals_before = 0;  ///< RelayHealth::refusals() when it began
   };
   /// What attempts that ended together show of the relay.
   struct Findings {
     bool has_suspects = false;
+    std::int64_t refusals = 0;
     bool has_paused = false;   ///< a pause began, and no later attempt ended it
     bool has_resumed = false;  ///< the stored pause has ended
     std::vector<SuspectMail> of_one_recipient;
@@ -53,8 +55,8 @@ class DeliveryRun {
   void record_one(const EndedAttempt& attempt, Findings& findings);
   void record_suspect(const EndedAttempt& attempt, Findings& findings);
   void record_fault(const EndedAttempt& attempt, schema::store::DeliveryOutcome outcome, Findings& findings);
-  void record_working(Findings& findings);
-  void defer_for_one_recipient(const std::vector<SuspectMail>& suspects);
+  void record_working(const EndedAttempt& attempt, Findings& findings);
+  void retry_for_one_recipient(const std::vector<SuspectMail>& suspects);
   void store_pause();
   void add_outcome(const ClaimedMail& mail, schema::store::DeliveryOutcome outcome);
   std::vector<bool> write(const std::vector<AttemptWriter::Sending>& begun);

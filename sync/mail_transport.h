@@ -26,9 +26,9 @@ struct SendResult {
   SendOutcome outcome = SendOutcome::transport_error;
   std::string
       reply;  ///< the relay's reply or the system's error, one line, no secrets; for logs and `status`
-  /// Of a transport_error: the relay said so in reply to RCPT, DATA or the final dot, and may mean this
-  /// recipient only (MAIL-27).
-  bool may_concern_recipient = false;
+  /// Of a refusal or a transport_error: the relay said so in reply to RCPT, DATA or the final dot, and may
+  /// mean this recipient or every mail (MAIL-27).
+  bool is_ambiguous = false;
 };
 
 /// Used by one thread at a time.
@@ -56,7 +56,7 @@ class MailTransport {
     std::vector<SendResult> results;
     for (const OutgoingMail* mail : mails) {
       const bool is_over = !results.empty() && results.back().outcome == SendOutcome::transport_error &&
-                           !results.back().may_concern_recipient;
+                           !results.back().is_ambiguous;
       results.push_back(is_over ? results.back() : send(*mail, budget_millis));
     }
     return results;

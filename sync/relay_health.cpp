@@ -1,6 +1,8 @@
 #include "sync/relay_health.h"
 
 #include <algorithm>
+#include <iterator>
+#include <string_view>
 #include <utility>
 
 #include "sync/delivery_rules.h"
@@ -10,6 +12,14 @@ namespace {
 
 /// A connection that worked this recently still works, as far as is known.
 constexpr std::int64_t kWorksMillis = 10 * platform::kSecondMillis;
+/// A shorter pause matters little to mails that are tried for a day.
+constexpr std::int64_t kLongPauseMillis = platform::kHourMillis;
+/// The reason of a pause that refusals began; also of a stored one.
+constexpr std::string_view kRefusedEach = "the relay refused each of ";
+
+bool is_of_refusals(const std::optional<schema::store::CircuitBreaker>& pause) {
+  return pause && pause->reason.starts_with(kRefusedEach);
+}
 
 }  // namespace
 
@@ -37,7 +47,9 @@ void RelayHealth::begin_pause(const std::string& reason, platform::UtcMillis now
   const std::int64_t failures = pause_ ? pause_->failures + 1 : 1;
   pause_ = schema::store::CircuitBreaker{pause_ ? pause_->since : now, now + pause_millis(failures), failures,
                                          reason};
-  suspects_.clear();
+  for (SuspectMail& mail : std::exchange(suspects_, {}))
+    if (mail.is_refusal) paused_suspects_.push_back(std::move(mail));
+  refused_before_.clear();
   for (Connection& one : connections_) one.rests_until = {0};
 }
 
@@ -59,25 +71,49 @@ FaultScope RelayHealth::record_fault(std::size_t connection, const std::string& 
   return FaultScope::relay;
 }
 
-bool RelayHealth::record_suspect(std::size_t connection, SuspectMail mail, platform::UtcMillis now) {
-  std::erase_if(suspects_, [&](const SuspectMail& earlier) {
-    return earlier.claim.transaction == mail.claim.transaction;
-  });
-  suspects_.push_back(std::move(mail));
-  if (classify_suspects(recipients_of(suspects_), false) != SuspectVerdict::relay) return false;
-  if (is_known_fault(connection, now)) return false;
-  begin_pause("the relay refused each of " + std::to_string(suspects_.size()) +
-                  " mails, the last one with: " + suspects_.back().reply,
-              now);
-  return true;
+void RelayHealth::end_pause(const schema::store::CircuitBreaker& stored, platform::UtcMillis now) {
+  if (platform::has_elapsed(stored.since, kLongPauseMillis, now)) fault_ended_at_ = now;
+  pause_.reset();
 }
 
-RelayHealth::Working RelayHealth::record_working(std::size_t connection, platform::UtcMillis now) {
+SuspectVerdict RelayHealth::record_suspect(std::size_t connection, SuspectMail mail,
+                                           platform::UtcMillis now) {
+  const auto is_same = [&](const SuspectMail& earlier) {
+    return earlier.claim.transaction == mail.claim.transaction;
+  };
+  refusals_ += mail.is_refusal ? 1 : 0;
+  std::erase_if(paused_suspects_, is_same);
+  const bool is_repeated = std::erase_if(suspects_, is_same) > 0;
+  if (mail.is_refusal && refused_before_.erase(mail.recipient) > 0) return SuspectVerdict::recipients;
+  // Not at once: after a start the other mails that wait are tried first.
+  if (mail.is_limit_reached && is_repeated && !pause_) return SuspectVerdict::recipients;
+  suspects_.push_back(std::move(mail));
+  if (!is_relays_fault(recipients_of(suspects_)) || is_known_fault(connection, now))
+    return SuspectVerdict::undecided;
+  begin_pause(std::string(kRefusedEach) + std::to_string(suspects_.size()) +
+                  " mails, the last one with: " + suspects_.back().reply,
+              now);
+  return SuspectVerdict::relay;
+}
+
+RelayHealth::Working RelayHealth::record_working(std::size_t connection, const std::string& recipient,
+                                                 bool is_taken, platform::UtcMillis now) {
   connections_[connection].failures = 0;
   connections_[connection].worked_at = now;
-  Working working{std::exchange(pause_, std::nullopt).has_value(), {}};
-  if (classify_suspects(recipients_of(suspects_), true) == SuspectVerdict::recipients)
-    working.of_one_recipient = std::exchange(suspects_, {});
+  refused_before_.erase(recipient);
+  // A relay that refuses all mails may know that one address is none, too.
+  if (!is_taken && is_of_refusals(pause_)) return {};
+  Working working{pause_.has_value(), {}};
+  if (pause_) end_pause(*pause_, now);
+  const auto decided =
+      std::stable_partition(suspects_.begin(), suspects_.end(),
+                            [&](const SuspectMail& mail) { return mail.is_refusal && !is_taken; });
+  std::move(decided, suspects_.end(), std::back_inserter(working.of_one_recipient));
+  suspects_.erase(decided, suspects_.end());
+  if (!is_taken) return working;
+  std::ranges::move(std::exchange(paused_suspects_, {}), std::back_inserter(working.of_one_recipient));
+  for (const SuspectMail& mail : working.of_one_recipient)
+    if (mail.is_refusal && mail.recipient != recipient) refused_before_.insert(mail.recipient);
   return working;
 }
 

@@ -2,8 +2,10 @@
 // MAIL-30). Pure; the caller serialises the calls.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,6 +33,8 @@ class RelayHealth {
 
   /// The pause as it is stored: an admin may have ended it.
   void set_pause(std::optional<schema::store::CircuitBreaker> stored) { pause_ = std::move(stored); }
+  /// The relay works again, or its settings were changed.
+  void end_pause(const schema::store::CircuitBreaker& stored, platform::UtcMillis now);
   const std::optional<schema::store::CircuitBreaker>& pause() const { return pause_; }
 
   /// A connection that may test does so until end().
@@ -39,16 +43,25 @@ class RelayHealth {
 
   /// A connection failed in a way that concerns no recipient. After `relay` pause() is the new pause.
   FaultScope record_fault(std::size_t connection, const std::string& reason, platform::UtcMillis now);
-  /// True when the mails show the relay's fault: pause() is the new pause.
-  bool record_suspect(std::size_t connection, SuspectMail mail, platform::UtcMillis now);
+  /// After `relay` pause() is the new pause; after `recipients` the mail's own attempt decides.
+  SuspectVerdict record_suspect(std::size_t connection, SuspectMail mail, platform::UtcMillis now);
   const std::vector<SuspectMail>& suspects() const { return suspects_; }
+  /// How many there were: a mail that began before the last one shows nothing about it.
+  std::int64_t refusals() const { return refusals_; }
 
   struct Working {
-    bool has_resumed = false;                   ///< a pause has ended
-    std::vector<SuspectMail> of_one_recipient;  ///< the relay refuses these mails only
+    bool has_resumed = false;  ///< a pause has ended
+    /// The relay refuses these mails only, as far as is known. Refusals are tried once more.
+    std::vector<SuspectMail> of_one_recipient;
   };
-  /// The relay took a mail or refused it for itself.
-  Working record_working(std::size_t connection, platform::UtcMillis now);
+  /// The relay took the mail to `recipient`, or (not `is_taken`) refused or deferred it for itself.
+  Working record_working(std::size_t connection, const std::string& recipient, bool is_taken,
+                         platform::UtcMillis now);
+  /// When the day began after which a mail that was first deferred or refused at `first` is given up: a long
+  /// pause is no recipient's fault.
+  platform::UtcMillis day_begun_at(platform::UtcMillis first) const {
+    return std::max(first, fault_ended_at_);
+  }
 
  private:
   struct Connection {
@@ -62,7 +75,11 @@ class RelayHealth {
   std::vector<Connection> connections_;
   std::optional<schema::store::CircuitBreaker> pause_;
   std::optional<std::size_t> tester_;
-  std::vector<SuspectMail> suspects_;  ///< since the relay last worked
+  std::int64_t refusals_ = 0;
+  std::vector<SuspectMail> suspects_;         ///< since the relay last worked
+  std::vector<SuspectMail> paused_suspects_;  ///< refused before a pause or in it
+  std::set<std::string> refused_before_;      ///< recipients whose mail was refused before another was taken
+  platform::UtcMillis fault_ended_at_{0};     ///< the end of the last long pause
 };
 
 }  // namespace giftsync::sync

@@ -14,10 +14,9 @@ std::string_view domain_of(std::string_view address) {
 
 }  // namespace
 
-SuspectVerdict classify_suspects(std::span<const std::string> recipients, bool has_worked_since) {
-  if (has_worked_since) return SuspectVerdict::recipients;
+bool is_relays_fault(std::span<const std::string> recipients) {
   const std::set<std::string_view> different(recipients.begin(), recipients.end());
-  return different.size() >= kMinSuspectRecipients ? SuspectVerdict::relay : SuspectVerdict::undecided;
+  return different.size() >= kMinSuspectRecipients;
 }
 
 std::size_t most_telling(std::span<const std::string> waiting, std::span<const std::string> suspects) {

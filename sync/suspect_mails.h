@@ -1,5 +1,5 @@
-// sync: tells a relay's fault from a recipient's when the relay answers a recipient with a code such as 421
-// or 530 (MAIL-27). Pure.
+// sync: tells a relay's fault from a recipient's when the relay's answer to a mail does not say whose it is
+// (MAIL-27). Pure.
 #pragma once
 
 #include <cstddef>
@@ -18,17 +18,19 @@ struct SuspectMail {
   std::int64_t attempt = 0;
   std::string recipient;
   std::string reply;
+  bool is_refusal = false;  ///< a 5xx that ends the mail once it is the recipient's; else it is deferred
+  bool is_limit_reached = false;  ///< of a refusal: the first one was a day ago
 };
 
 enum class SuspectVerdict {
   undecided,   ///< the next mail decides
-  recipients,  ///< the relay worked for another mail: the answers concern their recipients
+  recipients,  ///< refused again after the relay took another mail, or nothing has decided for a day
   relay,       ///< every mail failed, of kMinSuspectRecipients different recipients
 };
 inline constexpr std::size_t kMinSuspectRecipients = 3;
 
-/// `recipients`: of the suspects since the relay last worked; `has_worked_since`: for another mail.
-SuspectVerdict classify_suspects(std::span<const std::string> recipients, bool has_worked_since);
+/// `recipients`: of the suspects since the relay last worked.
+bool is_relays_fault(std::span<const std::string> recipients);
 
 /// Which of the waiting mails shows most: the first to another domain than the suspects', else the first to
 /// another address, else the first. `waiting` is not empty.

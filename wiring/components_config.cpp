@@ -9,6 +9,7 @@
 #include "daemon/sources/compiled_source.h"
 #include "daemon/sources/providers/provider_webhook.h"
 #include "platform/clock.h"
+#include "platform/host_identity.h"
 #include "sync/token_status.h"
 #include "wiring/crm_config.h"
 #include "wiring/database_config.h"
@@ -51,6 +52,9 @@ daemon::mail::SmtpOptions smtp_options(const daemon::config::EmailSettings& emai
   options.password = email.smtp_password.reveal();
   options.require_tls = email.smtp_require_tls;
   options.ca_file = email.smtp_ca_file;
+  options.client_name = email.smtp_client_name.empty()
+                            ? daemon::mail::default_client_name(platform::host_name(), email.from)
+                            : email.smtp_client_name;
   return options;
 }
 
@@ -107,7 +111,8 @@ std::string relay_fingerprint(const daemon::config::EmailSettings& email, const 
   const bool is_file = email.transport == daemon::config::MailTransportKind::file;
   return signer.settings_fingerprint(daemon::sources::joined_with_lengths(
       {is_file ? "file" : "smtp", email.directory, email.smtp_url, email.smtp_username,
-       email.smtp_password.reveal(), email.smtp_require_tls ? "tls" : "", email.smtp_ca_file}));
+       email.smtp_password.reveal(), email.smtp_require_tls ? "tls" : "", email.smtp_ca_file, email.from,
+       email.smtp_client_name}));
 }
 
 sync::SyncRules sync_rules_with_links(const daemon::config::Settings& settings,

@@ -134,6 +134,7 @@ struct EmailSettings {
   Secret smtp_password;               ///< email.smtp.password
   bool smtp_require_tls = true;       ///< email.smtp.require_tls
   std::string smtp_ca_file;           ///< email.smtp.ca_file
+  std::string smtp_client_name;       ///< email.smtp.client_name; empty: the default
   std::int64_t smtp_connections = 4;  ///< email.smtp.connections
   std::string from;
   bool delivered_when_accepted = true;  ///< email.delivered_when: accepted | reported

@@ -51,6 +51,12 @@ KeyTable email_keys() {
        "The certificate authorities (PEM) that verify the relay, in place of the system's.",
        FilePath{setting(&Settings::email, &E::smtp_ca_file), kReadableFile, true},
        {.example = "\"/etc/ssl/certs/ca-certificates.crt\"", .only_with = smtp}},
+      {"email.smtp.client_name",
+       "The name that giftsync gives the relay in EHLO; without it the host's name if it has a "
+       "domain, else the domain of email.from.",
+       Text{setting(&Settings::email, &E::smtp_client_name),
+            {"a full host name such as gifts.example.com", check_domain, R"({"pattern": "^[^\\s@]+$"})"}},
+       {.example = "\"gifts.example.com\"", .only_with = smtp}},
       {"email.smtp.connections",
        "Connections to the relay at once; a relay far away needs more for the same speed.",
        WholeNumber{setting(&Settings::email, &E::smtp_connections), 1, 64, "connections"},

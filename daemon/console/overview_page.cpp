@@ -124,6 +124,10 @@ void add_waiting(Data& data, const PageCall& call, std::size_t failure_classes,
   const WaitingRequests requests = requests_to_decide(call);
   add(url_of(call, requests.numbers.size() == 1 ? path_of_request(requests.numbers.front()) : "/requests"),
       "requests_wait", static_cast<std::int64_t>(requests.numbers.size()), requests.is_cut);
+  if (may(call.viewer().roles, Permission::act_on_gifts))
+    add(call.url().base + "/gifts?status=undelivered", "undelivered_wait",
+        call.store().console_gifts.count_undelivered(
+            call.viewer(), call.now - schema::store::ConsoleGifts::kUndeliveredDays * platform::kDayMillis));
   const bool operates = may(call.viewer().roles, Permission::operate);
   if (operates || may(call.viewer().roles, Permission::decide_requests))
     add(call.url().base + "/requests?state=failed", "failed_requests_wait",

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "platform/text.h"
+#include "schema/contact_normalization.h"
 
 namespace giftsync::daemon::mail {
 namespace {
@@ -52,6 +53,12 @@ std::string smtp_options_fault(const SmtpOptions& options) {
            "email.smtp.require_tls: true or use an smtps:// url";
   }
   return {};
+}
+
+std::string default_client_name(const std::string& host_name, const std::string& from_address) {
+  if (host_name.find('.') != std::string::npos) return host_name;
+  const std::string from = schema::email_for_envelope(from_address);
+  return from.substr(from.rfind('@') + 1);
 }
 
 }  // namespace giftsync::daemon::mail

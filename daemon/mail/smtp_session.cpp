@@ -39,6 +39,22 @@ int code_of(std::string_view line) {
   return (line[0] - '0') * 100 + (line[1] - '0') * 10 + (line[2] - '0');
 }
 
+/// Unknown address or domain, malformed, moved, no mail domain.
+constexpr std::array<std::string_view, 5> kRecipientCodes{"5.1.1", "5.1.2", "5.1.3", "5.1.6", "5.1.10"};
+
+/// "5.1.1" of "550-5.1.1 no such user", also of "550 #5.1.1 ..."; empty when there is none.
+std::string_view enhanced_code_of(std::string_view line) {
+  line.remove_prefix(std::min<std::size_t>(line.size(), 4));
+  if (line.starts_with('#')) line.remove_prefix(1);
+  const std::string_view code = line.substr(0, line.find_first_not_of("0123456789."));
+  return code.starts_with("5.") && std::count(code.begin(), code.end(), '.') == 2 ? code : std::string_view();
+}
+
+bool is_recipient_code(std::string_view code) {
+  return code.starts_with("5.2.") ||
+         std::find(kRecipientCodes.begin(), kRecipientCodes.end(), code) != kRecipientCodes.end();
+}
+
 sync::SendOutcome outcome_of_rejection(int code) {
   const auto& faults = kSessionErrorCodes;
   if (std::find(faults.begin(), faults.end(), code) != faults.end())
@@ -61,6 +77,7 @@ void SmtpSession::enter(SmtpPhase phase) {
   phase_ = phase;
   reply_.reset();
   partial_reply_.clear();
+  names_recipient_.reset();
 }
 
 void SmtpSession::command(std::string_view line) {
@@ -96,8 +113,11 @@ void SmtpSession::reply_line(std::string_view line) {
   }
   if (!partial_reply_.empty() && partial_reply_.size() < kMaxReplyBytes) partial_reply_ += ' ';
   partial_reply_ += line.substr(0, kMaxReplyBytes - std::min(kMaxReplyBytes, partial_reply_.size()));
+  if (const std::string_view code = enhanced_code_of(line); !code.empty())
+    names_recipient_ = names_recipient_.value_or(true) && is_recipient_code(code);
   if (line.size() > 3 && line[3] == '-') return;
-  reply_ = SmtpReply{phase_, code_of(line), std::exchange(partial_reply_, {})};
+  reply_ = SmtpReply{phase_, code_of(line), std::exchange(partial_reply_, {}),
+                     std::exchange(names_recipient_, {}).value_or(false)};
   refusal_ = reply_->code >= 400 ? reply_ : std::nullopt;
   if (phase_ == SmtpPhase::authentication && reply_->code == 235) is_authenticated_ = true;
 }
@@ -131,11 +151,13 @@ sync::SendOutcome SmtpSession::outcome(bool login_missing) const {
   return login_missing ? sync::SendOutcome::transport_error : outcome_of_rejection(reply_->code);
 }
 
-bool SmtpSession::may_concern_recipient(bool login_missing) const {
+bool SmtpSession::is_ambiguous(bool login_missing) const {
   const bool is_answer_to_mail =
       phase_ == SmtpPhase::recipient || phase_ == SmtpPhase::data || phase_ == SmtpPhase::final_dot;
-  return is_answer_to_mail && reply_ && !login_missing &&
-         outcome(login_missing) == sync::SendOutcome::transport_error;
+  if (!is_answer_to_mail || !reply_ || login_missing) return false;
+  const sync::SendOutcome meant = outcome(login_missing);
+  return meant == sync::SendOutcome::transport_error ||
+         (meant == sync::SendOutcome::refused && !reply_->names_recipient);
 }
 
 }  // namespace giftsync::daemon::mail

@@ -28,6 +28,8 @@ struct SmtpReply {
   SmtpPhase phase = SmtpPhase::idle;
   int code = 0;
   std::string text;  ///< all lines joined by spaces, beginning with the code; truncated at about 4,096 bytes
+  bool names_recipient =
+      false;  ///< its enhanced codes (RFC 3463) say that the recipient's address is at fault
 };
 
 class SmtpSession {
@@ -57,12 +59,13 @@ class SmtpSession {
   bool may_retry_on_new_connection() const;
 
   /// The outcome of the mail if the exchange ends here (MAIL-1, MAIL-2, MAIL-3). Without `login_missing` a
-  /// refusal at RCPT or DATA concerns the recipient; with it (a login is configured, but the relay accepted
-  /// none) it is the transport's fault.
+  /// refusal at RCPT or DATA may concern the recipient; with it (a login is configured, but the relay
+  /// accepted none) it is the transport's fault.
   sync::SendOutcome outcome(bool login_missing) const;
-  /// True when that outcome is a transport error by a reply to RCPT, DATA or the final dot: the relay may
-  /// mean this recipient only (MAIL-27).
-  bool may_concern_recipient(bool login_missing) const;
+  /// True when that outcome is a refusal whose enhanced code does not name the recipient, or a transport
+  /// error by a reply to RCPT, DATA or the final dot: the relay may mean this recipient or every mail
+  /// (MAIL-27).
+  bool is_ambiguous(bool login_missing) const;
 
  private:
   void enter(SmtpPhase phase);
@@ -70,7 +73,8 @@ class SmtpSession {
   SmtpPhase phase_ = SmtpPhase::idle;
   std::optional<SmtpReply> reply_;
   std::optional<SmtpReply> refusal_;
-  std::string partial_reply_;  ///< the lines so far of a multi-line reply
+  std::string partial_reply_;            ///< the lines so far of a multi-line reply
+  std::optional<bool> names_recipient_;  ///< what the enhanced codes of these lines say; none: they have none
   bool is_authenticated_ = false;
   bool was_greeted_ = false;  ///< this exchange opened the connection
   bool is_closed_ = false;    ///< later lines are ignored

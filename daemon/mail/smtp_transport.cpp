@@ -122,7 +122,9 @@ class RelayConnection {
 
   void open_handle() {
     easy_ = new_easy();
-    set(CURLOPT_URL, options_.url.c_str());
+    // libcurl takes the name for EHLO from the path.
+    set(CURLOPT_URL,
+        (options_.url + (options_.client_name.empty() ? "" : "/" + options_.client_name)).c_str());
     set(CURLOPT_PROTOCOLS_STR, "smtp,smtps");
     set(CURLOPT_PROXY, "");  // not from the environment
     set(CURLOPT_NOSIGNAL, 1L);
@@ -208,7 +210,7 @@ class SmtpTransport final : public sync::MailTransport {
     connection_.set(CURLOPT_MAIL_RCPT, nullptr);  // `recipients` is freed on return
     if (body.lease_over()) return fault(kLeaseEnded);
     sync::SendResult result = make_result(session_.outcome(login_missing()), code);
-    result.may_concern_recipient = session_.may_concern_recipient(login_missing());
+    result.is_ambiguous = session_.is_ambiguous(login_missing());
     return result;
   }
 

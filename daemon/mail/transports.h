@@ -24,6 +24,7 @@ struct SmtpOptions {
   bool require_tls = true;              ///< smtp:// must upgrade by STARTTLS
   std::string ca_file;                  ///< empty: the system's authorities
   std::int64_t timeout_millis = 60000;  ///< one mail, from connect to the reply to the final dot
+  std::string client_name{};            ///< in EHLO; empty: the host's name
 };
 std::unique_ptr<sync::MailTransport> make_smtp_transport(const SmtpOptions& options);
 

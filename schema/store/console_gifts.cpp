@@ -312,6 +312,17 @@ bool ConsoleGifts::has_most_failures() {
   });
 }
 
+std::int64_t ConsoleGifts::count_undelivered(const Viewer& viewer, platform::UtcMillis since) {
+  return database_->read([&](soci::session& session) {
+    return count_bounded(
+        session,
+        "recipient_transaction t JOIN gift_request r ON r.id = t.request_id WHERE t.status = "
+        "'undelivered' AND t.undelivered_at >= :since AND " +
+            gifts_condition(viewer),
+        soci::use(since));
+  });
+}
+
 std::vector<TransactionId> ConsoleGifts::rejected_gifts(const Viewer& viewer, const std::string& error_class,
                                                         std::size_t limit) {
   std::vector<TransactionId> found;

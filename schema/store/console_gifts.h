@@ -110,6 +110,9 @@ class ConsoleGifts {
   /// Whether at least kMaxFailures gifts of all senders fail: there may be more than failure_classes() has
   /// looked at.
   bool has_most_failures();
+  /// The gifts that became undelivered since then and still are; bounded.
+  std::int64_t count_undelivered(const Viewer& viewer, platform::UtcMillis since);
+  static constexpr std::int64_t kUndeliveredDays = 7;  ///< that status and overview count
   /// The rejected gifts of that class, at most `limit` of the same failing gifts.
   std::vector<TransactionId> rejected_gifts(const Viewer& viewer, const std::string& error_class,
                                             std::size_t limit);

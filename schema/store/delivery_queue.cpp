@@ -1,6 +1,7 @@
 #include "schema/store/delivery_queue.h"
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 #include <unordered_set>
 
@@ -443,6 +444,30 @@ std::vector<ListedMail> DeliveryQueue::list(const Viewer& viewer, std::span<cons
       sql::in_list(dialect, "d.transaction_id", "ids", false) + " ORDER BY d.transaction_id DESC";
   return database_->read([&](soci::session& session) {
     return select_listed(session, dialect, viewer, rest, sql::list_of(dialect, values_of(gifts)));
+  });
+}
+
+std::vector<FailedMail> DeliveryQueue::failed_mails(platform::UtcMillis undelivered_since) {
+  const std::string limit = " LIMIT " + std::to_string(kMaxCounted);
+  return database_->read([&](soci::session& session) {
+    FailedMail row;
+    std::vector<FailedMail> mails = sql::select_rows(
+        row, session,
+        "SELECT state, last_reply, updated_at FROM mail_outbox WHERE state = 'undelivered' AND updated_at >= "
+        ":since ORDER BY updated_at DESC" +
+            limit,
+        use(undelivered_since, "since"), into(row.state), into(row.reply), into(row.since));
+    // With the condition of the index mail_outbox_due.
+    std::ranges::move(
+        sql::select_rows(
+            row, session,
+            "SELECT state, last_reply, first_deferred_at FROM mail_outbox WHERE state IN ('queued', "
+            "'sending', 'uncertain') AND turn = 0 AND state = 'queued' AND first_deferred_at IS NOT "
+            "NULL ORDER BY turn, next_attempt_at, transaction_id" +
+                limit,
+            into(row.state), into(row.reply), into(row.since)),
+        std::back_inserter(mails));
+    return mails;
   });
 }
 

@@ -83,6 +83,13 @@ struct ListedMail {
   std::string withdrawn_by;  ///< who withdrew it, or cancelled its gift; empty when no person did
 };
 
+/// A mail of the outbox that failed, as shared_replies() reads it.
+struct FailedMail {
+  DeliveryState state = DeliveryState::undelivered;  ///< or `queued`
+  std::string reply;
+  platform::UtcMillis since;  ///< when it ended, or was first deferred or refused
+};
+
 /// One daemon's delivery is paused: its mail transport failed, no gift is affected.
 struct CircuitBreaker {
   platform::UtcMillis since;
@@ -170,6 +177,8 @@ class DeliveryQueue {
                                std::size_t limit);
   /// The mails of those gifts, of any state, as the other list() has them; one statement.
   std::vector<ListedMail> list(const Viewer& viewer, std::span<const TransactionId> gifts);
+  /// The last 10,000 mails that ended undelivered since then, and as many that wait after a deferral.
+  std::vector<FailedMail> failed_mails(platform::UtcMillis undelivered_since);
   /// Since when the mail waits that is due the longest; nothing when none is due.
   std::optional<platform::UtcMillis> oldest_due(platform::UtcMillis now);
 

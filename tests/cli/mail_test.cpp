@@ -71,5 +71,69 @@ TEST_F(CliMail, StatusListsEachMailThatItCountsAsHeld) {
                                               HasSubstr("gift 1 to ada@example.com is held")));
 }
 
+/// Twelve gifts whose mails ended as the relay's replies say, now.
+class CliUndelivered : public CliMail {
+ protected:
+  void SetUp() override {
+    std::vector<std::string> recipients;
+    for (int i = 1; i <= 12; ++i) recipients.push_back("p" + std::to_string(i) + "@x.example");
+    cli_.send_gifts(recipients);
+    refuse("1 = 1", "'554 5.7.1 <p' || transaction_id || '@x.example>: Relay access denied'");
+    refuse("transaction_id = 12", "'550 5.1.1 unknown'");
+  }
+  void refuse(const std::string& condition, const std::string& reply) {
+    tests::run_sql(cli_.address(),
+                   "UPDATE mail_outbox SET state = 'undelivered', attempt = 1, updated_at = " +
+                       std::to_string(cli_.now.value) + ", last_reply = " + reply + " WHERE " + condition);
+    tests::run_sql(cli_.address(),
+                   "UPDATE recipient_transaction SET status = 'undelivered', undelivered_at = " +
+                       std::to_string(cli_.now.value));
+  }
+  std::size_t queued() { return list({"--state", "queued"}).size(); }
+};
+
+// MAIL-33
+TEST_F(CliUndelivered, GiftsThatOneReplyMadeUndeliveredAreMailedAgain) {
+  ASSERT_EQ(cli_.run({"gift", "cancel", "3", "--yes"}).code, 0);
+  const auto shown = cli_.run({"gift", "resend", "--reply", "relay access DENIED"});
+  EXPECT_EQ(shown.code, 64) << "there is no terminal to ask on";
+  EXPECT_THAT(shown.err, AllOf(HasSubstr("gift 11 to p11@x.example, "), HasSubstr("and 6 more"),
+                               HasSubstr("Mail 11 gifts again?")));
+  EXPECT_EQ(queued(), 0U);
+  const auto sent = cli_.run({"gift", "resend", "--yes", "--reply",
+                              "554 5.7.1 <p4@x.example>: Relay access denied", "--since", "1h"});
+  EXPECT_EQ(sent.code, 0) << sent.err;
+  EXPECT_THAT(sent.err,
+              AllOf(HasSubstr("Gift 3 was left out: "), HasSubstr("10 gifts will be mailed again")));
+  EXPECT_EQ(queued(), 10U);
+  EXPECT_THAT(cli_.run({"gift", "resend", "--reply", "5.1.1", "--since", "2027-01-01", "--yes"}).err,
+              HasSubstr("No mail of a gift ended undelivered"));
+  EXPECT_EQ(queued(), 10U);
+}
+
+TEST_F(CliUndelivered, AGiftOrAReplyIsGiven) {
+  EXPECT_EQ(cli_.run({"gift", "resend"}).code, 64);
+  EXPECT_EQ(cli_.run({"gift", "resend", "1", "--reply", "x"}).code, 64);
+  EXPECT_EQ(cli_.run({"gift", "resend", "--reply", "x", "--email", "a@x.example"}).code, 64);
+  EXPECT_EQ(cli_.run({"gift", "resend", "1", "--since", "1h"}).code, 64);
+}
+
+// OPS-8, OPS-27
+TEST_F(CliUndelivered, StatusTellsThemAndTheReplyThatManyShare) {
+  const Json status = Json::parse(cli_.run({"status", "--json"}).out);
+  EXPECT_EQ(status["mail"]["gifts_undelivered_within_7_days"], 12);
+  std::vector<std::string> steps;
+  for (const Json& one : status["needs_attention"])
+    if (one["what"].get<std::string>().starts_with("11 mails within an hour"))
+      steps.push_back(one["next_step"].get<std::string>());
+  EXPECT_THAT(steps, ::testing::ElementsAre(HasSubstr("gift resend --reply '554 5.7.1 <p")));
+  EXPECT_THAT(cli_.run({"status"}).out, HasSubstr("12 gifts of the last 7 days are undelivered; giftsyncctl "
+                                                  "gift list --status undelivered --since 7d"));
+  cli_.now = cli_.now + platform::kHourMillis + 1;
+  EXPECT_THAT(cli_.run({"status"}).out, Not(HasSubstr("within an hour")));
+  cli_.now = cli_.now + 7 * platform::kDayMillis;
+  EXPECT_THAT(cli_.run({"status"}).out, Not(HasSubstr("of the last 7 days")));
+}
+
 }  // namespace
 }  // namespace giftsync::cli

@@ -125,6 +125,14 @@ TEST(StatusAttention, NamesWhatAnAdminHasToDo) {
        },
        "mail delivery is paused on mars 127.0.0.1:8480: no relay"},
       {[](StatusReport& report) {
+         report.shared_replies = {{schema::DeliveryState::undelivered, "550 5.1.1 <a@x>: unknown", 12, kNow}};
+       },
+       "12 mails within an hour ended undelivered with the same reply: 550 5.1.1 <a@x>: unknown"},
+      {[](StatusReport& report) {
+         report.shared_replies = {{schema::DeliveryState::queued, "450 4.7.1 later", 3, kNow}};
+       },
+       "3 mails wait, the first since 2026-11-21 12:31 UTC: the relay defers each with: 450 4.7.1 later"},
+      {[](StatusReport& report) {
          report.mails = {{schema::DeliveryState::held, 2}};
        },
        "2 mails are held"},

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <deque>
 #include <filesystem>
+#include <functional>
+#include <utility>
 
 #include "daemon/mail/gift_mail.h"
 
@@ -24,8 +26,12 @@ using testing::SizeIs;
 /// What a relay's policy says about one recipient, with a code that may be meant for the session.
 SendResult suspect_answer() {
   SendResult result{SendOutcome::transport_error, "530 not for this recipient"};
-  result.may_concern_recipient = true;
+  result.is_ambiguous = true;
   return result;
+}
+
+SendResult refusal(const std::string& reply = "554 5.7.1 Relay access denied") {
+  return {SendOutcome::refused, reply, true};
 }
 
 /// Records what it sent; returns scripted results, and accepts after the end of the script.
@@ -38,10 +44,12 @@ class ScriptedTransport : public MailTransport {
   std::optional<SendResult> recovered;  ///< returned by recover_outcome()
   std::vector<std::string> discarded_markers;
   std::size_t batch_size = 1;
+  std::function<void()> while_sending = [] {};
 
   std::optional<SendResult> prepare(const OutgoingMail&) override { return std::nullopt; }
   SendResult send(const OutgoingMail& mail, std::int64_t) override {
     SendResult result{SendOutcome::accepted, "250 ok"};
+    std::exchange(while_sending, [] {})();
     if (mail.envelope_to.ends_with(refused_domain)) return suspect_answer();
     if (mail.envelope_to == broken_recipient) return {SendOutcome::transport_error, "connection reset"};
     if (!script.empty()) {
@@ -241,6 +249,108 @@ TEST_P(DeliveryStepTest, AMailThatIsAloneInTheQueueWaitsAndPausesNothing) {
   now_ = now_ + 2 * platform::kDayMillis;
   transport_.script = {suspect_answer()};
   EXPECT_EQ(step().undelivered, 0u) << "nothing shows that the relay works";
+}
+
+// MAIL-27
+TEST_P(DeliveryStepTest, ARefusalOfOneMailIsUndeliveredOnceTheRelayTookAnother) {
+  const auto gifts = send_gifts(4);
+  const SendResult taken{SendOutcome::accepted, "250 ok"};
+  const SendResult refused = refusal("550 User unknown");
+  transport_.script = {refused, taken, taken, taken, refused};
+  EXPECT_EQ(step().undelivered, 1u) << "it is tried again at once";
+  EXPECT_THAT(transport_.sent, SizeIs(3));
+  EXPECT_THAT(reported_statuses(gifts[0]), ElementsAre(schema::Status::undelivered));
+  EXPECT_FALSE(store_->deliveries.breaker(""));
+}
+
+// MAIL-27
+TEST_P(DeliveryStepTest, AMailThatTheRepairedRelayTakesIsDelivered) {
+  const auto gifts = send_gifts(4);
+  transport_.script = {refusal()};
+  EXPECT_EQ(step().accepted, 4u);
+  EXPECT_EQ(state(gifts[0]), schema::DeliveryState::accepted);
+}
+
+// MAIL-27
+TEST_P(DeliveryStepTest, ARelayThatRefusesEveryMailMakesNoneUndelivered) {
+  send_gifts(10);
+  const auto deliver_until = [&](platform::UtcMillis end) {
+    for (; now_ < end; now_ = now_ + platform::kMinuteMillis) {
+      transport_.script.assign(12, refusal());
+      delivery_.reset();  // a daemon that is killed in between
+      step();
+      transport_.script.clear();
+    }
+  };
+  transport_.script.assign(12, refusal());
+  transport_.script[1] = {SendOutcome::refused, "550 5.1.1 unknown"};
+  EXPECT_EQ(step().undelivered, 1u) << "that one says so";
+  ASSERT_TRUE(store_->deliveries.breaker(""));
+  EXPECT_THAT(store_->deliveries.breaker("")->reason, HasSubstr("554 5.7.1 Relay access denied"));
+  deliver_until(now_ + 3 * platform::kHourMillis);
+  now_ = now_ + 2 * platform::kDayMillis;
+  deliver_until(now_ + platform::kHourMillis);
+  EXPECT_TRUE(store_->deliveries.breaker(""));
+  for (int steps = 0; steps < 20; ++steps) {
+    step();
+    now_ = now_ + platform::kMinuteMillis;
+  }
+  EXPECT_FALSE(store_->deliveries.breaker(""));
+  EXPECT_THAT(transport_.sent, SizeIs(9)) << "all but the one that is unknown, by themselves";
+}
+
+/// The last mail within a relay's limit is taken while other connections are refused already.
+// MAIL-27
+TEST_P(DeliveryStepTest, AMailThatBeganBeforeTheRefusalsShowsNothing) {
+  send_gifts(4 * GetParam());
+  delivery_ = std::make_unique<MailDelivery>(*store_, rules_, 2, GetParam(), [this] { return now_; });
+  ScriptedTransport other;
+  other.script.assign(3, refusal("550 5.4.5 Daily sending quota exceeded"));
+  max_mails_ = GetParam();
+  transport_.while_sending = [&] {
+    delivery_->step({.number = 1, .transport = other, .should_continue = [] { return true; }});
+  };
+  EXPECT_EQ(step().accepted, GetParam());
+  EXPECT_TRUE(store_->deliveries.breaker(""));
+  EXPECT_THAT(other.sent, IsEmpty());
+  max_mails_ = MailDelivery::kMaxMailsPerStep;
+  for (int steps = 0; steps < 4; ++steps) {
+    now_ = store_->deliveries.breaker("")->until + kMaxPauseMillis;
+    transport_.script.assign(3, refusal("550 5.4.5 Daily sending quota exceeded"));
+    EXPECT_EQ(step().undelivered, 0u);
+    ASSERT_TRUE(store_->deliveries.breaker(""));
+  }
+}
+
+// MAIL-27
+TEST_P(DeliveryStepTest, ARefusalThatNothingDecidesEndsAfterADay) {
+  const auto gifts = send_gifts(1);
+  const platform::UtcMillis begun = now_;
+  const auto refuse_at = [&](platform::UtcMillis time) {
+    now_ = time;
+    transport_.script = {refusal("550 User unknown")};
+    step();
+    return state(gifts[0]);
+  };
+  for (const std::int64_t after : {std::int64_t{0}, platform::kHourMillis, platform::kDayMillis - 1})
+    EXPECT_EQ(refuse_at(begun + after), schema::DeliveryState::queued) << after;
+  delivery_.reset();
+  EXPECT_EQ(refuse_at(begun + platform::kDayMillis + kMaxPauseMillis), schema::DeliveryState::queued)
+      << "after a start the other mails that wait are tried first";
+  EXPECT_EQ(refuse_at(begun + platform::kDayMillis + 2 * kMaxPauseMillis),
+            schema::DeliveryState::undelivered);
+  EXPECT_THAT(reported_statuses(gifts[0]), ElementsAre(schema::Status::undelivered));
+}
+
+// MAIL-25
+TEST_P(DeliveryStepTest, OtherRelaySettingsMakeTheRefusedMailsDue) {
+  rules_.relay = "wrong sender";
+  send_gifts(3);
+  transport_.script = {refusal(), refusal(), refusal()};
+  step();
+  ASSERT_TRUE(store_->deliveries.breaker(""));
+  rules_.relay = "right sender";
+  EXPECT_EQ(step().accepted, 3u);
 }
 
 /// Ahead of a good mail: each pause used to test one of them, and doubled.

@@ -10,28 +10,16 @@ namespace {
 
 using Addresses = std::vector<std::string>;
 
-struct VerdictCase {
-  Addresses recipients;
-  bool has_worked_since;
-  SuspectVerdict verdict;
-};
-
-TEST(ClassifySuspects, OnlyDifferentRecipientsWithoutAMailInBetweenShowTheRelaysFault) {
-  const std::vector<VerdictCase> cases{
-      {{}, false, SuspectVerdict::undecided},
-      {{"a@x"}, false, SuspectVerdict::undecided},
-      {{"a@x", "b@x"}, false, SuspectVerdict::undecided},
-      {{"a@x", "a@x", "a@x", "a@x"}, false, SuspectVerdict::undecided},
-      {{"a@x", "b@x", "a@x"}, false, SuspectVerdict::undecided},
-      {{"a@x", "b@x", "c@x"}, false, SuspectVerdict::relay},
-      {{"a@x", "a@x", "b@y", "c@z"}, false, SuspectVerdict::relay},
-      {{}, true, SuspectVerdict::recipients},
-      {{"a@x"}, true, SuspectVerdict::recipients},
-      {{"a@x", "b@x", "c@x"}, true, SuspectVerdict::recipients},
-  };
-  for (const VerdictCase& one : cases)
-    EXPECT_EQ(classify_suspects(one.recipients, one.has_worked_since), one.verdict)
-        << testing::PrintToString(one.recipients) << one.has_worked_since;
+TEST(RelaysFault, ThreeDifferentRecipientsShowIt) {
+  const std::vector<std::pair<Addresses, bool>> cases{{{}, false},
+                                                      {{"a@x"}, false},
+                                                      {{"a@x", "b@x"}, false},
+                                                      {{"a@x", "a@x", "a@x", "a@x"}, false},
+                                                      {{"a@x", "b@x", "a@x"}, false},
+                                                      {{"a@x", "b@x", "c@x"}, true},
+                                                      {{"a@x", "a@x", "b@y", "c@z"}, true}};
+  for (const auto& [recipients, is_relays] : cases)
+    EXPECT_EQ(is_relays_fault(recipients), is_relays) << testing::PrintToString(recipients);
 }
 
 struct TellingCase {

@@ -174,6 +174,27 @@ class RelayFaults(SmtpRelayTestCase):
         relay.start()
         self.check_recovered(fixture, relay, 5)
 
+    def test_a_relay_that_refuses_every_mail_makes_nothing_undelivered(self):
+        fixture, relay = self.new_fixture_with_relay()
+        relay.behave(rcpt="554 5.7.1 Relay access denied")
+        fixture.start()
+        self.send(fixture, 8)
+        self.assertIn("554 5.7.1 Relay access denied", self.wait_pause(fixture)["reason"])
+        fixture.kill()
+        relay.behave(message="550-5.7.60 Client does not have\r\n550 5.7.60 permissions to send as this sender")
+        fixture.start()
+
+        def is_refused_otherwise():
+            skip_backoff(fixture)
+            pause = fixture.status()["mail"]["pause"]
+            return pause and "5.7.60 permissions" in pause["reason"]
+
+        daemon_fixture.wait_until(is_refused_otherwise, "the other refusal", pace_seconds=0.3)
+        mail = fixture.status()["mail"]
+        self.assertEqual((mail["queued"], mail["undelivered"]), (8, 0))
+        relay.behave()
+        self.check_recovered(fixture, relay, 8)
+
     def test_a_wrong_password_pauses_and_is_never_shown(self):
         fixture, relay = self.new_fixture_with_relay()
         (fixture.folder / "relay-password").write_text("a wrong Password 123", encoding="utf-8")

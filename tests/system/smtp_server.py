@@ -12,7 +12,7 @@ every phase; replace it by rename. It maps a phase to an action:
 
   {"rcpt:bob@example.com": "550 5.1.1 no such user", "message": {"do": "reset", "times": 1}}
 
-Phases: connect, ehlo, starttls, auth, noop, mail, rcpt, rcpt:<address>, data (the command), message (the final dot),
+Phases: connect, ehlo, ehlo:<name>, starttls, auth, noop, mail, rcpt, rcpt:<address>, data (the command), message (the final dot),
 quit.
 Actions: a reply ("450 4.2.0 later"; "421 ..." also closes the connection), or
   reset       break the connection (TCP RST); at `message` the mail is not kept
@@ -169,7 +169,7 @@ class Server(SMTP):
             await super()._handle_client()
 
     async def smtp_EHLO(self, hostname):
-        if not await self.apply_fault("ehlo"):
+        if not await self.apply_fault(f"ehlo:{hostname}", "ehlo"):
             await super().smtp_EHLO(hostname)
 
     async def smtp_STARTTLS(self, arg):

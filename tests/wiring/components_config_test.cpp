@@ -29,6 +29,8 @@ TEST(RelayFingerprint, EachSettingOfTheRelayChangesItAndNoOtherDoes) {
       [](auto& email) { email.smtp_password = daemon::config::Secret("second password"); },
       [](auto& email) { email.smtp_require_tls = false; },
       [](auto& email) { email.smtp_ca_file = "/etc/ca.pem"; },
+      [](auto& email) { email.smtp_client_name = "vm.example.com"; },
+      [](auto& email) { email.from = "other@example.com"; },
       [](auto& email) { email.transport = daemon::config::MailTransportKind::file; }};
   std::set<std::string> fingerprints;
   for (const auto& change : changes) {
@@ -37,9 +39,9 @@ TEST(RelayFingerprint, EachSettingOfTheRelayChangesItAndNoOtherDoes) {
     fingerprints.insert(relay_fingerprint(email, signer));
   }
   EXPECT_EQ(fingerprints.size(), std::size(changes));
-  daemon::config::EmailSettings other_sender = relay();
-  other_sender.from = "other@example.com";
-  EXPECT_EQ(relay_fingerprint(other_sender, signer), relay_fingerprint(relay(), signer));
+  daemon::config::EmailSettings more_connections = relay();
+  more_connections.smtp_connections = 9;
+  EXPECT_EQ(relay_fingerprint(more_connections, signer), relay_fingerprint(relay(), signer));
 }
 
 }  // namespace

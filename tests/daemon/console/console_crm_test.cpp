@@ -262,6 +262,28 @@ TEST_F(ConsoleCrmPages, TheOverviewLeadsToTheListsThatItCounts) {
             HasSubstr("<a href=\"/console/gifts?before=" + std::to_string(id.value + 1) + "&amp;error=")));
 }
 
+// CON-35
+TEST_F(ConsoleCrmPages, TheOverviewTellsWhoMayResendThemTheUndeliveredGifts) {
+  const auto undelivered_at = [&](schema::TransactionId id, platform::UtcMillis time) {
+    tests::run_sql(temporary_.address(),
+                   "UPDATE recipient_transaction SET status = 'undelivered', undelivered_at = " +
+                       std::to_string(time.value) + " WHERE id = " + std::to_string(id.value));
+  };
+  undelivered_at(gift_of("sam@example.com"), now_ - platform::kDayMillis);
+  undelivered_at(gift_of("sue@example.com"), now_ - platform::kDayMillis);
+  undelivered_at(gift_of("sam@example.com"), now_ - 8 * platform::kDayMillis);
+  const auto line = [](int count) {
+    return HasSubstr("<a href=\"/console/gifts?status=undelivered\">Gifts undelivered in the last 7 days: " +
+                     std::to_string(count));
+  };
+  sign_in(user("ana@example.com", {Role::operations}));
+  EXPECT_THAT(get("/console/").body, line(2));
+  sign_in(user("sam@example.com", {Role::sender}));
+  EXPECT_THAT(get("/console/").body, line(1)) << "the own one";
+  sign_in(user("aud@example.com", {Role::auditor}));
+  EXPECT_THAT(get("/console/").body, Not(HasSubstr("Gifts undelivered")));
+}
+
 // CON-16
 TEST_F(ConsoleCrmPages, WhatIsMaskedIsNotCalledNone) {
   const auto id = gift_of("sam@example.com");

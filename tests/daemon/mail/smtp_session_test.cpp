@@ -101,6 +101,58 @@ TEST(SmtpSession, AMissingLoginIsNeverARecipientRejection) {
   EXPECT_EQ(replayed(kDot).outcome(true), sync::SendOutcome::uncertain);
 }
 
+struct WhoseCase {
+  std::string reply;
+  bool is_ambiguous;
+};
+
+// MAIL-1
+TEST(SmtpSession, ARefusalIsTheRecipientsAtOnceOnlyIfItsEnhancedCodeSaysSo) {
+  const std::vector<WhoseCase> cases{
+      {"550 5.1.1 <b@c.d>: unknown", false},
+      {"550 5.1.2 no such domain", false},
+      {"501 5.1.3 bad address", false},
+      {"551 5.1.6 moved", false},
+      {"556 5.1.10 null MX", false},
+      {"552 5.2.2 mailbox full", false},
+      {"550 5.2.1 disabled", false},
+      {"550 #5.1.1 unknown", false},
+      {"550 5.1.1", false},
+      {"450 4.2.0 later", false},
+      {"550 User unknown", true},
+      {"550", true},
+      {"554 5.7.1 <b@c.d>: Relay access denied", true},
+      {"550 5.7.60 Client does not have permissions to send as this sender", true},
+      {"553 5.7.1 <a@b.c>: Sender address rejected: not owned by user", true},
+      {"554 Message rejected: Email address is not verified", true},
+      {"550 5.4.5 Daily sending quota exceeded", true},
+      {"550 5.1.0 rejected", true},
+      {"550 5.1.8 sender's domain", true},
+      {"550 5.1.11 not known", true},
+      {"550 5.1 short", true},
+      {"550 5.20.1 not a mailbox", true},
+      {"530 5.7.0 login first", true},
+      {"421 4.3.2 bye", true},
+  };
+  for (const WhoseCase& one : cases)
+    for (const std::vector<std::string>& at : {after(kSender, {"C: RCPT TO:<b@c.d>"}), kDot})
+      EXPECT_EQ(replayed(after(at, {"S: " + one.reply})).is_ambiguous(false), one.is_ambiguous) << one.reply;
+}
+
+TEST(SmtpSession, TheLinesOfARefusalMustAgreeThatItIsTheRecipients) {
+  const auto is_ambiguous = [](const std::vector<std::string>& lines) {
+    return replayed(after(after(kSender, {"C: RCPT TO:<b@c.d>"}), lines)).is_ambiguous(false);
+  };
+  EXPECT_FALSE(is_ambiguous({"S: 550-5.1.1 no", "S: 550 5.1.1 such user"}));
+  EXPECT_FALSE(is_ambiguous({"S: 550-the address", "S: 550-5.1.1 is unknown", "S: 550 ask them"}));
+  EXPECT_TRUE(is_ambiguous({"S: 550-5.1.1 no", "S: 550 5.7.1 policy"}));
+  EXPECT_TRUE(is_ambiguous({"S: 550-5.7.1 policy", "S: 550 5.1.1 no"}));
+  EXPECT_FALSE(replayed(after(kReady, {"C: MAIL FROM:<a@b.c>", "S: 550 5.7.1 no"})).is_ambiguous(false))
+      << "the transport's";
+  EXPECT_FALSE(replayed(after(kSender, {"C: RCPT TO:<b@c.d>", "S: 550 denied"})).is_ambiguous(true))
+      << "the login's";
+}
+
 TEST(SmtpSession, RecognizesALogin) {
   EXPECT_FALSE(replayed(after(kReady, {"C: AUTH PLAIN AGEAYg==", "S: 535 no"})).authenticated());
   EXPECT_TRUE(replayed(after(kReady, {"C: AUTH PLAIN AGEAYg==", "S: 235 ok"})).authenticated());

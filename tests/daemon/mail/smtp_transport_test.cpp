@@ -6,6 +6,7 @@
 
 #include <chrono>
 
+#include "daemon/mail/smtp_option_checks.h"
 #include "daemon/mail/transports.h"
 #include "tests/support/smtp_server.h"
 
@@ -81,6 +82,24 @@ TEST(SmtpTransport, DotLinesArriveIntactAtAnyBufferBoundary) {
   for (std::size_t i = 0; i < sent.size(); ++i) EXPECT_TRUE(accepted[i].bytes == sent[i]) << "shift " << i;
 }
 
+// MAIL-32
+TEST(SmtpTransport, SaysItsNameInEhlo) {
+  tests::SmtpServer relay;
+  relay.set_behaviour(R"({"ehlo:gifts.example.com": "ok", "ehlo": "421 4.7.0 who are you"})");
+  SmtpOptions options = plain(relay);
+  EXPECT_THAT(prepare_and_send(*make_smtp_transport(options), mail_to("rose@edge.com")).reply,
+              HasSubstr("refused EHLO: 421"));
+  options.client_name = "gifts.example.com";
+  EXPECT_EQ(prepare_and_send(*make_smtp_transport(options), mail_to("rose@edge.com")).outcome,
+            sync::SendOutcome::accepted);
+}
+
+TEST(SmtpTransport, ItsNameIsTheHostsWithADomainElseTheSendersDomain) {
+  EXPECT_EQ(default_client_name("vm.example.org", "gifts@example.com"), "vm.example.org");
+  EXPECT_EQ(default_client_name("vm", "gifts@b\u00fccher.example"), "xn--bcher-kva.example");
+  EXPECT_EQ(default_client_name("", "gifts@example.com"), "example.com");
+}
+
 TEST(SmtpTransport, OneConnectionServesManyMails) {
   tests::SmtpServer relay;
   const auto transport = make_smtp_transport(plain(relay));
@@ -111,6 +130,7 @@ struct RelayFailure {
   sync::SendOutcome outcome;
   std::string reply_contains;
   std::size_t accepted = 0;
+  bool is_ambiguous = false;
 };
 class RelayFailureTest : public testing::TestWithParam<RelayFailure> {};
 
@@ -121,6 +141,7 @@ TEST_P(RelayFailureTest, OutcomeFollowsFromThePhaseOfTheFailure) {
   const auto result = prepare_and_send(*transport, mail_to("bob@example.com"));
   EXPECT_EQ(result.outcome, GetParam().outcome) << result.reply;
   EXPECT_THAT(result.reply, HasSubstr(GetParam().reply_contains));
+  EXPECT_EQ(result.is_ambiguous, GetParam().is_ambiguous);
   EXPECT_THAT(relay.accepted_mails(), SizeIs(GetParam().accepted));
 
   relay.set_behaviour("{}");
@@ -147,18 +168,19 @@ INSTANTIATE_TEST_SUITE_P(
         RelayFailure{"Rcpt450", R"({"rcpt:bob@example.com": "450 4.2.0 greylisted"})",
                      sync::SendOutcome::try_later, "450 4.2.0 greylisted"},
         RelayFailure{"Rcpt421", R"({"rcpt": "421 4.3.2 bye"})", sync::SendOutcome::transport_error,
-                     "421 4.3.2 bye"},
+                     "421 4.3.2 bye", 0, true},
         RelayFailure{"RcptReset", R"({"rcpt": "reset"})", sync::SendOutcome::transport_error, "connection"},
         RelayFailure{"Data452", R"({"data": "452 4.3.1 full"})", sync::SendOutcome::try_later,
                      "452 4.3.1 full"},
-        RelayFailure{"Data554", R"({"data": "554 5.6.0 no"})", sync::SendOutcome::refused, "554 5.6.0 no"},
+        RelayFailure{"Data554", R"({"data": "554 5.6.0 no"})", sync::SendOutcome::refused, "554 5.6.0 no", 0,
+                     true},
         RelayFailure{"DataClose", R"({"data": "close"})", sync::SendOutcome::transport_error, "connection"},
         RelayFailure{"Message554", R"({"message": "554 5.7.1 spam"})", sync::SendOutcome::refused,
-                     "554 5.7.1 spam"},
+                     "554 5.7.1 spam", 0, true},
         RelayFailure{"Message452", R"({"message": "452 4.3.1 full"})", sync::SendOutcome::try_later,
                      "452 4.3.1 full"},
         RelayFailure{"Message421", R"({"message": "421 4.3.2 bye"})", sync::SendOutcome::transport_error,
-                     "421 4.3.2 bye"},
+                     "421 4.3.2 bye", 0, true},
         RelayFailure{"MessageReset", R"({"message": "reset"})", sync::SendOutcome::uncertain, "final dot"},
         RelayFailure{"MessageClose", R"({"message": "close"})", sync::SendOutcome::uncertain, "final dot"},
         RelayFailure{"MessageKeptThenReset", R"({"message": "keep-reset"})", sync::SendOutcome::uncertain,

@@ -439,6 +439,21 @@ TEST_P(DeliveryQueueConformance, EndsLeasesWithoutReadingTheMailsThatWereSent) {
   EXPECT_THAT(plan, testing::Not(testing::ContainsRegex("SCAN mail_outbox\n|Seq Scan on mail_outbox")));
 }
 
+TEST_P(DeliveryQueueConformance, ListsMailsThatEndedLatelyAndThoseThatAreDeferred) {
+  insert_mails(1, 5, 0, kNow);
+  sql("UPDATE mail_outbox SET state = 'undelivered', updated_at = transaction_id, last_reply = '550 no' "
+      "WHERE "
+      "transaction_id < 4");
+  sql("UPDATE mail_outbox SET first_deferred_at = 7, last_reply = '450 later' WHERE transaction_id = 5");
+  const std::vector<FailedMail> found = store_->deliveries.failed_mails({2});
+  ASSERT_THAT(found, SizeIs(3));
+  EXPECT_EQ(found[0].since.value, 3);
+  EXPECT_EQ(found[1].reply, "550 no");
+  EXPECT_EQ(found[2].state, DeliveryState::queued);
+  EXPECT_EQ(found[2].reply, "450 later");
+  EXPECT_EQ(found[2].since.value, 7);
+}
+
 TEST_P(DeliveryQueueConformance, CapsLeasesOfAnyOwner) {
   one_gift();
   ASSERT_THAT(store_->deliveries.claim("dead", 21'600'000, 10, kNow), SizeIs(1));

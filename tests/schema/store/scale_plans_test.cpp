@@ -34,6 +34,21 @@ std::vector<Query> queries() {
        "SELECT transaction_id FROM mail_outbox WHERE state = 'held' AND state <> 'accepted' ORDER BY "
        "transaction_id LIMIT 20",
        "mail_outbox_state"},
+      {"mails that ended lately",
+       "SELECT state, last_reply, updated_at FROM mail_outbox WHERE state = 'undelivered' AND updated_at >= "
+       "9 "
+       "ORDER BY updated_at DESC LIMIT 10000",
+       "mail_outbox_undelivered"},
+      {"mails that are deferred",
+       "SELECT state, last_reply, first_deferred_at FROM mail_outbox WHERE state IN ('queued', 'sending', "
+       "'uncertain') AND turn = 0 AND state = 'queued' AND first_deferred_at IS NOT NULL ORDER BY turn, "
+       "next_attempt_at, transaction_id LIMIT 10000",
+       "mail_outbox_due"},
+      {"gifts undelivered lately",
+       bounded_count_query(
+           "recipient_transaction t JOIN gift_request r ON r.id = t.request_id WHERE t.status "
+           "= 'undelivered' AND t.undelivered_at >= 9 AND 1 = 1"),
+       "recipient_transaction_undelivered"},
       {"marks that fail", bounded_count_query(failing), "crm_outbox_failing"},
       {"gifts that fail",
        "SELECT transaction_id, last_error FROM " + failing + " ORDER BY transaction_id DESC LIMIT 10000",
