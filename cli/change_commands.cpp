@@ -25,7 +25,7 @@ void add_import(Commands& commands, CLI::App& noun) {
       noun, "import",
       "Import status changes from a file with one JSON object per line: recipient_transaction_id (a "
       "number, or its digits as text), status (sent, delivered, undelivered, opened, redeemed, "
-      "donated, expired, refunded), occurred_at (RFC 3339) and optionally event_id. Refused "
+      "donated, expired, refunded), occurred_at (ISO 8601) and optionally event_id. Refused "
       "lines are listed by number; all others are applied. A change of an unknown transaction "
       "is orphaned until the transaction appears. Importing a file again changes nothing.",
       {"change import changes.ndjson", "change import - < changes.ndjson"});

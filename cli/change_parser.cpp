@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <optional>
 
 #include "daemon/config/suggestion.h"
+#include "platform/iso8601.h"
+#include "platform/lenient_json.h"
 #include "platform/quoted_text.h"
-#include "platform/strict_json.h"
 #include "platform/text.h"
 #include "sync/status_rules.h"
 
@@ -20,6 +22,19 @@ std::string found_text(const platform::JsonValue* value) {
   if (const auto text = value->text()) return platform::in_quotes(*text);
   if (const auto number = value->integer()) return std::to_string(*number);
   return std::string(value->kind_name());
+}
+
+/// Why a member that is read is not what its writer meant; empty: all can be read.
+std::string unreadable_member(const platform::JsonValue& object) {
+  using platform::JsonPointer;
+  static const std::array<JsonPointer, 4> kMembers{
+      *JsonPointer::parse("/recipient_transaction_id"), *JsonPointer::parse("/status"),
+      *JsonPointer::parse("/occurred_at"), *JsonPointer::parse("/event_id")};
+  for (const JsonPointer& member : kMembers) {
+    std::string fault = platform::describe_unreadable_value(member, object, platform::ValueUse::exact);
+    if (!fault.empty()) return fault;
+  }
+  return {};
 }
 
 class ChangeParser {
@@ -70,10 +85,10 @@ class ChangeParser {
   platform::UtcMillis occurred_at() {
     const platform::JsonValue* value = object_.find("occurred_at");
     const auto text = value ? value->text() : std::nullopt;
-    const auto time = text ? platform::from_rfc3339(*text) : std::nullopt;
+    const auto time = text ? platform::from_iso8601(*text) : std::nullopt;
     if (!time) {
       add_fault("occurred_at", found_text(value),
-                "a time with its zone (RFC 3339) such as 2026-11-21T12:31:07Z");
+                "a time with its zone (ISO 8601) such as 2026-11-21T12:31:07Z");
       return {};
     }
     if (const std::string fault = sync::time_error(*time, now_); !fault.empty()) {
@@ -104,10 +119,12 @@ class ChangeParser {
 
 tl::expected<schema::store::StatusChange, ChangeFaults> parse_change(std::string_view line,
                                                                      platform::UtcMillis now) {
-  const auto parsed = platform::parse_json(line);
-  if (!parsed) {
-    return tl::unexpected(
-        ChangeFaults{fmt::format("found no JSON: {}; allowed: one JSON object", parsed.error().message)});
+  auto parsed = platform::parse_json(platform::without_byte_order_mark(line));
+  if (!parsed) parsed = platform::parse_lenient_json(line);
+  std::string fault = parsed ? unreadable_member(parsed->root()) : parsed.error().message;
+  if (!fault.empty()) {
+    return tl::unexpected(ChangeFaults{
+        fmt::format("found what cannot be read: {}; allowed: one JSON object", std::move(fault))});
   }
   const platform::JsonValue& root = parsed->root();
   if (!root.is_object()) {

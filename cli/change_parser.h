@@ -18,8 +18,8 @@ inline constexpr const char* kImportSource = "import";
 using ChangeFaults = std::vector<std::string>;
 
 /// Parses {"recipient_transaction_id":..,"status":"..","occurred_at":"..","event_id":".."}. The id is a whole
-/// number or a text of digits; the time is RFC 3339 and plausible at `now` (STATUS-16); the event id is a
-/// text, a whole number or absent. Other members are ignored.
+/// number or a text of digits; the time is ISO 8601 with its zone and plausible at `now` (STATUS-16); the
+/// event id is a text, a whole number or absent. Other members are ignored.
 tl::expected<schema::store::StatusChange, ChangeFaults> parse_change(std::string_view line,
                                                                      platform::UtcMillis now);
 

@@ -91,8 +91,18 @@ ReadCell<std::string> read_text(const std::string& written, std::size_t min_leng
 }
 
 std::optional<CellFault> link_fault(const std::string& link) {
-  if (link.empty() || link.starts_with("https://") || link.starts_with("http://")) return std::nullopt;
-  return CellFault{platform::in_quotes(link), "a link that begins with https:// or http://"};
+  if (link.empty()) return std::nullopt;
+  const std::string found = platform::in_quotes(link);
+  if (!link.starts_with("https://") && !link.starts_with("http://"))
+    return CellFault{found, "a link that begins with https:// or http://"};
+  const std::string authority = link.substr(0, link.find_first_of("/?#", link.find("//") + 2));
+  if (authority.ends_with("//") || authority.find('@') != std::string::npos)
+    return CellFault{found, "a link to a host, without a user"};
+  if (link.find_first_of(" \"<>\\") != std::string::npos || platform::visible_text(link) != link)
+    return CellFault{found,
+                     "a link without blanks, quotation marks and invisible characters; write them as "
+                     "%20 and the like"};
+  return std::nullopt;
 }
 
 ReadCell<schema::Money> read_cost(const std::string& written) {

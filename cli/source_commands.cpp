@@ -3,11 +3,14 @@
 #include <sysexits.h>
 
 #include <algorithm>
+#include <limits>
+#include <memory>
 
 #include "cli/commands.h"
 #include "cli/listing.h"
 #include "cli/source_refused.h"
 #include "platform/quoted_text.h"
+#include "wiring/poll_position.h"
 
 namespace giftsync::cli {
 namespace {
@@ -106,20 +109,56 @@ int list_sources(const Console& console, CliContext& ctx, bool json) {
   return EX_OK;
 }
 
-int reset_cursor(const Console& console, CliContext& ctx, const std::string& name) {
+/// Null when the settings have no such poll; then `console` shows that.
+const daemon::config::SourceSettings* find_poll(const Console& console, CliContext& ctx,
+                                                const std::string& name) {
   const daemon::config::SourceSettings* source = settings_of(ctx.settings, name);
-  if (source == nullptr || source->kind != daemon::config::SourceKind::poll) {
-    return console.fail(
-        EX_DATAERR,
-        fmt::format(
-            "{} is not a poll of the settings; \"giftsyncctl source list\" shows the sources and types",
-            platform::in_quotes(name)));
-  }
+  if (source != nullptr && source->kind == daemon::config::SourceKind::poll) return source;
+  console.fail(
+      EX_DATAERR,
+      fmt::format("{} is not a poll of the settings; \"giftsyncctl source list\" shows the sources and types",
+                  platform::in_quotes(name)));
+  return nullptr;
+}
+
+int reset_cursor(const Console& console, CliContext& ctx, const std::string& name) {
+  if (find_poll(console, ctx, name) == nullptr) return EX_DATAERR;
   if (!ctx.store.sources.reset_cursor(name)) {
     console.info(fmt::format("{} has not been polled yet; it starts at the beginning.", name));
     return EX_OK;
   }
   fmt::print(console.out, "{} is polled again from the beginning now\n", name);
+  return EX_OK;
+}
+
+struct CursorOptions {
+  std::string name;
+  std::string value;
+};
+
+/// Claims the poll, so that no daemon reads a page meanwhile, and releases it with the new cursor.
+int set_cursor(const Console& console, CliContext& ctx, const CursorOptions& options) {
+  const daemon::config::SourceSettings* source = find_poll(console, ctx, options.name);
+  if (source == nullptr) return EX_DATAERR;
+  constexpr const char* kOwner = "giftsyncctl";
+  constexpr std::int64_t kLeaseMillis = 10 * platform::kSecondMillis;
+  constexpr platform::UtcMillis kAnyWait{std::numeric_limits<std::int64_t>::max()};
+  schema::store::Sources& sources = ctx.store.sources;
+  const auto claim = sources.claim(options.name, kOwner, kLeaseMillis, kAnyWait);
+  if (!claim) {
+    return console.fail(EX_TEMPFAIL, fmt::format("{} is being polled now, or was never polled; try again "
+                                                 "in a minute, while giftsyncd runs",
+                                                 options.name));
+  }
+  const auto position =
+      wiring::continue_poll_at(*source, ctx.store.fact(schema::store::kInstallationIdFact).value_or(""),
+                               claim->cursor_state, options.value);
+  sources.release_claim(options.name, kOwner,
+                        {console.now(), claim->failures, position ? std::optional(*position) : std::nullopt});
+  if (!position)
+    return console.fail(EX_DATAERR, fmt::format("VALUE: found {}; allowed: {}",
+                                                platform::in_quotes(options.value), position.error()));
+  fmt::print(console.out, "{} continues at {} now\n", options.name, platform::in_quotes(options.value));
   return EX_OK;
 }
 
@@ -143,6 +182,19 @@ void add_reset_cursor(Commands& commands, CLI::App& noun) {
   commands.run(verb, text_argument(verb, "NAME", "The source, of type poll"), reset_cursor);
 }
 
+void add_set_cursor(Commands& commands, CLI::App& noun) {
+  const auto options = std::make_shared<CursorOptions>();
+  CLI::App* verb = commands.verb(
+      noun, "set-cursor",
+      "Make a poll continue at VALUE now, past a page that cannot be read: the cursor that follows it, with "
+      "next the URL of the page that follows, with since a time. Look at the page first: events on it are "
+      "not read, and \"giftsyncctl change import\" takes what it says.",
+      {"source set-cursor app 1742", "source set-cursor app 2026-11-21T12:31:07Z"});
+  verb->add_option("NAME", options->name, "The source, of type poll")->required();
+  verb->add_option("VALUE", options->value, "A cursor, a URL or a time")->required();
+  commands.run(verb, options, set_cursor);
+}
+
 }  // namespace
 
 void add_source_commands(Commands& commands) {
@@ -150,6 +202,7 @@ void add_source_commands(Commands& commands) {
   add_list(commands, *noun);
   add_source_event_commands(commands, *noun);
   add_reset_cursor(commands, *noun);
+  add_set_cursor(commands, *noun);
   add_source_refused_command(commands, *noun);
   add_source_try_command(commands, *noun);
 }

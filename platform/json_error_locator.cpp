@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "platform/large_json_numbers.h"
 #include "platform/text.h"
 
 namespace giftsync::platform {
@@ -12,7 +13,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr std::size_t kMaxQuotedDigits = 40;
 constexpr std::size_t kMaxReasonCharacters = 200;
 
@@ -34,6 +34,23 @@ std::string bare_reason(std::string_view exception_text) {
   std::string_view reason = exception_text;
   if (before != std::string_view::npos) reason.remove_prefix(before + kBeforeReason.size());
   return excerpt(reason.substr(0, reason.find("; last read:")), kMaxReasonCharacters);
+}
+
+/// With blanks for the other white space between values: the parser writes out the white space before an
+/// error, a control character ten times as slowly as a blank.
+std::string with_blanks(std::string_view text) {
+  std::string all(text);
+  for (std::size_t i = 0; i < all.size();) {
+    if (all[i] == '\n' || all[i] == '\r' || all[i] == '\t') all[i] = ' ';
+    i = all[i] == '"' ? end_of_quoted(all, i) : i + 1;
+  }
+  return all;
+}
+
+/// UTF-16 or UTF-32, with a byte order mark or with NUL beside the first character.
+bool is_wide_text(std::string_view text) {
+  return text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF") ||
+         (text.size() % 2 == 0 && text.substr(0, 2).find('\0') != std::string_view::npos);
 }
 
 /// nlohmann's parser reports the position of an error; simdjson does not. It stops at the first error.
@@ -108,12 +125,15 @@ JsonError too_deep_error() {
 }
 
 JsonError explain_json_error(std::string_view text, std::string_view reason) {
-  if (text.substr(0, kByteOrderMark.size()) == kByteOrderMark) {
+  if (without_byte_order_mark(text).size() < text.size()) {
     return {"byte_order_mark", "The text begins with a byte order mark. Send plain UTF-8 without one."};
   }
+  if (is_wide_text(text))
+    return {"invalid_utf8", "The text is encoded as UTF-16 or UTF-32. Send it encoded as UTF-8."};
   if (trimmed(text).empty()) return {"empty_text", "There is no JSON: the text is empty."};
   ErrorLocator locator(text);
-  json::sax_parse(text.begin(), text.end(), &locator);
+  const std::string spaced = with_blanks(text);
+  json::sax_parse(spaced.begin(), spaced.end(), &locator);
   if (locator.error()) return *locator.error();
   if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) {
     return {"syntax", fmt::format("There is a NUL byte at {}; JSON does not allow it.",

@@ -1,5 +1,10 @@
 #include "platform/json_pointer.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "platform/quoted_text.h"
 #include "platform/text.h"
 
 namespace giftsync::platform {
@@ -24,10 +29,17 @@ std::optional<std::size_t> parse_index(std::string_view token) {
   return parse_number<std::size_t>(token);
 }
 
+const JsonValue* child_of(const JsonValue& value, const std::string& token) {
+  if (!value.is_array()) return value.find(token);
+  const std::optional<std::size_t> index = parse_index(token);
+  return index && *index < value.elements().size() ? &value.elements()[*index] : nullptr;
+}
+
 }  // namespace
 
 std::optional<JsonPointer> JsonPointer::parse(std::string_view text) {
   JsonPointer pointer;
+  pointer.text_ = text;
   if (text.empty()) return pointer;
   if (text.front() != '/') return std::nullopt;
   while (!text.empty()) {
@@ -44,16 +56,25 @@ std::optional<JsonPointer> JsonPointer::parse(std::string_view text) {
 const JsonValue* JsonPointer::resolve(const JsonValue& root) const {
   const JsonValue* current = &root;
   for (const std::string& token : tokens_) {
-    if (current->is_array()) {
-      const std::optional<std::size_t> index = parse_index(token);
-      if (!index || *index >= current->elements().size()) return nullptr;
-      current = &current->elements()[*index];
-    } else {
-      current = current->find(token);
-      if (current == nullptr) return nullptr;
-    }
+    current = child_of(*current, token);
+    if (current == nullptr) return nullptr;
   }
   return current;
+}
+
+std::string JsonPointer::describe_ambiguity(const JsonValue& root) const {
+  const JsonValue* current = &root;
+  for (auto token = tokens_.begin(); token != tokens_.end() && current != nullptr; ++token) {
+    const std::span<const JsonMember> members = current->members();
+    const auto is_named = [&](const JsonMember& one) { return one.name == *token; };
+    if (std::count_if(members.begin(), members.end(), is_named) > 1) {
+      const std::string path = fmt::format("{}", fmt::join(tokens_.begin(), token, "/"));
+      return fmt::format("The name {} appears twice at {}; which one counts is not clear", in_quotes(*token),
+                         path.empty() ? "the top level" : in_quotes("/" + path));
+    }
+    current = child_of(*current, *token);
+  }
+  return {};
 }
 
 }  // namespace giftsync::platform

@@ -18,7 +18,15 @@ class JsonPointer {
   /// The value at the pointer, or null. List elements by index, "0" is the first; "-" never matches.
   const JsonValue* resolve(const JsonValue& root) const;
 
+  /// Which name on the way to the value appears twice in its object, so that it is not clear which value is
+  /// meant: a sentence without its full stop; empty for none.
+  std::string describe_ambiguity(const JsonValue& root) const;
+
+  /// As it was parsed.
+  const std::string& text() const { return text_; }
+
  private:
+  std::string text_;
   std::vector<std::string> tokens_;
 };
 

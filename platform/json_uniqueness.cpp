@@ -65,18 +65,17 @@ JsonError duplicate_name_error(std::string_view name, const PathStep& step) {
 }
 
 /// `step` is the position of `value`.
-std::optional<JsonError> find_in(const JsonValue& value, const JsonValue* excluded, const PathStep& step) {
-  if (&value == excluded) return std::nullopt;
+std::optional<JsonError> find_in(const JsonValue& value, const PathStep& step) {
   if (const auto text = value.text()) return has_nul(*text) ? std::optional(nul_error(step)) : std::nullopt;
   PathStep inner{&step, {}, 0};
   for (const JsonValue& element : value.elements()) {
-    if (auto error = find_in(element, excluded, inner)) return error;
+    if (auto error = find_in(element, inner)) return error;
     ++inner.index;
   }
   const std::span<const JsonMember> members = value.members();
   for (const JsonMember& member : members) {
     if (has_nul(member.name)) return nul_error(step);
-    if (auto error = find_in(member.value, excluded, {&step, member.name, 0})) return error;
+    if (auto error = find_in(member.value, {&step, member.name, 0})) return error;
   }
   const std::string_view name = duplicate_name(members);
   return name.data() != nullptr ? std::optional(duplicate_name_error(name, step)) : std::nullopt;
@@ -84,8 +83,8 @@ std::optional<JsonError> find_in(const JsonValue& value, const JsonValue* exclud
 
 }  // namespace
 
-std::optional<JsonError> find_ambiguity(const JsonValue& value, const JsonValue* excluded) {
-  return find_in(value, excluded, PathStep{});
+std::optional<JsonError> find_ambiguity(const JsonValue& value) {
+  return find_in(value, PathStep{});
 }
 
 }  // namespace giftsync::platform

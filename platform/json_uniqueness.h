@@ -8,8 +8,7 @@
 
 namespace giftsync::platform {
 
-/// The first such error in `value`, with its path (duplicate_key, nul_character). `excluded`, a part of
-/// `value`, is not checked.
-std::optional<JsonError> find_ambiguity(const JsonValue& value, const JsonValue* excluded = nullptr);
+/// The first such error in `value`, with its path (duplicate_key, nul_character).
+std::optional<JsonError> find_ambiguity(const JsonValue& value);
 
 }  // namespace giftsync::platform

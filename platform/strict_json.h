@@ -110,13 +110,15 @@ class JsonDocument {
 };
 
 struct JsonOptions {
-  /// Without the checks for duplicate names and NUL: the caller runs find_ambiguity() on each part that it
-  /// uses.
+  /// Without the checks for duplicate names and NUL: the caller checks what it uses (lenient_json.h).
   bool may_be_ambiguous = false;
   /// Whole numbers that do not fit signed 64 bits, and other numbers that do not fit a double, become texts
   /// of their digits instead of an error.
   bool large_numbers_as_text = false;
 };
+
+/// Without a byte order mark at the beginning, which RFC 8259 lets a reader ignore (READ-2).
+std::string_view without_byte_order_mark(std::string_view text);
 
 /// Parses one document. `text` is copied and may be destroyed afterwards.
 tl::expected<JsonDocument, JsonError> parse_json(std::string_view text, const JsonOptions& options = {});

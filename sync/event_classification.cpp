@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "platform/iso8601.h"
 #include "platform/quoted_text.h"
 #include "platform/text.h"
 #include "schema/contact_normalization.h"
@@ -15,7 +16,7 @@ namespace {
 using schema::store::QuarantineReason;
 
 constexpr std::size_t kMaxExternalIdChars = 255;
-constexpr std::string_view kTimeFormats = "RFC 3339 with a zone, or seconds or milliseconds since 1970";
+constexpr std::string_view kTimeFormats = "ISO 8601 with a zone, or seconds or milliseconds since 1970";
 
 /// A whole number from 1 to kMaxId.
 std::optional<std::int64_t> parse_id(const std::string& text) {
@@ -255,7 +256,8 @@ std::optional<platform::UtcMillis> parse_event_time(std::string_view text) {
   constexpr double kMaxSeconds = 99'999'999'999.0;  // the year 5138; as milliseconds 1973
   constexpr double kMaxMillis = 253'402'300'799'999.0;
   const auto number = platform::parse_number<double>(text);
-  if (!number || !std::isfinite(*number) || *number < 0 || *number > kMaxMillis) return std::nullopt;
+  if (!number) return platform::from_iso8601(text);
+  if (!std::isfinite(*number) || *number < 0 || *number > kMaxMillis) return std::nullopt;
   return platform::UtcMillis{std::llround(*number <= kMaxSeconds ? *number * 1000 : *number)};
 }
 

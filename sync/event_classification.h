@@ -56,7 +56,8 @@ using FindItem = std::function<std::optional<schema::store::GiftItem>(schema::Gi
 ClassifiedEvent classify_event(const InboundEvent& event, KeptEvent kept, const EventRules& rules,
                                platform::UtcMillis received_at, const FindItem& find_item);
 
-/// Parses RFC 3339, or seconds (up to ten digits, with an optional fraction) or milliseconds since 1970.
+/// Parses ISO 8601 with a zone, or seconds (up to ten digits, with an optional fraction) or milliseconds
+/// since 1970.
 std::optional<platform::UtcMillis> parse_event_time(std::string_view text);
 
 }  // namespace giftsync::sync

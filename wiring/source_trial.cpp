@@ -58,7 +58,7 @@ std::optional<std::string> untriable_source(const daemon::config::SourceSettings
 SourceTrial try_source(const daemon::config::SourceSettings& source, schema::store::Store& store,
                        std::string_view document, platform::UtcMillis now) {
   SourceTrial result;
-  const auto json = platform::parse_json(document, sources::kSourceJson);
+  const auto json = platform::parse_lenient_json(document);
   if (!json) {
     result.refusal = json.error().message;
     return result;

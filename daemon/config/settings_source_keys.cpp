@@ -47,7 +47,7 @@ KeyTable kind_keys() {
            choice({"standard", "hmac", "basic"}, source(&S::signature)),
            {.only_with = webhook}},
           {"sources.signature_header",
-           "The header that carries the signature, in hex or base64, with or without sha256= before it.",
+           "The header with a signature or several, in hex or base64, with or without sha256= before each.",
            Text{source(&S::signature_header), {"a header's name such as X-Signature", check_header_name}},
            {.example = "X-Signature", .is_required = true, .only_with = {"sources.signature", "hmac"}}},
           {"sources.secret",
@@ -119,8 +119,8 @@ KeyTable field_keys() {
                  &F::transaction_id},
            {"status", "Where the status is. Needed without a preset.", "/status", &F::status},
            {"occurred_at",
-            "Where the time of the status is: RFC 3339, or seconds or milliseconds since 1970 as a number. "
-            "Needed without a preset.",
+            "Where the time of the status is: ISO 8601 with a zone, or seconds or milliseconds since 1970 as "
+            "a number. Needed without a preset.",
             "/time", &F::occurred_at},
            {"event_id", "Where the event's own id is.", "/event", &F::event_id},
            {"recipient_email",

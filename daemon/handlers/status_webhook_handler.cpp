@@ -10,6 +10,7 @@
 #include "daemon/http/json_response.h"
 #include "daemon/http/problem.h"
 #include "daemon/http/written_reply.h"
+#include "daemon/sources/signature_check.h"
 
 namespace giftsync::daemon::handlers {
 namespace {
@@ -99,7 +100,7 @@ std::optional<std::string> header_message_id(const config::SourceSettings& sourc
                                              const http::HttpRequest& request) {
   const bool is_standard =
       source.preset == config::SourcePreset::none && source.signature == config::SourceSignature::standard;
-  return is_standard ? request.header("webhook-id") : std::nullopt;
+  return is_standard ? sources::standard_webhook_header(request, "id") : std::nullopt;
 }
 
 /// ASCII and of bounded length.

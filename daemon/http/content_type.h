@@ -13,6 +13,10 @@ namespace giftsync::daemon::http {
 /// such as application/ld+json describe other documents and are refused.
 std::optional<std::string> json_content_type_error(const HttpRequest& request);
 
+/// The same for a source, which cannot change its type on request (READ-5): also application/...+json
+/// (RFC 6839), the former names of JSON, and the charset us-ascii, a part of utf-8.
+std::optional<std::string> source_json_content_type_error(const HttpRequest& request);
+
 /// The same for XML: text/xml or application/xml.
 std::optional<std::string> xml_content_type_error(const HttpRequest& request);
 

@@ -4,6 +4,7 @@
 #include "daemon/salesforce/answers.h"
 #include "daemon/salesforce/exact_number.h"
 #include "daemon/salesforce/record_json.h"
+#include "platform/iso8601.h"
 #include "platform/text.h"
 #include "schema/ids.h"
 
@@ -130,12 +131,7 @@ ReadRecord<schema::RequestRecord> read_request(const ApiNames& names, const Json
 }
 
 std::optional<platform::UtcMillis> read_time(std::string_view text) {
-  // RFC 3339 wants a colon in the zone, Salesforce writes none.
-  std::string with_colon(text);
-  const std::size_t sign = text.size() < 5 ? 0 : text.size() - 5;
-  if (text.size() > 5 && (text[sign] == '+' || text[sign] == '-') && text.find(':', sign) == text.npos)
-    with_colon.insert(text.size() - 2, ":");
-  return platform::from_rfc3339(with_colon);
+  return platform::from_iso8601(text);  // Salesforce writes no colon in the zone
 }
 
 const JsonValue* value_at(const JsonValue& row, std::string_view path) {

@@ -174,7 +174,7 @@ bool is_expected_issuer(const config::SsoSettings& sso, const config::SsoConnect
 
 AdvertisedEndpoints validate_discovery(std::string_view document, const config::SsoSettings& sso,
                                        const config::SsoConnectionSettings& connection, CheckReport& report) {
-  const auto json = platform::parse_json(document);
+  const auto json = platform::parse_json(platform::without_byte_order_mark(document));
   if (!json) {
     report.add_failure(fmt::format("The discovery document is not valid JSON: {}", json.error().message));
     return {};
@@ -194,7 +194,7 @@ AdvertisedEndpoints validate_discovery(std::string_view document, const config::
 }
 
 void validate_jwks(std::string_view document, platform::UtcMillis now, CheckReport& report) {
-  const auto json = platform::parse_json(document);
+  const auto json = platform::parse_json(platform::without_byte_order_mark(document));
   if (!json)
     return report.add_failure(
         fmt::format("The provider's keys are not valid JSON: {}", json.error().message));

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "daemon/sources/kept_event.h"
-#include "platform/json_uniqueness.h"
 
 namespace giftsync::daemon::sources {
 namespace {
@@ -23,14 +22,6 @@ void write_quoted(std::string_view text, std::string& out) {
   } else {
     out += nlohmann::json(text).dump();
   }
-}
-
-/// The first ambiguity (equal names and the like) without its final full stop, to be continued; empty for
-/// none.
-std::string describe_ambiguity(const platform::JsonValue& value,
-                               const platform::JsonValue* except = nullptr) {
-  const auto fault = platform::find_ambiguity(value, except);
-  return fault ? fault->message.substr(0, fault->message.find_last_not_of('.') + 1) : std::string();
 }
 
 /// Writes JSON that parses to the same value. Stops once it exceeds kMaxPayloadBytes.
@@ -61,17 +52,36 @@ void write_json(const platform::JsonValue& value, std::string& out) {
   }
 }
 
+platform::ValueUse use_of(sync::EventField field) {
+  const bool is_free_text = field == sync::EventField::first_name || field == sync::EventField::last_name ||
+                            field == sync::EventField::message;
+  return is_free_text ? platform::ValueUse::free_text : platform::ValueUse::exact;
+}
+
 InboundEvent extract_event(const platform::JsonValue& item, const CompiledSource& source) {
   InboundEvent event;
-  event.unread_reason = describe_ambiguity(item);
   for (const auto& [field, pointer] : source.pointers) {
-    if (!event.unread_reason.empty()) break;
+    if (std::string fault = platform::describe_unreadable_value(pointer, item, use_of(field));
+        !fault.empty()) {
+      event = {};
+      event.unread_reason = std::move(fault);
+      break;
+    }
     if (const platform::JsonValue* value = pointer.resolve(item)) event.set(field, scalar_text(*value));
   }
-  write_json(item, event.payload);
-  event.is_payload_too_long = event.payload.size() > kMaxPayloadBytes;
-  if (event.is_payload_too_long) event.payload = {};
+  event.payload = kept_json(item);
+  event.is_payload_too_long = event.payload.empty();
   return event;
+}
+
+/// Why a pointer around the events leads to what cannot be read; empty: none does.
+std::string describe_unreadable_frame(const platform::JsonValue& root, const CompiledSource& source) {
+  std::string fault = source.items->describe_ambiguity(root);
+  for (const std::string& text : {source.settings.cursor_pointer, source.settings.next}) {
+    const auto pointer = fault.empty() ? platform::JsonPointer::parse(text) : std::nullopt;
+    if (pointer) fault = platform::describe_unreadable_value(*pointer, root, platform::ValueUse::exact);
+  }
+  return fault;
 }
 
 }  // namespace
@@ -84,11 +94,17 @@ std::string scalar_text(const platform::JsonValue& value) {
   return {};
 }
 
+std::string kept_json(const platform::JsonValue& value) {
+  std::string json;
+  write_json(value, json);
+  return json.size() > kMaxPayloadBytes ? std::string() : json;
+}
+
 tl::expected<std::vector<InboundEvent>, ExtractionError> extract_events(const platform::JsonValue& root,
                                                                         const CompiledSource& source) {
+  if (std::string fault = describe_unreadable_frame(root, source); !fault.empty())
+    return tl::make_unexpected(std::move(fault));
   const platform::JsonValue* items = source.items->resolve(root);
-  if (std::string ambiguity = describe_ambiguity(root, items); !ambiguity.empty())
-    return tl::make_unexpected(std::move(ambiguity));
   if (items == nullptr)
     return tl::make_unexpected(fmt::format("there is nothing at {}", source.settings.items));
   std::vector<InboundEvent> events;
@@ -109,7 +125,7 @@ tl::expected<std::vector<InboundEvent>, ExtractionError> extract_events(const pl
 
 InboundEvent reextract(InboundEvent kept, const CompiledSource& source) {
   if (kept.payload.empty() || source.pointers.empty()) return kept;
-  const auto document = platform::parse_json(kept.payload, kSourceJson);
+  const auto document = platform::parse_lenient_json(kept.payload);
   return document ? extract_event(document->root(), source) : kept;
 }
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "daemon/sources/compiled_source.h"
-#include "platform/strict_json.h"
+#include "platform/lenient_json.h"
 
 namespace giftsync::daemon::sources {
 
@@ -17,20 +17,22 @@ namespace giftsync::daemon::sources {
 /// takes some kilobytes once it is classified, so without a limit a message of two megabytes would take
 /// gigabytes. The largest batch of a mail provider (SendGrid's, 768 KiB) has some thousand events.
 inline constexpr std::size_t kMaxEvents = 10'000;
-/// How documents of sources are parsed: one ambiguous event leaves the others readable (SRC-10).
-inline constexpr platform::JsonOptions kSourceJson{.may_be_ambiguous = true, .large_numbers_as_text = true};
 
 struct TooManyEvents {
   std::size_t found = 0;
 };
-/// A sentence: there are no events to find, or an ambiguity is outside the events.
+/// A sentence: there are no events to find, or a pointer around the events leads to what cannot be read.
 using ExtractionError = std::variant<TooManyEvents, std::string>;
 
 /// A number, truth value or text as text; empty for any other kind.
 std::string scalar_text(const platform::JsonValue& value);
 
+/// JSON that parses to the same value; empty beyond the size that is kept of an event (SRC-8).
+std::string kept_json(const platform::JsonValue& value);
+
 /// The events of a document: one object, or a list of them, at the source's `items`. They are counted before
-/// any is processed. An ambiguity inside one event leaves only that event unread (SRC-10).
+/// any is processed. What cannot be read leaves only its event unread, and only if a pointer leads to it
+/// (SRC-10).
 tl::expected<std::vector<sync::InboundEvent>, ExtractionError> extract_events(const platform::JsonValue& root,
                                                                               const CompiledSource& source);
 

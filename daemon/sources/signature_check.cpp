@@ -8,19 +8,26 @@ namespace {
 
 constexpr std::size_t kMaxSignatures = 20;
 constexpr std::size_t kMaxIdBytes = 255;
+constexpr std::size_t kMaxSchemeBytes = 16;
 
 SignatureResult rejected(std::string why) {
   return {false, std::move(why), std::nullopt};
 }
 
-std::vector<std::string_view> split_signatures(std::string_view text) {
+std::vector<std::string_view> split_signatures(std::string_view text, std::string_view separators) {
   std::vector<std::string_view> entries;
   while (!text.empty() && entries.size() < kMaxSignatures) {
-    const std::size_t end = std::min(text.find(' '), text.size());
+    const std::size_t end = std::min(text.find_first_of(separators), text.size());
     if (end > 0) entries.push_back(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return entries;
+}
+
+/// Without "sha256=", "v1=" or the like. A code of 32 bytes has no "=" so early.
+std::string_view without_scheme(std::string_view signature) {
+  const std::size_t equals = signature.find('=');
+  return equals <= kMaxSchemeBytes ? signature.substr(equals + 1) : signature;
 }
 
 std::optional<std::int64_t> parse_seconds(std::string_view text) {
@@ -41,13 +48,20 @@ bool any_matches(const std::vector<std::string>& expected, const std::vector<std
 
 }  // namespace
 
+std::optional<std::string> standard_webhook_header(const http::HttpRequest& request,
+                                                   const std::string& name) {
+  const bool has_own_names = request.headers.contains("webhook-id");
+  return request.header((has_own_names ? "webhook-" : "svix-") + name);
+}
+
 SignatureResult check_standard_webhook(const http::HttpRequest& request,
                                        const std::vector<config::Secret>& secrets, platform::UtcMillis now) {
-  const auto id = request.header("webhook-id");
-  const auto timestamp = request.header("webhook-timestamp");
-  const auto signature = request.header("webhook-signature");
+  const auto id = standard_webhook_header(request, "id");
+  const auto timestamp = standard_webhook_header(request, "timestamp");
+  const auto signature = standard_webhook_header(request, "signature");
   if (!id || id->empty() || id->size() > kMaxIdBytes || !timestamp || !signature)
-    return rejected("without webhook-id, webhook-timestamp and webhook-signature, each once");
+    return rejected(
+        "without webhook-id, webhook-timestamp and webhook-signature (or the same with svix-), each once");
   if (!platform::is_storable_text(*id)) return rejected("with a webhook-id that is not text");
   const auto seconds = parse_seconds(*timestamp);
   if (!seconds) return rejected("with a webhook-timestamp that is not a number of seconds");
@@ -55,7 +69,7 @@ SignatureResult check_standard_webhook(const http::HttpRequest& request,
   if (age > kSignatureToleranceMillis || age < -kSignatureToleranceMillis)
     return rejected("signed more than five minutes from now");
   std::vector<std::string> received;
-  for (const std::string_view entry : split_signatures(*signature)) {
+  for (const std::string_view entry : split_signatures(*signature, " ")) {
     if (!entry.starts_with("v1,")) continue;
     if (auto bytes = platform::from_base64_text(entry.substr(3))) received.push_back(std::move(*bytes));
   }
@@ -72,12 +86,13 @@ SignatureResult check_body_hmac(const http::HttpRequest& request, const std::str
                                 const std::vector<config::Secret>& secrets) {
   const auto value = request.header(header);
   if (!value) return rejected("without " + header);
-  std::string_view text = platform::trimmed(*value);
-  if (platform::ascii_lower(text.substr(0, 7)) == "sha256=") text.remove_prefix(7);
   std::vector<std::string> received;
-  if (auto bytes = platform::from_hex(text); bytes && bytes->size() == platform::kSha256Bytes)
-    received.push_back(std::move(*bytes));
-  if (auto bytes = platform::from_base64_text(text)) received.push_back(std::move(*bytes));
+  for (const std::string_view entry : split_signatures(*value, ", \t")) {
+    const std::string_view text = without_scheme(entry);
+    if (auto bytes = platform::from_hex(text); bytes && bytes->size() == platform::kSha256Bytes)
+      received.push_back(std::move(*bytes));
+    if (auto bytes = platform::from_base64_text(text)) received.push_back(std::move(*bytes));
+  }
   std::vector<std::string> expected;
   for (const config::Secret& secret : secrets)
     expected.push_back(platform::hmac_sha256(secret.reveal(), request.body));

@@ -21,12 +21,17 @@ struct SignatureResult {
   std::optional<std::string> message_id;  ///< of a valid message, when it has one
 };
 
-/// https://www.standardwebhooks.com: webhook-id, webhook-timestamp, webhook-signature with one or more
-/// "v1,<base64>". Any of the secrets may match any of the signatures.
+/// The value of a header of Standard Webhooks, `name` being id, timestamp or signature: webhook-<name>, or
+/// svix-<name> in a message without webhook-id.
+std::optional<std::string> standard_webhook_header(const http::HttpRequest& request, const std::string& name);
+
+/// https://www.standardwebhooks.com: id, timestamp, and signature with one or more "v1,<base64>". Any of the
+/// secrets may match any of the signatures.
 SignatureResult check_standard_webhook(const http::HttpRequest& request,
                                        const std::vector<config::Secret>& secrets, platform::UtcMillis now);
 
-/// HMAC-SHA256 of the body in `header`: hex or base64, with or without "sha256=" before it.
+/// HMAC-SHA256 of the body in `header`: hex or base64, with or without a scheme such as "sha256=" before it;
+/// one or more, separated by commas or blanks. One right one suffices.
 SignatureResult check_body_hmac(const http::HttpRequest& request, const std::string& header,
                                 const std::vector<config::Secret>& secrets);
 

@@ -22,6 +22,8 @@ SignatureResult check_signature(const CompiledSource& source, const http::HttpRe
   return check_basic(request, settings.secrets);
 }
 
+constexpr std::string_view kStandardSignature = "webhook-signature";
+
 /// Where the signature is, or a part of it; empty: in the body.
 std::string_view signature_header(const config::SourceSettings& settings) {
   switch (settings.preset) {
@@ -37,7 +39,7 @@ std::string_view signature_header(const config::SourceSettings& settings) {
   }
   switch (settings.signature) {
     case config::SourceSignature::standard:
-      return "webhook-signature";
+      return kStandardSignature;
     case config::SourceSignature::hmac:
       return settings.signature_header;
     case config::SourceSignature::basic:
@@ -54,8 +56,8 @@ WebhookMessage parse_webhook_message(const CompiledSource& source, const http::H
     return parse_provider_message(source, request, now, fetch);
   const SignatureResult signature = check_signature(source, request, now);
   if (!signature.is_valid) return WebhookRefusal{signature.why};
-  if (const auto fault = http::json_content_type_error(request)) return WebhookUnsupportedType{*fault};
-  const auto document = platform::parse_json(request.body, kSourceJson);
+  if (const auto fault = http::source_json_content_type_error(request)) return WebhookUnsupportedType{*fault};
+  const auto document = platform::parse_lenient_json(request.body);
   if (!document) return WebhookInvalidBody{document.error(), document.error().message};
   auto extracted = extract_events(document->root(), source);
   if (extracted) return WebhookEvents{std::move(*extracted), signature.message_id};
@@ -65,7 +67,8 @@ WebhookMessage parse_webhook_message(const CompiledSource& source, const http::H
 
 bool may_be_signed(const CompiledSource& source, const http::HttpRequest& head) {
   const std::string_view name = signature_header(source.settings);
-  return name.empty() || head.headers.find(name) != head.headers.end();
+  return name.empty() || head.headers.contains(name) ||
+         (name == kStandardSignature && head.headers.contains("svix-signature"));
 }
 
 }  // namespace giftsync::daemon::sources

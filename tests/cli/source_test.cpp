@@ -212,6 +212,45 @@ TEST_F(CliSource, ResetCursorClearsThePollCursor) {
   EXPECT_TRUE(store.sources.claim("feed", "daemon", 120'000, cli_.now)) << "it is due";
 }
 
+// SRC-11
+TEST_F(CliSource, SetCursorMakesAPollContinueAtAValue) {
+  EXPECT_THAT(cli_.run({"source", "set-cursor", "vendor", "5"}).err, HasSubstr("is not a poll"));
+  EXPECT_EQ(cli_.run({"source", "set-cursor", "feed", "5"}).code, 75) << "never polled";
+  {
+    schema::store::Store store(cli_.address());
+    store.sources.open("feed", "", cli_.now);
+    ASSERT_TRUE(store.sources.claim("feed", "daemon", 120'000, cli_.now));
+    EXPECT_THAT(cli_.run({"source", "set-cursor", "feed", "5"}).err, HasSubstr("is being polled now"));
+    store.sources.release_claim("feed", "daemon", {cli_.now + 3'600'000, 7, "{\"cursor\":\"4\"}"});
+  }
+  const auto refused = cli_.run({"source", "set-cursor", "feed", "5"});
+  EXPECT_EQ(refused.code, 65);
+  EXPECT_THAT(refused.err, HasSubstr("found \"5\"; allowed: nothing, because the source has one page"));
+  EXPECT_EQ(json({"source", "list"})[0]["cursor_state"], "{\"cursor\":\"4\"}");
+  const auto set = [&](const std::string& continuation, const std::string& value) {
+    cli_.write_settings(
+        "sources:\n"
+        "  - { name: feed, type: poll, url: \"https://api.example.com/v1\", headers: { Authorization: hush "
+        "},\n"
+        "      fields: { transaction_id: /id, status: /s, occurred_at: /at }, " +
+        continuation + " }\n");
+    return cli_.run({"source", "set-cursor", "feed", value});
+  };
+  const auto state = [&] {
+    return Json::parse(json({"source", "list"})[0]["cursor_state"].get<std::string>());
+  };
+  EXPECT_EQ(set("cursor: { pointer: /c, parameter: after }", "5").out, "feed continues at \"5\" now\n");
+  EXPECT_EQ(state()["cursor"], "5");
+  EXPECT_EQ(set("next: /next", "?page=3").code, 0);
+  EXPECT_EQ(state()["next"], "https://api.example.com/v1?page=3");
+  EXPECT_THAT(set("next: link", "https://evil.example/v1").err, HasSubstr("on the host of the source's url"));
+  EXPECT_EQ(set("since: from, page_size: 10", "2026-11-21T12:00Z").code, 0);
+  EXPECT_EQ(state()["since"], 1'795'262'400'000);
+  EXPECT_THAT(set("since: from, page_size: 10", "today").err, HasSubstr("allowed: a time such as"));
+  schema::store::Store store(cli_.address());
+  EXPECT_TRUE(store.sources.claim("feed", "daemon", 120'000, cli_.now)) << "it is due";
+}
+
 /// With a verified sender, in this order.
 void refuse_messages(schema::store::Store& store, const std::vector<std::string>& bodies,
                      platform::UtcMillis now) {

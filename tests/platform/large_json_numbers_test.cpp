@@ -79,7 +79,6 @@ TEST(LargeJsonNumbers, DuplicateNamesAreLeftToTheCaller) {
   ASSERT_TRUE(read.has_value());
   const JsonValue& root = read->root();
   const JsonValue* data = root.find("data");
-  EXPECT_FALSE(find_ambiguity(root, data));
   EXPECT_THAT(find_ambiguity(root)->message, HasSubstr("\"b\" appears twice at \"data[0].a\""));
   EXPECT_THAT(find_ambiguity(data->elements()[0])->message, HasSubstr("\"b\" appears twice at \"a\";"));
   EXPECT_EQ(find_ambiguity(data->elements()[1])->code, "nul_character");

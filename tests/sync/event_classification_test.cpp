@@ -90,7 +90,7 @@ TEST(EventClassification, FollowsTheRulesOfTheSource) {
        QuarantineReason::malformed,
        true,
        "transaction_id: found \"0\"; allowed: a whole number from 1 to 9007199254740992; occurred_at: found "
-       "\"soon\"; allowed: RFC 3339 with a zone, or seconds or milliseconds since 1970"},
+       "\"soon\"; allowed: ISO 8601 with a zone, or seconds or milliseconds since 1970"},
   };
   for (const Case& one : cases) {
     const ClassifiedEvent classified = classify(event_of(one.fields));

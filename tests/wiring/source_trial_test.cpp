@@ -45,7 +45,7 @@ class SourceTrialTest : public ::testing::Test {
   sync::IngestSummary ingest(const std::string& document) {
     health_monitor_.register_source("vendor", source_.external ? "vendor" : "", kNow);
     const daemon::sources::CompiledSource compiled = daemon::sources::compile_source(source_, "");
-    const auto json = platform::parse_json(document, daemon::sources::kSourceJson);
+    const auto json = platform::parse_lenient_json(document);
     const auto events = daemon::sources::extract_events(json->root(), compiled);
     return ingestor_.ingest(compiled, ingestor_.classify_events(compiled, *events, kNow), {}, kNow);
   }

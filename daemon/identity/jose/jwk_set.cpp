@@ -58,7 +58,7 @@ std::optional<JwsAlgorithm> parse_algorithm(std::string_view word) {
 }
 
 tl::expected<JwkSet, std::string> parse_jwk_set(std::string_view document) {
-  const auto json = platform::parse_json(document);
+  const auto json = platform::parse_json(platform::without_byte_order_mark(document));
   if (!json) return tl::unexpected("not valid JSON: " + json.error().message);
   const JsonValue* list = json->root().find("keys");
   if (list == nullptr || !list->is_array()) return tl::unexpected(std::string("without a list \"keys\""));

@@ -56,7 +56,7 @@ tl::expected<Header, JwsRefusal> parse_header(std::string_view text, std::span<c
   const auto refuse = [](Reason reason, std::string clause) {
     return tl::unexpected(JwsRefusal{reason, std::move(clause)});
   };
-  const auto json = platform::parse_json(text);
+  const auto json = platform::parse_json(platform::without_byte_order_mark(text));
   if (!json) return refuse(Reason::malformed, "has a header that is not valid JSON: " + json.error().message);
   const platform::JsonValue& root = json->root();
   std::optional<std::string> algorithm;

@@ -50,7 +50,7 @@ Outcome<VerifiedIdentity> OidcClient::complete(const config::SsoConnectionSettin
   verdicts.push_back({"OIDC-3", "the code was exchanged with the PKCE verifier"});
   const auto payload = verified_payload(connection, provider, tokens->id_token, now);
   if (!payload) return tl::unexpected(payload.error());
-  const auto claims = platform::parse_json(*payload);
+  const auto claims = platform::parse_json(platform::without_byte_order_mark(*payload));
   if (!claims || !claims->root().is_object())
     return refuse("OIDC-4", "The ID token's claims are no strict JSON object.");
   verdicts.push_back({"OIDC-4", "the ID token's header and signature hold"});

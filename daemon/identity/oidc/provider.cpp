@@ -42,7 +42,7 @@ Outcome<Provider> parse_provider(std::string_view document, const config::SsoSet
   const signin::AdvertisedEndpoints endpoints = signin::validate_discovery(document, sso, connection, report);
   for (const signin::CheckResult& result : report.all())
     if (result.kind == signin::CheckResult::Kind::failure) return refuse("OIDC-1", "{}", result.text);
-  const auto json = platform::parse_json(document);
+  const auto json = platform::parse_json(platform::without_byte_order_mark(document));
   const JsonValue& root = json->root();
   Provider provider;
   provider.issuer = root.text_of("issuer");

@@ -15,7 +15,7 @@ using platform::JsonValue;
 /// The JSON object of a reply.
 Outcome<platform::JsonDocument> parse_object(const std::string& rule, const std::string& what,
                                              const platform::HttpResponse& response) {
-  auto json = platform::parse_json(response.body);
+  auto json = platform::parse_json(platform::without_byte_order_mark(response.body));
   const bool is_object = json && json->root().is_object();
   if (response.status != 200) {
     const std::string_view error = is_object ? json->root().text_of("error") : "";

@@ -37,14 +37,14 @@ std::optional<WebhookRefusal> check_authenticity(const CompiledSource& source,
   return std::nullopt;
 }
 
-std::string status_of(const platform::JsonValue& root) {
-  std::string event = text_at(root, "/event-data/event");
+std::string status_of(ProviderEvent& read) {
+  std::string event = read.text("/event-data/event");
   if (event == "delivered") return event;
   // The bot (apple, gmail, generic) is a proxy or scanner that loaded the pictures; empty for a person
   // (SRC-31).
-  if (event == "opened") return text_at(root, "/event-data/client-info/bot").empty() ? event : "other";
+  if (event == "opened") return read.text("/event-data/client-info/bot").empty() ? event : "other";
   const bool is_final =
-      event == "rejected" || (event == "failed" && text_at(root, "/event-data/severity") == "permanent");
+      event == "rejected" || (event == "failed" && read.text("/event-data/severity") == "permanent");
   return is_final ? "bounced" : "other";
 }
 
@@ -57,14 +57,15 @@ WebhookMessage parse_mailgun_message(const CompiledSource& source, const http::H
   if (!body) return WebhookRefusal{"without a signature"};
   const platform::JsonValue& root = body->root();
   if (auto refusal = check_authenticity(source, root, now)) return *refusal;
-  if (text_at(root, "/event-data/event").empty())
+  ProviderEvent event(root);
+  if (event.text("/event-data/event").empty() && event.fault().empty())
     return WebhookInvalidBody{std::nullopt, "there is no event-data"};
   WebhookEvents message;
   // The signature does not cover the event: a token that was used with one event must not admit another.
   message.message_id = text_at(root, "/signature/token");
-  message.events.push_back(mail_event(source, text_at(root, "/event-data/message/headers/message-id"),
-                                      status_of(root), text_at(root, "/event-data/timestamp"),
-                                      text_at(root, "/event-data/id")));
+  message.events.push_back(mail_event(source, event,
+                                      {event.text("/event-data/message/headers/message-id"), status_of(event),
+                                       event.text("/event-data/timestamp"), event.text("/event-data/id")}));
   return message;
 }
 

@@ -27,25 +27,26 @@ WebhookMessage parse_postmark_message(const CompiledSource& source, const http::
   if (!login.is_valid) return WebhookRefusal{login.why};
   const auto body = parse_json_body(request.body);
   if (!body) return body.error();
-  const platform::JsonValue& root = body->root();
-  const std::string type = text_at(root, "/RecordType");
-  if (type.empty()) return WebhookInvalidBody{std::nullopt, "there is no RecordType"};
-  const std::string argument = text_at(root, std::string("/Metadata/") + kMessageIdArgument);
-  const std::string postmark_id = text_at(root, "/MessageID");
-  WebhookEvents message;
+  ProviderEvent event(body->root());
+  const std::string type = event.text("/RecordType");
+  if (type.empty() && event.fault().empty())
+    return WebhookInvalidBody{std::nullopt, "there is no RecordType"};
+  MailEventFields fields{event.text(std::string("/Metadata/") + kMessageIdArgument), "other", "", ""};
   if (type == "Delivery") {
-    message.events.push_back(
-        mail_event(source, argument, "delivered", text_at(root, "/DeliveredAt"), "delivery " + postmark_id));
+    fields.status = "delivered";
+    fields.time = event.text("/DeliveredAt");
+    fields.event_id = "delivery " + event.text("/MessageID");
   } else if (type == "Bounce") {
-    const bool is_final = is_permanent_bounce(text_at(root, "/Type"));
-    message.events.push_back(mail_event(source, argument, is_final ? "bounced" : "other",
-                                        text_at(root, "/BouncedAt"), "bounce " + text_at(root, "/ID")));
+    if (is_permanent_bounce(event.text("/Type"))) fields.status = "bounced";
+    fields.time = event.text("/BouncedAt");
+    fields.event_id = "bounce " + event.text("/ID");
   } else if (type == "Open") {
-    message.events.push_back(
-        mail_event(source, argument, "opened", text_at(root, "/ReceivedAt"), "open " + postmark_id));
-  } else {
-    message.events.push_back(mail_event(source, argument, "other", "", ""));
+    fields.status = "opened";
+    fields.time = event.text("/ReceivedAt");
+    fields.event_id = "open " + event.text("/MessageID");
   }
+  WebhookEvents message;
+  message.events.push_back(mail_event(source, event, fields));
   return message;
 }
 

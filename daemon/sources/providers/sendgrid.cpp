@@ -28,13 +28,13 @@ std::optional<WebhookRefusal> check_authenticity(const CompiledSource& source,
   return WebhookRefusal{"with a wrong signature"};
 }
 
-std::string status_of(const platform::JsonValue& event) {
-  std::string name = text_at(event, "/event");
+std::string status_of(ProviderEvent& event) {
+  std::string name = event.text("/event");
   if (name == "delivered") return name;
   // Apple's privacy proxies load a mail's pictures before the recipient opens it (SRC-31).
-  if (name == "open") return text_at(event, "/sg_machine_open") == "true" ? "other" : "opened";
+  if (name == "open") return event.text("/sg_machine_open") == "true" ? "other" : "opened";
   // "blocked" bounces may still be delivered later; a dropped mail was never sent (SRC-30).
-  const bool is_final = (name == "bounce" && text_at(event, "/type") != "blocked") || name == "dropped";
+  const bool is_final = (name == "bounce" && event.text("/type") != "blocked") || name == "dropped";
   return is_final ? "bounced" : "other";
 }
 
@@ -49,11 +49,12 @@ WebhookMessage parse_sendgrid_message(const CompiledSource& source, const http::
   if (!root.is_array()) return WebhookInvalidBody{std::nullopt, "the body is not a list of events"};
   if (root.elements().size() > kMaxEvents) return TooManyEvents{root.elements().size()};
   WebhookEvents message;
-  for (const platform::JsonValue& event : root.elements()) {
-    std::string id = text_at(event, std::string("/") + kMessageIdArgument);
-    if (id.empty()) id = text_at(event, "/smtp-id");
-    message.events.push_back(mail_event(source, id, status_of(event), text_at(event, "/timestamp"),
-                                        text_at(event, "/sg_event_id")));
+  for (const platform::JsonValue& element : root.elements()) {
+    ProviderEvent event(element);
+    std::string id = event.text(std::string("/") + kMessageIdArgument);
+    if (id.empty() && event.fault().empty()) id = event.text("/smtp-id");
+    message.events.push_back(mail_event(
+        source, event, {id, status_of(event), event.text("/timestamp"), event.text("/sg_event_id")}));
   }
   return message;
 }

@@ -45,14 +45,13 @@ std::optional<WebhookMessage> check_authenticity(const CompiledSource& source,
 }
 
 /// The original Message-ID: SES replaces it in the mail.
-std::string message_id_in(const platform::JsonValue& event) {
-  std::string id = text_at(event, "/mail/commonHeaders/messageId");
-  const platform::JsonValue* headers = platform::JsonPointer::parse("/mail/headers")->resolve(event);
-  if (headers == nullptr) return id;
-  for (const platform::JsonValue& header : headers->elements()) {
-    if (platform::ascii_lower(text_at(header, "/name")) == "message-id") return text_at(header, "/value");
+std::string message_id_in(ProviderEvent& event) {
+  const platform::JsonValue* headers = platform::JsonPointer::parse("/mail/headers")->resolve(event.root());
+  for (std::size_t i = 0; headers != nullptr && i < headers->elements().size(); ++i) {
+    if (platform::ascii_lower(text_at(headers->elements()[i], "/name")) == "message-id")
+      return event.text(fmt::format("/mail/headers/{}/value", i));
   }
-  return id;
+  return event.text("/mail/commonHeaders/messageId");
 }
 
 /// The default of SES feedback notifications.
@@ -72,26 +71,28 @@ struct SesStatus {
 /// "eventType" in event publishing, "notificationType" in feedback notifications. A mail that SES accepted
 /// and did not send has no time of its own and gets `published_at`, since the time of the mail is before
 /// giftsync's own "delivered" (SRC-33).
-SesStatus status_of(const platform::JsonValue& event, const std::string& published_at) {
-  std::string type = text_at(event, "/eventType");
-  if (type.empty()) type = text_at(event, "/notificationType");
-  if (type == "Delivery") return {"delivered", text_at(event, "/delivery/timestamp")};
-  if (type == "Open") return {"opened", text_at(event, "/open/timestamp")};
-  if (type == "Bounce" && text_at(event, "/bounce/bounceType") == "Permanent")
-    return {"bounced", text_at(event, "/bounce/timestamp")};
+SesStatus status_of(ProviderEvent& event, const std::string& published_at) {
+  std::string type = event.text("/eventType");
+  if (type.empty()) type = event.text("/notificationType");
+  if (type == "Delivery") return {"delivered", event.text("/delivery/timestamp")};
+  if (type == "Open") return {"opened", event.text("/open/timestamp")};
+  if (type == "Bounce" && event.text("/bounce/bounceType") == "Permanent")
+    return {"bounced", event.text("/bounce/timestamp")};
   if (type == "Reject" || type == "Rendering Failure") return {"bounced", published_at};
   return {};
 }
 
 /// `message` is SNS's, whose envelope is signed.
 void add_event(const CompiledSource& source, const platform::JsonValue& message,
-               const platform::JsonValue& event, WebhookEvents& result) {
+               const platform::JsonValue& root, WebhookEvents& result) {
+  ProviderEvent event(root);
   const std::string id = message_id_in(event);
   const SesStatus status = status_of(event, text_at(message, "/Timestamp"));
   if (status.name != "other")
     result.warning =
-        has_headers(event) || parse_gift_message_id(id, source.installation) ? "" : kHeadersMissing;
-  result.events.push_back(mail_event(source, id, status.name, status.time, text_at(message, "/MessageId")));
+        has_headers(root) || parse_gift_message_id(id, source.installation) ? "" : kHeadersMissing;
+  result.events.push_back(
+      mail_event(source, event, {id, status.name, status.time, text_at(message, "/MessageId")}));
 }
 
 }  // namespace

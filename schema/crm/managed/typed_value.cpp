@@ -2,29 +2,20 @@
 
 #include <algorithm>
 
+#include "platform/iso8601.h"
 #include "platform/text.h"
-#include "platform/time.h"
 #include "schema/crm/number_text.h"
 
 namespace giftsync::schema::crm::managed {
 namespace {
-
-bool all_digits(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
 
 bool is_date(std::string_view text) {
   return text.size() == 10 && platform::from_rfc3339(std::string(text) + "T00:00:00Z").has_value();
 }
 
 std::optional<platform::UtcMillis> time_of(std::string_view text) {
-  std::string whole(text);
-  if (is_date(text)) whole += "T00:00:00Z";
-  const bool zone_without_colon = whole.size() > 5 &&
-                                  (whole[whole.size() - 5] == '+' || whole[whole.size() - 5] == '-') &&
-                                  all_digits(std::string_view(whole).substr(whole.size() - 4));
-  if (zone_without_colon) whole.insert(whole.size() - 2, 1, ':');
-  return platform::from_rfc3339(whole);
+  return is_date(text) ? platform::from_rfc3339(std::string(text) + "T00:00:00Z")
+                       : platform::from_iso8601(text);
 }
 
 std::optional<std::string> normalize_checkbox(std::string_view text, sql::Dialect dialect) {

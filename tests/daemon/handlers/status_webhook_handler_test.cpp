@@ -260,7 +260,7 @@ TEST_F(StatusWebhookHandlerTest, OutOfRangeNumberOrDuplicateNameAffectsNoOtherEv
   const schema::TransactionId id = store_.create_gifts(1)[0];
   const std::string good = report(id);
   const std::string larger = good.substr(0, good.size() - 1) + R"(,"more":18446744073709551616})";
-  const std::string twice = good.substr(0, good.size() - 1) + R"(,"x":1,"x":2})";
+  const std::string twice = good.substr(0, good.size() - 1) + R"(,"what":"redeemed","x":2})";
   EXPECT_EQ(call("[" + larger + "," + twice + "]").status, 200);
   EXPECT_THAT(store_->changes.history(id), SizeIs(1));
   EXPECT_EQ(store_->sources.list().back().quarantined, 1);

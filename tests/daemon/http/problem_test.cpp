@@ -210,6 +210,25 @@ TEST(ContentType, AcceptsJsonOrNoType) {
   EXPECT_NE(json_content_type_error(twice), std::nullopt);
 }
 
+// READ-5
+TEST(ContentType, OfASourceIsAnyNameOfJson) {
+  for (const std::string value :
+       {"application/json", "", "application/vnd.api+json", "Application/Ld+JSON; profile=\"x\"", "text/json",
+        "text/x-json; charset=utf-8", "application/x-json", "application/json; charset=US-ASCII",
+        "application/cloudevents+json;charset=\"utf-8\"; version=1"}) {
+    EXPECT_EQ(source_json_content_type_error(with_header("Content-Type", value)), std::nullopt) << value;
+  }
+  for (const std::string value :
+       {"application/+json", "text/vnd.api+json", "application/vnd.api+xml", "application/javascript",
+        "text/plain", "application/vnd.api+json; charset=iso-8859-1", "text/json; charset=utf-16",
+        "application/json-seq", "+json"}) {
+    EXPECT_NE(source_json_content_type_error(with_header("Content-Type", value)), std::nullopt) << value;
+  }
+  EXPECT_NE(json_content_type_error(with_header("Content-Type", "application/json; charset=us-ascii")),
+            std::nullopt)
+      << "callers of the API";
+}
+
 TEST(ContentEncoding, AcceptsIdentityOrNoEncoding) {
   for (const std::string value : {"identity", " Identity ", "", "UTF-8"})
     EXPECT_EQ(content_encoding_error(with_header("content-encoding", value)), std::nullopt) << value;

@@ -97,6 +97,52 @@ TEST(BodyHmac, AcceptsHexAndBase64WithAndWithoutPrefix) {
   EXPECT_FALSE(check_body_hmac(http::HttpRequest{}, "x-signature", {config::Secret("shared")}).is_valid);
 }
 
+// SRC-24
+TEST(StandardWebhook, TakesTheOtherNamesOfItsHeadersAsASet) {
+  http::HttpRequest request = standard_message();
+  const auto rename = [&](const std::string& part) {
+    set(request, "svix-" + part, *request.header("webhook-" + part));
+    request.headers.erase("webhook-" + part);
+  };
+  const auto check = [&] { return check_standard_webhook(request, {config::Secret(kSecret)}, kSignedAt); };
+  for (const char* part : {"timestamp", "signature"}) {
+    rename(part);
+    EXPECT_FALSE(check().is_valid) << part;
+  }
+  rename("id");
+  EXPECT_TRUE(check().is_valid) << check().why;
+  EXPECT_EQ(check().message_id, "msg_p5jXN8AQM9LWM0D4loKWxJek");
+  request.headers.emplace("svix-id", "twice");
+  EXPECT_FALSE(check().is_valid);
+}
+
+// SRC-24
+TEST(BodyHmac, OneRightSignatureOfSeveralSuffices) {
+  http::HttpRequest request;
+  request.body = "{}";
+  const std::string code = platform::hmac_sha256("shared", request.body);
+  const std::string right = platform::to_hex(code);
+  const std::string zeros(64, '0');
+  const auto is_accepted = [&](const std::string& value) {
+    set(request, "X-Signature", value);
+    return check_body_hmac(request, "X-Signature", {config::Secret("shared")}).is_valid;
+  };
+  const std::string base64 = platform::to_base64_text(code);
+  for (const std::string& value :
+       {"sha256=" + zeros + ",sha256=" + right, "sha256=" + right + ", sha256=" + zeros, zeros + " " + right,
+        "t=1614265330,v1=" + zeros + ",v1=" + right, "v0=" + zeros + "\tv1=" + base64,
+        "sha1=" + std::string(40, '0') + ",hmac-sha256=" + base64, zeros + "," + base64,
+        ",, " + right + " ,"})
+    EXPECT_TRUE(is_accepted(value)) << value;
+  std::string many;
+  for (int i = 0; i < 20; ++i) many += zeros + ",";
+  for (const std::string& value :
+       {"sha256=" + zeros + ",sha256=" + zeros, right.substr(0, 32) + "," + right.substr(32),
+        "sha256=," + zeros, std::string(), std::string(","), "sha256=sha256=" + right,
+        "a-scheme-that-is-too-long=" + right, many + right})
+    EXPECT_FALSE(is_accepted(value)) << value;
+}
+
 TEST(BasicAuth, ComparesUserAndPassword) {
   const auto with = [](const std::string& value) {
     http::HttpRequest request;

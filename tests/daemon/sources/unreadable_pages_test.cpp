@@ -41,7 +41,7 @@ TEST_F(UnreadablePages, AnAmbiguousEventIsQuarantinedWithoutItsPage) {
   const auto item = [](std::int64_t id, const std::string& more) {
     return R"({"id":)" + std::to_string(id) + R"(,"what":"opened","at":)" + std::to_string(kAt) + more + "}";
   };
-  const std::string twice = item(ids[1].value, R"(,"x":1,"x":2)");
+  const std::string twice = item(ids[1].value, R"(,"at":1,"x":2)");
   const auto page = [](const std::string& items, const std::string& cursor) {
     return json_page(R"({"data":[)" + items + R"(],"cursor":")" + cursor + R"("})");
   };
@@ -51,7 +51,7 @@ TEST_F(UnreadablePages, AnAmbiguousEventIsQuarantinedWithoutItsPage) {
   EXPECT_EQ(
       source_row().reason,
       "none of the 1 events on its page can be read, and the page is requested again; the first one: no "
-      "field was read: The name \"x\" appears twice at the top level; which one counts is not clear");
+      "field was read: The name \"at\" appears twice at the top level; which one counts is not clear");
   now_ = source_row().next_attempt_at;
   feed_.queued_responses = {page(item(ids[0].value, "") + "," + twice, "1"), page(twice, "2"), end};
   const PollStats stats = step();
@@ -61,7 +61,7 @@ TEST_F(UnreadablePages, AnAmbiguousEventIsQuarantinedWithoutItsPage) {
   EXPECT_EQ(parse_poll_cursor(source_row().cursor_state).cursor, "2");
   const schema::store::UnappliedEvent quarantined = store_->sources.list_quarantined("feed", 0, 10).front();
   EXPECT_EQ(quarantined.reason, schema::store::QuarantineReason::malformed);
-  EXPECT_THAT(parse_inbound_event(quarantined.payload)->payload, HasSubstr(R"("x":1,"x":2)"));
+  EXPECT_THAT(parse_inbound_event(quarantined.payload)->payload, HasSubstr(R"("at":1,"x":2)"));
   const auto go_on = [] { return true; };
   EXPECT_EQ(ingestor_.reprocess(compile_source(settings_, "inst"), now_, go_on).applied, 0u);
   EXPECT_EQ(store_->sources.list_quarantined("feed", 0, 10).front().id, quarantined.id)
@@ -90,18 +90,23 @@ TEST_F(UnreadablePages, APollBySinceDoesNotSkipAnUnreadEvent) {
   EXPECT_EQ(source_row().quarantined, 1);
 }
 
-TEST_F(UnreadablePages, ValidJsonIsNotReportedAsInvalid) {
-  const auto reason_of = [this](const std::string& body) {
-    feed_.queued_responses = {json_page(body)};
-    step();
-    now_ = source_row().next_attempt_at;
-    return source_row().reason;
+// SRC-11
+TEST_F(UnreadablePages, OneEventWithAnUnreadableValueNeitherStopsTheFeedNorIsLost) {
+  const auto ids = store_.create_gifts(3);
+  const auto item = [&](std::size_t i, const std::string& more) {
+    return R"({"id":)" + std::to_string(ids[i].value) + R"(,"what":"opened","at":)" + std::to_string(kAt) +
+           more + "}";
   };
-  EXPECT_THAT(reason_of(R"({"data":["\ud800"]})"),
-              HasSubstr("its page cannot be read: Half of a surrogate pair"));
-  EXPECT_THAT(reason_of(R"({"data":)" + std::string(100, '[') + std::string(100, ']') + "}"),
-              HasSubstr("its page cannot be read: Lists and objects are nested deeper"));
-  EXPECT_THAT(reason_of("{\n\"data\": nul}"), HasSubstr("not JSON: The text is not valid JSON at line 2"));
+  feed_.queued_responses = {
+      json_page(R"({"data":[)" + item(0, "") + "," + item(1, R"(,"note":"see you \ud83d")") + "," +
+                item(2, ",\"note\":" + std::string(100, '[') + std::string(100, ']')) + R"(],"cursor":"1"})"),
+      json_page("\xEF\xBB\xBF{\"data\":[],\"cursor\":\"1\"}")};
+  EXPECT_EQ(step().accepted, 3u);
+  EXPECT_EQ(source_row().state, "ok");
+  feed_.queued_responses = {json_page("{\n\"data\": nul}")};
+  wait(70);
+  step();
+  EXPECT_THAT(source_row().reason, HasSubstr("not JSON: The text is not valid JSON at line 2"));
 }
 
 TEST_F(UnreadablePages, AnUnreadablePageWaitsForCorrectedPointers) {

@@ -169,6 +169,27 @@ TEST(OidcModules, HaveTheirVerdicts) {
            return own + "." + platform::to_base64url(tests::jws_signature(p.key, own));
          };
        }},
+      {"byte order marks before documents, header and claims (READ-2)", "",
+       [](auto& p) {
+         p.claims.erase("email");
+         p.tamper = [](const std::string&, auto& response) { response.body.insert(0, "\xEF\xBB\xBF"); };
+         p.sign_instead = [&p](const std::string& text) {
+           const std::size_t dot = text.find('.');
+           const auto marked = [](const std::string& part) {
+             return platform::to_base64url("\xEF\xBB\xBF" + *platform::from_base64url(part));
+           };
+           const std::string own = marked(text.substr(0, dot)) + "." + marked(text.substr(dot + 1));
+           return own + "." + platform::to_base64url(tests::jws_signature(p.key, own));
+         };
+       }},
+      {"half of a surrogate pair in the claims", "OIDC-4",
+       [](auto& p) {
+         p.sign_instead = [&p](const std::string& text) {
+           const std::string own =
+               text.substr(0, text.find('.') + 1) + platform::to_base64url(R"({"sub":"\ud83d"})");
+           return own + "." + platform::to_base64url(tests::jws_signature(p.key, own));
+         };
+       }},
       {"logout token as an id token", "OIDC-4", [](auto& p) { p.header["typ"] = "logout+jwt"; }},
       {"several audiences without azp", "OIDC-5",
        [](auto& p) {

@@ -54,6 +54,11 @@ TEST_F(SamlSignInTest, TheUserOfAGenuineResponseIsReturned) {
   EXPECT_EQ(last_until_, response_.now + 33 * platform::kMinuteMillis) << "NotOnOrAfter and the skew";
 }
 
+// READ-2
+TEST_F(SamlSignInTest, AByteOrderMarkBeforeTheResponseIsIgnored) {
+  EXPECT_TRUE(complete("\xEF\xBB\xBF" + response_.signed_xml(*signer_)));
+}
+
 // SAML-19
 TEST_F(SamlSignInTest, AnAssertionCountsOnce) {
   const std::string xml = response_.signed_xml(*signer_);

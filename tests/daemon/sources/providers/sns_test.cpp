@@ -93,6 +93,21 @@ class Sns : public ::testing::Test {
   std::vector<std::string> fetched_;
 };
 
+// READ-2, READ-3, READ-4, SRC-10
+TEST_F(Sns, ReadsAnEventLeniently) {
+  const auto delivery = [](const std::string& members) {
+    return "\xEF\xBB\xBF" +
+           event("Delivery", R"("delivery":{)" + members + R"(},"note":"\ud83d","twice":1,"twice":2,)");
+  };
+  http::HttpRequest request =
+      signed_request(notification(delivery(R"("timestamp":"2027-01-15T07:57:59+0000")")));
+  request.body.insert(0, "\xEF\xBB\xBF");
+  EXPECT_THAT(read(request), ElementsAre("delivered 2027-01-15T07:57:59.000Z"));
+  EXPECT_THAT(read(signed_request(notification(delivery(R"("timestamp":1,"timestamp":2)")))),
+              ElementsAre(HasSubstr("quarantined: no field was read: The name \"timestamp\" appears twice at "
+                                    "\"/delivery\"")));
+}
+
 TEST_F(Sns, ParsesTheDocumentedEventsOfBothKinds) {
   const std::string at = " 2027-01-15T07:57:59.000Z";
   const std::string time = R"("timestamp":"2027-01-15T07:57:59.000Z")";
