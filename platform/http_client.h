@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tl/expected.hpp>
 #include <utility>
 #include <vector>
 
@@ -108,6 +109,10 @@ HttpGetResponse http_get(const HttpGetRequest& request, const std::function<bool
 std::string resolve_url(const std::string& base, const std::string& relative_url);
 /// Whether both have the same scheme, host and port.
 bool is_same_origin(const std::string& one, const std::string& other);
+/// `target` with the scheme, host and port of `url`, so that the headers for `url` may be sent to it. Where
+/// only its scheme is weaker (http for https, as written behind a TLS proxy), it becomes https. Otherwise the
+/// end of a sentence, such as "to another host".
+tl::expected<std::string, std::string> within_origin(const std::string& url, const std::string& target);
 /// Whether a request to `url` is encrypted or stays on this host: https, or http to a loopback address or
 /// "localhost".
 bool is_https_or_loopback(const std::string& url);
@@ -115,7 +120,8 @@ bool is_https_or_loopback(const std::string& url);
 std::string with_query_parameter(const std::string& url, const std::string& name, const std::string& value);
 /// `text` with all but letters, digits, "-", ".", "_" and "~" as %XX.
 std::string percent_encoded(std::string_view text);
-/// The URL of rel="next" in a Link header (RFC 8288); empty when there is none.
+/// The target of the first link with the relation "next" in a Link header (RFC 8288), several lines joined by
+/// ", "; empty when there is none. A link with an anchor is another document's.
 std::string next_link_url(const std::string& link_header);
 /// The time of a Date header; nullopt for other text.
 std::optional<UtcMillis> from_http_date(const std::string& text);

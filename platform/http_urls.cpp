@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <ctime>
+#include <iterator>
 #include <memory>
+#include <sstream>
 #include <string_view>
 
 #include "platform/http_client.h"
@@ -40,6 +42,35 @@ bool is_loopback(std::string_view host) {
   return address->is_v4() ? address->octets[12] == 127 : address == parse_ip_address("::1");
 }
 
+/// The text up to the next `separator` outside <> and quotes, trimmed; `rest` then begins behind it.
+std::string_view take_part(std::string_view& rest, char separator) {
+  char closing = 0;  // what ends the brackets or quotes at this position
+  std::size_t at = 0;
+  for (; at < rest.size() && (closing != 0 || rest[at] != separator); ++at) {
+    if (closing == '"' && rest[at] == '\\')
+      ++at;
+    else if (closing != 0)
+      closing = rest[at] == closing ? '\0' : closing;
+    else if (rest[at] == '"' || rest[at] == '<')
+      closing = rest[at] == '<' ? '>' : '"';
+  }
+  const std::string_view part = trimmed(rest.substr(0, at));
+  rest.remove_prefix(std::min(at + 1, rest.size()));
+  return part;
+}
+
+/// The content of a quoted-string; another text unchanged.
+std::string unquoted(std::string_view text) {
+  text = trimmed(text);
+  if (!text.starts_with('"')) return std::string(text);
+  std::string content;
+  for (std::size_t at = 1; at < text.size() && text[at] != '"'; ++at) {
+    if (text[at] == '\\' && at + 1 < text.size()) ++at;
+    content += text[at];
+  }
+  return content;
+}
+
 }  // namespace
 
 std::string resolve_url(const std::string& base, const std::string& relative_url) {
@@ -58,6 +89,31 @@ bool is_same_origin(const std::string& one, const std::string& other) {
     if (ascii_lower(url_part(a, part)) != ascii_lower(url_part(b, part))) return false;
   }
   return url_part(b, CURLUPART_USER).empty() && url_part(b, CURLUPART_PASSWORD).empty();
+}
+
+tl::expected<std::string, std::string> within_origin(const std::string& url, const std::string& target) {
+  const CurlUrl from = parse_url(url);
+  const CurlUrl to = parse_url(target);
+  if (!from || !to) return tl::make_unexpected("to what is no URL");
+  if (!url_part(to, CURLUPART_USER).empty() || !url_part(to, CURLUPART_PASSWORD).empty())
+    return tl::make_unexpected("to a URL with a user");
+  const auto part_of = [](const CurlUrl& one, CURLUPart part) { return ascii_lower(url_part(one, part)); };
+  if (part_of(from, CURLUPART_HOST) != part_of(to, CURLUPART_HOST))
+    return tl::make_unexpected("to another host");
+  const std::string scheme = part_of(from, CURLUPART_SCHEME);
+  const std::string target_scheme = part_of(to, CURLUPART_SCHEME);
+  const std::string port = url_part(from, CURLUPART_PORT);
+  const std::string target_port = url_part(to, CURLUPART_PORT);
+  if (scheme == "https" && target_scheme == "http" && (target_port == "80" || target_port == port)) {
+    curl_url_set(to.get(), CURLUPART_SCHEME, "https", 0);
+    curl_url_set(to.get(), CURLUPART_PORT, port == "443" ? nullptr : port.c_str(), 0);
+    return url_part(to, CURLUPART_URL, 0);
+  }
+  if (scheme == "http" && target_scheme == "https")
+    return tl::make_unexpected("from http to https; write https in its url");
+  if (scheme != target_scheme) return tl::make_unexpected("to another scheme (" + target_scheme + ")");
+  if (port != target_port) return tl::make_unexpected("to another port (" + target_port + ")");
+  return target;
 }
 
 bool is_https_or_loopback(const std::string& url) {
@@ -82,24 +138,24 @@ std::string percent_encoded(std::string_view text) {
 
 std::string next_link_url(const std::string& link_header) {
   std::string_view rest = link_header;
-  while (true) {
-    const std::size_t begin = rest.find('<');
-    const std::size_t end = rest.find('>', begin);
-    if (begin == std::string_view::npos || end == std::string_view::npos) return {};
-    const std::string_view target = rest.substr(begin + 1, end - begin - 1);
-    rest.remove_prefix(end + 1);
-    const std::string parameters = ascii_lower(rest.substr(0, rest.find('<')));
-    const std::size_t rel = parameters.find("rel=");
-    if (rel == std::string::npos) continue;
-    std::string_view value = std::string_view(parameters).substr(rel + 4);
-    value = value.starts_with('"') ? value.substr(1, value.find('"', 1) - 1)
-                                   : value.substr(0, value.find_first_of(",; "));
-    for (std::string_view relation = value; !relation.empty();) {
-      const std::size_t space = std::min(relation.find(' '), relation.size());
-      if (relation.substr(0, space) == "next") return std::string(target);
-      relation.remove_prefix(std::min(space + 1, relation.size()));
+  while (!rest.empty()) {
+    std::string_view parameters = take_part(rest, ',');
+    const std::string_view target = take_part(parameters, ';');
+    if (!target.starts_with('<') || !target.ends_with('>')) continue;
+    std::optional<std::string> relations;  // of several, the first counts
+    bool has_anchor = false;
+    while (!parameters.empty()) {
+      std::string_view value = take_part(parameters, ';');
+      const std::string name = ascii_lower(take_part(value, '='));
+      if (name == "anchor") has_anchor = true;
+      if (name == "rel" && !relations) relations = unquoted(value);
     }
+    std::istringstream words(ascii_lower(relations.value_or("")));
+    const bool is_next = std::find(std::istream_iterator<std::string>(words), {}, "next") !=
+                         std::istream_iterator<std::string>();
+    if (is_next && !has_anchor) return std::string(target.substr(1, target.size() - 2));
   }
+  return {};
 }
 
 std::optional<UtcMillis> from_http_date(const std::string& text) {

@@ -9,9 +9,38 @@
 #include "sync/status_rules.h"
 
 namespace giftsync::daemon::sources {
+namespace {
 
-TimePage time_page_of(std::span<const sync::InboundEvent> events, platform::UtcMillis now) {
+/// More than chance: of events in no order a few are later, and as few earlier, than all before them.
+bool predominates(std::int64_t count, std::int64_t opposite) {
+  constexpr std::int64_t kMinEvents = 3;
+  return count >= 2 * opposite + kMinEvents;
+}
+
+void add_time(FeedOrder& order, platform::UtcMillis time) {
+  if (order.latest && time > *order.latest) ++order.later;
+  if (order.earliest && time < *order.earliest) ++order.earlier;
+  order.latest = std::max(order.latest.value_or(time), time);
+  order.earliest = std::min(order.earliest.value_or(time), time);
+}
+
+}  // namespace
+
+bool is_ascending(const FeedOrder& order) {
+  return predominates(order.later, order.earlier);
+}
+
+bool is_descending(const FeedOrder& order) {
+  return predominates(order.earlier, order.later);
+}
+
+bool grows_at_end(const FeedOrder& order, bool is_last_page_empty) {
+  return is_ascending(order) && (is_last_page_empty || order.pages > kFewPages);
+}
+
+TimePage time_page_of(std::span<const sync::InboundEvent> events, platform::UtcMillis now, FeedOrder& order) {
   TimePage page;
+  if (!events.empty()) ++order.pages;
   page.items = static_cast<std::int64_t>(events.size());
   std::optional<platform::UtcMillis> previous;
   for (const sync::InboundEvent& event : events) {
@@ -21,6 +50,7 @@ TimePage time_page_of(std::span<const sync::InboundEvent> events, platform::UtcM
     if (!is_ahead && !sync::time_error(*time, now).empty()) continue;
     if (is_ahead) ++page.items_ahead;
     if (!is_ahead) page.newest = std::max(page.newest, time);  // absent is earliest
+    if (!is_ahead) add_time(order, *time);
     page.last = std::max(page.last, time);
     if (previous && *time < *previous) page.is_ascending = false;
     previous = time;

@@ -1,6 +1,7 @@
-// daemon/sources: the contract of a poll by `since` without `next`: the feed returns items ascending by
-// occurred_at, `since` filters that time, and a full page holds `page_size` items (SRC-46). A page that
-// breaks it is a fault of the feed or of page_size, never a reason to guess (SRC-50). Pure.
+// daemon/sources: what the times on a poll's pages decide. The contract of a poll by `since` without `next`:
+// the feed returns items ascending by occurred_at, `since` filters that time, and a full page holds
+// `page_size` items (SRC-46). A page that breaks it is a fault of the feed or of page_size, never a reason to
+// guess (SRC-50). And whether a feed read by `cursor` grows at its end (SRC-64). Pure.
 #pragma once
 
 #include <cstdint>
@@ -43,8 +44,30 @@ struct TimePageDecision {
   friend bool operator==(const TimePageDecision&, const TimePageDecision&) = default;
 };
 
-/// Times before 2000 count as unreadable.
-TimePage time_page_of(std::span<const sync::InboundEvent> events, platform::UtcMillis now);
+/// What the times of a feed show of its order, from its beginning on. Times ahead of our clock do not count.
+struct FeedOrder {
+  std::int64_t pages = 0;    ///< with events
+  std::int64_t later = 0;    ///< events later than all before them
+  std::int64_t earlier = 0;  ///< events earlier than all before them
+  std::optional<platform::UtcMillis> earliest;
+  std::optional<platform::UtcMillis> latest;
+  friend bool operator==(const FeedOrder&, const FeedOrder&) = default;
+};
+
+/// A feed of so many pages is cheaply read from its beginning in each run.
+inline constexpr std::int64_t kFewPages = 10;
+
+/// Some events in disorder are no disproof.
+bool is_ascending(const FeedOrder& order);
+bool is_descending(const FeedOrder& order);
+
+/// Whether new events appear behind the last page, so that the poll may go on there (SRC-64). A feed whose
+/// last page is empty and has a cursor before it is usually a log; one whose last page has events but no
+/// cursor is usually a list, so it must show more.
+bool grows_at_end(const FeedOrder& order, bool is_last_page_empty);
+
+/// Times before 2000 count as unreadable. Adds the page to `order`.
+TimePage time_page_of(std::span<const sync::InboundEvent> events, platform::UtcMillis now, FeedOrder& order);
 
 TimePageDecision decide_time_page(const TimeRequest& request, const TimePage& page, std::int64_t page_size);
 

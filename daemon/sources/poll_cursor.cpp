@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 
 #include "daemon/sources/event_extraction.h"
-#include "daemon/sources/poll_contract.h"
 #include "platform/digest.h"
+#include "platform/text.h"
 #include "sync/status_rules.h"
 
 namespace giftsync::daemon::sources {
@@ -40,14 +41,17 @@ void update_latest(const CompiledSource& source, PollCursor& cursor_state, Time 
 
 void cache_page(PollCursor& cursor_state, CachedPage page) {
   std::erase_if(cursor_state.cached_pages, [&](const CachedPage& one) { return one.url == page.url; });
-  if (page.etag.empty()) return;
+  if (page.etag.empty() || page.etag.size() > kMaxEtagBytes) return;
   cursor_state.cached_pages.push_back(std::move(page));
   if (cursor_state.cached_pages.size() > kMaxCachedPages)
     cursor_state.cached_pages.erase(cursor_state.cached_pages.begin());
 }
 
-PollCursor with_run_started(const PollCursor& before, const PageTimestamps& times) {
+PollCursor with_run_started(const CompiledSource& source, const PollCursor& before,
+                            const PageTimestamps& times) {
   PollCursor cursor_state = before;
+  const bool had_position = before.next.empty() && page_url(source, before) != source.settings.url;
+  if (had_position) cursor_state.refusals = 0;  // it was accepted
   if (!cursor_state.began_at) cursor_state.began_at = times.requested_at;
   return cursor_state;
 }
@@ -70,45 +74,105 @@ void finish_run(const CompiledSource& source, PollCursor& cursor_state, platform
   restart_run(cursor_state);
 }
 
-/// The value that leads to the next page, or a sentence that says why there is none.
+/// The cursor or link that leads to the next page, empty on the last one; or why it cannot be followed.
 using Continuation = tl::expected<std::string, std::string>;
 
-/// The value for the setting `key`; empty: this was the last page. Another kind of value is a fault: taken
-/// for the end, it would hide all further pages (SRC-39).
-Continuation continuation_at(const platform::JsonValue& root, std::string_view key,
-                             const std::string& pointer) {
-  const platform::JsonValue* value = platform::JsonPointer::parse(pointer)->resolve(root);
-  if (value == nullptr || value->is_null()) return "";
-  if (!value->is_array() && !value->is_object() && !value->boolean()) return scalar_text(*value);
+Continuation unusable(const CompiledSource& source, std::string_view found, std::string_view allowed) {
   return tl::make_unexpected(
-      fmt::format("{} ({}) finds {}; allowed: text or a number, and null or nothing on the last page", key,
-                  pointer, value->kind_name()));
+      fmt::format("{} finds {}; allowed: {}, and null, false or nothing on the last page",
+                  continuation_setting(source), found, allowed));
 }
 
-/// Empty: this was the last page.
-Continuation next_cursor(const CompiledSource& source, const platform::JsonValue& root) {
-  const std::string& pointer = source.settings.cursor_pointer;
-  Continuation cursor = pointer.empty() ? "" : continuation_at(root, "cursor.pointer", pointer);
-  if (cursor && cursor->size() > kMaxCursorBytes)
-    return tl::make_unexpected(fmt::format("its cursor has more than {} bytes", kMaxCursorBytes));
-  return cursor;
+/// Another kind of value is a fault: taken for the end, it would hide all further pages (SRC-39).
+Continuation continuation_at(const CompiledSource& source, const platform::JsonValue& root) {
+  const bool is_link = source.settings.cursor_pointer.empty();
+  const std::string& pointer = is_link ? source.settings.next : source.settings.cursor_pointer;
+  const platform::JsonValue* value = platform::JsonPointer::parse(pointer)->resolve(root);
+  if (value == nullptr || value->is_null() || value->boolean() == false) return "";
+  const std::string_view allowed = is_link ? "a URL" : "text or a number";
+  if (value->is_array() || value->is_object()) return unusable(source, value->kind_name(), allowed);
+  if (value->boolean()) return unusable(source, "true", allowed);
+  if (is_link && value->integer() == 0) return "";  // 0 is no page's URL
+  if (is_link && !value->text()) return unusable(source, value->kind_name(), allowed);
+  std::string text = scalar_text(*value);
+  if (text.size() > kMaxCursorBytes)
+    return tl::make_unexpected(fmt::format("its {} has more than {} bytes",
+                                           is_link ? "link to the next page" : "cursor", kMaxCursorBytes));
+  return text;
 }
 
-/// Empty: this was the last page. A link that leads to another host is a fault.
+/// A link that leads elsewhere is a fault.
 Continuation next_url(const CompiledSource& source, const platform::JsonValue& root, const std::string& url,
                       const platform::HttpGetResponse& response) {
-  const std::string& next_setting = source.settings.next;
-  if (next_setting.empty()) return "";
-  Continuation reference = next_setting == "link" ? platform::next_link_url(response.link)
-                                                  : continuation_at(root, "next", next_setting);
+  Continuation reference =
+      source.settings.next == "link" ? platform::next_link_url(response.link) : continuation_at(source, root);
   if (!reference || reference->empty()) return reference;
-  const std::string next = platform::resolve_url(url, *reference);
-  if (next.empty() || next.size() > kMaxCursorBytes)
+  const std::string target = platform::resolve_url(url, *reference);
+  if (target.empty() || target.size() > kMaxCursorBytes)
     return tl::make_unexpected("its link to the next page is not a URL");
-  if (!platform::is_same_origin(source.settings.url, next))
-    return tl::make_unexpected("its link to the next page leads to another host");
-  if (next == url) return tl::make_unexpected("its link to the next page leads to the same page");
+  Continuation next = platform::within_origin(source.settings.url, target);
+  if (!next) return tl::make_unexpected("its link to the next page leads " + next.error());
+  if (*next == url) return tl::make_unexpected("its link to the next page leads to the same page");
   return next;
+}
+
+/// Names under which vendors give the next page.
+bool is_name_of_next(std::string_view name) {
+  constexpr std::array<std::string_view, 10> kNames{"next",    "nextpage",     "nextpageurl", "nextpagetoken",
+                                                    "nexturl", "nextlink",     "nextcursor",  "nexttoken",
+                                                    "nexturi", "odatanextlink"};
+  std::string letters = platform::ascii_lower(name);
+  std::erase_if(letters, [](char c) { return c < 'a' || c > 'z'; });
+  return std::find(kNames.begin(), kNames.end(), letters) != kNames.end();
+}
+
+/// The pointer to a text outside `items` whose name says that it leads to the next page; empty: there is
+/// none.
+std::string pointer_to_next(const platform::JsonValue& value, const platform::JsonValue* items,
+                            int levels = 3) {
+  if (&value == items || levels == 0) return {};
+  for (const platform::JsonMember& member : value.members()) {
+    if (member.name.find_first_of("~/") != std::string_view::npos) continue;
+    const std::string pointer = "/" + std::string(member.name);
+    if (is_name_of_next(member.name) && !member.value.text().value_or("").empty()) return pointer;
+    if (is_name_of_next(member.name) && !member.value.text_of("href").empty()) return pointer + "/href";
+    if (std::string below = pointer_to_next(member.value, items, levels - 1); !below.empty())
+      return pointer + below;
+  }
+  return {};
+}
+
+/// Where the page names a next one, whatever the settings say: "at /paging/next"; empty: nowhere.
+std::string place_of_next(const CompiledSource& source, const platform::JsonValue& root,
+                          const platform::HttpGetResponse& response) {
+  const std::string pointer = pointer_to_next(root, source.items->resolve(root));
+  if (!pointer.empty()) return "at " + pointer;
+  return platform::next_link_url(response.link).empty() ? "" : "in its Link header (next: link)";
+}
+
+/// It is a fault too that the settings find nothing, as they never did, on a page that names a next one
+/// elsewhere (SRC-40).
+Continuation continuation_of(const CompiledSource& source, const PollCursor& before,
+                             const platform::JsonValue& root, const std::string& url,
+                             const platform::HttpGetResponse& response) {
+  const std::string setting = continuation_setting(source);
+  if (setting.empty()) return "";
+  Continuation next =
+      source.settings.next.empty() ? continuation_at(source, root) : next_url(source, root, url, response);
+  if (!next || !next->empty() || before.found_by == setting) return next;
+  const std::string place = place_of_next(source, root, response);
+  if (place.empty()) return next;
+  return tl::make_unexpected(fmt::format(
+      "{} finds nothing, but the page names a next one {}; correct the setting and reload", setting, place));
+}
+
+/// Of a poll of a single page.
+std::string warn_of_next(const CompiledSource& source, const platform::JsonValue& root,
+                         const platform::HttpGetResponse& response) {
+  const std::string place = place_of_next(source, root, response);
+  if (place.empty()) return {};
+  return fmt::format("the page names a next one {}, which is not read: neither next nor cursor is set",
+                     place);
 }
 
 std::string describe(const ExtractionError& error) {
@@ -126,8 +190,7 @@ std::string describe_json_error(const platform::JsonError& error) {
 
 /// Sets where a run by time continues after a page, and the cached page; or the fault, and `after` as it was.
 void continue_by_time(const CompiledSource& source, const PollCursor& before, PollPage& page,
-                      CachedPage cached_page, platform::UtcMillis now) {
-  const TimePage facts = time_page_of(page.events, now);
+                      const TimePage& facts, CachedPage cached_page) {
   const std::int64_t page_size = source.settings.page_size;
   const TimePageDecision decision = decide_time_page(
       {request_from(source, before), std::max(before.newest, before.since)}, facts, page_size);
@@ -142,7 +205,38 @@ void continue_by_time(const CompiledSource& source, const PollCursor& before, Po
   cache_page(page.after, std::move(cached_page));
 }
 
+/// Continues with the page's cursor or link, or ends the run. `order` includes the page.
+void continue_by_page(const CompiledSource& source, const PollCursor& before, PollPage& page,
+                      const std::string& next, const FeedOrder& order) {
+  if (!next.empty()) page.after.found_by = continuation_setting(source);
+  page.after.cached_pages.clear();
+  if (source.settings.cursor_pointer.empty()) {
+    page.after.next = next;
+    page.has_more = !next.empty();
+    return;
+  }
+  page.after.order = order;
+  const bool is_new_cursor = !next.empty() && next != before.cursor;
+  page.has_more = is_new_cursor && !page.events.empty();
+  if (is_new_cursor) page.after.cursor = next;
+  // An empty page with a new cursor is not the end: the next run goes on behind it.
+  if (is_new_cursor || grows_at_end(order, page.events.empty())) return;
+  page.after.cursor.clear();
+  page.after.order = {};
+  if (order.pages > kFewPages && !is_descending(order))
+    page.warning = fmt::format(
+        "the times on its {} pages show no order, so each run reads all; request an ascending order in its "
+        "url",
+        order.pages);
+}
+
 }  // namespace
+
+std::string continuation_setting(const CompiledSource& source) {
+  const config::SourceSettings& settings = source.settings;
+  if (!settings.cursor_pointer.empty()) return fmt::format("cursor.pointer ({})", settings.cursor_pointer);
+  return settings.next.empty() ? "" : fmt::format("next ({})", settings.next);
+}
 
 bool pages_by_time(const CompiledSource& source) {
   return !source.settings.since.empty() && source.settings.next.empty();
@@ -180,6 +274,17 @@ void apply_config_fingerprint(PollCursor& cursor_state, const std::string& finge
   restart_run(cursor_state);
 }
 
+PollCursor begun_again(const PollCursor& cursor_state) {
+  PollCursor beginning;
+  beginning.config_fingerprint = cursor_state.config_fingerprint;
+  beginning.verified_pointers = cursor_state.verified_pointers;
+  beginning.consecutive_unreadable_pages = cursor_state.consecutive_unreadable_pages;
+  beginning.unreadable_fingerprints = cursor_state.unreadable_fingerprints;
+  beginning.found_by = cursor_state.found_by;
+  beginning.refusals = kMaxRefusals + 1;
+  return beginning;
+}
+
 void restart_run(PollCursor& cursor_state) {
   cursor_state.next.clear();
   cursor_state.began_at.reset();
@@ -214,23 +319,26 @@ tl::expected<PollPage, std::string> read_page(const CompiledSource& source, cons
   if (!document) return tl::make_unexpected(describe_json_error(document.error()));
   auto events = extract_events(document->root(), source);
   if (!events) return tl::make_unexpected(describe(events.error()));
-  const Continuation cursor = next_cursor(source, document->root());
-  if (!cursor) return tl::make_unexpected(cursor.error());
-  const Continuation next = next_url(source, document->root(), url, response);
-  if (!next) return tl::make_unexpected(next.error());
-  PollPage page{std::move(*events), with_run_started(before, times), !next->empty(), {}};
-  const Time latest = time_page_of(page.events, times.received_at).newest;
-  update_latest(source, page.after, latest, times.requested_at);
-  page.after.next = *next;
-  if (!source.settings.cursor_pointer.empty())
-    page.has_more = !cursor->empty() && *cursor != before.cursor && !page.events.empty();
-  if (!cursor->empty()) page.after.cursor = *cursor;
+  PollPage page{std::move(*events), with_run_started(source, before, times)};
+  FeedOrder order = before.order;
+  const TimePage facts = time_page_of(page.events, times.received_at, order);
+  update_latest(source, page.after, facts.newest, times.requested_at);
+  CachedPage cached_page{url, response.etag, facts.newest};
   if (pages_by_time(source)) {
-    continue_by_time(source, before, page, {url, response.etag, latest}, times.received_at);
+    continue_by_time(source, before, page, facts, std::move(cached_page));
   } else {
-    page.after.cached_pages.clear();
-    const bool is_single = !page.has_more && before.next.empty();
-    if (is_single) cache_page(page.after, {url, response.etag, latest});
+    const Continuation next = continuation_of(source, before, document->root(), url, response);
+    if (next) {
+      continue_by_page(source, before, page, *next, order);
+      if (continuation_setting(source).empty())
+        page.warning = warn_of_next(source, document->root(), response);
+      const bool is_requested_next = !page.has_more && page_url(source, page.after) == url;
+      if (is_requested_next && page.warning.empty()) cache_page(page.after, std::move(cached_page));
+    } else {
+      page.fault = next.error();
+      page.after = before;
+      restart_run(page.after);  // new events may be on its first pages
+    }
   }
   if (!page.has_more && page.fault.empty()) finish_run(source, page.after, times.received_at);
   return page;
@@ -238,8 +346,8 @@ tl::expected<PollPage, std::string> read_page(const CompiledSource& source, cons
 
 PollPage empty_page(const CompiledSource& source, const PollCursor& before, const PageTimestamps& times) {
   PollPage page;
-  page.after = with_run_started(before, times);
-  if (!pages_by_time(source)) page.after.cached_pages.clear();
+  page.after = with_run_started(source, before, times);
+  if (!pages_by_time(source)) continue_by_page(source, before, page, "", before.order);
   finish_run(source, page.after, times.received_at);
   return page;
 }
@@ -247,7 +355,7 @@ PollPage empty_page(const CompiledSource& source, const PollCursor& before, cons
 PollPage unchanged_page(const CompiledSource& source, const PollCursor& before, const std::string& url,
                         const PageTimestamps& times) {
   PollPage page;
-  page.after = with_run_started(before, times);
+  page.after = with_run_started(source, before, times);
   const CachedPage* const cached_page = find_cached_page(before, url);
   if (cached_page != nullptr && pages_by_time(source)) {
     update_latest(source, page.after, cached_page->latest, times.requested_at);

@@ -8,10 +8,17 @@
 #include <vector>
 
 #include "daemon/sources/compiled_source.h"
+#include "daemon/sources/poll_contract.h"
 #include "platform/http_client.h"
 #include "platform/time.h"
 
 namespace giftsync::daemon::sources {
+
+/// A longer ETag is not kept: a server may refuse a request with so long a header.
+inline constexpr std::size_t kMaxEtagBytes = 1'024;
+
+/// This many refusals of the stored position make the feed begin again (SRC-65).
+inline constexpr std::int64_t kMaxRefusals = 2;
 
 /// A page that was read before, with its ETag.
 struct CachedPage {
@@ -37,7 +44,12 @@ struct PollCursor {
   /// When the run first requested a page that reached into the last `overlap` seconds: events may still
   /// appear behind the pages from there on (SRC-49).
   std::optional<platform::UtcMillis> overlap_reached_at;
-  std::string next;                      ///< the URL of the run's next page
+  std::string next;      ///< the URL of the run's next page
+  FeedOrder order;       ///< of a poll by cursor: what was read since the feed's beginning
+  std::string found_by;  ///< the setting that has found a cursor or link (SRC-40)
+  /// Requests in a row with the stored position that were refused; above kMaxRefusals: the feed has begun
+  /// again since a position was accepted (SRC-65).
+  std::int64_t refusals = 0;
   std::vector<CachedPage> cached_pages;  ///< the last pages of the last run, oldest first
   std::string config_fingerprint;        ///< fingerprint of the settings used for the last request
   std::string verified_pointers;         ///< fingerprint of the last pointers that could read an event
@@ -66,8 +78,15 @@ void apply_config_fingerprint(PollCursor& cursor_state, const std::string& finge
 /// Ends the run: the next page is the first one of a new run.
 void restart_run(PollCursor& cursor_state);
 
+/// The beginning of the feed after the position was refused; what the pointers have proved stays.
+PollCursor begun_again(const PollCursor& cursor_state);
+
 /// Whether the next page's start follows from the times on the page before it (`since` without `next`).
 bool pages_by_time(const CompiledSource& source);
+
+/// The setting by which the pages' cursors or links are found, for messages: "next (/paging/next)". Empty for
+/// a poll without such.
+std::string continuation_setting(const CompiledSource& source);
 
 /// The URL of the next request. A poll by time continues from the last event of the page before it; the first
 /// page of a run begins `overlap` before `since` while late commits are possible.
@@ -80,9 +99,11 @@ struct PollPage {
   std::vector<sync::InboundEvent> events;
   PollCursor after;       ///< the cursor once these events are durable
   bool has_more = false;  ///< the run continues at once
-  /// How the page breaks the contract of a poll by time, with the remedy; empty: it does not. Its events are
-  /// to be stored, and `after` requests the page again (SRC-51).
+  /// How the page breaks the contract of a poll by time, or why its cursor or link cannot be followed, with
+  /// the remedy; empty: neither. Its events are to be stored. `after` requests the page again, or of a poll
+  /// by `next` the first one of the run (SRC-51).
   std::string fault = {};
+  std::string warning = {};  ///< for the admin, when the run ends here
 };
 
 /// When a page was requested and received.

@@ -29,6 +29,13 @@ void visit_members(Cursor& cursor_state, const Visit& visit) {
   visit("newest", cursor_state.newest);
   visit("overlap_reached_at", cursor_state.overlap_reached_at);
   visit("next", cursor_state.next);
+  visit("order_pages", cursor_state.order.pages);
+  visit("order_later", cursor_state.order.later);
+  visit("order_earlier", cursor_state.order.earlier);
+  visit("order_earliest", cursor_state.order.earliest);
+  visit("order_latest", cursor_state.order.latest);
+  visit("found_by", cursor_state.found_by);
+  visit("refusals", cursor_state.refusals);
   visit("cached_pages", cursor_state.cached_pages);
   visit("config_fingerprint", cursor_state.config_fingerprint);
   visit("verified_pointers", cursor_state.verified_pointers);
@@ -79,7 +86,7 @@ void read(const Json& json, std::vector<CachedPage>& pages) {
     visit_page_members(page, [&](const char* name, auto& value) {
       if (one.contains(name)) read(one[name], value);
     });
-    if (!page.etag.empty()) pages.push_back(std::move(page));
+    if (!page.etag.empty() && page.etag.size() <= kMaxEtagBytes) pages.push_back(std::move(page));
   }
 }
 

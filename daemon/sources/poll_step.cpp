@@ -1,8 +1,10 @@
 #include "daemon/sources/poll_step.h"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -28,11 +30,6 @@ constexpr std::string_view kMoreAfterInterval =
 /// A round that takes longer reports its progress before its end (SRC-54).
 constexpr std::int64_t kProgressReportMillis = 5 * platform::kSecondMillis;
 
-bool is_same_over_https(const std::string& url, const std::string& target) {
-  constexpr std::string_view kHttp = "http";
-  return platform::is_same_origin("https" + url.substr(std::min(kHttp.size(), url.size())), target);
-}
-
 /// Follows redirects on the same host.
 platform::HttpGetResponse fetch_page(const CompiledSource& source, const PollCursor& cursor_state,
                                      std::string url, const platform::HttpGet& fetch,
@@ -49,14 +46,13 @@ platform::HttpGetResponse fetch_page(const CompiledSource& source, const PollCur
     request.url = url;
     response = fetch(request, keep_going);
     if (response.status < 300 || response.status > 399 || response.status == 304) return response;
-    const std::string target = platform::resolve_url(url, response.location);
-    if (target.empty() || !platform::is_same_origin(source.settings.url, target)) {
-      response.error = is_same_over_https(source.settings.url, target)
-                           ? "it redirects from http to https; write https in its url"
-                           : "it redirects to another host";
+    const auto target =
+        platform::within_origin(source.settings.url, platform::resolve_url(url, response.location));
+    if (!target) {
+      response.error = "it redirects " + target.error();
       return response;
     }
-    url = target;
+    url = *target;
   }
   response.error = fmt::format("it redirects more than {} times", kMaxRedirects);
   return response;
@@ -72,13 +68,19 @@ bool cannot_advance(const CompiledSource& source, const std::vector<sync::Classi
 
 /// A wrong pointer and a feed of one page look the same here; only the admin can distinguish them.
 std::string completeness_warning(const CompiledSource& source, const PollCursor& cursor_state) {
-  const std::string& pointer = source.settings.cursor_pointer;
+  const std::string setting = continuation_setting(source);
   const bool has_read_any = !cursor_state.verified_pointers.empty();
-  if (pointer.empty() || !has_read_any || !cursor_state.cursor.empty()) return {};
+  if (!has_read_any || cursor_state.found_by == setting) return {};
   return fmt::format(
-      "no cursor was found so far at cursor.pointer ({}), so only the first page is read; that is right "
-      "for a feed that fits one page",
-      pointer);
+      "no {} was found so far at {}, so only the first page is read; that is right for a feed that fits one "
+      "page",
+      source.settings.next.empty() ? "cursor" : "link", setting);
+}
+
+/// A refusal that concerns the request itself, not its credentials or the moment.
+bool is_refusal(int status) {
+  constexpr std::array kOthers{401, 403, 407, 408, 425, 429};
+  return status >= 400 && status < 500 && std::find(kOthers.begin(), kOthers.end(), status) == kOthers.end();
 }
 
 /// A page that was stored.
@@ -144,20 +146,23 @@ class PollRound {
   std::int64_t interval_millis() const { return source_.settings.interval_seconds * platform::kSecondMillis; }
 
   bool poll_page() {
-    const std::string url = page_url(source_, cursor_state_);
+    PollCursor beginning;
+    const bool begins_again = cursor_state_.refusals == kMaxRefusals;
+    // The refused position is stored until the beginning was read.
+    const PollCursor& before = begins_again ? beginning = begun_again(cursor_state_) : cursor_state_;
+    const std::string url = page_url(source_, before);
     const platform::UtcMillis requested_at = context_.clock();
-    const platform::HttpGetResponse response =
-        fetch_page(source_, cursor_state_, url, context_.fetch, keep_going_);
+    const platform::HttpGetResponse response = fetch_page(source_, before, url, context_.fetch, keep_going_);
     const PageTimestamps times{requested_at, context_.clock()};
     if (!keep_going_() && response.status == 0) return release_claim(context_.clock(), failures_);
     if (response.status == 304) {  // nothing to store except the run's progress
-      PollPage page = unchanged_page(source_, cursor_state_, url, times);
+      PollPage page = unchanged_page(source_, before, url, times);
       cursor_state_ = std::move(page.after);
-      return page.has_more || complete_run(serialize(cursor_state_));
+      return page.has_more || complete_run({}, serialize(cursor_state_));
     }
-    if (response.status == 204) return ingest_page(empty_page(source_, cursor_state_, times), {});
+    if (response.status == 204) return ingest_page(empty_page(source_, before, times), {});
     if (response.status != 200) return back_off_after_failure(response);
-    auto page = read_page(source_, cursor_state_, url, response, times);
+    auto page = read_page(source_, before, url, response, times);
     if (!page) return back_off(SourceState::invalid, page.error());
     std::vector<sync::ClassifiedEvent> classified =
         context_.ingestor.classify_events(source_, page->events, context_.clock());
@@ -215,11 +220,12 @@ class PollRound {
     stats_.orphaned += result.orphaned;
     stats_.quarantined += result.quarantined;
     cursor_state_ = std::move(page.after);
-    if (!page.fault.empty()) return back_off(SourceState::failing, page.fault);
+    if (!page.fault.empty())
+      return back_off(pages_by_time(source_) ? SourceState::failing : SourceState::invalid, page.fault);
     failures_ = 0;
     ingested.has_new_events = result.accepted + result.orphaned + result.gifts + result.quarantined > 0;
     progress_.add(ingested);
-    if (!page.has_more) return complete_run();
+    if (!page.has_more) return complete_run(page.warning);
     if (ingested.has_new_events && now >= began_at_ + kProgressReportMillis)
       context_.health_monitor.record_page(name(), now);
     return may_continue_run();
@@ -231,6 +237,8 @@ class PollRound {
     if (progress_.is_cycle(page_url(source_, cursor_state_))) {
       // The cycle may skip news: the next round begins the run again.
       restart_run(cursor_state_);
+      cursor_state_.cursor.clear();
+      cursor_state_.order = {};
       reason = "its pages form a cycle: the next page was read just before";
     } else if (progress_.identical_pages() >= kMaxIdenticalPages) {
       reason = fmt::format("it has no end: {} pages in a row are identical and each names a next page",
@@ -241,8 +249,9 @@ class PollRound {
                              serialize(cursor_state_));
   }
 
-  bool complete_run(std::optional<std::string> cursor_state = std::nullopt) {
-    return wait_for_interval(SourceState::ok, completeness_warning(source_, cursor_state_),
+  bool complete_run(const std::string& warning, std::optional<std::string> cursor_state = std::nullopt) {
+    return wait_for_interval(SourceState::ok,
+                             warning.empty() ? completeness_warning(source_, cursor_state_) : warning,
                              std::move(cursor_state));
   }
 
@@ -270,16 +279,35 @@ class PollRound {
   }
 
   bool back_off_after_failure(const platform::HttpGetResponse& response) {
-    // A page URL within a run may have expired: the next round begins the run again.
-    const bool is_stale = response.status >= 400 && response.status < 500 && response.status != 401 &&
-                          response.status != 403 && response.status != 429 &&
-                          (!cursor_state_.next.empty() || cursor_state_.from);
-    if (is_stale) restart_run(cursor_state_);
-    const std::string reason = !response.error.empty()
-                                   ? response.error
-                                   : fmt::format("it answered with HTTP status {}", response.status);
+    std::string reason = !response.error.empty()
+                             ? response.error
+                             : fmt::format("it answered with HTTP status {}", response.status);
+    const bool is_refused =
+        is_refusal(response.status) && page_url(source_, cursor_state_) != source_.settings.url;
+    const bool is_within_run = !cursor_state_.next.empty() || cursor_state_.from;
+    if (is_refused && is_within_run)
+      restart_run(cursor_state_);  // the page's URL may have expired: the next round begins the run again
+    else if (is_refused)
+      reason += count_refusal();
     return back_off(SourceState::failing, reason, retry_after_millis(response.retry_after, context_.clock()),
-                    is_stale);
+                    is_refused);
+  }
+
+  /// Of the stored position (SRC-65). Returns what follows from it, as the end of a sentence.
+  std::string count_refusal() {
+    cursor_state_.refusals = std::min(cursor_state_.refusals + 1, kMaxRefusals + 1);
+    if (cursor_state_.refusals < kMaxRefusals) return {};
+    if (cursor_state_.refusals > kMaxRefusals)
+      return fmt::format(
+          " although the feed was begun again; compare url, cursor and since with what the vendor allows; "
+          "giftsyncctl source reset-cursor {} begins it once more",
+          name());
+    spdlog::warn(
+        "source {}: its stored position was refused {} times, so it is read from its beginning; known "
+        "changes "
+        "have no effect",
+        name(), kMaxRefusals);
+    return " to the stored position again; the next request begins the feed again";
   }
 
   /// `has_new_cursor`: the cursor has changed and is stored.

@@ -49,6 +49,8 @@ class FakeFeed:
         self.page = page
         self.requests = []
         self.fault = None  # (status, headers) of every response
+        self.newest_first = False  # as a list whose last page has no cursor
+        self.is_expired = lambda cursor: False  # answered with 410
         self.delay_seconds = 0
         self.compress = False  # whether or not the client accepts it
         self.encoding = None  # the Content-Encoding of a body that is not compressed
@@ -84,10 +86,15 @@ class FakeFeed:
             fault, delay_seconds = self.fault, self.delay_seconds
             begin = int(query.get("after", 0))
             wanted = [one for one in self.events if one.get("when", "") >= query.get("from", "")]
+            if self.newest_first:
+                wanted.reverse()
             some = wanted[begin:begin + self.page]
+            has_cursor = not self.newest_first or begin + len(some) < len(wanted)
+            if "after" in query and self.is_expired(query["after"]):
+                fault = (410, {})
         if delay_seconds:
             time.sleep(delay_seconds)
-        body = json.dumps({"data": some, "paging": {"cursor": str(begin + len(some))}}).encode()
+        body = json.dumps({"data": some, "paging": {"cursor": str(begin + len(some)) if has_cursor else None}}).encode()
         etag = '"' + hashlib.sha256(body).hexdigest()[:16] + '"'
         status, headers = fault or (200, {"ETag": etag})
         if not fault and handler.headers.get("If-None-Match") == etag:
@@ -495,14 +502,17 @@ class Polls(SourceTest):
         ids = self.new_gifts(fixture, 40)
         self.client.close()
         vendor.delay_seconds = 0.03
-        vendor.add(*(report(number, word, minute) for number in ids for word, minute in (("viewed", 1), ("claimed", 2))))
+        second = lambda n: f"2020-11-20T10:{n // 60:02d}:{n % 60:02d}.000Z"
+        vendor.add(*({**report(number, word, 0), "when": second(2 * n + later)}
+                     for n, number in enumerate(ids) for later, word in enumerate(("viewed", "claimed"))))
         for pause in (0.05, 0.2, 0.35, 0.1, 0.25):
             requests = len(vendor.requests)
             daemon_fixture.wait_until(lambda: len(vendor.requests) > requests + pause * 20, "requests for some pages")
             fixture.kill()
             fixture.start()
         records = self.wait_records(fixture, ids, lambda r: r["RecipientTransactionStatus"] == "redeemed")
-        self.assertEqual({(r["Opened_Date_Time"], r["Redeemed_Date_Time"]) for r in records}, {(at(1), at(2))})
+        self.assertEqual([(r["Opened_Date_Time"], r["Redeemed_Date_Time"]) for r in records],
+                         [(second(2 * n), second(2 * n + 1)) for n in range(len(ids))])
         row = self.wait_source(fixture, "feed", state="ok", accepted=80)
         self.assertLessEqual(row["duplicates"], 0, "a page and its cursor are stored in one transaction")
 
@@ -523,6 +533,37 @@ class Polls(SourceTest):
         self.wait_source(fixture, "feed", failures=0)
         logged = [line for line in fixture.whole_log().splitlines() if "source feed: failing" in line]
         self.assertLessEqual(len(logged), 1, logged)
+
+    # SRC-64
+    def test_a_list_that_returns_the_newest_first_is_read_from_its_beginning(self):
+        vendor = self.vendor()
+        vendor.newest_first = True
+        fixture = self.new_seeded_fixture(sources(feed(vendor)))
+        ids = self.new_gifts(fixture, 12)
+        for n, number in enumerate(ids):
+            vendor.add(report(number, "viewed", 10 + n))
+            if n >= 7:
+                self.wait_source(fixture, "feed", state="ok", accepted=n + 1, reason=None)
+        self.wait_records(fixture, ids, lambda r: r["RecipientTransactionStatus"] == "opened")
+
+    # SRC-65
+    def test_an_expired_cursor_begins_the_feed_again_also_after_a_restart(self):
+        vendor = self.vendor()
+        fixture = self.new_seeded_fixture(sources(feed(vendor)))
+        ids = self.new_gifts(fixture, 7)
+        vendor.add(*(report(number, "viewed", 10 + n) for n, number in enumerate(ids[:6])))
+        self.wait_source(fixture, "feed", state="ok", accepted=6)
+        self.client.close()
+        vendor.is_expired = lambda cursor: cursor == "6"
+        self.wait_source(fixture, "feed", state="failing", failures=2)
+        with vendor.lock:
+            vendor.requests.clear()
+        fixture.restart()
+        vendor.add(report(ids[6], "viewed", 20))
+        vendor.is_expired = lambda cursor: cursor == "6" and len(vendor.requests) < 2
+        self.wait_source(fixture, "feed", state="ok", accepted=7)
+        self.assertNotIn("after", vendor.requests[0][0])
+        self.assertIn("source feed: its stored position was refused 2 times, so it is read from its beginning", fixture.whole_log())
 
     def test_invalid_responses_do_not_move_the_cursor(self):
         vendor = self.vendor()

@@ -81,7 +81,8 @@ TEST(PollContract, CountsEachItemAndReadsTheTimesThatAreUsable) {
     std::vector<sync::InboundEvent> events;
     for (const std::int64_t offset : offsets) events.push_back(event_at(std::to_string(kNow.value + offset)));
     for (const std::string& text : more) events.push_back(event_at(text));
-    return time_page_of(events, kNow);
+    FeedOrder order;
+    return time_page_of(events, kNow, order);
   };
   EXPECT_EQ(page_of({}), (TimePage{0, {}, {}, 0, true}));
   EXPECT_EQ(page_of({-3, -3, 0}), (TimePage{3, at(0), at(0), 0, true}));
@@ -89,6 +90,55 @@ TEST(PollContract, CountsEachItemAndReadsTheTimesThatAreUsable) {
   EXPECT_EQ(page_of({-3, -4, -2}), (TimePage{3, at(-2), at(-2), 0, false}));
   EXPECT_EQ(page_of({5, -4}), (TimePage{2, at(-4), at(5), 1, false}));
   EXPECT_EQ(page_of({-3}, {"", "soon", "0", "1"}), (TimePage{5, at(-3), at(-3), 0, true}));
+}
+
+struct OrderCase {
+  const char* description;
+  std::vector<std::vector<std::int64_t>> pages;  ///< times, in milliseconds from now
+  bool is_ascending;
+  bool is_descending;
+};
+
+// SRC-64
+TEST(PollContract, TheOrderOfAFeedIsWhatPredominates) {
+  const std::vector<std::vector<std::int64_t>> alternating(50, {-9, -8});
+  const std::vector<OrderCase> cases{
+      {"no event", {}, false, false},
+      {"one event", {{-9}}, false, false},
+      {"three events are no proof", {{-9, -8, -7}}, false, false},
+      {"four in pages of one", {{-9}, {-8}, {-7}, {-6}}, true, false},
+      {"four on one page", {{-6, -7, -8, -9}}, false, true},
+      {"equal times", {{-9, -9, -9}, {-9, -9, -9}}, false, false},
+      {"two times by turns", alternating, false, false},
+      {"a late event", {{-9, -8}, {-7, -8}, {-6, -5}}, true, false},
+      {"an older event at the end", {{-8, -7, -6}, {-5, -4, -3}, {-9}}, true, false},
+      {"no order", {{-5, -9, -3, -7}, {-1, -8, -2, -6}}, false, false},
+      {"newest first, one changed later", {{-2, -3, -1}, {-4, -5, -6}, {-7, -8}}, false, true},
+      {"events ahead of our clock do not count", {{-9, 5, -8}, {-7, -6}}, true, false},
+  };
+  for (const OrderCase& one : cases) {
+    FeedOrder order;
+    for (const std::vector<std::int64_t>& page : one.pages) {
+      std::vector<sync::InboundEvent> events;
+      for (const std::int64_t offset : page) events.push_back(event_at(std::to_string(kNow.value + offset)));
+      time_page_of(events, kNow, order);
+    }
+    EXPECT_EQ(order.pages, static_cast<std::int64_t>(one.pages.size())) << one.description;
+    EXPECT_EQ(is_ascending(order), one.is_ascending) << one.description;
+    EXPECT_EQ(is_descending(order), one.is_descending) << one.description;
+  }
+}
+
+// SRC-64
+TEST(PollContract, AListMustBeLongToBeReadFromItsEnd) {
+  const FeedOrder few{kFewPages, 99, 0, {}, {}};
+  const FeedOrder many{kFewPages + 1, 99, 0, {}, {}};
+  const FeedOrder many_without_order{kFewPages + 1, 9, 9, {}, {}};
+  EXPECT_TRUE(grows_at_end(few, true));
+  EXPECT_FALSE(grows_at_end(few, false));
+  EXPECT_TRUE(grows_at_end(many, false));
+  for (const bool is_last_page_empty : {true, false})
+    EXPECT_FALSE(grows_at_end(many_without_order, is_last_page_empty));
 }
 
 /// A feed whose events appear up to kMaxLateMillis after their time.

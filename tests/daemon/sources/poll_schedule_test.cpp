@@ -109,19 +109,20 @@ TEST_F(PollSchedule, AShorterIntervalIsNotTakenForClockSkew) {
 }
 
 TEST_F(PollSchedule, Status204IsAnEmptyPageAndNotAFailure) {
-  const auto ids = store_.create_gifts(3);
-  for (const schema::TransactionId id : ids) feed_.events.push_back({id.value, "opened", kAt});
+  const auto ids = store_.create_gifts(4);
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    feed_.events.push_back({ids[i].value, "opened", kAt + static_cast<std::int64_t>(i)});
   feed_.queued_responses = {http_status(204)};
   step();
   EXPECT_EQ(source_row().state, "ok");
   EXPECT_EQ(source_row().failures, 0);
   EXPECT_EQ(source_row().next_attempt_at.value - now_.value, 60'000);
   wait(61);
-  EXPECT_EQ(step().accepted, 3u);
+  EXPECT_EQ(step().accepted, 4u);
   wait(61);
   feed_.queued_responses = {http_status(204)};
   step();
-  EXPECT_EQ(parse_poll_cursor(source_row().cursor_state).cursor, "3") << "the cursor stays";
+  EXPECT_EQ(parse_poll_cursor(source_row().cursor_state).cursor, "4") << "the cursor stays";
   EXPECT_EQ(source_row().reason, "");
 }
 

@@ -16,7 +16,8 @@ class PollStep : public PollFixture {};
 
 TEST_F(PollStep, FollowsTheCursorToTheEndAndResumesFromIt) {
   const auto ids = store_.create_gifts(5);
-  for (const schema::TransactionId id : ids) feed_.events.push_back({id.value, "opened", kAt});
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    feed_.events.push_back({ids[i].value, "opened", kAt - 9 + static_cast<std::int64_t>(i)});
   const PollStats stats = step();
   EXPECT_EQ(stats.accepted, 5u);
   EXPECT_EQ(stats.pages, 4u) << "three with events and an empty one";
@@ -157,32 +158,21 @@ TEST_F(PollStep, AnInvalidContinuationIsNotTakenForTheLastPage) {
     const char* kind;
   };
   const std::vector<Found> invalid_continuations{
-      {R"({"after":"5"})", "an object"}, {R"(["5"])", "a list"}, {"true", "true or false"}};
+      {R"({"after":"5"})", "an object"}, {R"(["5"])", "a list"}, {"true", "true"}};
   for (const Found& found : invalid_continuations) {
     feed_.queued_responses = {page("cursor", found.value)};
-    EXPECT_EQ(step().pages, 0u) << found.value;
+    EXPECT_EQ(step().pages, 1u) << found.value;
+    EXPECT_EQ(source_row().accepted, 1) << "its event is stored";
     EXPECT_EQ(source_row().state, "invalid");
-    EXPECT_EQ(source_row().reason, std::string("cursor.pointer (/cursor) finds ") + found.kind +
-                                       "; allowed: text or a number, and null or nothing on the last page");
-    EXPECT_EQ(source_row().cursor_state, "");
+    EXPECT_EQ(source_row().reason,
+              std::string("cursor.pointer (/cursor) finds ") + found.kind +
+                  "; allowed: text or a number, and null, false or nothing on the last page");
+    EXPECT_EQ(parse_poll_cursor(source_row().cursor_state).cursor, "");
     now_ = source_row().next_attempt_at;
   }
   feed_.queued_responses = {page("cursor", "5"), json_page(R"({"data":[],"cursor":null})")};
-  EXPECT_EQ(step().accepted, 1u);
+  step();
   EXPECT_EQ(FakeFeed::parameter(feed_.requests.back().url, "after"), "5");
-  EXPECT_EQ(source_row().state, "ok");
-
-  use_since("/next");
-  for (const Found& found : invalid_continuations) {
-    wait(4'000);
-    feed_.queued_responses = {page("next", found.value)};
-    EXPECT_EQ(step().pages, 0u) << found.value;
-    EXPECT_EQ(source_row().reason, std::string("next (/next) finds ") + found.kind +
-                                       "; allowed: text or a number, and null or nothing on the last page");
-  }
-  wait(40'000);
-  feed_.queued_responses = {page("next", "null")};
-  EXPECT_EQ(step().duplicates, 1u);
   EXPECT_EQ(source_row().state, "ok");
 }
 
@@ -322,10 +312,69 @@ TEST(HttpClientUrls, ResolveCompareAndExtend) {
     EXPECT_FALSE(platform::is_same_origin("https://a.example/x", other)) << other;
   EXPECT_EQ(platform::with_query_parameter("https://a.example/x?v=1", "after", "a b&c"),
             "https://a.example/x?v=1&after=a%20b%26c");
-  EXPECT_EQ(platform::next_link_url("<https://a/1>; rel=\"prev\", </2>; rel=\"next last\""), "/2");
-  EXPECT_EQ(platform::next_link_url("</2>; rel=next"), "/2");
-  EXPECT_EQ(platform::next_link_url("</2>; title=\"rel\"; rel=\"nextish\""), "");
-  EXPECT_EQ(platform::next_link_url(""), "");
+}
+
+TEST(HttpClientUrls, AUrlWithinAnOriginIsHttpsThere) {
+  struct Case {
+    const char* url;
+    const char* target;
+    const char* result;  ///< the URL, or what is wrong
+  };
+  for (const auto& [url, target, result] : std::vector<Case>{
+           {"https://a.example/x", "https://a.example/y?z=1#f", "https://a.example/y?z=1#f"},
+           {"https://a.example/x", "HTTPS://A.Example:443/y", "HTTPS://A.Example:443/y"},
+           {"https://a.example/x", "http://A.example/y", "https://A.example/y"},
+           {"https://a.example/x", "HTTP://a.example:80/y", "https://a.example/y"},
+           {"https://a.example:8443/x", "http://a.example/y", "https://a.example:8443/y"},
+           {"https://a.example:8443/x", "http://a.example:8443/y", "https://a.example:8443/y"},
+           {"https://[2001:db8::1]/x", "http://[2001:db8::1]/y", "https://[2001:db8::1]/y"},
+           {"http://a.example/x", "http://a.example:80/y", "http://a.example:80/y"},
+           {"http://a.example/x", "https://a.example/y", "from http to https; write https in its url"},
+           {"https://a.example/x", "http://a.example:8080/y", "to another scheme (http)"},
+           {"https://a.example/x", "https://a.example:8443/y", "to another port (8443)"},
+           {"https://a.example/x", "http://b.example/y", "to another host"},
+           {"https://a.example/x", "https://a.example@b.example/y", "to a URL with a user"},
+           {"https://a.example/x", "https://:p@a.example/y", "to a URL with a user"},
+           {"https://a.example/x", "ftp://a.example/y", "to another scheme (ftp)"},
+           {"https://a.example/x", "", "to what is no URL"},
+       }) {
+    const auto within = platform::within_origin(url, target);
+    EXPECT_EQ(within ? *within : within.error(), result) << url << " " << target;
+  }
+}
+
+TEST(HttpClientUrls, ReadTheLinkHeaderByItsGrammar) {
+  struct Case {
+    const char* header;
+    const char* next;
+  };
+  for (const auto& [header, next] : std::vector<Case>{
+           {R"(<https://a/1>; rel="prev", </2>; rel="next last")", "/2"},
+           {"</2>; rel=next", "/2"},
+           {R"(</2>;REL = "Next" ; title="x")", "/2"},
+           {"</2>\t;\trel=\"start\tnext\"", "/2"},
+           {R"(</2?a=1,2;b=<3>; rel="next")", "/2?a=1,2;b=<3"},
+           {R"(</1>; title="a, b; rel=next <c>", </2>; rel=next)", "/2"},
+           {R"(</1>; title="say \", </x>; rel=next", </2>; rel=next)", "/2"},
+           {R"(</2>; title="a > b"; rel=next)", "/2"},
+           {R"(</2>; rel="ne\xt")", "/2"},
+           {R"(, ,</1>; rel=first,, </2>; rel=next,)", "/2"},
+           {R"(</1>; rel="prev"; rel="next", </2>; rel=next)", "/2"},
+           {R"(</1>; rel=next; anchor="#part", </2>; rel=next)", "/2"},
+           {R"(</2>; rel=next, </3>; rel=next)", "/2"},
+           {R"(</2>; data-rel=x; rel=next)", "/2"},
+           {R"(</2>; title="rel"; rel="nextish")", ""},
+           {R"(</2>; title="rel=next")", ""},
+           {R"(</2>; xrel=next)", ""},
+           {R"(</2>; rel="https://a/next")", ""},
+           {"</2>; rel", ""},
+           {"</2>", ""},
+           {"/2; rel=next", ""},
+           {"</2; rel=next", ""},
+           {R"(</2>; rel="next)", "/2"},
+           {"", ""},
+       })
+    EXPECT_EQ(platform::next_link_url(header), next) << header;
 }
 
 TEST(PollCursorText, RoundTrips) {
@@ -339,6 +388,9 @@ TEST(PollCursorText, RoundTrips) {
   cursor_state.cached_pages = {{"https://a.example/", "\"1\"", std::nullopt, false},
                                {"https://a.example/?s=5", "W/\"2\"", platform::UtcMillis{5}, true}};
   cursor_state.next = "https://a.example/?p=2";
+  cursor_state.order = {4, 3, 2, platform::UtcMillis{1}, platform::UtcMillis{6}};
+  cursor_state.found_by = "next (link)";
+  cursor_state.refusals = 2;
   cursor_state.config_fingerprint = "0a1b2c3d";
   cursor_state.verified_pointers = "0f0f0f0f";
   cursor_state.consecutive_unreadable_pages = 2;

@@ -45,7 +45,7 @@ TEST_F(UnreadablePages, AnAmbiguousEventIsQuarantinedWithoutItsPage) {
   const auto page = [](const std::string& items, const std::string& cursor) {
     return json_page(R"({"data":[)" + items + R"(],"cursor":")" + cursor + R"("})");
   };
-  const auto end = json_page(R"({"data":[]})");
+  const auto end = json_page(R"({"data":[],"cursor":"3"})");
   feed_.queued_responses = {page(twice, "1")};
   EXPECT_EQ(step().pages, 0u) << "the pointers are not verified yet";
   EXPECT_EQ(
@@ -58,7 +58,7 @@ TEST_F(UnreadablePages, AnAmbiguousEventIsQuarantinedWithoutItsPage) {
   EXPECT_EQ(stats.accepted, 1u);
   EXPECT_EQ(stats.quarantined, 1u) << "the same event on both pages";
   EXPECT_EQ(source_row().state, "ok");
-  EXPECT_EQ(parse_poll_cursor(source_row().cursor_state).cursor, "2");
+  EXPECT_EQ(parse_poll_cursor(source_row().cursor_state).cursor, "3");
   const schema::store::UnappliedEvent quarantined = store_->sources.list_quarantined("feed", 0, 10).front();
   EXPECT_EQ(quarantined.reason, schema::store::QuarantineReason::malformed);
   EXPECT_THAT(parse_inbound_event(quarantined.payload)->payload, HasSubstr(R"("at":1,"x":2)"));
@@ -135,17 +135,21 @@ TEST_F(UnreadablePages, AnUnreadablePageWaitsForCorrectedPointers) {
 
 TEST_F(UnreadablePages, AnUnreadablePageIsSkippedOnceThePointersAreVerified) {
   const auto ids = store_.create_gifts(3);
-  feed_.events = {{ids[0].value, "opened", kAt}, {ids[1].value, "opened", kAt}, {-1, "opened", kAt}};
+  feed_.page_size = 3;
+  feed_.events = {{ids[0].value, "opened", kAt},
+                  {ids[0].value, "redeemed", kAt + 1},
+                  {ids[1].value, "opened", kAt + 2},
+                  {-1, "opened", kAt + 3}};
   const PollStats stats = step();
-  EXPECT_EQ(stats.accepted, 2u) << "the first page";
+  EXPECT_EQ(stats.accepted, 3u) << "the first page";
   EXPECT_EQ(stats.quarantined, 1u) << "the second";
   EXPECT_EQ(source_row().state, "ok");
-  EXPECT_EQ(parse_poll_cursor(source_row().cursor_state).cursor, "3");
+  EXPECT_EQ(parse_poll_cursor(source_row().cursor_state).cursor, "4");
   EXPECT_EQ(parse_poll_cursor(source_row().cursor_state).consecutive_unreadable_pages, 1);
   EXPECT_EQ(store_->sources.list_quarantined("feed", 0, 10).front().reason,
             schema::store::QuarantineReason::malformed);
   wait(70);
-  feed_.events.push_back({ids[2].value, "opened", kAt});
+  feed_.events.push_back({ids[2].value, "opened", kAt + 4});
   EXPECT_EQ(step().accepted, 1u);
   EXPECT_EQ(parse_poll_cursor(source_row().cursor_state).consecutive_unreadable_pages, 0);
 
@@ -163,7 +167,7 @@ TEST_F(UnreadablePages, AtMostThreeConsecutiveUnreadablePagesAreSkipped) {
   const auto ids = store_.create_gifts(2);
   feed_.page_size = 1;
   feed_.events = {{ids[0].value, "opened", kAt}};
-  for (const std::int64_t odd : {-1, -2, -3, -4}) feed_.events.push_back({odd, "opened", kAt});
+  for (const std::int64_t odd : {-1, -2, -3, -4}) feed_.events.push_back({odd, "opened", kAt - odd});
   const PollStats stats = step();
   EXPECT_EQ(stats.accepted, 1u);
   EXPECT_EQ(stats.quarantined, 3u);
@@ -180,7 +184,7 @@ TEST_F(UnreadablePages, AtMostThreeConsecutiveUnreadablePagesAreSkipped) {
   feed_.events.back().id = ids[1].value;
   EXPECT_EQ(step().accepted, 1u) << "an event is readable again";
   EXPECT_EQ(source_row().state, "ok");
-  for (const std::int64_t odd : {-5, -6, -7}) feed_.events.push_back({odd, "opened", kAt});
+  for (const std::int64_t odd : {-5, -6, -7}) feed_.events.push_back({odd, "opened", kAt - odd});
   wait(70);
   EXPECT_EQ(step().quarantined, 3u) << "the count begins again";
   EXPECT_EQ(source_row().state, "ok");
@@ -268,9 +272,10 @@ TEST_F(UnreadablePages, AnIgnoredStatusAcceptsAPageButVerifiesNoPointer) {
 }
 
 TEST_F(UnreadablePages, WhileTheQuarantineIsFullAnUnreadablePageIsNotSkipped) {
-  const auto ids = store_.create_gifts(1);
-  feed_.events = {{ids[0].value, "opened", kAt}};
-  EXPECT_EQ(step().accepted, 1u);
+  const auto ids = store_.create_gifts(4);
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    feed_.events.push_back({ids[i].value, "opened", kAt + static_cast<std::int64_t>(i)});
+  EXPECT_EQ(step().accepted, 4u);
   for (std::int64_t kept = 0; kept < schema::store::kMaxQuarantined; kept += 20'000) {
     schema::store::InboundBatch batch;
     batch.source = "feed";
@@ -296,10 +301,12 @@ TEST_F(UnreadablePages, WhileTheQuarantineIsFullAnUnreadablePageIsNotSkipped) {
 
 TEST_F(UnreadablePages, AnUnknownStatusDoesNotStopThePoll) {
   const auto ids = store_.create_gifts(1);
-  feed_.events = {{ids[0].value, "unwrapped", kAt}, {ids[0].value, "lost", kAt}};
-  EXPECT_EQ(step().quarantined, 2u);
+  const std::int64_t id = ids[0].value;
+  feed_.events = {
+      {id, "unwrapped", kAt}, {id, "lost", kAt + 1}, {id, "torn", kAt + 2}, {id, "eaten", kAt + 3}};
+  EXPECT_EQ(step().quarantined, 4u);
   EXPECT_EQ(source_row().state, "ok");
-  EXPECT_EQ(parse_poll_cursor(source_row().cursor_state).cursor, "2");
+  EXPECT_EQ(parse_poll_cursor(source_row().cursor_state).cursor, "4");
 }
 
 // SRC-55
