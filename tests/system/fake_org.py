@@ -22,9 +22,10 @@ ADMIN = "admin@acme.example"
 
 class FakeOrg:
     """An org with giftsync's package, its integration user and an administrator, through whom a test reads. `foreign`: the
-    namespace of another owner, whose package is there instead."""
+    namespace of another owner, whose package is there instead. `switches`: what this org answers differently, see
+    tests/salesforce/fake_org/README.md."""
 
-    def __init__(self, folder, foreign=None):
+    def __init__(self, folder, foreign=None, switches=None):
         self.folder = pathlib.Path(folder)
         self.key = self.folder / "salesforce.key"
         certificate = self.folder / "salesforce.crt"
@@ -32,7 +33,8 @@ class FakeOrg:
                         "-subj", "/CN=giftsync"], check=True, capture_output=True, timeout=daemon_fixture.TIMEOUT_SECONDS)
         self.key.chmod(0o600)
         self.process = subprocess.Popen([FAKE_ORG, "--port", "0", "--db", str(self.folder / "org.db"),
-                                         *(["--foreign", foreign] if foreign else [])], stdout=subprocess.PIPE, text=True)
+                                         *(["--foreign", foreign] if foreign else []),
+                                         *(f"--set={name}={value}" for name, value in (switches or {}).items())], stdout=subprocess.PIPE, text=True)
         self.port = int(self.process.stdout.readline())
         self.url = f"http://127.0.0.1:{self.port}"
         self.script("POST", "settings", {"consumer_key": CLIENT, "certificate": certificate.read_text(encoding="ascii"),
@@ -147,9 +149,10 @@ class OrgTestCase(daemon_fixture.DaemonTestCase):
     """A test with a fresh org, `self.org`."""
 
     foreign = None
+    switches = None
 
     def setUp(self):
         folder = tempfile.mkdtemp(prefix="giftsync-org.")
         self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
-        self.org = FakeOrg(folder, self.foreign)
+        self.org = FakeOrg(folder, self.foreign, self.switches)
         self.addCleanup(self.org.close)

@@ -253,8 +253,7 @@ ApiAnswer Api::record(const ApiRequest& request, const std::string& user, const 
   const std::string& version = parts[0];
   const bool is_by_key = parts.size() == 5;
   // What cannot be an Id is taken for the name of a key.
-  if (!is_by_key && !is_record_id(parts[3]) && org_.setting("strict_ids") == "true")
-    key_field(object, parts[3]);
+  if (!is_by_key && !is_record_id(parts[3]) && org_.is_on("strict_ids")) key_field(object, parts[3]);
   if (request.method == "PATCH" && is_by_key)
     return of_single(upsert_record(org_, user, object, parts[3], parts[4], request.json(), version));
   if (request.method == "PATCH") {

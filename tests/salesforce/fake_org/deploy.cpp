@@ -98,6 +98,9 @@ ApiAnswer begin(Org& org, const ApiRequest& request) {
   const Json options = Json::parse(parts.at("json")).at("deployOptions");
   if (!options.value("rollbackOnError", false))
     throw ApiError(400, "INVALID_OPERATION", "A production org needs rollbackOnError");
+  if (org.is_on("production") && options.value("testLevel", "") == "NoTestRun")
+    throw ApiError(400, "INVALID_OPERATION",
+                   "testLevel of NoTestRun cannot be used in production organizations");
   const bool is_check_only = options.value("checkOnly", false);
   const auto number = org.database().run("SELECT count(*) + 1 FROM org_deployment");
   const std::string id = make_record_id("0Af", std::stoull(*number[0][0]));

@@ -1,10 +1,13 @@
-// fake_org --port 0 --db FILE [--project DIR] [--foreign NAMESPACE]: a Salesforce org with memory, for tests.
+// fake_org --port 0 --db FILE [--project DIR] [--foreign NAMESPACE] [--set NAME=VALUE]...: a Salesforce org
+// with memory, for tests.
 // Prints its port, and ends at SIGTERM or SIGINT.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <csignal>
 #include <exception>
 #include <iostream>
 #include <string>
+#include <vector>
 
 #include "tests/salesforce/fake_org/foreign_package.h"
 #include "tests/salesforce/fake_org/server.h"
@@ -21,6 +24,8 @@ int main(int argc, char** argv) {
   app.add_option("--project", project, "sfdx source project that is deployed in the org");
   app.add_option("--foreign", name_space,
                  "the namespace of another owner, whose package is in the org instead of the project");
+  std::vector<std::string> settings;
+  app.add_option("--set", settings, "NAME=VALUE of a setting or switch, see README.md");
   CLI11_PARSE(app, argc, argv);
   sigset_t signals;
   sigemptyset(&signals);
@@ -29,6 +34,12 @@ int main(int argc, char** argv) {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   try {
     giftsync::tests::fake_org::Server server(port, database, project);
+    server.with_org([&](giftsync::tests::fake_org::Org& org) {
+      for (const std::string& one : settings) {
+        const std::size_t end = std::min(one.find('='), one.size());
+        org.set(one.substr(0, end), one.substr(std::min(end + 1, one.size())));
+      }
+    });
     if (!name_space.empty()) {
       server.with_org([&](giftsync::tests::fake_org::Org& org) {
         org.deploy(giftsync::tests::fake_org::foreign_package(org.files(), name_space));

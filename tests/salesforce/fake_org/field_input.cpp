@@ -28,7 +28,7 @@ bool is_email(const std::string& text) {
 
 Input text_input(Org& org, const Field& field, const std::string& given) {
   std::string text(platform::trimmed(given));
-  if (text != given && org.setting("keeps_white_space") == "true") text = given;
+  if (text != given && org.is_on("keeps_white_space")) text = given;
   if (text.empty()) return Value();
   if (field.length > 0 && platform::count_code_points(text) > static_cast<std::size_t>(field.length))
     return refusal("STRING_TOO_LONG", field,

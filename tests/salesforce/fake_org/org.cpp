@@ -4,12 +4,14 @@
 #include <array>
 #include <charconv>
 #include <chrono>
+#include <sstream>
 #include <stdexcept>
 
 #include "platform/text.h"
 #include "tests/salesforce/fake_org/formula.h"
 #include "tests/salesforce/fake_org/metadata.h"
 #include "tests/salesforce/fake_org/record_ids.h"
+#include "tests/salesforce/fake_org/switches.h"
 #include "tests/salesforce/fake_org/tables.h"
 
 namespace giftsync::tests::fake_org {
@@ -74,6 +76,9 @@ OrgSchema checked_schema(const SourceFiles& files) {
 
 Org::Org(const std::string& database, const std::filesystem::path& project) : database_(database) {
   database_.run_script(own_tables_script());
+  for (const Switch& one : switches()) settings_.emplace(one.name, one.initial);
+  for (const Cells& row : database_.run("SELECT name, value FROM org_setting"))
+    settings_[text_of(row[0])] = text_of(row[1]);
   for (const Cells& row : database_.run("SELECT path, text FROM org_metadata"))
     files_[text_of(row[0])] = text_of(row[1]);
   if (files_.empty()) files_ = read_project(project);
@@ -82,10 +87,6 @@ Org::Org(const std::string& database, const std::filesystem::path& project) : da
   if (organization_id().empty()) {
     insert(organization, new_id(organization), {{"Name", "Fake org"}, {"IsSandbox", false}});
     set("deployed_at", std::to_string(now().value));
-    set("api_limit", "15000");
-    set("session_seconds", "7200");
-    set("strict_ids", "true");
-    set("audience", "https://login.salesforce.com");
   }
   write_catalog();
   for (const Cells& row : database_.run("SELECT change FROM org_change ORDER BY rowid"))
@@ -118,13 +119,22 @@ void Org::advance(std::int64_t millis) {
   set("clock_offset", std::to_string(offset + millis));
 }
 
-std::string Org::setting(std::string_view name) const {
-  const auto rows = const_cast<Database&>(database_).run("SELECT value FROM org_setting WHERE name = ?",
-                                                         {std::string(name)});
-  return rows.empty() ? std::string() : text_of(rows[0][0]);
+const std::string& Org::setting(std::string_view name) const {
+  const auto found = settings_.find(name);
+  if (found == settings_.end()) throw std::runtime_error("fake org: no setting: " + std::string(name));
+  return found->second;
+}
+
+std::vector<std::string> Org::listed(std::string_view name) const {
+  std::vector<std::string> parts;
+  std::istringstream list(setting(name));
+  for (std::string part; std::getline(list, part, ',');) parts.emplace_back(platform::trimmed(part));
+  return parts;
 }
 
 void Org::set(std::string_view name, std::string_view value) {
+  setting(name);
+  settings_[std::string(name)] = value;
   database_.run("INSERT OR REPLACE INTO org_setting (name, value) VALUES (?, ?)",
                 {std::string(name), std::string(value)});
 }
@@ -182,7 +192,7 @@ std::vector<std::string> Org::ids_with(const Object& object, const Field& field,
 }
 
 bool Org::is_in_recycle_bin(const Object& object, const Field& field, const Value& value) {
-  return setting("recycle_bin_is_unique") == "true" &&
+  return is_on("recycle_bin_is_unique") &&
          !database_
               .run("SELECT 1 FROM " + object.table + " WHERE isdeleted = 1 AND " + field.column + " = ?",
                    {stored_form(field, value)})

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -42,10 +43,12 @@ class Org {
   platform::UtcMillis now() const;
   void advance(std::int64_t millis);
 
-  /// Settings of the org: consumer_key, client_secret, certificate, audience, run_as, session_seconds,
-  /// api_limit, api_limit_per_hour, answer_delay_millis, instance_url, strict_ids, keeps_white_space,
-  /// recycle_bin_is_unique. Empty where there is none.
-  std::string setting(std::string_view name) const;
+  /// A setting or switch (switches.h); empty where nothing is set.
+  const std::string& setting(std::string_view name) const;
+  bool is_on(std::string_view name) const { return setting(name) == "true"; }
+  /// The parts of "a, b".
+  std::vector<std::string> listed(std::string_view name) const;
+  /// Throws std::runtime_error for a name that no setting has.
   void set(std::string_view name, std::string_view value);
 
   std::string new_id(const Object& object);
@@ -106,6 +109,7 @@ class Org {
   OrgSchema schema_;
   Database database_;
   Faults faults_;
+  std::map<std::string, std::string, std::less<>> settings_;  ///< as in the database
   std::map<std::string, std::vector<std::string>> sets_of_user_;
   std::int64_t sets_version_ = -1;
   std::int64_t changes_seen_ = -1;

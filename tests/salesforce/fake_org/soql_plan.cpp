@@ -168,7 +168,7 @@ class Planner {
                      "be enclosed in quotes");
     const bool is_id = field.kind == Kind::id || field.kind == Kind::reference;
     if (is_id && literal.kind == SoqlLiteral::Kind::text && !is_record_id(literal.text) &&
-        org_.setting("strict_ids") == "true")
+        org_.is_on("strict_ids"))
       throw ApiError(400, "INVALID_QUERY_FILTER_OPERATOR",
                      message_at(query_.text, at, "invalid ID field: " + literal.text));
   }
