@@ -55,6 +55,7 @@ bool Org::has_permission(const std::string& user, const std::string& name) {
 }
 
 ObjectAccess Org::access(const std::string& user, const Object& object) {
+  if (is_listed("hidden_objects", object.name)) return {};
   if (!object.is_custom) return {true, !object.is_read_only, !object.is_read_only, !object.is_read_only};
   ObjectAccess allowed;
   for (const PermissionSet& set : schema_.permission_sets) {
@@ -70,6 +71,7 @@ ObjectAccess Org::access(const std::string& user, const Object& object) {
 }
 
 FieldAccess Org::access(const std::string& user, const Object& object, const Field& field) {
+  if (is_listed("hidden_fields", object.name + "." + field.name)) return {};
   if (!field.is_custom) return {true, true};
   FieldAccess allowed;
   for (const PermissionSet& set : schema_.permission_sets) {

@@ -25,6 +25,11 @@ constexpr Switch kSwitches[] = {
     {"keeps_white_space", ""},
     {"recycle_bin_is_unique", ""},
     {"production", ""},
+    {"utf16_lengths", "true"},
+    {"hidden_fields", ""},
+    {"hidden_objects", ""},
+    {"refuses_parts", ""},
+    {"api_disabled", ""},
 };
 
 }  // namespace
