@@ -9,8 +9,10 @@
 #include <thread>
 
 #include "cli/commands.h"
+#include "cli/confirmation.h"
 #include "cli/progress.h"
 #include "platform/plural.h"
+#include "platform/strict_json.h"
 #include "platform/text.h"
 #include "wiring/package_setup.h"
 
@@ -23,11 +25,15 @@ constexpr std::chrono::milliseconds kFirstPause{250};
 constexpr std::chrono::milliseconds kLongestPause{4'000};
 /// A session's token of Salesforce has about 112 characters, as a JWT some thousand.
 constexpr std::size_t kMaxTokenBytes = 20'000;
+constexpr std::string_view kTokenCommand = "sf org auth show-access-token --json";
+/// What the Salesforce CLI prints in place of a token where it hides tokens.
+constexpr std::string_view kHidden = "[REDACTED]";
 
 struct SetupOptions {
   std::string folder;  ///< --out
   std::string domain;  ///< --domain; empty: of the settings
   bool is_check_only = false;
+  bool yes = false;
 };
 
 int write_project(const Console& console, const std::string& folder) {
@@ -38,16 +44,33 @@ int write_project(const Console& console, const std::string& folder) {
   return EX_OK;
 }
 
-/// The first line of standard input; empty when it is none.
+/// The first line of standard input, or the token in JSON of the Salesforce CLI; not checked.
 std::string read_token(const Console& console) {
   if (console.err_is_terminal)
-    console.info("Access token of an admin, in one line (sf org display --verbose shows it):");
-  std::string line;
-  std::getline(console.in, line);
-  const std::string token(platform::trimmed(line));
-  const bool is_token = !token.empty() && token.size() <= kMaxTokenBytes &&
-                        token.find_first_of(" \t\r\n\"'") == std::string::npos;
-  return is_token ? token : std::string();
+    console.info(fmt::format("Access token of an admin, or the JSON that shows it ({}):", kTokenCommand));
+  std::string text;
+  std::getline(console.in, text);
+  if (!platform::trimmed(text).starts_with('{')) return std::string(platform::trimmed(text));
+  auto json = platform::parse_json(text);
+  for (std::string line; !json && text.size() <= kMaxTokenBytes && std::getline(console.in, line);
+       json = platform::parse_json(text))
+    text += line;
+  const platform::JsonValue* result = json ? json->root().find("result") : nullptr;
+  const platform::JsonValue* token = result == nullptr ? nullptr : result->find("accessToken");
+  return token == nullptr ? std::string() : std::string(token->text().value_or(""));
+}
+
+/// Empty where it can be a token.
+std::string fault_of_token(const std::string& token) {
+  if (token.starts_with(kHidden))
+    return fmt::format("the Salesforce CLI hid the token (\"{}\"); get it with: {} | giftsyncctl crm setup",
+                       kHidden, kTokenCommand);
+  if (!token.empty() && token.size() <= kMaxTokenBytes &&
+      token.find_first_of(" \t\r\n\"'") == std::string::npos)
+    return {};
+  return fmt::format(
+      "found no access token on standard input; give one of an admin: {} | giftsyncctl crm setup",
+      kTokenCommand);
 }
 
 int print_result(const Console& console, const wiring::SetupResult& result, const std::string& address,
@@ -57,11 +80,12 @@ int print_result(const Console& console, const wiring::SetupResult& result, cons
     case Kind::done:
       console.out << fmt::format("{}: {} {}\n", address, platform::pluralize(result.components, "component"),
                                  is_check_only ? "would be deployed" : "deployed");
+      for (const std::string& component : result.replaced)
+        if (is_check_only) console.out << "would replace " << component << '\n';
       if (!is_check_only)
         console.info(
-            "Next: assign the permission set giftsync_Integration to the integration user (Setup, Users), "
-            "then "
-            "run giftsyncctl crm check.");
+            "Next: assign the permission sets giftsync_Integration to the integration user and Admin to "
+            "yourself (Setup, Users), then run giftsyncctl crm check.");
       return EX_OK;
     case Kind::refused:
       for (const std::string& failure : result.failures) console.out << failure << '\n';
@@ -90,10 +114,7 @@ int set_up(const Console& console, const Settings& settings, const SetupOptions&
   const auto address = wiring::org_address(domain);
   if (!address) return console.fail(EX_USAGE, "--domain: " + address.error());
   const std::string token = read_token(console);
-  if (token.empty())
-    return console.fail(EX_DATAERR,
-                        "found no access token on standard input; give one of an admin: sf org display "
-                        "--verbose --json | jq -r .result.accessToken | giftsyncctl crm setup");
+  if (const std::string fault = fault_of_token(token); !fault.empty()) return console.fail(EX_DATAERR, fault);
   ProgressLine line(console);
   const auto report = [&](const wiring::SetupProgress& progress) {
     const std::string text = progress.total == 0 ? progress.status
@@ -108,10 +129,27 @@ int set_up(const Console& console, const Settings& settings, const SetupOptions&
     std::this_thread::sleep_for(next);
     next = std::min(next * 2, kLongestPause);
   };
-  const wiring::SetupResult result = wiring::deploy_package(
-      {*address, token, settings.crm.salesforce.api_version, options.is_check_only}, report, pause);
-  line.clear();
-  return print_result(console, result, *address, options.is_check_only);
+  const auto deploy = [&](bool is_check_only) {
+    const wiring::SetupResult result = wiring::deploy_package(
+        {*address, token, settings.crm.salesforce.api_version, is_check_only}, report, pause);
+    line.clear();
+    return result;
+  };
+  // Also before a deployment: it replaces the whole contents of what the org has under the same names.
+  const wiring::SetupResult checked = deploy(true);
+  if (options.is_check_only || checked.kind != wiring::SetupResult::Kind::done)
+    return print_result(console, checked, *address, options.is_check_only);
+  if (!checked.replaced.empty()) {
+    for (const std::string& component : checked.replaced) console.out << "replaces " << component << '\n';
+    if (const auto code = refuse_unconfirmed(
+            console, options.yes,
+            fmt::format(
+                "Replace {} of the org? What was added to them there is lost; give a permission set of "
+                "your own with such a name another API name first (Setup, Permission Sets).",
+                platform::pluralize(checked.replaced.size(), "component"))))
+      return *code;
+  }
+  return print_result(console, deploy(false), *address, false);
 }
 
 }  // namespace
@@ -122,13 +160,16 @@ void add_crm_setup_command(Commands& commands, CLI::App& crm) {
       crm, "setup",
       "Deploy giftsync's objects, fields, validation rules and permission sets into an org of Salesforce. "
       "Standard input has the access token of an admin, which is neither stored nor printed. All components "
-      "are deployed, or none; what the org has besides stays unchanged.",
+      "are deployed, or none. The org checks them first; those that it has under the same names with other "
+      "contents, permission sets and layouts among them, are listed and replaced after a confirmation.",
       {"crm setup --domain https://acme.my.salesforce.com < token", "crm setup --check-only < token",
        "crm setup --out giftsync-salesforce"});
   verb->add_option("--domain", options->domain,
                    "The org's My Domain URL; default: crm.salesforce.domain of the settings")
       ->option_text("URL");
-  verb->add_flag("--check-only", options->is_check_only, "Let the org check the package and change nothing");
+  verb->add_flag("--check-only", options->is_check_only,
+                 "Let the org check the package and list what would be replaced; change nothing");
+  add_yes_flag(*verb, options->yes);
   verb->add_option("--out", options->folder,
                    "Write the sfdx project into a new folder instead, for \"sf project deploy start\"")
       ->option_text("DIR")

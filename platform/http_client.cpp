@@ -172,6 +172,7 @@ void perform(CURL* handle, bool may_repeat, const HttpClientOptions& options, Tr
     curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &status);
     response.status = static_cast<int>(status);
   } else {
+    response.is_too_large = transfer.too_large;
     response.error = transfer.too_large ? "more than " + std::to_string(options.max_bytes) + " bytes"
                      : result == CURLE_SEND_FAIL_REWIND
                          ? "the server closed the connection without a response"

@@ -43,6 +43,7 @@ struct HttpResponse {
   int status = 0;                 ///< 0: no complete response; `error` says why
   std::string error;              ///< without the request's headers, body or query
   bool may_have_arrived = false;  ///< false: no byte of the request has left, so nothing was done
+  bool is_too_large = false;      ///< an answer came, with more than `max_bytes`
   std::size_t sent_bytes = 0;     ///< of the body, as sent
   std::string body;               ///< decoded
   std::vector<std::pair<std::string, std::string>> headers;  ///< names in lower case, in their order

@@ -49,7 +49,8 @@ SetupResult result_of(const Deployment& deployment) {
   SetupResult result{.kind = deployment.is_success ? SetupResult::Kind::done : SetupResult::Kind::refused,
                      .id = deployment.id,
                      .components = deployment.total,
-                     .message = deployment.message};
+                     .message = deployment.message,
+                     .replaced = deployment.replaced};
   for (const auto& failure : deployment.failures) result.failures.push_back(to_text(failure));
   return result;
 }

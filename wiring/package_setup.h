@@ -43,6 +43,7 @@ struct SetupResult {
   std::size_t components = 0;
   std::string message = {};
   std::vector<std::string> failures = {};  ///< "FILE:LINE: Salesforce's words (TYPE NAME)"
+  std::vector<std::string> replaced = {};  ///< "PermissionSet Admin": there before, with other contents
 };
 
 /// Follows the deployment to its end; `report` is called at each look, `pause` between two looks.

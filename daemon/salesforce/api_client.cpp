@@ -127,9 +127,13 @@ ApiFault fault_of_401(const platform::HttpResponse& response, const Refused401& 
 
 tl::expected<ApiResponse, ApiFault> result_of(platform::HttpResponse response) {
   if (response.status == 0) {
-    ApiFault fault{Kind::no_response, "Salesforce did not answer: " + response.error, true};
+    ApiFault fault{
+        Kind::no_response,
+        (response.is_too_large ? "Salesforce's answer has " : "Salesforce did not answer: ") + response.error,
+        true};
     fault.may_have_arrived = response.may_have_arrived;
-    fault.is_unreachable = true;
+    fault.is_unreachable = !response.is_too_large;
+    fault.is_too_large = response.is_too_large;
     return tl::unexpected(std::move(fault));
   }
   if (!is_json_or_empty(response) || is_redirect(response.status)) {
@@ -203,7 +207,8 @@ platform::HttpResponse ApiClient::send(const ApiRequest& request, const AccessTo
   const std::int64_t start = platform::boottime_millis();
   platform::HttpResponse response = http_.send(http, keep_going_);
   log_call(request, response, platform::boottime_millis() - start);
-  if (on_answer_ && response.status != 0) on_answer_(request.path, usage_of(response));
+  if (on_answer_ && (response.status != 0 || response.is_too_large))
+    on_answer_(request.path, usage_of(response));
   return response;
 }
 

@@ -52,6 +52,7 @@ struct ApiFault {
   std::optional<std::int64_t> retry_after_seconds = {};
   std::optional<LimitInfo> usage = {};
   bool is_unreachable = false;  ///< no org answered: the network, or the domain, is to be checked
+  bool is_too_large = false;    ///< an answer came; ask for less at once
 };
 
 /// Throws it as platform::DependencyError, or as platform::UnreachableError.

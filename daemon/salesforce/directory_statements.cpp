@@ -180,12 +180,12 @@ std::vector<Statement> permission_set_assignments(std::span<const std::string> u
 std::vector<Statement> permission_set_assignments_by_email(const ApiNames& names,
                                                            std::span<const std::string> email_keys) {
   const std::string email = over("Assignee", names.field("user", "Email"));
-  const Select select{
-      {"AssigneeId", email, "PermissionSet.Name", "PermissionSetGroupId", "IsActive", "ExpirationDate"},
-      "PermissionSetAssignment",
-      {"Assignee.IsActive = true"},
-      "AssigneeId ASC, Id ASC",
-      0};
+  const Select select{{"AssigneeId", email, "PermissionSet.Name", "PermissionSet.NamespacePrefix",
+                       "PermissionSetGroupId", "IsActive", "ExpirationDate"},
+                      "PermissionSetAssignment",
+                      {"Assignee.IsActive = true"},
+                      "AssigneeId ASC, Id ASC",
+                      0};
   return ask(select, {email}, email_literals(email_keys));
 }
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
+#include <iterator>
 #include <utility>
 
 #include "daemon/salesforce/answers.h"
@@ -76,11 +78,22 @@ class Reader {
   }
   std::string path(std::string_view rest) const { return data_path(api_version_) + std::string(rest); }
 
-  AnswerBody composite(std::span<const PartRequest> parts) {
-    AnswerBody body = send(
+  /// The answers of the parts, which live as long as this object. One call, or several where the answer is
+  /// too large, as with the descriptions of objects that have many fields with long picklists.
+  std::vector<CompositePart> composite(std::span<const PartRequest> parts) {
+    const tl::expected<ApiResponse, ApiFault> response = client_.call(
         {.method = "POST", .path = path("/composite"), .body = composite_body(parts), .rows = parts.size()});
+    if (!response && response.error().is_too_large && parts.size() > 1) {
+      std::vector<CompositePart> answers = composite(parts.first(parts.size() / 2));
+      std::ranges::move(composite(parts.subspan(parts.size() / 2)), std::back_inserter(answers));
+      return answers;
+    }
+    if (!response) throw_fault(response.error());
+    const AnswerBody& body = bodies_.emplace_back(read_body(response->http.status, response->http.body));
     if (!is_success(body.status) || !body.json()) refuse(body, "the description");
-    return body;
+    auto answers = composite_parts(*body.json());
+    if (!answers) throw platform::DependencyError(true, "Salesforce: " + answers.error(), true);
+    return std::move(*answers);
   }
   PartRequest query(const Select& select, std::string reference) const {
     return query_part(api_version_, to_soql(select), std::move(reference));
@@ -95,6 +108,7 @@ class Reader {
 
   ApiClient& client_;
   const std::string api_version_;
+  std::deque<AnswerBody> bodies_;
 };
 
 /// References have letters and digits only.
@@ -102,12 +116,6 @@ std::string reference_of(std::string_view object) {
   std::string reference(object);
   std::erase(reference, '_');
   return reference;
-}
-
-std::vector<CompositePart> parts_of(const AnswerBody& body) {
-  auto parts = composite_parts(*body.json());
-  if (!parts) throw platform::DependencyError(true, "Salesforce: " + parts.error(), true);
-  return std::move(*parts);
 }
 
 /// The records of a part; nullopt where the user may not ask.
@@ -142,8 +150,8 @@ void read_organization(const JsonValue& row, OrgFacts& facts) {
   facts.is_sandbox = flag_at(row, "IsSandbox");
 }
 
-/// Objects, organization and user in one call. Returns the Ids of the user's permission sets, that of its
-/// profile among them.
+/// Objects, organization and user, in one call where the answer is not too large. Returns the Ids of the
+/// user's permission sets, that of its profile among them.
 std::optional<std::vector<std::string>> read_objects(Reader& reader, const DescriptionRequest& request,
                                                      OrgFacts& facts) {
   std::vector<PartRequest> parts;
@@ -159,8 +167,7 @@ std::optional<std::vector<std::string>> read_objects(Reader& reader, const Descr
       select_of({"Id", "Username", "LocaleSidKey", "LanguageLocaleKey"}, "User", {"Id = " + user}), "me"));
   parts.push_back(reader.query(
       select_of({"PermissionSetId"}, "PermissionSetAssignment", {"AssigneeId = " + user}), "sets"));
-  const AnswerBody body = reader.composite(parts);
-  const std::vector<CompositePart> answers = parts_of(body);
+  const std::vector<CompositePart> answers = reader.composite(parts);
   for (const std::string_view object : kObjects) {
     const CompositePart* part = find_part(answers, reference_of(object));
     if (part != nullptr && is_success(part->status))
@@ -211,8 +218,7 @@ std::optional<std::set<std::string>> read_view_all(Reader& reader, const ApiName
       reader.query(
           select_of({"Id"}, "PermissionSet", {"Id IN " + in_list(ids), "PermissionsViewAllData = true"}),
           "all")};
-  const AnswerBody body = reader.composite(parts);
-  const std::vector<CompositePart> answers = parts_of(body);
+  const std::vector<CompositePart> answers = reader.composite(parts);
   const auto rows = records_of(answers, "objects");
   const auto all = records_of(answers, "all");
   if (!rows || !all) return std::nullopt;

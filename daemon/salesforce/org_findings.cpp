@@ -72,6 +72,12 @@ void examine_user(const OrgFacts& facts, const OrgExpectations& expected, Findin
           fmt::format("its locale is {}, in which addresses with the letter I are not found", user.locale),
           "set the user's locale to English (United States)");
   }
+  if (!user.language.empty() && !user.language.starts_with("en"))
+    list.add(Severity::warning, subject,
+             fmt::format("its language is {}, and giftsync reads the words of refusals in English: too long "
+                         "texts are not cut, and the cause of a refused row may be mistaken",
+                         user.language),
+             "set the user's language to English");
 }
 
 void examine_calls(const OrgFacts& facts, const OrgExpectations& expected, FindingList& list) {

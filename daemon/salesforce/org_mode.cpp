@@ -106,8 +106,10 @@ FoundMode find_mode(const OrgFacts& facts, const ApiNames& names) {
 
 std::optional<std::string> task_obstacle(const OrgFacts& facts, const ApiNames& names) {
   const ObjectFacts* task = facts.find("task");
-  if (task == nullptr || !task->is_createable || !task->is_updateable)
-    return "the user may not create and edit tasks";
+  if (task == nullptr)
+    return "the user does not see tasks: it needs the permission Access Activities beside Edit Tasks";
+  if (!task->is_createable || !task->is_updateable)
+    return "the user may not create and edit tasks: it needs the permission Edit Tasks";
   const std::string& name = names.field(OwnField::task_transaction);
   if (name.empty()) return "crm.columns leaves out the field that makes one task per gift";
   const FieldFacts* key = task->find(name);

@@ -22,11 +22,12 @@ std::string shown(std::string_view text) {
   return platform::visible_text(platform::truncated(text, kShownCharacters));
 }
 
+/// Without a level of tests: the org decides, and a production org refuses to run none.
 std::string form(const std::string& zip, bool is_check_only) {
   const std::string options = fmt::format(
       R"({{"deployOptions":{{"allowMissingFiles":false,"autoUpdatePackage":false,"checkOnly":{},)"
       R"("ignoreWarnings":true,"performRetrieve":false,"purgeOnDelete":false,"rollbackOnError":true,)"
-      R"("singlePackage":true,"testLevel":"NoTestRun"}}}})",
+      R"("singlePackage":true}}}})",
       is_check_only);
   return fmt::format(
       "--{0}\r\nContent-Disposition: form-data; name=\"json\"\r\nContent-Type: "
@@ -52,6 +53,22 @@ ComponentFailure failure_of(const JsonValue& json) {
           text_at(json, "componentType"), text_at(json, "fullName"), text_at(json, "problem")};
 }
 
+/// A list; a single element may come without it.
+std::vector<const JsonValue*> list_at(const JsonValue* object, std::string_view name) {
+  const JsonValue* list = object == nullptr ? nullptr : object->find(name);
+  std::vector<const JsonValue*> found;
+  if (list == nullptr) return found;
+  if (list->is_object()) found.push_back(list);
+  for (const JsonValue& one : list->elements()) found.push_back(&one);
+  return found;
+}
+
+/// There already, with other contents. The entry of package.xml itself has no type.
+bool is_replaced(const JsonValue& component) {
+  return flag_at(component, "changed") && !flag_at(component, "created") &&
+         !text_at(component, "componentType").empty();
+}
+
 Deployment deployment_of(const JsonValue& json) {
   Deployment made;
   made.id = text_at(json, "id");
@@ -65,11 +82,13 @@ Deployment deployment_of(const JsonValue& json) {
   made.errors = count_at(*result, "numberComponentErrors");
   made.message = text_at(*result, "errorMessage");
   const JsonValue* details = result->find("details");
-  const JsonValue* failures = details == nullptr ? nullptr : details->find("componentFailures");
-  if (failures == nullptr) return made;
-  // A single failure may come without its list.
-  if (failures->is_object()) made.failures.push_back(failure_of(*failures));
-  for (const JsonValue& failure : failures->elements()) made.failures.push_back(failure_of(failure));
+  for (const JsonValue* failure : list_at(details, "componentFailures"))
+    made.failures.push_back(failure_of(*failure));
+  for (const JsonValue* component : list_at(details, "componentSuccesses")) {
+    if (is_replaced(*component))
+      made.replaced.push_back(
+          shown(text_at(*component, "componentType") + " " + text_at(*component, "fullName")));
+  }
   return made;
 }
 

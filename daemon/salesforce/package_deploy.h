@@ -40,6 +40,8 @@ struct Deployment {
   std::size_t errors = 0;
   std::string message = {};  ///< of a deployment that failed as a whole
   std::vector<ComponentFailure> failures = {};
+  /// "PermissionSet Admin": components that the org has with other contents, which the deployment replaces.
+  std::vector<std::string> replaced = {};
 };
 
 struct DeployFault {

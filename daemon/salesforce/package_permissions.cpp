@@ -42,6 +42,12 @@ MetadataElement user_permission(std::string_view name) {
   return {"userPermissions", {}, {metadata_flag("enabled", true), metadata_leaf("name", name)}};
 }
 
+/// A deployed application is visible to no one otherwise.
+MetadataElement application(std::string_view name) {
+  return {
+      "applicationVisibilities", {}, {metadata_leaf("application", name), metadata_flag("visible", true)}};
+}
+
 MetadataElement tab(std::string_view object) {
   return {"tabSettings", {}, {metadata_leaf("tab", object), metadata_leaf("visibility", "Visible")}};
 }
@@ -73,8 +79,8 @@ PermissionSetSource set_of(std::string_view name, std::string_view label, std::s
 
 PermissionSetSource standard_user(std::string_view word) {
   Elements elements{object_permission(kGiftObject, {}),
-                    object_permission(kRequestObject, {.create = true, .edit = true}), tab(kGiftObject),
-                    tab(kRequestObject)};
+                    object_permission(kRequestObject, {.create = true, .edit = true}), application(word),
+                    tab(kGiftObject), tab(kRequestObject)};
   add_fields(elements, {.edits_requests = true}, word);
   return set_of("Standard_User", std::string(word) + " Standard User",
                 "Sends gifts, sees gift records, and makes request records.", std::move(elements));
@@ -83,7 +89,7 @@ PermissionSetSource standard_user(std::string_view word) {
 PermissionSetSource admin(std::string_view word) {
   const ObjectAccess all{.create = true, .edit = true, .remove = true, .view_all = true};
   Elements elements{object_permission(kGiftObject, all), object_permission(kRequestObject, all),
-                    tab(kGiftObject), tab(kRequestObject)};
+                    application(word), tab(kGiftObject), tab(kRequestObject)};
   add_fields(elements, {.edits_gifts = true, .edits_requests = true}, word);
   return set_of("Admin", std::string(word) + " Admin",
                 "Sends gifts, corrects gift records, and approves request records.", std::move(elements));
@@ -92,7 +98,9 @@ PermissionSetSource admin(std::string_view word) {
 PermissionSetSource integration(std::string_view word) {
   const ObjectAccess all{.create = true, .edit = true, .view_all = true};
   Elements elements{object_permission(kGiftObject, all), object_permission(kRequestObject, all),
-                    user_permission("ApiEnabled"), user_permission("EditTask"), user_permission("ViewSetup")};
+                    // Without Access Activities a user does not see the object Task.
+                    user_permission("ActivitiesAccess"), user_permission("ApiEnabled"),
+                    user_permission("EditTask"), user_permission("ViewSetup")};
   for (const std::string_view object : {"Account", "Contact", "Lead", "Opportunity"})
     elements.push_back(object_permission(object, {.view_all = true}));
   // A user of a minimal profile does not see them; required fields are visible to everyone.

@@ -13,6 +13,7 @@
 #include "daemon/salesforce/record_json.h"
 #include "daemon/salesforce/soql_text.h"
 #include "daemon/salesforce/statements.h"
+#include "platform/text.h"
 #include "schema/contact_normalization.h"
 
 namespace giftsync::daemon::salesforce {
@@ -35,11 +36,21 @@ struct Assignment {
 /// Names the user of a row as the caller asked for it.
 using UserKey = std::function<std::string(const JsonValue& row)>;
 
-Assignment assignment_of(const JsonValue& row, const UserKey& user_key) {
+/// The set's name. One of another package, or of the org's own where giftsync's package has a namespace, has
+/// its prefix (Salesforce's for the org itself is "c"), so that it does not count as the set with the bare
+/// name.
+std::string set_name_of(const JsonValue& row, const ApiNames& names) {
+  const std::string name = text_of_value(value_at(row, "PermissionSet.Name"));
+  const std::string prefix = text_of_value(value_at(row, "PermissionSet.NamespacePrefix"));
+  if (platform::ascii_lower(prefix) == platform::ascii_lower(names.name_space())) return name;
+  return (prefix.empty() ? "c" : prefix) + "__" + name;
+}
+
+Assignment assignment_of(const JsonValue& row, const ApiNames& names, const UserKey& user_key) {
   Assignment read;
   read.user = user_key(row);
   read.group = short_id(text_at(row, "PermissionSetGroupId"));
-  read.assignment.permission_set = text_of_value(value_at(row, "PermissionSet.Name"));
+  read.assignment.permission_set = set_name_of(row, names);
   const JsonValue* active = row.find("IsActive");
   read.assignment.active = !active || active->boolean().value_or(true);
   const std::string expires = text_at(row, "ExpirationDate");
@@ -49,13 +60,13 @@ Assignment assignment_of(const JsonValue& row, const UserKey& user_key) {
 }
 
 /// By user_key(). Sets inside of a group count as assigned by it.
-AssignmentsByUser read_assignments(OrgCalls& calls, const Question& question, Spending spending,
-                                   const UserKey& user_key) {
+AssignmentsByUser read_assignments(OrgCalls& calls, const ApiNames& names, const Question& question,
+                                   Spending spending, const UserKey& user_key) {
   AssignmentsByUser found;
   std::map<std::string, std::vector<Assignment>> by_group;
   std::vector<std::string> groups;
   each_row(calls, question, spending, [&](const JsonValue& row) {
-    Assignment read = assignment_of(row, user_key);
+    Assignment read = assignment_of(row, names, user_key);
     if (!read.group.empty()) {
       groups.push_back(text_at(row, "PermissionSetGroupId"));
       by_group[read.group].push_back(std::move(read));
@@ -68,7 +79,7 @@ AssignmentsByUser read_assignments(OrgCalls& calls, const Question& question, Sp
   each_row(calls, question_of(Ids(groups), parts), spending, [&](const JsonValue& row) {
     for (const Assignment& one : by_group[short_id(text_at(row, "PermissionSetGroupId"))]) {
       PermissionSetAssignment assignment = one.assignment;
-      assignment.permission_set = text_of_value(value_at(row, "PermissionSet.Name"));
+      assignment.permission_set = set_name_of(row, names);
       found[one.user].push_back(std::move(assignment));
     }
   });
@@ -105,7 +116,7 @@ std::optional<std::vector<std::vector<PermissionSetAssignment>>> SalesforceDirec
   const std::vector<std::string> users = distinct({user_ids.begin(), user_ids.end()});
   const auto statements = [](Ids some) { return permission_set_assignments(some); };
   AssignmentsByUser found =
-      read_assignments(calls_, question_of(Ids(users), statements), Spending::requests,
+      read_assignments(calls_, names_, question_of(Ids(users), statements), Spending::requests,
                        [](const JsonValue& row) { return short_id(text_at(row, "AssigneeId")); });
   std::vector<std::vector<PermissionSetAssignment>> results;
   for (const std::string& user : user_ids) results.push_back(found[short_id(user)]);
@@ -118,7 +129,7 @@ SalesforceDirectory::permission_sets_by_email(Ids email_keys) {
   const auto statements = [&](Ids some) { return permission_set_assignments_by_email(names_, some); };
   const std::string email = "Assignee." + names_.field("user", "Email");
   AssignmentsByUser found = read_assignments(
-      calls_, question_of(Ids(keys), statements), Spending::backfill,
+      calls_, names_, question_of(Ids(keys), statements), Spending::backfill,
       [&](const JsonValue& row) { return schema::email_key(text_of_value(value_at(row, email))); });
   std::vector<std::vector<PermissionSetAssignment>> results;
   for (const std::string& key : email_keys) results.push_back(found[key]);

@@ -191,6 +191,7 @@ TEST(HttpClient, EndsARequestThatTakesTooLongOrIsTooLarge) {
   const HttpResponse large = client.send({.url = server.url()});
   EXPECT_EQ(large.status, 0);
   EXPECT_EQ(large.error, "more than 1999 bytes");
+  EXPECT_TRUE(large.is_too_large);
   const HttpResponse late = client.send({.method = "POST", .url = server.url(), .body = "{}"});
   EXPECT_EQ(late.status, 0);
   EXPECT_TRUE(late.may_have_arrived);

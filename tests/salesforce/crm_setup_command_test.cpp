@@ -60,6 +60,54 @@ TEST_F(CrmSetupCommandTest, ACheckDeploysNothing) {
   EXPECT_FALSE(has_package());
 }
 
+// ORG-17
+TEST_F(CrmSetupCommandTest, ReplacesWhatTheOrgHasOnlyOnceThatIsConfirmed) {
+  server_.with_org([](Org& org) { org.set("foreign_permission_sets", "Admin"); });
+  const auto checked = set_up({"--check-only"});
+  EXPECT_EQ(checked.code, 0) << checked.err;
+  EXPECT_THAT(checked.out, HasSubstr("would replace PermissionSet Admin\n"));
+  const auto asked = set_up();
+  EXPECT_EQ(asked.code, 64);
+  EXPECT_EQ(asked.out, "replaces PermissionSet Admin\n");
+  EXPECT_THAT(asked.err, AllOf(HasSubstr("Replace 1 component of the org?"), HasSubstr("--yes")));
+  EXPECT_FALSE(has_package());
+  const auto confirmed = set_up({"--yes"});
+  EXPECT_EQ(confirmed.code, 0) << confirmed.err;
+  EXPECT_TRUE(has_package());
+  const auto again = set_up();
+  EXPECT_EQ(again.code, 0) << "nothing differs any more: " << again.err;
+  EXPECT_THAT(again.out, Not(HasSubstr("replace")));
+}
+
+TEST_F(CrmSetupCommandTest, AProductionOrgTakesThePackage) {
+  server_.with_org([](Org& org) { org.set("production", "true"); });
+  const auto result = set_up();
+  EXPECT_EQ(result.code, 0) << result.err;
+}
+
+TEST_F(CrmSetupCommandTest, TakesTheJsonOfTheSalesforceCli) {
+  const std::string token(kToken);
+  EXPECT_EQ(set_up({"--check-only"}, R"({"status":0,"result":{"accessToken":")" + token + R"("}})").code, 0);
+  EXPECT_EQ(set_up({"--check-only"},
+                   "{\n  \"status\": 0,\n  \"result\": {\n    \"accessToken\": \"" + token + "\"\n  }\n}")
+                .code,
+            0);
+  for (const char* json : {"{", "{}", R"({"result":{"accessToken":null}})",
+                           R"({"result":{"accessToken":""}})", R"({"result":"x"})"})
+    EXPECT_EQ(set_up({"--check-only"}, json).code, 65) << json;
+}
+
+TEST_F(CrmSetupCommandTest, AHiddenTokenHasItsOwnAnswer) {
+  const std::string hidden = "[REDACTED] Use 'sf org auth show-access-token' to view";
+  for (const std::string& given : {hidden, R"({"status":0,"result":{"accessToken":")" + hidden + R"("}})"}) {
+    const auto result = set_up({}, given);
+    EXPECT_EQ(result.code, 65);
+    EXPECT_THAT(result.err, AllOf(HasSubstr("hid the token"),
+                                  HasSubstr("sf org auth show-access-token --json | giftsyncctl crm setup")));
+  }
+  EXPECT_THAT(set_up({}, "two words").err, HasSubstr("sf org auth show-access-token --json | giftsyncctl"));
+}
+
 TEST_F(CrmSetupCommandTest, ListsWhatTheOrgRefuses) {
   server_.with_org([](Org& org) {
     org.faults().add({{"kind", "component_failure"},

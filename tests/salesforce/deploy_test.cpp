@@ -14,7 +14,9 @@
 namespace giftsync::daemon::salesforce {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::SizeIs;
 using tests::fake_org::Json;
 using tests::fake_org::Org;
@@ -92,6 +94,23 @@ TEST_F(DeployTest, MakesTheObjectsOfThePackage) {
 TEST_F(DeployTest, ADeploymentCanBeRepeated) {
   run(package());
   EXPECT_TRUE(run(package()).is_success);
+}
+
+TEST_F(DeployTest, AProductionOrgTakesIt) {
+  server_.with_org([](Org& org) { org.set("production", "true"); });
+  EXPECT_TRUE(run(package(), true).is_success);
+  EXPECT_TRUE(run(package()).is_success);
+}
+
+TEST_F(DeployTest, WhatTheOrgHasWithOtherContentsIsNamed) {
+  server_.with_org([](Org& org) { org.set("foreign_permission_sets", "Admin, xyz__Admin"); });
+  EXPECT_THAT(run(package(), true).replaced, ElementsAre("PermissionSet Admin"));
+  run(package());
+  EXPECT_THAT(run(package(), true).replaced, IsEmpty());
+  std::vector<SourceFile> newer = package();
+  replace(file(newer, "layouts/Gift_Record__c-Gift Record Layout.layout").text, "<label>Information<",
+          "<label>Gift<");
+  EXPECT_THAT(run(newer, true).replaced, ElementsAre("Layout Gift_Record__c-Gift Record Layout"));
 }
 
 TEST_F(DeployTest, ACheckChangesNothing) {

@@ -11,6 +11,7 @@ using testing::AllOf;
 using testing::Contains;
 using testing::Field;
 using testing::HasSubstr;
+using testing::Not;
 using Severity = Finding::Severity;
 
 class OrgCheckTest : public SalesforceCrmTest {
@@ -51,6 +52,31 @@ TEST_F(OrgCheckTest, AnOrgWithThePackageIsGuardedAndHasNoFaults) {
 TEST_F(OrgCheckTest, ADescriptionNeedsFiveCallsOfTheQuota) {
   report();
   EXPECT_EQ(calls(), 5);
+}
+
+TEST_F(OrgCheckTest, AnAnswerThatIsTooLargeIsAskedForInParts) {
+  server_.with_org([](Org& org) { org.set("describe_bytes", "2500000"); });
+  const OrgReport found = report();
+  EXPECT_EQ(found.mode, OrgMode::guarded) << found.reason;
+  EXPECT_FALSE(found.has_faults());
+  EXPECT_EQ(calls(), 7) << "nine descriptions are 22 MB, six of them 15";
+  fault({{"kind", "answer"},
+         {"status", 200},
+         {"content_type", "application/json"},
+         {"body", std::string(17'000'000, ' ')},
+         {"path", "/composite"},
+         {"times", 0}});
+  EXPECT_THAT([&] { report(); }, testing::ThrowsMessage<platform::DependencyError>(
+                                     AllOf(HasSubstr("answer has more than"), Not(HasSubstr("network")))));
+}
+
+TEST_F(OrgCheckTest, AMinimalProfileLeavesAllToThePermissionSet) {
+  server_.with_org([](Org& org) { org.set("profile", "minimum"); });
+  const OrgReport found = report();
+  EXPECT_TRUE(found.offers_tasks);
+  for (const Finding& one : found.findings) EXPECT_EQ(one.severity, Severity::note) << to_text(one);
+  change({{"permission_set", "giftsync_Integration"}, {"without_user_permission", "ActivitiesAccess"}});
+  EXPECT_THAT(report().findings, finding(Severity::fault, "tasks", "Access Activities"));
 }
 
 TEST_F(OrgCheckTest, ReadsTheFactsOfTheOrg) {

@@ -193,6 +193,47 @@ TEST_F(SalesforceDirectoryTest, ThePermissionSetsOfAddressesAreOneCallOfTheLowes
   EXPECT_THAT(sets->at(3), IsEmpty());
 }
 
+// REQ-36, ORG-15
+TEST_F(SalesforceDirectoryTest, OnlySetsOfThePackagesOwnNamespaceHaveTheirBareNames) {
+  server_.with_org([](Org& org) { org.set("foreign_permission_sets", "xyz__Admin"); });
+  const auto set = [&](const std::string& prefix) {
+    return scalar(
+        "SELECT id FROM crm_permission_set WHERE name = 'Admin' AND coalesce(namespaceprefix, '') = '" +
+        prefix + "'");
+  };
+  const std::string person = insert("crm_user", "username, lastname, name, email, isactive",
+                                    "'rose', 'Lima', 'Lima', 'rose@example.com', 1");
+  const std::string group = insert("crm_permission_set", "name", "'Everything'");
+  const auto assign = [&](const std::string& assigned, const std::string& of_group) {
+    insert("crm_permission_set_assignment", "assigneeid, permissionsetid, permissionsetgroupid, isactive",
+           "'" + person + "', '" + assigned + "', " + of_group + ", 1");
+  };
+  assign(set("xyz"), "NULL");
+  assign(group, "'" + group + "'");
+  for (const char* prefix : {"", "xyz"})
+    insert("crm_permission_set_group_component", "permissionsetid, permissionsetgroupid",
+           "'" + set(prefix) + "', '" + group + "'");
+  const auto names = [&](const std::string& name_space) {
+    SalesforceCrmOptions options{.names = ApiNames(OrgNames{.name_space = name_space}),
+                                 .match_fields = match_fields()};
+    options.request_records = {.facts = facts()};
+    options.clock = [] { return platform::system_now(); };
+    const auto crm = make_salesforce_crm(client_, std::move(options));
+    const std::string email = "rose@example.com";
+    std::vector<std::vector<std::string>> found;
+    for (const auto& sets : {crm->directory().permission_sets(std::span(&person, 1)),
+                             crm->directory().permission_sets_by_email(std::span(&email, 1))}) {
+      std::vector<std::string>& one = found.emplace_back();
+      for (const auto& assignment : sets.value().front()) one.push_back(assignment.permission_set);
+      std::ranges::sort(one);
+    }
+    EXPECT_EQ(found[0], found[1]);
+    return found[0];
+  };
+  EXPECT_THAT(names(""), ElementsAre("Admin", "xyz__Admin", "xyz__Admin"));
+  EXPECT_THAT(names("xyz"), ElementsAre("Admin", "Admin", "c__Admin"));
+}
+
 TEST_F(SalesforceDirectoryTest, ATaskIsMadeOnceAndCompleted) {
   const std::string rose = contact("rose@example.com");
   kinds({upsert(1, 1)});

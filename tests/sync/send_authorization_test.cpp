@@ -122,9 +122,13 @@ TEST(SendAuthorization, AllPreconditionsMet) {
 // REQ-38
 TEST(SendAuthorization, PermissionSetNamesIgnoreCaseAndBlanks) {
   const std::vector<std::pair<std::string, bool>> spellings{
-      {"Standard_User", true},  {"Standard User", true},   {"standard user", true},  {"STANDARD_USER", true},
-      {"Admin", true},          {"admin", true},           {" ADMIN ", true},        {"StandardUser", false},
-      {"Standard-User", false}, {"Standard_User2", false}, {"Administrator", false}, {"", false}};
+      {"Standard_User", true},  {"Standard User", true},
+      {"standard user", true},  {"STANDARD_USER", true},
+      {"Admin", true},          {"admin", true},
+      {" ADMIN ", true},        {"StandardUser", false},
+      {"Standard-User", false}, {"Standard_User2", false},
+      {"xyz__Admin", false},    {"c__Standard_User", false},
+      {"Administrator", false}, {"", false}};
   for (const auto& [name, may_send] : spellings) {
     SCOPED_TRACE(name);
     SenderInfo sender = good();

@@ -23,25 +23,32 @@ ADMIN = "admin@acme.example"
 class FakeOrg:
     """An org with giftsync's package, its integration user and an administrator, through whom a test reads. `foreign`: the
     namespace of another owner, whose package is there instead. `switches`: what this org answers differently, see
-    tests/salesforce/fake_org/README.md."""
+    tests/salesforce/fake_org/README.md. `is_empty`: without package, users and app."""
 
-    def __init__(self, folder, foreign=None, switches=None):
+    def __init__(self, folder, foreign=None, switches=None, is_empty=False):
         self.folder = pathlib.Path(folder)
         self.key = self.folder / "salesforce.key"
+        self.token = None
+        self.process = subprocess.Popen([FAKE_ORG, "--port", "0", "--db", str(self.folder / "org.db"),
+                                         *(["--foreign", foreign] if foreign else []),
+                                         *(["--project", "/nonexistent"] if is_empty else []),
+                                         *(f"--set={name}={value}" for name, value in (switches or {}).items())],
+                                        stdout=subprocess.PIPE, text=True)
+        self.port = int(self.process.stdout.readline())
+        self.url = f"http://127.0.0.1:{self.port}"
+        if not is_empty:
+            self.make_users()
+
+    def make_users(self):
+        """The app with its certificate, and the two users."""
         certificate = self.folder / "salesforce.crt"
         subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-noenc", "-keyout", str(self.key), "-out", str(certificate),
                         "-subj", "/CN=giftsync"], check=True, capture_output=True, timeout=daemon_fixture.TIMEOUT_SECONDS)
         self.key.chmod(0o600)
-        self.process = subprocess.Popen([FAKE_ORG, "--port", "0", "--db", str(self.folder / "org.db"),
-                                         *(["--foreign", foreign] if foreign else []),
-                                         *(f"--set={name}={value}" for name, value in (switches or {}).items())], stdout=subprocess.PIPE, text=True)
-        self.port = int(self.process.stdout.readline())
-        self.url = f"http://127.0.0.1:{self.port}"
         self.script("POST", "settings", {"consumer_key": CLIENT, "certificate": certificate.read_text(encoding="ascii"),
                                          "client_secret": "secret of the admin's app", "run_as": ADMIN})
         self.user = self.script("POST", "users", {"username": INTEGRATION_USER, "permission_set": "giftsync_Integration"})["id"]
         self.script("POST", "users", {"username": ADMIN, "permission_set": "Admin"})
-        self.token = None
 
     def close(self):
         self.process.terminate()
@@ -83,9 +90,8 @@ class FakeOrg:
         return self.sql("SELECT id FROM crm_organization")[0][0]
 
     # ---- The REST API, as the administrator -----------------------------------------------------------------------
-    def sign_in(self):
-        form = urllib.parse.urlencode({"grant_type": "client_credentials", "client_id": CLIENT,
-                                       "client_secret": "secret of the admin's app"})
+    def sign_in(self, secret="secret of the admin's app", client=CLIENT):
+        form = urllib.parse.urlencode({"grant_type": "client_credentials", "client_id": client, "client_secret": secret})
         status, answer = self.exchange("POST", "/services/oauth2/token", form,
                                        {"Content-Type": "application/x-www-form-urlencoded"})
         assert status == 200, (status, answer)

@@ -188,6 +188,12 @@ const Case kCases[] = {
      Severity::warning, "crm.integration_user", "signs in as 005000000000001AAA", "set it to the latter"},
     {"turkish_user", [](auto& f, auto&) { f.user.locale = "tr_TR"; }, OrgMode::guarded, Severity::warning,
      "user integration@example.com", "letter I", "English"},
+    {"german_user", [](auto& f, auto&) { f.user.language = "de"; }, OrgMode::guarded, Severity::warning,
+     "user integration@example.com", "language is de", "language to English"},
+    {"no_task_object", [](auto& f, auto&) { f.objects.erase("task"); }, OrgMode::guarded, Severity::fault,
+     "tasks", "Access Activities", "assign its permission set"},
+    {"tasks_read_only", [](auto& f, auto&) { f.objects["task"].is_createable = false; }, OrgMode::guarded,
+     Severity::fault, "tasks", "Edit Tasks", "assign its permission set"},
     {"small_share",
      [](auto& f, auto&) {
        f.calls = {1'000, 900};

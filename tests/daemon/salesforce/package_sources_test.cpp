@@ -92,6 +92,20 @@ TEST(PackageSources, GrantEachFieldInEachPermissionSet) {
   EXPECT_EQ(sets, 3);
 }
 
+/// A deployed application is visible to no one without a set that says so, and a minimal profile sees no
+/// tasks.
+TEST(PackageSources, ShowTheApplicationToPeopleAndTasksToTheIntegrationUser) {
+  const std::map<std::string, std::string> files = generated("acme");
+  const auto set = [&](const std::string& name) {
+    return files.at("force-app/main/default/permissionsets/" + name + ".permissionset-meta.xml");
+  };
+  for (const char* name : {"Admin", "Standard_User"})
+    EXPECT_NE(set(name).find("<application>acme</application>\n        <visible>true<"), std::string::npos)
+        << name;
+  for (const char* name : {"ActivitiesAccess", "ApiEnabled", "EditTask", "ViewSetup"})
+    EXPECT_NE(set("acme_Integration").find("<name>" + std::string(name) + "<"), std::string::npos) << name;
+}
+
 std::vector<std::string> elements_of(const std::string& text, const std::string& name) {
   const std::regex pattern("<" + name + ">([^<]*)</" + name + ">");
   std::vector<std::string> found;

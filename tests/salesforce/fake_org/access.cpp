@@ -1,9 +1,33 @@
 // What users may see and write: their permission sets.
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 #include "tests/salesforce/fake_org/org.h"
 
 namespace giftsync::tests::fake_org {
+namespace {
+
+/// What the profile Minimum Access leaves to permission sets.
+constexpr std::array<std::string_view, 4> kOfPermissionSets{"Account", "Contact", "Lead", "Opportunity"};
+
+bool is_of_permission_sets(const Object& object) {
+  return std::ranges::count(kOfPermissionSets, object.name) > 0;
+}
+
+/// Whether a field of Salesforce's own has field-level security: not what every record must have, and not
+/// what Salesforce itself writes.
+bool has_security(const Object& object, const Field& field) {
+  if (object.name == "Task") {
+    constexpr std::array<std::string_view, 4> kFields{"Description", "Type", "WhatId", "WhoId"};
+    return std::ranges::count(kFields, field.name) > 0;
+  }
+  constexpr std::array<std::string_view, 4> kNames{"FirstName", "Salutation", "OwnerId", "Name"};
+  return is_of_permission_sets(object) && field.is_createable && !field.is_required &&
+         std::ranges::count(kNames, field.name) == 0;
+}
+
+}  // namespace
 
 std::string Org::user_id(const std::string& username) {
   const auto rows =
@@ -41,8 +65,9 @@ const std::vector<std::string>& Org::sets_of(const std::string& user) {
   if (is_new) {
     for (const Cells& row : database_.run(
              "SELECT s.name FROM crm_permission_set_assignment a JOIN crm_permission_set s ON s.id = "
-             "a.permissionsetid WHERE a.assigneeid = ? AND a.isdeleted = 0 AND coalesce(a.isactive, 1)",
-             {user}))
+             "a.permissionsetid WHERE a.assigneeid = ? AND a.isdeleted = 0 AND coalesce(a.isactive, 1) AND "
+             "coalesce(s.namespaceprefix, '') IN ('', ?)",
+             {user, package_namespace()}))
       entry->second.push_back(row[0].value_or(""));
   }
   return entry->second;
@@ -54,9 +79,21 @@ bool Org::has_permission(const std::string& user, const std::string& name) {
   });
 }
 
+bool Org::is_minimal(const std::string& user) {
+  return setting("profile") == "minimum" && !has_permission(user, "ViewAllData");
+}
+
 ObjectAccess Org::access(const std::string& user, const Object& object) {
   if (is_listed("hidden_objects", object.name)) return {};
-  if (!object.is_custom) return {true, !object.is_read_only, !object.is_read_only, !object.is_read_only};
+  const bool is_restricted = !object.is_custom && is_minimal(user);
+  if (is_restricted && object.name == "Task") {
+    const bool can_edit = has_permission(user, "EditTask");
+    return {has_permission(user, "ActivitiesAccess"), can_edit, can_edit, can_edit};
+  }
+  if (is_restricted && object.name == "OpportunityContactRole")
+    return access(user, *schema_.find("Opportunity"));
+  if (!object.is_custom && !(is_restricted && is_of_permission_sets(object)))
+    return {true, !object.is_read_only, !object.is_read_only, !object.is_read_only};
   ObjectAccess allowed;
   for (const PermissionSet& set : schema_.permission_sets) {
     if (std::ranges::count(sets_of(user), set.name) == 0) continue;
@@ -72,7 +109,7 @@ ObjectAccess Org::access(const std::string& user, const Object& object) {
 
 FieldAccess Org::access(const std::string& user, const Object& object, const Field& field) {
   if (is_listed("hidden_fields", object.name + "." + field.name)) return {};
-  if (!field.is_custom) return {true, true};
+  if (!field.is_custom && !(has_security(object, field) && is_minimal(user))) return {true, true};
   FieldAccess allowed;
   for (const PermissionSet& set : schema_.permission_sets) {
     if (std::ranges::count(sets_of(user), set.name) == 0) continue;

@@ -71,6 +71,30 @@ void Org::add_missing_columns() {
   }
 }
 
+std::string Org::package_namespace() const {
+  for (const Object& object : schema_.objects) {
+    const std::size_t end = object.name.find("__");
+    if (object.is_custom && object.name.find("__", end + 2) != std::string::npos)
+      return object.name.substr(0, end);
+  }
+  return {};
+}
+
+/// Those of the switch foreign_permission_sets: "xyz__Admin" of another package, or "Admin" of the org's own.
+void Org::add_foreign_sets() {
+  SourceFiles files = files_;
+  for (const std::string& name : listed("foreign_permission_sets")) {
+    const std::size_t end = name.find("__");
+    if (end == std::string::npos)
+      files.try_emplace("permissionsets/" + name + ".permissionset-meta.xml",
+                        "<PermissionSet><label>The org's own</label></PermissionSet>");
+    else
+      database_.run("INSERT INTO crm_permission_set (name, label, namespaceprefix) VALUES (?1, ?1, ?2)",
+                    {name.substr(end + 2), name.substr(0, end)});
+  }
+  if (files != files_) deploy(files);
+}
+
 /// Permission sets and rules as rows, for queries. Sets keep their Ids, since users have them.
 void Org::write_catalog() {
   for (const char* table : {"crm_object_permissions", "crm_entity_definition", "crm_validation_rule"})
@@ -78,17 +102,19 @@ void Org::write_catalog() {
   for (const PermissionSet& set : schema_.permission_sets) {
     database_.run(
         "INSERT INTO crm_permission_set (name, label) SELECT ?1, ?1 WHERE NOT EXISTS (SELECT 1 FROM "
-        "crm_permission_set WHERE name = ?1)",
-        {set.name});
-    database_.run("UPDATE crm_permission_set SET permissionsviewalldata = ? WHERE name = ?",
-                  {set.user_permissions.contains("ViewAllData"), set.name});
+        "crm_permission_set WHERE name = ?1 AND coalesce(namespaceprefix, '') IN ('', ?2))",
+        {set.name, package_namespace()});
+    database_.run(
+        "UPDATE crm_permission_set SET permissionsviewalldata = ?, namespaceprefix = nullif(?2, '') WHERE "
+        "name = ?3 AND coalesce(namespaceprefix, '') IN ('', ?2)",
+        {set.user_permissions.contains("ViewAllData"), package_namespace(), set.name});
     for (const auto& [name, access] : set.objects)
       database_.run(
           "INSERT INTO crm_object_permissions (parentid, sobjecttype, permissionsread, permissionscreate, "
           "permissionsedit, permissionsdelete, permissionsviewallrecords) SELECT id, ?, ?, ?, ?, ?, ? FROM "
-          "crm_permission_set WHERE name = ?",
+          "crm_permission_set WHERE name = ? AND coalesce(namespaceprefix, '') IN ('', ?)",
           {name, access.can_read, access.can_create, access.can_edit, access.can_delete, access.can_view_all,
-           set.name});
+           set.name, package_namespace()});
   }
   for (const Object& object : schema_.objects) {
     database_.run("INSERT INTO crm_entity_definition (qualifiedapiname) VALUES (?)", {object.name});

@@ -1,6 +1,7 @@
 #include "tests/salesforce/fake_org/deploy.h"
 
 #include <map>
+#include <regex>
 
 #include "tests/salesforce/fake_org/api_error.h"
 #include "tests/salesforce/fake_org/metadata_zip.h"
@@ -44,9 +45,27 @@ Json failure_json(const ZipComponent& component, const std::string& problem) {
           {"success", false}};
 }
 
+/// Whether two files differ only in how they are written: white space between elements, and what is before
+/// the root.
+bool has_same_contents(const std::string& one, const std::string& other) {
+  const auto reduced = [](const std::string& text) {
+    static const std::regex kWriting(R"(<\?xml[^>]*>|\s+xmlns(:\w+)?="[^"]*")");
+    static const std::regex kSpace(R"(\s*([<>])\s*)");
+    return std::regex_replace(std::regex_replace(text, kWriting, ""), kSpace, "$1");
+  };
+  return reduced(one) == reduced(other);
+}
+
+Json success_json(const ZipComponent& component, bool is_created, bool is_changed) {
+  return {{"changed", is_changed}, {"componentType", component.type}, {"created", is_created},
+          {"deleted", false},      {"fileName", component.file},      {"fullName", component.name},
+          {"success", true}};
+}
+
 struct Outcome {
   std::size_t total = 0;
   Json failures = Json::array();
+  Json successes = Json::array();
 };
 
 Outcome deploy(Org& org, const std::string& bytes, bool is_check_only) {
@@ -61,7 +80,14 @@ Outcome deploy(Org& org, const std::string& bytes, bool is_check_only) {
           fault.text("problem")));
     if (!outcome.failures.empty()) return outcome;
     SourceFiles files = org.files();
-    for (const auto& [path, text] : zip.sources) files[path] = text;
+    outcome.successes.push_back(success_json({"package.xml", "", "package.xml"}, false, true));
+    for (const auto& [path, text] : zip.sources) {
+      const auto present = files.find(path);
+      outcome.successes.push_back(
+          success_json(zip.components.at(path), present == files.end(),
+                       present == files.end() || !has_same_contents(present->second, text)));
+      files[path] = text;
+    }
     if (is_check_only)
       org.check(files);
     else
@@ -88,7 +114,9 @@ Json result_json(const std::string& id, const Outcome& outcome, bool is_check_on
             {"rollbackOnError", true},
             {"status", is_success ? "Succeeded" : "Failed"},
             {"success", is_success},
-            {"details", {{"componentFailures", outcome.failures}, {"componentSuccesses", Json::array()}}}}}};
+            {"details",
+             {{"componentFailures", outcome.failures},
+              {"componentSuccesses", is_success ? outcome.successes : Json::array()}}}}}};
 }
 
 ApiAnswer begin(Org& org, const ApiRequest& request) {

@@ -1,5 +1,7 @@
 #include "tests/salesforce/fake_org/describe.h"
 
+#include "platform/text.h"
+
 namespace giftsync::tests::fake_org {
 namespace {
 
@@ -187,6 +189,8 @@ Json describe_object(Org& org, const std::string& user, const Object& object, co
   for (const char* name : {"defaultImplementation", "listviewable", "lookupLayoutable",
                            "networkScopeFieldName", "sobjectDescribeOption"})
     made[name] = nullptr;
+  if (const auto bytes = platform::parse_number<std::size_t>(org.setting("describe_bytes")))
+    made["recordTypeInfos"].push_back({{"name", std::string(*bytes, 'x')}});
   made["compactLayoutable"] = made["searchLayoutable"] = true;
   made["fields"] = Json::array();
   for (const Field& field : object.fields) {

@@ -143,6 +143,7 @@ void Org::set(std::string_view name, std::string_view value) {
   settings_[std::string(name)] = value;
   database_.run("INSERT OR REPLACE INTO org_setting (name, value) VALUES (?, ?)",
                 {std::string(name), std::string(value)});
+  if (name == "foreign_permission_sets") add_foreign_sets();
 }
 
 std::string Org::new_id(const Object& object) {

@@ -63,10 +63,13 @@ class Org {
   void update(const Object& object, const std::string& id, const Values& changed);
   std::string next_number(const Object& object);
 
-  /// What the user's permission sets allow; standard objects and fields are open to everyone.
+  /// What the user's permission sets allow; standard objects and fields are open to everyone, except with the
+  /// switch profile: minimum.
   ObjectAccess access(const std::string& user, const Object& object);
   FieldAccess access(const std::string& user, const Object& object, const Field& field);
 
+  /// The prefix of the package that is deployed; empty without one.
+  std::string package_namespace() const;
   bool has_permission(const std::string& user, const std::string& name);
   bool is_active(const Object& object, const ValidationRule& rule);
   /// Of a rule of that object; read once.
@@ -101,7 +104,10 @@ class Org {
 
  private:
   const std::vector<std::string>& sets_of(const std::string& user);
+  /// Of a profile that gives nothing beside the permission sets.
+  bool is_minimal(const std::string& user);
   void use_schema(OrgSchema schema);
+  void add_foreign_sets();
   void add_missing_columns();
   void write_catalog();
   void apply(const Json& change);

@@ -30,6 +30,9 @@ constexpr Switch kSwitches[] = {
     {"hidden_objects", ""},
     {"refuses_parts", ""},
     {"api_disabled", ""},
+    {"profile", ""},
+    {"foreign_permission_sets", ""},
+    {"describe_bytes", ""},
 };
 
 }  // namespace

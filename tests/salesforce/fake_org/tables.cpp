@@ -70,14 +70,18 @@ CREATE TABLE IF NOT EXISTS org_change (change TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS org_deployment (id TEXT NOT NULL PRIMARY KEY, result TEXT NOT NULL, looks BIGINT NOT NULL);
 )sql";
 
-/// A set may be assigned by its name with plain SQL.
+/// A set may be assigned by its name with plain SQL: "Admin", or "xyz__Admin" of another package.
 constexpr const char* kAssignmentTrigger = R"sql(
 CREATE TRIGGER IF NOT EXISTS org_assignment_by_name AFTER INSERT ON crm_permission_set_assignment
   WHEN new.permissionsetid IS NULL BEGIN
   INSERT INTO crm_permission_set (name, label) SELECT new.permissionsetname, new.permissionsetname
-    WHERE NOT EXISTS (SELECT 1 FROM crm_permission_set WHERE name = new.permissionsetname);
+    WHERE NOT EXISTS (SELECT 1 FROM crm_permission_set
+      WHERE new.permissionsetname IN (name, namespaceprefix || '__' || name));
   UPDATE crm_permission_set_assignment SET isactive = coalesce(new.isactive, 1),
-    permissionsetid = (SELECT id FROM crm_permission_set WHERE name = new.permissionsetname) WHERE id = new.id;
+    permissionsetid = (SELECT id FROM crm_permission_set
+      WHERE new.permissionsetname IN (name, namespaceprefix || '__' || name)
+      ORDER BY namespaceprefix IS NOT NULL, rowid LIMIT 1)
+    WHERE id = new.id;
 END;
 )sql";
 
