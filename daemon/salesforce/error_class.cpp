@@ -142,8 +142,6 @@ Treatment treatment_of(ErrorClass error_class) {
     case C::lost_lookup:
     case C::value_too_long:
       return {.next = Next::look_up};
-    case C::fields_differ:
-      return {.next = Next::look_up, .rest_millis = kHourMillis, .is_transient = false};
     case C::inactive_owner:
     case C::bad_value:
     case C::locator_expired:
@@ -161,6 +159,7 @@ Treatment treatment_of(ErrorClass error_class) {
     case C::org_rule:
     case C::restricted_value:
       return {.next = Next::reject, .rest_millis = 6 * kHourMillis};
+    case C::fields_differ:
     case C::no_access:
       return {.next = Next::reject, .rest_millis = kHourMillis, .is_transient = false};
     case C::several_records:

@@ -125,6 +125,8 @@ TEST(ErrorClass, EachClassHasATreatment) {
   EXPECT_EQ(treated(C::older_version).next, Next::unchanged);
   EXPECT_FALSE(treated(C::session_refused).is_transient);
   EXPECT_TRUE(treated(C::daily_quota).is_transient);
+  EXPECT_FALSE(treated(C::fields_differ).is_transient);
+  EXPECT_FALSE(treated(C::no_access).is_transient);
   for (int value = 0; value <= static_cast<int>(C::invalid_request); ++value) {
     const Treatment treatment = treated(static_cast<C>(value));
     EXPECT_EQ(treatment.next == Next::retry || treatment.next == Next::reject,
