@@ -29,6 +29,7 @@ auto repeat_after_pauses(const Console& console, schema::store::Store& store, Wo
     try {
       return action();
     } catch (const platform::DependencyPause& pause) {
+      if (!pause.transient()) throw;  // time alone does not help
       if (progress) progress->clear();
       wait_for_crm(console, store, seen, pause);
     }

@@ -232,6 +232,10 @@ Json org_json(const std::optional<wiring::OrgStatus>& org) {
     refused = {{"reason", org->refused_sign_in->refusal.reason},
                {"next_step", org->refused_sign_in->refusal.next_step},
                {"since", json_time(org->refused_sign_in->since)}};
+  Json refusals = Json::array();
+  for (const wiring::OrgStatus::Refusal& refusal : org->refusals)
+    refusals.push_back(
+        {{"what", refusal.what}, {"until", json_time(refusal.until)}, {"reason", refusal.reason}});
   return {{"organization_id", text_or_null(org->organization_id)},
           {"other_organization_id", text_or_null(org->other_organization_id)},
           {"refused_sign_in", std::move(refused)},
@@ -244,7 +248,8 @@ Json org_json(const std::optional<wiring::OrgStatus>& org) {
             {"org_limit", number(org->org_limit)},
             {"resting_until", json_time(org->resting_until)},
             {"resting_reason", text_or_null(org->resting_reason)},
-            {"share_free_at", json_time(org->share_free_at)}}},
+            {"share_free_at", json_time(org->share_free_at)},
+            {"refusals", std::move(refusals)}}},
           {"write_obstacle", text_or_null(org->write_obstacle)}};
 }
 
@@ -368,6 +373,9 @@ void print_org(std::ostream& out, const wiring::OrgStatus& org) {
   if (org.resting_until)
     fmt::print(out, "          NO CALL before {} UTC: {}\n", second_text(*org.resting_until),
                printable(org.resting_reason));
+  for (const wiring::OrgStatus::Refusal& refusal : org.refusals)
+    fmt::print(out, "          REFUSED until {} UTC, {}: {}\n", second_text(refusal.until), refusal.what,
+               printable(refusal.reason));
   if (org.share_free_at)
     fmt::print(out, "          SHARE USED UP until {} UTC: {}\n", second_text(*org.share_free_at),
                printable(org.share_reason));

@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <span>
 #include <utility>
 
@@ -41,8 +42,9 @@ void CrmRoleRefresh::run(platform::UtcMillis now) {
   const std::int64_t interval = wiring::crm_capabilities(shared_.settings).is_remote
                                     ? settings.permission_set_minutes * platform::kMinuteMillis
                                     : kSqlIntervalMillis;
-  if (!platform::has_elapsed(asked_at_, interval, now)) return;
+  if (!platform::has_elapsed(asked_at_, std::max(interval, refusal_millis_), now)) return;
   asked_at_ = now;
+  refusal_millis_ = 0;
   if (!asks_itself()) return;
   try {
     const std::size_t changed =
@@ -50,6 +52,7 @@ void CrmRoleRefresh::run(platform::UtcMillis now) {
     if (changed > 0) spdlog::info("the CRM has changed the roles of {} users of the console", changed);
   } catch (const platform::DependencyError& fault) {
     if (!fault.of_external_crm()) throw;
+    if (!fault.transient()) refusal_millis_ = platform::kHourMillis;
     spdlog::debug("roles of the console: {}", fault.what());  // the sync worker logs what lasts
   }
 }

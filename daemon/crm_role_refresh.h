@@ -24,6 +24,7 @@ class CrmRoleRefresh {
   SharedParts& shared_;
   const schema::store::SharedText read_at_;  ///< by any daemon
   platform::UtcMillis asked_at_{INT64_MIN / 2};
+  std::int64_t refusal_millis_ = 0;  ///< the least wait after a refusal that only an admin can end
   bool has_begun_ = false;
 };
 

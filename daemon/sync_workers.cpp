@@ -192,7 +192,9 @@ sync::SyncStepStats SyncWorkers::sync_batch_or_log(platform::UtcMillis now) {
 void SyncWorkers::fail(const platform::DependencyError& fault, const std::string& description,
                        platform::UtcMillis now) {
   if (const auto* pause = dynamic_cast<const platform::DependencyPause*>(&fault)) {
-    pause_ = {platform::DependencyPause(pause->until(), description, fault.of_external_crm()), now};
+    pause_ = {
+        platform::DependencyPause(pause->until(), description, fault.of_external_crm(), fault.transient()),
+        now};
     throw pause_->fault;
   }
   throw platform::DependencyError(fault.transient(), description, fault.of_external_crm());

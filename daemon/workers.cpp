@@ -112,9 +112,10 @@ void Workers::begin_transaction_ids() {
 /// A remote CRM counts each call.
 void Workers::check_transaction_ids(platform::UtcMillis now) {
   const bool is_remote = wiring::crm_capabilities(shared_.settings).is_remote;
-  const std::int64_t interval = has_begun_ids_ ? platform::kHourMillis : kIdsRetryMillis;
+  const std::int64_t interval = has_begun_ids_ || is_refused_ids_ ? platform::kHourMillis : kIdsRetryMillis;
   if (is_remote && !platform::has_elapsed(ids_checked_at_, interval, now)) return;
   ids_checked_at_ = now;
+  is_refused_ids_ = false;
   try {
     schema::crm::GiftRecords& records = shared_.crm->gift_records();
     if (has_begun_ids_) {
@@ -125,6 +126,7 @@ void Workers::check_transaction_ids(platform::UtcMillis now) {
     }
   } catch (const platform::DependencyError& fault) {
     if (!is_remote || !fault.of_external_crm()) throw;
+    is_refused_ids_ = !fault.transient();
     spdlog::debug("maintenance: {}", fault.what());  // the sync worker logs what lasts
   }
 }

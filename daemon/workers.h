@@ -79,7 +79,8 @@ class Workers {
   platform::UtcMillis shown_values_saved_at_{INT64_MIN / 2};  ///< used by the timers' worker only
   // Used by the maintenance worker only:
   CrmRoleRefresh crm_roles_{shared_};
-  bool has_begun_ids_ = false;  ///< the CRM has said which Transaction Ids it has
+  bool has_begun_ids_ = false;   ///< the CRM has said which Transaction Ids it has
+  bool is_refused_ids_ = false;  ///< it refuses to say it until an admin has mended it
   platform::UtcMillis ids_checked_at_{INT64_MIN / 2};
   enum Kind { request_records, timers, maintenance, kKinds };
   /// In the order of their stop: the first two wake others. Without requests.enabled the first one is null.

@@ -50,9 +50,12 @@ bool has_value(const schema::GiftRecord& record, schema::GiftField field) {
   return !std::holds_alternative<std::monostate>(record.get(field));
 }
 
-/// An unknown price may have been entered in the CRM by a user.
+/// An unknown price may have been entered in the CRM by a user. A CRM gives each record an owner, and says
+/// who created it.
 bool keeps_crm_value(const schema::GiftRecord& wanted, schema::GiftField field) {
-  return !has_value(wanted, field) && schema::is_preserved_when_absent(field);
+  return !has_value(wanted, field) &&
+         (schema::is_preserved_when_absent(field) || field == schema::GiftField::owner ||
+          field == schema::GiftField::created_by);
 }
 
 }  // namespace

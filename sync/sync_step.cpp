@@ -97,6 +97,7 @@ GiftEventKind matched_kind(const MatchDecision& decision) {
 struct Decisions {
   SyncStates states;
   std::string wait_reason;  ///< why gifts without a decision wait (SYNC-68); empty when nothing hinders them
+  std::int64_t wait_millis = sync_retry_millis(1);  ///< how long they wait
 };
 
 /// The stored decisions of these gifts; decides those of gifts that have none.
@@ -117,6 +118,13 @@ Decisions find_or_decide(const SyncContext& context, const std::vector<schema::T
   } catch (const schema::crm::LookupNotReady& wait) {
     stats.waiting = undecided.size();
     return {std::move(sync_states), wait.what()};
+  } catch (const platform::DependencyPause& pause) {
+    // The CRM refuses to be asked who they are for, which an admin has to mend.
+    if (pause.transient()) throw;
+    stats.waiting = undecided.size();
+    stats.warnings.emplace_back(pause.what());
+    return {std::move(sync_states), pause.what(),
+            std::clamp(pause.until().value - context.now.value, sync_retry_millis(1), kMaxSyncRetryMillis)};
   }
   for (const CrmSyncState& one : decided) {
     GiftEvent& event =
@@ -307,8 +315,8 @@ void write_tasks(const SyncContext& context, const Gifts& gifts,
 
 /// The close of a claim whose record cannot be written now.
 SyncClose put_off(const SyncContext& context, const schema::store::SyncClaim& claim,
-                  const std::string& wait_reason) {
-  SyncClose close{claim, false, context.now + sync_retry_millis(1), wait_reason, std::nullopt};
+                  const std::string& wait_reason, std::int64_t wait_millis = sync_retry_millis(1)) {
+  SyncClose close{claim, false, context.now + wait_millis, wait_reason, std::nullopt};
   if (wait_reason.empty())
     close.error = "another daemon is processing it";
   else
@@ -381,8 +389,10 @@ std::vector<SyncClose> write_records(const SyncContext& context,
   for (const schema::store::SyncClaim& claim : claims) {
     const auto gift = gifts.find(claim.transaction);
     const auto sync_state = decisions.states.find(claim.transaction);
-    if (gift == gifts.end() || sync_state == decisions.states.end()) {
-      unwritten.push_back(put_off(context, claim, gift == gifts.end() ? "" : decisions.wait_reason));
+    if (gift == gifts.end()) {
+      unwritten.push_back(put_off(context, claim, ""));
+    } else if (sync_state == decisions.states.end()) {
+      unwritten.push_back(put_off(context, claim, decisions.wait_reason, decisions.wait_millis));
     } else if (sync_state->second.state == schema::store::CrmSyncStatus::skipped) {
       ++stats.skipped;
       unwritten.push_back({claim, true, context.now, "", std::nullopt});

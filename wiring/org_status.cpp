@@ -17,6 +17,21 @@ namespace {
 
 namespace salesforce = daemon::salesforce;
 
+void add_refusals(const salesforce::CallGovernor& governor, platform::UtcMillis now, OrgStatus& status) {
+  using salesforce::Spending;
+  constexpr std::pair<Spending, const char*> kRefused[] = {
+      {Spending::gifts, "new gift records"},
+      {Spending::matching, "gifts whose recipients were not looked up yet"},
+      {Spending::status, "changes of gift records"},
+      {Spending::requests, "request records"},
+      {Spending::tasks, "tasks"}};
+  for (const auto& [spending, what] : kRefused) {
+    if (auto refusal = governor.refusal(spending, now))
+      status.refusals.push_back(
+          {what, refusal->not_before, std::move(refusal->reason), std::move(refusal->next_step)});
+  }
+}
+
 void add_calls(const salesforce::CallGovernor& governor, platform::UtcMillis now, OrgStatus& status) {
   status.own_calls = governor.own_calls(now);
   status.share = governor.share();
@@ -24,7 +39,8 @@ void add_calls(const salesforce::CallGovernor& governor, platform::UtcMillis now
     status.org_calls = governor.limits()->org.used;
     status.org_limit = governor.limits()->org.limit;
   }
-  const salesforce::CallPermit permit = governor.permit(salesforce::Spending::gifts, now);
+  add_refusals(governor, now, status);
+  const salesforce::CallPermit permit = governor.permit(salesforce::Spending::watch, now);
   if (!permit.is_allowed) {
     status.resting_until = permit.not_before;
     status.resting_reason = permit.reason;
@@ -32,7 +48,7 @@ void add_calls(const salesforce::CallGovernor& governor, platform::UtcMillis now
     return;
   }
   const salesforce::CallPermit share = governor.permit(salesforce::Spending::requests, now);
-  if (share.is_allowed) return;
+  if (share.is_allowed || governor.refusal(salesforce::Spending::requests, now)) return;
   status.share_free_at = share.not_before;
   status.share_reason = share.reason;
   status.share_next_step = share.next_step;
@@ -100,6 +116,11 @@ std::vector<OrgPause> org_pauses(const OrgStatus& status, const std::string& pro
     add_whole(fmt::format("no call before {}: {}", platform::to_rfc3339(*status.resting_until),
                           status.resting_reason),
               status.resting_next_step);
+  for (const OrgStatus::Refusal& refusal : status.refusals) {
+    const std::string why = fmt::format("{} wait until {}: {}", refusal.what,
+                                        platform::to_rfc3339(refusal.until), refusal.reason);
+    pauses.push_back({why, why, refusal.next_step});
+  }
   if (status.share_free_at) {
     const std::string why = fmt::format("request records, tasks and backfills wait until {}: {}",
                                         platform::to_rfc3339(*status.share_free_at), status.share_reason);

@@ -30,6 +30,14 @@ struct OrgStatus {
   std::optional<platform::UtcMillis> share_free_at = {};
   std::string share_reason = {};
   std::string share_next_step = {};
+  /// What the org refuses until an admin has mended it, in words: "tasks".
+  struct Refusal {
+    std::string what;
+    platform::UtcMillis until;  ///< when it is tried again
+    std::string reason;
+    std::string next_step;
+  };
+  std::vector<Refusal> refusals = {};
   std::string write_obstacle = {};  ///< why no gift record is written, with the remedy; empty: they are
   /// For which a process makes no call; nullopt while none is refused.
   std::optional<daemon::salesforce::StoredRefusal> refused_sign_in = {};

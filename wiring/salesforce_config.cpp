@@ -201,6 +201,8 @@ daemon::salesforce::GovernorOptions governor_options(const daemon::config::Sales
 }
 
 void OrgConnection::wake_crm_workers() {
+  const platform::UtcMillis now = platform::system_now();
+  store_.sync.reset_scheduled_after(now, now);
   schema::store::wake_crm_workers(store_);
 }
 

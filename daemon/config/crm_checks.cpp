@@ -7,6 +7,7 @@
 
 #include "platform/quoted_text.h"
 #include "platform/signing_key.h"
+#include "schema/record_id.h"
 
 namespace giftsync::daemon::config {
 namespace {
@@ -124,6 +125,11 @@ void check_salesforce(ParsedConfig& parsed) {
   }
   check_sign_in(parsed);
   check_columns(parsed);
+  const std::string& user = parsed.settings.crm.integration_user;
+  if (!user.empty() && !parsed.is_faulty("crm.integration_user") && !schema::long_record_id(user))
+    parsed.refuse("crm.integration_user", platform::in_quotes(user),
+                  "an Id of Salesforce: 15 letters and digits, or 18 whose last three fit the others",
+                  "set it to the Id that giftsyncctl crm check names");
 }
 
 /// Nothing in such an org keeps two daemons from sending one request record.

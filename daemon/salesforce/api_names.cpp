@@ -31,6 +31,11 @@ std::map<std::string, std::string> with_lower_keys(const std::map<std::string, s
   return lowered;
 }
 
+static_assert(schema::kGiftFieldCount <= 64);
+std::uint64_t bit_of(GiftField field) {
+  return std::uint64_t{1} << static_cast<unsigned>(field);
+}
+
 struct OwnName {
   OwnField field;
   std::string_view object;
@@ -128,7 +133,9 @@ std::string ApiNames::field(std::string_view object, std::string_view field) con
 }
 
 const std::string& ApiNames::field(GiftField field) const {
-  return gift_fields_[static_cast<std::size_t>(field)];
+  static const std::string kNone;
+  const bool is_hidden = (hidden_->load(std::memory_order_relaxed) & bit_of(field)) != 0;
+  return is_hidden ? kNone : gift_fields_[static_cast<std::size_t>(field)];
 }
 
 const std::string& ApiNames::field(RequestRecordField field) const {
@@ -173,10 +180,22 @@ void ApiNames::leave_out(OwnField field) {
   own_fields_[static_cast<std::size_t>(field)].clear();
 }
 
+void ApiNames::hide(std::span<const GiftField> fields) const {
+  std::uint64_t hidden = 0;
+  for (const GiftField field : fields) hidden |= bit_of(field);
+  hidden_->store(hidden, std::memory_order_relaxed);
+}
+
+ApiNames ApiNames::complete() const {
+  ApiNames names = *this;
+  names.hidden_ = std::make_shared<std::atomic<std::uint64_t>>(0);
+  return names;
+}
+
 std::vector<GiftField> ApiNames::gift_fields() const {
   std::vector<GiftField> fields;
   for (std::size_t i = 0; i < schema::kGiftFieldCount; ++i) {
-    if (!gift_fields_[i].empty()) fields.push_back(static_cast<GiftField>(i));
+    if (!field(static_cast<GiftField>(i)).empty()) fields.push_back(static_cast<GiftField>(i));
   }
   return fields;
 }

@@ -5,9 +5,13 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,6 +64,12 @@ class ApiNames {
   void leave_out(schema::RequestRecordField field);
   void leave_out(OwnField field);
 
+  /// Until the next call these fields have no name here and in every copy: the org does not show them at the
+  /// moment.
+  void hide(std::span<const schema::GiftField> fields) const;
+  /// A copy that hides nothing, and which others do not change.
+  ApiNames complete() const;
+
   /// Those that the org has, in the order of the field tables.
   std::vector<schema::GiftField> gift_fields() const;
   std::vector<schema::RequestRecordField> request_record_fields() const;
@@ -75,6 +85,7 @@ class ApiNames {
 
   OrgNames names_;
   std::array<std::string, schema::kGiftFieldCount> gift_fields_;
+  std::shared_ptr<std::atomic<std::uint64_t>> hidden_ = std::make_shared<std::atomic<std::uint64_t>>(0);
   std::array<std::string, schema::kRequestRecordFieldCount> request_fields_;
   std::array<std::string, kOwnFieldCount> own_fields_;
 };

@@ -20,7 +20,9 @@ std::int64_t percent_of(std::int64_t amount, int percent) {
 /// The part of the share up to which this may be spent; nullopt: also beyond the share.
 std::optional<int> percent_of_share(Spending spending) {
   switch (spending) {
+    case Spending::watch:
     case Spending::gifts:
+    case Spending::matching:
     case Spending::status:
       return std::nullopt;
     case Spending::requests:
@@ -35,6 +37,10 @@ std::optional<int> percent_of_share(Spending spending) {
 
 constexpr std::string_view kMoreCalls =
     "find what uses the org's calls (Setup, System Overview), or buy calls";
+
+/// The reason says what to mend.
+constexpr std::string_view kMend =
+    "mend that, or see giftsyncctl crm check; then run giftsyncctl crm retry --all";
 
 std::int64_t bucket_start(UtcMillis now) {
   return now.value - now.value % kBucketMillis;
@@ -55,16 +61,22 @@ CallGovernor::CallGovernor(GovernorOptions options)
     : options_(options), rows_(std::max(options.most_rows, kLeastRows)) {}
 
 CallPermit CallGovernor::permit(Spending spending, UtcMillis now) const {
-  if (std::optional<CallPermit> refusal = refusal_by_rest(now)) return *std::move(refusal);
+  if (std::optional<CallPermit> refusal = rest_.refusal(now)) return *std::move(refusal);
+  if (std::optional<CallPermit> refused = refusal(spending, now)) return *std::move(refused);
   if (std::optional<CallPermit> refusal = refusal_by_reserve(now)) return *std::move(refusal);
   if (std::optional<CallPermit> refusal = refusal_by_share(spending, now)) return *std::move(refusal);
   return {};
 }
 
-std::optional<CallPermit> CallGovernor::refusal_by_rest(UtcMillis now) const {
+std::optional<CallPermit> CallGovernor::Rest::refusal(UtcMillis now) const {
   // A rest beyond a day was noted by a clock that has been set back since.
-  if (now >= resting_until_ || resting_until_ > now + kDayMillis) return std::nullopt;
-  return CallPermit{false, resting_until_, resting_reason_, step_after_rest(resting_reason_)};
+  if (now >= until || until > now + kDayMillis) return std::nullopt;
+  return CallPermit{false, until, reason, needs_admin ? std::string(kMend) : step_after_rest(reason),
+                    !needs_admin};
+}
+
+std::optional<CallPermit> CallGovernor::refusal(Spending spending, UtcMillis now) const {
+  return refusals_[static_cast<std::size_t>(spending)].refusal(now);
 }
 
 /// The usage is as old as the last call. One call in a while looks whether the quota has become free.
@@ -134,15 +146,21 @@ bool CallGovernor::note_limits(const LimitInfo& info, UtcMillis now) {
   return is_far_lower;
 }
 
-void CallGovernor::rest_until(UtcMillis time, std::string reason) {
-  if (time <= resting_until_) return;
-  resting_until_ = time;
-  resting_reason_ = std::move(reason);
+void CallGovernor::Rest::extend(UtcMillis time, std::string why, bool is_for_admin) {
+  if (time > until) *this = {time, std::move(why), is_for_admin};
+}
+
+void CallGovernor::rest_until(UtcMillis time, std::string reason, bool needs_admin) {
+  rest_.extend(time, std::move(reason), needs_admin);
+}
+
+void CallGovernor::refuse_until(UtcMillis time, std::string reason, Spending spending) {
+  refusals_[static_cast<std::size_t>(spending)].extend(time, std::move(reason), true);
 }
 
 void CallGovernor::end_rest() {
-  resting_until_ = {};
-  resting_reason_.clear();
+  rest_ = {};
+  refusals_ = {};
 }
 
 /// The usage of the last answer may be out of date: the next call is one that looks.

@@ -4,6 +4,7 @@
 // `now`. One thread at a time.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -40,7 +41,16 @@ struct GovernorOptions {
 };
 
 /// What a call is for, the most important first. Near the end of giftsync's share the last ones stop first.
-enum class Spending { gifts, status, requests, tasks, backfill };
+enum class Spending {
+  watch,     ///< Transaction Ids in the org, and whether its rules protect records
+  gifts,     ///< new gift records
+  matching,  ///< whose gifts they are
+  status,
+  requests,
+  tasks,
+  backfill  ///< and what a person asks for
+};
+inline constexpr std::size_t kSpendingCount = static_cast<std::size_t>(Spending::backfill) + 1;
 
 inline constexpr std::size_t kLeastRows = 25;
 inline constexpr int kCleanCallsToDouble = 10;
@@ -58,6 +68,7 @@ struct CallPermit {
   platform::UtcMillis not_before;  ///< of a refused call
   std::string reason;              ///< of a refused call, a sentence
   std::string next_step = {};      ///< of a refused call, a clause for an admin; empty where time alone helps
+  bool is_transient = true;        ///< of a refused call; false: only an admin can help
 };
 
 /// What an admin does about a rest for this reason, as a clause; empty where time alone helps.
@@ -79,7 +90,13 @@ class CallGovernor {
   /// True when far fewer calls are used than before: time has passed, or it is another org.
   bool note_limits(const LimitInfo& info, platform::UtcMillis now);
   /// No call before that time. A later time that was noted before stays.
-  void rest_until(platform::UtcMillis time, std::string reason);
+  void rest_until(platform::UtcMillis time, std::string reason, bool needs_admin = false);
+  /// The org refuses these calls until an admin has mended it: none of them before that time. The others are
+  /// made.
+  void refuse_until(platform::UtcMillis time, std::string reason, Spending spending);
+  /// Of refuse_until(); nullopt when such calls are made.
+  std::optional<CallPermit> refusal(Spending spending, platform::UtcMillis now) const;
+  /// Every rest, also of refuse_until().
   void end_rest();
   /// An admin asks for it: the next call is made, whatever the org said last. The share stays a limit.
   void retry_now();
@@ -106,7 +123,14 @@ class CallGovernor {
     std::int64_t start = 0;
     std::int64_t calls = 0;
   };
-  std::optional<CallPermit> refusal_by_rest(platform::UtcMillis now) const;
+  struct Rest {
+    platform::UtcMillis until = {};
+    std::string reason = {};
+    bool needs_admin = false;
+
+    void extend(platform::UtcMillis time, std::string why, bool is_for_admin);
+    std::optional<CallPermit> refusal(platform::UtcMillis now) const;
+  };
   std::optional<CallPermit> refusal_by_reserve(platform::UtcMillis now) const;
   std::optional<CallPermit> refusal_by_share(Spending spending, platform::UtcMillis now) const;
   void drop_old_buckets(platform::UtcMillis now);
@@ -115,8 +139,8 @@ class CallGovernor {
   std::optional<LimitInfo> limits_;
   std::deque<Bucket> buckets_;  ///< by start, ascending
   platform::UtcMillis last_call_;
-  platform::UtcMillis resting_until_;
-  std::string resting_reason_;
+  Rest rest_;
+  std::array<Rest, kSpendingCount> refusals_;
   std::size_t rows_;
   int clean_calls_ = 0;
   int outages_ = 0;  ///< in a row

@@ -125,7 +125,7 @@ void add_people_by_phone(OrgCalls& calls, const ApiNames& names, const MatchFiel
   const PersonQuestion leads(names, fields, PersonObject::lead, &Candidates::by_phone, lead_keys);
   if (contacts.keys().empty() && leads.keys().empty()) return;
   const std::vector<Question> questions{contacts.question(), leads.question()};
-  const Answers answers = ask(calls, questions, Spending::gifts);
+  const Answers answers = ask(calls, questions, Spending::matching);
   contacts.fill(answers.of_question[0], contact_keys, facts.contacts);
   leads.fill(answers.of_question[1], lead_keys, facts.leads);
 }
@@ -147,7 +147,7 @@ DecisionFacts SalesforceDirectory::look_up(const DecisionQuestions& asked) {
                   }),
       leads.question(),
       question_of(Ids(sender_keys), [&](Ids some) { return users_by_email(names_, some); })};
-  const Answers answers = ask(calls_, questions, Spending::gifts);
+  const Answers answers = ask(calls_, questions, Spending::matching);
   DecisionFacts facts;
   facts.contacts.resize(recipients.size());
   facts.leads.resize(recipients.size());
@@ -170,7 +170,7 @@ std::vector<Candidates> SalesforceDirectory::find_candidates(PersonObject object
   const PersonQuestion by_email(names_, fields_, object, &Candidates::by_email, recipients);
   const PersonQuestion by_phone(names_, fields_, object, &Candidates::by_phone, recipients);
   const std::vector<Question> questions{by_email.question(), by_phone.question()};
-  const Answers answers = ask(calls_, questions, Spending::gifts);
+  const Answers answers = ask(calls_, questions, Spending::matching);
   std::vector<Candidates> found(recipients.size());
   by_email.fill(answers.of_question[0], recipients, found);
   by_phone.fill(answers.of_question[1], recipients, found);

@@ -33,7 +33,7 @@ std::vector<std::vector<Opportunity>> SalesforceDirectory::find_open_opportuniti
   const std::vector<std::string> contacts = distinct({contact_ids.begin(), contact_ids.end()});
   const Question question =
       question_of(Ids(contacts), [&](Ids some) { return roles_by_contact(names_, order, some); });
-  const Answers answers = ask(calls_, std::span(&question, 1), Spending::gifts);
+  const Answers answers = ask(calls_, std::span(&question, 1), Spending::matching);
   OpportunitiesByContact found =
       opportunities_by_contact(names_, answers.of_question.front().rows, order.field);
   std::vector<std::vector<Opportunity>> results;
@@ -65,7 +65,7 @@ std::vector<std::optional<std::string>> SalesforceDirectory::find_accounts_of_co
   const std::string field = names_.field("contact", "AccountId");
   std::map<std::string, std::string> found;
   const auto statements = [&](Ids some) { return accounts_of_contacts(names_, some); };
-  each_row(calls_, question_of(Ids(contacts), statements), Spending::gifts, [&](const JsonValue& row) {
+  each_row(calls_, question_of(Ids(contacts), statements), Spending::matching, [&](const JsonValue& row) {
     found[short_id(text_at(row, "Id"))] = field.empty() ? std::string() : text_of_value(value_at(row, field));
   });
   std::vector<std::optional<std::string>> results;

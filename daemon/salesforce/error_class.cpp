@@ -141,7 +141,6 @@ Treatment treatment_of(ErrorClass error_class) {
     case C::gone:
     case C::lost_lookup:
     case C::value_too_long:
-    case C::fields_differ:
       return {.next = Next::look_up};
     case C::inactive_owner:
     case C::bad_value:
@@ -160,7 +159,9 @@ Treatment treatment_of(ErrorClass error_class) {
     case C::org_rule:
     case C::restricted_value:
       return {.next = Next::reject, .rest_millis = 6 * kHourMillis};
+    case C::fields_differ:
     case C::no_access:
+      return {.next = Next::reject, .rest_millis = kHourMillis, .is_transient = false};
     case C::several_records:
     case C::refused:
       return {.next = Next::reject, .rest_millis = kHourMillis};

@@ -96,7 +96,9 @@ void examine_field(const ObjectFacts& object, const WantedField& wanted, Finding
   const FieldFacts* field = object.find(wanted.name);
   if (field == nullptr) {
     list.add(wanted.is_vital ? Severity::fault : Severity::warning, subject,
-             "it is missing, or the user may not see it", list.to_see(wanted.name));
+             wanted.is_vital ? "it is missing, or the user may not see it"
+                             : "it is missing, or the user may not see it, so giftsync leaves it out",
+             list.to_see(wanted.name));
     return;
   }
   const std::vector<std::string_view>& types = accepted_types(wanted.descriptor.type);
@@ -141,7 +143,7 @@ WantedField wanted_field(GiftField field, const ApiNames& names) {
   const FieldDescriptor& descriptor = schema::descriptor_of(field);
   return {.descriptor = descriptor,
           .name = names.field(field),
-          .is_vital = field == GiftField::transaction_id || field == GiftField::status,
+          .is_vital = is_vital(field),
           .is_created = descriptor.owner != FieldOwner::crm,
           .is_updated = descriptor.owner == FieldOwner::giftsync,
           .target = target_object(field, names),
@@ -171,11 +173,10 @@ bool is_in(std::span<const RequestRecordField> fields, RequestRecordField field)
 
 WantedField wanted_field(RequestRecordField field, const ApiNames& names) {
   using F = RequestRecordField;
-  constexpr auto kVital = std::to_array({F::status, F::gift_id, F::recipient_email, F::error_log});
   constexpr auto kUpdated = std::to_array({F::status, F::error_log, F::auto_approved, F::item_link});
   WantedField wanted{.descriptor = schema::descriptor_of(field),
                      .name = names.field(field),
-                     .is_vital = is_in(kVital, field),
+                     .is_vital = true,  // every question names it
                      .is_created = is_in(schema::creatable_fields(), field),
                      .is_updated = is_in(kUpdated, field),
                      .target = target_object(field, names)};

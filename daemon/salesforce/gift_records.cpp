@@ -72,39 +72,38 @@ std::vector<std::vector<GiftField>> SalesforceGiftRecords::missing_lookups(
 }
 
 std::vector<GiftRecord> SalesforceGiftRecords::find(std::span<const TransactionId> transactions) {
-  std::vector<GiftRecord> found;
-  const auto statements = [this](std::span<const TransactionId> some) {
-    return gifts_by_transaction(names_, some);
-  };
-  each_row(calls_, question_of(transactions, statements), Spending::backfill, [&](const JsonValue& row) {
-    GiftRecord record = read_gift(names_, row).record;
-    if (transaction_of(record)) found.push_back(std::move(record));
+  return records_of([&] {
+    return question_of(transactions, [this](std::span<const TransactionId> some) {
+      return gifts_by_transaction(names_, some);
+    });
   });
-  return found;
 }
 
-std::vector<GiftRecord> SalesforceGiftRecords::records_of(const std::string& soql) {
-  std::vector<GiftRecord> found;
-  each_row(calls_, question_of(soql), Spending::backfill, [&](const JsonValue& row) {
-    GiftRecord record = read_gift(names_, row).record;
-    if (transaction_of(record)) found.push_back(std::move(record));
+std::vector<GiftRecord> SalesforceGiftRecords::records_of(const std::function<Question()>& question) {
+  return with_shown_fields(control_.modes, [&] {
+    std::vector<GiftRecord> found;
+    each_row(calls_, question(), Spending::backfill, [&](const JsonValue& row) {
+      GiftRecord record = read_gift(names_, row).record;
+      if (transaction_of(record)) found.push_back(std::move(record));
+    });
+    return found;
   });
-  return found;
 }
 
 std::vector<GiftRecord> SalesforceGiftRecords::page(TransactionId after, std::size_t limit) {
-  return limit == 0 ? std::vector<GiftRecord>() : records_of(gift_page(names_, after, limit));
+  if (limit == 0) return {};
+  return records_of([&] { return question_of(gift_page(names_, after, limit)); });
 }
 
 std::vector<GiftRecord> SalesforceGiftRecords::page_in_status(schema::Status status, TransactionId after,
                                                               std::size_t limit) {
   if (limit == 0 || !has_field(GiftField::status)) return {};
-  return records_of(gift_page_in_status(names_, status, after, limit));
+  return records_of([&] { return question_of(gift_page_in_status(names_, status, after, limit)); });
 }
 
 std::vector<TransactionId> SalesforceGiftRecords::transactions_of(const std::string& soql) {
   std::vector<TransactionId> ids;
-  each_row(calls_, question_of(soql), Spending::status, [&](const JsonValue& row) {
+  each_row(calls_, question_of(soql), Spending::watch, [&](const JsonValue& row) {
     if (const auto id = transaction_of(read_gift(names_, row).record)) ids.push_back(*id);
   });
   return ids;
@@ -134,7 +133,7 @@ std::vector<TransactionId> SalesforceGiftRecords::transaction_ids_by_contact(con
 }
 
 schema::FieldValue SalesforceGiftRecords::as_kept(GiftField field, schema::FieldValue value) const {
-  return salesforce::as_kept(schema::descriptor_of(field).type, std::move(value));
+  return salesforce::as_kept(schema::descriptor_of(field), std::move(value));
 }
 
 /// An object without rows is missing in the answer.

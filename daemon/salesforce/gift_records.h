@@ -3,12 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "daemon/salesforce/api_names.h"
 #include "daemon/salesforce/org_calls.h"
+#include "daemon/salesforce/org_queries.h"
 #include "daemon/salesforce/write_control.h"
 #include "schema/crm/gift_records.h"
 #include "schema/enums.h"
@@ -49,8 +51,10 @@ class SalesforceGiftRecords : public schema::crm::GiftRecords {
 
  private:
   std::vector<schema::TransactionId> transactions_of(const std::string& soql);
+  /// Without the fields that the org does not show. `question` makes the statements with the names of the
+  /// moment.
+  std::vector<schema::GiftRecord> records_of(const std::function<Question()>& question);
   std::vector<schema::crm::RowResult> relink_some(std::span<const schema::crm::GiftRelink> given);
-  std::vector<schema::GiftRecord> records_of(const std::string& soql);
 
   OrgCalls& calls_;
   const ApiNames& names_;

@@ -11,6 +11,7 @@
 
 #include "daemon/salesforce/gift_upserts.h"
 #include "daemon/salesforce/lookup_targets.h"
+#include "daemon/salesforce/soql_text.h"
 #include "platform/text.h"
 #include "platform/visible_text.h"
 
@@ -45,11 +46,14 @@ bool cut(GiftWrite& gift, const ApiError& error, const ApiNames& names) {
   bool is_cut = false;
   for (const GiftField field : named_fields(error, names)) {
     const auto* text = std::get_if<std::string>(&gift.record.get(field));
-    // An address that is cut is another address.
-    if (!text || schema::descriptor_of(field).type == schema::FieldType::email) continue;
-    std::string shorter(platform::truncated(*text, *longest));
-    if (shorter.size() == text->size()) continue;
-    gift.record.set(field, std::move(shorter));
+    const schema::FieldType type = schema::descriptor_of(field).type;
+    // An address, a number or a link that is cut is another one.
+    if (!text || (type != schema::FieldType::text && type != schema::FieldType::long_text)) continue;
+    const std::size_t length = utf16_length(*text);
+    if (length < 2) continue;
+    // A text that should fit is halved: no org counts a character as more than two, as some do with line
+    // breaks.
+    gift.record.set(field, std::string(cut_to_utf16(*text, length > *longest ? *longest : length / 2)));
     is_cut = true;
   }
   return is_cut;
@@ -80,6 +84,7 @@ void reject(GiftWrite& gift, ErrorClass error_class) {
 }
 
 void treat_others(GiftWrite& gift, ErrorClass error_class) {
+  if (!treatment_of(error_class).is_transient) return reject(gift, error_class);
   switch (treatment_of(error_class).next) {
     case Treatment::Next::unchanged:
       finish(gift, Kind::unchanged);
@@ -132,6 +137,10 @@ void treat_refusal(GiftWrite& gift, const ApiError& error, ErrorClass error_clas
     case ErrorClass::lost_lookup:
       if (is_update) return reject(gift, error_class);
       gift.refused_lookups = named_fields(error, names);
+      for (const GiftField lookup : written_lookups()) {
+        const auto* id = std::get_if<std::string>(&gift.record.get(lookup));
+        if (id && names_id(error.message, *id)) gift.refused_lookups.push_back(lookup);
+      }
       // It names no field, and the lead itself is there.
       if (error.code == "CANNOT_UPDATE_CONVERTED_LEAD") gift.refused_lookups = {GiftField::recipient_lead};
       gift.next = Next::check_lookups;

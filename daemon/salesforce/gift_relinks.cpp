@@ -219,7 +219,8 @@ std::vector<RowResult> SalesforceGiftRecords::relink_some(std::span<const GiftRe
   std::vector<std::vector<GiftField>> cleared = clear_missing_targets(*this, rows);
   std::vector<TransactionId> ids;
   for (const GiftRelink& row : rows) ids.push_back(row.transaction);
-  const ReadLinks links = read_quiet_links(calls_, names_, ids);
+  const ReadLinks links =
+      with_shown_fields(control_.modes, [&] { return read_quiet_links(calls_, names_, ids); });
   std::vector<RowResult> results(rows.size());
   std::vector<Relinking> relinkings;
   for (std::size_t i = 0; i < rows.size(); ++i) {

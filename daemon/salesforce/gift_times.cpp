@@ -185,7 +185,9 @@ void fill_some(OrgCalls& calls, const ApiNames& names, const WriteControl& contr
   for (int i = 0; i < kRounds && !pending.empty(); ++i) {
     if (is_bare && i > 0) std::this_thread::sleep_for(std::chrono::milliseconds(kQuietMillis));
     const WriteTurn turn(control);
-    pending = write(calls, names, wanted, read_times(calls, names, pending), filled);
+    const ReadTimes read =
+        with_shown_fields(control.modes, [&] { return read_times(calls, names, pending); });
+    pending = write(calls, names, wanted, read, filled);
   }
 }
 
@@ -194,8 +196,9 @@ void fill_some(OrgCalls& calls, const ApiNames& names, const WriteControl& contr
 std::vector<GiftStatusTimes> SalesforceGiftRecords::find_status_times(
     std::span<const TransactionId> transactions) {
   std::vector<GiftStatusTimes> found;
-  for (const Read& read : read_times(calls_, names_, transactions).found)
-    found.push_back({read.record.transaction(), times_of(read.record)});
+  const ReadTimes times =
+      with_shown_fields(control_.modes, [&] { return read_times(calls_, names_, transactions); });
+  for (const Read& read : times.found) found.push_back({read.record.transaction(), times_of(read.record)});
   return found;
 }
 

@@ -53,7 +53,8 @@ void clear_invalid_lookups(GiftWrite& gift, const ApiNames& names) {
 /// An address that the org does not take would refuse the row.
 void leave_out_long_addresses(GiftWrite& gift) {
   for (const GiftField field : {GiftField::recipient_email, GiftField::sender_email}) {
-    const bool is_kept = as_kept(schema::FieldType::email, gift.record.get(field)) != schema::FieldValue();
+    const bool is_kept =
+        as_kept(schema::descriptor_of(field), gift.record.get(field)) != schema::FieldValue();
     if (!is_kept) gift.left_out.push_back(field);
   }
 }
@@ -150,15 +151,23 @@ std::vector<GiftWrite*> GiftUpserts::with(Next next) {
 
 /// Results that are known stay so when the org breaks off.
 void GiftUpserts::round() {
+  if (leaves_out_more_) leaves_out_more_ = false;
   try {
     look_up();
     check_lookups();
     write();
   } catch (const platform::DependencyError& fault) {
+    if (dynamic_cast<const FieldsDiffer*>(&fault) && leaves_out_more()) return calls_.end_refusals();
     if (!has_results_) throw;
     for (GiftWrite& gift : gifts_)
       if (gift.next != Next::done) finish(gift, Kind::retry, fault.what(), calls_.rest_after(fault));
   }
+}
+
+/// After the org refused a field: at the first time the org is looked at.
+bool GiftUpserts::leaves_out_more() {
+  if (!leaves_out_more_) leaves_out_more_ = turn_.hides_more_fields();
+  return *leaves_out_more_;
 }
 
 void GiftUpserts::look_up() {
@@ -201,7 +210,7 @@ void GiftUpserts::check_lookups() {
       if (!id.empty()) ids[std::string(target_object(lookup))].insert(id);
     }
   }
-  TargetIds lost = lost_targets(calls_, names_, ids, Spending::gifts);
+  TargetIds lost = lost_targets(calls_, names_, ids, Spending::matching);
   for (GiftWrite* gift : gifts) {
     const std::size_t before = gift->cleared.size();
     for (const GiftField lookup : written_lookups()) {
@@ -267,6 +276,7 @@ void GiftUpserts::take(GiftWrite& gift, const RowWrite& write) {
   const ApiError error = first_error(answer.written.errors);
   const ErrorClass found = classify(error, answer.context(names_.field(GiftField::transaction_id)));
   if (treatment_of(found).halves_rows) calls_.note_halving();
+  if (found == ErrorClass::fields_differ && leaves_out_more()) return;  // written again without the field
   treat_refusal(gift, error, found, names_);
 }
 

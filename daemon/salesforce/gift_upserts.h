@@ -74,6 +74,7 @@ class GiftUpserts {
   FoundGift found_gift(const GiftWrite& gift, const ReadRecord<schema::GiftRecord>& read) const;
   WriteRow creation(const GiftWrite& gift) const;
   void round();
+  bool leaves_out_more();
   void look_up();
   void check_lookups();
   void write();
@@ -86,6 +87,7 @@ class GiftUpserts {
   std::vector<GiftWrite> gifts_;
   std::vector<schema::crm::RowResult> results_;
   bool has_results_ = false;
+  std::optional<bool> leaves_out_more_;  ///< than when this round's rows were written; nullopt: not looked
 };
 
 /// What follows from an error of a row; the row is done, or says what is next.

@@ -1,7 +1,9 @@
 // daemon/salesforce: the governor's state as text, so that a restart forgets no call.
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
+#include "daemon/salesforce/answers.h"
 #include "daemon/salesforce/call_governor.h"
 #include "platform/strict_json.h"
 
@@ -10,6 +12,9 @@ namespace {
 
 using platform::JsonValue;
 using Json = nlohmann::ordered_json;
+
+constexpr std::array<std::string_view, kSpendingCount> kSpendingWords{
+    "watch", "gifts", "matching", "status", "requests", "tasks", "backfill"};
 
 std::int64_t number_at(const JsonValue& object, std::string_view name) {
   const JsonValue* value = object.find(name);
@@ -36,8 +41,16 @@ std::string CallGovernor::to_text() const {
   json["clean_calls"] = clean_calls_;
   json["outages"] = outages_;
   json["last_call"] = last_call_.value;
-  json["resting_until"] = resting_until_.value;
-  json["resting_reason"] = resting_reason_;
+  json["resting_until"] = rest_.until.value;
+  json["resting_reason"] = rest_.reason;
+  json["rest_needs_admin"] = rest_.needs_admin;
+  json["refusals"] = Json::array();
+  for (std::size_t i = 0; i < kSpendingCount; ++i) {
+    if (!refusals_[i].reason.empty())
+      json["refusals"].push_back({{"calls", kSpendingWords[i]},
+                                  {"until", refusals_[i].until.value},
+                                  {"reason", refusals_[i].reason}});
+  }
   if (limits_) json["org"] = json_of(limits_->org);
   if (limits_ && limits_->app) json["app"] = json_of(*limits_->app);
   json["buckets"] = Json::array();
@@ -57,9 +70,17 @@ bool CallGovernor::read_text(std::string_view text) {
   read.outages_ = static_cast<int>(
       std::clamp<std::int64_t>(number_at(json, "outages"), 0, kOutageCalls + kMostDoublings));
   read.last_call_.value = number_at(json, "last_call");
-  read.resting_until_.value = number_at(json, "resting_until");
-  if (const JsonValue* reason = json.find("resting_reason"))
-    read.resting_reason_ = reason->text().value_or("");
+  read.rest_ = {{number_at(json, "resting_until")}, text_at(json, "resting_reason")};
+  if (const JsonValue* needs_admin = json.find("rest_needs_admin"))
+    read.rest_.needs_admin = needs_admin->boolean().value_or(false);
+  if (const JsonValue* refusals = json.find("refusals")) {
+    for (const JsonValue& one : refusals->elements()) {
+      const auto* const word = std::ranges::find(kSpendingWords, text_at(one, "calls"));
+      if (word == kSpendingWords.end()) continue;
+      read.refusals_[static_cast<std::size_t>(word - kSpendingWords.begin())] = {
+          {number_at(one, "until")}, text_at(one, "reason"), true};
+    }
+  }
   if (const auto org = quota_at(json, "org")) read.limits_ = LimitInfo{*org, quota_at(json, "app")};
   const JsonValue* buckets = json.find("buckets");
   if (!buckets) return false;

@@ -42,7 +42,7 @@ bool is_number(const FieldFacts& field) {
 /// The number of rows that a part of a call counted.
 std::int64_t count_in(OrgCalls& calls, std::span<const CompositePart> parts, std::string_view reference) {
   const CompositePart& part = require_part(parts, reference);
-  if (!is_success(part.status)) calls.stop(part);
+  if (!is_success(part.status)) calls.stop(part, Spending::backfill);
   const tl::expected<QueryPage, Fault> page = query_page(*part.body);
   if (!page) throw platform::DependencyError(true, "Salesforce: " + page.error(), true);
   return page->total_size;

@@ -118,4 +118,8 @@ bool is_same_id(std::string_view one, std::string_view other) {
   return short_id(one) == short_id(other) && one.empty() == other.empty();
 }
 
+bool names_id(std::string_view words, std::string_view id) {
+  return !id.empty() && words.find(short_id(id)) != std::string_view::npos;
+}
+
 }  // namespace giftsync::daemon::salesforce

@@ -34,4 +34,7 @@ TargetIds surely_lost_targets(OrgCalls& calls, const ApiNames& names, const Targ
 /// The id with 18 characters as the org writes it; 15 characters say the same.
 bool is_same_id(std::string_view one, std::string_view other);
 
+/// Whether the org's words name this Id, in 15 characters or 18.
+bool names_id(std::string_view words, std::string_view id);
+
 }  // namespace giftsync::daemon::salesforce

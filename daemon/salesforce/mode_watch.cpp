@@ -30,12 +30,13 @@ void describe_objects(OrgCalls& calls, const ApiNames& names, OrgFacts& facts) {
     const std::string name = names.object(one.object);
     if (is_identifier(name)) parts.push_back(describe_part(calls.api_version(), name, one.reference));
   }
-  const CompositeAnswer answer = calls.read(parts, parts.size(), Spending::gifts);
+  const CompositeAnswer answer = calls.read(parts, parts.size(), Spending::watch);
   for (const Described& one : kObjects) {
     if (!is_identifier(names.object(one.object))) continue;
     const CompositePart& part = require_part(answer.parts, one.reference);
     if (part.status == kNotFound) continue;
-    if (!is_success(part.status)) calls.stop(part);  // a passing fault says nothing of the object
+    if (!is_success(part.status))
+      calls.stop(part, Spending::watch);  // a passing fault says nothing of the object
     facts.objects[std::string(one.object)] = object_facts(*part.body);
   }
 }
@@ -44,7 +45,7 @@ void describe_objects(OrgCalls& calls, const ApiNames& names, OrgFacts& facts) {
 std::optional<std::vector<RuleFacts>> find_rules(OrgCalls& calls, const ApiNames& names) {
   try {
     const AnswerBody body =
-        calls.get("/tooling/query", "q=" + url_encoded(rules_statement(names)), Spending::gifts);
+        calls.get("/tooling/query", "q=" + url_encoded(rules_statement(names)), Spending::watch);
     return rule_facts(*body.json());
   } catch (const platform::DependencyError& fault) {
     if (fault.transient()) throw;
@@ -75,6 +76,7 @@ ModeFinding ModeWatch::current() {
   const platform::UtcMillis now = clock_();
   if (!first_asked_at_) first_asked_at_ = now;
   const std::optional<ModeFinding> stored = stored_finding(facts_);
+  hide(stored);
   if (!is_due(wanted_, stored, names_, now)) return *stored;
   if (now.value - first_asked_at_->value < kFirstLookMillis && may_assume_guarded(wanted_, stored, names_))
     return {.mode = OrgMode::guarded};
@@ -89,7 +91,30 @@ ModeFinding ModeWatch::look(const std::optional<ModeFinding>& before) {
     facts.rules = find_rules(calls_, names_);
   ModeFinding finding = find_write_mode(facts, names_, before, clock_());
   facts_.save(kModeFact, to_text(finding));
+  hide(finding);
   return finding;
+}
+
+void ModeWatch::hide(const std::optional<ModeFinding>& finding) {
+  const bool is_of_names = finding && finding->names == mode_names(names_);
+  shown_names_.hide(is_of_names ? finding->left_out : std::vector<schema::GiftField>());
+}
+
+void ModeWatch::hide_unusable_fields() {
+  const std::lock_guard lock(mutex_);
+  hide(stored_finding(facts_));
+}
+
+bool ModeWatch::hides_more_fields() {
+  const std::lock_guard lock(mutex_);
+  const platform::UtcMillis now = clock_();
+  if (looked_in_vain_at_ && !platform::has_elapsed(*looked_in_vain_at_, kModeFindingMillis, now))
+    return false;
+  const std::vector<schema::GiftField> before = shown_names_.gift_fields();
+  look(stored_finding(facts_));
+  const bool has_changed = shown_names_.gift_fields() != before;
+  looked_in_vain_at_ = has_changed ? std::nullopt : std::optional(now);
+  return has_changed;
 }
 
 void store_mode(const FactStorage& facts, const OrgFacts& org, const ApiNames& names,

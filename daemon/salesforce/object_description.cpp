@@ -17,7 +17,7 @@ std::optional<std::vector<FieldFacts>> describe_fields(OrgCalls& calls, const st
   const CompositeAnswer answer = calls.read(std::span(&request, 1), 0, spending);
   const CompositePart& part = require_part(answer.parts, request.reference);
   if (part.status == kNotFound) return std::nullopt;
-  if (!is_success(part.status)) calls.stop(part);
+  if (!is_success(part.status)) calls.stop(part, spending);
   std::vector<FieldFacts> fields;
   if (const platform::JsonValue* list = part.body->find("fields")) {
     for (const platform::JsonValue& field : list->elements()) fields.push_back(field_facts(field));

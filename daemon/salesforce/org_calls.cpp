@@ -22,12 +22,14 @@ constexpr std::size_t kShownCharacters = 300;
   throw platform::DependencyError(is_transient, words, true);
 }
 
-[[noreturn]] void pause(platform::UtcMillis until, const std::string& words) {
+std::string pause_words(platform::UtcMillis until, const std::string& words) {
   const std::string step = step_after_rest(words);
-  throw platform::DependencyPause(until,
-                                  fmt::format("{}{}{}; the next call is made at {}", words,
-                                              step.empty() ? "" : "; ", step, platform::to_rfc3339(until)),
-                                  true);
+  return fmt::format("{}{}{}; the next call is made at {}", words, step.empty() ? "" : "; ", step,
+                     platform::to_rfc3339(until));
+}
+
+[[noreturn]] void pause(platform::UtcMillis until, const std::string& words) {
+  throw platform::DependencyPause(until, pause_words(until, words), true);
 }
 
 std::string words_of(const ApiError& error) {
@@ -78,7 +80,7 @@ void require_allowed(const CallPermit& permit) {
       permit.not_before,
       fmt::format("Salesforce is not called before {}: {}{}{}", platform::to_rfc3339(permit.not_before),
                   permit.reason, permit.next_step.empty() ? "" : "; ", permit.next_step),
-      true);
+      true, permit.is_transient);
 }
 
 }  // namespace
@@ -116,7 +118,7 @@ void OrgCalls::note_halving() {
 CompositeAnswer OrgCalls::read(std::span<const PartRequest> parts, std::size_t rows, Spending spending) {
   CallResult result = call(composite_request(composite_body(parts), rows), spending);
   if (!result) stop(result.error());
-  return composite_answer(std::move(*result), Operation::query);
+  return composite_answer(std::move(*result), Operation::query, spending);
 }
 
 tl::expected<CompositeAnswer, LostAnswer> OrgCalls::write(const std::string& body, std::size_t rows,
@@ -129,7 +131,7 @@ tl::expected<CompositeAnswer, LostAnswer> OrgCalls::write(const std::string& bod
     if (is_lost(result.error())) return tl::unexpected(LostAnswer{result.error().message});
     stop(result.error());
   }
-  CompositeAnswer answer = composite_answer(std::move(*result), Operation::other);
+  CompositeAnswer answer = composite_answer(std::move(*result), Operation::other, spending);
   const CallOutcome outcome{.millis = platform::boottime_millis() - start};
   change_governor([&](CallGovernor& governor) { governor.note_outcome(outcome); });
   return answer;
@@ -138,7 +140,7 @@ tl::expected<CompositeAnswer, LostAnswer> OrgCalls::write(const std::string& bod
 AnswerBody OrgCalls::get(const std::string& resource, const std::string& query, Spending spending) {
   CallResult result = call({.path = data_path(api_version_) + resource, .query = query}, spending);
   if (!result) stop(result.error());
-  check_status(result->body, Operation::query);
+  check_status(result->body, Operation::query, spending);
   return std::move(result->body);
 }
 
@@ -185,16 +187,16 @@ void OrgCalls::note_answer(const tl::expected<ApiResponse, ApiFault>& answer) {
   });
 }
 
-void OrgCalls::check_status(const AnswerBody& body, Operation operation) {
+void OrgCalls::check_status(const AnswerBody& body, Operation operation, Spending spending) {
   if (is_success(body.status) && body.json()) return;
   const ErrorContext context{operation, false, body.status, {}};
   const std::vector<ApiError> errors = body.json() ? request_errors(*body.json()) : std::vector<ApiError>();
   const ApiError error = errors.empty() ? ApiError{"", describe(body), {}} : errors.front();
-  stop(error, is_success(body.status) ? ErrorClass::unavailable : classify(error, context));
+  stop(error, is_success(body.status) ? ErrorClass::unavailable : classify(error, context), spending);
 }
 
-CompositeAnswer OrgCalls::composite_answer(Answered answered, Operation operation) {
-  check_status(answered.body, operation);
+CompositeAnswer OrgCalls::composite_answer(Answered answered, Operation operation, Spending spending) {
+  check_status(answered.body, operation, spending);
   tl::expected<std::vector<CompositePart>, Fault> parts = composite_parts(*answered.body.json());
   if (!parts) fail(true, "Salesforce: " + parts.error());
   return {std::move(answered.body), std::move(*parts), answered.as_of};
@@ -227,17 +229,32 @@ std::int64_t OrgCalls::rest_after(const platform::DependencyError& fault) const 
   return pause ? std::max<std::int64_t>(pause->until().value - clock_().value, 0) : 0;
 }
 
-void OrgCalls::stop(const ApiError& error, ErrorClass error_class) {
+void OrgCalls::stop(const ApiError& error, ErrorClass error_class, Spending spending) {
   const Treatment treatment = treatment_of(error_class);
   const std::string words =
       fmt::format("Salesforce refuses the call ({}){}", words_of(error), remedy(error_class));
-  const bool needs_admin = !treatment.is_transient || error_class == ErrorClass::fields_differ ||
-                           error_class == ErrorClass::no_access;
   if (treatment.halves_rows) note_halving();
-  if (treatment.rest_millis == 0 || needs_admin) throw CallRefusal(!needs_admin, words, true);
+  if (treatment.rest_millis == 0) throw CallRefusal(true, words, true);
   const platform::UtcMillis until = clock_() + treatment.rest_millis;
-  change_governor([&](CallGovernor& governor) { governor.rest_until(until, words); });
-  pause(until, words);
+  const bool is_of_kind = error_class == ErrorClass::fields_differ || error_class == ErrorClass::no_access;
+  // A question of a person, of the watch, or with a defect says nothing of other calls.
+  const bool is_alone = error_class == ErrorClass::invalid_request ||
+                        (is_of_kind && (spending == Spending::backfill || spending == Spending::watch));
+  if (!is_alone) {
+    change_governor([&](CallGovernor& governor) {
+      if (is_of_kind)
+        governor.refuse_until(until, words, spending);
+      else
+        governor.rest_until(until, words, !treatment.is_transient);
+    });
+  }
+  const std::string shown = is_alone ? words : pause_words(until, words);
+  if (error_class == ErrorClass::fields_differ) throw FieldsDiffer(until, shown, true, false);
+  throw platform::DependencyPause(until, shown, true, treatment.is_transient);
+}
+
+void OrgCalls::end_refusals() {
+  change_governor([](CallGovernor& governor) { governor.end_rest(); });
 }
 
 void OrgCalls::stop(const ApiFault& fault) {
@@ -249,9 +266,9 @@ void OrgCalls::stop(const ApiFault& fault) {
   throw_fault(fault);
 }
 
-void OrgCalls::stop(const CompositePart& part) {
+void OrgCalls::stop(const CompositePart& part, Spending spending) {
   const ApiError error = first_error(request_errors(*part.body));
-  stop(error, classify(error, {Operation::query, false, part.status, {}}));
+  stop(error, classify(error, {Operation::query, false, part.status, {}}), spending);
 }
 
 const CompositePart& require_part(std::span<const CompositePart> parts, std::string_view reference) {

@@ -22,6 +22,7 @@
 #include "daemon/salesforce/governor_storage.h"
 #include "platform/clock.h"
 #include "platform/dependency_error.h"
+#include "platform/dependency_pause.h"
 #include "schema/crm/crm.h"
 
 namespace giftsync::daemon::salesforce {
@@ -34,7 +35,7 @@ struct CompositeAnswer {
   platform::UtcMillis as_of = {};
 };
 
-/// The org has answered, and refuses the call.
+/// The org has answered, and refuses the call for now.
 class CallRefusal : public platform::DependencyError {
  public:
   using DependencyError::DependencyError;
@@ -84,9 +85,14 @@ class OrgCalls {
   /// How long no call is made after this fault; 0 unless it is a platform::DependencyPause.
   std::int64_t rest_after(const platform::DependencyError& fault) const;
   /// Stops for a part that only read and failed.
-  [[noreturn]] void stop(const CompositePart& part);
-  /// Stops for what is no row's fault: notes the rest that it needs and throws.
-  [[noreturn]] void stop(const ApiError& error, ErrorClass error_class);
+  [[noreturn]] void stop(const CompositePart& part, Spending spending);
+  /// Stops for what is no row's fault: notes the rest that it needs and throws. What only an admin can mend
+  /// is a DependencyPause that is not transient, of an hour: for every call where the org refuses the API,
+  /// else for calls of this kind, unless a person asked (Spending::backfill) or the question itself is
+  /// refused.
+  [[noreturn]] void stop(const ApiError& error, ErrorClass error_class, Spending spending);
+  /// What the org refused until an admin mends it is tried again.
+  void end_refusals();
 
  private:
   struct Answered {
@@ -98,9 +104,9 @@ class OrgCalls {
   void change_governor(const std::function<void(CallGovernor&)>& action);
   void check_permit(Spending spending);
   void note_answer(const tl::expected<ApiResponse, ApiFault>& answer);
-  void check_status(const AnswerBody& body, Operation operation);
+  void check_status(const AnswerBody& body, Operation operation, Spending spending);
   [[noreturn]] void stop(const ApiFault& fault);
-  CompositeAnswer composite_answer(Answered answered, Operation operation);
+  CompositeAnswer composite_answer(Answered answered, Operation operation, Spending spending);
   ApiRequest composite_request(std::string body, std::size_t rows) const;
 
   ApiClient& client_;
@@ -110,6 +116,12 @@ class OrgCalls {
   WriteGate* gate_ = nullptr;
   mutable std::mutex mutex_;
   CallGovernor governor_;  // guarded by mutex_
+};
+
+/// The org does not have a field or an object that a call names, or does not show it to the user.
+class FieldsDiffer : public platform::DependencyPause {
+ public:
+  using DependencyPause::DependencyPause;
 };
 
 /// Throws platform::DependencyError when the answer does not have the part.

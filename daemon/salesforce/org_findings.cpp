@@ -307,16 +307,14 @@ OrgReport examine(const OrgFacts& facts, const OrgExpectations& expected) {
   return report;
 }
 
-ApiNames usable_names(const ApiNames& names, const OrgFacts& facts) {
-  ApiNames usable = names;
+std::vector<GiftField> unusable_fields(const ApiNames& names, const OrgFacts& facts) {
+  std::vector<GiftField> fields;
   const ObjectFacts* gift = facts.find("gift_record");
-  if (gift == nullptr) return usable;
+  if (gift == nullptr) return fields;
   for (const GiftField field : names.gift_fields()) {
-    if (!is_usable(*gift, field, names.field(field))) usable.leave_out(field);
+    if (!is_vital(field) && !is_usable(*gift, field, names.field(field))) fields.push_back(field);
   }
-  const FieldFacts* version = gift->find(names.field(OwnField::record_version));
-  if (version == nullptr || !version->is_writable()) usable.leave_out(OwnField::record_version);
-  return usable;
+  return fields;
 }
 
 }  // namespace giftsync::daemon::salesforce

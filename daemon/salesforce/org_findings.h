@@ -66,8 +66,12 @@ struct OrgReport {
 };
 OrgReport examine(const OrgFacts& facts, const OrgExpectations& expected);
 
-/// The names without the gift fields that the user cannot read, or cannot write where giftsync writes them:
-/// a write that names one is refused as a whole.
-ApiNames usable_names(const ApiNames& names, const OrgFacts& facts);
+/// Without it no gift record is written.
+constexpr bool is_vital(schema::GiftField field) {
+  return field == schema::GiftField::transaction_id || field == schema::GiftField::status;
+}
+/// The gift fields that the user cannot read, or cannot write where giftsync writes them, and which giftsync
+/// therefore leaves out: the org refuses what names them. Vital ones are not among them.
+std::vector<schema::GiftField> unusable_fields(const ApiNames& names, const OrgFacts& facts);
 
 }  // namespace giftsync::daemon::salesforce

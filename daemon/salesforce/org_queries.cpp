@@ -102,7 +102,7 @@ class Asking {
           true, "Salesforce cannot answer a query (" + error.code + ": " + error.message + ")");
     if (found == ErrorClass::locator_expired && readings_[number].beginnings < kMostBeginnings)
       return begin_again(readings_[number], number);
-    calls_.stop(error, found);
+    calls_.stop(error, found, spending_);
   }
 
   void halve(std::size_t number) {

@@ -6,10 +6,10 @@
 #include <set>
 #include <utility>
 
-#include "daemon/salesforce/record_id.h"
 #include "platform/quoted_text.h"
 #include "platform/text.h"
 #include "platform/xml.h"
+#include "schema/record_id.h"
 
 namespace giftsync::daemon::salesforce {
 namespace {
@@ -53,7 +53,7 @@ tl::expected<std::string, MessageFault> id_in(const XmlElement& parent, std::str
   const auto child = only_child(parent, name_space, name);
   if (!child) return Fault(child.error());
   const std::string_view text = platform::trimmed((*child)->text);
-  if (auto id = long_record_id(text)) return std::move(*id);
+  if (auto id = schema::long_record_id(text)) return std::move(*id);
   return malformed(
       fmt::format("{} in {} is {}; allowed: an Id of 15 or 18 letters and digits, whose last three "
                   "of 18 fit the others",
@@ -95,7 +95,7 @@ tl::expected<std::vector<MessageNotification>, MessageFault> read_notifications(
 }
 
 bool is_same(std::string_view id, std::string_view other) {
-  return long_record_id(id) == long_record_id(other);
+  return schema::long_record_id(id) == schema::long_record_id(other);
 }
 
 /// The fault of a notification that is about something else.

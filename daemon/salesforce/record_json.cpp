@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "daemon/salesforce/json_row.h"
+#include "daemon/salesforce/soql_text.h"
 #include "platform/text.h"
 
 namespace giftsync::daemon::salesforce {
@@ -35,9 +36,20 @@ JsonRow existing_row(const std::string& object, std::string_view id) {
   return row;
 }
 
+bool has_length(const schema::FieldDescriptor& field) {
+  return field.type == schema::FieldType::text || field.type == schema::FieldType::long_text;
+}
+
+/// Salesforce refuses a row with a text that is too long.
+schema::FieldValue cut(const schema::FieldDescriptor& field, schema::FieldValue value) {
+  auto* text = std::get_if<std::string>(&value);
+  if (text && has_length(field))
+    text->resize(cut_to_utf16(*text, static_cast<std::size_t>(field.length)).size());
+  return value;
+}
+
 void add_cut(JsonRow& row, const ApiNames& names, RequestRecordField field, const std::string& text) {
-  const auto length = static_cast<std::size_t>(schema::descriptor_of(field).length);
-  row.add(names.field(field), std::string(platform::truncated(text, length)));
+  row.add(names.field(field), cut(schema::descriptor_of(field), text));
 }
 
 /// All that a caller may give, the link and the owner. Salesforce itself sets who created a record.
@@ -51,14 +63,14 @@ std::vector<RequestRecordField> request_create_fields() {
 
 }  // namespace
 
-schema::FieldValue as_kept(schema::FieldType type, schema::FieldValue value) {
+schema::FieldValue as_kept(const schema::FieldDescriptor& field, schema::FieldValue value) {
+  value = cut(field, std::move(value));
   if (auto* time = std::get_if<platform::UtcMillis>(&value))
     time->value -= time->value % platform::kSecondMillis;
   if (const auto* given = std::get_if<std::string>(&value)) {
     std::string text(platform::trimmed(*given));
     // An address that is cut is another address.
-    const bool is_too_long =
-        type == schema::FieldType::email && platform::count_code_points(text) > kEmailLength;
+    const bool is_too_long = field.type == schema::FieldType::email && utf16_length(text) > kEmailLength;
     if (text.empty() || is_too_long) return {};
     return text;
   }
@@ -70,7 +82,8 @@ std::string gift_create_row(const ApiNames& names, const schema::GiftRecord& rec
   JsonRow row = gift_row(names);
   for (const GiftField field : names.gift_fields()) {
     const bool is_written = schema::descriptor_of(field).owner != FieldOwner::crm && !is_in(left_out, field);
-    if (is_written) row.add_if_present(names.field(field), record.get(field));
+    if (is_written)
+      row.add_if_present(names.field(field), cut(schema::descriptor_of(field), record.get(field)));
   }
   add_version(row, names, record.version);
   return row.text();
@@ -101,7 +114,9 @@ std::string gift_relink_row(const ApiNames& names, std::string_view id,
   row.add(names.field(GiftField::account), relink.to.account_id);
   row.add(names.field(GiftField::recipient_lead), relink.to.lead_id);
   row.add(names.field(GiftField::opportunity), relink.to.opportunity_id);
-  if (relink.changes_stage()) row.add(names.field(GiftField::deal_stage), relink.stage_to);
+  if (relink.changes_stage())
+    row.add(names.field(GiftField::deal_stage),
+            cut(schema::descriptor_of(GiftField::deal_stage), relink.stage_to));
   return row.text();
 }
 
@@ -126,7 +141,7 @@ std::string task_create_row(const ApiNames& names, const schema::crm::TaskUpsert
   add("OwnerId", task.owner_id);
   add("Type", task.type);
   add("Status", task.status);
-  add("Subject", platform::truncated(task.subject, kSubjectLength));
+  add("Subject", cut_to_utf16(task.subject, kSubjectLength));
   row.add_number(names.field(OwnField::task_transaction), task.transaction.value);
   return row.text();
 }
@@ -146,7 +161,7 @@ std::string task_relink_row(const ApiNames& names, std::string_view id, const st
 std::string request_create_row(const ApiNames& names, const schema::crm::NewRequestRecord& request) {
   JsonRow row(names.object("request_record"));
   for (const RequestRecordField field : request_create_fields())
-    row.add_if_present(names.field(field), request.record.get(field));
+    row.add_if_present(names.field(field), cut(schema::descriptor_of(field), request.record.get(field)));
   row.add_text(names.field(OwnField::creation_key), request.creation_key);
   return row.text();
 }

@@ -51,8 +51,9 @@ std::string gift_times_row(const ApiNames& names, std::string_view id, const sch
                            std::int64_t version_as_read);
 
 /// What an org makes of a value: white space at the ends is cut, an empty text is no value, a time has whole
-/// seconds. It takes no address of more than 80 characters: giftsync leaves such a field empty.
-schema::FieldValue as_kept(schema::FieldType type, schema::FieldValue value);
+/// seconds. giftsync cuts a text to the field's length as UTF-16 counts it. An org takes no address of more
+/// than 80 characters: giftsync leaves such a field empty.
+schema::FieldValue as_kept(const schema::FieldDescriptor& field, schema::FieldValue value);
 
 /// Values that are not valid go to GiftRecord::unreadable.
 ReadRecord<schema::GiftRecord> read_gift(const ApiNames& names, const platform::JsonValue& row);

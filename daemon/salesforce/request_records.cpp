@@ -25,8 +25,7 @@ using schema::crm::PersonObject;
 
 using Ids = std::span<const std::string>;
 
-/// In the short form: the last three characters of the long one may be mistyped, which would refuse the
-/// whole question.
+/// In the short form: one that is given in both is asked for once.
 std::vector<std::string> asked_ids(Ids ids) {
   std::vector<std::string> asked;
   for (const std::string& id : ids)

@@ -86,7 +86,7 @@ RowResult refusal(OrgCalls& calls, const RowAnswer& answer) {
   const bool is_retry = treatment.next == Treatment::Next::retry || treatment.next == Treatment::Next::stop ||
                         treatment.next == Treatment::Next::sign_in ||
                         treatment.next == Treatment::Next::ask_less;
-  if (is_of_part && !is_retry) calls.stop(error, found);
+  if (is_of_part && !is_retry) calls.stop(error, found, Spending::requests);
   return result(is_retry ? Kind::retry : Kind::rejected, words_of_row(error), treatment.rest_millis);
 }
 

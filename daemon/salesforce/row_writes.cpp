@@ -11,9 +11,9 @@ namespace {
 
 /// Whether this answer of a whole part stops the following calls.
 bool stops(ErrorClass error_class) {
-  const Treatment::Next next = treatment_of(error_class).next;
-  return next == Treatment::Next::stop || next == Treatment::Next::sign_in ||
-         error_class == ErrorClass::fields_differ;
+  const Treatment treatment = treatment_of(error_class);
+  return treatment.next == Treatment::Next::stop || treatment.next == Treatment::Next::sign_in ||
+         !treatment.is_transient;
 }
 
 class Writing {
@@ -39,6 +39,7 @@ class Writing {
       if (!is_any_answered_) throw;
       explain(fault.what(), calls_.rest_after(fault));
     }
+    stop_if_no_row_may_be_written();
     return std::move(writes_);
   }
 
@@ -63,8 +64,9 @@ class Writing {
     if (is_of_part) {
       const ApiError error = first_error(answer.written.errors);
       const ErrorClass found = classify(error, answer.context({}));
-      if (stops(found)) {
-        if (!is_any_answered_) calls_.stop(error, found);
+      if (stops(found) && !is_any_answered_) calls_.stop(error, found, spending_);
+      // What only an admin can mend is an answer: these rows rest like one that is refused alone.
+      if (stops(found) && treatment_of(found).is_transient) {
         write.reason = "Salesforce refused a part of the call: " + error.code + " " + error.message;
         write.rest_millis = treatment_of(found).rest_millis;
         return;
@@ -72,6 +74,18 @@ class Writing {
     }
     is_any_answered_ = is_any_answered_ || answer.is_answered;
     write.answer = std::move(answer);
+  }
+
+  /// A field or an object that the org does not show refuses each row by itself, and the next ones too.
+  void stop_if_no_row_may_be_written() {
+    const auto is_refused = [](const RowWrite& write) {
+      return write.answer.is_answered && !write.answer.written.is_success &&
+             classify(first_error(write.answer.written.errors), write.answer.context({})) ==
+                 ErrorClass::fields_differ;
+    };
+    if (writes_.empty() || spending_ == Spending::backfill || !std::ranges::all_of(writes_, is_refused))
+      return;
+    calls_.stop(first_error(writes_.front().answer.written.errors), ErrorClass::fields_differ, spending_);
   }
 
   void explain(const std::string& reason, std::int64_t rest_millis) {

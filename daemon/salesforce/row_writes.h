@@ -23,7 +23,8 @@ struct RowWrite {
 };
 
 /// One for each row, in their order. Throws platform::DependencyError when no row was answered and the fault
-/// is none of a row; otherwise rows without an answer say why.
+/// is none of a row, and where the org shows no row a field or object that all name; otherwise rows without
+/// an answer say why.
 std::vector<RowWrite> write_rows(OrgCalls& calls, std::span<const WriteRow> rows, Spending spending);
 
 /// What became of the part at a position: null, with the reason, when its answer was lost.

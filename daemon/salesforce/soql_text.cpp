@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "platform/text.h"
+#include "schema/record_id.h"
 
 namespace giftsync::daemon::salesforce {
 namespace {
@@ -76,9 +77,18 @@ std::optional<std::string> text_literal(std::string_view text) {
   return literal += '\'';
 }
 
+std::string_view cut_to_utf16(std::string_view text, std::size_t units) {
+  if (text.size() <= units) return text;
+  std::size_t length = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    length += utf16_length(text.substr(i, 1));
+    if (length > units) return text.substr(0, i);
+  }
+  return text;
+}
+
 bool is_record_id(std::string_view text) {
-  return (text.size() == 15 || text.size() == 18) &&
-         std::all_of(text.begin(), text.end(), [](char c) { return is_letter(c) || is_digit(c); });
+  return schema::long_record_id(text).has_value();
 }
 
 std::string short_id(std::string_view id) {

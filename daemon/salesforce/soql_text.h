@@ -15,14 +15,17 @@ namespace giftsync::daemon::salesforce {
 /// Salesforce's limit for one text literal, in characters as UTF-16 counts them.
 inline constexpr std::size_t kMaxLiteralLength = 4000;
 
-/// UTF-16 code units of well-formed UTF-8: Salesforce counts lengths of statements and literals in these.
+/// UTF-16 code units of well-formed UTF-8: Salesforce counts lengths of statements and texts in these.
 std::size_t utf16_length(std::string_view text);
+/// The longest prefix of at most `units` of them, without half a character.
+std::string_view cut_to_utf16(std::string_view text, std::size_t units);
 
 /// 'O\'Brien': nullopt for what no field can hold: NUL, bytes that are not UTF-8 (lone surrogates too), and
 /// more than kMaxLiteralLength characters.
 std::optional<std::string> text_literal(std::string_view text);
 
-/// Record Ids have 15 or 18 letters and digits.
+/// Whether an org takes it for a record Id (schema/record_id.h). Another text refuses the whole question or
+/// row.
 bool is_record_id(std::string_view text);
 inline constexpr std::size_t kShortIdLength = 15;
 /// 15 and 18 characters of one Id are equal in these.

@@ -166,8 +166,11 @@ void TaskUpserts::check_lookups() {
   }
   TargetIds lost = lost_targets(calls_, names_, ids, Spending::tasks);
   for (TaskWrite* task : tasks) {
-    const bool is_contact_lost = lost["contact"].contains(task->task.contact_id);
-    const bool is_owner_lost = lost["user"].contains(task->task.owner_id);
+    const auto is_lost = [&](const char* object, const std::string& id) {
+      return lost[object].contains(id) || names_id(task->refusal, id);
+    };
+    const bool is_contact_lost = is_lost("contact", task->task.contact_id);
+    const bool is_owner_lost = is_lost("user", task->task.owner_id);
     if (is_contact_lost) task->task.contact_id.clear();
     if (is_owner_lost) task->task.owner_id.clear();
     if (!task->is_gift_looked_up && lost["gift_record"].contains(task->gift_id)) task->next = Next::find_gift;
@@ -240,8 +243,9 @@ void TaskUpserts::treat_refusal(TaskWrite& task, const ApiError& error, ErrorCla
   }
   const Treatment::Next next = treatment_of(error_class).next;
   if (next == Treatment::Next::unchanged) return finish(task, Kind::unchanged);
-  const bool is_retry = next == Treatment::Next::retry || next == Treatment::Next::stop ||
-                        next == Treatment::Next::sign_in || next == Treatment::Next::ask_less;
+  const bool is_retry = treatment_of(error_class).is_transient &&
+                        (next == Treatment::Next::retry || next == Treatment::Next::stop ||
+                         next == Treatment::Next::sign_in || next == Treatment::Next::ask_less);
   const std::int64_t least = is_retry ? 0 : treatment_of(ErrorClass::refused).rest_millis;
   if (!is_retry) task.refusal += remedy_of_row(error_class);
   finish(task, is_retry ? Kind::retry : Kind::rejected, task.refusal, std::max(task.rest_millis, least));

@@ -91,7 +91,7 @@ AssignmentsByUser read_assignments(OrgCalls& calls, const ApiNames& names, const
 std::vector<std::vector<CrmUser>> SalesforceDirectory::find_users_by_email(Ids email_keys) {
   const std::vector<std::string> keys = distinct({email_keys.begin(), email_keys.end()});
   const Question question = question_of(Ids(keys), [&](Ids some) { return users_by_email(names_, some); });
-  const Answers answers = ask(calls_, std::span(&question, 1), Spending::gifts);
+  const Answers answers = ask(calls_, std::span(&question, 1), Spending::matching);
   return users_of_keys(names_, answers.of_question.front().rows, email_keys);
 }
 
@@ -99,7 +99,7 @@ std::vector<std::optional<CrmUser>> SalesforceDirectory::find_users_by_id(Ids id
   const std::vector<std::string> wanted = distinct({ids.begin(), ids.end()});
   std::map<std::string, CrmUser> found;
   const auto statements = [&](Ids some) { return users_by_id(names_, some); };
-  each_row(calls_, question_of(Ids(wanted), statements), Spending::gifts, [&](const JsonValue& row) {
+  each_row(calls_, question_of(Ids(wanted), statements), Spending::matching, [&](const JsonValue& row) {
     CrmUser user = user_of(names_, row);
     found.insert_or_assign(short_id(user.id), std::move(user));
   });

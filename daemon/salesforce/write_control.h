@@ -24,16 +24,21 @@ struct WriteControl {
 class WriteTurn {
  public:
   explicit WriteTurn(const WriteControl& control)
-      : mode_(control.modes != nullptr ? control.modes->require() : WriteMode{.mode = OrgMode::guarded}),
+      : modes_(control.modes),
+        mode_(control.modes != nullptr ? control.modes->require() : WriteMode{.mode = OrgMode::guarded}),
         bare_(control.bare) {
     if (bare_ != nullptr) turn_.emplace(*bare_);
   }
+
+  /// After the org refused a field: whether to try again without fields that it does not show.
+  bool hides_more_fields() const { return modes_ != nullptr && modes_->hides_more_fields(); }
 
   const WriteMode& mode() const { return mode_; }
   /// Null in guarded mode.
   BareWrites* bare() const { return bare_; }
 
  private:
+  ModeWatch* const modes_;
   const WriteMode mode_;
   BareWrites* const bare_;
   std::optional<BareWrites::Turn> turn_;

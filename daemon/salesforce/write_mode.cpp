@@ -26,6 +26,13 @@ bool flag_at(const JsonValue& object, std::string_view name) {
   return value != nullptr && value->boolean().value_or(false);
 }
 
+std::optional<GiftField> field_named(std::string_view name) {
+  for (std::size_t i = 0; i < schema::kGiftFieldCount; ++i) {
+    if (schema::kGiftFields[i].name == name) return static_cast<GiftField>(i);
+  }
+  return std::nullopt;
+}
+
 /// The package was there: it is repaired, not replaced by another mode.
 std::string guarded_obstacle(const ModeFinding& finding) {
   if (finding.was_guarded)
@@ -60,6 +67,7 @@ ModeFinding find_write_mode(const OrgFacts& facts, const ApiNames& names,
   ModeFinding finding{.mode = found.mode, .reason = std::move(found.reason)};
   finding.bare_obstacle = bare_obstacle(facts, names).value_or("");
   finding.task_obstacle = task_obstacle(facts, names).value_or("");
+  finding.left_out = unusable_fields(names, facts);
   finding.names = mode_names(names);
   finding.found_at = now;
   const bool was_guarded = before && before->names == finding.names && before->was_guarded;
@@ -79,6 +87,9 @@ std::string to_text(const ModeFinding& finding) {
   json["task_obstacle"] = finding.task_obstacle;
   json["has_unique_key"] = finding.has_unique_key;
   json["was_guarded"] = finding.was_guarded;
+  json["left_out"] = nlohmann::ordered_json::array();
+  for (const GiftField field : finding.left_out)
+    json["left_out"].push_back(schema::descriptor_of(field).name);
   json["names"] = finding.names;
   json["found_at"] = finding.found_at.value;
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
@@ -91,12 +102,19 @@ std::optional<ModeFinding> read_mode_finding(std::string_view text) {
   const std::optional<OrgMode> mode = mode_of(text_at(json, "mode"));
   const JsonValue* found_at = json.find("found_at");
   if (!mode || found_at == nullptr || !found_at->integer()) return std::nullopt;
+  std::vector<GiftField> left_out;
+  if (const JsonValue* fields = json.find("left_out")) {
+    for (const JsonValue& one : fields->elements()) {
+      if (auto field = field_named(one.text().value_or(""))) left_out.push_back(*field);
+    }
+  }
   return ModeFinding{.mode = *mode,
                      .reason = text_at(json, "reason"),
                      .bare_obstacle = text_at(json, "bare_obstacle"),
                      .task_obstacle = text_at(json, "task_obstacle"),
                      .has_unique_key = flag_at(json, "has_unique_key"),
                      .was_guarded = flag_at(json, "was_guarded"),
+                     .left_out = std::move(left_out),
                      .names = text_at(json, "names"),
                      .found_at = {*found_at->integer()}};
 }

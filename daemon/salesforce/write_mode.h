@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "daemon/salesforce/api_names.h"
 #include "daemon/salesforce/org_facts.h"
@@ -23,13 +24,14 @@ inline constexpr std::int64_t kFirstLookMillis =
 
 /// What the org allowed when it was looked at.
 struct ModeFinding {
-  OrgMode mode = OrgMode::none;    ///< whatever the settings ask for
-  std::string reason = {};         ///< of the mode
-  std::string bare_obstacle = {};  ///< why not even bare mode can write; empty: it can
-  std::string task_obstacle = {};  ///< why a gift's task could be made twice; empty: it cannot
-  bool has_unique_key = false;     ///< the Transaction Id of the gift record
-  bool was_guarded = false;        ///< then, or at an earlier look at the same objects
-  std::string names = {};          ///< of the objects and fields that it is about
+  OrgMode mode = OrgMode::none;                  ///< whatever the settings ask for
+  std::string reason = {};                       ///< of the mode
+  std::string bare_obstacle = {};                ///< why not even bare mode can write; empty: it can
+  std::string task_obstacle = {};                ///< why a gift's task could be made twice; empty: it cannot
+  bool has_unique_key = false;                   ///< the Transaction Id of the gift record
+  bool was_guarded = false;                      ///< then, or at an earlier look at the same objects
+  std::vector<schema::GiftField> left_out = {};  ///< see unusable_fields()
+  std::string names = {};                        ///< of the objects and fields that it is about
   platform::UtcMillis found_at = {};
 
   friend bool operator==(const ModeFinding&, const ModeFinding&) = default;

@@ -106,8 +106,8 @@ TEST_F(OrgCheckTest, AFieldThatIsReadOnlyIsFoundAndLeftOut) {
           {"field", "Gift_Record__c.Item_Cost__c"},
           {"editable", false}});
   EXPECT_THAT(report().findings, finding(Severity::warning, "Item_Cost__c", "may not write it"));
-  SalesforceCrmOptions options{.names = usable_names(ApiNames(OrgNames{}), facts()),
-                               .match_fields = match_fields()};
+  SalesforceCrmOptions options{.names = ApiNames(OrgNames{}), .match_fields = match_fields()};
+  options.names.hide(unusable_fields(options.names, facts()));
   crm_ = make_salesforce_crm(client_, std::move(options));
   EXPECT_THAT(kinds({upsert(1, 1)}), testing::ElementsAre(Kind::created));
 }

@@ -1,6 +1,8 @@
 // What commands say and show of an org that is not called, or that does not answer.
 #include <span>
 
+#include "daemon/salesforce/call_governor.h"
+#include "daemon/salesforce/governor_storage.h"
 #include "daemon/salesforce/write_mode.h"
 #include "tests/salesforce/org_command_fixture.h"
 #include "tests/support/temporary_database.h"
@@ -92,6 +94,32 @@ TEST_F(PausedOrgCommandTest, AUsedUpQuotaNeedsAttention) {
                                                    HasSubstr("next: find what uses the org's calls"))));
   end_faults();
   cli_.run({"crm", "retry", "--all"});
+  EXPECT_THAT(attention(), Not(testing::Contains(HasSubstr("the CRM is paused"))));
+}
+
+// OPS-27, ORG-18
+TEST_F(PausedOrgCommandTest, WhatOnlyAnAdminCanMendNeedsAttention) {
+  using namespace daemon::salesforce;
+  schema::store::Store store(cli_.address());
+  CallGovernor governor({});
+  governor.refuse_until(cli_.now + platform::kHourMillis, "Salesforce refuses the call (INVALID_TYPE: Task)",
+                        Spending::tasks);
+  store.set_metadata(kGovernorFact, governor.to_text());
+  EXPECT_THAT(attention(), testing::Contains(AllOf(HasSubstr("tasks wait until "), HasSubstr("INVALID_TYPE"),
+                                                   HasSubstr("crm retry --all"))));
+  EXPECT_EQ(status()["salesforce"]["calls"]["refusals"][0]["what"], "tasks");
+  EXPECT_EQ(status()["salesforce"]["calls"]["resting_until"], nullptr);
+  EXPECT_THAT(cli_.run({"status"}).out, HasSubstr("REFUSED until "));
+  cli_.run({"crm", "retry", "--all"});
+  EXPECT_THAT(attention(), Not(testing::Contains(HasSubstr("tasks wait until "))));
+  const std::string gift = send_gift();
+  refuse_calls("API_DISABLED_FOR_ORG", "API is not enabled");
+  EXPECT_EQ(cli_.run({"gift", "show", gift}).code, 69);
+  EXPECT_THAT(attention(),
+              testing::Contains(AllOf(HasSubstr("the CRM is paused: no call before "),
+                                      HasSubstr("API_DISABLED_FOR_ORG"), HasSubstr("next: mend that"))));
+  end_faults();
+  cli_.run({"crm", "check"});
   EXPECT_THAT(attention(), Not(testing::Contains(HasSubstr("the CRM is paused"))));
 }
 

@@ -59,7 +59,7 @@ ACCEPTED["an org of Salesforce"] = org(JWT)
 ACCEPTED["an org with request records"] = org(JWT, {"requests": {"enabled": True}})
 ACCEPTED["an org with everything said"] = org(
     {**CLIENT, "login": "sandbox", "api_version": 62.0, "share": 50, "keep_free": 0, "rows_a_call": 200, "mode": "guarded"},
-    {"requests": {"enabled": False}}, namespace="", integration_user="005", objects={"gift_record": "thx__Gift__c"},
+    {"requests": {"enabled": False}}, namespace="", integration_user="0055g000001AbCdAAK", objects={"gift_record": "thx__Gift__c"},
     columns={"gift_record.Record_Version": "Version__c", "gift_record.Message": "-"}, status_log=None)
 ACCEPTED["an org with the package of another owner"] = org(
     {**JWT, "mode": "bare"}, namespace="thx", columns={"task.RecipientTransactionId": "Gift_Key__c"})

@@ -48,18 +48,19 @@ TEST(CallGovernor, TheLeastImportantStopsFirst) {
     int calls;
     std::vector<bool> allowed;
   } kCases[] = {
-      {159, {true, true, true, true, true}},     {160, {true, true, true, true, false}},
-      {180, {true, true, true, false, false}},   {200, {true, true, false, false, false}},
-      {5000, {true, true, false, false, false}},
+      {159, {true, true, true}},    {160, {true, true, false}},    {180, {true, false, false}},
+      {200, {false, false, false}}, {5000, {false, false, false}},
   };
   for (const auto& one : kCases) {
     const CallGovernor governor = with_calls(one.calls, {one.calls, 1000});
     // The org as a whole has enough calls left.
     CallGovernor roomy = governor;
     roomy.note_limits({{0, 1000}, {}}, kNow);
+    for (const Spending whole : {Spending::watch, Spending::gifts, Spending::matching, Spending::status})
+      EXPECT_TRUE(roomy.permit(whole, kNow).is_allowed) << one.calls;
+    constexpr Spending kLimited[] = {Spending::requests, Spending::tasks, Spending::backfill};
     for (std::size_t i = 0; i < one.allowed.size(); ++i)
-      EXPECT_EQ(roomy.permit(static_cast<Spending>(i), kNow).is_allowed, one.allowed[i])
-          << one.calls << " " << i;
+      EXPECT_EQ(roomy.permit(kLimited[i], kNow).is_allowed, one.allowed[i]) << one.calls << " " << i;
   }
 }
 
@@ -106,6 +107,27 @@ TEST(CallGovernor, RestsUntilTheLatestTime) {
   EXPECT_EQ(permit.not_before, kNow + 500);
   EXPECT_TRUE(governor.permit(Spending::gifts, kNow + 500).is_allowed);
   EXPECT_TRUE(governor.permit(Spending::gifts, kNow - 2 * kDayMillis).is_allowed) << "the clock was set back";
+}
+
+// ORG-18
+TEST(CallGovernor, WhatNeedsAnAdminRestsAloneUntilARetry) {
+  CallGovernor governor({});
+  governor.refuse_until(kNow + 1000, "no tasks", Spending::tasks);
+  CallGovernor other({});
+  ASSERT_TRUE(other.read_text(governor.to_text()));
+  const CallPermit permit = other.permit(Spending::tasks, kNow);
+  EXPECT_FALSE(permit.is_allowed || permit.is_transient);
+  EXPECT_EQ(permit.reason, "no tasks");
+  EXPECT_EQ(permit.not_before, kNow + 1000);
+  EXPECT_THAT(permit.next_step, HasSubstr("giftsyncctl crm retry --all"));
+  EXPECT_TRUE(other.permit(Spending::gifts, kNow).is_allowed);
+  EXPECT_TRUE(other.permit(Spending::tasks, kNow + 1000).is_allowed);
+  other.retry_now();
+  EXPECT_TRUE(other.permit(Spending::tasks, kNow).is_allowed);
+  other.rest_until(kNow + 1000, "no API", true);
+  ASSERT_TRUE(governor.read_text(other.to_text()));
+  EXPECT_FALSE(governor.permit(Spending::gifts, kNow).is_transient);
+  EXPECT_THAT(governor.permit(Spending::gifts, kNow).next_step, HasSubstr("giftsyncctl crm check"));
 }
 
 // ORG-5

@@ -125,6 +125,8 @@ TEST(ErrorClass, EachClassHasATreatment) {
   EXPECT_EQ(treated(C::older_version).next, Next::unchanged);
   EXPECT_FALSE(treated(C::session_refused).is_transient);
   EXPECT_TRUE(treated(C::daily_quota).is_transient);
+  EXPECT_FALSE(treated(C::fields_differ).is_transient);
+  EXPECT_FALSE(treated(C::no_access).is_transient);
   for (int value = 0; value <= static_cast<int>(C::invalid_request); ++value) {
     const Treatment treatment = treated(static_cast<C>(value));
     EXPECT_EQ(treatment.next == Next::retry || treatment.next == Next::reject,
@@ -159,17 +161,17 @@ TEST(ErrorClass, EveryRecordedCodeHasAClass) {
 
 TEST(ErrorClass, ReadsTheRecordsThatMessagesName) {
   const auto record =
-      duplicate_record("duplicate value found: X__c duplicates value on record with id: 0018M000003uKqqAAC");
+      duplicate_record("duplicate value found: X__c duplicates value on record with id: 0018M000003uKqqQAE");
   ASSERT_TRUE(record);
   EXPECT_EQ(record->field, "X__c");
-  EXPECT_EQ(record->record_id, "0018M000003uKqqAAC");
+  EXPECT_EQ(record->record_id, "0018M000003uKqqQAE");
   EXPECT_EQ(duplicate_record("duplicate value found: X__c duplicates value on record with id: <unknown>")
                 ->record_id,
             "");
   EXPECT_FALSE(duplicate_record("something else"));
   EXPECT_EQ(locked_records("unable to obtain exclusive access to this record or 2 records: "
-                           "0018M000003uKqqAAC,0018M000003uKqr"),
-            (std::vector<std::string>{"0018M000003uKqqAAC", "0018M000003uKqr"}));
+                           "0018M000003uKqqQAE,0018M000003uKqr"),
+            (std::vector<std::string>{"0018M000003uKqqQAE", "0018M000003uKqr"}));
   EXPECT_TRUE(locked_records("unable to obtain exclusive access to this record").empty());
 }
 

@@ -277,11 +277,16 @@ TEST(OrgFindings, FieldsThatCannotBeUsedAreLeftOut) {
   erase(facts, "gift_record", "Message__c");
   gift(facts, "Item_Cost__c").is_updateable = false;
   gift(facts, "Deal_Stage__c").is_updateable = false;
-  const ApiNames names = usable_names(expectations().names, facts);
+  erase(facts, "gift_record", "RecipientTransactionStatus__c");
+  const ApiNames names = expectations().names;
+  names.hide(unusable_fields(names, facts));
   EXPECT_EQ(names.field(schema::GiftField::message), "");
   EXPECT_EQ(names.field(schema::GiftField::item_cost), "");
   EXPECT_EQ(names.field(schema::GiftField::deal_stage), "Deal_Stage__c") << "it is written only once";
-  EXPECT_EQ(names.field(schema::GiftField::status), "RecipientTransactionStatus__c");
+  EXPECT_EQ(names.field(schema::GiftField::status), "RecipientTransactionStatus__c") << "vital";
+  EXPECT_EQ(names.complete().field(schema::GiftField::message), "Message__c");
+  names.hide({});
+  EXPECT_EQ(names.field(schema::GiftField::message), "Message__c");
 }
 
 }  // namespace

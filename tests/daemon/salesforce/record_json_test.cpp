@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-constexpr char kId[] = "a0G5g00000AbCdEAAX";
+constexpr char kId[] = "a0G5g00000AbCdEEAV";
 
 TEST(ApiNames, HaveTheNamespaceTheOrgHas) {
   const ApiNames deployed(OrgNames{});
@@ -180,7 +180,7 @@ TEST(RecordJson, TimesCarryTheVersionAsRead) {
 
 TEST(RecordJson, ReadsWhatSalesforceWrites) {
   const ApiNames names(OrgNames{});
-  const auto document = platform::parse_json(R"({"attributes":{},"Id":"a0G5g00000AbCdEAAX",
+  const auto document = platform::parse_json(R"({"attributes":{},"Id":"a0G5g00000AbCdEEAV",
       "RecipientTransactionId__c":1.23E9,"Record_Version__c":5.0,"Item_Cost__c":16.5,
       "Shipping_Cost__c":16.495,
       "Opened_Date_Time__c":"2026-01-31T10:00:00.000+0000","Delivered__c":true,
@@ -189,7 +189,7 @@ TEST(RecordJson, ReadsWhatSalesforceWrites) {
                                              {.large_numbers_as_text = true});
   ASSERT_TRUE(document);
   const auto read = read_gift(names, document->root());
-  EXPECT_EQ(read.id, "a0G5g00000AbCdEAAX");
+  EXPECT_EQ(read.id, "a0G5g00000AbCdEEAV");
   EXPECT_EQ(read.last_modified, "2026-11-22T10:00:00.000+0000");
   EXPECT_EQ(read.record.transaction().value, 1'230'000'000);
   EXPECT_EQ(read.record.version, 5);

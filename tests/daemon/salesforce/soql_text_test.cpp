@@ -76,10 +76,19 @@ TEST(SoqlText, EveryLiteralReadsBackAsItsText) {
 
 TEST(SoqlText, IdsHave15Or18LettersAndDigits) {
   EXPECT_EQ(id_literal("0035g00000AbCdE"), "'0035g00000AbCdE'");
-  EXPECT_EQ(id_literal("0035g00000AbCdEAAX"), "'0035g00000AbCdEAAX'");
+  EXPECT_EQ(id_literal("0035g00000AbCdEAAV"), "'0035g00000AbCdEAAV'");
   for (const char* text : {"", "0035g00000AbCd", "0035g00000AbCdEA", "0035g00000AbC'E", "0035g00000AbCd ",
-                           "0035g00000AbCdEAAXX", "0035g00000Äb"})
+                           "0035g00000AbCdEAAVX", "0035g00000Äb", "0035g00000AbCdEAAX"})
     EXPECT_FALSE(id_literal(text)) << text;
+}
+
+TEST(SoqlText, ATextIsCutBetweenCharacters) {
+  const std::string text = "a\xC3\xA9\xF0\x9F\x8E\x81z";  // 1, 1, 2 and 1 units
+  EXPECT_EQ(cut_to_utf16(text, 5), text);
+  EXPECT_EQ(cut_to_utf16(text, 4), text.substr(0, 7));
+  EXPECT_EQ(cut_to_utf16(text, 3), text.substr(0, 3)) << "no half of a pair";
+  EXPECT_EQ(cut_to_utf16(text, 1), "a");
+  EXPECT_EQ(cut_to_utf16(text, 0), "");
 }
 
 TEST(SoqlText, TimesAreTheSecondTheyLieIn) {

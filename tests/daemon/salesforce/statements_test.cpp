@@ -17,7 +17,7 @@ using ::testing::Not;
 
 const ApiNames kNames{OrgNames{}};
 const PersonMatchFields kFields{{"Email", "Work_Email__c"}, {"Phone"}, {"LastModifiedDate", true}};
-constexpr char kContact[] = "0035g00000AbCdEAAX";
+constexpr char kContact[] = "0035g00000AbCdEAAV";
 
 std::string only(const std::vector<Statement>& statements) {
   EXPECT_EQ(statements.size(), 1U);
@@ -73,7 +73,7 @@ TEST(Statements, FieldsThatTheOrgLacksAreNotAsked) {
 TEST(Statements, ValuesThatCannotExistAreNotAsked) {
   EXPECT_TRUE(users_by_id(kNames, std::vector<std::string>{"x' OR Id != '", ""}).empty());
   EXPECT_THAT(only(users_by_id(kNames, std::vector<std::string>{"bad", kContact})),
-              HasSubstr("Id IN ('0035g00000AbCdEAAX') ORDER"));
+              HasSubstr("Id IN ('0035g00000AbCdEAAV') ORDER"));
   EXPECT_TRUE(users_by_email(kNames, std::vector<std::string>{"", "\xff"}).empty());
   EXPECT_TRUE(users_by_email(kNames, std::vector<std::string>{}).empty());
   EXPECT_EQ(transactions_by_contact(kNames, "'"), std::nullopt);
@@ -104,7 +104,7 @@ TEST(Statements, NearlyFiveThousandIdsAreOneStatement) {
   EXPECT_EQ(only(converted_leads(kNames, std::vector<std::string>{kContact})),
             "SELECT Id, ConvertedContactId, ConvertedContact.Name, ConvertedContact.AccountId FROM Lead "
             "WHERE Id IN "
-            "('0035g00000AbCdEAAX') AND IsConverted = true ORDER BY Id ASC");
+            "('0035g00000AbCdEAAV') AND IsConverted = true ORDER BY Id ASC");
 }
 
 TEST(Statements, GiftRecordsByTransactionsFillOnePageEach) {
@@ -134,7 +134,7 @@ TEST(Statements, PagesAndRangesOfTransactions) {
               HasSubstr("RecipientTransactionId__c DESC NULLS LAST, Id ASC"));
   EXPECT_THAT(*transactions_by_email(kNames, "a@b.c"), HasSubstr("WHERE Recipient_Email__c = 'a@b.c' AND "));
   EXPECT_THAT(*transactions_by_contact(kNames, kContact),
-              HasSubstr("RecipientContactId__c = '0035g00000AbCdEAAX'"));
+              HasSubstr("RecipientContactId__c = '0035g00000AbCdEAAV'"));
   EXPECT_EQ(
       task_page(kNames, {5}, 7),
       "SELECT Id, RecipientTransactionId__c, WhatId, WhoId, Type, Status, Subject, OwnerId FROM Task WHERE "

@@ -84,6 +84,7 @@ bool Org::is_minimal(const std::string& user) {
 }
 
 ObjectAccess Org::access(const std::string& user, const Object& object) {
+  if (is_listed("hidden_objects", object.name)) return {};
   const bool is_restricted = !object.is_custom && is_minimal(user);
   if (is_restricted && object.name == "Task") {
     const bool can_edit = has_permission(user, "EditTask");
@@ -107,6 +108,7 @@ ObjectAccess Org::access(const std::string& user, const Object& object) {
 }
 
 FieldAccess Org::access(const std::string& user, const Object& object, const Field& field) {
+  if (is_listed("hidden_fields", object.name + "." + field.name)) return {};
   if (!field.is_custom && !(has_security(object, field) && is_minimal(user))) return {true, true};
   FieldAccess allowed;
   for (const PermissionSet& set : schema_.permission_sets) {

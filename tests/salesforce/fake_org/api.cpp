@@ -168,6 +168,10 @@ ApiAnswer Api::answer(const ApiRequest& request) {
 
 ApiAnswer Api::counted(const ApiRequest& request) {
   const std::string user = session_user(org_, request);
+  if (org_.is_on("api_disabled")) {
+    org_.count_call();
+    throw ApiError(403, "API_DISABLED_FOR_ORG", "API is not enabled for this Organization or Partner");
+  }
   const auto per_hour = platform::parse_number<int>(org_.setting("api_limit_per_hour"));
   if (org_.calls() >= org_.api_limit() || (per_hour && org_.calls_of_hour() >= *per_hour))
     throw ApiError(403, "REQUEST_LIMIT_EXCEEDED", "TotalRequests Limit exceeded.");

@@ -70,6 +70,10 @@ Json run_block(Org& org, bool all_or_none, std::size_t rows, bool tells_created,
   for (std::size_t at = 0; at < rows; ++at) {
     outcomes.push_back(save(at));
     has_refused |= !outcomes.back().is_success();
+    if (outcomes.back().is_success() || !org.is_on("refuses_parts")) continue;
+    const RowError& error = outcomes.back().errors.front();
+    if (error.code == "INVALID_FIELD" || error.code == "INVALID_TYPE")
+      throw ApiError(400, error.code, error.message);
   }
   if (all_or_none && has_refused) {
     for (RowOutcome& outcome : outcomes) {

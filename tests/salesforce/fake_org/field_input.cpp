@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "daemon/salesforce/soql_text.h"
 #include "platform/text.h"
 #include "tests/salesforce/fake_org/record_ids.h"
 
@@ -30,7 +31,9 @@ Input text_input(Org& org, const Field& field, const std::string& given) {
   std::string text(platform::trimmed(given));
   if (text != given && org.is_on("keeps_white_space")) text = given;
   if (text.empty()) return Value();
-  if (field.length > 0 && platform::count_code_points(text) > static_cast<std::size_t>(field.length))
+  const std::size_t length =
+      org.is_on("utf16_lengths") ? daemon::salesforce::utf16_length(text) : platform::count_code_points(text);
+  if (field.length > 0 && length > static_cast<std::size_t>(field.length))
     return refusal("STRING_TOO_LONG", field,
                    "data value too large: " + text + " (max length=" + std::to_string(field.length) + ")");
   if (field.kind == Kind::email && !is_email(text))

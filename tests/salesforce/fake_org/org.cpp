@@ -132,6 +132,12 @@ std::vector<std::string> Org::listed(std::string_view name) const {
   return parts;
 }
 
+bool Org::is_listed(std::string_view name, std::string_view part) const {
+  if (setting(name).empty()) return false;
+  const std::vector<std::string> parts = listed(name);
+  return std::ranges::count(parts, part) > 0;
+}
+
 void Org::set(std::string_view name, std::string_view value) {
   setting(name);
   settings_[std::string(name)] = value;

@@ -48,6 +48,7 @@ class Org {
   bool is_on(std::string_view name) const { return setting(name) == "true"; }
   /// The parts of "a, b".
   std::vector<std::string> listed(std::string_view name) const;
+  bool is_listed(std::string_view name, std::string_view part) const;
   /// Throws std::runtime_error for a name that no setting has.
   void set(std::string_view name, std::string_view value);
 

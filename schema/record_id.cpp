@@ -1,9 +1,9 @@
-#include "daemon/salesforce/record_id.h"
+#include "schema/record_id.h"
 
 #include <algorithm>
 #include <cstddef>
 
-namespace giftsync::daemon::salesforce {
+namespace giftsync::schema {
 namespace {
 
 constexpr std::size_t kShortLength = 15;
@@ -35,4 +35,4 @@ std::optional<std::string> long_record_id(std::string_view text) {
   return text.size() == kShortLength || id == text ? std::optional(id) : std::nullopt;
 }
 
-}  // namespace giftsync::daemon::salesforce
+}  // namespace giftsync::schema
