@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <iterator>
 #include <memory>
 #include <thread>
@@ -90,32 +91,55 @@ void print_custom_fields(const Console& console, schema::crm::ImportObject objec
   }
 }
 
-/// Counts invalid values of the standard column Email: they are stored, but no recipient matches them.
-class EmailCheck {
+/// Counts the values of a column that are none of its kind: they are stored, but no recipient matches them.
+class ValueCheck {
  public:
-  explicit EmailCheck(const std::vector<std::string>& header) {
+  using IsValid = std::function<bool(std::string_view)>;
+  ValueCheck(const std::vector<std::string>& header, std::string field, std::string kind, IsValid is_valid)
+      : field_(std::move(field)), kind_(std::move(kind)), is_valid_(std::move(is_valid)) {
     for (std::size_t i = 0; i < header.size(); ++i) {
-      if (platform::ascii_lower(platform::trimmed(header[i])) == "email") at_ = i;
+      if (schema::crm::import_column(header[i]) == platform::ascii_lower(field_)) at_ = i;
     }
   }
   void check(const CsvRow& row) {
     if (!at_ || *at_ >= row.cells.size()) return;
-    const std::string_view email = platform::trimmed(row.cells[*at_]);
-    if (email.empty() || !schema::email_error(email)) return;
+    const std::string_view value = platform::trimmed(row.cells[*at_]);
+    if (value.empty() || is_valid_(value)) return;
     if (count_++ == 0) first_line_ = row.line;
   }
   void print(const Console& console, const std::string& file) const {
     if (count_ == 0) return;
     console.info(fmt::format(
-        "{}:{}: Email is not an e-mail address{}; such rows are imported, but never match by Email", file,
-        first_line_, count_ == 1 ? "" : " (nor in " + platform::pluralize(count_ - 1, "more row") + ")"));
+        "{}:{}: {} is not {}{}; such rows are imported, but never match by {}", file, first_line_, field_,
+        kind_, count_ == 1 ? "" : " (nor in " + platform::pluralize(count_ - 1, "more row") + ")", field_));
   }
 
  private:
+  std::string field_;
+  std::string kind_;
+  IsValid is_valid_;
   std::optional<std::size_t> at_;
   std::size_t count_ = 0;
   std::size_t first_line_ = 0;
 };
+
+/// Of Email, and of the phone fields that matching compares.
+std::vector<ValueCheck> value_checks(const CliContext& ctx, schema::crm::ImportObject object,
+                                     const std::vector<std::string>& header) {
+  std::vector<ValueCheck> checks;
+  checks.emplace_back(header, "Email", "an e-mail address",
+                      [](std::string_view value) { return !schema::email_error(value); });
+  const schema::crm::MatchFields fields = wiring::match_fields(ctx.settings.matching);
+  std::vector<std::string> phones;
+  if (object == schema::crm::ImportObject::contact) phones = fields.contact.phone_fields;
+  if (object == schema::crm::ImportObject::lead) phones = fields.lead.phone_fields;
+  for (const std::string& phone : phones)
+    checks.emplace_back(header, phone, "a valid phone number, or fills the field, as 000-000-0000 does",
+                        [region = fields.default_region](std::string_view value) {
+                          return !schema::phone_key(value, region).empty();
+                        });
+  return checks;
+}
 
 /// Calls `each` with every row below the header. Returns the reader's fault, empty for none.
 template <class Each>
@@ -161,14 +185,14 @@ int import_rows(const Console& console, CliContext& ctx, const ImportOptions& op
   const std::unique_ptr<schema::crm::RowImport> import = wiring::open_row_import(
       ctx.settings, kind, header->cells,
       options.dry_run ? schema::crm::ImportMode::plan : schema::crm::ImportMode::write);
-  EmailCheck emails(header->cells);
+  std::vector<ValueCheck> checks = value_checks(ctx, kind, header->cells);
   const std::string fault = each_row(input, [&](const CsvRow& row) {
     import->detect_types(row.line, row.cells);
-    emails.check(row);
+    for (ValueCheck& check : checks) check.check(row);
   });
   if (!fault.empty()) return nothing_imported(console, {fault}, input.name());
   print_custom_fields(console, kind, header->cells, *import);
-  emails.print(console, input.name());
+  for (const ValueCheck& check : checks) check.print(console, input.name());
   InputProgress progress(console, input.bytes());
   std::uint64_t bytes = 0;
   each_row(input, [&](const CsvRow& row) {
@@ -218,12 +242,14 @@ int check(const Console& console, const CliContext& ctx, const CheckOptions& opt
     const Json report{{"crm", wiring::crm_location(ctx.settings)},
                       {"good", found.faults.empty()},
                       {"faults", found.faults},
-                      {"warnings", found.warnings()}};
+                      {"warnings", found.warnings()},
+                      {"deletion_marks", found.deletion_marks}};
     console.out << json_text(report, 2) << '\n';
     return found.faults.empty() ? EX_OK : EX_CONFIG;
   }
   for (const std::string& warning : found.warnings()) console.info(warning);
   if (!found.faults.empty()) return refuse(console, refuse_faults(ctx.settings, found.faults));
+  for (const std::string& mark : found.deletion_marks) console.out << mark << '\n';
   console.out << fmt::format(
       "{}: has every table and column that the settings name{}\n", wiring::crm_location(ctx.settings),
       ctx.settings.crm.backend == daemon::config::StoreBackend::postgresql ? ", and the rights to them" : "");
@@ -241,8 +267,9 @@ void add_crm_commands(Commands& commands) {
       "Salesforce: objects, fields, permissions, rules and calls, each finding with its remedy.",
       {"crm check", "crm check --json", "crm check --prove"});
   const auto check_options = std::make_shared<CheckOptions>();
-  check_verb->add_flag("--json", check_options->json,
-                       "Print JSON: good, faults, warnings; of an org also mode and findings");
+  check_verb->add_flag(
+      "--json", check_options->json,
+      "Print JSON: good, faults, warnings, deletion_marks; of an org also mode and findings");
   check_verb->add_flag(
       "--prove", check_options->proves,
       "In a sandbox or a Developer Edition org of Salesforce: make records, try on them what "
@@ -252,8 +279,9 @@ void add_crm_commands(Commands& commands) {
   CLI::App* verb = commands.verb(
       *noun, "import",
       "Import rows of the built-in CRM from a CSV file with a header line of API names (Id,Email,Phone,...). "
-      "Inserts or updates by Id: an absent column stays unchanged, an empty cell clears the field, nothing "
-      "is deleted. Unknown columns become custom fields. Refused rows are listed by line; the others are "
+      "Inserts or updates by Id: an absent column stays unchanged, an empty cell clears the field. A row "
+      "whose IsDeleted is true is deleted. Unknown columns become custom fields. Refused rows are listed by "
+      "line; the others are "
       "imported.",
       {"crm import --object contact contacts.csv", "crm import --object contact contacts.csv --dry-run",
        "crm import --object user - < users.csv"});

@@ -42,11 +42,19 @@ void print_import_report(const Console& console, const schema::crm::ImportResult
     console.info(fmt::format("custom field {} stays text: an index or a view of the database uses it",
                              printable(field)));
   }
-  const std::size_t rows = result.inserted + result.updated + result.unchanged + result.refused.size();
+  const std::size_t rows =
+      result.inserted + result.updated + result.unchanged + result.deleted + result.refused.size();
   console.out << fmt::format("{}: {}: {} new, {} changed, {} unchanged, {} refused{}\n", file.object,
                              platform::pluralize(rows, "row"), result.inserted, result.updated,
                              result.unchanged, result.refused.size(),
                              file.dry_run ? ". Nothing was written." : "");
+  if (result.deleted > 0) {
+    console.info(fmt::format(
+        "{} {} deleted (IsDeleted is true) and {} not stored; {} of the CRM {} removed",
+        platform::pluralize(result.deleted, "row"), platform::plural_verb(result.deleted, "is", "are"),
+        platform::plural_verb(result.deleted, "is", "are"), platform::pluralize(result.removed, "row"),
+        file.dry_run ? "would be" : platform::plural_verb(result.removed, "was", "were")));
+  }
   if (result.duplicate_ids > 0) {
     console.info(
         fmt::format("{} of the refused rows {} an Id that an earlier line of the file has; only the "

@@ -184,8 +184,8 @@ int match(const Console& console, CliContext& ctx, const MatchOptions& options) 
   const schema::crm::MatchFields fields = wiring::match_fields(ctx.settings.matching);
   if (!options.phone.empty() && schema::phone_key(options.phone, fields.default_region).empty()) {
     console.info(fmt::format(
-        "--phone: found {}, which is not a phone number of region {} and has fewer than 7 digits; it matches "
-        "nothing.",
+        "--phone: found {}, which is not a valid phone number (region {}), or fills a field, as 000-000-0000 "
+        "does; it matches nothing.",
         platform::in_quotes(options.phone), fields.default_region));
   }
   if (const auto why = schema::email_error(options.email); !options.email.empty() && why) {
@@ -195,9 +195,9 @@ int match(const Console& console, CliContext& ctx, const MatchOptions& options) 
                           : fmt::format("--email: found {}, which {}; it matches nothing.",
                                         platform::in_quotes(options.email), *why));
   }
-  const MatchExplanation found = sync::explain_match(
-      ctx.crm->directory(), fields,
-      {schema::email_key(options.email), schema::phone_key(options.phone, fields.default_region)});
+  const MatchExplanation found =
+      sync::explain_match(ctx.crm->directory(), fields,
+                          schema::crm::match_keys_of(options.email, options.phone, fields.default_region));
   if (options.json)
     console.out << json_text(json_of(found, fields), 2) << '\n';
   else

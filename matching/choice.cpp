@@ -70,8 +70,12 @@ std::string no_match_reason(const schema::crm::RecipientMatchKeys& recipient,
                             const schema::crm::MatchFields& fields, std::size_t converted) {
   const std::string& email = recipient.email_key;
   const std::string& phone = recipient.phone_key;
+  const std::string unusable =
+      recipient.has_unusable_phone
+          ? " The phone number is not compared: it is not valid, or fills its field, as 000-000-0000 does."
+          : "";
   if (email.empty() && phone.empty())
-    return "No match: there is neither an e-mail address nor a phone number to compare.";
+    return "No match: there is neither an e-mail address nor a phone number to compare." + unusable;
   const auto compared = [&](const schema::crm::PersonMatchFields& person) {
     std::string names = email.empty() ? "" : comma_separated(person.email_fields);
     const std::string phones = phone.empty() ? "" : comma_separated(person.phone_fields);
@@ -81,7 +85,7 @@ std::string no_match_reason(const schema::crm::RecipientMatchKeys& recipient,
   };
   std::string reason = "No match: no contact" + compared(fields.contact) + " and no lead" +
                        compared(fields.lead) + " has " + email +
-                       (email.empty() || phone.empty() ? "" : " or ") + phone + ".";
+                       (email.empty() || phone.empty() ? "" : " or ") + phone + "." + unusable;
   if (converted > 0)
     reason += " Converted leads that would have matched: " + std::to_string(converted) +
               ". To link a gift to the contact that such a lead became: \"giftsyncctl gift link\".";

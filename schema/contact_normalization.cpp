@@ -2,6 +2,7 @@
 
 #include <idn2.h>
 #include <phonenumbers/phonenumberutil.h>
+#include <utf8.h>
 
 #include <algorithm>
 #include <memory>
@@ -14,7 +15,7 @@ namespace {
 
 constexpr std::size_t kMaxAddressOctets = 254;
 constexpr std::size_t kMaxLocalPartOctets = 64;
-constexpr std::size_t kMinPhoneDigits = 7;
+constexpr std::size_t kSubscriberDigits = 7;
 constexpr std::size_t kMaxPhoneBytes = 250;  // the parser refuses longer texts, and slowly
 
 bool is_ascii(std::string_view text) {
@@ -63,6 +64,46 @@ bool is_host_name(std::string_view ascii) {
   return true;
 }
 
+bool is_space(char32_t c) {
+  return c == ' ' || (c >= '\t' && c <= '\r') ||
+         std::find(kWideSpaces.begin(), kWideSpaces.end(), c) != kWideSpaces.end();
+}
+
+/// Without white space of any script at both ends.
+std::string_view without_spaces(std::string_view text) {
+  while (!text.empty()) {
+    const char* next = text.data();
+    const char* end = next + text.size();
+    try {
+      if (!is_space(utf8::next(next, end))) break;
+    } catch (const utf8::exception&) {
+      break;
+    }
+    text.remove_prefix(static_cast<std::size_t>(next - text.data()));
+  }
+  while (!text.empty()) {
+    const char* last = text.data() + text.size();
+    try {
+      if (!is_space(utf8::prior(last, text.data()))) break;
+    } catch (const utf8::exception&) {
+      break;
+    }
+    text = text.substr(0, static_cast<std::size_t>(last - text.data()));
+  }
+  return text;
+}
+
+/// What people type to fill a field: 555-555-5555, 123-456-7890.
+bool is_filler(std::string_view digits) {
+  digits.remove_prefix(digits.size() - std::min(digits.size(), kSubscriberDigits));
+  const auto step = [&](std::size_t at) { return (digits[at] - digits[at - 1] + 10) % 10; };
+  const int first = digits.size() < 2 ? 0 : step(1);
+  for (std::size_t i = 2; i < digits.size(); ++i) {
+    if (step(i) != first) return false;
+  }
+  return first == 0 || first == 1 || first == 9;
+}
+
 }  // namespace
 
 std::optional<std::string> email_error(std::string_view email) {
@@ -85,7 +126,7 @@ std::optional<std::string> email_error(std::string_view email) {
 }
 
 std::string email_key(std::string_view email) {
-  email = platform::trimmed(email);
+  email = without_spaces(email);
   const std::size_t at = email.rfind('@');
   if (at == std::string_view::npos || is_ascii(email)) return platform::ascii_lower(email);
   const std::string_view domain = email.substr(at + 1);
@@ -113,21 +154,16 @@ std::string phone_key(std::string_view phone, std::string_view default_region) {
   using i18n::phonenumbers::PhoneNumber;
   using i18n::phonenumbers::PhoneNumberUtil;
   phone = platform::trimmed(phone);
-  if (phone.empty()) return {};
+  if (phone.empty() || phone.size() > kMaxPhoneBytes) return {};
   const PhoneNumberUtil& numbers = *PhoneNumberUtil::GetInstance();
   PhoneNumber number;
-  if (phone.size() <= kMaxPhoneBytes &&
-      numbers.Parse(std::string(phone), std::string(default_region), &number) ==
-          PhoneNumberUtil::NO_PARSING_ERROR &&
-      numbers.IsPossibleNumber(number)) {
-    std::string text;
-    numbers.Format(number, PhoneNumberUtil::E164, &text);
-    return text;
-  }
-  std::string digits;
-  std::copy_if(phone.begin(), phone.end(), std::back_inserter(digits),
-               [](char c) { return c >= '0' && c <= '9'; });
-  return digits.size() >= kMinPhoneDigits ? digits : std::string();
+  if (numbers.Parse(std::string(phone), std::string(default_region), &number) !=
+          PhoneNumberUtil::NO_PARSING_ERROR ||
+      !numbers.IsValidNumber(number))
+    return {};
+  std::string text;
+  numbers.Format(number, PhoneNumberUtil::E164, &text);
+  return is_filler(text) ? std::string() : text;
 }
 
 bool is_phone_region(std::string_view region) {

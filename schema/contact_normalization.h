@@ -1,6 +1,7 @@
 // schema: e-mail addresses and phone numbers: validation and normalization (MATCH-1, MATCH-2, HTTP-22).
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,9 +14,9 @@ namespace giftsync::schema {
 /// is ignored.
 std::optional<std::string> email_error(std::string_view email);
 
-/// The key under which two spellings of one address are equal: trimmed, lower case, domain in its ASCII
-/// form. Text that is no address gets a key as well (CRM rows hold anything). Empty text gets an empty
-/// key, which matches nothing.
+/// The key under which two spellings of one address are equal: without white space at its ends, of any
+/// script, lower case, domain in its ASCII form. Text that is no address gets a key as well (CRM rows hold
+/// anything). Empty text gets an empty key, which matches nothing.
 std::string email_key(std::string_view email);
 
 /// A key with its domain in Unicode, as CRM rows may have it; the key itself when both are equal.
@@ -24,10 +25,16 @@ std::string email_key_in_unicode(const std::string& key);
 /// The address for an SMTP envelope: the domain in its ASCII form.
 std::string email_for_envelope(std::string_view email);
 
-/// The key under which two written forms of one phone number are equal: E.164 ("+16508673450") when it
-/// parses as a possible number of `default_region` ("US", ISO 3166), else its digits when there are at
-/// least 7, else empty (matches nothing).
+/// The key under which two written forms of one phone number are equal: E.164 ("+16508673450") when it is a
+/// valid number, without country code of `default_region` ("US", ISO 3166). Else empty (matches nothing), and
+/// so for a filler: the last seven digits are one digit, or follow each other up or down (MATCH-2).
 std::string phone_key(std::string_view phone, std::string_view default_region);
+
+/// The white space that email_key() removes, beyond ASCII's: code points of Unicode. For SQL, which has to
+/// remove the same.
+inline constexpr std::array<char32_t, 21> kWideSpaces{0x85,   0xA0,   0x1680, 0x2000, 0x2001, 0x2002, 0x2003,
+                                                      0x2004, 0x2005, 0x2006, 0x2007, 0x2008, 0x2009, 0x200A,
+                                                      0x200B, 0x2028, 0x2029, 0x202F, 0x205F, 0x3000, 0xFEFF};
 
 /// True when libphonenumber supports the two-letter region.
 bool is_phone_region(std::string_view region);

@@ -1,5 +1,6 @@
 #include "sync/link_gift.h"
 
+#include "schema/crm_id.h"
 #include "sync/match_decision.h"
 
 namespace giftsync::sync {
@@ -12,7 +13,8 @@ bool is_linked_so(const schema::store::CrmSyncState& now, const LinkTarget& targ
   if (target.kind == TargetKind::by_rules) return now.linked_by.empty();
   const std::string contact = target.kind == TargetKind::contact ? target.id : "";
   const std::string lead = target.kind == TargetKind::lead ? target.id : "";
-  return !now.linked_by.empty() && now.decision.contact_id == contact && now.decision.lead_id == lead;
+  return !now.linked_by.empty() && schema::long_crm_id(now.decision.contact_id) == contact &&
+         schema::long_crm_id(now.decision.lead_id) == lead;
 }
 
 /// What follows from a contact: its account and its open opportunity, as matching would choose them. Nullopt:
@@ -57,9 +59,10 @@ LinkOutcome::Kind kind_of(RematchResult::Kind kind) {
 
 }  // namespace
 
-LinkOutcome link_gift(schema::store::Store& store, schema::crm::Crm& crm, RematchRules rules,
-                      const LinkOrder& order, platform::UtcMillis now) {
+LinkOutcome link_gift(schema::store::Store& store, schema::crm::Crm& crm, RematchRules rules, LinkOrder order,
+                      platform::UtcMillis now) {
   using Kind = LinkOutcome::Kind;
+  order.target.id = schema::long_crm_id(order.target.id);
   const auto before = store.sync.find_states(std::span(&order.gift, 1));
   if (before.empty())
     return {store.gifts.find(std::span(&order.gift, 1)).empty() ? Kind::unknown : Kind::undecided};

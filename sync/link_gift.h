@@ -37,7 +37,7 @@ struct LinkOutcome {
 };
 
 /// `rules` are those of a rematch; which gift they apply to is set here.
-LinkOutcome link_gift(schema::store::Store& store, schema::crm::Crm& crm, RematchRules rules,
-                      const LinkOrder& order, platform::UtcMillis now);
+LinkOutcome link_gift(schema::store::Store& store, schema::crm::Crm& crm, RematchRules rules, LinkOrder order,
+                      platform::UtcMillis now);
 
 }  // namespace giftsync::sync

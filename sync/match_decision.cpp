@@ -6,7 +6,6 @@
 
 #include "matching/choice.h"
 #include "matching/opportunity_choice.h"
-#include "schema/contact_normalization.h"
 
 namespace giftsync::sync {
 namespace {
@@ -45,8 +44,7 @@ std::vector<std::vector<schema::crm::Opportunity>> open_opportunities(
 
 schema::crm::RecipientMatchKeys recipient_keys(const schema::store::Gift& gift,
                                                const schema::crm::MatchFields& fields) {
-  return {schema::email_key(gift.transaction.email),
-          schema::phone_key(gift.transaction.phone, fields.default_region)};
+  return schema::crm::match_keys_of(gift.transaction.email, gift.transaction.phone, fields.default_region);
 }
 
 std::vector<schema::store::MatchDecision> match_recipients(

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "schema/contact_normalization.h"
+#include "schema/crm_id.h"
 
 namespace giftsync::sync {
 namespace {
@@ -20,10 +21,13 @@ bool is_reported_when_adopted(schema::GiftField field) {
   return field == schema::GiftField::sent_at || field == schema::GiftField::total_price;
 }
 
-/// Many CRMs store whole seconds, and e-mail addresses in lower case.
+/// An Id has two forms, many CRMs store whole seconds, and e-mail addresses in lower case.
 bool is_same(schema::GiftField field, const schema::FieldValue& in_crm, const schema::FieldValue& wanted) {
   if (schema::descriptor_of(field).type == schema::FieldType::email)
     return schema::email_key(text_of(in_crm)) == schema::email_key(text_of(wanted));
+  if (schema::descriptor_of(field).type == schema::FieldType::lookup &&
+      schema::long_crm_id(text_of(in_crm)) == schema::long_crm_id(text_of(wanted)))
+    return true;
   const auto* one = std::get_if<platform::UtcMillis>(&in_crm);
   const auto* other = std::get_if<platform::UtcMillis>(&wanted);
   if (!one || !other) return in_crm == wanted;

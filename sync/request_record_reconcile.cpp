@@ -1,6 +1,7 @@
 #include "sync/request_record_reconcile.h"
 
 #include "platform/text.h"
+#include "schema/crm_id.h"
 #include "sync/request_record_to_gift_request.h"
 
 namespace giftsync::sync {
@@ -22,7 +23,7 @@ constexpr std::string_view kClaimedByUnknownInstance =
 /// there, who is not the editor.
 std::string editor_of(const RequestRecordSnapshot& snapshot) {
   const std::string user = snapshot.row.text(F::last_modified_by);
-  const bool has_no_name = user.empty() || user == snapshot.integration_user;
+  const bool has_no_name = user.empty() || schema::long_crm_id(user) == snapshot.integration_user;
   return has_no_name ? "a CRM user" : "CRM user " + user;
 }
 

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "platform/text.h"
+#include "schema/crm_id.h"
 #include "sync/send_gift.h"
 
 namespace giftsync::sync {
@@ -75,6 +76,7 @@ schema::store::NewGiftRequest make_gift_request(const schema::RequestRecord& rec
   ordered.costs = request_costs(item, record);
   if (const std::string description = record.text(F::gift_item_description); !description.empty())
     ordered.description = description;
+  const auto id_in = [&](F field) { return schema::long_crm_id(record.text(field)); };
   return new_gift_request(
       {.sender = account,
        .item = ordered,
@@ -83,10 +85,9 @@ schema::store::NewGiftRequest make_gift_request(const schema::RequestRecord& rec
                        trimmed(record.text(F::recipient_first_name)),
                        trimmed(record.text(F::recipient_last_name)), record.text(F::message)}},
        .triggered_by = record.text(F::created_by),
-       .request_record =
-           schema::store::RequestRecordLink{record.id, 0, record.text(F::recipient_contact),
-                                            record.text(F::recipient_lead), record.text(F::account),
-                                            record.text(F::opportunity), record.text(F::sender)}},
+       .request_record = schema::store::RequestRecordLink{record.id, 0, id_in(F::recipient_contact),
+                                                          id_in(F::recipient_lead), id_in(F::account),
+                                                          id_in(F::opportunity), id_in(F::sender)}},
       now);
 }
 

@@ -110,7 +110,7 @@ CrmCheck check_crm(const daemon::config::Settings& settings) {
   schema::crm::external::ExternalCrmReport report =
       schema::crm::external::check_external_crm(external_crm_options(settings));
   return {std::move(report.faults), std::move(report.command_warnings), std::move(report.slow_lookups),
-          std::move(report.order_warnings)};
+          std::move(report.order_warnings), std::move(report.deletion_marks)};
 }
 
 std::vector<std::string> CrmCheck::warnings() const {

@@ -53,6 +53,7 @@ struct CrmCheck {
   std::vector<std::string> command_warnings;      ///< limits of some commands, with the remedy
   std::vector<std::string> performance_warnings;  ///< slow queries, with the remedy
   std::vector<std::string> order_warnings = {};   ///< numbers that are ordered as text, with the remedy
+  std::vector<std::string> deletion_marks = {};   ///< of an external CRM: which rows count as deleted
 
   /// Non-fatal findings.
   std::vector<std::string> warnings() const;

@@ -7,6 +7,7 @@
 
 #include "platform/quoted_text.h"
 #include "platform/signing_key.h"
+#include "schema/crm_id.h"
 #include "schema/record_id.h"
 
 namespace giftsync::daemon::config {
@@ -165,6 +166,7 @@ void check_crm_keys(ParsedConfig& parsed) {
     check_sql(parsed);
   }
   check_requests(parsed);
+  parsed.settings.crm.integration_user = schema::long_crm_id(parsed.settings.crm.integration_user);
 }
 
 }  // namespace giftsync::daemon::config

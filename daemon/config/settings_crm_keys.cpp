@@ -63,8 +63,8 @@ std::string column_fault(const std::string& field, const std::string& column) {
   if ((!is_object(object) && object != kRequestRecord) || check_field_name(name))
     return "which is not OBJECT.FIELD";
   // A field that giftsync does not read would be a line without effect.
-  if (field.starts_with("gift_record.") && name != "Id" && field != kRecordVersionColumn &&
-      !is_gift_field(name))
+  if (field.starts_with("gift_record.") && name != "Id" && platform::ascii_lower(name) != "isdeleted" &&
+      field != kRecordVersionColumn && !is_gift_field(name))
     return "which is not a field of the gift record";
   if (object == kRequestRecord && !is_request_field(name))
     return "which is not a field of the request record";

@@ -25,11 +25,11 @@ http::HttpResponse match_page(const PageCall& call) {
     data.set("nothing_given", true);
   if (asks_crm(call) && !is_empty) {
     const schema::crm::MatchFields& fields = call.console.options.crm.rules.match_fields;
-    const schema::crm::RecipientMatchKeys keys{schema::email_key(email),
-                                               schema::phone_key(phone, fields.default_region)};
+    const schema::crm::RecipientMatchKeys keys =
+        schema::crm::match_keys_of(email, phone, fields.default_region);
     const auto fault = schema::email_error(email);
     if (!email.empty() && fault) data.set("email_fault", texts().text("odd_email", {{"reason", *fault}}));
-    if (!phone.empty() && keys.phone_key.empty())
+    if (keys.has_unusable_phone)
       data.set("phone_fault", texts().text("odd_phone", {{"region", fields.default_region}}));
     const std::string away = ask_crm(call, [&](schema::crm::Crm& crm) {
       set_explanation(call, sync::explain_match(crm.directory(), fields, keys), data);

@@ -2,7 +2,16 @@
 
 #include <utility>
 
+#include "schema/contact_normalization.h"
+
 namespace giftsync::schema::crm {
+
+RecipientMatchKeys match_keys_of(const std::string& email, const std::string& phone,
+                                 const std::string& region) {
+  RecipientMatchKeys keys{email_key(email), phone_key(phone, region)};
+  keys.has_unusable_phone = !phone.empty() && keys.phone_key.empty();
+  return keys;
+}
 
 DecisionFacts Directory::look_up(const DecisionQuestions& questions) {
   const std::vector<RecipientMatchKeys>& recipients = questions.recipients;

@@ -50,7 +50,12 @@ struct MatchFields {
 struct RecipientMatchKeys {
   std::string email_key;
   std::string phone_key;
+  bool has_unusable_phone = false;  ///< a phone number was given, but it has no key
 };
+
+/// `region`: of a phone number without a country code.
+RecipientMatchKeys match_keys_of(const std::string& email, const std::string& phone,
+                                 const std::string& region);
 
 struct Candidate {
   std::string id;

@@ -1,8 +1,9 @@
 // schema/crm: the import of rows into a CRM that takes some (SYNC-36): upserts by Id; an absent column stays
-// unchanged, an empty cell becomes null, nothing is deleted. A column that the object does not have becomes a
-// custom field, usable in matching and order-by: number, date or time if every value of the file is one, else
-// text; a custom text field becomes one of these once all its values are (SYNC-37). The rows are read twice:
-// first detect_types(), then add(). One thread at a time; only the file's Ids are kept in memory.
+// unchanged, an empty cell becomes null, and only a row whose IsDeleted is true is deleted. A column that the
+// object does not have becomes a custom field, usable in matching and order-by: number, date or time if every
+// value of the file is one, else text; a custom text field becomes one of these once all its values are
+// (SYNC-37). The rows are read twice: first detect_types(), then add(). One thread at a time; only the file's
+// Ids are kept in memory.
 #pragma once
 
 #include <cstddef>
@@ -66,6 +67,8 @@ struct ImportResult {
   std::size_t inserted = 0;
   std::size_t updated = 0;
   std::size_t unchanged = 0;
+  std::size_t deleted = 0;          ///< rows whose IsDeleted is true: they are not stored
+  std::size_t removed = 0;          ///< rows of the CRM that were removed because of them
   std::size_t duplicate_ids = 0;    ///< of the refused ones: their Id was on an earlier line
   std::vector<RefusedRow> refused;  ///< by line
   /// Custom fields that stay text although all their values have another type: an index or a view that the

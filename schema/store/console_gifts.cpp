@@ -6,6 +6,7 @@
 
 #include "platform/text.h"
 #include "schema/contact_normalization.h"
+#include "schema/crm_id.h"
 #include "schema/enum_words.h"
 #include "schema/sql/queries.h"
 #include "schema/store/bounded_queries.h"
@@ -92,10 +93,10 @@ Conditions indexed_conditions(sql::Dialect dialect, const Viewer& viewer, const 
   const std::string key = email_key(filter.recipient);
   const std::string in_unicode = email_key_in_unicode(key);
   if (key == in_unicode) {
-    all.add("lower(trim(t.email)) = :recipient", "recipient", key);
+    all.add(address_key(dialect, "t.email") + " = :recipient", "recipient", key);
   } else {
     // Stored as written: an international domain in either of its forms.
-    all.add("lower(trim(t.email)) IN (:recipient, :in_unicode)", "recipient", key);
+    all.add(address_key(dialect, "t.email") + " IN (:recipient, :in_unicode)", "recipient", key);
     all.names.emplace_back("in_unicode");
     all.values.push_back(in_unicode);
   }
@@ -106,8 +107,9 @@ Conditions indexed_conditions(sql::Dialect dialect, const Viewer& viewer, const 
 /// than few searches are worth: the states of the gifts that are looked at are read in one range.
 std::string of_crm_id(const Conditions& all) {
   std::string condition =
-      "t.id IN (SELECT s.transaction_id FROM crm_sync_state s WHERE :crm_id IN (s.contact_id, s.lead_id, "
-      "s.account_id, s.opportunity_id, s.crm_id)";
+      "t.id IN (SELECT s.transaction_id FROM crm_sync_state s WHERE (:crm_id IN (s.contact_id, s.lead_id, "
+      "s.account_id, s.opportunity_id, s.crm_id) OR :short_id IN (s.contact_id, s.lead_id, s.account_id, "
+      "s.opportunity_id, s.crm_id))";
   for (const std::string& name : all.names) {
     if (name == "lowest") condition += " AND s.transaction_id >= :lowest";
     if (name == "before") condition += " AND s.transaction_id < :before";
@@ -121,10 +123,14 @@ void add_search(Conditions& all, sql::Dialect dialect, const Viewer& viewer,
   const std::string name = std::string("(t.first_name || ' ' || t.last_name) ") +
                            (dialect == sql::Dialect::sqlite ? "GLOB" : "~") + " :name";
   const bool has_name = !filter.name.empty() && !viewer.is_masked();
-  if (!filter.crm_id.empty())
-    all.add(has_name ? "(" + name + " OR " + of_crm_id(all) + ")" : of_crm_id(all), "crm_id", filter.crm_id);
-  else if (has_name)
+  if (!filter.crm_id.empty()) {
+    all.add(has_name ? "(" + name + " OR " + of_crm_id(all) + ")" : of_crm_id(all), "crm_id",
+            long_crm_id(filter.crm_id));
+    all.names.emplace_back("short_id");
+    all.values.push_back(short_crm_id(filter.crm_id));
+  } else if (has_name) {
     all.add(name);
+  }
   if (!has_name) return;
   all.names.emplace_back("name");
   all.values.push_back(pattern_of_part(dialect, filter.name));
@@ -136,7 +142,7 @@ void add_filter(Conditions& all, sql::Dialect dialect, const Viewer& viewer,
   add_search(all, dialect, viewer, filter);
   if (filter.source) all.add("t.gift_source = :source", "source", *filter.source);
   if (!filter.sender.empty())
-    all.add("lower(trim(r.sender_email)) = :sender", "sender", email_key(filter.sender));
+    all.add(address_key(dialect, "r.sender_email") + " = :sender", "sender", email_key(filter.sender));
   if (!filter.item.empty())
     all.add("(CAST(r.gift_id AS TEXT) = :item OR r.item_name = :item)", "item", filter.item);
   if (!filter.campaign.empty()) all.add("r.utm_campaign_id = :campaign", "campaign", filter.campaign);

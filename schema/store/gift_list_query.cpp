@@ -28,7 +28,7 @@ struct Condition {
   }
 };
 
-void add_filter(Condition& all, const GiftFilter& filter) {
+void add_filter(Condition& all, sql::Dialect dialect, const GiftFilter& filter) {
   if (filter.status) all.add("t.status = :status", "status", std::string(to_word(*filter.status)));
   if (filter.since) all.add(time_column(filter) + " >= :since", "since", std::to_string(filter.since->value));
   if (filter.until) all.add(time_column(filter) + " < :until", "until", std::to_string(filter.until->value));
@@ -37,7 +37,7 @@ void add_filter(Condition& all, const GiftFilter& filter) {
   if (filter.sender) {
     // Stored as written: an international domain in either of its forms.
     const std::string sender = email_key(*filter.sender);
-    all.add("lower(trim(r.sender_email)) IN (:sender, :in_unicode)", "sender", sender);
+    all.add(address_key(dialect, "r.sender_email") + " IN (:sender, :in_unicode)", "sender", sender);
     all.names.push_back("in_unicode");
     all.values.push_back(email_key_in_unicode(sender));
   }
@@ -71,7 +71,7 @@ GiftPage GiftRequests::list(const GiftFilter& filter, TransactionId after, std::
     }
     Condition condition;
     condition.add("t.id > :after", "after", std::to_string(after.value));
-    add_filter(condition, filter);
+    add_filter(condition, database_->dialect(), filter);
     GiftPage page;
     page.next = end_of_search(session, after);
     if (page.next) condition.add("t.id <= :last", "last", std::to_string(page.next->value));
@@ -91,7 +91,7 @@ std::vector<SentPosition> GiftRequests::list_latest(const GiftFilter& filter, Se
                 std::to_string(below.sent_at.value));
   condition.names.push_back("id_below");
   condition.values.push_back(std::to_string(below.id.value));
-  add_filter(condition, filter);
+  add_filter(condition, database_->dialect(), filter);
   return database_->read([&](soci::session& session) {
     std::vector<SentPosition> found;
     sql::PreparedQuery row(session, latest_gifts_query(condition.text, limit), condition.names);

@@ -97,6 +97,11 @@ std::string masked_address_column(sql::Dialect dialect, const std::string& colum
          column + ", " + at + ") ELSE '***' END";
 }
 
+std::string address_key(sql::Dialect dialect, const std::string& column) {
+  // By bytes: the database's language may have other rules for letters.
+  return "lower(trim(" + column + ")" + (dialect == sql::Dialect::postgresql ? " COLLATE \"C\")" : ")");
+}
+
 std::string latest_gifts_query(const std::string& condition, std::size_t limit) {
   return "SELECT t.sent_at, t.id FROM recipient_transaction t JOIN gift_request r ON r.id = t.request_id "
          "WHERE " +

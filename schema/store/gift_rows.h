@@ -44,6 +44,9 @@ inline constexpr int kGiftColumnCount = count_columns(kTransactionColumns) + cou
 std::string masked_address_column(sql::Dialect dialect, const std::string& column);
 std::string masked_column(const std::string& column);
 
+/// An address in that column as email_key() folds it, in the form that recipient_transaction_email indexes.
+std::string address_key(sql::Dialect dialect, const std::string& column);
+
 /// Gifts as "SELECT ... WHERE <rest>", over recipient_transaction t and gift_request r.
 std::string gifts_query(const std::string& rest);
 /// Of gifts_query()'s tables: sent_at and id of the gifts that satisfy `condition`, the latest sent first.

@@ -134,12 +134,12 @@ std::string records_of_gifts(const std::string& condition) {
 
 /// What the filter finds. The parameters :text, which is text_of() the filter, and :other are in each, since
 /// SOCI counts the values that it binds.
-std::string find_condition(const RequestRecordFilter& filter) {
+std::string find_condition(sql::Dialect dialect, const RequestRecordFilter& filter) {
   if (!filter.person.empty())
     return "s.record_id IN (SELECT a.record_id FROM request_record_state a WHERE a.deleted = 0 AND "
            "a.requested_by <> '' AND a.requested_by = (SELECT email FROM account WHERE email_key = :text) "
            "UNION ALL " +
-           records_of_gifts("lower(trim(t.email)) IN (:text, :other)") + ")";
+           records_of_gifts(address_key(dialect, "t.email") + " IN (:text, :other)") + ")";
   if (!filter.gift && !filter.number.empty()) return "s.number IN (:text, :other)";
   std::string any = ":text = '' AND :other = ''";
   if (!filter.gift) return any;
@@ -279,7 +279,7 @@ std::vector<ListedRequestRecord> RequestRecords::list(const Viewer& viewer,
         "SELECT s.record_id, s.number, s.state, s.requested_by, s.error, coalesce((SELECT max(t.occurred_at) "
         "FROM request_record_transition t WHERE t.record_id = s.record_id), 0) FROM request_record_state s "
         "WHERE s.deleted = 0 AND " +
-            find_condition(filter) + state_condition(filter) + " AND " +
+            find_condition(database_->dialect(), filter) + state_condition(filter) + " AND " +
             request_records_condition(viewer, owner) +
             (before.empty() ? " AND s.number >= :before" : " AND s.number < :before") +
             " ORDER BY s.number DESC LIMIT " + std::to_string(limit),

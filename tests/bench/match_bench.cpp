@@ -78,8 +78,8 @@ std::vector<std::string> bare_tables() {
                          (*object == 'c' ? "p.accountid" : "p.isconverted") +
                          ", email.match_key AS email_key, phone.match_key AS phone_key, "
                          "mobilephone.match_key AS mobile_key FROM crm_" +
-                         object + " p" + keys(object, "email", "email") + keys(object, "phone", "phone") +
-                         keys(object, "phone", "mobilephone"));
+                         object + " p" + keys(object, "email_2", "email") + keys(object, "phone_2", "phone") +
+                         keys(object, "phone_2", "mobilephone"));
     for (const char* column : {"email_key", "phone_key", "mobile_key"})
       statements.push_back("CREATE INDEX " + table + "_" + column + " ON " + table + " (" + column + ")");
   }

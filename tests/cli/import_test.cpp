@@ -214,6 +214,22 @@ TEST(CliCrm, ColumnsThatAreNotStandardAreNamed) {
   EXPECT_THAT(import("Id,EMAIL,emial\n003A,a@example.com,x\n").err, Not(HasSubstr("did you mean")));
 }
 
+// MATCH-2, SYNC-36
+TEST(CliCrm, NumbersThatMatchNothingAndDeletedRowsAreTold) {
+  const CliFixture cli;
+  const auto result =
+      cli.run({"crm", "import", "--object", "contact", "-"},
+              "Id,Phone,MobilePhone,IsDeleted\n003A,(650) 867-3450,,false\n003B,000-000-0000,,\n"
+              "003C,1234567,650-867-3451,false\n003D,,,true\n");
+  EXPECT_EQ(result.code, 0);
+  EXPECT_EQ(result.out, "contact: 4 rows: 3 new, 0 changed, 0 unchanged, 0 refused\n");
+  EXPECT_THAT(result.err,
+              AllOf(HasSubstr("stdin:3: Phone is not a valid phone number"), HasSubstr("(nor in 1 more row)"),
+                    HasSubstr("never match by Phone"), Not(HasSubstr("MobilePhone is")),
+                    HasSubstr("1 row is deleted (IsDeleted is true) and is not stored; 0 rows of the CRM")));
+  EXPECT_EQ(cli.run({"crm", "show", "contact", "003D"}).code, 66);
+}
+
 // MATCH-33
 TEST(CliCrm, NamesTheCellThatMakesAFieldText) {
   const CliFixture cli;
@@ -331,8 +347,10 @@ TEST(CliMatch, ReportsInvalidKeys) {
   const CliFixture cli;
   EXPECT_THAT(cli.run({"match", "--email", "(650) 867-3450"}).err, HasSubstr("use --phone"));
   EXPECT_THAT(cli.run({"match", "--email", "ada"}).err, HasSubstr("it matches nothing"));
-  const auto nothing = cli.run({"match", "--phone", "12"});
-  EXPECT_THAT(nothing.out, AllOf(HasSubstr("compared as: nothing"), HasSubstr("neither an e-mail address")));
+  const auto nothing = cli.run({"match", "--phone", "000-000-0000"});
+  EXPECT_THAT(nothing.err, HasSubstr("not a valid phone number (region US), or fills a field"));
+  EXPECT_THAT(nothing.out, AllOf(HasSubstr("The phone number is not compared"),
+                                 HasSubstr("compared as: nothing"), HasSubstr("neither an e-mail address")));
 }
 
 TEST(CliMatch, ExplainsInTheOrderOfTheChoice) {

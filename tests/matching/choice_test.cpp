@@ -95,6 +95,9 @@ TEST(MatchChoice, NoMatchNamesOnlyFieldsWithAValueToCompare) {
       choose({"", kRecipient.phone_key}, {}, {}, fields()).reason,
       HasSubstr("no contact (Phone, MobilePhone) and no lead (Phone, MobilePhone) has +16502530000."));
   EXPECT_THAT(choose({"", ""}, {}, {}, fields()).reason, HasSubstr("neither an e-mail address nor a phone"));
+  EXPECT_THAT(choose({"", "", true}, {}, {}, fields()).reason, HasSubstr("The phone number is not compared"));
+  EXPECT_THAT(choose({"a@x.example", "", true}, {}, {}, fields()).reason,
+              HasSubstr("has a@x.example. The phone number is not compared: it is not valid"));
 }
 
 TEST(MatchChoice, ATieIsReported) {

@@ -120,7 +120,10 @@ class ExternalCrm(daemon_fixture.DaemonTestCase):
                       where=f"ns__recipienttransactionid__c = {rose}")
         self.assertEqual({record["RecipientContactId"] for record in fixture.gift_records()}, {"003A", None})
         self.assertIn("opportunity: 006A", fixture.ctl("match", "--email", "rose@edge.com"))
-        self.assertIn("has every table and column", fixture.ctl("crm", "check"))
+        checked = fixture.ctl("crm", "check")
+        self.assertIn("has every table and column", checked)
+        self.assertIn("salesforce.ns__gift_record__c: a row counts as deleted where isdeleted is true", checked)
+        self.assertIn("salesforce.contact: no column says which rows are deleted", checked)
         self.assertEqual(fixture.ctl("crm", "import", "--object", "contact", change, expect=78), "")
         self.assertIn("crm of crm.connection", fixture.ctl("db", "version"))
         self.assertNotIn("no index", fixture.whole_log())
@@ -138,6 +141,30 @@ class ExternalCrm(daemon_fixture.DaemonTestCase):
         self.assertEqual(fixture.gift_records()[0]["RecipientContactId"], "003A", "the gift record is complete")
         self.sql(f"UPDATE {GIFT} SET sfid = 'a0G' || id")
         self.wait_row("whatid, whoid, status", "a0G1|003A|Not Started", table="salesforce.task")
+
+    # SYNC-42
+    def test_deleted_rows_match_nothing(self):
+        self.sql("ALTER TABLE salesforce.contact ADD COLUMN isdeleted BOOLEAN")
+        self.sql("REVOKE SELECT ON salesforce.contact FROM giftsync; GRANT SELECT (sfid, name, email, phone, mobile, accountid, "
+                 "lastmodifieddate) ON salesforce.contact TO giftsync")
+        self.sql("INSERT INTO salesforce.contact (sfid, name, email, lastmodifieddate, isdeleted) VALUES "
+                 "('003DEL', 'Dan, deleted', 'dan@x.example', '2026-05-02', true), ('003LIV', 'Dan', E'dan@x.example\\r', '2026-05-01', false), "
+                 "('003GON', 'Gil, deleted', 'gil@x.example', '2026-05-01', true)")
+        fixture = self.example_fixture().seed()
+        refused = fixture.try_ctl("crm", "check")
+        self.assertEqual(refused.returncode, 78)
+        self.assertIn("GRANT SELECT (isdeleted) ON salesforce.contact TO giftsync", refused.stderr)
+        self.sql("GRANT SELECT (isdeleted) ON salesforce.contact TO giftsync")
+        fixture.start()
+        with Client(fixture) as client:
+            data = client.send_gift("dan@x.example", "gil@x.example").json()["data"]["recipients"]
+        dan, gil = (one["recipient_transaction_id"] for one in data)
+        self.wait_row("ns__recipientcontactid__c, ns__recipienttransactionstatus__c", "003LIV|delivered",
+                      where=f"ns__recipienttransactionid__c = {dan}")
+        self.wait_row("ns__recipientcontactid__c, ns__recipienttransactionstatus__c", "|delivered",
+                      where=f"ns__recipienttransactionid__c = {gil}")
+        self.assertNotIn("003DEL", fixture.ctl("match", "--email", "dan@x.example"))
+        self.assertIn("salesforce.contact: a row counts as deleted where isdeleted is true", fixture.ctl("crm", "check"))
 
     # SYNC-45
     def test_user_fields_are_written_where_columns_names_them(self):
@@ -299,7 +326,7 @@ class ExternalCrm(daemon_fixture.DaemonTestCase):
         self.assertIsNone(fixture.status()["sync"]["last_error"])
 
     def test_all_missing_tables_are_named_and_nothing_runs(self):
-        self.sql("DROP INDEX salesforce.gift_transaction; DROP INDEX salesforce.contact_email; DROP TABLE salesforce.account; "
+        self.sql("DROP INDEX salesforce.gift_transaction; DROP INDEX salesforce.contact_email_address; DROP TABLE salesforce.account; "
                  f"ALTER TABLE {GIFT} DROP COLUMN ns__opened_date_time__c; ALTER TABLE {GIFT} ALTER COLUMN ns__message__c TYPE INT USING 1")
         fixture = self.example_fixture().seed()
         fixture.start(wait=False)
@@ -311,7 +338,7 @@ class ExternalCrm(daemon_fixture.DaemonTestCase):
                         ("backfill", "status-timestamps")):
             self.assertIn("crm.tables.account", fixture.try_ctl(*command).stderr, command)
         for expected in ("crm.tables.account", "crm.columns.gift_record.Opened_Date_Time", "ns__message__c is of type integer",
-                      "CREATE UNIQUE INDEX ON salesforce.ns__gift_record__c", "CREATE INDEX ON salesforce.contact (lower(trim(email)))"):
+                      "CREATE UNIQUE INDEX ON salesforce.ns__gift_record__c", "CREATE INDEX contact_email_address ON salesforce.contact (lower(btrim(email, E'"):
             self.assertIn(expected, log)
             self.assertIn(expected, checked.stderr)
 

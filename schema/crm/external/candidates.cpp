@@ -45,8 +45,7 @@ std::string people_statement(const MappedTables& tables, const LookupPlan& plan)
               ") AS order_rank, row_number() OVER "
               "(PARTITION BY " +
               plan.prefilter(column) + " ORDER BY " + converted + ", " + order + ") AS cap_rank FROM " +
-              tables.table(object) + " p WHERE " + tables.column("p", object, "Id") + " IS NOT NULL" +
-              " AND " +
+              tables.rows(object) + " AND " + tables.column("p", object, "Id") + " IS NOT NULL AND " +
               sql::in_list(tables.dialect(), plan.prefilter(column), "keys" + std::to_string(i), true);
   }
   return "SELECT field, value, id, name, account, CASE WHEN account = '' OR " +
@@ -146,7 +145,8 @@ sql_common::RowsByKey<Candidate> people_by_email(sql::Database& database, const 
                                                  PersonObject object, const PersonMatchFields& fields,
                                                  const Keys& keys) {
   if (keys.empty() || fields.email_fields.empty() || !tables.has(object_name(object))) return {};
-  const LookupPlan plan{object, fields, fields.email_fields, email_expression,
+  const LookupPlan plan{object, fields, fields.email_fields,
+                        [&](const std::string& column) { return email_expression(tables, column); },
                         [](const std::string& value) { return email_key(value); }};
   auto found = look_up(database, tables, plan, email_spellings(keys), keys);
   sort_people(database, tables, plan, found);

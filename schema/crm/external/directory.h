@@ -1,5 +1,5 @@
 // schema/crm/external: contacts, leads, opportunities and users in external tables, as far as the settings
-// map them. There are no match keys: e-mail addresses are compared by lower(trim(column)), phone numbers
+// map them. There are no match keys: e-mail addresses are compared by email_expression(), phone numbers
 // first by their last seven digits without an extension and then as E.164 (schema/contact_normalization.h).
 // One statement per batch and kind of field. Rows without an Id match nothing. Included by schema/'s .cpp
 // files only.

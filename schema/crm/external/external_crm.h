@@ -53,6 +53,7 @@ struct ExternalCrmReport {
       command_warnings;                     ///< missing rights that only some commands need, with their GRANT
   std::vector<std::string> slow_lookups;    ///< lookups that scan whole tables
   std::vector<std::string> order_warnings;  ///< numbers that are ordered as text (MATCH-33)
+  std::vector<std::string> deletion_marks;  ///< of each object, by which column rows count as deleted
 };
 /// Checks all mapped tables and columns, and the user's rights. Throws DependencyError when the database
 /// does not respond.

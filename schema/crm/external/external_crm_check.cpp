@@ -78,8 +78,7 @@ class ExternalCrmCheck {
     if (options_.tasks) check_shared_columns("task");
     check_unique("gift_record");
     if (options_.tasks) check_unique("task");
-    check_emails("contact", options_.match_fields.contact.email_fields);
-    check_emails("lead", options_.match_fields.lead.email_fields);
+    if (may_read_) check_all_emails();
     if (report_.faults.empty()) check_orders();
     return std::move(report_);
   }
@@ -104,6 +103,7 @@ class ExternalCrmCheck {
   void add_privilege_faults() {
     PrivilegeReport privileges = check_privileges(session_, mapping_, options_);
     report_.faults = std::move(privileges.faults);
+    may_read_ = report_.faults.empty();
     report_.command_warnings = std::move(privileges.command_warnings);
     inaccessible_ = std::move(privileges.inaccessible);
   }
@@ -142,6 +142,7 @@ class ExternalCrmCheck {
     const bool needed = wanted.field == "RecipientTransactionId" || wanted.field == "Id" ||
                         wanted.field == "AssigneeId" || wanted.field == "PermissionSetName" ||
                         !wanted.required_by.empty();
+    if (wanted.field == kDeletionMark && !columns.empty()) return check_deletion_mark(wanted, name);
     const std::string requester =
         wanted.required_by.empty() ? "" : " (required by " + wanted.required_by + ")";
     if (name.empty()) {
@@ -215,38 +216,59 @@ class ExternalCrmCheck {
         "; order by a column of a number type, or name as crm.tables." + object +
         " a view that casts it (docs/operations/external-crm.md)");
   }
-  void check_emails(const std::string& object, const std::vector<std::string>& fields) {
+  void check_emails(const MappedTables& tables, const std::string& object,
+                    const std::vector<std::string>& fields) {
     for (const std::string& field : fields) {
       const std::string column = mapping_.column_name(object, field);
-      if (!mapping_.has(object) || !sql_common::find_column(columns_[object], column) ||
-          has_email_index(object, column))
+      const sql_common::Column* found = sql_common::find_column(columns_[object], column);
+      if (!found || found->type != sql_common::ColumnType::text ||
+          is_indexed(object, email_expression(tables, tables.column("p", object, field))))
         continue;
       report_.slow_lookups.push_back(
-          mapping_.table_name(object) + " has no index on " + email_expression(column) +
-          ": every lookup scans the whole table; ask the owner for CREATE INDEX ON " +
-          mapping_.table_name(object) + " (" + email_expression(column) + ")");
+          mapping_.table_name(object) + " has no index for the e-mail addresses in " + column +
+          ": every lookup scans the whole table; ask the owner for CREATE INDEX " + object + "_" +
+          platform::ascii_lower(column) + "_address ON " + mapping_.table_name(object) + " (" +
+          email_expression(tables, column) + ")");
     }
   }
-  bool has_email_index(const std::string& object, const std::string& column) {
-    const std::string query =
-        dialect_ == sql::Dialect::sqlite
-            ? "SELECT coalesce(sql, '') FROM sqlite_master WHERE type = 'index' AND tbl_name = :table"
-            : "SELECT pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid = to_regclass(:table) AND "
-              "indisvalid";
+  void check_all_emails() {
+    if (dialect_ == sql::Dialect::postgresql) session_ << "SET LOCAL enable_seqscan = off";
+    const MappedTables tables(dialect_, mapping_, session_);
+    check_emails(tables, "contact", options_.match_fields.contact.email_fields);
+    check_emails(tables, "lead", options_.match_fields.lead.email_fields);
+  }
+  void check_deletion_mark(const UsedField& wanted, const std::string& column) {
+    const std::string key = "crm.columns." + wanted.object + "." + wanted.field;
+    const std::string table = mapping_.table_name(wanted.object);
+    const sql_common::Column* mark = sql_common::find_column(columns_[wanted.object], column);
+    const bool is_time = mark && (mark->type == sql_common::ColumnType::date ||
+                                  mark->type == sql_common::ColumnType::date_time);
+    if (mark)
+      report_.deletion_marks.push_back(table + ": a row counts as deleted where " + mark->name +
+                                       (is_time ? " has a time" : " is true"));
+    else if (column.empty() || platform::ascii_lower(column) == platform::ascii_lower(kDeletionMark))
+      report_.deletion_marks.push_back(
+          table + ": no column says which rows are deleted; if there is one, name it as " + key);
+    else
+      add_fault(key,
+                table + " has no column " + column + "; name its column, or write \"-\" to do without it");
+  }
+  /// Whether a plan that avoids reading the whole table searches an index, also through a view.
+  bool is_indexed(const std::string& object, const std::string& expression) {
+    const bool sqlite = dialect_ == sql::Dialect::sqlite;
+    long long number = 0;  // of SQLite's steps
+    std::string step;
+    soci::statement statement(session_);
+    for (int i = 0; sqlite && i < 3; ++i) statement.exchange(soci::into(number));
+    statement.exchange(soci::into(step));
+    statement.alloc();
+    statement.prepare((sqlite ? "EXPLAIN QUERY PLAN SELECT 1 FROM " : "EXPLAIN SELECT 1 FROM ") +
+                          mapping_.table(object) + " p WHERE " + expression + " = 'a'",
+                      sql::kRunOnce);
+    statement.define_and_bind();
     bool found = false;
-    std::string definition;
-    const std::string table = catalog_table_name(object);
-    soci::statement statement = (session_.prepare << query, soci::into(definition), soci::use(table));
-    sql::each_row(statement, [&] {
-      // PostgreSQL shows lower(trim(email)) as lower(TRIM(BOTH FROM email)), older ones as lower(btrim(...)).
-      std::string bare;
-      for (const char c : platform::ascii_lower(definition)) {
-        if (c != ' ' && c != '"' && c != '(' && c != ')') bare += c;
-      }
-      const std::string lower = platform::ascii_lower(column);
-      for (const char* trimmed : {"lowertrim", "lowerbtrim", "lowertrimbothfrom"})
-        found = found || bare.find(trimmed + lower) != std::string::npos;
-    });
+    sql::each_row(statement,
+                  [&] { found = found || step.find(sqlite ? "SEARCH" : "Index Cond") != std::string::npos; });
     return found;
   }
 
@@ -256,6 +278,7 @@ class ExternalCrmCheck {
   const Mapping mapping_;
   std::map<std::string, std::vector<sql_common::Column>> columns_;
   std::set<std::string> inaccessible_;  ///< objects whose tables are not visible
+  bool may_read_ = false;
   ExternalCrmReport report_;
 };
 

@@ -12,7 +12,7 @@ sql_common::MissingIdsFinder nonempty_missing_ids_finder(soci::session& session,
   return [&session, &tables](const sql_common::RowIds& wanted) {
     sql_common::RowIds missing = missing_rows(session, tables, wanted);
     for (auto& [object, ids] : missing)
-      if (tables.has(object)) sql_common::clear_if_table_empty(session, tables.table(object), ids);
+      if (tables.has(object)) sql_common::clear_if_table_empty(session, tables.rows(object), ids);
     return missing;
   };
 }

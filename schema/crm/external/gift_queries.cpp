@@ -2,8 +2,10 @@
 #include "schema/crm/external/gift_records.h"
 #include "schema/crm/external/gift_sql.h"
 #include "schema/crm/external/invalid_external_ids.h"
+#include "schema/crm/external/person_lookup.h"
 #include "schema/crm/sql_common/gift_values.h"
 #include "schema/crm/sql_common/transaction_rows.h"
+#include "schema/crm_id.h"
 
 namespace giftsync::schema::crm::external {
 namespace {
@@ -28,9 +30,11 @@ void add_formulas(GiftRecord& record) {
 template <class... Parameters>
 std::vector<GiftRecord> select_gifts(soci::session& session, const MappedTables& tables,
                                      const std::string& where, const Parameters&... parameters) {
-  std::vector<GiftRecord> records = sql_common::select_gifts(
-      session, "SELECT " + select_list(tables) + " FROM " + tables.table(kGiftObject) + " t WHERE " + where,
-      parameters...);
+  std::vector<GiftRecord> records =
+      sql_common::select_gifts(session,
+                               "SELECT " + select_list(tables) + " FROM " + tables.table(kGiftObject) +
+                                   " t WHERE " + tables.not_deleted("t", kGiftObject) + " AND " + where,
+                               parameters...);
   for (GiftRecord& record : records) add_formulas(record);
   return records;
 }
@@ -45,7 +49,7 @@ std::string has_valid_id_condition(const MappedTables& tables) {
 /// its index applies, and then the integer: beyond 2^53 a double may be inexact.
 std::string select_ids(const MappedTables& tables) {
   return "SELECT " + transaction_of(tables, "t", kGiftObject) + " FROM " + tables.table(kGiftObject) +
-         " t WHERE ";
+         " t WHERE " + tables.not_deleted("t", kGiftObject) + " AND ";
 }
 
 }  // namespace
@@ -121,7 +125,7 @@ std::vector<TransactionId> ExternalGiftRecords::transaction_ids_by_email(const s
     const std::string email = "t." + quoted_column(tables, GiftField::recipient_email);
     return sql_common::select_transaction_ids(
         session,
-        select_ids(tables) + sql_common::email_key_expression(tables.dialect(), email) + " = :address AND " +
+        select_ids(tables) + email_expression(tables, email) + " = :address AND " +
             has_valid_id_condition(tables) + " ORDER BY " + tables.column("t", kGiftObject, kTransaction),
         address);
   });
@@ -135,16 +139,17 @@ std::vector<TransactionId> ExternalGiftRecords::transaction_ids_by_contact(const
     const bool has_types = tables.dialect() == sql::Dialect::postgresql;
     return sql_common::select_transaction_ids(
         session,
-        select_ids(tables) + (has_types ? "cast(" + column + " as text)" : column) + " = :contact AND " +
-            has_valid_id_condition(tables) + " ORDER BY " + tables.column("t", kGiftObject, kTransaction),
-        contact);
+        select_ids(tables) + (has_types ? "cast(" + column + " as text)" : column) +
+            " IN (:contact, :short) AND " + has_valid_id_condition(tables) + " ORDER BY " +
+            tables.column("t", kGiftObject, kTransaction),
+        long_crm_id(contact), short_crm_id(contact));
   });
 }
 
 std::int64_t ExternalGiftRecords::count() {
   return crm_.read([](soci::session& session, const MappedTables& tables) {
     long long count = 0;
-    session << "SELECT count(*) FROM " + tables.table(kGiftObject), soci::into(count);
+    session << "SELECT count(*) FROM " + tables.rows(kGiftObject), soci::into(count);
     return static_cast<std::int64_t>(count);
   });
 }
@@ -153,7 +158,8 @@ std::int64_t count_invalid_transaction_ids(const ExternalCrmOptions& options) {
   ExternalDatabase crm(options);
   return crm.read([](soci::session& session, const MappedTables& tables) {
     long long count = 0;
-    session << "SELECT count(*) FROM " + tables.table(kGiftObject) + " t WHERE CASE WHEN " +
+    session << "SELECT count(*) FROM " + tables.table(kGiftObject) + " t WHERE " +
+                   tables.not_deleted("t", kGiftObject) + " AND CASE WHEN " +
                    tables.column("t", kGiftObject, kTransaction) + " > 0 AND " +
                    has_valid_id_condition(tables) + " THEN 0 ELSE 1 END = 1",
         soci::into(count);

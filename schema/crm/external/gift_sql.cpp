@@ -15,8 +15,12 @@ std::string transaction_of(const MappedTables& tables, const std::string& alias,
 }
 
 sql_common::TransactionTable transaction_table(const MappedTables& tables, const std::string& object) {
-  return {tables.table(object), tables.column("t", object, kTransaction),
-          tables.cast("c0", object, kTransaction), transaction_of(tables, "t", object)};
+  return {tables.table(object),
+          tables.column("t", object, kTransaction),
+          tables.cast("c0", object, kTransaction),
+          transaction_of(tables, "t", object),
+          "",
+          tables.not_deleted("t", object)};
 }
 
 std::string quoted_column(const MappedTables& tables, GiftField field) {

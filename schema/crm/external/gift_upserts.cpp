@@ -152,6 +152,9 @@ std::vector<RowResult> write(soci::session& session, const MappedTables& tables,
   known_rows.insert(known_rows.end(), found_rows.begin(), found_rows.end());
   const sql_common::TransactionIds updated = update(session, tables, known_rows);
   const sql_common::TransactionIds created = insert(session, tables, new_rows);
+  // Their rows keep the Transaction Id.
+  const sql_common::TransactionIds deleted = sql_common::excluded_transactions(
+      session, tables.dialect(), transaction_table(tables, kGiftObject), ids);
   std::vector<RowResult> results;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (created.contains(ids[i]))
@@ -162,7 +165,7 @@ std::vector<RowResult> write(soci::session& session, const MappedTables& tables,
       results.push_back(id_conflict_result({ids[i]}));
     else if (before.contains(ids[i]))
       results.push_back({Kind::unchanged, {}, {}});
-    else if (rows[i].exists)
+    else if (rows[i].exists || deleted.contains(ids[i]))
       results.push_back({Kind::not_found, "the gift record was deleted in the CRM", {}});
     else
       results.push_back(

@@ -1,6 +1,7 @@
 #include "schema/crm/external/mapping.h"
 
 #include <algorithm>
+#include <set>
 
 #include "platform/text.h"
 
@@ -125,6 +126,9 @@ std::vector<UsedField> used_fields(const ExternalCrmOptions& options) {
   for (const FieldDescriptor& field : kGiftFields)
     if (field.owner != FieldOwner::crm)
       wanted.push_back({"gift_record", std::string(field.name), field.type, ""});
+  std::set<std::string> objects;
+  for (const UsedField& field : wanted) objects.insert(field.object);
+  for (const std::string& object : objects) want(object, {kDeletionMark}, FieldType::checkbox);
   return wanted;
 }
 
@@ -168,6 +172,12 @@ std::string MappedTables::cast(const std::string& cell, const std::string& objec
                          : found && found->type == sql_common::ColumnType::number ? "NUMERIC"
                                                                                   : "TEXT";
   return "cast(" + cell + " as " + to + ")";
+}
+
+std::string MappedTables::not_deleted(const std::string& alias, const std::string& object) const {
+  const sql_common::Column* mark = type(object, kDeletionMark);
+  if (!mark) return "true";
+  return sql_common::not_deleted_condition(dialect_, column(alias, object, kDeletionMark), mark->type);
 }
 
 std::string MappedTables::gift_text(GiftField field) const {

@@ -38,6 +38,9 @@ class Mapping {
 };
 
 /// A field that giftsync uses, and the requirements for its column.
+/// The field with which copies of a CRM mark rows that were deleted or merged there (SYNC-42).
+inline constexpr const char* kDeletionMark = "IsDeleted";
+
 struct UsedField {
   std::string object;
   std::string field;
@@ -67,6 +70,12 @@ class MappedTables {
   const sql_common::Column* type(const std::string& object, const std::string& field) const;
   /// A text cell as a value of the column's type.
   std::string cast(const std::string& cell, const std::string& object, const std::string& field) const;
+  /// A condition: the row is not marked as deleted. "true" when the object has no column for IsDeleted.
+  std::string not_deleted(const std::string& alias, const std::string& object) const;
+  /// "contact p WHERE ...": the object's rows that are not marked as deleted, as p.
+  std::string rows(const std::string& object) const {
+    return table(object) + " p WHERE " + not_deleted("p", object);
+  }
   /// A gift field as text that value_of() parses.
   std::string gift_text(GiftField field) const;
   /// The database can store every Unicode character.

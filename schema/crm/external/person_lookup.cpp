@@ -2,8 +2,10 @@
 
 #include <set>
 
+#include "platform/text.h"
 #include "schema/contact_normalization.h"
 #include "schema/crm/sql_common/columns.h"
+#include "schema/crm_id.h"
 
 namespace giftsync::schema::crm::external {
 namespace {
@@ -11,12 +13,13 @@ namespace {
 std::set<std::string> missing_ids(soci::session& session, const MappedTables& tables,
                                   const std::string& object, const std::set<std::string>& ids) {
   if (ids.empty() || !tables.has(object)) return {};
-  const std::string list = sql::list_of(tables.dialect(), Keys(ids.begin(), ids.end()));
+  const std::string list = sql::list_of(tables.dialect(), crm_id_forms(Keys(ids.begin(), ids.end())));
   std::string query = "SELECT " + tables.text("p", object, "Id") + " FROM " + tables.table(object) +
                       " p WHERE " +
-                      sql::in_list(tables.dialect(), tables.column("p", object, "Id"), "ids", true);
+                      sql::in_list(tables.dialect(), tables.column("p", object, "Id"), "ids", true) +
+                      " AND " + tables.not_deleted("p", object);
   if (object == "account" || object == "user")
-    query += " UNION ALL SELECT '' WHERE NOT EXISTS (SELECT 1 FROM " + tables.table(object) + ")";
+    query += " UNION ALL SELECT '' WHERE NOT EXISTS (SELECT 1 FROM " + tables.rows(object) + ")";
   std::set<std::string> missing = ids;
   std::string id;
   soci::statement statement = sql::bound(session, query, soci::into(id), soci::use(list));
@@ -24,7 +27,7 @@ std::set<std::string> missing_ids(soci::session& session, const MappedTables& ta
     if (id.empty())
       missing.clear();
     else
-      missing.erase(id);
+      for (const std::string& form : crm_id_forms(std::span(&id, 1))) missing.erase(form);
   });
   return missing;
 }
@@ -41,8 +44,10 @@ sql_common::RowIds missing_rows(soci::session& session, const MappedTables& tabl
 std::string account_exists_condition(const MappedTables& tables, const std::string& id) {
   if (!tables.has("account")) return "true";
   return "(EXISTS (SELECT 1 FROM " + tables.table("account") + " a WHERE " +
-         tables.column("a", "account", "Id") + " = " + id + ") OR NOT EXISTS (SELECT 1 FROM " +
-         tables.table("account") + "))";
+         tables.column("a", "account", "Id") + " IN " +
+         sql_common::crm_id_forms_expression(tables.dialect(), id) + " AND " +
+         tables.not_deleted("a", "account") + ") OR NOT EXISTS (SELECT 1 FROM " + tables.rows("account") +
+         "))";
 }
 
 std::string order_by_clause(const MappedTables& tables, const std::string& object, const OrderBy& by) {
@@ -54,13 +59,16 @@ std::string order_by_clause(const MappedTables& tables, const std::string& objec
   return key + (by.descending ? " DESC" : " ASC") + " NULLS LAST, " + id;
 }
 
-std::string email_expression(const std::string& column) {
-  return "lower(trim(" + column + "))";
+std::string email_expression(const MappedTables& tables, const std::string& column) {
+  return sql_common::email_key_expression(tables.dialect(), column, tables.is_unicode());
 }
 
 Keys email_spellings(const Keys& keys) {
   std::set<std::string> all(keys.begin(), keys.end());
-  for (const std::string& key : keys) all.insert(email_key_in_unicode(key));
+  for (const std::string& key : keys) {
+    const std::string in_unicode = email_key_in_unicode(key);
+    all.insert({in_unicode, platform::ascii_lower(platform::upper_case(in_unicode))});
+  }
   return {all.begin(), all.end()};
 }
 

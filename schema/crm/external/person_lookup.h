@@ -26,10 +26,11 @@ std::string account_exists_condition(const MappedTables& tables, const std::stri
 /// The ORDER BY list of an object with the alias p: the field and direction, nulls last, then Id.
 std::string order_by_clause(const MappedTables& tables, const std::string& object, const OrderBy& by);
 
-/// The expression that an index for e-mail lookups must be over: "lower(trim(email))".
-std::string email_expression(const std::string& column);
+/// The expression that an index for e-mail lookups must be over.
+std::string email_expression(const MappedTables& tables, const std::string& column);
 
-/// The spellings of the e-mail keys: with an international domain in either form.
+/// The spellings of the e-mail keys: with an international domain in either form, also in capital letters,
+/// which SQL does not fold.
 Keys email_spellings(const Keys& keys);
 
 }  // namespace giftsync::schema::crm::external

@@ -29,6 +29,7 @@ sql_common::FieldNames ExternalRowReader::field_names(const std::string& object)
 }
 
 std::optional<sql_common::TableToRead> ExternalRowReader::table_of(soci::session& session,
+                                                                   const MappedTables& tables,
                                                                    const std::string& object) const {
   const Mapping& mapping = crm_.mapping();
   const auto& objects = kExternalCrmObjects;
@@ -39,6 +40,7 @@ std::optional<sql_common::TableToRead> ExternalRowReader::table_of(soci::session
   table.columns = sql_common::readable_columns(session, crm_.database().dialect(),
                                                sqlite ? mapping.table_name(object) : table.table);
   table.field_names = field_names(object);
+  table.condition = tables.not_deleted("t", object);
   for (const char* key : {"Id", "RecipientTransactionId"}) {
     const std::string column = platform::ascii_lower(mapping.column_name(object, key));
     const auto found = std::find_if(
@@ -52,10 +54,10 @@ std::optional<sql_common::TableToRead> ExternalRowReader::table_of(soci::session
 }
 
 std::vector<std::string> ExternalRowReader::objects() {
-  return crm_.database().read([&](soci::session& session) {
+  return crm_.read([&](soci::session& session, const MappedTables& tables) {
     std::vector<std::string> found;
     for (const std::string& object : kReadableObjects) {
-      if (table_of(session, object)) found.push_back(object);
+      if (table_of(session, tables, object)) found.push_back(object);
     }
     return found;
   });
@@ -63,16 +65,16 @@ std::vector<std::string> ExternalRowReader::objects() {
 
 std::vector<CrmRow> ExternalRowReader::page(const std::string& object, const std::string& after,
                                             std::size_t limit) {
-  return crm_.database().read([&](soci::session& session) {
-    const auto table = table_of(session, object);
+  return crm_.read([&](soci::session& session, const MappedTables& tables) {
+    const auto table = table_of(session, tables, object);
     return table ? sql_common::read_page(session, crm_.database().dialect(), *table, after, limit)
                  : std::vector<CrmRow>();
   });
 }
 
 std::optional<CrmRow> ExternalRowReader::find(const std::string& object, const std::string& id) {
-  return crm_.database().read([&](soci::session& session) {
-    const auto table = table_of(session, object);
+  return crm_.read([&](soci::session& session, const MappedTables& tables) {
+    const auto table = table_of(session, tables, object);
     return table ? sql_common::read_row(session, crm_.database().dialect(), *table, id) : std::nullopt;
   });
 }

@@ -18,7 +18,8 @@ class ExternalRowReader : public RowReader {
   std::optional<CrmRow> find(const std::string& object, const std::string& id) override;
 
  private:
-  std::optional<sql_common::TableToRead> table_of(soci::session& session, const std::string& object) const;
+  std::optional<sql_common::TableToRead> table_of(soci::session& session, const MappedTables& tables,
+                                                  const std::string& object) const;
   sql_common::FieldNames field_names(const std::string& object) const;
 
   ExternalDatabase& crm_;

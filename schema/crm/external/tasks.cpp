@@ -39,8 +39,8 @@ std::string insert_statement(const MappedTables& tables, const std::string& cell
          " FROM " + cells + " JOIN " + tables.table(kGiftObject) + " g ON " +
          tables.column("g", kGiftObject, kTransaction) + " = " +
          tables.cast("c0", kGiftObject, kTransaction) + " WHERE " + tables.column("g", kGiftObject, "Id") +
-         " IS NOT NULL ON CONFLICT (" + column + ") DO NOTHING RETURNING " +
-         as_integer(tables.dialect(), column);
+         " IS NOT NULL AND " + tables.not_deleted("g", kGiftObject) + " ON CONFLICT (" + column +
+         ") DO NOTHING RETURNING " + as_integer(tables.dialect(), column);
 }
 
 }  // namespace
@@ -68,8 +68,8 @@ std::vector<Task> ExternalTasks::page(TransactionId after, std::size_t limit) {
     std::string query = "SELECT " + transaction_of(tables, "t", kTask);
     for (const char* field : {"Id", "WhatId", "WhoId", "Type", "Status", "Subject", "OwnerId"})
       query += ", " + tables.text("t", kTask, field);
-    query += " FROM " + tables.table(kTask) + " t WHERE " + column + " > :after ORDER BY " + column +
-             " LIMIT " + std::to_string(limit);
+    query += " FROM " + tables.table(kTask) + " t WHERE " + tables.not_deleted("t", kTask) + " AND " +
+             column + " > :after ORDER BY " + column + " LIMIT " + std::to_string(limit);
     std::vector<Task> tasks;
     Task task;
     soci::statement statement = sql::bound(

@@ -30,7 +30,7 @@ std::string expiration(const MappedTables& tables) {
 std::string users_query(const MappedTables& tables, const std::string& field) {
   return "SELECT " + tables.text("p", "user", "Id") + ", " + tables.text("p", "user", "Name") + ", " +
          tables.text("p", "user", "Email") + ", " + is_active(tables, "user") + " FROM " +
-         tables.table("user") + " p WHERE " + sql::in_list(tables.dialect(), field, "keys", true);
+         tables.rows("user") + " AND " + sql::in_list(tables.dialect(), field, "keys", true);
 }
 
 }  // namespace
@@ -42,9 +42,10 @@ std::vector<std::vector<CrmUser>> ExternalDirectory::find_users_by_email(
   const Keys keys = sql_common::distinct_keys(email_keys);
   if (keys.empty() || !tables.has("user")) return std::vector<std::vector<CrmUser>>(email_keys.size());
   const std::string id = tables.column("p", "user", "Id");
-  const std::string query = users_query(tables, email_expression(tables.column("p", "user", "Email"))) +
-                            " AND " + id + " IS NOT NULL ORDER BY " + is_active(tables, "user") + " DESC, " +
-                            sql_common::bytewise(tables.dialect(), id);
+  const std::string query =
+      users_query(tables, email_expression(tables, tables.column("p", "user", "Email"))) + " AND " + id +
+      " IS NOT NULL ORDER BY " + is_active(tables, "user") + " DESC, " +
+      sql_common::bytewise(tables.dialect(), id);
   sql_common::RowsByKey<CrmUser> found;
   for (CrmUser& user : sql_common::read_users(crm_.database(), query,
                                               sql::list_of(tables.dialect(), email_spellings(keys)))) {
@@ -56,12 +57,12 @@ std::vector<std::vector<CrmUser>> ExternalDirectory::find_users_by_email(
 
 std::vector<std::optional<CrmUser>> ExternalDirectory::find_users_by_id(std::span<const std::string> ids) {
   const MappedTables& tables = crm_.tables();
-  const Keys wanted = sql_common::distinct_keys(ids);
+  const Keys wanted = crm_id_forms(ids);
   if (wanted.empty() || !tables.has("user")) return std::vector<std::optional<CrmUser>>(ids.size());
   const auto users =
       sql_common::read_users(crm_.database(), users_query(tables, tables.column("p", "user", "Id")),
                              sql::list_of(tables.dialect(), wanted));
-  return sql_common::first_for_each(sql_common::by_id(users), ids);
+  return sql_common::first_for_each(sql_common::by_id(users), long_crm_ids(ids));
 }
 
 std::optional<std::vector<std::vector<PermissionSetAssignment>>> ExternalDirectory::permission_sets(
@@ -69,16 +70,16 @@ std::optional<std::vector<std::vector<PermissionSetAssignment>>> ExternalDirecto
   const MappedTables& tables = crm_.tables();
   const std::string object = "permission_set_assignment";
   if (!tables.has(object)) return std::nullopt;
-  const Keys users = sql_common::distinct_keys(user_ids);
+  const Keys users = crm_id_forms(user_ids);
   if (users.empty()) return std::vector<std::vector<PermissionSetAssignment>>(user_ids.size());
   const auto found = sql_common::read_assignments(
       crm_.database(),
       "SELECT " + tables.text("p", object, "AssigneeId") + ", " +
           tables.text("p", object, "PermissionSetName") + ", " + is_active(tables, object) + ", " +
-          expiration(tables) + " FROM " + tables.table(object) + " p WHERE " +
+          expiration(tables) + " FROM " + tables.rows(object) + " AND " +
           sql::in_list(tables.dialect(), tables.column("p", object, "AssigneeId"), "users", true),
       sql::list_of(tables.dialect(), users));
-  return sql_common::rows_for_each(found, user_ids);
+  return sql_common::rows_for_each(found, long_crm_ids(user_ids));
 }
 
 }  // namespace giftsync::schema::crm::external

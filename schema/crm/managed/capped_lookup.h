@@ -22,10 +22,10 @@ struct CappedLookup {
   bool descending;
 };
 
-/// The rows of each key in order; fill(rows, row) sets the members after the name.
-template <class Row, class Fill>
+/// The rows of each key in order, by key_of(key); fill(rows, row) sets the members after the name.
+template <class Row, class KeyOf, class Fill>
 sql_common::RowsByKey<Row> read_capped(sql::Database& database, const CappedLookup& lookup,
-                                       const std::string& list, const Fill& fill) {
+                                       const std::string& list, const KeyOf& key_of, const Fill& fill) {
   bool too_many = false;  // rows, or rows of one key
   const auto read = [&](const std::string& statement) {
     return database.read([&](soci::session& session) {
@@ -34,7 +34,7 @@ sql_common::RowsByKey<Row> read_capped(sql::Database& database, const CappedLook
       std::size_t count = 0;
       too_many = false;
       rows.each_row({list}, [&] {
-        std::vector<Row>& of_key = found[std::string(rows.text(0))];
+        std::vector<Row>& of_key = found[key_of(rows.text(0))];
         too_many = too_many || ++count > kMaxUncappedRows || of_key.size() == kMaxCandidates;
         if (!of_key.empty() && of_key.back().id == rows.text(1)) return;
         Row& added = of_key.emplace_back();

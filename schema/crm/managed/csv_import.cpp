@@ -12,6 +12,7 @@
 #include "schema/crm/managed/csv_table.h"
 #include "schema/crm/managed/match_keys.h"
 #include "schema/crm/managed/typed_value.h"
+#include "schema/crm_id.h"
 
 namespace giftsync::schema::crm::managed {
 namespace {
@@ -65,7 +66,9 @@ struct Target {
   sql::Dialect dialect;
   std::vector<std::string> header = {};          // as written, for messages
   std::vector<sql_common::Column> columns = {};  // one for each header cell
+  std::vector<bool> are_ids = {};
   std::size_t id_index = 0;
+  std::optional<std::size_t> deletion_mark_index = {};
   std::vector<std::string> kept_as_text = {};
 };
 
@@ -80,6 +83,8 @@ Target resolve_target(sql::Database& database, const std::string& table,
   Target target{table, database.dialect()};
   for (const FileColumn& column : file_columns) {
     if (column.name == "id") target.id_index = target.columns.size();
+    if (column.name == "isdeleted") target.deletion_mark_index = target.columns.size();
+    target.are_ids.push_back(!column.custom && column.name.ends_with("id"));
     target.header.push_back(column.written);
     target.columns.push_back(*sql_common::find_column(resolved.all, column.name));
     if (std::find(text_columns.begin(), text_columns.end(), column.name) != text_columns.end())
@@ -96,8 +101,9 @@ tl::expected<std::optional<std::string>, std::string> parse_cell(const std::stri
     return tl::unexpected(name + " is not UTF-8 text without NUL; save the file as UTF-8");
   if (cell.empty()) return std::nullopt;
   const sql_common::ColumnType type = target.columns[column].type;
-  auto stored =
-      normalize_cell(column == target.id_index ? platform::trimmed(cell) : cell, type, target.dialect);
+  const bool is_id = target.are_ids[column];
+  const std::string id = is_id ? long_crm_id(platform::trimmed(cell)) : std::string();
+  auto stored = normalize_cell(is_id ? std::string_view(id) : std::string_view(cell), type, target.dialect);
   if (stored) return stored;
   return tl::unexpected(name + " holds \"" + std::string(platform::truncated(cell, kMaxShownValueLength)) +
                         "\"; " + std::string(expected_format(type)) + " is needed");
@@ -221,6 +227,7 @@ class CsvImport : public RowImport {
   std::vector<std::string> without_values_;  // the columns of the file that become text, if they had none
   std::unordered_map<std::string, std::size_t> line_of_id_;
   std::vector<PendingRow> pending_;
+  std::vector<std::string> deleted_ids_;  // not deleted yet
   std::size_t pending_bytes_ = 0;
   ImportResult result_;
 };
@@ -269,14 +276,18 @@ bool CsvImport::add(std::size_t line, std::span<const std::string> cells) {
   };
   auto row = parse_row(cells, target());
   if (!row) return refuse(std::move(row.error()));
-  const std::string& id = row->at(target_->id_index).value();
+  const std::string id = row->at(target_->id_index).value();
   if (const auto [known, is_new] = line_of_id_.try_emplace(id, line); !is_new) {
     ++result_.duplicate_ids;
     return refuse("has the Id " + id + ", which line " + std::to_string(known->second) + " has already");
   }
-  for (const std::string& cell : cells) pending_bytes_ += cell.size();
-  pending_.push_back({line, std::move(*row)});
-  if (pending_.size() < kMaxBatchRows && pending_bytes_ < kMaxBatchBytes) return false;
+  if (target_->deletion_mark_index && sql_common::is_deletion_mark(cells[*target_->deletion_mark_index])) {
+    deleted_ids_.push_back(id);
+  } else {
+    for (const std::string& cell : cells) pending_bytes_ += cell.size();
+    pending_.push_back({line, std::move(*row)});
+  }
+  if (pending_.size() + deleted_ids_.size() < kMaxBatchRows && pending_bytes_ < kMaxBatchBytes) return false;
   flush();
   return true;
 }
@@ -294,6 +305,10 @@ void CsvImport::flush() {
     pending_ = parse_again(std::move(pending_), before, *target_, result_);
   }
   pending_bytes_ = 0;
+  if (deleted_ids_.empty()) return;
+  result_.deleted += deleted_ids_.size();
+  result_.removed += delete_rows(database_, table_, deleted_ids_, mode_ == ImportMode::plan);
+  deleted_ids_.clear();
 }
 
 /// Of the table's values as the file leaves them: of the rows that it does not write, and its own.

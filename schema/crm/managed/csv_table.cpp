@@ -1,8 +1,10 @@
 #include "schema/crm/managed/csv_table.h"
 
 #include <algorithm>
+#include <set>
 
 #include "schema/crm/managed/column_type_change.h"
+#include "schema/crm_id.h"
 
 namespace giftsync::schema::crm::managed {
 namespace {
@@ -51,14 +53,37 @@ bool have_same_types(const std::vector<sql_common::Column>& columns,
   });
 }
 
-std::size_t count_present(soci::session& session, sql::Dialect dialect, const std::string& table,
-                          const std::string& ids) {
-  long long count = 0;
-  soci::statement statement = sql::bound(
-      session, "SELECT count(*) FROM " + table + " WHERE " + sql::in_list(dialect, "id", "ids", true),
-      soci::into(count), soci::use(ids));
-  sql::each_row(statement, [] {});
-  return static_cast<std::size_t>(count);
+/// Of the ids, in both of their forms, those that have a row.
+std::set<std::string> present_ids(soci::session& session, sql::Dialect dialect, const std::string& table,
+                                  const std::vector<std::string>& ids) {
+  const std::string list = sql::list_of(dialect, crm_id_forms(ids));
+  std::set<std::string> present;
+  std::string id;
+  soci::statement statement =
+      sql::bound(session, "SELECT id FROM " + table + " WHERE " + sql::in_list(dialect, "id", "ids", true),
+                 soci::into(id), soci::use(list));
+  sql::each_row(statement, [&] { present.insert(id); });
+  return present;
+}
+
+/// The Id under which the row is there; empty when it is not.
+std::string id_in(const std::set<std::string>& present, const std::string& id) {
+  if (present.contains(id)) return id;
+  const std::string short_id = short_crm_id(id);
+  return present.contains(short_id) ? short_id : "";
+}
+
+/// Of a row that is there under both forms of its Id the one under the long form is kept.
+void lengthen_ids(soci::session& session, const std::string& table, const std::set<std::string>& present) {
+  for (const std::string& short_id : present) {
+    const std::string long_id = long_crm_id(short_id);
+    if (long_id == short_id) continue;
+    if (present.contains(long_id))
+      session << "DELETE FROM " + table + " WHERE id = :short_id", soci::use(short_id);
+    else
+      session << "UPDATE " + table + " SET id = :long_id WHERE id = :short_id", soci::use(long_id),
+          soci::use(short_id);
+  }
 }
 
 /// " ON CONFLICT ...": only rows that would differ are written.
@@ -157,12 +182,14 @@ std::optional<UpsertCounts> upsert_rows(sql::Database& database, const std::stri
     given.add(row);
     ids.push_back(row[id_index].value());
   }
-  const std::string id_list = sql::list_of(dialect, ids);
   const std::string query = upsert_statement(dialect, table, columns, given.as_table());
   return database.write([&](soci::session& session) -> std::optional<UpsertCounts> {
     lock_for_import(session, dialect);
     if (!have_same_types(columns, sql_common::columns_of(session, dialect, table))) return std::nullopt;
-    const std::size_t present = count_present(session, dialect, table, id_list);
+    const std::set<std::string> known = present_ids(session, dialect, table, ids);
+    lengthen_ids(session, table, known);
+    const auto present = static_cast<std::size_t>(
+        std::count_if(ids.begin(), ids.end(), [&](const auto& id) { return !id_in(known, id).empty(); }));
     const std::size_t written = run_upsert(session, query, given);
     UpsertCounts counts;
     counts.inserted = rows.size() - present;
@@ -205,13 +232,34 @@ std::vector<std::string> columns_without_values(sql::Database& database, const s
   });
 }
 
+std::size_t delete_rows(sql::Database& database, const std::string& table,
+                        const std::vector<std::string>& ids, bool only_count) {
+  const sql::Dialect dialect = database.dialect();
+  if (only_count)
+    return database.read(
+        [&](soci::session& session) { return present_ids(session, dialect, table, ids).size(); });
+  return database.write([&](soci::session& session) {
+    lock_for_import(session, dialect);
+    const std::set<std::string> present = present_ids(session, dialect, table, ids);
+    const std::string list = sql::list_of(dialect, std::vector<std::string>(present.begin(), present.end()));
+    session << "DELETE FROM " + table + " WHERE " + sql::in_list(dialect, "id", "ids", true), soci::use(list);
+    return present.size();
+  });
+}
+
 UpsertCounts plan_rows(sql::Database& database, const std::string& table,
                        const std::vector<sql_common::Column>& columns, std::size_t id_index,
                        const std::vector<sql_common::TextRows::Row>& rows) {
   const sql::Dialect dialect = database.dialect();
-  sql_common::TextRows given(dialect, columns.size());
-  for (const sql_common::TextRows::Row& row : rows) given.add(row);
+  std::vector<std::string> ids;
+  for (const sql_common::TextRows::Row& row : rows) ids.push_back(row[id_index].value());
   return database.read([&](soci::session& session) {
+    const std::set<std::string> known = present_ids(session, dialect, table, ids);
+    sql_common::TextRows given(dialect, columns.size());
+    for (sql_common::TextRows::Row row : rows) {
+      if (const std::string id = id_in(known, row[id_index].value()); !id.empty()) row[id_index] = id;
+      given.add(row);
+    }
     const std::string query = plan_statement(
         dialect, table, columns, id_index, sql_common::columns_of(session, dialect, table), given.as_table());
     long long present = 0;

@@ -43,12 +43,17 @@ struct UpsertCounts {
   std::size_t unchanged = 0;
 };
 
-/// Upserts rows of distinct Ids in one transaction; an equal row is not touched. `columns` are the rows'
-/// columns, with id at `id_index`. Writes and returns nothing when a concurrent import has changed the
-/// type of a column. Throws ConstraintViolation when the database refuses a row.
+/// Upserts rows of distinct Ids in one transaction; an equal row is not touched. A row that is there under
+/// the short form of an Id gets the long one. `columns` are the rows' columns, with id at `id_index`. Writes
+/// and returns nothing when a concurrent import has changed the type of a column. Throws ConstraintViolation
+/// when the database refuses a row.
 std::optional<UpsertCounts> upsert_rows(sql::Database& database, const std::string& table,
                                         const std::vector<sql_common::Column>& columns, std::size_t id_index,
                                         const std::vector<sql_common::TextRows::Row>& rows);
+
+/// Deletes the rows with these Ids, or only counts them. Returns how many there are.
+std::size_t delete_rows(sql::Database& database, const std::string& table,
+                        const std::vector<std::string>& ids, bool only_count);
 
 /// What upsert_rows() would do. Writes nothing.
 UpsertCounts plan_rows(sql::Database& database, const std::string& table,

@@ -3,6 +3,7 @@
 #include "schema/crm/sql_common/columns.h"
 #include "schema/crm/sql_common/gift_values.h"
 #include "schema/crm/sql_common/transaction_rows.h"
+#include "schema/crm_id.h"
 
 namespace giftsync::schema::crm::managed {
 
@@ -102,10 +103,10 @@ std::vector<TransactionId> ManagedGiftRecords::transaction_ids_by_email(const st
 std::vector<TransactionId> ManagedGiftRecords::transaction_ids_by_contact(const std::string& contact) {
   return database_.read([&](soci::session& session) {
     return sql_common::select_transaction_ids(session,
-                                              kSelectIds + "recipientcontactid = :contact AND " +
+                                              kSelectIds + "recipientcontactid IN (:contact, :short) AND " +
                                                   has_valid_id_condition(database_.dialect()) +
                                                   " ORDER BY recipienttransactionid",
-                                              contact);
+                                              long_crm_id(contact), short_crm_id(contact));
   });
 }
 

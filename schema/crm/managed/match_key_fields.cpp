@@ -8,9 +8,11 @@
 namespace giftsync::schema::crm::managed {
 namespace {
 
+/// Another name makes the keys of all rows again: their rule changed (MATCH-1, MATCH-2).
 std::string kind_name(MatchKeyField::Kind kind) {
-  return kind == MatchKeyField::Kind::email ? "email" : "phone";
+  return kind == MatchKeyField::Kind::email ? "email_2" : "phone_2";
 }
+constexpr const char* kKinds = "('email_2', 'phone_2')";
 
 ChangedRows changed_rows(soci::session& session, const std::string& query, std::int64_t newest) {
   ChangedRows changed;
@@ -44,8 +46,9 @@ MatchKeyState load_match_key_state(soci::session& session) {
   sql::PreparedQuery rows(
       session,
       "SELECT n.newest, f.id, f.object, f.kind, f.column_name, f.region, f.indexed_to_id, f.complete FROM "
-      "(SELECT max(id) AS newest FROM crm_match_key_queue) AS n LEFT JOIN crm_match_key_field f ON true "
-      "ORDER BY f.id",
+      "(SELECT max(id) AS newest FROM crm_match_key_queue) AS n LEFT JOIN crm_match_key_field f ON f.kind "
+      "IN " +
+          std::string(kKinds) + " ORDER BY f.id",
       {});
   rows.each_row({}, [&] {
     if (!rows.is_null(0)) state.newest_queue_id = rows.integer(0);
@@ -53,7 +56,8 @@ MatchKeyState load_match_key_state(soci::session& session) {
     StoredMatchKeyField& stored = state.fields.emplace_back();
     stored.id = rows.integer(1);
     stored.field.object = rows.text(2);
-    stored.field.kind = rows.text(3) == "email" ? MatchKeyField::Kind::email : MatchKeyField::Kind::phone;
+    stored.field.kind = rows.text(3) == kind_name(MatchKeyField::Kind::email) ? MatchKeyField::Kind::email
+                                                                              : MatchKeyField::Kind::phone;
     stored.field.column = rows.text(4);
     stored.field.region = rows.text(5);
     stored.indexed_to_id = rows.text(6);
@@ -73,6 +77,10 @@ void lock_match_keys(soci::session& session, sql::Dialect dialect) {
 }
 
 void insert_match_key_fields(soci::session& session, const std::vector<MatchKeyField>& wanted) {
+  const std::string former =
+      std::string("(SELECT id FROM crm_match_key_field WHERE kind NOT IN ") + kKinds + ")";
+  session << "DELETE FROM crm_match_key WHERE field_id IN " + former;
+  session << "DELETE FROM crm_match_key_field WHERE id IN " + former;
   const std::vector<StoredMatchKeyField> stored = load_match_key_fields(session);
   long long id = stored.empty() ? 0 : stored.back().id;
   for (const MatchKeyField& field : wanted) {

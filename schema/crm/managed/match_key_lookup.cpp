@@ -113,7 +113,8 @@ sql_common::RowsByKey<Candidate> people_by_match_key(sql::Database& database, co
   const CappedLookup lookup{uncapped_statement(dialect, query), capped_statement(dialect, query),
                             query.order_by, query.descending};
   return read_capped<Candidate>(
-      database, lookup, sql::list_of(dialect, keys), [&](sql::PreparedQuery& rows, Candidate& person) {
+      database, lookup, sql::list_of(dialect, keys), [](std::string_view key) { return std::string(key); },
+      [&](sql::PreparedQuery& rows, Candidate& person) {
         person.account_id = rows.text(3);
         person.converted = rows.integer(4) != 0;
         person.matched_field = query.field_names[static_cast<std::size_t>(rows.integer(5))];

@@ -48,13 +48,19 @@ class MatchKeyCache {
   std::map<std::pair<MatchKeyField::Kind, std::string>, std::unordered_map<std::string, std::string>> keys_;
 };
 
-/// `where` names one parameter.
-std::vector<KeyedRow> keyed_rows(soci::session& session, const std::vector<StoredMatchKeyField>& fields,
-                                 const std::string& where, const std::string& parameter) {
+/// `where` names one parameter. A row that is marked as deleted gets no keys.
+std::vector<KeyedRow> keyed_rows(soci::session& session, sql::Dialect dialect,
+                                 const std::vector<StoredMatchKeyField>& fields, const std::string& where,
+                                 const std::string& parameter) {
   std::string query = "SELECT id";
   for (const StoredMatchKeyField& stored : fields)
     query += ", cast(" + sql_common::quoted(stored.field.column) + " as text)";
-  query += " FROM crm_" + fields.front().field.object + " WHERE " + where;
+  const std::string table = "crm_" + fields.front().field.object;
+  query += " FROM " + table + " WHERE ";
+  const std::vector<sql_common::Column> columns = sql_common::columns_of(session, dialect, table);
+  if (const sql_common::Column* mark = sql_common::find_column(columns, "isdeleted"))
+    query += sql_common::not_deleted_condition(dialect, mark->name, mark->type) + " AND ";
+  query += where;
   std::vector<KeyedRow> rows;
   KeyedRow row;
   row.values.resize(fields.size());
@@ -72,13 +78,14 @@ std::vector<KeyedRow> keyed_rows(soci::session& session, const std::vector<Store
 std::vector<KeyedRow> rows_with_ids(soci::session& session, sql::Dialect dialect,
                                     const std::vector<StoredMatchKeyField>& fields,
                                     const std::vector<std::string>& ids) {
-  return keyed_rows(session, fields, sql::in_list(dialect, "id", "rows", true), sql::list_of(dialect, ids));
+  return keyed_rows(session, dialect, fields, sql::in_list(dialect, "id", "rows", true),
+                    sql::list_of(dialect, ids));
 }
 
-std::vector<KeyedRow> rows_to_index(soci::session& session, const StoredMatchKeyField& field,
-                                    std::size_t limit) {
-  return keyed_rows(session, {field}, "id > :indexed_to_id ORDER BY id LIMIT " + std::to_string(limit),
-                    field.indexed_to_id);
+std::vector<KeyedRow> rows_to_index(soci::session& session, sql::Dialect dialect,
+                                    const StoredMatchKeyField& field, std::size_t limit) {
+  return keyed_rows(session, dialect, {field},
+                    "id > :indexed_to_id ORDER BY id LIMIT " + std::to_string(limit), field.indexed_to_id);
 }
 
 void delete_keys(soci::session& session, sql::Dialect dialect, const std::vector<StoredMatchKeyField>& fields,
@@ -191,7 +198,7 @@ IndexedRows index_batch(soci::session& session, sql::Dialect dialect, const Matc
   const std::vector<StoredMatchKeyField> all = load_match_key_fields(session);
   if (!find(all, wanted) || find(all, wanted)->complete) return {0, true};
   StoredMatchKeyField stored = *find(all, wanted);
-  const std::vector<KeyedRow> rows = rows_to_index(session, stored, limit);
+  const std::vector<KeyedRow> rows = rows_to_index(session, dialect, stored, limit);
   std::vector<std::string> ids;
   for (const KeyedRow& row : rows) ids.push_back(row.id);
   delete_keys(session, dialect, {stored}, ids);
@@ -209,7 +216,8 @@ bool index_field(sql::Database& database, const MatchKeyField& field, Budget& bu
     database.read([&](soci::session& session) {
       const std::vector<StoredMatchKeyField> all = load_match_key_fields(session);
       const StoredMatchKeyField* stored = find(all, field);
-      if (stored && !stored->complete) cache.compute({*stored}, rows_to_index(session, *stored, limit));
+      if (stored && !stored->complete)
+        cache.compute({*stored}, rows_to_index(session, database.dialect(), *stored, limit));
     });
     const IndexedRows indexed = database.write([&](soci::session& session) {
       return index_batch(session, database.dialect(), field, limit, cache);

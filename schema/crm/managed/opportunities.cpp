@@ -45,7 +45,7 @@ std::string capped_statement(sql::Dialect dialect, const sql_common::Column& ord
 
 std::vector<std::vector<Opportunity>> ManagedDirectory::find_open_opportunities(
     std::span<const std::string> contact_ids) {
-  const std::vector<std::string> contacts = sql_common::distinct_keys(contact_ids);
+  const std::vector<std::string> contacts = crm_id_forms(contact_ids);
   if (contacts.empty()) return std::vector<std::vector<Opportunity>>(contact_ids.size());
   const auto find = [&] {
     const sql_common::Column order_by = current_opportunity_column().order_by;
@@ -53,19 +53,19 @@ std::vector<std::vector<Opportunity>> ManagedDirectory::find_open_opportunities(
     const sql::Dialect dialect = database_.dialect();
     const CappedLookup lookup{uncapped_statement(dialect, order_by, descending),
                               capped_statement(dialect, order_by, descending), order_by, descending};
-    return read_capped<Opportunity>(database_, lookup, sql::list_of(dialect, contacts),
+    return read_capped<Opportunity>(database_, lookup, sql::list_of(dialect, contacts), long_crm_id,
                                     [](sql::PreparedQuery& rows, Opportunity& opportunity) {
                                       opportunity.account_id = rows.text(3);
                                       opportunity.stage = rows.text(4);
                                       opportunity.order_value = rows.text(5);
                                     });
   };
-  return sql_common::rows_for_each(retry_with_fresh_columns(find), contact_ids);
+  return sql_common::rows_for_each(retry_with_fresh_columns(find), long_crm_ids(contact_ids));
 }
 
 std::vector<std::optional<std::string>> ManagedDirectory::find_accounts_of_contacts(
     std::span<const std::string> contact_ids) {
-  const std::vector<std::string> contacts = sql_common::distinct_keys(contact_ids);
+  const std::vector<std::string> contacts = crm_id_forms(contact_ids);
   if (contacts.empty()) return std::vector<std::optional<std::string>>(contact_ids.size());
   const sql::Dialect dialect = database_.dialect();
   return sql_common::read_accounts(database_,
@@ -76,7 +76,7 @@ std::vector<std::optional<std::string>> ManagedDirectory::find_accounts_of_conta
 }
 
 std::vector<ConvertedLead> ManagedDirectory::find_converted_leads(std::span<const std::string> lead_ids) {
-  const std::vector<std::string> leads = sql_common::distinct_keys(lead_ids);
+  const std::vector<std::string> leads = crm_id_forms(lead_ids);
   if (leads.empty()) return {};
   const sql::Dialect dialect = database_.dialect();
   return sql_common::read_converted_leads(
@@ -85,7 +85,7 @@ std::vector<ConvertedLead> ManagedDirectory::find_converted_leads(std::span<cons
           person_name_expression("p") + ", ''), " + existing_account_expression("p.accountid") +
           " FROM crm_lead l LEFT JOIN crm_contact p ON p.id = l.convertedcontactid WHERE l.isconverted AND " +
           sql::in_list(dialect, "l.id", "leads", true),
-      sql::list_of(dialect, leads));
+      sql::list_of(dialect, leads), lead_ids);
 }
 
 }  // namespace giftsync::schema::crm::managed

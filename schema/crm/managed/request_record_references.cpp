@@ -7,13 +7,14 @@
 namespace giftsync::schema::crm::managed {
 namespace {
 
-/// The rows of `select` with these ids; `cells` are the fetched members, in the order of the select list.
+/// The rows of `select` with these ids, as they are asked for; `cells` are the fetched members, in the order
+/// of the select list.
 template <class Row>
 std::vector<Row> rows_by_id(sql::Database& database, const std::string& select,
                             std::span<const std::string> ids,
                             std::initializer_list<std::string Row::*> cells) {
   if (ids.empty()) return {};
-  const std::string list = sql::list_of(database.dialect(), std::vector<std::string>(ids.begin(), ids.end()));
+  const std::string list = sql::list_of(database.dialect(), crm_id_forms(ids));
   return database.read([&](soci::session& session) {
     std::vector<Row> found;
     Row row;
@@ -24,7 +25,10 @@ std::vector<Row> rows_by_id(sql::Database& database, const std::string& select,
     statement.prepare(select + " WHERE " + sql::in_list(database.dialect(), "id", "ids", true),
                       sql::kRunOnce);
     statement.define_and_bind();
-    sql::each_row(statement, [&] { found.push_back(row); });
+    sql::each_row(statement, [&] {
+      for (const std::string& asked : sql_common::asked_forms(ids, row.id))
+        found.emplace_back(row).id = asked;
+    });
     return found;
   });
 }

@@ -6,6 +6,7 @@
 #include "schema/crm/sql_common/gift_values.h"
 #include "schema/crm/sql_common/text_rows.h"
 #include "schema/crm/sql_common/transaction_rows.h"
+#include "schema/crm_id.h"
 
 namespace giftsync::schema::crm::managed {
 namespace {
@@ -154,7 +155,11 @@ std::vector<std::string> insert_rows(soci::session& session, sql::Dialect dialec
   for (const NewRequestRecord& row : rows) {  // one by one: their order is that of their numbers
     sql_common::TextRows texts(dialect, 1 + fields.size());
     sql_common::TextRows::Row cells{row.creation_key};
-    for (const F field : fields) cells.push_back(sql_common::text_of(row.record.get(field)));
+    for (const F field : fields) {
+      auto text = sql_common::text_of(row.record.get(field));
+      if (text && descriptor_of(field).type == FieldType::lookup) text = long_crm_id(*text);
+      cells.push_back(std::move(text));
+    }
     texts.add(cells);
     std::string id;
     soci::statement statement(session);

@@ -22,8 +22,8 @@ std::vector<std::optional<CrmUser>> ManagedDirectory::find_users_by_id(std::span
                                  ", coalesce(p.email, ''), CASE WHEN coalesce(p.isactive, true) "
                                  "THEN 1 ELSE 0 END FROM crm_user p WHERE " +
                                  sql::in_list(dialect, "p.id", "ids", true),
-                             sql::list_of(dialect, sql_common::distinct_keys(ids)));
-  return sql_common::first_for_each(sql_common::by_id(users), ids);
+                             sql::list_of(dialect, crm_id_forms(ids)));
+  return sql_common::first_for_each(sql_common::by_id(users), long_crm_ids(ids));
 }
 
 std::optional<std::vector<std::vector<PermissionSetAssignment>>> ManagedDirectory::permission_sets(
@@ -38,8 +38,8 @@ std::optional<std::vector<std::vector<PermissionSetAssignment>>> ManagedDirector
               expires, sql_common::as_text(dialect, expires, sql_common::ColumnType::date_time)) +
           " FROM crm_permission_set_assignment s WHERE " +
           sql::in_list(dialect, "s.assigneeid", "users", true),
-      sql::list_of(dialect, sql_common::distinct_keys(user_ids)));
-  return sql_common::rows_for_each(found, user_ids);
+      sql::list_of(dialect, crm_id_forms(user_ids)));
+  return sql_common::rows_for_each(found, long_crm_ids(user_ids));
 }
 
 }  // namespace giftsync::schema::crm::managed

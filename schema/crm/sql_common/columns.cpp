@@ -1,12 +1,16 @@
 #include "schema/crm/sql_common/columns.h"
 
 #include <algorithm>
+#include <array>
 
 #include "platform/text.h"
+#include "schema/crm_id.h"
 #include "schema/ids.h"
 
 namespace giftsync::schema::crm::sql_common {
 namespace {
+
+constexpr std::array<std::string_view, 6> kDeletionMarks{"true", "t", "1", "1.0", "yes", "y"};
 
 bool has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
@@ -101,6 +105,20 @@ std::string as_text(sql::Dialect dialect, const std::string& expression, ColumnT
   return "cast(" + expression + " as text)";
 }
 
+bool is_deletion_mark(std::string_view text) {
+  const std::string lower = platform::ascii_lower(platform::trimmed(text));
+  return std::find(kDeletionMarks.begin(), kDeletionMarks.end(), lower) != kDeletionMarks.end();
+}
+
+std::string not_deleted_condition(sql::Dialect dialect, const std::string& expression, ColumnType type) {
+  if (type == ColumnType::date || type == ColumnType::date_time) return expression + " IS NULL";
+  std::string marks;
+  for (const std::string_view mark : kDeletionMarks)
+    marks += (marks.empty() ? "'" : ", '") + std::string(mark) + "'";
+  const std::string text = bytewise(dialect, "coalesce(trim(cast(" + expression + " as text)), '')");
+  return "lower(" + text + ") NOT IN (" + marks + ")";
+}
+
 std::string as_sort_key(sql::Dialect dialect, const std::string& expression, ColumnType type) {
   if (type == ColumnType::text) {
     return bytewise(dialect, "lower(" + bytewise(dialect, "cast(" + expression + " as text)") + ")");
@@ -121,6 +139,21 @@ std::string valid_transaction_id_condition(sql::Dialect dialect, const std::stri
 
 std::string bytewise(sql::Dialect dialect, const std::string& expression) {
   return dialect == sql::Dialect::sqlite ? expression : expression + " COLLATE \"C\"";
+}
+
+std::string crm_id_forms_expression(sql::Dialect dialect, const std::string& id) {
+  const std::string code = dialect == sql::Dialect::sqlite ? "unicode" : "ascii";
+  std::string suffix;
+  for (int part = 0; part < 3; ++part) {
+    suffix += " || substr('ABCDEFGHIJKLMNOPQRSTUVWXYZ012345', 1";
+    for (int i = 0; i < 5; ++i)
+      suffix += " + CASE WHEN " + code + "(substr(" + id + ", " + std::to_string(5 * part + i + 1) +
+                ", 1)) BETWEEN 65 AND 90 THEN " + std::to_string(1 << i) + " ELSE 0 END";
+    suffix += ", 1)";
+  }
+  return "(" + id + ", CASE WHEN substr(" + id + ", 1, 3) NOT IN (" + std::string(kCrmIdPrefixes) +
+         ") THEN " + id + " WHEN length(" + id + ") = 18 THEN substr(" + id + ", 1, 15) WHEN length(" + id +
+         ") = 15 THEN " + id + suffix + " ELSE " + id + " END)";
 }
 
 std::string trim_trailing_zeros(std::string text) {

@@ -38,6 +38,13 @@ std::string quoted(std::string_view name);
 /// checkboxes as "true" and "false"; null stays null.
 std::string as_text(sql::Dialect dialect, const std::string& expression, ColumnType type);
 
+/// Whether a cell of IsDeleted says that its row was deleted.
+bool is_deletion_mark(std::string_view text);
+
+/// A condition: IsDeleted, a boolean, number or text, says nothing of the kind; or it is the time of the
+/// deletion, and there is none.
+std::string not_deleted_condition(sql::Dialect dialect, const std::string& expression, ColumnType type);
+
 /// An SQL expression to order by: numbers by value, dates and times by time, text by its bytes with ASCII
 /// letters folded to lower case, so that both back ends agree; collation.h folds all other letters.
 std::string as_sort_key(sql::Dialect dialect, const std::string& expression, ColumnType type);
@@ -55,6 +62,10 @@ std::string valid_transaction_id_condition(sql::Dialect dialect, const std::stri
 
 /// The expression compared by its bytes; orders ids.
 std::string bytewise(sql::Dialect dialect, const std::string& expression);
+
+/// A list for IN: an Id of Salesforce in both of its forms, another one twice. As schema/crm_id.h has them,
+/// but for the suffix of a long one, which is not checked.
+std::string crm_id_forms_expression(sql::Dialect dialect, const std::string& id);
 
 /// "80000.0" as "80000": PostgreSQL retains trailing zeros, SQLite does not.
 std::string trim_trailing_zeros(std::string text);

@@ -16,7 +16,7 @@ std::vector<CrmUser> read_users(sql::Database& database, const std::string& quer
 
 RowsByKey<CrmUser> by_id(const std::vector<CrmUser>& users) {
   RowsByKey<CrmUser> found;
-  for (const CrmUser& user : users) found[user.id].push_back(user);
+  for (const CrmUser& user : users) found[long_crm_id(user.id)].push_back(user);
   return found;
 }
 
@@ -38,7 +38,7 @@ RowsByKey<PermissionSetAssignment> read_assignments(sql::Database& database, con
       row.active = active != 0;
       row.expires_at.reset();
       if (!expires.empty()) row.expires_at = platform::from_rfc3339(expires).value_or(platform::UtcMillis{0});
-      found[user].push_back(row);
+      found[long_crm_id(user)].push_back(row);
     });
     return found;
   });
@@ -53,18 +53,19 @@ std::vector<std::optional<std::string>> read_accounts(sql::Database& database, c
     std::string account;
     soci::statement statement =
         sql::bound(session, query, soci::into(contact), soci::into(account), soci::use(list));
-    sql::each_row(statement, [&] { found[contact] = account; });
+    sql::each_row(statement, [&] { found[long_crm_id(contact)] = account; });
   });
   std::vector<std::optional<std::string>> accounts;
   for (const std::string& contact : contact_ids) {
-    const auto at = found.find(contact);
+    const auto at = found.find(long_crm_id(contact));
     accounts.push_back(at == found.end() ? std::nullopt : std::optional(at->second));
   }
   return accounts;
 }
 
 std::vector<ConvertedLead> read_converted_leads(sql::Database& database, const std::string& query,
-                                                const std::string& list) {
+                                                const std::string& list,
+                                                std::span<const std::string> lead_ids) {
   return database.read([&](soci::session& session) {
     std::vector<ConvertedLead> found;
     ConvertedLead row;
@@ -72,7 +73,11 @@ std::vector<ConvertedLead> read_converted_leads(sql::Database& database, const s
     soci::statement statement =
         sql::bound(session, query, soci::into(row.lead_id), soci::into(row.contact_id), soci::into(exists),
                    soci::into(row.contact_name), soci::into(row.account_id), soci::use(list));
-    sql::each_row(statement, [&] { found.emplace_back(row).contact_exists = exists != 0; });
+    sql::each_row(statement, [&] {
+      row.contact_exists = exists != 0;
+      for (const std::string& asked : asked_forms(lead_ids, row.lead_id))
+        found.emplace_back(row).lead_id = asked;
+    });
     return found;
   });
 }

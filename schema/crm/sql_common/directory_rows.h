@@ -13,13 +13,14 @@ namespace giftsync::schema::crm::sql_common {
 
 /// The query selects id, name, e-mail address, and 1 or 0 for active.
 std::vector<CrmUser> read_users(sql::Database& database, const std::string& query, const std::string& list);
-/// By Id.
+/// By the long form of the Id.
 RowsByKey<CrmUser> by_id(const std::vector<CrmUser>& users);
 
 /// An SQL expression: the expiration of an assignment as text, '' when it has none.
 std::string expiration_expression(const std::string& column, const std::string& as_text);
-/// By user. The query selects user, permission set, 1 or 0 for active, and expiration_expression(). An
-/// unreadable expiration counts as long expired, so that a typing error grants no right to send.
+/// By the long form of the user's Id. The query selects user, permission set, 1 or 0 for active, and
+/// expiration_expression(). An unreadable expiration counts as long expired, so that a typing error grants no
+/// right to send.
 RowsByKey<PermissionSetAssignment> read_assignments(sql::Database& database, const std::string& query,
                                                     const std::string& list);
 
@@ -29,8 +30,10 @@ std::vector<std::optional<std::string>> read_accounts(sql::Database& database, c
                                                       const std::string& list,
                                                       std::span<const std::string> contact_ids);
 
-/// The query selects lead, contact, 1 or 0 for whether the contact exists, its name and account.
+/// The query selects lead, contact, 1 or 0 for whether the contact exists, its name and account. A lead has
+/// its Id as `lead_ids` have it.
 std::vector<ConvertedLead> read_converted_leads(sql::Database& database, const std::string& query,
-                                                const std::string& list);
+                                                const std::string& list,
+                                                std::span<const std::string> lead_ids);
 
 }  // namespace giftsync::schema::crm::sql_common

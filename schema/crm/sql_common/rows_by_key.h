@@ -2,6 +2,7 @@
 // its result. Included by schema/'s .cpp files only.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "schema/crm/directory.h"
+#include "schema/crm_id.h"
 
 namespace giftsync::schema::crm::sql_common {
 
@@ -55,6 +57,15 @@ std::vector<std::optional<Found>> first_for_each(const RowsByKey<Found>& found,
     results.push_back(at == found.end() ? std::nullopt : std::optional(at->second.front()));
   }
   return results;
+}
+
+/// Those of the asked ids that are forms of this one.
+inline std::vector<std::string> asked_forms(std::span<const std::string> asked, const std::string& id) {
+  std::vector<std::string> forms;
+  for (const std::string& form : crm_id_forms(std::span(&id, 1))) {
+    if (std::find(asked.begin(), asked.end(), form) != asked.end()) forms.push_back(form);
+  }
+  return forms;
 }
 
 /// One result per recipient, in their order.

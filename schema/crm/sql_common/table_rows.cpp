@@ -5,6 +5,7 @@
 
 #include "platform/text.h"
 #include "schema/crm/row_import.h"
+#include "schema/crm_id.h"
 #include "schema/gift_record.h"
 #include "schema/request_record.h"
 
@@ -46,9 +47,9 @@ std::vector<CrmRow> read_where(soci::session& session, sql::Dialect dialect, con
   statement.exchange(soci::use(value));
   statement.alloc();
   const std::string key = bytewise(dialect, key_text(table.key));
-  statement.prepare("SELECT " + list + " FROM " + table.table + " WHERE " + quoted(table.key.name) +
-                        " IS NOT NULL AND " + condition + " ORDER BY " + key + " LIMIT " +
-                        std::to_string(limit),
+  statement.prepare("SELECT " + list + " FROM " + table.table + " t WHERE " + quoted(table.key.name) +
+                        " IS NOT NULL AND " + table.condition + " AND " + condition + " ORDER BY " + key +
+                        " LIMIT " + std::to_string(limit),
                     sql::kRunOnce);
   statement.define_and_bind();
   std::vector<CrmRow> rows;
@@ -111,9 +112,12 @@ std::vector<CrmRow> read_page(soci::session& session, sql::Dialect dialect, cons
 
 std::optional<CrmRow> read_row(soci::session& session, sql::Dialect dialect, const TableToRead& table,
                                const std::string& id) {
-  std::vector<CrmRow> rows =
-      read_where(session, dialect, table, key_text(table.key) + " = cast(:id as text)", id, 1);
-  return rows.empty() ? std::nullopt : std::optional(std::move(rows.front()));
+  for (const std::string& form : crm_id_forms(std::span(&id, 1))) {
+    std::vector<CrmRow> rows =
+        read_where(session, dialect, table, key_text(table.key) + " = cast(:id as text)", form, 1);
+    if (!rows.empty()) return std::move(rows.front());
+  }
+  return std::nullopt;
 }
 
 }  // namespace giftsync::schema::crm::sql_common

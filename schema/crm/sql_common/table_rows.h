@@ -24,6 +24,7 @@ struct TableToRead {
   Column key;         ///< the column that rows are known by; its name as SQL quotes it
   std::vector<Column> columns;
   FieldNames field_names;
+  std::string condition = "true";  ///< on the row t: others are not read
 };
 
 /// The table's columns that this user may read, with their names as they are written.

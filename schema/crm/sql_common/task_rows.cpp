@@ -49,6 +49,7 @@ std::vector<RowResult> write_tasks(soci::session& session, sql::Dialect dialect,
   std::vector<std::int64_t> ids;
   for (const TaskUpsert& row : rows) ids.push_back(row.transaction.value);
   const TransactionIds known = existing_transactions(session, dialect, tables.tasks, ids);
+  const TransactionIds deleted = excluded_transactions(session, dialect, tables.tasks, ids);
   TransactionIds gifts;
   if (tables.gifts) gifts = existing_transactions(session, dialect, *tables.gifts, ids);
   std::vector<RowResult> results;
@@ -60,7 +61,7 @@ std::vector<RowResult> write_tasks(soci::session& session, sql::Dialect dialect,
       results.push_back({Kind::updated, {}, {}});
     else if (known.contains(id))
       results.push_back({Kind::unchanged, {}, {}});
-    else if (row.exists)
+    else if (row.exists || deleted.contains(id))
       results.push_back({Kind::not_found, "the task was deleted in the CRM", {}});
     else if (gifts.contains(id))
       results.push_back({Kind::retry, "its gift record has no Id yet; it waits for the replication", {}});

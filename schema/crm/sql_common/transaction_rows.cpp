@@ -1,5 +1,11 @@
 #include "schema/crm/sql_common/transaction_rows.h"
 
+#include <array>
+#include <cstdio>
+
+#include "schema/contact_normalization.h"
+#include "schema/crm_id.h"
+
 namespace giftsync::schema::crm::sql_common {
 
 std::string now_expression(sql::Dialect dialect) {
@@ -7,10 +13,19 @@ std::string now_expression(sql::Dialect dialect) {
                                          : "date_trunc('milliseconds', now())";
 }
 
-std::string email_key_expression(sql::Dialect dialect, const std::string& column) {
-  // All that email_key() trims, not blanks alone.
-  return dialect == sql::Dialect::sqlite ? "lower(trim(" + column + ", ' ' || char(9, 10, 13)))"
-                                         : "lower(btrim(" + column + ", E' \\t\\n\\r'))";
+std::string email_key_expression(sql::Dialect dialect, const std::string& column, bool is_unicode) {
+  std::vector<char32_t> spaces{' ', '\t', '\n', '\v', '\f', '\r'};
+  if (is_unicode) spaces.insert(spaces.end(), kWideSpaces.begin(), kWideSpaces.end());
+  const bool sqlite = dialect == sql::Dialect::sqlite;
+  std::string list;
+  for (const char32_t space : spaces) {
+    std::array<char, 16> code{};
+    std::snprintf(code.data(), code.size(), sqlite ? ", %u" : "\\u%04X", static_cast<unsigned>(space));
+    list += code.data();
+  }
+  // Folded by bytes: the database's language may have other rules for letters.
+  return sqlite ? "lower(trim(" + column + ", char(" + list.substr(2) + ")))"
+                : "lower(btrim(" + column + ", E'" + list + "') COLLATE \"C\")";
 }
 
 TransactionIds run_returning(soci::session& session, TextRows& rows, const std::string& query) {
@@ -47,7 +62,14 @@ TransactionIds existing_transactions(soci::session& session, sql::Dialect dialec
   for (const std::int64_t id : wanted) cells.add({std::to_string(id)});
   return run_returning(session, cells,
                        "SELECT " + table.returned + " FROM " + cells.as_table() + " JOIN " + table.name +
-                           " t ON " + table.transaction + " = " + table.given);
+                           " t ON " + table.transaction + " = " + table.given + " WHERE " + table.condition);
+}
+
+TransactionIds excluded_transactions(soci::session& session, sql::Dialect dialect, TransactionTable table,
+                                     const std::vector<std::int64_t>& wanted) {
+  if (table.condition == "true") return {};
+  table.condition = "NOT (" + table.condition + ")";
+  return existing_transactions(session, dialect, table, wanted);
 }
 
 TransactionIds update_rows(soci::session& session, const TransactionTable& table, TextRows& cells,
@@ -57,7 +79,7 @@ TransactionIds update_rows(soci::session& session, const TransactionTable& table
   return run_returning(session, cells,
                        "UPDATE " + table.name + " AS t SET " + assignments + always + " FROM " +
                            cells.as_table() + " WHERE " + table.transaction + " = " + table.given + " AND " +
-                           condition + " RETURNING " + table.returned);
+                           table.condition + " AND " + condition + " RETURNING " + table.returned);
 }
 
 std::string table_of(const std::string& object) {
@@ -76,7 +98,7 @@ RowIds missing_rows(soci::session& session, sql::Dialect dialect, const RowIds& 
     // An object without a single row is not stored in this CRM: its Ids cannot be checked.
     if (object == "account" || object == "user")
       query += " UNION ALL SELECT '" + object + "', '' WHERE NOT EXISTS (SELECT 1 FROM " + table + ")";
-    lists.push_back(sql::list_of(dialect, std::vector<std::string>(ids.begin(), ids.end())));
+    lists.push_back(sql::list_of(dialect, crm_id_forms(std::vector<std::string>(ids.begin(), ids.end()))));
   }
   RowIds missing = wanted;
   if (lists.empty()) return missing;
@@ -93,7 +115,7 @@ RowIds missing_rows(soci::session& session, sql::Dialect dialect, const RowIds& 
     if (id.empty())
       missing[object].clear();
     else
-      missing[object].erase(id);
+      for (const std::string& form : crm_id_forms(std::span(&id, 1))) missing[object].erase(form);
   });
   return missing;
 }

@@ -20,8 +20,9 @@ using TransactionIds = std::set<std::int64_t>;
 /// The database's time as a value of the CRM's time columns, an SQL expression.
 std::string now_expression(sql::Dialect dialect);
 
-/// email_key() for an ASCII address in that column, as an SQL expression.
-std::string email_key_expression(sql::Dialect dialect, const std::string& column);
+/// email_key() for an ASCII address in that column, as an SQL expression. A database of PostgreSQL that is
+/// not UTF-8 has no white space beyond ASCII.
+std::string email_key_expression(sql::Dialect dialect, const std::string& column, bool is_unicode = true);
 
 /// Runs a statement over `rows` that ends with "RETURNING recipienttransactionid".
 TransactionIds run_returning(soci::session& session, TextRows& rows, const std::string& query);
@@ -44,16 +45,21 @@ TransactionIds existing_transactions(soci::session& session, sql::Dialect dialec
 
 /// A table with at most one row for each transaction, as statements name it under the alias t.
 struct TransactionTable {
-  std::string name;            ///< in quotes where needed
-  std::string transaction;     ///< its column: "t.recipienttransactionid"
-  std::string given;           ///< the cell c0 as a value of that column
-  std::string returned;        ///< the transaction in RETURNING, an integer
-  std::string on_update = {};  ///< an assignment that every update makes; may be empty
+  std::string name;                ///< in quotes where needed
+  std::string transaction;         ///< its column: "t.recipienttransactionid"
+  std::string given;               ///< the cell c0 as a value of that column
+  std::string returned;            ///< the transaction in RETURNING, an integer
+  std::string on_update = {};      ///< an assignment that every update makes; may be empty
+  std::string condition = "true";  ///< other rows are treated as if they did not exist
 };
 
 /// Of the cells' transactions those that have a row. The join uses the column's own type and index.
 TransactionIds existing_transactions(soci::session& session, sql::Dialect dialect,
                                      const TransactionTable& table, const std::vector<std::int64_t>& wanted);
+
+/// Of the wanted transactions those whose row the table's condition leaves out.
+TransactionIds excluded_transactions(soci::session& session, sql::Dialect dialect, TransactionTable table,
+                                     const std::vector<std::int64_t>& wanted);
 
 /// Updates the rows of the cells' transactions for which the condition is true; returns them.
 TransactionIds update_rows(soci::session& session, const TransactionTable& table, TextRows& cells,

@@ -16,6 +16,65 @@ constexpr auto kLead = PersonObject::lead;
 
 class CrmMatching : public CrmConformance {};
 class ManagedCrmMatching : public CrmMatching {};
+class SqlCrmMatching : public CrmMatching {};
+
+// MATCH-2
+TEST_P(SqlCrmMatching, numbers_that_fill_a_field_match_nothing) {
+  sql("INSERT INTO crm_contact (id, phone, mobilephone) VALUES ('c1', '0000000000', '555-555-5555'),"
+      " ('c2', '123-456-7890', '800 222 2222'), ('c3', '867-3450', NULL), ('c4', '800 222 2223', NULL)");
+  const auto port = crm();
+  for (const char* filler : {"000-000-0000", "(000) 000-0000", "5555555555", "(123) 456 7890", "8002222222"})
+    EXPECT_THAT(by_phone(*port, kContact, filler), IsEmpty()) << filler;
+  EXPECT_THAT(by_phone(*port, kContact, "+1 800-222-2223"), ElementsAre("c4"));
+}
+
+// MATCH-1
+TEST_P(SqlCrmMatching, white_space_at_the_ends_of_an_address_is_ignored) {
+  const bool sqlite = dialect_of(GetParam()) == sql::Dialect::sqlite;
+  const auto code = [&](int point) { return (sqlite ? "char(" : "chr(") + std::to_string(point) + ")"; };
+  int contact = 0;
+  for (const int space : {9, 10, 11, 13, 32, 160, 0x2003, 0x3000, 0xFEFF}) {
+    const std::string n = std::to_string(++contact);
+    sql("INSERT INTO crm_contact (id, email) VALUES ('c" + n + "', " + code(space) +
+        " || 'Cr@X.example' || " + code(space) + " || " + code(13) + ")");
+    sql("INSERT INTO crm_user (id, email) VALUES ('u" + n + "', 'u" + n + "@x.example' || " + code(space) +
+        ")");
+    const std::string key = "u" + n + "@x.example";
+    EXPECT_THAT(crm()->directory().find_users_by_email(std::span(&key, 1)).front(), SizeIs(1)) << space;
+  }
+  EXPECT_THAT(by_email(*crm(), kContact, "cr@x.example"), SizeIs(contact));
+}
+
+// MATCH-34
+TEST_P(SqlCrmMatching, ids_of_15_and_of_18_characters_are_one) {
+  const std::string short_contact = "0035g00000AbCdE";
+  const std::string long_contact = short_contact + "AAV";
+  const std::string long_lead = "00Q5g00000LeAdXEAV";
+  sql("INSERT INTO crm_account (id) VALUES ('0015g00000AcCoUAAV')");
+  sql("INSERT INTO crm_contact (id, email, accountid) VALUES ('" + long_contact +
+      "', 'ada@x.example', '0015g00000AcCoUAAV')");
+  sql("INSERT INTO crm_lead (id, isconverted, convertedcontactid) VALUES ('00Q5g00000LeAdX', true, '" +
+      long_contact + "')");
+  sql("INSERT INTO crm_user (id, email) VALUES ('0055g00000UsErSAAV', 'u@x.example')");
+  sql("INSERT INTO crm_opportunity (id, isclosed) VALUES ('0065g00000OpPoRAAV', false)");
+  sql("INSERT INTO crm_opportunity_contact_role (id, contactid, opportunityid) VALUES ('00K1', '" +
+      short_contact + "', '0065g00000OpPoRAAV')");
+  const auto port = crm();
+  Directory& directory = port->directory();
+  for (const std::string& contact : {short_contact, long_contact}) {
+    EXPECT_THAT(directory.find_open_opportunities(std::span(&contact, 1)).front(), SizeIs(1)) << contact;
+    EXPECT_EQ(directory.find_accounts_of_contacts(std::span(&contact, 1)).front(), "0015g00000AcCoUAAV");
+    const Associations links{contact, "0015g00000AcCoU", "", "0065g00000OpPoR"};
+    EXPECT_THAT(port->gift_records().missing_lookups(std::span(&links, 1)).front(), IsEmpty());
+    EXPECT_EQ(port->rows()->find("contact", contact)->id, long_contact);
+  }
+  for (const std::string user : {"0055g00000UsErS", "0055g00000UsErSAAV"})
+    EXPECT_TRUE(directory.find_users_by_id(std::span(&user, 1)).front()) << user;
+  const auto converted = directory.find_converted_leads(std::span(&long_lead, 1));
+  ASSERT_THAT(converted, SizeIs(1));
+  EXPECT_EQ(converted.front().lead_id, long_lead) << "as it was asked for";
+  EXPECT_TRUE(converted.front().contact_exists);
+}
 
 TEST_P(CrmMatching, an_empty_crm_returns_no_candidates) {
   const std::vector<RecipientMatchKeys> keys{recipient("a@x.com", "6508673450"), recipient("", ""),
@@ -64,8 +123,8 @@ TEST_P(CrmMatching, phones_match_in_every_written_form) {
   EXPECT_EQ(find(*port, kContact, recipient("", "6508673450")).by_phone[1].matched_field, "MobilePhone");
   EXPECT_THAT(by_phone(*port, kContact, "0044 191 495 6203"), IsEmpty());  // 00 is no exit code in the US
   EXPECT_THAT(by_phone(*port, kContact, "011 44 191 495 6203"), ElementsAre("c2"));
-  EXPECT_THAT(by_phone(*port, kContact, "99 8877 6655 4433 221100"), ElementsAre("c4"));
-  EXPECT_THAT(by_phone(*port, kContact, "123456"), IsEmpty());  // fewer than 7 digits match nothing
+  EXPECT_THAT(by_phone(*port, kContact, "99 8877 6655 4433 221100"), IsEmpty());  // no number at all
+  EXPECT_THAT(by_phone(*port, kContact, "123456"), IsEmpty());
 }
 
 TEST_P(CrmMatching, email_and_phone_matches_are_returned_separately) {
@@ -361,6 +420,7 @@ TEST_P(CrmMatching, concurrent_writers_and_lookups_leave_correct_match_keys) {
 }
 
 INSTANTIATE_TEST_SUITE_P(backends, CrmMatching, all_crms(), name_of_crm);
+INSTANTIATE_TEST_SUITE_P(backends, SqlCrmMatching, sql_crms(), name_of_crm);
 INSTANTIATE_TEST_SUITE_P(backends, ManagedCrmMatching, managed_crms(), name_of_crm);
 
 }  // namespace

@@ -243,6 +243,14 @@ TEST_P(ConsoleGiftsTest, AnIdInTheCrmFindsTheGiftsThatAreLinkedToIt) {
     filter.crm_id = none;
     EXPECT_THAT(ids(operations_, filter), IsEmpty()) << none;
   }
+  sql("UPDATE crm_sync_state SET contact_id = '0035g00000AbCdEAAV', lead_id = '00Q5g00000LeAdX' WHERE "
+      "transaction_id = " +
+      std::to_string(sent[1].value));
+  for (const char* form :
+       {"0035g00000AbCdE", "0035g00000AbCdEAAV", "00Q5g00000LeAdX", "00Q5g00000LeAdXEAV"}) {
+    filter.crm_id = form;  // MATCH-34
+    EXPECT_THAT(ids(operations_, filter), ElementsAre(sent[1])) << form;
+  }
   filter.crm_id = "003A";
   const auto first = store_->console_gifts.list(operations_, filter, {}, 50, 2);
   EXPECT_THAT(first.gifts, IsEmpty()) << "two later gifts were looked at";

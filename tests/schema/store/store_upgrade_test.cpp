@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "embedded/giftsync_schema_store.h"
 #include "schema/store/store_migration.h"
 #include "tests/support/store_fixture.h"
 
@@ -117,6 +118,18 @@ TEST_P(StoreUpgrade, RefusesEditedScriptsButNotEditedComments) {
   EXPECT_THAT(refusal_of([&] { run({kFirstEdited, kSecond}); }), HasSubstr("development version"));
   EXPECT_EQ(version({kFirst, kSecond}), 1) << "nothing was changed";
   EXPECT_THROW(sql("SELECT length FROM sample"), platform::DependencyError);
+}
+
+// MATCH-1
+TEST_P(StoreUpgrade, AStoreOfVersion1GetsAnIndexOfAddressesByBytes) {
+  run({embedded::schema_sql_store_001_sql});
+  EXPECT_EQ(store_version(address()), 1);
+  migrate_store(address());
+  EXPECT_EQ(store_version(address()), kStoreVersion);
+  if (dialect() == sql::Dialect::sqlite) return;  // lower() folds A to Z alone there
+  EXPECT_THAT(scalar("SELECT indexdef FROM pg_indexes WHERE schemaname = current_schema() AND indexname = "
+                     "'recipient_transaction_email'"),
+              HasSubstr("COLLATE \"C\""));
 }
 
 // ARCH-12

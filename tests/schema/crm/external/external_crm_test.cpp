@@ -25,11 +25,14 @@ class ExternalCrm : public ReplicatedCrmFixture {};
 TEST_P(ExternalCrm, a_replicated_schema_passes_and_only_lacks_indexes) {
   ExternalCrmReport report = check_external_crm(options());
   EXPECT_THAT(report.faults, IsEmpty());
-  EXPECT_THAT(report.slow_lookups, ElementsAre(HasSubstr("CREATE INDEX ON contact (lower(trim(email)))"),
-                                               HasSubstr("CREATE INDEX ON lead (lower(trim(email)))")));
-  sql("CREATE INDEX by_email ON contact (lower(trim(email)))");
-  sql("CREATE INDEX by_email_2 ON lead (lower(trim(email)))");
+  sql("CREATE INDEX by_email ON contact (lower(trim(email)))");  // what was asked for formerly
+  ASSERT_THAT(report.slow_lookups, SizeIs(2));
+  EXPECT_THAT(check_external_crm(options()).slow_lookups, SizeIs(2));
+  for (const std::string& warning : report.slow_lookups) sql(warning.substr(warning.find("CREATE INDEX")));
   EXPECT_THAT(check_external_crm(options()).slow_lookups, IsEmpty());
+  sql("ALTER TABLE contact RENAME TO people");
+  sql("CREATE VIEW contact AS SELECT * FROM people");
+  EXPECT_THAT(check_external_crm(options()).slow_lookups, IsEmpty()) << "the table's index serves its view";
 }
 
 // SYNC-43
@@ -125,6 +128,128 @@ TEST_P(ExternalCrm, people_are_found_by_any_spelling_in_the_configured_order) {
   found = find(*make_external_crm(given), PersonObject::contact, "alma@example.com").by_email;
   EXPECT_THAT(ids(found), ElementsAre("003C", "003B", "003A", "003D"));
   EXPECT_EQ(found[0].matched_field, "Work_Email__c");
+}
+
+// SYNC-42
+TEST_P(ExternalCrm, rows_that_are_marked_as_deleted_are_no_rows) {
+  sql("ALTER TABLE contact ADD COLUMN isdeleted BOOLEAN");
+  sql("ALTER TABLE lead ADD COLUMN gone INTEGER");
+  sql("ALTER TABLE account ADD COLUMN isdeleted VARCHAR(5)");
+  sql("ALTER TABLE opportunity ADD COLUMN deleted_at TIMESTAMP");
+  for (const char* table : {"opportunitycontactrole", "\"user\"", "ns__gift_record__c", "task"})
+    sql(std::string("ALTER TABLE ") + table + " ADD COLUMN isdeleted BOOLEAN");
+  ExternalCrmOptions given = options();
+  given.names.columns["lead.IsDeleted"] = "gone";
+  given.names.columns["opportunity.IsDeleted"] = "deleted_at";
+  sql("INSERT INTO contact (id, sfid, name, email, accountid, lastmodifieddate, isdeleted) VALUES "
+      "(1, '003DEL', 'Dan, deleted', 'dan@x.example', NULL, '2026-05-02', true), "
+      "(2, '003LIV', 'Dan', 'dan@x.example', '001D', '2026-05-01', false), "
+      "(3, '003NUL', 'Dan', 'dan@x.example', '001A', '2026-04-01', NULL), "
+      "(4, '003GON', 'Gil, deleted', 'gil@x.example', NULL, '2026-05-01', true)");
+  sql("INSERT INTO lead (id, sfid, email, isconverted, convertedcontactid, gone) VALUES (1, '00QDEL', "
+      "'gil@x.example', "
+      "false, NULL, 1), (2, '00QLIV', 'gil@x.example', true, '003GON', 0), (3, '00QOLD', 'b@x.example', "
+      "true, '003LIV', 1)");
+  sql("INSERT INTO account (id, sfid, isdeleted) VALUES (1, '001D', 'True'), (2, '001A', 'false'), (3, "
+      "'001T', 't')");
+  sql("INSERT INTO opportunity (id, sfid, deleted_at) VALUES (1, '006DEL', '2026-01-01'), (2, '006LIV', "
+      "NULL), (3, '006NOT', NULL)");
+  sql("INSERT INTO opportunitycontactrole (id, contactid, opportunityid, isdeleted) VALUES (1, '003LIV', "
+      "'006DEL', false), "
+      "(2, '003LIV', '006LIV', false), (3, '003LIV', '006NOT', true)");
+  sql("INSERT INTO \"user\" (id, sfid, email, isdeleted) VALUES (1, '005DEL', 'u@x.example', true), (2, "
+      "'005LIV', "
+      "'u@x.example', false)");
+  const auto crm = make_external_crm(given);
+  Directory& directory = crm->directory();
+  const auto dan = find(*crm, PersonObject::contact, "dan@x.example").by_email;
+  ASSERT_THAT(ids(dan), ElementsAre("003LIV", "003NUL"));
+  EXPECT_FALSE(dan[0].account_exists);
+  EXPECT_TRUE(dan[1].account_exists);
+  EXPECT_THAT(find(*crm, PersonObject::contact, "gil@x.example").by_email, IsEmpty());
+  EXPECT_THAT(ids(find(*crm, PersonObject::lead, "gil@x.example").by_email), ElementsAre("00QLIV"));
+  const std::vector<std::string> contacts{"003DEL", "003LIV"};
+  EXPECT_THAT(directory.find_open_opportunities(contacts)[1], SizeIs(1));
+  EXPECT_EQ(directory.find_open_opportunities(contacts)[1][0].id, "006LIV");
+  EXPECT_FALSE(directory.find_accounts_of_contacts(contacts)[0]);
+  EXPECT_EQ(directory.find_accounts_of_contacts(contacts)[1], "");
+  const std::vector<std::string> leads{"00QLIV", "00QOLD"};
+  const auto converted = directory.find_converted_leads(leads);
+  ASSERT_THAT(converted, SizeIs(1));
+  EXPECT_FALSE(converted[0].contact_exists);
+  const std::vector<std::string> keys{"u@x.example"};
+  ASSERT_THAT(directory.find_users_by_email(keys)[0], SizeIs(1));
+  const std::vector<std::string> users{"005DEL", "005LIV"};
+  EXPECT_FALSE(directory.find_users_by_id(users)[0]);
+  EXPECT_TRUE(directory.find_users_by_id(users)[1]);
+  const Associations links{"003DEL", "001T", "00QDEL", "006DEL"};
+  EXPECT_THAT(crm->gift_records().missing_lookups(std::span(&links, 1)).front(), SizeIs(4));
+  EXPECT_THAT(crm->rows()->page("contact", "", 10), SizeIs(2));
+  EXPECT_FALSE(crm->rows()->find("contact", "003DEL"));
+  EXPECT_THAT(
+      check_external_crm(given).deletion_marks,
+      testing::IsSupersetOf({AllOf(HasSubstr("contact: "), HasSubstr("where isdeleted is true")),
+                             AllOf(HasSubstr("lead: "), HasSubstr("where gone is true")),
+                             AllOf(HasSubstr("opportunity: "), HasSubstr("where deleted_at has a time"))}));
+  given.names.columns["contact.IsDeleted"] = "-";
+  EXPECT_THAT(find(*make_external_crm(given), PersonObject::contact, "gil@x.example").by_email, SizeIs(1));
+  EXPECT_THAT(check_external_crm(given).deletion_marks, Contains(HasSubstr("contact: no column")));
+  given.names.columns["contact.IsDeleted"] = "missing";
+  EXPECT_THAT(check_external_crm(given).faults,
+              ElementsAre(AllOf(HasSubstr("crm.columns.contact.IsDeleted"), HasSubstr("no column missing"))));
+}
+
+// SYNC-42
+TEST_P(ExternalCrm, a_gift_record_that_is_marked_as_deleted_is_not_made_again) {
+  sql("ALTER TABLE ns__gift_record__c ADD COLUMN isdeleted BOOLEAN");
+  sql("ALTER TABLE task ADD COLUMN isdeleted BOOLEAN");
+  const auto crm = make_external_crm(options());
+  put(*crm, gift(7, 1));
+  put(*crm, gift(8, 1));
+  sql("UPDATE ns__gift_record__c SET sfid = 'a0G' || id");
+  const TaskUpsert task{{7}, false, false, "Not Started", "Other", "Gift", "", ""};
+  EXPECT_EQ(crm->tasks().upsert(std::span(&task, 1)).front().kind, Kind::created);
+  sql("UPDATE task SET isdeleted = true");
+  EXPECT_EQ(crm->tasks().upsert(std::span(&task, 1)).front().kind, Kind::not_found);
+  EXPECT_THAT(crm->tasks().page({0}, 10), IsEmpty());
+  sql("UPDATE ns__gift_record__c SET isdeleted = true WHERE ns__recipienttransactionid__c = 7");
+  for (const bool exists : {true, false}) EXPECT_EQ(put(*crm, gift(7, 2, exists)).kind, Kind::not_found);
+  EXPECT_EQ(crm->gift_records().count(), 1);
+  EXPECT_THAT(crm->gift_records().page({0}, 10), SizeIs(1));
+  EXPECT_THAT(crm->gift_records().transaction_ids_below({100}, 10), ElementsAre(TransactionId{8}));
+  EXPECT_EQ(put(*crm, gift(8, 2, true)).kind, Kind::updated);
+}
+
+// MATCH-34
+TEST_P(ExternalCrm, ids_of_15_and_18_characters_are_joined) {
+  sql("INSERT INTO account (id, sfid) VALUES (1, '0015g00000AcCoU')");
+  sql("INSERT INTO contact (id, sfid, email, accountid) VALUES (1, '0035g00000AbCdE', 'a@x.example', "
+      "'0015g00000AcCoUAAV'), "
+      "(2, '0035g00000AbCdFAAV', 'b@x.example', '0015g00000AcCoX')");
+  sql("INSERT INTO opportunity (id, sfid) VALUES (1, '0065g00000OpPoRAAV'), (2, '0065g00000OpPoS')");
+  sql("INSERT INTO opportunitycontactrole (id, contactid, opportunityid) VALUES (1, '0035g00000AbCdEAAV', "
+      "'0065g00000OpPoR'), "
+      "(2, '0035g00000AbCdEAAV', '0065g00000OpPoSAAV')");
+  sql("INSERT INTO lead (id, sfid, isconverted, convertedcontactid) VALUES (1, '00Q5g00000LeAdXEAV', true, "
+      "'0035g00000AbCdF')");
+  const auto crm = make_external_crm(options());
+  EXPECT_TRUE(find(*crm, PersonObject::contact, "a@x.example").by_email.front().account_exists);
+  EXPECT_FALSE(find(*crm, PersonObject::contact, "b@x.example").by_email.front().account_exists);
+  const std::string contact = "0035g00000AbCdE";
+  EXPECT_THAT(crm->directory().find_open_opportunities(std::span(&contact, 1)).front(), SizeIs(2));
+  const std::string lead = "00Q5g00000LeAdX";
+  const auto converted = crm->directory().find_converted_leads(std::span(&lead, 1));
+  ASSERT_THAT(converted, SizeIs(1));
+  EXPECT_TRUE(converted.front().contact_exists);
+}
+
+// MATCH-1
+TEST_P(ExternalCrm, an_international_domain_is_found_in_capital_letters) {
+  sql("INSERT INTO contact (id, sfid, email) VALUES (1, '003A', 'ada@B\u00DCCHER.EXAMPLE'), (2, '003B', "
+      "'Ada@b\u00FCcher.example')");
+  EXPECT_THAT(
+      ids(find(*make_external_crm(options()), PersonObject::contact, "ada@xn--bcher-kva.example").by_email),
+      ElementsAre("003A", "003B"));
 }
 
 // MATCH-33

@@ -73,6 +73,57 @@ TEST_P(CsvImportTest, standard_columns_are_those_of_the_tables) {
   }
 }
 
+// SYNC-36
+TEST_P(CsvImportTest, a_row_that_is_deleted_is_removed) {
+  const Row header{"Id", "Email", "IsDeleted"};
+  load(ImportObject::contact,
+       {header, {"c1", "a@x.com", "false"}, {"c2", "a@x.com", ""}, {"c3", "a@x.com", "0"}});
+  EXPECT_THAT(by_email(*crm(), PersonObject::contact, "a@x.com"), ElementsAre("c1", "c2", "c3"));
+  const std::vector<Row> file{
+      header, {"c1", "a@x.com", "TRUE"}, {"c2", "a@x.com", "false"}, {"c4", "a@x.com", "1"}};
+  for (const ImportMode mode : {ImportMode::plan, ImportMode::write}) {
+    const ImportResult result = load(ImportObject::contact, file, mode);
+    EXPECT_THAT(counts(result), ElementsAre(0, 1, 0, 0));
+    EXPECT_EQ(result.deleted, 2U);
+    EXPECT_EQ(result.removed, 1U);
+  }
+  EXPECT_THAT(by_email(*crm(), PersonObject::contact, "a@x.com"), ElementsAre("c2", "c3"));
+  sql("UPDATE crm_contact SET isdeleted = 'true' WHERE id = 'c3'");
+  EXPECT_THAT(by_email(*crm(), PersonObject::contact, "a@x.com"), ElementsAre("c2")) << "plain SQL marked it";
+}
+
+// MATCH-34
+TEST_P(CsvImportTest, ids_of_15_characters_are_stored_with_18) {
+  load(ImportObject::contact,
+       {{"Id", "Email", "AccountId"}, {"0035g00000AbCdEAAV", "a@x.com", " 0015g00000AcCoU "}});
+  const std::vector<Row> again{
+      {"Id", "Email"}, {"0035g00000AbCdE", "b@x.com"}, {"0035g00000AbCdEAAV", "c@x.com"}};
+  EXPECT_THAT(counts(load(ImportObject::contact, again)), ElementsAre(0, 1, 0, 1))
+      << "one Id twice in a file";
+  EXPECT_EQ(scalar("SELECT id || ' ' || email || ' ' || accountid FROM crm_contact"),
+            "0035g00000AbCdEAAV b@x.com 0015g00000AcCoUAAV");
+  load(ImportObject::opportunity, {{"Id", "IsClosed"}, {"0065g00000OpPoRAAV", "false"}});
+  load(ImportObject::opportunity_contact_role,
+       {{"Id", "ContactId", "OpportunityId"}, {"00K1", "0035g00000AbCdE", "0065g00000OpPoR"}});
+  const std::string contact = "0035g00000AbCdE";
+  EXPECT_THAT(crm()->directory().find_open_opportunities(std::span(&contact, 1)).front(), SizeIs(1));
+}
+
+// MATCH-34
+TEST_P(CsvImportTest, a_row_under_the_short_id_gets_the_long_one) {
+  sql("INSERT INTO crm_contact (id, email, title) VALUES ('0035g00000AbCdE', 'a@x.com', 'Dr'), "
+      "('0035g00000AbCdF', 'b@x.com', NULL), ('0035g00000AbCdFAAV', 'b@x.com', NULL)");
+  const std::vector<Row> file{{"Id", "Email"},
+                              {"0035g00000AbCdE", "a@x.com"},
+                              {"0035g00000AbCdFAAV", "f@x.com"},
+                              {"0035g00000AbCdG", "g@x.com"}};
+  EXPECT_THAT(counts(load(ImportObject::contact, file, ImportMode::plan)), ElementsAre(1, 1, 1, 0));
+  EXPECT_THAT(counts(load(ImportObject::contact, file)), ElementsAre(1, 1, 1, 0));
+  EXPECT_EQ(scalar("SELECT cast(count(*) AS TEXT) FROM crm_contact"), "3");
+  EXPECT_EQ(scalar("SELECT title FROM crm_contact WHERE id = '0035g00000AbCdEAAV'"), "Dr");
+  EXPECT_THAT(by_email(*crm(), PersonObject::contact, "a@x.com"), ElementsAre("0035g00000AbCdEAAV"));
+}
+
 TEST_P(CsvImportTest, new_columns_are_reported_before_they_are_added) {
   const Row header{"Id", "emial", "Email"};
   EXPECT_THAT(make_csv_import(address(), ImportObject::contact, header)->new_columns(), ElementsAre("emial"));

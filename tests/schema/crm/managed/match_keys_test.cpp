@@ -41,6 +41,20 @@ class MatchKeys : public CrmConformance {
 
 INSTANTIATE_TEST_SUITE_P(BackEnds, MatchKeys, managed_crms(), name_of_crm);
 
+// MATCH-2
+TEST_P(MatchKeys, KeysOfAFormerRuleAreMadeAgain) {
+  sql("INSERT INTO crm_contact (id, phone) VALUES ('c1', '000-000-0000'), ('c2', '650 867 3450')");
+  EXPECT_THAT(by_phone(*crm(), PersonObject::contact, "6508673450"), ElementsAre("c2"));
+  sql("UPDATE crm_match_key_field SET kind = 'phone' WHERE kind = 'phone_2'");
+  sql("UPDATE crm_match_key_field SET kind = 'email' WHERE kind = 'email_2'");
+  sql("UPDATE crm_match_key SET match_key = '0000000000'");
+  EXPECT_THAT(by_phone(*crm(), PersonObject::contact, "6508673450"), ElementsAre("c2"));
+  EXPECT_THAT(by_phone(*crm(), PersonObject::contact, "0000000000"), IsEmpty());
+  EXPECT_EQ(scalar("SELECT cast(count(*) AS TEXT) FROM crm_match_key WHERE match_key = '0000000000'"), "0");
+  EXPECT_EQ(scalar("SELECT cast(count(*) AS TEXT) FROM crm_match_key_field WHERE kind IN ('email', 'phone')"),
+            "0");
+}
+
 // SYNC-68
 TEST_P(MatchKeys, ALookupWaitsRatherThanMissesAContact) {
   const auto crm = bounded_crm();

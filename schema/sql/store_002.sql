@@ -1,0 +1,6 @@
+-- PostgreSQL folds addresses by the rules of the database's language: of Turkish, "I" to another letter than "i". The bytes
+-- decide now, as in the program and on SQLite.
+--@postgresql
+DROP INDEX recipient_transaction_email;;
+CREATE INDEX recipient_transaction_email ON recipient_transaction (lower(trim(email) COLLATE "C"), id);;
+--@end
