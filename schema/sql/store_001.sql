@@ -163,7 +163,6 @@ CREATE TABLE recipient_transaction (
 CREATE INDEX recipient_transaction_due ON recipient_transaction (due_at, id) WHERE due_at IS NOT NULL;;
 CREATE INDEX recipient_transaction_external ON recipient_transaction (id) WHERE gift_source <> '';;
 CREATE INDEX recipient_transaction_request ON recipient_transaction (request_id, position);;
-CREATE INDEX recipient_transaction_undelivered ON recipient_transaction (undelivered_at) WHERE status = 'undelivered';;
 CREATE INDEX recipient_transaction_sent ON recipient_transaction (sent_at, id);;
 -- Finds a recipient's gifts for a person who has the address alone (CON-47).
 CREATE INDEX recipient_transaction_email ON recipient_transaction (lower(trim(email)), id);;
@@ -248,7 +247,6 @@ CREATE TABLE mail_outbox (
 CREATE INDEX mail_outbox_due ON mail_outbox (turn, next_attempt_at, transaction_id) WHERE state IN ('queued', 'sending', 'uncertain');;
 -- For counts and lists by state. Nearly all mails are accepted; a count of those is found without an index.
 CREATE INDEX mail_outbox_state ON mail_outbox (state, transaction_id) WHERE state <> 'accepted';;
-CREATE INDEX mail_outbox_undelivered ON mail_outbox (updated_at) WHERE state = 'undelivered';;
 
 -- Actions on a gift that are not status changes: resent, reminded, cancelled, linked, mail_released, mail_withdrawn,
 -- mail_retried; with the actor and a comment. mail_accepted, mail_undelivered, mail_uncertain, mail_held and mail_deferred are
