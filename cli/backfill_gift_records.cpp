@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "cli/command_audit.h"
 #include "cli/crm_pause.h"
 #include "cli/listing.h"
 #include "cli/resumable_run.h"
@@ -172,6 +173,7 @@ void print_advice(const Console& console, const Counts& counts) {
 
 int backfill_gift_records(const Console& console, CliContext& ctx, const BackfillOptions& options) {
   if (const auto refusal = refuse_unusable_crm(ctx.settings)) return refuse(console, *refusal);
+  audit_object(console, "");
   ResumableRun run(console, ctx, "gift-records", options);
   const sync::ReconciliationRules rules{run.rules(), options.recreate, options.dry_run};
   Counts counts = counts_from(run.counts());
@@ -202,6 +204,7 @@ int backfill_gift_records(const Console& console, CliContext& ctx, const Backfil
   }
   run.finish();
   progress.clear();
+  audit_total(console, summary_text(counts, options.dry_run));
   list.finish(summary_json(counts, options.dry_run), summary_text(counts, options.dry_run) + "\n");
   if (!options.json) print_advice(console, counts);
   run.print_queued_for_daemon();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cli/command_audit.h"
 #include "cli/crm_pause.h"
 #include "cli/listing.h"
 #include "cli/resumable_run.h"
@@ -125,6 +126,7 @@ int backfill_status_timestamps(const Console& console, CliContext& ctx, const Ba
   schema::crm::LegacyStatusLog& log = found->log;
   const schema::crm::StatusLogSize& size = found->size;
   if (!options.dry_run) log.prepare();
+  audit_object(console, "");
   ResumableRun run(console, ctx, "status-timestamps", options);
   Counts counts = counts_from(run.counts());
   counts.without_gift = size.without_gift;
@@ -156,6 +158,7 @@ int backfill_status_timestamps(const Console& console, CliContext& ctx, const Ba
   }
   run.finish();
   progress.clear();
+  audit_total(console, summary_text(counts, options.dry_run));
   list.finish(summary_json(counts, options.dry_run), summary_text(counts, options.dry_run));
   run.print_queued_for_daemon();
   return EX_OK;

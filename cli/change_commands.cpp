@@ -5,6 +5,7 @@
 
 #include "cli/change_import.h"
 #include "cli/change_list.h"
+#include "cli/command_audit.h"
 #include "cli/commands.h"
 #include "cli/confirmation.h"
 #include "cli/duration.h"
@@ -206,6 +207,7 @@ int purge_orphaned(const Console& console, CliContext& ctx, const PurgeOptions& 
                                            platform::in_quotes(options.source), which);
   if (const auto refused = refuse_unconfirmed(console, options.yes, question)) return *refused;
   const std::int64_t purged = ctx.store.changes.purge_orphaned(options.source, before);
+  audit_total(console, platform::pluralize(purged, "orphaned change") + " purged");
   console.out << platform::pluralize(purged, "orphaned change") + " purged\n";
   return EX_OK;
 }

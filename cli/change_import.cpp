@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/change_parser.h"
+#include "cli/command_audit.h"
 #include "cli/line_reader.h"
 #include "cli/progress.h"
 #include "platform/plural.h"
@@ -83,6 +84,7 @@ class ChangeImport {
         progress_(console, input.bytes()) {}
 
   int run() {
+    audit_object(console_, "");
     LineReader reader(input_.stream());
     while (const auto line = reader.next()) {
       read_line(*line);
@@ -179,9 +181,11 @@ class ChangeImport {
   int report() {
     if (orphaned_ > kMaxOrphanMessages)
       console_.info(fmt::format("... and {} more orphaned", orphaned_ - kMaxOrphanMessages));
-    console_.out << fmt::format("{}: {} accepted, {} duplicates, {} orphaned, {} refused\n",
-                                platform::pluralize(lines_, "line"), accepted_, duplicates_, orphaned_,
-                                refused_);
+    const std::string total =
+        fmt::format("{}: {} accepted, {} duplicates, {} orphaned, {} refused",
+                    platform::pluralize(lines_, "line"), accepted_, duplicates_, orphaned_, refused_);
+    audit_total(console_, total);
+    console_.out << total << '\n';
     if (input_.stream().bad()) {
       return console_.fail(
           EX_IOERR, fmt::format("{}: cannot be read further; import it again, repeated lines change nothing",

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 #include <sysexits.h>
+#include <unistd.h>
 
 #include <algorithm>
 
+#include "cli/commands.h"
 #include "cli/store_path_checks.h"
 #include "daemon/config/read_settings.h"
 #include "platform/unreachable_error.h"
@@ -23,9 +25,19 @@ std::string without_full_stop(std::string text) {
   return text;
 }
 
-std::string check_first(const daemon::config::Settings& settings, bool is_crm) {
+/// With peer authentication the server takes the user of the operating system for its role.
+bool is_root_refused(const platform::DependencyError& fault) {
+  return ::geteuid() == 0 && std::string_view(fault.what()).find("\"root\"") != std::string_view::npos;
+}
+
+std::string check_first(const daemon::config::Settings& settings, const platform::DependencyError& fault,
+                        bool is_crm) {
   const daemon::config::StoreBackend backend = is_crm ? settings.crm.backend : settings.store.backend;
   if (backend == daemon::config::StoreBackend::postgresql) {
+    if (is_root_refused(fault))
+      return fmt::format(
+          "the server knows no root; run it as the service's user: runuser -u giftsync -- {}...",
+          program_with(settings));
     return fmt::format("check that the server runs and that {}.connection in {} leads to it",
                        is_crm ? "crm" : "store", settings.file);
   }
@@ -68,7 +80,7 @@ std::string database_failure(const daemon::config::Settings& settings,
   const bool is_owners = is_crm && !fault.transient();
   return fmt::format("{}: {}; {}", is_crm ? wiring::crm_location(settings) : wiring::store_location(settings),
                      without_full_stop(fault.what()),
-                     is_owners ? "its owner has to correct it" : check_first(settings, is_crm));
+                     is_owners ? "its owner has to correct it" : check_first(settings, fault, is_crm));
 }
 
 std::optional<Refusal> refuse_newer_tables(const daemon::config::Settings& settings, int store,

@@ -11,9 +11,8 @@
 #include "cli/usage.h"
 
 namespace giftsync::cli {
-namespace {
 
-void add_all(Commands& commands) {
+void add_all_commands(Commands& commands) {
   add_db_commands(commands);
   add_account_commands(commands);
   add_organization_commands(commands);
@@ -37,6 +36,8 @@ void add_all(Commands& commands) {
   add_console_commands(commands);
   add_audit_commands(commands);
 }
+
+namespace {
 
 /// "help key create" is "key create --help", "version" is "--version"; also behind --config.
 std::vector<std::string> with_flags_for_words(std::vector<std::string> args) {
@@ -90,7 +91,7 @@ int flush_output(int exit_code, const Console& console) {
 int run_command(const std::vector<std::string>& args, const Console& console) {
   try {
     Commands commands;
-    add_all(commands);
+    add_all_commands(commands);
     return flush_output(parse_and_run(commands, with_flags_for_words(args), console), console);
   } catch (const std::exception& bug) {
     return console.fail(EX_SOFTWARE, fmt::format("internal error: {}; please report it", bug.what()));

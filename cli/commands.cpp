@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "cli/command_audit.h"
 #include "cli/input_file.h"
 #include "cli/os_user.h"
 #include "platform/dependency_error.h"
@@ -67,7 +68,9 @@ void Commands::run_with_store(CLI::App* verb, StoreAccess access, StoreCommand c
   run_with_settings(verb, [access, command = std::move(command)](const Console& console,
                                                                  const daemon::config::Settings& settings) {
     const auto ctx = open_cli_context(settings, console, access);
-    return ctx ? command(console, **ctx) : refuse(console, ctx.error());
+    if (!ctx) return refuse(console, ctx.error());
+    begin_audit(console, (*ctx)->store);
+    return command(console, **ctx);
   });
 }
 
@@ -76,6 +79,10 @@ void Commands::run_with_settings(CLI::App* verb, SettingsCommand command) {
                                                           const daemon::config::SettingsReading& file) {
     return file.faults.empty() ? command(console, file.settings) : refuse(console, {EX_CONFIG, file.faults});
   });
+}
+
+void Commands::begin_audit(const Console& console, schema::store::Store& store) {
+  if (console.audit) console.audit->begin(store);
 }
 
 void Commands::say_faults_are_ignored(const Console& console, const daemon::config::SettingsReading& file) {
@@ -143,8 +150,11 @@ int Commands::run_parsed(const Console& console) {
   const daemon::config::Settings& settings = file.settings;
   if (const auto refusal = needs_store ? become_store_owner(*parsed->first, settings, console) : std::nullopt)
     return refuse(console, *refusal);
+  CommandAudit audit(console, settings, *parsed->first);
+  Console audited = console;
+  audited.audit = &audit;
   try {
-    return parsed->second(console, file);
+    return parsed->second(audited, file);
   } catch (const schema::store::IncompatibleStoreError& fault) {
     return console.fail(EX_CONFIG, fmt::format("{}: {}", wiring::store_location(settings), fault.what()));
   } catch (const platform::DependencyError& broken) {

@@ -63,6 +63,7 @@ class Commands {
       const auto store = open_store_alone(file.settings);
       if (!store) return refuse(console, store.error());
       say_faults_are_ignored(console, file);
+      begin_audit(console, **store);
       return action(console, **store, *options);
     });
   }
@@ -90,6 +91,7 @@ class Commands {
                                                    const daemon::config::Settings& settings,
                                                    const Console& console);
   static void open_files_of(const CLI::App& verb, const Console& console);
+  static void begin_audit(const Console& console, schema::store::Store& store);
   static void say_faults_are_ignored(const Console& console, const daemon::config::SettingsReading& file);
   void run_with_store(CLI::App* verb, StoreAccess access, StoreCommand command);
 
@@ -133,6 +135,9 @@ void add_user_commands(Commands& commands);
 void add_session_commands(Commands& commands);
 void add_console_commands(Commands& commands);
 void add_audit_commands(Commands& commands);
+
+/// The whole tree.
+void add_all_commands(Commands& commands);
 
 /// Accepts these choices only; otherwise: found "gold"; allowed: team, enterprise.
 CLI::Validator one_of(std::vector<std::string> choices);

@@ -11,6 +11,8 @@
 
 namespace giftsync::cli {
 
+class CommandAudit;
+
 struct Console {
   std::ostream& out;
   std::ostream& err;
@@ -19,6 +21,7 @@ struct Console {
   platform::Clock now;
   std::function<bool()> output_closed = [] { return false; };  ///< the reader of `out` has closed it
   bool becomes_store_owner = false;  ///< root becomes the owner of the store's folder (SEC-8)
+  CommandAudit* audit = nullptr;     ///< of a verb that changes; null: no event is written
 
   /// Prints "giftsyncctl: <message>", invisible characters escaped, and returns `exit_code`.
   int fail(int exit_code, std::string_view message) const;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <thread>
 
+#include "cli/command_audit.h"
 #include "cli/commands.h"
 #include "cli/crm_import_report.h"
 #include "cli/crm_org_check.h"
@@ -204,6 +205,8 @@ int import_rows(const Console& console, CliContext& ctx, const ImportOptions& op
   });
   progress.clear();
   const schema::crm::ImportResult result = import->finish();
+  audit_total(console, fmt::format("{} inserted, {} updated, {} unchanged, {} refused", result.inserted,
+                                   result.updated, result.unchanged, result.refused.size()));
   print_import_report(console, result, {options.object, input.name(), options.dry_run});
   if (!options.dry_run) retry_failed_requests(console, ctx);
   return result.refused.empty() ? EX_OK : EX_DATAERR;

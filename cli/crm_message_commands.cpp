@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "cli/command_audit.h"
 #include "cli/confirmation.h"
 #include "cli/credentials.h"
 #include "cli/listing.h"
@@ -47,6 +48,7 @@ void print_url(const Console& console, const CliContext& ctx, const sync::NewCre
 
 int create_token(const Console& console, CliContext& ctx, bool json) {
   const sync::NewCredential token = sync::make_message_token();
+  audit_object(console, token.prefix);
   if (!ctx.store.message_tokens.create(row_of(token, console.now())))
     return console.fail(
         EX_DATAERR, "there is a URL for messages already; \"giftsyncctl crm messages rotate\" replaces it");
@@ -97,6 +99,7 @@ int rotate_token(const Console& console, CliContext& ctx, const RotateOptions& o
   const std::optional<platform::UtcMillis> end =
       options.grace_millis() == 0 ? std::nullopt : std::optional(now + options.grace_millis());
   const sync::NewCredential token = sync::make_message_token();
+  audit_object(console, token.prefix);
   if (!ctx.store.message_tokens.rotate(row_of(token, now), end))
     return console.fail(
         EX_DATAERR,
@@ -140,6 +143,7 @@ int delete_token(const Console& console, schema::store::Store& store, const Revo
   if (const auto refused =
           refuse_unconfirmed(console, options.yes, fmt::format("Delete the URL with token {}?", prefix)))
     return *refused;
+  audit_object(console, prefix);
   store.message_tokens.remove(found.front().id);
   console.info(fmt::format("{} is deleted: messages to its URL are refused from now on.", prefix));
   if (tokens.size() == 1)

@@ -7,12 +7,14 @@
 
 #include "cli/commands.h"
 #include "cli/confirmation.h"
-#include "cli/count_text.h"
+#include "sync/count_text.h"
 #include "wiring/database_config.h"
 #include "wiring/org_status.h"
 
 namespace giftsync::cli {
 namespace {
+
+using sync::count_text;
 
 struct AcceptOptions {
   std::string organization_id;

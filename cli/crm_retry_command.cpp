@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/console_audit.h"
+#include "cli/gift_detail.h"
 #include "cli/retry.h"
 #include "platform/plural.h"
 #include "schema/store/crm_retry_event.h"
@@ -17,8 +18,9 @@ namespace giftsync::cli {
 namespace {
 
 std::string not_resting_reason(CliContext& ctx, schema::TransactionId id, platform::UtcMillis now) {
-  const auto wait = ctx.store.sync.find_wait(id);
-  const std::string why = sync::retry_obstacle(wait, now) + (wait ? "" : ", or there is no such gift");
+  const bool is_known = !ctx.store.gifts.find(std::span(&id, 1)).empty();
+  if (!is_known) return no_such_gift(id.value);
+  const std::string why = sync::retry_obstacle(ctx.store, id, now);
   return fmt::format(
       "the record of gift {} does not wait for a retry: {}; \"giftsyncctl gift show {}\" shows it", id.value,
       why, id.value);

@@ -1,11 +1,14 @@
 #include <fmt/format.h>
 #include <sysexits.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "cli/cli_context.h"
 #include "cli/commands.h"
+#include "cli/console_audit.h"
 #include "cli/json_array_writer.h"
+#include "platform/text.h"
 #include "schema/store/server_check.h"
 #include "schema/store/store.h"
 #include "wiring/crm_config.h"
@@ -107,9 +110,18 @@ void add_version(Commands& commands, CLI::App& noun) {
 
 int migrate(const Console& console, const daemon::config::Settings& settings, bool dry_run) {
   if (dry_run) return show_migration_plan(console, settings);
+  const std::string before = version_lines(versions_of(settings));
   const auto opened = open_cli_context(settings, console, StoreAccess::create_or_upgrade);
   if (!opened) return refuse(console, opened.error());
-  console.out << version_lines(versions_of(settings));
+  const std::string after = version_lines(versions_of(settings));
+  if (after != before) {
+    schema::store::AuditEvent event = command_event(console, "db.migrate", {});
+    event.object_kind = "store";
+    event.detail = fmt::format("{}; before: {}", platform::trimmed(after), platform::trimmed(before));
+    std::replace(event.detail.begin(), event.detail.end(), '\n', ' ');
+    (*opened)->store.audit.add(event);
+  }
+  console.out << after;
   return EX_OK;
 }
 
@@ -130,6 +142,11 @@ int accept_server(const Console& console, const daemon::config::Settings& settin
                             {wiring::store_location(settings) +
                              ": there is no server to accept: the store is a file, or the server does not "
                              "tell who it is, and then every server is used"}});
+  if (const auto store = open_store_alone(settings)) {
+    schema::store::AuditEvent event = command_event(console, "db.accept-server", {}, *accepted);
+    event.object_kind = "store";
+    (*store)->audit.add(event);
+  }
   console.out << fmt::format("accepted: {}\n", *accepted);
   console.info("Each giftsyncd of this store goes on by itself.");
   return EX_OK;

@@ -7,17 +7,20 @@
 #include <memory>
 #include <unordered_map>
 
+#include "cli/command_audit.h"
 #include "cli/commands.h"
-#include "cli/count_text.h"
 #include "cli/csv_reader.h"
 #include "cli/input_file.h"
 #include "cli/listing.h"
 #include "platform/plural.h"
 #include "platform/text.h"
 #include "platform/visible_text.h"
+#include "sync/count_text.h"
 
 namespace giftsync::cli {
 namespace {
+
+using sync::count_text;
 
 constexpr std::size_t kMaxCodePoints = 255;
 constexpr const char* kAllowed = "1 to 255 printable characters of UTF-8";
@@ -82,6 +85,8 @@ int import_codes(const Console& console, CliContext& ctx, const ImportOptions& o
   if (!input) return refuse(console, input.error());
   const GiftCodeCsv file = parse_gift_code_csv(input->stream(), input->name());
   if (!file.faults.empty()) return refuse_input(console, *input, file.faults);
+  audit_object(console, std::to_string(gift.value),
+               platform::pluralize(file.codes.size(), "code") + " of " + input->name());
   const std::int64_t added = ctx.store.codes.import(gift, file.codes, console.now());
   console.out << fmt::format("{}: {} new, {} already known\n", platform::pluralize(file.codes.size(), "code"),
                              added, static_cast<std::int64_t>(file.codes.size()) - added);

@@ -88,14 +88,15 @@ void add_list(Commands& commands, CLI::App& noun) {
   const auto options = std::make_shared<Options>();
   CLI::App* verb = commands.verb(
       noun, "list",
-      "List the gift records of the CRM, one per recipient, by Transaction Id: status, since when, "
-      "recipient, item, total price and match.",
+      "List all gifts, one per recipient, by Transaction Id: status, since when, recipient, item, total "
+      "price, match and whether the CRM has a record.",
       {"gift list", "gift list --explain --status opened", "gift list --campaign spring-2026",
        "gift list --newest --limit 10", "gift list --since 24h --sender ana@example.com",
        "gift list --email ada@example.com --item 1", "gift list --json --limit 10", "gift list --skipped",
        "gift list --needs-relink", "gift list --refused", "gift list --conflicting"});
   verb->add_flag("--json", options->listing.json,
-                 "Print a JSON array of gift records with all fields by their API names");
+                 "Print a JSON array of gifts with all fields of their record by their API names; of a gift "
+                 "without one (has_record) as giftsync would write it");
   verb->add_flag("--explain", options->listing.explain, "Print the reason of the match below each gift");
   verb->add_flag("--skipped", options->listing.skipped,
                  "Gifts without a match and therefore without a record (matching.on_no_match: skip)");

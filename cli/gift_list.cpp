@@ -6,20 +6,39 @@
 #include <algorithm>
 #include <set>
 
-#include "cli/count_text.h"
 #include "cli/gift_json.h"
 #include "cli/gift_list_pages.h"
 #include "cli/listing.h"
 #include "cli/progress.h"
 #include "platform/plural.h"
+#include "sync/count_text.h"
 
 namespace giftsync::cli {
 namespace {
+
+using State = schema::store::CrmSyncStatus;
+using sync::count_text;
+
+/// One that was not asked for is there in an older state if it was ever written.
+bool has_record(const ListedGift& gift) {
+  return gift.has_record || (gift.sync_state && gift.sync_state->written_version > 0 &&
+                             gift.sync_state->state == State::rejected);
+}
+
+/// The state of the gift's record in the CRM.
+std::string_view record_word(const ListedGift& gift) {
+  const State state = gift.sync_state ? gift.sync_state->state : State::decided;
+  if (state == State::rejected) return has_record(gift) ? "refused" : "none, refused";
+  if (has_record(gift)) return "written";
+  return state == State::skipped ? "none, no match" : state == State::deleted ? "none, deleted" : "none yet";
+}
 
 Json json_of(const ListedGift& gift, const GiftListing& listing) {
   Json json = gift_record_json(gift.record);
   json["utm_campaign_id"] = text_or_null(gift.campaign);
   json["external_id"] = text_or_null(gift.external_id);
+  json["crm_state"] = gift.sync_state ? Json(to_word(gift.sync_state->state)) : Json(nullptr);
+  json["has_record"] = has_record(gift);
   if (listing.conflicting) json["conflicts"] = gift.conflicts;
   if (listing.refused) json["refusal"] = text_or_null(gift.sync_state ? gift.sync_state->error : "");
   return json;
@@ -72,10 +91,15 @@ bool has_external_ids(const CliContext& ctx) {
 
 std::vector<TextTable::Column> columns_of(const CliContext& ctx) {
   using Kind = TextTable::Kind;
-  std::vector<TextTable::Column> columns = {{"ID", Kind::number},    {"STATUS"},
-                                            {"SINCE (UTC)"},         {"RECIPIENT", Kind::elastic_last},
-                                            {"ITEM", Kind::elastic}, {"CAMPAIGN", Kind::elastic},
-                                            {"TOTAL", Kind::number}, {"MATCHED TO", Kind::elastic_last}};
+  std::vector<TextTable::Column> columns = {{"ID", Kind::number},
+                                            {"STATUS"},
+                                            {"SINCE (UTC)"},
+                                            {"RECIPIENT", Kind::elastic_last},
+                                            {"ITEM", Kind::elastic},
+                                            {"CAMPAIGN", Kind::elastic},
+                                            {"TOTAL", Kind::number},
+                                            {"MATCHED TO", Kind::elastic_last},
+                                            {"RECORD"}};
   if (has_external_ids(ctx)) columns.insert(columns.begin() + 1, {"EXTERNAL ID", Kind::elastic});
   return columns;
 }
@@ -88,7 +112,8 @@ TextTable::Row row_of(const ListedGift& gift, const GiftListing& listing, bool w
   TextTable::Row row = {
       {std::to_string(record.transaction().value), word,
        status ? minute_text(time_of(record, schema::time_field_of(*status))) : "", recipient_of(record),
-       gift.item, gift.campaign, total ? schema::to_decimal(*total) : "", matched_to(gift)},
+       gift.item, gift.campaign, total ? schema::to_decimal(*total) : "", matched_to(gift),
+       std::string(record_word(gift))},
       remark_on(gift, listing)};
   if (with_external_id) row.cells.insert(row.cells.begin() + 1, gift.external_id);
   return row;
@@ -119,16 +144,45 @@ class NewestGifts {
   std::set<ListedGift, IsSentLater> gifts_;
 };
 
-void print_missing(const Console& console, CliContext& ctx, const GiftListing& listing, std::int64_t listed) {
+/// How many of the listed gifts have no record, by the reason.
+class MissingRecords {
+ public:
+  void add(const ListedGift& gift) {
+    if (has_record(gift) || !gift.sync_state) return;
+    skipped_ += gift.sync_state->state == State::skipped ? 1 : 0;
+    deleted_ += gift.sync_state->state == State::deleted ? 1 : 0;
+    refused_ += gift.sync_state->state == State::rejected ? 1 : 0;
+  }
+  void print(const Console& console) const {
+    const auto say = [&](std::int64_t count, std::string_view why) {
+      if (count > 0)
+        console.info(fmt::format("{} {} no record, since {}.", platform::pluralize(count, "gift"),
+                                 platform::plural_verb(count, "has", "have"), why));
+    };
+    say(skipped_, "nothing matched");
+    say(deleted_, "it was deleted in the CRM");
+    say(refused_, "the CRM refuses it; \"giftsyncctl gift list --refused\" tells why");
+  }
+
+ private:
+  std::int64_t skipped_ = 0;
+  std::int64_t deleted_ = 0;
+  std::int64_t refused_ = 0;
+};
+
+void print_missing(const Console& console, CliContext& ctx, const GiftListing& listing, std::int64_t listed,
+                   const MissingRecords& missing) {
   if (listed == 0) {
     console.info(listing.skipped        ? "No gift was skipped."
                  : listing.refused      ? "The CRM refuses no gift record."
                  : listing.needs_relink ? "The CRM has refused no lookup of a gift."
                  : listing.conflicting  ? "No gift has conflicting changes."
-                                        : "No gift records.");
+                                        : "No gifts.");
   }
+  if (listing.skipped || listing.refused || listing.needs_relink) return;
+  missing.print(console);
   const std::int64_t waiting = ctx.store.sync.counts().waiting;
-  if (waiting == 0 || listing.skipped || listing.refused || listing.needs_relink) return;
+  if (waiting == 0) return;
   console.info(fmt::format("{} {} changes that are not in the CRM yet; see \"giftsyncctl status\".",
                            count_text(waiting, "gift"), platform::plural_verb(waiting, "has", "have")));
 }
@@ -137,7 +191,9 @@ void print_missing(const Console& console, CliContext& ctx, const GiftListing& l
 
 int list_gifts(const Console& console, CliContext& ctx, const GiftListing& listing) {
   Listing list(console.out, listing.json, columns_of(ctx));
+  MissingRecords missing;
   const auto print = [&](const ListedGift& gift) {
+    missing.add(gift);
     list.add([&] { return json_of(gift, listing); },
              [&] { return row_of(gift, listing, has_external_ids(ctx)); });
   };
@@ -163,7 +219,7 @@ int list_gifts(const Console& console, CliContext& ctx, const GiftListing& listi
         fmt::format("Only the latest {} gifts were searched, sent since {}; without --newest and "
                     "--limit all are searched.",
                     bound->gifts, platform::to_rfc3339(bound->sent_at)));
-  if (console.out) print_missing(console, ctx, listing, listed);
+  if (console.out) print_missing(console, ctx, listing, listed, missing);
   return EX_OK;
 }
 

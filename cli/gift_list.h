@@ -1,4 +1,4 @@
-// cli: `gift list`: the gift records of the CRM, joined with their gifts in the store. Reads in batches, so
+// cli: `gift list`: the gifts of the store and the gift records of the CRM, joined. Reads in batches, so
 // that memory holds one batch only.
 #pragma once
 

@@ -59,29 +59,6 @@ std::vector<std::string> conflicts_in(const std::vector<schema::store::StatusCha
 
 using Ids = std::vector<schema::TransactionId>;
 
-/// The gift records by Transaction Id, with their gifts.
-ListedGifts with_gifts(CliContext& ctx, std::vector<schema::GiftRecord> records) {
-  Ids ids;
-  std::map<schema::TransactionId, ListedGift> gifts;
-  for (schema::GiftRecord& record : records) {
-    ids.push_back(record.transaction());
-    gifts[ids.back()].record = std::move(record);
-  }
-  for (const schema::store::Gift& gift : ctx.store.gifts.find(ids)) {
-    gifts[gift.transaction.id].take_request(gift);
-  }
-  for (schema::store::CrmSyncState& sync_state : ctx.store.sync.find_states(ids)) {
-    ListedGift& gift = gifts[sync_state.transaction];
-    gift.has_id_conflict = sync_state.has_id_conflict();
-    if (gift.has_id_conflict) gift.clear_request();
-    gift.manual_links = manual_links(ctx.crm->gift_records(), sync_state, gift.record);
-    gift.sync_state = std::move(sync_state);
-  }
-  ListedGifts page;
-  for (auto& [id, gift] : gifts) page.push_back(std::move(gift));
-  return page;
-}
-
 /// A draft of the record that a gift without one would get.
 schema::GiftRecord draft_record(CliContext& ctx, const schema::store::Gift& gift,
                                 const schema::store::CrmSyncState& sync_state) {
@@ -90,29 +67,43 @@ schema::GiftRecord draft_record(CliContext& ctx, const schema::store::Gift& gift
   return std::move(draft.record);
 }
 
-/// Gifts with their records; a draft for a gift without record. Skipped gifts have none.
-ListedGifts with_records(CliContext& ctx, const GiftListing& listing, const Ids& ids) {
-  std::map<schema::TransactionId, schema::store::CrmSyncState> sync_states;
+/// The records and the gifts with these ids, ascending: joined, with a draft for a gift without a record. An
+/// id with neither is left out.
+ListedGifts joined(CliContext& ctx, const GiftListing& listing, Ids ids,
+                   std::vector<schema::GiftRecord> records) {
+  std::map<schema::TransactionId, ListedGift> listed;
+  for (schema::GiftRecord& record : records) {
+    const schema::TransactionId id = record.transaction();
+    ids.push_back(id);
+    listed[id].has_record = true;
+    listed[id].record = std::move(record);
+  }
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   for (schema::store::CrmSyncState& sync_state : ctx.store.sync.find_states(ids))
-    sync_states[sync_state.transaction] = std::move(sync_state);
+    listed[sync_state.transaction].sync_state = std::move(sync_state);
+  for (const schema::store::Gift& gift : ctx.store.gifts.find(ids)) {
+    ListedGift& one = listed[gift.transaction.id];
+    one.take_request(gift);
+    one.is_gift = true;
+    if (!one.has_record)
+      one.record = draft_record(ctx, gift, one.sync_state.value_or(schema::store::CrmSyncState()));
+  }
   std::map<schema::TransactionId, std::vector<schema::store::StatusChange>> changes;
   if (listing.conflicting) {
     for (schema::store::StatusChange& change : ctx.store.changes.changes_of(ids))
       changes[change.transaction].push_back(std::move(change));
   }
   ListedGifts page;
-  for (const schema::store::Gift& gift : ctx.store.gifts.find(ids)) {
-    const schema::TransactionId id = gift.transaction.id;
-    // A record that is refused may be there in an older state; the reason needs no call.
-    auto record =
-        listing.skipped || listing.refused ? std::nullopt : find_gift_record(ctx.crm->gift_records(), id);
-    if (!record) record = draft_record(ctx, gift, sync_states[id]);
-    ListedGift listed;
-    listed.record = std::move(*record);
-    listed.take_request(gift);
-    listed.sync_state = sync_states[id];
-    listed.conflicts = conflicts_in(changes[id]);
-    page.push_back(std::move(listed));
+  for (auto& [id, gift] : listed) {
+    if (!gift.has_record && !gift.is_gift) continue;
+    gift.conflicts = conflicts_in(changes[id]);
+    if (gift.has_record && gift.sync_state) {
+      gift.has_id_conflict = gift.sync_state->has_id_conflict();
+      if (gift.has_id_conflict) gift.clear_request();
+      gift.manual_links = manual_links(ctx.crm->gift_records(), *gift.sync_state, gift.record);
+    }
+    page.push_back(std::move(gift));
   }
   return page;
 }
@@ -136,8 +127,10 @@ Ids ids_of(const std::vector<schema::store::CrmSyncState>& sync_states) {
 
 ListedGifts gifts_with(CliContext& ctx, const GiftListing& listing, const Ids& ids) {
   if (ids.empty()) return {};
-  if (listing.skipped || listing.refused || listing.conflicting) return with_records(ctx, listing, ids);
-  return in_order_of(ids, with_gifts(ctx, ctx.crm->gift_records().find(ids)));
+  // A record that is refused may be there in an older state; the reason needs no call.
+  const bool asks_crm = !listing.skipped && !listing.refused;
+  auto records = asks_crm ? ctx.crm->gift_records().find(ids) : std::vector<schema::GiftRecord>();
+  return in_order_of(ids, joined(ctx, listing, ids, std::move(records)));
 }
 
 /// `next_ids` returns the ids after those that it returned before, none at the end.
@@ -168,15 +161,82 @@ bool is_ascii_address(const std::string& key) {
   return !key.empty() && is_ascii && key.find("xn--") == std::string::npos;
 }
 
-NextGifts all_records(CliContext& ctx, const std::optional<schema::Status>& status) {
-  return [&ctx, status, after = schema::TransactionId{0}]() mutable -> std::optional<ListedPage> {
-    schema::crm::GiftRecords& records = ctx.crm->gift_records();
-    const std::size_t limit = ctx.crm->pace().rows_per_read;
-    auto page = status ? records.page_in_status(*status, after, limit) : records.page(after, limit);
-    if (page.empty()) return std::nullopt;
-    after = page.back().transaction();
-    return ListedPage{with_gifts(ctx, std::move(page)), after};
-  };
+/// All gifts and records by id, or those in a status. Store and CRM are read side by side.
+class AllGifts {
+ public:
+  AllGifts(CliContext& ctx, const GiftListing& listing) : ctx_(ctx), listing_(listing) {
+    filter_.status = listing.status;
+  }
+
+  std::optional<ListedPage> operator()() {
+    if (is_done_) return std::nullopt;
+    read_records();
+    const schema::store::GiftPage stored = ctx_.store.gifts.list(filter_, after_, rows_);
+    // Both are complete up to here.
+    const schema::TransactionId end = std::min(stored.next.value_or(kEnd), ahead_.empty() ? kEnd : read_to_);
+    is_done_ = end == kEnd;
+    const auto first_later = std::find_if(ahead_.begin(), ahead_.end(),
+                                          [&](const auto& record) { return record.transaction() > end; });
+    std::vector<schema::GiftRecord> records(std::make_move_iterator(ahead_.begin()),
+                                            std::make_move_iterator(first_later));
+    ahead_.erase(ahead_.begin(), first_later);
+    Ids ids;
+    for (const schema::store::Gift& gift : stored.gifts)
+      if (gift.transaction.id <= end) ids.push_back(gift.transaction.id);
+    add_records_in_other_status(ids, records);
+    after_ = end;
+    return ListedPage{joined(ctx_, listing_, std::move(ids), std::move(records)), end};
+  }
+
+ private:
+  static constexpr schema::TransactionId kEnd{schema::kMaxId};
+
+  void read_records() {
+    if (!ahead_.empty() || read_to_ == kEnd) return;
+    schema::crm::GiftRecords& records = ctx_.crm->gift_records();
+    ahead_ = listing_.status ? records.page_in_status(*listing_.status, read_to_, rows_)
+                             : records.page(read_to_, rows_);
+    read_to_ = ahead_.empty() ? kEnd : ahead_.back().transaction();
+  }
+  /// Of gifts whose record is not in the page that was read, because it has another status.
+  void add_records_in_other_status(const Ids& ids, std::vector<schema::GiftRecord>& records) {
+    if (!listing_.status) return;
+    Ids missing;
+    for (const schema::TransactionId id : ids) {
+      if (std::none_of(records.begin(), records.end(),
+                       [&](const auto& record) { return record.transaction() == id; }))
+        missing.push_back(id);
+    }
+    if (missing.empty()) return;
+    for (schema::GiftRecord& record : ctx_.crm->gift_records().find(missing))
+      records.push_back(std::move(record));
+  }
+
+  CliContext& ctx_;
+  const GiftListing& listing_;
+  const std::size_t rows_ = ctx_.crm->pace().rows_per_read;
+  schema::store::GiftFilter filter_;
+  schema::TransactionId after_{0};
+  std::vector<schema::GiftRecord> ahead_;  ///< records that were read and not returned yet
+  schema::TransactionId read_to_{0};       ///< of the CRM
+  bool is_done_ = false;
+};
+
+/// The gifts of the CRM's records and of the store, where a gift may have no record.
+Ids ids_by_email(CliContext& ctx, const std::string& email_key) {
+  Ids ids = ctx.crm->gift_records().transaction_ids_by_email(email_key);
+  schema::store::ConsoleGiftFilter filter;
+  filter.recipient = email_key;
+  std::optional<schema::TransactionId> before;
+  do {
+    const auto page = ctx.store.console_gifts.list(schema::store::Viewer::of_command_line(), filter, before,
+                                                   ctx.crm->pace().rows_per_read);
+    for (const schema::store::ConsoleGift& gift : page.gifts) ids.push_back(gift.gift.transaction.id);
+    before = page.next_before;
+  } while (before);
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  return ids;
 }
 
 /// What the store can filter by; status and links are the record's, which may be older or corrected.
@@ -267,16 +327,16 @@ NextGifts gifts_before_filter(CliContext& ctx, const GiftListing& listing,
                               const std::optional<SearchBound>& bound) {
   if (listing.skipped || listing.refused || listing.needs_relink || listing.conflicting)
     return gifts_in_state(ctx, listing);
-  schema::crm::GiftRecords& records = ctx.crm->gift_records();
   if (is_ascii_address(listing.email_key.value_or("")))
-    return gifts_with_ids(ctx, listing, records.transaction_ids_by_email(*listing.email_key));
+    return gifts_with_ids(ctx, listing, ids_by_email(ctx, *listing.email_key));
   if (listing.contact)
-    return gifts_with_ids(ctx, listing, records.transaction_ids_by_contact(*listing.contact));
+    return gifts_with_ids(ctx, listing, ctx.crm->gift_records().transaction_ids_by_contact(*listing.contact));
   if (listing.newest) return latest_sent(ctx, listing, bound);
   // The time of a status is the record's.
   const bool has_sent_since = listing.since && !listing.status;
   const bool is_filtered = listing.campaign || listing.sender || listing.item || has_sent_since;
-  return is_filtered ? filtered_by_store(ctx, listing) : all_records(ctx, listing.status);
+  if (is_filtered) return filtered_by_store(ctx, listing);
+  return AllGifts(ctx, listing);
 }
 
 bool matches_filter(const ListedGift& gift, const GiftListing& listing) {

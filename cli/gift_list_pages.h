@@ -11,10 +11,12 @@
 
 namespace giftsync::cli {
 
-/// A gift record with its gift in the store. Records without a gift in the store have no item, no sender and
-/// no sync_state.
+/// A gift with its record in the CRM, or with a draft of it. Records without a gift in the store have no
+/// item, no sender and no sync_state.
 struct ListedGift {
-  schema::GiftRecord record;
+  schema::GiftRecord record;  ///< without `has_record` as giftsync would write it
+  bool has_record = false;    ///< not asked for in the listings of skipped and refused gifts
+  bool is_gift = false;       ///< the store has it
   std::string item;
   schema::GiftId item_id;
   std::string sender;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "cli/command_audit.h"
 #include "cli/commands.h"
 #include "cli/input_file.h"
 #include "cli/item_csv.h"
@@ -33,6 +34,7 @@ int import_items(const Console& console, CliContext& ctx, const std::string& pat
   if (!input) return refuse(console, input.error());
   const ItemCsv file = parse_item_csv(input->stream(), input->name());
   if (!file.faults.empty()) return refuse_input(console, *input, file.faults);
+  audit_object(console, "", platform::pluralize(file.items.size(), "item") + " of " + input->name());
   const auto counts = ctx.store.catalogue.import(file.items);
   console.out << fmt::format("{}: {} new, {} changed, {} unchanged\n",
                              platform::pluralize(file.items.size(), "item"), counts.inserted, counts.updated,

@@ -11,6 +11,7 @@
 #include "platform/quoted_text.h"
 #include "platform/text.h"
 #include "platform/visible_text.h"
+#include "schema/picture_url.h"
 
 namespace giftsync::cli {
 namespace {
@@ -105,6 +106,14 @@ std::optional<CellFault> link_fault(const std::string& link) {
   return std::nullopt;
 }
 
+/// A gift's page would not show it.
+std::optional<CellFault> picture_fault(const std::string& url) {
+  if (url.empty() || !schema::csp_image_source(url).empty()) return std::nullopt;
+  return CellFault{
+      platform::in_quotes(url),
+      "the https URL of a picture that anyone can load, such as https://cdn.example.com/mug.jpg"};
+}
+
 ReadCell<schema::Money> read_cost(const std::string& written) {
   const auto amount = schema::from_decimal(written);
   if (amount && *amount >= schema::Money{}) return {*amount};
@@ -176,6 +185,7 @@ ItemRow read_row(const Header& header, const std::vector<std::string>& cells) {
   item.costs.transaction_fee = cost_if_any("transaction_fee").value_or(schema::Money{});
   add_fault("item_cost", total_fault(item.costs));
   item.picture = text("picture", 0, kMaxLinkCodePoints);
+  add_fault("picture", picture_fault(item.picture));
   item.redemption_text = text("redemption_text", 0, kMaxTextCodePoints);
   item.redemption_link = text("redemption_link", 0, kMaxLinkCodePoints);
   add_fault("redemption_link", link_fault(item.redemption_link));

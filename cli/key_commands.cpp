@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "cli/command_audit.h"
 #include "cli/confirmation.h"
 #include "cli/credentials.h"
 #include "cli/listing.h"
@@ -34,6 +35,7 @@ IssuedKey issue_key(const Console& console, CliContext& ctx, schema::AccountId a
   row.hash = key.hash;
   row.scopes = scopes;
   row.created_at = console.now();
+  audit_object(console, row.prefix);
   ctx.store.accounts.insert_key(row);
   return {row, key.text};
 }
@@ -192,6 +194,7 @@ int revoke_key(const Console& console, schema::store::Store& store, const Revoke
                           one.account.id == holder->account.id &&
                           sync::is_usable(sync::state_of(one.key, console.now()));
     if (!is_named && one.key.id != key.id) continue;
+    audit_object(console, one.key.prefix, "of " + one.account.email);
     store.accounts.revoke_key(one.key.id, console.now());
     console.info(fmt::format("{} of {} is revoked.", one.key.prefix, printable(one.account.email)));
   }
@@ -216,6 +219,7 @@ int rotate_key(const Console& console, CliContext& ctx, const RotateOptions& opt
     print_key(console, issued);
   }
   end_replaced(console, key.prefix, key.expires_at, options, [&](std::optional<platform::UtcMillis> end) {
+    audit_object(console, key.prefix, "replaced by " + issued.row.prefix);
     end ? ctx.store.accounts.set_key_expiry(key.id, *end) : ctx.store.accounts.revoke_key(key.id, now);
   });
   return EX_OK;

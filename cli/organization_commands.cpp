@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "cli/command_audit.h"
 #include "cli/confirmation.h"
 #include "cli/credentials.h"
 #include "cli/json_array_writer.h"
@@ -143,6 +144,7 @@ int rotate_token(const Console& console, CliContext& ctx, const RotateOptions& o
   for (const schema::store::OrganizationToken& one : old) {
     if (one.organization != organization->id || !sync::is_usable(sync::state_of(one, now))) continue;
     end_replaced(console, one.prefix, one.expires_at, options, [&](std::optional<platform::UtcMillis> end) {
+      audit_object(console, organization->name, "token " + one.prefix + " is replaced by " + token.prefix);
       end ? ctx.store.organizations.set_token_expiry(one.id, *end)
           : ctx.store.organizations.revoke_token(one.id, now);
     });
@@ -179,6 +181,7 @@ int revoke_token(const Console& console, schema::store::Store& store, const Revo
   const std::string question =
       fmt::format("Revoke token {} of {}?", found.front().prefix, printable(found.front().organization_name));
   if (const auto refused = refuse_unconfirmed(console, options.yes, question)) return *refused;
+  audit_object(console, found.front().organization_name, "token " + found.front().prefix);
   store.organizations.revoke_token(found.front().id, console.now());
   console.info(
       fmt::format("{} of {} is revoked.", found.front().prefix, printable(found.front().organization_name)));

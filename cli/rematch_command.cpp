@@ -6,6 +6,7 @@
 #include <memory>
 #include <set>
 
+#include "cli/command_audit.h"
 #include "cli/commands.h"
 #include "cli/gift_detail.h"
 #include "cli/listing.h"
@@ -181,7 +182,11 @@ int rematch(const Console& console, CliContext& ctx, const RematchOptions& optio
     }
   };
   ProgressLine progress(console);
-  if (!ids.empty()) rematch_all(named);
+  if (ids.empty()) audit_object(console, "");
+  for (const schema::store::CrmSyncState& one : named) {
+    audit_object(console, std::to_string(one.transaction.value));
+    rematch_all({one});
+  }
   const auto scope = options.converted ? schema::store::RematchScope::linked_to_lead
                                        : schema::store::RematchScope::unmatched;
   for (schema::TransactionId after{0}; ids.empty();) {
@@ -194,6 +199,7 @@ int rematch(const Console& console, CliContext& ctx, const RematchOptions& optio
       progress.show(platform::pluralize(counts.total, "gift") + " examined");
   }
   counts.queued_for_daemon = write_records(console, ctx, to_write);
+  if (ids.empty()) audit_total(console, platform::pluralize(counts.total, "gift") + " examined");
   progress.clear();
   list.finish(summary_json(counts, options.dry_run), "");
   print_counts(console, counts, options.dry_run);

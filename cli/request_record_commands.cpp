@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "cli/command_audit.h"
 #include "cli/commands.h"
 #include "cli/confirmation.h"
 #include "cli/listing.h"
@@ -110,6 +111,7 @@ int create(const Console& console, CliContext& ctx, const CreateOptions& options
   }
   const schema::crm::NewRequestRecord new_request{platform::random_hex(16), record};
   const schema::RequestRecord made = ctx.crm->request_records()->create(std::span(&new_request, 1)).front();
+  audit_object(console, made.text(F::number));
   ctx.store.request_records.record_created(
       {made.id, made.text(F::number), os_user(), new_request.creation_key}, ctx.store.request_records.now());
   if (options.json) {
@@ -343,6 +345,8 @@ int decide(const Console& console, CliContext& ctx, const DecisionOptions& optio
     const bool approves = options.action == sync::RequestRecordAction::approve;
     sync::ApprovalDecision decision{options.action, os_user(), options.comment};
     if (approves) decision.versions = show_content(console, ctx, number);
+    const auto known = ctx.store.request_records.find_by_number_or_id(number);
+    audit_object(console, known ? known->number : number);
     const sync::ApprovalResult outcome = sync::decide_request_record(
         ctx.store, *ctx.crm->request_records(), number, decision, ctx.store.request_records.now());
     if (outcome.kind == Kind::done) {
@@ -401,6 +405,7 @@ std::string retry_fault(CliContext& ctx, const std::string& number) {
 int retry(const Console& console, CliContext& ctx, const RetryOptions& options) {
   if (options.all != options.numbers.empty()) return console.fail(EX_USAGE, "give Request Numbers or --all");
   if (options.all) {
+    audit_object(console, "");
     const std::int64_t count = sync::retry_failed_request_records(ctx.store);
     console.info(fmt::format("{} tried again now.",
                              platform::pluralize(count, "request record") + (count == 1 ? " is" : " are")));
@@ -408,6 +413,7 @@ int retry(const Console& console, CliContext& ctx, const RetryOptions& options) 
   }
   int code = EX_OK;
   for (const std::string& number : options.numbers) {
+    audit_object(console, number);
     const std::string fault = retry_fault(ctx, number);
     if (fault.empty())
       console.info(fmt::format("{} is tried again now.", printable(number)));

@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 
+#include "cli/command_audit.h"
 #include "cli/commands.h"
 #include "cli/confirmation.h"
 #include "cli/listing.h"
@@ -166,7 +167,9 @@ int purge(const Console& console, CliContext& ctx, const PurgeOptions& options) 
   if (const auto fault = source_fault(ctx, options.name)) return console.fail(EX_DATAERR, *fault);
   if (const auto refused = refuse_unconfirmed(console, options.yes, purge_question(ctx, options)))
     return *refused;
-  fmt::print(console.out, "{} purged\n", purge_events(ctx, options));
+  const std::int64_t purged = purge_events(ctx, options);
+  audit_total(console, fmt::format("{}: {} purged", options.reason, purged));
+  fmt::print(console.out, "{} purged\n", purged);
   return EX_OK;
 }
 

@@ -6,18 +6,21 @@
 #include <memory>
 
 #include "cli/commands.h"
-#include "cli/count_text.h"
 #include "cli/item_redemption.h"
 #include "cli/json_array_writer.h"
 #include "cli/source_refused.h"
 #include "cli/status_report.h"
 #include "cli/text_table.h"
 #include "platform/plural.h"
+#include "sync/count_text.h"
 #include "sync/credential_state.h"
+#include "wiring/attention_facts.h"
 #include "wiring/database_config.h"
 
 namespace giftsync::cli {
 namespace {
+
+using sync::count_text;
 
 constexpr std::size_t kMaxMailsListed = 20;
 constexpr schema::store::CrmSyncStatus kReportedSyncStates[] = {schema::store::CrmSyncStatus::skipped,
@@ -41,6 +44,7 @@ std::int64_t count_of(const StatusReport& report, schema::store::RequestRecordSt
 StatusReport collect_status(schema::store::Store& store, const daemon::config::Settings& settings,
                             platform::UtcMillis now) {
   StatusReport report;
+  report.facts = wiring::attention_facts(settings, store, program_with(settings), now);
   for (const schema::store::Account& account : store.accounts.list()) {
     ++report.accounts;
     report.active_accounts += account.active ? 1 : 0;
@@ -52,29 +56,15 @@ StatusReport collect_status(schema::store::Store& store, const daemon::config::S
     ++(has_access ? report.working_keys : report.keys_without_access);
   }
   report.mails = store.deliveries.count_by_state();
-  report.pauses = store.deliveries.breakers();
   report.uncertain_mails =
       store.deliveries.list({schema::DeliveryState::uncertain, schema::DeliveryState::held}, kMaxMailsListed);
-  report.shared_replies =
-      sync::shared_replies(store.deliveries.failed_mails(now - sync::kSharedReplyMillis), now);
   report.undelivered_gifts = store.console_gifts.count_undelivered(
       schema::store::Viewer::of_command_line(), now - kUndeliveredDays * platform::kDayMillis);
-  report.sync = store.sync.counts();
   for (const schema::store::CrmSyncStatus state : kReportedSyncStates)
     report.sync_states.emplace_back(state, store.sync.count_states(state));
   report.orphaned_changes = store.changes.count_orphaned();
-  report.sources = store.sources.list();
-  for (schema::store::SourceSummary& row : report.sources) {
-    const bool is_removed =
-        std::none_of(settings.sources.begin(), settings.sources.end(),
-                     [&](const daemon::config::SourceSettings& one) { return one.name == row.name; });
-    if (!is_removed) continue;
-    row.state = "removed";
-    row.reason.clear();
-  }
-  report.codes = store.codes.counts(settings.catalogue.low_code_threshold);
   report.items_without_redemption =
-      items_without_redemption(store.catalogue.items(), items_with_codes(report.codes)).size();
+      items_without_redemption(store.catalogue.items(), items_with_codes(report.facts.codes)).size();
   report.stats =
       schema::store::store_stats(wiring::store_dsn(settings.store), now + kSoonDays * platform::kDayMillis);
   report.org = wiring::org_status(settings, store, now);
@@ -105,14 +95,14 @@ Json mails_json(const StatusReport& report) {
     json[std::string(to_word(state))] = count_of(report, state);
   json["gifts_undelivered_within_7_days"] = report.undelivered_gifts;
   json["pauses"] = Json::array();
-  for (const schema::store::CircuitBreaker& pause : report.pauses) {
+  for (const schema::store::CircuitBreaker& pause : report.facts.mail_pauses) {
     json["pauses"].push_back({{"daemon", pause.daemon},
                               {"since", json_time(pause.since)},
                               {"until", json_time(pause.until)},
                               {"failures", pause.failures},
                               {"reason", pause.reason}});
   }
-  json["pause"] = report.pauses.empty() ? Json() : json["pauses"].front();
+  json["pause"] = report.facts.mail_pauses.empty() ? Json() : json["pauses"].front();
   json["uncertain_or_held"] = Json::array();
   for (const schema::store::DeliveryRow& row : report.uncertain_mails) {
     json["uncertain_or_held"].push_back(
@@ -132,7 +122,7 @@ Json mails_json(const StatusReport& report) {
 
 Json sources_json(const StatusReport& report) {
   Json json = Json::array();
-  for (const schema::store::SourceSummary& row : report.sources) {
+  for (const schema::store::SourceSummary& row : report.facts.sources) {
     json.push_back({{"name", row.name},
                     {"state", row.state},
                     {"reason", text_or_null(row.reason)},
@@ -150,7 +140,7 @@ Json sources_json(const StatusReport& report) {
 
 Json codes_json(const StatusReport& report, std::int64_t threshold) {
   Json json = Json::array();
-  for (const schema::store::GiftCodeCounts& row : report.codes) {
+  for (const schema::store::GiftCodeCounts& row : report.facts.codes) {
     json.push_back({{"gift_id", row.gift.value},
                     {"remaining", row.left},
                     {"issued", row.handed_out},
@@ -253,10 +243,10 @@ Json org_json(const std::optional<wiring::OrgStatus>& org) {
           {"write_obstacle", text_or_null(org->write_obstacle)}};
 }
 
-Json attention_json(const std::vector<AttentionItem>& attention) {
+Json attention_json(const std::vector<sync::AttentionItem>& attention) {
   Json json = Json::array();
-  for (const AttentionItem& one : attention)
-    json.push_back({{"what", one.what}, {"next_step", one.next_step}});
+  for (const sync::AttentionItem& one : attention)
+    json.push_back({{"condition", one.condition}, {"what", one.what}, {"next_step", one.next_step}});
   return json;
 }
 
@@ -267,7 +257,7 @@ Json daemons_json(const StatusReport& report) {
 }
 
 Json report_json(const StatusReport& report, const daemon::config::Settings& settings,
-                 const std::vector<AttentionItem>& attention) {
+                 const std::vector<sync::AttentionItem>& attention) {
   Json sync_states = Json::object();
   for (const auto& [state, count] : report.sync_states) sync_states[std::string(to_word(state))] = count;
   return {
@@ -285,12 +275,12 @@ Json report_json(const StatusReport& report, const daemon::config::Settings& set
         {"without_access", report.keys_without_access}}},
       {"mail", mails_json(report)},
       {"sync",
-       {{"queued", report.sync.waiting},
-        {"failing", report.sync.failing},
-        {"rejected", report.sync.rejected},
-        {"next_rejected_at", json_time(report.sync.next_rejected_at)},
-        {"oldest_due_at", json_time(report.sync.oldest_due)},
-        {"last_error", text_or_null(report.sync.last_error)}}},
+       {{"queued", report.facts.sync.waiting},
+        {"failing", report.facts.sync.failing},
+        {"rejected", report.facts.sync.rejected},
+        {"next_rejected_at", json_time(report.facts.sync.next_rejected_at)},
+        {"oldest_due_at", json_time(report.facts.sync.oldest_due)},
+        {"last_error", text_or_null(report.facts.sync.last_error)}}},
       {"records", sync_states},
       {"salesforce", org_json(report.org)},
       {"orphaned_changes", report.orphaned_changes},
@@ -314,7 +304,7 @@ void print_mails(std::ostream& out, const StatusReport& report) {
                "--since {}d\n",
                count_text(report.undelivered_gifts, "gift"), kUndeliveredDays,
                platform::plural_verb(report.undelivered_gifts, "is", "are"), kUndeliveredDays);
-  for (const schema::store::CircuitBreaker& pause : report.pauses) {
+  for (const schema::store::CircuitBreaker& pause : report.facts.mail_pauses) {
     fmt::print(out, "          PAUSED since {} UTC, next attempt {} UTC, {}: {} (daemon {})\n",
                minute_text(pause.since), second_text(pause.until),
                platform::pluralize(pause.failures, "failure"), printable(pause.reason),
@@ -438,8 +428,8 @@ void print_daemon(std::ostream& out, const DaemonReport& report) {
   for (const std::string& line : reload_fault_lines(one)) fmt::print(out, "          {}\n", printable(line));
 }
 
-void print_attention(std::ostream& out, const std::vector<AttentionItem>& attention) {
-  for (const AttentionItem& one : attention)
+void print_attention(std::ostream& out, const std::vector<sync::AttentionItem>& attention) {
+  for (const sync::AttentionItem& one : attention)
     fmt::print(out, "attention {}; next: {}\n", printable(one.what), printable(one.next_step));
 }
 
@@ -456,17 +446,18 @@ void print(std::ostream& out, const StatusReport& report, const daemon::config::
                  ? ""
                  : fmt::format(", {} refused because of their account or plan", report.keys_without_access));
   print_mails(out, report);
-  fmt::print(out, "sync      {} queued, {} failing", count_text(report.sync.waiting),
-             count_text(report.sync.failing));
-  if (report.sync.oldest_due) fmt::print(out, ", oldest due {} UTC", minute_text(report.sync.oldest_due));
+  fmt::print(out, "sync      {} queued, {} failing", count_text(report.facts.sync.waiting),
+             count_text(report.facts.sync.failing));
+  if (report.facts.sync.oldest_due)
+    fmt::print(out, ", oldest due {} UTC", minute_text(report.facts.sync.oldest_due));
   out << '\n';
-  if (!report.sync.last_error.empty())
-    fmt::print(out, "          last error: {}\n", printable(report.sync.last_error));
-  if (report.sync.next_rejected_at)
+  if (!report.facts.sync.last_error.empty())
+    fmt::print(out, "          last error: {}\n", printable(report.facts.sync.last_error));
+  if (report.facts.sync.next_rejected_at)
     fmt::print(
         out,
         "          {} refused by the CRM, tried again from {} UTC; \"giftsyncctl crm retry\" tries now\n",
-        report.sync.rejected, minute_text(report.sync.next_rejected_at));
+        report.facts.sync.rejected, minute_text(report.facts.sync.next_rejected_at));
   std::vector<std::string> sync_states;
   for (const auto& [state, count] : report.sync_states)
     sync_states.push_back(fmt::format("{} {}", count_text(count), meaning_of(state)));
@@ -479,7 +470,7 @@ void print(std::ostream& out, const StatusReport& report, const daemon::config::
   if (has_request_records || settings.requests.enabled)
     print_requests(out, report, settings.requests.enabled);
   print_deadlines(out, report);
-  for (const schema::store::SourceSummary& row : report.sources) {
+  for (const schema::store::SourceSummary& row : report.facts.sources) {
     fmt::print(out, "source    {}: {}{}{}; {} accepted, {} of them orphaned, {} quarantined, {} refused\n",
                row.name, row.state, row.reason.empty() ? "" : ", ", printable(row.reason), row.accepted,
                row.orphaned, row.quarantined, row.rejected);
@@ -490,7 +481,7 @@ void print(std::ostream& out, const StatusReport& report, const daemon::config::
     fmt::print(out, "items     {} {} nothing to redeem; giftsyncctl item list shows which\n",
                platform::pluralize(report.items_without_redemption, "active item"),
                platform::plural_verb(report.items_without_redemption, "has", "have"));
-  for (const schema::store::GiftCodeCounts& row : report.codes) {
+  for (const schema::store::GiftCodeCounts& row : report.facts.codes) {
     const bool is_low = row.left <= settings.catalogue.low_code_threshold;
     fmt::print(out, "codes     item {}: {} remaining, {} issued{}\n", row.gift.value, count_text(row.left),
                count_text(row.handed_out),
@@ -505,7 +496,7 @@ int show_status(const Console& console, schema::store::Store& store,
   const daemon::config::Settings& settings = file.settings;
   StatusReport report = collect_status(store, settings, console.now());
   compare_settings(report, file);
-  const std::vector<AttentionItem> attention = needs_attention(report, program_with(settings));
+  const std::vector<sync::AttentionItem> attention = needs_attention(report);
   if (json) {
     console.out << json_text(report_json(report, settings, attention), 2) << '\n';
   } else {

@@ -10,28 +10,24 @@
 #include "daemon/config/effective_settings.h"
 #include "schema/store/store.h"
 #include "schema/store/store_stats.h"
-#include "sync/mail_replies.h"
+#include "sync/attention.h"
 #include "wiring/org_status.h"
 
 namespace giftsync::cli {
 
 /// What `status` prints.
 struct StatusReport {
+  sync::AttentionFacts facts;  ///< without daemons and settings_faults
   std::size_t accounts = 0;
   std::size_t active_accounts = 0;
   std::size_t keys = 0;
   std::size_t working_keys = 0;
   std::size_t keys_without_access = 0;  ///< valid keys whose account or plan has no access
   std::vector<std::pair<schema::DeliveryState, std::int64_t>> mails;
-  std::vector<schema::store::CircuitBreaker> pauses;  ///< of mail delivery, one per daemon; the longest first
   std::vector<schema::store::DeliveryRow> uncertain_mails;
-  std::vector<sync::SharedReply> shared_replies;  ///< with which many mails failed
-  std::int64_t undelivered_gifts = 0;             ///< of the last 7 days
-  schema::store::SyncQueue::Counts sync;
+  std::int64_t undelivered_gifts = 0;  ///< of the last 7 days
   std::vector<std::pair<schema::store::CrmSyncStatus, std::int64_t>> sync_states;
   std::int64_t orphaned_changes = 0;
-  std::vector<schema::store::SourceSummary> sources;
-  std::vector<schema::store::GiftCodeCounts> codes;
   std::size_t items_without_redemption = 0;
   schema::store::StoreStats stats;
   std::optional<wiring::OrgStatus> org;                        ///< of crm.type: salesforce
@@ -40,16 +36,10 @@ struct StatusReport {
   std::vector<std::string> settings_faults;                    ///< of the settings file
 };
 
-struct AttentionItem {
-  std::string what;
-  std::string next_step;
-};
-
-/// What does not get better until an admin acts (OPS-27). Warnings such as a low number of gift codes are not
-/// in it. `program`: "giftsyncctl ", for commands that can be copied.
-std::vector<AttentionItem> needs_attention(const StatusReport& report, const std::string& program);
+/// The conditions of sync/attention.h (OPS-27). Warnings such as a low number of gift codes are not in it.
+std::vector<sync::AttentionItem> needs_attention(const StatusReport& report);
 
 /// 69 when the daemon does not answer, 1 when something needs an admin, else 0 (OPS-27).
-int exit_code(const StatusReport& report, const std::vector<AttentionItem>& attention);
+int exit_code(const StatusReport& report, const std::vector<sync::AttentionItem>& attention);
 
 }  // namespace giftsync::cli

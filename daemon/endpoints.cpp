@@ -12,6 +12,7 @@
 #include "platform/clock.h"
 #include "platform/dependency_error.h"
 #include "sync/request_record_check.h"
+#include "wiring/attention_facts.h"
 #include "wiring/components_config.h"
 #include "wiring/crm_config.h"
 #include "wiring/database_config.h"
@@ -82,6 +83,10 @@ std::unique_ptr<console::Console> make_console(SharedParts& shared, Workers& wor
                         shared.settings.server.admin_url, shared.settings.console, platform::system_now,
                         [daemons] { return daemons->list(); }, sign_in, &shared.settings.sso,
                         &shared.settings, [&workers] { workers.wake_request_records(); }, crm_access(shared),
+                        [&shared] {
+                          return wiring::attention_facts(shared.settings, shared.store, "giftsyncctl ",
+                                                         platform::system_now());
+                        },
                         [&workers] { workers.wake_sync_and_delivery(); }, std::move(check_request)});
 }
 

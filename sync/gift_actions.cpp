@@ -123,9 +123,23 @@ std::string cancel_obstacle(const schema::store::MailContext& view) {
   return allows(state, cancellation_of(view.gift.transaction.id, {})) ? "" : describe_end(state);
 }
 
-std::string retry_obstacle(const std::optional<schema::store::SyncWait>& wait, platform::UtcMillis now) {
-  if (!wait) return "the CRM has its current state";
-  return wait->is_rejected && wait->next_attempt_at > now ? "" : "it is tried anyway within minutes";
+std::string retry_obstacle(const std::optional<schema::store::SyncWait>& wait,
+                           const std::optional<schema::store::CrmSyncStatus>& state,
+                           platform::UtcMillis now) {
+  using State = schema::store::CrmSyncStatus;
+  if (wait)
+    return wait->is_rejected && wait->next_attempt_at > now ? "" : "it is tried anyway within minutes";
+  if (state == State::skipped)
+    return "the gift has no record, since nothing matched; once its contact is in the CRM, match it again";
+  if (state == State::deleted) return "its record was deleted in the CRM, and is not written again";
+  if (state == State::rejected) return "the CRM refused its record";
+  return "the CRM has its current state";
+}
+
+std::string retry_obstacle(schema::store::Store& store, schema::TransactionId gift, platform::UtcMillis now) {
+  const auto states = store.sync.find_states(std::span(&gift, 1));
+  return retry_obstacle(store.sync.find_wait(gift),
+                        states.empty() ? std::nullopt : std::optional(states.front().state), now);
 }
 
 ActionResult resend(schema::store::Store& store, const ResendAction& action, platform::UtcMillis now) {

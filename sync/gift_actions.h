@@ -41,8 +41,11 @@ std::optional<ActionResult> resend_obstacle(const schema::store::MailContext& vi
 std::string cancel_obstacle(const schema::store::MailContext& view);
 
 /// Why the gift's record is not tried now on demand; empty when it rests and can be. `wait`: of the sync
-/// queue.
-std::string retry_obstacle(const std::optional<schema::store::SyncWait>& wait, platform::UtcMillis now);
+/// queue; `state`: of the record, none before the first sync.
+std::string retry_obstacle(const std::optional<schema::store::SyncWait>& wait,
+                           const std::optional<schema::store::CrmSyncStatus>& state, platform::UtcMillis now);
+/// The same, read from the store.
+std::string retry_obstacle(schema::store::Store& store, schema::TransactionId gift, platform::UtcMillis now);
 
 /// Enqueues the gift's mail again, with a new Message-ID. Only for a gift that giftsync mailed itself, that
 /// is not opened and has not ended.

@@ -120,8 +120,7 @@ void add_gift_actions(const PageCall& call, const ConsoleGift& shown, Data& data
   if (obstacle.empty()) cancel.set("confirmation", texts().text("cancel_confirm"));
   actions << cancel;
   if (may(call.viewer().roles, Permission::act_on_crm))
-    actions << action_data(call, *gift, "retry",
-                           sync::retry_obstacle(call.store().sync.find_wait(id), call.now));
+    actions << action_data(call, *gift, "retry", sync::retry_obstacle(call.store(), id, call.now));
   data.set("actions", actions);
   data.set("has_actions", true);
 }
@@ -168,7 +167,7 @@ http::HttpResponse retry_gift(const PageCall& call) {
   event.detail = schema::store::kRetriedRecords;
   // Asked for the reason afterwards: another user, or the daemon, may have been first.
   if (call.store().sync.reset_rejected(std::span(&id, 1), call.now, event) == 0) {
-    const std::string obstacle = sync::retry_obstacle(call.store().sync.find_wait(id), call.now);
+    const std::string obstacle = sync::retry_obstacle(call.store(), id, call.now);
     return refuse(call, *gift, event, obstacle.empty() ? "it was tried meanwhile" : obstacle);
   }
   call.console.options.wake_workers();

@@ -17,11 +17,19 @@ std::string amount(const std::optional<schema::Money>& money) {
   return money ? schema::to_decimal(*money) : std::string();
 }
 
+/// Of the timeline.
+int step_of(schema::Status status) {
+  using schema::Status;
+  if (status == Status::delivered || status == Status::undelivered) return 3;
+  return status == Status::opened ? 4 : 5;
+}
+
 void add_changes(std::vector<TimelineEntry>& timeline, schema::store::Store& store, schema::TransactionId id,
                  bool is_masked) {
   for (const schema::store::StatusChange& change : store.changes.history(id)) {
     TimelineEntry entry{change.occurred_at, word_text("status_", change.status),
                         texts().text("reported_by", {{"source", change.source}}), change.voiding.has_value()};
+    entry.step = step_of(change.status);
     if (change.voiding)
       entry.detail +=
           "; " + texts().text("voided_by", {{"who", change.voiding->by},
@@ -46,12 +54,18 @@ std::vector<TimelineEntry> timeline_of(schema::store::Store& store, const Consol
   for (const schema::store::GiftAction& action : store.lifecycle.find_actions(id)) {
     timeline.push_back({action.at, word_text("action_", action.kind),
                         joined(action.actor, ": ", masked_text(is_masked, action.comment))});
+    using Kind = schema::store::GiftActionKind;
+    timeline.back().step =
+        action.kind == Kind::mail_accepted || action.kind == Kind::mail_undelivered ? 2 : 1;
     is_listed = is_listed || (mail && action.kind == schema::store::GiftActionKind::mail_withdrawn &&
                               action.at == mail->updated_at);
   }
-  if (mail && !(is_listed && mail->state == schema::DeliveryState::withdrawn))
+  if (mail && !(is_listed && mail->state == schema::DeliveryState::withdrawn)) {
     timeline.push_back(
         {mail->updated_at, word_text("mail_", mail->state), masked_text(is_masked, mail->last_reply)});
+    using State = schema::DeliveryState;
+    timeline.back().step = mail->state == State::accepted || mail->state == State::undelivered ? 2 : 1;
+  }
   add_changes(timeline, store, id, is_masked);
   return timeline;
 }

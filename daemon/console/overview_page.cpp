@@ -1,24 +1,19 @@
 // The overview: health in a sentence each, and the failures of gift records by class.
 #include <array>
+#include <cctype>
 
 #include "daemon/console/access.h"
 #include "daemon/console/pages.h"
 #include "daemon/console/request_access.h"
+#include "sync/count_text.h"
 
 namespace giftsync::daemon::console {
 namespace {
 
 using schema::store::Viewer;
 
-/// The states of mails that the page shows. Those of most mails, accepted above all, take long to count.
-constexpr std::array kShownMails{schema::DeliveryState::queued, schema::DeliveryState::uncertain,
-                                 schema::DeliveryState::held};
-
-/// What belongs to no single organization, read once for a page.
-struct InstallationState {
-  std::vector<std::pair<schema::DeliveryState, std::int64_t>> mails;
-  std::vector<schema::store::SourceSummary> sources;
-};
+/// The states of mails that wait. Those of most mails, accepted above all, take long to count.
+constexpr std::array kWaitingMails{schema::DeliveryState::queued, schema::DeliveryState::uncertain};
 
 struct HealthLine {
   std::string_view part;  ///< the key of its name
@@ -28,69 +23,91 @@ struct HealthLine {
   std::string list = {};  ///< of what the text counts; may be empty
 };
 
+std::string page_of(sync::Part part) {
+  const bool has_page = part != sync::Part::daemon && part != sync::Part::items;
+  return has_page ? "/" + std::string(to_word(part)) : std::string();
+}
+
+/// What a condition has counted, as a list; empty: there is none.
+std::string list_of_found(const sync::AttentionItem& item) {
+  if (item.condition == "mail.held") return "/mail?state=held";
+  if (item.condition == "crm.failing") return "/gifts?crm=failing";
+  if (item.condition == "crm.rejected") return "/gifts?crm=rejected";
+  if (item.condition == "requests.in_error") return "/requests?state=failed";
+  return item.part == sync::Part::sources ? "/sources/" + item.object : std::string();
+}
+
 HealthLine daemon_line(const std::vector<schema::store::SeenDaemonInstance>& daemons) {
   if (daemons.empty()) return {"daemon", true, texts().text("daemon_unknown")};
   const schema::store::DaemonInstance& first = daemons.front().instance;
-  if (!first.reload_faults.empty())
-    return {"daemon", false, texts().text("daemon_reload_refused", {{"host", first.host}})};
   return {"daemon", true,
           texts().text("daemon_runs", {{"count", std::to_string(daemons.size())},
                                        {"version", first.version},
                                        {"time", minute(first.started_at)}})};
 }
 
-HealthLine mail_line(schema::store::Store& store, const InstallationState& state, const Viewer& viewer) {
-  const auto pauses = store.deliveries.breakers();
-  if (!pauses.empty())
-    return {"mail", false,
-            texts().text("mail_paused", {{"time", minute(pauses.front().since)},
-                                         {"reason", shown_text(viewer, pauses.front().reason)}}),
-            "/mail"};
-  std::int64_t held = 0;
-  std::int64_t queued = 0;
-  std::int64_t uncertain = 0;
-  for (const auto& [mail, count] : state.mails) {
-    if (mail == schema::DeliveryState::held) held = count;
-    if (mail == schema::DeliveryState::queued) queued = count;
-    if (mail == schema::DeliveryState::uncertain) uncertain = count;
+HealthLine mail_line(schema::store::Store& store) {
+  std::int64_t waiting = 0;
+  bool has_uncertain = false;
+  for (const auto& [mail, count] : store.deliveries.count_by_state(kWaitingMails)) {
+    waiting += count;
+    has_uncertain = has_uncertain || (mail == schema::DeliveryState::uncertain && count > 0);
   }
-  if (held > 0)
-    return {"mail", false, texts().text("mail_are_held", {{"count", std::to_string(held)}}), "/mail",
-            "/mail?state=held"};
-  if (queued + uncertain == 0) return {"mail", true, texts().text("mail_idle"), "/mail"};
-  return {"mail", true, texts().text("mail_waiting", {{"count", std::to_string(queued + uncertain)}}),
-          "/mail", uncertain == 0 ? "/mail?state=queued" : "/mail"};
+  if (waiting == 0) return {"mail", true, texts().text("mail_idle"), "/mail"};
+  return {"mail", true, texts().text("mail_waiting", {{"count", sync::count_text(waiting)}}), "/mail",
+          has_uncertain ? "/mail" : "/mail?state=queued"};
 }
 
-HealthLine crm_line(const schema::store::SyncQueue::Counts& counts, const Viewer& viewer) {
-  if (counts.failing > 0)
-    return {"crm", false,
-            texts().text("crm_is_failing", {{"count", std::to_string(counts.failing)},
-                                            {"error", shown_error(viewer, counts.last_error)}}),
-            "/crm", "/gifts?crm=failing"};
-  if (counts.waiting > 0)
-    return {"crm", true, texts().text("crm_is_waiting", {{"count", std::to_string(counts.waiting)}}), "/crm",
-            "/gifts?crm=waiting"};
-  return {"crm", true, texts().text("crm_is_current"), "/crm"};
+/// What the CRM has of the gifts, and of how many it has nothing.
+void add_crm_lines(std::vector<HealthLine>& lines, schema::store::Store& store, std::int64_t waiting) {
+  const auto add = [&](std::string_view text, const std::string& state, std::int64_t count) {
+    lines.push_back({"crm", true, texts().text(text, {{"count", sync::count_text(count)}}), "/crm",
+                     "/gifts?crm=" + state});
+  };
+  const std::int64_t skipped = store.sync.count_states(schema::store::CrmSyncStatus::skipped);
+  const std::int64_t deleted = store.sync.count_states(schema::store::CrmSyncStatus::deleted);
+  if (waiting > 0)
+    add("crm_is_waiting", "waiting", waiting);
+  else
+    lines.push_back({"crm", true,
+                     texts().text(skipped + deleted > 0 ? "crm_is_current_else" : "crm_is_current"), "/crm"});
+  if (skipped > 0) add("crm_has_skipped", "skipped", skipped);
+  if (deleted > 0) add("crm_has_deleted", "deleted", deleted);
 }
 
-HealthLine sources_line(const std::vector<schema::store::SourceSummary>& sources, const Viewer& viewer) {
+HealthLine sources_line(const std::vector<schema::store::SourceSummary>& sources) {
   if (sources.empty()) return {"sources", true, texts().text("sources_none"), "/sources"};
-  std::int64_t quarantined = 0;
-  for (const schema::store::SourceSummary& source : sources) {
-    quarantined += source.quarantined;
-    if (source.state != "ok" && source.state != "new")
-      return {"sources", false,
-              texts().text("source_is", {{"name", source.name},
-                                         {"state", source.state},
-                                         {"reason", shown_text(viewer, source.reason)}}),
-              "/sources"};
-  }
-  if (quarantined > 0)
-    return {"sources", false, texts().text("sources_quarantined", {{"count", std::to_string(quarantined)}}),
-            "/sources", "/sources"};
   return {"sources", true, texts().text("sources_ok", {{"count", std::to_string(sources.size())}}),
           "/sources", "/sources"};
+}
+
+/// What needs an admin, by the same verdict as `status` (OPS-27), each with its next step; a part in which
+/// nothing does is good.
+std::vector<HealthLine> health_of(const PageCall& call, sync::AttentionFacts facts) {
+  const Viewer& viewer = call.viewer();
+  facts.daemons = call.console.options.daemons();
+  const std::int64_t waiting = facts.sync.waiting;
+  facts.sync.last_error = shown_error(viewer, facts.sync.last_error);
+  const std::vector<sync::AttentionItem> items = sync::needs_attention(facts);
+  std::vector<HealthLine> lines{{"store", true, texts().text("store_answers")}};
+  for (const sync::Part part : sync::kAllParts) {
+    const std::string_view word = to_word(part);
+    bool is_good = true;
+    for (const sync::AttentionItem& item : items) {
+      if (item.part != part) continue;
+      is_good = false;
+      std::string what = shown_text(viewer, item.what);
+      what.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(what.front())));
+      lines.push_back({word, false, texts().text("attention", {{"what", what}, {"next", item.next_step}}),
+                       page_of(part), list_of_found(item)});
+    }
+    if (!is_good) continue;
+    if (part == sync::Part::daemon) lines.push_back(daemon_line(facts.daemons));
+    if (part == sync::Part::mail) lines.push_back(mail_line(call.store()));
+    if (part == sync::Part::crm) add_crm_lines(lines, call.store(), waiting);
+    if (part == sync::Part::sources) lines.push_back(sources_line(facts.sources));
+  }
+  return lines;
 }
 
 Data health_data(const std::string& base, const std::vector<HealthLine>& lines) {
@@ -109,16 +126,17 @@ Data health_data(const std::string& base, const std::vector<HealthLine>& lines) 
 /// What the user can act on, each with the page for it (CON-35).
 /// `installation`: null for a viewer of one organization.
 void add_waiting(Data& data, const PageCall& call, std::size_t failure_classes,
-                 const InstallationState* installation) {
+                 const sync::AttentionFacts* installation) {
   Data list(Data::type::list);
-  const auto add = [&](const std::string& url, std::string_view key, std::int64_t count,
-                       bool is_cut = false) {
+  const auto add = [&](const std::string& url, std::string_view key, std::int64_t count, bool is_cut = false,
+                       const std::string& name = "") {
     if (count == 0) return;
     const std::string number = std::to_string(count);
     Data one;
     one.set("url", url);
     one.set("text",
-            texts().text(key, {{"count", is_cut ? texts().text("more_than", {{"count", number}}) : number}}));
+            texts().text(key, {{"count", is_cut ? texts().text("more_than", {{"count", number}}) : number},
+                               {"name", name}}));
     list << one;
   };
   const WaitingRequests requests = requests_to_decide(call);
@@ -134,11 +152,10 @@ void add_waiting(Data& data, const PageCall& call, std::size_t failure_classes,
         static_cast<std::int64_t>(count_failed_requests(call)));
   if (operates) {
     if (installation) {
-      for (const auto& [mail, count] : installation->mails)
-        if (mail == schema::DeliveryState::held)
-          add(call.url().base + "/mail?state=held", "held_mails_wait", count);
+      add(call.url().base + "/mail?state=held", "held_mails_wait", installation->held_mails);
       for (const schema::store::SourceSummary& source : installation->sources)
-        add(url_of(call, "/sources/" + source.name), "quarantined_wait", source.quarantined);
+        add(url_of(call, "/sources/" + source.name), "quarantined_wait", source.quarantined, false,
+            source.name);
     }
   }
   if (may(call.viewer().roles, Permission::act_on_crm))
@@ -151,14 +168,10 @@ void add_waiting(Data& data, const PageCall& call, std::size_t failure_classes,
 http::HttpResponse overview_page(const PageCall& call) {
   const schema::store::Viewer& viewer = call.viewer();
   Data data;
-  std::optional<InstallationState> installation;
+  std::optional<sync::AttentionFacts> installation;
   if (sees_installation(viewer)) {
-    installation = {call.store().deliveries.count_by_state(kShownMails), call.store().sources.list()};
-    data.set("health", health_data(call.url().base, {daemon_line(call.console.options.daemons()),
-                                                     {"store", true, texts().text("store_answers")},
-                                                     mail_line(call.store(), *installation, viewer),
-                                                     crm_line(call.store().sync.counts(), viewer),
-                                                     sources_line(installation->sources, viewer)}));
+    installation = call.console.options.attention();
+    data.set("health", health_data(call.url().base, health_of(call, *installation)));
     data.set("has_health", true);
   }
   const auto classes = newest_first(call.store().console_gifts.failure_classes(viewer));

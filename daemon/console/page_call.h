@@ -20,6 +20,7 @@
 #include "schema/crm/crm.h"
 #include "schema/store/daemon_instances.h"
 #include "schema/store/store.h"
+#include "sync/attention.h"
 #include "sync/request_record_defaults.h"
 #include "sync/request_record_findings.h"
 #include "sync/sync_step.h"
@@ -57,6 +58,8 @@ struct ConsoleOptions {
   const config::Settings* in_force = nullptr;
   std::function<void()> on_request_decided = [] {};
   CrmAccess crm = {};
+  /// What the store and the CRM say about the installation's health (OPS-27), without the daemons.
+  std::function<sync::AttentionFacts()> attention = [] { return sync::AttentionFacts(); };
   /// Wakes the workers for mail and CRM, after a change.
   std::function<void()> wake_workers = [] {};
   /// What would keep a request record from being sent if it were approved now (CON-40). Absent: not checked.

@@ -176,10 +176,37 @@ Data option_data(const std::string& value, const std::string& text, bool selecte
   return option;
 }
 
+namespace {
+
+constexpr int kMailStep = 2;
+constexpr int kDeliveryStep = 3;
+
+/// Whether `one` cannot have happened before `other`, although its time says so.
+bool must_follow(const TimelineEntry& one, const TimelineEntry& other) {
+  if (one.step < kDeliveryStep || other.step >= one.step || other.at <= one.at) return false;
+  const std::int64_t millis = other.at.value - one.at.value;
+  if (other.step == kMailStep && one.step == kDeliveryStep) return millis <= platform::kMinuteMillis;
+  // A source that tells whole seconds has left out the rest.
+  return (other.step == 0 || other.step >= kDeliveryStep) && one.at.value % 1000 == 0 && millis < 1000;
+}
+
+}  // namespace
+
 Data timeline_data(std::vector<TimelineEntry> entries) {
-  std::stable_sort(entries.begin(), entries.end(),
-                   [](const TimelineEntry& one, const TimelineEntry& other) { return one.at < other.at; });
-  return list_of(entries, [](const TimelineEntry& one) {
+  std::stable_sort(entries.begin(), entries.end(), [](const TimelineEntry& one, const TimelineEntry& other) {
+    return one.step < other.step;
+  });
+  std::vector<std::pair<platform::UtcMillis, const TimelineEntry*>> order;
+  for (const TimelineEntry& one : entries) {
+    platform::UtcMillis at = one.at;
+    for (const auto& [other_at, other] : order)
+      if (must_follow(one, *other)) at = std::max(at, other_at);
+    order.emplace_back(at, &one);
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto& one, const auto& other) { return one.first < other.first; });
+  return list_of(order, [](const auto& placed) {
+    const TimelineEntry& one = *placed.second;
     Data entry;
     entry.set("at", exact_time_data(one.at));
     entry.set("text", one.text);

@@ -90,8 +90,13 @@ struct TimelineEntry {
   bool voided = false;
   std::string object = {};  ///< what came of it, behind the detail: "Gift 17"; may be empty
   std::string object_url = {};
+  /// The place of what a gift goes through one after the other: 0 its sending, 1 what people and the mail
+  /// did, 2 the relay's answer, from 3 on its statuses (CON-42).
+  int step = 0;
 };
-/// {at, text, detail, voided, object, object_url} of each, the oldest first; of one moment in their order.
+/// {at, text, detail, voided, object, object_url} of each, the oldest first; of one moment by their steps,
+/// then in their order. A status whose time has whole seconds follows what came before it within its second,
+/// and a delivery the relay's acceptance of its mail.
 Data timeline_data(std::vector<TimelineEntry> entries);
 
 /// "2026-11-21 12:31" in UTC.

@@ -182,13 +182,18 @@ Data details_of(const PageCall& call, const ShownRequest& shown) {
   const auto item = shown.loaded ? item_of(call, shown.loaded->completed) : std::nullopt;
   if (item) {
     const schema::store::GiftCosts costs = sync::request_costs(*item, shown.loaded->completed);
-    const auto add_cost = [&](const char* label, const std::optional<schema::Money>& cost) {
-      if (cost && cost->minor_units != 0) add_line(lines, label, schema::to_decimal(*cost));
+    // What the item costs over HTTP and this request does not include is why both totals differ.
+    const auto add_cost = [&](const char* label, const std::optional<schema::Money>& cost,
+                              const std::optional<schema::Money>& of_item) {
+      if (cost && cost->minor_units != 0)
+        add_line(lines, label, schema::to_decimal(*cost));
+      else if (of_item && of_item->minor_units != 0)
+        add_line(lines, label, texts().text("cost_not_included", {{"cost", schema::to_decimal(*of_item)}}));
     };
-    add_cost("cost_of_item", costs.item);
-    add_cost("cost_of_shipping", costs.shipping);
-    add_cost("cost_of_carbon", costs.carbon_neutral);
-    add_cost("cost_of_transaction", costs.transaction_fee);
+    add_cost("cost_of_item", costs.item, item->costs.item);
+    add_cost("cost_of_shipping", costs.shipping, item->costs.shipping);
+    add_cost("cost_of_carbon", costs.carbon_neutral, item->costs.carbon_neutral);
+    add_cost("cost_of_transaction", costs.transaction_fee, item->costs.transaction_fee);
   }
   if (shown.loaded)
     if (const auto* at = std::get_if<platform::UtcMillis>(&shown.loaded->row.get(F::created_date)))

@@ -10,6 +10,7 @@
 #include "daemon/content/html_text.h"
 #include "daemon/pages/page_response.h"
 #include "platform/text.h"
+#include "schema/picture_url.h"
 
 namespace giftsync::daemon::pages {
 namespace {
@@ -230,7 +231,7 @@ http::HttpResponse gift_page(const GiftPageModel& model, const content::Messages
   const GiftView view{model, messages,
                       model.sender_name.empty() ? messages.text("unnamed_sender") : model.sender_name};
   const bool offers_decision = model.kind != sync::LinkKind::view && is_decidable(model.status);
-  const std::string picture = csp_image_source(model.picture).empty() ? "" : model.picture;
+  const std::string picture = schema::csp_image_source(model.picture).empty() ? "" : model.picture;
   data page;
   if (model.kind == sync::LinkKind::view)
     set_view(page, view);

@@ -8,6 +8,7 @@
 #include "daemon/content/branding.h"
 #include "daemon/content/html_text.h"
 #include "embedded/giftsync_daemon_content.h"
+#include "schema/picture_url.h"
 
 namespace giftsync::daemon::pages {
 namespace {
@@ -40,7 +41,7 @@ std::string content_security_policy(const content::Branding& branding, const Pag
   std::string policy =
       "default-src 'none'; base-uri 'none'; frame-ancestors 'none'; style-src " + branding.style_source;
   std::string pictures = branding.logo ? " 'self'" : "";
-  if (!resources.picture.empty()) pictures += " " + csp_image_source(resources.picture);
+  if (!resources.picture.empty()) pictures += " " + schema::csp_image_source(resources.picture);
   if (!pictures.empty()) policy += "; img-src" + pictures;
   static const std::string page_script = source_hash(embedded::web_page_js);
   static const std::string picture_script = source_hash(embedded::web_picture_js);
@@ -53,17 +54,6 @@ std::string content_security_policy(const content::Branding& branding, const Pag
 }
 
 }  // namespace
-
-std::string csp_image_source(const std::string& url) {
-  constexpr std::string_view kScheme = "https://";
-  constexpr std::string_view kAllowed =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~:/?[]@!$&()*+=%";
-  if (!url.starts_with(kScheme) || url.find_first_not_of(kAllowed) != std::string::npos) return {};
-  const std::string_view host =
-      std::string_view(url).substr(kScheme.size(), url.find('/', kScheme.size()) - kScheme.size());
-  if (host.empty() || host.find_first_of("@?*") != std::string_view::npos) return {};
-  return url.substr(0, url.find('?'));
-}
 
 std::vector<std::pair<std::string, std::string>> private_headers() {
   return {{"Cache-Control", "no-store"},

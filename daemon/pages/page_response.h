@@ -25,8 +25,4 @@ http::HttpResponse page_response(int status, kainjow::mustache::data& page, cons
 /// The headers of every response under a secret address.
 std::vector<std::pair<std::string, std::string>> private_headers();
 
-/// The Content Security Policy source that allows only this picture; empty for a URL that must not be loaded:
-/// not https, or with characters that a policy cannot contain.
-std::string csp_image_source(const std::string& url);
-
 }  // namespace giftsync::daemon::pages

@@ -13,6 +13,7 @@
 #include "schema/sql/active_query.h"
 #include "schema/sql/bulk_insert.h"
 #include "schema/sql/connection_check.h"
+#include "schema/sql/no_change.h"
 #include "schema/sql/postgresql_dsn.h"
 #include "schema/sql/read_deadline.h"
 #include "schema/sql/session.h"
@@ -419,9 +420,13 @@ void Database::run_once(Mode mode, soci::session& session, std::int64_t limit,
   }
   const bool is_write = mode != Mode::snapshot && mode != Mode::read;
   OpenTransaction transaction(session, begin_statement(dsn_.dialect, is_write));
+  std::shared_ptr<const Addition> added;
   {
     const ReadDeadline deadline(session, limit);
-    work(session);
+    if (is_write && has_addition_ && !NoChange::exists())
+      added = run_with_addition(session, work);
+    else
+      work(session);
   }
   if (is_write) check_usable();  // what is committed to a file without a name is lost
   try {
@@ -434,6 +439,41 @@ void Database::run_once(Mode mode, soci::session& session, std::int64_t limit,
           dsn_.is_external_crm);
     throw;
   }
+  if (!added) return;
+  const std::lock_guard lock(mutex_);
+  if (addition_ != added) return;
+  addition_ = nullptr;
+  has_addition_ = false;
+}
+
+void Database::add_to_next_change(Addition add) {
+  const std::lock_guard lock(mutex_);
+  has_addition_ = add != nullptr;
+  addition_ = add ? std::make_shared<const Addition>(std::move(add)) : nullptr;
+}
+
+std::shared_ptr<const Database::Addition> Database::run_with_addition(
+    soci::session& session, const std::function<void(soci::session&)>& work) {
+  std::unique_lock lock(mutex_);
+  const std::shared_ptr<const Addition> addition = addition_;
+  lock.unlock();
+  const std::int64_t before = changed_rows(session);
+  work(session);
+  if (!addition || changed_rows(session) == before) return nullptr;
+  (*addition)(session);
+  return addition;
+}
+
+std::int64_t Database::changed_rows(soci::session& session) const {
+  if (dsn_.dialect == Dialect::sqlite)
+    return sqlite_api::sqlite3_total_changes(connection_of(Session::of(session)));
+  // Without statistics whether the transaction has written at all; rows that are only locked count there.
+  std::int64_t rows = 0;
+  session << "SELECT cast(CASE WHEN current_setting('track_counts') = 'on' THEN (SELECT "
+             "coalesce(sum(n_tup_ins + n_tup_upd + n_tup_del), 0) FROM pg_stat_xact_user_tables) ELSE "
+             "count(txid_current_if_assigned()) END AS bigint)",
+      soci::into(rows);
+  return rows;
 }
 
 std::int64_t Database::read_limit(Mode mode) const {

@@ -115,6 +115,11 @@ class Database {
 
   static constexpr std::int64_t kMaxRowsPerBatch = 20'000;
 
+  using Addition = std::function<void(soci::session&)>;
+  /// The next write that changes a row ends with `add`, in its transaction, and is the only one. Null: none
+  /// does. A write that is rolled back leaves it for the next one.
+  void add_to_next_change(Addition add);
+
  private:
   enum class Mode { read, write, urgent_write, snapshot };
   void run(Mode mode, const std::function<void(soci::session&)>& work);
@@ -123,6 +128,10 @@ class Database {
   std::int64_t read_limit(Mode mode) const;
   void run_once(Mode mode, soci::session& session, std::int64_t limit,
                 const std::function<void(soci::session&)>& work);
+  /// Runs `work`, and what add_to_next_change() got if it has changed a row. Returns what it added, or null.
+  std::shared_ptr<const Addition> run_with_addition(soci::session& session,
+                                                    const std::function<void(soci::session&)>& work);
+  std::int64_t changed_rows(soci::session& session) const;
   /// A session and the generation in which it was created or checked.
   struct LeasedSession {
     std::unique_ptr<Session> session;
@@ -147,6 +156,8 @@ class Database {
   std::unique_ptr<Session> idle_writer_;
   std::optional<FileIdentity> file_;  // guarded by mutex_; SQLite store only: the file that was opened first
   std::string refusal_;               // guarded by mutex_; empty: none
+  std::shared_ptr<const Addition> addition_;  // guarded by mutex_; null: none
+  std::atomic<bool> has_addition_ = false;
   std::int64_t generation_ =
       0;  // guarded by mutex_; grows with each fault after which no session is used again
   std::atomic<bool> is_unreachable_ = false;  // PostgreSQL only: the last connection attempt failed

@@ -33,11 +33,15 @@ std::string object_condition(const AuditFilter& filter, const std::string& numbe
 }
 
 /// Addresses of people who sign in, which are in events of users and connections, stay (CON-51). What an
-/// approver wrote about a request may name the recipient in whatever words (CON-63).
+/// approver wrote about a request, or the options of a command, may name the recipient in whatever words
+/// (CON-63).
 void mask(AuditEvent& event, const Viewer& viewer) {
   if (event.object_kind == "user" || event.object_kind == "connection") return;
   event.object_id = shown_text(viewer, event.object_id);
-  const bool is_note = event.object_kind == "request" && !event.refused && !event.detail.empty();
+  const bool is_of_command = event.actor_kind == ActorKind::command;
+  const bool is_typed = event.object_kind == "request" ||
+                        (is_of_command && (event.object_kind == "gift" || event.object_kind == "change"));
+  const bool is_note = is_typed && !event.refused && !event.detail.empty();
   event.detail = is_note && viewer.is_masked() ? "***" : shown_text(viewer, event.detail);
 }
 

@@ -6,6 +6,7 @@
 
 #include "platform/text.h"
 #include "platform/time.h"
+#include "schema/sql/no_change.h"
 #include "schema/sql/queries.h"
 #include "schema/store/store_migration.h"
 
@@ -15,6 +16,7 @@ SharedText::SharedText(const sql::Dsn& dsn, std::string name)
     : database_(sql::Database::shared(dsn)), name_(std::move(name)) {}
 
 void SharedText::update(const Change& change) const {
+  const sql::NoChange no_change;
   database_->write([&](soci::session& session) {
     // SQLite has one writer at a time; PostgreSQL locks by the name, since the row may not exist yet.
     if (database_->dialect() == sql::Dialect::postgresql)

@@ -92,6 +92,9 @@ TEST_F(CliBackfill, GiftRecordsAreAdoptedOnceAndTheSummaryAddsUp) {
   EXPECT_EQ(done["summary"]["examined"], 450);
   EXPECT_EQ(done["summary"]["adopted"], 449);
   EXPECT_EQ(done["summary"]["refused"], 1);
+  EXPECT_THAT(cli_.run({"audit", "list", "--action", "backfill."}).out,
+              AllOf(HasSubstr("backfill.gift-records"), HasSubstr("450 examined")))
+      << "CON-8";
   EXPECT_EQ(json({"backfill", "gift-records"})["summary"]["unchanged"], 449);
   EXPECT_THAT(cli_.run({"gift", "show", "5"}).out, HasSubstr("its record was in the CRM before"));
 }

@@ -70,6 +70,8 @@ TEST_F(CliGift, ListsRecordsByTheNamesOfTheSpecification) {
   for (const schema::FieldDescriptor& field : schema::kGiftFields) expected.emplace_back(field.name);
   expected.emplace_back("utm_campaign_id");
   expected.emplace_back("external_id");
+  expected.emplace_back("crm_state");
+  expected.emplace_back("has_record");
   EXPECT_EQ(names, expected);
 }
 
@@ -269,15 +271,66 @@ TEST_F(CliGift, ListsMoreThanOneBatch) {
   EXPECT_EQ(gifts[449]["Recipient_Email"], "r449@example.com");
 }
 
-TEST_F(CliGift, ListsSkippedGiftsWithoutARecord) {
-  cli_.send_gifts({"absent@example.com"});
+// OPS-36
+TEST_F(CliGift, ListsGiftsWithoutARecordByEveryFilter) {
+  cli_.run({"crm", "import", "--object", "contact", "-"}, "Id,Email,AccountId\n003A,rose@edge.com,001A\n");
+  cli_.send_gifts({"absent@example.com", "rose@edge.com", "gone@example.com"});
   sync(true);
-  EXPECT_THAT(list(), IsEmpty());
-  const Json skipped = list({"--skipped"});
-  ASSERT_THAT(skipped, SizeIs(1));
-  EXPECT_EQ(skipped[0]["Recipient_Email"], "absent@example.com");
-  EXPECT_EQ(skipped[0]["Delivered"], false);
+  tests::run_sql(cli_.address(), "UPDATE gift_request SET utm_campaign_id = 'c1'");
+  tests::run_sql(cli_.address(),
+                 "UPDATE crm_sync_state SET state = 'deleted' WHERE transaction_id = (SELECT "
+                 "max(id) FROM recipient_transaction)");
+  const Json gifts = list();
+  ASSERT_THAT(gifts, SizeIs(3));
+  const auto states = [](const Json& listed) {
+    std::vector<std::string> words;
+    for (const Json& one : listed)
+      words.push_back(one["Recipient_Email"].get<std::string>() + " " + one["crm_state"].get<std::string>() +
+                      (one["has_record"].get<bool>() ? "" : ", no record"));
+    return words;
+  };
+  const std::string absent = "absent@example.com skipped, no record";
+  const std::string rose = "rose@edge.com written";
+  const std::string gone = "gone@example.com deleted, no record";
+  EXPECT_THAT(states(gifts), ElementsAre(absent, rose, gone));
+  for (const std::vector<std::string>& filter : {std::vector<std::string>{"--status", "sent"},
+                                                 {"--campaign", "c1"},
+                                                 {"--sender", "rose@example.com"},
+                                                 {"--item", "Coffee"},
+                                                 {"--since", "2026-11-21"},
+                                                 {"--since", "2026-11-21", "--status", "sent"}})
+    EXPECT_THAT(states(list(filter)), ElementsAre(absent, rose, gone)) << filter[0];
+  EXPECT_THAT(states(list({"--newest", "--limit", "9"})), ElementsAre(gone, rose, absent));
+  EXPECT_THAT(states(list({"--newest", "--limit", "9", "--status", "sent"})),
+              ElementsAre(gone, rose, absent));
+  EXPECT_THAT(states(list({"--email", " ABSENT@example.com"})), ElementsAre(absent));
+  EXPECT_THAT(states(list({"--email", "rose@edge.com"})), ElementsAre(rose));
+  EXPECT_THAT(states(list({"--contact", "003A"})), ElementsAre(rose));
+  EXPECT_THAT(states(list({"--skipped"})), ElementsAre(absent));
+  EXPECT_THAT(list({"--status", "opened"}), IsEmpty());
+  const auto text = cli_.run({"gift", "list"});
+  EXPECT_THAT(text.out, AllOf(HasSubstr("none, no match"), HasSubstr("written"), HasSubstr("none, deleted")));
+  EXPECT_THAT(text.err, AllOf(HasSubstr("1 gift has no record, since nothing matched.\n"),
+                              HasSubstr("1 gift has no record, since it was deleted in the CRM.\n")));
   EXPECT_THAT(cli_.run({"gift", "list", "--skipped"}).out, HasSubstr("no match (skipped)"));
+}
+
+// OPS-36
+TEST_F(CliGift, ReadsStoreAndCrmSideBySidePageByPage) {
+  cli_.run({"crm", "import", "--object", "contact", "-"}, "Id,Email,AccountId\n003A,rose@edge.com,001A\n");
+  std::vector<std::string> emails;
+  for (int i = 0; i < 700; ++i)
+    emails.push_back(i < 230 || i % 3 == 0 ? "a" + std::to_string(i) + "@example.com" : "rose@edge.com");
+  cli_.send_gifts(emails);
+  sync(true);
+  for (const std::vector<std::string>& filter : {std::vector<std::string>{}, {"--status", "sent"}}) {
+    const Json gifts = list(filter);
+    ASSERT_THAT(gifts, SizeIs(emails.size()));
+    for (std::size_t i = 0; i < emails.size(); ++i) {
+      ASSERT_EQ(gifts[i]["Recipient_Email"], emails[i]) << i;
+      ASSERT_EQ(gifts[i]["has_record"], emails[i] == "rose@edge.com") << i;
+    }
+  }
 }
 
 TEST_F(CliGift, WithoutGiftsAListIsAnEmptyArray) {
@@ -285,7 +338,7 @@ TEST_F(CliGift, WithoutGiftsAListIsAnEmptyArray) {
   EXPECT_EQ(json.out, "[]\n");
   const auto text = cli_.run({"gift", "list"});
   EXPECT_THAT(text.out, IsEmpty());
-  EXPECT_THAT(text.err, HasSubstr("No gift records."));
+  EXPECT_THAT(text.err, HasSubstr("No gifts."));
 }
 
 TEST_F(CliGift, ReportsChangesThatAreNotInTheCrmYet) {

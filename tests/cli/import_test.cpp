@@ -124,6 +124,25 @@ TEST(CliItem, ShowsItemsThatHaveNothingToRedeem) {
   EXPECT_THAT(cli.run({"item", "list"}).out, HasSubstr("nothing"));
 }
 
+// OPS-21, PAGE-18
+TEST(CliItem, APictureThatNoPageWouldShowIsAFault) {
+  const CliFixture cli;
+  const std::string header =
+      "gift_id,name,description,item_cost,shipping_cost,carbon_neutral_cost,transaction_fee,picture\n";
+  const auto import_of = [&](const std::string& picture) {
+    return cli.run({"item", "import", "-"}, header + "7,Bread,,5.00,0,0,0," + picture + "\n");
+  };
+  for (const std::string wrong :
+       {"bread.png", "http://cdn.example/bread.png", "https://cdn.example/a b.png"}) {
+    const auto result = import_of(wrong);
+    EXPECT_EQ(result.code, 65) << wrong;
+    EXPECT_THAT(result.err,
+                HasSubstr("picture: found \"" + wrong + "\"; allowed: the https URL of a picture"));
+  }
+  EXPECT_EQ(import_of("https://cdn.example/bread.png?w=640").code, 0);
+  EXPECT_EQ(import_of("").code, 0);
+}
+
 // OPS-21
 TEST(CliItem, ARedemptionLinkIsWhatAPageCanLinkTo) {
   const CliFixture cli;

@@ -118,6 +118,9 @@ TEST_F(CliRematch, AnAdminsLinkStays) {
   sync();
   const std::string gift = std::to_string(sent_[0].value);
   const Json linked = json({"gift", "link", gift, "--contact", "003B", "--reason", "Ada's second address"});
+  EXPECT_THAT(cli_.run({"audit", "list", "--object", "gift " + gift}).out,
+              AllOf(HasSubstr("gift.link"), HasSubstr("--contact 003B --reason Ada's second address")))
+      << "CON-8";
   EXPECT_EQ(linked["contact_id"], "003B");
   EXPECT_EQ(linked["account_id"], "001A");
   EXPECT_EQ(linked["before"], "contact 003A, account 001A, opportunity 006A");
@@ -237,13 +240,16 @@ TEST_F(CliRematch, ASkippedGiftIsListedAndItsRecordCreatedAtOnce) {
   cli_.write_settings("matching: { on_no_match: skip }\ntasks: { enabled: true, type: Email }\n");
   send({"ada@example.com"});
   sync();
-  EXPECT_THAT(json({"gift", "list"}), IsEmpty());
+  EXPECT_EQ(json({"gift", "list"})[0]["has_record"], false);
   ASSERT_THAT(json({"gift", "list", "--skipped"}), SizeIs(1));
   EXPECT_THAT(json({"task", "list"}), IsEmpty());
   import_ada();
   EXPECT_EQ(json({"rematch", "--unmatched", "--dry-run"})["gifts"][0]["outcome"], "created");
   const auto done = cli_.run({"rematch", "--unmatched"});
   EXPECT_THAT(done.err, HasSubstr("1 gift examined: 0 relinked, 1 got a record, 0 unchanged."));
+  EXPECT_THAT(cli_.run({"audit", "list", "--action", "rematch"}).out,
+              AllOf(HasSubstr("--unmatched"), HasSubstr("1 gift examined")))
+      << "CON-8";
   EXPECT_THAT(json({"gift", "list", "--skipped"}), IsEmpty());
   const Json gifts = json({"gift", "list"});
   ASSERT_THAT(gifts, SizeIs(1));

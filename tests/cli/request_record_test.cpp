@@ -267,6 +267,7 @@ TEST_F(CliRequestRecord, FailedRecordsAreRetriedByCommandAndAfterACorrection) {
   send_all();
   EXPECT_EQ(due(), 0u);
   EXPECT_THAT(cli.run({"request", "retry", "--all"}).err, HasSubstr("1 request record is tried again now."));
+  EXPECT_THAT(cli.run({"audit", "list"}).out, HasSubstr("request.retry")) << "CON-8";
   EXPECT_EQ(due(), 1u);
   send_all();
   const auto imported =

@@ -77,6 +77,17 @@ class CliSource : public ::testing::Test {
   CliFixture cli_;
 };
 
+// OPS-27
+TEST_F(CliSource, QuarantinedEventsNeedAnAdminAndAreNamedWithTheirSource) {
+  std::vector<std::string> found;
+  for (const Json& one : json({"status"})["needs_attention"])
+    found.push_back(one["condition"].get<std::string>() + ", " + one["what"].get<std::string>() + ", " +
+                    one["next_step"].get<std::string>());
+  EXPECT_THAT(found, testing::Contains(testing::AllOf(
+                         HasSubstr("sources.quarantined, source vendor: 1 event in quarantine, giftsyncctl "),
+                         HasSubstr("source quarantine vendor"))));
+}
+
 TEST_F(CliSource, ListShowsSourcesOfSettingsAndStore) {
   const Json rows = json({"source", "list"});
   ASSERT_THAT(rows, SizeIs(3));
@@ -187,6 +198,9 @@ TEST_F(CliSource, PurgeDeletesTheNamedReason) {
             "0 purged\n");
   EXPECT_EQ(cli_.run({"source", "purge", "vendor", "--reason", "all", "--yes"}).out, "1 purged\n");
   EXPECT_EQ(cli_.run({"source", "purge", "vendor", "--reason", "orphaned", "--yes"}).out, "1 purged\n");
+  EXPECT_THAT(cli_.run({"audit", "list", "--object", "source vendor"}).out,
+              testing::AllOf(HasSubstr("source.purge"), HasSubstr("orphaned: 1 purged")))
+      << "CON-8";
   EXPECT_EQ(json({"source", "list"})[1]["orphaned"], 0);
 }
 

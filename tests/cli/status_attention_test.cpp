@@ -92,7 +92,7 @@ TEST(DaemonReports, KnowADaemonByItsInstanceId) {
     for (const DaemonReport& daemon : report.daemons)
       found.emplace_back(daemon.row ? daemon.row->instance.id : "-", daemon.probe.state);
     EXPECT_EQ(found, one.expected) << one.about;
-    EXPECT_EQ(exit_code(report, needs_attention(report, "giftsyncctl ")), one.exit_code) << one.about;
+    EXPECT_EQ(exit_code(report, needs_attention(report)), one.exit_code) << one.about;
   }
 }
 
@@ -104,82 +104,101 @@ TEST(StatusAttention, NamesWhatAnAdminHasToDo) {
   };
   const auto source = [](const std::string& state) {
     return [state](StatusReport& report) {
-      report.sources.emplace_back();
-      report.sources.back().name = "vendor";
-      report.sources.back().state = state;
+      report.facts.sources.emplace_back();
+      report.facts.sources.back().name = "vendor";
+      report.facts.sources.back().state = state;
     };
   };
   const auto refused = [](std::int64_t in_row) {
     return [in_row](StatusReport& report) {
-      schema::store::SourceSummary& row = report.sources.emplace_back();
+      schema::store::SourceSummary& row = report.facts.sources.emplace_back();
       row.name = "vendor";
       row.state = "ok";
       row.refused_in_row = in_row;
       row.last_refusal = "no valid JSON";
     };
   };
+  const auto quarantined = [](std::int64_t events) {
+    return [events](StatusReport& report) {
+      schema::store::SourceSummary& row = report.facts.sources.emplace_back();
+      row.name = "vendor";
+      row.state = "ok";
+      row.quarantined = events;
+    };
+  };
+  const auto set_org = [](StatusReport& report, const wiring::OrgStatus& org) {
+    for (const wiring::OrgPause& pause : wiring::org_pauses(org, "giftsyncctl "))
+      if (!pause.next_step.empty()) report.facts.crm_pauses.push_back({pause.summary, pause.next_step});
+  };
   const std::vector<Case> cases{
       {[](StatusReport&) {}, ""},
       {[](StatusReport& report) {
-         report.pauses = {{kNow, kNow, 3, "no relay", "", "mars 127.0.0.1:8480"}};
+         report.facts.mail_pauses = {{kNow, kNow, 3, "no relay", "", "mars 127.0.0.1:8480"}};
        },
        "mail delivery is paused on mars 127.0.0.1:8480: no relay"},
       {[](StatusReport& report) {
-         report.shared_replies = {{schema::DeliveryState::undelivered, "550 5.1.1 <a@x>: unknown", 12, kNow}};
+         report.facts.shared_replies = {
+             {schema::DeliveryState::undelivered, "550 5.1.1 <a@x>: unknown", 12, kNow}};
        },
        "12 mails within an hour ended undelivered with the same reply: 550 5.1.1 <a@x>: unknown"},
       {[](StatusReport& report) {
-         report.shared_replies = {{schema::DeliveryState::queued, "450 4.7.1 later", 3, kNow}};
+         report.facts.shared_replies = {{schema::DeliveryState::queued, "450 4.7.1 later", 3, kNow}};
        },
        "3 mails wait, the first since 2026-11-21 12:31 UTC: the relay defers each with: 450 4.7.1 later"},
-      {[](StatusReport& report) {
-         report.mails = {{schema::DeliveryState::held, 2}};
-       },
-       "2 mails are held"},
+      {[](StatusReport& report) { report.facts.held_mails = 2; }, "2 mails are held"},
       {[](StatusReport& report) {
          report.mails = {{schema::DeliveryState::uncertain, 2}};
        },
        ""},
-      {[](StatusReport& report) {
-         report.sync_states = {{schema::store::CrmSyncStatus::rejected, 1}};
-       },
-       "the CRM rejected 1 gift record"},
+      {[](StatusReport& report) { report.facts.rejected_records = 1; }, "the CRM rejected 1 gift record"},
       {[](StatusReport& report) {
          report.sync_states = {{schema::store::CrmSyncStatus::skipped, 1}};
        },
        ""},
-      {[](StatusReport& report) {
-         report.org = wiring::OrgStatus{.organization_id = "00D1", .other_organization_id = "00D2"};
+      {[set_org](StatusReport& report) {
+         set_org(report, wiring::OrgStatus{.organization_id = "00D1", .other_organization_id = "00D2"});
        },
        "the CRM is paused: crm.salesforce.domain leads to the org 00D2, and the records in the store are of "
        "the "
        "org 00D1"},
-      {[](StatusReport& report) {
-         report.org = wiring::OrgStatus{.organization_id = "00D1", .own_calls = 7, .resting_until = kNow};
+      {[set_org](StatusReport& report) {
+         set_org(report, wiring::OrgStatus{.organization_id = "00D1", .own_calls = 7, .resting_until = kNow});
        },
        ""},
-      {[](StatusReport& report) {
-         report.org = wiring::OrgStatus{.organization_id = "00D1",
-                                        .refused_sign_in = daemon::salesforce::StoredRefusal{
-                                            {"invalid_grant: expired", "renew it"}, kNow}};
+      {[set_org](StatusReport& report) {
+         set_org(report, wiring::OrgStatus{.organization_id = "00D1",
+                                           .refused_sign_in = daemon::salesforce::StoredRefusal{
+                                               {"invalid_grant: expired", "renew it"}, kNow}});
        },
        "Salesforce refuses the sign-in, so the CRM is paused: invalid_grant: expired"},
-      {[](StatusReport& report) {
-         report.org = wiring::OrgStatus{.organization_id = "00D1", .messages = {3, kNow}};
+      {[set_org](StatusReport& report) {
+         set_org(report, wiring::OrgStatus{.organization_id = "00D1", .messages = {3, kNow}});
        },
        ""},
-      {[](StatusReport& report) {
-         report.org = wiring::OrgStatus{.organization_id = "00D1",
-                                        .resting_until = kNow,
-                                        .resting_reason = "used up",
-                                        .resting_next_step = "buy calls"};
+      {[set_org](StatusReport& report) {
+         set_org(report, wiring::OrgStatus{.organization_id = "00D1",
+                                           .resting_until = kNow,
+                                           .resting_reason = "used up",
+                                           .resting_next_step = "buy calls"});
        },
        "the CRM is paused: no call before 2026-11-21T12:31:07.000Z: used up"},
-      {[](StatusReport& report) {
-         report.org = wiring::OrgStatus{.organization_id = "00D1", .write_obstacle = "no rule"};
+      {[set_org](StatusReport& report) {
+         set_org(report, wiring::OrgStatus{.organization_id = "00D1", .write_obstacle = "no rule"});
        },
        "the CRM is paused: no rule"},
-      {[](StatusReport& report) { report.stats.requests_in_error = 1; }, "1 request record is in error"},
+      {[](StatusReport& report) { report.facts.requests_in_error = 1; }, "1 request record is in error"},
+      {[](StatusReport& report) {
+         report.facts.sync.failing = 1;
+         report.facts.sync.rejected = 1;
+         report.facts.rejected_records = 1;
+       },
+       "the CRM rejected 1 gift record"},
+      {[](StatusReport& report) {
+         report.facts.sync.failing = 2;
+         report.facts.sync.last_error = "task: refused";
+       },
+       "2 gifts cannot be written to the CRM; most often: task: refused"},
+      {[](StatusReport& report) { report.facts.sync.waiting = 2; }, ""},
       {source("failing"), "source vendor is failing"},
       {source("invalid"), "source vendor is invalid"},
       {source("over_limit"), "source vendor is over_limit"},
@@ -187,12 +206,13 @@ TEST(StatusAttention, NamesWhatAnAdminHasToDo) {
       {source("removed"), ""},
       {refused(10), "source vendor: 10 messages in a row were refused: no valid JSON"},
       {refused(9), ""},
+      {quarantined(2), "source vendor: 2 events in quarantine"},
       {[](StatusReport& report) {
-         report.codes = {{{7}, 0, 3}};
+         report.facts.codes = {{{7}, 0, 3}};
        },
        "item 7 has no gift codes left"},
       {[](StatusReport& report) {
-         report.codes = {{{7}, 1, 3}};
+         report.facts.codes = {{{7}, 1, 3}};
        },
        ""},
       {[](StatusReport& report) { report.items_without_redemption = 1; }, ""},
@@ -213,7 +233,7 @@ TEST(StatusAttention, NamesWhatAnAdminHasToDo) {
     report.daemons = daemon_reports({daemon("own", "here 1", "127.0.0.1:1", kPlace.settings_file)}, kPlace,
                                     answers({{"127.0.0.1:1", "own"}}));
     one.change(report);
-    const auto found = needs_attention(report, "giftsyncctl ");
+    const auto found = needs_attention(report);
     if (one.what.empty()) {
       EXPECT_THAT(found, IsEmpty());
       EXPECT_EQ(exit_code(report, found), 0);

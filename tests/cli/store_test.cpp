@@ -644,5 +644,25 @@ TEST(Duration, ParsesNumbersWithUnits) {
   }
 }
 
+// SEC-8
+TEST(CliPostgresql, RootIsToldWhichCommandWorksWithPeerAuthentication) {
+  daemon::config::Settings settings;
+  settings.file = "/etc/giftsync/giftsyncd.yaml";
+  settings.store.backend = daemon::config::StoreBackend::postgresql;
+  settings.store.connection = "host=/run/postgresql dbname=giftsync";
+  const auto message = [&](const std::string& error) {
+    return database_failure(settings,
+                            platform::DependencyError(true, "the database cannot be reached: " + error));
+  };
+  const std::string role = message("FATAL: role \"root\" does not exist");
+  if (geteuid() == 0)
+    EXPECT_THAT(role, AllOf(HasSubstr("role \"root\" does not exist"),
+                            HasSubstr("runuser -u giftsync -- giftsyncctl "),
+                            Not(HasSubstr("check that the server runs"))));
+  else
+    EXPECT_THAT(role, HasSubstr("check that the server runs"));
+  EXPECT_THAT(message("connection refused"), HasSubstr("check that the server runs"));
+}
+
 }  // namespace
 }  // namespace giftsync::cli

@@ -165,12 +165,18 @@ TEST_P(GiftActions, ObstaclesAreThoseForWhichTheActionIsRefused) {
   elsewhere.gift.transaction.gift_source = "shop";
   EXPECT_THAT(resend_obstacle(elsewhere, true)->reason, HasSubstr("giftsync did not send it"));
   EXPECT_THAT(cancel_obstacle(elsewhere), HasSubstr("giftsync did not send it"));
-  EXPECT_EQ(retry_obstacle(std::nullopt, now_), "the CRM has its current state");
+  EXPECT_EQ(retry_obstacle(std::nullopt, std::nullopt, now_), "the CRM has its current state");
+  using State = schema::store::CrmSyncStatus;
+  EXPECT_EQ(retry_obstacle(std::nullopt, State::written, now_), "the CRM has its current state");
+  for (const State state : {State::skipped, State::deleted, State::rejected})
+    EXPECT_THAT(
+        retry_obstacle(std::nullopt, state, now_),
+        testing::AllOf(testing::Not(testing::IsEmpty()), testing::Not(testing::HasSubstr("current"))));
   schema::store::SyncWait wait{.next_attempt_at = now_ + 1, .attempts = 1, .last_error = ""};
-  EXPECT_EQ(retry_obstacle(wait, now_), "it is tried anyway within minutes");
+  EXPECT_EQ(retry_obstacle(wait, std::nullopt, now_), "it is tried anyway within minutes");
   wait.is_rejected = true;
-  EXPECT_EQ(retry_obstacle(wait, now_), "");
-  EXPECT_NE(retry_obstacle(wait, now_ + 1), "") << "it is due";
+  EXPECT_EQ(retry_obstacle(wait, std::nullopt, now_), "");
+  EXPECT_NE(retry_obstacle(wait, std::nullopt, now_ + 1), "") << "it is due";
 }
 
 // CON-8

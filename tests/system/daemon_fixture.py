@@ -141,7 +141,8 @@ class DaemonFixture:
         return self.ctl("key", "create", "--account", account, *more).strip()
 
     def gift_records(self):
-        return self.ctl_json("gift", "list")
+        """Of the gifts that have one."""
+        return [one for one in self.ctl_json("gift", "list") if one["has_record"]]
 
     def status(self):
         return json.loads(self.status_text("--json"))

@@ -213,6 +213,30 @@ TEST_F(ConsoleActions, TheTimelineHasSecondsAndOneOrder) {
   }
 }
 
+// CON-42
+TEST_F(ConsoleActions, TheTimelineFollowsWhatHappenedWhereASourceTellsWholeSeconds) {
+  now_ = now_ + 345;
+  const auto id = gift_of("sam@example.com");
+  const platform::UtcMillis second{now_.value / 1000 * 1000};
+  tests::run_sql(temporary_.address(), "UPDATE mail_outbox SET state = 'accepted', updated_at = " +
+                                           std::to_string(now_.value + 90));
+  using schema::Status;
+  std::vector<schema::store::StatusChange> changes;
+  for (const auto& [status, at] : {std::pair(Status::opened, second),
+                                   {Status::delivered, now_ + 80},
+                                   {Status::redeemed, second + 60'000}})
+    changes.push_back({{}, "vendor", id, status, at, at, {}});
+  store_.changes.accept(changes, 0);
+  sign_in(user("ana@example.com", {Role::operations}));
+  const std::string page = get(page_of(id)).body;
+  std::size_t at = page.find("class=\"timeline\"");
+  for (const std::string entry : {"Sent</strong>", "Mail accepted by the relay</strong>",
+                                  "Delivered</strong>", "Opened</strong>", "Redeemed</strong>"}) {
+    at = page.find("<strong>" + entry, at);
+    ASSERT_NE(at, std::string::npos) << entry;
+  }
+}
+
 // CON-7, CON-20
 TEST_F(ConsoleActions, AnAccountThatIsDeactivatedOrOfAnotherOrganizationIsNotTheUsers) {
   schema::store::OrganizationToken token;

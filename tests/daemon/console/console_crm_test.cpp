@@ -257,8 +257,9 @@ TEST_F(ConsoleCrmPages, TheOverviewLeadsToTheListsThatItCounts) {
   EXPECT_THAT(
       get("/console/").body,
       AllOf(HasSubstr("<a href=\"/console/crm\">CRM</a>: needs attention."),
-            HasSubstr("<a href=\"/console/gifts?crm=failing\">Gifts that cannot be written: 1."),
-            HasSubstr("<a href=\"/console/crm\">Classes of failures: 1</a>"),
+            HasSubstr(
+                "<a href=\"/console/gifts?crm=failing\">1 gift cannot be written to the CRM; most often: "),
+            HasSubstr("<a href=\"/console/crm\">Different errors of the CRM: 1</a>"),
             HasSubstr("<a href=\"/console/gifts?before=" + std::to_string(id.value + 1) + "&amp;error=")));
 }
 
@@ -282,6 +283,33 @@ TEST_F(ConsoleCrmPages, TheOverviewTellsWhoMayResendThemTheUndeliveredGifts) {
   EXPECT_THAT(get("/console/").body, line(1)) << "the own one";
   sign_in(user("aud@example.com", {Role::auditor}));
   EXPECT_THAT(get("/console/").body, Not(HasSubstr("Gifts undelivered")));
+}
+
+// CON-35
+TEST_F(ConsoleCrmPages, GiftsWithoutARecordAreCountedAndNotCalledCurrent) {
+  const auto id = gift_of("sam@example.com");
+  link(id, "003ADA");
+  sign_in(user("ana@example.com", {Role::operations}));
+  tests::run_sql(temporary_.address(), "DELETE FROM crm_outbox");
+  EXPECT_THAT(get("/console/").body, HasSubstr("The CRM has the current state of every gift."));
+  EXPECT_THAT(get(page_of(id)).body, HasSubstr("Not possible: the CRM has its current state"));
+  crm_.records.clear();
+  tests::run_sql(temporary_.address(), "UPDATE crm_sync_state SET state = 'skipped'");
+  EXPECT_THAT(get("/console/").body,
+              AllOf(HasSubstr("<a href=\"/console/gifts?crm=skipped\">Gifts without a record, since nothing "
+                              "matched: 1."),
+                    HasSubstr("The CRM has the current state of every other gift."),
+                    Not(HasSubstr("state of every gift."))));
+  EXPECT_THAT(get(page_of(id)).body,
+              AllOf(HasSubstr("Not possible: the gift has no record, since nothing matched"),
+                    Not(HasSubstr("current state"))));
+  tests::run_sql(temporary_.address(), "UPDATE crm_sync_state SET state = 'deleted'");
+  EXPECT_THAT(get("/console/").body, HasSubstr("Gifts whose record was deleted in the CRM: 1."));
+  EXPECT_THAT(get(page_of(id)).body, HasSubstr("Not possible: its record was deleted in the CRM"));
+  tests::run_sql(temporary_.address(), "UPDATE crm_sync_state SET state = 'rejected'");
+  EXPECT_THAT(get("/console/").body,
+              AllOf(HasSubstr("/console/gifts?crm=rejected\">The CRM rejected 1 gift record."),
+                    Not(HasSubstr("state of every"))));
 }
 
 // CON-16
@@ -349,7 +377,7 @@ TEST_F(ConsoleCrmPages, AnAuditorSeesNoRecipientInTheCrmEither) {
   refuse_waiting_gifts("DUPLICATE_VALUE: ada@example.com is there");
   EXPECT_THAT(get("/console/crm").body, AllOf(HasSubstr("DUPLICATE_VALUE"), Not(HasSubstr("ada@")),
                                               Not(HasSubstr("<form method=\"post\" action=\"/console/crm"))));
-  EXPECT_THAT(get("/console/").body, AllOf(HasSubstr("Most often: DUPLICATE_VALUE"), Not(HasSubstr("ada@"))));
+  EXPECT_THAT(get("/console/").body, AllOf(HasSubstr("most often: DUPLICATE_VALUE"), Not(HasSubstr("ada@"))));
   const auto csv = get("/console/gifts?format=csv");
   std::string text;
   for (std::string part = csv.next_chunk(); !part.empty(); part = csv.next_chunk()) text += part;
@@ -618,7 +646,7 @@ TEST_F(ConsoleCrmPages, NothingIsSaidOfARetryWhileMoreGiftsFailThanAreLookedAt) 
   refuse_waiting_gifts("REQUIRED_FIELD_MISSING: Name");
   sign_in(user("adm@example.com", {Role::admin}, acme));
   now_ = now_ + platform::kMinuteMillis;
-  EXPECT_THAT(get("/console/").body, HasSubstr("href=\"/console/crm\">Classes of failures: 1"));
+  EXPECT_THAT(get("/console/").body, HasSubstr("href=\"/console/crm\">Different errors of the CRM: 1"));
   const std::string page = get("/console/crm").body;
   EXPECT_THAT(page, HasSubstr("none by users of your organization"));
   const std::string form_token = form_token_in(page, "/console/crm/retry");

@@ -11,6 +11,7 @@
 #include "daemon/console/console.h"
 #include "platform/digest.h"
 #include "tests/support/temporary_store.h"
+#include "wiring/attention_facts.h"
 
 namespace giftsync::daemon::console {
 
@@ -20,6 +21,8 @@ class ConsoleFixture : public testing::Test {
     options_.admin_url = "https://admin.example.com";
     options_.clock = [this] { return now_; };
     options_.settings.enabled = true;
+    in_force_.store.connection = temporary_.address().connection;
+    options_.attention = [this] { return wiring::attention_facts(in_force_, store_, "giftsyncctl ", now_); };
     console_ = std::make_unique<Console>(store_, options_);
   }
 
@@ -114,6 +117,7 @@ class ConsoleFixture : public testing::Test {
   platform::UtcMillis now_{1'795'264'267'000};
   tests::TemporaryStore temporary_;
   schema::store::Store& store_ = *temporary_;
+  config::Settings in_force_;
   ConsoleOptions options_;
   std::unique_ptr<Console> console_;
   std::string cookie_;                                ///< of the session

@@ -98,7 +98,8 @@ TEST_F(ConsoleWork, AGiftKeepsTheHistoryOfItsFormerMails) {
         std::string("12:31:09</time> <strong>Resent</strong> <span class=\"quiet\"><bdi>op@example.com: to"),
         std::string("12:31:10</time> <strong>Mail accepted by the relay</strong> <span "
                     "class=\"quiet\"><bdi>mailer: 250 queued"),
-        std::string("12:31:11</time> <strong>Resent"), std::string("12:31:11</time> <strong>Mail waits")}) {
+        std::string("12:31:11</time> <strong>Resent"),
+        std::string("12:31:11</time> <strong>Mail in the queue")}) {
     const std::size_t next = page.find(entry, at);
     ASSERT_NE(next, std::string::npos) << entry;
     at = next;

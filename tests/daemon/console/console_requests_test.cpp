@@ -367,7 +367,7 @@ TEST_F(ConsoleWork, AnOrgOfSalesforceIsNotAskedAndHasNoButtons) {
   const std::string page = get("/console/requests/R-1").body;
   EXPECT_THAT(
       page, AllOf(HasSubstr("approved in Salesforce"), HasSubstr("first seen"), Not(HasSubstr("/approve"))));
-  EXPECT_THAT(get("/console/").body, HasSubstr("Nothing waits for you."));
+  EXPECT_THAT(get("/console/").body, HasSubstr("Nothing is waiting for you."));
   const auto session = store_.console_sessions.find(platform::sha256_hex(cookie_), now_, {0});
   const std::string token = form_token(session->form_secret, "/requests/R-1/approve");
   EXPECT_EQ(post("/console/requests/R-1/approve", "form_token=" + token + "&seen=YQ").status, 404);

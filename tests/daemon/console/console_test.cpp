@@ -655,7 +655,7 @@ TEST_F(ConsoleTest, AGiftShowsWhatTheStoreKnows) {
   const auto ids = send_gifts(1);
   sign_in(user("ana@example.com", {Role::operations}));
   const std::string page = get("/console/gifts/" + std::to_string(ids[0].value)).body;
-  EXPECT_THAT(page, AllOf(HasSubstr("text0@example.com"), HasSubstr("Mail waits"),
+  EXPECT_THAT(page, AllOf(HasSubstr("text0@example.com"), HasSubstr("Mail in the queue"),
                           HasSubstr("not looked at yet"), HasSubstr("<blockquote")));
   for (const std::string path :
        {"/console/gifts/999", "/console/gifts/abc", "/console/gifts/1/x", "/console/gifts/"})

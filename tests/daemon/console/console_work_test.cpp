@@ -39,7 +39,28 @@ TEST_F(ConsoleWork, TheOverviewListsWhatWaitsForTheUser) {
             HasSubstr("href=\"/console/requests?state=failed\">Requests with an error: 1"),
             Not(HasSubstr("waiting for your approval"))));
   sign_in(user("aud@example.com", {Role::auditor}));
-  EXPECT_THAT(get("/console/").body, HasSubstr("Nothing waits for you."));
+  EXPECT_THAT(get("/console/").body, HasSubstr("Nothing is waiting for you."));
+}
+
+// OPS-27
+TEST_F(ConsoleWork, TheOverviewHasTheVerdictOfStatusAndNamesTheSources) {
+  quarantine("vendor", "x");
+  quarantine("shop", "y");
+  held_mail();
+  sign_in(user("op@example.com", {Role::operations}));
+  const std::string page = get("/console/").body;
+  const auto verdict = sync::needs_attention(options_.attention());
+  ASSERT_EQ(verdict.size(), 3U);
+  for (const sync::AttentionItem& item : verdict) {
+    EXPECT_THAT(item.what, testing::AnyOf("1 mail is held", "source vendor: 1 event in quarantine",
+                                          "source shop: 1 event in quarantine"));
+    EXPECT_THAT(page, HasSubstr(item.what.substr(1) + ". To do: "));
+  }
+  EXPECT_THAT(page, AllOf(HasSubstr("<a href=\"/console/sources\">Sources</a>: needs attention.</strong> <a "
+                                    "href=\"/console/sources/vendor\">Source vendor: 1 event in quarantine."),
+                          HasSubstr(">Mail</a>: needs attention."), HasSubstr(">CRM</a>: good."),
+                          HasSubstr(">Source vendor, events in quarantine: 1</a>"),
+                          HasSubstr(">Source shop, events in quarantine: 1</a>")));
 }
 
 // CON-33

@@ -1,4 +1,4 @@
-// cli: bounded counts of the store in words (OPS-33).
+// sync: bounded counts of the store in words (OPS-33).
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include "platform/plural.h"
 #include "schema/store/bounded_count.h"
 
-namespace giftsync::cli {
+namespace giftsync::sync {
 
 /// "17", or "more than 10000".
 inline std::string count_text(std::int64_t count) {
@@ -22,4 +22,4 @@ inline std::string count_text(std::int64_t count, std::string_view singular) {
   return count_text(count) + " " + std::string(singular) + "s";
 }
 
-}  // namespace giftsync::cli
+}  // namespace giftsync::sync

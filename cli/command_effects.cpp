@@ -1,0 +1,104 @@
+#include "cli/command_effects.h"
+
+#include <algorithm>
+
+namespace giftsync::cli {
+namespace {
+
+constexpr CommandEffect kEffects[] = {
+    {"db version", Effect::reading},
+    {"db migrate", Effect::own},
+    {"db accept-server", Effect::own},
+    {"account create", Effect::changing, "account", "--email", "--plan --organization"},
+    {"account list", Effect::reading},
+    {"account set-plan", Effect::changing, "account", "EMAIL", "--plan"},
+    {"account activate", Effect::changing, "account", "EMAIL"},
+    {"account deactivate", Effect::changing, "account", "EMAIL"},
+    {"account set-organization", Effect::changing, "account", "EMAIL", "--organization --none"},
+    {"organization create", Effect::changing, "organization", "--name"},
+    {"organization list", Effect::reading},
+    {"organization rotate", Effect::changing, "organization", "NAME", "--grace"},
+    {"organization revoke", Effect::changing, "organization"},
+    {"key create", Effect::changing, "key", "", "--account --name --scope"},
+    {"key list", Effect::reading},
+    {"key revoke", Effect::changing, "key"},
+    {"key rotate", Effect::changing, "key", "", "--grace"},
+    {"item import", Effect::changing, "item", "", "FILE"},
+    {"item list", Effect::reading},
+    {"item codes import", Effect::changing, "item", "ITEM_ID", "FILE"},
+    {"item codes list", Effect::reading},
+    {"crm check", Effect::reading},
+    {"crm setup", Effect::outside},
+    {"crm list", Effect::reading},
+    {"crm show", Effect::reading},
+    {"crm accept-org", Effect::changing, "crm", "ID"},
+    {"crm retry", Effect::own},
+    {"crm messages create", Effect::changing, "crm-message-url"},
+    {"crm messages list", Effect::reading},
+    {"crm messages rotate", Effect::changing, "crm-message-url", "", "--grace"},
+    {"crm messages delete", Effect::changing, "crm-message-url"},
+    {"crm import", Effect::changing, "crm", "--object", "FILE"},
+    {"gift list", Effect::reading},
+    {"gift show", Effect::reading},
+    {"gift link", Effect::changing, "gift", "ID", "--contact --lead --none --by-rules --reason"},
+    {"gift resend", Effect::changing, "gift", "ID", "--email"},
+    {"gift cancel", Effect::changing, "gift", "ID"},
+    {"gift export", Effect::reading},
+    {"mail list", Effect::reading},
+    {"mail retry", Effect::own},
+    {"change import", Effect::changing, "change", "", "FILE"},
+    {"change list", Effect::reading},
+    {"change void", Effect::changing, "change", "ID", "--reason"},
+    {"change restore", Effect::changing, "change", "ID", "--reason"},
+    {"change purge", Effect::changing, "source", "--source", "--orphaned --older-than"},
+    {"source list", Effect::reading},
+    {"source quarantine", Effect::reading},
+    {"source purge", Effect::changing, "source", "NAME", "--reason"},
+    {"source refused", Effect::reading},
+    {"source try", Effect::reading},
+    {"source reset-cursor", Effect::changing, "source", "NAME"},
+    {"match", Effect::reading},
+    {"rematch", Effect::changing, "gift", "", "--unmatched --converted"},
+    {"task list", Effect::reading},
+    {"request create", Effect::changing, "request"},
+    {"request list", Effect::reading},
+    {"request show", Effect::reading},
+    {"request check", Effect::reading},
+    {"request approve", Effect::changing, "request", "", "--comment"},
+    {"request reject", Effect::changing, "request", "", "--comment"},
+    {"request retry", Effect::changing, "request", "", "--all"},
+    {"backfill gift-records", Effect::changing, "crm", "", "--recreate --restart"},
+    {"backfill status-timestamps", Effect::changing, "crm", "", "--restart"},
+    {"sso list", Effect::reading},
+    {"sso show", Effect::reading},
+    {"sso check", Effect::reading},
+    {"sso sign-in-test", Effect::reading},
+    {"sso route", Effect::reading},
+    {"user create", Effect::own},
+    {"user list", Effect::reading},
+    {"user grant", Effect::own},
+    {"user revoke", Effect::own},
+    {"user activate", Effect::own},
+    {"user deactivate", Effect::own},
+    {"user unlink", Effect::own},
+    {"console sign-in-link", Effect::own},
+    {"session list", Effect::reading},
+    {"session end", Effect::own},
+    {"audit list", Effect::reading},
+    {"status", Effect::reading},
+    {"settings show", Effect::reading},
+};
+
+}  // namespace
+
+std::span<const CommandEffect> command_effects() {
+  return kEffects;
+}
+
+const CommandEffect* find_effect(std::string_view verb) {
+  const auto* found = std::find_if(std::begin(kEffects), std::end(kEffects),
+                                   [&](const CommandEffect& one) { return one.verb == verb; });
+  return found == std::end(kEffects) ? nullptr : found;
+}
+
+}  // namespace giftsync::cli

@@ -1,0 +1,216 @@
+#include "sync/attention.h"
+
+#include <algorithm>
+
+#include "platform/plural.h"
+#include "platform/quoted_text.h"
+#include "schema/enum_words.h"
+#include "sync/count_text.h"
+
+namespace giftsync::sync {
+namespace {
+
+using Facts = AttentionFacts;
+using Findings = std::vector<Finding>;
+
+constexpr auto kParts = schema::enum_words<Part>({{Part::daemon, "daemon"},
+                                                  {Part::mail, "mail"},
+                                                  {Part::crm, "crm"},
+                                                  {Part::requests, "requests"},
+                                                  {Part::sources, "sources"},
+                                                  {Part::items, "items"}});
+
+/// One refused message is the message's fault; so many without an accepted one are the settings' or the
+/// vendor's.
+constexpr std::int64_t kManyRefusedInRow = 10;
+
+using Daemon = schema::store::SeenDaemonInstance;
+
+std::string minute_text(platform::UtcMillis time) {
+  return platform::to_rfc3339(time).substr(0, 16).replace(10, 1, " ") + " UTC";
+}
+
+/// After a crash it was started again, at another address.
+bool is_replaced(const Facts& facts, const Daemon& row) {
+  return std::any_of(facts.daemons.begin(), facts.daemons.end(), [&](const Daemon& other) {
+    return other.unseen_millis <= kMaxUnseenMillis && other.instance.host == row.instance.host &&
+           other.instance.settings_file == row.instance.settings_file;
+  });
+}
+
+Findings unseen_daemons(const Facts& facts) {
+  Findings found;
+  for (const Daemon& row : facts.daemons)
+    if (row.unseen_millis > kMaxUnseenMillis && !is_replaced(facts, row))
+      found.push_back(
+          {"giftsyncd on " + host_name(row) + " was not seen since " + minute_text(row.last_seen_at),
+           "systemctl status giftsyncd on that host"});
+  return found;
+}
+
+Findings refused_reloads(const Facts& facts) {
+  Findings found;
+  for (const Daemon& row : facts.daemons)
+    if (!row.instance.reload_faults.empty())
+      found.push_back({"the last reload of giftsyncd on " + host_name(row) + " was refused",
+                       "correct " + row.instance.settings_file + ", then systemctl reload giftsyncd"});
+  return found;
+}
+
+Findings faulty_settings(const Facts& facts) {
+  if (facts.settings_faults.empty()) return {};
+  return {{"the settings file is faulty: " + facts.settings_faults.front(),
+           "giftsyncd --check lists every fault"}};
+}
+
+Findings paused_mail(const Facts& facts) {
+  Findings found;
+  for (const schema::store::CircuitBreaker& pause : facts.mail_pauses)
+    found.push_back(
+        {"mail delivery is paused on " + pause.daemon + ": " + pause.reason,
+         "correct email.from, email.smtp or its password and reload the daemon, or correct the relay; the "
+         "daemon tries again from time to time"});
+  return found;
+}
+
+Findings deferred_by_relay(const Facts& facts) {
+  Findings found;
+  for (const SharedReply& one : facts.shared_replies)
+    if (one.state == schema::DeliveryState::queued)
+      found.push_back({count_text(one.mails, "mail") + " wait, the first since " + minute_text(one.since) +
+                           ": the relay defers each with: " + one.reply,
+                       "correct the relay; " + facts.program + "mail retry --all tries them now"});
+  return found;
+}
+
+Findings undelivered_alike(const Facts& facts) {
+  Findings found;
+  for (const SharedReply& one : facts.shared_replies)
+    if (one.state != schema::DeliveryState::queued)
+      found.push_back({count_text(one.mails, "mail") +
+                           " within an hour ended undelivered with the same reply: " + one.reply,
+                       "if that is the relay's fault, correct it, then " + facts.program +
+                           "gift resend --reply " + platform::shell_word(one.reply)});
+  return found;
+}
+
+Findings held_mails(const Facts& facts) {
+  if (facts.held_mails == 0) return {};
+  return {{count_text(facts.held_mails, "mail") + (facts.held_mails == 1 ? " is held" : " are held"),
+           "search the relay's log for it, then " + facts.program + "gift resend ID; " + facts.program +
+               "mail list shows each"}};
+}
+
+Findings rejected_records(const Facts& facts) {
+  if (facts.rejected_records == 0) return {};
+  return {{"the CRM rejected " + count_text(facts.rejected_records, "gift record"),
+           facts.program + "gift list --refused tells why"}};
+}
+
+/// Besides those whose record the CRM rejected; also gifts whose task it refuses. While the CRM is paused
+/// that is why.
+Findings failing_gifts(const Facts& facts) {
+  if (!facts.crm_pauses.empty()) return {};
+  const std::int64_t failing = facts.sync.failing - facts.rejected_records;
+  if (failing <= 0) return {};
+  return {
+      {count_text(failing, "gift") + " cannot be written to the CRM; most often: " + facts.sync.last_error,
+       "correct the cause, or wait for the CRM; the daemon tries again from time to time"}};
+}
+
+Findings failing_requests(const Facts& facts) {
+  if (facts.requests_in_error == 0) return {};
+  return {{count_text(facts.requests_in_error, "request record") +
+               (facts.requests_in_error == 1 ? " is" : " are") + " in error",
+           facts.program + "request list"}};
+}
+
+/// `what`: of one source, empty when it does not hold.
+template <class What>
+Findings of_sources(const Facts& facts, const std::string& command, const What& what) {
+  Findings found;
+  for (const schema::store::SourceSummary& row : facts.sources)
+    if (const std::string text = what(row); !text.empty())
+      found.push_back({"source " + row.name + text, facts.program + command + row.name, row.name});
+  return found;
+}
+
+Findings refused_messages(const Facts& facts) {
+  return of_sources(facts, "source refused ", [](const schema::store::SourceSummary& row) {
+    if (row.refused_in_row < kManyRefusedInRow) return std::string();
+    return ": " + std::to_string(row.refused_in_row) + " messages in a row were refused: " + row.last_refusal;
+  });
+}
+
+Findings failing_sources(const Facts& facts) {
+  Findings found = of_sources(facts, "", [](const schema::store::SourceSummary& row) {
+    if (row.state != "failing" && row.state != "invalid" && row.state != "over_limit") return std::string();
+    return " is " + row.state + (row.reason.empty() ? "" : ": ") + row.reason;
+  });
+  for (Finding& one : found) one.next_step = facts.program + "source list";
+  return found;
+}
+
+Findings quarantined_events(const Facts& facts) {
+  return of_sources(facts, "source quarantine ", [](const schema::store::SourceSummary& row) {
+    if (row.quarantined == 0) return std::string();
+    return ": " + platform::pluralize(row.quarantined, "event") + " in quarantine";
+  });
+}
+
+Findings missing_codes(const Facts& facts) {
+  Findings found;
+  for (const schema::store::GiftCodeCounts& row : facts.codes) {
+    const std::string item = std::to_string(row.gift.value);
+    if (row.left == 0)
+      found.push_back({"item " + item + " has no gift codes left",
+                       facts.program + "item codes import " + item + " FILE", item});
+  }
+  return found;
+}
+
+struct Condition {
+  const char* name;
+  Part part;
+  Findings (*find)(const Facts&);
+};
+
+/// docs/operations/monitoring.md lists them (static design_test).
+constexpr Condition kConditions[] = {
+    {"daemon.fault", Part::daemon, [](const Facts& facts) { return facts.daemon_faults; }},
+    {"daemon.unseen", Part::daemon, unseen_daemons},
+    {"daemon.reload_refused", Part::daemon, refused_reloads},
+    {"daemon.settings_faulty", Part::daemon, faulty_settings},
+    {"mail.paused", Part::mail, paused_mail},
+    {"mail.deferred_alike", Part::mail, deferred_by_relay},
+    {"mail.undelivered_alike", Part::mail, undelivered_alike},
+    {"mail.held", Part::mail, held_mails},
+    {"crm.paused", Part::crm, [](const Facts& facts) { return facts.crm_pauses; }},
+    {"crm.rejected", Part::crm, rejected_records},
+    {"crm.failing", Part::crm, failing_gifts},
+    {"requests.in_error", Part::requests, failing_requests},
+    {"sources.refused_in_row", Part::sources, refused_messages},
+    {"sources.failing", Part::sources, failing_sources},
+    {"sources.quarantined", Part::sources, quarantined_events},
+    {"items.no_codes", Part::items, missing_codes},
+};
+
+}  // namespace
+
+std::string_view to_word(Part part) {
+  return kParts.word_of(part);
+}
+
+std::vector<AttentionItem> needs_attention(const AttentionFacts& facts) {
+  std::vector<AttentionItem> items;
+  for (const Condition& condition : kConditions)
+    for (Finding& one : condition.find(facts))
+      items.push_back({std::move(one), condition.name, condition.part});
+  return items;
+}
+
+std::string host_name(const schema::store::SeenDaemonInstance& daemon) {
+  return daemon.instance.host.substr(0, daemon.instance.host.find(' '));
+}
+
+}  // namespace giftsync::sync

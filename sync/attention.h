@@ -1,0 +1,63 @@
+// sync: what of an installation does not get better until an admin acts (OPS-27). `status`, its exit code and
+// the console's overview say the same, because all of them ask needs_attention(). Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schema/store/daemon_instances.h"
+#include "schema/store/delivery_queue.h"
+#include "schema/store/gift_codes.h"
+#include "schema/store/sources.h"
+#include "schema/store/sync_queue.h"
+#include "sync/mail_replies.h"
+
+namespace giftsync::sync {
+
+/// The part of an installation that a condition belongs to.
+enum class Part { daemon, mail, crm, requests, sources, items };
+inline constexpr Part kAllParts[] = {Part::daemon,   Part::mail,    Part::crm,
+                                     Part::requests, Part::sources, Part::items};
+std::string_view to_word(Part part);
+
+/// What one condition has found.
+struct Finding {
+  std::string what;
+  std::string next_step;
+  std::string object = {};  ///< the source or item that it is about; may be empty
+};
+
+struct AttentionItem : Finding {
+  std::string condition;  ///< its name for monitors, which stays: "mail.held"
+  Part part;
+};
+
+/// Everything that the conditions look at.
+struct AttentionFacts {
+  std::string program = "giftsyncctl ";  ///< for commands that can be copied
+  std::vector<schema::store::SeenDaemonInstance> daemons = {};
+  std::vector<Finding> daemon_faults = {};        ///< by who has asked the daemons
+  std::vector<std::string> settings_faults = {};  ///< of the file on disk
+  std::vector<schema::store::CircuitBreaker> mail_pauses = {};
+  std::int64_t held_mails = 0;
+  std::vector<SharedReply> shared_replies = {};  ///< with which many mails failed
+  std::vector<Finding> crm_pauses = {};          ///< only those that an admin ends
+  schema::store::SyncQueue::Counts sync = {};
+  std::int64_t rejected_records = 0;
+  std::int64_t requests_in_error = 0;
+  std::vector<schema::store::SourceSummary> sources = {};
+  std::vector<schema::store::GiftCodeCounts> codes = {};
+};
+
+/// A daemon that runs is seen every ten seconds.
+inline constexpr std::int64_t kMaxUnseenMillis = 60'000;
+
+/// In the order of the table of conditions.
+std::vector<AttentionItem> needs_attention(const AttentionFacts& facts);
+
+/// "mars" of a daemon's "mars 1f3c".
+std::string host_name(const schema::store::SeenDaemonInstance& daemon);
+
+}  // namespace giftsync::sync
