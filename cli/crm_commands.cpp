@@ -14,10 +14,12 @@
 #include "cli/input_file.h"
 #include "cli/json_array_writer.h"
 #include "cli/progress.h"
+#include "cli/report_labels.h"
 #include "cli/request_record_retry.h"
 #include "cli/text_table.h"
 #include "daemon/config/suggestion.h"
 #include "platform/plural.h"
+#include "platform/quoted_text.h"
 #include "platform/text.h"
 #include "schema/contact_normalization.h"
 #include "schema/crm/row_import.h"
@@ -38,16 +40,33 @@ const std::vector<std::string> kObjects{"contact",
                                         "user",
                                         "permission_set_assignment"};
 
-/// The header's faults, or that there is none, as "FILE:LINE: ...".
-std::vector<std::string> header_faults(const std::optional<CsvRow>& header, const CsvReader& reader,
-                                       const std::string& name) {
+struct ImportOptions {
+  std::string object;
+  std::string path;
+  std::vector<std::string> names;
+  bool dry_run = false;
+};
+
+/// Names the columns. Returns the header's faults, or that there is none, as "FILE:LINE: ...".
+std::vector<std::string> header_faults(std::optional<CsvRow>& header, const CsvReader& reader,
+                                       const std::string& name, const ImportOptions& options,
+                                       const std::string& program) {
   if (!reader.fault().empty()) return {reader.fault()};
   if (!header)
     return {fmt::format("{}:1: found an empty file; allowed: a header line such as Id,Email,Phone", name)};
-  std::vector<std::string> faults;
-  for (const std::string& fault : schema::crm::import_header_faults(header->cells)) {
-    faults.push_back(fmt::format("{}:{}: {}", name, header->line, fault));
+  std::vector<std::string> faults = apply_names(options.names, header->cells);
+  const bool is_named = faults.empty();
+  if (is_named) faults = schema::crm::import_header_faults(header->cells);
+  const auto suggested = suggested_names(*schema::crm::parse_import_object(options.object), header->cells);
+  if (is_named && !faults.empty() && !suggested.empty()) {
+    std::string command = fmt::format("{}crm import --object {} {}", program, options.object,
+                                      platform::shell_word(options.path));
+    for (const auto& names : {options.names, suggested}) {
+      for (const std::string& one : names) command += " --map " + platform::shell_word(one);
+    }
+    faults.push_back("a label of a report needs the name of its field; next: " + command);
   }
+  for (std::string& fault : faults) fault = fmt::format("{}:{}: {}", name, header->line, fault);
   return faults;
 }
 
@@ -80,7 +99,8 @@ void print_custom_fields(const Console& console, schema::crm::ImportObject objec
     const std::string name(platform::trimmed(cell));
     if (has_name(standard, name)) continue;
     const bool is_new = has_name(new_columns, name);
-    const std::string meant = suggested_column(name, absent);
+    std::string meant = field_of_label(object, name);
+    if (!has_name(absent, meant)) meant = suggested_column(name, absent);
     if (!is_new && meant.empty()) continue;
     std::vector<std::string> remarks;
     if (is_new) remarks.emplace_back(import.detected_type(name));
@@ -90,31 +110,39 @@ void print_custom_fields(const Console& console, schema::crm::ImportObject objec
   }
 }
 
-/// Counts invalid values of the standard column Email: they are stored, but no recipient matches them.
+/// Names and counts incomplete e-mail addresses. They are stored, as the CRM has them, but match no one.
 class EmailCheck {
  public:
   explicit EmailCheck(const std::vector<std::string>& header) {
     for (std::size_t i = 0; i < header.size(); ++i) {
-      if (platform::ascii_lower(platform::trimmed(header[i])) == "email") at_ = i;
+      const std::string name = schema::crm::import_column(header[i]);
+      if (name.ends_with("email") || name.ends_with("email__c"))
+        columns_.emplace_back(i, platform::trimmed(header[i]));
     }
   }
-  void check(const CsvRow& row) {
-    if (!at_ || *at_ >= row.cells.size()) return;
-    const std::string_view email = platform::trimmed(row.cells[*at_]);
-    if (email.empty() || !schema::email_error(email)) return;
-    if (count_++ == 0) first_line_ = row.line;
+  void check(const Console& console, const std::string& file, const CsvRow& row) {
+    for (const auto& [at, name] : columns_) {
+      if (at >= row.cells.size()) continue;
+      const std::string_view email = platform::trimmed(row.cells[at]);
+      const bool has_no_dot = email.find('.', email.find('@')) == std::string_view::npos;
+      if (email.empty() || (!has_no_dot && !schema::email_error(email))) continue;
+      if (++count_ <= kMaxNamed)
+        console.info(fmt::format("{}:{}: {} holds {}, which is not a complete e-mail address", file, row.line,
+                                 printable(name), platform::in_quotes(email)));
+    }
   }
-  void print(const Console& console, const std::string& file) const {
-    if (count_ == 0) return;
-    console.info(fmt::format(
-        "{}:{}: Email is not an e-mail address{}; such rows are imported, but never match by Email", file,
-        first_line_, count_ == 1 ? "" : " (nor in " + platform::pluralize(count_ - 1, "more row") + ")"));
+  void print(const Console& console) const {
+    if (count_ > 0)
+      console.info(
+          fmt::format("incomplete e-mail addresses: {}; their rows are imported, but gifts to the complete "
+                      "address do not match them",
+                      count_));
   }
 
  private:
-  std::optional<std::size_t> at_;
+  static constexpr std::size_t kMaxNamed = 20;
+  std::vector<std::pair<std::size_t, std::string>> columns_;
   std::size_t count_ = 0;
-  std::size_t first_line_ = 0;
 };
 
 /// Calls `each` with every row below the header. Returns the reader's fault, empty for none.
@@ -133,12 +161,6 @@ int nothing_imported(const Console& console, const std::vector<std::string>& fau
   return console.fail(EX_DATAERR, fmt::format("nothing was imported from {}", name));
 }
 
-struct ImportOptions {
-  std::string object;
-  std::string path;
-  bool dry_run = false;
-};
-
 int import_rows(const Console& console, CliContext& ctx, const ImportOptions& options) {
   if (!wiring::crm_capabilities(ctx.settings).imports_rows) {
     return console.fail(EX_CONFIG, fmt::format("{}: {}; giftsync imports rows into the built-in CRM only",
@@ -153,8 +175,9 @@ int import_rows(const Console& console, CliContext& ctx, const ImportOptions& op
                               input.name()));
   }
   CsvReader first(input.stream(), input.name());
-  const auto header = first.next();
-  if (const auto faults = header_faults(header, first, input.name()); !faults.empty()) {
+  auto header = first.next();
+  if (const auto faults = header_faults(header, first, input.name(), options, program_with(ctx.settings));
+      !faults.empty()) {
     return nothing_imported(console, faults, input.name());
   }
   const schema::crm::ImportObject kind = *schema::crm::parse_import_object(options.object);
@@ -164,11 +187,11 @@ int import_rows(const Console& console, CliContext& ctx, const ImportOptions& op
   EmailCheck emails(header->cells);
   const std::string fault = each_row(input, [&](const CsvRow& row) {
     import->detect_types(row.line, row.cells);
-    emails.check(row);
+    emails.check(console, input.name(), row);
   });
   if (!fault.empty()) return nothing_imported(console, {fault}, input.name());
   print_custom_fields(console, kind, header->cells, *import);
-  emails.print(console, input.name());
+  emails.print(console);
   InputProgress progress(console, input.bytes());
   std::uint64_t bytes = 0;
   each_row(input, [&](const CsvRow& row) {
@@ -183,6 +206,16 @@ int import_rows(const Console& console, CliContext& ctx, const ImportOptions& op
   print_import_report(console, result, {options.object, input.name(), options.dry_run});
   if (!options.dry_run) retry_failed_requests(console, ctx);
   return result.refused.empty() ? EX_OK : EX_DATAERR;
+}
+
+CLI::Validator label_and_name() {
+  return {[](const std::string& text) {
+            const std::size_t end = text.rfind('=');
+            const bool is_pair = end != std::string::npos && end > 0 && end + 1 < text.size();
+            return is_pair ? std::string()
+                           : platform::in_quotes(text) + " is not LABEL=NAME, such as \"Contact ID=Id\"";
+          },
+          "LABEL=NAME"};
 }
 
 /// For the help.
@@ -264,6 +297,11 @@ void add_crm_commands(Commands& commands) {
       ->option_text("OBJECT REQUIRED")
       ->check(one_of(kObjects));
   verb->add_option("FILE", options->path, "The CSV file; - reads stdin")->required();
+  verb->add_option("--map", options->names,
+                   "Read the column with this label as this field, e.g. \"Contact ID=Id\"; can be repeated")
+      ->option_text("LABEL=NAME")
+      ->allow_extra_args(false)
+      ->check(label_and_name());
   verb->add_flag("--dry-run", options->dry_run, "Show what would be imported and write nothing");
   commands.run(verb, options, import_rows);
   add_crm_setup_command(commands, *noun);
