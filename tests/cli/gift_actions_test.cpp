@@ -209,6 +209,8 @@ TEST_F(CliGiftActions, ExportIsSafeInASpreadsheetAndTotalsAreExact) {
     const std::string out = cli_.run(more).out;
     return std::count(out.begin(), out.end(), '\n');
   };
+  EXPECT_EQ(cli_.run({"gift", "export", "--excel"}).out, "\xEF\xBB\xBF" + all.out);
+  EXPECT_EQ(cli_.run({"gift", "export", "--excel", "--format", "ndjson"}).code, 64);
   EXPECT_EQ(lines({}), 2);
   EXPECT_EQ(lines({"--campaign", "autumn"}), 1);
   EXPECT_EQ(lines({"--status", "donated"}), 1);

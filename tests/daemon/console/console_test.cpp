@@ -373,6 +373,9 @@ TEST_F(ConsoleTest, GiftsAreListedByTheirUrlInPages) {
   EXPECT_THAT(second, AllOf(HasSubstr("text9@<wbr>example.<wbr>com"), Not(HasSubstr("before=")),
                             HasSubstr("Newest")));
   EXPECT_THAT(get("/console/gifts?status=redeemed").body, HasSubstr("No gift fits here."));
+  EXPECT_THAT(get("/console/gifts?key=gsk_live_Ab3dE5g...").body,
+              AllOf(HasSubstr("No gift fits here."), HasSubstr("Key or token: gsk_live_Ab3dE5g"),
+                    HasSubstr("name=\"key\" value=\"gsk_live_Ab3dE5g...\" maxlength=\"16\"")));
 }
 
 // CON-17

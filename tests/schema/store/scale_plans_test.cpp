@@ -281,6 +281,19 @@ TEST_P(ScalePlans, AListingByIdSearchesAFewThousandGiftsAStatement) {
   EXPECT_THAT(found, testing::ElementsAre(kGifts));
   EXPECT_EQ(pages, 3);
 
+  sql("UPDATE gift_request SET credential_prefix = 'gsk_live_Ab3dE5g' WHERE id IN (7000, 12000)");
+  filter = {};
+  filter.key = "gsk_live_Ab3dE5g";
+  found.clear();
+  pages = 0;
+  for (std::optional after = TransactionId{0}; after; ++pages) {
+    const GiftPage page = store_->gifts.list(filter, *after, 100);
+    for (const Gift& gift : page.gifts) found.push_back(gift.transaction.id.value);
+    after = page.next;
+  }
+  EXPECT_THAT(found, testing::ElementsAre(7000, kGifts));
+  EXPECT_EQ(pages, 3) << "5,000 gifts a statement";
+
   filter = {};
   const GiftPage first = store_->gifts.list(filter, {0}, 100);
   EXPECT_THAT(first.gifts, testing::SizeIs(100));
