@@ -49,6 +49,16 @@ void check_daemon(const DaemonReport& report, Items& items) {
                    printable(report.row->instance.settings_file))});
 }
 
+void check_store(const StatusReport& report, const std::string& program, Items& items) {
+  if (!report.full_disk.empty())
+    items.push_back({printable(report.full_disk), "free some space there; giftsyncd then goes on by itself"});
+  if (report.stats.gifts_in_future > 0)
+    items.push_back({fmt::format("{} {} a time in the future, from a wrong clock or time zone",
+                                 count_text(report.stats.gifts_in_future, "gift"),
+                                 platform::plural_verb(report.stats.gifts_in_future, "has", "have")),
+                     program + "change list --newest --limit 100; \"Wrong clock\" in troubleshooting.md"});
+}
+
 void check_mail(const StatusReport& report, const std::string& program, Items& items) {
   for (const schema::store::CircuitBreaker& pause : report.pauses)
     items.push_back(
@@ -116,6 +126,7 @@ std::vector<AttentionItem> needs_attention(const StatusReport& report, const std
     items.push_back(
         {fmt::format("the settings file is faulty: {}", printable(report.settings_faults.front())),
          "giftsyncd --check lists every fault"});
+  check_store(report, program, items);
   check_mail(report, program, items);
   check_crm(report, program, items);
   check_sources(report, program, items);

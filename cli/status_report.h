@@ -31,6 +31,7 @@ struct StatusReport {
   std::vector<schema::store::GiftCodeCounts> codes;
   std::size_t items_without_redemption = 0;
   schema::store::StoreStats stats;
+  std::string full_disk;                                       ///< wiring::full_disk_clause(); empty: none
   std::optional<wiring::OrgStatus> org;                        ///< of crm.type: salesforce
   std::vector<DaemonReport> daemons;                           ///< never empty: daemon_reports()
   std::vector<daemon::config::SettingDifference> differences;  ///< of the first daemon and the settings file

@@ -124,6 +124,10 @@ TEST(StatusAttention, NamesWhatAnAdminHasToDo) {
          report.pauses = {{kNow, kNow, 3, "no relay", "", "mars 127.0.0.1:8480"}};
        },
        "mail delivery is paused on mars 127.0.0.1:8480: no relay"},
+      {[](StatusReport& report) { report.full_disk = "the disk of /var is full: 12 KB are free"; },
+       "the disk of /var is full"},
+      {[](StatusReport& report) { report.stats.gifts_in_future = 455; },
+       "455 gifts have a time in the future"},
       {[](StatusReport& report) {
          report.mails = {{schema::DeliveryState::held, 2}};
        },

@@ -111,6 +111,8 @@ std::vector<Query> queries() {
       {"gifts due soon",
        bounded_count_query("recipient_transaction WHERE due_at IS NOT NULL AND due_at <= 9"),
        "recipient_transaction_due"},
+      {"gifts sent in the future", "SELECT id FROM recipient_transaction WHERE sent_at > 9 LIMIT 10001",
+       "recipient_transaction_sent"},
       {"gifts due for a timer",
        "SELECT id FROM recipient_transaction WHERE due_at IS NOT NULL AND due_at <= 9 ORDER BY due_at, id "
        "LIMIT 500",
@@ -140,6 +142,13 @@ TEST_P(ScalePlans, OrphanedSourcesReadTheNewestChangesInTheOrderOfTheirIds) {
   const std::string plan = plan_of(all_orphaned_query("9"));
   EXPECT_THAT(plan, testing::ContainsRegex("CO-ROUTINE newest|Index Scan Backward using change_log_pkey"));
   EXPECT_THAT(plan, testing::Not(testing::ContainsRegex("SCAN change_log\n|SCAN c[^h]|SCAN c\n")));
+}
+
+// OPS-33
+TEST_P(ScalePlans, TheLatestChangesAreReadInTheOrderOfTheirIds) {
+  const std::string plan = plan_of(
+      "SELECT transaction_id, occurred_at, voided_at, orphaned FROM change_log ORDER BY id DESC LIMIT 20000");
+  EXPECT_THAT(plan, testing::Not(testing::ContainsRegex("TEMP B-TREE|Sort")));
 }
 
 // CON-32
