@@ -41,7 +41,9 @@ std::string check_first(const daemon::config::Settings& settings, const platform
     return fmt::format("check that the server runs and that {}.connection in {} leads to it",
                        is_crm ? "crm" : "store", settings.file);
   }
-  return "check the disk and whether another program holds the file";
+  const auto full = is_crm ? std::nullopt : wiring::full_disk_clause(settings);
+  return full ? *full + "; free some space there"
+              : "check the disk and whether another program holds the file";
 }
 
 std::string remote_crm_failure(const daemon::config::Settings& settings,

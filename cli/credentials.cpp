@@ -68,6 +68,23 @@ tl::expected<schema::store::ApiKeyOwner, std::string> find_api_key(
       fmt::format("no key begins with {} or has that name; \"giftsyncctl key list\" shows them", shown));
 }
 
+void add_key_filter(CLI::App& verb, std::string& word) {
+  verb.add_option("--key", word,
+                  "Only gifts asked for with this API key or organization token: its first characters or the "
+                  "key's name")
+      ->option_text("KEY");
+}
+
+tl::expected<std::string, std::string> credential_prefix_of(CliContext& ctx, const std::string& word,
+                                                            platform::UtcMillis now) {
+  for (const schema::store::OrganizationToken& token : ctx.store.organizations.list_tokens()) {
+    if (token.prefix == sync::public_prefix(word)) return token.prefix;
+  }
+  const auto found = find_api_key(ctx.store.accounts.list_keys(), word, now);
+  if (!found) return tl::unexpected(found.error());
+  return found->key.prefix;
+}
+
 std::int64_t RotateOptions::grace_millis() const {
   return *parse_duration(grace);
 }

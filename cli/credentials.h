@@ -24,6 +24,12 @@ bool has_prefix(std::string_view prefix, std::string_view kind, std::string_view
 tl::expected<schema::store::ApiKeyOwner, std::string> find_api_key(
     const std::vector<schema::store::ApiKeyOwner>& keys, const std::string& word, platform::UtcMillis now);
 
+/// `--key` of listings of gifts, and the stored first characters of the key or organization token that it
+/// names. Else the error.
+void add_key_filter(CLI::App& verb, std::string& word);
+tl::expected<std::string, std::string> credential_prefix_of(CliContext& ctx, const std::string& word,
+                                                            platform::UtcMillis now);
+
 /// The options of both `revoke` verbs.
 struct RevokeOptions {
   std::string of;  ///< the first characters of the key or token, or the key's name

@@ -16,10 +16,12 @@
 #include "cli/input_file.h"
 #include "cli/json_array_writer.h"
 #include "cli/progress.h"
+#include "cli/report_labels.h"
 #include "cli/request_record_retry.h"
 #include "cli/text_table.h"
 #include "daemon/config/suggestion.h"
 #include "platform/plural.h"
+#include "platform/quoted_text.h"
 #include "platform/text.h"
 #include "schema/contact_normalization.h"
 #include "schema/crm/row_import.h"
@@ -40,16 +42,33 @@ const std::vector<std::string> kObjects{"contact",
                                         "user",
                                         "permission_set_assignment"};
 
-/// The header's faults, or that there is none, as "FILE:LINE: ...".
-std::vector<std::string> header_faults(const std::optional<CsvRow>& header, const CsvReader& reader,
-                                       const std::string& name) {
+struct ImportOptions {
+  std::string object;
+  std::string path;
+  std::vector<std::string> names;
+  bool dry_run = false;
+};
+
+/// Names the columns. Returns the header's faults, or that there is none, as "FILE:LINE: ...".
+std::vector<std::string> header_faults(std::optional<CsvRow>& header, const CsvReader& reader,
+                                       const std::string& name, const ImportOptions& options,
+                                       const std::string& program) {
   if (!reader.fault().empty()) return {reader.fault()};
   if (!header)
     return {fmt::format("{}:1: found an empty file; allowed: a header line such as Id,Email,Phone", name)};
-  std::vector<std::string> faults;
-  for (const std::string& fault : schema::crm::import_header_faults(header->cells)) {
-    faults.push_back(fmt::format("{}:{}: {}", name, header->line, fault));
+  std::vector<std::string> faults = apply_names(options.names, header->cells);
+  const bool is_named = faults.empty();
+  if (is_named) faults = schema::crm::import_header_faults(header->cells);
+  const auto suggested = suggested_names(*schema::crm::parse_import_object(options.object), header->cells);
+  if (is_named && !faults.empty() && !suggested.empty()) {
+    std::string command = fmt::format("{}crm import --object {} {}", program, options.object,
+                                      platform::shell_word(options.path));
+    for (const auto& names : {options.names, suggested}) {
+      for (const std::string& one : names) command += " --map " + platform::shell_word(one);
+    }
+    faults.push_back("a label of a report needs the name of its field; next: " + command);
   }
+  for (std::string& fault : faults) fault = fmt::format("{}:{}: {}", name, header->line, fault);
   return faults;
 }
 
@@ -82,7 +101,8 @@ void print_custom_fields(const Console& console, schema::crm::ImportObject objec
     const std::string name(platform::trimmed(cell));
     if (has_name(standard, name)) continue;
     const bool is_new = has_name(new_columns, name);
-    const std::string meant = suggested_column(name, absent);
+    std::string meant = field_of_label(object, name);
+    if (!has_name(absent, meant)) meant = suggested_column(name, absent);
     if (!is_new && meant.empty()) continue;
     std::vector<std::string> remarks;
     if (is_new) remarks.emplace_back(import.detected_type(name));
@@ -91,6 +111,41 @@ void print_custom_fields(const Console& console, schema::crm::ImportObject objec
                              fmt::join(remarks, "; ")));
   }
 }
+
+/// Names and counts incomplete e-mail addresses. They are stored, as the CRM has them, but match no one.
+class EmailCheck {
+ public:
+  explicit EmailCheck(const std::vector<std::string>& header) {
+    for (std::size_t i = 0; i < header.size(); ++i) {
+      const std::string name = schema::crm::import_column(header[i]);
+      if (name.ends_with("email") || name.ends_with("email__c"))
+        columns_.emplace_back(i, platform::trimmed(header[i]));
+    }
+  }
+  void check(const Console& console, const std::string& file, const CsvRow& row) {
+    for (const auto& [at, name] : columns_) {
+      if (at >= row.cells.size()) continue;
+      const std::string_view email = platform::trimmed(row.cells[at]);
+      const bool has_no_dot = email.find('.', email.find('@')) == std::string_view::npos;
+      if (email.empty() || (!has_no_dot && !schema::email_error(email))) continue;
+      if (++count_ <= kMaxNamed)
+        console.info(fmt::format("{}:{}: {} holds {}, which is not a complete e-mail address", file, row.line,
+                                 printable(name), platform::in_quotes(email)));
+    }
+  }
+  void print(const Console& console) const {
+    if (count_ > 0)
+      console.info(
+          fmt::format("incomplete e-mail addresses: {}; their rows are imported, but gifts to the complete "
+                      "address do not match them",
+                      count_));
+  }
+
+ private:
+  static constexpr std::size_t kMaxNamed = 20;
+  std::vector<std::pair<std::size_t, std::string>> columns_;
+  std::size_t count_ = 0;
+};
 
 /// Counts the values of a column that are none of its kind: they are stored, but no recipient matches them.
 class ValueCheck {
@@ -124,12 +179,10 @@ class ValueCheck {
   std::size_t first_line_ = 0;
 };
 
-/// Of Email, and of the phone fields that matching compares.
+/// Of the phone fields that matching compares.
 std::vector<ValueCheck> value_checks(const CliContext& ctx, schema::crm::ImportObject object,
                                      const std::vector<std::string>& header) {
   std::vector<ValueCheck> checks;
-  checks.emplace_back(header, "Email", "an e-mail address",
-                      [](std::string_view value) { return !schema::email_error(value); });
   const schema::crm::MatchFields fields = wiring::match_fields(ctx.settings.matching);
   std::vector<std::string> phones;
   if (object == schema::crm::ImportObject::contact) phones = fields.contact.phone_fields;
@@ -158,12 +211,6 @@ int nothing_imported(const Console& console, const std::vector<std::string>& fau
   return console.fail(EX_DATAERR, fmt::format("nothing was imported from {}", name));
 }
 
-struct ImportOptions {
-  std::string object;
-  std::string path;
-  bool dry_run = false;
-};
-
 int import_rows(const Console& console, CliContext& ctx, const ImportOptions& options) {
   if (!wiring::crm_capabilities(ctx.settings).imports_rows) {
     return console.fail(EX_CONFIG, fmt::format("{}: {}; giftsync imports rows into the built-in CRM only",
@@ -178,21 +225,25 @@ int import_rows(const Console& console, CliContext& ctx, const ImportOptions& op
                               input.name()));
   }
   CsvReader first(input.stream(), input.name());
-  const auto header = first.next();
-  if (const auto faults = header_faults(header, first, input.name()); !faults.empty()) {
+  auto header = first.next();
+  if (const auto faults = header_faults(header, first, input.name(), options, program_with(ctx.settings));
+      !faults.empty()) {
     return nothing_imported(console, faults, input.name());
   }
   const schema::crm::ImportObject kind = *schema::crm::parse_import_object(options.object);
   const std::unique_ptr<schema::crm::RowImport> import = wiring::open_row_import(
       ctx.settings, kind, header->cells,
       options.dry_run ? schema::crm::ImportMode::plan : schema::crm::ImportMode::write);
+  EmailCheck emails(header->cells);
   std::vector<ValueCheck> checks = value_checks(ctx, kind, header->cells);
   const std::string fault = each_row(input, [&](const CsvRow& row) {
     import->detect_types(row.line, row.cells);
+    emails.check(console, input.name(), row);
     for (ValueCheck& check : checks) check.check(row);
   });
   if (!fault.empty()) return nothing_imported(console, {fault}, input.name());
   print_custom_fields(console, kind, header->cells, *import);
+  emails.print(console);
   for (const ValueCheck& check : checks) check.print(console, input.name());
   InputProgress progress(console, input.bytes());
   std::uint64_t bytes = 0;
@@ -210,6 +261,16 @@ int import_rows(const Console& console, CliContext& ctx, const ImportOptions& op
   print_import_report(console, result, {options.object, input.name(), options.dry_run});
   if (!options.dry_run) retry_failed_requests(console, ctx);
   return result.refused.empty() ? EX_OK : EX_DATAERR;
+}
+
+CLI::Validator label_and_name() {
+  return {[](const std::string& text) {
+            const std::size_t end = text.rfind('=');
+            const bool is_pair = end != std::string::npos && end > 0 && end + 1 < text.size();
+            return is_pair ? std::string()
+                           : platform::in_quotes(text) + " is not LABEL=NAME, such as \"Contact ID=Id\"";
+          },
+          "LABEL=NAME"};
 }
 
 /// For the help.
@@ -295,6 +356,11 @@ void add_crm_commands(Commands& commands) {
       ->option_text("OBJECT REQUIRED")
       ->check(one_of(kObjects));
   verb->add_option("FILE", options->path, "The CSV file; - reads stdin")->required();
+  verb->add_option("--map", options->names,
+                   "Read the column with this label as this field, e.g. \"Contact ID=Id\"; can be repeated")
+      ->option_text("LABEL=NAME")
+      ->allow_extra_args(false)
+      ->check(label_and_name());
   verb->add_flag("--dry-run", options->dry_run, "Show what would be imported and write nothing");
   commands.run(verb, options, import_rows);
   add_crm_setup_command(commands, *noun);

@@ -1,18 +1,56 @@
 #include "cli/csv_reader.h"
 
+#include <Poco/StreamConverter.h>
+#include <Poco/UTF16Encoding.h>
+#include <Poco/UTF8Encoding.h>
 #include <csv.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <new>
 #include <utility>
+
+#include "platform/csv_cell.h"
+#include "platform/spreadsheet_text.h"
+#include "platform/text.h"
 
 namespace giftsync::cli {
 namespace {
 
 constexpr std::size_t kReadBytes = std::size_t{64} << 10;
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+constexpr std::string_view kSeparatorLine = "sep=";  // the first line of a file for Excel
+
+bool has_separator_line(std::string_view text) {
+  if (text.starts_with('"')) text.remove_prefix(1);
+  return text.size() > kSeparatorLine.size() &&
+         platform::ascii_lower(text.substr(0, kSeparatorLine.size())) == kSeparatorLine &&
+         std::string_view(",;\t|").find(text[kSeparatorLine.size()]) != std::string_view::npos;
+}
+
+/// A comma, unless the header has only semicolons or only tabs outside of quotes: no name that a command
+/// takes has them.
+char separator_of(std::string_view text) {
+  if (has_separator_line(text)) return text[text.find('=') + 1];
+  bool is_quoted = false;
+  std::string found;
+  for (const char c : text) {
+    if (c == '"') is_quoted = !is_quoted;
+    if (is_quoted) continue;
+    if (c == '\r' || c == '\n') break;
+    if ((c == ',' || c == ';' || c == '\t') && found.find(c) == std::string::npos) found += c;
+  }
+  return found.size() == 1 ? found.front() : ',';
+}
 
 }  // namespace
+
+struct CsvReader::Utf16 {
+  Utf16(std::istream& in, Poco::UTF16Encoding::ByteOrderType order)
+      : encoding(order), stream(in, encoding, utf8) {}
+  Poco::UTF16Encoding encoding;
+  Poco::UTF8Encoding utf8;
+  Poco::InputStreamConverter stream;
+};
 
 /// libcsv's parser calls back for each cell and row: feed it line by line and fetch rows in between.
 class CsvReader::Parser {
@@ -24,10 +62,15 @@ class CsvReader::Parser {
   Parser(const Parser&) = delete;
   Parser& operator=(const Parser&) = delete;
 
+  void set_separator(char separator) { csv_set_delim(&parser_, static_cast<unsigned char>(separator)); }
+
   /// At most one line. False at a fault.
   bool feed(std::string_view text, std::size_t line) {
     // State 0 is between rows; a quoted cell may contain line ends.
-    if (parser_.pstate == 0) row_.line = line;
+    if (parser_.pstate == 0) {
+      row_.line = line;
+      row_bytes_ = 0;
+    }
     row_bytes_ += text.size();
     return csv_parse(&parser_, text.data(), text.size(), on_cell, on_row, this) == text.size();
   }
@@ -44,7 +87,6 @@ class CsvReader::Parser {
   static void on_row(int, void* self) {
     Parser& parser = *static_cast<Parser*>(self);
     parser.finished_row_ = CsvRow{parser.row_.line, std::exchange(parser.row_.cells, {})};
-    parser.row_bytes_ = 0;
   }
 
   csv_parser parser_{};
@@ -54,8 +96,27 @@ class CsvReader::Parser {
 };
 
 CsvReader::CsvReader(std::istream& in, std::string name)
-    : in_(in), name_(std::move(name)), parser_(std::make_unique<Parser>()) {
-  if (fill() && buffer_.starts_with(kByteOrderMark)) at_ = kByteOrderMark.size();
+    : in_(&in), name_(std::move(name)), parser_(std::make_unique<Parser>()) {
+  begin();
+}
+
+/// Reads the first part: what the file says of its encoding and its separator is there.
+void CsvReader::begin() {
+  const int first = in_->peek();
+  if (first == 0xFF || first == 0xFE) {
+    utf16_ = std::make_unique<Utf16>(*in_, first == 0xFF ? Poco::UTF16Encoding::LITTLE_ENDIAN_BYTE_ORDER
+                                                         : Poco::UTF16Encoding::BIG_ENDIAN_BYTE_ORDER);
+    in_ = &utf16_->stream;
+  }
+  if (!fill()) return;
+  while (std::string_view(buffer_).substr(at_).starts_with(platform::kByteOrderMark))
+    at_ += platform::kByteOrderMark.size();
+  const std::string_view text =
+      std::string_view(buffer_).substr(std::min(buffer_.find_first_not_of("\r\n", at_), buffer_.size()));
+  if (text.substr(0, 2).find('\0') != std::string_view::npos)
+    set_fault(1, "found UTF-16 without a byte order mark; save the file as \"CSV UTF-8\"");
+  names_separator_ = has_separator_line(text);
+  parser_->set_separator(separator_of(text));
 }
 
 CsvReader::~CsvReader() = default;
@@ -66,15 +127,18 @@ void CsvReader::set_fault(std::size_t line, const std::string& what) {
 
 bool CsvReader::fill() {
   buffer_.resize(kReadBytes);
-  in_.read(buffer_.data(), static_cast<std::streamsize>(buffer_.size()));
-  buffer_.resize(static_cast<std::size_t>(in_.gcount()));
+  in_->read(buffer_.data(), static_cast<std::streamsize>(buffer_.size()));
+  buffer_.resize(static_cast<std::size_t>(in_->gcount()));
   at_ = 0;
+  if (utf16_ && utf16_->stream.errors() > 0)
+    set_fault(line_, "begins like UTF-16, but has characters that are none; save the file as \"CSV UTF-8\"");
   return !buffer_.empty();
 }
 
 void CsvReader::feed_line() {
-  const std::size_t newline = buffer_.find('\n', at_);
-  const std::size_t end = newline == std::string::npos ? buffer_.size() : newline + 1;
+  if (buffer_[at_] == '\n' && after_cr_) --line_;  // one line end
+  const std::size_t line_end = buffer_.find_first_of("\r\n", at_);
+  const std::size_t end = line_end == std::string::npos ? buffer_.size() : line_end + 1;
   const std::string_view text = std::string_view(buffer_).substr(at_, end - at_);
   if (!parser_->feed(text, line_)) {
     if (parser_->is_out_of_memory()) throw std::bad_alloc();
@@ -86,8 +150,23 @@ void CsvReader::feed_line() {
     set_fault(parser_->row_line(),
               fmt::format("this row is longer than {} bytes; is a quotation mark not closed?", kMaxRowBytes));
   }
-  if (newline != std::string::npos) ++line_;
+  if (line_end != std::string::npos) ++line_;
+  after_cr_ = text.ends_with('\r');
   at_ = end;
+}
+
+bool CsvReader::is_row(CsvRow& row) {
+  if (std::exchange(names_separator_, false)) return false;
+  if (row.cells.size() == 1 && row.cells.front().empty()) return true;  // "" has its quotes
+  for (std::string& cell : row.cells) {
+    if (const std::string_view text = platform::without_blanks(cell); text != platform::trimmed(cell))
+      cell = std::string(text);
+  }
+  const auto is_empty = [](const std::string& cell) { return platform::trimmed(cell).empty(); };
+  if (std::all_of(row.cells.begin(), row.cells.end(), is_empty)) return false;
+  while (row.cells.size() > columns_ && is_empty(row.cells.back())) row.cells.pop_back();
+  if (columns_ == 0) columns_ = row.cells.size();
+  return true;
 }
 
 std::optional<CsvRow> CsvReader::next() {
@@ -96,12 +175,12 @@ std::optional<CsvRow> CsvReader::next() {
       feed_line();
     } else {
       ended_ = true;
-      if (in_.bad())
+      if (in_->bad())
         set_fault(line_, "the file cannot be read further");
       else if (!parser_->finish())
         set_fault(parser_->row_line(), "this row opens a quotation mark that is never closed");
     }
-    if (auto row = parser_->pop_row(); row && fault_.empty()) return row;
+    if (auto row = parser_->pop_row(); row && fault_.empty() && is_row(*row)) return row;
   }
   return std::nullopt;
 }

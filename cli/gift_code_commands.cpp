@@ -13,6 +13,7 @@
 #include "cli/input_file.h"
 #include "cli/listing.h"
 #include "platform/plural.h"
+#include "platform/spreadsheet_text.h"
 #include "platform/text.h"
 #include "platform/visible_text.h"
 #include "sync/count_text.h"
@@ -51,6 +52,15 @@ GiftCodeCsv parse_gift_code_csv(std::istream& in, const std::string& name) {
   std::unordered_map<std::string, std::size_t> lines;
   while (const auto row = csv.next()) {
     const std::string code(row->cells.size() == 1 ? platform::trimmed(row->cells.front()) : "");
+    // A recipient would get "#N/A", or the first digits of a code.
+    auto fault = platform::formula_error(code);
+    if (!fault) fault = platform::rounded_number(code);
+    if (!fault && platform::ascii_lower(code) == "code")
+      fault = "which is the header once more; delete the line";
+    if (fault) {
+      add_fault(row->line, fmt::format("code: found a cell, {}", *fault));
+      continue;
+    }
     if (!is_code(code)) {
       add_fault(row->line, row->cells.size() == 1
                                ? fmt::format("code: found an invalid code; allowed: {}", kAllowed)

@@ -6,6 +6,7 @@
 #include <tl/expected.hpp>
 
 #include "cli/commands.h"
+#include "cli/credentials.h"
 #include "cli/day_or_time.h"
 #include "cli/gift_detail.h"
 #include "cli/gift_list.h"
@@ -84,6 +85,7 @@ void add_list(Commands& commands, CLI::App& noun) {
     std::string sender;
     std::string contact;
     std::string item;
+    std::string key;
   };
   const auto options = std::make_shared<Options>();
   CLI::App* verb = commands.verb(
@@ -92,8 +94,9 @@ void add_list(Commands& commands, CLI::App& noun) {
       "price, match and whether the CRM has a record.",
       {"gift list", "gift list --explain --status opened", "gift list --campaign spring-2026",
        "gift list --newest --limit 10", "gift list --since 24h --sender ana@example.com",
-       "gift list --email ada@example.com --item 1", "gift list --json --limit 10", "gift list --skipped",
-       "gift list --needs-relink", "gift list --refused", "gift list --conflicting"});
+       "gift list --email ada@example.com --item 1", "gift list --key gsk_live_Ab3dE5g",
+       "gift list --json --limit 10", "gift list --skipped", "gift list --needs-relink",
+       "gift list --refused", "gift list --conflicting"});
   verb->add_flag("--json", options->listing.json,
                  "Print a JSON array of gifts with all fields of their record by their API names; of a gift "
                  "without one (has_record) as giftsync would write it");
@@ -133,6 +136,7 @@ void add_list(Commands& commands, CLI::App& noun) {
       ->option_text("ID");
   verb->add_option("--item", options->item, "Only gifts of this item: its number or its exact name")
       ->option_text("ITEM");
+  add_key_filter(*verb, options->key);
   CLI::Option* limit = verb->add_option("--limit", options->listing.limit,
                                         "At most N gifts: the oldest ones, or with --newest the newest");
   limit->option_text("N")->check(whole_number());
@@ -145,6 +149,11 @@ void add_list(Commands& commands, CLI::App& noun) {
     if (!options->sender.empty()) options->listing.sender = options->sender;
     if (!options->contact.empty()) options->listing.contact = options->contact;
     if (!options->item.empty()) options->listing.item = options->item;
+    if (!options->key.empty()) {
+      const auto key = credential_prefix_of(ctx, options->key, console.now());
+      if (!key) return console.fail(EX_DATAERR, key.error());
+      options->listing.key = *key;
+    }
     return list_gifts(console, ctx, options->listing);
   });
 }

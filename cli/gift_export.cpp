@@ -9,6 +9,7 @@
 #include <span>
 
 #include "cli/commands.h"
+#include "cli/credentials.h"
 #include "cli/day_or_time.h"
 #include "cli/gift_export_rows.h"
 #include "daemon/config/text_checks.h"
@@ -29,7 +30,9 @@ struct ExportOptions {
   std::string campaign;
   std::string sender;
   std::string item;
+  std::string key;
   bool totals = false;
+  bool excel = false;
 };
 
 schema::store::GiftFilter filter_of(const ExportOptions& options, platform::UtcMillis now) {
@@ -94,9 +97,16 @@ void clear_estimated_sent_times(const Console& console, schema::crm::Crm& crm,
 }
 
 int export_gifts(const Console& console, CliContext& ctx, const ExportOptions& options) {
-  const schema::store::GiftFilter filter = filter_of(options, console.now());
+  if (options.excel && options.format != "csv") return console.fail(EX_USAGE, "--excel needs --format csv");
+  schema::store::GiftFilter filter = filter_of(options, console.now());
+  if (!options.key.empty()) {
+    const auto key = credential_prefix_of(ctx, options.key, console.now());
+    if (!key) return console.fail(EX_DATAERR, key.error());
+    filter.key = *key;
+  }
   ExportLines lines(console.out, options.format == "csv");
   ExportTotals totals;
+  if (options.excel) console.out << platform::kByteOrderMark;
   if (!options.totals) lines.header(export_columns());
   std::optional after = schema::TransactionId{0};
   while (after && console.out) {
@@ -157,6 +167,9 @@ void add_gift_export_command(Commands& commands, CLI::App& noun) {
       ->option_text("ADDRESS");
   verb->add_option("--item", options->item, "Only gifts of this item: its number or its exact name")
       ->option_text("ITEM");
+  add_key_filter(*verb, options->key);
+  verb->add_flag("--excel", options->excel,
+                 "Begin with a byte order mark, without which Excel misreads letters beyond ASCII");
   verb->add_flag("--totals", options->totals, "Print only the count and sums of each status");
   commands.run(verb, options, export_gifts);
 }

@@ -25,8 +25,9 @@ struct GiftListing {
   std::optional<std::string> sender;         ///< an e-mail address
   std::optional<std::string> contact;        ///< the CRM's id of the contact that the record is linked to
   std::optional<std::string> item;           ///< the item's number or its exact name
-  std::int64_t limit = 0;                    ///< 0: all
-  bool newest = false;                       ///< the latest sent first; `limit` keeps them
+  std::optional<std::string> key;  ///< the first characters of the API key or token that asked for it
+  std::int64_t limit = 0;          ///< 0: all
+  bool newest = false;             ///< the latest sent first; `limit` keeps them
 };
 
 /// Lists by Transaction Id, or the latest sent first. Returns an exit code.

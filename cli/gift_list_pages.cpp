@@ -28,11 +28,12 @@ void ListedGift::take_request(const schema::store::Gift& gift) {
   item_id = gift.request.gift;
   sender = gift.request.sender_email;
   campaign = gift.request.utm_campaign_id.value_or("");
+  key = gift.request.credential_prefix;
   external_id = gift.transaction.external_id;
 }
 
 void ListedGift::clear_request() {
-  item = sender = campaign = external_id = "";
+  item = sender = campaign = key = external_id = "";
   item_id = {};
 }
 
@@ -246,6 +247,7 @@ schema::store::GiftFilter store_filter(const GiftListing& listing) {
   filter.campaign = listing.campaign;
   filter.sender = listing.sender;
   filter.item = listing.item;
+  filter.key = listing.key;
   return filter;
 }
 
@@ -315,7 +317,7 @@ ListedOrder order_of(const GiftListing& listing) {
 
 std::optional<SearchBound> search_bound(CliContext& ctx, const GiftListing& listing) {
   const bool needs_records = listing.status || listing.email_key;
-  const bool is_filtered = needs_records || listing.campaign || listing.sender || listing.item;
+  const bool is_filtered = needs_records || listing.campaign || listing.sender || listing.item || listing.key;
   if (!listing.newest || order_of(listing) != ListedOrder::latest_sent || !is_filtered) return std::nullopt;
   const std::size_t gifts = needs_records ? kMaxSearchedRecords : kMaxSearched;
   const auto sent_at = ctx.store.gifts.sent_at_of_latest(gifts);
@@ -334,7 +336,8 @@ NextGifts gifts_before_filter(CliContext& ctx, const GiftListing& listing,
   if (listing.newest) return latest_sent(ctx, listing, bound);
   // The time of a status is the record's.
   const bool has_sent_since = listing.since && !listing.status;
-  const bool is_filtered = listing.campaign || listing.sender || listing.item || has_sent_since;
+  const bool is_filtered =
+      listing.campaign || listing.sender || listing.item || listing.key || has_sent_since;
   if (is_filtered) return filtered_by_store(ctx, listing);
   return AllGifts(ctx, listing);
 }
@@ -345,7 +348,7 @@ bool matches_filter(const ListedGift& gift, const GiftListing& listing) {
          (!listing.email_key || is_sent_to(gift, *listing.email_key)) &&
          (!listing.since || is_since(gift, listing)) &&
          (!listing.sender || schema::email_key(gift.sender) == schema::email_key(*listing.sender)) &&
-         (!listing.item || is_item(gift, *listing.item)) &&
+         (!listing.key || gift.key == *listing.key) && (!listing.item || is_item(gift, *listing.item)) &&
          (!listing.contact || text_of(gift.record, schema::GiftField::recipient_contact) == *listing.contact);
 }
 

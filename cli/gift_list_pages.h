@@ -21,6 +21,7 @@ struct ListedGift {
   schema::GiftId item_id;
   std::string sender;
   std::string campaign;
+  std::string key;
   std::optional<schema::store::CrmSyncState> sync_state;
   std::string manual_links;            ///< the record's links if they differ from the decision
   bool has_id_conflict = false;        ///< giftsync did not write the record with this gift's id

@@ -9,6 +9,7 @@
 #include "cli/csv_reader.h"
 #include "daemon/config/suggestion.h"
 #include "platform/quoted_text.h"
+#include "platform/spreadsheet_text.h"
 #include "platform/text.h"
 #include "platform/visible_text.h"
 #include "schema/picture_url.h"
@@ -37,11 +38,6 @@ struct Header {
 
 Header read_header(const std::vector<std::string>& cells) {
   Header header;
-  if (cells.size() == 1 && cells.front().find_first_of(";\t") != std::string::npos) {
-    header.faults.emplace_back(
-        "found columns that are not separated by commas; save the file as comma-separated CSV");
-    return header;
-  }
   const std::vector<std::string> known = all_columns();
   for (const std::string& written : cells) {
     const std::string column = platform::ascii_lower(platform::trimmed(written));
@@ -85,6 +81,8 @@ ReadCell<schema::GiftId> read_id(const std::string& written) {
 ReadCell<std::string> read_text(const std::string& written, std::size_t min_length, std::size_t max_length) {
   if (!platform::is_storable_text(written))
     return {{}, CellFault{"text that is not UTF-8", "UTF-8 text without NUL; save the file as UTF-8"}};
+  if (const auto fault = platform::formula_error(written))
+    return {written, CellFault{fmt::format("{}, {}", platform::in_quotes(written), *fault), "text"}};
   const std::size_t length = platform::count_code_points(written);
   if (length >= min_length && length <= max_length) return {written};
   return {written, CellFault{length == 0 ? "nothing" : fmt::format("{} characters", length),

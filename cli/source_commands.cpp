@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/listing.h"
 #include "cli/source_refused.h"
+#include "daemon/config/connection_urls.h"
 #include "platform/quoted_text.h"
 #include "wiring/poll_position.h"
 
@@ -31,10 +32,16 @@ std::string kind_of(const daemon::config::SourceSettings* source) {
   return source->kind == daemon::config::SourceKind::poll ? "poll" : "webhook";
 }
 
-Json json_of(const schema::store::SourceSummary& row, const daemon::config::SourceSettings* source) {
+std::string url_of(const daemon::config::Settings& settings, const daemon::config::SourceSettings* source) {
+  return source == nullptr ? "" : daemon::config::webhook_url(settings.server.admin_url, *source);
+}
+
+Json json_of(const schema::store::SourceSummary& row, const daemon::config::SourceSettings* source,
+             const std::string& url) {
   const bool is_poll = source && source->kind == daemon::config::SourceKind::poll;
   return {{"name", row.name},
           {"type", kind_of(source)},
+          {"webhook_url", text_or_null(url)},
           {"transactions", source == nullptr ? Json(nullptr) : Json(source->external ? "external" : "own")},
           {"state", row.state},
           {"state_since", json_time(row.state_since)},
@@ -72,15 +79,16 @@ std::vector<schema::store::SourceSummary> all_source_rows(CliContext& ctx) {
 }
 
 /// The details that do not fit into a row of 80 columns, for the line below it.
-std::string detail_text(const schema::store::SourceSummary& row,
-                        const daemon::config::SourceSettings* source) {
+std::string detail_text(const schema::store::SourceSummary& row, const daemon::config::SourceSettings* source,
+                        const std::string& url) {
   std::string text = kind_of(source);
   const bool has_run = row.state_since.value > 0;  // by a daemon
   if (has_run) text += fmt::format(", {} since {} UTC", row.state, minute_text(row.state_since));
   if (row.last_received_at) text += fmt::format(", last received {} UTC", minute_text(row.last_received_at));
   if (!row.reason.empty()) text += ": " + row.reason;
   const std::string refusal = last_refusal_text(row);
-  return refusal.empty() ? text : text + "; " + refusal;
+  if (!refusal.empty()) text += "; " + refusal;
+  return url.empty() ? text : text + "; its URL: " + url;
 }
 
 int list_sources(const Console& console, CliContext& ctx, bool json) {
@@ -96,12 +104,13 @@ int list_sources(const Console& console, CliContext& ctx, bool json) {
   const std::vector<schema::store::SourceSummary> rows = all_source_rows(ctx);
   for (const schema::store::SourceSummary& row : rows) {
     const daemon::config::SourceSettings* source = settings_of(ctx.settings, row.name);
-    list.add([&] { return json_of(row, source); },
+    const std::string url = url_of(ctx.settings, source);
+    list.add([&] { return json_of(row, source, url); },
              [&]() -> TextTable::Row {
                return {{row.name, row.state, std::to_string(row.accepted), std::to_string(row.duplicates),
                         std::to_string(row.ignored), std::to_string(row.orphaned),
                         std::to_string(row.quarantined), std::to_string(row.rejected)},
-                       detail_text(row, source)};
+                       detail_text(row, source, url)};
              });
   }
   list.finish();
@@ -165,8 +174,9 @@ int set_cursor(const Console& console, CliContext& ctx, const CursorOptions& opt
 void add_list(Commands& commands, CLI::App& noun) {
   CLI::App* verb = commands.verb(
       noun, "list",
-      "List each source with its state (new, ok, failing, invalid, over_limit) and since when; the number of "
-      "accepted (new) changes, duplicates and ignored events (a status mapped to ignore, or a mail that "
+      "List each source with the URL of a webhook; its state (new, ok, failing, invalid, over_limit) and "
+      "since when; the number of accepted (new) changes, duplicates and ignored events (a status mapped to "
+      "ignore, or a mail that "
       "giftsync did not send); how many accepted changes are orphaned now; how many events are quarantined; "
       "and how many messages were refused (signature, form or size), with time and reason of the last one.",
       {"source list", "source list --json"});

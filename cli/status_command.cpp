@@ -16,6 +16,7 @@
 #include "sync/credential_state.h"
 #include "wiring/attention_facts.h"
 #include "wiring/database_config.h"
+#include "wiring/store_preflight.h"
 
 namespace giftsync::cli {
 namespace {
@@ -65,8 +66,8 @@ StatusReport collect_status(schema::store::Store& store, const daemon::config::S
   report.orphaned_changes = store.changes.count_orphaned();
   report.items_without_redemption =
       items_without_redemption(store.catalogue.items(), items_with_codes(report.facts.codes)).size();
-  report.stats =
-      schema::store::store_stats(wiring::store_dsn(settings.store), now + kSoonDays * platform::kDayMillis);
+  report.stats = schema::store::store_stats(wiring::store_dsn(settings.store), now,
+                                            now + kSoonDays * platform::kDayMillis);
   report.org = wiring::org_status(settings, store, now);
   report.daemons = daemon_reports(schema::store::DaemonInstances(wiring::store_dsn(settings.store)).list(),
                                   place_of(settings), probe_daemon);
@@ -267,7 +268,8 @@ Json report_json(const StatusReport& report, const daemon::config::Settings& set
       {"store",
        {{"location", wiring::store_location(settings)},
         {"version", schema::store::kStoreVersion},
-        {"reachable", true}}},
+        {"reachable", true},
+        {"full_disk", text_or_null(report.facts.full_disk)}}},
       {"accounts", {{"all", report.accounts}, {"active", report.active_accounts}}},
       {"keys",
        {{"all", report.keys},
@@ -287,6 +289,7 @@ Json report_json(const StatusReport& report, const daemon::config::Settings& set
       {"requests", requests_json(report, settings.requests.enabled)},
       {"deadlines",
        {{"within_7_days", report.stats.due_until_horizon}, {"next_at", json_time(report.stats.next_due)}}},
+      {"gifts_in_future", report.facts.gifts_in_future},
       {"sources", sources_json(report)},
       {"codes", codes_json(report, settings.catalogue.low_code_threshold)},
       {"items_without_redemption", report.items_without_redemption},
@@ -438,8 +441,8 @@ void print(std::ostream& out, const StatusReport& report, const daemon::config::
   if (!report.differences.empty())
     fmt::print(out, "settings  the file on disk differs from what runs: {}, see settings show\n",
                platform::pluralize(report.differences.size(), "key"));
-  fmt::print(out, "store     {}, version {}, reachable\n", wiring::store_location(settings),
-             schema::store::kStoreVersion);
+  fmt::print(out, "store     {}, version {}, reachable{}\n", wiring::store_location(settings),
+             schema::store::kStoreVersion, report.facts.full_disk.empty() ? "" : "; ITS DISK IS FULL");
   fmt::print(out, "accounts  {} ({} active), {} ({} working{})\n", report.accounts, report.active_accounts,
              platform::pluralize(report.keys, "key"), report.working_keys,
              report.keys_without_access == 0

@@ -194,6 +194,12 @@ std::string address_key(const config::Settings& settings, const platform::Depend
   return fault.of_external_crm() ? wiring::crm_address_key(settings) : "store.connection";
 }
 
+/// What has failed; SQLite calls a full disk "disk I/O error" while it opens the store.
+std::string describe(const config::Settings& settings, const platform::DependencyError& fault) {
+  const auto full = fault.of_external_crm() ? std::nullopt : wiring::full_disk_clause(settings);
+  return fault.what() + (full ? "; " + *full : "");
+}
+
 /// Lists what a start with these settings would refuse; changes nothing.
 int check_settings(const config::Settings& settings, bool offline) {
   print_lines(settings.warnings);
@@ -207,7 +213,7 @@ int check_settings(const config::Settings& settings, bool offline) {
     } catch (const schema::store::IncompatibleStoreError& fault) {
       faults = {wiring::store_location(settings) + ": " + fault.what()};
     } catch (const platform::DependencyError& fault) {
-      print_lines({fmt::format("{} ({} in {}); --offline checks the rest", fault.what(),
+      print_lines({fmt::format("{} ({} in {}); --offline checks the rest", describe(settings, fault),
                                address_key(settings, fault), settings.file)});
       return EX_UNAVAILABLE;
     }
@@ -252,7 +258,8 @@ int run_daemon(config::Settings settings) {
     spdlog::error("{}", fault.what());
     return EX_CONFIG;
   } catch (const platform::DependencyError& fault) {
-    spdlog::error("cannot start: {} ({} in {})", fault.what(), address_key(settings, fault), settings.file);
+    spdlog::error("cannot start: {} ({} in {})", describe(settings, fault), address_key(settings, fault),
+                  settings.file);
     return EX_UNAVAILABLE;
   } catch (const std::runtime_error& fault) {
     spdlog::error("cannot start: {}", fault.what());

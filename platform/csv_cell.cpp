@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "platform/spreadsheet_text.h"
 #include "platform/visible_text.h"
 
 namespace giftsync::platform {
@@ -15,8 +16,10 @@ constexpr std::array<std::string_view, 8> kFormulaStarts{"=",      "+",      "-"
 /// A spreadsheet would run the text as a formula, which can send other cells to a foreign server. It skips
 /// blanks and what cannot be seen before it.
 bool looks_like_formula(std::string_view text) {
-  text = without_leading_invisible(text);
-  while (text.starts_with(' ')) text = without_leading_invisible(text.substr(1));
+  for (std::size_t before = 0; before != text.size();) {
+    before = text.size();
+    text = without_leading_invisible(without_blanks(text));
+  }
   return std::any_of(kFormulaStarts.begin(), kFormulaStarts.end(),
                      [&](std::string_view start) { return text.starts_with(start); });
 }

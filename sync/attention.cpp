@@ -14,6 +14,7 @@ using Facts = AttentionFacts;
 using Findings = std::vector<Finding>;
 
 constexpr auto kParts = schema::enum_words<Part>({{Part::daemon, "daemon"},
+                                                  {Part::store, "store"},
                                                   {Part::mail, "mail"},
                                                   {Part::crm, "crm"},
                                                   {Part::requests, "requests"},
@@ -61,6 +62,18 @@ Findings faulty_settings(const Facts& facts) {
   if (facts.settings_faults.empty()) return {};
   return {{"the settings file is faulty: " + facts.settings_faults.front(),
            "giftsyncd --check lists every fault"}};
+}
+
+Findings full_disk(const Facts& facts) {
+  if (facts.full_disk.empty()) return {};
+  return {{facts.full_disk, "free some space there; giftsyncd then goes on by itself"}};
+}
+
+Findings gifts_in_future(const Facts& facts) {
+  if (facts.gifts_in_future == 0) return {};
+  return {{count_text(facts.gifts_in_future, "gift") + (facts.gifts_in_future == 1 ? " has" : " have") +
+               " a time in the future, from a wrong clock or time zone",
+           facts.program + "change list --newest --limit 100; \"Wrong clock\" in troubleshooting.md"}};
 }
 
 Findings paused_mail(const Facts& facts) {
@@ -181,6 +194,8 @@ constexpr Condition kConditions[] = {
     {"daemon.unseen", Part::daemon, unseen_daemons},
     {"daemon.reload_refused", Part::daemon, refused_reloads},
     {"daemon.settings_faulty", Part::daemon, faulty_settings},
+    {"store.disk_full", Part::store, full_disk},
+    {"store.gifts_in_future", Part::store, gifts_in_future},
     {"mail.paused", Part::mail, paused_mail},
     {"mail.deferred_alike", Part::mail, deferred_by_relay},
     {"mail.undelivered_alike", Part::mail, undelivered_alike},

@@ -17,8 +17,8 @@
 namespace giftsync::sync {
 
 /// The part of an installation that a condition belongs to.
-enum class Part { daemon, mail, crm, requests, sources, items };
-inline constexpr Part kAllParts[] = {Part::daemon,   Part::mail,    Part::crm,
+enum class Part { daemon, store, mail, crm, requests, sources, items };
+inline constexpr Part kAllParts[] = {Part::store,    Part::daemon,  Part::mail, Part::crm,
                                      Part::requests, Part::sources, Part::items};
 std::string_view to_word(Part part);
 
@@ -40,6 +40,8 @@ struct AttentionFacts {
   std::vector<schema::store::SeenDaemonInstance> daemons = {};
   std::vector<Finding> daemon_faults = {};        ///< by who has asked the daemons
   std::vector<std::string> settings_faults = {};  ///< of the file on disk
+  std::string full_disk = {};                     ///< what is full, as a sentence's beginning; empty: none is
+  std::int64_t gifts_in_future = 0;
   std::vector<schema::store::CircuitBreaker> mail_pauses = {};
   std::int64_t held_mails = 0;
   std::vector<SharedReply> shared_replies = {};  ///< with which many mails failed

@@ -6,6 +6,7 @@
 #include "schema/store/store_stats.h"
 #include "wiring/database_config.h"
 #include "wiring/org_status.h"
+#include "wiring/store_preflight.h"
 
 namespace giftsync::wiring {
 namespace {
@@ -41,7 +42,10 @@ sync::AttentionFacts attention_facts(const daemon::config::Settings& settings, s
   if (const auto org = org_status(settings, store, now))
     for (const OrgPause& pause : org_pauses(*org, program))
       if (!pause.next_step.empty()) facts.crm_pauses.push_back({pause.summary, pause.next_step});
-  facts.requests_in_error = schema::store::store_stats(store_dsn(settings.store), now).requests_in_error;
+  const schema::store::StoreStats stats = schema::store::store_stats(store_dsn(settings.store), now, now);
+  facts.requests_in_error = stats.requests_in_error;
+  facts.gifts_in_future = stats.gifts_in_future;
+  facts.full_disk = full_disk_clause(settings).value_or("");
   facts.sources = sources_of(settings, store);
   facts.codes = store.codes.counts(settings.catalogue.low_code_threshold);
   return facts;

@@ -73,6 +73,20 @@ std::filesystem::path nearest_existing(std::filesystem::path path) {
 
 }  // namespace
 
+std::optional<std::string> full_disk_clause(const std::string& folder, std::uint64_t free_bytes) {
+  constexpr std::uint64_t kNeeded = std::uint64_t{16} << 20;
+  if (free_bytes >= kNeeded) return std::nullopt;
+  return fmt::format("the disk of {} is full: {} KB are free", folder, free_bytes >> 10);
+}
+
+std::optional<std::string> full_disk_clause(const daemon::config::Settings& settings) {
+  if (settings.store.backend != daemon::config::StoreBackend::sqlite) return std::nullopt;
+  const std::filesystem::path folder = std::filesystem::absolute(settings.store.connection).parent_path();
+  std::error_code error;
+  const std::filesystem::space_info space = std::filesystem::space(folder, error);
+  return error ? std::nullopt : full_disk_clause(folder.string(), space.available);
+}
+
 std::optional<std::string> mail_directory_fault(const daemon::config::Settings& settings) {
   if (settings.email.transport != daemon::config::MailTransportKind::file) return std::nullopt;
   const std::filesystem::path existing = nearest_existing(settings.email.directory);

@@ -2,6 +2,7 @@
 // name neither the file nor the remedy, the folder of a file transport, and the CRM.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +18,11 @@ std::optional<std::string> missing_directory_fault(const daemon::config::Setting
 /// The same at the start, when the state folder must exist too, and whether this user may write there. Call
 /// it only as the service's user.
 std::optional<std::string> store_directory_fault(const daemon::config::Settings& settings);
+
+/// "the disk of FOLDER is full: 12 KB are free", if fewer than 16 MB are: SQLite needs some for its journal.
+std::optional<std::string> full_disk_clause(const std::string& folder, std::uint64_t free_bytes);
+/// The same of the disk with the store's file. Nothing for a store in PostgreSQL.
+std::optional<std::string> full_disk_clause(const daemon::config::Settings& settings);
 
 /// "FILE:LINE: email.directory: ...": mails cannot be written there. Creates nothing. Call it only as the
 /// service's user.

@@ -33,6 +33,10 @@ std::string saml_metadata_url(const Settings& settings, const SsoConnectionSetti
   return settings.server.admin_url + std::string(kSamlMetadataPath) + connection.name;
 }
 
+std::string webhook_url(const std::string& admin_url, const SourceSettings& source) {
+  return source.kind == SourceKind::poll ? "" : admin_url + "/api/v1/webhooks/status_changes/" + source.name;
+}
+
 ProviderEndpoints provider_endpoints(const SsoSettings& sso, const SsoConnectionSettings& connection) {
   constexpr std::string_view kWellKnown = "/.well-known/openid-configuration";
   if (connection.kind == SsoKind::oidc) {

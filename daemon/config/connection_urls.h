@@ -1,5 +1,5 @@
-// daemon/config: the URLs and names of a single-sign-on connection (HTTP-41, HTTP-42): the values that the
-// customer's administrator enters at the identity provider, and the provider's endpoints. Pure.
+// daemon/config: the URLs and names that others enter on their side: those of a single-sign-on connection
+// (HTTP-41, HTTP-42) and of a webhook; and an identity provider's endpoints. Pure.
 #pragma once
 
 #include <string>
@@ -22,6 +22,9 @@ std::string saml_entity_id(const SsoSettings& sso, const SsoConnectionSettings& 
 /// The path below admin_url under which the daemon serves a SAML connection's metadata.
 inline constexpr std::string_view kSamlMetadataPath = "/api/v1/sso/metadata/";
 std::string saml_metadata_url(const Settings& settings, const SsoConnectionSettings& connection);
+
+/// The URL at which a source of type webhook sends its messages; empty for a poll.
+std::string webhook_url(const std::string& admin_url, const SourceSettings& source);
 
 /// An OpenID provider's endpoints; those known only from its discovery document are empty.
 struct ProviderEndpoints {

@@ -15,11 +15,13 @@ constexpr std::array kCrmFilters{CrmFilter::any,      CrmFilter::waiting,   CrmF
                                  CrmFilter::rejected, CrmFilter::unmatched, CrmFilter::needs_relink,
                                  CrmFilter::skipped,  CrmFilter::deleted};
 
-constexpr std::array<std::string_view, 13> kNames{"status",   "find",     "error", "sender", "item",
-                                                  "source",   "campaign", "since", "until",  "crm",
-                                                  "conflict", "before",   "format"};
+constexpr std::array<std::string_view, 14> kNames{"status",   "find",     "error",  "sender", "item",
+                                                  "source",   "campaign", "since",  "until",  "crm",
+                                                  "conflict", "key",      "before", "format"};
 /// No source has this name (settings: sources).
 constexpr std::string_view kOwnSource = "giftsync";
+/// A whole key is a secret, which no URL may have.
+constexpr std::size_t kMaxKeyPrefix = 16;
 /// Longer texts are no names.
 constexpr std::size_t kMaxFindCodePoints = 100;
 
@@ -75,6 +77,9 @@ bool take(GiftQuery& query, const std::string& name, const std::string& value) {
   else if (name == "status") {
     filter.status = schema::status_from_word(value);
     return filter.status.has_value();
+  } else if (name == "key") {
+    filter.key = value.substr(0, value.find('.'));  // lists show "gsk_live_Ab3dE5g..."
+    return filter.key.size() <= kMaxKeyPrefix;
   } else if (name == "crm") {
     const auto crm = schema::store::crm_filter_from_word(value);
     filter.crm = crm.value_or(CrmFilter::any);
@@ -98,6 +103,7 @@ bool take(GiftQuery& query, const std::string& name, const std::string& value) {
 /// What the parameter is called on the page: "find" by what it is.
 std::string label_of(const GiftQuery& query, const std::string& name) {
   if (name == "conflict") return texts().text("conflict_only");
+  if (name == "key") return texts().text("credential");
   if (name != "find") return texts().text(name);
   if (!query.filter.ids.empty()) return texts().text("id");
   if (!query.filter.recipient.empty()) return texts().text("recipient");
@@ -200,7 +206,7 @@ Data filter_form(const GiftQuery& query, bool is_masked) {
                        query.filter.crm == one);
   }
   form.set("crm_states", crm);
-  for (const char* name : {"find", "sender", "item", "source", "campaign", "since", "until", "error"})
+  for (const char* name : {"find", "sender", "item", "source", "campaign", "key", "since", "until", "error"})
     form.set(name, typed(query, name));
   form.set("conflict", query.filter.conflict);
   form.set("is_masked", is_masked);

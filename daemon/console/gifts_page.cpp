@@ -66,7 +66,8 @@ Data row_data(const ConsoleGift& row, const ConsoleUrl& url) {
 }
 
 std::string csv_header() {
-  return "transaction_id,gift_request_id,sent_at,status,status_since,recipient_email,first_name,last_name,"
+  return std::string(platform::kByteOrderMark) +
+         "transaction_id,gift_request_id,sent_at,status,status_since,recipient_email,first_name,last_name,"
          "sender_email,item,campaign,total_cost,source,conflict,contact_id,lead_id,crm_state,crm_error\r\n";
 }
 

@@ -89,7 +89,7 @@ std::vector<HealthLine> health_of(const PageCall& call, sync::AttentionFacts fac
   const std::int64_t waiting = facts.sync.waiting;
   facts.sync.last_error = shown_error(viewer, facts.sync.last_error);
   const std::vector<sync::AttentionItem> items = sync::needs_attention(facts);
-  std::vector<HealthLine> lines{{"store", true, texts().text("store_answers")}};
+  std::vector<HealthLine> lines;
   for (const sync::Part part : sync::kAllParts) {
     const std::string_view word = to_word(part);
     bool is_good = true;
@@ -98,10 +98,13 @@ std::vector<HealthLine> health_of(const PageCall& call, sync::AttentionFacts fac
       is_good = false;
       std::string what = shown_text(viewer, item.what);
       what.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(what.front())));
-      lines.push_back({word, false, texts().text("attention", {{"what", what}, {"next", item.next_step}}),
-                       page_of(part), list_of_found(item)});
+      lines.push_back(
+          {word, false,
+           texts().text("attention", {{"what", what}, {"next", shown_text(viewer, item.next_step)}}),
+           page_of(part), list_of_found(item)});
     }
     if (!is_good) continue;
+    if (part == sync::Part::store) lines.push_back({"store", true, texts().text("store_answers")});
     if (part == sync::Part::daemon) lines.push_back(daemon_line(facts.daemons));
     if (part == sync::Part::mail) lines.push_back(mail_line(call.store()));
     if (part == sync::Part::crm) add_crm_lines(lines, call.store(), waiting);

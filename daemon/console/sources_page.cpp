@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "daemon/config/connection_urls.h"
 #include "daemon/console/access.h"
 #include "daemon/console/pages.h"
 
@@ -66,6 +67,8 @@ Data facts_of(const PageCall& call, const SourceSummary& source) {
   add_time(lines, "last_received", time(source.last_received_at));
   add_line(lines, "cursor", shown_text(call.viewer(), with_readable_times(source.cursor_state)));
   const config::SourceSettings* settings = settings_of(call, source.name);
+  if (settings)
+    add_line(lines, "webhook_url", config::webhook_url(call.console.options.admin_url, *settings));
   if (settings && settings->kind == config::SourceKind::poll)
     add_time(lines, "next_poll", time(source.next_attempt_at));
   add_line(lines, "accepted", std::to_string(source.accepted));

@@ -146,6 +146,7 @@ void add_filter(Conditions& all, sql::Dialect dialect, const Viewer& viewer,
   if (!filter.item.empty())
     all.add("(CAST(r.gift_id AS TEXT) = :item OR r.item_name = :item)", "item", filter.item);
   if (!filter.campaign.empty()) all.add("r.utm_campaign_id = :campaign", "campaign", filter.campaign);
+  if (!filter.key.empty()) all.add("r.credential_prefix = :key", "key", filter.key);
   if (filter.sent_since) all.add("t.sent_at >= :since", "since", std::to_string(filter.sent_since->value));
   if (filter.sent_until) all.add("t.sent_at < :until", "until", std::to_string(filter.sent_until->value));
   if (filter.crm != CrmFilter::any) all.add(std::string(kCrmConditions.word_of(filter.crm)));

@@ -36,6 +36,7 @@ struct ConsoleGiftFilter {
   std::string sender = {};                 ///< an e-mail address
   std::string item = {};                   ///< the item's number or its exact name
   std::string campaign = {};               ///< the exact utm_campaign_id
+  std::string key = {};                    ///< GiftRequest::credential_prefix
   std::optional<std::string> source = {};  ///< the exact gift_source; empty: sent by giftsync
   std::optional<platform::UtcMillis> sent_since = {};
   std::optional<platform::UtcMillis> sent_until = {};  ///< before then

@@ -1,5 +1,5 @@
-// Lists gifts by status, time, campaign, sender and item. Each page continues where the previous one ended,
-// so that all pages together read the table once.
+// Lists gifts by status, time, campaign, sender, item and key. Each page continues where the previous one
+// ended, so that all pages together read the table once.
 #include <algorithm>
 
 #include "schema/contact_normalization.h"
@@ -34,6 +34,7 @@ void add_filter(Condition& all, sql::Dialect dialect, const GiftFilter& filter) 
   if (filter.until) all.add(time_column(filter) + " < :until", "until", std::to_string(filter.until->value));
   if (filter.campaign) all.add("r.utm_campaign_id = :campaign", "campaign", *filter.campaign);
   if (filter.item) all.add("(CAST(r.gift_id AS TEXT) = :item OR r.item_name = :item)", "item", *filter.item);
+  if (filter.key) all.add("r.credential_prefix = :key", "key", *filter.key);
   if (filter.sender) {
     // Stored as written: an international domain in either of its forms.
     const std::string sender = email_key(*filter.sender);

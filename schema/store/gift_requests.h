@@ -145,6 +145,7 @@ struct GiftFilter {
   std::optional<std::string> campaign;       ///< the exact utm_campaign_id
   std::optional<std::string> sender;         ///< an e-mail address
   std::optional<std::string> item;           ///< the item's number or its exact name
+  std::optional<std::string> key;            ///< GiftRequest::credential_prefix
 };
 
 /// Gifts of a listing by id.

@@ -29,13 +29,28 @@ void count_deadlines(soci::session& session, platform::UtcMillis soon, StoreStat
       session, "SELECT due_at FROM recipient_transaction WHERE due_at IS NOT NULL ORDER BY due_at LIMIT 1"));
 }
 
+/// Bounded by rows: changes have no index by time, which would cost each of them.
+void count_gifts_in_future(soci::session& session, platform::UtcMillis now, StoreStats& stats) {
+  constexpr int kChanges = 20'000;
+  const std::string future = std::to_string(now.value + platform::kHourMillis);
+  const std::string sent = "SELECT id FROM recipient_transaction WHERE sent_at > " + future + " LIMIT " +
+                           std::to_string(kMaxCounted + 1);
+  const std::string latest =
+      "SELECT transaction_id, occurred_at, voided_at, orphaned FROM change_log ORDER BY id DESC LIMIT " +
+      std::to_string(kChanges);
+  stats.gifts_in_future = count_bounded(
+      session, "(SELECT id FROM (" + sent + ") s UNION SELECT transaction_id FROM (" + latest +
+                   ") l WHERE occurred_at > " + future + " AND voided_at IS NULL AND orphaned = 0) f");
+}
+
 }  // namespace
 
-StoreStats store_stats(const sql::Dsn& dsn, platform::UtcMillis soon) {
+StoreStats store_stats(const sql::Dsn& dsn, platform::UtcMillis now, platform::UtcMillis soon) {
   return sql::Database::shared(dsn)->read([&](soci::session& session) {
     StoreStats stats;
     count_requests(session, stats);
     count_deadlines(session, soon, stats);
+    count_gifts_in_future(session, now, stats);
     return stats;
   });
 }

@@ -21,9 +21,11 @@ struct StoreStats {
   std::int64_t due_until_horizon =
       0;  ///< gifts whose timer is due until the horizon, for a deadline or a reminder
   std::optional<platform::UtcMillis> next_due;
+  /// Gifts that were sent, or have one of the latest 20,000 changes, more than an hour after now.
+  std::int64_t gifts_in_future = 0;
 };
 
 /// `soon`: the horizon for due timers.
-StoreStats store_stats(const sql::Dsn& dsn, platform::UtcMillis soon);
+StoreStats store_stats(const sql::Dsn& dsn, platform::UtcMillis now, platform::UtcMillis soon);
 
 }  // namespace giftsync::schema::store

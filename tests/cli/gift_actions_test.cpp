@@ -209,6 +209,8 @@ TEST_F(CliGiftActions, ExportIsSafeInASpreadsheetAndTotalsAreExact) {
     const std::string out = cli_.run(more).out;
     return std::count(out.begin(), out.end(), '\n');
   };
+  EXPECT_EQ(cli_.run({"gift", "export", "--excel"}).out, "\xEF\xBB\xBF" + all.out);
+  EXPECT_EQ(cli_.run({"gift", "export", "--excel", "--format", "ndjson"}).code, 64);
   EXPECT_EQ(lines({}), 2);
   EXPECT_EQ(lines({"--campaign", "autumn"}), 1);
   EXPECT_EQ(lines({"--status", "donated"}), 1);
@@ -259,6 +261,9 @@ TEST(ExportRows, FormulasAreEscaped) {
       {"@SUM", "'@SUM"},
       {"\t=1", "'\t=1"},
       {" =1", "' =1"},
+      {"\u00A0=1", "'\u00A0=1"},
+      {"\u2003 \u3000\u200B@a", "'\u2003 \u3000\\u{200b}@a"},
+      {"x;\u202F-1", "\"x;'\u202F-1\""},
       {"x;=1+1", "\"x;'=1+1\""},
       {";; @a;b", "\";;' @a;b\""},
       {"\uFF1Dcmd|' /c calc'!A0", "'\uFF1Dcmd|' /c calc'!A0"},

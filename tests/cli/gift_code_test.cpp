@@ -57,6 +57,17 @@ TEST_F(CliGiftCodes, AFaultyFileIsRefusedWholeWithoutShowingACode) {
   EXPECT_EQ(cli_.run({"item", "codes", "list", "--json"}).out, "[]\n");
 }
 
+TEST_F(CliGiftCodes, WhatASpreadsheetWroteInPlaceOfACodeIsRefused) {
+  const auto result = import("code;;\nA-1;;\n#N/A;;\n2.06555E+09;;\ncode;;\n;;\nB-2\rC-3\r");
+  EXPECT_EQ(result.code, 65);
+  EXPECT_THAT(
+      result.err,
+      AllOf(HasSubstr("stdin:3: code: found a cell, which a spreadsheet writes for a formula"),
+            HasSubstr("stdin:4: code: found a cell, to which a spreadsheet has rounded"),
+            HasSubstr("stdin:5: code: found a cell, which is the header once more"), HasSubstr("3 faults")));
+  EXPECT_EQ(import("code;;\nA-1;;\nB-2\rC-3\r").out, "3 codes: 3 new, 0 already known\n");
+}
+
 TEST_F(CliGiftCodes, AnInvalidFileIsRefused) {
   EXPECT_THAT(import("SECRET-1\nSECRET-2\n").err, HasSubstr("stdin:1: found another header"));
   EXPECT_THAT(import("").err, HasSubstr("found no codes"));

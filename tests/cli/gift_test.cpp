@@ -561,6 +561,39 @@ TEST_F(CliGift, ShowAndExportNameTheKeyAndTheCall) {
                                                       HasSubstr(",gsk_live_abcdefgh,0123456789abcdef\r\n")));
 }
 
+// OPS-24, OPS-34
+TEST_F(CliGift, GiftsAreListedAndExportedByTheKeyThatAskedForThem) {
+  cli_.send_gifts({"a@example.com"});
+  cli_.run({"account", "create", "--email", "rose@example.com", "--name", "Rose", "--plan", "team"});
+  cli_.run({"key", "create", "--account", "rose@example.com", "--name", "shop"});
+  schema::store::Store store(cli_.address());
+  ASSERT_FALSE(store.accounts.list_keys().empty());
+  const std::string key = store.accounts.list_keys().back().key.prefix;
+  schema::store::NewGiftRequest request;
+  request.request.account = {1};
+  request.request.gift = {7};
+  request.request.created_at = cli_.now;
+  request.request.credential_prefix = key;
+  request.recipients.push_back({"kim@example.com", "", "", "Hello"});
+  request.recipients.push_back({"lee@example.com", "", "", "Hello"});
+  store.gifts.create(std::span(&request, 1));
+  sync();
+  const auto listed = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"gift", "list", "--json", "--key"});
+    return Json::parse(cli_.run(more).out).size();
+  };
+  EXPECT_EQ(listed({key}), 2u);
+  EXPECT_EQ(listed({"shop"}), 2u);
+  EXPECT_EQ(listed({"shop", "--newest", "--limit", "5"}), 2u);
+  EXPECT_EQ(listed({"shop", "--email", "lee@example.com"}), 1u);
+  EXPECT_THAT(cli_.run({"gift", "export", "--key", "shop"}).err, HasSubstr("2 gifts exported."));
+  for (const char* command : {"list", "export"}) {
+    const auto unknown = cli_.run({"gift", command, "--key", "gsk_live_none"});
+    EXPECT_EQ(unknown.code, 65);
+    EXPECT_THAT(unknown.err, HasSubstr("no key begins with \"gsk_live_none\""));
+  }
+}
+
 TEST_F(CliGift, ShowsTheMailOfAGift) {
   {
     auto read = read_cli_settings(cli_.path("giftsyncd.yaml"));

@@ -51,6 +51,68 @@ TEST(CsvReader, ParsesRowsAcrossReadsAndEmptyCells) {
   EXPECT_EQ(rows[2].line, 3u);
 }
 
+// OPS-21
+TEST(CsvReader, EndsRowsAtEachKindOfLineEnd) {
+  const auto rows = rows_of("a,b\n1,x\r2,\"y\rz\"\r\n3,w\r\r4,v");
+  ASSERT_THAT(rows, SizeIs(5));
+  EXPECT_THAT(rows[2].cells, ElementsAre("2", "y\rz")) << "content in quotes";
+  std::vector<std::size_t> lines;
+  for (const CsvRow& row : rows) lines.push_back(row.line);
+  EXPECT_THAT(lines, ElementsAre(1u, 2u, 3u, 5u, 7u));
+  const std::string wide(65'529, 'w');  // CR ends one read, LF begins the next one
+  EXPECT_EQ(rows_of("a,b\n1," + wide + "\r\n2,x\n").back().line, 3u);
+  std::string fault;
+  rows_of("a\r1\r2\"\r", &fault);
+  EXPECT_THAT(fault, HasSubstr("a.csv:3:"));
+}
+
+// OPS-21
+TEST(CsvReader, ReadsWhatSpreadsheetsSave) {
+  const auto cells_of = [](const std::string& text) {
+    std::vector<std::vector<std::string>> cells;
+    for (const CsvRow& row : rows_of(text)) cells.push_back(row.cells);
+    return cells;
+  };
+  const std::vector<std::vector<std::string>> table{{"Id", "Name"}, {"1", "Jos\u00E9, A"}};
+  for (const std::string& text : std::vector<std::string>{
+           "Id,Name\n1,\"Jos\u00E9, A\"\n", "Id;Name\r\n1;Jos\u00E9, A\r\n", "Id\tName\n1\tJos\u00E9, A\n",
+           "\"Id\";\"Name\"\n\"1\";\"Jos\u00E9, A\"", "sep=;\nId;Name\n1;Jos\u00E9, A\n",
+           "\"sep=,\"\nId,Name\n1,\"Jos\u00E9, A\"", "SEP=\t\rId\tName\r1\tJos\u00E9, A",
+           "\xEF\xBB\xBF\xEF\xBB\xBFsep=|\nId|Name\n1|Jos\u00E9, A\n",
+           "Id,Name,,\n1,\"Jos\u00E9, A\",,\n,,,\n , ,,\n",
+           "\u00A0Id ,Name\u00A0\n\u30001,\"\u2003Jos\u00E9, A\"\n", "\n\nId;Name\n1;Jos\u00E9, A\n"})
+    EXPECT_EQ(cells_of(text), table) << text;
+  EXPECT_THAT(cells_of("code\na;b\n"), ElementsAre(ElementsAre("code"), ElementsAre("a;b")));
+  EXPECT_THAT(cells_of("Id;A,B\n"), ElementsAre(ElementsAre("Id;A", "B"))) << "not certain: comma";
+  EXPECT_THAT(cells_of("Id,Name\n1,,3\n").back(), SizeIs(3)) << "a cell with text is never dropped";
+  EXPECT_EQ(rows_of("sep=;\n\nId;Name\n1;x\n").back().line, 4u);
+}
+
+// OPS-21
+TEST(CsvReader, ReadsUtf16WithItsByteOrderMark) {
+  const std::u16string text = u"\uFEFFId\tName\r\n1\tJos\u00E9 \U0001F381\r\n";
+  std::string little;
+  std::string big;
+  for (const char16_t c : text) {
+    little.append({static_cast<char>(c & 0xFF), static_cast<char>(c >> 8)});
+    big.append({static_cast<char>(c >> 8), static_cast<char>(c & 0xFF)});
+  }
+  for (const std::string& bytes : {little, big}) {
+    std::string fault;
+    const auto rows = rows_of(bytes, &fault);
+    ASSERT_THAT(rows, SizeIs(2)) << fault;
+    EXPECT_THAT(rows[1].cells, ElementsAre("1", "Jos\u00E9 \U0001F381"));
+    EXPECT_THAT(rows_of(bytes.substr(2), &fault), IsEmpty());
+    EXPECT_THAT(fault, AllOf(HasSubstr("a.csv:1: found UTF-16 without"), HasSubstr("CSV UTF-8")));
+  }
+  std::string fault;
+  rows_of(little + std::string("\x3C\xD8"
+                               "A\0",
+                               4),
+          &fault);
+  EXPECT_THAT(fault, HasSubstr("CSV UTF-8")) << "half a surrogate pair";
+}
+
 TEST(CsvReader, ReportsStrayAndOpenQuotationMarks) {
   std::string fault;
   EXPECT_THAT(rows_of("a,b\n1,5\" disk\n2,x\n", &fault), SizeIs(1));
@@ -191,7 +253,12 @@ TEST(CliItem, RefusesOtherFiles) {
   EXPECT_EQ(cli.run({"item", "import", cli.path(".")}).code, 66);
   const auto semicolons = cli.run({"item", "import", "-"}, "gift_id;name\n1;A\n");
   EXPECT_EQ(semicolons.code, 65);
-  EXPECT_THAT(semicolons.err, HasSubstr("stdin:1: found columns that are not separated by commas"));
+  EXPECT_THAT(semicolons.err,
+              AllOf(HasSubstr("stdin:1: description: found no such column"), Not(HasSubstr("gift_id"))));
+  const std::string header = kItemHeader;
+  EXPECT_THAT(cli.run({"item", "import", "-"}, header + "7,#REF!,#N/A,1,0,0,0\n").err,
+              AllOf(HasSubstr("stdin:2: name: found \"#REF!\", which a spreadsheet writes"),
+                    HasSubstr("stdin:2: description: found \"#N/A\"")));
   const auto misspelt =
       cli.run({"item", "import", "-"},
               "gift_id,name,description,item_cst,shipping_cost,carbon_neutral_cost,transaction_fee\n");
@@ -339,8 +406,52 @@ TEST(CliCrm, InvalidAddressesAndRepeatedIdsAreCounted) {
               "Id,Email\n003A,a@example.com\n003B,absent\n003C,@\n003A,b@example.com\n003D,\n");
   EXPECT_EQ(result.code, 65);
   EXPECT_THAT(result.out, HasSubstr("5 rows: 4 new, 0 changed, 0 unchanged, 1 refused"));
-  EXPECT_THAT(result.err, AllOf(HasSubstr("stdin:3: Email is not an e-mail address (nor in 1 more row);"),
-                                HasSubstr("1 of the refused rows has an Id that an earlier line")));
+  EXPECT_THAT(result.err,
+              AllOf(HasSubstr("stdin:3: Email holds \"absent\", which is not a complete e-mail address"),
+                    HasSubstr("stdin:4: Email holds \"@\""), HasSubstr("incomplete e-mail addresses: 2;"),
+                    HasSubstr("1 of the refused rows has an Id that an earlier line")));
+  std::string many = "Id,Work_Email\n";
+  for (int i = 0; i < 25; ++i) many += "003X" + std::to_string(i) + ",jane@example\n";
+  const auto named = cli.run({"crm", "import", "--object", "contact", "-"}, many);
+  EXPECT_THAT(named.err, AllOf(HasSubstr("stdin:21: Work_Email holds \"jane@example\""),
+                               Not(HasSubstr("stdin:22:")), HasSubstr("incomplete e-mail addresses: 25;")));
+}
+
+// SYNC-36
+TEST(CliCrm, RowsThatALoneCrEndsAreImported) {
+  const CliFixture cli;
+  const std::string rows =
+      "Id,Email,LastName\n003D,di@x.example,Diaz\r003E,ed@x.example,Eddy\n003F,fi@x.example,Fisk\n";
+  EXPECT_THAT(cli.run({"crm", "import", "--object", "contact", "-", "--dry-run"}, rows).out,
+              HasSubstr("3 rows: 3 new"));
+  EXPECT_EQ(cli.run({"crm", "import", "--object", "contact", "-"}, rows).out,
+            "contact: 3 rows: 3 new, 0 changed, 0 unchanged, 0 refused\n");
+}
+
+// SYNC-36
+TEST(CliCrm, LabelsOfAReportAreNamedByTheAdmin) {
+  const CliFixture cli;
+  const std::string file = cli.write(
+      "my report.csv",
+      "Contact ID;First\u00A0Name;Account ID;Mobile;E-mail 2\n003A;Rose;001A;(650) 867-3450;r@x.example\n");
+  const auto refused = cli.run({"crm", "import", "--object", "contact", file});
+  EXPECT_EQ(refused.code, 65);
+  const std::string advice = "crm import --object contact '" + file +
+                             "' --map 'Contact ID=Id' --map 'First\u00A0Name=FirstName' --map "
+                             "'Account ID=AccountId' --map 'E-mail 2=E_mail_2'\n";
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("column 1 is named \"Contact ID\""), HasSubstr(advice)));
+  const auto imported =
+      cli.run({"crm", "import", "--object", "contact", file, "--map", "contact id=Id", "--map",
+               "First Name=FirstName", "--map", "Account ID=AccountId", "--map", "E-mail 2=E_mail_2"});
+  EXPECT_EQ(imported.code, 0) << imported.err;
+  EXPECT_THAT(imported.err, HasSubstr("new custom field: Mobile (text; did you mean MobilePhone?)"));
+  EXPECT_EQ(nlohmann::json::parse(cli.run({"crm", "show", "contact", "003A", "--json"}).out)["AccountId"],
+            "001A");
+  EXPECT_THAT(cli.run({"crm", "import", "--object", "contact", file, "--map", "Contact=Id"}).err,
+              AllOf(HasSubstr("--map \"Contact=Id\": there is no such column"), Not(HasSubstr("next:"))));
+  EXPECT_EQ(cli.run({"crm", "import", "--object", "contact", file, "--map", "Contact"}).code, 64);
+  EXPECT_THAT(cli.run({"crm", "import", "--object", "lead", "-"}, "LeadId,Email\n1,a@x.example\n").err,
+              HasSubstr("--map LeadId=Id"));
 }
 
 TEST(CliCrm, TheHelpListsTheStandardColumns) {

@@ -100,6 +100,10 @@ TEST_F(CliSource, ListShowsSourcesOfSettingsAndStore) {
   EXPECT_EQ(rows[1]["orphaned"], 1);
   EXPECT_EQ(rows[1]["quarantined"], 1);
   EXPECT_EQ(rows[2]["type"], "poll");
+  EXPECT_EQ(rows[1]["webhook_url"], "http://127.0.0.1:8480/api/v1/webhooks/status_changes/vendor");
+  EXPECT_TRUE(rows[0]["webhook_url"].is_null() && rows[2]["webhook_url"].is_null()) << "removed, poll";
+  EXPECT_THAT(cli_.run({"source", "list"}).out,
+              HasSubstr("its URL: http://127.0.0.1:8480/api/v1/webhooks/status_changes/vendor\n"));
   EXPECT_EQ(rows[2]["state"], "new");
   EXPECT_THAT(cli_.run({"source", "list"}).out, HasSubstr("no JSON"));
   EXPECT_THAT(cli_.run({"source", "list"}).out, HasSubstr("ORPHANED"));
@@ -113,7 +117,7 @@ TEST_F(CliSource, ListFitsATerminalOf80Columns) {
   EXPECT_THAT(out, HasSubstr("IGNORED"));
   EXPECT_THAT(
       out, HasSubstr("    webhook, invalid since 2026-11-21 12:31 UTC, last received 2026-11-21 12:31 UTC: "
-                     "no JSON\n"));
+                     "no JSON; its URL: http://127.0.0.1:8480/api/v1/webhooks/status_changes/vendor\n"));
   EXPECT_THAT(out, HasSubstr("    poll\n")) << "no daemon has started it yet";
   std::istringstream lines(out);
   for (std::string line; std::getline(lines, line);) {

@@ -136,6 +136,10 @@ TEST(StatusAttention, NamesWhatAnAdminHasToDo) {
          report.facts.mail_pauses = {{kNow, kNow, 3, "no relay", "", "mars 127.0.0.1:8480"}};
        },
        "mail delivery is paused on mars 127.0.0.1:8480: no relay"},
+      {[](StatusReport& report) { report.facts.full_disk = "the disk of /var is full: 12 KB are free"; },
+       "the disk of /var is full"},
+      {[](StatusReport& report) { report.facts.gifts_in_future = 455; },
+       "455 gifts have a time in the future"},
       {[](StatusReport& report) {
          report.facts.shared_replies = {
              {schema::DeliveryState::undelivered, "550 5.1.1 <a@x>: unknown", 12, kNow}};

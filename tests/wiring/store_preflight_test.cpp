@@ -31,6 +31,14 @@ TEST(StorePreflight, AMissingDirectoryIsReportedWithItsLine) {
   EXPECT_THAT(store_directory_fault(with_store("/nowhere/giftsync.db")), Optional(fault));
 }
 
+// OPS-6
+TEST(StorePreflight, AFullDiskIsNamed) {
+  EXPECT_EQ(full_disk_clause("/var/lib/giftsync", 12'345),
+            "the disk of /var/lib/giftsync is full: 12 KB are free");
+  EXPECT_EQ(full_disk_clause("/var/lib/giftsync", 16 << 20), std::nullopt);
+  EXPECT_EQ(full_disk_clause(with_store("/nowhere/giftsync.db")), std::nullopt) << "nothing is known of it";
+}
+
 TEST(StorePreflight, TheStateDirectoryMayBeMissingDuringACheck) {
   EXPECT_EQ(missing_directory_fault(with_store("/var/lib/giftsync/giftsync.db")), std::nullopt);
   EXPECT_TRUE(missing_directory_fault(with_store("/var/lib/giftsync/deeper/nowhere/giftsync.db")));

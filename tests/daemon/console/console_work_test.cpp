@@ -75,6 +75,7 @@ TEST_F(ConsoleWork, AnOperatorReleasesAndPurgesQuarantinedEvents) {
   const std::string page = get("/console/sources/vendor").body;
   EXPECT_THAT(page, AllOf(HasSubstr("unknown_status"), HasSubstr("status_map"), HasSubstr("&lt;script&gt;"),
                           Not(HasSubstr("<script>")), Not(HasSubstr("secret@example.com"))));
+  EXPECT_THAT(page, HasSubstr("<bdi>https://admin.example.com/api/v1/webhooks/status_changes/vendor</bdi>"));
   EXPECT_EQ(press_plain(page, "/console/sources/vendor/release").status, 303);
   EXPECT_THAT(store_.sources.sources_to_reprocess(), testing::ElementsAre("vendor"));
   EXPECT_EQ(press_plain(page, "/console/sources/vendor/purge", "&reason=nothing").status, 404);

@@ -164,6 +164,11 @@ TEST_P(ConsoleGiftsTest, FiltersAndPagesByDescendingId) {
   filter.item = "Tea";
   EXPECT_THAT(ids(operations_, filter), ElementsAre(second[0]));
   filter = {};
+  filter.key = "gsk_live_Ab3dE5g";
+  EXPECT_THAT(ids(operations_, filter), IsEmpty());
+  sql("UPDATE gift_request SET credential_prefix = 'gsk_live_Ab3dE5g' WHERE item_name = 'Tea'");
+  EXPECT_THAT(ids(operations_, filter), ElementsAre(second[0]));
+  filter = {};
   filter.status = Status::redeemed;
   EXPECT_THAT(ids(operations_, filter), IsEmpty());
   filter.status = Status::sent;

@@ -128,6 +128,8 @@ std::vector<Query> queries(sql::Dialect dialect) {
       {"gifts due soon",
        bounded_count_query("recipient_transaction WHERE due_at IS NOT NULL AND due_at <= 9"),
        "recipient_transaction_due"},
+      {"gifts sent in the future", "SELECT id FROM recipient_transaction WHERE sent_at > 9 LIMIT 10001",
+       "recipient_transaction_sent"},
       {"gifts due for a timer",
        "SELECT id FROM recipient_transaction WHERE due_at IS NOT NULL AND due_at <= 9 ORDER BY due_at, id "
        "LIMIT 500",
@@ -157,6 +159,13 @@ TEST_P(ScalePlans, OrphanedSourcesReadTheNewestChangesInTheOrderOfTheirIds) {
   const std::string plan = plan_of(all_orphaned_query("9"));
   EXPECT_THAT(plan, testing::ContainsRegex("CO-ROUTINE newest|Index Scan Backward using change_log_pkey"));
   EXPECT_THAT(plan, testing::Not(testing::ContainsRegex("SCAN change_log\n|SCAN c[^h]|SCAN c\n")));
+}
+
+// OPS-33
+TEST_P(ScalePlans, TheLatestChangesAreReadInTheOrderOfTheirIds) {
+  const std::string plan = plan_of(
+      "SELECT transaction_id, occurred_at, voided_at, orphaned FROM change_log ORDER BY id DESC LIMIT 20000");
+  EXPECT_THAT(plan, testing::Not(testing::ContainsRegex("TEMP B-TREE|Sort")));
 }
 
 // CON-32
@@ -299,6 +308,19 @@ TEST_P(ScalePlans, AListingByIdSearchesAFewThousandGiftsAStatement) {
   }
   EXPECT_THAT(found, testing::ElementsAre(kGifts));
   EXPECT_EQ(pages, 3);
+
+  sql("UPDATE gift_request SET credential_prefix = 'gsk_live_Ab3dE5g' WHERE id IN (7000, 12000)");
+  filter = {};
+  filter.key = "gsk_live_Ab3dE5g";
+  found.clear();
+  pages = 0;
+  for (std::optional after = TransactionId{0}; after; ++pages) {
+    const GiftPage page = store_->gifts.list(filter, *after, 100);
+    for (const Gift& gift : page.gifts) found.push_back(gift.transaction.id.value);
+    after = page.next;
+  }
+  EXPECT_THAT(found, testing::ElementsAre(7000, kGifts));
+  EXPECT_EQ(pages, 3) << "5,000 gifts a statement";
 
   filter = {};
   const GiftPage first = store_->gifts.list(filter, {0}, 100);

@@ -28,7 +28,7 @@ class StoreStatsTest : public tests::StoreFixture {
 };
 
 TEST_P(StoreStatsTest, AnEmptyStoreHasNoCounts) {
-  const StoreStats stats = store_stats(database_->address(), kSentAt);
+  const StoreStats stats = store_stats(database_->address(), kSentAt, kSentAt);
   for (const RequestRecordState state : kAllRequestRecordStates) EXPECT_EQ(of(stats, state), 0);
   EXPECT_EQ(stats.requests_in_error, 0);
   EXPECT_EQ(stats.due_until_horizon, 0);
@@ -41,7 +41,7 @@ TEST_P(StoreStatsTest, CountsRequestRecordsWithTheirLastError) {
   save("3", RequestRecordState::approved, "no such gift");
   save("4", RequestRecordState::sent, "of a rejection that came too late");
   save("5", RequestRecordState::approved, "gone", true);
-  const StoreStats stats = store_stats(database_->address(), kSentAt);
+  const StoreStats stats = store_stats(database_->address(), kSentAt, kSentAt);
   EXPECT_EQ(of(stats, RequestRecordState::pending), 1);
   EXPECT_EQ(of(stats, RequestRecordState::approved), 2) << "a deleted record is not counted";
   EXPECT_EQ(of(stats, RequestRecordState::sent), 1);
@@ -57,9 +57,36 @@ TEST_P(StoreStatsTest, CountsDeadlinesUntilTheHorizon) {
         std::to_string(kSentAt.value + 5 + 5 * static_cast<std::int64_t>(i)) +
         " WHERE id = " + std::to_string(ids[i].value));
   }
-  const StoreStats stats = store_stats(database_->address(), {kSentAt.value + 7});
+  const StoreStats stats = store_stats(database_->address(), kSentAt, {kSentAt.value + 7});
   EXPECT_EQ(stats.due_until_horizon, 1);
   EXPECT_EQ(stats.next_due, platform::UtcMillis{kSentAt.value + 5});
+}
+
+// OPS-27
+TEST_P(StoreStatsTest, CountsGiftsWithTimesInTheFuture) {
+  const platform::UtcMillis soon{kSentAt.value + platform::kHourMillis};
+  const platform::UtcMillis late{soon.value + 1};
+  const TransactionId timely = one_gift();
+  const TransactionId expired = one_gift();
+  const TransactionId voided = one_gift();
+  const TransactionId sent = one_gift();
+  sql("UPDATE recipient_transaction SET sent_at = " + std::to_string(late.value) +
+      " WHERE id = " + std::to_string(sent.value));
+  const auto add = [&](TransactionId gift, Status status, platform::UtcMillis at) {
+    const StatusChange change{{}, "timer", gift, status, at, kSentAt, {}};
+    store_->changes.accept(std::span(&change, 1));
+  };
+  add(timely, Status::opened, soon);
+  add(expired, Status::expired, late);
+  add(expired, Status::refunded, {late.value + 7});
+  add(voided, Status::expired, late);
+  add({999}, Status::opened, late);
+  sql("UPDATE change_log SET voided_at = 1 WHERE transaction_id = " + std::to_string(voided.value));
+  const auto counted = [&](platform::UtcMillis now) {
+    return store_stats(database_->address(), now, now).gifts_in_future;
+  };
+  EXPECT_EQ(counted(kSentAt), 2) << "neither the voided, nor the orphaned one";
+  EXPECT_EQ(counted(late), 0) << "once their times have come";
 }
 
 INSTANTIATE_TEST_SUITE_P(BackEnds, StoreStatsTest,

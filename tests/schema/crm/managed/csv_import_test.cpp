@@ -434,6 +434,42 @@ TEST_P(CsvImportTest, bad_rows_are_refused_with_their_line_number) {
   EXPECT_EQ(scalar("SELECT id FROM crm_contact WHERE id = 'c9'"), "c9");
 }
 
+// SYNC-36
+TEST_P(CsvImportTest, what_a_spreadsheet_wrote_in_place_of_a_value_is_refused) {
+  struct Case {
+    Row row;
+    std::string reason;  ///< empty: it is imported
+  };
+  const std::vector<Case> cases{
+      {{"c1", "#N/A", "", "", "", "5"}, "AccountId holds \"#N/A\", which a spreadsheet writes for a formula"},
+      {{"c2", " #BEZUG! ", "", "", "", ""}, "correct or empty the cell"},
+      {{"c3", "", "########", "", "", ""}, "a column that is too narrow"},
+      {{"c4", "", "2.06555E+09", "", "", ""},
+       "Phone holds \"2.06555E+09\", to which a spreadsheet has rounded a number"},
+      {{"c5", "1,2E+15", "", "", "", ""}, "rounded"},
+      {{"c6", "", "", "11/28/2026 9:15 AM", "", ""}, "the order of day and month is not certain"},
+      {{"c7", "", "", "28.11.2026", "", ""}, "a time such as 2026-11-21T12:31:07Z is needed, since"},
+      {{"c8", "", "", "", "2.06555E+09", ""}, "Work_Phone holds"},
+      {{"c9", "", "", "", "", "#DIV/0!"}, "Score holds"},
+      {{"Total", "", "", "", "", "5"}, "as a total or another line of a report; delete the line"},
+      {{"Grand Totals (13 records)", "", "", "", "", ""}, "line of a report"},
+      {{"ID", "AccountId", "Phone", "", "Work_Phone", ""}, "line of a report"},
+      {{"Contact ID", "", "", "", "", ""}, "line of a report"},
+      {{"totally", "#1", "+1 206 555 0100", "2026-11-28", "(206) 555-0100", "2.5E+01"}, ""},
+      {{"counter", "", "206E555", "", "", "7"}, ""},
+  };
+  std::vector<Row> rows{{"Id", "AccountId", "Phone", "LastModifiedDate", "Work_Phone", "Score"}};
+  for (const Case& one : cases) rows.push_back(one.row);
+  const ImportResult result = load(ImportObject::contact, rows);
+  EXPECT_THAT(counts(result), ElementsAre(2, 0, 0, cases.size() - 2));
+  for (std::size_t i = 0; i < result.refused.size(); ++i) {
+    EXPECT_EQ(result.refused[i].line, i + 2);
+    EXPECT_THAT(result.refused[i].reason, HasSubstr(cases[i].reason));
+  }
+  EXPECT_THAT(result.text_fields, IsEmpty()) << "a refused cell makes no field text";
+  EXPECT_EQ(scalar("SELECT count(*) FROM crm_contact WHERE score > 6.5"), "2");
+}
+
 TEST_P(CsvImportTest, a_row_rejected_by_the_database_is_refused_alone) {
   sql("CREATE UNIQUE INDEX one_address ON crm_contact (email)");
   const ImportResult result =

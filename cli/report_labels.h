@@ -1,0 +1,24 @@
+// cli: the header of a file that a report of the CRM wrote has labels ("Contact ID", "First Name") instead of
+// the names of fields. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schema/crm/row_import.h"
+
+namespace giftsync::cli {
+
+/// The standard field of the object that usually has this label; empty: none is known.
+std::string field_of_label(schema::crm::ImportObject object, std::string_view label);
+
+/// "Contact ID=Id" for each cell that is no name of a field, and for the one that is Id by another name.
+std::vector<std::string> suggested_names(schema::crm::ImportObject object,
+                                         const std::vector<std::string>& header);
+
+/// Replaces labels of the header by their names: "Contact ID=Id". Labels are compared by their letters and
+/// digits, without case. Returns the faults: labels that the header does not have.
+std::vector<std::string> apply_names(const std::vector<std::string>& names, std::vector<std::string>& header);
+
+}  // namespace giftsync::cli
