@@ -53,7 +53,7 @@ giftsync_library(daemon/identity/jose USES platform
   PRIVATE fmt::fmt)
 giftsync_library(daemon/identity/oidc USES platform daemon/config daemon/signin daemon/identity/jose
   PRIVATE Poco::Foundation fmt::fmt)
-giftsync_library(daemon/identity/saml USES platform schema daemon/config daemon/signin
+giftsync_library(daemon/identity/saml USES platform daemon/config daemon/signin
   PRIVATE Poco::Foundation fmt::fmt)
 giftsync_library(daemon/identity
   USES platform schema schema/store daemon/config daemon/http daemon/signin daemon/identity/oidc

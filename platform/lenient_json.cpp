@@ -61,7 +61,7 @@ void append_content(std::string_view content, Purpose purpose, std::string& out)
       out += content.substr(0, part.length);
     else if (purpose == Purpose::locating)
       out.append(part.length, '?');
-    else if (c >= 0 && c < 0x20)
+    else if (static_cast<unsigned char>(c) < 0x20)
       out += fmt::format("\\u{:04x}", static_cast<int>(c));
     else
       out += kReplacement;

@@ -3,19 +3,17 @@
 #include <algorithm>
 #include <set>
 
+#include "schema/record_id.h"
+
 namespace giftsync::schema {
 namespace {
 
 constexpr std::size_t kShort = 15;
 constexpr std::size_t kLong = 18;
 
-bool is_upper(char c) {
-  return c >= 'A' && c <= 'Z';
-}
-
 bool is_short_id(std::string_view id) {
   const auto is_letter_or_digit = [](char c) {
-    return is_upper(c) || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
   };
   if (id.size() != kShort || !std::all_of(id.begin(), id.end(), is_letter_or_digit)) return false;
   constexpr std::size_t kReserved = 5;  // always 0
@@ -24,28 +22,15 @@ bool is_short_id(std::string_view id) {
          kCrmIdPrefixes.find("'" + std::string(id.substr(0, 3)) + "'") != std::string_view::npos;
 }
 
-/// Each character tells which of five letters are upper case: an Id without case still is another one.
-std::string suffix_of(std::string_view id) {
-  constexpr std::string_view kCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ012345";
-  constexpr std::size_t kPart = 5;
-  std::string suffix;
-  for (std::size_t at = 0; at < kShort; at += kPart) {
-    std::size_t upper = 0;
-    for (std::size_t i = 0; i < kPart; ++i) upper |= static_cast<std::size_t>(is_upper(id[at + i])) << i;
-    suffix += kCharacters[upper];
-  }
-  return suffix;
-}
-
 }  // namespace
 
 std::string long_crm_id(std::string_view id) {
-  return std::string(id) + (is_short_id(id) ? suffix_of(id) : "");
+  return is_short_id(id) ? long_record_id(id).value_or(std::string(id)) : std::string(id);
 }
 
 std::string short_crm_id(std::string_view id) {
   const std::string_view start = id.substr(0, kShort);
-  const bool is_long = id.size() == kLong && is_short_id(start) && id.substr(kShort) == suffix_of(start);
+  const bool is_long = id.size() == kLong && is_short_id(start) && long_record_id(id);
   return std::string(is_long ? start : id);
 }
 

@@ -17,6 +17,7 @@ tl::expected<std::string, std::string> continue_poll_at(const daemon::config::So
   sources::restart_run(position);
   position.cached_pages.clear();
   position.consecutive_unreadable_pages = 0;
+  position.refusals = 0;  // of the position before
   const auto time = source.since.empty() ? std::nullopt : platform::from_iso8601(value);
   if (time) {
     position.since = time;

@@ -98,6 +98,8 @@ class CallGovernor {
   std::optional<CallPermit> refusal(Spending spending, platform::UtcMillis now) const;
   /// Every rest, also of refuse_until().
   void end_rest();
+  /// Ends those of refuse_until() only.
+  void end_refusals() { refusals_ = {}; }
   /// An admin asks for it: the next call is made, whatever the org said last. The share stays a limit.
   void retry_now();
   /// The org answered, but with a failure of its own or with a page of its maintenance.

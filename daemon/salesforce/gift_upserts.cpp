@@ -25,7 +25,7 @@ using schema::crm::RowResult;
 using Kind = RowResult::Kind;
 using Next = GiftWrite::Next;
 
-constexpr int kRounds = 3;
+constexpr int kRounds = 6;
 
 std::string text_of(const schema::GiftRecord& record, GiftField field) {
   const auto* text = std::get_if<std::string>(&record.get(field));
@@ -165,8 +165,14 @@ void GiftUpserts::round() {
 }
 
 /// After the org refused a field: at the first time the org is looked at.
+/// A look that fails shows nothing: what is known of the rows already written stays.
 bool GiftUpserts::leaves_out_more() {
-  if (!leaves_out_more_) leaves_out_more_ = turn_.hides_more_fields();
+  if (leaves_out_more_) return *leaves_out_more_;
+  leaves_out_more_ = false;
+  try {
+    leaves_out_more_ = turn_.hides_more_fields();
+  } catch (const platform::DependencyError&) {
+  }
   return *leaves_out_more_;
 }
 

@@ -13,6 +13,9 @@
 namespace giftsync::daemon::salesforce {
 namespace {
 
+/// A statement that was refused is not older.
+constexpr std::int64_t kSecondLookMillis = platform::kMinuteMillis;
+
 std::optional<ModeFinding> stored_finding(const FactStorage& facts) {
   const std::optional<std::string> text = facts.load(kModeFact);
   return text ? read_mode_finding(*text) : std::nullopt;
@@ -108,12 +111,16 @@ void ModeWatch::hide_unusable_fields() {
 bool ModeWatch::hides_more_fields() {
   const std::lock_guard lock(mutex_);
   const platform::UtcMillis now = clock_();
+  const std::vector<schema::GiftField> before = shown_names_.gift_fields();
+  hide(stored_finding(facts_));  // another process may have looked meanwhile
+  if (shown_names_.gift_fields() != before) return true;
+  // Another thread has looked since the refused statement was made.
+  if (found_more_at_ && !platform::has_elapsed(*found_more_at_, kSecondLookMillis, now)) return true;
   if (looked_in_vain_at_ && !platform::has_elapsed(*looked_in_vain_at_, kModeFindingMillis, now))
     return false;
-  const std::vector<schema::GiftField> before = shown_names_.gift_fields();
   look(stored_finding(facts_));
   const bool has_changed = shown_names_.gift_fields() != before;
-  looked_in_vain_at_ = has_changed ? std::nullopt : std::optional(now);
+  (has_changed ? found_more_at_ : looked_in_vain_at_) = now;
   return has_changed;
 }
 

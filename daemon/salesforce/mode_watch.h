@@ -55,6 +55,7 @@ class ModeWatch {
   std::mutex mutex_;  // one look at a time; guards the following
   std::optional<platform::UtcMillis> first_asked_at_;
   std::optional<platform::UtcMillis> looked_in_vain_at_;
+  std::optional<platform::UtcMillis> found_more_at_;
 };
 
 /// `ask` without the fields that the org does not show, and once more where it is found to show fewer.

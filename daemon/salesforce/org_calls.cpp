@@ -254,7 +254,7 @@ void OrgCalls::stop(const ApiError& error, ErrorClass error_class, Spending spen
 }
 
 void OrgCalls::end_refusals() {
-  change_governor([](CallGovernor& governor) { governor.end_rest(); });
+  change_governor([](CallGovernor& governor) { governor.end_refusals(); });
 }
 
 void OrgCalls::stop(const ApiFault& fault) {

@@ -6,6 +6,7 @@
 #include "daemon/salesforce/record_json.h"
 #include "daemon/salesforce/request_object.h"
 #include "daemon/salesforce/statements.h"
+#include "platform/dependency_pause.h"
 
 namespace giftsync::daemon::salesforce {
 namespace {
@@ -125,6 +126,12 @@ Answers RequestPoll::answers_to(std::span<const Question> asked) {
   try {
     return ask(calls_, asked, Spending::requests);
   } catch (const CallRefusal&) {
+    const std::lock_guard lock(mutex_);
+    pace_.note_refusal(clock_());
+    throw;
+  } catch (const platform::DependencyPause& pause) {
+    // Only an admin can help: the same question is not asked again at once.
+    if (pause.transient()) throw;
     const std::lock_guard lock(mutex_);
     pace_.note_refusal(clock_());
     throw;

@@ -28,7 +28,7 @@ inline constexpr std::size_t kMaxIdentityCodePoints = 255;
 bool is_identity_line(std::string_view text);
 
 /// What makes a provider's text no e-mail address, as it follows the text (SAML-21, OIDC-12); nullopt for
-/// one. White space around it is refused: nobody typed it.
+/// one. White space around it is refused: a provider adds none.
 std::optional<std::string> address_error(std::string_view address);
 
 }  // namespace giftsync::daemon::signin

@@ -271,6 +271,7 @@ void apply_config_fingerprint(PollCursor& cursor_state, const std::string& finge
   cursor_state.config_fingerprint = fingerprint;
   cursor_state.cached_pages.clear();
   cursor_state.is_overlap_complete = false;
+  cursor_state.refusals = 0;  // of other requests
   restart_run(cursor_state);
 }
 

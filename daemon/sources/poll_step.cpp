@@ -204,8 +204,9 @@ class PollRound {
   bool ingest_page(PollPage page, std::vector<sync::ClassifiedEvent> classified,
                    const std::string& warning = {}) {
     const platform::UtcMillis now = context_.clock();
-    IngestedPage ingested{page_url(source_, cursor_state_), classified.empty() ? "" : page_digest(classified),
-                          false};
+    const bool begins_again = cursor_state_.refusals == kMaxRefusals;
+    IngestedPage ingested{begins_again ? source_.settings.url : page_url(source_, cursor_state_),
+                          classified.empty() ? "" : page_digest(classified), false};
     const schema::store::InboundBatch::Advance advance{context_.owner, revision_, serialize(page.after)};
     const schema::store::IngestResult result =
         context_.ingestor.ingest(source_, std::move(classified), {{}, advance, warning}, now).result;

@@ -506,7 +506,8 @@ void Database::run(Mode mode, const std::function<void(soci::session&)>& work) {
       const bool was_aborted = active && active->was_aborted();
       active.reset();
       // Checks of a new connection may meet another writer's change (serializable isolation).
-      const bool is_conflict = !was_aborted && classify(error) == ErrorKind::conflict;
+      const bool is_conflict =
+          !was_aborted && dsn_.dialect == Dialect::postgresql && classify(error) == ErrorKind::conflict;
       const ErrorKind fault =
           was_aborted || (!had_session && !is_conflict) ? connect_error_kind(dsn_.dialect) : classify(error);
       // A session opened on a sick disk stays read-only on SQLite, so after a fault of the world none is used

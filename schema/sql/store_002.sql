@@ -1,4 +1,4 @@
--- For what `status` and the overview tell of the last days (MAIL-34).
+-- For what `status` and the overview tell of the last days.
 CREATE INDEX recipient_transaction_undelivered ON recipient_transaction (undelivered_at) WHERE status = 'undelivered';;
 CREATE INDEX mail_outbox_undelivered ON mail_outbox (updated_at) WHERE state = 'undelivered';;
 

@@ -5,6 +5,7 @@
 #include "schema/contact_normalization.h"
 #include "schema/enum_words.h"
 #include "schema/sql/queries.h"
+#include "schema/store/gift_rows.h"
 #include "schema/store/noticed_content.h"
 #include "schema/store/pruning.h"
 #include "schema/store/scheduled_rows.h"

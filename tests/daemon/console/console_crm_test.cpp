@@ -124,7 +124,7 @@ TEST_F(ConsoleCrmPages, TwoPagesAskASlowCrmAndTheThirdIsToldSo) {
 }
 
 // CON-16: what an auditor types about a person shows the same, whether there is a gift to that person or
-// none; so pages that are joined by ids lead from nobody to a gift.
+// none; so pages that are joined by ids lead from no person to a gift.
 TEST_F(ConsoleCrmPages, NoPageTellsAnAuditorWhoseGiftsThereAre) {
   const auto id = gift_of("sam@example.com");
   link(id, "0035e00000AbCdEAAV");

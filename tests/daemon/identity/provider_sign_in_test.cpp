@@ -136,7 +136,7 @@ TEST_F(ProviderSignInTest, LeadsBackToThePageThatWasWanted) {
   EXPECT_TRUE(store_->sign_in_connections.list().at(0).last_success_at.has_value());
 }
 
-// SIGN-14: while the provider of one connection holds its threads, further ones are told so at once, and
+// SIGN-14: while the provider of one connection holds its threads, further ones are refused at once, and
 // other connections sign in.
 TEST_F(ProviderSignInTest, AProviderThatHangsStopsNoOtherConnection) {
   constexpr const char* kUnavailable = "https://gifts.example.com/console/sign-in?unavailable=1";

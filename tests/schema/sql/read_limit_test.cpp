@@ -79,7 +79,7 @@ TEST_P(ReadLimitTest, ReadsOfACrmOfItsOwnEndWithTheirThreadsDeadline) {
     const platform::ThreadCallDeadline deadline(kLimitMillis);
     EXPECT_EQ(scalar("SELECT count(*) FROM made"), "0") << "the store has a limit of its own";
   }
-  // Somebody else has locked the table.
+  // Another session has locked the table.
   if (dialect() == Dialect::postgresql) {
     plain_sql_->write([&](soci::session& session) {
       session << "LOCK TABLE made";
