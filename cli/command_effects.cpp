@@ -57,6 +57,7 @@ constexpr CommandEffect kEffects[] = {
     {"source refused", Effect::reading},
     {"source try", Effect::reading},
     {"source reset-cursor", Effect::changing, "source", "NAME"},
+    {"source set-cursor", Effect::changing, "source"},
     {"match", Effect::reading},
     {"rematch", Effect::changing, "gift", "", "--unmatched --converted"},
     {"task list", Effect::reading},

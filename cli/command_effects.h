@@ -13,7 +13,7 @@ enum class Effect {
   outside,   ///< it changes nothing that giftsync keeps
 };
 
-/// One verb. Texts of people, addresses of their own and secrets are in no option that `detail` names.
+/// One verb. Secrets and the texts of gifts are in no option that `detail` names.
 struct CommandEffect {
   std::string_view verb;  ///< "item codes import"; its event's action is "item.codes.import"
   Effect effect;

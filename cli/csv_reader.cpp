@@ -96,7 +96,7 @@ class CsvReader::Parser {
 };
 
 CsvReader::CsvReader(std::istream& in, std::string name)
-    : in_(&in), name_(std::move(name)), parser_(std::make_unique<Parser>()) {
+    : file_(in), in_(&in), name_(std::move(name)), parser_(std::make_unique<Parser>()) {
   begin();
 }
 
@@ -175,7 +175,7 @@ std::optional<CsvRow> CsvReader::next() {
       feed_line();
     } else {
       ended_ = true;
-      if (in_->bad())
+      if (in_->bad() || file_.bad())
         set_fault(line_, "the file cannot be read further");
       else if (!parser_->finish())
         set_fault(parser_->row_line(), "this row opens a quotation mark that is never closed");

@@ -44,6 +44,7 @@ class CsvReader {
   bool is_row(CsvRow& row);
   void set_fault(std::size_t line, const std::string& what);
 
+  std::istream& file_;
   std::istream* in_;
   const std::string name_;
   std::unique_ptr<Utf16> utf16_;  // in_, when the file is not UTF-8

@@ -6,6 +6,7 @@
 
 #include <memory>
 
+#include "cli/command_audit.h"
 #include "cli/commands.h"
 #include "cli/confirmation.h"
 #include "cli/day_or_time.h"
@@ -145,6 +146,7 @@ int resend_undelivered(const Console& console, CliContext& ctx, const ResendOpti
   if (refused) return *refused;
   std::size_t done = 0;
   for (const std::int64_t id : gifts) {
+    audit_object(console, std::to_string(id));
     const sync::ActionResult result = sync::resend(ctx.store, {{id}, std::nullopt, os_user()}, console.now());
     if (result.kind == sync::ActionResult::Kind::done)
       ++done;

@@ -29,6 +29,7 @@ bool has_record(const ListedGift& gift) {
 std::string_view record_word(const ListedGift& gift) {
   const State state = gift.sync_state ? gift.sync_state->state : State::decided;
   if (state == State::rejected) return has_record(gift) ? "refused" : "none, refused";
+  if (gift.has_id_conflict) return "not giftsync's";
   if (has_record(gift)) return "written";
   return state == State::skipped ? "none, no match" : state == State::deleted ? "none, deleted" : "none yet";
 }

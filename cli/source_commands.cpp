@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 
+#include "cli/command_audit.h"
 #include "cli/commands.h"
 #include "cli/listing.h"
 #include "cli/source_refused.h"
@@ -162,6 +163,8 @@ int set_cursor(const Console& console, CliContext& ctx, const CursorOptions& opt
   const auto position =
       wiring::continue_poll_at(*source, ctx.store.fact(schema::store::kInstallationIdFact).value_or(""),
                                claim->cursor_state, options.value);
+  // The claim alone is no change. VALUE may be a URL with a secret.
+  if (position) audit_object(console, options.name);
   sources.release_claim(options.name, kOwner,
                         {console.now(), claim->failures, position ? std::optional(*position) : std::nullopt});
   if (!position)

@@ -103,7 +103,8 @@ Findings undelivered_alike(const Facts& facts) {
       found.push_back({count_text(one.mails, "mail") +
                            " within an hour ended undelivered with the same reply: " + one.reply,
                        "if that is the relay's fault, correct it, then " + facts.program +
-                           "gift resend --reply " + platform::shell_word(one.reply)});
+                           "gift resend --reply " + platform::shell_word(one.reply) + " --since " +
+                           platform::to_rfc3339(one.since)});
   return found;
 }
 

@@ -223,7 +223,7 @@ TEST_F(CliAudit, EveryVerbThatChangesSomethingAddsItsEvents) {
   EXPECT_THAT(after({"change", "restore", id}), ElementsAre("change.restore change " + id));
   // Asserted where the tests have what they need: below, in the tests of these verbs, and by hand in an org.
   sampled.insert({"change void", "change restore", "organization revoke", "crm messages delete", "gift link",
-                  "rematch", "source purge", "request retry", "backfill gift-records",
+                  "rematch", "source purge", "source set-cursor", "request retry", "backfill gift-records",
                   "backfill status-timestamps", "crm accept-org"});
   for (const CommandEffect& one : command_effects())
     if (one.effect == Effect::changing) EXPECT_THAT(sampled, testing::Contains(std::string(one.verb)));

@@ -267,6 +267,10 @@ TEST_F(CliSource, SetCursorMakesAPollContinueAtAValue) {
   EXPECT_THAT(set("since: from, page_size: 10", "today").err, HasSubstr("allowed: a time such as"));
   schema::store::Store store(cli_.address());
   EXPECT_TRUE(store.sources.claim("feed", "daemon", 120'000, cli_.now)) << "it is due";
+  const Json events = json({"audit", "list", "--action", "source.set-cursor"});
+  EXPECT_FALSE(events.empty());
+  for (const Json& event : events) EXPECT_EQ(event["object_id"], "feed");
+  EXPECT_THAT(events.dump(), Not(HasSubstr("api.example.com"))) << "VALUE may have a secret";
 }
 
 /// With a verified sender, in this order.
