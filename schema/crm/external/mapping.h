@@ -37,10 +37,10 @@ class Mapping {
   std::map<std::string, std::string> columns_;  ///< by "object.field" in lower case
 };
 
-/// A field that giftsync uses, and the requirements for its column.
 /// The field with which copies of a CRM mark rows that were deleted or merged there (SYNC-42).
 inline constexpr const char* kDeletionMark = "IsDeleted";
 
+/// A field that giftsync uses, and the requirements for its column.
 struct UsedField {
   std::string object;
   std::string field;

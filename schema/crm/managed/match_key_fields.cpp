@@ -77,12 +77,9 @@ void lock_match_keys(soci::session& session, sql::Dialect dialect) {
 }
 
 void insert_match_key_fields(soci::session& session, const std::vector<MatchKeyField>& wanted) {
-  const std::string former =
-      std::string("(SELECT id FROM crm_match_key_field WHERE kind NOT IN ") + kKinds + ")";
-  session << "DELETE FROM crm_match_key WHERE field_id IN " + former;
-  session << "DELETE FROM crm_match_key_field WHERE id IN " + former;
   const std::vector<StoredMatchKeyField> stored = load_match_key_fields(session);
-  long long id = stored.empty() ? 0 : stored.back().id;
+  long long id = 0;  // above those of former rules too, whose keys go as the new ones are made
+  session << "SELECT coalesce(max(id), 0) FROM crm_match_key_field", soci::into(id);
   for (const MatchKeyField& field : wanted) {
     if (find(stored, field)) continue;
     const std::string kind = kind_name(field.kind);
@@ -114,6 +111,12 @@ void save_progress(soci::session& session, const StoredMatchKeyField& field) {
   session
       << "UPDATE crm_match_key_field SET indexed_to_id = :indexed_to_id, complete = :complete WHERE id = :id",
       soci::use(field.indexed_to_id), soci::use(complete), soci::use(id);
+  // Keys of a former rule, about as many as were made: all at once would take a transaction of minutes.
+  constexpr int kMostDeleted = 5'000;
+  session << "DELETE FROM crm_match_key WHERE (field_id, match_key, row_id) IN (SELECT field_id, match_key, "
+             "row_id "
+             "FROM crm_match_key WHERE field_id IN (SELECT id FROM crm_match_key_field WHERE kind NOT IN " +
+                 std::string(kKinds) + ") LIMIT " + std::to_string(kMostDeleted) + ")";
 }
 
 std::optional<std::int64_t> newest_queue_id(soci::session& session) {
