@@ -289,7 +289,7 @@ class GiftRequests(daemon_fixture.DaemonTestCase):
             Redeemed_Date_Time Refunded_Date_Time SenderId Sender_Email Shipping_Cost RecipientTransactionStatus GiftId
             RecipientTransactionCreatedAt RecipientTransactionPrice Transaction_Fee RecipientTransactionId
             Undelivered_Date_Time CreatedById LastModifiedById OwnerId""".split()
-        self.assertEqual(set(record), {*expected, "utm_campaign_id", "external_id"})
+        self.assertEqual(set(record), {*expected, "utm_campaign_id", "external_id", "has_record", "crm_state"})
         for name in ("Item_Cost", "Shipping_Cost", "RecipientTransactionPrice"):
             self.assertTrue(re.fullmatch(r"\d+\.\d\d", record[name]), record[name])
 

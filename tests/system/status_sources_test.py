@@ -624,7 +624,7 @@ class Polls(SourceTest):
         fixture = self.new_seeded_fixture(sources(feed(vendor)))
         daemon_fixture.wait_until(lambda: self.source(fixture, "feed")["failures"] > 0, "the redirect to be refused", pace_seconds=0.2)
         self.assertEqual(elsewhere.requests, [])
-        self.assertIn("another host", fixture.whole_log())
+        self.assertIn("another port", fixture.whole_log())
 
 
 if __name__ == "__main__":

@@ -239,7 +239,8 @@ class CsvImport : public RowImport {
  public:
   CsvImport(const sql::Dsn& address, ImportObject object, std::span<const std::string> header,
             ImportMode mode)
-      : database_(address),
+      : shared_(sql::Database::shared(address)),
+        database_(*shared_),
         mode_(mode),
         table_("crm_" + std::string(to_word(object))),
         file_columns_(read_header(object, header)) {}
@@ -259,7 +260,8 @@ class CsvImport : public RowImport {
   void add_text_field(const FileColumn& column, const OtherValue& other);
   TypeDetector detect_all_values(const FileColumn& column);
 
-  sql::Database database_;
+  const std::shared_ptr<sql::Database> shared_;  ///< the store's: its next change gets a command's event
+  sql::Database& database_;
   const ImportMode mode_;
   const std::string table_;
   std::vector<FileColumn> file_columns_;
