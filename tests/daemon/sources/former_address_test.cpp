@@ -28,8 +28,9 @@ TEST(FormerAddress, ReportsAboutAFormerAddressAreIgnored) {
   const schema::TransactionId gift = store.create_gifts(1).front();
   const auto ingest_event = [&](const std::string& mail, const char* event_type) {
     const std::string id = "gift-" + std::to_string(gift.value) + "." + mail + ".inst@example.com";
-    const sync::InboundEvent one =
-        mail_event(source, id, event_type, "2026-11-20T10:00:00Z", id + event_type);
+    const auto body = platform::parse_json("{}");
+    const sync::InboundEvent one = mail_event(source, ProviderEvent(body->root()),
+                                              {id, event_type, "2026-11-20T10:00:00Z", id + event_type});
     return ingestor.ingest(source, ingestor.classify_events(source, std::span(&one, 1), kNow), {}, kNow);
   };
   const auto statuses = [&] {

@@ -133,7 +133,7 @@ TEST_P(PollShapes, EachNewEventArrivesInItsRound) {
   }
 }
 INSTANTIATE_TEST_SUITE_P(All, PollShapes, ::testing::ValuesIn(shapes()),
-                         [](const auto& info) { return std::to_string(info.index); });
+                         [](const auto& one) { return std::to_string(one.index); });
 
 // SRC-64
 TEST_F(PollContinuation, AFeedThatGrowsAtItsEndIsReadFromThereOnly) {
