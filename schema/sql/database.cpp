@@ -466,11 +466,13 @@ std::shared_ptr<const Database::Addition> Database::run_with_addition(
 
 std::int64_t Database::changed_rows(soci::session& session) const {
   if (dsn_.dialect == Dialect::sqlite)
-    return sqlite_api::sqlite3_total_changes(connection_of(Session::of(session)));
-  // Without statistics whether the transaction has written at all; rows that are only locked count there.
+    return sqlite_api::sqlite3_total_changes(connection_of(Session::of(session))) - NoChange::id_rows();
+  // Without statistics whether the transaction has written at all; rows that are only locked, and ids, count
+  // there.
   std::int64_t rows = 0;
   session << "SELECT cast(CASE WHEN current_setting('track_counts') = 'on' THEN (SELECT "
-             "coalesce(sum(n_tup_ins + n_tup_upd + n_tup_del), 0) FROM pg_stat_xact_user_tables) ELSE "
+             "coalesce(sum(n_tup_ins + n_tup_upd + n_tup_del), 0) FROM pg_stat_xact_user_tables WHERE "
+             "relname <> 'id_block') ELSE "
              "count(txid_current_if_assigned()) END AS bigint)",
       soci::into(rows);
   return rows;

@@ -1,6 +1,8 @@
 // schema/sql: writes that are no change of their own: what a process notes while it does something else.
 #pragma once
 
+#include <cstdint>
+
 namespace giftsync::schema::sql {
 
 /// As long as it exists, this thread's writes are not what Database::add_to_next_change() waits for.
@@ -11,6 +13,12 @@ class NoChange {
   NoChange(const NoChange&) = delete;
   NoChange& operator=(const NoChange&) = delete;
   static bool exists() { return count() > 0; }
+
+  /// Of this thread: rows that were changed to allot ids. An id that nothing got is no change either.
+  static std::int64_t& id_rows() {
+    thread_local std::int64_t rows = 0;
+    return rows;
+  }
 
  private:
   static int& count() {

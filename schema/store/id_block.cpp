@@ -4,6 +4,7 @@
 
 #include "schema/ids.h"
 #include "schema/sql/database.h"
+#include "schema/sql/no_change.h"
 
 namespace giftsync::schema::store {
 namespace {
@@ -14,6 +15,7 @@ std::int64_t allocate_ids(soci::session& session, const std::string& name, std::
   long long next = 0;
   session << "UPDATE id_block SET next_id = next_id + :count WHERE name = :name", soci::use(count),
       soci::use(name);
+  ++sql::NoChange::id_rows();
   session << "SELECT next_id FROM id_block WHERE name = :name", soci::use(name), soci::into(next);
   return next - count;
 }
@@ -54,6 +56,7 @@ std::int64_t IdBlock::allocate_block(soci::session& session, std::int64_t size) 
     first = *last + 1;
     const std::int64_t next = first + size;
     session << "UPDATE id_block SET next_id = :next WHERE name = :name", soci::use(next), soci::use(name_);
+    ++sql::NoChange::id_rows();
   }
   if (first + size - 1 > kMaxId)
     throw platform::DependencyError(

@@ -225,8 +225,9 @@ TEST_F(CliAudit, EveryVerbThatChangesSomethingAddsItsEvents) {
   sampled.insert({"change void", "change restore", "organization revoke", "crm messages delete", "gift link",
                   "rematch", "source purge", "source set-cursor", "request retry", "backfill gift-records",
                   "backfill status-timestamps", "crm accept-org"});
-  for (const CommandEffect& one : command_effects())
+  for (const CommandEffect& one : command_effects()) {
     if (one.effect == Effect::changing) EXPECT_THAT(sampled, testing::Contains(std::string(one.verb)));
+  }
 }
 
 // CON-8
