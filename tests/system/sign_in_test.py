@@ -65,7 +65,7 @@ class RealProvider(SignInTestCase):
         code, result = self.sign_in_test(self.person)
         self.assertEqual(code, 0, result)
         self.assertEqual(result["identity"], {"subject": "rose", "tenant": None, "address": "rose@acme.com", "name": "Rose"})
-        self.assertEqual(sorted({one["rule"] for one in result["rules"]}), [f"OIDC-{number}" for number in range(1, 9)])
+        self.assertEqual({one["rule"] for one in result["rules"]}, {f"OIDC-{number}" for number in (*range(1, 9), 12)})
 
     def test_a_code_is_used_once(self):
         replies = []
