@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "daemon/console/console_routes.h"
+#include "platform/http_client.h"
 #include "platform/thread_call_deadline.h"
 #include "tests/daemon/console/console_crm_fixture.h"
 #include "tests/support/temporary_database.h"
@@ -28,7 +29,7 @@ TEST_F(ConsoleCrmPages, AnyAddressIsMatchedAndExplained) {
                     HasSubstr("Leads by phone (Phone)")));
   EXPECT_THAT(get("/console/match?email=kim@example.com").body,
               HasSubstr("No match: no contact (Email) and no lead (Email) has kim@example.com."));
-  EXPECT_THAT(get("/console/match?phone=12").body, HasSubstr("is none of region US"));
+  EXPECT_THAT(get("/console/match?phone=12").body, HasSubstr("is not valid (region US)"));
   EXPECT_THAT(get("/console/match?email=%3Cscript%3E").body,
               AllOf(Not(HasSubstr("<script>")), HasSubstr("it matches nothing")));
   const int before = crm_.candidate_calls;
@@ -140,6 +141,9 @@ TEST_F(ConsoleCrmPages, NoPageTellsAnAuditorWhoseGiftsThereAre) {
       text.replace(at, typed.size(), "TYPED");
     return text;
   };
+  const auto shown = [&](const std::string& page, const std::string& typed) {
+    return without(without(get(page).body, typed), platform::percent_encoded(typed));
+  };
   int pages = 0;
   for (const ConsoleRoute& route : console_routes()) {
     std::string path = "/console/" + std::string(route.pattern);
@@ -152,8 +156,8 @@ TEST_F(ConsoleCrmPages, NoPageTellsAnAuditorWhoseGiftsThereAre) {
       for (const auto& [known, unknown] : std::map<std::string, std::string>{
                {"ada@example.com", "kim@example.com"}, {"Byron", "Wayne"}, {"6508673450", "6508673451"}}) {
         ++pages;
-        EXPECT_EQ(without(get(path + "?" + parameter + "=" + known).body, known),
-                  without(get(path + "?" + parameter + "=" + unknown).body, unknown))
+        const std::string page = path + "?" + parameter + "=";
+        EXPECT_EQ(shown(page + known, known), shown(page + unknown, unknown))
             << path << "?" << parameter << "=" << known;
       }
   }
@@ -175,7 +179,7 @@ TEST_F(ConsoleCrmPages, ADatabaseOfItsOwnHasPlacesAndADeadlineToo) {
     EXPECT_GT(platform::ThreadCallDeadline::remaining_millis(), 0);
     EXPECT_LE(platform::ThreadCallDeadline::remaining_millis(), 3000);
     const std::string body = get(path).body;
-    if (crm_.reads == 2) third = body;
+    if (third.empty()) third = body;  // the innermost page comes first
   };
   EXPECT_THAT(get(path).body, HasSubstr("003OLD"));
   EXPECT_THAT(third, AllOf(HasSubstr("Other pages are asking the CRM now"), Not(HasSubstr("003OLD"))));

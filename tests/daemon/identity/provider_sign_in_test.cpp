@@ -150,9 +150,9 @@ TEST_F(ProviderSignInTest, AProviderThatHangsStopsNoOtherConnection) {
   // The token endpoint does not answer before the next reply has come.
   provider_.tamper = [&](const std::string& url, platform::HttpResponse&) {
     if (!url.ends_with("/token")) return;
-    ++asked;
-    const std::string location = asked < browsers.size() ? reply(browsers[asked], replies[asked]) : "";
-    if (asked < ProviderPlaces::kOfOne) return;
+    const std::size_t depth = ++asked;
+    const std::string location = reply(browsers[depth], replies[depth]);
+    if (depth < ProviderPlaces::kOfOne) return;
     refused = location;
     Browser late;
     refused_start = start(late);
