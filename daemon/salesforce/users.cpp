@@ -105,7 +105,8 @@ std::vector<std::optional<CrmUser>> SalesforceDirectory::find_users_by_id(Ids id
   });
   std::vector<std::optional<CrmUser>> results;
   for (const std::string& id : ids) {
-    const auto at = found.find(short_id(id));
+    // An Id whose last three characters do not fit is not that of the user with the same 15.
+    const auto at = is_record_id(id) ? found.find(short_id(id)) : found.end();
     results.push_back(at == found.end() ? std::nullopt : std::optional(at->second));
   }
   return results;
@@ -119,7 +120,8 @@ std::optional<std::vector<std::vector<PermissionSetAssignment>>> SalesforceDirec
       read_assignments(calls_, names_, question_of(Ids(users), statements), Spending::requests,
                        [](const JsonValue& row) { return short_id(text_at(row, "AssigneeId")); });
   std::vector<std::vector<PermissionSetAssignment>> results;
-  for (const std::string& user : user_ids) results.push_back(found[short_id(user)]);
+  for (const std::string& user : user_ids)
+    results.push_back(is_record_id(user) ? found[short_id(user)] : std::vector<PermissionSetAssignment>());
   return results;
 }
 
