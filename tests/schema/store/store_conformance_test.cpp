@@ -233,6 +233,22 @@ TEST_P(StoreConformance, PrunesTheOldestAndLeavesTheRestToTheNextCall) {
   EXPECT_EQ(keys(), "5");
 }
 
+// ARCH-41: 5,000 rows a transaction; what one has deleted stays deleted when the next one is refused.
+TEST_P(StoreConformance, PrunesInSeveralTransactions) {
+  one_gift();
+  sql("INSERT INTO gift_request_idempotency (account_id, mode, key, body_hash, request_id, warnings, "
+      "created_at) WITH "
+      "RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5001) SELECT 1, 'email', 'k' || "
+      "i, '', 1, "
+      "'', i FROM n");
+  sql("CREATE TABLE keeper (key TEXT, account_id BIGINT, mode TEXT, FOREIGN KEY (key, account_id, mode) "
+      "REFERENCES "
+      "gift_request_idempotency (key, account_id, mode))");
+  sql("INSERT INTO keeper VALUES ('k5001', 1, 'email')");
+  EXPECT_ANY_THROW(store_->gifts.prune_idempotency({6000}));
+  EXPECT_EQ(scalar("SELECT cast(count(*) AS TEXT) FROM gift_request_idempotency"), "1");
+}
+
 /// The lookup of a group's keys, as gift_requests.cpp writes it. A million stored keys must not be read for
 /// it.
 TEST_P(StoreConformance, FindsTheKeysOfAGroupByIndex) {

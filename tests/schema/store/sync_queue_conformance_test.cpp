@@ -6,6 +6,7 @@
 #include <set>
 #include <thread>
 
+#include "schema/store/claim_floor.h"
 #include "tests/support/store_fixture.h"
 
 namespace giftsync::schema::store {
@@ -34,6 +35,26 @@ TEST_P(SyncQueueConformance, ClaimsARowOnceUntilItsLeaseExpires) {
   store_->sync.release_leases({"a"});
   EXPECT_THAT(store_->sync.claim("b", -1, 10, kNow), SizeIs(1)) << "a lease that has run out already";
   EXPECT_THAT(store_->sync.claim("a", 60'000, 10, kNow), SizeIs(1));
+}
+
+// ARCH-44
+TEST_P(SyncQueueConformance, ClaimsBeginAtTheSmallestTimeAndLookBelowItLater) {
+  const auto insert = [&](std::int64_t first, std::size_t count, platform::UtcMillis due) {
+    sql("INSERT INTO crm_outbox (transaction_id, mark_seq, next_attempt_at, attempts, lease_owner, "
+        "lease_until, "
+        "last_error) WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < " +
+        std::to_string(count) + ") SELECT " + std::to_string(first) + " + i, 1, " +
+        std::to_string(due.value) + ", 0, '', 0, '' FROM n");
+  };
+  insert(1, ClaimFloor::kManyRows, kNow);
+  ASSERT_THAT(store_->sync.claim("a", 60'000, ClaimFloor::kManyRows, kNow), SizeIs(ClaimFloor::kManyRows));
+  sql("DELETE FROM crm_outbox");
+  ASSERT_THAT(store_->sync.claim("a", 60'000, 10, kNow), IsEmpty());
+  insert(5001, 1, kNow - 2 * ClaimFloor::kLateMillis);
+  std::size_t claimed = store_->sync.claim("a", 60'000, 10, kNow + 1000).size();
+  EXPECT_EQ(claimed, GetParam() == sql::Dialect::postgresql ? 0u : 1u) << "dead rows below are not read";
+  claimed += store_->sync.claim("a", 60'000, 10, kNow + ClaimFloor::kWholeLookMillis).size();
+  EXPECT_EQ(claimed, 1u);
 }
 
 /// Whether a transaction that changes the marks of two gifts, or the gifts, in another way locks the first

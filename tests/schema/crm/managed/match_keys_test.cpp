@@ -93,6 +93,20 @@ TEST_P(MatchKeys, MaintenanceMakesThemInBoundedStepsWithoutALookup) {
   EXPECT_THAT(try_by_email(*crm, "p4@x.com"), testing::Optional(IsEmpty()));
 }
 
+// SYNC-68: also of rows that no queue names, as after the first start and for a field that is new in the
+// settings.
+TEST_P(MatchKeys, KeysOfANewFieldAreMadeInBoundedSteps) {
+  load_contacts(10);
+  sql("DELETE FROM crm_match_key_queue");
+  const auto crm = bounded_crm();
+  const auto keys = [&] { return std::stoi(scalar("SELECT cast(count(*) AS TEXT) FROM crm_match_key")); };
+  int steps = 0;
+  for (int before = 0; crm->directory().maintain() && steps < 50; before = keys(), ++steps)
+    ASSERT_LE(keys() - before, 2 * static_cast<int>(kRowsPerStep)) << "a field's last rows do not count";
+  EXPECT_GE(steps, 4);
+  EXPECT_EQ(keys(), 20);
+}
+
 // SYNC-68
 TEST_P(MatchKeys, ACommandWaitsUntilAllAreMade) {
   load_contacts(10);
