@@ -336,7 +336,7 @@ TEST_F(ConsoleTest, AnAuditorIsToldThatGiftsAreNotSearchedByRecipient) {
                           Not(HasSubstr("***@")), Not(HasSubstr("No gift fits here.")),
                           Not(HasSubstr("format=csv"))));
   EXPECT_THAT(get("/console/gifts?status=sent").body,
-              AllOf(HasSubstr("***@<wbr>example.<wbr>com"), HasSubstr("of Salesforce with 18 characters)")));
+              AllOf(HasSubstr("***@<wbr>example.<wbr>com"), HasSubstr("or an id in the CRM)")));
   EXPECT_THAT(get("/console/gifts?find=text0@example.com").body,
               AllOf(HasSubstr("your role cannot search by this."), Not(HasSubstr("***@"))));
   EXPECT_THAT(get("/console/gifts?find=%231").body, HasSubstr("***@<wbr>example.<wbr>com"))
@@ -448,8 +448,7 @@ TEST_F(ConsoleTest, AFilterSaysHowItComparesAndWhatItDidNotFind) {
       get("/console/gifts").body,
       AllOf(HasSubstr("Sender <span class=\"quiet\">(whole address)</span>"),
             HasSubstr("Find <span class=\"quiet\">(number or id of a gift, whole address, a part of the "
-                      "recipient&#39;s name as the sender typed it, or an id in the CRM, "
-                      "of Salesforce with 18 characters)"),
+                      "recipient&#39;s name as the sender typed it, or an id in the CRM)"),
             HasSubstr("Campaign <span class=\"quiet\">(exact id)</span>"), Not(HasSubstr("Searched for"))));
   EXPECT_THAT(get("/console/gifts?find=text0@example&status=sent&crm=waiting").body,
               AllOf(HasSubstr("No gift fits here."), HasSubstr("compared as a whole"),
