@@ -80,7 +80,8 @@ class CliSource : public ::testing::Test {
 // OPS-27
 TEST_F(CliSource, QuarantinedEventsNeedAnAdminAndAreNamedWithTheirSource) {
   std::vector<std::string> found;
-  for (const Json& one : json({"status"})["needs_attention"])
+  const Json status = json({"status"});
+  for (const Json& one : status["needs_attention"])
     found.push_back(one["condition"].get<std::string>() + ", " + one["what"].get<std::string>() + ", " +
                     one["next_step"].get<std::string>());
   EXPECT_THAT(found, testing::Contains(testing::AllOf(
@@ -300,9 +301,9 @@ TEST_F(CliSource, ListAndStatusShowTheLastRefusalAndHowManyInARow) {
   EXPECT_EQ(row["last_refusal"], "status: found nothing");
   EXPECT_EQ(row["last_refused_at"], "2026-11-21T12:31:07.000Z");
   EXPECT_TRUE(json({"source", "list"})[0]["last_refused_at"].is_null());
-  const std::string text = "last refused 2026-11-21 12:31 UTC, 3 in a row: status: found nothing\n";
-  EXPECT_THAT(cli_.run({"source", "list"}).out, HasSubstr("no JSON; " + text));
-  EXPECT_THAT(cli_.run({"status"}).out, HasSubstr("          " + text));
+  const std::string text = "last refused 2026-11-21 12:31 UTC, 3 in a row: status: found nothing";
+  EXPECT_THAT(cli_.run({"source", "list"}).out, HasSubstr("no JSON; " + text + "; its URL: "));
+  EXPECT_THAT(cli_.run({"status"}).out, HasSubstr("          " + text + "\n"));
   EXPECT_EQ(json({"status"})["sources"][1]["refused_in_row"], 3);
 }
 

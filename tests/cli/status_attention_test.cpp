@@ -137,9 +137,9 @@ TEST(StatusAttention, NamesWhatAnAdminHasToDo) {
        },
        "mail delivery is paused on mars 127.0.0.1:8480: no relay"},
       {[](StatusReport& report) { report.facts.full_disk = "the disk of /var is full: 12 KB are free"; },
-       "the disk of /var is full"},
+       "the disk of /var is full: 12 KB are free"},
       {[](StatusReport& report) { report.facts.gifts_in_future = 455; },
-       "455 gifts have a time in the future"},
+       "455 gifts have a time in the future, from a wrong clock or time zone"},
       {[](StatusReport& report) {
          report.facts.shared_replies = {
              {schema::DeliveryState::undelivered, "550 5.1.1 <a@x>: unknown", 12, kNow}};

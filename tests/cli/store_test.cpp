@@ -40,7 +40,7 @@ TEST(CliDb, InspectsWithoutCreatingAnything) {
   EXPECT_EQ(version.out, "store 0\ncrm none\n");
   const auto plan = cli.run({"db", "migrate", "--dry-run"});
   EXPECT_EQ(plan.code, 0);
-  EXPECT_THAT(plan.out, HasSubstr("store 0 would become 1"));
+  EXPECT_THAT(plan.out, HasSubstr("store 0 would become 2"));
   EXPECT_FALSE(std::filesystem::exists(cli.path("store.db")));
 }
 
@@ -51,7 +51,7 @@ TEST(CliDb, MigratesStoreAndCrmOnce) {
   EXPECT_EQ(again.code, 0);
   EXPECT_THAT(again.err, IsEmpty());
   EXPECT_THAT(cli.run({"db", "migrate", "--dry-run"}).out, HasSubstr("store 2 stays unchanged"));
-  EXPECT_THAT(cli.run({"db", "version", "--json"}).out, HasSubstr("\"store\": 1"));
+  EXPECT_THAT(cli.run({"db", "version", "--json"}).out, HasSubstr("\"store\": 2"));
 }
 
 // OPS-1
