@@ -69,9 +69,9 @@ cost_turn() {
   after_work=$(processor_nanos)
   jq -e '.faults == 0' <<<"$counts" >/dev/null || fail "$cost_path: the daemon refused requests: $counts"
   jq -nc --argjson units "$(jq .requests <<<"$counts")" --argjson serving $((${after_work% *} - ${before_work% *})) \
-    --argjson workers $((${after_work#* } - ${before_work#* })) --argjson import "$children" --arg path "$cost_path" \
+    --argjson workers $((${after_work#* } - ${before_work#* })) --argjson imported "$children" --arg path "$cost_path" \
     'def micros: . / $units / 10 | round / 100;
-     {units: $units, micros: ((if $path == "changes" then $import else $serving end) | micros), workers_micros: ($workers | micros)}' \
+     {units: $units, micros: ((if $path == "changes" then $imported else $serving end) | micros), workers_micros: ($workers | micros)}' \
     >"$work/cost.$cost_path.$cost_build.$backend.$round.json"
   stop_daemon
 }
