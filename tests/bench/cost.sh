@@ -98,9 +98,9 @@ bench_cost() {
         def median(field): map(field) | sort | .[(length - 1) / 2 | floor];
         {($path): ({micros: ($now | median(.micros)), workers_micros: ($now | median(.workers_micros))} +
           if $before == [] then {} else
-            ($before | median(.micros)) as $then |
-            {before: $then, workers_before: ($before | median(.workers_micros)),
-             ratio: (($now | median(.micros)) / $then * 100 | round / 100), target: $target} end)}'
+            ($before | median(.micros)) as $former |
+            {before: $former, workers_before: ($before | median(.workers_micros)),
+             ratio: (($now | median(.micros)) / $former * 100 | round / 100), target: $target} end)}'
     done | jq -s --arg backend "$backend" '{backend: $backend} + add' >"$work/$backend.result.json"
   done
   show_results "Processor time of the daemon's listener, handlers, responses and writer, microseconds a unit; workers apart" \
