@@ -26,7 +26,7 @@ processor_nanos() {
 # The processor time of the programs that have ended, in clock ticks of 10 ms.
 children_nanos() {
   local stat fields
-  stat=$(<"/proc/$BASHPID/stat")
+  stat=$(<"/proc/$$/stat")
   read -ra fields <<<"${stat##*) }"
   echo $(((fields[13] + fields[14]) * 10000000))
 }
