@@ -45,7 +45,9 @@ std::int64_t count_of(const StatusReport& report, schema::store::RequestRecordSt
 StatusReport collect_status(schema::store::Store& store, const daemon::config::Settings& settings,
                             platform::UtcMillis now) {
   StatusReport report;
-  report.facts = wiring::attention_facts(settings, store, program_with(settings), now);
+  report.stats = schema::store::store_stats(wiring::store_dsn(settings.store), now,
+                                            now + kSoonDays * platform::kDayMillis);
+  report.facts = wiring::attention_facts(settings, store, report.stats, program_with(settings), now);
   for (const schema::store::Account& account : store.accounts.list()) {
     ++report.accounts;
     report.active_accounts += account.active ? 1 : 0;
@@ -66,8 +68,6 @@ StatusReport collect_status(schema::store::Store& store, const daemon::config::S
   report.orphaned_changes = store.changes.count_orphaned();
   report.items_without_redemption =
       items_without_redemption(store.catalogue.items(), items_with_codes(report.facts.codes)).size();
-  report.stats = schema::store::store_stats(wiring::store_dsn(settings.store), now,
-                                            now + kSoonDays * platform::kDayMillis);
   report.org = wiring::org_status(settings, store, now);
   report.daemons = daemon_reports(schema::store::DaemonInstances(wiring::store_dsn(settings.store)).list(),
                                   place_of(settings), probe_daemon);

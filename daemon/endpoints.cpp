@@ -79,15 +79,17 @@ std::unique_ptr<console::Console> make_console(SharedParts& shared, Workers& wor
     return sync::findings_when_approved(shared.store, record, rules);
   };
   return std::make_unique<console::Console>(
-      shared.store, console::ConsoleOptions{
-                        shared.settings.server.admin_url, shared.settings.console, platform::system_now,
-                        [daemons] { return daemons->list(); }, sign_in, &shared.settings.sso,
-                        &shared.settings, [&workers] { workers.wake_request_records(); }, crm_access(shared),
-                        [&shared] {
-                          return wiring::attention_facts(shared.settings, shared.store, "giftsyncctl ",
-                                                         platform::system_now());
-                        },
-                        [&workers] { workers.wake_sync_and_delivery(); }, std::move(check_request)});
+      shared.store,
+      console::ConsoleOptions{
+          shared.settings.server.admin_url, shared.settings.console, platform::system_now,
+          [daemons] { return daemons->list(); }, sign_in, &shared.settings.sso, &shared.settings,
+          [&workers] { workers.wake_request_records(); }, crm_access(shared),
+          [&shared] {
+            const platform::UtcMillis now = platform::system_now();
+            const auto stats = schema::store::store_stats(wiring::store_dsn(shared.settings.store), now, now);
+            return wiring::attention_facts(shared.settings, shared.store, stats, "giftsyncctl ", now);
+          },
+          [&workers] { workers.wake_sync_and_delivery(); }, std::move(check_request)});
 }
 
 /// A logo that has become unreadable is logged and omitted.

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "schema/store/store_stats.h"
-#include "wiring/database_config.h"
 #include "wiring/org_status.h"
 #include "wiring/store_preflight.h"
 
@@ -29,7 +27,8 @@ std::vector<schema::store::SourceSummary> sources_of(const daemon::config::Setti
 }  // namespace
 
 sync::AttentionFacts attention_facts(const daemon::config::Settings& settings, schema::store::Store& store,
-                                     const std::string& program, platform::UtcMillis now) {
+                                     const schema::store::StoreStats& stats, const std::string& program,
+                                     platform::UtcMillis now) {
   sync::AttentionFacts facts;
   facts.program = program;
   facts.mail_pauses = store.deliveries.breakers();
@@ -42,7 +41,6 @@ sync::AttentionFacts attention_facts(const daemon::config::Settings& settings, s
   if (const auto org = org_status(settings, store, now))
     for (const OrgPause& pause : org_pauses(*org, program))
       if (!pause.next_step.empty()) facts.crm_pauses.push_back({pause.summary, pause.next_step});
-  const schema::store::StoreStats stats = schema::store::store_stats(store_dsn(settings.store), now, now);
   facts.requests_in_error = stats.requests_in_error;
   facts.gifts_in_future = stats.gifts_in_future;
   facts.full_disk = full_disk_clause(settings).value_or("");

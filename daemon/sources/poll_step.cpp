@@ -145,11 +145,13 @@ class PollRound {
   const std::string& name() const { return source_.settings.name; }
   std::int64_t interval_millis() const { return source_.settings.interval_seconds * platform::kSecondMillis; }
 
+  /// The stored position was refused: the page is asked for at the feed's beginning.
+  bool begins_again() const { return cursor_state_.refusals == kMaxRefusals; }
+
   bool poll_page() {
     PollCursor beginning;
-    const bool begins_again = cursor_state_.refusals == kMaxRefusals;
     // The refused position is stored until the beginning was read.
-    const PollCursor& before = begins_again ? beginning = begun_again(cursor_state_) : cursor_state_;
+    const PollCursor& before = begins_again() ? beginning = begun_again(cursor_state_) : cursor_state_;
     const std::string url = page_url(source_, before);
     const platform::UtcMillis requested_at = context_.clock();
     const platform::HttpGetResponse response = fetch_page(source_, before, url, context_.fetch, keep_going_);
@@ -204,8 +206,7 @@ class PollRound {
   bool ingest_page(PollPage page, std::vector<sync::ClassifiedEvent> classified,
                    const std::string& warning = {}) {
     const platform::UtcMillis now = context_.clock();
-    const bool begins_again = cursor_state_.refusals == kMaxRefusals;
-    IngestedPage ingested{begins_again ? source_.settings.url : page_url(source_, cursor_state_),
+    IngestedPage ingested{begins_again() ? source_.settings.url : page_url(source_, cursor_state_),
                           classified.empty() ? "" : page_digest(classified), false};
     const schema::store::InboundBatch::Advance advance{context_.owner, revision_, serialize(page.after)};
     const schema::store::IngestResult result =

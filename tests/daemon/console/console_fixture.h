@@ -12,6 +12,7 @@
 #include "platform/digest.h"
 #include "tests/support/temporary_store.h"
 #include "wiring/attention_facts.h"
+#include "wiring/database_config.h"
 
 namespace giftsync::daemon::console {
 
@@ -22,7 +23,10 @@ class ConsoleFixture : public testing::Test {
     options_.clock = [this] { return now_; };
     options_.settings.enabled = true;
     in_force_.store.connection = temporary_.address().connection;
-    options_.attention = [this] { return wiring::attention_facts(in_force_, store_, "giftsyncctl ", now_); };
+    options_.attention = [this] {
+      const auto stats = schema::store::store_stats(wiring::store_dsn(in_force_.store), now_, now_);
+      return wiring::attention_facts(in_force_, store_, stats, "giftsyncctl ", now_);
+    };
     console_ = std::make_unique<Console>(store_, options_);
   }
 
