@@ -1,6 +1,8 @@
 #include "schema/store/id_block.h"
 
 #include <algorithm>
+#include <map>
+#include <mutex>
 
 #include "schema/ids.h"
 #include "schema/sql/database.h"
@@ -22,28 +24,85 @@ std::int64_t allocate_ids(soci::session& session, const std::string& name, std::
 
 }  // namespace
 
+/// What this process holds of a database's ids, by name.
+class HeldIds {
+ public:
+  struct Block {
+    std::mutex mutex;
+    std::int64_t next = 0;  // guarded by mutex
+    std::int64_t end = 0;   // guarded by mutex
+  };
+
+  static std::shared_ptr<HeldIds> of(const std::shared_ptr<sql::Database>& database) {
+    static std::mutex mutex;
+    static std::map<const sql::Database*, std::weak_ptr<HeldIds>> all;
+    const std::lock_guard lock(mutex);
+    std::weak_ptr<HeldIds>& entry = all[database.get()];
+    std::shared_ptr<HeldIds> held = entry.lock();
+    if (!held) entry = held = std::make_shared<HeldIds>(database);
+    return held;
+  }
+
+  explicit HeldIds(std::shared_ptr<sql::Database> database) : database_(std::move(database)) {}
+  ~HeldIds() { give_back(); }
+  HeldIds(const HeldIds&) = delete;
+  HeldIds& operator=(const HeldIds&) = delete;
+
+  sql::Database& database() { return *database_; }
+  Block& block(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    return blocks_[name];
+  }
+
+ private:
+  void give_back() noexcept;
+
+  const std::shared_ptr<sql::Database> database_;
+  std::mutex mutex_;
+  std::map<std::string, Block> blocks_;  // guarded by mutex_; entries stay where they are
+};
+
+/// An id that was allocated is below `next`, so it never is among these.
+void HeldIds::give_back() noexcept {
+  std::erase_if(blocks_, [](const auto& entry) { return entry.second.next == entry.second.end; });
+  if (blocks_.empty()) return;
+  try {
+    const sql::NoChange no_change;
+    database_->write([&](soci::session& session) {
+      for (const auto& [name, block] : blocks_)
+        session << "UPDATE id_block SET next_id = :next WHERE name = :name AND next_id = :block_end",
+            soci::use(block.next), soci::use(name), soci::use(block.end);
+    });
+  } catch (const std::exception&) {
+    // The store cannot be written. These ids stay unused, as after a kill.
+  }
+}
+
 std::int64_t allocate_id(soci::session& session, const std::string& name) {
   return allocate_ids(session, name, 1);
 }
 
-IdBlock::IdBlock(std::shared_ptr<sql::Database> database, std::string name, HighestUsed highest_used)
-    : database_(std::move(database)), name_(std::move(name)), highest_used_(highest_used) {}
+IdBlock::IdBlock(const std::shared_ptr<sql::Database>& database, std::string name, HighestUsed highest_used)
+    : name_(std::move(name)), highest_used_(highest_used), held_(HeldIds::of(database)) {}
 
 std::int64_t IdBlock::allocate(std::int64_t count) {
-  const std::lock_guard lock(mutex_);
-  if (end_ - next_ < count) {
+  HeldIds::Block& block = held_->block(name_);
+  const std::lock_guard lock(block.mutex);
+  if (block.end - block.next < count) {
     const std::int64_t size = std::max(count, kBlockSize);
     const auto allocate = [&](soci::session& session) { return allocate_block(session, size); };
+    std::int64_t first = 0;
     try {
-      next_ = database_->write_urgent(allocate);
+      first = held_->database().write_urgent(allocate);
     } catch (const sql::CommitOutcomeUnknown&) {
-      next_ = database_->write_urgent(
-          allocate);  // a block allocated by the first attempt, if committed, stays unused
+      // A block allocated by the first attempt, if committed, stays unused.
+      first = held_->database().write_urgent(allocate);
     }
-    end_ = next_ + size;
+    if (first != block.end) block.next = first;  // else it continues the block
+    block.end = first + size;
   }
-  const std::int64_t first = next_;
-  next_ += count;
+  const std::int64_t first = block.next;
+  block.next += count;
   return first;
 }
 
@@ -66,10 +125,11 @@ std::int64_t IdBlock::allocate_block(soci::session& session, std::int64_t size) 
 
 std::int64_t IdBlock::next_minimum() {
   {
-    const std::lock_guard lock(mutex_);
-    if (next_ < end_) return next_;
+    HeldIds::Block& block = held_->block(name_);
+    const std::lock_guard lock(block.mutex);
+    if (block.next < block.end) return block.next;
   }
-  return database_->read([&](soci::session& session) {
+  return held_->database().read([&](soci::session& session) {
     long long next = 0;
     session << "SELECT next_id FROM id_block WHERE name = :name", soci::use(name_), soci::into(next);
     return static_cast<std::int64_t>(next);
@@ -77,12 +137,13 @@ std::int64_t IdBlock::next_minimum() {
 }
 
 void IdBlock::raise_minimum(std::int64_t lowest) {
-  const std::lock_guard lock(mutex_);
-  database_->write([&](soci::session& session) {
+  HeldIds::Block& block = held_->block(name_);
+  const std::lock_guard lock(block.mutex);
+  held_->database().write([&](soci::session& session) {
     session << "UPDATE id_block SET next_id = :lowest WHERE name = :name AND next_id < :at_least",
         soci::use(lowest), soci::use(name_), soci::use(lowest);
   });
-  if (next_ < lowest) next_ = end_ = 0;
+  if (block.next < lowest) block.next = block.end = 0;
 }
 
 }  // namespace giftsync::schema::store

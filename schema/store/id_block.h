@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
@@ -18,14 +17,19 @@ class Database;
 
 namespace giftsync::schema::store {
 
-/// Ids of one kind. Ids that remain in the block at the end of the program are never used.
+class HeldIds;
+
+/// Ids of one kind. All of a name on one database have one block in this process, so an application that a
+/// reload builds goes on where the former one is. What remains when the last one ends is given back, if no
+/// other process has allocated since (ARCH-16).
 class IdBlock {
  public:
   /// Returns the highest used id from `first` to before `end`.
   using HighestUsed = std::optional<std::int64_t> (*)(soci::session& session, std::int64_t first,
                                                       std::int64_t end);
   /// Blocks start behind the result of `highest_used` (may be null).
-  IdBlock(std::shared_ptr<sql::Database> database, std::string name, HighestUsed highest_used = nullptr);
+  IdBlock(const std::shared_ptr<sql::Database>& database, std::string name,
+          HighestUsed highest_used = nullptr);
   /// The first of `count` consecutive ids, none above kMaxId; throws DependencyError when the ids are
   /// exhausted. Any thread.
   std::int64_t allocate(std::int64_t count);
@@ -37,12 +41,9 @@ class IdBlock {
  private:
   std::int64_t allocate_block(soci::session& session, std::int64_t size) const;
 
-  const std::shared_ptr<sql::Database> database_;
   const std::string name_;
   const HighestUsed highest_used_;
-  std::mutex mutex_;
-  std::int64_t next_ = 0;  // guarded by mutex_
-  std::int64_t end_ = 0;   // guarded by mutex_
+  const std::shared_ptr<HeldIds> held_;
 };
 
 /// Allocates one id inside the caller's transaction; for rarely created objects.
