@@ -130,7 +130,7 @@ int set_up(const Console& console, const Settings& settings, const SetupOptions&
     next = std::min(next * 2, kLongestPause);
   };
   const auto deploy = [&](bool is_check_only) {
-    const wiring::SetupResult result = wiring::deploy_package(
+    wiring::SetupResult result = wiring::deploy_package(
         {*address, token, settings.crm.salesforce.api_version, is_check_only}, report, pause);
     line.clear();
     return result;

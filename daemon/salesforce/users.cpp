@@ -40,7 +40,7 @@ using UserKey = std::function<std::string(const JsonValue& row)>;
 /// its prefix (Salesforce's for the org itself is "c"), so that it does not count as the set with the bare
 /// name.
 std::string set_name_of(const JsonValue& row, const ApiNames& names) {
-  const std::string name = text_of_value(value_at(row, "PermissionSet.Name"));
+  std::string name = text_of_value(value_at(row, "PermissionSet.Name"));
   const std::string prefix = text_of_value(value_at(row, "PermissionSet.NamespacePrefix"));
   if (platform::ascii_lower(prefix) == platform::ascii_lower(names.name_space())) return name;
   return (prefix.empty() ? "c" : prefix) + "__" + name;

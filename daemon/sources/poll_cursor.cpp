@@ -133,7 +133,7 @@ std::string pointer_to_next(const platform::JsonValue& value, const platform::Js
   if (&value == items || levels == 0) return {};
   for (const platform::JsonMember& member : value.members()) {
     if (member.name.find_first_of("~/") != std::string_view::npos) continue;
-    const std::string pointer = "/" + std::string(member.name);
+    std::string pointer = "/" + std::string(member.name);
     if (is_name_of_next(member.name) && !member.value.text().value_or("").empty()) return pointer;
     if (is_name_of_next(member.name) && !member.value.text_of("href").empty()) return pointer + "/href";
     if (std::string below = pointer_to_next(member.value, items, levels - 1); !below.empty())

@@ -455,7 +455,7 @@ void Database::add_to_next_change(Addition add) {
 std::shared_ptr<const Database::Addition> Database::run_with_addition(
     soci::session& session, const std::function<void(soci::session&)>& work) {
   std::unique_lock lock(mutex_);
-  const std::shared_ptr<const Addition> addition = addition_;
+  std::shared_ptr<const Addition> addition = addition_;
   lock.unlock();
   const std::int64_t before = changed_rows(session);
   work(session);
