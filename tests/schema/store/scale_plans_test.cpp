@@ -270,6 +270,14 @@ TEST_P(ScalePlans, CountsStopAtTheirBound) {
       "uncertain_retries, last_reply, updated_at, lease_owner, lease_until) SELECT i, CASE WHEN i <= 3 THEN "
       "'held' ELSE 'accepted' END, 1, 1, '', 0, '', 0, '', 0" +
       numbers);
+  sql("INSERT INTO crm_sync_state (transaction_id, state, decided_at, contact_id, account_id, lead_id, "
+      "opportunity_id, deal_stage, sender_id, reason, warnings, written_version, error, needs_relink, task) "
+      "SELECT i, CASE WHEN i <= 3 THEN 'rejected' ELSE 'skipped' END, 1, '', '', '', '', '', '', '', '', 1, "
+      "'', "
+      "0, 'none'" +
+      numbers);
+  EXPECT_EQ(store_->sync.count_states(CrmSyncStatus::skipped), kMaxCounted + 1);
+  EXPECT_EQ(store_->sync.count_states(CrmSyncStatus::rejected), 3);
   EXPECT_EQ(store_->sync.counts().waiting, kMaxCounted + 1);
   EXPECT_EQ(store_->sync.counts().failing, 3);
   EXPECT_EQ(store_->sync.counts().oldest_due, platform::UtcMillis{1001});
