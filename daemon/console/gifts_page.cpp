@@ -9,6 +9,7 @@
 #include "daemon/console/gift_filter.h"
 #include "daemon/console/pages.h"
 #include "platform/csv_cell.h"
+#include "platform/text.h"
 
 namespace giftsync::daemon::console {
 namespace {
