@@ -49,6 +49,9 @@ std::vector<Query> queries(sql::Dialect dialect) {
            "recipient_transaction t JOIN gift_request r ON r.id = t.request_id WHERE t.status "
            "= 'undelivered' AND t.undelivered_at >= 9 AND 1 = 1"),
        "recipient_transaction_undelivered"},
+      {"gifts undelivered lately in a list",
+       "SELECT u.id FROM recipient_transaction u WHERE u.status = 'undelivered' AND u.undelivered_at >= 9",
+       "recipient_transaction_undelivered"},
       {"marks that fail", bounded_count_query(failing), "crm_outbox_failing"},
       {"gifts that fail",
        "SELECT transaction_id, last_error FROM " + failing + " ORDER BY transaction_id DESC LIMIT 10000",
