@@ -15,6 +15,7 @@
 #include "daemon/config/text_checks.h"
 #include "platform/plural.h"
 #include "platform/quoted_text.h"
+#include "platform/text.h"
 #include "sync/adopt_existing.h"
 
 namespace giftsync::cli {

@@ -21,14 +21,10 @@ const std::map<std::string, std::string, std::less<>> kFieldsByLabel{
     {"fullname", "Name"},          {"leadstatus", "Status"},     {"mobile", "MobilePhone"},
     {"primary", "IsPrimary"},      {"stage", "StageName"},       {"won", "IsWon"}};
 
-bool is_ascii_letter_or_digit(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
 /// What labels are compared by.
 std::string key_of(std::string_view label) {
   std::string key = platform::ascii_lower(label);
-  std::erase_if(key, [](char c) { return !is_ascii_letter_or_digit(c); });
+  std::erase_if(key, [](char c) { return !platform::is_ascii_letter_or_digit(c); });
   return key.empty() ? std::string(platform::without_blanks(label)) : key;
 }
 
@@ -36,7 +32,7 @@ std::string key_of(std::string_view label) {
 std::string custom_name_of(std::string_view label) {
   std::string name;
   for (const char c : label) {
-    if (is_ascii_letter_or_digit(c))
+    if (platform::is_ascii_letter_or_digit(c))
       name += c;
     else if (!name.empty() && !name.ends_with('_'))
       name += '_';

@@ -37,10 +37,7 @@ std::string printable(std::string_view text) {
 }
 
 std::string minute_text(const std::optional<platform::UtcMillis>& time) {
-  if (!time) return {};
-  std::string text = platform::to_rfc3339(*time).substr(0, std::string_view("2026-11-21T12:31").size());
-  text[text.find('T')] = ' ';
-  return text;
+  return time ? platform::minute_text(*time) : "";
 }
 
 TextTable::TextTable(std::ostream& out, std::vector<Column> columns)

@@ -6,9 +6,6 @@
 
 namespace giftsync::platform {
 
-/// The byte order mark: Excel reads a file without it in the encoding of the country.
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-
 /// A cell of RFC 4180, quoted where it needs to be. A text that a spreadsheet would read as a formula, also
 /// after a semicolon, blanks or characters that cannot be seen, gets an apostrophe before it; invisible
 /// characters but line ends and tabs are escaped (SEC-1).

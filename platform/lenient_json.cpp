@@ -8,6 +8,7 @@
 
 #include "platform/large_json_numbers.h"
 #include "platform/quoted_text.h"
+#include "platform/text.h"
 
 namespace giftsync::platform {
 namespace {

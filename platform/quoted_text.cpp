@@ -41,8 +41,7 @@ std::string in_quotes(std::string_view text) {
 
 std::string shell_word(std::string_view text) {
   const auto is_plain = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view("@%_-+=:,./").find(c) != std::string_view::npos;
+    return is_ascii_letter_or_digit(c) || std::string_view("@%_-+=:,./").find(c) != std::string_view::npos;
   };
   if (!text.empty() && std::all_of(text.begin(), text.end(), is_plain)) return std::string(text);
   std::string word = "'";

@@ -206,12 +206,6 @@ const JsonValue& JsonDocument::root() const {
   return storage_->root;
 }
 
-std::string_view without_byte_order_mark(std::string_view text) {
-  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
-  return text;
-}
-
 tl::expected<JsonDocument, JsonError> parse_json(std::string_view text, const JsonOptions& options) {
   auto document = options.large_numbers_as_text ? parse_large_numbers_as_text(text) : parse_text(text);
   if (document && !options.may_be_ambiguous) {

@@ -117,9 +117,6 @@ struct JsonOptions {
   bool large_numbers_as_text = false;
 };
 
-/// Without a byte order mark at the beginning, which RFC 8259 lets a reader ignore (READ-2).
-std::string_view without_byte_order_mark(std::string_view text);
-
 /// Parses one document. `text` is copied and may be destroyed afterwards.
 tl::expected<JsonDocument, JsonError> parse_json(std::string_view text, const JsonOptions& options = {});
 

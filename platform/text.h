@@ -20,6 +20,17 @@ std::string_view truncated(std::string_view text, std::size_t code_points);
 /// Without white space (space, tab, CR, LF) at both ends.
 std::string_view trimmed(std::string_view text);
 
+/// Excel reads a file without it in the encoding of the country; RFC 8259 lets a reader ignore it (READ-2).
+inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+/// Without one at the beginning.
+std::string_view without_byte_order_mark(std::string_view text);
+
+constexpr bool is_ascii_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+constexpr bool is_ascii_letter_or_digit(char c) {
+  return is_ascii_letter(c) || (c >= '0' && c <= '9');
+}
 /// ASCII letters in lower case, all else unchanged.
 std::string ascii_lower(std::string_view text);
 

@@ -65,6 +65,10 @@ std::string to_rfc3339(UtcMillis time) {
   return text;
 }
 
+std::string minute_text(UtcMillis time) {
+  return to_rfc3339(time).substr(0, std::string_view("2026-11-21T12:31").size()).replace(10, 1, " ");
+}
+
 std::optional<UtcMillis> from_rfc3339(std::string_view text) {
   using namespace std::chrono;
   if (text.size() < 20 || text[4] != '-' || text[7] != '-' || text[13] != ':' || text[16] != ':')

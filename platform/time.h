@@ -39,6 +39,8 @@ constexpr bool are_within_a_second(UtcMillis one, UtcMillis other) {
 
 /// "2026-11-21T12:31:07.042Z": always UTC, always three decimals, so that text order is time order.
 std::string to_rfc3339(UtcMillis time);
+/// "2026-11-21 12:31" in UTC.
+std::string minute_text(UtcMillis time);
 
 /// Parses RFC 3339. A zone is required; "t"/"z" and any number of decimals are accepted, decimals after the
 /// third are cut, a leap second counts as the next second. Empty for any other text or before year 1.

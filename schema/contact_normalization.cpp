@@ -23,8 +23,8 @@ bool is_ascii(std::string_view text) {
 }
 
 bool is_atom_character(char c) {
-  const bool alphanumeric = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-  return alphanumeric || std::string_view("!#$%&'*+-/=?^_`{|}~").find(c) != std::string_view::npos;
+  return platform::is_ascii_letter_or_digit(c) ||
+         std::string_view("!#$%&'*+-/=?^_`{|}~").find(c) != std::string_view::npos;
 }
 
 bool is_dot_atom(std::string_view text) {

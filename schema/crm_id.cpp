@@ -1,21 +1,31 @@
 #include "schema/crm_id.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <set>
 
-#include "schema/record_id.h"
+#include "platform/text.h"
 
 namespace giftsync::schema {
 namespace {
 
-constexpr std::size_t kShort = 15;
-constexpr std::size_t kLong = 18;
+constexpr std::size_t kShortLength = 15;
+constexpr std::size_t kLongLength = 18;
+/// Each of the last three characters stands for so many of the others.
+constexpr std::size_t kPartLength = 5;
 
-bool is_short_id(std::string_view id) {
-  const auto is_letter_or_digit = [](char c) {
-    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-  };
-  if (id.size() != kShort || !std::all_of(id.begin(), id.end(), is_letter_or_digit)) return false;
+bool is_capital(char c) {
+  return c >= 'A' && c <= 'Z';
+}
+
+char check_character(std::string_view part) {
+  std::size_t capitals = 0;
+  for (std::size_t i = 0; i < part.size(); ++i) capitals |= std::size_t{is_capital(part[i])} << i;
+  return std::string_view("ABCDEFGHIJKLMNOPQRSTUVWXYZ012345")[capitals];
+}
+
+/// Of a record Id.
+bool is_of_known_object(std::string_view id) {
   constexpr std::size_t kReserved = 5;  // always 0
   const bool is_of_package = id.front() == 'a' && id[kReserved] == '0';
   return is_of_package ||
@@ -24,14 +34,22 @@ bool is_short_id(std::string_view id) {
 
 }  // namespace
 
+std::optional<std::string> long_record_id(std::string_view text) {
+  if (text.size() != kShortLength && text.size() != kLongLength) return std::nullopt;
+  if (!std::all_of(text.begin(), text.end(), platform::is_ascii_letter_or_digit)) return std::nullopt;
+  std::string id(text.substr(0, kShortLength));
+  for (std::size_t at = 0; at < kShortLength; at += kPartLength)
+    id += check_character(text.substr(at, kPartLength));
+  return text.size() == kShortLength || id == text ? std::optional(id) : std::nullopt;
+}
+
 std::string long_crm_id(std::string_view id) {
-  return is_short_id(id) ? long_record_id(id).value_or(std::string(id)) : std::string(id);
+  const auto long_id = id.size() == kShortLength ? long_record_id(id) : std::nullopt;
+  return long_id && is_of_known_object(id) ? *long_id : std::string(id);
 }
 
 std::string short_crm_id(std::string_view id) {
-  const std::string_view start = id.substr(0, kShort);
-  const bool is_long = id.size() == kLong && is_short_id(start) && long_record_id(id);
-  return std::string(is_long ? start : id);
+  return std::string(long_record_id(id) && is_of_known_object(id) ? id.substr(0, kShortLength) : id);
 }
 
 std::vector<std::string> long_crm_ids(std::span<const std::string> ids) {

@@ -1,13 +1,19 @@
-// schema: the Ids of an org of Salesforce, which exist in two forms: 15 characters, as reports show them, and
-// 18, as its interfaces do (MATCH-34). Pure; any thread.
+// schema: the Ids of an org of Salesforce, which exist in two forms: 15 letters and digits whose case counts,
+// as reports show them, and 18, as its interfaces do, of which the last three say which of the 15 are capital
+// letters (MATCH-34). Pure; any thread.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace giftsync::schema {
+
+/// The 18 characters of an Id of 15 or 18, of whatever object; nullopt for any other text, and where the last
+/// three do not fit the others: an Id of another case is no Id.
+std::optional<std::string> long_record_id(std::string_view text);
 
 /// The form of 18 characters of an Id that has 15; any other Id as it is. An Id of 15 letters and digits is
 /// Salesforce's when it begins like one: with the prefix of a standard object that giftsync uses, or as that

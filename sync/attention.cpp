@@ -27,10 +27,6 @@ constexpr std::int64_t kManyRefusedInRow = 10;
 
 using Daemon = schema::store::SeenDaemonInstance;
 
-std::string minute_text(platform::UtcMillis time) {
-  return platform::to_rfc3339(time).substr(0, 16).replace(10, 1, " ") + " UTC";
-}
-
 /// After a crash it was started again, at another address.
 bool is_replaced(const Facts& facts, const Daemon& row) {
   return std::any_of(facts.daemons.begin(), facts.daemons.end(), [&](const Daemon& other) {
@@ -43,9 +39,9 @@ Findings unseen_daemons(const Facts& facts) {
   Findings found;
   for (const Daemon& row : facts.daemons)
     if (row.unseen_millis > kMaxUnseenMillis && !is_replaced(facts, row))
-      found.push_back(
-          {"giftsyncd on " + host_name(row) + " was not seen since " + minute_text(row.last_seen_at),
-           "systemctl status giftsyncd on that host"});
+      found.push_back({"giftsyncd on " + host_name(row) + " was not seen since " +
+                           platform::minute_text(row.last_seen_at) + " UTC",
+                       "systemctl status giftsyncd on that host"});
   return found;
 }
 
@@ -90,7 +86,8 @@ Findings deferred_by_relay(const Facts& facts) {
   Findings found;
   for (const SharedReply& one : facts.shared_replies)
     if (one.state == schema::DeliveryState::queued)
-      found.push_back({count_text(one.mails, "mail") + " wait, the first since " + minute_text(one.since) +
+      found.push_back({count_text(one.mails, "mail") + " wait, the first since " +
+                           platform::minute_text(one.since) + " UTC" +
                            ": the relay defers each with: " + one.reply,
                        "correct the relay; " + facts.program + "mail retry --all tries them now"});
   return found;

@@ -48,7 +48,7 @@ struct Attempt {
 
 Attempt attempt_of(const DeliveryClaim& claim, std::int64_t number, const RelayHealth& health,
                    platform::UtcMillis now) {
-  return {claim, number, health.day_begun_at(claim.first_deferred_at.value_or(now))};
+  return {claim, number, health.day_begun_at(claim.first_deferred_at.value_or(now), now)};
 }
 
 DeliveryOutcome outcome_of(const Attempt& attempt, const SendResult& result, platform::UtcMillis now,
@@ -115,16 +115,22 @@ DeliveryStats DeliveryRun::run() {
 SendPermission DeliveryRun::permission() {
   const DeliveryRules& rules = delivery_.rules_;
   const std::lock_guard lock(delivery_.health_mutex_);
-  std::optional<schema::store::CircuitBreaker> stored = delivery_.store_.deliveries.breaker(rules.daemon);
+  RelayHealth& health = delivery_.health_;
+  schema::store::DeliveryQueue& deliveries = delivery_.store_.deliveries;
+  // A time to come was stored while the clock was ahead.
+  if (!delivery_.knows_long_pause_)
+    health.set_long_pause_ended_at(std::min(deliveries.long_pause_ended_at(rules.daemon), delivery_.now_()));
+  delivery_.knows_long_pause_ = true;
+  std::optional<schema::store::CircuitBreaker> stored = deliveries.breaker(rules.daemon);
   if (stored && stored->relay != rules.relay) {
-    delivery_.store_.deliveries.close_breaker(rules.daemon);
-    delivery_.store_.deliveries.retry_deferred(std::nullopt, delivery_.now_());
+    health.end_pause(*stored, delivery_.now_());
+    deliveries.close_breaker(rules.daemon, health.long_pause_ended_at());
+    deliveries.retry_deferred(std::nullopt, delivery_.now_());
     stats_.info_lines.push_back("mail delivery resumed: the relay's settings were changed; trying again");
-    delivery_.health_.end_pause(*stored, delivery_.now_());
   } else {
-    delivery_.health_.set_pause(std::move(stored));
+    health.set_pause(std::move(stored));
   }
-  return delivery_.health_.begin(connection_.number, delivery_.now_());
+  return health.begin(connection_.number, delivery_.now_());
 }
 
 void DeliveryRun::deliver() {
@@ -284,7 +290,8 @@ void DeliveryRun::record(const std::vector<EndedAttempt>& attempts) {
     for (const EndedAttempt& attempt : attempts) record_one(attempt, findings);
     if (findings.has_suspects || findings.has_paused || findings.has_resumed) write({});
     if (findings.has_resumed) {
-      delivery_.store_.deliveries.close_breaker(delivery_.rules_.daemon);
+      delivery_.store_.deliveries.close_breaker(delivery_.rules_.daemon,
+                                                delivery_.health_.long_pause_ended_at());
       stats_.info_lines.push_back("mail delivery resumed");
     }
     if (findings.has_paused) store_pause();

@@ -118,9 +118,10 @@ class MailDelivery {
   ClaimedMails claimed_;
   AttemptWriter writer_;
   std::mutex health_mutex_;
-  RelayHealth health_;           // guarded by health_mutex_; the stored pause changes under it too
-  bool has_worked_ = false;      // guarded by health_mutex_; the relay worked since the last pause began
-  std::vector<InHand> in_hand_;  ///< by connection; used by its thread only
+  RelayHealth health_;             // guarded by health_mutex_; the stored pause changes under it too
+  bool has_worked_ = false;        // guarded by health_mutex_; the relay worked since the last pause began
+  bool knows_long_pause_ = false;  // guarded by health_mutex_; the end of a pause before the start was read
+  std::vector<InHand> in_hand_;    ///< by connection; used by its thread only
 };
 
 }  // namespace giftsync::sync

@@ -72,8 +72,13 @@ FaultScope RelayHealth::record_fault(std::size_t connection, const std::string& 
 }
 
 void RelayHealth::end_pause(const schema::store::CircuitBreaker& stored, platform::UtcMillis now) {
-  if (platform::has_elapsed(stored.since, kLongPauseMillis, now)) fault_ended_at_ = now;
+  if (platform::has_elapsed(stored.since, kLongPauseMillis, now)) long_pause_ended_at_ = now;
   pause_.reset();
+}
+
+platform::UtcMillis RelayHealth::day_begun_at(platform::UtcMillis first, platform::UtcMillis now) const {
+  const bool is_long = pause_ && platform::has_elapsed(pause_->since, kLongPauseMillis, now);
+  return is_long ? now : std::max(first, long_pause_ended_at_);
 }
 
 SuspectVerdict RelayHealth::record_suspect(std::size_t connection, SuspectMail mail,

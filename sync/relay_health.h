@@ -58,10 +58,11 @@ class RelayHealth {
   Working record_working(std::size_t connection, const std::string& recipient, bool is_taken,
                          platform::UtcMillis now);
   /// When the day began after which a mail that was first deferred or refused at `first` is given up: a long
-  /// pause is no recipient's fault.
-  platform::UtcMillis day_begun_at(platform::UtcMillis first) const {
-    return std::max(first, fault_ended_at_);
-  }
+  /// pause is no recipient's fault, and one that is not over yet ends now at the earliest.
+  platform::UtcMillis day_begun_at(platform::UtcMillis first, platform::UtcMillis now) const;
+  /// The end of the last long pause, which the store keeps; 0: none ended.
+  platform::UtcMillis long_pause_ended_at() const { return long_pause_ended_at_; }
+  void set_long_pause_ended_at(platform::UtcMillis stored) { long_pause_ended_at_ = stored; }
 
  private:
   struct Connection {
@@ -79,7 +80,7 @@ class RelayHealth {
   std::vector<SuspectMail> suspects_;         ///< since the relay last worked
   std::vector<SuspectMail> paused_suspects_;  ///< refused before a pause or in it
   std::set<std::string> refused_before_;      ///< recipients whose mail was refused before another was taken
-  platform::UtcMillis fault_ended_at_{0};     ///< the end of the last long pause
+  platform::UtcMillis long_pause_ended_at_{0};
 };
 
 }  // namespace giftsync::sync

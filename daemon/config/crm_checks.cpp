@@ -8,7 +8,6 @@
 #include "platform/quoted_text.h"
 #include "platform/signing_key.h"
 #include "schema/crm_id.h"
-#include "schema/record_id.h"
 
 namespace giftsync::daemon::config {
 namespace {

@@ -20,14 +20,10 @@ constexpr std::size_t kMaxFieldName = 80;
 constexpr std::size_t kMaxTableName = 63;
 constexpr std::size_t kMaxPlainText = 255;
 
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 bool is_name(std::string_view text) {
-  return !text.empty() && is_letter(text.front()) && std::all_of(text.begin(), text.end(), [](char c) {
-    return is_letter(c) || (c >= '0' && c <= '9') || c == '_';
-  });
+  return !text.empty() && platform::is_ascii_letter(text.front()) &&
+         std::all_of(text.begin(), text.end(),
+                     [](char c) { return platform::is_ascii_letter_or_digit(c) || c == '_'; });
 }
 
 std::optional<int> number_up_to(std::string_view digits, int maximum) {

@@ -15,13 +15,14 @@ constexpr std::array kCrmFilters{CrmFilter::any,      CrmFilter::waiting,   CrmF
                                  CrmFilter::rejected, CrmFilter::unmatched, CrmFilter::needs_relink,
                                  CrmFilter::skipped,  CrmFilter::deleted};
 
-constexpr std::array<std::string_view, 14> kNames{"status",   "find",     "error",  "sender", "item",
-                                                  "source",   "campaign", "since",  "until",  "crm",
-                                                  "conflict", "key",      "before", "format"};
+constexpr std::array<std::string_view, 15> kNames{
+    "status", "find", "error",    "sender", "item",   "source", "campaign",        "since",
+    "until",  "crm",  "conflict", "key",    "before", "format", "undelivered_days"};
 /// No source has this name (settings: sources).
 constexpr std::string_view kOwnSource = "giftsync";
 /// A whole key is a secret, which no URL may have.
 constexpr std::size_t kMaxKeyPrefix = 16;
+constexpr std::int64_t kMaxUndeliveredDays = 3'650;
 /// Longer texts are no names.
 constexpr std::size_t kMaxFindCodePoints = 100;
 
@@ -32,7 +33,7 @@ std::string_view why_not(const std::string& name) {
 
 bool has_letter(std::string_view text) {
   return std::any_of(text.begin(), text.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || static_cast<unsigned char>(c) >= 0x80;
+    return platform::is_ascii_letter(c) || static_cast<unsigned char>(c) >= 0x80;
   });
 }
 
@@ -90,6 +91,10 @@ bool take(GiftQuery& query, const std::string& name, const std::string& value) {
   } else if (name == "since") {
     filter.sent_since = day_from(value);
     return filter.sent_since.has_value();
+  } else if (name == "undelivered_days") {
+    query.undelivered_days = platform::parse_number<std::int64_t>(value);
+    return query.undelivered_days && *query.undelivered_days > 0 &&
+           *query.undelivered_days <= kMaxUndeliveredDays;
   } else if (name == "until") {
     const auto day = day_from(value);
     if (day) filter.sent_until = *day + platform::kDayMillis;
@@ -206,7 +211,8 @@ Data filter_form(const GiftQuery& query, bool is_masked) {
                        query.filter.crm == one);
   }
   form.set("crm_states", crm);
-  for (const char* name : {"find", "sender", "item", "source", "campaign", "key", "since", "until", "error"})
+  for (const char* name :
+       {"find", "sender", "item", "source", "campaign", "key", "since", "until", "error", "undelivered_days"})
     form.set(name, typed(query, name));
   form.set("conflict", query.filter.conflict);
   form.set("is_masked", is_masked);

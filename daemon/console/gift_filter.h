@@ -1,6 +1,7 @@
 // daemon/console: the filter of the gifts page as the query of its URL, and its form (CON-17). Pure.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <initializer_list>
 #include <map>
@@ -30,6 +31,8 @@ void set_not_applied(Data& data, const std::vector<NotApplied>& parameters, cons
 struct GiftQuery {
   schema::store::ConsoleGiftFilter filter = {};
   std::optional<schema::TransactionId> before = {};
+  /// Only gifts that became undelivered in so many last days; the page sets filter.undelivered_since.
+  std::optional<std::int64_t> undelivered_days = {};
   bool csv = false;
   std::vector<NotApplied> not_applied = {};
   /// The parameters that count, without `before` and `format`: the address of the filtered list.

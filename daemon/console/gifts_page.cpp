@@ -9,6 +9,7 @@
 #include "daemon/console/gift_filter.h"
 #include "daemon/console/pages.h"
 #include "platform/csv_cell.h"
+#include "platform/text.h"
 
 namespace giftsync::daemon::console {
 namespace {
@@ -168,11 +169,13 @@ http::HttpResponse gifts_csv(const PageCall& call, const schema::store::ConsoleG
 }  // namespace
 
 http::HttpResponse gifts_page(const PageCall& call) {
-  const GiftQuery query = gift_query(call.query, call.viewer().is_masked(), [&](const std::string& text) {
+  GiftQuery query = gift_query(call.query, call.viewer().is_masked(), [&](const std::string& text) {
     std::vector<schema::TransactionId> ids;
     for (const auto& one : call.store().external_ids.find(text)) ids.push_back(one.transaction);
     return ids;
   });
+  if (query.undelivered_days)
+    query.filter.undelivered_since = call.now - *query.undelivered_days * platform::kDayMillis;
   const std::string list = call.url().base + "/gifts";
   if (query.csv && !query.not_applied.empty())
     return notice(call.url(), 400, "filter_refused", "filter_refused_text", frame_user(call));

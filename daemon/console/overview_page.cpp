@@ -12,6 +12,8 @@ namespace {
 
 using schema::store::Viewer;
 
+constexpr std::int64_t kUndeliveredDays = schema::store::ConsoleGifts::kUndeliveredDays;
+
 /// The states of mails that wait. Those of most mails, accepted above all, take long to count.
 constexpr std::array kWaitingMails{schema::DeliveryState::queued, schema::DeliveryState::uncertain};
 
@@ -134,7 +136,7 @@ void add_waiting(Data& data, const PageCall& call, std::size_t failure_classes,
   const auto add = [&](const std::string& url, std::string_view key, std::int64_t count, bool is_cut = false,
                        const std::string& name = "") {
     if (count == 0) return;
-    const std::string number = std::to_string(count);
+    const std::string number = sync::count_text(count);
     Data one;
     one.set("url", url);
     one.set("text",
@@ -146,9 +148,9 @@ void add_waiting(Data& data, const PageCall& call, std::size_t failure_classes,
   add(url_of(call, requests.numbers.size() == 1 ? path_of_request(requests.numbers.front()) : "/requests"),
       "requests_wait", static_cast<std::int64_t>(requests.numbers.size()), requests.is_cut);
   if (may(call.viewer().roles, Permission::act_on_gifts))
-    add(call.url().base + "/gifts?status=undelivered", "undelivered_wait",
-        call.store().console_gifts.count_undelivered(
-            call.viewer(), call.now - schema::store::ConsoleGifts::kUndeliveredDays * platform::kDayMillis));
+    add(call.url().base + "/gifts?undelivered_days=" + std::to_string(kUndeliveredDays), "undelivered_wait",
+        call.store().console_gifts.count_undelivered(call.viewer(),
+                                                     call.now - kUndeliveredDays * platform::kDayMillis));
   const bool operates = may(call.viewer().roles, Permission::operate);
   if (operates || may(call.viewer().roles, Permission::decide_requests))
     add(call.url().base + "/requests?state=failed", "failed_requests_wait",

@@ -17,8 +17,7 @@ struct Kind {
 
 bool is_svg(std::string_view bytes) {
   if (!platform::is_storable_text(bytes)) return false;
-  const std::string_view text =
-      platform::trimmed(bytes.starts_with("\xEF\xBB\xBF") ? bytes.substr(3) : bytes);
+  const std::string_view text = platform::trimmed(platform::without_byte_order_mark(bytes));
   const bool begins = text.starts_with("<svg") || text.starts_with("<?xml") || text.starts_with("<!");
   return begins && text.find("<svg") != std::string_view::npos;
 }

@@ -13,9 +13,6 @@ namespace {
 /// delimiter.
 constexpr std::size_t kMaxInside = 100;
 
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
 bool is_upper(char c) {
   return c >= 'A' && c <= 'Z';
 }
@@ -24,17 +21,19 @@ bool is_digit(char c) {
 }
 
 bool has_letter_or_digit(std::string_view inside) {
-  return std::any_of(inside.begin(), inside.end(), [](char c) { return is_letter(c) || is_digit(c); });
+  return std::any_of(inside.begin(), inside.end(), platform::is_ascii_letter_or_digit);
 }
 
 /// first_name, Contact.FirstName, lead.First Name, first_name|there
 bool starts_like_name(std::string_view inside) {
-  return !inside.empty() && (is_letter(inside.front()) || inside.front() == '_');
+  return !inside.empty() && (platform::is_ascii_letter(inside.front()) || inside.front() == '_');
 }
 
 /// first_name, Contact.FirstName, but not the words of a sentence
 bool is_identifier(std::string_view inside) {
-  const auto allowed = [](char c) { return is_letter(c) || is_digit(c) || c == '_' || c == '.' || c == '-'; };
+  const auto allowed = [](char c) {
+    return platform::is_ascii_letter_or_digit(c) || c == '_' || c == '.' || c == '-';
+  };
   return starts_like_name(inside) && std::all_of(inside.begin(), inside.end(), allowed);
 }
 

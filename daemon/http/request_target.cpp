@@ -50,8 +50,7 @@ bool split_absolute_form(std::string_view& raw, std::string& authority) {
 bool is_host_header_value(std::string_view host) {
   constexpr std::string_view kOtherHostCharacters = "-._~%:[]";
   return !host.empty() && std::all_of(host.begin(), host.end(), [&](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           kOtherHostCharacters.find(c) != std::string_view::npos;
+    return platform::is_ascii_letter_or_digit(c) || kOtherHostCharacters.find(c) != std::string_view::npos;
   });
 }
 

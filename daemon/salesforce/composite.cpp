@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "daemon/salesforce/json_row.h"
-#include "daemon/salesforce/soql_text.h"
+#include "platform/http_client.h"
 
 namespace giftsync::daemon::salesforce {
 namespace {
@@ -136,7 +136,8 @@ std::string data_path(std::string_view api_version) {
 PartRequest query_part(std::string_view api_version, std::string_view soql, std::string reference,
                        bool is_all) {
   return {"GET",
-          fmt::format("{}/{}?q={}", data_path(api_version), is_all ? "queryAll" : "query", url_encoded(soql)),
+          fmt::format("{}/{}?q={}", data_path(api_version), is_all ? "queryAll" : "query",
+                      platform::percent_encoded(soql)),
           std::move(reference)};
 }
 

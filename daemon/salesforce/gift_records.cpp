@@ -13,6 +13,7 @@
 #include "daemon/salesforce/soql_text.h"
 #include "daemon/salesforce/statements.h"
 #include "platform/dependency_error.h"
+#include "platform/http_client.h"
 #include "platform/text.h"
 #include "schema/contact_normalization.h"
 
@@ -140,7 +141,7 @@ schema::FieldValue SalesforceGiftRecords::as_kept(GiftField field, schema::Field
 std::int64_t SalesforceGiftRecords::count() {
   const std::string object = names_.object("gift_record");
   const AnswerBody body =
-      calls_.get("/limits/recordCount", "sObjects=" + url_encoded(object), Spending::backfill);
+      calls_.get("/limits/recordCount", "sObjects=" + platform::percent_encoded(object), Spending::backfill);
   const JsonValue* counts = body.json()->find("sObjects");
   if (!counts || !counts->is_array())
     throw platform::DependencyError(true, "Salesforce did not answer with counts of records");

@@ -9,6 +9,7 @@
 #include "daemon/salesforce/org_description.h"
 #include "daemon/salesforce/soql_text.h"
 #include "platform/dependency_pause.h"
+#include "platform/http_client.h"
 
 namespace giftsync::daemon::salesforce {
 namespace {
@@ -47,8 +48,8 @@ void describe_objects(OrgCalls& calls, const ApiNames& names, OrgFacts& facts) {
 /// Nullopt where the user may not see the setup.
 std::optional<std::vector<RuleFacts>> find_rules(OrgCalls& calls, const ApiNames& names) {
   try {
-    const AnswerBody body =
-        calls.get("/tooling/query", "q=" + url_encoded(rules_statement(names)), Spending::watch);
+    const AnswerBody body = calls.get(
+        "/tooling/query", "q=" + platform::percent_encoded(rules_statement(names)), Spending::watch);
     return rule_facts(*body.json());
   } catch (const platform::DependencyError& fault) {
     if (fault.transient()) throw;

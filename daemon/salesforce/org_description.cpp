@@ -231,7 +231,7 @@ std::optional<std::set<std::string>> read_view_all(Reader& reader, const ApiName
 /// The Tooling API, which needs the permission View Setup and Configuration.
 std::optional<std::vector<RuleFacts>> read_rules(Reader& reader, const ApiNames& names) {
   const AnswerBody body =
-      reader.get(reader.path("/tooling/query"), "q=" + url_encoded(rules_statement(names)));
+      reader.get(reader.path("/tooling/query"), "q=" + platform::percent_encoded(rules_statement(names)));
   if (!is_success(body.status) || !body.json()) return std::nullopt;
   return rule_facts(*body.json());
 }

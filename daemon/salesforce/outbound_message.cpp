@@ -9,7 +9,7 @@
 #include "platform/quoted_text.h"
 #include "platform/text.h"
 #include "platform/xml.h"
-#include "schema/record_id.h"
+#include "schema/crm_id.h"
 
 namespace giftsync::daemon::salesforce {
 namespace {

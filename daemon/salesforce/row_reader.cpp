@@ -31,8 +31,7 @@ bool is_one_of(std::span<const std::string_view> types, std::string_view type) {
 std::string least_id(const std::string& text) {
   std::string id;
   for (const char c : short_id(text)) {
-    const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-    if (!is_letter && (c < '0' || c > '9')) break;
+    if (!platform::is_ascii_letter_or_digit(c)) break;
     id += c;
   }
   return id + std::string(kShortIdLength - id.size(), '0');

@@ -50,10 +50,8 @@ std::string text_member(const platform::JsonValue& object, std::string_view name
 }
 
 bool is_record_id(std::string_view id) {
-  const auto is_allowed = [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
-  };
-  return (id.size() == 15 || id.size() == 18) && std::all_of(id.begin(), id.end(), is_allowed);
+  return (id.size() == 15 || id.size() == 18) &&
+         std::all_of(id.begin(), id.end(), platform::is_ascii_letter_or_digit);
 }
 
 /// It becomes part of a header.

@@ -5,18 +5,10 @@
 #include <algorithm>
 
 #include "platform/text.h"
-#include "schema/record_id.h"
+#include "schema/crm_id.h"
 
 namespace giftsync::daemon::salesforce {
 namespace {
-
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 /// Empty: the character stands for itself.
 std::string_view short_escape(char c) {
@@ -43,9 +35,9 @@ std::string_view short_escape(char c) {
 }
 
 bool is_name(std::string_view text) {
-  return !text.empty() && is_letter(text.front()) && std::all_of(text.begin(), text.end(), [](char c) {
-    return is_letter(c) || is_digit(c) || c == '_';
-  });
+  return !text.empty() && platform::is_ascii_letter(text.front()) &&
+         std::all_of(text.begin(), text.end(),
+                     [](char c) { return platform::is_ascii_letter_or_digit(c) || c == '_'; });
 }
 
 }  // namespace
@@ -115,19 +107,6 @@ bool is_identifier(std::string_view text) {
     text.remove_prefix(dot + 1);
   }
   return is_name(text);
-}
-
-std::string url_encoded(std::string_view text) {
-  constexpr std::string_view kPlain = "-._~";
-  std::string encoded;
-  encoded.reserve(text.size() + text.size() / 2);
-  for (const char c : text) {
-    if (is_letter(c) || is_digit(c) || kPlain.find(c) != std::string_view::npos)
-      encoded += c;
-    else
-      encoded += fmt::format("%{:02X}", static_cast<unsigned char>(c));
-  }
-  return encoded;
 }
 
 }  // namespace giftsync::daemon::salesforce

@@ -24,7 +24,7 @@ std::string_view cut_to_utf16(std::string_view text, std::size_t units);
 /// more than kMaxLiteralLength characters.
 std::optional<std::string> text_literal(std::string_view text);
 
-/// Whether an org takes it for a record Id (schema/record_id.h). Another text refuses the whole question or
+/// Whether an org takes it for a record Id (schema/crm_id.h). Another text refuses the whole question or
 /// row.
 bool is_record_id(std::string_view text);
 inline constexpr std::size_t kShortIdLength = 15;
@@ -41,8 +41,5 @@ std::string time_literal(platform::UtcMillis time);
 
 /// A field or an object, or a path over lookups: Opportunity.Account.Name.
 bool is_identifier(std::string_view text);
-
-/// The statement in the form of a URL's query part: all but letters, digits and "-._~" in percent form.
-std::string url_encoded(std::string_view text);
 
 }  // namespace giftsync::daemon::salesforce

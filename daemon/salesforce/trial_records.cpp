@@ -65,8 +65,8 @@ std::optional<std::string> TrialRecords::value(const std::string& object, const 
   select.fields = {field};
   select.from = object;
   select.conditions = {"Id = " + id_literal(id).value_or("''")};
-  const AnswerBody body =
-      call({.path = data_path(api_version_) + "/query", .query = "q=" + url_encoded(to_soql(select))});
+  const AnswerBody body = call({.path = data_path(api_version_) + "/query",
+                                .query = "q=" + platform::percent_encoded(to_soql(select))});
   if (!is_success(body.status) || !body.json()) return std::nullopt;
   const auto page = query_page(*body.json());
   if (!page || page->records.empty()) return std::nullopt;
@@ -75,9 +75,10 @@ std::optional<std::string> TrialRecords::value(const std::string& object, const 
 }
 
 TrialOutcome TrialRecords::remove(const std::string& id) {
-  TrialOutcome outcome = outcome_of(call({.method = "DELETE",
-                                          .path = data_path(api_version_) + "/composite/sobjects",
-                                          .query = "ids=" + url_encoded(id) + "&allOrNone=false"}));
+  TrialOutcome outcome =
+      outcome_of(call({.method = "DELETE",
+                       .path = data_path(api_version_) + "/composite/sobjects",
+                       .query = "ids=" + platform::percent_encoded(id) + "&allOrNone=false"}));
   if (outcome.is_done()) std::erase_if(made_, [&](const Made& one) { return one.id == id; });
   return outcome;
 }

@@ -22,14 +22,10 @@ constexpr std::array<std::string_view, 7> kObjectNames{"contact",
                                                        "user",
                                                        "permission_set_assignment"};
 
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 bool is_api_name(std::string_view name) {
-  if (name.empty() || name.size() > kMaxNameLength || !is_letter(name.front())) return false;
+  if (name.empty() || name.size() > kMaxNameLength || !platform::is_ascii_letter(name.front())) return false;
   return std::all_of(name.begin(), name.end(),
-                     [](char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '_'; });
+                     [](char c) { return platform::is_ascii_letter_or_digit(c) || c == '_'; });
 }
 
 /// PostgreSQL's system columns, which every table has.
@@ -93,9 +89,7 @@ std::vector<std::string> standard_columns(ImportObject object) {
 }
 
 std::string import_column(std::string_view header_cell) {
-  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-  if (header_cell.starts_with(kByteOrderMark)) header_cell.remove_prefix(kByteOrderMark.size());
-  return platform::ascii_lower(platform::trimmed(header_cell));
+  return platform::ascii_lower(platform::trimmed(platform::without_byte_order_mark(header_cell)));
 }
 
 std::vector<std::string> import_header_faults(std::span<const std::string> header) {

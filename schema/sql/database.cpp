@@ -248,8 +248,8 @@ std::string existing_file_uri(const std::string& path) {
   std::string uri = "file:";
   for (const char c : path) {
     const auto byte = static_cast<unsigned char>(c);
-    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                          std::string_view("/-._~").find(c) != std::string_view::npos;
+    const bool is_plain =
+        platform::is_ascii_letter_or_digit(c) || std::string_view("/-._~").find(c) != std::string_view::npos;
     if (is_plain)
       uri += c;
     else

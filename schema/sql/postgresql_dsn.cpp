@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "platform/dependency_error.h"
+#include "platform/http_client.h"
 #include "platform/text.h"
 #include "schema/sql/active_query.h"
 #include "schema/sql/dsn_check.h"
@@ -15,22 +16,6 @@
 
 namespace giftsync::schema::sql {
 namespace {
-
-std::string percent_encoded(std::string_view value) {
-  constexpr std::string_view kHex = "0123456789ABCDEF";
-  std::string text;
-  for (const char c : value) {
-    const auto byte = static_cast<unsigned char>(c);
-    if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_') {
-      text += c;
-    } else {
-      text += '%';
-      text += kHex[byte >> 4];
-      text += kHex[byte & 15];
-    }
-  }
-  return text;
-}
 
 bool is_list_of_ports(std::string_view ports) {
   return ports.find_first_not_of("0123456789,") == std::string_view::npos;
@@ -109,7 +94,7 @@ std::string postgresql_uri(const Dsn& dsn) {
   std::string uri = "postgresql://";
   const auto add = [&](std::string_view key, std::string_view value) {
     uri += uri.ends_with("//") ? '?' : '&';
-    uri.append(key).append("=").append(percent_encoded(value));
+    uri.append(key).append("=").append(platform::percent_encoded(value));
   };
   for (const PQconninfoOption* option = options.get(); option->keyword; ++option) {
     if (option->val)

@@ -89,6 +89,11 @@ Conditions indexed_conditions(sql::Dialect dialect, const Viewer& viewer, const 
   if (before) all.add("t.id < :before", "before", std::to_string(before->value));
   if (!filter.ids.empty())
     all.add(sql::in_list(dialect, "t.id", "ids", false), "ids", sql::list_of(dialect, values_of(filter.ids)));
+  if (filter.undelivered_since)
+    all.add(
+        "t.id IN (SELECT u.id FROM recipient_transaction u WHERE u.status = 'undelivered' AND "
+        "u.undelivered_at >= :undelivered_since)",
+        "undelivered_since", std::to_string(filter.undelivered_since->value));
   if (filter.recipient.empty() || viewer.is_masked()) return all;
   const std::string key = email_key(filter.recipient);
   const std::string in_unicode = email_key_in_unicode(key);

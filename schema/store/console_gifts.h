@@ -40,6 +40,8 @@ struct ConsoleGiftFilter {
   std::optional<std::string> source = {};  ///< the exact gift_source; empty: sent by giftsync
   std::optional<platform::UtcMillis> sent_since = {};
   std::optional<platform::UtcMillis> sent_until = {};  ///< before then
+  std::optional<platform::UtcMillis> undelivered_since =
+      {};  ///< became undelivered then or later, and still are
   CrmFilter crm = CrmFilter::any;
   std::string error_class = {};  ///< CrmFailureClass::error; ignored for a masked viewer
   bool conflict = false;         ///< only those with contradicting final statuses
@@ -91,8 +93,8 @@ struct CrmFailureClass {
 /// Any thread.
 class ConsoleGifts {
  public:
-  /// How many gifts one call of list() looks at; of a filter with ids or an address, of those that an index
-  /// has for it (CON-47).
+  /// How many gifts one call of list() looks at; of a filter with ids, an address or undelivered_since, of
+  /// those that an index has for it (CON-47).
   static constexpr std::int64_t kScanBudget = 30'000;
   static constexpr std::size_t kMaxFailures = 10'000;
 

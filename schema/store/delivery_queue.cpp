@@ -5,6 +5,7 @@
 #include <tuple>
 #include <unordered_set>
 
+#include "platform/text.h"
 #include "schema/sql/bulk_rows.h"
 #include "schema/store/bounded_queries.h"
 #include "schema/store/change_rows.h"
@@ -15,12 +16,17 @@
 #include "schema/store/leases.h"
 #include "schema/store/mail_rows.h"
 #include "schema/store/scheduled_rows.h"
+#include "schema/store/store_migration.h"
 
 namespace giftsync::schema::store {
 namespace {
 
 using soci::into;
 using soci::use;
+
+std::string long_pause_fact(const std::string& daemon) {
+  return "mail_pause_ended_at " + daemon;
+}
 
 /// With the condition of the index mail_outbox_state; accepted mails, nearly all of them, need none.
 std::string is_in_state(DeliveryState state) {
@@ -374,9 +380,17 @@ void DeliveryQueue::open_breaker(const CircuitBreaker& breaker) {
   });
 }
 
-void DeliveryQueue::close_breaker(const std::string& daemon) {
+void DeliveryQueue::close_breaker(const std::string& daemon, platform::UtcMillis long_pause_ended_at) {
   database_->write([&](soci::session& session) {
     session << "DELETE FROM mail_breaker WHERE daemon = :daemon", use(daemon);
+    write_metadata(session, long_pause_fact(daemon), std::to_string(long_pause_ended_at.value));
+  });
+}
+
+platform::UtcMillis DeliveryQueue::long_pause_ended_at(const std::string& daemon) {
+  return database_->read([&](soci::session& session) {
+    const auto stored = read_metadata(session, long_pause_fact(daemon));
+    return platform::UtcMillis{platform::parse_number<std::int64_t>(stored.value_or("")).value_or(0)};
   });
 }
 

@@ -155,7 +155,9 @@ class DeliveryQueue {
   std::vector<CircuitBreaker> breakers();
   /// `since` of a pause of the same daemon and relay stays.
   void open_breaker(const CircuitBreaker& breaker);
-  void close_breaker(const std::string& daemon);
+  /// `long_pause_ended_at`: when the daemon's last long pause ended, for after a restart; 0: none did.
+  void close_breaker(const std::string& daemon, platform::UtcMillis long_pause_ended_at);
+  platform::UtcMillis long_pause_ended_at(const std::string& daemon);
   /// Ends the pauses that end after `latest`, so that each daemon tests its relay, and adds the event with
   /// their number; returns whether there was one.
   bool reset_breakers_after(platform::UtcMillis latest, platform::UtcMillis now,

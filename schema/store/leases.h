@@ -17,6 +17,9 @@ struct LeasedTable {
   std::string_view key;            ///< its primary key
   std::string_view may_be_leased;  ///< of rows with a lease; an index has this condition. Empty: all
 };
+/// An index of the leased rows would be written by each claim: PostgreSQL would then write all indexes of a
+/// claimed row again (no heap-only update), and claims would take twice as long. A release, after a start or
+/// a fault of the CRM, reads the table instead.
 inline constexpr LeasedTable kCrmOutbox{"crm_outbox", "transaction_id", ""};
 inline constexpr LeasedTable kMailOutbox{"mail_outbox", "transaction_id",
                                          "state IN ('queued', 'sending', 'uncertain')"};

@@ -36,5 +36,16 @@ TEST(CrmId, OtherIdsStayAsTheyAre) {
   }
 }
 
+TEST(CrmId, ARecordIdHasACheckOfItsCase) {
+  EXPECT_EQ(long_record_id("00Dq0000000Br2G"), "00Dq0000000Br2GEAS");
+  EXPECT_EQ(long_record_id("a09q0000006BAHk"), "a09q0000006BAHkAAO");
+  EXPECT_EQ(long_record_id("a09q0000006BAHkAAO"), "a09q0000006BAHkAAO");
+  EXPECT_EQ(long_record_id("ABCDEFGHIJKLMNO"), "ABCDEFGHIJKLMNO555");
+  for (const std::string other :
+       {"", "a09q0000006BAH", "a09q0000006BAHkA", "a09q0000006BAHkAA", "a09q0000006bahkAAO",
+        "a09q0000006BAHkAAo", "a09q0000006BAHkAAP", "a09q0000006BAH-", "a09q0000006BAHk555 "})
+    EXPECT_EQ(long_record_id(other), std::nullopt) << other;
+}
+
 }  // namespace
 }  // namespace giftsync::schema

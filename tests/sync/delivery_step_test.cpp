@@ -552,6 +552,33 @@ TEST_P(DeliveryStepTest, GreylistingIsRetriedForADay) {
   EXPECT_THAT(reported_statuses(gifts[0]), ElementsAre(schema::Status::undelivered));
 }
 
+// MAIL-2
+TEST_P(DeliveryStepTest, TheDayBeginsAgainAfterALongPauseAlsoForADaemonThatIsRestarted) {
+  const auto gifts = send_gifts(2);
+  const SendResult greylisted{SendOutcome::try_later, "451 greylisted"};
+  transport_.script.assign(2, greylisted);
+  EXPECT_EQ(step().deferred, 2u);
+  now_ = now_ + platform::kMinuteMillis;
+  transport_.script.assign(2, {SendOutcome::transport_error, "no route to host"});
+  step();
+  ASSERT_TRUE(store_->deliveries.breaker(""));
+  now_ = now_ + platform::kDayMillis;
+  const platform::UtcMillis ended_at = now_;
+  transport_.script.assign(1, greylisted);
+  EXPECT_EQ(step().undelivered, 0u) << "the test mail's answer ends the pause";
+  EXPECT_FALSE(store_->deliveries.breaker(""));
+  for (const platform::UtcMillis time : {ended_at, ended_at + platform::kDayMillis - 1}) {
+    now_ = time;
+    delivery_.reset();
+    transport_.script.assign(2, greylisted);
+    EXPECT_EQ(step().undelivered, 0u);
+    for (const schema::TransactionId gift : gifts) EXPECT_EQ(state(gift), schema::DeliveryState::queued);
+  }
+  now_ = now_ + platform::kHourMillis;
+  transport_.script.assign(2, greylisted);
+  EXPECT_EQ(step().undelivered, 2u);
+}
+
 TEST_P(DeliveryStepTest, AnUncertainMailIsRetriedWithTheSameMessageId) {
   const auto gifts = send_gifts(1);
   transport_.script = {{SendOutcome::uncertain, "connection lost"}};

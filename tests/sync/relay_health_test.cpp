@@ -169,11 +169,20 @@ TEST(RelayHealth, WhatNothingDecidesForADayIsTheRecipientsUnlessDeliveryIsPaused
 TEST(RelayHealth, ALongPauseDoesNotCountAgainstRecipients) {
   RelayHealth health(1);
   const schema::store::CircuitBreaker pause{kNow, kNow, 1, "no route"};
+  const platform::UtcMillis end = kNow + platform::kDayMillis;
+  const platform::UtcMillis later = end + platform::kDayMillis;
   health.end_pause(pause, kNow + platform::kHourMillis - 1);
-  EXPECT_EQ(health.day_begun_at(kNow), kNow);
-  health.end_pause(pause, kNow + platform::kDayMillis);
-  EXPECT_EQ(health.day_begun_at(kNow), kNow + platform::kDayMillis);
-  EXPECT_EQ(health.day_begun_at(kNow + 2 * platform::kDayMillis), kNow + 2 * platform::kDayMillis);
+  EXPECT_EQ(health.day_begun_at(kNow, later), kNow);
+  EXPECT_EQ(health.long_pause_ended_at(), platform::UtcMillis{0});
+  health.set_pause(pause);
+  EXPECT_EQ(health.day_begun_at(kNow, kNow + platform::kHourMillis - 1), kNow);
+  EXPECT_EQ(health.day_begun_at(kNow, end), end) << "of a test mail, whose answer ends the pause";
+  health.end_pause(pause, end);
+  EXPECT_EQ(health.day_begun_at(kNow, later), end);
+  EXPECT_EQ(health.day_begun_at(later, later), later);
+  RelayHealth restarted(1);
+  restarted.set_long_pause_ended_at(health.long_pause_ended_at());
+  EXPECT_EQ(restarted.day_begun_at(kNow, later), end);
 }
 
 }  // namespace

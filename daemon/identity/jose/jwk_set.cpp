@@ -6,6 +6,7 @@
 
 #include "platform/digest.h"
 #include "platform/strict_json.h"
+#include "platform/text.h"
 
 namespace giftsync::daemon::identity::jose {
 namespace {

@@ -9,6 +9,7 @@
 #include "platform/digest.h"
 #include "platform/quoted_text.h"
 #include "platform/strict_json.h"
+#include "platform/text.h"
 
 namespace giftsync::daemon::identity::jose {
 namespace {

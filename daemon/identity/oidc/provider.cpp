@@ -6,6 +6,7 @@
 #include "daemon/signin/oidc_documents.h"
 #include "platform/quoted_text.h"
 #include "platform/strict_json.h"
+#include "platform/text.h"
 
 namespace giftsync::daemon::identity::oidc {
 namespace {

@@ -39,9 +39,10 @@ std::string result_columns(sql::Dialect dialect, const PersonQuery& query, const
          ", '') AS order_value";
 }
 
-std::string account_exists_column(const PersonQuery& query, const std::string& account) {
+std::string account_exists_column(sql::Dialect dialect, const PersonQuery& query,
+                                  const std::string& account) {
   if (query.object == PersonObject::lead) return "1";
-  return "CASE WHEN coalesce(" + account + ", '') = '' OR " + account_exists_condition(account) +
+  return "CASE WHEN coalesce(" + account + ", '') = '' OR " + account_exists_condition(dialect, account) +
          " THEN 1 ELSE 0 END";
 }
 
@@ -51,7 +52,7 @@ std::string uncapped_statement(sql::Dialect dialect, const PersonQuery& query) {
   const bool contact = query.object == PersonObject::contact;
   return "SELECT k.match_key, " +
          result_columns(dialect, query, field_rank_expression("k.field_id", query.field_ids)) + ", " +
-         account_exists_column(query, "p.accountid") + " FROM crm_match_key k JOIN crm_" +
+         account_exists_column(dialect, query, "p.accountid") + " FROM crm_match_key k JOIN crm_" +
          (contact ? "contact" : "lead") + " p ON p.id = k.row_id WHERE k.field_id IN (" +
          id_list(query.field_ids) + ") AND " + sql::in_list(dialect, "k.match_key", "list", true) +
          " ORDER BY " + order_by_clause(dialect, "p", query.order_by, query.descending) +
@@ -64,7 +65,7 @@ std::string capped_statement(sql::Dialect dialect, const PersonQuery& query) {
   const std::string order = order_by_clause(dialect, "p", query.order_by, query.descending);
   const std::string window = "row_number() OVER (PARTITION BY k.match_key ORDER BY ";
   return "SELECT match_key, id, name, account, converted, preference, order_value, " +
-         account_exists_column(query, "ranked.account") + " FROM (SELECT k.match_key, " +
+         account_exists_column(dialect, query, "ranked.account") + " FROM (SELECT k.match_key, " +
          result_columns(dialect, query, "k.preference") + ", " + window +
          (contact ? "" : "CASE WHEN p.isconverted THEN 1 ELSE 0 END, ") + order + ") AS cap_rank, " + window +
          order + ") AS order_rank FROM " + matched_rows(dialect, query.field_ids) + " JOIN crm_" +
@@ -91,9 +92,10 @@ std::string person_name_expression(const std::string& alias) {
          column("lastname") + "))";
 }
 
-std::string account_exists_condition(const std::string& id) {
+std::string account_exists_condition(sql::Dialect dialect, const std::string& id) {
   // Not EXISTS: PostgreSQL would read all accounts for it.
-  return "((SELECT a.id FROM crm_account a WHERE a.id = " + id +
+  return "((SELECT a.id FROM crm_account a WHERE a.id = " + id + " AND " +
+         sql_common::row_not_deleted_condition(dialect, "crm_account", "a") +
          ") IS NOT NULL OR NOT EXISTS (SELECT 1 FROM crm_account))";
 }
 

@@ -34,9 +34,9 @@ sql_common::RowsByKey<CrmUser> users_by_match_key(sql::Database& database, std::
 /// An SQL expression: a person's name. A CRM fills Name itself; rows inserted by plain SQL may lack it.
 std::string person_name_expression(const std::string& alias);
 
-/// An SQL condition: the account is in the CRM. A CRM without a single account does not store accounts, and
-/// then every Id passes.
-std::string account_exists_condition(const std::string& id);
+/// An SQL condition: the account is in the CRM and not marked as deleted. A CRM without a single account does
+/// not store accounts, and then every Id passes.
+std::string account_exists_condition(sql::Dialect dialect, const std::string& id);
 
 /// The ORDER BY list: the field and direction, nulls last, then Id, so that the order is total.
 std::string order_by_clause(sql::Dialect dialect, const std::string& alias,

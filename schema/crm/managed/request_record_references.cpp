@@ -7,10 +7,10 @@
 namespace giftsync::schema::crm::managed {
 namespace {
 
-/// The rows of `select` with these ids, as they are asked for; `cells` are the fetched members, in the order
-/// of the select list.
+/// The rows of the table, as p, with these ids, as they are asked for; `cells` are the fetched members, in
+/// the order of the columns.
 template <class Row>
-std::vector<Row> rows_by_id(sql::Database& database, const std::string& select,
+std::vector<Row> rows_by_id(sql::Database& database, const std::string& columns, const std::string& table,
                             std::span<const std::string> ids,
                             std::initializer_list<std::string Row::*> cells) {
   if (ids.empty()) return {};
@@ -22,7 +22,9 @@ std::vector<Row> rows_by_id(sql::Database& database, const std::string& select,
     for (const auto cell : cells) statement.exchange(soci::into(row.*cell));
     statement.exchange(soci::use(list));
     statement.alloc();
-    statement.prepare(select + " WHERE " + sql::in_list(database.dialect(), "id", "ids", true),
+    statement.prepare("SELECT " + columns + " FROM " + table + " p WHERE " +
+                          sql::in_list(database.dialect(), "p.id", "ids", true) + " AND " +
+                          sql_common::row_not_deleted_condition(database.dialect(), table, "p"),
                       sql::kRunOnce);
     statement.define_and_bind();
     sql::each_row(statement, [&] {
@@ -33,8 +35,8 @@ std::vector<Row> rows_by_id(sql::Database& database, const std::string& select,
   });
 }
 
-std::string existing_account() {
-  return "CASE WHEN " + account_exists_condition("p.accountid") +
+std::string existing_account(sql::Dialect dialect) {
+  return "CASE WHEN " + account_exists_condition(dialect, "p.accountid") +
          " THEN coalesce(p.accountid, '') ELSE '' END";
 }
 
@@ -45,17 +47,18 @@ std::vector<Person> ManagedRequestRecords::find_persons(PersonObject object,
   const bool contact = object == PersonObject::contact;
   return rows_by_id<Person>(
       database_,
-      "SELECT id, coalesce(email, ''), coalesce(firstname, ''), coalesce(lastname, ''), " +
-          (contact ? existing_account() + " FROM crm_contact p" : std::string("'' FROM crm_lead p")),
-      ids, {&Person::id, &Person::email, &Person::first_name, &Person::last_name, &Person::account_id});
+      "id, coalesce(email, ''), coalesce(firstname, ''), coalesce(lastname, ''), " +
+          (contact ? existing_account(database_.dialect()) : std::string("''")),
+      contact ? "crm_contact" : "crm_lead", ids,
+      {&Person::id, &Person::email, &Person::first_name, &Person::last_name, &Person::account_id});
 }
 
 std::vector<Opportunity> ManagedRequestRecords::find_opportunities(std::span<const std::string> ids) {
   return rows_by_id<Opportunity>(
       database_,
-      "SELECT id, coalesce(name, ''), " + existing_account() +
-          ", coalesce(stagename, '') FROM crm_opportunity p",
-      ids, {&Opportunity::id, &Opportunity::name, &Opportunity::account_id, &Opportunity::stage});
+      "id, coalesce(name, ''), " + existing_account(database_.dialect()) + ", coalesce(stagename, '')",
+      "crm_opportunity", ids,
+      {&Opportunity::id, &Opportunity::name, &Opportunity::account_id, &Opportunity::stage});
 }
 
 }  // namespace giftsync::schema::crm::managed

@@ -20,6 +20,8 @@ sql_common::TableToRead table_of(soci::session& session, sql::Dialect dialect, c
     return table;
   table.columns = sql_common::readable_columns(session, dialect, table.table);
   std::erase_if(table.columns, [](const sql_common::Column& column) { return is_internal(column.name); });
+  if (const sql_common::Column* mark = sql_common::find_column(table.columns, "isdeleted"))
+    table.condition = sql_common::not_deleted_condition(dialect, "t.isdeleted", mark->type);
   table.field_names["id"] = "Id";
   for (const std::string& field : sql_common::known_fields(object))
     table.field_names[platform::ascii_lower(field)] = field;

@@ -21,7 +21,8 @@ std::vector<std::optional<CrmUser>> ManagedDirectory::find_users_by_id(std::span
                              "SELECT p.id, " + person_name_expression("p") +
                                  ", coalesce(p.email, ''), CASE WHEN coalesce(p.isactive, true) "
                                  "THEN 1 ELSE 0 END FROM crm_user p WHERE " +
-                                 sql::in_list(dialect, "p.id", "ids", true),
+                                 sql::in_list(dialect, "p.id", "ids", true) + " AND " +
+                                 sql_common::row_not_deleted_condition(dialect, "crm_user", "p"),
                              sql::list_of(dialect, crm_id_forms(ids)));
   return sql_common::first_for_each(sql_common::by_id(users), long_crm_ids(ids));
 }
@@ -37,7 +38,8 @@ std::optional<std::vector<std::vector<PermissionSetAssignment>>> ManagedDirector
           sql_common::expiration_expression(
               expires, sql_common::as_text(dialect, expires, sql_common::ColumnType::date_time)) +
           " FROM crm_permission_set_assignment s WHERE " +
-          sql::in_list(dialect, "s.assigneeid", "users", true),
+          sql::in_list(dialect, "s.assigneeid", "users", true) + " AND " +
+          sql_common::row_not_deleted_condition(dialect, "crm_permission_set_assignment", "s"),
       sql::list_of(dialect, crm_id_forms(user_ids)));
   return sql_common::rows_for_each(found, long_crm_ids(user_ids));
 }

@@ -119,6 +119,15 @@ std::string not_deleted_condition(sql::Dialect dialect, const std::string& expre
   return "lower(" + text + ") NOT IN (" + marks + ")";
 }
 
+std::string row_not_deleted_condition(sql::Dialect dialect, const std::string& table,
+                                      const std::string& alias) {
+  // Where the table lacks the column, its name means the null of the outer SELECT. Scalar, as PostgreSQL
+  // might read the whole table for EXISTS.
+  return "(SELECT (SELECT CASE WHEN " + not_deleted_condition(dialect, "isdeleted", ColumnType::text) +
+         " THEN 1 ELSE 0 END FROM " + table + " marked WHERE marked.id = " + alias +
+         ".id) FROM (SELECT cast(NULL AS text) AS isdeleted) without_column) = 1";
+}
+
 std::string as_sort_key(sql::Dialect dialect, const std::string& expression, ColumnType type) {
   if (type == ColumnType::text) {
     return bytewise(dialect, "lower(" + bytewise(dialect, "cast(" + expression + " as text)") + ")");

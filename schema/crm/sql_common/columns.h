@@ -44,6 +44,10 @@ bool is_deletion_mark(std::string_view text);
 /// A condition: IsDeleted, a boolean, number or text, says nothing of the kind; or it is the time of the
 /// deletion, and there is none.
 std::string not_deleted_condition(sql::Dialect dialect, const std::string& expression, ColumnType type);
+/// The same of the row `alias` of a table with the key "id", whether or not it has the column IsDeleted: an
+/// import or plain SQL may add it at any time.
+std::string row_not_deleted_condition(sql::Dialect dialect, const std::string& table,
+                                      const std::string& alias);
 
 /// An SQL expression to order by: numbers by value, dates and times by time, text by its bytes with ASCII
 /// letters folded to lower case, so that both back ends agree; collation.h folds all other letters.

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "schema/contact_normalization.h"
+#include "schema/crm/sql_common/columns.h"
 #include "schema/crm_id.h"
 
 namespace giftsync::schema::crm::sql_common {
@@ -94,7 +95,8 @@ RowIds missing_rows(soci::session& session, sql::Dialect dialect, const RowIds& 
     const std::string table = table_of(object);
     const std::string name = "ids" + std::to_string(lists.size());
     query += std::string(query.empty() ? "" : " UNION ALL ") + "SELECT '" + object +
-             "' AS found_in, id FROM " + table + " WHERE " + sql::in_list(dialect, "id", name, true);
+             "' AS found_in, t.id FROM " + table + " t WHERE " + sql::in_list(dialect, "t.id", name, true) +
+             " AND " + row_not_deleted_condition(dialect, table, "t");
     // An object without a single row is not stored in this CRM: its Ids cannot be checked.
     if (object == "account" || object == "user")
       query += " UNION ALL SELECT '" + object + "', '' WHERE NOT EXISTS (SELECT 1 FROM " + table + ")";

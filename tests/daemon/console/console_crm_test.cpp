@@ -274,15 +274,26 @@ TEST_F(ConsoleCrmPages, TheOverviewTellsWhoMayResendThemTheUndeliveredGifts) {
                    "UPDATE recipient_transaction SET status = 'undelivered', undelivered_at = " +
                        std::to_string(time.value) + " WHERE id = " + std::to_string(id.value));
   };
-  undelivered_at(gift_of("sam@example.com"), now_ - platform::kDayMillis);
-  undelivered_at(gift_of("sue@example.com"), now_ - platform::kDayMillis);
-  undelivered_at(gift_of("sam@example.com"), now_ - 8 * platform::kDayMillis);
+  const schema::TransactionId late = gift_of("sam@example.com");
+  undelivered_at(late, now_ - 7 * platform::kDayMillis);
+  const schema::TransactionId other = gift_of("sue@example.com");
+  undelivered_at(other, now_ - platform::kDayMillis);
+  const schema::TransactionId early = gift_of("sam@example.com");
+  undelivered_at(early, now_ - 7 * platform::kDayMillis - 1);
   const auto line = [](int count) {
-    return HasSubstr("<a href=\"/console/gifts?status=undelivered\">Gifts undelivered in the last 7 days: " +
+    return HasSubstr("<a href=\"/console/gifts?undelivered_days=7\">Gifts undelivered in the last 7 days: " +
                      std::to_string(count));
   };
   sign_in(user("ana@example.com", {Role::operations}));
   EXPECT_THAT(get("/console/").body, line(2));
+  const std::string list = "/console/gifts?undelivered_days=";
+  EXPECT_THAT(get(list + "7").body,
+              AllOf(HasSubstr(page_of(late) + "\""), HasSubstr(page_of(other) + "\""),
+                    Not(HasSubstr(page_of(early) + "\"")), HasSubstr("Undelivered in the last days: 7"),
+                    HasSubstr("name=\"undelivered_days\" value=\"7\"")));
+  EXPECT_THAT(get(list + "8").body, HasSubstr(page_of(early) + "\""));
+  for (const std::string none : {"0", "-7", "3651", "x"})
+    EXPECT_THAT(get(list + none).body, Not(HasSubstr(page_of(other) + "\""))) << none;
   sign_in(user("sam@example.com", {Role::sender}));
   EXPECT_THAT(get("/console/").body, line(1)) << "the own one";
   sign_in(user("aud@example.com", {Role::auditor}));

@@ -44,7 +44,7 @@ TEST_F(ConsoleWork, AnOperatorActsOnMails) {
   EXPECT_LE(store_.deliveries.breakers().front().until, now_);
   EXPECT_EQ(last_event().action, "mail.end-pauses");
   EXPECT_EQ(last_event().detail, "pauses: 1");
-  store_.deliveries.close_breaker("host 127.0.0.1:8480");
+  store_.deliveries.close_breaker("host 127.0.0.1:8480", now_);
   EXPECT_THAT(get("/console/mail").body, Not(HasSubstr("/console/mail/retry\""))) << "nothing waits";
   sign_in(user("aud@example.com", {Role::auditor}));
   const std::string seen = get("/console/mail?state=withdrawn").body;

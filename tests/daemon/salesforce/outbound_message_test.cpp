@@ -8,7 +8,6 @@
 
 #include "daemon/salesforce/request_object.h"
 #include "platform/xml.h"
-#include "schema/record_id.h"
 #include "tests/support/outbound_messages.h"
 
 namespace giftsync::daemon::salesforce {
@@ -36,17 +35,6 @@ MessageFault fault_of(const std::string& body, const MessageTarget& target = kTa
   if (!message) return message.error();
   const auto records = records_of(*message, target);
   return records ? MessageFault{Kind::malformed, "accepted", ""} : records.error();
-}
-
-TEST(RecordId, HasACheckOfItsCase) {
-  EXPECT_EQ(schema::long_record_id("00Dq0000000Br2G"), "00Dq0000000Br2GEAS");
-  EXPECT_EQ(schema::long_record_id("a09q0000006BAHk"), "a09q0000006BAHkAAO");
-  EXPECT_EQ(schema::long_record_id("a09q0000006BAHkAAO"), "a09q0000006BAHkAAO");
-  EXPECT_EQ(schema::long_record_id("ABCDEFGHIJKLMNO"), "ABCDEFGHIJKLMNO555");
-  for (const std::string other :
-       {"", "a09q0000006BAH", "a09q0000006BAHkA", "a09q0000006BAHkAA", "a09q0000006bahkAAO",
-        "a09q0000006BAHkAAo", "a09q0000006BAHkAAP", "a09q0000006BAH-", "a09q0000006BAHk555 "})
-    EXPECT_EQ(schema::long_record_id(other), std::nullopt) << other;
 }
 
 // MSG-5

@@ -103,12 +103,6 @@ TEST(SoqlText, IdentifiersAreNamesAndPaths) {
     EXPECT_FALSE(is_identifier(text)) << text;
 }
 
-TEST(SoqlText, UrlsKeepOnlyUnreservedCharacters) {
-  EXPECT_EQ(url_encoded("SELECT Id FROM X WHERE a = 'b+c' & 1%"),
-            "SELECT%20Id%20FROM%20X%20WHERE%20a%20%3D%20%27b%2Bc%27%20%26%201%25");
-  EXPECT_EQ(url_encoded("ü"), "%C3%BC");
-}
-
 TEST(SoqlText, LengthsCountUtf16Units) {
   EXPECT_EQ(utf16_length("aü€"), 3U);
   EXPECT_EQ(utf16_length("🎁"), 2U);

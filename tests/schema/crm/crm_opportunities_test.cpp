@@ -119,6 +119,66 @@ TEST_P(CrmOpportunities, a_deleted_account_is_not_returned) {
   EXPECT_FALSE(find(*port, PersonObject::contact, recipient("b@x.com")).by_email[0].account_exists);
 }
 
+// SYNC-36
+TEST_P(ManagedCrmOpportunities, rows_that_are_marked_as_deleted_are_no_rows) {
+  sql("INSERT INTO crm_account (id) VALUES ('a1'), ('a2')");
+  sql("INSERT INTO crm_contact (id, email, accountid) VALUES ('c1', 'c@x.com', 'a2'), ('c2', 'c@x.com', "
+      "'a1')");
+  sql("INSERT INTO crm_lead (id, isconverted, convertedcontactid) VALUES ('l1', true, 'c1'), ('l2', true, "
+      "'c2')");
+  sql("INSERT INTO crm_opportunity (id, accountid) VALUES ('o1', 'a2'), ('o2', 'a1'), ('o3', 'a2')");
+  for (const char* opportunity : {"o1", "o2", "o3"}) role("c2", opportunity);
+  sql("INSERT INTO crm_user (id) VALUES ('u1'), ('u2')");
+  sql("INSERT INTO crm_permission_set_assignment (id, assigneeid, permissionsetname) VALUES ('p1', 'u2', "
+      "'Gone'), ('p2', 'u2', 'Kept')");
+  const auto port = crm();
+  Directory& directory = port->directory();
+  const std::vector<std::string> contacts{"c1", "c2"};
+  const std::vector<std::string> leads{"l1", "l2"};
+  const std::vector<std::string> users{"u1", "u2"};
+  const Associations links{"c1", "a1", "l2", "o1"};
+  EXPECT_THAT(open_of(*port, "c2"), ElementsAre("o1", "o2", "o3")) << "tables without the column";
+  EXPECT_THAT(directory.find_converted_leads(leads), SizeIs(2));
+  EXPECT_TRUE(directory.find_users_by_id(users)[0]);
+  EXPECT_THAT((*directory.permission_sets(users))[1], SizeIs(2));
+  EXPECT_THAT(port->gift_records().missing_lookups(std::span(&links, 1)).front(), IsEmpty());
+
+  const auto mark = [&](const std::string& table, const std::string& id) {
+    const bool is_checkbox = table == "crm_opportunity";
+    sql("ALTER TABLE " + table + " ADD COLUMN isdeleted " + (is_checkbox ? "BOOLEAN" : "TEXT"));
+    sql("UPDATE " + table + " SET isdeleted = " + (is_checkbox ? "(id = '" : "CASE WHEN id = '") + id +
+        (is_checkbox ? "')" : "' THEN ' TRUE' ELSE 'false' END"));
+  };
+  mark("crm_account", "a1");
+  mark("crm_contact", "c1");
+  mark("crm_lead", "l2");
+  mark("crm_opportunity", "o1");
+  mark("crm_opportunity_contact_role", "k3");
+  mark("crm_user", "u1");
+  mark("crm_permission_set_assignment", "p1");
+  const auto open = directory.find_open_opportunities(contacts)[1];
+  ASSERT_THAT(open, SizeIs(1));
+  EXPECT_EQ(open[0].id, "o2");
+  EXPECT_EQ(open[0].account_id, "");
+  const auto accounts = directory.find_accounts_of_contacts(contacts);
+  EXPECT_FALSE(accounts[0]);
+  EXPECT_EQ(accounts[1], "");
+  const auto converted = directory.find_converted_leads(leads);
+  ASSERT_THAT(converted, SizeIs(1));
+  EXPECT_FALSE(converted[0].contact_exists);
+  EXPECT_FALSE(directory.find_users_by_id(users)[0]);
+  EXPECT_TRUE(directory.find_users_by_id(users)[1]);
+  const auto assigned = (*directory.permission_sets(users))[1];
+  ASSERT_THAT(assigned, SizeIs(1));
+  EXPECT_EQ(assigned[0].permission_set, "Kept");
+  EXPECT_THAT(port->gift_records().missing_lookups(std::span(&links, 1)).front(), SizeIs(4));
+  RequestRecords& requests = *port->request_records();
+  EXPECT_THAT(requests.find_persons(PersonObject::contact, contacts), SizeIs(1));
+  EXPECT_THAT(requests.find_persons(PersonObject::lead, leads), SizeIs(1));
+  EXPECT_THAT(requests.find_opportunities(std::vector<std::string>{"o1", "o2"}), SizeIs(1));
+  EXPECT_THAT(port->rows()->page("opportunity", "", 10), SizeIs(2));
+}
+
 TEST_P(ManagedCrmOpportunities, a_missing_order_field_is_reported_only_when_it_is_used) {
   MatchFields fields = default_fields();
   fields.opportunity.order_by.field = "Score";

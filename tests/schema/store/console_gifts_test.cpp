@@ -307,6 +307,26 @@ TEST_P(ConsoleGiftsTest, ASearchByAddressLooksAtTheGiftsOfTheAddressAlone) {
   EXPECT_EQ(none.next_before, sent[0]) << "two gifts of the address were looked at";
 }
 
+// CON-17, CON-35
+TEST_P(ConsoleGiftsTest, ASearchOfUndeliveredGiftsLooksAtThoseAlone) {
+  const auto sent = send(account("ana@acme.com"), {"a@x.com", "b@x.com", "c@x.com", "d@x.com"});
+  const auto undelivered_at = [&](TransactionId id, std::int64_t time) {
+    sql("UPDATE recipient_transaction SET status = 'undelivered', undelivered_at = " + std::to_string(time) +
+        " WHERE id = " + std::to_string(id.value));
+  };
+  undelivered_at(sent[0], 9);
+  undelivered_at(sent[1], 8);
+  ConsoleGiftFilter filter;
+  filter.undelivered_since = platform::UtcMillis{9};
+  const auto page = store_->console_gifts.list(operations_, filter, {}, 50, 2);
+  ASSERT_THAT(page.gifts, testing::SizeIs(1)) << "three others are above it";
+  EXPECT_EQ(page.gifts.front().gift.transaction.id, sent[0]);
+  EXPECT_FALSE(page.next_before);
+  EXPECT_EQ(store_->console_gifts.count_undelivered(operations_, *filter.undelivered_since), 1);
+  sql("UPDATE recipient_transaction SET status = 'opened' WHERE id = " + std::to_string(sent[0].value));
+  EXPECT_THAT(ids(operations_, filter), IsEmpty()) << "it is not undelivered any more";
+}
+
 // CON-17
 TEST_P(ConsoleGiftsTest, ASearchEndsAfterItsBudgetAndContinuesThere) {
   const auto sent = send(account("ana@acme.com"), {"a@x.com", "b@x.com", "c@x.com"});

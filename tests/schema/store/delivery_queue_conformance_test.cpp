@@ -155,8 +155,10 @@ TEST_P(DeliveryQueueConformance, TheBreakerKeepsItsStartTime) {
   EXPECT_EQ(pause->since, kNow);
   EXPECT_EQ(pause->until, kNow + 9000);
   EXPECT_EQ(pause->failures, 2);
-  store_->deliveries.close_breaker("");
+  EXPECT_EQ(store_->deliveries.long_pause_ended_at(""), platform::UtcMillis{0});
+  store_->deliveries.close_breaker("", kNow + 9500);
   EXPECT_FALSE(store_->deliveries.breaker(""));
+  EXPECT_EQ(store_->deliveries.long_pause_ended_at(""), kNow + 9500) << "MAIL-2: also after a restart";
 }
 
 // MAIL-28
@@ -166,7 +168,9 @@ TEST_P(DeliveryQueueConformance, EachDaemonHasItsOwnPause) {
   ASSERT_THAT(store_->deliveries.breakers(), SizeIs(2));
   EXPECT_EQ(store_->deliveries.breakers().front().daemon, "venus") << "the longest pause first";
   EXPECT_EQ(store_->deliveries.breaker("mars")->reason, "no route");
-  store_->deliveries.close_breaker("mars");
+  store_->deliveries.close_breaker("mars", kNow);
+  EXPECT_EQ(store_->deliveries.long_pause_ended_at("mars"), kNow);
+  EXPECT_EQ(store_->deliveries.long_pause_ended_at("venus"), platform::UtcMillis{0});
   EXPECT_FALSE(store_->deliveries.breaker("mars"));
   EXPECT_TRUE(store_->deliveries.breaker("venus"));
   store_->deliveries.delete_breakers_before(kNow + 9000);

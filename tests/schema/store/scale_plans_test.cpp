@@ -49,6 +49,9 @@ std::vector<Query> queries(sql::Dialect dialect) {
            "recipient_transaction t JOIN gift_request r ON r.id = t.request_id WHERE t.status "
            "= 'undelivered' AND t.undelivered_at >= 9 AND 1 = 1"),
        "recipient_transaction_undelivered"},
+      {"gifts undelivered lately in a list",
+       "SELECT u.id FROM recipient_transaction u WHERE u.status = 'undelivered' AND u.undelivered_at >= 9",
+       "recipient_transaction_undelivered"},
       {"marks that fail", bounded_count_query(failing), "crm_outbox_failing"},
       {"gifts that fail",
        "SELECT transaction_id, last_error FROM " + failing + " ORDER BY transaction_id DESC LIMIT 10000",
@@ -270,6 +273,14 @@ TEST_P(ScalePlans, CountsStopAtTheirBound) {
       "uncertain_retries, last_reply, updated_at, lease_owner, lease_until) SELECT i, CASE WHEN i <= 3 THEN "
       "'held' ELSE 'accepted' END, 1, 1, '', 0, '', 0, '', 0" +
       numbers);
+  sql("INSERT INTO crm_sync_state (transaction_id, state, decided_at, contact_id, account_id, lead_id, "
+      "opportunity_id, deal_stage, sender_id, reason, warnings, written_version, error, needs_relink, task) "
+      "SELECT i, CASE WHEN i <= 3 THEN 'rejected' ELSE 'skipped' END, 1, '', '', '', '', '', '', '', '', 1, "
+      "'', "
+      "0, 'none'" +
+      numbers);
+  EXPECT_EQ(store_->sync.count_states(CrmSyncStatus::skipped), kMaxCounted + 1);
+  EXPECT_EQ(store_->sync.count_states(CrmSyncStatus::rejected), 3);
   EXPECT_EQ(store_->sync.counts().waiting, kMaxCounted + 1);
   EXPECT_EQ(store_->sync.counts().failing, 3);
   EXPECT_EQ(store_->sync.counts().oldest_due, platform::UtcMillis{1001});

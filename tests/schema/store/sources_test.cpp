@@ -584,6 +584,26 @@ TEST_P(SourcesConformance, KeepsTheNewestRefusedMessagesAsTheyCame) {
   EXPECT_THAT(refused.list("other", 1000), IsEmpty());
 }
 
+// STATUS-20
+TEST_P(SourcesConformance, AcceptingCountsTheOrphanedChangesOfASourceOnceForMany) {
+  InboundBatch message = report();
+  message.items = {change({77}, Status::opened)};
+  ASSERT_EQ(sources().accept(message).orphaned, 1u) << "counted: many more are allowed";
+  sql("INSERT INTO change_log (id, source, transaction_id, status, occurred_at, received_at, orphaned) WITH "
+      "RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < " +
+      std::to_string(kMaxOrphanedChanges) +
+      ") SELECT 1000000 + i, 'vendor', 2000000 + i, 'opened', 0, 0, 1 "
+      "FROM n");
+  message.items = {change({78}, Status::opened)};
+  EXPECT_EQ(sources().accept(message).orphaned, 1u) << "a message does not count again";
+  const StatusChange imported{{}, "vendor", {79}, Status::opened, kNow, kNow, {}};
+  EXPECT_THAT(store().changes.accept(std::span(&imported, 1)), ElementsAre(AcceptOutcome::orphaned))
+      << "nor does an import";
+  store().changes.purge_orphaned("vendor", platform::UtcMillis{-1});  // deletes none, but may have
+  message.items = {change({80}, Status::opened)};
+  EXPECT_EQ(sources().accept(message).kind, Kind::over_limit) << "counted again";
+}
+
 TEST_P(SourcesConformance, ResetsAScheduleOnlyIfUnchanged) {
   ASSERT_TRUE(sources().claim("vendor", "one", 60'000, kNow));
   sources().release_claim("vendor", "one", {kNow + 99'000, 7, "page 2"});

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "schema/sql/queries.h"
+#include "schema/store/claim_floor.h"
 #include "schema/store/gift_rows.h"
 #include "schema/store/pruning.h"
 #include "tests/support/query_plan.h"
@@ -481,6 +482,26 @@ TEST_P(StoreConformance, AnActionKeepsWhetherItChangedTheAddress) {
   ASSERT_THAT(actions, SizeIs(2));
   EXPECT_TRUE(actions[0].is_readdressed);
   EXPECT_FALSE(actions[1].is_readdressed);
+}
+
+// ARCH-44
+TEST_P(StoreConformance, TimersBeginAtTheSmallestTimeAndLookBelowItLater) {
+  const NewGiftRequest request = new_request(ClaimFloor::kManyRows);
+  const TransactionId one = store().gifts.create(std::span(&request, 1)).front().recipients.front().id;
+  const auto decide_at = [&](platform::UtcMillis now) {
+    const auto no_timer = [](const DueGift&, std::span<const StatusChange>) { return TimerDecision{}; };
+    return store().lifecycle.decide_due(now, ClaimFloor::kManyRows, no_timer).gifts;
+  };
+  sql("UPDATE recipient_transaction SET due_at = " + std::to_string(kNow.value));
+  ASSERT_EQ(decide_at(kNow), ClaimFloor::kManyRows);
+  ASSERT_EQ(decide_at(kNow), 0u);
+  sql("UPDATE recipient_transaction SET due_at = " +
+      std::to_string((kNow - 2 * ClaimFloor::kLateMillis).value) +
+      " WHERE id = " + std::to_string(one.value));
+  std::size_t decided = decide_at(kNow + 1000);
+  EXPECT_EQ(decided, GetParam() == sql::Dialect::postgresql ? 0u : 1u) << "dead rows below are not read";
+  decided += decide_at(kNow + ClaimFloor::kWholeLookMillis);
+  EXPECT_EQ(decided, 1u);
 }
 
 }  // namespace
