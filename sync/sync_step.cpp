@@ -152,8 +152,11 @@ schema::crm::GiftUpsert row_for(const SyncRules& rules, const Gift& gift, CrmSyn
   for (const std::string& warning : draft.warnings) add_warning(sync_state.decision, warning);
   if (exists && gift.transaction.gift_source == schema::store::kAdoptedGiftSource)
     keep_existing_values(draft.record);
-  return {std::move(draft.record), exists, schema::store::has_foreign_id(gift.transaction),
-          sync_state.crm_id};
+  std::optional<schema::crm::TaskUpsert> task;
+  if (!exists && sync_state.task == schema::store::TaskState::wanted)
+    task = next_task_write(gift, sync_state, draft.record, rules.tasks, true);
+  return {std::move(draft.record), exists, schema::store::has_foreign_id(gift.transaction), sync_state.crm_id,
+          std::move(task)};
 }
 
 /// Lookups that the CRM refused are cleared in the decision too, so that store and record agree.
@@ -212,6 +215,10 @@ void apply_result(const schema::crm::GiftUpsert& row, const schema::crm::RowResu
       sync_state.error.clear();
       clear_lookups(row, result.cleared_lookups, sync_state, stats.warnings);
       close.has_cleared_lookups = !result.cleared_lookups.empty();
+      if (result.task_crm_id.empty()) return;
+      sync_state.task_crm_id = result.task_crm_id;
+      sync_state.task = task_state_after(*row.task, result);
+      ++stats.tasks;
       return;
     case RowKind::not_found:
       sync_state.state = schema::store::CrmSyncStatus::deleted;

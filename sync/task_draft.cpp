@@ -10,9 +10,9 @@ bool is_complete(schema::Status status) {
 std::optional<schema::crm::TaskUpsert> next_task_write(const schema::store::Gift& gift,
                                                        const schema::store::CrmSyncState& sync_state,
                                                        const schema::GiftRecord& record,
-                                                       const TaskRules& rules) {
+                                                       const TaskRules& rules, bool creates_record) {
   const bool complete = is_complete(gift.transaction.status);
-  const bool has_record = sync_state.state == schema::store::CrmSyncStatus::written;
+  const bool has_record = creates_record || sync_state.state == schema::store::CrmSyncStatus::written;
   const bool to_make = sync_state.task == schema::store::TaskState::wanted && rules.enabled && has_record;
   const bool to_complete = sync_state.task == schema::store::TaskState::open && complete;
   if (!to_make && !to_complete) return std::nullopt;

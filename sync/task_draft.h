@@ -21,12 +21,12 @@ struct TaskRules {
 bool is_complete(schema::Status status);
 
 /// What must be written of a gift's task; nullopt when the CRM has everything. A task is created only
-/// together with the gift's record. An existing task is completed even while `enabled` is off and after the
-/// gift's record was deleted.
+/// for a gift whose record is written, or about to be (`creates_record`). An existing task is completed even
+/// while `enabled` is off and after the gift's record was deleted.
 std::optional<schema::crm::TaskUpsert> next_task_write(const schema::store::Gift& gift,
                                                        const schema::store::CrmSyncState& sync_state,
                                                        const schema::GiftRecord& record,
-                                                       const TaskRules& rules);
+                                                       const TaskRules& rules, bool creates_record = false);
 
 /// The task's state after such a row was written.
 schema::store::TaskState task_state_after(const schema::crm::TaskUpsert& row,

@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kCallStart =
     R"({"allOrNone":false,"collateSubrequests":false,"compositeRequest":[)";
 constexpr std::string_view kBlockStart = R"({"allOrNone":false,"records":[)";
-/// Of a part around its rows: method, reference, URL, headers.
+/// Of a part around its rows: method, reference, URL, headers. More than a reference has.
 constexpr std::size_t kPartOverhead = 400;
 
 std::string headers_text(const PartRequest& part) {
@@ -40,36 +40,39 @@ struct CallSize {
   std::size_t parts = 0;
   std::size_t heavy = 0;
   std::size_t bytes = 0;
+  bool is_alone = false;
 
   bool takes(const PartRequest& part) const {
-    return parts == 0 || (parts < kMaxParts && (!part.is_heavy || heavy < kMaxHeavyParts) &&
-                          bytes + bytes_of(part) <= kMaxCallBytes);
+    return parts == 0 ||
+           (parts < kMaxParts && !is_alone && !part.is_alone && (!part.is_heavy || heavy < kMaxHeavyParts) &&
+            bytes + bytes_of(part) <= kMaxCallBytes);
   }
   void add(const PartRequest& part) {
     ++parts;
     heavy += part.is_heavy ? 1 : 0;
     bytes += bytes_of(part);
+    is_alone = part.is_alone;
   }
 };
 
 /// The blocks of one call while rows are added.
 class OpenCall {
  public:
-  OpenCall(std::size_t most_rows, std::size_t rows_per_block)
-      : most_rows_(most_rows), rows_per_block_(rows_per_block) {}
+  OpenCall(std::size_t most_rows, std::size_t rows_per_block, std::size_t most_blocks)
+      : most_rows_(most_rows), rows_per_block_(rows_per_block), most_blocks_(most_blocks) {}
 
   bool is_empty() const { return rows_ == 0; }
   std::vector<RowBlock> take_blocks() { return std::move(blocks_); }
 
   /// False when the row belongs into another call.
   bool add(const WriteRow& row, std::size_t position) {
-    RowBlock* block = open_block(row.operation);
-    const std::size_t bytes = row.json.size() + 1 + (block ? 0 : kPartOverhead);
+    RowBlock* block = open_block(row);
+    const std::size_t bytes = row.json.size() + 1 + (block && !row.refers_to ? 0 : kPartOverhead);
     const bool fits =
-        rows_ < most_rows_ && bytes_ + bytes <= kMaxCallBytes && (block || blocks_.size() < kMaxHeavyParts);
+        rows_ < most_rows_ && bytes_ + bytes <= kMaxCallBytes && (block || blocks_.size() < most_blocks_);
     if (!fits && rows_ > 0) return false;
     if (!block) {
-      blocks_.push_back({row.operation, fmt::format("w{}", blocks_.size()), {}});
+      blocks_.push_back({row.operation, fmt::format("w{}", blocks_.size()), {}, row.refers_to.has_value()});
       block = &blocks_.back();
     }
     block->rows.push_back(position);
@@ -79,15 +82,17 @@ class OpenCall {
   }
 
  private:
-  RowBlock* open_block(Operation operation) {
+  RowBlock* open_block(const WriteRow& row) {
     const auto found = std::find_if(blocks_.begin(), blocks_.end(), [&](const RowBlock& block) {
-      return block.operation == operation && block.rows.size() < rows_per_block_;
+      return block.operation == row.operation && block.refers == row.refers_to.has_value() &&
+             block.rows.size() < rows_per_block_;
     });
     return found == blocks_.end() ? nullptr : &*found;
   }
 
   std::size_t most_rows_;
   std::size_t rows_per_block_;
+  std::size_t most_blocks_;
   std::vector<RowBlock> blocks_;
   std::size_t rows_ = 0;
   std::size_t bytes_ = 0;
@@ -96,8 +101,26 @@ class OpenCall {
 WriteCall finished_call(std::string_view api_version, std::vector<RowBlock> blocks,
                         std::span<const WriteRow> rows) {
   std::vector<PartRequest> parts;
-  for (const RowBlock& block : blocks) parts.push_back(block_part(api_version, block, rows));
-  return {composite_body(parts), std::move(blocks)};
+  for (const RowBlock& block : blocks) parts.push_back(block_part(api_version, block, rows, blocks));
+  return {std::move(parts), std::move(blocks)};
+}
+
+/// Rows of three kinds at most, in blocks of a third, are five blocks at most.
+std::size_t rows_per_block(std::size_t rows_per_call, std::span<const WriteRow> rows) {
+  const std::size_t blocks = !rows.empty() && rows.back().refers_to ? 3 : kMaxHeavyParts;
+  return std::clamp<std::size_t>((rows_per_call + blocks - 1) / blocks, 1, kMaxRowsPerPart);
+}
+
+std::string row_text(const WriteRow& row, std::span<const RowBlock> blocks) {
+  if (!row.refers_to) return row.json;
+  for (const RowBlock& block : blocks) {
+    const auto at = std::ranges::find(block.rows, row.refers_to->row);
+    if (at == block.rows.end()) continue;
+    return fmt::format(R"({},{}:"@{{{}[{}].id}}"}})",
+                       std::string_view(row.json).substr(0, row.json.size() - 1),
+                       json_text(row.refers_to->field), block.reference, at - block.rows.begin());
+  }
+  std::abort();  // a bug: the row is in another call
 }
 
 /// The answers of one block; without `part`, or when the part has another number of rows, the outcome is
@@ -175,7 +198,12 @@ const CompositePart* find_part(std::span<const CompositePart> parts, std::string
   return found == parts.end() ? nullptr : &*found;
 }
 
-PartRequest block_part(std::string_view api_version, const RowBlock& block, std::span<const WriteRow> rows) {
+bool reads_as_reference(std::string_view json) {
+  return json.find("@{") != std::string_view::npos;
+}
+
+PartRequest block_part(std::string_view api_version, const RowBlock& block, std::span<const WriteRow> rows,
+                       std::span<const RowBlock> blocks) {
   const bool is_upsert = block.operation == Operation::upsert;
   if (block.operation != Operation::create && block.operation != Operation::update && !is_upsert)
     std::abort();  // a bug
@@ -187,25 +215,35 @@ PartRequest block_part(std::string_view api_version, const RowBlock& block, std:
   part.body = kBlockStart;
   for (const std::size_t row : block.rows) {
     if (row != block.rows.front()) part.body += ',';
-    part.body += rows[row].json;
+    part.body += row_text(rows[row], blocks);
+    part.is_alone = part.is_alone || reads_as_reference(rows[row].json);
   }
   part.body += "]}";
   return part;
 }
 
+bool fits_one_call(std::size_t rows_per_call, std::span<const WriteRow> rows) {
+  if (rows.size() > rows_per_call) return false;
+  OpenCall open(rows.size(), rows_per_block(rows.size(), rows), kMaxHeavyParts);
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (!reads_as_reference(rows[i].json) && !open.add(rows[i], i)) return false;
+  return true;
+}
+
 std::vector<WriteCall> write_calls(std::string_view api_version, std::size_t rows_per_call,
                                    std::span<const WriteRow> rows) {
-  const std::size_t fifth = (rows_per_call + kMaxHeavyParts - 1) / kMaxHeavyParts;
-  const std::size_t rows_per_block = std::clamp<std::size_t>(fifth, 1, kMaxRowsPerPart);
   std::vector<WriteCall> calls;
-  OpenCall open(rows_per_call, rows_per_block);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (open.add(rows[i], i)) continue;
-    calls.push_back(finished_call(api_version, open.take_blocks(), rows));
-    open = OpenCall(rows_per_call, rows_per_block);
-    open.add(rows[i], i);
+  for (const bool is_alone : {false, true}) {
+    const OpenCall empty(rows_per_call, rows_per_block(rows_per_call, rows), is_alone ? 1 : kMaxHeavyParts);
+    OpenCall open = empty;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (reads_as_reference(rows[i].json) != is_alone || open.add(rows[i], i)) continue;
+      calls.push_back(finished_call(api_version, open.take_blocks(), rows));
+      open = empty;
+      open.add(rows[i], i);
+    }
+    if (!open.is_empty()) calls.push_back(finished_call(api_version, open.take_blocks(), rows));
   }
-  if (!open.is_empty()) calls.push_back(finished_call(api_version, open.take_blocks(), rows));
   return calls;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,7 +28,11 @@ struct PartRequest {
   std::vector<std::pair<std::string, std::string>> headers = {};
   std::string body = {};  ///< JSON; empty: none
   bool is_heavy = true;   ///< a query or a Collections request
+  bool is_alone = false;  ///< it is a call by itself: a composite call would read a reference in it (ORG-21)
 };
+
+/// Whether a composite call would take a text in the JSON for a reference to another part: "Hello @{name}".
+bool reads_as_reference(std::string_view json);
 
 /// "/services/data/v62.0".
 std::string data_path(std::string_view api_version);
@@ -53,11 +58,18 @@ inline constexpr int kNotFound = 404;  ///< of HTTP
 /// Null when the answer has no part of that name.
 const CompositePart* find_part(std::span<const CompositePart> parts, std::string_view reference);
 
+/// A field that gets the Id of another row, which the same call creates before.
+struct RowReference {
+  std::string field;
+  std::size_t row = 0;  ///< its position in the rows given
+};
+
 /// A row of record_json.h.
 struct WriteRow {
   Operation operation = Operation::create;  ///< or upsert, update
   std::string json;
   std::string key = {};  ///< of an upsert: "Object/Field", the same for all rows of a call
+  std::optional<RowReference> refers_to = {};
 };
 
 /// Rows of one operation that one part writes, as positions in the given rows.
@@ -65,18 +77,25 @@ struct RowBlock {
   Operation operation = Operation::create;
   std::string reference;
   std::vector<std::size_t> rows;
+  bool refers = false;  ///< its rows refer to rows of other blocks
 };
 
-/// The part of one block of the given rows.
-PartRequest block_part(std::string_view api_version, const RowBlock& block, std::span<const WriteRow> rows);
+/// The part of one block of the given rows. `blocks`: of the call, to whose rows these may refer.
+PartRequest block_part(std::string_view api_version, const RowBlock& block, std::span<const WriteRow> rows,
+                       std::span<const RowBlock> blocks = {});
 
 struct WriteCall {
-  std::string body;
+  std::vector<PartRequest> parts;
   std::vector<RowBlock> blocks;
 };
 
-/// Each call has the next rows in the order given, `rows_per_call` at most, in blocks of a fifth of it:
-/// smaller blocks hold fewer locks.
+/// Whether one call can have all rows that are not alone; only then may some refer to others. Rows that refer
+/// come last, and neither they nor the rows that they name are alone.
+bool fits_one_call(std::size_t rows_per_call, std::span<const WriteRow> rows);
+
+/// Each call has the next rows in the order given, `rows_per_call` at most, in blocks of a fifth of it (with
+/// references: a third): smaller blocks hold fewer locks. Rows that a composite call would misread come last,
+/// a block in a call.
 std::vector<WriteCall> write_calls(std::string_view api_version, std::size_t rows_per_call,
                                    std::span<const WriteRow> rows);
 

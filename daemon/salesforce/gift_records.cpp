@@ -50,7 +50,7 @@ bool is_impossible(const std::string& id) {
 std::vector<RowResult> SalesforceGiftRecords::upsert(std::span<const GiftUpsert> rows) {
   if (rows.empty()) return {};
   const WriteTurn turn(control_);
-  return GiftUpserts(calls_, names_, turn).run(rows);
+  return GiftUpserts(calls_, names_, turn, has_tasks_).run(rows);
 }
 
 std::vector<std::vector<GiftField>> SalesforceGiftRecords::missing_lookups(

@@ -21,9 +21,9 @@ namespace giftsync::daemon::salesforce {
 
 class SalesforceGiftRecords : public schema::crm::GiftRecords {
  public:
-  /// All outlive this object.
-  SalesforceGiftRecords(OrgCalls& calls, const ApiNames& names, WriteControl control = {})
-      : calls_(calls), names_(names), control_(control) {}
+  /// All outlive this object. `has_tasks`: as of SalesforceTasks.
+  SalesforceGiftRecords(OrgCalls& calls, const ApiNames& names, bool has_tasks, WriteControl control = {})
+      : calls_(calls), names_(names), has_tasks_(has_tasks), control_(control) {}
 
   std::vector<schema::crm::RowResult> upsert(std::span<const schema::crm::GiftUpsert> rows) override;
   std::vector<schema::crm::RowResult> relink(std::span<const schema::crm::GiftRelink> rows) override;
@@ -58,6 +58,7 @@ class SalesforceGiftRecords : public schema::crm::GiftRecords {
 
   OrgCalls& calls_;
   const ApiNames& names_;
+  const bool has_tasks_;
   const WriteControl control_;
 };
 

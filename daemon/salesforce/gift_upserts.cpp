@@ -13,6 +13,7 @@
 #include "daemon/salesforce/record_json.h"
 #include "daemon/salesforce/soql_text.h"
 #include "daemon/salesforce/statements.h"
+#include "daemon/salesforce/task_upserts.h"
 #include "platform/dependency_error.h"
 
 namespace giftsync::daemon::salesforce {
@@ -65,6 +66,7 @@ GiftWrite gift_of(const GiftUpsert& given, std::size_t row, const ApiNames& name
   gift.record = given.record;
   gift.exists = given.exists;
   gift.may_adopt = given.may_adopt;
+  gift.task = given.task;
   leave_out_long_addresses(gift);
   if (!given.exists)
     clear_invalid_lookups(gift, names);
@@ -256,12 +258,41 @@ void GiftUpserts::write() {
     }
     gifts.push_back(&gift);
   }
+  const std::vector<GiftWrite*> with_tasks = add_tasks(gifts, rows);
   const std::vector<RowWrite> writes =
       write_rows(calls_, rows, has_creations ? Spending::gifts : Spending::status);
   for (std::size_t i = 0; i < gifts.size(); ++i) {
     take(*gifts[i], writes[i]);
     has_results_ = has_results_ || writes[i].answer.is_answered;
   }
+  for (std::size_t i = 0; i < with_tasks.size(); ++i) {
+    const WrittenRow& task = writes[gifts.size() + i].answer.written;
+    schema::crm::RowResult& result = with_tasks[i]->result;
+    if (result.kind == Kind::created && task.is_success) result.task_crm_id = task.id;
+  }
+}
+
+/// The tasks of the records that this write creates, each after all records (ORG-20). Which tasks the org did
+/// not take, and why, is looked at by TaskUpserts.
+std::vector<GiftWrite*> GiftUpserts::add_tasks(const std::vector<GiftWrite*>& gifts,
+                                               std::vector<WriteRow>& rows) const {
+  std::vector<GiftWrite*> with_tasks;
+  const std::string gift_field = names_.field("task", "WhatId");
+  const auto creations = static_cast<std::size_t>(std::ranges::count(gifts, Next::create, &GiftWrite::next));
+  const bool fits = rows.size() + creations <= calls_.rows_per_call();
+  if (!fits || !has_tasks_ || turn_.bare() != nullptr || gift_field.empty() ||
+      !calls_.allows(Spending::tasks))
+    return with_tasks;
+  for (std::size_t i = 0; i < gifts.size(); ++i) {
+    GiftWrite& gift = *gifts[i];
+    if (gift.next != Next::create || !gift.task || !gift.cleared.empty()) continue;
+    drop_invalid_lookups(*gift.task);
+    std::string json = task_create_row(names_, *gift.task, {});
+    if (reads_as_reference(rows[i].json) || reads_as_reference(json)) continue;
+    rows.push_back({Operation::create, std::move(json), {}, RowReference{gift_field, i}});
+    with_tasks.push_back(&gift);
+  }
+  return with_tasks;
 }
 
 void GiftUpserts::take(GiftWrite& gift, const RowWrite& write) {

@@ -49,6 +49,7 @@ struct GiftWrite {
   std::int64_t rest_millis = 0;                    ///< after it
   bool is_duplicate = false;                       ///< the org said that the record is there already
   bool may_be_ours = false;                        ///< a lost answer may have created it
+  std::optional<schema::crm::TaskUpsert> task;     ///< to be created with the record
   schema::crm::RowResult result;
 };
 
@@ -62,9 +63,9 @@ struct FoundGift {
 
 class GiftUpserts {
  public:
-  /// `turn` outlives this object.
-  GiftUpserts(OrgCalls& calls, const ApiNames& names, const WriteTurn& turn)
-      : calls_(calls), names_(names), turn_(turn) {}
+  /// `turn` outlives this object. `has_tasks`: as of SalesforceTasks.
+  GiftUpserts(OrgCalls& calls, const ApiNames& names, const WriteTurn& turn, bool has_tasks)
+      : calls_(calls), names_(names), turn_(turn), has_tasks_(has_tasks) {}
 
   std::vector<schema::crm::RowResult> run(std::span<const schema::crm::GiftUpsert> rows);
 
@@ -78,12 +79,14 @@ class GiftUpserts {
   void look_up();
   void check_lookups();
   void write();
+  std::vector<GiftWrite*> add_tasks(const std::vector<GiftWrite*>& gifts, std::vector<WriteRow>& rows) const;
   void take(GiftWrite& gift, const RowWrite& write);
   std::vector<GiftWrite*> with(GiftWrite::Next next);
 
   OrgCalls& calls_;
   const ApiNames& names_;
   const WriteTurn& turn_;
+  const bool has_tasks_;
   std::vector<GiftWrite> gifts_;
   std::vector<schema::crm::RowResult> results_;
   bool has_results_ = false;

@@ -8,8 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/salesforce/unmodified_patch.h"
 #include "platform/dependency_pause.h"
 #include "platform/http_client.h"
+#include "platform/strict_json.h"
 #include "platform/text.h"
 #include "platform/visible_text.h"
 
@@ -74,6 +76,16 @@ bool is_lost(const ApiFault& fault) {
   return fault.may_have_arrived && fault.is_transient;
 }
 
+ApiRequest request_alone(const PartRequest& part, std::size_t rows) {
+  ApiRequest request{.method = part.method, .path = part.url, .body = part.body, .rows = rows};
+  for (const auto& [name, value] : part.headers) request.headers.push_back(name + ": " + value);
+  return request;
+}
+
+bool is_refusal_of_part(int status) {
+  return status == 400 || status == kNotFound || status == kPreconditionFailed;
+}
+
 void require_allowed(const CallPermit& permit) {
   if (permit.is_allowed) return;
   throw platform::DependencyPause(
@@ -111,6 +123,11 @@ std::size_t OrgCalls::rows_per_call() const {
   return governor_.rows_per_call();
 }
 
+bool OrgCalls::allows(Spending spending) const {
+  const std::lock_guard lock(mutex_);
+  return governor_.permit(spending, clock_()).is_allowed;
+}
+
 void OrgCalls::note_halving() {
   change_governor([](CallGovernor& governor) { governor.note_outcome({.halves_rows = true}); });
 }
@@ -121,17 +138,21 @@ CompositeAnswer OrgCalls::read(std::span<const PartRequest> parts, std::size_t r
   return composite_answer(std::move(*result), Operation::query, spending);
 }
 
-tl::expected<CompositeAnswer, LostAnswer> OrgCalls::write(const std::string& body, std::size_t rows,
-                                                          Spending spending) {
+tl::expected<CompositeAnswer, LostAnswer> OrgCalls::write(std::span<const PartRequest> parts,
+                                                          std::size_t rows, Spending spending) {
+  const bool is_alone = parts.front().is_alone;
   if (gate_ != nullptr) gate_->before_write();
   const std::int64_t start = platform::boottime_millis();
-  CallResult result = call(composite_request(body, rows), spending);
+  CallResult result =
+      call(is_alone ? request_alone(parts.front(), rows) : composite_request(composite_body(parts), rows),
+           spending);
   if (!result) {
     if (gate_ != nullptr && result.error().may_have_arrived) gate_->note_lost_answer();
     if (is_lost(result.error())) return tl::unexpected(LostAnswer{result.error().message});
     stop(result.error());
   }
-  CompositeAnswer answer = composite_answer(std::move(*result), Operation::other, spending);
+  CompositeAnswer answer = is_alone ? answer_alone(std::move(*result), parts.front(), spending)
+                                    : composite_answer(std::move(*result), Operation::other, spending);
   const CallOutcome outcome{.millis = platform::boottime_millis() - start};
   change_governor([&](CallGovernor& governor) { governor.note_outcome(outcome); });
   return answer;
@@ -200,6 +221,17 @@ CompositeAnswer OrgCalls::composite_answer(Answered answered, Operation operatio
   tl::expected<std::vector<CompositePart>, Fault> parts = composite_parts(*answered.body.json());
   if (!parts) fail(true, "Salesforce: " + parts.error());
   return {std::move(answered.body), std::move(*parts), answered.as_of};
+}
+
+/// Other refusals than those of a part are of the whole call.
+CompositeAnswer OrgCalls::answer_alone(Answered answered, const PartRequest& part, Spending spending) {
+  static const auto kNull = platform::parse_json("null");  // of a saved record, whose answer is empty
+  const int status = answered.body.status;
+  const bool is_empty = answered.body.format == BodyFormat::empty && is_success(status);
+  const bool is_refused_part = answered.body.json() != nullptr && is_refusal_of_part(status);
+  if (!is_empty && !is_refused_part) check_status(answered.body, Operation::other, spending);
+  CompositePart only{status, part.reference, is_empty ? &kNull->root() : answered.body.json(), {}};
+  return {std::move(answered.body), {std::move(only)}, answered.as_of};
 }
 
 ApiRequest OrgCalls::composite_request(std::string body, std::size_t rows) const {

@@ -71,14 +71,17 @@ class OrgCalls {
 
   /// One composite call of parts that only read.
   CompositeAnswer read(std::span<const PartRequest> parts, std::size_t rows, Spending spending);
-  /// One composite call that writes; `body` as write_calls() makes it. A lost answer is a return value.
-  tl::expected<CompositeAnswer, LostAnswer> write(const std::string& body, std::size_t rows,
+  /// One call that writes: a composite one, or the only part if it is alone, which is answered as a part. A
+  /// lost answer is a return value.
+  tl::expected<CompositeAnswer, LostAnswer> write(std::span<const PartRequest> parts, std::size_t rows,
                                                   Spending spending);
   /// GET of a resource below the data path, such as "/limits/recordCount".
   AnswerBody get(const std::string& resource, const std::string& query, Spending spending);
 
   /// Throws platform::DependencyPause unless a call of the least important kind is allowed. Makes none.
   void require_spare_calls();
+  /// Whether such a call may be made now. Makes none.
+  bool allows(Spending spending) const;
   /// The rows of the next calls are halved.
   void note_halving();
   schema::crm::CrmUsage usage() const;
@@ -107,6 +110,7 @@ class OrgCalls {
   void check_status(const AnswerBody& body, Operation operation, Spending spending);
   [[noreturn]] void stop(const ApiFault& fault);
   CompositeAnswer composite_answer(Answered answered, Operation operation, Spending spending);
+  CompositeAnswer answer_alone(Answered answered, const PartRequest& part, Spending spending);
   ApiRequest composite_request(std::string body, std::size_t rows) const;
 
   ApiClient& client_;

@@ -146,9 +146,11 @@ std::string task_create_row(const ApiNames& names, const schema::crm::TaskUpsert
   return row.text();
 }
 
-std::string task_update_row(const ApiNames& names, std::string_view id, const std::string& status) {
+std::string task_update_row(const ApiNames& names, std::string_view id, const schema::crm::TaskUpsert& task,
+                            const std::string& gift_id) {
   JsonRow row = existing_row(names.object("task"), id);
-  row.add(names.field("task", "Status"), status);
+  if (task.completed) row.add(names.field("task", "Status"), task.status);
+  row.add_if_present(names.field("task", "WhatId"), gift_id);
   return row.text();
 }
 

@@ -58,11 +58,12 @@ schema::FieldValue as_kept(const schema::FieldDescriptor& field, schema::FieldVa
 /// Values that are not valid go to GiftRecord::unreadable.
 ReadRecord<schema::GiftRecord> read_gift(const ApiNames& names, const platform::JsonValue& row);
 
-/// `gift_id` is the gift record's Id, its Related To.
+/// `gift_id` is the gift record's Id, its Related To; empty: the row lacks it.
 std::string task_create_row(const ApiNames& names, const schema::crm::TaskUpsert& task,
                             std::string_view gift_id);
-/// Only the status.
-std::string task_update_row(const ApiNames& names, std::string_view id, const std::string& status);
+/// Of a completed task the status, and Related To unless `gift_id` is empty; nothing else.
+std::string task_update_row(const ApiNames& names, std::string_view id, const schema::crm::TaskUpsert& task,
+                            const std::string& gift_id);
 /// Its Name, when the gift was linked to another contact; empty clears it.
 std::string task_relink_row(const ApiNames& names, std::string_view id, const std::string& contact_id);
 /// Nullopt for a task without a valid transaction.

@@ -120,9 +120,16 @@ std::vector<RowResult> RequestUpdates::run(std::span<const RequestRecordUpdate> 
   plan();
   const std::size_t most =
       std::clamp<std::size_t>(calls_.rows_per_call(), 1, (kMaxHeavyParts - 1) * kMaxRowsPerPart);
+  const auto alone =
+      std::ranges::stable_partition(rows_, [](const Row& row) { return !reads_as_reference(row.json); });
+  const std::span<const Row> together(rows_.begin(), alone.begin());
+  const std::span<const Row> others(alone.begin(), alone.end());
   try {
-    for (std::size_t first = 0; first < rows_.size(); first += most)
-      write(std::span(rows_).subspan(first, std::min(most, rows_.size() - first)));
+    for (std::size_t first = 0; first < together.size(); first += most)
+      write(together.subspan(first, std::min(most, together.size() - first)));
+    const std::size_t most_alone = std::min(most, kMaxRowsPerPart);
+    for (std::size_t first = 0; first < others.size(); first += most_alone)
+      write(others.subspan(first, std::min(most_alone, others.size() - first)));
   } catch (const platform::DependencyError& fault) {
     if (!has_results_) throw;
     for (const Row& row : rows_) {
@@ -163,9 +170,11 @@ void RequestUpdates::write(std::span<const Row> rows) {
   WriteCall call{{}, blocks_of(rows.size())};
   std::vector<PartRequest> parts;
   for (const RowBlock& block : call.blocks) parts.push_back(block_part(calls_.api_version(), block, written));
-  parts.push_back(query_part(calls_.api_version(), requests_by_id(names_, ids).front().soql,
-                             std::string(kReadReference)));
-  const auto answer = calls_.write(composite_body(parts), rows.size(), Spending::requests);
+  // The record of a row that is alone is read again before its next write.
+  if (!parts.front().is_alone)
+    parts.push_back(query_part(calls_.api_version(), requests_by_id(names_, ids).front().soql,
+                               std::string(kReadReference)));
+  const auto answer = calls_.write(parts, rows.size(), Spending::requests);
   if (!answer) return take_lost(rows, answer.error().reason);
   const ReadRows now = read_rows(find_part(answer->parts, kReadReference));
   for (const RowAnswer& one : row_answers(call, answer->parts)) take(rows[one.row], one, now, answer->as_of);

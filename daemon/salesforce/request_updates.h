@@ -1,8 +1,8 @@
 // daemon/salesforce: writes request records, each only while it is as it was read (REQ-56): giftsync names
 // the LastModifiedDate that it read and a new mark, and a rule of the package refuses the row when the record
-// has another one. The same call reads the records again: who follows needs no further call, and a lost
-// answer is decided by the mark, because such a write is never sent twice. One call at a time; the object is
-// made for it.
+// has another one. The same call reads the records again, unless the row is alone (ORG-21): who follows needs
+// no further call, and a lost answer is decided by the mark, because such a write is never sent twice. One
+// call at a time; the object is made for it.
 #pragma once
 
 #include <cstddef>

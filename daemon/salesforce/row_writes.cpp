@@ -19,7 +19,13 @@ bool stops(ErrorClass error_class) {
 class Writing {
  public:
   Writing(OrgCalls& calls, std::span<const WriteRow> rows, Spending spending)
-      : calls_(calls), rows_(rows), spending_(spending), writes_(rows.size()) {
+      : calls_(calls),
+        rows_(rows),
+        without_reference_(static_cast<std::size_t>(
+            std::ranges::find_if(rows, [](const WriteRow& row) { return row.refers_to.has_value(); }) -
+            rows.begin())),
+        spending_(spending),
+        writes_(rows.size()) {
     for (std::size_t i = 0; i < rows.size(); ++i) {
       writes_[i].answer.row = i;
       writes_[i].answer.operation = rows[i].operation;
@@ -28,9 +34,12 @@ class Writing {
 
   std::vector<RowWrite> run() {
     std::size_t done = 0;
+    std::size_t most = calls_.rows_per_call();
+    if (without_reference_ < rows_.size() && !fits_one_call(most, rows_))
+      rows_ = rows_.first(without_reference_);
     try {
-      while (done < rows_.size()) {
-        const std::size_t some = std::min(calls_.rows_per_call(), rows_.size() - done);
+      for (; done < rows_.size(); most = calls_.rows_per_call()) {
+        const std::size_t some = std::min(most, rows_.size() - done);
         for (const WriteCall& call : write_calls(calls_.api_version(), some, rows_.subspan(done, some)))
           send(call, done);
         done += some;
@@ -47,9 +56,9 @@ class Writing {
   void send(const WriteCall& call, std::size_t offset) {
     std::size_t count = 0;
     for (const RowBlock& block : call.blocks) count += block.rows.size();
-    tl::expected<CompositeAnswer, LostAnswer> answer = calls_.write(call.body, count, spending_);
+    tl::expected<CompositeAnswer, LostAnswer> answer = calls_.write(call.parts, count, spending_);
     const bool is_repeat = !answer;
-    if (is_repeat) answer = calls_.write(call.body, count, spending_);
+    if (is_repeat) answer = calls_.write(call.parts, count, spending_);
     if (!answer) throw platform::DependencyError(true, answer.error().reason);
     for (RowAnswer& one : row_answers(call, answer->parts)) {
       RowWrite& write = writes_[offset + one.row];
@@ -60,6 +69,10 @@ class Writing {
   }
 
   void take(RowWrite& write, RowAnswer answer) {
+    if (answer.row >= without_reference_) {
+      write.answer = std::move(answer);
+      return;
+    }
     const bool is_of_part = answer.is_answered && !is_success(answer.status);
     if (is_of_part) {
       const ApiError error = first_error(answer.written.errors);
@@ -83,8 +96,8 @@ class Writing {
              classify(first_error(write.answer.written.errors), write.answer.context({})) ==
                  ErrorClass::fields_differ;
     };
-    if (writes_.empty() || spending_ == Spending::backfill || !std::ranges::all_of(writes_, is_refused))
-      return;
+    const std::span<const RowWrite> writes = std::span(writes_).first(without_reference_);
+    if (writes.empty() || spending_ == Spending::backfill || !std::ranges::all_of(writes, is_refused)) return;
     calls_.stop(first_error(writes_.front().answer.written.errors), ErrorClass::fields_differ, spending_);
   }
 
@@ -97,7 +110,8 @@ class Writing {
   }
 
   OrgCalls& calls_;
-  const std::span<const WriteRow> rows_;
+  std::span<const WriteRow> rows_;
+  const std::size_t without_reference_;  ///< so many come first
   const Spending spending_;
   std::vector<RowWrite> writes_;
   bool is_any_answered_ = false;
@@ -114,7 +128,7 @@ void write_parts(OrgCalls& calls, std::span<const PartRequest> parts, Spending s
   for (const std::vector<std::size_t>& group : group_parts(parts)) {
     std::vector<PartRequest> some;
     for (const std::size_t at : group) some.push_back(parts[at]);
-    const auto answer = calls.write(composite_body(some), some.size(), spending);
+    const auto answer = calls.write(some, some.size(), spending);
     const std::string reason =
         answer ? "Salesforce did not answer a part of the call" : answer.error().reason;
     for (const std::size_t at : group)

@@ -22,7 +22,9 @@ struct RowWrite {
   std::int64_t rest_millis = 0;  ///< without an answer: no call is made before
 };
 
-/// One for each row, in their order. Throws platform::DependencyError when no row was answered and the fault
+/// One for each row, in their order. Rows that refer to others (WriteRow::refers_to) are written only where
+/// one call can have all of them; otherwise, and where the org refuses them, that says nothing of the others.
+/// Throws platform::DependencyError when no row was answered and the fault
 /// is none of a row, and where the org shows no row a field or object that all name; otherwise rows without
 /// an answer say why.
 std::vector<RowWrite> write_rows(OrgCalls& calls, std::span<const WriteRow> rows, Spending spending);

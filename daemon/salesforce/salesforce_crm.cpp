@@ -32,7 +32,7 @@ class SalesforceCrm : public schema::crm::Crm {
                std::move(options.governor_storage)),
         control_(make_control(options)),
         directory_(calls_, names_, std::move(options.match_fields)),
-        gift_records_(calls_, names_, control_),
+        gift_records_(calls_, names_, options.has_tasks, control_),
         tasks_(calls_, names_, options.has_tasks, control_),
         rows_(calls_, names_),
         status_log_(calls_, std::move(options.status_log)) {

@@ -61,7 +61,7 @@ std::optional<std::string> text_literal(std::string_view text) {
     const auto byte = static_cast<unsigned char>(c);
     if (!escape.empty())
       literal += escape;
-    else if (byte < 0x20U || byte == 0x7FU)
+    else if (byte < 0x20U || byte == 0x7FU || (c == '{' && literal.back() == '@'))  // "@{": ORG-21
       literal += fmt::format("\\u{:04X}", byte);
     else
       literal += c;

@@ -36,12 +36,6 @@ void finish(TaskWrite& task, Kind kind, std::string reason = {}, std::int64_t re
   task.result.rest_millis = rest_millis;
 }
 
-/// An Id that no record can have would refuse the row.
-void drop_invalid_lookups(TaskUpsert& task) {
-  if (!is_record_id(task.contact_id)) task.contact_id.clear();
-  if (!is_record_id(task.owner_id)) task.owner_id.clear();
-}
-
 std::vector<TransactionId> transactions_of(const std::vector<TaskWrite*>& tasks) {
   std::vector<TransactionId> ids;
   for (const TaskWrite* task : tasks) ids.push_back(task->task.transaction);
@@ -57,6 +51,12 @@ Next first_step(const TaskWrite& task, bool is_first_of_gift) {
 
 void treat_found(TaskWrite& task, const Task& found) {
   task.id = found.id;
+  // No record of a gift was created with it (ORG-20). A task of an earlier write is a user's to relate.
+  task.lacks_gift = found.what_id.empty() && !task.task.exists && !task.gift_id.empty();
+  if (task.lacks_gift) {
+    task.next = Next::update;
+    return;
+  }
   if (task.may_be_ours) return finish(task, Kind::created);
   if (!task.task.completed || found.status == task.task.status) return finish(task, Kind::unchanged);
   task.next = Next::update;
@@ -68,6 +68,11 @@ void treat_missing(TaskWrite& task) {
 }
 
 }  // namespace
+
+void drop_invalid_lookups(TaskUpsert& task) {
+  if (!is_record_id(task.contact_id)) task.contact_id.clear();
+  if (!is_record_id(task.owner_id)) task.owner_id.clear();
+}
 
 std::vector<RowResult> TaskUpserts::run(std::span<const TaskUpsert> rows) {
   std::set<TransactionId> seen;
@@ -189,7 +194,8 @@ void TaskUpserts::write() {
     if (task.next == Next::create)
       rows.push_back({Operation::create, task_create_row(names_, task.task, task.gift_id)});
     else if (task.next == Next::update)
-      rows.push_back({Operation::update, task_update_row(names_, task.id, task.task.status)});
+      rows.push_back({Operation::update, task_update_row(names_, task.id, task.task,
+                                                         task.lacks_gift ? task.gift_id : std::string())});
     else
       continue;
     tasks.push_back(&task);

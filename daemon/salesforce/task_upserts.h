@@ -18,6 +18,9 @@
 
 namespace giftsync::daemon::salesforce {
 
+/// An Id that no record can have would refuse the row.
+void drop_invalid_lookups(schema::crm::TaskUpsert& task);
+
 /// One task while it is written. Ids come from earlier writes or from questions: what an Id of an earlier
 /// write does not name any more is looked up.
 struct TaskWrite {
@@ -34,6 +37,7 @@ struct TaskWrite {
   std::string id;
   std::string gift_id;
   bool is_looked_up = false;       ///< `id` is from a question
+  bool lacks_gift = false;         ///< it is there, and related to nothing
   bool is_gift_looked_up = false;  ///< likewise `gift_id`
   std::string refusal;             ///< the words of the last error
   bool is_duplicate = false;       ///< the org said that the task is there already

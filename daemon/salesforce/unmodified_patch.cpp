@@ -25,7 +25,8 @@ PartRequest unmodified_part(const UnmodifiedPatch& patch) {
           .reference = patch.reference,
           .headers = {{"If-Unmodified-Since", http_date(patch.last_modified)}},
           .body = patch.body,
-          .is_heavy = false};
+          .is_heavy = false,
+          .is_alone = reads_as_reference(patch.body)};
 }
 
 }  // namespace giftsync::daemon::salesforce

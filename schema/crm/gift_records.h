@@ -3,11 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "schema/crm/row_result.h"
+#include "schema/crm/tasks.h"
 #include "schema/gift_record.h"
 #include "schema/ids.h"
 #include "schema/status_times.h"
@@ -35,6 +37,9 @@ struct GiftUpsert {
   /// RowResult::crm_id of an earlier write; may be empty. It saves the CRM the search for an existing record.
   /// A record that it does not name any more is searched by the Transaction Id.
   std::string crm_id = {};
+  /// The gift's task. A CRM that creates the record may create the task in the same call, and says so in
+  /// RowResult::task_crm_id; Tasks::upsert() makes the others.
+  std::optional<TaskUpsert> task = {};
 };
 
 /// An existing record that an admin's command relinks. Only these four lookups are written, and Deal

@@ -31,6 +31,8 @@ struct RowResult {
   std::int64_t rest_millis = 0;
   /// Of unchanged: the record's version is above that of the row, not equal to it.
   bool is_newer_in_crm = false;
+  /// Of created: the Id of the task that was created with the record; empty: none was.
+  std::string task_crm_id = {};
 };
 
 }  // namespace giftsync::schema::crm

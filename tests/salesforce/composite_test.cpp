@@ -81,6 +81,48 @@ TEST_F(CompositeTest, RefersToAnswersBefore) {
   EXPECT_EQ(names("SELECT WhatId FROM Task").at(0), answers[0]["body"][0]["id"]);
 }
 
+TEST_F(CompositeTest, DoesNotRunAPartThatRefersToARefusedRow) {
+  const std::vector<Json> gifts{Json{{"RecipientTransactionId__c", 7}}, Json{{"Foo", 1}}};
+  const std::vector<Json> tasks{Json{{"Subject", "A"}, {"WhatId", "@{gift[0].id}"}},
+                                Json{{"Subject", "B"}, {"WhatId", "@{gift[1].id}"}}};
+  const Json list =
+      Json::array({part("gift", "POST", "/composite/sobjects", {{"records", typed("Gift_Record__c", gifts)}}),
+                   part("task", "POST", "/composite/sobjects", {{"records", typed("Task", tasks)}})});
+  const Json halted = composite(list).body["compositeResponse"][1];
+  EXPECT_EQ(halted["httpStatusCode"], 400);
+  EXPECT_EQ(halted["body"][0]["errorCode"], "PROCESSING_HALTED");
+  EXPECT_EQ(halted["body"][0]["message"],
+            "Invalid reference specified. No value for gift[1].id found in gift");
+  EXPECT_EQ(query("SELECT COUNT() FROM Task")["totalSize"], 0);
+  org.set("empty_references", "true");
+  composite(list);
+  EXPECT_EQ(query("SELECT COUNT() FROM Task WHERE WhatId = null")["totalSize"], 2)
+      << "the gift is there already, and the other one is refused";
+}
+
+TEST_F(CompositeTest, MayTakeNoReferences) {
+  org.set("refuses_references", "true");
+  const Json list = Json::array({part("a", "POST", "/sobjects/Account", {{"Name", "Acme"}}),
+                                 part("b", "GET", "/sobjects/Account/@{a.id}")});
+  EXPECT_EQ(composite(list).body["compositeResponse"][1]["httpStatusCode"], 400);
+  org.set("refuses_references", "");
+  EXPECT_EQ(composite(list).body["compositeResponse"][1]["httpStatusCode"], 200);
+}
+
+TEST_F(CompositeTest, ReadsAReferenceInEachText) {
+  const Json body{{"LastName", "Hello @{name}"}};
+  const Json answers =
+      composite(
+          Json::array({part("a", "POST", "/sobjects/Contact", body),
+                       part("b", "GET", "/query?q=SELECT+Id+FROM+Contact+WHERE+Name='%40%7Bx%7D'"),
+                       part("c", "GET", "/query?q=SELECT+Id+FROM+Contact+WHERE+Name='%40%5Cu007Bx%7D'")}))
+          .body["compositeResponse"];
+  EXPECT_EQ(answers[0]["body"][0]["errorCode"], "PROCESSING_HALTED");
+  EXPECT_EQ(answers[1]["body"][0]["errorCode"], "PROCESSING_HALTED");
+  EXPECT_EQ(answers[2]["httpStatusCode"], 200);
+  EXPECT_EQ(call("POST", "/sobjects/Contact", body).status, 201) << "a call by itself has no references";
+}
+
 TEST_F(CompositeTest, UndoesAllPartsWithAllOrNone) {
   const Json list = Json::array({part("a", "POST", "/sobjects/Contact", {{"LastName", "Lima"}}),
                                  part("b", "POST", "/sobjects/Contact", {{"Title", "x"}})});

@@ -209,6 +209,33 @@ TEST_F(SalesforceRequests, StatusAndErrorLogAreWrittenBack) {
   EXPECT_EQ(now.text(F::created_by), person_);
 }
 
+// ORG-21
+TEST_F(SalesforceRequests, ATextThatReadsAsAReferenceIsWrittenAsItIs) {
+  const std::string id = add();
+  const std::string other = add();
+  Update log{read(id)};
+  log.error_log = "Message contains \"@{name}\".";
+  Update plain{read(other)};
+  plain.error_log = "No such gift.";
+  const std::vector<Update> updates{log, plain};
+  const int before = calls();
+  for (const RowResult& result : requests().update(updates))
+    EXPECT_EQ(result.kind, Kind::updated) << result.reason;
+  EXPECT_EQ(calls(), before + 2) << "the other row, and this one";
+  EXPECT_EQ(cell(id, "error_log"), *log.error_log);
+  EXPECT_EQ(cell(other, "error_log"), *plain.error_log);
+  Update again{log.expected};
+  again.expected.set(F::error_log, *log.error_log);
+  again.error_log = "No such gift.";
+  EXPECT_EQ(write_one(again).kind, Kind::retry) << "it is read again first";
+  again.expected = read(id);
+  EXPECT_EQ(write_one(again).kind, Kind::updated);
+  schema::crm::NewRequestRecord made{"key", {}};
+  made.record.set(F::gift_id, std::string("7"));
+  made.record.set(F::message, std::string("Hello @{name}"));
+  EXPECT_EQ(requests().create(std::span(&made, 1)).front().text(F::message), "Hello @{name}");
+}
+
 // REQ-42
 TEST_F(SalesforceRequests, ARecordIsCreatedOncePerKey) {
   schema::crm::NewRequestRecord made{"key", {}};

@@ -129,7 +129,7 @@ TEST_F(SalesforceRowsTest, TheTaskOfACompletedGiftWhoseRecordWasDeletedIsNotTrie
          {"object", "Task"},
          {"status_code", "FIELD_CUSTOM_VALIDATION_EXCEPTION"},
          {"message", "No tasks today."},
-         {"times", 2}});
+         {"times", 0}});
   work();
   report(gifts, Status::redeemed, kMinuteMillis);
   work();
@@ -178,6 +178,7 @@ TEST_F(SalesforceRowsTest, OfTwoThousandFiveHundredContactsWithOneAddressTheNewe
 }
 
 /// What would end or change a text of a statement; letters whose capitals depend on the language.
+// ORG-21
 TEST_F(SalesforceRowsTest, AddressesWithOddCharactersFindTheirContactsOnly) {
   const std::string quote = contact_with("o'hara@example.com");
   const std::string backslash = contact_with("back\\slash@example.com");
@@ -185,11 +186,13 @@ TEST_F(SalesforceRowsTest, AddressesWithOddCharactersFindTheirContactsOnly) {
   const std::string emoji = contact_with("\U0001F381gift@example.com");
   const std::string turkish = contact_with("f\u0131rat@example.com");
   const std::string latin = contact_with("firat@example.com");
+  const std::string brace = contact_with("rose@{name}");
   contact_with("ohara@example.com");
   EXPECT_THAT(found_by_email("o'hara@example.com"), ElementsAre(quote));
   EXPECT_THAT(found_by_email("O'HARA@EXAMPLE.COM"), ElementsAre(quote));
   EXPECT_THAT(found_by_email("back\\slash@example.com"), ElementsAre(backslash));
   EXPECT_THAT(found_by_email("a%b_c@example.com"), ElementsAre(percent));
+  EXPECT_THAT(found_by_email("rose@{name}"), ElementsAre(brace)) << "no reference to another part";
   EXPECT_THAT(found_by_email("aXbYc@example.com"), IsEmpty());
   EXPECT_THAT(found_by_email("\U0001F381gift@example.com"), ElementsAre(emoji));
   EXPECT_THAT(found_by_email("f\u0131rat@example.com"), ElementsAre(turkish));

@@ -1,4 +1,5 @@
 // The sync step over a real store and the adapter: what an org gets, and how many calls it costs.
+#include "platform/dependency_pause.h"
 #include "sync/crm_reconciliation.h"
 #include "tests/salesforce/salesforce_sync_fixture.h"
 
@@ -40,6 +41,188 @@ TEST_F(SalesforceSyncTest, AThousandGiftsWithTasksCostThreeCallsToCreateAndEight
   EXPECT_EQ(scalar("SELECT count(*) FROM crm_task WHERE status = 'Completed'"), "1000");
   step(after);
   EXPECT_EQ(calls(), 8) << "nothing is left to do";
+}
+
+constexpr char kRelatedTasks[] =
+    "SELECT count(*) FROM crm_task t JOIN crm_gift_record g ON g.id = t.whatid AND "
+    "g.recipienttransactionid = t.recipienttransactionid";
+
+// ORG-20
+TEST_F(SalesforceSyncTest, OneGiftCostsThreeCallsFromRequestToDelivered) {
+  add_contacts(1);
+  const std::vector<TransactionId> gifts = store_.create_gifts(1);
+  const sync::SyncStepStats created = step(0);
+  EXPECT_EQ(created.created, 1U);
+  EXPECT_EQ(created.tasks, 1U);
+  EXPECT_THAT(created.warnings, IsEmpty());
+  EXPECT_EQ(calls(), 2) << "matching, and the record with its task";
+  EXPECT_EQ(scalar(kRelatedTasks), "1");
+  EXPECT_EQ(scalar("SELECT count(*) FROM crm_task t JOIN crm_gift_record g ON g.recipientcontactid = t.whoid "
+                   "WHERE t.subject LIKE 'Gift sent: %' AND t.status = 'Not Started'"),
+            "1");
+  const auto states = store_->sync.find_states(gifts);
+  EXPECT_EQ(states[0].task, schema::store::TaskState::open);
+  EXPECT_EQ(states[0].task_crm_id, scalar("SELECT id FROM crm_task"));
+  report(gifts, Status::delivered, platform::kMinuteMillis);
+  EXPECT_EQ(step(2 * platform::kMinuteMillis).updated, 1U);
+  EXPECT_EQ(calls(), 3);
+  report(gifts, Status::redeemed, 3 * platform::kMinuteMillis);
+  EXPECT_EQ(step(4 * platform::kMinuteMillis).tasks, 1U);
+  EXPECT_EQ(scalar("SELECT status FROM crm_task"), "Completed");
+}
+
+// ORG-20, SYNC-33
+TEST_F(SalesforceSyncTest, AGiftThatIsOverBeforeItsRecordIsMadeGetsACompletedTaskAtOnce) {
+  const std::vector<TransactionId> gifts = store_.create_gifts(1);
+  report(gifts, Status::redeemed, platform::kMinuteMillis);
+  EXPECT_EQ(step(2 * platform::kMinuteMillis).tasks, 1U);
+  EXPECT_EQ(calls(), 2);
+  EXPECT_EQ(scalar("SELECT status FROM crm_task"), "Completed");
+  EXPECT_EQ(store_->sync.find_states(gifts)[0].task, schema::store::TaskState::completed);
+}
+
+// ORG-20
+TEST_F(SalesforceSyncTest, ABatchThatDoesNotFitOneCallHasItsTasksInASecondOne) {
+  crm_ = make_crm({.most_rows = kLeastRows});
+  int before = calls();
+  store_.create_gifts(kLeastRows / 2);
+  EXPECT_EQ(step(0).tasks, kLeastRows / 2);
+  EXPECT_EQ(calls() - before, 2);
+  before = calls();
+  store_.create_gifts(kLeastRows / 2 + 1);
+  EXPECT_EQ(step(0).tasks, kLeastRows / 2 + 1);
+  EXPECT_EQ(calls() - before, 3) << "26 rows";
+  EXPECT_EQ(scalar(kRelatedTasks), "25");
+}
+
+// ORG-20
+TEST_F(SalesforceSyncTest, AnOrgThatTakesNoReferencesGetsTheTasksInASecondCall) {
+  server_.with_org([](Org& org) { org.set("refuses_references", "true"); });
+  const std::vector<TransactionId> gifts = store_.create_gifts(20);
+  const sync::SyncStepStats stats = step(0);
+  EXPECT_EQ(stats.created, 20U);
+  EXPECT_EQ(stats.tasks, 20U);
+  EXPECT_EQ(stats.failed, 0U);
+  EXPECT_EQ(calls(), 3);
+  EXPECT_EQ(scalar(kRelatedTasks), "20");
+}
+
+/// Also in an org that ran the part all the same.
+// ORG-20
+TEST_F(SalesforceSyncTest, ARefusedRecordLeavesNoTaskWithoutItsRelation) {
+  for (const char* empty_references : {"", "true"}) {
+    SCOPED_TRACE(empty_references);
+    sql("DELETE FROM crm_gift_record; DELETE FROM crm_task");
+    server_.with_org([&](Org& org) { org.set("empty_references", empty_references); });
+    const std::vector<TransactionId> gifts = store_.create_gifts(2);
+    fault({{"kind", "rule"},
+           {"object", "Gift_Record__c"},
+           {"formula", "RecipientTransactionId__c = " + std::to_string(gifts[1].value)},
+           {"message", "No gifts on Tuesdays."},
+           {"times", 0}});
+    sync::SyncStepStats stats = step(0);
+    EXPECT_EQ(stats.created, 1U);
+    EXPECT_EQ(stats.tasks, 1U);
+    EXPECT_EQ(stats.failed, 1U);
+    const auto states = store_->sync.find_states(gifts);
+    EXPECT_EQ(states[0].task, schema::store::TaskState::open);
+    EXPECT_EQ(states[1].task, schema::store::TaskState::wanted);
+    EXPECT_EQ(states[1].task_crm_id, "");
+    EXPECT_EQ(scalar(kRelatedTasks), "1");
+    server_.with_org([](Org& org) { org.faults().clear(); });
+    store_->sync.reset_rejected(gifts, kSentAt + 1);
+    stats = step(platform::kMinuteMillis);
+    EXPECT_EQ(stats.created, 1U);
+    EXPECT_EQ(stats.tasks, 1U);
+    EXPECT_EQ(scalar(kRelatedTasks), "2");
+    EXPECT_EQ(scalar("SELECT count(*) FROM crm_task"), "2");
+    EXPECT_EQ(store_->sync.find_states(gifts)[1].task, schema::store::TaskState::open);
+  }
+}
+
+// ORG-20
+TEST_F(SalesforceSyncTest, ALostAnswerMakesOneRecordAndOneTask) {
+  for (const char* when : {"before_commit", "after_commit"}) {
+    SCOPED_TRACE(when);
+    sql("DELETE FROM crm_gift_record; DELETE FROM crm_task");
+    fault({{"kind", "cut"}, {"when", when}, {"path", "/composite"}, {"skip", 1}});
+    const std::vector<TransactionId> gifts = store_.create_gifts(1);
+    EXPECT_EQ(step(0).created, 1U);
+    EXPECT_EQ(scalar("SELECT count(*) FROM crm_gift_record"), "1");
+    EXPECT_EQ(scalar("SELECT count(*) FROM crm_task"), "1");
+    EXPECT_EQ(scalar(kRelatedTasks), "1");
+    EXPECT_EQ(store_->sync.find_states(gifts)[0].task, schema::store::TaskState::open);
+  }
+}
+
+/// The contact of the record is cleared, so the task's must be too.
+// ORG-20, SYNC-17
+TEST_F(SalesforceSyncTest, ATaskIsNotMadeForTheContactThatItsRecordLost) {
+  server_.with_org([](Org& org) { org.add_user("admin@example.com", "Admin"); });
+  add_contacts(1);
+  fault({{"kind", "interleave"},
+         {"part", 0},
+         {"skip", 1},
+         {"user", "admin@example.com"},
+         {"method", "DELETE"},
+         {"url", "/services/data/v62.0/sobjects/Contact/" + scalar("SELECT id FROM crm_contact")}});
+  store_.create_gifts(1);
+  const sync::SyncStepStats stats = step(0);
+  EXPECT_EQ(stats.created, 1U);
+  EXPECT_EQ(stats.tasks, 1U);
+  EXPECT_EQ(scalar(kRelatedTasks), "1");
+  EXPECT_EQ(scalar("SELECT recipientcontactid FROM crm_gift_record"), "null");
+  EXPECT_EQ(scalar("SELECT whoid FROM crm_task"), "null");
+}
+
+// ORG-21
+TEST_F(SalesforceSyncTest, ATextThatReadsAsAReferenceIsWrittenAsItIs) {
+  schema::store::NewGiftRequest request;
+  request.request.account = {1};
+  request.request.gift = {7};
+  request.request.item_name = "Mug @{size}";
+  request.request.created_at = kSentAt;
+  request.recipients.push_back({"ada@example.com", "Ada", "", "Hello @{name}"});
+  const auto made = store_->gifts.create(std::span(&request, 1));
+  const TransactionId odd = made.front().recipients.front().id;
+  store_.create_gifts(2);
+  const sync::SyncStepStats stats = step(0);
+  EXPECT_EQ(stats.created, 3U);
+  EXPECT_EQ(stats.tasks, 3U);
+  EXPECT_EQ(stats.failed, 0U);
+  EXPECT_EQ(calls(), 4) << "matching, the others with their tasks, the row by itself, its task";
+  EXPECT_EQ(scalar(kRelatedTasks), "3");
+  EXPECT_EQ(record(odd.value).get(schema::GiftField::message),
+            schema::FieldValue(std::string("Hello @{name}")));
+  EXPECT_EQ(scalar("SELECT count(*) FROM crm_task WHERE subject LIKE '%@{size}%'"),
+            scalar("SELECT count(*) FROM crm_gift_record WHERE name LIKE '%@{size}%'"));
+  report({odd}, Status::delivered, platform::kMinuteMillis);
+  EXPECT_EQ(step(2 * platform::kMinuteMillis).updated, 1U);
+  fault({{"kind", "cut"}, {"when", "after_commit"}, {"path", "/composite/sobjects"}});
+  schema::crm::GiftUpsert lost = upsert(7'000, 1);
+  lost.record.set(schema::GiftField::message, std::string("Hello @{name}"));
+  EXPECT_THAT(kinds({lost}), testing::ElementsAre(Kind::created)) << "the answer is asked for again";
+  EXPECT_EQ(scalar("SELECT count(*) FROM crm_gift_record WHERE recipienttransactionid = 7000"), "1");
+}
+
+// ORG-21
+TEST_F(SalesforceSyncTest, ARefusalOfARowThatIsSentByItselfIsOneOfTheRow) {
+  schema::crm::GiftUpsert row = upsert(1, 1);
+  row.record.set(schema::GiftField::message, std::string("Hello @{name}"));
+  fault({{"kind", "refusal"},
+         {"status", 403},
+         {"code", "REQUEST_LIMIT_EXCEEDED"},
+         {"message", "TotalRequests Limit exceeded."},
+         {"path", "/composite/sobjects"}});
+  EXPECT_THROW(write({row}), platform::DependencyPause);
+  EXPECT_TRUE(crm_->usage()->resting_until) << "it was of the whole call";
+  crm_ = make_crm();
+  fault({{"kind", "rule"},
+         {"object", "Gift_Record__c"},
+         {"formula", "RecipientTransactionId__c = 1"},
+         {"message", "No gifts on Tuesdays."},
+         {"times", 0}});
+  EXPECT_THAT(kinds({row, upsert(2, 1)}), testing::ElementsAre(Kind::rejected, Kind::created));
 }
 
 TEST_F(SalesforceSyncTest, ARecordThatWasDeletedIsReportedAndItsTaskIsCompleted) {

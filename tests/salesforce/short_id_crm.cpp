@@ -61,6 +61,12 @@ Associations to_org(const Associations& links) {
           to_org_id(kLeadIds, links.lead_id), to_org_id(kOpportunityIds, links.opportunity_id)};
 }
 
+TaskUpsert to_org(TaskUpsert task) {
+  task.contact_id = to_org_id(kContactIds, task.contact_id);
+  task.owner_id = to_org_id(kUserIds, task.owner_id);
+  return task;
+}
+
 class ShortDirectory : public Directory {
  public:
   explicit ShortDirectory(Directory& org) : org_(org) {}
@@ -130,7 +136,10 @@ class ShortGiftRecords : public GiftRecords {
 
   std::vector<RowResult> upsert(std::span<const GiftUpsert> given) override {
     std::vector<GiftUpsert> rows(given.begin(), given.end());
-    for (GiftUpsert& row : rows) row.record = to_org(std::move(row.record));
+    for (GiftUpsert& row : rows) {
+      row.record = to_org(std::move(row.record));
+      if (row.task) row.task = to_org(*std::move(row.task));
+    }
     return org_.upsert(rows);
   }
   std::vector<RowResult> relink(std::span<const GiftRelink> given) override {
@@ -191,10 +200,7 @@ class ShortTasks : public Tasks {
 
   std::vector<RowResult> upsert(std::span<const TaskUpsert> given) override {
     std::vector<TaskUpsert> rows(given.begin(), given.end());
-    for (TaskUpsert& row : rows) {
-      row.contact_id = to_org_id(kContactIds, row.contact_id);
-      row.owner_id = to_org_id(kUserIds, row.owner_id);
-    }
+    for (TaskUpsert& row : rows) row = to_org(std::move(row));
     return org_.upsert(rows);
   }
   std::vector<Task> page(TransactionId after, std::size_t limit) override {

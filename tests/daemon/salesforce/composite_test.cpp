@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <set>
@@ -48,7 +49,7 @@ std::vector<WriteRow> numbered_rows(std::size_t count, std::size_t bytes = 0) {
 TEST(Composite, AThousandNewRowsAreOneCall) {
   const std::vector<WriteCall> calls = write_calls(kVersion, 1000, numbered_rows(1000));
   ASSERT_EQ(calls.size(), 1U);
-  const Json body = Json::parse(calls[0].body);
+  const Json body = Json::parse(composite_body(calls[0].parts));
   EXPECT_EQ(body.at("allOrNone"), false);
   ASSERT_EQ(body.at("compositeRequest").size(), 5U);
   const Json& part = body.at("compositeRequest")[1];
@@ -79,7 +80,7 @@ TEST(Composite, EveryRowIsWrittenOnceWithinTheLimits) {
     std::set<std::size_t> seen;
     std::size_t first = 0;
     for (const WriteCall& call : write_calls(kVersion, per_call, rows)) {
-      EXPECT_LE(call.body.size(), kMaxCallBytes);
+      EXPECT_LE(composite_body(call.parts).size(), kMaxCallBytes);
       EXPECT_LE(call.blocks.size(), kMaxHeavyParts);
       std::size_t count = 0;
       for (const RowBlock& block : call.blocks) {
@@ -96,6 +97,82 @@ TEST(Composite, EveryRowIsWrittenOnceWithinTheLimits) {
     }
     EXPECT_EQ(seen.size(), rows.size());
   }
+}
+
+/// So many gift records, and a task for each that refers to it.
+std::vector<WriteRow> rows_with_tasks(std::size_t count, std::size_t bytes = 0) {
+  std::vector<WriteRow> rows = numbered_rows(count, bytes);
+  for (std::size_t i = 0; i < count; ++i)
+    rows.push_back({Operation::create,
+                    R"({"attributes":{"type":"Task"},"N":)" + std::to_string(i) + "}",
+                    {},
+                    RowReference{"WhatId", i}});
+  return rows;
+}
+
+// ORG-20
+TEST(Composite, ATaskRefersToTheRecordThatAnEarlierPartCreates) {
+  const std::vector<WriteCall> calls = write_calls(kVersion, 6, rows_with_tasks(3));
+  ASSERT_EQ(calls.size(), 1U);
+  std::map<std::string, Json> created;  // the values of N, by what refers to their Ids
+  std::size_t tasks = 0;
+  for (const Json& part : Json::parse(composite_body(calls[0].parts)).at("compositeRequest")) {
+    const Json& records = part.at("body").at("records");
+    for (std::size_t i = 0; i < records.size(); ++i) {
+      if (!records[i].contains("WhatId")) {
+        created["@{" + part.at("referenceId").get<std::string>() + "[" + std::to_string(i) + "].id}"] =
+            records[i].at("N");
+        continue;
+      }
+      ++tasks;
+      EXPECT_EQ(created.at(records[i].at("WhatId").get<std::string>()), records[i].at("N"))
+          << "of an earlier part";
+    }
+  }
+  EXPECT_EQ(tasks, 3U);
+}
+
+// ORG-20
+TEST(Composite, RowsThatReferFitOneCallOrAreNotSentWithTheirRecords) {
+  for (const std::size_t count : {1U, 2U, 3U, 5U, 7U, 12U, 50U, 299U, 300U, 400U}) {
+    const std::vector<WriteRow> rows = rows_with_tasks(count);
+    EXPECT_TRUE(fits_one_call(1000, rows)) << count;
+    const std::vector<WriteCall> calls = write_calls(kVersion, rows.size(), rows);
+    ASSERT_EQ(calls.size(), 1U) << count;
+    EXPECT_LE(calls[0].blocks.size(), kMaxHeavyParts);
+  }
+  EXPECT_FALSE(fits_one_call(1000, rows_with_tasks(401))) << "six blocks";
+  EXPECT_FALSE(fits_one_call(25, rows_with_tasks(13))) << "26 rows";
+  EXPECT_TRUE(fits_one_call(25, rows_with_tasks(12)));
+  EXPECT_FALSE(fits_one_call(1000, rows_with_tasks(3, kMaxCallBytes / 3))) << "4 MB";
+  std::vector<WriteRow> mixed = numbered_rows(3);
+  mixed[0].operation = mixed[2].operation = Operation::update;
+  mixed.push_back({Operation::create, "{}", {}, RowReference{"WhatId", 1}});
+  EXPECT_TRUE(fits_one_call(1000, mixed));
+  EXPECT_EQ(write_calls(kVersion, mixed.size(), mixed).size(), 1U);
+}
+
+// ORG-21
+TEST(Composite, ARowWithATextThatReadsAsAReferenceIsInNoCompositeCall) {
+  std::vector<WriteRow> rows = numbered_rows(6);
+  for (const std::size_t i : {1U, 2U, 4U}) rows[i].json = R"({"T":"Hello @{name}"})";
+  rows[4].operation = Operation::update;
+  const std::vector<WriteCall> calls = write_calls(kVersion, 1000, rows);
+  ASSERT_EQ(calls.size(), 3U);
+  EXPECT_EQ(calls[0].blocks[0].rows, (std::vector<std::size_t>{0, 3, 5}));
+  EXPECT_FALSE(calls[0].parts[0].is_alone);
+  EXPECT_EQ(calls[1].blocks[0].rows, (std::vector<std::size_t>{1, 2}));
+  EXPECT_EQ(calls[2].blocks[0].rows, (std::vector<std::size_t>{4}));
+  for (const std::size_t at : {1U, 2U}) {
+    ASSERT_EQ(calls[at].parts.size(), 1U);
+    EXPECT_TRUE(calls[at].parts[0].is_alone);
+  }
+  EXPECT_EQ(calls[1].parts[0].body,
+            R"({"allOrNone":false,"records":[{"T":"Hello @{name}"},{"T":"Hello @{name}"}]})");
+  std::vector<PartRequest> parts(3, PartRequest{"PATCH", "/services/data/v62.0/sobjects/X/1", "r"});
+  for (PartRequest& part : parts) part.is_heavy = false;
+  parts[1].is_alone = true;
+  EXPECT_EQ(group_parts(parts), (std::vector<std::vector<std::size_t>>{{0}, {1}, {2}}));
 }
 
 std::string part_answer(const std::string& reference, int status, const std::string& body) {

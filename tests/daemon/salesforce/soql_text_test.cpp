@@ -12,6 +12,7 @@
 namespace giftsync::daemon::salesforce {
 namespace {
 
+// ORG-21
 TEST(SoqlText, EscapesWhatWouldEndOrChangeTheLiteral) {
   const std::pair<std::string, std::string> kCases[] = {
       {"", "''"},
@@ -23,6 +24,7 @@ TEST(SoqlText, EscapesWhatWouldEndOrChangeTheLiteral) {
       {"bell\x07 del\x7f", R"('bell\u0007 del\u007F')"},
       {"' OR Name != '", R"('\' OR Name != \'')"},
       {"100%_", "'100%_'"},
+      {"x@{name} {y}", R"('x@\u007Bname} {y}')"},
       {"grün 🎁", "'grün 🎁'"},
   };
   for (const auto& [text, literal] : kCases) EXPECT_EQ(text_literal(text), literal) << text;

@@ -37,42 +37,65 @@ const Json& parts_of(const Json& body) {
   return parts;
 }
 
+/// The answers of the parts before, by their names.
+struct Before {
+  const Org& org;
+  std::map<std::string, Json> bodies = {};
+};
+
 /// The value of "@{contact.records[0].Id}" in the answers so far.
-std::string referred(const std::string& path, const std::map<std::string, Json>& bodies) {
+std::string referred(const std::string& path, const Before& before) {
   std::string pointer;
   for (const char c : path) {
     if (c == '.' || c == '[')
       pointer += '/';
+    else if (c == '~')
+      pointer += "~0";
     else if (c != ']')
       pointer += c;
   }
   const std::size_t end = std::min(pointer.find('/'), pointer.size());
-  const auto found = bodies.find(pointer.substr(0, end));
+  const std::string name = pointer.substr(0, end);
+  const auto found = before.bodies.find(name);
   const nlohmann::ordered_json::json_pointer rest(pointer.substr(end));
-  if (found == bodies.end() || !found->second.contains(rest))
-    throw ApiError(400, "PROCESSING_HALTED", "Invalid reference specified. No value for " + path + " found");
+  const bool has_value = found != before.bodies.end() && found->second.contains(rest);
+  if (!has_value && before.org.is_on("empty_references")) return {};
+  if (!has_value || before.org.is_on("refuses_references"))
+    throw ApiError(400, "PROCESSING_HALTED",
+                   "Invalid reference specified. No value for " + path + " found in " + name);
   const Json& value = found->second[rest];
   return value.is_string() ? value.get<std::string>() : json_text(value);
 }
 
-std::string with_references(std::string text, const std::map<std::string, Json>& bodies) {
+std::string with_references(std::string text, const Before& before) {
   for (std::size_t begin = 0; (begin = text.find("@{", begin)) != std::string::npos;) {
     const std::size_t end = text.find('}', begin);
     if (end == std::string::npos) break;
-    const std::string value = referred(text.substr(begin + 2, end - begin - 2), bodies);
+    const std::string value = referred(text.substr(begin + 2, end - begin - 2), before);
     text.replace(begin, end - begin + 1, value);
     begin += value.size();
   }
   return text;
 }
 
+/// References are read in the address as it is meant, not as it is escaped.
+std::string with_plain_references(std::string url) {
+  for (std::size_t begin = 0; (begin = url.find("%40%7B", begin)) != std::string::npos; ++begin) {
+    const std::size_t end = url.find("%7D", begin);
+    if (end == std::string::npos) break;
+    url.replace(end, 3, "}");
+    url.replace(begin, 6, "@{");
+  }
+  return url;
+}
+
 /// A part has its own headers; it shares nothing else with the call.
-ApiRequest request_of(const Json& part, const std::map<std::string, Json>& bodies) {
+ApiRequest request_of(const Json& part, const Before& before) {
   ApiRequest request;
   request.method = part["method"].get<std::string>();
-  set_address(request, with_references(part["url"].get<std::string>(), bodies));
+  set_address(request, with_references(with_plain_references(part["url"].get<std::string>()), before));
   if (part.contains("body") && !part["body"].is_null())
-    request.body = with_references(part["body"].dump(), bodies);
+    request.body = with_references(part["body"].dump(), before);
   if (part.contains("httpHeaders")) {
     for (const auto& [name, value] : part["httpHeaders"].items())
       request.headers[name] = value.get<std::string>();
@@ -89,10 +112,9 @@ Json answer_json(const ApiAnswer& answer, const Json& part) {
           {"referenceId", part["referenceId"]}};
 }
 
-ApiAnswer run_part(Api& api, const Json& part, const std::map<std::string, Json>& bodies,
-                   const std::string& user) {
+ApiAnswer run_part(Api& api, const Json& part, const Before& before, const std::string& user) {
   try {
-    const ApiRequest request = request_of(part, bodies);
+    const ApiRequest request = request_of(part, before);
     if (request.path.ends_with("/composite"))
       throw ApiError(400, "INVALID_INPUT", "A composite cannot be part of a composite");
     return api.resource(request, user);
@@ -105,7 +127,7 @@ ApiAnswer run_part(Api& api, const Json& part, const std::map<std::string, Json>
 void run_interleaved(Api& api, Org& org, std::size_t part, const std::string& user) {
   for (const Fault& fault : org.faults().take_for_part(part)) {
     const std::string other = fault.text("user").empty() ? user : org.user_id(fault.text("user"));
-    const ApiAnswer answer = run_part(api, fault.members, {}, other);
+    const ApiAnswer answer = run_part(api, fault.members, {org}, other);
     if (answer.status >= 300) throw std::runtime_error("interleaved call: " + json_text(answer.body));
   }
 }
@@ -117,14 +139,14 @@ Json run_composite(Api& api, Org& org, const ApiRequest& request, const std::str
   const Json& parts = parts_of(body);
   const bool all_or_none = body.value("allOrNone", false);
   Savepoint savepoint(org.database());
-  std::map<std::string, Json> bodies;
+  Before before{org};
   Json answers = Json::array();
   bool has_failed = false;
   for (std::size_t at = 0; at < parts.size(); ++at) {
     run_interleaved(api, org, at, user);
-    const ApiAnswer answer = run_part(api, parts[at], bodies, user);
+    const ApiAnswer answer = run_part(api, parts[at], before, user);
     has_failed |= answer.status >= 400;
-    bodies[parts[at]["referenceId"].get<std::string>()] = answer.body;
+    before.bodies[parts[at]["referenceId"].get<std::string>()] = answer.body;
     answers.push_back(answer_json(answer, parts[at]));
   }
   if (!all_or_none || !has_failed) savepoint.commit();

@@ -29,6 +29,8 @@ constexpr Switch kSwitches[] = {
     {"hidden_fields", ""},
     {"hidden_objects", ""},
     {"refuses_parts", ""},
+    {"refuses_references", ""},
+    {"empty_references", ""},
     {"api_disabled", ""},
     {"profile", ""},
     {"foreign_permission_sets", ""},
