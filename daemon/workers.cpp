@@ -147,8 +147,6 @@ void Workers::start(const StartOptions& options) {
   delivery_rules_.relay = wiring::relay_fingerprint(shared_.settings.email, shared_.signer);
   repair_clock_skew();
   log_delivery_pause();
-  if (shared_.settings.email.undelivered_notice == config::UndeliveredNotice::never)
-    store.sender_notices.end();
   const platform::UtcMillis now = platform::system_now();
   // What rested for a quota: the settings may give more calls now.
   if (wiring::crm_capabilities(shared_.settings).is_remote) store.sync.reset_scheduled_after(now, now);
@@ -377,6 +375,8 @@ bool Workers::maintain(PeriodicWorker& worker, const std::function<void()>& main
   sources_.run_maintenance(platform::system_now(), [&worker] { return worker.heartbeat_and_should_run(); });
   check_transaction_ids(platform::system_now());
   crm_roles_.run(platform::system_now());
+  if (shared_.settings.email.undelivered_notice == config::UndeliveredNotice::never)
+    store.sender_notices.end();
   return false;
 }
 
