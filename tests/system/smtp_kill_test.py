@@ -224,19 +224,23 @@ class RelayFaults(SmtpRelayTestCase):
         def counts(table, condition):
             return int(fixture.query(f"SELECT count(*) FROM {table} WHERE {condition}")[0][0])
 
-        daemon_fixture.wait_until(lambda: counts("mail_outbox", "kind = 'sender' AND state = 'queued' AND attempt > 0"),
-                                  "the mail to the sender to be deferred", pace_seconds=0.2)
-        fixture.kill()
+        def kill_when(table, condition, count):
+            daemon_fixture.wait_until(lambda: counts(table, condition) == count, f"{count} {table}: {condition}", pace_seconds=0.1)
+            fixture.kill()
+
+        kill_when("recipient_transaction", "status = 'undelivered'", 1)
+        fixture.start()
+        kill_when("mail_outbox", "kind = 'sender' AND state = 'queued' AND attempt > 0", 1)  # deferred
         relay.behave_as(refusals)
         fixture.start()
         self.drain(fixture, "queued")
         self.assertEqual(len(relay.arrivals()[daemon_fixture.SENDER]), 1)
         self.assertTrue(relay.arrivals()[daemon_fixture.SENDER][0].strip("<>").startswith("sender-"))
 
-        fixture.kill()
-        fixture.start()
         self.send(fixture, 2)
-        daemon_fixture.wait_until(lambda: counts("sender_notice", "mail_number = 0") == 2, "the next notices", pace_seconds=0.2)
+        kill_when("recipient_transaction", "status = 'undelivered'", 3)
+        fixture.start()
+        daemon_fixture.wait_until(lambda: counts("sender_notice", "mail_number = 0") == 2, "the next notices", pace_seconds=0.1)
         self.assertEqual(counts("sender_notice", "mail_number = 1"), 1)
         self.assertEqual(list(relay.arrivals()), [daemon_fixture.SENDER])
         self.assertEqual(len(relay.arrivals()[daemon_fixture.SENDER]), 1, "its next mail leaves ten minutes later")
