@@ -21,10 +21,9 @@ struct ListOptions {
   bool json = false;
 };
 
-/// Of an approver's mail the id is null: it belongs to no gift.
+/// Of the mail to an approver or a sender the id is null: it belongs to no gift.
 Json json_of(const schema::store::ListedMail& mail) {
-  return {{"recipient_transaction_id",
-           mail.kind == schema::MailKind::approval ? Json(nullptr) : Json(mail.transaction.value)},
+  return {{"recipient_transaction_id", is_of_gift(mail.kind) ? Json(mail.transaction.value) : Json(nullptr)},
           {"kind", to_word(mail.kind)},
           {"email", mail.email},
           {"attempts", mail.attempts},
@@ -56,14 +55,13 @@ int list_mails(const Console& console, CliContext& ctx, const ListOptions& optio
         return page;
       },
       [&](const schema::store::ListedMail& mail) {
-        list.add(
-            [&] { return json_of(mail); },
-            [&]() -> TextTable::Row {
-              return {{mail.kind == schema::MailKind::approval ? "-" : std::to_string(mail.transaction.value),
-                       std::string(to_word(mail.kind)), mail.email, std::to_string(mail.attempts),
-                       minute_text(mail.updated_at), is_due_again ? minute_text(mail.next_attempt_at) : "",
-                       mail.last_reply}};
-            });
+        list.add([&] { return json_of(mail); },
+                 [&]() -> TextTable::Row {
+                   return {{is_of_gift(mail.kind) ? std::to_string(mail.transaction.value) : "-",
+                            std::string(to_word(mail.kind)), mail.email, std::to_string(mail.attempts),
+                            minute_text(mail.updated_at),
+                            is_due_again ? minute_text(mail.next_attempt_at) : "", mail.last_reply}};
+                 });
       });
   list.finish();
   if (count == 0 && !options.json) console.info(fmt::format("No mail is {}.", options.state));
@@ -75,7 +73,7 @@ void add_list(Commands& commands, CLI::App& noun) {
   CLI::App* verb = commands.verb(
       noun, "list",
       "List the mails in one state, those that are held if none is given, the newest gift first; behind the "
-      "mails of gifts those to approvers.",
+      "mails of gifts those to approvers and senders.",
       {"mail list", "mail list --state queued", "mail list --json | jq -r '.[].email'"});
   verb->add_option("--state", options->state, "Only mails in this state")
       ->option_text("STATE")

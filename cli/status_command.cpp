@@ -107,8 +107,7 @@ Json mails_json(const StatusReport& report) {
   json["uncertain_or_held"] = Json::array();
   for (const schema::store::DeliveryRow& row : report.uncertain_mails) {
     json["uncertain_or_held"].push_back(
-        {{"recipient_transaction_id",
-          row.kind == schema::MailKind::approval ? Json(nullptr) : Json(row.transaction.value)},
+        {{"recipient_transaction_id", is_of_gift(row.kind) ? Json(row.transaction.value) : Json(nullptr)},
          {"kind", to_word(row.kind)},
          {"email", row.email},
          {"state", to_word(row.state)},
@@ -317,9 +316,9 @@ void print_mails(std::ostream& out, const StatusReport& report) {
     const std::string next = row.state == schema::DeliveryState::uncertain
                                  ? ", next attempt " + minute_text(row.next_attempt_at) + " UTC"
                                  : "";
-    const std::string what = row.kind == schema::MailKind::approval
-                                 ? "the mail to the approver"
-                                 : fmt::format("gift {} to", row.transaction.value);
+    const std::string what = is_of_gift(row.kind) ? fmt::format("gift {} to", row.transaction.value)
+                             : row.kind == schema::MailKind::sender ? "the mail to the sender"
+                                                                    : "the mail to the approver";
     fmt::print(out, "          {} {} is {} since {} UTC{}: {}\n", what, printable(row.email),
                to_word(row.state), minute_text(row.updated_at), next, printable(row.last_reply));
   }

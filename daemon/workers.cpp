@@ -24,7 +24,12 @@ constexpr std::int64_t kTimerIntervalMillis = 1'000;
 constexpr std::int64_t kShownValuesIntervalMillis = 1'500;
 constexpr std::size_t kMaxDiscardedEvents = 1'000;
 constexpr std::int64_t kIdempotencyLifeMillis = 8 * platform::kDayMillis;
-constexpr std::int64_t kApproverNoticeLifeMillis = 90 * platform::kDayMillis;
+constexpr std::int64_t kNoticeLifeMillis = 90 * platform::kDayMillis;
+static_assert(kNoticeLifeMillis > schema::store::kMaxNoticedAgeMillis);
+/// Of queueing the mails to senders: it reads what became undelivered in a week.
+constexpr std::int64_t kSenderNoticeIntervalMillis = 5'000;
+/// Of two mails to one sender.
+constexpr std::int64_t kEachPauseMillis = 10 * platform::kMinuteMillis;
 /// After its end: of a daemon that is gone.
 constexpr std::int64_t kBreakerLifeMillis = platform::kDayMillis;
 /// A mail may take as long as its lease; every other step takes seconds, unless the CRM takes longer.
@@ -260,9 +265,10 @@ bool Workers::process_timers(const StartOptions& options) {
   check_installation();
   options.keep_record();
   shared_.store.deliveries.refresh_turns(platform::system_now());  // a step of delivery may last minutes
-  const bool more = process_lifecycle();
+  const bool has_more_timers = process_lifecycle();
+  const bool has_more_notices = queue_sender_notices();
   save_shown_values(options.save_last_used);  // last: its failure delays nothing else
-  return more;
+  return has_more_timers || has_more_notices;
 }
 
 /// What `source list`, `status` and `key list` show is at most two seconds old (SRC-60).
@@ -285,6 +291,19 @@ bool Workers::process_lifecycle() {
     wake_sync_and_delivery();
   }
   return stats.more;
+}
+
+bool Workers::queue_sender_notices() {
+  using Notice = config::UndeliveredNotice;
+  const Notice wanted = shared_.settings.email.undelivered_notice;
+  const std::optional<platform::UtcMillis> now = shared_.trusted_clock.now();
+  if (wanted == Notice::never || !now ||
+      !platform::has_elapsed(sender_notices_queued_at_, kSenderNoticeIntervalMillis, *now))
+    return false;
+  const bool more = shared_.store.sender_notices.queue_mails(
+      wanted == Notice::daily ? platform::kDayMillis : kEachPauseMillis, *now);
+  if (!more) sender_notices_queued_at_ = *now;
+  return more;
 }
 
 void Workers::wake_other_senders(std::size_t connection) {
@@ -347,7 +366,8 @@ bool Workers::maintain(PeriodicWorker& worker, const std::function<void()>& main
     store.deliveries.delete_breakers_before(*now - kBreakerLifeMillis);
     store.gifts.prune_idempotency(*now - kIdempotencyLifeMillis);
     store.request_records.prune_idempotency(*now - kIdempotencyLifeMillis);
-    store.approver_notices.prune(*now - kApproverNoticeLifeMillis);
+    store.approver_notices.prune(*now - kNoticeLifeMillis);
+    store.sender_notices.prune(*now - kNoticeLifeMillis);
     sources_.prune(*now);
   }
   if (!shared_.settings.requests.enabled && shared_.crm->request_records())
@@ -355,6 +375,8 @@ bool Workers::maintain(PeriodicWorker& worker, const std::function<void()>& main
   sources_.run_maintenance(platform::system_now(), [&worker] { return worker.heartbeat_and_should_run(); });
   check_transaction_ids(platform::system_now());
   crm_roles_.run(platform::system_now());
+  if (shared_.settings.email.undelivered_notice == config::UndeliveredNotice::never)
+    store.sender_notices.end();
   return false;
 }
 

@@ -58,6 +58,7 @@ class Workers {
   void wake_other_senders(std::size_t connection);
   bool process_timers(const StartOptions& options);
   bool process_lifecycle();
+  bool queue_sender_notices();
   void save_shown_values(const std::function<void()>& save_last_used);
   bool process_request_records();
   bool maintain(platform::PeriodicWorker& worker, const std::function<void()>& maintain_endpoints);
@@ -76,7 +77,8 @@ class Workers {
   platform::LogThrottle request_record_log_throttle_;  ///< each used by one worker only
   platform::LogThrottle timer_log_throttle_;
   platform::LogThrottle maintenance_log_throttle_;
-  platform::UtcMillis shown_values_saved_at_{INT64_MIN / 2};  ///< used by the timers' worker only
+  platform::UtcMillis shown_values_saved_at_{INT64_MIN / 2};     ///< used by the timers' worker only
+  platform::UtcMillis sender_notices_queued_at_{INT64_MIN / 2};  ///< used by the timers' worker only
   // Used by the maintenance worker only:
   CrmRoleRefresh crm_roles_{shared_};
   bool has_begun_ids_ = false;   ///< the CRM has said which Transaction Ids it has

@@ -33,8 +33,10 @@ constexpr auto kDeliveryStates = enum_words<DeliveryState>({{DeliveryState::queu
                                                             {DeliveryState::accepted, "accepted"},
                                                             {DeliveryState::undelivered, "undelivered"},
                                                             {DeliveryState::withdrawn, "withdrawn"}});
-constexpr auto kMailKinds = enum_words<MailKind>(
-    {{MailKind::gift, "gift"}, {MailKind::reminder, "reminder"}, {MailKind::approval, "approval"}});
+constexpr auto kMailKinds = enum_words<MailKind>({{MailKind::gift, "gift"},
+                                                  {MailKind::reminder, "reminder"},
+                                                  {MailKind::approval, "approval"},
+                                                  {MailKind::sender, "sender"}});
 
 }  // namespace
 

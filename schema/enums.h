@@ -56,8 +56,13 @@ inline constexpr std::array<DeliveryState, 7> kAllDeliveryStates{
 std::string_view to_word(DeliveryState state);
 std::optional<DeliveryState> delivery_state_from_word(std::string_view word);
 
-/// The kind of a mail: the gift itself, also when it is resent, a reminder, or what waits for an approver.
-enum class MailKind { gift, reminder, approval };
+/// The kind of a mail: the gift itself, also when it is resent, a reminder, what waits for an approver, or
+/// which gifts of a sender are undelivered.
+enum class MailKind { gift, reminder, approval, sender };
+/// It is the mail of one gift, whose id is the transaction id of its row.
+constexpr bool is_of_gift(MailKind kind) {
+  return kind == MailKind::gift || kind == MailKind::reminder;
+}
 std::string_view to_word(MailKind kind);
 std::optional<MailKind> mail_kind_from_word(std::string_view word);
 

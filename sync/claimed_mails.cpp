@@ -36,12 +36,23 @@ bool is_obsolete(const DeliveryClaim& claim, const schema::store::Gift& gift,
 /// Once it has a Message-ID it may have been sent, and stays as it is.
 ClaimedMail with_notices(schema::store::Store& store, const std::string& owner, const DeliveryClaim& claim,
                          platform::UtcMillis claimed_at) {
-  schema::store::ApproverMail mail = store.approver_notices.take(
-      {-claim.transaction.value}, claim.number, claim.message_id.empty() ? owner : std::string());
-  ClaimedMail made{claim, {}, mail.is_obsolete, claimed_at, std::move(mail.notices)};
+  const std::string taker = claim.message_id.empty() ? owner : std::string();
+  ClaimedMail made{claim, {}, false, claimed_at};
   made.gift.transaction.id = claim.transaction;
-  made.gift.transaction.email = std::move(mail.email);
   made.gift.request.created_at = claim.ordered_at;
+  const auto set_recipient = [&](const auto& mail) {
+    made.is_obsolete = mail.is_obsolete;
+    made.gift.transaction.email = mail.email;
+  };
+  if (claim.kind == schema::MailKind::sender) {
+    made.of_sender = store.sender_notices.take(claim.transaction, claim.number, taker);
+    set_recipient(made.of_sender);
+  } else {
+    schema::store::ApproverMail mail =
+        store.approver_notices.take({-claim.transaction.value}, claim.number, taker);
+    set_recipient(mail);
+    made.notices = std::move(mail.notices);
+  }
   return made;
 }
 
@@ -60,7 +71,7 @@ std::vector<ClaimedMail> with_gifts(schema::store::Store& store, const std::stri
     spans[span.transaction].push_back(span);
   std::vector<ClaimedMail> mails;
   for (const DeliveryClaim& claim : claims) {
-    if (claim.kind == schema::MailKind::approval) {
+    if (!is_of_gift(claim.kind)) {
       mails.push_back(with_notices(store, owner, claim, claimed_at));
       continue;
     }

@@ -18,11 +18,12 @@ namespace giftsync::sync {
 
 struct ClaimedMail {
   schema::store::DeliveryClaim claim;
-  /// Of the mail of an approver only the recipient's address and the time of its order are set.
+  /// Of the mail of an approver or a sender only the recipient's address and the time of its order are set.
   schema::store::Gift gift;
   bool is_obsolete = false;  ///< pointless: the gift was opened or has ended
   platform::UtcMillis claimed_at;
   std::vector<schema::store::ApproverNotice> notices = {};  ///< of the mail of an approver
+  schema::store::SenderMail of_sender = {};                 ///< of the mail of a sender
 };
 
 /// A claim this old is left alone: its lease ends before the mail could be begun.

@@ -1,6 +1,7 @@
 #include "sync/delivery_run.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <iterator>
 #include <unordered_set>
 #include <utility>
@@ -29,9 +30,22 @@ bool is_same_fault(std::string a, std::string b) {
 OutgoingMail compose(const ClaimedMail& mail, const DeliveryRules& rules) {
   const OrderedMail ordered{mail.claim.message_id, mail.claim.kind, mail.claim.number, mail.claim.ordered_at};
   const MailIdentity identity = mail_identity(mail.gift, ordered, rules.from_address, rules.installation_id);
-  return mail.claim.kind == schema::MailKind::approval
-             ? rules.compose_for_approver(mail.gift.transaction.email, mail.notices, identity)
-             : rules.compose(mail.gift, identity);
+  switch (mail.claim.kind) {
+    case schema::MailKind::approval:
+      return rules.compose_for_approver(mail.gift.transaction.email, mail.notices, identity);
+    case schema::MailKind::sender:
+      return rules.compose_for_sender(mail.of_sender, identity);
+    case schema::MailKind::gift:
+    case schema::MailKind::reminder:
+      return rules.compose(mail.gift, identity);
+  }
+  std::abort();  // a value outside its enumeration: a bug
+}
+
+std::string obsolete_reason(schema::MailKind kind) {
+  if (kind == schema::MailKind::approval) return "not sent: nothing in it waits for this approver any more";
+  if (kind == schema::MailKind::sender) return "not sent: no gift in it is undelivered any more";
+  return "not sent: the gift was opened or has ended";
 }
 
 /// The outcome of a mail that was not passed to the transport.
@@ -66,6 +80,7 @@ DeliveryOutcome outcome_of(const Attempt& attempt, const SendResult& result, pla
 
 std::string name_of(const DeliveryOutcome& outcome) {
   const std::int64_t id = outcome.transaction.value;
+  if (schema::store::is_mail_to_sender(outcome.transaction)) return "notice to a gift's sender: ";
   return id < 0 ? "approver " + std::to_string(-id) + ": " : "gift " + std::to_string(id) + ": ";
 }
 
@@ -200,11 +215,8 @@ std::vector<DeliveryRun::PreparedMail> DeliveryRun::prepare(std::vector<ClaimedM
       if (auto result = resolve_abandoned(mail))
         abandoned.push_back({mail, mail.claim.attempt, std::move(*result)});
     } else if (mail.is_obsolete) {
-      add_outcome(mail,
-                  unsent(mail.claim, mail.claim.attempt, schema::DeliveryState::withdrawn, delivery_.now_(),
-                         mail.claim.kind == schema::MailKind::approval
-                             ? "not sent: nothing in it waits for this approver any more"
-                             : "not sent: the gift was opened or has ended"));
+      add_outcome(mail, unsent(mail.claim, mail.claim.attempt, schema::DeliveryState::withdrawn,
+                               delivery_.now_(), obsolete_reason(mail.claim.kind)));
     } else {
       OutgoingMail outgoing = compose(mail, delivery_.rules_);
       composed.push_back({std::move(mail), std::move(outgoing)});
@@ -314,7 +326,7 @@ void DeliveryRun::record_one(const EndedAttempt& attempt, Findings& findings) {
 
 void DeliveryRun::add_outcome(const ClaimedMail& mail, DeliveryOutcome outcome) {
   count(stats_, outcome);
-  if (outcome.state == schema::DeliveryState::accepted && mail.claim.kind != schema::MailKind::approval) {
+  if (outcome.state == schema::DeliveryState::accepted && is_of_gift(mail.claim.kind)) {
     const bool is_reminder = mail.claim.kind == schema::MailKind::reminder;
     stats_.events.push_back(
         gift_event(is_reminder ? GiftEventKind::reminded : GiftEventKind::mailed, mail.gift));

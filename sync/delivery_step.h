@@ -38,6 +38,8 @@ using ComposeMail = std::function<OutgoingMail(const schema::store::Gift&, const
 /// The mail to an approver; `email` is theirs.
 using ComposeApproverMail = std::function<OutgoingMail(
     const std::string& email, std::span<const schema::store::ApproverNotice>, const MailIdentity&)>;
+/// The mail to a sender of gifts that became undelivered.
+using ComposeSenderMail = std::function<OutgoingMail(const schema::store::SenderMail&, const MailIdentity&)>;
 
 struct DeliveryRules {
   std::string owner;            ///< lease owner
@@ -48,6 +50,7 @@ struct DeliveryRules {
   DeliveryPolicy policy;
   ComposeMail compose;
   ComposeApproverMail compose_for_approver = {};  ///< needed where notices are queued
+  ComposeSenderMail compose_for_sender = {};      ///< needed where notices of senders are queued
 };
 
 /// Of the form gift-41.1.8f3a...@example.com: the same for every attempt, a new one for a resend. Further

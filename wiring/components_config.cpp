@@ -4,6 +4,7 @@
 #include <string>
 
 #include "daemon/mail/approver_mail.h"
+#include "daemon/mail/sender_mail.h"
 #include "daemon/mail/smtp_option_checks.h"
 #include "daemon/mail/transports.h"
 #include "daemon/sources/compiled_source.h"
@@ -96,6 +97,13 @@ sync::DeliveryRules delivery_rules(const daemon::config::Settings& settings,
     return daemon::mail::compose_approver_mail({email, notices, identity, settings.email.from,
                                                 settings.server.admin_url + "/console",
                                                 settings.pages.language});
+  };
+  rules.compose_for_sender = [&settings](const schema::store::SenderMail& mail,
+                                         const sync::MailIdentity& identity) {
+    return daemon::mail::compose_sender_mail(
+        {mail, identity, settings.email.from,
+         settings.console.enabled ? settings.server.admin_url + "/console" : std::string(),
+         settings.pages.language});
   };
   return rules;
 }

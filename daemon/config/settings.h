@@ -126,6 +126,7 @@ struct TaskSettings {
 };
 
 enum class MailTransportKind { smtp, file };
+enum class UndeliveredNotice { never, each, daily };
 struct EmailSettings {
   MailTransportKind transport = MailTransportKind::file;
   std::string directory;              ///< file transport: absolute path
@@ -139,6 +140,7 @@ struct EmailSettings {
   std::string from;
   bool delivered_when_accepted = true;  ///< email.delivered_when: accepted | reported
   bool hold_uncertain = false;          ///< email.uncertain: retry | hold
+  UndeliveredNotice undelivered_notice = UndeliveredNotice::never;
 };
 
 struct CatalogueSettings {

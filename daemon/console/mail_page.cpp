@@ -140,7 +140,7 @@ Data row_data(const PageCall& call, const ListedMail& mail) {
   row.set("state", word_text("mail_", state));
   if (!mail.withdrawn_by.empty())
     row.set("withdrawn_by", texts().text("sent_by", {{"who", mail.withdrawn_by}}));
-  const bool is_gifts = mail.kind != schema::MailKind::approval;
+  const bool is_gifts = is_of_gift(mail.kind);
   if (is_gifts) row.set("gift", std::to_string(mail.transaction.value));
   row.set("kind", word_text("mail_kind_", mail.kind));
   row.set("email", mail.email);
@@ -156,7 +156,7 @@ Data row_data(const PageCall& call, const ListedMail& mail) {
   // Whether a mail of these left is in the relay's log, under its Message-ID.
   if (state == DeliveryState::held || state == DeliveryState::uncertain)
     set_text(row, "message_id", mail.message_id);
-  // An approver's mail keeps its pause, and is withdrawn by itself.
+  // A notice's mail keeps its pause, and is withdrawn by itself.
   if (is_gifts && state == DeliveryState::queued && mail.next_attempt_at > call.now)
     add_button(buttons, call, mail, std::string(kRetry));
   if (is_gifts && state != DeliveryState::undelivered && state != DeliveryState::withdrawn &&
@@ -166,12 +166,15 @@ Data row_data(const PageCall& call, const ListedMail& mail) {
   return row;
 }
 
-/// Nothing when the user may not do it. The mail of an approver belongs to no gift and no organization.
+/// Nothing when the user may not do it. The mail of a notice belongs to no gift and no organization.
 std::optional<schema::store::AuditEvent> event_for(const PageCall& call, schema::TransactionId mail,
                                                    MailAction action, const std::string& name) {
   if (mail.value < 0) {
     if (action != MailAction::release || !sees_installation(call.viewer())) return std::nullopt;
-    return event_of(call, "mail." + name, "approver", call.parameter.substr(1));
+    return schema::store::is_mail_to_sender(mail)
+               ? event_of(call, "mail." + name, "sender",
+                          std::to_string(-schema::store::kSenderMailIds - mail.value))
+               : event_of(call, "mail." + name, "approver", call.parameter.substr(1));
   }
   const auto gift = call.store().console_gifts.find(call.viewer(), mail);
   return gift ? std::optional(gift_event(call, "mail." + name, gift->gift)) : std::nullopt;

@@ -6,8 +6,8 @@
 #include "daemon/content/html_text.h"
 #include "daemon/content/messages.h"
 #include "daemon/mail/mime_message.h"
+#include "daemon/mail/notice_mail.h"
 #include "platform/http_client.h"
-#include "schema/contact_normalization.h"
 
 namespace giftsync::daemon::mail {
 namespace {
@@ -29,13 +29,7 @@ std::string line_of(const content::Messages& messages, const schema::store::Appr
       (is_number ? messages.text("approval_unknown_item", {{"item", one.item}}) : one.item) + since);
 }
 
-/// Both forms of the body while it is written.
-struct Body {
-  std::string text;
-  std::string html;
-};
-
-void add_list(Body& body, const ApproverMailData& data, const content::Messages& messages,
+void add_list(NoticeBody& body, const ApproverMailData& data, const content::Messages& messages,
               std::span<const schema::store::ApproverNotice> notices) {
   body.html += "<ul>\n";
   for (const schema::store::ApproverNotice& one : notices) {
@@ -56,26 +50,15 @@ sync::OutgoingMail compose_approver_mail(const ApproverMailData& data) {
   const auto count = static_cast<std::size_t>(first_repeated - data.notices.begin());
   const std::size_t listed = std::min(data.notices.size(), kMaxListed);
   const std::string number = std::to_string(count);
-  MimeMessage message;
-  message.message_id = data.identity.message_id;
-  message.from = {"", without_controls(schema::email_for_envelope(data.from_address))};
-  message.reply_to = message.from;
-  message.to = {"", without_controls(schema::email_for_envelope(data.to))};
-  message.subject = without_controls(
+  const std::string subject =
       count == 1 ? messages.text("approval_subject", {{"request", data.notices.front().number}})
-                 : messages.text("approval_subject_count", {{"count", number}}));
-  message.date = data.identity.date;
-  const std::string intro = count == 1 ? messages.text("approval_intro")
-                                       : messages.text("approval_intro_count", {{"count", number}});
-  Body body{intro + "\n\n", "<!DOCTYPE html>\n<html lang=\"" + messages.language() +
-                                "\">\n<head><meta charset=\"utf-8\"><title>" +
-                                content::html_escaped(message.subject) + "</title></head>\n<body>\n<p>" +
-                                content::html_escaped(intro) + "</p>\n"};
+                 : messages.text("approval_subject_count", {{"count", number}});
+  NoticeBody body;
+  body.add_paragraph(count == 1 ? messages.text("approval_intro")
+                                : messages.text("approval_intro_count", {{"count", number}}));
   add_list(body, data, messages, data.notices.first(std::min(count, listed)));
   if (listed > count) {
-    const std::string still = messages.text("approval_still_waiting");
-    body.text += still + "\n\n";
-    body.html += "<p>" + content::html_escaped(still) + "</p>\n";
+    body.add_paragraph(messages.text("approval_still_waiting"));
     add_list(body, data, messages, data.notices.subspan(count, listed - count));
   }
   if (data.notices.size() > listed) {
@@ -86,9 +69,8 @@ sync::OutgoingMail compose_approver_mail(const ApproverMailData& data) {
     body.html +=
         "<p><a href=\"" + content::html_escaped(url) + "\">" + content::html_escaped(more) + "</a></p>\n";
   }
-  message.text = std::move(body.text);
-  message.html = std::move(body.html) + "</body>\n</html>\n";
-  return {message.message_id, message.from.address, message.to.address, mime_bytes(message)};
+  return compose_notice({data.identity, data.from_address, data.to, subject, messages.language()},
+                        std::move(body));
 }
 
 }  // namespace giftsync::daemon::mail

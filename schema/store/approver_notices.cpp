@@ -3,7 +3,7 @@
 #include "platform/text.h"
 #include "schema/request_record.h"
 #include "schema/sql/queries.h"
-#include "schema/store/leases.h"
+#include "schema/store/notice_mails.h"
 #include "schema/store/noticed_content.h"
 #include "schema/store/pruning.h"
 
@@ -13,8 +13,6 @@ namespace {
 using soci::into;
 using soci::use;
 
-constexpr LeasedTable kMails{"mail_outbox", "transaction_id", ""};
-constexpr const char* kHasEnded = "state IN ('accepted', 'undelivered', 'withdrawn', 'held')";
 /// In place of a mail's number: the record was decided before a mail with it left.
 constexpr const char* kDecidedBefore = "-1";
 /// The record waits since the notice's transition: a later one has its own notice.
@@ -101,33 +99,15 @@ void ApproverNotices::add(std::span<const ApproverNotice> notices, platform::Utc
 }
 
 void ApproverNotices::queue_mails(platform::UtcMillis now) {
-  const bool is_idle = database_->read([](soci::session& session) {
-    return sql::select_value<std::int64_t>(
-               session,
-               "SELECT count(*) FROM (SELECT 1 FROM approver_notice n LEFT JOIN mail_outbox d ON "
-               "d.transaction_id = -n.user_id WHERE n.mail_number = 0 AND (d.transaction_id IS NULL OR d." +
-                   std::string(kHasEnded) + ") LIMIT 1) due") == 0;
-  });
-  if (is_idle) return;  // no write lock is taken
-  database_->write([&](soci::session& session) {
-    // The attempt number continues, so that a late outcome of the last mail does not count for this one.
-    session << ordered_update(
-        database_->dialect(), kMails,
-        "turn = 0, next_attempt_at = " + next_time() + ", ordered_at = " + next_time() +
-            ", state = 'queued', message_id = '', first_deferred_at = NULL, attempt = attempt + 1, "
-            "uncertain_retries = 0, last_reply = '', updated_at = :now, lease_owner = '', lease_until = 0, "
-            "number = number + 1",
-        "transaction_id IN (SELECT -user_id FROM approver_notice WHERE mail_number = 0) AND " +
-            std::string(kHasEnded)),
-        use(now, "now");
-    session << "INSERT INTO mail_outbox (transaction_id, state, attempt, next_attempt_at, message_id, "
-               "first_deferred_at, uncertain_retries, last_reply, updated_at, lease_owner, lease_until, "
-               "kind, number, ordered_at, turn) SELECT DISTINCT -user_id, 'queued', 0, cast(:now as "
-               "bigint), '', cast(NULL as bigint), 0, '', cast(:now as bigint), '', 0, 'approval', 1, "
-               "cast(:now as bigint), 0 FROM approver_notice WHERE mail_number = 0 ORDER BY 1 ON CONFLICT "
-               "(transaction_id) DO NOTHING",
-        use(now, "now");
-  });
+  const NoticeMails mails{.kind = MailKind::approval,
+                          .table = "approver_notice",
+                          .recipient = "-n.user_id",
+                          .may_follow = "state IN ('accepted', 'undelivered', 'withdrawn', 'held')",
+                          .due = next_time()};
+  const auto has_work = [&](soci::session& session) { return has_mail_to_queue(session, mails); };
+  if (!database_->read(has_work)) return;  // no write lock is taken
+  database_->write(
+      [&](soci::session& session) { queue_notice_mails(session, database_->dialect(), mails, now); });
 }
 
 ApproverMail ApproverNotices::take(UserId user, std::int64_t mail_number, const std::string& claimed_by) {

@@ -184,8 +184,7 @@ std::vector<ListedMail> select_listed(soci::session& session, sql::Dialect diale
                                       const std::string& rest, const std::optional<std::string>& ids) {
   const std::string shown =
       viewer.is_masked() ? masked_column("d.last_reply") + ", " + masked_address_column(dialect, "t.email")
-                         : "d.last_reply, coalesce(t.email, (SELECT u.email FROM console_user u WHERE u.id = "
-                           "-d.transaction_id), '')";
+                         : "d.last_reply, " + mail_recipient_column();
   const std::string select =
       "SELECT d.transaction_id, d.state, d.kind, d.attempt - (d.number - 1), d.next_attempt_at, "
       "d.updated_at, d.message_id, " +
@@ -336,7 +335,7 @@ std::int64_t DeliveryQueue::reset_scheduled_after(platform::UtcMillis latest, pl
 
 std::int64_t DeliveryQueue::retry_deferred(std::optional<TransactionId> transaction, platform::UtcMillis now,
                                            const std::optional<AuditEvent>& audit) {
-  // With the condition of the index mail_outbox_due. An approver's mail waits for its pause (CON-31).
+  // With the condition of the index mail_outbox_due. A notice's mail waits for its pause (CON-31).
   const std::string condition =
       "state IN ('queued', 'sending', 'uncertain') AND turn = 0 AND state = 'queued' AND next_attempt_at > "
       ":latest AND transaction_id > 0";
@@ -468,7 +467,7 @@ std::vector<FailedMail> DeliveryQueue::failed_mails(platform::UtcMillis undelive
     std::vector<FailedMail> mails = sql::select_rows(
         row, session,
         "SELECT state, last_reply, updated_at FROM mail_outbox WHERE state = 'undelivered' AND updated_at >= "
-        ":since ORDER BY updated_at DESC" +
+        ":since AND transaction_id > 0 ORDER BY updated_at DESC" +
             limit,
         use(undelivered_since, "since"), into(row.state), into(row.reply), into(row.since));
     // With the condition of the index mail_outbox_due.
@@ -477,7 +476,7 @@ std::vector<FailedMail> DeliveryQueue::failed_mails(platform::UtcMillis undelive
             row, session,
             "SELECT state, last_reply, first_deferred_at FROM mail_outbox WHERE state IN ('queued', "
             "'sending', 'uncertain') AND turn = 0 AND state = 'queued' AND first_deferred_at IS NOT "
-            "NULL ORDER BY turn, next_attempt_at, transaction_id" +
+            "NULL AND transaction_id > 0 ORDER BY turn, next_attempt_at, transaction_id" +
                 limit,
             into(row.state), into(row.reply), into(row.since)),
         std::back_inserter(mails));

@@ -71,7 +71,7 @@ enum class MailAction {
 
 /// A mail as the console lists it.
 struct ListedMail {
-  TransactionId transaction;  ///< negative: the mail of an approver
+  TransactionId transaction;  ///< negative: the mail of an approver, or of a sender (is_mail_to_sender)
   DeliveryState state = DeliveryState::queued;
   MailKind kind = MailKind::gift;
   std::int64_t attempts = 0;  ///< DeliveryRow::attempts()
@@ -168,18 +168,20 @@ class DeliveryQueue {
   /// The mails in each of `states`; a count above kMaxCounted (bounded_count.h) means more than that.
   std::vector<std::pair<DeliveryState, std::int64_t>> count_by_state(
       std::span<const DeliveryState> states = kAllDeliveryStates);
-  /// Of gifts and of approvers.
+  /// Of any kind.
   bool has_any(DeliveryState state);
   std::optional<DeliveryRow> find(TransactionId transaction);
-  /// Mails in one of these states, by transaction, at most `limit`; those of approvers come first.
+  /// Mails in one of these states, by transaction, at most `limit`; those of senders and approvers come
+  /// first.
   std::vector<DeliveryRow> list(const std::vector<DeliveryState>& states, std::size_t limit);
   /// The mails of gifts that the viewer sees, by descending transaction, below `before`. Those of approvers
-  /// are listed for viewers of all organizations.
+  /// and senders are listed for viewers of all organizations.
   std::vector<ListedMail> list(const Viewer& viewer, DeliveryState state, std::optional<TransactionId> before,
                                std::size_t limit);
   /// The mails of those gifts, of any state, as the other list() has them; one statement.
   std::vector<ListedMail> list(const Viewer& viewer, std::span<const TransactionId> gifts);
-  /// The last 10,000 mails that ended undelivered since then, and as many that wait after a deferral.
+  /// Of gifts: the last 10,000 mails that ended undelivered since then, and as many that wait after a
+  /// deferral.
   std::vector<FailedMail> failed_mails(platform::UtcMillis undelivered_since);
   /// Since when the mail waits that is due the longest; nothing when none is due.
   std::optional<platform::UtcMillis> oldest_due(platform::UtcMillis now);

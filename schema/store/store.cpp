@@ -53,7 +53,8 @@ Store::Store(const sql::Dsn& dsn)
       user_identities(database_),
       sign_in_connections(database_),
       console_gifts(database_),
-      approver_notices(database_) {}
+      approver_notices(database_),
+      sender_notices(database_) {}
 
 Store::~Store() = default;
 

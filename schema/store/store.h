@@ -29,6 +29,7 @@
 #include "schema/store/page_views.h"
 #include "schema/store/refused_messages.h"
 #include "schema/store/request_records.h"
+#include "schema/store/sender_notices.h"
 #include "schema/store/sign_in_attempts.h"
 #include "schema/store/sources.h"
 #include "schema/store/sync_queue.h"
@@ -109,6 +110,7 @@ class Store {
   SignInConnections sign_in_connections;
   ConsoleGifts console_gifts;
   ApproverNotices approver_notices;
+  SenderNotices sender_notices;
 };
 
 /// The same through a separate connection, for a dsn without an open Store.

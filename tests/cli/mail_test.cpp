@@ -71,6 +71,27 @@ TEST_F(CliMail, StatusListsEachMailThatItCountsAsHeld) {
                                               HasSubstr("gift 1 to ada@example.com is held")));
 }
 
+// CON-32, OPS-8
+TEST_F(CliMail, TheMailToASenderIsListedAndBelongsToNoGift) {
+  tests::run_sql(cli_.address(),
+                 "INSERT INTO notified_sender (email_key, email) VALUES ('sam@x.example', 'sam@x.example')");
+  tests::run_sql(cli_.address(),
+                 "INSERT INTO mail_outbox (transaction_id, state, attempt, next_attempt_at, message_id, "
+                 "uncertain_retries, last_reply, updated_at, lease_owner, lease_until, kind) VALUES "
+                 "(-1000000000000001, 'held', 1, 5, 'sender-1@x', 0, '550 no', 5, '', 0, 'sender')");
+  const Json held = list();
+  ASSERT_THAT(held, SizeIs(1));
+  EXPECT_TRUE(held[0]["recipient_transaction_id"].is_null());
+  EXPECT_EQ(held[0]["kind"], "sender");
+  EXPECT_EQ(held[0]["email"], "sam@x.example");
+  const Json mail = Json::parse(cli_.run({"status", "--json"}).out)["mail"];
+  EXPECT_EQ(mail["held"], 1);
+  EXPECT_TRUE(mail["uncertain_or_held"][0]["recipient_transaction_id"].is_null());
+  EXPECT_EQ(mail["gifts_undelivered_within_7_days"], 0);
+  EXPECT_THAT(cli_.run({"status"}).out, HasSubstr("the mail to the sender sam@x.example is held"));
+  EXPECT_THAT(cli_.run({"mail", "list"}).out, AllOf(HasSubstr("sender"), Not(HasSubstr("-1000"))));
+}
+
 /// Twelve gifts whose mails ended as the relay's replies say, now.
 class CliUndelivered : public CliMail {
  protected:

@@ -212,6 +212,39 @@ class RelayFaults(SmtpRelayTestCase):
         daemon_fixture.wait_until(lambda: "settings reloaded" in fixture.whole_log(), "the reload")
         self.check_recovered(fixture, relay, 3)
 
+    def test_a_sender_gets_one_mail_about_a_bounce(self):
+        fixture, relay = self.new_fixture_with_relay(connections=1)
+        fixture.email["undelivered_notice"] = "each"
+        fixture.write_settings()
+        refusals = {f"rcpt:gift{number}@example.com": "550 5.1.1 no such user" for number in range(2)}
+        relay.behave_as({**refusals, f"rcpt:{daemon_fixture.SENDER}": "450 4.2.0 try later"})
+        fixture.start()
+        self.send(fixture, 1)
+
+        def counts(table, condition):
+            return int(fixture.query(f"SELECT count(*) FROM {table} WHERE {condition}")[0][0])
+
+        def kill_when(table, condition, count):
+            daemon_fixture.wait_until(lambda: counts(table, condition) == count, f"{count} {table}: {condition}", pace_seconds=0.1)
+            fixture.kill()
+
+        kill_when("recipient_transaction", "status = 'undelivered'", 1)
+        fixture.start()
+        kill_when("mail_outbox", "kind = 'sender' AND state = 'queued' AND attempt > 0", 1)  # deferred
+        relay.behave_as(refusals)
+        fixture.start()
+        self.drain(fixture, "queued")
+        self.assertEqual(len(relay.arrivals()[daemon_fixture.SENDER]), 1)
+        self.assertTrue(relay.arrivals()[daemon_fixture.SENDER][0].strip("<>").startswith("sender-"))
+
+        self.send(fixture, 2)
+        kill_when("recipient_transaction", "status = 'undelivered'", 3)
+        fixture.start()
+        daemon_fixture.wait_until(lambda: counts("sender_notice", "mail_number = 0") == 2, "the next notices", pace_seconds=0.1)
+        self.assertEqual(counts("sender_notice", "mail_number = 1"), 1)
+        self.assertEqual(list(relay.arrivals()), [daemon_fixture.SENDER])
+        self.assertEqual(len(relay.arrivals()[daemon_fixture.SENDER]), 1, "its next mail leaves ten minutes later")
+
     def test_a_silent_relay_does_not_hold_up_requests_and_sync(self):
         fixture, relay = self.new_fixture_with_relay(connections=1)
         relay.behave(rcpt="silent")

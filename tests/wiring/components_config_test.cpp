@@ -1,4 +1,4 @@
-// What a pause of mail delivery is bound to.
+// What a pause of mail delivery is bound to, and what mails to senders link to.
 #include "wiring/components_config.h"
 
 #include <gmock/gmock.h>
@@ -6,6 +6,8 @@
 
 #include <functional>
 #include <set>
+
+#include "sync/gift_links.h"
 
 namespace giftsync::wiring {
 namespace {
@@ -42,6 +44,27 @@ TEST(RelayFingerprint, EachSettingOfTheRelayChangesItAndNoOtherDoes) {
   daemon::config::EmailSettings more_connections = relay();
   more_connections.smtp_connections = 9;
   EXPECT_EQ(relay_fingerprint(more_connections, signer), relay_fingerprint(relay(), signer));
+}
+
+// MAIL-35
+TEST(DeliveryRules, MailsToSendersLinkToTheConsoleOnlyWhileItIsOn) {
+  const sync::LinkSigner signer(std::string(32, 's'));
+  const sync::GiftLinks links("https://gifts.example.com", signer);
+  daemon::config::Settings settings;
+  settings.email.from = "gifts@example.com";
+  settings.server.admin_url = "https://admin.example.com";
+  schema::store::SenderNotice notice;
+  notice.gift = {41};
+  notice.email = "ada@example.com";
+  const schema::store::SenderMail mail{"sam@example.com", false, 1, {notice}};
+  sync::MailIdentity identity;
+  identity.message_id = "sender-1@example.com";
+  const auto bytes = [&](bool is_on) {
+    settings.console.enabled = is_on;
+    return delivery_rules(settings, "abc", links).compose_for_sender(mail, identity).bytes;
+  };
+  EXPECT_THAT(bytes(true), testing::HasSubstr("https://admin.example.com/console/gifts/41"));
+  EXPECT_THAT(bytes(false), testing::HasSubstr("giftsyncctl gift resend 41 --email ADDRESS"));
 }
 
 }  // namespace

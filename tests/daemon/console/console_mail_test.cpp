@@ -251,6 +251,26 @@ TEST_F(ConsoleWork, AHeldMailOfAnApproverIsSentAgainAndNothingElse) {
   EXPECT_EQ(again[0].message_id, "m1@example.com");
 }
 
+// CON-32, MAIL-34
+TEST_F(ConsoleWork, AHeldMailOfASenderIsSentAgainAndNothingElse) {
+  tests::run_sql(temporary_.address(),
+                 "INSERT INTO notified_sender (email_key, email) VALUES ('sam@acme.com', 'sam@acme.com')");
+  tests::run_sql(temporary_.address(),
+                 "INSERT INTO mail_outbox (transaction_id, state, attempt, next_attempt_at, message_id, "
+                 "uncertain_retries, last_reply, updated_at, lease_owner, lease_until, kind) VALUES "
+                 "(-1000000000000001, 'held', 1, 5, 'sender-1@x', 0, 'lost', 5, '', 0, 'sender')");
+  const std::string path = "/console/mail/-1000000000000001";
+  sign_in(user("of.acme@example.com", {Role::operations}, organization("Acme")));
+  EXPECT_THAT(get("/console/mail").body, Not(HasSubstr(path)));
+  sign_in(user("op@example.com", {Role::operations}));
+  const std::string page = get("/console/mail").body;
+  EXPECT_THAT(page, AllOf(HasSubstr("aria-label=\"Send again: sam@acme.com\""), HasSubstr("to a sender"),
+                          Not(HasSubstr(path + "/withdraw")), Not(HasSubstr("/console/gifts/-"))));
+  EXPECT_EQ(header(press_plain(page, path + "/release", "&confirm=1"), "Location"),
+            "/console/mail?notice=mail_done_release");
+  EXPECT_EQ(last_event().object_kind + " " + last_event().object_id, "sender 1");
+}
+
 // CON-32
 TEST_F(ConsoleWork, AnActionOnAMailIsAnEventOfTheSendersOrganization) {
   const auto acme = organization("Acme");

@@ -7,6 +7,7 @@
 #include "schema/store/gift_code_counts.h"
 #include "schema/store/gift_rows.h"
 #include "schema/store/orphaned_sources.h"
+#include "schema/store/unnoticed_gifts.h"
 #include "tests/support/query_plan.h"
 #include "tests/support/store_fixture.h"
 
@@ -36,12 +37,13 @@ std::vector<Query> queries(sql::Dialect dialect) {
        "mail_outbox_state"},
       {"mails that ended lately",
        "SELECT state, last_reply, updated_at FROM mail_outbox WHERE state = 'undelivered' AND updated_at >= "
-       "9 "
+       "9 AND transaction_id > 0 "
        "ORDER BY updated_at DESC LIMIT 10000",
        "mail_outbox_undelivered"},
       {"mails that are deferred",
        "SELECT state, last_reply, first_deferred_at FROM mail_outbox WHERE state IN ('queued', 'sending', "
-       "'uncertain') AND turn = 0 AND state = 'queued' AND first_deferred_at IS NOT NULL ORDER BY turn, "
+       "'uncertain') AND turn = 0 AND state = 'queued' AND first_deferred_at IS NOT NULL AND transaction_id "
+       "> 0 ORDER BY turn, "
        "next_attempt_at, transaction_id LIMIT 10000",
        "mail_outbox_due"},
       {"gifts undelivered lately",
@@ -109,6 +111,13 @@ std::vector<Query> queries(sql::Dialect dialect) {
        "'17' "
        "AND e.id < 9 ORDER BY e.id DESC LIMIT 51",
        "audit_event_object"},
+      {"undelivered gifts without a notice", unnoticed_gifts(dialect, platform::UtcMillis{9}, 500),
+       "recipient_transaction_undelivered"},
+      {"senders' notices that no mail has",
+       "SELECT sender_id FROM sender_notice WHERE mail_number = 0 LIMIT 1", "sender_notice_mail"},
+      {"senders' notices of a mail",
+       "SELECT transaction_id FROM sender_notice WHERE mail_number IN (0, 9) AND sender_id = 7",
+       "sender_notice_mail"},
       {"notices that no mail has", "SELECT user_id FROM approver_notice WHERE mail_number = 0 LIMIT 1",
        "approver_notice_mail"},
       {"notices of earlier mails",
