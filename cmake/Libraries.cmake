@@ -83,7 +83,7 @@ giftsync_library(cli
   PRIVATE Poco::Foundation fmt::fmt nlohmann_json::nlohmann_json CLI11::CLI11 giftsync::csv PkgConfig::SIMDJSON
   PRECOMPILE <CLI/CLI.hpp> <fmt/format.h>)
 
-giftsync_embed(giftsync_schema_store schema/sql/store_001.sql schema/sql/store_002.sql)
+giftsync_embed(giftsync_schema_store schema/sql/store_001.sql schema/sql/store_002.sql schema/sql/store_003.sql)
 giftsync_embed(giftsync_schema_crm_managed schema/crm/managed/crm_001.sql)
 file(GLOB templates RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/web/*.* ${CMAKE_SOURCE_DIR}/web/*/*.yaml)
 giftsync_embed(giftsync_daemon_content ${templates})

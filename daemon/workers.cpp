@@ -357,6 +357,8 @@ void Workers::repair_clock_skew() {
 
 bool Workers::maintain(PeriodicWorker& worker, const std::function<void()>& maintain_endpoints) {
   schema::store::Store& store = shared_.store;
+  if (shared_.settings.email.undelivered_notice == config::UndeliveredNotice::never)
+    store.sender_notices.end();
   repair_clock_skew();
   store.changes.apply_orphaned(platform::system_now());
   maintain_endpoints();
@@ -375,8 +377,6 @@ bool Workers::maintain(PeriodicWorker& worker, const std::function<void()>& main
   sources_.run_maintenance(platform::system_now(), [&worker] { return worker.heartbeat_and_should_run(); });
   check_transaction_ids(platform::system_now());
   crm_roles_.run(platform::system_now());
-  if (shared_.settings.email.undelivered_notice == config::UndeliveredNotice::never)
-    store.sender_notices.end();
   return false;
 }
 

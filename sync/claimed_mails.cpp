@@ -47,6 +47,8 @@ ClaimedMail with_notices(schema::store::Store& store, const std::string& owner, 
   if (claim.kind == schema::MailKind::sender) {
     made.of_sender = store.sender_notices.take(claim.transaction, claim.number, taker);
     set_recipient(made.of_sender);
+    // It may have arrived: a pause follows it.
+    if (claim.state == schema::DeliveryState::uncertain) made.is_obsolete = false;
   } else {
     schema::store::ApproverMail mail =
         store.approver_notices.take({-claim.transaction.value}, claim.number, taker);

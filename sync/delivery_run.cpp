@@ -44,7 +44,7 @@ OutgoingMail compose(const ClaimedMail& mail, const DeliveryRules& rules) {
 
 std::string obsolete_reason(schema::MailKind kind) {
   if (kind == schema::MailKind::approval) return "not sent: nothing in it waits for this approver any more";
-  if (kind == schema::MailKind::sender) return "not sent: no gift in it is undelivered any more";
+  if (kind == schema::MailKind::sender) return "not sent: it would name no gift";
   return "not sent: the gift was opened or has ended";
 }
 

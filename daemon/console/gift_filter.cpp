@@ -92,9 +92,10 @@ bool take(GiftQuery& query, const std::string& name, const std::string& value) {
     filter.sent_since = day_from(value);
     return filter.sent_since.has_value();
   } else if (name == "undelivered_days") {
-    query.undelivered_days = platform::parse_number<std::int64_t>(value);
-    return query.undelivered_days && *query.undelivered_days > 0 &&
-           *query.undelivered_days <= kMaxUndeliveredDays;
+    const auto days = platform::parse_number<std::int64_t>(value);
+    if (!days || *days <= 0 || *days > kMaxUndeliveredDays) return false;
+    query.undelivered_days = days;
+    return true;
   } else if (name == "until") {
     const auto day = day_from(value);
     if (day) filter.sent_until = *day + platform::kDayMillis;

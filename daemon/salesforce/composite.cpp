@@ -234,15 +234,21 @@ std::vector<WriteCall> write_calls(std::string_view api_version, std::size_t row
                                    std::span<const WriteRow> rows) {
   std::vector<WriteCall> calls;
   for (const bool is_alone : {false, true}) {
-    const OpenCall empty(rows_per_call, rows_per_block(rows_per_call, rows), is_alone ? 1 : kMaxHeavyParts);
+    const OpenCall empty(rows_per_call, is_alone ? kMaxRowsPerPart : rows_per_block(rows_per_call, rows),
+                         kMaxHeavyParts);
     OpenCall open = empty;
+    const auto finish = [&] {
+      std::vector<RowBlock> blocks = open.take_blocks();
+      open = empty;
+      if (!is_alone) return calls.push_back(finished_call(api_version, std::move(blocks), rows));
+      for (RowBlock& block : blocks) calls.push_back(finished_call(api_version, {std::move(block)}, rows));
+    };
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (reads_as_reference(rows[i].json) != is_alone || open.add(rows[i], i)) continue;
-      calls.push_back(finished_call(api_version, open.take_blocks(), rows));
-      open = empty;
+      finish();
       open.add(rows[i], i);
     }
-    if (!open.is_empty()) calls.push_back(finished_call(api_version, open.take_blocks(), rows));
+    if (!open.is_empty()) finish();
   }
   return calls;
 }

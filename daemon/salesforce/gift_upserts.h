@@ -1,8 +1,9 @@
 // daemon/salesforce: writes gift records in rounds: ask what is not known, write, look at what the org
 // refused, at most three times. A new record is created on its unique Transaction Id, an existing one is
-// updated by its record Id with the fields that giftsync owns. In bare mode (ORG-9) rows that are older than
-// the store's newest version are left out, and where the Transaction Id is not unique a new record is looked
-// up first and then created by upsert. One call at a time; the object is made for it.
+// updated by its record Id with the fields that giftsync owns. Tasks are created with new records (ORG-20).
+// In bare mode (ORG-9) rows that are older than the store's newest version are left out, and where the
+// Transaction Id is not unique a new record is looked up first and then created by upsert. One call at a
+// time; the object is made for it.
 #pragma once
 
 #include <cstddef>

@@ -49,10 +49,10 @@ Next first_step(const TaskWrite& task, bool is_first_of_gift) {
   return task.gift_id.empty() ? Next::find_gift : Next::create;
 }
 
-void treat_found(TaskWrite& task, const Task& found) {
+void treat_found(TaskWrite& task, const Task& found, bool sets_relation) {
   task.id = found.id;
   // No record of a gift was created with it (ORG-20). A task of an earlier write is a user's to relate.
-  task.lacks_gift = found.what_id.empty() && !task.task.exists && !task.gift_id.empty();
+  task.lacks_gift = sets_relation && found.what_id.empty() && !task.task.exists && !task.gift_id.empty();
   if (task.lacks_gift) {
     task.next = Next::update;
     return;
@@ -138,6 +138,7 @@ void TaskUpserts::look_up() {
   for (const JsonValue* row : answers.of_question[1].rows) {
     if (auto task = read_task(names_, *row)) tasks.emplace(task->transaction, std::move(*task));
   }
+  const bool has_gift_field = !names_.field("task", "WhatId").empty();
   for (TaskWrite* task : without_gift) {
     const auto at = gifts.find(task->task.transaction);
     if (at == gifts.end()) {
@@ -157,7 +158,8 @@ void TaskUpserts::look_up() {
   for (TaskWrite* task : without_task) {
     const auto at = tasks.find(task->task.transaction);
     task->is_looked_up = true;
-    at == tasks.end() ? treat_missing(*task) : treat_found(*task, at->second);
+    at == tasks.end() ? treat_missing(*task)
+                      : treat_found(*task, at->second, sets_relation_ && has_gift_field);
   }
 }
 

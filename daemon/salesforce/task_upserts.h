@@ -1,6 +1,6 @@
 // daemon/salesforce: writes the tasks of gifts in rounds, like gift records: a new one on its unique
-// Transaction Id, Related To the gift record; an existing one by its Id, only its status. One call at a time;
-// the object is made for it.
+// Transaction Id, Related To the gift record; an existing one by its Id, only its status, and Related To
+// where it was created without its record (ORG-20). One call at a time; the object is made for it.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +48,9 @@ struct TaskWrite {
 
 class TaskUpserts {
  public:
-  TaskUpserts(OrgCalls& calls, const ApiNames& names) : calls_(calls), names_(names) {}
+  /// `sets_relation`: tasks are created together with their records, so one may lack Related To.
+  TaskUpserts(OrgCalls& calls, const ApiNames& names, bool sets_relation)
+      : calls_(calls), names_(names), sets_relation_(sets_relation) {}
 
   std::vector<schema::crm::RowResult> run(std::span<const schema::crm::TaskUpsert> rows);
 
@@ -63,6 +65,7 @@ class TaskUpserts {
 
   OrgCalls& calls_;
   const ApiNames& names_;
+  const bool sets_relation_;
   std::vector<TaskWrite> tasks_;  ///< in the order of the rows
 };
 

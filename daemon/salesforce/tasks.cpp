@@ -17,7 +17,8 @@ std::vector<RowResult> SalesforceTasks::upsert(std::span<const TaskUpsert> rows)
   std::vector<RowResult> unchanged(rows.size(), {RowResult::Kind::unchanged, {}, {}});
   if (!is_enabled_ || rows.empty()) return unchanged;
   const WriteTurn turn(control_);
-  return turn.mode().offers_tasks ? TaskUpserts(calls_, names_).run(rows) : unchanged;
+  if (!turn.mode().offers_tasks) return unchanged;
+  return TaskUpserts(calls_, names_, turn.bare() == nullptr).run(rows);
 }
 
 std::vector<Task> SalesforceTasks::page(schema::TransactionId after, std::size_t limit) {

@@ -430,13 +430,17 @@ std::optional<DeliveryRow> DeliveryQueue::find(TransactionId transaction) {
 }
 
 std::vector<DeliveryRow> DeliveryQueue::list(const std::vector<DeliveryState>& states, std::size_t limit) {
+  // Mails of gifts first: notices never fill the list.
   std::vector<DeliveryRow> found;
-  for (const DeliveryState state : states) {
-    const std::vector<DeliveryRow> some = select(is_in_state(state), limit);
-    found.insert(found.end(), some.begin(), some.end());
+  for (const char* const kind : {" AND d.transaction_id > 0", " AND d.transaction_id < 0"}) {
+    const auto begin = static_cast<std::ptrdiff_t>(found.size());
+    for (const DeliveryState state : states) {
+      const std::vector<DeliveryRow> some = select(is_in_state(state) + kind, limit);
+      found.insert(found.end(), some.begin(), some.end());
+    }
+    std::sort(found.begin() + begin, found.end(),
+              [](const DeliveryRow& a, const DeliveryRow& b) { return a.transaction < b.transaction; });
   }
-  std::sort(found.begin(), found.end(),
-            [](const DeliveryRow& a, const DeliveryRow& b) { return a.transaction < b.transaction; });
   if (found.size() > limit) found.resize(limit);
   return found;
 }

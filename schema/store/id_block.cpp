@@ -31,6 +31,8 @@ class HeldIds {
     std::mutex mutex;
     std::int64_t next = 0;  // guarded by mutex
     std::int64_t end = 0;   // guarded by mutex
+    /// Guarded by mutex. A block that another process gives back may begin below it.
+    std::int64_t lowest = 1;
   };
 
   static std::shared_ptr<HeldIds> of(const std::shared_ptr<sql::Database>& database) {
@@ -108,7 +110,12 @@ std::int64_t IdBlock::allocate(std::int64_t count) {
 
 /// The distance doubles each time, so that ten million dense ids cost about fourteen queries.
 std::int64_t IdBlock::allocate_block(soci::session& session, std::int64_t size) const {
+  const std::int64_t lowest = held_->block(name_).lowest;
   std::int64_t first = allocate_ids(session, name_, size);
+  if (first < lowest) {
+    allocate_ids(session, name_, lowest - first);
+    first = lowest;
+  }
   for (std::int64_t span = size; highest_used_; span *= 2) {
     const auto last = highest_used_(session, first, first + span);
     if (!last) break;
@@ -143,6 +150,7 @@ void IdBlock::raise_minimum(std::int64_t lowest) {
     session << "UPDATE id_block SET next_id = :lowest WHERE name = :name AND next_id < :at_least",
         soci::use(lowest), soci::use(name_), soci::use(lowest);
   });
+  block.lowest = std::max(block.lowest, lowest);
   if (block.next < lowest) block.next = block.end = 0;
 }
 

@@ -20,8 +20,9 @@ using soci::use;
 constexpr const char* kSinceFact = "sender_notices_since";
 /// The gift is undelivered since the sending that the notice is about.
 constexpr const char* kIsUndelivered =
-    "EXISTS (SELECT 1 FROM recipient_transaction t WHERE t.id = sender_notice.transaction_id AND t.status = "
-    "'undelivered' AND coalesce(t.resent_at, 0) = sender_notice.resent_at)";
+    "EXISTS (SELECT 1 FROM recipient_transaction t JOIN mail_outbox g ON g.transaction_id = t.id WHERE t.id "
+    "= "
+    "sender_notice.transaction_id AND t.status = 'undelivered' AND g.number = sender_notice.sending)";
 
 std::optional<platform::UtcMillis> read_since(soci::session& session) {
   const auto millis = platform::parse_number<std::int64_t>(read_metadata(session, kSinceFact).value_or(""));
@@ -29,12 +30,13 @@ std::optional<platform::UtcMillis> read_since(soci::session& session) {
 }
 
 NoticeMails mails_after(std::int64_t pause_millis, platform::UtcMillis now) {
-  // Whether a held mail arrived is decided by the admin. A time ahead is that of a clock which was ahead.
+  // A time ahead is that of a clock which was ahead.
   return {.kind = MailKind::sender,
           .table = "sender_notice",
           .recipient = "-(" + std::to_string(kSenderMailIds) + " + n.sender_id)",
           .may_follow =
-              "(state = 'withdrawn' OR (state IN ('accepted', 'undelivered') AND updated_at NOT BETWEEN " +
+              "(state = 'withdrawn' OR (state IN ('accepted', 'undelivered', 'held') AND updated_at NOT "
+              "BETWEEN " +
               std::to_string(now.value - pause_millis + 1) + " AND " +
               std::to_string(now.value + pause_millis) + "))"};
 }
@@ -47,11 +49,11 @@ std::int64_t add_notices(soci::session& session, sql::Dialect dialect, platform:
                  " GROUP BY g.sender_key ORDER BY g.sender_key ON CONFLICT (email_key) DO NOTHING";
   return sql::change_rows(
       session,
-      "INSERT INTO sender_notice (transaction_id, resent_at, sender_id, email, reply, undelivered_at, "
-      "created_at) SELECT g.id, g.resent_at, s.id, g.email, g.reply, g.undelivered_at, cast(:now as bigint)" +
+      "INSERT INTO sender_notice (transaction_id, sending, sender_id, email, reply, undelivered_at, "
+      "created_at) SELECT g.id, g.sending, s.id, g.email, g.reply, g.undelivered_at, cast(:now as bigint)" +
           gifts +
           " JOIN notified_sender s ON s.email_key = g.sender_key ORDER BY g.id ON CONFLICT (transaction_id, "
-          "resent_at) DO NOTHING",
+          "sending) DO NOTHING",
       use(now, "now"));
 }
 
@@ -86,7 +88,7 @@ void SenderNotices::end() {
   if (!database_->read(read_since)) return;
   database_->write([](soci::session& session) {
     session << "DELETE FROM store_metadata WHERE name = '" + std::string(kSinceFact) + "'";
-    session << "UPDATE sender_notice SET mail_number = -1 WHERE mail_number = 0";
+    session << "DELETE FROM sender_notice WHERE mail_number = 0";
   });
 }
 
@@ -95,12 +97,19 @@ SenderMail SenderNotices::take(TransactionId mail, std::int64_t number, const st
   const std::string of_sender = "sender_id = " + std::to_string(-kSenderMailIds - mail.value);
   if (!claimed_by.empty()) {
     // Whose claim has passed to another daemon adds nothing: the mail may have left without it.
-    const std::string take_new =
-        "UPDATE sender_notice SET mail_number = CASE WHEN " + std::string(kIsUndelivered) + " THEN " +
-        mail_number + " ELSE -1 END WHERE mail_number IN (0, " + mail_number + ") AND " + of_sender +
+    const std::string not_left =
+        " AND " + of_sender +
         " AND EXISTS (SELECT 1 FROM mail_outbox d WHERE d.transaction_id = " + std::to_string(mail.value) +
         " AND d.number = " + mail_number + " AND d.message_id = '' AND d.lease_owner = :owner)";
-    database_->write([&](soci::session& session) { session << take_new, use(claimed_by, "owner"); });
+    database_->write([&](soci::session& session) {
+      session << "DELETE FROM sender_notice WHERE mail_number IN (0, " + mail_number + ")" + not_left +
+                     " AND NOT " + kIsUndelivered,
+          use(claimed_by, "owner");
+      session << "UPDATE sender_notice SET mail_number = " + mail_number + " WHERE mail_number = 0" +
+                     not_left + " AND EXISTS (SELECT 1 FROM store_metadata WHERE name = '" + kSinceFact +
+                     "')",
+          use(claimed_by, "owner");
+    });
   }
   const std::string named = " WHERE mail_number = " + mail_number + " AND " + of_sender;
   return database_->read([&](soci::session& session) {

@@ -55,15 +55,15 @@ class SenderNotices {
 
   /// One transaction, or none when there is nothing to do: adds a notice for each gift that giftsync mailed,
   /// that is undelivered, and of whose last sending there is none, at most kMaxAdded. Queues a mail for each
-  /// sender with notices that no mail has, unless the last one has not ended, is held, or was sent less than
+  /// sender with notices that no mail has, unless the last one has not ended, or ended less than
   /// `pause_millis` ago. The first call since end() turns notices on. Returns whether more may be found now.
   bool queue_mails(std::int64_t pause_millis, platform::UtcMillis now);
   static constexpr std::size_t kMaxAdded = 500;
   /// Turns notices off: those that no mail has yet are dropped.
   void end();
   /// The mail with this number for who has claimed it. Before it may have been sent, and while `claimed_by`
-  /// owns it, it takes the notices that no mail has, and leaves out gifts that are not undelivered any more.
-  /// It stays the same when `claimed_by` is empty.
+  /// owns it, it takes the notices that no mail has, and drops those of gifts that are not undelivered any
+  /// more. It stays the same when `claimed_by` is empty.
   SenderMail take(TransactionId mail, std::int64_t number, const std::string& claimed_by);
   /// Deletes notices older than `before`.
   void prune(platform::UtcMillis before);

@@ -11,7 +11,8 @@ namespace giftsync::schema::store {
 namespace {
 
 constexpr std::string_view kScripts[] = {embedded::schema_sql_store_001_sql,
-                                         embedded::schema_sql_store_002_sql};
+                                         embedded::schema_sql_store_002_sql,
+                                         embedded::schema_sql_store_003_sql};
 static_assert(std::size(kScripts) == kStoreVersion);
 
 }  // namespace

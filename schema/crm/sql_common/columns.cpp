@@ -124,7 +124,8 @@ std::string row_not_deleted_condition(sql::Dialect dialect, const std::string& t
   // Where the table lacks the column, its name means the null of the outer SELECT. Scalar, as PostgreSQL
   // might read the whole table for EXISTS.
   return "(SELECT (SELECT CASE WHEN " + not_deleted_condition(dialect, "isdeleted", ColumnType::text) +
-         " THEN 1 ELSE 0 END FROM " + table + " marked WHERE marked.id = " + alias +
+         " AND coalesce(cast(isdeleted as text), '') NOT LIKE '____-__-__%' THEN 1 ELSE 0 END FROM " + table +
+         " marked WHERE marked.id = " + alias +
          ".id) FROM (SELECT cast(NULL AS text) AS isdeleted) without_column) = 1";
 }
 

@@ -169,6 +169,11 @@ TEST(Composite, ARowWithATextThatReadsAsAReferenceIsInNoCompositeCall) {
   }
   EXPECT_EQ(calls[1].parts[0].body,
             R"({"allOrNone":false,"records":[{"T":"Hello @{name}"},{"T":"Hello @{name}"}]})");
+  std::vector<WriteRow> odd = numbered_rows(10);
+  for (WriteRow& row : odd) row.json = R"({"T":"@{name}"})";
+  EXPECT_EQ(write_calls(kVersion, odd.size(), odd).size(), 1U);
+  for (std::size_t i = 0; i < odd.size(); i += 2) odd[i].operation = Operation::update;
+  EXPECT_EQ(write_calls(kVersion, odd.size(), odd).size(), 2U) << "one of each kind";
   std::vector<PartRequest> parts(3, PartRequest{"PATCH", "/services/data/v62.0/sobjects/X/1", "r"});
   for (PartRequest& part : parts) part.is_heavy = false;
   parts[1].is_alone = true;

@@ -104,6 +104,21 @@ TEST_P(IdBlockTest, ARaisedMinimumIsNotTakenBack) {
   EXPECT_GE(ids_of(process()).allocate(1), lowest);
 }
 
+TEST_P(IdBlockTest, ARaisedMinimumHoldsAlsoForWhatAnotherProcessGivesBack) {
+  const Process own = process();
+  IdBlock ids = ids_of(own);
+  std::int64_t first = 0;
+  {
+    const Process other = process();
+    IdBlock others = ids_of(other);
+    first = others.allocate(1);
+    ids.raise_minimum(first + 500);
+  }
+  EXPECT_EQ(stored_next(), first + 1);
+  EXPECT_EQ(ids.allocate(1), first + 500);
+  EXPECT_EQ(stored_next(), first + 1500);
+}
+
 TEST_P(IdBlockTest, NoIdIsAllocatedTwiceByProcessesThatComeAndGo) {
   std::mt19937 random(7);
   std::set<std::int64_t> seen;

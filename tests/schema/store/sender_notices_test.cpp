@@ -40,6 +40,15 @@ class SenderNoticesTest : public tests::StoreFixture {
     sql("UPDATE mail_outbox SET state = 'undelivered', last_reply = '" + reply +
         "' WHERE transaction_id = " + std::to_string(id.value));
   }
+  void set_mail(TransactionId id, const std::string& state) {
+    sql("UPDATE mail_outbox SET state = '" + state + "' WHERE transaction_id = " + std::to_string(id.value));
+  }
+  void resend(TransactionId id, platform::UtcMillis at) {
+    set_gift(id, "resent_at = " + std::to_string(at.value));
+    sql("UPDATE mail_outbox SET number = number + 1, state = 'queued', next_attempt_at = 9999999999999 WHERE "
+        "transaction_id = " +
+        std::to_string(id.value));
+  }
   /// A gift of sam@example.com that is undelivered since then.
   TransactionId undelivered_gift(platform::UtcMillis at = kNow) {
     const TransactionId id = gifts_of("sam@example.com").front();
@@ -124,12 +133,18 @@ TEST_P(SenderNoticesTest, EachSendingOfAGiftIsNoticedOnce) {
   set_undelivered(id, kNow + 1'000);  // a report of the same failure
   const platform::UtcMillis next = kNow + platform::kHourMillis;
   EXPECT_THAT(mailed(next), IsEmpty());
-  set_gift(id, "resent_at = " + std::to_string(next.value));
+  resend(id, next);
   EXPECT_THAT(mailed(next + 1), IsEmpty()) << "it is sent again";
-  set_undelivered(id, next + 2);
+  set_undelivered(id, next - 2'000);  // refused, by a daemon whose clock is behind
   store_ = std::make_unique<Store>(address());
   EXPECT_THAT(mailed(next + 3), ElementsAre(id));
-  EXPECT_THAT(mailed(next + platform::kHourMillis), IsEmpty());
+  const platform::UtcMillis last = next + platform::kHourMillis;
+  EXPECT_THAT(mailed(last), IsEmpty());
+  resend(id, last);
+  set_mail(id, "accepted");
+  EXPECT_THAT(mailed(last + 1), IsEmpty()) << "the report was about the sending before";
+  set_gift(id, "undelivered_at = " + std::to_string(last.value - 999));
+  EXPECT_THAT(mailed(last + 2), ElementsAre(id)) << "a report of whole seconds";
 }
 
 // MAIL-34
@@ -142,11 +157,16 @@ TEST_P(SenderNoticesTest, WhatIsNotUndeliveredAnyMoreWhenTheMailLeavesIsNotInIt)
   ASSERT_THAT(claims, SizeIs(1));
   EXPECT_THAT(gifts_in(take(claims[0])), ElementsAre(opened, resent, failed));
   set_gift(opened, "status = 'opened'");
-  set_gift(resent, "resent_at = " + std::to_string(kNow.value + 1));
+  resend(resent, kNow + 1);
   const TransactionId later = undelivered_gift();
   queue(kNow + 1);
   EXPECT_THAT(gifts_in(take(claims[0], "b")), ElementsAre(opened, resent, failed)) << "b has no claim on it";
   EXPECT_THAT(gifts_in(take(claims[0])), ElementsAre(failed, later)) << "what is new is in it";
+  set_gift(opened, "status = 'undelivered'");
+  EXPECT_THAT(gifts_in(take(claims[0])), ElementsAre(failed, later));
+  queue(kNow + 1);
+  EXPECT_THAT(gifts_in(take(claims[0])), ElementsAre(opened, failed, later)) << "it failed after all";
+  set_gift(opened, "status = 'opened'");
   set_gift(failed, "status = 'refunded'");
   set_gift(later, "status = 'delivered'");
   EXPECT_TRUE(take(claims[0]).is_obsolete);
@@ -158,7 +178,7 @@ TEST_P(SenderNoticesTest, WhatIsNotUndeliveredAnyMoreWhenTheMailLeavesIsNotInIt)
 }
 
 // MAIL-34
-TEST_P(SenderNoticesTest, AMailThatMayHaveLeftStaysAsItIsAndAHeldOneWaitsForTheAdmin) {
+TEST_P(SenderNoticesTest, AMailThatMayHaveLeftStaysAsItIsAndAHeldOneIsFollowedAfterThePause) {
   const TransactionId first = undelivered_gift();
   queue(kNow);
   auto claims = claim(kNow);
@@ -172,9 +192,8 @@ TEST_P(SenderNoticesTest, AMailThatMayHaveLeftStaysAsItIsAndAHeldOneWaitsForTheA
   EXPECT_EQ(claims[0].message_id, "m1");
   EXPECT_THAT(gifts_in(take(claims[0])), ElementsAre(first)) << "a repeat is the same mail";
   end(claims[0], DeliveryState::held, kNow + platform::kHourMillis);
-  EXPECT_THAT(mailed(kNow + platform::kDayMillis), IsEmpty());
-  sql("UPDATE mail_outbox SET state = 'accepted' WHERE kind = 'sender'");
-  EXPECT_THAT(mailed(kNow + platform::kDayMillis), ElementsAre(second));
+  EXPECT_THAT(mailed(kNow + platform::kHourMillis + kPause - 1), IsEmpty());
+  EXPECT_THAT(mailed(kNow + platform::kHourMillis + kPause), ElementsAre(second));
 }
 
 // MAIL-34
@@ -217,6 +236,31 @@ TEST_P(SenderNoticesTest, TurnedOnItNamesGiftsOfTheLastDayAndLaterOfAWeek) {
   store_ = std::make_unique<Store>(address());
   EXPECT_FALSE(queue(in_seven_days + 2 * platform::kDayMillis));
   EXPECT_THAT(gifts_in(take(claims[0])), IsEmpty()) << "that failed while it was off";
+}
+
+// MAIL-34
+TEST_P(SenderNoticesTest, TurnedOffAndOnAgainWithinADayItNamesWhatNoMailHas) {
+  const TransactionId told = undelivered_gift();
+  EXPECT_THAT(mailed(kNow), ElementsAre(told));
+  const TransactionId waiting = undelivered_gift(kNow + 1);
+  EXPECT_THAT(mailed(kNow + 2), IsEmpty()) << "within the pause";
+  store_->sender_notices.end();
+  EXPECT_THAT(claim(kNow + kPause), IsEmpty());
+  EXPECT_THAT(mailed(kNow + kPause), ElementsAre(waiting));
+}
+
+// MAIL-34
+TEST_P(SenderNoticesTest, AMailThatIsQueuedWhileTheyAreTurnedOffNamesNothing) {
+  const TransactionId id = undelivered_gift();
+  queue(kNow);
+  const auto claims = claim(kNow);
+  ASSERT_THAT(claims, SizeIs(1));
+  store_->sender_notices.end();
+  sql("INSERT INTO sender_notice (transaction_id, sending, sender_id, email, reply, undelivered_at, "
+      "created_at) "
+      "SELECT " +
+      std::to_string(id.value) + ", 1, id, 'a', '', 1, 1 FROM notified_sender");
+  EXPECT_TRUE(take(claims[0]).is_obsolete) << "another daemon adds them for a moment more";
 }
 
 // MAIL-34

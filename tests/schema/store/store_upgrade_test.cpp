@@ -132,6 +132,23 @@ TEST_P(StoreUpgrade, AStoreOfVersion1GetsAnIndexOfAddressesByBytes) {
               HasSubstr("COLLATE \"C\""));
 }
 
+TEST_P(StoreUpgrade, AStoreOfVersion2GetsTheTablesOfNotices) {
+  run({embedded::schema_sql_store_001_sql, embedded::schema_sql_store_002_sql});
+  EXPECT_EQ(count_tables("sender_notice"), "0");
+  migrate_store(address());
+  EXPECT_EQ(count_tables("sender_notice"), "1");
+}
+
+// A script that installations have run is never edited: a change is a script of its own.
+TEST_P(StoreUpgrade, FormerScriptsAreAsTheyWere) {
+  const bool is_sqlite = dialect() == sql::Dialect::sqlite;
+  const std::string fingerprint = "SELECT value FROM store_metadata WHERE name = 'schema_fingerprint'";
+  run({embedded::schema_sql_store_001_sql});
+  EXPECT_EQ(scalar(fingerprint), is_sqlite ? "S1" : "P1");
+  run({embedded::schema_sql_store_001_sql, embedded::schema_sql_store_002_sql});
+  EXPECT_EQ(scalar(fingerprint), is_sqlite ? "S2" : "P2");
+}
+
 // ARCH-12
 TEST_P(StoreUpgrade, RefusesARealStoreWithAnotherFingerprint) {
   migrate_store(address());
