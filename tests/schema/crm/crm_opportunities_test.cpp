@@ -151,7 +151,8 @@ TEST_P(ManagedCrmOpportunities, rows_that_are_marked_as_deleted_are_no_rows) {
   };
   mark("crm_account", "a1");
   mark("crm_contact", "c1");
-  mark("crm_lead", "l2");
+  sql("ALTER TABLE crm_lead ADD COLUMN isdeleted DATE");
+  sql("UPDATE crm_lead SET isdeleted = '2026-11-27' WHERE id = 'l2'");
   mark("crm_opportunity", "o1");
   mark("crm_opportunity_contact_role", "k3");
   mark("crm_user", "u1");
