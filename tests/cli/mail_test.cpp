@@ -64,9 +64,9 @@ TEST_F(CliMail, StatusListsEachMailThatItCountsAsHeld) {
   const Json mail = Json::parse(cli_.run({"status", "--json"}).out)["mail"];
   EXPECT_EQ(mail["held"], 2);
   ASSERT_THAT(mail["uncertain_or_held"], SizeIs(2));
-  EXPECT_TRUE(mail["uncertain_or_held"][0]["recipient_transaction_id"].is_null());
-  EXPECT_EQ(mail["uncertain_or_held"][0]["message_id"], "approval-1@example.com");
-  EXPECT_EQ(mail["uncertain_or_held"][1]["recipient_transaction_id"], 1);
+  EXPECT_EQ(mail["uncertain_or_held"][0]["recipient_transaction_id"], 1) << "mails of gifts first";
+  EXPECT_TRUE(mail["uncertain_or_held"][1]["recipient_transaction_id"].is_null());
+  EXPECT_EQ(mail["uncertain_or_held"][1]["message_id"], "approval-1@example.com");
   EXPECT_THAT(cli_.run({"status"}).out, AllOf(HasSubstr("the mail to the approver eva@example.com is held"),
                                               HasSubstr("gift 1 to ada@example.com is held")));
 }

@@ -17,6 +17,9 @@
 namespace giftsync::cli {
 namespace {
 
+const std::string kStoreNumber = std::to_string(schema::store::kStoreVersion);
+const std::string kStore = "store " + kStoreNumber;
+
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -40,18 +43,18 @@ TEST(CliDb, InspectsWithoutCreatingAnything) {
   EXPECT_EQ(version.out, "store 0\ncrm none\n");
   const auto plan = cli.run({"db", "migrate", "--dry-run"});
   EXPECT_EQ(plan.code, 0);
-  EXPECT_THAT(plan.out, HasSubstr("store 0 would become 2"));
+  EXPECT_THAT(plan.out, HasSubstr("store 0 would become " + kStoreNumber));
   EXPECT_FALSE(std::filesystem::exists(cli.path("store.db")));
 }
 
 TEST(CliDb, MigratesStoreAndCrmOnce) {
   const CliFixture cli(false);
-  EXPECT_EQ(cli.run({"db", "migrate"}).out, "store 2\ncrm 1.8\n");
+  EXPECT_EQ(cli.run({"db", "migrate"}).out, kStore + "\ncrm 1.8\n");
   const auto again = cli.run({"db", "migrate"});
   EXPECT_EQ(again.code, 0);
   EXPECT_THAT(again.err, IsEmpty());
-  EXPECT_THAT(cli.run({"db", "migrate", "--dry-run"}).out, HasSubstr("store 2 stays unchanged"));
-  EXPECT_THAT(cli.run({"db", "version", "--json"}).out, HasSubstr("\"store\": 2"));
+  EXPECT_THAT(cli.run({"db", "migrate", "--dry-run"}).out, HasSubstr(kStore + " stays unchanged"));
+  EXPECT_THAT(cli.run({"db", "version", "--json"}).out, HasSubstr("\"store\": " + kStoreNumber));
 }
 
 // OPS-1
@@ -95,7 +98,7 @@ TEST(CliDb, AccountCreateCreatesTheStore) {
       cli.run({"account", "create", "--email", "rose@example.com", "--name", "Rose", "--plan", "team"});
   EXPECT_EQ(result.code, 0);
   EXPECT_THAT(result.err, HasSubstr("The store is new"));
-  EXPECT_EQ(cli.run({"db", "version"}).out, "store 2\ncrm 1.8\n");
+  EXPECT_EQ(cli.run({"db", "version"}).out, kStore + "\ncrm 1.8\n");
 }
 
 // ARCH-13
@@ -161,7 +164,7 @@ TEST(CliDb, RefusesANewerCrmPackage) {
     EXPECT_THAT(result.err, AllOf(HasSubstr("version 2.0"), HasSubstr("up to 1.8")));
   }
   const auto version = cli.run({"db", "version"});
-  EXPECT_EQ(version.out, "store 2\ncrm 2.0\n");
+  EXPECT_EQ(version.out, kStore + "\ncrm 2.0\n");
   EXPECT_EQ(version.code, 78);
   EXPECT_THAT(version.err,
               AllOf(HasSubstr("install the newer giftsync again"), Not(HasSubstr("db migrate"))));
@@ -188,7 +191,7 @@ TEST(CliDb, DetectsAnOldPackageByItsColumnsAndUpgradesIt) {
   EXPECT_THAT(plan.out, AllOf(HasSubstr("crm 1.1 would become 1.8\n  to 1.3: crm_gift_record gets account"),
                               HasSubstr("crm_status_log is no longer written; its rows stay")));
   EXPECT_EQ(cli.run({"db", "version"}).out, "store 0\ncrm 1.1\n");
-  EXPECT_EQ(cli.run({"db", "migrate"}).out, "store 2\ncrm 1.8\n");
+  EXPECT_EQ(cli.run({"db", "migrate"}).out, kStore + "\ncrm 1.8\n");
   EXPECT_THAT(cli.run({"db", "migrate", "--dry-run"}).out, HasSubstr("crm 1.8 stays unchanged"));
 }
 

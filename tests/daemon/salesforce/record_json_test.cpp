@@ -222,8 +222,13 @@ TEST(RecordJson, TasksLeaveOutWhatIsEmpty) {
   EXPECT_FALSE(row.contains("WhoId"));
   EXPECT_EQ(row.at("Subject"), std::string(255, 'x'));
   EXPECT_EQ(row.at("RecipientTransactionId__c"), 12);
-  EXPECT_EQ(task_update_row(names, kId, "Completed"),
-            std::string(R"({"attributes":{"type":"Task"},"id":")") + kId + R"(","Status":"Completed"})");
+  EXPECT_FALSE(nlohmann::ordered_json::parse(task_create_row(names, task, "")).contains("WhatId"));
+  task.completed = true;
+  task.status = "Completed";
+  const std::string completed =
+      std::string(R"({"attributes":{"type":"Task"},"id":")") + kId + R"(","Status":"Completed")";
+  EXPECT_EQ(task_update_row(names, kId, task, ""), completed + "}");
+  EXPECT_EQ(task_update_row(names, kId, task, kId), completed + R"(,"WhatId":")" + kId + R"("})");
   EXPECT_THAT(task_relink_row(names, kId, ""), HasSubstr(R"("WhoId":null)"));
 
   const auto document = platform::parse_json(

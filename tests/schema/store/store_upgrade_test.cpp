@@ -144,9 +144,13 @@ TEST_P(StoreUpgrade, FormerScriptsAreAsTheyWere) {
   const bool is_sqlite = dialect() == sql::Dialect::sqlite;
   const std::string fingerprint = "SELECT value FROM store_metadata WHERE name = 'schema_fingerprint'";
   run({embedded::schema_sql_store_001_sql});
-  EXPECT_EQ(scalar(fingerprint), is_sqlite ? "S1" : "P1");
+  EXPECT_EQ(scalar(fingerprint), is_sqlite
+                                     ? "4c45ba4d9d78511b2dc5c3817274ccfa5cc6d82e8b8b001ccc22f271fdf059b8"
+                                     : "c0f0c85affd94fccfecca2a1ace93e71f70298aa90e88d5728dd183b33434253");
   run({embedded::schema_sql_store_001_sql, embedded::schema_sql_store_002_sql});
-  EXPECT_EQ(scalar(fingerprint), is_sqlite ? "S2" : "P2");
+  EXPECT_EQ(scalar(fingerprint), is_sqlite
+                                     ? "46e1a514a40ce1b9e7f4bf483795ce165b9c3f63bb12d120c7ed1b3d3e44a641"
+                                     : "1519cee954ff6dce28260f3bd707e031ab751a2281472a82ea601c5466077cc7");
 }
 
 // ARCH-12
