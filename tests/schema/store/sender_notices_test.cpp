@@ -27,8 +27,8 @@ class SenderNoticesTest : public tests::StoreFixture {
     request.request.item_name = "Coffee";
     request.request.sender_email = sender;
     std::vector<TransactionId> ids;
-    for (const auto& one : store_->gifts.create(std::span(&request, 1)).front().recipients)
-      ids.push_back(one.id);
+    const std::vector<CreateOutcome> outcomes = store_->gifts.create(std::span(&request, 1));
+    for (const RecipientTransaction& gift : outcomes.front().recipients) ids.push_back(gift.id);
     return ids;
   }
   void set_gift(TransactionId id, const std::string& assignments) {
