@@ -240,8 +240,8 @@ TEST_P(SenderNoticesTest, TurnedOnItNamesGiftsOfTheLastDayAndLaterOfAWeek) {
 
 // MAIL-34
 TEST_P(SenderNoticesTest, TurnedOffAndOnAgainWithinADayItNamesWhatNoMailHas) {
-  const TransactionId told = undelivered_gift();
-  EXPECT_THAT(mailed(kNow), ElementsAre(told));
+  const TransactionId named = undelivered_gift();
+  EXPECT_THAT(mailed(kNow), ElementsAre(named));
   const TransactionId waiting = undelivered_gift(kNow + 1);
   EXPECT_THAT(mailed(kNow + 2), IsEmpty()) << "within the pause";
   store_->sender_notices.end();
