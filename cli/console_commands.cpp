@@ -76,8 +76,8 @@ int create_link(const Console& console, CliContext& ctx, const LinkOptions& opti
                   printable(user->email), minute_text(link.expires_at)));
   if (user->role_set().empty())
     console.info(
-        fmt::format("The user has no role and sees nothing; \"giftsyncctl user grant {} operator\" gives "
-                    "one.",
+        fmt::format("The user has no role and sees nothing; \"giftsyncctl user grant {} sender\" gives "
+                    "one. The other roles: approver, operator, auditor, admin.",
                     user->email));
   return EX_OK;
 }

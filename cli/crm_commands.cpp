@@ -49,6 +49,13 @@ struct ImportOptions {
   bool dry_run = false;
 };
 
+/// Compares as SQL does: without case.
+bool has_name(const std::vector<std::string>& names, std::string_view name) {
+  return std::any_of(names.begin(), names.end(), [&](const std::string& one) {
+    return platform::ascii_lower(platform::trimmed(one)) == platform::ascii_lower(name);
+  });
+}
+
 /// Names the columns. Returns the header's faults, or that there is none, as "FILE:LINE: ...".
 std::vector<std::string> header_faults(std::optional<CsvRow>& header, const CsvReader& reader,
                                        const std::string& name, const ImportOptions& options,
@@ -66,17 +73,17 @@ std::vector<std::string> header_faults(std::optional<CsvRow>& header, const CsvR
     for (const auto& names : {options.names, suggested}) {
       for (const std::string& one : names) command += " --map " + platform::shell_word(one);
     }
-    faults.push_back("a label of a report needs the name of its field; next: " + command);
+    const bool has_id = has_name(header->cells, "Id") ||
+                        std::any_of(suggested.begin(), suggested.end(),
+                                    [](const std::string& one) { return one.ends_with("=Id"); });
+    faults.push_back(
+        has_id ? "a label of a report needs the name of its field; next: " + command
+               : "a label of a report needs the name of its field; next, with the label of the column that "
+                 "identifies the rows for LABEL: " +
+                     command + " --map LABEL=Id");
   }
   for (std::string& fault : faults) fault = fmt::format("{}:{}: {}", name, header->line, fault);
   return faults;
-}
-
-/// Compares as SQL does: without case.
-bool has_name(const std::vector<std::string>& names, std::string_view name) {
-  return std::any_of(names.begin(), names.end(), [&](const std::string& one) {
-    return platform::ascii_lower(platform::trimmed(one)) == platform::ascii_lower(name);
-  });
 }
 
 /// The standard column that a misspelt name probably means; empty when none is close.
@@ -165,9 +172,9 @@ class ValueCheck {
   }
   void print(const Console& console, const std::string& file) const {
     if (count_ == 0) return;
-    console.info(fmt::format(
-        "{}:{}: {} is not {}{}; such rows are imported, but never match by {}", file, first_line_, field_,
-        kind_, count_ == 1 ? "" : " (nor in " + platform::pluralize(count_ - 1, "more row") + ")", field_));
+    console.info(
+        fmt::format("{}:{}: {} is not {}; rows with such a value are imported, but never match by {}: {}",
+                    file, first_line_, field_, kind_, field_, count_));
   }
 
  private:
@@ -188,10 +195,14 @@ std::vector<ValueCheck> value_checks(const CliContext& ctx, schema::crm::ImportO
   if (object == schema::crm::ImportObject::contact) phones = fields.contact.phone_fields;
   if (object == schema::crm::ImportObject::lead) phones = fields.lead.phone_fields;
   for (const std::string& phone : phones)
-    checks.emplace_back(header, phone, "a valid phone number, or fills the field, as 000-000-0000 does",
-                        [region = fields.default_region](std::string_view value) {
-                          return !schema::phone_key(value, region).empty();
-                        });
+    checks.emplace_back(
+        header, phone,
+        fmt::format("a valid phone number in the region {} (matching.default_region), or fills "
+                    "the field, as 000-000-0000 does",
+                    fields.default_region),
+        [region = fields.default_region](std::string_view value) {
+          return !schema::phone_key(value, region).empty();
+        });
   return checks;
 }
 

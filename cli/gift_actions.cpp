@@ -4,7 +4,10 @@
 #include <fmt/format.h>
 #include <sysexits.h>
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
+#include <set>
 
 #include "cli/command_audit.h"
 #include "cli/commands.h"
@@ -108,7 +111,17 @@ void print_claimable_until(const Console& console, CliContext& ctx, schema::Tran
     console.info("It can be accepted until " + platform::to_rfc3339(*until) + ".");
 }
 
-/// The gifts whose mails ended undelivered with that reply; the first of them are printed.
+/// Which of these can be sent again, by their ids: those that have not ended.
+std::set<std::int64_t> resendable(CliContext& ctx, const std::vector<schema::TransactionId>& ids) {
+  std::set<std::int64_t> open;
+  for (const schema::store::Gift& gift : ctx.store.gifts.find(ids)) {
+    if (!sync::is_ended(sync::state_of(gift.transaction))) open.insert(gift.transaction.id.value);
+  }
+  return open;
+}
+
+/// The gifts whose mails ended undelivered with that reply and that can be sent again; the first of them are
+/// printed.
 std::vector<std::int64_t> undelivered_gifts(const Console& console, CliContext& ctx,
                                             const ResendOptions& options) {
   const platform::UtcMillis since =
@@ -120,10 +133,17 @@ std::vector<std::int64_t> undelivered_gifts(const Console& console, CliContext& 
                                                 schema::DeliveryState::undelivered, before, kPageRows);
     if (page.empty()) return gifts;
     before = page.back().transaction;
-    for (const schema::store::ListedMail& mail : page) {
-      if (mail.kind != schema::MailKind::gift || mail.updated_at < since ||
-          !sync::is_reply_like(mail.last_reply, options.reply))
-        continue;
+    std::vector<schema::store::ListedMail> alike;
+    std::copy_if(page.begin(), page.end(), std::back_inserter(alike),
+                 [&](const schema::store::ListedMail& mail) {
+                   return mail.kind == schema::MailKind::gift && mail.updated_at >= since &&
+                          sync::is_reply_like(mail.last_reply, options.reply);
+                 });
+    std::vector<schema::TransactionId> ids;
+    for (const schema::store::ListedMail& mail : alike) ids.push_back(mail.transaction);
+    const std::set<std::int64_t> open = resendable(ctx, ids);
+    for (const schema::store::ListedMail& mail : alike) {
+      if (!open.contains(mail.transaction.value)) continue;
       gifts.push_back(mail.transaction.value);
       if (gifts.size() <= kMaxPreviewed)
         console.info(fmt::format("gift {} to {}, {} UTC: {}", mail.transaction.value, printable(mail.email),
@@ -136,7 +156,8 @@ int resend_undelivered(const Console& console, CliContext& ctx, const ResendOpti
   const std::vector<std::int64_t> gifts = undelivered_gifts(console, ctx, options);
   if (gifts.empty()) {
     console.info(
-        "No mail of a gift ended undelivered with that reply; \"giftsyncctl mail list --state "
+        "No mail of a gift that can be sent again ended undelivered with that reply; \"giftsyncctl mail list "
+        "--state "
         "undelivered\" shows the replies.");
     return EX_OK;
   }
@@ -234,15 +255,16 @@ CLI::App* add_id(CLI::App* verb, std::int64_t& id) {
 
 void add_gift_action_commands(Commands& commands, CLI::App& noun) {
   const auto options = std::make_shared<ResendOptions>();
-  CLI::App* resend = commands.verb(
-      noun, "resend",
-      "Mail a gift again that is unopened and not final. The same address gets the same link. "
-      "Another address gets a new link, the old link stops working, and the gift is rematched, "
-      "with the current Deal Stage if its opportunity changes. giftsync does not mail gifts "
-      "whose links were issued as URLs. With --reply it mails all gifts again whose mails ended undelivered "
-      "with that reply of the relay, after it has shown how many.",
-      {"gift resend 42", "gift resend 42 --email ada.lovelace@example.com",
-       "gift resend --reply \"Relay access denied\" --since 2h"});
+  CLI::App* resend =
+      commands.verb(noun, "resend",
+                    "Mail a gift again that is unopened and not final. The same address gets the same link. "
+                    "Another address gets a new link, the old link stops working, and the gift is rematched, "
+                    "with the current Deal Stage if its opportunity changes. giftsync does not mail gifts "
+                    "whose links were issued as URLs. With --reply it mails all such gifts again whose mails "
+                    "ended undelivered "
+                    "with that reply of the relay, after it has shown how many.",
+                    {"gift resend 42", "gift resend 42 --email ada.lovelace@example.com",
+                     "gift resend --reply \"Relay access denied\" --since 2h"});
   CLI::Option* id = resend->add_option("ID", options->id, "The recipient transaction's id");
   id->check(whole_number());
   resend

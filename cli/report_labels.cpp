@@ -42,6 +42,20 @@ std::string custom_name_of(std::string_view label) {
   return has_letter_first ? name : "Column_" + name;
 }
 
+/// "Kontakt-ID", "ID des Kontakts".
+bool has_word_id(std::string_view label) {
+  std::string word;
+  for (const char c : platform::ascii_lower(label) + " ") {
+    if (platform::is_ascii_letter_or_digit(c)) {
+      word += c;
+      continue;
+    }
+    if (word == "id") return true;
+    word.clear();
+  }
+  return false;
+}
+
 /// Besides a name's own faults a header without Id has one.
 bool is_field_name(const std::string& cell) {
   return schema::crm::import_header_faults(std::span(&cell, 1)).size() < 2;
@@ -66,11 +80,16 @@ std::vector<std::string> suggested_names(schema::crm::ImportObject object,
   for (const std::string& cell : header) {
     if (is_field_name(cell)) used.insert(schema::crm::import_column(cell));
   }
-  const bool has_id = used.contains("id");
+  const bool has_id =
+      used.contains("id") || std::any_of(header.begin(), header.end(), [&](const std::string& cell) {
+        return field_of_label(object, cell) == "Id";
+      });
+  // In other languages than English the column of the ids is the only one that its label shows.
+  const auto id = has_id ? header.end() : std::find_if(header.begin(), header.end(), has_word_id);
   std::vector<std::string> names;
   for (const std::string& cell : header) {
-    std::string name = field_of_label(object, cell);
-    if (is_field_name(cell) && (has_id || name != "Id")) continue;
+    std::string name = id != header.end() && &cell == &*id ? "Id" : field_of_label(object, cell);
+    if (is_field_name(cell) && (name.empty() || used.contains(platform::ascii_lower(name)))) continue;
     if (name.empty() || !used.insert(platform::ascii_lower(name)).second) name = custom_name_of(cell);
     names.push_back(fmt::format("{}={}", platform::without_blanks(cell), name));
   }

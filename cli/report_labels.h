@@ -13,7 +13,9 @@ namespace giftsync::cli {
 /// The standard field of the object that usually has this label; empty: none is known.
 std::string field_of_label(schema::crm::ImportObject object, std::string_view label);
 
-/// "Contact ID=Id" for each cell that is no name of a field, and for the one that is Id by another name.
+/// "Contact ID=Id", "Mobile=MobilePhone" for each cell that is no name of a field, or the label of one that
+/// the header lacks. Labels are known in English; in other languages only the column of the ids is, by the
+/// word ID.
 std::vector<std::string> suggested_names(schema::crm::ImportObject object,
                                          const std::vector<std::string>& header);
 

@@ -75,10 +75,10 @@ Findings gifts_in_future(const Facts& facts) {
 Findings paused_mail(const Facts& facts) {
   Findings found;
   for (const schema::store::CircuitBreaker& pause : facts.mail_pauses)
-    found.push_back(
-        {"mail delivery is paused on " + pause.daemon + ": " + pause.reason,
-         "correct email.from, email.smtp or its password and reload the daemon, or correct the relay; the "
-         "daemon tries again from time to time"});
+    found.push_back({"mail delivery is paused on " + pause.daemon + ": " + pause.reason,
+                     "correct email.from, email.smtp with its password, or email.directory, and reload the "
+                     "daemon; or correct the relay; the "
+                     "daemon tries again from time to time"});
   return found;
 }
 

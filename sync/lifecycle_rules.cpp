@@ -108,15 +108,14 @@ std::optional<platform::UtcMillis> next_timer_at(const schema::store::Gift& gift
 }
 
 std::optional<platform::UtcMillis> claimable_until(const schema::store::Gift& gift) {
-  return claimable_until(gift, state_of(gift.transaction));
+  const auto end = next_end(gift, state_of(gift.transaction));
+  return end ? std::optional(end->at) : std::nullopt;
 }
 
-std::optional<platform::UtcMillis> claimable_until(const schema::store::Gift& gift,
-                                                   const FoldedStatus& state) {
+std::optional<DueOutcome> next_end(const schema::store::Gift& gift, const FoldedStatus& state) {
   const auto terms = parse_terms(gift.request.terms);
   if (!terms || !gift.transaction.gift_source.empty() || is_ended(state)) return std::nullopt;
-  const auto outcome = next_outcome(*terms, state, gift.transaction.resent_at);
-  return outcome ? std::optional(outcome->at) : std::nullopt;
+  return next_outcome(*terms, state, gift.transaction.resent_at);
 }
 
 schema::store::LifecycleStampFunction terms_stamper(const LifecycleTerms& terms,

@@ -50,12 +50,11 @@ std::optional<DueReminder> next_reminder(const LifecycleTerms& terms, schema::Se
 /// When a timer must evaluate the gift: the earlier of its next outcome and its next reminder.
 std::optional<platform::UtcMillis> next_timer_at(const schema::store::Gift& gift, const FoldedStatus& state);
 
-/// Until when the gift can be accepted or donated in this state; nullopt when it has ended or is external.
-/// Opening it may change this.
+/// Until when the gift can be accepted or donated; nullopt when it has ended or is external. Opening it may
+/// change this.
 std::optional<platform::UtcMillis> claimable_until(const schema::store::Gift& gift);
-/// The same in a state that the gift's row may not have yet.
-std::optional<platform::UtcMillis> claimable_until(const schema::store::Gift& gift,
-                                                   const FoldedStatus& state);
+/// What ends a gift that can be accepted or donated in this state, which its row may not have yet, and when.
+std::optional<DueOutcome> next_end(const schema::store::Gift& gift, const FoldedStatus& state);
 
 /// The state that is stored in the gift's row.
 FoldedStatus state_of(const schema::store::RecipientTransaction& transaction);

@@ -94,7 +94,8 @@ Data summary_of(const ConsoleGift& row, const sync::FoldedStatus& status,
       request.sender_name.empty() ? request.sender_email : request.sender_name + ", " + request.sender_email);
   add_line(lines, "campaign", request.utm_campaign_id.value_or(""));
   add_line(lines, "total_cost", amount(request.costs.total()));
-  add_time(lines, "expires_at", sync::claimable_until(row.gift, status));
+  if (const auto end = sync::next_end(row.gift, status))
+    add_time(lines, end->status == schema::Status::refunded ? "refunded_at" : "expires_at", end->at);
   if (mail && may(viewer.roles, Permission::act_on_gifts)) add_line(lines, "message_id", mail->message_id);
   if (mail) add_line(lines, "attempts_made", std::to_string(mail->attempts()));
   add_line(lines, "source", transaction.gift_source);

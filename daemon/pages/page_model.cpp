@@ -32,8 +32,8 @@ PageNotice notice_of(std::string_view query, sync::LinkKind kind, schema::Status
 std::optional<platform::UtcMillis> claimable_until_of(const schema::store::Gift& gift,
                                                       const sync::FoldedStatus& state,
                                                       platform::UtcMillis now) {
-  const auto until = sync::claimable_until(gift, state);
-  return until && *until > now ? until : std::nullopt;
+  const auto end = sync::next_end(gift, state);
+  return end && end->at > now ? std::optional(end->at) : std::nullopt;
 }
 
 void set_recipient(GiftPageModel& model, const schema::store::RecipientTransaction& transaction) {

@@ -186,6 +186,13 @@ TEST_F(ConsoleActions, AGiftShowsItsStoredChangesAtOnceAndWhenItExpires) {
   EXPECT_THAT(get(page_of(id)).body,
               AllOf(HasSubstr("<span class=\"status sent\">Sent</span></p>"),
                     HasSubstr("<dt>Expires (UTC)</dt><dd><time datetime=\"2026-12-21T12:31:07.000Z\">")));
+  const auto bounced = gift_of("sam@example.com");
+  store_.changes.accept(
+      std::vector<schema::store::StatusChange>{
+          {{}, "vendor", bounced, schema::Status::undelivered, now_, now_, {}}},
+      0);
+  EXPECT_THAT(get(page_of(bounced)).body, AllOf(HasSubstr("<dt>Refunded unless sent again before (UTC)</dt>"),
+                                                Not(HasSubstr("Expires (UTC)"))));
   ASSERT_EQ(act(id, "cancel", "&confirm=1"), page_of(id) + "?notice=cancelled");
   ASSERT_EQ(gift(id).transaction.status, schema::Status::sent) << "no worker runs";
   EXPECT_THAT(

@@ -116,7 +116,8 @@ TEST(Composite, ATaskRefersToTheRecordThatAnEarlierPartCreates) {
   ASSERT_EQ(calls.size(), 1U);
   std::map<std::string, Json> created;  // the values of N, by what refers to their Ids
   std::size_t tasks = 0;
-  for (const Json& part : Json::parse(composite_body(calls[0].parts)).at("compositeRequest")) {
+  const Json body = Json::parse(composite_body(calls[0].parts));
+  for (const Json& part : body.at("compositeRequest")) {
     const Json& records = part.at("body").at("records");
     for (std::size_t i = 0; i < records.size(); ++i) {
       if (!records[i].contains("WhatId")) {
