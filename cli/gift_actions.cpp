@@ -157,8 +157,7 @@ int resend_undelivered(const Console& console, CliContext& ctx, const ResendOpti
   if (gifts.empty()) {
     console.info(
         "No mail of a gift that can be sent again ended undelivered with that reply; \"giftsyncctl mail list "
-        "--state "
-        "undelivered\" shows the replies.");
+        "--state undelivered\" shows the replies.");
     return EX_OK;
   }
   if (gifts.size() > kMaxPreviewed) console.info(fmt::format("and {} more", gifts.size() - kMaxPreviewed));
@@ -261,8 +260,7 @@ void add_gift_action_commands(Commands& commands, CLI::App& noun) {
                     "Another address gets a new link, the old link stops working, and the gift is rematched, "
                     "with the current Deal Stage if its opportunity changes. giftsync does not mail gifts "
                     "whose links were issued as URLs. With --reply it mails all such gifts again whose mails "
-                    "ended undelivered "
-                    "with that reply of the relay, after it has shown how many.",
+                    "ended undelivered with that reply of the relay, after it has shown how many.",
                     {"gift resend 42", "gift resend 42 --email ada.lovelace@example.com",
                      "gift resend --reply \"Relay access denied\" --since 2h"});
   CLI::Option* id = resend->add_option("ID", options->id, "The recipient transaction's id");

@@ -31,8 +31,7 @@ KeyTable email_keys() {
        choice({"retry", "hold"}, setting(&Settings::email, &E::hold_uncertain))},
       {"email.undelivered_notice",
        "Whether senders are mailed which of their gifts became undelivered: never, each time (a sender at "
-       "most "
-       "every ten minutes), or daily (at most once in 24 hours).",
+       "most every ten minutes), or daily (at most once in 24 hours).",
        choice({"never", "each", "daily"}, setting(&Settings::email, &E::undelivered_notice))},
       {"email.smtp.url",
        "The mail relay; smtp:// begins unencrypted and upgrades to TLS, smtps:// begins with TLS.",

@@ -21,8 +21,7 @@ constexpr const char* kSinceFact = "sender_notices_since";
 /// The gift is undelivered since the sending that the notice is about.
 constexpr const char* kIsUndelivered =
     "EXISTS (SELECT 1 FROM recipient_transaction t JOIN mail_outbox g ON g.transaction_id = t.id WHERE t.id "
-    "= "
-    "sender_notice.transaction_id AND t.status = 'undelivered' AND g.number = sender_notice.sending)";
+    "= sender_notice.transaction_id AND t.status = 'undelivered' AND g.number = sender_notice.sending)";
 
 std::optional<platform::UtcMillis> read_since(soci::session& session) {
   const auto millis = platform::parse_number<std::int64_t>(read_metadata(session, kSinceFact).value_or(""));
@@ -94,7 +93,8 @@ void SenderNotices::end() {
 
 SenderMail SenderNotices::take(TransactionId mail, std::int64_t number, const std::string& claimed_by) {
   const std::string mail_number = std::to_string(number);
-  const std::string of_sender = "sender_id = " + std::to_string(-kSenderMailIds - mail.value);
+  const std::string sender = std::to_string(-kSenderMailIds - mail.value);
+  const std::string of_sender = "sender_id = " + sender;
   if (!claimed_by.empty()) {
     // Whose claim has passed to another daemon adds nothing: the mail may have left without it.
     const std::string not_left =
@@ -118,8 +118,8 @@ SenderMail SenderNotices::take(TransactionId mail, std::int64_t number, const st
                                              "SELECT count(*) FROM sender_notice" + named + condition);
     };
     SenderMail made;
-    made.email = sql::select_value<std::string>(session, "SELECT email FROM notified_sender WHERE id = " +
-                                                             std::to_string(-kSenderMailIds - mail.value));
+    made.email =
+        sql::select_value<std::string>(session, "SELECT email FROM notified_sender WHERE id = " + sender);
     made.gifts = count("");
     made.is_obsolete = count(std::string(" AND ") + kIsUndelivered) == 0;
     SenderNotice row;
