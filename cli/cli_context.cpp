@@ -1,20 +1,24 @@
 #include "cli/cli_context.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <sysexits.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
 
 #include "cli/commands.h"
-#include "cli/store_path_checks.h"
 #include "daemon/config/read_settings.h"
-#include "platform/unreachable_error.h"
+#include "daemon/wiring/crm_config.h"
+#include "daemon/wiring/database_config.h"
+#include "daemon/wiring/server_secret.h"
+#include "daemon/wiring/store_preflight.h"
+#include "platform/dependency_error.h"
 #include "schema/store/server_check.h"
-#include "wiring/crm_config.h"
-#include "wiring/database_config.h"
-#include "wiring/server_secret_config.h"
-#include "wiring/store_preflight.h"
 
 namespace giftsync::cli {
 namespace {
@@ -26,14 +30,13 @@ std::string without_full_stop(std::string text) {
 }
 
 /// With peer authentication the server takes the user of the operating system for its role.
-bool is_root_refused(const platform::DependencyError& fault) {
+bool is_root_refused(const DependencyError& fault) {
   return ::geteuid() == 0 && std::string_view(fault.what()).find("\"root\"") != std::string_view::npos;
 }
 
-std::string check_first(const daemon::config::Settings& settings, const platform::DependencyError& fault,
-                        bool is_crm) {
-  const daemon::config::StoreBackend backend = is_crm ? settings.crm.backend : settings.store.backend;
-  if (backend == daemon::config::StoreBackend::postgresql) {
+std::string check_first(const config::Settings& settings, const DependencyError& fault, bool is_crm) {
+  const config::StoreBackend backend = is_crm ? settings.crm.backend : settings.store.backend;
+  if (backend == config::StoreBackend::postgresql) {
     if (is_root_refused(fault))
       return fmt::format(
           "the server knows no root; run it as the service's user: runuser -u giftsync -- {}...",
@@ -46,16 +49,15 @@ std::string check_first(const daemon::config::Settings& settings, const platform
               : "check the disk and whether another program holds the file";
 }
 
-std::string remote_crm_failure(const daemon::config::Settings& settings,
-                               const platform::DependencyError& fault) {
+std::string remote_crm_failure(const config::Settings& settings, const DependencyError& fault) {
   const std::string location = wiring::crm_location(settings);
-  if (dynamic_cast<const platform::UnreachableError*>(&fault) == nullptr)
+  if (dynamic_cast<const UnreachableError*>(&fault) == nullptr)
     return fmt::format("{}: {}", location, fault.what());
   return fmt::format("{}: {}; check the network, and that {} in {} leads to the org", location,
                      without_full_stop(fault.what()), wiring::crm_address_key(settings), settings.file);
 }
 
-std::optional<Refusal> refuse_to_create(const daemon::config::Settings& settings, StoreAccess access) {
+std::optional<Refusal> refuse_to_create(const config::Settings& settings, StoreAccess access) {
   if (auto fault = wiring::secret_without_store_fault(settings))
     return Refusal{access == StoreAccess::existing ? EX_NOINPUT : EX_CONFIG, {std::move(*fault)}};
   if (access == StoreAccess::existing)
@@ -74,8 +76,7 @@ int refuse(const Console& console, const Refusal& refusal) {
   return refusal.exit_code;
 }
 
-std::string database_failure(const daemon::config::Settings& settings,
-                             const platform::DependencyError& fault) {
+std::string database_failure(const config::Settings& settings, const DependencyError& fault) {
   const bool is_crm = fault.of_external_crm();
   if (is_crm && wiring::crm_capabilities(settings).is_remote) return remote_crm_failure(settings, fault);
   // A retry would fail in the same way.
@@ -85,15 +86,15 @@ std::string database_failure(const daemon::config::Settings& settings,
                      is_owners ? "its owner has to correct it" : check_first(settings, fault, is_crm));
 }
 
-std::optional<Refusal> refuse_newer_tables(const daemon::config::Settings& settings, int store,
+std::optional<Refusal> refuse_newer_tables(const config::Settings& settings, int store,
                                            const wiring::CrmUpgradePlan& crm) {
   if (auto fault = wiring::newer_tables_fault(settings, store, crm))
     return Refusal{EX_CONFIG, {std::move(*fault)}};
   return std::nullopt;
 }
 
-std::optional<Refusal> refuse_older_store(const daemon::config::Settings& settings, StoreAccess access,
-                                          int version, int supported) {
+std::optional<Refusal> refuse_older_store(const config::Settings& settings, StoreAccess access, int version,
+                                          int supported) {
   if (version == 0 || version >= supported || access == StoreAccess::create_or_upgrade) return std::nullopt;
   return Refusal{
       EX_CONFIG,
@@ -103,67 +104,131 @@ std::optional<Refusal> refuse_older_store(const daemon::config::Settings& settin
           wiring::store_location(settings), version, supported)}};
 }
 
-Refusal refuse_faults(const daemon::config::Settings& settings, const std::vector<std::string>& faults) {
+Refusal refuse_faults(const config::Settings& settings, const std::vector<std::string>& faults) {
   Refusal refusal{EX_CONFIG, {}};
   for (const std::string& fault : faults)
     refusal.lines.push_back(fmt::format("{}: {}", settings.file, fault));
   return refusal;
 }
 
-std::optional<Refusal> refuse_unusable_crm(const daemon::config::Settings& settings) {
+std::optional<Refusal> refuse_unusable_crm(const config::Settings& settings) {
   const wiring::CrmCheck check = wiring::check_crm(settings);
   if (check.faults.empty()) return std::nullopt;
   return refuse_faults(settings, check.faults);
 }
 
-tl::expected<daemon::config::Settings, Refusal> read_cli_settings(const std::string& path) {
-  auto read = daemon::config::read_settings(path);
+tl::expected<config::Settings, Refusal> read_cli_settings(const std::string& path) {
+  auto read = config::read_settings(path);
   if (!read) return tl::unexpected(Refusal{EX_CONFIG, std::move(read.error().lines)});
   return std::move(*read);
 }
 
-tl::expected<std::unique_ptr<CliContext>, Refusal> open_cli_context(daemon::config::Settings settings,
+tl::expected<std::unique_ptr<CliContext>, Refusal> open_cli_context(config::Settings settings,
                                                                     const Console& console,
                                                                     StoreAccess access) {
-  if (settings.store.backend == daemon::config::StoreBackend::sqlite) {
+  if (settings.store.backend == config::StoreBackend::sqlite) {
     const bool exists = wiring::store_file_exists(settings.store.connection);
     if (auto refusal = exists ? std::nullopt : refuse_to_create(settings, access))
       return tl::unexpected(*refusal);
     if (auto refusal = prepare_store_file(settings.store.connection)) return tl::unexpected(*refusal);
   }
-  const schema::sql::Dsn address = wiring::store_dsn(settings.store);
-  const schema::store::ServerCheck server_check(address, wiring::server_file_of_daemon(settings));
-  const int version = schema::store::store_version(address);
+  const sql::Dsn address = wiring::store_dsn(settings.store);
+  const store::ServerCheck server_check(address, wiring::server_file_of_daemon(settings));
+  const int version = store::store_version(address);
   if (auto refusal = version > 0 ? std::nullopt : refuse_to_create(settings, access))
     return tl::unexpected(*refusal);
   if (auto refusal = refuse_newer_tables(settings, version, wiring::crm_upgrade_plan(settings)))
     return tl::unexpected(*refusal);
   if (auto refusal = refuse_older_store(settings, access, version)) return tl::unexpected(*refusal);
-  if (version < schema::store::kStoreVersion) schema::store::migrate_store(address);
+  if (version < store::kStoreVersion) store::migrate_store(address);
   wiring::migrate_crm(settings);
   if (version == 0) console.info(fmt::format("The store is new: {}", wiring::store_location(settings)));
-  auto crm_calls = std::make_shared<platform::CallDeadline>();
-  std::unique_ptr<schema::crm::Crm> crm = wiring::make_crm(settings, wiring::LookupDuration::unlimited,
-                                                           [crm_calls] { return crm_calls->may_continue(); });
-  return std::unique_ptr<CliContext>(new CliContext{std::move(settings), schema::store::Store(address),
-                                                    std::move(crm_calls), std::move(crm)});
+  auto crm_calls = std::make_shared<CallDeadline>();
+  std::unique_ptr<crm::Crm> crm = wiring::make_crm(settings, wiring::LookupDuration::unlimited,
+                                                   [crm_calls] { return crm_calls->may_continue(); });
+  return std::unique_ptr<CliContext>(
+      new CliContext{std::move(settings), store::Store(address), std::move(crm_calls), std::move(crm)});
 }
 
-tl::expected<std::unique_ptr<schema::store::Store>, Refusal> open_store_alone(
-    const daemon::config::Settings& settings) {
+tl::expected<std::unique_ptr<store::Store>, Refusal> open_store_alone(const config::Settings& settings) {
   constexpr StoreAccess kAccess = StoreAccess::existing;
-  const bool is_file = settings.store.backend == daemon::config::StoreBackend::sqlite;
+  const bool is_file = settings.store.backend == config::StoreBackend::sqlite;
   if (is_file && !wiring::store_file_exists(settings.store.connection))
     return tl::unexpected(*refuse_to_create(settings, kAccess));
   if (auto refusal = is_file ? prepare_store_file(settings.store.connection) : std::nullopt)
     return tl::unexpected(*refusal);
-  const schema::sql::Dsn address = wiring::store_dsn(settings.store);
-  const schema::store::ServerCheck server_check(address, wiring::server_file_of_daemon(settings));
-  const int version = schema::store::store_version(address);
+  const sql::Dsn address = wiring::store_dsn(settings.store);
+  const store::ServerCheck server_check(address, wiring::server_file_of_daemon(settings));
+  const int version = store::store_version(address);
   if (version == 0) return tl::unexpected(*refuse_to_create(settings, kAccess));
   if (auto refusal = refuse_newer_tables(settings, version, {})) return tl::unexpected(*refusal);
   if (auto refusal = refuse_older_store(settings, kAccess, version)) return tl::unexpected(*refusal);
-  return std::make_unique<schema::store::Store>(address);
+  return std::make_unique<store::Store>(address);
+}
+
+namespace {
+
+constexpr mode_t kStoreFileMode = 0640;  // it contains names and addresses of people
+
+std::string reason_of(int error) {
+  return std::generic_category().message(error);
+}
+
+Refusal missing_directory(const std::string& path, const std::string& folder) {
+  return {
+      EX_CANTCREAT,
+      {fmt::format(
+          "{}: the store cannot be created: there is no folder {}; create it, or correct store.connection",
+          path, folder)}};
+}
+
+Refusal cannot_create(const std::string& path, int error) {
+  const bool forbidden = error == EACCES || error == EPERM;
+  return {forbidden ? EX_NOPERM : EX_CANTCREAT,
+          {fmt::format("{}: the store cannot be created: {}; {}", path, reason_of(error),
+                       forbidden ? "run this as the service's user or as root (sudo)" : "check the disk")}};
+}
+
+Refusal cannot_open(const std::string& path, int error) {
+  return {
+      EX_NOPERM,
+      {fmt::format("{}: the store cannot be opened: {}; run this as the service's user or as root (sudo), "
+                   "which becomes the owner of the store's folder",
+                   path, reason_of(error))}};
+}
+
+/// Changes the owner only of a file that this process has just created: otherwise the folder's owner could
+/// make root give away another file.
+std::optional<Refusal> create_for_owner(const std::string& path, const struct stat& folder) {
+  const int file = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kStoreFileMode);
+  if (file < 0 && errno == EEXIST) return std::nullopt;  // another program created it first
+  if (file < 0) return cannot_create(path, errno);
+  const bool for_another = geteuid() == 0 && (folder.st_uid != 0 || folder.st_gid != 0);
+  const int refused = for_another && fchown(file, folder.st_uid, folder.st_gid) != 0 ? errno : 0;
+  close(file);
+  if (refused == 0) return std::nullopt;
+  unlink(path.c_str());
+  return cannot_create(path, refused);
+}
+
+}  // namespace
+
+std::optional<Refusal> prepare_store_file(const std::string& path) {
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  struct stat found {};
+  if (stat(folder.c_str(), &found) != 0) {
+    if (errno == EACCES) return cannot_open(path, errno);
+    return missing_directory(path, folder);
+  }
+  if (!S_ISDIR(found.st_mode)) return missing_directory(path, folder);
+  if (!wiring::store_file_exists(path)) {
+    if (auto refusal = create_for_owner(path, found)) return refusal;
+  }
+  if (std::filesystem::is_directory(path)) return cannot_open(path, EISDIR);
+  if (access(path.c_str(), R_OK | W_OK) != 0) return cannot_open(path, errno);
+  // SQLite creates its journal in the same folder.
+  if (access(folder.c_str(), W_OK | X_OK) != 0) return cannot_open(folder, errno);
+  return std::nullopt;
 }
 
 }  // namespace giftsync::cli

@@ -4,98 +4,92 @@
 #include <sysexits.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "cli/command_audit.h"
+#include "cli/console.h"
 #include "cli/input_file.h"
-#include "cli/os_user.h"
+#include "daemon/wiring/crm_config.h"
+#include "daemon/wiring/database_config.h"
+#include "daemon/wiring/store_preflight.h"
 #include "platform/dependency_error.h"
-#include "platform/plural.h"
-#include "platform/quoted_text.h"
 #include "platform/text.h"
+#include "platform/visible_text.h"
 #include "schema/ids.h"
-#include "wiring/crm_config.h"
-#include "wiring/database_config.h"
-#include "wiring/store_owner.h"
 
 namespace giftsync::cli {
 
 Commands::Commands()
-    : root_("The command line of giftsync. It works on the store directly; the daemon may run or not.",
-            "giftsyncctl"),
-      settings_path_(daemon::config::default_settings_path()) {
-  root_.require_subcommand(1);
-  root_.set_version_flag("--version", "giftsyncctl " GIFTSYNC_VERSION);
-  root_.get_formatter()->label("SUBCOMMAND", "COMMAND");
-  root_.footer(
-      "Examples:\n"
-      "  giftsyncctl account create --email rose@example.com --name \"Rose\" --plan team\n"
-      "  giftsyncctl key create --account rose@example.com\n"
-      "  giftsyncctl gift list --json\n"
-      "For help on a noun or verb: giftsyncctl help key, giftsyncctl key create --help\n"
-      "Data goes to stdout, everything else to stderr; exit codes are those of sysexits.h.");
-  add_config_option(root_);
+    : root_{"giftsyncctl",
+            "The command line of giftsync. It works on the store directly; the daemon may run or not.",
+            "Examples:\n"
+            "  giftsyncctl account create --email rose@example.com --name \"Rose\" --plan team\n"
+            "  giftsyncctl key create --account rose@example.com\n"
+            "  giftsyncctl gift list --json\n"
+            "For help on a noun or verb: giftsyncctl help key, giftsyncctl key create --help\n"
+            "Data goes to stdout, everything else to stderr; exit codes are those of sysexits.h."},
+      settings_path_(config::default_settings_path()) {}
+
+Command* Commands::noun(Command& parent, const std::string& name, const std::string& about) {
+  const std::string full_name = &parent == &root_ ? name : parent.name + " " + name;
+  parent.below.push_back(std::make_unique<Command>(Command{
+      name, about, fmt::format("For help on a verb: giftsyncctl {} VERB --help", full_name), &parent}));
+  return parent.below.back().get();
 }
 
-void Commands::add_config_option(CLI::App& app) {
-  app.add_option("-c,--config", settings_path_,
-                 "The settings file (default: $GIFTSYNC_CONFIG, else /etc/giftsync/giftsyncd.yaml)")
-      ->option_text("FILE");
-}
-
-CLI::App* Commands::noun(CLI::App& parent, const std::string& name, const std::string& about) {
-  CLI::App* app = parent.add_subcommand(name, about);
-  app->group("Nouns");
-  app->require_subcommand(1);
-  const std::string full_name = &parent == &root_ ? name : parent.get_name() + " " + name;
-  app->footer(fmt::format("For help on a verb: giftsyncctl {} VERB --help", full_name));
-  add_config_option(*app);
-  return app;
-}
-
-CLI::App* Commands::verb(CLI::App& parent, const std::string& name, const std::string& about,
-                         const std::vector<std::string>& examples) {
-  CLI::App* app = parent.add_subcommand(name, about);
-  app->group("Verbs");
+Command* Commands::verb(Command& parent, const std::string& name, const std::string& about,
+                        const std::vector<std::string>& examples) {
   std::string footer = examples.size() == 1 ? "Example:" : "Examples:";
   for (const std::string& example : examples) footer += "\n  giftsyncctl " + example;
-  app->footer(footer);
-  add_config_option(*app);
-  return app;
+  parent.below.push_back(std::make_unique<Command>(Command{name, about, footer, &parent}));
+  return parent.below.back().get();
 }
 
-void Commands::run_with_store(CLI::App* verb, StoreAccess access, StoreCommand command) {
-  run_with_settings(verb, [access, command = std::move(command)](const Console& console,
-                                                                 const daemon::config::Settings& settings) {
-    const auto ctx = open_cli_context(settings, console, access);
-    if (!ctx) return refuse(console, ctx.error());
-    begin_audit(console, (*ctx)->store);
-    return command(console, **ctx);
-  });
+const Option* Command::find(std::string_view option) const {
+  for (const auto& one : options) {
+    std::string_view names = one->names;
+    while (!names.empty()) {
+      const std::size_t comma = names.find(',');
+      if (names.substr(0, comma) == option) return one.get();
+      names.remove_prefix(comma == std::string_view::npos ? names.size() : comma + 1);
+    }
+  }
+  return nullptr;
 }
 
-void Commands::run_with_settings(CLI::App* verb, SettingsCommand command) {
+void Commands::run_with_store(Command* verb, StoreAccess access, StoreCommand command) {
+  run_with_settings(
+      verb, [access, command = std::move(command)](const Console& console, const config::Settings& settings) {
+        const auto ctx = open_cli_context(settings, console, access);
+        if (!ctx) return refuse(console, ctx.error());
+        begin_audit(console, (*ctx)->store);
+        return command(console, **ctx);
+      });
+}
+
+void Commands::run_with_settings(Command* verb, SettingsCommand command) {
   run_despite_faults(verb, [command = std::move(command)](const Console& console,
-                                                          const daemon::config::SettingsReading& file) {
+                                                          const config::SettingsReading& file) {
     return file.faults.empty() ? command(console, file.settings) : refuse(console, {EX_CONFIG, file.faults});
   });
 }
 
-void Commands::begin_audit(const Console& console, schema::store::Store& store) {
+void Commands::begin_audit(const Console& console, store::Store& store) {
   if (console.audit) console.audit->begin(store);
 }
 
-void Commands::say_faults_are_ignored(const Console& console, const daemon::config::SettingsReading& file) {
+void Commands::say_faults_are_ignored(const Console& console, const config::SettingsReading& file) {
   if (file.faults.empty()) return;
   console.info(fmt::format("{} has {}, which this command does not need; \"giftsyncd --check\" lists them.",
-                           file.settings.file, platform::pluralize(file.faults.size(), "fault")));
+                           file.settings.file, pluralize(file.faults.size(), "fault")));
 }
 
-void Commands::run_despite_faults(CLI::App* verb, SettingsReadingCommand command) {
+void Commands::run_despite_faults(Command* verb, SettingsReadingCommand command) {
   actions_.emplace_back(verb, std::move(command));
 }
 
-void Commands::run_without_store(CLI::App* verb, SettingsReadingCommand command) {
+void Commands::run_without_store(Command* verb, SettingsReadingCommand command) {
   without_store_.insert(verb);
   run_despite_faults(verb, std::move(command));
 }
@@ -104,8 +98,7 @@ namespace {
 
 /// The findings of the CRM check for a CRM that responds but refuses a query, for example because a right is
 /// missing.
-std::optional<Refusal> unusable_crm(const daemon::config::Settings& settings,
-                                    const platform::DependencyError& broken) {
+std::optional<Refusal> unusable_crm(const config::Settings& settings, const DependencyError& broken) {
   if (!broken.of_external_crm() || broken.transient()) return std::nullopt;
   try {
     const wiring::CrmCheck check = wiring::check_crm(settings);
@@ -114,20 +107,19 @@ std::optional<Refusal> unusable_crm(const daemon::config::Settings& settings,
     Refusal refusal = refuse_faults(settings, check.command_warnings);
     refusal.lines.insert(refusal.lines.begin(), database_failure(settings, broken));
     return refusal;
-  } catch (const platform::DependencyError&) {
+  } catch (const DependencyError&) {
     return std::nullopt;  // the check failed too: report the first fault
   }
 }
 
 }  // namespace
 
-void Commands::open_files_of(const CLI::App& verb, const Console& console) {
-  for (const CLI::Option* option : verb.get_options())
-    for (const std::string& word : option->results()) InputFile::open_early(word, console);
+void Commands::open_files_of(const Command& verb, const Console& console) {
+  for (const auto& option : verb.options)
+    for (const std::string& word : option->words) InputFile::open_early(word, console);
 }
 
-std::optional<Refusal> Commands::become_store_owner(const CLI::App& verb,
-                                                    const daemon::config::Settings& settings,
+std::optional<Refusal> Commands::become_store_owner(const Command& verb, const config::Settings& settings,
                                                     const Console& console) {
   if (!console.becomes_store_owner) return std::nullopt;
   const auto owner = wiring::owner_to_become(settings);
@@ -141,13 +133,13 @@ std::optional<Refusal> Commands::become_store_owner(const CLI::App& verb,
 
 int Commands::run_parsed(const Console& console) {
   const auto parsed = std::find_if(actions_.begin(), actions_.end(),
-                                   [](const auto& action) { return action.first->parsed(); });
+                                   [](const auto& action) { return action.first->is_parsed; });
   if (parsed == actions_.end())
     return console.fail(EX_SOFTWARE, "the command has no action; please report this");
-  const auto file = daemon::config::read_settings_despite_faults(settings_path_);
+  const auto file = config::read_settings_despite_faults(settings_path_);
   const bool needs_store = !without_store_.contains(parsed->first);
   if (needs_store && !file.has_store) return refuse(console, {EX_CONFIG, file.faults});
-  const daemon::config::Settings& settings = file.settings;
+  const config::Settings& settings = file.settings;
   if (const auto refusal = needs_store ? become_store_owner(*parsed->first, settings, console) : std::nullopt)
     return refuse(console, *refusal);
   CommandAudit audit(console, settings, *parsed->first);
@@ -155,38 +147,47 @@ int Commands::run_parsed(const Console& console) {
   audited.audit = &audit;
   try {
     return parsed->second(audited, file);
-  } catch (const schema::store::IncompatibleStoreError& fault) {
+  } catch (const store::IncompatibleStoreError& fault) {
     return console.fail(EX_CONFIG, fmt::format("{}: {}", wiring::store_location(settings), fault.what()));
-  } catch (const platform::DependencyError& broken) {
+  } catch (const DependencyError& broken) {
     if (const auto refusal = unusable_crm(settings, broken)) return refuse(console, *refusal);
     return console.fail(EX_UNAVAILABLE, database_failure(settings, broken));
   }
 }
 
-std::shared_ptr<bool> json_flag(CLI::App* verb, const std::string& about) {
+std::shared_ptr<bool> json_flag(Command* verb, const std::string& about) {
   auto json = std::make_shared<bool>(false);
   verb->add_flag("--json", *json, about);
   return json;
 }
 
-std::shared_ptr<std::string> text_argument(CLI::App* verb, const std::string& name,
-                                           const std::string& about) {
+std::shared_ptr<std::string> text_argument(Command* verb, const std::string& name, const std::string& about) {
   auto text = std::make_shared<std::string>();
   verb->add_option(name, *text, about)->required();
   return text;
 }
 
-CLI::Validator whole_number() {
-  const auto check = [](const std::string& word) -> std::string {
-    const auto number = platform::parse_number<std::int64_t>(word);
-    if (number && *number >= 1 && *number <= schema::kMaxId) return {};
-    return fmt::format("found {}; allowed: a whole number from 1 on", platform::in_quotes(word));
-  };
-  return CLI::Validator(check, "");
+Check number_between(std::int64_t smallest, std::int64_t largest) {
+  return {[=](const std::string& word) -> std::string {
+    const auto number = parse_number<std::int64_t>(word);
+    if (number && *number >= smallest && *number <= largest) return {};
+    return fmt::format(
+        "found {}; allowed: a whole number from {} {}", in_quotes(word), smallest,
+        largest == std::numeric_limits<std::int64_t>::max() ? "on" : fmt::format("to {}", largest));
+  }};
 }
 
-std::string program_with(const daemon::config::Settings& settings) {
-  if (settings.file == daemon::config::default_settings_path()) return "giftsyncctl ";
+Check whole_number() {
+  const auto check = [](const std::string& word) -> std::string {
+    const auto number = parse_number<std::int64_t>(word);
+    if (number && *number >= 1 && *number <= kMaxId) return {};
+    return fmt::format("found {}; allowed: a whole number from 1 on", in_quotes(word));
+  };
+  return {check};
+}
+
+std::string program_with(const config::Settings& settings) {
+  if (settings.file == config::default_settings_path()) return "giftsyncctl ";
   // Quoted for a shell.
   std::string file;
   for (const char c : settings.file) file += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -196,13 +197,13 @@ std::string program_with(const daemon::config::Settings& settings) {
   return fmt::format("giftsyncctl --config {} ", is_plain ? settings.file : "'" + file + "'");
 }
 
-CLI::Validator one_of(std::vector<std::string> choices) {
+Check one_of(std::vector<std::string> choices) {
   const std::string allowed = fmt::format("{}", fmt::join(choices, ", "));
   const auto check = [choices = std::move(choices), allowed](const std::string& word) -> std::string {
     if (std::find(choices.begin(), choices.end(), word) != choices.end()) return {};
-    return fmt::format("found {}; allowed: {}", platform::in_quotes(word), allowed);
+    return fmt::format("found {}; allowed: {}", in_quotes(word), allowed);
   };
-  return CLI::Validator(check, "{" + allowed + "}");
+  return {check, "{" + allowed + "}"};
 }
 
 }  // namespace giftsync::cli

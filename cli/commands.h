@@ -1,7 +1,6 @@
 // cli: the commands of giftsyncctl, NOUN VERB, each with its options and its action.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <memory>
 #include <set>
@@ -11,55 +10,56 @@
 #include <vector>
 
 #include "cli/cli_context.h"
+#include "cli/command_tree.h"
 #include "cli/console.h"
 #include "daemon/config/read_settings.h"
 
 namespace giftsync::cli {
 
-/// The result is an exit code of <sysexits.h>. May throw platform::DependencyError.
+/// The result is an exit code of <sysexits.h>. May throw DependencyError.
 using StoreCommand = std::function<int(const Console&, CliContext&)>;
-using SettingsCommand = std::function<int(const Console&, const daemon::config::Settings&)>;
+using SettingsCommand = std::function<int(const Console&, const config::Settings&)>;
 
 /// The file may be faulty, but not its section `store`.
-using SettingsReadingCommand = std::function<int(const Console&, const daemon::config::SettingsReading&)>;
+using SettingsReadingCommand = std::function<int(const Console&, const config::SettingsReading&)>;
 
 /// The tree of nouns and verbs, and the action of each verb.
 class Commands {
  public:
   Commands();
 
-  CLI::App& root() { return root_; }
-  CLI::App* noun(const std::string& name, const std::string& about) { return noun(root_, name, about); }
+  Command& root() { return root_; }
+  Command* noun(const std::string& name, const std::string& about) { return noun(root_, name, about); }
   /// A noun below another noun: "item codes".
-  CLI::App* noun(CLI::App& parent, const std::string& name, const std::string& about);
+  Command* noun(Command& parent, const std::string& name, const std::string& about);
   /// A verb, or a noun without verbs if `parent` is root(). `examples`: command lines without the program
   /// name.
-  CLI::App* verb(CLI::App& parent, const std::string& name, const std::string& about,
-                 const std::vector<std::string>& examples);
+  Command* verb(Command& parent, const std::string& name, const std::string& about,
+                const std::vector<std::string>& examples);
 
   /// Sets the action of a verb. It gets the opened store.
-  void run(CLI::App* verb, StoreCommand command) {
+  void run(Command* verb, StoreCommand command) {
     run_with_store(verb, StoreAccess::existing, std::move(command));
   }
   /// The same with parsed options, for a verb that may create the store.
   template <class Options, class Action>
-  void run_or_create(CLI::App* verb, std::shared_ptr<Options> options, Action action) {
+  void run_or_create(Command* verb, std::shared_ptr<Options> options, Action action) {
     run_with_store(verb, StoreAccess::create,
                    [=](const Console& console, CliContext& ctx) { return action(console, ctx, *options); });
   }
   /// Sets the action of a verb that must not create or upgrade the store.
-  void run_with_settings(CLI::App* verb, SettingsCommand command);
+  void run_with_settings(Command* verb, SettingsCommand command);
   /// Sets the action of a verb that also tells what it can when the settings file is faulty. A file that does
   /// not lead to a store is refused (exit 78).
-  void run_despite_faults(CLI::App* verb, SettingsReadingCommand command);
+  void run_despite_faults(Command* verb, SettingsReadingCommand command);
   /// The same also without a settings file, or with one that names no store: the verb uses none.
-  void run_without_store(CLI::App* verb, SettingsReadingCommand command);
+  void run_without_store(Command* verb, SettingsReadingCommand command);
   /// Sets the action of a verb that needs the store alone, with parsed options: int(const Console&,
-  /// schema::store::Store&, Options&). It runs also when the settings file has faults outside its section
+  /// store::Store&, Options&). It runs also when the settings file has faults outside its section
   /// `store`: a leaked key must not wait for the correction of a typo.
   template <class Options, class Action>
-  void run_with_store_alone(CLI::App* verb, std::shared_ptr<Options> options, Action action) {
-    run_despite_faults(verb, [=](const Console& console, const daemon::config::SettingsReading& file) {
+  void run_with_store_alone(Command* verb, std::shared_ptr<Options> options, Action action) {
+    run_despite_faults(verb, [=](const Console& console, const config::SettingsReading& file) {
       const auto store = open_store_alone(file.settings);
       if (!store) return refuse(console, store.error());
       say_faults_are_ignored(console, file);
@@ -70,7 +70,7 @@ class Commands {
   /// Sets the action of a verb with parsed options: int(const Console&, CliContext&, Options&), or with const
   /// Settings& for a verb that must not create or upgrade the store.
   template <class Options, class Action>
-  void run(CLI::App* verb, std::shared_ptr<Options> options, Action action) {
+  void run(Command* verb, std::shared_ptr<Options> options, Action action) {
     const auto command = [=](const Console& console, auto& target) {
       return action(console, target, *options);
     };
@@ -83,22 +83,23 @@ class Commands {
   /// Runs the parsed verb. Returns its exit code.
   int run_parsed(const Console& console);
 
+  /// What --config of the program and of each command sets.
+  std::string& settings_path() { return settings_path_; }
+
  private:
-  void add_config_option(CLI::App& app);
   /// Root becomes the owner of the store's folder before anything in it is opened (SEC-8); files that the
   /// command line names are opened before.
-  static std::optional<Refusal> become_store_owner(const CLI::App& verb,
-                                                   const daemon::config::Settings& settings,
+  static std::optional<Refusal> become_store_owner(const Command& verb, const config::Settings& settings,
                                                    const Console& console);
-  static void open_files_of(const CLI::App& verb, const Console& console);
-  static void begin_audit(const Console& console, schema::store::Store& store);
-  static void say_faults_are_ignored(const Console& console, const daemon::config::SettingsReading& file);
-  void run_with_store(CLI::App* verb, StoreAccess access, StoreCommand command);
+  static void open_files_of(const Command& verb, const Console& console);
+  static void begin_audit(const Console& console, store::Store& store);
+  static void say_faults_are_ignored(const Console& console, const config::SettingsReading& file);
+  void run_with_store(Command* verb, StoreAccess access, StoreCommand command);
 
-  CLI::App root_;
+  Command root_;
   std::string settings_path_;
-  std::vector<std::pair<CLI::App*, SettingsReadingCommand>> actions_;
-  std::set<const CLI::App*> without_store_;
+  std::vector<std::pair<Command*, SettingsReadingCommand>> actions_;
+  std::set<const Command*> without_store_;
 };
 
 void add_db_commands(Commands& commands);
@@ -106,23 +107,23 @@ void add_account_commands(Commands& commands);
 void add_organization_commands(Commands& commands);
 void add_key_commands(Commands& commands);
 void add_item_commands(Commands& commands);
-void add_gift_code_commands(Commands& commands, CLI::App& item);
+void add_gift_code_commands(Commands& commands, Command& item);
 void add_crm_commands(Commands& commands);
-void add_crm_row_commands(Commands& commands, CLI::App& crm);
-void add_crm_setup_command(Commands& commands, CLI::App& crm);
-void add_crm_retry_command(Commands& commands, CLI::App& crm);
-void add_crm_message_commands(Commands& commands, CLI::App& crm);
-void add_crm_org_commands(Commands& commands, CLI::App& crm);
+void add_crm_row_commands(Commands& commands, Command& crm);
+void add_crm_setup_command(Commands& commands, Command& crm);
+void add_crm_retry_command(Commands& commands, Command& crm);
+void add_crm_message_commands(Commands& commands, Command& crm);
+void add_crm_org_commands(Commands& commands, Command& crm);
 void add_gift_commands(Commands& commands);
-void add_gift_action_commands(Commands& commands, CLI::App& gift);
-void add_gift_link_command(Commands& commands, CLI::App& gift);
-void add_gift_export_command(Commands& commands, CLI::App& gift);
+void add_gift_action_commands(Commands& commands, Command& gift);
+void add_gift_link_command(Commands& commands, Command& gift);
+void add_gift_export_command(Commands& commands, Command& gift);
 void add_mail_commands(Commands& commands);
 void add_change_commands(Commands& commands);
 void add_source_commands(Commands& commands);
-void add_source_event_commands(Commands& commands, CLI::App& source);
-void add_source_refused_command(Commands& commands, CLI::App& source);
-void add_source_try_command(Commands& commands, CLI::App& source);
+void add_source_event_commands(Commands& commands, Command& source);
+void add_source_refused_command(Commands& commands, Command& source);
+void add_source_try_command(Commands& commands, Command& source);
 void add_match_command(Commands& commands);
 void add_rematch_command(Commands& commands);
 void add_task_commands(Commands& commands);
@@ -140,18 +141,21 @@ void add_audit_commands(Commands& commands);
 void add_all_commands(Commands& commands);
 
 /// Accepts these choices only; otherwise: found "gold"; allowed: team, enterprise.
-CLI::Validator one_of(std::vector<std::string> choices);
+Check one_of(std::vector<std::string> choices);
+
+/// Accepts these numbers; otherwise: found "70"; allowed: a whole number from 1 to 60.
+Check number_between(std::int64_t smallest, std::int64_t largest);
 
 /// Accepts ids and counts; otherwise: found "abc"; allowed: a whole number from 1 on.
-CLI::Validator whole_number();
+Check whole_number();
 
 /// Adds the flag --json.
-std::shared_ptr<bool> json_flag(CLI::App* verb, const std::string& about = "Print JSON");
+std::shared_ptr<bool> json_flag(Command* verb, const std::string& about = "Print JSON");
 
 /// Adds a required argument.
-std::shared_ptr<std::string> text_argument(CLI::App* verb, const std::string& name, const std::string& about);
+std::shared_ptr<std::string> text_argument(Command* verb, const std::string& name, const std::string& about);
 
 /// "giftsyncctl ", with --config if the settings file is not the default one: for advice that can be copied.
-std::string program_with(const daemon::config::Settings& settings);
+std::string program_with(const config::Settings& settings);
 
 }  // namespace giftsync::cli

@@ -10,7 +10,6 @@
 #include <new>
 #include <utility>
 
-#include "platform/csv_cell.h"
 #include "platform/spreadsheet_text.h"
 #include "platform/text.h"
 
@@ -23,7 +22,7 @@ constexpr std::string_view kSeparatorLine = "sep=";  // the first line of a file
 bool has_separator_line(std::string_view text) {
   if (text.starts_with('"')) text.remove_prefix(1);
   return text.size() > kSeparatorLine.size() &&
-         platform::ascii_lower(text.substr(0, kSeparatorLine.size())) == kSeparatorLine &&
+         ascii_lower(text.substr(0, kSeparatorLine.size())) == kSeparatorLine &&
          std::string_view(",;\t|").find(text[kSeparatorLine.size()]) != std::string_view::npos;
 }
 
@@ -109,8 +108,7 @@ void CsvReader::begin() {
     in_ = &utf16_->stream;
   }
   if (!fill()) return;
-  while (std::string_view(buffer_).substr(at_).starts_with(platform::kByteOrderMark))
-    at_ += platform::kByteOrderMark.size();
+  while (std::string_view(buffer_).substr(at_).starts_with(kByteOrderMark)) at_ += kByteOrderMark.size();
   const std::string_view text =
       std::string_view(buffer_).substr(std::min(buffer_.find_first_not_of("\r\n", at_), buffer_.size()));
   if (text.substr(0, 2).find('\0') != std::string_view::npos)
@@ -159,10 +157,9 @@ bool CsvReader::is_row(CsvRow& row) {
   if (std::exchange(names_separator_, false)) return false;
   if (row.cells.size() == 1 && row.cells.front().empty()) return true;  // "" has its quotes
   for (std::string& cell : row.cells) {
-    if (const std::string_view text = platform::without_blanks(cell); text != platform::trimmed(cell))
-      cell = std::string(text);
+    if (const std::string_view text = without_blanks(cell); text != trimmed(cell)) cell = std::string(text);
   }
-  const auto is_empty = [](const std::string& cell) { return platform::trimmed(cell).empty(); };
+  const auto is_empty = [](const std::string& cell) { return trimmed(cell).empty(); };
   if (std::all_of(row.cells.begin(), row.cells.end(), is_empty)) return false;
   while (row.cells.size() > columns_ && is_empty(row.cells.back())) row.cells.pop_back();
   if (columns_ == 0) columns_ = row.cells.size();

@@ -1,18 +1,43 @@
 // cli: which daemons run on the store, and whether they answer (OPS-26).
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "cli/daemon_probe.h"
 #include "daemon/config/settings.h"
 #include "schema/store/daemon_instances.h"
 
 namespace giftsync::cli {
 
+// The readiness probe of a daemon on this host.
+
+enum class DaemonState : std::uint8_t {
+  ready,
+  not_ready,        ///< it answers, but its store does not respond
+  another_program,  ///< something else answers at its address
+  unreachable,
+  seen,    ///< on another host, where it cannot be asked: it has written its heartbeat
+  unseen,  ///< on another host, without a heartbeat for a minute
+  unknown
+};
+
+struct DaemonProbe {
+  DaemonState state = DaemonState::unknown;
+  std::string address;      ///< the probed host and port; empty if `listen` has port 0
+  std::string fault;        ///< why not ready, unreachable or unknown; one line
+  std::string instance_id;  ///< that the answer tells; empty: none
+};
+using ProbeDaemon = std::function<DaemonProbe(const std::string& listen)>;
+
+/// Requests /-/ready at `listen`, on the loopback address if that is all addresses. Takes two seconds at
+/// most. An answer without an instance id is that of another program.
+DaemonProbe probe_daemon(const std::string& listen);
+
 struct DaemonReport {
-  std::optional<schema::store::SeenDaemonInstance> row;  ///< nothing: the store knows no daemon
+  std::optional<store::SeenDaemonInstance> row;  ///< nothing: the store knows no daemon
   DaemonProbe probe;
 
   bool is_alive() const {
@@ -22,24 +47,24 @@ struct DaemonReport {
 };
 
 /// Why the last reload was refused; empty: it was not.
-std::vector<std::string> reload_fault_lines(const schema::store::DaemonInstance& daemon);
+std::vector<std::string> reload_fault_lines(const store::DaemonInstance& daemon);
 
 /// Where giftsyncctl runs.
 struct Place {
-  std::string host;  ///< platform::host_identity()
+  std::string host;  ///< host_identity()
   std::string settings_file;
   std::string listen;  ///< of the settings file
 };
-Place place_of(const daemon::config::Settings& settings);
+Place place_of(const config::Settings& settings);
 
 /// Never empty. First the daemon of the settings file; without one a daemon that runs, if there is one; else
 /// what answers at the file's address. Daemons of this host are asked, others run if they have a recent
 /// heartbeat.
-std::vector<DaemonReport> daemon_reports(const std::vector<schema::store::SeenDaemonInstance>& rows,
+std::vector<DaemonReport> daemon_reports(const std::vector<store::SeenDaemonInstance>& rows,
                                          const Place& place, const ProbeDaemon& probe);
 
 /// The daemon of the settings file, if it answers.
-std::optional<schema::store::SeenDaemonInstance> find_own_daemon(
-    const std::vector<schema::store::SeenDaemonInstance>& rows, const Place& place, const ProbeDaemon& probe);
+std::optional<store::SeenDaemonInstance> find_own_daemon(const std::vector<store::SeenDaemonInstance>& rows,
+                                                         const Place& place, const ProbeDaemon& probe);
 
 }  // namespace giftsync::cli

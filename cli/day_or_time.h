@@ -2,10 +2,12 @@
 // UTC.
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
+#include "cli/command_tree.h"
 #include "platform/time.h"
 
 namespace giftsync::cli {
@@ -14,9 +16,19 @@ namespace giftsync::cli {
 bool is_day(const std::string& text);
 
 /// A day is its first moment, a duration is that long before `now`. Empty for any other text.
-std::optional<platform::UtcMillis> parse_day_or_time(const std::string& text, platform::UtcMillis now);
+std::optional<UtcMillis> parse_day_or_time(const std::string& text, UtcMillis now);
 
 /// Refuses everything that parse_day_or_time() cannot read.
-CLI::Validator day_or_time();
+Check day_or_time();
+
+// Durations on the command line: 90s, 30m, 24h, 7d, 0.
+
+inline constexpr std::int64_t kMaxDurationDays = 365;
+
+/// Milliseconds; empty for a text that is not a duration, has no unit (except 0) or exceeds kMaxDurationDays.
+std::optional<std::int64_t> parse_duration(std::string_view text);
+
+/// What was found and what is allowed; empty for a valid duration.
+std::string duration_fault(const std::string& text);
 
 }  // namespace giftsync::cli

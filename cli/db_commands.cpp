@@ -5,16 +5,16 @@
 #include <memory>
 
 #include "cli/cli_context.h"
+#include "cli/command_audit.h"
 #include "cli/commands.h"
-#include "cli/console_audit.h"
-#include "cli/json_array_writer.h"
+#include "cli/listing.h"
+#include "daemon/wiring/crm_config.h"
+#include "daemon/wiring/database_config.h"
+#include "daemon/wiring/server_secret.h"
+#include "daemon/wiring/store_preflight.h"
 #include "platform/text.h"
 #include "schema/store/server_check.h"
 #include "schema/store/store.h"
-#include "wiring/crm_config.h"
-#include "wiring/database_config.h"
-#include "wiring/server_secret_config.h"
-#include "wiring/store_preflight.h"
 
 namespace giftsync::cli {
 namespace {
@@ -30,12 +30,12 @@ struct Versions {
 };
 
 /// Creates nothing, not even a missing SQLite file.
-Versions versions_of(const daemon::config::Settings& settings) {
+Versions versions_of(const config::Settings& settings) {
   const bool has_package = wiring::crm_capabilities(settings).has_package;
-  if (settings.store.backend == daemon::config::StoreBackend::sqlite &&
+  if (settings.store.backend == config::StoreBackend::sqlite &&
       !wiring::store_file_exists(settings.store.connection))
     return {0, {}, has_package, wiring::crm_address_key(settings)};
-  return {schema::store::store_version(wiring::store_dsn(settings.store)), wiring::crm_upgrade_plan(settings),
+  return {store::store_version(wiring::store_dsn(settings.store)), wiring::crm_upgrade_plan(settings),
           has_package, wiring::crm_address_key(settings)};
 }
 
@@ -43,12 +43,12 @@ std::string version_lines(const Versions& versions) {
   return fmt::format("store {}\ncrm {}\n", versions.store, versions.crm_version_text());
 }
 
-int show_versions(const Console& console, const daemon::config::Settings& settings, bool json) {
+int show_versions(const Console& console, const config::Settings& settings, bool json) {
   const Versions versions = versions_of(settings);
   if (json) {
     console.out << json_text({{"location", wiring::store_location(settings)},
                               {"store", versions.store},
-                              {"store_supported", schema::store::kStoreVersion},
+                              {"store_supported", store::kStoreVersion},
                               {"crm", versions.crm.version ? Json(*versions.crm.version) : Json(nullptr)},
                               {"crm_external", !versions.has_package},
                               {"crm_supported", wiring::kCrmPackageVersion},
@@ -65,11 +65,11 @@ int show_versions(const Console& console, const daemon::config::Settings& settin
   if (versions.crm.version && !versions.crm.recorded)
     console.info("The CRM's tables carry no record of their version; it is detected by their columns.");
   const bool is_crm_current = !versions.has_package || versions.crm.version == wiring::kCrmPackageVersion;
-  if (versions.store != schema::store::kStoreVersion || !is_crm_current) {
+  if (versions.store != store::kStoreVersion || !is_crm_current) {
     console.info(
         fmt::format("This program works on store version {} and version {} of the built-in CRM's tables; run "
                     "\"giftsyncctl db migrate\" to create or upgrade them.",
-                    schema::store::kStoreVersion, wiring::kCrmPackageVersion));
+                    store::kStoreVersion, wiring::kCrmPackageVersion));
   }
   return EX_OK;
 }
@@ -81,7 +81,7 @@ std::string crm_line(const wiring::CrmUpgradePlan& crm) {
   return fmt::format("crm {} would become {}\n", *crm.version, wiring::kCrmPackageVersion);
 }
 
-int show_migration_plan(const Console& console, const daemon::config::Settings& settings) {
+int show_migration_plan(const Console& console, const config::Settings& settings) {
   const Versions versions = versions_of(settings);
   if (auto refusal = refuse_newer_tables(settings, versions.store, versions.crm))
     return refuse(console, *refusal);
@@ -89,10 +89,10 @@ int show_migration_plan(const Console& console, const daemon::config::Settings& 
     if (auto fault = wiring::secret_without_store_fault(settings))
       return refuse(console, Refusal{EX_CONFIG, {std::move(*fault)}});
   }
-  if (versions.store == schema::store::kStoreVersion)
+  if (versions.store == store::kStoreVersion)
     console.out << fmt::format("store {} stays unchanged\n", versions.store);
   else
-    console.out << fmt::format("store {} would become {}\n", versions.store, schema::store::kStoreVersion);
+    console.out << fmt::format("store {} would become {}\n", versions.store, store::kStoreVersion);
   console.out << (versions.has_package
                       ? crm_line(versions.crm)
                       : fmt::format("crm of {}: giftsync never changes its tables\n", versions.address_key));
@@ -101,23 +101,23 @@ int show_migration_plan(const Console& console, const daemon::config::Settings& 
   return EX_OK;
 }
 
-void add_version(Commands& commands, CLI::App& noun) {
-  CLI::App* verb =
+void add_version(Commands& commands, Command& noun) {
+  Command* verb =
       commands.verb(noun, "version", "Show the versions of the tables of store and CRM; 0: not created yet.",
                     {"db version", "db version --json"});
   commands.run(verb, json_flag(verb), show_versions);
 }
 
-int migrate(const Console& console, const daemon::config::Settings& settings, bool dry_run) {
+int migrate(const Console& console, const config::Settings& settings, bool dry_run) {
   if (dry_run) return show_migration_plan(console, settings);
   const std::string before = version_lines(versions_of(settings));
   const auto opened = open_cli_context(settings, console, StoreAccess::create_or_upgrade);
   if (!opened) return refuse(console, opened.error());
   const std::string after = version_lines(versions_of(settings));
   if (after != before) {
-    schema::store::AuditEvent event = command_event(console, "db.migrate", {});
+    store::AuditEvent event = command_event(console, "db.migrate", {});
     event.object_kind = "store";
-    event.detail = fmt::format("{}; before: {}", platform::trimmed(after), platform::trimmed(before));
+    event.detail = fmt::format("{}; before: {}", trimmed(after), trimmed(before));
     std::replace(event.detail.begin(), event.detail.end(), '\n', ' ');
     (*opened)->store.audit.add(event);
   }
@@ -125,9 +125,9 @@ int migrate(const Console& console, const daemon::config::Settings& settings, bo
   return EX_OK;
 }
 
-void add_migrate(Commands& commands, CLI::App& noun) {
+void add_migrate(Commands& commands, Command& noun) {
   const auto dry_run = std::make_shared<bool>(false);
-  CLI::App* verb = commands.verb(
+  Command* verb = commands.verb(
       noun, "migrate",
       "Create the tables of store and CRM, or upgrade older ones. Repeating it changes nothing.",
       {"db migrate", "db migrate --dry-run"});
@@ -135,15 +135,15 @@ void add_migrate(Commands& commands, CLI::App& noun) {
   commands.run(verb, dry_run, migrate);
 }
 
-int accept_server(const Console& console, const daemon::config::Settings& settings) {
-  const std::optional<std::string> accepted = schema::store::accept_server(wiring::store_dsn(settings.store));
+int accept_server(const Console& console, const config::Settings& settings) {
+  const std::optional<std::string> accepted = store::accept_server(wiring::store_dsn(settings.store));
   if (!accepted)
     return refuse(console, {EX_CONFIG,
                             {wiring::store_location(settings) +
                              ": there is no server to accept: the store is a file, or the server does not "
                              "tell who it is, and then every server is used"}});
   if (const auto store = open_store_alone(settings)) {
-    schema::store::AuditEvent event = command_event(console, "db.accept-server", {}, *accepted);
+    store::AuditEvent event = command_event(console, "db.accept-server", {}, *accepted);
     event.object_kind = "store";
     (*store)->audit.add(event);
   }
@@ -152,8 +152,8 @@ int accept_server(const Console& console, const daemon::config::Settings& settin
   return EX_OK;
 }
 
-void add_accept_server(Commands& commands, CLI::App& noun) {
-  CLI::App* verb = commands.verb(
+void add_accept_server(Commands& commands, Command& noun) {
+  Command* verb = commands.verb(
       noun, "accept-server",
       "Use the store on the PostgreSQL server that store.connection leads to, although giftsyncd refuses it: "
       "after a restore into another cluster, a pg_upgrade, or the return to an old primary. Before that, "
@@ -166,7 +166,7 @@ void add_accept_server(Commands& commands, CLI::App& noun) {
 }  // namespace
 
 void add_db_commands(Commands& commands) {
-  CLI::App* noun = commands.noun("db", "The tables of store and CRM");
+  Command* noun = commands.noun("db", "The tables of store and CRM");
   add_migrate(commands, *noun);
   add_version(commands, *noun);
   add_accept_server(commands, *noun);

@@ -7,7 +7,7 @@
 #include <iostream>
 
 #include "cli/command_line.h"
-#include "cli/text_table.h"
+#include "cli/listing.h"
 
 namespace {
 
@@ -34,7 +34,7 @@ int main(int argc, char** argv) {
                                        std::cerr,
                                        std::cin,
                                        isatty(STDERR_FILENO) == 1,
-                                       giftsync::platform::system_now,
+                                       giftsync::system_now,
                                        [] { return giftsync::cli::is_output_closed(STDOUT_FILENO); },
                                        true};
   return giftsync::cli::run_command({argv + 1, argv + argc}, console);

@@ -1,6 +1,7 @@
 // cli: an input file of a command, or stdin for "-".
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <fstream>
 #include <istream>
@@ -8,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tl/expected.hpp>
 #include <vector>
 
@@ -27,7 +29,7 @@ class InputFile {
   std::istream& stream() { return *stream_; }
   /// For messages: the path as given, or "stdin".
   const std::string& name() const { return name_; }
-  /// Of a regular file; unknown for pipes and stdin.
+  /// The size of a regular file; unknown for pipes and stdin.
   std::optional<std::uint64_t> bytes() const { return bytes_; }
 
   /// Makes rewind() possible: copies stdin and pipes into an unnamed temporary file, which ends with the
@@ -48,5 +50,30 @@ class InputFile {
 
 /// Lists the faults of a file that is refused whole (exit 65).
 int refuse_input(const Console& console, const InputFile& input, const std::vector<std::string>& faults);
+
+// Reads a file line by line; memory holds one line.
+
+class LineReader {
+ public:
+  static constexpr std::size_t kMaxLineBytes = std::size_t{64} << 10;
+
+  explicit LineReader(std::istream& in);
+
+  struct Line {
+    std::size_t number = 0;  ///< from 1
+    std::string_view text;   ///< without line end, valid until the next call; empty if too_long
+    bool too_long = false;   ///< longer than kMaxLineBytes; the rest of it is skipped
+  };
+  /// Empty at the end.
+  std::optional<Line> next();
+  /// The size of the lines read so far.
+  std::uint64_t bytes() const { return bytes_; }
+
+ private:
+  std::istream& in_;
+  std::string buffer_;
+  std::size_t number_ = 0;
+  std::uint64_t bytes_ = 0;
+};
 
 }  // namespace giftsync::cli

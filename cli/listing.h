@@ -2,8 +2,11 @@
 // so that memory holds one page.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -11,10 +14,107 @@
 #include <vector>
 
 #include "cli/console.h"
-#include "cli/json_array_writer.h"
-#include "cli/text_table.h"
+#include "platform/time.h"
+#include "schema/money.h"
+#include "schema/record_fields.h"
 
 namespace giftsync::cli {
+
+// A text table: columns aligned by code points, cut to the width of the terminal; nothing is cut in a
+// pipe or a file. It is written page by page, so that memory holds one page; the first page determines the
+// widths.
+
+/// The text on one line: white space as blanks, invisible characters escaped (platform/visible_text.h), so
+/// that stored text cannot control the terminal.
+std::string printable(std::string_view text);
+
+/// "2026-11-21 12:31" in UTC; empty for no time.
+std::string minute_text(const std::optional<UtcMillis>& time);
+
+/// Sets the maximum width of tables on this stream; 0 (the default) means unlimited.
+void set_line_width(std::ostream& out, long columns);
+
+class TextTable {
+ public:
+  static constexpr std::size_t kPageRows = 200;
+
+  enum class Kind {
+    whole,        ///< never cut: ids, words
+    number,       ///< never cut, right-aligned
+    elastic,      ///< cut with "…" if the table is too wide
+    elastic_last  ///< cut after the elastic columns
+  };
+  struct Column {
+    std::string title;
+    Kind kind = Kind::whole;
+  };
+  struct Row {
+    std::vector<std::string> cells;  ///< one per column
+    std::string below = {};          ///< printed uncut and indented under the row, unless empty
+  };
+
+  TextTable(std::ostream& out, std::vector<Column> columns);
+  /// One cell per column. A non-empty `below` is printed uncut and indented under the row.
+  void add(std::vector<std::string> cells, const std::string& below = {});
+  /// Writes the remaining rows. A table without rows writes nothing, not even its titles.
+  void finish();
+
+ private:
+  void write_page();
+  void compute_widths();
+  std::size_t widest_of(Kind kind) const;
+  void write_cells(const std::vector<std::string>& cells);
+
+  std::ostream& out_;
+  const std::vector<Column> columns_;
+  std::vector<std::size_t> widths_;  // empty until the first page
+  std::vector<Row> page_;
+};
+
+// --json output: an array written element by element, one per line, so that memory holds one element.
+
+/// Keeps the order of insertion.
+using Json = nlohmann::ordered_json;
+
+/// Replaces invalid UTF-8 (from CRM rows that were written with plain SQL) by U+FFFD; invisible characters
+/// are \u escapes.
+std::string json_text(const Json& json, int indent = -1);
+
+/// RFC 3339 in UTC, or null.
+Json json_time(const std::optional<UtcMillis>& time);
+
+/// The text; null if it is empty.
+Json text_or_null(const std::string& text);
+
+/// "5.50", or null.
+Json json_amount(std::optional<Money> amount);
+
+/// A stored value: numbers and flags as such, all else as its text; null when there is none.
+template <class Value>
+Json field_json(const Value& value) {
+  if constexpr (std::is_integral_v<Value>)
+    return value;
+  else
+    return text_or_null(field_text(value));
+}
+/// Adds the fields that every output lists, under their columns' names.
+template <class Fields>
+void add_listed(Json& json, const Fields& fields, const typename Fields::Record& record) {
+  fields.each_listed(record, [&](const auto& field, const auto& value) {
+    json[std::string(field.column)] = field_json(value);
+  });
+}
+
+class JsonArrayWriter {
+ public:
+  explicit JsonArrayWriter(std::ostream& out) : out_(out) {}
+  void add(const Json& element);
+  void finish();
+
+ private:
+  std::ostream& out_;
+  bool empty_ = true;
+};
 
 class Listing {
  public:

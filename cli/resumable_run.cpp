@@ -3,13 +3,77 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <optional>
+#include <string>
 #include <thread>
 #include <utility>
 
-#include "cli/crm_pause.h"
+#include "daemon/wiring/database_config.h"
+#include "daemon/wiring/server_secret.h"
+#include "platform/clock.h"
+#include "platform/text.h"
+#include "platform/time.h"
+#include "schema/store/store.h"
+#include "sync/gift/gift_links.h"
 
 namespace giftsync::cli {
+
+struct SyncDrainer::Links {
+  explicit Links(const CliContext& ctx, sync::LinkSigner link_signer)
+      : signer(std::move(link_signer)), links(ctx.settings.server.base_url, signer) {}
+  const sync::LinkSigner signer;
+  const sync::GiftLinks links;
+};
+
+SyncDrainer::SyncDrainer(const Console& console, CliContext& ctx)
+    : console_(console),
+      ctx_(ctx),
+      rules_(wiring::sync_rules(ctx.settings)),
+      owner_(fmt::format("giftsyncctl {}", ::getpid())) {
+  if (ctx.store.is_unused()) return;  // the first daemon creates the secret
+  try {
+    links_ =
+        std::make_unique<Links>(ctx, sync::LinkSigner(wiring::load_server_secret(ctx.settings, ctx.store)));
+    rules_.link_of = [this](const store::RecipientTransaction& gift) {
+      return links_->links.crm_record_url(gift);
+    };
+  } catch (const wiring::ConfigError&) {
+    // This user cannot read the secret: the daemon writes the records.
+  }
+}
+
+SyncDrainer::~SyncDrainer() = default;
+
+SyncDrainer::Result SyncDrainer::write(const std::vector<TransactionId>& gifts) {
+  Result result;
+  while (true) {
+    result.left = ctx_.store.backfill.find_queued(gifts).size();
+    if (result.left == 0 || !links_) return result;
+    const sync::SyncStepStats report = step();
+    result.messages.insert(result.messages.end(), report.warnings.begin(), report.warnings.end());
+    if (report.claimed == 0) return result;
+  }
+}
+
+/// A failed step leaves its gifts to the daemon, or to the next one here.
+sync::SyncStepStats SyncDrainer::step() {
+  try {
+    return sync::sync_step(ctx_.store, *ctx_.crm, rules_, {owner_, sync::sync_lease_millis(ctx_.crm->pace())},
+                           console_.now());
+  } catch (const DependencyError&) {
+    ctx_.store.sync.release_leases({owner_});
+    throw;
+  }
+}
+
+void print_queued_for_daemon(const Console& console, std::size_t count) {
+  if (count == 0) return;
+  console.info(
+      fmt::format("{} of these records {} queued for the daemon.", count, plural_verb(count, "is", "are")));
+}
+
 namespace {
 
 /// SQLite does not queue writers: another process retries every few milliseconds.
@@ -26,7 +90,7 @@ ResumableRun::ResumableRun(const Console& console, CliContext& ctx, std::string 
       options_(options),
       drainer_(console, ctx) {
   if (options_.dry_run) return;
-  const schema::store::BackfillCheckpoint position = ctx_.store.backfill.begin(name_, run_, options_.restart);
+  const store::BackfillCheckpoint position = ctx_.store.backfill.begin(name_, run_, options_.restart);
   after_ = position.after;
   if (!position.counts.empty()) counts_ = nlohmann::json::parse(position.counts, nullptr, false);
   if (!counts_.is_object()) counts_ = nlohmann::json::object();
@@ -55,12 +119,43 @@ void ResumableRun::chunk_done(const Chunk& chunk, const nlohmann::json& counts, 
     if (!written.messages.empty()) progress.clear();
     for (const std::string& message : written.messages) console_.info(message);
   }
-  if (ctx_.settings.store.backend == daemon::config::StoreBackend::sqlite)
+  if (ctx_.settings.store.backend == config::StoreBackend::sqlite)
     std::this_thread::sleep_for(kPauseBetweenChunks);
 }
 
 void ResumableRun::finish() {
   if (!options_.dry_run) ctx_.store.backfill.finish(name_, run_);
+}
+
+namespace {
+
+/// Clock and mark are looked at again after it: the clock may be set, and the computer may have slept.
+constexpr std::int64_t kLongestSleepMillis = 2 * kSecondMillis;
+
+}  // namespace
+
+std::optional<std::string> wake_mark(store::Store& store) {
+  try {
+    return store.fact(store::kCrmWakeFact).value_or("");
+  } catch (const DependencyError&) {
+    return std::nullopt;
+  }
+}
+
+void wait_for_crm(const Console& console, store::Store& store, std::optional<std::string> seen,
+                  const DependencyPause& pause) {
+  console.info(
+      fmt::format("{}. Waiting; this command goes on at {}, and tries again within seconds after "
+                  "\"giftsyncctl crm retry --all\".",
+                  pause.what(), to_rfc3339(pause.until())));
+  while (true) {
+    // By the clock that the CRM's pauses are made with.
+    const std::int64_t left = pause.until().value - system_now().value;
+    const std::optional<std::string> mark = wake_mark(store);
+    if (left <= 0 || (mark && seen && *mark != *seen)) return;
+    if (!seen) seen = mark;
+    std::this_thread::sleep_for(std::chrono::milliseconds(std::min(left, kLongestSleepMillis)));
+  }
 }
 
 }  // namespace giftsync::cli

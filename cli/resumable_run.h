@@ -2,14 +2,51 @@
 // pauses for a concurrent daemon, and the progress. A dry run has no checkpoint and writes nothing.
 #pragma once
 
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/cli_context.h"
-#include "cli/progress.h"
-#include "cli/sync_drainer.h"
+#include "cli/console.h"
+#include "platform/dependency_error.h"
+#include "schema/store/store.h"
+#include "sync/crm/sync_step.h"
 
 namespace giftsync::cli {
+
+// Writes the gift records that a command has queued, so that the command is done when it ends, with or
+// without a running daemon. Runs the same sync step as the daemon's sync worker, under its own leases.
+
+class SyncDrainer {
+ public:
+  SyncDrainer(const Console& console, CliContext& ctx);
+  ~SyncDrainer();
+
+  /// The daemon's rules. link_of is empty if this user cannot read the server secret, which signs the links.
+  const sync::SyncRules& rules() const { return rules_; }
+
+  struct Result {
+    std::size_t left = 0;               ///< for the daemon: leased by it, failed in the CRM, or no secret
+    std::vector<std::string> messages;  ///< warnings of the sync steps
+  };
+  /// Runs sync steps until these gifts are written or no step makes progress.
+  Result write(const std::vector<TransactionId>& gifts);
+
+ private:
+  sync::SyncStepStats step();
+
+  struct Links;
+  const Console& console_;
+  CliContext& ctx_;
+  std::unique_ptr<Links> links_;  // null without the secret
+  sync::SyncRules rules_;
+  const std::string owner_;
+};
+
+/// Prints how many records are left for the daemon, if any.
+void print_queued_for_daemon(const Console& console, std::size_t count);
 
 /// The command line options of a backfill.
 struct BackfillOptions {
@@ -23,12 +60,12 @@ class ResumableRun {
  public:
   ResumableRun(const Console& console, CliContext& ctx, std::string name, const BackfillOptions& options);
 
-  schema::TransactionId after() const { return after_; }
+  TransactionId after() const { return after_; }
   /// The counts of the interrupted run; an empty object at the beginning.
   nlohmann::json counts() const { return counts_; }
   struct Chunk {
-    schema::TransactionId last;  ///< the greatest id that was examined
-    std::vector<schema::TransactionId> to_write;
+    TransactionId last;  ///< the greatest id that was examined
+    std::vector<TransactionId> to_write;
     bool is_end = false;  ///< the last chunk
   };
   /// Saves the checkpoint after a chunk and writes the records that the chunk queued. Saves none after the
@@ -47,7 +84,7 @@ class ResumableRun {
   const std::string run_;
   const BackfillOptions options_;
   SyncDrainer drainer_;
-  schema::TransactionId after_{0};
+  TransactionId after_{0};
   nlohmann::json counts_ = nlohmann::json::object();
   std::size_t queued_for_daemon_ = 0;
   bool owns_checkpoint_ = true;  // no other run has taken the checkpoint
@@ -56,5 +93,31 @@ class ResumableRun {
 /// The two commands.
 int backfill_gift_records(const Console& console, CliContext& ctx, const BackfillOptions& options);
 int backfill_status_timestamps(const Console& console, CliContext& ctx, const BackfillOptions& options);
+
+// A command that a CRM may keep waiting: it says until when, waits and goes on by itself, or when
+// another command has the CRM asked again (SYNC-70).
+
+/// What schema/store/store.h leaves in the store; nullopt while the store does not respond.
+std::optional<std::string> wake_mark(store::Store& store);
+
+/// Says why the command waits and until when, and returns at that time, or within seconds when the store has
+/// another mark than `seen`. A command that is ended meanwhile loses nothing.
+void wait_for_crm(const Console& console, store::Store& store, std::optional<std::string> seen,
+                  const DependencyPause& pause);
+
+/// The result of `action`, which is begun again each time when the CRM's pause ends. `progress` may be null.
+template <class Action>
+auto repeat_after_pauses(const Console& console, store::Store& store, WorkProgress* progress, Action action) {
+  while (true) {
+    const std::optional<std::string> seen = wake_mark(store);
+    try {
+      return action();
+    } catch (const DependencyPause& pause) {
+      if (!pause.transient()) throw;  // time alone does not help
+      if (progress) progress->clear();
+      wait_for_crm(console, store, seen, pause);
+    }
+  }
+}
 
 }  // namespace giftsync::cli

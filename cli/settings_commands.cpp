@@ -9,20 +9,19 @@
 
 #include "cli/commands.h"
 #include "cli/daemon_report.h"
-#include "cli/json_array_writer.h"
-#include "cli/text_table.h"
+#include "cli/listing.h"
 #include "daemon/config/effective_settings.h"
 #include "daemon/config/settings_keys.h"
+#include "daemon/wiring/database_config.h"
+#include "daemon/wiring/store_preflight.h"
 #include "platform/dependency_error.h"
-#include "wiring/database_config.h"
-#include "wiring/store_preflight.h"
 
 namespace giftsync::cli {
 namespace {
 
-using daemon::config::EffectiveSetting;
-using daemon::config::SettingDifference;
-using Rows = std::vector<schema::store::SeenDaemonInstance>;
+using config::EffectiveSetting;
+using config::SettingDifference;
+using Rows = std::vector<store::SeenDaemonInstance>;
 
 /// "sources[0].url" is /sources/0/url.
 void set_at(Json& json, const std::string& key, Json value) {
@@ -40,12 +39,11 @@ void set_at(Json& json, const std::string& key, Json value) {
 struct ShownSettings {
   std::vector<EffectiveSetting> settings;
   std::string file;
-  std::optional<schema::store::DaemonInstance> daemon;
+  std::optional<store::DaemonInstance> daemon;
   std::vector<SettingDifference> differences;
 };
 
-bool holds_element_of(const daemon::config::SettingsList& list,
-                      const std::vector<EffectiveSetting>& settings) {
+bool holds_element_of(const config::SettingsList& list, const std::vector<EffectiveSetting>& settings) {
   return std::any_of(settings.begin(), settings.end(),
                      [&](const EffectiveSetting& one) { return one.key.starts_with(list.path + "["); });
 }
@@ -59,7 +57,7 @@ Json nested(const ShownSettings& shown) {
     set_at(all, one.key, Json::parse(one.value));
     provenance[one.key] = provenance_text(one, shown.file);
   }
-  for (const daemon::config::SettingsList& list : daemon::config::settings_lists()) {
+  for (const config::SettingsList& list : config::settings_lists()) {
     if (!holds_element_of(list, shown.settings)) set_at(all, list.path, Json::array());
   }
   all["provenance"] = std::move(provenance);
@@ -79,7 +77,7 @@ Json daemon_json(const ShownSettings& shown) {
          {"in_force", value_json(one.in_force)},
          {"in_file", value_json(one.in_file)},
          {"provenance", one.in_file ? Json(provenance_text(*one.in_file, shown.file)) : Json(nullptr)}});
-  const schema::store::DaemonInstance& daemon = *shown.daemon;
+  const store::DaemonInstance& daemon = *shown.daemon;
   Json reload = nullptr;
   if (daemon.last_reload_at)
     reload = {{"at", json_time(daemon.last_reload_at)},
@@ -108,7 +106,7 @@ void print_settings(std::ostream& out, const ShownSettings& shown) {
                value_text(one.in_force, shown.file), value_text(one.in_file, shown.file));
 }
 
-void tell_refused_reload(const Console& console, const schema::store::DaemonInstance& daemon) {
+void tell_refused_reload(const Console& console, const store::DaemonInstance& daemon) {
   if (daemon.reload_faults.empty() || !daemon.last_reload_at) return;
   console.info(fmt::format("The reload at {} UTC was refused, and the settings of {} UTC stay in force:",
                            minute_text(daemon.last_reload_at), minute_text(daemon.loaded_at)));
@@ -116,39 +114,37 @@ void tell_refused_reload(const Console& console, const schema::store::DaemonInst
 }
 
 /// The daemons that the store knows; a store that cannot be read is reported.
-Rows known_daemons(const Console& console, const daemon::config::Settings& settings) {
+Rows known_daemons(const Console& console, const config::Settings& settings) {
   try {
-    const bool is_file = settings.store.backend == daemon::config::StoreBackend::sqlite;
+    const bool is_file = settings.store.backend == config::StoreBackend::sqlite;
     if (is_file && !wiring::store_file_exists(settings.store.connection)) return {};
-    const schema::sql::Dsn dsn = wiring::store_dsn(settings.store);
-    if (schema::store::store_version(dsn) != schema::store::kStoreVersion) return {};
-    return schema::store::DaemonInstances(dsn).list();
-  } catch (const platform::DependencyError& fault) {
+    const sql::Dsn dsn = wiring::store_dsn(settings.store);
+    if (store::store_version(dsn) != store::kStoreVersion) return {};
+    return store::DaemonInstances(dsn).list();
+  } catch (const DependencyError& fault) {
     console.info(fmt::format("The store does not say what runs: {}", fault.what()));
     return {};
   }
 }
 
-ShownSettings shown_settings(const Console& console, const daemon::config::SettingsReading& file,
-                             bool file_alone) {
-  ShownSettings shown{daemon::config::effective_settings(file.settings), file.settings.file, {}, {}};
+ShownSettings shown_settings(const Console& console, const config::SettingsReading& file, bool file_alone) {
+  ShownSettings shown{config::effective_settings(file.settings), file.settings.file, {}, {}};
   if (file_alone) return shown;
   const auto row =
       find_own_daemon(known_daemons(console, file.settings), place_of(file.settings), probe_daemon);
-  auto in_force = row ? daemon::config::effective_settings_from(row->instance.settings) : std::nullopt;
+  auto in_force = row ? config::effective_settings_from(row->instance.settings) : std::nullopt;
   if (!in_force) {
     console.info(fmt::format("No giftsyncd runs with {}{}", file.settings.file,
                              file.faults.empty() ? ": this is what the file says." : "."));
     return shown;
   }
-  if (file.faults.empty()) shown.differences = daemon::config::differences(*in_force, shown.settings);
+  if (file.faults.empty()) shown.differences = config::differences(*in_force, shown.settings);
   shown.settings = std::move(*in_force);
   shown.daemon = row->instance;
   return shown;
 }
 
-int show_settings(const Console& console, const daemon::config::SettingsReading& file, bool json,
-                  bool file_alone) {
+int show_settings(const Console& console, const config::SettingsReading& file, bool json, bool file_alone) {
   const ShownSettings shown =
       file.faults.empty() || !file_alone ? shown_settings(console, file, file_alone) : ShownSettings{};
   for (const std::string& warning : file.settings.warnings) console.info(warning);
@@ -168,10 +164,10 @@ int show_settings(const Console& console, const daemon::config::SettingsReading&
 }  // namespace
 
 void add_settings_commands(Commands& commands) {
-  CLI::App* noun = commands.noun("settings", "The settings in force");
+  Command* noun = commands.noun("settings", "The settings in force");
   const auto json = std::make_shared<bool>(false);
   const auto file_alone = std::make_shared<bool>(false);
-  CLI::App* verb = commands.verb(
+  Command* verb = commands.verb(
       *noun, "show",
       "Show every setting that the running daemon has, with its value, defaults included, and its "
       "provenance: "
@@ -182,7 +178,7 @@ void add_settings_commands(Commands& commands) {
   verb->add_flag("--json", *json, "Print JSON, nested as the file, and the provenance of each value");
   verb->add_flag("--file", *file_alone, "Show the settings file alone, whatever runs");
   commands.run_despite_faults(
-      verb, [json, file_alone](const Console& console, const daemon::config::SettingsReading& file) {
+      verb, [json, file_alone](const Console& console, const config::SettingsReading& file) {
         return show_settings(console, file, *json, *file_alone);
       });
 }

@@ -4,38 +4,43 @@ giftsync_library(platform
   PRIVATE PkgConfig::SIMDJSON PkgConfig::YAML PkgConfig::XML2 PkgConfig::XMLSEC CURL::libcurl OpenSSL::Crypto spdlog::spdlog fmt::fmt Poco::Net
           Poco::Foundation PkgConfig::SYSTEMD Threads::Threads)
 
-# The model, the store and the CRM. All SQL of the program is in schema/.
+# The model, SQL and the store.
 giftsync_library(schema USES platform
   PRIVATE giftsync::phonenumber PkgConfig::IDN2 Poco::Foundation)
-giftsync_library(schema/crm USES platform schema)
 giftsync_library(schema/sql USES platform schema
   PRIVATE giftsync::soci PkgConfig::SQLITE giftsync::libpq Poco::Foundation Threads::Threads
   PRECOMPILE <soci/soci.h>)
-giftsync_library(schema/store USES platform schema schema/crm schema/sql
+giftsync_library(schema/store SUBFOLDERS account crm event gift mail statements
+  USES platform schema schema/sql
   PRIVATE giftsync::soci giftsync::libpq
-  PRECOMPILE <soci/soci.h>)
-giftsync_library(schema/crm/sql_common USES platform schema schema/crm schema/sql
-  PRIVATE giftsync::soci giftsync::libpq
-  PRECOMPILE <soci/soci.h>)
-giftsync_library(schema/crm/managed USES platform schema schema/crm schema/sql schema/crm/sql_common
-  PRIVATE giftsync::soci giftsync::libpq
-  PRECOMPILE <soci/soci.h>)
-giftsync_library(schema/crm/external USES platform schema schema/crm schema/sql schema/crm/sql_common
-  PRIVATE giftsync::soci giftsync::libpq PkgConfig::SQLITE
   PRECOMPILE <soci/soci.h>)
 
+# The CRM: the port and its adapters.
+giftsync_library(crm USES platform schema)
+giftsync_library(crm/sql USES platform schema crm schema/sql
+  PRIVATE giftsync::soci giftsync::libpq
+  PRECOMPILE <soci/soci.h>)
+giftsync_library(crm/sql/managed USES platform schema crm schema/sql crm/sql
+  PRIVATE giftsync::soci giftsync::libpq
+  PRECOMPILE <soci/soci.h>)
+giftsync_library(crm/sql/external USES platform schema crm schema/sql crm/sql
+  PRIVATE giftsync::soci giftsync::libpq PkgConfig::SQLITE
+  PRECOMPILE <soci/soci.h>)
+giftsync_library(crm/salesforce SUBFOLDERS calls org records
+  USES platform schema crm
+  PRIVATE Poco::XML Poco::Zip Poco::Foundation spdlog::spdlog fmt::fmt nlohmann_json::nlohmann_json)
+
 # Decisions and use cases.
-giftsync_library(matching USES schema/crm)
-giftsync_library(sync USES platform schema schema/crm schema/store matching
+giftsync_library(matching USES platform schema schema/store crm)
+giftsync_library(sync SUBFOLDERS access crm gift mail request status
+  USES platform schema crm schema/store matching
   PRIVATE giftsync::absl_time)
 
 # What talks to the outside.
 giftsync_library(daemon/content USES platform
   PRIVATE PkgConfig::YAML giftsync::mustache)
-giftsync_library(daemon/config USES platform schema schema/crm schema/sql sync daemon/content
+giftsync_library(daemon/config USES platform schema crm schema/sql sync daemon/content
   PRIVATE PkgConfig::YAML fmt::fmt nlohmann_json::nlohmann_json)
-giftsync_library(daemon/salesforce USES platform schema schema/crm
-  PRIVATE Poco::XML Poco::Zip Poco::Foundation spdlog::spdlog fmt::fmt nlohmann_json::nlohmann_json)
 giftsync_library(daemon/http USES platform schema schema/store sync
   PRIVATE Poco::Net Poco::Foundation spdlog::spdlog fmt::fmt nlohmann_json::nlohmann_json PkgConfig::SIMDJSON Threads::Threads
   PRECOMPILE <chrono> <mutex> <fmt/format.h>)
@@ -43,7 +48,7 @@ giftsync_library(daemon/mail USES platform schema schema/store sync daemon/conte
   PRIVATE CURL::libcurl PkgConfig::GMIME giftsync::mustache fmt::fmt)
 giftsync_library(daemon/pages USES platform schema schema/store sync daemon/content daemon/config daemon/http
   PRIVATE giftsync::mustache fmt::fmt)
-giftsync_library(daemon/sources SUBFOLDERS providers
+giftsync_library(daemon/sources
   USES platform schema schema/store sync daemon/config daemon/http
   PRIVATE spdlog::spdlog fmt::fmt nlohmann_json::nlohmann_json PkgConfig::SIMDJSON OpenSSL::Crypto
   PRECOMPILE <chrono> <mutex> <fmt/format.h>)
@@ -59,32 +64,34 @@ giftsync_library(daemon/identity
   USES platform schema schema/store daemon/config daemon/http daemon/signin daemon/identity/oidc
        daemon/identity/saml
   PRIVATE Poco::Foundation nlohmann_json::nlohmann_json spdlog::spdlog fmt::fmt)
-giftsync_library(daemon/console USES platform schema schema/crm schema/store matching sync daemon/content daemon/config
+giftsync_library(daemon/console USES platform schema crm schema/store matching sync daemon/content daemon/config
        daemon/http daemon/identity
   PRIVATE giftsync::mustache Poco::Foundation spdlog::spdlog fmt::fmt)
 
 # What both programs are built from, and the programs.
-giftsync_library(wiring
-  USES platform schema/crm schema/sql schema/store schema/crm/managed schema/crm/external sync daemon/config daemon/salesforce
+giftsync_library(daemon/wiring
+  USES platform crm schema/sql schema/store crm/sql/managed crm/sql/external sync daemon/config crm/salesforce
        daemon/mail daemon/sources
   PRIVATE spdlog::spdlog fmt::fmt)
 giftsync_library(daemon/handlers
-  USES platform schema schema/crm schema/store sync daemon/config daemon/salesforce daemon/http daemon/sources daemon/signin
+  USES platform schema crm schema/store sync daemon/config crm/salesforce daemon/http daemon/sources daemon/signin
   PRIVATE fmt::fmt nlohmann_json::nlohmann_json PkgConfig::SIMDJSON
   PRECOMPILE <chrono> <mutex> <fmt/format.h>)
 giftsync_library(daemon
   USES platform schema/sql schema/store sync daemon/content daemon/config daemon/http daemon/pages daemon/sources
-       daemon/identity daemon/identity/oidc daemon/console daemon/handlers wiring
-  PRIVATE PkgConfig::SYSTEMD CLI11::CLI11 spdlog::spdlog fmt::fmt Threads::Threads
+       daemon/identity daemon/identity/oidc daemon/console daemon/handlers daemon/wiring
+  PRIVATE PkgConfig::SYSTEMD Poco::Util spdlog::spdlog fmt::fmt Threads::Threads
   PRECOMPILE <chrono> <mutex> <fmt/format.h>)
-giftsync_library(cli
-  USES platform schema schema/crm schema/store matching sync daemon/config daemon/signin daemon/identity/oidc
-       daemon/identity/saml wiring
+giftsync_library(cli SUBFOLDERS account crm gift request status
+  USES platform schema crm schema/store matching sync daemon/config daemon/signin daemon/identity/oidc
+       daemon/identity/saml daemon/wiring
   PRIVATE Poco::Foundation fmt::fmt nlohmann_json::nlohmann_json CLI11::CLI11 giftsync::csv PkgConfig::SIMDJSON
-  PRECOMPILE <CLI/CLI.hpp> <fmt/format.h>)
+  PRECOMPILE <fmt/format.h> <nlohmann/json.hpp>)
 
 giftsync_embed(giftsync_schema_store schema/sql/store_001.sql schema/sql/store_002.sql schema/sql/store_003.sql)
-giftsync_embed(giftsync_schema_crm_managed schema/crm/managed/crm_001.sql)
+giftsync_embed(giftsync_crm_sql_managed crm/sql/managed/crm_001.sql)
+file(GLOB_RECURSE package RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/conf/salesforce/*.xml ${CMAKE_SOURCE_DIR}/conf/salesforce/*.json)
+giftsync_embed(giftsync_crm_salesforce ${package})
 file(GLOB templates RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/web/*.* ${CMAKE_SOURCE_DIR}/web/*/*.yaml)
 giftsync_embed(giftsync_daemon_content ${templates})
 file(GLOB console_files RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/web/console/*.* ${CMAKE_SOURCE_DIR}/web/console/messages/*.yaml)

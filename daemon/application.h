@@ -10,19 +10,29 @@
 #include <vector>
 
 #include "daemon/config/settings.h"
+#include "daemon/console/console.h"
+#include "daemon/handlers/gift_request_handler.h"
+#include "daemon/handlers/outbound_message_handler.h"
+#include "daemon/handlers/request_record_handler.h"
+#include "daemon/handlers/status_webhook_handler.h"
+#include "daemon/http/refusal_log.h"
 #include "daemon/http/router.h"
-#include "platform/trusted_clock.h"
-#include "wiring/config_error.h"
+#include "daemon/identity/provider_sign_in.h"
+#include "daemon/pages/gift_page_handler.h"
+#include "daemon/shared_parts.h"
+#include "daemon/sources/sns.h"
+#include "daemon/wiring/server_secret.h"
+#include "daemon/workers.h"
+#include "platform/clock.h"
 
 namespace giftsync::daemon {
 
 /// Main thread only, except for the router.
 class Application {
  public:
-  /// Migrates the store; no worker runs yet. Throws ConfigError or platform::DependencyError. `trusted_clock`
+  /// Migrates the store; no worker runs yet. Throws ConfigError or DependencyError. `trusted_clock`
   /// must outlive this object. `instance_id`: of the daemon, which its readiness probe tells.
-  Application(const config::Settings& settings, platform::TrustedClock& trusted_clock,
-              const std::string& instance_id);
+  Application(const config::Settings& settings, TrustedClock& trusted_clock, const std::string& instance_id);
   /// Waits for the workers' current steps. No request may be in progress.
   ~Application();
   Application(const Application&) = delete;
@@ -33,7 +43,7 @@ class Application {
     std::string daemon;                     ///< host and address, the same for all applications of a daemon
     std::vector<std::string> ended_owners;  ///< whose leases are released
   };
-  /// Starts the workers. Throws platform::DependencyError.
+  /// Starts the workers. Throws DependencyError.
   /// `keep_record` is called by a worker every few seconds and may throw the same.
   void start(const Leases& leases, std::function<void()> keep_record);
   /// The workers begin nothing more. Requests are still handled.
@@ -46,6 +56,40 @@ class Application {
  private:
   struct Parts;
   std::unique_ptr<Parts> parts_;
+};
+
+// All HTTP endpoints and their router. Any thread.
+
+class Endpoints {
+ public:
+  /// The arguments must outlive it.
+  Endpoints(SharedParts& shared, Workers& workers, sync::UrgentWriter& writer);
+
+  http::Router& router() { return router_; }
+
+  /// Logs what is pending and deletes what has ended. Throws DependencyError.
+  void maintain();
+  /// Saves the last-used times of API keys. Throws DependencyError.
+  void save_last_used();
+  /// At the end: a failure is logged.
+  void close();
+
+ private:
+  http::Handlers make_handlers();
+
+  SharedParts& shared_;
+  http::Authenticator authenticator_;
+  handlers::GiftRequestHandler gift_requests_;
+  pages::GiftPageHandler gift_pages_;
+  sources::SnsCertificateCache sns_certificates_;
+  handlers::StatusWebhookHandler status_webhooks_;
+  handlers::CrmGiftRequestHandler crm_gift_requests_;
+  handlers::RequestRecordHandler request_records_;
+  handlers::OutboundMessageHandler outbound_messages_;
+  std::unique_ptr<identity::ProviderSignIn> provider_sign_in_;  ///< null: console.sign_in is off
+  std::unique_ptr<console::Console> console_;                   ///< null: console.enabled is off
+  http::HttpRefusalLog refusal_log_;
+  http::Router router_;
 };
 
 }  // namespace giftsync::daemon

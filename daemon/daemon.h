@@ -4,23 +4,66 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
+#include <functional>
 #include <future>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "daemon/application.h"
-#include "daemon/daemon_record.h"
+#include "daemon/config/settings.h"
 #include "daemon/listeners.h"
+#include "schema/store/daemon_instances.h"
 
 namespace giftsync::daemon {
 
+// The row in the store by which giftsyncctl knows this daemon: what runs here, with which settings,
+// and how the last reload ended (OPS-25). Any thread, except where a function says otherwise.
+
+class DaemonRecord {
+ public:
+  /// `steady_millis`: a clock that never jumps.
+  explicit DaemonRecord(std::function<std::int64_t()> steady_millis);
+
+  /// Random; another one after each start of the process.
+  const std::string& id() const { return id_; }
+
+  /// Main thread: writes the row before the daemon serves at `listen`. Throws DependencyError.
+  void begin(const config::Settings& settings, const std::string& listen);
+  /// Main thread: these settings are in force now. Without effect on a store that fails; keep() writes later.
+  void reloaded(const config::Settings& settings, const std::string& listen);
+  /// Main thread: the settings in force stay so, because of these faults. As reloaded().
+  void reload_refused(const std::vector<std::string>& faults);
+  /// A worker's step: writes what is not written yet, and every ten seconds that the daemon is there. Throws
+  /// DependencyError.
+  void keep();
+  /// Main thread: deletes the row; keep() has no effect any more. Without effect on a store that fails.
+  void end();
+
+ private:
+  void load(const config::Settings& settings, const std::string& listen);
+  void write();
+  void try_to_write();
+
+  const std::string id_;
+  const std::function<std::int64_t()> steady_millis_;
+  std::mutex mutex_;                                   ///< held while the row is written
+  std::unique_ptr<store::DaemonInstances> instances_;  // guarded by mutex_; null before begin()
+  sql::Dsn dsn_;                                       // guarded by mutex_
+  store::DaemonInstance instance_;                     // guarded by mutex_
+  bool is_written_ = false;                            // guarded by mutex_
+  bool has_ended_ = false;                             // guarded by mutex_
+  std::int64_t last_written_millis_ = 0;               // guarded by mutex_
+};
+
 class Daemon {
  public:
-  /// Starts listeners and workers. Throws ConfigError, platform::DependencyError, or std::runtime_error when
+  /// Starts listeners and workers. Throws ConfigError, DependencyError, or std::runtime_error when
   /// an address cannot be listened on. `trusted_clock` must outlive this object.
-  Daemon(const config::Settings& settings, platform::TrustedClock& trusted_clock);
+  Daemon(const config::Settings& settings, TrustedClock& trusted_clock);
   /// Stops listeners, workers, writer and store, in this order; requests in progress get their response
   /// first.
   ~Daemon();
@@ -52,7 +95,7 @@ class Daemon {
   std::optional<std::size_t> free_slot() const;
   void serve(const config::Settings& settings, std::unique_ptr<Application> application);
 
-  platform::TrustedClock& trusted_clock_;
+  TrustedClock& trusted_clock_;
   DaemonRecord record_;  ///< the applications' workers use it
   Listeners listeners_;
   Serving serving_;

@@ -85,11 +85,11 @@ GiftLog::Stage GiftLog::stage_of(GiftEventKind kind) {
 }
 
 /// A clock that is set back adds nothing until it has passed the former time.
-bool GiftLog::admit(Stage stage, std::size_t gifts, platform::UtcMillis now) {
+bool GiftLog::admit(Stage stage, std::size_t gifts, UtcMillis now) {
   const std::lock_guard lock(mutex_);
   Budget& budget = budgets_.at(stage);
   const std::int64_t elapsed_millis =
-      std::clamp<std::int64_t>(now.value - budget.since.value, 0, platform::kHourMillis);
+      std::clamp<std::int64_t>(now.value - budget.since.value, 0, kHourMillis);
   budget.since = now;
   budget.thousandths =
       std::min(budget.thousandths + elapsed_millis * kLinesPerSecond, std::int64_t{kMaxBurst * 1000});
@@ -101,25 +101,25 @@ bool GiftLog::admit(Stage stage, std::size_t gifts, platform::UtcMillis now) {
   return true;
 }
 
-void GiftLog::log_request(const NewRequest& request, platform::UtcMillis now) {
+void GiftLog::log_request(const NewRequest& request, UtcMillis now) {
   if (!spdlog::should_log(spdlog::level::info)) return;
   for (auto rest = request.gifts; !rest.empty();) {
     const auto part = rest.first(std::min(rest.size(), kMaxGiftsPerLine));
     rest = rest.subspan(part.size());
     if (!admit(requested, part.size(), now)) continue;
     std::vector<std::int64_t> gifts;
-    for (const schema::store::RecipientTransaction& gift : part) gifts.push_back(gift.id.value);
-    const platform::LogField fields[] = {{"gift", gifts},
-                                         {"gifts", count_of(gifts)},
-                                         {"request", request.request.value},
-                                         {"request_record", request.request_record},
-                                         {"request_id", request.http_request_id},
-                                         {"key", request.credential_prefix}};
-    platform::log_info("gift request made", fields);
+    for (const store::RecipientTransaction& gift : part) gifts.push_back(gift.id.value);
+    const LogField fields[] = {{"gift", gifts},
+                               {"gifts", count_of(gifts)},
+                               {"request", request.request.value},
+                               {"request_record", request.request_record},
+                               {"request_id", request.http_request_id},
+                               {"key", request.credential_prefix}};
+    log_info("gift request made", fields);
   }
 }
 
-void GiftLog::log_events(std::span<const GiftEvent> events, platform::UtcMillis now) {
+void GiftLog::log_events(std::span<const GiftEvent> events, UtcMillis now) {
   if (!spdlog::should_log(spdlog::level::info)) return;
   while (!events.empty()) {
     const auto run = events.first(run_length(events));
@@ -128,14 +128,14 @@ void GiftLog::log_events(std::span<const GiftEvent> events, platform::UtcMillis 
     if (!admit(stage_of(first.kind), run.size(), now)) continue;
     std::vector<std::int64_t> gifts;
     for (const GiftEvent& one : run) gifts.push_back(one.gift.value);
-    const platform::LogField fields[] = {
+    const LogField fields[] = {
         {"gift", gifts},
         {"gifts", count_of(gifts)},
         {"request", first.request.value},
         {first.kind == GiftEventKind::matched_lead ? "lead" : "contact", matched_id_of(run)},
         {"source", first.gift_source},
         {"request_id", first.http_request_id}};
-    platform::log_info(message_of(first.kind), fields);
+    log_info(message_of(first.kind), fields);
   }
 }
 
@@ -147,10 +147,10 @@ void GiftLog::log_dropped() {
       std::swap(gifts, budgets_.at(stage).dropped_gifts);
     }
     if (gifts == 0) continue;
-    const platform::LogField fields[] = {{"gifts", static_cast<std::int64_t>(gifts)}};
-    platform::log_info(fmt::format("{} more {} {}, not named: more than {} lines a second", gifts,
-                                   gifts == 1 ? "gift" : "gifts", kStageNames.at(stage), kLinesPerSecond),
-                       fields);
+    const LogField fields[] = {{"gifts", static_cast<std::int64_t>(gifts)}};
+    log_info(fmt::format("{} more {} {}, not named: more than {} lines a second", gifts,
+                         gifts == 1 ? "gift" : "gifts", kStageNames.at(stage), kLinesPerSecond),
+             fields);
   }
 }
 

@@ -1,27 +1,26 @@
 #include "daemon/group_commit_writer.h"
 
-#include "daemon/awaited_value.h"
-#include "platform/thread_name.h"
+#include "platform/periodic_worker.h"
 
 namespace giftsync::daemon {
 namespace {
 
-using schema::store::ConditionalOutcome;
-using schema::store::CreateOutcome;
-using schema::store::Decision;
-using schema::store::InboundBatch;
-using schema::store::IngestResult;
-using schema::store::NewGiftRequest;
+using store::ConditionalOutcome;
+using store::CreateOutcome;
+using store::Decision;
+using store::InboundBatch;
+using store::IngestResult;
+using store::NewGiftRequest;
 
 template <class Outcome>
 void report(const std::vector<sync::UrgentWriter::Done<Outcome>>& callers,
-            std::vector<schema::store::Written<Outcome>> written) {
+            std::vector<store::Written<Outcome>> written) {
   for (std::size_t i = 0; i < callers.size(); ++i) callers[i](std::move(written[i]));
 }
 
 }  // namespace
 
-GroupCommitWriter::GroupCommitWriter(schema::store::UrgentWrites& writes)
+GroupCommitWriter::GroupCommitWriter(store::UrgentWrites& writes)
     : writes_(writes), thread_([this] { run(); }) {}
 
 GroupCommitWriter::~GroupCommitWriter() {
@@ -57,10 +56,9 @@ bool GroupCommitWriter::submit(Decision decision, Done<ConditionalOutcome> done)
 
 template <class Outcome, class Member>
 std::optional<Outcome> GroupCommitWriter::submit_and_wait(Member member) {
-  AwaitedValue<schema::store::Written<Outcome>> written;
-  const bool is_waiting = submit(std::move(member), [&written](schema::store::Written<Outcome> value) {
-    written.set(std::move(value));
-  });
+  AwaitedValue<store::Written<Outcome>> written;
+  const bool is_waiting =
+      submit(std::move(member), [&written](store::Written<Outcome> value) { written.set(std::move(value)); });
   if (!is_waiting) return std::nullopt;
   return written.wait().value();
 }
@@ -94,13 +92,12 @@ GroupCommitWriter::Group GroupCommitWriter::next_group() {
 void GroupCommitWriter::write_group(Group group) {
   const auto begin = std::chrono::steady_clock::now();
   if (group.size() >= kLoadThreshold) last_load_ = begin;
-  const schema::store::WriteGroup writes{std::move(group.gift_requests.members),
-                                         std::move(group.messages.members),
-                                         std::move(group.decisions.members)};
+  const store::WriteGroup writes{std::move(group.gift_requests.members), std::move(group.messages.members),
+                                 std::move(group.decisions.members)};
   const auto may_try_again = [&] {
     return std::chrono::steady_clock::now() < begin + kUnknownTimeout && !is_stopping_after(kRetryInterval);
   };
-  schema::store::GroupOutcomes outcomes = writes_.write(writes, may_try_again);
+  store::GroupOutcomes outcomes = writes_.write(writes, may_try_again);
   report(group.gift_requests.callers, std::move(outcomes.gift_requests));
   report(group.messages.callers, std::move(outcomes.messages));
   report(group.decisions.callers, std::move(outcomes.decisions));
@@ -112,7 +109,7 @@ bool GroupCommitWriter::is_stopping_after(std::chrono::milliseconds pause) {
 }
 
 void GroupCommitWriter::run() {
-  platform::name_thread("writer");
+  name_thread("writer");
   for (Group group = next_group(); group.size() > 0; group = next_group()) write_group(std::move(group));
 }
 

@@ -41,7 +41,7 @@ class Listeners {
   /// For each address the listener that is open there, each of them once; null where there is none.
   std::vector<Listener*> find_open(const std::vector<Address>& addresses);
 
-  /// Of all servers together.
+  /// The budget of all servers together.
   const std::shared_ptr<http::BodyBudget> body_budget_ = std::make_shared<http::BodyBudget>();
   std::vector<Listener> listeners_;  ///< in the order of the settings
   std::vector<Listener> opened_;     ///< by open(), for serve()

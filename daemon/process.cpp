@@ -1,5 +1,8 @@
 #include "daemon/process.h"
 
+#include <Poco/Util/HelpFormatter.h>
+#include <Poco/Util/OptionException.h>
+#include <Poco/Util/ServerApplication.h>
 #include <fmt/format.h>
 #include <malloc.h>
 #include <signal.h>
@@ -9,46 +12,26 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
+#include <iostream>
 #include <optional>
+#include <set>
 
 #include "daemon/config/read_settings.h"
-#include "daemon/config/suggestion.h"
+#include "daemon/config/text_checks.h"
 #include "daemon/daemon.h"
+#include "daemon/wiring/components_config.h"
+#include "daemon/wiring/crm_config.h"
+#include "daemon/wiring/database_config.h"
+#include "daemon/wiring/store_preflight.h"
 #include "platform/dependency_error.h"
 #include "platform/logging.h"
-#include "platform/quoted_text.h"
 #include "platform/visible_text.h"
 #include "schema/store/store.h"
-#include "wiring/components_config.h"
-#include "wiring/crm_config.h"
-#include "wiring/database_config.h"
-#include "wiring/store_owner.h"
-#include "wiring/store_preflight.h"
 
 namespace giftsync::daemon {
 namespace {
-
-struct Arguments {
-  std::string config = config::default_settings_path();
-  bool check = false;
-  bool offline = false;
-};
-
-/// What is wrong with the command line.
-std::string argument_fault(const CLI::App& app, const CLI::ParseError& fault, int argc, char** argv) {
-  const std::vector<std::string> known{"--config", "--check", "--offline", "--help", "--version"};
-  for (int i = 1; i < argc; ++i) {
-    const std::string argument(argv[i]);
-    const std::string name = argument.substr(0, argument.find('='));
-    if (!name.starts_with('-') || app.get_option_no_throw(name) != nullptr) continue;
-    const std::string suggestion = config::suggestion_for(name, known);
-    return fmt::format("unknown option {}{}", platform::in_quotes(name),
-                       suggestion.empty() ? "" : fmt::format("; did you mean {}?", suggestion));
-  }
-  return fault.what();
-}
 
 sigset_t watched_signals() {
   sigset_t signals;
@@ -118,9 +101,9 @@ std::vector<std::string> reload_faults(const config::Settings& settings) {
     if (wiring::existing_store_version(settings) == 0)
       return {wiring::store_location(settings) +
               ": there is no store, and a reload makes none: correct store.connection, or restart giftsyncd"};
-    const schema::sql::Dsn address = wiring::store_dsn(settings.store);
-    schema::store::migrate_store(address);
-    schema::store::check_store_writable(address);
+    const sql::Dsn address = wiring::store_dsn(settings.store);
+    store::migrate_store(address);
+    store::check_store_writable(address);
     return wiring::check_databases(settings).faults;
   } catch (const std::runtime_error& fault) {
     return {fault.what()};
@@ -159,7 +142,7 @@ void reload(Daemon& daemon, config::Settings& settings) {
     sd_notify(0, "READY=1");
     return;
   }
-  platform::set_up_logging(settings.log.level, settings.log.json);
+  set_up_logging(settings.log.level, settings.log.json);
   log_warnings(settings);
   spdlog::info("settings reloaded from {}", settings.file);
   announce(daemon, settings);
@@ -186,16 +169,16 @@ void serve(Daemon& daemon, config::Settings& settings) {
 }
 
 void print_lines(const std::vector<std::string>& lines) {
-  for (const std::string& line : lines) std::fprintf(stderr, "%s\n", platform::visible_text(line).c_str());
+  for (const std::string& line : lines) std::fprintf(stderr, "%s\n", visible_text(line).c_str());
 }
 
 /// The settings key that leads to what has failed.
-std::string address_key(const config::Settings& settings, const platform::DependencyError& fault) {
+std::string address_key(const config::Settings& settings, const DependencyError& fault) {
   return fault.of_external_crm() ? wiring::crm_address_key(settings) : "store.connection";
 }
 
 /// What has failed; SQLite calls a full disk "disk I/O error" while it opens the store.
-std::string describe(const config::Settings& settings, const platform::DependencyError& fault) {
+std::string describe(const config::Settings& settings, const DependencyError& fault) {
   const auto full = fault.of_external_crm() ? std::nullopt : wiring::full_disk_clause(settings);
   return fault.what() + (full ? "; " + *full : "");
 }
@@ -210,9 +193,9 @@ int check_settings(const config::Settings& settings, bool offline) {
       print_lines(found.warnings);
       print_lines(found.unchecked);
       faults = std::move(found.faults);
-    } catch (const schema::store::IncompatibleStoreError& fault) {
+    } catch (const store::IncompatibleStoreError& fault) {
       faults = {wiring::store_location(settings) + ": " + fault.what()};
-    } catch (const platform::DependencyError& fault) {
+    } catch (const DependencyError& fault) {
       print_lines({fmt::format("{} ({} in {}); --offline checks the rest", describe(settings, fault),
                                address_key(settings, fault), settings.file)});
       return EX_UNAVAILABLE;
@@ -232,7 +215,7 @@ void limit_heaps() {
 
 int run_daemon(config::Settings settings) {
   limit_heaps();
-  platform::set_up_logging(settings.log.level, settings.log.json);
+  set_up_logging(settings.log.level, settings.log.json);
   log_warnings(settings);
   for (const auto& fault : {wiring::store_directory_fault(settings), wiring::mail_directory_fault(settings),
                             wiring::relay_fault(settings)}) {
@@ -244,7 +227,7 @@ int run_daemon(config::Settings settings) {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // all threads started later inherit the mask
   ::signal(SIGPIPE, SIG_IGN);
   try {
-    platform::TrustedClock trusted_clock;
+    TrustedClock trusted_clock;
     std::optional<Daemon> daemon(std::in_place, settings, trusted_clock);
     announce(*daemon, settings);
     serve(*daemon, settings);
@@ -257,7 +240,7 @@ int run_daemon(config::Settings settings) {
   } catch (const wiring::ConfigError& fault) {
     spdlog::error("{}", fault.what());
     return EX_CONFIG;
-  } catch (const platform::DependencyError& fault) {
+  } catch (const DependencyError& fault) {
     spdlog::error("cannot start: {} ({} in {})", describe(settings, fault), address_key(settings, fault),
                   settings.file);
     return EX_UNAVAILABLE;
@@ -267,52 +250,128 @@ int run_daemon(config::Settings settings) {
   }
 }
 
-}  // namespace
+constexpr const char* kHeader =
+    "giftsyncd: sends digital gifts and keeps the CRM's gift records up to date.\n\nOptions:";
+constexpr const char* kFooter =
+    "\nExamples:\n  giftsyncd --config /etc/giftsync/giftsyncd.yaml\n  giftsyncd --config giftsyncd.yaml "
+    "--check\n\n"
+    "It runs in the foreground; SIGTERM stops it, SIGHUP reloads the settings. See giftsyncd(8).\n";
 
-int run_daemon_process(int argc, char** argv) {
-  block_sighup();
-  CLI::App app("giftsyncd: sends digital gifts and keeps the CRM's gift records up to date.\n");
-  app.footer(
-      "Examples:\n  giftsyncd --config /etc/giftsync/giftsyncd.yaml\n  giftsyncd --config giftsyncd.yaml "
-      "--check\n\n"
-      "It runs in the foreground; SIGTERM stops it, SIGHUP reloads the settings. See giftsyncd(8).");
-  Arguments arguments;
-  app.add_option("-c,--config", arguments.config, "settings file")->capture_default_str();
-  CLI::Option* check =
-      app.add_flag("--check", arguments.check,
-                   "check settings, folders, store and CRM, list every fault, and exit (0 good, "
-                   "69 a database is unreachable, 78 faulty)");
-  app.add_flag("--offline", arguments.offline, "with --check: leave out store and CRM")->needs(check);
-  app.set_version_flag("--version", "giftsyncd " GIFTSYNC_VERSION);
-  static char help_flag[] = "--help";
-  static char version_flag[] = "--version";
-  if (argc == 2 && argv[1] == std::string_view("help")) argv[1] = help_flag;
-  if (argc == 2 && argv[1] == std::string_view("version")) argv[1] = version_flag;
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& help_or_version) {
-    return app.exit(help_or_version) == 0 ? EX_OK : EX_USAGE;
-  } catch (const CLI::ParseError& fault) {
-    std::fprintf(stderr, "giftsyncd: %s; see \"giftsyncd --help\"\n",
-                 argument_fault(app, fault, argc, argv).c_str());
+/// The process by Poco's life cycle: options, then main(). Poco's own options (--daemon, --pidfile, --umask)
+/// do not exist here: the unit of systemd says what they say. Signals are watched by serve(), which knows
+/// SIGHUP and the watchdog.
+class Giftsyncd : public Poco::Util::ServerApplication {
+ public:
+  /// Returns the exit code.
+  int run_with(int argc, char** argv) {
+    try {
+      init(argc, argv);
+    } catch (const Poco::Util::OptionException& fault) {
+      return usage_error(option_fault(fault, argc, argv));
+    }
+    return ServerApplication::run();
+  }
+
+ protected:
+  using Option = Poco::Util::Option;
+
+  void defineOptions(Poco::Util::OptionSet& options) override {
+    options.addOption(Option("help", "h", "print this help and exit"));
+    options.addOption(Option("version", "", "print the version and exit"));
+    options.addOption(Option("config", "c", "settings file, by default " + config_).argument("FILE"));
+    options.addOption(
+        Option("check", "",
+               "check settings, folders, store and CRM, list every fault, and exit (0 good, 69 a "
+               "database is unreachable, 78 faulty)"));
+    options.addOption(Option("offline", "", "with --check: leave out store and CRM"));
+  }
+
+  void handleOption(const std::string& name, const std::string& value) override {
+    if (name == "config") config_ = value;
+    given_.insert(name);
+    if (name == "help" || name == "version") stopOptionsProcessing();
+  }
+
+  int main(const std::vector<std::string>& rest) override { return run_command(rest); }
+
+ private:
+  /// An exception that nothing expects ends the process with a core: Poco would hide it in a logger of its
+  /// own.
+  int run_command(const std::vector<std::string>& rest) noexcept {
+    const std::string word =
+        rest.empty() || given_.contains("help") || given_.contains("version") ? "" : rest.front();
+    if (given_.contains("help") || (word == "help" && rest.size() == 1)) return print_help();
+    if (given_.contains("version") || (word == "version" && rest.size() == 1)) {
+      std::puts("giftsyncd " GIFTSYNC_VERSION);
+      return EX_OK;
+    }
+    if (!rest.empty())
+      return usage_error(fmt::format("found {}; giftsyncd takes options only", in_quotes(word)));
+    if (given_.contains("offline") && !given_.contains("check"))
+      return usage_error("--offline needs --check");
+    auto settings = config::read_settings(config_);
+    if (!settings) {
+      print_lines(settings.error().lines);
+      return EX_CONFIG;
+    }
+    return given_.contains("check") ? check(*settings) : run_daemon(std::move(*settings));
+  }
+
+  static int usage_error(const std::string& fault) {
+    std::fprintf(stderr, "giftsyncd: %s; see \"giftsyncd --help\"\n", visible_text(fault).c_str());
     return EX_USAGE;
   }
-  auto read = config::read_settings(arguments.config);
-  if (!read) {
-    print_lines(read.error().lines);
-    return EX_CONFIG;
+
+  /// What is wrong with the command line.
+  std::string option_fault(const Poco::Util::OptionException& fault, int argc, char** argv) const {
+    std::vector<std::string> known;
+    for (const Option& option : options()) known.push_back("--" + option.fullName());
+    for (int i = 1; i < argc; ++i) {
+      const std::string argument(argv[i]);
+      const std::string name = argument.substr(0, argument.find('='));
+      if (!name.starts_with('-') || name == "-c" || name == "-h" ||
+          std::ranges::find(known, name) != known.end())
+        continue;
+      const std::string suggestion = config::suggestion_for(name, known);
+      return fmt::format("unknown option {}{}", in_quotes(name),
+                         suggestion.empty() ? "" : fmt::format("; did you mean {}?", suggestion));
+    }
+    if (dynamic_cast<const Poco::Util::MissingArgumentException*>(&fault)) return "--config needs a file";
+    return "an option has a value that it does not take, or is given twice: " + fault.message();
   }
-  auto& settings = *read;
-  if (arguments.check) {
+
+  int print_help() const {
+    Poco::Util::HelpFormatter help(options());
+    help.setUnixStyle(true);
+    help.setCommand("giftsyncd");
+    help.setUsage("[OPTIONS]");
+    help.setHeader(kHeader);
+    help.setFooter(kFooter);
+    help.setWidth(120);
+    help.format(std::cout);
+    return std::cout.flush() ? EX_OK : EX_IOERR;
+  }
+
+  int check(const config::Settings& settings) const {
     // As root, --check opens what another user may have put into the store's folder.
     const auto owner = wiring::owner_to_become(settings);
     if (const auto fault = owner ? wiring::become(*owner) : std::nullopt) {
       print_lines({*fault});
       return EX_NOPERM;
     }
-    return check_settings(settings, arguments.offline);
+    return check_settings(settings, given_.contains("offline"));
   }
-  return run_daemon(std::move(settings));
+
+  std::string config_ = config::default_settings_path();
+  std::set<std::string> given_;
+};
+
+}  // namespace
+
+int run_daemon_process(int argc, char** argv) {
+  block_sighup();
+  Giftsyncd process;
+  return process.run_with(argc, argv);
 }
 
 }  // namespace giftsync::daemon

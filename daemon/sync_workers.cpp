@@ -6,18 +6,18 @@
 #include <chrono>
 
 #include "platform/clock.h"
-#include "platform/plural.h"
-#include "schema/store/crm_wake.h"
-#include "sync/delivery_rules.h"
+#include "platform/text.h"
+#include "schema/store/store.h"
+#include "sync/mail/delivery_rules.h"
 
 namespace giftsync::daemon {
 namespace {
 
 constexpr std::int64_t kIntervalMillis = 500;
-constexpr std::int64_t kRecentlyOrphanedMillis = 2 * platform::kMinuteMillis;
+constexpr std::int64_t kRecentlyOrphanedMillis = 2 * kMinuteMillis;
 constexpr std::size_t kMaxLogged = 10'000;
 /// Then the CRM is asked again how long it must not be called, which costs no call.
-constexpr std::int64_t kMaxCrmPauseMillis = platform::kHourMillis;
+constexpr std::int64_t kMaxCrmPauseMillis = kHourMillis;
 
 std::string second_worker_of(const std::string& owner) {
   return "second worker of " + owner;
@@ -25,7 +25,7 @@ std::string second_worker_of(const std::string& owner) {
 
 }  // namespace
 
-SyncWorkers::SyncWorkers(schema::store::Store& store, schema::crm::Crm& crm, sync::SyncRules rules,
+SyncWorkers::SyncWorkers(store::Store& store, crm::Crm& crm, sync::SyncRules rules,
                          FaultDescriber describe_fault, OnEvents on_events)
     : store_(store),
       crm_(crm),
@@ -40,30 +40,30 @@ void SyncWorkers::release_leases(std::vector<std::string> owners) {
 }
 
 void SyncWorkers::start(const std::string& owner, const std::function<bool()>& should_yield) {
-  const schema::crm::CrmPace pace = crm_.pace();
+  const crm::CrmPace pace = crm_.pace();
   const std::int64_t lease_millis = sync::sync_lease_millis(pace);
   max_rows_ = pace.rows_per_write;
   lease_ = {owner, lease_millis, max_rows_};
   second_lease_ = {second_worker_of(owner), lease_millis, max_rows_};
   store_.sync.cap_leases(lease_millis);
-  const platform::UtcMillis now = platform::system_now();
+  const UtcMillis now = system_now();
   store_.sync.reset_rejected_after(now, now);  // the settings or the CRM may have been corrected
-  seen_wake_ = store_.fact(schema::store::kCrmWakeFact).value_or("");
+  seen_wake_ = store_.fact(store::kCrmWakeFact).value_or("");
   if (pace.writers > 1)
-    second_worker_ = std::make_unique<platform::PeriodicWorker>(platform::PeriodicWorker::Options{
-        "second sync worker", kIntervalMillis, [this, should_yield](platform::PeriodicWorker&) {
-          if (has_unreleased_claims_) release_second_worker_claims();
-          if (second_worker_wanted_ && !should_yield()) run_second_worker();
-          return second_worker_wanted_ && !should_yield();
-        }});
-  worker_ = std::make_unique<platform::PeriodicWorker>(platform::PeriodicWorker::Options{
-      "sync", kIntervalMillis, [this](platform::PeriodicWorker&) { return sync(); },
-      [this] { store_.sync.release_leases({lease_.owner}); }, should_yield});
+    second_worker_ = std::make_unique<PeriodicWorker>(
+        PeriodicWorker::Options{"second sync worker", kIntervalMillis, [this, should_yield](PeriodicWorker&) {
+                                  if (has_unreleased_claims_) release_second_worker_claims();
+                                  if (second_worker_wanted_ && !should_yield()) run_second_worker();
+                                  return second_worker_wanted_ && !should_yield();
+                                }});
+  worker_ = std::make_unique<PeriodicWorker>(
+      PeriodicWorker::Options{"sync", kIntervalMillis, [this](PeriodicWorker&) { return sync(); },
+                              [this] { store_.sync.release_leases({lease_.owner}); }, should_yield});
   wakeable_ = worker_.get();
 }
 
 void SyncWorkers::wake() {
-  if (platform::PeriodicWorker* const worker = wakeable_) worker->wake();
+  if (PeriodicWorker* const worker = wakeable_) worker->wake();
 }
 
 void SyncWorkers::request_stop() {
@@ -86,7 +86,7 @@ bool SyncWorkers::is_alive(std::int64_t max_heartbeat_age_millis) const {
 }
 
 bool SyncWorkers::sync() {
-  const platform::UtcMillis now = platform::system_now();
+  const UtcMillis now = system_now();
   log_released_changes(store_.changes.apply_orphaned(now, now - kRecentlyOrphanedMillis), now);
   check_pause(now);
   const bool more = sync_batch_or_log(now).more;
@@ -97,17 +97,17 @@ bool SyncWorkers::sync() {
 /// A mark that was set before the pause began ends it too: better one look too many than an admin's command
 /// without effect.
 bool SyncWorkers::is_woken() {
-  std::string wake = store_.fact(schema::store::kCrmWakeFact).value_or("");
+  std::string wake = store_.fact(store::kCrmWakeFact).value_or("");
   if (wake == seen_wake_) return false;
   seen_wake_ = std::move(wake);
   return true;
 }
 
 /// Claims nothing while the CRM must not be called. It is the same fault as before, so it is logged once.
-void SyncWorkers::check_pause(platform::UtcMillis now) {
+void SyncWorkers::check_pause(UtcMillis now) {
   if (!pause_) return;
   const std::int64_t millis = pause_->fault.until().value - pause_->since.value;
-  const bool has_ended = platform::has_elapsed(pause_->since, std::min(millis, kMaxCrmPauseMillis), now);
+  const bool has_ended = has_elapsed(pause_->since, std::min(millis, kMaxCrmPauseMillis), now);
   if (!has_ended && !is_woken()) throw pause_->fault;
   pause_.reset();
 }
@@ -115,8 +115,8 @@ void SyncWorkers::check_pause(platform::UtcMillis now) {
 /// Logs faults at debug level only: the sync worker meets and logs the same fault.
 void SyncWorkers::run_second_worker() {
   try {
-    if (!sync_batch(second_lease_, platform::system_now()).more) second_worker_wanted_ = false;
-  } catch (const platform::DependencyError& fault) {
+    if (!sync_batch(second_lease_, system_now()).more) second_worker_wanted_ = false;
+  } catch (const DependencyError& fault) {
     second_worker_wanted_ = false;
     has_unreleased_claims_ = true;
     spdlog::debug("second sync worker: {}", fault.what());
@@ -129,13 +129,13 @@ void SyncWorkers::release_second_worker_claims() {
   try {
     store_.sync.release_leases({second_lease_.owner});
     has_unreleased_claims_ = false;
-  } catch (const platform::DependencyError& fault) {
+  } catch (const DependencyError& fault) {
     spdlog::debug("second sync worker: {}", fault.what());
   }
 }
 
 /// Adapts lease.max_rows, so that a slow CRM gets batches that end within seconds (SYNC-67).
-sync::SyncStepStats SyncWorkers::sync_batch(sync::SyncLease& lease, platform::UtcMillis now) {
+sync::SyncStepStats SyncWorkers::sync_batch(sync::SyncLease& lease, UtcMillis now) {
   const auto begun = std::chrono::steady_clock::now();
   const auto adapt = [&](bool has_failed) {
     using namespace std::chrono;
@@ -145,9 +145,9 @@ sync::SyncStepStats SyncWorkers::sync_batch(sync::SyncLease& lease, platform::Ut
   sync::SyncStepStats stats;
   try {
     stats = sync::sync_step(store_, crm_, rules_, lease, now);
-  } catch (const platform::DependencyPause&) {
+  } catch (const DependencyPause&) {
     throw;  // smaller batches would need more calls
-  } catch (const platform::DependencyError&) {
+  } catch (const DependencyError&) {
     adapt(true);
     throw;
   }
@@ -163,41 +163,37 @@ sync::SyncStepStats SyncWorkers::sync_batch(sync::SyncLease& lease, platform::Ut
 
 /// The description may need a check of the CRM, so it is cached for a minute; then it is made again, since an
 /// admin may be fixing one cause after the other.
-const std::string& SyncWorkers::fault_description(const platform::DependencyError& fault,
-                                                  platform::UtcMillis now) {
+const std::string& SyncWorkers::fault_description(const DependencyError& fault, UtcMillis now) {
   const bool is_current = reported_fault_ && reported_fault_->message == fault.what() &&
-                          !platform::has_elapsed(reported_fault_->described_at, platform::kMinuteMillis, now);
+                          !has_elapsed(reported_fault_->described_at, kMinuteMillis, now);
   if (!is_current) reported_fault_ = {fault.what(), describe_fault_(fault), now};
   return reported_fault_->description;
 }
 
 /// Stores the reason of the failure with the batch's gifts, so that `giftsyncctl status` shows it.
-sync::SyncStepStats SyncWorkers::sync_batch_or_log(platform::UtcMillis now) {
+sync::SyncStepStats SyncWorkers::sync_batch_or_log(UtcMillis now) {
   try {
     sync::SyncStepStats stats = sync_batch(lease_, now);
     reported_fault_.reset();
     return stats;
-  } catch (const platform::DependencyError& fault) {
+  } catch (const DependencyError& fault) {
     second_worker_wanted_ = false;  // before the batch is released: the second worker must not claim it
     const std::string& description = fault_description(fault, now);
     try {
       store_.sync.release_with_error(lease_.owner, description);
-    } catch (const platform::DependencyError&) {
+    } catch (const DependencyError&) {
       // The store fails too: report the first fault.
     }
     fail(fault, description, now);
   }
 }
 
-void SyncWorkers::fail(const platform::DependencyError& fault, const std::string& description,
-                       platform::UtcMillis now) {
-  if (const auto* pause = dynamic_cast<const platform::DependencyPause*>(&fault)) {
-    pause_ = {
-        platform::DependencyPause(pause->until(), description, fault.of_external_crm(), fault.transient()),
-        now};
+void SyncWorkers::fail(const DependencyError& fault, const std::string& description, UtcMillis now) {
+  if (const auto* pause = dynamic_cast<const DependencyPause*>(&fault)) {
+    pause_ = {DependencyPause(pause->until(), description, fault.of_external_crm(), fault.transient()), now};
     throw pause_->fault;
   }
-  throw platform::DependencyError(fault.transient(), description, fault.of_external_crm());
+  throw DependencyError(fault.transient(), description, fault.of_external_crm());
 }
 
 void SyncWorkers::log_warnings_once(const std::vector<std::string>& warnings) {
@@ -208,18 +204,16 @@ void SyncWorkers::log_warnings_once(const std::vector<std::string>& warnings) {
     if (logged_.insert(warning).second) new_warnings.push_back(warning);
   }
   // Under the lock, so that the slower of the two workers cannot pass an earlier time.
-  for (const std::string& line : log_throttle_.lines_to_log(new_warnings, platform::system_now()))
+  for (const std::string& line : log_throttle_.lines_to_log(new_warnings, system_now()))
     spdlog::warn("{}", line);
 }
 
 /// Logs at most one line a minute.
-void SyncWorkers::log_released_changes(std::int64_t released, platform::UtcMillis now) {
+void SyncWorkers::log_released_changes(std::int64_t released, UtcMillis now) {
   unlogged_released_ += released;
-  if (unlogged_released_ == 0 || !platform::has_elapsed(released_logged_at_, platform::kMinuteMillis, now))
-    return;
-  spdlog::info("sync: {} applied to {} gift",
-               platform::pluralize(unlogged_released_, "orphaned status change"),
-               platform::plural_verb(unlogged_released_, "its", "their"));
+  if (unlogged_released_ == 0 || !has_elapsed(released_logged_at_, kMinuteMillis, now)) return;
+  spdlog::info("sync: {} applied to {} gift", pluralize(unlogged_released_, "orphaned status change"),
+               plural_verb(unlogged_released_, "its", "their"));
   unlogged_released_ = 0;
   released_logged_at_ = now;
 }

@@ -1,6 +1,6 @@
-// daemon: the sync worker, which keeps the CRM up to date (sync/sync_step.h), and a second worker that joins
-// while more than one batch is due, unless the CRM takes one writer only: one reads and folds while the other
-// writes.
+// daemon: the sync worker, which keeps the CRM up to date (sync/crm/sync_step.h), and a second worker that
+// joins while more than one batch is due, unless the CRM takes one writer only: one reads and folds while the
+// other writes.
 #pragma once
 
 #include <atomic>
@@ -13,10 +13,9 @@
 #include <vector>
 
 #include "platform/dependency_error.h"
-#include "platform/dependency_pause.h"
-#include "platform/log_throttle.h"
+#include "platform/logging.h"
 #include "platform/periodic_worker.h"
-#include "sync/sync_step.h"
+#include "sync/crm/sync_step.h"
 
 namespace giftsync::daemon {
 
@@ -24,16 +23,16 @@ class SyncWorkers {
  public:
   /// The text to log for a fault that stops a whole batch: the fault's own message or a better one. Called
   /// once a minute while the same fault lasts, because a better message may need a check of the whole CRM.
-  using FaultDescriber = std::function<std::string(const platform::DependencyError&)>;
+  using FaultDescriber = std::function<std::string(const DependencyError&)>;
 
   /// Gets what each batch did to its gifts, from both workers.
   using OnEvents = std::function<void(const std::vector<sync::GiftEvent>&)>;
 
   SyncWorkers(
-      schema::store::Store& store, schema::crm::Crm& crm, sync::SyncRules rules,
-      FaultDescriber describe_fault, OnEvents on_events = [](const std::vector<sync::GiftEvent>&) {});
+      store::Store& store, crm::Crm& crm, sync::SyncRules rules, FaultDescriber describe_fault,
+      OnEvents on_events = [](const std::vector<sync::GiftEvent>&) {});
 
-  /// Of workers that have ended.
+  /// Releases the leases of workers that have ended.
   void release_leases(std::vector<std::string> owners);
   /// `owner` is the owner of leases. `should_yield`: true while HTTP callers wait for the store.
   void start(const std::string& owner, const std::function<bool()>& should_yield);
@@ -49,18 +48,17 @@ class SyncWorkers {
   bool sync();
   void run_second_worker();
   void release_second_worker_claims();
-  sync::SyncStepStats sync_batch(sync::SyncLease& lease, platform::UtcMillis now);
-  const std::string& fault_description(const platform::DependencyError& fault, platform::UtcMillis now);
-  void check_pause(platform::UtcMillis now);
+  sync::SyncStepStats sync_batch(sync::SyncLease& lease, UtcMillis now);
+  const std::string& fault_description(const DependencyError& fault, UtcMillis now);
+  void check_pause(UtcMillis now);
   bool is_woken();
-  [[noreturn]] void fail(const platform::DependencyError& fault, const std::string& description,
-                         platform::UtcMillis now);
-  sync::SyncStepStats sync_batch_or_log(platform::UtcMillis now);
+  [[noreturn]] void fail(const DependencyError& fault, const std::string& description, UtcMillis now);
+  sync::SyncStepStats sync_batch_or_log(UtcMillis now);
   void log_warnings_once(const std::vector<std::string>& warnings);
-  void log_released_changes(std::int64_t released, platform::UtcMillis now);
+  void log_released_changes(std::int64_t released, UtcMillis now);
 
-  schema::store::Store& store_;
-  schema::crm::Crm& crm_;
+  store::Store& store_;
+  crm::Crm& crm_;
   const sync::SyncRules rules_;
   const FaultDescriber describe_fault_;
   const OnEvents on_events_;
@@ -68,28 +66,28 @@ class SyncWorkers {
   sync::SyncLease lease_;         // used by the sync worker only
   sync::SyncLease second_lease_;  // used by the second worker only
   std::mutex mutex_;
-  std::set<std::string> logged_;        // guarded by mutex_: warnings that were logged already
-  platform::LogThrottle log_throttle_;  // guarded by mutex_
+  std::set<std::string> logged_;  // guarded by mutex_: warnings that were logged already
+  LogThrottle log_throttle_;      // guarded by mutex_
   struct ReportedFault {
     std::string message;
     std::string description;
-    platform::UtcMillis described_at;
+    UtcMillis described_at;
   };
   // Used by the sync worker only:
   struct Pause {
-    platform::DependencyPause fault;
-    platform::UtcMillis since;
+    DependencyPause fault;
+    UtcMillis since;
   };
   std::optional<Pause> pause_;                   // while the CRM must not be called
-  std::string seen_wake_;                        // of schema/store/crm_wake.h
+  std::string seen_wake_;                        // of schema/store/store.h
   std::optional<ReportedFault> reported_fault_;  // fault of the last batch
   std::int64_t unlogged_released_ = 0;           // orphaned changes applied since the last log line
-  platform::UtcMillis released_logged_at_{INT64_MIN / 2};
+  UtcMillis released_logged_at_{INT64_MIN / 2};
   std::atomic<bool> second_worker_wanted_ = false;
-  bool has_unreleased_claims_ = false;                         // used by the second worker only
-  std::atomic<platform::PeriodicWorker*> wakeable_ = nullptr;  // null while wake() must do nothing
-  std::unique_ptr<platform::PeriodicWorker> second_worker_;    // null when the CRM takes one writer only
-  std::unique_ptr<platform::PeriodicWorker> worker_;           // wakes the second worker
+  bool has_unreleased_claims_ = false;               // used by the second worker only
+  std::atomic<PeriodicWorker*> wakeable_ = nullptr;  // null while wake() must do nothing
+  std::unique_ptr<PeriodicWorker> second_worker_;    // null when the CRM takes one writer only
+  std::unique_ptr<PeriodicWorker> worker_;           // wakes the second worker
 };
 
 }  // namespace giftsync::daemon

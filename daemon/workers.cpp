@@ -5,51 +5,48 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "daemon/wiring/components_config.h"
+#include "daemon/wiring/crm_config.h"
 #include "platform/clock.h"
-#include "sync/clock_skew_repair.h"
-#include "sync/lifecycle_step.h"
-#include "sync/request_record_retry.h"
-#include "sync/transaction_id_floor.h"
-#include "wiring/components_config.h"
-#include "wiring/crm_config.h"
+#include "sync/crm/transaction_id_floor.h"
+#include "sync/gift/lifecycle_step.h"
+#include "sync/mail/delivery_rules.h"
+#include "sync/request/request_record_state_machine.h"
 
 namespace giftsync::daemon {
 namespace {
 
-using platform::PeriodicWorker;
-
 constexpr std::int64_t kMaintenanceIntervalMillis = 15'000;
 constexpr std::int64_t kTimerIntervalMillis = 1'000;
-/// Of every second step of the timers' worker.
+/// Between every second step of the timers' worker.
 constexpr std::int64_t kShownValuesIntervalMillis = 1'500;
 constexpr std::size_t kMaxDiscardedEvents = 1'000;
-constexpr std::int64_t kIdempotencyLifeMillis = 8 * platform::kDayMillis;
-constexpr std::int64_t kNoticeLifeMillis = 90 * platform::kDayMillis;
-static_assert(kNoticeLifeMillis > schema::store::kMaxNoticedAgeMillis);
-/// Of queueing the mails to senders: it reads what became undelivered in a week.
+constexpr std::int64_t kIdempotencyLifeMillis = 8 * kDayMillis;
+constexpr std::int64_t kNoticeLifeMillis = 90 * kDayMillis;
+static_assert(kNoticeLifeMillis > store::kMaxNoticedAgeMillis);
+/// Between two times of queueing mails to senders: it reads what became undelivered in a week.
 constexpr std::int64_t kSenderNoticeIntervalMillis = 5'000;
-/// Of two mails to one sender.
-constexpr std::int64_t kEachPauseMillis = 10 * platform::kMinuteMillis;
+/// Between two mails to one sender.
+constexpr std::int64_t kEachPauseMillis = 10 * kMinuteMillis;
 /// After its end: of a daemon that is gone.
-constexpr std::int64_t kBreakerLifeMillis = platform::kDayMillis;
+constexpr std::int64_t kBreakerLifeMillis = kDayMillis;
 /// A mail may take as long as its lease; every other step takes seconds, unless the CRM takes longer.
 constexpr std::int64_t kMaxHeartbeatAgeMillis = 180'000;
-/// Of one step: reads, gift records, questions about refused rows, tasks.
+/// Calls of one step: reads, gift records, questions about refused rows, tasks.
 constexpr std::int64_t kMaxCallsOfStep = 6;
 /// How long a start and a stop wait for a remote CRM.
 constexpr std::int64_t kStartWaitMillis = 15'000;
 constexpr std::int64_t kStopWaitMillis = 10'000;
-constexpr std::int64_t kIdsRetryMillis = 5 * platform::kMinuteMillis;
+constexpr std::int64_t kIdsRetryMillis = 5 * kMinuteMillis;
 /// More than a store can lack of what a CRM has.
 constexpr std::int64_t kUnseenIds = 1'000'000;
 
-void log_warnings(platform::LogThrottle& throttle, const std::vector<std::string>& warnings) {
-  for (const std::string& line : throttle.lines_to_log(warnings, platform::system_now()))
-    spdlog::warn("{}", line);
+void log_warnings(LogThrottle& throttle, const std::vector<std::string>& warnings) {
+  for (const std::string& line : throttle.lines_to_log(warnings, system_now())) spdlog::warn("{}", line);
 }
 
 /// Skips ids that the CRM's gift records unknown to giftsync have.
-void skip_used_transaction_ids(schema::store::Store& store, schema::crm::GiftRecords& records) {
+void skip_used_transaction_ids(store::Store& store, crm::GiftRecords& records) {
   while (const auto id = sync::first_id_above_unknown_records(store.gifts, records)) {
     store.gifts.start_transaction_ids_at(*id);
     spdlog::info(
@@ -60,11 +57,9 @@ void skip_used_transaction_ids(schema::store::Store& store, schema::crm::GiftRec
 }
 
 /// Own ids begin at the configured first id and above every id that the CRM already has (SYNC-21).
-void start_transaction_ids(schema::store::Store& store, schema::crm::GiftRecords& records,
-                           std::int64_t first_id) {
+void start_transaction_ids(store::Store& store, crm::GiftRecords& records, std::int64_t first_id) {
   constexpr const char* kHighestSeenIdKey = "highest_seen_transaction_id";
-  const schema::TransactionId highest_seen_id{
-      std::atoll(store.fact(kHighestSeenIdKey).value_or("0").c_str())};
+  const TransactionId highest_seen_id{std::atoll(store.fact(kHighestSeenIdKey).value_or("0").c_str())};
   const sync::TransactionIdFloor first =
       sync::find_transaction_id_floor(store.gifts, records, {first_id}, highest_seen_id);
   store.gifts.start_transaction_ids_at(first.id);
@@ -80,15 +75,15 @@ Workers::Workers(SharedParts& shared)
       transports_(wiring::make_transports(shared.settings.email)),
       delivery_rules_(wiring::delivery_rules(shared.settings, shared.installation_id, shared.links)),
       mail_delivery_(shared.store, delivery_rules_, transports_.size(), transports_.front()->max_batch_size(),
-                     platform::system_now),
+                     system_now),
       request_record_rules_(wiring::request_record_rules(shared.settings, shared.store, *shared.crm)),
       sync_(
           shared.store, *shared.crm, wiring::sync_rules_with_links(shared.settings, shared.links),
-          [&shared](const platform::DependencyError& fault) {
+          [&shared](const DependencyError& fault) {
             return wiring::describe_sync_fault(shared.settings, fault);
           },
           [&shared](const std::vector<sync::GiftEvent>& events) {
-            shared.gift_log.log_events(events, platform::system_now());
+            shared.gift_log.log_events(events, system_now());
           }),
       sources_(shared.settings.sources, shared.installation_id, shared.store, [this] { sync_.wake(); }),
       longest_crm_call_millis_(shared.crm->pace().longest_call_millis) {
@@ -103,33 +98,33 @@ void Workers::begin_transaction_ids() {
     start_transaction_ids(shared_.store, shared_.crm->gift_records(),
                           shared_.settings.store.first_transaction_id);
     has_begun_ids_ = true;
-  } catch (const platform::DependencyError& fault) {
+  } catch (const DependencyError& fault) {
     if (!fault.of_external_crm() || !wiring::crm_capabilities(shared_.settings).is_remote) throw;
-    const schema::TransactionId first{shared_.store.gifts.next_transaction_id().value + kUnseenIds};
+    const TransactionId first{shared_.store.gifts.next_transaction_id().value + kUnseenIds};
     shared_.store.gifts.start_transaction_ids_at(first);
     spdlog::warn("the CRM could not say which Transaction Ids it has; new gifts get ids from {} on: {}",
                  first.value, fault.what());
   }
   shared_.crm_calls.remove();
-  ids_checked_at_ = platform::system_now();
+  ids_checked_at_ = system_now();
 }
 
 /// A remote CRM counts each call.
-void Workers::check_transaction_ids(platform::UtcMillis now) {
+void Workers::check_transaction_ids(UtcMillis now) {
   const bool is_remote = wiring::crm_capabilities(shared_.settings).is_remote;
-  const std::int64_t interval = has_begun_ids_ || is_refused_ids_ ? platform::kHourMillis : kIdsRetryMillis;
-  if (is_remote && !platform::has_elapsed(ids_checked_at_, interval, now)) return;
+  const std::int64_t interval = has_begun_ids_ || is_refused_ids_ ? kHourMillis : kIdsRetryMillis;
+  if (is_remote && !has_elapsed(ids_checked_at_, interval, now)) return;
   ids_checked_at_ = now;
   is_refused_ids_ = false;
   try {
-    schema::crm::GiftRecords& records = shared_.crm->gift_records();
+    crm::GiftRecords& records = shared_.crm->gift_records();
     if (has_begun_ids_) {
       skip_used_transaction_ids(shared_.store, records);
     } else {
       start_transaction_ids(shared_.store, records, shared_.settings.store.first_transaction_id);
       has_begun_ids_ = true;
     }
-  } catch (const platform::DependencyError& fault) {
+  } catch (const DependencyError& fault) {
     if (!is_remote || !fault.of_external_crm()) throw;
     is_refused_ids_ = !fault.transient();
     spdlog::debug("maintenance: {}", fault.what());  // the sync worker logs what lasts
@@ -137,7 +132,7 @@ void Workers::check_transaction_ids(platform::UtcMillis now) {
 }
 
 void Workers::start(const StartOptions& options) {
-  schema::store::Store& store = shared_.store;
+  store::Store& store = shared_.store;
   store.deliveries.release_leases(options.ended_owners);
   sync_.release_leases(options.ended_owners);
   store.sources.release_leases(options.ended_owners);
@@ -147,7 +142,7 @@ void Workers::start(const StartOptions& options) {
   delivery_rules_.relay = wiring::relay_fingerprint(shared_.settings.email, shared_.signer);
   repair_clock_skew();
   log_delivery_pause();
-  const platform::UtcMillis now = platform::system_now();
+  const UtcMillis now = system_now();
   // What rested for a quota: the settings may give more calls now.
   if (wiring::crm_capabilities(shared_.settings).is_remote) store.sync.reset_scheduled_after(now, now);
   sync_.start(options.owner, options.should_yield);
@@ -232,12 +227,10 @@ void Workers::wake_request_records() {
 
 /// Logged at start too, because the log line of the previous daemon may be far back.
 void Workers::log_delivery_pause() {
-  const std::optional<schema::store::CircuitBreaker> pause =
-      shared_.store.deliveries.breaker(delivery_rules_.daemon);
+  const std::optional<store::CircuitBreaker> pause = shared_.store.deliveries.breaker(delivery_rules_.daemon);
   if (!pause || pause->relay != delivery_rules_.relay) return;
   spdlog::warn("mail delivery has been paused since {}, {} failures, next try {}: {}",
-               platform::to_rfc3339(pause->since), pause->failures, platform::to_rfc3339(pause->until),
-               pause->reason);
+               to_rfc3339(pause->since), pause->failures, to_rfc3339(pause->until), pause->reason);
 }
 
 bool Workers::process_request_records() {
@@ -246,7 +239,7 @@ bool Workers::process_request_records() {
   log_warnings(request_record_log_throttle_, stats.warnings);
   for (const sync::RequestRecordSent& one : stats.made)
     shared_.gift_log.log_request({.request = one.request, .gifts = one.gifts, .request_record = one.number},
-                                 platform::system_now());
+                                 system_now());
   if (stats.sent > 0) {
     spdlog::info("requests: {} sent", stats.sent);
     wake_sync_and_delivery();
@@ -257,14 +250,14 @@ bool Workers::process_request_records() {
 /// A database that was restored or replaced while the daemon runs would take new rows beside those of
 /// another installation.
 void Workers::check_installation() {
-  if (shared_.store.fact(schema::store::kInstallationIdFact) == shared_.installation_id) return;
+  if (shared_.store.fact(store::kInstallationIdFact) == shared_.installation_id) return;
   shared_.store.refuse_use("the store was replaced by another one while in use: restart giftsyncd");
 }
 
 bool Workers::process_timers(const StartOptions& options) {
   check_installation();
   options.keep_record();
-  shared_.store.deliveries.refresh_turns(platform::system_now());  // a step of delivery may last minutes
+  shared_.store.deliveries.refresh_turns(system_now());  // a step of delivery may last minutes
   const bool has_more_timers = process_lifecycle();
   const bool has_more_notices = queue_sender_notices();
   save_shown_values(options.save_last_used);  // last: its failure delays nothing else
@@ -273,15 +266,15 @@ bool Workers::process_timers(const StartOptions& options) {
 
 /// What `source list`, `status` and `key list` show is at most two seconds old (SRC-60).
 void Workers::save_shown_values(const std::function<void()>& save_last_used) {
-  const platform::UtcMillis now = platform::system_now();
-  if (!platform::has_elapsed(shown_values_saved_at_, kShownValuesIntervalMillis, now)) return;
+  const UtcMillis now = system_now();
+  if (!has_elapsed(shown_values_saved_at_, kShownValuesIntervalMillis, now)) return;
   shown_values_saved_at_ = now;
   sources_.health_monitor().flush(now);
   save_last_used();
 }
 
 bool Workers::process_lifecycle() {
-  const std::optional<platform::UtcMillis> now = shared_.trusted_clock.now();
+  const std::optional<UtcMillis> now = shared_.trusted_clock.now();
   if (!now) return false;
   const sync::LifecycleStepStats stats = sync::lifecycle_step(shared_.store, *now);
   log_warnings(timer_log_throttle_, stats.warnings);
@@ -296,12 +289,12 @@ bool Workers::process_lifecycle() {
 bool Workers::queue_sender_notices() {
   using Notice = config::UndeliveredNotice;
   const Notice wanted = shared_.settings.email.undelivered_notice;
-  const std::optional<platform::UtcMillis> now = shared_.trusted_clock.now();
+  const std::optional<UtcMillis> now = shared_.trusted_clock.now();
   if (wanted == Notice::never || !now ||
-      !platform::has_elapsed(sender_notices_queued_at_, kSenderNoticeIntervalMillis, *now))
+      !has_elapsed(sender_notices_queued_at_, kSenderNoticeIntervalMillis, *now))
     return false;
-  const bool more = shared_.store.sender_notices.queue_mails(
-      wanted == Notice::daily ? platform::kDayMillis : kEachPauseMillis, *now);
+  const bool more =
+      shared_.store.sender_notices.queue_mails(wanted == Notice::daily ? kDayMillis : kEachPauseMillis, *now);
   if (!more) sender_notices_queued_at_ = *now;
   return more;
 }
@@ -327,12 +320,11 @@ bool Workers::deliver_mails(PeriodicWorker& worker, std::size_t connection, bool
                                                      : sync::MailDelivery::kMaxMailsPerStep});
   {
     const std::lock_guard lock(delivery_log_mutex_);
-    for (const std::string& line :
-         delivery_log_throttle_.lines_to_log(stats.info_lines, platform::system_now()))
+    for (const std::string& line : delivery_log_throttle_.lines_to_log(stats.info_lines, system_now()))
       spdlog::info("{}", line);
     log_warnings(delivery_log_throttle_, stats.warnings);
   }
-  shared_.gift_log.log_events(stats.events, platform::system_now());
+  shared_.gift_log.log_events(stats.events, system_now());
   if (stats.accepted > 0) {
     spdlog::debug("delivery: {} mails accepted by the transport", stats.accepted);
     wake_sync();
@@ -342,7 +334,7 @@ bool Workers::deliver_mails(PeriodicWorker& worker, std::size_t connection, bool
 
 /// Also while the daemon runs: the clock may be corrected at any time.
 void Workers::repair_clock_skew() {
-  const platform::UtcMillis now = platform::system_now();
+  const UtcMillis now = system_now();
   std::vector<std::string> warnings;
   if (std::string warning =
           sync::describe(sync::repair_clock_skew(shared_.store, now, shared_.store.request_records.now(),
@@ -356,11 +348,11 @@ void Workers::repair_clock_skew() {
 }
 
 bool Workers::maintain(PeriodicWorker& worker, const std::function<void()>& maintain_endpoints) {
-  schema::store::Store& store = shared_.store;
+  store::Store& store = shared_.store;
   if (shared_.settings.email.undelivered_notice == config::UndeliveredNotice::never)
     store.sender_notices.end();
   repair_clock_skew();
-  store.changes.apply_orphaned(platform::system_now());
+  store.changes.apply_orphaned(system_now());
   maintain_endpoints();
   shared_.gift_log.log_dropped();
   // A call that is repeated after its key was deleted sends a second gift, and a message counts again.
@@ -374,9 +366,9 @@ bool Workers::maintain(PeriodicWorker& worker, const std::function<void()>& main
   }
   if (!shared_.settings.requests.enabled && shared_.crm->request_records())
     discard_request_change_events(worker);
-  sources_.run_maintenance(platform::system_now(), [&worker] { return worker.heartbeat_and_should_run(); });
-  check_transaction_ids(platform::system_now());
-  crm_roles_.run(platform::system_now());
+  sources_.run_maintenance(system_now(), [&worker] { return worker.heartbeat_and_should_run(); });
+  check_transaction_ids(system_now());
+  crm_roles_.run(system_now());
   return false;
 }
 
@@ -385,8 +377,7 @@ bool Workers::maintain(PeriodicWorker& worker, const std::function<void()>& main
 void Workers::discard_request_change_events(PeriodicWorker& worker) {
   while (worker.heartbeat_and_should_run()) {
     std::vector<std::int64_t> event_ids;
-    for (const schema::crm::RequestRecordEvent& event :
-         shared_.crm->request_records()->events(kMaxDiscardedEvents))
+    for (const crm::RequestRecordEvent& event : shared_.crm->request_records()->events(kMaxDiscardedEvents))
       event_ids.push_back(event.id);
     if (event_ids.empty()) return;
     shared_.crm->request_records()->acknowledge(event_ids);

@@ -8,14 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "daemon/crm_role_refresh.h"
 #include "daemon/shared_parts.h"
 #include "daemon/sources/source_workers.h"
 #include "daemon/sync_workers.h"
-#include "platform/log_throttle.h"
+#include "platform/logging.h"
 #include "platform/periodic_worker.h"
-#include "sync/delivery_step.h"
-#include "sync/request_record_step.h"
+#include "sync/mail/delivery_step.h"
+#include "sync/request/request_record_step.h"
 
 namespace giftsync::daemon {
 
@@ -52,17 +51,17 @@ class Workers {
   void repair_clock_skew();
   void check_installation();
   void begin_transaction_ids();
-  void check_transaction_ids(platform::UtcMillis now);
+  void check_transaction_ids(UtcMillis now);
   void start_senders(const StartOptions& options);
-  bool deliver_mails(platform::PeriodicWorker& worker, std::size_t connection, bool yields);
+  bool deliver_mails(PeriodicWorker& worker, std::size_t connection, bool yields);
   void wake_other_senders(std::size_t connection);
   bool process_timers(const StartOptions& options);
   bool process_lifecycle();
   bool queue_sender_notices();
   void save_shown_values(const std::function<void()>& save_last_used);
   bool process_request_records();
-  bool maintain(platform::PeriodicWorker& worker, const std::function<void()>& maintain_endpoints);
-  void discard_request_change_events(platform::PeriodicWorker& worker);
+  bool maintain(PeriodicWorker& worker, const std::function<void()>& maintain_endpoints);
+  void discard_request_change_events(PeriodicWorker& worker);
 
   SharedParts& shared_;
   const std::vector<std::unique_ptr<sync::MailTransport>> transports_;  ///< one for each connection
@@ -73,23 +72,23 @@ class Workers {
   sources::SourceWorkers sources_;
   const std::int64_t longest_crm_call_millis_;
   std::mutex delivery_log_mutex_;
-  platform::LogThrottle delivery_log_throttle_;        // guarded by delivery_log_mutex_
-  platform::LogThrottle request_record_log_throttle_;  ///< each used by one worker only
-  platform::LogThrottle timer_log_throttle_;
-  platform::LogThrottle maintenance_log_throttle_;
-  platform::UtcMillis shown_values_saved_at_{INT64_MIN / 2};     ///< used by the timers' worker only
-  platform::UtcMillis sender_notices_queued_at_{INT64_MIN / 2};  ///< used by the timers' worker only
+  LogThrottle delivery_log_throttle_;        // guarded by delivery_log_mutex_
+  LogThrottle request_record_log_throttle_;  ///< each used by one worker only
+  LogThrottle timer_log_throttle_;
+  LogThrottle maintenance_log_throttle_;
+  UtcMillis shown_values_saved_at_{INT64_MIN / 2};     ///< used by the timers' worker only
+  UtcMillis sender_notices_queued_at_{INT64_MIN / 2};  ///< used by the timers' worker only
   // Used by the maintenance worker only:
   CrmRoleRefresh crm_roles_{shared_};
   bool has_begun_ids_ = false;   ///< the CRM has said which Transaction Ids it has
   bool is_refused_ids_ = false;  ///< it refuses to say it until an admin has mended it
-  platform::UtcMillis ids_checked_at_{INT64_MIN / 2};
+  UtcMillis ids_checked_at_{INT64_MIN / 2};
   enum Kind { request_records, timers, maintenance, kKinds };
   /// In the order of their stop: the first two wake others. Without requests.enabled the first one is null.
-  std::array<std::unique_ptr<platform::PeriodicWorker>, kKinds> workers_;
+  std::array<std::unique_ptr<PeriodicWorker>, kKinds> workers_;
   mutable std::mutex senders_mutex_;
-  /// Of mail, one for each connection. Guarded by senders_mutex_.
-  std::vector<std::unique_ptr<platform::PeriodicWorker>> senders_;
+  /// The senders of mail, one for each connection. Guarded by senders_mutex_.
+  std::vector<std::unique_ptr<PeriodicWorker>> senders_;
 };
 
 }  // namespace giftsync::daemon

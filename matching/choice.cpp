@@ -4,34 +4,34 @@
 #include <cstdint>
 #include <vector>
 
-#include "matching/explanation.h"
+#include "crm/number_text.h"
 
 namespace giftsync::matching {
 namespace {
 
 /// The candidates of one list that may be chosen: converted leads never match.
-std::vector<schema::crm::Candidate> eligible(const std::vector<schema::crm::Candidate>& candidates) {
-  std::vector<schema::crm::Candidate> kept;
+std::vector<crm::Candidate> eligible(const std::vector<crm::Candidate>& candidates) {
+  std::vector<crm::Candidate> kept;
   std::copy_if(candidates.begin(), candidates.end(), std::back_inserter(kept),
-               [](const schema::crm::Candidate& candidate) { return !candidate.converted; });
+               [](const crm::Candidate& candidate) { return !candidate.converted; });
   return kept;
 }
 
-std::string describe(const schema::crm::Candidate& candidate) {
+std::string describe(const crm::Candidate& candidate) {
   return candidate.id + (candidate.name.empty() ? "" : " (" + candidate.name + ")");
 }
 
-std::string describe_order_value(const schema::crm::Candidate& candidate, const schema::crm::OrderBy& order) {
+std::string describe_order_value(const crm::Candidate& candidate, const crm::OrderBy& order) {
   return order.field + " " + (candidate.order_value.empty() ? "empty" : candidate.order_value);
 }
 
 /// "Contact 003A (Rose): Email equals rose@edge.com. 2 contacts matched, ordered by ...".
-std::string winner_reason(const std::string& object, const std::vector<schema::crm::Candidate>& ordered,
-                          const std::string& key, const schema::crm::PersonMatchFields& fields) {
-  const schema::crm::Candidate& winner = ordered.front();
+std::string winner_reason(const std::string& object, const std::vector<crm::Candidate>& ordered,
+                          const std::string& key, const crm::PersonMatchFields& fields) {
+  const crm::Candidate& winner = ordered.front();
   std::string reason = object + " " + describe(winner) + ": " + winner.matched_field + " equals " + key + ".";
   if (ordered.size() == 1) return reason + " No other matched.";
-  const schema::crm::Candidate& second = ordered[1];
+  const crm::Candidate& second = ordered[1];
   reason += " " + std::to_string(ordered.size()) + " matched, ordered by " + describe_order(fields.order_by) +
             ", then Id: ";
   if (winner.order_value == second.order_value) {
@@ -46,16 +46,15 @@ std::string winner_reason(const std::string& object, const std::vector<schema::c
 
 /// The ordered list that decides, and the key that found it; empty when there is none.
 struct DecidingList {
-  std::vector<schema::crm::Candidate> ordered;
+  std::vector<crm::Candidate> ordered;
   std::string key;
   std::size_t converted = 0;
 };
 
-DecidingList deciding_list(const schema::crm::Candidates& candidates,
-                           const schema::crm::RecipientMatchKeys& recipient) {
-  std::vector<schema::crm::Candidate> by_email = eligible(candidates.by_email);
+DecidingList deciding_list(const crm::Candidates& candidates, const crm::RecipientMatchKeys& recipient) {
+  std::vector<crm::Candidate> by_email = eligible(candidates.by_email);
   if (!by_email.empty()) return {std::move(by_email), recipient.email_key, 0};
-  std::vector<schema::crm::Candidate> by_phone = eligible(candidates.by_phone);
+  std::vector<crm::Candidate> by_phone = eligible(candidates.by_phone);
   const std::size_t converted = candidates.by_email.size() + candidates.by_phone.size() - by_phone.size();
   return {std::move(by_phone), recipient.phone_key, converted};
 }
@@ -66,8 +65,8 @@ std::string comma_separated(const std::vector<std::string>& parts) {
   return text;
 }
 
-std::string no_match_reason(const schema::crm::RecipientMatchKeys& recipient,
-                            const schema::crm::MatchFields& fields, std::size_t converted) {
+std::string no_match_reason(const crm::RecipientMatchKeys& recipient, const crm::MatchFields& fields,
+                            std::size_t converted) {
   const std::string& email = recipient.email_key;
   const std::string& phone = recipient.phone_key;
   const std::string unusable =
@@ -76,7 +75,7 @@ std::string no_match_reason(const schema::crm::RecipientMatchKeys& recipient,
           : "";
   if (email.empty() && phone.empty())
     return "No match: there is neither an e-mail address nor a phone number to compare." + unusable;
-  const auto compared = [&](const schema::crm::PersonMatchFields& person) {
+  const auto compared = [&](const crm::PersonMatchFields& person) {
     std::string names = email.empty() ? "" : comma_separated(person.email_fields);
     const std::string phones = phone.empty() ? "" : comma_separated(person.phone_fields);
     if (!names.empty() && !phones.empty()) names += "; ";
@@ -94,11 +93,11 @@ std::string no_match_reason(const schema::crm::RecipientMatchKeys& recipient,
 
 }  // namespace
 
-MatchChoice choose(const schema::crm::RecipientMatchKeys& recipient, const schema::crm::Candidates& contacts,
-                   const schema::crm::Candidates& leads, const schema::crm::MatchFields& fields) {
+MatchChoice choose(const crm::RecipientMatchKeys& recipient, const crm::Candidates& contacts,
+                   const crm::Candidates& leads, const crm::MatchFields& fields) {
   const DecidingList contact = deciding_list(contacts, recipient);
   if (!contact.ordered.empty()) {
-    const schema::crm::Candidate& winner = contact.ordered.front();
+    const crm::Candidate& winner = contact.ordered.front();
     std::string reason = winner_reason("Contact", contact.ordered, contact.key, fields.contact);
     if (winner.account_exists) return {winner.id, winner.account_id, "", reason};
     reason += " Its account " + winner.account_id + " is not in the CRM.";
@@ -112,9 +111,9 @@ MatchChoice choose(const schema::crm::RecipientMatchKeys& recipient, const schem
   return {"", "", "", no_match_reason(recipient, fields, lead.converted)};
 }
 
-std::string match_settings_fingerprint(const schema::crm::MatchFields& fields) {
+std::string match_settings_fingerprint(const crm::MatchFields& fields) {
   std::string text = fields.default_region;
-  for (const schema::crm::PersonMatchFields* person : {&fields.contact, &fields.lead}) {
+  for (const crm::PersonMatchFields* person : {&fields.contact, &fields.lead}) {
     text += "|" + comma_separated(person->email_fields) + "|" + comma_separated(person->phone_fields) + "|" +
             person->order_by.field + (person->order_by.descending ? "-" : "+");
   }
@@ -124,6 +123,93 @@ std::string match_settings_fingerprint(const schema::crm::MatchFields& fields) {
   std::string hex;
   for (int shift = 28; shift >= 0; shift -= 4) hex += "0123456789abcdef"[(hash >> shift) & 15];
   return hex;
+}
+
+std::string describe_order(const crm::OrderBy& order) {
+  return order.field + (order.descending ? " descending" : " ascending");
+}
+
+std::string explain_rank(const std::string& later, const std::string& earlier, const crm::OrderBy& order) {
+  if (later.empty() && earlier.empty()) return order.field + " is empty in both and its Id is higher";
+  if (later.empty()) return "its " + order.field + " is empty, which comes last";
+  // Text order ignores case, so different values may be equal in order.
+  if (later == earlier) return "its " + order.field + " is the same and its Id is higher";
+  return "its " + order.field + " " + later + " ranks below " + earlier + " (" + describe_order(order) + ")";
+}
+
+std::string text_order_warning(const std::string& winner, const std::string& second,
+                               const crm::OrderBy& order) {
+  using crm::normalize_number;
+  if (winner == second || !normalize_number(winner) || !normalize_number(second)) return {};
+  return " " + order.field +
+         " is a text field, so these numbers are ordered as text, 10 before 9; giftsyncctl crm check tells "
+         "how "
+         "to change that.";
+}
+
+std::vector<std::string> explain_outcomes(const std::vector<crm::Candidate>& candidates,
+                                          const crm::OrderBy& order, const std::string& decided_before) {
+  std::vector<std::string> outcomes;
+  const crm::Candidate* chosen = nullptr;
+  for (const crm::Candidate& candidate : candidates) {
+    if (candidate.converted) {
+      outcomes.emplace_back("converted leads never match");
+    } else if (!decided_before.empty()) {
+      outcomes.push_back(decided_before);
+    } else if (!chosen) {
+      chosen = &candidate;
+      outcomes.emplace_back("chosen");
+    } else {
+      outcomes.push_back(explain_rank(candidate.order_value, chosen->order_value, order));
+    }
+  }
+  return outcomes;
+}
+
+std::vector<std::string> explain_outcomes(const std::vector<crm::Opportunity>& opportunities,
+                                          const crm::OrderBy& order) {
+  std::vector<std::string> outcomes;
+  for (const crm::Opportunity& opportunity : opportunities) {
+    outcomes.push_back(outcomes.empty()
+                           ? "chosen"
+                           : explain_rank(opportunity.order_value, opportunities.front().order_value, order));
+  }
+  return outcomes;
+}
+
+namespace {
+
+std::string describe(const crm::Opportunity& opportunity) {
+  return opportunity.id + (opportunity.name.empty() ? "" : " (" + opportunity.name + ")");
+}
+
+std::string winner_reason(std::span<const crm::Opportunity> ordered, const crm::OrderBy& order) {
+  const crm::Opportunity& winner = ordered.front();
+  std::string reason = " Opportunity " + describe(winner) + ", stage " +
+                       (winner.stage.empty() ? "empty" : winner.stage) + ": ";
+  if (ordered.size() == 1) return reason + "the only open one of the contact's roles.";
+  return reason + "the first of " + std::to_string(ordered.size()) + " open ones of the contact's roles by " +
+         describe_order(order) + ", then Id; next is " + describe(ordered[1]) + ", because " +
+         explain_rank(ordered[1].order_value, winner.order_value, order) + "." +
+         text_order_warning(winner, ordered[1], order);
+}
+
+}  // namespace
+
+OpportunityChoice choose_opportunity(const std::string& contact_account,
+                                     std::span<const crm::Opportunity> opportunities,
+                                     const crm::OpportunityMatching& rules) {
+  if (!rules.enabled) return {"", contact_account, "", " Opportunity matching is off."};
+  if (opportunities.empty())
+    return {"", contact_account, "", " The contact's roles have no open opportunity."};
+  const crm::Opportunity& winner = opportunities.front();
+  OpportunityChoice choice{winner.id, contact_account, winner.stage,
+                           winner_reason(opportunities, rules.order_by)};
+  if (contact_account.empty() && !winner.account_id.empty()) {
+    choice.account_id = winner.account_id;
+    choice.reason += " The account is the opportunity's.";
+  }
+  return choice;
 }
 
 }  // namespace giftsync::matching

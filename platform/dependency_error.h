@@ -6,7 +6,9 @@
 #include <stdexcept>
 #include <string>
 
-namespace giftsync::platform {
+#include "platform/time.h"
+
+namespace giftsync {
 
 class DependencyError : public std::runtime_error {
  public:
@@ -22,4 +24,28 @@ class DependencyError : public std::runtime_error {
   bool of_external_crm_;
 };
 
-}  // namespace giftsync::platform
+// A dependency that is not to be asked before a certain time: its quota is used up, or it has said
+// when it will be back, or it refuses what is asked until an admin has mended something. Asking earlier does
+// no harm: it gets the same error, at most for one call.
+
+class DependencyPause : public DependencyError {
+ public:
+  /// `what` names the reason and the time. Not transient: time alone does not help.
+  DependencyPause(UtcMillis until, const std::string& what, bool of_external_crm = false,
+                  bool transient = true)
+      : DependencyError(transient, what, of_external_crm), until_(until) {}
+  UtcMillis until() const { return until_; }
+
+ private:
+  UtcMillis until_;
+};
+
+// A dependency that does not answer, or at whose address something else does: the network, or the
+// setting with the address, is to be checked.
+
+class UnreachableError : public DependencyError {
+ public:
+  using DependencyError::DependencyError;
+};
+
+}  // namespace giftsync

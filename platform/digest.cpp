@@ -4,13 +4,14 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/params.h>
+#include <openssl/rand.h>
 
 #include <algorithm>
 #include <memory>
 
 #include "platform/dependency_error.h"
 
-namespace giftsync::platform {
+namespace giftsync {
 namespace {
 
 const unsigned char* as_octets(std::string_view text) {
@@ -152,4 +153,16 @@ bool equal_in_constant_time(std::string_view a, std::string_view b) {
   return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
-}  // namespace giftsync::platform
+std::string random_bytes(std::size_t count) {
+  std::string bytes(count, '\0');
+  if (RAND_priv_bytes_ex(nullptr, reinterpret_cast<unsigned char*>(bytes.data()), count, 0) != 1) {
+    throw DependencyError(true, "the system returned no random bytes; check that /dev/urandom exists");
+  }
+  return bytes;
+}
+
+std::string random_hex(std::size_t bytes) {
+  return to_hex(random_bytes(bytes));
+}
+
+}  // namespace giftsync

@@ -1,4 +1,4 @@
-// platform: SHA-256, HMAC, hex and base64. Any thread.
+// platform: SHA-256, HMAC, hex, base64, and random bytes. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace giftsync::platform {
+namespace giftsync {
 
 inline constexpr std::size_t kSha256Bytes = 32;
 
@@ -43,4 +43,13 @@ std::optional<std::string> standard_webhook_key(std::string_view secret);
 /// contents.
 bool equal_in_constant_time(std::string_view a, std::string_view b);
 
-}  // namespace giftsync::platform
+// Random bytes for secrets, keys and names that must not be guessable. Any thread.
+
+/// `count` bytes of the system's cryptographic generator. Throws DependencyError when the generator
+/// fails.
+std::string random_bytes(std::size_t count);
+
+/// `bytes` random bytes as lower-case hex, two digits per byte.
+std::string random_hex(std::size_t bytes);
+
+}  // namespace giftsync

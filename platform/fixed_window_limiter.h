@@ -10,7 +10,7 @@
 
 #include "platform/time.h"
 
-namespace giftsync::platform {
+namespace giftsync {
 
 template <class Key>
 class FixedWindowLimiter {
@@ -54,4 +54,4 @@ class FixedWindowLimiter {
   std::map<Key, Window> windows_;  // guarded by mutex_
 };
 
-}  // namespace giftsync::platform
+}  // namespace giftsync

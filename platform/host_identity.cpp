@@ -5,7 +5,7 @@
 
 #include <array>
 
-namespace giftsync::platform {
+namespace giftsync {
 
 std::string host_name() {
   std::array<char, 256> name{};
@@ -22,4 +22,4 @@ std::string host_identity() {
   return host_name() + " " + id;
 }
 
-}  // namespace giftsync::platform
+}  // namespace giftsync

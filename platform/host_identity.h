@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace giftsync::platform {
+namespace giftsync {
 
 /// As the kernel has it, with or without a domain.
 std::string host_name();
@@ -11,4 +11,4 @@ std::string host_name();
 /// Host name and machine id: unique even among machines with equal host names.
 std::string host_identity();
 
-}  // namespace giftsync::platform
+}  // namespace giftsync

@@ -17,7 +17,7 @@
 
 #include "platform/time.h"
 
-namespace giftsync::platform {
+namespace giftsync {
 
 /// Where a URL without TLS may lead.
 enum class PlainHttp { nowhere, to_loopback, anywhere };
@@ -126,4 +126,4 @@ std::string next_link_url(const std::string& link_header);
 /// The time of a Date header; nullopt for other text.
 std::optional<UtcMillis> from_http_date(const std::string& text);
 
-}  // namespace giftsync::platform
+}  // namespace giftsync

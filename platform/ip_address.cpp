@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace giftsync::platform {
+namespace giftsync {
 namespace {
 
 constexpr std::array<std::uint8_t, 12> kMappedPrefix{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
@@ -73,4 +73,4 @@ std::optional<IpAddress> peer_address(int descriptor) {
   return std::nullopt;
 }
 
-}  // namespace giftsync::platform
+}  // namespace giftsync

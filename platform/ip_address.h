@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace giftsync::platform {
+namespace giftsync {
 
 /// 16 bytes; IPv4 as IPv4-mapped IPv6 (::ffff:192.0.2.1), so a client has one form on sockets of either
 /// family.
@@ -35,4 +35,4 @@ std::string rate_limit_prefix(const std::string& client);
 /// The peer address of a connected TCP socket; nullopt when the peer has disconnected.
 std::optional<IpAddress> peer_address(int descriptor);
 
-}  // namespace giftsync::platform
+}  // namespace giftsync

@@ -6,14 +6,37 @@
 // Pure.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
+#include <vector>
 
-#include "platform/json_pointer.h"
 #include "platform/strict_json.h"
 
-namespace giftsync::platform {
+namespace giftsync {
+
+// JSON pointers (RFC 6901): the position of a value in a vendor's document.
+
+class JsonPointer {
+ public:
+  /// "" is the whole document; any other pointer begins with "/". Nullopt for an invalid pointer.
+  static std::optional<JsonPointer> parse(std::string_view text);
+
+  /// The value at the pointer, or null. List elements by index, "0" is the first; "-" never matches.
+  const JsonValue* resolve(const JsonValue& root) const;
+
+  /// Which name on the way to the value appears twice in its object, so that it is not clear which value is
+  /// meant: a sentence without its full stop; empty for none.
+  std::string describe_ambiguity(const JsonValue& root) const;
+
+  /// As it was parsed.
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+  std::vector<std::string> tokens_;
+};
 
 /// Names that appear twice and NUL are left in the document: describe_unreadable_value() finds them. An
 /// error's position counts from behind the byte order mark.
@@ -29,4 +52,4 @@ enum class ValueUse {
 /// NUL or, for an exact value, U+FFFD. A sentence without its full stop; empty: it can be read.
 std::string describe_unreadable_value(const JsonPointer& pointer, const JsonValue& root, ValueUse use);
 
-}  // namespace giftsync::platform
+}  // namespace giftsync

@@ -6,9 +6,8 @@
 #include <chrono>
 
 #include "platform/dependency_error.h"
-#include "platform/thread_name.h"
 
-namespace giftsync::platform {
+namespace giftsync {
 namespace {
 
 constexpr std::int64_t kMaxBackoffMillis = 5000;
@@ -98,4 +97,4 @@ void PeriodicWorker::run() {
   }
 }
 
-}  // namespace giftsync::platform
+}  // namespace giftsync

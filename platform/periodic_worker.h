@@ -1,18 +1,22 @@
 // platform: one thread that repeats one step. The step returns whether there is more to do at once; otherwise
 // the worker waits for a wake-up or its interval. While callers wait for a response it uses only a share of
-// the time. A step that throws platform::DependencyError is repeated after a back-off; the error is logged
+// the time. A step that throws DependencyError is repeated after a back-off; the error is logged
 // once when it begins and once when it ends (ARCH-27).
 #pragma once
 
+#include <pthread.h>
+
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <mutex>
 #include <string>
 #include <thread>
 
-namespace giftsync::platform {
+namespace giftsync {
 
 class PeriodicWorker {
  public:
@@ -55,4 +59,13 @@ class PeriodicWorker {
   std::thread thread_;                     // last: it uses all of the above
 };
 
-}  // namespace giftsync::platform
+// What the system calls a thread, for `top -H` and benchmarks (ARCH-25).
+
+/// Names the calling thread. The system keeps 15 bytes.
+inline void name_thread(std::string name) {
+  constexpr std::size_t kMaxBytes = 15;
+  name.resize(std::min(name.size(), kMaxBytes));
+  pthread_setname_np(pthread_self(), name.c_str());
+}
+
+}  // namespace giftsync

@@ -10,9 +10,8 @@
 
 #include "platform/dependency_error.h"
 #include "platform/digest.h"
-#include "platform/random.h"
 
-namespace giftsync::platform {
+namespace giftsync {
 namespace {
 
 constexpr std::string_view kVersion = "v1.";
@@ -103,4 +102,4 @@ std::optional<std::string> open_sealed_text(std::string_view secret, std::string
   return text;
 }
 
-}  // namespace giftsync::platform
+}  // namespace giftsync

@@ -2,9 +2,10 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
-namespace giftsync::platform {
+namespace giftsync {
 
 /// The text without white space at both ends, that of Unicode too (no-break, em, ideographic).
 std::string_view without_blanks(std::string_view text);
@@ -17,4 +18,11 @@ std::optional<std::string_view> rounded_number(std::string_view cell);
 /// A date that has day and month in an order that depends on the country: 11/28/2026 9:15 AM, 28.11.2026.
 bool has_day_month_order(std::string_view cell);
 
-}  // namespace giftsync::platform
+// The cells of CSV that people open in spreadsheets. Pure.
+
+/// A cell of RFC 4180, quoted where it needs to be. A text that a spreadsheet would read as a formula, also
+/// after a semicolon, blanks or characters that cannot be seen, gets an apostrophe before it; invisible
+/// characters but line ends and tabs are escaped (SEC-1).
+std::string csv_cell(std::string_view text);
+
+}  // namespace giftsync

@@ -5,13 +5,16 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cstdint>
+#include <limits>
 #include <memory_resource>
+#include <nlohmann/json.hpp>
+#include <vector>
 
-#include "platform/json_error_locator.h"
-#include "platform/json_uniqueness.h"
-#include "platform/large_json_numbers.h"
+#include "platform/text.h"
 
-namespace giftsync::platform {
+namespace giftsync {
 
 struct JsonDocument::Storage {
   explicit Storage(std::size_t bytes) : arena(bytes) {}
@@ -214,4 +217,333 @@ tl::expected<JsonDocument, JsonError> parse_json(std::string_view text, const Js
   return document;
 }
 
-}  // namespace giftsync::platform
+namespace {
+
+constexpr std::size_t kMaxQuotedName = 60;
+/// Up to this size comparing all pairs of names is faster than sorting.
+constexpr std::size_t kMaxMembersForPairwise = 12;
+
+/// One step of the path from the root to a value. Lives on the stack and is formatted only for an error.
+struct PathStep {
+  const PathStep* parent = nullptr;
+  std::string_view name;  ///< of an object's member; no data for a list element
+  std::size_t index = 0;
+};
+
+std::string path_to(const PathStep* step) {
+  if (step == nullptr || step->parent == nullptr) return {};
+  const std::string before = path_to(step->parent);
+  if (step->name.data() == nullptr) return fmt::format("{}[{}]", before, step->index);
+  return before + (before.empty() ? "" : ".") + excerpt(step->name, kMaxQuotedName);
+}
+
+std::string quoted_path(const PathStep& step) {
+  const std::string path = path_to(&step);
+  return path.empty() ? "the top level" : fmt::format("\"{}\"", path);
+}
+
+std::string_view duplicate_name(std::span<const JsonMember> members) {
+  if (members.size() <= kMaxMembersForPairwise) {
+    for (auto second = members.begin(); second != members.end(); ++second) {
+      const auto same = [&](const JsonMember& first) { return first.name == second->name; };
+      if (std::any_of(members.begin(), second, same)) return second->name;
+    }
+    return {};
+  }
+  std::vector<std::string_view> names(members.size());
+  std::transform(members.begin(), members.end(), names.begin(),
+                 [](const JsonMember& member) { return member.name; });
+  std::sort(names.begin(), names.end());
+  const auto duplicate = std::adjacent_find(names.begin(), names.end());
+  return duplicate == names.end() ? std::string_view{} : *duplicate;
+}
+
+bool has_nul(std::string_view text) {
+  return text.find('\0') != std::string_view::npos;
+}
+
+JsonError nul_error(const PathStep& step) {
+  return {"nul_character",
+          fmt::format("The text at {} contains the NUL character (\\u0000), which is not allowed.",
+                      quoted_path(step))};
+}
+
+JsonError duplicate_name_error(std::string_view name, const PathStep& step) {
+  return {"duplicate_key", fmt::format("The name \"{}\" appears twice at {}; which one counts is not clear.",
+                                       excerpt(name, kMaxQuotedName), quoted_path(step))};
+}
+
+/// `step` is the position of `value`.
+std::optional<JsonError> find_in(const JsonValue& value, const PathStep& step) {
+  if (const auto text = value.text()) return has_nul(*text) ? std::optional(nul_error(step)) : std::nullopt;
+  PathStep inner{&step, {}, 0};
+  for (const JsonValue& element : value.elements()) {
+    if (auto error = find_in(element, inner)) return error;
+    ++inner.index;
+  }
+  const std::span<const JsonMember> members = value.members();
+  for (const JsonMember& member : members) {
+    if (has_nul(member.name)) return nul_error(step);
+    if (auto error = find_in(member.value, {&step, member.name, 0})) return error;
+  }
+  const std::string_view name = duplicate_name(members);
+  return name.data() != nullptr ? std::optional(duplicate_name_error(name, step)) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<JsonError> find_ambiguity(const JsonValue& value) {
+  return find_in(value, PathStep{});
+}
+
+namespace {
+
+constexpr std::string_view kDigits = "0123456789";
+constexpr std::string_view kWhitespace = " \t\r\n";
+
+void strip_prefix(std::string_view& text, std::string_view characters) {
+  text.remove_prefix(std::min(text.find_first_not_of(characters), text.size()));
+}
+
+/// Whether `text` begins with digits; removes them.
+bool consume_digits(std::string_view& text) {
+  const std::size_t before = text.size();
+  strip_prefix(text, kDigits);
+  return text.size() < before;
+}
+
+/// By the grammar of RFC 8259; `is_integer` is false for a fraction or an exponent.
+bool is_number(std::string_view text, bool& is_integer) {
+  if (text.starts_with('-')) text.remove_prefix(1);
+  if (text.starts_with('0'))
+    text.remove_prefix(1);
+  else if (!consume_digits(text))
+    return false;
+  is_integer = text.empty();
+  if (text.starts_with('.')) {
+    text.remove_prefix(1);
+    if (!consume_digits(text)) return false;
+  }
+  if (text.starts_with('e') || text.starts_with('E')) {
+    text.remove_prefix(1);
+    if (text.starts_with('+') || text.starts_with('-')) text.remove_prefix(1);
+    if (!consume_digits(text)) return false;
+  }
+  return text.empty();
+}
+
+template <class Number>
+bool fits(std::string_view text) {
+  Number number{};
+  return std::from_chars(text.data(), text.data() + text.size(), number).ec == std::errc();
+}
+
+/// A double distinguishes this many digits; a cursor with more digits would be changed.
+bool exceeds_double_precision(std::string_view token) {
+  const std::string_view digits = token.substr(0, token.find_first_of("eE"));
+  return std::count_if(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; }) >
+         std::numeric_limits<double>::digits10;
+}
+
+bool is_too_large(std::string_view token) {
+  bool is_integer = false;
+  if (!is_number(token, is_integer)) return false;
+  return is_integer ? !fits<std::int64_t>(token) : !fits<double>(token) || exceeds_double_precision(token);
+}
+
+/// Whether a value may be here: after the beginning, white space or one of "[,:", and not before a colon.
+/// Elsewhere replacing a number by a text could turn invalid JSON into valid JSON.
+bool is_value_position(std::string_view text, std::size_t begin, std::size_t end) {
+  constexpr std::string_view kBefore = "[,: \t\r\n";
+  if (begin > 0 && kBefore.find(text[begin - 1]) == std::string_view::npos) return false;
+  std::string_view rest = text.substr(end);
+  strip_prefix(rest, kWhitespace);
+  return rest.empty() || rest.front() == ',' || rest.front() == ']' || rest.front() == '}';
+}
+
+/// `text` with each part replaced by `replacement` of it.
+template <class Replacement>
+std::string replace_parts(std::string_view text, const std::vector<std::string_view>& parts,
+                          Replacement replacement) {
+  std::string all;
+  all.reserve(text.size() + 2 * parts.size());
+  const char* from = text.data();
+  for (const std::string_view part : parts) {
+    all.append(from, part.data()).append(replacement(part));
+    from = part.data() + part.size();
+  }
+  return all.append(from, text.data() + text.size());
+}
+
+}  // namespace
+
+std::size_t end_of_quoted(std::string_view text, std::size_t begin) {
+  for (std::size_t i = begin + 1; i < text.size(); ++i) {
+    if (text[i] == '\\')
+      ++i;
+    else if (text[i] == '"')
+      return i + 1;
+  }
+  return text.size();
+}
+
+std::vector<std::string_view> find_large_numbers(std::string_view text) {
+  constexpr std::string_view kNumberCharacters = "0123456789+-.eE";
+  std::vector<std::string_view> found;
+  for (std::size_t i = 0; i < text.size();) {
+    const char c = text[i];
+    if (c == '-' || (c >= '0' && c <= '9')) {
+      const std::size_t end = std::min(text.find_first_not_of(kNumberCharacters, i), text.size());
+      const std::string_view token = text.substr(i, end - i);
+      if (is_too_large(token) && is_value_position(text, i, end)) found.push_back(token);
+      i = end;
+    } else {
+      i = c == '"' ? end_of_quoted(text, i) : i + 1;
+    }
+  }
+  return found;
+}
+
+std::string with_quoted_parts(std::string_view text, const std::vector<std::string_view>& parts) {
+  return replace_parts(text, parts, [](std::string_view number) { return '"' + std::string(number) + '"'; });
+}
+
+std::string with_zeroed_parts(std::string_view text, const std::vector<std::string_view>& parts) {
+  return replace_parts(text, parts,
+                       [](std::string_view number) { return '0' + std::string(number.size() - 1, ' '); });
+}
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kMaxQuotedDigits = 40;
+constexpr std::size_t kMaxReasonCharacters = 200;
+
+/// "line 3, column 7", or "column 7" for a text of one line (which may itself be a line of a file).
+/// `position` counts the bytes up to and including the offending one.
+std::string line_and_column(std::string_view text, std::size_t position) {
+  const std::string_view before = text.substr(0, std::min(position > 0 ? position - 1 : 0, text.size()));
+  const std::size_t line_start = before.rfind('\n') == std::string_view::npos ? 0 : before.rfind('\n') + 1;
+  const std::size_t column = before.size() - line_start + 1;
+  if (text.find('\n') == std::string_view::npos) return fmt::format("column {}", column);
+  return fmt::format("line {}, column {}", std::count(before.begin(), before.end(), '\n') + 1, column);
+}
+
+/// "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error REASON; last read:
+/// 'TOKEN'" -> "REASON". The token is dropped: it can be as long as the body.
+std::string bare_reason(std::string_view exception_text) {
+  constexpr std::string_view kBeforeReason = ": syntax error ";
+  const std::size_t before = exception_text.find(kBeforeReason);
+  std::string_view reason = exception_text;
+  if (before != std::string_view::npos) reason.remove_prefix(before + kBeforeReason.size());
+  return excerpt(reason.substr(0, reason.find("; last read:")), kMaxReasonCharacters);
+}
+
+/// With blanks for the other white space between values: the parser writes out the white space before an
+/// error, a control character ten times as slowly as a blank.
+std::string with_blanks(std::string_view text) {
+  std::string all(text);
+  for (std::size_t i = 0; i < all.size();) {
+    if (all[i] == '\n' || all[i] == '\r' || all[i] == '\t') all[i] = ' ';
+    i = all[i] == '"' ? end_of_quoted(all, i) : i + 1;
+  }
+  return all;
+}
+
+/// UTF-16 or UTF-32, with a byte order mark or with NUL beside the first character.
+bool is_wide_text(std::string_view text) {
+  return text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF") ||
+         (text.size() % 2 == 0 && text.substr(0, 2).find('\0') != std::string_view::npos);
+}
+
+/// nlohmann's parser reports the position of an error; simdjson does not. It stops at the first error.
+class ErrorLocator : public nlohmann::json_sax<json> {
+ public:
+  explicit ErrorLocator(std::string_view text) : text_(text) {}
+  std::optional<JsonError> error() const { return error_; }
+
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t& literal) override {
+    const bool is_integer = literal.find_first_of(".eE") == std::string::npos;
+    return is_integer ? stop({"number_out_of_range", too_large_message(literal)}) : true;
+  }
+  bool string(string_t&) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool key(string_t&) override { return true; }
+  bool start_object(std::size_t) override { return enter_container(); }
+  bool start_array(std::size_t) override { return enter_container(); }
+  bool end_object() override { return leave_container(); }
+  bool end_array() override { return leave_container(); }
+
+  bool parse_error(std::size_t position, const std::string& last_token,
+                   const json::exception& error) override {
+    const std::string reason = bare_reason(error.what());
+    const std::string at = line_and_column(text_, position);
+    if (error.id == 406) return stop({"number_out_of_range", too_large_message(last_token)});
+    if (reason.find("surrogate") != std::string::npos) {
+      return stop({"lone_surrogate",
+                   fmt::format("Half of a surrogate pair at {}: write both halves (\\ud83d\\ude00), "
+                               "or the character itself as UTF-8.",
+                               at)});
+    }
+    if (reason.find("UTF-8") != std::string::npos) {
+      return stop(
+          {"invalid_utf8", fmt::format("The text is not valid UTF-8 at {}. Send it encoded as UTF-8.", at)});
+    }
+    return stop({"syntax", fmt::format("The text is not valid JSON at {}, {}.", at, reason)});
+  }
+
+ private:
+  static std::string too_large_message(const std::string& literal) {
+    return fmt::format("The number {} is too large: whole numbers must fit in 64 bits, others in a double.",
+                       excerpt(literal, kMaxQuotedDigits));
+  }
+  bool stop(JsonError error) {
+    error_ = std::move(error);
+    return false;
+  }
+  bool enter_container() { return ++depth_ <= kMaxJsonDepth ? true : stop(too_deep_error()); }
+  bool leave_container() {
+    --depth_;
+    return true;
+  }
+
+  std::string_view text_;
+  std::size_t depth_ = 0;
+  std::optional<JsonError> error_;
+};
+
+}  // namespace
+
+std::string excerpt(std::string_view text, std::size_t code_points) {
+  const std::string_view kept = truncated(text, code_points);
+  return std::string(kept) + (kept.size() < text.size() ? "..." : "");
+}
+
+JsonError too_deep_error() {
+  return {"too_deep", fmt::format("Lists and objects are nested deeper than {} levels.", kMaxJsonDepth)};
+}
+
+JsonError explain_json_error(std::string_view text, std::string_view reason) {
+  if (without_byte_order_mark(text).size() < text.size()) {
+    return {"byte_order_mark", "The text begins with a byte order mark. Send plain UTF-8 without one."};
+  }
+  if (is_wide_text(text))
+    return {"invalid_utf8", "The text is encoded as UTF-16 or UTF-32. Send it encoded as UTF-8."};
+  if (trimmed(text).empty()) return {"empty_text", "There is no JSON: the text is empty."};
+  ErrorLocator locator(text);
+  const std::string spaced = with_blanks(text);
+  json::sax_parse(spaced.begin(), spaced.end(), &locator);
+  if (locator.error()) return *locator.error();
+  if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) {
+    return {"syntax", fmt::format("There is a NUL byte at {}; JSON does not allow it.",
+                                  line_and_column(text, nul + 1))};
+  }
+  return {"syntax", fmt::format("The text is not valid JSON: {}.", reason)};
+}
+
+}  // namespace giftsync

@@ -18,8 +18,9 @@
 #include <string_view>
 #include <tl/expected.hpp>
 #include <variant>
+#include <vector>
 
-namespace giftsync::platform {
+namespace giftsync {
 
 /// Nesting of lists and objects; the document's own level counts as one.
 inline constexpr std::size_t kMaxJsonDepth = 64;
@@ -120,4 +121,40 @@ struct JsonOptions {
 /// Parses one document. `text` is copied and may be destroyed afterwards.
 tl::expected<JsonDocument, JsonError> parse_json(std::string_view text, const JsonOptions& options = {});
 
-}  // namespace giftsync::platform
+// Finds JSON that two readers could understand differently: equal names in one object (at any
+// depth), and NUL in a text or name (PostgreSQL would cut there). Pure.
+
+/// The first such error in `value`, with its path (duplicate_key, nul_character).
+std::optional<JsonError> find_ambiguity(const JsonValue& value);
+
+// Finds the numbers of a JSON text that giftsync cannot represent. A source cannot correct its JSON
+// on request, and a refused page delays all later ones. So a number that RFC 8259 allows becomes the text of
+// its digits (SRC-10). Part of strict_json; pure.
+
+/// `text[begin]` is a quotation mark. Returns the position after the closing one, or the end of `text` when
+/// there is none. A backslash escapes the next character.
+std::size_t end_of_quoted(std::string_view text, std::size_t begin);
+
+/// Whole numbers that do not fit signed 64 bits, and other numbers that a double changes: parts of `text`, in
+/// their order.
+std::vector<std::string_view> find_large_numbers(std::string_view text);
+
+/// `text` with each of these parts in quotation marks.
+std::string with_quoted_parts(std::string_view text, const std::vector<std::string_view>& parts);
+
+/// `text` with a zero of the same length instead of each part, so that positions stay the same.
+std::string with_zeroed_parts(std::string_view text, const std::vector<std::string_view>& parts);
+
+// Finds reason and position of an error in a JSON text. Part of strict_json, which alone decides
+// what is refused; this code runs only after a refusal.
+
+/// The error of a refused text. `reason` is the reader's own message, used when no better one is found.
+JsonError explain_json_error(std::string_view text, std::string_view reason);
+
+/// The error of a document nested beyond kMaxJsonDepth.
+JsonError too_deep_error();
+
+/// `text` cut to at most `code_points` plus "...", for a message.
+std::string excerpt(std::string_view text, std::size_t code_points);
+
+}  // namespace giftsync

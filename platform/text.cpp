@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace giftsync::platform {
+namespace giftsync {
 namespace {
 
 bool begins_code_point(char c) {
@@ -58,4 +58,4 @@ std::string upper_case(std::string_view text) {
   return Poco::UTF8::toUpper(std::string(text));
 }
 
-}  // namespace giftsync::platform
+}  // namespace giftsync

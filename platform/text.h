@@ -1,12 +1,15 @@
 // platform: text rules shared by all folders. Text is UTF-8; limits count Unicode code points (ARCH-10).
 #pragma once
 
+#include <fmt/format.h>
+
 #include <charconv>
+#include <concepts>
 #include <optional>
 #include <string>
 #include <string_view>
 
-namespace giftsync::platform {
+namespace giftsync {
 
 /// True when the bytes are well-formed UTF-8 without NUL (PostgreSQL would cut a text at a NUL).
 bool is_storable_text(std::string_view text);
@@ -49,4 +52,16 @@ std::string lower_case(std::string_view text);
 /// The same in upper case.
 std::string upper_case(std::string_view text);
 
-}  // namespace giftsync::platform
+// Counts with their noun and verb, for messages.
+
+/// "1 gift", "2 gifts", "0 gifts"; `singular` is the noun for one.
+std::string pluralize(std::integral auto count, std::string_view singular) {
+  return fmt::format("{} {}{}", count, singular, count == 1 ? "" : "s");
+}
+
+/// The verb that follows a count: "is" or "are", "has" or "have".
+std::string_view plural_verb(std::integral auto count, std::string_view singular, std::string_view plural) {
+  return count == 1 ? singular : plural;
+}
+
+}  // namespace giftsync

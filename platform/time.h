@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace giftsync::platform {
+namespace giftsync {
 
 struct UtcMillis {
   std::int64_t value = 0;
@@ -46,4 +46,11 @@ std::string minute_text(UtcMillis time);
 /// third are cut, a leap second counts as the next second. Empty for any other text or before year 1.
 std::optional<UtcMillis> from_rfc3339(std::string_view text);
 
-}  // namespace giftsync::platform
+// Times as others write them (READ-4). Pure.
+
+/// What from_rfc3339() parses, and the other unambiguous spellings of ISO 8601: an offset without colon or
+/// minutes, no seconds, a decimal comma, 24:00:00 for the end of a day, the basic format
+/// (20261121T123107Z), and a blank before the offset. A zone is required.
+std::optional<UtcMillis> from_iso8601(std::string_view text);
+
+}  // namespace giftsync

@@ -10,7 +10,7 @@
 
 #include "platform/clock.h"
 
-namespace giftsync::platform {
+namespace giftsync {
 
 template <class Key, class Value>
 class TtlCache {
@@ -65,4 +65,4 @@ class TtlCache {
   std::unordered_map<Key, Entry> entries_;  // guarded by mutex_
 };
 
-}  // namespace giftsync::platform
+}  // namespace giftsync

@@ -3,10 +3,10 @@
 #include <Poco/Exception.h>
 #include <Poco/URI.h>
 
-#include "platform/quoted_text.h"
 #include "platform/text.h"
+#include "platform/visible_text.h"
 
-namespace giftsync::platform {
+namespace giftsync {
 
 std::optional<std::vector<std::pair<std::string, std::string>>> parse_url_parameters(std::string_view text) {
   try {
@@ -39,4 +39,4 @@ std::map<std::string, std::string> first_url_parameters(std::string_view text) {
   return first;
 }
 
-}  // namespace giftsync::platform
+}  // namespace giftsync

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace giftsync::platform {
+namespace giftsync {
 
 /// Names and values in their order, percent-decoded; nullopt when the text is malformed. They may be no valid
 /// text: see is_storable_text().
@@ -22,4 +22,4 @@ tl::expected<std::map<std::string, std::string>, std::string> unique_url_paramet
 /// The first of each name, of those that are storable text; empty when the text is malformed.
 std::map<std::string, std::string> first_url_parameters(std::string_view text);
 
-}  // namespace giftsync::platform
+}  // namespace giftsync

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace giftsync::platform {
+namespace giftsync {
 
 /// True for what must not be shown as it is: control characters (C0, DEL, C1), bidirectional marks,
 /// embeddings, overrides and isolates, line and paragraph separators, zero-width and tag characters.
@@ -28,4 +28,15 @@ bool is_plain_line(std::string_view text);
 /// The text from its first visible character on.
 std::string_view without_leading_invisible(std::string_view text);
 
-}  // namespace giftsync::platform
+// Quotes text from outside for messages: cut and without control characters. Pure.
+
+/// `text` in double quotes, cut after 80 code points, with invisible characters and quotes escaped
+/// (visible_text.h), so it can neither forge a log line nor control a terminal. User, password and
+/// query of a URL are masked.
+std::string in_quotes(std::string_view text);
+
+/// `text` as one word of a POSIX shell, in single quotes where it needs them: for commands that can be
+/// copied.
+std::string shell_word(std::string_view text);
+
+}  // namespace giftsync

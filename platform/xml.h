@@ -6,12 +6,13 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
 #include <vector>
 
-namespace giftsync::platform {
+namespace giftsync {
 
 struct XmlAttribute {
   std::string name_space = {};  ///< its URI; empty: none
@@ -39,7 +40,7 @@ struct XmlLimits {
   std::size_t max_depth = 32;
   std::size_t max_elements = 20'000;
   std::size_t max_tag_bytes = std::size_t{16} * 1024;  ///< of one start tag
-  /// Of one start tag, declarations of namespaces included: the parser compares each with all others.
+  /// In one start tag, declarations of namespaces included: the parser compares each with all others.
   std::size_t max_attributes = 256;
   /// Declared by an element and those around it: a prefix is searched among all of them.
   std::size_t max_namespaces = 256;
@@ -65,4 +66,23 @@ tl::expected<XmlElement, XmlError> read_xml(std::string_view text, const XmlLimi
 /// The text with & < > " and ' as references, for an element or an attribute in quotes.
 std::string xml_escaped(std::string_view text);
 
-}  // namespace giftsync::platform
+// Verifies a signature in an XML document (XML Signature, libxmlsec) with certificates that the
+// caller names. Only enveloped signatures of one element are supported: exclusive canonicalization without
+// comments, RSA or ECDSA, SHA-2. What the document says of keys is not used, and no file or address that it
+// names is opened. Pure; any thread.
+
+struct XmlSigners {
+  std::vector<std::string> certificates = {};  ///< PEM, one each; their dates are not looked at
+  bool allows_sha1 = false;                    ///< rsa-sha1 and SHA-1 digests as well
+};
+
+/// Verifies the signature of one element of a document that read_xml() accepts without comments. `path` has
+/// the indexes of child elements that lead from the root to that element (empty: the root itself). The
+/// element has one child Signature with one Reference to the element's attribute ID.
+///
+/// Returns the very bytes that the signature covers: canonical XML, to be read with read_xml(). What is not
+/// in them was not signed. Otherwise a clause says why no certificate verifies it.
+tl::expected<std::string, std::string> verified_xml(std::string_view text, std::span<const std::size_t> path,
+                                                    const XmlSigners& signers);
+
+}  // namespace giftsync

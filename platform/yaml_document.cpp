@@ -1,5 +1,6 @@
 #include "platform/yaml_document.h"
 
+#include <fmt/format.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/mark.h>
@@ -10,10 +11,21 @@
 #include <sstream>
 #include <utility>
 
-#include "platform/quoted_text.h"
 #include "platform/text.h"
+#include "platform/visible_text.h"
 
-namespace giftsync::platform {
+namespace giftsync {
+
+std::string to_line(const FileFault& fault, std::string_view file) {
+  std::string line(file);
+  if (fault.line > 0) line += fmt::format(":{}", fault.line);
+  if (!fault.key.empty()) line += ": " + fault.key;
+  line += ": found " + fault.found;
+  if (!fault.allowed.empty()) line += "; allowed: " + fault.allowed;
+  if (!fault.next_step.empty()) line += "; " + fault.next_step;
+  return line;
+}
+
 namespace {
 
 /// A map or list that is still open; in a map also the key whose value comes next.
@@ -170,4 +182,4 @@ YamlDocument read_yaml(const std::string& text) {
   return tree;
 }
 
-}  // namespace giftsync::platform
+}  // namespace giftsync

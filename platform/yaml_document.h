@@ -3,11 +3,23 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "platform/file_fault.h"
+namespace giftsync {
 
-namespace giftsync::platform {
+// One fault of a settings file, as parts and as the message for the admin.
+
+struct FileFault {
+  int line = 0;           ///< from 1; 0: the file as a whole
+  std::string key;        ///< dotted path; empty: none
+  std::string found;      ///< what the file has; never a secret's text
+  std::string allowed;    ///< what it may have
+  std::string next_step;  ///< what the admin should do
+};
+
+/// "giftsyncd.yaml:4: email.transport: found "pigeon"; allowed: smtp, file; correct it".
+std::string to_line(const FileFault& fault, std::string_view file);
 
 struct YamlEntry;
 
@@ -36,4 +48,4 @@ struct YamlDocument {
 /// Parses one document of UTF-8 text.
 YamlDocument read_yaml(const std::string& text);
 
-}  // namespace giftsync::platform
+}  // namespace giftsync

@@ -7,10 +7,11 @@
 #include <algorithm>
 #include <memory>
 #include <set>
+#include <string_view>
 
 #include "platform/text.h"
 
-namespace giftsync::schema {
+namespace giftsync {
 namespace {
 
 constexpr std::size_t kMaxAddressOctets = 254;
@@ -23,7 +24,7 @@ bool is_ascii(std::string_view text) {
 }
 
 bool is_atom_character(char c) {
-  return platform::is_ascii_letter_or_digit(c) ||
+  return is_ascii_letter_or_digit(c) ||
          std::string_view("!#$%&'*+-/=?^_`{|}~").find(c) != std::string_view::npos;
 }
 
@@ -36,14 +37,14 @@ bool is_dot_atom(std::string_view text) {
 /// The domain's ASCII form (IDNA 2008), nullopt when it has none. Plain ASCII needs no library: it is the
 /// usual case on the request path, and asking costs microseconds.
 std::optional<std::string> ascii_domain(std::string_view domain) {
-  std::string lower = platform::ascii_lower(domain);
+  std::string lower = ascii_lower(domain);
   if (is_ascii(lower) && lower.find("xn--") == std::string::npos) return lower;
   char* ascii = nullptr;
   const int outcome =
       idn2_to_ascii_8z(std::string(domain).c_str(), &ascii, IDN2_NONTRANSITIONAL | IDN2_NFC_INPUT);
   const std::unique_ptr<char, void (*)(void*)> owner(ascii, idn2_free);
   if (outcome != IDN2_OK) return std::nullopt;
-  return platform::ascii_lower(ascii);
+  return ascii_lower(ascii);
 }
 
 bool is_host_name(std::string_view ascii) {
@@ -107,7 +108,7 @@ bool is_filler(std::string_view digits) {
 }  // namespace
 
 std::optional<std::string> email_error(std::string_view email) {
-  email = platform::trimmed(email);
+  email = trimmed(email);
   if (email.empty()) return "is empty; an e-mail address such as ada@example.com is needed";
   if (email.size() > kMaxAddressOctets) return "is longer than 254 bytes";
   const std::size_t at = email.rfind('@');
@@ -128,9 +129,9 @@ std::optional<std::string> email_error(std::string_view email) {
 std::string email_key(std::string_view email) {
   email = without_spaces(email);
   const std::size_t at = email.rfind('@');
-  if (at == std::string_view::npos || is_ascii(email)) return platform::ascii_lower(email);
+  if (at == std::string_view::npos || is_ascii(email)) return ascii_lower(email);
   const std::string_view domain = email.substr(at + 1);
-  return platform::ascii_lower(email.substr(0, at + 1)) + ascii_domain(domain).value_or(std::string(domain));
+  return ascii_lower(email.substr(0, at + 1)) + ascii_domain(domain).value_or(std::string(domain));
 }
 
 std::string email_key_in_unicode(const std::string& key) {
@@ -143,7 +144,7 @@ std::string email_key_in_unicode(const std::string& key) {
 }
 
 std::string email_for_envelope(std::string_view email) {
-  email = platform::trimmed(email);
+  email = trimmed(email);
   const std::size_t at = email.rfind('@');
   if (at == std::string_view::npos || is_ascii(email)) return std::string(email);
   const std::string_view domain = email.substr(at + 1);
@@ -153,7 +154,7 @@ std::string email_for_envelope(std::string_view email) {
 std::string phone_key(std::string_view phone, std::string_view default_region) {
   using i18n::phonenumbers::PhoneNumber;
   using i18n::phonenumbers::PhoneNumberUtil;
-  phone = platform::trimmed(phone);
+  phone = trimmed(phone);
   if (phone.empty() || phone.size() > kMaxPhoneBytes) return {};
   const PhoneNumberUtil& numbers = *PhoneNumberUtil::GetInstance();
   PhoneNumber number;
@@ -173,9 +174,76 @@ bool is_phone_region(std::string_view region) {
 }
 
 std::string normalized_domain(std::string_view domain) {
-  const std::string address = "a@" + std::string(platform::trimmed(domain));
+  const std::string address = "a@" + std::string(trimmed(domain));
   if (email_error(address)) return {};
   return email_key(address).substr(2);
 }
 
-}  // namespace giftsync::schema
+namespace {
+
+using i18n::phonenumbers::PhoneNumber;
+using i18n::phonenumbers::PhoneNumberUtil;
+
+constexpr int kNorthAmerica = 1;
+constexpr std::size_t kNorthAmericanDigits = 10;
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+std::string digits_of(std::string_view text) {
+  std::string digits;
+  std::copy_if(text.begin(), text.end(), std::back_inserter(digits), is_digit);
+  return digits;
+}
+
+/// "(650) 867-3450" as "650.867.3450".
+std::string grouped_by(std::string_view text, char separator) {
+  std::string grouped;
+  for (const char c : text) {
+    if (is_digit(c))
+      grouped += c;
+    else if (!grouped.empty() && grouped.back() != separator)
+      grouped += separator;
+  }
+  return grouped;
+}
+
+std::string formatted(const PhoneNumber& number, PhoneNumberUtil::PhoneNumberFormat format) {
+  std::string text;
+  PhoneNumberUtil::GetInstance()->Format(number, format, &text);
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::string> phone_spellings(const std::string& key) {
+  std::vector<std::string> spellings;
+  const auto add = [&](std::string text) {
+    const bool is_known = std::find(spellings.begin(), spellings.end(), text) != spellings.end();
+    if (!text.empty() && !is_known) spellings.push_back(std::move(text));
+  };
+  add(key);
+  PhoneNumber number;
+  const bool is_number = key.starts_with('+') && PhoneNumberUtil::GetInstance()->Parse(key, "ZZ", &number) ==
+                                                     PhoneNumberUtil::NO_PARSING_ERROR;
+  if (!is_number) return spellings;
+  const std::string national = formatted(number, PhoneNumberUtil::NATIONAL);
+  const std::string international = formatted(number, PhoneNumberUtil::INTERNATIONAL);
+  add(national);
+  add(digits_of(national));
+  add(digits_of(key));
+  add(international);
+  add(grouped_by(national, '-'));
+  add(grouped_by(national, '.'));
+  add(grouped_by(national, ' '));
+  const std::string digits = digits_of(national);
+  if (number.country_code() == kNorthAmerica && digits.size() == kNorthAmericanDigits) {
+    add("1-" + grouped_by(national, '-'));
+    add("1 " + national);
+    add("+1 " + national);
+  }
+  return spellings;
+}
+
+}  // namespace giftsync

@@ -5,8 +5,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
-namespace giftsync::schema {
+namespace giftsync {
 
 /// The reason why an e-mail address is invalid, as a sentence for the caller; empty when it is valid: RFC
 /// 5321 dot-atom local part (<= 64 octets), a domain of at least one label (internationalised ones by
@@ -42,4 +43,11 @@ bool is_phone_region(std::string_view region);
 /// The form in which domains are compared: lower case, ASCII. Empty for an invalid domain.
 std::string normalized_domain(std::string_view domain);
 
-}  // namespace giftsync::schema
+// How a phone number may be written where a CRM can only be asked for equal texts. Pure; any thread.
+
+/// The usual spellings of a phone_key(), the key first, each once: E.164 and its digits, international and
+/// national forms with spaces, hyphens, dots and without. A key that is no number has only itself. Other
+/// spellings (an extension, a remark) are not among them.
+std::vector<std::string> phone_spellings(const std::string& key);
+
+}  // namespace giftsync

@@ -6,7 +6,7 @@
 
 #include "platform/text.h"
 
-namespace giftsync::schema {
+namespace giftsync {
 namespace {
 
 constexpr std::size_t kShortLength = 15;
@@ -24,7 +24,7 @@ char check_character(std::string_view part) {
   return std::string_view("ABCDEFGHIJKLMNOPQRSTUVWXYZ012345")[capitals];
 }
 
-/// Of a record Id.
+/// Whether a record Id begins with the prefix of a known object.
 bool is_of_known_object(std::string_view id) {
   constexpr std::size_t kReserved = 5;  // always 0
   const bool is_of_package = id.front() == 'a' && id[kReserved] == '0';
@@ -36,7 +36,7 @@ bool is_of_known_object(std::string_view id) {
 
 std::optional<std::string> long_record_id(std::string_view text) {
   if (text.size() != kShortLength && text.size() != kLongLength) return std::nullopt;
-  if (!std::all_of(text.begin(), text.end(), platform::is_ascii_letter_or_digit)) return std::nullopt;
+  if (!std::all_of(text.begin(), text.end(), is_ascii_letter_or_digit)) return std::nullopt;
   std::string id(text.substr(0, kShortLength));
   for (std::size_t at = 0; at < kShortLength; at += kPartLength)
     id += check_character(text.substr(at, kPartLength));
@@ -65,4 +65,4 @@ std::vector<std::string> crm_id_forms(std::span<const std::string> ids) {
   return {forms.begin(), forms.end()};
 }
 
-}  // namespace giftsync::schema
+}  // namespace giftsync

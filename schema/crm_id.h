@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace giftsync::schema {
+namespace giftsync {
 
 /// The 18 characters of an Id of 15 or 18, of whatever object; nullopt for any other text, and where the last
 /// three do not fit the others: an Id of another case is no Id.
@@ -32,4 +32,4 @@ std::vector<std::string> crm_id_forms(std::span<const std::string> ids);
 inline constexpr std::string_view kCrmIdPrefixes =
     "'001', '003', '005', '006', '00K', '00Q', '00T', '0PS', '0Pa'";
 
-}  // namespace giftsync::schema
+}  // namespace giftsync

@@ -2,10 +2,15 @@
 #pragma once
 
 #include <array>
+#include <cstdlib>
 #include <optional>
+#include <set>
 #include <string_view>
+#include <utility>
 
-namespace giftsync::schema {
+#include "platform/time.h"
+
+namespace giftsync {
 
 /// The statuses of a recipient transaction; the gift record's Status is one of them.
 enum class Status { sent, delivered, undelivered, opened, redeemed, donated, expired, refunded };
@@ -66,4 +71,85 @@ constexpr bool is_of_gift(MailKind kind) {
 std::string_view to_word(MailKind kind);
 std::optional<MailKind> mail_kind_from_word(std::string_view word);
 
-}  // namespace giftsync::schema
+// The spelling of enumeration values in tables, on the wire and in listings, in the order of the
+// enumeration: constexpr auto kScopes = enum_words<Scope>({{Scope::send, "send"}, {Scope::read, "read"}});
+// A value without a spelling, or with the spelling of another value, does not compile.
+
+/// Whether an enumeration has a name for this value; otherwise the compiler prints it as
+/// "(giftsync::Scope)4".
+template <auto value>
+consteval bool has_enumerator() {
+  std::string_view text = __PRETTY_FUNCTION__;  // "... [with auto value = giftsync::Scope::send]"
+  text.remove_suffix(1);
+  const char first = text[text.find_last_of(": )") + 1];
+  return first < '0' || first > '9';
+}
+
+template <class Value, std::size_t count>
+class EnumWords {
+ public:
+  using Row = std::pair<Value, std::string_view>;
+
+  consteval explicit EnumWords(const Row (&rows)[count]) {
+    static_assert(!has_enumerator<static_cast<Value>(count)>(), "a value of the enumeration has no word");
+    for (std::size_t i = 0; i < count; ++i) {
+      if (rows[i].first != static_cast<Value>(i)) std::abort();  // not in the enumeration's order
+      for (std::size_t j = 0; j < i; ++j) {
+        if (words_[j] == rows[i].second) std::abort();  // two values with one spelling
+      }
+      words_[i] = rows[i].second;
+    }
+  }
+
+  constexpr std::string_view word_of(Value value) const {
+    const auto index = static_cast<std::size_t>(value);
+    if (index >= count) std::abort();  // a value outside its enumeration: a bug
+    return words_[index];
+  }
+  constexpr std::optional<Value> parse(std::string_view word) const {
+    for (std::size_t i = 0; i < count; ++i) {
+      if (words_[i] == word) return static_cast<Value>(i);
+    }
+    return std::nullopt;
+  }
+
+ private:
+  std::array<std::string_view, count> words_;
+};
+
+template <class Value, std::size_t count>
+consteval EnumWords<Value, count> enum_words(const std::pair<Value, std::string_view> (&rows)[count]) {
+  return EnumWords<Value, count>(rows);
+}
+
+// The roles of the console's users, and their spelling in tables and listings (CON-6).
+
+enum class Role { sender, approver, admin, operations, auditor };
+inline constexpr std::array<Role, 5> kAllRoles{Role::sender, Role::approver, Role::admin, Role::operations,
+                                               Role::auditor};
+/// "operator" for Role::operations, which C++ does not allow as a name.
+std::string_view to_word(Role role);
+std::optional<Role> role_from_word(std::string_view word);
+
+using RoleSet = std::set<Role>;
+
+/// How a user came to a role: by a command, or from permission sets of the CRM.
+enum class RoleOrigin { granted, crm };
+std::string_view to_word(RoleOrigin origin);
+std::optional<RoleOrigin> role_origin_from_word(std::string_view word);
+
+// The one time that a transaction has for each status (STATUS-2).
+
+class StatusTimes {
+ public:
+  std::optional<UtcMillis>& operator[](Status status) { return times_[static_cast<std::size_t>(status)]; }
+  const std::optional<UtcMillis>& operator[](Status status) const {
+    return times_[static_cast<std::size_t>(status)];
+  }
+  friend bool operator==(const StatusTimes&, const StatusTimes&) = default;
+
+ private:
+  std::array<std::optional<UtcMillis>, kAllStatuses.size()> times_;
+};
+
+}  // namespace giftsync

@@ -10,7 +10,7 @@
 #include "platform/time.h"
 #include "schema/money.h"
 
-namespace giftsync::schema {
+namespace giftsync {
 
 enum class FieldType {
   text,
@@ -45,9 +45,9 @@ struct FieldDescriptor {
 };
 
 /// A field's value: absent, text (also lookups), integer, money, time or checkbox.
-using FieldValue = std::variant<std::monostate, std::string, std::int64_t, Money, platform::UtcMillis, bool>;
+using FieldValue = std::variant<std::monostate, std::string, std::int64_t, Money, UtcMillis, bool>;
 
 /// "giftsync__Item_Cost__c"; standard fields are returned unchanged.
 std::string api_name(const FieldDescriptor& field, std::string_view name_space);
 
-}  // namespace giftsync::schema
+}  // namespace giftsync

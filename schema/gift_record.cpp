@@ -4,7 +4,7 @@
 
 #include "platform/text.h"
 
-namespace giftsync::schema {
+namespace giftsync {
 
 // clang-format off
 const std::array<FieldDescriptor, kGiftFieldCount> kGiftFields{{
@@ -57,7 +57,7 @@ bool has_type(FieldType type, const FieldValue& value) {
     case FieldType::number:
       return std::holds_alternative<std::int64_t>(value);
     case FieldType::date_time:
-      return std::holds_alternative<platform::UtcMillis>(value);
+      return std::holds_alternative<UtcMillis>(value);
     case FieldType::checkbox:
       return std::holds_alternative<bool>(value);
     default:
@@ -100,7 +100,7 @@ bool GiftRecord::set(GiftField field, FieldValue value) {
     std::abort();  // a bug
   bool is_truncated = false;
   if (auto* text = std::get_if<std::string>(&value); text && descriptor.length > 0) {
-    const std::size_t length = platform::truncated(*text, static_cast<std::size_t>(descriptor.length)).size();
+    const std::size_t length = truncated(*text, static_cast<std::size_t>(descriptor.length)).size();
     is_truncated = length < text->size();
     text->resize(length);
   }
@@ -128,9 +128,15 @@ bool is_preserved_when_absent(GiftField field) {
   return field == GiftField::sent_at || descriptor_of(field).type == FieldType::currency;
 }
 
+std::string id_conflict_reason(TransactionId transaction) {
+  return "the CRM has a gift record with the Transaction Id " + std::to_string(transaction.value) +
+         " that giftsync did not write; it stays unchanged. Give it another Transaction Id in the CRM, one "
+         "that no gift has: then giftsync creates this gift's record within minutes";
+}
+
 TransactionId GiftRecord::transaction() const {
   const auto* number = std::get_if<std::int64_t>(&get(GiftField::transaction_id));
   return {number ? *number : 0};
 }
 
-}  // namespace giftsync::schema
+}  // namespace giftsync

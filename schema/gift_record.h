@@ -12,7 +12,7 @@
 #include "schema/field_descriptor.h"
 #include "schema/ids.h"
 
-namespace giftsync::schema {
+namespace giftsync {
 
 /// In the order of kGiftFields.
 enum class GiftField : std::size_t {
@@ -104,4 +104,8 @@ Associations associations_of(const GiftRecord& record);
 /// Clears the value of `lookup`, if it is one of the four.
 void clear_lookup(Associations& links, GiftField lookup);
 
-}  // namespace giftsync::schema
+/// Why a CRM refuses a row whose Transaction Id belongs to a record that giftsync did not write. The text is
+/// the same for the same gift, so that a stored refusal is recognised.
+std::string id_conflict_reason(TransactionId transaction);
+
+}  // namespace giftsync

@@ -4,8 +4,10 @@
 #include <compare>
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <string_view>
 
-namespace giftsync::schema {
+namespace giftsync {
 
 /// The largest integer that a double holds exactly, in JSON and in CRMs; no id exceeds it.
 inline constexpr std::int64_t kMaxId = std::int64_t{1} << 53;
@@ -31,11 +33,14 @@ using ChangeId = Id<struct ChangeTag>;
 using UserId = Id<struct UserTag>;  // of the console
 using IdentityId = Id<struct IdentityTag>;
 
-}  // namespace giftsync::schema
+// The number of a gift as people write it.
+
+/// 17 of "17", "0017", "#17", "gift 17", "gift:17" and "Gift: #17"; nothing of other texts (CON-47).
+std::optional<TransactionId> gift_number(std::string_view text);
+
+}  // namespace giftsync
 
 template <class Tag>
-struct std::hash<giftsync::schema::Id<Tag>> {
-  std::size_t operator()(giftsync::schema::Id<Tag> id) const noexcept {
-    return std::hash<std::int64_t>{}(id.value);
-  }
+struct std::hash<giftsync::Id<Tag>> {
+  std::size_t operator()(giftsync::Id<Tag> id) const noexcept { return std::hash<std::int64_t>{}(id.value); }
 };

@@ -1,6 +1,6 @@
 #include "schema/money.h"
 
-namespace giftsync::schema {
+namespace giftsync {
 
 std::string to_decimal(std::optional<Money> amount) {
   return amount ? to_decimal(*amount) : std::string();
@@ -36,4 +36,4 @@ std::optional<Money> from_decimal(std::string_view text) {
   return Money{negative ? -minor_units : minor_units};
 }
 
-}  // namespace giftsync::schema
+}  // namespace giftsync

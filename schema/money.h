@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace giftsync::schema {
+namespace giftsync {
 
 struct Money {
   std::int64_t minor_units = 0;
@@ -35,4 +35,4 @@ std::string to_decimal(std::optional<Money> amount);
 /// kMaxMoney.
 std::optional<Money> from_decimal(std::string_view text);
 
-}  // namespace giftsync::schema
+}  // namespace giftsync

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-namespace giftsync::schema {
+namespace giftsync {
 
 std::string csp_image_source(const std::string& url) {
   constexpr std::string_view kScheme = "https://";
@@ -15,4 +15,4 @@ std::string csp_image_source(const std::string& url) {
   return url.substr(0, url.find('?'));
 }
 
-}  // namespace giftsync::schema
+}  // namespace giftsync

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "platform/text.h"
-#include "schema/enum_words.h"
+#include "schema/enums.h"
 
-namespace giftsync::schema {
+namespace giftsync {
 
 // clang-format off
 const std::array<FieldDescriptor, kRequestRecordFieldCount> kRequestRecordFields{{
@@ -86,7 +86,7 @@ void append_value(std::string& text, const FieldValue& value) {
     text += "t" + std::to_string(text_value->size()) + ":" + *text_value;
   } else if (const auto* yes = std::get_if<bool>(&value)) {
     text += *yes ? "y" : "n";
-  } else if (const auto* time = std::get_if<platform::UtcMillis>(&value)) {
+  } else if (const auto* time = std::get_if<UtcMillis>(&value)) {
     text += "m" + std::to_string(time->value) + ":";
   } else {
     text += "-";
@@ -108,7 +108,7 @@ FieldValue take_value(std::string_view& text) {
   const char kind = text.front();
   text.remove_prefix(1);
   if (kind == 'y' || kind == 'n') return kind == 'y';
-  if (kind == 'm') return platform::UtcMillis{read_number(text)};
+  if (kind == 'm') return UtcMillis{read_number(text)};
   if (kind != 't') return {};
   const auto size = static_cast<std::size_t>(read_number(text));
   std::string text_value(text.substr(0, size));
@@ -147,10 +147,10 @@ std::string_view to_word(RequestRecordStatus status) {
 }
 
 std::optional<RequestRecordStatus> request_record_status_from_word(std::string_view word) {
-  const std::string given = platform::ascii_lower(platform::trimmed(word));
+  const std::string given = ascii_lower(trimmed(word));
   if (given.empty()) return RequestRecordStatus::pending;
   for (const RequestRecordStatus status : kAllRequestRecordStatuses) {
-    if (platform::ascii_lower(to_word(status)) == given) return status;
+    if (ascii_lower(to_word(status)) == given) return status;
   }
   return std::nullopt;
 }
@@ -177,12 +177,11 @@ void parse_values(std::string_view text, std::span<const RequestRecordField> fie
 
 std::string complete_request_number(const std::string& text) {
   constexpr std::size_t kDigits = 6;
-  const std::string_view digits =
-      std::string_view(text).substr(platform::ascii_lower(text).starts_with("r-") ? 2 : 0);
-  const auto number = platform::parse_number<std::int64_t>(digits);
+  const std::string_view digits = std::string_view(text).substr(ascii_lower(text).starts_with("r-") ? 2 : 0);
+  const auto number = parse_number<std::int64_t>(digits);
   if (!number || *number < 0) return text;
   const std::string shortest = std::to_string(*number);
   return "R-" + std::string(kDigits - std::min(kDigits, shortest.size()), '0') + shortest;
 }
 
-}  // namespace giftsync::schema
+}  // namespace giftsync

@@ -13,7 +13,7 @@
 
 #include "schema/field_descriptor.h"
 
-namespace giftsync::schema {
+namespace giftsync {
 
 /// In the order of kRequestRecordFields (REQ-1, REQ-2).
 enum class RequestRecordField : std::size_t {
@@ -111,4 +111,4 @@ inline constexpr std::string_view kChangedError = "Changed after approval: appro
 /// "R-000004" of "4", "r-4" and "000004", as the CRM of giftsync numbers its records; other texts stay.
 std::string complete_request_number(const std::string& text);
 
-}  // namespace giftsync::schema
+}  // namespace giftsync

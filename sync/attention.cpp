@@ -2,10 +2,9 @@
 
 #include <algorithm>
 
-#include "platform/plural.h"
-#include "platform/quoted_text.h"
-#include "schema/enum_words.h"
-#include "sync/count_text.h"
+#include "platform/text.h"
+#include "platform/visible_text.h"
+#include "schema/enums.h"
 
 namespace giftsync::sync {
 namespace {
@@ -13,19 +12,19 @@ namespace {
 using Facts = AttentionFacts;
 using Findings = std::vector<Finding>;
 
-constexpr auto kParts = schema::enum_words<Part>({{Part::daemon, "daemon"},
-                                                  {Part::store, "store"},
-                                                  {Part::mail, "mail"},
-                                                  {Part::crm, "crm"},
-                                                  {Part::requests, "requests"},
-                                                  {Part::sources, "sources"},
-                                                  {Part::items, "items"}});
+constexpr auto kParts = enum_words<Part>({{Part::daemon, "daemon"},
+                                          {Part::store, "store"},
+                                          {Part::mail, "mail"},
+                                          {Part::crm, "crm"},
+                                          {Part::requests, "requests"},
+                                          {Part::sources, "sources"},
+                                          {Part::items, "items"}});
 
 /// One refused message is the message's fault; so many without an accepted one are the settings' or the
 /// vendor's.
 constexpr std::int64_t kManyRefusedInRow = 10;
 
-using Daemon = schema::store::SeenDaemonInstance;
+using Daemon = store::SeenDaemonInstance;
 
 /// After a crash it was started again, at another address.
 bool is_replaced(const Facts& facts, const Daemon& row) {
@@ -39,9 +38,9 @@ Findings unseen_daemons(const Facts& facts) {
   Findings found;
   for (const Daemon& row : facts.daemons)
     if (row.unseen_millis > kMaxUnseenMillis && !is_replaced(facts, row))
-      found.push_back({"giftsyncd on " + host_name(row) + " was not seen since " +
-                           platform::minute_text(row.last_seen_at) + " UTC",
-                       "systemctl status giftsyncd on that host"});
+      found.push_back(
+          {"giftsyncd on " + host_name(row) + " was not seen since " + minute_text(row.last_seen_at) + " UTC",
+           "systemctl status giftsyncd on that host"});
   return found;
 }
 
@@ -74,7 +73,7 @@ Findings gifts_in_future(const Facts& facts) {
 
 Findings paused_mail(const Facts& facts) {
   Findings found;
-  for (const schema::store::CircuitBreaker& pause : facts.mail_pauses)
+  for (const store::CircuitBreaker& pause : facts.mail_pauses)
     found.push_back({"mail delivery is paused on " + pause.daemon + ": " + pause.reason,
                      "correct email.from, email.smtp with its password, or email.directory, and reload the "
                      "daemon; or correct the relay; the "
@@ -85,10 +84,9 @@ Findings paused_mail(const Facts& facts) {
 Findings deferred_by_relay(const Facts& facts) {
   Findings found;
   for (const SharedReply& one : facts.shared_replies)
-    if (one.state == schema::DeliveryState::queued)
-      found.push_back({count_text(one.mails, "mail") + " wait, the first since " +
-                           platform::minute_text(one.since) + " UTC" +
-                           ": the relay defers each with: " + one.reply,
+    if (one.state == DeliveryState::queued)
+      found.push_back({count_text(one.mails, "mail") + " wait, the first since " + minute_text(one.since) +
+                           " UTC" + ": the relay defers each with: " + one.reply,
                        "correct the relay; " + facts.program + "mail retry --all tries them now"});
   return found;
 }
@@ -96,12 +94,12 @@ Findings deferred_by_relay(const Facts& facts) {
 Findings undelivered_alike(const Facts& facts) {
   Findings found;
   for (const SharedReply& one : facts.shared_replies)
-    if (one.state != schema::DeliveryState::queued)
+    if (one.state != DeliveryState::queued)
       found.push_back({count_text(one.mails, "mail") +
                            " within an hour ended undelivered with the same reply: " + one.reply,
                        "if that is the relay's fault, correct it, then " + facts.program +
-                           "gift resend --reply " + platform::shell_word(one.reply) + " --since " +
-                           platform::to_rfc3339(one.since)});
+                           "gift resend --reply " + shell_word(one.reply) + " --since " +
+                           to_rfc3339(one.since)});
   return found;
 }
 
@@ -140,21 +138,21 @@ Findings failing_requests(const Facts& facts) {
 template <class What>
 Findings of_sources(const Facts& facts, const std::string& command, const What& what) {
   Findings found;
-  for (const schema::store::SourceSummary& row : facts.sources)
+  for (const store::SourceSummary& row : facts.sources)
     if (const std::string text = what(row); !text.empty())
       found.push_back({"source " + row.name + text, facts.program + command + row.name, row.name});
   return found;
 }
 
 Findings refused_messages(const Facts& facts) {
-  return of_sources(facts, "source refused ", [](const schema::store::SourceSummary& row) {
+  return of_sources(facts, "source refused ", [](const store::SourceSummary& row) {
     if (row.refused_in_row < kManyRefusedInRow) return std::string();
     return ": " + std::to_string(row.refused_in_row) + " messages in a row were refused: " + row.last_refusal;
   });
 }
 
 Findings failing_sources(const Facts& facts) {
-  Findings found = of_sources(facts, "", [](const schema::store::SourceSummary& row) {
+  Findings found = of_sources(facts, "", [](const store::SourceSummary& row) {
     if (row.state != "failing" && row.state != "invalid" && row.state != "over_limit") return std::string();
     return " is " + row.state + (row.reason.empty() ? "" : ": ") + row.reason;
   });
@@ -163,15 +161,15 @@ Findings failing_sources(const Facts& facts) {
 }
 
 Findings quarantined_events(const Facts& facts) {
-  return of_sources(facts, "source quarantine ", [](const schema::store::SourceSummary& row) {
+  return of_sources(facts, "source quarantine ", [](const store::SourceSummary& row) {
     if (row.quarantined == 0) return std::string();
-    return ": " + platform::pluralize(row.quarantined, "event") + " in quarantine";
+    return ": " + pluralize(row.quarantined, "event") + " in quarantine";
   });
 }
 
 Findings missing_codes(const Facts& facts) {
   Findings found;
-  for (const schema::store::GiftCodeCounts& row : facts.codes) {
+  for (const store::GiftCodeCounts& row : facts.codes) {
     const std::string item = std::to_string(row.gift.value);
     if (row.left == 0)
       found.push_back({"item " + item + " has no gift codes left",
@@ -222,7 +220,7 @@ std::vector<AttentionItem> needs_attention(const AttentionFacts& facts) {
   return items;
 }
 
-std::string host_name(const schema::store::SeenDaemonInstance& daemon) {
+std::string host_name(const store::SeenDaemonInstance& daemon) {
   return daemon.instance.host.substr(0, daemon.instance.host.find(' '));
 }
 

@@ -7,12 +7,14 @@
 #include <string_view>
 #include <vector>
 
+#include "platform/text.h"
 #include "schema/store/daemon_instances.h"
-#include "schema/store/delivery_queue.h"
-#include "schema/store/gift_codes.h"
-#include "schema/store/sources.h"
-#include "schema/store/sync_queue.h"
-#include "sync/mail_replies.h"
+#include "schema/store/event/sources.h"
+#include "schema/store/gift/gift_codes.h"
+#include "schema/store/gift/sync_queue.h"
+#include "schema/store/mail/delivery_queue.h"
+#include "schema/store/statements/bounded_count.h"
+#include "sync/mail/mail_replies.h"
 
 namespace giftsync::sync {
 
@@ -37,20 +39,20 @@ struct AttentionItem : Finding {
 /// Everything that the conditions look at.
 struct AttentionFacts {
   std::string program = "giftsyncctl ";  ///< for commands that can be copied
-  std::vector<schema::store::SeenDaemonInstance> daemons = {};
+  std::vector<store::SeenDaemonInstance> daemons = {};
   std::vector<Finding> daemon_faults = {};        ///< by who has asked the daemons
   std::vector<std::string> settings_faults = {};  ///< of the file on disk
   std::string full_disk = {};                     ///< what is full, as a sentence's beginning; empty: none is
   std::int64_t gifts_in_future = 0;
-  std::vector<schema::store::CircuitBreaker> mail_pauses = {};
+  std::vector<store::CircuitBreaker> mail_pauses = {};
   std::int64_t held_mails = 0;
   std::vector<SharedReply> shared_replies = {};  ///< with which many mails failed
   std::vector<Finding> crm_pauses = {};          ///< only those that an admin ends
-  schema::store::SyncQueue::Counts sync = {};
+  store::SyncQueue::Counts sync = {};
   std::int64_t rejected_records = 0;
   std::int64_t requests_in_error = 0;
-  std::vector<schema::store::SourceSummary> sources = {};
-  std::vector<schema::store::GiftCodeCounts> codes = {};
+  std::vector<store::SourceSummary> sources = {};
+  std::vector<store::GiftCodeCounts> codes = {};
 };
 
 /// A daemon that runs is seen every ten seconds.
@@ -60,6 +62,20 @@ inline constexpr std::int64_t kMaxUnseenMillis = 60'000;
 std::vector<AttentionItem> needs_attention(const AttentionFacts& facts);
 
 /// "mars" of a daemon's "mars 1f3c".
-std::string host_name(const schema::store::SeenDaemonInstance& daemon);
+std::string host_name(const store::SeenDaemonInstance& daemon);
+
+// Bounded counts of the store in words (OPS-33).
+
+/// "17", or "more than 10000".
+inline std::string count_text(std::int64_t count) {
+  if (count <= store::kMaxCounted) return std::to_string(count);
+  return "more than " + std::to_string(store::kMaxCounted);
+}
+
+/// "1 gift", "17 gifts", "more than 10000 gifts".
+inline std::string count_text(std::int64_t count, std::string_view singular) {
+  if (count <= store::kMaxCounted) return pluralize(count, singular);
+  return count_text(count) + " " + std::string(singular) + "s";
+}
 
 }  // namespace giftsync::sync

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace giftsync::daemon::config {
+namespace giftsync::config {
 namespace {
 
 /// The host of an https URL without a user; an IPv6 address without its brackets, which a URN must not
@@ -63,4 +63,4 @@ std::vector<std::string> all_domains(const SsoConnectionSettings& connection) {
   return domains;
 }
 
-}  // namespace giftsync::daemon::config
+}  // namespace giftsync::config

@@ -7,7 +7,7 @@
 
 #include "daemon/config/settings.h"
 
-namespace giftsync::daemon::config {
+namespace giftsync::config {
 
 /// The domains of a connection, including a directory's own domain.
 std::vector<std::string> all_domains(const SsoConnectionSettings& connection);
@@ -38,4 +38,4 @@ ProviderEndpoints provider_endpoints(const SsoSettings& sso, const SsoConnection
 
 std::string_view to_word(SsoKind kind);
 
-}  // namespace giftsync::daemon::config
+}  // namespace giftsync::config

@@ -2,21 +2,284 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <variant>
 
-#include "daemon/config/crm_checks.h"
+#include "daemon/config/connection_urls.h"
+#include "daemon/config/parsed_config.h"
 #include "daemon/config/source_checks.h"
-#include "daemon/config/sso_checks.h"
-#include "daemon/content/logo.h"
+#include "daemon/content/branding.h"
 #include "platform/clock.h"
-#include "platform/quoted_text.h"
+#include "platform/keys.h"
 #include "platform/text.h"
-#include "schema/sql/dsn_check.h"
-#include "sync/api_key.h"
+#include "platform/time.h"
+#include "platform/visible_text.h"
+#include "schema/crm_id.h"
+#include "schema/sql/dsn.h"
+#include "sync/access/credential.h"
 
-namespace giftsync::daemon::config {
+namespace giftsync::config {
+namespace {
+
+// Rules between the keys of `crm` and of what depends on the kind of CRM.
+
+const std::string kSalesforce = "crm.salesforce";
+
+void refuse_without_effect(ParsedConfig& parsed, const std::string& path, const std::string& cause,
+                           const std::string& allowed, const std::string& next_step) {
+  parsed.refuse(path, "a key that " + cause + " leaves without effect", allowed, next_step);
+}
+
+/// Whether the key belongs to the connection of an external CRM.
+bool is_beside_connection(const SettingsKey& key) {
+  return key.details.only_beside == "crm.connection" || key.path == "crm.columns";
+}
+
+/// Columns of request records, which only the built-in CRM and an org of Salesforce have.
+void check_external_columns(ParsedConfig& parsed) {
+  for (const auto& [field, name] : parsed.settings.crm.columns) {
+    if (field.starts_with("request_record."))
+      parsed.refuse("crm.columns", in_quotes(field) + " beside crm.connection",
+                    "fields of objects that an external CRM has", "remove it, or set crm.type: salesforce");
+  }
+}
+
+void check_external_keys(ParsedConfig& parsed) {
+  if (parsed.has("crm.connection")) return;
+  for (const SettingsKey& key : settings_keys()) {
+    if (is_beside_connection(key) && parsed.has(key.path))
+      refuse_without_effect(parsed, key.path, "a missing crm.connection", "only with crm.connection",
+                            "remove it, or add crm.connection");
+  }
+}
+
+void check_sql(ParsedConfig& parsed) {
+  check_external_keys(parsed);
+  check_external_columns(parsed);
+  const auto refuse = [&](const std::string& path) {
+    refuse_without_effect(parsed, path, "crm.type: sql", "only with crm.type: salesforce",
+                          "remove it, or set crm.type: salesforce");
+  };
+  for (const SettingsKey& key : settings_keys()) {
+    // Keys of one flow are refused with the other one already.
+    if (!key.path.starts_with(kSalesforce + ".") || !parsed.has(key.path)) continue;
+    if (key.details.only_with.value != "client_credentials") refuse(key.path);
+  }
+  if (parsed.has("crm.objects")) refuse("crm.objects");
+  if (parsed.has("crm.namespace") && parsed.settings.crm.name_space.empty() &&
+      !parsed.is_faulty("crm.namespace"))
+    parsed.refuse("crm.namespace", "an empty text beside crm.type: sql",
+                  "a letter, then up to 14 letters, digits and single underscores",
+                  "correct it, or remove the key for its default");
+}
+
+void require(ParsedConfig& parsed, const char* name, const std::string& reason) {
+  const std::string path = kSalesforce + "." + name;
+  if (parsed.has(path) || parsed.is_faulty(path)) return;
+  parsed.refuse(path, "nothing", allowed_by(find_settings_key(path)->rule), "add it: " + reason);
+}
+
+void check_sign_in(ParsedConfig& parsed) {
+  require(parsed, "domain", "giftsync calls the org there");
+  require(parsed, "client_id", "it identifies the org's app for giftsync");
+  if (parsed.is_faulty(kSalesforce + ".flow")) return;
+  if (parsed.settings.crm.salesforce.flow == SalesforceFlow::client_credentials)
+    return require(parsed, "client_secret", "flow: client_credentials signs in with it");
+  require(parsed, "username", "flow: jwt signs in as this user");
+  require(parsed, "private_key", "flow: jwt signs with it");
+  const std::string path = kSalesforce + ".private_key";
+  if (!parsed.has(path) || parsed.is_faulty(path)) return;
+  const auto key = SigningKey::from_pem(parsed.settings.crm.salesforce.private_key.reveal());
+  if (!key)
+    parsed.refuse(path, "a key " + key.error(),
+                  "an RSA key in PEM form of 2048 bits or more, without passphrase",
+                  "make one: openssl req -x509 -newkey rsa:2048 -noenc -keyout salesforce.key -out "
+                  "salesforce.crt, and give the app the certificate");
+}
+
+/// "-" has no meaning for what every org has and giftsync needs.
+void check_columns(ParsedConfig& parsed) {
+  for (const auto& [field, name] : parsed.settings.crm.columns) {
+    if (name == "-" && !field.starts_with("gift_record."))
+      parsed.refuse("crm.columns", in_quotes("-") + " for " + in_quotes(field),
+                    "in Salesforce \"-\" only for fields of the gift record", "remove it, or name the field");
+  }
+}
+
+/// The names of package version 1.1, unless the file has others.
+void name_status_log(ParsedConfig& parsed) {
+  const std::string& name_space = parsed.settings.crm.name_space;
+  const auto packaged = [&](const char* name) {
+    return name_space.empty() ? name : name_space + "__" + name;
+  };
+  const auto name = [&](const char* key, std::string& value, const std::string& own) {
+    if (!parsed.has(std::string("crm.status_log.") + key)) value = own;
+  };
+  StatusLogSettings& log = parsed.settings.crm.status_log;
+  name("object", log.object, packaged("Status_Log__c"));
+  name("transaction_id", log.transaction_id, packaged("RecipientTransactionId__c"));
+  name("status", log.status, packaged("Status__c"));
+  name("time", log.time, "CreatedDate");
+  if (log.object.find('.') != std::string::npos)
+    parsed.refuse("crm.status_log.object", "a name with a dot beside crm.type: salesforce",
+                  "an object's API name such as Status_Log__c", "correct it");
+}
+
+void check_salesforce(ParsedConfig& parsed) {
+  if (!parsed.has("crm.namespace")) parsed.settings.crm.name_space.clear();
+  name_status_log(parsed);
+  for (const SettingsKey& key : settings_keys()) {
+    const bool is_of_sql = key.path == "crm.connection" || key.details.only_beside == "crm.connection";
+    if (is_of_sql && parsed.has(key.path))
+      refuse_without_effect(parsed, key.path, "crm.type: salesforce", "only with crm.type: sql",
+                            "remove it, or set crm.type: sql");
+  }
+  check_sign_in(parsed);
+  check_columns(parsed);
+  const std::string& user = parsed.settings.crm.integration_user;
+  if (!user.empty() && !parsed.is_faulty("crm.integration_user") && !long_record_id(user))
+    parsed.refuse("crm.integration_user", in_quotes(user),
+                  "an Id of Salesforce: 15 letters and digits, or 18 whose last three fit the others",
+                  "set it to the Id that giftsyncctl crm check names");
+}
+
+/// Nothing in such an org keeps two daemons from sending one request record.
+void check_bare_requests(ParsedConfig& parsed) {
+  parsed.refuse(
+      "requests.enabled", "true beside crm.salesforce.mode: bare",
+      "false in bare mode: a request record is claimed by the rules of giftsync's package, which such an "
+      "org does not have",
+      "remove it, or deploy the package with \"giftsyncctl crm setup\" and remove crm.salesforce.mode");
+}
+
+/// Request records need the built-in CRM's tables and triggers, or the rules of giftsync's package.
+void check_requests(ParsedConfig& parsed) {
+  const std::string key = "requests.enabled";
+  if (!parsed.settings.requests.enabled) return;
+  const bool is_salesforce = parsed.settings.crm.kind() == CrmKind::salesforce;
+  if (is_salesforce) {
+    if (parsed.settings.crm.salesforce.mode == SalesforceMode::bare) check_bare_requests(parsed);
+  } else if (parsed.has("crm.connection")) {
+    parsed.refuse(key, "true beside crm.connection",
+                  "false with an external CRM: request records exist in the built-in CRM and in Salesforce",
+                  "remove it, or remove crm.connection and what belongs to it");
+  }
+}
+
+/// Adds a fault for each key that the kind of CRM requires or does not use, for request records that it does
+/// not have (SYNC-50), and for a private key that cannot sign. In Salesforce there is no namespace unless the
+/// file names one.
+void check_crm_keys(ParsedConfig& parsed) {
+  if (parsed.is_faulty("crm.type")) return;
+  if (parsed.settings.crm.type == CrmType::salesforce) {
+    check_salesforce(parsed);
+  } else {
+    check_sql(parsed);
+  }
+  check_requests(parsed);
+  parsed.settings.crm.integration_user = long_crm_id(parsed.settings.crm.integration_user);
+}
+
+}  // namespace
+
+namespace {
+
+// Rules between the keys of one single-sign-on connection, and between connections.
+
+const std::string kList = "sso.connections";
+
+void require(ParsedConfig& one, const char* name) {
+  const std::string path = kList + "." + name;
+  if (one.has(path) || one.faulty.contains(path)) return;
+  const std::string_view kind = to_word(one.settings.sso.connections.back().kind);
+  one.refuse(path, "nothing", allowed_by(find_settings_key(path)->rule),
+             fmt::format("add it: a connection of type {} needs it", kind));
+}
+
+/// Without `openid` a provider signs no one in.
+void check_scopes(ParsedConfig& one) {
+  const std::string path = kList + ".scopes";
+  const std::vector<std::string>& scopes = one.settings.sso.connections.back().scopes;
+  if (!one.has(path) || one.faulty.contains(path) ||
+      std::find(scopes.begin(), scopes.end(), "openid") != scopes.end())
+    return;
+  one.refuse(path, "a list without openid", "a list with openid", "add openid");
+}
+
+/// A client of the provider has an id and a secret; SAML uses neither.
+void check_client(ParsedConfig& one) {
+  if (one.settings.sso.connections.back().kind != SsoKind::saml) {
+    require(one, "client_id");
+    require(one, "client_secret");
+    return;
+  }
+  for (const char* name : {"client_id", "client_secret", "redirect", "algorithms", "scopes"}) {
+    const std::string path = kList + "." + name;
+    if (!one.has(path)) continue;
+    one.refuse(path, "a key that type: saml leaves without effect", "only with type: oidc or directory",
+               "remove it");
+  }
+}
+
+void check_certificate(ParsedConfig& one, const char* key, const std::string& file_name, UtcMillis now) {
+  const std::string path = kList + "." + key;
+  const SsoConnectionSettings& connection = one.settings.sso.connections.back();
+  if (!one.has(path) || one.faulty.contains(path) || connection.kind != SsoKind::saml) return;
+  const auto refuse = [&](const std::string& clause) {
+    one.refuse(path, in_quotes(file_name) + ", " + clause,
+               "a current X.509 certificate (PEM) with an RSA key of 2048 bits or more, or an EC key of 256",
+               "ask the provider's administrator for the certificate with which it signs now");
+  };
+  std::ifstream file(file_name, std::ios::binary);
+  const std::string pem{std::istreambuf_iterator<char>(file), {}};
+  const auto certificate = parse_certificate(pem);
+  if (!certificate) return refuse(certificate.error());
+  const CertificateIssues issues = validate_certificate(*certificate, now);
+  for (const std::string& fault : issues.faults) refuse(fault);
+  for (const std::string& warning : issues.warnings)
+    one.warnings.push_back({one.line_of(path), path, in_quotes(file_name) + ", " + warning});
+}
+
+/// `one` contains one parsed connection. Adds a fault for keys that its type requires or does not use, and
+/// for its certificate; warns of SHA1 and of a certificate that expires soon.
+void check_connection_keys(ParsedConfig& one, UtcMillis now) {
+  if (one.faulty.contains(kList + ".type")) return;
+  check_client(one);
+  const SsoConnectionSettings& connection = one.settings.sso.connections.back();
+  if (connection.kind == SsoKind::oidc) require(one, "domains");
+  if (connection.kind == SsoKind::oidc && one.has(kList + ".domains") && connection.domains.empty() &&
+      !one.faulty.contains(kList + ".domains")) {
+    const std::string path = kList + ".domains";
+    one.refuse(path, "none", "at least one domain",
+               "add the domain whose people sign in through this connection");
+  }
+  check_scopes(one);
+  check_certificate(one, "certificate", connection.certificate, now);
+  check_certificate(one, "next_certificate", connection.next_certificate, now);
+  if (connection.kind == SsoKind::saml && connection.sha1) {
+    one.warnings.push_back({one.lines.at(kList + ".hash"), kList + ".hash",
+                            "SHA1 signatures can be forged; ask the provider's administrator for SHA256"});
+  }
+}
+
+/// Call it after all connections were parsed.
+void check_sso(ParsedConfig& parsed) {
+  const bool is_known = !parsed.faulty.contains("sso") && !parsed.faulty.contains("sso.auth_url");
+  if (!parsed.has(kList) || parsed.has("sso.auth_url") || !is_known ||
+      parsed.settings.sso.connections.empty())
+    return;
+  parsed.faults.push_back({parsed.lines.at(kList), "sso.auth_url", "nothing",
+                           allowed_by(find_settings_key("sso.auth_url")->rule),
+                           "add it: the post-back URLs of the connections begin with it"});
+}
+
+}  // namespace
+
 namespace {
 
 std::string chosen_word(ParsedConfig& parsed, const std::string& path) {
@@ -46,9 +309,9 @@ void check_listeners(ParsedConfig& parsed) {
   const ServerSettings& server = parsed.settings.server;
   if (server.admin_listen.empty() || server.admin_listen != server.listen || server.listen.ends_with(":0"))
     return;
-  parsed.refuse(
-      "server.admin_listen", platform::in_quotes(server.admin_listen) + ", the same as server.listen",
-      "another port or address", "change it, or remove the key to serve everything on server.listen");
+  parsed.refuse("server.admin_listen", in_quotes(server.admin_listen) + ", the same as server.listen",
+                "another port or address",
+                "change it, or remove the key to serve everything on server.listen");
 }
 
 /// A trusted address may say who calls: with all addresses, limits per address and logged addresses are the
@@ -59,7 +322,7 @@ void warn_of_trusted_world(ParsedConfig& parsed) {
     if (!block.ends_with("/0")) continue;
     parsed.warnings.push_back(
         {parsed.line_of(key), key,
-         platform::in_quotes(block) +
+         in_quotes(block) +
              " trusts every caller, who then chooses the address that limits and the log see; name the "
              "proxy's address"});
   }
@@ -73,7 +336,7 @@ void warn_of_plaintext_urls(ParsedConfig& parsed) {
         std::tuple{"server.admin_url", &server.admin_url, "API keys and secrets"}}) {
     if (!url->starts_with("http:") || !is_public_host(host_of_url(*url))) continue;
     parsed.warnings.push_back({parsed.line_of(key), key,
-                               platform::in_quotes(*url) + " is public and without TLS, so " + what +
+                               in_quotes(*url) + " is public and without TLS, so " + what +
                                    " are sent unencrypted; use https:// and a TLS proxy"});
   }
 }
@@ -85,7 +348,7 @@ void check_console(ParsedConfig& parsed) {
       parsed.is_faulty("server.admin_url") || url.empty() || is_secure_admin_url(url))
     return;
   parsed.refuse(
-      "console.enabled", fmt::format("true, while server.admin_url is {}", platform::in_quotes(url)),
+      "console.enabled", fmt::format("true, while server.admin_url is {}", in_quotes(url)),
       "true only with an https:// server.admin_url, or one of this host",
       "put a TLS proxy in front and make server.admin_url its https:// URL, or remove console.enabled");
 }
@@ -105,7 +368,7 @@ void check_sqlite(ParsedConfig& parsed, const DatabaseSection& database,
   const bool is_postgresql = is_connection_uri(connection) || connection.find('=') != std::string::npos;
   if (is_postgresql || connection.starts_with(':') || connection.starts_with("file:")) {
     parsed.refuse(
-        key, is_postgresql ? "a connection string" : platform::in_quotes(connection),
+        key, is_postgresql ? "a connection string" : in_quotes(connection),
         "with " + database.section + ".backend sqlite the path of a file, without \"file:\" and options",
         "write a path such as giftsync.db, or set " + database.section + ".backend: postgresql");
     return;
@@ -113,8 +376,7 @@ void check_sqlite(ParsedConfig& parsed, const DatabaseSection& database,
   connection = (folder / connection).lexically_normal().string();
   // The driver treats a double quote as the end of the path.
   if (connection.find('"') != std::string::npos) {
-    parsed.refuse(key, platform::in_quotes(connection),
-                  "a path without double quotes, its folder's name included",
+    parsed.refuse(key, in_quotes(connection), "a path without double quotes, its folder's name included",
                   "rename the file or its folder");
   }
 }
@@ -122,7 +384,7 @@ void check_sqlite(ParsedConfig& parsed, const DatabaseSection& database,
 void check_postgresql(ParsedConfig& parsed, const DatabaseSection& database) {
   const std::string key = database.section + ".connection";
   const std::string password = database.section + ".password";
-  if (const auto why = schema::sql::postgresql_dsn_error(database.connection)) {
+  if (const auto why = sql::postgresql_dsn_error(database.connection)) {
     // The text is not shown: a word of it may be a password.
     parsed.refuse(key, "a text that libpq cannot read: " + *why,
                   "with " + database.section + ".backend postgresql a connection string or URI",
@@ -164,8 +426,7 @@ void check_organization_token(ParsedConfig& parsed) {
            "giftsyncctl organization create"});
     return;
   }
-  if (sync::is_organization_token(platform::trimmed(parsed.settings.requests.organization_token.reveal())))
-    return;
+  if (sync::is_organization_token(trimmed(parsed.settings.requests.organization_token.reveal()))) return;
   parsed.refuse(key, "a text that is not an organization token", "got_live_ and 38 letters and digits",
                 "copy it again, whole, or make one: giftsyncctl organization create, or rotate NAME");
 }
@@ -189,7 +450,7 @@ void check_logo(ParsedConfig& parsed) {
   if (!parsed.has(key) || parsed.is_faulty(key)) return;
   const auto logo = content::read_logo(parsed.settings.pages.logo);
   if (!logo) {
-    parsed.refuse(key, platform::in_quotes(parsed.settings.pages.logo) + ", " + logo.error(),
+    parsed.refuse(key, in_quotes(parsed.settings.pages.logo) + ", " + logo.error(),
                   allowed_by(find_settings_key(key)->rule), "name another file");
   }
 }
@@ -202,7 +463,7 @@ void cross_check_element(ParsedConfig& one, const std::string& list_path) {
       check_key(one, key);
   }
   if (list_path == "sources") check_source(one);
-  if (list_path == "sso.connections") check_connection_keys(one, platform::system_now());
+  if (list_path == "sso.connections") check_connection_keys(one, system_now());
 }
 
 void cross_check(ParsedConfig& parsed, const std::filesystem::path& folder) {
@@ -224,4 +485,4 @@ void cross_check(ParsedConfig& parsed, const std::filesystem::path& folder) {
   if (requests.api_endpoint.empty()) requests.api_endpoint = parsed.settings.server.base_url;
 }
 
-}  // namespace giftsync::daemon::config
+}  // namespace giftsync::config

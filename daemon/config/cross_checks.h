@@ -6,7 +6,7 @@
 
 #include "daemon/config/parsed_config.h"
 
-namespace giftsync::daemon::config {
+namespace giftsync::config {
 
 /// Adds a fault for each missing required key, each key that does not apply to the chosen alternative and
 /// each contradictory pair; makes store.connection absolute for sqlite. Does not report consequences of
@@ -16,4 +16,4 @@ void cross_check(ParsedConfig& parsed, const std::filesystem::path& folder);
 /// The same for one element of a list.
 void cross_check_element(ParsedConfig& one, const std::string& list_path);
 
-}  // namespace giftsync::daemon::config
+}  // namespace giftsync::config

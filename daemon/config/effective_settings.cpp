@@ -7,7 +7,7 @@
 
 #include "daemon/config/settings_keys.h"
 
-namespace giftsync::daemon::config {
+namespace giftsync::config {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -152,4 +152,4 @@ std::vector<SettingDifference> differences(const std::vector<EffectiveSetting>& 
   return found;
 }
 
-}  // namespace giftsync::daemon::config
+}  // namespace giftsync::config

@@ -9,7 +9,7 @@
 
 #include "daemon/config/settings.h"
 
-namespace giftsync::daemon::config {
+namespace giftsync::config {
 
 struct EffectiveSetting {
   std::string key;             ///< "limits.max_recipients", in a list "sources[0].url"
@@ -38,4 +38,4 @@ struct SettingDifference {
 std::vector<SettingDifference> differences(const std::vector<EffectiveSetting>& in_force,
                                            const std::vector<EffectiveSetting>& in_file);
 
-}  // namespace giftsync::daemon::config
+}  // namespace giftsync::config

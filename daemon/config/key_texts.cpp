@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <type_traits>
 
-namespace giftsync::daemon::config {
+namespace giftsync::config {
 namespace {
 
 /// With one element of each list, since accessors refer to the last one.
@@ -103,4 +103,4 @@ std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
   return lines;
 }
 
-}  // namespace giftsync::daemon::config
+}  // namespace giftsync::config

@@ -8,7 +8,7 @@
 
 #include "daemon/config/settings_keys.h"
 
-namespace giftsync::daemon::config {
+namespace giftsync::config {
 
 using Json = nlohmann::ordered_json;
 
@@ -25,4 +25,4 @@ std::string condition_text(const SettingsKey& key);
 /// Breaks the text at blanks into lines of at most `width` bytes; a longer word is a line of its own.
 std::vector<std::string> wrapped(std::string_view text, std::size_t width);
 
-}  // namespace giftsync::daemon::config
+}  // namespace giftsync::config

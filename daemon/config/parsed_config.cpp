@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "daemon/config/cross_checks.h"
-#include "daemon/config/suggestion.h"
-#include "platform/quoted_text.h"
+#include "daemon/config/text_checks.h"
+#include "platform/visible_text.h"
 
-namespace giftsync::daemon::config {
+namespace giftsync::config {
 namespace {
 
 std::string joined(const std::string& section_path, const std::string& name) {
@@ -52,8 +52,8 @@ void record_provenance(const ParsedConfig& parsed, NameOf&& name_of, Settings& s
   }
 }
 
-void parse_section(const std::string& path, const platform::YamlNode& node,
-                   const std::filesystem::path& folder, ParsedConfig& parsed);
+void parse_section(const std::string& path, const YamlNode& node, const std::filesystem::path& folder,
+                   ParsedConfig& parsed);
 
 /// A value that no two elements of the list may have.
 struct UniqueValue {
@@ -80,7 +80,7 @@ void add_element(const SettingsList& list, ParsedConfig one, std::size_t index, 
     if (path.starts_with(list.path)) path.insert(list.path.size(), fmt::format("[{}]", index));
     return path;
   };
-  for (platform::FileFault& fault : one.faults) {
+  for (FileFault& fault : one.faults) {
     fault.key = numbered(std::move(fault.key));
     parsed.faults.push_back(std::move(fault));
   }
@@ -98,21 +98,21 @@ void add_element(const SettingsList& list, ParsedConfig one, std::size_t index, 
     if (is_new) continue;
     parsed.faults.push_back(
         {line, numbered(unique.key),
-         fmt::format("{} again, first on line {}", platform::in_quotes(unique.value), first->second),
-         unique.allowed, unique.next_step});
+         fmt::format("{} again, first on line {}", in_quotes(unique.value), first->second), unique.allowed,
+         unique.next_step});
   }
   list.append_from(parsed.settings, one.settings);
 }
 
-void parse_list(const SettingsList& list, const platform::YamlNode& node, const std::filesystem::path& folder,
+void parse_list(const SettingsList& list, const YamlNode& node, const std::filesystem::path& folder,
                 ParsedConfig& parsed) {
-  if (node.kind == platform::YamlNode::Kind::nothing) return;
+  if (node.kind == YamlNode::Kind::nothing) return;
   const auto refuse_list = [&](int line, std::string found, std::string next_step) {
     parsed.faulty.insert(list.path);
     parsed.faults.push_back({line, list.path, std::move(found), list.allowed, std::move(next_step)});
   };
-  if (node.kind != platform::YamlNode::Kind::list) {
-    refuse_list(node.line, node.kind == platform::YamlNode::Kind::map ? "keys and values" : "a single text",
+  if (node.kind != YamlNode::Kind::list) {
+    refuse_list(node.line, node.kind == YamlNode::Kind::map ? "keys and values" : "a single text",
                 "begin each element with \"- \"");
     return;
   }
@@ -122,8 +122,8 @@ void parse_list(const SettingsList& list, const platform::YamlNode& node, const 
     return;
   }
   for (std::size_t index = 0; index < node.items.size(); ++index) {
-    const platform::YamlNode& item = node.items[index];
-    if (item.kind != platform::YamlNode::Kind::map) {
+    const YamlNode& item = node.items[index];
+    if (item.kind != YamlNode::Kind::map) {
       refuse_list(item.line, fmt::format("an element ([{}]) without keys", index),
                   "write its keys below each other");
       continue;
@@ -137,8 +137,7 @@ void parse_list(const SettingsList& list, const platform::YamlNode& node, const 
   }
 }
 
-void report_unknown_key(const std::string& section_path, const platform::YamlEntry& child,
-                        ParsedConfig& parsed) {
+void report_unknown_key(const std::string& section_path, const YamlEntry& child, ParsedConfig& parsed) {
   const std::string allowed = fmt::format("{}", fmt::join(names_in_section(section_path), ", "));
   if (child.key == "<<") {
     parsed.faults.push_back({child.line, section_path, "a merge key (<<)", allowed, "write the keys out"});
@@ -154,8 +153,8 @@ void report_unknown_key(const std::string& section_path, const platform::YamlEnt
                            suggestion.empty() ? "remove it" : "did you mean \"" + suggestion + "\"?"});
 }
 
-void parse_entry(const std::string& section_path, const platform::YamlEntry& child,
-                 const std::filesystem::path& folder, ParsedConfig& parsed) {
+void parse_entry(const std::string& section_path, const YamlEntry& child, const std::filesystem::path& folder,
+                 ParsedConfig& parsed) {
   const std::string path = joined(section_path, child.key);
   // "log.level" at the top level is not the key level in section log.
   if (child.key.find('.') != std::string::npos) return report_unknown_key(section_path, child, parsed);
@@ -173,19 +172,18 @@ void parse_entry(const std::string& section_path, const platform::YamlEntry& chi
   parse_section(path, child.value, folder, parsed);
 }
 
-void parse_section(const std::string& path, const platform::YamlNode& node,
-                   const std::filesystem::path& folder, ParsedConfig& parsed) {
-  if (node.kind == platform::YamlNode::Kind::nothing) return;  // all its keys are commented out
-  if (node.kind != platform::YamlNode::Kind::map) {
+void parse_section(const std::string& path, const YamlNode& node, const std::filesystem::path& folder,
+                   ParsedConfig& parsed) {
+  if (node.kind == YamlNode::Kind::nothing) return;  // all its keys are commented out
+  if (node.kind != YamlNode::Kind::map) {
     parsed.faulty.insert(path);
-    parsed.faults.push_back({node.line, path,
-                             node.kind == platform::YamlNode::Kind::list ? "a list" : "a single text",
+    parsed.faults.push_back({node.line, path, node.kind == YamlNode::Kind::list ? "a list" : "a single text",
                              fmt::format("the keys {}", fmt::join(names_in_section(path), ", ")),
                              "write one \"key: value\" a line, indented below its section"});
     return;
   }
   std::map<std::string, int> first_lines;
-  for (const platform::YamlEntry& child : node.entries) {
+  for (const YamlEntry& child : node.entries) {
     const auto [first, is_new] = first_lines.emplace(child.key, child.line);
     if (is_new) {
       parse_entry(path, child, folder, parsed);
@@ -215,7 +213,7 @@ void ParsedConfig::refuse(const std::string& path, std::string found, std::strin
   faults.push_back({line_of(path), path, std::move(found), std::move(allowed), std::move(next_step)});
 }
 
-ParsedConfig parse_config(const platform::YamlNode& root, const std::filesystem::path& folder) {
+ParsedConfig parse_config(const YamlNode& root, const std::filesystem::path& folder) {
   ParsedConfig parsed;
   parse_section("", root, folder, parsed);
   record_provenance(
@@ -223,4 +221,4 @@ ParsedConfig parse_config(const platform::YamlNode& root, const std::filesystem:
   return parsed;
 }
 
-}  // namespace giftsync::daemon::config
+}  // namespace giftsync::config

@@ -10,10 +10,9 @@
 
 #include "daemon/config/settings.h"
 #include "daemon/config/settings_keys.h"
-#include "platform/file_fault.h"
 #include "platform/yaml_document.h"
 
-namespace giftsync::daemon::config {
+namespace giftsync::config {
 
 struct SettingsWarning {
   int line = 0;
@@ -26,7 +25,7 @@ struct ParsedConfig {
   std::map<std::string, int> lines;               ///< line of each key and section that the file has
   std::map<std::string, std::string> references;  ///< of keys whose value is a reference to a secret
   std::set<std::string> faulty;                   ///< keys and sections whose value was refused
-  std::vector<platform::FileFault> faults;
+  std::vector<FileFault> faults;
   std::vector<SettingsWarning> warnings;
 
   bool has(const std::string& path) const { return lines.contains(path); }
@@ -40,10 +39,10 @@ struct ParsedConfig {
 
 /// Walks the YAML tree by the table of keys. Relative paths begin at `folder` (absolute). Reads the files and
 /// variables that secrets refer to.
-ParsedConfig parse_config(const platform::YamlNode& root, const std::filesystem::path& folder);
+ParsedConfig parse_config(const YamlNode& root, const std::filesystem::path& folder);
 
 /// One value by the rule of its key: into `parsed.settings`, or a fault.
-void parse_value(const SettingsKey& key, const platform::YamlNode& node, const std::filesystem::path& folder,
+void parse_value(const SettingsKey& key, const YamlNode& node, const std::filesystem::path& folder,
                  ParsedConfig& parsed);
 
-}  // namespace giftsync::daemon::config
+}  // namespace giftsync::config

@@ -1,22 +1,26 @@
 // One value by the rule of its key.
+#include "daemon/config/parsed_values.h"
+
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstdlib>
+#include <optional>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
 #include "daemon/config/parsed_config.h"
-#include "daemon/config/secrets.h"
-#include "platform/quoted_text.h"
 #include "platform/text.h"
+#include "platform/visible_text.h"
 
-namespace giftsync::daemon::config {
+namespace giftsync::config {
 namespace {
-
-using platform::YamlEntry;
-using platform::YamlNode;
 
 /// A value of the file with what is needed to parse it.
 struct Value {
@@ -43,7 +47,7 @@ std::string kind_of(const YamlNode& node) {
 
 std::string shown(const YamlNode& node) {
   if (node.kind != YamlNode::Kind::text || node.text.empty()) return kind_of(node);
-  return node.is_quoted ? "the text " + platform::in_quotes(node.text) : platform::in_quotes(node.text);
+  return node.is_quoted ? "the text " + in_quotes(node.text) : in_quotes(node.text);
 }
 
 bool is_plain_text(const YamlNode& node) {
@@ -70,7 +74,7 @@ std::optional<std::string> text_of(const Value& value, const YamlNode& node) {
 std::optional<std::string> normalized(const Value& value, const TextForm& form, std::string text, int line) {
   const std::string as_written = text;
   const TextFault fault = form.check == nullptr ? std::nullopt : form.check(text);
-  if (fault) return refuse(value, line, platform::in_quotes(as_written) + ", " + *fault);
+  if (fault) return refuse(value, line, in_quotes(as_written) + ", " + *fault);
   return text;
 }
 
@@ -122,7 +126,7 @@ std::vector<const YamlEntry*> entries_of(const Value& value, std::size_t maximum
       entries.push_back(&entry);
     } else {
       refuse(value, entry.line,
-             fmt::format("{} again, first on line {}", platform::in_quotes(entry.key), first->second),
+             fmt::format("{} again, first on line {}", in_quotes(entry.key), first->second),
              "remove one of the two");
     }
   }
@@ -131,7 +135,7 @@ std::vector<const YamlEntry*> entries_of(const Value& value, std::size_t maximum
 
 std::optional<std::int64_t> parsed_by(const WholeNumber& rule, const Value& value) {
   const std::string& text = value.node.text;
-  const auto number = platform::parse_number<std::int64_t>(text);
+  const auto number = parse_number<std::int64_t>(text);
   // YAML parsers disagree on "010": 8 or 10.
   const bool is_ambiguous = text.size() > 1 && text.front() == '0';
   if (!is_plain_text(value.node) || is_ambiguous || !number || *number < rule.minimum ||
@@ -172,7 +176,7 @@ std::optional<std::vector<std::string>> parsed_by(const TextList& rule, const Va
     if (text) text = normalized(value, rule.form, *text, item.line);
     if (!text) continue;
     if (std::find(texts.begin(), texts.end(), *text) != texts.end()) {
-      refuse(value, item.line, platform::in_quotes(*text) + " twice", "remove one of the two");
+      refuse(value, item.line, in_quotes(*text) + " twice", "remove one of the two");
     } else {
       texts.push_back(std::move(*text));
     }
@@ -187,7 +191,7 @@ std::optional<std::string> parsed_by(const FilePath& rule, const Value& value) {
   if (rule.must_be_readable && ::access(path.c_str(), R_OK) != 0) {
     const std::string reason = std::generic_category().message(errno);
     return refuse(value, value.node.line,
-                  platform::in_quotes(path.string()) + ", which cannot be read (" + reason + ")");
+                  in_quotes(path.string()) + ", which cannot be read (" + reason + ")");
   }
   return path.string();
 }
@@ -217,7 +221,7 @@ std::optional<std::vector<std::pair<std::string, std::string>>> parsed_by(const 
     if (entry->value.kind == YamlNode::Kind::text && chosen != rule.values.end()) {
       map.emplace_back(entry->key, *chosen);
     } else {
-      refuse(value, entry->line, shown(entry->value) + " for " + platform::in_quotes(entry->key));
+      refuse(value, entry->line, shown(entry->value) + " for " + in_quotes(entry->key));
     }
   }
   return map;
@@ -243,8 +247,7 @@ std::optional<std::vector<std::pair<std::string, std::string>>> parsed_by(const 
     if (fault.empty()) {
       map.emplace_back(entry->key, entry->value.text);
     } else {
-      refuse(value, entry->line,
-             shown(entry->value) + " for " + platform::in_quotes(entry->key) + ", " + fault);
+      refuse(value, entry->line, shown(entry->value) + " for " + in_quotes(entry->key) + ", " + fault);
     }
   }
   return map;
@@ -266,4 +269,107 @@ void parse_value(const SettingsKey& key, const YamlNode& node, const std::filesy
   std::visit(store, key.rule);
 }
 
-}  // namespace giftsync::daemon::config
+namespace {
+
+using Outcome = tl::expected<FetchedSecret, SecretFault>;
+
+constexpr std::size_t kMaxSecretBytes = std::size_t{64} << 10;
+
+tl::unexpected<SecretFault> refused(std::string found, std::string next_step) {
+  return tl::unexpected(SecretFault{std::move(found), std::move(next_step)});
+}
+
+std::string last_error() {
+  return std::generic_category().message(errno);
+}
+
+Outcome checked(std::string text, const std::string& location, std::string warning) {
+  while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();
+  if (text.empty()) return refused(location + ", which is empty", "put the secret into it");
+  if (text.size() > kMaxSecretBytes)
+    return refused(location + ", which has more than 64 KiB", "name the right file");
+  if (!is_storable_text(text)) {
+    return refused(location + ", which is not UTF-8 text without NUL", "name a text file");
+  }
+  return FetchedSecret{Secret(std::move(text)), std::move(warning)};
+}
+
+/// Reads up to one byte more than the limit; nullopt with errno set when the file cannot be read.
+std::optional<std::string> text_of(int descriptor) {
+  std::string text;
+  std::array<char, 4096> part{};
+  while (text.size() <= kMaxSecretBytes) {
+    const ssize_t count = ::read(descriptor, part.data(), part.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return std::nullopt;
+    if (count == 0) break;
+    text.append(part.data(), static_cast<std::size_t>(count));
+  }
+  return text;
+}
+
+Outcome from_file(const std::filesystem::path& path) {
+  const std::string location = in_quotes(path.string());
+  // Non-blocking, so that a named pipe without a writer does not hold up the start.
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0) {
+    return refused(location + ", which cannot be read (" + last_error() + ")",
+                   "create the file, or let the service's user read it");
+  }
+  const std::optional<std::string> text = text_of(descriptor);
+  const std::string reason = text ? "" : last_error();
+  struct stat facts {};
+  const bool is_world_readable = ::fstat(descriptor, &facts) == 0 && (facts.st_mode & S_IROTH) != 0;
+  ::close(descriptor);
+  if (!text)
+    return refused(location + ", which cannot be read (" + reason + ")", "name a file with the secret");
+  return checked(
+      *text, location,
+      is_world_readable ? location + " is readable by all users of this host; run chmod o-r on it" : "");
+}
+
+Outcome from_environment(const std::string& name) {
+  const char* text = std::getenv(name.c_str());
+  if (text == nullptr) {
+    return refused("the environment variable " + in_quotes(name) + ", which is not set",
+                   "set it for the service, or use file:PATH");
+  }
+  return checked(text, "the environment variable " + in_quotes(name), "");
+}
+
+Outcome from_credential(const std::string& name) {
+  const char* folder = std::getenv("CREDENTIALS_DIRECTORY");
+  if (folder == nullptr) {
+    return refused("the credential " + in_quotes(name) + " without $CREDENTIALS_DIRECTORY",
+                   "add LoadCredential=" + name +
+                       ":PATH to the systemd unit; for a command on the host of the running service set "
+                       "CREDENTIALS_DIRECTORY=/run/credentials/giftsyncd.service; or use file:PATH");
+  }
+  if (name.empty() || name.find('/') != std::string::npos) {
+    return refused("the credential " + in_quotes(name),
+                   "write the name that LoadCredential= gives it, without a slash");
+  }
+  return from_file(std::filesystem::path(folder) / name);
+}
+
+}  // namespace
+
+std::string secret_provenance(const std::string& reference) {
+  for (const char* kind : {"file:", "env:", "credential:"})
+    if (reference.starts_with(kind)) return reference;
+  return "literal";
+}
+
+Outcome fetch_secret(const std::string& reference, const std::filesystem::path& folder) {
+  constexpr std::string_view kFile = "file:";
+  constexpr std::string_view kEnvironment = "env:";
+  constexpr std::string_view kCredential = "credential:";
+  if (reference.starts_with(kFile)) return from_file(folder / reference.substr(kFile.size()));
+  if (reference.starts_with(kEnvironment)) return from_environment(reference.substr(kEnvironment.size()));
+  if (reference.starts_with(kCredential)) return from_credential(reference.substr(kCredential.size()));
+  return checked(reference, "a text",
+                 "the settings file contains the secret itself; put it into a file that only the "
+                 "service's user can read and write file:PATH");
+}
+
+}  // namespace giftsync::config

@@ -13,21 +13,18 @@
 #include "daemon/config/cross_checks.h"
 #include "daemon/config/parsed_config.h"
 #include "daemon/config/text_checks.h"
-#include "platform/file_fault.h"
 #include "platform/yaml_document.h"
 
-namespace giftsync::daemon::config {
+namespace giftsync::config {
 namespace {
 
 constexpr std::size_t kMaxFileBytes = std::size_t{1} << 20;
 
-tl::unexpected<SettingsFaults> to_unexpected(std::vector<platform::FileFault> faults,
-                                             const std::string& path) {
-  std::stable_sort(
-      faults.begin(), faults.end(),
-      [](const platform::FileFault& a, const platform::FileFault& b) { return a.line < b.line; });
+tl::unexpected<SettingsFaults> to_unexpected(std::vector<FileFault> faults, const std::string& path) {
+  std::stable_sort(faults.begin(), faults.end(),
+                   [](const FileFault& a, const FileFault& b) { return a.line < b.line; });
   SettingsFaults lines;
-  for (const platform::FileFault& fault : faults) lines.lines.push_back(platform::to_line(fault, path));
+  for (const FileFault& fault : faults) lines.lines.push_back(to_line(fault, path));
   return tl::unexpected(std::move(lines));
 }
 
@@ -52,7 +49,7 @@ SettingsReading faulty_reading(std::vector<std::string> faults) {
 }
 
 bool store_is_faultless(const ParsedConfig& parsed) {
-  const auto is_of_store = [](const platform::FileFault& fault) {
+  const auto is_of_store = [](const FileFault& fault) {
     return fault.key.empty() || fault.key == "store" || fault.key.starts_with("store.");
   };
   return parsed.has("store.connection") &&
@@ -80,7 +77,7 @@ bool is_world_readable(const std::string& path) {
 
 SettingsReading reading_of(const std::string& text, const std::string& path) {
   const std::filesystem::path absolute = std::filesystem::absolute(path).lexically_normal();
-  const platform::YamlDocument document = platform::read_yaml(text);
+  const YamlDocument document = read_yaml(text);
   if (!document.faults.empty()) return faulty_reading(to_unexpected(document.faults, path).value().lines);
   ParsedConfig parsed = parse_config(document.root, absolute.parent_path());
   cross_check(parsed, absolute.parent_path());
@@ -144,4 +141,4 @@ SettingsReading read_settings_despite_faults(const std::string& path) {
   return reading;
 }
 
-}  // namespace giftsync::daemon::config
+}  // namespace giftsync::config

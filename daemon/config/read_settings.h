@@ -7,7 +7,7 @@
 
 #include "daemon/config/settings.h"
 
-namespace giftsync::daemon::config {
+namespace giftsync::config {
 
 /// The settings file of both programs unless --config names one: $GIFTSYNC_CONFIG, else
 /// /etc/giftsync/giftsyncd.yaml.
@@ -37,4 +37,4 @@ struct SettingsReading {
 };
 SettingsReading read_settings_despite_faults(const std::string& path);
 
-}  // namespace giftsync::daemon::config
+}  // namespace giftsync::config

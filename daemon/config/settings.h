@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace giftsync::daemon::config {
+namespace giftsync::config {
 
 /// A secret's text. It prints as "********", so that logs and listings cannot show it by accident.
 class Secret {
@@ -311,9 +311,9 @@ struct Settings {
   LogSettings log;
   std::vector<std::string> warnings;  ///< e.g. a literal secret; each with file:line
   std::string file;                   ///< absolute path of the settings file
-  /// Of each value in the file, by key, "sources[0].url" in a list; other values are defaults.
+  /// Where each value in the file stands, by key, "sources[0].url" in a list; other values are defaults.
   std::map<std::string, ValueProvenance> provenance;
   ConsoleSettings console;
 };
 
-}  // namespace giftsync::daemon::config
+}  // namespace giftsync::config

@@ -7,13 +7,13 @@
 #include <array>
 #include <string_view>
 
+#include "crm/external_names.h"
 #include "daemon/config/settings_table.h"
 #include "platform/text.h"
-#include "schema/crm/external_names.h"
 #include "schema/gift_record.h"
 #include "schema/request_record.h"
 
-namespace giftsync::daemon::config {
+namespace giftsync::config {
 namespace {
 
 constexpr std::size_t kMaxColumns = 200;
@@ -24,36 +24,34 @@ constexpr auto kOwnRequestFields =
     std::to_array<std::string_view>({"Claimed", "Guard_Modified", "Guard_Mark", "Creation_Key"});
 
 TextFault check_identifier(std::string& text) {
-  const std::string fault =
-      text == "-" ? "which is not a name" : schema::crm::external_name_fault(text, false);
+  const std::string fault = text == "-" ? "which is not a name" : crm::external_name_fault(text, false);
   return fault.empty() ? TextFault() : TextFault(fault);
 }
 
 bool is_object(const std::string& name) {
-  const auto& objects = schema::crm::kExternalCrmObjects;
+  const auto& objects = crm::kExternalCrmObjects;
   return std::find(objects.begin(), objects.end(), name) != objects.end();
 }
 
 bool is_gift_field(const std::string& name) {
-  const auto& fields = schema::kGiftFields;
-  return std::any_of(fields.begin(), fields.end(), [&](const schema::FieldDescriptor& field) {
-    return platform::ascii_lower(field.name) == platform::ascii_lower(name);
+  const auto& fields = kGiftFields;
+  return std::any_of(fields.begin(), fields.end(), [&](const FieldDescriptor& field) {
+    return ascii_lower(field.name) == ascii_lower(name);
   });
 }
 
 bool is_request_field(const std::string& name) {
-  const std::string wanted = platform::ascii_lower(name);
-  const auto is_wanted = [&](std::string_view field) { return platform::ascii_lower(field) == wanted; };
+  const std::string wanted = ascii_lower(name);
+  const auto is_wanted = [&](std::string_view field) { return ascii_lower(field) == wanted; };
   if (std::any_of(kOwnRequestFields.begin(), kOwnRequestFields.end(), is_wanted)) return true;
-  for (std::size_t i = 0; i < schema::kRequestRecordFieldCount; ++i) {
-    if (is_wanted(schema::descriptor_of(static_cast<schema::RequestRecordField>(i)).name)) return true;
+  for (std::size_t i = 0; i < kRequestRecordFieldCount; ++i) {
+    if (is_wanted(descriptor_of(static_cast<RequestRecordField>(i)).name)) return true;
   }
   return false;
 }
 
 std::string table_fault(const std::string& object, const std::string& table) {
-  return is_object(object) ? schema::crm::external_name_fault(table, true)
-                           : "which is not an object of the CRM";
+  return is_object(object) ? crm::external_name_fault(table, true) : "which is not an object of the CRM";
 }
 
 std::string column_fault(const std::string& field, const std::string& column) {
@@ -63,18 +61,18 @@ std::string column_fault(const std::string& field, const std::string& column) {
   if ((!is_object(object) && object != kRequestRecord) || check_field_name(name))
     return "which is not OBJECT.FIELD";
   // A field that giftsync does not read would be a line without effect.
-  if (field.starts_with("gift_record.") && name != "Id" && platform::ascii_lower(name) != "isdeleted" &&
+  if (field.starts_with("gift_record.") && name != "Id" && ascii_lower(name) != "isdeleted" &&
       field != kRecordVersionColumn && !is_gift_field(name))
     return "which is not a field of the gift record";
   if (object == kRequestRecord && !is_request_field(name))
     return "which is not a field of the request record";
-  return schema::crm::external_name_fault(column, false);
+  return crm::external_name_fault(column, false);
 }
 
 std::string object_fault(const std::string& object, const std::string& name) {
   if (object != "gift_record" && object != kRequestRecord)
     return "which is not an object with a name of its own";
-  return name == "-" ? "which is not a name" : schema::crm::external_name_fault(name, false);
+  return name == "-" ? "which is not a name" : crm::external_name_fault(name, false);
 }
 
 KeyTable external_crm_keys() {
@@ -86,7 +84,7 @@ KeyTable external_crm_keys() {
   const std::string table_schema = fmt::format(
       R"({{"propertyNames": {{"enum": ["{}"]}}, "additionalProperties": {{"type": "string",
       "pattern": "^(-|[A-Za-z_][A-Za-z0-9_]*([.][A-Za-z_][A-Za-z0-9_]*)?)$"}}}})",
-      fmt::join(schema::crm::kExternalCrmObjects, "\", \""));
+      fmt::join(crm::kExternalCrmObjects, "\", \""));
   return {
       {"crm.connection",
        "The database of an external CRM; without it giftsync makes the CRM's tables in its own store.",
@@ -113,9 +111,9 @@ KeyTable external_crm_keys() {
       {"crm.tables",
        "The tables of objects that differ from the default, the object's name in lower case; - if the CRM "
        "has no such object.",
-       NameMap{setting(&Settings::crm, &C::tables), schema::crm::kExternalCrmObjects.size(),
+       NameMap{setting(&Settings::crm, &C::tables), crm::kExternalCrmObjects.size(),
                fmt::format("one of {}, with a table's name or schema.table",
-                           fmt::join(schema::crm::kExternalCrmObjects, ", ")),
+                           fmt::join(crm::kExternalCrmObjects, ", ")),
                table_fault, table_schema},
        {.example = "{ gift_record: giftsync__gift__c, lead: \"-\" }", .only_beside = beside}},
       {"crm.columns",
@@ -186,4 +184,88 @@ KeyTable crm_keys() {
   return joined({package_keys, external_crm_keys, status_log_keys});
 }
 
-}  // namespace giftsync::daemon::config
+// The keys of `crm.salesforce`: the org, the sign-in and the calls that giftsync may use.
+
+namespace {
+
+using S = SalesforceSettings;
+
+constexpr std::int64_t kLeastRowsOfCall = 25;
+constexpr std::int64_t kMostRowsOfCall = 1000;
+
+template <class T>
+auto salesforce(T S::*member) {
+  return setting(&Settings::crm, &CrmSettings::salesforce, member);
+}
+
+KeyTable sign_in_keys() {
+  const OnlyWith jwt{"crm.salesforce.flow", "jwt"};
+  const OnlyWith client_credentials{"crm.salesforce.flow", "client_credentials"};
+  return {{"crm.salesforce.domain",
+           "The org's My Domain URL, at which giftsync signs in and calls the API. Required with type: "
+           "salesforce.",
+           Text{salesforce(&S::domain),
+                {"an https:// URL of a host such as https://acme.my.salesforce.com", check_org_url,
+                 R"({"pattern": "^[Hh][Tt][Tt][Pp][Ss]?://[^/?#@\\s]+/*$"})"}},
+           {.example = "\"https://acme.my.salesforce.com\""}},
+          {"crm.salesforce.login",
+           "Which host's users the assertion of flow: jwt is for: production (login.salesforce.com), sandbox "
+           "(test.salesforce.com) or a URL.",
+           Text{salesforce(&S::login),
+                {"production, sandbox or an https:// URL of a host", check_org_login,
+                 R"({"pattern": "^(production|sandbox|[Hh][Tt][Tt][Pp][Ss]?://[^/?#@\\s]+/*)$"})"}}},
+          {"crm.salesforce.flow",
+           "How giftsync signs in: jwt, by an assertion that private_key signs; client_credentials, by "
+           "client_secret.",
+           choice({"jwt", "client_credentials"}, salesforce(&S::flow))},
+          {"crm.salesforce.client_id",
+           "The consumer key of the org's External Client App. Required with type: salesforce.",
+           Text{salesforce(&S::client_id), plain_text("the consumer key as the app shows it")},
+           {.example = "\"3MVG9...\""}},
+          {"crm.salesforce.username",
+           "The user name of the integration user. Required with flow: jwt.",
+           Text{salesforce(&S::username), plain_text("a user name")},
+           {.example = "\"giftsync@acme.example\"", .only_with = jwt}},
+          {"crm.salesforce.private_key",
+           "The RSA key (PEM, 2048 bits or more) whose certificate the app has, as a reference to a secret. "
+           "Required with flow: jwt.",
+           SecretReference{salesforce(&S::private_key), true},
+           {.example = "\"credential:salesforce-key\"", .only_with = jwt}},
+          {"crm.salesforce.client_secret",
+           "The consumer secret of the app, as a reference to a secret. Required with flow: "
+           "client_credentials.",
+           SecretReference{salesforce(&S::client_secret)},
+           {.example = "\"credential:salesforce-secret\"", .only_with = client_credentials}}};
+}
+
+KeyTable call_keys() {
+  return {{"crm.salesforce.api_version", "The version of the Salesforce API.",
+           Text{salesforce(&S::api_version),
+                {"a version from 60.0 on such as 62.0", check_api_version,
+                 R"({"type": ["string", "number"], "minimum": 60, "pattern": "^[1-9][0-9]{1,2}([.]0)?$"})"}}},
+          {"crm.salesforce.share",
+           "The part of the org's daily API calls that giftsync may use; beyond it only new gifts and status "
+           "changes are written.",
+           WholeNumber{salesforce(&S::share), 1, 100, "percent"}},
+          {"crm.salesforce.keep_free",
+           "The part of the org's daily API calls that stays free for others: giftsync makes no call while "
+           "less is left.",
+           WholeNumber{salesforce(&S::keep_free), 0, 90, "percent"}},
+          {"crm.salesforce.rows_a_call",
+           "The most rows that one call writes. giftsync takes fewer by itself after a row lock or a slow "
+           "call.",
+           WholeNumber{salesforce(&S::rows_a_call), kLeastRowsOfCall, kMostRowsOfCall, "rows"}},
+          {"crm.salesforce.mode",
+           "How an older state is kept from overwriting a newer one: guarded, by the validation rules of "
+           "giftsync's package; bare, for the package of another owner, by one writer among all daemons and "
+           "commands. Guarded mode never becomes bare by itself.",
+           choice({"guarded", "bare"}, salesforce(&S::mode))}};
+}
+
+}  // namespace
+
+KeyTable salesforce_keys() {
+  return joined({sign_in_keys, call_keys});
+}
+
+}  // namespace giftsync::config

@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace giftsync::daemon::config {
+namespace giftsync::config {
 
 /// giftsyncd.yaml: a valid settings file that shows every key with its description, allowed values and
 /// default. Required keys are set; every other key is commented out and shows its default or an example.
@@ -18,4 +18,4 @@ std::string settings_schema();
 /// giftsyncd.yaml(5): the manual page, in mdoc.
 std::string settings_manual();
 
-}  // namespace giftsync::daemon::config
+}  // namespace giftsync::config

@@ -7,7 +7,6 @@
 #include "daemon/config/settings_documents.h"
 
 int main(int argc, char** argv) {
-  namespace config = giftsync::daemon::config;
   if (argc != 2) {
     std::fputs("usage: settings_documents FOLDER\n", stderr);
     return 1;
@@ -19,8 +18,8 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "settings_documents: %s%s cannot be written\n", folder.c_str(), name);
     return false;
   };
-  const bool is_written = write("giftsyncd.yaml", config::settings_example()) &&
-                          write("giftsyncd.schema.json", config::settings_schema()) &&
-                          write("giftsyncd.yaml.5", config::settings_manual());
+  const bool is_written = write("giftsyncd.yaml", giftsync::config::settings_example()) &&
+                          write("giftsyncd.schema.json", giftsync::config::settings_schema()) &&
+                          write("giftsyncd.yaml.5", giftsync::config::settings_manual());
   return is_written ? 0 : 1;
 }

@@ -4,9 +4,9 @@
 
 #include "daemon/config/connection_urls.h"
 #include "daemon/config/settings_table.h"
-#include "platform/plural.h"
+#include "platform/text.h"
 
-namespace giftsync::daemon::config {
+namespace giftsync::config {
 namespace {
 
 constexpr const char* kSecretAllowed = "file:PATH, env:NAME, credential:NAME or the secret itself";
@@ -44,7 +44,7 @@ std::string allowed(const SecretMap& rule) {
   return fmt::format("up to {} keys, each {}, with {}", rule.maximum, rule.name.allowed, kSecretAllowed);
 }
 std::string allowed(const NameMap& rule) {
-  return fmt::format("up to {}, each {}", platform::pluralize(rule.maximum, "key"), rule.allowed);
+  return fmt::format("up to {}, each {}", pluralize(rule.maximum, "key"), rule.allowed);
 }
 
 template <class... Members>
@@ -142,4 +142,4 @@ std::string allowed_by(const ValueRule& rule) {
   return std::visit([](const auto& kind) { return allowed(kind); }, rule);
 }
 
-}  // namespace giftsync::daemon::config
+}  // namespace giftsync::config

@@ -14,7 +14,7 @@
 #include "daemon/config/settings.h"
 #include "daemon/config/text_checks.h"
 
-namespace giftsync::daemon::config {
+namespace giftsync::config {
 
 /// The member of Settings that holds a key's value; of a list's key that of the list's last element.
 template <class T>
@@ -180,4 +180,4 @@ std::vector<std::string> names_in_section(std::string_view section);
 /// What the rule allows, as text for a message: "a whole number from 1 to 10000 (recipients)".
 std::string allowed_by(const ValueRule& rule);
 
-}  // namespace giftsync::daemon::config
+}  // namespace giftsync::config

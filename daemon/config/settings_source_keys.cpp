@@ -3,7 +3,7 @@
 
 #include "daemon/config/settings_table.h"
 
-namespace giftsync::daemon::config {
+namespace giftsync::config {
 namespace {
 
 using S = SourceSettings;
@@ -208,4 +208,4 @@ KeyTable source_keys() {
   return joined({kind_keys, meaning_keys, field_keys, poll_keys});
 }
 
-}  // namespace giftsync::daemon::config
+}  // namespace giftsync::config

@@ -1,7 +1,7 @@
 // The keys of `sso`.
 #include "daemon/config/settings_table.h"
 
-namespace giftsync::daemon::config {
+namespace giftsync::config {
 namespace {
 
 using C = SsoConnectionSettings;
@@ -170,4 +170,4 @@ KeyTable sso_keys() {
   return joined({provider_keys, oidc_keys, sign_in_keys, saml_keys, directory_keys});
 }
 
-}  // namespace giftsync::daemon::config
+}  // namespace giftsync::config

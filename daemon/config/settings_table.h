@@ -9,7 +9,7 @@
 
 #include "daemon/config/settings_keys.h"
 
-namespace giftsync::daemon::config {
+namespace giftsync::config {
 
 template <class Section>
 Section& last_or_self(Section& section) {
@@ -76,4 +76,4 @@ KeyTable lifecycle_keys();
 KeyTable source_keys();
 KeyTable sso_keys();
 
-}  // namespace giftsync::daemon::config
+}  // namespace giftsync::config

@@ -8,13 +8,13 @@
 
 #include "daemon/config/text_checks.h"
 #include "platform/digest.h"
-#include "platform/json_pointer.h"
-#include "platform/public_key.h"
-#include "platform/quoted_text.h"
+#include "platform/keys.h"
+#include "platform/lenient_json.h"
 #include "platform/text.h"
+#include "platform/visible_text.h"
 #include "schema/enums.h"
 
-namespace giftsync::daemon::config {
+namespace giftsync::config {
 namespace {
 
 constexpr std::array<std::string_view, 5> kPresetNames{"none", "ses", "postmark", "mailgun", "sendgrid"};
@@ -45,7 +45,7 @@ void check_preset(ParsedConfig& one) {
   }
   for (const std::string& status : source.may_set) {
     if (status == "delivered" || status == "undelivered" || status == "opened") continue;
-    one.refuse("sources.may_set", fmt::format("{} with {}", platform::in_quotes(status), preset),
+    one.refuse("sources.may_set", fmt::format("{} with {}", in_quotes(status), preset),
                "delivered, undelivered, opened", "remove it: a mail provider reports only on mails");
   }
 }
@@ -67,10 +67,10 @@ const char* secret_format_fault(const SourceSettings& source, const std::string&
       source.preset == SourcePreset::none && source.signature == SourceSignature::standard;
   const bool is_basic = source.preset == SourcePreset::postmark ||
                         (source.preset == SourcePreset::none && source.signature == SourceSignature::basic);
-  if (is_standard && !platform::standard_webhook_key(secret))
+  if (is_standard && !standard_webhook_key(secret))
     return "base64 of at least 16 bytes, with or without whsec_";
   if (is_basic && (secret.find(':') == std::string::npos || secret.starts_with(':'))) return "user:password";
-  if (source.preset == SourcePreset::sendgrid && !platform::PublicKey::from_base64(secret))
+  if (source.preset == SourcePreset::sendgrid && !PublicKey::from_base64(secret))
     return "the verification key (base64) of the event webhook";
   const bool is_chosen = is_basic || source.preset == SourcePreset::mailgun ||
                          (source.preset == SourcePreset::none && source.signature == SourceSignature::hmac);
@@ -223,13 +223,13 @@ TextFault check_source_name(std::string& text) {
 }
 
 TextFault check_status_word(std::string& text) {
-  if (schema::status_from_word(text)) return std::nullopt;
+  if (status_from_word(text)) return std::nullopt;
   return "which is not a status";
 }
 
 TextFault check_json_pointer(std::string& text) {
   if (!text.starts_with('/')) return "which does not begin with /";
-  if (!platform::JsonPointer::parse(text)) return "which has a ~ that is neither ~0 nor ~1";
+  if (!JsonPointer::parse(text)) return "which has a ~ that is neither ~0 nor ~1";
   return std::nullopt;
 }
 
@@ -239,7 +239,7 @@ TextFault check_next_page(std::string& text) {
 
 TextFault check_header_name(std::string& text) {
   constexpr std::string_view kTokenMarks = "!#$%&'*+-.^_`|~";
-  const std::string name = platform::ascii_lower(text);
+  const std::string name = ascii_lower(text);
   if (text.empty() || !has_only_lower_case(name, kTokenMarks)) return "which is not a header's name";
   constexpr std::array<std::string_view, 7> kReservedHeaders{
       "host",   "content-length", "transfer-encoding", "connection", "if-none-match", "accept-encoding",
@@ -259,4 +259,4 @@ std::span<const std::string_view> reserved_source_names() {
   return kReservedSourceNames;
 }
 
-}  // namespace giftsync::daemon::config
+}  // namespace giftsync::config

@@ -6,7 +6,7 @@
 
 #include "daemon/config/parsed_config.h"
 
-namespace giftsync::daemon::config {
+namespace giftsync::config {
 
 /// `one` contains one parsed source. Adds a fault for keys that a preset fixes, for keys that are missing to
 /// parse its events, and for malformed secrets.
@@ -15,4 +15,4 @@ void check_source(ParsedConfig& one);
 /// Names under which giftsync itself writes changes: no source may use one.
 std::span<const std::string_view> reserved_source_names();
 
-}  // namespace giftsync::daemon::config
+}  // namespace giftsync::config

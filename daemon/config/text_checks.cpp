@@ -1,9 +1,13 @@
 #include "daemon/config/text_checks.h"
 
 #include <arpa/inet.h>
+#include <curl/curl.h>
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <memory>
+#include <string_view>
 
 #include "daemon/content/messages.h"
 #include "platform/digest.h"
@@ -11,8 +15,9 @@
 #include "platform/text.h"
 #include "platform/visible_text.h"
 #include "schema/contact_normalization.h"
+#include "schema/enums.h"
 
-namespace giftsync::daemon::config {
+namespace giftsync::config {
 namespace {
 
 constexpr std::size_t kMaxNamespace = 15;
@@ -21,13 +26,13 @@ constexpr std::size_t kMaxTableName = 63;
 constexpr std::size_t kMaxPlainText = 255;
 
 bool is_name(std::string_view text) {
-  return !text.empty() && platform::is_ascii_letter(text.front()) &&
-         std::all_of(text.begin(), text.end(),
-                     [](char c) { return platform::is_ascii_letter_or_digit(c) || c == '_'; });
+  return !text.empty() && is_ascii_letter(text.front()) && std::all_of(text.begin(), text.end(), [](char c) {
+    return is_ascii_letter_or_digit(c) || c == '_';
+  });
 }
 
 std::optional<int> number_up_to(std::string_view digits, int maximum) {
-  const auto number = platform::parse_number<int>(digits);
+  const auto number = parse_number<int>(digits);
   return number && *number >= 0 && *number <= maximum ? number : std::nullopt;
 }
 
@@ -48,7 +53,7 @@ bool authority_has_password(std::string_view authority) {
 std::string percent_decoded(std::string_view text) {
   std::string decoded;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto byte = text[i] == '%' ? platform::from_hex(text.substr(i + 1, 2)) : std::nullopt;
+    const auto byte = text[i] == '%' ? from_hex(text.substr(i + 1, 2)) : std::nullopt;
     decoded += byte && byte->size() == 1 ? byte->front() : text[i];
     if (byte && byte->size() == 1) i += 2;
   }
@@ -62,15 +67,15 @@ bool query_has_password(std::string_view uri) {
     query.remove_prefix(1);  // "?" or "&"
     const std::string_view parameter = query.substr(0, query.find('&'));
     query.remove_prefix(parameter.size());
-    if (platform::ascii_lower(percent_decoded(parameter.substr(0, parameter.find('=')))).find("password") !=
+    if (ascii_lower(percent_decoded(parameter.substr(0, parameter.find('=')))).find("password") !=
         std::string::npos)
       return true;
   }
   return false;
 }
 
-/// Of a network that the internet does not route (RFC 1918, RFC 4193), or link-local.
-bool is_private(const platform::IpAddress& address) {
+/// Whether the internet does not route its network (RFC 1918, RFC 4193), or it is link-local.
+bool is_private(const IpAddress& address) {
   const auto& octets = address.octets;
   if (!address.is_v4())
     return (octets[0] & 0xFE) == 0xFC || (octets[0] == 0xFE && (octets[1] & 0xC0) == 0x80);
@@ -122,13 +127,13 @@ TextFault check_address_block(std::string& text) {
 }
 
 TextFault check_email_address(std::string& text) {
-  text = std::string(platform::trimmed(text));
-  if (std::optional<std::string> fault = schema::email_error(text)) return "which " + *fault;
+  text = std::string(trimmed(text));
+  if (std::optional<std::string> fault = email_error(text)) return "which " + *fault;
   return std::nullopt;
 }
 
 TextFault check_region(std::string& text) {
-  if (schema::is_phone_region(text)) return std::nullopt;
+  if (is_phone_region(text)) return std::nullopt;
   return "which is not a region with phone numbers";
 }
 
@@ -169,7 +174,7 @@ TextFault check_table_name(std::string& text) {
 }
 
 TextFault check_colour(std::string& text) {
-  text = platform::ascii_lower(text);
+  text = ascii_lower(text);
   const bool is_hex = text.size() == 7 && text.front() == '#' &&
                       text.find_first_not_of("0123456789abcdef", 1) == std::string::npos;
   if (!is_hex) return "which is not # and six hex digits";
@@ -177,7 +182,7 @@ TextFault check_colour(std::string& text) {
 }
 
 TextFault check_language(std::string& text) {
-  text = platform::ascii_lower(text);
+  text = ascii_lower(text);
   if (content::find_messages(text) != nullptr) return std::nullopt;
   std::string known;
   for (const content::Messages& messages : content::all_messages())
@@ -186,8 +191,8 @@ TextFault check_language(std::string& text) {
 }
 
 TextFault check_plain_text(std::string& text) {
-  if (!platform::is_plain_line(text)) return "which has control characters or bidirectional overrides";
-  if (platform::count_code_points(text) > kMaxPlainText) return "which has more than 255 characters";
+  if (!is_plain_line(text)) return "which has control characters or bidirectional overrides";
+  if (count_code_points(text) > kMaxPlainText) return "which has more than 255 characters";
   return std::nullopt;
 }
 
@@ -196,7 +201,7 @@ bool is_connection_uri(std::string_view connection) {
 }
 
 bool has_password(std::string_view connection) {
-  const std::string lower = platform::ascii_lower(connection);
+  const std::string lower = ascii_lower(connection);
   if (const std::size_t scheme_end = lower.find("://"); scheme_end != std::string::npos) {
     const std::string_view rest = std::string_view(lower).substr(scheme_end + 3);
     const std::size_t end = std::min(rest.find_first_of("/?"), rest.size());
@@ -205,7 +210,7 @@ bool has_password(std::string_view connection) {
   // Also with "://", which may be a part of a value: "password=ab://cd".
   for (std::size_t at = 0; (at = lower.find("password", at)) != std::string::npos; ++at) {
     const std::string_view rest =
-        platform::trimmed(std::string_view(lower).substr(at + std::string_view("password").size()));
+        trimmed(std::string_view(lower).substr(at + std::string_view("password").size()));
     if (rest.starts_with('=')) return true;
   }
   return false;
@@ -213,17 +218,249 @@ bool has_password(std::string_view connection) {
 
 bool is_loopback_host(std::string_view host) {
   if (host == "localhost" || host.ends_with(".localhost")) return true;
-  const auto address = platform::parse_ip_address(host);
+  const auto address = parse_ip_address(host);
   return address && (address->is_v4() ? address->octets[12] == 127 : address->text() == "::1");
 }
 
 bool is_public_host(std::string_view host) {
   if (is_loopback_host(host)) return false;
-  if (const auto address = platform::parse_ip_address(host)) return !is_private(*address);
+  if (const auto address = parse_ip_address(host)) return !is_private(*address);
   constexpr std::array<std::string_view, 5> kInternal{".local", ".internal", ".lan", ".home.arpa", ".test"};
   return host.find('.') != std::string_view::npos &&
          std::none_of(kInternal.begin(), kInternal.end(),
                       [&](std::string_view domain) { return host.ends_with(domain); });
 }
 
-}  // namespace giftsync::daemon::config
+namespace {
+
+using UrlParts = std::unique_ptr<CURLU, decltype(&curl_url_cleanup)>;
+
+struct ForbiddenPart {
+  CURLUPart part;
+  std::string_view clause;
+};
+
+bool has_part(CURLU* url, CURLUPart part) {
+  char* text = nullptr;
+  const bool found = curl_url_get(url, part, &text, 0) == CURLUE_OK;
+  curl_free(text);
+  return found;
+}
+
+std::string part_of(CURLU* url, CURLUPart part, unsigned int flags = 0) {
+  char* text = nullptr;
+  if (curl_url_get(url, part, &text, flags) != CURLUE_OK) return {};
+  std::string copy(text);
+  curl_free(text);
+  return copy;
+}
+
+/// As browsers write it: in lower case, an international name in ASCII, an IPv6 address in brackets.
+std::string host_of(CURLU* url) {
+  const std::string host = ascii_lower(part_of(url, CURLUPART_HOST));
+  const bool is_ascii = std::all_of(host.begin(), host.end(), [](char c) { return (c & 0x80) == 0; });
+  const std::string name = is_ascii ? std::string() : normalized_domain(host);
+  return name.empty() ? host : name;
+}
+
+void strip_trailing_slashes(std::string& text) {
+  while (text.ends_with('/')) text.pop_back();
+}
+
+/// URL parts that the settings forbid. A user part would put a password into a URL.
+constexpr std::array<ForbiddenPart, 4> kForbiddenParts{{{CURLUPART_USER, "which names a user"},
+                                                        {CURLUPART_PASSWORD, "which carries a password"},
+                                                        {CURLUPART_QUERY, "which has a query (?)"},
+                                                        {CURLUPART_FRAGMENT, "which has a fragment (#)"}}};
+
+TextFault check_url(const std::string& text, std::string_view first_scheme, std::string_view second_scheme,
+                    UrlParts& url) {
+  const std::size_t end_of_scheme = text.find("://");
+  const std::string scheme = ascii_lower(text.substr(0, end_of_scheme));
+  if (end_of_scheme == std::string::npos || (scheme != first_scheme && scheme != second_scheme)) {
+    const std::string other =
+        first_scheme == second_scheme ? "" : " or " + std::string(second_scheme) + "://";
+    return "which does not begin with " + std::string(first_scheme) + "://" + other;
+  }
+  // The library skips a third slash and drops an empty query.
+  if (text.compare(end_of_scheme + 3, 1, "/") == 0) return "whose host is missing";
+  if (text.ends_with('?')) return "which has a query (?)";
+  if (text.ends_with('#')) return "which has a fragment (#)";
+  const CURLUcode outcome = curl_url_set(url.get(), CURLUPART_URL, text.c_str(), CURLU_NON_SUPPORT_SCHEME);
+  if (outcome != CURLUE_OK) return "which is not a URL (" + std::string(curl_url_strerror(outcome)) + ")";
+  for (const ForbiddenPart& forbidden : kForbiddenParts) {
+    if (has_part(url.get(), forbidden.part)) return std::string(forbidden.clause);
+  }
+  if (part_of(url.get(), CURLUPART_PORT) == "0") return "whose port is 0";
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string host_of_url(const std::string& url) {
+  const UrlParts parts(curl_url(), curl_url_cleanup);
+  if (curl_url_set(parts.get(), CURLUPART_URL, url.c_str(), CURLU_NON_SUPPORT_SCHEME) != CURLUE_OK) return {};
+  const std::string host = host_of(parts.get());
+  return host.starts_with('[') && host.ends_with(']') ? host.substr(1, host.size() - 2) : host;
+}
+
+std::string origin_of_url(const std::string& url) {
+  const UrlParts parts(curl_url(), curl_url_cleanup);
+  if (curl_url_set(parts.get(), CURLUPART_URL, url.c_str(), CURLU_NON_SUPPORT_SCHEME) != CURLUE_OK) return {};
+  const std::string port = part_of(parts.get(), CURLUPART_PORT, CURLU_NO_DEFAULT_PORT);
+  return ascii_lower(part_of(parts.get(), CURLUPART_SCHEME)) + "://" + host_of(parts.get()) +
+         (port.empty() ? "" : ":" + port);
+}
+
+bool is_secure_admin_url(const std::string& url) {
+  return ascii_lower(url).starts_with("https:") || is_loopback_host(host_of_url(url));
+}
+
+TextFault check_web_url(std::string& text) {
+  UrlParts url(curl_url(), curl_url_cleanup);
+  if (TextFault fault = check_url(text, "http", "https", url)) return fault;
+  strip_trailing_slashes(text);
+  return std::nullopt;
+}
+
+TextFault check_org_url(std::string& text) {
+  if (TextFault fault = check_web_url(text)) return fault;
+  if (ascii_lower(text).starts_with("http:") && !is_loopback_host(host_of_url(text)))
+    return "which is http:// to another host: the session would be sent unencrypted";
+  if (text.find('/', text.find("://") + 3) != std::string::npos)
+    return "which has more than a host and a port";
+  return std::nullopt;
+}
+
+TextFault check_org_login(std::string& text) {
+  return text == "production" || text == "sandbox" ? std::nullopt : check_org_url(text);
+}
+
+TextFault check_issuer_url(std::string& text) {
+  UrlParts url(curl_url(), curl_url_cleanup);
+  return check_url(text, "https", "https", url);
+}
+
+TextFault check_https_url(std::string& text) {
+  if (TextFault fault = check_issuer_url(text)) return fault;
+  strip_trailing_slashes(text);
+  return std::nullopt;
+}
+
+TextFault check_sign_in_url(std::string& text) {
+  std::string without_query = text.substr(0, text.find('?'));
+  if (TextFault fault = check_issuer_url(without_query)) return fault;
+  return check_feed_url(text);
+}
+
+TextFault check_connection_name(std::string& text) {
+  constexpr std::size_t kMaxName = 64;
+  if (!has_only_lower_case(text, "-"))
+    return "which has characters other than lower-case letters, digits and -";
+  if (text.size() > kMaxName) return "which has more than 64 characters";
+  if (text.starts_with('-') || text.ends_with('-')) return "which has a - at its end or beginning";
+  return std::nullopt;
+}
+
+TextFault check_signature_algorithm(std::string& text) {
+  if (text == "RS256" || text == "ES256") return std::nullopt;
+  return "which is not RS256 or ES256";
+}
+
+TextFault check_scope(std::string& text) {
+  constexpr std::size_t kMaxScope = 100;
+  const auto is_allowed = [](char c) { return c > ' ' && c < '\x7f' && c != '"' && c != '\\'; };
+  if (!std::all_of(text.begin(), text.end(), is_allowed))
+    return "which has a space or another character that no scope has";
+  if (text.size() > kMaxScope) return "which has more than 100 characters";
+  return std::nullopt;
+}
+
+TextFault check_tenant_id(std::string& text) {
+  constexpr std::string_view kForm = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+  constexpr std::string_view kHex = "0123456789abcdef";
+  text = ascii_lower(text);
+  const auto fits = [&](char c, char form) {
+    return form == '-' ? c == '-' : kHex.find(c) != std::string_view::npos;
+  };
+  if (text.size() == kForm.size() && std::equal(text.begin(), text.end(), kForm.begin(), fits))
+    return std::nullopt;
+  return "which is not an id";
+}
+
+TextFault check_plan(std::string& text) {
+  return plan_from_word(text) ? std::nullopt : TextFault("which is not a plan");
+}
+
+TextFault check_domain(std::string& text) {
+  std::string key = normalized_domain(text);
+  if (key.empty()) return "which is not a domain";
+  text = std::move(key);
+  return std::nullopt;
+}
+
+TextFault check_feed_url(std::string& text) {
+  UrlParts url(curl_url(), curl_url_cleanup);
+  const std::string without_query = text.substr(0, text.find('?'));
+  if (TextFault fault = check_url(without_query, "http", "https", url)) return fault;
+  if (text.find('#') != std::string::npos) return "which has a fragment (#)";
+  if (curl_url_set(url.get(), CURLUPART_URL, text.c_str(), 0) != CURLUE_OK) return "which is not a URL";
+  return std::nullopt;
+}
+
+TextFault check_item_url(std::string& text) {
+  constexpr std::string_view kGiftId = "{gift_id}";
+  const std::size_t at = text.find(kGiftId);
+  if (at == std::string::npos || at == 0 || text[at - 1] != '/' || at + kGiftId.size() != text.size()) {
+    return "whose last segment is not {gift_id}";
+  }
+  std::string example = text.substr(0, at) + "1";
+  return check_web_url(example);
+}
+
+TextFault check_smtp_url(std::string& text) {
+  UrlParts url(curl_url(), curl_url_cleanup);
+  if (TextFault fault = check_url(text, "smtp", "smtps", url)) return fault;
+  const std::string path = part_of(url.get(), CURLUPART_PATH);
+  if (!path.empty() && path != "/") return "which has more than a host and a port";
+  strip_trailing_slashes(text);
+  return std::nullopt;
+}
+
+namespace {
+
+/// Optimal string alignment distance: Levenshtein's with swaps of neighbours.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::vector<std::size_t>> distances(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i) distances[i][0] = i;
+  for (std::size_t j = 0; j <= b.size(); ++j) distances[0][j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = distances[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      distances[i][j] = std::min({replaced, distances[i - 1][j] + 1, distances[i][j - 1] + 1});
+      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (swapped) distances[i][j] = std::min(distances[i][j], distances[i - 2][j - 2] + 1);
+    }
+  }
+  return distances[a.size()][b.size()];
+}
+
+constexpr std::size_t kMaxWordBytes = 100;
+
+}  // namespace
+
+std::string suggestion_for(std::string_view word, const std::vector<std::string>& known) {
+  if (word.size() > kMaxWordBytes) return {};
+  std::string best;
+  std::size_t min_distance = static_cast<std::size_t>(-1);
+  for (const std::string& candidate : known) {
+    const std::size_t distance = edit_distance(word, candidate);
+    const std::size_t max_distance = std::max<std::size_t>(2, candidate.size() / 3);
+    if (distance > max_distance || distance >= candidate.size() || distance >= min_distance) continue;
+    min_distance = distance;
+    best = candidate;
+  }
+  return best;
+}
+
+}  // namespace giftsync::config

@@ -5,8 +5,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
-namespace giftsync::daemon::config {
+namespace giftsync::config {
 
 using TextFault = std::optional<std::string>;
 using TextCheck = TextFault (*)(std::string&);
@@ -130,4 +131,11 @@ bool is_secure_admin_url(const std::string& url);
 /// True when a PostgreSQL connection text is a URI ("postgresql://...").
 bool is_connection_uri(std::string_view connection);
 
-}  // namespace giftsync::daemon::config
+// A suggestion for a misspelt word.
+
+/// The known word with the fewest single-letter changes (insert, delete, replace, swap of neighbours) from
+/// `word`, the first of equals; empty when even that one differs in more than a third of its letters (two in
+/// a short one).
+std::string suggestion_for(std::string_view word, const std::vector<std::string>& known);
+
+}  // namespace giftsync::config

@@ -4,19 +4,19 @@
 
 #include "daemon/console/access.h"
 #include "daemon/http/problem.h"
+#include "platform/call_deadline.h"
 #include "platform/dependency_error.h"
 #include "platform/digest.h"
-#include "platform/read_limit.h"
 #include "platform/text.h"
 #include "platform/url_parameters.h"
 #include "platform/visible_text.h"
 
-namespace giftsync::daemon::console {
+namespace giftsync::console {
 namespace {
 
 constexpr std::string_view kRoot = "/console/";
 /// A page that the store cannot make in this time asks for less.
-constexpr std::int64_t kMaxReadMillis = 2 * platform::kSecondMillis;
+constexpr std::int64_t kMaxReadMillis = 2 * kSecondMillis;
 /// Neither a reply nor its browser can come later (SIGN-13).
 constexpr std::int64_t kAttemptLifeMillis = identity::kAttemptMillis + identity::kFinishMillis;
 
@@ -33,7 +33,7 @@ http::HttpResponse refused_for(http::HttpResponse response, std::string code, st
   return response;
 }
 
-/// Of a page of the console with its query, to come back after signing in.
+/// The path of a page of the console with its query, to come back after signing in.
 std::string address_of(const PageCall& call) {
   const http::HttpRequest& request = call.request;
   return url_of(call, request.path.substr(kRoot.size() - 1)) + (request.query.empty() ? "" : "?") +
@@ -52,7 +52,7 @@ std::string sign_in_url(const PageCall& call) {
 
 }  // namespace
 
-Console::Console(schema::store::Store& store, ConsoleOptions options)
+Console::Console(store::Store& store, ConsoleOptions options)
     : store_(store),
       options_(std::move(options)),
       url_(options_.admin_url),
@@ -60,7 +60,7 @@ Console::Console(schema::store::Store& store, ConsoleOptions options)
       context_{store_, options_, url_, sign_in_} {}
 
 http::Reply Console::handle(const http::HttpRequest& request) {
-  const platform::ReadLimit limit(kMaxReadMillis);
+  const ReadLimit limit(kMaxReadMillis);
   return guarded(request, [&] { return answer(request); });
 }
 
@@ -69,9 +69,9 @@ template <class Answer>
 http::HttpResponse Console::guarded(const http::HttpRequest& request, const Answer& answer) const {
   try {
     return answer();
-  } catch (const platform::ReadTooLong&) {
+  } catch (const ReadTooLong&) {
     return notice(url_, 503, "too_slow", "too_slow_text");
-  } catch (const platform::DependencyError& fault) {
+  } catch (const DependencyError& fault) {
     if (!fault.of_external_crm()) throw;
     // The router would take it for an outage of the store, and the daemon for one that is not ready.
     spdlog::warn("a page of the console needs the CRM: {} [request {}]", fault.what(), request.request_id);
@@ -87,7 +87,7 @@ http::HttpResponse Console::answer(const http::HttpRequest& request) {
   if (request.path == "/console") return redirect(url_.base + "/");
   const bool is_post = request.method == "POST";
   if (!is_post && !is_read(request)) return http::method_not_allowed({"GET", "HEAD", "POST"});
-  PageCall call{context_, request, {}, platform::first_url_parameters(request.query), options_.clock()};
+  PageCall call{context_, request, {}, first_url_parameters(request.query), options_.clock()};
   const ConsoleMatch match = find_console_route(is_post, std::string_view(request.path).substr(kRoot.size()));
   if (!match.route && match.is_other_method)
     return is_post ? http::method_not_allowed({"GET", "HEAD"}) : http::method_not_allowed({"POST"});
@@ -103,7 +103,7 @@ http::HttpResponse Console::answer_as(PageCall& call, const ConsoleRoute* route)
   if (is_post) {
     if (const std::string fault = origin_fault(request, url_); !fault.empty())
       return refused_for(notice(url_, 403, "foreign_form", "foreign_form_text"), "foreign_form", fault);
-    call.form = platform::first_url_parameters(request.body);
+    call.form = first_url_parameters(request.body);
   }
   if (route && route->permission == Permission::open) return route->page(call);
   call.by = sign_in_.find_session(request, call.now);
@@ -128,9 +128,9 @@ void Console::record_refusal(PageCall& call, const http::HttpResponse& response)
   if (response.status != 403 && response.status != 404) return;
   if (!call.by) call.by = sign_in_.find_session(call.request, call.now);
   if (!call.by || refusals_.count(call.by->user.id.value, call.now).is_exceeded) return;
-  const std::string path = platform::visible_text(call.request.path.substr(kRoot.size() - 1));
-  schema::store::AuditEvent event =
-      event_of(call, "form.refused", "page", std::string(platform::truncated(path, kMaxPathCodePoints)));
+  const std::string path = visible_text(call.request.path.substr(kRoot.size() - 1));
+  store::AuditEvent event =
+      event_of(call, "form.refused", "page", std::string(truncated(path, kMaxPathCodePoints)));
   event.refused = true;
   event.rule = response.code == "old_proof"       ? "CON-45"
                : response.code.ends_with("_form") ? "CON-11"
@@ -142,7 +142,7 @@ void Console::record_refusal(PageCall& call, const http::HttpResponse& response)
 
 bool Console::has_form_token(const PageCall& call) const {
   const std::string path = call.request.path.substr(kRoot.size() - 1);
-  return platform::equal_in_constant_time(field(call.form, "form_token"), token_of(call, path));
+  return equal_in_constant_time(field(call.form, "form_token"), token_of(call, path));
 }
 
 http::HttpResponse Console::provider_reply(const http::HttpRequest& request) {
@@ -153,11 +153,11 @@ http::HttpResponse Console::unavailable(std::int64_t retry_after_seconds) const 
   return http::with_retry_after(notice(url_, 503, "unavailable", "unavailable_text"), retry_after_seconds);
 }
 
-void Console::prune(platform::UtcMillis now) {
+void Console::prune(UtcMillis now) {
   store_.console_sessions.prune(now);
   store_.sign_in_attempts.prune(now - kAttemptLifeMillis);
   store_.sign_in_connections.prune(now);
-  store_.audit.prune(now - options_.settings.audit_days * platform::kDayMillis);
+  store_.audit.prune(now - options_.settings.audit_days * kDayMillis);
 }
 
-}  // namespace giftsync::daemon::console
+}  // namespace giftsync::console

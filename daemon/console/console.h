@@ -11,14 +11,14 @@
 #include "daemon/http/reply.h"
 #include "platform/fixed_window_limiter.h"
 
-namespace giftsync::daemon::console {
+namespace giftsync::console {
 
 class Console {
  public:
   static constexpr std::int64_t kMaxRefusals = 10;  ///< of one user's forms in a minute, in the audit log
 
   /// The store must outlive it.
-  Console(schema::store::Store& store, ConsoleOptions options);
+  Console(store::Store& store, ConsoleOptions options);
 
   http::Reply handle(const http::HttpRequest& request);
   /// What a visitor sees while the store does not respond.
@@ -26,7 +26,7 @@ class Console {
   /// GET {auth_url}/login/callback
   http::HttpResponse provider_reply(const http::HttpRequest& request);
   /// Deletes what has ended.
-  void prune(platform::UtcMillis now);
+  void prune(UtcMillis now);
 
  private:
   template <class Answer>
@@ -37,12 +37,12 @@ class Console {
   void record_refusal(PageCall& call, const http::HttpResponse& response);
   bool has_form_token(const PageCall& call) const;
 
-  schema::store::Store& store_;
+  store::Store& store_;
   const ConsoleOptions options_;
   const ConsoleUrl url_;
   ConsoleSignIn sign_in_;
   const PageContext context_;
-  platform::FixedWindowLimiter<std::int64_t> refusals_{kMaxRefusals, platform::kMinuteMillis, 10'000};
+  FixedWindowLimiter<std::int64_t> refusals_{kMaxRefusals, kMinuteMillis, 10'000};
 };
 
-}  // namespace giftsync::daemon::console
+}  // namespace giftsync::console

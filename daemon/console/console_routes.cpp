@@ -3,12 +3,12 @@
 #include <array>
 #include <utility>
 
-#include "daemon/console/assets.h"
 #include "daemon/console/console_sign_in.h"
+#include "daemon/console/page_frame.h"
 #include "daemon/console/pages.h"
-#include "daemon/http/path_pattern.h"
+#include "daemon/http/routes.h"
 
-namespace giftsync::daemon::console {
+namespace giftsync::console {
 namespace {
 
 using P = Permission;
@@ -94,4 +94,4 @@ std::string page_of_form(std::string path) {
   return path;
 }
 
-}  // namespace giftsync::daemon::console
+}  // namespace giftsync::console

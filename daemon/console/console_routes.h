@@ -10,7 +10,7 @@
 #include "daemon/console/access.h"
 #include "daemon/console/page_call.h"
 
-namespace giftsync::daemon::console {
+namespace giftsync::console {
 
 struct ConsoleRoute {
   bool is_post = false;
@@ -34,4 +34,4 @@ ConsoleMatch find_console_route(bool is_post, std::string_view path);
 /// overview. Both are below "/console/", decoded.
 std::string page_of_form(std::string path);
 
-}  // namespace giftsync::daemon::console
+}  // namespace giftsync::console

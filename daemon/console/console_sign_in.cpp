@@ -2,52 +2,51 @@
 
 #include <algorithm>
 
-#include "daemon/http/form_request.h"
-#include "daemon/identity/return_path.h"
+#include "daemon/http/json_request.h"
+#include "daemon/identity/sign_in_pages.h"
 #include "platform/digest.h"
 #include "platform/ip_address.h"
-#include "platform/random.h"
 #include "platform/text.h"
 #include "platform/url_parameters.h"
 #include "platform/visible_text.h"
 
-namespace giftsync::daemon::console {
+namespace giftsync::console {
 namespace {
 
-constexpr std::int64_t kLastSeenMillis = platform::kMinuteMillis;
+constexpr std::int64_t kLastSeenMillis = kMinuteMillis;
 constexpr std::size_t kSecretBytes = 32;
 constexpr std::size_t kMaxAgentCodePoints = 200;
 
 std::string hash_of(const std::string& secret) {
-  return platform::sha256_hex(secret);
+  return sha256_hex(secret);
 }
 
-/// Of the session that the browser had before; empty without a cookie.
+/// The hash of the session that the browser had before; empty without a cookie.
 std::string former_hash(const http::HttpRequest& request, const ConsoleUrl& url) {
   const auto former = http::cookie_of(request, url.cookie_name);
   return former ? hash_of(*former) : std::string();
 }
 
 std::string agent_of(const http::HttpRequest& request) {
-  const std::string agent = platform::visible_text(request.header("User-Agent").value_or(""));
-  return std::string(platform::truncated(agent, kMaxAgentCodePoints));
+  const std::string agent = visible_text(request.header("User-Agent").value_or(""));
+  return std::string(truncated(agent, kMaxAgentCodePoints));
 }
 
-/// Of the browser that sent the request, with a form secret of its own. The caller sets whose it is and when
+/// A session for the browser that sent the request, with a form secret. The caller sets whose it is and when
 /// it ends.
-schema::store::ConsoleSession new_session(const http::HttpRequest& request, const std::string& cookie,
-                                          platform::UtcMillis now) {
-  schema::store::ConsoleSession session;
+store::ConsoleSession new_session(const http::HttpRequest& request, const std::string& cookie,
+                                  UtcMillis now) {
+  store::ConsoleSession session;
   session.id_hash = hash_of(cookie);
-  session.form_secret = platform::random_hex(kSecretBytes);
+  session.form_secret = random_hex(kSecretBytes);
   session.created_at = session.last_seen_at = session.authenticated_at = now;
   session.agent = agent_of(request);
-  session.network = platform::rate_limit_prefix(request.client);
+  session.network = rate_limit_prefix(request.client);
   return session;
 }
 
 /// An account that was deactivated, or belongs to another organization, gives its owner nothing to see.
-bool is_usable_by(const schema::store::Account& account, const schema::store::ConsoleUser& user) {
+bool is_usable_by(const store::Account& account, const store::ConsoleUser& user) {
   return account.active &&
          (!user.organization || !account.organization || account.organization == user.organization);
 }
@@ -55,7 +54,7 @@ bool is_usable_by(const schema::store::Account& account, const schema::store::Co
 /// The page that the browser wanted before signing in, else the first one (SIGN-12).
 std::string wanted_page(const http::HttpRequest& request, const ConsoleUrl& url) {
   const auto wanted = http::cookie_of(request, short_cookie_name(url, kReturnCookie));
-  return identity::safe_return_path(url.base, wanted ? platform::from_base64url(*wanted).value_or("") : "");
+  return identity::safe_return_path(url.base, wanted ? from_base64url(*wanted).value_or("") : "");
 }
 
 /// Deletes the cookie that wanted_page() reads, if the browser has it.
@@ -67,7 +66,7 @@ void forget_wanted_page(const http::HttpRequest& request, const ConsoleUrl& url,
 
 /// Why the browser comes to the sign-in page, as its URL says: without a session nothing could prove it.
 std::string reason_text(const http::HttpRequest& request) {
-  const auto query = platform::first_url_parameters(request.query);
+  const auto query = first_url_parameters(request.query);
   if (query.contains("ended")) return texts().text("sign_in_ended");
   return query.contains("signed_out") ? texts().text("signed_out") : std::string();
 }
@@ -92,16 +91,14 @@ Data sign_in_data(const ConsoleUrl& url, const identity::SignInView& view) {
 
 }  // namespace
 
-ConsoleSignIn::ConsoleSignIn(schema::store::Store& store, const ConsoleOptions& options,
-                             const ConsoleUrl& url)
+ConsoleSignIn::ConsoleSignIn(store::Store& store, const ConsoleOptions& options, const ConsoleUrl& url)
     : store_(store), options_(options), url_(url), provider_pages_(make_provider_pages()) {}
 
-std::optional<SignedIn> ConsoleSignIn::find_session(const http::HttpRequest& request,
-                                                    platform::UtcMillis now) {
+std::optional<SignedIn> ConsoleSignIn::find_session(const http::HttpRequest& request, UtcMillis now) {
   const auto cookie = http::cookie_of(request, url_.cookie_name);
   if (!cookie || cookie->empty()) return std::nullopt;
   const std::string hash = hash_of(*cookie);
-  const std::int64_t idle_millis = options_.settings.idle_minutes * platform::kMinuteMillis;
+  const std::int64_t idle_millis = options_.settings.idle_minutes * kMinuteMillis;
   const auto session = store_.console_sessions.find(hash, now, now - idle_millis);
   if (!session) return std::nullopt;
   const auto user = store_.console_users.find(session->user);
@@ -166,16 +163,16 @@ http::HttpResponse ConsoleSignIn::provider_reply(const http::HttpRequest& reques
 /// Always a new session: the one that the browser had before ends, and its cookie is not kept (CON-1).
 std::string ConsoleSignIn::begin_session(const http::HttpRequest& request,
                                          const identity::SignedIn& signed_in) {
-  const std::string cookie = platform::to_base64url(platform::random_bytes(kSecretBytes));
-  const platform::UtcMillis now = options_.clock();
-  schema::store::ConsoleSession session = new_session(request, cookie, now);
+  const std::string cookie = to_base64url(random_bytes(kSecretBytes));
+  const UtcMillis now = options_.clock();
+  store::ConsoleSession session = new_session(request, cookie, now);
   session.user = signed_in.user.user;
   session.identity = signed_in.user.identity;
   session.authenticated_at = signed_in.authenticated_at;
-  session.expires_at = now + options_.settings.absolute_hours * platform::kHourMillis;
+  session.expires_at = now + options_.settings.absolute_hours * kHourMillis;
   if (signed_in.session_until) session.expires_at = std::min(session.expires_at, *signed_in.session_until);
-  schema::store::AuditEvent event = signed_in.audit;
-  event.session = schema::store::public_session_id(session.id_hash);
+  store::AuditEvent event = signed_in.audit;
+  event.session = store::public_session_id(session.id_hash);
   return store_.console_sessions.create_instead_of(former_hash(request, url_), session, event)
              ? set_cookie(url_, cookie)
              : std::string();
@@ -185,7 +182,7 @@ http::HttpResponse ConsoleSignIn::link_page(const PageCall& call) {
   const auto link = store_.console_sessions.find_link(hash_of(call.parameter), call.now);
   const auto user = link ? store_.console_users.find(link->user) : std::nullopt;
   if (!user) {
-    const auto guesses = guess_limiter_.count(platform::rate_limit_prefix(call.request.client), call.now);
+    const auto guesses = guess_limiter_.count(rate_limit_prefix(call.request.client), call.now);
     if (guesses.is_exceeded)
       return http::with_retry_after(notice(url_, 429, "too_many", "too_many_text"), guesses.reset_seconds);
     return bad_link(call);
@@ -210,14 +207,14 @@ http::HttpResponse ConsoleSignIn::sign_in_by_link(const PageCall& call) {
   const auto link = store_.console_sessions.find_link(hash, call.now);
   const auto user = link ? store_.console_users.find(link->user) : std::nullopt;
   if (!user) return link_page(call);
-  const std::string cookie = platform::to_base64url(platform::random_bytes(kSecretBytes));
-  schema::store::ConsoleSession session = new_session(call.request, cookie, call.now);
+  const std::string cookie = to_base64url(random_bytes(kSecretBytes));
+  store::ConsoleSession session = new_session(call.request, cookie, call.now);
   session.expires_at =
-      call.now + std::min(kMaxLinkSessionMillis, options_.settings.absolute_hours * platform::kHourMillis);
-  schema::store::AuditEvent event = event_of(call, "sign-in", "user", user->email);
+      call.now + std::min(kMaxLinkSessionMillis, options_.settings.absolute_hours * kHourMillis);
+  store::AuditEvent event = event_of(call, "sign-in", "user", user->email);
   event.actor = user->email;
   event.organization = user->organization;
-  event.session = schema::store::public_session_id(session.id_hash);
+  event.session = store::public_session_id(session.id_hash);
   event.detail = "by a link of " + link->created_by;
   if (!store_.console_sessions.create_by_link(hash, former_hash(call.request, url_), session, event,
                                               call.now))
@@ -238,4 +235,4 @@ http::HttpResponse ConsoleSignIn::sign_out(const PageCall& call) {
   return response;
 }
 
-}  // namespace giftsync::daemon::console
+}  // namespace giftsync::console

@@ -11,18 +11,18 @@
 #include "daemon/identity/sign_in_pages.h"
 #include "platform/fixed_window_limiter.h"
 
-namespace giftsync::daemon::console {
+namespace giftsync::console {
 
 class ConsoleSignIn {
  public:
-  static constexpr std::int64_t kMaxLinkSessionMillis = platform::kHourMillis;
+  static constexpr std::int64_t kMaxLinkSessionMillis = kHourMillis;
   static constexpr std::int64_t kMaxGuesses = 20;  ///< invalid links of one client in a minute
 
   /// All must outlive it.
-  ConsoleSignIn(schema::store::Store& store, const ConsoleOptions& options, const ConsoleUrl& url);
+  ConsoleSignIn(store::Store& store, const ConsoleOptions& options, const ConsoleUrl& url);
 
   /// The session of the request's cookie, if it has not ended (CON-1).
-  std::optional<SignedIn> find_session(const http::HttpRequest& request, platform::UtcMillis now);
+  std::optional<SignedIn> find_session(const http::HttpRequest& request, UtcMillis now);
   /// GET {auth_url}/login/callback
   http::HttpResponse provider_reply(const http::HttpRequest& request);
 
@@ -42,11 +42,11 @@ class ConsoleSignIn {
   http::HttpResponse bad_link(const PageCall& call);
   std::string begin_session(const http::HttpRequest& request, const identity::SignedIn& signed_in);
 
-  schema::store::Store& store_;
+  store::Store& store_;
   const ConsoleOptions& options_;
   const ConsoleUrl& url_;
   const std::unique_ptr<identity::SignInPages> provider_pages_;  ///< null: by link alone
-  platform::FixedWindowLimiter<std::string> guess_limiter_{kMaxGuesses, platform::kMinuteMillis, 10'000};
+  FixedWindowLimiter<std::string> guess_limiter_{kMaxGuesses, kMinuteMillis, 10'000};
 };
 
-}  // namespace giftsync::daemon::console
+}  // namespace giftsync::console

@@ -8,16 +8,16 @@
 #include "daemon/console/gift_actions.h"
 #include "daemon/console/pages.h"
 #include "platform/text.h"
-#include "schema/store/crm_retry_event.h"
+#include "schema/store/crm/crm_change_events.h"
 
-namespace giftsync::daemon::console {
+namespace giftsync::console {
 namespace {
 
-using schema::store::AuditEvent;
-using schema::store::CrmFailureClass;
+using store::AuditEvent;
+using store::CrmFailureClass;
 using Classes = std::vector<CrmFailureClass>;
 
-/// Of one press of the button.
+/// Records of one press of the button.
 constexpr std::size_t kRetriedRows = 1'000;
 
 /// The queue of all organizations, and whether the CRM is called.
@@ -58,11 +58,11 @@ using Retries = std::map<std::string, Retry>;
 
 Retries retries_of(const PageCall& call) {
   Retries found;
-  for (AuditEvent& one : call.store().audit.last_of_each(call.viewer(), schema::store::kFailuresObject,
-                                                         schema::store::kCrmRetryAction)) {
+  for (AuditEvent& one :
+       call.store().audit.last_of_each(call.viewer(), store::kFailuresObject, store::kCrmRetryAction)) {
     Retry& retry = found[one.object_id];
     const std::string_view detail = one.detail;  // ends with the number
-    retry.tried += platform::parse_number<std::int64_t>(detail.substr(detail.rfind(' ') + 1)).value_or(0);
+    retry.tried += parse_number<std::int64_t>(detail.substr(detail.rfind(' ') + 1)).value_or(0);
     if (retry.event.id < one.id) retry.event = std::move(one);
   }
   return found;
@@ -73,7 +73,7 @@ struct Failures {
   Classes classes = {};
   std::vector<std::string> numbers = {};  ///< of the classes, at their positions
   /// How many gifts of all classes were made due at that time and not tried since.
-  std::map<platform::UtcMillis, std::int64_t> due = {};
+  std::map<UtcMillis, std::int64_t> due = {};
   Retries retries = {};
   bool is_cut = false;  ///< more gifts may fail than were looked at
 };
@@ -83,7 +83,7 @@ Failures failures_of(const PageCall& call) {
   found.classes = newest_first(call.store().console_gifts.failure_classes(call.viewer()));
   for (const CrmFailureClass& one : found.classes) {
     found.numbers.push_back(failure_class_number(one.error));
-    for (const schema::store::FailingGift& gift : one.failing)
+    for (const store::FailingGift& gift : one.failing)
       if (gift.failed_at <= gift.next_attempt_at) ++found.due[gift.next_attempt_at];
   }
   found.retries = retries_of(call);
@@ -107,12 +107,12 @@ struct RetryOutcome {
 /// `classes`: those that it retried and that have gifts still.
 RetryOutcome outcome_of(const Retry& retry, const Failures& failures,
                         std::span<const CrmFailureClass> classes) {
-  const platform::UtcMillis at = retry.event.occurred_at;
+  const UtcMillis at = retry.event.occurred_at;
   RetryOutcome found;
   found.tried = retry.tried;
   if (const auto due = failures.due.find(at); due != failures.due.end()) found.due = due->second;
   for (const CrmFailureClass& one : classes) {
-    for (const schema::store::FailingGift& gift : one.failing) {
+    for (const store::FailingGift& gift : one.failing) {
       const bool has_failed = gift.failed_at > at;
       ++(has_failed ? found.failed : found.rest);
       if (has_failed && gift.since <= at) ++found.again;
@@ -134,7 +134,7 @@ void add_retry(Data& row, const PageCall& call, const Failures& failures, std::s
                    texts().text(sees_installation(call.viewer()) ? "not_retried" : "not_retried_by_yours"));
   const RetryOutcome outcome = outcome_of(*last, failures, std::span(&failures.classes[index], 1));
   row.set("retried", time_data(last->event.occurred_at));
-  row.set("history", history_url(call, schema::store::kFailuresObject, last->event.object_id));
+  row.set("history", history_url(call, store::kFailuresObject, last->event.object_id));
   row.set("retried_by", texts().text("retried_by", {{"who", last->event.actor},
                                                     {"count", std::to_string(outcome.failed)},
                                                     {"rest", std::to_string(outcome.rest)}}));
@@ -151,7 +151,7 @@ Data retry_data(const PageCall& call, const AuditEvent& event, const RetryOutcom
                                : texts().text("class_named", {{"number", number}, {"error", error}});
   Data row;
   row.set("at", time_data(event.occurred_at));
-  row.set("history", history_url(call, schema::store::kFailuresObject, number));
+  row.set("history", history_url(call, store::kFailuresObject, number));
   row.set("outcome", texts().text("retry_outcome", {{"what", what},
                                                     {"who", event.actor},
                                                     {"mended", outcome.mended_text()},
@@ -167,7 +167,7 @@ Data other_retries(const PageCall& call, const Failures& failures) {
   if (failures.is_cut) return list;
   const std::set<std::string> shown(failures.numbers.begin(), failures.numbers.end());
   for (const auto& [number, retry] : failures.retries) {
-    const bool is_recent = retry.event.occurred_at >= call.now - platform::kDayMillis;
+    const bool is_recent = retry.event.occurred_at >= call.now - kDayMillis;
     if (!is_recent || retry.tried == 0 || shown.contains(number)) continue;
     const std::span<const CrmFailureClass> all(failures.classes);
     list << retry_data(call, retry.event, outcome_of(retry, failures, number.empty() ? all : all.first(0)));
@@ -213,13 +213,12 @@ http::HttpResponse retry_failures(const PageCall& call) {
   const std::string error = field(call.form, "class");
   const auto gifts =
       call.store().console_gifts.rejected_gifts(acting_viewer(call.viewer()), error, kRetriedRows);
-  AuditEvent event = event_of(call, schema::store::kCrmRetryAction, schema::store::kFailuresObject,
-                              failure_class_number(error));
-  event.detail =
-      schema::store::error_code(error);  // what more it says may name a recipient, and auditors read this
+  AuditEvent event =
+      event_of(call, store::kCrmRetryAction, store::kFailuresObject, failure_class_number(error));
+  event.detail = store::error_code(error);  // what more it says may name a recipient, and auditors read this
   const std::int64_t count = call.store().sync.reset_rejected(gifts, call.now, event);
   call.console.options.wake_workers();
   return redirect_with_notice(call, "/crm", count == 0 ? "nothing_to_retry" : "class_retried", count);
 }
 
-}  // namespace giftsync::daemon::console
+}  // namespace giftsync::console

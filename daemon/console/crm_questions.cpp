@@ -3,17 +3,17 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "platform/call_deadline.h"
 #include "platform/dependency_error.h"
-#include "platform/thread_call_deadline.h"
 #include "platform/time.h"
 
-namespace giftsync::daemon::console {
+namespace giftsync::console {
 namespace {
 
 /// A page does not wait for one that is slow any longer. A question to an org is several calls over the
 /// internet.
-constexpr std::int64_t kLongestQuestionMillis = 3 * platform::kSecondMillis;
-constexpr std::int64_t kLongestPaidQuestionMillis = 10 * platform::kSecondMillis;
+constexpr std::int64_t kLongestQuestionMillis = 3 * kSecondMillis;
+constexpr std::int64_t kLongestPaidQuestionMillis = 10 * kSecondMillis;
 
 /// One of the places of pages that ask a CRM that is not in the store.
 struct Place {
@@ -35,13 +35,13 @@ bool asks_crm(const PageCall& call) {
   return !call.console.options.crm.is_paid || call.request.method == "POST";
 }
 
-std::string ask_crm(const PageCall& call, const std::function<void(schema::crm::Crm&)>& ask) {
-  const platform::ThreadCallDeadline deadline(call.console.options.crm.is_paid ? kLongestPaidQuestionMillis
-                                                                               : kLongestQuestionMillis);
+std::string ask_crm(const PageCall& call, const std::function<void(crm::Crm&)>& ask) {
+  const ThreadCallDeadline deadline(call.console.options.crm.is_paid ? kLongestPaidQuestionMillis
+                                                                     : kLongestQuestionMillis);
   return change_crm(call, ask);
 }
 
-std::string change_crm(const PageCall& call, const std::function<void(schema::crm::Crm&)>& change) {
+std::string change_crm(const PageCall& call, const std::function<void(crm::Crm&)>& change) {
   const CrmAccess& access = call.console.options.crm;
   if (!access.crm) return texts().text("crm_absent");
   const Place place(access);
@@ -49,7 +49,7 @@ std::string change_crm(const PageCall& call, const std::function<void(schema::cr
   try {
     access.crm->require_spare_calls();
     change(*access.crm);
-  } catch (const platform::DependencyError& fault) {
+  } catch (const DependencyError& fault) {
     return texts().text("crm_away", {{"reason", shown_text(call.viewer(), fault.what())}});
   }
   return {};
@@ -82,9 +82,9 @@ void set_outcome(const PageCall& call, const std::string& away, Data& data) {
                                                      {"share", std::to_string(*usage->share)}}));
 }
 
-sync::RematchRules rematch_rules(const PageCall& call) {
+matching::RematchRules rematch_rules(const PageCall& call) {
   const sync::SyncRules& rules = call.console.options.crm.rules;
-  sync::RematchRules made;
+  matching::RematchRules made;
   made.match_fields = rules.match_fields;
   made.skip_unmatched = rules.skip_unmatched;
   made.tasks_enabled = rules.tasks.enabled;
@@ -93,4 +93,4 @@ sync::RematchRules rematch_rules(const PageCall& call) {
   return made;
 }
 
-}  // namespace giftsync::daemon::console
+}  // namespace giftsync::console

@@ -7,18 +7,18 @@
 #include <string>
 
 #include "daemon/console/page_call.h"
-#include "sync/rematch.h"
+#include "matching/rematch.h"
 
-namespace giftsync::daemon::console {
+namespace giftsync::console {
 
 /// Whether the page asks: always where calls cost nothing, else only as the response to a post.
 bool asks_crm(const PageCall& call);
 /// Asks; returns why it could not, as a sentence; empty when it could. Of a CRM that is not in
 /// the store two pages ask at a time, others learn that at once, and a question ends after 3 s, after 10 s
 /// where calls are paid (CON-24, ORG-16).
-std::string ask_crm(const PageCall& call, const std::function<void(schema::crm::Crm&)>& ask);
+std::string ask_crm(const PageCall& call, const std::function<void(crm::Crm&)>& ask);
 /// The same for what may write: a call of it is not broken off.
-std::string change_crm(const PageCall& call, const std::function<void(schema::crm::Crm&)>& change);
+std::string change_crm(const PageCall& call, const std::function<void(crm::Crm&)>& change);
 /// The fields of the query, or of the form that was posted.
 const std::map<std::string, std::string>& parameters_of(const PageCall& call);
 
@@ -36,6 +36,6 @@ void set_ask(const PageCall& call, const std::string& path, int most_calls, Data
 void set_outcome(const PageCall& call, const std::string& away, Data& data);
 
 /// The settings' rules, for one gift that the user has named.
-sync::RematchRules rematch_rules(const PageCall& call);
+matching::RematchRules rematch_rules(const PageCall& call);
 
-}  // namespace giftsync::daemon::console
+}  // namespace giftsync::console

@@ -5,16 +5,16 @@
 #include "daemon/console/crm_questions.h"
 #include "daemon/console/pages.h"
 #include "platform/text.h"
-#include "schema/store/crm_retry_event.h"
-#include "sync/gift_actions.h"
+#include "schema/store/crm/crm_change_events.h"
+#include "sync/gift/gift_actions.h"
 
-namespace giftsync::daemon::console {
+namespace giftsync::console {
 namespace {
 
-using schema::store::ConsoleGift;
+using store::ConsoleGift;
 
-std::optional<ConsoleGift> find_gift_as(const PageCall& call, const schema::store::Viewer& viewer) {
-  const auto number = platform::parse_number<std::int64_t>(call.parameter);
+std::optional<ConsoleGift> find_gift_as(const PageCall& call, const store::Viewer& viewer) {
+  const auto number = parse_number<std::int64_t>(call.parameter);
   return number ? call.store().console_gifts.find(viewer, {*number}) : std::nullopt;
 }
 
@@ -32,7 +32,7 @@ Data action_data(const PageCall& call, const ConsoleGift& gift, const std::strin
   return made;
 }
 
-Data resend_data(const PageCall& call, const ConsoleGift& gift, const schema::store::MailContext& view) {
+Data resend_data(const PageCall& call, const ConsoleGift& gift, const store::MailContext& view) {
   const auto same = sync::resend_obstacle(view, false);
   const auto other = sync::resend_obstacle(view, true);
   Data made = action_data(call, gift, "resend", other ? other->reason : "");
@@ -43,7 +43,7 @@ Data resend_data(const PageCall& call, const ConsoleGift& gift, const schema::st
   made.set("confirmation", same || address.empty() ? texts().text("resend_confirm_other")
                                                    : texts().text("resend_confirm", {{"address", address}}));
   set_text(made, "cost", cost_text(call, kMostRematchCalls));
-  if (view.mail && view.mail->state == schema::DeliveryState::held)
+  if (view.mail && view.mail->state == DeliveryState::held)
     made.set(
         "text",
         texts().text("resend_text") + " " + texts().text("resend_may_repeat") +
@@ -55,7 +55,7 @@ Data resend_data(const PageCall& call, const ConsoleGift& gift, const schema::st
 }
 
 /// Nothing was changed: the refusal is an event by itself.
-http::HttpResponse refuse(const PageCall& call, const ConsoleGift& gift, schema::store::AuditEvent event,
+http::HttpResponse refuse(const PageCall& call, const ConsoleGift& gift, store::AuditEvent event,
                           const std::string& reason) {
   event.refused = true;
   event.detail = reason;
@@ -64,12 +64,12 @@ http::HttpResponse refuse(const PageCall& call, const ConsoleGift& gift, schema:
 }
 
 /// The gift may belong to another contact now. Returns the notice.
-std::string rematch_after_resend(const PageCall& call, schema::TransactionId id) {
-  std::optional<sync::RematchResult> result;
-  const std::string away = change_crm(call, [&](schema::crm::Crm& crm) {
-    result = sync::rematch_readdressed(call.store(), crm, rematch_rules(call), id, call.now);
+std::string rematch_after_resend(const PageCall& call, TransactionId id) {
+  std::optional<matching::RematchResult> result;
+  const std::string away = change_crm(call, [&](crm::Crm& crm) {
+    result = matching::rematch_readdressed(call.store(), crm, rematch_rules(call), id, call.now);
   });
-  using Kind = sync::RematchResult::Kind;
+  using Kind = matching::RematchResult::Kind;
   const bool is_undone =
       !away.empty() || (result && (result->kind == Kind::failed || result->kind == Kind::not_found));
   return is_undone ? "resent_not_matched" : "resent_to_other";
@@ -77,10 +77,10 @@ std::string rematch_after_resend(const PageCall& call, schema::TransactionId id)
 
 }  // namespace
 
-schema::store::Viewer acting_viewer(const schema::store::Viewer& viewer) {
-  schema::store::Viewer acting = viewer;
-  acting.roles.erase(schema::Role::auditor);
-  acting.roles.erase(schema::Role::approver);
+store::Viewer acting_viewer(const store::Viewer& viewer) {
+  store::Viewer acting = viewer;
+  acting.roles.erase(Role::auditor);
+  acting.roles.erase(Role::approver);
   return acting;
 }
 
@@ -92,15 +92,14 @@ std::optional<ConsoleGift> find_gift_to_change(const PageCall& call) {
   return find_gift_as(call, acting_viewer(call.viewer()));
 }
 
-schema::store::AuditEvent gift_event(const PageCall& call, const std::string& action,
-                                     const schema::store::Gift& gift) {
-  schema::store::AuditEvent event = event_of(call, action, "gift", std::to_string(gift.transaction.id.value));
+store::AuditEvent gift_event(const PageCall& call, const std::string& action, const store::Gift& gift) {
+  store::AuditEvent event = event_of(call, action, "gift", std::to_string(gift.transaction.id.value));
   const auto sender = call.store().accounts.find_by_email(gift.request.sender_email);
   if (sender && sender->organization) event.organization = sender->organization;
   return event;
 }
 
-std::string path_of(const schema::store::Gift& gift) {
+std::string path_of(const store::Gift& gift) {
   return "/gifts/" + std::to_string(gift.transaction.id.value);
 }
 
@@ -110,9 +109,9 @@ void add_gift_actions(const PageCall& call, const ConsoleGift& shown, Data& data
   if (!may(call.viewer().roles, Permission::act_on_gifts)) return;
   const auto gift = find_gift_to_change(call);
   if (!gift) return;
-  const schema::TransactionId id = gift->gift.transaction.id;
-  const schema::store::MailContext view{gift->gift, call.store().changes.spans_of(std::span(&id, 1)),
-                                        call.store().deliveries.find(id)};
+  const TransactionId id = gift->gift.transaction.id;
+  const store::MailContext view{gift->gift, call.store().changes.spans_of(std::span(&id, 1)),
+                                call.store().deliveries.find(id)};
   Data actions(Data::type::list);
   actions << resend_data(call, shown, view);
   const std::string obstacle = sync::cancel_obstacle(view);
@@ -130,7 +129,7 @@ http::HttpResponse resend_gift(const PageCall& call) {
   if (!gift) return not_found(call);
   if (field(call.form, "confirm") != "1")
     return redirect_with_notice(call, path_of(gift->gift), "not_confirmed");
-  std::string email(platform::trimmed(field(call.form, "email")));
+  std::string email(trimmed(field(call.form, "email")));
   if (!email.empty() && config::check_email_address(email))
     return redirect_with_notice(call, path_of(gift->gift), "bad_address");
   sync::ResendAction action{gift->gift.transaction.id, std::nullopt, call.by->user.email,
@@ -151,7 +150,7 @@ http::HttpResponse cancel_gift(const PageCall& call) {
   if (!gift) return not_found(call);
   if (field(call.form, "confirm") != "1")
     return redirect_with_notice(call, path_of(gift->gift), "not_confirmed");
-  const schema::store::AuditEvent event = gift_event(call, "gift.cancel", gift->gift);
+  const store::AuditEvent event = gift_event(call, "gift.cancel", gift->gift);
   const sync::ActionResult result =
       sync::cancel(call.store(), gift->gift.transaction.id, call.by->user.email, call.now, event);
   if (result.kind != sync::ActionResult::Kind::done) return refuse(call, *gift, event, result.reason);
@@ -162,9 +161,9 @@ http::HttpResponse cancel_gift(const PageCall& call) {
 http::HttpResponse retry_gift(const PageCall& call) {
   const auto gift = find_gift_to_change(call);
   if (!gift) return not_found(call);
-  const schema::TransactionId id = gift->gift.transaction.id;
-  schema::store::AuditEvent event = gift_event(call, "gift.retry", gift->gift);
-  event.detail = schema::store::kRetriedRecords;
+  const TransactionId id = gift->gift.transaction.id;
+  store::AuditEvent event = gift_event(call, "gift.retry", gift->gift);
+  event.detail = store::kRetriedRecords;
   // Asked for the reason afterwards: another user, or the daemon, may have been first.
   if (call.store().sync.reset_rejected(std::span(&id, 1), call.now, event) == 0) {
     const std::string obstacle = sync::retry_obstacle(call.store(), id, call.now);
@@ -174,4 +173,4 @@ http::HttpResponse retry_gift(const PageCall& call) {
   return redirect_with_notice(call, path_of(gift->gift), "retried");
 }
 
-}  // namespace giftsync::daemon::console
+}  // namespace giftsync::console

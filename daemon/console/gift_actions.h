@@ -6,22 +6,21 @@
 
 #include "daemon/console/page_call.h"
 
-namespace giftsync::daemon::console {
+namespace giftsync::console {
 
 /// The user without the roles auditor and approver: seeing a gift through them permits no action on it.
-schema::store::Viewer acting_viewer(const schema::store::Viewer& viewer);
+store::Viewer acting_viewer(const store::Viewer& viewer);
 /// The gift that the path names, if the user sees it.
-std::optional<schema::store::ConsoleGift> find_gift(const PageCall& call);
+std::optional<store::ConsoleGift> find_gift(const PageCall& call);
 /// The gift that a post names, if the user may act on it.
-std::optional<schema::store::ConsoleGift> find_gift_to_change(const PageCall& call);
+std::optional<store::ConsoleGift> find_gift_to_change(const PageCall& call);
 /// The event of an action on the gift.
-schema::store::AuditEvent gift_event(const PageCall& call, const std::string& action,
-                                     const schema::store::Gift& gift);
+store::AuditEvent gift_event(const PageCall& call, const std::string& action, const store::Gift& gift);
 /// "/gifts/17"
-std::string path_of(const schema::store::Gift& gift);
+std::string path_of(const store::Gift& gift);
 
 /// Sets `actions`, `has_actions` and `sees_crm` of a gift's page. What does not apply is disabled, with the
 /// reason for which its command would refuse it.
-void add_gift_actions(const PageCall& call, const schema::store::ConsoleGift& shown, Data& data);
+void add_gift_actions(const PageCall& call, const store::ConsoleGift& shown, Data& data);
 
-}  // namespace giftsync::daemon::console
+}  // namespace giftsync::console

@@ -4,12 +4,12 @@
 #include <array>
 
 #include "platform/text.h"
-#include "schema/gift_number.h"
+#include "schema/ids.h"
 
-namespace giftsync::daemon::console {
+namespace giftsync::console {
 namespace {
 
-using schema::store::CrmFilter;
+using store::CrmFilter;
 
 constexpr std::array kCrmFilters{CrmFilter::any,      CrmFilter::waiting,   CrmFilter::failing,
                                  CrmFilter::rejected, CrmFilter::unmatched, CrmFilter::needs_relink,
@@ -32,9 +32,8 @@ std::string_view why_not(const std::string& name) {
 }
 
 bool has_letter(std::string_view text) {
-  return std::any_of(text.begin(), text.end(), [](char c) {
-    return platform::is_ascii_letter(c) || static_cast<unsigned char>(c) >= 0x80;
-  });
+  return std::any_of(text.begin(), text.end(),
+                     [](char c) { return is_ascii_letter(c) || static_cast<unsigned char>(c) >= 0x80; });
 }
 
 /// A word with letters and digits, as ids of CRMs are.
@@ -44,19 +43,19 @@ bool may_be_crm_id(std::string_view text) {
 }
 
 /// Takes what is searched; else why not, as the key of a text.
-std::string_view take_find(schema::store::ConsoleGiftFilter& filter, const std::string& text, bool is_masked,
+std::string_view take_find(store::ConsoleGiftFilter& filter, const std::string& text, bool is_masked,
                            const FindExternal& find_external) {
   const std::size_t at = text.rfind('@');
   // An id may be an address, which is asked of no source then: the answer would tell whose gifts there are.
   if (is_masked && at != std::string::npos) return "filter_hidden";
   filter.ids = find_external(text);
-  if (const auto number = schema::gift_number(text)) filter.ids.push_back(*number);
+  if (const auto number = gift_number(text)) filter.ids.push_back(*number);
   if (!filter.ids.empty()) return {};
   if (may_be_crm_id(text)) filter.crm_id = text;
   if (is_masked) return filter.crm_id.empty() ? "filter_hidden" : "";
   const bool is_address = at != std::string::npos && at > 0 && at + 1 < text.size();
   if (!is_address && (at != std::string::npos || text.starts_with('#') || !has_letter(text) ||
-                      platform::count_code_points(text) > kMaxFindCodePoints))
+                      count_code_points(text) > kMaxFindCodePoints))
     return "filter_find";
   (is_address ? filter.recipient : filter.name) = text;
   return {};
@@ -64,7 +63,7 @@ std::string_view take_find(schema::store::ConsoleGiftFilter& filter, const std::
 
 /// Takes one parameter; false when its value is none that it may have.
 bool take(GiftQuery& query, const std::string& name, const std::string& value) {
-  schema::store::ConsoleGiftFilter& filter = query.filter;
+  store::ConsoleGiftFilter& filter = query.filter;
   if (name == "sender")
     filter.sender = value;
   else if (name == "source")
@@ -76,13 +75,13 @@ bool take(GiftQuery& query, const std::string& name, const std::string& value) {
   else if (name == "error")
     filter.error_class = value;
   else if (name == "status") {
-    filter.status = schema::status_from_word(value);
+    filter.status = status_from_word(value);
     return filter.status.has_value();
   } else if (name == "key") {
     filter.key = value.substr(0, value.find('.'));  // lists show "gsk_live_Ab3dE5g..."
     return filter.key.size() <= kMaxKeyPrefix;
   } else if (name == "crm") {
-    const auto crm = schema::store::crm_filter_from_word(value);
+    const auto crm = store::crm_filter_from_word(value);
     filter.crm = crm.value_or(CrmFilter::any);
     return crm.has_value();
   } else if (name == "conflict") {
@@ -92,13 +91,13 @@ bool take(GiftQuery& query, const std::string& name, const std::string& value) {
     filter.sent_since = day_from(value);
     return filter.sent_since.has_value();
   } else if (name == "undelivered_days") {
-    const auto days = platform::parse_number<std::int64_t>(value);
+    const auto days = parse_number<std::int64_t>(value);
     if (!days || *days <= 0 || *days > kMaxUndeliveredDays) return false;
     query.undelivered_days = days;
     return true;
   } else if (name == "until") {
     const auto day = day_from(value);
-    if (day) filter.sent_until = *day + platform::kDayMillis;
+    if (day) filter.sent_until = *day + kDayMillis;
     return day.has_value();
   } else {
     return false;
@@ -133,8 +132,8 @@ bool is_folded(const std::string& name) {
 
 }  // namespace
 
-std::optional<platform::UtcMillis> day_from(const std::string& text) {
-  return text.size() == 10 ? platform::from_rfc3339(text + "T00:00:00Z") : std::nullopt;
+std::optional<UtcMillis> day_from(const std::string& text) {
+  return text.size() == 10 ? from_rfc3339(text + "T00:00:00Z") : std::nullopt;
 }
 
 std::vector<NotApplied> unknown_filters(const std::map<std::string, std::string>& parameters,
@@ -160,15 +159,15 @@ GiftQuery gift_query(const std::map<std::string, std::string>& parameters, bool 
                      const FindExternal& find_external) {
   GiftQuery query;
   for (const auto& [name, value] : parameters) {
-    const std::string text(platform::trimmed(value));
+    const std::string text(trimmed(value));
     if (text.empty()) continue;
     std::string_view why;
     if (name == "format" && text == "csv") {
       query.csv = true;
       continue;
     }
-    if (name == "before" && platform::parse_number<std::int64_t>(text).value_or(0) > 0) {
-      query.before = schema::TransactionId{*platform::parse_number<std::int64_t>(text)};
+    if (name == "before" && parse_number<std::int64_t>(text).value_or(0) > 0) {
+      query.before = TransactionId{*parse_number<std::int64_t>(text)};
       continue;
     }
     if (name == "find")
@@ -200,7 +199,7 @@ Data filter_form(const GiftQuery& query, bool is_masked) {
   Data form;
   Data statuses(Data::type::list);
   statuses << option_data("", texts().text("any"), !query.filter.status);
-  for (const schema::Status status : schema::kAllStatuses) {
+  for (const Status status : kAllStatuses) {
     const std::string word(to_word(status));
     statuses << option_data(word, texts().text("status_" + word), query.filter.status == status);
   }
@@ -224,4 +223,4 @@ Data filter_form(const GiftQuery& query, bool is_masked) {
   return form;
 }
 
-}  // namespace giftsync::daemon::console
+}  // namespace giftsync::console

@@ -13,7 +13,7 @@
 #include "daemon/console/page_frame.h"
 #include "schema/store/console_gifts.h"
 
-namespace giftsync::daemon::console {
+namespace giftsync::console {
 
 /// A parameter of a list's address that cannot be applied. The list shows no rows then: all of them would
 /// look like the answer (CON-17).
@@ -29,8 +29,8 @@ std::vector<NotApplied> unknown_filters(const std::map<std::string, std::string>
 void set_not_applied(Data& data, const std::vector<NotApplied>& parameters, const std::string& without);
 
 struct GiftQuery {
-  schema::store::ConsoleGiftFilter filter = {};
-  std::optional<schema::TransactionId> before = {};
+  store::ConsoleGiftFilter filter = {};
+  std::optional<TransactionId> before = {};
   /// Only gifts that became undelivered in so many last days; the page sets filter.undelivered_since.
   std::optional<std::int64_t> undelivered_days = {};
   bool csv = false;
@@ -40,7 +40,7 @@ struct GiftQuery {
 };
 
 /// The gifts that sources know by this id.
-using FindExternal = std::function<std::vector<schema::TransactionId>(const std::string& external_id)>;
+using FindExternal = std::function<std::vector<TransactionId>(const std::string& external_id)>;
 
 /// `is_masked`: the viewer may not search by what is masked (CON-16). "find" is the id of a gift, else an
 /// address if there is an "@" in it, else a name, which with a digit in one word may be an id in the CRM too
@@ -57,6 +57,6 @@ Data filter_form(const GiftQuery& query, bool is_masked);
 std::string describe_filter(const GiftQuery& query);
 
 /// "2026-11-21" as its first moment in UTC.
-std::optional<platform::UtcMillis> day_from(const std::string& text);
+std::optional<UtcMillis> day_from(const std::string& text);
 
-}  // namespace giftsync::daemon::console
+}  // namespace giftsync::console

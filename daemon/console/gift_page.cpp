@@ -1,32 +1,37 @@
 // One gift: what the store has about it, on one time axis.
+#include <array>
+
 #include "daemon/console/access.h"
+#include "daemon/console/crm_questions.h"
 #include "daemon/console/gift_actions.h"
 #include "daemon/console/pages.h"
-#include "daemon/console/request_access.h"
 #include "daemon/console/request_facts.h"
 #include "platform/text.h"
 #include "schema/money.h"
-#include "sync/lifecycle_rules.h"
+#include "schema/store/gift/gift_fields.h"
+#include "sync/crm/gift_record_draft.h"
+#include "sync/crm/record_comparison.h"
+#include "sync/crm/sync_step.h"
+#include "sync/gift/lifecycle_rules.h"
 
-namespace giftsync::daemon::console {
+namespace giftsync::console {
 namespace {
 
-using schema::store::ConsoleGift;
+using store::ConsoleGift;
 
-std::string amount(const std::optional<schema::Money>& money) {
-  return money ? schema::to_decimal(*money) : std::string();
+std::string amount(const std::optional<Money>& money) {
+  return money ? to_decimal(*money) : std::string();
 }
 
-/// Of the timeline.
-int step_of(schema::Status status) {
-  using schema::Status;
+/// The step of the timeline.
+int step_of(Status status) {
   if (status == Status::delivered || status == Status::undelivered) return 3;
   return status == Status::opened ? 4 : 5;
 }
 
-void add_changes(std::vector<TimelineEntry>& timeline, schema::store::Store& store, schema::TransactionId id,
+void add_changes(std::vector<TimelineEntry>& timeline, store::Store& store, TransactionId id,
                  bool is_masked) {
-  for (const schema::store::StatusChange& change : store.changes.history(id)) {
+  for (const store::StatusChange& change : store.changes.history(id)) {
     TimelineEntry entry{change.occurred_at, word_text("status_", change.status),
                         texts().text("reported_by", {{"source", change.source}}), change.voiding.has_value()};
     entry.step = step_of(change.status);
@@ -39,31 +44,30 @@ void add_changes(std::vector<TimelineEntry>& timeline, schema::store::Store& sto
   }
 }
 
-/// Of one moment what people did, then the mail, then the statuses that follow from both
+/// In one moment what people did, then the mail, then the statuses that follow from both
 /// (CON-42). `is_masked`: without texts that may name the recipient.
-std::vector<TimelineEntry> timeline_of(schema::store::Store& store, const ConsoleGift& row,
-                                       const std::optional<schema::store::DeliveryRow>& mail,
-                                       bool is_masked) {
-  const schema::TransactionId id = row.gift.transaction.id;
+std::vector<TimelineEntry> timeline_of(store::Store& store, const ConsoleGift& row,
+                                       const std::optional<store::DeliveryRow>& mail, bool is_masked) {
+  const TransactionId id = row.gift.transaction.id;
   std::vector<TimelineEntry> timeline{
-      {*row.gift.transaction.times[schema::Status::sent], texts().text("status_sent"),
+      {*row.gift.transaction.times[Status::sent], texts().text("status_sent"),
        row.gift.request.sender_email.empty()
            ? ""
            : texts().text("sent_by", {{"who", row.gift.request.sender_email}})}};
   bool is_listed = false;  // by whom the mail was withdrawn
-  for (const schema::store::GiftAction& action : store.lifecycle.find_actions(id)) {
+  for (const store::GiftAction& action : store.lifecycle.find_actions(id)) {
     timeline.push_back({action.at, word_text("action_", action.kind),
                         joined(action.actor, ": ", masked_text(is_masked, action.comment))});
-    using Kind = schema::store::GiftActionKind;
+    using Kind = store::GiftActionKind;
     timeline.back().step =
         action.kind == Kind::mail_accepted || action.kind == Kind::mail_undelivered ? 2 : 1;
-    is_listed = is_listed || (mail && action.kind == schema::store::GiftActionKind::mail_withdrawn &&
+    is_listed = is_listed || (mail && action.kind == store::GiftActionKind::mail_withdrawn &&
                               action.at == mail->updated_at);
   }
-  if (mail && !(is_listed && mail->state == schema::DeliveryState::withdrawn)) {
+  if (mail && !(is_listed && mail->state == DeliveryState::withdrawn)) {
     timeline.push_back(
         {mail->updated_at, word_text("mail_", mail->state), masked_text(is_masked, mail->last_reply)});
-    using State = schema::DeliveryState;
+    using State = DeliveryState;
     timeline.back().step = mail->state == State::accepted || mail->state == State::undelivered ? 2 : 1;
   }
   add_changes(timeline, store, id, is_masked);
@@ -72,16 +76,16 @@ std::vector<TimelineEntry> timeline_of(schema::store::Store& store, const Consol
 
 /// The status with the changes that are stored and not in the gift's row yet, which follow within seconds:
 /// the page would else contradict the timeline and what an action has just done (CON-46).
-sync::FoldedStatus status_of(schema::store::Store& store, const schema::store::RecipientTransaction& gift) {
+sync::FoldedStatus status_of(store::Store& store, const store::RecipientTransaction& gift) {
   if (!gift.gift_source.empty()) return sync::state_of(gift);
-  return sync::fold(*gift.times[schema::Status::sent], store.changes.spans_of(std::span(&gift.id, 1)),
+  return sync::fold(*gift.times[Status::sent], store.changes.spans_of(std::span(&gift.id, 1)),
                     gift.untimed_status);
 }
 
 Data summary_of(const ConsoleGift& row, const sync::FoldedStatus& status,
-                const std::optional<schema::store::DeliveryRow>& mail, const schema::store::Viewer& viewer) {
-  const schema::store::RecipientTransaction& transaction = row.gift.transaction;
-  const schema::store::GiftRequest& request = row.gift.request;
+                const std::optional<store::DeliveryRow>& mail, const store::Viewer& viewer) {
+  const store::RecipientTransaction& transaction = row.gift.transaction;
+  const store::GiftRequest& request = row.gift.request;
   Data lines(Data::type::list);
   const std::string name =
       transaction.first_name + (transaction.last_name.empty() ? "" : " ") + transaction.last_name;
@@ -95,14 +99,16 @@ Data summary_of(const ConsoleGift& row, const sync::FoldedStatus& status,
   add_line(lines, "campaign", request.utm_campaign_id.value_or(""));
   add_line(lines, "total_cost", amount(request.costs.total()));
   if (const auto end = sync::next_end(row.gift, status))
-    add_time(lines, end->status == schema::Status::refunded ? "refunded_at" : "expires_at", end->at);
+    add_time(lines, end->status == Status::refunded ? "refunded_at" : "expires_at", end->at);
   if (mail && may(viewer.roles, Permission::act_on_gifts)) add_line(lines, "message_id", mail->message_id);
   if (mail) add_line(lines, "attempts_made", std::to_string(mail->attempts()));
   add_line(lines, "source", transaction.gift_source);
-  add_line(lines, "external_id", schema::store::shown_text(viewer, transaction.external_id));
+  add_line(lines, "external_id", store::shown_text(viewer, transaction.external_id));
   add_line(lines, "gift_request", std::to_string(request.id.value));
   add_line(lines, "credential", request.credential_prefix);
   add_line(lines, "http_request", request.http_request_id);
+  add_listed(lines, store::kGiftRequestFields, request);
+  add_listed(lines, store::kRecipientTransactionFields, transaction);
   return lines;
 }
 
@@ -116,21 +122,21 @@ std::string without_command(const std::string& text) {
 }
 
 /// What the store knows of the gift's record. Nothing is asked of the CRM.
-Data crm_of(schema::store::Store& store, const ConsoleGift& row, const schema::store::Viewer& viewer) {
-  const schema::TransactionId id = row.gift.transaction.id;
+Data crm_of(store::Store& store, const ConsoleGift& row, const store::Viewer& viewer) {
+  const TransactionId id = row.gift.transaction.id;
   const bool sees_crm = may(viewer.roles, Permission::see_crm);
   const auto shown = [&](const std::string& text) {
     return masked_text(viewer.is_masked(), with_readable_times(sees_crm ? text : without_command(text)));
   };
   const auto shown_fault = [&](const std::string& error) {
-    return viewer.is_masked() ? schema::store::error_code(error) : shown(error);
+    return viewer.is_masked() ? store::error_code(error) : shown(error);
   };
   Data lines(Data::type::list);
   const auto states = store.sync.find_states(std::span(&id, 1));
   if (states.empty()) {
     add_line(lines, "state", texts().text("crm_none"));
   } else {
-    const schema::store::CrmSyncState& state = states.front();
+    const store::CrmSyncState& state = states.front();
     add_line(lines, "state", word_text("crm_state_", state.state));
     add_line(lines, "record_id", state.crm_id);
     add_line(lines, "contact_id", state.decision.contact_id);
@@ -155,7 +161,7 @@ Data crm_of(schema::store::Store& store, const ConsoleGift& row, const schema::s
 void add_request(const PageCall& call, const ConsoleGift& row, Data& data) {
   const auto request = request_of_gift(call, row.gift.request.id);
   if (!request) return;
-  const schema::store::RequestRecordEntry& entry = request->entry;
+  const store::RequestRecordEntry& entry = request->entry;
   data.set("request", true);
   data.set("request_name", name_of_request(entry));
   if (request->is_seen) {
@@ -194,4 +200,168 @@ http::HttpResponse gift_page(const PageCall& call) {
   return page(call, "gift", texts().text("gift_number", {{"id", call.parameter}}), std::move(data));
 }
 
-}  // namespace giftsync::daemon::console
+// What the CRM holds of a gift beside what giftsync would write.
+
+namespace {
+
+constexpr int kMostCalls = 1;
+
+/// What may name the recipient, and the link to the gift.
+bool is_personal(GiftField field) {
+  return field == GiftField::name || field == GiftField::message || field == GiftField::link ||
+         field == GiftField::recipient_email || field == GiftField::recipient_phone_number;
+}
+
+store::MatchDecision decision_of(store::Store& store, TransactionId id) {
+  const auto states = store.sync.find_states(std::span(&id, 1));
+  return states.empty() ? store::MatchDecision() : states.front().decision;
+}
+
+/// The record that giftsync would write.
+GiftRecord wanted_record(const PageCall& call, const store::Gift& gift) {
+  const sync::SyncRules& rules = call.console.options.crm.rules;
+  const std::string link = rules.link_of ? rules.link_of(gift.transaction) : std::string();
+  return sync::draft_gift_record(gift, decision_of(call.store(), gift.transaction.id), link,
+                                 rules.integration_user)
+      .record;
+}
+
+/// The fields by what the comparison says of them, those that differ first (CON-43).
+struct ComparedFields {
+  struct Group {
+    std::string_view title;  ///< the key of its text
+    std::size_t count = 0;
+    Data rows = Data(Data::type::list);
+  };
+  std::array<Group, 3> groups{Group{"fields_differing"}, Group{"fields_same"}, Group{"fields_not_compared"}};
+
+  Group& of(sync::FieldVerdict verdict) {
+    using V = sync::FieldVerdict;
+    if (verdict == V::repaired || verdict == V::differs) return groups[0];
+    return groups[verdict == V::same ? 1 : 2];
+  }
+};
+
+/// One field, `in_crm` beside `ours`.
+Data row_data(const PageCall& call, GiftField field, const std::string& in_crm, const std::string& ours) {
+  const bool is_hidden = call.viewer().is_masked() && is_personal(field);
+  Data row;
+  row.set("field", std::string(descriptor_of(field).label));
+  const auto shown = [&](const std::string& text) {
+    return field == GiftField::recipient_email ? masked_address(is_hidden, text)
+                                               : masked_text(is_hidden, with_readable_times(text));
+  };
+  set_text(row, "in_crm", shown(in_crm));
+  set_text(row, "ours", shown(ours));
+  return row;
+}
+
+/// For a gift without a record: the fields that giftsync wants to write (CON-62).
+ComparedFields fields_to_write(const PageCall& call, const crm::GiftRecords& records,
+                               const store::Gift& gift) {
+  const GiftRecord wanted = wanted_record(call, gift);
+  ComparedFields fields;
+  ComparedFields::Group& group = fields.groups[0];
+  group.title = "fields_to_write";
+  for (std::size_t i = 0; i < kGiftFieldCount; ++i) {
+    const auto field = static_cast<GiftField>(i);
+    const std::string ours = sync::text_of(wanted.get(field));
+    if (ours.empty() || !records.has_field(field)) continue;
+    Data row = row_data(call, field, "", ours);
+    row.set("verdict", texts().text("field_to_write"));
+    group.rows << row;
+    ++group.count;
+  }
+  return fields;
+}
+
+ComparedFields compare_fields(const PageCall& call, const crm::GiftRecords& records, const GiftRecord& record,
+                              const store::Gift& gift) {
+  const GiftRecord wanted = wanted_record(call, gift);
+  const bool knows_link = call.console.options.crm.rules.link_of != nullptr;
+  const bool is_adopted = gift.transaction.gift_source == store::kAdoptedGiftSource;
+  ComparedFields compared;
+  for (std::size_t i = 0; i < kGiftFieldCount; ++i) {
+    const auto field = static_cast<GiftField>(i);
+    const std::string in_crm = sync::text_in(record, field);
+    const std::string ours = sync::text_of(wanted.get(field));
+    if (in_crm.empty() && ours.empty()) continue;
+    const sync::FieldVerdict verdict =
+        sync::compare_field(records, record, wanted, field, is_adopted, knows_link);
+    ComparedFields::Group& group = compared.of(verdict);
+    Data row = row_data(call, field, in_crm, ours);
+    row.set("verdict", word_text("field_", verdict));
+    row.set("differs", &group == &compared.groups[0]);
+    group.rows << row;
+    ++group.count;
+  }
+  return compared;
+}
+
+void set_fields(Data& data, const ComparedFields& compared) {
+  Data groups(Data::type::list);
+  for (const ComparedFields::Group& group : compared.groups) {
+    if (group.count == 0) continue;
+    Data one;
+    one.set("title", texts().text(group.title, {{"count", std::to_string(group.count)}}));
+    one.set("open", &group == &compared.groups[0]);
+    one.set("rows", group.rows);
+    groups << one;
+  }
+  data.set("groups", groups);
+  data.set("has_groups", true);
+  data.set("none_differs", compared.groups[0].count == 0);
+}
+
+/// The key of the text for what was refused, or failed otherwise.
+std::string_view failure_title(const store::SyncWait& wait) {
+  if (wait.last_error.starts_with(sync::kTaskError)) return wait.is_rejected ? "task_refused" : "task_failed";
+  return wait.is_rejected ? "record_refused" : "record_failed";
+}
+
+/// Why the CRM does not have the gift's current state: the last error of its write, with its class (CON-62).
+void set_failure(const PageCall& call, TransactionId id, Data& data) {
+  const auto wait = call.store().sync.find_wait(id);
+  if (wait && wait->last_error.empty()) data.set("waiting", true);
+  if (!wait || wait->last_error.empty()) return;
+  Data failure;
+  failure.set("title", texts().text(failure_title(*wait)));
+  failure.set("error", shown_error(call.viewer(), wait->last_error));
+  failure.set("number", failure_class_number(store::failure_class_of(wait->last_error)));
+  failure.set("next", time_data(wait->next_attempt_at));
+  data.set("failure", failure);
+}
+
+/// Whether giftsync makes the record that the CRM does not have.
+bool will_be_written(const store::ConsoleGift& gift) {
+  return gift.crm_state != store::CrmSyncStatus::deleted && gift.crm_state != store::CrmSyncStatus::skipped;
+}
+
+}  // namespace
+
+http::HttpResponse gift_record_page(const PageCall& call) {
+  const auto seen = find_gift(call);
+  if (!seen) return not_found(call);
+  const TransactionId id = seen->gift.transaction.id;
+  const auto gifts = call.store().gifts.find(std::span(&id, 1));
+  if (gifts.empty()) return not_found(call);
+  Data data;
+  data.set("gift_url", call.url().base + path_of(seen->gift));
+  data.set("masked", call.viewer().is_masked());
+  set_failure(call, id, data);
+  set_ask(call, path_of(seen->gift) + "/record", kMostCalls, data);
+  if (asks_crm(call)) {
+    const std::string away = ask_crm(call, [&](crm::Crm& crm) {
+      const auto records = crm.gift_records().find(std::span(&id, 1));
+      data.set("missing", records.empty());
+      if (!records.empty())
+        set_fields(data, compare_fields(call, crm.gift_records(), records.front(), gifts.front()));
+      else if (will_be_written(*seen))
+        set_fields(data, fields_to_write(call, crm.gift_records(), gifts.front()));
+    });
+    set_outcome(call, away, data);
+  }
+  return page(call, "gift_record", texts().text("record_title", {{"id", call.parameter}}), std::move(data));
+}
+
+}  // namespace giftsync::console

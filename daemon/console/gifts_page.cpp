@@ -8,25 +8,26 @@
 #include "daemon/console/console_sign_in.h"
 #include "daemon/console/gift_filter.h"
 #include "daemon/console/pages.h"
-#include "platform/csv_cell.h"
+#include "platform/spreadsheet_text.h"
 #include "platform/text.h"
+#include "schema/store/gift/gift_fields.h"
 
-namespace giftsync::daemon::console {
+namespace giftsync::console {
 namespace {
 
-using schema::store::ConsoleGift;
+using store::ConsoleGift;
 
 constexpr std::size_t kCsvPageRows = 500;
 constexpr std::int64_t kMaxCsvRows = 1'000'000;
 
 std::string recipient_of(const ConsoleGift& row) {
-  const schema::store::RecipientTransaction& transaction = row.gift.transaction;
+  const store::RecipientTransaction& transaction = row.gift.transaction;
   return transaction.email.empty() ? transaction.phone : transaction.email;
 }
 
 /// The key of the text that describes the record in the CRM.
 std::string crm_key(const ConsoleGift& row) {
-  using schema::store::CrmSyncStatus;
+  using store::CrmSyncStatus;
   if (row.needs_relink) return "crm_needs_relink";
   if (row.crm_state == CrmSyncStatus::skipped) return "crm_skipped";
   if (row.crm_state == CrmSyncStatus::deleted) return "crm_deleted";
@@ -41,17 +42,17 @@ std::string linked_to(const ConsoleGift& row) {
   return row.lead_id.empty() ? texts().text("not_linked") : texts().text("lead", {{"id", row.lead_id}});
 }
 
-platform::UtcMillis since_of(const schema::store::RecipientTransaction& transaction) {
-  return transaction.times[transaction.status].value_or(*transaction.times[schema::Status::sent]);
+UtcMillis since_of(const store::RecipientTransaction& transaction) {
+  return transaction.times[transaction.status].value_or(*transaction.times[Status::sent]);
 }
 
 Data row_data(const ConsoleGift& row, const ConsoleUrl& url) {
-  const schema::store::Gift& gift = row.gift;
+  const store::Gift& gift = row.gift;
   const std::string status(to_word(gift.transaction.status));
   Data made;
   made.set("id", std::to_string(gift.transaction.id.value));
   made.set("url", url.base + "/gifts/" + std::to_string(gift.transaction.id.value));
-  made.set("sent", time_data(*gift.transaction.times[schema::Status::sent]));
+  made.set("sent", time_data(*gift.transaction.times[Status::sent]));
   set_address(made, "recipient", recipient_of(row));
   set_text(made, "item", gift.request.item_name);
   set_address(made, "sender", gift.request.sender_email);
@@ -62,32 +63,37 @@ Data row_data(const ConsoleGift& row, const ConsoleUrl& url) {
   made.set("linked", linked_to(row));
   made.set("crm", texts().text(crm_key(row)));
   const auto total = gift.request.costs.total();
-  made.set("cost", total ? schema::to_decimal(*total) : "");
+  made.set("cost", total ? to_decimal(*total) : "");
   return made;
 }
 
 std::string csv_header() {
-  return std::string(platform::kByteOrderMark) +
+  std::string listed;
+  const auto add = [&](const auto& field, const auto&) { listed.append(",").append(field.column); };
+  store::kGiftRequestFields.each_listed({}, add);
+  store::kRecipientTransactionFields.each_listed({}, add);
+  return std::string(kByteOrderMark) +
          "transaction_id,gift_request_id,sent_at,status,status_since,recipient_email,first_name,last_name,"
-         "sender_email,item,campaign,total_cost,source,conflict,contact_id,lead_id,crm_state,crm_error\r\n";
+         "sender_email,item,campaign,total_cost,source,conflict,contact_id,lead_id,crm_state,crm_error" +
+         listed + "\r\n";
 }
 
 std::string csv_row(const ConsoleGift& row) {
-  const schema::store::RecipientTransaction& transaction = row.gift.transaction;
-  const schema::store::GiftRequest& request = row.gift.request;
+  const store::RecipientTransaction& transaction = row.gift.transaction;
+  const store::GiftRequest& request = row.gift.request;
   const auto total = request.costs.total();
   const std::array<std::string, 18> cells{std::to_string(transaction.id.value),
                                           std::to_string(request.id.value),
-                                          platform::to_rfc3339(*transaction.times[schema::Status::sent]),
+                                          to_rfc3339(*transaction.times[Status::sent]),
                                           std::string(to_word(transaction.status)),
-                                          platform::to_rfc3339(since_of(transaction)),
+                                          to_rfc3339(since_of(transaction)),
                                           transaction.email,
                                           transaction.first_name,
                                           transaction.last_name,
                                           request.sender_email,
                                           request.item_name,
                                           request.utm_campaign_id.value_or(""),
-                                          total ? schema::to_decimal(*total) : "",
+                                          total ? to_decimal(*total) : "",
                                           transaction.gift_source,
                                           transaction.has_conflict ? "yes" : "no",
                                           row.contact_id,
@@ -95,18 +101,21 @@ std::string csv_row(const ConsoleGift& row) {
                                           crm_key(row).substr(4),
                                           row.last_error};
   std::string line;
-  for (const std::string& cell : cells) line += (line.empty() ? "" : ",") + platform::csv_cell(cell);
+  for (const std::string& cell : cells) line += (line.empty() ? "" : ",") + csv_cell(cell);
+  const auto add = [&](const auto&, const auto& value) { line += "," + csv_cell(field_text(value)); };
+  store::kGiftRequestFields.each_listed(request, add);
+  store::kRecipientTransactionFields.each_listed(transaction, add);
   return line + "\r\n";
 }
 
 /// Reads one page after the other, each in a transaction of its own, while the client takes them and its
 /// session lasts (CON-41).
 struct CsvReader {
-  schema::store::ConsoleGifts& gifts;
-  const schema::store::Viewer viewer;
-  const schema::store::ConsoleGiftFilter filter;
+  store::ConsoleGifts& gifts;
+  const store::Viewer viewer;
+  const store::ConsoleGiftFilter filter;
   const std::function<bool()> may_go_on;
-  std::optional<schema::TransactionId> before = {};
+  std::optional<TransactionId> before = {};
   std::int64_t rows = 0;
   bool has_ended = false;
   bool has_header = false;
@@ -155,7 +164,7 @@ std::string whose_gifts(const PageCall& call, bool is_whole) {
   return call.viewer().account && is_whole ? whose + " " + texts().text("gifts_of_account_none") : whose;
 }
 
-http::HttpResponse gifts_csv(const PageCall& call, const schema::store::ConsoleGiftFilter& filter) {
+http::HttpResponse gifts_csv(const PageCall& call, const store::ConsoleGiftFilter& filter) {
   const auto reader = std::make_shared<CsvReader>(
       CsvReader{call.store().console_gifts, call.viewer(), filter, session_check(call)});
   http::HttpResponse response;
@@ -170,22 +179,22 @@ http::HttpResponse gifts_csv(const PageCall& call, const schema::store::ConsoleG
 
 http::HttpResponse gifts_page(const PageCall& call) {
   GiftQuery query = gift_query(call.query, call.viewer().is_masked(), [&](const std::string& text) {
-    std::vector<schema::TransactionId> ids;
+    std::vector<TransactionId> ids;
     for (const auto& one : call.store().external_ids.find(text)) ids.push_back(one.transaction);
     return ids;
   });
   if (query.undelivered_days)
-    query.filter.undelivered_since = call.now - *query.undelivered_days * platform::kDayMillis;
+    query.filter.undelivered_since = call.now - *query.undelivered_days * kDayMillis;
   const std::string list = call.url().base + "/gifts";
   if (query.csv && !query.not_applied.empty())
     return notice(call.url(), 400, "filter_refused", "filter_refused_text", frame_user(call));
   if (query.csv) {
-    schema::store::AuditEvent event = event_of(call, "gift.export", "gift");
+    store::AuditEvent event = event_of(call, "gift.export", "gift");
     event.detail = audited_filter(query);
     call.store().audit.add(event);
     return gifts_csv(call, query.filter);
   }
-  schema::store::ConsoleGiftPage found;
+  store::ConsoleGiftPage found;
   if (query.not_applied.empty())
     found = call.store().console_gifts.list(call.viewer(), query.filter, query.before, kPageRows);
   Data data;
@@ -210,4 +219,4 @@ http::HttpResponse gifts_page(const PageCall& call) {
   return page(call, "gifts", texts().text("gifts"), std::move(data));
 }
 
-}  // namespace giftsync::daemon::console
+}  // namespace giftsync::console

@@ -8,14 +8,12 @@
 #include "daemon/console/gift_filter.h"
 #include "daemon/console/pages.h"
 #include "platform/text.h"
-#include "schema/store/bounded_count.h"
+#include "schema/store/statements/bounded_count.h"
 
-namespace giftsync::daemon::console {
+namespace giftsync::console {
 namespace {
-
-using schema::DeliveryState;
-using schema::store::ListedMail;
-using schema::store::MailAction;
+using store::ListedMail;
+using store::MailAction;
 
 /// Those that need attention first.
 constexpr std::array kListedStates{
@@ -27,13 +25,13 @@ constexpr std::string_view kRetry = "retry";
 /// By descending gift; `older`: where the next page begins.
 struct MailPage {
   std::vector<ListedMail> mails = {};
-  std::optional<schema::TransactionId> older = {};
-  std::optional<platform::UtcMillis> searched_back_to = {};  ///< the search stopped there
+  std::optional<TransactionId> older = {};
+  std::optional<UtcMillis> searched_back_to = {};  ///< the search stopped there
 };
 
-/// Of these states. Each state has its own index.
+/// The mails in these states. Each state has its own index.
 MailPage list_mails(const PageCall& call, std::span<const DeliveryState> states,
-                    std::optional<schema::TransactionId> before) {
+                    std::optional<TransactionId> before) {
   MailPage page;
   for (const DeliveryState state : states)
     for (ListedMail& mail : call.store().deliveries.list(call.viewer(), state, before, kRowsWithForms + 1))
@@ -50,11 +48,11 @@ MailPage list_mails(const PageCall& call, std::span<const DeliveryState> states,
 /// Those of the viewer's next gifts, of these states. The mails of one organization may be far apart among
 /// all that were accepted, so this looks at as many gifts as the list of gifts does (CON-17).
 MailPage search_mails(const PageCall& call, std::span<const DeliveryState> states,
-                      std::optional<schema::TransactionId> before) {
+                      std::optional<TransactionId> before) {
   const auto gifts = call.store().console_gifts.list(call.viewer(), {}, before, kRowsWithForms);
   MailPage page{.older = gifts.next_before, .searched_back_to = gifts.searched_back_to};
-  std::vector<schema::TransactionId> ids;
-  for (const schema::store::ConsoleGift& one : gifts.gifts) ids.push_back(one.gift.transaction.id);
+  std::vector<TransactionId> ids;
+  for (const store::ConsoleGift& one : gifts.gifts) ids.push_back(one.gift.transaction.id);
   for (ListedMail& mail : call.store().deliveries.list(call.viewer(), ids))
     if (std::find(states.begin(), states.end(), mail.state) != states.end())
       page.mails.push_back(std::move(mail));
@@ -62,7 +60,7 @@ MailPage search_mails(const PageCall& call, std::span<const DeliveryState> state
 }
 
 MailPage mails_of(const PageCall& call, std::span<const DeliveryState> states,
-                  std::optional<schema::TransactionId> before) {
+                  std::optional<TransactionId> before) {
   const bool has_accepted = std::find(states.begin(), states.end(), DeliveryState::accepted) != states.end();
   return has_accepted && call.viewer().organization ? search_mails(call, states, before)
                                                     : list_mails(call, states, before);
@@ -83,7 +81,7 @@ std::vector<NotApplied> not_applied(const PageCall& call) {
   const std::string state = field(call.query, "state");
   const std::string before = field(call.query, "before");
   if (!state.empty() && state != kAll && state != asked_list(call)) found.push_back({"state", state});
-  if (!before.empty() && !platform::parse_number<std::int64_t>(before)) found.push_back({"before", before});
+  if (!before.empty() && !parse_number<std::int64_t>(before)) found.push_back({"before", before});
   return found;
 }
 
@@ -99,7 +97,7 @@ std::vector<DeliveryState> states_of(const std::string& list) {
 bool add_queue(Data& data, const PageCall& call) {
   const auto breakers = call.store().deliveries.breakers();
   bool waits = !breakers.empty();
-  const auto pause_data = [&](const schema::store::CircuitBreaker& one) {
+  const auto pause_data = [&](const store::CircuitBreaker& one) {
     Data pause;
     pause.set("daemon", one.daemon);
     pause.set("relay", one.relay);
@@ -115,8 +113,8 @@ bool add_queue(Data& data, const PageCall& call) {
     waits = waits || (state == DeliveryState::queued && count > 0);
     Data one;
     one.set("label", word_text("mail_", state));
-    one.set("value", count > schema::store::kMaxCounted
-                         ? texts().text("more_than", {{"count", std::to_string(schema::store::kMaxCounted)}})
+    one.set("value", count > store::kMaxCounted
+                         ? texts().text("more_than", {{"count", std::to_string(store::kMaxCounted)}})
                          : std::to_string(count));
     one.set("list", call.url().base + "/mail?" + query_of({{"state", std::string(to_word(state))}}));
     counts << one;
@@ -167,13 +165,12 @@ Data row_data(const PageCall& call, const ListedMail& mail) {
 }
 
 /// Nothing when the user may not do it. The mail of a notice belongs to no gift and no organization.
-std::optional<schema::store::AuditEvent> event_for(const PageCall& call, schema::TransactionId mail,
-                                                   MailAction action, const std::string& name) {
+std::optional<store::AuditEvent> event_for(const PageCall& call, TransactionId mail, MailAction action,
+                                           const std::string& name) {
   if (mail.value < 0) {
     if (action != MailAction::release || !sees_installation(call.viewer())) return std::nullopt;
-    return schema::store::is_mail_to_sender(mail)
-               ? event_of(call, "mail." + name, "sender",
-                          std::to_string(-schema::store::kSenderMailIds - mail.value))
+    return store::is_mail_to_sender(mail)
+               ? event_of(call, "mail." + name, "sender", std::to_string(-store::kSenderMailIds - mail.value))
                : event_of(call, "mail." + name, "approver", call.parameter.substr(1));
   }
   const auto gift = call.store().console_gifts.find(call.viewer(), mail);
@@ -181,7 +178,7 @@ std::optional<schema::store::AuditEvent> event_for(const PageCall& call, schema:
 }
 
 http::HttpResponse act(const PageCall& call, MailAction action, const std::string& name) {
-  const auto number = platform::parse_number<std::int64_t>(call.parameter);
+  const auto number = parse_number<std::int64_t>(call.parameter);
   const auto event = number ? event_for(call, {*number}, action, name) : std::nullopt;
   if (!event) return not_found(call);
   // Neither can be undone: it may arrive twice, or does not arrive.
@@ -195,12 +192,11 @@ http::HttpResponse act(const PageCall& call, MailAction action, const std::strin
 
 http::HttpResponse mail_page(const PageCall& call) {
   const std::string list = asked_list(call);
-  const auto before = platform::parse_number<std::int64_t>(field(call.query, "before"));
+  const auto before = parse_number<std::int64_t>(field(call.query, "before"));
   const auto faults = not_applied(call);
   MailPage found;
   if (faults.empty())
-    found = mails_of(call, states_of(list),
-                     before ? std::optional(schema::TransactionId{*before}) : std::nullopt);
+    found = mails_of(call, states_of(list), before ? std::optional(TransactionId{*before}) : std::nullopt);
   Data data;
   set_not_applied(data, faults,
                   call.url().base + (field(call.query, "state") == list ? "/mail?state=" + list : "/mail"));
@@ -229,7 +225,7 @@ http::HttpResponse mail_page(const PageCall& call) {
 /// As "giftsyncctl mail retry --all" does.
 http::HttpResponse retry_mails(const PageCall& call) {
   if (!sees_installation(call.viewer())) return not_found(call);
-  schema::store::AuditEvent event = event_of(call, "mail.retry-all", "mail");
+  store::AuditEvent event = event_of(call, "mail.retry-all", "mail");
   event.detail = "deferred mails";
   call.store().deliveries.retry_deferred(std::nullopt, call.now, event);
   event.action = "mail.end-pauses";
@@ -248,4 +244,4 @@ http::HttpResponse retry_mail(const PageCall& call) {
   return act(call, MailAction::retry, "retry");
 }
 
-}  // namespace giftsync::daemon::console
+}  // namespace giftsync::console

@@ -4,18 +4,17 @@
 
 #include "daemon/console/access.h"
 #include "daemon/console/pages.h"
-#include "daemon/console/request_access.h"
-#include "sync/count_text.h"
+#include "sync/attention.h"
 
-namespace giftsync::daemon::console {
+namespace giftsync::console {
 namespace {
 
-using schema::store::Viewer;
+using store::Viewer;
 
-constexpr std::int64_t kUndeliveredDays = schema::store::ConsoleGifts::kUndeliveredDays;
+constexpr std::int64_t kUndeliveredDays = store::ConsoleGifts::kUndeliveredDays;
 
 /// The states of mails that wait. Those of most mails, accepted above all, take long to count.
-constexpr std::array kWaitingMails{schema::DeliveryState::queued, schema::DeliveryState::uncertain};
+constexpr std::array kWaitingMails{DeliveryState::queued, DeliveryState::uncertain};
 
 struct HealthLine {
   std::string_view part;  ///< the key of its name
@@ -39,21 +38,21 @@ std::string list_of_found(const sync::AttentionItem& item) {
   return item.part == sync::Part::sources ? "/sources/" + item.object : std::string();
 }
 
-HealthLine daemon_line(const std::vector<schema::store::SeenDaemonInstance>& daemons) {
+HealthLine daemon_line(const std::vector<store::SeenDaemonInstance>& daemons) {
   if (daemons.empty()) return {"daemon", true, texts().text("daemon_unknown")};
-  const schema::store::DaemonInstance& first = daemons.front().instance;
+  const store::DaemonInstance& first = daemons.front().instance;
   return {"daemon", true,
           texts().text("daemon_runs", {{"count", std::to_string(daemons.size())},
                                        {"version", first.version},
                                        {"time", minute(first.started_at)}})};
 }
 
-HealthLine mail_line(schema::store::Store& store) {
+HealthLine mail_line(store::Store& store) {
   std::int64_t waiting = 0;
   bool has_uncertain = false;
   for (const auto& [mail, count] : store.deliveries.count_by_state(kWaitingMails)) {
     waiting += count;
-    has_uncertain = has_uncertain || (mail == schema::DeliveryState::uncertain && count > 0);
+    has_uncertain = has_uncertain || (mail == DeliveryState::uncertain && count > 0);
   }
   if (waiting == 0) return {"mail", true, texts().text("mail_idle"), "/mail"};
   return {"mail", true, texts().text("mail_waiting", {{"count", sync::count_text(waiting)}}), "/mail",
@@ -61,13 +60,13 @@ HealthLine mail_line(schema::store::Store& store) {
 }
 
 /// What the CRM has of the gifts, and of how many it has nothing.
-void add_crm_lines(std::vector<HealthLine>& lines, schema::store::Store& store, std::int64_t waiting) {
+void add_crm_lines(std::vector<HealthLine>& lines, store::Store& store, std::int64_t waiting) {
   const auto add = [&](std::string_view text, const std::string& state, std::int64_t count) {
     lines.push_back({"crm", true, texts().text(text, {{"count", sync::count_text(count)}}), "/crm",
                      "/gifts?crm=" + state});
   };
-  const std::int64_t skipped = store.sync.count_states(schema::store::CrmSyncStatus::skipped);
-  const std::int64_t deleted = store.sync.count_states(schema::store::CrmSyncStatus::deleted);
+  const std::int64_t skipped = store.sync.count_states(store::CrmSyncStatus::skipped);
+  const std::int64_t deleted = store.sync.count_states(store::CrmSyncStatus::deleted);
   if (waiting > 0)
     add("crm_is_waiting", "waiting", waiting);
   else
@@ -77,7 +76,7 @@ void add_crm_lines(std::vector<HealthLine>& lines, schema::store::Store& store, 
   if (deleted > 0) add("crm_has_deleted", "deleted", deleted);
 }
 
-HealthLine sources_line(const std::vector<schema::store::SourceSummary>& sources) {
+HealthLine sources_line(const std::vector<store::SourceSummary>& sources) {
   if (sources.empty()) return {"sources", true, texts().text("sources_none"), "/sources"};
   return {"sources", true, texts().text("sources_ok", {{"count", std::to_string(sources.size())}}),
           "/sources", "/sources"};
@@ -150,7 +149,7 @@ void add_waiting(Data& data, const PageCall& call, std::size_t failure_classes,
   if (may(call.viewer().roles, Permission::act_on_gifts))
     add(call.url().base + "/gifts?undelivered_days=" + std::to_string(kUndeliveredDays), "undelivered_wait",
         call.store().console_gifts.count_undelivered(call.viewer(),
-                                                     call.now - kUndeliveredDays * platform::kDayMillis));
+                                                     call.now - kUndeliveredDays * kDayMillis));
   const bool operates = may(call.viewer().roles, Permission::operate);
   if (operates || may(call.viewer().roles, Permission::decide_requests))
     add(call.url().base + "/requests?state=failed", "failed_requests_wait",
@@ -158,7 +157,7 @@ void add_waiting(Data& data, const PageCall& call, std::size_t failure_classes,
   if (operates) {
     if (installation) {
       add(call.url().base + "/mail?state=held", "held_mails_wait", installation->held_mails);
-      for (const schema::store::SourceSummary& source : installation->sources)
+      for (const store::SourceSummary& source : installation->sources)
         add(url_of(call, "/sources/" + source.name), "quarantined_wait", source.quarantined, false,
             source.name);
     }
@@ -171,7 +170,7 @@ void add_waiting(Data& data, const PageCall& call, std::size_t failure_classes,
 }  // namespace
 
 http::HttpResponse overview_page(const PageCall& call) {
-  const schema::store::Viewer& viewer = call.viewer();
+  const store::Viewer& viewer = call.viewer();
   Data data;
   std::optional<sync::AttentionFacts> installation;
   if (sees_installation(viewer)) {
@@ -188,4 +187,4 @@ http::HttpResponse overview_page(const PageCall& call) {
   return page(call, "overview", texts().text("overview"), std::move(data));
 }
 
-}  // namespace giftsync::daemon::console
+}  // namespace giftsync::console

@@ -4,13 +4,13 @@
 
 #include "daemon/console/access.h"
 #include "daemon/console/console_routes.h"
-#include "daemon/http/form_request.h"
+#include "daemon/http/json_request.h"
 #include "platform/digest.h"
 #include "platform/http_client.h"
 #include "platform/ip_address.h"
 #include "platform/text.h"
 
-namespace giftsync::daemon::console {
+namespace giftsync::console {
 namespace {
 
 /// Carries the count of a notice, and that it is true, from a post to its page (CON-38).
@@ -46,7 +46,7 @@ std::string notice_text(const PageCall& call) {
   if (!cookie) return {};
   const std::string count = cookie->substr(0, cookie->find('.'));
   const std::string path = call.request.path.substr(kConsolePath.size());
-  if (!platform::equal_in_constant_time(*cookie, notice_cookie(call, path, key, count))) return {};
+  if (!equal_in_constant_time(*cookie, notice_cookie(call, path, key, count))) return {};
   return texts().text("notice_" + key, {{"count", count}});
 }
 
@@ -58,8 +58,8 @@ std::string token_of(const PageCall& call, const std::string& path) {
 
 std::optional<Data> frame_user(const PageCall& call) {
   if (!call.by) return std::nullopt;
-  const schema::store::ConsoleUser& user = call.by->user;
-  const schema::store::Viewer& viewer = call.viewer();
+  const store::ConsoleUser& user = call.by->user;
+  const store::Viewer& viewer = call.viewer();
   const bool sees_crm = may(viewer.roles, Permission::see_crm);
   Data shown;
   shown.set("name", user.name.empty() ? user.email : user.name);
@@ -102,19 +102,19 @@ http::HttpResponse redirect_with_notice(const PageCall& call, const std::string&
   return response;
 }
 
-schema::store::AuditEvent event_of(const PageCall& call, const std::string& action, const std::string& kind,
-                                   const std::string& id) {
-  schema::store::AuditEvent event;
+store::AuditEvent event_of(const PageCall& call, const std::string& action, const std::string& kind,
+                           const std::string& id) {
+  store::AuditEvent event;
   event.occurred_at = call.now;
   event.request_id = call.request.request_id;
-  event.network = platform::rate_limit_prefix(call.request.client);
+  event.network = rate_limit_prefix(call.request.client);
   event.action = action;
   event.object_kind = kind;
   event.object_id = id;
   if (call.by) {
     event.actor = call.by->user.email;
     event.user = call.by->user.id;
-    event.session = schema::store::public_session_id(call.by->session.id_hash);
+    event.session = store::public_session_id(call.by->session.id_hash);
     event.organization = call.by->user.organization;
   }
   return event;
@@ -122,9 +122,8 @@ schema::store::AuditEvent event_of(const PageCall& call, const std::string& acti
 
 http::HttpResponse with_return_to(const ConsoleUrl& console, http::HttpResponse response,
                                   const std::string& url) {
-  return http::with_header(
-      std::move(response), "Set-Cookie",
-      set_short_cookie(console, kReturnCookie, platform::to_base64url(url), kReturnSeconds));
+  return http::with_header(std::move(response), "Set-Cookie",
+                           set_short_cookie(console, kReturnCookie, to_base64url(url), kReturnSeconds));
 }
 
 bool has_new_proof(const PageCall& call) {
@@ -160,7 +159,7 @@ std::string url_of(const PageCall& call, const std::string& path) {
   std::size_t begin = 1;
   for (std::size_t end = 0; end != std::string::npos; begin = end + 1) {
     end = path.find('/', begin);
-    url += "/" + platform::percent_encoded(std::string_view(path).substr(begin, end - begin));
+    url += "/" + percent_encoded(std::string_view(path).substr(begin, end - begin));
   }
   return url;
 }
@@ -172,25 +171,23 @@ Data form_data(const PageCall& call, const std::string& path) {
   return form;
 }
 
-std::vector<schema::store::CrmFailureClass> newest_first(
-    std::vector<schema::store::CrmFailureClass> classes) {
+std::vector<store::CrmFailureClass> newest_first(std::vector<store::CrmFailureClass> classes) {
   std::stable_sort(classes.begin(), classes.end(), [](const auto& one, const auto& other) {
     return one.first_failing_since > other.first_failing_since;
   });
   return classes;
 }
 
-Data failure_data(const PageCall& call, const schema::store::CrmFailureClass& failures,
-                  const std::string& number) {
+Data failure_data(const PageCall& call, const store::CrmFailureClass& failures, const std::string& number) {
   Data row;
   row.set("error", shown_error(call.viewer(), failures.error));
   row.set("number", number);
   row.set("count", std::to_string(failures.gifts));
   row.set("id", std::to_string(failures.last.value));
-  const bool is_dated = failures.first_failing_since > platform::UtcMillis();
+  const bool is_dated = failures.first_failing_since > UtcMillis();
   if (is_dated) row.set("first", exact_time_data(failures.first_failing_since));
   if (is_dated) row.set("last", exact_time_data(failures.last_failing_since));
-  row.set("is_new", is_dated && failures.first_failing_since >= call.now - platform::kDayMillis);
+  row.set("is_new", is_dated && failures.first_failing_since >= call.now - kDayMillis);
   if (!call.viewer().is_masked())
     row.set("list",
             call.url().base + "/gifts?" +
@@ -203,7 +200,7 @@ std::string history_url(const PageCall& call, const std::string& kind, const std
   return call.url().base + "/audit?" + query_of({{"object", kind + ":" + id}});
 }
 
-bool sees_installation(const schema::store::Viewer& viewer) {
+bool sees_installation(const store::Viewer& viewer) {
   return viewer.sees_all_senders() && !viewer.organization;
 }
 
@@ -212,4 +209,4 @@ std::string field(const std::map<std::string, std::string>& fields, const std::s
   return found == fields.end() ? std::string() : found->second;
 }
 
-}  // namespace giftsync::daemon::console
+}  // namespace giftsync::console

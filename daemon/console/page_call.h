@@ -11,44 +11,44 @@
 #include <string_view>
 #include <vector>
 
+#include "crm/crm.h"
 #include "daemon/config/settings.h"
 #include "daemon/console/page_frame.h"
 #include "daemon/console/request_checks.h"
 #include "daemon/http/http_message.h"
 #include "daemon/identity/provider_sign_in.h"
 #include "platform/clock.h"
-#include "schema/crm/crm.h"
 #include "schema/store/daemon_instances.h"
 #include "schema/store/store.h"
 #include "sync/attention.h"
-#include "sync/request_record_defaults.h"
-#include "sync/request_record_findings.h"
-#include "sync/sync_step.h"
+#include "sync/crm/sync_step.h"
+#include "sync/request/request_record_findings.h"
+#include "sync/request/request_record_to_gift_request.h"
 
-namespace giftsync::daemon::console {
+namespace giftsync::console {
 
 class ConsoleSignIn;
 
 /// The CRM as pages use it.
 struct CrmAccess {
-  schema::crm::Crm* crm = nullptr;  ///< must outlive the console; null: pages say that it is not there
-  bool is_paid = false;             ///< each call counts: it is called after the press of a button only
-  sync::SyncRules rules = {};       ///< of the sync workers
+  crm::Crm* crm = nullptr;     ///< must outlive the console; null: pages say that it is not there
+  bool is_paid = false;        ///< each call counts: it is called after the press of a button only
+  sync::SyncRules rules = {};  ///< of the sync workers
   /// Why the CRM is not called at all, a sentence; empty while it is.
   std::function<std::string()> pause = [] { return std::string(); };
   bool has_own_database = false;  ///< SQL, and not in the store
-  /// Of pages that ask at the same time a CRM that is not in the store: a slow one must not stop all other
-  /// pages.
+  /// Places for pages that ask a CRM outside of the store at the same time: a slow one must not stop all
+  /// other pages.
   std::shared_ptr<std::counting_semaphore<2>> places = std::make_shared<std::counting_semaphore<2>>(2);
 };
 
 struct ConsoleOptions {
   std::string admin_url;
   config::ConsoleSettings settings = {};
-  platform::Clock clock = platform::system_now;
+  Clock clock = system_now;
   /// The daemons of this store.
-  std::function<std::vector<schema::store::SeenDaemonInstance>()> daemons = [] {
-    return std::vector<schema::store::SeenDaemonInstance>();
+  std::function<std::vector<store::SeenDaemonInstance>()> daemons = [] {
+    return std::vector<store::SeenDaemonInstance>();
   };
   /// Null, both of them: people sign in by link alone (SIGN-8). They must outlive the console.
   identity::ProviderSignIn* provider_sign_in = nullptr;
@@ -70,24 +70,24 @@ struct ConsoleOptions {
 inline constexpr std::string_view kConsolePath = "/console";
 /// The rows of a page of a list.
 inline constexpr std::size_t kPageRows = 50;
-/// Of a list with forms in its rows: so the page stays below 60 kB.
+/// Rows of a list with forms: so the page stays below 60 kB.
 inline constexpr std::size_t kRowsWithForms = 30;
 /// The short cookie with the page that was wanted before signing in, for a link of the command line, which
 /// names none (SIGN-12).
 inline constexpr std::string_view kReturnCookie = "return";
 /// A proof of the user is new for so long (CON-45).
-inline constexpr std::int64_t kProofMillis = 10 * platform::kMinuteMillis;
+inline constexpr std::int64_t kProofMillis = 10 * kMinuteMillis;
 
 /// Who sent a request.
 struct SignedIn {
-  schema::store::ConsoleSession session;
-  schema::store::ConsoleUser user;
-  schema::store::Viewer viewer;
+  store::ConsoleSession session;
+  store::ConsoleUser user;
+  store::Viewer viewer;
 };
 
 /// What pages read and write.
 struct PageContext {
-  schema::store::Store& store;
+  store::Store& store;
   const ConsoleOptions& options;
   const ConsoleUrl& url;
   ConsoleSignIn& sign_in;
@@ -98,13 +98,13 @@ struct PageCall {
   const http::HttpRequest& request;
   std::string parameter;  ///< of the route's {name}
   std::map<std::string, std::string> query;
-  platform::UtcMillis now;
+  UtcMillis now;
   std::map<std::string, std::string> form = {};  ///< of a post
   std::optional<SignedIn> by = {};               ///< present, unless the route is open
 
-  schema::store::Store& store() const { return console.store; }
+  store::Store& store() const { return console.store; }
   const ConsoleUrl& url() const { return console.url; }
-  const schema::store::Viewer& viewer() const { return by->viewer; }
+  const store::Viewer& viewer() const { return by->viewer; }
 };
 
 /// The page's template with its data in the frame of who is signed in.
@@ -128,8 +128,8 @@ http::HttpResponse new_proof_needed(const PageCall& call);
 std::optional<Data> frame_user(const PageCall& call);
 /// An audit event of this request about an object, such as "gift" "17": when, who, from where (CON-8). Of the
 /// user's organization, until the caller sets that of the object.
-schema::store::AuditEvent event_of(const PageCall& call, const std::string& action, const std::string& kind,
-                                   const std::string& id = {});
+store::AuditEvent event_of(const PageCall& call, const std::string& action, const std::string& kind,
+                           const std::string& id = {});
 /// The token of a form that posts to `path`, such as "/gifts/17/cancel" (CON-11).
 std::string token_of(const PageCall& call, const std::string& path);
 /// {url, token} of a form that posts to the console's page at `path`.
@@ -137,18 +137,17 @@ Data form_data(const PageCall& call, const std::string& path);
 /// The URL of the console's page at `path`, which is not encoded.
 std::string url_of(const PageCall& call, const std::string& path);
 /// The classes by when their first gift began to fail (CON-25).
-std::vector<schema::store::CrmFailureClass> newest_first(std::vector<schema::store::CrmFailureClass> classes);
+std::vector<store::CrmFailureClass> newest_first(std::vector<store::CrmFailureClass> classes);
 /// {error, number, count, id, list, first, last, is_new} of a class of failures and its
 /// failure_class_number(): `list` is the URL of its gifts, unless what would be searched is masked; `first`
 /// and `last`: since when they fail, if that is known.
-Data failure_data(const PageCall& call, const schema::store::CrmFailureClass& failures,
-                  const std::string& number);
+Data failure_data(const PageCall& call, const store::CrmFailureClass& failures, const std::string& number);
 /// The URL of the audit log's events about an object, such as "gift" "17" (CON-37); empty for users who see
 /// their own events alone.
 std::string history_url(const PageCall& call, const std::string& kind, const std::string& id);
 /// Reads with all organizations: what is not of one organization is theirs alone (CON-27).
-bool sees_installation(const schema::store::Viewer& viewer);
+bool sees_installation(const store::Viewer& viewer);
 /// The field of a map of fields; empty when it is missing.
 std::string field(const std::map<std::string, std::string>& fields, const std::string& name);
 
-}  // namespace giftsync::daemon::console
+}  // namespace giftsync::console

@@ -5,12 +5,54 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "daemon/console/assets.h"
-#include "daemon/content/html_text.h"
+#include "daemon/content/messages.h"
 #include "embedded/giftsync_daemon_console.h"
 #include "platform/digest.h"
 
-namespace giftsync::daemon::console {
+namespace giftsync::console {
+namespace {
+
+constexpr std::string_view kFolder = "assets/";
+constexpr std::size_t kHashDigits = 12;
+
+std::string path_of(std::string_view content, std::string_view name) {
+  return std::string(kFolder) + sha256_hex(content).substr(0, kHashDigits) + "/" + std::string(name);
+}
+
+http::HttpResponse file(std::string type, std::string_view content) {
+  return {200,
+          {{"Content-Type", std::move(type)},
+           {"Cache-Control", "public, max-age=31536000, immutable"},
+           {"X-Content-Type-Options", "nosniff"},
+           {"Cross-Origin-Resource-Policy", "same-origin"}},
+          std::string(content)};
+}
+
+}  // namespace
+
+const std::string& style_path() {
+  static const std::string path = path_of(embedded::web_console_console_css, "console.css");
+  return path;
+}
+const std::string& script_path() {
+  static const std::string path = path_of(embedded::web_console_console_js, "console.js");
+  return path;
+}
+const std::string& icon_path() {
+  static const std::string path = path_of(embedded::web_console_icon_svg, "icon.svg");
+  return path;
+}
+
+std::optional<http::HttpResponse> asset(std::string_view rest) {
+  if (rest == std::string_view(style_path()).substr(kFolder.size()))
+    return file("text/css; charset=utf-8", embedded::web_console_console_css);
+  if (rest == std::string_view(script_path()).substr(kFolder.size()))
+    return file("text/javascript; charset=utf-8", embedded::web_console_console_js);
+  if (rest == std::string_view(icon_path()).substr(kFolder.size()))
+    return file("image/svg+xml", embedded::web_console_icon_svg);
+  return std::nullopt;
+}
+
 namespace {
 
 using Template = kainjow::mustache::mustache;
@@ -57,8 +99,8 @@ const Data& text_data() {
 }
 
 /// "2026-11-21 12:31:07"
-std::string exact_text(platform::UtcMillis time) {
-  return platform::to_rfc3339(time).substr(0, 19).replace(10, 1, " ");
+std::string exact_text(UtcMillis time) {
+  return to_rfc3339(time).substr(0, 19).replace(10, 1, " ");
 }
 
 }  // namespace
@@ -105,14 +147,18 @@ http::HttpResponse notice(const ConsoleUrl& url, int status, std::string_view ti
 }
 
 void add_line(Data& lines, std::string_view key, const std::string& value) {
+  add_titled_line(lines, texts().text(key), value);
+}
+
+void add_titled_line(Data& lines, const std::string& title, const std::string& value) {
   if (value.empty()) return;
   Data made;
-  made.set("label", texts().text(key));
+  made.set("label", title);
   made.set("value", value);
   lines << made;
 }
 
-void add_time(Data& lines, std::string_view key, std::optional<platform::UtcMillis> time) {
+void add_time(Data& lines, std::string_view key, std::optional<UtcMillis> time) {
   if (!time) return;
   Data made;
   made.set("label", texts().text(key));
@@ -165,7 +211,7 @@ std::string failure_class_number(const std::string& error) {
   std::string kept;
   for (std::string word; words >> word;)
     if (word.find('@') == std::string::npos) kept += word + " ";
-  return platform::sha256_hex(kept).substr(0, 6);
+  return sha256_hex(kept).substr(0, 6);
 }
 
 Data option_data(const std::string& value, const std::string& text, bool selected) {
@@ -185,7 +231,7 @@ constexpr int kDeliveryStep = 3;
 bool must_follow(const TimelineEntry& one, const TimelineEntry& other) {
   if (one.step < kDeliveryStep || other.step >= one.step || other.at <= one.at) return false;
   const std::int64_t millis = other.at.value - one.at.value;
-  if (other.step == kMailStep && one.step == kDeliveryStep) return millis <= platform::kMinuteMillis;
+  if (other.step == kMailStep && one.step == kDeliveryStep) return millis <= kMinuteMillis;
   // A source that tells whole seconds has left out the rest.
   return (other.step == 0 || other.step >= kDeliveryStep) && one.at.value % 1000 == 0 && millis < 1000;
 }
@@ -196,9 +242,9 @@ Data timeline_data(std::vector<TimelineEntry> entries) {
   std::stable_sort(entries.begin(), entries.end(), [](const TimelineEntry& one, const TimelineEntry& other) {
     return one.step < other.step;
   });
-  std::vector<std::pair<platform::UtcMillis, const TimelineEntry*>> order;
+  std::vector<std::pair<UtcMillis, const TimelineEntry*>> order;
   for (const TimelineEntry& one : entries) {
-    platform::UtcMillis at = one.at;
+    UtcMillis at = one.at;
     for (const auto& [other_at, other] : order)
       if (must_follow(one, *other)) at = std::max(at, other_at);
     order.emplace_back(at, &one);
@@ -218,18 +264,18 @@ Data timeline_data(std::vector<TimelineEntry> entries) {
   });
 }
 
-std::string minute(platform::UtcMillis time) {
+std::string minute(UtcMillis time) {
   return exact_text(time).substr(0, std::string_view("2026-11-21 12:31").size());
 }
 
-Data time_data(platform::UtcMillis time) {
+Data time_data(UtcMillis time) {
   Data data;
   data.set("text", minute(time));
-  data.set("datetime", platform::to_rfc3339(time));
+  data.set("datetime", to_rfc3339(time));
   return data;
 }
 
-Data exact_time_data(platform::UtcMillis time) {
+Data exact_time_data(UtcMillis time) {
   Data data = time_data(time);
   data.set("text", exact_text(time));
   return data;
@@ -245,7 +291,7 @@ std::string with_readable_times(const std::string& text) {
     if (length == std::string::npos || t < copied + kDate) continue;
     const std::size_t end = t + length;
     const std::size_t begin = t - kDate;
-    if (!platform::from_rfc3339(text.substr(begin, end - begin + 1))) continue;
+    if (!from_rfc3339(text.substr(begin, end - begin + 1))) continue;
     std::string clock = text.substr(t + 1, end - t - 1);
     if (clock.ends_with(".000")) clock.resize(clock.size() - 4);
     made += text.substr(copied, begin - copied) + text.substr(begin, kDate) + " " + clock + " UTC";
@@ -254,4 +300,4 @@ std::string with_readable_times(const std::string& text) {
   return made + text.substr(copied);
 }
 
-}  // namespace giftsync::daemon::console
+}  // namespace giftsync::console

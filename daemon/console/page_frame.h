@@ -12,8 +12,20 @@
 #include "daemon/content/messages.h"
 #include "daemon/http/http_message.h"
 #include "platform/time.h"
+#include "schema/record_fields.h"
 
-namespace giftsync::daemon::console {
+namespace giftsync::console {
+
+// The files that pages load. A URL has the hash of its file, so that browsers keep it for a
+// year and load another one after an upgrade.
+
+/// "assets/3f9a1c02b77d/console.css" below the console's address.
+const std::string& style_path();
+const std::string& script_path();
+const std::string& icon_path();
+
+/// `rest` follows "assets/". Nothing for a path of no file.
+std::optional<http::HttpResponse> asset(std::string_view rest);
 
 using Data = kainjow::mustache::data;
 
@@ -31,7 +43,7 @@ struct PageFrame {
   std::optional<Data> user = {};  ///< who is signed in, of frame_user(); absent: no navigation
   int status = 200;
   std::string notice = {};  ///< above the page's content; may be empty
-  /// Of the navigation: the first segment of the page's path, "overview" without one; may be empty.
+  /// The place in the navigation: the first segment of the page's path, else "overview"; may be empty.
   std::string section = {};
   bool is_sub_page = false;  ///< below the section's own page
   bool is_done = false;      ///< the notice says that something was done; else it warns
@@ -46,8 +58,17 @@ http::HttpResponse notice(const ConsoleUrl& url, int status, std::string_view ti
 
 /// Adds {label, value} to a list of facts, unless the value is empty. `key`: of the label's text.
 void add_line(Data& lines, std::string_view key, const std::string& value);
+/// The same under a label of its own.
+void add_titled_line(Data& lines, const std::string& title, const std::string& value);
+/// Adds the fields that every output lists. The record holds of masked fields only what the viewer may see.
+template <class Fields>
+void add_listed(Data& lines, const Fields& fields, const typename Fields::Record& record) {
+  fields.each_listed(record, [&](const auto& field, const auto& value) {
+    add_titled_line(lines, std::string(field.title), field_text(value));
+  });
+}
 /// Adds {label, time} to a list of facts, unless there is none.
-void add_time(Data& lines, std::string_view key, std::optional<platform::UtcMillis> time);
+void add_time(Data& lines, std::string_view key, std::optional<UtcMillis> time);
 /// Sets the value, unless it is empty: an empty text would still show its section.
 void set_text(Data& data, const std::string& name, const std::string& value);
 
@@ -84,7 +105,7 @@ Data option_data(const std::string& value, const std::string& text, bool selecte
 
 /// What happened to a gift or to a request.
 struct TimelineEntry {
-  platform::UtcMillis at;
+  UtcMillis at;
   std::string text;
   std::string detail = {};
   bool voided = false;
@@ -100,12 +121,12 @@ struct TimelineEntry {
 Data timeline_data(std::vector<TimelineEntry> entries);
 
 /// "2026-11-21 12:31" in UTC.
-std::string minute(platform::UtcMillis time);
+std::string minute(UtcMillis time);
 /// The time as data for templates: {text, datetime}.
-Data time_data(platform::UtcMillis time);
+Data time_data(UtcMillis time);
 /// The same with seconds in its text.
-Data exact_time_data(platform::UtcMillis time);
+Data exact_time_data(UtcMillis time);
 /// The text with each "2026-11-21T12:31:07Z" as "2026-11-21 12:31:07 UTC" (CON-42).
 std::string with_readable_times(const std::string& text);
 
-}  // namespace giftsync::daemon::console
+}  // namespace giftsync::console

@@ -4,7 +4,7 @@
 
 #include "daemon/console/page_call.h"
 
-namespace giftsync::daemon::console {
+namespace giftsync::console {
 
 http::HttpResponse overview_page(const PageCall& call);
 /// The list; with format=csv all of its rows as CSV (CON-17, CON-18).
@@ -45,4 +45,4 @@ http::HttpResponse crm_page(const PageCall& call);
 /// Posts of the CRM's page: a class of failures.
 http::HttpResponse retry_failures(const PageCall& call);
 
-}  // namespace giftsync::daemon::console
+}  // namespace giftsync::console

@@ -5,28 +5,27 @@
 #include "daemon/console/access.h"
 #include "daemon/console/gift_filter.h"
 #include "daemon/console/pages.h"
-#include "daemon/console/request_access.h"
 #include "platform/text.h"
 
-namespace giftsync::daemon::console {
+namespace giftsync::console {
 namespace {
 
-using schema::store::AuditEvent;
-using schema::store::ConsoleSession;
-using schema::store::ConsoleUser;
+using store::AuditEvent;
+using store::ConsoleSession;
+using store::ConsoleUser;
 
-schema::store::AuditFilter audit_filter(const std::map<std::string, std::string>& query) {
-  const auto value = [&](const char* name) { return std::string(platform::trimmed(field(query, name))); };
-  schema::store::AuditFilter filter;
+store::AuditFilter audit_filter(const std::map<std::string, std::string>& query) {
+  const auto value = [&](const char* name) { return std::string(trimmed(field(query, name))); };
+  store::AuditFilter filter;
   filter.actor = value("actor");
   filter.action = value("action");
-  schema::store::set_object(filter, value("object"));
+  store::set_object(filter, value("object"));
   filter.since = day_from(value("since"));
-  if (const auto before = platform::parse_number<std::int64_t>(value("before"))) filter.before = *before;
+  if (const auto before = parse_number<std::int64_t>(value("before"))) filter.before = *before;
   return filter;
 }
 
-std::vector<NotApplied> not_applied(const PageCall& call, const schema::store::AuditFilter& filter) {
+std::vector<NotApplied> not_applied(const PageCall& call, const store::AuditFilter& filter) {
   auto found = unknown_filters(call.query, {"actor", "action", "object", "since", "before"});
   const std::string since = field(call.query, "since");
   const std::string before = field(call.query, "before");
@@ -39,7 +38,7 @@ std::vector<NotApplied> not_applied(const PageCall& call, const schema::store::A
 std::string describe_filter(const PageCall& call) {
   std::string text;
   for (const char* name : {"actor", "action", "object", "since"}) {
-    const std::string value(platform::trimmed(field(call.query, name)));
+    const std::string value(trimmed(field(call.query, name)));
     if (!value.empty()) text += (text.empty() ? "" : ", ") + texts().text(name) + ": " + value;
   }
   return text;
@@ -48,7 +47,7 @@ std::string describe_filter(const PageCall& call) {
 /// The page of the event's object; empty where there is none for this user.
 std::string object_url(const PageCall& call, const AuditEvent& event) {
   const std::string& kind = event.object_kind;
-  const bool is_number = platform::parse_number<std::int64_t>(event.object_id).has_value();
+  const bool is_number = parse_number<std::int64_t>(event.object_id).has_value();
   if (kind == "gift" && is_number) return url_of(call, "/gifts/" + event.object_id);
   if (kind == "request" && uses_request_records(call)) return url_of(call, path_of_request(event.object_id));
   if (kind == "source" && sees_installation(call.viewer()))
@@ -92,7 +91,7 @@ Data event_data(const PageCall& call, const AuditEvent& event) {
 
 std::string roles_text(const ConsoleUser& user) {
   std::string text;
-  for (const schema::store::UserRole& role : user.roles)
+  for (const store::UserRole& role : user.roles)
     text += (text.empty() ? "" : ", ") + word_text("role_", role.role) + " (" +
             word_text("origin_", role.origin) + ")";
   return text;
@@ -125,7 +124,7 @@ Data user_data(const PageCall& call, const ConsoleUser& user, const std::vector<
 
 /// With the sessions of each.
 Data users_data(const PageCall& call, const std::vector<ConsoleUser>& users) {
-  std::vector<schema::UserId> ids;
+  std::vector<UserId> ids;
   for (const ConsoleUser& user : users) ids.push_back(user.id);
   const auto sessions = call.store().console_sessions.list(ids, call.now);
   return list_of(users, [&](const ConsoleUser& user) { return user_data(call, user, sessions); });
@@ -134,7 +133,7 @@ Data users_data(const PageCall& call, const std::vector<ConsoleUser>& users) {
 }  // namespace
 
 http::HttpResponse audit_page(const PageCall& call) {
-  const schema::store::AuditFilter filter = audit_filter(call.query);
+  const store::AuditFilter filter = audit_filter(call.query);
   const auto faults = not_applied(call, filter);
   std::vector<AuditEvent> events;
   if (faults.empty()) events = call.store().audit.list(call.viewer(), filter, kPageRows + 1);
@@ -158,9 +157,9 @@ http::HttpResponse audit_page(const PageCall& call) {
 
 http::HttpResponse users_page(const PageCall& call) {
   const std::string list = call.url().base + "/users";
-  const std::string find(platform::trimmed(field(call.query, "find")));
+  const std::string find(trimmed(field(call.query, "find")));
   const std::string before = field(call.query, "before");
-  const auto last = platform::parse_number<std::int64_t>(before);
+  const auto last = parse_number<std::int64_t>(before);
   auto faults = unknown_filters(call.query, {"find", "before"});
   if (!before.empty() && !last) faults.push_back({"before", before});
   const auto kept = [&](const std::string& other_before) {
@@ -168,8 +167,8 @@ http::HttpResponse users_page(const PageCall& call) {
     return query.empty() ? list : list + "?" + query;
   };
   std::vector<ConsoleUser> users;
-  schema::store::UserFilter filter{.find = find, .limit = kRowsWithForms + 1};
-  if (last) filter.before = schema::UserId{*last};
+  store::UserFilter filter{.find = find, .limit = kRowsWithForms + 1};
+  if (last) filter.before = UserId{*last};
   if (faults.empty()) users = call.store().console_users.list(call.viewer(), filter);
   Data data;
   if (users.size() > kRowsWithForms) {
@@ -184,7 +183,7 @@ http::HttpResponse users_page(const PageCall& call) {
 }
 
 http::HttpResponse end_sessions(const PageCall& call) {
-  const auto number = platform::parse_number<std::int64_t>(call.parameter);
+  const auto number = parse_number<std::int64_t>(call.parameter);
   const auto user = number ? call.store().console_users.find(call.viewer(), {*number}) : std::nullopt;
   if (!user) return not_found(call);
   AuditEvent event = event_of(call, "session.end", "user", user->email);
@@ -193,4 +192,4 @@ http::HttpResponse end_sessions(const PageCall& call) {
   return redirect(call.url().base + "/users?" + query_of({{"find", user->email}}));
 }
 
-}  // namespace giftsync::daemon::console
+}  // namespace giftsync::console

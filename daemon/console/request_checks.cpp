@@ -1,12 +1,12 @@
 #include "daemon/console/request_checks.h"
 
 #include "daemon/config/text_checks.h"
-#include "daemon/http/form_request.h"
+#include "daemon/http/json_request.h"
 #include "platform/digest.h"
 #include "platform/http_client.h"
 #include "platform/text.h"
 
-namespace giftsync::daemon::console {
+namespace giftsync::console {
 namespace {
 
 std::string cookie_text(const ConsoleUrl& url, const std::string& name, const std::string& value) {
@@ -19,8 +19,7 @@ std::string cookie_text(const ConsoleUrl& url, const std::string& name, const st
 }  // namespace
 
 ConsoleUrl::ConsoleUrl(const std::string& admin_url)
-    : host(config::host_of_url(admin_url)),
-      is_secure(platform::ascii_lower(admin_url).starts_with("https:")) {
+    : host(config::host_of_url(admin_url)), is_secure(ascii_lower(admin_url).starts_with("https:")) {
   const std::size_t path = admin_url.find('/', admin_url.find("://") + 3);
   origin = config::origin_of_url(admin_url);
   const std::string prefix = path == std::string::npos ? "" : admin_url.substr(path);
@@ -51,24 +50,22 @@ std::string origin_fault(const http::HttpRequest& request, const ConsoleUrl& url
   const auto fetch_site = request.header("Sec-Fetch-Site");
   const auto origin = request.header("Origin");
   if (fetch_site && *fetch_site != "same-origin") return "another site posted the form";
-  if (origin && *origin != "null" && platform::ascii_lower(*origin) != url.origin)
-    return "the form has another origin";
+  if (origin && *origin != "null" && ascii_lower(*origin) != url.origin) return "the form has another origin";
   if (!fetch_site && (!origin || *origin == "null")) return "the browser does not say where the form is from";
   return {};
 }
 
 std::string form_token(std::string_view form_secret, std::string_view path) {
-  return platform::to_base64url(platform::hmac_sha256(form_secret, path));
+  return to_base64url(hmac_sha256(form_secret, path));
 }
 
 std::string query_of(const std::map<std::string, std::string>& parameters) {
   std::string query;
   for (const auto& [name, value] : parameters) {
     if (value.empty()) continue;
-    query +=
-        (query.empty() ? "" : "&") + platform::percent_encoded(name) + "=" + platform::percent_encoded(value);
+    query += (query.empty() ? "" : "&") + percent_encoded(name) + "=" + percent_encoded(value);
   }
   return query;
 }
 
-}  // namespace giftsync::daemon::console
+}  // namespace giftsync::console

@@ -10,7 +10,7 @@
 
 #include "daemon/http/http_message.h"
 
-namespace giftsync::daemon::console {
+namespace giftsync::console {
 
 /// The console's address as browsers see it.
 struct ConsoleUrl {
@@ -31,7 +31,7 @@ bool has_right_host(const http::HttpRequest& request, const ConsoleUrl& url);
 /// The value of Set-Cookie of the session. An empty `value` deletes the cookie.
 std::string set_cookie(const ConsoleUrl& url, const std::string& value);
 
-/// Of what the browser carries for a moment beside the session, such as "return". 0 seconds delete it.
+/// What the browser carries for a moment beside the session, such as "return". 0 seconds delete it.
 std::string short_cookie_name(const ConsoleUrl& url, std::string_view purpose);
 std::string set_short_cookie(const ConsoleUrl& url, std::string_view purpose, const std::string& value,
                              std::int64_t seconds);
@@ -45,4 +45,4 @@ std::string form_token(std::string_view form_secret, std::string_view path);
 /// "a=1&b=x%20y", in the order of the names, without empty values.
 std::string query_of(const std::map<std::string, std::string>& parameters);
 
-}  // namespace giftsync::daemon::console
+}  // namespace giftsync::console

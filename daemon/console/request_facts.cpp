@@ -4,14 +4,14 @@
 
 #include "platform/text.h"
 #include "schema/money.h"
-#include "sync/request_record_to_gift_request.h"
+#include "sync/request/request_record_to_gift_request.h"
 
-namespace giftsync::daemon::console {
+namespace giftsync::console {
 namespace {
 
-using F = schema::RequestRecordField;
+using F = RequestRecordField;
 
-std::string value_text(const schema::FieldValue& value) {
+std::string value_text(const FieldValue& value) {
   if (const auto* text = std::get_if<std::string>(&value)) return *text;
   if (const auto* yes = std::get_if<bool>(&value)) return texts().text(*yes ? "is_yes" : "is_no");
   return {};
@@ -20,13 +20,13 @@ std::string value_text(const schema::FieldValue& value) {
 constexpr std::size_t kMaxEditedCodePoints = 200;
 
 std::string shortened(const std::string& text) {
-  const std::string_view start = platform::truncated(text, kMaxEditedCodePoints);
+  const std::string_view start = truncated(text, kMaxEditedCodePoints);
   return std::string(start) + (start.size() < text.size() ? "…" : "");
 }
 
 std::string label_of(F field) {
   // Its name in the CRM means the item, not a gift of giftsync; errors name it as the CRM does.
-  return field == F::gift_id ? texts().text("item_field") : std::string(schema::descriptor_of(field).label);
+  return field == F::gift_id ? texts().text("item_field") : std::string(descriptor_of(field).label);
 }
 
 /// The value of the field as an auditor reads it (CON-59).
@@ -45,7 +45,7 @@ std::string named(const Names& names, F field, const std::string& id, bool is_ma
   return name->second + " (" + id + ")";
 }
 
-std::optional<schema::store::GiftItem> item_of(const PageCall& call, const schema::RequestRecord& record) {
+std::optional<store::GiftItem> item_of(const PageCall& call, const RequestRecord& record) {
   const auto id = sync::gift_id_of(record);
   return id ? call.store().catalogue.item(*id) : std::nullopt;
 }
@@ -56,11 +56,11 @@ struct ItemTexts {
   std::string cost;
 };
 
-ItemTexts item_texts(const PageCall& call, const schema::RequestRecord& record) {
+ItemTexts item_texts(const PageCall& call, const RequestRecord& record) {
   const auto item = item_of(call, record);
   const std::string number = record.text(F::gift_id);
   return {(item ? item->name : texts().text("unknown_item")) + (number.empty() ? "" : " (" + number + ")"),
-          item ? schema::to_decimal(sync::request_costs(*item, record).total()) : ""};
+          item ? to_decimal(sync::request_costs(*item, record).total()) : ""};
 }
 
 }  // namespace
@@ -76,14 +76,14 @@ std::string joined(const std::string& first, const std::string& between, const s
 Names names_of(const PageCall& call, const ShownRequest& shown) {
   Names names;
   if (!shown.loaded) return names;
-  const schema::RequestRecord& record = shown.loaded->completed;
+  const RequestRecord& record = shown.loaded->completed;
   ask_responding_crm([&] {
-    schema::crm::Crm& crm = *call.console.options.crm.crm;
+    crm::Crm& crm = *call.console.options.crm.crm;
     if (const std::string id = record.text(F::sender); !id.empty())
       for (const auto& user : crm.directory().find_users_by_id(std::span(&id, 1)))
         if (user) names[F::sender] = user->name;
-    for (const auto& [field, object] : {std::pair(F::recipient_contact, schema::crm::PersonObject::contact),
-                                        std::pair(F::recipient_lead, schema::crm::PersonObject::lead)}) {
+    for (const auto& [field, object] : {std::pair(F::recipient_contact, crm::PersonObject::contact),
+                                        std::pair(F::recipient_lead, crm::PersonObject::lead)}) {
       const std::string id = record.text(field);
       if (id.empty()) continue;
       for (const auto& person : crm.request_records()->find_persons(object, std::span(&id, 1)))
@@ -93,21 +93,21 @@ Names names_of(const PageCall& call, const ShownRequest& shown) {
   return names;
 }
 
-schema::RequestRecord parsed_content(const std::string& content) {
-  schema::RequestRecord record;
-  schema::parse_values(content, schema::approval_bound_fields(), record);
+RequestRecord parsed_content(const std::string& content) {
+  RequestRecord record;
+  parse_values(content, approval_bound_fields(), record);
   return record;
 }
 
-std::optional<schema::RequestRecord> content_of(const ShownRequest& shown) {
+std::optional<RequestRecord> content_of(const ShownRequest& shown) {
   if (shown.loaded) return shown.loaded->completed;
   if (shown.entry.approved_content.empty()) return std::nullopt;
   return parsed_content(shown.entry.approved_content);
 }
 
-Data fields_data(const schema::RequestRecord& record, bool is_masked, const Names& names) {
+Data fields_data(const RequestRecord& record, bool is_masked, const Names& names) {
   Data rows(Data::type::list);
-  for (const F field : schema::approval_bound_fields()) {
+  for (const F field : approval_bound_fields()) {
     const std::string value = value_text(record.get(field));
     if (value.empty()) continue;
     Data row;
@@ -118,8 +118,7 @@ Data fields_data(const schema::RequestRecord& record, bool is_masked, const Name
   return rows;
 }
 
-Data difference_data(const PageCall& call, const schema::RequestRecord& record,
-                     const schema::RequestRecord& before) {
+Data difference_data(const PageCall& call, const RequestRecord& record, const RequestRecord& before) {
   Data rows(Data::type::list);
   const auto add = [&](const std::string& label, const std::string& old, const std::string& now) {
     Data row;
@@ -131,7 +130,7 @@ Data difference_data(const PageCall& call, const schema::RequestRecord& record,
   const bool is_masked = hides_recipients(call);
   const ItemTexts old_item = item_texts(call, before);
   const ItemTexts item = item_texts(call, record);
-  for (const F field : schema::approval_bound_fields()) {
+  for (const F field : approval_bound_fields()) {
     const std::string old = value_text(before.get(field));
     const std::string now = value_text(record.get(field));
     if (old == now) continue;
@@ -145,11 +144,11 @@ Data difference_data(const PageCall& call, const schema::RequestRecord& record,
   return rows;
 }
 
-std::string edit_text(const schema::store::RequestRecordEdit& edit, bool is_masked) {
-  const schema::RequestRecord before = parsed_content(edit.before);
-  const schema::RequestRecord after = parsed_content(edit.after);
+std::string edit_text(const store::RequestRecordEdit& edit, bool is_masked) {
+  const RequestRecord before = parsed_content(edit.before);
+  const RequestRecord after = parsed_content(edit.after);
   std::string text;
-  for (const F field : schema::approval_bound_fields()) {
+  for (const F field : approval_bound_fields()) {
     const std::string old = value_text(before.get(field));
     const std::string now = value_text(after.get(field));
     if (old == now) continue;
@@ -161,7 +160,7 @@ std::string edit_text(const schema::store::RequestRecordEdit& edit, bool is_mask
   return text;
 }
 
-void add_essence(Data& lines, const PageCall& call, const schema::RequestRecord& record, const Names& names) {
+void add_essence(Data& lines, const PageCall& call, const RequestRecord& record, const Names& names) {
   const bool is_masked = hides_recipients(call);
   const ItemTexts item = item_texts(call, record);
   add_line(lines, "item_field", item.name);
@@ -181,14 +180,14 @@ Data details_of(const PageCall& call, const ShownRequest& shown) {
   Data lines(Data::type::list);
   const auto item = shown.loaded ? item_of(call, shown.loaded->completed) : std::nullopt;
   if (item) {
-    const schema::store::GiftCosts costs = sync::request_costs(*item, shown.loaded->completed);
+    const store::GiftCosts costs = sync::request_costs(*item, shown.loaded->completed);
     // What the item costs over HTTP and this request does not include is why both totals differ.
-    const auto add_cost = [&](const char* label, const std::optional<schema::Money>& cost,
-                              const std::optional<schema::Money>& of_item) {
+    const auto add_cost = [&](const char* label, const std::optional<Money>& cost,
+                              const std::optional<Money>& of_item) {
       if (cost && cost->minor_units != 0)
-        add_line(lines, label, schema::to_decimal(*cost));
+        add_line(lines, label, to_decimal(*cost));
       else if (of_item && of_item->minor_units != 0)
-        add_line(lines, label, texts().text("cost_not_included", {{"cost", schema::to_decimal(*of_item)}}));
+        add_line(lines, label, texts().text("cost_not_included", {{"cost", to_decimal(*of_item)}}));
     };
     add_cost("cost_of_item", costs.item, item->costs.item);
     add_cost("cost_of_shipping", costs.shipping, item->costs.shipping);
@@ -196,10 +195,10 @@ Data details_of(const PageCall& call, const ShownRequest& shown) {
     add_cost("cost_of_transaction", costs.transaction_fee, item->costs.transaction_fee);
   }
   if (shown.loaded)
-    if (const auto* at = std::get_if<platform::UtcMillis>(&shown.loaded->row.get(F::created_date)))
+    if (const auto* at = std::get_if<UtcMillis>(&shown.loaded->row.get(F::created_date)))
       add_time(lines, "created_at", *at);
   add_line(lines, "requested_by", requester_text(shown.entry.requested_by));
   return lines;
 }
 
-}  // namespace giftsync::daemon::console
+}  // namespace giftsync::console

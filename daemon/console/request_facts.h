@@ -7,19 +7,19 @@
 #include <string>
 #include <vector>
 
+#include "daemon/console/access.h"
 #include "daemon/console/page_call.h"
-#include "daemon/console/request_access.h"
 
-namespace giftsync::daemon::console {
+namespace giftsync::console {
 
 /// The edits that a page lists.
 inline constexpr std::size_t kMaxEdits = 20;
 
 struct ShownRequest {
-  schema::store::RequestRecordEntry entry;
-  std::vector<schema::store::RequestRecordTransition> transitions = {};
-  std::vector<schema::store::RequestRecordEdit> edits = {};  ///< the newest, at most kMaxEdits + 1
-  std::optional<sync::LoadedRequestRecord> loaded = {};      ///< what a CRM of SQL has
+  store::RequestRecordEntry entry;
+  std::vector<store::RequestRecordTransition> transitions = {};
+  std::vector<store::RequestRecordEdit> edits = {};      ///< the newest, at most kMaxEdits + 1
+  std::optional<sync::LoadedRequestRecord> loaded = {};  ///< what a CRM of SQL has
   bool is_own = false;
 
   const std::string& name() const { return name_of_request(entry); }
@@ -31,25 +31,24 @@ std::string joined(const std::string& first, const std::string& between, const s
 
 /// The CRM's names of the people whom the record names by Id; without those that it does not know, and empty
 /// where the page does not ask the CRM.
-using Names = std::map<schema::RequestRecordField, std::string>;
+using Names = std::map<RequestRecordField, std::string>;
 Names names_of(const PageCall& call, const ShownRequest& shown);
 
 /// The inverse of ShownRequest::content().
-schema::RequestRecord parsed_content(const std::string& content);
+RequestRecord parsed_content(const std::string& content);
 /// What an approval applies to: of the CRM, or what was approved where the page does not ask it.
-std::optional<schema::RequestRecord> content_of(const ShownRequest& shown);
+std::optional<RequestRecord> content_of(const ShownRequest& shown);
 
 /// {label, value} of the fields that an approval binds to, without empty ones.
-Data fields_data(const schema::RequestRecord& record, bool is_masked, const Names& names);
+Data fields_data(const RequestRecord& record, bool is_masked, const Names& names);
 /// {label, value, old} of those that differ from `before`: items by name and number, and behind the fields
 /// the total costs, by the catalogue of now, if they differ.
-Data difference_data(const PageCall& call, const schema::RequestRecord& record,
-                     const schema::RequestRecord& before);
+Data difference_data(const PageCall& call, const RequestRecord& record, const RequestRecord& before);
 /// The edited fields with their old and new values, shortened (CON-54); empty when no value looks different.
-std::string edit_text(const schema::store::RequestRecordEdit& edit, bool is_masked);
+std::string edit_text(const store::RequestRecordEdit& edit, bool is_masked);
 /// Adds what an approver decides by: item, cost, recipient, sender and message.
-void add_essence(Data& lines, const PageCall& call, const schema::RequestRecord& record, const Names& names);
+void add_essence(Data& lines, const PageCall& call, const RequestRecord& record, const Names& names);
 /// The parts of the cost that are not zero, and where the request comes from.
 Data details_of(const PageCall& call, const ShownRequest& shown);
 
-}  // namespace giftsync::daemon::console
+}  // namespace giftsync::console

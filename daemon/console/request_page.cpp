@@ -5,20 +5,19 @@
 
 #include "daemon/console/access.h"
 #include "daemon/console/pages.h"
-#include "daemon/console/request_access.h"
 #include "daemon/console/request_facts.h"
 #include "platform/digest.h"
 #include "platform/text.h"
 #include "schema/contact_normalization.h"
-#include "sync/request_record_approval.h"
-#include "sync/request_record_reconcile.h"
-#include "sync/request_record_state_machine.h"
+#include "sync/request/request_record_approval.h"
+#include "sync/request/request_record_reconcile.h"
+#include "sync/request/request_record_state_machine.h"
 
-namespace giftsync::daemon::console {
+namespace giftsync::console {
 namespace {
 
 using Action = sync::RequestRecordAction;
-using State = schema::store::RequestRecordState;
+using State = store::RequestRecordState;
 
 constexpr std::size_t kMaxNoteCodePoints = 1'000;
 constexpr int kMaxReads = 3;
@@ -35,7 +34,7 @@ struct RefusedDecision {
 /// The state and the history of one moment: a request that is being sent changes between two reads (CON-46).
 std::optional<ShownRequest> find_stored(const PageCall& call) {
   const auto owner = owner_of_requests(call);
-  schema::store::RequestRecords& records = call.store().request_records;
+  store::RequestRecords& records = call.store().request_records;
   auto entry = records.find(call.viewer(), owner, call.parameter);
   for (int reads = 0; entry; ++reads) {
     ShownRequest shown{*entry, records.find_transitions(entry->record_id),
@@ -51,7 +50,7 @@ std::optional<ShownRequest> find_request(const PageCall& call) {
   if (!stored) return std::nullopt;
   ShownRequest shown = std::move(*stored);
   if (!decides_requests_here(call) || shown.entry.deleted) return shown;
-  schema::crm::RequestRecords& records = *call.console.options.crm.crm->request_records();
+  crm::RequestRecords& records = *call.console.options.crm.crm->request_records();
   const auto rows = records.find(std::span(&shown.entry.record_id, 1));
   if (rows.empty()) return shown;
   shown.is_own = are_own_requests(call, rows).front();
@@ -88,7 +87,7 @@ Data summary_of(const PageCall& call, const ShownRequest& shown, const Names& na
 }
 
 /// Whether giftsync wrote the comment, and not a person: notes belong to decisions alone.
-bool is_own_comment(const schema::store::RequestRecordTransition& one) {
+bool is_own_comment(const store::RequestRecordTransition& one) {
   const bool is_decision = one.to == to_word(State::approved) || one.to == to_word(State::rejected);
   return !is_decision &&
          (one.comment == "made" || one.comment == "first seen" || one.comment.starts_with(kGiftRequest));
@@ -96,10 +95,10 @@ bool is_own_comment(const schema::store::RequestRecordTransition& one) {
 
 /// A gift that was sent for the record, and what people did with it since.
 struct SentGift {
-  schema::store::RecipientTransaction transaction;
+  store::RecipientTransaction transaction;
   bool is_seen = false;          ///< by the user
   bool shows_recipient = false;  ///< approvers see those of all requests (CON-16)
-  std::vector<schema::store::GiftAction> actions = {};
+  std::vector<store::GiftAction> actions = {};
 
   std::string name() const {
     return texts().text("gift_number", {{"id", std::to_string(transaction.id.value)}});
@@ -153,7 +152,7 @@ void add_gifts(Data& data, const PageCall& call, const std::vector<SentGift>& se
 
 /// The change of the state; that to Sent once for each gift, with the gift in place of its gift request.
 void add_transition(std::vector<TimelineEntry>& entries, const PageCall& call,
-                    const schema::store::RequestRecordTransition& one, const std::vector<SentGift>& sent) {
+                    const store::RequestRecordTransition& one, const std::vector<SentGift>& sent) {
   const bool is_hidden = hides_recipients(call) && !is_own_comment(one);
   TimelineEntry entry{one.at, texts().text("request_" + one.to),
                       joined(one.who, ": ", masked_text(is_hidden, one.comment))};
@@ -227,7 +226,7 @@ void add_form(Data& data, const PageCall& call, const ShownRequest& shown, Actio
   if (!sync::state_after(shown.entry.state, action)) return;
   if (action == Action::approve && shown.is_own) return;
   Data form = form_data(call, path_of_request(shown.name()) + "/" + name);
-  form.set("seen", platform::to_base64url(shown.content()));
+  form.set("seen", to_base64url(shown.content()));
   form.set("note", refused && refused->action == action ? refused->note : "");
   data.set(name, form);
   data.set("may_decide", true);
@@ -236,14 +235,13 @@ void add_form(Data& data, const PageCall& call, const ShownRequest& shown, Actio
 void add_difference(Data& data, const PageCall& call, const std::string& key, const std::string& before,
                     const ShownRequest& shown) {
   if (before.empty() || before == shown.content()) return;
-  const schema::RequestRecord old = parsed_content(before);
+  const RequestRecord old = parsed_content(before);
   data.set(key, difference_data(call, shown.loaded->completed, old));
   data.set("has_" + key, true);
 }
 
 std::string own_text(const PageCall& call, const ShownRequest& shown) {
-  const bool has_asked =
-      schema::email_key(shown.entry.requested_by) == schema::email_key(call.by->user.email);
+  const bool has_asked = email_key(shown.entry.requested_by) == email_key(call.by->user.email);
   return texts().text(has_asked ? "request_own" : "request_of_sender");
 }
 
@@ -300,11 +298,11 @@ http::HttpResponse decide(const PageCall& call, Action action) {
   const auto answer = [&](const std::string& notice) {
     return redirect_with_notice(call, path_of_request(shown->name()), notice);
   };
-  schema::store::AuditEvent event =
+  store::AuditEvent event =
       event_of(call, approves ? "request.approve" : "request.reject", "request", shown->name());
   event.organization = owner_of_requests(call);
   const auto record_refusal = [&](const char* rule, const char* detail) {
-    schema::store::AuditEvent refusal = event;
+    store::AuditEvent refusal = event;
     refusal.refused = true;
     refusal.rule = rule;
     refusal.detail = detail;
@@ -314,10 +312,9 @@ http::HttpResponse decide(const PageCall& call, Action action) {
     record_refusal("REQ-46", "the user's own request");
     return answer("request_own");
   }
-  const auto seen = platform::from_base64url(field(call.form, "seen"));
-  const std::string note(
-      platform::truncated(platform::trimmed(field(call.form, "note")), kMaxNoteCodePoints));
-  if (!seen || seen->empty() || !platform::is_storable_text(note)) return answer("request_refused");
+  const auto seen = from_base64url(field(call.form, "seen"));
+  const std::string note(truncated(trimmed(field(call.form, "note")), kMaxNoteCodePoints));
+  if (!seen || seen->empty() || !is_storable_text(note)) return answer("request_refused");
   event.detail = note;
   const sync::ApprovalResult outcome = sync::decide_request_record(
       call.store(), *call.console.options.crm.crm->request_records(), shown->name(),
@@ -354,4 +351,4 @@ http::HttpResponse reject_request(const PageCall& call) {
   return decide(call, Action::reject);
 }
 
-}  // namespace giftsync::daemon::console
+}  // namespace giftsync::console

@@ -3,40 +3,40 @@
 #include <array>
 #include <map>
 
+#include "daemon/console/access.h"
 #include "daemon/console/gift_filter.h"
 #include "daemon/console/pages.h"
-#include "daemon/console/request_access.h"
 #include "platform/text.h"
-#include "schema/gift_number.h"
-#include "sync/approver_notices.h"
-#include "sync/request_record_reconcile.h"
+#include "schema/ids.h"
+#include "sync/request/approver_notices.h"
+#include "sync/request/request_record_reconcile.h"
 
-namespace giftsync::daemon::console {
+namespace giftsync::console {
 namespace {
 
-using F = schema::RequestRecordField;
-using State = schema::store::RequestRecordState;
-using schema::store::ListedRequestRecord;
+using F = RequestRecordField;
+using State = store::RequestRecordState;
+using store::ListedRequestRecord;
 
 constexpr std::string_view kFailed = "failed";
 constexpr std::string_view kAll = "all";
 
 /// What the CRM has of these records, by Id.
-std::map<std::string, schema::RequestRecord> contents_of(const PageCall& call,
-                                                         const std::vector<ListedRequestRecord>& listed) {
-  std::map<std::string, schema::RequestRecord> contents;
+std::map<std::string, RequestRecord> contents_of(const PageCall& call,
+                                                 const std::vector<ListedRequestRecord>& listed) {
+  std::map<std::string, RequestRecord> contents;
   if (listed.empty() || !decides_requests_here(call)) return contents;
   std::vector<std::string> ids;
   for (const ListedRequestRecord& one : listed) ids.push_back(one.record_id);
   ask_responding_crm([&] {
-    schema::crm::RequestRecords& records = *call.console.options.crm.crm->request_records();
+    crm::RequestRecords& records = *call.console.options.crm.crm->request_records();
     for (auto& one : sync::load_with_defaults(records, records.find(ids)))
       contents.emplace(one.row.id, std::move(one.completed));
   });
   return contents;
 }
 
-Data row_data(const PageCall& call, const ListedRequestRecord& one, const schema::RequestRecord* content) {
+Data row_data(const PageCall& call, const ListedRequestRecord& one, const RequestRecord* content) {
   Data row;
   const std::string& name = one.number.empty() ? one.record_id : one.number;
   row.set("number", name);
@@ -58,36 +58,36 @@ Data row_data(const PageCall& call, const ListedRequestRecord& one, const schema
 }
 
 std::string_view without_hash(std::string_view text) {
-  return platform::trimmed(text.substr(text.starts_with('#') ? 1 : 0));
+  return trimmed(text.substr(text.starts_with('#') ? 1 : 0));
 }
 
 bool is_request_number(std::string_view text) {
-  const std::string number = schema::complete_request_number(std::string(text));
+  const std::string number = complete_request_number(std::string(text));
   return number.starts_with("R-") &&
-         platform::parse_number<std::int64_t>(std::string_view(number).substr(2)).has_value();
+         parse_number<std::int64_t>(std::string_view(number).substr(2)).has_value();
 }
 
 /// The state `word`; without one those that wait, or of a search all. What is searched for: "4", "#4" and
 /// "#R-4" one by its number, "gift 17" that of a gift, and an address those of a person.
-schema::store::RequestRecordFilter filter_of(const std::string& word, const std::string& find) {
-  schema::store::RequestRecordFilter filter{.has_error = word == kFailed,
-                                            .is_any_state = word == kAll || (word.empty() && !find.empty())};
-  if (platform::ascii_lower(find).starts_with("gift")) filter.gift = schema::gift_number(find);
+store::RequestRecordFilter filter_of(const std::string& word, const std::string& find) {
+  store::RequestRecordFilter filter{.has_error = word == kFailed,
+                                    .is_any_state = word == kAll || (word.empty() && !find.empty())};
+  if (ascii_lower(find).starts_with("gift")) filter.gift = gift_number(find);
   if (find.find('@') != std::string::npos)
     filter.person = find;
   else if (!filter.gift)
     filter.number = without_hash(find);
-  for (const State state : schema::store::kAllRequestRecordStates)
+  for (const State state : store::kAllRequestRecordStates)
     if (to_word(state) == word) filter.state = state;
   return filter;
 }
 
-Data options_of(const schema::store::RequestRecordFilter& filter) {
+Data options_of(const store::RequestRecordFilter& filter) {
   Data options(Data::type::list);
   const auto add = [&](const std::string& word, bool selected) {
     options << option_data(word, texts().text("request_" + word), selected);
   };
-  for (const State state : schema::store::kAllRequestRecordStates)
+  for (const State state : store::kAllRequestRecordStates)
     add(std::string(to_word(state)), !filter.has_error && !filter.is_any_state && filter.state == state);
   add(std::string(kFailed), filter.has_error && !filter.is_any_state);
   add(std::string(kAll), filter.is_any_state);
@@ -95,7 +95,7 @@ Data options_of(const schema::store::RequestRecordFilter& filter) {
 }
 
 bool is_listed_state(const std::string& word) {
-  const auto& all = schema::store::kAllRequestRecordStates;
+  const auto& all = store::kAllRequestRecordStates;
   return word == kFailed || word == kAll ||
          std::any_of(all.begin(), all.end(), [&](State one) { return to_word(one) == word; });
 }
@@ -112,7 +112,7 @@ std::string_view why_not(const PageCall& call, const std::string& name, const st
 }
 
 /// In place of rows: that none waits or fits, the way to more of them, and what a search finds.
-void add_nothing_found(Data& data, const PageCall& call, const schema::store::RequestRecordFilter& filter,
+void add_nothing_found(Data& data, const PageCall& call, const store::RequestRecordFilter& filter,
                        const std::string& find) {
   const bool is_search = !find.empty();
   const std::string list = call.url().base + "/requests?";
@@ -136,7 +136,7 @@ http::HttpResponse requests_page(const PageCall& call) {
   std::map<std::string, std::string> kept;
   std::vector<NotApplied> not_applied;
   for (const auto& [name, value] : call.query) {
-    const std::string text(platform::trimmed(value));
+    const std::string text(trimmed(value));
     const std::string_view why = text.empty() ? "" : why_not(call, name, text);
     if (!why.empty())
       not_applied.push_back({name, text, why});
@@ -171,4 +171,4 @@ http::HttpResponse requests_page(const PageCall& call) {
   return page(call, "requests", texts().text("requests"), std::move(data));
 }
 
-}  // namespace giftsync::daemon::console
+}  // namespace giftsync::console

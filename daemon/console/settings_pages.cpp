@@ -9,22 +9,22 @@
 #include "daemon/config/connection_urls.h"
 #include "daemon/config/effective_settings.h"
 #include "daemon/console/pages.h"
-#include "platform/certificate.h"
+#include "platform/keys.h"
 
-namespace giftsync::daemon::console {
+namespace giftsync::console {
 namespace {
 
 using config::SsoConnectionSettings;
 using config::SsoKind;
 
 /// Until when the certificate in the file is valid, or what is wrong with it.
-std::string certificate_text(const std::string& path, platform::UtcMillis now) {
+std::string certificate_text(const std::string& path, UtcMillis now) {
   if (path.empty()) return {};
   std::stringstream pem;
   pem << std::ifstream(path).rdbuf();
-  const auto info = platform::parse_certificate(pem.str());
+  const auto info = parse_certificate(pem.str());
   if (!info) return texts().text("certificate_unreadable", {{"file", path}, {"reason", info.error()}});
-  const platform::CertificateIssues issues = platform::validate_certificate(*info, now);
+  const CertificateIssues issues = validate_certificate(*info, now);
   std::string text = texts().text("certificate_until", {{"time", minute(info->not_after)}});
   for (const auto* list : {&issues.faults, &issues.warnings})
     for (const std::string& one : *list) text += "; " + one;
@@ -49,7 +49,7 @@ Data urls_of(const config::Settings& settings, const SsoConnectionSettings& one)
 }
 
 Data state_lines(const PageCall& call, const SsoConnectionSettings& one,
-                 const schema::store::SignInConnectionState& state) {
+                 const store::SignInConnectionState& state) {
   Data lines(Data::type::list);
   add_line(lines, "kind", std::string(config::to_word(one.kind)));
   add_line(lines, "domains", fmt::format("{}", fmt::join(config::all_domains(one), ", ")));
@@ -70,7 +70,7 @@ struct SettingSection {
   Data rows = Data(Data::type::list);
 };
 
-/// Of the key "limits.max_recipients" or "sources[0].url"; made when it is the first one.
+/// The section of the key "limits.max_recipients" or "sources[0].url"; made when it is the first one.
 SettingSection& section_of(std::vector<SettingSection>& sections, const std::string& key) {
   const std::string name = key.substr(0, key.find_first_of(".["));
   for (SettingSection& one : sections)
@@ -84,7 +84,7 @@ SettingSection& section_of(std::vector<SettingSection>& sections, const std::str
 http::HttpResponse connections_page(const PageCall& call) {
   const config::Settings* settings = call.console.options.in_force;
   if (!settings || !sees_installation(call.viewer())) return not_found(call);
-  std::map<std::string, schema::store::SignInConnectionState> states;
+  std::map<std::string, store::SignInConnectionState> states;
   for (const auto& one : call.store().sign_in_connections.list()) states[one.name] = one;
   const auto row_data = [&](const SsoConnectionSettings& one) {
     Data row;
@@ -125,4 +125,4 @@ http::HttpResponse settings_page(const PageCall& call) {
   return page(call, "settings", texts().text("settings"), std::move(data));
 }
 
-}  // namespace giftsync::daemon::console
+}  // namespace giftsync::console

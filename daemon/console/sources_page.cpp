@@ -7,11 +7,11 @@
 #include "daemon/console/access.h"
 #include "daemon/console/pages.h"
 
-namespace giftsync::daemon::console {
+namespace giftsync::console {
 namespace {
 
-using schema::store::QuarantineReason;
-using schema::store::SourceSummary;
+using store::QuarantineReason;
+using store::SourceSummary;
 
 constexpr std::size_t kSampleEvents = 20;
 constexpr std::size_t kMaxStatusWords = 5;
@@ -57,9 +57,7 @@ Data summary_row(const PageCall& call, const SourceSummary& source) {
 
 Data facts_of(const PageCall& call, const SourceSummary& source) {
   Data lines(Data::type::list);
-  const auto time = [](std::optional<platform::UtcMillis> at) {
-    return at && at->value > 0 ? at : std::nullopt;
-  };
+  const auto time = [](std::optional<UtcMillis> at) { return at && at->value > 0 ? at : std::nullopt; };
   add_line(lines, "kind", kind_of(call, source.name));
   add_line(lines, "state", source.state);
   add_time(lines, "state_since", time(source.state_since));
@@ -168,12 +166,12 @@ http::HttpResponse release_events(const PageCall& call) {
 
 http::HttpResponse purge_events(const PageCall& call) {
   const auto source = find_source(call);
-  const auto reason = schema::store::quarantine_reason_from_word(field(call.form, "reason"));
+  const auto reason = store::quarantine_reason_from_word(field(call.form, "reason"));
   if (!source || !reason) return not_found(call);
-  schema::store::AuditEvent event = event_of(call, "source.purge", "source", source->name);
+  store::AuditEvent event = event_of(call, "source.purge", "source", source->name);
   event.detail = to_word(*reason);
   call.store().sources.purge_quarantined(source->name, reason, event);
   return redirect_with_notice(call, path_of(source->name), "events_purged");
 }
 
-}  // namespace giftsync::daemon::console
+}  // namespace giftsync::console

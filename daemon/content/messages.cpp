@@ -4,12 +4,11 @@
 
 #include <stdexcept>
 
-#include "daemon/content/html_text.h"
 #include "embedded/giftsync_daemon_content.h"
 #include "platform/text.h"
 #include "platform/yaml_document.h"
 
-namespace giftsync::daemon::content {
+namespace giftsync::content {
 namespace {
 
 constexpr std::string_view kFolder = "web/messages/";
@@ -57,22 +56,22 @@ const Messages* messages_of_range(std::string_view range) {
 
 /// "q=0.8" in thousandths; 1000 without a quality, 0 for an invalid one.
 int quality_of(std::string_view parameters) {
-  const std::string text = platform::ascii_lower(platform::trimmed(parameters));
+  const std::string text = ascii_lower(trimmed(parameters));
   if (text.empty()) return 1000;
   if (!text.starts_with("q=") || text.size() < 3) return 0;
   if (text[2] == '1') return 1000;
   if (text[2] != '0') return 0;
   const std::string digits = (text.size() > 4 ? text.substr(4, 3) : "") + "000";
-  return platform::parse_number<int>(digits.substr(0, 3)).value_or(0);
+  return parse_number<int>(digits.substr(0, 3)).value_or(0);
 }
 
 }  // namespace
 
 Messages::Messages(std::string language, std::string_view file) : language_(std::move(language)) {
-  const platform::YamlDocument document = platform::read_yaml(std::string(file));
-  if (!document.faults.empty() || document.root.kind != platform::YamlNode::Kind::map)
+  const YamlDocument document = read_yaml(std::string(file));
+  if (!document.faults.empty() || document.root.kind != YamlNode::Kind::map)
     throw std::logic_error("the messages of " + language_ + " are not valid YAML");
-  for (const platform::YamlEntry& entry : document.root.entries) texts_[entry.key] = entry.value.text;
+  for (const YamlEntry& entry : document.root.entries) texts_[entry.key] = entry.value.text;
 }
 
 const std::string& Messages::raw_text(std::string_view key) const {
@@ -98,8 +97,8 @@ std::string Messages::html(std::string_view key, Values values) const {
   return html;
 }
 
-std::string Messages::date(platform::UtcMillis time) const {
-  const std::string rfc3339 = platform::to_rfc3339(time);  // 2026-11-21T12:31:07.042Z
+std::string Messages::date(UtcMillis time) const {
+  const std::string rfc3339 = to_rfc3339(time);  // 2026-11-21T12:31:07.042Z
   std::string_view months = raw_text("months");
   for (int month = std::stoi(rfc3339.substr(5, 2)); month > 1; --month)
     months.remove_prefix(months.find(' ') + 1);
@@ -133,7 +132,7 @@ const Messages& messages_for(std::string_view accept_language, std::string_view 
     const std::string_view part = accept_language.substr(0, accept_language.find(','));
     accept_language.remove_prefix(std::min(part.size() + 1, accept_language.size()));
     const std::size_t semicolon = part.find(';');
-    const std::string range = platform::ascii_lower(platform::trimmed(part.substr(0, semicolon)));
+    const std::string range = ascii_lower(trimmed(part.substr(0, semicolon)));
     const int quality = semicolon == std::string_view::npos ? 1000 : quality_of(part.substr(semicolon + 1));
     const Messages* messages = range == "*" ? &messages_in(fallback) : messages_of_range(range);
     if (messages == nullptr || quality <= best_quality) continue;
@@ -143,4 +142,31 @@ const Messages& messages_for(std::string_view accept_language, std::string_view 
   return best != nullptr ? *best : messages_in(fallback);
 }
 
-}  // namespace giftsync::daemon::content
+std::string html_escaped(std::string_view text) {
+  std::string html;
+  html.reserve(text.size());
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        html += "&amp;";
+        break;
+      case '<':
+        html += "&lt;";
+        break;
+      case '>':
+        html += "&gt;";
+        break;
+      case '"':
+        html += "&quot;";
+        break;
+      case '\'':
+        html += "&#39;";
+        break;
+      default:
+        html += c;
+    }
+  }
+  return html;
+}
+
+}  // namespace giftsync::content

@@ -11,7 +11,7 @@
 
 #include "platform/time.h"
 
-namespace giftsync::daemon::content {
+namespace giftsync::content {
 
 class Messages {
  public:
@@ -28,7 +28,7 @@ class Messages {
   /// The same as HTML; values are escaped and bidi-isolated (bdi).
   std::string html(std::string_view key, Values values = {}) const;
   /// "21 November 2026, 12:31 UTC"
-  std::string date(platform::UtcMillis time) const;
+  std::string date(UtcMillis time) const;
 
   const std::map<std::string, std::string, std::less<>>& all() const { return texts_; }
 
@@ -48,4 +48,10 @@ const Messages& messages_in(std::string_view language);
 /// The available language that Accept-Language prefers (RFC 9110 12.5.4), else `fallback`.
 const Messages& messages_for(std::string_view accept_language, std::string_view fallback);
 
-}  // namespace giftsync::daemon::content
+// HTML escaping. Pure.
+
+/// For text and for attributes in double quotes. Not the template library's escaping: it writes &apos;, which
+/// old mail programs show literally.
+std::string html_escaped(std::string_view text);
+
+}  // namespace giftsync::content

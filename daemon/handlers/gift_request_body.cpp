@@ -3,20 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <initializer_list>
 #include <span>
+#include <string>
 #include <unordered_map>
 
-#include "daemon/handlers/placeholder.h"
-#include "daemon/http/json_object_reader.h"
+#include "daemon/http/json_request.h"
 #include "platform/text.h"
 #include "schema/contact_normalization.h"
 
-namespace giftsync::daemon::handlers {
+namespace giftsync::handlers {
 namespace {
 
 using LocatedObject = http::JsonObjectReader::LocatedObject;
-using schema::store::NewRecipient;
+using store::NewRecipient;
 
 constexpr std::string_view kRedeemByEmail = "email";
 constexpr std::size_t kMaxUserId = 255;
@@ -25,43 +26,42 @@ constexpr std::size_t kMaxCheckedWhenTooMany = 100;
 
 /// The number that a text of digits only represents.
 std::optional<std::int64_t> parse_digits(std::string_view text) {
-  return text.starts_with('-') ? std::nullopt : platform::parse_number<std::int64_t>(text);
+  return text.starts_with('-') ? std::nullopt : parse_number<std::int64_t>(text);
 }
 
 /// One body while it is read.
 struct BodyReading {
   http::JsonObjectReader& fields;
   const GiftRequestLimits& limits;
-  schema::SendMode mode;
+  SendMode mode;
   std::unordered_map<std::string, std::size_t> first_index_by_email = {};
 };
 
-schema::GiftId read_gift_id(http::JsonObjectReader& fields, const LocatedObject& root) {
-  const platform::JsonValue* value = fields.required_member(root, "gift_id");
+GiftId read_gift_id(http::JsonObjectReader& fields, const LocatedObject& root) {
+  const JsonValue* value = fields.required_member(root, "gift_id");
   if (value == nullptr) return {};
   const auto text = value->text();
   const auto number = text ? parse_digits(*text) : value->integer();
-  if (number && *number >= 1 && *number <= schema::kMaxId) return {*number};
+  if (number && *number >= 1 && *number <= kMaxId) return {*number};
   const std::string found = text     ? http::quoted(*text)
                             : number ? fmt::format("{}", *number)
                                      : std::string(value->kind_name());
-  fields.add_error(
-      "gift_id", "invalid_gift_id",
-      fmt::format("gift_id must be a whole number from 1 to {}; found {}.", schema::kMaxId, found));
+  fields.add_error("gift_id", "invalid_gift_id",
+                   fmt::format("gift_id must be a whole number from 1 to {}; found {}.", kMaxId, found));
   return {};
 }
 
 std::string read_email(BodyReading& reading, const LocatedObject& recipient, std::size_t index) {
   const auto text = reading.fields.required_string(recipient, "email");
   if (!text) return {};
-  const std::string_view email = platform::trimmed(*text);
-  if (auto reason = schema::email_error(email)) {
+  const std::string_view email = trimmed(*text);
+  if (auto reason = email_error(email)) {
     const std::string subject = email.empty() ? "email" : "email " + http::quoted(email);
     reading.fields.add_error(recipient.field("email"), "invalid_email",
                              fmt::format("{} {}.", subject, *reason));
     return {};
   }
-  const auto [first, is_new] = reading.first_index_by_email.try_emplace(schema::email_key(email), index);
+  const auto [first, is_new] = reading.first_index_by_email.try_emplace(email_key(email), index);
   if (!is_new) {
     reading.fields.add_warning(
         recipient.field("email"), "duplicate_email",
@@ -90,7 +90,7 @@ std::string read_name(BodyReading& reading, const LocatedObject& recipient, std:
 std::string read_message(BodyReading& reading, const LocatedObject& recipient) {
   const auto text = reading.fields.required_string(recipient, "message");
   if (!text) return {};
-  if (platform::trimmed(*text).empty()) {
+  if (trimmed(*text).empty()) {
     reading.fields.add_error(recipient.field("message"), "empty", "message must not be blank.");
     return {};
   }
@@ -101,7 +101,7 @@ std::string read_message(BodyReading& reading, const LocatedObject& recipient) {
 }
 
 void check_redeem_type(http::JsonObjectReader& fields, const LocatedObject& recipient) {
-  const platform::JsonValue* value = fields.required_member(recipient, "gift_redeem_type");
+  const JsonValue* value = fields.required_member(recipient, "gift_redeem_type");
   if (value == nullptr || value->text() == kRedeemByEmail) return;
   const std::string found = value->text() ? http::quoted(*value->text()) : std::string(value->kind_name());
   fields.add_error(recipient.field("gift_redeem_type"), "unsupported_value",
@@ -114,7 +114,7 @@ NewRecipient read_recipient(BodyReading& reading, const LocatedObject& recipient
   body.first_name = read_name(reading, recipient, "first_name");
   body.last_name = read_name(reading, recipient, "last_name");
   body.message = read_message(reading, recipient);
-  if (reading.mode == schema::SendMode::email) {
+  if (reading.mode == SendMode::email) {
     check_redeem_type(reading.fields, recipient);
     reading.fields.warn_unknown_members(recipient,
                                         {"email", "first_name", "last_name", "message", "gift_redeem_type"});
@@ -126,10 +126,10 @@ NewRecipient read_recipient(BodyReading& reading, const LocatedObject& recipient
 
 std::vector<NewRecipient> read_recipients(BodyReading& reading, const LocatedObject& root) {
   http::JsonObjectReader& fields = reading.fields;
-  const platform::JsonValue* list = fields.required_member(root, "recipients");
+  const JsonValue* list = fields.required_member(root, "recipients");
   if (list == nullptr) return {};
   std::vector<NewRecipient> recipients;
-  std::span<const platform::JsonValue> elements = list->elements();
+  std::span<const JsonValue> elements = list->elements();
   if (!list->is_array()) {
     fields.add_wrong_type("recipients", "recipients", "a list of objects", *list);
   } else if (elements.empty()) {
@@ -168,7 +168,7 @@ std::string canonical_text(const GiftRequestBody& body, std::initializer_list<st
 }
 
 void read_sender(http::JsonObjectReader& fields, const LocatedObject& root, CrmGiftRequestBody& body) {
-  const platform::JsonValue* value = fields.required_member(root, "sender");
+  const JsonValue* value = fields.required_member(root, "sender");
   if (value == nullptr) return;
   if (!value->is_object()) return fields.add_wrong_type("sender", "sender", "an object", *value);
   const LocatedObject sender{*value, "sender"};
@@ -183,15 +183,14 @@ void read_sender(http::JsonObjectReader& fields, const LocatedObject& root, CrmG
 
 }  // namespace
 
-tl::expected<GiftRequestBody, http::BodyError> parse_gift_request_body(std::string_view body,
-                                                                       schema::SendMode mode,
+tl::expected<GiftRequestBody, http::BodyError> parse_gift_request_body(std::string_view body, SendMode mode,
                                                                        const GiftRequestLimits& limits) {
   return http::read_json_body(body, [&](http::JsonObjectReader& fields, const LocatedObject& root) {
     BodyReading reading{fields, limits, mode};
     GiftRequestBody request;
     request.gift = read_gift_id(fields, root);
     request.recipients = read_recipients(reading, root);
-    if (mode == schema::SendMode::email) {
+    if (mode == SendMode::email) {
       fields.warn_unknown_members(root, {"gift_id", "recipients"});
     } else {
       std::string campaign = fields.read_optional_line(root, "utm_campaign_id", limits.max_name_code_points);
@@ -207,7 +206,7 @@ tl::expected<GiftRequestBody, http::BodyError> parse_gift_request_body(std::stri
 tl::expected<CrmGiftRequestBody, http::BodyError> parse_crm_gift_request_body(
     std::string_view body, const GiftRequestLimits& limits) {
   return http::read_json_body(body, [&](http::JsonObjectReader& fields, const LocatedObject& root) {
-    BodyReading reading{fields, limits, schema::SendMode::email};
+    BodyReading reading{fields, limits, SendMode::email};
     CrmGiftRequestBody request;
     request.gift.gift = read_gift_id(fields, root);
     request.gift.recipients = read_recipients(reading, root);
@@ -219,4 +218,117 @@ tl::expected<CrmGiftRequestBody, http::BodyError> parse_crm_gift_request_body(
   });
 }
 
-}  // namespace giftsync::daemon::handlers
+namespace {
+
+/// A merge field's name with its default and format is rarely longer. Limits the search for the closing
+/// delimiter.
+constexpr std::size_t kMaxInside = 100;
+
+bool is_upper(char c) {
+  return c >= 'A' && c <= 'Z';
+}
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+bool has_letter_or_digit(std::string_view inside) {
+  return std::any_of(inside.begin(), inside.end(), is_ascii_letter_or_digit);
+}
+
+/// first_name, Contact.FirstName, lead.First Name, first_name|there
+bool starts_like_name(std::string_view inside) {
+  return !inside.empty() && (is_ascii_letter(inside.front()) || inside.front() == '_');
+}
+
+/// first_name, Contact.FirstName, but not the words of a sentence
+bool is_identifier(std::string_view inside) {
+  const auto allowed = [](char c) { return is_ascii_letter_or_digit(c) || c == '_' || c == '.' || c == '-'; };
+  return starts_like_name(inside) && std::all_of(inside.begin(), inside.end(), allowed);
+}
+
+/// FIRST_NAME, GIFT_ID2: capitals with at least one underscore between them.
+bool is_upper_case_words(std::string_view inside) {
+  const auto allowed = [](char c) { return is_upper(c) || is_digit(c) || c == '_'; };
+  return !inside.empty() && is_upper(inside.front()) && inside.back() != '_' &&
+         inside.find('_') != std::string_view::npos && std::all_of(inside.begin(), inside.end(), allowed);
+}
+
+/// "First Name", "first-name" and "FIRSTNAME" are all "firstname".
+std::string without_separators(std::string_view inside) {
+  std::string word = ascii_lower(inside);
+  word.erase(std::remove_if(word.begin(), word.end(),
+                            [](char c) { return c == ' ' || c == '_' || c == '-' || c == '.'; }),
+             word.end());
+  return word;
+}
+
+bool is_common_field_name(std::string_view inside) {
+  constexpr std::string_view kCommonFieldNames =
+      " accountname company companyname contact contactfirstname contactname customer customername email "
+      "emailaddress firstname fname fullname giftname jobtitle lastname leadname lname name nickname "
+      "recipient "
+      "recipientemail recipientfirstname recipientname repname salutation sender senderfirstname sendername "
+      "surname username yourcompany yourcompanyname yourfirstname yourname yourtitle ";
+  return kCommonFieldNames.find(" " + without_separators(inside) + " ") != std::string_view::npos;
+}
+
+bool is_bracketed_field(std::string_view inside) {
+  return is_upper_case_words(inside) || is_common_field_name(inside);
+}
+
+struct Delimiters {
+  std::string_view open;
+  std::string_view close;
+  bool (*is_placeholder)(std::string_view inside);
+};
+
+/// The longer one of two delimiters with the same beginning comes first.
+constexpr std::array<Delimiters, 15> kDelimiters{{
+    {"{{{", "}}}", has_letter_or_digit},  // Handlebars and Salesforce, unescaped
+    {"{{", "}}", has_letter_or_digit},    // Handlebars, Liquid, Marketo, HubSpot, Braze
+    {"{%", "%}", starts_like_name},       // Liquid, Jinja
+    {"{!", "}", starts_like_name},        // Salesforce
+    {"${", "}", starts_like_name},        // shells, FreeMarker, Marketo
+    {"@{", "}", starts_like_name},        // Power Automate
+    {"<%", "%>", has_letter_or_digit},    // ERB, ASP
+    {"%%", "%%", is_identifier},          // Salesforce Marketing Cloud, Pardot
+    {"*|", "|*", starts_like_name},       // Mailchimp
+    {"[[", "]]", starts_like_name},       // GetResponse, Sendy
+    {"{", "}", is_bracketed_field},
+    {"<", ">", is_bracketed_field},
+    {"[", "]", is_bracketed_field},
+    {"%", "%", is_bracketed_field},                // ActiveCampaign
+    {"\xC2\xAB", "\xC2\xBB", is_bracketed_field},  // word processors
+}};
+
+constexpr bool may_begin_placeholder(char c) {
+  return c == '{' || c == '$' || c == '@' || c == '<' || c == '%' || c == '*' || c == '[' || c == '\xC2';
+}
+static_assert(std::all_of(kDelimiters.begin(), kDelimiters.end(), [](const Delimiters& delimiters) {
+  return may_begin_placeholder(delimiters.open.front());
+}));
+
+/// The placeholder with these delimiters at the beginning of `text`.
+std::optional<std::string_view> match_at_start(std::string_view text, const Delimiters& delimiters) {
+  if (text.substr(0, delimiters.open.size()) != delimiters.open) return std::nullopt;
+  const std::string_view rest = text.substr(delimiters.open.size(), kMaxInside + delimiters.close.size());
+  const std::size_t end = rest.find(delimiters.close);
+  if (end == std::string_view::npos) return std::nullopt;
+  const std::string_view inside = trimmed(rest.substr(0, end));
+  if (inside.find('\n') != std::string_view::npos || !delimiters.is_placeholder(inside)) return std::nullopt;
+  return text.substr(0, delimiters.open.size() + end + delimiters.close.size());
+}
+
+}  // namespace
+
+std::optional<std::string_view> find_placeholder(std::string_view text) {
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (!may_begin_placeholder(text[at])) continue;
+    for (const Delimiters& delimiters : kDelimiters) {
+      if (const auto found = match_at_start(text.substr(at), delimiters)) return found;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace giftsync::handlers

@@ -9,12 +9,12 @@
 #include <tl/expected.hpp>
 #include <vector>
 
-#include "daemon/http/field_issue.h"
+#include "daemon/http/problem.h"
 #include "schema/enums.h"
 #include "schema/ids.h"
-#include "schema/store/gift_requests.h"
+#include "schema/store/gift/gift_requests.h"
 
-namespace giftsync::daemon::handlers {
+namespace giftsync::handlers {
 
 struct GiftRequestLimits {
   std::size_t max_recipients = 1000;
@@ -24,11 +24,11 @@ struct GiftRequestLimits {
 };
 
 struct GiftRequestBody {
-  schema::GiftId gift;
+  GiftId gift;
   std::optional<std::string> utm_campaign_id;  ///< endpoint B only; trimmed, never empty
-  /// At least one, in the body's order. Addresses are as sent, trimmed, and valid by schema::email_error;
+  /// At least one, in the body's order. Addresses are as sent, trimmed, and valid by email_error;
   /// names are trimmed and may be empty; messages are as sent, with their own line ends, and never blank.
-  std::vector<schema::store::NewRecipient> recipients;
+  std::vector<store::NewRecipient> recipients;
   /// The recognised fields as one text. Two texts are equal exactly when the bodies ask for the same,
   /// regardless of notation (7 or "7", null or absent, order of members, unknown members). Used to compare
   /// requests with the same Idempotency-Key.
@@ -43,8 +43,7 @@ struct GiftRequestBody {
 /// A member that is null counts as absent; `gift_id` may be a text of digits (HTTP-4). On endpoint A each
 /// recipient needs `gift_redeem_type` = "email" (HTTP-3). On B that member, and on A `utm_campaign_id`, is
 /// ignored with a warning, like any unknown member.
-tl::expected<GiftRequestBody, http::BodyError> parse_gift_request_body(std::string_view body,
-                                                                       schema::SendMode mode,
+tl::expected<GiftRequestBody, http::BodyError> parse_gift_request_body(std::string_view body, SendMode mode,
                                                                        const GiftRequestLimits& limits);
 
 /// The request of the CRM's sending interface (HTTP-8): the body of endpoint A and the sender.
@@ -58,4 +57,14 @@ struct CrmGiftRequestBody {
 tl::expected<CrmGiftRequestBody, http::BodyError> parse_crm_gift_request_body(
     std::string_view body, const GiftRequestLimits& limits);
 
-}  // namespace giftsync::daemon::handlers
+// Finds unfilled merge fields in a text that is about to be sent (HTTP-24).
+
+/// The first placeholder that a merge tool left unfilled, as written in the text; nullopt when there is none.
+///
+/// Unambiguous delimiters always count: {{first_name}}, {%if x%}, ${name}, @{name}, {!Contact.FirstName},
+/// <%=name%>, %%name%%, *|FNAME|*, [[name]]. Brackets that people also write (<NAME>, [First Name], {name},
+/// %NAME%, guillemets) count only around UPPER_CASE_WORDS or a usual field name, so that "<3", "[sic]" and
+/// "100%" do not. Linear in the text's length.
+std::optional<std::string_view> find_placeholder(std::string_view text);
+
+}  // namespace giftsync::handlers

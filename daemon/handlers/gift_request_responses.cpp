@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "daemon/http/json_response.h"
+#include "daemon/http/problem.h"
 
-namespace giftsync::daemon::handlers {
+namespace giftsync::handlers {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -28,21 +28,21 @@ void add_member(std::string& json, std::string_view name, std::string_view text)
   add_text(json, text);
 }
 
-Json state_json(const schema::store::RecipientTransaction& recipient) {
+Json state_json(const store::RecipientTransaction& recipient) {
   Json json{{"recipient_transaction_id", recipient.id.value},
             {"email", recipient.email},
             {"phone_number", ""},
             {"status", to_word(recipient.status)}};
-  for (const schema::Status status : schema::kAllStatuses) {
+  for (const Status status : kAllStatuses) {
     const auto& time = recipient.times[status];
-    json[std::string(to_word(status)) + "_at"] = time ? Json(platform::to_rfc3339(*time)) : Json(nullptr);
+    json[std::string(to_word(status)) + "_at"] = time ? Json(to_rfc3339(*time)) : Json(nullptr);
   }
   return json;
 }
 
 }  // namespace
 
-std::string created_gift_request_json(schema::SendMode mode, schema::GiftRequestId id,
+std::string created_gift_request_json(SendMode mode, GiftRequestId id,
                                       const std::vector<RecipientResponse>& recipients,
                                       std::string_view warnings) {
   std::string json = "{\"message\":";
@@ -53,7 +53,7 @@ std::string created_gift_request_json(schema::SendMode mode, schema::GiftRequest
     json.append("{\"recipient_transaction_id\":").append(std::to_string(recipient.id.value));
     add_member(json, "email", recipient.email);
     add_member(json, "phone_number", "");
-    if (mode == schema::SendMode::urls) {
+    if (mode == SendMode::urls) {
       add_member(json, "gift_redemption_url", recipient.redemption_url);
       add_member(json, "gift_donation_url", recipient.donation_url);
     }
@@ -63,16 +63,15 @@ std::string created_gift_request_json(schema::SendMode mode, schema::GiftRequest
   return json.append("]},\"warnings\":").append(warnings).append("}");
 }
 
-std::string gift_request_state_json(const schema::store::GiftRequest& request,
-                                    const std::vector<schema::store::RecipientTransaction>& recipients) {
+std::string gift_request_state_json(const store::GiftRequest& request,
+                                    const std::vector<store::RecipientTransaction>& recipients) {
   Json states = Json::array();
-  for (const schema::store::RecipientTransaction& recipient : recipients)
-    states.push_back(state_json(recipient));
+  for (const store::RecipientTransaction& recipient : recipients) states.push_back(state_json(recipient));
   const Json campaign = request.utm_campaign_id ? Json(*request.utm_campaign_id) : Json(nullptr);
   return http::json_text({{"data",
                            {{"id", request.id.value},
                             {"gift_id", request.gift.value},
-                            {"created_at", platform::to_rfc3339(request.created_at)},
+                            {"created_at", to_rfc3339(request.created_at)},
                             {"utm_campaign_id", campaign},
                             {"delivery", to_word(request.mode)},
                             {"recipients", std::move(states)}}}});
@@ -85,4 +84,4 @@ std::string warnings_json(const http::FieldIssues& warnings) {
   return http::json_text(list);
 }
 
-}  // namespace giftsync::daemon::handlers
+}  // namespace giftsync::handlers

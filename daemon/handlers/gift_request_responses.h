@@ -8,18 +8,18 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/http/field_issue.h"
+#include "daemon/http/problem.h"
 #include "schema/enums.h"
 #include "schema/ids.h"
-#include "schema/store/gift_requests.h"
+#include "schema/store/gift/gift_requests.h"
 
-namespace giftsync::daemon::handlers {
+namespace giftsync::handlers {
 
 /// The "message" of endpoints A and B (HTTP-2).
 inline constexpr std::string_view kCreatedMessage = "GiftRequest created successfully.";
 
 struct RecipientResponse {
-  schema::TransactionId id;
+  TransactionId id;
   std::string email;
   std::string redemption_url;  ///< endpoint B only
   std::string donation_url;    ///< endpoint B only
@@ -27,16 +27,16 @@ struct RecipientResponse {
 
 /// The response to a created request: {message, data: {id, recipients: [...]}, warnings}; endpoint B's has
 /// gift_redemption_url and gift_donation_url in each recipient. No phone number is taken, so it is empty.
-std::string created_gift_request_json(schema::SendMode mode, schema::GiftRequestId id,
+std::string created_gift_request_json(SendMode mode, GiftRequestId id,
                                       const std::vector<RecipientResponse>& recipients,
                                       std::string_view warnings);
 
 /// The response of GET: {data: {id, gift_id, created_at, utm_campaign_id, delivery, recipients: [...]}};
 /// times are RFC 3339 in UTC or null.
-std::string gift_request_state_json(const schema::store::GiftRequest& request,
-                                    const std::vector<schema::store::RecipientTransaction>& recipients);
+std::string gift_request_state_json(const store::GiftRequest& request,
+                                    const std::vector<store::RecipientTransaction>& recipients);
 
 /// Warnings as the text of a JSON array; "[]" when there are none.
 std::string warnings_json(const http::FieldIssues& warnings);
 
-}  // namespace giftsync::daemon::handlers
+}  // namespace giftsync::handlers

@@ -6,20 +6,19 @@
 #include <string>
 #include <utility>
 
-#include "daemon/http/content_type.h"
+#include "crm/salesforce/records/outbound_message.h"
+#include "daemon/http/json_request.h"
 #include "daemon/http/problem.h"
 #include "daemon/http/routes.h"
-#include "daemon/salesforce/request_object.h"
 #include "platform/digest.h"
-#include "sync/api_key.h"
-#include "sync/credential_state.h"
+#include "sync/access/credential.h"
 
-namespace giftsync::daemon::handlers {
+namespace giftsync::handlers {
 namespace {
 
 using salesforce::MessageFault;
 using salesforce::SoapFaultSide;
-using schema::store::MessageToken;
+using store::MessageToken;
 
 static_assert(salesforce::kMaxOutboundMessageBytes == http::kMaxMessageBodyBytes);
 constexpr const char* kSoapType = "text/xml; charset=utf-8";
@@ -81,17 +80,17 @@ http::HttpResponse too_many_waiting() {
   return http::with_retry_after(
       refused(503, "too_many_changes",
               "Too many changed records are waiting, so nothing was accepted. Send the message again later.",
-              fmt::format("{} changed records are waiting", schema::store::kMaxCrmChangeEvents)),
+              fmt::format("{} changed records are waiting", store::kMaxCrmChangeEvents)),
       kFullRetrySeconds);
 }
 
 /// The usable token of that text, or null. All are compared, so the time does not depend on which one it is.
 const MessageToken* find_token(const std::vector<MessageToken>& tokens, std::string_view text,
-                               platform::UtcMillis now) {
+                               UtcMillis now) {
   const std::string hash = sync::api_key_hash(text);
   const MessageToken* found = nullptr;
   for (const MessageToken& token : tokens) {
-    const bool is_equal = platform::equal_in_constant_time(token.hash, hash);
+    const bool is_equal = equal_in_constant_time(token.hash, hash);
     if (is_equal && sync::is_usable(sync::state_of(token, now))) found = &token;
   }
   return found;
@@ -99,7 +98,7 @@ const MessageToken* find_token(const std::vector<MessageToken>& tokens, std::str
 
 }  // namespace
 
-OutboundMessageHandler::OutboundMessageHandler(schema::store::Store& store, OutboundMessageOptions options)
+OutboundMessageHandler::OutboundMessageHandler(store::Store& store, OutboundMessageOptions options)
     : store_(store),
       options_(std::move(options)),
       rate_limiter_(options_.requests_per_minute, options_.clock),
@@ -145,4 +144,4 @@ http::HttpResponse OutboundMessageHandler::store_records(const std::vector<std::
   return http::text_response(200, kSoapType, salesforce::acknowledgement());
 }
 
-}  // namespace giftsync::daemon::handlers
+}  // namespace giftsync::handlers

@@ -9,45 +9,44 @@
 #include <string_view>
 #include <vector>
 
+#include "crm/salesforce/records/outbound_message.h"
 #include "daemon/http/http_message.h"
 #include "daemon/http/reply.h"
 #include "daemon/http/request_rate_limiter.h"
-#include "daemon/salesforce/outbound_message.h"
 #include "platform/clock.h"
 #include "platform/ttl_cache.h"
 #include "schema/store/store.h"
 
-namespace giftsync::daemon::handlers {
+namespace giftsync::handlers {
 
 struct OutboundMessageOptions {
-  platform::Clock clock;
+  Clock clock;
   std::int64_t requests_per_minute = 0;  ///< of each token; 0 for no limit
   std::function<void()> on_stored;  ///< called after each stored message; wakes the request record worker
 };
 
-/// Any thread. Throws platform::DependencyError when the store fails; the message is not acknowledged then.
+/// Any thread. Throws DependencyError when the store fails; the message is not acknowledged then.
 class OutboundMessageHandler {
  public:
-  OutboundMessageHandler(schema::store::Store& store, OutboundMessageOptions options);
+  OutboundMessageHandler(store::Store& store, OutboundMessageOptions options);
 
   http::Reply handle(const http::HttpRequest& request, std::string_view token);
 
  private:
   /// What of the store decides about a message; at most a second old.
   struct Access {
-    std::vector<schema::store::MessageToken> tokens;
+    std::vector<store::MessageToken> tokens;
     std::optional<salesforce::MessageTarget> target;
   };
   Access load_access();
   http::HttpResponse handle_for_token(const http::HttpRequest& request, const Access& access,
-                                      const schema::store::MessageToken& token);
-  http::HttpResponse store_records(const std::vector<std::string>& records,
-                                   const schema::store::MessageToken& token);
+                                      const store::MessageToken& token);
+  http::HttpResponse store_records(const std::vector<std::string>& records, const store::MessageToken& token);
 
-  schema::store::Store& store_;
+  store::Store& store_;
   const OutboundMessageOptions options_;
   http::RequestRateLimiter rate_limiter_;
-  platform::TtlCache<int, Access> access_;  ///< its only key is 0
+  TtlCache<int, Access> access_;  ///< its only key is 0
 };
 
-}  // namespace giftsync::daemon::handlers
+}  // namespace giftsync::handlers

@@ -8,24 +8,131 @@
 #include <variant>
 #include <vector>
 
+#include "daemon/config/text_checks.h"
 #include "daemon/handlers/gift_request_responses.h"
-#include "daemon/http/json_object_reader.h"
 #include "daemon/http/json_request.h"
-#include "daemon/http/json_response.h"
 #include "daemon/http/problem.h"
 #include "daemon/http/routes.h"
 #include "platform/dependency_error.h"
 #include "platform/digest.h"
-#include "platform/random.h"
 #include "platform/text.h"
 #include "schema/contact_normalization.h"
-#include "sync/request_record_to_gift_request.h"
+#include "sync/request/request_record_to_gift_request.h"
 
-namespace giftsync::daemon::handlers {
+namespace giftsync::handlers {
+namespace {
+
+using LocatedObject = http::JsonObjectReader::LocatedObject;
+using F = RequestRecordField;
+
+constexpr std::size_t kLookupCodePoints = 255;
+constexpr std::size_t kCommentCodePoints = 1000;
+
+/// Reads a text field: text, or a number for ids, because automation tools send ids as numbers.
+void read_text(http::JsonObjectReader& fields, const LocatedObject& root, F field, RequestRecord& record) {
+  const FieldDescriptor& descriptor = descriptor_of(field);
+  const JsonValue* value = http::JsonObjectReader::optional_member(root, descriptor.name);
+  if (value == nullptr) return;
+  std::string text;
+  if (const auto number = value->integer(); number && descriptor.type == FieldType::text) {
+    text = std::to_string(*number);
+  } else if (const auto given = fields.read_string(*value, root, descriptor.name)) {
+    text = *given;
+  }
+  const std::size_t limit =
+      descriptor.length > 0 ? static_cast<std::size_t>(descriptor.length) : kLookupCodePoints;
+  if (!fields.check_length(text, limit, root, descriptor.name) || text.empty()) return;
+  record.set(field, std::move(text));
+}
+
+void read_checkbox(http::JsonObjectReader& fields, const LocatedObject& root, F field,
+                   RequestRecord& record) {
+  const FieldDescriptor& descriptor = descriptor_of(field);
+  const JsonValue* value = http::JsonObjectReader::optional_member(root, descriptor.name);
+  if (value == nullptr) return;
+  if (const auto checked = value->boolean())
+    record.set(field, *checked);
+  else
+    fields.add_wrong_type(std::string(descriptor.name), descriptor.name, "true or false", *value);
+}
+
+std::string name_of(F field) {
+  return std::string(descriptor_of(field).name);
+}
+
+bool is_blank(const LocatedObject& root, F field) {
+  const JsonValue* value = http::JsonObjectReader::optional_member(root, name_of(field));
+  return value == nullptr || (value->text() && trimmed(*value->text()).empty());
+}
+
+/// A record without gift or recipient can never be sent.
+void require_gift_and_recipient(http::JsonObjectReader& fields, const LocatedObject& root) {
+  const auto hint = [&](F field) {
+    return http::JsonObjectReader::similar_member_hint(root, name_of(field));
+  };
+  if (is_blank(root, F::gift_id))
+    fields.add_error(name_of(F::gift_id), "missing",
+                     name_of(F::gift_id) + " is required." + hint(F::gift_id));
+  const bool has_recipient = !is_blank(root, F::recipient_email) || !is_blank(root, F::recipient_contact) ||
+                             !is_blank(root, F::recipient_lead);
+  if (!has_recipient)
+    fields.add_error(name_of(F::recipient_email), "missing",
+                     "Recipient_Email, Recipient_Contact or Recipient_Lead is required." +
+                         hint(F::recipient_email) + hint(F::recipient_contact) + hint(F::recipient_lead));
+}
+
+void warn_of_address(http::JsonObjectReader& fields, const RequestRecord& record) {
+  const std::string& address = record.text(F::recipient_email);
+  const auto reason = address.empty() ? std::nullopt : email_error(trimmed(address));
+  if (reason)
+    fields.add_warning(
+        name_of(F::recipient_email), "invalid_email",
+        fmt::format("Recipient_Email {} {}: no gift can be sent to it.", http::quoted(address), *reason));
+}
+
+void warn_of_unknown_members(http::JsonObjectReader& fields, const LocatedObject& root) {
+  std::vector<std::string> known;
+  for (const F field : creatable_fields()) known.push_back(name_of(field));
+  for (const JsonMember& member : root.object.members()) {
+    if (std::find(known.begin(), known.end(), member.name) != known.end()) continue;
+    const std::string nearest = config::suggestion_for(member.name, known);
+    fields.add_warning(
+        std::string(truncated(member.name, 60)), "unknown_member",
+        fmt::format("{} is not a member of this request and was ignored{}", http::quoted(member.name),
+                    nearest.empty() ? "." : "; did you mean " + nearest + "?"));
+  }
+}
+
+}  // namespace
+
+tl::expected<RequestRecordBody, http::BodyError> parse_request_record_body(std::string_view body) {
+  return http::read_json_body(body, [](http::JsonObjectReader& fields, const LocatedObject& root) {
+    RequestRecordBody read;
+    read.record.set(F::auto_approved, false);
+    for (const F field : creatable_fields()) {
+      if (descriptor_of(field).type == FieldType::checkbox)
+        read_checkbox(fields, root, field, read.record);
+      else
+        read_text(fields, root, field, read.record);
+    }
+    require_gift_and_recipient(fields, root);
+    warn_of_address(fields, read.record);
+    warn_of_unknown_members(fields, root);
+    read.warnings = fields.take_warnings();
+    return read;
+  });
+}
+
+tl::expected<ApprovalDecisionBody, http::BodyError> parse_approval_decision_body(std::string_view body) {
+  if (trimmed(body).empty()) return ApprovalDecisionBody{};
+  return http::read_json_body(body, [](http::JsonObjectReader& fields, const LocatedObject& root) {
+    return ApprovalDecisionBody{fields.read_optional_line(root, "comment", kCommentCodePoints)};
+  });
+}
+
 namespace {
 
 using Json = nlohmann::ordered_json;
-using F = schema::RequestRecordField;
 using Versions = std::vector<std::string>;
 
 Json summary(const std::string& id, const std::string& number, std::string_view status) {
@@ -67,9 +174,9 @@ std::optional<Versions> versions_of(const http::HttpRequest& request) {
   Versions versions;
   for (auto header = first; header != last; ++header) {
     std::string_view list = header->second;
-    if (platform::trimmed(list) == "*") return std::nullopt;
+    if (trimmed(list) == "*") return std::nullopt;
     while (!list.empty()) {
-      const std::string_view tag = platform::trimmed(list.substr(0, list.find(',')));
+      const std::string_view tag = trimmed(list.substr(0, list.find(',')));
       list.remove_prefix(std::min(list.find(','), list.size() - 1) + 1);
       const bool is_strong = tag.size() > 2 && tag.starts_with('"') && tag.ends_with('"');
       versions.emplace_back(is_strong ? tag.substr(1, tag.size() - 2) : "");
@@ -80,10 +187,10 @@ std::optional<Versions> versions_of(const http::HttpRequest& request) {
 }
 
 /// What an approval binds to, by the names that a caller creates the record with; absent values are left out.
-Json content_json(const schema::RequestRecord& record) {
+Json content_json(const RequestRecord& record) {
   Json content = Json::object();
-  for (const F field : schema::approval_bound_fields()) {
-    const std::string name(schema::descriptor_of(field).name);
+  for (const F field : approval_bound_fields()) {
+    const std::string name(descriptor_of(field).name);
     if (const auto* text = std::get_if<std::string>(&record.get(field)))
       content[name] = *text;
     else if (const auto* checked = std::get_if<bool>(&record.get(field)))
@@ -92,13 +199,13 @@ Json content_json(const schema::RequestRecord& record) {
   return content;
 }
 
-std::string body_hash(const schema::RequestRecord& record) {
-  return platform::sha256_hex(schema::format_values(record, schema::creatable_fields()));
+std::string body_hash(const RequestRecord& record) {
+  return sha256_hex(format_values(record, creatable_fields()));
 }
 
 /// The refusal of Auto_Approved, when this caller may not set it (HTTP-27, REQ-44).
 std::optional<http::HttpResponse> auto_approval_refusal(const sync::RequestRecordCaller& caller,
-                                                        const schema::RequestRecord& record,
+                                                        const RequestRecord& record,
                                                         const config::RequestSettings& settings) {
   if (!record.checkbox(F::auto_approved).value_or(false)) return std::nullopt;
   const sync::ApprovalSettings approval{settings.allow_api_auto_approval, settings.allow_self_approval};
@@ -122,10 +229,10 @@ std::optional<http::HttpResponse> auto_approval_refusal(const sync::RequestRecor
 }
 
 /// After a broken connection a second call returns the record if the first one created it.
-schema::RequestRecord create_record(schema::crm::Crm& crm, const schema::crm::NewRequestRecord& new_request) {
+RequestRecord create_record(crm::Crm& crm, const crm::NewRequestRecord& new_request) {
   try {
     return crm.request_records()->create(std::span(&new_request, 1)).front();
-  } catch (const platform::DependencyError& error) {
+  } catch (const DependencyError& error) {
     if (!error.transient()) throw;
     return crm.request_records()->create(std::span(&new_request, 1)).front();
   }
@@ -133,24 +240,23 @@ schema::RequestRecord create_record(schema::crm::Crm& crm, const schema::crm::Ne
 
 /// The URLs of the gift that was sent, while they are valid. Their bearer can accept the gift: show them only
 /// to those who were parties when the gift was sent. An approver, or a Sender entered later, gets none.
-std::optional<sync::RequestUrls> urls_of(schema::store::Store& store, const sync::GiftLinks& links,
-                                         schema::GiftRequestId gift_request) {
+std::optional<sync::RequestUrls> urls_of(store::Store& store, const sync::GiftLinks& links,
+                                         GiftRequestId gift_request) {
   const auto request = store.gifts.find_gift_request(gift_request);
-  if (!request || request->mode != schema::SendMode::urls) return std::nullopt;
+  if (!request || request->mode != SendMode::urls) return std::nullopt;
   const auto gifts = store.gifts.find_recipients(gift_request);
   if (gifts.empty() || sync::urls_end_status(store, gifts.front())) return std::nullopt;
   return sync::request_urls(links, gifts.front());
 }
 
-sync::RequestRecordParties parties_of(schema::store::Store& store, const schema::RequestRecord& row) {
+sync::RequestRecordParties parties_of(store::Store& store, const RequestRecord& row) {
   return sync::parties_of(row, store.request_records.find(std::span(&row.id, 1)));
 }
 
 /// With the creator and the Sender that the record had when its gift was sent.
-sync::RequestRecordParties parties_when_sent(schema::store::Store& store,
-                                             const schema::store::RequestRecordGift& sent) {
+sync::RequestRecordParties parties_when_sent(store::Store& store, const store::RequestRecordGift& sent) {
   const auto request = store.gifts.find_gift_request(sent.gift_request);
-  schema::RequestRecord row_when_sent;
+  RequestRecord row_when_sent;
   row_when_sent.id = sent.link.record_id;
   if (request) row_when_sent.set(F::created_by, request->triggered_by);
   row_when_sent.set(F::sender, sent.link.sender_id);
@@ -159,35 +265,35 @@ sync::RequestRecordParties parties_when_sent(schema::store::Store& store,
 
 }  // namespace
 
-http::Reply RequestRecordHandler::handle_for_caller(const http::HttpRequest& request, schema::Scope scope,
+http::Reply RequestRecordHandler::handle_for_caller(const http::HttpRequest& request, Scope scope,
                                                     const http::Authenticator::Handler& handler) {
   return authenticator_.handle_authenticated(
-      request, scope, [&](const schema::store::ApiKeyOwner& caller) -> http::Reply {
+      request, scope, [&](const store::ApiKeyOwner& caller) -> http::Reply {
         if (options_.settings.enabled) return handler(caller);
         return forbidden("requests_disabled",
                          "Request records are not in use here: requests.enabled in the settings is false.");
       });
 }
 
-sync::RequestRecordCaller RequestRecordHandler::with_crm_users(const schema::store::ApiKeyOwner& caller) {
-  return {caller, [this, key = schema::email_key(caller.account.email)] {
+sync::RequestRecordCaller RequestRecordHandler::with_crm_users(const store::ApiKeyOwner& caller) {
+  return {caller, [this, key = email_key(caller.account.email)] {
             return crm_.directory().find_users_by_email(std::span(&key, 1)).front();
           }};
 }
 
 http::Reply RequestRecordHandler::create(const http::HttpRequest& request, std::string_view) {
-  return handle_for_caller(request, schema::Scope::request, [&](const schema::store::ApiKeyOwner& caller) {
+  return handle_for_caller(request, Scope::request, [&](const store::ApiKeyOwner& caller) {
     auto parsed =
         http::parse_json_request(request, options_.max_body_bytes, http::RepeatPolicy::by_idempotency_key,
                                  [&] { return parse_request_record_body(request.body); });
     if (!parsed) return std::move(parsed.error());
-    schema::RequestRecord& record = parsed->body.record;
-    std::optional<schema::store::IdempotencyKey> idempotency;
+    RequestRecord& record = parsed->body.record;
+    std::optional<store::IdempotencyKey> idempotency;
     if (parsed->idempotency_key) idempotency = {*parsed->idempotency_key, body_hash(record)};
     const sync::RequestRecordCaller asking = with_crm_users(caller);
     if (auto refusal = auto_approval_refusal(asking, record, options_.settings)) return std::move(*refusal);
     if (record.text(F::sender).empty()) {
-      const std::vector<schema::crm::CrmUser> users = asking.find_crm_users();
+      const std::vector<crm::CrmUser> users = asking.find_crm_users();
       if (!users.empty()) record.set(F::sender, users.front().id);
     }
     warn_of_gift(parsed->body);
@@ -198,7 +304,7 @@ http::Reply RequestRecordHandler::create(const http::HttpRequest& request, std::
 /// The record may be made before its item is imported; it cannot be sent before.
 void RequestRecordHandler::warn_of_gift(RequestRecordBody& body) {
   const std::string& gift = body.record.text(F::gift_id);
-  const auto id = sync::parse_gift_id(std::string(platform::trimmed(gift)));
+  const auto id = sync::parse_gift_id(std::string(trimmed(gift)));
   const auto item = id ? store_.catalogue.item(*id) : std::nullopt;
   if (item && item->active) return;
   body.warnings.push_back(
@@ -209,41 +315,40 @@ void RequestRecordHandler::warn_of_gift(RequestRecordBody& body) {
 
 /// The CRM creates a record once for a creation key, so a call repeated after any failure returns the same
 /// record.
-http::HttpResponse RequestRecordHandler::create_once(
-    const RequestRecordBody& body, const std::optional<schema::store::IdempotencyKey>& idempotency,
-    const schema::store::ApiKeyOwner& caller) {
-  schema::store::CreationReservation creation;
-  creation.creation_key = platform::random_hex(16);
+http::HttpResponse RequestRecordHandler::create_once(const RequestRecordBody& body,
+                                                     const std::optional<store::IdempotencyKey>& idempotency,
+                                                     const store::ApiKeyOwner& caller) {
+  store::CreationReservation creation;
+  creation.creation_key = random_hex(16);
   if (idempotency) {
     creation = store_.request_records.reserve_creation_key(caller.account.id, *idempotency,
                                                            creation.creation_key, options_.clock());
     if (creation.is_mismatch) return http::idempotency_mismatch();
   }
   if (creation.record_id.empty()) {
-    const schema::RequestRecord created = create_record(crm_, {creation.creation_key, body.record});
+    const RequestRecord created = create_record(crm_, {creation.creation_key, body.record});
     creation.record_id = created.id;
     creation.number = created.text(F::number);
     try {
       store_.request_records.record_created(
           {creation.record_id, creation.number, caller.account.email, creation.creation_key},
           options_.clock());
-    } catch (const platform::DependencyError& error) {
+    } catch (const DependencyError& error) {
       // The record exists: an error response would make the caller request a second gift.
       spdlog::warn("request record {}: could not store its requester, who cannot read its gift URLs now: {}",
                    creation.number, error.what());
     }
     options_.on_changed();
   }
-  return http::json_response(
-      201, http::json_text({{"message", "Request record created."},
-                            {"data", summary(creation.record_id, creation.number,
-                                             to_word(schema::RequestRecordStatus::pending))},
-                            {"warnings", Json::parse(warnings_json(body.warnings))}}));
+  return http::json_response(201, http::json_text({{"message", "Request record created."},
+                                                   {"data", summary(creation.record_id, creation.number,
+                                                                    to_word(RequestRecordStatus::pending))},
+                                                   {"warnings", Json::parse(warnings_json(body.warnings))}}));
 }
 
 /// Approvers may read all request records, other callers their own.
 http::Reply RequestRecordHandler::read(const http::HttpRequest& request, std::string_view number) {
-  return handle_for_caller(request, schema::Scope::request, [&](const schema::store::ApiKeyOwner& caller) {
+  return handle_for_caller(request, Scope::request, [&](const store::ApiKeyOwner& caller) {
     const auto row = crm_.request_records()->find_one(std::string(number));
     if (!row) return unknown_request_record();
     const auto sent = store_.request_records.find_gifts_by_record(std::span(&row->id, 1));
@@ -277,7 +382,7 @@ http::Reply RequestRecordHandler::reject(const http::HttpRequest& request, std::
 
 http::Reply RequestRecordHandler::decide(const http::HttpRequest& request, const std::string& number,
                                          sync::RequestRecordAction action) {
-  return handle_for_caller(request, schema::Scope::approve, [&](const schema::store::ApiKeyOwner& caller) {
+  return handle_for_caller(request, Scope::approve, [&](const store::ApiKeyOwner& caller) {
     auto parsed = http::parse_json_request(
         request, std::min(options_.max_body_bytes, http::kMaxSmallBodyBytes),
         http::RepeatPolicy::naturally_idempotent, [&] { return parse_approval_decision_body(request.body); });
@@ -310,4 +415,4 @@ http::Reply RequestRecordHandler::decide(const http::HttpRequest& request, const
   });
 }
 
-}  // namespace giftsync::daemon::handlers
+}  // namespace giftsync::handlers

@@ -4,7 +4,7 @@
 #include "daemon/signin/home_realm.h"
 #include "daemon/signin/sp_metadata.h"
 
-namespace giftsync::daemon::handlers {
+namespace giftsync::handlers {
 
 http::HttpResponse saml_metadata(const config::SsoSettings& sso, const http::HttpRequest&,
                                  std::string_view connection) {
@@ -15,4 +15,4 @@ http::HttpResponse saml_metadata(const config::SsoSettings& sso, const http::Htt
           signin::sp_metadata(sso, *one)};
 }
 
-}  // namespace giftsync::daemon::handlers
+}  // namespace giftsync::handlers

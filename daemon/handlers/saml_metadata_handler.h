@@ -7,10 +7,10 @@
 #include "daemon/config/settings.h"
 #include "daemon/http/http_message.h"
 
-namespace giftsync::daemon::handlers {
+namespace giftsync::handlers {
 
 /// 404 if there is no such SAML connection. Any thread.
 http::HttpResponse saml_metadata(const config::SsoSettings& sso, const http::HttpRequest& request,
                                  std::string_view connection);
 
-}  // namespace giftsync::daemon::handlers
+}  // namespace giftsync::handlers

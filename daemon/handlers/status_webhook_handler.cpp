@@ -6,13 +6,12 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "daemon/http/content_type.h"
-#include "daemon/http/json_response.h"
+#include "daemon/http/json_request.h"
 #include "daemon/http/problem.h"
-#include "daemon/http/written_reply.h"
-#include "daemon/sources/signature_check.h"
+#include "daemon/http/reply.h"
+#include "daemon/sources/webhook_message.h"
 
-namespace giftsync::daemon::handlers {
+namespace giftsync::handlers {
 namespace {
 
 constexpr std::int64_t kOverloadRetrySeconds = 1;
@@ -78,8 +77,8 @@ http::HttpResponse cannot_verify_now(const sources::WebhookTemporaryFailure& why
 }
 
 http::HttpResponse accepted_response(const sync::IngestSummary& ingested) {
-  const schema::store::IngestResult& result = ingested.result;
-  const bool is_replay = result.kind == schema::store::IngestResult::Kind::replayed;
+  const store::IngestResult& result = ingested.result;
+  const bool is_replay = result.kind == store::IngestResult::Kind::replayed;
   return http::json_response(200, http::json_text({{"message", is_replay ? "Duplicate." : "Accepted."},
                                                    {"data",
                                                     {{"accepted", result.accepted},
@@ -122,8 +121,7 @@ AllMalformed find_all_malformed(const std::vector<sync::ClassifiedEvent>& classi
   AllMalformed faults;
   std::set<std::string_view> fields;
   for (const sync::ClassifiedEvent& one : classified) {
-    if (!one.item.quarantined || one.item.event.reason != schema::store::QuarantineReason::malformed)
-      return {};
+    if (!one.item.quarantined || one.item.event.reason != store::QuarantineReason::malformed) return {};
     if (faults.details.size() < kMaxListedErrors) faults.details.push_back(one.item.event.detail);
     for (const sync::EventField field : one.faulty_fields) fields.insert(key_of(field));
   }
@@ -158,7 +156,7 @@ http::Reply StatusWebhookHandler::handle(const http::HttpRequest& request, std::
   if (const auto error = http::content_encoding_error(request))
     return refuse(name, http::unsupported_content_encoding(*error),
                   {*error, "its Content-Encoding is not accepted"});
-  const platform::UtcMillis now = options_.clock();
+  const UtcMillis now = options_.clock();
   sources::WebhookMessage message = sources::parse_webhook_message(
       compiled_source, request, now,
       [&](const std::string& url) { return options_.fetch(url, request.client); });
@@ -200,31 +198,30 @@ http::HttpResponse StatusWebhookHandler::refuse_verified(const sources::Compiled
                                                          const http::HttpRequest& request,
                                                          http::HttpResponse response, Refusal why,
                                                          const std::optional<std::string>& message_id) {
-  schema::store::RefusedMessage& message = why.message.emplace();
+  store::RefusedMessage& message = why.message.emplace();
   message.message_id =
       printable(message_id ? *message_id : header_message_id(source.settings, request).value_or(""));
   message.status = response.status;
   message.size = static_cast<std::int64_t>(request.body.size());
-  message.body = request.body.substr(0, schema::store::kMaxRefusedBodyBytes);
+  message.body = request.body.substr(0, store::kMaxRefusedBodyBytes);
   return refuse(source.settings.name, std::move(response), std::move(why));
 }
 
 http::Reply StatusWebhookHandler::ingest(const sources::CompiledSource& compiled_source,
                                          const http::HttpRequest& request, sources::WebhookEvents message,
-                                         platform::UtcMillis now) {
+                                         UtcMillis now) {
   std::vector<sync::ClassifiedEvent> classified =
       ingestor_.classify_events(compiled_source, message.events, now);
   if (const AllMalformed faults = find_all_malformed(classified); !faults.details.empty())
     return refuse_verified(compiled_source, request, all_invalid(faults.details),
                            {faults.details.front(), faults.log_reason}, message.message_id);
   sync::IngestContext context{std::move(message.message_id), std::nullopt};
-  schema::store::InboundBatch batch =
-      ingestor_.make_batch(compiled_source, std::move(classified), context, now);
+  store::InboundBatch batch = ingestor_.make_batch(compiled_source, std::move(classified), context, now);
   const std::size_t ignored = batch.ignored.size();
-  return http::reply_when_written<schema::store::IngestResult>(
+  return http::reply_when_written<store::IngestResult>(
       writer_, std::move(batch),
       [this, &compiled_source, ignored, context = std::move(context), warning = std::move(message.warning),
-       now](schema::store::IngestResult result) {
+       now](store::IngestResult result) {
         return finish(
             compiled_source,
             ingestor_.complete(compiled_source, sync::summarize(std::move(result), ignored, context), now),
@@ -235,10 +232,9 @@ http::Reply StatusWebhookHandler::ingest(const sources::CompiledSource& compiled
 
 http::HttpResponse StatusWebhookHandler::finish(const sources::CompiledSource& source,
                                                 const sync::IngestSummary& ingested,
-                                                const std::optional<std::string>& warning,
-                                                platform::UtcMillis now) {
+                                                const std::optional<std::string>& warning, UtcMillis now) {
   const std::string& name = source.settings.name;
-  if (ingested.result.kind == schema::store::IngestResult::Kind::over_limit) {
+  if (ingested.result.kind == store::IngestResult::Kind::over_limit) {
     health_monitor_.set_state(name, sources::SourceState::over_limit,
                               "too many events are orphaned or quarantined; see giftsyncctl source list",
                               now);
@@ -251,4 +247,4 @@ http::HttpResponse StatusWebhookHandler::finish(const sources::CompiledSource& s
   return accepted_response(ingested);
 }
 
-}  // namespace giftsync::daemon::handlers
+}  // namespace giftsync::handlers

@@ -13,17 +13,17 @@
 #include "daemon/sources/event_ingestor.h"
 #include "daemon/sources/webhook_message.h"
 #include "platform/clock.h"
-#include "sync/urgent_writer.h"
+#include "sync/crm/urgent_writer.h"
 
-namespace giftsync::daemon::handlers {
+namespace giftsync::handlers {
 
 struct StatusWebhookOptions {
-  platform::Clock clock;
+  Clock clock;
   sources::FetchUrlFor fetch;  ///< for presets that need it
   std::size_t max_body_bytes = 0;
 };
 
-/// Any thread; none waits for a commit. Throws platform::DependencyError when the store fails; the message is
+/// Any thread; none waits for a commit. Throws DependencyError when the store fails; the message is
 /// not acknowledged then.
 class StatusWebhookHandler {
  public:
@@ -45,10 +45,10 @@ class StatusWebhookHandler {
                                      http::HttpResponse response, Refusal why,
                                      const std::optional<std::string>& message_id = std::nullopt);
   http::Reply ingest(const sources::CompiledSource& compiled_source, const http::HttpRequest& request,
-                     sources::WebhookEvents message, platform::UtcMillis now);
-  /// Of a message that is durable, or that its source has too many events for.
+                     sources::WebhookEvents message, UtcMillis now);
+  /// The response to a message that is durable, or that its source has too many events for.
   http::HttpResponse finish(const sources::CompiledSource& source, const sync::IngestSummary& ingested,
-                            const std::optional<std::string>& warning, platform::UtcMillis now);
+                            const std::optional<std::string>& warning, UtcMillis now);
 
   std::map<std::string, sources::CompiledSource, std::less<>> sources_;
   sources::EventIngestor& ingestor_;
@@ -57,4 +57,4 @@ class StatusWebhookHandler {
   const StatusWebhookOptions options_;
 };
 
-}  // namespace giftsync::daemon::handlers
+}  // namespace giftsync::handlers

@@ -7,10 +7,9 @@
 #include "platform/dependency_error.h"
 #include "platform/digest.h"
 #include "platform/text.h"
-#include "sync/api_key.h"
-#include "sync/credential_state.h"
+#include "sync/access/credential.h"
 
-namespace giftsync::daemon::http {
+namespace giftsync::http {
 namespace {
 
 constexpr std::string_view kScheme = "bearer";
@@ -25,26 +24,25 @@ bool is_visible_ascii(char c) {
 std::optional<std::string> api_key_from_header(const HttpRequest& request) {
   const auto header = request.header("Authorization");
   if (!header) return std::nullopt;
-  std::string_view key = platform::trimmed(*header);
-  if (platform::ascii_lower(key.substr(0, kScheme.size())) == kScheme) {
+  std::string_view key = trimmed(*header);
+  if (ascii_lower(key.substr(0, kScheme.size())) == kScheme) {
     const std::string_view rest = key.substr(kScheme.size());
     const bool is_scheme = rest.empty() || rest.front() == ' ' || rest.front() == '\t';
-    if (is_scheme) key = platform::trimmed(rest);
+    if (is_scheme) key = trimmed(rest);
   }
   const bool is_plausible =
       !key.empty() && key.size() <= kMaxKeyLength && std::all_of(key.begin(), key.end(), is_visible_ascii);
   return is_plausible ? std::optional<std::string>(key) : std::nullopt;
 }
 
-Authenticator::Authenticator(schema::store::Accounts& accounts, platform::Clock clock,
+Authenticator::Authenticator(store::Accounts& accounts, giftsync::Clock clock,
                              std::int64_t requests_per_minute)
     : accounts_(accounts),
       clock_(std::move(clock)),
       rate_limiter_(requests_per_minute, clock_),
       key_cache_(clock_, [this](const std::string& hash) { return accounts_.find_key_by_hash(hash); }) {}
 
-Reply Authenticator::handle_authenticated(const HttpRequest& request, schema::Scope needed,
-                                          const Handler& handler) {
+Reply Authenticator::handle_authenticated(const HttpRequest& request, Scope needed, const Handler& handler) {
   auto authenticated = authenticate(request, needed);
   if (!authenticated) return std::move(authenticated.error());
   const KeyOwner& owner = *authenticated;
@@ -60,7 +58,7 @@ Reply Authenticator::handle_authenticated(const HttpRequest& request, schema::Sc
 }
 
 tl::expected<Authenticator::KeyOwner, HttpResponse> Authenticator::authenticate(const HttpRequest& request,
-                                                                                schema::Scope needed) {
+                                                                                Scope needed) {
   if (request.headers.count("Authorization") == 0) return tl::unexpected(missing_api_key());
   const std::optional<std::string> text = api_key_from_header(request);
   if (!text || !sync::is_api_key(*text)) return tl::unexpected(refused_api_key());
@@ -71,11 +69,10 @@ tl::expected<Authenticator::KeyOwner, HttpResponse> Authenticator::authenticate(
 }
 
 tl::expected<Authenticator::KeyOwner, HttpResponse> Authenticator::authenticate_key(const std::string& text,
-                                                                                    schema::Scope needed) {
+                                                                                    Scope needed) {
   const std::string hash = sync::api_key_hash(text);
   KeyOwner owner = key_cache_.get(hash);
-  if (!owner || !platform::equal_in_constant_time(owner->key.hash, hash))
-    return tl::unexpected(refused_api_key());
+  if (!owner || !equal_in_constant_time(owner->key.hash, hash)) return tl::unexpected(refused_api_key());
   switch (sync::access_of(*owner, needed, clock_())) {
     case sync::ApiKeyAccess::allowed:
       return owner;
@@ -89,25 +86,25 @@ tl::expected<Authenticator::KeyOwner, HttpResponse> Authenticator::authenticate_
   return tl::unexpected(refused_api_key());
 }
 
-void Authenticator::record_use(schema::ApiKeyId key) {
-  const platform::UtcMillis now = clock_();
+void Authenticator::record_use(ApiKeyId key) {
+  const UtcMillis now = clock_();
   const std::lock_guard lock(mutex_);
   last_used_[key] = now;
 }
 
 void Authenticator::flush_last_used() {
-  std::map<schema::ApiKeyId, platform::UtcMillis> last_used;
+  std::map<ApiKeyId, UtcMillis> last_used;
   {
     const std::lock_guard lock(mutex_);
     last_used.swap(last_used_);
   }
   try {
     accounts_.update_last_used({last_used.begin(), last_used.end()});
-  } catch (const platform::DependencyError&) {
+  } catch (const DependencyError&) {
     const std::lock_guard lock(mutex_);
     last_used_.merge(last_used);  // later uses have been recorded meanwhile
     throw;
   }
 }
 
-}  // namespace giftsync::daemon::http
+}  // namespace giftsync::http

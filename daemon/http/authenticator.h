@@ -16,9 +16,9 @@
 #include "daemon/http/request_rate_limiter.h"
 #include "platform/clock.h"
 #include "platform/ttl_cache.h"
-#include "schema/store/accounts.h"
+#include "schema/store/account/accounts.h"
 
-namespace giftsync::daemon::http {
+namespace giftsync::http {
 
 /// The key's text from "Authorization: KEY" or "Authorization: Bearer KEY" (the scheme in any case), trimmed.
 /// Nullopt for anything else: no such header or two of them, another scheme, nothing after the scheme, or
@@ -28,29 +28,29 @@ std::optional<std::string> api_key_from_header(const HttpRequest& request);
 class Authenticator {
  public:
   /// `requests_per_minute`: of each key; 0 for no limit.
-  Authenticator(schema::store::Accounts& accounts, platform::Clock clock, std::int64_t requests_per_minute);
+  Authenticator(store::Accounts& accounts, giftsync::Clock clock, std::int64_t requests_per_minute);
 
-  using Handler = std::function<Reply(const schema::store::ApiKeyOwner& caller)>;
+  using Handler = std::function<Reply(const store::ApiKeyOwner& caller)>;
   /// The reply of `handler` for a caller with that scope, with the key's rate-limit headers, or a refusal.
-  /// Throws platform::DependencyError when the store fails.
-  Reply handle_authenticated(const HttpRequest& request, schema::Scope needed, const Handler& handler);
+  /// Throws DependencyError when the store fails.
+  Reply handle_authenticated(const HttpRequest& request, Scope needed, const Handler& handler);
 
   /// Saves the last-used times of the keys. Called periodically, not with every request.
   void flush_last_used();
 
  private:
-  using KeyOwner = std::shared_ptr<const schema::store::ApiKeyOwner>;
+  using KeyOwner = std::shared_ptr<const store::ApiKeyOwner>;
   /// The owner of the request's key, never null, if the key has that scope; or the refusal.
-  tl::expected<KeyOwner, HttpResponse> authenticate(const HttpRequest& request, schema::Scope needed);
-  tl::expected<KeyOwner, HttpResponse> authenticate_key(const std::string& text, schema::Scope needed);
-  void record_use(schema::ApiKeyId key);
+  tl::expected<KeyOwner, HttpResponse> authenticate(const HttpRequest& request, Scope needed);
+  tl::expected<KeyOwner, HttpResponse> authenticate_key(const std::string& text, Scope needed);
+  void record_use(ApiKeyId key);
 
-  schema::store::Accounts& accounts_;
-  const platform::Clock clock_;
+  store::Accounts& accounts_;
+  const giftsync::Clock clock_;
   RequestRateLimiter rate_limiter_;
-  platform::TtlCache<std::string, schema::store::ApiKeyOwner> key_cache_;
+  TtlCache<std::string, store::ApiKeyOwner> key_cache_;
   std::mutex mutex_;
-  std::map<schema::ApiKeyId, platform::UtcMillis> last_used_;  // guarded by mutex_
+  std::map<ApiKeyId, UtcMillis> last_used_;  // guarded by mutex_
 };
 
-}  // namespace giftsync::daemon::http
+}  // namespace giftsync::http

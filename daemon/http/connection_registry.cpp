@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace giftsync::daemon::http {
+namespace giftsync::http {
 
 ConnectionRegistry::ConnectionRegistry(std::size_t max_connections, std::size_t max_per_address)
     : max_connections_(max_connections), max_per_address_(max_per_address) {}
@@ -100,7 +100,7 @@ void ConnectionRegistry::wait_until_empty() {
   all_removed_.wait(lock, [this] { return slots_.empty(); });
 }
 
-ConnectionRegistry::Slot::Slot(ConnectionRegistry& registry, int descriptor, const platform::IpAddress& peer,
+ConnectionRegistry::Slot::Slot(ConnectionRegistry& registry, int descriptor, const IpAddress& peer,
                                bool exempt)
     : registry_(registry),
       descriptor_(descriptor),
@@ -144,4 +144,4 @@ void ConnectionRegistry::Slot::shut_down() {
   ::shutdown(descriptor_, SHUT_RDWR);
 }
 
-}  // namespace giftsync::daemon::http
+}  // namespace giftsync::http

@@ -5,7 +5,7 @@
 
 #include "daemon/http/http_connection.h"
 
-namespace giftsync::daemon::http {
+namespace giftsync::http {
 
 DeadlineSweep::~DeadlineSweep() = default;
 
@@ -50,4 +50,4 @@ void DeadlineSweep::stop() {
   timer_.cancel();
 }
 
-}  // namespace giftsync::daemon::http
+}  // namespace giftsync::http

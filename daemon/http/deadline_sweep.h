@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-namespace giftsync::daemon::http {
+namespace giftsync::http {
 
 class HttpConnection;
 
@@ -41,4 +41,4 @@ class DeadlineSweep {
   std::vector<std::shared_ptr<HttpConnection>> connections_;
 };
 
-}  // namespace giftsync::daemon::http
+}  // namespace giftsync::http

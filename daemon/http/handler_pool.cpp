@@ -3,9 +3,9 @@
 #include <system_error>
 #include <utility>
 
-#include "platform/thread_name.h"
+#include "platform/periodic_worker.h"
 
-namespace giftsync::daemon::http {
+namespace giftsync::http {
 
 HandlerPool::HandlerPool(std::string name, std::size_t max_threads, std::size_t max_queued)
     : name_(std::move(name)), max_threads_(max_threads), max_queued_(max_queued) {}
@@ -75,7 +75,7 @@ void HandlerPool::start_watcher() {
 }
 
 void HandlerPool::run() {
-  platform::name_thread(name_);
+  name_thread(name_);
   std::unique_lock lock(mutex_);
   for (;;) {
     while (!queue_.empty()) {
@@ -97,7 +97,7 @@ void HandlerPool::run() {
 }
 
 void HandlerPool::watch() {
-  platform::name_thread(name_);
+  name_thread(name_);
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     if (queue_.empty()) {
@@ -111,4 +111,4 @@ void HandlerPool::watch() {
   }
 }
 
-}  // namespace giftsync::daemon::http
+}  // namespace giftsync::http

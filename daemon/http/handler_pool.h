@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-namespace giftsync::daemon::http {
+namespace giftsync::http {
 
 /// Any thread.
 class HandlerPool {
@@ -66,4 +66,4 @@ class HandlerPool {
   std::thread watcher_;
 };
 
-}  // namespace giftsync::daemon::http
+}  // namespace giftsync::http

@@ -15,7 +15,7 @@
 
 #include "daemon/http/problem.h"
 
-namespace giftsync::daemon::http {
+namespace giftsync::http {
 namespace {
 
 using Stage = RequestFraming::Stage;
@@ -90,7 +90,7 @@ void ConnectionContext::record_overload(std::string_view reason) {
 HttpConnection::HttpConnection(tcp::socket accepted, ConnectionContext& context, const HttpService& service)
     : context_(context),
       socket_(std::move(accepted)),
-      peer_(platform::peer_address(socket_.native_handle()).value_or(platform::IpAddress{})),
+      peer_(peer_address(socket_.native_handle()).value_or(IpAddress{})),
       peer_text_(peer_.text()),
       framing_(std::numeric_limits<std::size_t>::max()),
       slot_(std::in_place, context.registry, socket_.native_handle(), peer_, service.proxies.trusts(peer_)) {
@@ -181,7 +181,7 @@ bool HttpConnection::reserve_body(std::size_t incoming) {
   std::string& body = framing_.request().body;
   const std::size_t whole = framing_.largest_body();
   if (std::min(whole, body.size() + incoming) <= BodyBudget::kFreeBytes) return true;
-  const platform::IpAddress client = client_of(framing_.request());
+  const IpAddress client = client_of(framing_.request());
   // A proxy that does not name its client speaks for many.
   budget_account_ = {service_->proxies.trusts(client) ? BodyBudget::Client() : client.rate_limit_prefix(),
                      plan_.has_credential};
@@ -475,7 +475,7 @@ std::string HttpConnection::client_address(const HttpRequest& request) const {
   return service_->proxies.trusts(peer_) ? client_of(request).text() : peer_text_;
 }
 
-platform::IpAddress HttpConnection::client_of(const HttpRequest& request) const {
+IpAddress HttpConnection::client_of(const HttpRequest& request) const {
   if (!service_->proxies.trusts(peer_)) return peer_;
   const auto [first, last] = request.headers.equal_range("X-Forwarded-For");
   std::vector<std::string_view> forwarded_for;
@@ -483,4 +483,4 @@ platform::IpAddress HttpConnection::client_of(const HttpRequest& request) const 
   return service_->proxies.client_behind(peer_, forwarded_for);
 }
 
-}  // namespace giftsync::daemon::http
+}  // namespace giftsync::http

@@ -14,15 +14,14 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/http/body_budget.h"
 #include "daemon/http/connection_registry.h"
 #include "daemon/http/deadline_sweep.h"
 #include "daemon/http/handler_pool.h"
 #include "daemon/http/http_service.h"
-#include "daemon/http/request_framing.h"
+#include "daemon/http/request_parser.h"
 #include "daemon/http/response_writer.h"
 
-namespace giftsync::daemon::http {
+namespace giftsync::http {
 
 /// Requests of one kind wait for threads of their own (HTTP-48).
 class HandlerPools {
@@ -134,12 +133,12 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
   void linger();
   void close();
   int descriptor() { return socket_.native_handle(); }
-  platform::IpAddress client_of(const HttpRequest& request) const;
+  IpAddress client_of(const HttpRequest& request) const;
   std::string client_address(const HttpRequest& request) const;
 
   ConnectionContext& context_;
   boost::asio::ip::tcp::socket socket_;
-  const platform::IpAddress peer_;
+  const IpAddress peer_;
   const std::string peer_text_;
   std::shared_ptr<const HttpService> service_;  ///< of the request in progress; null between requests
   RequestFraming framing_;
@@ -162,4 +161,4 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
   std::optional<ConnectionRegistry::Slot> slot_;  ///< released while the descriptor is still open
 };
 
-}  // namespace giftsync::daemon::http
+}  // namespace giftsync::http

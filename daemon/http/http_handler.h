@@ -12,7 +12,7 @@
 #include "daemon/http/http_message.h"
 #include "daemon/http/reply.h"
 
-namespace giftsync::daemon::http {
+namespace giftsync::http {
 
 /// Requests of one kind share threads and a queue; a crowd of one kind holds up no other (HTTP-48).
 enum class HandlerKind {
@@ -59,4 +59,4 @@ class HttpHandler {
   Plan plan_;
 };
 
-}  // namespace giftsync::daemon::http
+}  // namespace giftsync::http

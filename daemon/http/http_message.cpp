@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <boost/beast/core/string.hpp>
 
-namespace giftsync::daemon::http {
+namespace giftsync::http {
 
 bool HeaderLess::operator()(std::string_view a, std::string_view b) const {
   return boost::beast::iless{}({a.data(), a.size()}, {b.data(), b.size()});
@@ -29,4 +29,4 @@ HttpResponse with_retry_after(HttpResponse response, std::int64_t seconds) {
   return with_header(std::move(response), "Retry-After", std::to_string(std::max<std::int64_t>(seconds, 1)));
 }
 
-}  // namespace giftsync::daemon::http
+}  // namespace giftsync::http

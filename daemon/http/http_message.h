@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace giftsync::daemon::http {
+namespace giftsync::http {
 
 /// Compares header names and ignores ASCII case.
 struct HeaderLess {
@@ -56,4 +56,4 @@ HttpResponse with_header(HttpResponse response, std::string name, std::string va
 /// With Retry-After, at least 1 s: 0 would cause a storm of retries.
 HttpResponse with_retry_after(HttpResponse response, std::int64_t seconds);
 
-}  // namespace giftsync::daemon::http
+}  // namespace giftsync::http

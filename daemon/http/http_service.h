@@ -10,7 +10,7 @@
 #include "daemon/http/http_server.h"
 #include "daemon/http/trusted_proxies.h"
 
-namespace giftsync::daemon::http {
+namespace giftsync::http {
 
 /// A request keeps the one that it began with until its response is sent.
 struct HttpService {
@@ -47,4 +47,4 @@ class CurrentService {
   std::shared_ptr<const HttpService> service_;  // guarded by mutex_
 };
 
-}  // namespace giftsync::daemon::http
+}  // namespace giftsync::http

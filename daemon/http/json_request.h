@@ -4,17 +4,18 @@
 #pragma once
 
 #include <cstddef>
+#include <initializer_list>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tl/expected.hpp>
 #include <type_traits>
 #include <utility>
 
-#include "daemon/http/field_issue.h"
 #include "daemon/http/http_message.h"
 #include "daemon/http/problem.h"
 
-namespace giftsync::daemon::http {
+namespace giftsync::http {
 
 /// How a repeated call is handled.
 enum class RepeatPolicy {
@@ -48,4 +49,116 @@ auto parse_json_request(const HttpRequest& request, std::size_t max_body_bytes, 
   return {{std::move(*body), std::move(*key)}};
 }
 
-}  // namespace giftsync::daemon::http
+// Whether a request's body is declared as JSON, or as XML, and not compressed (HTTP-19).
+
+/// Nullopt when the body may be read as JSON: the Content-Type is application/json (any parameters; a charset
+/// must be utf-8), empty or missing. Otherwise a sentence for problem.h's unsupported_media_type(). Types
+/// such as application/ld+json describe other documents and are refused.
+std::optional<std::string> json_content_type_error(const HttpRequest& request);
+
+/// The same for a source, which cannot change its type on request (READ-5): also application/...+json
+/// (RFC 6839), the former names of JSON, and the charset us-ascii, a part of utf-8.
+std::optional<std::string> source_json_content_type_error(const HttpRequest& request);
+
+/// The same for XML: text/xml or application/xml.
+std::optional<std::string> xml_content_type_error(const HttpRequest& request);
+
+/// Nullopt when the body is not encoded: the Content-Encoding is identity, empty or missing. Otherwise a
+/// sentence for problem.h's unsupported_content_encoding().
+std::optional<std::string> content_encoding_error(const HttpRequest& request);
+
+// What a browser sends beside the path: cookies and forms. Pure.
+
+/// The value of the cookie; nothing when it is missing or there are two.
+std::optional<std::string> cookie_of(const HttpRequest& request, std::string_view name);
+
+/// Whether the body says that it is an urlencoded form.
+bool is_form(const HttpRequest& request);
+
+// Parses the Idempotency-Key header (HTTP-32).
+
+inline constexpr std::size_t kMaxIdempotencyKeyLength = 255;
+
+/// The request's key without quotation marks (nullopt: no header), or a sentence for problem.h's
+/// invalid_idempotency_key(). "abc" and abc are the same key; between quotation marks \" and \\ stand for "
+/// and
+/// \. A key has 1 to 255 printable ASCII characters.
+tl::expected<std::optional<std::string>, std::string> parse_idempotency_key(const HttpRequest& request);
+
+// Reads the members of a body's objects and collects the issues. It continues after an error, so
+// the caller gets all of them at once. The reader of each body defines which members exist.
+
+/// Limit of collected warnings; the last one states how many more there were.
+inline constexpr std::size_t kMaxWarnings = 100;
+
+class JsonObjectReader {
+ public:
+  /// An object of the body: its value, and its path for messages ("recipients[3]"; empty for the body
+  /// itself).
+  struct LocatedObject {
+    const JsonValue& object;
+    std::string path;
+    std::string field(std::string_view name) const;
+  };
+
+  void add_error(std::string field, std::string code, std::string message);
+  void add_warning(std::string field, std::string code, std::string message);
+  /// "`subject` must be `wanted`; found a list."
+  void add_wrong_type(std::string field, std::string_view subject, std::string_view wanted,
+                      const JsonValue& found);
+
+  /// The member, or null when it is absent or null.
+  static const JsonValue* optional_member(const LocatedObject& parent, std::string_view name);
+  /// The same, but absence is an error, which names a member with a similar name.
+  const JsonValue* required_member(const LocatedObject& parent, std::string_view name);
+
+  /// " Found "giftId": write it "gift_id"."; empty when no member has a name similar to `name`.
+  static std::string similar_member_hint(const LocatedObject& parent, std::string_view name);
+
+  /// The text of a present member; any other kind is an error.
+  std::optional<std::string_view> read_string(const JsonValue& value, const LocatedObject& parent,
+                                              std::string_view name);
+  /// The text of a required member.
+  std::optional<std::string_view> required_string(const LocatedObject& parent, std::string_view name);
+  /// The trimmed text of an optional member: one line without control characters and bidirectional
+  /// overrides, at most `limit` code points. Empty when absent or invalid.
+  std::string read_optional_line(const LocatedObject& parent, std::string_view name, std::size_t limit);
+  /// A text of more than `limit` code points is an error.
+  bool check_length(std::string_view text, std::size_t limit, const LocatedObject& parent,
+                    std::string_view name);
+
+  /// Each member that is not among `known` is a warning.
+  void warn_unknown_members(const LocatedObject& parent, std::initializer_list<std::string_view> known);
+
+  /// Everything found so far; call once, at the end.
+  FieldIssues take_errors() { return std::move(errors_); }
+  FieldIssues take_warnings();
+
+ private:
+  FieldIssues errors_;
+  FieldIssues warnings_;
+  std::size_t omitted_warnings_ = 0;
+};
+
+/// What `read(fields, root)` makes of the body's root object, or the JSON error, or all errors in `fields`.
+template <class Read>
+auto read_json_body(std::string_view text, const Read& read)
+    -> tl::expected<std::invoke_result_t<Read, JsonObjectReader&, const JsonObjectReader::LocatedObject&>,
+                    BodyError> {
+  const auto document = parse_json(text);
+  if (!document) return tl::unexpected<BodyError>(document.error());
+  JsonObjectReader fields;
+  if (!document->root().is_object()) {
+    fields.add_wrong_type("", "The body", "an object", document->root());
+    return tl::unexpected<BodyError>(fields.take_errors());
+  }
+  auto body = read(fields, JsonObjectReader::LocatedObject{document->root(), ""});
+  if (FieldIssues errors = fields.take_errors(); !errors.empty())
+    return tl::unexpected<BodyError>(std::move(errors));
+  return body;
+}
+
+/// `text` in quotation marks, cut to a length that fits a message.
+std::string quoted(std::string_view text);
+
+}  // namespace giftsync::http

@@ -6,9 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "daemon/http/json_response.h"
-
-namespace giftsync::daemon::http {
+namespace giftsync::http {
 namespace {
 
 /// Retry-After of a request whose first copy is still running.
@@ -43,7 +41,7 @@ HttpResponse problem(int status, std::string_view code, std::string_view title, 
   return response;
 }
 
-HttpResponse malformed_json(const platform::JsonError& error, std::string_view next_step) {
+HttpResponse malformed_json(const JsonError& error, std::string_view next_step) {
   return problem(400, "malformed_json", "The body is not valid JSON",
                  fmt::format("{} {}", error.message, next_step), {{"", error.code, error.message}});
 }
@@ -57,7 +55,7 @@ HttpResponse invalid_request(const FieldIssues& errors) {
                  message + " Nothing was created; correct the request and send it again.", errors);
 }
 
-HttpResponse unknown_gift(schema::GiftId gift) {
+HttpResponse unknown_gift(GiftId gift) {
   return invalid_request({{"gift_id", "unknown_gift",
                            fmt::format("gift_id {} is not a gift that can be sent. Ask your administrator "
                                        "for the ids of those that can.",
@@ -85,7 +83,7 @@ HttpResponse refused_api_key() {
       "WWW-Authenticate", R"(Bearer realm="giftsync", error="invalid_token")");
 }
 
-HttpResponse plan_without_api_access(schema::Plan plan) {
+HttpResponse plan_without_api_access(giftsync::Plan plan) {
   return problem(
       403, "plan_without_api_access", "The account's plan has no API access",
       fmt::format("The key is valid, but its account's plan ({}) has no API access. API access needs "
@@ -105,7 +103,7 @@ HttpResponse refused_crm_sender(const std::vector<sync::MissingPrecondition>& mi
   return problem(403, "sender_may_not_send", "The sender may not send from the CRM", message, errors);
 }
 
-HttpResponse missing_scope(schema::Scope needed) {
+HttpResponse missing_scope(Scope needed) {
   return problem(
       403, "missing_scope", "The API key may not do this",
       fmt::format("The API key lacks the scope \"{}\". Use a key that has it; your administrator can "
@@ -210,4 +208,12 @@ HttpResponse unavailable(std::int64_t retry_after_seconds, std::string_view what
                           retry_after_seconds);
 }
 
-}  // namespace giftsync::daemon::http
+std::string json_text(const nlohmann::ordered_json& json) {
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+HttpResponse json_response(int status, std::string body) {
+  return text_response(status, "application/json", std::move(body));
+}
+
+}  // namespace giftsync::http

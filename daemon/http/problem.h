@@ -6,18 +6,33 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
-#include "daemon/http/field_issue.h"
 #include "daemon/http/http_message.h"
 #include "platform/strict_json.h"
 #include "schema/enums.h"
 #include "schema/ids.h"
-#include "sync/send_authorization.h"
+#include "sync/access/send_authorization.h"
 
-namespace giftsync::daemon::http {
+namespace giftsync::http {
+
+// An issue with one field of a request's body: an error (the request is refused) or a warning
+// (it is not).
+
+struct FieldIssue {
+  std::string field;    ///< "gift_id", "recipients[3].email"; empty for the body as a whole
+  std::string code;     ///< stable, for programs: "missing", "invalid_email"
+  std::string message;  ///< sentence for people: what was found, what is allowed
+};
+
+using FieldIssues = std::vector<FieldIssue>;
+
+/// Why a body is refused: it is not JSON, or its content has these errors (never empty).
+using BodyError = std::variant<JsonError, FieldIssues>;
 
 /// `code`: stable, for programs. `title`: the same for each occurrence. `message`: what happened here and
 /// what to do next. `errors`: empty: the member is left out. Invalid UTF-8 is replaced.
@@ -27,12 +42,12 @@ HttpResponse problem(int status, std::string_view code, std::string_view title, 
 // 400
 /// `next_step`: the second part of the message, after the error.
 HttpResponse malformed_json(
-    const platform::JsonError& error,
+    const JsonError& error,
     std::string_view next_step = "Nothing was created; send one JSON object, encoded as UTF-8.");
 /// `errors` is not empty. Nothing was created.
 HttpResponse invalid_request(const FieldIssues& errors);
 /// The catalogue has no such active gift: an error of gift_id.
-HttpResponse unknown_gift(schema::GiftId gift);
+HttpResponse unknown_gift(GiftId gift);
 HttpResponse invalid_idempotency_key(std::string_view reason);
 
 // 401. Unknown, revoked and expired keys and deactivated accounts get the same response (HTTP-25).
@@ -40,8 +55,8 @@ HttpResponse missing_api_key();
 HttpResponse refused_api_key();
 
 // 403
-HttpResponse plan_without_api_access(schema::Plan plan);
-HttpResponse missing_scope(schema::Scope needed);
+HttpResponse plan_without_api_access(giftsync::Plan plan);
+HttpResponse missing_scope(Scope needed);
 
 /// 401 or 403: the missing preconditions for a gift from the CRM (REQ-36). `missing` is not empty; the first
 /// message is the response's, `errors` has all of them.
@@ -88,4 +103,12 @@ HttpResponse internal_error(std::string_view request_id);
 HttpResponse unavailable(std::int64_t retry_after_seconds,
                          std::string_view what = "cannot store anything for the moment");
 
-}  // namespace giftsync::daemon::http
+// Successful responses with a JSON body, which no cache keeps. Pure.
+
+/// The text of `json`. An invalid byte is replaced: it must not cost the whole response.
+std::string json_text(const nlohmann::ordered_json& json);
+
+/// `body` is the text of a JSON document.
+HttpResponse json_response(int status, std::string body);
+
+}  // namespace giftsync::http

@@ -9,7 +9,7 @@
 #include "platform/logging.h"
 #include "platform/text.h"
 
-namespace giftsync::daemon::http {
+namespace giftsync::http {
 namespace {
 
 /// A method is the caller's own text, of any length.
@@ -25,7 +25,7 @@ std::string route_of(std::string_view route, const HttpResponse& response) {
   return at == std::string::npos ? text : text.replace(at, kSource.size(), response.source);
 }
 
-std::array<platform::LogField, 2> fields_of(std::string_view source, std::string_view reason) {
+std::array<LogField, 2> fields_of(std::string_view source, std::string_view reason) {
   return {{{"source", source}, {"reason", reason}}};
 }
 
@@ -36,10 +36,10 @@ std::string cause_of(const HttpResponse& response) {
 }
 
 std::string format_line(const HttpRequest& request, std::string_view route, const HttpResponse& response) {
-  return fmt::format("{} {}: {}{}{}, from {}{}{} [request {}]",
-                     platform::truncated(request.method, kMethodLength), route_of(route, response),
-                     response.status, response.code.empty() ? "" : " ", response.code, request.client,
-                     response.caller.empty() ? "" : ", key ", response.caller, request.request_id);
+  return fmt::format("{} {}: {}{}{}, from {}{}{} [request {}]", truncated(request.method, kMethodLength),
+                     route_of(route, response), response.status, response.code.empty() ? "" : " ",
+                     response.code, request.client, response.caller.empty() ? "" : ", key ", response.caller,
+                     request.request_id);
 }
 
 }  // namespace
@@ -52,8 +52,8 @@ HttpRefusalLog::~HttpRefusalLog() {
 void HttpRefusalLog::record(const HttpRequest& request, std::string_view route, const HttpResponse& response,
                             std::int64_t millis) {
   if (spdlog::should_log(spdlog::level::debug))
-    platform::log_debug(fmt::format("{}, {} ms", format_line(request, route, response), millis),
-                        fields_of(response.source, response.reason));
+    log_debug(fmt::format("{}, {} ms", format_line(request, route, response), millis),
+              fields_of(response.source, response.reason));
   switch (response.status) {
     case 400:
     case 401:
@@ -63,7 +63,7 @@ void HttpRefusalLog::record(const HttpRequest& request, std::string_view route, 
     case 415:
     case 422:
     case 429:
-      return record_refusal(platform::rate_limit_prefix(request.client), cause_of(response),
+      return record_refusal(rate_limit_prefix(request.client), cause_of(response),
                             format_line(request, route, response), {response.source, response.reason});
     default:
       return;
@@ -72,15 +72,14 @@ void HttpRefusalLog::record(const HttpRequest& request, std::string_view route, 
 
 void HttpRefusalLog::record_refusal(const std::string& network, std::string cause, const std::string& line,
                                     Webhook webhook) {
-  const platform::UtcMillis now = clock_();
+  const UtcMillis now = clock_();
   const std::lock_guard lock(mutex_);
   auto found = callers_.find({network, cause});
   if (found == callers_.end() && causes_of(network) >= kMaxCausesPerCaller) {
     cause.clear();
     found = callers_.find({network, cause});
   }
-  if (found != callers_.end() &&
-      !platform::has_elapsed(found->second.window.since, platform::kMinuteMillis, now)) {
+  if (found != callers_.end() && !has_elapsed(found->second.window.since, kMinuteMillis, now)) {
     found->second.window.admit(line, kLinesPerCause);
     found->second.last_suppressed = std::move(webhook);
     return;
@@ -95,7 +94,7 @@ void HttpRefusalLog::record_refusal(const std::string& network, std::string caus
     return;
   }
   callers_[{network, std::move(cause)}] = {{now, kLinesPerCause, 0, {}}, {}};
-  platform::log_info("refused: " + line, fields_of(webhook.source, webhook.reason));
+  log_info("refused: " + line, fields_of(webhook.source, webhook.reason));
 }
 
 std::size_t HttpRefusalLog::causes_of(const std::string& network) const {
@@ -106,8 +105,8 @@ std::size_t HttpRefusalLog::causes_of(const std::string& network) const {
   return count;
 }
 
-bool HttpRefusalLog::may_log(platform::UtcMillis now) {
-  if (platform::has_elapsed(minute_start_, platform::kMinuteMillis, now)) {
+bool HttpRefusalLog::may_log(UtcMillis now) {
+  if (has_elapsed(minute_start_, kMinuteMillis, now)) {
     if (omitted_ > 0)
       spdlog::warn("{} more requests of other callers were refused, too many to list", omitted_);
     minute_start_ = now;
@@ -117,23 +116,23 @@ bool HttpRefusalLog::may_log(platform::UtcMillis now) {
   return lines_logged_++ < kMaxLinesPerMinute;
 }
 
-void HttpRefusalLog::log_suppressed(const Callers::value_type& caller, platform::UtcMillis now) {
-  const platform::SuppressionWindow& refusals = caller.second.window;
+void HttpRefusalLog::log_suppressed(const Callers::value_type& caller, UtcMillis now) {
+  const SuppressionWindow& refusals = caller.second.window;
   if (refusals.suppressed == 0) return;
   if (!may_log(now)) {
     omitted_ += refusals.suppressed;
     return;
   }
-  const auto log = refusals.suppressed < kWarningThreshold ? platform::log_info : platform::log_warning;
+  const auto log = refusals.suppressed < kWarningThreshold ? log_info : log_warning;
   const Webhook& last = caller.second.last_suppressed;
   log(fmt::format("refused: {} more within a minute, the last one: {}", refusals.suppressed,
                   refusals.last_suppressed),
       fields_of(last.source, last.reason));
 }
 
-void HttpRefusalLog::expire_callers(platform::UtcMillis now) {
+void HttpRefusalLog::expire_callers(UtcMillis now) {
   for (auto caller = callers_.begin(); caller != callers_.end();) {
-    if (!platform::has_elapsed(caller->second.window.since, platform::kMinuteMillis, now)) {
+    if (!has_elapsed(caller->second.window.since, kMinuteMillis, now)) {
       ++caller;
       continue;
     }
@@ -143,13 +142,13 @@ void HttpRefusalLog::expire_callers(platform::UtcMillis now) {
 }
 
 void HttpRefusalLog::flush() {
-  const platform::UtcMillis now = clock_();
+  const UtcMillis now = clock_();
   const std::lock_guard lock(mutex_);
   expire_callers(now);
-  if (omitted_ > 0 && platform::has_elapsed(minute_start_, platform::kMinuteMillis, now)) {
+  if (omitted_ > 0 && has_elapsed(minute_start_, kMinuteMillis, now)) {
     may_log(now);
     lines_logged_ = 0;  // that line reported the minute before
   }
 }
 
-}  // namespace giftsync::daemon::http
+}  // namespace giftsync::http

@@ -17,9 +17,9 @@
 
 #include "daemon/http/http_message.h"
 #include "platform/clock.h"
-#include "platform/log_throttle.h"
+#include "platform/logging.h"
 
-namespace giftsync::daemon::http {
+namespace giftsync::http {
 
 class HttpRefusalLog {
  public:
@@ -29,7 +29,7 @@ class HttpRefusalLog {
   static constexpr std::size_t kWarningThreshold =
       20;  ///< this many further refusals of a caller in a minute are a warning
 
-  explicit HttpRefusalLog(platform::Clock clock) : clock_(std::move(clock)) {}
+  explicit HttpRefusalLog(giftsync::Clock clock) : clock_(std::move(clock)) {}
   /// Logs what is pending.
   ~HttpRefusalLog();
   HttpRefusalLog(const HttpRefusalLog&) = delete;
@@ -42,13 +42,13 @@ class HttpRefusalLog {
   void flush();
 
  private:
-  /// Of a refused webhook; empty for others.
+  /// What a refused webhook adds; empty for others.
   struct Webhook {
     std::string source;
     std::string reason;
   };
   struct Refusals {
-    platform::SuppressionWindow window;
+    SuppressionWindow window;
     Webhook last_suppressed;
   };
   /// By network and cause; the cause of those beyond kMaxCausesPerCaller is empty.
@@ -59,16 +59,16 @@ class HttpRefusalLog {
   /// Under mutex_.
   std::size_t causes_of(const std::string& network) const;
   /// Under mutex_.
-  bool may_log(platform::UtcMillis now);
-  void log_suppressed(const Callers::value_type& caller, platform::UtcMillis now);
-  void expire_callers(platform::UtcMillis now);
+  bool may_log(UtcMillis now);
+  void log_suppressed(const Callers::value_type& caller, UtcMillis now);
+  void expire_callers(UtcMillis now);
 
-  const platform::Clock clock_;
+  const giftsync::Clock clock_;
   std::mutex mutex_;
-  Callers callers_;                   // guarded by mutex_, like all that follow
-  platform::UtcMillis minute_start_;  ///< of the minute to which lines_logged_ belongs
+  Callers callers_;         // guarded by mutex_, like all that follow
+  UtcMillis minute_start_;  ///< of the minute to which lines_logged_ belongs
   std::int64_t lines_logged_ = 0;
   std::size_t omitted_ = 0;  ///< refusals beyond kMaxLinesPerMinute
 };
 
-}  // namespace giftsync::daemon::http
+}  // namespace giftsync::http

@@ -1,6 +1,6 @@
 #include "daemon/http/request_rate_limiter.h"
 
-namespace giftsync::daemon::http {
+namespace giftsync::http {
 
 Reply RequestRateLimiter::handle_limited(std::int64_t caller, const std::function<Reply()>& handle) {
   if (requests_per_minute_ == 0) return handle();
@@ -14,4 +14,4 @@ Reply RequestRateLimiter::handle_limited(std::int64_t caller, const std::functio
   });
 }
 
-}  // namespace giftsync::daemon::http
+}  // namespace giftsync::http

@@ -14,7 +14,7 @@
 
 #include "platform/digest.h"
 
-namespace giftsync::daemon::http {
+namespace giftsync::http {
 namespace {
 
 std::string_view reason_phrase(int status) {
@@ -79,7 +79,7 @@ std::string RequestIds::next() {
   }
   const std::string_view id(random_ + used_, kIdBytes);
   used_ += kIdBytes;
-  return platform::to_hex(id);
+  return to_hex(id);
 }
 
 void write_response_head(const HttpResponse& response, const ResponseFrame& frame, std::string& head) {
@@ -113,4 +113,4 @@ bool may_have_body(std::string_view method, int status) {
   return method != "HEAD" && !has_no_body(status);
 }
 
-}  // namespace giftsync::daemon::http
+}  // namespace giftsync::http

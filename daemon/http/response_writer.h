@@ -8,7 +8,7 @@
 
 #include "daemon/http/http_message.h"
 
-namespace giftsync::daemon::http {
+namespace giftsync::http {
 
 /// An RFC 9457 response about the message framing: type "about:blank", title, status, detail and message (the
 /// same text).
@@ -55,4 +55,4 @@ std::string chunk_line(std::size_t size);
 /// False for responses that never carry a body.
 bool may_have_body(std::string_view method, int status);
 
-}  // namespace giftsync::daemon::http
+}  // namespace giftsync::http

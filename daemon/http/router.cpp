@@ -10,9 +10,55 @@
 #include "daemon/http/problem.h"
 #include "platform/dependency_error.h"
 #include "platform/text.h"
-#include "sync/api_key.h"
+#include "sync/access/credential.h"
 
-namespace giftsync::daemon::http {
+namespace giftsync::http {
+namespace {
+
+constexpr std::int64_t kUnreadyAfterFailureMillis = 3'000;
+
+}  // namespace
+
+bool OutageTracker::record_failure() {
+  const UtcMillis now = clock_();
+  const std::lock_guard lock(mutex_);
+  end_if_over(now);  // an error long after it belongs to another outage
+  last_failure_ = now;
+  succeeding_since_.reset();
+  ++failures_;
+  return !is_ongoing_.exchange(true);
+}
+
+void OutageTracker::record_success() {
+  if (!is_ongoing_) return;
+  const UtcMillis now = clock_();
+  const std::lock_guard lock(mutex_);
+  if (!succeeding_since_ || now < *succeeding_since_)
+    succeeding_since_ = now;  // also after the clock was set back
+  end_if_over(now);
+}
+
+void OutageTracker::log_if_over() {
+  if (!is_ongoing_) return;
+  const UtcMillis now = clock_();
+  const std::lock_guard lock(mutex_);
+  end_if_over(now);
+}
+
+bool OutageTracker::failed_recently() const {
+  if (!is_ongoing_) return false;
+  const UtcMillis now = clock_();
+  const std::lock_guard lock(mutex_);
+  return is_ongoing_ && !succeeding_since_ && now.value - last_failure_.value < kUnreadyAfterFailureMillis;
+}
+
+void OutageTracker::end_if_over(UtcMillis now) {
+  if (!is_ongoing_ || !succeeding_since_ || now.value - succeeding_since_->value < kRecoveryMillis) return;
+  spdlog::info("store recovered; {} requests failed during the outage", std::exchange(failures_, 0));
+  succeeding_since_.reset();
+  is_ongoing_ = false;
+}
+
 namespace {
 
 constexpr std::string_view kProbes = "/-/";
@@ -48,7 +94,7 @@ std::optional<HttpResponse> listener_error(const Route& route, ListenerScope sco
 }  // namespace
 
 Router::Router(Handlers handlers, Ready ready, std::string instance_id, HttpRefusalLog& log,
-               const platform::Clock& clock)
+               const giftsync::Clock& clock)
     : handlers_(std::move(handlers)),
       readiness_(std::move(ready), clock),
       instance_line_("instance: " + std::move(instance_id) + "\n"),
@@ -71,7 +117,7 @@ Reply Router::handle(ListenerScope scope, const HttpRequest& request) noexcept {
     Reply reply = route(call, scope);
     return std::move(reply).changed(
         [this, call](const Reply::Finish& finish) { return conclude(call, finish); });
-  } catch (const platform::DependencyError&) {
+  } catch (const DependencyError&) {
     return conclude(call, []() -> HttpResponse { throw; });
   }
 }
@@ -88,7 +134,7 @@ HttpResponse Router::finish_or_fail(const Call& call, const Reply::Finish& finis
     // Only successes that used the store end an outage; probes do not count.
     if (response.status < 300 && !call.request.path.starts_with(kProbes)) outage_.record_success();
     return response;
-  } catch (const platform::DependencyError& error) {
+  } catch (const DependencyError& error) {
     return failure_response(call.request, call.log_name, error.transient(), error.what());
   }
 }
@@ -144,7 +190,7 @@ bool Router::has_credential(const HttpRequest& head, const RouteMatch& match) co
       return key && sync::is_api_key(*key);
     }
     case RouteInput::Credential::organization_token:
-      return sync::is_organization_token(platform::trimmed(head.header("Organization-Token").value_or("")));
+      return sync::is_organization_token(trimmed(head.header("Organization-Token").value_or("")));
     case RouteInput::Credential::message_token:
       return sync::is_message_token(match.path_parameter);
     case RouteInput::Credential::source:
@@ -153,4 +199,4 @@ bool Router::has_credential(const HttpRequest& head, const RouteMatch& match) co
   return true;
 }
 
-}  // namespace giftsync::daemon::http
+}  // namespace giftsync::http

@@ -5,14 +5,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string_view>
 
 #include "daemon/http/http_handler.h"
 
-namespace giftsync::daemon::http {
+namespace giftsync::http {
 
-/// The handlers, one per kind of route. Called by any thread; may throw platform::DependencyError.
+/// The handlers, one per kind of route. Called by any thread; may throw DependencyError.
 struct Handlers {
   /// `path_parameter`: the part of the path in place of the pattern's {name}; empty where there is none.
   using Handler = std::function<Reply(const HttpRequest&, std::string_view path_parameter)>;
@@ -54,14 +55,14 @@ struct RouteInput {
   HandlerKind kind;
   std::size_t max_body_bytes;
 };
-/// Of pages and verdicts, which have short forms.
+/// For pages and verdicts, which have short forms.
 inline constexpr std::size_t kMaxSmallBodyBytes = 16 * 1024;
-/// Of a SAML provider's response (SIGN-9): 256 KiB of base64, percent-encoded in part.
+/// For a SAML provider's response (SIGN-9): 256 KiB of base64, percent-encoded in part.
 inline constexpr std::size_t kMaxSignInBodyBytes = 384 * 1024;
-/// Of a decision on a request record, whose form brings back the content that its page showed (CON-29): a
+/// For a decision on a request record, whose form brings back the content that its page showed (CON-29): a
 /// message has up to 131,072 characters.
 inline constexpr std::size_t kMaxDecisionBodyBytes = 512 * 1024;
-/// Of outbound messages (MSG-5).
+/// For outbound messages (MSG-5).
 inline constexpr std::size_t kMaxMessageBodyBytes = 256 * 1024;
 
 struct Route {
@@ -86,4 +87,10 @@ struct RouteMatch {
 /// The first matching route of the table.
 RouteMatch find_route(std::string_view path);
 
-}  // namespace giftsync::daemon::http
+// The patterns of tables of routes. Pure.
+
+/// The part of the path in place of {name}, which is one segment, or of {name...}, which is the rest; empty
+/// for a pattern without braces. nullopt when the path does not match.
+std::optional<std::string_view> match_pattern(std::string_view pattern, std::string_view path);
+
+}  // namespace giftsync::http

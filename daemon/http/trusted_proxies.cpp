@@ -5,13 +5,13 @@
 
 #include "platform/text.h"
 
-namespace giftsync::daemon::http {
+namespace giftsync::http {
 namespace {
 
 constexpr unsigned kMappedBits = 96;  ///< IPv4 begins here in the 16-byte form
 constexpr unsigned kAllBits = 128;
 
-bool shares_prefix(const platform::IpAddress& a, const platform::IpAddress& b, unsigned bits) {
+bool shares_prefix(const IpAddress& a, const IpAddress& b, unsigned bits) {
   const std::size_t whole_bytes = bits / 8;
   if (!std::equal(a.octets.begin(), a.octets.begin() + whole_bytes, b.octets.begin())) return false;
   const unsigned rest = bits % 8;
@@ -19,7 +19,7 @@ bool shares_prefix(const platform::IpAddress& a, const platform::IpAddress& b, u
 }
 
 std::optional<unsigned> parse_prefix(std::string_view text, unsigned max_bits) {
-  const auto bits = platform::parse_number<unsigned>(text);
+  const auto bits = parse_number<unsigned>(text);
   return bits && *bits <= max_bits ? bits : std::nullopt;
 }
 
@@ -37,7 +37,7 @@ std::string_view without_port(std::string_view hop) {
 
 std::optional<TrustedProxies::Block> TrustedProxies::parse(std::string_view entry) {
   const std::size_t slash = entry.find('/');
-  const auto address = platform::parse_ip_address(entry.substr(0, slash));
+  const auto address = parse_ip_address(entry.substr(0, slash));
   if (!address) return std::nullopt;
   if (slash == std::string_view::npos) return Block{*address, kAllBits};
   // "::ffff:10.0.0.0/104" is written as IPv6, so its prefix counts all 128 bits.
@@ -61,22 +61,22 @@ TrustedProxies::TrustedProxies(const std::vector<std::string>& entries) {
   }
 }
 
-bool TrustedProxies::trusts(const platform::IpAddress& address) const {
+bool TrustedProxies::trusts(const IpAddress& address) const {
   return std::any_of(blocks_.begin(), blocks_.end(), [&](const Block& block) {
     return shares_prefix(block.address, address, block.prefix_bits);
   });
 }
 
-platform::IpAddress TrustedProxies::client_behind(const platform::IpAddress& peer,
-                                                  const std::vector<std::string_view>& forwarded_for) const {
-  platform::IpAddress client = peer;
+IpAddress TrustedProxies::client_behind(const IpAddress& peer,
+                                        const std::vector<std::string_view>& forwarded_for) const {
+  IpAddress client = peer;
   for (auto line = forwarded_for.rbegin(); line != forwarded_for.rend(); ++line) {
     std::string_view rest = *line;
     while (!rest.empty()) {
       if (!trusts(client)) return client;
       const std::size_t comma = rest.rfind(',');
       const std::size_t begin = comma == std::string_view::npos ? 0 : comma + 1;
-      const auto hop = platform::parse_ip_address(without_port(platform::trimmed(rest.substr(begin))));
+      const auto hop = parse_ip_address(without_port(trimmed(rest.substr(begin))));
       if (!hop) return client;
       client = *hop;
       rest = rest.substr(0, comma == std::string_view::npos ? 0 : comma);
@@ -85,4 +85,4 @@ platform::IpAddress TrustedProxies::client_behind(const platform::IpAddress& pee
   return client;
 }
 
-}  // namespace giftsync::daemon::http
+}  // namespace giftsync::http

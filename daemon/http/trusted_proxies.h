@@ -9,7 +9,7 @@
 
 #include "platform/ip_address.h"
 
-namespace giftsync::daemon::http {
+namespace giftsync::http {
 
 class TrustedProxies {
  public:
@@ -21,17 +21,16 @@ class TrustedProxies {
   /// ("10.0.0.0/8", "fd00::/8"). Bits after the prefix are ignored. Pure.
   static std::optional<std::string> entry_error(std::string_view entry);
 
-  bool trusts(const platform::IpAddress& address) const;
+  bool trusts(const IpAddress& address) const;
 
   /// The client behind `peer`: the right-most hop of the X-Forwarded-For values (in the order of the header
   /// lines) that is not trusted. An untrusted peer is the client itself. A hop that is not an address ends
   /// the search at the last valid one; a chain of trusted hops only yields its first.
-  platform::IpAddress client_behind(const platform::IpAddress& peer,
-                                    const std::vector<std::string_view>& forwarded_for) const;
+  IpAddress client_behind(const IpAddress& peer, const std::vector<std::string_view>& forwarded_for) const;
 
  private:
   struct Block {
-    platform::IpAddress address;
+    IpAddress address;
     unsigned prefix_bits;  ///< of the 16-byte form
   };
   static std::optional<Block> parse(std::string_view entry);
@@ -39,4 +38,4 @@ class TrustedProxies {
   std::vector<Block> blocks_;
 };
 
-}  // namespace giftsync::daemon::http
+}  // namespace giftsync::http

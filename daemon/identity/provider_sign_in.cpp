@@ -1,24 +1,183 @@
 #include "daemon/identity/provider_sign_in.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "daemon/identity/saml/authn_request.h"
 #include "daemon/signin/home_realm.h"
 #include "platform/digest.h"
-#include "platform/quoted_text.h"
+#include "platform/strict_json.h"
 #include "platform/url_parameters.h"
+#include "platform/visible_text.h"
 
-namespace giftsync::daemon::identity {
-namespace {
+namespace giftsync::identity {
 
-using schema::store::AuditEvent;
-using schema::store::SignInAttempt;
-
-std::string hash_of(std::string_view token) {
-  return platform::sha256_hex(token);
+std::string to_text(const VerifiedIdentity& identity) {
+  nlohmann::json all = {{"connection", identity.connection},
+                        {"subject", identity.subject},
+                        {"tenant", identity.tenant},
+                        {"address", identity.address},
+                        {"name", identity.name}};
+  if (identity.authenticated_at) all["authenticated_at"] = identity.authenticated_at->value;
+  if (identity.session_until) all["session_until"] = identity.session_until->value;
+  return all.dump();
 }
 
-AuditEvent audit_of(const RequestOrigin& origin, platform::UtcMillis now) {
+std::optional<VerifiedIdentity> identity_from_text(std::string_view text) {
+  const auto json = parse_json(text);
+  if (!json) return std::nullopt;
+  const auto member = [&](std::string_view name) { return std::string(json->root().text_of(name)); };
+  VerifiedIdentity identity{member("connection"), member("subject"), member("tenant"),
+                            member("address"),    member("name"),    {}};
+  if (identity.connection.empty() || identity.subject.empty()) return std::nullopt;
+  const auto time = [&](std::string_view name) -> std::optional<UtcMillis> {
+    const JsonValue* value = json->root().find(name);
+    if (value == nullptr || !value->integer()) return std::nullopt;
+    return UtcMillis{*value->integer()};
+  };
+  identity.authenticated_at = time("authenticated_at");
+  identity.session_until = time("session_until");
+  return identity;
+}
+
+namespace {
+
+using store::AuditEvent;
+using store::ConsoleUser;
+using store::Store;
+using store::UserIdentity;
+using store::UserRole;
+
+AuditEvent event(AuditEvent audit, const std::string& action, const ConsoleUser& user, std::string detail) {
+  audit.action = action;
+  audit.actor = user.email;
+  audit.object_kind = "user";
+  audit.object_id = user.email;
+  audit.organization = user.organization;
+  audit.detail = std::move(detail);
+  if (user.id.value != 0) audit.user = user.id;
+  return audit;
+}
+
+std::optional<std::vector<UserRole>> crm_roles(const SignInPolicy& policy, const std::string& address) {
+  return policy.crm_roles ? policy.crm_roles(address) : std::nullopt;
+}
+
+Outcome<void> check_user(Store& store, const SignInPolicy& policy, const ConsoleUser& user,
+                         std::optional<OrganizationId> organization) {
+  if (organization && user.organization != organization) {
+    return refuse("SIGN-11", "The user {} does not belong to the organization of the connection.",
+                  in_quotes(user.email));
+  }
+  if (!user.active) return refuse("SIGN-5", "The user {} is inactive.", in_quotes(user.email));
+  if (user.roles.empty()) return refuse("SIGN-5", "The user {} has no role.", in_quotes(user.email));
+  const auto account = store.accounts.find_by_email(user.email);
+  if (account && !policy.plans.contains(account->plan)) {
+    return refuse("SIGN-5",
+                  "The account {} has the plan {}; console.sso_plans lets others sign in. "
+                  "\"giftsyncctl console sign-in-link\" does for this one.",
+                  in_quotes(user.email), to_word(account->plan));
+  }
+  return {};
+}
+
+/// Creates the user of a person who signs in for the first time and has none. Stores no user whose sign-in is
+/// refused.
+Outcome<ConsoleUser> make_user(Store& store, const SignInPolicy& policy, const VerifiedIdentity& identity,
+                               std::optional<OrganizationId> organization, const AuditEvent& audit,
+                               UtcMillis now) {
+  ConsoleUser user{.email = identity.address, .name = identity.name, .organization = organization};
+  user.created_at = now;
+  if (policy.first_roles) user.roles = policy.first_roles(identity.address);
+  if (const auto roles = crm_roles(policy, identity.address))
+    user.roles.insert(user.roles.end(), roles->begin(), roles->end());
+  if (user.roles.empty()) {
+    return refuse("SIGN-5",
+                  "There is no user {}, and no role follows from the CRM or an account. "
+                  "\"giftsyncctl user create\" makes one.",
+                  in_quotes(identity.address));
+  }
+  if (!organization)
+    if (const auto account = store.accounts.find_by_email(identity.address))
+      user.organization = account->organization;
+  if (const auto allowed = check_user(store, policy, user, organization); !allowed)
+    return tl::unexpected(allowed.error());
+  const auto id = store.console_users.create(
+      user, event(audit, "user.create", user, "at the first sign-in through " + identity.connection));
+  // Another daemon may have created it just now.
+  auto created = id ? store.console_users.find(*id) : store.console_users.find_by_email(identity.address);
+  if (!created) return refuse("SIGN-5", "The user was deleted meanwhile.");
+  return std::move(*created);
+}
+
+/// The user with the roles that the CRM gives now.
+ConsoleUser with_crm_roles(Store& store, const SignInPolicy& policy, ConsoleUser user,
+                           const AuditEvent& audit, UtcMillis now) {
+  if (!user.active) return user;
+  const auto roles = crm_roles(policy, user.email);
+  if (!roles) return user;
+  AuditEvent changed = store::crm_roles_event(user, now);
+  changed.request_id = audit.request_id;
+  if (!store.console_users.replace_crm_roles(user.id, *roles, changed)) return user;
+  return store.console_users.find(user.id).value_or(user);
+}
+
+}  // namespace
+
+Outcome<LinkedUser> link_identity(Store& store, const SignInPolicy& policy, const VerifiedIdentity& identity,
+                                  std::optional<OrganizationId> organization, const AuditEvent& audit,
+                                  UtcMillis now) {
+  const std::optional<UserIdentity> known =
+      store.user_identities.find(identity.connection, identity.tenant, identity.subject);
+  std::optional<ConsoleUser> user = known ? store.console_users.find(known->user) : std::nullopt;
+  if (!user && identity.address.empty()) {
+    return refuse(
+        "SIGN-4",
+        "The provider gives no address that may link a user, and the subject is not linked. A first "
+        "sign-in needs an address in the connection's domains.");
+  }
+  if (!user) user = store.console_users.find_by_email(identity.address);
+  if (user) {
+    user = with_crm_roles(store, policy, std::move(*user), audit, now);
+  } else {
+    auto made = make_user(store, policy, identity, organization, audit, now);
+    if (!made) return tl::unexpected(made.error());
+    user = std::move(*made);
+  }
+  if (const auto allowed = check_user(store, policy, *user, organization); !allowed)
+    return tl::unexpected(allowed.error());
+  if (known) {
+    store.user_identities.set_last_sign_in(known->id, identity.address, now);
+    return LinkedUser{user->id, known->id, user->email, user->organization};
+  }
+  const auto linked =
+      store.user_identities.link({.user = user->id,
+                                  .connection = identity.connection,
+                                  .tenant = identity.tenant,
+                                  .subject = identity.subject,
+                                  .last_email = identity.address,
+                                  .linked_at = now,
+                                  .last_sign_in_at = now},
+                                 event(audit, "user.link", *user, "through " + identity.connection));
+  if (!linked) {
+    return refuse("SIGN-4",
+                  "The user {} is linked to another subject of connection {}: the address may have passed to "
+                  "another person. If it is the same one, use \"giftsyncctl user unlink\".",
+                  in_quotes(user->email), identity.connection);
+  }
+  return LinkedUser{user->id, *linked, user->email, user->organization};
+}
+
+namespace {
+
+using store::AuditEvent;
+using store::SignInAttempt;
+
+std::string hash_of(std::string_view token) {
+  return sha256_hex(token);
+}
+
+AuditEvent audit_of(const RequestOrigin& origin, UtcMillis now) {
   return {
       .occurred_at = now, .request_id = origin.request_id, .network = origin.network, .action = "sign-in"};
 }
@@ -32,7 +191,7 @@ tl::unexpected<SignInRefusal> refuse_for_crowd(const std::string& connection) {
 
 }  // namespace
 
-ProviderSignIn::ProviderSignIn(const config::SsoSettings& sso, schema::store::Store& store, oidc::Send send,
+ProviderSignIn::ProviderSignIn(const config::SsoSettings& sso, store::Store& store, oidc::Send send,
                                SignInPolicy policy)
     : sso_(sso), store_(store), oidc_(sso, std::move(send)), policy_(std::move(policy)) {
   for (const config::SsoConnectionSettings& one : sso.connections)
@@ -41,7 +200,7 @@ ProviderSignIn::ProviderSignIn(const config::SsoSettings& sso, schema::store::St
 }
 
 Outcome<SignInStart> ProviderSignIn::begin(std::string_view connection, std::string_view return_path,
-                                           bool must_reauthenticate, platform::UtcMillis now) {
+                                           bool must_reauthenticate, UtcMillis now) {
   const config::SsoConnectionSettings* one = signin::find_by_name(sso_, connection);
   if (one == nullptr) return refuse("SIGN-3", "There is no such connection.");
   const bool asks_provider = one->kind != config::SsoKind::saml;
@@ -66,7 +225,7 @@ Outcome<SignInStart> ProviderSignIn::begin(std::string_view connection, std::str
 }
 
 Outcome<ProviderSignIn::Begun> ProviderSignIn::begin_oidc(const config::SsoConnectionSettings& connection,
-                                                          bool must_reauthenticate, platform::UtcMillis now) {
+                                                          bool must_reauthenticate, UtcMillis now) {
   oidc::AuthorizationRequest request = oidc::make_authorization_request(now, must_reauthenticate);
   // One URL serves all connections with `redirect: login`, so the state says whose reply comes back.
   request.state = connection.name + "." + request.state;
@@ -76,7 +235,7 @@ Outcome<ProviderSignIn::Begun> ProviderSignIn::begin_oidc(const config::SsoConne
 }
 
 ProviderSignIn::Begun ProviderSignIn::begin_saml(const config::SsoConnectionSettings& connection,
-                                                 bool must_reauthenticate, platform::UtcMillis now) const {
+                                                 bool must_reauthenticate, UtcMillis now) const {
   const saml::AuthnRequest request{.id = saml::new_request_id(),
                                    .relay_state = oidc::random_token(),
                                    .issued_at = now,
@@ -105,24 +264,24 @@ Outcome<oidc::AuthorizationReply> ProviderSignIn::parse_reply(std::string_view q
 
 Outcome<ProviderSignIn::SamlReply> ProviderSignIn::parse_posted(std::string_view query,
                                                                 std::string_view form) const {
-  auto parameters = platform::unique_url_parameters(query);
+  auto parameters = unique_url_parameters(query);
   const auto connection =
       parameters ? saml_connections_.find((*parameters)["connection"]) : saml_connections_.end();
   if (connection == saml_connections_.end())
     return refuse("SIGN-9", "The response was posted to the URL of no SAML connection.");
-  auto fields = platform::unique_url_parameters(form);
+  auto fields = unique_url_parameters(form);
   if (!fields) return refuse("SIGN-9", "The posted form {}.", fields.error());
   if ((*fields)["SAMLResponse"].empty()) return refuse("SIGN-9", "The posted form has no SAMLResponse.");
   return SamlReply{connection->second, {(*fields)["SAMLResponse"], (*fields)["RelayState"]}};
 }
 
 std::optional<SignInAttempt> ProviderSignIn::claim(const std::string& token, const std::string& connection,
-                                                   platform::UtcMillis now) {
+                                                   UtcMillis now) {
   return store_.sign_in_attempts.claim(hash_of(token), connection, now - kAttemptMillis, now);
 }
 
 Outcome<std::string> ProviderSignIn::complete(std::string_view query, const RequestOrigin& origin,
-                                              platform::UtcMillis now) {
+                                              UtcMillis now) {
   const auto reply = parse_reply(query);
   if (!reply) return tl::unexpected(reply.error());
   const ProviderPlaces::Place place = places_.try_take(reply->connection);
@@ -134,7 +293,7 @@ Outcome<std::string> ProviderSignIn::complete(std::string_view query, const Requ
 }
 
 Outcome<std::string> ProviderSignIn::complete_posted(std::string_view query, std::string_view form,
-                                                     const RequestOrigin& origin, platform::UtcMillis now) {
+                                                     const RequestOrigin& origin, UtcMillis now) {
   const auto reply = parse_posted(query, form);
   if (!reply) return tl::unexpected(reply.error());
   const std::string& name = reply->connection.settings.name;
@@ -146,7 +305,7 @@ Outcome<std::string> ProviderSignIn::complete_posted(std::string_view query, std
 }
 
 Outcome<VerifiedIdentity> ProviderSignIn::verify(const oidc::AuthorizationReply& reply,
-                                                 const SignInAttempt& attempt, platform::UtcMillis now) {
+                                                 const SignInAttempt& attempt, UtcMillis now) {
   signin::RuleVerdicts verdicts;
   const oidc::AuthorizationRequest request{reply.state, attempt.nonce, attempt.pkce_verifier,
                                            attempt.created_at, attempt.must_reauthenticate};
@@ -163,13 +322,12 @@ Outcome<VerifiedIdentity> ProviderSignIn::verify(const oidc::AuthorizationReply&
 }
 
 Outcome<VerifiedIdentity> ProviderSignIn::verify(const SamlReply& reply,
-                                                 const std::optional<SignInAttempt>& attempt,
-                                                 platform::UtcMillis now) {
+                                                 const std::optional<SignInAttempt>& attempt, UtcMillis now) {
   std::optional<saml::AuthnRequest> request;
   if (attempt)
     request = {attempt->saml_request_id, reply.form.relay_state, attempt->created_at,
                attempt->must_reauthenticate};
-  const auto accept = [&](const std::string& assertion_id, platform::UtcMillis until) {
+  const auto accept = [&](const std::string& assertion_id, UtcMillis until) {
     return store_.sign_in_connections.accept_assertion(reply.connection.settings.name, assertion_id, until);
   };
   return saml::complete_saml_sign_in(reply.form, reply.connection, request, accept, now);
@@ -177,7 +335,7 @@ Outcome<VerifiedIdentity> ProviderSignIn::verify(const SamlReply& reply,
 
 Outcome<std::string> ProviderSignIn::conclude(const std::string& token, const std::string& connection,
                                               const Outcome<VerifiedIdentity>& identity,
-                                              const RequestOrigin& origin, platform::UtcMillis now) {
+                                              const RequestOrigin& origin, UtcMillis now) {
   if (!identity) {
     record_refusal(connection, identity.error(), origin, now);
     return tl::unexpected(identity.error());
@@ -188,7 +346,7 @@ Outcome<std::string> ProviderSignIn::conclude(const std::string& token, const st
 }
 
 Outcome<SignedIn> ProviderSignIn::finish(std::string_view attempt_id, std::string_view browser_token,
-                                         const RequestOrigin& origin, platform::UtcMillis now) {
+                                         const RequestOrigin& origin, UtcMillis now) {
   const auto attempt =
       store_.sign_in_attempts.take(hash_of(attempt_id), hash_of(browser_token), now - kFinishMillis);
   if (!attempt)
@@ -211,12 +369,11 @@ Outcome<SignedIn> ProviderSignIn::finish(std::string_view attempt_id, std::strin
   audit.organization = user->organization;
   audit.detail = "through " + identity->connection;
   // A provider that says no time may have asked the user for nothing: that is no proof.
-  return SignedIn{std::move(*user), std::min(identity->authenticated_at.value_or(platform::UtcMillis{}), now),
+  return SignedIn{std::move(*user), std::min(identity->authenticated_at.value_or(UtcMillis{}), now),
                   attempt->return_path, std::move(audit), identity->session_until};
 }
 
-Outcome<std::optional<schema::OrganizationId>> ProviderSignIn::organization_of(
-    const std::string& connection) const {
+Outcome<std::optional<OrganizationId>> ProviderSignIn::organization_of(const std::string& connection) const {
   const config::SsoConnectionSettings* one = signin::find_by_name(sso_, connection);
   if (one == nullptr) return refuse("SIGN-3", "The connection is no longer in the settings.");
   if (one->organization.empty()) return std::nullopt;
@@ -225,11 +382,11 @@ Outcome<std::optional<schema::OrganizationId>> ProviderSignIn::organization_of(
   return refuse("SIGN-11",
                 "There is no organization {}; \"giftsyncctl organization list\" has the names for "
                 "sso.connections.organization.",
-                platform::in_quotes(one->organization));
+                in_quotes(one->organization));
 }
 
 void ProviderSignIn::record_refusal(const std::string& connection, const SignInRefusal& refusal,
-                                    const RequestOrigin& origin, platform::UtcMillis now) {
+                                    const RequestOrigin& origin, UtcMillis now) {
   store_.sign_in_connections.record_error(connection, refusal.rule + ": " + refusal.text, now);
   if (refusals_.count(origin.network, now).is_exceeded) return;
   AuditEvent audit = audit_of(origin, now);
@@ -241,4 +398,4 @@ void ProviderSignIn::record_refusal(const std::string& connection, const SignInR
   store_.audit.add(audit);
 }
 
-}  // namespace giftsync::daemon::identity
+}  // namespace giftsync::identity

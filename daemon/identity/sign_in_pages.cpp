@@ -5,16 +5,16 @@
 #include <algorithm>
 #include <map>
 
-#include "daemon/http/form_request.h"
+#include "daemon/http/json_request.h"
 #include "daemon/http/problem.h"
-#include "daemon/identity/return_path.h"
 #include "daemon/signin/home_realm.h"
+#include "platform/digest.h"
 #include "platform/http_client.h"
 #include "platform/ip_address.h"
 #include "platform/text.h"
 #include "platform/url_parameters.h"
 
-namespace giftsync::daemon::identity {
+namespace giftsync::identity {
 namespace {
 
 constexpr std::string_view kSignInPath = "/console/sign-in";  ///< below admin_url
@@ -23,7 +23,7 @@ constexpr std::size_t kMaxFormBytes = 4096;
 /// The parameters of a query or form; empty when it is longer than any of these pages sends.
 std::map<std::string, std::string> parameters_of(std::string_view text) {
   if (text.size() > kMaxFormBytes) return {};
-  return platform::first_url_parameters(text);
+  return first_url_parameters(text);
 }
 
 /// "/gifts" of "https://example.com/gifts"; empty without a path.
@@ -34,13 +34,13 @@ std::string path_of(const std::string& url) {
 }
 
 RequestOrigin origin_of(const http::HttpRequest& request) {
-  return {request.request_id, platform::rate_limit_prefix(request.client)};
+  return {request.request_id, rate_limit_prefix(request.client)};
 }
 
 /// The IPv6 /48, of whose networks one client may have all; the address for IPv4.
 std::string site_of(const std::string& client) {
   constexpr std::size_t kSiteBytes = 6;
-  auto address = platform::parse_ip_address(client);
+  auto address = parse_ip_address(client);
   if (!address) return client;
   if (!address->is_v4())
     std::fill(address->octets.begin() + kSiteBytes, address->octets.end(), std::uint8_t{0});
@@ -58,7 +58,7 @@ SignInPages::SignInPages(const config::SsoSettings& sso, ProviderSignIn& sign_in
     : sso_(sso),
       sign_in_(sign_in),
       options_(std::move(options)),
-      is_secure_(platform::ascii_lower(options_.admin_url).starts_with("https:")),
+      is_secure_(ascii_lower(options_.admin_url).starts_with("https:")),
       base_(path_of(options_.admin_url) + "/console"),
       cookie_path_(path_of(options_.admin_url) + "/"),
       cookie_name_((!is_secure_           ? ""
@@ -67,11 +67,11 @@ SignInPages::SignInPages(const config::SsoSettings& sso, ProviderSignIn& sign_in
                    std::string("giftsync_signin")) {}
 
 bool SignInPages::is_over_limit(const http::HttpRequest& request) {
-  return limiter_.count(platform::rate_limit_prefix(request.client), options_.clock()).is_exceeded;
+  return limiter_.count(rate_limit_prefix(request.client), options_.clock()).is_exceeded;
 }
 
 bool SignInPages::is_over_start_limit(const http::HttpRequest& request) {
-  const platform::UtcMillis now = options_.clock();
+  const UtcMillis now = options_.clock();
   if (start_limiter_.count(site_of(request.client), now).is_exceeded) return true;
   if (!all_starts_limiter_.count(0, now).is_exceeded) return false;
   if (!log_limiter_.count("SIGN-13", now).is_exceeded)
@@ -99,7 +99,7 @@ http::HttpResponse SignInPages::refuse(const SignInRefusal& refusal) {
 /// Empty: the browser deletes it.
 std::string SignInPages::attempt_cookie(const std::string& value) const {
   return cookie_name_ + "=" + value + "; Path=" + cookie_path_ +
-         "; Max-Age=" + std::to_string(value.empty() ? 0 : kAttemptMillis / platform::kSecondMillis) +
+         "; Max-Age=" + std::to_string(value.empty() ? 0 : kAttemptMillis / kSecondMillis) +
          "; HttpOnly; SameSite=Lax" + (is_secure_ ? "; Secure" : "");
 }
 
@@ -118,8 +118,8 @@ http::HttpResponse SignInPages::form(const http::HttpRequest& request) {
   const config::SsoConnectionSettings* connection = signin::find_connection(sso_, view.email);
   view.is_unknown = connection == nullptr;
   if (connection != nullptr) {
-    view.start_path = "/sign-in/start?connection=" + connection->name +
-                      "&return=" + platform::percent_encoded(view.return_path);
+    view.start_path =
+        "/sign-in/start?connection=" + connection->name + "&return=" + percent_encoded(view.return_path);
   }
   http::HttpResponse response = options_.render(request, view);
   if (view.start_path.empty()) return response;
@@ -142,7 +142,7 @@ http::HttpResponse SignInPages::callback(const http::HttpRequest& request) {
   const auto attempt = complete(request);
   if (!attempt) return refuse(attempt.error());
   return redirect(options_.admin_url + std::string(kSignInPath) +
-                  "/finish?attempt=" + platform::percent_encoded(*attempt));
+                  "/finish?attempt=" + percent_encoded(*attempt));
 }
 
 Outcome<std::string> SignInPages::complete(const http::HttpRequest& request) {
@@ -167,4 +167,47 @@ http::HttpResponse SignInPages::finish(const http::HttpRequest& request) {
   return http::with_header(std::move(response), "Set-Cookie", attempt_cookie(""));
 }
 
-}  // namespace giftsync::daemon::identity
+namespace {
+
+constexpr std::size_t kMaxBytes = 500;
+
+bool is_path_character(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '/' || c == '-' ||
+         c == '_' || c == '.' || c == '~';
+}
+
+/// Whether the text begins with the escape of a character that may be in a name.
+bool begins_with_harmless_escape(std::string_view text) {
+  if (text.size() < 3 || text[0] != '%') return false;
+  const auto bytes = from_hex(text.substr(1, 2));
+  if (!bytes) return false;
+  const auto byte = static_cast<unsigned char>(bytes->front());
+  return byte >= ' ' && byte != 0x7f && byte != '/' && byte != '\\' && byte != '.' && byte != '%';
+}
+
+bool is_path(std::string_view text) {
+  for (std::size_t i = 0; i < text.size();) {
+    const bool is_escape = begins_with_harmless_escape(text.substr(i));
+    if (!is_escape && !is_path_character(text[i])) return false;
+    i += is_escape ? 3 : 1;
+  }
+  return text.find("//") == std::string_view::npos && text.find("/.") == std::string_view::npos;
+}
+
+bool is_query_character(char c) {
+  return c > ' ' && c < '\x7f' && c != '\\' && c != '#' && c != '"' && c != '<' && c != '>';
+}
+
+}  // namespace
+
+std::string safe_return_path(std::string_view base, std::string_view text) {
+  const std::string first_page = std::string(base) + "/";
+  const std::size_t question = std::min(text.find('?'), text.size());
+  const std::string_view path = text.substr(0, question);
+  const std::string_view query = text.substr(question);
+  const bool is_safe = text.size() <= kMaxBytes && path.starts_with(first_page) && is_path(path) &&
+                       std::all_of(query.begin(), query.end(), is_query_character);
+  return is_safe ? std::string(text) : first_page;
+}
+
+}  // namespace giftsync::identity

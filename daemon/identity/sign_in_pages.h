@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "daemon/config/settings.h"
 #include "daemon/http/http_message.h"
@@ -11,7 +12,7 @@
 #include "platform/clock.h"
 #include "platform/fixed_window_limiter.h"
 
-namespace giftsync::daemon::identity {
+namespace giftsync::identity {
 
 /// What the sign-in page shows.
 struct SignInView {
@@ -29,7 +30,7 @@ struct SignInView {
 
 struct SignInPageOptions {
   std::string admin_url;  ///< without a slash at its end
-  platform::Clock clock;
+  Clock clock;
   std::function<http::HttpResponse(const http::HttpRequest&, const SignInView&)> render;
   /// Begins the session and returns the value of its Set-Cookie header; empty when the user may not.
   std::function<std::string(const http::HttpRequest&, const SignedIn&)> begin_session;
@@ -71,11 +72,20 @@ class SignInPages {
   const std::string base_;  ///< the console's path: "/console"
   const std::string cookie_path_;
   const std::string cookie_name_;
-  platform::FixedWindowLimiter<std::string> limiter_{kMaxRequestsPerMinute, platform::kMinuteMillis, 10'000};
-  platform::FixedWindowLimiter<std::string> start_limiter_{kMaxStartsPerMinute, platform::kMinuteMillis,
-                                                           10'000};
-  platform::FixedWindowLimiter<int> all_starts_limiter_{kMaxAllStartsPerMinute, platform::kMinuteMillis, 1};
-  platform::FixedWindowLimiter<std::string> log_limiter_{20, platform::kMinuteMillis, 1'000};
+  FixedWindowLimiter<std::string> limiter_{kMaxRequestsPerMinute, kMinuteMillis, 10'000};
+  FixedWindowLimiter<std::string> start_limiter_{kMaxStartsPerMinute, kMinuteMillis, 10'000};
+  FixedWindowLimiter<int> all_starts_limiter_{kMaxAllStartsPerMinute, kMinuteMillis, 1};
+  FixedWindowLimiter<std::string> log_limiter_{20, kMinuteMillis, 1'000};
 };
 
-}  // namespace giftsync::daemon::identity
+// The page to which a sign-in returns (SIGN-2), for every way of signing in. Pure.
+
+/// `text` if it is a path below `base` ("/console", or "/gifts/console" where admin_url has a path) with at
+/// most 500 bytes, with or without a query, else the console's first page. The path has letters, digits,
+/// "-_~./", no "//" and no segment that begins with a dot; other characters are escaped, and an escape is not
+/// that of a slash, backslash, dot, percent sign or control character, so that nothing that decodes it
+/// reads another path. The query has visible ASCII characters except \ # " < >. There is no fragment. So no
+/// link can lead a user to another site by way of the sign-in.
+std::string safe_return_path(std::string_view base, std::string_view text);
+
+}  // namespace giftsync::identity

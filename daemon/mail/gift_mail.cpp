@@ -5,14 +5,13 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/content/html_text.h"
 #include "daemon/content/messages.h"
 #include "daemon/mail/mime_message.h"
 #include "embedded/giftsync_daemon_content.h"
 #include "platform/text.h"
 #include "schema/contact_normalization.h"
 
-namespace giftsync::daemon::mail {
+namespace giftsync::mail {
 namespace {
 
 namespace mustache = kainjow::mustache;
@@ -71,15 +70,15 @@ mustache::data line_list(const std::string& text) {
 }
 
 std::string trimmed_line(std::string_view text) {
-  return std::string(platform::trimmed(without_controls(text)));
+  return std::string(trimmed(without_controls(text)));
 }
 
 /// "Ada", "Ada Lovelace", or nothing.
-std::string full_name(const schema::store::RecipientTransaction& transaction) {
+std::string full_name(const store::RecipientTransaction& transaction) {
   return trimmed_line(transaction.first_name + " " + transaction.last_name);
 }
 
-std::string sender_display_name(const schema::store::GiftRequest& request) {
+std::string sender_display_name(const store::GiftRequest& request) {
   const std::string name = trimmed_line(request.sender_name);
   return name.empty() ? without_controls(request.sender_email) : name;
 }
@@ -110,7 +109,7 @@ mustache::data template_values(const GiftMailData& data, const content::Messages
   const std::string sender = sender_display_name(request);
   const std::string item = without_controls(request.item_name);
   const std::string message = normalize_line_breaks(transaction.message);
-  const std::string description(platform::trimmed(normalize_line_breaks(request.item_description)));
+  const std::string description(trimmed(normalize_line_breaks(request.item_description)));
   mustache::data values;
   values.set("language", messages.language());
   values.set("title", messages.text("title", {{"sender", sender}}));
@@ -131,7 +130,7 @@ mustache::data template_values(const GiftMailData& data, const content::Messages
   values.set("has_description", !description.empty());
   values.set("message", message);
   values.set("message_lines", line_list(message));
-  values.set("has_message", !platform::trimmed(message).empty());
+  values.set("has_message", !trimmed(message).empty());
   values.set("redemption_url", data.redemption_url);
   values.set("donation_url", data.donation_url);
   set_colors(values, "", data.branding.colors.light);
@@ -146,9 +145,9 @@ MimeMessage mime_message_of(const GiftMailData& data) {
 
   MimeMessage message;
   message.message_id = data.identity.message_id;
-  message.from = {sender, without_controls(schema::email_for_envelope(data.from_address))};
-  message.reply_to = {sender, schema::email_for_envelope(request.sender_email)};
-  message.to = {full_name(transaction), without_controls(schema::email_for_envelope(transaction.email))};
+  message.from = {sender, without_controls(email_for_envelope(data.from_address))};
+  message.reply_to = {sender, email_for_envelope(request.sender_email)};
+  message.to = {full_name(transaction), without_controls(email_for_envelope(transaction.email))};
   message.subject = messages.text(data.identity.is_reminder ? "mail_reminder_subject" : "mail_subject",
                                   {{"sender", sender}, {"item", request.item_name}});
   message.date = data.identity.date;
@@ -179,10 +178,10 @@ ReadableMail readable_gift_mail(const GiftMailData& data) {
   add("Reply-To", readable(message.reply_to));
   add("To", readable(message.to));
   add("Subject", message.subject);
-  add("Date", platform::to_rfc3339(message.date));
+  add("Date", to_rfc3339(message.date));
   add("Message-ID", message.message_id);
   mail.text = message.text;
   return mail;
 }
 
-}  // namespace giftsync::daemon::mail
+}  // namespace giftsync::mail

@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/content/color_scheme.h"
-#include "schema/store/gift_requests.h"
-#include "sync/delivery_step.h"
+#include "daemon/content/branding.h"
+#include "schema/store/gift/gift_requests.h"
+#include "sync/mail/delivery_step.h"
 
-namespace giftsync::daemon::mail {
+namespace giftsync::mail {
 
 /// What all mails of an installation have in common (settings: pages).
 struct MailBranding {
@@ -20,7 +20,7 @@ struct MailBranding {
 };
 
 struct GiftMailData {
-  schema::store::Gift gift;     ///< the sender's name falls back to the address
+  store::Gift gift;             ///< the sender's name falls back to the address
   sync::MailIdentity identity;  ///< its date is the Date header, so that a retry has the same bytes
   std::string from_address;     ///< email.from
   std::string redemption_url;
@@ -40,4 +40,4 @@ struct ReadableMail {
 };
 ReadableMail readable_gift_mail(const GiftMailData& data);
 
-}  // namespace giftsync::daemon::mail
+}  // namespace giftsync::mail

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string_view>
 
-namespace giftsync::daemon::mail {
+namespace giftsync::mail {
 namespace {
 
 /// Releases an object with a function of its library.
@@ -75,7 +75,7 @@ void add_mailbox(GMimeMessage* message, GMimeAddressType type, const Mailbox& ma
 
 void set_headers(GMimeMessage* message, const MimeMessage& mail) {
   const std::unique_ptr<GDateTime, Release<g_date_time_unref>> date(
-      g_date_time_new_from_unix_utc(mail.date.value / platform::kSecondMillis));
+      g_date_time_new_from_unix_utc(mail.date.value / kSecondMillis));
   if (!date) throw std::out_of_range("a mail's date is outside of the years 1 to 9999");
   add_mailbox(message, GMIME_ADDRESS_TYPE_FROM, mail.from);
   add_mailbox(message, GMIME_ADDRESS_TYPE_REPLY_TO, mail.reply_to);
@@ -133,4 +133,4 @@ std::string mime_bytes(const MimeMessage& mail) {
   return bytes.get();
 }
 
-}  // namespace giftsync::daemon::mail
+}  // namespace giftsync::mail

@@ -8,7 +8,7 @@
 
 #include "platform/time.h"
 
-namespace giftsync::daemon::mail {
+namespace giftsync::mail {
 
 struct Mailbox {
   std::string name;     ///< may be empty
@@ -21,7 +21,7 @@ struct MimeMessage {
   Mailbox reply_to;
   Mailbox to;
   std::string subject;
-  platform::UtcMillis date;
+  UtcMillis date;
   std::vector<std::pair<std::string, std::string>> extra_headers{};  ///< short and ASCII
   std::string text;                                                  ///< UTF-8, lines end with \n
   std::string html;                                                  ///< UTF-8, lines end with \n
@@ -34,4 +34,4 @@ std::string mime_bytes(const MimeMessage& message);
 /// `text` for a header field or an address: control characters and Unicode line separators become spaces.
 std::string without_controls(std::string_view text);
 
-}  // namespace giftsync::daemon::mail
+}  // namespace giftsync::mail

@@ -2,11 +2,13 @@
 // pictures, and marked as automatic, so that no auto-responder answers.
 #pragma once
 
+#include <span>
 #include <string>
 
-#include "sync/delivery_step.h"
+#include "schema/store/mail/notices.h"
+#include "sync/mail/delivery_step.h"
 
-namespace giftsync::daemon::mail {
+namespace giftsync::mail {
 
 /// Both forms of a body while it is written.
 struct NoticeBody {
@@ -28,4 +30,34 @@ struct NoticeMail {
 /// Returns the same bytes for the same arguments. Pure.
 sync::OutgoingMail compose_notice(const NoticeMail& mail, NoticeBody body);
 
-}  // namespace giftsync::daemon::mail
+// Composes the mail that tells an approver which request records wait (CON-31): numbers, items,
+// costs and links to the console, the new ones first, then those that an earlier mail named (CON-53). Nothing
+// of recipients, messages or gifts' URLs, and nothing to fetch.
+
+struct ApproverMailData {
+  std::string to;
+  std::span<const store::ApproverNotice> notices;  ///< the repeated ones last
+  sync::MailIdentity identity;
+  std::string from_address;  ///< email.from
+  std::string console_url;   ///< "https://admin.example.com/console"
+  std::string language = "en";
+};
+
+/// Returns the same bytes for the same data. Pure.
+sync::OutgoingMail compose_approver_mail(const ApproverMailData& data);
+
+// Composes the mail that tells a sender which of their gifts are undelivered (MAIL-35): what the
+// relay said, what happens next, and how to send the gift again. No message and no gift's URL.
+
+struct SenderMailData {
+  const store::SenderMail& mail;
+  sync::MailIdentity identity;
+  std::string from_address;  ///< email.from
+  std::string console_url;   ///< "https://admin.example.com/console"; empty while the console is off
+  std::string language = "en";
+};
+
+/// Returns the same bytes for the same data. Pure.
+sync::OutgoingMail compose_sender_mail(const SenderMailData& data);
+
+}  // namespace giftsync::mail

@@ -6,7 +6,7 @@
 
 #include "platform/text.h"
 
-namespace giftsync::daemon::mail {
+namespace giftsync::mail {
 namespace {
 
 constexpr std::array<std::pair<std::string_view, SmtpPhase>, 9> kCommands{{
@@ -104,7 +104,7 @@ void SmtpSession::final_dot() {
 }
 
 void SmtpSession::reply_line(std::string_view line) {
-  line = platform::trimmed(line);
+  line = trimmed(line);
   if (is_closed_ || !begins_with_code(line)) return;
   if (phase_ == SmtpPhase::idle) {
     enter(SmtpPhase::greeting);
@@ -160,4 +160,4 @@ bool SmtpSession::is_ambiguous(bool login_missing) const {
          (meant == sync::SendOutcome::refused && !reply_->names_recipient);
 }
 
-}  // namespace giftsync::daemon::mail
+}  // namespace giftsync::mail

@@ -8,7 +8,7 @@
 
 #include "daemon/mail/transports.h"
 
-namespace giftsync::daemon::mail {
+namespace giftsync::mail {
 
 /// The last command sent to the relay (`greeting`: none yet, the relay speaks first).
 enum class SmtpPhase {
@@ -80,4 +80,4 @@ class SmtpSession {
   bool is_closed_ = false;    ///< later lines are ignored
 };
 
-}  // namespace giftsync::daemon::mail
+}  // namespace giftsync::mail

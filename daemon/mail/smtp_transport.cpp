@@ -1,5 +1,7 @@
 // SMTP by libcurl: one easy handle, so that one connection serves many mails. libcurl implements the protocol
 // (and dot stuffing); SmtpSession tracks it and derives outcomes; BoundedBody enforces the lease.
+#include "daemon/mail/smtp_transport.h"
+
 #include <curl/curl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -14,14 +16,13 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/mail/bounded_body.h"
-#include "daemon/mail/smtp_error.h"
-#include "daemon/mail/smtp_option_checks.h"
 #include "daemon/mail/smtp_session.h"
 #include "daemon/mail/transports.h"
 #include "platform/clock.h"
+#include "platform/digest.h"
+#include "platform/text.h"
 
-namespace giftsync::daemon::mail {
+namespace giftsync::mail {
 namespace {
 
 constexpr long kConnectTimeoutMillis = 20000;
@@ -196,7 +197,7 @@ class SmtpTransport final : public sync::MailTransport {
       return {sync::SendOutcome::refused,
               "the recipient's address contains a character that no address may have"};
     if (budget_millis <= 0) return fault(kLeaseEnded);
-    BoundedBody body(mail.bytes, platform::boottime_millis() + budget_millis, platform::boottime_millis);
+    BoundedBody body(mail.bytes, boottime_millis() + budget_millis, boottime_millis);
     const List recipients(curl_slist_append(nullptr, mail.envelope_to.c_str()));
     const CURLcode code = exchange(budget_millis, &body, [&] {
       connection_.set(CURLOPT_CUSTOMREQUEST, nullptr);
@@ -215,7 +216,7 @@ class SmtpTransport final : public sync::MailTransport {
   }
 
   bool is_ready() const override {
-    return has_connection_ && platform::boottime_millis() - last_exchange_at_ < kIdleCheckMillis;
+    return has_connection_ && boottime_millis() - last_exchange_at_ < kIdleCheckMillis;
   }
 
   std::optional<sync::SendResult> recover_outcome(const std::string&) override { return std::nullopt; }
@@ -229,7 +230,7 @@ class SmtpTransport final : public sync::MailTransport {
   /// Runs one exchange of at most `millis`, on the open connection or a new one. `configure` sets its
   /// options; it is called again after the handle was replaced.
   CURLcode exchange(std::int64_t millis, BoundedBody* body, const std::function<void()>& configure) {
-    const std::int64_t deadline = platform::boottime_millis() + millis;
+    const std::int64_t deadline = boottime_millis() + millis;
     configure();
     CURLcode code = connection_.perform(millis, body);
     // The relay may close a connection between two mails; that is no outcome of this mail.
@@ -237,10 +238,10 @@ class SmtpTransport final : public sync::MailTransport {
         session_.may_retry_on_new_connection()) {
       reset_connection();
       configure();
-      code = connection_.perform(deadline - platform::boottime_millis(), body);
+      code = connection_.perform(deadline - boottime_millis(), body);
     }
     has_connection_ = true;
-    last_exchange_at_ = platform::boottime_millis();
+    last_exchange_at_ = boottime_millis();
     // libcurl keeps a connection whose final dot failed: a late reply would answer the next mail's command.
     if (code != CURLE_OK) reset_connection();
     return code;
@@ -275,4 +276,94 @@ std::unique_ptr<sync::MailTransport> make_smtp_transport(const SmtpOptions& opti
   return std::make_unique<SmtpTransport>(options);
 }
 
-}  // namespace giftsync::daemon::mail
+BoundedBody::BoundedBody(std::string_view bytes, std::int64_t deadline_millis, LeaseClock clock)
+    : remaining_(bytes), deadline_millis_(deadline_millis), clock_(std::move(clock)) {}
+
+std::optional<std::size_t> BoundedBody::read(char* buffer, std::size_t size) {
+  if (lease_over_ || clock_() >= deadline_millis_) {
+    lease_over_ = true;
+    return std::nullopt;
+  }
+  const std::size_t count = std::min(size, remaining_.size());
+  std::copy_n(remaining_.begin(), count, buffer);
+  remaining_.remove_prefix(count);
+  return count;
+}
+
+namespace {
+
+constexpr std::size_t kMaxCodePoints = 500;
+constexpr std::string_view kRedacted = "********";
+
+void redact(std::string& text, std::string_view secret) {
+  if (secret.empty()) return;
+  for (auto at = text.find(secret); at != std::string::npos; at = text.find(secret, at + kRedacted.size())) {
+    text.replace(at, secret.size(), kRedacted);
+  }
+}
+
+/// "the relay refused DATA", the beginning of a sentence about a negative reply.
+std::string_view refusal(SmtpPhase phase) {
+  switch (phase) {
+    case SmtpPhase::idle:
+    case SmtpPhase::greeting:
+      return "the relay refused the connection";
+    case SmtpPhase::hello:
+      return "the relay refused EHLO";
+    case SmtpPhase::start_tls:
+      return "the relay refused STARTTLS";
+    case SmtpPhase::authentication:
+      return "the relay refused the login; check email.smtp.username and email.smtp.password";
+    case SmtpPhase::readiness:
+      return "the relay refused NOOP";
+    case SmtpPhase::sender:
+      return "the relay refused the sender address; check email.from";
+    case SmtpPhase::recipient:
+      return "the relay refused RCPT for a reason unrelated to the recipient";
+    case SmtpPhase::data:
+      return "the relay refused DATA for a reason unrelated to the recipient";
+    case SmtpPhase::final_dot:
+      return "the relay refused the mail for a reason unrelated to the recipient";
+  }
+  return "the relay refused";
+}
+
+std::string_view next_step(CURLcode code) {
+  switch (code) {
+    case CURLE_LOGIN_DENIED:
+      return "the relay offers no login method that giftsync supports; check email.smtp.username and "
+             "email.smtp.password";
+    case CURLE_USE_SSL_FAILED:
+      return "the relay offers no STARTTLS; email.smtp.require_tls: false would send unencrypted";
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CACERT_BADFILE:
+      return "the relay's certificate is not trusted; check email.smtp.url and email.smtp.ca_file";
+    default:
+      return "the connection to the relay failed";
+  }
+}
+
+}  // namespace
+
+std::string describe_error(const SmtpSession& session, CURLcode code, std::string_view curl_message) {
+  if (const auto& reply = session.refusal()) return std::string(refusal(reply->phase)) + ": " + reply->text;
+  return std::string(next_step(code)) + ": " + std::string(curl_message);
+}
+
+std::string as_log_line(std::string_view text, const std::vector<std::string>& secrets) {
+  std::string line(text);
+  for (const std::string& secret : secrets) {
+    redact(line, secret);
+    redact(line, to_base64_text(secret));
+  }
+  for (char& c : line) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  }
+  if (!is_storable_text(line)) {
+    std::replace_if(
+        line.begin(), line.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x80; }, '?');
+  }
+  return std::string(truncated(trimmed(line), kMaxCodePoints));
+}
+
+}  // namespace giftsync::mail

@@ -6,9 +6,9 @@
 #include <memory>
 #include <string>
 
-#include "sync/mail_transport.h"
+#include "sync/mail/mail_transport.h"
 
-namespace giftsync::daemon::mail {
+namespace giftsync::mail {
 
 /// `directory` is created when missing. prepare() writes and syncs `.<message id>.tmp` and a marker
 /// `.<message id>.here`, send() renames the first to `<message id>.eml` and syncs the directory,
@@ -28,4 +28,19 @@ struct SmtpOptions {
 };
 std::unique_ptr<sync::MailTransport> make_smtp_transport(const SmtpOptions& options);
 
-}  // namespace giftsync::daemon::mail
+// Checks which SMTP options fit together, and the default of one. smtps:// and require_tls
+// always mean verified TLS. Otherwise STARTTLS is used when offered, unverified, as between relays; a
+// password is then sent to loopback addresses only.
+
+/// What is wrong with the options, for the admin, with the settings key and without secrets; empty when
+/// valid.
+std::string smtp_options_fault(const SmtpOptions& options);
+
+/// True when the relay must speak TLS and show a certificate that can be verified.
+bool requires_verified_tls(const SmtpOptions& options);
+
+/// What giftsync calls itself in EHLO without a setting: the host's name if it has a domain, else the domain
+/// of the address that mails come from (MAIL-32). Pure.
+std::string default_client_name(const std::string& host_name, const std::string& from_address);
+
+}  // namespace giftsync::mail

@@ -5,14 +5,19 @@
 #include <algorithm>
 #include <initializer_list>
 #include <kainjow/mustache.hpp>
+#include <string_view>
 #include <utility>
 
-#include "daemon/content/html_text.h"
-#include "daemon/pages/page_response.h"
+#include "daemon/content/branding.h"
+#include "daemon/content/messages.h"
+#include "embedded/giftsync_daemon_content.h"
 #include "platform/text.h"
 #include "schema/picture_url.h"
+#include "sync/gift/gift_actions.h"
+#include "sync/gift/gift_links.h"
+#include "sync/gift/lifecycle_rules.h"
 
-namespace giftsync::daemon::pages {
+namespace giftsync::pages {
 namespace {
 
 using kainjow::mustache::data;
@@ -43,9 +48,9 @@ data object_of(Texts texts) {
   return object;
 }
 
-bool is_decidable(schema::Status status) {
-  return status == schema::Status::sent || status == schema::Status::delivered ||
-         status == schema::Status::undelivered || status == schema::Status::opened;
+bool is_decidable(Status status) {
+  return status == Status::sent || status == Status::delivered || status == Status::undelivered ||
+         status == Status::opened;
 }
 
 data link_to(const std::string& url, const std::string& text) {
@@ -60,7 +65,7 @@ data link_to_host(const std::string& url) {
 }
 
 void set_title(data& page, const std::string& text) {
-  page.set("title", std::string(platform::truncated(text, kTitleCodePoints)));
+  page.set("title", std::string(truncated(text, kTitleCodePoints)));
 }
 
 void set_charities(data& form, const GiftView& view) {
@@ -159,9 +164,9 @@ void set_donated(data& page, const GiftView& view) {
 void set_closed(data& page, const GiftView& view) {
   // An expired gift is refunded by a timer; that is no withdrawal.
   const bool has_expired =
-      view.model.status == schema::Status::expired ||
+      view.model.status == Status::expired ||
       std::any_of(view.model.history.begin(), view.model.history.end(),
-                  [](const StatusEvent& event) { return event.status == schema::Status::expired; });
+                  [](const StatusEvent& event) { return event.status == Status::expired; });
   const std::string key = has_expired ? "expired" : "cancelled";
   set_headline(page, view, key);
   page["outcome"] = object_of({{"notice_title", view.messages.text("options_title")},
@@ -171,7 +176,7 @@ void set_closed(data& page, const GiftView& view) {
 /// The view page's details, as a list of labels and values.
 void set_view(data& page, const GiftView& view) {
   const auto& [model, messages, sender] = view;
-  const auto status_text = [&](schema::Status status) {
+  const auto status_text = [&](Status status) {
     return view.messages.text("status_" + std::string(to_word(status)));
   };
   data rows(data::type::list);
@@ -180,7 +185,7 @@ void set_view(data& page, const GiftView& view) {
   };
   add(messages.text("status"), status_text(model.status));
   for (const StatusEvent& event : model.history)
-    add(status_text(event.status), messages.date(event.at), platform::to_rfc3339(event.at));
+    add(status_text(event.status), messages.date(event.at), to_rfc3339(event.at));
   if (model.donation) {
     const std::string& charity = model.donation->charity;
     add(messages.text("charity"), charity.empty() ? messages.text("company_chooses") : charity);
@@ -231,15 +236,15 @@ http::HttpResponse gift_page(const GiftPageModel& model, const content::Messages
   const GiftView view{model, messages,
                       model.sender_name.empty() ? messages.text("unnamed_sender") : model.sender_name};
   const bool offers_decision = model.kind != sync::LinkKind::view && is_decidable(model.status);
-  const std::string picture = schema::csp_image_source(model.picture).empty() ? "" : model.picture;
+  const std::string picture = csp_image_source(model.picture).empty() ? "" : model.picture;
   data page;
   if (model.kind == sync::LinkKind::view)
     set_view(page, view);
   else if (offers_decision)
     set_decision(page, view);
-  else if (model.status == schema::Status::redeemed)
+  else if (model.status == Status::redeemed)
     set_accepted(page, view);
-  else if (model.status == schema::Status::donated)
+  else if (model.status == Status::donated)
     set_donated(page, view);
   else
     set_closed(page, view);
@@ -276,4 +281,153 @@ http::HttpResponse cross_site_page(const content::Messages& messages, const cont
                      data("link", link_to(gift_url, messages.text("cross_site_link"))));
 }
 
-}  // namespace giftsync::daemon::pages
+namespace {
+
+using content::source_hash;
+
+/// web/page.html.mustache, parsed once on each thread: rendering uses members of a kainjow template, so
+/// threads cannot share one.
+kainjow::mustache::mustache& page_template() {
+  thread_local kainjow::mustache::mustache parsed = [] {
+    kainjow::mustache::mustache page{std::string(embedded::web_page_html_mustache)};
+    page.set_custom_escape([](const std::string& text) { return content::html_escaped(text); });
+    return page;
+  }();
+  return parsed;
+}
+
+/// Appended to one text: the library's own stream would copy the page once more.
+std::string rendered(const kainjow::mustache::data& page, const content::Branding& branding) {
+  std::string html;
+  html.reserve(branding.style.size() + embedded::web_page_html_mustache.size());
+  const kainjow::mustache::mustache::render_handler append = [&html](const std::string& text) {
+    html += text;
+  };
+  page_template().render(page, append);
+  return html;
+}
+
+std::string content_security_policy(const content::Branding& branding, const PageResources& resources) {
+  std::string policy =
+      "default-src 'none'; base-uri 'none'; frame-ancestors 'none'; style-src " + branding.style_source;
+  std::string pictures = branding.logo ? " 'self'" : "";
+  if (!resources.picture.empty()) pictures += " " + csp_image_source(resources.picture);
+  if (!pictures.empty()) policy += "; img-src" + pictures;
+  static const std::string page_script = source_hash(embedded::web_page_js);
+  static const std::string picture_script = source_hash(embedded::web_picture_js);
+  std::string scripts = resources.script ? " " + page_script : "";
+  if (!resources.picture.empty()) scripts += " " + picture_script;
+  if (!scripts.empty()) policy += "; script-src" + scripts;
+  if (resources.script) policy += "; connect-src 'self'";
+  policy += resources.form ? "; form-action 'self'" : "; form-action 'none'";
+  return policy;
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> private_headers() {
+  return {{"Cache-Control", "no-store"},
+          {"Referrer-Policy", "no-referrer"},
+          {"X-Content-Type-Options", "nosniff"},
+          {"X-Frame-Options", "DENY"},
+          {"X-Robots-Tag", "noindex, nofollow"}};
+}
+
+http::HttpResponse page_response(int status, kainjow::mustache::data& page, const content::Messages& messages,
+                                 const content::Branding& branding, const PageResources& resources) {
+  using kainjow::mustache::data;
+  page["language"] = data(messages.language());
+  page["style"] = data(branding.style);
+  if (resources.script) page["script"] = data(std::string(embedded::web_page_js));
+  if (!resources.picture.empty()) page["picture_script"] = data(std::string(embedded::web_picture_js));
+  if (!branding.company.empty()) page["company"] = data(branding.company);
+  if (branding.logo) page["logo"] = data(branding.logo->name);
+  page["brand"] = data(branding.logo.has_value() || !branding.company.empty());
+  http::HttpResponse response;
+  response.status = status;
+  response.body = rendered(page, branding);
+  response.headers = private_headers();
+  response.headers.emplace_back("Content-Type", "text/html; charset=utf-8");
+  response.headers.emplace_back("Content-Language", messages.language());
+  response.headers.emplace_back("Content-Security-Policy", content_security_policy(branding, resources));
+  return response;
+}
+
+namespace {
+
+std::vector<StatusEvent> history_of(const StatusTimes& times) {
+  std::vector<StatusEvent> history;
+  for (const Status status : kAllStatuses) {
+    if (times[status]) history.push_back({status, *times[status]});
+  }
+  std::stable_sort(history.begin(), history.end(), [](const auto& a, const auto& b) { return a.at < b.at; });
+  return history;
+}
+
+/// A notice of the query is shown only when it is true: anyone can write a query.
+PageNotice notice_of(std::string_view query, sync::LinkKind kind, Status status) {
+  const bool is_decided = status == (kind == sync::LinkKind::donate ? Status::donated : Status::redeemed);
+  if (query == kThanks && is_decided) return PageNotice::thanks;
+  if (query == kOutOfCodes && kind == sync::LinkKind::redeem) return PageNotice::out_of_codes;
+  if (query == kCharityMissing && kind == sync::LinkKind::donate) return PageNotice::charity_missing;
+  return PageNotice::none;
+}
+
+/// Nullopt once the time has passed: an admin has voided the expiry, or the timer is about to run.
+std::optional<UtcMillis> claimable_until_of(const store::Gift& gift, const sync::FoldedStatus& state,
+                                            UtcMillis now) {
+  const auto end = sync::next_end(gift, state);
+  return end && end->at > now ? std::optional(end->at) : std::nullopt;
+}
+
+void set_recipient(GiftPageModel& model, const store::RecipientTransaction& transaction) {
+  model.recipient_name = transaction.first_name;
+  if (!model.recipient_name.empty() && !transaction.last_name.empty()) model.recipient_name += " ";
+  model.recipient_name += transaction.last_name;
+  model.recipient_email = transaction.email;
+  model.message = transaction.message;
+}
+
+void set_other_url(GiftPageModel& model, const sync::GiftLinks& links,
+                   const store::RecipientTransaction& transaction) {
+  if (model.kind == sync::LinkKind::redeem)
+    model.other_url = links.url_for(sync::LinkKind::donate, transaction);
+  if (model.kind == sync::LinkKind::donate)
+    model.other_url = links.url_for(sync::LinkKind::redeem, transaction);
+}
+
+/// Redemption text and code are shown only after acceptance, and only under the redemption link.
+void set_redemption(GiftPageModel& model, const store::PageView& view) {
+  if (model.status != Status::redeemed || model.kind != sync::LinkKind::redeem) return;
+  model.code = view.code;
+  model.redemption_text = view.redemption_text;
+  model.redemption_link =
+      sync::add_utm_campaign(view.redemption_link, view.gift.request.utm_campaign_id.value_or(""));
+}
+
+}  // namespace
+
+GiftPageModel page_model(const store::PageView& view, const PageVisit& visit, const sync::GiftLinks& links,
+                         const std::vector<config::CharitySettings>& charities) {
+  const auto& [request, transaction] = view.gift;
+  const sync::FoldedStatus state = sync::current_status(transaction, view.changes);
+  GiftPageModel model;
+  model.kind = visit.kind;
+  model.status = state.status;
+  model.notice = notice_of(visit.query, visit.kind, state.status);
+  model.sender_name = request.sender_name.empty() ? request.sender_email : request.sender_name;
+  if (!visit.is_revoked_view) set_recipient(model, transaction);
+  model.item_name = request.item_name;
+  model.item_description = request.item_description;
+  model.picture = view.picture;
+  set_other_url(model, links, transaction);
+  model.history = history_of(state.times);
+  model.transaction = transaction.id;
+  if (visit.kind == sync::LinkKind::donate) model.charities = charities;
+  model.until = claimable_until_of(view.gift, state, visit.now);
+  if (state.status == Status::donated) model.donation = view.donation;
+  set_redemption(model, view);
+  return model;
+}
+
+}  // namespace giftsync::pages

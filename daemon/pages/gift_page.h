@@ -3,8 +3,10 @@
 // its link is for. Text from senders and recipients is escaped and bidi-isolated. Pure.
 #pragma once
 
+#include <kainjow/mustache.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "daemon/config/settings.h"
@@ -14,10 +16,10 @@
 #include "platform/time.h"
 #include "schema/enums.h"
 #include "schema/ids.h"
-#include "schema/store/donations.h"
-#include "sync/link_token.h"
+#include "schema/store/page_views.h"
+#include "sync/gift/gift_links.h"
 
-namespace giftsync::daemon::pages {
+namespace giftsync::pages {
 
 /// What has just happened on the page.
 enum class PageNotice {
@@ -28,8 +30,8 @@ enum class PageNotice {
 };
 
 struct StatusEvent {
-  schema::Status status = schema::Status::sent;
-  platform::UtcMillis at;
+  Status status = Status::sent;
+  UtcMillis at;
 };
 
 struct GiftPageModel {
@@ -45,14 +47,14 @@ struct GiftPageModel {
   std::string item_description;  ///< may be empty
   std::string picture;           ///< its URL; empty: none
   std::string other_url;  ///< redeem: the donation link; donate: the redemption link; empty: not offered
-  schema::Status status = schema::Status::sent;
-  std::vector<StatusEvent> history;   ///< in this order; shown on the view page; the end date comes from here
-  schema::TransactionId transaction;  ///< shown on the view page only
-  std::optional<platform::UtcMillis> until;  ///< until when the recipient can decide
-  /// Of a donate page, to choose from; empty: the sender's company chooses.
+  Status status = Status::sent;
+  std::vector<StatusEvent> history;  ///< in this order; shown on the view page; the end date comes from here
+  TransactionId transaction;         ///< shown on the view page only
+  std::optional<UtcMillis> until;    ///< until when the recipient can decide
+  /// The charities of a donate page, to choose from; empty: the sender's company chooses.
   std::vector<config::CharitySettings> charities;
-  std::optional<schema::store::Donation> donation;  ///< what was chosen
-  std::string redemption_text;  ///< how to use the gift: shown to the recipient once accepted
+  std::optional<store::Donation> donation;  ///< what was chosen
+  std::string redemption_text;              ///< how to use the gift: shown to the recipient once accepted
   std::string redemption_link;
   std::string code;
 };
@@ -79,4 +81,41 @@ http::HttpResponse unavailable_page(const content::Messages& messages, const con
 http::HttpResponse cross_site_page(const content::Messages& messages, const content::Branding& branding,
                                    const std::string& gift_url);
 
-}  // namespace giftsync::daemon::pages
+// The response of every page: template, style sheet and security headers. A page may load only
+// what its policy names, run only its own scripts, not be framed, and not leak its address: the address is
+// the key to the gift.
+
+/// The resources that a page needs beyond its text; the policy forbids all others.
+struct PageResources {
+  bool form = false;
+  bool script = false;  ///< web/page.js, which reports that a person uses the page
+  std::string picture;  ///< its URL or empty; adds web/picture.js, which hides a picture that does not load
+};
+
+/// The response with web/page.html.mustache rendered with `page` (every text is escaped).
+http::HttpResponse page_response(int status, kainjow::mustache::data& page, const content::Messages& messages,
+                                 const content::Branding& branding, const PageResources& resources = {});
+
+/// The headers of every response under a secret address.
+std::vector<std::pair<std::string, std::string>> private_headers();
+
+// What a page shows, as a function of the store's data of the gift and of the visit (PAGE-2,
+// PAGE-11, PAGE-16). Pure: a view needs nothing else from the store (PAGE-21).
+
+/// One visit of a page.
+struct PageVisit {
+  sync::LinkKind kind = sync::LinkKind::redeem;
+  bool is_revoked_view = false;  ///< a view link from before the gift's links were replaced
+  std::string_view query;        ///< of the URL
+  UtcMillis now;
+};
+
+GiftPageModel page_model(const store::PageView& view, const PageVisit& visit, const sync::GiftLinks& links,
+                         const std::vector<config::CharitySettings>& charities);
+
+/// The queries of a page's URL that show a notice, if it is true.
+inline constexpr std::string_view kThanks = "thanks";
+inline constexpr std::string_view kOutOfCodes = "later";
+inline constexpr std::string_view kCharityMissing = "choose";
+
+}  // namespace giftsync::pages

@@ -6,15 +6,15 @@
 #include <array>
 
 #include "daemon/http/problem.h"
-#include "daemon/http/written_reply.h"
-#include "daemon/pages/form_post.h"
-#include "daemon/pages/page_model.h"
-#include "daemon/pages/page_response.h"
+#include "daemon/http/reply.h"
+#include "daemon/pages/gift_page.h"
 #include "platform/ip_address.h"
 #include "platform/logging.h"
-#include "sync/recipient_actions.h"
+#include "platform/text.h"
+#include "platform/url_parameters.h"
+#include "sync/gift/gift_actions.h"
 
-namespace giftsync::daemon::pages {
+namespace giftsync::pages {
 namespace {
 
 /// Prefix of the logo's name: no token contains a slash.
@@ -37,8 +37,8 @@ http::HttpResponse logo_response(const content::Logo& logo) {
 }
 
 /// True when a newer link has replaced the one that was opened.
-bool is_superseded(schema::store::Store& store, const schema::store::RecipientTransaction& seen) {
-  const std::vector<schema::store::Gift> found = store.gifts.find(std::span(&seen.id, 1));
+bool is_superseded(store::Store& store, const store::RecipientTransaction& seen) {
+  const std::vector<store::Gift> found = store.gifts.find(std::span(&seen.id, 1));
   return found.empty() || found.front().transaction.generation != seen.generation;
 }
 
@@ -54,7 +54,7 @@ struct GiftPageHandler::PageRequest {
   const http::HttpRequest& request;
   std::string_view token;
   sync::LinkKind kind;
-  schema::store::Gift gift;
+  store::Gift gift;
   const content::Messages& messages;
 };
 
@@ -66,9 +66,9 @@ http::Reply GiftPageHandler::handle(const http::HttpRequest& request, std::strin
       content::messages_for(request.header("Accept-Language").value_or(""), options_.language);
   const std::optional<sync::LinkPayload> payload = links_.verify(rest);
   if (!payload) return unknown_link(request, messages);
-  const std::optional<schema::store::PageView> view = store_.page_views.find(payload->transaction);
+  const std::optional<store::PageView> view = store_.page_views.find(payload->transaction);
   if (!view) return unknown_link_page(messages, branding_);
-  const schema::store::Gift& gift = view->gift;
+  const store::Gift& gift = view->gift;
   if (!gift.transaction.gift_source.empty())
     return unknown_link_page(messages, branding_);  // another system sent it
   // The CRM's record keeps its view link for good, so an older one stays and shows nothing of the recipient.
@@ -90,7 +90,7 @@ http::HttpResponse GiftPageHandler::unavailable(const http::HttpRequest& request
 
 http::HttpResponse GiftPageHandler::unknown_link(const http::HttpRequest& request,
                                                  const content::Messages& messages) {
-  const auto guesses = guess_limiter_.count(platform::rate_limit_prefix(request.client), options_.clock());
+  const auto guesses = guess_limiter_.count(rate_limit_prefix(request.client), options_.clock());
   return guesses.is_exceeded ? rate_limited_page(messages, branding_, guesses.reset_seconds)
                              : unknown_link_page(messages, branding_);
 }
@@ -109,19 +109,19 @@ http::Reply GiftPageHandler::handle_post(const PageRequest& page_request) {
     return found == fields.end() ? std::string() : found->second;
   };
   const std::string choice = field("choice");
-  const schema::TransactionId id = page_request.gift.transaction.id;
-  const platform::UtcMillis now = options_.clock();
+  const TransactionId id = page_request.gift.transaction.id;
+  const UtcMillis now = options_.clock();
   if (choice == "opened") {
-    const auto respond = [this](schema::store::ConditionalOutcome outcome) -> http::HttpResponse {
-      if (outcome == schema::store::ConditionalOutcome::accepted) options_.wake_sync();
+    const auto respond = [this](store::ConditionalOutcome outcome) -> http::HttpResponse {
+      if (outcome == store::ConditionalOutcome::accepted) options_.wake_sync();
       return {204, private_headers(), {}};
     };
-    return http::reply_when_written<schema::store::ConditionalOutcome>(
+    return http::reply_when_written<store::ConditionalOutcome>(
         writer_, sync::opened_decision(id, now), respond,
         [this, page_request] { return unavailable(page_request.request, kOverloadRetrySeconds); });
   }
   if (choice == "accept" && page_request.kind == sync::LinkKind::redeem)
-    return decide(page_request, schema::Status::redeemed,
+    return decide(page_request, Status::redeemed,
                   store_.codes.assign_code(page_request.gift.request.gift, id, now));
   if (choice == "donate" && page_request.kind == sync::LinkKind::donate)
     return donate(page_request, field("charity"));
@@ -129,55 +129,51 @@ http::Reply GiftPageHandler::handle_post(const PageRequest& page_request) {
 }
 
 http::Reply GiftPageHandler::donate(const PageRequest& page_request, const std::string& charity) {
-  schema::store::Donation donation;
+  store::Donation donation;
   if (!options_.charities.empty()) {
     const auto chosen = std::find_if(options_.charities.begin(), options_.charities.end(),
                                      [&](const config::CharitySettings& one) { return one.name == charity; });
     if (chosen == options_.charities.end()) return redirect_to_page(page_request.token, kCharityMissing);
     donation = {chosen->name, chosen->link};
   }
-  return decide(page_request, schema::Status::donated,
+  return decide(page_request, Status::donated,
                 store_.donations.record_effect(page_request.gift.transaction.id, donation));
 }
 
-http::Reply GiftPageHandler::decide(const PageRequest& page_request, schema::Status choice,
-                                    const schema::store::TransactionEffect& effect) {
-  const schema::TransactionId id = page_request.gift.transaction.id;
+http::Reply GiftPageHandler::decide(const PageRequest& page_request, Status choice,
+                                    const store::TransactionEffect& effect) {
+  const TransactionId id = page_request.gift.transaction.id;
   const sync::PendingOutcome pending = sync::redeem_or_donate_decision(
       store_.changes, id, choice, options_.clock(),
-      schema::store::LifecycleStore::require_current_link_effect(page_request.gift.transaction)
-          .and_then(effect));
-  return http::reply_when_written<schema::store::ConditionalOutcome>(
+      store::LifecycleStore::require_current_link_effect(page_request.gift.transaction).and_then(effect));
+  return http::reply_when_written<store::ConditionalOutcome>(
       writer_, pending.decision(),
-      [this, page_request, choice, pending](schema::store::ConditionalOutcome outcome) {
+      [this, page_request, choice, pending](store::ConditionalOutcome outcome) {
         return show_decided(page_request, choice, pending.result(outcome));
       },
       [this, page_request] { return unavailable(page_request.request, kOverloadRetrySeconds); });
 }
 
-http::HttpResponse GiftPageHandler::show_decided(const PageRequest& page_request, schema::Status choice,
+http::HttpResponse GiftPageHandler::show_decided(const PageRequest& page_request, Status choice,
                                                  const sync::OutcomeResult& decided) {
-  const schema::TransactionId id = page_request.gift.transaction.id;
-  if (decided.outcome == schema::store::ConditionalOutcome::effect_unavailable) {
+  const TransactionId id = page_request.gift.transaction.id;
+  if (decided.outcome == store::ConditionalOutcome::effect_unavailable) {
     if (is_superseded(store_, page_request.gift.transaction)) return redirect_to_page(page_request.token, "");
     warn_if_codes_run_low(page_request.gift, true);
     return redirect_to_page(page_request.token, kOutOfCodes);
   }
-  if (decided.outcome == schema::store::ConditionalOutcome::accepted) {
-    const std::array<platform::LogField, 2> fields{
-        {{"gift", id.value}, {"client", page_request.request.client}}};
-    platform::log_info(
-        choice == schema::Status::redeemed ? "gift accepted on its page" : "gift donated on its page",
-        fields);
+  if (decided.outcome == store::ConditionalOutcome::accepted) {
+    const std::array<LogField, 2> fields{{{"gift", id.value}, {"client", page_request.request.client}}};
+    log_info(choice == Status::redeemed ? "gift accepted on its page" : "gift donated on its page", fields);
     options_.wake_sync();
-    if (choice == schema::Status::redeemed) warn_if_codes_run_low(page_request.gift, false);
+    if (choice == Status::redeemed) warn_if_codes_run_low(page_request.gift, false);
   }
   return redirect_to_page(page_request.token, decided.state.status == choice ? kThanks : "");
 }
 
 /// Warns once an hour for each item whose codes are low.
-void GiftPageHandler::warn_if_codes_run_low(const schema::store::Gift& gift, bool ran_out) {
-  const schema::GiftId item = gift.request.gift;
+void GiftPageHandler::warn_if_codes_run_low(const store::Gift& gift, bool ran_out) {
+  const GiftId item = gift.request.gift;
   if (!ran_out && !store_.codes.find_code(gift.transaction.id)) return;
   const std::int64_t codes_left = store_.codes.count_unassigned(item, options_.low_code_threshold + 1);
   if (!ran_out && codes_left > options_.low_code_threshold) return;
@@ -193,4 +189,36 @@ void GiftPageHandler::warn_if_codes_run_low(const schema::store::Gift& gift, boo
   }
 }
 
-}  // namespace giftsync::daemon::pages
+namespace {
+
+constexpr std::size_t kMaxFormBytes = 16 * 1024;
+
+/// "https://gifts.example.com" of "https://gifts.example.com/g".
+std::string_view origin_of(std::string_view url) {
+  const std::size_t begin = url.find("://");
+  return begin == std::string_view::npos ? url : url.substr(0, url.find('/', begin + 3));
+}
+
+std::string_view host_of(std::string_view origin) {
+  const std::size_t begin = origin.find("://");
+  return begin == std::string_view::npos ? std::string_view() : origin.substr(begin + 3);
+}
+
+}  // namespace
+
+std::map<std::string, std::string> form_fields(std::string_view body) {
+  if (body.size() > kMaxFormBytes) return {};
+  return first_url_parameters(body);
+}
+
+bool is_cross_site(const http::HttpRequest& request, std::string_view base_url) {
+  if (const auto fetch_site = request.header("Sec-Fetch-Site"))
+    return *fetch_site != "same-origin" && *fetch_site != "none";
+  const auto origin = request.header("Origin");
+  if (!origin || *origin == "null") return false;
+  if (ascii_lower(*origin) == ascii_lower(origin_of(base_url))) return false;
+  const auto host = request.header("Host");
+  return !host || ascii_lower(host_of(*origin)) != ascii_lower(*host);
+}
+
+}  // namespace giftsync::pages

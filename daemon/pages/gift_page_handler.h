@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,19 +18,18 @@
 #include "platform/clock.h"
 #include "platform/fixed_window_limiter.h"
 #include "schema/store/store.h"
-#include "sync/conditional_outcome.h"
-#include "sync/gift_links.h"
-#include "sync/status_rules.h"
-#include "sync/urgent_writer.h"
+#include "sync/crm/urgent_writer.h"
+#include "sync/gift/gift_links.h"
+#include "sync/status/status_rules.h"
 
-namespace giftsync::daemon::pages {
+namespace giftsync::pages {
 
 struct GiftPageOptions {
   std::string base_url;
   std::string language = "en";
   std::vector<config::CharitySettings> charities = {};
   std::int64_t low_code_threshold = 20;
-  platform::Clock clock = platform::system_now;
+  Clock clock = system_now;
   std::function<void()> wake_sync = [] {};
 };
 
@@ -39,7 +39,7 @@ class GiftPageHandler {
   static constexpr std::size_t kMaxGuessers = 10'000;
   static constexpr std::size_t kMaxWarnedItems = 10'000;
 
-  GiftPageHandler(schema::store::Store& store, sync::UrgentWriter& writer, const sync::GiftLinks& links,
+  GiftPageHandler(store::Store& store, sync::UrgentWriter& writer, const sync::GiftLinks& links,
                   content::Branding branding, GiftPageOptions options)
       : store_(store),
         writer_(writer),
@@ -62,25 +62,33 @@ class GiftPageHandler {
   struct PageRequest;
   http::HttpResponse unknown_link(const http::HttpRequest& request, const content::Messages& messages);
   http::Reply handle_post(const PageRequest& page_request);
-  http::Reply decide(const PageRequest& page_request, schema::Status choice,
-                     const schema::store::TransactionEffect& effect);
-  /// Of a decision that was made or refused.
-  http::HttpResponse show_decided(const PageRequest& page_request, schema::Status choice,
+  http::Reply decide(const PageRequest& page_request, Status choice, const store::TransactionEffect& effect);
+  /// The page about a decision that was made or refused.
+  http::HttpResponse show_decided(const PageRequest& page_request, Status choice,
                                   const sync::OutcomeResult& decided);
   http::Reply donate(const PageRequest& page_request, const std::string& charity);
-  void warn_if_codes_run_low(const schema::store::Gift& gift, bool ran_out);
+  void warn_if_codes_run_low(const store::Gift& gift, bool ran_out);
 
-  schema::store::Store& store_;
+  store::Store& store_;
   sync::UrgentWriter& writer_;
   const sync::GiftLinks& links_;
   const content::Branding branding_;
   const GiftPageOptions options_;
   VisitLog visit_log_{options_.clock};
-  platform::FixedWindowLimiter<std::string> guess_limiter_{kMaxGuesses, platform::kMinuteMillis,
-                                                           kMaxGuessers};
+  FixedWindowLimiter<std::string> guess_limiter_{kMaxGuesses, kMinuteMillis, kMaxGuessers};
   /// One warning an hour for each item, and for whether its codes have run out.
-  platform::FixedWindowLimiter<std::pair<schema::GiftId, bool>> warning_limiter_{1, platform::kHourMillis,
-                                                                                 kMaxWarnedItems};
+  FixedWindowLimiter<std::pair<GiftId, bool>> warning_limiter_{1, kHourMillis, kMaxWarnedItems};
 };
 
-}  // namespace giftsync::daemon::pages
+// Parses a page's form post and checks that it comes from this site (CSRF). Pure.
+
+/// The fields of an application/x-www-form-urlencoded body, the first of each name; empty when the body is
+/// malformed or not valid text.
+std::map<std::string, std::string> form_fields(std::string_view body);
+
+/// True when the browser reports that another site's page posts this. Requests without that information (old
+/// browsers, and origin "null", which browsers send for pages without a referrer) are accepted: a post
+/// requires the secret link anyway.
+bool is_cross_site(const http::HttpRequest& request, std::string_view base_url);
+
+}  // namespace giftsync::pages

@@ -4,18 +4,18 @@
 
 #include "platform/logging.h"
 
-namespace giftsync::daemon::pages {
+namespace giftsync::pages {
 namespace {
 
 /// `count`: 0 for a single event.
-void log(VisitLog::Event event, schema::TransactionId gift, const std::string& client, std::size_t count) {
-  const std::array<platform::LogField, 3> fields{
+void log(VisitLog::Event event, TransactionId gift, const std::string& client, std::size_t count) {
+  const std::array<LogField, 3> fields{
       {{"gift", gift.value}, {"client", client}, {"more_in_a_minute", static_cast<std::int64_t>(count)}}};
   const auto shown = std::span(fields).first(count == 0 ? 2 : 3);
   if (event == VisitLog::Event::visit)
-    platform::log_info("gift page opened in a browser", shown);
+    log_info("gift page opened in a browser", shown);
   else
-    platform::log_warning("a decision posted from another site's page was refused", shown);
+    log_warning("a decision posted from another site's page was refused", shown);
 }
 
 }  // namespace
@@ -24,8 +24,8 @@ VisitLog::~VisitLog() {
   for (const auto& one : windows_) log_suppressed(one);
 }
 
-void VisitLog::record(Event event, schema::TransactionId gift, const std::string& client) {
-  const platform::UtcMillis now = clock_();
+void VisitLog::record(Event event, TransactionId gift, const std::string& client) {
+  const UtcMillis now = clock_();
   const std::lock_guard lock(mutex_);
   if (windows_.size() >= kMaxGifts && !windows_.contains({gift, event})) {
     for (const auto& one : windows_) log_suppressed(one);
@@ -41,10 +41,10 @@ void VisitLog::record(Event event, schema::TransactionId gift, const std::string
 }
 
 void VisitLog::flush() {
-  const platform::UtcMillis now = clock_();
+  const UtcMillis now = clock_();
   const std::lock_guard lock(mutex_);
   std::erase_if(windows_, [now](const auto& one) {
-    if (!platform::has_elapsed(one.second.since, platform::kMinuteMillis, now)) return false;
+    if (!has_elapsed(one.second.since, kMinuteMillis, now)) return false;
     log_suppressed(one);
     return true;
   });
@@ -55,4 +55,4 @@ void VisitLog::log_suppressed(const Windows::value_type& one) {
   if (one.second.suppressed > 0) log(event, gift, one.second.last_client, one.second.suppressed);
 }
 
-}  // namespace giftsync::daemon::pages
+}  // namespace giftsync::pages

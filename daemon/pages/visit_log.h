@@ -12,7 +12,7 @@
 #include "platform/clock.h"
 #include "schema/ids.h"
 
-namespace giftsync::daemon::pages {
+namespace giftsync::pages {
 
 class VisitLog {
  public:
@@ -23,30 +23,30 @@ class VisitLog {
     foreign_post,  ///< warning: a decision posted from another site's page
   };
 
-  explicit VisitLog(platform::Clock clock) : clock_(std::move(clock)) {}
+  explicit VisitLog(Clock clock) : clock_(std::move(clock)) {}
   /// Logs what is pending.
   ~VisitLog();
   VisitLog(const VisitLog&) = delete;
   VisitLog& operator=(const VisitLog&) = delete;
 
   /// `client`: the visitor's address.
-  void record(Event event, schema::TransactionId gift, const std::string& client);
+  void record(Event event, TransactionId gift, const std::string& client);
   /// Logs the counts whose minute is over; called every few seconds.
   void flush();
 
  private:
   struct Window {
-    platform::UtcMillis since;
+    UtcMillis since;
     std::size_t suppressed = 0;
     std::string last_client;
   };
-  using Windows = std::map<std::pair<schema::TransactionId, Event>, Window>;
+  using Windows = std::map<std::pair<TransactionId, Event>, Window>;
 
   static void log_suppressed(const Windows::value_type& one);
 
-  const platform::Clock clock_;
+  const Clock clock_;
   std::mutex mutex_;
   Windows windows_;  // guarded by mutex_
 };
 
-}  // namespace giftsync::daemon::pages
+}  // namespace giftsync::pages

@@ -7,7 +7,7 @@
 #include "platform/visible_text.h"
 #include "schema/contact_normalization.h"
 
-namespace giftsync::daemon::signin {
+namespace giftsync::signin {
 
 const config::SsoConnectionSettings* find_by_name(const config::SsoSettings& sso, std::string_view name) {
   for (const config::SsoConnectionSettings& one : sso.connections)
@@ -18,19 +18,18 @@ const config::SsoConnectionSettings* find_by_name(const config::SsoSettings& sso
 bool is_in_domains(const config::SsoConnectionSettings& connection, std::string_view address) {
   const std::size_t at = address.rfind('@');
   if (at == std::string_view::npos || at == 0) return false;
-  const std::string domain = schema::normalized_domain(address.substr(at + 1));
+  const std::string domain = normalized_domain(address.substr(at + 1));
   const std::vector<std::string> domains = config::all_domains(connection);
   return !domain.empty() && std::find(domains.begin(), domains.end(), domain) != domains.end();
 }
 
 bool is_identity_line(std::string_view text) {
-  return !text.empty() && platform::count_code_points(text) <= kMaxIdentityCodePoints &&
-         platform::is_plain_line(text);
+  return !text.empty() && count_code_points(text) <= kMaxIdentityCodePoints && is_plain_line(text);
 }
 
 std::optional<std::string> address_error(std::string_view address) {
-  if (platform::trimmed(address).size() != address.size()) return "has white space around it";
-  return schema::email_error(address);
+  if (trimmed(address).size() != address.size()) return "has white space around it";
+  return email_error(address);
 }
 
 const config::SsoConnectionSettings* find_connection(const config::SsoSettings& sso,
@@ -40,4 +39,4 @@ const config::SsoConnectionSettings* find_connection(const config::SsoSettings& 
   return nullptr;
 }
 
-}  // namespace giftsync::daemon::signin
+}  // namespace giftsync::signin

@@ -9,7 +9,7 @@
 
 #include "daemon/config/settings.h"
 
-namespace giftsync::daemon::signin {
+namespace giftsync::signin {
 
 /// Null when there is none.
 const config::SsoConnectionSettings* find_by_name(const config::SsoSettings& sso, std::string_view name);
@@ -31,4 +31,4 @@ bool is_identity_line(std::string_view text);
 /// one. White space around it is refused: a provider adds none.
 std::optional<std::string> address_error(std::string_view address);
 
-}  // namespace giftsync::daemon::signin
+}  // namespace giftsync::signin

@@ -13,7 +13,7 @@
 
 #include "platform/time.h"
 
-namespace giftsync::daemon::signin {
+namespace giftsync::signin {
 
 /// Why a sign-in was refused: for the log, the audit log and administrators, never for the browser (SIGN-6).
 struct SignInRefusal {
@@ -43,8 +43,8 @@ struct VerifiedIdentity {
   std::string tenant = {};   ///< empty except for a directory
   std::string address = {};  ///< empty when the provider gives none that may link a user
   std::string name = {};     ///< for display; may be empty
-  std::optional<platform::UtcMillis> authenticated_at = {};
-  std::optional<platform::UtcMillis> session_until = {};  ///< the provider ends its session then
+  std::optional<UtcMillis> authenticated_at = {};
+  std::optional<UtcMillis> session_until = {};  ///< the provider ends its session then
 };
 
 /// A rule that holds.
@@ -55,4 +55,4 @@ struct RuleVerdict {
 /// In the order of their checks; the refusal, if any, is the next one.
 using RuleVerdicts = std::vector<RuleVerdict>;
 
-}  // namespace giftsync::daemon::signin
+}  // namespace giftsync::signin

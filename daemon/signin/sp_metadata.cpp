@@ -9,7 +9,7 @@
 
 #include "daemon/config/connection_urls.h"
 
-namespace giftsync::daemon::signin {
+namespace giftsync::signin {
 namespace {
 
 constexpr const char* kMetadataNamespace = "urn:oasis:names:tc:SAML:2.0:metadata";
@@ -89,4 +89,4 @@ std::string sp_metadata(const config::SsoSettings& sso, const config::SsoConnect
   return out.str();
 }
 
-}  // namespace giftsync::daemon::signin
+}  // namespace giftsync::signin

@@ -6,9 +6,9 @@
 
 #include "daemon/config/settings.h"
 
-namespace giftsync::daemon::signin {
+namespace giftsync::signin {
 
 /// An XML document, UTF-8.
 std::string sp_metadata(const config::SsoSettings& sso, const config::SsoConnectionSettings& connection);
 
-}  // namespace giftsync::daemon::signin
+}  // namespace giftsync::signin

@@ -4,10 +4,10 @@
 
 #include "platform/digest.h"
 
-namespace giftsync::daemon::sources {
+namespace giftsync::sources {
 namespace {
 
-using StatusMap = std::map<std::string, std::optional<schema::Status>, std::less<>>;
+using StatusMap = std::map<std::string, std::optional<Status>, std::less<>>;
 
 using Fields = config::SourceFieldSettings;
 /// In the order of sync::EventField.
@@ -24,9 +24,9 @@ static_assert(sizeof(Fields) == kPointers.size() * sizeof(std::string),
 /// The status_map of the provider presets. Only a final bounce counts: the preset readers give other bounces
 /// the status "other".
 StatusMap provider_status_map() {
-  return {{"delivered", schema::Status::delivered},
-          {"bounced", schema::Status::undelivered},
-          {"opened", schema::Status::opened},
+  return {{"delivered", Status::delivered},
+          {"bounced", Status::undelivered},
+          {"opened", Status::opened},
           {"other", std::nullopt}};
 }
 
@@ -34,20 +34,19 @@ StatusMap status_map_of(const config::SourceSettings& settings) {
   if (settings.preset != config::SourcePreset::none) return provider_status_map();
   StatusMap status_map;
   for (const auto& [source_status, meaning] : settings.status_map)
-    status_map[source_status] = schema::status_from_word(meaning);
+    status_map[source_status] = status_from_word(meaning);
   if (!status_map.empty()) return status_map;
-  for (const schema::Status status : schema::kAllStatuses) status_map[std::string(to_word(status))] = status;
+  for (const Status status : kAllStatuses) status_map[std::string(to_word(status))] = status;
   return status_map;
 }
 
-std::set<schema::Status> allowed_statuses(const config::SourceSettings& settings) {
-  std::set<schema::Status> allowed;
-  for (const std::string& source_status : settings.may_set)
-    allowed.insert(*schema::status_from_word(source_status));
+std::set<Status> allowed_statuses(const config::SourceSettings& settings) {
+  std::set<Status> allowed;
+  for (const std::string& source_status : settings.may_set) allowed.insert(*status_from_word(source_status));
   if (!allowed.empty()) return allowed;
   if (settings.preset != config::SourcePreset::none)
-    return {schema::Status::delivered, schema::Status::undelivered, schema::Status::opened};
-  return {schema::kAllStatuses.begin(), schema::kAllStatuses.end()};
+    return {Status::delivered, Status::undelivered, Status::opened};
+  return {kAllStatuses.begin(), kAllStatuses.end()};
 }
 
 /// 64 bits.
@@ -62,8 +61,8 @@ std::string mapping_fingerprint_of(const config::SourceSettings& settings, const
     all.emplace_back(status ? to_word(*status) : "ignore");
   }
   all.emplace_back();
-  for (const schema::Status status : rules.may_set) all.emplace_back(to_word(status));
-  return platform::sha256_hex(joined_with_lengths(all)).substr(0, kMappingFingerprintDigits);
+  for (const Status status : rules.may_set) all.emplace_back(to_word(status));
+  return sha256_hex(joined_with_lengths(all)).substr(0, kMappingFingerprintDigits);
 }
 
 }  // namespace
@@ -78,12 +77,11 @@ CompiledSource compile_source(const config::SourceSettings& settings, const std:
   source.rules.may_set = allowed_statuses(settings);
   if (settings.preset == config::SourcePreset::none)
     source.rules.mapping_fingerprint = mapping_fingerprint_of(settings, source.rules);
-  source.items = platform::JsonPointer::parse(settings.items);
+  source.items = JsonPointer::parse(settings.items);
   for (const sync::EventField field : sync::kEventFields) {
     const std::string& text = pointer_of(settings.fields, field);
     if (text.empty()) continue;
-    if (auto pointer = platform::JsonPointer::parse(text))
-      source.pointers.emplace_back(field, std::move(*pointer));
+    if (auto pointer = JsonPointer::parse(text)) source.pointers.emplace_back(field, std::move(*pointer));
   }
   source.installation = installation;
   return source;
@@ -99,4 +97,4 @@ std::string joined_with_lengths(const std::vector<std::string>& texts) {
   return all;
 }
 
-}  // namespace giftsync::daemon::sources
+}  // namespace giftsync::sources

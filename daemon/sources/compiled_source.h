@@ -7,16 +7,16 @@
 #include <vector>
 
 #include "daemon/config/settings.h"
-#include "platform/json_pointer.h"
-#include "sync/event_classification.h"
+#include "platform/lenient_json.h"
+#include "sync/status/event_classification.h"
 
-namespace giftsync::daemon::sources {
+namespace giftsync::sources {
 
 struct CompiledSource {
   config::SourceSettings settings;
   sync::EventRules rules;
-  std::optional<platform::JsonPointer> items;
-  std::vector<std::pair<sync::EventField, platform::JsonPointer>> pointers;
+  std::optional<JsonPointer> items;
+  std::vector<std::pair<sync::EventField, JsonPointer>> pointers;
   std::string installation;  ///< installation part of giftsync's Message-IDs, for presets
 };
 
@@ -29,4 +29,4 @@ const std::string& pointer_of(const config::SourceFieldSettings& fields, sync::E
 /// All texts as one, to be hashed: other texts give another one.
 std::string joined_with_lengths(const std::vector<std::string>& texts);
 
-}  // namespace giftsync::daemon::sources
+}  // namespace giftsync::sources

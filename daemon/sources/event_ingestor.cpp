@@ -1,9 +1,8 @@
 #include "daemon/sources/event_ingestor.h"
 
-#include "daemon/sources/event_extraction.h"
 #include "daemon/sources/kept_event.h"
 
-namespace giftsync::daemon::sources {
+namespace giftsync::sources {
 namespace {
 
 /// Keeps a reference to `source`.
@@ -19,33 +18,32 @@ sync::EventTexts texts_of(const CompiledSource& source) {
 
 std::vector<sync::ClassifiedEvent> EventIngestor::classify_events(const CompiledSource& source,
                                                                   std::span<const sync::InboundEvent> events,
-                                                                  platform::UtcMillis now) {
+                                                                  UtcMillis now) {
   return sync::classify_events(store_, source.rules, texts_of(source), events, now);
 }
 
 sync::IngestSummary EventIngestor::ingest(const CompiledSource& source,
                                           std::vector<sync::ClassifiedEvent> classified,
-                                          const sync::IngestContext& context, platform::UtcMillis now) {
+                                          const sync::IngestContext& context, UtcMillis now) {
   return complete(source, sync::ingest_events(store_, source.rules, std::move(classified), context, now),
                   now);
 }
 
-schema::store::InboundBatch EventIngestor::make_batch(const CompiledSource& source,
-                                                      std::vector<sync::ClassifiedEvent> classified,
-                                                      const sync::IngestContext& context,
-                                                      platform::UtcMillis now) {
+store::InboundBatch EventIngestor::make_batch(const CompiledSource& source,
+                                              std::vector<sync::ClassifiedEvent> classified,
+                                              const sync::IngestContext& context, UtcMillis now) {
   return sync::make_batch(store_, source.rules, std::move(classified), context, now);
 }
 
 sync::IngestSummary EventIngestor::complete(const CompiledSource& source, sync::IngestSummary summary,
-                                            platform::UtcMillis now) {
+                                            UtcMillis now) {
   for (const std::string& warning : summary.warnings)
     health_monitor_.warn(source.settings.name, warning, now);
   if (summary.has_changes()) on_changes_();
   return summary;
 }
 
-sync::Reprocessing EventIngestor::reprocess(const CompiledSource& source, platform::UtcMillis now,
+sync::Reprocessing EventIngestor::reprocess(const CompiledSource& source, UtcMillis now,
                                             const std::function<bool()>& keep_going) {
   const sync::EventTexts texts = texts_of(source);
   sync::Reprocessing progress;
@@ -57,4 +55,4 @@ sync::Reprocessing EventIngestor::reprocess(const CompiledSource& source, platfo
   return progress;
 }
 
-}  // namespace giftsync::daemon::sources
+}  // namespace giftsync::sources

@@ -1,5 +1,5 @@
-// daemon/sources: the ingest of webhooks and polls (sync/event_ingest.h), with warnings for the operator and
-// a wake-up for the sync worker. Any thread.
+// daemon/sources: the ingest of webhooks and polls (sync/status/event_ingest.h), with warnings for the
+// operator and a wake-up for the sync worker. Any thread.
 #pragma once
 
 #include <functional>
@@ -8,41 +8,38 @@
 
 #include "daemon/sources/compiled_source.h"
 #include "daemon/sources/source_health.h"
-#include "sync/event_ingest.h"
+#include "sync/status/event_ingest.h"
 
-namespace giftsync::daemon::sources {
+namespace giftsync::sources {
 
 class EventIngestor {
  public:
   /// `on_changes` is called after changes became durable; it wakes the sync worker.
-  EventIngestor(schema::store::Store& store, SourceHealthMonitor& health_monitor,
-                std::function<void()> on_changes)
+  EventIngestor(store::Store& store, SourceHealthMonitor& health_monitor, std::function<void()> on_changes)
       : store_(store), health_monitor_(health_monitor), on_changes_(std::move(on_changes)) {}
 
   /// Classifies the events of a message or page; writes nothing.
   std::vector<sync::ClassifiedEvent> classify_events(const CompiledSource& source,
                                                      std::span<const sync::InboundEvent> events,
-                                                     platform::UtcMillis now);
+                                                     UtcMillis now);
   /// Stores the events of a page in a transaction of their own.
   sync::IngestSummary ingest(const CompiledSource& source, std::vector<sync::ClassifiedEvent> classified,
-                             const sync::IngestContext& context, platform::UtcMillis now);
+                             const sync::IngestContext& context, UtcMillis now);
   /// The events of a message, for a writer; complete() follows when they are durable.
-  schema::store::InboundBatch make_batch(const CompiledSource& source,
-                                         std::vector<sync::ClassifiedEvent> classified,
-                                         const sync::IngestContext& context, platform::UtcMillis now);
+  store::InboundBatch make_batch(const CompiledSource& source, std::vector<sync::ClassifiedEvent> classified,
+                                 const sync::IngestContext& context, UtcMillis now);
   /// Warns the operator and wakes the sync worker.
-  sync::IngestSummary complete(const CompiledSource& source, sync::IngestSummary summary,
-                               platform::UtcMillis now);
+  sync::IngestSummary complete(const CompiledSource& source, sync::IngestSummary summary, UtcMillis now);
   /// Classifies the source's events that are not applied, quarantined ones and those of orphaned changes,
   /// again with the present settings (SRC-9, SRC-13). Calls `keep_going` before each batch; false ends the
   /// work.
-  sync::Reprocessing reprocess(const CompiledSource& source, platform::UtcMillis now,
+  sync::Reprocessing reprocess(const CompiledSource& source, UtcMillis now,
                                const std::function<bool()>& keep_going);
 
  private:
-  schema::store::Store& store_;
+  store::Store& store_;
   SourceHealthMonitor& health_monitor_;
   const std::function<void()> on_changes_;
 };
 
-}  // namespace giftsync::daemon::sources
+}  // namespace giftsync::sources

@@ -2,13 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "platform/digest.h"
 #include "platform/strict_json.h"
 #include "platform/text.h"
 
-namespace giftsync::daemon::sources {
+namespace giftsync::sources {
 namespace {
 
 using sync::EventField;
@@ -46,7 +47,7 @@ std::string dump(const Json& json) {
 }
 
 std::string digest_of(const std::string& text) {
-  return platform::sha256_hex(text);
+  return sha256_hex(text);
 }
 
 }  // namespace
@@ -60,16 +61,16 @@ std::string serialize(const InboundEvent& event) {
 }
 
 std::optional<InboundEvent> parse_inbound_event(std::string_view text) {
-  const auto document = platform::parse_json(text);
+  const auto document = parse_json(text);
   if (!document || !document->root().is_object()) return std::nullopt;
   const auto text_of = [&](const char* name) {
-    const platform::JsonValue* value = document->root().find(name);
+    const JsonValue* value = document->root().find(name);
     return std::string(value != nullptr ? value->text().value_or("") : "");
   };
   InboundEvent event;
   for (const EventField field : sync::kEventFields) event.set(field, text_of(name_of(field)));
   event.payload = text_of(kPayload);
-  const platform::JsonValue* too_long = document->root().find(kPayloadTooLong);
+  const JsonValue* too_long = document->root().find(kPayloadTooLong);
   event.is_payload_too_long = too_long != nullptr && too_long->boolean().value_or(false);
   event.unread_reason = text_of(kUnreadReason);
   return event;
@@ -88,17 +89,136 @@ sync::KeptEvent keep(const InboundEvent& event) {
     kept.text = serialize(shortened);
   }
   if (kept.text.size() > kMaxKeptBytes) {
-    shortened.set(EventField::message,
-                  platform::truncated(event[EventField::message], kMaxKeptMessageCodePoints));
+    shortened.set(EventField::message, truncated(event[EventField::message], kMaxKeptMessageCodePoints));
     kept.text = serialize(shortened);
   }
   if (!shortened.is_payload_too_long) return kept;
   kept.omission =
       "it is too long to be kept whole, so pointers that are corrected later cannot be applied to it";
   // Also for an event that was shortened before and is classified again.
-  if (platform::count_code_points(shortened[EventField::message]) == kMaxKeptMessageCodePoints)
+  if (count_code_points(shortened[EventField::message]) == kMaxKeptMessageCodePoints)
     kept.omission += fmt::format("; its message is kept up to {} characters", kMaxKeptMessageCodePoints);
   return kept;
 }
 
-}  // namespace giftsync::daemon::sources
+namespace {
+
+using sync::InboundEvent;
+
+bool needs_escape(char c) {
+  return c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20;
+}
+
+void write_quoted(std::string_view text, std::string& out) {
+  if (std::none_of(text.begin(), text.end(), needs_escape)) {
+    out.append("\"").append(text).append("\"");
+  } else {
+    out += nlohmann::json(text).dump();
+  }
+}
+
+/// Writes JSON that parses to the same value. Stops once it exceeds kMaxPayloadBytes.
+void write_json(const JsonValue& value, std::string& out) {
+  if (out.size() > kMaxPayloadBytes) return;
+  if (value.is_array()) {
+    out += '[';
+    for (const JsonValue& element : value.elements()) {
+      if (out.back() != '[') out += ',';
+      write_json(element, out);
+      if (out.size() > kMaxPayloadBytes) return;
+    }
+    out += ']';
+  } else if (value.is_object()) {
+    out += '{';
+    for (const JsonMember& member : value.members()) {
+      if (out.back() != '{') out += ',';
+      write_quoted(member.name, out);
+      out += ':';
+      write_json(member.value, out);
+      if (out.size() > kMaxPayloadBytes) return;
+    }
+    out += '}';
+  } else if (const auto text = value.text()) {
+    write_quoted(*text, out);
+  } else {
+    out += value.is_null() ? "null" : scalar_text(value);
+  }
+}
+
+ValueUse use_of(sync::EventField field) {
+  const bool is_free_text = field == sync::EventField::first_name || field == sync::EventField::last_name ||
+                            field == sync::EventField::message;
+  return is_free_text ? ValueUse::free_text : ValueUse::exact;
+}
+
+InboundEvent extract_event(const JsonValue& item, const CompiledSource& source) {
+  InboundEvent event;
+  for (const auto& [field, pointer] : source.pointers) {
+    if (std::string fault = describe_unreadable_value(pointer, item, use_of(field)); !fault.empty()) {
+      event = {};
+      event.unread_reason = std::move(fault);
+      break;
+    }
+    if (const JsonValue* value = pointer.resolve(item)) event.set(field, scalar_text(*value));
+  }
+  event.payload = kept_json(item);
+  event.is_payload_too_long = event.payload.empty();
+  return event;
+}
+
+/// Why a pointer around the events leads to what cannot be read; empty: none does.
+std::string describe_unreadable_frame(const JsonValue& root, const CompiledSource& source) {
+  std::string fault = source.items->describe_ambiguity(root);
+  for (const std::string& text : {source.settings.cursor_pointer, source.settings.next}) {
+    const auto pointer = fault.empty() ? JsonPointer::parse(text) : std::nullopt;
+    if (pointer) fault = describe_unreadable_value(*pointer, root, ValueUse::exact);
+  }
+  return fault;
+}
+
+}  // namespace
+
+std::string scalar_text(const JsonValue& value) {
+  if (const auto text = value.text()) return std::string(*text);
+  if (const auto number = value.integer()) return std::to_string(*number);
+  if (const auto number = value.real()) return fmt::format("{}", *number);
+  if (const auto truth = value.boolean()) return *truth ? "true" : "false";
+  return {};
+}
+
+std::string kept_json(const JsonValue& value) {
+  std::string json;
+  write_json(value, json);
+  return json.size() > kMaxPayloadBytes ? std::string() : json;
+}
+
+tl::expected<std::vector<InboundEvent>, ExtractionError> extract_events(const JsonValue& root,
+                                                                        const CompiledSource& source) {
+  if (std::string fault = describe_unreadable_frame(root, source); !fault.empty())
+    return tl::make_unexpected(std::move(fault));
+  const JsonValue* items = source.items->resolve(root);
+  if (items == nullptr)
+    return tl::make_unexpected(fmt::format("there is nothing at {}", source.settings.items));
+  std::vector<InboundEvent> events;
+  if (items->is_object()) {
+    events.push_back(extract_event(*items, source));
+  } else if (items->is_array()) {
+    const std::span<const JsonValue> elements = items->elements();
+    if (elements.size() > kMaxEvents) return tl::make_unexpected(TooManyEvents{elements.size()});
+    events.reserve(elements.size());
+    for (const JsonValue& item : elements) events.push_back(extract_event(item, source));
+  } else if (!items->is_null() || source.settings.items.empty()) {
+    return tl::make_unexpected(fmt::format(
+        "{} is {}, neither an object nor a list of objects",
+        source.settings.items.empty() ? "the document" : source.settings.items, items->kind_name()));
+  }
+  return events;
+}
+
+InboundEvent reextract(InboundEvent kept, const CompiledSource& source) {
+  if (kept.payload.empty() || source.pointers.empty()) return kept;
+  const auto document = parse_lenient_json(kept.payload);
+  return document ? extract_event(document->root(), source) : kept;
+}
+
+}  // namespace giftsync::sources

@@ -11,9 +11,8 @@
 #include <utility>
 
 #include "daemon/sources/poll_schedule.h"
-#include "daemon/sources/unreadable_pages.h"
 
-namespace giftsync::daemon::sources {
+namespace giftsync::sources {
 namespace {
 
 constexpr std::size_t kMaxPagesPerRound = 100;
@@ -23,31 +22,29 @@ constexpr int kMaxRedirects = 3;
 constexpr std::size_t kMaxIdenticalPages = 20;
 /// The pause after a round without news. A long list that is read again still comes to its end; an endless
 /// feed costs ten requests a second.
-constexpr std::int64_t kNoNewEventsPauseMillis = 10 * platform::kSecondMillis;
-/// Of a poll by time after a whole round (SRC-48).
+constexpr std::int64_t kNoNewEventsPauseMillis = 10 * kSecondMillis;
+/// The position of a poll by time after a whole round (SRC-48).
 constexpr std::string_view kMoreAfterInterval =
     "100 pages were read, as many as in one interval; it continues after the interval";
 /// A round that takes longer reports its progress before its end (SRC-54).
-constexpr std::int64_t kProgressReportMillis = 5 * platform::kSecondMillis;
+constexpr std::int64_t kProgressReportMillis = 5 * kSecondMillis;
 
 /// Follows redirects on the same host.
-platform::HttpGetResponse fetch_page(const CompiledSource& source, const PollCursor& cursor_state,
-                                     std::string url, const platform::HttpGet& fetch,
-                                     const std::function<bool()>& keep_going) {
-  platform::HttpGetRequest request;
+HttpGetResponse fetch_page(const CompiledSource& source, const PollCursor& cursor_state, std::string url,
+                           const HttpGet& fetch, const std::function<bool()>& keep_going) {
+  HttpGetRequest request;
   request.ca_file = source.settings.ca_file;
   request.headers = {"Accept: application/json"};
   for (const auto& [header, secret] : source.settings.headers)
     request.headers.push_back(header + ": " + secret.reveal());
   if (const CachedPage* const cached_page = find_cached_page(cursor_state, url))
     request.headers.push_back("If-None-Match: " + cached_page->etag);
-  platform::HttpGetResponse response;
+  HttpGetResponse response;
   for (int redirects = 0; redirects <= kMaxRedirects; ++redirects) {
     request.url = url;
     response = fetch(request, keep_going);
     if (response.status < 300 || response.status > 399 || response.status == 304) return response;
-    const auto target =
-        platform::within_origin(source.settings.url, platform::resolve_url(url, response.location));
+    const auto target = within_origin(source.settings.url, resolve_url(url, response.location));
     if (!target) {
       response.error = "it redirects " + target.error();
       return response;
@@ -143,7 +140,7 @@ class PollRound {
 
  private:
   const std::string& name() const { return source_.settings.name; }
-  std::int64_t interval_millis() const { return source_.settings.interval_seconds * platform::kSecondMillis; }
+  std::int64_t interval_millis() const { return source_.settings.interval_seconds * kSecondMillis; }
 
   /// The stored position was refused: the page is asked for at the feed's beginning.
   bool begins_again() const { return cursor_state_.refusals == kMaxRefusals; }
@@ -153,8 +150,8 @@ class PollRound {
     // The refused position is stored until the beginning was read.
     const PollCursor& before = begins_again() ? beginning = begun_again(cursor_state_) : cursor_state_;
     const std::string url = page_url(source_, before);
-    const platform::UtcMillis requested_at = context_.clock();
-    const platform::HttpGetResponse response = fetch_page(source_, before, url, context_.fetch, keep_going_);
+    const UtcMillis requested_at = context_.clock();
+    const HttpGetResponse response = fetch_page(source_, before, url, context_.fetch, keep_going_);
     const PageTimestamps times{requested_at, context_.clock()};
     if (!keep_going_() && response.status == 0) return release_claim(context_.clock(), failures_);
     if (response.status == 304) {  // nothing to store except the run's progress
@@ -205,14 +202,14 @@ class PollRound {
   /// `warning` is the log line when events are quarantined; empty: the default one.
   bool ingest_page(PollPage page, std::vector<sync::ClassifiedEvent> classified,
                    const std::string& warning = {}) {
-    const platform::UtcMillis now = context_.clock();
+    const UtcMillis now = context_.clock();
     IngestedPage ingested{begins_again() ? source_.settings.url : page_url(source_, cursor_state_),
                           classified.empty() ? "" : page_digest(classified), false};
-    const schema::store::InboundBatch::Advance advance{context_.owner, revision_, serialize(page.after)};
-    const schema::store::IngestResult result =
+    const store::InboundBatch::Advance advance{context_.owner, revision_, serialize(page.after)};
+    const store::IngestResult result =
         context_.ingestor.ingest(source_, std::move(classified), {{}, advance, warning}, now).result;
-    if (result.kind == schema::store::IngestResult::Kind::superseded) return false;
-    if (result.kind == schema::store::IngestResult::Kind::over_limit)
+    if (result.kind == store::IngestResult::Kind::superseded) return false;
+    if (result.kind == store::IngestResult::Kind::over_limit)
       return back_off(SourceState::over_limit,
                       "too many events are orphaned or quarantined; see giftsyncctl source list");
     ++stats_.pages;
@@ -258,7 +255,7 @@ class PollRound {
   }
 
   void end_full_round() {
-    const platform::UtcMillis now = context_.clock();
+    const UtcMillis now = context_.clock();
     if (pages_by_time(source_)) {
       wait_for_interval(SourceState::ok, std::string(kMoreAfterInterval));
     } else if (!progress_.has_new_events()) {
@@ -273,14 +270,14 @@ class PollRound {
   /// The interval has jitter in both directions.
   bool wait_for_interval(SourceState state, const std::string& reason,
                          std::optional<std::string> cursor_state = std::nullopt) {
-    const platform::UtcMillis now = context_.clock();
+    const UtcMillis now = context_.clock();
     context_.health_monitor.set_state(name(), state, reason, now);
     const double jitter = 1 - kMaxPollJitter + 2 * kMaxPollJitter * context_.random();
     const auto wait = static_cast<std::int64_t>(static_cast<double>(interval_millis()) * jitter);
     return release_claim(now + wait, 0, std::move(cursor_state));
   }
 
-  bool back_off_after_failure(const platform::HttpGetResponse& response) {
+  bool back_off_after_failure(const HttpGetResponse& response) {
     std::string reason = !response.error.empty()
                              ? response.error
                              : fmt::format("it answered with HTTP status {}", response.status);
@@ -295,7 +292,7 @@ class PollRound {
                     is_refused);
   }
 
-  /// Of the stored position (SRC-65). Returns what follows from it, as the end of a sentence.
+  /// Looks at the stored position (SRC-65). Returns what follows from it, as the end of a sentence.
   std::string count_refusal() {
     cursor_state_.refusals = std::min(cursor_state_.refusals + 1, kMaxRefusals + 1);
     if (cursor_state_.refusals < kMaxRefusals) return {};
@@ -315,7 +312,7 @@ class PollRound {
   /// `has_new_cursor`: the cursor has changed and is stored.
   bool back_off(SourceState state, const std::string& reason,
                 std::optional<std::int64_t> requested_millis = std::nullopt, bool has_new_cursor = false) {
-    const platform::UtcMillis now = context_.clock();
+    const UtcMillis now = context_.clock();
     context_.health_monitor.set_state(name(), state, reason, now);
     std::int64_t wait = poll_back_off_millis(interval_millis(), ++failures_);
     wait += static_cast<std::int64_t>(static_cast<double>(wait) * kMaxPollJitter * context_.random());
@@ -327,7 +324,7 @@ class PollRound {
                          has_new_cursor ? std::optional(serialize(cursor_state_)) : std::nullopt);
   }
 
-  bool release_claim(platform::UtcMillis next_attempt_at, std::int64_t failures,
+  bool release_claim(UtcMillis next_attempt_at, std::int64_t failures,
                      std::optional<std::string> cursor_state = std::nullopt) {
     context_.store.sources.release_claim(name(), context_.owner,
                                          {next_attempt_at, failures, std::move(cursor_state)});
@@ -341,7 +338,7 @@ class PollRound {
   PollCursor cursor_state_;
   std::int64_t revision_ = 0;
   std::int64_t failures_ = 0;
-  platform::UtcMillis began_at_;
+  UtcMillis began_at_;
   RoundProgress progress_;
 };
 
@@ -352,4 +349,4 @@ PollStats poll_step(const CompiledSource& source, const PollContext& context,
   return PollRound(source, context, keep_going).run();
 }
 
-}  // namespace giftsync::daemon::sources
+}  // namespace giftsync::sources

@@ -12,14 +12,14 @@
 #include "platform/clock.h"
 #include "platform/http_client.h"
 
-namespace giftsync::daemon::sources {
+namespace giftsync::sources {
 
 struct PollContext {
-  schema::store::Store& store;
+  store::Store& store;
   EventIngestor& ingestor;
   SourceHealthMonitor& health_monitor;
-  platform::HttpGet fetch;
-  platform::Clock clock;
+  HttpGet fetch;
+  Clock clock;
   std::function<double()> random;  ///< from 0 to 1: jitter
   std::string owner;               ///< owner of the lease
 };
@@ -34,8 +34,8 @@ struct PollStats {
   bool has_more = false;  ///< there are more pages; run the step again at once
 };
 
-/// Throws platform::DependencyError when the store fails.
+/// Throws DependencyError when the store fails.
 PollStats poll_step(const CompiledSource& source, const PollContext& context,
                     const std::function<bool()>& keep_going);
 
-}  // namespace giftsync::daemon::sources
+}  // namespace giftsync::sources

@@ -8,25 +8,25 @@
 #include <vector>
 
 #include "platform/dependency_error.h"
-#include "schema/enum_words.h"
+#include "schema/enums.h"
 
-namespace giftsync::daemon::sources {
+namespace giftsync::sources {
 namespace {
 
-using schema::store::RefusedMessage;
+using store::RefusedMessage;
 
-/// Of a state in the thread that changes it; flush() saves more often.
-constexpr std::int64_t kSaveIntervalMillis = 5 * platform::kSecondMillis;
+/// Between two saves of a state in the thread that changes it; flush() saves more often.
+constexpr std::int64_t kSaveIntervalMillis = 5 * kSecondMillis;
 /// Between two calls of flush(), per source; of more messages the newest are kept.
 constexpr std::size_t kMaxUnsavedMessages = 20;
-constexpr std::int64_t kLogIntervalMillis = platform::kMinuteMillis;
-constexpr std::int64_t kRefusalLogIntervalMillis = platform::kHourMillis;
+constexpr std::int64_t kLogIntervalMillis = kMinuteMillis;
+constexpr std::int64_t kRefusalLogIntervalMillis = kHourMillis;
 
-constexpr auto kStateNames = schema::enum_words<SourceState>({{SourceState::initial, "new"},
-                                                              {SourceState::ok, "ok"},
-                                                              {SourceState::failing, "failing"},
-                                                              {SourceState::invalid, "invalid"},
-                                                              {SourceState::over_limit, "over_limit"}});
+constexpr auto kStateNames = enum_words<SourceState>({{SourceState::initial, "new"},
+                                                      {SourceState::ok, "ok"},
+                                                      {SourceState::failing, "failing"},
+                                                      {SourceState::invalid, "invalid"},
+                                                      {SourceState::over_limit, "over_limit"}});
 
 /// Prefix of the reason of a source whose changes are all orphaned; other reasons come before it.
 constexpr std::string_view kAllOrphanedPrefix = "all its changes are orphaned so far: ";
@@ -43,8 +43,8 @@ std::string_view to_word(SourceState state) {
   return kStateNames.word_of(state);
 }
 
-SourceHealthMonitor::SourceHealthMonitor(schema::store::Store& store) : store_(store) {
-  for (const schema::store::SourceSummary& row : store_.sources.list()) {
+SourceHealthMonitor::SourceHealthMonitor(store::Store& store) : store_(store) {
+  for (const store::SourceSummary& row : store_.sources.list()) {
     Health& health = health_[row.name];
     health.state = health.logged_state = kStateNames.parse(row.state).value_or(SourceState::initial);
     const std::size_t at = std::min(row.reason.find(kAllOrphanedPrefix), row.reason.size());
@@ -56,9 +56,9 @@ SourceHealthMonitor::SourceHealthMonitor(schema::store::Store& store) : store_(s
   }
 }
 
-std::optional<std::int64_t> SourceHealthMonitor::LineThrottle::next(platform::UtcMillis now,
+std::optional<std::int64_t> SourceHealthMonitor::LineThrottle::next(UtcMillis now,
                                                                     std::int64_t interval_millis) {
-  if (!platform::has_elapsed(logged_at, interval_millis, now)) {
+  if (!has_elapsed(logged_at, interval_millis, now)) {
     ++unlogged;
     return std::nullopt;
   }
@@ -72,29 +72,28 @@ std::string SourceHealthMonitor::Health::full_reason() const {
 }
 
 void SourceHealthMonitor::register_source(const std::string& source, const std::string& gift_source,
-                                          platform::UtcMillis now) {
+                                          UtcMillis now) {
   store_.sources.open(source, gift_source, now);
   const std::lock_guard lock(mutex_);
   health_[source];
 }
 
-void SourceHealthMonitor::log_if_due(const std::string& source, Health& health, platform::UtcMillis now) {
+void SourceHealthMonitor::log_if_due(const std::string& source, Health& health, UtcMillis now) {
   if (health.unlogged_state == health.state) health.unlogged_trouble.clear();
   const bool is_changed = health.state != health.logged_state || health.warning() != health.logged_warning ||
                           !health.unlogged_trouble.empty();
-  if (is_changed && platform::has_elapsed(health.logged_at, kLogIntervalMillis, now))
-    log_state(source, health, now);
+  if (is_changed && has_elapsed(health.logged_at, kLogIntervalMillis, now)) log_state(source, health, now);
 }
 
 /// Also without a change here: another daemon may have written another state meanwhile.
 std::optional<SourceHealthMonitor::StateUpdate> SourceHealthMonitor::take_state(Health& health,
-                                                                                platform::UtcMillis now) {
+                                                                                UtcMillis now) {
   if (!std::exchange(health.is_dirty, false)) return std::nullopt;
   health.saved_at = now;
   return StateUpdate{std::string(to_word(health.state)), health.full_reason(), now};
 }
 
-SourceHealthMonitor::Updates SourceHealthMonitor::take_all(platform::UtcMillis now) {
+SourceHealthMonitor::Updates SourceHealthMonitor::take_all(UtcMillis now) {
   Updates updates;
   const std::lock_guard lock(mutex_);
   for (auto& [source, health] : health_) {
@@ -111,15 +110,15 @@ SourceHealthMonitor::Updates SourceHealthMonitor::take_all(platform::UtcMillis n
 void SourceHealthMonitor::save(Updates updates) {
   try {
     store_.sources.save_health(updates);
-  } catch (const platform::DependencyError&) {
+  } catch (const DependencyError&) {
     const std::lock_guard lock(mutex_);
-    for (schema::store::SourceHealthUpdate& update : updates) put_back(std::move(update));
+    for (store::SourceHealthUpdate& update : updates) put_back(std::move(update));
     throw;
   }
 }
 
 /// More may have been observed meanwhile.
-void SourceHealthMonitor::put_back(schema::store::SourceHealthUpdate update) {
+void SourceHealthMonitor::put_back(store::SourceHealthUpdate update) {
   Health& health = health_[update.source];
   const bool has_accepted_since = health.is_dirty && health.state == SourceState::ok;
   if (update.state) health.is_dirty = true;
@@ -132,7 +131,7 @@ void SourceHealthMonitor::put_back(schema::store::SourceHealthUpdate update) {
   keep_newest(unsaved.messages);
 }
 
-void SourceHealthMonitor::log_state(const std::string& source, Health& health, platform::UtcMillis now) {
+void SourceHealthMonitor::log_state(const std::string& source, Health& health, UtcMillis now) {
   const std::string warning = health.warning();
   if (health.state == SourceState::ok) {
     const std::string recovery =
@@ -152,7 +151,7 @@ void SourceHealthMonitor::log_state(const std::string& source, Health& health, p
   health.logged_at = now;
 }
 
-void SourceHealthMonitor::change(const std::string& source, platform::UtcMillis now,
+void SourceHealthMonitor::change(const std::string& source, UtcMillis now,
                                  const std::function<bool(Health&)>& apply) {
   std::optional<StateUpdate> due;
   {
@@ -160,7 +159,7 @@ void SourceHealthMonitor::change(const std::string& source, platform::UtcMillis 
     Health& health = health_[source];
     if (!apply(health)) return;
     log_if_due(source, health, now);
-    if (platform::has_elapsed(health.saved_at, kSaveIntervalMillis, now)) due = take_state(health, now);
+    if (has_elapsed(health.saved_at, kSaveIntervalMillis, now)) due = take_state(health, now);
   }
   if (!due) return;
   Updates updates(1);
@@ -168,7 +167,7 @@ void SourceHealthMonitor::change(const std::string& source, platform::UtcMillis 
   updates.front().state = std::move(due);
   try {
     save(std::move(updates));
-  } catch (const platform::DependencyError&) {
+  } catch (const DependencyError&) {
     // The caller's message may be stored already; flush() saves it and reports a failure.
   }
 }
@@ -187,23 +186,23 @@ bool SourceHealthMonitor::Health::enter(SourceState next_state, const std::strin
 }
 
 void SourceHealthMonitor::set_state(const std::string& source, SourceState state, const std::string& reason,
-                                    platform::UtcMillis now) {
+                                    UtcMillis now) {
   change(source, now, [&](Health& health) { return health.enter(state, reason); });
 }
 
-void SourceHealthMonitor::record_page(const std::string& source, platform::UtcMillis now) {
+void SourceHealthMonitor::record_page(const std::string& source, UtcMillis now) {
   change(source, now,
          [](Health& health) { return health.state != SourceState::ok && health.enter(SourceState::ok, ""); });
 }
 
-void SourceHealthMonitor::record_message(const std::string& source, platform::UtcMillis now) {
+void SourceHealthMonitor::record_message(const std::string& source, UtcMillis now) {
   change(source, now, [](Health& health) {
     return health.enter(SourceState::ok, health.state == SourceState::ok ? health.reason : "");
   });
 }
 
 void SourceHealthMonitor::set_all_orphaned(const std::string& source, const std::string& reason,
-                                           platform::UtcMillis now) {
+                                           UtcMillis now) {
   const std::string all_orphaned_reason = reason.empty() ? "" : std::string(kAllOrphanedPrefix) + reason;
   change(source, now, [&](Health& health) {
     if (health.all_orphaned_reason == all_orphaned_reason) return false;
@@ -213,14 +212,13 @@ void SourceHealthMonitor::set_all_orphaned(const std::string& source, const std:
   });
 }
 
-void SourceHealthMonitor::clear_over_limit(const std::string& source, platform::UtcMillis now) {
+void SourceHealthMonitor::clear_over_limit(const std::string& source, UtcMillis now) {
   change(source, now, [](Health& health) {
     return health.state == SourceState::over_limit && health.enter(SourceState::ok, "");
   });
 }
 
-void SourceHealthMonitor::record_refused(const std::string& source, Refusal refusal,
-                                         platform::UtcMillis now) {
+void SourceHealthMonitor::record_refused(const std::string& source, Refusal refusal, UtcMillis now) {
   const std::lock_guard lock(mutex_);
   Health& health = health_[source];
   UnsavedRefusals& unsaved = health.unsaved;
@@ -239,19 +237,18 @@ void SourceHealthMonitor::record_refused(const std::string& source, Refusal refu
   keep_newest(unsaved.messages);
 }
 
-void SourceHealthMonitor::warn(const std::string& source, const std::string& message,
-                               platform::UtcMillis now) {
+void SourceHealthMonitor::warn(const std::string& source, const std::string& message, UtcMillis now) {
   const std::lock_guard lock(mutex_);
   if (const auto others = health_[source].warnings.next(now, kLogIntervalMillis))
     spdlog::warn("source {}: {}{}; \"giftsyncctl source quarantine\" lists it", source, message,
                  *others > 0 ? fmt::format(" (and {} similar ones)", *others) : "");
 }
 
-void SourceHealthMonitor::flush(platform::UtcMillis now) {
+void SourceHealthMonitor::flush(UtcMillis now) {
   save(take_all(now));
 }
 
-void SourceHealthMonitor::close(platform::UtcMillis now) {
+void SourceHealthMonitor::close(UtcMillis now) {
   {
     const std::lock_guard lock(mutex_);
     for (auto& [source, health] : health_) health.logged_at = {INT64_MIN / 2};
@@ -259,4 +256,4 @@ void SourceHealthMonitor::close(platform::UtcMillis now) {
   flush(now);
 }
 
-}  // namespace giftsync::daemon::sources
+}  // namespace giftsync::sources

@@ -9,18 +9,18 @@
 #include "daemon/sources/poll_schedule.h"
 #include "daemon/sources/poll_step.h"
 #include "platform/dependency_error.h"
-#include "platform/plural.h"
+#include "platform/text.h"
 
-namespace giftsync::daemon::sources {
+namespace giftsync::sources {
 namespace {
 
 constexpr std::int64_t kPollTickMillis = 500;
 /// Longer than any sender repeats a message under the same id (SRC-26).
-constexpr std::int64_t kMessageIdRetentionMillis = 30 * platform::kDayMillis;
-constexpr std::int64_t kRefusedMessageLifeMillis = 30 * platform::kDayMillis;
+constexpr std::int64_t kMessageIdRetentionMillis = 30 * kDayMillis;
+constexpr std::int64_t kRefusedMessageLifeMillis = 30 * kDayMillis;
 
 /// A change may arrive before the event that creates its gift; that is no reason for a warning.
-constexpr std::int64_t kOrphanGraceMillis = platform::kMinuteMillis;
+constexpr std::int64_t kOrphanGraceMillis = kMinuteMillis;
 
 /// The probable cause and where to look.
 std::string describe_all_orphaned(const CompiledSource& source) {
@@ -53,7 +53,7 @@ double random_unit() {
 }  // namespace
 
 SourceWorkers::SourceWorkers(const std::vector<config::SourceSettings>& sources,
-                             const std::string& installation, schema::store::Store& store,
+                             const std::string& installation, store::Store& store,
                              std::function<void()> on_changes)
     : store_(store),
       sources_(compile_sources(sources, installation)),
@@ -62,12 +62,12 @@ SourceWorkers::SourceWorkers(const std::vector<config::SourceSettings>& sources,
   for (const CompiledSource& source : sources_) {
     // First: with a new gift_source orphaned changes may find their gift.
     store_.sources.begin_reprocessing(source.settings.name, source.rules.mapping_fingerprint);
-    health_monitor_.register_source(source.settings.name, source.rules.gift_source, platform::system_now());
+    health_monitor_.register_source(source.settings.name, source.rules.gift_source, system_now());
   }
 }
 
 void SourceWorkers::warn_of_removed_sources() {
-  for (const schema::store::SourceSummary& row : store_.sources.list()) {
+  for (const store::SourceSummary& row : store_.sources.list()) {
     const bool is_here = std::any_of(sources_.begin(), sources_.end(), [&](const CompiledSource& source) {
       return source.settings.name == row.name;
     });
@@ -91,14 +91,12 @@ void SourceWorkers::start_polls(const std::string& owner) {
   store_.sources.cap_leases(kPollLeaseMillis);
   for (const CompiledSource& source : sources_) {
     if (source.settings.kind != config::SourceKind::poll) continue;
-    PollContext context{store_,      ingestor_, health_monitor_, platform::http_get, platform::system_now,
-                        random_unit, owner};
-    poll_workers_.push_back(std::make_unique<platform::PeriodicWorker>(platform::PeriodicWorker::Options{
+    PollContext context{store_, ingestor_, health_monitor_, http_get, system_now, random_unit, owner};
+    poll_workers_.push_back(std::make_unique<PeriodicWorker>(PeriodicWorker::Options{
         "source " + source.settings.name, kPollTickMillis,
-        [&source, context, is_scheduled = false](platform::PeriodicWorker& worker) mutable {
+        [&source, context, is_scheduled = false](PeriodicWorker& worker) mutable {
           if (!is_scheduled)
-            is_scheduled =
-                reschedule_if_reconfigured(source, context.store, context.owner, platform::system_now());
+            is_scheduled = reschedule_if_reconfigured(source, context.store, context.owner, system_now());
           const PollStats stats =
               poll_step(source, context, [&worker] { return worker.heartbeat_and_should_run(); });
           if (stats.pages > 0) {
@@ -119,8 +117,8 @@ void SourceWorkers::request_stop() {
 void SourceWorkers::stop() {
   poll_workers_.clear();
   try {
-    health_monitor_.close(platform::system_now());
-  } catch (const platform::DependencyError& fault) {
+    health_monitor_.close(system_now());
+  } catch (const DependencyError& fault) {
     spdlog::warn("could not save source health: {}", fault.what());
   }
 }
@@ -132,11 +130,11 @@ bool SourceWorkers::alive(std::int64_t max_silence_millis) const {
   return true;
 }
 
-std::vector<std::string> SourceWorkers::release_implausible_waits(platform::UtcMillis now) {
+std::vector<std::string> SourceWorkers::release_implausible_waits(UtcMillis now) {
   return release_implausible_poll_waits(sources_, store_, now);
 }
 
-void SourceWorkers::run_maintenance(platform::UtcMillis now, const std::function<bool()>& keep_going) {
+void SourceWorkers::run_maintenance(UtcMillis now, const std::function<bool()>& keep_going) {
   if (sources_.empty()) return;
   const std::set<std::string> sources_to_reprocess = store_.sources.sources_to_reprocess();
   for (const CompiledSource& source : sources_) {
@@ -150,25 +148,25 @@ void SourceWorkers::run_maintenance(platform::UtcMillis now, const std::function
   report_all_orphaned(now);
 }
 
-void SourceWorkers::prune(platform::UtcMillis trusted_now) {
+void SourceWorkers::prune(UtcMillis trusted_now) {
   store_.refused_messages.prune(trusted_now - kRefusedMessageLifeMillis);
   if (!sources_.empty()) store_.sources.prune_messages(trusted_now - kMessageIdRetentionMillis);
 }
 
-void SourceWorkers::reprocess(const CompiledSource& source, platform::UtcMillis now,
+void SourceWorkers::reprocess(const CompiledSource& source, UtcMillis now,
                               const std::function<bool()>& keep_going) {
   const std::string& name = source.settings.name;
   const sync::Reprocessing done = ingestor_.reprocess(source, now, keep_going);
   if (done.applied > 0)
     spdlog::info("source {}: {} quarantined events processed after the settings change", name, done.applied);
   if (done.gifts > 0)
-    spdlog::info("source {}: {} {} created from orphaned events", name,
-                 platform::pluralize(done.gifts, "gift"), platform::plural_verb(done.gifts, "was", "were"));
+    spdlog::info("source {}: {} {} created from orphaned events", name, pluralize(done.gifts, "gift"),
+                 plural_verb(done.gifts, "was", "were"));
   if (done.applied + done.gifts > 0) health_monitor_.clear_over_limit(name, now);
 }
 
-void SourceWorkers::report_all_orphaned(platform::UtcMillis now) {
-  if (!platform::has_elapsed(orphan_check_at_, platform::kMinuteMillis, now)) return;
+void SourceWorkers::report_all_orphaned(UtcMillis now) {
+  if (!has_elapsed(orphan_check_at_, kMinuteMillis, now)) return;
   orphan_check_at_ = now;
   const std::set<std::string> all_orphaned = store_.sources.all_orphaned(now - kOrphanGraceMillis);
   for (const CompiledSource& source : sources_) {
@@ -178,4 +176,4 @@ void SourceWorkers::report_all_orphaned(platform::UtcMillis now) {
   }
 }
 
-}  // namespace giftsync::daemon::sources
+}  // namespace giftsync::sources

@@ -11,13 +11,13 @@
 #include "daemon/sources/source_health.h"
 #include "platform/periodic_worker.h"
 
-namespace giftsync::daemon::sources {
+namespace giftsync::sources {
 
 class SourceWorkers {
  public:
   /// Registers the sources in the store. `on_changes` wakes the sync worker.
   SourceWorkers(const std::vector<config::SourceSettings>& sources, const std::string& installation,
-                schema::store::Store& store, std::function<void()> on_changes);
+                store::Store& store, std::function<void()> on_changes);
 
   /// Used by the webhook endpoint; valid as long as this object.
   const std::vector<CompiledSource>& sources() const { return sources_; }
@@ -33,28 +33,27 @@ class SourceWorkers {
   /// False when a poll's worker has shown no heartbeat for this long.
   bool alive(std::int64_t max_silence_millis) const;
   /// Resets poll waits that were set by a wrong clock; returns the sources' names.
-  std::vector<std::string> release_implausible_waits(platform::UtcMillis now);
+  std::vector<std::string> release_implausible_waits(UtcMillis now);
   /// Periodic work. The first call reprocesses all kept events, which takes long (SRC-9, SRC-13);
   /// `keep_going` is called in between, and false ends it.
-  void run_maintenance(platform::UtcMillis now, const std::function<bool()>& keep_going);
+  void run_maintenance(UtcMillis now, const std::function<bool()>& keep_going);
   /// Deletes old message ids and refused messages. A message that is repeated after its id was deleted is
   /// accepted again: `trusted_now` is of the trusted clock (LIFE-17).
-  void prune(platform::UtcMillis trusted_now);
+  void prune(UtcMillis trusted_now);
 
  private:
   void warn_of_removed_sources();
-  void reprocess(const CompiledSource& source, platform::UtcMillis now,
-                 const std::function<bool()>& keep_going);
-  void report_all_orphaned(platform::UtcMillis now);
+  void reprocess(const CompiledSource& source, UtcMillis now, const std::function<bool()>& keep_going);
+  void report_all_orphaned(UtcMillis now);
 
-  schema::store::Store& store_;
+  store::Store& store_;
   std::vector<CompiledSource> sources_;
   SourceHealthMonitor health_monitor_;
   EventIngestor ingestor_;
   // Used by the maintenance worker only:
   bool has_reprocessed_ = false;
-  platform::UtcMillis orphan_check_at_{INT64_MIN / 2};
-  std::vector<std::unique_ptr<platform::PeriodicWorker>> poll_workers_;
+  UtcMillis orphan_check_at_{INT64_MIN / 2};
+  std::vector<std::unique_ptr<PeriodicWorker>> poll_workers_;
 };
 
-}  // namespace giftsync::daemon::sources
+}  // namespace giftsync::sources

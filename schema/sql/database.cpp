@@ -6,19 +6,17 @@
 #include <random>
 #include <tuple>
 
-#include "platform/read_limit.h"
+#include "platform/call_deadline.h"
 #include "platform/text.h"
-#include "platform/thread_call_deadline.h"
 #include "platform/time.h"
-#include "schema/sql/active_query.h"
-#include "schema/sql/bulk_insert.h"
+#include "schema/sql/bulk_rows.h"
 #include "schema/sql/connection_check.h"
+#include "schema/sql/dsn.h"
 #include "schema/sql/no_change.h"
-#include "schema/sql/postgresql_dsn.h"
-#include "schema/sql/read_deadline.h"
+#include "schema/sql/query_watchdog.h"
 #include "schema/sql/session.h"
 
-namespace giftsync::schema::sql {
+namespace giftsync::sql {
 namespace {
 
 constexpr std::size_t kMaxIdleSessions = 16;
@@ -115,7 +113,7 @@ std::string collapse_whitespace(const std::string& text) {
     else if (!line.empty() && line.back() != ' ')
       line += ' ';
   }
-  return std::string(platform::trimmed(line));
+  return std::string(trimmed(line));
 }
 
 /// Two transactions that waited for each other would do so again. At most 160 ms.
@@ -135,7 +133,7 @@ ErrorKind connect_error_kind(Dialect dialect) {
   const std::string what = collapse_whitespace(message);
   const std::string database = dsn.is_external_crm ? "the CRM's database" : "the database";
   const auto broken = [&](bool transient, const char* how) {
-    return platform::DependencyError(transient, database + how + what, dsn.is_external_crm);
+    return DependencyError(transient, database + how + what, dsn.is_external_crm);
   };
   if (fault == ErrorKind::constraint && is_write)
     throw ConstraintViolation(database + " refused a row: " + what);
@@ -157,7 +155,7 @@ std::string_view begin_statement(Dialect dialect, bool is_write) {
 int wait_for_file_lock(void* is_external_crm, int attempt) {
   constexpr int kMaxWaitMillis = 10'000;
   if (attempt >= kMaxWaitMillis) return 0;
-  if (is_external_crm != nullptr && !platform::ThreadCallDeadline::may_continue()) return 0;
+  if (is_external_crm != nullptr && !ThreadCallDeadline::may_continue()) return 0;
   sqlite_api::sqlite3_sleep(1);
   return 1;
 }
@@ -249,7 +247,7 @@ std::string existing_file_uri(const std::string& path) {
   for (const char c : path) {
     const auto byte = static_cast<unsigned char>(c);
     const bool is_plain =
-        platform::is_ascii_letter_or_digit(c) || std::string_view("/-._~").find(c) != std::string_view::npos;
+        is_ascii_letter_or_digit(c) || std::string_view("/-._~").find(c) != std::string_view::npos;
     if (is_plain)
       uri += c;
     else
@@ -331,9 +329,8 @@ std::unique_ptr<Session> Database::connect(bool is_writer) {
   }
   std::string uri = postgresql_uri(dsn_);
   // The last one counts. libpq knows whole seconds, 2 at least.
-  if (const std::int64_t limit = dsn_.is_external_crm ? platform::ThreadCallDeadline::remaining_millis() : 0;
-      limit > 0)
-    uri += "&connect_timeout=" + std::to_string(std::max<std::int64_t>(limit / platform::kSecondMillis, 2));
+  if (const std::int64_t limit = dsn_.is_external_crm ? ThreadCallDeadline::remaining_millis() : 0; limit > 0)
+    uri += "&connect_timeout=" + std::to_string(std::max<std::int64_t>(limit / kSecondMillis, 2));
   if (is_unreachable_) probe_connection(uri, dsn_.is_external_crm);
   auto session = connect_postgresql(uri, dsn_.is_external_crm);
   is_unreachable_ = false;
@@ -351,20 +348,20 @@ void Database::check_usable() {
   std::optional<FileIdentity> opened;
   {
     const std::lock_guard lock(mutex_);
-    if (!refusal_.empty()) throw platform::DependencyError(true, refusal_, dsn_.is_external_crm);
+    if (!refusal_.empty()) throw DependencyError(true, refusal_, dsn_.is_external_crm);
     opened = file_;
   }
   if (opened && identify_file(dsn_.connection) != opened)
-    throw platform::DependencyError(true, "the store's file " + dsn_.connection +
-                                              " was deleted, moved or replaced while in use: put it back; if "
-                                              "it is lost, restore the store from its "
-                                              "backup and restart giftsyncd");
+    throw DependencyError(true, "the store's file " + dsn_.connection +
+                                    " was deleted, moved or replaced while in use: put it back; if "
+                                    "it is lost, restore the store from its "
+                                    "backup and restart giftsyncd");
 }
 
 void Database::checkpoint() {
   try {
     read([](soci::session& session) { copy_write_ahead_log(connection_of(Session::of(session))); });
-  } catch (const platform::DependencyError&) {
+  } catch (const DependencyError&) {
     // The next commit meets the same fault, or the writer copies all.
   }
 }
@@ -480,8 +477,7 @@ std::int64_t Database::changed_rows(soci::session& session) const {
 
 std::int64_t Database::read_limit(Mode mode) const {
   if (mode != Mode::read && mode != Mode::snapshot) return 0;
-  return dsn_.is_external_crm ? platform::ThreadCallDeadline::remaining_millis()
-                              : platform::ReadLimit::millis();
+  return dsn_.is_external_crm ? ThreadCallDeadline::remaining_millis() : ReadLimit::millis();
 }
 
 void Database::run(Mode mode, const std::function<void(soci::session&)>& work) {
@@ -519,8 +515,8 @@ void Database::run(Mode mode, const std::function<void(soci::session&)>& work) {
       if (!sessions_good) drop_idle_sessions();
       if (limit > 0 && is_interrupted(error)) {
         const std::string took = " took more than " + std::to_string(limit) + " ms";
-        if (dsn_.is_external_crm) throw platform::DependencyError(true, "the CRM's database" + took, true);
-        throw platform::ReadTooLong("a read of the store" + took);
+        if (dsn_.is_external_crm) throw DependencyError(true, "the CRM's database" + took, true);
+        throw ReadTooLong("a read of the store" + took);
       }
       // SQLite has waited for its busy_timeout already, and PostgreSQL for a lock; its conflicts end at once.
       const bool again = (fault == ErrorKind::conflict && dsn_.dialect == Dialect::postgresql) ||
@@ -609,4 +605,4 @@ std::vector<std::string> durability_warnings(Database& database) {
   return warnings;
 }
 
-}  // namespace giftsync::schema::sql
+}  // namespace giftsync::sql

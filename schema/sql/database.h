@@ -16,28 +16,26 @@
 #include <vector>
 
 #include "platform/dependency_error.h"
-#include "schema/sql/checkpointer.h"
 #include "schema/sql/dsn.h"
-#include "schema/sql/file_identity.h"
 #include "schema/sql/soci_conversions.h"
-#include "schema/sql/writer_lock.h"
+#include "schema/sql/sqlite_file.h"
 
-namespace giftsync::schema::sql {
+namespace giftsync::sql {
 
 class Session;
 
 /// The connection broke during COMMIT: the transaction may or may not be committed. The caller has to
 /// check.
-class CommitOutcomeUnknown : public platform::DependencyError {
+class CommitOutcomeUnknown : public DependencyError {
  public:
   CommitOutcomeUnknown(const std::string& what, bool of_external_crm)
-      : platform::DependencyError(true, what, of_external_crm) {}
+      : DependencyError(true, what, of_external_crm) {}
 };
 
 /// A unique or other constraint refused the statement, or a column cannot hold the value.
-class ConstraintViolation : public platform::DependencyError {
+class ConstraintViolation : public DependencyError {
  public:
-  explicit ConstraintViolation(const std::string& what) : platform::DependencyError(false, what) {}
+  explicit ConstraintViolation(const std::string& what) : DependencyError(false, what) {}
 };
 
 class Database {
@@ -123,8 +121,8 @@ class Database {
  private:
   enum class Mode { read, write, urgent_write, snapshot };
   void run(Mode mode, const std::function<void(soci::session&)>& work);
-  /// platform::ReadLimit of this thread, as far as it applies; 0: none.
-  /// Of the present thread, in milliseconds; 0: none.
+  /// ReadLimit of this thread, as far as it applies; 0: none.
+  /// The limit of the present thread, in milliseconds; 0: none.
   std::int64_t read_limit(Mode mode) const;
   void run_once(Mode mode, soci::session& session, std::int64_t limit,
                 const std::function<void(soci::session&)>& work);
@@ -210,7 +208,7 @@ std::vector<std::string> statements_of(Dialect dialect, std::string_view script)
 void run_script(soci::session& session, Dialect dialect, std::string_view script);
 
 /// What the settings of a PostgreSQL server put at risk when its machine crashes, with the next step; each
-/// begins with the setting's name. Empty for none, and for SQLite. Throws platform::DependencyError.
+/// begins with the setting's name. Empty for none, and for SQLite. Throws DependencyError.
 std::vector<std::string> durability_warnings(Database& database);
 
-}  // namespace giftsync::schema::sql
+}  // namespace giftsync::sql

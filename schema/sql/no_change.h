@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace giftsync::schema::sql {
+namespace giftsync::sql {
 
 /// As long as it exists, this thread's writes are not what Database::add_to_next_change() waits for.
 class NoChange {
@@ -14,7 +14,7 @@ class NoChange {
   NoChange& operator=(const NoChange&) = delete;
   static bool exists() { return count() > 0; }
 
-  /// Of this thread: rows that were changed to allot ids. An id that nothing got is no change either.
+  /// Rows that this thread changed to allot ids. An id that nothing got is no change either.
   static std::int64_t& id_rows() {
     thread_local std::int64_t rows = 0;
     return rows;
@@ -27,4 +27,4 @@ class NoChange {
   }
 };
 
-}  // namespace giftsync::schema::sql
+}  // namespace giftsync::sql

@@ -7,7 +7,7 @@
 
 #include "schema/sql/session.h"
 
-namespace giftsync::schema::sql {
+namespace giftsync::sql {
 
 using namespace sqlite_api;  // SOCI's namespace for the declarations of sqlite3.h
 
@@ -108,4 +108,4 @@ bool PreparedQuery::is_null(int column) const {
                        : sqlite3_column_type(rows_->statement, column) == SQLITE_NULL;
 }
 
-}  // namespace giftsync::schema::sql
+}  // namespace giftsync::sql

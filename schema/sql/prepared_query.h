@@ -9,7 +9,7 @@
 
 #include "schema/sql/database.h"
 
-namespace giftsync::schema::sql {
+namespace giftsync::sql {
 
 class PreparedQuery {
  public:
@@ -41,4 +41,4 @@ class PreparedQuery {
   std::unique_ptr<Rows> rows_;
 };
 
-}  // namespace giftsync::schema::sql
+}  // namespace giftsync::sql

@@ -11,7 +11,7 @@
 
 #include "schema/sql/database.h"
 
-namespace giftsync::schema::sql {
+namespace giftsync::sql {
 
 /// Runs a statement with its soci::use; returns how many rows it changed.
 template <class... Exchanged>
@@ -73,7 +73,7 @@ struct WordConversion {
   }
 };
 
-}  // namespace giftsync::schema::sql
+}  // namespace giftsync::sql
 
 namespace soci {
 

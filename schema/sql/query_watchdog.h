@@ -5,12 +5,15 @@
 // command may take long and can be interrupted. SQLite is not affected.
 #pragma once
 
+#include <soci/soci.h>
+
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
 #include <thread>
 
-namespace giftsync::schema::sql {
+namespace giftsync::sql {
 
 class QueryWatchdog {
  public:
@@ -36,4 +39,56 @@ class QueryWatchdog {
 /// The age of the oldest transaction with the store's server; 0 when there is none. Any thread.
 std::int64_t oldest_store_query_millis();
 
-}  // namespace giftsync::schema::sql
+// The transactions that wait for a PostgreSQL server; see schema/sql/query_watchdog.h.
+// Included by schema/'s .cpp files only.
+
+/// One transaction, registered for its lifetime. A negative socket (SQLite) is not monitored.
+class ActiveQuery {
+ public:
+  /// `limit_millis`: of this transaction, if it is below the watchdog's own; 0: none.
+  ActiveQuery(int socket, bool is_external_crm, std::int64_t limit_millis = 0);
+  ~ActiveQuery();
+  ActiveQuery(const ActiveQuery&) = delete;
+  ActiveQuery& operator=(const ActiveQuery&) = delete;
+
+  /// The watchdog closed its connection because it exceeded its limit.
+  bool was_aborted() const;
+
+ private:
+  friend void abort_overdue_queries(const QueryWatchdog::Limits& limits);
+  friend std::int64_t oldest_active_query_millis();
+
+  const int socket_;
+  const bool is_external_crm_;
+  const std::int64_t limit_millis_;
+  const std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
+  bool was_aborted_ = false;  // guarded by the list's mutex
+};
+
+void abort_overdue_queries(const QueryWatchdog::Limits& limits);
+/// The age of the oldest query among the transactions with the store's server.
+std::int64_t oldest_active_query_millis();
+
+// Holds one read to ReadLimit. Included by schema/'s .cpp files only.
+
+/// From its construction on, statements of the session are interrupted once `millis` have passed. 0: no
+/// limit. On PostgreSQL it counts for each statement, and for the rest of the transaction.
+class ReadDeadline {
+ public:
+  ReadDeadline(soci::session& session, std::int64_t millis);
+  ~ReadDeadline();
+  ReadDeadline(const ReadDeadline&) = delete;
+  ReadDeadline& operator=(const ReadDeadline&) = delete;
+
+ private:
+  static int has_passed(void* deadline);
+
+  soci::session& session_;
+  const bool is_sqlite_;  ///< and limited
+  const std::chrono::steady_clock::time_point ends_at_;
+};
+
+/// The error is that of an interrupted statement.
+bool is_interrupted(const soci::soci_error& error);
+
+}  // namespace giftsync::sql

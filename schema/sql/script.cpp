@@ -3,7 +3,7 @@
 
 #include "schema/sql/database.h"
 
-namespace giftsync::schema::sql {
+namespace giftsync::sql {
 namespace {
 
 /// The script's lines for this back end, without comments (SOCI would treat ":name" in one as a parameter).
@@ -47,4 +47,4 @@ void run_script(soci::session& session, Dialect dialect, std::string_view script
   for (const std::string& statement : statements_of(dialect, script)) session << statement;
 }
 
-}  // namespace giftsync::schema::sql
+}  // namespace giftsync::sql

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace giftsync::schema::sql {
+namespace giftsync::sql {
 
 using namespace sqlite_api;  // SOCI's namespace for the declarations of sqlite3.h
 
@@ -71,4 +71,4 @@ void throw_postgresql_error(PGconn* connection, const PGresult* result) {
   throw soci::postgresql_soci_error(PQerrorMessage(connection), state ? state : "     ");
 }
 
-}  // namespace giftsync::schema::sql
+}  // namespace giftsync::sql

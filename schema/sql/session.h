@@ -10,7 +10,7 @@
 #include <string>
 #include <unordered_map>
 
-namespace giftsync::schema::sql {
+namespace giftsync::sql {
 
 class Session : public soci::session {
  public:
@@ -23,7 +23,7 @@ class Session : public soci::session {
   /// No transaction is open.
   bool is_idle();
 
-  /// Of the connection to PostgreSQL; -1 with SQLite.
+  /// The socket of the connection to PostgreSQL; -1 with SQLite.
   int socket();
 
   /// SQLite only: the statement of this text, prepared at the first call and cached with the
@@ -43,8 +43,8 @@ class Session : public soci::session {
   std::unordered_map<std::string, std::string> names_;
 };
 
-// Of the connection's last fault, as SOCI would throw it.
+// Throws the connection's last fault, as SOCI would.
 [[noreturn]] void throw_sqlite_error(sqlite_api::sqlite3* connection, int result);
 [[noreturn]] void throw_postgresql_error(PGconn* connection, const PGresult* result);
 
-}  // namespace giftsync::schema::sql
+}  // namespace giftsync::sql

@@ -12,7 +12,7 @@
 #include "schema/ids.h"
 #include "schema/money.h"
 
-namespace giftsync::schema::sql {
+namespace giftsync::sql {
 
 /// A type that is one 64-bit integer in the database.
 template <class Type, std::int64_t Type::*member>
@@ -27,24 +27,21 @@ struct IntegerConversion {
   }
 };
 
-}  // namespace giftsync::schema::sql
+}  // namespace giftsync::sql
 
 namespace soci {
 
 template <>
-struct type_conversion<giftsync::platform::UtcMillis>
-    : giftsync::schema::sql::IntegerConversion<giftsync::platform::UtcMillis,
-                                               &giftsync::platform::UtcMillis::value> {};
+struct type_conversion<giftsync::UtcMillis>
+    : giftsync::sql::IntegerConversion<giftsync::UtcMillis, &giftsync::UtcMillis::value> {};
 
 template <>
-struct type_conversion<giftsync::schema::Money>
-    : giftsync::schema::sql::IntegerConversion<giftsync::schema::Money,
-                                               &giftsync::schema::Money::minor_units> {};
+struct type_conversion<giftsync::Money>
+    : giftsync::sql::IntegerConversion<giftsync::Money, &giftsync::Money::minor_units> {};
 
 template <class Tag>
-struct type_conversion<giftsync::schema::Id<Tag>>
-    : giftsync::schema::sql::IntegerConversion<giftsync::schema::Id<Tag>, &giftsync::schema::Id<Tag>::value> {
-};
+struct type_conversion<giftsync::Id<Tag>>
+    : giftsync::sql::IntegerConversion<giftsync::Id<Tag>, &giftsync::Id<Tag>::value> {};
 
 template <class Type>
 struct type_conversion<std::optional<Type>> {

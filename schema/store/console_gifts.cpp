@@ -7,12 +7,12 @@
 #include "platform/text.h"
 #include "schema/contact_normalization.h"
 #include "schema/crm_id.h"
-#include "schema/enum_words.h"
+#include "schema/enums.h"
 #include "schema/sql/queries.h"
-#include "schema/store/bounded_queries.h"
-#include "schema/store/gift_rows.h"
+#include "schema/store/gift/gift_rows.h"
+#include "schema/store/statements/bounded_queries.h"
 
-namespace giftsync::schema::store {
+namespace giftsync::store {
 namespace {
 
 constexpr auto kCrmFilters = enum_words<CrmFilter>({{CrmFilter::any, "any"},
@@ -61,14 +61,14 @@ std::string pattern_of(const std::string& error_class) {
 /// locale.
 std::string pattern_of_part(sql::Dialect dialect, const std::string& text) {
   const bool is_glob = dialect == sql::Dialect::sqlite;
-  const std::string lower = platform::lower_case(text);
-  const std::string upper = platform::upper_case(text);
+  const std::string lower = lower_case(text);
+  const std::string upper = upper_case(text);
   std::string_view rest_of_lower = lower;
   std::string_view rest_of_upper = upper;
   std::string pattern;
   while (!rest_of_lower.empty()) {
-    const std::string one(platform::truncated(rest_of_lower, 1));
-    const std::string other(platform::truncated(rest_of_upper, 1));
+    const std::string one(truncated(rest_of_lower, 1));
+    const std::string other(truncated(rest_of_upper, 1));
     rest_of_lower.remove_prefix(one.size());
     rest_of_upper.remove_prefix(other.size());
     if (one != other)
@@ -161,19 +161,17 @@ void add_filter(Conditions& all, sql::Dialect dialect, const Viewer& viewer,
             pattern_of(filter.error_class));
 }
 
-std::string replaced(std::string text, const std::string& what, const std::string& with) {
-  const std::size_t at = text.find(what);
-  return at == std::string::npos ? text : text.replace(at, what.size(), with);
-}
-
-/// kGiftColumns; without what a masked viewer must not see (CON-16).
+/// kGiftColumns; of masked fields only what a masked viewer may see (CON-16): of a name that there is one.
 std::string gift_columns(sql::Dialect dialect, const Viewer& viewer) {
   if (!viewer.is_masked()) return kGiftColumns;
-  const std::string columns = replaced(kGiftColumns, "t.email, t.first_name, t.last_name, t.message,",
-                                       masked_address_column(dialect, "t.email") + ", " +
-                                           masked_column("(t.first_name || t.last_name)") + ", '', " +
-                                           masked_column("t.message") + ",");
-  return replaced(columns, "t.phone,", masked_column("t.phone") + ",");
+  const auto shown = [&](const auto& field, const std::string& column) -> std::string {
+    if (!field.is_masked) return column;
+    if (field.column == "email") return masked_address_column(dialect, column);
+    if (field.column == "first_name") return masked_column("(t.first_name || t.last_name)");
+    return field.column == "last_name" ? "''" : masked_column(column);
+  };
+  return sql::select_list(kRecipientTransactionFields, "t", shown) + ", " +
+         sql::select_list(kGiftRequestFields, "r", shown);
 }
 
 std::string query(sql::Dialect dialect, const Viewer& viewer, const std::string& rest) {
@@ -201,7 +199,7 @@ ConsoleGift console_gift_in(const sql::PreparedQuery& row, const Viewer& viewer)
 /// The gift at which a search of `budget` of those gifts ends.
 struct SearchEnd {
   TransactionId id = {};
-  platform::UtcMillis sent_at = {};
+  UtcMillis sent_at = {};
 };
 std::optional<SearchEnd> end_of_search(soci::session& session, const Conditions& of, std::int64_t budget) {
   std::optional<SearchEnd> end;
@@ -302,7 +300,7 @@ std::vector<CrmFailureClass> ConsoleGifts::failure_classes(const Viewer& viewer)
   for (const Failure& failure : failures) {
     const std::string error = failure_class_of(failure.error);
     CrmFailureClass& one = classes[error];
-    const platform::UtcMillis since = failure.times.since;
+    const UtcMillis since = failure.times.since;
     if (one.gifts++ == 0) one = {error, failure.error, 1, failure.id, 0, since, since};
     if (failure.is_rejected) ++one.rejected;
     one.first_failing_since = std::min(one.first_failing_since, since);
@@ -324,7 +322,7 @@ bool ConsoleGifts::has_most_failures() {
   });
 }
 
-std::int64_t ConsoleGifts::count_undelivered(const Viewer& viewer, platform::UtcMillis since) {
+std::int64_t ConsoleGifts::count_undelivered(const Viewer& viewer, UtcMillis since) {
   return database_->read([&](soci::session& session) {
     return count_bounded(
         session,
@@ -345,4 +343,4 @@ std::vector<TransactionId> ConsoleGifts::rejected_gifts(const Viewer& viewer, co
   return found;
 }
 
-}  // namespace giftsync::schema::store
+}  // namespace giftsync::store

@@ -11,11 +11,11 @@
 
 #include "platform/time.h"
 #include "schema/enums.h"
-#include "schema/store/gift_requests.h"
-#include "schema/store/sync_queue.h"
-#include "schema/store/viewer.h"
+#include "schema/store/gift/gift_requests.h"
+#include "schema/store/gift/sync_queue.h"
+#include "schema/store/statements/audit_log.h"
 
-namespace giftsync::schema::store {
+namespace giftsync::store {
 
 /// The state of a gift's record in the CRM, as a filter.
 enum class CrmFilter { any, waiting, failing, rejected, unmatched, needs_relink, skipped, deleted };
@@ -38,10 +38,9 @@ struct ConsoleGiftFilter {
   std::string campaign = {};               ///< the exact utm_campaign_id
   std::string key = {};                    ///< GiftRequest::credential_prefix
   std::optional<std::string> source = {};  ///< the exact gift_source; empty: sent by giftsync
-  std::optional<platform::UtcMillis> sent_since = {};
-  std::optional<platform::UtcMillis> sent_until = {};  ///< before then
-  std::optional<platform::UtcMillis> undelivered_since =
-      {};  ///< became undelivered then or later, and still are
+  std::optional<UtcMillis> sent_since = {};
+  std::optional<UtcMillis> sent_until = {};         ///< before then
+  std::optional<UtcMillis> undelivered_since = {};  ///< became undelivered then or later, and still are
   CrmFilter crm = CrmFilter::any;
   std::string error_class = {};  ///< CrmFailureClass::error; ignored for a masked viewer
   bool conflict = false;         ///< only those with contradicting final statuses
@@ -62,16 +61,16 @@ struct ConsoleGiftPage {
   std::vector<ConsoleGift> gifts;              ///< by descending id
   std::optional<TransactionId> next_before{};  ///< where the listing continues; absent at the end
   /// The search stopped here, after `budget` gifts, and not because the page is full.
-  std::optional<platform::UtcMillis> searched_back_to{};
+  std::optional<UtcMillis> searched_back_to{};
 };
 
 /// A gift of a class of failures.
 struct FailingGift {
-  platform::UtcMillis since = {};  ///< when the first of the attempts failed that have failed in a row
+  UtcMillis since = {};  ///< when the first of the attempts failed that have failed in a row
   /// When the last one failed, by the clock of audit events; zero: none since the gift was queued. A fault of
   /// the whole CRM is no attempt, and leaves it.
-  platform::UtcMillis failed_at = {};
-  platform::UtcMillis next_attempt_at = {};
+  UtcMillis failed_at = {};
+  UtcMillis next_attempt_at = {};
 };
 
 /// The class of an error: its text with # for each number.
@@ -85,8 +84,8 @@ struct CrmFailureClass {
   TransactionId last;         ///< the one with the highest id
   std::int64_t rejected = 0;  ///< of the gifts: refused by the CRM as they are; they rest up to a day
   // Since when its gifts fail, whatever their errors were before: the first one and the last one.
-  platform::UtcMillis first_failing_since = {};
-  platform::UtcMillis last_failing_since = {};
+  UtcMillis first_failing_since = {};
+  UtcMillis last_failing_since = {};
   std::vector<FailingGift> failing = {};  ///< each of its gifts
 };
 
@@ -114,7 +113,7 @@ class ConsoleGifts {
   /// looked at.
   bool has_most_failures();
   /// The gifts that became undelivered since then and still are; bounded.
-  std::int64_t count_undelivered(const Viewer& viewer, platform::UtcMillis since);
+  std::int64_t count_undelivered(const Viewer& viewer, UtcMillis since);
   static constexpr std::int64_t kUndeliveredDays = 7;  ///< that status and overview count
   /// The rejected gifts of that class, at most `limit` of the same failing gifts.
   std::vector<TransactionId> rejected_gifts(const Viewer& viewer, const std::string& error_class,
@@ -124,4 +123,4 @@ class ConsoleGifts {
   std::shared_ptr<sql::Database> database_;
 };
 
-}  // namespace giftsync::schema::store
+}  // namespace giftsync::store

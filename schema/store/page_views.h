@@ -3,16 +3,42 @@
 // row for each status and premise of the gift.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "schema/store/change_log.h"
-#include "schema/store/donations.h"
-#include "schema/store/gift_requests.h"
+#include "schema/ids.h"
+#include "schema/store/gift/change_log.h"
+#include "schema/store/gift/gift_requests.h"
 
-namespace giftsync::schema::store {
+namespace giftsync::store {
+
+// The charity of a donated gift (PAGE-15). It is written in the transaction that accepts the
+// donation, so each gift donated on a page has exactly one.
+
+/// A charity as it was named at the time of the choice. Without a name the sender's company chooses.
+struct Donation {
+  std::string charity;
+  std::string link;
+  friend bool operator==(const Donation&, const Donation&) = default;
+};
+
+class Donations {
+ public:
+  explicit Donations(std::shared_ptr<sql::Database> database);
+
+  /// For ChangeLog::accept_if: records the donation and replaces the one of a voided choice.
+  TransactionEffect record_effect(TransactionId transaction, const Donation& donation);
+  std::optional<Donation> find(TransactionId transaction);
+  /// The donations of the gifts that have one.
+  std::map<TransactionId, Donation> find_all(std::span<const TransactionId> transactions);
+
+ private:
+  std::shared_ptr<sql::Database> database_;
+};
 
 struct PageView {
   Gift gift;
@@ -37,4 +63,11 @@ class PageViews {
   std::shared_ptr<sql::Database> database_;
 };
 
-}  // namespace giftsync::schema::store
+// The statement of a page view as SQL. Included by this folder's .cpp files and by the test of
+// its plan only.
+
+/// All that a page of the gift :id shows: one row for each span of its changes, or one row with a null status
+/// when it has none. The other columns are the same in all rows.
+std::string page_view_query();
+
+}  // namespace giftsync::store

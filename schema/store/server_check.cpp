@@ -1,17 +1,22 @@
 #include "schema/store/server_check.h"
 
 #include <soci/postgresql/soci-postgresql.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <cstdio>
+#include <fstream>
 #include <mutex>
+#include <sstream>
+#include <system_error>
 #include <utility>
 
 #include "schema/sql/connection_check.h"
 #include "schema/sql/database.h"
-#include "schema/store/known_server.h"
+#include "schema/store/statements/metadata.h"
 #include "schema/store/store.h"
-#include "schema/store/store_migration.h"
 
-namespace giftsync::schema::store {
+namespace giftsync::store {
 namespace {
 
 constexpr const char* kServerFact = "server";
@@ -21,7 +26,7 @@ struct Facts {
   std::optional<KnownServer> server;
 };
 
-/// Of a store whose tables may not exist yet.
+/// Reads a store whose tables may not exist yet.
 Facts read_facts(soci::session& session) {
   Facts facts;
   try {
@@ -61,7 +66,7 @@ void ServerGuard::check(soci::session& session) {
   if (!facts.installation) return;
   const std::optional<KnownServer> before = remembered(*facts.installation);
   if (const std::string refusal = server_refusal(facts.server, before, *found); !refusal.empty())
-    throw platform::DependencyError(true, refusal);
+    throw DependencyError(true, refusal);
   const KnownServer now{*found, facts.server ? facts.server->accepted_at : 0};
   if (facts.server != now && file_.may_write) write_metadata(session, kServerFact, to_text(now));
   if (before != now) remember(*facts.installation, now);
@@ -116,4 +121,70 @@ std::optional<std::string> accept_server(const sql::Dsn& dsn) {
   });
 }
 
-}  // namespace giftsync::schema::store
+namespace {
+
+constexpr const char* kRemedy =
+    "; if this server is meant, run \"giftsyncctl db accept-server\", else correct store.connection or stop "
+    "that server";
+
+std::string refusal_by(const sql::ServerIdentity& known, const sql::ServerIdentity& found) {
+  if (known.system_identifier != found.system_identifier)
+    return "the database server is another cluster (system identifier " + found.system_identifier +
+           ", it was " + known.system_identifier + "): a restored, copied or upgraded one" + kRemedy;
+  if (found.timeline < known.timeline)
+    return "the database server is on timeline " + std::to_string(found.timeline) + ", and timeline " +
+           std::to_string(known.timeline) + " was in use: an old primary came back after its standby was " +
+           "promoted" + kRemedy;
+  return {};
+}
+
+}  // namespace
+
+std::string to_text(const KnownServer& known) {
+  return known.identity.system_identifier + " " + std::to_string(known.identity.timeline) + " " +
+         std::to_string(known.accepted_at);
+}
+
+std::optional<KnownServer> known_server_from(const std::string& text) {
+  KnownServer known;
+  std::istringstream words(text);
+  words >> known.identity.system_identifier >> known.identity.timeline >> known.accepted_at;
+  if (!words) return std::nullopt;
+  return known;
+}
+
+std::optional<KnownServer> read_known_server(const std::string& path, const std::string& installation) {
+  std::string found_installation;
+  std::string rest;
+  std::ifstream file(path);
+  if (!(file >> found_installation) || found_installation != installation) return std::nullopt;
+  std::getline(file >> std::ws, rest);
+  return known_server_from(rest);
+}
+
+std::string write_known_server(const std::string& path, const std::string& installation,
+                               const KnownServer& known) {
+  const std::string temporary = path + "." + std::to_string(::getpid()) + ".tmp";
+  errno = 0;
+  bool is_written = false;
+  {
+    std::ofstream file(temporary, std::ios::trunc);
+    file << installation << ' ' << to_text(known) << '\n';
+    is_written = static_cast<bool>(file.flush());
+  }
+  if (is_written && std::rename(temporary.c_str(), path.c_str()) == 0) return {};
+  const int fault = errno;
+  std::remove(temporary.c_str());
+  return fault == 0 ? "unknown error" : std::generic_category().message(fault);
+}
+
+std::string server_refusal(const std::optional<KnownServer>& stored,
+                           const std::optional<KnownServer>& remembered, const sql::ServerIdentity& found) {
+  if (stored) {
+    if (std::string refusal = refusal_by(stored->identity, found); !refusal.empty()) return refusal;
+  }
+  if (!remembered || (stored && stored->accepted_at > remembered->accepted_at)) return {};
+  return refusal_by(remembered->identity, found);
+}
+
+}  // namespace giftsync::store

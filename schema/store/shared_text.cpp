@@ -8,9 +8,9 @@
 #include "platform/time.h"
 #include "schema/sql/no_change.h"
 #include "schema/sql/queries.h"
-#include "schema/store/store_migration.h"
+#include "schema/store/statements/metadata.h"
 
-namespace giftsync::schema::store {
+namespace giftsync::store {
 
 SharedText::SharedText(const sql::Dsn& dsn, std::string name)
     : database_(sql::Database::shared(dsn)), name_(std::move(name)) {}
@@ -40,8 +40,8 @@ bool SharedText::begin_after(std::int64_t millis) const {
   });
   bool has_begun = false;
   update([&](const std::optional<std::string>& text) {
-    const auto before = platform::parse_number<std::int64_t>(text.value_or(""));
-    has_begun = !before || platform::has_elapsed({*before}, millis, {now});
+    const auto before = parse_number<std::int64_t>(text.value_or(""));
+    has_begun = !before || has_elapsed({*before}, millis, {now});
     return has_begun ? std::to_string(now) : *text;
   });
   return has_begun;
@@ -53,4 +53,4 @@ void SharedText::remove() const {
   });
 }
 
-}  // namespace giftsync::schema::store
+}  // namespace giftsync::store

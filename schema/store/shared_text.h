@@ -11,7 +11,7 @@
 #include "schema/sql/database.h"
 #include "schema/sql/dsn.h"
 
-namespace giftsync::schema::store {
+namespace giftsync::store {
 
 class SharedText {
  public:
@@ -22,7 +22,7 @@ class SharedText {
   /// conflict, must not use the store, and takes no longer than other writers may wait.
   using Change = std::function<std::string(const std::optional<std::string>& text)>;
   /// Changes of other processes come before or after this one. A text that stays equal is not written. Throws
-  /// platform::DependencyError, and what `change` throws.
+  /// DependencyError, and what `change` throws.
   void update(const Change& change) const;
 
   std::optional<std::string> read() const;
@@ -36,4 +36,4 @@ class SharedText {
   const std::string name_;
 };
 
-}  // namespace giftsync::schema::store
+}  // namespace giftsync::store

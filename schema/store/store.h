@@ -4,46 +4,46 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "platform/dependency_error.h"
+#include "platform/digest.h"
+#include "schema/sql/database.h"
 #include "schema/sql/dsn.h"
-#include "schema/store/accounts.h"
-#include "schema/store/approver_notices.h"
-#include "schema/store/audit_log.h"
-#include "schema/store/backfill_store.h"
-#include "schema/store/catalogue.h"
-#include "schema/store/change_log.h"
+#include "schema/store/account/accounts.h"
+#include "schema/store/account/console_sessions.h"
+#include "schema/store/account/console_users.h"
+#include "schema/store/account/message_tokens.h"
+#include "schema/store/account/organizations.h"
 #include "schema/store/console_gifts.h"
-#include "schema/store/console_sessions.h"
-#include "schema/store/console_users.h"
-#include "schema/store/crm_change_events.h"
-#include "schema/store/delivery_queue.h"
-#include "schema/store/donations.h"
-#include "schema/store/external_ids.h"
-#include "schema/store/gift_codes.h"
-#include "schema/store/gift_requests.h"
-#include "schema/store/lifecycle_store.h"
-#include "schema/store/message_tokens.h"
-#include "schema/store/organizations.h"
+#include "schema/store/crm/backfill_store.h"
+#include "schema/store/crm/crm_change_events.h"
+#include "schema/store/crm/request_records.h"
+#include "schema/store/crm/urgent_writes.h"
+#include "schema/store/event/refused_messages.h"
+#include "schema/store/event/sources.h"
+#include "schema/store/gift/catalogue.h"
+#include "schema/store/gift/change_log.h"
+#include "schema/store/gift/external_ids.h"
+#include "schema/store/gift/gift_codes.h"
+#include "schema/store/gift/gift_requests.h"
+#include "schema/store/gift/sync_queue.h"
+#include "schema/store/mail/delivery_queue.h"
+#include "schema/store/mail/lifecycle_store.h"
+#include "schema/store/mail/notices.h"
 #include "schema/store/page_views.h"
-#include "schema/store/refused_messages.h"
-#include "schema/store/request_records.h"
-#include "schema/store/sender_notices.h"
-#include "schema/store/sign_in_attempts.h"
-#include "schema/store/sources.h"
-#include "schema/store/sync_queue.h"
-#include "schema/store/urgent_writes.h"
-#include "schema/store/user_identities.h"
+#include "schema/store/statements/audit_log.h"
 
-namespace giftsync::schema::store {
+namespace giftsync::store {
 
 /// The version of the store's tables that this program reads and writes.
 inline constexpr int kStoreVersion = 3;
 
 /// The store cannot be used by this program: it is newer, or a development version made it. Not transient. An
 /// administrator has to act, so both programs exit 78.
-class IncompatibleStoreError : public platform::DependencyError {
+class IncompatibleStoreError : public DependencyError {
  public:
   explicit IncompatibleStoreError(const std::string& what) : DependencyError(false, what) {}
 };
@@ -75,7 +75,7 @@ class Store {
   bool is_unused();
   /// Throws DependencyError when the database does not respond or cannot be written.
   void check_writable();
-  /// From now on every call throws platform::DependencyError with this reason.
+  /// From now on every call throws DependencyError with this reason.
   void refuse_use(const std::string& reason);
 
  private:
@@ -116,4 +116,32 @@ class Store {
 /// The same through a separate connection, for a dsn without an open Store.
 void check_store_writable(const sql::Dsn& dsn);
 
-}  // namespace giftsync::schema::store
+// Brings a store to the newest version by numbered SQL scripts. Internal to schema/store and
+// its tests. Thread-safe; safe across processes.
+
+/// Scripts as sql::run_script takes them. Script i brings a store of version i to version i + 1; the first
+/// one creates the store.
+using MigrationScripts = std::span<const std::string_view>;
+
+/// The store's version; 0 when there are no tables yet. Throws IncompatibleStoreError when the tables were
+/// not made by these scripts. A version beyond the scripts is returned without that check.
+int read_store_version(const sql::Dsn& dsn, MigrationScripts scripts);
+
+/// Runs the scripts that the store lacks, in one transaction, and records the version and the fingerprint of
+/// the scripts. Throws IncompatibleStoreError, without a change, when the store is newer than the scripts or
+/// was not made by them.
+void run_migration(const sql::Dsn& dsn, MigrationScripts scripts);
+
+// A mark by which a command tells all daemons of a store to ask a CRM again that they leave
+// alone for a while (SYNC-70). Any thread.
+
+/// In the store's metadata; its text changes each time. Daemons read it while they leave the CRM alone.
+inline constexpr const char* kCrmWakeFact = "crm_wake";
+
+/// Throws DependencyError.
+inline void wake_crm_workers(Store& store) {
+  constexpr std::size_t kMarkBytes = 8;
+  store.set_metadata(kCrmWakeFact, random_hex(kMarkBytes));
+}
+
+}  // namespace giftsync::store

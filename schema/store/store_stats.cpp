@@ -1,8 +1,8 @@
 #include "schema/store/store_stats.h"
 
-#include "schema/store/bounded_queries.h"
+#include "schema/store/statements/bounded_queries.h"
 
-namespace giftsync::schema::store {
+namespace giftsync::store {
 namespace {
 
 using soci::into;
@@ -22,17 +22,17 @@ void count_requests(soci::session& session, StoreStats& stats) {
   sql::each_row(last, [] {});
 }
 
-void count_deadlines(soci::session& session, platform::UtcMillis soon, StoreStats& stats) {
+void count_deadlines(soci::session& session, UtcMillis soon, StoreStats& stats) {
   stats.due_until_horizon =
       count_bounded(session, "recipient_transaction WHERE due_at IS NOT NULL AND due_at <= :soon", use(soon));
-  stats.next_due = sql::first_of(sql::select_column<platform::UtcMillis>(
+  stats.next_due = sql::first_of(sql::select_column<UtcMillis>(
       session, "SELECT due_at FROM recipient_transaction WHERE due_at IS NOT NULL ORDER BY due_at LIMIT 1"));
 }
 
 /// Bounded by rows: changes have no index by time, which would cost each of them.
-void count_gifts_in_future(soci::session& session, platform::UtcMillis now, StoreStats& stats) {
+void count_gifts_in_future(soci::session& session, UtcMillis now, StoreStats& stats) {
   constexpr int kChanges = 20'000;
-  const std::string future = std::to_string(now.value + platform::kHourMillis);
+  const std::string future = std::to_string(now.value + kHourMillis);
   const std::string sent = "SELECT id FROM recipient_transaction WHERE sent_at > " + future + " LIMIT " +
                            std::to_string(kMaxCounted + 1);
   const std::string latest =
@@ -45,7 +45,7 @@ void count_gifts_in_future(soci::session& session, platform::UtcMillis now, Stor
 
 }  // namespace
 
-StoreStats store_stats(const sql::Dsn& dsn, platform::UtcMillis now, platform::UtcMillis soon) {
+StoreStats store_stats(const sql::Dsn& dsn, UtcMillis now, UtcMillis soon) {
   return sql::Database::shared(dsn)->read([&](soci::session& session) {
     StoreStats stats;
     count_requests(session, stats);
@@ -55,4 +55,4 @@ StoreStats store_stats(const sql::Dsn& dsn, platform::UtcMillis now, platform::U
   });
 }
 
-}  // namespace giftsync::schema::store
+}  // namespace giftsync::store

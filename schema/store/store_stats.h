@@ -8,9 +8,9 @@
 
 #include "platform/time.h"
 #include "schema/sql/dsn.h"
-#include "schema/store/request_records.h"
+#include "schema/store/crm/request_records.h"
 
-namespace giftsync::schema::store {
+namespace giftsync::store {
 
 struct StoreStats {
   std::array<std::int64_t, kAllRequestRecordStates.size()>
@@ -20,12 +20,12 @@ struct StoreStats {
   std::string request_error;           ///< and its Error Log
   std::int64_t due_until_horizon =
       0;  ///< gifts whose timer is due until the horizon, for a deadline or a reminder
-  std::optional<platform::UtcMillis> next_due;
+  std::optional<UtcMillis> next_due;
   /// Gifts that were sent, or have one of the latest 20,000 changes, more than an hour after now.
   std::int64_t gifts_in_future = 0;
 };
 
 /// `soon`: the horizon for due timers.
-StoreStats store_stats(const sql::Dsn& dsn, platform::UtcMillis now, platform::UtcMillis soon);
+StoreStats store_stats(const sql::Dsn& dsn, UtcMillis now, UtcMillis soon);
 
-}  // namespace giftsync::schema::store
+}  // namespace giftsync::store

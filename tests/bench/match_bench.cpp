@@ -1,5 +1,6 @@
 // tests/bench: fills a managed CRM with contacts and leads, and measures matching:
-// sync::match_recipients for 200 recipients at a time, with explanations. scripts/bench builds and calls it:
+// matching::match_recipients for 200 recipients at a time, with explanations. scripts/bench builds and calls
+// it:
 //   match_bench load BACKEND DATABASE CONTACTS LEADS RECIPIENTS-FILE
 //   match_bench measure BACKEND DATABASE RECIPIENTS-FILE SECONDS
 #include <chrono>
@@ -8,11 +9,11 @@
 #include <fstream>
 #include <iostream>
 
+#include "crm/sql/managed/managed_crm.h"
+#include "matching/match_decision.h"
 #include "schema/contact_normalization.h"
-#include "schema/crm/managed/managed_crm.h"
 #include "schema/sql/database.h"
 #include "schema/store/store.h"
-#include "sync/match_decision.h"
 
 namespace {
 
@@ -21,13 +22,12 @@ using namespace giftsync;
 constexpr std::size_t kBatches = 50;
 constexpr std::size_t kBatchSize = 200;
 
-schema::sql::Dsn dsn_of(const std::string& back_end, const std::string& database) {
-  return {back_end == "sqlite" ? schema::sql::Dialect::sqlite : schema::sql::Dialect::postgresql, database};
+sql::Dsn dsn_of(const std::string& back_end, const std::string& database) {
+  return {back_end == "sqlite" ? sql::Dialect::sqlite : sql::Dialect::postgresql, database};
 }
 
-schema::crm::MatchFields match_fields() {
-  const schema::crm::PersonMatchFields person{
-      {"Email"}, {"Phone", "MobilePhone"}, {"LastModifiedDate", true}};
+crm::MatchFields match_fields() {
+  const crm::PersonMatchFields person{{"Email"}, {"Phone", "MobilePhone"}, {"LastModifiedDate", true}};
   return {person, person, "US"};
 }
 
@@ -91,8 +91,8 @@ std::string replaced(std::string text, const std::string& word, const std::strin
   return text;
 }
 
-void run(schema::sql::Database& database, std::string statement) {
-  const bool postgresql = database.dialect() == schema::sql::Dialect::postgresql;
+void run(sql::Database& database, std::string statement) {
+  const bool postgresql = database.dialect() == sql::Dialect::postgresql;
   const std::string time =
       "CASE WHEN i % 2 = 0 THEN '2026-01-02T10:00:00.000Z' ELSE '2026-03-04T10:00:00.000Z' END";
   statement =
@@ -102,18 +102,18 @@ void run(schema::sql::Database& database, std::string statement) {
   database.write([&](soci::session& session) { session << statement; });
 }
 
-schema::crm::RecipientMatchKeys recipient(std::uint64_t random, std::uint64_t kind, std::uint64_t contacts,
-                                          std::uint64_t leads) {
+crm::RecipientMatchKeys recipient(std::uint64_t random, std::uint64_t kind, std::uint64_t contacts,
+                                  std::uint64_t leads) {
   const std::uint64_t i = random % contacts;
   if (kind < 6) {
-    return {schema::email_key("person" + std::to_string(i % 20 == 19 ? i - 1 : i) + "@example" +
-                              std::to_string(i % 1000 / 20) + ".com"),
+    return {giftsync::email_key("person" + std::to_string(i % 20 == 19 ? i - 1 : i) + "@example" +
+                                std::to_string(i % 1000 / 20) + ".com"),
             ""};
   }
-  if (kind < 8) return {schema::email_key("lead" + std::to_string(random % leads) + "@example.org"), ""};
-  if (kind == 8) return {"", schema::phone_key("+1 201 " + std::to_string(2000000 + i), "US")};
-  return {schema::email_key("unmatched" + std::to_string(i) + "@example.net"),
-          schema::phone_key("+1 415 " + std::to_string(2000000 + i), "US")};
+  if (kind < 8) return {giftsync::email_key("lead" + std::to_string(random % leads) + "@example.org"), ""};
+  if (kind == 8) return {"", giftsync::phone_key("+1 201 " + std::to_string(2000000 + i), "US")};
+  return {giftsync::email_key("unmatched" + std::to_string(i) + "@example.net"),
+          giftsync::phone_key("+1 415 " + std::to_string(2000000 + i), "US")};
 }
 
 /// The same recipients each time: of 10, 6 match a contact by e-mail, 2 a lead, 1 a contact by phone,
@@ -125,14 +125,14 @@ void write_recipients(const std::string& file, std::uint64_t contacts, std::uint
     random ^= random << 13;
     random ^= random >> 7;
     random ^= random << 17;
-    const schema::crm::RecipientMatchKeys keys = recipient(random >> 8, i % 10, contacts, leads);
+    const crm::RecipientMatchKeys keys = recipient(random >> 8, i % 10, contacts, leads);
     out << keys.email_key << '\t' << keys.phone_key << '\n';
   }
 }
 
-std::vector<schema::crm::RecipientMatchKeys> read_recipients(const std::string& file) {
+std::vector<crm::RecipientMatchKeys> read_recipients(const std::string& file) {
   std::ifstream in(file);
-  std::vector<schema::crm::RecipientMatchKeys> all;
+  std::vector<crm::RecipientMatchKeys> all;
   for (std::string line; std::getline(in, line);) {
     const std::size_t tab = line.find('\t');
     all.push_back({line.substr(0, tab), line.substr(tab + 1)});
@@ -140,21 +140,20 @@ std::vector<schema::crm::RecipientMatchKeys> read_recipients(const std::string& 
   return all;
 }
 
-void load(const schema::sql::Dsn& dsn, const std::string& contacts, const std::string& leads,
+void load(const sql::Dsn& dsn, const std::string& contacts, const std::string& leads,
           const std::string& file) {
-  schema::store::migrate_store(dsn);
-  schema::crm::managed::migrate_managed_crm(dsn);
-  schema::sql::Database database(dsn);
+  store::migrate_store(dsn);
+  crm::managed::migrate_managed_crm(dsn);
+  sql::Database database(dsn);
   for (std::string& statement : people(contacts, leads)) run(database, std::move(statement));
-  const auto crm = schema::crm::managed::make_managed_crm({dsn, "giftsync", match_fields()});
-  const schema::crm::RecipientMatchKeys first{"first@example.net",
-                                              ""};  // the first lookup of each object makes its keys
-  for (const schema::crm::PersonObject object :
-       {schema::crm::PersonObject::contact, schema::crm::PersonObject::lead})
+  const auto crm = crm::managed::make_managed_crm({dsn, "giftsync", match_fields()});
+  const crm::RecipientMatchKeys first{"first@example.net",
+                                      ""};  // the first lookup of each object makes its keys
+  for (const crm::PersonObject object : {crm::PersonObject::contact, crm::PersonObject::lead})
     crm->directory().find_candidates(object, std::span(&first, 1));
   // Does not wait for PostgreSQL's autovacuum.
   const auto analyze = [&] {
-    if (dsn.dialect == schema::sql::Dialect::postgresql)
+    if (dsn.dialect == sql::Dialect::postgresql)
       database.read([](soci::session& session) { session << "ANALYZE"; });
   };
   analyze();
@@ -163,11 +162,11 @@ void load(const schema::sql::Dsn& dsn, const std::string& contacts, const std::s
   write_recipients(file, std::stoull(contacts), std::stoull(leads));
 }
 
-void measure(const schema::sql::Dsn& dsn, const std::string& file, double seconds) {
+void measure(const sql::Dsn& dsn, const std::string& file, double seconds) {
   using Clock = std::chrono::steady_clock;
-  const auto crm = schema::crm::managed::make_managed_crm({dsn, "giftsync", match_fields()});
-  const std::vector<schema::crm::RecipientMatchKeys> recipients = read_recipients(file);
-  std::vector<std::vector<schema::crm::RecipientMatchKeys>> batches;
+  const auto crm = crm::managed::make_managed_crm({dsn, "giftsync", match_fields()});
+  const std::vector<crm::RecipientMatchKeys> recipients = read_recipients(file);
+  std::vector<std::vector<crm::RecipientMatchKeys>> batches;
   for (std::size_t at = 0; at + kBatchSize <= recipients.size(); at += kBatchSize)
     batches.emplace_back(recipients.begin() + static_cast<std::ptrdiff_t>(at),
                          recipients.begin() + static_cast<std::ptrdiff_t>(at + kBatchSize));
@@ -175,8 +174,8 @@ void measure(const schema::sql::Dsn& dsn, const std::string& file, double second
   long leads = 0;
   long opportunities = 0;
   for (const auto& batch : batches) {  // warms up and counts the matches
-    for (const schema::store::MatchDecision& decision :
-         sync::match_recipients(crm->directory(), match_fields(), batch)) {
+    for (const store::MatchDecision& decision :
+         matching::match_recipients(crm->directory(), match_fields(), batch)) {
       contacts += decision.contact_id.empty() ? 0 : 1;
       leads += decision.lead_id.empty() ? 0 : 1;
       opportunities += decision.opportunity_id.empty() ? 0 : 1;
@@ -186,7 +185,7 @@ void measure(const schema::sql::Dsn& dsn, const std::string& file, double second
   const auto begun = Clock::now();
   const auto passed = [&] { return std::chrono::duration<double>(Clock::now() - begun).count(); };
   for (; passed() < seconds; ++done)
-    sync::match_recipients(crm->directory(), match_fields(), batches[done % batches.size()]);
+    matching::match_recipients(crm->directory(), match_fields(), batches[done % batches.size()]);
   std::printf("{\"batch_millis\": %.3f, \"contacts\": %ld, \"leads\": %ld, \"opportunities\": %ld}\n",
               passed() * 1000 / static_cast<double>(done), contacts, leads, opportunities);
 }

@@ -5,10 +5,10 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/cli_context.h"
-#include "cli/progress.h"
+#include "cli/console.h"
+#include "daemon/wiring/server_secret.h"
 #include "tests/cli/cli_fixture.h"
 #include "tests/support/temporary_database.h"
-#include "wiring/server_secret_config.h"
 
 namespace giftsync::cli {
 namespace {
@@ -145,12 +145,12 @@ TEST_F(CliBackfill, TheExportHasTheTotalThatTheListHas) {
 }
 
 TEST_F(CliBackfill, AnIdConflictIsReportedWithItsRemedy) {
-  const schema::TransactionId gift = cli_.send_gifts({"ada@example.com"}).front();
+  const TransactionId gift = cli_.send_gifts({"ada@example.com"}).front();
   ASSERT_LE(gift.value, 450) << "a record has its id";
   {
-    schema::store::Store store(cli_.address());
-    schema::store::CrmSyncState refused{gift, schema::store::CrmSyncStatus::rejected,      cli_.now, {},
-                                        0,    schema::crm::id_conflict_result(gift).reason};
+    store::Store store(cli_.address());
+    store::CrmSyncState refused{gift, store::CrmSyncStatus::rejected,      cli_.now, {},
+                                0,    crm::id_conflict_result(gift).reason};
     store.sync.insert_decisions(std::span(&refused, 1));
   }
   cli_.run({"backfill", "gift-records"});
@@ -207,7 +207,7 @@ TEST_F(CliBackfill, ResumesWhereItStopped) {
 TEST_F(CliBackfill, AChunkWithFailedWritesIsCountedAndWritten) {
   {
     auto read = read_cli_settings(cli_.path("giftsyncd.yaml"));
-    schema::store::Store store(cli_.address());
+    store::Store store(cli_.address());
     wiring::load_server_secret(read.value(),
                                store);  // as a daemon's first start does it
   }
@@ -226,7 +226,7 @@ TEST_F(CliBackfill, AChunkWithFailedWritesIsCountedAndWritten) {
 TEST_F(CliBackfill, TheLastChunkIsExaminedAgainAfterFailedWrites) {
   {
     auto read = read_cli_settings(cli_.path("giftsyncd.yaml"));
-    schema::store::Store store(cli_.address());
+    store::Store store(cli_.address());
     wiring::load_server_secret(read.value(), store);
   }
   ASSERT_EQ(cli_.send_gifts({"ada@example.com"}).front().value, 1);
@@ -246,7 +246,7 @@ TEST_F(CliBackfill, TheLastChunkIsExaminedAgainAfterFailedWrites) {
 TEST(WorkProgressTest, PrintsRateAndTimeLeft) {
   std::ostringstream out, err;
   std::istringstream in;
-  platform::UtcMillis now{0};
+  UtcMillis now{0};
   const auto console = [&](bool terminal) { return Console{out, err, in, terminal, [&] { return now; }}; };
   {
     const Console plain = console(false);

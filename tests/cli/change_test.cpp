@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "cli/change_import.h"
-#include "cli/os_user.h"
+#include "cli/console.h"
+#include "cli/status/change_import.h"
 #include "daemon/config/settings.h"
-#include "sync/sync_step.h"
+#include "daemon/wiring/database_config.h"
+#include "sync/crm/sync_step.h"
 #include "tests/cli/cli_fixture.h"
-#include "wiring/database_config.h"
 
 namespace giftsync::cli {
 namespace {
@@ -26,10 +26,10 @@ using ::testing::SizeIs;
 class CliChanges : public ::testing::Test {
  protected:
   void sync() {
-    const schema::sql::Dsn address = cli_.address();
-    schema::store::Store store(address);
-    const schema::crm::MatchFields fields = wiring::match_fields(daemon::config::MatchingSettings{});
-    const auto crm = schema::crm::managed::make_managed_crm({address, "giftsync", fields});
+    const sql::Dsn address = cli_.address();
+    store::Store store(address);
+    const crm::MatchFields fields = wiring::match_fields(config::MatchingSettings{});
+    const auto crm = crm::managed::make_managed_crm({address, "giftsync", fields});
     sync::SyncRules rules;
     rules.match_fields = fields;
     rules.link_of = [](const auto&) { return "http://127.0.0.1:8480/g/x"; };
@@ -43,15 +43,15 @@ class CliChanges : public ::testing::Test {
   }
   /// An external gift that was opened.
   void ingest_vendor_gift(std::int64_t gift) {
-    schema::store::Store store(cli_.address());
+    store::Store store(cli_.address());
     store.sources.open("vendor", "vendor", cli_.now);
-    schema::store::InboundBatch report;
+    store::InboundBatch report;
     report.source = report.gift_source = "vendor";
     report.now = cli_.now;
-    schema::store::InboundItem& item = report.items.emplace_back();
+    store::InboundItem& item = report.items.emplace_back();
     item.gift.emplace().id = {gift};
     item.gift->sent_at = cli_.now;
-    item.change = schema::store::StatusChange{{}, "", {gift}, schema::Status::opened, cli_.now, cli_.now, {}};
+    item.change = store::StatusChange{{}, "", {gift}, Status::opened, cli_.now, cli_.now, {}};
     store.sources.accept(report);
   }
   Json json(std::vector<std::string> args) {
@@ -164,7 +164,7 @@ TEST_F(CliChanges, PagesOfChangesFollowEachOtherInEitherOrder) {
 TEST_F(CliChanges, OrphanedChangesAreListedAndPurgedOnlyWithYes) {
   cli_.send_gifts({"a@example.com"});
   report(998, "opened", "10:00:00");
-  cli_.now.value += 3 * platform::kDayMillis;
+  cli_.now.value += 3 * kDayMillis;
   report(999, "opened", "11:00:00");
   const Json held = json({"change", "list", "--orphaned"});
   ASSERT_THAT(held, SizeIs(2));
@@ -275,7 +275,7 @@ TEST_F(CliChanges, TheGiftsOfALongFileAreSyncedOnceItHasBeenRead) {
   std::istringstream in;
   const Console console{out, err, in, false, [this] { return cli_.now; }};
   auto opened = InputFile::open(cli_.path("long.ndjson"), console);
-  schema::store::Store store(cli_.address());
+  store::Store store(cli_.address());
   const std::size_t max_bytes_of_ten = 400;
   EXPECT_EQ(import_changes(console, store, opened.value(), max_bytes_of_ten), 0) << err.str();
   EXPECT_EQ(out.str(), "200 lines: 100 accepted, 100 duplicates, 0 orphaned, 0 refused\n");

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "cli/command_line.h"
-#include "cli/text_table.h"
+#include "cli/listing.h"
 #include "schema/store/store.h"
 
 namespace giftsync::cli {
@@ -31,7 +31,7 @@ class CliFixture {
     if (mkdtemp(folder.data()) == nullptr) throw std::runtime_error("no temporary folder");
     folder_ = folder;
     write_settings("");
-    if (with_store) schema::store::migrate_store(address());
+    if (with_store) store::migrate_store(address());
   }
   ~CliFixture() {
     std::error_code ignored;
@@ -67,29 +67,29 @@ class CliFixture {
     return {code, out.str(), err.str()};
   }
 
-  schema::sql::Dsn address() const { return {schema::sql::Dialect::sqlite, path("store.db")}; }
+  sql::Dsn address() const { return {sql::Dialect::sqlite, path("store.db")}; }
 
   /// Creates a gift to each of these addresses; returns the transactions' ids.
-  std::vector<schema::TransactionId> send_gifts(const std::vector<std::string>& emails) const {
+  std::vector<TransactionId> send_gifts(const std::vector<std::string>& emails) const {
     run({"db", "migrate"});
-    schema::store::Store store(address());
-    schema::store::NewGiftRequest request;
+    store::Store store(address());
+    store::NewGiftRequest request;
     request.request.account = {1};
     request.request.gift = {7};
     request.request.item_name = "Coffee";
-    request.request.costs = {schema::Money{500}, schema::Money{0}, schema::Money{25}, schema::Money{50}};
+    request.request.costs = {Money{500}, Money{0}, Money{25}, Money{50}};
     request.request.sender_email = "rose@example.com";
     request.request.sender_name = "Rose";
     request.request.created_at = now;
     for (const std::string& email : emails)
       request.recipients.push_back({email, "Pat", "", "Thank you!\nRose"});
-    std::vector<schema::TransactionId> ids;
+    std::vector<TransactionId> ids;
     const auto outcomes = store.gifts.create(std::span(&request, 1));
     for (const auto& made : outcomes.front().recipients) ids.push_back(made.id);
     return ids;
   }
 
-  platform::UtcMillis now{1'795'264'267'000};  // 2026-11-21T12:31:07Z
+  UtcMillis now{1'795'264'267'000};  // 2026-11-21T12:31:07Z
   bool is_terminal = false;
   long columns = 0;  ///< of the terminal that tables are written to; 0: a pipe
 

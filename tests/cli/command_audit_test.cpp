@@ -9,13 +9,13 @@
 #include <set>
 
 #include "cli/commands.h"
-#include "cli/os_user.h"
+#include "cli/console.h"
 #include "tests/cli/cli_fixture.h"
 
 namespace giftsync::cli {
 namespace {
 
-using schema::store::AuditEvent;
+using store::AuditEvent;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -23,10 +23,9 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-void add_verbs(const CLI::App& app, std::vector<std::string>& verbs) {
-  const auto below = app.get_subcommands([](const CLI::App*) { return true; });
-  if (below.empty()) verbs.push_back(name_of_verb(app));
-  for (const CLI::App* one : below) add_verbs(*one, verbs);
+void add_verbs(const Command& app, std::vector<std::string>& verbs) {
+  if (app.below.empty()) verbs.push_back(name_of_verb(app));
+  for (const auto& one : app.below) add_verbs(*one, verbs);
 }
 
 std::vector<std::string> verbs_of_tree() {
@@ -49,22 +48,23 @@ TEST(CommandEffects, TheOptionsThatEventsNameExist) {
   Commands commands;
   add_all_commands(commands);
   for (const CommandEffect& one : command_effects()) {
-    CLI::App* app = &commands.root();
+    Command* app = &commands.root();
     std::istringstream words{std::string(one.verb)};
-    for (std::string word; words >> word;) app = app->get_subcommand(word);
+    for (std::string word; words >> word;)
+      app = std::ranges::find(app->below, word, [](const auto& below) { return below->name; })->get();
     std::istringstream options{std::string(one.id) + " " + std::string(one.detail)};
     for (std::string option; options >> option;)
-      EXPECT_NE(app->get_option_no_throw(option), nullptr) << one.verb << " " << option;
+      EXPECT_NE(app->find(option), nullptr) << one.verb << " " << option;
   }
 }
 
 class CliAudit : public testing::Test {
  protected:
   std::vector<AuditEvent> events(const std::string& object = "") const {
-    schema::store::Store store(cli_.address());
-    schema::store::AuditFilter filter;
+    store::Store store(cli_.address());
+    store::AuditFilter filter;
     set_object(filter, object);
-    return store.audit.list(schema::store::Viewer::of_command_line(), filter, 1000);
+    return store.audit.list(store::Viewer::of_command_line(), filter, 1000);
   }
   /// The events that these commands add, the oldest first, as "action object: detail".
   std::vector<std::string> after(const std::vector<std::string>& args, const std::string& in = "") {
@@ -76,7 +76,7 @@ class CliAudit : public testing::Test {
     std::vector<std::string> texts;
     for (const AuditEvent& one : all) {
       EXPECT_EQ(one.actor, os_user());
-      EXPECT_EQ(one.actor_kind, schema::store::ActorKind::command);
+      EXPECT_EQ(one.actor_kind, store::ActorKind::command);
       EXPECT_EQ(one.occurred_at, cli_.now);
       texts.push_back(one.action + " " + one.object_kind +
                       (one.object_id.empty() ? "" : " " + one.object_id) +
@@ -123,7 +123,7 @@ TEST_F(CliAudit, EveryVerbThatChangesSomethingAddsItsEvents) {
       std::to_string(cli_.send_gifts({"ada@example.com", "bo@example.com"}).front().value);
   const std::string second = std::to_string(std::stoll(first) + 1);
   {
-    schema::store::Store store(cli_.address());
+    store::Store store(cli_.address());
     store.sources.open("feed", "", cli_.now);
     ASSERT_TRUE(store.sources.claim("feed", "daemon", 120'000, cli_.now));
     store.sources.release_claim("feed", "daemon", {cli_.now + 3'600'000, 7, "{\"cursor\":\"5\"}"});

@@ -1,10 +1,9 @@
-#include "cli/confirmation.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <sstream>
 
+#include "cli/console.h"
 #include "tests/cli/cli_fixture.h"
 
 namespace giftsync::cli {

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/json_array_writer.h"
+#include "cli/listing.h"
 #include "platform/digest.h"
 #include "tests/cli/cli_fixture.h"
 
@@ -54,8 +54,8 @@ TEST_F(CliConsole, ALinkIsPrintedAloneAndStoredHashed) {
   ASSERT_THAT(made.out, MatchesRegex("http://127.0.0.1:8480/console/link/[-_0-9A-Za-z]{43}\n"));
   const std::string token = made.out.substr(made.out.rfind('/') + 1, 43);
   EXPECT_EQ(made.err.find(token), std::string::npos);
-  schema::store::Store store(cli_.address());
-  const auto link = store.console_sessions.find_link(platform::sha256_hex(token), cli_.now);
+  store::Store store(cli_.address());
+  const auto link = store.console_sessions.find_link(sha256_hex(token), cli_.now);
   ASSERT_TRUE(link);
   EXPECT_EQ(link->expires_at, cli_.now + 300'000);
   EXPECT_FALSE(store.console_sessions.find_link(token, cli_.now));
@@ -86,9 +86,9 @@ TEST_F(CliConsole, ALinkIsRefusedWithoutTheConsoleAndWithoutTls) {
 TEST_F(CliConsole, SessionsAreListedAndEndedAndEverythingIsAudited) {
   create("ana@example.com");
   EXPECT_THAT(cli_.run({"session", "list"}).err, HasSubstr("No one is signed in"));
-  schema::store::Store store(cli_.address());
+  store::Store store(cli_.address());
   const auto user = store.console_users.find_by_email("ana@example.com");
-  schema::store::ConsoleSession session;
+  store::ConsoleSession session;
   session.user = user->id;
   session.created_at = session.last_seen_at = session.authenticated_at = cli_.now;
   session.expires_at = cli_.now + 1000;
@@ -116,9 +116,9 @@ TEST_F(CliConsole, SessionsAreListedAndEndedAndEverythingIsAudited) {
 // CON-37
 TEST_F(CliConsole, EventsAreFoundByTheirObject) {
   create("ana@example.com");
-  schema::store::Store store(cli_.address());
+  store::Store store(cli_.address());
   const auto add = [&](const std::string& kind, const std::string& id) {
-    schema::store::AuditEvent event;
+    store::AuditEvent event;
     event.action = kind + ".test";
     event.object_kind = kind;
     event.object_id = id;

@@ -1,8 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/json_array_writer.h"
-#include "sync/api_key.h"
+#include "cli/listing.h"
+#include "sync/access/credential.h"
 #include "tests/cli/cli_fixture.h"
 
 namespace giftsync::cli {
@@ -25,8 +25,8 @@ class CliCrmMessages : public testing::Test {
     const std::size_t begin = out.find("gmt_live_");
     return out.substr(begin, out.find_first_of("\"\n", begin) - begin);
   }
-  std::vector<schema::store::MessageToken> tokens() const {
-    return schema::store::Store(cli.address()).message_tokens.list();
+  std::vector<store::MessageToken> tokens() const {
+    return store::Store(cli.address()).message_tokens.list();
   }
   CliFixture cli;
 };

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sync/recipient_actions.h"
+#include "sync/gift/gift_actions.h"
 #include "tests/cli/cli_fixture.h"
 
 namespace giftsync::cli {
@@ -15,12 +15,12 @@ using ::testing::Not;
 
 class CliDonation : public testing::Test {
  protected:
-  schema::TransactionId donate(const schema::store::Donation& donation) {
-    const schema::TransactionId gift = cli_.send_gifts({"ada@example.com"}).front();
-    schema::store::Store store(cli_.address());
-    const auto decided = sync::redeem_or_donate(store.changes, gift, schema::Status::donated, cli_.now + 1,
+  TransactionId donate(const store::Donation& donation) {
+    const TransactionId gift = cli_.send_gifts({"ada@example.com"}).front();
+    store::Store store(cli_.address());
+    const auto decided = sync::redeem_or_donate(store.changes, gift, Status::donated, cli_.now + 1,
                                                 store.donations.record_effect(gift, donation));
-    EXPECT_EQ(decided.outcome, schema::store::ConditionalOutcome::accepted);
+    EXPECT_EQ(decided.outcome, store::ConditionalOutcome::accepted);
     return gift;
   }
 
@@ -28,7 +28,7 @@ class CliDonation : public testing::Test {
 };
 
 TEST_F(CliDonation, GiftShowPrintsTheCharity) {
-  const schema::TransactionId gift = donate({"Red Cross", "https://redcross.example"});
+  const TransactionId gift = donate({"Red Cross", "https://redcross.example"});
   const std::string id = std::to_string(gift.value);
   EXPECT_THAT(cli_.run({"gift", "show", id}).out,
               HasSubstr("donated to    Red Cross (https://redcross.example)"));
@@ -39,17 +39,17 @@ TEST_F(CliDonation, GiftShowPrintsTheCharity) {
 }
 
 TEST_F(CliDonation, WithoutACharityTheCompanyChooses) {
-  const schema::TransactionId gift = donate({});
+  const TransactionId gift = donate({});
   EXPECT_THAT(cli_.run({"gift", "show", std::to_string(gift.value)}).out,
               HasSubstr("donated to    a charity that the sender's company chooses"));
 }
 
 TEST_F(CliDonation, AnIssuedCodeIsMentionedButNotShown) {
-  const schema::TransactionId gift = cli_.send_gifts({"ada@example.com"}).front();
+  const TransactionId gift = cli_.send_gifts({"ada@example.com"}).front();
   {
-    schema::store::Store store(cli_.address());
+    store::Store store(cli_.address());
     store.codes.import({7}, std::vector<std::string>{"SECRET-1"}, cli_.now);
-    sync::redeem_or_donate(store.changes, gift, schema::Status::redeemed, cli_.now + 1,
+    sync::redeem_or_donate(store.changes, gift, Status::redeemed, cli_.now + 1,
                            store.codes.assign_code({7}, gift, cli_.now + 1));
   }
   const auto shown = cli_.run({"gift", "show", std::to_string(gift.value)});

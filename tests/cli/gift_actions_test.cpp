@@ -4,12 +4,12 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli/gift_export_rows.h"
-#include "sync/lifecycle_rules.h"
-#include "sync/sync_step.h"
+#include "cli/gift/gift_export.h"
+#include "daemon/wiring/database_config.h"
+#include "sync/crm/sync_step.h"
+#include "sync/gift/lifecycle_rules.h"
 #include "tests/cli/cli_fixture.h"
 #include "tests/support/temporary_database.h"
-#include "wiring/database_config.h"
 
 namespace giftsync::cli {
 namespace {
@@ -23,16 +23,16 @@ using ::testing::StartsWith;
 class CliGiftActions : public ::testing::Test {
  protected:
   std::string send(const std::string& email, const std::optional<std::string>& campaign = {},
-                   schema::SendMode mode = schema::SendMode::email) {
+                   SendMode mode = SendMode::email) {
     cli_.run({"db", "migrate"});
-    schema::store::Store store(cli_.address());
+    store::Store store(cli_.address());
     store.gifts.set_lifecycle_stamp(sync::terms_stamper({}, 90));
-    schema::store::NewGiftRequest request;
+    store::NewGiftRequest request;
     request.request.account = {1};
     request.request.gift = {7};
     request.request.mode = mode;
     request.request.item_name = "Coffee, \"large\"";
-    request.request.costs = {schema::Money{500}, schema::Money{0}, schema::Money{25}, schema::Money{50}};
+    request.request.costs = {Money{500}, Money{0}, Money{25}, Money{50}};
     request.request.sender_email = "rose@example.com";
     request.request.sender_name = "=HYPERLINK(\"http://x\")";
     request.request.utm_campaign_id = campaign;
@@ -43,13 +43,13 @@ class CliGiftActions : public ::testing::Test {
   void report(const std::string& id, const std::string& status) {
     const CliFixture::Result result = cli_.run(
         {"change", "import", "-"}, "{\"recipient_transaction_id\":" + id + ",\"status\":\"" + status +
-                                       "\",\"occurred_at\":\"" + platform::to_rfc3339(cli_.now) + "\"}\n");
+                                       "\",\"occurred_at\":\"" + to_rfc3339(cli_.now) + "\"}\n");
     ASSERT_EQ(result.code, 0) << result.err;
   }
   void sync() {
-    schema::store::Store store(cli_.address());
-    const schema::crm::MatchFields fields = wiring::match_fields(daemon::config::MatchingSettings{});
-    const auto crm = schema::crm::managed::make_managed_crm({cli_.address(), "giftsync", fields});
+    store::Store store(cli_.address());
+    const crm::MatchFields fields = wiring::match_fields(config::MatchingSettings{});
+    const auto crm = crm::managed::make_managed_crm({cli_.address(), "giftsync", fields});
     const sync::SyncRules rules{fields, false, "", [](const auto&) { return "http://127.0.0.1/g/x"; }};
     while (sync::sync_step(store, *crm, rules, {"test"}, cli_.now).claimed > 0) continue;
   }
@@ -122,19 +122,19 @@ TEST_F(CliGiftActions, ResendToAnotherAddressStampsTheDealStageOfItsOpportunity)
 TEST_F(CliGiftActions, AnExternalGiftIsNotReportedAsUnknown) {
   send("ada@example.com");
   {
-    schema::store::Store store(cli_.address());
+    store::Store store(cli_.address());
     store.sources.open("shop", "shop", cli_.now);
-    schema::store::InboundBatch report;
+    store::InboundBatch report;
     report.source = report.gift_source = "shop";
     report.now = cli_.now;
-    schema::store::ExternalGift gift;
+    store::ExternalGift gift;
     gift.id = {700'100};
     gift.item_name = "Mug";
     gift.email = "bea@example.com";
     gift.sent_at = cli_.now;
-    schema::store::InboundItem& item = report.items.emplace_back();
+    store::InboundItem& item = report.items.emplace_back();
     item.gift = gift;
-    item.change = schema::store::StatusChange{{}, "", gift.id, schema::Status::sent, cli_.now, cli_.now, {}};
+    item.change = store::StatusChange{{}, "", gift.id, Status::sent, cli_.now, cli_.now, {}};
     ASSERT_EQ(store.sources.accept(report).gifts, 1u);
   }
   sync();
@@ -184,7 +184,7 @@ TEST_F(CliGiftActions, ShowMentionsResendOnlyForMailedGifts) {
   report(mailed, "undelivered");
   EXPECT_THAT(cli_.run({"gift", "show", mailed}).out,
               HasSubstr("2026-11-28T12:31:07.000Z  refunded     unless it is sent again before"));
-  const std::string issued = send("bea@example.com", {}, schema::SendMode::urls);
+  const std::string issued = send("bea@example.com", {}, SendMode::urls);
   report(issued, "undelivered");
   EXPECT_THAT(cli_.run({"gift", "show", issued}).out,
               AllOf(HasSubstr("2026-11-28T12:31:07.000Z  refunded     as it was not delivered"),
@@ -236,7 +236,7 @@ TEST_F(CliGiftActions, ExportIsSafeInASpreadsheetAndTotalsAreExact) {
 TEST_F(CliGiftActions, ExportSelectsByTheDayOfTheRequestedStatus) {
   const std::string early = send("ada@example.com");
   send("bea@example.com");
-  cli_.now = cli_.now + 3 * platform::kDayMillis;
+  cli_.now = cli_.now + 3 * kDayMillis;
   report(early, "donated");
   sync();
   const auto lines = [&](std::vector<std::string> more) {

@@ -6,15 +6,15 @@
 #include <regex>
 
 #include "cli/cli_context.h"
-#include "cli/gift_list_pages.h"
-#include "cli/text_table.h"
+#include "cli/gift/gift_list_pages.h"
+#include "cli/listing.h"
 #include "daemon/config/settings.h"
+#include "daemon/wiring/database_config.h"
+#include "daemon/wiring/server_secret.h"
 #include "platform/text.h"
-#include "sync/sync_step.h"
+#include "sync/crm/sync_step.h"
 #include "tests/cli/cli_fixture.h"
 #include "tests/support/temporary_database.h"
-#include "wiring/database_config.h"
-#include "wiring/server_secret_config.h"
 
 namespace giftsync::cli {
 namespace {
@@ -31,10 +31,10 @@ class CliGift : public ::testing::Test {
  protected:
   /// Runs the daemon's sync step.
   void sync(bool skip_unmatched = false) {
-    const schema::sql::Dsn address = cli_.address();
-    schema::store::Store store(address);
-    const schema::crm::MatchFields fields = wiring::match_fields(daemon::config::MatchingSettings{});
-    const auto crm = schema::crm::managed::make_managed_crm({address, "giftsync", fields});
+    const sql::Dsn address = cli_.address();
+    store::Store store(address);
+    const crm::MatchFields fields = wiring::match_fields(config::MatchingSettings{});
+    const auto crm = crm::managed::make_managed_crm({address, "giftsync", fields});
     const sync::SyncRules rules{fields, skip_unmatched, "",
                                 [](const auto&) { return "http://127.0.0.1:8480/g/x"; }};
     while (sync::sync_step(store, *crm, rules, {"test"}, cli_.now).claimed > 0) continue;
@@ -67,7 +67,7 @@ TEST_F(CliGift, ListsRecordsByTheNamesOfTheSpecification) {
   std::vector<std::string> names;
   for (const auto& member : rose.items()) names.push_back(member.key());
   std::vector<std::string> expected;
-  for (const schema::FieldDescriptor& field : schema::kGiftFields) expected.emplace_back(field.name);
+  for (const FieldDescriptor& field : kGiftFields) expected.emplace_back(field.name);
   expected.emplace_back("utm_campaign_id");
   expected.emplace_back("external_id");
   expected.emplace_back("crm_state");
@@ -76,14 +76,14 @@ TEST_F(CliGift, ListsRecordsByTheNamesOfTheSpecification) {
 }
 
 TEST_F(CliGift, ARecordHasAnIdConflictOnlyIfOursWasRefused) {
-  const schema::TransactionId gift = cli_.send_gifts({"ada@example.com"}).front();
+  const TransactionId gift = cli_.send_gifts({"ada@example.com"}).front();
   sync();
   const auto refuse_for = [&](const std::string& reason) {
     tests::run_sql(cli_.address(),
                    "UPDATE crm_sync_state SET state = 'rejected', written_version = 0, error = '" +
                        std::regex_replace(reason, std::regex("'"), "''") + "'");
   };
-  refuse_for(schema::crm::id_conflict_result(gift).reason);
+  refuse_for(crm::id_conflict_result(gift).reason);
   const char* const output = "Id conflict: giftsync did not write this record";
   EXPECT_THAT(cli_.run({"gift", "list"}).out, AllOf(HasSubstr(output), Not(HasSubstr("Coffee"))));
   refuse_for("a trigger of the CRM's owner does not like it");
@@ -130,7 +130,7 @@ TEST_F(CliGift, NewestWithAFilterSearchesTheLatestGiftsAndSaysSo) {
   const std::int64_t old = cli_.send_gifts({"ada@example.com"}).front().value;
   sync();
   {
-    schema::sql::Database database(cli_.address());
+    sql::Database database(cli_.address());
     database.write([&](soci::session& session) {
       session
           << "INSERT INTO recipient_transaction (id, request_id, position, email, first_name, last_name, "
@@ -149,7 +149,7 @@ TEST_F(CliGift, NewestWithAFilterSearchesTheLatestGiftsAndSaysSo) {
   EXPECT_THAT(cli_.run({"gift", "list", "--newest", "--limit", "1", "--status", "sent"}).err,
               Not(HasSubstr("searched")))
       << "the listing is full";
-  schema::sql::Database(cli_.address()).write([&](soci::session& session) {
+  sql::Database(cli_.address()).write([&](soci::session& session) {
     session << "UPDATE recipient_transaction SET sent_at = sent_at - 5 WHERE id = " + std::to_string(old);
     session << "UPDATE recipient_transaction SET sent_at = sent_at - 1 WHERE id = 1000001";
     session
@@ -162,27 +162,27 @@ TEST_F(CliGift, NewestWithAFilterSearchesTheLatestGiftsAndSaysSo) {
 }
 
 /// A gift that a source reported, under an id of its own.
-void accept_external_gift(const schema::sql::Dsn& address, std::int64_t id, platform::UtcMillis sent_at) {
-  schema::store::Store store(address);
+void accept_external_gift(const sql::Dsn& address, std::int64_t id, UtcMillis sent_at) {
+  store::Store store(address);
   store.sources.open("shop", "shop", sent_at);
-  schema::store::InboundBatch report;
+  store::InboundBatch report;
   report.source = report.gift_source = "shop";
   report.now = sent_at;
-  schema::store::ExternalGift gift;
+  store::ExternalGift gift;
   gift.id = {id};
   gift.gift = {8};
   gift.item_name = "Mug";
   gift.email = "bea@example.com";
   gift.sender_email = "ana@example.com";
   gift.sent_at = sent_at;
-  schema::store::InboundItem& item = report.items.emplace_back();
+  store::InboundItem& item = report.items.emplace_back();
   item.gift = gift;
-  item.change = schema::store::StatusChange{{}, "", gift.id, schema::Status::sent, sent_at, sent_at, {}};
+  item.change = store::StatusChange{{}, "", gift.id, Status::sent, sent_at, sent_at, {}};
   ASSERT_EQ(store.sources.accept(report).gifts, 1u);
 }
 
 TEST_F(CliGift, NewestIsByTheTimeOfSending) {
-  accept_external_gift(cli_.address(), 9005, cli_.now - platform::kHourMillis);
+  accept_external_gift(cli_.address(), 9005, cli_.now - kHourMillis);
   const std::int64_t own = cli_.send_gifts({"ada@example.com"}).front().value;
   sync();
   const Json newest = list({"--newest", "--limit", "1"});
@@ -194,7 +194,7 @@ TEST_F(CliGift, NewestIsByTheTimeOfSending) {
 
 TEST_F(CliGift, FiltersBySenderItemContactAndTimeOfSending) {
   cli_.run({"crm", "import", "--object", "contact", "-"}, "Id,Email\n003B,bea@example.com\n");
-  accept_external_gift(cli_.address(), 9005, cli_.now - 3 * platform::kDayMillis);
+  accept_external_gift(cli_.address(), 9005, cli_.now - 3 * kDayMillis);
   const std::int64_t own = cli_.send_gifts({"ada@example.com"}).front().value;
   sync();
   const auto ids = [&](std::vector<std::string> more) {
@@ -257,7 +257,7 @@ TEST_F(CliGift, TheTableFitsATerminalAndExplains) {
   std::istringstream lines(result.out);
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("    ")) continue;
-    EXPECT_LE(platform::count_code_points(line), 120u) << line;
+    EXPECT_LE(count_code_points(line), 120u) << line;
   }
 }
 
@@ -386,21 +386,21 @@ TEST_F(CliGift, AnUnknownGiftIsReported) {
 TEST_F(CliGift, StatusReportsRequestRecordsAndDeadlines) {
   const auto ids = cli_.send_gifts({"a@example.com", "b@example.com"});
   {
-    schema::store::Store store(cli_.address());
-    schema::store::RequestRecordEntry failing;
+    store::Store store(cli_.address());
+    store::RequestRecordEntry failing;
     failing.record_id = "a1R1";
     failing.number = "R-000001";
-    failing.state = schema::store::RequestRecordState::approved;
+    failing.state = store::RequestRecordState::approved;
     failing.error = "There is no gift \"9\" to send";
-    schema::store::RequestRecordEntry waiting;
+    store::RequestRecordEntry waiting;
     waiting.record_id = "a1R2";
     waiting.number = "R-000002";
-    const std::vector<schema::store::RequestRecordEntryUpdate> changes{{failing, {}}, {waiting, {}}};
+    const std::vector<store::RequestRecordEntryUpdate> changes{{failing, {}}, {waiting, {}}};
     ASSERT_THAT(store.request_records.save(changes), SizeIs(2));
   }
   for (const auto& [id, days] : {std::pair(ids[0].value, 3), std::pair(ids[1].value, 30)}) {
     tests::run_sql(cli_.address(), "UPDATE recipient_transaction SET due_at = " +
-                                       std::to_string(cli_.now.value + days * platform::kDayMillis) +
+                                       std::to_string(cli_.now.value + days * kDayMillis) +
                                        " WHERE id = " + std::to_string(id));
   }
   EXPECT_THAT(
@@ -426,22 +426,21 @@ TEST_F(CliGift, KeysWithoutAccessAreNotCountedAsWorking) {
 // CON-49
 TEST_F(CliGift, AttemptsCountSends) {
   const auto ids = cli_.send_gifts({"a@example.com"});
-  schema::store::Store store(cli_.address());
+  store::Store store(cli_.address());
   const auto send = [&] {
     auto claims = store.deliveries.claim("test", 1000, 1, cli_.now);
     ASSERT_THAT(claims, SizeIs(1));
-    const schema::store::DeliveryQueue::Sending sending{claims[0], "m@example.com"};
+    const store::DeliveryQueue::Sending sending{claims[0], "m@example.com"};
     ASSERT_TRUE(store.deliveries.begin_sending("test", std::span(&sending, 1), 1000, cli_.now).front());
-    const schema::store::DeliveryOutcome accepted{
-        ids[0], claims[0].attempt + 1, schema::DeliveryState::accepted, cli_.now, "250 ok",
-        false,  std::nullopt};
+    const store::DeliveryOutcome accepted{
+        ids[0], claims[0].attempt + 1, DeliveryState::accepted, cli_.now, "250 ok", false, std::nullopt};
     store.deliveries.finish(std::span(&accepted, 1), cli_.now);
   };
   send();
   EXPECT_THAT(cli_.run({"gift", "show", std::to_string(ids[0].value)}).out,
               HasSubstr("accepted, 1 attempt\n"));
-  ASSERT_TRUE(store.lifecycle.enqueue_mail(ids[0], cli_.now, [](const schema::store::MailContext& view) {
-    return std::optional(schema::store::MailOrder{schema::MailKind::gift, view.gift.transaction.email});
+  ASSERT_TRUE(store.lifecycle.enqueue_mail(ids[0], cli_.now, [](const store::MailContext& view) {
+    return std::optional(store::MailOrder{MailKind::gift, view.gift.transaction.email});
   }));
   send();
   EXPECT_THAT(cli_.run({"gift", "show", std::to_string(ids[0].value)}).out,
@@ -456,9 +455,9 @@ TEST_F(CliGift, AttemptsCountSends) {
 
 TEST_F(CliGift, CrmRetryTriesRefusedRecordsOfGiftsOrAll) {
   const auto ids = cli_.send_gifts({"a@example.com", "b@example.com", "c@example.com"});
-  schema::sql::Database(cli_.address()).write([&](soci::session& session) {
+  sql::Database(cli_.address()).write([&](soci::session& session) {
     session << "UPDATE crm_outbox SET is_rejected = 1, attempts = 3, next_attempt_at = " +
-                   std::to_string(cli_.now.value + platform::kHourMillis) + " WHERE transaction_id <> " +
+                   std::to_string(cli_.now.value + kHourMillis) + " WHERE transaction_id <> " +
                    std::to_string(ids[2].value);
   });
   const auto id = [&](std::size_t index) { return std::to_string(ids[index].value); };
@@ -470,40 +469,38 @@ TEST_F(CliGift, CrmRetryTriesRefusedRecordsOfGiftsOrAll) {
                               HasSubstr("the record of gift " + id(2) + " does not wait for a retry")));
   EXPECT_THAT(cli_.run({"crm", "retry", "--all"}).err,
               HasSubstr("1 record that the CRM refused is tried now."));
-  schema::store::Store store(cli_.address());
+  store::Store store(cli_.address());
   EXPECT_EQ(store.sync.find_wait(ids[1])->next_attempt_at, cli_.now);
-  const auto events =
-      store.audit.last_of_each(schema::store::Viewer::of_command_line(), "failures", "crm.retry");
+  const auto events = store.audit.last_of_each(store::Viewer::of_command_line(), "failures", "crm.retry");
   ASSERT_THAT(events, SizeIs(1));  // CON-50
   EXPECT_EQ(events[0].object_id, "");
   EXPECT_EQ(events[0].occurred_at, cli_.now);
   EXPECT_EQ(events[0].detail, "records: 1") << "CON-8: a number has its noun";
-  const auto of_one = store.audit.list(schema::store::Viewer::of_command_line(), {.action = "gift.retry"}, 9);
+  const auto of_one = store.audit.list(store::Viewer::of_command_line(), {.action = "gift.retry"}, 9);
   ASSERT_THAT(of_one, SizeIs(1)) << "CON-8; the other gift's record did not rest";
   EXPECT_EQ(of_one[0].object_kind + " " + of_one[0].object_id, "gift " + id(0));
   EXPECT_EQ(of_one[0].detail, "records: 1");
-  EXPECT_EQ(of_one[0].actor_kind, schema::store::ActorKind::command);
+  EXPECT_EQ(of_one[0].actor_kind, store::ActorKind::command);
   cli_.run({"crm", "retry", "--all"});
-  EXPECT_THAT(store.audit.list(schema::store::Viewer::of_command_line(), {.action = "crm.retry"}, 9),
-              SizeIs(1))
+  EXPECT_THAT(store.audit.list(store::Viewer::of_command_line(), {.action = "crm.retry"}, 9), SizeIs(1))
       << "nothing was changed";
 }
 
 // MAIL-26
 TEST_F(CliGift, MailRetryEndsAPauseAndTriesDeferredMails) {
   const auto ids = cli_.send_gifts({"a@example.com", "b@example.com", "c@example.com"});
-  schema::store::Store store(cli_.address());
-  const auto defer = [&](std::size_t index, schema::DeliveryState state) {
+  store::Store store(cli_.address());
+  const auto defer = [&](std::size_t index, DeliveryState state) {
     const auto claims = store.deliveries.claim("test", 1000, 1, cli_.now);
-    const schema::store::DeliveryQueue::Sending sending{claims.at(0), "m@example.com"};
+    const store::DeliveryQueue::Sending sending{claims.at(0), "m@example.com"};
     store.deliveries.begin_sending("test", std::span(&sending, 1), 1000, cli_.now);
-    const schema::store::DeliveryOutcome outcome{ids[index], 1,    state,       cli_.now + 60'000,
-                                                 "450 busy", true, std::nullopt};
+    const store::DeliveryOutcome outcome{ids[index], 1,    state,       cli_.now + 60'000,
+                                         "450 busy", true, std::nullopt};
     store.deliveries.finish(std::span(&outcome, 1), cli_.now);
   };
-  defer(0, schema::DeliveryState::queued);
-  defer(1, schema::DeliveryState::queued);
-  defer(2, schema::DeliveryState::accepted);
+  defer(0, DeliveryState::queued);
+  defer(1, DeliveryState::queued);
+  defer(2, DeliveryState::accepted);
   store.deliveries.open_breaker({cli_.now, cli_.now + 60'000, 3, "no route"});
   const auto next_attempt_at = [&](std::size_t index) {
     return store.deliveries.find(ids[index])->next_attempt_at;
@@ -526,7 +523,7 @@ TEST_F(CliGift, MailRetryEndsAPauseAndTriesDeferredMails) {
   EXPECT_THAT(accepted.err, HasSubstr("does not wait for a retry: it is accepted"));
   EXPECT_THAT(cli_.run({"mail", "retry", "4711"}).err, HasSubstr("gift 4711 has no mail"));
   std::vector<std::string> events;  // CON-8
-  for (const auto& one : store.audit.list(schema::store::Viewer::of_command_line(), {.action = "mail."}, 9))
+  for (const auto& one : store.audit.list(store::Viewer::of_command_line(), {.action = "mail."}, 9))
     events.push_back(one.action + " " + one.object_kind + one.object_id + " " + one.detail);
   EXPECT_THAT(events, testing::ElementsAre("mail.retry-all mail deferred mails: 1",
                                            "mail.retry gift" + id(0) + " deferred mails: 1",
@@ -537,8 +534,8 @@ TEST_F(CliGift, MailRetryEndsAPauseAndTriesDeferredMails) {
 // OPS-31
 TEST_F(CliGift, ShowAndExportNameTheKeyAndTheCall) {
   const auto other = cli_.send_gifts({"a@example.com"});
-  schema::store::Store store(cli_.address());
-  schema::store::NewGiftRequest request;
+  store::Store store(cli_.address());
+  store::NewGiftRequest request;
   request.request.account = {1};
   request.request.gift = {7};
   request.request.sender_email = "rose@example.com";
@@ -566,10 +563,10 @@ TEST_F(CliGift, GiftsAreListedAndExportedByTheKeyThatAskedForThem) {
   cli_.send_gifts({"a@example.com"});
   cli_.run({"account", "create", "--email", "rose@example.com", "--name", "Rose", "--plan", "team"});
   cli_.run({"key", "create", "--account", "rose@example.com", "--name", "shop"});
-  schema::store::Store store(cli_.address());
+  store::Store store(cli_.address());
   ASSERT_FALSE(store.accounts.list_keys().empty());
   const std::string key = store.accounts.list_keys().back().key.prefix;
-  schema::store::NewGiftRequest request;
+  store::NewGiftRequest request;
   request.request.account = {1};
   request.request.gift = {7};
   request.request.created_at = cli_.now;
@@ -597,7 +594,7 @@ TEST_F(CliGift, GiftsAreListedAndExportedByTheKeyThatAskedForThem) {
 TEST_F(CliGift, ShowsTheMailOfAGift) {
   {
     auto read = read_cli_settings(cli_.path("giftsyncd.yaml"));
-    schema::store::Store store(cli_.address());
+    store::Store store(cli_.address());
     wiring::load_server_secret(read.value(), store);  // as a daemon's first start does it
   }
   const std::string id = std::to_string(cli_.send_gifts({"ada@example.com"}).front().value);
@@ -630,17 +627,17 @@ TEST_F(CliGift, StatusCountsByState) {
   cli_.run({"key", "create", "--account", "a@example.com"});
   const auto ids = cli_.send_gifts({"a@example.com", "b@example.com"});
   {
-    schema::store::Store store(cli_.address());
+    store::Store store(cli_.address());
     store.deliveries.open_breaker({cli_.now, cli_.now + 60'000, 3, "the relay refused the password"});
     const auto waiting = cli_.run({"gift", "show", std::to_string(ids[1].value)}).out;
     EXPECT_THAT(waiting, AllOf(HasSubstr("paused        the relay refused the password\n"),
                                Not(HasSubstr("next try"))));
     auto claims = store.deliveries.claim("test", 1000, 1, cli_.now);
     ASSERT_THAT(claims, SizeIs(1));
-    const schema::store::DeliveryQueue::Sending sending{claims[0], "m@example.com"};
+    const store::DeliveryQueue::Sending sending{claims[0], "m@example.com"};
     ASSERT_TRUE(store.deliveries.begin_sending("test", std::span(&sending, 1), 1000, cli_.now).front());
-    const schema::store::DeliveryOutcome held{
-        ids[0], 1, schema::DeliveryState::held, cli_.now, "no reply to the final dot", false, std::nullopt};
+    const store::DeliveryOutcome held{
+        ids[0], 1, DeliveryState::held, cli_.now, "no reply to the final dot", false, std::nullopt};
     store.deliveries.finish(std::span(&held, 1), cli_.now);
   }
   const auto text = cli_.run({"status"});
@@ -670,7 +667,7 @@ TEST(TextTable, AlignsByCodePointsAndCutsOnlyElasticColumns) {
   for (std::string line; std::getline(lines, line);) all.push_back(line);
   ASSERT_THAT(all, SizeIs(4));
   EXPECT_EQ(all[1].substr(0, 9), " 1  Zoë ");
-  EXPECT_EQ(platform::count_code_points(all[2]), 120u);
+  EXPECT_EQ(count_code_points(all[2]), 120u);
   EXPECT_THAT(all[2], AllOf(HasSubstr("n…  whole"), Not(HasSubstr(std::string(150, 'n')))));
   EXPECT_EQ(all[3], "    below");
 }

@@ -3,9 +3,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli/change_parser.h"
 #include "cli/csv_reader.h"
-#include "cli/line_reader.h"
+#include "cli/input_file.h"
+#include "cli/status/change_import.h"
 #include "tests/cli/cli_fixture.h"
 
 namespace giftsync::cli {
@@ -529,9 +529,9 @@ TEST(CliMatch, NamesAConfiguredFieldThatTheCrmDoesNotHave) {
   EXPECT_THAT(result.err, HasSubstr("Work_Email"));
 }
 
-constexpr platform::UtcMillis kNow{1'795'264'267'000};
+constexpr UtcMillis kNow{1'795'264'267'000};
 
-schema::store::StatusChange good(const std::string& line) {
+store::StatusChange good(const std::string& line) {
   auto read = parse_change(line, kNow);
   if (read) return *read;
   ADD_FAILURE() << ::testing::PrintToString(read.error());
@@ -547,8 +547,8 @@ TEST(ChangeLine, ParsesIdsAsNumbersAndDigits) {
   const auto change = good(
       R"({"recipient_transaction_id":"42","status":"opened","occurred_at":"2026-11-21T13:00:00+01:00","event_id":"e1","x":1})");
   EXPECT_EQ(change.transaction.value, 42);
-  EXPECT_EQ(change.status, schema::Status::opened);
-  EXPECT_EQ(platform::to_rfc3339(change.occurred_at), "2026-11-21T12:00:00.000Z");
+  EXPECT_EQ(change.status, Status::opened);
+  EXPECT_EQ(to_rfc3339(change.occurred_at), "2026-11-21T12:00:00.000Z");
   EXPECT_EQ(change.received_at, kNow);
   EXPECT_EQ(change.source, "import");
   EXPECT_THAT(change.event_ids, ElementsAre("e1"));
@@ -556,7 +556,7 @@ TEST(ChangeLine, ParsesIdsAsNumbersAndDigits) {
       good(
           R"({"recipient_transaction_id":9007199254740992,"status":"sent","occurred_at":"2026-11-21T12:00:00Z"})")
           .transaction.value,
-      schema::kMaxId);
+      kMaxId);
 }
 
 TEST(ChangeLine, NamesEveryFaultOfALine) {
@@ -592,7 +592,7 @@ TEST(ChangeLine, IsReadLeniently) {
     EXPECT_THAT(good(line(more)).event_ids, ElementsAre("e1")) << more;
   EXPECT_EQ(good("\xEF\xBB\xBF" + line("")).transaction.value, 42);
   for (const char* time : {"2026-11-21T12:00:00.000+0000", "2026-11-21T12:00Z", "20261121T120000Z"})
-    EXPECT_EQ(platform::to_rfc3339(good(line("", time)).occurred_at), "2026-11-21T12:00:00.000Z") << time;
+    EXPECT_EQ(to_rfc3339(good(line("", time)).occurred_at), "2026-11-21T12:00:00.000Z") << time;
   EXPECT_THAT(faults_of(line("", "2026-11-21T12:00Z", "\xE9")),
               ElementsAre(HasSubstr("The text at \"/event_id\" has a character that cannot be read")));
   EXPECT_THAT(faults_of(line(R"(,"event_id":"e2")")), ElementsAre(HasSubstr("\"event_id\" appears twice")));
@@ -610,7 +610,7 @@ TEST(ChangeLine, RefusesImplausibleTimes) {
   EXPECT_THAT(at("2026-11-21T12:00:00"), ElementsAre(HasSubstr("ISO 8601")));
 }
 
-std::string line_for(schema::TransactionId id, const std::string& status, const std::string& event) {
+std::string line_for(TransactionId id, const std::string& status, const std::string& event) {
   return "{\"recipient_transaction_id\":" + std::to_string(id.value) + ",\"status\":\"" + status +
          "\",\"occurred_at\":\"2026-11-21T12:00:00Z\",\"event_id\":\"" + event + "\"}\n";
 }

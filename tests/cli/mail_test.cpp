@@ -152,9 +152,9 @@ TEST_F(CliUndelivered, StatusTellsThemAndTheReplyThatManyShare) {
   EXPECT_THAT(steps, ::testing::ElementsAre(HasSubstr("gift resend --reply '554 5.7.1 <p")));
   EXPECT_THAT(cli_.run({"status"}).out, HasSubstr("12 gifts of the last 7 days are undelivered; giftsyncctl "
                                                   "gift list --status undelivered --since 7d"));
-  cli_.now = cli_.now + platform::kHourMillis + 1;
+  cli_.now = cli_.now + kHourMillis + 1;
   EXPECT_THAT(cli_.run({"status"}).out, Not(HasSubstr("within an hour")));
-  cli_.now = cli_.now + 7 * platform::kDayMillis;
+  cli_.now = cli_.now + 7 * kDayMillis;
   EXPECT_THAT(cli_.run({"status"}).out, Not(HasSubstr("of the last 7 days")));
 }
 

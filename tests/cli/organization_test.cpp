@@ -1,8 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/json_array_writer.h"
-#include "sync/token_status.h"
+#include "cli/listing.h"
+#include "sync/access/credential.h"
 #include "tests/cli/cli_fixture.h"
 
 namespace giftsync::cli {
@@ -17,7 +17,7 @@ using State = sync::TokenStatus::State;
 class CliOrganization : public testing::Test {
  protected:
   State state_of(const std::string& token) const {
-    schema::store::Store store(cli.address());
+    store::Store store(cli.address());
     return sync::token_status(store.organizations, token, cli.now).state;
   }
   static std::string line(std::string text) {

@@ -4,10 +4,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli/sync_drainer.h"
+#include "cli/resumable_run.h"
+#include "daemon/wiring/server_secret.h"
 #include "tests/cli/cli_fixture.h"
 #include "tests/support/temporary_database.h"
-#include "wiring/server_secret_config.h"
 
 namespace giftsync::cli {
 namespace {
@@ -33,7 +33,7 @@ class CliRematch : public ::testing::Test {
   void send(const std::vector<std::string>& emails) {
     cli_.run({"db", "migrate"});
     auto read = read_cli_settings(cli_.path("giftsyncd.yaml"));
-    schema::store::Store store(cli_.address());
+    store::Store store(cli_.address());
     wiring::load_server_secret(read.value(),
                                store);  // as a daemon's first start does it
     sent_ = cli_.send_gifts(emails);
@@ -57,7 +57,7 @@ class CliRematch : public ::testing::Test {
     return Json::parse(result.out);
   }
   CliFixture cli_;
-  std::vector<schema::TransactionId> sent_;
+  std::vector<TransactionId> sent_;
 };
 
 TEST_F(CliRematch, MatchExplainsEachStep) {
@@ -269,8 +269,8 @@ TEST_F(CliRematch, ASkippedGiftIsListedAndItsRecordCreatedAtOnce) {
 TEST_F(CliRematch, LostLookupsAreListed) {
   send({"ada@example.com"});
   {
-    schema::store::Store store(cli_.address());
-    schema::store::CrmSyncState decided{sent_[0], schema::store::CrmSyncStatus::decided, cli_.now, {}, 0, ""};
+    store::Store store(cli_.address());
+    store::CrmSyncState decided{sent_[0], store::CrmSyncStatus::decided, cli_.now, {}, 0, ""};
     decided.decision.contact_id = "003GONE";
     store.sync.insert_decisions(std::span(&decided, 1));
   }

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/json_array_writer.h"
+#include "cli/listing.h"
 #include "tests/cli/cli_fixture.h"
 
 namespace giftsync::cli {

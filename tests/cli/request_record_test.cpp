@@ -6,12 +6,12 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/cli_context.h"
-#include "cli/os_user.h"
-#include "sync/link_token.h"
-#include "sync/request_record_step.h"
+#include "cli/console.h"
+#include "daemon/wiring/server_secret.h"
+#include "sync/gift/gift_links.h"
+#include "sync/request/request_record_step.h"
 #include "tests/cli/cli_fixture.h"
 #include "tests/support/temporary_database.h"
-#include "wiring/server_secret_config.h"
 
 namespace giftsync::cli {
 namespace {
@@ -48,7 +48,7 @@ class CliRequestRecord : public testing::Test {
     sync::LinkSigner signer(
         wiring::load_server_secret(ctx.settings, ctx.store));  // as a daemon's first start does it
     sync::SenderAuthorization anybody;
-    anybody.account = schema::store::Account();
+    anybody.account = store::Account();
     anybody.account->id = {1};
     anybody.account->email = "ana@example.com";
     sync::RequestRecordRules rules;
@@ -257,7 +257,7 @@ TEST_F(CliRequestRecord, FailedRecordsAreRetriedByCommandAndAfterACorrection) {
             "There is no item \"7\" in the catalogue: enter the Gift Id of another one; a giftsync "
             "administrator has the list.");
   const auto due = [&] {
-    schema::store::Store store(cli.address());
+    store::Store store(cli.address());
     return store.request_records.find_due(store.request_records.now(), 10).size();
   };
   EXPECT_EQ(due(), 0u);

@@ -28,16 +28,16 @@ class CliSource : public ::testing::Test {
         "  - { name: feed, type: poll, url: \"https://api.example.com\", headers: { Authorization: hush },\n"
         "      fields: { transaction_id: /id, status: /s, occurred_at: /at } }\n");
     const auto ids = cli_.send_gifts({"ada@example.com"});
-    schema::store::Store store(cli_.address());
+    store::Store store(cli_.address());
     store.sources.open("vendor", "", cli_.now);
     store.sources.open("former", "", cli_.now);
-    schema::store::InboundBatch report;
+    store::InboundBatch report;
     report.source = "vendor";
     report.now = cli_.now;
     report.ignored.resize(7);
     for (std::size_t i = 0; i < report.ignored.size(); ++i) {
-      schema::store::UnappliedEvent& ignored = report.ignored[i];
-      ignored.state = schema::store::EventState::ignored;
+      store::UnappliedEvent& ignored = report.ignored[i];
+      ignored.state = store::EventState::ignored;
       ignored.status_word = "pi\x1bng";
       ignored.detail = "status \"ping\" is mapped to ignore";
       ignored.digest = "i" + std::to_string(i);
@@ -45,15 +45,15 @@ class CliSource : public ::testing::Test {
       ignored.received_at = cli_.now;
     }
     report.items.emplace_back().change =
-        schema::store::StatusChange{{}, "", ids[0], schema::Status::opened, cli_.now, cli_.now, {}};
+        store::StatusChange{{}, "", ids[0], Status::opened, cli_.now, cli_.now, {}};
     report.items.emplace_back().change =
-        schema::store::StatusChange{{}, "", {4711}, schema::Status::opened, cli_.now, cli_.now, {}};
-    schema::store::InboundItem& quarantined = report.items.emplace_back();
+        store::StatusChange{{}, "", {4711}, Status::opened, cli_.now, cli_.now, {}};
+    store::InboundItem& quarantined = report.items.emplace_back();
     quarantined.quarantined = true;
     quarantined.event = {0,
                          "vendor",
-                         schema::store::EventState::quarantined,
-                         schema::store::QuarantineReason::unknown_status,
+                         store::EventState::quarantined,
+                         store::QuarantineReason::unknown_status,
                          "un\x1bwrapped",
                          "the status map has no such word",
                          "17",
@@ -64,8 +64,8 @@ class CliSource : public ::testing::Test {
     report.items[1].event.digest = "h";
     report.items[1].event.payload = "{\"item\":\"as it came\"}";
     store.sources.accept(report);
-    schema::store::SourceHealthUpdate health{.source = "vendor"};
-    health.state = schema::store::SourceHealthUpdate::State{"invalid", "no JSON", cli_.now};
+    store::SourceHealthUpdate health{.source = "vendor"};
+    health.state = store::SourceHealthUpdate::State{"invalid", "no JSON", cli_.now};
     store.sources.save_health(std::span(&health, 1));
   }
   Json json(std::vector<std::string> args) {
@@ -112,7 +112,7 @@ TEST_F(CliSource, ListShowsSourcesOfSettingsAndStore) {
 
 TEST_F(CliSource, ListFitsATerminalOf80Columns) {
   const std::string longest(64, 'n');
-  schema::store::Store(cli_.address()).sources.open(longest, "", cli_.now);
+  store::Store(cli_.address()).sources.open(longest, "", cli_.now);
   cli_.columns = 80;
   const std::string out = cli_.run({"source", "list"}).out;
   EXPECT_THAT(out, HasSubstr("IGNORED"));
@@ -123,7 +123,7 @@ TEST_F(CliSource, ListFitsATerminalOf80Columns) {
   std::istringstream lines(out);
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("    ")) continue;
-    EXPECT_LE(platform::count_code_points(line), 80u) << line;
+    EXPECT_LE(count_code_points(line), 80u) << line;
   }
 }
 
@@ -215,7 +215,7 @@ TEST_F(CliSource, ResetCursorClearsThePollCursor) {
   EXPECT_THAT(cli_.run({"source", "reset-cursor", "vendor"}).err, HasSubstr("is not a poll"));
   EXPECT_THAT(cli_.run({"source", "reset-cursor", "feed"}).err, HasSubstr("feed has not been polled yet"));
   {
-    schema::store::Store store(cli_.address());
+    store::Store store(cli_.address());
     store.sources.open("feed", "", cli_.now);
     ASSERT_TRUE(store.sources.claim("feed", "daemon", 120'000, cli_.now));
     store.sources.release_claim("feed", "daemon", {cli_.now + 3'600'000, 7, "{\"cursor\":\"5\"}"});
@@ -227,7 +227,7 @@ TEST_F(CliSource, ResetCursorClearsThePollCursor) {
   EXPECT_EQ(feed["name"], "feed");
   EXPECT_TRUE(feed["cursor_state"].is_null());
   EXPECT_EQ(feed["failures"], 0);
-  schema::store::Store store(cli_.address());
+  store::Store store(cli_.address());
   EXPECT_TRUE(store.sources.claim("feed", "daemon", 120'000, cli_.now)) << "it is due";
 }
 
@@ -236,7 +236,7 @@ TEST_F(CliSource, SetCursorMakesAPollContinueAtAValue) {
   EXPECT_THAT(cli_.run({"source", "set-cursor", "vendor", "5"}).err, HasSubstr("is not a poll"));
   EXPECT_EQ(cli_.run({"source", "set-cursor", "feed", "5"}).code, 75) << "never polled";
   {
-    schema::store::Store store(cli_.address());
+    store::Store store(cli_.address());
     store.sources.open("feed", "", cli_.now);
     ASSERT_TRUE(store.sources.claim("feed", "daemon", 120'000, cli_.now));
     EXPECT_THAT(cli_.run({"source", "set-cursor", "feed", "5"}).err, HasSubstr("is being polled now"));
@@ -266,7 +266,7 @@ TEST_F(CliSource, SetCursorMakesAPollContinueAtAValue) {
   EXPECT_EQ(set("since: from, page_size: 10", "2026-11-21T12:00Z").code, 0);
   EXPECT_EQ(state()["since"], 1'795'262'400'000);
   EXPECT_THAT(set("since: from, page_size: 10", "today").err, HasSubstr("allowed: a time such as"));
-  schema::store::Store store(cli_.address());
+  store::Store store(cli_.address());
   EXPECT_TRUE(store.sources.claim("feed", "daemon", 120'000, cli_.now)) << "it is due";
   const Json events = json({"audit", "list", "--action", "source.set-cursor"});
   EXPECT_FALSE(events.empty());
@@ -275,9 +275,8 @@ TEST_F(CliSource, SetCursorMakesAPollContinueAtAValue) {
 }
 
 /// With a verified sender, in this order.
-void refuse_messages(schema::store::Store& store, const std::vector<std::string>& bodies,
-                     platform::UtcMillis now) {
-  schema::store::SourceHealthUpdate update{.source = "vendor"};
+void refuse_messages(store::Store& store, const std::vector<std::string>& bodies, UtcMillis now) {
+  store::SourceHealthUpdate update{.source = "vendor"};
   update.refused = update.refused_in_row = static_cast<std::int64_t>(bodies.size());
   for (const std::string& body : bodies)
     update.messages.push_back({.source = "vendor",
@@ -287,13 +286,13 @@ void refuse_messages(schema::store::Store& store, const std::vector<std::string>
                                .size = static_cast<std::int64_t>(body.size()),
                                .body = body,
                                .received_at = now});
-  update.last_refusal = schema::store::SourceHealthUpdate::Refusal{"status: found nothing", now};
+  update.last_refusal = store::SourceHealthUpdate::Refusal{"status: found nothing", now};
   store.sources.save_health(std::span(&update, 1));
 }
 
 // SRC-29
 TEST_F(CliSource, ListAndStatusShowTheLastRefusalAndHowManyInARow) {
-  schema::store::Store store(cli_.address());
+  store::Store store(cli_.address());
   refuse_messages(store, {"a", "bb", "ccc"}, cli_.now);
   const Json row = json({"source", "list"})[1];
   EXPECT_EQ(row["refused"], 3);
@@ -312,7 +311,7 @@ TEST_F(CliSource, RefusedListsAndShowsRefusedMessages) {
   EXPECT_THAT(cli_.run({"source", "refused", "vendor"}).err,
               HasSubstr("No refused message of \"vendor\" is kept."));
   EXPECT_EQ(cli_.run({"source", "refused", "unknown"}).code, 65);
-  schema::store::Store store(cli_.address());
+  store::Store store(cli_.address());
   const std::string bytes("\x00\xff\x1b{\n", 5);
   refuse_messages(store, {bytes, std::string(70'000, 'x')}, cli_.now);
   const Json rows = json({"source", "refused", "vendor"});

@@ -1,6 +1,4 @@
 // `sso sign-in-test` against a provider in this process; the test is the person at the browser.
-#include "cli/sso_sign_in.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,6 +8,7 @@
 #include <sstream>
 #include <streambuf>
 
+#include "cli/account/sso_commands.h"
 #include "tests/daemon/identity/oidc/fake_provider.h"
 
 namespace giftsync::cli {
@@ -44,7 +43,7 @@ struct Ended {
 Ended run(
     FakeProvider& provider, bool json,
     const std::function<std::string(std::string)>& paste = [](std::string url) { return url; }) {
-  daemon::config::SsoSettings sso;
+  config::SsoSettings sso;
   sso.auth_url = "https://login.example.com";
   std::ostringstream out;
   std::ostringstream err;
@@ -86,18 +85,18 @@ TEST(SignInTestCommand, TakesTheReplyOfItsOwnSignInOnly) {
     EXPECT_THAT(ended.out, HasSubstr("that of another sign-in"));
   }
   EXPECT_EQ(provider.requests["https://idp.acme.com/token"], 0);
-  provider.tamper = [](const std::string&, platform::HttpResponse& response) { response = {}; };
+  provider.tamper = [](const std::string&, HttpResponse& response) { response = {}; };
   FakeProvider down = provider;
   EXPECT_EQ(run(down, false).code, 69);
 }
 
 // SAML-22: a genuine response is in tests/system/sign_in_test.py.
 TEST(SignInTestCommand, ReadsASamlResponseAsItIsOrFromAFormOrAFile) {
-  daemon::config::SsoSettings sso;
+  config::SsoSettings sso;
   sso.auth_url = "https://login.example.com";
-  daemon::config::SsoConnectionSettings connection;
+  config::SsoConnectionSettings connection;
   connection.name = "acme";
-  connection.kind = daemon::config::SsoKind::saml;
+  connection.kind = config::SsoKind::saml;
   connection.sign_in_url = "https://idp.example.com/sso";
   const std::string field = "PGE+PC9hPg==";  // <a></a>
   const std::string file = testing::TempDir() + "/saml-response";

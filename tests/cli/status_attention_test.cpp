@@ -6,7 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "cli/status_report.h"
+#include "cli/status/status_report.h"
 #include "tests/cli/cli_fixture.h"
 
 namespace giftsync::cli {
@@ -16,13 +16,12 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr platform::UtcMillis kNow{1'795'264'267'000};
+constexpr UtcMillis kNow{1'795'264'267'000};
 const Place kPlace{"here 1", "/etc/giftsyncd.yaml", "127.0.0.1:1"};
 
-schema::store::SeenDaemonInstance daemon(const std::string& id, const std::string& host,
-                                         const std::string& listen, const std::string& file,
-                                         std::int64_t unseen_millis = 0) {
-  schema::store::SeenDaemonInstance row;
+store::SeenDaemonInstance daemon(const std::string& id, const std::string& host, const std::string& listen,
+                                 const std::string& file, std::int64_t unseen_millis = 0) {
+  store::SeenDaemonInstance row;
   row.instance.id = id;
   row.instance.host = host;
   row.instance.listen = listen;
@@ -48,7 +47,7 @@ ProbeDaemon answers(const std::map<std::string, std::string>& by_address) {
 
 struct DaemonCase {
   std::string about;
-  std::vector<schema::store::SeenDaemonInstance> rows;
+  std::vector<store::SeenDaemonInstance> rows;
   std::map<std::string, std::string> answers;
   std::vector<std::pair<std::string, DaemonState>> expected;  ///< id ("-": no row) and state
   int exit_code;
@@ -111,7 +110,7 @@ TEST(StatusAttention, NamesWhatAnAdminHasToDo) {
   };
   const auto refused = [](std::int64_t in_row) {
     return [in_row](StatusReport& report) {
-      schema::store::SourceSummary& row = report.facts.sources.emplace_back();
+      store::SourceSummary& row = report.facts.sources.emplace_back();
       row.name = "vendor";
       row.state = "ok";
       row.refused_in_row = in_row;
@@ -120,7 +119,7 @@ TEST(StatusAttention, NamesWhatAnAdminHasToDo) {
   };
   const auto quarantined = [](std::int64_t events) {
     return [events](StatusReport& report) {
-      schema::store::SourceSummary& row = report.facts.sources.emplace_back();
+      store::SourceSummary& row = report.facts.sources.emplace_back();
       row.name = "vendor";
       row.state = "ok";
       row.quarantined = events;
@@ -141,22 +140,21 @@ TEST(StatusAttention, NamesWhatAnAdminHasToDo) {
       {[](StatusReport& report) { report.facts.gifts_in_future = 455; },
        "455 gifts have a time in the future, from a wrong clock or time zone"},
       {[](StatusReport& report) {
-         report.facts.shared_replies = {
-             {schema::DeliveryState::undelivered, "550 5.1.1 <a@x>: unknown", 12, kNow}};
+         report.facts.shared_replies = {{DeliveryState::undelivered, "550 5.1.1 <a@x>: unknown", 12, kNow}};
        },
        "12 mails within an hour ended undelivered with the same reply: 550 5.1.1 <a@x>: unknown"},
       {[](StatusReport& report) {
-         report.facts.shared_replies = {{schema::DeliveryState::queued, "450 4.7.1 later", 3, kNow}};
+         report.facts.shared_replies = {{DeliveryState::queued, "450 4.7.1 later", 3, kNow}};
        },
        "3 mails wait, the first since 2026-11-21 12:31 UTC: the relay defers each with: 450 4.7.1 later"},
       {[](StatusReport& report) { report.facts.held_mails = 2; }, "2 mails are held"},
       {[](StatusReport& report) {
-         report.mails = {{schema::DeliveryState::uncertain, 2}};
+         report.mails = {{DeliveryState::uncertain, 2}};
        },
        ""},
       {[](StatusReport& report) { report.facts.rejected_records = 1; }, "the CRM rejected 1 gift record"},
       {[](StatusReport& report) {
-         report.sync_states = {{schema::store::CrmSyncStatus::skipped, 1}};
+         report.sync_states = {{store::CrmSyncStatus::skipped, 1}};
        },
        ""},
       {[set_org](StatusReport& report) {
@@ -171,7 +169,7 @@ TEST(StatusAttention, NamesWhatAnAdminHasToDo) {
        ""},
       {[set_org](StatusReport& report) {
          set_org(report, wiring::OrgStatus{.organization_id = "00D1",
-                                           .refused_sign_in = daemon::salesforce::StoredRefusal{
+                                           .refused_sign_in = salesforce::StoredRefusal{
                                                {"invalid_grant: expired", "renew it"}, kNow}});
        },
        "Salesforce refuses the sign-in, so the CRM is paused: invalid_grant: expired"},

@@ -8,16 +8,16 @@
 #include <iterator>
 
 #include "cli/cli_context.h"
-#include "cli/duration.h"
-#include "cli/json_array_writer.h"
+#include "cli/day_or_time.h"
+#include "cli/listing.h"
+#include "daemon/wiring/database_config.h"
+#include "daemon/wiring/store_preflight.h"
 #include "tests/cli/cli_fixture.h"
-#include "wiring/database_config.h"
-#include "wiring/store_owner.h"
 
 namespace giftsync::cli {
 namespace {
 
-const std::string kStoreNumber = std::to_string(schema::store::kStoreVersion);
+const std::string kStoreNumber = std::to_string(store::kStoreVersion);
 const std::string kStore = "store " + kStoreNumber;
 
 using ::testing::AllOf;
@@ -119,7 +119,7 @@ TEST(CliDb, RefusesANewerStore) {
 
 // OPS-18, ARCH-13
 TEST(CliDb, OnlyDbMigrateUpgradesAnOlderStore) {
-  daemon::config::Settings settings;
+  config::Settings settings;
   settings.store.connection = "store.db";
   const auto refusal = refuse_older_store(settings, StoreAccess::existing, 1, 2);
   ASSERT_TRUE(refusal);
@@ -239,7 +239,7 @@ TEST(CliDb, FilesMadeByRootBelongToTheOwnerOfTheFolder) {
   const CliFixture cli(false);
   ASSERT_EQ(chown(cli.path(".").c_str(), kService, kService), 0);
   ASSERT_EQ(cli.run({"db", "migrate"}).code, 0);
-  schema::store::Store open(cli.address());  // keeps the log files alive
+  store::Store open(cli.address());  // keeps the log files alive
   EXPECT_TRUE(open.accounts.list().empty());
   ASSERT_EQ(cli.run({"account", "create", "--email", "a@example.com", "--name", "A", "--plan", "team"}).code,
             0);
@@ -278,8 +278,8 @@ class StoreOfAnotherUser : public testing::Test {
     const pid_t child = fork();
     if (child == 0) {
       std::istringstream in;
-      const int code = run_command(args, Console{out, out, in, false, [] { return platform::UtcMillis{1}; },
-                                                 [] { return false; }, true});
+      const int code = run_command(
+          args, Console{out, out, in, false, [] { return UtcMillis{1}; }, [] { return false; }, true});
       out.flush();
       _exit(code);
     }
@@ -317,7 +317,7 @@ TEST_F(StoreOfAnotherUser, LeadsRootToNoOtherFile) {
   ASSERT_EQ(symlink(file.c_str(), cli_.path("state/store.db").c_str()), 0);
   EXPECT_EQ(run({"account", "create", "--email", "a@example.com", "--name", "A", "--plan", "team"}), 77);
   EXPECT_THAT(printed_, HasSubstr("the store cannot be opened"));
-  EXPECT_TRUE(schema::store::Store(victim.address()).accounts.list().empty());
+  EXPECT_TRUE(store::Store(victim.address()).accounts.list().empty());
 }
 
 // SEC-8
@@ -409,11 +409,11 @@ TEST_F(StoreOfAnotherUser, WhoIsUnknownDoesNotKeepRootsGroup) {
 }
 
 TEST(StoreAddress, KeepsThePasswordApart) {
-  daemon::config::StoreSettings store;
-  store.backend = daemon::config::StoreBackend::postgresql;
+  config::StoreSettings store;
+  store.backend = config::StoreBackend::postgresql;
   store.connection = "host=db";
   EXPECT_EQ(wiring::store_dsn(store).connection, "host=db");
-  store.password = daemon::config::Secret("it's a \\ b");
+  store.password = config::Secret("it's a \\ b");
   EXPECT_EQ(wiring::store_dsn(store).connection, "host=db");
   EXPECT_EQ(wiring::store_dsn(store).password, "it's a \\ b");
 }
@@ -610,7 +610,7 @@ TEST_F(CliKey, RotationKeepsTheOldKeyForTheGracePeriod) {
   EXPECT_THAT(json(),
               AllOf(HasSubstr("\"state\":\"expiring\""),
                     HasSubstr("\"expires_at\":\"2026-11-22T12:31:07.000Z\""), Not(HasSubstr("\"send\""))));
-  cli_.now = cli_.now + platform::kDayMillis;
+  cli_.now = cli_.now + kDayMillis;
   EXPECT_THAT(json(), HasSubstr("\"state\":\"expired\""));
 }
 
@@ -640,8 +640,8 @@ TEST_F(CliKey, RefusesAGracePeriodWithoutAUnit) {
 TEST(Duration, ParsesNumbersWithUnits) {
   EXPECT_EQ(parse_duration("0"), 0);
   EXPECT_EQ(parse_duration("90s"), 90'000);
-  EXPECT_EQ(parse_duration("2h"), 2 * platform::kHourMillis);
-  EXPECT_EQ(parse_duration("365d"), 365 * platform::kDayMillis);
+  EXPECT_EQ(parse_duration("2h"), 2 * kHourMillis);
+  EXPECT_EQ(parse_duration("365d"), 365 * kDayMillis);
   for (const char* text : {"", "h", "1", "-1h", "1w", "366d", "99999999999999999999s", "1h30m", " 1h"}) {
     EXPECT_EQ(parse_duration(text), std::nullopt) << text;
   }
@@ -649,13 +649,12 @@ TEST(Duration, ParsesNumbersWithUnits) {
 
 // SEC-8
 TEST(CliPostgresql, RootIsToldWhichCommandWorksWithPeerAuthentication) {
-  daemon::config::Settings settings;
+  config::Settings settings;
   settings.file = "/etc/giftsync/giftsyncd.yaml";
-  settings.store.backend = daemon::config::StoreBackend::postgresql;
+  settings.store.backend = config::StoreBackend::postgresql;
   settings.store.connection = "host=/run/postgresql dbname=giftsync";
   const auto message = [&](const std::string& error) {
-    return database_failure(settings,
-                            platform::DependencyError(true, "the database cannot be reached: " + error));
+    return database_failure(settings, DependencyError(true, "the database cannot be reached: " + error));
   };
   const std::string role = message("FATAL: role \"root\" does not exist");
   if (geteuid() == 0)

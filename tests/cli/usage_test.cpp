@@ -134,7 +134,7 @@ TEST(CliUsage, AWriteErrorIsAFailure) {
   std::ostringstream err;
   std::istringstream in;
   const int code = run_command({"settings", "show", "--config", cli.path("giftsyncd.yaml")},
-                               Console{out, err, in, false, [] { return platform::UtcMillis{}; }});
+                               Console{out, err, in, false, [] { return UtcMillis{}; }});
   EXPECT_EQ(code, 74);
   EXPECT_THAT(err.str(), HasSubstr("could not be written"));
 }
@@ -151,7 +151,7 @@ TEST(CliUsage, AClosedPipeIsNotAnError) {
     std::istringstream in;
     std::vector<std::string> all{"--config", cli.path("giftsyncd.yaml")};
     all.insert(all.end(), args.begin(), args.end());
-    const Console console{out, err, in, false, [] { return platform::UtcMillis{}; }, [] { return true; }};
+    const Console console{out, err, in, false, [] { return UtcMillis{}; }, [] { return true; }};
     EXPECT_EQ(run_command(all, console), kOutputClosedExit) << args[0] << ' ' << args[1];
     EXPECT_EQ(err.str(), "") << args[0] << ' ' << args[1];
   }
@@ -164,7 +164,7 @@ TEST(CliUsage, AnIncompleteExportPrintsNoTotals) {
   std::ostringstream err;
   std::istringstream in;
   const int code = run_command({"gift", "export", "--config", cli.path("giftsyncd.yaml")},
-                               Console{out, err, in, false, [] { return platform::UtcMillis{}; }});
+                               Console{out, err, in, false, [] { return UtcMillis{}; }});
   EXPECT_EQ(code, 74);
   EXPECT_THAT(err.str(), AllOf(HasSubstr("could not be written"), Not(HasSubstr("exported"))));
 }

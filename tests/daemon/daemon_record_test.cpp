@@ -1,8 +1,7 @@
-#include "daemon/daemon_record.h"
-
 #include <gmock/gmock.h>
 
 #include "daemon/config/effective_settings.h"
+#include "daemon/daemon.h"
 #include "schema/store/store.h"
 #include "tests/support/temporary_store.h"
 
@@ -17,13 +16,13 @@ class DaemonRecordTest : public testing::Test {
     settings.store.connection = store_.address().connection;
     return settings;
   }
-  std::vector<schema::store::SeenDaemonInstance> rows() const {
-    return schema::store::DaemonInstances(store_.address()).list();
+  std::vector<store::SeenDaemonInstance> rows() const {
+    return store::DaemonInstances(store_.address()).list();
   }
-  schema::store::DaemonInstance row() const {
+  store::DaemonInstance row() const {
     const auto all = rows();
     EXPECT_EQ(all.size(), 1U);
-    return all.empty() ? schema::store::DaemonInstance{} : all.front().instance;
+    return all.empty() ? store::DaemonInstance{} : all.front().instance;
   }
 
   const tests::TemporaryStore store_;
@@ -58,7 +57,7 @@ TEST_F(DaemonRecordTest, TellsHowTheLastReloadEnded) {
 // OPS-25
 TEST_F(DaemonRecordTest, AHeartbeatIsWrittenEveryTenSeconds) {
   record_.begin(settings(), "127.0.0.1:8480");
-  schema::store::DaemonInstances(store_.address()).remove(record_.id());  // as in a store that was restored
+  store::DaemonInstances(store_.address()).remove(record_.id());  // as in a store that was restored
   millis_ = 9'999;
   record_.keep();
   EXPECT_TRUE(rows().empty());

@@ -17,12 +17,12 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr platform::UtcMillis kNow{1'800'000'000'000};
+constexpr UtcMillis kNow{1'800'000'000'000};
 
-std::vector<schema::store::RecipientTransaction> gifts(std::int64_t count) {
-  std::vector<schema::store::RecipientTransaction> all;
+std::vector<store::RecipientTransaction> gifts(std::int64_t count) {
+  std::vector<store::RecipientTransaction> all;
   for (std::int64_t id = 1; id <= count; ++id) {
-    schema::store::RecipientTransaction gift;
+    store::RecipientTransaction gift;
     gift.id = {id};
     gift.email = "kim@example.com";
     all.push_back(gift);

@@ -17,35 +17,33 @@
 namespace giftsync::daemon {
 namespace {
 
-using namespace schema;
-
 class GroupCommitWriterTest : public testing::Test {
  protected:
   void SetUp() override {
     folder_ = std::filesystem::temp_directory_path() / ("giftsync_writer_" + std::to_string(::getpid()));
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_);
-    const schema::sql::Dsn address{schema::sql::Dialect::sqlite, (folder_ / "store.db").string()};
-    schema::store::migrate_store(address);
-    store_ = std::make_unique<schema::store::Store>(address);
+    const sql::Dsn address{sql::Dialect::sqlite, (folder_ / "store.db").string()};
+    store::migrate_store(address);
+    store_ = std::make_unique<store::Store>(address);
   }
   void TearDown() override {
     store_.reset();
     std::filesystem::remove_all(folder_);
   }
 
-  static schema::store::NewGiftRequest new_request(const std::string& email, const std::string& key = "") {
-    schema::store::NewGiftRequest request;
+  static store::NewGiftRequest new_request(const std::string& email, const std::string& key = "") {
+    store::NewGiftRequest request;
     request.request.account = {1};
     request.request.item_name = "Coffee";
     request.request.created_at = {1'800'000'000'000};
     request.recipients.push_back({email, "", "", "Hi"});
-    if (!key.empty()) request.idempotency = schema::store::IdempotencyKey{key, "hash"};
+    if (!key.empty()) request.idempotency = store::IdempotencyKey{key, "hash"};
     return request;
   }
 
   std::filesystem::path folder_;
-  std::unique_ptr<schema::store::Store> store_;
+  std::unique_ptr<store::Store> store_;
 };
 
 // ARCH-22
@@ -53,7 +51,7 @@ TEST_F(GroupCommitWriterTest, EachOfManyCallersGetsItsOwnOutcome) {
   GroupCommitWriter writer(store_->urgent_writes);
   constexpr int kThreads = 16;
   constexpr int kEach = 25;
-  std::vector<std::vector<schema::store::CreateOutcome>> outcomes(kThreads);
+  std::vector<std::vector<store::CreateOutcome>> outcomes(kThreads);
   std::vector<std::thread> threads;
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&, t] {
@@ -64,10 +62,10 @@ TEST_F(GroupCommitWriterTest, EachOfManyCallersGetsItsOwnOutcome) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  std::set<schema::GiftRequestId> requests;
+  std::set<GiftRequestId> requests;
   for (int t = 0; t < kThreads; ++t) {
     for (int i = 0; i < kEach; ++i) {
-      const schema::store::CreateOutcome& outcome = outcomes[t][i];
+      const store::CreateOutcome& outcome = outcomes[t][i];
       EXPECT_TRUE(requests.insert(outcome.request).second);
       ASSERT_EQ(outcome.recipients.size(), 1u);
       const auto stored = store_->gifts.find_recipients(outcome.request);
@@ -92,36 +90,36 @@ TEST_F(GroupCommitWriterTest, ASubmittedRequestIsDurableWhenItsCallbackRuns) {
 // ARCH-23
 TEST_F(GroupCommitWriterTest, OneKeyFromManyCallersIsOneRequest) {
   GroupCommitWriter writer(store_->urgent_writes);
-  std::vector<schema::GiftRequestId> seen(12);
+  std::vector<GiftRequestId> seen(12);
   std::vector<std::thread> threads;
-  for (schema::GiftRequestId& id : seen)
+  for (GiftRequestId& id : seen)
     threads.emplace_back([&] { id = writer.write(new_request("a@example.com", "key"))->request; });
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(std::set<schema::GiftRequestId>(seen.begin(), seen.end()).size(), 1u);
+  EXPECT_EQ(std::set<GiftRequestId>(seen.begin(), seen.end()).size(), 1u);
 }
 
-schema::store::InboundBatch report(schema::TransactionId gift, std::int64_t at) {
-  schema::store::InboundBatch message;
+store::InboundBatch report(TransactionId gift, std::int64_t at) {
+  store::InboundBatch message;
   message.source = "vendor";
   message.message_id = std::to_string(gift.value) + "/" + std::to_string(at);
   message.now = {at};
   message.items.emplace_back().change =
-      schema::store::StatusChange{{}, "vendor", gift, Status::opened, {at}, {at}, {}};
+      store::StatusChange{{}, "vendor", gift, Status::opened, {at}, {at}, {}};
   return message;
 }
 
 // ARCH-22
 TEST_F(GroupCommitWriterTest, WritesAllKinds) {
   GroupCommitWriter writer(store_->urgent_writes);
-  const schema::TransactionId gift = writer.write(new_request("a@example.com"))->recipients.front().id;
+  const TransactionId gift = writer.write(new_request("a@example.com"))->recipients.front().id;
   EXPECT_EQ(writer.write(report(gift, 1'800'000'000'005))->accepted, 1u);
-  schema::store::Decision decision;
+  store::Decision decision;
   decision.change = {{}, "page", gift, Status::redeemed, {1'800'000'000'009}, {1'800'000'000'009}, {}};
-  decision.condition = [](platform::UtcMillis, std::span<const schema::store::ChangeSpan> so_far) {
+  decision.condition = [](UtcMillis, std::span<const store::ChangeSpan> so_far) {
     return so_far.size() == 1;
   };
-  EXPECT_EQ(writer.write(decision), schema::store::ConditionalOutcome::accepted);
-  EXPECT_EQ(writer.write(decision), schema::store::ConditionalOutcome::refused);
+  EXPECT_EQ(writer.write(decision), store::ConditionalOutcome::accepted);
+  EXPECT_EQ(writer.write(decision), store::ConditionalOutcome::refused);
 }
 
 // ARCH-22
@@ -130,13 +128,13 @@ TEST_F(GroupCommitWriterTest, OneKindThatWaitsInAFullQueueLeavesTheOthersTheirPl
   int taken = 0;
   {
     GroupCommitWriter writer(store_->urgent_writes);
-    const schema::TransactionId gift = writer.write(new_request("a@example.com"))->recipients.front().id;
+    const TransactionId gift = writer.write(new_request("a@example.com"))->recipients.front().id;
     // The writer's thread waits in this decision, so nothing leaves the queues.
     std::promise<void> go_on;
     std::promise<void> is_waiting;
-    schema::store::Decision slow;
+    store::Decision slow;
     slow.change = {{}, "page", gift, Status::redeemed, {1'800'000'000'009}, {1'800'000'000'009}, {}};
-    slow.condition = [&](platform::UtcMillis, std::span<const schema::store::ChangeSpan>) {
+    slow.condition = [&](UtcMillis, std::span<const store::ChangeSpan>) {
       is_waiting.set_value();
       go_on.get_future().wait();
       return true;
@@ -165,9 +163,9 @@ TEST(WriteQueueTest, SharesAGroupFairly) {
 }
 
 TEST(WriteQueueTest, ALargeMessageDoesNotShareItsGroupWithManyOthers) {
-  WriteQueue<schema::store::InboundBatch, schema::store::IngestResult> queue;
+  WriteQueue<store::InboundBatch, store::IngestResult> queue;
   const auto message_of = [](std::size_t changes) {
-    schema::store::InboundBatch message;
+    store::InboundBatch message;
     message.items.resize(changes);
     return message;
   };

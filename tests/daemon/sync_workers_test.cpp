@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "platform/clock.h"
-#include "schema/store/crm_wake.h"
+#include "schema/store/store.h"
 #include "tests/support/captured_log.h"
 #include "tests/support/in_memory_crm.h"
 #include "tests/support/raw_http_client.h"
@@ -27,27 +27,26 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using tests::eventually;
 
-constexpr std::size_t kBatch = schema::crm::CrmPace().rows_per_write;
+constexpr std::size_t kBatch = crm::CrmPace().rows_per_write;
 
 /// Used by one thread at a time, except for `while_writing`.
 class SharedCrm : public tests::InMemoryCrm {
  public:
-  schema::crm::CrmPace wanted_pace;
+  crm::CrmPace wanted_pace;
   std::function<void()> while_writing = [] {
   };  ///< called by each writer, possibly by both at once; may throw
 
-  std::vector<schema::crm::Candidates> find_candidates(
-      schema::crm::PersonObject object,
-      std::span<const schema::crm::RecipientMatchKeys> recipients) override {
+  std::vector<crm::Candidates> find_candidates(crm::PersonObject object,
+                                               std::span<const crm::RecipientMatchKeys> recipients) override {
     const std::lock_guard lock(mutex_);
     return tests::InMemoryCrm::find_candidates(object, recipients);
   }
-  std::vector<schema::crm::RowResult> upsert(std::span<const schema::crm::GiftUpsert> rows) override {
+  std::vector<crm::RowResult> upsert(std::span<const crm::GiftUpsert> rows) override {
     while_writing();
     const std::lock_guard lock(mutex_);
     return tests::InMemoryCrm::upsert(rows);
   }
-  schema::crm::CrmPace pace() const override { return wanted_pace; }
+  crm::CrmPace pace() const override { return wanted_pace; }
   std::size_t written() {
     const std::lock_guard lock(mutex_);
     return records.size();
@@ -97,7 +96,7 @@ class SyncWorkersTest : public testing::Test {
     return lines;
   }
   static SyncWorkers::FaultDescriber own_message() {
-    return [](const platform::DependencyError& fault) { return fault.what(); };
+    return [](const DependencyError& fault) { return fault.what(); };
   }
 
   tests::TemporaryStore store_;
@@ -147,7 +146,7 @@ TEST_F(SyncWorkersTest, ACrmThatTakesOneWriterHasNoSecondWorker) {
   SyncWorkers workers(*store_, crm_, rules(), own_message());
   workers.start("one", [] { return false; });
   EXPECT_TRUE(everything_written(3 * kBatch));
-  EXPECT_TRUE(workers.is_alive(platform::kMinuteMillis));
+  EXPECT_TRUE(workers.is_alive(kMinuteMillis));
   workers.stop();
   EXPECT_THAT(threads, SizeIs(1));
 }
@@ -185,10 +184,10 @@ TEST_F(SyncWorkersTest, AFaultIsLoggedOnceWithItsDescriptionAndClaimsAreReleased
   crm_.while_writing = [&] {
     if (!is_down || crm_.written() == 0) return;  // the second worker joins after the first batch
     rendezvous.arrive();
-    throw platform::DependencyError(true, "the CRM is down");
+    throw DependencyError(true, "the CRM is down");
   };
   store_.create_gifts(6 * kBatch);
-  SyncWorkers workers(*store_, crm_, rules(), [](const platform::DependencyError& fault) {
+  SyncWorkers workers(*store_, crm_, rules(), [](const DependencyError& fault) {
     return std::string(fault.what()) + "; the remedy";
   });
   workers.start("one", [] { return false; });
@@ -207,13 +206,13 @@ TEST_F(SyncWorkersTest, ACrmThatIsNotToBeCalledIsCalledAgainAtItsTime) {
   std::atomic<std::int64_t> until = 0;
   std::atomic<std::int64_t> second_call = 0;
   crm_.while_writing = [&] {
-    const std::int64_t now = platform::system_now().value;
+    const std::int64_t now = system_now().value;
     if (until != 0) {
       if (second_call == 0) second_call = now;
       return;
     }
     until = now + 1500;
-    throw platform::DependencyPause({until}, "the quota is used up");
+    throw DependencyPause({until}, "the quota is used up");
   };
   store_.create_gifts(2);
   SyncWorkers workers(*store_, crm_, rules(), own_message());
@@ -234,17 +233,17 @@ TEST_F(SyncWorkersTest, AMarkInTheStoreEndsThePauseOfACrm) {
   crm_.while_writing = [&] {
     if (!is_paused) return;
     ++refused;
-    throw platform::DependencyPause(platform::system_now() + platform::kDayMillis, "the quota is used up");
+    throw DependencyPause(system_now() + kDayMillis, "the quota is used up");
   };
   store_.create_gifts(2);
   SyncWorkers workers(*store_, crm_, rules(), own_message());
   workers.start("one", [] { return false; });
   ASSERT_TRUE(tests::eventually([&] { return store_->sync.counts().failing > 0; }));
   EXPECT_EQ(refused, 1);
-  schema::store::wake_crm_workers(*store_);
+  store::wake_crm_workers(*store_);
   ASSERT_TRUE(tests::eventually([&] { return refused == 2; })) << "the CRM was asked again";
   is_paused = false;
-  schema::store::wake_crm_workers(*store_);
+  store::wake_crm_workers(*store_);
   EXPECT_TRUE(everything_written(2));
   workers.stop();
   EXPECT_THAT(warnings_and_errors_in(log), ElementsAre(HasSubstr("the quota is used up")));
@@ -257,10 +256,10 @@ TEST_F(SyncWorkersTest, AFaultIsDescribedOnceWhileItLasts) {
   std::atomic<int> descriptions = 0;
   crm_.while_writing = [&] {
     ++tries;
-    if (faults_left > 0 && faults_left-- > 0) throw platform::DependencyError(false, "no right to write");
+    if (faults_left > 0 && faults_left-- > 0) throw DependencyError(false, "no right to write");
   };
   store_.create_gifts(1);
-  SyncWorkers workers(*store_, crm_, rules(), [&](const platform::DependencyError& fault) {
+  SyncWorkers workers(*store_, crm_, rules(), [&](const DependencyError& fault) {
     ++descriptions;
     return std::string(fault.what()) + "; the remedy";
   });
@@ -291,7 +290,7 @@ TEST_F(SyncWorkersTest, ClaimsAreReleasedAfterAStoreFailure) {
   };
   std::atomic<int> faults = 0;
   store_.create_gifts(6 * kBatch);
-  SyncWorkers workers(*store_, crm_, rules(), [&](const platform::DependencyError& fault) {
+  SyncWorkers workers(*store_, crm_, rules(), [&](const DependencyError& fault) {
     ++faults;
     return std::string(fault.what());
   });
@@ -305,10 +304,9 @@ TEST_F(SyncWorkersTest, ClaimsAreReleasedAfterAStoreFailure) {
 
 TEST_F(SyncWorkersTest, ClaimsOfADeadDaemonAreReleasedAtStart) {
   store_.create_gifts(2 * kBatch);
-  constexpr std::int64_t kLongLease = platform::kDayMillis;
-  ASSERT_THAT(store_->sync.claim("one", kLongLease, kBatch, platform::system_now()), SizeIs(kBatch));
-  ASSERT_THAT(store_->sync.claim("second worker of one", kLongLease, kBatch, platform::system_now()),
-              SizeIs(kBatch));
+  constexpr std::int64_t kLongLease = kDayMillis;
+  ASSERT_THAT(store_->sync.claim("one", kLongLease, kBatch, system_now()), SizeIs(kBatch));
+  ASSERT_THAT(store_->sync.claim("second worker of one", kLongLease, kBatch, system_now()), SizeIs(kBatch));
   SyncWorkers workers(*store_, crm_, rules(), own_message());
   workers.release_leases({"one"});
   workers.start("one", [] { return false; });

@@ -7,23 +7,22 @@
 namespace giftsync::matching {
 namespace {
 
-using schema::crm::Candidate;
-using schema::crm::Candidates;
+using crm::Candidate;
+using crm::Candidates;
 using testing::HasSubstr;
 using testing::Not;
 
-const schema::crm::RecipientMatchKeys kRecipient{"ada@example.com", "+16502530000"};
+const crm::RecipientMatchKeys kRecipient{"ada@example.com", "+16502530000"};
 
-schema::crm::MatchFields fields() {
-  const schema::crm::PersonMatchFields person{
-      {"Email"}, {"Phone", "MobilePhone"}, {"LastModifiedDate", true}};
+crm::MatchFields fields() {
+  const crm::PersonMatchFields person{{"Email"}, {"Phone", "MobilePhone"}, {"LastModifiedDate", true}};
   return {person, person, "US"};
 }
 
-schema::crm::Candidate contact(const std::string& id, const std::string& account = "") {
+crm::Candidate contact(const std::string& id, const std::string& account = "") {
   return {id, "Name of " + id, account, false, "Email", "2026-01-0" + id.substr(id.size() - 1)};
 }
-schema::crm::Candidate lead(const std::string& id, bool converted = false) {
+crm::Candidate lead(const std::string& id, bool converted = false) {
   return {id, "", "", converted, "Email", ""};
 }
 
@@ -101,8 +100,8 @@ TEST(MatchChoice, NoMatchNamesOnlyFieldsWithAValueToCompare) {
 }
 
 TEST(MatchChoice, ATieIsReported) {
-  schema::crm::Candidate first = contact("0031");
-  schema::crm::Candidate second = contact("0032");
+  crm::Candidate first = contact("0031");
+  crm::Candidate second = contact("0032");
   first.order_value = second.order_value = "";
   EXPECT_THAT(choose(kRecipient, {{first, second}, {}}, {}, fields()).reason,
               HasSubstr("a tie, both have LastModifiedDate empty, so its lower Id comes before 0032"));
@@ -113,8 +112,8 @@ TEST(MatchChoice, ATieIsReported) {
 
 // MATCH-33
 TEST(MatchChoice, WarnsOfNumbersThatAreOrderedAsText) {
-  schema::crm::Candidate first = contact("0031");
-  schema::crm::Candidate second = contact("0032");
+  crm::Candidate first = contact("0031");
+  crm::Candidate second = contact("0032");
   const auto reason = [&](const std::string& winner, const std::string& next, bool text) {
     first.order_value = winner;
     second.order_value = next;
@@ -130,9 +129,9 @@ TEST(MatchChoice, WarnsOfNumbersThatAreOrderedAsText) {
 
 // MATCH-6
 TEST(MatchChoice, NeverChoosesBothALeadAndAContact) {
-  const std::vector<std::vector<schema::crm::Candidate>> contact_lists{
+  const std::vector<std::vector<crm::Candidate>> contact_lists{
       {}, {contact("0031")}, {contact("0032"), contact("0033")}};
-  const std::vector<std::vector<schema::crm::Candidate>> lead_lists{
+  const std::vector<std::vector<crm::Candidate>> lead_lists{
       {}, {lead("00Q1")}, {lead("00Q2", true), lead("00Q3")}};
   for (const auto& contacts_by_email : contact_lists) {
     for (const auto& contacts_by_phone : contact_lists) {

@@ -1,25 +1,22 @@
 // Which opportunity is chosen, and why not the others: tables over the pure function (MATCH-13, MATCH-15).
-#include "matching/opportunity_choice.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "matching/choice.h"
-#include "matching/explanation.h"
 
 namespace giftsync::matching {
 namespace {
 
-using schema::crm::Opportunity;
+using crm::Opportunity;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-const schema::crm::OpportunityMatching kRules{true, {"CloseDate", false}};
+const crm::OpportunityMatching kRules{true, {"CloseDate", false}};
 
 TEST(OpportunityChoice, ChoosesTheFirstOpenOneWithStageAndReason) {
-  const std::vector<schema::crm::Opportunity> open{{"0061", "Generators", "0012", "Closing", "2026-01-05"},
-                                                   {"0062", "", "0013", "New", "2026-03-01"}};
+  const std::vector<crm::Opportunity> open{{"0061", "Generators", "0012", "Closing", "2026-01-05"},
+                                           {"0062", "", "0013", "New", "2026-03-01"}};
   const OpportunityChoice choice = choose_opportunity("0011", open, kRules);
   EXPECT_EQ(choice.opportunity_id, "0061");
   EXPECT_EQ(choice.account_id, "0011") << "the contact's own account counts";
@@ -29,7 +26,7 @@ TEST(OpportunityChoice, ChoosesTheFirstOpenOneWithStageAndReason) {
 }
 
 TEST(OpportunityChoice, UsesTheOpportunitysAccountWhenTheContactHasNone) {
-  const std::vector<schema::crm::Opportunity> open{{"0061", "", "0012", "", ""}};
+  const std::vector<crm::Opportunity> open{{"0061", "", "0012", "", ""}};
   const OpportunityChoice choice = choose_opportunity("", open, kRules);
   EXPECT_EQ(choice.account_id, "0012");
   EXPECT_THAT(choice.reason,
@@ -41,7 +38,7 @@ TEST(OpportunityChoice, KeepsTheContactsAccountWhenNoneIsOpenOrMatchingIsOff) {
   EXPECT_EQ(none.opportunity_id, "");
   EXPECT_EQ(none.account_id, "0011");
   EXPECT_THAT(none.reason, HasSubstr("no open opportunity"));
-  const std::vector<schema::crm::Opportunity> open{{"0061", "", "0012", "", ""}};
+  const std::vector<crm::Opportunity> open{{"0061", "", "0012", "", ""}};
   const OpportunityChoice off = choose_opportunity("", open, {false, {"CloseDate", false}});
   EXPECT_EQ(off.opportunity_id, "");
   EXPECT_EQ(off.account_id, "");
@@ -50,11 +47,10 @@ TEST(OpportunityChoice, KeepsTheContactsAccountWhenNoneIsOpenOrMatchingIsOff) {
 
 TEST(Explanation, ExplainsWhyEachCandidateWasNotChosen) {
   const auto lead = [](const char* id, bool converted, const char* order) {
-    return schema::crm::Candidate{id, "", "", converted, "Email", order};
+    return crm::Candidate{id, "", "", converted, "Email", order};
   };
-  const std::vector<schema::crm::Candidate> leads{lead("1", true, "9"), lead("2", false, "8"),
-                                                  lead("3", false, "8"), lead("4", false, "7"),
-                                                  lead("5", false, "")};
+  const std::vector<crm::Candidate> leads{lead("1", true, "9"), lead("2", false, "8"), lead("3", false, "8"),
+                                          lead("4", false, "7"), lead("5", false, "")};
   EXPECT_THAT(explain_outcomes(leads, {"Score", true}, ""),
               ElementsAre("converted leads never match", "chosen", HasSubstr("same and its Id is higher"),
                           HasSubstr("Score 7 ranks below 8 (Score descending)"),
@@ -64,8 +60,8 @@ TEST(Explanation, ExplainsWhyEachCandidateWasNotChosen) {
 }
 
 TEST(Explanation, TheFingerprintChangesWithTheOpportunitySettings) {
-  const schema::crm::PersonMatchFields person{{"Email"}, {"Phone"}, {"LastModifiedDate", true}};
-  schema::crm::MatchFields fields{person, person, "US"};
+  const crm::PersonMatchFields person{{"Email"}, {"Phone"}, {"LastModifiedDate", true}};
+  crm::MatchFields fields{person, person, "US"};
   const std::string before = match_settings_fingerprint(fields);
   fields.opportunity.order_by.descending = true;
   const std::string turned = match_settings_fingerprint(fields);
@@ -76,8 +72,8 @@ TEST(Explanation, TheFingerprintChangesWithTheOpportunitySettings) {
 
 // MATCH-16
 TEST(MatchChoice, ADeletedAccountIsNotLinked) {
-  const schema::crm::PersonMatchFields person{{"Email"}, {"Phone"}, {"LastModifiedDate", true}};
-  schema::crm::Candidate contact{"0031", "", "0019", false, "Email", ""};
+  const crm::PersonMatchFields person{{"Email"}, {"Phone"}, {"LastModifiedDate", true}};
+  crm::Candidate contact{"0031", "", "0019", false, "Email", ""};
   contact.account_exists = false;
   const MatchChoice choice = choose({"ada@example.com", ""}, {{contact}, {}}, {}, {person, person, "US"});
   EXPECT_EQ(choice.contact_id, "0031");

@@ -1,12 +1,12 @@
 // When timers may act while the clock is set: a table of steps.
-#include "platform/clock_jump_detector.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <vector>
 
-namespace giftsync::platform {
+#include "platform/clock.h"
+
+namespace giftsync {
 namespace {
 
 using testing::HasSubstr;
@@ -88,4 +88,4 @@ TEST_P(ClockJumpDetectorTest, DecidesAsExpected) {
 }
 
 }  // namespace
-}  // namespace giftsync::platform
+}  // namespace giftsync

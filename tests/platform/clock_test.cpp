@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace giftsync::platform {
+namespace giftsync {
 namespace {
 
 TEST(Clock, BoottimeIsMonotonic) {
@@ -12,4 +12,4 @@ TEST(Clock, BoottimeIsMonotonic) {
 }
 
 }  // namespace
-}  // namespace giftsync::platform
+}  // namespace giftsync

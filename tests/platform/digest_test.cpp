@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-namespace giftsync::platform {
+namespace giftsync {
 namespace {
 
 TEST(Digest, AgreesWithPublishedVectors) {
@@ -45,4 +45,4 @@ TEST(Digest, ComparesInConstantTime) {
 }
 
 }  // namespace
-}  // namespace giftsync::platform
+}  // namespace giftsync

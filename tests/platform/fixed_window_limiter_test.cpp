@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace giftsync::platform {
+namespace giftsync {
 namespace {
 
 constexpr UtcMillis kStart{1'700'000'000'000};
@@ -45,4 +45,4 @@ TEST(FixedWindowLimiter, TheNumberOfKeysIsBounded) {
 }
 
 }  // namespace
-}  // namespace giftsync::platform
+}  // namespace giftsync

@@ -14,7 +14,7 @@
 #include "daemon/http/http_server.h"
 #include "tests/support/scripted_server.h"
 
-namespace giftsync::platform {
+namespace giftsync {
 namespace {
 
 /// A server that gives every response the same encoding, and counts requests.
@@ -23,7 +23,7 @@ class Server {
   Server(std::string encoding, std::string body)
       : server_(on_loopback(), [this, encoding = std::move(encoding), body = std::move(body)](const auto&) {
           ++request_count_;
-          daemon::http::HttpResponse response;
+          http::HttpResponse response;
           if (!encoding.empty()) response.headers = {{"Content-Encoding", encoding}, {"ETag", "\"1\""}};
           response.body = body;
           return response;
@@ -39,13 +39,13 @@ class Server {
   int request_count() const { return request_count_; }
 
  private:
-  static daemon::http::HttpServerOptions on_loopback() {
-    daemon::http::HttpServerOptions options;
+  static http::HttpServerOptions on_loopback() {
+    http::HttpServerOptions options;
     options.listen = "127.0.0.1:0";
     return options;
   }
   std::atomic<int> request_count_ = 0;
-  daemon::http::HttpServer server_;
+  http::HttpServer server_;
 };
 
 TEST(HttpClient, AResponseWithoutContentEncodingIsRequestedOnce) {
@@ -241,4 +241,4 @@ TEST(HttpUrls, TextForHeadersAndQueries) {
 }
 
 }  // namespace
-}  // namespace giftsync::platform
+}  // namespace giftsync

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace giftsync::platform {
+namespace giftsync {
 namespace {
 
 TEST(IpAddress, RateLimitPrefixOfIpv6IsItsNetwork) {
@@ -19,4 +19,4 @@ TEST(IpAddress, TextThatIsNoAddressStandsForItself) {
 }
 
 }  // namespace
-}  // namespace giftsync::platform
+}  // namespace giftsync

@@ -1,11 +1,11 @@
 // The spellings of times that are read from others.
-#include "platform/iso8601.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 
-namespace giftsync::platform {
+#include "platform/time.h"
+
+namespace giftsync {
 namespace {
 
 struct Spelling {
@@ -89,4 +89,4 @@ TEST(Iso8601, RefusesEverythingElse) {
 }
 
 }  // namespace
-}  // namespace giftsync::platform
+}  // namespace giftsync

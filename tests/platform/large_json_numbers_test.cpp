@@ -1,13 +1,10 @@
 // Large numbers as text: a number that is too large blocks nothing, and no invalid JSON is accepted.
-#include "platform/large_json_numbers.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "platform/json_uniqueness.h"
 #include "platform/strict_json.h"
 
-namespace giftsync::platform {
+namespace giftsync {
 namespace {
 
 using ::testing::HasSubstr;
@@ -85,4 +82,4 @@ TEST(LargeJsonNumbers, DuplicateNamesAreLeftToTheCaller) {
 }
 
 }  // namespace
-}  // namespace giftsync::platform
+}  // namespace giftsync

@@ -4,9 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "platform/json_pointer.h"
-
-namespace giftsync::platform {
+namespace giftsync {
 namespace {
 
 using namespace std::string_literals;
@@ -129,4 +127,4 @@ TEST(LenientJson, AnErrorBehindManyLineEndsIsLocated) {
 }
 
 }  // namespace
-}  // namespace giftsync::platform
+}  // namespace giftsync

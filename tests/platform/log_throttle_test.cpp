@@ -1,10 +1,10 @@
 // Of messages that differ only in a gift or an address the first are logged, the others counted.
-#include "platform/log_throttle.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace giftsync::platform {
+#include "platform/logging.h"
+
+namespace giftsync {
 namespace {
 
 using ::testing::ElementsAre;
@@ -65,4 +65,4 @@ TEST(LogThrottle, FurtherKindsShareOneEntryAtTheLimit) {
 }
 
 }  // namespace
-}  // namespace giftsync::platform
+}  // namespace giftsync

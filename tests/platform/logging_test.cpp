@@ -7,7 +7,7 @@
 
 #include <array>
 
-namespace giftsync::platform {
+namespace giftsync {
 namespace {
 
 using testing::AllOf;
@@ -72,4 +72,4 @@ TEST_F(Logging, NothingIsPrintedAboveInfo) {
 }
 
 }  // namespace
-}  // namespace giftsync::platform
+}  // namespace giftsync

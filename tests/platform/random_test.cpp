@@ -1,9 +1,9 @@
-#include "platform/random.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace giftsync::platform {
+#include "platform/digest.h"
+
+namespace giftsync {
 namespace {
 
 using ::testing::MatchesRegex;
@@ -15,4 +15,4 @@ TEST(Random, ReturnsTheRequestedLengthAndDiffersEachTime) {
 }
 
 }  // namespace
-}  // namespace giftsync::platform
+}  // namespace giftsync

@@ -5,7 +5,7 @@
 
 #include "platform/text.h"
 
-namespace giftsync::platform {
+namespace giftsync {
 namespace {
 
 const std::string kSecret(32, 's');
@@ -39,4 +39,4 @@ TEST(SealedText, AnyChangeIsNoticed) {
 }
 
 }  // namespace
-}  // namespace giftsync::platform
+}  // namespace giftsync

@@ -1,13 +1,12 @@
 // Keys that may sign, keys that must not, and what a signed JWT looks like.
-#include "platform/signing_key.h"
-
 #include <gtest/gtest.h>
 
 #include "platform/digest.h"
+#include "platform/keys.h"
 #include "tests/support/test_certificate.h"
 #include "tests/support/test_keys.h"
 
-namespace giftsync::platform {
+namespace giftsync {
 namespace {
 
 TEST(SigningKey, SignsAJwtThatItsPublicKeyVerifies) {
@@ -51,4 +50,4 @@ TEST(SigningKey, RefusesOtherKeysWithTheReason) {
 }
 
 }  // namespace
-}  // namespace giftsync::platform
+}  // namespace giftsync

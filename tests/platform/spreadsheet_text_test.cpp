@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace giftsync::platform {
+namespace giftsync {
 namespace {
 
 TEST(SpreadsheetText, BlanksOfAllKindsAreRemovedAtBothEnds) {
@@ -31,4 +31,4 @@ TEST(SpreadsheetText, DatesOfWhichDayAndMonthAreNotCertainAreRecognised) {
 }
 
 }  // namespace
-}  // namespace giftsync::platform
+}  // namespace giftsync

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace giftsync::platform {
+namespace giftsync {
 namespace {
 
 using namespace std::string_literals;
@@ -305,4 +305,4 @@ TEST(StrictJson, EveryPrefixOfADocumentIsRejected) {
 }
 
 }  // namespace
-}  // namespace giftsync::platform
+}  // namespace giftsync

@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-namespace giftsync::platform {
+namespace giftsync {
 namespace {
 
 TEST(Text, LettersOfEveryScriptHaveALowerCase) {
@@ -36,4 +36,4 @@ TEST(Text, ANumberIsTheWholeText) {
 }
 
 }  // namespace
-}  // namespace giftsync::platform
+}  // namespace giftsync

@@ -1,10 +1,10 @@
-#include "platform/thread_call_deadline.h"
-
 #include <gtest/gtest.h>
 
 #include <thread>
 
-namespace giftsync::platform {
+#include "platform/call_deadline.h"
+
+namespace giftsync {
 namespace {
 
 // ORG-16
@@ -27,4 +27,4 @@ TEST(ThreadCallDeadline, EndsTheCallsOfItsThreadAlone) {
 }
 
 }  // namespace
-}  // namespace giftsync::platform
+}  // namespace giftsync

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace giftsync::platform {
+namespace giftsync {
 namespace {
 
 class TtlCacheTest : public testing::Test {
@@ -74,4 +74,4 @@ TEST_F(TtlCacheTest, AClockSetBackExpiresEntries) {
 }
 
 }  // namespace
-}  // namespace giftsync::platform
+}  // namespace giftsync

@@ -5,9 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "platform/quoted_text.h"
-
-namespace giftsync::platform {
+namespace giftsync {
 namespace {
 
 // SEC-1
@@ -66,4 +64,4 @@ TEST(VisibleText, TheFirstVisibleCharacter) {
 }
 
 }  // namespace
-}  // namespace giftsync::platform
+}  // namespace giftsync

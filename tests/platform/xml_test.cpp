@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace giftsync::platform {
+namespace giftsync {
 namespace {
 
 using ::testing::HasSubstr;
@@ -185,4 +185,4 @@ TEST(Xml, ATruncatedTextIsRefused) {
 }
 
 }  // namespace
-}  // namespace giftsync::platform
+}  // namespace giftsync

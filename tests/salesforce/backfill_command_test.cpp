@@ -30,7 +30,7 @@ class BackfillCommandTest : public testing::Test {
       org.set("client_secret", "secret");
       org.set("run_as", "integration@example.com");
     });
-    cli_.now = platform::system_now();  // that of the governor
+    cli_.now = system_now();  // that of the governor
     cli_.write_settings("crm:\n  type: salesforce\n  salesforce: { domain: \"" + server_.url() +
                         "\", flow: client_credentials, client_id: consumer, client_secret: secret }\n");
   }

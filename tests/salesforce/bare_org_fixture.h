@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
-#include "platform/dependency_pause.h"
+#include "platform/dependency_error.h"
 #include "tests/salesforce/fake_org/foreign_package.h"
 #include "tests/salesforce/salesforce_crm_fixture.h"
 
-namespace giftsync::daemon::salesforce {
+namespace giftsync::salesforce {
 
 class BareOrgTest : public SalesforceCrmTest {
  protected:
@@ -26,9 +26,9 @@ class BareOrgTest : public SalesforceCrmTest {
   static OrgNames names_of_org() { return {.name_space = "thx"}; }
 
   /// A daemon with that name. It does not wait for another one.
-  std::unique_ptr<schema::crm::Crm> make_bare(const std::string& owner, OrgNames names = names_of_org()) {
+  std::unique_ptr<crm::Crm> make_bare(const std::string& owner, OrgNames names = names_of_org()) {
     SalesforceCrmOptions options{.names = ApiNames(std::move(names)), .match_fields = match_fields()};
-    options.names.leave_out(schema::GiftField::created_by);
+    options.names.leave_out(GiftField::created_by);
     options.mode_facts = facts();
     options.bare = BareOptions{.lease = {[this, owner](std::int64_t millis) { return take(owner, millis); },
                                          [this, owner](std::int64_t) {
@@ -40,16 +40,16 @@ class BareOrgTest : public SalesforceCrmTest {
                                            if (on_release_) on_release_();
                                          }},
                                .newest_versions =
-                                   [this](std::span<const schema::TransactionId> ids) {
-                                     std::vector<std::pair<schema::TransactionId, std::int64_t>> found;
-                                     for (const schema::TransactionId id : ids) {
+                                   [this](std::span<const TransactionId> ids) {
+                                     std::vector<std::pair<TransactionId, std::int64_t>> found;
+                                     for (const TransactionId id : ids) {
                                        if (const auto at = versions_.find(id.value); at != versions_.end())
                                          found.emplace_back(id, at->second);
                                      }
                                      return found;
                                    },
                                .longest_wait_millis = 0};
-    options.clock = [this] { return platform::UtcMillis{platform::system_now().value + crm_offset_}; };
+    options.clock = [this] { return UtcMillis{system_now().value + crm_offset_}; };
     return make_salesforce_crm(client_, std::move(options));
   }
 
@@ -57,14 +57,14 @@ class BareOrgTest : public SalesforceCrmTest {
     if (lease_owner_.empty()) lease_owner_ = owner;
     return {lease_owner_ == owner, lease_owner_, millis};
   }
-  std::string refusal(const std::vector<schema::crm::GiftUpsert>& rows) {
+  std::string refusal(const std::vector<crm::GiftUpsert>& rows) {
     return refusal_of([&] { write(rows); });
   }
   template <class Action>
   static std::string refusal_of(Action action) {
     try {
       action();
-    } catch (const platform::DependencyPause& pause) {
+    } catch (const giftsync::DependencyPause& pause) {
       return pause.what();
     }
     ADD_FAILURE() << "nothing was refused";
@@ -76,9 +76,9 @@ class BareOrgTest : public SalesforceCrmTest {
   static constexpr const char* kKey = "thx__RecipientTransactionId__c";
   void make_key_unique() { change({{"object", "thx__Gift_Record__c"}, {"field", kKey}, {"unique", true}}); }
   std::string records() { return scalar("SELECT count(*) FROM crm_gift_record WHERE isdeleted = 0"); }
-  static schema::crm::GiftUpsert sent(std::int64_t transaction, std::int64_t version, bool exists = false) {
-    schema::crm::GiftUpsert row = upsert(transaction, version, exists);
-    row.record.set(schema::GiftField::sent_at, platform::UtcMillis{1'795'264'267'000});
+  static crm::GiftUpsert sent(std::int64_t transaction, std::int64_t version, bool exists = false) {
+    crm::GiftUpsert row = upsert(transaction, version, exists);
+    row.record.set(GiftField::sent_at, UtcMillis{1'795'264'267'000});
     return row;
   }
 
@@ -88,4 +88,4 @@ class BareOrgTest : public SalesforceCrmTest {
   std::map<std::int64_t, std::int64_t> versions_;  ///< of the store
 };
 
-}  // namespace giftsync::daemon::salesforce
+}  // namespace giftsync::salesforce

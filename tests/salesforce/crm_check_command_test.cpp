@@ -1,7 +1,6 @@
 // "giftsyncctl crm check" against an org.
-#include "daemon/salesforce/call_governor.h"
-#include "daemon/salesforce/governor_storage.h"
-#include "schema/store/crm_wake.h"
+#include "crm/salesforce/calls/call_governor.h"
+#include "schema/store/store.h"
 #include "tests/salesforce/fake_org/foreign_package.h"
 #include "tests/salesforce/org_command_fixture.h"
 
@@ -11,9 +10,9 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 using Json = nlohmann::json;
-using daemon::salesforce::CallGovernor;
-using daemon::salesforce::kGovernorFact;
-using daemon::salesforce::Spending;
+using salesforce::CallGovernor;
+using salesforce::kGovernorFact;
+using salesforce::Spending;
 using tests::fake_org::Org;
 
 class CrmCheckCommandTest : public OrgCommandTest {};
@@ -61,35 +60,35 @@ TEST_F(CrmCheckCommandTest, HasTheSameAsData) {
 
 // ORG-8, SYNC-70
 TEST_F(CrmCheckCommandTest, WakesDaemonsThatPauseForTheOrg) {
-  schema::store::Store store(cli_.address());
-  EXPECT_EQ(store.fact(schema::store::kCrmWakeFact), std::nullopt);
+  store::Store store(cli_.address());
+  EXPECT_EQ(store.fact(store::kCrmWakeFact), std::nullopt);
   cli_.run({"crm", "check"});
-  const auto mark = store.fact(schema::store::kCrmWakeFact);
+  const auto mark = store.fact(store::kCrmWakeFact);
   ASSERT_TRUE(mark.has_value());
   cli_.run({"crm", "check"});
-  EXPECT_NE(store.fact(schema::store::kCrmWakeFact), mark);
+  EXPECT_NE(store.fact(store::kCrmWakeFact), mark);
 }
 
 // ORG-5, SYNC-70
 TEST_F(CrmCheckCommandTest, ARetryEndsTheRestAfterAUsedUpQuota) {
-  schema::store::Store store(cli_.address());
+  store::Store store(cli_.address());
   CallGovernor governor({});
-  governor.rest_until(platform::system_now() + platform::kHourMillis, "REQUEST_LIMIT_EXCEEDED");
+  governor.rest_until(system_now() + kHourMillis, "REQUEST_LIMIT_EXCEEDED");
   store.set_metadata(kGovernorFact, governor.to_text());
   const auto result = cli_.run({"crm", "retry", "--all"});
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_THAT(result.err, HasSubstr("The org is asked again within seconds"));
   ASSERT_TRUE(governor.read_text(store.fact(kGovernorFact).value_or("")));
-  EXPECT_TRUE(governor.permit(Spending::gifts, platform::system_now()).is_allowed);
-  EXPECT_TRUE(store.fact(schema::store::kCrmWakeFact).has_value());
+  EXPECT_TRUE(governor.permit(Spending::gifts, system_now()).is_allowed);
+  EXPECT_TRUE(store.fact(store::kCrmWakeFact).has_value());
 }
 
 // ORG-5
 TEST_F(CrmCheckCommandTest, IsCountedAndEndsARestOfAnOrgThatAnswers) {
-  cli_.now = platform::system_now();
-  schema::store::Store store(cli_.address());
+  cli_.now = system_now();
+  store::Store store(cli_.address());
   CallGovernor governor({});
-  governor.rest_until(cli_.now + platform::kHourMillis, "REQUEST_LIMIT_EXCEEDED");
+  governor.rest_until(cli_.now + kHourMillis, "REQUEST_LIMIT_EXCEEDED");
   store.set_metadata(kGovernorFact, governor.to_text());
   const int before = calls();
   EXPECT_EQ(cli_.run({"crm", "check"}).code, 0);

@@ -22,9 +22,8 @@ class CrmSetupCommandTest : public testing::Test {
   CrmSetupCommandTest() {
     server_.with_org([](Org& org) {
       const std::string user = org.add_user("admin@example.com", "System_Administrator");
-      org.database().run(
-          "INSERT INTO org_session (token, user_id, ends_at) VALUES (?, ?, ?)",
-          {std::string(kToken), user, static_cast<double>(org.now().value + platform::kDayMillis)});
+      org.database().run("INSERT INTO org_session (token, user_id, ends_at) VALUES (?, ?, ?)",
+                         {std::string(kToken), user, static_cast<double>(org.now().value + kDayMillis)});
     });
   }
   CliFixture::Result set_up(std::vector<std::string> options = {}, const std::string& token = kToken) {

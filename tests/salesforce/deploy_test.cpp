@@ -5,13 +5,12 @@
 #include <algorithm>
 #include <set>
 
-#include "daemon/salesforce/metadata_package.h"
-#include "daemon/salesforce/package_deploy.h"
-#include "daemon/salesforce/package_sources.h"
+#include "crm/salesforce/org/package.h"
+#include "crm/salesforce/org/package_deploy.h"
 #include "tests/salesforce/fake_org/server.h"
 #include "tests/salesforce/fake_org_fixture.h"
 
-namespace giftsync::daemon::salesforce {
+namespace giftsync::salesforce {
 namespace {
 
 using testing::ElementsAre;
@@ -28,9 +27,8 @@ class DeployTest : public testing::Test {
         [&](Org& org) { admin_ = session(org, org.add_user("admin@example.com", "System_Administrator")); });
   }
   static std::string session(Org& org, const std::string& user) {
-    org.database().run(
-        "INSERT INTO org_session (token, user_id, ends_at) VALUES (?, ?, ?)",
-        {"token of " + user, user, static_cast<double>(org.now().value + platform::kDayMillis)});
+    org.database().run("INSERT INTO org_session (token, user_id, ends_at) VALUES (?, ?, ?)",
+                       {"token of " + user, user, static_cast<double>(org.now().value + kDayMillis)});
     return "token of " + user;
   }
   PackageDeploy deploy_as(const std::string& token) { return {http_, {server_.url(), token}}; }
@@ -64,7 +62,7 @@ class DeployTest : public testing::Test {
   }
 
   tests::fake_org::Server server_{0, ":memory:", "/nonexistent"};
-  platform::HttpClient http_{{.bypass_proxy = true}};
+  HttpClient http_{{.bypass_proxy = true}};
   std::string admin_;
   int looks_ = 0;
 };
@@ -162,4 +160,4 @@ TEST_F(DeployTest, AnEndedSessionIsRefusedWithTheNextStep) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::salesforce
+}  // namespace giftsync::salesforce

@@ -26,7 +26,7 @@ class FakeOrgTest : public ::testing::Test {
   std::string session_of(const std::string& user_id) {
     const std::string made = "token of " + user_id;
     org.database().run("INSERT INTO org_session (token, user_id, ends_at) VALUES (?, ?, ?)",
-                       {made, user_id, static_cast<double>(org.now().value + platform::kDayMillis)});
+                       {made, user_id, static_cast<double>(org.now().value + kDayMillis)});
     return made;
   }
 

@@ -14,12 +14,11 @@
 
 #include "platform/dependency_error.h"
 #include "schema/store/store.h"
-#include "schema/store/store_migration.h"
-#include "sync/request_record_step.h"
-#include "sync/sync_step.h"
+#include "sync/crm/sync_step.h"
+#include "sync/request/request_record_step.h"
 #include "tests/salesforce/request_records_fixture.h"
 
-namespace giftsync::daemon::salesforce {
+namespace giftsync::salesforce {
 
 /// A store for each seed: a copy of one that is made once.
 class SeedStore {
@@ -27,12 +26,12 @@ class SeedStore {
   SeedStore() {
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_);
-    schema::store::migrate_store(address("made.db"));
-    schema::store::Store made(address("made.db"));
-    schema::store::GiftItem coffee;
+    store::migrate_store(address("made.db"));
+    store::Store made(address("made.db"));
+    store::GiftItem coffee;
     coffee.id = {7};
     coffee.name = "Coffee";
-    coffee.costs = {schema::Money{500}, schema::Money{200}, schema::Money{10}, schema::Money{40}};
+    coffee.costs = {Money{500}, Money{200}, Money{10}, Money{40}};
     made.catalogue.import(std::span(&coffee, 1));
   }
   ~SeedStore() {
@@ -47,20 +46,18 @@ class SeedStore {
     store_.reset();
     for (const char* end : {"", "-wal", "-shm"}) std::filesystem::remove(path("store.db" + std::string(end)));
     std::filesystem::copy_file(path("made.db"), path("store.db"));
-    store_ = std::make_unique<schema::store::Store>(address("store.db"));
+    store_ = std::make_unique<store::Store>(address("store.db"));
   }
-  schema::store::Store& operator*() { return *store_; }
-  schema::store::Store* operator->() { return store_.get(); }
+  store::Store& operator*() { return *store_; }
+  store::Store* operator->() { return store_.get(); }
 
  private:
   std::filesystem::path path(const std::string& name) const { return folder_ / name; }
-  schema::sql::Dsn address(const std::string& name) const {
-    return {schema::sql::Dialect::sqlite, path(name).string()};
-  }
+  sql::Dsn address(const std::string& name) const { return {sql::Dialect::sqlite, path(name).string()}; }
 
   const std::filesystem::path folder_ =
       std::filesystem::temp_directory_path() / ("giftsync_seeds_" + std::to_string(::getpid()));
-  std::unique_ptr<schema::store::Store> store_;
+  std::unique_ptr<store::Store> store_;
 };
 
 class FaultRun : public SalesforceRequestsTest {
@@ -69,7 +66,7 @@ class FaultRun : public SalesforceRequestsTest {
   struct Killed {};
   struct Writer {
     std::string owner = {};
-    std::unique_ptr<schema::crm::Crm> crm = nullptr;
+    std::unique_ptr<crm::Crm> crm = nullptr;
     bool is_down = false;
     // Moments lie before and after each call; 0: not at all.
     int moments_until_kill = 0;
@@ -78,11 +75,11 @@ class FaultRun : public SalesforceRequestsTest {
 
   FaultRun() {
     rules_.match_fields = match_fields();
-    rules_.link_of = [](const schema::store::RecipientTransaction&) { return "https://gifts.test/g/x"; };
+    rules_.link_of = [](const store::RecipientTransaction&) { return "https://gifts.test/g/x"; };
     rules_.tasks = {true, "Other", "Not Started", "Completed"};
     rules_.integration_user = request_rules_.integration_user = user_;
     request_rules_.authorize_senders = [](std::span<const std::string> ids) {
-      schema::store::Account ana;
+      store::Account ana;
       ana.id = {3};
       ana.email = "ana@example.com";
       ana.name = "Ana";
@@ -120,9 +117,9 @@ class FaultRun : public SalesforceRequestsTest {
         org.database().run(std::string("DELETE FROM ") + table);
     });
     store_.renew();
-    run_tokens_ = std::make_unique<AccessTokens>(
-        [this](platform::UtcMillis) { return sign_in(); }, "settings", "secret", facts(),
-        [this] { return platform::UtcMillis{platform::system_now().value + clock_offset_}; });
+    run_tokens_ =
+        std::make_unique<AccessTokens>([this](UtcMillis) { return sign_in(); }, "settings", "secret", facts(),
+                                       [this] { return UtcMillis{system_now().value + clock_offset_}; });
     run_client_ = std::make_unique<ApiClient>(http_, *run_tokens_);
     writers_.clear();
     for (const char* owner : {"one", "two"}) writers_.emplace_back().owner = owner;
@@ -135,7 +132,7 @@ class FaultRun : public SalesforceRequestsTest {
   T& pick_of(std::vector<T>& list) {
     return list[static_cast<std::size_t>(pick(static_cast<int>(list.size())))];
   }
-  platform::UtcMillis clock() const { return {platform::system_now().value + crm_offset_}; }
+  UtcMillis clock() const { return {system_now().value + crm_offset_}; }
   void wait(std::int64_t millis) {
     pass(millis);
     clock_offset_ += millis;
@@ -143,8 +140,8 @@ class FaultRun : public SalesforceRequestsTest {
 
   void start(Writer& writer) {
     SalesforceCrmOptions options{.names = ApiNames(OrgNames{}), .match_fields = match_fields()};
-    options.names.leave_out(schema::GiftField::created_by);
-    options.governor.slow_call_millis = platform::kHourMillis;
+    options.names.leave_out(GiftField::created_by);
+    options.governor.slow_call_millis = kHourMillis;
     options.request_records = {.facts = facts()};
     options.clock = [this] { return clock(); };
     options.governor_storage = [this, &writer](const GovernorChange& change) {
@@ -162,12 +159,12 @@ class FaultRun : public SalesforceRequestsTest {
     try {
       try {
         sync::sync_step(*store_, *writer.crm, rules_, {writer.owner, 60'000}, clock());
-      } catch (const platform::DependencyError& fault) {
+      } catch (const giftsync::DependencyError& fault) {
         store_->sync.release_with_error(writer.owner, fault.what());
       }
       try {
         if (!requests_.empty()) sync::request_record_step(*store_, *writer.crm, request_rules_, clock());
-      } catch (const platform::DependencyError&) {
+      } catch (const giftsync::DependencyError&) {
         // The worker tries again.
       }
     } catch (const Killed&) {
@@ -177,7 +174,7 @@ class FaultRun : public SalesforceRequestsTest {
   }
 
   void send_gifts(int count) {
-    schema::store::NewGiftRequest request;
+    store::NewGiftRequest request;
     request.request.account = {1};
     request.request.gift = {7};
     request.request.item_name = "Coffee";
@@ -189,10 +186,9 @@ class FaultRun : public SalesforceRequestsTest {
   }
   void report_some() {
     if (gifts_.empty()) return;
-    constexpr std::array kStatuses{schema::Status::delivered, schema::Status::opened,
-                                   schema::Status::redeemed,  schema::Status::donated,
-                                   schema::Status::expired,   schema::Status::refunded};
-    std::vector<schema::store::StatusChange> changes;
+    constexpr std::array kStatuses{Status::delivered, Status::opened,  Status::redeemed,
+                                   Status::donated,   Status::expired, Status::refunded};
+    std::vector<store::StatusChange> changes;
     for (int i = pick(3) + 1; i > 0; --i)
       changes.push_back(
           {{}, "test", pick_of(gifts_), kStatuses[random_() % kStatuses.size()], clock(), clock(), {}});
@@ -215,7 +211,7 @@ class FaultRun : public SalesforceRequestsTest {
   sync::RequestRecordRules request_rules_;
   std::mt19937 random_;
   std::vector<Writer> writers_;
-  std::vector<schema::TransactionId> gifts_;
+  std::vector<TransactionId> gifts_;
   std::vector<std::string> requests_;
   std::vector<std::string> addresses_;
   std::vector<std::string> contacts_;
@@ -269,4 +265,4 @@ class FaultRun : public SalesforceRequestsTest {
   bool is_nested_ = false;
 };
 
-}  // namespace giftsync::daemon::salesforce
+}  // namespace giftsync::salesforce

@@ -1,10 +1,10 @@
 // An org is described over HTTP and examined, while an admin takes away what giftsync needs.
-#include "daemon/salesforce/org_description.h"
-#include "daemon/salesforce/org_findings.h"
+#include "crm/salesforce/org/org_description.h"
+#include "crm/salesforce/org/org_findings.h"
 #include "platform/dependency_error.h"
 #include "tests/salesforce/salesforce_crm_fixture.h"
 
-namespace giftsync::daemon::salesforce {
+namespace giftsync::salesforce {
 namespace {
 
 using testing::AllOf;
@@ -66,7 +66,7 @@ TEST_F(OrgCheckTest, AnAnswerThatIsTooLargeIsAskedForInParts) {
          {"body", std::string(17'000'000, ' ')},
          {"path", "/composite"},
          {"times", 0}});
-  EXPECT_THAT([&] { report(); }, testing::ThrowsMessage<platform::DependencyError>(
+  EXPECT_THAT([&] { report(); }, testing::ThrowsMessage<giftsync::DependencyError>(
                                      AllOf(HasSubstr("answer has more than"), Not(HasSubstr("network")))));
 }
 
@@ -187,10 +187,10 @@ TEST_F(OrgCheckTest, AnOrgThatRefusesEveryCallIsNamed) {
   try {
     report();
     FAIL() << "the description succeeded";
-  } catch (const platform::DependencyError& error) {
+  } catch (const giftsync::DependencyError& error) {
     EXPECT_THAT(error.what(), HasSubstr("TotalRequests Limit exceeded."));
   }
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::salesforce
+}  // namespace giftsync::salesforce

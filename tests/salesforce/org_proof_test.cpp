@@ -1,14 +1,14 @@
 // What giftsync believes of Salesforce is tried in an org, in which each belief can also be wrong.
-#include "daemon/salesforce/org_proof.h"
+#include "crm/salesforce/org/org_proof.h"
 
 #include <algorithm>
 #include <functional>
 #include <ostream>
 
-#include "daemon/salesforce/org_description.h"
+#include "crm/salesforce/org/org_description.h"
 #include "tests/salesforce/salesforce_crm_fixture.h"
 
-namespace giftsync::daemon::salesforce {
+namespace giftsync::salesforce {
 namespace {
 
 using Result = ProofStep::Result;
@@ -145,4 +145,4 @@ TEST_F(OrgProofTest, OnlySandboxesAndDeveloperOrgsAreTried) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::salesforce
+}  // namespace giftsync::salesforce

@@ -7,7 +7,7 @@
 #include <regex>
 #include <utility>
 
-#include "daemon/salesforce/salesforce_crm.h"
+#include "crm/salesforce/salesforce_crm.h"
 #include "platform/http_client.h"
 #include "platform/text.h"
 #include "tests/salesforce/fake_org/foreign_package.h"
@@ -18,8 +18,6 @@
 
 namespace giftsync::tests {
 namespace {
-
-namespace salesforce = daemon::salesforce;
 
 constexpr const char* kNameSpace = "thx";
 
@@ -61,7 +59,7 @@ class Lease {
   salesforce::LeaseHolder take(const std::string& writer) {
     const std::lock_guard lock(mutex_);
     if (owner_.empty()) owner_ = writer;
-    return {owner_ == writer, owner_, platform::kMinuteMillis};
+    return {owner_ == writer, owner_, kMinuteMillis};
   }
   void release(const std::string& writer) {
     const std::lock_guard lock(mutex_);
@@ -79,7 +77,7 @@ fake_org::Field field_of(const std::string& column, const std::string& type) {
   field.name = field.label = field.column = column;
   field.kind = fake_org::Kind::text;
   field.length = 255;
-  if (platform::ascii_lower(type) == "numeric") {
+  if (ascii_lower(type) == "numeric") {
     field.kind = fake_org::Kind::number;
     field.precision = 18;
     field.scale = 2;
@@ -93,8 +91,7 @@ struct OrgUnderTest::Parts {
   Parts(Package of, salesforce::NewestVersions newest)
       : package(of),
         newest_versions(std::move(newest)),
-        tokens([this](platform::UtcMillis) { return sign_in(); }, "settings", "secret", facts.storage(),
-               platform::system_now),
+        tokens([this](UtcMillis) { return sign_in(); }, "settings", "secret", facts.storage(), system_now),
         client(http, tokens) {
     server.with_org([this](fake_org::Org& org) {
       if (package == Package::foreign) org.deploy(fake_org::foreign_package(org.files(), kNameSpace));
@@ -117,14 +114,14 @@ struct OrgUnderTest::Parts {
                       [this, writer](std::int64_t) { return lease.take(writer).is_this; },
                       [this, writer] { lease.release(writer); }},
             .newest_versions = newest_versions,
-            .longest_wait_millis = platform::kMinuteMillis};
+            .longest_wait_millis = kMinuteMillis};
   }
 
   salesforce::SignInOutcome sign_in() {
     const std::string token = "session " + std::to_string(++sign_ins);
     server.with_org([&](fake_org::Org& org) {
       org.database().run("INSERT INTO org_session (token, user_id, ends_at) VALUES (?, ?, ?)",
-                         {token, user, static_cast<double>(org.now().value + platform::kDayMillis)});
+                         {token, user, static_cast<double>(org.now().value + kDayMillis)});
     });
     return salesforce::Session{token, server.url(), organization, user};
   }
@@ -138,7 +135,7 @@ struct OrgUnderTest::Parts {
   int sign_ins = 0;
   Facts facts;
   Lease lease;
-  platform::HttpClient http{{.bypass_proxy = true}};
+  HttpClient http{{.bypass_proxy = true}};
   salesforce::AccessTokens tokens;
   salesforce::ApiClient client;
 };
@@ -147,14 +144,14 @@ OrgUnderTest::OrgUnderTest(Package package, salesforce::NewestVersions newest_ve
     : parts_(std::make_unique<Parts>(package, std::move(newest_versions))) {}
 OrgUnderTest::~OrgUnderTest() = default;
 
-std::unique_ptr<schema::crm::Crm> OrgUnderTest::crm(const schema::crm::MatchFields& fields) {
+std::unique_ptr<crm::Crm> OrgUnderTest::crm(const crm::MatchFields& fields) {
   salesforce::SalesforceCrmOptions options{.names = parts_->names(), .match_fields = fields};
   if (parts_->package == Package::foreign) {
     options.mode_facts = parts_->facts.storage();
     options.bare = parts_->bare_options();
   }
   options.governor = {.share_percent = 100, .keep_free_percent = 0};
-  options.names.leave_out(schema::GiftField::created_by);
+  options.names.leave_out(GiftField::created_by);
   return with_short_ids(salesforce::make_salesforce_crm(parts_->client, std::move(options)));
 }
 

@@ -5,9 +5,9 @@
 #include <memory>
 #include <string>
 
-#include "daemon/salesforce/bare_writes.h"
-#include "schema/crm/crm.h"
-#include "schema/crm/directory.h"
+#include "crm/crm.h"
+#include "crm/directory.h"
+#include "crm/salesforce/records/bare_writes.h"
 
 namespace giftsync::tests {
 
@@ -15,14 +15,13 @@ class OrgUnderTest {
  public:
   /// With giftsync's package, or with that of another owner, which is written in bare mode.
   enum class Package { own, foreign };
-  explicit OrgUnderTest(Package package = Package::own,
-                        daemon::salesforce::NewestVersions newest_versions = nullptr);
+  explicit OrgUnderTest(Package package = Package::own, salesforce::NewestVersions newest_versions = nullptr);
   ~OrgUnderTest();
   OrgUnderTest(const OrgUnderTest&) = delete;
   OrgUnderTest& operator=(const OrgUnderTest&) = delete;
 
   /// Does not outlive this object.
-  std::unique_ptr<schema::crm::Crm> crm(const schema::crm::MatchFields& fields);
+  std::unique_ptr<crm::Crm> crm(const crm::MatchFields& fields);
   /// Adds the old status log, whose table is crm_status_log.
   void add_status_log();
   /// ALTER TABLE ... ADD COLUMN adds a field to the org. Values are kept afterwards as Salesforce keeps them:

@@ -1,12 +1,11 @@
 // What commands say and show of an org that is not called, or that does not answer.
 #include <span>
 
-#include "daemon/salesforce/call_governor.h"
-#include "daemon/salesforce/governor_storage.h"
-#include "daemon/salesforce/write_mode.h"
+#include "crm/salesforce/calls/call_governor.h"
+#include "crm/salesforce/org/write_mode.h"
+#include "daemon/wiring/org_status.h"
 #include "tests/salesforce/org_command_fixture.h"
 #include "tests/support/temporary_database.h"
-#include "wiring/org_status.h"
 
 namespace giftsync::cli {
 namespace {
@@ -19,7 +18,7 @@ constexpr const char* kClosedPort = "http://127.0.0.1:9";
 
 class PausedOrgCommandTest : public OrgCommandTest {
  protected:
-  PausedOrgCommandTest() { cli_.now = platform::system_now(); }  // that of the governor
+  PausedOrgCommandTest() { cli_.now = system_now(); }  // that of the governor
   std::string send_gift() { return std::to_string(cli_.send_gifts({"pat@example.com"}).front().value); }
   Json status() { return Json::parse(cli_.run({"status", "--json"}).out); }
   std::vector<std::string> attention() {
@@ -78,7 +77,7 @@ TEST_F(PausedOrgCommandTest, OnlyWhereNothingAnswersTheAddressIsToBeChecked) {
   }
   end_faults();
   server_.with_org([](Org& org) { org.set("client_secret", "another"); });
-  schema::store::Store(cli_.address()).set_metadata(daemon::salesforce::kTokenFact, "");
+  store::Store(cli_.address()).set_metadata(salesforce::kTokenFact, "");
   const auto refused = cli_.run({"crm", "check"});
   EXPECT_THAT(refused.err, AllOf(HasSubstr("refuses the sign-in"), Not(HasSubstr("leads to the org"))));
 }
@@ -99,10 +98,10 @@ TEST_F(PausedOrgCommandTest, AUsedUpQuotaNeedsAttention) {
 
 // OPS-27, ORG-18
 TEST_F(PausedOrgCommandTest, WhatOnlyAnAdminCanMendNeedsAttention) {
-  using namespace daemon::salesforce;
-  schema::store::Store store(cli_.address());
+  using namespace salesforce;
+  store::Store store(cli_.address());
   CallGovernor governor({});
-  governor.refuse_until(cli_.now + platform::kHourMillis, "Salesforce refuses the call (INVALID_TYPE: Task)",
+  governor.refuse_until(cli_.now + kHourMillis, "Salesforce refuses the call (INVALID_TYPE: Task)",
                         Spending::tasks);
   store.set_metadata(kGovernorFact, governor.to_text());
   EXPECT_THAT(attention(), testing::Contains(AllOf(HasSubstr("tasks wait until "), HasSubstr("INVALID_TYPE"),
@@ -126,14 +125,12 @@ TEST_F(PausedOrgCommandTest, WhatOnlyAnAdminCanMendNeedsAttention) {
 // CON-8
 TEST_F(PausedOrgCommandTest, TheEventOfARetrySaysWhatItsNumberCounts) {
   send_gift();
-  schema::store::Store store(cli_.address());
+  store::Store store(cli_.address());
   const auto last_detail = [&] {
-    return store.audit.list(schema::store::Viewer::of_command_line(), {.action = "crm.retry"}, 1)
-        .at(0)
-        .detail;
+    return store.audit.list(store::Viewer::of_command_line(), {.action = "crm.retry"}, 1).at(0).detail;
   };
-  tests::run_sql(cli_.address(), "UPDATE crm_outbox SET next_attempt_at = " +
-                                     std::to_string(cli_.now.value + platform::kHourMillis));
+  tests::run_sql(cli_.address(),
+                 "UPDATE crm_outbox SET next_attempt_at = " + std::to_string(cli_.now.value + kHourMillis));
   cli_.run({"crm", "retry", "--all"});
   EXPECT_EQ(last_detail(), "the org is asked again, records: 1");
   cli_.run({"crm", "retry", "--all"});
@@ -142,12 +139,12 @@ TEST_F(PausedOrgCommandTest, TheEventOfARetrySaysWhatItsNumberCounts) {
 
 TEST_F(PausedOrgCommandTest, RefusedRecordsAreListedWithTheirReasonWithoutACall) {
   EXPECT_THAT(cli_.run({"gift", "list", "--refused"}).err, HasSubstr("The CRM refuses no gift record."));
-  schema::store::CrmSyncState state;
+  store::CrmSyncState state;
   state.transaction = cli_.send_gifts({"pat@example.com"}).front();
-  state.state = schema::store::CrmSyncStatus::rejected;
+  state.state = store::CrmSyncStatus::rejected;
   state.decided_at = cli_.now;
   state.error = "Salesforce: REQUIRED_FIELD_MISSING: Region";
-  schema::store::Store(cli_.address()).sync.insert_decisions(std::span(&state, 1));
+  store::Store(cli_.address()).sync.insert_decisions(std::span(&state, 1));
   const int before = calls();
   const auto listed = cli_.run({"gift", "list", "--refused"});
   EXPECT_EQ(listed.code, 0) << listed.err;
@@ -175,11 +172,11 @@ TEST_F(PausedOrgCommandTest, AMissingRuleNeedsAttentionUntilACheckFindsIt) {
 
 // ORG-13
 TEST_F(PausedOrgCommandTest, ARetryHasAMissingRuleLookedForBeforeTheNextWrite) {
-  using namespace daemon::salesforce;
-  schema::store::Store store(cli_.address());
+  using namespace salesforce;
+  store::Store store(cli_.address());
   const auto is_looked_for = [&] {
     const auto finding = read_mode_finding(store.fact(kModeFact).value_or(""));
-    return is_due(OrgMode::guarded, finding, ApiNames(OrgNames{}), platform::system_now());
+    return is_due(OrgMode::guarded, finding, ApiNames(OrgNames{}), system_now());
   };
   cli_.run({"crm", "check"});
   cli_.run({"crm", "retry", "--all"});
@@ -196,7 +193,7 @@ TEST_F(PausedOrgCommandTest, ARetryHasAMissingRuleLookedForBeforeTheNextWrite) {
 
 // OPS-27
 TEST(OrgPauses, EachHasItsReasonAndTheOnesOfAnAdminANextStep) {
-  constexpr platform::UtcMillis kTime{1'795'264'267'000};
+  constexpr UtcMillis kTime{1'795'264'267'000};
   const auto pauses_of = [](const wiring::OrgStatus& status) {
     return wiring::org_pauses(status, "giftsyncctl ");
   };

@@ -8,14 +8,14 @@
 #include "tests/salesforce/fake_org/saves.h"
 #include "tests/salesforce/salesforce_crm_fixture.h"
 
-namespace giftsync::daemon::salesforce {
+namespace giftsync::salesforce {
 
 class SalesforceRequestsTest : public SalesforceCrmTest {
  protected:
-  using F = schema::RequestRecordField;
-  using Record = schema::RequestRecord;
-  using Update = schema::crm::RequestRecordUpdate;
-  using RowResult = schema::crm::RowResult;
+  using F = RequestRecordField;
+  using Record = RequestRecord;
+  using Update = crm::RequestRecordUpdate;
+  using RowResult = crm::RowResult;
 
   SalesforceRequestsTest() {
     server_.with_org([this](Org& org) { person_ = org.add_user("person@example.com", "Admin"); });
@@ -57,8 +57,8 @@ class SalesforceRequestsTest : public SalesforceCrmTest {
     crm_offset_ += millis;
   }
 
-  schema::crm::RequestRecords& requests() { return *crm_->request_records(); }
-  static Record read(schema::crm::Crm& crm, const std::string& id) {
+  crm::RequestRecords& requests() { return *crm_->request_records(); }
+  static Record read(crm::Crm& crm, const std::string& id) {
     const auto found = crm.request_records()->find(std::span(&id, 1));
     EXPECT_EQ(found.size(), 1U) << id;
     return found.empty() ? Record() : found.front();
@@ -69,7 +69,7 @@ class SalesforceRequestsTest : public SalesforceCrmTest {
     update.claimed = true;
     return update;
   }
-  static RowResult write_one(schema::crm::Crm& crm, const Update& update) {
+  static RowResult write_one(crm::Crm& crm, const Update& update) {
     return crm.request_records()->update(std::span(&update, 1)).front();
   }
   RowResult write_one(const Update& update) { return write_one(*crm_, update); }
@@ -77,7 +77,7 @@ class SalesforceRequestsTest : public SalesforceCrmTest {
     return scalar("SELECT " + column + " FROM crm_request_record WHERE id = '" + id + "'");
   }
   /// The Ids of the records that have events; all are acknowledged.
-  std::vector<std::string> taken(schema::crm::Crm& crm) {
+  std::vector<std::string> taken(crm::Crm& crm) {
     std::vector<std::string> records;
     std::vector<std::int64_t> events;
     for (const auto& event : crm.request_records()->events(100)) {
@@ -94,4 +94,4 @@ class SalesforceRequestsTest : public SalesforceCrmTest {
   std::string person_;
 };
 
-}  // namespace giftsync::daemon::salesforce
+}  // namespace giftsync::salesforce

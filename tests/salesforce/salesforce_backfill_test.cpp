@@ -1,19 +1,15 @@
 // Backfills and rematches over an org, with a real store: what they find and write, and what they cost.
-#include "platform/dependency_pause.h"
-#include "sync/crm_reconciliation.h"
-#include "sync/rematch.h"
-#include "sync/status_log_backfill.h"
-#include "sync/sync_step.h"
+#include "matching/rematch.h"
+#include "platform/dependency_error.h"
+#include "sync/crm/crm_reconciliation.h"
+#include "sync/crm/status_log_backfill.h"
+#include "sync/crm/sync_step.h"
 #include "tests/salesforce/fake_org/projects.h"
 #include "tests/salesforce/salesforce_crm_fixture.h"
 #include "tests/support/temporary_store.h"
 
-namespace giftsync::daemon::salesforce {
+namespace giftsync::salesforce {
 namespace {
-
-using schema::GiftField;
-using schema::Status;
-using schema::TransactionId;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -21,15 +17,15 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using Finding = sync::ReconciliationFinding;
 
-constexpr platform::UtcMillis kSentAt{1'700'000'000'000};
-constexpr platform::UtcMillis kNow{kSentAt.value + platform::kDayMillis};
-constexpr platform::UtcMillis kYear2000{946'684'800'000};
+constexpr UtcMillis kSentAt{1'700'000'000'000};
+constexpr UtcMillis kNow{kSentAt.value + kDayMillis};
+constexpr UtcMillis kYear2000{946'684'800'000};
 
 class SalesforceBackfillTest : public SalesforceCrmTest {
  protected:
   SalesforceBackfillTest() {
     rules_.match_fields = match_fields();
-    rules_.link_of = [](const schema::store::RecipientTransaction& gift) {
+    rules_.link_of = [](const store::RecipientTransaction& gift) {
       return gift.gift_source.empty() ? "https://gifts.test/g/x" : "";
     };
     rules_.integration_user = user_;
@@ -59,12 +55,12 @@ class SalesforceBackfillTest : public SalesforceCrmTest {
   void add_status_log() {
     server_.with_org([this](Org& org) { tests::fake_org::add_status_log(org, user_); });
   }
-  schema::crm::LegacyStatusLog& log() {
-    schema::crm::LegacyStatusLog* found = crm_->legacy_status_log();
+  crm::LegacyStatusLog& log() {
+    crm::LegacyStatusLog* found = crm_->legacy_status_log();
     if (!found) throw std::runtime_error("the org has no status log");
     return *found;
   }
-  std::vector<schema::crm::StatusLogGroup> spans(std::int64_t after, std::size_t limit = 8000) {
+  std::vector<crm::StatusLogGroup> spans(std::int64_t after, std::size_t limit = 8000) {
     return log().spans({after}, limit, kYear2000, kNow);
   }
   /// `rows` rows of each of the gifts from 1 on, a minute apart.
@@ -82,7 +78,7 @@ class SalesforceBackfillTest : public SalesforceCrmTest {
     const auto crm = make_salesforce_crm(client_, std::move(options));
     try {
       crm->legacy_status_log()->size();
-    } catch (const platform::DependencyError& fault) {
+    } catch (const giftsync::DependencyError& fault) {
       EXPECT_FALSE(fault.transient());
       return fault.what();
     }
@@ -162,8 +158,8 @@ TEST_F(SalesforceBackfillTest, OneGiftOfTheLogMayFillMoreThanAPage) {
   const auto found = spans(0);
   ASSERT_THAT(found, SizeIs(2));
   EXPECT_EQ(found[0].rows, 4500);
-  EXPECT_EQ(found[0].earliest, platform::from_rfc3339("2020-01-01T00:00:00Z"));
-  EXPECT_EQ(found[0].latest, platform::from_rfc3339("2020-01-04T02:59:00Z"));
+  EXPECT_EQ(found[0].earliest, from_rfc3339("2020-01-01T00:00:00Z"));
+  EXPECT_EQ(found[0].latest, from_rfc3339("2020-01-04T02:59:00Z"));
   EXPECT_EQ(found[1].rows, 2);
   EXPECT_EQ(found[1].implausible, 1);
   EXPECT_THAT(spans(1), SizeIs(1));
@@ -183,15 +179,15 @@ TEST_F(SalesforceBackfillTest, AnInterruptedReadGoesOnWhereItWas) {
          {"headers", {{"Retry-After", "30"}}},
          {"skip", 1},
          {"path", "/composite"}});
-  EXPECT_THROW(spans(0), platform::DependencyPause);
+  EXPECT_THROW(spans(0), giftsync::DependencyPause);
   EXPECT_EQ(calls() - before, 2);
-  EXPECT_THROW(spans(0), platform::DependencyPause) << "no call before the time";
+  EXPECT_THROW(spans(0), giftsync::DependencyPause) << "no call before the time";
   EXPECT_EQ(calls() - before, 2);
   crm_offset_ += 31'000;
   const auto found = spans(0);
   EXPECT_THAT(found, SizeIs(1500));
   EXPECT_EQ(calls() - before, 4) << "three pages, and the refused call";
-  for (const schema::crm::StatusLogGroup& one : found) EXPECT_EQ(one.rows, 3);
+  for (const crm::StatusLogGroup& one : found) EXPECT_EQ(one.rows, 3);
 }
 
 // ORG-5
@@ -204,7 +200,7 @@ TEST_F(SalesforceBackfillTest, BackfillsStopBeforeGiftsDo) {
   for (int i = 0; i < 20 && !is_paused; ++i) {
     try {
       spans(0);
-    } catch (const platform::DependencyPause& pause) {
+    } catch (const giftsync::DependencyPause& pause) {
       EXPECT_THAT(pause.what(), HasSubstr("Salesforce is not called before"));
       is_paused = true;
     }
@@ -237,14 +233,13 @@ TEST_F(SalesforceBackfillTest, GiftsOfALeadFollowItsConversion) {
   sql("UPDATE crm_contact SET accountid = '" + account + "' WHERE id = '" + person + "'");
   sql("UPDATE crm_lead SET isconverted = 1, convertedcontactid = '" + person + "', convertedaccountid = '" +
       account + "'");
-  sync::RematchRules rules{.match_fields = match_fields()};
+  matching::RematchRules rules{.match_fields = match_fields()};
   rules.follow_leads = true;
-  const auto states =
-      store_->sync.list_states_to_rematch(schema::store::RematchScope::linked_to_lead, {0}, 2000);
+  const auto states = store_->sync.list_states_to_rematch(store::RematchScope::linked_to_lead, {0}, 2000);
   ASSERT_THAT(states, SizeIs(1));
-  const auto results = sync::rematch(*store_, *crm_, rules, states, kNow);
+  const auto results = matching::rematch(*store_, *crm_, rules, states, kNow);
   ASSERT_THAT(results, SizeIs(1));
-  EXPECT_EQ(results[0].kind, sync::RematchResult::Kind::relinked) << results[0].detail;
+  EXPECT_EQ(results[0].kind, matching::RematchResult::Kind::relinked) << results[0].detail;
   EXPECT_EQ(scalar("SELECT recipientcontactid || account || coalesce(recipientleadid, '') FROM "
                    "crm_gift_record"),
             person + account);
@@ -253,4 +248,4 @@ TEST_F(SalesforceBackfillTest, GiftsOfALeadFollowItsConversion) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::salesforce
+}  // namespace giftsync::salesforce

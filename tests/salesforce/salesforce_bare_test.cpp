@@ -1,14 +1,11 @@
 // Bare mode: gift records in an org without giftsync's package.
-#include "daemon/salesforce/write_mode.h"
+#include "crm/salesforce/org/write_mode.h"
 #include "tests/salesforce/bare_org_fixture.h"
 
-namespace giftsync::daemon::salesforce {
+namespace giftsync::salesforce {
 namespace {
-
-using schema::FieldValue;
-using schema::GiftField;
-using schema::crm::GiftUpsert;
-using schema::crm::TaskUpsert;
+using crm::GiftUpsert;
+using crm::TaskUpsert;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -16,7 +13,7 @@ using testing::IsEmpty;
 
 class SalesforceBareTest : public BareOrgTest {};
 
-std::string status_of(const schema::GiftRecord& record) {
+std::string status_of(const GiftRecord& record) {
   const auto* status = std::get_if<std::string>(&record.get(GiftField::status));
   return status == nullptr ? std::string() : *status;
 }
@@ -82,7 +79,7 @@ TEST_F(SalesforceBareTest, AnUnknownRecordIsNeverChangedUnlessItMayBeAdopted) {
     ours.record.set(GiftField::recipient_email, std::string("rose@example.com"));
     const auto results = write({ours, sent(78, 1)});
     EXPECT_THAT(kinds_of(results), ElementsAre(Kind::rejected, Kind::created)) << is_unique;
-    EXPECT_EQ(results[0].reason, schema::crm::id_conflict_result({77}).reason);
+    EXPECT_EQ(results[0].reason, crm::id_conflict_result({77}).reason);
     EXPECT_EQ(status_of(record(77)), "redeemed");
     ours.may_adopt = true;
     EXPECT_THAT(kinds({ours}), ElementsAre(Kind::updated));
@@ -132,7 +129,7 @@ TEST_F(SalesforceBareTest, AWriterThatLostItsLeaseWritesNothingMore) {
   options.bare = BareOptions{
       .lease = {[](std::int64_t) { return LeaseHolder{.is_this = true}; }, [](std::int64_t) { return false; },
                 [] {}},
-      .newest_versions = [](auto) { return std::vector<std::pair<schema::TransactionId, std::int64_t>>(); }};
+      .newest_versions = [](auto) { return std::vector<std::pair<TransactionId, std::int64_t>>(); }};
   crm_ = make_salesforce_crm(client_, std::move(options));
   EXPECT_THAT(refusal({row}), HasSubstr("another writer took the lease"));
   EXPECT_EQ(status_of(record(1)), "sent");
@@ -206,10 +203,10 @@ TEST_F(SalesforceBareTest, TasksAreOffWithoutAUniqueFieldOfActivity) {
 TEST_F(SalesforceBareTest, TimesAreFilledOnlyWhereARecordIsAsItWasRead) {
   kinds({sent(1, 1), sent(2, 1)});
   sql("UPDATE crm_gift_record SET lastmodifieddate = '2026-01-01T00:00:00.000Z'");
-  schema::crm::GiftStatusTimes times[2];
+  crm::GiftStatusTimes times[2];
   for (std::size_t i = 0; i < 2; ++i) {
     times[i].transaction = {static_cast<std::int64_t>(i) + 1};
-    times[i].times[schema::Status::opened] = platform::UtcMillis{1'795'264'300'000};
+    times[i].times[Status::opened] = UtcMillis{1'795'264'300'000};
   }
   const std::string id = scalar("SELECT id FROM crm_gift_record WHERE recipienttransactionid = 2");
   fault({{"kind", "interleave"},
@@ -218,8 +215,8 @@ TEST_F(SalesforceBareTest, TimesAreFilledOnlyWhereARecordIsAsItWasRead) {
          {"method", "PATCH"},
          {"url", "/services/data/v62.0/sobjects/thx__Gift_Record__c/" + id},
          {"body", {{"thx__Opened_Date_Time__c", "2026-02-02T02:02:02.000Z"}}}});
-  EXPECT_THAT(gifts().fill_status_times(times), ElementsAre(schema::TransactionId{1}));
-  EXPECT_NE(record(2).get(GiftField::opened_time), FieldValue(platform::UtcMillis{1'795'264'300'000}))
+  EXPECT_THAT(gifts().fill_status_times(times), ElementsAre(TransactionId{1}));
+  EXPECT_NE(record(2).get(GiftField::opened_time), FieldValue(UtcMillis{1'795'264'300'000}))
       << "an edit between reading and writing is kept";
 }
 
@@ -227,12 +224,11 @@ TEST_F(SalesforceBareTest, TimesAreFilledOnlyWhereARecordIsAsItWasRead) {
 TEST_F(SalesforceBareTest, ALiveGiftIsWrittenWhileABackfillIsUnderWay) {
   constexpr std::int64_t kGifts = 250;
   std::vector<GiftUpsert> rows;
-  std::vector<schema::crm::GiftStatusTimes> times(kGifts);
+  std::vector<crm::GiftStatusTimes> times(kGifts);
   for (std::int64_t i = 1; i <= kGifts; ++i) {
     rows.push_back(sent(i, 1));
     times[static_cast<std::size_t>(i - 1)].transaction = {i};
-    times[static_cast<std::size_t>(i - 1)].times[schema::Status::opened] =
-        platform::UtcMillis{1'795'264'300'000};
+    times[static_cast<std::size_t>(i - 1)].times[Status::opened] = UtcMillis{1'795'264'300'000};
   }
   kinds(rows);
   sql("UPDATE crm_gift_record SET lastmodifieddate = '2026-01-01T00:00:00.000Z'");
@@ -262,4 +258,4 @@ TEST_F(SalesforceBareTest, WithoutAnExternalIdNothingIsWritten) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::salesforce
+}  // namespace giftsync::salesforce

@@ -1,16 +1,12 @@
 // How many calls an org gets when there is little or much to do, while it has few to give, and while it
 // fails; by a clock that passes in hours.
-#include "platform/dependency_pause.h"
-#include "sync/request_record_step.h"
-#include "sync/transaction_id_floor.h"
+#include "platform/dependency_error.h"
+#include "sync/crm/transaction_id_floor.h"
+#include "sync/request/request_record_step.h"
 #include "tests/salesforce/salesforce_sync_fixture.h"
 
-namespace giftsync::daemon::salesforce {
+namespace giftsync::salesforce {
 namespace {
-
-using platform::kHourMillis;
-using platform::kMinuteMillis;
-using platform::kSecondMillis;
 using testing::HasSubstr;
 
 /// Of steps while the org fails: a twentieth of the longest outage, so that many more could call than may.
@@ -131,7 +127,7 @@ TEST_F(SalesforceCallsTest, AnOrgThatIsNotAvailableIsLeftAloneToo) {
 TEST_F(SalesforceCallsTest, AQuotaThatIsUsedUpForADayIsAskedForEachQuarterOfAnHour) {
   const auto gifts = store_.create_gifts(20);
   work();
-  report(gifts, schema::Status::delivered, kMinuteMillis);
+  report(gifts, Status::delivered, kMinuteMillis);
   fault({{"kind", "answer"},
          {"status", 403},
          {"content_type", "application/json"},
@@ -156,7 +152,7 @@ TEST_F(SalesforceCallsTest, NearTheEndOfItsSharePagesAskNothingMoreAndGiftsGoOn)
     const int before = calls();
     try {
       crm_->require_spare_calls();
-    } catch (const platform::DependencyPause&) {
+    } catch (const giftsync::DependencyPause&) {
       return false;
     }
     EXPECT_EQ(calls(), before) << "it makes no call";
@@ -175,4 +171,4 @@ TEST_F(SalesforceCallsTest, NearTheEndOfItsSharePagesAskNothingMoreAndGiftsGoOn)
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::salesforce
+}  // namespace giftsync::salesforce

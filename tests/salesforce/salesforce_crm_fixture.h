@@ -10,23 +10,23 @@
 #include <string>
 #include <vector>
 
-#include "daemon/salesforce/salesforce_crm.h"
+#include "crm/salesforce/salesforce_crm.h"
 #include "platform/http_client.h"
 #include "schema/contact_normalization.h"
 #include "tests/salesforce/fake_org/server.h"
 #include "tests/salesforce/fake_org_fixture.h"
 
-namespace giftsync::daemon::salesforce {
+namespace giftsync::salesforce {
 
 class SalesforceCrmTest : public testing::Test {
  protected:
   using Json = tests::fake_org::Json;
   using Org = tests::fake_org::Org;
-  using Kind = schema::crm::RowResult::Kind;
+  using Kind = crm::RowResult::Kind;
 
   SalesforceCrmTest()
-      : tokens_([this](platform::UtcMillis) { return sign_in(); }, "settings", "secret", facts(),
-                [this] { return platform::UtcMillis{platform::system_now().value + clock_offset_}; }),
+      : tokens_([this](UtcMillis) { return sign_in(); }, "settings", "secret", facts(),
+                [this] { return UtcMillis{system_now().value + clock_offset_}; }),
         client_(http_, tokens_) {
     server_.with_org([&](Org& org) {
       user_ = org.add_user("integration@example.com", "giftsync_Integration");
@@ -35,19 +35,17 @@ class SalesforceCrmTest : public testing::Test {
     crm_ = make_crm();
   }
 
-  static schema::crm::MatchFields match_fields() {
-    const schema::crm::PersonMatchFields person{
-        {"Email"}, {"Phone", "MobilePhone"}, {"LastModifiedDate", true}};
+  static crm::MatchFields match_fields() {
+    const crm::PersonMatchFields person{{"Email"}, {"Phone", "MobilePhone"}, {"LastModifiedDate", true}};
     return {person, person, "US"};
   }
-  std::unique_ptr<schema::crm::Crm> make_crm(GovernorOptions governor = {}) {
+  std::unique_ptr<crm::Crm> make_crm(GovernorOptions governor = {}) {
     SalesforceCrmOptions options{.names = ApiNames(OrgNames{}), .match_fields = match_fields()};
-    options.names.leave_out(schema::GiftField::created_by);
+    options.names.leave_out(GiftField::created_by);
     options.governor = governor;
-    options.governor.slow_call_millis =
-        platform::kHourMillis;  // counts of calls do not depend on the machine
+    options.governor.slow_call_millis = kHourMillis;  // counts of calls do not depend on the machine
     options.request_records = {.facts = facts()};
-    options.clock = [this] { return platform::UtcMillis{platform::system_now().value + crm_offset_}; };
+    options.clock = [this] { return UtcMillis{system_now().value + crm_offset_}; };
     return make_salesforce_crm(client_, std::move(options));
   }
 
@@ -106,20 +104,20 @@ class SalesforceCrmTest : public testing::Test {
     return calls;
   }
 
-  static schema::crm::GiftUpsert upsert(std::int64_t transaction, std::int64_t version, bool exists = false) {
-    schema::crm::GiftUpsert row;
-    row.record.set(schema::GiftField::transaction_id, transaction);
-    row.record.set(schema::GiftField::name, "Gift " + std::to_string(transaction));
-    row.record.set(schema::GiftField::status, std::string("sent"));
+  static crm::GiftUpsert upsert(std::int64_t transaction, std::int64_t version, bool exists = false) {
+    crm::GiftUpsert row;
+    row.record.set(GiftField::transaction_id, transaction);
+    row.record.set(GiftField::name, "Gift " + std::to_string(transaction));
+    row.record.set(GiftField::status, std::string("sent"));
     row.record.version = version;
     row.exists = exists;
     return row;
   }
-  std::vector<schema::crm::RowResult> write(const std::vector<schema::crm::GiftUpsert>& rows) {
+  std::vector<crm::RowResult> write(const std::vector<crm::GiftUpsert>& rows) {
     return crm_->gift_records().upsert(rows);
   }
-  std::vector<Kind> kinds(const std::vector<schema::crm::GiftUpsert>& rows) { return kinds_of(write(rows)); }
-  static std::vector<Kind> kinds_of(const std::vector<schema::crm::RowResult>& results) {
+  std::vector<Kind> kinds(const std::vector<crm::GiftUpsert>& rows) { return kinds_of(write(rows)); }
+  static std::vector<Kind> kinds_of(const std::vector<crm::RowResult>& results) {
     std::vector<Kind> all;
     for (const auto& result : results) {
       all.push_back(result.kind);
@@ -128,26 +126,26 @@ class SalesforceCrmTest : public testing::Test {
     }
     return all;
   }
-  schema::GiftRecord record(std::int64_t transaction) {
-    const schema::TransactionId id{transaction};
+  GiftRecord record(std::int64_t transaction) {
+    const TransactionId id{transaction};
     const auto found = crm_->gift_records().find(std::span(&id, 1));
     EXPECT_EQ(found.size(), 1U) << transaction;
-    return found.empty() ? schema::GiftRecord() : found.front();
+    return found.empty() ? GiftRecord() : found.front();
   }
-  schema::crm::GiftRecords& gifts() { return crm_->gift_records(); }
+  crm::GiftRecords& gifts() { return crm_->gift_records(); }
 
   tests::fake_org::Server server_{0, ":memory:", tests::fake_org::salesforce_project()};
   std::string user_;
   std::string organization_;
   int sign_ins_ = 0;
-  std::int64_t session_millis_ = platform::kDayMillis;
+  std::int64_t session_millis_ = kDayMillis;
   std::int64_t clock_offset_ = 0;  ///< of the sign-ins
   std::int64_t crm_offset_ = 0;    ///< of the adapter's clock
   std::map<std::string, std::string> facts_;
-  platform::HttpClient http_{{.bypass_proxy = true}};
+  HttpClient http_{{.bypass_proxy = true}};
   AccessTokens tokens_;
   ApiClient client_;
-  std::unique_ptr<schema::crm::Crm> crm_;
+  std::unique_ptr<crm::Crm> crm_;
 };
 
-}  // namespace giftsync::daemon::salesforce
+}  // namespace giftsync::salesforce

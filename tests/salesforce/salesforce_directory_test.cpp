@@ -1,14 +1,12 @@
 // People, users, opportunities and tasks of an org.
 #include "tests/salesforce/salesforce_crm_fixture.h"
 
-namespace giftsync::daemon::salesforce {
+namespace giftsync::salesforce {
 namespace {
-
-using schema::GiftField;
-using schema::crm::Candidates;
-using schema::crm::PersonObject;
-using schema::crm::RecipientMatchKeys;
-using schema::crm::TaskUpsert;
+using crm::Candidates;
+using crm::PersonObject;
+using crm::RecipientMatchKeys;
+using crm::TaskUpsert;
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
@@ -17,10 +15,10 @@ class SalesforceDirectoryTest : public SalesforceCrmTest {
  protected:
   Candidates find(const std::string& email, const std::string& phone = "",
                   PersonObject object = PersonObject::contact) {
-    const RecipientMatchKeys keys{schema::email_key(email), schema::phone_key(phone, "US")};
+    const RecipientMatchKeys keys{email_key(email), phone_key(phone, "US")};
     return crm_->directory().find_candidates(object, std::span(&keys, 1)).front();
   }
-  static std::vector<std::string> ids(const std::vector<schema::crm::Candidate>& people) {
+  static std::vector<std::string> ids(const std::vector<crm::Candidate>& people) {
     std::vector<std::string> all;
     for (const auto& person : people) all.push_back(person.id);
     return all;
@@ -107,8 +105,8 @@ TEST_F(SalesforceDirectoryTest, ABatchIsLookedUpInOneCallAndPhonesInASecondOne) 
   const std::string deal = insert("crm_opportunity", "name, stagename, closedate, isclosed",
                                   "'Deal', 'Prospecting', '2027-01-01', 0");
   insert("crm_opportunity_contact_role", "opportunityid, contactid", "'" + deal + "', '" + rose + "'");
-  const auto phone = [](const std::string& number) { return schema::phone_key(number, "US"); };
-  schema::crm::DecisionQuestions questions;
+  const auto phone = [](const std::string& number) { return phone_key(number, "US"); };
+  crm::DecisionQuestions questions;
   questions.recipients = {{"rose@example.com", ""}, {"bertha@example.com", ""}, {"unknown@example.com", ""}};
   questions.sender_keys = {"unknown@example.com", "sam@example.com"};
   const int before = calls();
@@ -217,7 +215,7 @@ TEST_F(SalesforceDirectoryTest, OnlySetsOfThePackagesOwnNamespaceHaveTheirBareNa
     SalesforceCrmOptions options{.names = ApiNames(OrgNames{.name_space = name_space}),
                                  .match_fields = match_fields()};
     options.request_records = {.facts = facts()};
-    options.clock = [] { return platform::system_now(); };
+    options.clock = [] { return system_now(); };
     const auto crm = make_salesforce_crm(client_, std::move(options));
     const std::string email = "rose@example.com";
     std::vector<std::vector<std::string>> found;
@@ -309,4 +307,4 @@ TEST_F(SalesforceDirectoryTest, ATaskOfARecordThatItsIdDoesNotNameAnyMoreIsNotCr
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::salesforce
+}  // namespace giftsync::salesforce

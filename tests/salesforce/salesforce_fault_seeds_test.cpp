@@ -5,14 +5,14 @@
 #include <cstdlib>
 #include <map>
 
-#include "sync/task_draft.h"
+#include "sync/crm/gift_record_draft.h"
 #include "tests/salesforce/fault_run_fixture.h"
 
-namespace giftsync::daemon::salesforce {
+namespace giftsync::salesforce {
 namespace {
 
-using schema::store::CrmSyncStatus;
-using schema::store::TaskState;
+using store::CrmSyncStatus;
+using store::TaskState;
 
 constexpr const char* kData = "/services/data/v62.0/sobjects/";
 
@@ -221,7 +221,7 @@ class SalesforceFaultSeeds : public FaultRun {
       if (pick(3) == 0) set_permission(true);
       if (pick(3) == 0) set_restricted(false);
       constexpr std::array<std::int64_t, 5> kWaits{1, 3, 60, 1200, 86'400};
-      wait(kWaits[random_() % kWaits.size()] * platform::kSecondMillis);
+      wait(kWaits[random_() % kWaits.size()] * kSecondMillis);
     }
     const testing::ScopedTrace trace(__FILE__, __LINE__, how_to_repeat(seed));
     expect_refusals_in_salesforces_words();
@@ -261,9 +261,7 @@ class SalesforceFaultSeeds : public FaultRun {
             return cell(id, "request_status") == "Sent";
           });
       if (is_done && i >= 2) return;
-      wait(i < 4    ? 10 * platform::kSecondMillis
-           : i < 12 ? 20 * platform::kMinuteMillis
-                    : 25 * platform::kHourMillis);
+      wait(i < 4 ? 10 * kSecondMillis : i < 12 ? 20 * kMinuteMillis : 25 * kHourMillis);
       for (Writer& writer : writers_) step(writer);
     }
     EXPECT_EQ(store_->sync.counts().waiting, 0) << store_->sync.counts().last_error;
@@ -308,22 +306,22 @@ class SalesforceFaultSeeds : public FaultRun {
     }
     auto records = rows_of("crm_gift_record", "recipienttransactionstatus", "record_version");
     auto tasks = rows_of("crm_task", "status", "status");
-    std::vector<schema::TransactionId> gifts = gifts_;  // and those of the requests
+    std::vector<TransactionId> gifts = gifts_;  // and those of the requests
     for (const auto& [id, rows] : records) {
-      if (std::ranges::count(gifts_, schema::TransactionId{id}) == 0) gifts.push_back({id});
+      if (std::ranges::count(gifts_, TransactionId{id}) == 0) gifts.push_back({id});
     }
     EXPECT_EQ(gifts.size(), gifts_.size() + requests_.size());
     const auto states = store_->sync.find_states(gifts);
     EXPECT_EQ(states.size(), gifts.size());
     for (const auto& state : states) {
-      const schema::TransactionId id = state.transaction;
+      const TransactionId id = state.transaction;
       const auto gift = store_->gifts.find(std::span(&id, 1));
       ASSERT_EQ(gift.size(), 1U);
       audit_gift(gift.front(), state, records[id.value], tasks[id.value]);
     }
   }
-  void audit_gift(const schema::store::Gift& gift, const schema::store::CrmSyncState& state,
-                  const Rows& record, const Rows& task) {
+  void audit_gift(const store::Gift& gift, const store::CrmSyncState& state, const Rows& record,
+                  const Rows& task) {
     const testing::ScopedTrace trace(__FILE__, __LINE__, "gift " + std::to_string(state.transaction.value));
     EXPECT_LE(record.live, 1) << "doubled";
     EXPECT_LE(task.live + task.deleted, 1) << "a second task";
@@ -334,7 +332,7 @@ class SalesforceFaultSeeds : public FaultRun {
     if (record.live == 1) {
       EXPECT_EQ(state.state, CrmSyncStatus::written) << state.error;
       EXPECT_NE(state.task, TaskState::wanted);
-      EXPECT_EQ(record.status, schema::to_word(gift.transaction.status));
+      EXPECT_EQ(record.status, giftsync::to_word(gift.transaction.status));
       EXPECT_EQ(record.version, std::to_string(gift.transaction.version));
     } else {
       EXPECT_TRUE(state.state == CrmSyncStatus::deleted || state.state == CrmSyncStatus::written);
@@ -362,4 +360,4 @@ TEST_F(SalesforceFaultSeeds, NothingIsDoubledLostOrOlderAndTasksAreMadeOnce) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::salesforce
+}  // namespace giftsync::salesforce

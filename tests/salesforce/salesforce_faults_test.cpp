@@ -1,14 +1,11 @@
 // What the adapter does when the org or the way to it fails.
-#include "platform/dependency_pause.h"
+#include "platform/dependency_error.h"
 #include "tests/salesforce/salesforce_crm_fixture.h"
 
-namespace giftsync::daemon::salesforce {
+namespace giftsync::salesforce {
 namespace {
-
-using schema::FieldValue;
-using schema::GiftField;
-using schema::crm::GiftUpsert;
-using schema::crm::TaskUpsert;
+using crm::GiftUpsert;
+using crm::TaskUpsert;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -19,7 +16,7 @@ class SalesforceFaultsTest : public SalesforceCrmTest {
   std::string refusal(const std::vector<GiftUpsert>& rows) {
     try {
       write(rows);
-    } catch (const platform::DependencyError& error) {
+    } catch (const giftsync::DependencyError& error) {
       return error.what();
     }
     ADD_FAILURE() << "the write succeeded";
@@ -63,7 +60,7 @@ TEST_F(SalesforceFaultsTest, ALockedRowIsRetriedLaterAndHoldsUpNoOther) {
   const auto results = write({locked, upsert(2, 1)});
   EXPECT_THAT(kinds_of(results), ElementsAre(Kind::retry, Kind::created));
   EXPECT_THAT(results[0].reason, HasSubstr("UNABLE_TO_LOCK_ROW"));
-  EXPECT_EQ(results[0].rest_millis, 2 * platform::kSecondMillis);
+  EXPECT_EQ(results[0].rest_millis, 2 * kSecondMillis);
   EXPECT_LT(crm_->pace().rows_per_write, rows_before) << "smaller calls hold fewer locks";
   EXPECT_THAT(kinds({locked}), ElementsAre(Kind::created));
 }
@@ -77,7 +74,7 @@ TEST_F(SalesforceFaultsTest, ARuleOfTheOrgRejectsItsRowsOnlyInItsOwnWords) {
   const auto results = write({upsert(1, 1), upsert(2, 1)});
   EXPECT_THAT(kinds_of(results), ElementsAre(Kind::created, Kind::rejected));
   EXPECT_THAT(results[1].reason, HasSubstr("No gifts on Tuesdays."));
-  EXPECT_EQ(results[1].rest_millis, 6 * platform::kHourMillis);
+  EXPECT_EQ(results[1].rest_millis, 6 * kHourMillis);
 }
 
 TEST_F(SalesforceFaultsTest, ANewerVersionOfAnotherWriterWins) {
@@ -122,8 +119,8 @@ TEST_F(SalesforceFaultsTest, AUsedUpQuotaStopsAllCallsAndSaysUntilWhen) {
   try {
     write({upsert(1, 1)});
     ADD_FAILURE() << "the write succeeded";
-  } catch (const platform::DependencyPause& pause) {
-    EXPECT_GT(pause.until(), platform::system_now() + 10 * platform::kMinuteMillis);
+  } catch (const giftsync::DependencyPause& pause) {
+    EXPECT_GT(pause.until(), system_now() + 10 * kMinuteMillis);
     EXPECT_EQ(crm_->usage()->resting_until, pause.until());
   }
   EXPECT_THAT(crm_->usage()->rest_reason, HasSubstr("TotalRequests Limit exceeded."));
@@ -143,13 +140,13 @@ TEST_F(SalesforceFaultsTest, AQuotaThatEndsBetweenTwoCallsLeavesTheOtherRowsWith
   const auto results = write(rows);
   EXPECT_EQ(results[0].kind, Kind::created);
   EXPECT_EQ(results[29].kind, Kind::retry);
-  EXPECT_GT(results[29].rest_millis, 10 * platform::kMinuteMillis);
+  EXPECT_GT(results[29].rest_millis, 10 * kMinuteMillis);
 }
 
 TEST_F(SalesforceFaultsTest, AnEndedSessionIsRenewedOnce) {
   kinds({upsert(1, 1)});
   sql("DELETE FROM org_session");
-  clock_offset_ = platform::kHourMillis;
+  clock_offset_ = kHourMillis;
   EXPECT_THAT(kinds({upsert(2, 1)}), ElementsAre(Kind::created));
   EXPECT_EQ(sign_ins_, 2);
 }
@@ -172,11 +169,11 @@ TEST_F(SalesforceFaultsTest, AQuestionThatIsTooHeavyIsAskedInSmallerOnes) {
                        {"code", "QUERY_TIMEOUT"},
                        {"message", "Your query request was running for too long."},
                        {"path", "/query"}};
-  const std::vector<schema::TransactionId> ids{{1}, {2}, {3}};
+  const std::vector<TransactionId> ids{{1}, {2}, {3}};
   fault(too_heavy);
   EXPECT_THAT(gifts().find(ids), SizeIs(3));
   fault(too_heavy);
-  EXPECT_THROW(gifts().page({0}, 10), platform::DependencyError) << "one statement cannot be made smaller";
+  EXPECT_THROW(gifts().page({0}, 10), giftsync::DependencyError) << "one statement cannot be made smaller";
 }
 
 /// An edit between the question and the write of a relink.
@@ -192,7 +189,7 @@ TEST_F(SalesforceFaultsTest, ARelinkDoesNotOverwriteAnEditOfTheSameSecond) {
          {"method", "PATCH"},
          {"url", "/services/data/v62.0/sobjects/Gift_Record__c/" + scalar("SELECT id FROM crm_gift_record")},
          {"body", {{"RecipientContactId__c", ada}}}});
-  schema::crm::GiftRelink relink{{1}, {}, {}, {}, {}};
+  crm::GiftRelink relink{{1}, {}, {}, {}, {}};
   relink.to.contact_id = rose;
   EXPECT_THAT(kinds_of(gifts().relink(std::span(&relink, 1))), ElementsAre(Kind::unchanged));
   EXPECT_EQ(record(1).get(GiftField::recipient_contact), FieldValue(ada));
@@ -242,4 +239,4 @@ TEST_F(SalesforceFaultsTest, AnIdOfAnotherKindOfRecordIsSearchedAgain) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::salesforce
+}  // namespace giftsync::salesforce

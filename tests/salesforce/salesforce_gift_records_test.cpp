@@ -1,17 +1,11 @@
-// Gift records of an org: what schema/crm/gift_records.h promises of them.
+// Gift records of an org: what crm/gift_records.h promises of them.
 #include "tests/salesforce/salesforce_crm_fixture.h"
 
-namespace giftsync::daemon::salesforce {
+namespace giftsync::salesforce {
 namespace {
-
-using schema::FieldValue;
-using schema::GiftField;
-using schema::GiftRecord;
-using schema::Money;
-using schema::TransactionId;
-using schema::crm::GiftRelink;
-using schema::crm::GiftStatusTimes;
-using schema::crm::GiftUpsert;
+using crm::GiftRelink;
+using crm::GiftStatusTimes;
+using crm::GiftUpsert;
 using testing::AllOf;
 using testing::Each;
 using testing::ElementsAre;
@@ -28,22 +22,21 @@ FieldValue text(const std::string& value) {
 
 TEST_F(SalesforceGiftRecordsTest, ARecordReadsBackAsItWasWritten) {
   const std::string rose = contact("rose@example.com");
-  GiftUpsert row = upsert(schema::kMaxId, std::int64_t{1} << 50);
+  GiftUpsert row = upsert(kMaxId, std::int64_t{1} << 50);
   const std::vector<std::pair<GiftField, FieldValue>> values{
       {GiftField::recipient_contact, text(rose)},
       {GiftField::message, text("é \"1\" {a,b} \\ '☕' NULL\n\ttwo")},
       {GiftField::recipient_email, text("rose@example.com")},
-      {GiftField::item_id, schema::kMaxId - 1},
+      {GiftField::item_id, kMaxId - 1},
       {GiftField::item_cost, Money{550}},
       {GiftField::total_price, Money{-5}},
-      {GiftField::sent_at, platform::UtcMillis{1'795'264'267'000}},
+      {GiftField::sent_at, UtcMillis{1'795'264'267'000}},
       {GiftField::owner, text(user_)},
   };
   for (const auto& [field, value] : values) row.record.set(field, value);
   EXPECT_THAT(kinds({row}), ElementsAre(Kind::created));
-  const GiftRecord read = record(schema::kMaxId);
-  for (const auto& [field, value] : values)
-    EXPECT_EQ(read.get(field), value) << schema::descriptor_of(field).name;
+  const GiftRecord read = record(kMaxId);
+  for (const auto& [field, value] : values) EXPECT_EQ(read.get(field), value) << descriptor_of(field).name;
   EXPECT_EQ(read.version, row.record.version);
   EXPECT_EQ(read.get(GiftField::description), FieldValue());
   EXPECT_EQ(read.get(GiftField::opened), FieldValue(false));
@@ -59,14 +52,14 @@ TEST_F(SalesforceGiftRecordsTest, AnUpdateWritesOnlyFieldsThatGiftsyncOwns) {
   for (const bool exists : {true, false}) {
     GiftUpsert next = upsert(7, exists ? 2 : 3, exists);
     next.record.set(GiftField::status, std::string("opened"));
-    next.record.set(GiftField::opened_time, platform::UtcMillis{exists ? 1000 : 2000});
+    next.record.set(GiftField::opened_time, UtcMillis{exists ? 1000 : 2000});
     EXPECT_THAT(kinds({next}), ElementsAre(Kind::updated));
     const GiftRecord read = record(7);
     EXPECT_EQ(read.version, exists ? 2 : 3);
     EXPECT_EQ(read.get(GiftField::name), text("Mine"));
     EXPECT_EQ(read.get(GiftField::recipient_contact), FieldValue());
     EXPECT_EQ(read.get(GiftField::status), text("opened"));
-    EXPECT_EQ(read.get(GiftField::opened_time), FieldValue(platform::UtcMillis{exists ? 1000 : 2000}));
+    EXPECT_EQ(read.get(GiftField::opened_time), FieldValue(UtcMillis{exists ? 1000 : 2000}));
     EXPECT_EQ(read.get(GiftField::transaction_fee), FieldValue(Money{25}));
   }
 }
@@ -77,7 +70,7 @@ TEST_F(SalesforceGiftRecordsTest, AnUnknownRecordIsKeptUnlessItMayBeAdopted) {
   GiftUpsert ours = upsert(77, 1);
   const auto results = write({ours, upsert(78, 1)});
   EXPECT_EQ(results[0].kind, Kind::rejected);
-  EXPECT_EQ(results[0].reason, schema::crm::id_conflict_result({77}).reason);
+  EXPECT_EQ(results[0].reason, crm::id_conflict_result({77}).reason);
   EXPECT_EQ(results[1].kind, Kind::created) << "a row that is refused holds up no other";
   EXPECT_EQ(record(77).get(GiftField::status), text("redeemed"));
   ours.may_adopt = true;
@@ -173,7 +166,7 @@ TEST_F(SalesforceGiftRecordsTest, OfATransactionInOneBatchTheNewestVersionIsWrit
 TEST_F(SalesforceGiftRecordsTest, RecordsAreListed) {
   EXPECT_THAT(gifts().page({0}, 10), IsEmpty());
   EXPECT_EQ(gifts().count(), 0);
-  std::vector<GiftUpsert> rows{upsert(schema::kMaxId, 1), upsert(3, 1), upsert(2, 1), upsert(10, 1)};
+  std::vector<GiftUpsert> rows{upsert(kMaxId, 1), upsert(3, 1), upsert(2, 1), upsert(10, 1)};
   const std::string rose = contact("rose@example.com");
   for (GiftUpsert* row : {&rows[0], &rows[2]}) {
     row->record.set(GiftField::recipient_contact, rose);
@@ -188,18 +181,16 @@ TEST_F(SalesforceGiftRecordsTest, RecordsAreListed) {
   };
   EXPECT_EQ(gifts().count(), 4);
   EXPECT_THAT(transactions(gifts().page({0}, 3)), ElementsAre(2, 3, 10));
-  EXPECT_THAT(transactions(gifts().page({10}, 3)), ElementsAre(schema::kMaxId));
-  EXPECT_THAT(transactions(gifts().page_in_status(schema::Status::opened, {0}, 5)),
-              ElementsAre(2, schema::kMaxId));
+  EXPECT_THAT(transactions(gifts().page({10}, 3)), ElementsAre(kMaxId));
+  EXPECT_THAT(transactions(gifts().page_in_status(Status::opened, {0}, 5)), ElementsAre(2, kMaxId));
   EXPECT_THAT(gifts().transaction_ids_between({2}, {10}, 10),
               ElementsAre(TransactionId{2}, TransactionId{3}));
   EXPECT_THAT(gifts().transaction_ids_between({10}, {3}, 10), IsEmpty());
   EXPECT_THAT(gifts().transaction_ids_below({10}, 2), ElementsAre(TransactionId{3}, TransactionId{2}));
   EXPECT_THAT(gifts().transaction_ids_by_email("ada@example.com"),
-              ElementsAre(TransactionId{2}, TransactionId{schema::kMaxId}));
+              ElementsAre(TransactionId{2}, TransactionId{kMaxId}));
   EXPECT_THAT(gifts().transaction_ids_by_email(""), IsEmpty());
-  EXPECT_THAT(gifts().transaction_ids_by_contact(rose),
-              ElementsAre(TransactionId{2}, TransactionId{schema::kMaxId}));
+  EXPECT_THAT(gifts().transaction_ids_by_contact(rose), ElementsAre(TransactionId{2}, TransactionId{kMaxId}));
   EXPECT_THAT(gifts().transaction_ids_by_contact("c3"), IsEmpty());
 }
 
@@ -239,15 +230,15 @@ TEST_F(SalesforceGiftRecordsTest, WhatTheOrgKeepsOfAValueIsKnown) {
       {GiftField::message, text("  Thank you! \n")},
       {GiftField::description, text("   ")},
       {GiftField::recipient_email, text(long_address)},
-      {GiftField::sent_at, platform::UtcMillis{1'795'264'267'890}},
-      {GiftField::opened_time, platform::UtcMillis{1'795'264'268'000}},
+      {GiftField::sent_at, UtcMillis{1'795'264'267'890}},
+      {GiftField::opened_time, UtcMillis{1'795'264'268'000}},
       {GiftField::item_cost, Money{550}},
   };
   for (const auto& [field, value] : values) row.record.set(field, value);
   EXPECT_THAT(kinds({row}), ElementsAre(Kind::created));
   const GiftRecord read = record(1);
   for (const auto& [field, value] : values)
-    EXPECT_EQ(read.get(field), gifts().as_kept(field, value)) << schema::descriptor_of(field).name;
+    EXPECT_EQ(read.get(field), gifts().as_kept(field, value)) << descriptor_of(field).name;
   EXPECT_EQ(read.get(GiftField::message), text("Thank you!"));
   EXPECT_EQ(read.get(GiftField::recipient_email), FieldValue()) << "an address is not cut";
 }
@@ -268,7 +259,7 @@ TEST_F(SalesforceGiftRecordsTest, MissingLookupsAreThoseOfDeletedTargets) {
   const std::string rose = contact("rose@example.com");
   const std::string gone = contact("gone@example.com");
   sql("UPDATE crm_contact SET isdeleted = 1 WHERE email = 'gone@example.com'");
-  const std::vector<schema::Associations> links{{rose, "", "", ""}, {gone, "", "", ""}, {"", "", "", "x"}};
+  const std::vector<Associations> links{{rose, "", "", ""}, {gone, "", "", ""}, {"", "", "", "x"}};
   EXPECT_THAT(
       gifts().missing_lookups(links),
       ElementsAre(IsEmpty(), ElementsAre(GiftField::recipient_contact), ElementsAre(GiftField::opportunity)));
@@ -276,16 +267,16 @@ TEST_F(SalesforceGiftRecordsTest, MissingLookupsAreThoseOfDeletedTargets) {
 
 TEST_F(SalesforceGiftRecordsTest, StatusTimesAreFilledOnlyWhereThereAreNone) {
   GiftUpsert row = upsert(1, 4);
-  row.record.set(GiftField::opened_time, platform::UtcMillis{1000});
+  row.record.set(GiftField::opened_time, UtcMillis{1000});
   kinds({row, upsert(2, 1)});
   std::vector<GiftStatusTimes> times(3);
   for (std::size_t i = 0; i < times.size(); ++i) {
     times[i].transaction = {static_cast<std::int64_t>(i) + 1};
-    times[i].times[schema::Status::opened] = platform::UtcMillis{5000};
+    times[i].times[Status::opened] = UtcMillis{5000};
   }
   EXPECT_THAT(gifts().fill_status_times(times), ElementsAre(TransactionId{2}));
-  EXPECT_EQ(record(1).get(GiftField::opened_time), FieldValue(platform::UtcMillis{1000}));
-  EXPECT_EQ(record(2).get(GiftField::opened_time), FieldValue(platform::UtcMillis{5000}));
+  EXPECT_EQ(record(1).get(GiftField::opened_time), FieldValue(UtcMillis{1000}));
+  EXPECT_EQ(record(2).get(GiftField::opened_time), FieldValue(UtcMillis{5000}));
   EXPECT_EQ(record(2).version, 1);
 }
 
@@ -311,4 +302,4 @@ TEST_F(SalesforceGiftRecordsTest, AThousandGiftsCostOneCallAndTheirUpdatesOneMor
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::salesforce
+}  // namespace giftsync::salesforce

@@ -1,9 +1,9 @@
 // Guarded mode while an admin takes away what protects gift records.
-#include "daemon/salesforce/mode_watch.h"
-#include "daemon/salesforce/org_description.h"
+#include "crm/salesforce/org/org_description.h"
+#include "crm/salesforce/org/write_mode.h"
 #include "tests/salesforce/bare_org_fixture.h"
 
-namespace giftsync::daemon::salesforce {
+namespace giftsync::salesforce {
 namespace {
 
 using testing::AllOf;
@@ -14,11 +14,11 @@ class SalesforceGuardedTest : public SalesforceCrmTest {
  protected:
   SalesforceGuardedTest() { crm_ = make_watched(); }
 
-  std::unique_ptr<schema::crm::Crm> make_watched() {
+  std::unique_ptr<crm::Crm> make_watched() {
     SalesforceCrmOptions options{.names = ApiNames(OrgNames{}), .match_fields = match_fields()};
-    options.names.leave_out(schema::GiftField::created_by);
+    options.names.leave_out(GiftField::created_by);
     options.mode_facts = facts();
-    options.clock = [this] { return platform::UtcMillis{platform::system_now().value + crm_offset_}; };
+    options.clock = [this] { return UtcMillis{system_now().value + crm_offset_}; };
     return make_salesforce_crm(client_, std::move(options));
   }
   void activate(bool is_active) {
@@ -28,7 +28,7 @@ class SalesforceGuardedTest : public SalesforceCrmTest {
   std::string refusal() {
     try {
       write({upsert(9, 1)});
-    } catch (const platform::DependencyPause& pause) {
+    } catch (const giftsync::DependencyPause& pause) {
       return pause.what();
     }
     ADD_FAILURE() << "the write succeeded";
@@ -43,7 +43,7 @@ TEST_F(SalesforceGuardedTest, ADeactivatedRulePausesAndAnActiveOneResumes) {
   EXPECT_THAT(kinds({upsert(2, 1)}), ElementsAre(Kind::created));
   activate(false);
   EXPECT_THAT(kinds({upsert(3, 1)}), ElementsAre(Kind::created)) << "the org is looked at once an hour";
-  crm_offset_ += platform::kHourMillis;
+  crm_offset_ += kHourMillis;
   EXPECT_THAT(refusal(),
               AllOf(HasSubstr("does not protect gift records any more"),
                     HasSubstr("Only_Newer of Gift_Record__c is not active"), HasSubstr("crm setup")));
@@ -51,7 +51,7 @@ TEST_F(SalesforceGuardedTest, ADeactivatedRulePausesAndAnActiveOneResumes) {
   refusal();
   EXPECT_EQ(calls(), before) << "no call during the pause";
   activate(true);
-  crm_offset_ += 5 * platform::kMinuteMillis;
+  crm_offset_ += 5 * kMinuteMillis;
   EXPECT_THAT(kinds({upsert(4, 1)}), ElementsAre(Kind::created));
 }
 
@@ -65,7 +65,7 @@ TEST_F(SalesforceGuardedTest, GuardedNeverBecomesBareByItself) {
                 {"field", "Gift_Record__c.Record_Version__c"},
                 {"readable", false}});
   });
-  crm_offset_ += platform::kHourMillis;
+  crm_offset_ += kHourMillis;
   EXPECT_THAT(refusal(), AllOf(HasSubstr("sees no field Gift_Record__c.Record_Version__c"),
                                testing::Not(HasSubstr("mode: bare"))));
   crm_ = make_watched();
@@ -76,9 +76,9 @@ TEST_F(SalesforceGuardedTest, AnOrgWithThePackageOfAnotherOwnerIsRefusedWithBoth
   server_.with_org([](Org& org) { org.deploy(tests::fake_org::foreign_package(org.files(), "thx")); });
   SalesforceCrmOptions options{.names = ApiNames({.name_space = "thx"}), .match_fields = match_fields()};
   options.mode_facts = facts();
-  options.clock = [this] { return platform::UtcMillis{platform::system_now().value + crm_offset_}; };
+  options.clock = [this] { return UtcMillis{system_now().value + crm_offset_}; };
   crm_ = make_salesforce_crm(client_, std::move(options));
-  EXPECT_THROW(write({upsert(1, 1)}), platform::DependencyPause) << "the org does not have the version";
+  EXPECT_THROW(write({upsert(1, 1)}), giftsync::DependencyPause) << "the org does not have the version";
   crm_offset_ += kFirstLookMillis;
   EXPECT_THAT(refusal(), AllOf(HasSubstr("crm setup"), HasSubstr("set crm.salesforce.mode: bare")));
 }
@@ -101,7 +101,7 @@ TEST_F(SalesforceGuardedTest, ACheckEndsThePauseAtOnce) {
   refusal();
   activate(true);
   const ApiNames names{OrgNames{}};
-  const platform::UtcMillis now{platform::system_now().value + crm_offset_};
+  const UtcMillis now{system_now().value + crm_offset_};
   store_mode(facts(), describe_org(client_, {names, "62.0", user_}), names, now);
   EXPECT_THAT(kinds({upsert(2, 1)}), ElementsAre(Kind::created));
 }
@@ -116,4 +116,4 @@ TEST_F(SalesforceGuardedTest, RulesThatTheUserMayNotSeeCountAsMissing) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::salesforce
+}  // namespace giftsync::salesforce

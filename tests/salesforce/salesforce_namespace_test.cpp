@@ -1,22 +1,19 @@
 // The whole life of gifts in an org whose package has a namespace, and one whose object and fields have names
 // of their own (crm.objects, crm.columns).
-#include "sync/crm_reconciliation.h"
-#include "sync/status_log_backfill.h"
-#include "sync/sync_step.h"
+#include "sync/crm/crm_reconciliation.h"
+#include "sync/crm/status_log_backfill.h"
+#include "sync/crm/sync_step.h"
 #include "tests/salesforce/fake_org/projects.h"
 #include "tests/salesforce/salesforce_crm_fixture.h"
 #include "tests/support/temporary_store.h"
 
-namespace giftsync::daemon::salesforce {
+namespace giftsync::salesforce {
 namespace {
-
-using schema::Status;
-using schema::TransactionId;
 using testing::SizeIs;
 using Finding = sync::ReconciliationFinding;
 
-constexpr platform::UtcMillis kSentAt{1'700'000'000'000};
-constexpr platform::UtcMillis kNow{kSentAt.value + platform::kDayMillis};
+constexpr UtcMillis kSentAt{1'700'000'000'000};
+constexpr UtcMillis kNow{kSentAt.value + kDayMillis};
 
 /// Names of the package, and those of this org in their place.
 constexpr std::pair<std::string_view, std::string_view> kOthers[] = {
@@ -39,12 +36,12 @@ class SalesforceNamespaceTest : public SalesforceCrmTest {
   SalesforceNamespaceTest() {
     rules_.match_fields = match_fields();
     rules_.tasks = {true, "Other", "Not Started", "Completed"};
-    rules_.link_of = [](const schema::store::RecipientTransaction&) { return "https://gifts.test/g/x"; };
+    rules_.link_of = [](const store::RecipientTransaction&) { return "https://gifts.test/g/x"; };
     server_.with_org([this](Org& org) { tests::fake_org::add_status_log(org, user_); });
   }
   void use(const Package& package) {
     SalesforceCrmOptions options{.names = ApiNames(package.names), .match_fields = match_fields()};
-    options.names.leave_out(schema::GiftField::created_by);
+    options.names.leave_out(GiftField::created_by);
     options.governor = {.share_percent = 100, .keep_free_percent = 0};
     options.request_records = {.facts = facts()};
     options.status_log = package.log;
@@ -63,8 +60,8 @@ class SalesforceNamespaceTest : public SalesforceCrmTest {
     }
   }
   void report(TransactionId gift, Status status, std::int64_t after_millis) {
-    const platform::UtcMillis time = kSentAt + after_millis;
-    const schema::store::StatusChange change{{}, "test", gift, status, time, time, {}};
+    const UtcMillis time = kSentAt + after_millis;
+    const store::StatusChange change{{}, "test", gift, status, time, time, {}};
     store_->changes.accept(std::span(&change, 1));
   }
   std::map<std::int64_t, Finding> reconcile(bool recreate = false) {
@@ -74,7 +71,7 @@ class SalesforceNamespaceTest : public SalesforceCrmTest {
       found[one.transaction.value] = one;
     return found;
   }
-  std::string field_of(std::int64_t gift, schema::GiftField field) {
+  std::string field_of(std::int64_t gift, GiftField field) {
     const auto found = record(gift).get(field);
     const auto* text = std::get_if<std::string>(&found);
     return text ? *text : "";
@@ -85,39 +82,39 @@ class SalesforceNamespaceTest : public SalesforceCrmTest {
     const std::string ada = contact("p0@example.com");
     const std::vector<TransactionId> gifts = store_.create_gifts(2);
     sync();
-    EXPECT_EQ(field_of(gifts[0].value, schema::GiftField::recipient_contact), ada);
+    EXPECT_EQ(field_of(gifts[0].value, GiftField::recipient_contact), ada);
     report(gifts[0], Status::opened, 60'000);
     report(gifts[1], Status::redeemed, 60'000);
     sync();
-    EXPECT_EQ(field_of(gifts[0].value, schema::GiftField::status), "opened");
+    EXPECT_EQ(field_of(gifts[0].value, GiftField::status), "opened");
     EXPECT_EQ(scalar("SELECT count(*) FROM crm_task"), "2");
     EXPECT_EQ(scalar("SELECT count(*) FROM crm_task WHERE status = 'Completed'"), "1");
 
     // An older version never wins.
-    schema::crm::GiftUpsert old = upsert(gifts[1].value, 1, true);
+    crm::GiftUpsert old = upsert(gifts[1].value, 1, true);
     EXPECT_EQ(write({old}).front().kind, Kind::unchanged);
-    EXPECT_EQ(field_of(gifts[1].value, schema::GiftField::status), "redeemed");
+    EXPECT_EQ(field_of(gifts[1].value, GiftField::status), "redeemed");
 
     // Backfills.
     sql("UPDATE " + package.table + " SET " + package.columns);
     EXPECT_EQ(reconcile().at(gifts[0].value).kind, Finding::Kind::repaired);
     sync();
-    EXPECT_EQ(field_of(gifts[0].value, schema::GiftField::status), "opened");
+    EXPECT_EQ(field_of(gifts[0].value, GiftField::status), "opened");
     EXPECT_EQ(reconcile().at(gifts[0].value).kind, Finding::Kind::unchanged);
     sql("UPDATE " + package.table + " SET isdeleted = 1");
     EXPECT_EQ(reconcile(true).at(gifts[0].value).kind, Finding::Kind::recreated);
     sync();
     EXPECT_EQ(gifts_in_org(), 2);
 
-    schema::crm::LegacyStatusLog* log = crm_->legacy_status_log();
+    crm::LegacyStatusLog* log = crm_->legacy_status_log();
     ASSERT_NE(log, nullptr);
     sql("INSERT INTO " + package.log_table + " VALUES (" + std::to_string(gifts[0].value) +
         ", 'delivered', '2023-11-15T00:00:00.000Z')");
     const auto batch = sync::backfill_status_log(*store_, crm_->gift_records(), *log, {0}, false, kNow);
     EXPECT_THAT(batch.filled, SizeIs(1));
     sync();
-    EXPECT_EQ(record(gifts[0].value).get(schema::GiftField::delivered_time),
-              schema::FieldValue(platform::from_rfc3339("2023-11-15T00:00:00Z").value()));
+    EXPECT_EQ(record(gifts[0].value).get(GiftField::delivered_time),
+              FieldValue(from_rfc3339("2023-11-15T00:00:00Z").value()));
 
     // Rows have giftsync's names for the fields.
     const auto rows = crm_->rows()->page("gift_record", "", 10);
@@ -128,16 +125,16 @@ class SalesforceNamespaceTest : public SalesforceCrmTest {
     EXPECT_TRUE(crm_->rows()->find("gift_record", rows[1].id).has_value());
 
     // Request records.
-    schema::crm::NewRequestRecord request;
+    crm::NewRequestRecord request;
     request.creation_key = "key";
-    request.record.set(schema::RequestRecordField::recipient_email, std::string("rose@example.com"));
+    request.record.set(RequestRecordField::recipient_email, std::string("rose@example.com"));
     const auto made = crm_->request_records()->create(std::span(&request, 1));
     ASSERT_THAT(made, SizeIs(1));
     server_.with_org([](Org& org) { org.advance(3000); });
     const std::string id = made.front().id;
     const auto read = crm_->request_records()->find(std::span(&id, 1));
     ASSERT_THAT(read, SizeIs(1));
-    schema::crm::RequestRecordUpdate update{read.front()};
+    crm::RequestRecordUpdate update{read.front()};
     update.error_log = "Not sent.";
     EXPECT_EQ(crm_->request_records()->update(std::span(&update, 1)).front().kind, Kind::updated);
     EXPECT_TRUE(crm_->rows()->find("request_record", id)->has("Error_Log"));
@@ -188,4 +185,4 @@ TEST_F(SalesforceNamespaceTest, ObjectsAndFieldsMayHaveOtherNames) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::salesforce
+}  // namespace giftsync::salesforce

@@ -1,22 +1,16 @@
 // What an org refuses until an admin mends it: how seldom it is asked, what goes on meanwhile, and what is
 // left out.
-#include "daemon/salesforce/gift_upserts.h"
-#include "daemon/salesforce/mode_watch.h"
-#include "platform/dependency_pause.h"
-#include "sync/crm_reconciliation.h"
-#include "sync/request_record_step.h"
+#include "crm/salesforce/org/write_mode.h"
+#include "crm/salesforce/records/gift_upserts.h"
+#include "platform/dependency_error.h"
+#include "sync/crm/crm_reconciliation.h"
+#include "sync/request/request_record_step.h"
 #include "tests/salesforce/salesforce_sync_fixture.h"
 
-namespace giftsync::daemon::salesforce {
+namespace giftsync::salesforce {
 namespace {
-
-using platform::kDayMillis;
-using platform::kHourMillis;
-using platform::kMinuteMillis;
-using schema::FieldValue;
-using schema::GiftField;
-using schema::crm::GiftUpsert;
-using schema::crm::TaskUpsert;
+using crm::GiftUpsert;
+using crm::TaskUpsert;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -59,9 +53,9 @@ TEST_F(SalesforceRefusalsTest, AHiddenFieldOfMatchingIsAskedForOnceAnHourAndDeci
   EXPECT_EQ(last_.waiting, 1U);
   EXPECT_THAT(last_.warnings, ElementsAre(HasSubstr("INVALID_FIELD")));
   pass(kMinuteMillis);
-  const platform::UtcMillis now = clock();
-  store_->changes.accept(std::vector<schema::store::StatusChange>{
-      {{}, "test", decided.front(), schema::Status::delivered, now, now, {}}});
+  const UtcMillis now = clock();
+  store_->changes.accept(
+      std::vector<store::StatusChange>{{{}, "test", decided.front(), Status::delivered, now, now, {}}});
   pass(kMinuteMillis);
   EXPECT_EQ(work(), "");
   EXPECT_EQ(scalar("SELECT recipienttransactionstatus FROM crm_gift_record"), "delivered");
@@ -110,7 +104,7 @@ TEST_F(SalesforceRefusalsTest, HiddenRequestRecordsAreAskedForOnceAnHour) {
   for (std::int64_t passed = 0; passed < kDayMillis; passed += 5 * kMinuteMillis) {
     try {
       sync::request_record_step(*store_, *crm_, {}, clock());
-    } catch (const platform::DependencyError& fault) {
+    } catch (const giftsync::DependencyError& fault) {
       EXPECT_FALSE(fault.transient());
     }
     pass(5 * kMinuteMillis);
@@ -128,7 +122,7 @@ TEST_F(SalesforceRefusalsTest, AHiddenFieldOfTheGiftRecordIsLeftOut) {
     set("hidden_fields", "Gift_Record__c.Message__c, Gift_Record__c.Item_Cost__c");
     EXPECT_THAT(kinds({with_texts(1), with_texts(2)}), ElementsAre(Kind::created, Kind::created));
     GiftUpsert later = upsert(1, 2, true);
-    later.record.set(GiftField::item_cost, schema::Money{500});
+    later.record.set(GiftField::item_cost, Money{500});
     later.record.set(GiftField::status, std::string("delivered"));
     const int before = calls();
     EXPECT_THAT(kinds({later}), ElementsAre(Kind::updated));
@@ -154,7 +148,7 @@ TEST_F(SalesforceRefusalsTest, WithoutAVitalFieldNothingIsWritten) {
     set("refuses_parts", refuses_parts);
     EXPECT_THROW(write({with_texts(1)}), FieldsDiffer);
     const int before = calls();
-    EXPECT_THROW(write({with_texts(2)}), platform::DependencyPause);
+    EXPECT_THROW(write({with_texts(2)}), giftsync::DependencyPause);
     EXPECT_EQ(calls(), before);
     pass(kHourMillis);
   }
@@ -171,7 +165,7 @@ TEST_F(SalesforceRefusalsTest, TextsAreCutAsSalesforceCountsThem) {
   const int before = calls();
   EXPECT_THAT(kinds({row}), ElementsAre(Kind::created));
   EXPECT_EQ(calls() - before, 1);
-  const schema::GiftRecord read = record(1);
+  const GiftRecord read = record(1);
   EXPECT_EQ(read.get(GiftField::name), FieldValue(gift + std::string(78, 'x')));
   EXPECT_EQ(read.get(GiftField::name), gifts().as_kept(GiftField::name, name)) << "no drift";
   EXPECT_EQ(read.get(GiftField::deal_stage), FieldValue(std::string(254, 'x'))) << "no half of a pair";
@@ -238,7 +232,7 @@ TEST_F(SalesforceRefusalsTest, AnIdWhoseLastThreeCharactersDoNotFitNamesNothing)
 
 // SYNC-5
 TEST_F(SalesforceRefusalsTest, AnOwnerThatTheOrgGaveIsNoDifference) {
-  schema::store::NewGiftRequest request;
+  store::NewGiftRequest request;
   request.request.account = {1};
   request.request.gift = {7};
   request.request.item_name = "Coffee";
@@ -254,4 +248,4 @@ TEST_F(SalesforceRefusalsTest, AnOwnerThatTheOrgGaveIsNoDifference) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::salesforce
+}  // namespace giftsync::salesforce

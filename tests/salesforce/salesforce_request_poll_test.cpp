@@ -1,10 +1,10 @@
 // Change events of an org's request records.
-#include "daemon/salesforce/request_object.h"
-#include "daemon/salesforce/request_poll.h"
+#include "crm/salesforce/records/outbound_message.h"
+#include "crm/salesforce/records/request_poll.h"
 #include "platform/dependency_error.h"
 #include "tests/salesforce/request_records_fixture.h"
 
-namespace giftsync::daemon::salesforce {
+namespace giftsync::salesforce {
 namespace {
 
 using testing::ElementsAre;
@@ -12,7 +12,7 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using testing::UnorderedElementsAre;
 
-constexpr std::int64_t kPause = 5 * platform::kMinuteMillis;
+constexpr std::int64_t kPause = 5 * kMinuteMillis;
 
 class SalesforceRequestPoll : public SalesforceRequestsTest {};
 
@@ -55,13 +55,12 @@ TEST_F(SalesforceRequestPoll, APollThatTheOrgRefusesIsMadeRarely) {
            {"path", "/composite"},
            {"times", 0}});
     const int before = calls();
-    for (std::int64_t passed = 0; passed < 4 * platform::kHourMillis;
-         passed += 15 * platform::kSecondMillis) {
+    for (std::int64_t passed = 0; passed < 4 * kHourMillis; passed += 15 * kSecondMillis) {
       try {
         taken();
-      } catch (const platform::DependencyError&) {
+      } catch (const giftsync::DependencyError&) {
       }
-      pass(15 * platform::kSecondMillis);
+      pass(15 * kSecondMillis);
     }
     server_.with_org([](Org& org) { org.faults().clear(); });
     return calls() - before;
@@ -170,7 +169,7 @@ TEST_F(SalesforceRequestPoll, AnObjectThatTheUserDoesNotSeeIsNotAskedFor) {
     org.change(
         {{"permission_set", "giftsync_Integration"}, {"object", "Request_Record__c"}, {"readable", false}});
   });
-  EXPECT_THROW(requests().events(10), platform::DependencyError);
+  EXPECT_THROW(requests().events(10), giftsync::DependencyError);
   EXPECT_EQ(calls(), 1);
   EXPECT_FALSE(facts_.contains(kRequestObjectFact));
 }
@@ -196,7 +195,7 @@ TEST_F(SalesforceRequestPoll, AnotherOrgHasItsOwnCursorAndEvents) {
 TEST_F(SalesforceRequestPoll, AFailedPollIsMadeAgain) {
   const std::string id = add();
   fault({{"kind", "cut"}, {"when", "before_commit"}, {"path", "/composite"}});
-  EXPECT_THROW(requests().events(10), platform::DependencyError);
+  EXPECT_THROW(requests().events(10), giftsync::DependencyError);
   EXPECT_THAT(requests().events(10), IsEmpty()) << "not at once";
   pass(kPause);
   EXPECT_THAT(taken(), ElementsAre(id));
@@ -209,7 +208,7 @@ TEST_F(SalesforceRequestPoll, PushedEventsAreListedAndAcknowledgedWhereTheyCameF
   options.request_records->is_enabled = false;
   options.request_records->pushed = {
       [](std::size_t) {
-        return std::vector<schema::crm::RequestRecordEvent>{{7, "a0Xpushed000000EAA"}};
+        return std::vector<crm::RequestRecordEvent>{{7, "a0Xpushed000000EAA"}};
       },
       [&](std::span<const std::int64_t> ids) { acknowledged.assign(ids.begin(), ids.end()); }};
   crm_ = make_salesforce_crm(client_, std::move(options));
@@ -220,4 +219,4 @@ TEST_F(SalesforceRequestPoll, PushedEventsAreListedAndAcknowledgedWhereTheyCameF
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::salesforce
+}  // namespace giftsync::salesforce

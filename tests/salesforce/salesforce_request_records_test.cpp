@@ -1,12 +1,10 @@
 // Request records of an org: the claim and other guarded writes, creation, look-ups.
-#include "daemon/salesforce/request_records.h"
+#include "crm/salesforce/records/request_records.h"
 #include "platform/dependency_error.h"
 #include "tests/salesforce/request_records_fixture.h"
 
-namespace giftsync::daemon::salesforce {
+namespace giftsync::salesforce {
 namespace {
-
-using schema::RequestRecordStatus;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -230,7 +228,7 @@ TEST_F(SalesforceRequests, ATextThatReadsAsAReferenceIsWrittenAsItIs) {
   EXPECT_EQ(write_one(again).kind, Kind::retry) << "it is read again first";
   again.expected = read(id);
   EXPECT_EQ(write_one(again).kind, Kind::updated);
-  schema::crm::NewRequestRecord made{"key", {}};
+  crm::NewRequestRecord made{"key", {}};
   made.record.set(F::gift_id, std::string("7"));
   made.record.set(F::message, std::string("Hello @{name}"));
   EXPECT_EQ(requests().create(std::span(&made, 1)).front().text(F::message), "Hello @{name}");
@@ -238,7 +236,7 @@ TEST_F(SalesforceRequests, ATextThatReadsAsAReferenceIsWrittenAsItIs) {
 
 // REQ-42
 TEST_F(SalesforceRequests, ARecordIsCreatedOncePerKey) {
-  schema::crm::NewRequestRecord made{"key", {}};
+  crm::NewRequestRecord made{"key", {}};
   made.record.set(F::gift_id, std::string("7"));
   made.record.set(F::message, std::string("Hello"));
   made.record.set(F::created_by, std::string("005000000000001AAA"));
@@ -256,12 +254,12 @@ TEST_F(SalesforceRequests, ARecordIsCreatedOncePerKey) {
 }
 
 TEST_F(SalesforceRequests, ARecordThatTheOrgRefusesIsNotCreated) {
-  schema::crm::NewRequestRecord bad{"key", {}};
+  crm::NewRequestRecord bad{"key", {}};
   bad.record.set(F::recipient_email, std::string("no address"));
   try {
     requests().create(std::span(&bad, 1));
     FAIL() << "it was created";
-  } catch (const platform::DependencyError& error) {
+  } catch (const giftsync::DependencyError& error) {
     EXPECT_FALSE(error.transient());
     EXPECT_THAT(error.what(), AllOf(HasSubstr("INVALID_EMAIL_ADDRESS"), HasSubstr("no address")));
   }
@@ -296,12 +294,12 @@ TEST_F(SalesforceRequests, PeopleAndOpportunitiesAreFoundById) {
   const std::string rose = contact("rose@example.com");
   const std::string deal = insert("crm_opportunity", "name, stagename, isclosed", "'Deal', 'Closed Won', 1");
   const std::vector<std::string> ids{rose, "no id", "0030000000000zzAAA"};
-  const auto people = requests().find_persons(schema::crm::PersonObject::contact, ids);
+  const auto people = requests().find_persons(crm::PersonObject::contact, ids);
   ASSERT_THAT(people, SizeIs(1));
   EXPECT_EQ(people[0].id, rose);
   EXPECT_EQ(people[0].email, "rose@example.com");
   EXPECT_EQ(people[0].last_name, "Lima");
-  EXPECT_THAT(requests().find_persons(schema::crm::PersonObject::lead, ids), IsEmpty());
+  EXPECT_THAT(requests().find_persons(crm::PersonObject::lead, ids), IsEmpty());
   const auto deals = requests().find_opportunities(std::span(&deal, 1));
   ASSERT_THAT(deals, SizeIs(1));
   EXPECT_EQ(deals[0].stage, "Closed Won");
@@ -313,4 +311,4 @@ TEST_F(SalesforceRequests, AnOrgWithoutThePackageHasNone) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::salesforce
+}  // namespace giftsync::salesforce

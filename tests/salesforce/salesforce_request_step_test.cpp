@@ -1,11 +1,11 @@
 // The request record step over an org: approved once, claimed once, sent once.
 #include "platform/dependency_error.h"
-#include "sync/request_record_approval.h"
-#include "sync/request_record_step.h"
+#include "sync/request/request_record_approval.h"
+#include "sync/request/request_record_step.h"
 #include "tests/salesforce/request_records_fixture.h"
 #include "tests/support/temporary_store.h"
 
-namespace giftsync::daemon::salesforce {
+namespace giftsync::salesforce {
 namespace {
 
 using testing::HasSubstr;
@@ -15,14 +15,14 @@ using testing::SizeIs;
 class SalesforceRequestStep : public SalesforceRequestsTest {
  protected:
   SalesforceRequestStep() {
-    schema::store::GiftItem coffee;
+    store::GiftItem coffee;
     coffee.id = {7};
     coffee.name = "Coffee";
-    coffee.costs = {schema::Money{500}, schema::Money{200}, schema::Money{10}, schema::Money{40}};
+    coffee.costs = {Money{500}, Money{200}, Money{10}, Money{40}};
     store_->catalogue.import(std::span(&coffee, 1));
     rules_.integration_user = user_;
     rules_.authorize_senders = [](std::span<const std::string> ids) {
-      schema::store::Account ana;
+      store::Account ana;
       ana.id = {3};
       ana.email = "ana@example.com";
       ana.name = "Ana";
@@ -30,7 +30,7 @@ class SalesforceRequestStep : public SalesforceRequestsTest {
     };
   }
 
-  sync::RequestRecordStepStats step(schema::crm::Crm& crm) {
+  sync::RequestRecordStepStats step(crm::Crm& crm) {
     return sync::request_record_step(*store_, crm, rules_, now_);
   }
   sync::RequestRecordStepStats step() { return step(*crm_); }
@@ -52,7 +52,7 @@ class SalesforceRequestStep : public SalesforceRequestsTest {
 
   tests::TemporaryStore store_;
   sync::RequestRecordRules rules_;
-  platform::UtcMillis now_ = platform::system_now();
+  UtcMillis now_ = system_now();
 };
 
 // REQ-9, REQ-56
@@ -151,7 +151,7 @@ TEST_F(SalesforceRequestStep, LostAnswersAnywhereSendOnce) {
         for (int i = 0; i < 16; ++i) {
           try {
             step();
-          } catch (const platform::DependencyError&) {
+          } catch (const giftsync::DependencyError&) {
             // The worker tries again.
           }
           wait(20'000);
@@ -174,4 +174,4 @@ TEST_F(SalesforceRequestStep, ARequestIsSentInFourCalls) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::salesforce
+}  // namespace giftsync::salesforce

@@ -2,20 +2,13 @@
 // others are written, and each says what happened.
 #include <fmt/format.h>
 
-#include "platform/dependency_pause.h"
+#include "platform/dependency_error.h"
 #include "tests/salesforce/salesforce_sync_fixture.h"
 
-namespace giftsync::daemon::salesforce {
+namespace giftsync::salesforce {
 namespace {
-
-using platform::kHourMillis;
-using platform::kMinuteMillis;
-using schema::FieldValue;
-using schema::GiftField;
-using schema::Status;
-using schema::TransactionId;
-using schema::crm::GiftUpsert;
-using schema::store::CrmSyncStatus;
+using crm::GiftUpsert;
+using store::CrmSyncStatus;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -32,9 +25,8 @@ class SalesforceRowsTest : public SalesforceSyncTest {
     server_.with_org([](Org& org) { org.faults().clear(); });
   }
   std::vector<std::string> found_by_email(const std::string& email) {
-    const schema::crm::RecipientMatchKeys keys{schema::email_key(email), {}};
-    const auto found =
-        crm_->directory().find_candidates(schema::crm::PersonObject::contact, std::span(&keys, 1));
+    const crm::RecipientMatchKeys keys{email_key(email), {}};
+    const auto found = crm_->directory().find_candidates(crm::PersonObject::contact, std::span(&keys, 1));
     std::vector<std::string> ids;
     for (const auto& person : found.front().by_email) ids.push_back(person.id);
     return ids;
@@ -63,7 +55,7 @@ TEST_F(SalesforceRowsTest, ARowThatIsLockedForAnHourHoldsUpNoOther) {
   work();
   EXPECT_EQ(last_.updated, 9U);
   EXPECT_EQ(last_.failed, 1U);
-  work_for(kHourMillis, 10 * platform::kSecondMillis);
+  work_for(kHourMillis, 10 * kSecondMillis);
   EXPECT_EQ(status_of(gifts[3]), "sent");
   EXPECT_EQ(status_of(gifts[4]), "opened");
   EXPECT_LE(calls() - before, 20) << "its pauses grow";
@@ -139,7 +131,7 @@ TEST_F(SalesforceRowsTest, TheTaskOfACompletedGiftWhoseRecordWasDeletedIsNotTrie
   store_->sync.reset_rejected_after(clock(), clock());
   work();
   EXPECT_EQ(store_->sync.counts().waiting, 0);
-  EXPECT_EQ(store_->sync.find_states(gifts)[0].task, schema::store::TaskState::deleted);
+  EXPECT_EQ(store_->sync.find_states(gifts)[0].task, store::TaskState::deleted);
   EXPECT_EQ(scalar("SELECT count(*) FROM crm_task"), "0");
 }
 
@@ -155,7 +147,7 @@ TEST_F(SalesforceRowsTest, ATaskThatTheOrgFindsIsNotTakenForADeletedOne) {
   report(gifts, Status::redeemed, kMinuteMillis);
   work();
   EXPECT_EQ(last_.failed, 1U);
-  work_for(kMinuteMillis, 10 * platform::kSecondMillis);
+  work_for(kMinuteMillis, 10 * kSecondMillis);
   EXPECT_EQ(scalar("SELECT status FROM crm_task"), "Completed");
   EXPECT_EQ(store_->sync.counts().waiting, 0);
 }
@@ -252,4 +244,4 @@ TEST_F(SalesforceRowsTest, ARecordWhoseTransactionIdWasChangedIsTheGiftsNoMore) 
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::salesforce
+}  // namespace giftsync::salesforce

@@ -7,19 +7,19 @@
 #include <vector>
 
 #include "platform/dependency_error.h"
-#include "sync/sync_step.h"
+#include "sync/crm/sync_step.h"
 #include "tests/salesforce/salesforce_crm_fixture.h"
 #include "tests/support/temporary_store.h"
 
-namespace giftsync::daemon::salesforce {
+namespace giftsync::salesforce {
 
-inline constexpr platform::UtcMillis kSentAt{1'700'000'000'000};
+inline constexpr UtcMillis kSentAt{1'700'000'000'000};
 
 class SalesforceSyncTest : public SalesforceCrmTest {
  protected:
   SalesforceSyncTest() {
     rules_.match_fields = match_fields();
-    rules_.link_of = [](const schema::store::RecipientTransaction&) { return "https://gifts.test/g/x"; };
+    rules_.link_of = [](const store::RecipientTransaction&) { return "https://gifts.test/g/x"; };
     rules_.tasks = {true, "Other", "Not Started", "Completed"};
     sql("UPDATE crm_user SET email = 'sam@example.com', isactive = 1 WHERE id = '" + user_ + "'");
   }
@@ -45,17 +45,15 @@ class SalesforceSyncTest : public SalesforceCrmTest {
   sync::SyncStepStats step(std::int64_t after_millis) {
     return sync::sync_step(*store_, *crm_, rules_, {"one", 60'000}, kSentAt + after_millis);
   }
-  void report(const std::vector<schema::TransactionId>& gifts, schema::Status status,
-              std::int64_t after_millis) {
-    const platform::UtcMillis time = kSentAt + after_millis;
-    std::vector<schema::store::StatusChange> changes;
-    for (const schema::TransactionId gift : gifts)
-      changes.push_back({{}, "test", gift, status, time, time, {}});
+  void report(const std::vector<TransactionId>& gifts, Status status, std::int64_t after_millis) {
+    const UtcMillis time = kSentAt + after_millis;
+    std::vector<store::StatusChange> changes;
+    for (const TransactionId gift : gifts) changes.push_back({{}, "test", gift, status, time, time, {}});
     store_->changes.accept(changes);
   }
 
   /// The time of the adapter, the org and the sign-ins.
-  platform::UtcMillis clock() const { return {platform::system_now().value + crm_offset_}; }
+  UtcMillis clock() const { return {system_now().value + crm_offset_}; }
   void pass(std::int64_t millis) {
     server_.with_org([&](Org& org) { org.advance(millis); });
     crm_offset_ += millis;
@@ -66,7 +64,7 @@ class SalesforceSyncTest : public SalesforceCrmTest {
   std::string work() {
     try {
       last_ = sync::sync_step(*store_, *crm_, rules_, {"one", 60'000}, clock());
-    } catch (const platform::DependencyError& fault) {
+    } catch (const giftsync::DependencyError& fault) {
       store_->sync.release_with_error("one", fault.what());
       last_ = {};
       return fault.what();
@@ -86,4 +84,4 @@ class SalesforceSyncTest : public SalesforceCrmTest {
   sync::SyncStepStats last_;  ///< of work()
 };
 
-}  // namespace giftsync::daemon::salesforce
+}  // namespace giftsync::salesforce

@@ -1,13 +1,10 @@
 // The sync step over a real store and the adapter: what an org gets, and how many calls it costs.
-#include "platform/dependency_pause.h"
-#include "sync/crm_reconciliation.h"
+#include "platform/dependency_error.h"
+#include "sync/crm/crm_reconciliation.h"
 #include "tests/salesforce/salesforce_sync_fixture.h"
 
-namespace giftsync::daemon::salesforce {
+namespace giftsync::salesforce {
 namespace {
-
-using schema::Status;
-using schema::TransactionId;
 using testing::IsEmpty;
 using testing::SizeIs;
 
@@ -29,11 +26,11 @@ TEST_F(SalesforceSyncTest, AThousandGiftsWithTasksCostThreeCallsToCreateAndEight
       scalar("SELECT count(*) FROM crm_task t JOIN crm_gift_record g ON g.id = t.whatid WHERE t.whoid = "
              "g.recipientcontactid"),
       "1000");
-  std::int64_t after = platform::kMinuteMillis;
+  std::int64_t after = kMinuteMillis;
   for (const Status status : {Status::delivered, Status::opened, Status::expired, Status::refunded}) {
     report(gifts, status, after);
-    after += platform::kMinuteMillis;
-    EXPECT_EQ(step(after).updated, 1000U) << schema::to_word(status);
+    after += kMinuteMillis;
+    EXPECT_EQ(step(after).updated, 1000U) << giftsync::to_word(status);
   }
   EXPECT_EQ(calls(), 8) << "four waves of a status, and one of tasks";
   EXPECT_EQ(scalar("SELECT count(*) FROM crm_gift_record WHERE recipienttransactionstatus = 'refunded'"),
@@ -61,24 +58,24 @@ TEST_F(SalesforceSyncTest, OneGiftCostsThreeCallsFromRequestToDelivered) {
                    "WHERE t.subject LIKE 'Gift sent: %' AND t.status = 'Not Started'"),
             "1");
   const auto states = store_->sync.find_states(gifts);
-  EXPECT_EQ(states[0].task, schema::store::TaskState::open);
+  EXPECT_EQ(states[0].task, store::TaskState::open);
   EXPECT_EQ(states[0].task_crm_id, scalar("SELECT id FROM crm_task"));
-  report(gifts, Status::delivered, platform::kMinuteMillis);
-  EXPECT_EQ(step(2 * platform::kMinuteMillis).updated, 1U);
+  report(gifts, Status::delivered, kMinuteMillis);
+  EXPECT_EQ(step(2 * kMinuteMillis).updated, 1U);
   EXPECT_EQ(calls(), 3);
-  report(gifts, Status::redeemed, 3 * platform::kMinuteMillis);
-  EXPECT_EQ(step(4 * platform::kMinuteMillis).tasks, 1U);
+  report(gifts, Status::redeemed, 3 * kMinuteMillis);
+  EXPECT_EQ(step(4 * kMinuteMillis).tasks, 1U);
   EXPECT_EQ(scalar("SELECT status FROM crm_task"), "Completed");
 }
 
 // ORG-20, SYNC-33
 TEST_F(SalesforceSyncTest, AGiftThatIsOverBeforeItsRecordIsMadeGetsACompletedTaskAtOnce) {
   const std::vector<TransactionId> gifts = store_.create_gifts(1);
-  report(gifts, Status::redeemed, platform::kMinuteMillis);
-  EXPECT_EQ(step(2 * platform::kMinuteMillis).tasks, 1U);
+  report(gifts, Status::redeemed, kMinuteMillis);
+  EXPECT_EQ(step(2 * kMinuteMillis).tasks, 1U);
   EXPECT_EQ(calls(), 2);
   EXPECT_EQ(scalar("SELECT status FROM crm_task"), "Completed");
-  EXPECT_EQ(store_->sync.find_states(gifts)[0].task, schema::store::TaskState::completed);
+  EXPECT_EQ(store_->sync.find_states(gifts)[0].task, store::TaskState::completed);
 }
 
 // ORG-20
@@ -125,18 +122,18 @@ TEST_F(SalesforceSyncTest, ARefusedRecordLeavesNoTaskWithoutItsRelation) {
     EXPECT_EQ(stats.tasks, 1U);
     EXPECT_EQ(stats.failed, 1U);
     const auto states = store_->sync.find_states(gifts);
-    EXPECT_EQ(states[0].task, schema::store::TaskState::open);
-    EXPECT_EQ(states[1].task, schema::store::TaskState::wanted);
+    EXPECT_EQ(states[0].task, store::TaskState::open);
+    EXPECT_EQ(states[1].task, store::TaskState::wanted);
     EXPECT_EQ(states[1].task_crm_id, "");
     EXPECT_EQ(scalar(kRelatedTasks), "1");
     server_.with_org([](Org& org) { org.faults().clear(); });
     store_->sync.reset_rejected(gifts, kSentAt + 1);
-    stats = step(platform::kMinuteMillis);
+    stats = step(kMinuteMillis);
     EXPECT_EQ(stats.created, 1U);
     EXPECT_EQ(stats.tasks, 1U);
     EXPECT_EQ(scalar(kRelatedTasks), "2");
     EXPECT_EQ(scalar("SELECT count(*) FROM crm_task"), "2");
-    EXPECT_EQ(store_->sync.find_states(gifts)[1].task, schema::store::TaskState::open);
+    EXPECT_EQ(store_->sync.find_states(gifts)[1].task, store::TaskState::open);
   }
 }
 
@@ -151,7 +148,7 @@ TEST_F(SalesforceSyncTest, ALostAnswerMakesOneRecordAndOneTask) {
     EXPECT_EQ(scalar("SELECT count(*) FROM crm_gift_record"), "1");
     EXPECT_EQ(scalar("SELECT count(*) FROM crm_task"), "1");
     EXPECT_EQ(scalar(kRelatedTasks), "1");
-    EXPECT_EQ(store_->sync.find_states(gifts)[0].task, schema::store::TaskState::open);
+    EXPECT_EQ(store_->sync.find_states(gifts)[0].task, store::TaskState::open);
   }
 }
 
@@ -177,7 +174,7 @@ TEST_F(SalesforceSyncTest, ATaskIsNotMadeForTheContactThatItsRecordLost) {
 
 // ORG-21
 TEST_F(SalesforceSyncTest, ATextThatReadsAsAReferenceIsWrittenAsItIs) {
-  schema::store::NewGiftRequest request;
+  store::NewGiftRequest request;
   request.request.account = {1};
   request.request.gift = {7};
   request.request.item_name = "Mug @{size}";
@@ -192,29 +189,28 @@ TEST_F(SalesforceSyncTest, ATextThatReadsAsAReferenceIsWrittenAsItIs) {
   EXPECT_EQ(stats.failed, 0U);
   EXPECT_EQ(calls(), 4) << "matching, the others with their tasks, the row by itself, its task";
   EXPECT_EQ(scalar(kRelatedTasks), "3");
-  EXPECT_EQ(record(odd.value).get(schema::GiftField::message),
-            schema::FieldValue(std::string("Hello @{name}")));
+  EXPECT_EQ(record(odd.value).get(GiftField::message), FieldValue(std::string("Hello @{name}")));
   EXPECT_EQ(scalar("SELECT count(*) FROM crm_task WHERE subject LIKE '%@{size}%'"),
             scalar("SELECT count(*) FROM crm_gift_record WHERE name LIKE '%@{size}%'"));
-  report({odd}, Status::delivered, platform::kMinuteMillis);
-  EXPECT_EQ(step(2 * platform::kMinuteMillis).updated, 1U);
+  report({odd}, Status::delivered, kMinuteMillis);
+  EXPECT_EQ(step(2 * kMinuteMillis).updated, 1U);
   fault({{"kind", "cut"}, {"when", "after_commit"}, {"path", "/composite/sobjects"}});
-  schema::crm::GiftUpsert lost = upsert(7'000, 1);
-  lost.record.set(schema::GiftField::message, std::string("Hello @{name}"));
+  crm::GiftUpsert lost = upsert(7'000, 1);
+  lost.record.set(GiftField::message, std::string("Hello @{name}"));
   EXPECT_THAT(kinds({lost}), testing::ElementsAre(Kind::created)) << "the answer is asked for again";
   EXPECT_EQ(scalar("SELECT count(*) FROM crm_gift_record WHERE recipienttransactionid = 7000"), "1");
 }
 
 // ORG-21
 TEST_F(SalesforceSyncTest, ARefusalOfARowThatIsSentByItselfIsOneOfTheRow) {
-  schema::crm::GiftUpsert row = upsert(1, 1);
-  row.record.set(schema::GiftField::message, std::string("Hello @{name}"));
+  crm::GiftUpsert row = upsert(1, 1);
+  row.record.set(GiftField::message, std::string("Hello @{name}"));
   fault({{"kind", "refusal"},
          {"status", 403},
          {"code", "REQUEST_LIMIT_EXCEEDED"},
          {"message", "TotalRequests Limit exceeded."},
          {"path", "/composite/sobjects"}});
-  EXPECT_THROW(write({row}), platform::DependencyPause);
+  EXPECT_THROW(write({row}), giftsync::DependencyPause);
   EXPECT_TRUE(crm_->usage()->resting_until) << "it was of the whole call";
   crm_ = make_crm();
   fault({{"kind", "rule"},
@@ -230,14 +226,14 @@ TEST_F(SalesforceSyncTest, ARecordThatWasDeletedIsReportedAndItsTaskIsCompleted)
   step(0);
   sql("UPDATE crm_gift_record SET isdeleted = 1 WHERE recipienttransactionid = " +
       std::to_string(gifts[0].value));
-  report(gifts, Status::redeemed, platform::kMinuteMillis);
-  const sync::SyncStepStats stats = step(2 * platform::kMinuteMillis);
+  report(gifts, Status::redeemed, kMinuteMillis);
+  const sync::SyncStepStats stats = step(2 * kMinuteMillis);
   EXPECT_EQ(stats.updated, 1U);
   EXPECT_EQ(stats.failed, 1U);
   EXPECT_EQ(stats.tasks, 2U);
   const auto states = store_->sync.find_states(gifts);
   ASSERT_THAT(states, SizeIs(2));
-  EXPECT_EQ(states[0].state, schema::store::CrmSyncStatus::deleted);
+  EXPECT_EQ(states[0].state, store::CrmSyncStatus::deleted);
   EXPECT_EQ(states[0].crm_id, "");
   EXPECT_EQ(states[1].crm_id, scalar("SELECT id FROM crm_gift_record WHERE isdeleted = 0"));
 }
@@ -247,39 +243,38 @@ TEST_F(SalesforceSyncTest, ARecordWhoseVersionIsAheadIsRefusedUntilABackfillTake
   const std::vector<TransactionId> gifts = store_.create_gifts(1);
   EXPECT_EQ(step(0).created, 1U);
   sql("UPDATE crm_gift_record SET record_version = 900");
-  report(gifts, Status::delivered, platform::kMinuteMillis);
-  const sync::SyncStepStats stats = step(2 * platform::kMinuteMillis);
+  report(gifts, Status::delivered, kMinuteMillis);
+  const sync::SyncStepStats stats = step(2 * kMinuteMillis);
   EXPECT_EQ(stats.failed, 1U);
   EXPECT_EQ(stats.unchanged, 0U);
   const auto states = store_->sync.find_states(gifts);
   ASSERT_THAT(states, SizeIs(1));
-  EXPECT_EQ(states[0].state, schema::store::CrmSyncStatus::rejected);
+  EXPECT_EQ(states[0].state, store::CrmSyncStatus::rejected);
   EXPECT_THAT(states[0].error, testing::HasSubstr("giftsyncctl backfill gift-records"));
   EXPECT_NE(states[0].crm_id, "");
   EXPECT_EQ(scalar("SELECT recipienttransactionstatus FROM crm_gift_record"), "sent") << "not overwritten";
   const auto wait = store_->sync.find_wait(gifts[0]);
   ASSERT_TRUE(wait && wait->is_rejected);
-  EXPECT_GE(wait->next_attempt_at.value, kSentAt.value + 6 * platform::kHourMillis);
+  EXPECT_GE(wait->next_attempt_at.value, kSentAt.value + 6 * kHourMillis);
   const int before = calls();
-  step(3 * platform::kMinuteMillis);
+  step(3 * kMinuteMillis);
   EXPECT_EQ(calls(), before) << "it is tried rarely";
 
   const sync::ReconciliationRules rules{rules_, false, false};
-  const auto batch =
-      sync::reconcile_gift_records(*store_, *crm_, rules, {0}, kSentAt + 4 * platform::kMinuteMillis);
+  const auto batch = sync::reconcile_gift_records(*store_, *crm_, rules, {0}, kSentAt + 4 * kMinuteMillis);
   ASSERT_THAT(batch.findings, SizeIs(1));
   EXPECT_EQ(batch.findings[0].kind, sync::ReconciliationFinding::Kind::repaired);
   EXPECT_THAT(batch.to_write, testing::ElementsAre(gifts[0]));
-  EXPECT_EQ(step(5 * platform::kMinuteMillis).updated, 1U);
+  EXPECT_EQ(step(5 * kMinuteMillis).updated, 1U);
   EXPECT_EQ(record(gifts[0].value).version, 901);
   EXPECT_EQ(scalar("SELECT recipienttransactionstatus FROM crm_gift_record"), "delivered");
-  EXPECT_EQ(store_->sync.find_states(gifts)[0].state, schema::store::CrmSyncStatus::written);
+  EXPECT_EQ(store_->sync.find_states(gifts)[0].state, store::CrmSyncStatus::written);
 }
 
 // SYNC-71
 TEST_F(SalesforceSyncTest, WhatTheOrgMakesOfAValueIsNoDrift) {
   rules_.integration_user = user_;  // every record of an org has an owner
-  schema::store::NewGiftRequest request;
+  store::NewGiftRequest request;
   request.request.account = {1};
   request.request.gift = {7};
   request.request.item_name = "Coffee";
@@ -294,10 +289,9 @@ TEST_F(SalesforceSyncTest, WhatTheOrgMakesOfAValueIsNoDrift) {
   for (const sync::ReconciliationFinding& one : batch.findings) {
     EXPECT_EQ(one.kind, sync::ReconciliationFinding::Kind::unchanged);
     for (const sync::FieldDrift& drift : one.differences)
-      ADD_FAILURE() << schema::descriptor_of(drift.field).name << ": " << drift.in_crm << ", not "
-                    << drift.wanted;
+      ADD_FAILURE() << descriptor_of(drift.field).name << ": " << drift.in_crm << ", not " << drift.wanted;
   }
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::salesforce
+}  // namespace giftsync::salesforce

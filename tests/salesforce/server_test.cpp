@@ -20,7 +20,7 @@ class ServerTest : public ::testing::Test {
     server.with_org([&](Org& org) {
       const std::string user = org.add_user("integration@example.com", "giftsync_Integration");
       org.database().run("INSERT INTO org_session (token, user_id, ends_at) VALUES ('token', ?, ?)",
-                         {user, static_cast<double>(org.now().value + platform::kDayMillis)});
+                         {user, static_cast<double>(org.now().value + kDayMillis)});
     });
   }
 

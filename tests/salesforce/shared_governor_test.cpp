@@ -1,16 +1,16 @@
 // Two processes of one store, each with an adapter of its own: they count their calls and rest together.
-#include "daemon/salesforce/governor_storage.h"
+#include "crm/salesforce/calls/call_governor.h"
 #include "platform/dependency_error.h"
 #include "tests/salesforce/salesforce_crm_fixture.h"
 
-namespace giftsync::daemon::salesforce {
+namespace giftsync::salesforce {
 namespace {
 
 class SharedGovernorTest : public SalesforceCrmTest {
  protected:
-  std::unique_ptr<schema::crm::Crm> make_process() {
+  std::unique_ptr<crm::Crm> make_process() {
     SalesforceCrmOptions options{.names = ApiNames(OrgNames{}), .match_fields = match_fields()};
-    options.names.leave_out(schema::GiftField::created_by);
+    options.names.leave_out(GiftField::created_by);
     options.governor_storage = [this](const GovernorChange& change) { state_ = change(state_); };
     return make_salesforce_crm(client_, std::move(options));
   }
@@ -19,7 +19,7 @@ class SharedGovernorTest : public SalesforceCrmTest {
     EXPECT_TRUE(governor.read_text(state_.value_or("")));
     return governor;
   }
-  static void write_one(schema::crm::Crm& process, std::int64_t transaction) {
+  static void write_one(crm::Crm& process, std::int64_t transaction) {
     process.gift_records().upsert(std::vector{upsert(transaction, 1)});
   }
 
@@ -33,7 +33,7 @@ TEST_F(SharedGovernorTest, CallsOfAllProcessesAreCountedTogether) {
   write_one(*daemon, 1);
   write_one(*command, 2);
   write_one(*daemon, 3);
-  EXPECT_EQ(stored().own_calls(platform::system_now()), calls());
+  EXPECT_EQ(stored().own_calls(system_now()), calls());
   EXPECT_EQ(stored().limits()->org.used, calls());
 }
 
@@ -47,19 +47,19 @@ TEST_F(SharedGovernorTest, AQuotaThatOneProcessMeetsIsARestForAll) {
          {"content_type", "application/json"},
          {"body", R"([{"errorCode":"REQUEST_LIMIT_EXCEEDED","message":"TotalRequests Limit exceeded."}])"},
          {"path", "/composite"}});
-  EXPECT_THROW(write_one(*daemon, 2), platform::DependencyError);
+  EXPECT_THROW(write_one(*daemon, 2), giftsync::DependencyError);
   const int before = calls();
-  EXPECT_THROW(write_one(*command, 3), platform::DependencyError);
+  EXPECT_THROW(write_one(*command, 3), giftsync::DependencyError);
   EXPECT_EQ(calls(), before);
-  EXPECT_FALSE(stored().permit(Spending::gifts, platform::system_now()).is_allowed);
+  EXPECT_FALSE(stored().permit(Spending::gifts, system_now()).is_allowed);
 }
 
 TEST_F(SharedGovernorTest, AnUnreadableStateCountsFromTheBeginning) {
   state_ = "{";
   const auto daemon = make_process();
   write_one(*daemon, 1);
-  EXPECT_EQ(stored().own_calls(platform::system_now()), calls());
+  EXPECT_EQ(stored().own_calls(system_now()), calls());
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::salesforce
+}  // namespace giftsync::salesforce

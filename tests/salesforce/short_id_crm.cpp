@@ -10,11 +10,7 @@
 namespace giftsync::tests {
 namespace {
 
-using namespace schema::crm;
-using schema::Associations;
-using schema::GiftField;
-using schema::GiftRecord;
-using schema::TransactionId;
+using namespace crm;
 
 using Ids = std::span<const std::string>;
 
@@ -161,8 +157,7 @@ class ShortGiftRecords : public GiftRecords {
   std::vector<GiftRecord> page(TransactionId after, std::size_t limit) override {
     return from_org(org_.page(after, limit));
   }
-  std::vector<GiftRecord> page_in_status(schema::Status status, TransactionId after,
-                                         std::size_t limit) override {
+  std::vector<GiftRecord> page_in_status(Status status, TransactionId after, std::size_t limit) override {
     return from_org(org_.page_in_status(status, after, limit));
   }
   std::vector<TransactionId> transaction_ids_between(TransactionId from, TransactionId below,
@@ -180,7 +175,7 @@ class ShortGiftRecords : public GiftRecords {
   }
   std::int64_t count() override { return org_.count(); }
   bool has_field(GiftField field) const override { return org_.has_field(field); }
-  schema::FieldValue as_kept(GiftField field, schema::FieldValue value) const override {
+  FieldValue as_kept(GiftField field, FieldValue value) const override {
     return org_.as_kept(field, std::move(value));
   }
   std::vector<GiftStatusTimes> find_status_times(std::span<const TransactionId> ids) override {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "schema/crm/crm.h"
+#include "crm/crm.h"
 
 namespace giftsync::tests {
 
@@ -32,6 +32,6 @@ std::string with_org_ids(const std::string& statement, std::string_view gift_ids
 std::string with_short_names(const std::string& text);
 
 /// The CRM as the tests see it: names instead of Ids.
-std::unique_ptr<schema::crm::Crm> with_short_ids(std::unique_ptr<schema::crm::Crm> crm);
+std::unique_ptr<crm::Crm> with_short_ids(std::unique_ptr<crm::Crm> crm);
 
 }  // namespace giftsync::tests

@@ -23,8 +23,7 @@ std::string public_pem(EVP_PKEY* key) {
 }
 
 std::string signed_token(EVP_PKEY* key, const Json& claims, const std::string& algorithm = "RS256") {
-  const std::string text =
-      platform::to_base64url(Json{{"alg", algorithm}}.dump()) + "." + platform::to_base64url(claims.dump());
+  const std::string text = to_base64url(Json{{"alg", algorithm}}.dump()) + "." + to_base64url(claims.dump());
   const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(EVP_MD_CTX_new(), EVP_MD_CTX_free);
   EVP_DigestSignInit(context.get(), nullptr, EVP_sha256(), nullptr, key);
   const auto* bytes = reinterpret_cast<const unsigned char*>(text.data());
@@ -34,7 +33,7 @@ std::string signed_token(EVP_PKEY* key, const Json& claims, const std::string& a
   EVP_DigestSign(context.get(), reinterpret_cast<unsigned char*>(signature.data()), &size, bytes,
                  text.size());
   signature.resize(size);
-  return text + "." + platform::to_base64url(signature);
+  return text + "." + to_base64url(signature);
 }
 
 class TokenTest : public FakeOrgTest {
@@ -105,7 +104,7 @@ TEST_F(TokenTest, GivesASessionForClientCredentials) {
 }
 
 TEST_F(TokenTest, EndsSessions) {
-  org.advance(platform::kDayMillis + 1);
+  org.advance(kDayMillis + 1);
   ApiAnswer answer = call("GET", "/sobjects/Contact");
   EXPECT_EQ(answer.status, 401);
   EXPECT_EQ(answer.body.dump(),

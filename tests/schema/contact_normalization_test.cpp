@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace giftsync::schema {
+namespace giftsync {
 namespace {
 
 // MATCH-2
@@ -54,4 +54,4 @@ TEST(ContactNormalization, AnAddressIsComparedWithoutWhiteSpaceAtItsEnds) {
 }
 
 }  // namespace
-}  // namespace giftsync::schema
+}  // namespace giftsync

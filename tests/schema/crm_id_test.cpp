@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace giftsync::schema {
+namespace giftsync {
 namespace {
 
 using testing::ElementsAre;
@@ -48,4 +48,4 @@ TEST(CrmId, ARecordIdHasACheckOfItsCase) {
 }
 
 }  // namespace
-}  // namespace giftsync::schema
+}  // namespace giftsync

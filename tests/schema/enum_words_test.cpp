@@ -1,8 +1,8 @@
-#include "schema/enum_words.h"
-
 #include <gtest/gtest.h>
 
-namespace giftsync::schema {
+#include "schema/enums.h"
+
+namespace giftsync {
 namespace {
 
 enum class Colour { none, red, green };
@@ -27,4 +27,4 @@ TEST(EnumWords, RejectsUnknownWords) {
 }
 
 }  // namespace
-}  // namespace giftsync::schema
+}  // namespace giftsync

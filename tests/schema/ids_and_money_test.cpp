@@ -7,7 +7,7 @@
 #include "schema/ids.h"
 #include "schema/money.h"
 
-namespace giftsync::schema {
+namespace giftsync {
 namespace {
 
 template <class From, class To>
@@ -18,14 +18,13 @@ TEST(IdsAndMoney, HaveTypesOfTheirOwnOf64Bits) {
   static_assert(!kIsMistaken<GiftId, TransactionId> && !kIsMistaken<TransactionId, GiftRequestId> &&
                 !kIsMistaken<AccountId, OrganizationId> && !kIsMistaken<Money, TransactionId>);
   static_assert(!std::is_convertible_v<std::int64_t, Money> && !std::is_convertible_v<Money, std::int64_t>);
-  static_assert(!std::is_convertible_v<platform::UtcMillis, Money>);
+  static_assert(!std::is_convertible_v<UtcMillis, Money>);
   static_assert(std::is_same_v<decltype(Money::minor_units), std::int64_t>);
-  static_assert(std::is_same_v<decltype(platform::UtcMillis::value), std::int64_t>);
+  static_assert(std::is_same_v<decltype(UtcMillis::value), std::int64_t>);
   EXPECT_EQ(kMaxId, 9'007'199'254'740'992);
   EXPECT_EQ(from_decimal("0.10"), Money{10}) << "cents";
-  EXPECT_EQ(platform::from_rfc3339("1970-01-01T01:00:00.001+01:00"), platform::UtcMillis{1})
-      << "UTC milliseconds";
+  EXPECT_EQ(from_rfc3339("1970-01-01T01:00:00.001+01:00"), UtcMillis{1}) << "UTC milliseconds";
 }
 
 }  // namespace
-}  // namespace giftsync::schema
+}  // namespace giftsync

@@ -14,10 +14,10 @@ namespace giftsync::tests {
 /// Accepts and keeps every gift record.
 class AcceptedGiftRecords : public EmptyGiftRecords {
  public:
-  std::vector<schema::GiftRecord> records;
+  std::vector<GiftRecord> records;
 
-  std::vector<schema::crm::RowResult> upsert(std::span<const schema::crm::GiftUpsert> rows) override {
-    for (const schema::crm::GiftUpsert& row : rows) records.push_back(row.record);
+  std::vector<crm::RowResult> upsert(std::span<const crm::GiftUpsert> rows) override {
+    for (const crm::GiftUpsert& row : rows) records.push_back(row.record);
     return EmptyGiftRecords::upsert(rows);
   }
 };
@@ -25,14 +25,14 @@ class AcceptedGiftRecords : public EmptyGiftRecords {
 /// The process was killed.
 struct Killed {};
 
-class InMemoryRequestCrm : public schema::crm::Crm, public schema::crm::RequestRecords {
+class InMemoryRequestCrm : public crm::Crm, public crm::RequestRecords {
  public:
-  using Record = schema::RequestRecord;
-  using Field = schema::RequestRecordField;
+  using Record = RequestRecord;
+  using Field = RequestRecordField;
 
   std::map<std::string, Record> rows;
-  std::map<std::string, schema::crm::Person> contacts;
-  std::vector<schema::crm::RequestRecordEvent> change_events;
+  std::map<std::string, crm::Person> contacts;
+  std::vector<crm::RequestRecordEvent> change_events;
   AcceptedGiftRecords gifts;
   std::string integration_user;   ///< Last Modified By of giftsync's writes; empty: they do not set it
   std::set<std::string> refused;  ///< Ids of rows that a trigger in the CRM does not let giftsync write
@@ -55,14 +55,14 @@ class InMemoryRequestCrm : public schema::crm::Crm, public schema::crm::RequestR
     add_change_event(id);
     return row;
   }
-  void edit(const std::string& id, Field field, schema::FieldValue value) {
+  void edit(const std::string& id, Field field, FieldValue value) {
     const auto row = rows.find(id);
     if (row == rows.end()) return;
     row->second.set(Field::last_modified_by, std::string("005B"));
     edit_anonymously(id, field, std::move(value));
   }
   /// An UPDATE that does not set Last Modified By.
-  void edit_anonymously(const std::string& id, Field field, schema::FieldValue value) {
+  void edit_anonymously(const std::string& id, Field field, FieldValue value) {
     const auto row = rows.find(id);
     if (row == rows.end()) return;
     row->second.set(field, std::move(value));
@@ -86,11 +86,10 @@ class InMemoryRequestCrm : public schema::crm::Crm, public schema::crm::RequestR
   }
 
   // ---- the port
-  std::vector<schema::crm::RequestRecordEvent> events(std::size_t limit) override {
+  std::vector<crm::RequestRecordEvent> events(std::size_t limit) override {
     return call([&] {
       const auto some = static_cast<std::ptrdiff_t>(std::min(limit, change_events.size()));
-      return std::vector<schema::crm::RequestRecordEvent>(change_events.begin(),
-                                                          change_events.begin() + some);
+      return std::vector<crm::RequestRecordEvent>(change_events.begin(), change_events.begin() + some);
     });
   }
   void acknowledge(std::span<const std::int64_t> acked) override {
@@ -120,37 +119,32 @@ class InMemoryRequestCrm : public schema::crm::Crm, public schema::crm::RequestR
       return std::nullopt;
     });
   }
-  std::vector<schema::crm::RowResult> update(
-      std::span<const schema::crm::RequestRecordUpdate> writes) override {
+  std::vector<crm::RowResult> update(std::span<const crm::RequestRecordUpdate> writes) override {
     return call([&] {
-      std::vector<schema::crm::RowResult> results;
-      for (const schema::crm::RequestRecordUpdate& write : writes) results.push_back(apply(write));
+      std::vector<crm::RowResult> results;
+      for (const crm::RequestRecordUpdate& write : writes) results.push_back(apply(write));
       return results;
     });
   }
-  std::vector<schema::crm::Person> find_persons(schema::crm::PersonObject,
-                                                std::span<const std::string> ids) override {
-    std::vector<schema::crm::Person> found;
+  std::vector<crm::Person> find_persons(crm::PersonObject, std::span<const std::string> ids) override {
+    std::vector<crm::Person> found;
     for (const std::string& id : ids) {
       if (const auto one = contacts.find(id); one != contacts.end()) found.push_back(one->second);
     }
     return found;
   }
 
-  schema::crm::Directory& directory() override { return directory_; }
-  schema::crm::GiftRecords& gift_records() override { return gifts; }
-  schema::crm::Tasks& tasks() override { return tasks_; }
-  schema::crm::RequestRecords* request_records() override { return this; }
+  crm::Directory& directory() override { return directory_; }
+  crm::GiftRecords& gift_records() override { return gifts; }
+  crm::Tasks& tasks() override { return tasks_; }
+  crm::RequestRecords* request_records() override { return this; }
 
   // ---- not used here
-  std::vector<Record> page(const std::string&, std::optional<schema::RequestRecordStatus>,
-                           std::size_t) override {
+  std::vector<Record> page(const std::string&, std::optional<RequestRecordStatus>, std::size_t) override {
     return {};
   }
-  std::vector<Record> create(std::span<const schema::crm::NewRequestRecord>) override { return {}; }
-  std::vector<schema::crm::Opportunity> find_opportunities(std::span<const std::string>) override {
-    return {};
-  }
+  std::vector<Record> create(std::span<const crm::NewRequestRecord>) override { return {}; }
+  std::vector<crm::Opportunity> find_opportunities(std::span<const std::string>) override { return {}; }
 
  private:
   void add_change_event(const std::string& id) { change_events.push_back({++last_event_id_, id}); }
@@ -158,11 +152,11 @@ class InMemoryRequestCrm : public schema::crm::Crm, public schema::crm::RequestR
   static bool is_as_read(const Record& row, const Record& read) {
     const auto same = [&](Field field) { return row.get(field) == read.get(field); };
     bool all = same(Field::status) && same(Field::auto_approved) && row.claimed == read.claimed;
-    for (const Field field : schema::approval_bound_fields()) all = all && same(field);
+    for (const Field field : approval_bound_fields()) all = all && same(field);
     return all;
   }
-  schema::crm::RowResult apply(const schema::crm::RequestRecordUpdate& write) {
-    using Kind = schema::crm::RowResult::Kind;
+  crm::RowResult apply(const crm::RequestRecordUpdate& write) {
+    using Kind = crm::RowResult::Kind;
     const auto found = rows.find(write.expected.id);
     if (found == rows.end()) return {Kind::not_found, "deleted"};
     Record& row = found->second;

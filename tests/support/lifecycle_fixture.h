@@ -7,11 +7,11 @@
 #include <limits>
 #include <stdexcept>
 
-#include "schema/crm/managed/managed_crm.h"
-#include "sync/gift_actions.h"
-#include "sync/lifecycle_rules.h"
-#include "sync/lifecycle_step.h"
-#include "sync/sync_step.h"
+#include "crm/sql/managed/managed_crm.h"
+#include "sync/crm/sync_step.h"
+#include "sync/gift/gift_actions.h"
+#include "sync/gift/lifecycle_rules.h"
+#include "sync/gift/lifecycle_step.h"
 #include "tests/support/store_fixture.h"
 
 namespace giftsync::tests {
@@ -21,12 +21,11 @@ class LifecycleFixture : public StoreFixture {
   void SetUp() override {
     StoreFixture::SetUp();
     if (IsSkipped()) return;
-    schema::crm::managed::migrate_managed_crm(database_->address());
-    const schema::crm::PersonMatchFields person{{"Email"}, {"Phone"}, {"LastModifiedDate", true}};
+    crm::managed::migrate_managed_crm(database_->address());
+    const crm::PersonMatchFields person{{"Email"}, {"Phone"}, {"LastModifiedDate", true}};
     rules_.match_fields = {person, person, "US"};
     rules_.link_of = [](const auto&) { return std::string("https://gifts.test/g/x"); };
-    crm_ =
-        schema::crm::managed::make_managed_crm({database_->address(), "giftsync", rules_.match_fields, {}});
+    crm_ = crm::managed::make_managed_crm({database_->address(), "giftsync", rules_.match_fields, {}});
     store_->gifts.set_lifecycle_stamp(sync::terms_stamper(terms_, 90));
   }
   void TearDown() override {
@@ -34,54 +33,45 @@ class LifecycleFixture : public StoreFixture {
     StoreFixture::TearDown();
   }
 
-  std::vector<schema::TransactionId> send(std::size_t count,
-                                          schema::SendMode mode = schema::SendMode::email) {
-    schema::store::NewGiftRequest new_request;
+  std::vector<TransactionId> send(std::size_t count, SendMode mode = SendMode::email) {
+    store::NewGiftRequest new_request;
     new_request.request.account = {1};
     new_request.request.mode = mode;
     new_request.request.gift = {7};
     new_request.request.item_name = "Coffee";
-    new_request.request.costs = {schema::Money{500}, schema::Money{0}, schema::Money{10}, schema::Money{40}};
+    new_request.request.costs = {Money{500}, Money{0}, Money{10}, Money{40}};
     new_request.request.sender_email = "sam@example.com";
     new_request.request.created_at = now_;
     for (std::size_t i = 0; i < count; ++i)
       new_request.recipients.push_back({"p" + std::to_string(i) + "@example.com", "", "", "Hi"});
-    std::vector<schema::TransactionId> ids;
+    std::vector<TransactionId> ids;
     const auto outcomes = store_->gifts.create(std::span(&new_request, 1));
     for (const auto& one : outcomes.front().recipients) ids.push_back(one.id);
     return ids;
   }
-  void report(schema::TransactionId gift, schema::Status status) {
-    const schema::store::StatusChange change{{}, "test", gift, status, now_, now_, {}};
+  void report(TransactionId gift, Status status) {
+    const store::StatusChange change{{}, "test", gift, status, now_, now_, {}};
     store_->changes.accept(std::span(&change, 1));
   }
   /// As the delivery worker does it; the relay reports `state`.
-  std::vector<schema::store::DeliveryClaim> deliver(
-      schema::DeliveryState state = schema::DeliveryState::accepted) {
+  std::vector<store::DeliveryClaim> deliver(DeliveryState state = DeliveryState::accepted) {
     const auto claims = store_->deliveries.claim("mailer", 60'000, 100'000, now_);
-    std::vector<schema::store::DeliveryQueue::Sending> sendings;
+    std::vector<store::DeliveryQueue::Sending> sendings;
     for (const auto& claim : claims) sendings.push_back({claim, "mail"});
     const std::vector<bool> begun = store_->deliveries.begin_sending("mailer", sendings, 60'000, now_);
-    std::vector<schema::store::DeliveryOutcome> outcomes;
+    std::vector<store::DeliveryOutcome> outcomes;
     for (std::size_t i = 0; i < claims.size(); ++i) {
       if (begun[i]) outcomes.push_back(outcome_of(claims[i], state));
     }
     store_->deliveries.finish(outcomes, now_);
     return claims;
   }
-  schema::store::DeliveryOutcome outcome_of(const schema::store::DeliveryClaim& claim,
-                                            schema::DeliveryState state) const {
-    schema::store::DeliveryOutcome outcome{claim.transaction, claim.attempt + 1, state, now_, "", false, {}};
-    const bool arrived = state == schema::DeliveryState::accepted;
-    if (claim.kind == schema::MailKind::gift) {
-      outcome.change =
-          schema::store::StatusChange{{},
-                                      "mailer",
-                                      claim.transaction,
-                                      arrived ? schema::Status::delivered : schema::Status::undelivered,
-                                      now_,
-                                      now_,
-                                      {}};
+  store::DeliveryOutcome outcome_of(const store::DeliveryClaim& claim, DeliveryState state) const {
+    store::DeliveryOutcome outcome{claim.transaction, claim.attempt + 1, state, now_, "", false, {}};
+    const bool arrived = state == DeliveryState::accepted;
+    if (claim.kind == MailKind::gift) {
+      outcome.change = store::StatusChange{
+          {}, "mailer", claim.transaction, arrived ? Status::delivered : Status::undelivered, now_, now_, {}};
     }
     return outcome;
   }
@@ -104,31 +94,29 @@ class LifecycleFixture : public StoreFixture {
     return all;
   }
   /// Some of the gifts that have a timer, due or not.
-  std::vector<schema::TransactionId> scheduled_gifts() {
+  std::vector<TransactionId> scheduled_gifts() {
     return store_->lifecycle.find_due({std::numeric_limits<std::int64_t>::max()}, 10);
   }
-  void advance_days(std::int64_t days) { now_ = now_ + days * platform::kDayMillis; }
-  void advance_to(std::string_view text) { now_ = *platform::from_rfc3339(text); }
+  void advance_days(std::int64_t days) { now_ = now_ + days * kDayMillis; }
+  void advance_to(std::string_view text) { now_ = *from_rfc3339(text); }
 
-  schema::store::Gift gift(schema::TransactionId id) { return store_->gifts.find(std::span(&id, 1)).front(); }
-  schema::Status status(schema::TransactionId id) { return gift(id).transaction.status; }
-  std::string time(schema::TransactionId id, schema::Status status) {
+  store::Gift gift(TransactionId id) { return store_->gifts.find(std::span(&id, 1)).front(); }
+  Status status(TransactionId id) { return gift(id).transaction.status; }
+  std::string time(TransactionId id, Status status) {
     const auto found = gift(id).transaction.times[status];
-    return found ? platform::to_rfc3339(*found) : "never";
+    return found ? to_rfc3339(*found) : "never";
   }
-  schema::GiftRecord record(schema::TransactionId id) {
-    return crm_->gift_records().page({id.value - 1}, 1).front();
-  }
-  std::string text(schema::TransactionId id, schema::GiftField field) {
-    const schema::GiftRecord found = record(id);
+  GiftRecord record(TransactionId id) { return crm_->gift_records().page({id.value - 1}, 1).front(); }
+  std::string text(TransactionId id, GiftField field) {
+    const GiftRecord found = record(id);
     const auto* value = std::get_if<std::string>(&found.get(field));
     return value ? *value : "";
   }
 
   sync::LifecycleTerms terms_;
-  std::unique_ptr<schema::crm::Crm> crm_;
+  std::unique_ptr<crm::Crm> crm_;
   sync::SyncRules rules_;
-  platform::UtcMillis now_ = *platform::from_rfc3339("2026-03-01T12:00:00Z");
+  UtcMillis now_ = *from_rfc3339("2026-03-01T12:00:00Z");
 };
 
 }  // namespace giftsync::tests

@@ -11,13 +11,13 @@
 namespace giftsync::tests {
 
 /// With the indexes that a large table needs: PostgreSQL would scan and sort a small one.
-inline std::string plan_of(schema::sql::Database& database, const std::string& select) {
+inline std::string plan_of(sql::Database& database, const std::string& select) {
   return database.write([&](soci::session& session) {
     std::string text;
-    if (database.dialect() == schema::sql::Dialect::postgresql) {
+    if (database.dialect() == sql::Dialect::postgresql) {
       for (const char* way : {"enable_seqscan", "enable_bitmapscan", "enable_sort"})
         session << "SET LOCAL " + std::string(way) + " = off";
-      for (const std::string& line : schema::sql::select_column<std::string>(session, "EXPLAIN " + select))
+      for (const std::string& line : sql::select_column<std::string>(session, "EXPLAIN " + select))
         text += line + "\n";
       return text;
     }

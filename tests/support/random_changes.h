@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "schema/store/change_log.h"
+#include "schema/store/gift/change_log.h"
 
 namespace giftsync::tests {
 
-inline constexpr platform::UtcMillis kSent{1'800'000'000'000};
+inline constexpr UtcMillis kSent{1'800'000'000'000};
 inline constexpr const char* kSources[] = {"vendor", "relay", "import"};
 
 /// Printed with every failure; GIFTSYNC_TEST_SEED repeats one.
@@ -36,15 +36,15 @@ void shuffle_with_repeats(std::vector<Value>& values, std::mt19937& random) {
 }
 
 /// Few different times, so that many are equal.
-inline schema::store::StatusChange random_change(std::mt19937& random, schema::TransactionId gift = {1}) {
-  schema::store::StatusChange change;
+inline store::StatusChange random_change(std::mt19937& random, TransactionId gift = {1}) {
+  store::StatusChange change;
   change.transaction = gift;
   change.source = kSources[random() % 3];
-  change.status = schema::kAllStatuses[random() % schema::kAllStatuses.size()];
+  change.status = kAllStatuses[random() % kAllStatuses.size()];
   change.occurred_at = kSent + static_cast<std::int64_t>(random() % 8);
   change.received_at = kSent + 10;
-  if (change.status == schema::Status::expired || change.status == schema::Status::refunded)
-    change.premise = schema::kAllPremises[random() % schema::kAllPremises.size()];
+  if (change.status == Status::expired || change.status == Status::refunded)
+    change.premise = kAllPremises[random() % kAllPremises.size()];
   return change;
 }
 

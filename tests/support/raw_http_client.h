@@ -14,7 +14,7 @@ namespace giftsync::tests {
 
 struct RawResponse {
   int status = 0;
-  std::multimap<std::string, std::string, daemon::http::HeaderLess> headers;
+  std::multimap<std::string, std::string, http::HeaderLess> headers;
   std::string body;
 
   std::string header(std::string_view name) const;

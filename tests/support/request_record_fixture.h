@@ -5,8 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sync/request_record_approval.h"
-#include "sync/request_record_step.h"
+#include "sync/request/request_record_approval.h"
+#include "sync/request/request_record_step.h"
 #include "tests/support/in_memory_request_crm.h"
 #include "tests/support/store_fixture.h"
 
@@ -14,20 +14,20 @@ namespace giftsync::tests {
 
 class RequestRecordFixture : public StoreFixture {
  protected:
-  using F = schema::RequestRecordField;
+  using F = RequestRecordField;
   void SetUp() override {
     StoreFixture::SetUp();
     if (IsSkipped()) return;
-    schema::store::GiftItem coffee;
+    store::GiftItem coffee;
     coffee.id = {7};
     coffee.name = "Coffee";
     coffee.description = "A cup";
-    coffee.costs = {schema::Money{500}, schema::Money{200}, schema::Money{10}, schema::Money{40}};
+    coffee.costs = {Money{500}, Money{200}, Money{10}, Money{40}};
     store().catalogue.import(std::span(&coffee, 1));
     rules.authorize_senders = [this](std::span<const std::string> ids) {
       return std::vector<sync::SenderAuthorization>(ids.size(), sender);
     };
-    schema::store::Account ana;
+    store::Account ana;
     ana.id = {3};
     ana.email = "ana@example.com";
     ana.name = "Ana";
@@ -38,7 +38,7 @@ class RequestRecordFixture : public StoreFixture {
   static sync::SenderAuthorization refused(const std::string& message) {
     return {std::nullopt, {{sync::Precondition::active_account, message, "giftsyncctl account list"}}};
   }
-  schema::store::Store& store() { return *store_; }
+  store::Store& store() { return *store_; }
   sync::RequestRecordStepStats step() { return sync::request_record_step(store(), crm, rules, now); }
   /// Runs steps until nothing is left to do now.
   void run_until_idle() {
@@ -48,16 +48,16 @@ class RequestRecordFixture : public StoreFixture {
     }
     ADD_FAILURE() << "the requests never stop changing";
   }
-  std::vector<schema::store::RequestRecordGift> sent(const std::string& id) {
+  std::vector<store::RequestRecordGift> sent(const std::string& id) {
     return store().request_records.find_gifts_by_record(std::span(&id, 1));
   }
-  std::optional<schema::store::RequestRecordEntry> known(const std::string& id) {
+  std::optional<store::RequestRecordEntry> known(const std::string& id) {
     const auto found = store().request_records.find(std::span(&id, 1));
     return found.empty() ? std::nullopt : std::optional(found.front());
   }
-  std::vector<schema::store::RecipientTransaction> gifts_of(const std::string& id) {
+  std::vector<store::RecipientTransaction> gifts_of(const std::string& id) {
     const auto found = sent(id);
-    return found.empty() ? std::vector<schema::store::RecipientTransaction>()
+    return found.empty() ? std::vector<store::RecipientTransaction>()
                          : store().gifts.find_recipients(found.front().gift_request);
   }
   std::string status(const std::string& id) { return crm.text(id, F::status); }
@@ -73,7 +73,7 @@ class RequestRecordFixture : public StoreFixture {
   InMemoryRequestCrm crm;
   sync::RequestRecordRules rules;
   sync::SenderAuthorization sender;
-  platform::UtcMillis now{1'800'000'000'000};
+  UtcMillis now{1'800'000'000'000};
 };
 
 }  // namespace giftsync::tests

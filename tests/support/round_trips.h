@@ -14,15 +14,15 @@ namespace giftsync::tests {
 class RoundTrips {
  public:
   /// Of `work`, which uses the store of that dsn in this thread only, so that it gets the watched connection.
-  static std::size_t of(const schema::sql::Dsn& dsn, const std::function<void()>& work) {
+  static std::size_t of(const sql::Dsn& dsn, const std::function<void()>& work) {
     RoundTrips round_trips(dsn);
     work();
     return round_trips.count();
   }
 
  private:
-  explicit RoundTrips(const schema::sql::Dsn& dsn) : database_(schema::sql::Database::shared(dsn)) {
-    with_session([this](schema::sql::Session& session) {
+  explicit RoundTrips(const sql::Dsn& dsn) : database_(sql::Database::shared(dsn)) {
+    with_session([this](sql::Session& session) {
       if (session.is_sqlite())
         sqlite_api::sqlite3_trace_v2(sqlite_of(session), SQLITE_TRACE_STMT, &count_statement, &statements_);
       else
@@ -30,7 +30,7 @@ class RoundTrips {
     });
   }
   ~RoundTrips() {
-    with_session([](schema::sql::Session& session) {
+    with_session([](sql::Session& session) {
       if (session.is_sqlite())
         sqlite_api::sqlite3_trace_v2(sqlite_of(session), 0, nullptr, nullptr);
       else
@@ -40,13 +40,13 @@ class RoundTrips {
   RoundTrips(const RoundTrips&) = delete;
   RoundTrips& operator=(const RoundTrips&) = delete;
 
-  void with_session(const std::function<void(schema::sql::Session&)>& work) {
-    database_->read([&](soci::session& session) { work(schema::sql::Session::of(session)); });
+  void with_session(const std::function<void(sql::Session&)>& work) {
+    database_->read([&](soci::session& session) { work(sql::Session::of(session)); });
   }
-  static sqlite_api::sqlite3* sqlite_of(schema::sql::Session& session) {
+  static sqlite_api::sqlite3* sqlite_of(sql::Session& session) {
     return static_cast<soci::sqlite3_session_backend*>(session.get_backend())->conn_;
   }
-  static PGconn* postgresql_of(schema::sql::Session& session) {
+  static PGconn* postgresql_of(sql::Session& session) {
     return static_cast<soci::postgresql_session_backend*>(session.get_backend())->conn_;
   }
   static int count_statement(unsigned, void* statements, void*, void*) {
@@ -71,7 +71,7 @@ class RoundTrips {
     return count;
   }
 
-  const std::shared_ptr<schema::sql::Database> database_;
+  const std::shared_ptr<sql::Database> database_;
   std::size_t statements_ = 0;
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> messages_{std::tmpfile(), &std::fclose};
 };

@@ -15,18 +15,17 @@ class StoreFixture : public DatabaseFixture<> {
   void SetUp() override {
     DatabaseFixture::SetUp();
     if (IsSkipped()) return;
-    schema::store::migrate_store(address());
-    store_ = std::make_unique<schema::store::Store>(address());
+    store::migrate_store(address());
+    store_ = std::make_unique<store::Store>(address());
   }
   void TearDown() override {
     store_.reset();
     DatabaseFixture::TearDown();
   }
 
-  static constexpr platform::UtcMillis kSentAt{1'800'000'000'000};
-  static schema::store::NewGiftRequest request_for(std::size_t recipients,
-                                                   schema::SendMode mode = schema::SendMode::email) {
-    schema::store::NewGiftRequest request;
+  static constexpr UtcMillis kSentAt{1'800'000'000'000};
+  static store::NewGiftRequest request_for(std::size_t recipients, SendMode mode = SendMode::email) {
+    store::NewGiftRequest request;
     request.request.account = {1};
     request.request.mode = mode;
     request.request.gift = {7};
@@ -35,18 +34,18 @@ class StoreFixture : public DatabaseFixture<> {
     return request;
   }
   /// The id of a gift that was sent at kSentAt.
-  schema::TransactionId one_gift(schema::SendMode mode = schema::SendMode::email) {
-    const schema::store::NewGiftRequest request = request_for(1, mode);
+  TransactionId one_gift(SendMode mode = SendMode::email) {
+    const store::NewGiftRequest request = request_for(1, mode);
     return store_->gifts.create(std::span(&request, 1)).front().recipients.front().id;
   }
 
   /// How many leases of a table run for more than a minute from now.
   std::string leases_beyond_a_minute(const std::string& table) {
     return scalar("SELECT cast(count(*) AS TEXT) FROM " + table + " WHERE lease_until > 60000 + " +
-                  std::string(schema::sql::database_now(dialect())));
+                  std::string(sql::database_now(dialect())));
   }
 
-  std::unique_ptr<schema::store::Store> store_;
+  std::unique_ptr<store::Store> store_;
 };
 
 }  // namespace giftsync::tests

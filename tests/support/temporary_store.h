@@ -20,8 +20,8 @@ class TemporaryStore {
               ("giftsync_daemon_" + std::to_string(::getpid()) + "_" + std::to_string(counter++));
     std::filesystem::remove_all(folder_);  // left by a killed test with this process id
     std::filesystem::create_directories(folder_);
-    schema::store::migrate_store(address());
-    store_ = std::make_unique<schema::store::Store>(address());
+    store::migrate_store(address());
+    store_ = std::make_unique<store::Store>(address());
   }
   ~TemporaryStore() {
     store_.reset();
@@ -31,13 +31,13 @@ class TemporaryStore {
   TemporaryStore(const TemporaryStore&) = delete;
   TemporaryStore& operator=(const TemporaryStore&) = delete;
 
-  schema::sql::Dsn address() const { return {schema::sql::Dialect::sqlite, (folder_ / "store.db").string()}; }
-  schema::store::Store& operator*() { return *store_; }
-  schema::store::Store* operator->() { return store_.get(); }
+  sql::Dsn address() const { return {sql::Dialect::sqlite, (folder_ / "store.db").string()}; }
+  store::Store& operator*() { return *store_; }
+  store::Store* operator->() { return store_.get(); }
 
   /// The ids of `count` gifts.
-  std::vector<schema::TransactionId> create_gifts(std::size_t count) {
-    schema::store::NewGiftRequest new_request;
+  std::vector<TransactionId> create_gifts(std::size_t count) {
+    store::NewGiftRequest new_request;
     new_request.request.account = {1};
     new_request.request.gift = {7};
     new_request.request.item_name = "Coffee";
@@ -45,7 +45,7 @@ class TemporaryStore {
     new_request.request.created_at = {1'700'000'000'000};
     for (std::size_t i = 0; i < count; ++i)
       new_request.recipients.push_back({"p" + std::to_string(i) + "@example.com", "", "", "Hi"});
-    std::vector<schema::TransactionId> ids;
+    std::vector<TransactionId> ids;
     const auto outcomes = store_->gifts.create(std::span(&new_request, 1));
     for (const auto& one : outcomes.front().recipients) ids.push_back(one.id);
     return ids;
@@ -53,7 +53,7 @@ class TemporaryStore {
 
  private:
   std::filesystem::path folder_;
-  std::unique_ptr<schema::store::Store> store_;
+  std::unique_ptr<store::Store> store_;
 };
 
 }  // namespace giftsync::tests

@@ -1,5 +1,3 @@
-#include "sync/api_key.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +7,7 @@
 #include <vector>
 
 #include "platform/digest.h"
+#include "sync/access/credential.h"
 
 namespace giftsync::sync {
 namespace {
@@ -20,7 +19,7 @@ TEST(ApiKey, HasTheDocumentedForm) {
   const NewCredential key = make_api_key();
   EXPECT_THAT(key.text, MatchesRegex("gsk_live_[0-9A-Za-z]{38}"));
   EXPECT_EQ(key.prefix, key.text.substr(0, 16));
-  EXPECT_EQ(key.hash, platform::sha256_hex(key.text));
+  EXPECT_EQ(key.hash, sha256_hex(key.text));
   EXPECT_EQ(key.hash, api_key_hash(key.text));
   EXPECT_TRUE(is_api_key(key.text));
 }

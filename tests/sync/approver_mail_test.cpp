@@ -1,19 +1,16 @@
 // Mails to approvers from the request record that begins to wait to the relay (CON-31).
-#include "daemon/mail/approver_mail.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <deque>
 
-#include "sync/approver_notices.h"
-#include "sync/request_record_reconcile.h"
+#include "daemon/mail/notice_mail.h"
+#include "sync/request/approver_notices.h"
+#include "sync/request/request_record_reconcile.h"
 #include "tests/support/request_record_fixture.h"
 
 namespace giftsync::sync {
 namespace {
-
-using schema::Role;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -48,9 +45,8 @@ class Relay : public MailTransport {
 /// Whose CRM users are 005A for ana@example.com.
 class DirectoryOfAna : public tests::EmptyDirectory {
  public:
-  std::vector<std::vector<schema::crm::CrmUser>> find_users_by_email(
-      std::span<const std::string> keys) override {
-    std::vector<std::vector<schema::crm::CrmUser>> all;
+  std::vector<std::vector<crm::CrmUser>> find_users_by_email(std::span<const std::string> keys) override {
+    std::vector<std::vector<crm::CrmUser>> all;
     for (const std::string& key : keys) {
       auto& users = all.emplace_back();
       if (key == "ana@example.com") users.push_back({"005A", "Ana", key, true});
@@ -60,7 +56,7 @@ class DirectoryOfAna : public tests::EmptyDirectory {
 };
 class CrmWithUsers : public tests::InMemoryRequestCrm {
  public:
-  schema::crm::Directory& directory() override { return users_; }
+  crm::Directory& directory() override { return users_; }
 
  private:
   DirectoryOfAna users_;
@@ -77,18 +73,17 @@ class ApproverMails : public tests::RequestRecordFixture {
     delivery_rules_.installation_id = "abc";
     delivery_rules_.policy.hold_uncertain = false;
     delivery_rules_.compose_for_approver = [](const std::string& email,
-                                              std::span<const schema::store::ApproverNotice> notices,
+                                              std::span<const store::ApproverNotice> notices,
                                               const MailIdentity& identity) {
-      return daemon::mail::compose_approver_mail(
+      return mail::compose_approver_mail(
           {email, notices, identity, "gifts@example.com", "https://admin.example.com/console"});
     };
   }
-  schema::UserId user(const std::string& email, Role role,
-                      std::optional<schema::OrganizationId> organization = {}) {
-    schema::store::ConsoleUser made;
+  UserId user(const std::string& email, Role role, std::optional<OrganizationId> organization = {}) {
+    store::ConsoleUser made;
     made.email = email;
     made.organization = organization;
-    made.roles = {{role, schema::RoleOrigin::granted, "root", now}};
+    made.roles = {{role, RoleOrigin::granted, "root", now}};
     return store().console_users.create(made, {}).value();
   }
   void process() {
@@ -113,7 +108,7 @@ class ApproverMails : public tests::RequestRecordFixture {
 };
 
 INSTANTIATE_TEST_SUITE_P(BackEnds, ApproverMails,
-                         testing::Values(schema::sql::Dialect::sqlite, schema::sql::Dialect::postgresql),
+                         testing::Values(sql::Dialect::sqlite, sql::Dialect::postgresql),
                          tests::name_of_dialect);
 
 // CON-31
@@ -131,14 +126,14 @@ TEST_P(ApproverMails, ApproversWhoMayDecideGetOneMailWithoutTheRecipient) {
                                     HasSubstr("https://admin.example.com/console/requests/R-1"),
                                     Not(HasSubstr("secret")), Not(HasSubstr("1@example.com"))));
   EXPECT_THAT(mails[0].message_id, HasSubstr("approval-"));
-  now = now + platform::kDayMillis;
+  now = now + kDayMillis;
   process();
   EXPECT_THAT(addresses(), IsEmpty()) << "nothing new waits";
 }
 
 // CON-31
 TEST_P(ApproverMails, SelfApprovalAndOrganizationsDecideWhoGetsThem) {
-  schema::store::OrganizationToken token;
+  store::OrganizationToken token;
   token.hash = "acme";
   const auto organization = store().organizations.create("Acme", token).value();
   token.hash = "edge";
@@ -162,7 +157,7 @@ TEST_P(ApproverMails, ABurstIsOneMailAfterTheFirst) {
   EXPECT_THAT(addresses(), ElementsAre("ben@example.com"));
   for (int i = 2; i < 30; ++i) people_.insert(std::to_string(i), "Hello", false);
   process();
-  now = now + schema::store::kApproverMailPauseMillis - 1;
+  now = now + store::kApproverMailPauseMillis - 1;
   process();
   EXPECT_THAT(addresses(), IsEmpty());
   now = now + 1;
@@ -196,14 +191,14 @@ TEST_P(ApproverMails, ARepeatAfterAnUnknownOutcomeHasTheSameBytes) {
   ASSERT_THAT(first, SizeIs(1));
   people_.insert("2", "Hello", false);
   process();
-  now = now + platform::kHourMillis;
+  now = now + kHourMillis;
   process();
   const auto repeat = deliver();
   ASSERT_THAT(repeat, SizeIs(1));
   EXPECT_EQ(repeat[0].bytes, first[0].bytes);
   EXPECT_EQ(repeat[0].message_id, first[0].message_id);
   process();
-  now = now + schema::store::kApproverMailPauseMillis;
+  now = now + store::kApproverMailPauseMillis;
   process();
   const auto next = deliver();
   ASSERT_THAT(next, SizeIs(1));
@@ -221,7 +216,7 @@ TEST_P(ApproverMails, AMailSaysWhatStillWaitsWithoutTheRecipient) {
   people_.edit("2", F::status, std::string("Rejected"));
   people_.insert("3", "Hello", false);
   process();
-  now = now + schema::store::kApproverMailPauseMillis;
+  now = now + store::kApproverMailPauseMillis;
   process();
   const auto mails = deliver();
   ASSERT_THAT(mails, SizeIs(1));
@@ -231,7 +226,7 @@ TEST_P(ApproverMails, AMailSaysWhatStillWaitsWithoutTheRecipient) {
                            Not(HasSubstr("secret")), Not(HasSubstr("1@example.com"))));
   EXPECT_LT(bytes.find("R-3: Coffee"), bytes.find("Still waiting"));
   EXPECT_LT(bytes.find("Still waiting"), bytes.find("R-1: Coffee, cost 5.40"));
-  now = now + platform::kDayMillis;
+  now = now + kDayMillis;
   process();
   EXPECT_THAT(addresses(), IsEmpty()) << "nothing new waits";
 }
@@ -244,7 +239,7 @@ TEST_P(ApproverMails, APauseOfDeliveryAppliesToThem) {
   relay_.script = {{SendOutcome::transport_error, "connection refused"}};
   EXPECT_THAT(deliver(), IsEmpty());
   EXPECT_THAT(deliver(), IsEmpty()) << "delivery is paused";
-  now = now + platform::kMinuteMillis;
+  now = now + kMinuteMillis;
   EXPECT_THAT(addresses(), ElementsAre("ben@example.com"));
 }
 
@@ -255,13 +250,13 @@ TEST_P(ApproverMails, WhatADeadDaemonLeftOfOneInTheDirectoryStays) {
   process();
   const auto claims = store().deliveries.claim("gone", 60'000, 1, now);
   ASSERT_THAT(claims, SizeIs(1));
-  const schema::store::DeliveryQueue::Sending sending{claims[0], "approval-1"};
+  const store::DeliveryQueue::Sending sending{claims[0], "approval-1"};
   ASSERT_TRUE(store().deliveries.begin_sending("gone", std::span(&sending, 1), 60'000, now).front());
   relay_.may_have_stale_markers = true;
   EXPECT_THAT(deliver(), IsEmpty());
   EXPECT_TRUE(relay_.may_have_stale_markers) << "it may tell whether that mail was sent";
-  const schema::store::DeliveryOutcome outcome{
-      claims[0].transaction, 1, schema::DeliveryState::accepted, now, "250 ok", false, {}};
+  const store::DeliveryOutcome outcome{
+      claims[0].transaction, 1, DeliveryState::accepted, now, "250 ok", false, {}};
   store().deliveries.finish(std::span(&outcome, 1), now);
   EXPECT_THAT(deliver(), IsEmpty());
   EXPECT_FALSE(relay_.may_have_stale_markers);
@@ -294,10 +289,10 @@ TEST_P(ApproverMails, AChangeAfterTheApprovalIsMailedAgainAndKeepsWhatWasApprove
   process();
   const std::string approved = known("1")->approved_content;
   EXPECT_NE(approved, "");
-  now = now + platform::kDayMillis;
+  now = now + kDayMillis;
   people_.edit("1", F::message, std::string("Other"));
   process();
-  EXPECT_EQ(known("1")->state, schema::store::RequestRecordState::pending);
+  EXPECT_EQ(known("1")->state, store::RequestRecordState::pending);
   EXPECT_EQ(known("1")->approved_content, approved);
   EXPECT_TRUE(is_withdrawal(known("1")->error)) << known("1")->error;
   const auto mails = deliver();

@@ -1,5 +1,5 @@
 // The mails that a daemon has claimed, shared by its connections (MAIL-30).
-#include "sync/claimed_mails.h"
+#include "sync/mail/claimed_mails.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,14 +27,14 @@ class ClaimedMailsTest : public tests::StoreFixture {
     return ClaimedMails(*store_, connections, minimum, [this] { return now_; });
   }
   void send_gifts(std::size_t count) {
-    const schema::store::NewGiftRequest request = request_for(count);
+    const store::NewGiftRequest request = request_for(count);
     store_->gifts.create(std::span(&request, 1));
   }
 
-  platform::UtcMillis now_ = kSentAt;
+  UtcMillis now_ = kSentAt;
 };
 
-INSTANTIATE_TEST_SUITE_P(BackEnds, ClaimedMailsTest, testing::Values(schema::sql::Dialect::sqlite),
+INSTANTIATE_TEST_SUITE_P(BackEnds, ClaimedMailsTest, testing::Values(sql::Dialect::sqlite),
                          tests::name_of_dialect);
 
 // MAIL-30
@@ -80,10 +80,10 @@ TEST_P(ClaimedMailsTest, ATestTakesTheMailThatWasTriedLeastOften) {
   ClaimedMails mails = shared(1, 8);
   send_gifts(1);
   const auto claims = store_->deliveries.claim("x", 60'000, 1, now_);
-  const schema::store::DeliveryQueue::Sending sending{claims.at(0), "m@example.com"};
+  const store::DeliveryQueue::Sending sending{claims.at(0), "m@example.com"};
   store_->deliveries.begin_sending("x", std::span(&sending, 1), 60'000, now_);
-  const schema::store::DeliveryOutcome failed{
-      claims[0].transaction, 1, schema::DeliveryState::queued, now_, "reset", false, std::nullopt};
+  const store::DeliveryOutcome failed{claims[0].transaction, 1, DeliveryState::queued, now_, "reset", false,
+                                      std::nullopt};
   store_->deliveries.finish(std::span(&failed, 1), now_);
   send_gifts(1);
   const auto taken = mails.take("a", {.count = 2, .is_test = true});

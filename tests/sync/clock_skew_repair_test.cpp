@@ -1,50 +1,46 @@
 // Clock skew repair: retry times beyond the maximum backoff are reset, all others are kept.
-#include "sync/clock_skew_repair.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sync/delivery_rules.h"
+#include "sync/mail/delivery_rules.h"
 #include "tests/support/store_fixture.h"
 
 namespace giftsync::sync {
 namespace {
 
-using namespace schema;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
 class ClockSkewRepairTest : public tests::StoreFixture {
  protected:
-  static constexpr platform::UtcMillis kNow = kSentAt;
+  static constexpr UtcMillis kNow = kSentAt;
 
   /// Everything fails until it has reached its maximum wait.
   void set_longest_waits() {
     store_->deliveries.open_breaker({kNow, kNow + pause_millis(50), 50, "no route"});
-    const schema::TransactionId gift = one_gift();
+    const TransactionId gift = one_gift();
     const auto mails = store_->deliveries.claim("a", 60'000, 10, kNow);
-    const schema::store::DeliveryQueue::Sending sending{mails.at(0), "m"};
+    const store::DeliveryQueue::Sending sending{mails.at(0), "m"};
     store_->deliveries.begin_sending("a", std::span(&sending, 1), 60'000, kNow);
     const DeliveryTransition next = after_attempt(SendOutcome::try_later, 50, kNow, kNow, {});
-    const schema::store::DeliveryOutcome put_off{gift,  1,    next.state,  next.next_attempt_at,
-                                                 "450", true, std::nullopt};
+    const store::DeliveryOutcome put_off{gift,  1,    next.state,  next.next_attempt_at,
+                                         "450", true, std::nullopt};
     store_->deliveries.finish(std::span(&put_off, 1), kNow);
     const auto marks = store_->sync.claim("a", 60'000, 10, kNow);
-    const schema::store::SyncClose failed{marks.at(0), false, kNow + sync_retry_millis(50), "no",
-                                          std::nullopt};
+    const store::SyncClose failed{marks.at(0), false, kNow + sync_retry_millis(50), "no", std::nullopt};
     store_->sync.close("a", std::span(&failed, 1));
-    schema::store::RequestRecordEntry known;
+    store::RequestRecordEntry known;
     known.record_id = "a";
-    known.state = schema::store::RequestRecordState::approved;
+    known.state = store::RequestRecordState::approved;
     known.failures = 50;
     known.next_attempt_at = kNow + sync_retry_millis(50);
-    const schema::store::RequestRecordEntryUpdate change{known, {}};
+    const store::RequestRecordEntryUpdate change{known, {}};
     ASSERT_THAT(store_->request_records.save(std::span(&change, 1)), SizeIs(1));
   }
 };
 INSTANTIATE_TEST_SUITE_P(BackEnds, ClockSkewRepairTest,
-                         testing::Values(schema::sql::Dialect::sqlite, schema::sql::Dialect::postgresql),
+                         testing::Values(sql::Dialect::sqlite, sql::Dialect::postgresql),
                          tests::name_of_dialect);
 
 TEST_P(ClockSkewRepairTest, MaximumWaitsAreKept) {
@@ -60,7 +56,7 @@ TEST_P(ClockSkewRepairTest, MaximumWaitsAreKept) {
 TEST_P(ClockSkewRepairTest, ARejectedRecordMayRestForADay) {
   one_gift();
   const auto marks = store_->sync.claim("a", 60'000, 10, kNow);
-  schema::store::SyncClose rejected{marks.at(0), false, kNow + kMaxRejectedRetryMillis, "no", std::nullopt};
+  store::SyncClose rejected{marks.at(0), false, kNow + kMaxRejectedRetryMillis, "no", std::nullopt};
   rejected.is_rejected = true;
   store_->sync.close("a", std::span(&rejected, 1));
   EXPECT_EQ(repair_clock_skew(*store_, kNow, kNow).gifts, 0);
@@ -70,7 +66,7 @@ TEST_P(ClockSkewRepairTest, ARejectedRecordMayRestForADay) {
 // LIFE-19
 TEST_P(ClockSkewRepairTest, WaitsBeyondTheMaximumEndImmediately) {
   set_longest_waits();
-  const platform::UtcMillis corrected_now = kNow - 6 * platform::kHourMillis;
+  const UtcMillis corrected_now = kNow - 6 * kHourMillis;
   const ClockSkewRepair repaired = repair_clock_skew(*store_, corrected_now, corrected_now);
   EXPECT_TRUE(repaired.pause);
   EXPECT_EQ(repaired.mails, 1);
@@ -89,16 +85,15 @@ TEST_P(ClockSkewRepairTest, WaitsBeyondTheMaximumEndImmediately) {
 // LIFE-21
 TEST_P(ClockSkewRepairTest, DaemonsWithDifferentClocksResetEachOthersWaitsAndLoseNothing) {
   set_longest_waits();  // by the daemon whose clock is ahead
-  const platform::UtcMillis behind = kNow - 6 * platform::kHourMillis;
+  const UtcMillis behind = kNow - 6 * kHourMillis;
   EXPECT_THAT(describe(repair_clock_skew(*store_, behind, behind)), HasSubstr("1 mails, 1 gift records"));
-  for (const platform::UtcMillis now : {behind, kNow}) {
+  for (const UtcMillis now : {behind, kNow}) {
     const std::string owner = now == kNow ? "ahead" : "behind";
     const auto marks = store_->sync.claim(owner, 60'000, 10, now);
     ASSERT_THAT(marks, SizeIs(1)) << owner << " retries it";
-    const schema::store::SyncClose failed{marks.front(), false, now + sync_retry_millis(50), "no",
-                                          std::nullopt};
+    const store::SyncClose failed{marks.front(), false, now + sync_retry_millis(50), "no", std::nullopt};
     store_->sync.close(owner, std::span(&failed, 1));
-    const platform::UtcMillis others = now == kNow ? behind : kNow;
+    const UtcMillis others = now == kNow ? behind : kNow;
     EXPECT_EQ(describe(repair_clock_skew(*store_, others, others)).empty(), others == kNow);
   }
 }

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <thread>
 
-#include "sync/delivery_step.h"
+#include "sync/mail/delivery_step.h"
 #include "tests/support/store_fixture.h"
 
 namespace giftsync::sync {
@@ -83,7 +83,7 @@ class ConcurrentDelivery : public tests::StoreFixture {
     rules_.owner = "one";
     rules_.from_address = "gifts@example.com";
     rules_.installation_id = "abc";
-    rules_.compose = [](const schema::store::Gift& gift, const MailIdentity& identity) {
+    rules_.compose = [](const store::Gift& gift, const MailIdentity& identity) {
       return OutgoingMail{identity.message_id, "gifts@example.com", gift.transaction.email, "text"};
     };
     for (std::size_t i = 0; i < kConnections; ++i)
@@ -107,7 +107,7 @@ class ConcurrentDelivery : public tests::StoreFixture {
     });
   }
   void send_gifts(std::size_t count) {
-    const schema::store::NewGiftRequest request = request_for(count);
+    const store::NewGiftRequest request = request_for(count);
     store_->gifts.create(std::span(&request, 1));
   }
 
@@ -119,7 +119,7 @@ class ConcurrentDelivery : public tests::StoreFixture {
 };
 
 INSTANTIATE_TEST_SUITE_P(BackEnds, ConcurrentDelivery,
-                         testing::Values(schema::sql::Dialect::sqlite, schema::sql::Dialect::postgresql),
+                         testing::Values(sql::Dialect::sqlite, sql::Dialect::postgresql),
                          tests::name_of_dialect);
 
 // MAIL-31
@@ -132,7 +132,7 @@ TEST_P(ConcurrentDelivery, EachMailIsSentOnce) {
   is_done_ = true;
   for (std::thread& one : senders) one.join();
   EXPECT_THAT(arrivals_.counts(), Each(Pair(testing::_, 1)));
-  EXPECT_THAT(store_->deliveries.list({schema::DeliveryState::accepted}, kMails + 1), SizeIs(kMails));
+  EXPECT_THAT(store_->deliveries.list({DeliveryState::accepted}, kMails + 1), SizeIs(kMails));
 }
 
 // MAIL-30
@@ -146,7 +146,7 @@ TEST_P(ConcurrentDelivery, ASlowConnectionHoldsUpItsMailOnly) {
   for (std::size_t i = 1; i < kConnections; ++i) senders.push_back(sender(i));
   EXPECT_TRUE(arrivals_.wait_for(20));
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  const auto being_sent = [this] { return store_->deliveries.list({schema::DeliveryState::sending}, 10); };
+  const auto being_sent = [this] { return store_->deliveries.list({DeliveryState::sending}, 10); };
   while (being_sent().size() > 1 && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
   EXPECT_THAT(being_sent(), SizeIs(1));
   transports_[0]->set_stuck(false);

@@ -1,23 +1,23 @@
 // Whether a credential is usable, as a table.
-#include "sync/credential_state.h"
-
 #include <gtest/gtest.h>
+
+#include "sync/access/credential.h"
 
 namespace giftsync::sync {
 namespace {
 
-constexpr platform::UtcMillis kNow{1'795'264'267'000};
-constexpr platform::UtcMillis kLater{1'795'264'267'001};
+constexpr UtcMillis kNow{1'795'264'267'000};
+constexpr UtcMillis kLater{1'795'264'267'001};
 
-schema::store::ApiKeyOwner usable_key() {
-  schema::store::ApiKeyOwner caller;
-  caller.key.scopes = {schema::Scope::send};
-  caller.account.plan = schema::Plan::team;
+store::ApiKeyOwner usable_key() {
+  store::ApiKeyOwner caller;
+  caller.key.scopes = {Scope::send};
+  caller.account.plan = Plan::team;
   return caller;
 }
 
 TEST(CredentialState, DependsOnRevocationAndExpiry) {
-  schema::store::OrganizationToken token;
+  store::OrganizationToken token;
   EXPECT_EQ(state_of(token, kNow), CredentialState::active);
   token.expires_at = kLater;
   EXPECT_EQ(state_of(token, kNow), CredentialState::expiring);
@@ -31,7 +31,7 @@ TEST(CredentialState, DependsOnRevocationAndExpiry) {
 
 // MSG-2
 TEST(CredentialState, OfAMessageTokenDependsOnItsExpiry) {
-  schema::store::MessageToken token;
+  store::MessageToken token;
   EXPECT_EQ(state_of(token, kNow), CredentialState::active);
   token.expires_at = kLater;
   EXPECT_EQ(state_of(token, kNow), CredentialState::expiring);
@@ -41,17 +41,17 @@ TEST(CredentialState, OfAMessageTokenDependsOnItsExpiry) {
 
 // HTTP-25, HTTP-26, HTTP-28
 TEST(ApiKeyAccess, FirstUnmetConditionDecides) {
-  schema::store::ApiKeyOwner caller = usable_key();
-  EXPECT_EQ(access_of(caller, schema::Scope::send, kNow), ApiKeyAccess::allowed);
-  EXPECT_EQ(access_of(caller, schema::Scope::approve, kNow), ApiKeyAccess::missing_scope);
+  store::ApiKeyOwner caller = usable_key();
+  EXPECT_EQ(access_of(caller, Scope::send, kNow), ApiKeyAccess::allowed);
+  EXPECT_EQ(access_of(caller, Scope::approve, kNow), ApiKeyAccess::missing_scope);
   EXPECT_EQ(access_of(caller, std::nullopt, kNow), ApiKeyAccess::allowed);
-  caller.account.plan = schema::Plan::individual;
-  EXPECT_EQ(access_of(caller, schema::Scope::approve, kNow), ApiKeyAccess::plan_without_api_access);
+  caller.account.plan = Plan::individual;
+  EXPECT_EQ(access_of(caller, Scope::approve, kNow), ApiKeyAccess::plan_without_api_access);
   caller.account.active = false;
-  EXPECT_EQ(access_of(caller, schema::Scope::send, kNow), ApiKeyAccess::refused);
+  EXPECT_EQ(access_of(caller, Scope::send, kNow), ApiKeyAccess::refused);
   caller = usable_key();
   caller.key.expires_at = kNow;
-  EXPECT_EQ(access_of(caller, schema::Scope::send, kNow), ApiKeyAccess::refused);
+  EXPECT_EQ(access_of(caller, Scope::send, kNow), ApiKeyAccess::refused);
 }
 
 }  // namespace

@@ -10,17 +10,16 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
-using Kind = RematchResult::Kind;
+using Kind = matching::RematchResult::Kind;
 
 class CrmLinks : public tests::CrmLinksFixture {};
 
-INSTANTIATE_TEST_SUITE_P(BackEnds, CrmLinks,
-                         testing::Values(schema::sql::Dialect::sqlite, schema::sql::Dialect::postgresql),
+INSTANTIATE_TEST_SUITE_P(BackEnds, CrmLinks, testing::Values(sql::Dialect::sqlite, sql::Dialect::postgresql),
                          tests::name_of_dialect);
 
 TEST_P(CrmLinks, RecordsContactAccountOpportunityAndItsStage) {
   add_contact_with_opportunities();
-  const schema::TransactionId gift = send("Ada@example.com");
+  const TransactionId gift = send("Ada@example.com");
   EXPECT_EQ(step().created, 1u);
   EXPECT_EQ(record(gift, "recipientcontactid"), "c1");
   EXPECT_EQ(record(gift, "account"), "a1");
@@ -34,10 +33,10 @@ TEST_P(CrmLinks, NoOpportunityForLeadsOrWithOpportunityMatchingOff) {
   sql("INSERT INTO crm_lead (id, email) VALUES ('l1', 'lea@example.com')");
   sql("INSERT INTO crm_opportunity_contact_role (id, contactid, opportunityid) VALUES ('k9', 'l1', 'o1')");
   rules_.match_fields.opportunity.enabled = false;
-  const schema::TransactionId ada = send("ada@example.com");
+  const TransactionId ada = send("ada@example.com");
   step();
   rules_.match_fields.opportunity.enabled = true;
-  const schema::TransactionId lea = send("lea@example.com");
+  const TransactionId lea = send("lea@example.com");
   step();
   EXPECT_EQ(record(ada, "recipientcontactid"), "c1");
   EXPECT_EQ(record(ada, "opportunity"), "null");
@@ -50,9 +49,9 @@ TEST_P(CrmLinks, NoOpportunityForLeadsOrWithOpportunityMatchingOff) {
 // SYNC-17, MATCH-30
 TEST_P(CrmLinks, LookupDeletedBeforeTheWriteIsClearedAndListed) {
   add_contact_with_opportunities();
-  const schema::TransactionId gift = send("ada@example.com");
+  const TransactionId gift = send("ada@example.com");
   // Decided; then the daemon is killed, and the contact is merged away before the record is written.
-  schema::store::CrmSyncState decided{gift, schema::store::CrmSyncStatus::decided, tests::kNow, {}, 0, ""};
+  store::CrmSyncState decided{gift, store::CrmSyncStatus::decided, tests::kNow, {}, 0, ""};
   decided.decision.contact_id = "c9";
   decided.decision.account_id = "a1";
   store_->sync.insert_decisions(std::span(&decided, 1));
@@ -64,19 +63,17 @@ TEST_P(CrmLinks, LookupDeletedBeforeTheWriteIsClearedAndListed) {
   EXPECT_TRUE(sync_state(gift).needs_relink);
   EXPECT_EQ(sync_state(gift).decision.contact_id, "");
   EXPECT_THAT(sync_state(gift).decision.warnings, HasSubstr("c9 is not in the CRM any more"));
-  ASSERT_THAT(store_->sync.list_states_to_rematch(schema::store::RematchScope::needs_relink, {0}, 10),
-              SizeIs(1));
+  ASSERT_THAT(store_->sync.list_states_to_rematch(store::RematchScope::needs_relink, {0}, 10), SizeIs(1));
   const auto done = rematch_unmatched();
   ASSERT_THAT(done, SizeIs(1));
   EXPECT_EQ(done[0].kind, Kind::relinked);
   EXPECT_EQ(record(gift, "recipientcontactid"), "c1");
-  EXPECT_THAT(store_->sync.list_states_to_rematch(schema::store::RematchScope::needs_relink, {0}, 10),
-              IsEmpty());
+  EXPECT_THAT(store_->sync.list_states_to_rematch(store::RematchScope::needs_relink, {0}, 10), IsEmpty());
 }
 
 TEST_P(CrmLinks, MissingIntegrationUserDoesNotBlockTheWrite) {
   rules_.integration_user = "u9";
-  const schema::TransactionId gift = send("ada@example.com");
+  const TransactionId gift = send("ada@example.com");
   EXPECT_THAT(step().warnings, ElementsAre("Actual Sender u9 is not in the CRM: the field stays empty"));
   EXPECT_EQ(record(gift, "ownerid"), "null");
   EXPECT_EQ(record(gift, "senderid"), "u1");
@@ -84,14 +81,14 @@ TEST_P(CrmLinks, MissingIntegrationUserDoesNotBlockTheWrite) {
 }
 
 TEST_P(CrmLinks, RematchLinksCurrentMatchAndIsIdempotent) {
-  const schema::TransactionId ada = send("ada@example.com");
-  const schema::TransactionId bob = send("bob@example.com");
+  const TransactionId ada = send("ada@example.com");
+  const TransactionId bob = send("bob@example.com");
   step();
   add_contact_with_opportunities();
   const auto would = rematch_unmatched(true);
   ASSERT_THAT(would, SizeIs(2));
   EXPECT_EQ(would[0].kind, Kind::relinked);
-  EXPECT_EQ(would[0].to, (schema::Associations{"c1", "a1", "", "o2"}));
+  EXPECT_EQ(would[0].to, (Associations{"c1", "a1", "", "o2"}));
   EXPECT_EQ(would[1].kind, Kind::unchanged);
   EXPECT_EQ(record(ada, "recipientcontactid"), "null") << "a dry run writes nothing";
   EXPECT_EQ(sync_state(ada).decision.contact_id, "");
@@ -103,18 +100,18 @@ TEST_P(CrmLinks, RematchLinksCurrentMatchAndIsIdempotent) {
               AllOf(HasSubstr("Matched again on"), HasSubstr("Before: no one")));
   EXPECT_EQ(sync_state(bob).decision.contact_id, "");
   ASSERT_THAT(rematch_unmatched(), SizeIs(1)) << "only bob is left";
-  report(ada, schema::Status::opened, 5);
+  report(ada, Status::opened, 5);
   step();
   EXPECT_EQ(record(ada, "recipientcontactid"), "c1");
 }
 
 // MATCH-28
 TEST_P(CrmLinks, RematchCompletesAnInterruptedRematch) {
-  const schema::TransactionId gift = send("ada@example.com");
+  const TransactionId gift = send("ada@example.com");
   step();
   add_contact_with_opportunities();
   // The CRM was written, the store was not.
-  const schema::crm::GiftRelink half{gift, {}, {"c1", "a1", "", "o2"}};
+  const crm::GiftRelink half{gift, {}, {"c1", "a1", "", "o2"}};
   crm_->gift_records().relink(std::span(&half, 1));
   EXPECT_EQ(rematch_unmatched().front().kind, Kind::unchanged);
   EXPECT_EQ(sync_state(gift).decision.contact_id, "c1");
@@ -123,7 +120,7 @@ TEST_P(CrmLinks, RematchCompletesAnInterruptedRematch) {
 
 // MATCH-26
 TEST_P(CrmLinks, ManualCorrectionIsReportedAndOverwrittenOnlyWithGiftOption) {
-  const schema::TransactionId gift = send("ada@example.com");
+  const TransactionId gift = send("ada@example.com");
   step();
   add_contact_with_opportunities();
   sql("INSERT INTO crm_contact (id, email) VALUES ('c2', 'other@example.com')");
@@ -133,7 +130,7 @@ TEST_P(CrmLinks, ManualCorrectionIsReportedAndOverwrittenOnlyWithGiftOption) {
   EXPECT_EQ(kept[0].kind, Kind::kept);
   EXPECT_THAT(kept[0].detail, AllOf(HasSubstr("linked manually to contact c2"), HasSubstr("--gift")));
   EXPECT_EQ(record(gift, "recipientcontactid"), "c2");
-  const RematchResult named = rematch_gift(gift);
+  const matching::RematchResult named = rematch_gift(gift);
   EXPECT_EQ(named.kind, Kind::relinked);
   EXPECT_THAT(named.detail, HasSubstr("overwrites a manual link: contact c2"));
   EXPECT_EQ(record(gift, "recipientcontactid"), "c1");
@@ -141,10 +138,10 @@ TEST_P(CrmLinks, ManualCorrectionIsReportedAndOverwrittenOnlyWithGiftOption) {
 
 // MATCH-25
 TEST_P(CrmLinks, SyncStepNeverRelinks) {
-  const schema::TransactionId gift = send("ada@example.com");
+  const TransactionId gift = send("ada@example.com");
   step();
   add_contact_with_opportunities();
-  report(gift, schema::Status::opened, 5);
+  report(gift, Status::opened, 5);
   EXPECT_EQ(step().updated, 1u);
   EXPECT_EQ(record(gift, "recipientcontactid"), "null");
 }
@@ -152,16 +149,16 @@ TEST_P(CrmLinks, SyncStepNeverRelinks) {
 // MATCH-21
 TEST_P(CrmLinks, SkippedGiftGetsRecordWithFullHistory) {
   rules_.skip_unmatched = true;
-  const schema::TransactionId ada = send("ada@example.com");
-  const schema::TransactionId bob = send("bob@example.com");
+  const TransactionId ada = send("ada@example.com");
+  const TransactionId bob = send("bob@example.com");
   step();
-  report(ada, schema::Status::opened, 10);
-  report(ada, schema::Status::redeemed, 20);
+  report(ada, Status::opened, 10);
+  report(ada, Status::redeemed, 20);
   step();
   EXPECT_EQ(scalar("SELECT count(*) FROM crm_gift_record"), "0");
   add_contact_with_opportunities();
   EXPECT_EQ(rematch_unmatched(true)[0].kind, Kind::to_create);
-  EXPECT_EQ(sync_state(ada).state, schema::store::CrmSyncStatus::skipped);
+  EXPECT_EQ(sync_state(ada).state, store::CrmSyncStatus::skipped);
   const auto done = rematch_unmatched();
   EXPECT_EQ(done[0].kind, Kind::to_create);
   EXPECT_EQ(done[1].kind, Kind::unchanged) << "bob still has no match and the setting is skip";
@@ -181,9 +178,9 @@ TEST_P(CrmLinks, SkippedGiftGetsRecordWithFullHistory) {
 TEST_P(CrmLinks, GiftsOfAConvertedLeadMoveToItsContact) {
   sql("INSERT INTO crm_lead (id, email) VALUES ('l1', 'ada@example.com'), ('l2', 'bob@example.com'), ('l3', "
       "'cy@example.com')");
-  const schema::TransactionId ada = send("ada@example.com");
-  const schema::TransactionId bob = send("bob@example.com");
-  const schema::TransactionId cy = send("cy@example.com");
+  const TransactionId ada = send("ada@example.com");
+  const TransactionId bob = send("bob@example.com");
+  const TransactionId cy = send("cy@example.com");
   step();
   EXPECT_EQ(record(ada, "recipientleadid"), "l1");
   add_contact_with_opportunities();
@@ -207,7 +204,7 @@ TEST_P(CrmLinks, GiftsOfAConvertedLeadMoveToItsContact) {
 }
 
 TEST_P(CrmLinks, RecordDeletedInCrmIsReported) {
-  const schema::TransactionId gift = send("ada@example.com");
+  const TransactionId gift = send("ada@example.com");
   step();
   add_contact_with_opportunities();
   sql("DELETE FROM crm_gift_record");
@@ -218,8 +215,8 @@ TEST_P(CrmLinks, RecordDeletedInCrmIsReported) {
 // MATCH-27
 TEST_P(CrmLinks, MatchedLinkIsKeptWhenThereIsNoMatchAnymore) {
   add_contact_with_opportunities();
-  const schema::TransactionId gift = send("ada@example.com");
-  schema::store::CrmSyncState decided{gift, schema::store::CrmSyncStatus::decided, tests::kNow, {}, 0, ""};
+  const TransactionId gift = send("ada@example.com");
+  store::CrmSyncState decided{gift, store::CrmSyncStatus::decided, tests::kNow, {}, 0, ""};
   decided.decision.contact_id = "c1";
   decided.decision.opportunity_id = "o9";
   store_->sync.insert_decisions(std::span(&decided, 1));
@@ -234,11 +231,11 @@ TEST_P(CrmLinks, MatchedLinkIsKeptWhenThereIsNoMatchAnymore) {
 /// Another contact is left in the CRM, so that its contacts are known not to be empty. (SYNC-64)
 TEST_P(CrmLinks, DeadLookupsAreReplacedByCurrentMatch) {
   add_contact_with_opportunities();
-  const schema::TransactionId gift = send("ada@example.com");
+  const TransactionId gift = send("ada@example.com");
   step();
   sql("INSERT INTO crm_contact (id, email) VALUES ('c2', 'ada@example.com')");
   sql("DELETE FROM crm_contact WHERE id = 'c1'");
-  const schema::store::CrmSyncState read = sync_state(gift);
+  const store::CrmSyncState read = sync_state(gift);
   store_->backfill.mark_needs_relink(std::span(&read, 1));
   EXPECT_TRUE(sync_state(gift).needs_relink);
   EXPECT_EQ(rematch_unmatched().front().kind, Kind::relinked);
@@ -250,15 +247,15 @@ TEST_P(CrmLinks, DeadLookupsAreReplacedByCurrentMatch) {
 TEST_P(CrmLinks, DeadLookupsAreClearedWithoutAMatchAndOthersKept) {
   add_contact_with_opportunities();
   sql("INSERT INTO crm_account (id) VALUES ('a1')");
-  const schema::TransactionId gift = send("ada@example.com");
+  const TransactionId gift = send("ada@example.com");
   step();
   sql("INSERT INTO crm_contact (id, email) VALUES ('c2', 'other@example.com')");
   sql("DELETE FROM crm_contact WHERE id = 'c1'");
-  const schema::store::CrmSyncState read = sync_state(gift);
+  const store::CrmSyncState read = sync_state(gift);
   store_->backfill.mark_needs_relink(std::span(&read, 1));
   const auto would = rematch_unmatched(true);
   EXPECT_EQ(would.front().kind, Kind::relinked);
-  EXPECT_EQ(would.front().to, (schema::Associations{"", "a1", "", "o2"}));
+  EXPECT_EQ(would.front().to, (Associations{"", "a1", "", "o2"}));
   EXPECT_EQ(record(gift, "recipientcontactid"), "c1") << "a dry run writes nothing";
   EXPECT_EQ(rematch_unmatched().front().kind, Kind::relinked);
   EXPECT_EQ(record(gift, "recipientcontactid"), "null");
@@ -269,7 +266,7 @@ TEST_P(CrmLinks, DeadLookupsAreClearedWithoutAMatchAndOthersKept) {
 }
 
 TEST_P(CrmLinks, RecordNotWrittenByGiftsyncIsNotRelinked) {
-  const schema::TransactionId gift = send("ada@example.com");
+  const TransactionId gift = send("ada@example.com");
   sql("INSERT INTO crm_gift_record (id, recipienttransactionid, name) VALUES ('old', " +
       std::to_string(gift.value) + ", 'Dinner')");
   EXPECT_EQ(step().failed, 1u);
@@ -282,7 +279,7 @@ TEST_P(CrmLinks, RecordNotWrittenByGiftsyncIsNotRelinked) {
 
 // SYNC-64
 TEST_P(CrmLinks, OnlyDeadLookupsOfAManualCorrectionAreCleared) {
-  const schema::TransactionId gift = send("ada@example.com");
+  const TransactionId gift = send("ada@example.com");
   step();
   add_contact_with_opportunities();
   sql("INSERT INTO crm_contact (id, email) VALUES ('c2', 'other@example.com')");
@@ -298,11 +295,11 @@ TEST_P(CrmLinks, OnlyDeadLookupsOfAManualCorrectionAreCleared) {
 
 // SYNC-32
 TEST_P(CrmLinks, TasksAreOffByDefaultAndApplyToNewGiftsOnly) {
-  const schema::TransactionId before = send("ada@example.com");
+  const TransactionId before = send("ada@example.com");
   step();
   rules_.tasks.enabled = true;
-  const schema::TransactionId after = send("bob@example.com");
-  report(before, schema::Status::opened, 5);
+  const TransactionId after = send("bob@example.com");
+  report(before, Status::opened, 5);
   const SyncStepStats report = step();
   EXPECT_EQ(report.tasks, 1u);
   const auto tasks = crm_->tasks().page({0}, 10);
@@ -315,9 +312,8 @@ TEST_P(CrmLinks, TaskNamesTheContactAndEveryFinalStatusCompletesIt) {
   rules_.tasks.enabled = true;
   sql("INSERT INTO crm_contact (id, email) VALUES ('c1', 'ada@example.com')");
   sql("INSERT INTO crm_lead (id, email) VALUES ('l1', 'lea@example.com')");
-  const std::vector<schema::TransactionId> gifts{send("ada@example.com"), send("lea@example.com"),
-                                                 send("x@example.com"), send("y@example.com"),
-                                                 send("z@example.com")};
+  const std::vector<TransactionId> gifts{send("ada@example.com"), send("lea@example.com"),
+                                         send("x@example.com"), send("y@example.com"), send("z@example.com")};
   step();
   auto tasks = crm_->tasks().page({0}, 10);
   ASSERT_THAT(tasks, SizeIs(5));
@@ -328,8 +324,8 @@ TEST_P(CrmLinks, TaskNamesTheContactAndEveryFinalStatusCompletesIt) {
     EXPECT_EQ(tasks[i].type, "Other");
     EXPECT_THAT(tasks[i].subject, HasSubstr("Coffee for Ada"));
   }
-  const schema::Status ends[] = {schema::Status::redeemed, schema::Status::donated, schema::Status::expired,
-                                 schema::Status::refunded, schema::Status::opened};
+  const Status ends[] = {Status::redeemed, Status::donated, Status::expired, Status::refunded,
+                         Status::opened};
   for (std::size_t i = 0; i < gifts.size(); ++i) report(gifts[i], ends[i], 10);
   step();
   tasks = crm_->tasks().page({0}, 10);
@@ -341,47 +337,47 @@ TEST_P(CrmLinks, TaskNamesTheContactAndEveryFinalStatusCompletesIt) {
 // SYNC-33
 TEST_P(CrmLinks, TaskIsCompletedOnceAfterTasksAreTurnedOff) {
   rules_.tasks.enabled = true;
-  const schema::TransactionId gift = send("ada@example.com");
+  const TransactionId gift = send("ada@example.com");
   step();
   rules_.tasks.enabled = false;
-  report(gift, schema::Status::redeemed, 10);
+  report(gift, Status::redeemed, 10);
   step();
   EXPECT_EQ(scalar("SELECT status FROM crm_task"), "Completed");
   sql("UPDATE crm_task SET status = 'In Progress'");
-  report(gift, schema::Status::refunded, 20);
+  report(gift, Status::refunded, 20);
   step();
   EXPECT_EQ(scalar("SELECT status FROM crm_task"), "In Progress");
   sql("DELETE FROM crm_task");
-  report(gift, schema::Status::opened, 1);
+  report(gift, Status::opened, 1);
   step();
   EXPECT_EQ(scalar("SELECT count(*) FROM crm_task"), "0");
 }
 
 TEST_P(CrmLinks, TaskIsCompletedAfterGiftRecordWasDeleted) {
   rules_.tasks.enabled = true;
-  const schema::TransactionId gift = send("ada@example.com");
+  const TransactionId gift = send("ada@example.com");
   step();
   sql("DELETE FROM crm_gift_record");
-  report(gift, schema::Status::opened, 10);
+  report(gift, Status::opened, 10);
   step();
-  EXPECT_EQ(sync_state(gift).state, schema::store::CrmSyncStatus::deleted);
+  EXPECT_EQ(sync_state(gift).state, store::CrmSyncStatus::deleted);
   EXPECT_EQ(scalar("SELECT status FROM crm_task"), "Not Started");
-  report(gift, schema::Status::redeemed, 20);
+  report(gift, Status::redeemed, 20);
   EXPECT_EQ(step().tasks, 1u);
   EXPECT_EQ(scalar("SELECT status FROM crm_task"), "Completed");
-  EXPECT_EQ(sync_state(gift).task, schema::store::TaskState::completed);
-  EXPECT_EQ(sync_state(gift).state, schema::store::CrmSyncStatus::deleted);
+  EXPECT_EQ(sync_state(gift).task, store::TaskState::completed);
+  EXPECT_EQ(sync_state(gift).state, store::CrmSyncStatus::deleted);
   EXPECT_EQ(scalar("SELECT count(*) FROM crm_gift_record"), "0");
 }
 
 TEST_P(CrmLinks, TaskDeletedManuallyIsNotRecreated) {
   rules_.tasks.enabled = true;
-  const schema::TransactionId gift = send("ada@example.com");
+  const TransactionId gift = send("ada@example.com");
   step();
   sql("DELETE FROM crm_task");
-  report(gift, schema::Status::redeemed, 10);
+  report(gift, Status::redeemed, 10);
   EXPECT_THAT(step().warnings, ElementsAre(HasSubstr("task was deleted")));
-  report(gift, schema::Status::refunded, 20);
+  report(gift, Status::refunded, 20);
   EXPECT_THAT(step().warnings, IsEmpty()) << "warned once";
   EXPECT_EQ(scalar("SELECT count(*) FROM crm_task"), "0");
 }

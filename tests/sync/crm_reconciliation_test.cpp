@@ -4,7 +4,6 @@
 namespace giftsync::sync {
 namespace {
 
-using namespace schema;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -17,7 +16,7 @@ class CrmReconciliation : public tests::BackfillFixture {
   /// All batches, with the sync steps that they need.
   std::map<std::int64_t, ReconciliationFinding> reconcile_all(bool dry_run = false, bool recreate = false) {
     std::map<std::int64_t, ReconciliationFinding> found;
-    schema::TransactionId after{0};
+    TransactionId after{0};
     for (bool done = false; !done;) {
       const ReconciliationBatch batch =
           reconcile_gift_records(*store_, *crm_, {rules_, recreate, dry_run}, after, tests::kNow + 1);
@@ -42,13 +41,12 @@ class CrmReconciliation : public tests::BackfillFixture {
 class ExternalCrmReconciliation : public CrmReconciliation {};
 class ManagedCrmReconciliation : public CrmReconciliation {};
 
-INSTANTIATE_TEST_SUITE_P(BackEnds, CrmReconciliation, schema::crm::all_crms(), schema::crm::name_of_crm);
-INSTANTIATE_TEST_SUITE_P(BackEnds, ManagedCrmReconciliation, schema::crm::managed_crms(),
-                         schema::crm::name_of_crm);
+INSTANTIATE_TEST_SUITE_P(BackEnds, CrmReconciliation, crm::all_crms(), crm::name_of_crm);
+INSTANTIATE_TEST_SUITE_P(BackEnds, ManagedCrmReconciliation, crm::managed_crms(), crm::name_of_crm);
 INSTANTIATE_TEST_SUITE_P(BackEnds, ExternalCrmReconciliation,
-                         testing::Values(schema::crm::CrmUnderTest::external_sqlite,
-                                         schema::crm::CrmUnderTest::external_postgresql),
-                         schema::crm::name_of_crm);
+                         testing::Values(crm::CrmUnderTest::external_sqlite,
+                                         crm::CrmUnderTest::external_postgresql),
+                         crm::name_of_crm);
 
 TEST_P(CrmReconciliation, CorrectRecordIsUnchanged) {
   const auto gift = send("ada@example.com");
@@ -61,7 +59,7 @@ TEST_P(CrmReconciliation, CorrectRecordIsUnchanged) {
 // SYNC-5
 TEST_P(CrmReconciliation, OwnedFieldsAreRepairedAndOthersReported) {
   const auto gift = send("ada@example.com");
-  report(gift.value, schema::Status::opened, 5000);
+  report(gift.value, Status::opened, 5000);
   sync();
   set(gift.value,
       "recipienttransactionstatus = 'lost', opened_date_time = NULL, item_cost = '9.99', name = 'Mine', "
@@ -72,11 +70,11 @@ TEST_P(CrmReconciliation, OwnedFieldsAreRepairedAndOthersReported) {
   const ReconciliationFinding found = reconcile_all().at(gift.value);
   EXPECT_THAT(found.repaired, SizeIs(3));
   EXPECT_THAT(found.differences, SizeIs(2));
-  EXPECT_EQ(found.repaired.back().field, schema::GiftField::status);
+  EXPECT_EQ(found.repaired.back().field, GiftField::status);
   EXPECT_EQ(found.repaired.back().in_crm, "lost");
   EXPECT_EQ(found.repaired.back().wanted, "opened");
   EXPECT_EQ(record(gift.value, "recipienttransactionstatus"), "opened");
-  EXPECT_EQ(record(gift.value, "opened_date_time"), platform::to_rfc3339(tests::kNow + 5000));
+  EXPECT_EQ(record(gift.value, "opened_date_time"), to_rfc3339(tests::kNow + 5000));
   EXPECT_EQ(record(gift.value, "item_cost"), "5.00");
   EXPECT_EQ(record(gift.value, "name"), "Mine");
   EXPECT_EQ(record(gift.value, "description"), "Edited by hand");
@@ -90,17 +88,17 @@ TEST_P(CrmReconciliation, OwnedFieldsAreRepairedAndOthersReported) {
 // SYNC-48
 TEST_P(CrmReconciliation, SentAtIsRepairedAndWholeSecondsAreAccepted) {
   const auto gift = send("ada@example.com");
-  report(gift.value, schema::Status::opened, 5678);
+  report(gift.value, Status::opened, 5678);
   sync();
   for (const std::int64_t whole : {5000, 6000}) {
-    set(gift.value, "opened_date_time = '" + platform::to_rfc3339(tests::kNow + whole) + "'");
+    set(gift.value, "opened_date_time = '" + to_rfc3339(tests::kNow + whole) + "'");
     EXPECT_EQ(reconcile_all().at(gift.value).kind, Kind::unchanged) << whole;
   }
-  set(gift.value, "opened_date_time = '" + platform::to_rfc3339(tests::kNow + 5677) +
+  set(gift.value, "opened_date_time = '" + to_rfc3339(tests::kNow + 5677) +
                       "', recipienttransactioncreatedat = '2020-01-01T00:00:00.000Z'");
   EXPECT_THAT(reconcile_all().at(gift.value).repaired, SizeIs(2));
-  EXPECT_EQ(record(gift.value, "opened_date_time"), platform::to_rfc3339(tests::kNow + 5678));
-  EXPECT_EQ(record(gift.value, "recipienttransactioncreatedat"), platform::to_rfc3339(tests::kNow));
+  EXPECT_EQ(record(gift.value, "opened_date_time"), to_rfc3339(tests::kNow + 5678));
+  EXPECT_EQ(record(gift.value, "recipienttransactioncreatedat"), to_rfc3339(tests::kNow));
 }
 
 // SYNC-55
@@ -114,7 +112,7 @@ TEST_P(CrmReconciliation, DifferentSentAtOfAdoptedRecordIsReportedOnly) {
     const ReconciliationFinding found = reconcile_all().at(900);
     EXPECT_EQ(found.kind, Kind::unchanged);
     ASSERT_THAT(found.differences, SizeIs(1)) << run;
-    EXPECT_EQ(found.differences.front().field, schema::GiftField::sent_at);
+    EXPECT_EQ(found.differences.front().field, GiftField::sent_at);
     sync();
     EXPECT_EQ(record(900, "recipienttransactioncreatedat"), "2019-01-01T00:00:00.000Z");
   }
@@ -133,7 +131,7 @@ TEST_P(ManagedCrmReconciliation, RecordWithHigherVersionIsRepaired) {
 
 TEST_P(CrmReconciliation, DeletedRecordsAreReportedAndRecreatedOnRequestOnly) {
   const auto gift = send("ada@example.com");
-  report(gift.value, schema::Status::redeemed, 7000);
+  report(gift.value, Status::redeemed, 7000);
   sync();
   sql("DELETE FROM crm_gift_record");
   EXPECT_EQ(reconcile_all().at(gift.value).kind, Kind::deleted_in_crm);
@@ -143,7 +141,7 @@ TEST_P(CrmReconciliation, DeletedRecordsAreReportedAndRecreatedOnRequestOnly) {
   EXPECT_EQ(reconcile_all(true, true).at(gift.value).kind, Kind::recreated);
   EXPECT_EQ(scalar("SELECT count(*) FROM crm_gift_record"), "0");
   EXPECT_EQ(reconcile_all(false, true).at(gift.value).kind, Kind::recreated);
-  EXPECT_EQ(record(gift.value, "redeemed_date_time"), platform::to_rfc3339(tests::kNow + 7000))
+  EXPECT_EQ(record(gift.value, "redeemed_date_time"), to_rfc3339(tests::kNow + 7000))
       << "with its whole history";
   EXPECT_EQ(reconcile_all(false, true).at(gift.value).kind, Kind::unchanged);
 }
@@ -165,7 +163,7 @@ TEST_P(CrmReconciliation, RestoredRecordIsSyncedAgain) {
 TEST_P(CrmReconciliation, SkippedGiftsGetARecordWhenSettingsAllow) {
   rules_.skip_unmatched = true;
   const auto gift = send("ada@example.com");
-  report(gift.value, schema::Status::opened, 5000);
+  report(gift.value, Status::opened, 5000);
   sync();
   EXPECT_EQ(reconcile_all().at(gift.value).kind, Kind::skipped);
   EXPECT_EQ(scalar("SELECT count(*) FROM crm_gift_record"), "0");
@@ -173,7 +171,7 @@ TEST_P(CrmReconciliation, SkippedGiftsGetARecordWhenSettingsAllow) {
   EXPECT_EQ(reconcile_all(true).at(gift.value).kind, Kind::created);
   EXPECT_EQ(scalar("SELECT count(*) FROM crm_gift_record"), "0");
   EXPECT_EQ(reconcile_all().at(gift.value).kind, Kind::created);
-  EXPECT_EQ(record(gift.value, "opened_date_time"), platform::to_rfc3339(tests::kNow + 5000));
+  EXPECT_EQ(record(gift.value, "opened_date_time"), to_rfc3339(tests::kNow + 5000));
   EXPECT_EQ(reconcile_all().at(gift.value).kind, Kind::unchanged);
 }
 
@@ -181,7 +179,7 @@ TEST_P(CrmReconciliation, QueuedGiftIsLeftToTheSyncStep) {
   const auto gift = send("ada@example.com");
   EXPECT_EQ(reconcile_all(true).at(gift.value).kind, Kind::queued);
   sync();
-  report(gift.value, schema::Status::opened, 5000);
+  report(gift.value, Status::opened, 5000);
   EXPECT_EQ(reconcile_all(true).at(gift.value).kind, Kind::queued);
 }
 
@@ -207,15 +205,15 @@ TEST_P(CrmReconciliation, IdConflictWithUnknownRecordIsReported) {
 /// SQLite's columns accept any value.
 class UntypedColumnReconciliation : public CrmReconciliation {};
 INSTANTIATE_TEST_SUITE_P(BackEnds, UntypedColumnReconciliation,
-                         testing::Values(schema::crm::CrmUnderTest::managed_sqlite,
-                                         schema::crm::CrmUnderTest::external_sqlite),
-                         schema::crm::name_of_crm);
+                         testing::Values(crm::CrmUnderTest::managed_sqlite,
+                                         crm::CrmUnderTest::external_sqlite),
+                         crm::name_of_crm);
 
 // SYNC-28
 TEST_P(UntypedColumnReconciliation, UnreadableOwnedFieldsAreRepairedAndDoNotBlockOthers) {
   const auto ada = send("ada@example.com");
   const auto bob = send("bob@example.com");
-  report(ada.value, schema::Status::opened, 5000);
+  report(ada.value, Status::opened, 5000);
   sync();
   set(ada.value,
       "recipienttransactionprice = '$5.50', opened_date_time = 'yesterday', delivered_date_time = ''");
@@ -226,7 +224,7 @@ TEST_P(UntypedColumnReconciliation, UnreadableOwnedFieldsAreRepairedAndDoNotBloc
   EXPECT_EQ(found.repaired[1].in_crm, "yesterday");
   EXPECT_EQ(found.repaired[2].in_crm, "$5.50");
   EXPECT_EQ(record(ada.value, "recipienttransactionprice"), "5.50");
-  EXPECT_EQ(record(ada.value, "opened_date_time"), platform::to_rfc3339(tests::kNow + 5000));
+  EXPECT_EQ(record(ada.value, "opened_date_time"), to_rfc3339(tests::kNow + 5000));
   EXPECT_EQ(record(ada.value, "delivered_date_time"), "null");
   EXPECT_EQ(reconcile_all().at(ada.value).kind, Kind::unchanged);
   EXPECT_EQ(reconcile_all().at(bob.value).kind, Kind::unchanged);
@@ -238,12 +236,12 @@ TEST_P(UntypedColumnReconciliation, EmptyTextIsNotANumber) {
   set(ada.value, "giftid = '', shipping_cost = ''");
   const ReconciliationFinding found = reconcile_all().at(ada.value);
   ASSERT_THAT(found.repaired, SizeIs(1));
-  EXPECT_EQ(found.repaired[0].field, schema::GiftField::shipping_cost);
+  EXPECT_EQ(found.repaired[0].field, GiftField::shipping_cost);
   EXPECT_EQ(found.repaired[0].in_crm, "");
   EXPECT_EQ(found.repaired[0].wanted, "0.00");
   EXPECT_EQ(record(ada.value, "shipping_cost"), "0.00");
   ASSERT_THAT(found.differences, SizeIs(1)) << "an admin has to correct it";
-  EXPECT_EQ(found.differences[0].field, schema::GiftField::item_id);
+  EXPECT_EQ(found.differences[0].field, GiftField::item_id);
   EXPECT_EQ(found.differences[0].in_crm, "");
   EXPECT_EQ(found.differences[0].wanted, "7");
   EXPECT_EQ(record(ada.value, "giftid"), "");
@@ -300,7 +298,7 @@ TEST_P(CrmReconciliation, DeadLookupsAreReportedAndListedForRematch) {
   sync();
   sql("DELETE FROM crm_contact WHERE id = 'c1'");
   const auto to_rematch = [&] {
-    return store_->sync.list_states_to_rematch(schema::store::RematchScope::needs_relink, {0},
+    return store_->sync.list_states_to_rematch(store::RematchScope::needs_relink, {0},
                                                crm_->pace().rows_per_read);
   };
   ASSERT_THAT(reconcile_all(true).at(ada.value).missing_lookups, SizeIs(1));
@@ -309,7 +307,7 @@ TEST_P(CrmReconciliation, DeadLookupsAreReportedAndListedForRematch) {
     const auto found = reconcile_all();
     EXPECT_EQ(found.at(ada.value).kind, Kind::unchanged);
     ASSERT_THAT(found.at(ada.value).missing_lookups, SizeIs(1));
-    EXPECT_EQ(found.at(ada.value).missing_lookups.front().field, schema::GiftField::recipient_contact);
+    EXPECT_EQ(found.at(ada.value).missing_lookups.front().field, GiftField::recipient_contact);
     EXPECT_EQ(found.at(ada.value).missing_lookups.front().in_crm, "c1");
     EXPECT_THAT(found.at(bob.value).missing_lookups, IsEmpty());
     ASSERT_THAT(to_rematch(), SizeIs(1));
@@ -327,21 +325,21 @@ TEST_P(CrmReconciliation, PreexistingRecordsAreAdopted) {
   EXPECT_EQ(reconcile_all(true).at(900).kind, Kind::adopted);
   EXPECT_EQ(scalar("SELECT count(*) FROM recipient_transaction"), "0");
   EXPECT_EQ(reconcile_all().at(900).kind, Kind::adopted);
-  const schema::TransactionId id{900};
-  const schema::store::Gift gift = store_->gifts.find(std::span(&id, 1)).front();
-  EXPECT_EQ(gift.transaction.gift_source, schema::store::kAdoptedGiftSource);
-  EXPECT_EQ(gift.transaction.status, schema::Status::opened);
+  const TransactionId id{900};
+  const store::Gift gift = store_->gifts.find(std::span(&id, 1)).front();
+  EXPECT_EQ(gift.transaction.gift_source, store::kAdoptedGiftSource);
+  EXPECT_EQ(gift.transaction.status, Status::opened);
   EXPECT_EQ(gift.transaction.email, "old900@example.com");
   EXPECT_EQ(store_->sync.find_states(std::span(&id, 1)).front().decision.contact_id, "c9");
   const std::string before = state();
   EXPECT_EQ(reconcile_all().at(900).kind, Kind::unchanged);
   EXPECT_EQ(state(), before);
 
-  report(900, schema::Status::redeemed, 0, "some_vendor");
-  EXPECT_EQ(outcome_, schema::store::AcceptOutcome::accepted) << "changes of every source apply";
+  report(900, Status::redeemed, 0, "some_vendor");
+  EXPECT_EQ(outcome_, store::AcceptOutcome::accepted) << "changes of every source apply";
   sync();
   EXPECT_EQ(record(900, "recipienttransactionstatus"), "redeemed");
-  EXPECT_EQ(record(900, "redeemed_date_time"), platform::to_rfc3339(tests::kNow));
+  EXPECT_EQ(record(900, "redeemed_date_time"), to_rfc3339(tests::kNow));
   EXPECT_EQ(record(900, "opened_date_time"), "2020-01-02T00:00:00.000Z") << "the earlier value is kept";
   EXPECT_EQ(record(900, "item_cost"), "3.50");
   EXPECT_EQ(record(900, "recipienttransactionprice"), "null") << "its prices are never written";
@@ -354,12 +352,12 @@ TEST_P(CrmReconciliation, AdoptedPriceWithoutPartsIsItemCost) {
   old_record(901, ", recipienttransactionstatus, recipienttransactionprice, item_cost, shipping_cost",
              ", 'sent', '5.50', '4.50', '1.00'");
   reconcile_all();
-  const std::vector<schema::TransactionId> ids{{900}, {901}};
-  for (const schema::store::Gift& gift : store_->gifts.find(ids)) {
-    EXPECT_EQ(gift.request.costs.total(), schema::Money{550});
-    EXPECT_EQ(gift.request.costs.item, schema::Money{gift.transaction.id.value == 900 ? 550 : 450});
+  const std::vector<TransactionId> ids{{900}, {901}};
+  for (const store::Gift& gift : store_->gifts.find(ids)) {
+    EXPECT_EQ(gift.request.costs.total(), Money{550});
+    EXPECT_EQ(gift.request.costs.item, Money{gift.transaction.id.value == 900 ? 550 : 450});
   }
-  report(900, schema::Status::redeemed, 0);
+  report(900, Status::redeemed, 0);
   sync();
   EXPECT_EQ(record(900, "recipienttransactionprice"), "5.50");
   EXPECT_EQ(record(900, "item_cost"), "null") << "parts are not invented in the CRM";
@@ -383,19 +381,14 @@ TEST_P(CrmReconciliation, TotalOfAdoptedRecordIsKept) {
   EXPECT_THAT(found.at(902).detail, HasSubstr("counts all of it as Item Cost"));
   EXPECT_THAT(found.at(903).detail, HasSubstr("counts the other 3.50 as Transaction Fee"));
   EXPECT_EQ(found.at(904).detail, "") << "a price without parts";
-  const std::vector<schema::TransactionId> ids{{900}, {901}, {902}, {903}, {904}};
-  const std::vector<schema::store::Gift> gifts = store_->gifts.find(ids);
+  const std::vector<TransactionId> ids{{900}, {901}, {902}, {903}, {904}};
+  const std::vector<store::Gift> gifts = store_->gifts.find(ids);
   ASSERT_THAT(gifts, SizeIs(5));
-  EXPECT_EQ(gifts[0].request.costs, (schema::store::GiftCosts{schema::Money{450}, schema::Money{100},
-                                                              std::nullopt, schema::Money{350}}));
-  EXPECT_EQ(gifts[1].request.costs,
-            (schema::store::GiftCosts{schema::Money{800}, schema::Money{100}, std::nullopt, std::nullopt}));
-  EXPECT_EQ(gifts[2].request.costs,
-            (schema::store::GiftCosts{schema::Money{500}, std::nullopt, std::nullopt, std::nullopt}));
-  EXPECT_EQ(gifts[3].request.costs, (schema::store::GiftCosts{schema::Money{450}, schema::Money{-500},
-                                                              std::nullopt, schema::Money{350}}));
-  EXPECT_EQ(gifts[4].request.costs,
-            (schema::store::GiftCosts{schema::Money{300}, schema::Money{0}, std::nullopt, std::nullopt}));
+  EXPECT_EQ(gifts[0].request.costs, (store::GiftCosts{Money{450}, Money{100}, std::nullopt, Money{350}}));
+  EXPECT_EQ(gifts[1].request.costs, (store::GiftCosts{Money{800}, Money{100}, std::nullopt, std::nullopt}));
+  EXPECT_EQ(gifts[2].request.costs, (store::GiftCosts{Money{500}, std::nullopt, std::nullopt, std::nullopt}));
+  EXPECT_EQ(gifts[3].request.costs, (store::GiftCosts{Money{450}, Money{-500}, std::nullopt, Money{350}}));
+  EXPECT_EQ(gifts[4].request.costs, (store::GiftCosts{Money{300}, Money{0}, std::nullopt, std::nullopt}));
   EXPECT_EQ(store_->sync.find_states(std::span(ids).first(1)).front().decision.warnings,
             found.at(900).detail);
   for (const auto& [id, again] : reconcile_all()) {
@@ -412,7 +405,7 @@ TEST_P(CrmReconciliation, DifferentTotalOfAdoptedRecordIsReportedOnly) {
     const ReconciliationFinding found = reconcile_all().at(900);
     EXPECT_EQ(found.kind, Kind::unchanged);
     ASSERT_THAT(found.differences, SizeIs(1)) << run;
-    EXPECT_EQ(found.differences.front().field, schema::GiftField::total_price);
+    EXPECT_EQ(found.differences.front().field, GiftField::total_price);
     EXPECT_EQ(found.differences.front().in_crm, "9.00");
     EXPECT_EQ(found.differences.front().wanted, "5.50");
     EXPECT_EQ(record(900, "recipienttransactionprice"), "9.00");
@@ -425,11 +418,11 @@ TEST_P(CrmReconciliation, AdoptedStatusWithoutTimeIsKept) {
   reconcile_all();
   EXPECT_EQ(record(900, "recipienttransactionstatus"), "opened") << "in giftsync's spelling";
   EXPECT_EQ(record(900, "opened_date_time"), "null") << "no time is invented";
-  report(900, schema::Status::delivered, 0);
+  report(900, Status::delivered, 0);
   sync();
   EXPECT_EQ(record(900, "recipienttransactionstatus"), "opened");
-  EXPECT_EQ(record(900, "delivered_date_time"), platform::to_rfc3339(tests::kNow));
-  report(900, schema::Status::expired, 0);
+  EXPECT_EQ(record(900, "delivered_date_time"), to_rfc3339(tests::kNow));
+  report(900, Status::expired, 0);
   sync();
   EXPECT_EQ(record(900, "recipienttransactionstatus"), "expired");
   EXPECT_EQ(reconcile_all().at(900).kind, Kind::unchanged);
@@ -464,15 +457,15 @@ TEST_P(CrmReconciliation, EffectsOfImportedTimesAreReported) {
     const ReconciliationFinding& loser = found.at(900);
     EXPECT_EQ(loser.kind, Kind::repaired);
     ASSERT_THAT(loser.repaired, SizeIs(1));
-    EXPECT_EQ(loser.repaired.front().field, schema::GiftField::redeemed_time);
+    EXPECT_EQ(loser.repaired.front().field, GiftField::redeemed_time);
     EXPECT_EQ(loser.repaired.front().wanted, "") << "it was donated before";
     EXPECT_THAT(loser.detail, HasSubstr("is kept in the gift's history only"));
     ASSERT_THAT(loser.imported_times, SizeIs(1));
-    EXPECT_EQ(loser.imported_times.front().field, schema::GiftField::opened_time);
+    EXPECT_EQ(loser.imported_times.front().field, GiftField::opened_time);
     const ReconciliationFinding& opened = found.at(901);
     EXPECT_EQ(opened.kind, Kind::repaired);
     ASSERT_THAT(opened.repaired, SizeIs(1));
-    EXPECT_EQ(opened.repaired.front().field, schema::GiftField::status);
+    EXPECT_EQ(opened.repaired.front().field, GiftField::status);
     EXPECT_EQ(opened.repaired.front().wanted, "opened");
     EXPECT_THAT(opened.imported_times, SizeIs(1));
   }
@@ -492,8 +485,8 @@ TEST_P(CrmReconciliation, UnknownStatusIsNotAdopted) {
 }
 
 TEST_P(CrmReconciliation, OrphanedChangesApplyAfterAdoption) {
-  report(900, schema::Status::redeemed, 0, "some_vendor");
-  EXPECT_EQ(outcome_, schema::store::AcceptOutcome::orphaned);
+  report(900, Status::redeemed, 0, "some_vendor");
+  EXPECT_EQ(outcome_, store::AcceptOutcome::orphaned);
   old_record(900, ", recipienttransactionstatus", ", 'sent'");
   reconcile_all();
   EXPECT_EQ(store_->changes.apply_orphaned(tests::kNow), 1);
@@ -506,7 +499,7 @@ TEST_P(CrmReconciliation, ManyBatchesVisitEachGiftOnce) {
   sql("INSERT INTO crm_gift_record (id, recipienttransactionid, recipienttransactionstatus) "
       "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 450) "
       "SELECT 'o' || i, 3000 + 2 * i, 'sent' FROM n");
-  std::vector<schema::TransactionId> sent;
+  std::vector<TransactionId> sent;
   for (int i = 0; i < 30; ++i) sent.push_back(send("a" + std::to_string(i) + "@example.com"));
   sync();
   const auto first = reconcile_all();
@@ -521,12 +514,12 @@ TEST_P(CrmReconciliation, ManyBatchesVisitEachGiftOnce) {
 
 // SYNC-44
 TEST_P(ExternalCrmReconciliation, FieldsMissingInTheCrmAreNotCompared) {
-  schema::crm::external::ExternalCrmNames names = schema::crm::external_crm_names();
+  crm::external::ExternalCrmNames names = crm::external_crm_names();
   for (const char* field : {"Transaction_Fee", "Opened_Date_Time", "CreatedById", "OwnerId", "Description"})
     names.columns["gift_record." + std::string(field)] = "-";
   crm_ = make_crm(names);
   const auto gift = send("ada@example.com");
-  report(gift.value, schema::Status::opened, 5000);
+  report(gift.value, Status::opened, 5000);
   sync();
   EXPECT_EQ(record(gift.value, "recipienttransactionstatus"), "opened");
   const std::string before = state();
@@ -542,7 +535,7 @@ TEST_P(CrmReconciliation, TwoConcurrentRunsActOnce) {
   sync();
   set(gift.value, "recipienttransactionstatus = 'lost'");
   old_record(900, ", recipienttransactionstatus", ", 'sent'");
-  schema::store::Store other(database_->address());
+  store::Store other(database_->address());
   const ReconciliationRules rules{rules_, false, false};
   const ReconciliationBatch one = reconcile_gift_records(*store_, *crm_, rules, {0}, tests::kNow + 1);
   const ReconciliationBatch two = reconcile_gift_records(other, *crm_, rules, {0}, tests::kNow + 1);

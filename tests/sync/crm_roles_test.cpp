@@ -1,30 +1,26 @@
 // The console's roles from permission sets of the CRM: the decision as a table, and the step over a CRM in
 // SQL tables on both back ends.
-#include "sync/crm_roles.h"
+#include "sync/crm/crm_roles.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "schema/store/store.h"
-#include "tests/schema/crm/crm_conformance.h"
+#include "tests/crm/crm_conformance.h"
 #include "tests/support/in_memory_crm.h"
 
 namespace giftsync::sync {
 namespace {
-
-using schema::Role;
-using schema::RoleOrigin;
-using schema::RoleSet;
-using schema::crm::PermissionSetAssignment;
+using crm::PermissionSetAssignment;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-constexpr platform::UtcMillis kNow{1'795'264'267'000};
+constexpr UtcMillis kNow{1'795'264'267'000};
 const CrmRoleRules kDefaults{{"Standard_User"}, {"Admin"}, {"Admin"}};
 
 RoleSet roles_of(const CrmRoleRules& rules, const std::vector<PermissionSetAssignment>& assignments) {
   RoleSet roles;
-  for (const schema::store::UserRole& one : crm_roles(rules, assignments, kNow)) {
+  for (const store::UserRole& one : crm_roles(rules, assignments, kNow)) {
     EXPECT_EQ(one.origin, RoleOrigin::crm);
     EXPECT_TRUE(roles.insert(one.role).second) << "once each";
   }
@@ -61,13 +57,13 @@ TEST(CrmRoles, FollowFromAssignmentsInForce) {
   EXPECT_EQ(roles_of({.sender = {"A", "B"}}, {{"B", true, {}}}), RoleSet{Role::sender});
 }
 
-class CrmRoleStep : public schema::crm::CrmConformance {
+class CrmRoleStep : public crm::CrmConformance {
  protected:
   void SetUp() override {
-    schema::crm::CrmConformance::SetUp();
+    crm::CrmConformance::SetUp();
     if (IsSkipped()) return;
-    schema::store::migrate_store(address());
-    store_ = std::make_unique<schema::store::Store>(address());
+    store::migrate_store(address());
+    store_ = std::make_unique<store::Store>(address());
     sql("INSERT INTO crm_user (id, name, email, isactive) VALUES ('u1', 'Ana', 'Ana@Example.com', true), "
         "('u2', 'Old Ana', 'ana@example.com', false), ('u3', 'Bob', 'bob@example.com', true)");
     sql("INSERT INTO crm_permission_set_assignment (id, assigneeid, permissionsetname, isactive) VALUES "
@@ -79,28 +75,28 @@ class CrmRoleStep : public schema::crm::CrmConformance {
   }
   void TearDown() override {
     store_.reset();
-    schema::crm::CrmConformance::TearDown();
+    crm::CrmConformance::TearDown();
   }
-  schema::UserId user(const std::string& email) {
+  UserId user(const std::string& email) {
     return *store_->console_users.create(
         {.email = email, .roles = {{Role::auditor, RoleOrigin::granted, "root", kNow}}}, {});
   }
-  void begin_session(schema::UserId user) {
-    schema::store::ConsoleSession session;
+  void begin_session(UserId user) {
+    store::ConsoleSession session;
     session.id_hash = "hash" + std::to_string(user.value);
     session.user = user;
     session.created_at = session.last_seen_at = kNow;
-    session.expires_at = kNow + platform::kHourMillis;
+    session.expires_at = kNow + kHourMillis;
     ASSERT_TRUE(store_->console_sessions.create(session, {}));
   }
-  std::size_t step(platform::UtcMillis now = kNow) {
+  std::size_t step(UtcMillis now = kNow) {
     return crm_role_step(*store_, crm()->directory(), kDefaults, now);
   }
-  RoleSet roles(schema::UserId user) { return store_->console_users.find(user)->role_set(); }
+  RoleSet roles(UserId user) { return store_->console_users.find(user)->role_set(); }
 
-  std::unique_ptr<schema::store::Store> store_;
-  schema::UserId ana_;
-  schema::UserId bob_;
+  std::unique_ptr<store::Store> store_;
+  UserId ana_;
+  UserId bob_;
 };
 
 // SIGN-10
@@ -108,10 +104,10 @@ TEST_P(CrmRoleStep, GivesUsersWithASessionWhatTheCrmGivesNow) {
   EXPECT_EQ(step(), 1U);
   EXPECT_EQ(roles(ana_), (RoleSet{Role::sender, Role::auditor})) << "of the active user with her address";
   EXPECT_EQ(roles(bob_), RoleSet{Role::auditor}) << "without a session";
-  const auto events = store_->audit.list(schema::store::Viewer::of_command_line(),
+  const auto events = store_->audit.list(store::Viewer::of_command_line(),
                                          {.action = "user.crm-roles", .object_id = "ana@example.com"}, 10);
   ASSERT_EQ(events.size(), 1U);
-  EXPECT_EQ(events[0].actor_kind, schema::store::ActorKind::system);
+  EXPECT_EQ(events[0].actor_kind, store::ActorKind::system);
   EXPECT_EQ(events[0].detail, "now sender, before none");
   EXPECT_EQ(step(), 0U) << "nothing has changed";
   sql("UPDATE crm_permission_set_assignment SET permissionsetname = 'Admin' WHERE id = 'p1'");
@@ -124,7 +120,7 @@ TEST_P(CrmRoleStep, GivesUsersWithASessionWhatTheCrmGivesNow) {
   EXPECT_EQ(step(), 1U);
   EXPECT_EQ(roles(bob_), (RoleSet{Role::approver, Role::admin, Role::auditor}));
   sql("DELETE FROM crm_permission_set_assignment");
-  EXPECT_EQ(step(kNow + platform::kHourMillis), 0U) << "the sessions have ended";
+  EXPECT_EQ(step(kNow + kHourMillis), 0U) << "the sessions have ended";
 }
 
 // SIGN-10
@@ -134,11 +130,11 @@ TEST_P(CrmRoleStep, RolesStayWhileTheCrmCannotTell) {
   away.users_by_email["ana@example.com"] = {"u1", "Ana", "ana@example.com", true};
   EXPECT_EQ(crm_role_step(*store_, away, kDefaults, kNow), 0U) << "it shows no permission sets";
   away.down = true;
-  EXPECT_THROW(crm_role_step(*store_, away, kDefaults, kNow), platform::DependencyError);
+  EXPECT_THROW(crm_role_step(*store_, away, kDefaults, kNow), DependencyError);
   EXPECT_EQ(roles(ana_), (RoleSet{Role::sender, Role::auditor}));
 }
 
-INSTANTIATE_TEST_SUITE_P(backends, CrmRoleStep, schema::crm::managed_crms(), schema::crm::name_of_crm);
+INSTANTIATE_TEST_SUITE_P(backends, CrmRoleStep, crm::managed_crms(), crm::name_of_crm);
 
 }  // namespace
 }  // namespace giftsync::sync

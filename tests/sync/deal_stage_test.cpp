@@ -6,20 +6,19 @@ namespace giftsync::sync {
 namespace {
 
 using testing::HasSubstr;
-using Kind = RematchResult::Kind;
+using Kind = matching::RematchResult::Kind;
 
 class DealStage : public tests::CrmLinksFixture {};
 
-INSTANTIATE_TEST_SUITE_P(BackEnds, DealStage,
-                         testing::Values(schema::sql::Dialect::sqlite, schema::sql::Dialect::postgresql),
+INSTANTIATE_TEST_SUITE_P(BackEnds, DealStage, testing::Values(sql::Dialect::sqlite, sql::Dialect::postgresql),
                          tests::name_of_dialect);
 
 TEST_P(DealStage, DealStageIsKeptWithItsOpportunity) {
   add_contact_with_opportunities();
-  const schema::TransactionId gift = send("ada@example.com");
+  const TransactionId gift = send("ada@example.com");
   step();
   sql("UPDATE crm_opportunity SET stagename = 'Won', isclosed = true WHERE id = 'o2'");
-  report(gift, schema::Status::opened, 10);
+  report(gift, Status::opened, 10);
   step();
   EXPECT_EQ(record(gift, "deal_stage"), "Closing");
   sql("UPDATE crm_contact SET accountid = 'a9'");
@@ -34,11 +33,11 @@ TEST_P(DealStage, DealStageIsKeptWithItsOpportunity) {
 // MATCH-18
 TEST_P(DealStage, RematchClearsStageOfAnotherOpportunityWithWarning) {
   add_contact_with_opportunities();
-  const schema::TransactionId other = send("ada@example.com");
-  const schema::TransactionId none = send("ada@example.com");
+  const TransactionId other = send("ada@example.com");
+  const TransactionId none = send("ada@example.com");
   step();
   sql("UPDATE crm_opportunity SET isclosed = true WHERE id = 'o2'");
-  const RematchResult done = rematch_gift(other);
+  const matching::RematchResult done = rematch_gift(other);
   EXPECT_EQ(done.kind, Kind::relinked);
   EXPECT_EQ(done.stage_from, "Closing");
   EXPECT_EQ(done.stage_to, "");
@@ -57,11 +56,11 @@ TEST_P(DealStage, RematchClearsStageOfAnotherOpportunityWithWarning) {
 
 TEST_P(DealStage, InterruptedRematchHasClearedTheStage) {
   add_contact_with_opportunities();
-  const schema::TransactionId gift = send("ada@example.com");
+  const TransactionId gift = send("ada@example.com");
   step();
   sql("UPDATE crm_opportunity SET isclosed = true WHERE id = 'o2'");
   // The CRM was written, the store was not.
-  const schema::crm::GiftRelink half{gift, {"c1", "a1", "", "o2"}, {"c1", "a1", "", "o1"}, "Closing", ""};
+  const crm::GiftRelink half{gift, {"c1", "a1", "", "o2"}, {"c1", "a1", "", "o1"}, "Closing", ""};
   crm_->gift_records().relink(std::span(&half, 1));
   EXPECT_EQ(rematch_gift(gift).kind, Kind::unchanged);
   EXPECT_EQ(sync_state(gift).decision.opportunity_id, "o1");
@@ -71,12 +70,12 @@ TEST_P(DealStage, InterruptedRematchHasClearedTheStage) {
 
 TEST_P(DealStage, ResendToAnotherAddressStampsCurrentStage) {
   add_contact_with_opportunities();
-  const schema::TransactionId gift = send("ada@example.com");
+  const TransactionId gift = send("ada@example.com");
   step();
   EXPECT_EQ(rematch_gift(gift, true).kind, Kind::unchanged);
   EXPECT_EQ(record(gift, "deal_stage"), "Closing") << "the opportunity is the same";
   sql("UPDATE crm_opportunity SET isclosed = true WHERE id = 'o2'");
-  const RematchResult sent = rematch_gift(gift, true);
+  const matching::RematchResult sent = rematch_gift(gift, true);
   EXPECT_EQ(sent.kind, Kind::relinked);
   EXPECT_EQ(sent.stage_from, "Closing");
   EXPECT_EQ(sent.stage_to, "Later");
@@ -92,8 +91,8 @@ TEST_P(DealStage, ResendToAnotherAddressStampsCurrentStage) {
 
 TEST_P(DealStage, StampRemovesEarlierDealStageWarnings) {
   add_contact_with_opportunities();
-  const schema::TransactionId gift = send("ada@example.com");
-  step(tests::kNow + platform::kDayMillis + 1);
+  const TransactionId gift = send("ada@example.com");
+  step(tests::kNow + kDayMillis + 1);
   ASSERT_THAT(sync_state(gift).decision.warnings, HasSubstr("Deal Stage stays empty"));
   sql("UPDATE crm_opportunity SET isclosed = true WHERE id = 'o2'");
   rematch_gift(gift, true);
@@ -103,11 +102,11 @@ TEST_P(DealStage, StampRemovesEarlierDealStageWarnings) {
 
 TEST_P(DealStage, ManuallyEditedDealStageSurvivesRematchAndResend) {
   add_contact_with_opportunities();
-  const schema::TransactionId gift = send("ada@example.com");
+  const TransactionId gift = send("ada@example.com");
   step();
   sql("UPDATE crm_gift_record SET deal_stage = 'Mine'");
   sql("UPDATE crm_opportunity SET isclosed = true WHERE id = 'o2'");
-  const RematchResult done = rematch_gift(gift);
+  const matching::RematchResult done = rematch_gift(gift);
   EXPECT_EQ(done.kind, Kind::relinked);
   EXPECT_EQ(done.stage_from, "Mine");
   EXPECT_EQ(done.stage_to, "Mine");
@@ -122,7 +121,7 @@ TEST_P(DealStage, ManuallyEditedDealStageSurvivesRematchAndResend) {
 
 TEST_P(DealStage, StaleStageOfManualLinkIsClearedWhenMatchAgrees) {
   add_contact_with_opportunities();
-  const schema::TransactionId gift = send("ada@example.com");
+  const TransactionId gift = send("ada@example.com");
   step();
   sql("UPDATE crm_gift_record SET opportunity = 'o1'");
   sql("UPDATE crm_opportunity SET isclosed = true WHERE id = 'o2'");
@@ -133,10 +132,10 @@ TEST_P(DealStage, StaleStageOfManualLinkIsClearedWhenMatchAgrees) {
 
 TEST_P(DealStage, NewRecordGetsStageOfItsOpportunity) {
   add_contact_with_opportunities();
-  const schema::TransactionId rematched = send("ada@example.com");
-  const schema::TransactionId sent = send("ada@example.com");
-  for (const schema::TransactionId gift : {rematched, sent}) {
-    schema::store::CrmSyncState decided{gift, schema::store::CrmSyncStatus::decided, tests::kNow, {}, 0, ""};
+  const TransactionId rematched = send("ada@example.com");
+  const TransactionId sent = send("ada@example.com");
+  for (const TransactionId gift : {rematched, sent}) {
+    store::CrmSyncState decided{gift, store::CrmSyncStatus::decided, tests::kNow, {}, 0, ""};
     decided.decision.contact_id = "c1";
     decided.decision.account_id = "a1";
     decided.decision.opportunity_id = "o3";
@@ -154,11 +153,11 @@ TEST_P(DealStage, NewRecordGetsStageOfItsOpportunity) {
 // MATCH-17
 TEST_P(DealStage, MatchMoreThanADayAfterSendingLeavesStageEmptyWithWarning) {
   add_contact_with_opportunities();
-  const schema::TransactionId in_time = send("ada@example.com");
-  step(tests::kNow + platform::kDayMillis);
+  const TransactionId in_time = send("ada@example.com");
+  step(tests::kNow + kDayMillis);
   EXPECT_EQ(record(in_time, "deal_stage"), "Closing");
-  const schema::TransactionId late = send("ada@example.com");
-  step(tests::kNow + platform::kDayMillis + 1);
+  const TransactionId late = send("ada@example.com");
+  step(tests::kNow + kDayMillis + 1);
   EXPECT_EQ(record(late, "opportunity"), "o2");
   EXPECT_EQ(record(late, "deal_stage"), "null");
   EXPECT_THAT(sync_state(late).decision.warnings, HasSubstr("Deal Stage stays empty"));

@@ -1,6 +1,6 @@
 // The delivery step with a real store and a scripted transport: a transport fault makes no mail undelivered,
 // no mail is lost, and only uncertain mails are sent twice (MAIL-5, MAIL-6).
-#include "sync/delivery_step.h"
+#include "sync/mail/delivery_step.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,7 +17,6 @@
 namespace giftsync::sync {
 namespace {
 
-using namespace schema;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -71,14 +70,14 @@ class DeliveryStepTest : public testing::TestWithParam<std::size_t> {
     folder_ = std::filesystem::temp_directory_path() / ("giftsync_delivery_" + std::to_string(::getpid()));
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_);
-    const schema::sql::Dsn address{schema::sql::Dialect::sqlite, (folder_ / "store.db").string()};
-    schema::store::migrate_store(address);
-    store_ = std::make_unique<schema::store::Store>(address);
+    const sql::Dsn address{sql::Dialect::sqlite, (folder_ / "store.db").string()};
+    store::migrate_store(address);
+    store_ = std::make_unique<store::Store>(address);
     rules_.owner = "one";
     rules_.from_address = "gifts@example.com";
     rules_.installation_id = "abc";
-    rules_.compose = [](const schema::store::Gift& gift, const MailIdentity& identity) {
-      return daemon::mail::compose_gift_mail(
+    rules_.compose = [](const store::Gift& gift, const MailIdentity& identity) {
+      return mail::compose_gift_mail(
           {gift, identity, "gifts@example.com", "http://gifts.test/r", "http://gifts.test/d"});
     };
     transport_.batch_size = GetParam();
@@ -89,9 +88,8 @@ class DeliveryStepTest : public testing::TestWithParam<std::size_t> {
     std::filesystem::remove_all(folder_);
   }
 
-  std::vector<schema::TransactionId> send_gifts(std::size_t count,
-                                                const std::string& domain = "example.com") {
-    schema::store::NewGiftRequest new_request;
+  std::vector<TransactionId> send_gifts(std::size_t count, const std::string& domain = "example.com") {
+    store::NewGiftRequest new_request;
     new_request.request.account = {1};
     new_request.request.gift = {7};
     new_request.request.item_name = "Coffee";
@@ -99,7 +97,7 @@ class DeliveryStepTest : public testing::TestWithParam<std::size_t> {
     new_request.request.created_at = now_;
     for (std::size_t i = 0; i < count; ++i)
       new_request.recipients.push_back({"p" + std::to_string(i) + "@" + domain, "", "", "Hi"});
-    std::vector<schema::TransactionId> ids;
+    std::vector<TransactionId> ids;
     const auto outcomes = store_->gifts.create(std::span(&new_request, 1));
     for (const auto& one : outcomes.front().recipients) ids.push_back(one.id);
     return ids;
@@ -110,28 +108,27 @@ class DeliveryStepTest : public testing::TestWithParam<std::size_t> {
     return delivery_->step(
         {.transport = transport_, .should_continue = should_continue, .max_mails = max_mails_});
   }
-  schema::DeliveryState state(schema::TransactionId gift) { return store_->deliveries.find(gift)->state; }
-  std::vector<schema::Status> reported_statuses(schema::TransactionId gift) {
-    std::vector<schema::Status> statuses;
-    for (const schema::store::StatusChange& change : store_->changes.history(gift))
-      statuses.push_back(change.status);
+  DeliveryState state(TransactionId gift) { return store_->deliveries.find(gift)->state; }
+  std::vector<Status> reported_statuses(TransactionId gift) {
+    std::vector<Status> statuses;
+    for (const store::StatusChange& change : store_->changes.history(gift)) statuses.push_back(change.status);
     return statuses;
   }
   /// The state after a daemon died while sending.
   void abandon_sending() {
     const auto claims = store_->deliveries.claim("dead", 60'000, 10, now_);
-    for (const schema::store::DeliveryClaim& claim : claims) {
-      const schema::store::DeliveryQueue::Sending sending{claim, "old@example.com"};
+    for (const store::DeliveryClaim& claim : claims) {
+      const store::DeliveryQueue::Sending sending{claim, "old@example.com"};
       store_->deliveries.begin_sending("dead", std::span(&sending, 1), -1, now_);
     }
   }
 
   std::filesystem::path folder_;
-  std::unique_ptr<schema::store::Store> store_;
+  std::unique_ptr<store::Store> store_;
   ScriptedTransport transport_;
   DeliveryRules rules_;
   std::unique_ptr<MailDelivery> delivery_;
-  platform::UtcMillis now_{1'800'000'000'000};
+  UtcMillis now_{1'800'000'000'000};
   std::size_t max_mails_ = MailDelivery::kMaxMailsPerStep;
 };
 
@@ -141,9 +138,9 @@ TEST_P(DeliveryStepTest, SendsEachMailOnceAndReportsItDelivered) {
   const auto gifts = send_gifts(4);
   EXPECT_EQ(step().accepted, 4u);
   EXPECT_THAT(transport_.sent, SizeIs(4));
-  for (const schema::TransactionId gift : gifts) {
-    EXPECT_EQ(state(gift), schema::DeliveryState::accepted);
-    EXPECT_THAT(reported_statuses(gift), ElementsAre(schema::Status::delivered));
+  for (const TransactionId gift : gifts) {
+    EXPECT_EQ(state(gift), DeliveryState::accepted);
+    EXPECT_THAT(reported_statuses(gift), ElementsAre(Status::delivered));
   }
   EXPECT_EQ(step().accepted, 0u);
   EXPECT_THAT(transport_.sent, SizeIs(4));
@@ -171,21 +168,20 @@ TEST_P(DeliveryStepTest, AResentMailHasItsOwnMessageIdAndAReminderReportsNoDeliv
   const auto gifts = send_gifts(1);
   const std::string id = std::to_string(gifts[0].value);
   step();
-  const auto order = [&](schema::MailKind kind, const std::string& email) {
-    store_->lifecycle.enqueue_mail(gifts[0], now_, [&](const schema::store::MailContext&) {
-      return schema::store::MailOrder{kind, email};
+  const auto order = [&](MailKind kind, const std::string& email) {
+    store_->lifecycle.enqueue_mail(gifts[0], now_, [&](const store::MailContext&) {
+      return store::MailOrder{kind, email};
     });
     step();
     return transport_.sent.back();
   };
-  EXPECT_EQ(order(schema::MailKind::gift, "p0@example.com").message_id,
-            "gift-" + id + ".0.2.abc@example.com");
-  const OutgoingMail moved = order(schema::MailKind::gift, "bea@example.com");
+  EXPECT_EQ(order(MailKind::gift, "p0@example.com").message_id, "gift-" + id + ".0.2.abc@example.com");
+  const OutgoingMail moved = order(MailKind::gift, "bea@example.com");
   EXPECT_EQ(moved.message_id, "gift-" + id + ".1.3.abc@example.com");
   EXPECT_EQ(moved.envelope_to, "bea@example.com");
   EXPECT_THAT(moved.bytes, testing::Not(HasSubstr("Reminder")));
   const std::size_t reports = reported_statuses(gifts[0]).size();
-  const OutgoingMail reminder = order(schema::MailKind::reminder, "bea@example.com");
+  const OutgoingMail reminder = order(MailKind::reminder, "bea@example.com");
   EXPECT_EQ(reminder.message_id, "reminder-" + id + ".1.4.abc@example.com");
   EXPECT_THAT(reminder.bytes, HasSubstr("Subject: Reminder:"));
   EXPECT_THAT(reported_statuses(gifts[0]), SizeIs(reports));
@@ -194,12 +190,12 @@ TEST_P(DeliveryStepTest, AResentMailHasItsOwnMessageIdAndAReminderReportsNoDeliv
 // MAIL-17
 TEST_P(DeliveryStepTest, AMailOfAnEndedGiftIsNotSent) {
   const auto gifts = send_gifts(2);
-  schema::store::StatusChange ended{{}, "page", gifts[0], schema::Status::donated, now_, now_, {}};
+  store::StatusChange ended{{}, "page", gifts[0], Status::donated, now_, now_, {}};
   store_->changes.accept(std::span(&ended, 1));
   step();
   EXPECT_THAT(transport_.sent, SizeIs(1));
-  EXPECT_EQ(state(gifts[0]), schema::DeliveryState::withdrawn);
-  EXPECT_EQ(state(gifts[1]), schema::DeliveryState::accepted);
+  EXPECT_EQ(state(gifts[0]), DeliveryState::withdrawn);
+  EXPECT_EQ(state(gifts[1]), DeliveryState::accepted);
 }
 
 // MAIL-8
@@ -207,7 +203,7 @@ TEST_P(DeliveryStepTest, ReportsNothingWhenDeliveryIsReportedByTheProvider) {
   rules_.policy.delivered_when_accepted = false;
   const auto gifts = send_gifts(1);
   step();
-  EXPECT_EQ(state(gifts[0]), schema::DeliveryState::accepted);
+  EXPECT_EQ(state(gifts[0]), DeliveryState::accepted);
   EXPECT_THAT(reported_statuses(gifts[0]), IsEmpty());
 }
 
@@ -217,10 +213,10 @@ TEST_P(DeliveryStepTest, AnAnswerForOneRecipientDefersThatMailAlone) {
   transport_.script = {suspect_answer()};
   step();
   EXPECT_FALSE(store_->deliveries.breaker("")) << "the relay took the next mail";
-  EXPECT_EQ(state(gifts[0]), schema::DeliveryState::queued);
+  EXPECT_EQ(state(gifts[0]), DeliveryState::queued);
   EXPECT_THAT(transport_.sent, SizeIs(3));
-  EXPECT_EQ(store_->deliveries.find(gifts[0])->next_attempt_at, now_ + platform::kMinuteMillis);
-  now_ = now_ + platform::kDayMillis;
+  EXPECT_EQ(store_->deliveries.find(gifts[0])->next_attempt_at, now_ + kMinuteMillis);
+  now_ = now_ + kDayMillis;
   send_gifts(1);
   transport_.script = {suspect_answer()};
   EXPECT_EQ(step().undelivered, 1u) << "for a day the relay took all mails but this one";
@@ -233,7 +229,7 @@ TEST_P(DeliveryStepTest, AnswersForThreeRecipientsPauseDelivery) {
   EXPECT_THAT(step().warnings, testing::Contains(HasSubstr("refused each of 3 mails")));
   ASSERT_TRUE(store_->deliveries.breaker(""));
   EXPECT_THAT(transport_.sent, IsEmpty());
-  for (const schema::TransactionId gift : gifts) EXPECT_THAT(reported_statuses(gift), IsEmpty());
+  for (const TransactionId gift : gifts) EXPECT_THAT(reported_statuses(gift), IsEmpty());
 }
 
 // MAIL-27
@@ -243,10 +239,10 @@ TEST_P(DeliveryStepTest, AMailThatIsAloneInTheQueueWaitsAndPausesNothing) {
     transport_.script = {suspect_answer()};
     EXPECT_EQ(step().deferred, 1u);
     EXPECT_FALSE(store_->deliveries.breaker(""));
-    now_ = now_ + seconds * platform::kSecondMillis;
+    now_ = now_ + seconds * kSecondMillis;
     EXPECT_EQ(store_->deliveries.find(gifts[0])->next_attempt_at, now_);
   }
-  now_ = now_ + 2 * platform::kDayMillis;
+  now_ = now_ + 2 * kDayMillis;
   transport_.script = {suspect_answer()};
   EXPECT_EQ(step().undelivered, 0u) << "nothing shows that the relay works";
 }
@@ -259,7 +255,7 @@ TEST_P(DeliveryStepTest, ARefusalOfOneMailIsUndeliveredOnceTheRelayTookAnother) 
   transport_.script = {refused, taken, taken, taken, refused};
   EXPECT_EQ(step().undelivered, 1u) << "it is tried again at once";
   EXPECT_THAT(transport_.sent, SizeIs(3));
-  EXPECT_THAT(reported_statuses(gifts[0]), ElementsAre(schema::Status::undelivered));
+  EXPECT_THAT(reported_statuses(gifts[0]), ElementsAre(Status::undelivered));
   EXPECT_FALSE(store_->deliveries.breaker(""));
 }
 
@@ -268,14 +264,14 @@ TEST_P(DeliveryStepTest, AMailThatTheRepairedRelayTakesIsDelivered) {
   const auto gifts = send_gifts(4);
   transport_.script = {refusal()};
   EXPECT_EQ(step().accepted, 4u);
-  EXPECT_EQ(state(gifts[0]), schema::DeliveryState::accepted);
+  EXPECT_EQ(state(gifts[0]), DeliveryState::accepted);
 }
 
 // MAIL-27
 TEST_P(DeliveryStepTest, ARelayThatRefusesEveryMailMakesNoneUndelivered) {
   send_gifts(10);
-  const auto deliver_until = [&](platform::UtcMillis end) {
-    for (; now_ < end; now_ = now_ + platform::kMinuteMillis) {
+  const auto deliver_until = [&](UtcMillis end) {
+    for (; now_ < end; now_ = now_ + kMinuteMillis) {
       transport_.script.assign(12, refusal());
       delivery_.reset();  // a daemon that is killed in between
       step();
@@ -287,13 +283,13 @@ TEST_P(DeliveryStepTest, ARelayThatRefusesEveryMailMakesNoneUndelivered) {
   EXPECT_EQ(step().undelivered, 1u) << "that one says so";
   ASSERT_TRUE(store_->deliveries.breaker(""));
   EXPECT_THAT(store_->deliveries.breaker("")->reason, HasSubstr("554 5.7.1 Relay access denied"));
-  deliver_until(now_ + 3 * platform::kHourMillis);
-  now_ = now_ + 2 * platform::kDayMillis;
-  deliver_until(now_ + platform::kHourMillis);
+  deliver_until(now_ + 3 * kHourMillis);
+  now_ = now_ + 2 * kDayMillis;
+  deliver_until(now_ + kHourMillis);
   EXPECT_TRUE(store_->deliveries.breaker(""));
   for (int steps = 0; steps < 20; ++steps) {
     step();
-    now_ = now_ + platform::kMinuteMillis;
+    now_ = now_ + kMinuteMillis;
   }
   EXPECT_FALSE(store_->deliveries.breaker(""));
   EXPECT_THAT(transport_.sent, SizeIs(9)) << "all but the one that is unknown, by themselves";
@@ -325,21 +321,20 @@ TEST_P(DeliveryStepTest, AMailThatBeganBeforeTheRefusalsShowsNothing) {
 // MAIL-27
 TEST_P(DeliveryStepTest, ARefusalThatNothingDecidesEndsAfterADay) {
   const auto gifts = send_gifts(1);
-  const platform::UtcMillis begun = now_;
-  const auto refuse_at = [&](platform::UtcMillis time) {
+  const UtcMillis begun = now_;
+  const auto refuse_at = [&](UtcMillis time) {
     now_ = time;
     transport_.script = {refusal("550 User unknown")};
     step();
     return state(gifts[0]);
   };
-  for (const std::int64_t after : {std::int64_t{0}, platform::kHourMillis, platform::kDayMillis - 1})
-    EXPECT_EQ(refuse_at(begun + after), schema::DeliveryState::queued) << after;
+  for (const std::int64_t after : {std::int64_t{0}, kHourMillis, kDayMillis - 1})
+    EXPECT_EQ(refuse_at(begun + after), DeliveryState::queued) << after;
   delivery_.reset();
-  EXPECT_EQ(refuse_at(begun + platform::kDayMillis + kMaxPauseMillis), schema::DeliveryState::queued)
+  EXPECT_EQ(refuse_at(begun + kDayMillis + kMaxPauseMillis), DeliveryState::queued)
       << "after a start the other mails that wait are tried first";
-  EXPECT_EQ(refuse_at(begun + platform::kDayMillis + 2 * kMaxPauseMillis),
-            schema::DeliveryState::undelivered);
-  EXPECT_THAT(reported_statuses(gifts[0]), ElementsAre(schema::Status::undelivered));
+  EXPECT_EQ(refuse_at(begun + kDayMillis + 2 * kMaxPauseMillis), DeliveryState::undelivered);
+  EXPECT_THAT(reported_statuses(gifts[0]), ElementsAre(Status::undelivered));
 }
 
 // MAIL-25
@@ -358,14 +353,14 @@ TEST_P(DeliveryStepTest, OtherRelaySettingsMakeTheRefusedMailsDue) {
 TEST_P(DeliveryStepTest, RefusedRecipientsDelayOtherMailsByAFewShortPauses) {
   send_gifts(12, "refused.example.com");
   const auto good = send_gifts(1);
-  const platform::UtcMillis begun = now_;
+  const UtcMillis begun = now_;
   transport_.refused_domain = "@refused.example.com";
-  for (int steps = 0; steps < 20 && state(good[0]) != schema::DeliveryState::accepted; ++steps) {
+  for (int steps = 0; steps < 20 && state(good[0]) != DeliveryState::accepted; ++steps) {
     step();
     if (const auto pause = store_->deliveries.breaker("")) now_ = pause->until;
   }
-  EXPECT_EQ(state(good[0]), schema::DeliveryState::accepted);
-  EXPECT_LE(now_.value - begun.value, 2 * platform::kMinuteMillis);
+  EXPECT_EQ(state(good[0]), DeliveryState::accepted);
+  EXPECT_LE(now_.value - begun.value, 2 * kMinuteMillis);
 }
 
 /// It used to be the test of each pause, which doubled, and no other mail left.
@@ -373,16 +368,16 @@ TEST_P(DeliveryStepTest, RefusedRecipientsDelayOtherMailsByAFewShortPauses) {
 TEST_P(DeliveryStepTest, AMailThatAlwaysBreaksTheConnectionHoldsUpNoOtherMail) {
   const auto gifts = send_gifts(60);
   transport_.broken_recipient = "p0@example.com";
-  const platform::UtcMillis begun = now_;
+  const UtcMillis begun = now_;
   for (int steps = 0; steps < 40 && transport_.sent.size() < 59; ++steps) {
     step();
     const auto pause = store_->deliveries.breaker("");
     now_ = pause ? pause->until : now_ + 500;
   }
   EXPECT_THAT(transport_.sent, SizeIs(59));
-  EXPECT_EQ(state(gifts[0]), schema::DeliveryState::queued);
+  EXPECT_EQ(state(gifts[0]), DeliveryState::queued);
   EXPECT_THAT(reported_statuses(gifts[0]), IsEmpty());
-  EXPECT_LE(now_.value - begun.value, platform::kMinuteMillis);
+  EXPECT_LE(now_.value - begun.value, kMinuteMillis);
   send_gifts(1, "example.org");
   now_ = now_ + kMaxPauseMillis;
   for (int steps = 0; steps < 4; ++steps) {
@@ -401,7 +396,7 @@ TEST_P(DeliveryStepTest, AMailIsNotBlamedForAnOutage) {
     now_ = store_->deliveries.breaker("")->until;
   }
   step();
-  EXPECT_EQ(state(gifts[0]), schema::DeliveryState::accepted) << "due when the pause ends";
+  EXPECT_EQ(state(gifts[0]), DeliveryState::accepted) << "due when the pause ends";
 }
 
 // MAIL-31
@@ -409,9 +404,9 @@ TEST_P(DeliveryStepTest, AFaultInABatchKeepsAllItsOutcomes) {
   const auto gifts = send_gifts(3);
   transport_.script = {{SendOutcome::accepted, ""}, {SendOutcome::transport_error, "no route"}};
   step();
-  EXPECT_EQ(state(gifts[0]), schema::DeliveryState::accepted);
-  EXPECT_EQ(state(gifts[1]), schema::DeliveryState::queued);
-  EXPECT_EQ(state(gifts[2]), schema::DeliveryState::queued);
+  EXPECT_EQ(state(gifts[0]), DeliveryState::accepted);
+  EXPECT_EQ(state(gifts[1]), DeliveryState::queued);
+  EXPECT_EQ(state(gifts[2]), DeliveryState::queued);
   std::vector<std::string> markers = transport_.discarded_markers;
   std::sort(markers.begin(), markers.end());
   EXPECT_TRUE(std::adjacent_find(markers.begin(), markers.end()) == markers.end());
@@ -484,10 +479,10 @@ TEST_P(DeliveryStepTest, ARefusedRecipientIsUndeliveredAndDelaysNoOtherMail) {
   const auto gifts = send_gifts(3);
   transport_.script = {{SendOutcome::accepted, ""}, {SendOutcome::refused, "550 no such user"}};
   EXPECT_THAT(step().warnings, ElementsAre(HasSubstr("550 no such user")));
-  EXPECT_EQ(state(gifts[0]), schema::DeliveryState::accepted);
-  EXPECT_EQ(state(gifts[1]), schema::DeliveryState::undelivered);
-  EXPECT_EQ(state(gifts[2]), schema::DeliveryState::accepted);
-  EXPECT_THAT(reported_statuses(gifts[1]), ElementsAre(schema::Status::undelivered));
+  EXPECT_EQ(state(gifts[0]), DeliveryState::accepted);
+  EXPECT_EQ(state(gifts[1]), DeliveryState::undelivered);
+  EXPECT_EQ(state(gifts[2]), DeliveryState::accepted);
+  EXPECT_THAT(reported_statuses(gifts[1]), ElementsAre(Status::undelivered));
 }
 
 // MAIL-4
@@ -497,7 +492,7 @@ TEST_P(DeliveryStepTest, ATransportFaultPausesDeliveryAndChangesNoGift) {
   EXPECT_THAT(step().warnings, ElementsAre(HasSubstr("535 wrong password")));
   EXPECT_THAT(transport_.sent, SizeIs(1));
   for (std::size_t i = 1; i < gifts.size(); ++i) {
-    EXPECT_EQ(state(gifts[i]), schema::DeliveryState::queued);
+    EXPECT_EQ(state(gifts[i]), DeliveryState::queued);
     EXPECT_THAT(reported_statuses(gifts[i]), IsEmpty());
   }
   ASSERT_TRUE(store_->deliveries.breaker(""));
@@ -529,15 +524,15 @@ TEST_P(DeliveryStepTest, ATransportFaultPausesDeliveryAndChangesNoGift) {
 
 TEST_P(DeliveryStepTest, ADayLongOutageMakesNothingUndelivered) {
   const auto gifts = send_gifts(2);
-  while (now_.value <= 1'800'000'000'000 + platform::kDayMillis) {
+  while (now_.value <= 1'800'000'000'000 + kDayMillis) {
     transport_.script = {{SendOutcome::transport_error, "no route to host"}};
     step();
-    now_ = now_ + 2 * platform::kHourMillis;
+    now_ = now_ + 2 * kHourMillis;
   }
   transport_.script.clear();
   step();
   step();
-  for (const schema::TransactionId gift : gifts) EXPECT_EQ(state(gift), schema::DeliveryState::accepted);
+  for (const TransactionId gift : gifts) EXPECT_EQ(state(gift), DeliveryState::accepted);
 }
 
 TEST_P(DeliveryStepTest, GreylistingIsRetriedForADay) {
@@ -546,10 +541,10 @@ TEST_P(DeliveryStepTest, GreylistingIsRetriedForADay) {
   EXPECT_EQ(step().deferred, 1u);
   EXPECT_FALSE(store_->deliveries.breaker("")) << "the transport works";
   EXPECT_EQ(step().deferred, 0u) << "not before it is due";
-  now_ = now_ + platform::kDayMillis;
+  now_ = now_ + kDayMillis;
   transport_.script = {{SendOutcome::try_later, "451 greylisted"}};
   EXPECT_EQ(step().undelivered, 1u);
-  EXPECT_THAT(reported_statuses(gifts[0]), ElementsAre(schema::Status::undelivered));
+  EXPECT_THAT(reported_statuses(gifts[0]), ElementsAre(Status::undelivered));
 }
 
 // MAIL-2
@@ -558,23 +553,23 @@ TEST_P(DeliveryStepTest, TheDayBeginsAgainAfterALongPauseAlsoForADaemonThatIsRes
   const SendResult greylisted{SendOutcome::try_later, "451 greylisted"};
   transport_.script.assign(2, greylisted);
   EXPECT_EQ(step().deferred, 2u);
-  now_ = now_ + platform::kMinuteMillis;
+  now_ = now_ + kMinuteMillis;
   transport_.script.assign(2, {SendOutcome::transport_error, "no route to host"});
   step();
   ASSERT_TRUE(store_->deliveries.breaker(""));
-  now_ = now_ + platform::kDayMillis;
-  const platform::UtcMillis ended_at = now_;
+  now_ = now_ + kDayMillis;
+  const UtcMillis ended_at = now_;
   transport_.script.assign(1, greylisted);
   EXPECT_EQ(step().undelivered, 0u) << "the test mail's answer ends the pause";
   EXPECT_FALSE(store_->deliveries.breaker(""));
-  for (const platform::UtcMillis time : {ended_at, ended_at + platform::kDayMillis - 1}) {
+  for (const UtcMillis time : {ended_at, ended_at + kDayMillis - 1}) {
     now_ = time;
     delivery_.reset();
     transport_.script.assign(2, greylisted);
     EXPECT_EQ(step().undelivered, 0u);
-    for (const schema::TransactionId gift : gifts) EXPECT_EQ(state(gift), schema::DeliveryState::queued);
+    for (const TransactionId gift : gifts) EXPECT_EQ(state(gift), DeliveryState::queued);
   }
-  now_ = now_ + platform::kHourMillis;
+  now_ = now_ + kHourMillis;
   transport_.script.assign(2, greylisted);
   EXPECT_EQ(step().undelivered, 2u);
 }
@@ -583,7 +578,7 @@ TEST_P(DeliveryStepTest, AnUncertainMailIsRetriedWithTheSameMessageId) {
   const auto gifts = send_gifts(1);
   transport_.script = {{SendOutcome::uncertain, "connection lost"}};
   EXPECT_EQ(step().uncertain, 1u);
-  EXPECT_EQ(state(gifts[0]), schema::DeliveryState::uncertain);
+  EXPECT_EQ(state(gifts[0]), DeliveryState::uncertain);
   now_ = now_ + kUncertainRetryMillis - 1;
   step();
   EXPECT_THAT(transport_.sent, SizeIs(1));
@@ -592,7 +587,7 @@ TEST_P(DeliveryStepTest, AnUncertainMailIsRetriedWithTheSameMessageId) {
   ASSERT_THAT(transport_.sent, SizeIs(2));
   EXPECT_EQ(transport_.sent[0].message_id, transport_.sent[1].message_id);
   EXPECT_EQ(transport_.sent[0].bytes, transport_.sent[1].bytes);
-  EXPECT_EQ(state(gifts[0]), schema::DeliveryState::accepted);
+  EXPECT_EQ(state(gifts[0]), DeliveryState::accepted);
 }
 
 TEST_P(DeliveryStepTest, AnUncertainMailIsHeldIfConfigured) {
@@ -600,8 +595,8 @@ TEST_P(DeliveryStepTest, AnUncertainMailIsHeldIfConfigured) {
   const auto gifts = send_gifts(1);
   transport_.script = {{SendOutcome::uncertain, "connection lost"}};
   step();
-  EXPECT_EQ(state(gifts[0]), schema::DeliveryState::held);
-  now_ = now_ + 30 * platform::kDayMillis;
+  EXPECT_EQ(state(gifts[0]), DeliveryState::held);
+  now_ = now_ + 30 * kDayMillis;
   step();
   EXPECT_THAT(transport_.sent, SizeIs(1));
 }
@@ -610,7 +605,7 @@ TEST_P(DeliveryStepTest, AnAbandonedSendingWithoutRecoveredOutcomeIsUncertain) {
   const auto gifts = send_gifts(1);
   abandon_sending();
   EXPECT_EQ(step().uncertain, 1u);
-  EXPECT_EQ(state(gifts[0]), schema::DeliveryState::uncertain);
+  EXPECT_EQ(state(gifts[0]), DeliveryState::uncertain);
   EXPECT_THAT(transport_.sent, IsEmpty());
 }
 
@@ -619,8 +614,8 @@ TEST_P(DeliveryStepTest, AnAbandonedSendingIsResolvedFromTheTransport) {
   abandon_sending();
   transport_.recovered = SendResult{SendOutcome::accepted, "it is there"};
   step();
-  EXPECT_EQ(state(gifts[0]), schema::DeliveryState::accepted);
-  EXPECT_THAT(reported_statuses(gifts[0]), ElementsAre(schema::Status::delivered));
+  EXPECT_EQ(state(gifts[0]), DeliveryState::accepted);
+  EXPECT_THAT(reported_statuses(gifts[0]), ElementsAre(Status::delivered));
   EXPECT_THAT(transport_.sent, IsEmpty());
   EXPECT_THAT(transport_.discarded_markers, ElementsAre("old@example.com")) << "its outcome is durable now";
 }

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "platform/dependency_error.h"
-#include "sync/delivery_step.h"
+#include "sync/mail/delivery_step.h"
 #include "tests/support/faulty_proxy.h"
 #include "tests/support/store_fixture.h"
 
@@ -42,7 +42,7 @@ class DeliveryStoreFault : public tests::StoreFixture {
     rules_.owner = "one";
     rules_.from_address = "gifts@example.com";
     rules_.installation_id = "abc";
-    rules_.compose = [this](const schema::store::Gift& gift, const MailIdentity& identity) {
+    rules_.compose = [this](const store::Gift& gift, const MailIdentity& identity) {
       before_begin_();
       return OutgoingMail{identity.message_id, "gifts@example.com", gift.transaction.email, "text"};
     };
@@ -58,17 +58,17 @@ class DeliveryStoreFault : public tests::StoreFixture {
   DeliveryStats step() {
     return delivery_->step({.transport = transport_, .should_continue = [] { return true; }});
   }
-  std::vector<schema::TransactionId> send_gifts(std::size_t count) {
-    const schema::store::NewGiftRequest request = request_for(count);
-    std::vector<schema::TransactionId> ids;
+  std::vector<TransactionId> send_gifts(std::size_t count) {
+    const store::NewGiftRequest request = request_for(count);
+    std::vector<TransactionId> ids;
     const auto created = store_->gifts.create(std::span(&request, 1));
     for (const auto& one : created.front().recipients) ids.push_back(one.id);
     return ids;
   }
-  schema::DeliveryState state(schema::TransactionId gift) { return store_->deliveries.find(gift)->state; }
+  DeliveryState state(TransactionId gift) { return store_->deliveries.find(gift)->state; }
   /// From now on no mail can be recorded as accepted.
   void refuse_outcomes() {
-    if (dialect() == schema::sql::Dialect::sqlite) {
+    if (dialect() == sql::Dialect::sqlite) {
       sql("CREATE TRIGGER refuse_outcome BEFORE UPDATE ON mail_outbox WHEN new.state = 'accepted' "
           "BEGIN SELECT RAISE(ABORT, 'refused'); END");
       return;
@@ -79,35 +79,35 @@ class DeliveryStoreFault : public tests::StoreFixture {
         "'accepted') EXECUTE FUNCTION refuse_outcome()");
   }
   void accept_outcomes() {
-    sql(dialect() == schema::sql::Dialect::sqlite ? "DROP TRIGGER refuse_outcome"
-                                                  : "DROP TRIGGER refuse_outcome ON mail_outbox");
+    sql(dialect() == sql::Dialect::sqlite ? "DROP TRIGGER refuse_outcome"
+                                          : "DROP TRIGGER refuse_outcome ON mail_outbox");
   }
 
   std::function<void()> before_begin_ = [] {};
-  platform::UtcMillis now_ = kSentAt;
+  UtcMillis now_ = kSentAt;
   AcceptingTransport transport_;
   DeliveryRules rules_;
   std::unique_ptr<MailDelivery> delivery_;
 };
 
 INSTANTIATE_TEST_SUITE_P(BackEnds, DeliveryStoreFault,
-                         testing::Values(schema::sql::Dialect::sqlite, schema::sql::Dialect::postgresql),
+                         testing::Values(sql::Dialect::sqlite, sql::Dialect::postgresql),
                          tests::name_of_dialect);
 
 TEST_P(DeliveryStoreFault, AnOutcomeThatCouldNotBeStoredIsStoredBeforeTheNextStep) {
   const auto gifts = send_gifts(2);
   refuse_outcomes();
-  EXPECT_THROW(step(), platform::DependencyError);
+  EXPECT_THROW(step(), DependencyError);
   EXPECT_THAT(transport_.sent, SizeIs(1)) << "the next mail begins together with the outcome";
   EXPECT_THAT(transport_.discarded_markers, IsEmpty());
   accept_outcomes();
   delivery_->release_after_fault(0);
-  EXPECT_EQ(state(gifts[0]), schema::DeliveryState::accepted);
-  EXPECT_EQ(state(gifts[1]), schema::DeliveryState::queued);
+  EXPECT_EQ(state(gifts[0]), DeliveryState::accepted);
+  EXPECT_EQ(state(gifts[1]), DeliveryState::queued);
   ASSERT_THAT(store_->changes.history(gifts[0]), SizeIs(1));
-  EXPECT_EQ(store_->changes.history(gifts[0]).front().status, schema::Status::delivered);
+  EXPECT_EQ(store_->changes.history(gifts[0]).front().status, Status::delivered);
   step();
-  EXPECT_EQ(state(gifts[1]), schema::DeliveryState::accepted) << "its lease is released";
+  EXPECT_EQ(state(gifts[1]), DeliveryState::accepted) << "its lease is released";
   EXPECT_THAT(transport_.sent, SizeIs(2)) << "each once";
   EXPECT_THAT(transport_.discarded_markers, SizeIs(2));
 }
@@ -115,12 +115,12 @@ TEST_P(DeliveryStoreFault, AnOutcomeThatCouldNotBeStoredIsStoredBeforeTheNextSte
 TEST_P(DeliveryStoreFault, AnOutcomeThatTheStoreRefusesKeepsNoOtherMailFromLeaving) {
   const auto gifts = send_gifts(2);
   refuse_outcomes();
-  EXPECT_THROW(step(), platform::DependencyError);
+  EXPECT_THROW(step(), DependencyError);
   delivery_->release_after_fault(0);
   accept_outcomes();
   step();
-  EXPECT_EQ(state(gifts[0]), schema::DeliveryState::uncertain);
-  EXPECT_EQ(state(gifts[1]), schema::DeliveryState::accepted);
+  EXPECT_EQ(state(gifts[0]), DeliveryState::uncertain);
+  EXPECT_EQ(state(gifts[1]), DeliveryState::accepted);
 }
 
 /// The same store through a proxy that loses responses.
@@ -129,12 +129,12 @@ class DeliveryLostCommit : public DeliveryStoreFault {
   void SetUp() override {
     DeliveryStoreFault::SetUp();
     if (IsSkipped()) return;
-    if (dialect() == schema::sql::Dialect::sqlite) GTEST_SKIP() << "an embedded database has no proxy";
+    if (dialect() == sql::Dialect::sqlite) GTEST_SKIP() << "an embedded database has no proxy";
     proxy_ = std::make_unique<tests::FaultyProxy>(std::stoi(scalar("SELECT inet_server_port()")));
-    schema::sql::Dsn through_proxy = address();
+    sql::Dsn through_proxy = address();
     through_proxy.connection += " host=127.0.0.1 port=" + std::to_string(proxy_->port());
     delivery_.reset();
-    store_ = std::make_unique<schema::store::Store>(through_proxy);
+    store_ = std::make_unique<store::Store>(through_proxy);
     open_delivery();
     send_gifts(1);
     step();  // has change ids for more
@@ -157,38 +157,38 @@ class DeliveryLostCommit : public DeliveryStoreFault {
 };
 
 INSTANTIATE_TEST_SUITE_P(BackEnds, DeliveryLostCommit,
-                         testing::Values(schema::sql::Dialect::sqlite, schema::sql::Dialect::postgresql),
+                         testing::Values(sql::Dialect::sqlite, sql::Dialect::postgresql),
                          tests::name_of_dialect);
 
 TEST_P(DeliveryLostCommit, AMailThatWasMarkedAndNotSentIsSentAtOnce) {
   const auto gifts = send_gifts(1);
   before_begin_ = lose_one_commit();
-  EXPECT_THROW(step(), platform::DependencyError);
+  EXPECT_THROW(step(), DependencyError);
   EXPECT_THAT(transport_.sent, IsEmpty());
-  EXPECT_EQ(state(gifts[0]), schema::DeliveryState::sending);
+  EXPECT_EQ(state(gifts[0]), DeliveryState::sending);
   delivery_->release_after_fault(0);
-  EXPECT_EQ(state(gifts[0]), schema::DeliveryState::queued);
+  EXPECT_EQ(state(gifts[0]), DeliveryState::queued);
   EXPECT_EQ(step().uncertain, 0u);
-  EXPECT_EQ(state(gifts[0]), schema::DeliveryState::accepted);
+  EXPECT_EQ(state(gifts[0]), DeliveryState::accepted);
   EXPECT_THAT(transport_.sent, SizeIs(1));
 }
 
 TEST_P(DeliveryLostCommit, AMailOfAnOldClaimIsLeftToItsLease) {
   const auto gifts = send_gifts(1);
   before_begin_ = lose_one_commit();
-  EXPECT_THROW(step(), platform::DependencyError);
+  EXPECT_THROW(step(), DependencyError);
   now_ = now_ + kMaxClaimAgeMillis;
   delivery_->release_after_fault(0);
-  EXPECT_EQ(state(gifts[0]), schema::DeliveryState::sending) << "another connection may be sending it";
+  EXPECT_EQ(state(gifts[0]), DeliveryState::sending) << "another connection may be sending it";
 }
 
 TEST_P(DeliveryLostCommit, AnOutcomeThatWasCommittedCountsOnce) {
   const auto gifts = send_gifts(1);
   transport_.before_reply = lose_one_commit();
-  EXPECT_THROW(step(), platform::DependencyError);
+  EXPECT_THROW(step(), DependencyError);
   delivery_->release_after_fault(0);
   step();
-  EXPECT_EQ(state(gifts[0]), schema::DeliveryState::accepted);
+  EXPECT_EQ(state(gifts[0]), DeliveryState::accepted);
   EXPECT_THAT(store_->changes.history(gifts[0]), SizeIs(1));
   EXPECT_THAT(transport_.sent, SizeIs(1));
 }

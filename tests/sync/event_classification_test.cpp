@@ -1,5 +1,5 @@
 // What a source's rules make of an event's texts: a change, a gift, an ignored or a quarantined event.
-#include "sync/event_classification.h"
+#include "sync/status/event_classification.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,12 +9,12 @@
 namespace giftsync::sync {
 namespace {
 
-using schema::store::QuarantineReason;
+using store::QuarantineReason;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr platform::UtcMillis kNow{1'800'000'000'000};
+constexpr UtcMillis kNow{1'800'000'000'000};
 constexpr const char* kTime = "1799990000";
 
 using Fields = std::vector<std::pair<EventField, const char*>>;
@@ -28,11 +28,11 @@ InboundEvent event_of(const Fields& fields) {
 EventRules rules_of_own_gifts() {
   EventRules rules;
   rules.source = "vendor";
-  rules.status_map = {{"seen", schema::Status::opened},
-                      {"made", schema::Status::sent},
-                      {"claimed", schema::Status::redeemed},
+  rules.status_map = {{"seen", Status::opened},
+                      {"made", Status::sent},
+                      {"claimed", Status::redeemed},
                       {"noise", std::nullopt}};
-  rules.may_set = {schema::Status::sent, schema::Status::opened};
+  rules.may_set = {Status::sent, Status::opened};
   rules.mapping_fingerprint = "0a1b";
   return rules;
 }
@@ -44,10 +44,10 @@ EventRules rules_of_external_gifts() {
 
 ClassifiedEvent classify(const InboundEvent& event, const EventRules& rules = rules_of_own_gifts(),
                          const std::string& omission = "") {
-  return classify_event(event, {"text", "fields", "whole", omission}, rules, kNow, [](schema::GiftId id) {
-    schema::store::GiftItem item;
+  return classify_event(event, {"text", "fields", "whole", omission}, rules, kNow, [](GiftId id) {
+    store::GiftItem item;
     item.name = "Coffee";
-    item.costs.item = schema::Money{500};
+    item.costs.item = Money{500};
     return id.value == 7 ? std::optional(item) : std::nullopt;
   });
 }
@@ -118,7 +118,7 @@ TEST(EventClassification, AnIgnoredStatusNeedsNothingElse) {
 TEST(EventClassification, AnIgnoredEventSaysWhy) {
   const InboundEvent event = event_of({{EventField::status, "noise"}, {EventField::transaction_id, "5"}});
   const ClassifiedEvent classified = classify(event);
-  EXPECT_EQ(classified.item.event.state, schema::store::EventState::ignored);
+  EXPECT_EQ(classified.item.event.state, store::EventState::ignored);
   EXPECT_EQ(classified.item.event.reason, std::nullopt);
   EXPECT_EQ(classified.item.event.detail, "status \"noise\" is mapped to ignore");
   EXPECT_EQ(classified.item.event.status_word, "noise");
@@ -154,10 +154,10 @@ TEST(EventClassification, AnExternalEventStatesItsGift) {
                                               rules_of_external_gifts());
   ASSERT_TRUE(classified.item.gift);
   EXPECT_EQ(classified.item.gift->item_name, "Coffee");
-  EXPECT_EQ(classified.item.gift->costs.item, schema::Money{500}) << "from the catalogue";
-  EXPECT_EQ(classified.item.gift->costs.shipping, schema::Money{150}) << "as reported";
+  EXPECT_EQ(classified.item.gift->costs.item, Money{500}) << "from the catalogue";
+  EXPECT_EQ(classified.item.gift->costs.shipping, Money{150}) << "as reported";
   ASSERT_TRUE(classified.item.sent);
-  EXPECT_EQ(classified.item.sent->status, schema::Status::sent);
+  EXPECT_EQ(classified.item.sent->status, Status::sent);
   EXPECT_THAT(classified.item.sent->event_ids, IsEmpty());
   EXPECT_THAT(classified.item.change->event_ids, ElementsAre("e1"));
   EXPECT_EQ(classified.item.change->gift_source, "vendor");
@@ -201,7 +201,7 @@ TEST(EventClassification, IdsOfAnyKindAreAllottedWhereTheSettingsSaySo) {
     ASSERT_TRUE(classified.item.gift) << id << classified.item.event.detail;
     EXPECT_EQ(classified.item.gift->external_id, id);
     EXPECT_EQ(classified.item.event.transaction, id);
-    EXPECT_EQ(classified.item.change->transaction, schema::TransactionId{}) << "allotted with the batch";
+    EXPECT_EQ(classified.item.change->transaction, TransactionId{}) << "allotted with the batch";
   }
   for (const std::string& id : {std::string(), longest + "x"}) {
     const ClassifiedEvent classified =

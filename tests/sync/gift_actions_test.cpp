@@ -1,15 +1,13 @@
 // Resend and cancel against a real store: nothing is sent twice or lost, and a refusal says why.
-#include "sync/gift_actions.h"
+#include "sync/gift/gift_actions.h"
 
 #include <thread>
 
-#include "sync/recipient_actions.h"
 #include "tests/support/lifecycle_fixture.h"
 
 namespace giftsync::sync {
 namespace {
 
-using namespace schema;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
@@ -17,17 +15,17 @@ using Kind = ActionResult::Kind;
 
 class GiftActions : public tests::LifecycleFixture {
  protected:
-  ActionResult resend_to(schema::TransactionId id, std::optional<std::string> email = {}) {
+  ActionResult resend_to(TransactionId id, std::optional<std::string> email = {}) {
     return resend(*store_, {id, std::move(email), "root"}, now_);
   }
 };
 INSTANTIATE_TEST_SUITE_P(BackEnds, GiftActions,
-                         testing::Values(schema::sql::Dialect::sqlite, schema::sql::Dialect::postgresql),
+                         testing::Values(sql::Dialect::sqlite, sql::Dialect::postgresql),
                          tests::name_of_dialect);
 
 TEST_P(GiftActions, ResendToSameAddressKeepsTheLinks) {
-  const schema::TransactionId id = send(1).front();
-  deliver(schema::DeliveryState::undelivered);
+  const TransactionId id = send(1).front();
+  deliver(DeliveryState::undelivered);
   sync();
   advance_days(6);
   const ActionResult done = resend_to(id);
@@ -41,18 +39,18 @@ TEST_P(GiftActions, ResendToSameAddressKeepsTheLinks) {
   EXPECT_EQ(claims[0].number, 2);
   EXPECT_EQ(claims[0].message_id, "") << "a new Message-ID";
   sync();
-  EXPECT_EQ(text(id, schema::GiftField::status), "delivered");
+  EXPECT_EQ(text(id, GiftField::status), "delivered");
   EXPECT_THAT(store_->lifecycle.find_due(now_, 10), IsEmpty());
   const auto actions = store_->lifecycle.find_actions(id);
   ASSERT_GE(actions.size(), 2u);
-  EXPECT_EQ(actions[0].kind, schema::store::GiftActionKind::mail_undelivered) << "the former mail";
+  EXPECT_EQ(actions[0].kind, store::GiftActionKind::mail_undelivered) << "the former mail";
   EXPECT_EQ(actions[1].comment, "to p0@example.com");
   EXPECT_FALSE(actions[1].is_readdressed);
 }
 
 // CON-55
 TEST_P(GiftActions, AResendSaysWhetherItChangedTheAddress) {
-  const schema::TransactionId id = send(1).front();
+  const TransactionId id = send(1).front();
   deliver();
   ASSERT_EQ(resend_to(id, "bea@example.org").kind, Kind::done);
   deliver();
@@ -65,42 +63,40 @@ TEST_P(GiftActions, AResendSaysWhetherItChangedTheAddress) {
 }
 
 TEST_P(GiftActions, OldLinkIsInvalidAfterResendToAnotherAddress) {
-  const schema::TransactionId id = send(1).front();
+  const TransactionId id = send(1).front();
   deliver();
   sync();
-  const schema::store::RecipientTransaction opened_link =
+  const store::RecipientTransaction opened_link =
       gift(id).transaction;  // a page was opened before, and its form is submitted later
   ASSERT_EQ(resend_to(id, "bea@example.org").kind, Kind::done);
-  const auto accept = [&](const schema::store::RecipientTransaction& link) {
-    return redeem_or_donate(store_->changes, id, schema::Status::redeemed, now_,
-                            schema::store::LifecycleStore::require_current_link_effect(link))
+  const auto accept = [&](const store::RecipientTransaction& link) {
+    return redeem_or_donate(store_->changes, id, Status::redeemed, now_,
+                            store::LifecycleStore::require_current_link_effect(link))
         .outcome;
   };
-  EXPECT_EQ(accept(opened_link), schema::store::ConditionalOutcome::effect_unavailable);
+  EXPECT_EQ(accept(opened_link), store::ConditionalOutcome::effect_unavailable);
   EXPECT_THAT(store_->changes.history(id), SizeIs(1)) << "it was delivered, not opened or claimed";
-  EXPECT_EQ(accept(gift(id).transaction), schema::store::ConditionalOutcome::accepted);
+  EXPECT_EQ(accept(gift(id).transaction), store::ConditionalOutcome::accepted);
 }
 
 TEST_P(GiftActions, LateOutcomeOfEarlierMailIsIgnored) {
-  const schema::TransactionId id = send(1).front();
-  deliver(schema::DeliveryState::uncertain);
-  const schema::store::DeliveryRow before = *store_->deliveries.find(id);
+  const TransactionId id = send(1).front();
+  deliver(DeliveryState::uncertain);
+  const store::DeliveryRow before = *store_->deliveries.find(id);
   ASSERT_EQ(resend_to(id, "bea@example.org").kind, Kind::done);
-  const schema::store::DeliveryOutcome late{
-      id, before.attempt, schema::DeliveryState::accepted, now_, "250 ok", false, {}};
+  const store::DeliveryOutcome late{id, before.attempt, DeliveryState::accepted, now_, "250 ok", false, {}};
   EXPECT_EQ(store_->deliveries.finish(std::span(&late, 1), now_), 0u);
-  EXPECT_EQ(store_->deliveries.find(id)->state, schema::DeliveryState::queued)
-      << "the new mail is still queued";
+  EXPECT_EQ(store_->deliveries.find(id)->state, DeliveryState::queued) << "the new mail is still queued";
 }
 
 TEST_P(GiftActions, AnotherBounceRestartsTheRefundPeriod) {
-  const schema::TransactionId id = send(1).front();
-  deliver(schema::DeliveryState::undelivered);
+  const TransactionId id = send(1).front();
+  deliver(DeliveryState::undelivered);
   advance_days(6);
   sync();
   ASSERT_EQ(resend_to(id).kind, Kind::done);
   now_ = now_ + 1;
-  deliver(schema::DeliveryState::undelivered);
+  deliver(DeliveryState::undelivered);
   sync();
   advance_days(6);
   EXPECT_EQ(run_timers().refunded, 0u);
@@ -110,7 +106,7 @@ TEST_P(GiftActions, AnotherBounceRestartsTheRefundPeriod) {
 
 // MAIL-18
 TEST_P(GiftActions, ResendToAnotherAddressCreatesNewLinksAndUpdatesRecord) {
-  const schema::TransactionId id = send(1).front();
+  const TransactionId id = send(1).front();
   deliver();
   sync();
   const ActionResult done = resend_to(id, "Bea@Example.org");
@@ -120,25 +116,25 @@ TEST_P(GiftActions, ResendToAnotherAddressCreatesNewLinksAndUpdatesRecord) {
   EXPECT_EQ(gift(id).transaction.generation, 1);
   EXPECT_EQ(gift(id).transaction.email, "Bea@Example.org");
   sync();
-  EXPECT_EQ(text(id, schema::GiftField::recipient_email), "Bea@Example.org");
+  EXPECT_EQ(text(id, GiftField::recipient_email), "Bea@Example.org");
   EXPECT_THAT(deliver(), SizeIs(1));
 }
 
 // MAIL-20
 TEST_P(GiftActions, RefusalNamesTheCurrentStatus) {
-  const schema::TransactionId linked = send(1, schema::SendMode::urls).front();
+  const TransactionId linked = send(1, SendMode::urls).front();
   EXPECT_THAT(resend_to(linked).reason, HasSubstr("its links were returned to the caller"));
   EXPECT_EQ(resend_to({987654}).kind, Kind::unknown);
-  for (const schema::Status end : {schema::Status::opened, schema::Status::redeemed, schema::Status::donated,
-                                   schema::Status::expired, schema::Status::refunded}) {
-    const schema::TransactionId id = send(1).front();
+  for (const Status end :
+       {Status::opened, Status::redeemed, Status::donated, Status::expired, Status::refunded}) {
+    const TransactionId id = send(1).front();
     deliver();
     report(id, end);
     const ActionResult refused = resend_to(id);
     EXPECT_EQ(refused.kind, Kind::refused);
-    EXPECT_EQ(refused.reason, "it was " + std::string(to_word(end)) + " on " + platform::to_rfc3339(now_));
+    EXPECT_EQ(refused.reason, "it was " + std::string(to_word(end)) + " on " + to_rfc3339(now_));
     EXPECT_THAT(deliver(), IsEmpty());
-    if (end == schema::Status::opened) continue;
+    if (end == Status::opened) continue;
     const ActionResult cancelled = cancel(*store_, id, "root", now_);
     EXPECT_EQ(cancelled.kind, Kind::refused);
     EXPECT_EQ(cancelled.reason, refused.reason);
@@ -148,31 +144,31 @@ TEST_P(GiftActions, RefusalNamesTheCurrentStatus) {
 
 // CON-21
 TEST_P(GiftActions, ObstaclesAreThoseForWhichTheActionIsRefused) {
-  const schema::TransactionId id = send(1).front();
+  const TransactionId id = send(1).front();
   const auto view = [&] {
-    return schema::store::MailContext{gift(id), store_->changes.spans_of(std::span(&id, 1)),
-                                      store_->deliveries.find(id)};
+    return store::MailContext{gift(id), store_->changes.spans_of(std::span(&id, 1)),
+                              store_->deliveries.find(id)};
   };
   EXPECT_EQ(resend_obstacle(view(), false)->reason, resend_to(id).reason);
   EXPECT_FALSE(resend_obstacle(view(), true)) << "it is queued";
   EXPECT_EQ(cancel_obstacle(view()), "");
   deliver();
   EXPECT_FALSE(resend_obstacle(view(), false));
-  report(id, schema::Status::redeemed);
+  report(id, Status::redeemed);
   EXPECT_EQ(resend_obstacle(view(), true)->reason, resend_to(id, "bea@example.org").reason);
   EXPECT_EQ(cancel_obstacle(view()), cancel(*store_, id, "root", now_).reason);
-  schema::store::MailContext elsewhere = view();
+  store::MailContext elsewhere = view();
   elsewhere.gift.transaction.gift_source = "shop";
   EXPECT_THAT(resend_obstacle(elsewhere, true)->reason, HasSubstr("giftsync did not send it"));
   EXPECT_THAT(cancel_obstacle(elsewhere), HasSubstr("giftsync did not send it"));
   EXPECT_EQ(retry_obstacle(std::nullopt, std::nullopt, now_), "the CRM has its current state");
-  using State = schema::store::CrmSyncStatus;
+  using State = store::CrmSyncStatus;
   EXPECT_EQ(retry_obstacle(std::nullopt, State::written, now_), "the CRM has its current state");
   for (const State state : {State::skipped, State::deleted, State::rejected})
     EXPECT_THAT(
         retry_obstacle(std::nullopt, state, now_),
         testing::AllOf(testing::Not(testing::IsEmpty()), testing::Not(testing::HasSubstr("current"))));
-  schema::store::SyncWait wait{.next_attempt_at = now_ + 1, .attempts = 1, .last_error = ""};
+  store::SyncWait wait{.next_attempt_at = now_ + 1, .attempts = 1, .last_error = ""};
   EXPECT_EQ(retry_obstacle(wait, std::nullopt, now_), "it is tried anyway within minutes");
   wait.is_rejected = true;
   EXPECT_EQ(retry_obstacle(wait, std::nullopt, now_), "");
@@ -181,15 +177,15 @@ TEST_P(GiftActions, ObstaclesAreThoseForWhichTheActionIsRefused) {
 
 // CON-8
 TEST_P(GiftActions, TheEventOfAnActionIsWrittenWithIt) {
-  const schema::TransactionId id = send(1).front();
-  schema::store::AuditEvent event;
+  const TransactionId id = send(1).front();
+  store::AuditEvent event;
   event.actor = "ana@example.com";
   event.action = "gift.resend";
   ASSERT_EQ(resend(*store_, {id, "bea@example.org", "ana@example.com", event}, now_).kind, Kind::done);
   event.action = "gift.cancel";
   ASSERT_EQ(cancel(*store_, id, "ana@example.com", now_, event).kind, Kind::done);
   EXPECT_EQ(cancel(*store_, id, "ana@example.com", now_, event).kind, Kind::refused);
-  const auto events = store_->audit.list(schema::store::Viewer::of_command_line(), {}, 10);
+  const auto events = store_->audit.list(store::Viewer::of_command_line(), {}, 10);
   ASSERT_THAT(events, SizeIs(2)) << "none of a refusal";
   EXPECT_EQ(events[0].action, "gift.cancel");
   EXPECT_EQ(events[1].detail, "to another address");
@@ -197,35 +193,35 @@ TEST_P(GiftActions, TheEventOfAnActionIsWrittenWithIt) {
 
 // MAIL-16, MAIL-19
 TEST_P(GiftActions, MailBeingSentIsNotSentTwice) {
-  const schema::TransactionId id = send(1).front();
+  const TransactionId id = send(1).front();
   EXPECT_THAT(resend_to(id).reason, HasSubstr("has not left yet"));
   const auto claims = store_->deliveries.claim("mailer", 60'000, 10, now_);
-  const schema::store::DeliveryQueue::Sending sending{claims.front(), "mail"};
+  const store::DeliveryQueue::Sending sending{claims.front(), "mail"};
   // Another address before it leaves: the holder of the claim may not send it any more.
   ASSERT_EQ(resend_to(id, "bea@example.org").kind, Kind::done);
   EXPECT_FALSE(store_->deliveries.begin_sending("mailer", std::span(&sending, 1), 60'000, now_)[0]);
   const auto fresh = store_->deliveries.claim("mailer", 60'000, 10, now_);
   ASSERT_THAT(fresh, SizeIs(1));
-  const schema::store::DeliveryQueue::Sending leaving{fresh.front(), "mail"};
+  const store::DeliveryQueue::Sending leaving{fresh.front(), "mail"};
   ASSERT_TRUE(store_->deliveries.begin_sending("mailer", std::span(&leaving, 1), 60'000, now_)[0]);
   EXPECT_EQ(resend_to(id, "cleo@example.org").kind, Kind::try_later);
   EXPECT_EQ(resend_to(id).kind, Kind::try_later);
-  schema::store::DeliveryOutcome outcome = outcome_of(fresh.front(), schema::DeliveryState::accepted);
+  store::DeliveryOutcome outcome = outcome_of(fresh.front(), DeliveryState::accepted);
   EXPECT_EQ(store_->deliveries.finish(std::span(&outcome, 1), now_), 1u);
 }
 
 // MAIL-21
 TEST_P(GiftActions, CancelRefundsAndRevokesLinksAndMail) {
-  const schema::TransactionId id = send(1).front();
+  const TransactionId id = send(1).front();
   const ActionResult done = cancel(*store_, id, "root", now_);
   EXPECT_EQ(done.kind, Kind::done);
-  EXPECT_EQ(done.state.status, schema::Status::refunded);
+  EXPECT_EQ(done.state.status, Status::refunded);
   EXPECT_EQ(gift(id).transaction.generation, 1);
-  EXPECT_EQ(store_->deliveries.find(id)->state, schema::DeliveryState::withdrawn);
+  EXPECT_EQ(store_->deliveries.find(id)->state, DeliveryState::withdrawn);
   EXPECT_THAT(deliver(), IsEmpty());
   sync();
-  EXPECT_EQ(text(id, schema::GiftField::status), "refunded");
-  EXPECT_EQ(cancel(*store_, id, "root", now_ + 5).reason, "it was refunded on " + platform::to_rfc3339(now_));
+  EXPECT_EQ(text(id, GiftField::status), "refunded");
+  EXPECT_EQ(cancel(*store_, id, "root", now_ + 5).reason, "it was refunded on " + to_rfc3339(now_));
   EXPECT_EQ(resend_to(id).kind, Kind::refused);
   advance_days(500);
   EXPECT_EQ(run_timers().expired, 0u);
@@ -234,30 +230,30 @@ TEST_P(GiftActions, CancelRefundsAndRevokesLinksAndMail) {
 
 // CON-60
 TEST_P(GiftActions, AResendAndACancellationKeepWhatTheMailWas) {
-  const schema::TransactionId id = send(1).front();
-  const auto end_mail = [&](schema::DeliveryState state, const std::string& reply) {
+  const TransactionId id = send(1).front();
+  const auto end_mail = [&](DeliveryState state, const std::string& reply) {
     const auto claim = store_->deliveries.claim("mailer", 60'000, 10, now_).at(0);
-    const schema::store::DeliveryQueue::Sending sending{claim, "mail"};
+    const store::DeliveryQueue::Sending sending{claim, "mail"};
     store_->deliveries.begin_sending("mailer", std::span(&sending, 1), 60'000, now_);
-    schema::store::DeliveryOutcome outcome = outcome_of(claim, state);
+    store::DeliveryOutcome outcome = outcome_of(claim, state);
     outcome.reply = reply;
     outcome.change.reset();
     ASSERT_EQ(store_->deliveries.finish(std::span(&outcome, 1), now_), 1u);
   };
-  const auto texts = [&](schema::TransactionId of) {
+  const auto texts = [&](TransactionId of) {
     std::vector<std::string> found;
     for (const auto& one : store_->lifecycle.find_actions(of))
       found.push_back(std::string(to_word(one.kind)) + " " + one.actor + " " + one.comment);
     return found;
   };
-  end_mail(schema::DeliveryState::queued, "450 busy");
+  end_mail(DeliveryState::queued, "450 busy");
   ASSERT_EQ(resend_to(id, "bea@example.org").kind, Kind::done);
-  end_mail(schema::DeliveryState::held, "no answer");
+  end_mail(DeliveryState::held, "no answer");
   ASSERT_EQ(cancel(*store_, id, "sam@example.com", now_).kind, Kind::done);
   EXPECT_THAT(texts(id),
               testing::ElementsAre("mail_deferred mailer 450 busy", testing::StartsWith("resent root to bea"),
                                    "mail_held mailer no answer", "cancelled sam@example.com "));
-  const schema::TransactionId accepted = send(1).front();
+  const TransactionId accepted = send(1).front();
   deliver();
   ASSERT_EQ(cancel(*store_, accepted, "sam@example.com", now_).kind, Kind::done);
   EXPECT_THAT(texts(accepted), testing::ElementsAre("cancelled sam@example.com "))
@@ -265,36 +261,36 @@ TEST_P(GiftActions, AResendAndACancellationKeepWhatTheMailWas) {
 }
 
 TEST_P(GiftActions, MailBeingSentAtCancelIsNotRetried) {
-  const schema::TransactionId id = send(1).front();
+  const TransactionId id = send(1).front();
   const auto claims = store_->deliveries.claim("mailer", 60'000, 10, now_);
-  const schema::store::DeliveryQueue::Sending sending{claims.front(), "mail"};
+  const store::DeliveryQueue::Sending sending{claims.front(), "mail"};
   ASSERT_TRUE(store_->deliveries.begin_sending("mailer", std::span(&sending, 1), 60'000, now_)[0]);
   ASSERT_EQ(cancel(*store_, id, "root", now_).kind, Kind::done);
-  schema::store::DeliveryOutcome later = outcome_of(claims.front(), schema::DeliveryState::queued);
+  store::DeliveryOutcome later = outcome_of(claims.front(), DeliveryState::queued);
   later.change.reset();
   EXPECT_EQ(store_->deliveries.finish(std::span(&later, 1), now_), 1u);
-  EXPECT_EQ(store_->deliveries.find(id)->state, schema::DeliveryState::withdrawn);
+  EXPECT_EQ(store_->deliveries.find(id)->state, DeliveryState::withdrawn);
 }
 
 // LIFE-22
 TEST_P(GiftActions, ConcurrentResendAndRefundHaveOneWinner) {
   for (int round = 0; round < 10; ++round) {
-    const schema::TransactionId id = send(1).front();
-    deliver(schema::DeliveryState::undelivered);
+    const TransactionId id = send(1).front();
+    deliver(DeliveryState::undelivered);
     sync();
     advance_days(7);
-    schema::store::Store other(database_->address());
+    store::Store other(database_->address());
     ActionResult resent;
     {
       std::jthread timer([&] { lifecycle_step(other, now_); });
       std::jthread admin([&] { resent = resend_to(id); });
     }
     run_timers();
-    const bool is_refunded = status(id) == schema::Status::refunded;
+    const bool is_refunded = status(id) == Status::refunded;
     EXPECT_EQ(resent.kind == Kind::done, !is_refunded) << resent.reason;
     EXPECT_EQ(deliver().size(), is_refunded ? 0u : 1u);
     run_timers();
-    EXPECT_EQ(status(id), is_refunded ? schema::Status::refunded : schema::Status::delivered);
+    EXPECT_EQ(status(id), is_refunded ? Status::refunded : Status::delivered);
   }
 }
 

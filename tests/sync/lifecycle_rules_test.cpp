@@ -1,64 +1,57 @@
 // The next outcome of a gift, as tables and as properties (LIFE-3, LIFE-4, LIFE-5, LIFE-6).
-#include "sync/lifecycle_rules.h"
+#include "sync/gift/lifecycle_rules.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <random>
 
-#include "sync/calendar_day.h"
-
 namespace giftsync::sync {
 namespace {
 
-using namespace schema;
 using testing::Optional;
 
-platform::UtcMillis at(std::string_view text) {
-  return *platform::from_rfc3339(text);
+UtcMillis at(std::string_view text) {
+  return *from_rfc3339(text);
 }
-const platform::UtcMillis kSent = at("2026-03-01T12:00:00Z");
-constexpr std::int64_t kDay = platform::kDayMillis;
+const UtcMillis kSent = at("2026-03-01T12:00:00Z");
+constexpr std::int64_t kDay = kDayMillis;
 
-schema::store::StatusChange change(schema::Status status, platform::UtcMillis when,
-                                   schema::Premise premise = schema::Premise::none) {
+store::StatusChange change(Status status, UtcMillis when, Premise premise = Premise::none) {
   return {{}, "test", {1}, status, when, when, {}, premise};
 }
-FoldedStatus state(std::vector<schema::store::StatusChange> changes) {
+FoldedStatus state(std::vector<store::StatusChange> changes) {
   return fold(kSent, changes);
 }
-DueOutcome outcome(schema::Status status, schema::Premise premise, platform::UtcMillis when) {
+DueOutcome outcome(Status status, Premise premise, UtcMillis when) {
   return {status, premise, when};
 }
 
 // LIFE-8
 TEST(LifecycleRules, NextOutcomeAndTime) {
   LifecycleTerms terms;
-  const DueOutcome unopened = outcome(schema::Status::expired, schema::Premise::unopened, kSent + 30 * kDay);
+  const DueOutcome unopened = outcome(Status::expired, Premise::unopened, kSent + 30 * kDay);
   EXPECT_THAT(next_outcome(terms, state({}), {}), Optional(unopened));
-  EXPECT_THAT(next_outcome(terms, state({change(schema::Status::delivered, kSent + 5)}), {}),
-              Optional(unopened));
-  const FoldedStatus undelivered = state({change(schema::Status::undelivered, kSent + kDay)});
+  EXPECT_THAT(next_outcome(terms, state({change(Status::delivered, kSent + 5)}), {}), Optional(unopened));
+  const FoldedStatus undelivered = state({change(Status::undelivered, kSent + kDay)});
   EXPECT_THAT(next_outcome(terms, undelivered, {}),
-              Optional(outcome(schema::Status::refunded, schema::Premise::undelivered, kSent + 8 * kDay)));
+              Optional(outcome(Status::refunded, Premise::undelivered, kSent + 8 * kDay)));
   EXPECT_THAT(next_outcome(terms, undelivered, kSent + kDay), Optional(unopened)) << "it was sent again";
   EXPECT_THAT(next_outcome(terms, undelivered, kSent + kDay - 1),
-              Optional(outcome(schema::Status::refunded, schema::Premise::undelivered, kSent + 8 * kDay)))
+              Optional(outcome(Status::refunded, Premise::undelivered, kSent + 8 * kDay)))
       << "it failed after it was sent again";
-  EXPECT_THAT(next_outcome(terms, state({change(schema::Status::undelivered, kSent + 25 * kDay)}), {}),
+  EXPECT_THAT(next_outcome(terms, state({change(Status::undelivered, kSent + 25 * kDay)}), {}),
               Optional(unopened))
       << "the earlier of two";
-  EXPECT_THAT(next_outcome(terms, state({change(schema::Status::opened, kSent + 3 * kDay)}), {}),
-              Optional(outcome(schema::Status::expired, schema::Premise::unclaimed, kSent + 368 * kDay)));
-  const auto expired = change(schema::Status::expired, kSent + 30 * kDay, schema::Premise::unopened);
-  EXPECT_THAT(
-      next_outcome(terms, state({expired}), {}),
-      Optional(outcome(schema::Status::refunded, schema::Premise::expired, at("2026-04-10T00:00:00Z"))));
+  EXPECT_THAT(next_outcome(terms, state({change(Status::opened, kSent + 3 * kDay)}), {}),
+              Optional(outcome(Status::expired, Premise::unclaimed, kSent + 368 * kDay)));
+  const auto expired = change(Status::expired, kSent + 30 * kDay, Premise::unopened);
+  EXPECT_THAT(next_outcome(terms, state({expired}), {}),
+              Optional(outcome(Status::refunded, Premise::expired, at("2026-04-10T00:00:00Z"))));
   terms.refund_day = 0;
   EXPECT_THAT(next_outcome(terms, state({expired}), {}),
-              Optional(outcome(schema::Status::refunded, schema::Premise::expired, kSent + 30 * kDay)));
-  for (const schema::Status over :
-       {schema::Status::redeemed, schema::Status::donated, schema::Status::refunded})
+              Optional(outcome(Status::refunded, Premise::expired, kSent + 30 * kDay)));
+  for (const Status over : {Status::redeemed, Status::donated, Status::refunded})
     EXPECT_EQ(next_outcome(terms, state({change(over, kSent + 1)}), {}), std::nullopt) << to_word(over);
 }
 
@@ -71,11 +64,11 @@ struct RefundDay {
 TEST(LifecycleRules, ReportDatedBeforeSentAtDoesNotExpireEarly) {
   LifecycleTerms terms;
   FoldedStatus state;
-  const platform::UtcMillis sent{1'800'000'000'000};
-  state.times[schema::Status::sent] = sent;
-  state.status = schema::Status::opened;
-  state.times[schema::Status::opened] = platform::UtcMillis{1'000'000'000'000};
-  EXPECT_EQ(next_outcome(terms, state, {})->at, sent + terms.opened_days * platform::kDayMillis);
+  const UtcMillis sent{1'800'000'000'000};
+  state.times[Status::sent] = sent;
+  state.status = Status::opened;
+  state.times[Status::opened] = UtcMillis{1'000'000'000'000};
+  EXPECT_EQ(next_outcome(terms, state, {})->at, sent + terms.opened_days * kDayMillis);
 }
 
 // LIFE-7
@@ -95,8 +88,8 @@ TEST(LifecycleRules, TheRefundDayBeginsInItsTimeZone) {
       {"No/Such_Zone", "2026-01-05T00:00:00Z", 10, "2026-02-10T00:00:00Z"},
   };
   for (const RefundDay& one : days)
-    EXPECT_EQ(platform::to_rfc3339(start_of_day_next_month(one.zone, at(one.expired), one.day)),
-              platform::to_rfc3339(at(one.refunded)))
+    EXPECT_EQ(to_rfc3339(start_of_day_next_month(one.zone, at(one.expired), one.day)),
+              to_rfc3339(at(one.refunded)))
         << one.zone << " " << one.expired;
 }
 
@@ -113,24 +106,23 @@ TEST(LifecycleRules, RemindersAreSentOnceAndNeverTooLate) {
   LifecycleTerms terms;
   terms.reminder_days = {7, 21, 30};
   const auto next = [&](const FoldedStatus& s, std::int64_t reminded, std::int64_t now_day,
-                        schema::SendMode mode = schema::SendMode::email) -> std::int64_t {
+                        SendMode mode = SendMode::email) -> std::int64_t {
     const auto due = next_reminder(terms, mode, s, {}, reminded, kSent + now_day * kDay);
     return due ? due->day : 0;
   };
   EXPECT_EQ(next(state({}), 0, 0), 7);
-  EXPECT_EQ(next(state({change(schema::Status::delivered, kSent + 1)}), 0, 7), 7);
+  EXPECT_EQ(next(state({change(Status::delivered, kSent + 1)}), 0, 7), 7);
   EXPECT_EQ(next(state({}), 7, 7), 21);
   EXPECT_EQ(next(state({}), 0, 25), 21) << "of two that have passed, only the last";
   EXPECT_EQ(next(state({}), 21, 25), 0) << "none at the moment of expiry";
-  EXPECT_EQ(next(state({change(schema::Status::opened, kSent + 1)}), 0, 0), 0);
-  EXPECT_EQ(next(state({change(schema::Status::undelivered, kSent + 1)}), 0, 0), 0);
-  EXPECT_EQ(next(state({change(schema::Status::expired, kSent + 1, schema::Premise::unopened)}), 0, 0), 0);
-  EXPECT_EQ(next(state({}), 0, 0, schema::SendMode::urls), 0);
+  EXPECT_EQ(next(state({change(Status::opened, kSent + 1)}), 0, 0), 0);
+  EXPECT_EQ(next(state({change(Status::undelivered, kSent + 1)}), 0, 0), 0);
+  EXPECT_EQ(next(state({change(Status::expired, kSent + 1, Premise::unopened)}), 0, 0), 0);
+  EXPECT_EQ(next(state({}), 0, 0, SendMode::urls), 0);
 }
 
-schema::store::Gift gift_with(const LifecycleTerms& terms,
-                              const std::vector<schema::store::StatusChange>& changes) {
-  schema::store::Gift gift;
+store::Gift gift_with(const LifecycleTerms& terms, const std::vector<store::StatusChange>& changes) {
+  store::Gift gift;
   gift.request.terms = format_terms(terms);
   const FoldedStatus folded = state(changes);
   gift.transaction.status = folded.status;
@@ -141,12 +133,11 @@ schema::store::Gift gift_with(const LifecycleTerms& terms,
 TEST(LifecycleRules, GiftIsClaimableUntilItsNextOutcome) {
   const LifecycleTerms terms;
   EXPECT_THAT(claimable_until(gift_with(terms, {})), Optional(kSent + 30 * kDay));
-  EXPECT_THAT(claimable_until(gift_with(terms, {change(schema::Status::opened, kSent + kDay)})),
+  EXPECT_THAT(claimable_until(gift_with(terms, {change(Status::opened, kSent + kDay)})),
               Optional(kSent + 366 * kDay));
-  for (const schema::Status over :
-       {schema::Status::redeemed, schema::Status::donated, schema::Status::expired, schema::Status::refunded})
+  for (const Status over : {Status::redeemed, Status::donated, Status::expired, Status::refunded})
     EXPECT_EQ(claimable_until(gift_with(terms, {change(over, kSent + 5)})), std::nullopt) << to_word(over);
-  schema::store::Gift elsewhere = gift_with(terms, {});
+  store::Gift elsewhere = gift_with(terms, {});
   elsewhere.transaction.gift_source = "vendor";
   EXPECT_EQ(claimable_until(elsewhere), std::nullopt);
   elsewhere.transaction.gift_source.clear();
@@ -157,11 +148,11 @@ TEST(LifecycleRules, GiftIsClaimableUntilItsNextOutcome) {
 TEST(LifecycleRules, TermsDependOnSendMode) {
   LifecycleTerms terms;
   terms.reminder_days = {7};
-  const schema::store::LifecycleStampFunction stamp = terms_stamper(terms, 90);
-  const schema::store::LifecycleStamp mailed = stamp(schema::SendMode::email, kSent);
+  const store::LifecycleStampFunction stamp = terms_stamper(terms, 90);
+  const store::LifecycleStamp mailed = stamp(SendMode::email, kSent);
   EXPECT_EQ(parse_terms(mailed.terms), terms);
   EXPECT_THAT(mailed.due_at, Optional(kSent + 7 * kDay));
-  const schema::store::LifecycleStamp linked = stamp(schema::SendMode::urls, kSent);
+  const store::LifecycleStamp linked = stamp(SendMode::urls, kSent);
   EXPECT_EQ(parse_terms(linked.terms)->unopened_days, 90);
   EXPECT_THAT(linked.due_at, Optional(kSent + 90 * kDay));
 }
@@ -186,15 +177,14 @@ TEST(LifecycleRules, EveryGiftReachesAFinalStatus) {
     LifecycleTerms terms;
     terms.refund_day = random() % 29;
     terms.time_zone = random() % 2 ? "America/Havana" : "Asia/Beirut";
-    std::vector<schema::store::StatusChange> changes;
+    std::vector<store::StatusChange> changes;
     for (unsigned n = random() % 4; n > 0; --n) {
-      const schema::Status reported[] = {schema::Status::delivered, schema::Status::undelivered,
-                                         schema::Status::opened, schema::Status::redeemed,
-                                         schema::Status::donated};
+      const Status reported[] = {Status::delivered, Status::undelivered, Status::opened, Status::redeemed,
+                                 Status::donated};
       changes.push_back(
           change(reported[random() % 5], kSent + static_cast<std::int64_t>(random() % 60) * kDay));
     }
-    platform::UtcMillis last = kSent;
+    UtcMillis last = kSent;
     int steps = 0;
     for (auto due = next_outcome(terms, state(changes), {}); due;
          due = next_outcome(terms, state(changes), {})) {

@@ -5,24 +5,22 @@
 #include <map>
 #include <random>
 
-#include "sync/conditional_outcome.h"
+#include "sync/status/status_rules.h"
 #include "tests/support/lifecycle_fixture.h"
 
 namespace giftsync::sync {
 namespace {
 
-using namespace schema;
-
 /// What happened to one gift, from which its end follows.
 struct Model {
-  platform::UtcMillis sent;
+  UtcMillis sent;
   std::int64_t unopened_days = 30;
-  std::optional<platform::UtcMillis> undelivered;
-  std::optional<platform::UtcMillis> opened;
-  std::optional<schema::Status> decided;  ///< redeemed, donated; refunded: cancelled
+  std::optional<UtcMillis> undelivered;
+  std::optional<UtcMillis> opened;
+  std::optional<Status> decided;  ///< redeemed, donated; refunded: cancelled
 
-  static platform::UtcMillis tenth_of_next_month(platform::UtcMillis time) {
-    const std::string text = platform::to_rfc3339(time);
+  static UtcMillis tenth_of_next_month(UtcMillis time) {
+    const std::string text = to_rfc3339(time);
     int year = std::stoi(text.substr(0, 4));
     int month = std::stoi(text.substr(5, 2)) + 1;
     if (month == 13) {
@@ -31,20 +29,17 @@ struct Model {
     }
     char next[32];
     std::snprintf(next, sizeof next, "%04d-%02d-10T00:00:00Z", year, month);
-    return *platform::from_rfc3339(next);
+    return *from_rfc3339(next);
   }
-  schema::Status at(platform::UtcMillis now) const {
+  Status at(UtcMillis now) const {
     if (decided) return *decided;
-    const platform::UtcMillis end =
-        opened ? *opened + 365 * platform::kDayMillis : sent + unopened_days * platform::kDayMillis;
-    if (undelivered && *undelivered + 7 * platform::kDayMillis < end) {
-      if (*undelivered + 7 * platform::kDayMillis <= now) return schema::Status::refunded;
+    const UtcMillis end = opened ? *opened + 365 * kDayMillis : sent + unopened_days * kDayMillis;
+    if (undelivered && *undelivered + 7 * kDayMillis < end) {
+      if (*undelivered + 7 * kDayMillis <= now) return Status::refunded;
     } else if (end <= now) {
-      return tenth_of_next_month(end) <= now ? schema::Status::refunded : schema::Status::expired;
+      return tenth_of_next_month(end) <= now ? Status::refunded : Status::expired;
     }
-    return opened        ? schema::Status::opened
-           : undelivered ? schema::Status::undelivered
-                         : schema::Status::delivered;
+    return opened ? Status::opened : undelivered ? Status::undelivered : Status::delivered;
   }
 };
 
@@ -53,75 +48,73 @@ class LifecycleYear : public tests::LifecycleFixture {
   std::size_t total_gifts() const {
     const char* given = std::getenv("GIFTSYNC_YEAR_GIFTS");
     const std::size_t count = given ? std::strtoul(given, nullptr, 10) : 365;
-    return GetParam() == schema::sql::Dialect::sqlite ? count : std::min<std::size_t>(count, 365);
+    return GetParam() == sql::Dialect::sqlite ? count : std::min<std::size_t>(count, 365);
   }
 
   void send_gifts(std::size_t count) {
-    for (const schema::TransactionId id : send(count)) models_[id].sent = now_;
-    for (const schema::store::DeliveryClaim& claim : deliver_with_bounces()) {
+    for (const TransactionId id : send(count)) models_[id].sent = now_;
+    for (const store::DeliveryClaim& claim : deliver_with_bounces()) {
       auto& undelivered = models_[claim.transaction].undelivered;
       undelivered = bounced_.contains(claim.transaction) ? std::optional(now_) : std::nullopt;
     }
   }
   /// One in eight is not delivered.
-  std::vector<schema::store::DeliveryClaim> deliver_with_bounces() {
+  std::vector<store::DeliveryClaim> deliver_with_bounces() {
     bounced_.clear();
     const auto claims = store_->deliveries.claim("mailer", 60'000, 100'000, now_);
-    std::vector<schema::store::DeliveryQueue::Sending> sendings;
-    std::vector<schema::store::DeliveryOutcome> outcomes;
+    std::vector<store::DeliveryQueue::Sending> sendings;
+    std::vector<store::DeliveryOutcome> outcomes;
     for (const auto& claim : claims) {
       sendings.push_back({claim, "mail"});
       const bool fails = random_() % 8 == 0;
       if (fails) bounced_.insert(claim.transaction);
-      outcomes.push_back(
-          outcome_of(claim, fails ? schema::DeliveryState::undelivered : schema::DeliveryState::accepted));
+      outcomes.push_back(outcome_of(claim, fails ? DeliveryState::undelivered : DeliveryState::accepted));
     }
     store_->deliveries.begin_sending("mailer", sendings, 60'000, now_);
     store_->deliveries.finish(outcomes, now_);
     return claims;
   }
   void simulate_day() {
-    std::vector<schema::store::StatusChange> opened;
+    std::vector<store::StatusChange> opened;
     for (auto& [id, model] : models_) {
       if (model.decided) continue;
-      const schema::Status status = model.at(now_);
-      if (status == schema::Status::refunded) model.decided = status;
-      if (status == schema::Status::delivered && random_() % 40 == 0) {
+      const Status status = model.at(now_);
+      if (status == Status::refunded) model.decided = status;
+      if (status == Status::delivered && random_() % 40 == 0) {
         model.opened = now_;
-        opened.push_back({{}, "page", id, schema::Status::opened, now_, now_, {}});
-      } else if (status == schema::Status::opened && random_() % 60 == 0) {
-        decide_gift(id, model, random_() % 3 ? schema::Status::redeemed : schema::Status::donated);
-      } else if (status == schema::Status::undelivered && random_() % 10 == 0) {
+        opened.push_back({{}, "page", id, Status::opened, now_, now_, {}});
+      } else if (status == Status::opened && random_() % 60 == 0) {
+        decide_gift(id, model, random_() % 3 ? Status::redeemed : Status::donated);
+      } else if (status == Status::undelivered && random_() % 10 == 0) {
         ASSERT_EQ(resend(*store_, {id, {}, "root"}, now_).kind, ActionResult::Kind::done);
         model.undelivered.reset();
         ++resent_;
-      } else if (random_() % 2000 == 0 &&
-                 (status == schema::Status::delivered || status == schema::Status::undelivered)) {
+      } else if (random_() % 2000 == 0 && (status == Status::delivered || status == Status::undelivered)) {
         ASSERT_EQ(cancel(*store_, id, "root", now_).kind, ActionResult::Kind::done);
-        model.decided = schema::Status::refunded;
+        model.decided = Status::refunded;
       }
     }
     store_->changes.accept(opened);
   }
-  void decide_gift(schema::TransactionId id, Model& model, schema::Status status) {
-    const schema::store::StatusChange change{{}, "page", id, status, now_, now_, {}};
+  void decide_gift(TransactionId id, Model& model, Status status) {
+    const store::StatusChange change{{}, "page", id, status, now_, now_, {}};
     ASSERT_EQ(apply_conditional_outcome(store_->changes, change).outcome,
-              schema::store::ConditionalOutcome::accepted);
+              store::ConditionalOutcome::accepted);
     model.decided = status;
   }
   void expect_all_consistent() {
-    std::map<schema::Status, int> expected;
-    std::map<schema::Status, int> found;
-    std::map<schema::TransactionId, schema::GiftRecord> records;
-    schema::TransactionId after{0};
+    std::map<Status, int> expected;
+    std::map<Status, int> found;
+    std::map<TransactionId, GiftRecord> records;
+    TransactionId after{0};
     for (auto some = crm_->gift_records().page(after, 500); !some.empty();
          some = crm_->gift_records().page(after, 500)) {
       after = some.back().transaction();
-      for (schema::GiftRecord& one : some) records[one.transaction()] = std::move(one);
+      for (GiftRecord& one : some) records[one.transaction()] = std::move(one);
     }
     ASSERT_EQ(records.size(), models_.size());
     for (const auto& [id, model] : models_) {
-      const schema::store::Gift in_store = gift(id);
+      const store::Gift in_store = gift(id);
       ++expected[model.at(now_)];
       ++found[in_store.transaction.status];
       ASSERT_EQ(to_word(in_store.transaction.status), to_word(model.at(now_))) << "gift " << id.value;
@@ -130,26 +123,23 @@ class LifecycleYear : public tests::LifecycleFixture {
     }
     EXPECT_EQ(found, expected);
   }
-  static void expect_record(const schema::GiftRecord& record,
-                            const schema::store::RecipientTransaction& in_store) {
-    EXPECT_EQ(record.get(schema::GiftField::status),
-              schema::FieldValue(std::string(to_word(in_store.status))));
-    for (const schema::Status status : schema::kAllStatuses) {
+  static void expect_record(const GiftRecord& record, const store::RecipientTransaction& in_store) {
+    EXPECT_EQ(record.get(GiftField::status), FieldValue(std::string(to_word(in_store.status))));
+    for (const Status status : kAllStatuses) {
       const auto& time = in_store.times[status];
-      EXPECT_EQ(record.get(schema::time_field_of(status)),
-                time ? schema::FieldValue(*time) : schema::FieldValue())
+      EXPECT_EQ(record.get(time_field_of(status)), time ? FieldValue(*time) : FieldValue())
           << in_store.id.value << " " << to_word(status);
     }
   }
 
-  std::map<schema::TransactionId, Model> models_;
-  std::set<schema::TransactionId> bounced_;
+  std::map<TransactionId, Model> models_;
+  std::set<TransactionId> bounced_;
   std::mt19937 random_{365};
   int resent_ = 0;
 };
 
 INSTANTIATE_TEST_SUITE_P(BackEnds, LifecycleYear,
-                         testing::Values(schema::sql::Dialect::sqlite, schema::sql::Dialect::postgresql),
+                         testing::Values(sql::Dialect::sqlite, sql::Dialect::postgresql),
                          tests::name_of_dialect);
 
 // LIFE-16

@@ -1,5 +1,3 @@
-#include "sync/link_token.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,7 +7,8 @@
 #include <set>
 #include <string>
 
-#include "platform/random.h"
+#include "platform/digest.h"
+#include "sync/gift/gift_links.h"
 
 namespace giftsync::sync {
 namespace {
@@ -20,7 +19,7 @@ using ::testing::MatchesRegex;
 TEST(LinkToken, RoundTripsItsPayload) {
   const LinkSigner signer(std::string(32, 's'));
   for (const LinkKind kind : {LinkKind::redeem, LinkKind::donate, LinkKind::view}) {
-    for (const std::int64_t id : {std::int64_t{1}, std::int64_t{123456789}, schema::kMaxId}) {
+    for (const std::int64_t id : {std::int64_t{1}, std::int64_t{123456789}, kMaxId}) {
       for (const std::int64_t generation : {std::int64_t{0}, std::int64_t{7}, std::int64_t{4294967295}}) {
         const std::string token = signer.token(kind, {id}, generation);
         EXPECT_THAT(token, MatchesRegex("[A-Za-z0-9_-]{44}"));
@@ -69,7 +68,7 @@ TEST(LinkToken, TokenOfAnotherSecretIsRejectedEvenWithTheSameKeyId) {
   const char key_id = signer.token(LinkKind::view, {1}, 0).front();
   int same_key_id = 0;
   for (int i = 0; i < 1000; ++i) {
-    const LinkSigner other(platform::random_bytes(32));
+    const LinkSigner other(random_bytes(32));
     const std::string token = other.token(LinkKind::redeem, {42}, 1);
     EXPECT_FALSE(signer.verify(token));
     if (token.front() == key_id) ++same_key_id;

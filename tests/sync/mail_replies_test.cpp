@@ -1,18 +1,16 @@
 // When replies are the same, and when so many mails have one that `status` says so (OPS-27).
-#include "sync/mail_replies.h"
+#include "sync/mail/mail_replies.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace giftsync::sync {
 namespace {
-
-using schema::DeliveryState;
-using schema::store::FailedMail;
+using store::FailedMail;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr platform::UtcMillis kNow{1'800'000'000'000};
+constexpr UtcMillis kNow{1'800'000'000'000};
 
 TEST(ReplyClass, LeavesOutWhatDiffersFromMailToMail) {
   const std::vector<std::pair<std::string, std::string>> same{
@@ -42,7 +40,7 @@ TEST(ReplyLike, APartOrAReplyOfTheSameClass) {
 }
 
 std::vector<FailedMail> mails(std::size_t count, DeliveryState state, const std::string& reply,
-                              platform::UtcMillis since = kNow) {
+                              UtcMillis since = kNow) {
   std::vector<FailedMail> all;
   for (std::size_t i = 0; i < count; ++i) {
     FailedMail mail{state, reply, since + static_cast<std::int64_t>(i)};
@@ -68,7 +66,7 @@ TEST(SharedReplies, NeedManyMailsWithOneReply) {
 
 // MAIL-2
 TEST(SharedReplies, ARelayThatDefersAllIsToldAfterTenMinutes) {
-  const platform::UtcMillis later = kNow + kLongDeferredMillis;
+  const UtcMillis later = kNow + kLongDeferredMillis;
   EXPECT_THAT(shared_replies(mails(3, DeliveryState::queued, "450 4.7.1 * later"), later + -1), IsEmpty());
   EXPECT_THAT(shared_replies(mails(2, DeliveryState::queued, "450 4.7.1 * later"), later), IsEmpty());
   const auto many = shared_replies(mails(3, DeliveryState::queued, "450 4.7.1 * later"), later);

@@ -5,18 +5,15 @@
 #include <memory>
 #include <set>
 
-#include "schema/crm/managed/managed_crm.h"
+#include "crm/sql/managed/managed_crm.h"
 #include "schema/store/store.h"
-#include "sync/status_intervals.h"
-#include "sync/status_rules.h"
-#include "sync/sync_step.h"
+#include "sync/crm/sync_step.h"
+#include "sync/status/status_rules.h"
 #include "tests/support/random_changes.h"
 #include "tests/support/store_fixture.h"
 
 namespace giftsync::sync {
 namespace {
-
-using namespace schema;
 
 class OrderIndependenceStored : public tests::StoreFixture {
  protected:
@@ -25,8 +22,8 @@ class OrderIndependenceStored : public tests::StoreFixture {
   void SetUp() override {
     tests::StoreFixture::SetUp();
     if (IsSkipped()) return;
-    schema::crm::managed::migrate_managed_crm(database_->address());
-    rules_.link_of = [](const schema::store::RecipientTransaction&) { return "https://gifts.test/g"; };
+    crm::managed::migrate_managed_crm(database_->address());
+    rules_.link_of = [](const store::RecipientTransaction&) { return "https://gifts.test/g"; };
     for (auto* person : {&rules_.match_fields.contact, &rules_.match_fields.lead}) {
       person->email_fields = {"Email"};
       person->order_by = {"LastModifiedDate", true};
@@ -40,18 +37,18 @@ class OrderIndependenceStored : public tests::StoreFixture {
   }
 
   void restart() {
-    store_ = std::make_unique<schema::store::Store>(database_->address());
-    crm_ = schema::crm::managed::make_managed_crm({database_->address(), "giftsync", rules_.match_fields});
+    store_ = std::make_unique<store::Store>(database_->address());
+    crm_ = crm::managed::make_managed_crm({database_->address(), "giftsync", rules_.match_fields});
   }
-  std::vector<schema::TransactionId> send(std::size_t count) {
-    schema::store::NewGiftRequest request;
+  std::vector<TransactionId> send(std::size_t count) {
+    store::NewGiftRequest request;
     request.request.account = {1};
     request.request.gift = {7};
     request.request.item_name = "Coffee";
     request.request.created_at = tests::kSent;
     for (std::size_t i = 0; i < count; ++i)
       request.recipients.push_back({"ada@example.com", "", "", "Thanks"});
-    std::vector<schema::TransactionId> ids;
+    std::vector<TransactionId> ids;
     const auto outcomes = store_->gifts.create(std::span(&request, 1));
     for (const auto& made : outcomes.front().recipients) ids.push_back(made.id);
     return ids;
@@ -66,57 +63,55 @@ class OrderIndependenceStored : public tests::StoreFixture {
     FoldedStatus state;
     friend bool operator==(const GiftSnapshot&, const GiftSnapshot&) = default;
   };
-  GiftSnapshot snapshot(schema::TransactionId id) {
+  GiftSnapshot snapshot(TransactionId id) {
     GiftSnapshot snapshot;
-    const std::vector<schema::store::StatusChange> history = store_->changes.history(id);
-    for (const schema::store::StatusChange& change : history) {
-      std::string line = platform::to_rfc3339(change.occurred_at) + " " +
-                         std::string(to_word(change.status)) + " " + std::string(to_word(change.premise)) +
-                         " " + change.source + ":";
+    const std::vector<store::StatusChange> history = store_->changes.history(id);
+    for (const store::StatusChange& change : history) {
+      std::string line = to_rfc3339(change.occurred_at) + " " + std::string(to_word(change.status)) + " " +
+                         std::string(to_word(change.premise)) + " " + change.source + ":";
       for (const std::string& event : change.event_ids) line += " " + event;
       if (change.voiding) line += " voided by " + change.voiding->by;
       snapshot.history.push_back(line + " " + conflict_reason(change, history));
     }
-    const schema::GiftRecord record = crm_->gift_records().page({id.value - 1}, 1).front();
-    for (const schema::Status status : schema::kAllStatuses) {
-      const auto* time = std::get_if<platform::UtcMillis>(&record.get(schema::time_field_of(status)));
-      snapshot.record.push_back(time ? platform::to_rfc3339(*time) : "-");
+    const GiftRecord record = crm_->gift_records().page({id.value - 1}, 1).front();
+    for (const Status status : kAllStatuses) {
+      const auto* time = std::get_if<UtcMillis>(&record.get(time_field_of(status)));
+      snapshot.record.push_back(time ? to_rfc3339(*time) : "-");
     }
-    snapshot.record.push_back(std::get<std::string>(record.get(schema::GiftField::status)));
-    const schema::store::RecipientTransaction gift =
-        store_->gifts.find(std::span(&id, 1)).front().transaction;
+    snapshot.record.push_back(std::get<std::string>(record.get(GiftField::status)));
+    const store::RecipientTransaction gift = store_->gifts.find(std::span(&id, 1)).front().transaction;
     snapshot.state = {gift.status, gift.times, gift.has_conflict};
     return snapshot;
   }
 
-  std::unique_ptr<schema::crm::Crm> crm_;
+  std::unique_ptr<crm::Crm> crm_;
   SyncRules rules_;
 };
 
 INSTANTIATE_TEST_SUITE_P(BackEnds, OrderIndependenceStored,
-                         testing::Values(schema::sql::Dialect::sqlite, schema::sql::Dialect::postgresql),
+                         testing::Values(sql::Dialect::sqlite, sql::Dialect::postgresql),
                          tests::name_of_dialect);
 
 TEST_P(OrderIndependenceStored, AnyOrderGivesSameRecordAndHistory) {
   std::mt19937 random(tests::seed());
   constexpr std::size_t kSets = 12;
-  std::vector<schema::TransactionId> gifts = send(1);
+  std::vector<TransactionId> gifts = send(1);
   // Some changes arrive before their gifts and are orphaned.
   const std::int64_t first_late = gifts.front().value + 100'000;
   const auto send_late = [&] {
     store_->gifts.start_transaction_ids_at({first_late});
     return send(kSets * kCopies);
   };
-  std::vector<std::vector<schema::store::StatusChange>> sets(kSets);
-  std::vector<schema::store::StatusChange> stream;
+  std::vector<std::vector<store::StatusChange>> sets(kSets);
+  std::vector<store::StatusChange> stream;
   for (std::size_t set = 0; set < kSets; ++set) {
     for (std::size_t i = random() % 10; i > 0; --i) {
-      schema::store::StatusChange change = tests::random_change(random);
+      store::StatusChange change = tests::random_change(random);
       if (random() % 3) change.event_ids.push_back("e" + std::to_string(random() % 4));
       sets[set].push_back(change);
     }
     for (std::size_t copy = 0; copy < kCopies; ++copy) {
-      for (schema::store::StatusChange change : sets[set]) {
+      for (store::StatusChange change : sets[set]) {
         change.transaction = {first_late + static_cast<std::int64_t>(set * kCopies + copy)};
         stream.push_back(change);
       }
@@ -142,14 +137,14 @@ TEST_P(OrderIndependenceStored, AnyOrderGivesSameRecordAndHistory) {
   // One change of each set is voided, in all its copies.
   for (std::size_t set = 0; set < kSets; ++set) {
     if (sets[set].empty()) continue;
-    const schema::store::StatusChange& bad = sets[set].front();
+    const store::StatusChange& bad = sets[set].front();
     for (std::size_t copy = 0; copy < kCopies; ++copy) {
-      for (const schema::store::StatusChange& change : store_->changes.history(gifts[set * kCopies + copy])) {
+      for (const store::StatusChange& change : store_->changes.history(gifts[set * kCopies + copy])) {
         const bool same = change.status == bad.status && change.premise == bad.premise &&
                           change.source == bad.source && change.occurred_at == bad.occurred_at;
         if (!same) continue;
         EXPECT_EQ(store_->changes.void_change(change.id, {tests::kSent + 60, "ana", ""}),
-                  schema::store::VoidOutcome::voided);
+                  store::VoidOutcome::voided);
       }
     }
   }
@@ -161,7 +156,7 @@ TEST_P(OrderIndependenceStored, AnyOrderGivesSameRecordAndHistory) {
   EXPECT_EQ(store_->changes.count_orphaned(), 0);
   for (std::size_t set = 0; set < kSets; ++set) {
     const GiftSnapshot first = snapshot(gifts[set * kCopies]);
-    const std::vector<schema::store::StatusChange> history = store_->changes.history(gifts[set * kCopies]);
+    const std::vector<store::StatusChange> history = store_->changes.history(gifts[set * kCopies]);
     EXPECT_EQ(first.state, fold(tests::kSent, history)) << tests::seed_info(static_cast<int>(set));
     EXPECT_EQ(first.record.back(), to_word(first.state.status));
     for (std::size_t copy = 1; copy < kCopies; ++copy) {
@@ -179,12 +174,12 @@ TEST_P(OrderIndependenceStored, VoidThenRestoreLeavesNoTrace) {
   const std::int64_t first_late = send(1).front().value + 100'000;
   // Two gifts have the same changes; those of the second are voided and restored.
   const auto gift_of = [first_late](std::size_t pair, bool reviewed) {
-    return schema::TransactionId{first_late + static_cast<std::int64_t>(2 * pair) + (reviewed ? 1 : 0)};
+    return TransactionId{first_late + static_cast<std::int64_t>(2 * pair) + (reviewed ? 1 : 0)};
   };
-  std::vector<schema::store::StatusChange> stream;
+  std::vector<store::StatusChange> stream;
   for (std::size_t pair = 0; pair < kPairs; ++pair) {
     for (std::size_t i = random() % 8; i > 0; --i) {
-      schema::store::StatusChange change = tests::random_change(random);
+      store::StatusChange change = tests::random_change(random);
       if (random() % 3) change.event_ids.push_back("e" + std::to_string(random() % 4));
       for (const bool reviewed : {false, true}) {
         change.transaction = gift_of(pair, reviewed);
@@ -199,21 +194,21 @@ TEST_P(OrderIndependenceStored, VoidThenRestoreLeavesNoTrace) {
     ASSERT_EQ(send(2 * kPairs).front().value, first_late);
     sent = true;
   };
-  const auto restore = [&](const schema::store::StatusChange& change) {
+  const auto restore = [&](const store::StatusChange& change) {
     const auto expected =
-        sent ? schema::store::RestoreOutcome::Kind::restored : schema::store::RestoreOutcome::Kind::orphaned;
+        sent ? store::RestoreOutcome::Kind::restored : store::RestoreOutcome::Kind::orphaned;
     EXPECT_EQ(store_->changes.restore_change(change.id, {tests::kSent + 60, "bob", ""}).kind, expected)
         << tests::seed_info(static_cast<int>(change.id.value));
   };
   const auto review_some = [&] {
     const auto history = store_->changes.history(gift_of(random() % kPairs, true));
-    for (const schema::store::StatusChange& change : history) {
+    for (const store::StatusChange& change : history) {
       if (random() % 2) continue;
       if (change.voiding) {
         restore(change);
       } else {
         EXPECT_EQ(store_->changes.void_change(change.id, {tests::kSent + 60, "ana", ""}),
-                  schema::store::VoidOutcome::voided);
+                  store::VoidOutcome::voided);
       }
     }
   };
@@ -231,7 +226,7 @@ TEST_P(OrderIndependenceStored, VoidThenRestoreLeavesNoTrace) {
   sync();
   store_->changes.accept(stream);  // everything again, with some of it voided
   for (std::size_t pair = 0; pair < kPairs; ++pair) {
-    for (const schema::store::StatusChange& change : store_->changes.history(gift_of(pair, true))) {
+    for (const store::StatusChange& change : store_->changes.history(gift_of(pair, true))) {
       if (change.voiding) restore(change);
     }
   }
@@ -248,19 +243,19 @@ TEST_P(OrderIndependenceStored, VoidThenRestoreLeavesNoTrace) {
 }
 
 /// A change of an external gift; some contain the time of sending too.
-schema::store::InboundItem random_report(std::mt19937& random) {
-  schema::store::InboundItem item;
+store::InboundItem random_report(std::mt19937& random) {
+  store::InboundItem item;
   item.change = tests::random_change(random);
-  item.change->premise = schema::Premise::none;
+  item.change->premise = Premise::none;
   item.change->source = "vendor";
   item.change->gift_source = "vendor";
   if (random() % 2) {
     item.sent = item.change;
-    item.sent->status = schema::Status::sent;
+    item.sent->status = Status::sent;
     item.sent->occurred_at = tests::kSent + static_cast<std::int64_t>(random() % 8);
   }
-  const schema::store::StatusChange& reported = item.sent ? *item.sent : *item.change;
-  if (reported.status == schema::Status::sent && random() % 4 > 0) {
+  const store::StatusChange& reported = item.sent ? *item.sent : *item.change;
+  if (reported.status == Status::sent && random() % 4 > 0) {
     item.gift.emplace();
     item.gift->email = "ada@example.com";
     item.gift->sent_at = reported.occurred_at;
@@ -268,7 +263,7 @@ schema::store::InboundItem random_report(std::mt19937& random) {
   return item;
 }
 
-schema::store::InboundItem about(schema::store::InboundItem item, schema::TransactionId gift) {
+store::InboundItem about(store::InboundItem item, TransactionId gift) {
   item.change->transaction = gift;
   if (item.sent) item.sent->transaction = gift;
   if (item.gift) item.gift->id = gift;
@@ -280,30 +275,30 @@ TEST_P(OrderIndependenceStored, ExternalGiftSentAtIsEarliestEffectiveReport) {
   std::mt19937 random(tests::seed());
   constexpr std::size_t kSets = 12;
   const auto gift_of = [](std::size_t set, std::size_t copy) {
-    return schema::TransactionId{9'000'000'000 + static_cast<std::int64_t>(set * kCopies + copy)};
+    return TransactionId{9'000'000'000 + static_cast<std::int64_t>(set * kCopies + copy)};
   };
-  std::vector<schema::store::InboundItem> stream;
+  std::vector<store::InboundItem> stream;
   for (std::size_t set = 0; set < kSets; ++set) {
-    std::vector<schema::store::InboundItem> reports(1 + random() % 8);
-    for (schema::store::InboundItem& one : reports) one = random_report(random);
-    while (std::none_of(reports.begin(), reports.end(),
-                        [](const schema::store::InboundItem& one) { return one.gift; }))
+    std::vector<store::InboundItem> reports(1 + random() % 8);
+    for (store::InboundItem& one : reports) one = random_report(random);
+    while (
+        std::none_of(reports.begin(), reports.end(), [](const store::InboundItem& one) { return one.gift; }))
       reports.push_back(random_report(random));
     for (std::size_t copy = 0; copy < kCopies; ++copy) {
-      for (const schema::store::InboundItem& one : reports) stream.push_back(about(one, gift_of(set, copy)));
+      for (const store::InboundItem& one : reports) stream.push_back(about(one, gift_of(set, copy)));
     }
   }
   tests::shuffle_with_repeats(stream, random);
   store_->sources.open("vendor", "vendor", tests::kSent);
   for (std::size_t at = 0; at < stream.size();) {
     const std::size_t size = std::min<std::size_t>(1 + random() % 40, stream.size() - at);
-    schema::store::InboundBatch page;
+    store::InboundBatch page;
     page.source = "vendor";
     page.gift_source = "vendor";
     page.items.assign(stream.begin() + static_cast<std::ptrdiff_t>(at),
                       stream.begin() + static_cast<std::ptrdiff_t>(at + size));
     page.now = tests::kSent + 10;
-    ASSERT_EQ(store_->sources.accept(page).kind, schema::store::IngestResult::Kind::stored);
+    ASSERT_EQ(store_->sources.accept(page).kind, store::IngestResult::Kind::stored);
     at += size;
     if (random() % 3 == 0) sync();
     if (random() % 4 == 0) restart();
@@ -312,12 +307,12 @@ TEST_P(OrderIndependenceStored, ExternalGiftSentAtIsEarliestEffectiveReport) {
   for (std::size_t set = 0; set < kSets; ++set) {
     const std::int64_t voided_until = tests::kSent.value - 1 + static_cast<std::int64_t>(random() % 9);
     for (std::size_t copy = 0; copy < kCopies; ++copy) {
-      std::vector<schema::store::StatusChange> history = store_->changes.history(gift_of(set, copy));
+      std::vector<store::StatusChange> history = store_->changes.history(gift_of(set, copy));
       std::shuffle(history.begin(), history.end(), random);
-      for (const schema::store::StatusChange& change : history) {
-        if (change.status != schema::Status::sent || change.occurred_at.value > voided_until) continue;
+      for (const store::StatusChange& change : history) {
+        if (change.status != Status::sent || change.occurred_at.value > voided_until) continue;
         EXPECT_EQ(store_->changes.void_change(change.id, {tests::kSent + 60, "ana", ""}),
-                  schema::store::VoidOutcome::voided);
+                  store::VoidOutcome::voided);
         if (random() % 3 == 0) sync();
       }
     }
@@ -325,17 +320,16 @@ TEST_P(OrderIndependenceStored, ExternalGiftSentAtIsEarliestEffectiveReport) {
   sync();
   for (std::size_t set = 0; set < kSets; ++set) {
     const GiftSnapshot first = snapshot(gift_of(set, 0));
-    std::optional<platform::UtcMillis> counting;
-    std::optional<platform::UtcMillis> voided;
-    for (const schema::store::StatusChange& change : store_->changes.history(gift_of(set, 0))) {
-      if (change.status != schema::Status::sent) continue;
-      std::optional<platform::UtcMillis>& earliest = change.voiding ? voided : counting;
+    std::optional<UtcMillis> counting;
+    std::optional<UtcMillis> voided;
+    for (const store::StatusChange& change : store_->changes.history(gift_of(set, 0))) {
+      if (change.status != Status::sent) continue;
+      std::optional<UtcMillis>& earliest = change.voiding ? voided : counting;
       earliest = earliest ? std::min(*earliest, change.occurred_at) : change.occurred_at;
     }
-    const platform::UtcMillis expected = counting ? *counting : voided.value();
-    EXPECT_EQ(first.state.times[schema::Status::sent], expected) << tests::seed_info(static_cast<int>(set));
-    EXPECT_EQ(first.record.front(), platform::to_rfc3339(expected))
-        << tests::seed_info(static_cast<int>(set));
+    const UtcMillis expected = counting ? *counting : voided.value();
+    EXPECT_EQ(first.state.times[Status::sent], expected) << tests::seed_info(static_cast<int>(set));
+    EXPECT_EQ(first.record.front(), to_rfc3339(expected)) << tests::seed_info(static_cast<int>(set));
     for (std::size_t copy = 1; copy < kCopies; ++copy)
       EXPECT_EQ(snapshot(gift_of(set, copy)), first) << tests::seed_info(static_cast<int>(set));
   }

@@ -4,29 +4,27 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sync/conditional_outcome.h"
+#include "sync/status/status_rules.h"
 #include "tests/support/random_changes.h"
 
 namespace giftsync::sync {
 namespace {
 
-using namespace schema;
-
-std::vector<schema::store::StatusChange> random_changes(std::mt19937& random) {
-  std::vector<schema::store::StatusChange> changes(random() % 14);
-  for (schema::store::StatusChange& change : changes) {
+std::vector<store::StatusChange> random_changes(std::mt19937& random) {
+  std::vector<store::StatusChange> changes(random() % 14);
+  for (store::StatusChange& change : changes) {
     change = tests::random_change(random);
-    if (random() % 8 == 0) change.voiding = schema::store::AuditStamp{tests::kSent, "ana", ""};
+    if (random() % 8 == 0) change.voiding = store::AuditStamp{tests::kSent, "ana", ""};
   }
   return changes;
 }
 
 /// What the store's query returns for one batch of changes.
-std::vector<schema::store::ChangeSpan> spans_of(std::span<const schema::store::StatusChange> changes) {
-  std::vector<schema::store::ChangeSpan> spans;
-  for (const schema::store::StatusChange& change : changes) {
+std::vector<store::ChangeSpan> spans_of(std::span<const store::StatusChange> changes) {
+  std::vector<store::ChangeSpan> spans;
+  for (const store::StatusChange& change : changes) {
     if (change.voiding) continue;
-    const auto same = std::find_if(spans.begin(), spans.end(), [&](const schema::store::ChangeSpan& span) {
+    const auto same = std::find_if(spans.begin(), spans.end(), [&](const store::ChangeSpan& span) {
       return span.status == change.status && span.premise == change.premise;
     });
     if (same == spans.end()) {
@@ -43,14 +41,14 @@ std::vector<schema::store::ChangeSpan> spans_of(std::span<const schema::store::S
 TEST(OrderIndependence, RepetitionAndBatchesFoldTheSame) {
   std::mt19937 random(tests::seed());
   for (int round = 0; round < 20'000; ++round) {
-    std::vector<schema::store::StatusChange> changes = random_changes(random);
+    std::vector<store::StatusChange> changes = random_changes(random);
     const FoldedStatus expected = fold(tests::kSent, changes);
     tests::shuffle_with_repeats(changes, random);
     ASSERT_EQ(fold(tests::kSent, changes), expected) << tests::seed_info(round);
-    std::vector<schema::store::ChangeSpan> spans;
+    std::vector<store::ChangeSpan> spans;
     for (std::size_t at = 0; at < changes.size();) {
       const std::size_t size = std::min<std::size_t>(1 + random() % 5, changes.size() - at);
-      for (const schema::store::ChangeSpan& span : spans_of(std::span(changes).subspan(at, size)))
+      for (const store::ChangeSpan& span : spans_of(std::span(changes).subspan(at, size)))
         spans.push_back(span);
       at += size;
     }
@@ -61,10 +59,10 @@ TEST(OrderIndependence, RepetitionAndBatchesFoldTheSame) {
 TEST(OrderIndependence, GiftHasConflictIffOneOfItsChangesHas) {
   std::mt19937 random(tests::seed());
   for (int round = 0; round < 20'000; ++round) {
-    const std::vector<schema::store::StatusChange> changes = random_changes(random);
-    const bool flagged = std::any_of(
-        changes.begin(), changes.end(),
-        [&](const schema::store::StatusChange& change) { return !conflict_reason(change, changes).empty(); });
+    const std::vector<store::StatusChange> changes = random_changes(random);
+    const bool flagged = std::any_of(changes.begin(), changes.end(), [&](const store::StatusChange& change) {
+      return !conflict_reason(change, changes).empty();
+    });
     ASSERT_EQ(fold(tests::kSent, changes).has_conflict, flagged) << tests::seed_info(round);
   }
 }
@@ -74,53 +72,50 @@ TEST(OrderIndependence, StatusHasATimeAndOnlyOneClaimIsKept) {
   for (int round = 0; round < 5000; ++round) {
     const FoldedStatus folded = fold(tests::kSent, random_changes(random));
     ASSERT_TRUE(folded.times[folded.status]) << tests::seed_info(round);
-    ASSERT_FALSE(folded.times[schema::Status::redeemed] && folded.times[schema::Status::donated])
-        << tests::seed_info(round);
+    ASSERT_FALSE(folded.times[Status::redeemed] && folded.times[Status::donated]) << tests::seed_info(round);
   }
 }
 
 /// One gift's log in memory, with small timers (LIFE-3, LIFE-4): unopened it expires after 3, opened after 5.
 class GiftInMemory {
  public:
-  std::vector<schema::store::StatusChange> log;
+  std::vector<store::StatusChange> log;
   FoldedStatus state() const { return fold(tests::kSent, log); }
 
-  bool decide(schema::Status status, schema::Premise premise, platform::UtcMillis at) {
-    schema::store::StatusChange change{{}, "giftsync", {1}, status, at, at, {}};
+  bool decide(Status status, Premise premise, UtcMillis at) {
+    store::StatusChange change{{}, "giftsync", {1}, status, at, at, {}};
     change.premise = premise;
     if (!allows(state(), change)) return false;
     log.push_back(change);
     return true;
   }
-  void tick(platform::UtcMillis now) {
-    const platform::UtcMillis unopened_due = tests::kSent + 3;
-    const auto opened = state().times[schema::Status::opened];
+  void tick(UtcMillis now) {
+    const UtcMillis unopened_due = tests::kSent + 3;
+    const auto opened = state().times[Status::opened];
     const bool in_time = opened && *opened < unopened_due;
-    const platform::UtcMillis due = in_time ? *opened + 5 : unopened_due;
-    if (due <= now)
-      decide(schema::Status::expired, in_time ? schema::Premise::unclaimed : schema::Premise::unopened, due);
+    const UtcMillis due = in_time ? *opened + 5 : unopened_due;
+    if (due <= now) decide(Status::expired, in_time ? Premise::unclaimed : Premise::unopened, due);
   }
 };
 
 TEST(OrderIndependence, TimerTicksInBetweenDoNotChangeTheRecord) {
   std::mt19937 random(tests::seed());
   for (int round = 0; round < 10'000; ++round) {
-    std::vector<schema::store::StatusChange> reports;
+    std::vector<store::StatusChange> reports;
     for (std::size_t i = random() % 8; i > 0; --i) {
-      schema::store::StatusChange change = tests::random_change(random);
-      change.premise = schema::Premise::none;
-      constexpr schema::Status kMailAndPage[] = {schema::Status::delivered, schema::Status::undelivered,
-                                                 schema::Status::opened};
+      store::StatusChange change = tests::random_change(random);
+      change.premise = Premise::none;
+      constexpr Status kMailAndPage[] = {Status::delivered, Status::undelivered, Status::opened};
       change.status = kMailAndPage[random() % 3];
       reports.push_back(change);
     }
-    const platform::UtcMillis end = tests::kSent + static_cast<std::int64_t>(random() % 16);
+    const UtcMillis end = tests::kSent + static_cast<std::int64_t>(random() % 16);
     GiftInMemory last_tick_only;
     last_tick_only.log = reports;
     last_tick_only.tick(end);
     GiftInMemory ticking;
     std::shuffle(reports.begin(), reports.end(), random);
-    for (const schema::store::StatusChange& report : reports) {
+    for (const store::StatusChange& report : reports) {
       if (random() % 2)
         ticking.tick(tests::kSent + static_cast<std::int64_t>(random() % 16) - 16 +
                      (end.value - tests::kSent.value));
@@ -139,25 +134,25 @@ TEST(OrderIndependence, ConditionalOutcomesNeverConflict) {
   for (int round = 0; round < 10'000; ++round) {
     GiftInMemory gift;
     for (std::int64_t step = 0; step < 12; ++step) {
-      const platform::UtcMillis now = tests::kSent + step;
+      const UtcMillis now = tests::kSent + step;
       switch (random() % 6) {
         case 0:
-          gift.decide(schema::Status::redeemed, schema::Premise::none, now);
+          gift.decide(Status::redeemed, Premise::none, now);
           break;
         case 1:
-          gift.decide(schema::Status::donated, schema::Premise::none, now);
+          gift.decide(Status::donated, Premise::none, now);
           break;
         case 2:
-          if (random() % 4 == 0) gift.decide(schema::Status::refunded, schema::Premise::none, now);
+          if (random() % 4 == 0) gift.decide(Status::refunded, Premise::none, now);
           break;
         case 3:
-          gift.decide(schema::Status::refunded, schema::Premise::expired, now);
+          gift.decide(Status::refunded, Premise::expired, now);
           break;
         case 4:
           gift.tick(now);
           break;
         default:
-          gift.log.push_back({{}, "relay", {1}, schema::Status::delivered, now, now, {}});
+          gift.log.push_back({{}, "relay", {1}, Status::delivered, now, now, {}});
       }
     }
     const FoldedStatus state = gift.state();

@@ -1,11 +1,11 @@
 // Whether a daemon may send through its relay, as sequences of what its connections report (MAIL-4, MAIL-27,
 // MAIL-30).
-#include "sync/relay_health.h"
+#include "sync/mail/relay_health.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sync/delivery_rules.h"
+#include "sync/mail/delivery_rules.h"
 
 namespace giftsync::sync {
 namespace {
@@ -13,7 +13,7 @@ namespace {
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr platform::UtcMillis kNow{1'800'000'000'000};
+constexpr UtcMillis kNow{1'800'000'000'000};
 
 SuspectMail suspect(std::int64_t gift, const std::string& recipient) {
   SuspectMail mail;
@@ -29,7 +29,7 @@ TEST(RelayHealth, TheOnlyConnectionsFaultPausesDeliveryAndOneConnectionTests) {
   EXPECT_EQ(health.begin(0, kNow), SendPermission::send);
   EXPECT_EQ(health.record_fault(0, "no route", kNow), FaultScope::relay);
   EXPECT_EQ(health.begin(0, kNow + 4999), SendPermission::wait);
-  const platform::UtcMillis over = health.pause()->until;
+  const UtcMillis over = health.pause()->until;
   EXPECT_EQ(over, kNow + 5000);
   EXPECT_EQ(health.begin(1, over), SendPermission::test);
   EXPECT_EQ(health.begin(0, over), SendPermission::wait) << "one connection tests";
@@ -48,7 +48,7 @@ TEST(RelayHealth, FaultsOfMailsThatWereBegunBeforeThePauseDoNotDoubleIt) {
   for (std::size_t other = 1; other < 4; ++other)
     EXPECT_EQ(health.record_fault(other, "reset", kNow + 10), FaultScope::known);
   EXPECT_EQ(health.pause()->failures, 1);
-  const platform::UtcMillis over = health.pause()->until;
+  const UtcMillis over = health.pause()->until;
   EXPECT_EQ(health.begin(0, over), SendPermission::test);
   EXPECT_EQ(health.record_fault(3, "timeout", over + 1), FaultScope::known) << "it does not test";
   EXPECT_EQ(health.pause()->failures, 1);
@@ -66,7 +66,7 @@ TEST(RelayHealth, AConnectionRestsForItselfWhileOthersWork) {
   EXPECT_EQ(health.record_fault(1, "421 too many connections", kNow + 5002), FaultScope::connection);
   EXPECT_EQ(health.begin(1, kNow + 10'003), SendPermission::wait) << "longer each time";
   EXPECT_EQ(health.begin(1, kNow), SendPermission::wait);
-  EXPECT_EQ(health.begin(1, kNow - platform::kHourMillis), SendPermission::send)
+  EXPECT_EQ(health.begin(1, kNow - kHourMillis), SendPermission::send)
       << "a clock that was ahead keeps no connection from sending";
 }
 
@@ -168,14 +168,14 @@ TEST(RelayHealth, WhatNothingDecidesForADayIsTheRecipientsUnlessDeliveryIsPaused
 // MAIL-2
 TEST(RelayHealth, ALongPauseDoesNotCountAgainstRecipients) {
   RelayHealth health(1);
-  const schema::store::CircuitBreaker pause{kNow, kNow, 1, "no route"};
-  const platform::UtcMillis end = kNow + platform::kDayMillis;
-  const platform::UtcMillis later = end + platform::kDayMillis;
-  health.end_pause(pause, kNow + platform::kHourMillis - 1);
+  const store::CircuitBreaker pause{kNow, kNow, 1, "no route"};
+  const UtcMillis end = kNow + kDayMillis;
+  const UtcMillis later = end + kDayMillis;
+  health.end_pause(pause, kNow + kHourMillis - 1);
   EXPECT_EQ(health.day_begun_at(kNow, later), kNow);
-  EXPECT_EQ(health.long_pause_ended_at(), platform::UtcMillis{0});
+  EXPECT_EQ(health.long_pause_ended_at(), UtcMillis{0});
   health.set_pause(pause);
-  EXPECT_EQ(health.day_begun_at(kNow, kNow + platform::kHourMillis - 1), kNow);
+  EXPECT_EQ(health.day_begun_at(kNow, kNow + kHourMillis - 1), kNow);
   EXPECT_EQ(health.day_begun_at(kNow, end), end) << "of a test mail, whose answer ends the pause";
   health.end_pause(pause, end);
   EXPECT_EQ(health.day_begun_at(kNow, later), end);

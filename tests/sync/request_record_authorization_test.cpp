@@ -1,25 +1,25 @@
 // Who may read, approve and auto-approve a request record over HTTP.
-#include "sync/request_record_authorization.h"
-
 #include <gtest/gtest.h>
+
+#include "sync/request/approver_notices.h"
 
 namespace giftsync::sync {
 namespace {
 
-schema::store::ApiKeyOwner key_with(std::set<schema::Scope> scopes) {
-  schema::store::ApiKeyOwner owner;
+store::ApiKeyOwner key_with(std::set<Scope> scopes) {
+  store::ApiKeyOwner owner;
   owner.key.scopes = std::move(scopes);
   owner.account.email = "Ana@example.com";
   return owner;
 }
 
-std::vector<schema::crm::CrmUser> ana() {
+std::vector<crm::CrmUser> ana() {
   return {{"005A", "Ana", "ana@example.com", true}};
 }
 
 // REQ-45, REQ-46
 TEST(RequestRecordAuthorization, OwnRecordsAreRequestedCreatedOrSentByTheCaller) {
-  const schema::store::ApiKeyOwner owner = key_with({schema::Scope::request});
+  const store::ApiKeyOwner owner = key_with({Scope::request});
   const RequestRecordCaller caller{owner, ana};
   EXPECT_TRUE(is_own({"ana@EXAMPLE.com", "", ""}, caller));
   EXPECT_TRUE(is_own({"", "005A", ""}, caller));
@@ -29,12 +29,12 @@ TEST(RequestRecordAuthorization, OwnRecordsAreRequestedCreatedOrSentByTheCaller)
 }
 
 TEST(RequestRecordAuthorization, TheCrmIsAskedOnlyWhenTheDecisionDependsOnItsUsers) {
-  const auto unexpected = []() -> std::vector<schema::crm::CrmUser> {
+  const auto unexpected = []() -> std::vector<crm::CrmUser> {
     ADD_FAILURE() << "a needless query of the CRM";
     return {};
   };
-  const schema::store::ApiKeyOwner approver = key_with({schema::Scope::request, schema::Scope::approve});
-  const schema::store::ApiKeyOwner owner = key_with({schema::Scope::request});
+  const store::ApiKeyOwner approver = key_with({Scope::request, Scope::approve});
+  const store::ApiKeyOwner owner = key_with({Scope::request});
   EXPECT_TRUE(is_own({"ana@example.com", "005B", "005B"}, {owner, unexpected}));
   EXPECT_EQ(auto_approval_access({approver, unexpected}, "005B", {false, true}), AutoApprovalAccess::allowed);
   EXPECT_EQ(auto_approval_access({owner, unexpected}, "005B", {}), AutoApprovalAccess::not_enabled);
@@ -42,10 +42,10 @@ TEST(RequestRecordAuthorization, TheCrmIsAskedOnlyWhenTheDecisionDependsOnItsUse
 }
 
 TEST(RequestRecordAuthorization, PartiesComeFromTheRecordAndItsEntry) {
-  schema::RequestRecord record;
-  record.set(schema::RequestRecordField::created_by, std::string("005A"));
-  record.set(schema::RequestRecordField::sender, std::string("005B"));
-  schema::store::RequestRecordEntry entry;
+  RequestRecord record;
+  record.set(RequestRecordField::created_by, std::string("005A"));
+  record.set(RequestRecordField::sender, std::string("005B"));
+  store::RequestRecordEntry entry;
   entry.requested_by = "ana@example.com";
   EXPECT_EQ(parties_of(record, {}).requested_by, "");
   const RequestRecordParties parties = parties_of(record, std::span(&entry, 1));
@@ -57,11 +57,11 @@ TEST(RequestRecordAuthorization, PartiesComeFromTheRecordAndItsEntry) {
 // REQ-44
 TEST(RequestRecordAuthorization, AutoApprovalIsAnApprovalOfTheCallersOwnRequest) {
   using Access = AutoApprovalAccess;
-  const schema::store::ApiKeyOwner approver = key_with({schema::Scope::request, schema::Scope::approve});
-  const schema::store::ApiKeyOwner owner = key_with({schema::Scope::request});
+  const store::ApiKeyOwner approver = key_with({Scope::request, Scope::approve});
+  const store::ApiKeyOwner owner = key_with({Scope::request});
   const std::string own = "005A", other = "005B", none = "";
   struct Case {
-    const schema::store::ApiKeyOwner& key;
+    const store::ApiKeyOwner& key;
     const std::string& sender;
     ApprovalSettings settings;
     Access expected;

@@ -26,7 +26,7 @@ class RequestRecordConcurrency : public tests::RequestRecordFixture {
       run();
     };
   }
-  bool is_in_state(const std::string& id, schema::store::RequestRecordState state) {
+  bool is_in_state(const std::string& id, store::RequestRecordState state) {
     const auto found = known(id);
     return found && found->state == state;
   }
@@ -34,7 +34,7 @@ class RequestRecordConcurrency : public tests::RequestRecordFixture {
   void block_sending() { sender = refused("wait"); }
   void resume_sending() {
     sender = good_;
-    now = now + platform::kHourMillis;
+    now = now + kHourMillis;
   }
   void SetUp() override {
     tests::RequestRecordFixture::SetUp();
@@ -56,11 +56,11 @@ TEST_P(RequestRecordConcurrency, IllegalEditOfApprovedRequestIsRevertedWithDelay
     run_until_idle();
     EXPECT_EQ(status(id), "Approved");
     EXPECT_THAT(error(id), HasSubstr("cannot go from Approved to Cancelled"));
-    now = now + 50 * platform::kSecondMillis;
+    now = now + 50 * kSecondMillis;
     run_until_idle();
     EXPECT_THAT(sent(id), IsEmpty());
     if (rejects) crm.edit(id, F::status, std::string("Rejected"));
-    now = now + 20 * platform::kSecondMillis;
+    now = now + 20 * kSecondMillis;
     run_until_idle();
     EXPECT_EQ(status(id), rejects ? "Rejected" : "Sent");
     EXPECT_EQ(error(id), "");
@@ -70,7 +70,7 @@ TEST_P(RequestRecordConcurrency, IllegalEditOfApprovedRequestIsRevertedWithDelay
 TEST_P(RequestRecordConcurrency, ApprovalWithConcurrentUnrelatedEdit) {
   crm.insert("1", "Hello", false);
   run_until_idle();
-  once([&] { return is_in_state("1", schema::store::RequestRecordState::approved); },
+  once([&] { return is_in_state("1", store::RequestRecordState::approved); },
        [&] { crm.edit("1", F::auto_approved, false); });
   EXPECT_EQ(approve("R-1").kind, Kind::done);
   EXPECT_EQ(status("1"), "Approved");
@@ -81,10 +81,10 @@ TEST_P(RequestRecordConcurrency, ApprovalWithConcurrentUnrelatedEdit) {
 TEST_P(RequestRecordConcurrency, ApprovalWithConcurrentContentEdit) {
   crm.insert("1", "Hello", false);
   run_until_idle();
-  once([&] { return is_in_state("1", schema::store::RequestRecordState::approved); },
+  once([&] { return is_in_state("1", store::RequestRecordState::approved); },
        [&] { crm.edit("1", F::message, std::string("Other")); });
   EXPECT_EQ(approve("R-1").kind, Kind::changed);
-  now = now + platform::kMinuteMillis;
+  now = now + kMinuteMillis;
   run_until_idle();
   EXPECT_EQ(status("1"), "Pending");
   EXPECT_THAT(error("1"), HasSubstr("Changed after approval"));
@@ -94,12 +94,11 @@ TEST_P(RequestRecordConcurrency, ApprovalWithConcurrentContentEdit) {
 TEST_P(RequestRecordConcurrency, ApprovalSurvivesCrashBeforeCrmWrite) {
   crm.insert("1", "Hello", false);
   run_until_idle();
-  once([&] { return is_in_state("1", schema::store::RequestRecordState::approved); },
-       [] { throw tests::Killed{}; });
+  once([&] { return is_in_state("1", store::RequestRecordState::approved); }, [] { throw tests::Killed{}; });
   EXPECT_THROW(approve("R-1"), tests::Killed);
   EXPECT_EQ(status("1"), "Pending") << "not written yet";
   block_sending();
-  now = now + platform::kMinuteMillis;
+  now = now + kMinuteMillis;
   run_until_idle();
   EXPECT_EQ(status("1"), "Approved");
   EXPECT_EQ(error("1"), "wait") << "and no report of an edit that was not made";
@@ -112,16 +111,14 @@ TEST_P(RequestRecordConcurrency, ApprovalSurvivesCrashBeforeCrmWrite) {
 TEST_P(RequestRecordConcurrency, AnAnnouncedWriteAndAClaimHaveTheirWindows) {
   crm.insert("1", "Hello", false);
   run_until_idle();
-  once([&] { return is_in_state("1", schema::store::RequestRecordState::approved); },
-       [] { throw tests::Killed{}; });
+  once([&] { return is_in_state("1", store::RequestRecordState::approved); }, [] { throw tests::Killed{}; });
   EXPECT_THROW(approve("R-1"), tests::Killed);
-  EXPECT_EQ(known("1")->next_attempt_at, now + 5 * platform::kSecondMillis) << "the write is announced";
-  now = now + 5 * platform::kSecondMillis;
-  once([&] { return is_in_state("1", schema::store::RequestRecordState::claimed); },
-       [] { throw tests::Killed{}; });
+  EXPECT_EQ(known("1")->next_attempt_at, now + 5 * kSecondMillis) << "the write is announced";
+  now = now + 5 * kSecondMillis;
+  once([&] { return is_in_state("1", store::RequestRecordState::claimed); }, [] { throw tests::Killed{}; });
   EXPECT_THROW(run_until_idle(), tests::Killed);
-  EXPECT_EQ(known("1")->next_attempt_at, now + 10 * platform::kSecondMillis) << "it is claimed";
-  now = now + 10 * platform::kSecondMillis - 1;
+  EXPECT_EQ(known("1")->next_attempt_at, now + 10 * kSecondMillis) << "it is claimed";
+  now = now + 10 * kSecondMillis - 1;
   run_until_idle();
   EXPECT_THAT(sent("1"), IsEmpty()) << "the claim may still be in progress";
   now = now + 1;
@@ -147,7 +144,7 @@ TEST_P(RequestRecordConcurrency, RejectionDuringResumedClaimIsRevertedAndReporte
   ASSERT_TRUE(crm.rows.at("1").claimed);
   EXPECT_EQ(status("1"), "Approved") << "until the gift exists";
   crm.edit("1", F::status, std::string("Rejected"));
-  now = now + platform::kMinuteMillis;
+  now = now + kMinuteMillis;
   run_until_idle();
   EXPECT_EQ(status("1"), "Sent");
   EXPECT_THAT(error("1"), HasSubstr("cannot go from Sent to Rejected"));
@@ -190,7 +187,7 @@ TEST_P(RequestRecordConcurrency, NewRecordWithForeignClaimRequiresApproval) {
     crm.insert(id, "Hello", true, shown).claimed = true;
     once([&] { return known(id).has_value(); }, [] { throw tests::Killed{}; });
     EXPECT_THROW(step(), tests::Killed);
-    now = now + platform::kMinuteMillis;
+    now = now + kMinuteMillis;
     run_until_idle();
     EXPECT_EQ(status(id), "Pending");
     EXPECT_THAT(error(id), HasSubstr("Check whether the gift was sent"));
@@ -215,7 +212,7 @@ TEST_P(RequestRecordConcurrency, RejectedCrmWriteIsRetriedWithoutBlockingOthers)
   EXPECT_THAT(sent("1"), IsEmpty());
   EXPECT_TRUE(known("1")->next_attempt_at.has_value());
   crm.refused.clear();
-  now = now + platform::kHourMillis;
+  now = now + kHourMillis;
   run_until_idle();
   EXPECT_EQ(status("1"), "Sent");
 }
@@ -239,7 +236,7 @@ TEST_P(RequestRecordConcurrency, SentRequestKeepsNoCopyOfItsContent) {
 }
 
 INSTANTIATE_TEST_SUITE_P(BackEnds, RequestRecordConcurrency,
-                         testing::Values(schema::sql::Dialect::sqlite, schema::sql::Dialect::postgresql),
+                         testing::Values(sql::Dialect::sqlite, sql::Dialect::postgresql),
                          tests::name_of_dialect);
 
 }  // namespace

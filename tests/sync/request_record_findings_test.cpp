@@ -1,5 +1,5 @@
 // What keeps a request record from being sent, as a table of everything that can.
-#include "sync/request_record_findings.h"
+#include "sync/request/request_record_findings.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,16 +11,16 @@
 namespace giftsync::sync {
 namespace {
 
-using F = schema::RequestRecordField;
-using State = schema::store::RequestRecordState;
+using F = RequestRecordField;
+using State = store::RequestRecordState;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr platform::UtcMillis kNow{1'795'264'267'000};
+constexpr UtcMillis kNow{1'795'264'267'000};
 
-schema::RequestRecord good_record() {
-  schema::RequestRecord record;
+RequestRecord good_record() {
+  RequestRecord record;
   record.set(F::number, std::string("R-000001"));
   record.set(F::gift_id, std::string("7"));
   record.set(F::recipient_email, std::string("kim@example.com"));
@@ -29,8 +29,8 @@ schema::RequestRecord good_record() {
   return record;
 }
 
-schema::store::GiftItem coffee() {
-  schema::store::GiftItem item;
+store::GiftItem coffee() {
+  store::GiftItem item;
   item.id = {7};
   item.active = true;
   return item;
@@ -38,7 +38,7 @@ schema::store::GiftItem coffee() {
 
 SenderAuthorization good_sender() {
   SenderAuthorization sender;
-  sender.account = schema::store::Account();
+  sender.account = store::Account();
   return sender;
 }
 
@@ -56,7 +56,7 @@ std::vector<std::string> checks(const std::vector<RequestRecordFinding>& finding
 }
 
 TEST(RequestRecordFindings, ACompleteRecordHasNone) {
-  const schema::store::GiftItem item = coffee();
+  const store::GiftItem item = coffee();
   EXPECT_THAT(sending_findings(good_record(), {&item, true, good_sender(), {}}), IsEmpty());
   EXPECT_THAT(progress_findings(approved_progress()), IsEmpty());
   EXPECT_EQ(waiting_finding(approved_progress(), kNow), std::nullopt);
@@ -64,7 +64,7 @@ TEST(RequestRecordFindings, ACompleteRecordHasNone) {
 
 // REQ-52
 TEST(RequestRecordFindings, AllFaultsOfContentAndSenderAreFoundAtOnce) {
-  schema::RequestRecord record = good_record();
+  RequestRecord record = good_record();
   record.set(F::recipient_email, std::string());
   record.set(F::recipient_first_name, std::string("a\nb"));
   record.set(F::recipient_last_name, std::string(300, 'x'));
@@ -84,9 +84,9 @@ TEST(RequestRecordFindings, AllFaultsOfContentAndSenderAreFoundAtOnce) {
 }
 
 TEST(RequestRecordFindings, WithoutASenderNothingOfTheSenderIsFound) {
-  schema::RequestRecord record = good_record();
+  RequestRecord record = good_record();
   record.set(F::sender, {});
-  const schema::store::GiftItem item = coffee();
+  const store::GiftItem item = coffee();
   EXPECT_THAT(checks(sending_findings(record, {&item, true, {}, {}})), ElementsAre("sender"));
 }
 

@@ -90,7 +90,7 @@ class RequestRecordRandomOrder : public tests::RequestRecordFixture {
   bool was_met_as_sent(const std::string& id) {
     const auto transitions = store().request_records.find_transitions(id);
     return std::any_of(transitions.begin(), transitions.end(),
-                       [](const schema::store::RequestRecordTransition& transition) {
+                       [](const store::RequestRecordTransition& transition) {
                          return transition.comment.starts_with("first seen as Sent");
                        });
   }
@@ -120,7 +120,7 @@ class RequestRecordRandomOrder : public tests::RequestRecordFixture {
 // REQ-25, REQ-29
 TEST_P(RequestRecordRandomOrder, SendsEveryApprovedRequestExactlyOnce) {
   const char* given = std::getenv("GIFTSYNC_REQUEST_RUNS");
-  const int runs = given ? std::atoi(given) : GetParam() == schema::sql::Dialect::sqlite ? 20 : 5;
+  const int runs = given ? std::atoi(given) : GetParam() == sql::Dialect::sqlite ? 20 : 5;
   for (int run = 0; run < runs && !HasFailure(); ++run) {
     SCOPED_TRACE("run " + std::to_string(run));
     TearDown();
@@ -135,7 +135,7 @@ TEST_P(RequestRecordRandomOrder, SendsEveryApprovedRequestExactlyOnce) {
       now = now + (pick(3) == 0 ? 20'000 : 500);
     }
     for (int i = 0; i < 5; ++i) {
-      now = now + platform::kMinuteMillis;
+      now = now + kMinuteMillis;
       run_until_idle();
     }
     check();
@@ -143,7 +143,7 @@ TEST_P(RequestRecordRandomOrder, SendsEveryApprovedRequestExactlyOnce) {
 }
 
 INSTANTIATE_TEST_SUITE_P(BackEnds, RequestRecordRandomOrder,
-                         testing::Values(schema::sql::Dialect::sqlite, schema::sql::Dialect::postgresql),
+                         testing::Values(sql::Dialect::sqlite, sql::Dialect::postgresql),
                          tests::name_of_dialect);
 
 }  // namespace

@@ -1,5 +1,5 @@
 // The states of a request record and the only transitions between them.
-#include "sync/request_record_state_machine.h"
+#include "sync/request/request_record_state_machine.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,11 +8,8 @@
 
 namespace giftsync::sync {
 namespace {
-
-using schema::kAllRequestRecordStatuses;
-using schema::RequestRecordStatus;
-using schema::store::kAllRequestRecordStates;
-using schema::store::RequestRecordState;
+using store::kAllRequestRecordStates;
+using store::RequestRecordState;
 using testing::HasSubstr;
 using Action = RequestRecordAction;
 
@@ -21,26 +18,17 @@ constexpr Action kAllActions[] = {Action::approve, Action::auto_approve, Action:
 
 // REQ-7
 TEST(RequestRecordStateMachine, OnlyDesignedTransitionsExist) {
-  const std::map<std::pair<schema::store::RequestRecordState, Action>, schema::store::RequestRecordState>
-      allowed{
-          {{schema::store::RequestRecordState::pending, Action::approve},
-           schema::store::RequestRecordState::approved},
-          {{schema::store::RequestRecordState::pending, Action::auto_approve},
-           schema::store::RequestRecordState::approved},
-          {{schema::store::RequestRecordState::pending, Action::reject},
-           schema::store::RequestRecordState::rejected},
-          {{schema::store::RequestRecordState::approved, Action::reject},
-           schema::store::RequestRecordState::rejected},
-          {{schema::store::RequestRecordState::approved, Action::withdraw},
-           schema::store::RequestRecordState::pending},
-          {{schema::store::RequestRecordState::approved, Action::claim},
-           schema::store::RequestRecordState::claimed},
-          {{schema::store::RequestRecordState::claimed, Action::release},
-           schema::store::RequestRecordState::approved},
-          {{schema::store::RequestRecordState::claimed, Action::send},
-           schema::store::RequestRecordState::sent},
-      };
-  for (const schema::store::RequestRecordState state : schema::store::kAllRequestRecordStates) {
+  const std::map<std::pair<store::RequestRecordState, Action>, store::RequestRecordState> allowed{
+      {{store::RequestRecordState::pending, Action::approve}, store::RequestRecordState::approved},
+      {{store::RequestRecordState::pending, Action::auto_approve}, store::RequestRecordState::approved},
+      {{store::RequestRecordState::pending, Action::reject}, store::RequestRecordState::rejected},
+      {{store::RequestRecordState::approved, Action::reject}, store::RequestRecordState::rejected},
+      {{store::RequestRecordState::approved, Action::withdraw}, store::RequestRecordState::pending},
+      {{store::RequestRecordState::approved, Action::claim}, store::RequestRecordState::claimed},
+      {{store::RequestRecordState::claimed, Action::release}, store::RequestRecordState::approved},
+      {{store::RequestRecordState::claimed, Action::send}, store::RequestRecordState::sent},
+  };
+  for (const store::RequestRecordState state : store::kAllRequestRecordStates) {
     for (const Action action : kAllActions) {
       const auto expected = allowed.find({state, action});
       const auto found = state_after(state, action);
@@ -54,20 +42,20 @@ TEST(RequestRecordStateMachine, OnlyDesignedTransitionsExist) {
 
 TEST(RequestRecordStateMachine, SentAndRejectedAreFinal) {
   for (const Action action : kAllActions) {
-    EXPECT_FALSE(state_after(schema::store::RequestRecordState::sent, action));
-    EXPECT_FALSE(state_after(schema::store::RequestRecordState::rejected, action));
+    EXPECT_FALSE(state_after(store::RequestRecordState::sent, action));
+    EXPECT_FALSE(state_after(store::RequestRecordState::rejected, action));
   }
 }
 
 TEST(RequestRecordStateMachine, EditsCanOnlyApproveOrReject) {
-  for (const schema::store::RequestRecordState state : schema::store::kAllRequestRecordStates) {
-    for (const schema::RequestRecordStatus wanted : schema::kAllRequestRecordStatuses) {
+  for (const store::RequestRecordState state : store::kAllRequestRecordStates) {
+    for (const RequestRecordStatus wanted : kAllRequestRecordStatuses) {
       const auto action = action_for_edit(state, wanted);
-      const bool approves = state == schema::store::RequestRecordState::pending &&
-                            wanted == schema::RequestRecordStatus::approved;
-      const bool rejects = (state == schema::store::RequestRecordState::pending ||
-                            state == schema::store::RequestRecordState::approved) &&
-                           wanted == schema::RequestRecordStatus::rejected;
+      const bool approves =
+          state == store::RequestRecordState::pending && wanted == RequestRecordStatus::approved;
+      const bool rejects =
+          (state == store::RequestRecordState::pending || state == store::RequestRecordState::approved) &&
+          wanted == RequestRecordStatus::rejected;
       EXPECT_EQ(action.has_value(), approves || rejects);
       if (action) {
         EXPECT_EQ(*action, approves ? Action::approve : Action::reject);
@@ -79,18 +67,18 @@ TEST(RequestRecordStateMachine, EditsCanOnlyApproveOrReject) {
 // REQ-31
 TEST(RequestRecordStateMachine, ErrorNamesAllowedTransitionsAndFitsErrorLog) {
   EXPECT_EQ(
-      transition_error(schema::store::RequestRecordState::pending, "Sent"),
+      transition_error(store::RequestRecordState::pending, "Sent"),
       "Request Status cannot go from Pending to Sent. A pending request can become Approved or Rejected.");
-  EXPECT_THAT(transition_error(schema::store::RequestRecordState::sent, "Rejected"),
+  EXPECT_THAT(transition_error(store::RequestRecordState::sent, "Rejected"),
               HasSubstr("A sent request stays Sent."));
-  for (const schema::store::RequestRecordState state : schema::store::kAllRequestRecordStates)
-    EXPECT_LE(platform::count_code_points(transition_error(state, std::string(300, 'x'))), 255u);
+  for (const store::RequestRecordState state : store::kAllRequestRecordStates)
+    EXPECT_LE(count_code_points(transition_error(state, std::string(300, 'x'))), 255u);
 }
 
 TEST(RequestStatusParse, AcceptsSpecifiedWordsInAnyCase) {
-  EXPECT_EQ(schema::request_record_status_from_word(" approved "), schema::RequestRecordStatus::approved);
-  EXPECT_EQ(schema::request_record_status_from_word(""), schema::RequestRecordStatus::pending);
-  EXPECT_EQ(schema::request_record_status_from_word("Cancelled"), std::nullopt);
+  EXPECT_EQ(request_record_status_from_word(" approved "), RequestRecordStatus::approved);
+  EXPECT_EQ(request_record_status_from_word(""), RequestRecordStatus::pending);
+  EXPECT_EQ(request_record_status_from_word("Cancelled"), std::nullopt);
 }
 
 }  // namespace

@@ -1,20 +1,18 @@
 // Request records from the CRM: approved by the rules, sent once, and every error reported.
-#include "sync/request_record_step.h"
+#include "sync/request/request_record_step.h"
 
 #include <algorithm>
 
-#include "sync/clock_skew_repair.h"
-#include "sync/delivery_rules.h"
-#include "sync/gift_actions.h"
-#include "sync/request_record_check.h"
-#include "sync/request_record_retry.h"
-#include "sync/sync_step.h"
+#include "sync/crm/sync_step.h"
+#include "sync/gift/gift_actions.h"
+#include "sync/mail/delivery_rules.h"
+#include "sync/request/request_record_state_machine.h"
 #include "tests/support/request_record_fixture.h"
 
 namespace giftsync::sync {
 namespace {
 
-using schema::store::RequestRecordState;
+using store::RequestRecordState;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -143,7 +141,7 @@ TEST_P(RequestRecordStep, ContentChangeAfterApprovalRequiresNewApproval) {
   EXPECT_THAT(error("1"), HasSubstr("Changed after approval"));
   EXPECT_EQ(status("2"), "Approved") << "auto-approved ones are evaluated again";
   sender = good;
-  now = now + platform::kHourMillis;
+  now = now + kHourMillis;
   run_until_idle();
   EXPECT_EQ(status("1"), "Pending");
   EXPECT_EQ(status("2"), "Sent");
@@ -154,8 +152,8 @@ TEST_P(RequestRecordStep, ContentChangeAfterApprovalRequiresNewApproval) {
 TEST_P(RequestRecordStep, AnEditIsStoredWithItsOldAndNewValues) {
   const auto edits = [&] { return store().request_records.find_edits("1", 10); };
   const auto parsed = [](const std::string& values) {
-    schema::RequestRecord record;
-    schema::parse_values(values, schema::approval_bound_fields(), record);
+    RequestRecord record;
+    parse_values(values, approval_bound_fields(), record);
     return record;
   };
   crm.contacts["003A"] = {.id = "003A",
@@ -166,7 +164,7 @@ TEST_P(RequestRecordStep, AnEditIsStoredWithItsOldAndNewValues) {
   crm.insert("1", "Hello", false).set(F::recipient_contact, std::string("003A"));
   run_until_idle();
   EXPECT_THAT(edits(), IsEmpty());
-  now = now + platform::kMinuteMillis;
+  now = now + kMinuteMillis;
   crm.edit("1", F::message, std::string("Other"));
   crm.edit("1", F::send_type, std::string("link"));
   run_until_idle();
@@ -216,7 +214,7 @@ TEST_P(RequestRecordStep, EditsAreStoredUntilTheRequestIsSentOrRejected) {
             ApprovalResult::Kind::done);
   ASSERT_EQ(decide_request_record(store(), crm, "R-2", {RequestRecordAction::reject, "kim", ""}, now).kind,
             ApprovalResult::Kind::done);
-  now = now + platform::kHourMillis;
+  now = now + kHourMillis;
   run_until_idle();
   EXPECT_EQ(status("1"), "Sent");
   for (const std::string id : {"1", "2"}) {
@@ -229,7 +227,7 @@ TEST_P(RequestRecordStep, EditsAreStoredUntilTheRequestIsSentOrRejected) {
 }
 
 /// The page of each item, as catalogue.item_url makes it.
-std::string item_page_of(schema::GiftId gift) {
+std::string item_page_of(GiftId gift) {
   return "https://items.example.com/" + std::to_string(gift.value);
 }
 
@@ -256,7 +254,7 @@ TEST_P(RequestRecordStep, TheItemLinkFollowsTheGiftIdUntilTheClaim) {
   crm.edit("automatic", F::gift_id, std::string("7"));
   run_until_idle();
   sender = good;
-  now = now + platform::kHourMillis;
+  now = now + kHourMillis;
   run_until_idle();
   ASSERT_EQ(status("automatic"), "Sent");
   EXPECT_EQ(crm.text("automatic", F::item_link), "https://items.example.com/7");
@@ -320,7 +318,7 @@ TEST_P(RequestRecordStep, ItemLinkChangeKeepsApproval) {
   EXPECT_EQ(crm.text("1", F::item_link), "https://items.example.com/7") << "the page of another gift";
   EXPECT_EQ(status("1"), "Approved");
   sender = good;
-  now = now + platform::kHourMillis;
+  now = now + kHourMillis;
   run_until_idle();
   EXPECT_EQ(status("1"), "Sent");
 }
@@ -328,7 +326,7 @@ TEST_P(RequestRecordStep, ItemLinkChangeKeepsApproval) {
 // REQ-20
 TEST_P(RequestRecordStep, AnonymousEditIsNotAttributedToIntegrationUser) {
   rules.integration_user = crm.integration_user = "005I";
-  rules.item_link = [](schema::GiftId) { return std::string("https://items.example.com/7"); };
+  rules.item_link = [](GiftId) { return std::string("https://items.example.com/7"); };
   crm.insert("1", "Hello", false).set(F::last_modified_by, std::string("005X"));
   crm.insert("2", "Hello", false);
   run_until_idle();
@@ -364,7 +362,7 @@ TEST_P(RequestRecordStep, NonContentEditKeepsApproval) {
   run_until_idle();
   crm.edit("1", F::account, std::string("001X"));
   sender = good;
-  now = now + platform::kHourMillis;
+  now = now + kHourMillis;
   run_until_idle();
   EXPECT_EQ(status("1"), "Sent");
   EXPECT_EQ(sent("1").front().link.account_id, "001X");
@@ -373,23 +371,23 @@ TEST_P(RequestRecordStep, NonContentEditKeepsApproval) {
 // REQ-14
 TEST_P(RequestRecordStep, EveryContentFieldIsBoundByTheApproval) {
   const SenderAuthorization good = sender;
-  for (const F field : schema::approval_bound_fields()) {
+  for (const F field : approval_bound_fields()) {
     block_sending(sender);
     const std::string id = "f" + std::to_string(static_cast<int>(field));
     crm.insert(id, "Hello", false, "Approved");
     run_until_idle();
-    const bool checkbox = schema::descriptor_of(field).type == schema::FieldType::checkbox;
-    crm.edit(id, field, checkbox ? schema::FieldValue(true) : schema::FieldValue(std::string("8")));
+    const bool checkbox = descriptor_of(field).type == FieldType::checkbox;
+    crm.edit(id, field, checkbox ? FieldValue(true) : FieldValue(std::string("8")));
     sender = good;
-    now = now + platform::kHourMillis;
+    now = now + kHourMillis;
     run_until_idle();
-    EXPECT_EQ(status(id), "Pending") << schema::descriptor_of(field).label;
-    EXPECT_THAT(sent(id), IsEmpty()) << schema::descriptor_of(field).label;
+    EXPECT_EQ(status(id), "Pending") << descriptor_of(field).label;
+    EXPECT_THAT(sent(id), IsEmpty()) << descriptor_of(field).label;
   }
 }
 
 struct BadCase {
-  schema::RequestRecordField field;
+  RequestRecordField field;
   const char* value;
   const char* expected_text;
 };
@@ -507,9 +505,9 @@ TEST_P(RequestRecordStep, UnauthorizedSenderIsRetriedWithBackoff) {
 TEST_P(RequestRecordStep, WhereCallsCountARecordOfAFaultySenderRestsForUpToADay) {
   const SenderAuthorization good = sender;
   sender = refused("The account is not active.");
-  for (const std::int64_t most : {platform::kDayMillis, kMaxSyncRetryMillis}) {
+  for (const std::int64_t most : {kDayMillis, kMaxSyncRetryMillis}) {
     rules.most_sender_rest_millis = most;
-    const std::string id = most == platform::kDayMillis ? "1" : "2";
+    const std::string id = most == kDayMillis ? "1" : "2";
     crm.insert(id, "Hello", true);
     run_until_idle();
     for (int i = 0; i < 20; ++i) {
@@ -538,7 +536,7 @@ TEST_P(RequestRecordStep, ARetriedRecordIsSentAtOnce) {
   crm.insert("3", "Hello", false);
   run_until_idle();
   sender = good;
-  schema::store::GiftItem tea;
+  store::GiftItem tea;
   tea.id = {99};
   tea.name = "Tea";
   store().catalogue.import(std::span(&tea, 1));
@@ -574,7 +572,7 @@ TEST_P(RequestRecordStep, ARetryDuringAStepIsNotOverwritten) {
   sender = refused("wait");
   crm.insert("1", "Hello", true);
   run_until_idle();
-  std::vector<schema::store::RequestRecordEntryUpdate> stale{{*known("1"), {}}};
+  std::vector<store::RequestRecordEntryUpdate> stale{{*known("1"), {}}};
   EXPECT_EQ(retry_failed_request_records(store()), 1);
   EXPECT_THAT(store().request_records.save(stale), IsEmpty());
 }
@@ -598,7 +596,7 @@ TEST_P(RequestRecordStep, ACheckHasTheFindingsOfTheSending) {
   EXPECT_THAT(checks("2"), ElementsAre("active_account"));
   sender = good;
   EXPECT_THAT(checks("2"), ElementsAre("retry"));
-  now = now + platform::kHourMillis;
+  now = now + kHourMillis;
   EXPECT_THAT(checks("2"), IsEmpty());
   run_until_idle();
   EXPECT_THAT(checks("2"), IsEmpty());
@@ -634,22 +632,22 @@ TEST_P(RequestRecordStep, GiftHasCostsDescriptionLinksAndSendMode) {
   const auto origin = sent("1").front();
   const auto request = store().gifts.find_gift_request(origin.gift_request);
   ASSERT_TRUE(request);
-  EXPECT_EQ(request->mode, schema::SendMode::urls);
+  EXPECT_EQ(request->mode, SendMode::urls);
   EXPECT_EQ(request->item_description, "Our own text");
-  EXPECT_EQ(request->costs.total(), schema::Money{740}) << "shipping counts, carbon does not";
+  EXPECT_EQ(request->costs.total(), Money{740}) << "shipping counts, carbon does not";
   EXPECT_EQ(request->sender_email, "ana@example.com");
   EXPECT_EQ(gifts_of("1").front().email, "kim@example.com");
   EXPECT_EQ(gifts_of("1").front().first_name, "Kim");
   sync_step(store(), crm, {{}, false, "", [](const auto&) { return std::string(); }}, {"me"}, now);
   ASSERT_THAT(crm.gifts.records, SizeIs(1));
-  using G = schema::GiftField;
+  using G = GiftField;
   const auto text = [&](G field) { return std::get<std::string>(crm.gifts.records.front().get(field)); };
   EXPECT_EQ(text(G::recipient_contact), "003A");
   EXPECT_EQ(text(G::account), "001A");
   EXPECT_EQ(text(G::opportunity), "006A");
   EXPECT_EQ(text(G::sender), "005A");
   EXPECT_EQ(text(G::description), "Our own text");
-  EXPECT_EQ(std::get<schema::Money>(crm.gifts.records.front().get(G::total_price)).minor_units, 740);
+  EXPECT_EQ(std::get<Money>(crm.gifts.records.front().get(G::total_price)).minor_units, 740);
 }
 
 // REQ-5, MAIL-20
@@ -657,7 +655,7 @@ TEST_P(RequestRecordStep, LinkGiftIsNotMailedAndNamesItsRequest) {
   crm.insert("1", "Hello", true).set(F::send_type, std::string("link"));
   run_until_idle();
   ASSERT_THAT(gifts_of("1"), SizeIs(1));
-  const schema::TransactionId id = gifts_of("1").front().id;
+  const TransactionId id = gifts_of("1").front().id;
   const ActionResult mailed = resend(store(), {id, {}, "root"}, now);
   EXPECT_EQ(mailed.kind, ActionResult::Kind::refused);
   EXPECT_THAT(mailed.reason, HasSubstr("request R-1 asked for its links, which its requester reads from it"));
@@ -672,9 +670,9 @@ TEST_P(RequestRecordStep, DeletedRequestIsNotSentAndItsIdIsReset) {
   crm.remove("1");
   const RequestRecordStepStats report = step();
   EXPECT_THAT(report.warnings, testing::Contains(HasSubstr("deleted in the CRM before it was sent")));
-  sender.account = schema::store::Account();
+  sender.account = store::Account();
   crm.insert("1", "Hello", false);
-  now = now + platform::kHourMillis;
+  now = now + kHourMillis;
   run_until_idle();
   EXPECT_EQ(status("1"), "Pending");
   EXPECT_THAT(sent("1"), IsEmpty());
@@ -687,7 +685,7 @@ TEST_P(RequestRecordStep, ConcurrentEditStopsTheClaim) {
     crm.insert(id, "Hello", false, "Approved");
     bool done = false;
     crm.around_each_call = [&] {
-      if (done || !known(id) || known(id)->state != schema::store::RequestRecordState::claimed) return;
+      if (done || !known(id) || known(id)->state != store::RequestRecordState::claimed) return;
       done = true;  // claimed in the store, not yet in the CRM
       if (rejects)
         crm.edit(id, F::status, std::string("Rejected"));
@@ -771,7 +769,7 @@ TEST_P(RequestRecordStep, ApprovalBindsToTheContentRead) {
   run_until_idle();
   bool done = false;
   crm.around_each_call = [&] {
-    if (done || known("1")->state != schema::store::RequestRecordState::approved) return;
+    if (done || known("1")->state != store::RequestRecordState::approved) return;
     done = true;
     crm.edit("1", F::message, std::string("Other"));
   };
@@ -779,14 +777,14 @@ TEST_P(RequestRecordStep, ApprovalBindsToTheContentRead) {
             ApprovalResult::Kind::changed);
   crm.around_each_call = [] {};
   ASSERT_TRUE(done);
-  now = now + platform::kHourMillis;
+  now = now + kHourMillis;
   run_until_idle();
   EXPECT_EQ(status("1"), "Pending");
   EXPECT_THAT(sent("1"), IsEmpty());
 }
 
 INSTANTIATE_TEST_SUITE_P(BackEnds, RequestRecordStep,
-                         testing::Values(schema::sql::Dialect::sqlite, schema::sql::Dialect::postgresql),
+                         testing::Values(sql::Dialect::sqlite, sql::Dialect::postgresql),
                          tests::name_of_dialect);
 
 }  // namespace

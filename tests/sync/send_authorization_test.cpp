@@ -1,5 +1,5 @@
 // Who may send from inside the CRM, as a table of everything that can be missing.
-#include "sync/send_authorization.h"
+#include "sync/access/send_authorization.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,22 +11,20 @@
 
 namespace giftsync::sync {
 namespace {
-
-using platform::UtcMillis;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using State = TokenStatus::State;
 
-constexpr platform::UtcMillis kNow{1'795'264'267'000};
+constexpr UtcMillis kNow{1'795'264'267'000};
 
 SenderInfo good() {
   SenderInfo sender;
   sender.token = {State::active, {7}, "Edge"};
   sender.name.user_id = "u1";
-  sender.user = schema::crm::CrmUser{"u1", "Ana Lima", "ana@example.com", true};
-  sender.account = schema::store::Account{{1}, "ana@example.com", "Ana", schema::Plan::team, true, {}, {{7}}};
+  sender.user = crm::CrmUser{"u1", "Ana Lima", "ana@example.com", true};
+  sender.account = store::Account{{1}, "ana@example.com", "Ana", Plan::team, true, {}, {{7}}};
   sender.permission_sets = {{"Standard_User", true, std::nullopt}};
   return sender;
 }
@@ -87,7 +85,7 @@ const std::vector<Case>& cases() {
        P::account_organization, "\"Edge\"", "Ask your giftsync administrator to assign it"},
       {"account of none", [](auto& f) { f.account->organization.reset(); }, P::account_organization,
        "\"Edge\"", "Ask your giftsync administrator to assign it"},
-      {"plan", [](auto& f) { f.account->plan = schema::Plan::individual; }, P::plan, "individual",
+      {"plan", [](auto& f) { f.account->plan = Plan::individual; }, P::plan, "individual",
        "Ask your giftsync administrator for a team"},
       {"no permission set", [](auto& f) { f.permission_sets->clear(); }, P::permission_set,
        "holds no permission set", "Standard_User or Admin"},
@@ -161,7 +159,7 @@ TEST(SendAuthorization, AllMissingPreconditionsAreReportedInOrder) {
   sender.user->active = false;
   sender.account->active = false;
   sender.account->organization.reset();
-  sender.account->plan = schema::Plan::individual;
+  sender.account->plan = Plan::individual;
   sender.permission_sets->clear();
   using P = Precondition;
   EXPECT_THAT(
@@ -232,8 +230,8 @@ TEST(SendAuthorization, MessagesFitTheErrorLogWithLongNames) {
     sender.name = sender.name.user_id.empty() ? SenderRef{"", long_text} : SenderRef{long_text, ""};
     one.invalidate(sender);
     for (const MissingPrecondition& missing : missing_preconditions(sender, kNow)) {
-      EXPECT_TRUE(platform::is_storable_text(missing.message));
-      EXPECT_LE(platform::count_code_points(missing.message), kMaxMessageCodePoints);
+      EXPECT_TRUE(is_storable_text(missing.message));
+      EXPECT_LE(count_code_points(missing.message), kMaxMessageCodePoints);
       EXPECT_TRUE(missing.message.ends_with('.') || missing.message.ends_with("assignment."))
           << missing.message;
     }

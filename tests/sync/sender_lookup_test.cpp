@@ -1,11 +1,10 @@
 // Sender lookup in store and CRM, on both back ends.
-#include "sync/sender_lookup.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "schema/store/store.h"
-#include "tests/schema/crm/crm_conformance.h"
+#include "sync/access/send_authorization.h"
+#include "tests/crm/crm_conformance.h"
 
 namespace giftsync::sync {
 namespace {
@@ -13,20 +12,20 @@ namespace {
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr platform::UtcMillis kNow{1'795'264'267'000};
+constexpr UtcMillis kNow{1'795'264'267'000};
 
-class SenderLookup : public schema::crm::CrmConformance {
+class SenderLookup : public crm::CrmConformance {
  protected:
   void SetUp() override {
-    schema::crm::CrmConformance::SetUp();
+    crm::CrmConformance::SetUp();
     if (IsSkipped()) return;
-    schema::store::migrate_store(address());
-    store_ = std::make_unique<schema::store::Store>(address());
-    schema::store::OrganizationToken token;
+    store::migrate_store(address());
+    store_ = std::make_unique<store::Store>(address());
+    store::OrganizationToken token;
     token.hash = "abc";
     token.prefix = "got_live_abc";
     organization_ = *store_->organizations.create("Edge", token);
-    schema::store::Account account;
+    store::Account account;
     account.email = "Ana@Example.com";
     account.organization = organization_;
     store_->accounts.create(account);
@@ -38,7 +37,7 @@ class SenderLookup : public schema::crm::CrmConformance {
   }
   void TearDown() override {
     store_.reset();
-    schema::crm::CrmConformance::TearDown();
+    crm::CrmConformance::TearDown();
   }
   std::vector<SenderInfo> senders(const std::vector<SenderRef>& names,
                                   TokenStatus::State state = TokenStatus::State::active) {
@@ -46,8 +45,8 @@ class SenderLookup : public schema::crm::CrmConformance {
     return find_senders(store_->accounts, port->directory(), {state, organization_, "Edge"}, names);
   }
 
-  std::unique_ptr<schema::store::Store> store_;
-  schema::OrganizationId organization_;
+  std::unique_ptr<store::Store> store_;
+  OrganizationId organization_;
 };
 
 TEST_P(SenderLookup, FindsByIdAndByEmailInOrder) {
@@ -78,7 +77,7 @@ TEST_P(SenderLookup, AssignmentExpiryHasMillisecondPrecision) {
 }
 
 TEST_P(SenderLookup, UnreadableExpiryCountsAsExpired) {
-  if (dialect() == schema::sql::Dialect::postgresql) GTEST_SKIP() << "PostgreSQL takes times only";
+  if (dialect() == sql::Dialect::postgresql) GTEST_SKIP() << "PostgreSQL takes times only";
   sql("UPDATE crm_permission_set_assignment SET expirationdate = 'next year' WHERE id = 'p1'");
   EXPECT_THAT(missing_preconditions(senders({{"u1", ""}})[0], kNow), SizeIs(1));
 }
@@ -90,7 +89,7 @@ TEST_P(SenderLookup, WithoutAnActiveTokenTheRestIsFoundAsWell) {
   EXPECT_GT(all_missing_preconditions(all[0], kNow).size(), 1u);
 }
 
-INSTANTIATE_TEST_SUITE_P(backends, SenderLookup, schema::crm::managed_crms(), schema::crm::name_of_crm);
+INSTANTIATE_TEST_SUITE_P(backends, SenderLookup, crm::managed_crms(), crm::name_of_crm);
 
 }  // namespace
 }  // namespace giftsync::sync

@@ -1,9 +1,8 @@
 // Mails to senders from the gift that becomes undelivered to the relay (MAIL-34, MAIL-35).
-#include "daemon/mail/sender_mail.h"
-
 #include <array>
 #include <deque>
 
+#include "daemon/mail/notice_mail.h"
 #include "tests/support/lifecycle_fixture.h"
 
 namespace giftsync::sync {
@@ -16,7 +15,7 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
 
-constexpr std::int64_t kPause = 10 * platform::kMinuteMillis;
+constexpr std::int64_t kPause = 10 * kMinuteMillis;
 
 /// Returns scripted results, then accepts.
 class Relay : public MailTransport {
@@ -45,12 +44,11 @@ class SenderMails : public tests::LifecycleFixture {
     delivery_rules_.owner = "one";
     delivery_rules_.from_address = "gifts@example.com";
     delivery_rules_.installation_id = "abc";
-    delivery_rules_.compose = [](const schema::store::Gift& gift, const MailIdentity& identity) {
+    delivery_rules_.compose = [](const store::Gift& gift, const MailIdentity& identity) {
       return OutgoingMail{identity.message_id, "gifts@example.com", gift.transaction.email, "a gift"};
     };
-    delivery_rules_.compose_for_sender = [](const schema::store::SenderMail& mail,
-                                            const MailIdentity& identity) {
-      return daemon::mail::compose_sender_mail({mail, identity, "gifts@example.com", "", "en"});
+    delivery_rules_.compose_for_sender = [](const store::SenderMail& mail, const MailIdentity& identity) {
+      return mail::compose_sender_mail({mail, identity, "gifts@example.com", "", "en"});
     };
   }
   /// What the relay got in a step of the timers' worker, a step of delivery and the sync after it.
@@ -70,14 +68,14 @@ class SenderMails : public tests::LifecycleFixture {
 };
 
 INSTANTIATE_TEST_SUITE_P(BackEnds, SenderMails,
-                         testing::Values(schema::sql::Dialect::sqlite, schema::sql::Dialect::postgresql),
+                         testing::Values(sql::Dialect::sqlite, sql::Dialect::postgresql),
                          tests::name_of_dialect);
 
 // MAIL-34, MAIL-35
 TEST_P(SenderMails, ASenderIsMailedAboutEachFailureOnce) {
   const auto ids = send(2);
   EXPECT_THAT(run({refusal()}), SizeIs(2));
-  ASSERT_EQ(status(ids[0]), schema::Status::undelivered);
+  ASSERT_EQ(status(ids[0]), Status::undelivered);
   auto mails = run();
   ASSERT_THAT(mails, SizeIs(1));
   EXPECT_EQ(mails[0].envelope_to, "sam@example.com");
@@ -87,9 +85,9 @@ TEST_P(SenderMails, ASenderIsMailedAboutEachFailureOnce) {
                     HasSubstr("550 5.1.1 no such user"), HasSubstr("It is refunded on "),
                     Not(HasSubstr("p1@example.com")), Not(HasSubstr("/g/"))));
   EXPECT_THAT(stats_.events, IsEmpty()) << "it is no mail of a gift";
-  report(ids[0], schema::Status::undelivered);  // a source says it too
+  report(ids[0], Status::undelivered);  // a source says it too
   sync();
-  now_ = now_ + platform::kHourMillis;
+  now_ = now_ + kHourMillis;
   EXPECT_THAT(run(), IsEmpty());
   ASSERT_EQ(resend(*store_, {ids[0], std::nullopt, "root"}, now_).kind, ActionResult::Kind::done);
   now_ = now_ + 1'000;
@@ -106,11 +104,10 @@ TEST_P(SenderMails, AMailThatIsRefusedItselfHasNoNotice) {
   run({refusal()});
   EXPECT_THAT(run({refusal()}), SizeIs(1));
   EXPECT_THAT(stats_.warnings, ElementsAre(HasSubstr("notice to a gift's sender: undelivered: 550")));
-  EXPECT_EQ(status(ids[0]), schema::Status::undelivered);
-  now_ = now_ + platform::kDayMillis;
+  EXPECT_EQ(status(ids[0]), Status::undelivered);
+  now_ = now_ + kDayMillis;
   EXPECT_THAT(run(), IsEmpty());
-  EXPECT_THAT(store_->deliveries.failed_mails(now_ - 2 * platform::kDayMillis), SizeIs(1))
-      << "the gift's mail alone";
+  EXPECT_THAT(store_->deliveries.failed_mails(now_ - 2 * kDayMillis), SizeIs(1)) << "the gift's mail alone";
 }
 
 // MAIL-34
@@ -123,7 +120,7 @@ TEST_P(SenderMails, AGiftThatIsSentAgainBeforeTheMailLeavesIsNotInIt) {
   const auto mails = run();
   ASSERT_THAT(mails, SizeIs(1));
   EXPECT_EQ(mails[0].envelope_to, "p0@example.com");
-  EXPECT_EQ(store_->deliveries.count_by_state(std::array{schema::DeliveryState::withdrawn})[0].second, 1);
+  EXPECT_EQ(store_->deliveries.count_by_state(std::array{DeliveryState::withdrawn})[0].second, 1);
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 namespace giftsync::sync {
 namespace {
 
-using namespace schema;
 using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -17,7 +16,7 @@ class StatusLogBackfill : public tests::BackfillFixture {
     tests::BackfillFixture::SetUp();
     if (IsSkipped()) return;
     if (is_salesforce()) return org_->add_status_log();
-    const char* time = dialect() == schema::sql::Dialect::sqlite ? "TEXT" : "TIMESTAMPTZ";
+    const char* time = dialect() == sql::Dialect::sqlite ? "TEXT" : "TIMESTAMPTZ";
     sql(std::string(
             "CREATE TABLE crm_status_log (id TEXT NOT NULL PRIMARY KEY, recipienttransactionid BIGINT, "
             "status TEXT, createddate ") +
@@ -42,7 +41,7 @@ class StatusLogBackfill : public tests::BackfillFixture {
   std::int64_t logs_ = 0;
 };
 
-INSTANTIATE_TEST_SUITE_P(BackEnds, StatusLogBackfill, schema::crm::all_crms(), schema::crm::name_of_crm);
+INSTANTIATE_TEST_SUITE_P(BackEnds, StatusLogBackfill, crm::all_crms(), crm::name_of_crm);
 
 // SYNC-59
 TEST_P(StatusLogBackfill, FillsOnlyEmptyTimes) {
@@ -102,7 +101,7 @@ TEST_P(StatusLogBackfill, CountsUnknownWordsImplausibleTimesAndMissingRecords) {
 // SYNC-60
 TEST_P(StatusLogBackfill, KnownGiftsGoThroughTheChangeLog) {
   const auto gift = send("ada@example.com");
-  report(gift.value, schema::Status::delivered, 9000);
+  report(gift.value, Status::delivered, 9000);
   sync();
   log(gift.value, "sent", "2020-01-01T00:00:00.000Z");
   log(gift.value, "delivered", "2020-01-02T00:00:00.000Z");
@@ -112,7 +111,7 @@ TEST_P(StatusLogBackfill, KnownGiftsGoThroughTheChangeLog) {
   EXPECT_EQ(scalar("SELECT status FROM change_log WHERE source = 'status_log'"), "opened");
   EXPECT_EQ(record(gift.value, "opened_date_time"), "2026-01-03T00:00:00.000Z");
   EXPECT_EQ(record(gift.value, "recipienttransactionstatus"), "opened") << "the fold decides";
-  EXPECT_EQ(record(gift.value, "delivered_date_time"), platform::to_rfc3339(tests::kNow + 9000));
+  EXPECT_EQ(record(gift.value, "delivered_date_time"), to_rfc3339(tests::kNow + 9000));
   EXPECT_THAT(run().filled, IsEmpty());
   ReconciliationRules rules{rules_, false, false};
   EXPECT_EQ(reconcile_gift_records(*store_, *crm_, rules, {0}, tests::kNow).findings.front().kind,
@@ -141,7 +140,7 @@ TEST_P(StatusLogBackfill, PagesEndBetweenGifts) {
                     "WHERE i < 5000) SELECT '") +
         status + "' || i, i, '" + status + "', '2020-01-02T00:00:00.000Z' FROM n");
   }
-  schema::TransactionId after{0};
+  TransactionId after{0};
   std::int64_t filled = 0;
   int batches = 0;
   for (bool done = false; !done; ++batches) {
@@ -160,34 +159,33 @@ TEST_P(StatusLogBackfill, PagesEndBetweenGifts) {
 }
 
 TEST_P(StatusLogBackfill, CustomLogTableNames) {
-  const char* time = dialect() == schema::sql::Dialect::sqlite ? "TEXT" : "TIMESTAMP";
+  const char* time = dialect() == sql::Dialect::sqlite ? "TEXT" : "TIMESTAMP";
   sql(std::string("CREATE TABLE vendor_log (gift NUMERIC, event TEXT, happened ") + time + ")");
   old_record(1);
   sql("INSERT INTO vendor_log VALUES (1, 'opened', '2020-01-02 03:04:05')");
-  const auto crm = make_crm(schema::crm::external_crm_names(), {"vendor_log", "gift", "event", "happened"});
+  const auto crm = make_crm(crm::external_crm_names(), {"vendor_log", "gift", "event", "happened"});
   ASSERT_EQ(crm->legacy_status_log()->size().rows, 1);
   crm->legacy_status_log()->prepare();
   backfill_status_log(*store_, crm->gift_records(), *crm->legacy_status_log(), {0}, false, tests::kNow);
   EXPECT_EQ(record(1, "opened_date_time"), "2020-01-02T03:04:05.000Z") << "a time without a zone is UTC";
-  const auto missing = make_crm(schema::crm::external_crm_names(), {"nowhere", "gift", "event", "happened"});
+  const auto missing = make_crm(crm::external_crm_names(), {"nowhere", "gift", "event", "happened"});
   EXPECT_FALSE(missing->legacy_status_log());
-  const auto odd = make_crm(schema::crm::external_crm_names(), {"vendor_log", "gift", "status", "happened"});
-  EXPECT_THROW(odd->legacy_status_log()->size(), platform::DependencyError);
+  const auto odd = make_crm(crm::external_crm_names(), {"vendor_log", "gift", "status", "happened"});
+  EXPECT_THROW(odd->legacy_status_log()->size(), DependencyError);
 }
 
 // SYNC-61
 TEST_P(StatusLogBackfill, TextTransactionIdColumnIsRejected) {
   const auto fault_of = [&](const std::string& id_column) -> std::string {
-    const auto crm =
-        make_crm(schema::crm::external_crm_names(), {"text_log", id_column, "event", "happened"});
+    const auto crm = make_crm(crm::external_crm_names(), {"text_log", id_column, "event", "happened"});
     try {
       crm->legacy_status_log()->size();
-    } catch (const platform::DependencyError& fault) {
+    } catch (const DependencyError& fault) {
       return fault.what();
     }
     return "";
   };
-  const bool sqlite = dialect() == schema::sql::Dialect::sqlite;
+  const bool sqlite = dialect() == sql::Dialect::sqlite;
   sql(std::string("CREATE TABLE text_log (gift TEXT, ") + (sqlite ? "bare, " : "bare BIGINT, ") +
       "event TEXT, happened " + (sqlite ? "TEXT" : "TIMESTAMP") + ")");
   sql("INSERT INTO text_log VALUES ('9', 9, 'opened', '2020-01-02 03:04:05')");
@@ -200,13 +198,13 @@ TEST_P(StatusLogBackfill, TextTransactionIdColumnIsRejected) {
 }
 
 TEST_P(StatusLogBackfill, NonIntegerIdsAreIgnored) {
-  const char* time = dialect() == schema::sql::Dialect::sqlite ? "TEXT" : "TIMESTAMP";
+  const char* time = dialect() == sql::Dialect::sqlite ? "TEXT" : "TIMESTAMP";
   sql(std::string("CREATE TABLE odd_log (gift NUMERIC, event TEXT, happened ") + time + ")");
   sql("INSERT INTO odd_log VALUES (7.5, 'opened', '2020-01-02 03:04:05'), (1e300, 'opened', NULL), (NULL, "
       "'opened', NULL), (8, 'opened', '2020-01-02 03:04:05')");
   old_record(7);
   old_record(8);
-  const auto crm = make_crm(schema::crm::external_crm_names(), {"odd_log", "gift", "event", "happened"});
+  const auto crm = make_crm(crm::external_crm_names(), {"odd_log", "gift", "event", "happened"});
   EXPECT_EQ(crm->legacy_status_log()->size().without_gift, 3);
   const StatusLogBatch done =
       backfill_status_log(*store_, crm->gift_records(), *crm->legacy_status_log(), {0}, false, tests::kNow);

@@ -1,6 +1,6 @@
 // The status of a transaction as a pure function of its changes: a table of the rules, and properties over
 // random sets of changes in any order and with any repetition (STATUS-3, STATUS-4).
-#include "sync/status_rules.h"
+#include "sync/status/status_rules.h"
 
 #include <gtest/gtest.h>
 
@@ -9,21 +9,18 @@
 
 namespace giftsync::sync {
 namespace {
+using store::StatusChange;
 
-using platform::UtcMillis;
-using schema::Status;
-using schema::store::StatusChange;
+constexpr UtcMillis kSent{1'800'000'000'000};
 
-constexpr platform::UtcMillis kSent{1'800'000'000'000};
-
-schema::store::StatusChange at(schema::Status status, std::int64_t after_millis) {
+store::StatusChange at(Status status, std::int64_t after_millis) {
   return {{}, "test", {1}, status, kSent + after_millis, kSent + after_millis, {}};
 }
 
 struct Rule {
   const char* rule;
-  std::vector<schema::store::StatusChange> changes;
-  schema::Status status;
+  std::vector<store::StatusChange> changes;
+  Status status;
 };
 
 class StatusTable : public testing::TestWithParam<Rule> {};
@@ -35,76 +32,59 @@ TEST_P(StatusTable, Holds) {
 INSTANTIATE_TEST_SUITE_P(
     Rules, StatusTable,
     testing::Values(
-        Rule{"nothing happened", {}, schema::Status::sent},
-        Rule{"delivered", {at(schema::Status::delivered, 5)}, schema::Status::delivered},
+        Rule{"nothing happened", {}, Status::sent},
+        Rule{"delivered", {at(Status::delivered, 5)}, Status::delivered},
         Rule{"bounced after delivery",
-             {at(schema::Status::delivered, 5), at(schema::Status::undelivered, 9)},
-             schema::Status::undelivered},
+             {at(Status::delivered, 5), at(Status::undelivered, 9)},
+             Status::undelivered},
         Rule{"a resend turns undelivered",
-             {at(schema::Status::undelivered, 5), at(schema::Status::delivered, 9)},
-             schema::Status::delivered},
+             {at(Status::undelivered, 5), at(Status::delivered, 9)},
+             Status::delivered},
         Rule{"the latest of each counts",
-             {at(schema::Status::delivered, 5), at(schema::Status::undelivered, 9),
-              at(schema::Status::delivered, 11)},
-             schema::Status::delivered},
+             {at(Status::delivered, 5), at(Status::undelivered, 9), at(Status::delivered, 11)},
+             Status::delivered},
         Rule{"a tie is undelivered",
-             {at(schema::Status::delivered, 5), at(schema::Status::undelivered, 5)},
-             schema::Status::undelivered},
-        Rule{"opened beats undelivered",
-             {at(schema::Status::opened, 1), at(schema::Status::undelivered, 9)},
-             schema::Status::opened},
-        Rule{"expired beats opened",
-             {at(schema::Status::opened, 9), at(schema::Status::expired, 1)},
-             schema::Status::expired},
-        Rule{"redeemed beats expired",
-             {at(schema::Status::redeemed, 9), at(schema::Status::expired, 1)},
-             schema::Status::redeemed},
-        Rule{"redeemed first",
-             {at(schema::Status::redeemed, 5), at(schema::Status::donated, 9)},
-             schema::Status::redeemed},
-        Rule{"donated first",
-             {at(schema::Status::redeemed, 9), at(schema::Status::donated, 5)},
-             schema::Status::donated},
-        Rule{"a tie is redeemed",
-             {at(schema::Status::redeemed, 5), at(schema::Status::donated, 5)},
-             schema::Status::redeemed},
+             {at(Status::delivered, 5), at(Status::undelivered, 5)},
+             Status::undelivered},
+        Rule{"opened beats undelivered", {at(Status::opened, 1), at(Status::undelivered, 9)}, Status::opened},
+        Rule{"expired beats opened", {at(Status::opened, 9), at(Status::expired, 1)}, Status::expired},
+        Rule{"redeemed beats expired", {at(Status::redeemed, 9), at(Status::expired, 1)}, Status::redeemed},
+        Rule{"redeemed first", {at(Status::redeemed, 5), at(Status::donated, 9)}, Status::redeemed},
+        Rule{"donated first", {at(Status::redeemed, 9), at(Status::donated, 5)}, Status::donated},
+        Rule{"a tie is redeemed", {at(Status::redeemed, 5), at(Status::donated, 5)}, Status::redeemed},
         Rule{"refunded beats all",
-             {at(schema::Status::redeemed, 1), at(schema::Status::donated, 2),
-              at(schema::Status::refunded, 9)},
-             schema::Status::refunded},
-        Rule{"a sent report changes nothing", {at(schema::Status::sent, -500)}, schema::Status::sent},
-        Rule{"before Sent At is accepted", {at(schema::Status::opened, -500)}, schema::Status::opened}));
+             {at(Status::redeemed, 1), at(Status::donated, 2), at(Status::refunded, 9)},
+             Status::refunded},
+        Rule{"a sent report changes nothing", {at(Status::sent, -500)}, Status::sent},
+        Rule{"before Sent At is accepted", {at(Status::opened, -500)}, Status::opened}));
 
 // STATUS-5
 TEST(Fold, InventsNoTimes) {
-  const FoldedStatus folded = fold(kSent, std::vector{at(schema::Status::redeemed, 9)});
-  EXPECT_EQ(folded.times[schema::Status::opened], std::nullopt);
-  EXPECT_EQ(folded.times[schema::Status::delivered], std::nullopt);
-  EXPECT_EQ(folded.times[schema::Status::sent], kSent);
+  const FoldedStatus folded = fold(kSent, std::vector{at(Status::redeemed, 9)});
+  EXPECT_EQ(folded.times[Status::opened], std::nullopt);
+  EXPECT_EQ(folded.times[Status::delivered], std::nullopt);
+  EXPECT_EQ(folded.times[Status::sent], kSent);
 }
 
 // STATUS-2
 TEST(Fold, KeepsTheLatestDeliveryAndTheEarliestOfAllElse) {
-  const FoldedStatus folded =
-      fold(kSent, std::vector{at(schema::Status::delivered, 5), at(schema::Status::delivered, 9),
-                              at(schema::Status::opened, 7), at(schema::Status::opened, 3)});
-  EXPECT_EQ(folded.times[schema::Status::delivered], kSent + 9);
-  EXPECT_EQ(folded.times[schema::Status::opened], kSent + 3);
+  const FoldedStatus folded = fold(kSent, std::vector{at(Status::delivered, 5), at(Status::delivered, 9),
+                                                      at(Status::opened, 7), at(Status::opened, 3)});
+  EXPECT_EQ(folded.times[Status::delivered], kSent + 9);
+  EXPECT_EQ(folded.times[Status::opened], kSent + 3);
 }
 
 // STATUS-6
 TEST(Fold, OnlyTheEarlierClaimTimeIsKept) {
-  const FoldedStatus folded =
-      fold(kSent, std::vector{at(schema::Status::redeemed, 9), at(schema::Status::donated, 5)});
-  EXPECT_EQ(folded.times[schema::Status::donated], kSent + 5);
-  EXPECT_EQ(folded.times[schema::Status::redeemed], std::nullopt);
+  const FoldedStatus folded = fold(kSent, std::vector{at(Status::redeemed, 9), at(Status::donated, 5)});
+  EXPECT_EQ(folded.times[Status::donated], kSent + 5);
+  EXPECT_EQ(folded.times[Status::redeemed], std::nullopt);
 }
 
-std::vector<schema::store::StatusChange> random_changes(std::mt19937& random) {
-  std::vector<schema::store::StatusChange> changes(random() % 12);
-  for (schema::store::StatusChange& change : changes) {
-    change = at(schema::kAllStatuses[random() % schema::kAllStatuses.size()],
-                static_cast<std::int64_t>(random() % 6));
+std::vector<store::StatusChange> random_changes(std::mt19937& random) {
+  std::vector<store::StatusChange> changes(random() % 12);
+  for (store::StatusChange& change : changes) {
+    change = at(kAllStatuses[random() % kAllStatuses.size()], static_cast<std::int64_t>(random() % 6));
   }
   return changes;
 }
@@ -112,7 +92,7 @@ std::vector<schema::store::StatusChange> random_changes(std::mt19937& random) {
 TEST(FoldProperty, AnyOrderAndRepetitionFoldTheSame) {
   std::mt19937 random(20261121);
   for (int round = 0; round < 5000; ++round) {
-    std::vector<schema::store::StatusChange> changes = random_changes(random);
+    std::vector<store::StatusChange> changes = random_changes(random);
     const FoldedStatus expected = fold(kSent, changes);
     const std::size_t once = changes.size();
     for (std::size_t i = 0; i < once; ++i) {
@@ -128,29 +108,28 @@ TEST(FoldProperty, TheStatusIsAlwaysOneThatHasATime) {
   for (int round = 0; round < 2000; ++round) {
     const FoldedStatus folded = fold(kSent, random_changes(random));
     ASSERT_TRUE(folded.times[folded.status]);
-    ASSERT_FALSE(folded.times[schema::Status::redeemed] && folded.times[schema::Status::donated]);
+    ASSERT_FALSE(folded.times[Status::redeemed] && folded.times[Status::donated]);
   }
 }
 
 TEST(ConflictReason, FlagsTheLoserOnly) {
-  const std::vector changes{at(schema::Status::redeemed, 9), at(schema::Status::donated, 5),
-                            at(schema::Status::opened, 1)};
+  const std::vector changes{at(Status::redeemed, 9), at(Status::donated, 5), at(Status::opened, 1)};
   EXPECT_EQ(conflict_reason(changes[0], changes), "redeemed after it was donated");
   EXPECT_EQ(conflict_reason(changes[1], changes), "");
   EXPECT_EQ(conflict_reason(changes[2], changes), "");
 }
 
 TEST(ConflictReason, FlagsAnOutcomeAfterTheEnd) {
-  const std::vector changes{at(schema::Status::expired, 5), at(schema::Status::redeemed, 9)};
+  const std::vector changes{at(Status::expired, 5), at(Status::redeemed, 9)};
   EXPECT_EQ(conflict_reason(changes[1], changes), "redeemed after it was expired");
 }
 
 // STATUS-16
 TEST(TimeError, AcceptsPlausibleTimes) {
-  const platform::UtcMillis now{1'800'000'000'000};
+  const UtcMillis now{1'800'000'000'000};
   EXPECT_EQ(time_error(now, now), "");
-  EXPECT_EQ(time_error(now + platform::kDayMillis, now), "");
-  EXPECT_NE(time_error(now + platform::kDayMillis + 1, now), "");
+  EXPECT_EQ(time_error(now + kDayMillis, now), "");
+  EXPECT_NE(time_error(now + kDayMillis + 1, now), "");
   EXPECT_EQ(time_error({946'684'800'000}, now), "");
   EXPECT_NE(time_error({946'684'799'999}, now), "");
 }

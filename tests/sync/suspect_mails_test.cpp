@@ -1,9 +1,9 @@
 // Whose fault a code such as 421 or 530 in reply to a recipient is, as a table (MAIL-27).
-#include "sync/suspect_mails.h"
-
 #include <gtest/gtest.h>
 
 #include <utility>
+
+#include "sync/mail/relay_health.h"
 
 namespace giftsync::sync {
 namespace {

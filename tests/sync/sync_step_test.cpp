@@ -1,58 +1,55 @@
 // The sync step against a real store (SQLite, and PostgreSQL where available) and an in-memory CRM that can
 // fail: one record for each gift, correct in any order, and never an older state over a newer one.
-#include "sync/sync_step.h"
+#include "sync/crm/sync_step.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "platform/dependency_pause.h"
-#include "sync/delivery_rules.h"
-#include "sync/transaction_id_floor.h"
+#include "platform/dependency_error.h"
+#include "sync/crm/transaction_id_floor.h"
+#include "sync/mail/delivery_rules.h"
 #include "tests/support/in_memory_crm.h"
 #include "tests/support/store_fixture.h"
 
 namespace giftsync::sync {
 namespace {
 
-using namespace schema;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr platform::UtcMillis kNow{1'800'000'000'000};
+constexpr UtcMillis kNow{1'800'000'000'000};
 
 class SyncStep : public tests::StoreFixture {
  protected:
   void SetUp() override {
     tests::StoreFixture::SetUp();
     if (IsSkipped()) return;
-    rules_.link_of = [](const schema::store::RecipientTransaction& gift) {
+    rules_.link_of = [](const store::RecipientTransaction& gift) {
       return "https://gifts.test/g/" + std::to_string(gift.id.value);
     };
     crm_.users_by_email["sam@example.com"] = {"005S", "Sam", "sam@example.com", true};
   }
 
-  schema::TransactionId send(const std::string& email, schema::SendMode mode = schema::SendMode::email) {
-    schema::store::NewGiftRequest new_request;
+  TransactionId send(const std::string& email, SendMode mode = SendMode::email) {
+    store::NewGiftRequest new_request;
     new_request.request.account = {1};
     new_request.request.mode = mode;
     new_request.request.gift = {7};
     new_request.request.item_name = "Coffee";
-    new_request.request.costs = {schema::Money{500}, schema::Money{100}, schema::Money{20}, schema::Money{5}};
+    new_request.request.costs = {Money{500}, Money{100}, Money{20}, Money{5}};
     new_request.request.sender_email = "Sam@Example.com";
     new_request.request.created_at = kNow;
     new_request.recipients.push_back({email, "Ada", "", "Thank you"});
     return store_->gifts.create(std::span(&new_request, 1)).front().recipients.front().id;
   }
-  void report(schema::TransactionId gift, schema::Status status, std::int64_t after_millis) {
-    const schema::store::StatusChange change{{}, "test", gift, status, kNow + after_millis, kNow, {}};
+  void report(TransactionId gift, Status status, std::int64_t after_millis) {
+    const store::StatusChange change{{}, "test", gift, status, kNow + after_millis, kNow, {}};
     store_->changes.accept(std::span(&change, 1));
   }
-  SyncStepStats step(platform::UtcMillis now = kNow) {
-    return sync_step(*store_, crm_, rules_, {"one", 60'000}, now);
-  }
-  std::string text(schema::TransactionId gift, schema::GiftField field) {
+  SyncStepStats step(UtcMillis now = kNow) { return sync_step(*store_, crm_, rules_, {"one", 60'000}, now); }
+  std::string text(TransactionId gift, GiftField field) {
     const auto* value = std::get_if<std::string>(&crm_.records.at(gift.value).get(field));
     return value ? *value : "(absent)";
   }
@@ -61,16 +58,15 @@ class SyncStep : public tests::StoreFixture {
   SyncRules rules_;
 };
 
-INSTANTIATE_TEST_SUITE_P(BackEnds, SyncStep,
-                         testing::Values(schema::sql::Dialect::sqlite, schema::sql::Dialect::postgresql),
+INSTANTIATE_TEST_SUITE_P(BackEnds, SyncStep, testing::Values(sql::Dialect::sqlite, sql::Dialect::postgresql),
                          tests::name_of_dialect);
 
 // OPS-30
 TEST_P(SyncStep, DecisionsAndWrittenRecordsAreEventsForTheLog) {
   crm_.contacts_by_email["ada@example.com"] = {"003A", "Ada", "001A", false, "Email", ""};
-  const schema::TransactionId matched = send("ada@example.com");
-  const schema::TransactionId unmatched = send("other@example.com");
-  const auto events_of = [](const SyncStepStats& stats, schema::TransactionId gift) {
+  const TransactionId matched = send("ada@example.com");
+  const TransactionId unmatched = send("other@example.com");
+  const auto events_of = [](const SyncStepStats& stats, TransactionId gift) {
     std::vector<GiftEventKind> kinds;
     for (const GiftEvent& event : stats.events)
       if (event.gift == gift) kinds.push_back(event.kind);
@@ -80,100 +76,98 @@ TEST_P(SyncStep, DecisionsAndWrittenRecordsAreEventsForTheLog) {
   using Kind = GiftEventKind;
   EXPECT_THAT(events_of(first, matched), testing::ElementsAre(Kind::matched_contact, Kind::record_created));
   EXPECT_THAT(events_of(first, unmatched), testing::ElementsAre(Kind::unmatched, Kind::record_created));
-  report(matched, schema::Status::opened, 1000);
+  report(matched, Status::opened, 1000);
   EXPECT_THAT(events_of(step(kNow + 2000), matched), testing::ElementsAre(Kind::record_updated));
 }
 
 // SYNC-1, SYNC-9, SYNC-10, SYNC-11
 TEST_P(SyncStep, WritesOneCompleteRecordForAGift) {
   crm_.contacts_by_email["ada@example.com"] = {"003A", "Ada", "001A", false, "Email", ""};
-  const schema::TransactionId gift = send("Ada@example.com");
+  const TransactionId gift = send("Ada@example.com");
   EXPECT_EQ(step().created, 1u);
   EXPECT_EQ(step().claimed, 0u) << "nothing is left to do";
-  EXPECT_EQ(text(gift, schema::GiftField::status), "sent");
-  EXPECT_EQ(text(gift, schema::GiftField::recipient_contact), "003A");
-  EXPECT_EQ(text(gift, schema::GiftField::account), "001A");
-  EXPECT_EQ(text(gift, schema::GiftField::recipient_lead), "(absent)");
-  EXPECT_EQ(text(gift, schema::GiftField::sender), "005S");
-  EXPECT_EQ(text(gift, schema::GiftField::delivered_by), "email");
-  EXPECT_EQ(text(gift, schema::GiftField::name), "Coffee for Ada");
-  EXPECT_EQ(text(gift, schema::GiftField::link), "https://gifts.test/g/" + std::to_string(gift.value));
-  EXPECT_EQ(crm_.records.at(gift.value).get(schema::GiftField::total_price),
-            schema::FieldValue(schema::Money{625}));
-  EXPECT_EQ(crm_.records.at(gift.value).get(schema::GiftField::sent_at), schema::FieldValue(kNow));
+  EXPECT_EQ(text(gift, GiftField::status), "sent");
+  EXPECT_EQ(text(gift, GiftField::recipient_contact), "003A");
+  EXPECT_EQ(text(gift, GiftField::account), "001A");
+  EXPECT_EQ(text(gift, GiftField::recipient_lead), "(absent)");
+  EXPECT_EQ(text(gift, GiftField::sender), "005S");
+  EXPECT_EQ(text(gift, GiftField::delivered_by), "email");
+  EXPECT_EQ(text(gift, GiftField::name), "Coffee for Ada");
+  EXPECT_EQ(text(gift, GiftField::link), "https://gifts.test/g/" + std::to_string(gift.value));
+  EXPECT_EQ(crm_.records.at(gift.value).get(GiftField::total_price), FieldValue(Money{625}));
+  EXPECT_EQ(crm_.records.at(gift.value).get(GiftField::sent_at), FieldValue(kNow));
 }
 
 TEST_P(SyncStep, LinksALeadWhenNoContactMatches) {
   crm_.leads_by_email["bertha@example.com"] = {"00QB", "Bertha", "", false, "Email", ""};
-  const schema::TransactionId gift = send("bertha@example.com", schema::SendMode::urls);
+  const TransactionId gift = send("bertha@example.com", SendMode::urls);
   step();
-  EXPECT_EQ(text(gift, schema::GiftField::recipient_lead), "00QB");
-  EXPECT_EQ(text(gift, schema::GiftField::recipient_contact), "(absent)");
-  EXPECT_EQ(text(gift, schema::GiftField::delivered_by), "(absent)");
+  EXPECT_EQ(text(gift, GiftField::recipient_lead), "00QB");
+  EXPECT_EQ(text(gift, GiftField::recipient_contact), "(absent)");
+  EXPECT_EQ(text(gift, GiftField::delivered_by), "(absent)");
 }
 
 // MATCH-8
 TEST_P(SyncStep, SkipsUnmatchedGiftsWhenConfigured) {
   rules_.skip_unmatched = true;
-  const schema::TransactionId gift = send("unknown@example.com");
+  const TransactionId gift = send("unknown@example.com");
   EXPECT_EQ(step().skipped, 1u);
   EXPECT_THAT(crm_.records, IsEmpty());
-  report(gift, schema::Status::opened, 5);
+  report(gift, Status::opened, 5);
   EXPECT_EQ(step().folded, 1u) << "its changes still fold in the store";
   EXPECT_THAT(crm_.records, IsEmpty());
-  EXPECT_EQ(store_->sync.find_states(std::span(&gift, 1)).front().state,
-            schema::store::CrmSyncStatus::skipped);
+  EXPECT_EQ(store_->sync.find_states(std::span(&gift, 1)).front().state, store::CrmSyncStatus::skipped);
 }
 
 TEST_P(SyncStep, WarnsWhenTheSenderIsNoCrmUser) {
   crm_.users_by_email.clear();
-  const schema::TransactionId gift = send("ada@example.com");
+  const TransactionId gift = send("ada@example.com");
   EXPECT_THAT(step().warnings, ElementsAre(HasSubstr("no CRM user has the address sam@example.com")));
-  EXPECT_EQ(text(gift, schema::GiftField::sender), "(absent)");
+  EXPECT_EQ(text(gift, GiftField::sender), "(absent)");
 }
 
 // ARCH-29, STATUS-1
 TEST_P(SyncStep, FoldsChangesAndRaisesTheVersionOnlyForRealOnes) {
-  const schema::TransactionId gift = send("ada@example.com");
+  const TransactionId gift = send("ada@example.com");
   step();
-  report(gift, schema::Status::redeemed, 20);
-  report(gift, schema::Status::opened, 10);
+  report(gift, Status::redeemed, 20);
+  report(gift, Status::opened, 10);
   EXPECT_EQ(step().updated, 1u);
-  EXPECT_EQ(text(gift, schema::GiftField::status), "redeemed");
+  EXPECT_EQ(text(gift, GiftField::status), "redeemed");
   EXPECT_EQ(crm_.records.at(gift.value).version, 2);
-  report(gift, schema::Status::opened, 15);  // later than the one that counts
+  report(gift, Status::opened, 15);  // later than the one that counts
   EXPECT_EQ(step().unchanged, 1u);
   EXPECT_EQ(crm_.records.at(gift.value).version, 2);
 }
 
 TEST_P(SyncStep, FoldsOrphanedChangesIntoTheFirstRecord) {
-  const schema::TransactionId first = send("ada@example.com");
-  report({first.value + 1}, schema::Status::opened, 10);
-  const schema::TransactionId gift = send("bob@example.com");
+  const TransactionId first = send("ada@example.com");
+  report({first.value + 1}, Status::opened, 10);
+  const TransactionId gift = send("bob@example.com");
   ASSERT_EQ(gift.value, first.value + 1);
   step();
-  EXPECT_EQ(text(gift, schema::GiftField::status), "opened");
+  EXPECT_EQ(text(gift, GiftField::status), "opened");
 }
 
 // MATCH-19
 TEST_P(SyncStep, DecidesOnceAndReusesTheDecision) {
   crm_.contacts_by_email["ada@example.com"] = {"003A", "Ada", "", false, "Email", ""};
-  const schema::TransactionId gift = send("ada@example.com");
-  crm_.rejected_rows[gift.value] = {schema::crm::RowResult::Kind::retry, "locked"};
+  const TransactionId gift = send("ada@example.com");
+  crm_.rejected_rows[gift.value] = {crm::RowResult::Kind::retry, "locked"};
   EXPECT_EQ(step().failed, 1u);
   crm_.contacts_by_email["ada@example.com"].id = "003OTHER";
   crm_.rejected_rows.clear();
   EXPECT_EQ(step().claimed, 0u) << "it waits before the next attempt";
   EXPECT_EQ(step(kNow + 2000).created, 1u);
-  EXPECT_EQ(text(gift, schema::GiftField::recipient_contact), "003A");
+  EXPECT_EQ(text(gift, GiftField::recipient_contact), "003A");
   EXPECT_EQ(crm_.candidate_calls, 1);
 }
 
 // ARCH-31
 TEST_P(SyncStep, RejectedRowDoesNotBlockOthers) {
-  const schema::TransactionId bad = send("bad@example.com");
-  const schema::TransactionId good = send("good@example.com");
-  crm_.rejected_rows[bad.value] = {schema::crm::RowResult::Kind::rejected, "value too long"};
+  const TransactionId bad = send("bad@example.com");
+  const TransactionId good = send("good@example.com");
+  crm_.rejected_rows[bad.value] = {crm::RowResult::Kind::rejected, "value too long"};
   const SyncStepStats report = step();
   EXPECT_EQ(report.created, 1u);
   EXPECT_EQ(report.failed, 1u);
@@ -184,21 +178,20 @@ TEST_P(SyncStep, RejectedRowDoesNotBlockOthers) {
 
 // SYNC-18
 TEST_P(SyncStep, DeletedRecordIsReportedAndNotRecreated) {
-  const schema::TransactionId gift = send("ada@example.com");
+  const TransactionId gift = send("ada@example.com");
   step();
   crm_.records.clear();
-  report(gift, schema::Status::opened, 5);
+  report(gift, Status::opened, 5);
   EXPECT_THAT(step().warnings, ElementsAre(HasSubstr("deleted in the CRM")));
   EXPECT_THAT(crm_.records, IsEmpty());
-  EXPECT_EQ(store_->sync.find_states(std::span(&gift, 1)).front().state,
-            schema::store::CrmSyncStatus::deleted);
+  EXPECT_EQ(store_->sync.find_states(std::span(&gift, 1)).front().state, store::CrmSyncStatus::deleted);
   EXPECT_EQ(store_->sync.counts().waiting, 0);
 }
 
 TEST_P(SyncStep, NothingIsLostWhenTheCrmIsDown) {
-  const schema::TransactionId gift = send("ada@example.com");
+  const TransactionId gift = send("ada@example.com");
   crm_.down = true;
-  EXPECT_THROW(step(), platform::DependencyError);
+  EXPECT_THROW(step(), DependencyError);
   crm_.down = false;
   EXPECT_EQ(step().claimed, 0u) << "the claim of the failed step has not expired";
   store_->sync.release_leases({"one"});
@@ -208,18 +201,18 @@ TEST_P(SyncStep, NothingIsLostWhenTheCrmIsDown) {
 
 // ARCH-30
 TEST_P(SyncStep, ExpiredLeaseHolderDoesNotOverwriteNewerState) {
-  const schema::TransactionId gift = send("ada@example.com");
+  const TransactionId gift = send("ada@example.com");
   step();
-  report(gift, schema::Status::opened, 5);
+  report(gift, Status::opened, 5);
   // The first daemon stalls just before its upsert; meanwhile another one folds a newer change and writes it.
   crm_.before_upsert = [&] {
-    report(gift, schema::Status::redeemed, 9);
+    report(gift, Status::redeemed, 9);
     sync_step(*store_, crm_, rules_, {"other", 60'000}, kNow);
   };
   sync_step(*store_, crm_, rules_, {"stalled", -1}, kNow);
-  EXPECT_EQ(text(gift, schema::GiftField::status), "redeemed");
+  EXPECT_EQ(text(gift, GiftField::status), "redeemed");
   step();
-  EXPECT_EQ(text(gift, schema::GiftField::status), "redeemed");
+  EXPECT_EQ(text(gift, GiftField::status), "redeemed");
   EXPECT_EQ(store_->sync.counts().waiting, 0);
 }
 
@@ -239,8 +232,7 @@ class SlowCrm : public SyncStep {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(BackEnds, SlowCrm,
-                         testing::Values(schema::sql::Dialect::sqlite, schema::sql::Dialect::postgresql),
+INSTANTIATE_TEST_SUITE_P(BackEnds, SlowCrm, testing::Values(sql::Dialect::sqlite, sql::Dialect::postgresql),
                          tests::name_of_dialect);
 
 // SYNC-24
@@ -266,7 +258,7 @@ TEST_P(SlowCrm, ABatchThatTakesLongerThanItsFirstLeaseIsWrittenOnceByItsOwner) {
 
 // SYNC-24
 TEST_P(SlowCrm, WhatAnotherOwnerHasTakenOverIsNotWritten) {
-  const schema::TransactionId ada = send("ada@example.com");
+  const TransactionId ada = send("ada@example.com");
   send("bob@example.com");
   SyncStepStats other;
   crm_.before_lookup = [&] {
@@ -284,23 +276,22 @@ TEST_P(SlowCrm, WhatAnotherOwnerHasTakenOverIsNotWritten) {
 
 // SYNC-24
 TEST_P(SlowCrm, ALateRefusalDoesNotReplaceTheNewOwnersResult) {
-  const schema::TransactionId ada = send("ada@example.com");
+  const TransactionId ada = send("ada@example.com");
   crm_.before_upsert = [&] {
     let_pass(2 * kCallMillis + 1'000);
     EXPECT_EQ(step_of("other").created, 1u);
-    crm_.rejected_rows[ada.value] = {schema::crm::RowResult::Kind::rejected, "locked by the other"};
+    crm_.rejected_rows[ada.value] = {crm::RowResult::Kind::rejected, "locked by the other"};
   };
   EXPECT_EQ(step_of("one").failed, 1u);
-  EXPECT_EQ(store_->sync.find_states(std::span(&ada, 1)).front().state,
-            schema::store::CrmSyncStatus::written);
+  EXPECT_EQ(store_->sync.find_states(std::span(&ada, 1)).front().state, store::CrmSyncStatus::written);
   EXPECT_EQ(store_->sync.counts().waiting, 0);
 }
 
 // SYNC-25
 TEST_P(SyncStep, ARejectedRecordRestsUpToADay) {
-  const schema::TransactionId bad = send("bad@example.com");
-  crm_.rejected_rows[bad.value] = {schema::crm::RowResult::Kind::rejected, "a rule of the CRM"};
-  platform::UtcMillis now = kNow;
+  const TransactionId bad = send("bad@example.com");
+  crm_.rejected_rows[bad.value] = {crm::RowResult::Kind::rejected, "a rule of the CRM"};
+  UtcMillis now = kNow;
   for (int i = 0; i < 17; ++i) {
     ASSERT_EQ(step(now).failed, 1u);
     now = store_->sync.find_wait(bad)->next_attempt_at;
@@ -322,22 +313,22 @@ TEST_P(SyncStep, ARejectedRecordRestsUpToADay) {
 
 // SYNC-25
 TEST_P(SyncStep, AChangeOfARejectedGiftIsTriedAtOnce) {
-  const schema::TransactionId bad = send("bad@example.com");
-  crm_.rejected_rows[bad.value] = {schema::crm::RowResult::Kind::rejected, "a rule of the CRM"};
+  const TransactionId bad = send("bad@example.com");
+  crm_.rejected_rows[bad.value] = {crm::RowResult::Kind::rejected, "a rule of the CRM"};
   step();
-  report(bad, schema::Status::opened, 5);
+  report(bad, Status::opened, 5);
   EXPECT_EQ(store_->sync.counts().rejected, 0);
   EXPECT_EQ(step().failed, 1u);
 }
 
 // SYNC-68
 TEST_P(SyncStep, OnlyUndecidedGiftsWaitForLookups) {
-  const schema::TransactionId decided = send("ada@example.com");
+  const TransactionId decided = send("ada@example.com");
   step();
   crm_.is_lookup_ready = false;
   crm_.contacts_by_email["bob@example.com"] = {"003B", "Bob", "", false, "Email", ""};
-  const schema::TransactionId undecided = send("bob@example.com");
-  report(decided, schema::Status::opened, 5);
+  const TransactionId undecided = send("bob@example.com");
+  report(decided, Status::opened, 5);
   SyncStepStats stats = step();
   EXPECT_EQ(stats.updated, 1u) << "a decided gift does not wait";
   EXPECT_EQ(stats.waiting, 1u);
@@ -348,18 +339,18 @@ TEST_P(SyncStep, OnlyUndecidedGiftsWaitForLookups) {
   EXPECT_EQ(wait->last_error, "match keys are missing");
   crm_.is_lookup_ready = true;
   EXPECT_EQ(step(wait->next_attempt_at).created, 1u);
-  EXPECT_EQ(text(undecided, schema::GiftField::recipient_contact), "003B");
+  EXPECT_EQ(text(undecided, GiftField::recipient_contact), "003B");
 }
 
 class TasksWithIds : public tests::EmptyTasks {
  public:
-  std::vector<schema::crm::TaskUpsert> given;
-  std::optional<platform::UtcMillis> paused_until;
-  std::vector<schema::crm::RowResult> upsert(std::span<const schema::crm::TaskUpsert> rows) override {
-    if (paused_until) throw platform::DependencyPause(*paused_until, "no calls for tasks");
+  std::vector<crm::TaskUpsert> given;
+  std::optional<UtcMillis> paused_until;
+  std::vector<crm::RowResult> upsert(std::span<const crm::TaskUpsert> rows) override {
+    if (paused_until) throw DependencyPause(*paused_until, "no calls for tasks");
     given.assign(rows.begin(), rows.end());
-    std::vector<schema::crm::RowResult> results = EmptyTasks::upsert(rows);
-    for (schema::crm::RowResult& result : results) result.crm_id = "00T1";
+    std::vector<crm::RowResult> results = EmptyTasks::upsert(rows);
+    for (crm::RowResult& result : results) result.crm_id = "00T1";
     return results;
   }
 };
@@ -371,22 +362,22 @@ class CrmWithIds : public tests::InMemoryCrm {
   std::string id = "a0G1";
   TasksWithIds tasks_with_ids;
 
-  std::vector<schema::crm::RowResult> upsert(std::span<const schema::crm::GiftUpsert> rows) override {
-    std::vector<schema::crm::RowResult> results = InMemoryCrm::upsert(rows);
+  std::vector<crm::RowResult> upsert(std::span<const crm::GiftUpsert> rows) override {
+    std::vector<crm::RowResult> results = InMemoryCrm::upsert(rows);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       given_id = rows[i].crm_id;
-      if (results[i].kind != schema::crm::RowResult::Kind::not_found) results[i].crm_id = id;
+      if (results[i].kind != crm::RowResult::Kind::not_found) results[i].crm_id = id;
     }
     return results;
   }
-  schema::crm::Tasks& tasks() override { return tasks_with_ids; }
+  crm::Tasks& tasks() override { return tasks_with_ids; }
 };
 
 // SYNC-69
 TEST_P(SyncStep, TheIdsThatTheCrmSaysAreGivenBackWithTheNextWrite) {
   CrmWithIds crm;
   rules_.tasks = {true, "Other", "Not Started", "Completed"};
-  const schema::TransactionId gift = send("ada@example.com");
+  const TransactionId gift = send("ada@example.com");
   const auto write = [&](std::int64_t after) {
     sync_step(*store_, crm, rules_, {"one", 60'000}, kNow + after);
     return store_->sync.find_states(std::span(&gift, 1)).front();
@@ -396,56 +387,55 @@ TEST_P(SyncStep, TheIdsThatTheCrmSaysAreGivenBackWithTheNextWrite) {
   ASSERT_THAT(crm.tasks_with_ids.given, SizeIs(1));
   EXPECT_EQ(crm.tasks_with_ids.given[0].gift_crm_id, "a0G1");
   EXPECT_EQ(crm.tasks_with_ids.given[0].crm_id, "");
-  report(gift, schema::Status::opened, 5);
+  report(gift, Status::opened, 5);
   crm.id = "";
   EXPECT_EQ(write(10).crm_id, "a0G1") << "a CRM that does not say it takes nothing away";
   EXPECT_EQ(crm.given_id, "a0G1");
-  report(gift, schema::Status::redeemed, 15);
+  report(gift, Status::redeemed, 15);
   crm.id = "a0G2";
   EXPECT_EQ(write(20).crm_id, "a0G2");
   EXPECT_EQ(crm.tasks_with_ids.given[0].crm_id, "00T1");
   EXPECT_EQ(crm.tasks_with_ids.given[0].gift_crm_id, "a0G2");
-  report(gift, schema::Status::refunded, 25);
+  report(gift, Status::refunded, 25);
   crm.records.clear();
   EXPECT_EQ(write(30).crm_id, "") << "a deleted record has none";
 }
 
 // SYNC-25
 TEST_P(SyncStep, ARowRestsAsLongAsTheCrmSaysWithinTheLimits) {
-  const schema::TransactionId gift = send("ada@example.com");
-  platform::UtcMillis now = kNow;
-  const auto rest_after = [&](schema::crm::RowResult::Kind kind, std::int64_t rest_millis) {
-    schema::crm::RowResult refusal{kind, "refused"};
+  const TransactionId gift = send("ada@example.com");
+  UtcMillis now = kNow;
+  const auto rest_after = [&](crm::RowResult::Kind kind, std::int64_t rest_millis) {
+    crm::RowResult refusal{kind, "refused"};
     refusal.rest_millis = rest_millis;
     crm_.rejected_rows[gift.value] = refusal;
     EXPECT_EQ(step(now).failed, 1U);
-    const platform::UtcMillis next = store_->sync.find_wait(gift)->next_attempt_at;
+    const UtcMillis next = store_->sync.find_wait(gift)->next_attempt_at;
     return next.value - std::exchange(now, next).value;
   };
-  using Kind = schema::crm::RowResult::Kind;
-  EXPECT_EQ(rest_after(Kind::rejected, 6 * platform::kHourMillis), 6 * platform::kHourMillis);
+  using Kind = crm::RowResult::Kind;
+  EXPECT_EQ(rest_after(Kind::rejected, 6 * kHourMillis), 6 * kHourMillis);
   EXPECT_EQ(rest_after(Kind::rejected, 0), rejected_retry_millis(2));
-  EXPECT_EQ(rest_after(Kind::rejected, 7 * platform::kDayMillis), kMaxRejectedRetryMillis);
-  EXPECT_EQ(rest_after(Kind::retry, platform::kMinuteMillis), platform::kMinuteMillis);
-  EXPECT_EQ(rest_after(Kind::retry, platform::kHourMillis), kMaxSyncRetryMillis);
+  EXPECT_EQ(rest_after(Kind::rejected, 7 * kDayMillis), kMaxRejectedRetryMillis);
+  EXPECT_EQ(rest_after(Kind::retry, kMinuteMillis), kMinuteMillis);
+  EXPECT_EQ(rest_after(Kind::retry, kHourMillis), kMaxSyncRetryMillis);
 }
 
 // SYNC-70
 TEST_P(SyncStep, APauseOfTasksDoesNotStopGiftRecordsAndIsMadeUpForAlone) {
   CrmWithIds crm;
   rules_.tasks = {true, "Other", "Not Started", "Completed"};
-  crm.tasks_with_ids.paused_until = kNow + platform::kMinuteMillis;
-  const schema::TransactionId gift = send("ada@example.com");
+  crm.tasks_with_ids.paused_until = kNow + kMinuteMillis;
+  const TransactionId gift = send("ada@example.com");
   const SyncStepStats paused = sync_step(*store_, crm, rules_, {"one", 60'000}, kNow);
   EXPECT_EQ(paused.created, 1U);
   EXPECT_EQ(paused.tasks, 0U);
   const auto wait = store_->sync.find_wait(gift);
   ASSERT_TRUE(wait);
-  EXPECT_EQ(wait->next_attempt_at, kNow + platform::kMinuteMillis);
+  EXPECT_EQ(wait->next_attempt_at, kNow + kMinuteMillis);
   EXPECT_THAT(wait->last_error, testing::StartsWith(std::string(kTaskError) + "no calls for tasks"));
   crm.tasks_with_ids.paused_until.reset();
-  const SyncStepStats later =
-      sync_step(*store_, crm, rules_, {"one", 60'000}, kNow + platform::kMinuteMillis);
+  const SyncStepStats later = sync_step(*store_, crm, rules_, {"one", 60'000}, kNow + kMinuteMillis);
   EXPECT_EQ(later.tasks, 1U);
   EXPECT_EQ(crm.upserted_rows, 1U) << "the record was written by the first attempt";
   EXPECT_FALSE(store_->sync.find_wait(gift));
@@ -454,13 +444,13 @@ TEST_P(SyncStep, APauseOfTasksDoesNotStopGiftRecordsAndIsMadeUpForAlone) {
 /// Answers all questions of a batch at once, except for the opportunities of Bob.
 class CombiningCrm : public tests::InMemoryCrm {
  public:
-  std::vector<schema::crm::DecisionQuestions> asked;
+  std::vector<crm::DecisionQuestions> asked;
   std::vector<std::string> asked_for_opportunities;
 
-  schema::crm::DecisionFacts look_up(const schema::crm::DecisionQuestions& questions) override {
+  crm::DecisionFacts look_up(const crm::DecisionQuestions& questions) override {
     asked.push_back(questions);
-    schema::crm::DecisionFacts facts;
-    for (const schema::crm::RecipientMatchKeys& keys : questions.recipients) {
+    crm::DecisionFacts facts;
+    for (const crm::RecipientMatchKeys& keys : questions.recipients) {
       const std::string id = "003" + keys.email_key;
       facts.contacts.push_back({{{id, "", "", false, "Email", ""}}, {}});
       facts.leads.emplace_back();
@@ -470,16 +460,16 @@ class CombiningCrm : public tests::InMemoryCrm {
     facts.senders.assign(questions.sender_keys.size(), {{"005S", "Sam", "sam@example.com", true}});
     return facts;
   }
-  std::vector<schema::crm::Candidates> find_candidates(
-      schema::crm::PersonObject, std::span<const schema::crm::RecipientMatchKeys>) override {
+  std::vector<crm::Candidates> find_candidates(crm::PersonObject,
+                                               std::span<const crm::RecipientMatchKeys>) override {
     ADD_FAILURE() << "asked apart for candidates";
     return {};
   }
-  std::vector<std::vector<schema::crm::CrmUser>> find_users_by_email(std::span<const std::string>) override {
+  std::vector<std::vector<crm::CrmUser>> find_users_by_email(std::span<const std::string>) override {
     ADD_FAILURE() << "asked apart for users";
     return {};
   }
-  std::vector<std::vector<schema::crm::Opportunity>> find_open_opportunities(
+  std::vector<std::vector<crm::Opportunity>> find_open_opportunities(
       std::span<const std::string> contacts) override {
     asked_for_opportunities.insert(asked_for_opportunities.end(), contacts.begin(), contacts.end());
     return {contacts.size(), {{"006B", "Deal", "", "Closing", "", false}}};
@@ -488,21 +478,21 @@ class CombiningCrm : public tests::InMemoryCrm {
 
 TEST_P(SyncStep, OneBatchLooksUpItsRecipientsAndSendersOnce) {
   CombiningCrm crm;
-  const schema::TransactionId ada = send("ada@example.com");
-  const schema::TransactionId bob = send("bob@example.com");
+  const TransactionId ada = send("ada@example.com");
+  const TransactionId bob = send("bob@example.com");
   EXPECT_EQ(sync_step(*store_, crm, rules_, {"one", 60'000}, kNow).created, 2u);
   ASSERT_EQ(crm.asked.size(), 1u);
   EXPECT_EQ(crm.asked.front().recipients.size(), 2u);
   EXPECT_THAT(crm.asked.front().sender_keys, testing::ElementsAre("sam@example.com"));
-  const auto text_of = [&](schema::TransactionId gift, schema::GiftField field) {
+  const auto text_of = [&](TransactionId gift, GiftField field) {
     return std::get<std::string>(crm.records.at(gift.value).get(field));
   };
-  EXPECT_EQ(text_of(ada, schema::GiftField::recipient_contact), "003ada@example.com");
-  EXPECT_EQ(text_of(bob, schema::GiftField::recipient_contact), "003bob@example.com");
-  EXPECT_EQ(text_of(ada, schema::GiftField::opportunity), "006003ada@example.com");
-  EXPECT_EQ(text_of(bob, schema::GiftField::opportunity), "006B");
+  EXPECT_EQ(text_of(ada, GiftField::recipient_contact), "003ada@example.com");
+  EXPECT_EQ(text_of(bob, GiftField::recipient_contact), "003bob@example.com");
+  EXPECT_EQ(text_of(ada, GiftField::opportunity), "006003ada@example.com");
+  EXPECT_EQ(text_of(bob, GiftField::opportunity), "006B");
   EXPECT_THAT(crm.asked_for_opportunities, ElementsAre("003bob@example.com"));
-  EXPECT_EQ(text_of(bob, schema::GiftField::sender), "005S");
+  EXPECT_EQ(text_of(bob, GiftField::sender), "005S");
 }
 
 // SYNC-24
@@ -522,10 +512,10 @@ TEST_P(SyncStep, OwnIdsStartAboveOwnCrmIdsOnly) {
   crm_.records[4711];  // from a store that was lost
   crm_.records[12];
   store_->sources.open("vendor", "vendor", kNow);
-  schema::store::InboundBatch report;
+  store::InboundBatch report;
   report.source = report.gift_source = "vendor";
   for (std::int64_t i = 0; i < 2500; ++i) {
-    const schema::TransactionId id{9'000'000'000 + i};
+    const TransactionId id{9'000'000'000 + i};
     report.items.emplace_back().gift.emplace().id = id;
     crm_.records[id.value];
   }

@@ -1,42 +1,38 @@
 // A timer's decision as a pure function of the gift, its changes and the time.
-#include "sync/timer_decision.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sync/lifecycle_terms.h"
-#include "sync/status_rules.h"
+#include "sync/gift/lifecycle_rules.h"
+#include "sync/gift/lifecycle_step.h"
+#include "sync/status/status_rules.h"
 
 namespace giftsync::sync {
 namespace {
+using store::DueGift;
+using store::StatusChange;
+using store::TimerDecision;
 
-using schema::Premise;
-using schema::Status;
-using schema::store::DueGift;
-using schema::store::StatusChange;
-using schema::store::TimerDecision;
+constexpr UtcMillis kSent{1'772'366'400'000};  // 2026-03-01T12:00:00Z
 
-constexpr platform::UtcMillis kSent{1'772'366'400'000};  // 2026-03-01T12:00:00Z
-
-platform::UtcMillis day(std::int64_t days) {
-  return kSent + days * platform::kDayMillis;
+UtcMillis day(std::int64_t days) {
+  return kSent + days * kDayMillis;
 }
 
 DueGift gift(const LifecycleTerms& terms = {}) {
   DueGift due;
-  due.gift.request.mode = schema::SendMode::email;
+  due.gift.request.mode = SendMode::email;
   due.gift.request.terms = format_terms(terms);
   due.gift.transaction.id = {7};
   due.gift.transaction.times[Status::sent] = kSent;
-  due.mail = schema::DeliveryState::accepted;
+  due.mail = DeliveryState::accepted;
   return due;
 }
 
-void add(DueGift& due, Status status, platform::UtcMillis at, Premise premise = Premise::none) {
+void add(DueGift& due, Status status, UtcMillis at, Premise premise = Premise::none) {
   due.changes.push_back({due.gift.transaction.id, status, premise, at, at});
 }
 
-StatusChange outcome(Status status, Premise premise, platform::UtcMillis at) {
+StatusChange outcome(Status status, Premise premise, UtcMillis at) {
   return {{}, "timer", {7}, status, at, at, {}, premise};
 }
 
@@ -47,7 +43,7 @@ TEST(TimerDecision, DatesAnOutcomeWithItsDueTime) {
   EXPECT_EQ(decision.outcome->premise, Premise::unopened);
   EXPECT_EQ(decision.outcome->occurred_at, day(30));
   EXPECT_EQ(decision.outcome->received_at, day(400));
-  EXPECT_EQ(decision.due_at, *platform::from_rfc3339("2026-04-10T00:00:00Z")) << "the refund";
+  EXPECT_EQ(decision.due_at, *from_rfc3339("2026-04-10T00:00:00Z")) << "the refund";
 }
 
 TEST(TimerDecision, LooksAgainWhenNothingIsDueYet) {
@@ -113,7 +109,7 @@ TEST(TimerDecision, RemindsOnlyAfterTheMailWasAccepted) {
   EXPECT_EQ(reminds.last_reminder_day, 7);
   EXPECT_EQ(reminds.due_at, day(21));
 
-  due.mail = schema::DeliveryState::queued;
+  due.mail = DeliveryState::queued;
   const TimerDecision skips = decide_timer(due, {}, day(22));
   EXPECT_FALSE(skips.reminder);
   EXPECT_EQ(skips.last_reminder_day, 21) << "of several days the last one";

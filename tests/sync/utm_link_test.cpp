@@ -1,6 +1,6 @@
-#include "sync/utm_link.h"
-
 #include <gtest/gtest.h>
+
+#include "sync/gift/gift_links.h"
 
 namespace giftsync::sync {
 namespace {

@@ -8,13 +8,11 @@
 #include "platform/strict_json.h"
 #include "platform/text.h"
 
-namespace giftsync::daemon::identity::jose {
+namespace giftsync::jose {
 namespace {
 
-using platform::JsonValue;
-
 std::string bytes_member(const JsonValue& key, std::string_view name) {
-  return platform::from_base64url(key.text_of(name)).value_or("");
+  return from_base64url(key.text_of(name)).value_or("");
 }
 
 /// Absent, or the text `wanted`.
@@ -39,9 +37,8 @@ std::optional<Jwk> parse_key(const JsonValue& key) {
   if (!is_rsa && (type != "EC" || key.text_of("crv") != "P-256")) return std::nullopt;
   const JwsAlgorithm algorithm = is_rsa ? JwsAlgorithm::rs256 : JwsAlgorithm::es256;
   if (!allows(key, "alg", to_word(algorithm))) return std::nullopt;
-  auto public_key =
-      is_rsa ? platform::PublicKey::from_rsa_numbers(bytes_member(key, "n"), bytes_member(key, "e"))
-             : platform::PublicKey::from_p256_point(bytes_member(key, "x"), bytes_member(key, "y"));
+  auto public_key = is_rsa ? PublicKey::from_rsa_numbers(bytes_member(key, "n"), bytes_member(key, "e"))
+                           : PublicKey::from_p256_point(bytes_member(key, "x"), bytes_member(key, "y"));
   if (!public_key) return std::nullopt;
   return Jwk{std::string(key.text_of("kid")), algorithm, std::move(*public_key)};
 }
@@ -59,7 +56,7 @@ std::optional<JwsAlgorithm> parse_algorithm(std::string_view word) {
 }
 
 tl::expected<JwkSet, std::string> parse_jwk_set(std::string_view document) {
-  const auto json = platform::parse_json(platform::without_byte_order_mark(document));
+  const auto json = parse_json(without_byte_order_mark(document));
   if (!json) return tl::unexpected("not valid JSON: " + json.error().message);
   const JsonValue* list = json->root().find("keys");
   if (list == nullptr || !list->is_array()) return tl::unexpected(std::string("without a list \"keys\""));
@@ -75,4 +72,4 @@ tl::expected<JwkSet, std::string> parse_jwk_set(std::string_view document) {
   return set;
 }
 
-}  // namespace giftsync::daemon::identity::jose
+}  // namespace giftsync::jose

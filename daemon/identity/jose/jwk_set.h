@@ -9,9 +9,9 @@
 #include <tl/expected.hpp>
 #include <vector>
 
-#include "platform/public_key.h"
+#include "platform/keys.h"
 
-namespace giftsync::daemon::identity::jose {
+namespace giftsync::jose {
 
 /// The two algorithms of tokens that are accepted: RSASSA-PKCS1-v1_5 and ECDSA over P-256, with SHA-256.
 enum class JwsAlgorithm { rs256, es256 };
@@ -24,7 +24,7 @@ std::optional<JwsAlgorithm> parse_algorithm(std::string_view word);
 struct Jwk {
   std::string key_id;  ///< kid; empty when the key has none
   JwsAlgorithm algorithm;
-  platform::PublicKey key;
+  PublicKey key;
 };
 
 inline constexpr std::size_t kMaxKeys = 64;
@@ -39,4 +39,4 @@ struct JwkSet {
 /// `keys`, more than kMaxKeys keys (OIDC-1). One unusable key does not spoil the others.
 tl::expected<JwkSet, std::string> parse_jwk_set(std::string_view document);
 
-}  // namespace giftsync::daemon::identity::jose
+}  // namespace giftsync::jose

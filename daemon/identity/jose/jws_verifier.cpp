@@ -7,11 +7,11 @@
 #include <optional>
 
 #include "platform/digest.h"
-#include "platform/quoted_text.h"
 #include "platform/strict_json.h"
 #include "platform/text.h"
+#include "platform/visible_text.h"
 
-namespace giftsync::daemon::identity::jose {
+namespace giftsync::jose {
 namespace {
 
 using Reason = JwsRefusal::Reason;
@@ -31,9 +31,9 @@ std::optional<Parts> split(std::string_view compact) {
   const std::size_t last = compact.rfind('.');
   if (compact.size() > kMaxTokenBytes || first == last) return std::nullopt;
   // A fourth part makes the payload invalid, because a dot is no base64url.
-  const auto header = platform::from_base64url(compact.substr(0, first));
-  const auto payload = platform::from_base64url(compact.substr(first + 1, last - first - 1));
-  const auto signature = platform::from_base64url(compact.substr(last + 1));
+  const auto header = from_base64url(compact.substr(0, first));
+  const auto payload = from_base64url(compact.substr(first + 1, last - first - 1));
+  const auto signature = from_base64url(compact.substr(last + 1));
   if (!header || !payload || !signature) return std::nullopt;
   return Parts{compact.substr(0, last), *header, *payload, *signature};
 }
@@ -45,8 +45,8 @@ struct Header {
 };
 
 /// The text of an optional member; false when it is there and no text.
-bool read_text(const platform::JsonValue& object, std::string_view name, std::optional<std::string>& text) {
-  const platform::JsonValue* value = object.find(name);
+bool read_text(const JsonValue& object, std::string_view name, std::optional<std::string>& text) {
+  const JsonValue* value = object.find(name);
   if (value == nullptr) return true;
   if (!value->text()) return false;
   text = *value->text();
@@ -57,9 +57,9 @@ tl::expected<Header, JwsRefusal> parse_header(std::string_view text, std::span<c
   const auto refuse = [](Reason reason, std::string clause) {
     return tl::unexpected(JwsRefusal{reason, std::move(clause)});
   };
-  const auto json = platform::parse_json(platform::without_byte_order_mark(text));
+  const auto json = parse_json(without_byte_order_mark(text));
   if (!json) return refuse(Reason::malformed, "has a header that is not valid JSON: " + json.error().message);
-  const platform::JsonValue& root = json->root();
+  const JsonValue& root = json->root();
   std::optional<std::string> algorithm;
   std::optional<std::string> type;
   std::optional<std::string> key_id;
@@ -72,8 +72,8 @@ tl::expected<Header, JwsRefusal> parse_header(std::string_view text, std::span<c
   }
   const std::optional<JwsAlgorithm> known = parse_algorithm(*algorithm);
   if (!known || std::find(allowed.begin(), allowed.end(), *algorithm) == allowed.end())
-    return refuse(Reason::algorithm, fmt::format("is signed with {}; allowed: {}",
-                                                 platform::in_quotes(*algorithm), fmt::join(allowed, ", ")));
+    return refuse(Reason::algorithm, fmt::format("is signed with {}; allowed: {}", in_quotes(*algorithm),
+                                                 fmt::join(allowed, ", ")));
   return Header{*known, type.value_or(""), key_id};
 }
 
@@ -85,7 +85,7 @@ tl::expected<const Jwk*, JwsRefusal> find_key(const Header& header, const JwkSet
       return tl::unexpected(JwsRefusal{
           Reason::unknown_key, header.key_id
                                    ? fmt::format("names key {}, and the provider has several of that name",
-                                                 platform::in_quotes(*header.key_id))
+                                                 in_quotes(*header.key_id))
                                    : "names no key, and several keys of the provider fit"});
     }
     found = &one;
@@ -95,7 +95,7 @@ tl::expected<const Jwk*, JwsRefusal> find_key(const Header& header, const JwkSet
         Reason::unknown_key, header.key_id
                                  ? fmt::format("is signed with key {}, which the provider does not publish "
                                                "for {}",
-                                               platform::in_quotes(*header.key_id), to_word(header.algorithm))
+                                               in_quotes(*header.key_id), to_word(header.algorithm))
                                  : fmt::format("names no key, and the provider publishes none for {}",
                                                to_word(header.algorithm))});
   }
@@ -113,11 +113,10 @@ tl::expected<VerifiedJws, JwsRefusal> verify_jws(std::string_view compact, const
   if (!header) return tl::unexpected(header.error());
   const auto key = find_key(*header, keys);
   if (!key) return tl::unexpected(key.error());
-  const platform::PublicKey& public_key = (*key)->key;
-  const bool holds =
-      header->algorithm == JwsAlgorithm::rs256
-          ? public_key.verifies(parts->signed_text, parts->signature, platform::SignatureHash::sha256)
-          : public_key.verifies_p256_pair(parts->signed_text, parts->signature);
+  const PublicKey& public_key = (*key)->key;
+  const bool holds = header->algorithm == JwsAlgorithm::rs256
+                         ? public_key.verifies(parts->signed_text, parts->signature, SignatureHash::sha256)
+                         : public_key.verifies_p256_pair(parts->signed_text, parts->signature);
   if (!holds) {
     // Without kid the provider's one key may have been replaced.
     return tl::unexpected(JwsRefusal{header->key_id ? Reason::signature : Reason::unknown_key,
@@ -126,4 +125,4 @@ tl::expected<VerifiedJws, JwsRefusal> verify_jws(std::string_view compact, const
   return VerifiedJws{header->type, parts->payload};
 }
 
-}  // namespace giftsync::daemon::identity::jose
+}  // namespace giftsync::jose

@@ -10,7 +10,7 @@
 
 #include "daemon/identity/jose/jwk_set.h"
 
-namespace giftsync::daemon::identity::jose {
+namespace giftsync::jose {
 
 inline constexpr std::size_t kMaxTokenBytes = std::size_t{64} * 1024;
 
@@ -38,4 +38,4 @@ struct JwsRefusal {
 tl::expected<VerifiedJws, JwsRefusal> verify_jws(std::string_view compact, const JwkSet& keys,
                                                  std::span<const std::string> allowed);
 
-}  // namespace giftsync::daemon::identity::jose
+}  // namespace giftsync::jose

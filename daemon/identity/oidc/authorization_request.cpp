@@ -5,10 +5,10 @@
 #include "daemon/config/connection_urls.h"
 #include "platform/digest.h"
 #include "platform/http_client.h"
-#include "platform/quoted_text.h"
 #include "platform/url_parameters.h"
+#include "platform/visible_text.h"
 
-namespace giftsync::daemon::identity::oidc {
+namespace giftsync::oidc {
 namespace {
 
 constexpr std::size_t kMaxReplyBytes = std::size_t{16} * 1024;
@@ -30,17 +30,17 @@ std::string authorization_url(const Provider& provider, const config::SsoSetting
       {"scope", fmt::format("{}", fmt::join(connection.scopes, " "))},
       {"state", request.state},
       {"nonce", request.nonce},
-      {"code_challenge", platform::to_base64url(platform::sha256(request.code_verifier))},
+      {"code_challenge", to_base64url(sha256(request.code_verifier))},
       {"code_challenge_method", "S256"}};
   if (request.must_reauthenticate) parameters.emplace_back("max_age", "0");
   std::string url = provider.authorization_endpoint;
-  for (const auto& [name, value] : parameters) url = platform::with_query_parameter(url, name, value);
+  for (const auto& [name, value] : parameters) url = with_query_parameter(url, name, value);
   return url;
 }
 
 Outcome<AuthorizationReply> parse_authorization_reply(std::string_view query) {
   if (query.size() > kMaxReplyBytes) return refuse("OIDC-2", "The provider's reply is longer than 16 KiB.");
-  const auto parameters = platform::unique_url_parameters(query);
+  const auto parameters = unique_url_parameters(query);
   if (!parameters) return refuse("OIDC-2", "The provider's reply {}.", parameters.error());
   const auto value = [&](const char* name) {
     const auto found = parameters->find(name);
@@ -52,17 +52,15 @@ Outcome<AuthorizationReply> parse_authorization_reply(std::string_view query) {
 
 Outcome<void> check_authorization_reply(const AuthorizationReply& reply, const Provider& provider) {
   if (!reply.error.empty()) {
-    const std::string more =
-        reply.error_description.empty() ? "" : ": " + platform::in_quotes(reply.error_description);
-    return refuse("OIDC-2", "The provider replies with the error {}{}.", platform::in_quotes(reply.error),
-                  more);
+    const std::string more = reply.error_description.empty() ? "" : ": " + in_quotes(reply.error_description);
+    return refuse("OIDC-2", "The provider replies with the error {}{}.", in_quotes(reply.error), more);
   }
   if (reply.issuer != provider.issuer && (provider.names_issuer || !reply.issuer.empty())) {
-    return refuse("OIDC-2", "The reply comes from issuer {}, not from {}.", platform::in_quotes(reply.issuer),
+    return refuse("OIDC-2", "The reply comes from issuer {}, not from {}.", in_quotes(reply.issuer),
                   provider.issuer);
   }
   if (reply.code.empty()) return refuse("OIDC-2", "The provider's reply has neither a code nor an error.");
   return {};
 }
 
-}  // namespace giftsync::daemon::identity::oidc
+}  // namespace giftsync::oidc

@@ -9,14 +9,14 @@
 #include "daemon/identity/oidc/provider.h"
 #include "platform/time.h"
 
-namespace giftsync::daemon::identity::oidc {
+namespace giftsync::oidc {
 
 /// Three random texts, of 32 bytes each as base64url. Kept with the attempt: the reply is compared with it.
 struct AuthorizationRequest {
   std::string state;
   std::string nonce;
   std::string code_verifier;
-  platform::UtcMillis begun_at;
+  UtcMillis begun_at;
   bool must_reauthenticate = false;  ///< the user proves again who they are (max_age=0)
 };
 
@@ -44,4 +44,4 @@ Outcome<AuthorizationReply> parse_authorization_reply(std::string_view query);
 /// Refuses an error, another issuer, and a reply without a code.
 Outcome<void> check_authorization_reply(const AuthorizationReply& reply, const Provider& provider);
 
-}  // namespace giftsync::daemon::identity::oidc
+}  // namespace giftsync::oidc

@@ -6,13 +6,13 @@
 
 #include "daemon/config/connection_urls.h"
 
-namespace giftsync::daemon::identity::oidc {
+namespace giftsync::oidc {
 namespace {
 
 constexpr std::int64_t kTimeoutMillis = 10'000;
 constexpr std::size_t kMaxBytes = std::size_t{256} * 1024;
-constexpr std::int64_t kKeptMillis = 60 * platform::kMinuteMillis;
-constexpr std::int64_t kNewKeysMillis = 5 * platform::kMinuteMillis;
+constexpr std::int64_t kKeptMillis = 60 * kMinuteMillis;
+constexpr std::int64_t kNewKeysMillis = 5 * kMinuteMillis;
 /// Longer than a fetch of both documents takes, so that those who waited for it do not fetch again.
 constexpr std::int64_t kFailureKeptMillis = 30'000;
 constexpr std::chrono::seconds kPatience{1};
@@ -24,12 +24,12 @@ tl::unexpected<SignInRefusal> is_being_fetched() {
 
 }  // namespace
 
-platform::HttpResponse send_to_provider(const platform::HttpRequest& request, const std::string& ca_file) {
-  platform::HttpClient client({.ca_file = ca_file,
-                               .max_bytes = kMaxBytes,
-                               .connect_timeout_millis = kTimeoutMillis / 2,
-                               .timeout_millis = kTimeoutMillis,
-                               .plain_http = platform::PlainHttp::nowhere});
+HttpResponse send_to_provider(const HttpRequest& request, const std::string& ca_file) {
+  HttpClient client({.ca_file = ca_file,
+                     .max_bytes = kMaxBytes,
+                     .connect_timeout_millis = kTimeoutMillis / 2,
+                     .timeout_millis = kTimeoutMillis,
+                     .plain_http = PlainHttp::nowhere});
   return client.send(request);
 }
 
@@ -38,13 +38,12 @@ DiscoveryCache::Entry& DiscoveryCache::entry_of(const std::string& name) {
   return entries_[name];
 }
 
-DiscoveryCache::Found DiscoveryCache::find(const config::SsoConnectionSettings& connection,
-                                           platform::UtcMillis now) {
+DiscoveryCache::Found DiscoveryCache::find(const config::SsoConnectionSettings& connection, UtcMillis now) {
   Entry& entry = entry_of(connection.name);
   const std::unique_lock lock(entry.mutex, kPatience);
   if (!lock) return is_being_fetched();
-  if (entry.provider && !platform::has_elapsed(entry.fetched_at, kKeptMillis, now)) return entry.provider;
-  if (entry.failure && !platform::has_elapsed(entry.failed_at, kFailureKeptMillis, now))
+  if (entry.provider && !has_elapsed(entry.fetched_at, kKeptMillis, now)) return entry.provider;
+  if (entry.failure && !has_elapsed(entry.failed_at, kFailureKeptMillis, now))
     return tl::unexpected(*entry.failure);
   Found fetched = fetch(connection);
   entry.failure = fetched ? std::nullopt : std::optional(fetched.error());
@@ -55,13 +54,12 @@ DiscoveryCache::Found DiscoveryCache::find(const config::SsoConnectionSettings& 
 }
 
 DiscoveryCache::Found DiscoveryCache::find_with_new_keys(const config::SsoConnectionSettings& connection,
-                                                         platform::UtcMillis now) {
+                                                         UtcMillis now) {
   Found found = find(connection, now);
   Entry& entry = entry_of(connection.name);
   const std::unique_lock lock(entry.mutex, kPatience);
   if (!lock) return is_being_fetched();
-  const bool is_too_soon =
-      entry.keys_renewed_at && !platform::has_elapsed(*entry.keys_renewed_at, kNewKeysMillis, now);
+  const bool is_too_soon = entry.keys_renewed_at && !has_elapsed(*entry.keys_renewed_at, kNewKeysMillis, now);
   if (!found || !entry.provider || is_too_soon) return found;
   entry.keys_renewed_at = now;
   auto keys = fetch_keys(entry.provider->jwks_uri, connection.ca_file);
@@ -73,7 +71,7 @@ DiscoveryCache::Found DiscoveryCache::find_with_new_keys(const config::SsoConnec
 
 Outcome<std::string> DiscoveryCache::get(const std::string& what, const std::string& url,
                                          const std::string& ca_file) const {
-  platform::HttpResponse response = send_({.url = url, .headers = {"Accept: application/json"}}, ca_file);
+  HttpResponse response = send_({.url = url, .headers = {"Accept: application/json"}}, ca_file);
   if (response.status == 200) return std::move(response.body);
   const std::string reason =
       response.status == 0 ? response.error : fmt::format("the provider responds with {}", response.status);
@@ -102,4 +100,4 @@ DiscoveryCache::Found DiscoveryCache::fetch(const config::SsoConnectionSettings&
   return std::make_shared<const Provider>(std::move(*provider));
 }
 
-}  // namespace giftsync::daemon::identity::oidc
+}  // namespace giftsync::oidc

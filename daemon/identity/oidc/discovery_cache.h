@@ -12,13 +12,12 @@
 #include "platform/http_client.h"
 #include "platform/time.h"
 
-namespace giftsync::daemon::identity::oidc {
+namespace giftsync::oidc {
 
 /// One request to a provider, over TLS alone, with the authorities of `ca_file` (empty: the system's).
-using Send =
-    std::function<platform::HttpResponse(const platform::HttpRequest& request, const std::string& ca_file)>;
+using Send = std::function<HttpResponse(const HttpRequest& request, const std::string& ca_file)>;
 /// At most 10 s and 256 KiB; follows no redirect.
-platform::HttpResponse send_to_provider(const platform::HttpRequest& request, const std::string& ca_file);
+HttpResponse send_to_provider(const HttpRequest& request, const std::string& ca_file);
 
 class DiscoveryCache {
  public:
@@ -30,18 +29,18 @@ class DiscoveryCache {
   /// The provider with its keys, at most an hour old. One thread fetches, the others wait for it, for a
   /// second at most (SIGN-14); a failure is kept for 30 s, so that a provider that is down does not occupy
   /// every thread.
-  Found find(const config::SsoConnectionSettings& connection, platform::UtcMillis now);
+  Found find(const config::SsoConnectionSettings& connection, UtcMillis now);
   /// With new keys, for a token whose key is unknown: at most once in 5 minutes, else as it is.
-  Found find_with_new_keys(const config::SsoConnectionSettings& connection, platform::UtcMillis now);
+  Found find_with_new_keys(const config::SsoConnectionSettings& connection, UtcMillis now);
 
  private:
   struct Entry {
     std::timed_mutex mutex;  ///< held while the documents are fetched
     std::shared_ptr<const Provider> provider;
-    platform::UtcMillis fetched_at;
-    std::optional<platform::UtcMillis> keys_renewed_at;  ///< for a token whose key was unknown
+    UtcMillis fetched_at;
+    std::optional<UtcMillis> keys_renewed_at;  ///< for a token whose key was unknown
     std::optional<SignInRefusal> failure;
-    platform::UtcMillis failed_at;
+    UtcMillis failed_at;
   };
   Entry& entry_of(const std::string& name);
   Found fetch(const config::SsoConnectionSettings& connection) const;
@@ -54,4 +53,4 @@ class DiscoveryCache {
   std::map<std::string, Entry> entries_;  // guarded by mutex_; by the connection's name
 };
 
-}  // namespace giftsync::daemon::identity::oidc
+}  // namespace giftsync::oidc

@@ -2,18 +2,61 @@
 // authorization request, token exchange, validation. It keeps nothing of a sign-in itself. Any thread.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
+#include "daemon/config/settings.h"
 #include "daemon/identity/oidc/authorization_request.h"
-#include "daemon/identity/oidc/claims_identity.h"
 #include "daemon/identity/oidc/discovery_cache.h"
-#include "daemon/identity/oidc/token_exchange.h"
+#include "daemon/identity/oidc/provider.h"
+#include "daemon/signin/sign_in_outcome.h"
+#include "platform/http_client.h"
+#include "platform/strict_json.h"
+#include "platform/time.h"
 
-namespace giftsync::daemon::identity::oidc {
+namespace giftsync::oidc {
+
+// Who the claims of a valid ID token describe: the permanent subject, and the address
+// by which a user may be linked at the first sign-in (OIDC-8), for Microsoft Entra ID by its own rules
+// (OIDC-9 to OIDC-11). Pure.
+
+using signin::Outcome;
+using signin::VerifiedIdentity;
+
+/// `claims`: of the ID token, or of the userinfo endpoint where the ID token has no address. The subject is
+/// `sub`.
+Outcome<VerifiedIdentity> oidc_identity(const JsonValue& claims,
+                                        const config::SsoConnectionSettings& connection);
+
+/// `tenant`: the directory's id of the discovery document. The subject is `oid`.
+Outcome<VerifiedIdentity> directory_identity(const JsonValue& claims,
+                                             const config::SsoConnectionSettings& connection,
+                                             const std::string& tenant);
+
+// Exchanges the code for tokens (OIDC-3) and asks for the user's address where the ID
+// token has none (OIDC-7). Requests and replies as values. Pure.
+
+/// Has the client's secret and the code: never log it.
+HttpRequest token_request(const Provider& provider, const config::SsoSettings& sso,
+                          const config::SsoConnectionSettings& connection, const std::string& code,
+                          const std::string& code_verifier);
+
+/// They are used once and stored nowhere.
+struct Tokens {
+  std::string id_token;
+  std::string access_token;
+};
+Outcome<Tokens> parse_token_reply(const HttpResponse& response);
+
+HttpRequest userinfo_request(const Provider& provider, const std::string& access_token);
+/// The claims; refused unless `sub` is that of the ID token.
+Outcome<JsonDocument> parse_userinfo(const HttpResponse& response, std::string_view subject);
 
 /// 32 random bytes as base64url.
 std::string random_token();
-AuthorizationRequest make_authorization_request(platform::UtcMillis now, bool must_reauthenticate = false);
+AuthorizationRequest make_authorization_request(UtcMillis now, bool must_reauthenticate = false);
 
 class OidcClient {
  public:
@@ -29,14 +72,13 @@ class OidcClient {
   /// the rules that hold.
   Outcome<VerifiedIdentity> complete(const config::SsoConnectionSettings& connection,
                                      const AuthorizationReply& reply, const AuthorizationRequest& request,
-                                     platform::UtcMillis now, RuleVerdicts& verdicts);
+                                     UtcMillis now, RuleVerdicts& verdicts);
 
  private:
   Outcome<std::string> verified_payload(const config::SsoConnectionSettings& connection,
-                                        const Provider& provider, const std::string& token,
-                                        platform::UtcMillis now);
+                                        const Provider& provider, const std::string& token, UtcMillis now);
   Outcome<VerifiedIdentity> identity_of(const config::SsoConnectionSettings& connection,
-                                        const Provider& provider, const platform::JsonValue& claims,
+                                        const Provider& provider, const JsonValue& claims,
                                         const std::string& access_token, RuleVerdicts& verdicts);
 
   const config::SsoSettings& sso_;
@@ -44,4 +86,30 @@ class OidcClient {
   DiscoveryCache discovery_;
 };
 
-}  // namespace giftsync::daemon::identity::oidc
+// Validates the claims of an ID token whose signature holds (OIDC-5, OIDC-6). Pure.
+
+using signin::Outcome;
+using signin::refuse;
+using signin::RuleVerdicts;
+
+inline constexpr std::int64_t kSkewMillis = 2 * kMinuteMillis;
+inline constexpr std::int64_t kMaxTokenAgeMillis = 10 * kMinuteMillis;
+
+struct ExpectedToken {
+  std::string issuer;
+  std::string client_id;
+  std::string nonce;
+  std::string access_token;  ///< for at_hash
+  std::string code;          ///< for c_hash
+  /// When the user must have proved who they are: not before this; absent: at any time.
+  std::optional<UtcMillis> authenticated_after = {};
+};
+
+/// The first rule that does not hold, else nothing; `verdicts` gets those that hold.
+Outcome<void> validate_id_token(const JsonValue& claims, const ExpectedToken& expected, UtcMillis now,
+                                RuleVerdicts& verdicts);
+
+/// A claim that is a time in seconds; nullopt when it is absent or none between 1970 and 5138.
+std::optional<UtcMillis> time_claim(const JsonValue& claims, std::string_view name);
+
+}  // namespace giftsync::oidc

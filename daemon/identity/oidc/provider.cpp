@@ -3,15 +3,13 @@
 #include <algorithm>
 
 #include "daemon/config/text_checks.h"
-#include "daemon/signin/oidc_documents.h"
-#include "platform/quoted_text.h"
+#include "daemon/signin/connection_check.h"
 #include "platform/strict_json.h"
 #include "platform/text.h"
+#include "platform/visible_text.h"
 
-namespace giftsync::daemon::identity::oidc {
+namespace giftsync::oidc {
 namespace {
-
-using platform::JsonValue;
 
 /// An optional endpoint; empty when it is absent or no https URL.
 std::string optional_endpoint(const JsonValue& root, std::string_view name) {
@@ -43,7 +41,7 @@ Outcome<Provider> parse_provider(std::string_view document, const config::SsoSet
   const signin::AdvertisedEndpoints endpoints = signin::validate_discovery(document, sso, connection, report);
   for (const signin::CheckResult& result : report.all())
     if (result.kind == signin::CheckResult::Kind::failure) return refuse("OIDC-1", "{}", result.text);
-  const auto json = platform::parse_json(platform::without_byte_order_mark(document));
+  const auto json = parse_json(without_byte_order_mark(document));
   const JsonValue& root = json->root();
   Provider provider;
   provider.issuer = root.text_of("issuer");
@@ -60,10 +58,10 @@ Outcome<Provider> parse_provider(std::string_view document, const config::SsoSet
     return refuse("OIDC-9",
                   "The issuer {} does not name one directory by its id. Set sso.connections.domain to a "
                   "domain of the customer's own directory.",
-                  platform::in_quotes(provider.issuer));
+                  in_quotes(provider.issuer));
   }
   provider.tenant = *tenant;
   return provider;
 }
 
-}  // namespace giftsync::daemon::identity::oidc
+}  // namespace giftsync::oidc

@@ -9,7 +9,7 @@
 #include "daemon/identity/jose/jwk_set.h"
 #include "daemon/signin/sign_in_outcome.h"
 
-namespace giftsync::daemon::identity::oidc {
+namespace giftsync::oidc {
 
 using signin::Outcome;
 using signin::refuse;
@@ -41,4 +41,4 @@ inline bool is_outage(int status) {
 /// The id of the directory in an issuer, lower case; nullopt when it has none ("common").
 std::optional<std::string> tenant_in_issuer(std::string_view issuer);
 
-}  // namespace giftsync::daemon::identity::oidc
+}  // namespace giftsync::oidc

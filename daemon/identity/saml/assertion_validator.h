@@ -6,22 +6,21 @@
 
 #include "daemon/identity/saml/authn_request.h"
 #include "daemon/identity/saml/response_reader.h"
-#include "daemon/identity/saml/saml_connection.h"
 #include "daemon/identity/saml/saml_rules.h"
 #include "platform/time.h"
 
-namespace giftsync::daemon::identity::saml {
+namespace giftsync::saml {
 
 struct ValidAssertion {
   VerifiedIdentity identity = {};
   std::string id = {};  ///< to be used once
-  platform::UtcMillis usable_until = {};
+  UtcMillis usable_until = {};
 };
 
 /// Clocks of provider and daemon may differ by this much.
-inline constexpr std::int64_t kClockSkewMillis = 3 * platform::kMinuteMillis;
+inline constexpr std::int64_t kClockSkewMillis = 3 * kMinuteMillis;
 
 Outcome<ValidAssertion> validate_assertion(const VerifiedResponse& verified, const SamlConnection& connection,
-                                           const AuthnRequest& request, platform::UtcMillis now);
+                                           const AuthnRequest& request, UtcMillis now);
 
-}  // namespace giftsync::daemon::identity::saml
+}  // namespace giftsync::saml

@@ -4,16 +4,16 @@
 
 #include <string>
 
-#include "daemon/identity/saml/saml_connection.h"
+#include "daemon/identity/saml/saml_rules.h"
 #include "platform/time.h"
 
-namespace giftsync::daemon::identity::saml {
+namespace giftsync::saml {
 
 /// Kept with the attempt: the response is compared with it.
 struct AuthnRequest {
   std::string id = {};           ///< from new_request_id()
   std::string relay_state = {};  ///< at most 80 bytes (SAML bindings 3.4.3)
-  platform::UtcMillis issued_at = {};
+  UtcMillis issued_at = {};
   bool force_authn = false;  ///< the provider must authenticate the user again
 };
 
@@ -23,4 +23,4 @@ std::string new_request_id();
 /// The address to redirect the browser to: the provider's sign-in page with the deflated request.
 std::string authn_request_url(const SamlConnection& connection, const AuthnRequest& request);
 
-}  // namespace giftsync::daemon::identity::saml
+}  // namespace giftsync::saml

@@ -4,11 +4,14 @@
 
 #include <array>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
+#include "daemon/config/settings.h"
 #include "daemon/signin/sign_in_outcome.h"
 
-namespace giftsync::daemon::identity::saml {
+namespace giftsync::saml {
 
 using signin::Outcome;
 using signin::RuleVerdict;
@@ -46,4 +49,30 @@ inline constexpr std::array kSamlRules = {
     RuleVerdict{"SAML-19", "first use of the Assertion"},
 };
 
-}  // namespace giftsync::daemon::identity::saml
+// Namespaces and identifiers of SAML 2.0 and XML Signature.
+
+inline constexpr std::string_view kProtocol = "urn:oasis:names:tc:SAML:2.0:protocol";
+inline constexpr std::string_view kAssertion = "urn:oasis:names:tc:SAML:2.0:assertion";
+inline constexpr std::string_view kSuccess = "urn:oasis:names:tc:SAML:2.0:status:Success";
+inline constexpr std::string_view kBearer = "urn:oasis:names:tc:SAML:2.0:cm:bearer";
+inline constexpr std::string_view kPostBinding = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST";
+inline constexpr std::string_view kTransient = "urn:oasis:names:tc:SAML:2.0:nameid-format:transient";
+inline constexpr std::string_view kSignature = "http://www.w3.org/2000/09/xmldsig#";
+inline constexpr std::string_view kEnveloped = "http://www.w3.org/2000/09/xmldsig#enveloped-signature";
+inline constexpr std::string_view kExclusiveC14n = "http://www.w3.org/2001/10/xml-exc-c14n#";
+
+// What a sign-in needs of one SAML connection, derived from the settings (SAML-23).
+
+struct SamlConnection {
+  config::SsoConnectionSettings settings = {};
+  std::string entity_id = {};                  ///< giftsync's own; the audience
+  std::string post_back_url = {};              ///< where the provider sends the browser
+  std::vector<std::string> certificates = {};  ///< PEM, one or two
+};
+
+/// Reads the certificate files, so call it when the settings are read, not at each sign-in. A file that
+/// cannot be read leaves an empty certificate, which verifies nothing. `connection` is one of type saml.
+SamlConnection saml_connection(const config::SsoSettings& sso,
+                               const config::SsoConnectionSettings& connection);
+
+}  // namespace giftsync::saml

@@ -2,15 +2,15 @@
 
 #include "daemon/identity/saml/response_reader.h"
 #include "platform/digest.h"
-#include "platform/quoted_text.h"
+#include "platform/visible_text.h"
 
-namespace giftsync::daemon::identity::saml {
+namespace giftsync::saml {
 
 Outcome<VerifiedIdentity> complete_saml_sign_in(const SamlForm& form, const SamlConnection& connection,
                                                 const std::optional<AuthnRequest>& request,
-                                                const ClaimAssertion& claim, platform::UtcMillis now) {
+                                                const ClaimAssertion& claim, UtcMillis now) {
   if (!request || request->relay_state.empty() ||
-      !platform::equal_in_constant_time(request->relay_state, form.relay_state)) {
+      !equal_in_constant_time(request->relay_state, form.relay_state)) {
     auto unsolicited =
         refuse(16,
                "RelayState names no pending sign-in of this connection: the provider began it, "
@@ -25,8 +25,7 @@ Outcome<VerifiedIdentity> complete_saml_sign_in(const SamlForm& form, const Saml
   auto assertion = validate_assertion(*verified, connection, *request, now);
   if (!assertion) return tl::unexpected(assertion.error());
   if (claim(assertion->id, assertion->usable_until)) return std::move(assertion->identity);
-  return refuse(19, "the Assertion {} was used before; an assertion counts once",
-                platform::in_quotes(assertion->id));
+  return refuse(19, "the Assertion {} was used before; an assertion counts once", in_quotes(assertion->id));
 }
 
-}  // namespace giftsync::daemon::identity::saml
+}  // namespace giftsync::saml

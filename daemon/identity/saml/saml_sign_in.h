@@ -8,11 +8,10 @@
 #include <string_view>
 
 #include "daemon/identity/saml/assertion_validator.h"
-#include "daemon/identity/saml/saml_connection.h"
 #include "daemon/identity/saml/saml_rules.h"
 #include "platform/time.h"
 
-namespace giftsync::daemon::identity::saml {
+namespace giftsync::saml {
 
 /// The posted form's fields, percent-decoded; empty where missing.
 struct SamlForm {
@@ -22,13 +21,13 @@ struct SamlForm {
 
 /// Stores the id of an assertion of this connection until `until` and returns true, or returns false when it
 /// was stored already: one atomic insert, since two daemons may get the same response.
-using ClaimAssertion = std::function<bool(const std::string& assertion_id, platform::UtcMillis until)>;
+using ClaimAssertion = std::function<bool(const std::string& assertion_id, UtcMillis until)>;
 
 /// The user, or why not. `request` is that of the pending attempt of this connection that form.relay_state
 /// names; without one the refusal offers the connection (SIGN-9). `claim` is called last and only when all
 /// else is right. Throws what `claim` throws.
 Outcome<VerifiedIdentity> complete_saml_sign_in(const SamlForm& form, const SamlConnection& connection,
                                                 const std::optional<AuthnRequest>& request,
-                                                const ClaimAssertion& claim, platform::UtcMillis now);
+                                                const ClaimAssertion& claim, UtcMillis now);
 
-}  // namespace giftsync::daemon::identity::saml
+}  // namespace giftsync::saml

@@ -4,7 +4,7 @@
 
 #include "daemon/config/read_settings.h"
 
-namespace giftsync::daemon::config {
+namespace giftsync::config {
 namespace {
 
 tl::expected<Settings, SettingsFaults> read(const std::string& admin_url, const std::string& console) {
@@ -55,4 +55,4 @@ TEST(ConsoleSettingsTest, NamePermissionSetsForThreeRolesOnly) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::config
+}  // namespace giftsync::config

@@ -4,7 +4,7 @@
 
 #include "daemon/config/read_settings.h"
 
-namespace giftsync::daemon::config {
+namespace giftsync::config {
 namespace {
 
 using ::testing::ElementsAre;
@@ -89,4 +89,4 @@ TEST(EffectiveSettings, AreReadBackFromTheirText) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::config
+}  // namespace giftsync::config

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "daemon/config/read_settings.h"
-#include "wiring/crm_config.h"
-#include "wiring/database_config.h"
+#include "daemon/wiring/crm_config.h"
+#include "daemon/wiring/database_config.h"
 
-namespace giftsync::daemon::config {
+namespace giftsync::config {
 namespace {
 
 using ::testing::AllOf;
@@ -42,8 +42,8 @@ TEST(ExternalCrmSettings, AMinimalConfigurationIsEnough) {
   ASSERT_TRUE(outcome.has_value()) << ::testing::PrintToString(outcome.error().lines);
   const auto& settings = outcome.value();
   EXPECT_EQ(settings.crm.kind(), CrmKind::external);
-  const schema::crm::external::ExternalCrmOptions options = wiring::external_crm_options(settings);
-  EXPECT_EQ(options.database.dialect, schema::sql::Dialect::postgresql);
+  const crm::external::ExternalCrmOptions options = wiring::external_crm_options(settings);
+  EXPECT_EQ(options.database.dialect, sql::Dialect::postgresql);
   EXPECT_EQ(options.names.schema, "salesforce");
   EXPECT_EQ(options.names.tables.at("gift_record"), "other.gifts");
   EXPECT_FALSE(wiring::crm_has_users(settings));
@@ -108,4 +108,4 @@ TEST(ExternalCrmSettings, APasswordIsGivenOnce) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::config
+}  // namespace giftsync::config

@@ -8,9 +8,9 @@
 #include <variant>
 
 #include "daemon/config/read_settings.h"
-#include "daemon/content/logo.h"
+#include "daemon/content/branding.h"
 
-namespace giftsync::daemon::config {
+namespace giftsync::config {
 namespace {
 
 using testing::AllOf;
@@ -116,4 +116,4 @@ TEST_F(PageSettingsTest, ALogoTypeIsDetectedFromItsContent) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::config
+}  // namespace giftsync::config

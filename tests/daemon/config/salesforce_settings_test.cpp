@@ -12,7 +12,7 @@
 #include "daemon/config/read_settings.h"
 #include "tests/support/test_keys.h"
 
-namespace giftsync::daemon::config {
+namespace giftsync::config {
 namespace {
 
 using ::testing::AllOf;
@@ -222,4 +222,4 @@ TEST_F(SalesforceSettings, NamesAreOfObjectsAndFieldsThatMayDiffer) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::config
+}  // namespace giftsync::config

@@ -19,7 +19,7 @@
 #include "platform/yaml_document.h"
 #include "tests/source_folder.h"
 
-namespace giftsync::daemon::config {
+namespace giftsync::config {
 namespace {
 
 std::string text_of(const std::string& name) {
@@ -37,13 +37,13 @@ std::string with_commented_keys(const std::string& text) {
   return std::regex_replace(text, commented, "$1$2$3");
 }
 
-void collect(const platform::YamlNode& node, const std::string& prefix, std::set<std::string>& paths) {
-  for (const platform::YamlEntry& entry : node.entries) {
+void collect(const YamlNode& node, const std::string& prefix, std::set<std::string>& paths) {
+  for (const YamlEntry& entry : node.entries) {
     const bool is_section = find_settings_key(prefix + entry.key) == nullptr;
-    if (is_section && entry.value.kind == platform::YamlNode::Kind::map) {
+    if (is_section && entry.value.kind == YamlNode::Kind::map) {
       collect(entry.value, prefix + entry.key + ".", paths);
-    } else if (is_section && entry.value.kind == platform::YamlNode::Kind::list) {
-      for (const platform::YamlNode& item : entry.value.items) collect(item, prefix + entry.key + ".", paths);
+    } else if (is_section && entry.value.kind == YamlNode::Kind::list) {
+      for (const YamlNode& item : entry.value.items) collect(item, prefix + entry.key + ".", paths);
     } else {
       EXPECT_TRUE(paths.insert(prefix + entry.key).second) << prefix + entry.key << " occurs twice";
     }
@@ -241,7 +241,7 @@ TEST(SettingsFiles, TheSampleIsAValidSettingsFileWithTheDefaults) {
 
 TEST(SettingsFiles, TheSampleContainsEveryKeyWithItsMeaning) {
   const std::string text = text_of("giftsyncd.yaml");
-  const platform::YamlDocument tree = platform::read_yaml(with_commented_keys(text));
+  const YamlDocument tree = read_yaml(with_commented_keys(text));
   ASSERT_TRUE(tree.faults.empty());
   std::set<std::string> shown;
   collect(tree.root, "", shown);
@@ -302,4 +302,4 @@ TEST(SettingsFiles, NoKeyIsBothAvailableAndUnavailable) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::config
+}  // namespace giftsync::config

@@ -12,7 +12,7 @@
 #include "daemon/config/read_settings.h"
 #include "daemon/config/text_checks.h"
 
-namespace giftsync::daemon::config {
+namespace giftsync::config {
 namespace {
 
 using ::testing::AllOf;
@@ -383,4 +383,4 @@ TEST(Settings, MissingAndUnreadableFilesAreFaults) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::config
+}  // namespace giftsync::config

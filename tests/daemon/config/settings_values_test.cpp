@@ -9,12 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "daemon/config/parsed_values.h"
 #include "daemon/config/read_settings.h"
-#include "daemon/config/secrets.h"
-#include "daemon/config/suggestion.h"
 #include "daemon/config/text_checks.h"
 
-namespace giftsync::daemon::config {
+namespace giftsync::config {
 namespace {
 
 using ::testing::AllOf;
@@ -247,4 +246,4 @@ TEST_F(SecretsTest, ARelayLoginNeedsUsernameAndPassword) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::config
+}  // namespace giftsync::config

@@ -7,7 +7,7 @@
 
 #include "daemon/config/read_settings.h"
 
-namespace giftsync::daemon::config {
+namespace giftsync::config {
 namespace {
 
 using ::testing::AllOf;
@@ -293,4 +293,4 @@ TEST(SourceSettings, FaultsOfSecretsHideThem) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::config
+}  // namespace giftsync::config

@@ -7,10 +7,10 @@
 #include <fstream>
 
 #include "daemon/config/read_settings.h"
-#include "sync/api_key.h"
+#include "sync/access/credential.h"
 #include "tests/support/test_certificate.h"
 
-namespace giftsync::daemon::config {
+namespace giftsync::config {
 namespace {
 
 using ::testing::AllOf;
@@ -258,4 +258,4 @@ TEST_F(SsoSettingsTest, AnOrganizationTokenMustBeWellFormed) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::config
+}  // namespace giftsync::config

@@ -7,10 +7,8 @@
 #include "daemon/console/console_routes.h"
 #include "tests/daemon/console/console_fixture.h"
 
-namespace giftsync::daemon::console {
+namespace giftsync::console {
 namespace {
-
-using schema::Role;
 
 /// The status for: no session, no role, sender, approver, admin, operator, auditor.
 struct Line {
@@ -75,17 +73,17 @@ const std::map<std::string, Line> kMatrix{
 
 class ConsoleAccess : public ConsoleFixture {
  protected:
-  schema::OrganizationId organization(const std::string& name) {
-    schema::store::OrganizationToken token;
+  OrganizationId organization(const std::string& name) {
+    store::OrganizationToken token;
     token.hash = name;
     return store_.organizations.create(name, token).value();
   }
   /// A gift of a sender in the organization.
-  schema::TransactionId gift_in(schema::OrganizationId organization) {
-    schema::store::Account sender;
+  TransactionId gift_in(OrganizationId organization) {
+    store::Account sender;
     sender.email = "sender" + std::to_string(organization.value) + "@example.com";
     sender.organization = organization;
-    schema::store::NewGiftRequest request;
+    store::NewGiftRequest request;
     request.request.account = store_.accounts.create(sender).value();
     request.request.created_at = now_;
     request.recipients = {{"ada@example.com", "", "", ""}};
@@ -97,7 +95,7 @@ class ConsoleAccess : public ConsoleFixture {
       path.replace(at, path.find('}') - at + 1, id);
     if (!route.is_post) return get(path).status;
     const std::string cookie = cookie_;
-    const auto session = store_.console_sessions.find(platform::sha256_hex(cookie), now_, {0});
+    const auto session = store_.console_sessions.find(sha256_hex(cookie), now_, {0});
     const std::string token = session ? form_token(session->form_secret, path.substr(8)) : "";
     return post(path, "form_token=" + token).status;
   }
@@ -123,12 +121,12 @@ TEST(ConsoleRoutes, TheRouteTableSaysWhichPageAFormIsOn) {
 
 // CON-13
 TEST_F(ConsoleAccess, EveryRouteAnswersEveryRoleAsTheMatrixSays) {
-  const schema::OrganizationId own = organization("Own");
-  const schema::OrganizationId other = organization("Other");
-  const schema::TransactionId gift_of_own = gift_in(own);
-  const schema::TransactionId gift_of_other = gift_in(other);
-  const schema::UserId user_of_own = user("target@own.com", {Role::sender}, own);
-  const schema::UserId user_of_other = user("target@other.com", {Role::sender}, other);
+  const OrganizationId own = organization("Own");
+  const OrganizationId other = organization("Other");
+  const TransactionId gift_of_own = gift_in(own);
+  const TransactionId gift_of_other = gift_in(other);
+  const UserId user_of_own = user("target@own.com", {Role::sender}, own);
+  const UserId user_of_other = user("target@other.com", {Role::sender}, other);
   std::size_t lines = 0;
   for (const ConsoleRoute& route : console_routes()) {
     const std::string name = std::string(route.is_post ? "POST " : "GET ") + std::string(route.pattern);
@@ -150,9 +148,9 @@ TEST_F(ConsoleAccess, EveryRouteAnswersEveryRoleAsTheMatrixSays) {
                                        std::pair{std::optional(Role::auditor), expected.auditor}}) {
       static int number = 0;
       const std::string email = "user" + std::to_string(number++) + "@own.com";
-      const schema::RoleSet roles = role ? schema::RoleSet{*role} : schema::RoleSet{};
+      const RoleSet roles = role ? RoleSet{*role} : RoleSet{};
       const std::string who = name + " as " + (role ? std::string(to_word(*role)) : "no role");
-      const schema::UserId viewer = user(email, roles, own);
+      const UserId viewer = user(email, roles, own);
       sign_in(viewer);
       EXPECT_EQ(call(route, id), status) << who;
       if (!has_object || status == 403) continue;
@@ -170,4 +168,4 @@ TEST_F(ConsoleAccess, AUserWithoutARoleGetsAPageThatSaysSo) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::console
+}  // namespace giftsync::console

@@ -1,14 +1,12 @@
 // What users do with gifts on their pages: who may, what is refused with which reason, and the audit log.
 #include <utility>
 
-#include "sync/lifecycle_rules.h"
+#include "sync/gift/lifecycle_rules.h"
 #include "tests/daemon/console/console_crm_fixture.h"
 #include "tests/support/temporary_database.h"
 
-namespace giftsync::daemon::console {
+namespace giftsync::console {
 namespace {
-
-using schema::Role;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
@@ -50,7 +48,7 @@ TEST_F(ConsoleActions, ASenderResendsToAnotherAddressAndCancels) {
               HasSubstr("<p class=\"note\" role=\"status\">Nothing"));
   EXPECT_EQ(act(id, "cancel", "&confirm=1"), page_of(id) + "?notice=cancelled");
   EXPECT_EQ(last_event().action, "gift.cancel");
-  EXPECT_EQ(store_.deliveries.find(id)->state, schema::DeliveryState::withdrawn);
+  EXPECT_EQ(store_.deliveries.find(id)->state, DeliveryState::withdrawn);
 }
 
 // CON-37
@@ -70,12 +68,12 @@ TEST_F(ConsoleActions, AnEventIsFoundAsItsObjectIsPrintedAndLinksToIt) {
 // CON-39
 TEST_F(ConsoleActions, ARefusedFormIsAnEventOfItsUser) {
   const auto id = gift_of("sam@example.com");
-  const schema::UserId sam = user("sam@example.com", {Role::sender});
+  const UserId sam = user("sam@example.com", {Role::sender});
   sign_in(sam);
   const std::string path = page_of(id) + "/cancel";
   const std::string token = "form_token=" + form_token_in(get(page_of(id)).body, path);
   const auto events = [this] {
-    return store_.audit.list(schema::store::Viewer::of_command_line(), {.action = "form.refused"}, 50);
+    return store_.audit.list(store::Viewer::of_command_line(), {.action = "form.refused"}, 50);
   };
   EXPECT_EQ(post(path, "confirm=1").status, 403);
   ASSERT_EQ(events().size(), 1u);
@@ -97,7 +95,7 @@ TEST_F(ConsoleActions, ARefusedFormIsAnEventOfItsUser) {
   store_.console_users.grant(sam, {Role::approver}, {});
   store_.console_users.revoke(sam, Role::auditor, {});
   store_.console_users.grant(sam, {Role::sender}, {});
-  const auto session = store_.console_sessions.find(platform::to_hex(platform::sha256(cookie_)), now_, {0});
+  const auto session = store_.console_sessions.find(to_hex(sha256(cookie_)), now_, {0});
   const std::string of_none = "/gifts/999/cancel";
   EXPECT_EQ(post("/console" + of_none, "form_token=" + form_token(session->form_secret, of_none)).status,
             404);
@@ -110,10 +108,10 @@ TEST_F(ConsoleActions, ARefusedFormIsAnEventOfItsUser) {
   EXPECT_EQ(events().size(), 4u) << "without a session, or with a secret in its path";
   for (std::int64_t i = 0; i < Console::kMaxRefusals; ++i) EXPECT_EQ(post(path).status, 403);
   EXPECT_EQ(static_cast<std::int64_t>(events().size()), Console::kMaxRefusals);
-  now_ = now_ + platform::kMinuteMillis;
+  now_ = now_ + kMinuteMillis;
   EXPECT_EQ(post(path).status, 403);
   EXPECT_EQ(static_cast<std::int64_t>(events().size()), Console::kMaxRefusals + 1);
-  EXPECT_EQ(gift(id).transaction.status, schema::Status::sent);
+  EXPECT_EQ(gift(id).transaction.status, Status::sent);
 }
 
 // CON-38
@@ -144,21 +142,21 @@ TEST_F(ConsoleActions, ANoticeIsShownOnceByThePageOfItsAction) {
 TEST_F(ConsoleActions, TheSameMailIsSentAgainToTheAddressThatWasConfirmed) {
   const auto id = gift_of("sam@example.com");
   const auto claim = store_.deliveries.claim("a", 60'000, 10, now_).front();
-  const schema::store::DeliveryQueue::Sending sending{claim, "m1@example.com"};
+  const store::DeliveryQueue::Sending sending{claim, "m1@example.com"};
   store_.deliveries.begin_sending("a", std::span(&sending, 1), 60'000, now_);
-  const schema::store::DeliveryOutcome outcome{id, 1, schema::DeliveryState::accepted, now_, "", false, {}};
+  const store::DeliveryOutcome outcome{id, 1, DeliveryState::accepted, now_, "", false, {}};
   store_.deliveries.finish(std::span(&outcome, 1), now_);
   sign_in(user("ana@example.com", {Role::operations}));
   EXPECT_THAT(get(page_of(id)).body,
               HasSubstr("required> Yes, send a mail to ada@example.com, or to the other address"));
   EXPECT_EQ(act(id, "resend"), page_of(id) + "?notice=not_confirmed");
-  EXPECT_EQ(store_.deliveries.find(id)->state, schema::DeliveryState::accepted);
+  EXPECT_EQ(store_.deliveries.find(id)->state, DeliveryState::accepted);
   EXPECT_EQ(act(id, "resend", "&confirm=1&generation=1"), page_of(id) + "?notice=not_done");
   EXPECT_THAT(last_event().detail, HasSubstr("the address was changed"));
-  EXPECT_EQ(store_.deliveries.find(id)->state, schema::DeliveryState::accepted);
+  EXPECT_EQ(store_.deliveries.find(id)->state, DeliveryState::accepted);
   EXPECT_THAT(get(page_of(id)).body, HasSubstr("name=\"generation\" value=\"0\""));
   EXPECT_EQ(act(id, "resend", "&confirm=1&generation=0"), page_of(id) + "?notice=resent");
-  EXPECT_EQ(store_.deliveries.find(id)->state, schema::DeliveryState::queued);
+  EXPECT_EQ(store_.deliveries.find(id)->state, DeliveryState::queued);
 }
 
 // CON-21
@@ -188,13 +186,11 @@ TEST_F(ConsoleActions, AGiftShowsItsStoredChangesAtOnceAndWhenItExpires) {
                     HasSubstr("<dt>Expires (UTC)</dt><dd><time datetime=\"2026-12-21T12:31:07.000Z\">")));
   const auto bounced = gift_of("sam@example.com");
   store_.changes.accept(
-      std::vector<schema::store::StatusChange>{
-          {{}, "vendor", bounced, schema::Status::undelivered, now_, now_, {}}},
-      0);
+      std::vector<store::StatusChange>{{{}, "vendor", bounced, Status::undelivered, now_, now_, {}}}, 0);
   EXPECT_THAT(get(page_of(bounced)).body, AllOf(HasSubstr("<dt>Refunded unless sent again before (UTC)</dt>"),
                                                 Not(HasSubstr("Expires (UTC)"))));
   ASSERT_EQ(act(id, "cancel", "&confirm=1"), page_of(id) + "?notice=cancelled");
-  ASSERT_EQ(gift(id).transaction.status, schema::Status::sent) << "no worker runs";
+  ASSERT_EQ(gift(id).transaction.status, Status::sent) << "no worker runs";
   EXPECT_THAT(
       get(page_of(id)).body,
       AllOf(
@@ -224,11 +220,10 @@ TEST_F(ConsoleActions, TheTimelineHasSecondsAndOneOrder) {
 TEST_F(ConsoleActions, TheTimelineFollowsWhatHappenedWhereASourceTellsWholeSeconds) {
   now_ = now_ + 345;
   const auto id = gift_of("sam@example.com");
-  const platform::UtcMillis second{now_.value / 1000 * 1000};
+  const UtcMillis second{now_.value / 1000 * 1000};
   tests::run_sql(temporary_.address(), "UPDATE mail_outbox SET state = 'accepted', updated_at = " +
                                            std::to_string(now_.value + 90));
-  using schema::Status;
-  std::vector<schema::store::StatusChange> changes;
+  std::vector<store::StatusChange> changes;
   for (const auto& [status, at] : {std::pair(Status::opened, second),
                                    {Status::delivered, now_ + 80},
                                    {Status::redeemed, second + 60'000}})
@@ -246,7 +241,7 @@ TEST_F(ConsoleActions, TheTimelineFollowsWhatHappenedWhereASourceTellsWholeSecon
 
 // CON-7, CON-20
 TEST_F(ConsoleActions, AnAccountThatIsDeactivatedOrOfAnotherOrganizationIsNotTheUsers) {
-  schema::store::OrganizationToken token;
+  store::OrganizationToken token;
   token.hash = "a";
   const auto acme = store_.organizations.create("Acme", token).value();
   token.hash = "b";
@@ -270,7 +265,7 @@ TEST_F(ConsoleActions, RolesThatOnlyReadPermitNoAction) {
   sign_in(user("aud@example.com", {Role::auditor, Role::sender}));
   const std::string page = get(page_of(other)).body;
   EXPECT_THAT(page, AllOf(HasSubstr("Timeline"), Not(HasSubstr("/cancel"))));
-  const std::string session = platform::sha256_hex(cookie_);
+  const std::string session = sha256_hex(cookie_);
   const std::string secret = store_.console_sessions.find(session, now_, {0})->form_secret;
   const std::string path = "/gifts/" + std::to_string(other.value) + "/cancel";
   EXPECT_EQ(post("/console" + path, "confirm=1&form_token=" + form_token(secret, path)).status, 404);
@@ -354,4 +349,4 @@ TEST_F(ConsoleActions, ARematchWritesTheAnswerThatWasShown) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::console
+}  // namespace giftsync::console

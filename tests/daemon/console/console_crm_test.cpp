@@ -2,15 +2,13 @@
 #include <algorithm>
 
 #include "daemon/console/console_routes.h"
+#include "platform/call_deadline.h"
 #include "platform/http_client.h"
-#include "platform/thread_call_deadline.h"
 #include "tests/daemon/console/console_crm_fixture.h"
 #include "tests/support/temporary_database.h"
 
-namespace giftsync::daemon::console {
+namespace giftsync::console {
 namespace {
-
-using schema::Role;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
@@ -41,7 +39,7 @@ TEST_F(ConsoleCrmPages, AnyAddressIsMatchedAndExplained) {
 
 // CON-23
 TEST_F(ConsoleCrmPages, UsersOfAnOrganizationDoNotSearchTheCrmOfAll) {
-  schema::store::OrganizationToken token;
+  store::OrganizationToken token;
   token.hash = "hash";
   const auto organization = store_.organizations.create("Acme", token).value();
   sign_in(user("ana@example.com", {Role::admin}, organization));
@@ -108,7 +106,7 @@ TEST_F(ConsoleCrmPages, TwoPagesAskASlowCrmAndTheThirdIsToldSo) {
   std::string second;
   std::string third;
   crm_.on_read = [&] {
-    EXPECT_TRUE(platform::ThreadCallDeadline::may_continue());
+    EXPECT_TRUE(ThreadCallDeadline::may_continue());
     if (crm_.reads == 1)
       second = post(path, body).body;
     else if (crm_.reads == 2)
@@ -142,7 +140,7 @@ TEST_F(ConsoleCrmPages, NoPageTellsAnAuditorWhoseGiftsThereAre) {
     return text;
   };
   const auto shown = [&](const std::string& page, const std::string& typed) {
-    return without(without(get(page).body, typed), platform::percent_encoded(typed));
+    return without(without(get(page).body, typed), percent_encoded(typed));
   };
   int pages = 0;
   for (const ConsoleRoute& route : console_routes()) {
@@ -176,8 +174,8 @@ TEST_F(ConsoleCrmPages, ADatabaseOfItsOwnHasPlacesAndADeadlineToo) {
   const std::string path = page_of(id) + "/record";
   std::string third;
   crm_.on_read = [&] {
-    EXPECT_GT(platform::ThreadCallDeadline::remaining_millis(), 0);
-    EXPECT_LE(platform::ThreadCallDeadline::remaining_millis(), 3000);
+    EXPECT_GT(ThreadCallDeadline::remaining_millis(), 0);
+    EXPECT_LE(ThreadCallDeadline::remaining_millis(), 3000);
     const std::string body = get(path).body;
     if (third.empty()) third = body;  // the innermost page comes first
   };
@@ -227,7 +225,7 @@ TEST_F(ConsoleCrmPages, ARefusedRecordShowsTheRefusalAndWhatWouldBeWritten) {
                     HasSubstr("<bdi>ada@example.com</bdi></td>"), HasSubstr("<bdi>A secret</bdi>"),
                     HasSubstr(">not in the CRM yet</td>"), Not(HasSubstr("No compared field differs"))));
   EXPECT_THAT(get("/console/crm").body, HasSubstr(">" + number + "</a>")) << "the same class";
-  store_.sync.claim("worker", 60'000, 100, now_ + platform::kDayMillis);
+  store_.sync.claim("worker", 60'000, 100, now_ + kDayMillis);
   store_.sync.release_with_error("worker", "the CRM is down");
   EXPECT_THAT(get(path).body, AllOf(HasSubstr("The record could not be written</h2>"),
                                     HasSubstr("<bdi>the CRM is down</bdi>")))
@@ -269,17 +267,17 @@ TEST_F(ConsoleCrmPages, TheOverviewLeadsToTheListsThatItCounts) {
 
 // CON-35
 TEST_F(ConsoleCrmPages, TheOverviewTellsWhoMayResendThemTheUndeliveredGifts) {
-  const auto undelivered_at = [&](schema::TransactionId id, platform::UtcMillis time) {
+  const auto undelivered_at = [&](TransactionId id, UtcMillis time) {
     tests::run_sql(temporary_.address(),
                    "UPDATE recipient_transaction SET status = 'undelivered', undelivered_at = " +
                        std::to_string(time.value) + " WHERE id = " + std::to_string(id.value));
   };
-  const schema::TransactionId late = gift_of("sam@example.com");
-  undelivered_at(late, now_ - 7 * platform::kDayMillis);
-  const schema::TransactionId other = gift_of("sue@example.com");
-  undelivered_at(other, now_ - platform::kDayMillis);
-  const schema::TransactionId early = gift_of("sam@example.com");
-  undelivered_at(early, now_ - 7 * platform::kDayMillis - 1);
+  const TransactionId late = gift_of("sam@example.com");
+  undelivered_at(late, now_ - 7 * kDayMillis);
+  const TransactionId other = gift_of("sue@example.com");
+  undelivered_at(other, now_ - kDayMillis);
+  const TransactionId early = gift_of("sam@example.com");
+  undelivered_at(early, now_ - 7 * kDayMillis - 1);
   const auto line = [](int count) {
     return HasSubstr("<a href=\"/console/gifts?undelivered_days=7\">Gifts undelivered in the last 7 days: " +
                      std::to_string(count));
@@ -352,28 +350,28 @@ TEST_F(ConsoleCrmPages, WhatIsMaskedIsNotCalledNone) {
 TEST_F(ConsoleCrmPages, TheFieldsOfTheRecordAreToldApartInWords) {
   const auto id = gift_of("sam@example.com");
   link(id, "003ADA");
-  schema::GiftRecord& record = crm_.records.at(id.value);
-  record.set(schema::GiftField::last_modified_by, std::string("005X"));
+  GiftRecord& record = crm_.records.at(id.value);
+  record.set(GiftField::last_modified_by, std::string("005X"));
   sign_in(user("ana@example.com", {Role::operations}));
   const auto row_of = [](const std::string& page, const std::string& field) {
     const std::size_t at = page.find("<th scope=\"row\">" + field + "</th>");
     EXPECT_NE(at, std::string::npos) << field;
     return page.substr(at, page.find("</tr>", at) - at);
   };
-  const auto label = [](schema::GiftField field) { return std::string(schema::descriptor_of(field).label); };
+  const auto label = [](GiftField field) { return std::string(descriptor_of(field).label); };
   const std::string page = get(page_of(id) + "/record").body;
-  EXPECT_THAT(row_of(page, label(schema::GiftField::status)), HasSubstr("<strong>differs; giftsync writes"));
-  EXPECT_THAT(row_of(page, label(schema::GiftField::recipient_email)), HasSubstr(">same</td>"));
-  EXPECT_THAT(row_of(page, label(schema::GiftField::last_modified_by)),
+  EXPECT_THAT(row_of(page, label(GiftField::status)), HasSubstr("<strong>differs; giftsync writes"));
+  EXPECT_THAT(row_of(page, label(GiftField::recipient_email)), HasSubstr(">same</td>"));
+  EXPECT_THAT(row_of(page, label(GiftField::last_modified_by)),
               HasSubstr(">not compared: the CRM computes it</td>"));
   EXPECT_LT(page.find("Fields that differ"), page.find("Fields that are the same"));
   EXPECT_LT(page.find("Fields that are the same"), page.find("Fields that are not compared"));
   EXPECT_THAT(page, AllOf(HasSubstr("<details open>\n<summary>Fields that differ"),
                           HasSubstr("<details>\n<summary>Fields that are the same")));
   options_.crm.rules.link_of = nullptr;
-  record.set(schema::GiftField::link, std::string("https://other.example.com"));
+  record.set(GiftField::link, std::string("https://other.example.com"));
   restart();
-  EXPECT_THAT(row_of(get(page_of(id) + "/record").body, label(schema::GiftField::link)),
+  EXPECT_THAT(row_of(get(page_of(id) + "/record").body, label(GiftField::link)),
               HasSubstr("not compared: the link cannot be made here"));
 }
 
@@ -459,7 +457,7 @@ TEST_F(ConsoleCrmPages, AClassOfFailuresIsListedAndRetried) {
   EXPECT_EQ(wakes_, 2);
   EXPECT_EQ(store_.sync.find_wait(first)->next_attempt_at, now_);
   EXPECT_EQ(store_.sync.find_wait(second)->next_attempt_at, now_);
-  EXPECT_EQ(store_.sync.find_wait(other)->next_attempt_at, now_ + platform::kDayMillis);
+  EXPECT_EQ(store_.sync.find_wait(other)->next_attempt_at, now_ + kDayMillis);
   EXPECT_EQ(last_event().action, "crm.retry");
   EXPECT_EQ(last_event().object_kind, "failures");
   const std::string number = failure_class_number("FIELD_CUSTOM_VALIDATION_EXCEPTION: row #, code #");
@@ -552,7 +550,7 @@ TEST_F(ConsoleCrmPages, AClassShowsWhetherItsRetryHelped) {
     EXPECT_LT(page.find("<bdi>REQUIRED_FIELD_MISSING"), page.find("<bdi>FIELD_CUSTOM")) << "the newest first";
     EXPECT_THAT(page, HasSubstr("<strong>New since yesterday:</strong> <bdi>REQUIRED_FIELD_MISSING")) << path;
   }
-  now_ = now_ + platform::kMinuteMillis;
+  now_ = now_ + kMinuteMillis;
   const std::string token = form_token_in(get("/console/crm").body, "/console/crm/retry");
   post("/console/crm/retry", "form_token=" + token + "&class=FIELD_CUSTOM_VALIDATION_EXCEPTION%3A+no+region");
   EXPECT_THAT(row_of(error), HasSubstr("<bdi>by ana@example.com. Failed since then, again or for the first "
@@ -562,12 +560,12 @@ TEST_F(ConsoleCrmPages, AClassShowsWhetherItsRetryHelped) {
   refuse_waiting_gifts(error);
   EXPECT_THAT(row_of(error), AllOf(HasSubstr("<bdi>by ana@example.com. Failed since then, again or for the "
                                              "first time: 2, not tried since then: 0.</bdi>"),
-                                   HasSubstr("<time datetime=\"" + platform::to_rfc3339(now_ - 1'000))));
+                                   HasSubstr("<time datetime=\"" + to_rfc3339(now_ - 1'000))));
   EXPECT_THAT(row_of("REQUIRED_FIELD_MISSING"), HasSubstr(none)) << "another class";
-  now_ = now_ + platform::kMinuteMillis;
-  schema::store::AuditEvent all;  // as crm retry --all adds it
+  now_ = now_ + kMinuteMillis;
+  store::AuditEvent all;  // as crm retry --all adds it
   all.occurred_at = now_;
-  all.actor_kind = schema::store::ActorKind::command;
+  all.actor_kind = store::ActorKind::command;
   all.actor = "root (sudo ana)";
   all.action = "crm.retry";
   all.object_kind = "failures";
@@ -587,7 +585,7 @@ TEST_F(ConsoleCrmPages, AClassThatARetryMendedIsToldForADay) {
   refuse_waiting_gifts(error);
   tests::run_sql(temporary_.address(), "UPDATE crm_outbox SET failing_since = 1");
   sign_in(user("ana@example.com", {Role::operations}));
-  now_ = now_ + platform::kMinuteMillis;
+  now_ = now_ + kMinuteMillis;
   const std::string token = form_token_in(get("/console/crm").body, "/console/crm/retry");
   const std::string form = "form_token=" + token + "&class=FIELD_CUSTOM_VALIDATION_EXCEPTION%3A+no+region";
   post("/console/crm/retry", form);
@@ -606,13 +604,13 @@ TEST_F(ConsoleCrmPages, AClassThatARetryMendedIsToldForADay) {
       << "nothing was tried while the CRM was down";
   const auto claims = store_.sync.claim("worker", 60'000, 100, now_);
   ASSERT_EQ(claims.size(), 3u);
-  std::vector<schema::store::SyncClose> closes;
+  std::vector<store::SyncClose> closes;
   for (const auto& claim : claims) closes.push_back({claim, true, now_, "", std::nullopt});
   closes[2].done = false;
   closes[2].is_rejected = true;
   closes[2].error = error;
   closes[2].failed_at = now_;
-  closes[2].retry_at = now_ + platform::kDayMillis;
+  closes[2].retry_at = now_ + kDayMillis;
   store_.sync.close("worker", closes);
   EXPECT_THAT(get("/console/crm").body,
               HasSubstr("Failed since then, again or for the first time: 1, not tried since then: 0.</bdi> "
@@ -624,7 +622,7 @@ TEST_F(ConsoleCrmPages, AClassThatARetryMendedIsToldForADay) {
                     HasSubstr("<a href=\"/console/audit?object=failures%3A" + number + "\"><time")));
   sign_in(user("aud@example.com", {Role::auditor}));
   EXPECT_THAT(get("/console/crm").body, HasSubstr(mended));
-  now_ = now_ + platform::kDayMillis + 1;
+  now_ = now_ + kDayMillis + 1;
   sign_in(user("ops@example.com", {Role::operations}));
   EXPECT_THAT(get("/console/crm").body, Not(HasSubstr("Other retries")));
 }
@@ -634,8 +632,8 @@ TEST_F(ConsoleCrmPages, ARetryOfAllClassesIsToldInOneSentence) {
   for (int i = 0; i < 2; ++i) gift_of("sam@example.com");
   refuse_waiting_gifts("REQUIRED_FIELD_MISSING: Name");
   tests::run_sql(temporary_.address(), "UPDATE crm_outbox SET failing_since = 1");
-  now_ = now_ + platform::kMinuteMillis;
-  schema::store::AuditEvent all;
+  now_ = now_ + kMinuteMillis;
+  store::AuditEvent all;
   all.occurred_at = now_;
   all.actor = "root";
   all.action = "crm.retry";
@@ -654,13 +652,13 @@ TEST_F(ConsoleCrmPages, ARetryOfAllClassesIsToldInOneSentence) {
 
 // CON-64
 TEST_F(ConsoleCrmPages, NothingIsSaidOfARetryWhileMoreGiftsFailThanAreLookedAt) {
-  schema::store::OrganizationToken token;
+  store::OrganizationToken token;
   token.hash = "hash";
   const auto acme = store_.organizations.create("Acme", token).value();
   gift_of("sam@example.com", acme);
   refuse_waiting_gifts("REQUIRED_FIELD_MISSING: Name");
   sign_in(user("adm@example.com", {Role::admin}, acme));
-  now_ = now_ + platform::kMinuteMillis;
+  now_ = now_ + kMinuteMillis;
   EXPECT_THAT(get("/console/").body, HasSubstr("href=\"/console/crm\">Different errors of the CRM: 1"));
   const std::string page = get("/console/crm").body;
   EXPECT_THAT(page, HasSubstr("none by users of your organization"));
@@ -705,4 +703,4 @@ TEST_F(ConsoleCrmPages, ThousandsOfClassesAreShownAndNoneOfTheirOldRetries) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::console
+}  // namespace giftsync::console

@@ -9,12 +9,12 @@
 #include <string>
 
 #include "daemon/console/console.h"
+#include "daemon/wiring/database_config.h"
+#include "daemon/wiring/org_status.h"
 #include "platform/digest.h"
 #include "tests/support/temporary_store.h"
-#include "wiring/attention_facts.h"
-#include "wiring/database_config.h"
 
-namespace giftsync::daemon::console {
+namespace giftsync::console {
 
 class ConsoleFixture : public testing::Test {
  protected:
@@ -24,25 +24,23 @@ class ConsoleFixture : public testing::Test {
     options_.settings.enabled = true;
     in_force_.store.connection = temporary_.address().connection;
     options_.attention = [this] {
-      const auto stats = schema::store::store_stats(wiring::store_dsn(in_force_.store), now_, now_);
+      const auto stats = store::store_stats(wiring::store_dsn(in_force_.store), now_, now_);
       return wiring::attention_facts(in_force_, store_, stats, "giftsyncctl ", now_);
     };
     console_ = std::make_unique<Console>(store_, options_);
   }
 
-  schema::UserId user(const std::string& email, const schema::RoleSet& roles,
-                      std::optional<schema::OrganizationId> organization = {}) {
-    schema::store::ConsoleUser made;
+  UserId user(const std::string& email, const RoleSet& roles,
+              std::optional<OrganizationId> organization = {}) {
+    store::ConsoleUser made;
     made.email = email;
     made.organization = organization;
-    for (const schema::Role role : roles)
-      made.roles.push_back({role, schema::RoleOrigin::granted, "root", now_});
+    for (const Role role : roles) made.roles.push_back({role, RoleOrigin::granted, "root", now_});
     return store_.console_users.create(made, {}).value();
   }
   /// The token of a sign-in link for the user.
-  std::string link_for(schema::UserId user, const std::string& token = "a-token") {
-    store_.console_sessions.create_link({platform::sha256_hex(token), user, "root", now_, now_ + 600'000},
-                                        {});
+  std::string link_for(UserId user, const std::string& token = "a-token") {
+    store_.console_sessions.create_link({sha256_hex(token), user, "root", now_, now_ + 600'000}, {});
     return token;
   }
   http::HttpRequest request(const std::string& method, const std::string& path) const {
@@ -71,7 +69,7 @@ class ConsoleFixture : public testing::Test {
     made.body = body;
     return send(made);
   }
-  void sign_in(schema::UserId user) {
+  void sign_in(UserId user) {
     static int number = 0;
     cookie_.clear();
     const std::string token = link_for(user, "token" + std::to_string(number++));
@@ -91,12 +89,12 @@ class ConsoleFixture : public testing::Test {
   /// An event of the source in quarantine, whose status is `word`.
   void quarantine(const std::string& source, const std::string& word) {
     store_.sources.open(source, "", now_);
-    schema::store::InboundBatch batch;
+    store::InboundBatch batch;
     batch.source = source;
     batch.now = now_;
-    schema::store::InboundItem item;
+    store::InboundItem item;
     item.quarantined = true;
-    item.event.reason = schema::store::QuarantineReason::unknown_status;
+    item.event.reason = store::QuarantineReason::unknown_status;
     item.event.status_word = word;
     item.event.detail = "no such word";
     item.event.digest = "digest of " + word;
@@ -118,9 +116,9 @@ class ConsoleFixture : public testing::Test {
   }
 
   static constexpr const char* kSession = "__Host-giftsync_session";
-  platform::UtcMillis now_{1'795'264'267'000};
+  UtcMillis now_{1'795'264'267'000};
   tests::TemporaryStore temporary_;
-  schema::store::Store& store_ = *temporary_;
+  store::Store& store_ = *temporary_;
   config::Settings in_force_;
   ConsoleOptions options_;
   std::unique_ptr<Console> console_;
@@ -128,4 +126,4 @@ class ConsoleFixture : public testing::Test {
   std::map<std::string, std::string> other_cookies_;  ///< by name
 };
 
-}  // namespace giftsync::daemon::console
+}  // namespace giftsync::console

@@ -4,10 +4,8 @@
 #include "tests/support/round_trips.h"
 #include "tests/support/temporary_database.h"
 
-namespace giftsync::daemon::console {
+namespace giftsync::console {
 namespace {
-
-using schema::Role;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
@@ -27,17 +25,17 @@ TEST_F(ConsoleWork, AnOperatorActsOnMails) {
                     HasSubstr("then the recipient gets two")));
   EXPECT_EQ(header(press_plain(page, "/console/mail/" + id + "/release"), "Location"),
             "/console/mail?notice=not_confirmed");
-  EXPECT_EQ(store_.deliveries.find({std::stoll(id)})->state, schema::DeliveryState::held);
+  EXPECT_EQ(store_.deliveries.find({std::stoll(id)})->state, DeliveryState::held);
   const auto released = press_plain(page, "/console/mail/" + id + "/release", "&confirm=1");
   EXPECT_EQ(header(released, "Location"), "/console/mail?notice=mail_done_release");
-  EXPECT_EQ(store_.deliveries.find({std::stoll(id)})->state, schema::DeliveryState::queued);
+  EXPECT_EQ(store_.deliveries.find({std::stoll(id)})->state, DeliveryState::queued);
   EXPECT_EQ(last_event().action, "mail.release");
   EXPECT_EQ(header(press_plain(page, "/console/mail/" + id + "/release", "&confirm=1"), "Location"),
             "/console/mail?notice=mail_not_done");
   EXPECT_EQ(last_event().action, "mail.release");
   EXPECT_EQ(header(press_plain(page, "/console/mail/" + id + "/withdraw"), "Location"),
             "/console/mail?notice=not_confirmed");
-  EXPECT_EQ(store_.deliveries.find({std::stoll(id)})->state, schema::DeliveryState::queued);
+  EXPECT_EQ(store_.deliveries.find({std::stoll(id)})->state, DeliveryState::queued);
   EXPECT_EQ(header(press_plain(page, "/console/mail/" + id + "/withdraw", "&confirm=1"), "Location"),
             "/console/mail?notice=mail_done_withdraw");
   press_plain(page, "/console/mail/retry");
@@ -59,16 +57,16 @@ TEST_F(ConsoleWork, AnOperatorActsOnMails) {
 
 // CON-60
 TEST_F(ConsoleWork, AGiftKeepsTheHistoryOfItsFormerMails) {
-  const schema::TransactionId gift = held_mail();
+  const TransactionId gift = held_mail();
   const std::string id = std::to_string(gift.value);
   const std::string path = "/console/gifts/" + id;
   const auto deliver = [&] {
     now_ = now_ + 1'000;
     const auto claim = store_.deliveries.claim("a", 60'000, 10, now_).at(0);
-    const schema::store::DeliveryQueue::Sending sending{claim, "m2@example.com"};
+    const store::DeliveryQueue::Sending sending{claim, "m2@example.com"};
     store_.deliveries.begin_sending("a", std::span(&sending, 1), 60'000, now_);
-    const schema::store::DeliveryOutcome outcome{
-        gift, claim.attempt + 1, schema::DeliveryState::accepted, now_, "250 queued", false, {}};
+    const store::DeliveryOutcome outcome{
+        gift, claim.attempt + 1, DeliveryState::accepted, now_, "250 queued", false, {}};
     EXPECT_EQ(store_.deliveries.finish(std::span(&outcome, 1), now_), 1u);
   };
   const auto resend = [&] {
@@ -142,11 +140,11 @@ TEST_F(ConsoleWork, MailOpensOnWhatIsHeldElseOnAllAndEachCountIsAList) {
 // CON-32
 TEST_F(ConsoleWork, AcceptedMailsAreListedInPagesWithoutButtons) {
   for (int i = 0; i < 60; ++i) gift();
-  std::vector<schema::store::DeliveryOutcome> outcomes;
-  std::vector<schema::store::DeliveryQueue::Sending> sending;
+  std::vector<store::DeliveryOutcome> outcomes;
+  std::vector<store::DeliveryQueue::Sending> sending;
   for (const auto& claim : store_.deliveries.claim("a", 60'000, 100, now_)) {
     sending.push_back({claim, "m" + std::to_string(claim.transaction.value) + "@example.com"});
-    outcomes.push_back({claim.transaction, 1, schema::DeliveryState::accepted, now_, "", false, {}});
+    outcomes.push_back({claim.transaction, 1, DeliveryState::accepted, now_, "", false, {}});
   }
   store_.deliveries.begin_sending("a", sending, 60'000, now_);
   ASSERT_EQ(store_.deliveries.finish(outcomes, now_), 60u);
@@ -174,9 +172,9 @@ TEST_F(ConsoleWork, APageOfHeldMailsWithLongRepliesStaysBelow60Kilobytes) {
 // CON-32, CON-17
 TEST_F(ConsoleWork, AnOrganizationsMailsAreFoundThroughItsGifts) {
   const auto acme = organization("Acme");
-  schema::store::Account sender;
+  store::Account sender;
   sender.email = "of.none@example.com";
-  schema::store::NewGiftRequest request;
+  store::NewGiftRequest request;
   request.request.account = store_.accounts.create(sender).value();
   request.request.created_at = now_;
   request.recipients = {{"ada@example.com", "", "", ""}};
@@ -186,12 +184,12 @@ TEST_F(ConsoleWork, AnOrganizationsMailsAreFoundThroughItsGifts) {
   request.request.account = store_.accounts.create(sender).value();
   request.recipients = {{"own@example.com", "", "", ""}};
   for (int i = 0; i < 60; ++i) store_.gifts.create(std::span(&request, 1));
-  std::vector<schema::store::DeliveryOutcome> outcomes;
-  std::vector<schema::store::DeliveryQueue::Sending> sending;
+  std::vector<store::DeliveryOutcome> outcomes;
+  std::vector<store::DeliveryQueue::Sending> sending;
   for (const auto& claim : store_.deliveries.claim("a", 60'000, 100, now_)) {
     if (claim.transaction.value > 40) continue;
     sending.push_back({claim, "m" + std::to_string(claim.transaction.value) + "@example.com"});
-    outcomes.push_back({claim.transaction, 1, schema::DeliveryState::accepted, now_, "by own", false, {}});
+    outcomes.push_back({claim.transaction, 1, DeliveryState::accepted, now_, "by own", false, {}});
   }
   store_.deliveries.begin_sending("a", sending, 60'000, now_);
   store_.deliveries.finish(outcomes, now_);
@@ -219,21 +217,21 @@ TEST_F(ConsoleWork, AnOrganizationsMailsAreFoundThroughItsGifts) {
 
 // CON-32
 TEST_F(ConsoleWork, AHeldMailOfAnApproverIsSentAgainAndNothingElse) {
-  const schema::UserId ana = user("ana@example.com", {Role::approver});
+  const UserId ana = user("ana@example.com", {Role::approver});
   insert("1");
   const auto waiting = store_.approver_notices.find_unnoticed(std::vector<std::string>{"1"});
-  const schema::store::ApproverNotice notice{ana, waiting.at(0).transition, "1", "R-1", "Coffee", "5.35"};
+  const store::ApproverNotice notice{ana, waiting.at(0).transition, "1", "R-1", "Coffee", "5.35"};
   store_.approver_notices.add(std::span(&notice, 1), now_);
   store_.approver_notices.queue_mails(now_);
   const auto claims = store_.deliveries.claim("a", 60'000, 10, now_);
-  const schema::store::DeliveryQueue::Sending sending{claims.at(0), "m1@example.com"};
+  const store::DeliveryQueue::Sending sending{claims.at(0), "m1@example.com"};
   store_.deliveries.begin_sending("a", std::span(&sending, 1), 60'000, now_);
-  const schema::store::DeliveryOutcome outcome{
-      claims[0].transaction, 1, schema::DeliveryState::held, now_, "lost", false, {}};
+  const store::DeliveryOutcome outcome{
+      claims[0].transaction, 1, DeliveryState::held, now_, "lost", false, {}};
   ASSERT_EQ(store_.deliveries.finish(std::span(&outcome, 1), now_), 1u);
   const std::string path = "/console/mail/-" + std::to_string(ana.value);
   const auto token = [&](const std::string& action) {
-    const auto session = store_.console_sessions.find(platform::sha256_hex(cookie_), now_, {0});
+    const auto session = store_.console_sessions.find(sha256_hex(cookie_), now_, {0});
     return "form_token=" + form_token(session->form_secret, path.substr(8) + action);
   };
   sign_in(user("of.acme@example.com", {Role::operations}, organization("Acme")));
@@ -274,10 +272,10 @@ TEST_F(ConsoleWork, AHeldMailOfASenderIsSentAgainAndNothingElse) {
 // CON-32
 TEST_F(ConsoleWork, AnActionOnAMailIsAnEventOfTheSendersOrganization) {
   const auto acme = organization("Acme");
-  schema::store::Account sam;
+  store::Account sam;
   sam.email = "sam@acme.com";
   sam.organization = acme;
-  schema::store::NewGiftRequest request;
+  store::NewGiftRequest request;
   request.request.account = store_.accounts.create(sam).value();
   request.request.sender_email = "sam@acme.com";
   request.request.created_at = now_;
@@ -291,4 +289,4 @@ TEST_F(ConsoleWork, AnActionOnAMailIsAnEventOfTheSendersOrganization) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::console
+}  // namespace giftsync::console

@@ -5,10 +5,8 @@
 #include "tests/daemon/console/console_fixture.h"
 #include "tests/daemon/identity/oidc/fake_provider.h"
 
-namespace giftsync::daemon::console {
+namespace giftsync::console {
 namespace {
-
-using schema::Role;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
@@ -45,7 +43,7 @@ class ConsoleProviderSignIn : public ConsoleFixture {
   }
 
   /// What the provider says from now on: when the user proved who they are.
-  void authenticated_at(platform::UtcMillis time) {
+  void authenticated_at(UtcMillis time) {
     provider_.claims["iat"] = now_.value / 1000;
     provider_.claims["exp"] = now_.value / 1000 + 300;
     provider_.claims["auth_time"] = time.value / 1000;
@@ -56,8 +54,8 @@ class ConsoleProviderSignIn : public ConsoleFixture {
   int purge(const std::string& token) {
     return post(std::string(kSource) + "/purge", "form_token=" + token + "&reason=unknown_status").status;
   }
-  schema::store::AuditEvent last_event() {
-    return store_.audit.list(schema::store::Viewer::of_command_line(), {}, 1).front();
+  store::AuditEvent last_event() {
+    return store_.audit.list(store::Viewer::of_command_line(), {}, 1).front();
   }
 
   static constexpr const char* kSource = "/console/sources/vendor";
@@ -72,7 +70,7 @@ class ConsoleProviderSignIn : public ConsoleFixture {
 
 // SIGN-1, SIGN-8, CON-1
 TEST_F(ConsoleProviderSignIn, EndsInASessionAtTheWantedPage) {
-  const schema::UserId rose = user("rose@acme.com", {Role::operations});
+  const UserId rose = user("rose@acme.com", {Role::operations});
   EXPECT_THAT(get("/console/sign-in?return=/console/gifts").body,
               AllOf(HasSubstr("name=\"email\""), HasSubstr("value=\"/console/gifts\"")));
   const auto chosen = post("/console/sign-in", "email=rose%40acme.com&return=%2Fconsole%2Fgifts");
@@ -87,18 +85,18 @@ TEST_F(ConsoleProviderSignIn, EndsInASessionAtTheWantedPage) {
   EXPECT_NE(cookie_, "a-cookie-that-was-there-before");
   EXPECT_EQ(get("/console/gifts").status, 200);
   EXPECT_THAT(get("/console/").body, Not(HasSubstr("signed in by a link")));
-  const auto sessions = store_.console_sessions.list(schema::store::Viewer::of_command_line(), now_);
+  const auto sessions = store_.console_sessions.list(store::Viewer::of_command_line(), now_);
   ASSERT_EQ(sessions.size(), 1u);
   EXPECT_EQ(sessions[0].user, rose);
   EXPECT_TRUE(sessions[0].identity.has_value());
-  EXPECT_EQ(sessions[0].expires_at, now_ + 12 * platform::kHourMillis);
+  EXPECT_EQ(sessions[0].expires_at, now_ + 12 * kHourMillis);
   get_with_attempt(come_back("/console/sign-in/start?connection=acme"));
   EXPECT_EQ(get("/console/gifts").status, 200);
-  EXPECT_EQ(store_.console_sessions.list(schema::store::Viewer::of_command_line(), now_).size(), 1u)
+  EXPECT_EQ(store_.console_sessions.list(store::Viewer::of_command_line(), now_).size(), 1u)
       << "the browser's former session has ended";
   sign_in(rose);
   get_with_attempt(come_back("/console/sign-in/start?connection=acme"));
-  EXPECT_EQ(store_.console_sessions.list(schema::store::Viewer::of_command_line(), now_).size(), 2u)
+  EXPECT_EQ(store_.console_sessions.list(store::Viewer::of_command_line(), now_).size(), 2u)
       << "and so has the one of a link";
   store_.user_identities.unlink(rose, "acme", {});
   EXPECT_EQ(get("/console/gifts").status, 303) << "its sessions end with the identity";
@@ -143,13 +141,13 @@ TEST_F(ConsoleProviderSignIn, APurgeAsksTheProviderForANewProof) {
 TEST_F(ConsoleProviderSignIn, AProofIsOfTheUserWhoGaveItAlone) {
   quarantine("vendor", "x");
   user("rose@acme.com", {Role::operations});
-  const schema::UserId ben = user("ben@acme.com", {Role::operations});
+  const UserId ben = user("ben@acme.com", {Role::operations});
   get_with_attempt(come_back(kStart));
   EXPECT_THAT(get(kSource).body, HasSubstr("/purge\""));
   provider_.claims.update({{"sub", "user-2"}, {"email", "ben@acme.com"}});
   authenticated_at(now_ - kProofMillis - 1'000);
   get_with_attempt(come_back(kStart));
-  const auto sessions = store_.console_sessions.list(schema::store::Viewer::of_command_line(), now_);
+  const auto sessions = store_.console_sessions.list(store::Viewer::of_command_line(), now_);
   ASSERT_EQ(sessions.size(), 1u);
   EXPECT_EQ(sessions[0].user, ben);
   EXPECT_THAT(get(kSource).body, AllOf(HasSubstr(">Sign in again to purge<"), Not(HasSubstr("/purge\""))));
@@ -199,12 +197,9 @@ TEST_F(ConsoleProviderSignIn, ARefusalIsOneSentence) {
 TEST_F(ConsoleProviderSignIn, AFaultOfAReplyEndsItsRequestAlone) {
   identity::ProviderSignIn failing(
       sso_, store_,
-      [](const platform::HttpRequest&, const std::string&) -> platform::HttpResponse {
-        throw std::logic_error("a fault");
-      },
-      {});
-  schema::store::SignInAttempt attempt;
-  attempt.id_hash = platform::sha256_hex("acme.state");
+      [](const HttpRequest&, const std::string&) -> HttpResponse { throw std::logic_error("a fault"); }, {});
+  store::SignInAttempt attempt;
+  attempt.id_hash = sha256_hex("acme.state");
   attempt.connection = "acme";
   attempt.created_at = now_;
   store_.sign_in_attempts.create(attempt);
@@ -216,14 +211,14 @@ TEST_F(ConsoleProviderSignIn, AFaultOfAReplyEndsItsRequestAlone) {
 
 // SIGN-13
 TEST_F(ConsoleProviderSignIn, WhatCannotBeFinishedAnyMoreIsDeleted) {
-  schema::store::SignInAttempt attempt;
+  store::SignInAttempt attempt;
   attempt.connection = "acme";
   attempt.created_at = now_;
   attempt.id_hash = "one";
   store_.sign_in_attempts.create(attempt);
   attempt.id_hash = "two";
   store_.sign_in_attempts.create(attempt);
-  const platform::UtcMillis end = now_ + identity::kAttemptMillis + identity::kFinishMillis;
+  const UtcMillis end = now_ + identity::kAttemptMillis + identity::kFinishMillis;
   const auto claim = [&](const std::string& hash) {
     return store_.sign_in_attempts.claim(hash, "acme", now_ - 1, now_).has_value();
   };
@@ -243,4 +238,4 @@ TEST_F(ConsoleProviderSignIn, IsNotThereWhenItIsOff) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::console
+}  // namespace giftsync::console

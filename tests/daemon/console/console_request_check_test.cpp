@@ -2,19 +2,17 @@
 #include <gmock/gmock.h>
 
 #include "platform/dependency_error.h"
-#include "sync/request_record_check.h"
+#include "sync/request/request_record_step.h"
 #include "tests/daemon/console/console_fixture.h"
 #include "tests/support/in_memory_request_crm.h"
 
-namespace giftsync::daemon::console {
+namespace giftsync::console {
 namespace {
-
-using schema::Role;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
-using F = schema::RequestRecordField;
-using State = schema::store::RequestRecordState;
+using F = RequestRecordField;
+using State = store::RequestRecordState;
 
 class ConsoleRequestCheck : public ConsoleFixture {
  protected:
@@ -23,14 +21,14 @@ class ConsoleRequestCheck : public ConsoleFixture {
     options_.in_force = &settings_;
     options_.crm.crm = &crm_;
     rules_.authorize_senders = [this](std::span<const std::string> users) {
-      if (is_away_) throw platform::DependencyError(true, "no response", true);
+      if (is_away_) throw DependencyError(true, "no response", true);
       return std::vector<sync::SenderAuthorization>(users.size(), sender_);
     };
     options_.check_request = [this](const sync::LoadedRequestRecord& record) {
       return sync::findings_when_approved(store_, record, rules_);
     };
     restart();
-    std::vector<schema::store::GiftItem> items(2);
+    std::vector<store::GiftItem> items(2);
     items[0].id = {7};
     items[0].name = "Coffee";
     items[1].id = {8};
@@ -43,7 +41,7 @@ class ConsoleRequestCheck : public ConsoleFixture {
   /// A record that waits, as the daemon has read it.
   void insert(const std::string& id) {
     crm_.insert(id, "Thank you!", false);
-    schema::store::RequestRecordEntryUpdate change;
+    store::RequestRecordEntryUpdate change;
     change.next.record_id = id;
     change.next.number = "R-" + id;
     change.transitions = {{now_, "", "", "pending", "first seen"}};
@@ -65,7 +63,7 @@ class ConsoleRequestCheck : public ConsoleFixture {
   config::Settings settings_;
   tests::InMemoryRequestCrm crm_;
   sync::RequestRecordRules rules_;
-  sync::SenderAuthorization sender_{schema::store::Account(), {}};
+  sync::SenderAuthorization sender_{store::Account(), {}};
   bool is_away_ = false;
 };
 
@@ -139,4 +137,4 @@ TEST_F(ConsoleRequestCheck, AnAuditorReadsNoAddressInWhatIsWrongWithIt) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::console
+}  // namespace giftsync::console

@@ -2,13 +2,11 @@
 #include <utility>
 
 #include "platform/digest.h"
-#include "sync/api_key.h"
+#include "sync/access/credential.h"
 #include "tests/daemon/console/console_work_fixture.h"
 
-namespace giftsync::daemon::console {
+namespace giftsync::console {
 namespace {
-
-using schema::Role;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
@@ -51,7 +49,7 @@ TEST_F(ConsoleWork, ARequestsStateAndHistoryAreOfOneMoment) {
   bool is_sent = false;
   crm_.around_each_call = [&] {
     if (std::exchange(is_sent, true)) return;
-    schema::store::RequestRecordEntryUpdate change;
+    store::RequestRecordEntryUpdate change;
     change.next = known("1");
     change.next.state = State::rejected;
     change.transitions = {{now_, "ben@example.com", "pending", "rejected", ""}};
@@ -136,10 +134,10 @@ TEST_F(ConsoleWork, WhatChangedAfterTheApprovalIsShown) {
                     HasSubstr(was_and_is("Item (Gift Id)", "Coffee (7)", "not in the catalogue (8)")),
                     HasSubstr(was_and_is("Total cost", "5.35", "not known")),
                     Not(HasSubstr("<bdi>Thank you!</bdi>"))));
-  schema::store::GiftItem tea;
+  store::GiftItem tea;
   tea.id = {8};
   tea.name = "Tea";
-  tea.costs = {schema::Money{700}, std::nullopt, std::nullopt, std::nullopt};
+  tea.costs = {Money{700}, std::nullopt, std::nullopt, std::nullopt};
   store_.catalogue.import(std::span(&tea, 1));
   EXPECT_THAT(get("/console/requests/R-1").body,
               AllOf(HasSubstr(was_and_is("Item (Gift Id)", "Coffee (7)", "Tea (8)")),
@@ -192,7 +190,7 @@ TEST_F(ConsoleWork, OwnRequestsAreApprovedByOthersAndMayBeRejected) {
   crm_.edit("2", F::sender, std::string("005B"));
   sign_in(user("ben@example.com", {Role::approver}));
   insert("3", "Hi", "ben@example.com");
-  schema::store::RequestRecordEntryUpdate approved;
+  store::RequestRecordEntryUpdate approved;
   approved.next = known("3");
   approved.next.state = State::approved;
   store_.request_records.save(std::span(&approved, 1));
@@ -201,7 +199,7 @@ TEST_F(ConsoleWork, OwnRequestsAreApprovedByOthersAndMayBeRejected) {
     const std::string path = "/console/requests/" + number;
     const std::string page = get(path).body;
     EXPECT_THAT(page, AllOf(HasSubstr("another approver"), Not(HasSubstr(path + "/approve"))));
-    const auto session = store_.console_sessions.find(platform::sha256_hex(cookie_), now_, {0});
+    const auto session = store_.console_sessions.find(sha256_hex(cookie_), now_, {0});
     const std::string token = form_token(session->form_secret, "/requests/" + number + "/approve");
     const auto answer =
         post(path + "/approve", "form_token=" + token + "&seen=" + seen_in(page, path + "/reject"));
@@ -223,18 +221,18 @@ TEST_F(ConsoleWork, OwnRequestsAreApprovedByOthersAndMayBeRejected) {
 TEST_F(ConsoleWork, TheTimelineOfARequestListsEditsBeforeTheApproval) {
   insert("1");
   const auto content = [](const std::string& message, const std::string& gift) {
-    schema::RequestRecord record;
+    RequestRecord record;
     record.set(F::message, message);
     if (!gift.empty()) record.set(F::gift_id, gift);
-    return schema::format_values(record, schema::approval_bound_fields());
+    return format_values(record, approval_bound_fields());
   };
   const auto add_edit = [&](const std::string& before, const std::string& after, const std::string& who) {
-    schema::store::RequestRecordEntryUpdate change;
+    store::RequestRecordEntryUpdate change;
     change.next = known("1");
-    change.edit = schema::store::RequestRecordEdit{now_, who, before, after};
+    change.edit = store::RequestRecordEdit{now_, who, before, after};
     ASSERT_EQ(store_.request_records.save(std::span(&change, 1)).size(), 1u);
   };
-  now_ = now_ + platform::kMinuteMillis;
+  now_ = now_ + kMinuteMillis;
   add_edit(content("Hello", "6"), content(kMarkup, "7"), "CRM user 005B");
   add_edit(content(std::string(300, 'x'), ""), content("", ""), "");
   sign_in(user("ben@example.com", {Role::approver}));
@@ -293,7 +291,7 @@ TEST_F(ConsoleWork, WhatIsDecidedAndTheButtonsComeBeforeEverythingElse) {
 // CON-16, CON-29
 TEST_F(ConsoleWork, AnApproverSeesWhatIsApprovedAsAnAuditorToo) {
   insert("1", "Many thanks");
-  schema::store::RequestRecordEntryUpdate change;
+  store::RequestRecordEntryUpdate change;
   change.next = known("1");
   change.transitions = {{now_, "ana", "approved", "pending", "edited for Rose"}};
   store_.request_records.save(std::span(&change, 1));
@@ -336,7 +334,7 @@ TEST_F(ConsoleWork, TheAuditLogSaysInWordsWhatWasDecidedAndRefused) {
 TEST_F(ConsoleWork, ADecisionIsAnEventOfTheRequestsOrganization) {
   const sync::NewCredential token = sync::make_organization_token();
   settings_.requests.organization_token = config::Secret(token.text);
-  schema::store::OrganizationToken row;
+  store::OrganizationToken row;
   row.hash = token.hash;
   const auto acme = store_.organizations.create("Acme", row).value();
   insert("1");
@@ -347,4 +345,4 @@ TEST_F(ConsoleWork, ADecisionIsAnEventOfTheRequestsOrganization) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::console
+}  // namespace giftsync::console

@@ -1,15 +1,13 @@
 // The console's pages of request records: who sees and finds which, and how they link to gifts and the audit
 // log.
 #include "platform/digest.h"
-#include "sync/api_key.h"
-#include "sync/gift_actions.h"
+#include "sync/access/credential.h"
+#include "sync/gift/gift_actions.h"
 #include "tests/daemon/console/console_work_fixture.h"
 #include "tests/support/masked_addresses.h"
 
-namespace giftsync::daemon::console {
+namespace giftsync::console {
 namespace {
-
-using schema::Role;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
@@ -32,7 +30,7 @@ TEST_F(ConsoleWork, RequestsAreListedWithItemAndCostInPages) {
 
 // CON-28
 TEST_F(ConsoleWork, OthersSeeRequestsWithoutButtonsAndSendersTheOwn) {
-  schema::store::Account sam;
+  store::Account sam;
   sam.email = "sam@example.com";
   store_.accounts.create(sam);
   insert("1", "Secret words", "sam@example.com");
@@ -64,7 +62,7 @@ TEST_F(ConsoleWork, AnAuditorReadsTheSameOfAnAddressOnAllPagesAndInTheCsv) {
   }
   const std::string two = "bea@example.org, ada@example.com";
   const std::string with_name = "ada@example.com (Ada Lovelace)";
-  schema::store::NewGiftRequest request;
+  store::NewGiftRequest request;
   request.request.account = {1};
   request.request.created_at = now_;
   request.recipients = {{two, "", "", ""}, {with_name, "", "", ""}};
@@ -100,16 +98,16 @@ TEST_F(ConsoleWork, AnAuditorReadsTheSameOfAnAddressOnAllPagesAndInTheCsv) {
 // CON-36
 TEST_F(ConsoleWork, AGiftAndItsRequestLinkToEachOther) {
   const auto acme = organization("Acme");
-  schema::store::Account sam;
+  store::Account sam;
   sam.email = "sam@example.com";
   sam.organization = acme;
   const auto account = store_.accounts.create(sam).value();
   const auto own = gift_of_request("1", account, "sam@example.com");
   const auto other = gift_of_request("2", account);
-  const auto page_of = [](schema::TransactionId id) { return "/console/gifts/" + std::to_string(id.value); };
+  const auto page_of = [](TransactionId id) { return "/console/gifts/" + std::to_string(id.value); };
   const auto shows_approval =
       AllOf(HasSubstr("<dt>Approved by</dt><dd><bdi>ben@example.com"),
-            HasSubstr("<dt>Approved at (UTC)</dt><dd><bdi>" + minute(now_ - platform::kMinuteMillis)));
+            HasSubstr("<dt>Approved at (UTC)</dt><dd><bdi>" + minute(now_ - kMinuteMillis)));
   const std::string link = "<a href=\"/console/requests/R-1\">R-1</a>";
   for (const Role role : {Role::admin, Role::operations, Role::auditor}) {
     sign_in(user(std::string(to_word(role)) + "@example.com", {role}));
@@ -131,7 +129,7 @@ TEST_F(ConsoleWork, AGiftAndItsRequestLinkToEachOther) {
       << "request records are sent for no organization";
   sign_in(user("op@example.com", {Role::operations}));
   EXPECT_THAT(get(page_of(gift())).body, Not(HasSubstr("Request of this gift"))) << "it comes from none";
-  schema::store::RequestRecordEntryUpdate change;
+  store::RequestRecordEntryUpdate change;
   change.next = known("1");
   change.next.state = State::approved;
   change.next.error = "There is no item.";
@@ -141,12 +139,12 @@ TEST_F(ConsoleWork, AGiftAndItsRequestLinkToEachOther) {
 
 // CON-36
 TEST_F(ConsoleWork, TheTimelineOfARequestNamesItsGiftAndNoGiftRequest) {
-  schema::store::Account sam;
+  store::Account sam;
   sam.email = "sam@example.com";
   const auto id = gift_of_request("1", store_.accounts.create(sam).value());
   insert("2");
   for (const std::string record : {"1", "2"}) {
-    schema::store::RequestRecordEntryUpdate change;
+    store::RequestRecordEntryUpdate change;
     change.next = known(record);
     change.next.state = State::sent;
     change.transitions = {{now_, "giftsync", "approved", "sent", "gift request 4711"}};
@@ -170,12 +168,12 @@ TEST_F(ConsoleWork, TheTimelineOfARequestNamesItsGiftAndNoGiftRequest) {
 
 // CON-36
 TEST_F(ConsoleWork, ARequestSaysThatItsGiftWentToAnotherAddress) {
-  schema::store::Account sam;
+  store::Account sam;
   sam.email = "sam@example.com";
   const auto id = gift_of_request("1", store_.accounts.create(sam).value());
   sign_in(user("ben@example.com", {Role::approver}));
   EXPECT_THAT(get("/console/requests/R-1").body, Not(HasSubstr("another address")));
-  now_ = now_ + platform::kMinuteMillis;
+  now_ = now_ + kMinuteMillis;
   const sync::ResendAction resend{id, "bea@example.org", "sam@example.com", {}};
   ASSERT_EQ(sync::resend(store_, resend, now_).kind, sync::ActionResult::Kind::done);
   EXPECT_THAT(get("/console/requests/R-1").body,
@@ -261,7 +259,7 @@ TEST_F(ConsoleWork, WhoDoesNotSeeAllRequestsIsNotToldThatNothingWaits) {
   const auto is_neutral =
       AllOf(HasSubstr("<p>No request fits here.</p>"), Not(HasSubstr("waits for a decision")),
             HasSubstr("<a href=\"/console/requests?state=all\">All requests</a>"));
-  schema::store::Account sam;
+  store::Account sam;
   sam.email = "sam@example.com";
   store_.accounts.create(sam);
   sign_in(user("sam@example.com", {Role::sender}));
@@ -270,7 +268,7 @@ TEST_F(ConsoleWork, WhoDoesNotSeeAllRequestsIsNotToldThatNothingWaits) {
   sign_in(user("of.acme@example.com", {Role::approver}, acme));
   EXPECT_THAT(get("/console/requests").body, is_neutral) << "requests are sent for no organization";
   const sync::NewCredential token = sync::make_organization_token();
-  schema::store::OrganizationToken row;
+  store::OrganizationToken row;
   row.hash = token.hash;
   const auto edge = store_.organizations.create("Edge", row).value();
   settings_.requests.organization_token = config::Secret(token.text);
@@ -318,7 +316,7 @@ TEST_F(ConsoleWork, ANumberIsFoundHoweverItIsWritten) {
 
 // CON-48, CON-17
 TEST_F(ConsoleWork, ARequestIsFoundByItsGiftOrAPerson) {
-  schema::store::Account sam;
+  store::Account sam;
   sam.email = "sam@example.com";
   const auto account = store_.accounts.create(sam).value();
   const std::string id = std::to_string(gift_of_request("1", account, "sam@example.com").value);
@@ -368,7 +366,7 @@ TEST_F(ConsoleWork, AnOrgOfSalesforceIsNotAskedAndHasNoButtons) {
   EXPECT_THAT(
       page, AllOf(HasSubstr("approved in Salesforce"), HasSubstr("first seen"), Not(HasSubstr("/approve"))));
   EXPECT_THAT(get("/console/").body, HasSubstr("Nothing is waiting for you."));
-  const auto session = store_.console_sessions.find(platform::sha256_hex(cookie_), now_, {0});
+  const auto session = store_.console_sessions.find(sha256_hex(cookie_), now_, {0});
   const std::string token = form_token(session->form_secret, "/requests/R-1/approve");
   EXPECT_EQ(post("/console/requests/R-1/approve", "form_token=" + token + "&seen=YQ").status, 404);
 }
@@ -384,7 +382,7 @@ TEST_F(ConsoleWork, TheListTellsWhatIsNotSentFromWhatWaitsAgain) {
   EXPECT_THAT(get("/console/requests?state=all").body,
               AllOf(HasSubstr("Waiting for approval <span class=\"quiet\">(approval withdrawn)</span></td>"),
                     Not(HasSubstr(error_column)), Not(HasSubstr("Changed after approval"))));
-  schema::store::RequestRecordEntryUpdate change;
+  store::RequestRecordEntryUpdate change;
   change.next = known("2");
   change.next.state = State::approved;
   change.next.error = "The sender has no permission set.";
@@ -431,4 +429,4 @@ TEST_F(ConsoleWork, AfterTheLastDecisionNothingWaitsAnyMore) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::console
+}  // namespace giftsync::console

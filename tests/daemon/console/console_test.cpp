@@ -4,15 +4,13 @@
 #include <algorithm>
 #include <map>
 
-#include "daemon/console/assets.h"
+#include "daemon/console/page_frame.h"
 #include "platform/dependency_error.h"
 #include "tests/daemon/console/console_fixture.h"
 #include "tests/support/temporary_database.h"
 
-namespace giftsync::daemon::console {
+namespace giftsync::console {
 namespace {
-
-using schema::Role;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
@@ -22,8 +20,8 @@ const std::string kMarkup = "<script>alert(1)</script>\" onload=\"x";
 
 class ConsoleTest : public ConsoleFixture {
  protected:
-  std::vector<schema::TransactionId> send_gifts(std::size_t count, const std::string& text = "text") {
-    schema::store::NewGiftRequest request;
+  std::vector<TransactionId> send_gifts(std::size_t count, const std::string& text = "text") {
+    store::NewGiftRequest request;
     request.request.account = {1};
     request.request.item_name = text;
     request.request.sender_email = text;
@@ -34,7 +32,7 @@ class ConsoleTest : public ConsoleFixture {
     request.request.created_at = now_;
     for (std::size_t i = 0; i < count; ++i)
       request.recipients.push_back({text + std::to_string(i) + "@example.com", text, text, text});
-    std::vector<schema::TransactionId> ids;
+    std::vector<TransactionId> ids;
     const auto outcomes = store_.gifts.create(std::span(&request, 1));
     for (const auto& one : outcomes.front().recipients) ids.push_back(one.id);
     return ids;
@@ -46,7 +44,7 @@ class ConsoleTest : public ConsoleFixture {
   }
   std::vector<std::string> actions() {
     std::vector<std::string> found;
-    for (const auto& event : store_.audit.list(schema::store::Viewer::of_command_line(), {}, 100))
+    for (const auto& event : store_.audit.list(store::Viewer::of_command_line(), {}, 100))
       if (!event.action.empty()) found.push_back(event.action);
     return found;
   }
@@ -54,28 +52,26 @@ class ConsoleTest : public ConsoleFixture {
 
 // CON-19
 TEST_F(ConsoleTest, ACrmThatDoesNotRespondIsNoOutageOfTheStore) {
-  options_.daemons = []() -> std::vector<schema::store::SeenDaemonInstance> {
-    throw platform::DependencyError(true, "the CRM's database cannot be reached", true);
+  options_.daemons = []() -> std::vector<store::SeenDaemonInstance> {
+    throw DependencyError(true, "the CRM's database cannot be reached", true);
   };
   console_ = std::make_unique<Console>(store_, options_);
-  sign_in(user("ana@example.com", {schema::Role::operations}));
+  sign_in(user("ana@example.com", {Role::operations}));
   const auto page = get("/console/");
   EXPECT_EQ(page.status, 503);
   EXPECT_THAT(page.body, HasSubstr("The CRM does not respond"));
-  options_.daemons = []() -> std::vector<schema::store::SeenDaemonInstance> {
-    throw platform::DependencyError(true, "the database cannot be reached");
+  options_.daemons = []() -> std::vector<store::SeenDaemonInstance> {
+    throw DependencyError(true, "the database cannot be reached");
   };
   console_ = std::make_unique<Console>(store_, options_);
-  EXPECT_THROW(get("/console/"), platform::DependencyError) << "the router counts it";
+  EXPECT_THROW(get("/console/"), DependencyError) << "the router counts it";
 }
 
 // CON-19
 TEST_F(ConsoleTest, AFaultOfAPageEndsItsRequestAlone) {
-  options_.daemons = []() -> std::vector<schema::store::SeenDaemonInstance> {
-    throw std::logic_error("none");
-  };
+  options_.daemons = []() -> std::vector<store::SeenDaemonInstance> { throw std::logic_error("none"); };
   console_ = std::make_unique<Console>(store_, options_);
-  sign_in(user("ana@example.com", {schema::Role::operations}));
+  sign_in(user("ana@example.com", {Role::operations}));
   EXPECT_EQ(get("/console/").status, 500);
   EXPECT_EQ(get("/console/gifts").status, 200);
 }
@@ -101,16 +97,16 @@ TEST_F(ConsoleTest, ALinkShowsAButtonAndSignsInOnce) {
   EXPECT_EQ(get(link).status, 404);
   EXPECT_EQ(cookie_, first);
   EXPECT_THAT(actions(), testing::ElementsAre("sign-in"));
-  const auto event = store_.audit.list(schema::store::Viewer::of_command_line(), {}, 1).front();
+  const auto event = store_.audit.list(store::Viewer::of_command_line(), {}, 1).front();
   EXPECT_EQ(event.detail, "by a link of root");
   EXPECT_EQ(event.network, "192.0.2.7");
-  now_ = now_ + platform::kHourMillis;
+  now_ = now_ + kHourMillis;
   EXPECT_EQ(get("/console/").status, 303) << "its session lasts an hour";
 }
 
 // SIGN-12
 TEST_F(ConsoleTest, ALinkLeadsToThePageThatWasWanted) {
-  const schema::UserId ana = user("ana@example.com", {Role::operations});
+  const UserId ana = user("ana@example.com", {Role::operations});
   const auto where_a_link_leads = [&](const std::string& token) {
     return header(post("/console/link/" + link_for(ana, token)), "Location");
   };
@@ -127,8 +123,8 @@ TEST_F(ConsoleTest, ALinkLeadsToThePageThatWasWanted) {
   get("/console/sign-in?return=https%3A%2F%2Fevil.com");
   EXPECT_TRUE(other_cookies_.empty());
   for (const std::string wanted : {"https://evil.com", "//evil.com", "/console/../x", "/api/v1"}) {
-    other_cookies_["__Host-giftsync_session_return"] = platform::to_base64url(wanted);
-    EXPECT_EQ(where_a_link_leads(platform::to_base64url(wanted)), "/console/") << wanted;
+    other_cookies_["__Host-giftsync_session_return"] = to_base64url(wanted);
+    EXPECT_EQ(where_a_link_leads(to_base64url(wanted)), "/console/") << wanted;
   }
   other_cookies_["__Host-giftsync_session_return"] = "!";
   EXPECT_EQ(where_a_link_leads("d"), "/console/");
@@ -136,7 +132,7 @@ TEST_F(ConsoleTest, ALinkLeadsToThePageThatWasWanted) {
 
 // CON-1
 TEST_F(ConsoleTest, ASignInByLinkEndsTheSessionOfItsBrowser) {
-  const schema::UserId ana = user("ana@example.com", {Role::operations});
+  const UserId ana = user("ana@example.com", {Role::operations});
   sign_in(ana);
   const std::string elsewhere = cookie_;
   sign_in(ana);
@@ -154,7 +150,7 @@ TEST_F(ConsoleTest, GuessedLinksAreLimited) {
   for (int i = 0; i < ConsoleSignIn::kMaxGuesses; ++i) EXPECT_EQ(get("/console/link/guess").status, 404);
   EXPECT_EQ(get("/console/link/guess").status, 429);
   EXPECT_EQ(post("/console/link/guess").status, 429);
-  now_ = now_ + platform::kMinuteMillis;
+  now_ = now_ + kMinuteMillis;
   EXPECT_EQ(get("/console/link/guess").status, 404);
 }
 
@@ -171,16 +167,16 @@ TEST_F(ConsoleTest, ASessionThatWasSetBeforeSigningInIsNotKept) {
 
 // CON-1
 TEST_F(ConsoleTest, SessionsEndByIdlenessBySignOutAndWithTheirUser) {
-  const schema::UserId ana = user("ana@example.com", {Role::operations});
+  const UserId ana = user("ana@example.com", {Role::operations});
   options_.settings.idle_minutes = 10;
   console_ = std::make_unique<Console>(store_, options_);
   sign_in(ana);
-  now_ = now_ + 9 * platform::kMinuteMillis;
+  now_ = now_ + 9 * kMinuteMillis;
   const auto page = get("/console/");
   EXPECT_EQ(page.status, 200);
-  now_ = now_ + 9 * platform::kMinuteMillis;
+  now_ = now_ + 9 * kMinuteMillis;
   EXPECT_EQ(get("/console/").status, 200) << "the last request counts";
-  now_ = now_ + 10 * platform::kMinuteMillis;
+  now_ = now_ + 10 * kMinuteMillis;
   EXPECT_EQ(get("/console/").status, 303);
   sign_in(ana);
   const std::string token = form_token_in(get("/console/").body, "/console/sign-out");
@@ -194,7 +190,7 @@ TEST_F(ConsoleTest, SessionsEndByIdlenessBySignOutAndWithTheirUser) {
 
 // CON-11, SIGN-12
 TEST_F(ConsoleTest, AFormOfASessionThatEndedSaysThatNothingWasDoneAndComesBack) {
-  const schema::UserId ana = user("ana@example.com", {Role::operations});
+  const UserId ana = user("ana@example.com", {Role::operations});
   const std::map<std::string, std::string> pages{{"requests/R-1/approve", "/console/requests/R-1"},
                                                  {"gifts/17/cancel", "/console/gifts/17"},
                                                  {"gifts/17/match", "/console/gifts/17/match"},
@@ -213,7 +209,7 @@ TEST_F(ConsoleTest, AFormOfASessionThatEndedSaysThatNothingWasDoneAndComesBack) 
         << form;
     EXPECT_THAT(get(header(answer, "Location")).body,
                 HasSubstr("role=\"status\">Your session had ended, so nothing was done."));
-    const std::string token = platform::to_base64url(form);
+    const std::string token = to_base64url(form);
     EXPECT_EQ(header(post("/console/link/" + link_for(ana, token)), "Location"), page) << form;
   }
 }
@@ -249,7 +245,7 @@ TEST_F(ConsoleTest, ThePageWithoutASessionIsForPeopleWithoutAccessToTheServer) {
 
 // CON-11
 TEST_F(ConsoleTest, AFormNeedsItsOriginAndItsToken) {
-  const schema::UserId ana = user("ana@example.com", {Role::operations});
+  const UserId ana = user("ana@example.com", {Role::operations});
   sign_in(ana);
   const std::string page = get("/console/users").body;
   const std::string path = "/console/users/" + std::to_string(ana.value) + "/end-sessions";
@@ -264,9 +260,9 @@ TEST_F(ConsoleTest, AFormNeedsItsOriginAndItsToken) {
   EXPECT_EQ(post(path, "form_token=" + token).status, 403) << "of another session";
   cookie_ = before;
   EXPECT_EQ(get(path).status, 405);
-  EXPECT_EQ(store_.console_sessions.list(schema::store::Viewer::of_command_line(), now_).size(), 2u);
+  EXPECT_EQ(store_.console_sessions.list(store::Viewer::of_command_line(), now_).size(), 2u);
   EXPECT_EQ(post(path, "form_token=" + token).status, 303);
-  EXPECT_TRUE(store_.console_sessions.list(schema::store::Viewer::of_command_line(), now_).empty());
+  EXPECT_TRUE(store_.console_sessions.list(store::Viewer::of_command_line(), now_).empty());
   sign_in(ana);
   EXPECT_THAT(get("/console/audit").body, HasSubstr("<a href=\"/console/users?find=ana%40example.com\">"));
   const std::string link = "/console/link/" + link_for(ana);
@@ -419,7 +415,7 @@ TEST_F(ConsoleTest, AFilterThatCannotBeAppliedListsNothing) {
 
 // CON-17
 TEST_F(ConsoleTest, UsersAreListedInPages) {
-  const schema::UserId first = user("first@example.com", {Role::admin});
+  const UserId first = user("first@example.com", {Role::admin});
   for (int i = 2; i <= 31; ++i) user("user" + std::to_string(i) + "@example.com", {Role::sender});
   sign_in(first);
   const std::string page = get("/console/users").body;
@@ -491,12 +487,12 @@ TEST_F(ConsoleTest, AListWithoutGiftsSaysWhoseItWouldHave) {
   sign_in(user("app@example.com", {Role::approver}));
   EXPECT_THAT(get("/console/gifts").body,
               AllOf(HasSubstr("app@example.com has no active account here"), requests));
-  schema::store::Account account;
+  store::Account account;
   account.email = "app@example.com";
   store_.accounts.create(account);
   EXPECT_THAT(get("/console/gifts").body,
               AllOf(HasSubstr("You see the gifts that the account app@example.com sent."), requests));
-  schema::store::OrganizationToken token;
+  store::OrganizationToken token;
   token.hash = "hash";
   sign_in(user("adm@example.com", {Role::admin}, store_.organizations.create("Acme", token)));
   EXPECT_THAT(get("/console/gifts").body,
@@ -508,7 +504,7 @@ TEST_F(ConsoleTest, AListWithoutGiftsSaysWhoseItWouldHave) {
 
 // CON-61
 TEST_F(ConsoleTest, ThatAnAccountSentNoneIsSaidOfAWholeSearchAlone) {
-  schema::store::Account account;
+  store::Account account;
   account.email = "app@example.com";
   store_.accounts.create(account);
   sign_in(user("app@example.com", {Role::sender}));
@@ -525,7 +521,7 @@ TEST_F(ConsoleTest, ThatAnAccountSentNoneIsSaidOfAWholeSearchAlone) {
       "INSERT INTO recipient_transaction (id, request_id, position, email, first_name, last_name, message, "
       "generation, status, sent_at, version) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n "
       "WHERE i <= " +
-          std::to_string(schema::store::ConsoleGifts::kScanBudget) +
+          std::to_string(store::ConsoleGifts::kScanBudget) +
           ") SELECT i, 1, i, '', '', '', '', 1, 'sent', i, 1 FROM n");
   EXPECT_THAT(get("/console/gifts").body, AllOf(HasSubstr("Searched back to"), HasSubstr(whose + "</p>")))
       << "the search was cut";
@@ -553,7 +549,7 @@ TEST_F(ConsoleTest, AGiftIsFoundByWhatAPersonHasInHand) {
   const std::string csv = read_all(get("/console/gifts?format=csv&find=zoe"));
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 2);
   for (const std::string& found : {std::string("find=..."), "find=" + id}) {
-    EXPECT_EQ(store_.audit.list(schema::store::Viewer::of_command_line(), {}, 1).front().detail, found);
+    EXPECT_EQ(store_.audit.list(store::Viewer::of_command_line(), {}, 1).front().detail, found);
     read_all(get("/console/gifts?format=csv&find=" + id));
   }
 }
@@ -605,7 +601,7 @@ TEST_F(ConsoleTest, CsvHasTheFilteredRowsWithGuardedCells) {
                           Not(HasSubstr(",=HYPER"))));
   const std::string one = read_all(get("/console/gifts?format=csv&find=text7@example.com"));
   EXPECT_EQ(std::count(one.begin(), one.end(), '\n'), 2);
-  const auto event = store_.audit.list(schema::store::Viewer::of_command_line(), {}, 1).front();
+  const auto event = store_.audit.list(store::Viewer::of_command_line(), {}, 1).front();
   EXPECT_EQ(event.action, "gift.export");
   EXPECT_EQ(event.detail, "find=...") << "auditors read it";
 }
@@ -620,7 +616,7 @@ TEST_F(ConsoleTest, WhatIsEmptyHasNoLineOnACard) {
 // CON-41
 TEST_F(ConsoleTest, ACsvEndsUnfinishedWhenItsReaderMayNotReadOn) {
   send_gifts(1'601);
-  const schema::UserId ana = user("ana@example.com", {Role::admin, Role::auditor});
+  const UserId ana = user("ana@example.com", {Role::admin, Role::auditor});
   const auto begin = [&] {
     sign_in(ana);
     auto csv = get("/console/gifts?format=csv");
@@ -701,4 +697,4 @@ TEST_F(ConsoleTest, TheOverviewSaysHealthAndFailures) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::console
+}  // namespace giftsync::console

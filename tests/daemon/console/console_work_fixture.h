@@ -7,26 +7,24 @@
 #include "tests/daemon/console/console_fixture.h"
 #include "tests/support/in_memory_request_crm.h"
 
-namespace giftsync::daemon::console {
+namespace giftsync::console {
 
 /// Whose user 005B has the address of ben.
 class PeopleCrm : public tests::InMemoryRequestCrm {
  public:
   class Users : public tests::EmptyDirectory {
-    std::vector<std::vector<schema::crm::CrmUser>> find_users_by_email(
-        std::span<const std::string> keys) override {
-      if (is_away) throw platform::DependencyError(true, "no response", true);
-      std::vector<std::vector<schema::crm::CrmUser>> all(keys.size());
+    std::vector<std::vector<crm::CrmUser>> find_users_by_email(std::span<const std::string> keys) override {
+      if (is_away) throw DependencyError(true, "no response", true);
+      std::vector<std::vector<crm::CrmUser>> all(keys.size());
       for (std::size_t i = 0; i < keys.size(); ++i)
         if (keys[i] == "ben@example.com") all[i].push_back({"005B", "Ben", keys[i], true});
       return all;
     }
 
-    std::vector<std::optional<schema::crm::CrmUser>> find_users_by_id(
-        std::span<const std::string> ids) override {
-      std::vector<std::optional<schema::crm::CrmUser>> all(ids.size());
+    std::vector<std::optional<crm::CrmUser>> find_users_by_id(std::span<const std::string> ids) override {
+      std::vector<std::optional<crm::CrmUser>> all(ids.size());
       for (std::size_t i = 0; i < ids.size(); ++i)
-        if (ids[i] == "005B") all[i] = schema::crm::CrmUser{"005B", "Ben", "ben@example.com", true};
+        if (ids[i] == "005B") all[i] = crm::CrmUser{"005B", "Ben", "ben@example.com", true};
       return all;
     }
 
@@ -41,8 +39,8 @@ class PeopleCrm : public tests::InMemoryRequestCrm {
 
 class ConsoleWork : public ConsoleFixture {
  protected:
-  using F = schema::RequestRecordField;
-  using State = schema::store::RequestRecordState;
+  using F = RequestRecordField;
+  using State = store::RequestRecordState;
   static inline const std::string kMarkup = "<script>alert(1)</script>";
 
   ConsoleWork() {
@@ -52,17 +50,17 @@ class ConsoleWork : public ConsoleFixture {
     options_.crm.crm = &crm_;
     options_.on_request_decided = [this] { ++decided_; };
     console_ = std::make_unique<Console>(store_, options_);
-    schema::store::GiftItem coffee;
+    store::GiftItem coffee;
     coffee.id = {7};
     coffee.name = "Coffee";
-    coffee.costs = {schema::Money{500}, schema::Money{200}, std::nullopt, schema::Money{35}};
+    coffee.costs = {Money{500}, Money{200}, std::nullopt, Money{35}};
     store_.catalogue.import(std::span(&coffee, 1));
   }
   /// A record of the CRM that waits, as the daemon has read it.
   void insert(const std::string& id, const std::string& message = "Thank you!",
               const std::string& requested_by = "") {
     crm_.insert(id, message, false);
-    schema::store::RequestRecordEntryUpdate change;
+    store::RequestRecordEntryUpdate change;
     change.next.record_id = id;
     change.next.number = "R-" + id;
     change.next.requested_by = requested_by;
@@ -70,12 +68,12 @@ class ConsoleWork : public ConsoleFixture {
     store_.request_records.save(std::span(&change, 1));
   }
   void fail(const std::string& id, const std::string& error) {
-    schema::store::RequestRecordEntryUpdate change;
+    store::RequestRecordEntryUpdate change;
     change.next = known(id);
     change.next.error = error;
     store_.request_records.save(std::span(&change, 1));
   }
-  schema::store::RequestRecordEntry known(const std::string& id) {
+  store::RequestRecordEntry known(const std::string& id) {
     return store_.request_records.find(std::span(&id, 1)).front();
   }
   /// The hidden content behind the form that posts to a path.
@@ -93,52 +91,50 @@ class ConsoleWork : public ConsoleFixture {
     return post(path, "form_token=" + form_token_in(page, path) + more);
   }
   std::string form_secret() {
-    return store_.console_sessions.find(platform::sha256_hex(cookie_), now_, {0})->form_secret;
+    return store_.console_sessions.find(sha256_hex(cookie_), now_, {0})->form_secret;
   }
-  schema::store::AuditEvent last_event() {
-    return store_.audit.list(schema::store::Viewer::of_command_line(), {}, 1).front();
+  store::AuditEvent last_event() {
+    return store_.audit.list(store::Viewer::of_command_line(), {}, 1).front();
   }
-  schema::OrganizationId organization(const std::string& name) {
-    schema::store::OrganizationToken token;
+  OrganizationId organization(const std::string& name) {
+    store::OrganizationToken token;
     token.hash = name;
     return store_.organizations.create(name, token).value();
   }
-  schema::TransactionId gift() {
-    schema::store::NewGiftRequest request;
+  TransactionId gift() {
+    store::NewGiftRequest request;
     request.request.account = {1};
     request.request.created_at = now_;
     request.recipients = {{"ada@example.com", "", "", ""}};
     return store_.gifts.create(std::span(&request, 1)).front().recipients.front().id;
   }
   /// The gift of a request record that ben approved a minute ago.
-  schema::TransactionId gift_of_request(const std::string& id, schema::AccountId account,
-                                        const std::string& requested_by = "") {
+  TransactionId gift_of_request(const std::string& id, AccountId account,
+                                const std::string& requested_by = "") {
     insert(id, "Thank you!", requested_by);
-    schema::store::RequestRecordEntryUpdate change;
+    store::RequestRecordEntryUpdate change;
     change.next = known(id);
     change.next.state = State::claimed;
     change.next.approved_by = "ben@example.com";
-    change.transitions = {
-        {now_ - platform::kMinuteMillis, "ben@example.com", "pending", "approved", "a note"}};
+    change.transitions = {{now_ - kMinuteMillis, "ben@example.com", "pending", "approved", "a note"}};
     store_.request_records.save(std::span(&change, 1));
-    schema::store::NewGiftRequest request;
+    store::NewGiftRequest request;
     request.request.account = account;
     request.request.created_at = now_;
     request.recipients = {{"ada@example.com", "", "", ""}};
-    schema::store::RequestRecordLink link;
+    store::RequestRecordLink link;
     link.record_id = id;
     link.entry_version = known(id).version;
     request.request_record = link;
     return store_.gifts.create(std::span(&request, 1)).front().recipients.front().id;
   }
   /// The gift's mail, held after an unknown outcome.
-  schema::TransactionId held_mail() {
-    const schema::TransactionId id = gift();
+  TransactionId held_mail() {
+    const TransactionId id = gift();
     const auto claims = store_.deliveries.claim("a", 60'000, 10, now_);
-    const schema::store::DeliveryQueue::Sending sending{claims.front(), "m1@example.com"};
+    const store::DeliveryQueue::Sending sending{claims.front(), "m1@example.com"};
     store_.deliveries.begin_sending("a", std::span(&sending, 1), 60'000, now_);
-    const schema::store::DeliveryOutcome outcome{id,    1, schema::DeliveryState::held, now_, kMarkup,
-                                                 false, {}};
+    const store::DeliveryOutcome outcome{id, 1, DeliveryState::held, now_, kMarkup, false, {}};
     store_.deliveries.finish(std::span(&outcome, 1), now_);
     return id;
   }
@@ -148,4 +144,4 @@ class ConsoleWork : public ConsoleFixture {
   int decided_ = 0;
 };
 
-}  // namespace giftsync::daemon::console
+}  // namespace giftsync::console

@@ -4,10 +4,8 @@
 #include "tests/daemon/console/console_work_fixture.h"
 #include "tests/support/test_certificate.h"
 
-namespace giftsync::daemon::console {
+namespace giftsync::console {
 namespace {
-
-using schema::Role;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
@@ -95,7 +93,7 @@ TEST_F(ConsoleWork, AnOperatorReleasesAndPurgesQuarantinedEvents) {
 // CON-45
 TEST_F(ConsoleWork, APurgeNeedsALinkOfTheLastTenMinutes) {
   quarantine("vendor", "x");
-  const schema::UserId op = user("op@example.com", {Role::operations});
+  const UserId op = user("op@example.com", {Role::operations});
   sign_in(op);
   const std::string page = "/console/sources/vendor";
   now_ = now_ + kProofMillis;
@@ -169,4 +167,4 @@ TEST_F(ConsoleWork, ConnectionsAndSettingsAreShownWithoutSecrets) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::console
+}  // namespace giftsync::console

@@ -4,10 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "daemon/http/form_request.h"
+#include "daemon/http/json_request.h"
 #include "platform/url_parameters.h"
 
-namespace giftsync::daemon::console {
+namespace giftsync::console {
 namespace {
 
 using Headers = std::multimap<std::string, std::string, http::HeaderLess>;
@@ -109,13 +109,13 @@ TEST(ConsoleRequest, AFormTokenIsOfOneSessionAndOnePath) {
 // CON-17
 TEST(ConsoleRequest, AQueryIsReadAndWritten) {
   const auto parameters =
-      platform::first_url_parameters("sender=a%40x.com&item=Coffee+%26+cake&status=&status=sent&bad=%ff");
+      first_url_parameters("sender=a%40x.com&item=Coffee+%26+cake&status=&status=sent&bad=%ff");
   EXPECT_EQ(parameters.at("item"), "Coffee & cake");
   EXPECT_EQ(parameters.at("status"), "");
   EXPECT_FALSE(parameters.contains("bad"));
   EXPECT_EQ(query_of(parameters), "item=Coffee%20%26%20cake&sender=a%40x.com");
-  EXPECT_EQ(platform::first_url_parameters(query_of({{"a", "=&?#%\"<"}})).at("a"), "=&?#%\"<");
+  EXPECT_EQ(first_url_parameters(query_of({{"a", "=&?#%\"<"}})).at("a"), "=&?#%\"<");
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::console
+}  // namespace giftsync::console

@@ -8,11 +8,9 @@
 #include <set>
 
 #include "daemon/content/branding.h"
-#include "daemon/content/color_scheme.h"
-#include "daemon/content/logo.h"
 #include "daemon/mail/gift_mail.h"
 
-namespace giftsync::daemon::content {
+namespace giftsync::content {
 namespace {
 
 using testing::AnyOf;
@@ -47,7 +45,7 @@ TEST(Messages, AllLanguagesHaveTheSameKeysAndPlaceholders) {
 }
 
 TEST(Messages, DatesAreReadable) {
-  const platform::UtcMillis time{1'795'264'267'042};
+  const UtcMillis time{1'795'264'267'042};
   EXPECT_EQ(messages_in("en").date(time), "21 November 2026, 12:31 UTC");
   EXPECT_EQ(messages_in("de").date(time), "21. November 2026, 12:31 Uhr UTC");
   EXPECT_EQ(messages_in("es").date({1'767'312'000'000}), "2 de enero de 2026, 00:00 UTC");
@@ -101,4 +99,4 @@ TEST(ColorScheme, EveryTextIsReadableForEveryColour) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::content
+}  // namespace giftsync::content

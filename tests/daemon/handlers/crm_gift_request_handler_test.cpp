@@ -1,63 +1,62 @@
 // The CRM's sending interface with a real store and CRM.
-#include "daemon/handlers/crm_gift_request_handler.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
+#include "crm/sql/managed/csv_import.h"
+#include "crm/sql/managed/managed_crm.h"
 #include "daemon/group_commit_writer.h"
-#include "schema/crm/managed/csv_import.h"
-#include "schema/crm/managed/managed_crm.h"
-#include "sync/api_key.h"
-#include "sync/link_token.h"
+#include "daemon/handlers/gift_request_handler.h"
+#include "sync/access/credential.h"
+#include "sync/gift/gift_links.h"
 #include "tests/support/temporary_store.h"
 
-namespace giftsync::daemon::handlers {
+namespace giftsync::handlers {
 namespace {
 
+using crm::ImportObject;
 using nlohmann::json;
-using schema::crm::ImportObject;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr platform::UtcMillis kNow{1'795'264'267'000};
+constexpr UtcMillis kNow{1'795'264'267'000};
 
 class CrmGiftRequestHandlerTest : public ::testing::Test {
  protected:
   CrmGiftRequestHandlerTest() {
-    schema::crm::managed::migrate_managed_crm(store_.address());
-    const schema::crm::PersonMatchFields person{{"Email"}, {"Phone"}, {"LastModifiedDate", true}};
-    crm_ = schema::crm::managed::make_managed_crm({store_.address(), "giftsync", {person, person, "US"}});
+    crm::managed::migrate_managed_crm(store_.address());
+    const crm::PersonMatchFields person{{"Email"}, {"Phone"}, {"LastModifiedDate", true}};
+    crm_ = crm::managed::make_managed_crm({store_.address(), "giftsync", {person, person, "US"}});
     const sync::NewCredential token = sync::make_organization_token();
     token_ = token.text;
-    schema::store::OrganizationToken row;
+    store::OrganizationToken row;
     row.hash = token.hash;
     row.prefix = token.prefix;
     organization_ = *store_->organizations.create("Edge", row);
-    schema::store::Account account;
+    store::Account account;
     account.email = "ana@example.com";
     account.name = "Ana";
     account.organization = organization_;
     store_->accounts.create(account);
-    schema::store::GiftItem item;
+    store::GiftItem item;
     item.id = {7};
     item.name = "Coffee";
     store_->catalogue.import(std::span(&item, 1));
-    import_rows(schema::crm::ImportObject::user, {{"Id", "Name", "Email", "IsActive"},
-                                                  {"u1", "Ana", "Ana@example.com", "true"},
-                                                  {"u2", "Bob", "bob@example.com", "true"}});
+    import_rows(crm::ImportObject::user, {{"Id", "Name", "Email", "IsActive"},
+                                          {"u1", "Ana", "Ana@example.com", "true"},
+                                          {"u2", "Bob", "bob@example.com", "true"}});
     import_rows(
-        schema::crm::ImportObject::permission_set_assignment,
+        crm::ImportObject::permission_set_assignment,
         {{"Id", "AssigneeId", "PermissionSetName", "IsActive"}, {"p1", "u1", "Standard_User", "true"}});
     gift_request_handler_ = std::make_unique<GiftRequestHandler>(
         *store_, writer_, authenticator_, links_, options_, [this](const auto&, const auto&) { ++created_; });
     handler_ = std::make_unique<CrmGiftRequestHandler>(*store_, crm_->directory(), *gift_request_handler_,
                                                        options_, 0);
   }
-  void import_rows(schema::crm::ImportObject object, const std::vector<std::vector<std::string>>& rows) {
-    const auto managed_import = schema::crm::managed::make_csv_import(store_.address(), object, rows.front());
+  void import_rows(crm::ImportObject object, const std::vector<std::vector<std::string>>& rows) {
+    const auto managed_import = crm::managed::make_csv_import(store_.address(), object, rows.front());
     for (std::size_t i = 1; i < rows.size(); ++i) managed_import->detect_types(i + 1, rows[i]);
     for (std::size_t i = 1; i < rows.size(); ++i) managed_import->add(i + 1, rows[i]);
     managed_import->finish();
@@ -85,17 +84,17 @@ class CrmGiftRequestHandlerTest : public ::testing::Test {
   }
 
   tests::TemporaryStore store_;
-  const platform::Clock clock_ = [] { return kNow; };
+  const Clock clock_ = [] { return kNow; };
   const GiftRequestHandlerOptions options_{{}, 1 << 20, clock_};
   const sync::LinkSigner signer_{std::string(32, 's')};
   const sync::GiftLinks links_{"http://127.0.0.1", signer_};
   daemon::GroupCommitWriter writer_{store_->urgent_writes};
   http::Authenticator authenticator_{store_->accounts, clock_, 0};
-  std::unique_ptr<schema::crm::Crm> crm_;
+  std::unique_ptr<crm::Crm> crm_;
   std::unique_ptr<GiftRequestHandler> gift_request_handler_;
   std::unique_ptr<CrmGiftRequestHandler> handler_;
   std::string token_;
-  schema::OrganizationId organization_;
+  OrganizationId organization_;
   int created_ = 0;
 };
 
@@ -108,7 +107,7 @@ TEST_F(CrmGiftRequestHandlerTest, SendsOnBehalfOfTheNamedUser) {
     const auto request = store_->gifts.find_gift_request({id});
     ASSERT_TRUE(request.has_value()) << "durable before the response";
     EXPECT_EQ(request->sender_email, "ana@example.com");
-    EXPECT_EQ(request->mode, schema::SendMode::email);
+    EXPECT_EQ(request->mode, SendMode::email);
   }
   EXPECT_EQ(created_, 2);
 }
@@ -135,10 +134,10 @@ TEST_F(CrmGiftRequestHandlerTest, TwoTokenHeadersAreRejected) {
 
 // HTTP-8
 TEST_F(CrmGiftRequestHandlerTest, MissingSenderPreconditionsAre403AndAllListed) {
-  schema::store::Account bob;
+  store::Account bob;
   bob.email = "bob@example.com";
   bob.organization = organization_;
-  bob.plan = schema::Plan::individual;
+  bob.plan = Plan::individual;
   store_->accounts.create(bob);
   store_->accounts.set_active("bob@example.com", false);
   const http::HttpResponse refused = call(body({{"email", "bob@example.com"}}));
@@ -166,7 +165,7 @@ TEST_F(CrmGiftRequestHandlerTest, OneAnswerForAllThatAreNotOfTheOrganization) {
   EXPECT_THAT(without_account.second, HasSubstr("lacks account, permission_set (CRM user u2, no account)"));
   store_->accounts.set_organization("ana@example.com", std::nullopt);
   EXPECT_EQ(refusal_of("u1").first, unknown.first);
-  schema::store::OrganizationToken row;
+  store::OrganizationToken row;
   row.hash = sync::make_organization_token().hash;
   store_->accounts.set_organization("ana@example.com", store_->organizations.create("Evil", row));
   store_->accounts.set_active("ana@example.com", false);
@@ -219,9 +218,8 @@ TEST_F(CrmGiftRequestHandlerTest, IdempotencyKeysAreSeparateFromEndpointA) {
   EXPECT_EQ(call(body({{"email", "ana@example.com"}}), token_, "k1").status, 422);
   EXPECT_EQ(created_, 1);
   const auto account = store_->accounts.find_by_email("ana@example.com");
-  EXPECT_FALSE(
-      store_->gifts.find_idempotent(account->id, schema::SendMode::email, {"k1", "any"}).has_value());
+  EXPECT_FALSE(store_->gifts.find_idempotent(account->id, SendMode::email, {"k1", "any"}).has_value());
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::handlers
+}  // namespace giftsync::handlers

@@ -8,14 +8,12 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "daemon/handlers/placeholder.h"
-#include "daemon/http/json_object_reader.h"
+#include "daemon/http/json_request.h"
 
-namespace giftsync::daemon::handlers {
+namespace giftsync::handlers {
 namespace {
 
 using nlohmann::json;
-using schema::SendMode;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -36,7 +34,7 @@ json body_for_urls() {
   return {{"gift_id", 7}, {"recipients", {{{"email", "rose@edge.example"}, {"message", "Thank you!"}}}}};
 }
 
-GiftRequestBody accepted(const std::string& body, schema::SendMode mode = schema::SendMode::email,
+GiftRequestBody accepted(const std::string& body, SendMode mode = SendMode::email,
                          GiftRequestLimits limits = {}) {
   auto result = parse_gift_request_body(body, mode, limits);
   if (result) return *std::move(result);
@@ -44,12 +42,11 @@ GiftRequestBody accepted(const std::string& body, schema::SendMode mode = schema
     for (const http::FieldIssue& error : *errors)
       ADD_FAILURE() << error.field << ": " << error.code << ": " << error.message;
   } else {
-    ADD_FAILURE() << std::get<platform::JsonError>(result.error()).message;
+    ADD_FAILURE() << std::get<JsonError>(result.error()).message;
   }
   return {};
 }
-GiftRequestBody accepted(const json& body, schema::SendMode mode = schema::SendMode::email,
-                         GiftRequestLimits limits = {}) {
+GiftRequestBody accepted(const json& body, SendMode mode = SendMode::email, GiftRequestLimits limits = {}) {
   return accepted(body.dump(), mode, limits);
 }
 
@@ -60,7 +57,7 @@ std::vector<std::string> codes_of(const http::FieldIssues& issues) {
   return codes;
 }
 
-http::FieldIssues refused(const std::string& body, schema::SendMode mode = schema::SendMode::email,
+http::FieldIssues refused(const std::string& body, SendMode mode = SendMode::email,
                           GiftRequestLimits limits = {}) {
   auto result = parse_gift_request_body(body, mode, limits);
   if (auto* errors = result ? nullptr : std::get_if<http::FieldIssues>(&result.error())) {
@@ -71,8 +68,7 @@ http::FieldIssues refused(const std::string& body, schema::SendMode mode = schem
   ADD_FAILURE() << "not refused by its content: " << body;
   return {};
 }
-http::FieldIssues refused(const json& body, schema::SendMode mode = schema::SendMode::email,
-                          GiftRequestLimits limits = {}) {
+http::FieldIssues refused(const json& body, SendMode mode = SendMode::email, GiftRequestLimits limits = {}) {
   return refused(body.dump(), mode, limits);
 }
 
@@ -86,7 +82,7 @@ TEST(GiftRequestBody, ReadsEndpointA) {
                                 {"gift_redeem_type", "email"}});
   body["recipients"][1]["email"] = "  Rene.Smith@Example.COM ";
   const GiftRequestBody read = accepted(body);
-  EXPECT_EQ(read.gift, schema::GiftId{7});
+  EXPECT_EQ(read.gift, GiftId{7});
   EXPECT_EQ(read.utm_campaign_id, std::nullopt);
   ASSERT_EQ(read.recipients.size(), 2u);
   EXPECT_EQ(read.recipients[0].email, "rose@edge.example");
@@ -102,14 +98,14 @@ TEST(GiftRequestBody, ReadsEndpointA) {
 TEST(GiftRequestBody, ReadsEndpointB) {
   json body = body_for_urls();
   body["utm_campaign_id"] = " spring-2026 ";
-  const GiftRequestBody read = accepted(body, schema::SendMode::urls);
+  const GiftRequestBody read = accepted(body, SendMode::urls);
   EXPECT_EQ(read.utm_campaign_id, "spring-2026");
   EXPECT_EQ(read.recipients.size(), 1u);
   EXPECT_THAT(read.warnings, IsEmpty());
   body["utm_campaign_id"] = "";
-  EXPECT_EQ(accepted(body, schema::SendMode::urls).utm_campaign_id, std::nullopt);
+  EXPECT_EQ(accepted(body, SendMode::urls).utm_campaign_id, std::nullopt);
   body["utm_campaign_id"] = 17;
-  EXPECT_THAT(codes_of(refused(body, schema::SendMode::urls)), ElementsAre("utm_campaign_id wrong_type"));
+  EXPECT_THAT(codes_of(refused(body, SendMode::urls)), ElementsAre("utm_campaign_id wrong_type"));
 }
 
 // HTTP-4, ARCH-9
@@ -120,8 +116,8 @@ TEST(GiftRequestBody, AcceptsIntegersAndDigitStringsAsGiftId) {
   };
   EXPECT_EQ(accepted(with_id("1")).gift.value, 1);
   EXPECT_EQ(accepted(with_id("\"7\"")).gift.value, 7);
-  EXPECT_EQ(accepted(with_id("9007199254740992")).gift.value, schema::kMaxId);
-  EXPECT_EQ(accepted(with_id("\"9007199254740992\"")).gift.value, schema::kMaxId);
+  EXPECT_EQ(accepted(with_id("9007199254740992")).gift.value, kMaxId);
+  EXPECT_EQ(accepted(with_id("\"9007199254740992\"")).gift.value, kMaxId);
   for (const std::string id : {"0",
                                "-1",
                                "-0",
@@ -148,8 +144,8 @@ TEST(GiftRequestBody, AcceptsIntegersAndDigitStringsAsGiftId) {
   }
   EXPECT_THAT(codes_of(refused(with_id("null"))), ElementsAre("gift_id missing"));
   const std::string out_of_range = with_id("1e999");
-  EXPECT_TRUE(std::holds_alternative<platform::JsonError>(
-      parse_gift_request_body(out_of_range, schema::SendMode::email, {}).error()));
+  EXPECT_TRUE(
+      std::holds_alternative<JsonError>(parse_gift_request_body(out_of_range, SendMode::email, {}).error()));
 }
 
 // HTTP-23
@@ -187,10 +183,10 @@ TEST(GiftRequestBody, RejectsBodiesOfAnotherShape) {
 }
 
 TEST(GiftRequestBody, DistinguishesJsonErrors) {
-  const auto result = parse_gift_request_body(R"({"gift_id":7,"gift_id":8})", schema::SendMode::email, {});
+  const auto result = parse_gift_request_body(R"({"gift_id":7,"gift_id":8})", SendMode::email, {});
   ASSERT_FALSE(result.has_value());
-  ASSERT_TRUE(std::holds_alternative<platform::JsonError>(result.error()));
-  EXPECT_EQ(std::get<platform::JsonError>(result.error()).code, "duplicate_key");
+  ASSERT_TRUE(std::holds_alternative<JsonError>(result.error()));
+  EXPECT_EQ(std::get<JsonError>(result.error()).code, "duplicate_key");
 }
 
 TEST(GiftRequestBody, SuggestsTheSimilarMember) {
@@ -207,8 +203,7 @@ TEST(GiftRequestBody, NullCountsAsAbsent) {
   body["utm_campaign_id"] = nullptr;
   body["recipients"][0]["first_name"] = nullptr;
   body["recipients"][0]["last_name"] = nullptr;
-  EXPECT_EQ(accepted(body, schema::SendMode::urls).canonical,
-            accepted(body_for_urls(), schema::SendMode::urls).canonical);
+  EXPECT_EQ(accepted(body, SendMode::urls).canonical, accepted(body_for_urls(), SendMode::urls).canonical);
 }
 
 // ARCH-10, HTTP-21
@@ -223,11 +218,10 @@ TEST(GiftRequestBody, LimitsCountCodePoints) {
     body["recipients"][0]["first_name"] = name;
     return body;
   };
-  EXPECT_EQ(
-      accepted(with("\U0001F600\U0001F600\u00e9x", "\u00e9\u00e9\u00e9"), schema::SendMode::email, limits)
-          .recipients.size(),
-      1u);
-  const http::FieldIssues errors = refused(with("12345", "abcd"), schema::SendMode::email, limits);
+  EXPECT_EQ(accepted(with("\U0001F600\U0001F600\u00e9x", "\u00e9\u00e9\u00e9"), SendMode::email, limits)
+                .recipients.size(),
+            1u);
+  const http::FieldIssues errors = refused(with("12345", "abcd"), SendMode::email, limits);
   EXPECT_THAT(codes_of(errors),
               ElementsAre("recipients[0].first_name too_long", "recipients[0].message too_long"));
   EXPECT_THAT(errors[1].message, HasSubstr("5 characters; at most 4"));
@@ -235,17 +229,17 @@ TEST(GiftRequestBody, LimitsCountCodePoints) {
   json body = with("m", "n");
   for (int i = 0; i < 2; ++i)
     body["recipients"].push_back(recipient_for_mail("p" + std::to_string(i) + "@b.example", "m"));
-  EXPECT_THAT(codes_of(refused(body, schema::SendMode::email, limits)), ElementsAre("recipients too_many"));
+  EXPECT_THAT(codes_of(refused(body, SendMode::email, limits)), ElementsAre("recipients too_many"));
   for (std::size_t i = 0; i < 3; ++i) body["recipients"][i]["message"] = "12345";
   EXPECT_THAT(
-      codes_of(refused(body, schema::SendMode::email, limits)),
+      codes_of(refused(body, SendMode::email, limits)),
       ElementsAre("recipients too_many", "recipients[0].message too_long", "recipients[1].message too_long"))
       << "and no more than a list of allowed length could have";
 
   const GiftRequestLimits usual;
   json long_body = body_for_mail();
   for (std::size_t i = 0; i < usual.max_recipients; ++i) long_body["recipients"].push_back(json::object());
-  const http::FieldIssues of_the_first = refused(long_body, schema::SendMode::email, usual);
+  const http::FieldIssues of_the_first = refused(long_body, SendMode::email, usual);
   EXPECT_THAT(of_the_first.back().field, StartsWith("recipients[99]."));
   EXPECT_THAT(of_the_first, SizeIs(1 + 3 * 99)) << "the response stays readable";
 }
@@ -275,7 +269,7 @@ TEST(GiftRequestBody, WarnsAboutUnknownMembers) {
   EXPECT_EQ(read.utm_campaign_id, std::nullopt);
   json for_urls = body_for_urls();
   for_urls["recipients"][0]["gift_redeem_type"] = "sms";
-  EXPECT_THAT(codes_of(accepted(for_urls, schema::SendMode::urls).warnings),
+  EXPECT_THAT(codes_of(accepted(for_urls, SendMode::urls).warnings),
               ElementsAre("recipients[0].gift_redeem_type unknown_member"));
 }
 
@@ -311,7 +305,7 @@ TEST(GiftRequestBody, UnfilledPlaceholdersWarnOrReject) {
   EXPECT_EQ(read.recipients[0].message, "Dear {{first_name}}, thank you");
   GiftRequestLimits limits;
   limits.refuse_placeholders = true;
-  EXPECT_THAT(codes_of(refused(body, schema::SendMode::email, limits)),
+  EXPECT_THAT(codes_of(refused(body, SendMode::email, limits)),
               ElementsAre("recipients[0].first_name placeholder", "recipients[0].message placeholder"));
 }
 
@@ -327,11 +321,11 @@ TEST(GiftRequestBody, CanonicalTextIsEqualForEqualRequests) {
 
 // HTTP-33
 TEST(GiftRequestBody, CanonicalTextDiffersForDifferentRequests) {
-  std::vector<std::string> texts{accepted(body_for_urls(), schema::SendMode::urls).canonical};
+  std::vector<std::string> texts{accepted(body_for_urls(), SendMode::urls).canonical};
   const auto add = [&texts](const std::function<void(json&)>& change) {
     json body = body_for_urls();
     change(body);
-    texts.push_back(accepted(body, schema::SendMode::urls).canonical);
+    texts.push_back(accepted(body, SendMode::urls).canonical);
   };
   add([](json& body) { body["gift_id"] = 8; });
   add([](json& body) { body["utm_campaign_id"] = "x"; });
@@ -435,4 +429,4 @@ TEST(Placeholder, FindsTheFirstOfSeveral) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::handlers
+}  // namespace giftsync::handlers

@@ -4,16 +4,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "crm/salesforce/records/outbound_message.h"
 #include "daemon/http/problem.h"
 #include "daemon/http/routes.h"
-#include "daemon/salesforce/request_object.h"
 #include "platform/xml.h"
-#include "sync/api_key.h"
+#include "sync/access/credential.h"
 #include "tests/support/captured_log.h"
 #include "tests/support/outbound_messages.h"
 #include "tests/support/temporary_store.h"
 
-namespace giftsync::daemon::handlers {
+namespace giftsync::handlers {
 namespace {
 
 using ::testing::AllOf;
@@ -23,7 +23,7 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using tests::outbound_message;
 
-constexpr platform::UtcMillis kNow{1'795'264'267'000};
+constexpr UtcMillis kNow{1'795'264'267'000};
 constexpr char kFirst[] = "a0B5g00000AbCdEEAV";
 constexpr char kSecond[] = "a0B5g00000AbCdFEAV";
 
@@ -40,8 +40,8 @@ class OutboundMessageHandlerTest : public ::testing::Test {
     store_->set_metadata(salesforce::kOrganizationFact, tests::kMessageOrganization);
     store_->set_metadata(salesforce::kRequestObjectFact, "a0B Request_Record__c");
   }
-  static schema::store::MessageToken row_of(const sync::NewCredential& token) {
-    schema::store::MessageToken row;
+  static store::MessageToken row_of(const sync::NewCredential& token) {
+    store::MessageToken row;
     row.prefix = token.prefix;
     row.hash = token.hash;
     row.created_at = kNow;
@@ -70,9 +70,9 @@ class OutboundMessageHandlerTest : public ::testing::Test {
   }
   /// Of a SOAP fault; empty for anything else.
   static std::string fault_of(const http::HttpResponse& response) {
-    const auto root = platform::read_xml(response.body);
+    const auto root = read_xml(response.body);
     if (!root || root->children.empty() || root->children[0].children.empty()) return {};
-    const platform::XmlElement& fault = root->children[0].children[0];
+    const XmlElement& fault = root->children[0].children[0];
     return fault.name == "Fault" ? fault.children.at(0).text + " " + fault.children.at(1).text
                                  : std::string();
   }
@@ -83,7 +83,7 @@ class OutboundMessageHandlerTest : public ::testing::Test {
     return {};
   }
 
-  platform::UtcMillis now_ = kNow;
+  UtcMillis now_ = kNow;
   tests::TemporaryStore store_;
   std::unique_ptr<OutboundMessageHandler> handler_;
   std::string token_;
@@ -117,7 +117,7 @@ TEST_F(OutboundMessageHandlerTest, WithoutAValidTokenThereIsNothingAtThePath) {
   const std::string other = sync::make_message_token().text;
   EXPECT_EQ(send(body, other).body, nothing.body) << "off until a token is created";
   create_token();
-  now_ = now_ + 2 * platform::kSecondMillis;  // a new token works within a second
+  now_ = now_ + 2 * kSecondMillis;  // a new token works within a second
   for (const std::string& token :
        {other, std::string(), std::string("x"), token_.substr(0, 64), token_ + "x", std::string("' OR 1=1"),
         sync::make_organization_token().text, store_->message_tokens.list()[0].hash}) {
@@ -231,7 +231,7 @@ TEST_F(OutboundMessageHandlerTest, AFloodIsRefusedPerTokenAndWhenTooManyWait) {
   EXPECT_EQ(send(outbound_message({kFirst})).status, 200);
   make_handler(0);
   std::vector<std::string> many;
-  for (std::size_t i = 0; i < schema::store::kMaxCrmChangeEvents; ++i) {
+  for (std::size_t i = 0; i < store::kMaxCrmChangeEvents; ++i) {
     std::string number = std::to_string(i);
     many.push_back("r" + std::string(6 - number.size(), '0') + number);
   }
@@ -245,4 +245,4 @@ TEST_F(OutboundMessageHandlerTest, AFloodIsRefusedPerTokenAndWhenTooManyWait) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::handlers
+}  // namespace giftsync::handlers

@@ -1,10 +1,10 @@
 // The body of POST /api/v1/request_records: what is required, and what is only a warning.
-#include "daemon/handlers/request_record_body.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace giftsync::daemon::handlers {
+#include "daemon/handlers/request_record_handler.h"
+
+namespace giftsync::handlers {
 namespace {
 
 using ::testing::AllOf;
@@ -52,4 +52,4 @@ TEST(RequestRecordBody, WarnsOfUnknownMembersAndAddresses) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::handlers
+}  // namespace giftsync::handlers

@@ -14,14 +14,13 @@
 #include "tests/support/full_writer.h"
 #include "tests/support/temporary_store.h"
 
-namespace giftsync::daemon::handlers {
+namespace giftsync::handlers {
 namespace {
 
-using namespace schema;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-constexpr platform::UtcMillis kNow{1'800'000'000'000};
+constexpr UtcMillis kNow{1'800'000'000'000};
 
 bool keep_going() {
   return true;
@@ -58,13 +57,13 @@ class StatusWebhookHandlerTest : public ::testing::Test {
     http::HttpRequest request;
     request.method = "POST";
     request.body = body;
-    request.headers.emplace("X-Signature", platform::to_hex(platform::hmac_sha256("hush", body)));
+    request.headers.emplace("X-Signature", to_hex(hmac_sha256("hush", body)));
     return handler_->handle(request, source).wait();
   }
   static nlohmann::json data_of(const http::HttpResponse& response) {
     return nlohmann::json::parse(response.body).at("data");
   }
-  static std::string report(schema::TransactionId id, const std::string& status = "opened") {
+  static std::string report(TransactionId id, const std::string& status = "opened") {
     return R"({"id":)" + std::to_string(id.value) + R"(,"what":")" + status + R"(","at":1799990000})";
   }
   static std::string header(const http::HttpResponse& response, const std::string& name) {
@@ -75,19 +74,19 @@ class StatusWebhookHandlerTest : public ::testing::Test {
   }
 
   void fill_orphaned_changes() {
-    for (std::int64_t i = 0; i < schema::store::kMaxOrphanedChanges; i += 20'000) {
-      std::vector<schema::store::StatusChange> orphaned;
+    for (std::int64_t i = 0; i < store::kMaxOrphanedChanges; i += 20'000) {
+      std::vector<store::StatusChange> orphaned;
       for (std::int64_t j = 0; j < 20'000; ++j)
-        orphaned.push_back({{}, "vendor", {1'000'000 + i + j}, schema::Status::opened, kNow, kNow, {}});
+        orphaned.push_back({{}, "vendor", {1'000'000 + i + j}, Status::opened, kNow, kNow, {}});
       store_->changes.accept(orphaned);
     }
   }
 
-  platform::UtcMillis now_ = kNow;
+  UtcMillis now_ = kNow;
   tests::TemporaryStore store_;
   sources::SourceHealthMonitor health_monitor_{*store_};
   int wakeups_ = 0;
-  GroupCommitWriter writer_{store_->urgent_writes};
+  daemon::GroupCommitWriter writer_{store_->urgent_writes};
   sources::EventIngestor ingestor_{*store_, health_monitor_, [this] { ++wakeups_; }};
   std::vector<sources::CompiledSource> sources_;
   std::unique_ptr<StatusWebhookHandler> handler_;
@@ -128,7 +127,7 @@ TEST_F(StatusWebhookHandlerTest, AMessageThatCannotBeVerifiedChangesNoState) {
       {"Type", "Notification"},
       {"MessageId", "1"},
       {"Message", "{}"},
-      {"Timestamp", platform::to_rfc3339(kNow)},
+      {"Timestamp", to_rfc3339(kNow)},
       {"TopicArn", "arn:aws:sns:us-west-2:123456789012:T"},
       {"SignatureVersion", "2"},
       {"Signature", "AAAA"},
@@ -174,7 +173,7 @@ TEST_F(StatusWebhookHandlerTest, RejectsByNameMethodSizeSignatureAndForm) {
   EXPECT_EQ(faulty.status, 400);
   EXPECT_THAT(nlohmann::json::parse(faulty.body).at("errors"), SizeIs(2));
   health_monitor_.flush(now_);
-  const schema::store::SourceSummary row = store_->sources.list().back();
+  const store::SourceSummary row = store_->sources.list().back();
   EXPECT_EQ(row.name, "vendor");
   EXPECT_EQ(row.state, "new") << "a refused message is no state";
   EXPECT_EQ(row.rejected, 6) << "each but those without a source or a message";
@@ -206,7 +205,7 @@ TEST_F(StatusWebhookHandlerTest, ReportsTheFirstErrorInTheOrderOfChecks) {
   EXPECT_EQ(status(), 415);
   request.headers.erase("Content-Encoding");
   EXPECT_EQ(status(), 401);
-  request.headers.emplace("X-Signature", platform::to_hex(platform::hmac_sha256("hush", request.body)));
+  request.headers.emplace("X-Signature", to_hex(hmac_sha256("hush", request.body)));
   EXPECT_EQ(status(), 415) << "its type";
   request.headers.erase("Content-Type");
   EXPECT_EQ(status(), 400);
@@ -257,7 +256,7 @@ TEST_F(StatusWebhookHandlerTest, ARefusedMessageDoesNotChangeTheState) {
 
 // SRC-28
 TEST_F(StatusWebhookHandlerTest, OutOfRangeNumberOrDuplicateNameAffectsNoOtherEvent) {
-  const schema::TransactionId id = store_.create_gifts(1)[0];
+  const TransactionId id = store_.create_gifts(1)[0];
   const std::string good = report(id);
   const std::string larger = good.substr(0, good.size() - 1) + R"(,"more":18446744073709551616})";
   const std::string twice = good.substr(0, good.size() - 1) + R"(,"what":"redeemed","x":2})";
@@ -270,7 +269,7 @@ TEST_F(StatusWebhookHandlerTest, OutOfRangeNumberOrDuplicateNameAffectsNoOtherEv
 }
 
 TEST_F(StatusWebhookHandlerTest, RejectsMessagesWithTooManyEvents) {
-  const schema::TransactionId id = store_.create_gifts(1)[0];
+  const TransactionId id = store_.create_gifts(1)[0];
   const auto message_of = [&](std::size_t events) {
     std::string body = "[" + report(id);
     for (std::size_t i = 1; i < events; ++i) body += ",0";
@@ -284,7 +283,7 @@ TEST_F(StatusWebhookHandlerTest, RejectsMessagesWithTooManyEvents) {
   EXPECT_THAT(problem.at("detail").get<std::string>(), HasSubstr("contains 10001 events; at most 10000 are"));
   EXPECT_THAT(store_->changes.history(id), SizeIs(0)) << "all or nothing";
   health_monitor_.flush(now_);
-  const schema::store::SourceSummary row = store_->sources.list().back();
+  const store::SourceSummary row = store_->sources.list().back();
   EXPECT_EQ(row.state, "new");
   EXPECT_THAT(row.last_refusal, HasSubstr("10001 events"));
   EXPECT_EQ(row.rejected, 1);
@@ -302,7 +301,7 @@ TEST_F(StatusWebhookHandlerTest, UnverifiableMessageIsToBeRetried) {
   EXPECT_EQ(response.status, 503);
   EXPECT_EQ(header(response, "Retry-After"), "60");
   health_monitor_.flush(now_);
-  for (const schema::store::SourceSummary& row : store_->sources.list()) {
+  for (const store::SourceSummary& row : store_->sources.list()) {
     EXPECT_EQ(row.state, "new") << "anyone can send a message that cannot be verified";
     EXPECT_EQ(row.rejected, row.name == "mails" ? 1 : 0);
   }
@@ -311,8 +310,8 @@ TEST_F(StatusWebhookHandlerTest, UnverifiableMessageIsToBeRetried) {
 TEST_F(StatusWebhookHandlerTest, StateSavedByAnotherDaemonIsCorrected) {
   const std::string good = report(store_.create_gifts(1)[0]);
   const auto save_failing = [&](const std::string& reason) {
-    schema::store::SourceHealthUpdate update{.source = "vendor"};
-    update.state = schema::store::SourceHealthUpdate::State{"failing", reason, now_};
+    store::SourceHealthUpdate update{.source = "vendor"};
+    update.state = store::SourceHealthUpdate::State{"failing", reason, now_};
     store_->sources.save_health(std::span(&update, 1));
   };
   call(good);
@@ -354,7 +353,7 @@ TEST_F(StatusWebhookHandlerTest, QuarantinedEventsAreAppliedOnceTheSettingsFit) 
   EXPECT_EQ(ingestor_.reprocess(sources::compile_source(remapped, "inst"), kNow + 5, keep_going).applied, 2u);
   const auto history = store_->changes.history(ids[0]);
   ASSERT_THAT(history, SizeIs(1));
-  EXPECT_EQ(history.front().status, schema::Status::redeemed);
+  EXPECT_EQ(history.front().status, Status::redeemed);
   EXPECT_EQ(history.front().received_at, kNow) << "as it was received";
   ASSERT_THAT(store_->sources.list_quarantined("vendor", 0, 10), SizeIs(1));
   EXPECT_EQ(store_->sources.list_quarantined("vendor", 0, 10).front().status_word, "lost");
@@ -404,7 +403,7 @@ TEST_F(StatusWebhookHandlerTest, QuarantinedEventsShowTheirCurrentReason) {
     EXPECT_EQ(ingestor_.reprocess(sources::compile_source(other, "inst"), kNow + 5, keep_going).applied, 0u);
     const auto kept = store_->sources.list_quarantined("vendor", 0, 10);
     ASSERT_THAT(kept, SizeIs(1));
-    EXPECT_EQ(kept.front().reason, schema::store::QuarantineReason::malformed);
+    EXPECT_EQ(kept.front().reason, store::QuarantineReason::malformed);
     EXPECT_EQ(kept.front().detail, "status: found nothing");
     EXPECT_EQ(kept.front().received_at, kNow);
   }
@@ -423,7 +422,7 @@ TEST_F(StatusWebhookHandlerTest, ReprocessingAppliesWhatItCanWhenTooManyChangesA
   const auto kept = store_->sources.list_quarantined("vendor", 0, 10);
   ASSERT_THAT(kept, SizeIs(1));
   EXPECT_EQ(kept.front().transaction, "5000000");
-  EXPECT_EQ(kept.front().reason, schema::store::QuarantineReason::unknown_status);
+  EXPECT_EQ(kept.front().reason, store::QuarantineReason::unknown_status);
   EXPECT_THAT(kept.front().detail, HasSubstr("could be applied now"));
   EXPECT_THAT(kept.front().detail, HasSubstr("giftsyncctl change purge --orphaned --source vendor"));
   store_->changes.purge_orphaned("vendor", {std::numeric_limits<std::int64_t>::max()});
@@ -498,7 +497,7 @@ TEST_F(StatusWebhookHandlerTest, OrphanedChangesCreateTheirGiftOnceTheSourceIsCo
   source = sources::compile_source(corrected, "inst");
   EXPECT_EQ(ingestor_.reprocess(source, kNow + 6, keep_going).gifts, 1u);
   EXPECT_EQ(wakeups_, 1);
-  const schema::TransactionId id{8000};
+  const TransactionId id{8000};
   ASSERT_THAT(store_->gifts.find(std::span(&id, 1)), SizeIs(1));
   EXPECT_EQ(store_->gifts.find(std::span(&id, 1)).front().transaction.email, "ada@example.com");
   store_->changes.apply_orphaned(kNow);
@@ -517,7 +516,7 @@ TEST_F(StatusWebhookHandlerTest, OrphanedChangesThatNoLongerApplyAreQuarantined)
   EXPECT_THAT(store_->sources.orphaned_payloads("vendor", 0, 10), SizeIs(0));
   ASSERT_THAT(store_->sources.list_quarantined("vendor", 0, 10), SizeIs(1));
   EXPECT_EQ(store_->sources.list_quarantined("vendor", 0, 10).front().reason,
-            schema::store::QuarantineReason::may_set);
+            store::QuarantineReason::may_set);
   EXPECT_EQ(ingestor_.reprocess(sources_[0], kNow + 6, keep_going).applied, 1u);
   EXPECT_THAT(store_->sources.orphaned_payloads("vendor", 0, 10), SizeIs(1)) << "and beside its change again";
   other.may_set = {};
@@ -529,7 +528,7 @@ TEST_F(StatusWebhookHandlerTest, OrphanedChangesThatNoLongerApplyAreQuarantined)
 
 // SRC-13
 TEST_F(StatusWebhookHandlerTest, AVoidedChangeIsNotDerivedAgain) {
-  const schema::TransactionId id{8000};
+  const TransactionId id{8000};
   call(report(id));
   const auto orphaned = store_->changes.history(id);
   ASSERT_THAT(orphaned, SizeIs(1));
@@ -539,12 +538,12 @@ TEST_F(StatusWebhookHandlerTest, AVoidedChangeIsNotDerivedAgain) {
   const sources::CompiledSource source = sources::compile_source(remapped, "inst");
   ingestor_.reprocess(source, kNow + 5, keep_going);
   ASSERT_THAT(store_->changes.history(id), SizeIs(1));
-  EXPECT_EQ(store_->changes.history(id)[0].status, schema::Status::opened);
+  EXPECT_EQ(store_->changes.history(id)[0].status, Status::opened);
 
   store_->changes.restore_change(orphaned[0].id, {kNow, "admin", "none"});
   ingestor_.reprocess(source, kNow + 6, keep_going);
   ASSERT_THAT(store_->changes.history(id), SizeIs(1));
-  EXPECT_EQ(store_->changes.history(id)[0].status, schema::Status::redeemed);
+  EXPECT_EQ(store_->changes.history(id)[0].status, Status::redeemed);
 }
 
 // SRC-26
@@ -563,15 +562,15 @@ TEST_F(StatusWebhookHandlerTest, MessageIsADuplicateOnlyUnderTheSameSettings) {
   };
   config::SourceSettings settings = sources_[0].settings;
   EXPECT_EQ(take(settings).orphaned, 1u);
-  EXPECT_EQ(take(settings).kind, schema::store::IngestResult::Kind::replayed);
+  EXPECT_EQ(take(settings).kind, store::IngestResult::Kind::replayed);
   settings.secrets = {config::Secret("another")};
-  EXPECT_EQ(take(settings).kind, schema::store::IngestResult::Kind::replayed) << "it means the same";
+  EXPECT_EQ(take(settings).kind, store::IngestResult::Kind::replayed) << "it means the same";
   settings.external = true;
   health_monitor_.register_source("vendor", "vendor", kNow);
-  const schema::store::IngestResult corrected = take(settings);
+  const store::IngestResult corrected = take(settings);
   EXPECT_EQ(corrected.gifts, 1u);
   EXPECT_EQ(corrected.duplicates, 1u) << "its known change has no effect";
-  EXPECT_EQ(take(settings).kind, schema::store::IngestResult::Kind::replayed);
+  EXPECT_EQ(take(settings).kind, store::IngestResult::Kind::replayed);
   for (const auto& edit : std::vector<std::function<void(config::SourceSettings&)>>{
            [](config::SourceSettings& one) { one.items = "/list"; },
            [](config::SourceSettings& one) { one.fields.sent_at = "/sent"; },
@@ -581,18 +580,18 @@ TEST_F(StatusWebhookHandlerTest, MessageIsADuplicateOnlyUnderTheSameSettings) {
            [](config::SourceSettings& one) { one.may_set = {"sent"}; }}) {
     config::SourceSettings edited = settings;
     edit(edited);
-    EXPECT_EQ(take(edited).kind, schema::store::IngestResult::Kind::stored);
+    EXPECT_EQ(take(edited).kind, store::IngestResult::Kind::stored);
   }
 }
 
 // SRC-22, SRC-26
 TEST_F(StatusWebhookHandlerTest, KnownMailgunTokenIsADuplicateWhateverTheSettings) {
-  const schema::TransactionId id = store_.create_gifts(1)[0];
+  const TransactionId id = store_.create_gifts(1)[0];
   const std::string token(50, 'e');
   const std::string timestamp = std::to_string(kNow.value / 1000);
   const auto event = [&](const std::string& what, const std::string& seen) {
     return R"({"signature":{"token":")" + seen + R"(","timestamp":")" + timestamp + R"(","signature":")" +
-           platform::to_hex(platform::hmac_sha256("hush", timestamp + seen)) +
+           to_hex(hmac_sha256("hush", timestamp + seen)) +
            R"("},"event-data":{"id":"a","timestamp":1799990000,)" + R"("event":")" + what +
            R"(","message":{"headers":{"message-id":"gift-)" + std::to_string(id.value) +
            R"(.0.inst@example.com"}}}})";
@@ -613,14 +612,14 @@ TEST_F(StatusWebhookHandlerTest, KnownMailgunTokenIsADuplicateWhateverTheSetting
   settings.may_set = {"delivered", "opened"};
   set_up();
   EXPECT_THAT(call(event("opened", token), "mails").body, HasSubstr("Duplicate."));
-  schema::store::InboundBatch older;
+  store::InboundBatch older;
   older.source = "mails";
   older.message_id = std::string(50, 'f');
-  ASSERT_EQ(store_->sources.accept(older).kind, schema::store::IngestResult::Kind::stored)
+  ASSERT_EQ(store_->sources.accept(older).kind, store::IngestResult::Kind::stored)
       << "as an older giftsync stored it";
   EXPECT_THAT(call(event("opened", *older.message_id), "mails").body, HasSubstr("Duplicate."));
   EXPECT_THAT(store_->changes.history(id), SizeIs(1));
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::handlers
+}  // namespace giftsync::handlers

@@ -10,7 +10,7 @@
 #include "daemon/http/http_server.h"
 #include "tests/support/raw_http_client.h"
 
-namespace giftsync::daemon::http {
+namespace giftsync::http {
 namespace {
 
 using tests::eventually;
@@ -199,4 +199,4 @@ TEST(HttpConnectionLimit, EvictionServingAndStopMayRunConcurrently) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::http
+}  // namespace giftsync::http

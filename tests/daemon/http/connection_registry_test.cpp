@@ -14,7 +14,7 @@
 #include <optional>
 #include <vector>
 
-namespace giftsync::daemon::http {
+namespace giftsync::http {
 namespace {
 
 using testing::ElementsAre;
@@ -25,7 +25,7 @@ class TestConnection {
  public:
   TestConnection(ConnectionRegistry& registry, const char* address, bool exempt = false) {
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends_.data()), 0);
-    slot_.emplace(registry, ends_[0], *platform::parse_ip_address(address), exempt);
+    slot_.emplace(registry, ends_[0], *parse_ip_address(address), exempt);
     // Slots are distinguished by microseconds.
     const auto accepted_at = std::chrono::steady_clock::now();
     while (std::chrono::steady_clock::now() < accepted_at + std::chrono::microseconds(2)) continue;
@@ -117,4 +117,4 @@ TEST_F(ConnectionRegistryTest, AnIpv6PrefixCountsAsOneAddress) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::http
+}  // namespace giftsync::http

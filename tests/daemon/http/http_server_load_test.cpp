@@ -19,7 +19,7 @@
 #include "daemon/http/router.h"
 #include "tests/support/raw_http_client.h"
 
-namespace giftsync::daemon::http {
+namespace giftsync::http {
 namespace {
 
 using tests::eventually;
@@ -271,7 +271,7 @@ TEST(HttpServerLoad, AStuckReadinessCheckHoldsUpNoProbe) {
   const std::shared_future<void> opened = open.get_future().share();
   std::atomic<int> checks = 0;
   std::atomic<std::int64_t> now = 0;
-  const platform::Clock clock = [&] { return platform::UtcMillis{now}; };
+  const giftsync::Clock clock = [&] { return UtcMillis{now}; };
   HttpRefusalLog log(clock);
   const auto is_ready = [&] {
     if (++checks > 1) opened.wait();
@@ -436,8 +436,8 @@ TEST(HttpServerLoad, ABodyThatWaitsIsReadWhenMemoryIsGivenBack) {
 
 // HTTP-50
 TEST(BodyBudget, AClientMayTakeAQuarter) {
-  const BodyBudget::Client one = platform::parse_ip_address("192.0.2.1");
-  const BodyBudget::Client other = platform::parse_ip_address("192.0.2.2");
+  const BodyBudget::Client one = parse_ip_address("192.0.2.1");
+  const BodyBudget::Client other = parse_ip_address("192.0.2.2");
   BodyBudget budget(100);
   EXPECT_TRUE(budget.try_take({one}, 20));
   EXPECT_TRUE(budget.try_take({one}, 5));
@@ -604,4 +604,4 @@ TEST(HttpServer, SendsSeveralCookies) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::http
+}  // namespace giftsync::http

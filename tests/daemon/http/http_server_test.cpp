@@ -15,7 +15,7 @@
 
 #include "tests/support/raw_http_client.h"
 
-namespace giftsync::daemon::http {
+namespace giftsync::http {
 namespace {
 
 using std::chrono::milliseconds;
@@ -439,4 +439,4 @@ TEST(HttpServer, AServerThatWasNeverStartedStops) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::http
+}  // namespace giftsync::http

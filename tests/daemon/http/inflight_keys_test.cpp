@@ -1,11 +1,11 @@
 // An Idempotency-Key is in use by one request at a time.
-#include "daemon/http/inflight_keys.h"
-
 #include <gtest/gtest.h>
 
 #include <optional>
 
-namespace giftsync::daemon::http {
+#include "daemon/http/request_rate_limiter.h"
+
+namespace giftsync::http {
 namespace {
 
 // HTTP-33
@@ -21,4 +21,4 @@ TEST(InflightKeys, AKeyIsRefusedWhileItsFirstRequestRuns) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::http
+}  // namespace giftsync::http

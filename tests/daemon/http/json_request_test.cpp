@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace giftsync::daemon::http {
+namespace giftsync::http {
 namespace {
 
 using ParseResult = tl::expected<std::string, BodyError>;
@@ -35,7 +35,7 @@ std::string outcome(const Defects& defects, RepeatPolicy repeat_policy) {
 
 // HTTP-14
 TEST(JsonRequest, ReportsTheFirstErrorInTheOrderOfChecks) {
-  const tl::unexpected<BodyError> no_json(platform::JsonError{"syntax", "The text is not valid JSON."});
+  const tl::unexpected<BodyError> no_json(JsonError{"syntax", "The text is not valid JSON."});
   const tl::unexpected<BodyError> no_gift(FieldIssues{{"gift_id", "missing", "gift_id is missing."}});
   EXPECT_EQ(outcome({true, true, true, true, no_json}, RepeatPolicy::by_idempotency_key),
             "413 body_too_large");
@@ -60,4 +60,4 @@ TEST(JsonRequest, IgnoresTheIdempotencyKeyOfNaturallyIdempotentRequests) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::http
+}  // namespace giftsync::http

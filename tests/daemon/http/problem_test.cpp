@@ -8,10 +8,9 @@
 
 #include "daemon/handlers/gift_request_responses.h"
 #include "daemon/http/authenticator.h"
-#include "daemon/http/content_type.h"
-#include "daemon/http/idempotency_key.h"
+#include "daemon/http/json_request.h"
 
-namespace giftsync::daemon::http {
+namespace giftsync::http {
 namespace {
 
 using nlohmann::json;
@@ -42,8 +41,8 @@ TEST(Problem, EveryResponseHasTheMembersOfRfc9457) {
       {"invalid_idempotency_key", invalid_idempotency_key("The Idempotency-Key header is empty.")},
       {"missing_api_key", missing_api_key()},
       {"refused_api_key", refused_api_key()},
-      {"plan_without_api_access", plan_without_api_access(schema::Plan::individual)},
-      {"missing_scope", missing_scope(schema::Scope::read)},
+      {"plan_without_api_access", plan_without_api_access(giftsync::Plan::individual)},
+      {"missing_scope", missing_scope(Scope::read)},
       {"refused_organization_token",
        refused_crm_sender({{sync::Precondition::organization_token, "Enter a token."}})},
       {"sender_may_not_send", refused_crm_sender({{sync::Precondition::account, "Make an account."},
@@ -248,7 +247,7 @@ const std::vector<handlers::RecipientResponse> kTwoRecipients{
 // HTTP-1
 TEST(GiftRequestResponses, EndpointAHasNoUrls) {
   const json body =
-      json::parse(handlers::created_gift_request_json(schema::SendMode::email, {5}, kTwoRecipients, "[]"));
+      json::parse(handlers::created_gift_request_json(SendMode::email, {5}, kTwoRecipients, "[]"));
   EXPECT_EQ(body, json::parse(R"({"message":"GiftRequest created successfully.","data":{"id":5,"recipients":[
       {"recipient_transaction_id":11,"email":"rose@edge.example","phone_number":""},
       {"recipient_transaction_id":12,"email":"\"quoted\"@b.example","phone_number":""}]},"warnings":[]})"));
@@ -258,8 +257,8 @@ TEST(GiftRequestResponses, EndpointAHasNoUrls) {
 TEST(GiftRequestResponses, EndpointBHasBothUrls) {
   const std::string warnings =
       handlers::warnings_json({{"recipients[0].x", "unknown_member", "\"x\" was ignored."}});
-  const json body = json::parse(handlers::created_gift_request_json(
-      schema::SendMode::urls, {9007199254740992}, kTwoRecipients, warnings));
+  const json body = json::parse(
+      handlers::created_gift_request_json(SendMode::urls, {9007199254740992}, kTwoRecipients, warnings));
   EXPECT_EQ(body.at("message"), "GiftRequest created successfully.");
   EXPECT_EQ(body.at("data").at("id"), 9007199254740992);
   EXPECT_EQ(body["data"]["recipients"][1],
@@ -270,16 +269,16 @@ TEST(GiftRequestResponses, EndpointBHasBothUrls) {
 }
 
 TEST(GiftRequestResponses, StateHasEveryTimeOrNull) {
-  schema::store::GiftRequest request;
+  store::GiftRequest request;
   request.id = {5};
   request.gift = {7};
   request.created_at = {1'700'000'000'123};
-  request.mode = schema::SendMode::urls;
-  schema::store::RecipientTransaction recipient;
+  request.mode = SendMode::urls;
+  store::RecipientTransaction recipient;
   recipient.id = {11};
   recipient.email = "rose@edge.example";
-  recipient.status = schema::Status::opened;
-  recipient.times[schema::Status::opened] = platform::UtcMillis{1'700'000'060'000};
+  recipient.status = Status::opened;
+  recipient.times[Status::opened] = UtcMillis{1'700'000'060'000};
   EXPECT_EQ(json::parse(handlers::gift_request_state_json(request, {recipient})),
             json::parse(
                 R"({"data":{"id":5,"gift_id":7,"created_at":"2023-11-14T22:13:20.123Z","utm_campaign_id":null,
@@ -293,4 +292,4 @@ TEST(GiftRequestResponses, StateHasEveryTimeOrNull) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::http
+}  // namespace giftsync::http

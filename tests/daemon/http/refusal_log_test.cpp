@@ -6,7 +6,7 @@
 #include "daemon/http/problem.h"
 #include "tests/support/captured_log.h"
 
-namespace giftsync::daemon::http {
+namespace giftsync::http {
 namespace {
 
 using ::testing::AllOf;
@@ -32,7 +32,7 @@ class HttpRefusalLogTest : public ::testing::Test {
     log_.record(request, "/api/v1/gift_requests", response, 3);
   }
 
-  platform::UtcMillis now_{1'795'264'267'000};
+  UtcMillis now_{1'795'264'267'000};
   int requests_ = 0;
   tests::CapturedLog lines_{spdlog::level::info};
   HttpRefusalLog log_{[this] { return now_; }};
@@ -87,7 +87,7 @@ TEST_F(HttpRefusalLogTest, RepeatedRefusalsAreOneLineAMinuteWithACount) {
                                 HasSubstr("203.0.113.7"), HasSubstr("gsk_live_Ab12Cd3"), HasSubstr("id1"))));
   log_.flush();
   EXPECT_THAT(lines_.take_lines(), IsEmpty()) << "the minute is not over";
-  now_.value += platform::kMinuteMillis;
+  now_.value += kMinuteMillis;
   log_.flush();
   EXPECT_THAT(lines_.take_lines(),
               ElementsAre(AllOf(StartsWith("warning refused: 999 more"), HasSubstr("id1000"))));
@@ -110,7 +110,7 @@ TEST_F(HttpRefusalLogTest, AllCallersTogetherStayWithinTheLineLimit) {
   for (int i = 0; i < 5000; ++i)
     respond(std::to_string(1 + i % 200) + ".0.113." + std::to_string(i / 200), refused_api_key());
   EXPECT_THAT(lines_.take_lines(), SizeIs(Le(static_cast<std::size_t>(HttpRefusalLog::kMaxLinesPerMinute))));
-  now_.value += platform::kMinuteMillis;
+  now_.value += kMinuteMillis;
   log_.flush();
   EXPECT_THAT(lines_.take_lines(), ElementsAre(HasSubstr("4940 more requests of other callers")));
 }
@@ -140,7 +140,7 @@ TEST_F(HttpRefusalLogTest, AnotherReasonIsLoggedAlthoughARefusalWas) {
   respond("203.0.113.7", forbidden_for("the account is inactive"));
   EXPECT_THAT(lines_.take_lines(), ElementsAre(HasSubstr("401"), HasSubstr("reason=the account is inactive"),
                                                HasSubstr("reason=the account has another organization")));
-  now_.value += platform::kMinuteMillis;
+  now_.value += kMinuteMillis;
   log_.flush();
   EXPECT_THAT(lines_.take_lines(), ElementsAre(AllOf(HasSubstr("1 more within a minute"), HasSubstr("id4"))));
 }
@@ -153,7 +153,7 @@ TEST_F(HttpRefusalLogTest, ACallerHasAFewCausesAMinute) {
     respond("203.0.113.7", response);
   }
   EXPECT_THAT(lines_.take_lines(), SizeIs(HttpRefusalLog::kMaxCausesPerCaller + 1));
-  now_.value += platform::kMinuteMillis;
+  now_.value += kMinuteMillis;
   log_.flush();
   EXPECT_THAT(lines_.take_lines(), ElementsAre(HasSubstr("95 more within a minute")));
 }
@@ -166,4 +166,4 @@ TEST_F(HttpRefusalLogTest, AddressesOfOneNetworkAreOneCaller) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::http
+}  // namespace giftsync::http

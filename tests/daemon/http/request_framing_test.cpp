@@ -1,7 +1,5 @@
 // Message framing over real sockets: what is refused, what is accepted, and that refused bytes never become a
 // request.
-#include "daemon/http/request_framing.h"
-
 #include <gtest/gtest.h>
 
 #include <mutex>
@@ -10,9 +8,10 @@
 #include <vector>
 
 #include "daemon/http/http_server.h"
+#include "daemon/http/request_parser.h"
 #include "tests/support/raw_http_client.h"
 
-namespace giftsync::daemon::http {
+namespace giftsync::http {
 namespace {
 
 using tests::RawHttpClient;
@@ -269,4 +268,4 @@ TEST_F(RequestFramingTest, AnIncompleteBodyIs400) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::http
+}  // namespace giftsync::http

@@ -7,10 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include "platform/dependency_error.h"
-#include "sync/api_key.h"
+#include "sync/access/credential.h"
 #include "tests/support/captured_log.h"
 
-namespace giftsync::daemon::http {
+namespace giftsync::http {
 namespace {
 
 using ::testing::AnyOf;
@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-constexpr platform::UtcMillis kNow{1'795'264'267'000};
+constexpr UtcMillis kNow{1'795'264'267'000};
 constexpr ListenerScope kBothScopes{true, true};
 constexpr ListenerScope kBaseScope{true, false};
 constexpr ListenerScope kAdminScope{false, true};
@@ -94,10 +94,10 @@ class RouterTest : public ::testing::Test {
     };
   }
 
-  platform::UtcMillis now_ = kNow;
-  std::optional<platform::DependencyError> error_;
+  UtcMillis now_ = kNow;
+  std::optional<DependencyError> error_;
   bool store_is_writable_ = true;
-  const platform::Clock clock_ = [this] { return now_; };
+  const giftsync::Clock clock_ = [this] { return now_; };
   HttpRefusalLog log_{clock_};
   Router router_{{.send_by_email = handler_named("send_by_email"),
                   .read_gift_request = handler_named("read_gift_request"),
@@ -128,7 +128,7 @@ class RouterTest : public ::testing::Test {
 };
 
 TEST_F(RouterTest, AVisitorOfAPageGetsAPageWhileTheStoreIsOut) {
-  error_ = platform::DependencyError(true, "the database cannot be reached");
+  error_ = DependencyError(true, "the database cannot be reached");
   EXPECT_EQ(call("GET", "/g/abc").body, "a page");
   EXPECT_EQ(call("GET", "/g/abc").status, 503);
   EXPECT_EQ(call("GET", "/console/gifts").body, "a console page");
@@ -381,4 +381,4 @@ TEST_F(RouterTest, KindAndSizeFollowTheRoute) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::http
+}  // namespace giftsync::http

@@ -4,12 +4,12 @@
 
 #include <stdexcept>
 
-namespace giftsync::daemon::http {
+namespace giftsync::http {
 namespace {
 
 std::string client(const TrustedProxies& proxies, const std::string& peer,
                    std::vector<std::string_view> lines) {
-  return proxies.client_behind(platform::parse_ip_address(peer).value(), lines).text();
+  return proxies.client_behind(parse_ip_address(peer).value(), lines).text();
 }
 
 TEST(TrustedProxies, DistinguishesValidEntriesFromInvalid) {
@@ -31,12 +31,12 @@ TEST(TrustedProxies, MatchesAddressesAndBlocksOfBothFamilies) {
   const TrustedProxies proxies({"10.0.0.0/9", "192.0.2.1", "fd00::/9", "2001:db8::1"});
   for (const std::string in :
        {"10.0.0.1", "10.127.255.255", "::ffff:10.0.0.1", "192.0.2.1", "fd7f::1", "2001:db8::1"}) {
-    EXPECT_TRUE(proxies.trusts(platform::parse_ip_address(in).value())) << in;
+    EXPECT_TRUE(proxies.trusts(parse_ip_address(in).value())) << in;
   }
   for (const std::string out : {"10.128.0.0", "11.0.0.1", "192.0.2.2", "fd80::1", "2001:db8::2", "::1"}) {
-    EXPECT_FALSE(proxies.trusts(platform::parse_ip_address(out).value())) << out;
+    EXPECT_FALSE(proxies.trusts(parse_ip_address(out).value())) << out;
   }
-  EXPECT_FALSE(TrustedProxies().trusts(platform::parse_ip_address("127.0.0.1").value()));
+  EXPECT_FALSE(TrustedProxies().trusts(parse_ip_address("127.0.0.1").value()));
 }
 
 // HTTP-18, OPS-7
@@ -68,4 +68,4 @@ TEST(TrustedProxies, PortsOfHopsAreIgnored) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::http
+}  // namespace giftsync::http

@@ -8,11 +8,9 @@
 #include "tests/daemon/identity/oidc/fake_provider.h"
 #include "tests/support/temporary_store.h"
 
-namespace giftsync::daemon::identity {
+namespace giftsync::identity {
 namespace {
-
-using schema::Role;
-using schema::store::AuditEvent;
+using store::AuditEvent;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -60,7 +58,7 @@ class ProviderSignInTest : public ::testing::Test {
     if (pages_) return *pages_;
     sign_in_ = std::make_unique<ProviderSignIn>(
         sso_, *store_,
-        [this](const platform::HttpRequest& request, const std::string& ca_file) {
+        [this](const HttpRequest& request, const std::string& ca_file) {
           return (request.url.starts_with(other_.issuer) ? other_ : provider_).send()(request, ca_file);
         },
         policy_);
@@ -80,8 +78,8 @@ class ProviderSignInTest : public ::testing::Test {
   /// Begins a sign-in; the URL of the provider.
   std::string start(Browser& browser, const std::string& connection = "acme",
                     const std::string& return_path = "/console/gifts?status=opened") {
-    const auto response = pages().start(
-        browser.get("?connection=" + connection + "&return=" + platform::percent_encoded(return_path)));
+    const auto response =
+        pages().start(browser.get("?connection=" + connection + "&return=" + percent_encoded(return_path)));
     EXPECT_EQ(response.status, 303);
     const std::string cookie = header_of(response, "Set-Cookie");
     browser.cookie = cookie.substr(0, cookie.find(';'));
@@ -101,8 +99,7 @@ class ProviderSignInTest : public ::testing::Test {
     return finish(browser, reply(browser, provider_.authorize(start(browser))));
   }
   std::string last_rule() {
-    const auto events =
-        store_->audit.list(schema::store::Viewer::of_command_line(), {.action = "sign-in"}, 1);
+    const auto events = store_->audit.list(store::Viewer::of_command_line(), {.action = "sign-in"}, 1);
     return events.empty() ? "" : events.front().rule;
   }
 
@@ -111,9 +108,9 @@ class ProviderSignInTest : public ::testing::Test {
   FakeProvider other_{"https://idp.other.com"};
   config::SsoSettings sso_;
   SignInPolicy policy_;
-  platform::UtcMillis now_ = tests::kSignInTime;
-  std::vector<schema::store::UserRole> first_roles_;
-  std::optional<std::vector<schema::store::UserRole>> crm_roles_;
+  UtcMillis now_ = tests::kSignInTime;
+  std::vector<store::UserRole> first_roles_;
+  std::optional<std::vector<store::UserRole>> crm_roles_;
   std::unique_ptr<ProviderSignIn> sign_in_;
   std::unique_ptr<SignInPages> pages_;
   SignInView view_;
@@ -148,7 +145,7 @@ TEST_F(ProviderSignInTest, AProviderThatHangsStopsNoOtherConnection) {
   std::string refused_start;
   std::string others;
   // The token endpoint does not answer before the next reply has come.
-  provider_.tamper = [&](const std::string& url, platform::HttpResponse&) {
+  provider_.tamper = [&](const std::string& url, HttpResponse&) {
     if (!url.ends_with("/token")) return;
     const std::size_t depth = ++asked;
     const std::string location = reply(browsers[depth], replies[depth]);
@@ -188,7 +185,7 @@ TEST_F(ProviderSignInTest, TheTimeOfAProofIsTheProvidersWordAndNotLaterThanNow) 
   EXPECT_EQ(sessions_.back().authenticated_at, now_);
   provider_.claims.erase("auth_time");
   sign_in();
-  EXPECT_EQ(sessions_.back().authenticated_at, platform::UtcMillis{0});
+  EXPECT_EQ(sessions_.back().authenticated_at, UtcMillis{0});
   EXPECT_EQ(sessions_.size(), 2u);
 }
 
@@ -299,7 +296,7 @@ TEST_F(ProviderSignInTest, OnlyAnActiveUserWithARoleSignsIn) {
   provider_.claims.update({{"email", "new@acme.com"}, {"sub", "user-9"}});
   EXPECT_EQ(sign_in(), kRefused) << "no user";
   EXPECT_FALSE(store_->console_users.find_by_email("new@acme.com").has_value());
-  first_roles_ = {{.role = Role::sender, .origin = schema::RoleOrigin::crm, .granted_by = "Standard_User"}};
+  first_roles_ = {{.role = Role::sender, .origin = RoleOrigin::crm, .granted_by = "Standard_User"}};
   EXPECT_EQ(sign_in(), "/console/gifts?status=opened");
   EXPECT_TRUE(store_->console_users.find_by_email("new@acme.com").has_value());
   EXPECT_TRUE(sessions_.size() == 1);
@@ -310,22 +307,22 @@ TEST_F(ProviderSignInTest, ASignInGivesTheRolesOfTheCrm) {
   const auto roles = [this](const std::string& email) {
     return store_->console_users.find_by_email(email)->role_set();
   };
-  const std::vector<schema::store::UserRole> sender{{Role::sender, schema::RoleOrigin::crm, "Standard_User"}};
+  const std::vector<store::UserRole> sender{{Role::sender, RoleOrigin::crm, "Standard_User"}};
   crm_roles_ = sender;
   sign_in();
-  EXPECT_EQ(roles("rose@acme.com"), (schema::RoleSet{Role::sender, Role::admin})) << "beside the grant";
+  EXPECT_EQ(roles("rose@acme.com"), (RoleSet{Role::sender, Role::admin})) << "beside the grant";
   crm_roles_.reset();
   sign_in();
-  EXPECT_EQ(roles("rose@acme.com"), (schema::RoleSet{Role::sender, Role::admin})) << "the CRM is away";
-  crm_roles_ = std::vector<schema::store::UserRole>();
+  EXPECT_EQ(roles("rose@acme.com"), (RoleSet{Role::sender, Role::admin})) << "the CRM is away";
+  crm_roles_ = std::vector<store::UserRole>();
   sign_in();
-  EXPECT_EQ(roles("rose@acme.com"), schema::RoleSet{Role::admin});
+  EXPECT_EQ(roles("rose@acme.com"), RoleSet{Role::admin});
   EXPECT_EQ(sessions_.size(), 3U);
   provider_.claims.update({{"email", "new@acme.com"}, {"sub", "user-9"}});
   EXPECT_EQ(sign_in(), kRefused);
   crm_roles_ = sender;
   EXPECT_EQ(sign_in(), "/console/gifts?status=opened");
-  EXPECT_EQ(roles("new@acme.com"), schema::RoleSet{Role::sender});
+  EXPECT_EQ(roles("new@acme.com"), RoleSet{Role::sender});
   crm_roles_->clear();
   EXPECT_EQ(sign_in(), kRefused) << "the CRM has taken the only role away";
   EXPECT_EQ(last_rule(), "SIGN-5");
@@ -337,7 +334,7 @@ TEST_F(ProviderSignInTest, AConnectionsOrganizationIsThatOfItsUsers) {
   sso_.connections[0].organization = "acme";
   EXPECT_EQ(sign_in(), kRefused) << "there is none of that name";
   EXPECT_EQ(last_rule(), "SIGN-11");
-  schema::store::OrganizationToken token;
+  store::OrganizationToken token;
   token.hash = "a";
   const auto acme = store_->organizations.create("Acme", token);
   token.hash = "b";
@@ -352,9 +349,9 @@ TEST_F(ProviderSignInTest, AConnectionsOrganizationIsThatOfItsUsers) {
   sso_.connections[0].organization = "Other";
   EXPECT_EQ(sign_in(), kRefused) << "linked, and of another organization";
   sso_.connections[0].organization.clear();
-  schema::store::Account account;
+  store::Account account;
   account.email = "third@acme.com";
-  account.plan = schema::Plan::enterprise;
+  account.plan = Plan::enterprise;
   account.organization = other;
   store_->accounts.create(account);
   provider_.claims.update({{"email", "third@acme.com"}, {"sub", "user-10"}});
@@ -364,13 +361,13 @@ TEST_F(ProviderSignInTest, AConnectionsOrganizationIsThatOfItsUsers) {
 
 // SIGN-5
 TEST_F(ProviderSignInTest, AnAccountOfAnotherPlanSignsInByLinkOnly) {
-  schema::store::Account account;
+  store::Account account;
   account.email = "rose@acme.com";
-  account.plan = schema::Plan::team;
+  account.plan = Plan::team;
   store_->accounts.create(account);
   EXPECT_EQ(sign_in(), kRefused);
   EXPECT_EQ(last_rule(), "SIGN-5");
-  store_->accounts.set_plan("rose@acme.com", schema::Plan::enterprise);
+  store_->accounts.set_plan("rose@acme.com", Plan::enterprise);
   EXPECT_EQ(sign_in(), "/console/gifts?status=opened");
   first_roles_ = {{.role = Role::sender}};
   account.email = "new@acme.com";
@@ -379,10 +376,10 @@ TEST_F(ProviderSignInTest, AnAccountOfAnotherPlanSignsInByLinkOnly) {
   EXPECT_EQ(sign_in(), kRefused);
   EXPECT_EQ(last_rule(), "SIGN-5");
   EXPECT_FALSE(store_->console_users.find_by_email("new@acme.com")) << "no user is left behind";
-  const schema::store::AuditFilter created{.action = "user.create"};
-  for (const AuditEvent& one : store_->audit.list(schema::store::Viewer::of_command_line(), created, 10))
+  const store::AuditFilter created{.action = "user.create"};
+  for (const AuditEvent& one : store_->audit.list(store::Viewer::of_command_line(), created, 10))
     EXPECT_NE(one.object_id, "new@acme.com");
-  store_->accounts.set_plan("new@acme.com", schema::Plan::enterprise);
+  store_->accounts.set_plan("new@acme.com", Plan::enterprise);
   EXPECT_EQ(sign_in(), "/console/gifts?status=opened");
 }
 
@@ -411,13 +408,13 @@ TEST_F(ProviderSignInTest, EveryRefusalLooksTheSame) {
   EXPECT_EQ(refused.headers, unknown.headers);
   EXPECT_EQ(refused.body + std::to_string(refused.status), unknown.body + std::to_string(unknown.status));
   EXPECT_EQ(last_rule(), "OIDC-5");
-  const auto events = store_->audit.list(schema::store::Viewer::of_command_line(), {.action = "sign-in"}, 10);
+  const auto events = store_->audit.list(store::Viewer::of_command_line(), {.action = "sign-in"}, 10);
   EXPECT_EQ(events.size(), 1u) << "replies without a sign-in do not fill the audit log";
   EXPECT_THAT(events[0].detail, Not(HasSubstr("code-1")));
   EXPECT_EQ(events[0].network, "192.0.2.7");
   EXPECT_THAT(store_->sign_in_connections.list().at(0).last_error, StartsWith("OIDC-5: "));
 
-  other_.tamper = [](const std::string&, platform::HttpResponse& response) { response = {}; };
+  other_.tamper = [](const std::string&, HttpResponse& response) { response = {}; };
   EXPECT_EQ(header_of(pages().start(browser.get("?connection=other")), "Location"),
             "https://gifts.example.com/console/sign-in?unavailable=1");
   EXPECT_EQ(header_of(pages().start(browser.get("?connection=unknown")), "Location"), kRefused);
@@ -432,13 +429,13 @@ TEST_F(ProviderSignInTest, SpoiledSignInsDoNotFillTheAuditLog) {
   };
   const auto refusals = [this] {
     return static_cast<std::int64_t>(
-        store_->audit.list(schema::store::Viewer::of_command_line(), {.action = "sign-in"}, 100).size());
+        store_->audit.list(store::Viewer::of_command_line(), {.action = "sign-in"}, 100).size());
   };
   for (int i = 0; i < ProviderSignIn::kMaxAuditedRefusals + 5; ++i) spoil(Browser());
   EXPECT_EQ(refusals(), ProviderSignIn::kMaxAuditedRefusals);
   spoil(Browser{.client = "198.51.100.1"});
   EXPECT_EQ(refusals(), ProviderSignIn::kMaxAuditedRefusals + 1) << "of another network";
-  now_ = now_ + platform::kMinuteMillis;
+  now_ = now_ + kMinuteMillis;
   spoil(Browser());
   EXPECT_EQ(refusals(), ProviderSignIn::kMaxAuditedRefusals + 2);
 }
@@ -451,7 +448,7 @@ TEST_F(ProviderSignInTest, ANetworkIsLimited) {
   EXPECT_EQ(pages().callback(browser.get("?code=x")).status, 429);
   Browser other{.client = "198.51.100.1"};
   EXPECT_EQ(pages().start(other.get("?connection=acme")).status, 303);
-  now_ = now_ + platform::kMinuteMillis;
+  now_ = now_ + kMinuteMillis;
   EXPECT_EQ(pages().start(browser.get("?connection=acme")).status, 303);
 }
 
@@ -472,7 +469,7 @@ TEST_F(ProviderSignInTest, BegunSignInsAreBounded) {
   for (std::int64_t i = SignInPages::kMaxStartsPerMinute + 2; i < SignInPages::kMaxAllStartsPerMinute; ++i)
     EXPECT_EQ(start_from(fmt::format("10.0.{}.{}", i / 200, i % 200), "none"), 303) << i;
   EXPECT_EQ(start_from("198.51.100.2"), 429) << "of all networks together";
-  now_ = now_ + platform::kMinuteMillis;
+  now_ = now_ + kMinuteMillis;
   EXPECT_EQ(start_from("198.51.100.2"), 303);
 }
 
@@ -498,7 +495,7 @@ TEST_F(ProviderSignInTest, TheFormFindsTheConnectionByDomain) {
 }
 
 TEST(VerifiedIdentityText, ReadsWhatItWrites) {
-  const VerifiedIdentity identity{"acme", "s\"\n", "t", "a@b", "N", platform::UtcMillis{7}};
+  const VerifiedIdentity identity{"acme", "s\"\n", "t", "a@b", "N", UtcMillis{7}};
   const auto read = identity_from_text(to_text(identity));
   ASSERT_TRUE(read.has_value());
   EXPECT_EQ(to_text(*read), to_text(identity));
@@ -506,4 +503,4 @@ TEST(VerifiedIdentityText, ReadsWhatItWrites) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::identity
+}  // namespace giftsync::identity

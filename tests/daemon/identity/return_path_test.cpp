@@ -1,9 +1,9 @@
 // The page to which a sign-in returns: which texts are kept and which become the console's first page.
-#include "daemon/identity/return_path.h"
-
 #include <gtest/gtest.h>
 
-namespace giftsync::daemon::identity {
+#include "daemon/identity/sign_in_pages.h"
+
+namespace giftsync::identity {
 namespace {
 
 struct Line {
@@ -94,4 +94,4 @@ TEST(ReturnPath, IsBelowThePathOfAdminUrl) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::identity
+}  // namespace giftsync::identity

@@ -17,12 +17,11 @@
 #include "tests/daemon/identity/saml/test_response.h"
 #include "tests/support/temporary_store.h"
 
-namespace giftsync::daemon::identity {
+namespace giftsync::identity {
 namespace {
 
 using saml::Signer;
 using saml::TestResponse;
-using schema::Role;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -44,7 +43,7 @@ std::string parameter_of(const std::string& url, const std::string& name) {
 }
 
 std::string request_xml_of(const std::string& url) {
-  std::istringstream in(platform::from_base64_text(parameter_of(url, "SAMLRequest")).value_or(""));
+  std::istringstream in(from_base64_text(parameter_of(url, "SAMLRequest")).value_or(""));
   Poco::InflatingInputStream inflating(in, -15);
   return {std::istreambuf_iterator<char>(inflating), {}};
 }
@@ -82,9 +81,7 @@ class SamlFlowTest : public ::testing::Test {
     sso_.connections = {one, one};
     sso_.connections[1].name = "other";
     sign_in_ = std::make_unique<ProviderSignIn>(
-        sso_, *store_,
-        [](const platform::HttpRequest&, const std::string&) { return platform::HttpResponse(); },
-        SignInPolicy());
+        sso_, *store_, [](const HttpRequest&, const std::string&) { return HttpResponse(); }, SignInPolicy());
     std::filesystem::remove(file);  // it was read when the settings were
     pages_ = std::make_unique<SignInPages>(
         sso_, *sign_in_,
@@ -130,8 +127,8 @@ class SamlFlowTest : public ::testing::Test {
     return response_.sign_places(document_of(begun), signer);
   }
   static std::string form_of(const std::string& xml, const std::string& relay_state) {
-    return "SAMLResponse=" + platform::percent_encoded(platform::to_base64_text(xml)) +
-           (relay_state.empty() ? "" : "&RelayState=" + platform::percent_encoded(relay_state));
+    return "SAMLResponse=" + percent_encoded(to_base64_text(xml)) +
+           (relay_state.empty() ? "" : "&RelayState=" + percent_encoded(relay_state));
   }
   /// The provider's page posts the form, without any cookie; where the browser is sent.
   std::string post(const std::string& form, const std::string& query = "connection=acme",
@@ -148,8 +145,8 @@ class SamlFlowTest : public ::testing::Test {
   std::string finish(const std::string& url, const std::string& cookie) {
     return header_of(pages_->finish(request("GET", url.substr(url.find('?') + 1), cookie)), "Location");
   }
-  std::vector<schema::store::AuditEvent> events() {
-    return store_->audit.list(schema::store::Viewer::of_command_line(), {.action = "sign-in"}, 10);
+  std::vector<store::AuditEvent> events() {
+    return store_->audit.list(store::Viewer::of_command_line(), {.action = "sign-in"}, 10);
   }
 
   static inline std::shared_ptr<Signer> signer_;
@@ -172,8 +169,7 @@ TEST_F(SamlFlowTest, SignsInTheBrowserThatBegan) {
   ASSERT_EQ(sessions_.size(), 1U);
   EXPECT_EQ(sessions_[0].user.address, "ana@acme.example");
   EXPECT_EQ(sessions_[0].authenticated_at, response_.now);
-  EXPECT_EQ(sessions_[0].session_until, response_.now + 480 * platform::kMinuteMillis)
-      << "SessionNotOnOrAfter";
+  EXPECT_EQ(sessions_[0].session_until, response_.now + 480 * kMinuteMillis) << "SessionNotOnOrAfter";
   const auto linked = store_->user_identities.find("acme", "", "u-4711");
   ASSERT_TRUE(linked);
   EXPECT_EQ(linked->user, sessions_[0].user.user);
@@ -294,4 +290,4 @@ TEST_F(SamlFlowTest, AProviderSpeaksForItsOwnDomainsOnly) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::identity
+}  // namespace giftsync::identity

@@ -38,13 +38,13 @@ inline json jwk_of(const TestKey& key, const std::string& kid) {
   if (!kid.empty()) jwk["kid"] = kid;
   if (EVP_PKEY_get_base_id(key.get()) == EVP_PKEY_RSA) {
     jwk.update({{"kty", "RSA"},
-                {"n", platform::to_base64url(key_number(key, OSSL_PKEY_PARAM_RSA_N))},
-                {"e", platform::to_base64url(key_number(key, OSSL_PKEY_PARAM_RSA_E))}});
+                {"n", to_base64url(key_number(key, OSSL_PKEY_PARAM_RSA_N))},
+                {"e", to_base64url(key_number(key, OSSL_PKEY_PARAM_RSA_E))}});
   } else {
     jwk.update({{"kty", "EC"},
                 {"crv", "P-256"},
-                {"x", platform::to_base64url(key_number(key, OSSL_PKEY_PARAM_EC_PUB_X, 32))},
-                {"y", platform::to_base64url(key_number(key, OSSL_PKEY_PARAM_EC_PUB_Y, 32))}});
+                {"x", to_base64url(key_number(key, OSSL_PKEY_PARAM_EC_PUB_X, 32))},
+                {"y", to_base64url(key_number(key, OSSL_PKEY_PARAM_EC_PUB_Y, 32))}});
   }
   return jwk;
 }
@@ -72,8 +72,8 @@ inline std::string jws_signature(const TestKey& key, const std::string& text) {
 
 /// A compact token whose header and payload are these very texts.
 inline std::string token_of(const TestKey& key, const std::string& header, const std::string& payload) {
-  const std::string text = platform::to_base64url(header) + "." + platform::to_base64url(payload);
-  return text + "." + platform::to_base64url(jws_signature(key, text));
+  const std::string text = to_base64url(header) + "." + to_base64url(payload);
+  return text + "." + to_base64url(jws_signature(key, text));
 }
 inline std::string token_of(const TestKey& key, const json& header, const json& payload) {
   return token_of(key, header.dump(), payload.dump());
@@ -82,7 +82,7 @@ inline std::string token_of(const TestKey& key, const json& header, const json& 
 /// What the environment says, for runs by hand: more mutations, another seed.
 inline std::uint64_t number_from_environment(const char* name, std::uint64_t otherwise) {
   const char* given = std::getenv(name);
-  return given ? platform::parse_number<std::uint64_t>(given).value_or(otherwise) : otherwise;
+  return given ? parse_number<std::uint64_t>(given).value_or(otherwise) : otherwise;
 }
 
 /// A document of another project's tests; empty where they are missing. GIFTSYNC_SIGN_IN_SUITES names another

@@ -1,26 +1,25 @@
 // The mail to an approver as bytes.
-#include "daemon/mail/approver_mail.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace giftsync::daemon::mail {
+#include "daemon/mail/notice_mail.h"
+
+namespace giftsync::mail {
 namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-schema::store::ApproverNotice notice(const std::string& number, const std::string& item,
-                                     const std::string& cost, bool is_repeated = false) {
+store::ApproverNotice notice(const std::string& number, const std::string& item, const std::string& cost,
+                             bool is_repeated = false) {
   return {{1}, 1, "id of " + number, number, item, cost, is_repeated};
 }
 
-std::string bytes_of(const std::vector<schema::store::ApproverNotice>& notices,
-                     const std::string& language = "en") {
+std::string bytes_of(const std::vector<store::ApproverNotice>& notices, const std::string& language = "en") {
   sync::MailIdentity identity;
   identity.message_id = "approval-1.1.abc@example.com";
-  identity.date = platform::UtcMillis{1'800'000'000'000};
+  identity.date = UtcMillis{1'800'000'000'000};
   return compose_approver_mail({"ben@example.com", notices, identity, "gifts@example.com",
                                 "https://admin.example.com/console", language})
       .bytes;
@@ -76,7 +75,7 @@ TEST(ApproverMail, NewRequestsComeFirstAndThoseOfEarlierMailsFollow) {
 
 // CON-53
 TEST(ApproverMail, TwentyAreListedInAllAndTheRestIsCounted) {
-  std::vector<schema::store::ApproverNotice> notices;
+  std::vector<store::ApproverNotice> notices;
   const auto add = [&](int from, int to, bool is_repeated) {
     for (int i = from; i < to; ++i)
       notices.push_back(notice("R-" + std::to_string(i), "Coffee", "5.35", is_repeated));
@@ -104,4 +103,4 @@ TEST(ApproverMail, TextOfTheCrmAddsNoHeaderMarkupOrPath) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::mail
+}  // namespace giftsync::mail

@@ -1,11 +1,11 @@
-#include "daemon/mail/bounded_body.h"
-
 #include <gtest/gtest.h>
 
 #include <array>
 #include <string>
 
-namespace giftsync::daemon::mail {
+#include "daemon/mail/smtp_transport.h"
+
+namespace giftsync::mail {
 namespace {
 
 TEST(BoundedBody, ReadsAllBytesAndThenTheEnd) {
@@ -32,4 +32,4 @@ TEST(BoundedBody, AbortsOnceTheLeaseIsOver) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::mail
+}  // namespace giftsync::mail

@@ -11,7 +11,7 @@
 
 #include "daemon/mail/transports.h"
 
-namespace giftsync::daemon::mail {
+namespace giftsync::mail {
 namespace {
 
 namespace fs = std::filesystem;
@@ -232,4 +232,4 @@ TEST_F(FileTransportTest, AMessageIdCannotEscapeTheDirectory) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::mail
+}  // namespace giftsync::mail

@@ -13,7 +13,7 @@
 
 #include "tests/source_folder.h"
 
-namespace giftsync::daemon::mail {
+namespace giftsync::mail {
 namespace {
 
 using testing::ElementsAre;
@@ -36,7 +36,7 @@ GiftMailData chocolates() {
   data.gift.request.item_description = "Twelve pralines.";
   data.redemption_url = "https://gifts.example.com/g/abc?x=1&y=2";
   data.donation_url = "https://gifts.example.com/d/abc?x=1&y=2";
-  data.identity.date = platform::UtcMillis{1795264267042};  // 2026-11-21T12:31:07.042Z
+  data.identity.date = UtcMillis{1795264267042};  // 2026-11-21T12:31:07.042Z
   return data;
 }
 
@@ -338,4 +338,4 @@ TEST(GiftMail, TheHtmlLoadsNoExternalResources) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::mail
+}  // namespace giftsync::mail

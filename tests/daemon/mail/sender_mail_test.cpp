@@ -1,43 +1,36 @@
 // The mail to a sender of undelivered gifts as bytes.
-#include "daemon/mail/sender_mail.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sync/lifecycle_terms.h"
+#include "daemon/mail/notice_mail.h"
+#include "sync/gift/lifecycle_rules.h"
 
-namespace giftsync::daemon::mail {
+namespace giftsync::mail {
 namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr platform::UtcMillis kSent{1'800'000'000'000};  // 15 January 2027, 08:00 UTC
+constexpr UtcMillis kSent{1'800'000'000'000};  // 15 January 2027, 08:00 UTC
 
-schema::store::SenderNotice notice(std::int64_t gift, const std::string& reply = "550 5.1.1 no such user") {
-  return {{gift},
-          "Coffee",
-          "Ada Lovelace",
-          "ada@example.com",
-          reply,
-          kSent,
-          kSent + platform::kDayMillis,
-          sync::format_terms({})};
+store::SenderNotice notice(std::int64_t gift, const std::string& reply = "550 5.1.1 no such user") {
+  return {{gift}, "Coffee", "Ada Lovelace",     "ada@example.com",
+          reply,  kSent,    kSent + kDayMillis, sync::format_terms({})};
 }
 
-sync::OutgoingMail composed(const std::vector<schema::store::SenderNotice>& notices, std::int64_t count = 0,
+sync::OutgoingMail composed(const std::vector<store::SenderNotice>& notices, std::int64_t count = 0,
                             const std::string& console_url = "", const std::string& language = "en") {
   sync::MailIdentity identity;
   identity.message_id = "sender-1.0.abc@example.com";
   identity.date = kSent;
-  const schema::store::SenderMail mail{
-      "sam@example.com", false, count > 0 ? count : static_cast<std::int64_t>(notices.size()), notices};
+  const store::SenderMail mail{"sam@example.com", false,
+                               count > 0 ? count : static_cast<std::int64_t>(notices.size()), notices};
   return compose_sender_mail({mail, identity, "gifts@example.com", console_url, language});
 }
 
 /// Without the line ends that the encoding adds.
-std::string bytes_of(const std::vector<schema::store::SenderNotice>& notices, std::int64_t count = 0,
+std::string bytes_of(const std::vector<store::SenderNotice>& notices, std::int64_t count = 0,
                      const std::string& console_url = "", const std::string& language = "en") {
   std::string bytes = composed(notices, count, console_url, language).bytes;
   for (std::size_t at = 0; (at = bytes.find("=\r\n")) != std::string::npos;) bytes.erase(at, 3);
@@ -69,7 +62,7 @@ TEST(SenderMail, LinksToTheConsoleWhereItIsOn) {
 // MAIL-35
 TEST(SenderMail, ListsSeveralAndCountsTheRest) {
   auto expiring = notice(42, "");
-  expiring.undelivered_at = kSent + 29 * platform::kDayMillis;
+  expiring.undelivered_at = kSent + 29 * kDayMillis;
   expiring.recipient = "";
   auto unknown = notice(43);
   unknown.terms = "";
@@ -103,4 +96,4 @@ TEST(SenderMail, UsesTheLanguageOfThePages) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::mail
+}  // namespace giftsync::mail

@@ -1,9 +1,9 @@
-#include "daemon/mail/smtp_error.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace giftsync::daemon::mail {
+#include "daemon/mail/smtp_transport.h"
+
+namespace giftsync::mail {
 namespace {
 
 using testing::HasSubstr;
@@ -52,4 +52,4 @@ TEST(SmtpError, ALogLineContainsNoSecretInAnyEncoding) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::mail
+}  // namespace giftsync::mail

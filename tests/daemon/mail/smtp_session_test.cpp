@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace giftsync::daemon::mail {
+namespace giftsync::mail {
 namespace {
 
 /// Plays a session written as a script: "C: ..." a command, "S: ..." a reply line, "." the final dot.
@@ -209,4 +209,4 @@ TEST(SmtpSession, AClosedReusedConnectionAllowsARetry) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::mail
+}  // namespace giftsync::mail

@@ -6,11 +6,10 @@
 
 #include <chrono>
 
-#include "daemon/mail/smtp_option_checks.h"
 #include "daemon/mail/transports.h"
 #include "tests/support/smtp_server.h"
 
-namespace giftsync::daemon::mail {
+namespace giftsync::mail {
 namespace {
 
 using testing::ElementsAre;
@@ -404,4 +403,4 @@ TEST(SmtpTransport, AResumedProcessDoesNotFinishAMailAfterItsLease) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::mail
+}  // namespace giftsync::mail

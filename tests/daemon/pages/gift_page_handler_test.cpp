@@ -5,20 +5,17 @@
 #include <gtest/gtest.h>
 
 #include "daemon/group_commit_writer.h"
-#include "daemon/pages/form_post.h"
 #include "tests/support/full_writer.h"
 #include "tests/support/temporary_store.h"
 
-namespace giftsync::daemon::pages {
+namespace giftsync::pages {
 namespace {
-
-using schema::Status;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
 
-constexpr platform::UtcMillis kNow{1'800'000'000'000};
+constexpr UtcMillis kNow{1'800'000'000'000};
 constexpr const char* kForm = "application/x-www-form-urlencoded";
 
 class GiftPageHandlerTest : public testing::Test {
@@ -63,13 +60,13 @@ class GiftPageHandlerTest : public testing::Test {
     }
     return "(none)";
   }
-  std::vector<schema::Status> history() {
-    std::vector<schema::Status> statuses;
+  std::vector<Status> history() {
+    std::vector<Status> statuses;
     for (const auto& change : store_->changes.history(gift_)) statuses.push_back(change.status);
     return statuses;
   }
   void import_item(const std::string& text, const std::string& link) {
-    schema::store::GiftItem item;
+    store::GiftItem item;
     item.id = {7};
     item.name = "Coffee";
     item.redemption_text = text;
@@ -80,12 +77,12 @@ class GiftPageHandlerTest : public testing::Test {
   tests::TemporaryStore store_;
   const sync::LinkSigner signer_{std::string(32, 'k')};
   const sync::GiftLinks links_{"https://gifts.example", signer_};
-  schema::TransactionId gift_;
-  platform::UtcMillis now_ = kNow;
+  TransactionId gift_;
+  UtcMillis now_ = kNow;
   int wakes_ = 0;
   std::string client_ = "192.0.2.1";
   GiftPageOptions options_;
-  GroupCommitWriter writer_{store_->urgent_writes};
+  daemon::GroupCommitWriter writer_{store_->urgent_writes};
   std::unique_ptr<GiftPageHandler> handler_;
 };
 
@@ -121,7 +118,7 @@ TEST_F(GiftPageHandlerTest, ReadingChangesNothing) {
 // PAGE-10, PAGE-11
 TEST_F(GiftPageHandlerTest, AcceptingRecordsOpenedAndRedeemed) {
   EXPECT_EQ(post(sync::LinkKind::redeem, "choice=accept"), "?thanks");
-  EXPECT_THAT(history(), testing::UnorderedElementsAre(schema::Status::opened, schema::Status::redeemed));
+  EXPECT_THAT(history(), testing::UnorderedElementsAre(Status::opened, Status::redeemed));
   for (const auto& change : store_->changes.history(gift_)) EXPECT_EQ(change.occurred_at, kNow);
   EXPECT_EQ(wakes_, 1);
   EXPECT_THAT(get(sync::LinkKind::redeem, "thanks").body, HasSubstr("<h1>Thank you!"))
@@ -141,18 +138,18 @@ TEST_F(GiftPageHandlerTest, OpenedIsRecordedOnceBeforeTheDecision) {
   EXPECT_EQ(send_request("POST", token(sync::LinkKind::redeem), "choice=opened").status, 204);
   now_ = kNow + 1000;
   EXPECT_EQ(send_request("POST", token(sync::LinkKind::donate), "choice=opened").status, 204);
-  EXPECT_THAT(history(), testing::ElementsAre(schema::Status::opened));
+  EXPECT_THAT(history(), testing::ElementsAre(Status::opened));
   EXPECT_EQ(post(sync::LinkKind::donate, "choice=donate"), "?thanks");
-  EXPECT_THAT(history(), testing::ElementsAre(schema::Status::opened, schema::Status::donated));
+  EXPECT_THAT(history(), testing::ElementsAre(Status::opened, Status::donated));
 }
 
 // PAGE-7
 TEST_F(GiftPageHandlerTest, OpenedAfterTheEndIsIgnored) {
-  store_->changes.accept(std::vector<schema::store::StatusChange>{
-      {{}, "cancel", gift_, schema::Status::refunded, kNow, kNow, {}}});
+  store_->changes.accept(
+      std::vector<store::StatusChange>{{{}, "cancel", gift_, Status::refunded, kNow, kNow, {}}});
   send_request("POST", token(sync::LinkKind::redeem), "choice=opened");
   EXPECT_EQ(post(sync::LinkKind::redeem, "choice=accept"), "");
-  EXPECT_THAT(history(), testing::ElementsAre(schema::Status::refunded));
+  EXPECT_THAT(history(), testing::ElementsAre(Status::refunded));
   EXPECT_THAT(get(sync::LinkKind::redeem).body, HasSubstr("was taken back"));
 }
 
@@ -182,7 +179,7 @@ TEST_F(GiftPageHandlerTest, ADonationGoesToTheChosenCharity) {
 
 TEST_F(GiftPageHandlerTest, WithoutCharitiesTheCompanyChooses) {
   EXPECT_EQ(post(sync::LinkKind::donate, "choice=donate"), "?thanks");
-  EXPECT_EQ(store_->donations.find(gift_), schema::store::Donation{});
+  EXPECT_EQ(store_->donations.find(gift_), store::Donation{});
   EXPECT_THAT(get(sync::LinkKind::donate, "thanks").body, HasSubstr("company chooses"));
 }
 
@@ -207,7 +204,7 @@ TEST_F(GiftPageHandlerTest, ACodeIsShownOnlyAfterAcceptance) {
 // PAGE-13
 TEST_F(GiftPageHandlerTest, WithoutACodeNothingIsDecided) {
   store_->codes.import({7}, std::vector<std::string>{"ONLY"}, kNow);
-  const schema::TransactionId first = gift_;
+  const TransactionId first = gift_;
   EXPECT_EQ(post(sync::LinkKind::redeem, "choice=accept"), "?thanks");
   gift_ = store_.create_gifts(1).front();
   EXPECT_EQ(post(sync::LinkKind::redeem, "choice=accept"), "?later");
@@ -258,7 +255,7 @@ TEST_F(GiftPageHandlerTest, OnlyUnknownLinksAreCounted) {
   client_ = "192.0.2.2";
   EXPECT_EQ(send_request("GET", "A").status, 404) << "another address";
   client_ = "192.0.2.1";
-  now_ = kNow + platform::kMinuteMillis;
+  now_ = kNow + kMinuteMillis;
   EXPECT_EQ(send_request("GET", "A").status, 404) << "a minute later";
 }
 
@@ -285,8 +282,7 @@ TEST_F(GiftPageHandlerTest, ASupersededLinkIsGone) {
 
 // PAGE-2
 TEST_F(GiftPageHandlerTest, ARevokedViewLinkShowsNothingOfTheRecipient) {
-  const schema::store::RecipientTransaction gift =
-      store_->gifts.find(std::span(&gift_, 1)).front().transaction;
+  const store::RecipientTransaction gift = store_->gifts.find(std::span(&gift_, 1)).front().transaction;
   ASSERT_FALSE(gift.message.empty());
   const auto shown = [&](std::int64_t generation) {
     const http::HttpResponse page = send_request("GET", token(sync::LinkKind::view, generation));
@@ -308,15 +304,15 @@ TEST_F(GiftPageHandlerTest, UsesTheLanguageOfTheBrowser) {
 }
 
 TEST_F(GiftPageHandlerTest, ExternalGiftsHaveNoPage) {
-  const schema::TransactionId external{9'000'000'001};
+  const TransactionId external{9'000'000'001};
   store_->sources.open("vendor", "vendor", {0});
-  schema::store::InboundBatch report;
+  store::InboundBatch report;
   report.source = report.gift_source = "vendor";
   report.items.resize(1);
   report.items[0].gift.emplace();
   report.items[0].gift->id = external;
   ASSERT_EQ(store_->sources.accept(report).gifts, 1u);
-  const auto link_of = [&](schema::TransactionId id) {
+  const auto link_of = [&](TransactionId id) {
     return links_.crm_record_url(store_->gifts.find(std::span(&id, 1)).front().transaction);
   };
   EXPECT_EQ(link_of(gift_), "https://gifts.example/g/" + token(sync::LinkKind::view));
@@ -337,4 +333,4 @@ TEST(FormPost, IsDecodedOnceAndTheFirstValueWins) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::pages
+}  // namespace giftsync::pages

@@ -8,12 +8,8 @@
 #include <functional>
 #include <map>
 
-#include "daemon/pages/page_response.h"
-
-namespace giftsync::daemon::pages {
+namespace giftsync::pages {
 namespace {
-
-using schema::Status;
 using testing::AllOf;
 using testing::ContainsRegex;
 using testing::HasSubstr;
@@ -22,8 +18,7 @@ using testing::Not;
 const content::Messages& kEnglish = content::messages_in("en");
 const content::Branding kFace = content::make_branding("Edge & Sons", "#0a6650");
 
-GiftPageModel model_of(sync::LinkKind kind = sync::LinkKind::redeem,
-                       schema::Status status = schema::Status::delivered) {
+GiftPageModel model_of(sync::LinkKind kind = sync::LinkKind::redeem, Status status = Status::delivered) {
   GiftPageModel model;
   model.kind = kind;
   model.status = status;
@@ -35,7 +30,7 @@ GiftPageModel model_of(sync::LinkKind kind = sync::LinkKind::redeem,
   model.item_description = "Two hot drinks.";
   model.other_url = "https://gifts.example/other/abc";
   model.transaction = {4711};
-  model.history = {{schema::Status::sent, {1'700'000'000'123}}, {status, {1'700'000'060'000}}};
+  model.history = {{Status::sent, {1'700'000'000'123}}, {status, {1'700'000'060'000}}};
   return model;
 }
 
@@ -80,10 +75,10 @@ const std::vector<std::pair<std::string, std::function<http::HttpResponse()>>> k
     {"redeem", [] { return page_of(model_of(sync::LinkKind::redeem)); }},
     {"donate", [] { return page_of(model_of(sync::LinkKind::donate)); }},
     {"view", [] { return page_of(model_of(sync::LinkKind::view)); }},
-    {"accepted", [] { return page_of(model_of(sync::LinkKind::redeem, schema::Status::redeemed)); }},
-    {"donated", [] { return page_of(model_of(sync::LinkKind::donate, schema::Status::donated)); }},
-    {"expired", [] { return page_of(model_of(sync::LinkKind::redeem, schema::Status::expired)); }},
-    {"taken back", [] { return page_of(model_of(sync::LinkKind::donate, schema::Status::refunded)); }},
+    {"accepted", [] { return page_of(model_of(sync::LinkKind::redeem, Status::redeemed)); }},
+    {"donated", [] { return page_of(model_of(sync::LinkKind::donate, Status::donated)); }},
+    {"expired", [] { return page_of(model_of(sync::LinkKind::redeem, Status::expired)); }},
+    {"taken back", [] { return page_of(model_of(sync::LinkKind::donate, Status::refunded)); }},
     {"unknown", [] { return unknown_link_page(kEnglish, kFace); }},
     {"old", [] { return superseded_link_page(kEnglish, kFace); }},
     {"slow", [] { return rate_limited_page(kEnglish, kFace, 7); }},
@@ -117,17 +112,17 @@ TEST(GiftPage, EscapesUserText) {
   const std::string escaped =
       "&lt;/title&gt;&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;&quot; onx=&quot;{{style}} {{{style}}} "
       "{sender} &amp;amp;";
-  GiftPageModel model = model_of(sync::LinkKind::view, schema::Status::donated);
+  GiftPageModel model = model_of(sync::LinkKind::view, Status::donated);
   model.sender_name = model.recipient_name = model.recipient_email = evil;
   model.message = model.item_name = model.item_description = evil;
-  model.donation = schema::store::Donation{evil, "https://c.example/\"><script>"};
+  model.donation = store::Donation{evil, "https://c.example/\"><script>"};
   const std::string body = body_of(model);
   EXPECT_THAT(body, Not(HasSubstr("<script")));
   EXPECT_THAT(body, Not(HasSubstr("onx=\"")));
   EXPECT_EQ(count_of(escaped, body), 7u)
       << "heading, recipient, message, item, description, charity, address";
   model.kind = sync::LinkKind::redeem;
-  model.status = schema::Status::redeemed;
+  model.status = Status::redeemed;
   model.code = model.redemption_text = evil;
   model.redemption_link = "https://g.example/\"><script>";
   EXPECT_THAT(body_of(model), AllOf(Not(HasSubstr("<script")), Not(HasSubstr("onx=\""))));
@@ -170,10 +165,10 @@ TEST(GiftPage, ShowsOneCharityOrAChoiceOfSeveral) {
 }
 
 TEST(GiftPage, ADecidedGiftHasNoForm) {
-  const std::map<schema::Status, std::string> messages{{schema::Status::redeemed, "has been accepted"},
-                                                       {schema::Status::donated, "has been donated"},
-                                                       {schema::Status::expired, "has expired"},
-                                                       {schema::Status::refunded, "was taken back"}};
+  const std::map<Status, std::string> messages{{Status::redeemed, "has been accepted"},
+                                               {Status::donated, "has been donated"},
+                                               {Status::expired, "has expired"},
+                                               {Status::refunded, "was taken back"}};
   for (const auto& [status, text] : messages) {
     for (const sync::LinkKind kind : {sync::LinkKind::redeem, sync::LinkKind::donate}) {
       const std::string body = body_of(model_of(kind, status));
@@ -185,11 +180,11 @@ TEST(GiftPage, ADecidedGiftHasNoForm) {
 }
 
 TEST(GiftPage, ARefundAfterExpiryIsShownAsExpired) {
-  GiftPageModel model = model_of(sync::LinkKind::redeem, schema::Status::refunded);
+  GiftPageModel model = model_of(sync::LinkKind::redeem, Status::refunded);
   EXPECT_THAT(body_of(model), HasSubstr("was taken back")) << "it was cancelled";
-  model.history = {{schema::Status::sent, {1'700'000'000'123}},
-                   {schema::Status::expired, {1'700'000'060'000}},
-                   {schema::Status::refunded, {1'700'000'060'000}}};
+  model.history = {{Status::sent, {1'700'000'000'123}},
+                   {Status::expired, {1'700'000'060'000}},
+                   {Status::refunded, {1'700'000'060'000}}};
   for (const sync::LinkKind kind : {sync::LinkKind::redeem, sync::LinkKind::donate}) {
     model.kind = kind;
     EXPECT_THAT(body_of(model), HasSubstr("has expired"));
@@ -199,7 +194,7 @@ TEST(GiftPage, ARefundAfterExpiryIsShownAsExpired) {
 
 // PAGE-16
 TEST(GiftPage, ShowsRedemptionInstructionsOnceAccepted) {
-  GiftPageModel model = model_of(sync::LinkKind::redeem, schema::Status::redeemed);
+  GiftPageModel model = model_of(sync::LinkKind::redeem, Status::redeemed);
   EXPECT_THAT(body_of(model), HasSubstr("The person who sent it will tell you how you get it."));
   model.redemption_text = "Show this page\nat the counter.";
   model.redemption_link = "https://shop.example/redeem";
@@ -214,9 +209,9 @@ TEST(GiftPage, ShowsRedemptionInstructionsOnceAccepted) {
 }
 
 TEST(GiftPage, ShowsTheCharityOfADonation) {
-  GiftPageModel model = model_of(sync::LinkKind::donate, schema::Status::donated);
+  GiftPageModel model = model_of(sync::LinkKind::donate, Status::donated);
   EXPECT_THAT(body_of(model), HasSubstr("a charity that the sender&#39;s company chooses"));
-  model.donation = schema::store::Donation{"Red Cross", "https://www.redcross.example"};
+  model.donation = store::Donation{"Red Cross", "https://www.redcross.example"};
   EXPECT_THAT(body_of(model), HasSubstr("Its value goes to <bdi>Red Cross</bdi>."));
   EXPECT_THAT(body_of(model), HasSubstr("It was donated on <bdi>14 November 2023, 22:14 UTC</bdi>."));
   model.kind = sync::LinkKind::view;
@@ -225,7 +220,7 @@ TEST(GiftPage, ShowsTheCharityOfADonation) {
 
 TEST(GiftPage, ShowsTheDeadlineAndMissingCodes) {
   GiftPageModel model = model_of();
-  model.until = platform::UtcMillis{1'795'264'267'042};
+  model.until = UtcMillis{1'795'264'267'042};
   EXPECT_THAT(body_of(model), HasSubstr("You can decide until <bdi>21 November 2026, 12:31 UTC</bdi>."));
   EXPECT_THAT(gift_page(model, content::messages_in("de"), kFace).body,
               HasSubstr("Sie können sich bis <bdi>21. November 2026, 12:31 Uhr UTC</bdi> entscheiden."));
@@ -298,7 +293,7 @@ TEST(GiftPage, ThePolicyAllowsExactlyOwnStyleSheetAndScript) {
   EXPECT_THAT(policy_of(response), HasSubstr("style-src 'sha256-" + base64_sha256(style) + "';"));
   EXPECT_THAT(policy_of(response),
               HasSubstr("script-src 'sha256-" + base64_sha256(element(response.body, "script")) + "';"));
-  GiftPageModel decided = model_of(sync::LinkKind::redeem, schema::Status::redeemed);
+  GiftPageModel decided = model_of(sync::LinkKind::redeem, Status::redeemed);
   decided.picture = "https://cdn.example/a.jpg";
   const http::HttpResponse other = page_of(decided);
   EXPECT_THAT(policy_of(other),
@@ -334,4 +329,4 @@ TEST(GiftPage, TheLogoIsServedByTheDaemon) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::pages
+}  // namespace giftsync::pages

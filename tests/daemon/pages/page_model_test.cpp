@@ -1,15 +1,13 @@
 // What a page shows of a gift, without a store.
-#include "daemon/pages/page_model.h"
-
 #include <gtest/gtest.h>
 
-namespace giftsync::daemon::pages {
-namespace {
+#include "daemon/pages/gift_page.h"
 
-using schema::Status;
+namespace giftsync::pages {
+namespace {
 using sync::LinkKind;
 
-constexpr platform::UtcMillis kNow{1'800'000'000'000};
+constexpr UtcMillis kNow{1'800'000'000'000};
 
 class PageModel : public testing::Test {
  protected:
@@ -25,18 +23,16 @@ class PageModel : public testing::Test {
     view_.redemption_text = "Show it at the counter.";
     view_.redemption_link = "https://shop.example";
     view_.code = "CODE";
-    view_.donation = schema::store::Donation{"Red Cross", ""};
+    view_.donation = store::Donation{"Red Cross", ""};
   }
-  void come_to(Status status) {
-    view_.changes.push_back({{5}, status, schema::Premise::none, kNow + 5, kNow + 5});
-  }
+  void come_to(Status status) { view_.changes.push_back({{5}, status, Premise::none, kNow + 5, kNow + 5}); }
   GiftPageModel model_of(LinkKind kind, bool is_revoked_view = false, std::string_view query = {}) const {
     return page_model(view_, {kind, is_revoked_view, query, kNow + 10}, links_, {{"Red Cross", ""}});
   }
 
   const sync::LinkSigner signer_{std::string(32, 'k')};
   const sync::GiftLinks links_{"https://gifts.example", signer_};
-  schema::store::PageView view_;
+  store::PageView view_;
 };
 
 // PAGE-14, PAGE-16
@@ -73,4 +69,4 @@ TEST_F(PageModel, ARevokedViewHasNothingOfTheRecipient) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::pages
+}  // namespace giftsync::pages

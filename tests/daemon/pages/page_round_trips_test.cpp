@@ -6,10 +6,8 @@
 #include "tests/support/round_trips.h"
 #include "tests/support/store_fixture.h"
 
-namespace giftsync::daemon::pages {
+namespace giftsync::pages {
 namespace {
-
-using schema::Status;
 using sync::LinkKind;
 
 class PageRoundTrips : public tests::StoreFixture {
@@ -22,10 +20,10 @@ class PageRoundTrips : public tests::StoreFixture {
                                                  content::make_branding("", "#0a6650"), options_);
   }
 
-  schema::TransactionId gift_with(Status status) {
-    const schema::TransactionId gift = one_gift();
-    const schema::store::StatusChange change{{}, "page", gift, status, kSentAt + 5, kSentAt + 5, {}};
-    const auto always = [](platform::UtcMillis, std::span<const schema::store::ChangeSpan>) { return true; };
+  TransactionId gift_with(Status status) {
+    const TransactionId gift = one_gift();
+    const store::StatusChange change{{}, "page", gift, status, kSentAt + 5, kSentAt + 5, {}};
+    const auto always = [](UtcMillis, std::span<const store::ChangeSpan>) { return true; };
     if (status == Status::redeemed)
       store_->changes.accept_if(change, always, store_->codes.assign_code({7}, gift, kSentAt));
     else if (status == Status::donated)
@@ -34,7 +32,7 @@ class PageRoundTrips : public tests::StoreFixture {
       store_->changes.accept(std::span(&change, 1));
     return gift;
   }
-  std::string token(LinkKind kind, schema::TransactionId gift, std::int64_t generation = 0) const {
+  std::string token(LinkKind kind, TransactionId gift, std::int64_t generation = 0) const {
     return signer_.token(kind, gift, generation);
   }
   int view(const std::string& token) {
@@ -55,7 +53,7 @@ class PageRoundTrips : public tests::StoreFixture {
   std::unique_ptr<GiftPageHandler> handler_;
 };
 INSTANTIATE_TEST_SUITE_P(BackEnds, PageRoundTrips,
-                         testing::Values(schema::sql::Dialect::sqlite, schema::sql::Dialect::postgresql),
+                         testing::Values(sql::Dialect::sqlite, sql::Dialect::postgresql),
                          tests::name_of_dialect);
 
 // PAGE-21
@@ -64,7 +62,7 @@ TEST_P(PageRoundTrips, AViewIsOneInEachStatusAndUnderEachLink) {
   view(token(LinkKind::redeem, gift_with(Status::sent)));  // prepares the statement
   for (const Status status :
        {Status::sent, Status::opened, Status::redeemed, Status::donated, Status::expired, Status::refunded}) {
-    const schema::TransactionId gift = gift_with(status);
+    const TransactionId gift = gift_with(status);
     for (const LinkKind kind : {LinkKind::redeem, LinkKind::donate, LinkKind::view}) {
       EXPECT_EQ(round_trips_of_view(token(kind, gift), 200), 1u) << to_word(status);
       EXPECT_EQ(round_trips_of_view(token(kind, gift), 200), 1u) << to_word(status) << ", viewed again";
@@ -74,7 +72,7 @@ TEST_P(PageRoundTrips, AViewIsOneInEachStatusAndUnderEachLink) {
 
 // PAGE-21
 TEST_P(PageRoundTrips, AViewThatShowsNoGiftIsOneAtMost) {
-  const schema::TransactionId gift = gift_with(Status::sent);
+  const TransactionId gift = gift_with(Status::sent);
   view(token(LinkKind::redeem, gift));
   EXPECT_EQ(round_trips_of_view("Anything", 404), 0u);
   EXPECT_EQ(round_trips_of_view(token(LinkKind::redeem, {gift.value + 100}), 404), 1u);
@@ -83,10 +81,10 @@ TEST_P(PageRoundTrips, AViewThatShowsNoGiftIsOneAtMost) {
 
 // PAGE-21
 TEST_P(PageRoundTrips, TheFirstViewOfAConnectionPreparesTheStatement) {
-  const schema::TransactionId gift = gift_with(Status::sent);
-  const std::size_t prepares = dialect() == schema::sql::Dialect::postgresql ? 1 : 0;
+  const TransactionId gift = gift_with(Status::sent);
+  const std::size_t prepares = dialect() == sql::Dialect::postgresql ? 1 : 0;
   EXPECT_EQ(round_trips_of_view(token(LinkKind::redeem, gift), 200), 1 + prepares);
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::pages
+}  // namespace giftsync::pages

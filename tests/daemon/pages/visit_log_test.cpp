@@ -6,7 +6,7 @@
 
 #include "tests/support/captured_log.h"
 
-namespace giftsync::daemon::pages {
+namespace giftsync::pages {
 namespace {
 
 using testing::AllOf;
@@ -18,7 +18,7 @@ using testing::StartsWith;
 
 // OPS-32
 TEST(VisitLog, OneLineOfAGiftInAMinuteAndTheCountOfTheRest) {
-  platform::UtcMillis now{1'800'000'000'000};
+  UtcMillis now{1'800'000'000'000};
   tests::CapturedLog captured;
   VisitLog log([&now] { return now; });
   for (int i = 0; i < 5'000; ++i) log.record(VisitLog::Event::visit, {3}, "192.0.2.1");
@@ -30,7 +30,7 @@ TEST(VisitLog, OneLineOfAGiftInAMinuteAndTheCountOfTheRest) {
       << "another gift, another event";
   log.flush();
   EXPECT_THAT(captured.take_lines(), IsEmpty()) << "the minute is not over";
-  now = now + platform::kMinuteMillis;
+  now = now + kMinuteMillis;
   log.flush();
   EXPECT_THAT(
       captured.take_lines(),
@@ -42,7 +42,7 @@ TEST(VisitLog, OneLineOfAGiftInAMinuteAndTheCountOfTheRest) {
 TEST(VisitLog, NoCountIsLostAtTheEnd) {
   tests::CapturedLog captured;
   {
-    VisitLog log([] { return platform::UtcMillis{1}; });
+    VisitLog log([] { return UtcMillis{1}; });
     for (int i = 0; i < 3; ++i) log.record(VisitLog::Event::foreign_post, {3}, "192.0.2.1");
   }
   EXPECT_THAT(captured.take_lines(),
@@ -50,4 +50,4 @@ TEST(VisitLog, NoCountIsLostAtTheEnd) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::pages
+}  // namespace giftsync::pages

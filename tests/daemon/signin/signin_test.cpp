@@ -8,10 +8,9 @@
 #include "daemon/handlers/saml_metadata_handler.h"
 #include "daemon/signin/connection_check.h"
 #include "daemon/signin/home_realm.h"
-#include "daemon/signin/oidc_documents.h"
 #include "daemon/signin/sp_metadata.h"
 
-namespace giftsync::daemon::signin {
+namespace giftsync::signin {
 namespace {
 
 using nlohmann::json;
@@ -20,7 +19,7 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using Kind = CheckResult::Kind;
 
-constexpr platform::UtcMillis kNow{1'795'264'267'000};
+constexpr UtcMillis kNow{1'795'264'267'000};
 constexpr const char* kTenant = "11111111-2222-3333-4444-555555555555";
 
 config::SsoConnectionSettings oidc() {
@@ -123,11 +122,11 @@ class FakeProvider {
   }
   CheckReport check(const config::SsoConnectionSettings& connection,
                     const config::SsoSettings& sso = settings()) const {
-    const auto fetch = [this](const platform::HttpGetRequest& request, const auto&) {
+    const auto fetch = [this](const HttpGetRequest& request, const auto&) {
       EXPECT_TRUE(request.https_only);
       EXPECT_TRUE(request.headers.empty()) << "no secret is sent";
       if (discovery_response.status != 200) return discovery_response;
-      platform::HttpGetResponse response;
+      HttpGetResponse response;
       response.status = 200;
       response.body = request.url.ends_with("/keys") ? keys_text.value_or(keys.dump())
                                                      : document_text.value_or(document.dump());
@@ -139,8 +138,8 @@ class FakeProvider {
   json keys;
   std::optional<std::string> document_text;
   std::optional<std::string> keys_text;
-  platform::HttpGetResponse discovery_response = [] {
-    platform::HttpGetResponse response;
+  HttpGetResponse discovery_response = [] {
+    HttpGetResponse response;
     response.status = 200;
     return response;
   }();
@@ -225,8 +224,8 @@ TEST(ConnectionCheck, BothCertificatesAreChecked) {
   saml.next_certificate = "/nonexistent/next.pem";
   const CheckReport report = check_connection(
       settings(), saml,
-      [](const platform::HttpGetRequest&, const std::function<bool()>&) {
-        platform::HttpGetResponse response;
+      [](const HttpGetRequest&, const std::function<bool()>&) {
+        HttpGetResponse response;
         response.status = 200;
         return response;
       },
@@ -257,4 +256,4 @@ TEST(ConnectionCheck, ADirectoryIssuerContainsItsTenantId) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::signin
+}  // namespace giftsync::signin

@@ -1,24 +1,19 @@
 // From a vendor's document to changes, gifts and quarantined events.
-#include "daemon/sources/event_extraction.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "daemon/sources/kept_event.h"
 #include "platform/text.h"
-#include "sync/gift_record_draft.h"
+#include "sync/crm/gift_record_draft.h"
 
-namespace giftsync::daemon::sources {
+namespace giftsync::sources {
 namespace {
-
-using platform::UtcMillis;
-using schema::Status;
-using schema::store::QuarantineReason;
+using store::QuarantineReason;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr platform::UtcMillis kNow{1'800'000'000'000};  // 2027-01-15T08:00:00Z
+constexpr UtcMillis kNow{1'800'000'000'000};  // 2027-01-15T08:00:00Z
 
 config::SourceSettings vendor_settings() {
   config::SourceSettings settings;
@@ -40,14 +35,14 @@ config::SourceSettings vendor_settings() {
 std::vector<sync::ClassifiedEvent> classify_text(const std::string& json,
                                                  const config::SourceSettings& settings = vendor_settings()) {
   const CompiledSource source = compile_source(settings, "inst");
-  const auto read = platform::parse_lenient_json(json);
+  const auto read = parse_lenient_json(json);
   const auto events = extract_events(read->root(), source);
   std::vector<sync::ClassifiedEvent> classified;
-  const sync::FindItem items = [](schema::GiftId id) {
-    if (id.value != 7) return std::optional<schema::store::GiftItem>();
-    schema::store::GiftItem item;
+  const sync::FindItem items = [](GiftId id) {
+    if (id.value != 7) return std::optional<store::GiftItem>();
+    store::GiftItem item;
     item.name = "Coffee";
-    item.costs = {schema::Money{500}, schema::Money{0}, schema::Money{10}, schema::Money{40}};
+    item.costs = {Money{500}, Money{0}, Money{10}, Money{40}};
     return std::optional(item);
   };
   for (const sync::InboundEvent& event : *events) {
@@ -59,8 +54,7 @@ std::vector<sync::ClassifiedEvent> classify_text(const std::string& json,
 }
 
 sync::ClassifiedEvent classify_again(const sync::InboundEvent& event, const CompiledSource& source) {
-  return sync::classify_event(event, keep(event), source.rules, kNow,
-                              [](schema::GiftId) { return std::nullopt; });
+  return sync::classify_event(event, keep(event), source.rules, kNow, [](GiftId) { return std::nullopt; });
 }
 
 // SRC-3
@@ -70,8 +64,8 @@ TEST(EventExtraction, ReadsOneObjectOrAList) {
   ASSERT_EQ(alone.size(), 1u);
   ASSERT_TRUE(alone[0].item.change);
   EXPECT_EQ(alone[0].item.change->transaction.value, 12);
-  EXPECT_EQ(alone[0].item.change->status, schema::Status::opened);
-  EXPECT_EQ(platform::to_rfc3339(alone[0].item.change->occurred_at), "2026-11-21T12:31:07.000Z");
+  EXPECT_EQ(alone[0].item.change->status, Status::opened);
+  EXPECT_EQ(to_rfc3339(alone[0].item.change->occurred_at), "2026-11-21T12:31:07.000Z");
   EXPECT_EQ(alone[0].item.change->event_ids, std::vector<std::string>{"e1"});
   EXPECT_EQ(alone[0].item.change->source, "vendor");
   EXPECT_FALSE(alone[0].item.gift) << "a source of giftsync's own gifts creates none";
@@ -81,7 +75,7 @@ TEST(EventExtraction, ReadsOneObjectOrAList) {
   EXPECT_EQ(classify_text(R"({"data":{"list":[)" + one + "]}}", below).size(), 1u);
   EXPECT_EQ(classify_text(R"({"data":{"list":[]}})", below).size(), 0u);
   const CompiledSource source = compile_source(below, "inst");
-  const auto elsewhere = platform::parse_json(R"({"data":[1]})");
+  const auto elsewhere = parse_json(R"({"data":[1]})");
   EXPECT_TRUE(std::holds_alternative<std::string>(extract_events(elsewhere->root(), source).error()));
 }
 
@@ -92,17 +86,17 @@ TEST(EventExtraction, CountsEventsBeforeExtractingThem) {
   const CompiledSource source = compile_source(below, "inst");
   std::string text = R"({"list":[0)";
   for (std::size_t i = 1; i < kMaxEvents; ++i) text += ",0";
-  const auto at_limit = platform::parse_json(text + "]}");
+  const auto at_limit = parse_json(text + "]}");
   const auto taken = extract_events(at_limit->root(), source);
   EXPECT_EQ(taken->size(), kMaxEvents);
-  const auto over_limit = platform::parse_json(text + ",0]}");
+  const auto over_limit = parse_json(text + ",0]}");
   const auto refused = extract_events(over_limit->root(), source);
   EXPECT_EQ(std::get<TooManyEvents>(refused.error()).found, kMaxEvents + 1);
 }
 
 struct QuarantineCase {
   const char* json;
-  schema::store::QuarantineReason reason;
+  store::QuarantineReason reason;
   const char* detail;
 };
 class QuarantinedEvents : public ::testing::TestWithParam<QuarantineCase> {};
@@ -119,41 +113,40 @@ INSTANTIATE_TEST_SUITE_P(
     Table, QuarantinedEvents,
     ::testing::Values(
         QuarantineCase{R"({"id":12,"state":{"status":"Seen"},"at":1795000000})",
-                       schema::store::QuarantineReason::unknown_status, "no status \"Seen\""},
+                       store::QuarantineReason::unknown_status, "no status \"Seen\""},
         QuarantineCase{R"({"id":12,"state":{"status":"opened"},"at":1795000000})",
-                       schema::store::QuarantineReason::unknown_status, "\"opened\""},
+                       store::QuarantineReason::unknown_status, "\"opened\""},
         QuarantineCase{R"({"id":12,"state":{"status":"seen"},"at":"2031-01-01T00:00:00Z"})",
-                       schema::store::QuarantineReason::implausible_time, "24 hours in the future"},
+                       store::QuarantineReason::implausible_time, "24 hours in the future"},
         QuarantineCase{R"({"id":12,"state":{"status":"seen"},"at":"1999-12-31T23:59:59Z"})",
-                       schema::store::QuarantineReason::implausible_time, "2000"},
+                       store::QuarantineReason::implausible_time, "2000"},
         QuarantineCase{R"({"id":"x12","state":{"status":"seen"},"at":1795000000})",
-                       schema::store::QuarantineReason::malformed, "transaction_id: found \"x12\""},
+                       store::QuarantineReason::malformed, "transaction_id: found \"x12\""},
         QuarantineCase{R"({"id":1.5,"state":{"status":"seen"},"at":1795000000})",
-                       schema::store::QuarantineReason::malformed, "\"1.5\""},
+                       store::QuarantineReason::malformed, "\"1.5\""},
         QuarantineCase{R"({"id":0,"state":{"status":"seen"},"at":1795000000})",
-                       schema::store::QuarantineReason::malformed, "\"0\""},
+                       store::QuarantineReason::malformed, "\"0\""},
         QuarantineCase{R"({"id":9007199254740993,"state":{"status":"seen"},"at":1795000000})",
-                       schema::store::QuarantineReason::malformed, "900719"},
+                       store::QuarantineReason::malformed, "900719"},
         QuarantineCase{R"({"id":18446744073709551616,"state":{"status":"seen"},"at":1795000000})",
-                       schema::store::QuarantineReason::malformed,
-                       "transaction_id: found \"18446744073709551616\""},
+                       store::QuarantineReason::malformed, "transaction_id: found \"18446744073709551616\""},
         QuarantineCase{R"({"id":12,"state":{"status":"seen"},"at":1e400})",
-                       schema::store::QuarantineReason::malformed, "occurred_at: found \"1e400\""},
+                       store::QuarantineReason::malformed, "occurred_at: found \"1e400\""},
         QuarantineCase{R"({"id":12,"state":{"status":"seen"},"at":1795000000,"state":{"status":"made"}})",
-                       schema::store::QuarantineReason::malformed,
+                       store::QuarantineReason::malformed,
                        "no field was read: The name \"state\" appears twice at the top level"},
         QuarantineCase{R"({"id":12,"state":{"status":"seen"},"at":1795000000,"event":"a\u0000"})",
-                       schema::store::QuarantineReason::malformed,
+                       store::QuarantineReason::malformed,
                        "no field was read: The text at \"/event\" contains the NUL character"},
-        QuarantineCase{R"({"state":{"status":"seen"},"at":1795000000})",
-                       schema::store::QuarantineReason::malformed, "found nothing"},
+        QuarantineCase{R"({"state":{"status":"seen"},"at":1795000000})", store::QuarantineReason::malformed,
+                       "found nothing"},
         QuarantineCase{R"({"id":12,"state":{"status":"seen"},"at":"yesterday"})",
-                       schema::store::QuarantineReason::malformed, "occurred_at"},
+                       store::QuarantineReason::malformed, "occurred_at"},
         QuarantineCase{R"({"id":12,"state":{"status":"seen"},"at":"2026-11-21T12:31:07"})",
-                       schema::store::QuarantineReason::malformed, "occurred_at"},
-        QuarantineCase{R"({"id":12,"at":1795000000})", schema::store::QuarantineReason::malformed,
+                       store::QuarantineReason::malformed, "occurred_at"},
+        QuarantineCase{R"({"id":12,"at":1795000000})", store::QuarantineReason::malformed,
                        "status: found nothing"},
-        QuarantineCase{R"([null])", schema::store::QuarantineReason::malformed, "found nothing"}));
+        QuarantineCase{R"([null])", store::QuarantineReason::malformed, "found nothing"}));
 
 TEST(EventExtraction, IgnoresStatusesMappedToIgnore) {
   EXPECT_TRUE(classify_text(R"({"id":"no matter","state":{"status":"noise"}})")[0].ignored);
@@ -165,7 +158,7 @@ TEST(EventExtraction, WithoutAStatusMapGiftsyncStatusesApply) {
   plain.status_map.clear();
   EXPECT_EQ(classify_text(R"({"id":"12","state":{"status":"donated"},"at":1795000000123})", plain)[0]
                 .item.change->status,
-            schema::Status::donated);
+            Status::donated);
 }
 
 // SRC-5
@@ -175,15 +168,15 @@ TEST(EventExtraction, MaySetLimitsWhatASourceReports) {
   const char* seen = R"({"id":12,"state":{"status":"seen"},"at":1795000000})";
   const char* claimed = R"({"id":12,"state":{"status":"claimed"},"at":1795000000})";
   EXPECT_TRUE(classify_text(seen, limited)[0].item.change);
-  EXPECT_EQ(classify_text(claimed, limited)[0].item.event.reason, schema::store::QuarantineReason::may_set);
+  EXPECT_EQ(classify_text(claimed, limited)[0].item.event.reason, store::QuarantineReason::may_set);
 }
 
 TEST(EventExtraction, ReadsTimesInEveryForm) {
-  EXPECT_EQ(sync::parse_event_time("1795000000"), (platform::UtcMillis{1'795'000'000'000}));
-  EXPECT_EQ(sync::parse_event_time("1795000000.25"), (platform::UtcMillis{1'795'000'000'250}));
-  EXPECT_EQ(sync::parse_event_time("1795000000123"), (platform::UtcMillis{1'795'000'000'123}));
+  EXPECT_EQ(sync::parse_event_time("1795000000"), (UtcMillis{1'795'000'000'000}));
+  EXPECT_EQ(sync::parse_event_time("1795000000.25"), (UtcMillis{1'795'000'000'250}));
+  EXPECT_EQ(sync::parse_event_time("1795000000123"), (UtcMillis{1'795'000'000'123}));
   EXPECT_EQ(sync::parse_event_time("2014-08-01T13:28:10.2735393-04:00"),
-            platform::from_rfc3339("2014-08-01T17:28:10.273Z"));
+            from_rfc3339("2014-08-01T17:28:10.273Z"));
   for (const char* bad : {"", "-5", "nan", "inf", "1e400", "17950000001234567", "12 s"})
     EXPECT_FALSE(sync::parse_event_time(bad)) << bad;
 }
@@ -203,8 +196,8 @@ TEST(EventExtraction, AnExternalSourceCreatesGifts) {
   ASSERT_TRUE(classified[0].item.gift);
   EXPECT_EQ(classified[0].item.change->gift_source, "vendor");
   EXPECT_EQ(classified[0].item.gift->item_name, "Coffee") << "from the catalogue";
-  EXPECT_EQ(classified[0].item.gift->costs.item, schema::Money{550}) << "as reported";
-  EXPECT_EQ(classified[0].item.gift->costs.transaction_fee, schema::Money{40});
+  EXPECT_EQ(classified[0].item.gift->costs.item, Money{550}) << "as reported";
+  EXPECT_EQ(classified[0].item.gift->costs.transaction_fee, Money{40});
   EXPECT_EQ(classified[0].item.gift->sent_at.value, 1'795'000'000'000);
   EXPECT_EQ(classified[0].item.gift->sender_email, "rose@example.com");
   ASSERT_TRUE(classified[1].item.gift);
@@ -213,8 +206,8 @@ TEST(EventExtraction, AnExternalSourceCreatesGifts) {
   EXPECT_EQ(classified[1].item.gift->sent_at.value, 1'794'000'000'000);
   EXPECT_TRUE(classified[2].item.change);
   EXPECT_FALSE(classified[2].item.gift) << "the sending time is unknown: the change stays orphaned";
-  EXPECT_EQ(classified[3].item.event.reason, schema::store::QuarantineReason::malformed);
-  EXPECT_EQ(classified[4].item.event.reason, schema::store::QuarantineReason::malformed);
+  EXPECT_EQ(classified[3].item.event.reason, store::QuarantineReason::malformed);
+  EXPECT_EQ(classified[4].item.event.reason, store::QuarantineReason::malformed);
   EXPECT_FALSE(classified[4].item.gift);
 }
 
@@ -231,8 +224,8 @@ TEST(EventExtraction, TheSentTimeOfAnExternalGiftIsAChangeOfItsOwn) {
       external);
   for (const std::size_t with_both : {0u, 1u}) {
     ASSERT_TRUE(classified[with_both].item.sent) << with_both;
-    const schema::store::StatusChange& sent = *classified[with_both].item.sent;
-    EXPECT_EQ(sent.status, schema::Status::sent);
+    const store::StatusChange& sent = *classified[with_both].item.sent;
+    EXPECT_EQ(sent.status, Status::sent);
     EXPECT_EQ(sent.occurred_at.value, 1'794'000'000'000);
     EXPECT_EQ(sent.transaction.value, 5);
     EXPECT_EQ(sent.gift_source, "vendor");
@@ -280,15 +273,15 @@ TEST(EventExtraction, KeepsAMessageUpToTheCrmLengthAndWarnsWhenItWasTruncated) {
     return classified[0].item.gift ? classified[0].item.gift->message : std::string();
   };
   const auto warnings_of = [](const std::string& message) {
-    schema::store::Gift gift;
+    store::Gift gift;
     gift.transaction.message = message;
     return sync::draft_gift_record(gift, {}, "", "").warnings;
   };
   const std::string whole = message_of(131'072);
-  EXPECT_EQ(platform::count_code_points(whole), 131'072u);
+  EXPECT_EQ(count_code_points(whole), 131'072u);
   EXPECT_THAT(warnings_of(whole), IsEmpty());
   const std::string cut = message_of(200'000);
-  EXPECT_EQ(platform::count_code_points(cut), 131'073u);
+  EXPECT_EQ(count_code_points(cut), 131'073u);
   EXPECT_THAT(warnings_of(cut), ElementsAre("Message was cut to its 131072 characters in the CRM"));
 }
 
@@ -296,7 +289,7 @@ TEST(EventExtraction, AKeptPayloadCanBeReadWithOtherPointers) {
   const std::string json =
       R"({"id":12,"state":{"status":"seen"},"at":"soon","made":[1795000000.5,true,null,-7,"a\"b\u0001c"],"o":{}})";
   const auto classified = classify_text(json);
-  EXPECT_EQ(classified[0].item.event.reason, schema::store::QuarantineReason::malformed);
+  EXPECT_EQ(classified[0].item.event.reason, store::QuarantineReason::malformed);
   EXPECT_THAT(classified[0].faulty_fields, ElementsAre(sync::EventField::occurred_at));
   config::SourceSettings corrected = vendor_settings();
   corrected.fields.occurred_at = "/made/0";
@@ -368,7 +361,7 @@ TEST(EventExtraction, OfALongEventOnlyTheFieldsAreKept) {
       R"({"id":12,"state":{"status":"lost"},"at":1795000000,"to":[{"email":"a@b.com"}],)";
   const std::string more = usual + R"("more":")" + std::string(kMaxPayloadBytes, 'x') + R"("})";
   const auto long_payload = classify_text(more);
-  EXPECT_EQ(long_payload[0].item.event.reason, schema::store::QuarantineReason::unknown_status);
+  EXPECT_EQ(long_payload[0].item.event.reason, store::QuarantineReason::unknown_status);
   EXPECT_THAT(long_payload[0].item.event.detail, HasSubstr("too long to be kept whole"));
   EXPECT_LT(long_payload[0].item.event.payload.size(), 500u);
   EXPECT_EQ(long_payload[0].item.event.digest, classify_text(usual + R"("more":"x"})")[0].item.event.digest)
@@ -391,14 +384,13 @@ TEST(EventExtraction, OfALongEventOnlyTheFieldsAreKept) {
 }
 
 TEST(JsonPointer, ResolvesTheExamplesOfRfc6901) {
-  const auto read =
-      platform::parse_json(R"({"foo":["bar","baz"],"":0,"a/b":1,"c%d":2,"m~n":8," ":7,"o":{"0":5}})");
-  const platform::JsonValue& root = read->root();
+  const auto read = parse_json(R"({"foo":["bar","baz"],"":0,"a/b":1,"c%d":2,"m~n":8," ":7,"o":{"0":5}})");
+  const JsonValue& root = read->root();
   const auto at = [&](const char* pointer) {
-    const platform::JsonValue* value = platform::JsonPointer::parse(pointer)->resolve(root);
+    const JsonValue* value = JsonPointer::parse(pointer)->resolve(root);
     return value ? scalar_text(*value) : std::string("none");
   };
-  EXPECT_EQ(platform::JsonPointer::parse("")->resolve(root), &root);
+  EXPECT_EQ(JsonPointer::parse("")->resolve(root), &root);
   EXPECT_EQ(at("/foo/0"), "bar");
   EXPECT_EQ(at("/"), "0");
   EXPECT_EQ(at("/a~1b"), "1");
@@ -408,9 +400,8 @@ TEST(JsonPointer, ResolvesTheExamplesOfRfc6901) {
   EXPECT_EQ(at("/o/0"), "5");
   for (const char* missing : {"/foo/2", "/foo/-", "/foo/00", "/foo/x", "/nope", "/foo/0/x"})
     EXPECT_EQ(at(missing), "none") << missing;
-  for (const char* invalid : {"foo", "/a~", "/a~2"})
-    EXPECT_FALSE(platform::JsonPointer::parse(invalid)) << invalid;
+  for (const char* invalid : {"foo", "/a~", "/a~2"}) EXPECT_FALSE(JsonPointer::parse(invalid)) << invalid;
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::sources
+}  // namespace giftsync::sources

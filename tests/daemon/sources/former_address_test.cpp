@@ -3,17 +3,16 @@
 #include <gtest/gtest.h>
 
 #include "daemon/sources/event_ingestor.h"
-#include "daemon/sources/providers/provider_event.h"
+#include "daemon/sources/provider_webhook.h"
 #include "tests/support/temporary_store.h"
 
-namespace giftsync::daemon::sources {
+namespace giftsync::sources {
 namespace {
 
-using namespace schema;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-constexpr platform::UtcMillis kNow{1'800'000'000'000};
+constexpr UtcMillis kNow{1'800'000'000'000};
 
 // MAIL-22
 TEST(FormerAddress, ReportsAboutAFormerAddressAreIgnored) {
@@ -25,21 +24,21 @@ TEST(FormerAddress, ReportsAboutAFormerAddressAreIgnored) {
   settings.preset = config::SourcePreset::ses;
   const CompiledSource source = compile_source(settings, "inst");
   health_monitor.register_source(source.settings.name, source.rules.gift_source, kNow);
-  const schema::TransactionId gift = store.create_gifts(1).front();
+  const TransactionId gift = store.create_gifts(1).front();
   const auto ingest_event = [&](const std::string& mail, const char* event_type) {
     const std::string id = "gift-" + std::to_string(gift.value) + "." + mail + ".inst@example.com";
-    const auto body = platform::parse_json("{}");
+    const auto body = parse_json("{}");
     const sync::InboundEvent one = mail_event(source, ProviderEvent(body->root()),
                                               {id, event_type, "2026-11-20T10:00:00Z", id + event_type});
     return ingestor.ingest(source, ingestor.classify_events(source, std::span(&one, 1), kNow), {}, kNow);
   };
   const auto statuses = [&] {
-    std::vector<schema::Status> found;
-    for (const schema::store::StatusChange& one : store->changes.history(gift)) found.push_back(one.status);
+    std::vector<Status> found;
+    for (const store::StatusChange& one : store->changes.history(gift)) found.push_back(one.status);
     return found;
   };
-  store->lifecycle.enqueue_mail(gift, kNow, [](const schema::store::MailContext&) {
-    return schema::store::MailOrder{schema::MailKind::gift, "bea@example.org"};
+  store->lifecycle.enqueue_mail(gift, kNow, [](const store::MailContext&) {
+    return store::MailOrder{MailKind::gift, "bea@example.org"};
   });
   EXPECT_EQ(ingest_event("0", "bounced").ignored, 1u);
   EXPECT_THAT(statuses(), IsEmpty());
@@ -47,8 +46,8 @@ TEST(FormerAddress, ReportsAboutAFormerAddressAreIgnored) {
   ASSERT_THAT(ignored, ::testing::SizeIs(1));
   EXPECT_EQ(ignored.front().detail, "it is about a mail to an address that the gift no longer has");
   EXPECT_EQ(ingest_event("1.2", "delivered").ignored, 0u);
-  EXPECT_THAT(statuses(), ElementsAre(schema::Status::delivered)) << "the mail to the new address counts";
+  EXPECT_THAT(statuses(), ElementsAre(Status::delivered)) << "the mail to the new address counts";
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::sources
+}  // namespace giftsync::sources

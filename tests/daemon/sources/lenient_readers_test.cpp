@@ -11,7 +11,7 @@
 #include "daemon/sources/poll_cursor.h"
 #include "tests/daemon/sources/providers/provider_fixture.h"
 
-namespace giftsync::daemon::sources {
+namespace giftsync::sources {
 namespace {
 
 using namespace std::string_literals;
@@ -67,13 +67,13 @@ http::HttpRequest request_with(const std::string& body, const std::string& type)
 std::vector<std::string> read_webhook(const Message& message) {
   const CompiledSource source = vendor(config::SourceKind::webhook);
   http::HttpRequest request = request_with(message.before + vendor_event(message), message.type);
-  request.headers.emplace("X-Signature", platform::to_hex(platform::hmac_sha256("hush", request.body)));
+  request.headers.emplace("X-Signature", to_hex(hmac_sha256("hush", request.body)));
   return describe_outcomes(parse_webhook_message(source, request, kNow, no_fetch), source);
 }
 
 std::vector<std::string> read_poll_page(const Message& message) {
   const CompiledSource source = vendor(config::SourceKind::poll);
-  platform::HttpGetResponse response;
+  HttpGetResponse response;
   response.status = 200;
   response.body =
       message.before + R"({"data":[)" + vendor_event(message) + R"(],"cursor":"c2")" + message.more + "}";
@@ -89,7 +89,7 @@ std::vector<std::string> read_postmark(const Message& message) {
       message.before + R"({"RecordType":"Delivery","DeliveredAt":")" + message.time + R"(","MessageID":"m1)" +
           message.id_more + R"(","Metadata":{"giftsync":"gift-41.0.8f3a@example.com"})" + message.more + "}",
       message.type);
-  request.headers.emplace("Authorization", "Basic " + platform::to_base64_text("postmark:hush"));
+  request.headers.emplace("Authorization", "Basic " + to_base64_text("postmark:hush"));
   return describe_outcomes(parse_webhook_message(source, request, kNow, no_fetch), source);
 }
 
@@ -99,7 +99,7 @@ std::vector<std::string> read_mailgun(const Message& message) {
   const std::string token = "e0b5477167110d68991efc6b9f89f0a11066af27834600e123";
   const std::string body =
       message.before + R"({"signature":{"token":")" + token + R"(","timestamp":")" + timestamp +
-      R"(","signature":")" + platform::to_hex(platform::hmac_sha256("key-hush", timestamp + token)) +
+      R"(","signature":")" + to_hex(hmac_sha256("key-hush", timestamp + token)) +
       R"("},"event-data":{"event":"delivered","timestamp":")" + message.time + R"(","id":"m1)" +
       message.id_more + R"(","message":{"headers":{"message-id":"gift-41.0.8f3a@example.com"}})" +
       message.more + "}}";
@@ -111,8 +111,7 @@ std::vector<std::string> read_sendgrid_list(const std::string& body, const std::
   static const SigningKey key(EVP_EC_gen("P-256"), EVP_PKEY_free);
   unsigned char* der = nullptr;
   const int length = i2d_PUBKEY(key.get(), &der);
-  const std::string public_key =
-      platform::to_base64_text({reinterpret_cast<const char*>(der), std::size_t(length)});
+  const std::string public_key = to_base64_text({reinterpret_cast<const char*>(der), std::size_t(length)});
   OPENSSL_free(der);
   const CompiledSource source = compiled_source_for(config::SourcePreset::sendgrid, public_key);
   http::HttpRequest request = request_with(body, type);
@@ -197,7 +196,7 @@ TEST(LenientReaders, OneEventThatCannotBeReadLeavesTheOthers) {
   for (const std::string& bad :
        {R"({"id":41,"id":42,"what":"delivered","at":"2027-01-15T07:59:00Z"})"s,
         "{\"id\":\"4\xFF\",\"what\":\"delivered\",\"at\":\"2027-01-15T07:59:00Z\"}"s, nested(100)}) {
-    platform::HttpGetResponse response;
+    HttpGetResponse response;
     response.body = R"({"data":[)" + good + "," + bad + "," + good + R"(],"cursor":"2"})";
     const auto page = read_page(source, {}, source.settings.url, response, {kNow, kNow});
     ASSERT_TRUE(page) << bad << page.error();
@@ -233,7 +232,7 @@ TEST(LenientReaders, APageWhoseContinuationCannotBeReadIsInvalid) {
   for (const std::string& frame :
        {R"("data":[],"data":[],"cursor":"2")"s, R"("data":[],"cursor":"2","cursor":"3")"s,
         R"("data":[],"cursor":"2\ud83d")"s, R"("data":[],"cursor":"2\u0000")"s}) {
-    platform::HttpGetResponse response;
+    HttpGetResponse response;
     response.body = "{" + frame + "}";
     EXPECT_FALSE(read_page(source, {}, source.settings.url, response, {kNow, kNow})) << frame;
   }
@@ -247,8 +246,7 @@ TEST(LenientReaders, AFreeTextKeepsWhatCanBeRead) {
   settings.fields.recipient_email = "/email";
   const CompiledSource source = compile_source(settings, "8f3a");
   const auto read = [&](const std::string& more) {
-    const auto document =
-        platform::parse_lenient_json("{\"id\":41,\"what\":\"sent\",\"at\":1799990000," + more + "}");
+    const auto document = parse_lenient_json("{\"id\":41,\"what\":\"sent\",\"at\":1799990000," + more + "}");
     return extract_events(document->root(), source)->front();
   };
   const sync::InboundEvent event =
@@ -260,4 +258,4 @@ TEST(LenientReaders, AFreeTextKeepsWhatCanBeRead) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::sources
+}  // namespace giftsync::sources

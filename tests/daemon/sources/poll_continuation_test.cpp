@@ -5,7 +5,7 @@
 
 #include "tests/daemon/sources/poll_fixture.h"
 
-namespace giftsync::daemon::sources {
+namespace giftsync::sources {
 namespace {
 
 using ::testing::AllOf;
@@ -57,7 +57,7 @@ const std::vector<Shape>& shapes() {
 class PollContinuation : public PollFixture {
  protected:
   /// The page for the requested URL.
-  platform::HttpGetResponse page_of(const Shape& shape, const std::string& url) const {
+  HttpGetResponse page_of(const Shape& shape, const std::string& url) const {
     const std::string requested = FakeFeed::parameter(url, "after");
     nlohmann::json data = nlohmann::json::array();
     const auto count = static_cast<std::int64_t>(reported_.size());
@@ -93,7 +93,7 @@ class PollContinuation : public PollFixture {
   }
   std::vector<std::string> requested_urls() const {
     std::vector<std::string> urls;
-    for (const platform::HttpGetRequest& request : feed_.requests) urls.push_back(request.url);
+    for (const HttpGetRequest& request : feed_.requests) urls.push_back(request.url);
     return urls;
   }
   void use_next(const std::string& next) {
@@ -101,7 +101,7 @@ class PollContinuation : public PollFixture {
     settings_.next = next;
   }
   /// A page of one new event with the members `more`.
-  platform::HttpGetResponse event_page(const std::string& more) {
+  HttpGetResponse event_page(const std::string& more) {
     const std::string id = std::to_string(store_.create_gifts(1)[0].value);
     return json_page(R"({"data":[{"id":)" + id + R"(,"what":"opened","at":)" + std::to_string(kAt) + "}]" +
                      (more.empty() ? "" : ",") + more + "}");
@@ -112,7 +112,7 @@ class PollContinuation : public PollFixture {
   }
   PollCursor cursor_state() { return parse_poll_cursor(source_row().cursor_state); }
 
-  std::vector<schema::TransactionId> reported_;
+  std::vector<TransactionId> reported_;
 };
 
 class PollShapes : public PollContinuation, public ::testing::WithParamInterface<Shape> {};
@@ -287,7 +287,7 @@ TEST_F(PollContinuation, LinksOfTheSameOriginAreFollowedAndHttpBecomesHttps) {
     EXPECT_EQ(source_row().state, "ok") << source_row().reason;
   }
   settings_.url = "https://api.example.com:8443/events";
-  platform::HttpGetResponse redirect = http_status(301);
+  HttpGetResponse redirect = http_status(301);
   redirect.location = "http://api.example.com/events/";
   wait(70);
   feed_.queued_responses = {redirect, event_page("")};
@@ -310,7 +310,7 @@ TEST_F(PollContinuation, AContinuationThatWasNeverFoundIsAWarning) {
                   "one page");
   }
   wait(70);
-  platform::HttpGetResponse first = event_page("");
+  HttpGetResponse first = event_page("");
   first.link = R"(<https://api.example.com/?p=1,2;3>; title="rel=next"; Rel="prev NEXT", </x>; rel=last)";
   feed_.queued_responses = {first, event_page("")};
   EXPECT_EQ(step().accepted, 2u);
@@ -363,7 +363,7 @@ TEST_F(PollContinuation, APageThatNamesANextOneElsewhereIsInvalidUntilTheSetting
        }) {
     use_next(next);
     wait(40'000);
-    platform::HttpGetResponse page = event_page(more);
+    HttpGetResponse page = event_page(more);
     page.link = link;
     feed_.queued_responses = {page};
     settings_.url += "x";  // no setting has found a link yet
@@ -494,7 +494,7 @@ TEST_F(PollContinuation, ARefusedSinceBeginsTheFeedAgain) {
 TEST_F(PollContinuation, ALongETagIsNotSentBack) {
   use_next("");
   for (const std::size_t size : {kMaxEtagBytes, kMaxEtagBytes + 1}) {
-    platform::HttpGetResponse page = event_page("");
+    HttpGetResponse page = event_page("");
     page.etag = std::string(size, 'e');
     feed_.queued_responses = {page, event_page("")};
     wait(70);
@@ -513,4 +513,4 @@ TEST_F(PollContinuation, ALongETagIsNotSentBack) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::sources
+}  // namespace giftsync::sources

@@ -1,7 +1,5 @@
 // The decisions of a poll by time as tables, and a simulated feed: whatever its times and page cuts, a feed
 // that keeps the contract loses no event, and one that breaks it fails.
-#include "daemon/sources/poll_contract.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,13 +10,13 @@
 
 #include "daemon/sources/poll_cursor.h"
 
-namespace giftsync::daemon::sources {
+namespace giftsync::sources {
 namespace {
 
 using ::testing::HasSubstr;
-using Time = std::optional<platform::UtcMillis>;
+using Time = std::optional<UtcMillis>;
 
-constexpr platform::UtcMillis kNow{1'800'000'000'000};
+constexpr UtcMillis kNow{1'800'000'000'000};
 
 Time at(std::int64_t millis) {
   return kNow + millis;
@@ -153,14 +151,14 @@ struct SimulatedFeed {
   bool is_exclusive = false;  ///< `since` means "after"
   bool is_newest_first = false;
 
-  platform::HttpGetResponse respond(const std::string& url, std::int64_t now, const std::string& etag) const {
+  HttpGetResponse respond(const std::string& url, std::int64_t now, const std::string& etag) const {
     const std::size_t parameter = url.find("since=");
     std::int64_t since = 0;
     if (parameter != std::string::npos) {
       std::string text = url.substr(parameter + 6);
       for (std::size_t i = text.find("%3A"); i != std::string::npos; i = text.find("%3A"))
         text.replace(i, 3, ":");
-      since = platform::from_rfc3339(text)->value;
+      since = from_rfc3339(text)->value;
     }
     nlohmann::json items = nlohmann::json::array();
     const auto add = [&](const Event& one) {
@@ -173,7 +171,7 @@ struct SimulatedFeed {
     } else {
       std::for_each(events.begin(), events.end(), add);
     }
-    platform::HttpGetResponse response;
+    HttpGetResponse response;
     response.status = 200;
     response.body = items.dump();
     response.etag = std::to_string(std::hash<std::string>()(response.body));
@@ -227,7 +225,7 @@ class Simulation {
       if (between(0, 50) == 0) apply_config_fingerprint(cursor_, std::to_string(between(0, 1'000'000)));
       const std::string url = page_url(source_, cursor_);
       const CachedPage* const cached = find_cached_page(cursor_, url);
-      const platform::UtcMillis requested_at{now_ + skew_};
+      const UtcMillis requested_at{now_ + skew_};
       const auto response = feed_.respond(url, now_, cached ? cached->etag : "");
       now_ += between(0, 300);
       const PageTimestamps times{requested_at, {now_ + skew_}};
@@ -306,4 +304,4 @@ TEST(PollContract, AFeedThatBreaksTheContractFailsOrLosesNoEvent) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::sources
+}  // namespace giftsync::sources

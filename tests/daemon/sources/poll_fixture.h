@@ -11,11 +11,9 @@
 #include "daemon/sources/poll_step.h"
 #include "tests/support/temporary_store.h"
 
-namespace giftsync::daemon::sources {
+namespace giftsync::sources {
 
-using namespace schema;
-
-constexpr platform::UtcMillis kStart{1'800'000'000'000};
+constexpr UtcMillis kStart{1'800'000'000'000};
 
 /// Serves its events page by page: by cursor, by since-time or by links.
 class FakeFeed {
@@ -28,23 +26,23 @@ class FakeFeed {
   std::vector<Event> events;
   std::size_t page_size = 2;
   bool links_next_page = true;
-  std::int64_t since_resolution_millis = 1;                ///< truncates requested times to this unit
-  std::deque<platform::HttpGetResponse> queued_responses;  ///< returned first
-  std::vector<platform::HttpGetRequest> requests;
+  std::int64_t since_resolution_millis = 1;      ///< truncates requested times to this unit
+  std::deque<HttpGetResponse> queued_responses;  ///< returned first
+  std::vector<HttpGetRequest> requests;
   std::function<void()> before_response = [] {};
 
-  platform::HttpGetResponse respond(const platform::HttpGetRequest& request) {
+  HttpGetResponse respond(const HttpGetRequest& request) {
     requests.push_back(request);
     const auto hook = before_response;  // it may replace itself
     hook();
     if (!queued_responses.empty()) {
-      const platform::HttpGetResponse queued = queued_responses.front();
+      const HttpGetResponse queued = queued_responses.front();
       queued_responses.pop_front();
       return queued;
     }
     std::vector<Event> matching = events;
     if (const std::string since = parameter(request.url, "since"); !since.empty()) {
-      const auto from = platform::from_rfc3339(since);
+      const auto from = from_rfc3339(since);
       const std::int64_t cut = from->value - from->value % since_resolution_millis;
       std::erase_if(matching, [&](const Event& one) { return one.at_seconds * 1000 < cut; });
     }
@@ -57,7 +55,7 @@ class FakeFeed {
       data.push_back({{"id", matching[end].id},
                       {"what", matching[end].source_status},
                       {"at", matching[end].at_seconds}});
-    platform::HttpGetResponse response;
+    HttpGetResponse response;
     response.status = 200;
     nlohmann::json document{{"data", data}, {"cursor", std::to_string(end)}};
     if (links_next_page && end < matching.size()) {
@@ -88,14 +86,14 @@ class FakeFeed {
   }
 };
 
-inline platform::HttpGetResponse http_status(int code, const std::string& retry_after = "") {
-  platform::HttpGetResponse response;
+inline HttpGetResponse http_status(int code, const std::string& retry_after = "") {
+  HttpGetResponse response;
   response.status = code;
   response.retry_after = retry_after;
   return response;
 }
-inline platform::HttpGetResponse json_page(const std::string& body) {
-  platform::HttpGetResponse response = http_status(200);
+inline HttpGetResponse json_page(const std::string& body) {
+  HttpGetResponse response = http_status(200);
   response.body = body;
   return response;
 }
@@ -127,14 +125,13 @@ class PollFixture : public ::testing::Test {
   }
   PollStats step(const std::string& owner = "one") {
     const CompiledSource source = compile_source(settings_, "inst");
-    PollContext context{
-        *store_,
-        ingestor_,
-        health_monitor_,
-        [this](const platform::HttpGetRequest& request, const auto&) { return feed_.respond(request); },
-        [this] { return now_; },
-        [this] { return random_; },
-        owner};
+    PollContext context{*store_,
+                        ingestor_,
+                        health_monitor_,
+                        [this](const HttpGetRequest& request, const auto&) { return feed_.respond(request); },
+                        [this] { return now_; },
+                        [this] { return random_; },
+                        owner};
     return poll_step(source, context, [this] { return keep_going_; });
   }
   /// As at a restart or reload of the daemon.
@@ -145,11 +142,11 @@ class PollFixture : public ::testing::Test {
   std::size_t release_implausible_waits() {
     return release_implausible_poll_waits({compile_source(settings_, "inst")}, *store_, now_).size();
   }
-  schema::store::SourceSummary source_row() { return store_->sources.list().front(); }
-  std::size_t change_count(schema::TransactionId id) { return store_->changes.history(id).size(); }
+  store::SourceSummary source_row() { return store_->sources.list().front(); }
+  std::size_t change_count(TransactionId id) { return store_->changes.history(id).size(); }
   void wait(std::int64_t seconds) { now_ = now_ + seconds * 1000; }
 
-  platform::UtcMillis now_ = kStart;
+  UtcMillis now_ = kStart;
   double random_ = 0.5;
   bool keep_going_ = true;
   config::SourceSettings settings_;
@@ -163,10 +160,9 @@ class PollFixture : public ::testing::Test {
 constexpr std::int64_t kAt = 1'799'990'000;
 
 /// A page of one event with the given continuation.
-inline platform::HttpGetResponse single_event_page(schema::TransactionId id, const std::string& key,
-                                                   const std::string& value) {
+inline HttpGetResponse single_event_page(TransactionId id, const std::string& key, const std::string& value) {
   return json_page(R"({"data":[{"id":)" + std::to_string(id.value) + R"(,"what":"opened","at":)" +
                    std::to_string(kAt) + R"(}],")" + key + R"(":")" + value + R"("})");
 }
 
-}  // namespace giftsync::daemon::sources
+}  // namespace giftsync::sources

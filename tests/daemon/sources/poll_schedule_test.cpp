@@ -1,7 +1,7 @@
 // When a poll requests again: back-off, Retry-After, edits of its settings, and feeds without end.
 #include "tests/daemon/sources/poll_fixture.h"
 
-namespace giftsync::daemon::sources {
+namespace giftsync::sources {
 namespace {
 
 using ::testing::HasSubstr;
@@ -25,7 +25,7 @@ TEST_F(PollSchedule, BacksOffExponentiallyAndHonoursRetryAfter) {
   EXPECT_EQ(source_row().next_attempt_at.value - now_.value, 120'000);
   wait(121);
   step();
-  EXPECT_EQ(platform::to_rfc3339(source_row().next_attempt_at), "2027-01-15T08:30:00.000Z");
+  EXPECT_EQ(to_rfc3339(source_row().next_attempt_at), "2027-01-15T08:30:00.000Z");
   now_ = source_row().next_attempt_at;
   step();
   EXPECT_EQ(source_row().failures, 0);
@@ -48,7 +48,7 @@ TEST_F(PollSchedule, OnlyASettingsChangeEndsTheWait) {
   feed_.queued_responses = {http_status(401)};
   restart_daemon();
   step();
-  const platform::UtcMillis due = source_row().next_attempt_at;
+  const UtcMillis due = source_row().next_attempt_at;
   EXPECT_GT(due, now_ + 86'000'000);
   for (int reloads = 0; reloads < 3; ++reloads) {
     restart_daemon();
@@ -128,21 +128,19 @@ TEST_F(PollSchedule, Status204IsAnEmptyPageAndNotAFailure) {
 
 TEST_F(PollSchedule, Status204EndsTheRun) {
   use_since("/next");
-  for (const schema::TransactionId id : store_.create_gifts(4))
-    feed_.events.push_back({id.value, "opened", kAt});
+  for (const TransactionId id : store_.create_gifts(4)) feed_.events.push_back({id.value, "opened", kAt});
   feed_.before_response = [this] {
     if (feed_.requests.size() == 2) feed_.queued_responses = {http_status(204)};
   };
   EXPECT_EQ(step().accepted, 2u);
   const PollCursor cursor_state = parse_poll_cursor(source_row().cursor_state);
   EXPECT_EQ(cursor_state.next, "");
-  EXPECT_EQ(cursor_state.since, (platform::UtcMillis{kAt * 1000}));
+  EXPECT_EQ(cursor_state.since, (UtcMillis{kAt * 1000}));
 }
 
 // SRC-54, SRC-52
 TEST_F(PollSchedule, AfterAnOutageTheStateIsOkOnceAPageIsAccepted) {
-  for (const schema::TransactionId id : store_.create_gifts(20))
-    feed_.events.push_back({id.value, "opened", kAt});
+  for (const TransactionId id : store_.create_gifts(20)) feed_.events.push_back({id.value, "opened", kAt});
   feed_.queued_responses = {http_status(503)};
   step();
   EXPECT_EQ(source_row().state, "failing");
@@ -163,8 +161,7 @@ TEST_F(PollSchedule, AfterAnOutageTheStateIsOkOnceAPageIsAccepted) {
 }
 
 TEST_F(PollSchedule, AnIntermediateRoundSetsTheStateOk) {
-  for (const schema::TransactionId id : store_.create_gifts(210))
-    feed_.events.push_back({id.value, "opened", kAt});
+  for (const TransactionId id : store_.create_gifts(210)) feed_.events.push_back({id.value, "opened", kAt});
   feed_.queued_responses = {http_status(503)};
   step();
   now_ = source_row().next_attempt_at;
@@ -191,7 +188,7 @@ TEST_F(PollSchedule, AWaitBeyondTheMaximumIsReleased) {
     EXPECT_EQ(release_implausible_waits(), 0u) << failures;
   }
   EXPECT_EQ(source_row().next_attempt_at.value - now_.value, 3'960'000);
-  set_clock_back(6 * platform::kHourMillis);
+  set_clock_back(6 * kHourMillis);
   EXPECT_EQ(release_implausible_waits(), 1u);
   EXPECT_EQ(source_row().failures, 10) << "the back-off continues";
 }
@@ -199,16 +196,16 @@ TEST_F(PollSchedule, AWaitBeyondTheMaximumIsReleased) {
 TEST_F(PollSchedule, AWaitOfADayIsValidOnlyAfterRetryAfter) {
   feed_.queued_responses = {http_status(429, "86400"), http_status(429)};
   step();
-  EXPECT_EQ(source_row().next_attempt_at, now_ + platform::kDayMillis);
+  EXPECT_EQ(source_row().next_attempt_at, now_ + kDayMillis);
   EXPECT_EQ(release_implausible_waits(), 0u);
   now_ = now_ - 1;
   EXPECT_EQ(release_implausible_waits(), 1u);
   step();
   EXPECT_EQ(source_row().failures, 2);
-  now_ = now_ - 6 * platform::kHourMillis;
+  now_ = now_ - 6 * kHourMillis;
   EXPECT_EQ(release_implausible_waits(), 1u) << "no Retry-After this time";
   step();
-  now_ = now_ - 6 * platform::kHourMillis;
+  now_ = now_ - 6 * kHourMillis;
   EXPECT_EQ(release_implausible_waits(), 1u) << "after a good response only the interval counts";
 }
 
@@ -261,7 +258,7 @@ TEST_F(PollSchedule, PagesThatLinkInACycleAreReadOnce) {
 TEST_F(PollSchedule, RereadingALongListPausesAndReachesTheEnd) {
   const auto ids = store_.create_gifts(110);
   feed_.page_size = 1;
-  for (const schema::TransactionId id : ids) feed_.events.push_back({id.value, "opened", kAt});
+  for (const TransactionId id : ids) feed_.events.push_back({id.value, "opened", kAt});
   EXPECT_TRUE(step().has_more) << "new events are read at full speed";
   EXPECT_EQ(step().accepted, 10u);
   ASSERT_TRUE(store_->sources.reset_cursor("feed"));
@@ -277,8 +274,7 @@ TEST_F(PollSchedule, RereadingALongListPausesAndReachesTheEnd) {
 
 TEST_F(PollSchedule, ASettingsChangeRestartsTheRun) {
   use_since("/next");
-  for (const schema::TransactionId id : store_.create_gifts(4))
-    feed_.events.push_back({id.value, "opened", kAt});
+  for (const TransactionId id : store_.create_gifts(4)) feed_.events.push_back({id.value, "opened", kAt});
   restart_daemon();
   feed_.before_response = [this] {
     if (feed_.requests.size() == 2) feed_.queued_responses = {http_status(503)};
@@ -301,7 +297,7 @@ TEST(PollBackOff, BackOffDoublesUpToAnHour) {
 
 TEST(PollBackOff, ReadsRetryAfter) {
   EXPECT_EQ(retry_after_millis("5", kStart), 5000);
-  EXPECT_EQ(retry_after_millis("99999999", kStart), platform::kDayMillis);
+  EXPECT_EQ(retry_after_millis("99999999", kStart), kDayMillis);
   EXPECT_EQ(retry_after_millis("Fri, 15 Jan 2027 08:00:10 GMT", kStart), 10'000);
   EXPECT_EQ(retry_after_millis("Thu, 14 Jan 2027 08:00:10 GMT", kStart), 0);
   for (const char* bad : {"", "-5", "soon", "5 s"})
@@ -309,4 +305,4 @@ TEST(PollBackOff, ReadsRetryAfter) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::sources
+}  // namespace giftsync::sources

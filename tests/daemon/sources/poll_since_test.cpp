@@ -7,7 +7,7 @@
 
 #include "tests/daemon/sources/poll_fixture.h"
 
-namespace giftsync::daemon::sources {
+namespace giftsync::sources {
 namespace {
 
 using ::testing::AllOf;
@@ -22,7 +22,7 @@ class PollSince : public PollFixture {
     feed_.links_next_page = false;
   }
   /// That many gifts opened one after the other, a second apart.
-  std::vector<schema::TransactionId> backlog(std::size_t count, std::int64_t first_seconds = kAt) {
+  std::vector<TransactionId> backlog(std::size_t count, std::int64_t first_seconds = kAt) {
     const auto ids = store_.create_gifts(count);
     for (std::size_t i = 0; i < count; ++i)
       feed_.events.push_back({ids[i].value, "opened", first_seconds + static_cast<std::int64_t>(i)});
@@ -39,16 +39,16 @@ TEST_F(PollSince, ABacklogWithinTheOverlapIsReadCompletely) {
   const auto ids = backlog(25);
   EXPECT_EQ(step().accepted, 25u);
   ASSERT_THAT(feed_.requests, SizeIs(3)) << "two full pages and one that is not";
-  EXPECT_EQ(since_parameter(1), platform::to_rfc3339({(kAt + 9) * 1000 - 1}))
+  EXPECT_EQ(since_parameter(1), to_rfc3339({(kAt + 9) * 1000 - 1}))
       << "from the last change of the page before";
-  EXPECT_EQ(cursor_state().since, (platform::UtcMillis{(kAt + 24) * 1000}));
+  EXPECT_EQ(cursor_state().since, (UtcMillis{(kAt + 24) * 1000}));
   EXPECT_EQ(source_row().state, "ok");
   EXPECT_EQ(source_row().reason, "");
   wait(70);
   feed_.requests.clear();
   feed_.events.insert(feed_.events.begin() + 15, {ids[0].value, "redeemed", kAt + 14});
   EXPECT_EQ(step().accepted, 1u) << "committed late, not on the first page of the overlap";
-  EXPECT_EQ(since_parameter(0), platform::to_rfc3339({(kAt + 24 - 100) * 1000 - 1}));
+  EXPECT_EQ(since_parameter(0), to_rfc3339({(kAt + 24 - 100) * 1000 - 1}));
   EXPECT_EQ(source_row().accepted, 26);
 }
 
@@ -64,9 +64,9 @@ TEST_F(PollSince, ACrashedRunResumesAtItsCursor) {
   feed_.requests.clear();
   store_->sources.release_leases({"one"});
   EXPECT_EQ(step().accepted, 6u);
-  EXPECT_EQ(since_parameter(0), platform::to_rfc3339({(kAt + 18) * 1000 - 1}));
+  EXPECT_EQ(since_parameter(0), to_rfc3339({(kAt + 18) * 1000 - 1}));
   EXPECT_EQ(source_row().accepted, 25);
-  EXPECT_EQ(cursor_state().since, (platform::UtcMillis{(kAt + 24) * 1000}));
+  EXPECT_EQ(cursor_state().since, (UtcMillis{(kAt + 24) * 1000}));
 }
 
 // SRC-48
@@ -83,7 +83,7 @@ TEST_F(PollSince, AtMost100PagesAreReadInAnInterval) {
   wait(60);
   feed_.requests.clear();
   EXPECT_EQ(step().accepted, 99u);
-  EXPECT_EQ(since_parameter(0), platform::to_rfc3339({(kAt + 900) * 1000 - 1})) << "nothing is skipped";
+  EXPECT_EQ(since_parameter(0), to_rfc3339({(kAt + 900) * 1000 - 1})) << "nothing is skipped";
   EXPECT_EQ(source_row().reason, "");
 }
 
@@ -105,15 +105,14 @@ TEST_F(PollSince, AFeedThatTruncatesTimesToSecondsIsReadToTheEnd) {
   feed_.since_resolution_millis = 1000;
   EXPECT_EQ(step().accepted, 25u);
   std::set<std::string> urls;
-  for (const platform::HttpGetRequest& request : feed_.requests) urls.insert(request.url);
+  for (const HttpGetRequest& request : feed_.requests) urls.insert(request.url);
   EXPECT_EQ(urls.size(), feed_.requests.size()) << "no URL twice";
   EXPECT_EQ(source_row().reason, "");
 }
 
 // SRC-50, SRC-51
 TEST_F(PollSince, MoreEventsOfOneTimeThanAPageHoldsAreAFaultAndNothingIsSkipped) {
-  for (const schema::TransactionId id : store_.create_gifts(15))
-    feed_.events.push_back({id.value, "opened", kAt});
+  for (const TransactionId id : store_.create_gifts(15)) feed_.events.push_back({id.value, "opened", kAt});
   backlog(12, kAt + 2);
   EXPECT_EQ(step().accepted, 10u) << "stored before the source fails";
   for (int failures = 1; failures < 4; ++failures) {
@@ -191,15 +190,14 @@ TEST_F(PollSince, AfterTheOverlapOnlyNewEventsAreRequested) {
   feed_.requests.clear();
   step();
   ASSERT_THAT(feed_.requests, SizeIs(1));
-  EXPECT_EQ(since_parameter(0), platform::to_rfc3339({(kAt + 24) * 1000 - 1}));
+  EXPECT_EQ(since_parameter(0), to_rfc3339({(kAt + 24) * 1000 - 1}));
   backlog(25, kAt + 200);
   wait(70);
   EXPECT_EQ(step().accepted, 25u);
   wait(70);
   feed_.requests.clear();
   step();
-  EXPECT_EQ(since_parameter(0), platform::to_rfc3339({(kAt + 224 - 100) * 1000 - 1}))
-      << "the overlap applies again";
+  EXPECT_EQ(since_parameter(0), to_rfc3339({(kAt + 224 - 100) * 1000 - 1})) << "the overlap applies again";
 }
 
 // SRC-45, SRC-50
@@ -208,7 +206,7 @@ TEST_F(PollSince, TimesAheadOfOurClockNeverAdvanceThePoll) {
   const auto ids = backlog(5, now - 60);
   feed_.events.push_back({ids[0].value, "redeemed", now + 1000});
   EXPECT_EQ(step().accepted, 6u);
-  EXPECT_EQ(cursor_state().since, (platform::UtcMillis{(now - 56) * 1000}));
+  EXPECT_EQ(cursor_state().since, (UtcMillis{(now - 56) * 1000}));
   EXPECT_EQ(source_row().state, "ok");
   for (std::int64_t i = 1; i < 11; ++i) feed_.events.push_back({ids[1].value, "redeemed", now + 1000 + i});
   wait(170);
@@ -367,8 +365,8 @@ TEST_F(PollSince, ARunThatDoesNotCatchUpContinuesAfterTheInterval) {
   feed_.requests.clear();
   wait(70);
   EXPECT_GT(step().accepted, 0u);
-  EXPECT_EQ(since_parameter(0), platform::to_rfc3339(*from - 1)) << "nothing is skipped";
-  EXPECT_EQ(cursor_state().since, (platform::UtcMillis{feed_.events.back().at_seconds * 1000}));
+  EXPECT_EQ(since_parameter(0), to_rfc3339(*from - 1)) << "nothing is skipped";
+  EXPECT_EQ(cursor_state().since, (UtcMillis{feed_.events.back().at_seconds * 1000}));
   EXPECT_EQ(source_row().accepted, static_cast<std::int64_t>(feed_.events.size()));
   EXPECT_EQ(source_row().reason, "");
 }
@@ -388,14 +386,14 @@ TEST_F(PollSince, ARecentBurstAndALongBacklogAreReadInOneRun) {
   };
   burst(250);
   EXPECT_EQ(step().accepted, 250u);
-  EXPECT_EQ(cursor_state().since, (platform::UtcMillis{feed_.events.back().at_seconds * 1000}));
+  EXPECT_EQ(cursor_state().since, (UtcMillis{feed_.events.back().at_seconds * 1000}));
   wait(86'400);
   burst(6'000);
   EXPECT_EQ(step().pages, 100u);
   wait(70);
   EXPECT_LT(step().pages, 100u);
   EXPECT_EQ(source_row().accepted, 6'250);
-  EXPECT_EQ(cursor_state().since, (platform::UtcMillis{feed_.events.back().at_seconds * 1000}));
+  EXPECT_EQ(cursor_state().since, (UtcMillis{feed_.events.back().at_seconds * 1000}));
   EXPECT_EQ(source_row().reason, "");
 }
 
@@ -431,8 +429,8 @@ TEST_F(PollSince, AnUnchangedFirstPageIsNotTheEnd) {
   wait(70);
   const PollStats stats = step();
   EXPECT_EQ(stats.accepted, 1u) << "after a full page with response 304";
-  EXPECT_EQ(cursor_state().since, (platform::UtcMillis{(kAt + 10) * 1000}));
+  EXPECT_EQ(cursor_state().since, (UtcMillis{(kAt + 10) * 1000}));
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::sources
+}  // namespace giftsync::sources

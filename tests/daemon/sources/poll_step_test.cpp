@@ -2,10 +2,10 @@
 // advances only with the events that it covers.
 #include <limits>
 
-#include "daemon/sources/event_extraction.h"
+#include "daemon/sources/kept_event.h"
 #include "tests/daemon/sources/poll_fixture.h"
 
-namespace giftsync::daemon::sources {
+namespace giftsync::sources {
 namespace {
 
 using ::testing::Contains;
@@ -35,8 +35,7 @@ TEST_F(PollStep, FollowsTheCursorToTheEndAndResumesFromIt) {
 
 // SRC-36
 TEST_F(PollStep, AStoppedRoundResumesAtItsCursor) {
-  for (const schema::TransactionId id : store_.create_gifts(6))
-    feed_.events.push_back({id.value, "opened", kAt});
+  for (const TransactionId id : store_.create_gifts(6)) feed_.events.push_back({id.value, "opened", kAt});
   feed_.before_response = [this] { keep_going_ = feed_.requests.size() < 2; };
   EXPECT_EQ(step().accepted, 4u);
   keep_going_ = true;
@@ -47,8 +46,7 @@ TEST_F(PollStep, AStoppedRoundResumesAtItsCursor) {
 
 // SRC-35
 TEST_F(PollStep, AfterLosingItsLeaseTheDaemonWritesNothing) {
-  for (const schema::TransactionId id : store_.create_gifts(4))
-    feed_.events.push_back({id.value, "opened", kAt});
+  for (const TransactionId id : store_.create_gifts(4)) feed_.events.push_back({id.value, "opened", kAt});
   feed_.before_response = [this] {
     if (feed_.requests.size() != 2) return;
     store_->sources.release_leases({"one"});
@@ -78,7 +76,7 @@ TEST_F(PollStep, RequestsSinceTheLastChangeWithAnOverlapAndFollowsLinks) {
     feed_.events.push_back({ids[0].value, "redeemed", kAt + 200});
     const PollStats again = step();
     EXPECT_EQ(FakeFeed::parameter(feed_.requests.front().url, "since"),
-              platform::to_rfc3339({(kAt + 240 - 100) * 1000 - 1}));
+              to_rfc3339({(kAt + 240 - 100) * 1000 - 1}));
     EXPECT_EQ(again.accepted, 1u);
     EXPECT_EQ(again.duplicates, 2u);
     EXPECT_EQ(change_count(ids[0]), 2u);
@@ -89,7 +87,7 @@ TEST_F(PollStep, RequestsSinceTheLastChangeWithAnOverlapAndFollowsLinks) {
 // SRC-44
 TEST_F(PollStep, AfterACursorResetItReadsFromTheBeginning) {
   const auto ids = store_.create_gifts(4);
-  for (const schema::TransactionId id : ids) feed_.events.push_back({id.value, "opened", kAt});
+  for (const TransactionId id : ids) feed_.events.push_back({id.value, "opened", kAt});
   feed_.before_response = [this] {
     if (feed_.requests.size() == 2) {
       EXPECT_TRUE(store_->sources.reset_cursor("feed"));
@@ -114,7 +112,7 @@ TEST_F(PollStep, AFarFutureTimeDoesNotMoveTheSinceTime) {
   const PollStats stats = step();
   EXPECT_EQ(stats.accepted, 1u);
   EXPECT_EQ(stats.quarantined, 1u);
-  EXPECT_EQ(parse_poll_cursor(source_row().cursor_state).since, (platform::UtcMillis{kAt * 1000}));
+  EXPECT_EQ(parse_poll_cursor(source_row().cursor_state).since, (UtcMillis{kAt * 1000}));
 }
 
 TEST_F(PollStep, AnUnchangedFeedReturnsStatus304) {
@@ -183,7 +181,7 @@ TEST_F(PollStep, AMissingCursorIsReportedAndPollingContinues) {
   feed_.page_size = 10;
   EXPECT_EQ(step().pages, 1u);
   EXPECT_EQ(source_row().reason, "") << "a feed without events so far";
-  for (const schema::TransactionId id : ids) {
+  for (const TransactionId id : ids) {
     wait(70);
     feed_.events.push_back({id.value, "opened", kAt});
     EXPECT_EQ(step().accepted, 1u) << "a small feed is read completely";
@@ -222,7 +220,7 @@ TEST_F(PollStep, APageOfTooManyEventsKeepsTheCursor) {
 
 TEST_F(PollStep, APageOfTooManyValuesIsNotEvenParsed) {
   std::string zeros = "0";
-  for (std::size_t i = 0; i < platform::kMaxJsonValues; ++i) zeros += ",0";
+  for (std::size_t i = 0; i < kMaxJsonValues; ++i) zeros += ",0";
   feed_.queued_responses = {json_page(R"({"cursor":"9","data":[)" + zeros + "]}")};
   EXPECT_EQ(step().pages, 0u);
   EXPECT_EQ(source_row().state, "invalid");
@@ -232,14 +230,14 @@ TEST_F(PollStep, APageOfTooManyValuesIsNotEvenParsed) {
 }
 
 TEST_F(PollStep, DoesNotSendSecretsToOtherHosts) {
-  platform::HttpGetResponse away = http_status(302);
+  HttpGetResponse away = http_status(302);
   away.location = "https://evil.example/events";
   feed_.queued_responses = {away};
   step();
   EXPECT_THAT(feed_.requests, SizeIs(1));
   EXPECT_EQ(source_row().reason, "it redirects to another host");
   now_ = source_row().next_attempt_at;
-  platform::HttpGetResponse near = http_status(307);
+  HttpGetResponse near = http_status(307);
   near.location = "/v2/events";
   feed_.requests.clear();
   feed_.queued_responses = {near};
@@ -258,7 +256,7 @@ TEST_F(PollStep, DoesNotSendSecretsToOtherHosts) {
 
 TEST_F(PollStep, ARedirectToHttpsIsReported) {
   settings_.url = "http://api.example.com/events";
-  platform::HttpGetResponse safer = http_status(301);
+  HttpGetResponse safer = http_status(301);
   safer.location = "https://api.example.com/events";
   feed_.queued_responses = {safer};
   step();
@@ -269,7 +267,7 @@ TEST_F(PollStep, ARedirectToHttpsIsReported) {
 TEST_F(PollStep, AStalePageUrlRestartsTheRun) {
   use_since("/next");
   const auto ids = store_.create_gifts(4);
-  for (const schema::TransactionId id : ids) feed_.events.push_back({id.value, "opened", kAt});
+  for (const TransactionId id : ids) feed_.events.push_back({id.value, "opened", kAt});
   feed_.before_response = [this] {
     if (feed_.requests.size() == 2) feed_.queued_responses = {http_status(410)};
   };
@@ -282,10 +280,10 @@ TEST_F(PollStep, AStalePageUrlRestartsTheRun) {
 
 // SRC-7
 TEST_F(PollStep, KeepsTheCursorWhileTooManyChangesAreOrphaned) {
-  for (std::int64_t i = 0; i < schema::store::kMaxOrphanedChanges; i += 20'000) {
-    std::vector<schema::store::StatusChange> orphans;
+  for (std::int64_t i = 0; i < store::kMaxOrphanedChanges; i += 20'000) {
+    std::vector<store::StatusChange> orphans;
     for (std::int64_t j = 0; j < 20'000; ++j)
-      orphans.push_back({{}, "feed", {1'000'000 + i + j}, schema::Status::opened, {kAt * 1000}, now_, {}});
+      orphans.push_back({{}, "feed", {1'000'000 + i + j}, Status::opened, {kAt * 1000}, now_, {}});
     store_->changes.accept(orphans);
   }
   const auto ids = store_.create_gifts(1);
@@ -294,23 +292,22 @@ TEST_F(PollStep, KeepsTheCursorWhileTooManyChangesAreOrphaned) {
   EXPECT_EQ(source_row().state, "over_limit");
   EXPECT_EQ(source_row().cursor_state, "");
   EXPECT_EQ(store_->changes.purge_orphaned("feed", {std::numeric_limits<std::int64_t>::max()}),
-            schema::store::kMaxOrphanedChanges);
+            store::kMaxOrphanedChanges);
   now_ = source_row().next_attempt_at;
   EXPECT_EQ(step().accepted, 1u);
   EXPECT_EQ(source_row().orphaned, 1);
 }
 
 TEST(HttpClientUrls, ResolveCompareAndExtend) {
-  EXPECT_EQ(platform::resolve_url("https://a.example/v1/events?x=1", "?page=2"),
-            "https://a.example/v1/events?page=2");
-  EXPECT_EQ(platform::resolve_url("https://a.example/v1/events", "//b.example/c"), "https://b.example/c");
-  EXPECT_EQ(platform::resolve_url("https://a.example/", ""), "");
-  EXPECT_TRUE(platform::is_same_origin("https://a.example/x", "https://A.example:443/y"));
+  EXPECT_EQ(resolve_url("https://a.example/v1/events?x=1", "?page=2"), "https://a.example/v1/events?page=2");
+  EXPECT_EQ(resolve_url("https://a.example/v1/events", "//b.example/c"), "https://b.example/c");
+  EXPECT_EQ(resolve_url("https://a.example/", ""), "");
+  EXPECT_TRUE(is_same_origin("https://a.example/x", "https://A.example:443/y"));
   for (const char* other :
        {"https://:p@a.example/y", "http://a.example/", "https://a.example:8443/", "https://b.example/",
         "https://a.example@b.example/", "https://user@a.example/", "ftp://a.example/", "nonsense"})
-    EXPECT_FALSE(platform::is_same_origin("https://a.example/x", other)) << other;
-  EXPECT_EQ(platform::with_query_parameter("https://a.example/x?v=1", "after", "a b&c"),
+    EXPECT_FALSE(is_same_origin("https://a.example/x", other)) << other;
+  EXPECT_EQ(with_query_parameter("https://a.example/x?v=1", "after", "a b&c"),
             "https://a.example/x?v=1&after=a%20b%26c");
 }
 
@@ -338,7 +335,7 @@ TEST(HttpClientUrls, AUrlWithinAnOriginIsHttpsThere) {
            {"https://a.example/x", "ftp://a.example/y", "to another scheme (ftp)"},
            {"https://a.example/x", "", "to what is no URL"},
        }) {
-    const auto within = platform::within_origin(url, target);
+    const auto within = within_origin(url, target);
     EXPECT_EQ(within ? *within : within.error(), result) << url << " " << target;
   }
 }
@@ -374,21 +371,21 @@ TEST(HttpClientUrls, ReadTheLinkHeaderByItsGrammar) {
            {R"(</2>; rel="next)", "/2"},
            {"", ""},
        })
-    EXPECT_EQ(platform::next_link_url(header), next) << header;
+    EXPECT_EQ(next_link_url(header), next) << header;
 }
 
 TEST(PollCursorText, RoundTrips) {
   PollCursor cursor_state;
   cursor_state.cursor = "a\"b";
-  cursor_state.since = platform::UtcMillis{5};
-  cursor_state.latest = platform::UtcMillis{7};
-  cursor_state.from = platform::UtcMillis{6};
-  cursor_state.newest = platform::UtcMillis{9};
-  cursor_state.overlap_reached_at = platform::UtcMillis{8};
+  cursor_state.since = UtcMillis{5};
+  cursor_state.latest = UtcMillis{7};
+  cursor_state.from = UtcMillis{6};
+  cursor_state.newest = UtcMillis{9};
+  cursor_state.overlap_reached_at = UtcMillis{8};
   cursor_state.cached_pages = {{"https://a.example/", "\"1\"", std::nullopt, false},
-                               {"https://a.example/?s=5", "W/\"2\"", platform::UtcMillis{5}, true}};
+                               {"https://a.example/?s=5", "W/\"2\"", UtcMillis{5}, true}};
   cursor_state.next = "https://a.example/?p=2";
-  cursor_state.order = {4, 3, 2, platform::UtcMillis{1}, platform::UtcMillis{6}};
+  cursor_state.order = {4, 3, 2, UtcMillis{1}, UtcMillis{6}};
   cursor_state.found_by = "next (link)";
   cursor_state.refusals = 2;
   cursor_state.config_fingerprint = "0a1b2c3d";
@@ -404,4 +401,4 @@ TEST(PollCursorText, RoundTrips) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::sources
+}  // namespace giftsync::sources

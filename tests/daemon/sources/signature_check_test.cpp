@@ -1,19 +1,16 @@
 // Signatures of messages: the vendors' own examples, and what must be refused.
-#include "daemon/sources/signature_check.h"
-
 #include <gtest/gtest.h>
 
+#include "daemon/sources/webhook_message.h"
 #include "platform/digest.h"
-#include "platform/public_key.h"
+#include "platform/keys.h"
 
-namespace giftsync::daemon::sources {
+namespace giftsync::sources {
 namespace {
-
-using platform::UtcMillis;
 
 // The example of the Standard Webhooks libraries.
 constexpr const char* kSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
-constexpr platform::UtcMillis kSignedAt{1'614'265'330'000};
+constexpr UtcMillis kSignedAt{1'614'265'330'000};
 
 http::HttpRequest standard_message() {
   http::HttpRequest request;
@@ -78,12 +75,11 @@ TEST(StandardWebhook, EveryPartIsSigned) {
 
 TEST(BodyHmac, AcceptsHexAndBase64WithAndWithoutPrefix) {
   const std::string body = "{\"a\":1}";
-  const std::string code = platform::hmac_sha256("shared", body);
-  std::string upper = platform::to_hex(code);
+  const std::string code = hmac_sha256("shared", body);
+  std::string upper = to_hex(code);
   for (char& c : upper) c = static_cast<char>(std::toupper(c));
-  for (const std::string& value :
-       {platform::to_hex(code), upper, "sha256=" + platform::to_hex(code), platform::to_base64_text(code),
-        "SHA256=" + platform::to_base64_text(code)}) {
+  for (const std::string& value : {to_hex(code), upper, "sha256=" + to_hex(code), to_base64_text(code),
+                                   "SHA256=" + to_base64_text(code)}) {
     http::HttpRequest request;
     request.body = body;
     request.headers.emplace("X-Signature", value);
@@ -120,14 +116,14 @@ TEST(StandardWebhook, TakesTheOtherNamesOfItsHeadersAsASet) {
 TEST(BodyHmac, OneRightSignatureOfSeveralSuffices) {
   http::HttpRequest request;
   request.body = "{}";
-  const std::string code = platform::hmac_sha256("shared", request.body);
-  const std::string right = platform::to_hex(code);
+  const std::string code = hmac_sha256("shared", request.body);
+  const std::string right = to_hex(code);
   const std::string zeros(64, '0');
   const auto is_accepted = [&](const std::string& value) {
     set(request, "X-Signature", value);
     return check_body_hmac(request, "X-Signature", {config::Secret("shared")}).is_valid;
   };
-  const std::string base64 = platform::to_base64_text(code);
+  const std::string base64 = to_base64_text(code);
   for (const std::string& value :
        {"sha256=" + zeros + ",sha256=" + right, "sha256=" + right + ", sha256=" + zeros, zeros + " " + right,
         "t=1614265330,v1=" + zeros + ",v1=" + right, "v0=" + zeros + "\tv1=" + base64,
@@ -149,30 +145,30 @@ TEST(BasicAuth, ComparesUserAndPassword) {
     request.headers.emplace("Authorization", value);
     return check_basic(request, {config::Secret("vendor:pass:word")}).is_valid;
   };
-  EXPECT_TRUE(with("Basic " + platform::to_base64_text("vendor:pass:word")));
-  EXPECT_TRUE(with("basic " + platform::to_base64_text("vendor:pass:word")));
-  EXPECT_FALSE(with("Basic " + platform::to_base64_text("vendor:pass")));
-  EXPECT_FALSE(with("Bearer " + platform::to_base64_text("vendor:pass:word")));
+  EXPECT_TRUE(with("Basic " + to_base64_text("vendor:pass:word")));
+  EXPECT_TRUE(with("basic " + to_base64_text("vendor:pass:word")));
+  EXPECT_FALSE(with("Basic " + to_base64_text("vendor:pass")));
+  EXPECT_FALSE(with("Bearer " + to_base64_text("vendor:pass:word")));
   EXPECT_FALSE(with("Basic"));
   EXPECT_FALSE(check_basic(http::HttpRequest{}, {config::Secret("vendor:pass:word")}).is_valid);
 }
 
 TEST(PublicKey, ChecksTheExampleOfSendGridsLibrary) {
-  const auto key = platform::PublicKey::from_base64(
+  const auto key = PublicKey::from_base64(
       "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEEDr2LjtURuePQzplybdC+"
       "u4CwrqDqBaWjcMMsTbhdbcwHBcepxo7yAQGhHPTnlvFYPAZ"
       "FceEu/1FwCM/QmGUhA==");
   ASSERT_TRUE(key);
-  const auto signature = platform::from_base64_text(
+  const auto signature = from_base64_text(
       "MEUCIQCtIHJeH93Y+qpYeWrySphQgpNGNr/U+UyUlBkU6n7RAwIgJTz2C+8a8xonZGi6BpSzoQsbVRamr2nlxFDWYNH2j/0=");
   ASSERT_TRUE(signature);
   const std::string text =
       R"(1588788367{"category":"example_payload","event":"test_event","message_id":"message_id"})";
-  EXPECT_TRUE(key->verifies(text, *signature, platform::SignatureHash::sha256));
-  EXPECT_FALSE(key->verifies(text + " ", *signature, platform::SignatureHash::sha256));
-  EXPECT_FALSE(key->verifies(text, "not a signature", platform::SignatureHash::sha256));
-  EXPECT_FALSE(platform::PublicKey::from_base64("c2VjcmV0"));
+  EXPECT_TRUE(key->verifies(text, *signature, SignatureHash::sha256));
+  EXPECT_FALSE(key->verifies(text + " ", *signature, SignatureHash::sha256));
+  EXPECT_FALSE(key->verifies(text, "not a signature", SignatureHash::sha256));
+  EXPECT_FALSE(PublicKey::from_base64("c2VjcmV0"));
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::sources
+}  // namespace giftsync::sources

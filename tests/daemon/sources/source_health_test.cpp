@@ -7,7 +7,7 @@
 #include "tests/support/captured_log.h"
 #include "tests/support/temporary_store.h"
 
-namespace giftsync::daemon::sources {
+namespace giftsync::sources {
 namespace {
 
 using ::testing::AllOf;
@@ -15,7 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-schema::store::RefusedMessage message() {
+store::RefusedMessage message() {
   return {.message_id = "msg_1", .status = 400, .size = 2, .body = "{}"};
 }
 
@@ -28,7 +28,7 @@ TEST(SourceHealthMonitor, AFailureThatEndsBeforeItIsLoggedIsIncludedInTheNextLog
   tests::TemporaryStore store;
   SourceHealthMonitor monitor(*store);
   tests::CapturedLog log;
-  platform::UtcMillis now{1'795'264'267'000};
+  UtcMillis now{1'795'264'267'000};
   monitor.set_state("crm", SourceState::failing, "connection refused", now);
   EXPECT_THAT(log.take_lines(), ElementsAre("warning source crm: failing: connection refused"));
   now.value += 20'000;
@@ -49,7 +49,7 @@ TEST(SourceHealthMonitor, AnAcceptedPageEndsAFailureButKeepsAWarning) {
   tests::TemporaryStore store;
   SourceHealthMonitor monitor(*store);
   tests::CapturedLog log;
-  platform::UtcMillis now{1'795'264'267'000};
+  UtcMillis now{1'795'264'267'000};
   monitor.register_source("crm", "", now);
   monitor.set_state("crm", SourceState::failing, "connection refused", now);
   log.take_lines();
@@ -70,7 +70,7 @@ TEST(SourceHealthMonitor, AnAcceptedPageEndsAFailureButKeepsAWarning) {
 TEST(SourceHealthMonitor, ASourceWithOnlyOrphanedChangesIsOkAndWarnsOnce) {
   tests::TemporaryStore store;
   tests::CapturedLog log;
-  platform::UtcMillis now{1'795'264'267'000};
+  UtcMillis now{1'795'264'267'000};
   const auto reason = [&] { return (*store).sources.list().front().reason; };
   {
     SourceHealthMonitor monitor(*store);
@@ -102,7 +102,7 @@ TEST(SourceHealthMonitor, ASourceWithOnlyOrphanedChangesIsOkAndWarnsOnce) {
 TEST(SourceHealthMonitor, CloseLogsAndSavesEverythingPending) {
   tests::TemporaryStore store;
   tests::CapturedLog log;
-  const platform::UtcMillis now{1'795'264'267'000};
+  const UtcMillis now{1'795'264'267'000};
   const auto source_row = [&] { return (*store).sources.list().front(); };
   {
     SourceHealthMonitor monitor(*store);
@@ -121,23 +121,23 @@ TEST(SourceHealthMonitor, CloseLogsAndSavesEverythingPending) {
 
 TEST(SourceHealthMonitor, FailedSavesAreRetriedAndDoNotFailTheMessage) {
   tests::TemporaryStore store;
-  schema::sql::Database database(store.address());
+  sql::Database database(store.address());
   const auto rename = [&](const std::string& from, const std::string& to) {
     database.write([&](soci::session& session) { session << "ALTER TABLE " + from + " RENAME TO " + to; });
   };
   const auto source_row = [&] { return (*store).sources.list().front(); };
   tests::CapturedLog log;
   SourceHealthMonitor monitor(*store);
-  const platform::UtcMillis now{1'795'264'267'000};
+  const UtcMillis now{1'795'264'267'000};
   monitor.register_source("crm", "", now);
   rename("source", "source_away");
   monitor.set_state("crm", SourceState::invalid, "not JSON", now);
   monitor.record_refused("crm", verified("the first one"), now);
   monitor.record_refused("crm", verified("the second one"), now + 1);
-  EXPECT_THROW(monitor.flush(now), platform::DependencyError) << "the worker logs it";
+  EXPECT_THROW(monitor.flush(now), DependencyError) << "the worker logs it";
   monitor.record_refused("crm", verified("the third one"), now + 2);
   rename("source_away", "source");
-  monitor.flush(now + platform::kHourMillis);
+  monitor.flush(now + kHourMillis);
   EXPECT_EQ(source_row().state, "invalid");
   EXPECT_EQ(source_row().rejected, 3);
   EXPECT_EQ(source_row().refused_in_row, 3);
@@ -146,7 +146,7 @@ TEST(SourceHealthMonitor, FailedSavesAreRetriedAndDoNotFailTheMessage) {
   ASSERT_EQ(kept.size(), 3u);
   EXPECT_EQ(kept[0].reason, "the third one");
   EXPECT_EQ(kept[2].reason, "the first one");
-  monitor.flush(now + platform::kHourMillis);
+  monitor.flush(now + kHourMillis);
   EXPECT_EQ(source_row().rejected, 3) << "saved once";
 }
 
@@ -155,7 +155,7 @@ TEST(SourceHealthMonitor, ARefusedMessageChangesNoStateAndIsShownAfterTheNextFlu
   tests::TemporaryStore store;
   SourceHealthMonitor monitor(*store);
   tests::CapturedLog log;
-  const platform::UtcMillis now{1'795'264'267'000};
+  const UtcMillis now{1'795'264'267'000};
   const auto source_row = [&] { return (*store).sources.list().front(); };
   monitor.register_source("crm", "", now);
   monitor.set_state("crm", SourceState::ok, "no cursor", now);
@@ -182,11 +182,11 @@ TEST(SourceHealthMonitor, MessagesWithoutAVerifiedSenderAreCountedButNotKept) {
   tests::TemporaryStore store;
   SourceHealthMonitor monitor(*store);
   tests::CapturedLog log;
-  const platform::UtcMillis now{1'795'264'267'000};
+  const UtcMillis now{1'795'264'267'000};
   monitor.register_source("crm", "", now);
   for (int i = 0; i < 50; ++i) monitor.record_refused("crm", {"it came unsigned", "it came unsigned"}, now);
   monitor.flush(now);
-  const schema::store::SourceSummary row = (*store).sources.list().front();
+  const store::SourceSummary row = (*store).sources.list().front();
   EXPECT_EQ(row.rejected, 50);
   EXPECT_EQ(row.refused_in_row, 0);
   EXPECT_EQ(row.last_refusal, "it came unsigned");
@@ -198,7 +198,7 @@ TEST(SourceHealthMonitor, AFloodOfRefusedMessagesIsCountedWhollyAndKeptInPart) {
   tests::TemporaryStore store;
   SourceHealthMonitor monitor(*store);
   tests::CapturedLog log;
-  const platform::UtcMillis now{1'795'264'267'000};
+  const UtcMillis now{1'795'264'267'000};
   monitor.register_source("crm", "", now);
   for (int i = 0; i < 1000; ++i) monitor.record_refused("crm", verified("number " + std::to_string(i)), now);
   monitor.flush(now);
@@ -214,7 +214,7 @@ TEST(SourceHealthMonitor, ASourceWhoseEventsWereAppliedIsNoLongerOverLimit) {
   tests::TemporaryStore store;
   SourceHealthMonitor monitor(*store);
   tests::CapturedLog log;
-  platform::UtcMillis now{1'795'264'267'000};
+  UtcMillis now{1'795'264'267'000};
   monitor.set_state("crm", SourceState::over_limit, "too many", now);
   now.value += 60'000;
   monitor.clear_over_limit("crm", now);
@@ -226,7 +226,7 @@ TEST(SourceHealthMonitor, ASourceWhoseEventsWereAppliedIsNoLongerOverLimit) {
 TEST(SourceHealthMonitor, AWarningAboutAnOkSourceIsLoggedOnce) {
   tests::TemporaryStore store;
   tests::CapturedLog log;
-  platform::UtcMillis now{1'795'264'267'000};
+  UtcMillis now{1'795'264'267'000};
   const auto source_row = [&] { return (*store).sources.list().front(); };
   {
     SourceHealthMonitor monitor(*store);
@@ -258,10 +258,10 @@ TEST(SourceHealthMonitor, LogsAfterTheClockWasSetBack) {
   tests::TemporaryStore store;
   SourceHealthMonitor monitor(*store);
   tests::CapturedLog log;
-  platform::UtcMillis now{1'795'264'267'000};
+  UtcMillis now{1'795'264'267'000};
   monitor.register_source("crm", "", now);
-  monitor.set_state("crm", SourceState::failing, "connection refused", now + 6 * platform::kHourMillis);
-  monitor.record_refused("crm", verified("no JSON"), now + 6 * platform::kHourMillis);
+  monitor.set_state("crm", SourceState::failing, "connection refused", now + 6 * kHourMillis);
+  monitor.record_refused("crm", verified("no JSON"), now + 6 * kHourMillis);
   log.take_lines();
   monitor.set_state("crm", SourceState::invalid, "not JSON", now);
   monitor.record_refused("crm", verified("no JSON"), now);
@@ -270,4 +270,4 @@ TEST(SourceHealthMonitor, LogsAfterTheClockWasSetBack) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::sources
+}  // namespace giftsync::sources

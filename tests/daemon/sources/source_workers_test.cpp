@@ -11,7 +11,7 @@
 #include "tests/support/captured_log.h"
 #include "tests/support/temporary_store.h"
 
-namespace giftsync::daemon::sources {
+namespace giftsync::sources {
 namespace {
 
 using ::testing::AllOf;
@@ -36,18 +36,18 @@ class SourceWorkersTest : public ::testing::Test {
     return {{settings_}, "inst", *store_, [] {}};
   }
   void post(SourceWorkers& workers, const std::string& body) {
-    GroupCommitWriter writer(store_->urgent_writes);
+    daemon::GroupCommitWriter writer(store_->urgent_writes);
     handlers::StatusWebhookHandler handler(
         workers.sources(), workers.ingestor(), writer, workers.health_monitor(),
-        {platform::system_now, [](const auto&, const auto&) { return std::nullopt; }, 1000});
+        {system_now, [](const auto&, const auto&) { return std::nullopt; }, 1000});
     http::HttpRequest request;
     request.method = "POST";
     request.body = body;
-    request.headers.emplace("X-Signature", platform::to_hex(platform::hmac_sha256("hush", body)));
+    request.headers.emplace("X-Signature", to_hex(hmac_sha256("hush", body)));
     EXPECT_EQ(handler.handle(request, "vendor").wait().status, 200);
   }
   static void run_maintenance(SourceWorkers& workers, std::int64_t offset_millis) {
-    workers.run_maintenance(platform::system_now() + offset_millis, [] { return true; });
+    workers.run_maintenance(system_now() + offset_millis, [] { return true; });
   }
   std::string reason() { return store_->sources.list().front().reason; }
 
@@ -86,7 +86,7 @@ TEST_F(SourceWorkersTest, WarnsWhenAllChangesOfASourceAreOrphanedAndCreatesTheir
   EXPECT_THAT(log.take_lines(), ElementsAre("info source vendor: 1 gift was created from orphaned events",
                                             "info source vendor: ok"));
   EXPECT_EQ(reason(), "");
-  const schema::TransactionId id{8000};
+  const TransactionId id{8000};
   EXPECT_EQ(store_->gifts.find(std::span(&id, 1)).size(), 1u);
   run_maintenance(corrected, 800'000);
   EXPECT_THAT(log.take_lines(), IsEmpty());
@@ -95,7 +95,7 @@ TEST_F(SourceWorkersTest, WarnsWhenAllChangesOfASourceAreOrphanedAndCreatesTheir
 
 // SRC-14
 TEST_F(SourceWorkersTest, OrphanedChangesOfAnOldMappingAreNotReleasedWhenReprocessingIsInterrupted) {
-  const schema::TransactionId id{8000};
+  const TransactionId id{8000};
   const std::string to = R"(,"to":"ada@example.com"})";
   settings_.fields.sent_at = "/sent";
   {
@@ -109,19 +109,19 @@ TEST_F(SourceWorkersTest, OrphanedChangesOfAnOldMappingAreNotReleasedWhenReproce
   {
     SourceWorkers interrupted = make_workers();
     post(interrupted, R"({"id":8000,"what":"sent","real":1600000000,"sent":1600000000)" + to);
-    interrupted.run_maintenance(platform::system_now(), [] { return false; });
+    interrupted.run_maintenance(system_now(), [] { return false; });
     ASSERT_EQ(store_->gifts.find(std::span(&id, 1)).size(), 1u);
-    EXPECT_EQ(store_->changes.apply_orphaned(platform::system_now()), 0);
+    EXPECT_EQ(store_->changes.apply_orphaned(system_now()), 0);
     EXPECT_EQ(store_->sources.orphaned_payloads("vendor", 0, 10).size(), 1u);
     interrupted.stop();
   }
   SourceWorkers complete = make_workers();
-  EXPECT_EQ(store_->changes.apply_orphaned(platform::system_now()), 0);
+  EXPECT_EQ(store_->changes.apply_orphaned(system_now()), 0);
   run_maintenance(complete, 0);
   const auto history = store_->changes.history(id);
   ASSERT_EQ(history.size(), 2u) << "sent, and redeemed at its real time";
-  EXPECT_EQ(history[1].status, schema::Status::redeemed);
-  EXPECT_EQ(history[1].occurred_at, platform::UtcMillis{1'600'000'900'000});
+  EXPECT_EQ(history[1].status, Status::redeemed);
+  EXPECT_EQ(history[1].occurred_at, UtcMillis{1'600'000'900'000});
   EXPECT_EQ(store_->sources.orphaned_payloads("vendor", 0, 10).size(), 0u);
   EXPECT_EQ(store_->sources.list().front().orphaned, 0);
   complete.stop();
@@ -130,18 +130,18 @@ TEST_F(SourceWorkersTest, OrphanedChangesOfAnOldMappingAreNotReleasedWhenReproce
 // LIFE-17
 TEST_F(SourceWorkersTest, OnlyTheTrustedClockDeletesMessageIds) {
   SourceWorkers workers = make_workers();
-  schema::store::InboundBatch message;
+  store::InboundBatch message;
   message.source = "vendor";
   message.message_id = "m-1";
-  message.now = platform::system_now();
+  message.now = system_now();
   using Kind = decltype(store_->sources.accept(message).kind);
   ASSERT_EQ(store_->sources.accept(message).kind, Kind::stored);
-  run_maintenance(workers, 100 * platform::kDayMillis);
+  run_maintenance(workers, 100 * kDayMillis);
   EXPECT_EQ(store_->sources.accept(message).kind, Kind::replayed) << "the clock may be wrong by then";
-  workers.prune(message.now + 100 * platform::kDayMillis);
+  workers.prune(message.now + 100 * kDayMillis);
   EXPECT_EQ(store_->sources.accept(message).kind, Kind::stored);
   workers.stop();
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::sources
+}  // namespace giftsync::sources

@@ -1,11 +1,10 @@
 // What a poll does with unreadable events and pages: one of them blocks nothing, and no feed is skipped
 // unread.
-#include "daemon/sources/unreadable_pages.h"
-
 #include "daemon/sources/kept_event.h"
+#include "daemon/sources/poll_schedule.h"
 #include "tests/daemon/sources/poll_fixture.h"
 
-namespace giftsync::daemon::sources {
+namespace giftsync::sources {
 namespace {
 
 using ::testing::HasSubstr;
@@ -59,8 +58,8 @@ TEST_F(UnreadablePages, AnAmbiguousEventIsQuarantinedWithoutItsPage) {
   EXPECT_EQ(stats.quarantined, 1u) << "the same event on both pages";
   EXPECT_EQ(source_row().state, "ok");
   EXPECT_EQ(parse_poll_cursor(source_row().cursor_state).cursor, "3");
-  const schema::store::UnappliedEvent quarantined = store_->sources.list_quarantined("feed", 0, 10).front();
-  EXPECT_EQ(quarantined.reason, schema::store::QuarantineReason::malformed);
+  const store::UnappliedEvent quarantined = store_->sources.list_quarantined("feed", 0, 10).front();
+  EXPECT_EQ(quarantined.reason, store::QuarantineReason::malformed);
   EXPECT_THAT(parse_inbound_event(quarantined.payload)->payload, HasSubstr(R"("at":1,"x":2)"));
   const auto go_on = [] { return true; };
   EXPECT_EQ(ingestor_.reprocess(compile_source(settings_, "inst"), now_, go_on).applied, 0u);
@@ -111,13 +110,13 @@ TEST_F(UnreadablePages, OneEventWithAnUnreadableValueNeitherStopsTheFeedNorIsLos
 
 TEST_F(UnreadablePages, AnUnreadablePageWaitsForCorrectedPointers) {
   const auto ids = store_.create_gifts(3);
-  for (const schema::TransactionId id : ids) feed_.events.push_back({id.value, "opened", kAt});
+  for (const TransactionId id : ids) feed_.events.push_back({id.value, "opened", kAt});
   settings_.fields.status = "/st";
   for (int times = 0; times < 3; ++times) {
     const PollStats stats = step();
     EXPECT_EQ(stats.pages, 0u);
     EXPECT_EQ(stats.quarantined, 0u);
-    const schema::store::SourceSummary row = source_row();
+    const store::SourceSummary row = source_row();
     EXPECT_EQ(row.state, "invalid");
     EXPECT_THAT(row.reason, HasSubstr("none of the 2 events"));
     EXPECT_THAT(row.reason, HasSubstr("status: found nothing"));
@@ -147,7 +146,7 @@ TEST_F(UnreadablePages, AnUnreadablePageIsSkippedOnceThePointersAreVerified) {
   EXPECT_EQ(parse_poll_cursor(source_row().cursor_state).cursor, "4");
   EXPECT_EQ(parse_poll_cursor(source_row().cursor_state).consecutive_unreadable_pages, 1);
   EXPECT_EQ(store_->sources.list_quarantined("feed", 0, 10).front().reason,
-            schema::store::QuarantineReason::malformed);
+            store::QuarantineReason::malformed);
   wait(70);
   feed_.events.push_back({ids[2].value, "opened", kAt + 4});
   EXPECT_EQ(step().accepted, 1u);
@@ -172,7 +171,7 @@ TEST_F(UnreadablePages, AtMostThreeConsecutiveUnreadablePagesAreSkipped) {
   EXPECT_EQ(stats.accepted, 1u);
   EXPECT_EQ(stats.quarantined, 3u);
   for (int times = 0; times < 3; ++times) {
-    const schema::store::SourceSummary row = source_row();
+    const store::SourceSummary row = source_row();
     EXPECT_EQ(row.state, "invalid");
     EXPECT_THAT(row.reason, HasSubstr("like those of the 3 pages before it, which are quarantined"));
     EXPECT_EQ(parse_poll_cursor(row.cursor_state).cursor, "4");
@@ -227,7 +226,7 @@ TEST_F(UnreadablePages, APollBySinceWithoutTimestampsReportsThatItCannotAdvance)
     return json_page(nlohmann::json::object({{"data", data}}).dump());
   };
   const auto ids = store_.create_gifts(2);
-  const auto state_after = [&](const platform::HttpGetResponse& response) {
+  const auto state_after = [&](const HttpGetResponse& response) {
     feed_.queued_responses = {response};
     wait(70);
     step();
@@ -276,8 +275,8 @@ TEST_F(UnreadablePages, WhileTheQuarantineIsFullAnUnreadablePageIsNotSkipped) {
   for (std::size_t i = 0; i < ids.size(); ++i)
     feed_.events.push_back({ids[i].value, "opened", kAt + static_cast<std::int64_t>(i)});
   EXPECT_EQ(step().accepted, 4u);
-  for (std::int64_t kept = 0; kept < schema::store::kMaxQuarantined; kept += 20'000) {
-    schema::store::InboundBatch batch;
+  for (std::int64_t kept = 0; kept < store::kMaxQuarantined; kept += 20'000) {
+    store::InboundBatch batch;
     batch.source = "feed";
     batch.now = now_;
     batch.items.resize(20'000);
@@ -293,7 +292,7 @@ TEST_F(UnreadablePages, WhileTheQuarantineIsFullAnUnreadablePageIsNotSkipped) {
   EXPECT_EQ(step().pages, 0u);
   EXPECT_EQ(source_row().state, "over_limit");
   EXPECT_EQ(parse_poll_cursor(source_row().cursor_state).consecutive_unreadable_pages, 0);
-  EXPECT_EQ(store_->sources.purge_quarantined("feed", std::nullopt), schema::store::kMaxQuarantined);
+  EXPECT_EQ(store_->sources.purge_quarantined("feed", std::nullopt), store::kMaxQuarantined);
   now_ = source_row().next_attempt_at;
   EXPECT_EQ(step().quarantined, 1u);
   EXPECT_EQ(source_row().state, "ok");
@@ -329,4 +328,4 @@ TEST_F(UnreadablePages, EventsReadWithAWrongPointerAreReprocessedAfterItsCorrect
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::sources
+}  // namespace giftsync::sources

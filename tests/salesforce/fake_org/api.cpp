@@ -48,10 +48,9 @@ Json versions_json() {
 
 /// "v62.0" between the oldest and the newest.
 void check_version(const std::string& version) {
-  const auto number =
-      version.starts_with("v") && version.ends_with(".0")
-          ? platform::parse_number<int>(std::string_view(version).substr(1, version.size() - 3))
-          : std::nullopt;
+  const auto number = version.starts_with("v") && version.ends_with(".0")
+                          ? parse_number<int>(std::string_view(version).substr(1, version.size() - 3))
+                          : std::nullopt;
   if (!number || *number > kNewestVersion) not_found();
   if (*number < kOldestVersion)
     throw ApiError(410, "UNSUPPORTED_API_VERSION",
@@ -82,7 +81,7 @@ void check_unmodified(Org& org, const ApiRequest& request, const Object& object,
   const std::optional<StoredRecord> record = since.empty() ? std::nullopt : org.find(object, id);
   if (!record) return;
   const auto* text = std::get_if<std::string>(&record->values.at("LastModifiedDate"));
-  const auto changed = text == nullptr ? std::nullopt : platform::from_rfc3339(*text);
+  const auto changed = text == nullptr ? std::nullopt : from_rfc3339(*text);
   if (changed && changed->value > millis_of_http_date(since))
     throw ApiError(412, "PRECONDITION_FAILED", "The resource was modified after the given time");
 }
@@ -91,7 +90,7 @@ void check_unmodified(Org& org, const ApiRequest& request, const Object& object,
 std::vector<std::string> names_in(const std::string& text) {
   std::vector<std::string> names;
   std::istringstream list(text);
-  for (std::string name; std::getline(list, name, ',');) names.emplace_back(platform::trimmed(name));
+  for (std::string name; std::getline(list, name, ',');) names.emplace_back(trimmed(name));
   return names;
 }
 
@@ -172,7 +171,7 @@ ApiAnswer Api::counted(const ApiRequest& request) {
     org_.count_call();
     throw ApiError(403, "API_DISABLED_FOR_ORG", "API is not enabled for this Organization or Partner");
   }
-  const auto per_hour = platform::parse_number<int>(org_.setting("api_limit_per_hour"));
+  const auto per_hour = parse_number<int>(org_.setting("api_limit_per_hour"));
   if (org_.calls() >= org_.api_limit() || (per_hour && org_.calls_of_hour() >= *per_hour))
     throw ApiError(403, "REQUEST_LIMIT_EXCEEDED", "TotalRequests Limit exceeded.");
   const int calls = org_.count_call();
@@ -235,7 +234,7 @@ ApiAnswer Api::query(const ApiRequest& request, const std::string& user,
   const std::size_t equals = options.find("batchSize=");
   const auto page = equals == std::string::npos
                         ? std::nullopt
-                        : platform::parse_number<std::size_t>(std::string_view(options).substr(equals + 10));
+                        : parse_number<std::size_t>(std::string_view(options).substr(equals + 10));
   return {.body = queries_.query(user, request.parameter("q"), parts[1] == "queryAll", parts[0],
                                  page.value_or(Queries::kPage))};
 }
@@ -315,7 +314,7 @@ ApiAnswer Api::limits(const ApiRequest& request, const std::string& user,
     const Object* object = org_.schema().find(name);
     if (object == nullptr) continue;
     const auto rows = org_.database().run("SELECT count(*) FROM " + object->table + " WHERE isdeleted = 0");
-    const auto count = platform::parse_number<std::int64_t>(*rows[0][0]).value();
+    const auto count = parse_number<std::int64_t>(*rows[0][0]).value();
     if (count > 0) counts.push_back({{"count", count}, {"name", object->name}});
   }
   return {.body = {{"sObjects", counts}}};

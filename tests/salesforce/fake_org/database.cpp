@@ -35,7 +35,7 @@ void fold(sqlite3_context* context, int, sqlite3_value** arguments) {
     sqlite3_result_null(context);
     return;
   }
-  const std::string folded = platform::lower_case(text_of(arguments[0]));
+  const std::string folded = lower_case(text_of(arguments[0]));
   sqlite3_result_text(context, folded.data(), static_cast<int>(folded.size()), SQLITE_TRANSIENT);
 }
 

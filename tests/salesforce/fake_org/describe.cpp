@@ -189,7 +189,7 @@ Json describe_object(Org& org, const std::string& user, const Object& object, co
   for (const char* name : {"defaultImplementation", "listviewable", "lookupLayoutable",
                            "networkScopeFieldName", "sobjectDescribeOption"})
     made[name] = nullptr;
-  if (const auto bytes = platform::parse_number<std::size_t>(org.setting("describe_bytes")))
+  if (const auto bytes = parse_number<std::size_t>(org.setting("describe_bytes")))
     made["recordTypeInfos"].push_back({{"name", std::string(*bytes, 'x')}});
   made["compactLayoutable"] = made["searchLayoutable"] = true;
   made["fields"] = Json::array();

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "daemon/salesforce/soql_text.h"
+#include "crm/salesforce/calls/soql.h"
 #include "platform/text.h"
 #include "tests/salesforce/fake_org/record_ids.h"
 
@@ -28,11 +28,11 @@ bool is_email(const std::string& text) {
 }
 
 Input text_input(Org& org, const Field& field, const std::string& given) {
-  std::string text(platform::trimmed(given));
+  std::string text(trimmed(given));
   if (text != given && org.is_on("keeps_white_space")) text = given;
   if (text.empty()) return Value();
   const std::size_t length =
-      org.is_on("utf16_lengths") ? daemon::salesforce::utf16_length(text) : platform::count_code_points(text);
+      org.is_on("utf16_lengths") ? salesforce::utf16_length(text) : count_code_points(text);
   if (field.length > 0 && length > static_cast<std::size_t>(field.length))
     return refusal("STRING_TOO_LONG", field,
                    "data value too large: " + text + " (max length=" + std::to_string(field.length) + ")");
@@ -60,9 +60,9 @@ Input time_input(const Field& field, const Json& given) {
   // Also without a colon in the zone, as Salesforce itself writes it.
   if (const std::size_t size = text.size(); size > 5 && (text[size - 5] == '+' || text[size - 5] == '-'))
     text.insert(size - 2, ":");
-  const auto time = platform::from_rfc3339(text);
+  const auto time = from_rfc3339(text);
   if (!time) refuse_type(field, given);
-  return Value(platform::to_rfc3339({time->value / 1000 * 1000}));
+  return Value(to_rfc3339({time->value / 1000 * 1000}));
 }
 
 bool is_deleted_or_merged(const StoredRecord& record) {
@@ -71,7 +71,7 @@ bool is_deleted_or_merged(const StoredRecord& record) {
 
 /// The record of one of the field's objects, or why it cannot be referred to.
 Input reference_input(Org& org, const Field& field, const std::string& given) {
-  const std::string id = to_long_id(platform::trimmed(given));
+  const std::string id = to_long_id(trimmed(given));
   if (id.empty()) return Value();
   const bool is_any = field.targets.front() == "*";
   for (const Object& object : org.schema().objects) {
@@ -104,7 +104,7 @@ Input field_input(Org& org, const Field& field, const Json& given) {
   if (field.kind == Kind::currency || field.kind == Kind::number) {
     std::optional<double> number;
     if (given.is_number()) number = given.get<double>();
-    if (given.is_string()) number = platform::parse_number<double>(given.get<std::string>());
+    if (given.is_string()) number = parse_number<double>(given.get<std::string>());
     if (!number) refuse_type(field, given);
     return number_input(field, *number);
   }

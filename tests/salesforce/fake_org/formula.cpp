@@ -81,7 +81,7 @@ class Parser {
 
   Formula number_literal() {
     const std::size_t end = text_.find_first_not_of("0123456789.-", at_);
-    const auto number = platform::parse_number<double>(text_.substr(at_, end - at_));
+    const auto number = parse_number<double>(text_.substr(at_, end - at_));
     if (!number) fail("Syntax error. No number");
     at_ = end == std::string_view::npos ? text_.size() : end;
     return {Formula::Kind::number, {}, *number, {}};

@@ -29,7 +29,7 @@ std::string value_in(const auto& map, const std::string& name) {
 }  // namespace
 
 bool NameOrder::operator()(const std::string& one, const std::string& other) const {
-  return platform::ascii_lower(one) < platform::ascii_lower(other);
+  return ascii_lower(one) < ascii_lower(other);
 }
 
 std::string ApiRequest::parameter(const std::string& name) const {

@@ -33,7 +33,7 @@ bool verifies(EVP_PKEY* key, const std::string& text, const std::string& signatu
 }
 
 Json part(const std::string& text) {
-  const std::optional<std::string> bytes = platform::from_base64url(text);
+  const std::optional<std::string> bytes = from_base64url(text);
   return bytes ? Json::parse(*bytes, nullptr, false) : Json();
 }
 
@@ -45,7 +45,7 @@ std::optional<Json> verified_claims(const std::string& token, const std::string&
   if (first == std::string::npos || second == first) return std::nullopt;
   const Json header = part(token.substr(0, first));
   const Json claims = part(token.substr(first + 1, second - first - 1));
-  const std::optional<std::string> signature = platform::from_base64url(token.substr(second + 1));
+  const std::optional<std::string> signature = from_base64url(token.substr(second + 1));
   if (!header.is_object() || header.value("alg", "") != "RS256" || !claims.is_object() || !signature)
     return std::nullopt;
   const Key key = key_of(pem);

@@ -12,7 +12,7 @@
 #include <iterator>
 #include <set>
 
-#include "daemon/salesforce/package_fields.h"
+#include "crm/salesforce/calls/api_names.h"
 #include "platform/text.h"
 
 namespace giftsync::tests::fake_org {
@@ -58,7 +58,7 @@ bool flag(const Element& parent, const std::string& name) {
 }
 
 int number(const Element& parent, const std::string& name) {
-  return platform::parse_number<int>(text(parent, name)).value_or(0);
+  return parse_number<int>(text(parent, name)).value_or(0);
 }
 
 /// By path, so that every run gives the same key prefixes.
@@ -119,14 +119,14 @@ std::string own_name(const std::string& name) {
 
 /// The column that the managed CRM has for the field, so that the same plain SQL works on both.
 std::string column_of(const std::string& object, const std::string& field) {
-  using namespace daemon::salesforce;
-  if (object == kRequestObject) {
-    for (std::size_t at = 0; at < schema::kRequestRecordFieldCount; ++at) {
-      const auto one = static_cast<schema::RequestRecordField>(at);
-      if (packaged_name(one, "giftsync") == field) return std::string(descriptor_of(one).column);
+  if (object == "Request_Record__c") {
+    static const salesforce::ApiNames names{salesforce::OrgNames{}};
+    for (std::size_t at = 0; at < kRequestRecordFieldCount; ++at) {
+      const auto one = static_cast<RequestRecordField>(at);
+      if (names.field(one) == field) return std::string(descriptor_of(one).column);
     }
   }
-  return platform::ascii_lower(own_name(field));
+  return ascii_lower(own_name(field));
 }
 
 Field read_field(const File& file, const std::string& object) {
@@ -200,7 +200,7 @@ Object read_object(const SourceFiles& files, const std::string& name, char prefi
   const Element& root = *document->documentElement();
   object.label = text(root, "label");
   object.plural_label = text(root, "pluralLabel");
-  object.table = "crm_" + platform::ascii_lower(own_name(object.name));
+  object.table = "crm_" + ascii_lower(own_name(object.name));
   object.key_prefix = std::string("a0") + prefix_letter;
   object.is_custom = true;
   const Element* name_element = child(root, "nameField");

@@ -7,7 +7,7 @@
 namespace giftsync::tests::fake_org {
 
 bool equal_names(std::string_view one, std::string_view other) {
-  return platform::ascii_lower(one) == platform::ascii_lower(other);
+  return ascii_lower(one) == ascii_lower(other);
 }
 
 const Field* Object::find(std::string_view field_name) const {

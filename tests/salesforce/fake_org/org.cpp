@@ -108,14 +108,14 @@ void Org::deploy(const SourceFiles& files) {
   set("deployed_at", std::to_string(now().value));
 }
 
-platform::UtcMillis Org::now() const {
+UtcMillis Org::now() const {
   const auto since = std::chrono::system_clock::now().time_since_epoch();
-  const std::int64_t offset = platform::parse_number<std::int64_t>(setting("clock_offset")).value_or(0);
+  const std::int64_t offset = parse_number<std::int64_t>(setting("clock_offset")).value_or(0);
   return {std::chrono::duration_cast<std::chrono::milliseconds>(since).count() + offset};
 }
 
 void Org::advance(std::int64_t millis) {
-  const std::int64_t offset = platform::parse_number<std::int64_t>(setting("clock_offset")).value_or(0);
+  const std::int64_t offset = parse_number<std::int64_t>(setting("clock_offset")).value_or(0);
   set("clock_offset", std::to_string(offset + millis));
 }
 
@@ -128,7 +128,7 @@ const std::string& Org::setting(std::string_view name) const {
 std::vector<std::string> Org::listed(std::string_view name) const {
   std::vector<std::string> parts;
   std::istringstream list(setting(name));
-  for (std::string part; std::getline(list, part, ',');) parts.emplace_back(platform::trimmed(part));
+  for (std::string part; std::getline(list, part, ',');) parts.emplace_back(trimmed(part));
   return parts;
 }
 
@@ -151,7 +151,7 @@ std::string Org::new_id(const Object& object) {
       "INSERT INTO org_counter (name, value) VALUES ('id', 1) ON CONFLICT (name) DO UPDATE SET value = value "
       "+ 1 "
       "RETURNING value");
-  return make_record_id(object.key_prefix, platform::parse_number<std::uint64_t>(*rows[0][0]).value());
+  return make_record_id(object.key_prefix, parse_number<std::uint64_t>(*rows[0][0]).value());
 }
 
 /// "R-{00000000}" -> "R-00000007".
@@ -252,32 +252,32 @@ int Org::count_call() {
     database_.run(
         "INSERT INTO org_counter (name, value) VALUES (?, 1) ON CONFLICT (name) DO UPDATE SET value = value "
         "+ 1",
-        {"calls of hour " + std::to_string(now().value / platform::kHourMillis)});
+        {"calls of hour " + std::to_string(now().value / kHourMillis)});
   const auto rows = database_.run(
       "INSERT INTO org_counter (name, value) VALUES ('calls', 1) ON CONFLICT (name) DO UPDATE SET value = "
       "value + 1 "
       "RETURNING value");
-  return platform::parse_number<int>(*rows[0][0]).value();
+  return parse_number<int>(*rows[0][0]).value();
 }
 
 int Org::calls() const {
   const auto rows =
       const_cast<Database&>(database_).run("SELECT value FROM org_counter WHERE name = 'calls'");
-  return rows.empty() ? 0 : platform::parse_number<int>(*rows[0][0]).value();
+  return rows.empty() ? 0 : parse_number<int>(*rows[0][0]).value();
 }
 
 int Org::calls_of_hour() {
   const auto rows = database_.run("SELECT value FROM org_counter WHERE name = ?",
-                                  {"calls of hour " + std::to_string(now().value / platform::kHourMillis)});
-  return rows.empty() ? 0 : platform::parse_number<int>(*rows[0][0]).value();
+                                  {"calls of hour " + std::to_string(now().value / kHourMillis)});
+  return rows.empty() ? 0 : parse_number<int>(*rows[0][0]).value();
 }
 
 int Org::api_limit() const {
-  return platform::parse_number<int>(setting("api_limit")).value_or(0);
+  return parse_number<int>(setting("api_limit")).value_or(0);
 }
 
-platform::UtcMillis Org::deployed_at() const {
-  return {platform::parse_number<std::int64_t>(setting("deployed_at")).value_or(0)};
+UtcMillis Org::deployed_at() const {
+  return {parse_number<std::int64_t>(setting("deployed_at")).value_or(0)};
 }
 
 }  // namespace giftsync::tests::fake_org

@@ -40,7 +40,7 @@ class Org {
   Faults& faults() { return faults_; }
 
   /// The org's own clock: the machine's, moved by advance().
-  platform::UtcMillis now() const;
+  UtcMillis now() const;
   void advance(std::int64_t millis);
 
   /// A setting or switch (switches.h); empty where nothing is set.
@@ -100,7 +100,7 @@ class Org {
   int calls_of_hour();
   int api_limit() const;
   /// When the schema was deployed.
-  platform::UtcMillis deployed_at() const;
+  UtcMillis deployed_at() const;
 
  private:
   const std::vector<std::string>& sets_of(const std::string& user);

@@ -64,7 +64,7 @@ Json Queries::query(const std::string& user, const std::string& soql, bool with_
   const QueryPlan plan = plan_query(org_, user, query, with_deleted);
   const std::vector<Cells> rows = org_.database().run(plan.sql, plan.parameters);
   if (query.is_count)
-    return {{"totalSize", platform::parse_number<std::int64_t>(*rows[0][0]).value()},
+    return {{"totalSize", parse_number<std::int64_t>(*rows[0][0]).value()},
             {"done", true},
             {"records", Json::array()}};
   Cursor cursor{{}, std::clamp<std::size_t>(page, 200, kPage), org_.now() + kLocatorMillis};
@@ -80,7 +80,7 @@ Json Queries::more(const std::string& locator, const std::string& version) {
   const auto found = cursors_.find(locator.substr(0, dash));
   const auto begin = dash == std::string::npos
                          ? std::nullopt
-                         : platform::parse_number<std::size_t>(std::string_view(locator).substr(dash + 1));
+                         : parse_number<std::size_t>(std::string_view(locator).substr(dash + 1));
   if (found == cursors_.end() || !begin || org_.now() > found->second.ends_at)
     throw ApiError(400, "INVALID_QUERY_LOCATOR", "invalid query locator");
   return page_of(found->first, found->second, *begin, version);

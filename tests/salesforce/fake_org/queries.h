@@ -21,13 +21,13 @@ class Queries {
   /// The page of a nextRecordsUrl: "01g...-2000". Throws ApiError INVALID_QUERY_LOCATOR.
   Json more(const std::string& locator, const std::string& version);
   /// Locators end 15 minutes after their query.
-  static constexpr std::int64_t kLocatorMillis = 15 * platform::kMinuteMillis;
+  static constexpr std::int64_t kLocatorMillis = 15 * kMinuteMillis;
 
  private:
   struct Cursor {
     std::vector<Json> records;
     std::size_t page = kPage;
-    platform::UtcMillis ends_at;
+    UtcMillis ends_at;
   };
   Json page_of(const std::string& id, const Cursor& cursor, std::size_t begin,
                const std::string& version) const;

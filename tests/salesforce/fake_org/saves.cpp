@@ -28,8 +28,7 @@ std::string text_in(const Values& values, const std::string& field) {
 /// What Salesforce derives from other fields of standard objects.
 void derive(const Object& object, Values& now) {
   if (object.find("LastName") != nullptr) {
-    const std::string name =
-        std::string(platform::trimmed(text_in(now, "FirstName") + " " + text_in(now, "LastName")));
+    const std::string name = std::string(trimmed(text_in(now, "FirstName") + " " + text_in(now, "LastName")));
     if (!name.empty()) now["Name"] = name;
   }
   if (object.name == "Opportunity" && !is_blank(now, "StageName")) {
@@ -62,7 +61,7 @@ std::vector<RowError> check_task(const Object& object, const Values& now) {
 }  // namespace
 
 Value SaveBlock::stamp() const {
-  return platform::to_rfc3339({org_.now().value / 1000 * 1000});
+  return to_rfc3339({org_.now().value / 1000 * 1000});
 }
 
 std::vector<RowError> SaveBlock::read_fields(const Object& object, const Json& record, bool is_new,

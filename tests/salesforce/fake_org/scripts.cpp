@@ -7,7 +7,7 @@ namespace giftsync::tests::fake_org {
 namespace {
 
 ApiAnswer counters(Org& org) {
-  return {.body = {{"calls", org.calls()}, {"now", platform::to_rfc3339(org.now())}}};
+  return {.body = {{"calls", org.calls()}, {"now", to_rfc3339(org.now())}}};
 }
 
 ApiAnswer run_sql(Org& org, const Json& body) {

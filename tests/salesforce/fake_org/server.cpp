@@ -59,8 +59,7 @@ std::string gzip(const std::string& text) {
 }
 
 /// Compressed for a client that takes it.
-void write_answer(HTTPServerResponse& raw, const ApiAnswer& answer, platform::UtcMillis now,
-                  bool takes_gzip) {
+void write_answer(HTTPServerResponse& raw, const ApiAnswer& answer, UtcMillis now, bool takes_gzip) {
   raw.setStatusAndReason(static_cast<HTTPResponse::HTTPStatus>(answer.status));
   raw.set("Date", http_date(now.value));
   for (const auto& [name, value] : answer.headers) raw.set(name, value);
@@ -92,8 +91,8 @@ class Handler : public Poco::Net::HTTPRequestHandler {
       answer = {
           .status = 500, .text = std::string("fake org: ") + error.what(), .content_type = "text/plain"};
     }
-    const platform::UtcMillis now = guarded_.org.now();
-    const auto delay = platform::parse_number<int>(guarded_.org.setting("answer_delay_millis"));
+    const UtcMillis now = guarded_.org.now();
+    const auto delay = parse_number<int>(guarded_.org.setting("answer_delay_millis"));
     lock.unlock();
     if (delay && request.path.starts_with("/services/data"))
       std::this_thread::sleep_for(std::chrono::milliseconds(*delay));

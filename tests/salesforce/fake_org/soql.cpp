@@ -72,7 +72,7 @@ class Parser {
   }
 
   std::size_t count() {
-    const auto number = platform::parse_number<std::size_t>(now().text);
+    const auto number = parse_number<std::size_t>(now().text);
     if (now().kind != SoqlToken::Kind::number || !number) unexpected();
     ++at_;
     return *number;
@@ -163,10 +163,10 @@ class Parser {
   }
 
   SoqlLiteral number_or_time(const SoqlToken& token) const {
-    if (platform::parse_number<double>(token.text)) return {SoqlLiteral::Kind::number, token.text, token.at};
-    if (const auto time = platform::from_rfc3339(token.text))
+    if (parse_number<double>(token.text)) return {SoqlLiteral::Kind::number, token.text, token.at};
+    if (const auto time = from_rfc3339(token.text))
       return {SoqlLiteral::Kind::date_time, std::to_string(time->value / 1000), token.at};
-    if (token.text.size() != 10 || !platform::from_rfc3339(token.text + "T00:00:00Z")) unexpected();
+    if (token.text.size() != 10 || !from_rfc3339(token.text + "T00:00:00Z")) unexpected();
     return {SoqlLiteral::Kind::date, token.text, token.at};
   }
 

@@ -181,9 +181,9 @@ class Planner {
     if (field.kind == Kind::id || field.kind == Kind::reference)
       value = to_long_id(literal.text);
     else if (literal.kind == SoqlLiteral::Kind::text && !field.is_case_sensitive)
-      value = platform::lower_case(literal.text);
+      value = lower_case(literal.text);
     else if (literal.kind != SoqlLiteral::Kind::text && literal.kind != SoqlLiteral::Kind::date)
-      value = platform::parse_number<double>(literal.text).value();
+      value = parse_number<double>(literal.text).value();
     plan_.parameters.push_back(std::move(value));
     return "?";
   }

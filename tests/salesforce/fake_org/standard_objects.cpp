@@ -85,7 +85,7 @@ std::string relationship_of(const std::string& name) {
 
 void set_details(Field& field, const std::string& text) {
   if (!text.starts_with(">")) {
-    field.length = platform::parse_number<int>(text).value();
+    field.length = parse_number<int>(text).value();
     return;
   }
   std::istringstream targets(text.substr(1));
@@ -111,7 +111,7 @@ Field parse_field(std::string text) {
   std::getline(parts, kind, ':');
   std::getline(parts, details);
   field.label = field.name;
-  field.column = platform::ascii_lower(field.name);
+  field.column = ascii_lower(field.name);
   field.kind = kind_of(kind);
   if (!details.empty()) set_details(field, details);
   if (field.kind == Kind::reference) field.relationship = relationship_of(field.name);
@@ -125,7 +125,7 @@ Field parse_field(std::string text) {
 Field stamp(const char* name, Kind kind) {
   Field field;
   field.name = field.label = name;
-  field.column = platform::ascii_lower(name);
+  field.column = ascii_lower(name);
   field.kind = kind;
   field.is_createable = field.is_updateable = false;
   if (kind == Kind::reference) {

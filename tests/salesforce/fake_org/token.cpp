@@ -1,6 +1,6 @@
 #include "tests/salesforce/fake_org/token.h"
 
-#include "platform/random.h"
+#include "platform/digest.h"
 #include "platform/text.h"
 #include "tests/salesforce/fake_org/api_error.h"
 #include "tests/salesforce/fake_org/jwt_check.h"
@@ -61,8 +61,8 @@ std::variant<std::string, TokenRefusal> user_of_credentials(Org& org,
 }
 
 ApiAnswer granted(Org& org, const std::string& user, const ApiRequest& request) {
-  const std::string token = org.organization_id().substr(0, 15) + "!" + platform::random_hex(24);
-  const auto seconds = platform::parse_number<std::int64_t>(org.setting("session_seconds")).value_or(7200);
+  const std::string token = org.organization_id().substr(0, 15) + "!" + random_hex(24);
+  const auto seconds = parse_number<std::int64_t>(org.setting("session_seconds")).value_or(7200);
   org.database().run("INSERT INTO org_session (token, user_id, ends_at) VALUES (?, ?, ?)",
                      {token, user, static_cast<double>(org.now().value + seconds * 1000)});
   const std::string given = org.setting("instance_url");

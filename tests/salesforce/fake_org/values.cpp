@@ -12,12 +12,12 @@ Value value_of(const Field& field, const Cell& cell) {
       return *cell != "0" && *cell != "false";
     case Kind::currency:
     case Kind::number: {
-      const auto number = platform::parse_number<double>(*cell);
+      const auto number = parse_number<double>(*cell);
       return number ? Value(*number) : Value();
     }
     case Kind::date_time: {
-      const auto time = platform::from_rfc3339(*cell);
-      return time ? Value(platform::to_rfc3339({time->value / 1000 * 1000})) : Value(*cell);
+      const auto time = from_rfc3339(*cell);
+      return time ? Value(to_rfc3339({time->value / 1000 * 1000})) : Value(*cell);
     }
     default:
       return cell->empty() ? Value() : Value(*cell);

@@ -1,6 +1,4 @@
 // SQLite's write-ahead log is copied beside the writes, and stays bounded.
-#include "schema/sql/checkpointer.h"
-
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -11,9 +9,10 @@
 
 #include "schema/sql/database.h"
 #include "schema/sql/session.h"
+#include "schema/sql/sqlite_file.h"
 #include "tests/support/temporary_database.h"
 
-namespace giftsync::schema::sql {
+namespace giftsync::sql {
 namespace {
 
 constexpr int kPages = Checkpointer::kPages;
@@ -110,4 +109,4 @@ TEST(Database, ConnectionsThatReadHaveASmallPageCache) {
 }
 
 }  // namespace
-}  // namespace giftsync::schema::sql
+}  // namespace giftsync::sql

@@ -9,12 +9,11 @@
 #include <map>
 #include <memory>
 
-#include "schema/sql/dsn_check.h"
-#include "schema/sql/postgresql_dsn.h"
+#include "schema/sql/dsn.h"
 #include "tests/support/faulty_proxy.h"
 #include "tests/support/temporary_database.h"
 
-namespace giftsync::schema::sql {
+namespace giftsync::sql {
 namespace {
 
 using testing::ElementsAre;
@@ -78,7 +77,7 @@ TEST(PostgresqlDsn, AnInvalidDsnIsAPermanentErrorThatDoesNotShowIt) {
   try {
     tests::scalar(database, "SELECT 'x'");
     FAIL() << "nonsense was connected to";
-  } catch (const platform::DependencyError& fault) {
+  } catch (const DependencyError& fault) {
     EXPECT_FALSE(fault.transient());
     EXPECT_THAT(fault.what(), HasSubstr("connection string cannot be read"));
     EXPECT_THAT(fault.what(), testing::Not(HasSubstr("nonsense")));
@@ -117,7 +116,7 @@ TEST(PostgresqlDsn, SociLeaksAtMostOneConnectionPerOutage) {
   Database database(address);
   proxy.break_on_commands();
   for (int attempt = 0; attempt < 4; ++attempt)
-    EXPECT_THROW(tests::scalar(database, "SELECT 'x'"), platform::DependencyError) << attempt;
+    EXPECT_THROW(tests::scalar(database, "SELECT 'x'"), DependencyError) << attempt;
   EXPECT_THAT(proxy.unanswered(),
               ElementsAre(StartsWith("SET extra_float_digits"), "SELECT 1", "SELECT 1", "SELECT 1"));
   proxy.break_on_commands(false);
@@ -220,7 +219,7 @@ TEST(ExternalDatabase, ErrorsNameTheCrmDatabase) {
   try {
     tests::scalar(theirs, "SELECT 'x'");
     FAIL() << "a database was found";
-  } catch (const platform::DependencyError& fault) {
+  } catch (const DependencyError& fault) {
     EXPECT_TRUE(fault.of_external_crm());
     EXPECT_THAT(fault.what(), HasSubstr("the CRM's database"));
   }
@@ -244,4 +243,4 @@ TEST(PostgresqlSession, WhatIsCommittedIsWritten) {
 }
 
 }  // namespace
-}  // namespace giftsync::schema::sql
+}  // namespace giftsync::sql

@@ -6,11 +6,11 @@
 
 #include <thread>
 
-#include "platform/thread_call_deadline.h"
+#include "platform/call_deadline.h"
 #include "tests/support/faulty_proxy.h"
 #include "tests/support/temporary_database.h"
 
-namespace giftsync::schema::sql {
+namespace giftsync::sql {
 namespace {
 
 using testing::HasSubstr;
@@ -47,7 +47,7 @@ TEST_F(QueryWatchdogTest, AbortsAStalledQueryAndReconnects) {
   try {
     tests::scalar(*database, "SELECT 'x'");
     FAIL() << "an answer came";
-  } catch (const platform::DependencyError& fault) {
+  } catch (const DependencyError& fault) {
     EXPECT_TRUE(fault.transient());
     EXPECT_THAT(fault.what(), HasSubstr("accepts queries and does not respond"));
   }
@@ -77,7 +77,7 @@ TEST_F(QueryWatchdogTest, AnExternalCrmHasItsOwnLimit) {
   const auto theirs = through_proxy(true);
   EXPECT_EQ(tests::scalar(*theirs, "SELECT 'x'"), "x");
   proxy_->stall();
-  EXPECT_THROW(tests::scalar(*theirs, "SELECT 'x'"), platform::DependencyError);
+  EXPECT_THROW(tests::scalar(*theirs, "SELECT 'x'"), DependencyError);
 }
 
 // CON-24, SIGN-10
@@ -86,8 +86,8 @@ TEST_F(QueryWatchdogTest, AReadOfACrmEndsWithItsThreadsDeadline) {
   const auto theirs = through_proxy(true);
   EXPECT_EQ(tests::scalar(*theirs, "SELECT 'x'"), "x");
   proxy_->stall();
-  const platform::ThreadCallDeadline deadline(kLimitMillis);
-  EXPECT_THROW(tests::scalar(*theirs, "SELECT 'x'"), platform::DependencyError);
+  const ThreadCallDeadline deadline(kLimitMillis);
+  EXPECT_THROW(tests::scalar(*theirs, "SELECT 'x'"), DependencyError);
 }
 
 TEST_F(QueryWatchdogTest, ReportsTheAgeOfTheOldestStoreQuery) {
@@ -103,4 +103,4 @@ TEST_F(QueryWatchdogTest, ReportsTheAgeOfTheOldestStoreQuery) {
 }
 
 }  // namespace
-}  // namespace giftsync::schema::sql
+}  // namespace giftsync::sql

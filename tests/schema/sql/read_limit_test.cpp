@@ -1,17 +1,12 @@
 // Reads of a thread that has a limit of time, on both back ends.
-#include "platform/read_limit.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "platform/thread_call_deadline.h"
+#include "platform/call_deadline.h"
 #include "tests/support/temporary_database.h"
 
-namespace giftsync::schema::sql {
+namespace giftsync::sql {
 namespace {
-
-using platform::ReadLimit;
-using platform::ReadTooLong;
 
 constexpr std::int64_t kLimitMillis = 200;
 constexpr const char* kUnlimited = "2000000000";
@@ -66,17 +61,17 @@ TEST_P(ReadLimitTest, ReadsOfACrmOfItsOwnEndWithTheirThreadsDeadline) {
   Database crm(external);
   EXPECT_EQ(tests::scalar(crm, "SELECT count(*) FROM made"), "0");
   const auto fault_of = [&](const std::string& query) -> std::string {
-    const platform::ThreadCallDeadline deadline(kLimitMillis);
+    const ThreadCallDeadline deadline(kLimitMillis);
     try {
       return "an answer: " + tests::scalar(crm, query);
-    } catch (const platform::DependencyError& fault) {
+    } catch (const DependencyError& fault) {
       EXPECT_TRUE(fault.of_external_crm() && fault.transient()) << fault.what();
       return fault.what();
     }
   };
   EXPECT_THAT(fault_of(slow_query()), testing::HasSubstr("took more than"));
   {
-    const platform::ThreadCallDeadline deadline(kLimitMillis);
+    const ThreadCallDeadline deadline(kLimitMillis);
     EXPECT_EQ(scalar("SELECT count(*) FROM made"), "0") << "the store has a limit of its own";
   }
   // Another session has locked the table.
@@ -93,4 +88,4 @@ INSTANTIATE_TEST_SUITE_P(BackEnds, ReadLimitTest, testing::Values(Dialect::sqlit
                          tests::name_of_dialect);
 
 }  // namespace
-}  // namespace giftsync::schema::sql
+}  // namespace giftsync::sql

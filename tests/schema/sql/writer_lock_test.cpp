@@ -1,6 +1,4 @@
 // Callers of a SQLite file cannot keep the workers from writing.
-#include "schema/sql/writer_lock.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,9 +7,10 @@
 #include <vector>
 
 #include "schema/sql/database.h"
+#include "schema/sql/sqlite_file.h"
 #include "tests/support/temporary_database.h"
 
-namespace giftsync::schema::sql {
+namespace giftsync::sql {
 namespace {
 
 using std::chrono::milliseconds;
@@ -69,4 +68,4 @@ TEST(WriterLock, AWorkerWritesAlthoughCallersNeverStop) {
 }
 
 }  // namespace
-}  // namespace giftsync::schema::sql
+}  // namespace giftsync::sql

@@ -1,13 +1,12 @@
 // What approvers are mailed: one notice for each time that a request record begins to wait, and one mail at a
 // time for an approver.
-#include "schema/store/approver_notices.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "schema/store/mail/notices.h"
 #include "tests/support/store_fixture.h"
 
-namespace giftsync::schema::store {
+namespace giftsync::store {
 namespace {
 
 using testing::ElementsAre;
@@ -16,7 +15,7 @@ using testing::SizeIs;
 
 class ApproverNoticesTest : public tests::StoreFixture {
  protected:
-  static constexpr platform::UtcMillis kNow = kSentAt;
+  static constexpr UtcMillis kNow = kSentAt;
 
   UserId approver(const std::string& email) {
     ConsoleUser made;
@@ -43,10 +42,8 @@ class ApproverNoticesTest : public tests::StoreFixture {
     store_->approver_notices.add(notices, kNow);
     return notices.size();
   }
-  std::vector<DeliveryClaim> claim(platform::UtcMillis now) {
-    return store_->deliveries.claim("a", 60'000, 10, now);
-  }
-  void end(const DeliveryClaim& claim, DeliveryState state, platform::UtcMillis now) {
+  std::vector<DeliveryClaim> claim(UtcMillis now) { return store_->deliveries.claim("a", 60'000, 10, now); }
+  void end(const DeliveryClaim& claim, DeliveryState state, UtcMillis now) {
     const DeliveryQueue::Sending sending{claim, "m" + std::to_string(claim.number)};
     ASSERT_TRUE(store_->deliveries.begin_sending("a", std::span(&sending, 1), 60'000, now).front());
     const DeliveryOutcome outcome{claim.transaction, claim.attempt + 1, state, now, "250 ok", false, {}};
@@ -184,8 +181,8 @@ TEST_P(ApproverNoticesTest, MailsOfOneApproverAreTenMinutesApart) {
   EXPECT_EQ(claims[0].message_id, "");
   EXPECT_THAT(numbers(ana, 2, "a"), ElementsAre("R-3", "R-1", "R-2")) << "the new one first";
   end(claims[0], DeliveryState::accepted, kNow + 1'000 + kApproverMailPauseMillis);
-  store_->approver_notices.queue_mails(kNow + platform::kHourMillis);
-  EXPECT_THAT(claim(kNow + platform::kDayMillis), IsEmpty()) << "nothing is new";
+  store_->approver_notices.queue_mails(kNow + kHourMillis);
+  EXPECT_THAT(claim(kNow + kDayMillis), IsEmpty()) << "nothing is new";
 }
 
 // CON-53
@@ -198,7 +195,7 @@ TEST_P(ApproverNoticesTest, WhatStillWaitsIsRepeatedBehindWhatIsNew) {
   set_state("3", RequestRecordState::pending);
   EXPECT_EQ(add_notices(ana, {"1", "2", "3"}), 1u);
   store_->approver_notices.queue_mails(kNow);
-  const platform::UtcMillis second = kNow + kApproverMailPauseMillis;
+  const UtcMillis second = kNow + kApproverMailPauseMillis;
   const auto claims = claim(second);
   ASSERT_THAT(claims, SizeIs(1));
   const ApproverMail mail = store_->approver_notices.take(ana, 2, "a");
@@ -275,8 +272,8 @@ TEST_P(ApproverNoticesTest, AMailThatHasNotEndedIsNotReplaced) {
   EXPECT_THAT(numbers(ana, 1, "a"), ElementsAre("R-1"));
   set_state("2", RequestRecordState::pending);
   add_notices(ana, {"2"});
-  store_->approver_notices.queue_mails(kNow + platform::kHourMillis);
-  const auto again = claim(kNow + platform::kHourMillis);
+  store_->approver_notices.queue_mails(kNow + kHourMillis);
+  const auto again = claim(kNow + kHourMillis);
   ASSERT_THAT(again, SizeIs(1));
   EXPECT_EQ(again[0].number, 1);
   EXPECT_EQ(again[0].message_id, "m1");
@@ -342,4 +339,4 @@ TEST_P(ApproverNoticesTest, AMailIsObsoleteWhenNothingWaitsOrTheUserIsNoApprover
 }
 
 }  // namespace
-}  // namespace giftsync::schema::store
+}  // namespace giftsync::store

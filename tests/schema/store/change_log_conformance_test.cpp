@@ -8,7 +8,7 @@
 #include "schema/sql/queries.h"
 #include "tests/support/store_fixture.h"
 
-namespace giftsync::schema::store {
+namespace giftsync::store {
 namespace {
 
 using testing::Each;
@@ -17,7 +17,7 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using testing::UnorderedElementsAre;
 
-constexpr platform::UtcMillis kNow{1'800'000'000'000};
+constexpr UtcMillis kNow{1'800'000'000'000};
 using Restored = RestoreOutcome::Kind;
 
 class ChangeLogConformance : public tests::StoreFixture {
@@ -307,7 +307,7 @@ TEST_P(ChangeLogConformance, CountsTheOrphanedChangesOfASourceOnceForMany) {
   OrphanCapacity capacity;
   insert_orphans("flood", kMaxOrphanedChanges - 10);
   sql::Database database(database_->address());
-  const auto take = [&](platform::UtcMillis now) {
+  const auto take = [&](UtcMillis now) {
     return database.read([&](soci::session& session) { return capacity.take(session, "flood", 0, now); });
   };
   EXPECT_TRUE(take(kNow)) << "and allows four more";
@@ -446,4 +446,4 @@ TEST_P(ChangeLogConformance, StoresTheConflictFlagOfAGift) {
 }
 
 }  // namespace
-}  // namespace giftsync::schema::store
+}  // namespace giftsync::store

@@ -1,14 +1,12 @@
 // Where the claims of a queue begin to read.
-#include "schema/store/claim_floor.h"
-
 #include <gtest/gtest.h>
 
 #include <vector>
 
-namespace giftsync::schema::store {
-namespace {
+#include "schema/store/statements/claims.h"
 
-using platform::UtcMillis;
+namespace giftsync::store {
+namespace {
 using Time = std::optional<UtcMillis>;
 
 constexpr UtcMillis kNow{1'800'000'000'000};
@@ -63,4 +61,4 @@ TEST(ClaimFloor, ClockThatIsSetBackIsFollowed) {
 }
 
 }  // namespace
-}  // namespace giftsync::schema::store
+}  // namespace giftsync::store

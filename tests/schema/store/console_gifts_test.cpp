@@ -7,7 +7,7 @@
 #include "tests/support/masked_addresses.h"
 #include "tests/support/store_fixture.h"
 
-namespace giftsync::schema::store {
+namespace giftsync::store {
 namespace {
 
 using testing::ElementsAre;
@@ -317,7 +317,7 @@ TEST_P(ConsoleGiftsTest, ASearchOfUndeliveredGiftsLooksAtThoseAlone) {
   undelivered_at(sent[0], 9);
   undelivered_at(sent[1], 8);
   ConsoleGiftFilter filter;
-  filter.undelivered_since = platform::UtcMillis{9};
+  filter.undelivered_since = UtcMillis{9};
   const auto page = store_->console_gifts.list(operations_, filter, {}, 50, 2);
   ASSERT_THAT(page.gifts, testing::SizeIs(1)) << "three others are above it";
   EXPECT_EQ(page.gifts.front().gift.transaction.id, sent[0]);
@@ -402,4 +402,4 @@ TEST_P(ConsoleGiftsTest, WhetherThereAreMoreFailuresThanAreLookedAtIsKnown) {
 }
 
 }  // namespace
-}  // namespace giftsync::schema::store
+}  // namespace giftsync::store

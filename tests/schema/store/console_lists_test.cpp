@@ -5,7 +5,7 @@
 
 #include "tests/support/store_fixture.h"
 
-namespace giftsync::schema::store {
+namespace giftsync::store {
 namespace {
 
 using testing::ElementsAre;
@@ -14,7 +14,7 @@ using testing::SizeIs;
 
 class ConsoleListsTest : public tests::StoreFixture {
  protected:
-  static constexpr platform::UtcMillis kNow = kSentAt;
+  static constexpr UtcMillis kNow = kSentAt;
 
   void save(const std::string& id, RequestRecordState state, const std::string& requested_by,
             const std::string& error = "") {
@@ -303,4 +303,4 @@ TEST_P(ConsoleListsTest, ADeferredMailKeepsItsReplyAndTimeWhenItIsWithdrawn) {
 }
 
 }  // namespace
-}  // namespace giftsync::schema::store
+}  // namespace giftsync::store

@@ -2,10 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "schema/store/viewer.h"
+#include "schema/store/statements/audit_log.h"
 #include "tests/support/store_fixture.h"
 
-namespace giftsync::schema::store {
+namespace giftsync::store {
 namespace {
 
 using testing::ElementsAre;
@@ -13,7 +13,7 @@ using testing::Field;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr platform::UtcMillis kNow{1'800'000'000'000};
+constexpr UtcMillis kNow{1'800'000'000'000};
 
 AuditEvent event(const std::string& action) {
   AuditEvent made;
@@ -50,7 +50,7 @@ class ConsoleStore : public tests::StoreFixture {
     made.expires_at = kNow + 1000;
     return made;
   }
-  std::optional<ConsoleSession> found(const std::string& hash, platform::UtcMillis now = kNow + 1) {
+  std::optional<ConsoleSession> found(const std::string& hash, UtcMillis now = kNow + 1) {
     return store_->console_sessions.find(hash, now, kNow - 1);
   }
   std::vector<std::string> actions(const Viewer& viewer = Viewer::of_command_line(),
@@ -193,7 +193,7 @@ TEST_P(ConsoleStore, ALinkSignsInOnce) {
   store_->console_sessions.create_link(link(ana, "token"), event("console.sign-in-link"));
   EXPECT_EQ(store_->console_sessions.find_link("token", kNow)->user, ana);
   EXPECT_FALSE(store_->console_sessions.find_link("token", kNow + 600'000)) << "its end";
-  const auto use_link = [&](const std::string& hash, const std::string& action, platform::UtcMillis now) {
+  const auto use_link = [&](const std::string& hash, const std::string& action, UtcMillis now) {
     return store_->console_sessions.create_by_link("token", "former", session_of({}, hash), event(action),
                                                    now);
   };
@@ -450,4 +450,4 @@ TEST_P(ConsoleStore, EventsAreSearchedByTheirObject) {
 }
 
 }  // namespace
-}  // namespace giftsync::schema::store
+}  // namespace giftsync::store

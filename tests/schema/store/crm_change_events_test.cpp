@@ -1,23 +1,23 @@
 // Change events of a CRM's messages and the tokens of its URL, on both back ends.
-#include "schema/store/crm_change_events.h"
+#include "schema/store/crm/crm_change_events.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/support/store_fixture.h"
 
-namespace giftsync::schema::store {
+namespace giftsync::store {
 namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr platform::UtcMillis kNow{1'800'000'000'000};
+constexpr UtcMillis kNow{1'800'000'000'000};
 
 class CrmMessages : public tests::StoreFixture {
  protected:
-  bool add(const std::vector<std::string>& records, platform::UtcMillis at = kNow) {
+  bool add(const std::vector<std::string>& records, UtcMillis at = kNow) {
     return store_->crm_change_events.add(records, 1, at);
   }
   std::vector<std::string> records(std::size_t limit = 100) {
@@ -157,4 +157,4 @@ TEST_P(CrmMessages, ATokenShowsWhenAMessageWasLastStored) {
 }
 
 }  // namespace
-}  // namespace giftsync::schema::store
+}  // namespace giftsync::store

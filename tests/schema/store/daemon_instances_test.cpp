@@ -6,7 +6,7 @@
 #include "schema/sql/database.h"
 #include "tests/support/store_fixture.h"
 
-namespace giftsync::schema::store {
+namespace giftsync::store {
 namespace {
 
 class DaemonInstancesTest : public tests::StoreFixture {
@@ -36,7 +36,7 @@ TEST_P(DaemonInstancesTest, KeepsWhatADaemonSaysOfItself) {
   DaemonInstances instances(address());
   DaemonInstance one = daemon("a", "h", "127.0.0.1:1");
   instances.save(one);
-  one.last_reload_at = platform::UtcMillis{kSentAt.value + 9};
+  one.last_reload_at = UtcMillis{kSentAt.value + 9};
   one.reload_faults = "limits: wrong\ncrm: wrong";
   instances.save(one);
   const auto rows = instances.list();
@@ -47,7 +47,7 @@ TEST_P(DaemonInstancesTest, KeepsWhatADaemonSaysOfItself) {
   EXPECT_EQ(rows[0].instance.last_reload_at, one.last_reload_at);
   EXPECT_EQ(rows[0].instance.reload_faults, one.reload_faults);
   EXPECT_GE(rows[0].unseen_millis, 0);
-  EXPECT_LT(rows[0].unseen_millis, platform::kHourMillis);
+  EXPECT_LT(rows[0].unseen_millis, kHourMillis);
 }
 
 // OPS-25
@@ -71,8 +71,8 @@ TEST_P(DaemonInstancesTest, AHeartbeatRemovesWhatWasNotSeenForADay) {
   sql("UPDATE daemon_instance SET last_seen_at = " + now + " - 25 * 3600000 WHERE id = 'days'");
   EXPECT_TRUE(instances.touch("beats"));
   EXPECT_THAT(ids(instances), testing::ElementsAre("beats", "hours"));
-  EXPECT_LT(instances.list()[0].unseen_millis, platform::kHourMillis);
-  EXPECT_GT(instances.list()[1].unseen_millis, platform::kHourMillis);
+  EXPECT_LT(instances.list()[0].unseen_millis, kHourMillis);
+  EXPECT_GT(instances.list()[1].unseen_millis, kHourMillis);
   EXPECT_FALSE(instances.touch("days"));
 }
 
@@ -81,4 +81,4 @@ INSTANTIATE_TEST_SUITE_P(BackEnds, DaemonInstancesTest,
                          tests::name_of_dialect);
 
 }  // namespace
-}  // namespace giftsync::schema::store
+}  // namespace giftsync::store

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <map>
 
-#include "schema/store/due_mails.h"
-#include "schema/store/leases.h"
+#include "schema/store/statements/claims.h"
+#include "schema/store/statements/mail_turns.h"
 #include "tests/support/store_fixture.h"
 
-namespace giftsync::schema::store {
+namespace giftsync::store {
 namespace {
 
 using testing::ElementsAre;
@@ -19,7 +19,7 @@ using testing::SizeIs;
 
 class DeliveryQueueConformance : public tests::StoreFixture {
  protected:
-  static constexpr platform::UtcMillis kNow = kSentAt;
+  static constexpr UtcMillis kNow = kSentAt;
 
   bool begin(const std::string& owner, const DeliveryClaim& claim, const std::string& message_id,
              std::int64_t lease_millis) {
@@ -38,7 +38,7 @@ class DeliveryQueueConformance : public tests::StoreFixture {
   }
   /// `count` mails without gifts, with transaction ids from `first_id` on; their turns from `turn` on, or all
   /// 0.
-  void insert_mails(std::int64_t first_id, std::size_t count, std::int64_t turn, platform::UtcMillis due) {
+  void insert_mails(std::int64_t first_id, std::size_t count, std::int64_t turn, UtcMillis due) {
     sql("INSERT INTO mail_outbox (transaction_id, state, attempt, next_attempt_at, message_id, "
         "uncertain_retries, last_reply, updated_at, lease_owner, lease_until, turn) WITH RECURSIVE n (i) AS "
         "(SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < " +
@@ -155,7 +155,7 @@ TEST_P(DeliveryQueueConformance, TheBreakerKeepsItsStartTime) {
   EXPECT_EQ(pause->since, kNow);
   EXPECT_EQ(pause->until, kNow + 9000);
   EXPECT_EQ(pause->failures, 2);
-  EXPECT_EQ(store_->deliveries.long_pause_ended_at(""), platform::UtcMillis{0});
+  EXPECT_EQ(store_->deliveries.long_pause_ended_at(""), UtcMillis{0});
   store_->deliveries.close_breaker("", kNow + 9500);
   EXPECT_FALSE(store_->deliveries.breaker(""));
   EXPECT_EQ(store_->deliveries.long_pause_ended_at(""), kNow + 9500) << "MAIL-2: also after a restart";
@@ -170,7 +170,7 @@ TEST_P(DeliveryQueueConformance, EachDaemonHasItsOwnPause) {
   EXPECT_EQ(store_->deliveries.breaker("mars")->reason, "no route");
   store_->deliveries.close_breaker("mars", kNow);
   EXPECT_EQ(store_->deliveries.long_pause_ended_at("mars"), kNow);
-  EXPECT_EQ(store_->deliveries.long_pause_ended_at("venus"), platform::UtcMillis{0});
+  EXPECT_EQ(store_->deliveries.long_pause_ended_at("venus"), UtcMillis{0});
   EXPECT_FALSE(store_->deliveries.breaker("mars"));
   EXPECT_TRUE(store_->deliveries.breaker("venus"));
   store_->deliveries.delete_breakers_before(kNow + 9000);
@@ -203,7 +203,7 @@ TEST_P(DeliveryQueueConformance, RetriesDeferredMailsOfOneGiftOrOfAll) {
   const TransactionId first = put_off(DeliveryState::queued);
   const TransactionId second = put_off(DeliveryState::queued);
   const TransactionId uncertain = put_off(DeliveryState::uncertain);
-  const platform::UtcMillis later = kNow + 5;
+  const UtcMillis later = kNow + 5;
   EXPECT_EQ(store_->deliveries.retry_deferred(first, later), 1);
   EXPECT_EQ(store_->deliveries.retry_deferred(first, later), 0) << "it is due already";
   EXPECT_EQ(store_->deliveries.retry_deferred(uncertain, later), 0) << "it might arrive twice";
@@ -222,7 +222,7 @@ TEST_P(DeliveryQueueConformance, RetriesDeferredMailsOfOneGiftOrOfAll) {
 }
 
 TEST_P(DeliveryQueueConformance, ResetsOnlyRowsScheduledAfterATime) {
-  const auto put_off = [&](platform::UtcMillis now, platform::UtcMillis due) {
+  const auto put_off = [&](UtcMillis now, UtcMillis due) {
     const TransactionId id = one_gift();
     const auto claims = store_->deliveries.claim("a", 60'000, 10, kNow);
     begin("a", claims.at(0), "m", 60'000);
@@ -230,14 +230,14 @@ TEST_P(DeliveryQueueConformance, ResetsOnlyRowsScheduledAfterATime) {
     store_->deliveries.finish(std::span(&later, 1), now);
     return id;
   };
-  const platform::UtcMillis latest = kNow + platform::kHourMillis;
+  const UtcMillis latest = kNow + kHourMillis;
   const TransactionId waiting = put_off(kNow, latest);
   EXPECT_EQ(store_->deliveries.reset_scheduled_after(latest, kNow), 0);
   const TransactionId early = put_off(kNow - 7, latest + 1);
-  const TransactionId late = put_off(latest, latest + platform::kHourMillis);
+  const TransactionId late = put_off(latest, latest + kHourMillis);
   EXPECT_EQ(store_->deliveries.reset_scheduled_after(latest, kNow), 2);
   EXPECT_EQ(store_->deliveries.find(waiting)->next_attempt_at, latest);
-  std::map<TransactionId, std::optional<platform::UtcMillis>> first_tries;
+  std::map<TransactionId, std::optional<UtcMillis>> first_tries;
   for (const DeliveryClaim& claim : store_->deliveries.claim("a", 60'000, 10, kNow))
     first_tries[claim.transaction] = claim.first_deferred_at;
   ASSERT_THAT(first_tries, SizeIs(2));
@@ -344,14 +344,14 @@ TEST_P(DeliveryQueueConformance, MailBelowTheFloorIsClaimedByTheNextWholeLook) {
               SizeIs(ClaimFloor::kManyRows));
   sql("UPDATE mail_outbox SET state = 'accepted'");
   ASSERT_THAT(store_->deliveries.claim("a", 60'000, 10, kNow), IsEmpty());
-  const platform::UtcMillis low = kNow - 2 * ClaimFloor::kLateMillis;
+  const UtcMillis low = kNow - 2 * ClaimFloor::kLateMillis;
   insert_mails(5001, 1, low.value, kNow);
   insert_mails(5002, 1, 0, low);
   std::size_t claimed = store_->deliveries.claim("a", 60'000, 10, kNow + 1000).size();
   EXPECT_EQ(claimed, dialect() == sql::Dialect::postgresql ? 0u : 2u) << "below the floor";
   claimed += store_->deliveries.claim("a", 60'000, 10, kNow + ClaimFloor::kWholeLookMillis).size();
   EXPECT_EQ(claimed, 2u) << "no mail stays hidden";
-  const platform::UtcMillis late = kNow - ClaimFloor::kLateMillis / 2;
+  const UtcMillis late = kNow - ClaimFloor::kLateMillis / 2;
   insert_mails(5003, 1, late.value, kNow);
   insert_mails(5004, 1, 0, late);
   EXPECT_THAT(store_->deliveries.claim("a", 60'000, 10, kNow + ClaimFloor::kWholeLookMillis), SizeIs(2))
@@ -467,4 +467,4 @@ TEST_P(DeliveryQueueConformance, CapsLeasesOfAnyOwner) {
 }
 
 }  // namespace
-}  // namespace giftsync::schema::store
+}  // namespace giftsync::store

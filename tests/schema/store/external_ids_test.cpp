@@ -1,5 +1,5 @@
 // The transaction ids of sources with ids of their own, over every back end (SRC-58).
-#include "schema/store/external_ids.h"
+#include "schema/store/gift/external_ids.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 
 #include "tests/schema/store/sources_fixture.h"
 
-namespace giftsync::schema::store {
+namespace giftsync::store {
 namespace {
 
 using testing::ElementsAre;
@@ -111,4 +111,4 @@ TEST_P(ExternalIdsConformance, ConcurrentMessagesAgree) {
 }
 
 }  // namespace
-}  // namespace giftsync::schema::store
+}  // namespace giftsync::store

@@ -5,16 +5,16 @@
 #include <set>
 #include <thread>
 
-#include "schema/store/bounded_count.h"
+#include "schema/store/statements/bounded_count.h"
 #include "tests/support/store_fixture.h"
 
-namespace giftsync::schema::store {
+namespace giftsync::store {
 namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-constexpr platform::UtcMillis kNow{1'800'000'000'000};
+constexpr UtcMillis kNow{1'800'000'000'000};
 constexpr GiftId kCoffee{7};
 
 class TransactionEffects : public tests::StoreFixture {
@@ -34,7 +34,7 @@ class TransactionEffects : public tests::StoreFixture {
   static StatusChange change(TransactionId gift, Status status) {
     return {{}, "page", gift, status, kNow + 5, kNow + 5, {}};
   }
-  static bool always(platform::UtcMillis, std::span<const ChangeSpan>) { return true; }
+  static bool always(UtcMillis, std::span<const ChangeSpan>) { return true; }
   ConditionalOutcome accept(Store& store, TransactionId gift) {
     return store.changes.accept_if(change(gift, Status::redeemed), always,
                                    store.codes.assign_code(kCoffee, gift, kNow));
@@ -123,7 +123,7 @@ TEST_P(TransactionEffects, RejectsTheChangeWhenNoCodeIsLeft) {
 TEST_P(TransactionEffects, ARefusedChangeAssignsNoCode) {
   import({"A"});
   const TransactionId gift = gifts(1).front();
-  const auto never = [](platform::UtcMillis, std::span<const ChangeSpan>) { return false; };
+  const auto never = [](UtcMillis, std::span<const ChangeSpan>) { return false; };
   EXPECT_EQ(store_->changes.accept_if(change(gift, Status::redeemed), never,
                                       store_->codes.assign_code(kCoffee, gift, kNow)),
             ConditionalOutcome::refused);
@@ -196,4 +196,4 @@ TEST_P(TransactionEffects, AnAdditionalChangeIsAtomicWithTheOutcome) {
 }
 
 }  // namespace
-}  // namespace giftsync::schema::store
+}  // namespace giftsync::store

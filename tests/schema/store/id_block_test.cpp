@@ -1,6 +1,6 @@
 // Ids come in blocks, without large gaps after a reload or a clean stop. An own Database of the same address
 // stands for another process.
-#include "schema/store/id_block.h"
+#include "schema/store/statements/id_block.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include "schema/sql/database.h"
 #include "tests/support/store_fixture.h"
 
-namespace giftsync::schema::store {
+namespace giftsync::store {
 namespace {
 
 // covers: ARCH-16
@@ -157,4 +157,4 @@ TEST_P(IdBlockTest, ThreadsOfOneProcessShareABlock) {
 }
 
 }  // namespace
-}  // namespace giftsync::schema::store
+}  // namespace giftsync::store

@@ -1,5 +1,3 @@
-#include "schema/store/known_server.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -7,7 +5,9 @@
 #include <filesystem>
 #include <string>
 
-namespace giftsync::schema::store {
+#include "schema/store/server_check.h"
+
+namespace giftsync::store {
 namespace {
 
 using testing::HasSubstr;
@@ -78,4 +78,4 @@ TEST(KnownServer, IsWrittenAsText) {
 }
 
 }  // namespace
-}  // namespace giftsync::schema::store
+}  // namespace giftsync::store

@@ -7,7 +7,7 @@
 #include "tests/support/faulty_proxy.h"
 #include "tests/support/store_fixture.h"
 
-namespace giftsync::schema::store {
+namespace giftsync::store {
 namespace {
 
 using Kind = CreateOutcome::Kind;
@@ -32,7 +32,7 @@ class LostCommit : public tests::StoreFixture {
     message.items.emplace_back().change =
         StatusChange{{}, "vendor", gift, Status::opened, message.now, message.now, {}};
     group.decisions = {{{{}, "page", gift, Status::redeemed, message.now, message.now, {}},
-                        [](platform::UtcMillis, std::span<const ChangeSpan> so_far) {
+                        [](UtcMillis, std::span<const ChangeSpan> so_far) {
                           return so_far.size() == 1 && so_far[0].status == Status::opened;
                         },
                         {}}};
@@ -226,7 +226,7 @@ TEST_P(LostCommitReply, DetectsACommittedOutcome) {
   store_->changes.accept(std::span(&delivered, 1));  // has ids for more
   proxy_->drop_next_commit_reply();
   const StatusChange opened{{}, "page", id, Status::opened, kSentAt, kSentAt, {}};
-  const auto always = [](platform::UtcMillis, std::span<const ChangeSpan>) { return true; };
+  const auto always = [](UtcMillis, std::span<const ChangeSpan>) { return true; };
   EXPECT_EQ(store_->changes.accept_if(opened, always, {}), ConditionalOutcome::accepted);
   EXPECT_EQ(store_->changes.history(id).size(), 2u);
 }
@@ -248,4 +248,4 @@ TEST_P(LostCommitReply, DetectsACommittedGroup) {
 }
 
 }  // namespace
-}  // namespace giftsync::schema::store
+}  // namespace giftsync::store

@@ -1,14 +1,14 @@
 // The turn of a new request's first mail (MAIL-29).
-#include "schema/store/mail_turns.h"
+#include "schema/store/statements/mail_turns.h"
 
 #include <gtest/gtest.h>
 
-namespace giftsync::schema::store {
+namespace giftsync::store {
 namespace {
 
 constexpr AccountId kOne{1};
 constexpr AccountId kTwo{2};
-constexpr platform::UtcMillis kNow{1'800'000'000'000};
+constexpr UtcMillis kNow{1'800'000'000'000};
 
 TEST(TurnSequence, RequestsOfOneAccountFollowEachOtherAndAccountsDoNotWaitForEachOther) {
   TurnSequence turns;
@@ -57,4 +57,4 @@ TEST(TurnSequence, AccountsThatAreServedAreForgotten) {
 }
 
 }  // namespace
-}  // namespace giftsync::schema::store
+}  // namespace giftsync::store

@@ -1,14 +1,13 @@
 // The event that the next change inserts, on both back ends.
-#include "schema/store/next_change.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "schema/store/gift/change_log.h"
 #include "schema/store/shared_text.h"
-#include "schema/store/viewer.h"
+#include "schema/store/statements/audit_log.h"
 #include "tests/support/store_fixture.h"
 
-namespace giftsync::schema::store {
+namespace giftsync::store {
 namespace {
 
 using testing::ElementsAre;
@@ -81,7 +80,7 @@ TEST_P(NextChanges, TheEventIsRolledBackWithItsChange) {
     session << "UPDATE store_metadata SET value = value";
     session << "INSERT INTO audit_event (id) SELECT id, id FROM audit_event";
   }),
-               platform::DependencyError);
+               DependencyError);
   EXPECT_THAT(actions(), IsEmpty());
   EXPECT_TRUE(store_->accounts.create(account("ana@example.com")).has_value());
   EXPECT_THAT(actions(), ElementsAre("first")) << "the next one has it";
@@ -110,4 +109,4 @@ TEST_P(NextChanges, AnAuditorReadsNoOptionsThatMayNameARecipient) {
 }
 
 }  // namespace
-}  // namespace giftsync::schema::store
+}  // namespace giftsync::store

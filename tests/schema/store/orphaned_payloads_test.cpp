@@ -7,7 +7,7 @@
 
 #include "tests/schema/store/sources_fixture.h"
 
-namespace giftsync::schema::store {
+namespace giftsync::store {
 namespace {
 
 using testing::ElementsAre;
@@ -148,7 +148,7 @@ TEST_P(OrphanedPayloads, ReprocessingWithdrawsWronglyDerivedOrphans) {
   again.reprocessed_ids = {payloads[0].id};
   again.items = {external_gift(id), change(id, Status::redeemed, 7)};
   EXPECT_EQ(sources().accept(again).gifts, 1u);
-  std::vector<std::pair<Status, platform::UtcMillis>> history;
+  std::vector<std::pair<Status, UtcMillis>> history;
   for (const StatusChange& one : store().changes.history(id))
     history.emplace_back(one.status, one.occurred_at);
   EXPECT_THAT(history, ElementsAre(std::pair(Status::sent, kNow), std::pair(Status::opened, kNow + 5),
@@ -260,4 +260,4 @@ TEST_P(OrphanedPayloads, AQuarantinedEventReplacesItsOrphanedPayload) {
 }
 
 }  // namespace
-}  // namespace giftsync::schema::store
+}  // namespace giftsync::store

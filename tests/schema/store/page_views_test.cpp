@@ -8,17 +8,16 @@
 #include <tuple>
 
 #include "schema/sql/queries.h"
-#include "schema/store/page_view_query.h"
 #include "tests/support/store_fixture.h"
 
-namespace giftsync::schema::store {
+namespace giftsync::store {
 namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
 
 constexpr GiftId kCoffee{7};
-using Span = std::tuple<Status, Premise, platform::UtcMillis, platform::UtcMillis>;
+using Span = std::tuple<Status, Premise, UtcMillis, UtcMillis>;
 
 std::vector<Span> sorted(const std::vector<ChangeSpan>& spans) {
   std::vector<Span> all;
@@ -34,7 +33,7 @@ class PageViewsTest : public tests::StoreFixture {
   }
   void report(const StatusChange& change) { store_->changes.accept(std::span(&change, 1)); }
   void decide(TransactionId gift, Status status, const TransactionEffect& effect) {
-    const auto always = [](platform::UtcMillis, std::span<const ChangeSpan>) { return true; };
+    const auto always = [](UtcMillis, std::span<const ChangeSpan>) { return true; };
     ASSERT_EQ(store_->changes.accept_if(change(gift, status), always, effect), ConditionalOutcome::accepted);
   }
   void redeem(TransactionId gift) {
@@ -180,4 +179,4 @@ TEST_P(PageViewsTest, ReadsByKeysOnly) {
 }
 
 }  // namespace
-}  // namespace giftsync::schema::store
+}  // namespace giftsync::store

@@ -3,15 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "schema/store/bounded_queries.h"
-#include "schema/store/gift_code_counts.h"
-#include "schema/store/gift_rows.h"
-#include "schema/store/orphaned_sources.h"
-#include "schema/store/unnoticed_gifts.h"
+#include "schema/store/event/sources.h"
+#include "schema/store/gift/gift_codes.h"
+#include "schema/store/gift/gift_rows.h"
+#include "schema/store/mail/notices.h"
+#include "schema/store/statements/bounded_queries.h"
 #include "tests/support/query_plan.h"
 #include "tests/support/store_fixture.h"
 
-namespace giftsync::schema::store {
+namespace giftsync::store {
 namespace {
 
 struct Query {
@@ -111,7 +111,7 @@ std::vector<Query> queries(sql::Dialect dialect) {
        "'17' "
        "AND e.id < 9 ORDER BY e.id DESC LIMIT 51",
        "audit_event_object"},
-      {"undelivered gifts without a notice", unnoticed_gifts(dialect, platform::UtcMillis{9}, 500),
+      {"undelivered gifts without a notice", unnoticed_gifts(dialect, UtcMillis{9}, 500),
        "recipient_transaction_undelivered"},
       {"senders' notices that no mail has",
        "SELECT sender_id FROM sender_notice WHERE mail_number = 0 LIMIT 1", "sender_notice_mail"},
@@ -292,7 +292,7 @@ TEST_P(ScalePlans, CountsStopAtTheirBound) {
   EXPECT_EQ(store_->sync.count_states(CrmSyncStatus::rejected), 3);
   EXPECT_EQ(store_->sync.counts().waiting, kMaxCounted + 1);
   EXPECT_EQ(store_->sync.counts().failing, 3);
-  EXPECT_EQ(store_->sync.counts().oldest_due, platform::UtcMillis{1001});
+  EXPECT_EQ(store_->sync.counts().oldest_due, UtcMillis{1001});
   for (const auto& [state, count] : store_->deliveries.count_by_state()) {
     EXPECT_EQ(count, state == DeliveryState::accepted ? kMaxCounted + 1
                      : state == DeliveryState::held   ? 3
@@ -347,11 +347,11 @@ TEST_P(ScalePlans, AListingByIdSearchesAFewThousandGiftsAStatement) {
   EXPECT_THAT(first.gifts, testing::SizeIs(100));
   EXPECT_EQ(first.next, TransactionId{100});
 
-  filter.since = platform::UtcMillis{1000 * (kGifts - 2)};
+  filter.since = UtcMillis{1000 * (kGifts - 2)};
   const GiftPage latest = store_->gifts.list(filter, {0}, 100);
   EXPECT_THAT(latest.gifts, testing::SizeIs(3)) << "the search begins at the first gift that was sent since";
   EXPECT_EQ(latest.next, std::nullopt);
 }
 
 }  // namespace
-}  // namespace giftsync::schema::store
+}  // namespace giftsync::store

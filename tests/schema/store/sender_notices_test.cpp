@@ -1,25 +1,24 @@
 // What senders are mailed of their undelivered gifts: one notice for each sending of a gift, and one mail at
 // a time for a sender.
-#include "schema/store/sender_notices.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "platform/text.h"
+#include "schema/store/mail/notices.h"
 #include "tests/support/store_fixture.h"
 
-namespace giftsync::schema::store {
+namespace giftsync::store {
 namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr std::int64_t kPause = 10 * platform::kMinuteMillis;
+constexpr std::int64_t kPause = 10 * kMinuteMillis;
 
 class SenderNoticesTest : public tests::StoreFixture {
  protected:
-  static constexpr platform::UtcMillis kNow{kSentAt.value + 10 * platform::kDayMillis};
+  static constexpr UtcMillis kNow{kSentAt.value + 10 * kDayMillis};
 
   std::vector<TransactionId> gifts_of(const std::string& sender, std::size_t count = 1,
                                       SendMode mode = SendMode::email) {
@@ -35,7 +34,7 @@ class SenderNoticesTest : public tests::StoreFixture {
     sql("UPDATE recipient_transaction SET " + assignments + " WHERE id = " + std::to_string(id.value));
   }
   /// The relay refused the gift's mail then.
-  void set_undelivered(TransactionId id, platform::UtcMillis at, const std::string& reply = "550 unknown") {
+  void set_undelivered(TransactionId id, UtcMillis at, const std::string& reply = "550 unknown") {
     set_gift(id, "status = 'undelivered', undelivered_at = " + std::to_string(at.value));
     sql("UPDATE mail_outbox SET state = 'undelivered', last_reply = '" + reply +
         "' WHERE transaction_id = " + std::to_string(id.value));
@@ -43,24 +42,22 @@ class SenderNoticesTest : public tests::StoreFixture {
   void set_mail(TransactionId id, const std::string& state) {
     sql("UPDATE mail_outbox SET state = '" + state + "' WHERE transaction_id = " + std::to_string(id.value));
   }
-  void resend(TransactionId id, platform::UtcMillis at) {
+  void resend(TransactionId id, UtcMillis at) {
     set_gift(id, "resent_at = " + std::to_string(at.value));
     sql("UPDATE mail_outbox SET number = number + 1, state = 'queued', next_attempt_at = 9999999999999 WHERE "
         "transaction_id = " +
         std::to_string(id.value));
   }
   /// A gift of sam@example.com that is undelivered since then.
-  TransactionId undelivered_gift(platform::UtcMillis at = kNow) {
+  TransactionId undelivered_gift(UtcMillis at = kNow) {
     const TransactionId id = gifts_of("sam@example.com").front();
     set_undelivered(id, at);
     return id;
   }
-  bool queue(platform::UtcMillis now, std::int64_t pause = kPause) {
+  bool queue(UtcMillis now, std::int64_t pause = kPause) {
     return store_->sender_notices.queue_mails(pause, now);
   }
-  std::vector<DeliveryClaim> claim(platform::UtcMillis now) {
-    return store_->deliveries.claim("a", 60'000, 10, now);
-  }
+  std::vector<DeliveryClaim> claim(UtcMillis now) { return store_->deliveries.claim("a", 60'000, 10, now); }
   SenderMail take(const DeliveryClaim& claim, const std::string& claimed_by = "a") {
     return store_->sender_notices.take(claim.transaction, claim.number, claimed_by);
   }
@@ -69,14 +66,14 @@ class SenderNoticesTest : public tests::StoreFixture {
     for (const SenderNotice& one : mail.notices) found.push_back(one.gift);
     return found;
   }
-  void end(const DeliveryClaim& claim, DeliveryState state, platform::UtcMillis now) {
+  void end(const DeliveryClaim& claim, DeliveryState state, UtcMillis now) {
     const DeliveryQueue::Sending sending{claim, "m" + std::to_string(claim.number)};
     ASSERT_TRUE(store_->deliveries.begin_sending("a", std::span(&sending, 1), 60'000, now).front());
     const DeliveryOutcome outcome{claim.transaction, claim.attempt + 1, state, now, "250 ok", false, {}};
     ASSERT_EQ(store_->deliveries.finish(std::span(&outcome, 1), now), 1u);
   }
   /// Queues the next mail, sends it and returns the gifts in it; none when no mail is due.
-  std::vector<TransactionId> mailed(platform::UtcMillis now, std::int64_t pause = kPause) {
+  std::vector<TransactionId> mailed(UtcMillis now, std::int64_t pause = kPause) {
     queue(now, pause);
     std::vector<TransactionId> gifts;
     for (const DeliveryClaim& one : claim(now)) {
@@ -123,7 +120,7 @@ TEST_P(SenderNoticesTest, ASenderGetsOneMailAboutAllGiftsHoweverTheyFailed) {
       << "the relay's reply says nothing of the report";
   EXPECT_EQ(mail.notices[1].undelivered_at, kNow + 1);
   EXPECT_EQ(store_->deliveries.find(of_sam.transaction)->email, mail.email);
-  EXPECT_EQ(platform::ascii_lower(mail.email), "sam@example.com");
+  EXPECT_EQ(ascii_lower(mail.email), "sam@example.com");
 }
 
 // MAIL-34
@@ -131,14 +128,14 @@ TEST_P(SenderNoticesTest, EachSendingOfAGiftIsNoticedOnce) {
   const TransactionId id = undelivered_gift();
   EXPECT_THAT(mailed(kNow), ElementsAre(id));
   set_undelivered(id, kNow + 1'000);  // a report of the same failure
-  const platform::UtcMillis next = kNow + platform::kHourMillis;
+  const UtcMillis next = kNow + kHourMillis;
   EXPECT_THAT(mailed(next), IsEmpty());
   resend(id, next);
   EXPECT_THAT(mailed(next + 1), IsEmpty()) << "it is sent again";
   set_undelivered(id, next - 2'000);  // refused, by a daemon whose clock is behind
   store_ = std::make_unique<Store>(address());
   EXPECT_THAT(mailed(next + 3), ElementsAre(id));
-  const platform::UtcMillis last = next + platform::kHourMillis;
+  const UtcMillis last = next + kHourMillis;
   EXPECT_THAT(mailed(last), IsEmpty());
   resend(id, last);
   set_mail(id, "accepted");
@@ -186,20 +183,20 @@ TEST_P(SenderNoticesTest, AMailThatMayHaveLeftStaysAsItIsAndAHeldOneIsFollowedAf
   EXPECT_THAT(gifts_in(take(claims[0])), ElementsAre(first));
   end(claims[0], DeliveryState::uncertain, kNow);
   const TransactionId second = undelivered_gift();
-  queue(kNow + platform::kHourMillis);
-  claims = claim(kNow + platform::kHourMillis);
+  queue(kNow + kHourMillis);
+  claims = claim(kNow + kHourMillis);
   ASSERT_THAT(claims, SizeIs(1));
   EXPECT_EQ(claims[0].message_id, "m1");
   EXPECT_THAT(gifts_in(take(claims[0])), ElementsAre(first)) << "a repeat is the same mail";
-  end(claims[0], DeliveryState::held, kNow + platform::kHourMillis);
-  EXPECT_THAT(mailed(kNow + platform::kHourMillis + kPause - 1), IsEmpty());
-  EXPECT_THAT(mailed(kNow + platform::kHourMillis + kPause), ElementsAre(second));
+  end(claims[0], DeliveryState::held, kNow + kHourMillis);
+  EXPECT_THAT(mailed(kNow + kHourMillis + kPause - 1), IsEmpty());
+  EXPECT_THAT(mailed(kNow + kHourMillis + kPause), ElementsAre(second));
 }
 
 // MAIL-34
 TEST_P(SenderNoticesTest, MailsToOneSenderKeepThePause) {
-  for (const std::int64_t pause : {kPause, platform::kDayMillis}) {
-    const platform::UtcMillis begun = kNow + (pause == kPause ? 0 : 3 * platform::kDayMillis);
+  for (const std::int64_t pause : {kPause, kDayMillis}) {
+    const UtcMillis begun = kNow + (pause == kPause ? 0 : 3 * kDayMillis);
     const TransactionId first = undelivered_gift(begun);
     EXPECT_THAT(mailed(begun, pause), ElementsAre(first));
     const TransactionId second = undelivered_gift(begun);
@@ -210,21 +207,21 @@ TEST_P(SenderNoticesTest, MailsToOneSenderKeepThePause) {
     EXPECT_THAT(mailed(begun + pause, pause), ElementsAre(second, third));
   }
   sql("UPDATE mail_outbox SET updated_at = updated_at + 1000000000000 WHERE kind = 'sender'");
-  const TransactionId last = undelivered_gift(kNow + 5 * platform::kDayMillis);
-  EXPECT_THAT(mailed(kNow + 5 * platform::kDayMillis), ElementsAre(last)) << "the clock had been ahead";
+  const TransactionId last = undelivered_gift(kNow + 5 * kDayMillis);
+  EXPECT_THAT(mailed(kNow + 5 * kDayMillis), ElementsAre(last)) << "the clock had been ahead";
 }
 
 // MAIL-34
 TEST_P(SenderNoticesTest, TurnedOnItNamesGiftsOfTheLastDayAndLaterOfAWeek) {
-  undelivered_gift(kNow - platform::kDayMillis - 1);
-  const TransactionId recent = undelivered_gift(kNow - platform::kDayMillis);
+  undelivered_gift(kNow - kDayMillis - 1);
+  const TransactionId recent = undelivered_gift(kNow - kDayMillis);
   EXPECT_THAT(mailed(kNow), ElementsAre(recent));
   // What a source reports late.
-  const TransactionId late = undelivered_gift(kNow - platform::kHourMillis);
-  const platform::UtcMillis in_six_days = kNow + 6 * platform::kDayMillis;
+  const TransactionId late = undelivered_gift(kNow - kHourMillis);
+  const UtcMillis in_six_days = kNow + 6 * kDayMillis;
   EXPECT_THAT(mailed(in_six_days), ElementsAre(late));
-  undelivered_gift(kNow - platform::kHourMillis);
-  const platform::UtcMillis in_seven_days = kNow + 7 * platform::kDayMillis;
+  undelivered_gift(kNow - kHourMillis);
+  const UtcMillis in_seven_days = kNow + 7 * kDayMillis;
   EXPECT_THAT(mailed(in_seven_days), IsEmpty()) << "it failed more than a week ago";
   undelivered_gift(in_seven_days);
   EXPECT_FALSE(queue(in_seven_days));
@@ -234,7 +231,7 @@ TEST_P(SenderNoticesTest, TurnedOnItNamesGiftsOfTheLastDayAndLaterOfAWeek) {
   EXPECT_TRUE(take(claims[0]).is_obsolete) << "turned off";
   undelivered_gift(in_seven_days);
   store_ = std::make_unique<Store>(address());
-  EXPECT_FALSE(queue(in_seven_days + 2 * platform::kDayMillis));
+  EXPECT_FALSE(queue(in_seven_days + 2 * kDayMillis));
   EXPECT_THAT(gifts_in(take(claims[0])), IsEmpty()) << "that failed while it was off";
 }
 
@@ -310,4 +307,4 @@ TEST_P(SenderNoticesTest, AStepWithoutNewsLeavesTheMailAsItIs) {
 }
 
 }  // namespace
-}  // namespace giftsync::schema::store
+}  // namespace giftsync::store

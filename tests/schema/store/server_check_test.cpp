@@ -9,7 +9,7 @@
 
 #include "tests/support/store_fixture.h"
 
-namespace giftsync::schema::store {
+namespace giftsync::store {
 namespace {
 
 using testing::AllOf;
@@ -36,4 +36,4 @@ TEST_P(ServerCheckTest, AFileThatCannotBeWrittenIsReportedOnce) {
 }
 
 }  // namespace
-}  // namespace giftsync::schema::store
+}  // namespace giftsync::store

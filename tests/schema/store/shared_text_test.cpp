@@ -10,7 +10,7 @@
 
 #include "tests/support/store_fixture.h"
 
-namespace giftsync::schema::store {
+namespace giftsync::store {
 namespace {
 
 class SharedTextTest : public tests::StoreFixture {
@@ -75,4 +75,4 @@ INSTANTIATE_TEST_SUITE_P(BackEnds, SharedTextTest,
                          tests::name_of_dialect);
 
 }  // namespace
-}  // namespace giftsync::schema::store
+}  // namespace giftsync::store

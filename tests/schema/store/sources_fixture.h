@@ -7,14 +7,14 @@
 #include <string>
 #include <vector>
 
-#include "schema/store/sources.h"
+#include "schema/store/event/sources.h"
 #include "tests/support/store_fixture.h"
 
-namespace giftsync::schema::store {
+namespace giftsync::store {
 
 class SourcesFixture : public tests::StoreFixture {
  protected:
-  static constexpr platform::UtcMillis kNow{1'800'000'000'000};
+  static constexpr UtcMillis kNow{1'800'000'000'000};
   void SetUp() override {
     tests::StoreFixture::SetUp();
     if (IsSkipped()) return;
@@ -117,4 +117,4 @@ class SourcesFixture : public tests::StoreFixture {
   }
 };
 
-}  // namespace giftsync::schema::store
+}  // namespace giftsync::store

@@ -1,5 +1,5 @@
 // Ingest from sources, over every back end: one transaction per message or page, whatever happens.
-#include "schema/store/sources.h"
+#include "schema/store/event/sources.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include "schema/sql/database.h"
 #include "tests/schema/store/sources_fixture.h"
 
-namespace giftsync::schema::store {
+namespace giftsync::store {
 namespace {
 
 using testing::ElementsAre;
@@ -123,7 +123,7 @@ TEST_P(SourcesConformance, ASentChangeBesideAChangeIsNotCounted) {
   const auto again = sources().accept(page);
   EXPECT_EQ(again.accepted, 0u);
   EXPECT_EQ(again.duplicates, 2u);
-  std::vector<std::pair<Status, platform::UtcMillis>> history;
+  std::vector<std::pair<Status, UtcMillis>> history;
   for (const StatusChange& one : store().changes.history(id)) {
     history.emplace_back(one.status, one.occurred_at);
     EXPECT_EQ(one.source, "vendor");
@@ -175,7 +175,7 @@ TEST_P(SourcesConformance, OrphansApplyOnlyToGiftsOfTheirSource) {
   EXPECT_EQ(store().changes.apply_orphaned(kNow), 0);
   EXPECT_THAT(store().changes.changes_of(std::span(&next, 1)), IsEmpty()) << "nor is it folded meanwhile";
   EXPECT_EQ(source_summary().orphaned, 1);
-  EXPECT_EQ(store().changes.purge_orphaned("vendor", kNow + platform::kDayMillis), 1);
+  EXPECT_EQ(store().changes.purge_orphaned("vendor", kNow + kDayMillis), 1);
   EXPECT_EQ(source_summary().orphaned, 0);
 
   const TransactionId external{9'000'000'003};
@@ -504,7 +504,7 @@ TEST_P(SourcesConformance, FindsSourcesWithOnlyOrphanedChanges) {
 
 TEST_P(SourcesConformance, StoresTheStateOfASource) {
   EXPECT_EQ(source_summary().state, "new");
-  const auto set_state = [&](const std::string& word, const std::string& reason, platform::UtcMillis at) {
+  const auto set_state = [&](const std::string& word, const std::string& reason, UtcMillis at) {
     SourceHealthUpdate update{.source = "vendor", .state = SourceHealthUpdate::State{word, reason, at}};
     sources().save_health(std::span(&update, 1));
   };
@@ -599,7 +599,7 @@ TEST_P(SourcesConformance, AcceptingCountsTheOrphanedChangesOfASourceOnceForMany
   const StatusChange imported{{}, "vendor", {79}, Status::opened, kNow, kNow, {}};
   EXPECT_THAT(store().changes.accept(std::span(&imported, 1)), ElementsAre(AcceptOutcome::orphaned))
       << "nor does an import";
-  store().changes.purge_orphaned("vendor", platform::UtcMillis{-1});  // deletes none, but may have
+  store().changes.purge_orphaned("vendor", UtcMillis{-1});  // deletes none, but may have
   message.items = {change({80}, Status::opened)};
   EXPECT_EQ(sources().accept(message).kind, Kind::over_limit) << "counted again";
 }
@@ -625,4 +625,4 @@ TEST_P(SourcesConformance, ResetsAScheduleOnlyIfUnchanged) {
 }
 
 }  // namespace
-}  // namespace giftsync::schema::store
+}  // namespace giftsync::store

@@ -9,20 +9,19 @@
 #include <thread>
 
 #include "schema/sql/queries.h"
-#include "schema/store/claim_floor.h"
-#include "schema/store/gift_rows.h"
-#include "schema/store/pruning.h"
+#include "schema/store/gift/gift_rows.h"
+#include "schema/store/statements/claims.h"
 #include "tests/support/query_plan.h"
 #include "tests/support/store_fixture.h"
 
-namespace giftsync::schema::store {
+namespace giftsync::store {
 namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr platform::UtcMillis kNow{1'800'000'000'000};
+constexpr UtcMillis kNow{1'800'000'000'000};
 
 class StoreConformance : public tests::StoreFixture {
  protected:
@@ -121,7 +120,7 @@ TEST_P(StoreConformance, RefusesAStoreNewerThanItself) {
   try {
     migrate_store(database_->address());
     FAIL() << "a newer store was accepted";
-  } catch (const platform::DependencyError& fault) {
+  } catch (const DependencyError& fault) {
     EXPECT_FALSE(fault.transient());
     EXPECT_THAT(fault.what(), testing::HasSubstr("999"));
   }
@@ -347,7 +346,7 @@ TEST_P(StoreConformance, ThreadsThatUseOneKeyCreateOneRequest) {
 TEST_P(StoreConformance, ExhaustedIdsFailWithoutDamage) {
   const TransactionId before = one_gift();
   store().gifts.start_transaction_ids_at({kMaxId - 100});
-  EXPECT_THROW(one_gift(), platform::DependencyError) << "no block fits below 2^53";
+  EXPECT_THROW(one_gift(), DependencyError) << "no block fits below 2^53";
   EXPECT_THAT(store().gifts.find(std::span(&before, 1)), SizeIs(1));
 }
 
@@ -488,7 +487,7 @@ TEST_P(StoreConformance, AnActionKeepsWhetherItChangedTheAddress) {
 TEST_P(StoreConformance, TimersBeginAtTheSmallestTimeAndLookBelowItLater) {
   const NewGiftRequest request = new_request(ClaimFloor::kManyRows);
   const TransactionId one = store().gifts.create(std::span(&request, 1)).front().recipients.front().id;
-  const auto decide_at = [&](platform::UtcMillis now) {
+  const auto decide_at = [&](UtcMillis now) {
     const auto no_timer = [](const DueGift&, std::span<const StatusChange>) { return TimerDecision{}; };
     return store().lifecycle.decide_due(now, ClaimFloor::kManyRows, no_timer).gifts;
   };
@@ -505,4 +504,4 @@ TEST_P(StoreConformance, TimersBeginAtTheSmallestTimeAndLookBelowItLater) {
 }
 
 }  // namespace
-}  // namespace giftsync::schema::store
+}  // namespace giftsync::store

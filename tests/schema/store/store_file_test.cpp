@@ -9,7 +9,7 @@
 #include "schema/store/store.h"
 #include "tests/support/temporary_store.h"
 
-namespace giftsync::schema::store {
+namespace giftsync::store {
 namespace {
 
 using ::testing::HasSubstr;
@@ -20,7 +20,7 @@ class StoreFile : public ::testing::Test {
     try {
       store_->check_writable();
       return {};
-    } catch (const platform::DependencyError& fault) {
+    } catch (const DependencyError& fault) {
       EXPECT_TRUE(fault.transient());
       return fault.what();
     }
@@ -29,7 +29,7 @@ class StoreFile : public ::testing::Test {
     try {
       store_->fact("version");
       return {};
-    } catch (const platform::DependencyError& fault) {
+    } catch (const DependencyError& fault) {
       return fault.what();
     }
   }
@@ -60,4 +60,4 @@ TEST_F(StoreFile, ARefusedStoreIsNotUsedAgain) {
 }
 
 }  // namespace
-}  // namespace giftsync::schema::store
+}  // namespace giftsync::store

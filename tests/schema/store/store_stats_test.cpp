@@ -6,7 +6,7 @@
 #include "schema/sql/database.h"
 #include "tests/support/store_fixture.h"
 
-namespace giftsync::schema::store {
+namespace giftsync::store {
 namespace {
 
 class StoreStatsTest : public tests::StoreFixture {
@@ -59,20 +59,20 @@ TEST_P(StoreStatsTest, CountsDeadlinesUntilTheHorizon) {
   }
   const StoreStats stats = store_stats(database_->address(), kSentAt, {kSentAt.value + 7});
   EXPECT_EQ(stats.due_until_horizon, 1);
-  EXPECT_EQ(stats.next_due, platform::UtcMillis{kSentAt.value + 5});
+  EXPECT_EQ(stats.next_due, UtcMillis{kSentAt.value + 5});
 }
 
 // OPS-27
 TEST_P(StoreStatsTest, CountsGiftsWithTimesInTheFuture) {
-  const platform::UtcMillis soon{kSentAt.value + platform::kHourMillis};
-  const platform::UtcMillis late{soon.value + 1};
+  const UtcMillis soon{kSentAt.value + kHourMillis};
+  const UtcMillis late{soon.value + 1};
   const TransactionId timely = one_gift();
   const TransactionId expired = one_gift();
   const TransactionId voided = one_gift();
   const TransactionId sent = one_gift();
   sql("UPDATE recipient_transaction SET sent_at = " + std::to_string(late.value) +
       " WHERE id = " + std::to_string(sent.value));
-  const auto add = [&](TransactionId gift, Status status, platform::UtcMillis at) {
+  const auto add = [&](TransactionId gift, Status status, UtcMillis at) {
     const StatusChange change{{}, "timer", gift, status, at, kSentAt, {}};
     store_->changes.accept(std::span(&change, 1));
   };
@@ -82,7 +82,7 @@ TEST_P(StoreStatsTest, CountsGiftsWithTimesInTheFuture) {
   add(voided, Status::expired, late);
   add({999}, Status::opened, late);
   sql("UPDATE change_log SET voided_at = 1 WHERE transaction_id = " + std::to_string(voided.value));
-  const auto counted = [&](platform::UtcMillis now) {
+  const auto counted = [&](UtcMillis now) {
     return store_stats(database_->address(), now, now).gifts_in_future;
   };
   EXPECT_EQ(counted(kSentAt), 2) << "neither the voided, nor the orphaned one";
@@ -94,4 +94,4 @@ INSTANTIATE_TEST_SUITE_P(BackEnds, StoreStatsTest,
                          tests::name_of_dialect);
 
 }  // namespace
-}  // namespace giftsync::schema::store
+}  // namespace giftsync::store

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "embedded/giftsync_schema_store.h"
-#include "schema/store/store_migration.h"
+#include "schema/store/store.h"
 #include "tests/support/store_fixture.h"
 
-namespace giftsync::schema::store {
+namespace giftsync::store {
 namespace {
 
 using testing::HasSubstr;
@@ -90,7 +90,7 @@ TEST_P(StoreUpgrade, ANewStoreGetsAllScripts) {
 
 TEST_P(StoreUpgrade, AFailingScriptChangesNothing) {
   run({kFirst});
-  EXPECT_THROW(run({kFirst, kFailingSecond}), platform::DependencyError);
+  EXPECT_THROW(run({kFirst, kFailingSecond}), DependencyError);
   EXPECT_EQ(version({kFirst, kSecond}), 1);
   run({kFirst, kSecond});
   EXPECT_EQ(version({kFirst, kSecond}), 2);
@@ -117,7 +117,7 @@ TEST_P(StoreUpgrade, RefusesEditedScriptsButNotEditedComments) {
   EXPECT_THAT(refusal_of([&] { version({kFirstEdited}); }), HasSubstr("development version"));
   EXPECT_THAT(refusal_of([&] { run({kFirstEdited, kSecond}); }), HasSubstr("development version"));
   EXPECT_EQ(version({kFirst, kSecond}), 1) << "nothing was changed";
-  EXPECT_THROW(sql("SELECT length FROM sample"), platform::DependencyError);
+  EXPECT_THROW(sql("SELECT length FROM sample"), DependencyError);
 }
 
 // MATCH-1
@@ -174,4 +174,4 @@ TEST_P(StoreUpgrade, RefusesAStoreWithTheOldTablesAndLeavesItUntouched) {
 }
 
 }  // namespace
-}  // namespace giftsync::schema::store
+}  // namespace giftsync::store

@@ -6,10 +6,10 @@
 #include <set>
 #include <thread>
 
-#include "schema/store/claim_floor.h"
+#include "schema/store/statements/claims.h"
 #include "tests/support/store_fixture.h"
 
-namespace giftsync::schema::store {
+namespace giftsync::store {
 namespace {
 
 using testing::ElementsAre;
@@ -18,7 +18,7 @@ using testing::SizeIs;
 
 class SyncQueueConformance : public tests::StoreFixture {
  protected:
-  static constexpr platform::UtcMillis kNow = kSentAt;
+  static constexpr UtcMillis kNow = kSentAt;
 };
 
 INSTANTIATE_TEST_SUITE_P(BackEnds, SyncQueueConformance,
@@ -39,7 +39,7 @@ TEST_P(SyncQueueConformance, ClaimsARowOnceUntilItsLeaseExpires) {
 
 // ARCH-44
 TEST_P(SyncQueueConformance, ClaimsBeginAtTheSmallestTimeAndLookBelowItLater) {
-  const auto insert = [&](std::int64_t first, std::size_t count, platform::UtcMillis due) {
+  const auto insert = [&](std::int64_t first, std::size_t count, UtcMillis due) {
     sql("INSERT INTO crm_outbox (transaction_id, mark_seq, next_attempt_at, attempts, lease_owner, "
         "lease_until, "
         "last_error) WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < " +
@@ -120,12 +120,12 @@ TEST_P(LockOrder, IsTheSameForReportsClosesAndReleases) {
     message.items.emplace_back().change =
         StatusChange{{}, "import", ids_[1], Status::redeemed, kNow + 10, kNow + 10, {}};
     group.decisions = {{{{}, "page", ids_[0], Status::redeemed, kNow + 10, kNow + 10, {}},
-                        [](platform::UtcMillis, std::span<const ChangeSpan>) { return true; },
+                        [](UtcMillis, std::span<const ChangeSpan>) { return true; },
                         {}}};
     store_->urgent_writes.write(group, [] { return false; });
   });
   expect_ordered([&] { store_->sync.cap_leases(1'000); });
-  sql("UPDATE crm_outbox SET next_attempt_at = " + std::to_string((kNow + platform::kHourMillis).value));
+  sql("UPDATE crm_outbox SET next_attempt_at = " + std::to_string((kNow + kHourMillis).value));
   expect_ordered([&] { store_->sync.reset_scheduled_after(kNow + 1'000, kNow); });
   expect_ordered([&] {
     const std::vector<SyncClose> closes{{claim_of(ids_[1]), true, kNow, "", std::nullopt},
@@ -164,7 +164,7 @@ TEST_P(LockOrder, IsTheSameForGiftsThatAreFoldedRewrittenAndDecided) {
         WriteGroup group;
         for (const TransactionId id : {ids_[1], ids_[0]})
           group.decisions.push_back({{{}, "page", id, Status::redeemed, kNow + 10, kNow + 10, {}},
-                                     [](platform::UtcMillis, std::span<const ChangeSpan>) { return true; },
+                                     [](UtcMillis, std::span<const ChangeSpan>) { return true; },
                                      {}});
         store_->urgent_writes.write(group, [] { return false; });
       },
@@ -230,13 +230,13 @@ TEST_P(SyncQueueConformance, ARowTellsSinceWhenItFails) {
 // SYNC-25
 TEST_P(SyncQueueConformance, ARejectedRowIsDueOnRequestOnly) {
   const TransactionId id = one_gift();
-  SyncClose rejected{store_->sync.claim("a", 60'000, 10, kNow).at(0), false, kNow + platform::kDayMillis,
-                     "no", std::nullopt};
+  SyncClose rejected{store_->sync.claim("a", 60'000, 10, kNow).at(0), false, kNow + kDayMillis, "no",
+                     std::nullopt};
   rejected.is_rejected = true;
   store_->sync.close("a", std::span(&rejected, 1));
   store_->sync.end_debounce(kNow);
   EXPECT_EQ(store_->sync.reset_scheduled_after(kNow, kNow), 0);
-  EXPECT_EQ(store_->sync.reset_rejected_after(kNow + platform::kDayMillis, kNow), 0);
+  EXPECT_EQ(store_->sync.reset_rejected_after(kNow + kDayMillis, kNow), 0);
   const std::vector<TransactionId> ids{id, {id.value + 1}};
   EXPECT_EQ(store_->sync.reset_rejected(ids, kNow), 1);
   EXPECT_EQ(store_->sync.reset_rejected(ids, kNow), 0) << "it is due already";
@@ -261,8 +261,8 @@ TEST_P(SyncQueueConformance, ARejectedRowIsDueOnRequestOnly) {
 TEST_P(SyncQueueConformance, TheEventOfARetryIsInItsTransaction) {
   one_gift();
   one_gift();
-  const std::string rest = "UPDATE crm_outbox SET is_rejected = 1, next_attempt_at = " +
-                           std::to_string(kNow.value + platform::kHourMillis);
+  const std::string rest =
+      "UPDATE crm_outbox SET is_rejected = 1, next_attempt_at = " + std::to_string(kNow.value + kHourMillis);
   AuditEvent event;
   event.action = "crm.retry";
   const auto details = [&] {
@@ -479,14 +479,14 @@ TEST_P(SyncQueueConformance, TwoDaemonsShareTheQueueWithoutOverlap) {
 }
 
 TEST_P(SyncQueueConformance, ResetsOnlyRowsScheduledAfterATime) {
-  const auto fail_until = [&](platform::UtcMillis due) {
+  const auto fail_until = [&](UtcMillis due) {
     const TransactionId id = one_gift();
     const auto claims = store_->sync.claim("a", 60'000, 10, kNow);
     const SyncClose failed{claims.at(0), false, due, "no", std::nullopt};
     store_->sync.close("a", std::span(&failed, 1));
     return id;
   };
-  const platform::UtcMillis latest = kNow + 600'000;
+  const UtcMillis latest = kNow + 600'000;
   fail_until(latest);
   EXPECT_EQ(store_->sync.reset_scheduled_after(latest, kNow), 0);
   const TransactionId failing = fail_until(latest + 1);
@@ -515,4 +515,4 @@ TEST_P(SyncQueueConformance, CapsLeasesOfAnyOwner) {
 }
 
 }  // namespace
-}  // namespace giftsync::schema::store
+}  // namespace giftsync::store

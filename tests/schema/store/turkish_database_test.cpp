@@ -7,10 +7,10 @@
 #include <regex>
 
 #include "schema/store/store.h"
-#include "tests/schema/crm/external_crm_tables.h"
+#include "tests/crm/external_crm_tables.h"
 #include "tests/support/temporary_database.h"
 
-namespace giftsync::schema::store {
+namespace giftsync::store {
 namespace {
 
 class TurkishDatabase : public testing::Test {
@@ -92,4 +92,4 @@ TEST_F(TurkishDatabase, PeopleOfAnExternalCrmAreFound) {
 }
 
 }  // namespace
-}  // namespace giftsync::schema::store
+}  // namespace giftsync::store

@@ -1,6 +1,6 @@
 // One transaction for gift requests, messages and decisions: each member has its own outcome, as if it were
 // written alone.
-#include "schema/store/urgent_writes.h"
+#include "schema/store/crm/urgent_writes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,10 +10,10 @@
 #include <chrono>
 #include <thread>
 
-#include "schema/store/gift_locks.h"
+#include "schema/store/gift/gift_rows.h"
 #include "tests/schema/store/sources_fixture.h"
 
-namespace giftsync::schema::store {
+namespace giftsync::store {
 namespace {
 
 using testing::ElementsAre;
@@ -37,12 +37,12 @@ class UrgentWritesTest : public SourcesFixture {
   }
   static Decision decision(TransactionId gift, Status status, TransactionEffect effect = {}) {
     return {{{}, "page", gift, status, kNow + 5, kNow + 5, {}},
-            [](platform::UtcMillis, std::span<const ChangeSpan> so_far) { return so_far.empty(); },
+            [](UtcMillis, std::span<const ChangeSpan> so_far) { return so_far.empty(); },
             std::move(effect)};
   }
   static Decision first_redemption(TransactionId gift) {
     return {{{}, "page", gift, Status::redeemed, kNow + 5, kNow + 5, {}},
-            [](platform::UtcMillis, std::span<const ChangeSpan> so_far) {
+            [](UtcMillis, std::span<const ChangeSpan> so_far) {
               return std::none_of(so_far.begin(), so_far.end(),
                                   [](const ChangeSpan& span) { return span.status == Status::redeemed; });
             },
@@ -110,7 +110,7 @@ TEST_P(UrgentWritesTest, AMemberThatTheDatabaseRefusesFailsAlone) {
   EXPECT_EQ(result_of(outcomes.messages[0]).accepted, 1u);
   EXPECT_EQ(result_of(outcomes.messages[1]).quarantined, 1u);
   EXPECT_EQ(outcomes.decisions[0].outcome, ConditionalOutcome::accepted);
-  EXPECT_THROW(Written<ConditionalOutcome>(outcomes.decisions[1]).value(), platform::DependencyError);
+  EXPECT_THROW(Written<ConditionalOutcome>(outcomes.decisions[1]).value(), DependencyError);
   EXPECT_EQ(history_size(bad), 0u);
   EXPECT_EQ(history_size(good), 1u);
   EXPECT_EQ(scalar("SELECT cast(count(*) AS TEXT) FROM gift_request"), "4");
@@ -126,8 +126,7 @@ TEST_P(UrgentWritesTest, MembersOfARefusedGroupAreNotTriedWhileTheStoreIsAway) {
   group.messages = {message({change(first, Status::opened)}, "m1")};
   group.decisions = {decision(first, Status::redeemed,
                               [&](soci::session& session) {
-                                if (++tries_of_first > 1)
-                                  throw platform::DependencyError(true, "the database is busy");
+                                if (++tries_of_first > 1) throw DependencyError(true, "the database is busy");
                                 session << "INSERT INTO no_such_table (id) VALUES (1)";
                                 return true;
                               }),
@@ -135,13 +134,13 @@ TEST_P(UrgentWritesTest, MembersOfARefusedGroupAreNotTriedWhileTheStoreIsAway) {
                        ++tries_of_second;
                        return true;
                      })};
-  group.decisions.front().condition = [](platform::UtcMillis, std::span<const ChangeSpan>) { return true; };
+  group.decisions.front().condition = [](UtcMillis, std::span<const ChangeSpan>) { return true; };
   const GroupOutcomes outcomes = write(group);
   EXPECT_EQ(result_of(outcomes.messages[0]).accepted, 1u) << "written before";
   EXPECT_EQ(tries_of_first, 2) << "in the group and alone";
   EXPECT_EQ(tries_of_second, 0);
   for (const auto& written : outcomes.decisions)
-    EXPECT_THROW(Written<ConditionalOutcome>(written).value(), platform::DependencyError);
+    EXPECT_THROW(Written<ConditionalOutcome>(written).value(), DependencyError);
   EXPECT_EQ(history_size(second), 0u);
 }
 
@@ -322,4 +321,4 @@ TEST_P(UrgentWritesTest, GroupsOfTwoDaemonsDoNotDeadlock) {
 }
 
 }  // namespace
-}  // namespace giftsync::schema::store
+}  // namespace giftsync::store

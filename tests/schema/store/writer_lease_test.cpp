@@ -1,13 +1,12 @@
 // The lease of one writer among all processes of a store.
-#include "schema/store/writer_lease.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 
+#include "schema/store/daemon_instances.h"
 #include "tests/support/store_fixture.h"
 
-namespace giftsync::schema::store {
+namespace giftsync::store {
 namespace {
 
 constexpr std::int64_t kMillis = 240'000;
@@ -94,4 +93,4 @@ INSTANTIATE_TEST_SUITE_P(BackEnds, WriterLeaseTest,
                          tests::name_of_dialect);
 
 }  // namespace
-}  // namespace giftsync::schema::store
+}  // namespace giftsync::store

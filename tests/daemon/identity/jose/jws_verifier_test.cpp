@@ -10,7 +10,7 @@
 
 #include "tests/daemon/identity/test_tokens.h"
 
-namespace giftsync::daemon::identity::jose {
+namespace giftsync::jose {
 namespace {
 
 using nlohmann::json;
@@ -61,8 +61,7 @@ TEST_F(JwsVerifier, AcceptsBothAlgorithms) {
 // OIDC-4: the twelve tokens of which a library for C accepted four.
 TEST_F(JwsVerifier, RefusesForgedHeaders) {
   const auto with = [&](const std::string& header) { return token_of(rsa_, header, "{}"); };
-  const std::string none =
-      platform::to_base64url(R"({"alg":"none"})") + "." + platform::to_base64url("{}") + ".";
+  const std::string none = to_base64url(R"({"alg":"none"})") + "." + to_base64url("{}") + ".";
   EXPECT_EQ(refusal(none), Reason::algorithm);
   EXPECT_EQ(refusal(with(R"({"alg":"None"})")), Reason::algorithm);
   EXPECT_EQ(refusal(with(R"({"alg":"rs256","kid":"r"})")), Reason::algorithm);
@@ -92,10 +91,8 @@ TEST_F(JwsVerifier, RefusesForgedHeaders) {
 TEST_F(JwsVerifier, RefusesSymmetricSignatures) {
   for (const std::string& secret :
        {tests::public_pem(rsa_), jwk_of(rsa_, "r").dump(), std::string("hush-hush")}) {
-    const std::string text =
-        platform::to_base64url(R"({"alg":"HS256","kid":"r"})") + "." + platform::to_base64url("{}");
-    EXPECT_EQ(refusal(text + "." + platform::to_base64url(platform::hmac_sha256(secret, text))),
-              Reason::algorithm);
+    const std::string text = to_base64url(R"({"alg":"HS256","kid":"r"})") + "." + to_base64url("{}");
+    EXPECT_EQ(refusal(text + "." + to_base64url(hmac_sha256(secret, text))), Reason::algorithm);
   }
 }
 
@@ -238,4 +235,4 @@ TEST(JwkSet, SurvivesMutations) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::identity::jose
+}  // namespace giftsync::jose

@@ -14,7 +14,7 @@
 
 namespace giftsync::tests {
 
-inline constexpr platform::UtcMillis kSignInTime{1'795'264'267'000};
+inline constexpr UtcMillis kSignInTime{1'795'264'267'000};
 
 class FakeProvider {
  public:
@@ -39,20 +39,20 @@ class FakeProvider {
   }
 
   /// The connection to it.
-  daemon::config::SsoConnectionSettings connection(const std::string& name = "acme") const {
-    daemon::config::SsoConnectionSettings one;
+  config::SsoConnectionSettings connection(const std::string& name = "acme") const {
+    config::SsoConnectionSettings one;
     one.name = name;
     one.issuer = issuer;
     one.client_id = "giftsync";
-    one.client_secret = daemon::config::Secret("hush hush+%");
+    one.client_secret = config::Secret("hush hush+%");
     one.domains = {"acme.com"};
     return one;
   }
 
-  daemon::identity::oidc::Send send() {
-    return [this](const platform::HttpRequest& request, const std::string&) {
+  oidc::Send send() {
+    return [this](const HttpRequest& request, const std::string&) {
       ++requests[request.url];
-      platform::HttpResponse response = respond(request);
+      HttpResponse response = respond(request);
       if (tamper) tamper(request.url, response);
       return response;
     };
@@ -69,7 +69,7 @@ class FakeProvider {
     codes_[code] = {given["code_challenge"], given["redirect_uri"], given["nonce"]};
     redirect_uri = given["redirect_uri"];
     state = given["state"];
-    return "code=" + code + "&state=" + state + "&iss=" + platform::percent_encoded(issuer);
+    return "code=" + code + "&state=" + state + "&iss=" + percent_encoded(issuer);
   }
 
   std::string issuer;
@@ -77,7 +77,7 @@ class FakeProvider {
   json discovery, header, claims, userinfo, token_reply = json::object();
   std::vector<json> keys;
   bool adds_at_hash = true;
-  std::function<void(const std::string& url, platform::HttpResponse&)> tamper;
+  std::function<void(const std::string& url, HttpResponse&)> tamper;
   std::function<std::string(const std::string& token)> sign_instead;  ///< gets the token's unsigned text
   std::map<std::string, int> requests;
   std::string redirect_uri, state;  ///< of the last authorization
@@ -87,14 +87,14 @@ class FakeProvider {
     std::string challenge, redirect_uri, nonce;
   };
 
-  static platform::HttpResponse reply(int status, const json& body) {
-    platform::HttpResponse response;
+  static HttpResponse reply(int status, const json& body) {
+    HttpResponse response;
     response.status = status;
     response.body = body.dump();
     return response;
   }
 
-  platform::HttpResponse respond(const platform::HttpRequest& request) {
+  HttpResponse respond(const HttpRequest& request) {
     if (request.url.ends_with("/.well-known/openid-configuration")) return reply(200, discovery);
     if (request.url == issuer + "/keys") return reply(200, {{"keys", keys}});
     if (request.url == issuer + "/token") return exchange(request);
@@ -103,14 +103,13 @@ class FakeProvider {
     return reply(200, userinfo);
   }
 
-  platform::HttpResponse exchange(const platform::HttpRequest& request) {
+  HttpResponse exchange(const HttpRequest& request) {
     std::map<std::string, std::string> form;
     Poco::URI body;
     body.setRawQuery(request.body);
     for (const auto& [name, value] : body.getQueryParameters()) form.emplace(name, value);
     const bool is_post = form.contains("client_secret");
-    const std::string basic =
-        "Authorization: Basic " + platform::to_base64_text("giftsync:hush%20hush%2B%25");
+    const std::string basic = "Authorization: Basic " + to_base64_text("giftsync:hush%20hush%2B%25");
     EXPECT_TRUE(is_post ? form["client_secret"] == "hush hush+%" : request.headers.back() == basic);
     const auto found = codes_.find(form["code"]);
     if (found == codes_.end()) return reply(400, {{"error", "invalid_grant"}});
@@ -118,15 +117,15 @@ class FakeProvider {
     codes_.erase(found);
     EXPECT_EQ(form["grant_type"], "authorization_code");
     EXPECT_EQ(form["redirect_uri"], code.redirect_uri);
-    if (platform::to_base64url(platform::sha256(form["code_verifier"])) != code.challenge)
+    if (to_base64url(sha256(form["code_verifier"])) != code.challenge)
       return reply(400, {{"error", "invalid_grant"}});
     json all = claims;
     if (!all.contains("nonce")) all["nonce"] = code.nonce;
     if (adds_at_hash && !all.contains("at_hash"))
-      all["at_hash"] = platform::to_base64url(platform::sha256("access-1").substr(0, 16));
-    const std::string text = platform::to_base64url(header.dump()) + "." + platform::to_base64url(all.dump());
+      all["at_hash"] = to_base64url(sha256("access-1").substr(0, 16));
+    const std::string text = to_base64url(header.dump()) + "." + to_base64url(all.dump());
     const std::string token =
-        sign_instead ? sign_instead(text) : text + "." + platform::to_base64url(jws_signature(key, text));
+        sign_instead ? sign_instead(text) : text + "." + to_base64url(jws_signature(key, text));
     json body_json{{"access_token", "access-1"}, {"token_type", "Bearer"}, {"id_token", token}};
     body_json.update(token_reply);
     return reply(200, body_json);

@@ -7,14 +7,14 @@
 
 #include "tests/daemon/identity/oidc/fake_provider.h"
 
-namespace giftsync::daemon::identity::oidc {
+namespace giftsync::oidc {
 namespace {
 
 using nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using tests::FakeProvider;
-constexpr platform::UtcMillis kNow = tests::kSignInTime;
+constexpr UtcMillis kNow = tests::kSignInTime;
 
 class SignIn {
  public:
@@ -27,7 +27,7 @@ class SignIn {
     sso_.authority = authority;
   }
 
-  tl::expected<VerifiedIdentity, SignInRefusal> run(platform::UtcMillis now = kNow) {
+  tl::expected<VerifiedIdentity, SignInRefusal> run(UtcMillis now = kNow) {
     request.begun_at = now;
     const auto url = client_.begin(connection, request);
     if (!url) return tl::unexpected(url.error());
@@ -39,7 +39,7 @@ class SignIn {
     return client_.complete(connection, *reply, request, now, verdicts);
   }
   /// Empty when the sign-in succeeds, else the rule.
-  std::string rule(platform::UtcMillis now = kNow) {
+  std::string rule(UtcMillis now = kNow) {
     const auto outcome = run(now);
     last_text = outcome ? "" : outcome.error().text;
     EXPECT_THAT(last_text, Not(HasSubstr("hush")));
@@ -68,7 +68,7 @@ struct Module {
 std::string with_bad_signature(const std::string& text) {
   std::string signature = tests::jws_signature(FakeProvider().key, text);
   signature[10] = static_cast<char>(signature[10] ^ 1);
-  return text + "." + platform::to_base64url(signature);
+  return text + "." + to_base64url(signature);
 }
 
 // OIDC-1, OIDC-3, OIDC-4, OIDC-5, OIDC-6, OIDC-7, OIDC-8
@@ -104,7 +104,7 @@ TEST(OidcModules, HaveTheirVerdicts) {
        [](auto& p) {
          p.header = {{"alg", "HS256"}};
          p.sign_instead = [](const std::string& text) {
-           return text + "." + platform::to_base64url(platform::hmac_sha256("hush hush+%", text));
+           return text + "." + to_base64url(hmac_sha256("hush hush+%", text));
          };
        }},
       {"oidcc-client-test-invalid-sig-es256", "OIDC-4",
@@ -122,9 +122,7 @@ TEST(OidcModules, HaveTheirVerdicts) {
       {"oidcc-client-test-missing-athash", "", [](auto& p) { p.adds_at_hash = false; }},
       {"oidcc-client-test-invalid-chash", "OIDC-6", [](auto& p) { p.claims["c_hash"] = "AAAA"; }},
       {"c_hash of the code", "",
-       [](auto& p) {
-         p.claims["c_hash"] = platform::to_base64url(platform::sha256("code-1").substr(0, 16));
-       }},
+       [](auto& p) { p.claims["c_hash"] = to_base64url(sha256("code-1").substr(0, 16)); }},
       {"oidcc-client-test-userinfo-invalid-sub", "OIDC-7",
        [](auto& p) {
          p.claims.erase("email");
@@ -165,8 +163,8 @@ TEST(OidcModules, HaveTheirVerdicts) {
        [](auto& p) {
          p.sign_instead = [&p](const std::string& text) {
            const std::string claims = R"({"sub":"a","sub":"b"})";
-           const std::string own = text.substr(0, text.find('.') + 1) + platform::to_base64url(claims);
-           return own + "." + platform::to_base64url(tests::jws_signature(p.key, own));
+           const std::string own = text.substr(0, text.find('.') + 1) + to_base64url(claims);
+           return own + "." + to_base64url(tests::jws_signature(p.key, own));
          };
        }},
       {"byte order marks before documents, header and claims (READ-2)", "",
@@ -176,18 +174,17 @@ TEST(OidcModules, HaveTheirVerdicts) {
          p.sign_instead = [&p](const std::string& text) {
            const std::size_t dot = text.find('.');
            const auto marked = [](const std::string& part) {
-             return platform::to_base64url("\xEF\xBB\xBF" + *platform::from_base64url(part));
+             return to_base64url("\xEF\xBB\xBF" + *from_base64url(part));
            };
            const std::string own = marked(text.substr(0, dot)) + "." + marked(text.substr(dot + 1));
-           return own + "." + platform::to_base64url(tests::jws_signature(p.key, own));
+           return own + "." + to_base64url(tests::jws_signature(p.key, own));
          };
        }},
       {"half of a surrogate pair in the claims", "OIDC-4",
        [](auto& p) {
          p.sign_instead = [&p](const std::string& text) {
-           const std::string own =
-               text.substr(0, text.find('.') + 1) + platform::to_base64url(R"({"sub":"\ud83d"})");
-           return own + "." + platform::to_base64url(tests::jws_signature(p.key, own));
+           const std::string own = text.substr(0, text.find('.') + 1) + to_base64url(R"({"sub":"\ud83d"})");
+           return own + "." + to_base64url(tests::jws_signature(p.key, own));
          };
        }},
       {"logout token as an id token", "OIDC-4", [](auto& p) { p.header["typ"] = "logout+jwt"; }},
@@ -262,7 +259,7 @@ TEST(OidcClient, FetchesNewKeysForAnUnknownKeyAtMostEachFiveMinutes) {
   EXPECT_EQ(sign_in.rule(), "") << sign_in.last_text;
   EXPECT_EQ(provider.requests["https://idp.acme.com/keys"], 2);
   const auto later = [&](std::int64_t minutes) {
-    const platform::UtcMillis now = kNow + minutes * platform::kMinuteMillis;
+    const UtcMillis now = kNow + minutes * kMinuteMillis;
     provider.claims.update({{"iat", now.value / 1000}, {"exp", now.value / 1000 + 300}});
     return sign_in.rule(now);
   };
@@ -278,7 +275,7 @@ TEST(OidcClient, FetchesNewKeysForAnUnknownKeyAtMostEachFiveMinutes) {
 TEST(OidcClient, KeepsAFailureForHalfAMinute) {
   FakeProvider provider;
   SignIn sign_in(provider);
-  provider.tamper = [](const std::string&, platform::HttpResponse& response) {
+  provider.tamper = [](const std::string&, HttpResponse& response) {
     response = {};
     response.error = "Timeout was reached";
   };
@@ -499,4 +496,4 @@ TEST(OidcClient, ListsTheRulesThatHold) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::identity::oidc
+}  // namespace giftsync::oidc

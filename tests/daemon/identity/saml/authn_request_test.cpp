@@ -13,38 +13,38 @@
 #include "platform/xml.h"
 #include "tests/daemon/identity/saml/test_response.h"
 
-namespace giftsync::daemon::identity::saml {
+namespace giftsync::saml {
 namespace {
 
 using ::testing::StartsWith;
 
-platform::XmlElement read_request(const std::string& url) {
+XmlElement read_request(const std::string& url) {
   std::string message;
   for (const auto& [name, value] : Poco::URI(url).getQueryParameters()) {
-    if (name == "SAMLRequest") message = platform::from_base64_text(value).value_or("");
+    if (name == "SAMLRequest") message = from_base64_text(value).value_or("");
   }
   std::istringstream in(message);
   Poco::InflatingInputStream inflating(in, -15);
   const std::string xml{std::istreambuf_iterator<char>(inflating), {}};
-  const auto root = platform::read_xml(xml);
+  const auto root = read_xml(xml);
   EXPECT_TRUE(root) << xml;
-  return root.value_or(platform::XmlElement{});
+  return root.value_or(XmlElement{});
 }
 
 // SAML-22
 TEST(AuthnRequest, SaysWhoAsksAndWhereToRespond) {
   const Signer signer;
   const SamlConnection connection = test_connection(signer);
-  const platform::UtcMillis now{1'763'900'000'000};
+  const UtcMillis now{1'763'900'000'000};
   const std::string url =
       authn_request_url(connection, {.id = "_request", .relay_state = "a b&c", .issued_at = now});
   EXPECT_THAT(url, StartsWith("https://idp.example.com/sso?tenant=1&SAMLRequest="));
   EXPECT_TRUE(url.ends_with("&RelayState=a%20b%26c")) << url;
-  const platform::XmlElement request = read_request(url);
+  const XmlElement request = read_request(url);
   EXPECT_TRUE(request.is("urn:oasis:names:tc:SAML:2.0:protocol", "AuthnRequest"));
   EXPECT_EQ(request.attribute("", "ID"), "_request");
   EXPECT_EQ(request.attribute("", "Version"), "2.0");
-  EXPECT_EQ(request.attribute("", "IssueInstant"), platform::to_rfc3339(now));
+  EXPECT_EQ(request.attribute("", "IssueInstant"), to_rfc3339(now));
   EXPECT_EQ(request.attribute("", "Destination"), "https://idp.example.com/sso?tenant=1");
   EXPECT_EQ(request.attribute("", "AssertionConsumerServiceURL"), kPostBack);
   EXPECT_EQ(request.attribute("", "ProtocolBinding"), "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST");
@@ -88,4 +88,4 @@ TEST(AuthnRequest, AnOldAuthenticationIsRefusedWhenANewOneWasAskedFor) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::identity::saml
+}  // namespace giftsync::saml

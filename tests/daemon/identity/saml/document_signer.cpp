@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "platform/digest.h"
-#include "platform/xml_signature.h"
+#include "platform/xml.h"
 
-namespace giftsync::daemon::identity::saml {
+namespace giftsync::saml {
 namespace {
 
 void require(bool condition, const char* what) {
@@ -47,7 +47,7 @@ std::string number_base64(const EVP_PKEY* key, const char* name) {
   std::string bytes(static_cast<std::size_t>(BN_num_bytes(number)), '\0');
   BN_bn2bin(number, reinterpret_cast<unsigned char*>(bytes.data()));
   BN_free(number);
-  return platform::to_base64_text(bytes);
+  return to_base64_text(bytes);
 }
 
 }  // namespace
@@ -64,7 +64,7 @@ std::string text_of(const SignatureTemplate& signature) {
 
 std::string sign(const std::string& xml, const Signer& signer, std::size_t index, std::string_view hmac_key) {
   // libxmlsec must be initialized once in a process, and the code under test does it.
-  static const bool is_ready = !platform::verified_xml("", {}, {}).has_value();
+  static const bool is_ready = !verified_xml("", {}, {}).has_value();
   require(is_ready, "libxmlsec");
   xmlSecIORegisterDefaultCallbacks();
   xmlDoc* document =
@@ -112,4 +112,4 @@ std::string key_info_value(const Signer& signer) {
          "</ds:Exponent></ds:RSAKeyValue></ds:KeyValue></ds:KeyInfo>";
 }
 
-}  // namespace giftsync::daemon::identity::saml
+}  // namespace giftsync::saml

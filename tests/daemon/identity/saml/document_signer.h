@@ -8,7 +8,7 @@
 #include "tests/support/test_certificate.h"
 #include "tests/support/test_keys.h"
 
-namespace giftsync::daemon::identity::saml {
+namespace giftsync::saml {
 
 /// A key with its self-signed certificate.
 struct Signer {
@@ -43,4 +43,4 @@ std::string certificate_base64(const std::string& pem);
 std::string key_info_certificate(const Signer& signer);
 std::string key_info_value(const Signer& signer);
 
-}  // namespace giftsync::daemon::identity::saml
+}  // namespace giftsync::saml

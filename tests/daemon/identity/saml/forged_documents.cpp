@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace giftsync::daemon::identity::saml {
+namespace giftsync::saml {
 namespace {
 
 using Kind = ForgedDocument::Kind;
@@ -417,4 +417,4 @@ ForgedDocuments make_forged_documents() {
   return std::move(generator.result);
 }
 
-}  // namespace giftsync::daemon::identity::saml
+}  // namespace giftsync::saml

@@ -7,7 +7,7 @@
 
 #include "tests/daemon/identity/saml/test_response.h"
 
-namespace giftsync::daemon::identity::saml {
+namespace giftsync::saml {
 
 struct ForgedDocument {
   enum class Kind {
@@ -31,4 +31,4 @@ struct ForgedDocuments {
 
 ForgedDocuments make_forged_documents();
 
-}  // namespace giftsync::daemon::identity::saml
+}  // namespace giftsync::saml

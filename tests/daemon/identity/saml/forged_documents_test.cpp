@@ -16,7 +16,7 @@
 #include "daemon/identity/saml/saml_rules.h"
 #include "platform/digest.h"
 
-namespace giftsync::daemon::identity::saml {
+namespace giftsync::saml {
 namespace {
 
 using Kind = ForgedDocument::Kind;
@@ -34,7 +34,7 @@ void write_file(const std::filesystem::path& path, const std::string& text) {
 // SAML-12, SAML-13, SAML-14, SAML-15, SAML-16, SAML-17, SAML-18, SAML-20, SAML-21
 TEST(ForgedDocuments, EachIsRefusedByItsRule) {
   const SamlConnection connection = test_connection(documents().signer);
-  const platform::UtcMillis now = documents().response.now;
+  const UtcMillis now = documents().response.now;
   for (const ForgedDocument& one : documents().all)
     EXPECT_EQ(refusing_rule(one.xml, connection, now, test_request(now)), one.rule) << one.name << "\n"
                                                                                     << one.xml;
@@ -69,7 +69,7 @@ TEST(ForgedDocuments, CoverEveryRule) {
 TEST(ForgedDocuments, TheIssuerOfTheSettingsIsOptional) {
   SamlConnection connection = test_connection(documents().signer);
   connection.settings.provider_entity_id.clear();
-  const platform::UtcMillis now = documents().response.now;
+  const UtcMillis now = documents().response.now;
   for (const ForgedDocument& one : documents().all) {
     if (one.kind != Kind::valid && one.rule != "SAML-13") continue;
     EXPECT_EQ(refusing_rule(one.xml, connection, now, test_request(now)), one.rule) << one.name;
@@ -104,4 +104,4 @@ TEST(ForgedDocuments, AreWrittenForOtherImplementations) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::identity::saml
+}  // namespace giftsync::saml

@@ -8,7 +8,7 @@
 #include "tests/daemon/identity/saml/forged_documents.h"
 #include "tests/daemon/identity/test_tokens.h"
 
-namespace giftsync::daemon::identity::saml {
+namespace giftsync::saml {
 namespace {
 
 class Mutator {
@@ -70,7 +70,7 @@ class Mutator {
 TEST(MutatedDocuments, NeverSignInAnyoneElse) {
   const ForgedDocuments documents = make_forged_documents();
   const SamlConnection connection = test_connection(documents.signer);
-  const platform::UtcMillis now = documents.response.now;
+  const UtcMillis now = documents.response.now;
   const AuthnRequest request = test_request(now);
   const std::uint64_t seed = tests::number_from_environment("GIFTSYNC_SAML_SEED", std::random_device()());
   SCOPED_TRACE("GIFTSYNC_SAML_SEED=" + std::to_string(seed));
@@ -93,4 +93,4 @@ TEST(MutatedDocuments, NeverSignInAnyoneElse) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::identity::saml
+}  // namespace giftsync::saml

@@ -10,7 +10,7 @@
 #include "platform/digest.h"
 #include "tests/daemon/identity/saml/test_response.h"
 
-namespace giftsync::daemon::identity::saml {
+namespace giftsync::saml {
 namespace {
 
 std::string provider_folder() {
@@ -44,9 +44,8 @@ std::string field_of(const std::string& page, const std::string& name) {
 // SAML-22
 TEST(SamlProvider, GetsARequest) {
   SKIP_WITHOUT_PROVIDER();
-  const std::string url =
-      authn_request_url(test_connection(Signer()),
-                        {.id = "_request", .relay_state = kRelayState, .issued_at = platform::system_now()});
+  const std::string url = authn_request_url(
+      test_connection(Signer()), {.id = "_request", .relay_state = kRelayState, .issued_at = system_now()});
   std::ofstream(provider_folder() + "/request") << url.substr(url.find("SAMLRequest="));
 }
 
@@ -56,15 +55,14 @@ TEST(SamlProvider, SignsTheUserIn) {
   Signer provider;
   provider.certificate = content_of("provider.pem");
   const std::string page = content_of("page.html");
-  const platform::UtcMillis now = platform::system_now();
+  const UtcMillis now = system_now();
   const auto identity = complete_saml_sign_in(
       {.saml_response = field_of(page, "SAMLResponse"), .relay_state = field_of(page, "RelayState")},
-      test_connection(provider), test_request(now),
-      [](const std::string&, platform::UtcMillis) { return true; }, now);
+      test_connection(provider), test_request(now), [](const std::string&, UtcMillis) { return true; }, now);
   ASSERT_TRUE(identity) << identity.error().rule << ": " << identity.error().text << "\n" << page;
   EXPECT_EQ(identity->subject, "u-4711");
   EXPECT_EQ(identity->address, "ana@acme.example");
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::identity::saml
+}  // namespace giftsync::saml

@@ -9,7 +9,7 @@
 #include "platform/digest.h"
 #include "tests/daemon/identity/saml/test_response.h"
 
-namespace giftsync::daemon::identity::saml {
+namespace giftsync::saml {
 namespace {
 
 using ::testing::ElementsAre;
@@ -23,8 +23,8 @@ class SamlSignInTest : public ::testing::Test {
 
   tl::expected<VerifiedIdentity, SignInRefusal> complete(const std::string& xml) {
     return complete_saml_sign_in(
-        {platform::to_base64_text(xml), relay_state_}, connection_, request_,
-        [this](const std::string& id, platform::UtcMillis until) {
+        {to_base64_text(xml), relay_state_}, connection_, request_,
+        [this](const std::string& id, UtcMillis until) {
           last_until_ = until;
           return seen_.insert(id).second;
         },
@@ -37,7 +37,7 @@ class SamlSignInTest : public ::testing::Test {
   std::optional<AuthnRequest> request_ = test_request(response_.now);
   std::string relay_state_ = kRelayState;
   std::set<std::string> seen_;
-  platform::UtcMillis last_until_;
+  UtcMillis last_until_;
 };
 
 // SAML-24
@@ -50,8 +50,8 @@ TEST_F(SamlSignInTest, TheUserOfAGenuineResponseIsReturned) {
   EXPECT_EQ(identity->connection, "acme");
   EXPECT_THAT(seen_, ElementsAre("_a1"));
   EXPECT_EQ(identity->authenticated_at, response_.now);
-  EXPECT_EQ(identity->session_until, response_.now + 480 * platform::kMinuteMillis);
-  EXPECT_EQ(last_until_, response_.now + 33 * platform::kMinuteMillis) << "NotOnOrAfter and the skew";
+  EXPECT_EQ(identity->session_until, response_.now + 480 * kMinuteMillis);
+  EXPECT_EQ(last_until_, response_.now + 33 * kMinuteMillis) << "NotOnOrAfter and the skew";
 }
 
 // READ-2
@@ -168,11 +168,11 @@ TEST(SamlConnection, FollowsFromTheSettings) {
   EXPECT_EQ(connection.settings.provider_entity_id, kProvider);
   EXPECT_EQ(connection.settings.claim_email, std::string(kClaims) + "emailaddress");
   EXPECT_EQ(connection.certificates.size(), 2U);
-  EXPECT_EQ(refusing_rule(TestResponse().signed_xml(Signer()), connection, platform::system_now(),
-                          test_request(platform::system_now())),
+  EXPECT_EQ(refusing_rule(TestResponse().signed_xml(Signer()), connection, system_now(),
+                          test_request(system_now())),
             "SAML-8")
       << "files that cannot be read verify nothing";
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::identity::saml
+}  // namespace giftsync::saml

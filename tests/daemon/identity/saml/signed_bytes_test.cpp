@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "daemon/identity/saml/response_reader.h"
-#include "platform/xml_signature.h"
+#include "platform/xml.h"
 #include "tests/daemon/identity/saml/test_response.h"
 
-namespace giftsync::daemon::identity::saml {
+namespace giftsync::saml {
 namespace {
 
 using ::testing::HasSubstr;
@@ -21,7 +21,7 @@ class SignedBytesTest : public ::testing::Test {
   /// Whether libxmlsec alone verifies the document's assertion, the second element of the Response.
   bool verifies(const std::string& xml, bool allows_sha1 = false) const {
     const std::vector<std::size_t> path = {2};
-    return platform::verified_xml(xml, path, {{signer_->certificate}, allows_sha1}).has_value();
+    return verified_xml(xml, path, {{signer_->certificate}, allows_sha1}).has_value();
   }
   std::string with(SignatureTemplate signature) const {
     TestResponse response = response_;
@@ -78,7 +78,7 @@ TEST_F(SignedBytesTest, OnlyTheSignedPartIsRead) {
   EXPECT_THAT(verified->signed_bytes, Not(HasSubstr("Signature")))
       << "the enveloped signature is no part of them";
   EXPECT_EQ(verified->assertion.attribute("", "ID"), "_a1");
-  for (const platform::XmlElement& child : verified->response.children) EXPECT_NE(child.name, "Assertion");
+  for (const XmlElement& child : verified->response.children) EXPECT_NE(child.name, "Assertion");
 }
 
 // SAML-10: of two signatures the outer one says what is read.
@@ -136,4 +136,4 @@ TEST(DecodedResponse, IsBase64InLines) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::identity::saml
+}  // namespace giftsync::saml

@@ -13,15 +13,12 @@
 
 #include "daemon/identity/saml/element_lookup.h"
 #include "daemon/identity/saml/response_reader.h"
-#include "daemon/identity/saml/response_structure.h"
-#include "platform/xml_signature.h"
+#include "platform/xml.h"
 #include "tests/daemon/identity/saml/test_response.h"
 #include "tests/source_folder.h"
 
-namespace giftsync::daemon::identity::saml {
+namespace giftsync::saml {
 namespace {
-
-using platform::XmlElement;
 
 std::string suite_folder() {
   const char* given = std::getenv("GIFTSYNC_SIGN_IN_SUITES");
@@ -72,10 +69,10 @@ std::string embedded_certificate(const std::string& xml) {
 
 /// Whether the certificate's key made the signatures, however old and weak it is.
 bool is_signed(const std::string& xml, const std::string& certificate) {
-  const auto root = platform::read_xml(xml);
+  const auto root = read_xml(xml);
   const auto elements = signed_elements(*root, true);
   return std::all_of(elements->begin(), elements->end(), [&](const SignedElement& one) {
-    return platform::verified_xml(xml, one.path, {{certificate}, true}).has_value();
+    return verified_xml(xml, one.path, {{certificate}, true}).has_value();
   });
 }
 
@@ -87,7 +84,7 @@ std::string signature_verdict(const std::string& name, const std::string& xml) {
   connection.certificates = {name.starts_with("node-saml")
                                  ? content_of(suite_folder() + "/node-saml/cert.pem")
                                  : embedded_certificate(xml)};
-  const auto verified = verify_response(xml, connection, platform::UtcMillis{0});
+  const auto verified = verify_response(xml, connection, UtcMillis{0});
   if (verified) return "accepted before the certificate";
   if (verified.error().rule != "SAML-8") return verified.error().rule;
   return is_signed(xml, connection.certificates.front()) ? "accepted" : "SAML-8";
@@ -96,7 +93,7 @@ std::string signature_verdict(const std::string& name, const std::string& xml) {
 /// The rule that refuses what the document says, read as if it were signed, by a service provider that fits
 /// as much of it as possible.
 std::string assertion_verdict(const std::string& xml) {
-  const auto root = platform::read_xml(xml);
+  const auto root = read_xml(xml);
   const XmlElement* assertion = root ? only_child(*root, "Assertion") : nullptr;
   if (!assertion) return "-";
   const VerifiedResponse verified{.assertion = *assertion, .response = *root};
@@ -104,16 +101,15 @@ std::string assertion_verdict(const std::string& xml) {
   const std::string destination(root->attribute("", "Destination").value_or(""));
   const std::string address =
       between(between(xml, "Name=\"mail\"", "</saml:Attribute>") + "<", "AttributeValue", "<");
-  SamlConnection connection{.entity_id = std::string(platform::trimmed(between(xml, "Audience>", "<"))),
+  SamlConnection connection{.entity_id = std::string(trimmed(between(xml, "Audience>", "<"))),
                             .post_back_url = destination.empty() ? recipient : destination};
   connection.settings.claim_user_id = std::string(kClaims) + "nameidentifier";
   connection.settings.claim_email = "mail";
   connection.settings.claim_name = "cn";
   connection.settings.domains = {address.substr(address.rfind('@') + 1)};
   const AuthnRequest request{.id = attribute_text(*root, "InResponseTo")};
-  const auto issued = platform::from_rfc3339(attribute_text(*assertion, "IssueInstant"));
-  const auto identity =
-      validate_assertion(verified, connection, request, issued.value_or(platform::UtcMillis{0}));
+  const auto issued = from_rfc3339(attribute_text(*assertion, "IssueInstant"));
+  const auto identity = validate_assertion(verified, connection, request, issued.value_or(UtcMillis{0}));
   return identity ? "accepted" : identity.error().rule;
 }
 
@@ -164,4 +160,4 @@ TEST(SuiteDocuments, EachDifferenceHasItsReason) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::identity::saml
+}  // namespace giftsync::saml

@@ -4,7 +4,7 @@
 
 #include "platform/digest.h"
 
-namespace giftsync::daemon::identity::saml {
+namespace giftsync::saml {
 
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
   const std::size_t at = text.find(from);
@@ -13,7 +13,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 }
 
 std::string TestResponse::time(int minutes) const {
-  return platform::to_rfc3339(now + minutes * platform::kMinuteMillis);
+  return to_rfc3339(now + minutes * kMinuteMillis);
 }
 
 std::string TestResponse::assertion() const {
@@ -79,18 +79,18 @@ SamlConnection test_connection(const Signer& signer) {
   return connection;
 }
 
-AuthnRequest test_request(platform::UtcMillis now) {
-  return {.id = "_request", .relay_state = kRelayState, .issued_at = now - platform::kMinuteMillis};
+AuthnRequest test_request(UtcMillis now) {
+  return {.id = "_request", .relay_state = kRelayState, .issued_at = now - kMinuteMillis};
 }
 
-std::string refusing_rule(const std::string& xml, const SamlConnection& connection, platform::UtcMillis now,
+std::string refusing_rule(const std::string& xml, const SamlConnection& connection, UtcMillis now,
                           const AuthnRequest& request) {
-  const auto first_use = [](const std::string&, platform::UtcMillis) { return true; };
-  const auto identity = complete_saml_sign_in(
-      {.saml_response = platform::to_base64_text(xml), .relay_state = request.relay_state}, connection,
-      request, first_use, now);
+  const auto first_use = [](const std::string&, UtcMillis) { return true; };
+  const auto identity =
+      complete_saml_sign_in({.saml_response = to_base64_text(xml), .relay_state = request.relay_state},
+                            connection, request, first_use, now);
   if (!identity) return identity.error().rule;
   return identity->subject == "u-4711" ? "" : "signed in as " + identity->subject;
 }
 
-}  // namespace giftsync::daemon::identity::saml
+}  // namespace giftsync::saml

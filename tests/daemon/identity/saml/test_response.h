@@ -4,13 +4,13 @@
 
 #include <string>
 
-#include "daemon/identity/saml/saml_connection.h"
+#include "daemon/identity/saml/saml_rules.h"
 #include "daemon/identity/saml/saml_sign_in.h"
 #include "platform/clock.h"
 #include "platform/time.h"
 #include "tests/daemon/identity/saml/document_signer.h"
 
-namespace giftsync::daemon::identity::saml {
+namespace giftsync::saml {
 
 inline constexpr const char* kPostBack = "https://login.example.com/login/callback?connection=acme";
 inline constexpr const char* kEntityId = "urn:giftsync:login.example.com:acme";
@@ -22,7 +22,7 @@ inline constexpr const char* kRelayState = "the-relay-state-of-this-attempt";
 std::string replaced(std::string text, const std::string& from, const std::string& to);
 
 struct TestResponse {
-  platform::UtcMillis now = platform::system_now();
+  UtcMillis now = system_now();
   std::string response_id = "_r1";
   std::string assertion_id = "_a1";
   bool signs_response = false;
@@ -46,10 +46,10 @@ struct TestResponse {
 /// The connection that trusts `signer`.
 SamlConnection test_connection(const Signer& signer);
 /// The request that TestResponse responds to, sent a minute ago.
-AuthnRequest test_request(platform::UtcMillis now);
+AuthnRequest test_request(UtcMillis now);
 
 /// The rule that refuses the document as a posted form; empty when it signs in as u-4711.
-std::string refusing_rule(const std::string& xml, const SamlConnection& connection, platform::UtcMillis now,
+std::string refusing_rule(const std::string& xml, const SamlConnection& connection, UtcMillis now,
                           const AuthnRequest& request);
 
-}  // namespace giftsync::daemon::identity::saml
+}  // namespace giftsync::saml

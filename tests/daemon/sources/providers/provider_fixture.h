@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "daemon/sources/kept_event.h"
-#include "daemon/sources/providers/provider_webhook.h"
+#include "daemon/sources/provider_webhook.h"
 #include "platform/digest.h"
 
-namespace giftsync::daemon::sources {
+namespace giftsync::sources {
 
-inline constexpr platform::UtcMillis kNow{1'800'000'000'000};
+inline constexpr UtcMillis kNow{1'800'000'000'000};
 inline constexpr const char* kTopicArn = "arn:aws:sns:us-west-2:123456789012:MyTopic";
 
 inline CompiledSource compiled_source_for(config::SourcePreset preset, const std::string& secret) {
@@ -33,15 +33,15 @@ inline std::optional<std::string> no_fetch(const std::string&) {
 
 /// The statuses that a message sets on transaction 41; "ignored" for an ignored event.
 inline std::vector<std::string> describe_outcomes(const WebhookMessage& message, const CompiledSource& source,
-                                                  platform::UtcMillis now = kNow) {
+                                                  UtcMillis now = kNow) {
   std::vector<std::string> descriptions;
   if (const auto* refusal = std::get_if<WebhookRefusal>(&message)) return {"refused " + refusal->why};
   if (const auto* temporary_failure = std::get_if<WebhookTemporaryFailure>(&message))
     return {"not now: " + temporary_failure->why};
   if (const auto* invalid = std::get_if<WebhookInvalidBody>(&message)) return {"invalid " + invalid->why};
   for (const sync::InboundEvent& event : std::get<WebhookEvents>(message).events) {
-    const sync::ClassifiedEvent classified = sync::classify_event(
-        event, keep(event), source.rules, now, [](schema::GiftId) { return std::nullopt; });
+    const sync::ClassifiedEvent classified =
+        sync::classify_event(event, keep(event), source.rules, now, [](GiftId) { return std::nullopt; });
     if (classified.ignored) {
       descriptions.push_back("ignored");
     } else if (classified.item.quarantined) {
@@ -49,7 +49,7 @@ inline std::vector<std::string> describe_outcomes(const WebhookMessage& message,
     } else {
       EXPECT_EQ(classified.item.change->transaction.value, 41);
       descriptions.push_back(std::string(to_word(classified.item.change->status)) + " " +
-                             platform::to_rfc3339(classified.item.change->occurred_at));
+                             to_rfc3339(classified.item.change->occurred_at));
     }
   }
   return descriptions;
@@ -68,7 +68,7 @@ inline std::string sign(EVP_PKEY* key, const std::string& text, const EVP_MD* ha
   EVP_DigestSign(context.get(), reinterpret_cast<unsigned char*>(signature.data()), &length, bytes,
                  text.size());
   signature.resize(length);
-  return platform::to_base64_text(signature);
+  return to_base64_text(signature);
 }
 
-}  // namespace giftsync::daemon::sources
+}  // namespace giftsync::sources

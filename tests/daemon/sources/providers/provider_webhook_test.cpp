@@ -1,6 +1,6 @@
 // The mail providers' webhooks, with the payloads of their documentation; only ids and signatures differ. SES
 // has its own file, sns_test.cpp.
-#include "daemon/sources/providers/provider_webhook.h"
+#include "daemon/sources/provider_webhook.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include "daemon/mail/gift_mail.h"
 #include "tests/daemon/sources/providers/provider_fixture.h"
 
-namespace giftsync::daemon::sources {
+namespace giftsync::sources {
 namespace {
 
 using ::testing::ElementsAre;
@@ -45,7 +45,7 @@ TEST(ProviderWebhook, AddsMessageIdHeadersForProvidersThatReplaceIt) {
 http::HttpRequest postmark(const std::string& body) {
   http::HttpRequest request;
   request.body = body;
-  request.headers.emplace("Authorization", "Basic " + platform::to_base64_text("postmark:hush"));
+  request.headers.emplace("Authorization", "Basic " + to_base64_text("postmark:hush"));
   return request;
 }
 
@@ -103,7 +103,7 @@ std::string mailgun(const std::string& event, const std::string& more = "", std:
   const std::string timestamp = std::to_string(kNow.value / 1000 - age_seconds);
   const std::string token = "e0b5477167110d68991efc6b9f89f0a11066af27834600e123";
   return R"({"signature":{"token":")" + token + R"(","timestamp":")" + timestamp + R"(","signature":")" +
-         platform::to_hex(platform::hmac_sha256(key, timestamp + token)) +
+         to_hex(hmac_sha256(key, timestamp + token)) +
          R"("},"event-data":{"id":"CPgfbmQMTCKtHW6uIWtuVe","timestamp":1799999999.908181,"log-level":"info","event":")" +
          event + R"(","delivery-status":{"tls":true,"code":250,"attempt-no":1},"flags":{"is-routed":false},
          "envelope":{"transport":"smtp","sender":"bob@sandbox"},"message":{"headers":{"to":"Alice <alice@example.com>",
@@ -183,8 +183,7 @@ TEST(Mailgun, TheTokenIsTheMessageId) {
 std::string public_key_text(EVP_PKEY* key) {
   unsigned char* der = nullptr;
   const int length = i2d_PUBKEY(key, &der);
-  std::string text =
-      platform::to_base64_text({reinterpret_cast<char*>(der), static_cast<std::size_t>(length)});
+  std::string text = to_base64_text({reinterpret_cast<char*>(der), static_cast<std::size_t>(length)});
   OPENSSL_free(der);
   return text;
 }
@@ -256,4 +255,4 @@ TEST(SendGrid, CountsItsEventsBeforeParsingThem) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::sources
+}  // namespace giftsync::sources

@@ -1,5 +1,5 @@
 // SES events through SNS: the documented events, signatures, and which URLs are Amazon's.
-#include "daemon/sources/providers/sns.h"
+#include "daemon/sources/sns.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,14 +11,11 @@
 
 #include "daemon/group_commit_writer.h"
 #include "daemon/handlers/status_webhook_handler.h"
-#include "daemon/sources/providers/sns_certificate_cache.h"
 #include "tests/daemon/sources/providers/provider_fixture.h"
 #include "tests/support/temporary_store.h"
 
-namespace giftsync::daemon::sources {
+namespace giftsync::sources {
 namespace {
-
-using platform::UtcMillis;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
@@ -155,8 +152,8 @@ TEST_F(Sns, EventsWithoutHeadersSetAWarning) {
   SourceHealthMonitor monitor(*store);
   EventIngestor ingestor(*store, monitor, [] {});
   monitor.register_source("mails", "", kNow);
-  platform::UtcMillis now = kNow;
-  GroupCommitWriter writer(store->urgent_writes);
+  UtcMillis now = kNow;
+  daemon::GroupCommitWriter writer(store->urgent_writes);
   handlers::StatusWebhookHandler handler(
       {source_}, ingestor, writer, monitor,
       {[&] { return now; }, [this](const auto&, const auto&) { return pem_; }, 100'000});
@@ -166,7 +163,7 @@ TEST_F(Sns, EventsWithoutHeadersSetAWarning) {
     http::HttpRequest request = signed_request(one);
     request.method = "POST";
     EXPECT_EQ(handler.handle(request, "mails").wait().status, 200);
-    now = now + platform::kMinuteMillis;
+    now = now + kMinuteMillis;
     monitor.flush(now);
     return store->sources.list().front();
   };
@@ -177,7 +174,7 @@ TEST_F(Sns, EventsWithoutHeadersSetAWarning) {
       "sourceIp":"127.0.3.0","sendingAccountId":"123456789012","destination":["jane@example.com"]},
       "delivery":{"timestamp":"2027-01-15T07:57:59.000Z","recipients":["jane@example.com"],
       "smtpResponse":"250 ok:  Message 64111812 accepted"}})";
-  const schema::store::SourceSummary source_row = state_after(bare, "m-1");
+  const store::SourceSummary source_row = state_after(bare, "m-1");
   EXPECT_EQ(source_row.state, "ok");
   EXPECT_EQ(source_row.ignored, 1);
   EXPECT_THAT(source_row.reason, HasSubstr("include the original headers"));
@@ -186,7 +183,7 @@ TEST_F(Sns, EventsWithoutHeadersSetAWarning) {
   EXPECT_EQ(state_after(soft, "m-1b").reason, source_row.reason) << "it says nothing about headers";
   std::string foreign_event = event("Delivery", R"("delivery":{"timestamp":"2027-01-15T07:57:59.000Z"},)");
   foreign_event.replace(foreign_event.find("gift-41"), 7, "else-41");
-  const schema::store::SourceSummary good = state_after(foreign_event, "m-2");
+  const store::SourceSummary good = state_after(foreign_event, "m-2");
   EXPECT_EQ(good.ignored, 3);
   EXPECT_EQ(good.reason, "") << "a foreign mail with its headers needs no warning";
   const std::string subscribed =
@@ -273,14 +270,14 @@ TEST_F(Sns, AFailedFetchIsATemporaryFailure) {
 
 TEST_F(Sns, AStaleCertificateIsUsedWhileItCannotBeFetched) {
   const std::string url = "https://sns.us-west-2.amazonaws.com/SimpleNotificationService-f3.pem";
-  platform::UtcMillis now = kNow;
+  UtcMillis now = kNow;
   int status = 200;
   int calls = 0;
   std::string body = "nonsense of a proxy";
   SnsCertificateCache amazon(
-      [&](const platform::HttpGetRequest&, const auto&) {
+      [&](const HttpGetRequest&, const auto&) {
         ++calls;
-        platform::HttpGetResponse response;
+        HttpGetResponse response;
         response.status = status;
         response.body = body;
         return response;
@@ -291,7 +288,7 @@ TEST_F(Sns, AStaleCertificateIsUsedWhileItCannotBeFetched) {
   EXPECT_EQ(amazon(url, kSns), pem_);
   EXPECT_EQ(amazon(url, kSns), pem_);
   EXPECT_EQ(calls, 2);
-  now = {kNow.value + 2 * platform::kDayMillis};
+  now = {kNow.value + 2 * kDayMillis};
   status = 503;
   EXPECT_EQ(amazon(url, kSns), pem_);
   EXPECT_EQ(calls, 3) << "it was requested again";
@@ -305,9 +302,9 @@ TEST_F(Sns, ForgedMessagesSpendNoFetchOfAnotherClient) {
   const std::string host = "https://sns.us-west-2.amazonaws.com/SimpleNotificationService-";
   int calls = 0;
   SnsCertificateCache amazon(
-      [&](const platform::HttpGetRequest& request, const auto&) {
+      [&](const HttpGetRequest& request, const auto&) {
         ++calls;
-        platform::HttpGetResponse response;
+        HttpGetResponse response;
         response.status = request.url.ends_with("-f3.pem") ? 200 : 404;
         response.body = pem_;
         return response;
@@ -363,4 +360,4 @@ TEST(SnsUrl, AcceptsThatHostOnly) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::sources
+}  // namespace giftsync::sources

@@ -1,0 +1,50 @@
+#include "cli/status/status_report.h"
+
+#include <fmt/format.h>
+#include <sysexits.h>
+
+namespace giftsync::cli {
+namespace {
+
+/// What the daemon's own answer says; the store says the rest.
+std::optional<sync::Finding> fault_of(const DaemonProbe& probe) {
+  switch (probe.state) {
+    case DaemonState::ready:
+    case DaemonState::seen:
+    case DaemonState::unseen:
+      break;
+    case DaemonState::not_ready:
+      return sync::Finding{fmt::format("giftsyncd at {} is not ready: {}", probe.address, probe.fault),
+                           "journalctl -u giftsyncd -e"};
+    case DaemonState::another_program:
+      return sync::Finding{fmt::format("another program answers at {}", probe.address),
+                           "find it with \"ss -ltnp\"; systemctl status giftsyncd"};
+    case DaemonState::unreachable:
+    case DaemonState::unknown:
+      return sync::Finding{fmt::format("giftsyncd does not answer: {}", probe.fault),
+                           "systemctl status giftsyncd"};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<sync::AttentionItem> needs_attention(const StatusReport& report) {
+  sync::AttentionFacts facts = report.facts;
+  facts.settings_faults = report.settings_faults;
+  for (const DaemonReport& one : report.daemons) {
+    if (auto fault = fault_of(one.probe)) facts.daemon_faults.push_back(std::move(*fault));
+    if (!one.row) continue;
+    facts.daemons.push_back(*one.row);
+    // A daemon of this host was asked.
+    if (one.probe.state != DaemonState::unseen) facts.daemons.back().unseen_millis = 0;
+  }
+  return sync::needs_attention(facts);
+}
+
+int exit_code(const StatusReport& report, const std::vector<sync::AttentionItem>& attention) {
+  if (report.daemons.empty() || !report.daemons.front().is_alive()) return EX_UNAVAILABLE;
+  return attention.empty() ? EX_OK : 1;
+}
+
+}  // namespace giftsync::cli

@@ -1,0 +1,145 @@
+#include "daemon/wiring/crm_config.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "crm/sql/external/external_crm.h"
+#include "crm/sql/managed/csv_import.h"
+#include "crm/sql/managed/managed_crm.h"
+#include "daemon/wiring/database_config.h"
+#include "daemon/wiring/salesforce_config.h"
+#include "daemon/wiring/store_preflight.h"
+#include "schema/store/store.h"
+
+namespace giftsync::wiring {
+namespace {
+
+using config::CrmKind;
+
+/// Why this user cannot write to the CRM's SQLite file. SQLite creates its journal beside the file.
+std::vector<std::string> file_faults(const std::string& path) {
+  const auto fault = [](const std::string& what, int error) {
+    return std::vector{fmt::format("crm.connection: {}: {}; let the service's user write there", what,
+                                   std::generic_category().message(error))};
+  };
+  if (!may_write(path, R_OK | W_OK)) return fault(path, errno);
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  if (!folder.empty() && !may_write(folder, W_OK | X_OK)) return fault("the folder " + folder, errno);
+  return {};
+}
+
+}  // namespace
+
+CrmCapabilities crm_capabilities(const config::Settings& settings) {
+  const CrmKind kind = settings.crm.kind();
+  const bool is_managed = kind == CrmKind::managed;
+  return {.has_own_database = kind == CrmKind::external,
+          .has_package = is_managed,
+          .imports_rows = is_managed,
+          .is_remote = kind == CrmKind::salesforce};
+}
+
+std::unique_ptr<crm::Crm> make_crm(const config::Settings& settings, LookupDuration lookups,
+                                   KeepGoing keep_going) {
+  if (settings.crm.kind() == CrmKind::salesforce) return make_org_crm(settings, std::move(keep_going));
+  if (settings.crm.kind() == CrmKind::managed) {
+    crm::managed::ManagedCrmOptions options = managed_crm_options(settings);
+    if (lookups == LookupDuration::bounded) options.max_keyed_rows = crm::managed::kKeyedRowsPerStep;
+    return crm::managed::make_managed_crm(options);
+  }
+  crm::external::ExternalCrmOptions options = external_crm_options(settings);
+  // Called during a write to the CRM, which is in another database.
+  options.newest_versions = [store = std::make_shared<store::Store>(store_dsn(settings.store))](
+                                std::span<const TransactionId> ids) {
+    std::vector<std::pair<TransactionId, std::int64_t>> versions;
+    for (const store::Gift& gift : store->gifts.find(ids))
+      versions.emplace_back(gift.transaction.id, gift.transaction.version);
+    return versions;
+  };
+  return crm::external::make_external_crm(options);
+}
+
+std::string no_package_clause(const config::Settings& settings) {
+  return settings.crm.kind() == CrmKind::salesforce ? "crm.type: salesforce names an org of Salesforce"
+                                                    : "crm.connection names an external CRM";
+}
+
+std::string no_request_records_clause(const config::Settings& settings) {
+  if (settings.crm.kind() == CrmKind::salesforce)
+    return "crm.salesforce.mode is bare; request records need giftsync's package in the org, and guarded "
+           "mode";
+  return no_package_clause(settings) +
+         "; request records exist in the built-in CRM and in an org of Salesforce with giftsync's package; "
+         "request gifts over HTTP, or use such a CRM";
+}
+
+std::string crm_address_key(const config::Settings& settings) {
+  return settings.crm.kind() == CrmKind::salesforce ? "crm.salesforce.domain" : "crm.connection";
+}
+
+bool crm_has_users(const config::Settings& settings) {
+  if (settings.crm.kind() != CrmKind::external) return true;
+  const auto& tables = settings.crm.tables;
+  return std::find(tables.begin(), tables.end(), std::pair<std::string, std::string>("user", "-")) ==
+         tables.end();
+}
+
+CrmCheck check_crm(const config::Settings& settings) {
+  if (settings.crm.kind() == CrmKind::salesforce) return {};
+  if (settings.crm.kind() == CrmKind::managed) {
+    const crm::managed::ManagedCrmOptions options = managed_crm_options(settings);
+    return {crm::managed::match_field_faults(options), {}, {}, crm::managed::match_order_warnings(options)};
+  }
+  if (settings.crm.backend == config::StoreBackend::sqlite) {
+    // SQLite would create the file.
+    if (!std::filesystem::exists(settings.crm.connection))
+      return {{"crm.connection: no such file: " + settings.crm.connection}, {}, {}};
+    if (auto faults = file_faults(settings.crm.connection); !faults.empty())
+      return {std::move(faults), {}, {}};
+  }
+  crm::external::ExternalCrmReport report = crm::external::check_external_crm(external_crm_options(settings));
+  return {std::move(report.faults), std::move(report.command_warnings), std::move(report.slow_lookups),
+          std::move(report.order_warnings), std::move(report.deletion_marks)};
+}
+
+std::vector<std::string> CrmCheck::warnings() const {
+  std::vector<std::string> all = command_warnings;
+  all.insert(all.end(), performance_warnings.begin(), performance_warnings.end());
+  all.insert(all.end(), order_warnings.begin(), order_warnings.end());
+  return all;
+}
+
+std::int64_t count_invalid_transaction_ids(const config::Settings& settings) {
+  return settings.crm.kind() == CrmKind::external
+             ? count_invalid_transaction_ids(external_crm_options(settings))
+             : 0;
+}
+
+void migrate_crm(const config::Settings& settings) {
+  if (crm_capabilities(settings).has_package) crm::managed::migrate_managed_crm(store_dsn(settings.store));
+}
+
+CrmUpgradePlan crm_upgrade_plan(const config::Settings& settings) {
+  if (!crm_capabilities(settings).has_package) return {};
+  return crm::managed::plan_managed_crm_upgrade(store_dsn(settings.store));
+}
+
+void publish_crm_settings(const config::Settings& settings) {
+  if (!crm_capabilities(settings).has_package) return;
+  crm::managed::publish_crm_settings(store_dsn(settings.store), published_settings(settings));
+}
+
+std::unique_ptr<crm::RowImport> open_row_import(const config::Settings& settings, crm::ImportObject object,
+                                                const std::vector<std::string>& header,
+                                                crm::ImportMode mode) {
+  if (!crm_capabilities(settings).imports_rows) return nullptr;
+  return crm::managed::make_csv_import(store_dsn(settings.store), object, header, mode);
+}
+
+}  // namespace giftsync::wiring

@@ -1,0 +1,79 @@
+// The conditional accept: deciding about a gift and writing the outcome down are one transaction.
+#include "schema/sql/queries.h"
+#include "schema/store/gift/change_log.h"
+#include "schema/store/gift/change_rows.h"
+#include "schema/store/statements/claims.h"
+
+namespace giftsync::store {
+namespace {
+
+using soci::use;
+
+/// Concurrent decisions about this gift wait here until this transaction has ended, and then see its result.
+/// On SQLite the transaction is alone anyway.
+std::optional<UtcMillis> lock_gift(soci::session& session, sql::Dialect dialect, const StatusChange& change) {
+  return sql::first_of(sql::select_column<UtcMillis>(
+      session,
+      "SELECT sent_at FROM recipient_transaction WHERE id = :id AND gift_source = :gift_source" +
+          for_update(dialect),
+      use(change.transaction), use(change.gift_source)));
+}
+
+}  // namespace
+
+ConditionalOutcome decide(soci::session& session, sql::Dialect dialect, const StatusChange& change,
+                          const AcceptCondition& condition, const TransactionEffect& effect) {
+  const std::optional<UtcMillis> sent_at = lock_gift(session, dialect, change);
+  if (!sent_at) return ConditionalOutcome::unknown_transaction;
+  const std::vector<ChangeSpan> so_far = select_spans(session, dialect, std::span(&change.transaction, 1));
+  if (!condition(*sent_at, so_far)) return ConditionalOutcome::refused;
+  const StatusChange* one = &change;
+  // There already, and still it might be: it was voided. A repeat does not bring it back.
+  if (insert_changes(session, dialect, std::span(&one, 1)).empty()) return ConditionalOutcome::refused;
+  if (!effect.apply(session)) throw EffectUnavailable();
+  return ConditionalOutcome::accepted;
+}
+
+ConditionalOutcome ChangeLog::accept_if(const StatusChange& change, const AcceptCondition& condition,
+                                        const TransactionEffect& effect) {
+  const StatusChange one = with_ids(std::span(&change, 1)).front();
+  try {
+    return decide_alone(one, condition, effect);
+  } catch (const sql::CommitOutcomeUnknown&) {
+    if (is_stored(one.id)) return ConditionalOutcome::accepted;
+    throw;
+  }
+}
+
+ConditionalOutcome ChangeLog::decide_alone(const StatusChange& with_id, const AcceptCondition& condition,
+                                           const TransactionEffect& effect) {
+  try {
+    return database_->write_urgent([&](soci::session& session) {
+      const sql::Dialect dialect = database_->dialect();
+      const ConditionalOutcome outcome = decide(session, dialect, with_id, condition, effect);
+      if (outcome == ConditionalOutcome::accepted)
+        enqueue_sync(session, dialect, {with_id.transaction}, with_id.received_at);
+      return outcome;
+    });
+  } catch (const EffectUnavailable&) {
+    return ConditionalOutcome::effect_unavailable;
+  }
+}
+
+TransactionEffect ChangeLog::additional_change(const StatusChange& change) {
+  const StatusChange one = with_ids(std::span(&change, 1)).front();
+  return [one, dialect = database_->dialect()](soci::session& session) {
+    const StatusChange* row = &one;
+    insert_changes(session, dialect, std::span(&row, 1));
+    return true;
+  };
+}
+
+bool ChangeLog::is_stored(ChangeId id) {
+  return database_->read([&](soci::session& session) {
+    return sql::select_value<std::int64_t>(session, "SELECT count(*) FROM change_log WHERE id = :id",
+                                           use(id)) > 0;
+  });
+}
+
+}  // namespace giftsync::store

@@ -1,0 +1,112 @@
+// Lists gifts by status, time, campaign, sender, item and key. Each page continues where the previous one
+// ended, so that all pages together read the table once.
+#include <algorithm>
+
+#include "schema/contact_normalization.h"
+#include "schema/sql/database.h"
+#include "schema/sql/queries.h"
+#include "schema/store/gift/gift_requests.h"
+#include "schema/store/gift/gift_rows.h"
+
+namespace giftsync::store {
+namespace {
+
+std::string time_column(const GiftFilter& filter) {
+  return "t." + std::string(to_word(filter.status.value_or(Status::sent))) + "_at";
+}
+
+/// The filter as SQL, with the values of its parameters.
+struct Condition {
+  std::string text;
+  std::vector<std::string> names;
+  std::vector<std::string> values;
+
+  void add(const std::string& more, const std::string& name, std::string value) {
+    text += (text.empty() ? "" : " AND ") + more;
+    names.push_back(name);
+    values.push_back(std::move(value));
+  }
+};
+
+void add_filter(Condition& all, sql::Dialect dialect, const GiftFilter& filter) {
+  if (filter.status) all.add("t.status = :status", "status", std::string(to_word(*filter.status)));
+  if (filter.since) all.add(time_column(filter) + " >= :since", "since", std::to_string(filter.since->value));
+  if (filter.until) all.add(time_column(filter) + " < :until", "until", std::to_string(filter.until->value));
+  if (filter.campaign) all.add("r.utm_campaign_id = :campaign", "campaign", *filter.campaign);
+  if (filter.item) all.add("(CAST(r.gift_id AS TEXT) = :item OR r.item_name = :item)", "item", *filter.item);
+  if (filter.key) all.add("r.credential_prefix = :key", "key", *filter.key);
+  if (filter.sender) {
+    // Stored as written: an international domain in either of its forms.
+    const std::string sender = email_key(*filter.sender);
+    all.add(address_key(dialect, "r.sender_email") + " IN (:sender, :in_unicode)", "sender", sender);
+    all.names.push_back("in_unicode");
+    all.values.push_back(email_key_in_unicode(sender));
+  }
+}
+
+constexpr std::size_t kSearchedAtOnce = 5000;
+constexpr std::size_t kFewSent = 20'000;
+
+/// The id that many gifts after `after`; nothing if there are fewer.
+std::optional<TransactionId> end_of_search(soci::session& session, TransactionId after) {
+  return sql::first_of(sql::select_column<TransactionId>(
+      session, "SELECT id FROM recipient_transaction WHERE id > " + std::to_string(after.value) +
+                   " ORDER BY id LIMIT 1 OFFSET " + std::to_string(kSearchedAtOnce - 1)));
+}
+
+/// The id below which no gift was sent since, if that is soon known: if few were sent since.
+std::optional<TransactionId> first_sent_since(soci::session& session, UtcMillis since) {
+  std::vector<TransactionId> sent = sql::select_column<TransactionId>(
+      session, "SELECT id FROM recipient_transaction WHERE sent_at >= " + std::to_string(since.value) +
+                   " ORDER BY sent_at, id LIMIT " + std::to_string(kFewSent));
+  if (sent.empty() || sent.size() == kFewSent) return std::nullopt;
+  return *std::min_element(sent.begin(), sent.end());
+}
+
+}  // namespace
+
+GiftPage GiftRequests::list(const GiftFilter& filter, TransactionId after, std::size_t limit) {
+  return database_->read([&](soci::session& session) {
+    if (filter.since && !filter.status && after == TransactionId{0}) {
+      if (const auto first = first_sent_since(session, *filter.since)) after = {first->value - 1};
+    }
+    Condition condition;
+    condition.add("t.id > :after", "after", std::to_string(after.value));
+    add_filter(condition, database_->dialect(), filter);
+    GiftPage page;
+    page.next = end_of_search(session, after);
+    if (page.next) condition.add("t.id <= :last", "last", std::to_string(page.next->value));
+    sql::PreparedQuery row(session,
+                           gifts_query(condition.text + " ORDER BY t.id LIMIT " + std::to_string(limit)),
+                           condition.names);
+    row.each_row(condition.values, [&] { page.gifts.push_back(gift_in(row)); });
+    if (page.gifts.size() == limit) page.next = page.gifts.back().transaction.id;
+    return page;
+  });
+}
+
+std::vector<SentPosition> GiftRequests::list_latest(const GiftFilter& filter, SentPosition below,
+                                                    std::size_t limit) {
+  Condition condition;
+  condition.add("(t.sent_at, t.id) < (:sent_below, :id_below)", "sent_below",
+                std::to_string(below.sent_at.value));
+  condition.names.push_back("id_below");
+  condition.values.push_back(std::to_string(below.id.value));
+  add_filter(condition, database_->dialect(), filter);
+  return database_->read([&](soci::session& session) {
+    std::vector<SentPosition> found;
+    sql::PreparedQuery row(session, latest_gifts_query(condition.text, limit), condition.names);
+    row.each_row(condition.values, [&] {
+      found.push_back({{row.integer(0)}, TransactionId{row.integer(1)}});
+    });
+    return found;
+  });
+}
+
+std::optional<UtcMillis> GiftRequests::sent_at_of_latest(std::size_t count) {
+  return database_->read([&](soci::session& session) {
+    return sql::first_of(sql::select_column<UtcMillis>(session, sent_at_of_latest_query(count)));
+  });
+}
+
+}  // namespace giftsync::store

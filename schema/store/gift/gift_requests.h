@@ -1,0 +1,246 @@
+// schema/store: gift requests and their recipient transactions (ARCH-15, HTTP-5). Each request is created
+// completely or not at all, and only once.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "platform/time.h"
+#include "schema/enums.h"
+#include "schema/ids.h"
+#include "schema/store/gift/catalogue.h"
+#include "schema/store/statements/id_block.h"
+#include "schema/store/statements/mail_turns.h"
+
+namespace soci {
+class session;
+}
+
+namespace giftsync::store {
+
+/// The item and the sender of a request, as of the time of sending.
+struct GiftRequest {
+  GiftRequestId id;
+  AccountId account;
+  SendMode mode = SendMode::email;
+  GiftId gift;
+  std::string item_name;
+  std::string item_description;
+  GiftCosts costs;
+  std::string sender_email;
+  std::string sender_name;
+  std::optional<std::string> utm_campaign_id;
+  std::string triggered_by{};  ///< the CRM user who sent it; empty: unknown
+  UtcMillis created_at;
+  std::string
+      terms;  ///< of its gifts' lifecycle, stamped at sending (sync/gift/lifecycle_rules); may be empty
+  std::string credential_prefix{};  ///< of the API key or organization token that asked for it; may be empty
+  std::string http_request_id{};    ///< the Request-Id of that call; may be empty
+};
+
+/// The gift_source of adopted gifts, whose records were in the CRM before giftsync (SYNC-52). Changes
+/// from every source apply to them, and no timer ever does. No source may have this name.
+inline constexpr std::string_view kAdoptedGiftSource = "crm";
+
+struct RecipientTransaction {
+  TransactionId id;
+  std::string email;
+  std::string first_name;
+  std::string last_name;
+  std::string message;
+  std::int64_t generation = 0;  ///< of its links: a higher one invalidates the older links (PAGE-3)
+  Status status = Status::sent;
+  StatusTimes times;          ///< the sent time is always set
+  bool has_conflict = false;  ///< two of its final statuses contradict each other
+  std::int64_t version = 1;   ///< grows with every fold that changed something
+  std::string phone;          ///< as reported by a source; may be empty
+  std::string gift_source;    ///< empty for giftsync's own gifts, else the source that reported it
+  std::optional<Status> untimed_status = std::nullopt;  ///< an adopted record's status without a time
+  std::optional<UtcMillis> due_at = std::nullopt;       ///< when a timer checks it (LIFE-11)
+  std::optional<UtcMillis> resent_at = std::nullopt;    ///< when it was last resent
+  std::int64_t last_reminder_day = 0;                   ///< the last reminder day that was handled; 0: none
+  std::string external_id{};  ///< its source's own id, when `id` was allotted for it (SRC-58); else empty
+};
+
+/// Its id is its source's or the CRM's, and not allotted here.
+inline bool has_foreign_id(const RecipientTransaction& transaction) {
+  return !transaction.gift_source.empty() && transaction.external_id.empty();
+}
+
+/// One gift to one recipient, with its request.
+struct Gift {
+  GiftRequest request;
+  RecipientTransaction transaction;
+};
+
+struct NewRecipient {
+  std::string email;
+  std::string first_name;
+  std::string last_name;
+  std::string message;
+};
+
+struct IdempotencyKey {
+  std::string key;
+  std::string body_hash;  ///< of the recognised fields
+};
+
+/// The request record that a gift is sent for, and the lookups of its gift record; empty ids are left to
+/// matching. A record is sent once: a second gift request for it is always a replay of the first. It is
+/// sent only while the store still has it claimed in that version; otherwise the outcome is `failed` and
+/// the record has to be reconciled again.
+struct RequestRecordLink {
+  std::string record_id;  ///< the record's Id
+  std::int64_t entry_version = 0;
+  std::string contact_id;
+  std::string lead_id;
+  std::string account_id;
+  std::string opportunity_id;
+  std::string sender_id;
+};
+
+struct NewGiftRequest {
+  GiftRequest request;  ///< its id is allocated by GiftRequests
+  std::vector<NewRecipient> recipients;
+  std::optional<IdempotencyKey> idempotency;
+  std::string warnings;  ///< opaque; returned with a replay
+  std::optional<RequestRecordLink> request_record = std::nullopt;
+};
+
+struct CreateOutcome {
+  enum class Kind {
+    created,
+    replayed,  ///< this key has been used for the same body, or the request record has been sent: `request`
+               ///< and `recipients` are the first call's
+    body_mismatch,  ///< this key was used for another body; nothing was created
+    failed,         ///< the database refused this request alone; nothing was created, `error` has the reason
+    unknown,  ///< the connection broke during COMMIT, the result is unknown; resolve_unknown() finds out
+  };
+  Kind kind = Kind::created;
+  GiftRequestId request;
+  std::vector<RecipientTransaction> recipients;  ///< in the order of the request
+  std::string warnings;
+  std::string error;
+  bool transient = false;             ///< of a failed one: a retry may succeed
+  TransactionId first_transaction{};  ///< of an unknown one
+};
+
+/// Filter for listings; an empty field matches all.
+struct GiftFilter {
+  std::optional<Status> status;
+  std::optional<UtcMillis> since;       ///< that came to `status`, or without one were sent, then or later
+  std::optional<UtcMillis> until;       ///< and before then
+  std::optional<std::string> campaign;  ///< the exact utm_campaign_id
+  std::optional<std::string> sender;    ///< an e-mail address
+  std::optional<std::string> item;      ///< the item's number or its exact name
+  std::optional<std::string> key;       ///< GiftRequest::credential_prefix
+};
+
+/// Gifts of a listing by id.
+struct GiftPage {
+  std::vector<Gift> gifts;
+  std::optional<TransactionId> next;  ///< the listing continues after this id; absent at the end
+};
+
+/// The place of a gift in the order of sending; gifts sent at the same time are in the order of their ids.
+struct SentPosition {
+  UtcMillis sent_at;
+  TransactionId id;
+
+  /// Above every gift.
+  static SentPosition end() { return {{std::numeric_limits<std::int64_t>::max()}, {}}; }
+};
+
+/// The lifecycle of a gift from its sending on (LIFE-2).
+struct LifecycleStamp {
+  std::string terms;
+  std::optional<UtcMillis> due_at;  ///< when a timer first checks it
+};
+using LifecycleStampFunction = std::function<LifecycleStamp(SendMode mode, UtcMillis sent_at)>;
+
+class GiftRequests {
+ public:
+  GiftRequests(const std::shared_ptr<sql::Database>& database, MailTurns& mail_turns);
+
+  /// Sets the function that stamps new gifts; without it no timer ever applies to them. To be called
+  /// before anything is created; the function is called by any thread.
+  void set_lifecycle_stamp(LifecycleStampFunction stamp) { lifecycle_stamp_ = std::move(stamp); }
+
+  /// Creates all requests in one transaction, durable on return, one outcome each: request,
+  /// transactions, mail outbox rows, CRM outbox rows and idempotency rows together. Meant for a
+  /// group-commit writer; any thread. When the connection breaks during COMMIT it looks its ids up at
+  /// once; requests that cannot be looked up yet are `unknown`.
+  std::vector<CreateOutcome> create(std::span<const NewGiftRequest> requests);
+  /// Retries to find out the result of an unknown request, and creates it under its allocated ids if it
+  /// was not committed. Still unknown while the database is unreachable.
+  CreateOutcome resolve_unknown(const NewGiftRequest& input, const CreateOutcome& unknown);
+
+  /// The outcome of a create with that key (replayed or body_mismatch); nullopt when the key is new.
+  std::optional<CreateOutcome> find_idempotent(AccountId account, SendMode mode, const IdempotencyKey& key);
+
+  std::optional<GiftRequest> find_gift_request(GiftRequestId id);
+  std::vector<RecipientTransaction> find_recipients(GiftRequestId id);
+  /// The existing gifts, by id.
+  std::vector<Gift> find(std::span<const TransactionId> ids);
+  /// The gifts of the filter with an id above `after`, ascending: up to `limit` of the next 5,000 gifts, so
+  /// that no statement reads the whole table for a value that few gifts have (OPS-34).
+  GiftPage list(const GiftFilter& filter, TransactionId after, std::size_t limit);
+  /// The gifts of the filter that were sent before `below`, the latest first.
+  std::vector<SentPosition> list_latest(const GiftFilter& filter, SentPosition below, std::size_t limit);
+  /// When the gift was sent before which at least `count` others were sent; nullopt: there are fewer.
+  std::optional<UtcMillis> sent_at_of_latest(std::size_t count);
+  /// The gifts with conflicts and an id above `after`, ascending.
+  std::vector<TransactionId> list_conflicting(TransactionId after, std::size_t limit);
+  /// The existing gifts that were sent elsewhere and have that system's ids, in any order.
+  std::vector<TransactionId> filter_external(std::span<const TransactionId> ids);
+  /// The ids without a gift, whatever its source; in any order.
+  std::vector<TransactionId> filter_unknown(std::span<const TransactionId> ids);
+  /// The highest of the ids that were allotted here.
+  std::optional<TransactionId> highest_transaction_id();
+  /// Ids for gifts that were sent elsewhere under ids of another kind; no gift has one of them.
+  std::vector<TransactionId> allocate_transaction_ids(std::size_t count);
+  /// No id of a new gift will be below it.
+  TransactionId next_transaction_id();
+  /// Allocates no transaction id below `lowest` from now on.
+  void start_transaction_ids_at(TransactionId lowest);
+  /// Deletes idempotency keys older than `before`; returns how many.
+  std::int64_t prune_idempotency(UtcMillis before);
+
+ private:
+  friend class UrgentWrites;  // creates requests in the transaction of a group
+  struct Draft;
+  using OtherWrites = std::function<void(soci::session&)>;
+  struct GroupOutcome {
+    std::vector<CreateOutcome> requests;
+    enum class Commit {
+      done,
+      refused,  ///< nothing was committed; the requests have been created one by one
+      unknown,  ///< the connection broke during COMMIT; the requests have been looked up one by one
+    } commit = Commit::done;
+  };
+  /// As create(); `others` writes in the same transaction, after the requests. It may run more than once.
+  GroupOutcome create_with(std::span<const NewGiftRequest> requests, const OtherWrites& others);
+  LifecycleStamp lifecycle_stamp_of(const GiftRequest& request) const;
+  std::int64_t first_turn_of(const GiftRequest& request);
+  std::vector<Draft> draft(std::span<const NewGiftRequest> requests);
+  std::vector<CreateOutcome> insert(soci::session& session, std::span<const Draft> drafts);
+  std::vector<CreateOutcome> commit(std::span<const Draft> drafts, const OtherWrites& others = {});
+  CreateOutcome commit_alone(Draft draft, bool may_be_committed);
+  bool overlaps_external(const Draft& draft);
+  void read_replay(CreateOutcome& outcome);
+
+  std::shared_ptr<sql::Database> database_;
+  LifecycleStampFunction lifecycle_stamp_;
+  IdBlock request_ids_;
+  IdBlock transaction_ids_;
+  MailTurns& mail_turns_;
+};
+
+}  // namespace giftsync::store

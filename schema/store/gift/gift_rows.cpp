@@ -1,0 +1,136 @@
+#include "schema/store/gift/gift_rows.h"
+
+#include "schema/sql/queries.h"
+#include "schema/store/statements/claims.h"
+
+namespace giftsync::store {
+
+std::string gifts_query(const std::string& rest) {
+  return "SELECT " + kGiftColumns +
+         " FROM recipient_transaction t JOIN gift_request r ON r.id = t.request_id WHERE " + rest;
+}
+
+std::string masked_column(const std::string& column) {
+  return "CASE WHEN " + column + " = '' THEN '' ELSE '***' END";
+}
+
+std::string masked_address_column(sql::Dialect dialect, const std::string& column) {
+  const std::string at =
+      std::string(dialect == sql::Dialect::sqlite ? "instr(" : "strpos(") + column + ", '@')";
+  // Both sides of the first "@" have something, and what is behind it consists of these characters alone.
+  return "CASE WHEN " + column + " = '' THEN '' WHEN " + column + " LIKE '_%@_%' AND ltrim(substr(" + column +
+         ", " + at +
+         " + 1), 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-') = '' THEN '***' || "
+         "substr(" +
+         column + ", " + at + ") ELSE '***' END";
+}
+
+std::string address_key(sql::Dialect dialect, const std::string& column) {
+  // By bytes: the database's language may have other rules for letters.
+  return "lower(trim(" + column + ")" + (dialect == sql::Dialect::postgresql ? " COLLATE \"C\")" : ")");
+}
+
+std::string latest_gifts_query(const std::string& condition, std::size_t limit) {
+  return "SELECT t.sent_at, t.id FROM recipient_transaction t JOIN gift_request r ON r.id = t.request_id "
+         "WHERE " +
+         condition + " ORDER BY t.sent_at DESC, t.id DESC LIMIT " + std::to_string(limit);
+}
+
+std::string sent_at_of_latest_query(std::size_t count) {
+  return "SELECT sent_at FROM recipient_transaction ORDER BY sent_at DESC, id DESC LIMIT 1 OFFSET " +
+         std::to_string(count);
+}
+
+Gift gift_in(const sql::PreparedQuery& row) {
+  return {sql::read_record(kGiftRequestFields, row, kRecipientTransactionFields.kCount),
+          sql::read_record(kRecipientTransactionFields, row)};
+}
+
+using Type = sql::BulkInsert::Type;
+
+sql::BulkInsert gift_request_rows(sql::Dialect dialect) {
+  return {dialect, kGiftRequestFields.table, sql::bulk_columns(kGiftRequestFields)};
+}
+
+void add_gift_request(sql::BulkInsert& rows, GiftRequestId id, const GiftRequest& request,
+                      std::string_view terms) {
+  auto cells = sql::cells_of(kGiftRequestFields, request);
+  cells[kGiftRequestFields.index_of("id")] = id.value;
+  cells[kGiftRequestFields.index_of("terms")] = terms;
+  rows.add(cells);
+}
+
+sql::BulkInsert recipient_transaction_rows(sql::Dialect dialect,
+                                           const std::vector<sql::BulkInsert::Column>& more,
+                                           std::string_view suffix) {
+  std::vector<sql::BulkInsert::Column> columns = {
+      {"id", Type::integer},      {"request_id", Type::integer}, {"position", Type::integer},
+      {"email", Type::text},      {"first_name", Type::text},    {"last_name", Type::text},
+      {"message", Type::text},    {"generation", Type::integer}, {"status", Type::text},
+      {"sent_at", Type::integer}, {"version", Type::integer}};
+  columns.insert(columns.end(), more.begin(), more.end());
+  return {dialect, "recipient_transaction", std::move(columns), suffix};
+}
+
+sql::BulkInsert request_record_gift_rows(sql::Dialect dialect) {
+  return {dialect,
+          "request_record_gift",
+          {{"record_id", Type::text},
+           {"gift_request_id", Type::integer},
+           {"contact_id", Type::text},
+           {"lead_id", Type::text},
+           {"account_id", Type::text},
+           {"opportunity_id", Type::text},
+           {"sender_id", Type::text}},
+          "ON CONFLICT (record_id) DO NOTHING"};
+}
+
+void add_request_record_gift(sql::BulkInsert& rows, GiftRequestId id, const RequestRecordLink& link) {
+  rows.add({link.record_id, id.value, link.contact_id, link.lead_id, link.account_id, link.opportunity_id,
+            link.sender_id});
+}
+
+sql::BulkInsert crm_outbox_rows(sql::Dialect dialect, std::string_view suffix) {
+  return {dialect,
+          "crm_outbox",
+          {{"transaction_id", Type::integer},
+           {"mark_seq", Type::integer},
+           {"next_attempt_at", Type::integer},
+           {"attempts", Type::integer},
+           {"lease_owner", Type::text},
+           {"lease_until", Type::integer},
+           {"last_error", Type::text}},
+          suffix};
+}
+
+void add_crm_outbox_row(sql::BulkInsert& rows, TransactionId transaction, UtcMillis next_attempt_at) {
+  const std::int64_t zero = 0;
+  rows.add({transaction.value, std::int64_t{1}, next_attempt_at.value, zero, std::string_view(), zero,
+            std::string_view()});
+}
+
+namespace {
+
+constexpr LeasedTable kGifts{"recipient_transaction", "id", ""};
+
+}  // namespace
+
+void lock_gifts(soci::session& session, sql::Dialect dialect, const std::vector<std::int64_t>& ids) {
+  lock_in_order(session, dialect, kGifts, ids);
+}
+
+void lock_new_gifts(soci::session& session, sql::Dialect dialect, const std::vector<std::int64_t>& ids) {
+  if (dialect == sql::Dialect::sqlite || ids.empty()) return;
+  const std::string list = sql::list_of(dialect, ids);
+  // Several ids share a lock: the server's table of locks holds some thousands only, and a poll may
+  // bring more gifts than that.
+  sql::select_value<std::int64_t>(
+      session,
+      "SELECT count(pg_advisory_xact_lock(7208291, slot)) FROM (SELECT DISTINCT cast(id % 256 AS int) AS "
+      "slot "
+      "FROM unnest(cast(:ids AS bigint[])) AS given (id) WHERE NOT EXISTS (SELECT 1 FROM "
+      "recipient_transaction t WHERE t.id = given.id) ORDER BY slot) slots",
+      soci::use(list));
+}
+
+}  // namespace giftsync::store

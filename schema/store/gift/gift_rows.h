@@ -1,0 +1,89 @@
+// schema/store: reads gift requests and recipient transactions from their rows. Included by this folder's
+// .cpp files only.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schema/sql/dsn.h"
+#include "schema/sql/record_rows.h"
+#include "schema/store/gift/gift_fields.h"
+#include "schema/store/statements/word_conversions.h"
+
+namespace soci {
+class session;
+}
+
+namespace giftsync::store {
+
+/// The columns of gift_request r and of recipient_transaction t, as sql::read_record() reads them.
+inline const std::string kRequestColumns = sql::select_list(kGiftRequestFields, "r");
+inline const std::string kTransactionColumns = sql::select_list(kRecipientTransactionFields, "t");
+/// The columns that gift_in() reads.
+inline const std::string kGiftColumns = kTransactionColumns + ", " + kRequestColumns;
+inline constexpr int kGiftColumnCount =
+    static_cast<int>(kRecipientTransactionFields.kCount + kGiftRequestFields.kCount);
+
+/// What a masked viewer reads of the column (CON-59): of one address with a plain host name "***" and its
+/// domain, of another text "***"; of an empty one nothing. masked_address() of the console's pages says the
+/// same.
+std::string masked_address_column(sql::Dialect dialect, const std::string& column);
+std::string masked_column(const std::string& column);
+
+/// An address in that column as email_key() folds it, in the form that recipient_transaction_email indexes.
+std::string address_key(sql::Dialect dialect, const std::string& column);
+
+/// Gifts as "SELECT ... WHERE <rest>", over recipient_transaction t and gift_request r.
+std::string gifts_query(const std::string& rest);
+/// Over gifts_query()'s tables: sent_at and id of the gifts that satisfy `condition`, the latest sent first.
+std::string latest_gifts_query(const std::string& condition, std::size_t limit);
+/// sent_at of the gift after the `count` latest sent.
+std::string sent_at_of_latest_query(std::size_t count);
+/// From a row that begins with kGiftColumns.
+Gift gift_in(const sql::PreparedQuery& row);
+
+inline std::vector<std::int64_t> values_of(std::span<const TransactionId> ids) {
+  std::vector<std::int64_t> values;
+  values.reserve(ids.size());
+  for (const TransactionId id : ids) values.push_back(id.value);
+  return values;
+}
+
+// Inserts that several callers share, each with its column list in one place. Included by
+// this folder's .cpp files only.
+
+/// For gift_request.
+sql::BulkInsert gift_request_rows(sql::Dialect dialect);
+void add_gift_request(sql::BulkInsert& rows, GiftRequestId id, const GiftRequest& request,
+                      std::string_view terms = "");
+
+/// For recipient_transaction: id, request_id, position, email, first_name, last_name, message, generation,
+/// status, sent_at, version, then `more`.
+sql::BulkInsert recipient_transaction_rows(sql::Dialect dialect,
+                                           const std::vector<sql::BulkInsert::Column>& more,
+                                           std::string_view suffix = "");
+
+/// For request_record_gift: an existing row of the record is not replaced.
+sql::BulkInsert request_record_gift_rows(sql::Dialect dialect);
+void add_request_record_gift(sql::BulkInsert& rows, GiftRequestId id, const RequestRecordLink& link);
+
+/// For crm_outbox: transactions whose current state the CRM does not have.
+sql::BulkInsert crm_outbox_rows(sql::Dialect dialect, std::string_view suffix = "");
+void add_crm_outbox_row(sql::BulkInsert& rows, TransactionId transaction, UtcMillis next_attempt_at);
+
+// Transactions that write several gifts lock them in the order of their ids (ARCH-40). Included
+// by this folder's .cpp files and their tests only.
+
+/// Locks those gifts that exist, before they are changed. Does nothing on SQLite, where a transaction is
+/// alone.
+void lock_gifts(soci::session& session, sql::Dialect dialect, const std::vector<std::int64_t>& ids);
+
+/// Before gifts are created whose ids were not allotted here: another transaction that creates one of them
+/// waits here, and not at a row that was inserted in another order. To be called before any other lock of
+/// gifts. Does nothing on SQLite.
+void lock_new_gifts(soci::session& session, sql::Dialect dialect, const std::vector<std::int64_t>& ids);
+
+}  // namespace giftsync::store

@@ -1,0 +1,249 @@
+#include "schema/store/gift/sync_queue.h"
+
+#include <unordered_set>
+
+#include "schema/sql/bulk_rows.h"
+#include "schema/sql/queries.h"
+#include "schema/store/gift/gift_rows.h"
+#include "schema/store/statements/bounded_queries.h"
+#include "schema/store/statements/claims.h"
+
+namespace giftsync::store {
+namespace {
+
+using soci::into;
+using soci::use;
+using Type = sql::BulkRows::Type;
+
+/// The marks that are due after `latest`, in the expression of the index crm_outbox_due.
+ScheduledRows scheduled_after(UtcMillis latest, bool is_rejected) {
+  return {.table = "crm_outbox",
+          .key = "transaction_id",
+          .condition = "(next_attempt_at / 10000) >= " + std::to_string(latest.value / 10000) +
+                       " AND next_attempt_at > :latest AND is_rejected = " + (is_rejected ? "1" : "0"),
+          .order = "(next_attempt_at / 10000), transaction_id",
+          .assignments = "next_attempt_at = :now"};
+}
+
+/// The condition of marks that are not below the floor, in the expression of the index crm_outbox_due.
+std::string from(std::optional<UtcMillis> floor) {
+  return floor ? "(next_attempt_at / 10000) >= " + std::to_string(floor->value / 10000) + " AND " : "";
+}
+
+std::string smallest_due(std::optional<UtcMillis> above) {
+  return "SELECT next_attempt_at FROM crm_outbox WHERE " + from(above) +
+         "true ORDER BY (next_attempt_at / 10000), transaction_id LIMIT 1";
+}
+
+}  // namespace
+
+SyncQueue::SyncQueue(std::shared_ptr<sql::Database> database) : database_(std::move(database)) {}
+
+std::vector<SyncClaim> SyncQueue::claim(const std::string& owner, std::int64_t lease_millis,
+                                        std::size_t limit, UtcMillis now) {
+  const sql::Dialect dialect = database_->dialect();
+  const std::string clock(sql::database_now(dialect));
+  // The expression of the index crm_outbox_due, so that neither query scans the marks that are not due yet.
+  const std::string is_due = from(find_floor(*database_, floor_, now, smallest_due)) +
+                             "(next_attempt_at / 10000) <= " + std::to_string(now.value / 10000) +
+                             " AND next_attempt_at <= :now AND lease_until < " + clock;
+  const std::string due = "SELECT transaction_id FROM crm_outbox WHERE " + is_due +
+                          " ORDER BY (next_attempt_at / 10000), transaction_id LIMIT " +
+                          std::to_string(limit) + for_update(dialect, " SKIP LOCKED");
+  const auto is_idle = [&](soci::session& session) {
+    return sql::select_value<std::int64_t>(
+               session, "SELECT count(*) FROM (SELECT 1 FROM crm_outbox WHERE " + is_due + " LIMIT 1) due",
+               use(now)) == 0;
+  };
+  if (database_->read(is_idle)) return {};  // without work no write lock is taken
+  std::vector<SyncClaim> claims = database_->write([&](soci::session& session) {
+    SyncClaim row;
+    return sql::select_rows(row, session,
+                            "UPDATE crm_outbox SET lease_owner = :owner, lease_until = " + clock +
+                                " + :lease WHERE transaction_id " + sql::in_subquery(dialect, due) +
+                                " RETURNING transaction_id, mark_seq, attempts",
+                            use(owner), use(lease_millis), use(now), into(row.transaction),
+                            into(row.mark_seq), into(row.attempts));
+  });
+  floor_.count(claims.size());
+  return claims;
+}
+
+std::vector<SyncClaim> SyncQueue::renew(const std::string& owner, std::int64_t lease_millis,
+                                        std::span<const SyncClaim> claims) {
+  if (claims.empty()) return {};
+  const sql::Dialect dialect = database_->dialect();
+  const std::string clock(sql::database_now(dialect));
+  std::vector<std::int64_t> wanted;
+  for (const SyncClaim& claim : claims) wanted.push_back(claim.transaction.value);
+  const std::string list = sql::list_of(dialect, wanted);
+  const std::string is_mine =
+      sql::in_list(dialect, "transaction_id", "ids", false) + " AND lease_owner = :owner";
+  const std::string half = clock + " + " + std::to_string(lease_millis / 2);
+  const auto held_until = [&](const std::string& condition) {
+    return database_->read([&](soci::session& session) {
+      return sql::select_column<std::int64_t>(
+          session, "SELECT transaction_id FROM crm_outbox WHERE " + is_mine + condition, use(list),
+          use(owner));
+    });
+  };
+  std::vector<std::int64_t> held = held_until(" AND lease_until >= " + half);
+  if (held.size() < claims.size()) {
+    const std::string update =
+        ordered_update(dialect, kCrmOutbox, "lease_until = " + clock + " + " + std::to_string(lease_millis),
+                       is_mine) +
+        " RETURNING transaction_id";
+    held = database_->write([&](soci::session& session) {
+      return sql::select_column<std::int64_t>(session, update, use(list), use(owner));
+    });
+  }
+  const std::unordered_set<std::int64_t> ids(held.begin(), held.end());
+  std::vector<SyncClaim> kept;
+  for (const SyncClaim& claim : claims) {
+    if (ids.contains(claim.transaction.value)) kept.push_back(claim);
+  }
+  return kept;
+}
+
+std::vector<TransactionId> SyncQueue::save_folded(std::span<const FoldedState> folded) {
+  if (folded.empty()) return {};
+  const sql::Dialect dialect = database_->dialect();
+  return database_->write([&](soci::session& session) {
+    std::vector<std::int64_t> gifts;
+    for (const FoldedState& one : folded) gifts.push_back(one.transaction.value);
+    lock_gifts(session, dialect, gifts);
+    sql::BulkRows rows(dialect, {{"id", Type::integer},
+                                 {"version", Type::integer},
+                                 {"status", Type::text},
+                                 {"sent_at", Type::integer},
+                                 {"delivered_at", Type::integer},
+                                 {"undelivered_at", Type::integer},
+                                 {"opened_at", Type::integer},
+                                 {"redeemed_at", Type::integer},
+                                 {"donated_at", Type::integer},
+                                 {"expired_at", Type::integer},
+                                 {"refunded_at", Type::integer},
+                                 {"has_conflict", Type::integer},
+                                 {"due_at", Type::integer}});
+    for (const FoldedState& one : folded) {
+      const auto time = [&](Status status) {
+        const auto& found = one.times[status];
+        return found ? sql::Cell(found->value) : sql::Cell();
+      };
+      rows.add({one.transaction.value, one.from_version, to_word(one.status), time(Status::sent),
+                time(Status::delivered), time(Status::undelivered), time(Status::opened),
+                time(Status::redeemed), time(Status::donated), time(Status::expired), time(Status::refunded),
+                std::int64_t{one.has_conflict}, one.due_at ? sql::Cell(one.due_at->value) : sql::Cell()});
+    }
+    const auto assignments = [](const std::string& given) {
+      std::string text = "version = t.version + 1";
+      for (const char* column :
+           {"status", "sent_at", "delivered_at", "undelivered_at", "opened_at", "redeemed_at", "donated_at",
+            "expired_at", "refunded_at", "has_conflict", "due_at"})
+        text += std::string(", ") + column + " = " + given + column;
+      return text;
+    };
+    const std::vector<std::int64_t> saved = rows.run_returning_keys(
+        session,
+        "UPDATE recipient_transaction AS t SET " + assignments(":") +
+            " WHERE id = :id AND version = :version",
+        "UPDATE recipient_transaction t SET " + assignments("input_row.") + " FROM " + rows.as_table() +
+            " WHERE t.id = input_row.id AND t.version = input_row.version RETURNING t.id");
+    std::vector<TransactionId> ids;
+    for (const std::int64_t id : saved) ids.push_back({id});
+    return ids;
+  });
+}
+
+void SyncQueue::end_debounce(UtcMillis now) {
+  ScheduledRows resting = scheduled_after(now, false);
+  resting.condition += " AND attempts = 0";
+  store::reset_scheduled_after(*database_, resting, now, now);
+}
+
+std::int64_t SyncQueue::reset_scheduled_after(UtcMillis latest, UtcMillis now,
+                                              const std::optional<AuditEvent>& audit) {
+  return store::reset_scheduled_after(*database_, scheduled_after(latest, false), latest, now, audit);
+}
+
+std::int64_t SyncQueue::reset_rejected_after(UtcMillis latest, UtcMillis now,
+                                             const std::optional<AuditEvent>& audit) {
+  return store::reset_scheduled_after(*database_, scheduled_after(latest, true), latest, now, audit);
+}
+
+std::int64_t SyncQueue::reset_rejected(std::span<const TransactionId> transactions, UtcMillis now,
+                                       const std::optional<AuditEvent>& audit) {
+  const sql::Dialect dialect = database_->dialect();
+  const std::string time = std::to_string(now.value);
+  std::vector<std::int64_t> wanted;
+  for (const TransactionId id : transactions) wanted.push_back(id.value);
+  const std::string list = sql::list_of(dialect, wanted);
+  const std::string update = ordered_update(dialect, kCrmOutbox, "next_attempt_at = " + time,
+                                            sql::in_list(dialect, "transaction_id", "ids", false) +
+                                                " AND is_rejected = 1 AND next_attempt_at > " + time);
+  return database_->write([&](soci::session& session) {
+    const std::int64_t count = sql::change_rows(session, update, use(list));
+    insert_counted_event(session, audit, count);
+    return count;
+  });
+}
+
+std::optional<SyncWait> SyncQueue::find_wait(TransactionId transaction) {
+  return database_->read([&](soci::session& session) -> std::optional<SyncWait> {
+    SyncWait row;
+    std::vector<SyncWait> found = sql::select_rows(
+        row, session,
+        "SELECT next_attempt_at, attempts, is_rejected, last_error FROM crm_outbox WHERE transaction_id = "
+        ":id",
+        use(transaction), into(row.next_attempt_at), into(row.attempts), into(row.is_rejected),
+        into(row.last_error));
+    if (found.empty()) return std::nullopt;
+    return std::move(found.front());
+  });
+}
+
+void SyncQueue::release_with_error(const std::string& owner, const std::string& fault) {
+  const std::string update = ordered_update(
+      database_->dialect(), kCrmOutbox,
+      "lease_owner = '', lease_until = 0, last_error = :fault, is_rejected = 0, failing_since = " +
+          failing_since(database_->dialect()),
+      "lease_owner = :owner");
+  database_->write([&](soci::session& session) { session << update, use(fault), use(owner); });
+}
+
+void SyncQueue::release_leases(const std::vector<std::string>& owners) {
+  store::release_leases(*database_, kCrmOutbox, owners);
+}
+
+void SyncQueue::cap_leases(std::int64_t max_millis) {
+  store::cap_leases(*database_, kCrmOutbox, max_millis);
+}
+
+SyncQueue::Counts SyncQueue::counts() {
+  return database_->read([](soci::session& session) {
+    Counts counts;
+    // A fault of the CRM as a whole is no try of a gift (see release_with_error).
+    const std::string failing = "crm_outbox WHERE (attempts > 0 OR last_error <> '')";
+    counts.waiting = count_bounded(session, "crm_outbox");
+    counts.failing = count_bounded(session, failing);
+    counts.oldest_due = sql::first_of(sql::select_column<UtcMillis>(
+        session,
+        "SELECT next_attempt_at FROM crm_outbox ORDER BY (next_attempt_at / 10000), transaction_id "
+        "LIMIT 1"));
+    const std::string rejected = "crm_outbox WHERE is_rejected = 1";
+    counts.rejected = count_bounded(session, rejected);
+    if (counts.rejected > 0)
+      counts.next_rejected_at =
+          sql::select_value<UtcMillis>(session, "SELECT min(next_attempt_at) FROM " + rejected);
+    if (counts.failing == 0) return counts;
+    counts.last_error = sql::select_value<std::string>(
+        session,
+        "SELECT last_error FROM (SELECT last_error FROM " + failing + " LIMIT " +
+            std::to_string(kMaxCounted) +
+            ") failing WHERE last_error <> '' GROUP BY last_error ORDER BY count(*) DESC, last_error "
+            "LIMIT 1");
+    return counts;
+  });
+}
+
+}  // namespace giftsync::store

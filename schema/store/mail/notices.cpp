@@ -1,0 +1,334 @@
+#include "schema/store/mail/notices.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "platform/text.h"
+#include "schema/request_record.h"
+#include "schema/sql/queries.h"
+#include "schema/store/crm/request_records.h"
+#include "schema/store/statements/claims.h"
+#include "schema/store/statements/metadata.h"
+
+namespace giftsync::store {
+namespace {
+
+using soci::into;
+using soci::use;
+
+/// In place of a mail's number: the record was decided before a mail with it left.
+constexpr const char* kDecidedBefore = "-1";
+/// The record waits since the notice's transition: a later one has its own notice.
+constexpr const char* kStillWaits =
+    "transition_id = (SELECT max(t.id) FROM request_record_transition t JOIN request_record_state s ON "
+    "s.record_id = t.record_id AND s.state = 'pending' AND s.deleted = 0 WHERE t.record_id = "
+    "approver_notice.record_id AND t.to_state = 'pending')";
+
+/// The notice's mail is on its way.
+constexpr const char* kMayHaveLeft =
+    "EXISTS (SELECT 1 FROM mail_outbox d WHERE d.transaction_id = -approver_notice.user_id AND d.number IN "
+    "(approver_notice.mail_number, approver_notice.repeated_in) AND (d.message_id <> '' OR d.lease_owner <> "
+    "'') AND d.state NOT IN ('accepted', 'undelivered', 'withdrawn'))";
+
+/// The name that the catalogue has for the CRM's Gift Id, else that id.
+std::string item_of(soci::session& session, const std::string& gift_id) {
+  const auto number = parse_number<std::int64_t>(gift_id);
+  if (!number) return gift_id;
+  return sql::first_of(sql::select_column<std::string>(
+                           session, "SELECT name FROM gift_item WHERE gift_id = :id", use(*number, "id")))
+      .value_or(gift_id);
+}
+
+/// When the mail after this row's may leave.
+std::string next_time() {
+  const std::string after = "updated_at + " + std::to_string(kApproverMailPauseMillis);
+  return "CASE WHEN state = 'withdrawn' OR " + after + " < :now THEN cast(:now as bigint) ELSE " + after +
+         " END";
+}
+
+}  // namespace
+
+void update_noticed_content(soci::session& session, const std::string& record_id,
+                            const RequestRecordEdit& edit) {
+  using F = RequestRecordField;
+  RequestRecord before;
+  RequestRecord after;
+  parse_values(edit.before, approval_bound_fields(), before);
+  parse_values(edit.after, approval_bound_fields(), after);
+  const auto is_edited = [&](F field) { return before.get(field) != after.get(field); };
+  const std::string of_record =
+      " WHERE transition_id IN (SELECT id FROM request_record_transition WHERE record_id = :record) AND "
+      "NOT " +
+      std::string(kMayHaveLeft);
+  if (is_edited(F::gift_id)) {
+    const std::string item = item_of(session, std::string(trimmed(after.text(F::gift_id))));
+    session << "UPDATE approver_notice SET item = :item, cost = ''" + of_record, use(item, "item"),
+        use(record_id, "record");
+  } else if (is_edited(F::include_shipping) || is_edited(F::include_carbon_neutral_cost)) {
+    session << "UPDATE approver_notice SET cost = ''" + of_record, use(record_id, "record");
+  }
+}
+
+std::vector<UnnoticedRecord> ApproverNotices::find_unnoticed(std::span<const std::string> record_ids) {
+  if (record_ids.empty()) return {};
+  const sql::Dialect dialect = database_->dialect();
+  const std::string list =
+      sql::list_of(dialect, std::vector<std::string>(record_ids.begin(), record_ids.end()));
+  return database_->read([&](soci::session& session) {
+    UnnoticedRecord row;
+    return sql::select_rows(
+        row, session,
+        "SELECT w.record_id, w.transition_id FROM (SELECT s.record_id, max(t.id) AS transition_id FROM "
+        "request_record_state s JOIN request_record_transition t ON t.record_id = s.record_id AND t.to_state "
+        "= 'pending' WHERE s.state = 'pending' AND s.deleted = 0 AND s.number <> '' AND " +
+            sql::in_list(dialect, "s.record_id", "keys", true) +
+            " GROUP BY s.record_id) w WHERE NOT EXISTS (SELECT 1 FROM approver_notice n WHERE "
+            "n.transition_id = w.transition_id)",
+        use(list), into(row.record_id), into(row.transition));
+  });
+}
+
+void ApproverNotices::add(std::span<const ApproverNotice> notices, UtcMillis now) {
+  if (notices.empty()) return;
+  database_->write([&](soci::session& session) {
+    for (const ApproverNotice& one : notices) {
+      session << "INSERT INTO approver_notice (transition_id, user_id, record_id, number, item, cost, "
+                 "created_at) VALUES (:transition, :user_id, :record, :number, :item, :cost, :now) ON "
+                 "CONFLICT (transition_id, user_id) DO NOTHING",
+          use(one.transition), use(one.user), use(one.record_id), use(one.number), use(one.item),
+          use(one.cost), use(now);
+    }
+  });
+}
+
+void ApproverNotices::queue_mails(UtcMillis now) {
+  const NoticeMails mails{.kind = MailKind::approval,
+                          .table = "approver_notice",
+                          .recipient = "-n.user_id",
+                          .may_follow = "state IN ('accepted', 'undelivered', 'withdrawn', 'held')",
+                          .due = next_time()};
+  const auto has_work = [&](soci::session& session) { return has_mail_to_queue(session, mails); };
+  if (!database_->read(has_work)) return;  // no write lock is taken
+  database_->write(
+      [&](soci::session& session) { queue_notice_mails(session, database_->dialect(), mails, now); });
+}
+
+ApproverMail ApproverNotices::take(UserId user, std::int64_t mail_number, const std::string& claimed_by) {
+  if (!claimed_by.empty()) {
+    const std::string id = std::to_string(user.value);
+    const std::string number = std::to_string(mail_number);
+    // Whose claim has passed to another sender adds nothing: the mail may have left without it.
+    const std::string is_owned =
+        " AND user_id = " + id + " AND EXISTS (SELECT 1 FROM mail_outbox d WHERE d.transaction_id = -" + id +
+        " AND d.number = " + number + " AND d.message_id = '' AND d.lease_owner = :owner)";
+    const std::string outcome = std::string("CASE WHEN ") + kStillWaits + " THEN " + number + " ELSE ";
+    const std::string take_new = "UPDATE approver_notice SET mail_number = " + outcome + kDecidedBefore +
+                                 " END WHERE mail_number IN (0, " + number + ")" + is_owned;
+    const std::string repeat = "UPDATE approver_notice SET repeated_in = " + outcome +
+                               "0 END WHERE mail_number > 0 AND mail_number < " + number +
+                               " AND (repeated_in = " + number + " OR " + kStillWaits + ")" + is_owned;
+    database_->write([&](soci::session& session) {
+      session << take_new, use(claimed_by, "owner");
+      session << repeat, use(claimed_by, "owner");
+    });
+  }
+  return database_->read([&](soci::session& session) {
+    ApproverMail mail;
+    mail.email = sql::select_value<std::string>(session, "SELECT email FROM console_user WHERE id = :id",
+                                                use(user, "id"));
+    ApproverNotice row;
+    row.user = user;
+    mail.notices = sql::select_rows(
+        row, session,
+        "SELECT n.transition_id, n.record_id, n.number, n.item, n.cost, CASE WHEN n.mail_number = :mail THEN "
+        "0 ELSE 1 END AS is_repeated, CASE WHEN t.from_state = 'approved' THEN 1 ELSE 0 END FROM "
+        "approver_notice n LEFT JOIN request_record_transition t ON t.id = n.transition_id WHERE n.user_id = "
+        ":id AND (n.mail_number = :mail OR n.repeated_in = :mail) ORDER BY is_repeated, n.number, "
+        "n.transition_id",
+        use(mail_number, "mail"), use(user, "id"), into(row.transition), into(row.record_id),
+        into(row.number), into(row.item), into(row.cost), into(row.is_repeated), into(row.was_approved));
+    mail.is_obsolete =
+        sql::select_value<std::int64_t>(
+            session,
+            "SELECT count(*) FROM (SELECT 1 FROM approver_notice n JOIN request_record_state s ON "
+            "s.record_id = n.record_id AND s.state = 'pending' AND s.deleted = 0 JOIN console_user u ON u.id "
+            "= n.user_id AND u.active = 1 JOIN user_role r ON r.user_id = u.id AND r.role = 'approver' WHERE "
+            "n.mail_number = :mail AND n.user_id = :id LIMIT 1) waiting",
+            use(mail_number, "mail"), use(user, "id")) == 0;
+    return mail;
+  });
+}
+
+void ApproverNotices::prune(UtcMillis before) {
+  store::prune(*database_, {"approver_notice", "created_at"}, before);
+}
+
+namespace {
+
+using soci::use;
+
+/// Without the condition of LeasedTable's index: all states are meant.
+constexpr LeasedTable kMails{"mail_outbox", "transaction_id", ""};
+
+}  // namespace
+
+bool has_mail_to_queue(soci::session& session, const NoticeMails& mails) {
+  return sql::select_value<std::int64_t>(
+             session, "SELECT count(*) FROM (SELECT 1 FROM " + mails.table +
+                          " n LEFT JOIN mail_outbox d ON d.transaction_id = " + mails.recipient +
+                          " WHERE n.mail_number = 0 AND (d.transaction_id IS NULL OR " + mails.may_follow +
+                          ") LIMIT 1) due") > 0;
+}
+
+void queue_notice_mails(soci::session& session, sql::Dialect dialect, const NoticeMails& mails,
+                        UtcMillis now) {
+  const std::string waiting = " FROM " + mails.table + " n WHERE n.mail_number = 0";
+  // The attempt number continues, so that a late outcome of the last mail does not count for this one.
+  session << ordered_update(
+      dialect, kMails,
+      "turn = 0, next_attempt_at = " + mails.due + ", ordered_at = " + mails.due +
+          ", state = 'queued', message_id = '', first_deferred_at = NULL, attempt = attempt + 1, "
+          "uncertain_retries = 0, last_reply = '', updated_at = :now, lease_owner = '', lease_until = 0, "
+          "number = number + 1",
+      "transaction_id IN (SELECT " + mails.recipient + waiting + ") AND " + mails.may_follow),
+      use(now, "now");
+  session << "INSERT INTO mail_outbox (transaction_id, state, attempt, next_attempt_at, message_id, "
+             "first_deferred_at, uncertain_retries, last_reply, updated_at, lease_owner, lease_until, "
+             "kind, number, ordered_at, turn) SELECT DISTINCT " +
+                 mails.recipient +
+                 ", 'queued', 0, cast(:now as bigint), '', cast(NULL as bigint), 0, '', cast(:now as "
+                 "bigint), '', 0, '" +
+                 std::string(to_word(mails.kind)) + "', 1, cast(:now as bigint), 0" + waiting +
+                 " ORDER BY 1 ON CONFLICT (transaction_id) DO NOTHING",
+      use(now, "now");
+}
+
+namespace {
+
+using soci::into;
+using soci::use;
+
+/// Gifts that became undelivered since then get notices; absent while notices are off.
+constexpr const char* kSinceFact = "sender_notices_since";
+/// The gift is undelivered since the sending that the notice is about.
+constexpr const char* kIsUndelivered =
+    "EXISTS (SELECT 1 FROM recipient_transaction t JOIN mail_outbox g ON g.transaction_id = t.id WHERE t.id "
+    "= sender_notice.transaction_id AND t.status = 'undelivered' AND g.number = sender_notice.sending)";
+
+std::optional<UtcMillis> read_since(soci::session& session) {
+  const auto millis = parse_number<std::int64_t>(read_metadata(session, kSinceFact).value_or(""));
+  return millis ? std::optional(UtcMillis{*millis}) : std::nullopt;
+}
+
+NoticeMails mails_after(std::int64_t pause_millis, UtcMillis now) {
+  // A time ahead is that of a clock which was ahead.
+  return {.kind = MailKind::sender,
+          .table = "sender_notice",
+          .recipient = "-(" + std::to_string(kSenderMailIds) + " + n.sender_id)",
+          .may_follow =
+              "(state = 'withdrawn' OR (state IN ('accepted', 'undelivered', 'held') AND updated_at NOT "
+              "BETWEEN " +
+              std::to_string(now.value - pause_millis + 1) + " AND " +
+              std::to_string(now.value + pause_millis) + "))"};
+}
+
+/// Returns how many.
+std::int64_t add_notices(soci::session& session, sql::Dialect dialect, UtcMillis since, UtcMillis now) {
+  const std::string gifts = " FROM (" + unnoticed_gifts(dialect, since, SenderNotices::kMaxAdded) + ") g";
+  session << "INSERT INTO notified_sender (email_key, email) SELECT g.sender_key, min(g.sender)" + gifts +
+                 " GROUP BY g.sender_key ORDER BY g.sender_key ON CONFLICT (email_key) DO NOTHING";
+  return sql::change_rows(
+      session,
+      "INSERT INTO sender_notice (transaction_id, sending, sender_id, email, reply, undelivered_at, "
+      "created_at) SELECT g.id, g.sending, s.id, g.email, g.reply, g.undelivered_at, cast(:now as bigint)" +
+          gifts +
+          " JOIN notified_sender s ON s.email_key = g.sender_key ORDER BY g.id ON CONFLICT (transaction_id, "
+          "sending) DO NOTHING",
+      use(now, "now"));
+}
+
+}  // namespace
+
+bool SenderNotices::queue_mails(std::int64_t pause_millis, UtcMillis now) {
+  const sql::Dialect dialect = database_->dialect();
+  const NoticeMails mails = mails_after(pause_millis, now);
+  const auto has_unnoticed = [&](soci::session& session, UtcMillis since) {
+    return sql::select_value<std::int64_t>(
+               session, "SELECT count(*) FROM (" + unnoticed_gifts(dialect, since, 1) + ") first_gift") > 0;
+  };
+  const auto begin_of = [&](soci::session& session) {
+    const auto since = read_since(session);
+    return since ? std::optional(std::max(*since, now - kMaxNoticedAgeMillis)) : std::nullopt;
+  };
+  const bool is_idle = database_->read([&](soci::session& session) {
+    const auto since = begin_of(session);
+    return since && !has_unnoticed(session, *since) && !has_mail_to_queue(session, mails);
+  });
+  if (is_idle) return false;  // no write lock is taken
+  return database_->write([&](soci::session& session) {
+    if (!read_since(session))
+      write_metadata(session, kSinceFact, std::to_string((now - kNoticedBeforeMillis).value));
+    const std::int64_t added = add_notices(session, dialect, *begin_of(session), now);
+    queue_notice_mails(session, dialect, mails, now);
+    return added == static_cast<std::int64_t>(kMaxAdded);
+  });
+}
+
+void SenderNotices::end() {
+  if (!database_->read(read_since)) return;
+  database_->write([](soci::session& session) {
+    session << "DELETE FROM store_metadata WHERE name = '" + std::string(kSinceFact) + "'";
+    session << "DELETE FROM sender_notice WHERE mail_number = 0";
+  });
+}
+
+SenderMail SenderNotices::take(TransactionId mail, std::int64_t number, const std::string& claimed_by) {
+  const std::string mail_number = std::to_string(number);
+  const std::string sender = std::to_string(-kSenderMailIds - mail.value);
+  const std::string of_sender = "sender_id = " + sender;
+  if (!claimed_by.empty()) {
+    // Whose claim has passed to another daemon adds nothing: the mail may have left without it.
+    const std::string not_left =
+        " AND " + of_sender +
+        " AND EXISTS (SELECT 1 FROM mail_outbox d WHERE d.transaction_id = " + std::to_string(mail.value) +
+        " AND d.number = " + mail_number + " AND d.message_id = '' AND d.lease_owner = :owner)";
+    database_->write([&](soci::session& session) {
+      session << "DELETE FROM sender_notice WHERE mail_number IN (0, " + mail_number + ")" + not_left +
+                     " AND NOT " + kIsUndelivered,
+          use(claimed_by, "owner");
+      session << "UPDATE sender_notice SET mail_number = " + mail_number + " WHERE mail_number = 0" +
+                     not_left + " AND EXISTS (SELECT 1 FROM store_metadata WHERE name = '" + kSinceFact +
+                     "')",
+          use(claimed_by, "owner");
+    });
+  }
+  const std::string named = " WHERE mail_number = " + mail_number + " AND " + of_sender;
+  return database_->read([&](soci::session& session) {
+    const auto count = [&](const std::string& condition) {
+      return sql::select_value<std::int64_t>(session,
+                                             "SELECT count(*) FROM sender_notice" + named + condition);
+    };
+    SenderMail made;
+    made.email =
+        sql::select_value<std::string>(session, "SELECT email FROM notified_sender WHERE id = " + sender);
+    made.gifts = count("");
+    made.is_obsolete = count(std::string(" AND ") + kIsUndelivered) == 0;
+    SenderNotice row;
+    made.notices = sql::select_rows(
+        row, session,
+        "SELECT n.transaction_id, r.item_name, trim(t.first_name || ' ' || t.last_name), n.email, n.reply, "
+        "t.sent_at, n.undelivered_at, r.terms FROM (SELECT * FROM sender_notice" +
+            named + " ORDER BY transaction_id LIMIT " + std::to_string(SenderMail::kMaxNamed) +
+            ") n JOIN recipient_transaction t ON t.id = n.transaction_id JOIN gift_request r ON r.id = "
+            "t.request_id ORDER BY n.transaction_id",
+        into(row.gift), into(row.item), into(row.recipient), into(row.email), into(row.reply),
+        into(row.sent_at), into(row.undelivered_at), into(row.terms));
+    return made;
+  });
+}
+
+void SenderNotices::prune(UtcMillis before) {
+  store::prune(*database_, {"sender_notice", "created_at"}, before);
+}
+
+}  // namespace giftsync::store

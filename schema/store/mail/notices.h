@@ -1,0 +1,172 @@
+// schema/store: what approvers are mailed (CON-31). A notice belongs to one transition of a request record to
+// pending and to one approver. An approver has one row in the mail outbox, whose transaction id is the
+// negative id of the user; so these mails have all promises of the outbox, and a next mail is queued only
+// when the one before has ended.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "platform/time.h"
+#include "schema/enums.h"
+#include "schema/ids.h"
+#include "schema/sql/database.h"
+#include "schema/store/gift/gift_rows.h"
+
+namespace giftsync::sql {
+class Database;
+}
+
+namespace giftsync::store {
+
+/// Two mails to one approver are at least this far apart.
+inline constexpr std::int64_t kApproverMailPauseMillis = 10 * kMinuteMillis;
+
+/// A request record that waits for approval and of which no approver has a notice.
+struct UnnoticedRecord {
+  std::string record_id;
+  std::int64_t transition = 0;  ///< the one since which it waits
+};
+
+struct ApproverNotice {
+  UserId user;
+  std::int64_t transition = 0;
+  std::string record_id;
+  std::string number;
+  std::string item;
+  std::string cost;           ///< empty: not known
+  bool is_repeated = false;   ///< an earlier mail named it, and it still waits
+  bool was_approved = false;  ///< it waits since its approval was withdrawn; of take() alone
+};
+
+/// One mail.
+struct ApproverMail {
+  std::string email;                    ///< of the approver
+  bool is_obsolete = false;             ///< nothing new in it waits any more, or the user is no approver now
+  std::vector<ApproverNotice> notices;  ///< the new ones, then the repeated ones; each by Request Number
+};
+
+/// Any thread.
+class ApproverNotices {
+ public:
+  explicit ApproverNotices(std::shared_ptr<sql::Database> database) : database_(std::move(database)) {}
+
+  /// The ones of these records.
+  std::vector<UnnoticedRecord> find_unnoticed(std::span<const std::string> record_ids);
+  /// One transaction; a notice that exists stays as it is.
+  void add(std::span<const ApproverNotice> notices, UtcMillis now);
+  /// Queues a mail for each approver with notices that no mail has, unless one of theirs has not ended: due
+  /// now, or kApproverMailPauseMillis after the last one.
+  void queue_mails(UtcMillis now);
+  /// The mail with this number for a sender that has claimed it. Before it may have been sent, and while
+  /// `claimed_by` owns it, it takes the notices that no mail has and repeats those of earlier mails (CON-53),
+  /// without those of records that do not wait any more. It stays the same when `claimed_by` is empty.
+  ApproverMail take(UserId user, std::int64_t mail_number, const std::string& claimed_by);
+  /// Deletes notices older than `before`.
+  void prune(UtcMillis before);
+
+ private:
+  std::shared_ptr<sql::Database> database_;
+};
+
+// Queues the mails that carry notices. A recipient has one row in the mail outbox, with a
+// negative transaction id; so these mails have all promises of the outbox, and a next mail is queued only
+// when the one before has ended. Included by this folder's .cpp files only.
+
+struct NoticeMails {
+  MailKind kind;
+  std::string table;                         ///< of the notices; those with mail_number 0 are in no mail yet
+  std::string recipient;                     ///< the transaction id of a notice's mail, as SQL over `table` n
+  std::string may_follow;                    ///< the last mail of a recipient that another one may follow
+  std::string due = "cast(:now as bigint)";  ///< when the mail after it may leave, as SQL over its row
+};
+
+/// Whether queue_notice_mails() would queue a mail.
+bool has_mail_to_queue(soci::session& session, const NoticeMails& mails);
+/// Queues a mail for each recipient with notices that no mail has, unless the last one holds it up.
+void queue_notice_mails(soci::session& session, sql::Dialect dialect, const NoticeMails& mails,
+                        UtcMillis now);
+
+// What senders are mailed of gifts that became undelivered (MAIL-34). A notice belongs to one
+// sending of a gift. A sender, that is an e-mail address, has one row in the mail outbox, whose transaction
+// id is below those of approvers' mails.
+
+/// The transaction ids of senders' mails are below the negative of this, those of approvers' mails above.
+inline constexpr std::int64_t kSenderMailIds = 1'000'000'000'000'000;
+constexpr bool is_mail_to_sender(TransactionId mail) {
+  return mail.value < -kSenderMailIds;
+}
+
+/// Gifts that became undelivered longer ago get no notice.
+inline constexpr std::int64_t kMaxNoticedAgeMillis = 7 * kDayMillis;
+/// So long before notices were turned on a gift may have become undelivered that gets one.
+inline constexpr std::int64_t kNoticedBeforeMillis = kDayMillis;
+
+struct SenderNotice {
+  TransactionId gift;
+  std::string item;
+  std::string recipient;  ///< the name; may be empty
+  std::string email;      ///< of the recipient, as the mail that failed had it
+  std::string reply;      ///< of the relay; empty: a source reported the failure
+  UtcMillis sent_at;
+  UtcMillis undelivered_at;
+  std::string terms;  ///< LifecycleTerms of the gift
+};
+
+/// One mail.
+struct SenderMail {
+  std::string email;                  ///< of the sender
+  bool is_obsolete = false;           ///< no gift in it is undelivered any more
+  std::int64_t gifts = 0;             ///< all that it is about
+  std::vector<SenderNotice> notices;  ///< of the first kMaxNamed gifts, by their ids
+  static constexpr std::size_t kMaxNamed = 50;
+};
+
+/// Any thread.
+class SenderNotices {
+ public:
+  explicit SenderNotices(std::shared_ptr<sql::Database> database) : database_(std::move(database)) {}
+
+  /// One transaction, or none when there is nothing to do: adds a notice for each gift that giftsync mailed,
+  /// that is undelivered, and of whose last sending there is none, at most kMaxAdded. Queues a mail for each
+  /// sender with notices that no mail has, unless the last one has not ended, or ended less than
+  /// `pause_millis` ago. The first call since end() turns notices on. Returns whether more may be found now.
+  bool queue_mails(std::int64_t pause_millis, UtcMillis now);
+  static constexpr std::size_t kMaxAdded = 500;
+  /// Turns notices off: those that no mail has yet are dropped.
+  void end();
+  /// The mail with this number for who has claimed it. Before it may have been sent, and while `claimed_by`
+  /// owns it, it takes the notices that no mail has, and drops those of gifts that are not undelivered any
+  /// more. It stays the same when `claimed_by` is empty.
+  SenderMail take(TransactionId mail, std::int64_t number, const std::string& claimed_by);
+  /// Deletes notices older than `before`.
+  void prune(UtcMillis before);
+
+ private:
+  std::shared_ptr<sql::Database> database_;
+};
+
+// Which undelivered gifts have no notice for their sender (MAIL-34). Included by this folder's
+// .cpp files and their tests only.
+
+/// Gifts that giftsync mailed and that became undelivered since then, by their last sending; in that order,
+/// by the index recipient_transaction_undelivered. `sending` counts the sendings of a gift. That a source
+/// reported the last one, and not the one before, only the times tell, of which some have whole seconds.
+inline std::string unnoticed_gifts(sql::Dialect dialect, UtcMillis since, std::size_t limit) {
+  return "SELECT t.id, d.number AS sending, t.email, t.undelivered_at, trim(r.sender_email) AS sender, " +
+         address_key(dialect, "r.sender_email") +
+         " AS sender_key, CASE WHEN d.kind = 'gift' AND d.state = 'undelivered' THEN d.last_reply ELSE '' "
+         "END AS reply FROM recipient_transaction t JOIN gift_request r ON r.id = t.request_id JOIN "
+         "mail_outbox d ON d.transaction_id = t.id WHERE t.status = 'undelivered' AND t.undelivered_at >= " +
+         std::to_string(since.value) +
+         " AND t.gift_source = '' AND r.sender_email <> '' AND (d.state = 'undelivered' OR (d.state = "
+         "'accepted' AND t.undelivered_at > coalesce(t.resent_at, 0) - 1000)) AND NOT EXISTS (SELECT 1 FROM "
+         "sender_notice n WHERE n.transaction_id = t.id AND n.sending = d.number) ORDER BY t.undelivered_at "
+         "LIMIT " +
+         std::to_string(limit);
+}
+
+}  // namespace giftsync::store

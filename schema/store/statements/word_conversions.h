@@ -1,0 +1,34 @@
+// schema/store: the model's enumerations as stored words, for SOCI. Included by this folder's .cpp files
+// only.
+#pragma once
+
+#include "schema/enums.h"
+#include "schema/sql/queries.h"
+
+namespace giftsync::store {
+
+using StatusWord = sql::WordConversion<Status, status_from_word, Status::sent>;
+using SendModeWord = sql::WordConversion<SendMode, send_mode_from_word, SendMode::email>;
+using PremiseWord = sql::WordConversion<Premise, premise_from_word, Premise::none>;
+using PlanWord = sql::WordConversion<Plan, plan_from_word, Plan::individual>;
+using DeliveryStateWord = sql::WordConversion<DeliveryState, delivery_state_from_word, DeliveryState::queued>;
+using MailKindWord = sql::WordConversion<MailKind, mail_kind_from_word, MailKind::gift>;
+
+}  // namespace giftsync::store
+
+namespace soci {
+
+template <>
+struct type_conversion<giftsync::Status> : giftsync::store::StatusWord {};
+template <>
+struct type_conversion<giftsync::SendMode> : giftsync::store::SendModeWord {};
+template <>
+struct type_conversion<giftsync::Premise> : giftsync::store::PremiseWord {};
+template <>
+struct type_conversion<giftsync::Plan> : giftsync::store::PlanWord {};
+template <>
+struct type_conversion<giftsync::DeliveryState> : giftsync::store::DeliveryStateWord {};
+template <>
+struct type_conversion<giftsync::MailKind> : giftsync::store::MailKindWord {};
+
+}  // namespace soci

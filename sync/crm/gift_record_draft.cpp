@@ -1,0 +1,135 @@
+#include "sync/crm/gift_record_draft.h"
+
+namespace giftsync::sync {
+namespace {
+
+FieldValue text_or_absent(const std::string& text) {
+  return text.empty() ? FieldValue() : FieldValue(text);
+}
+
+std::string recipient_name(const store::RecipientTransaction& transaction) {
+  std::string name = transaction.first_name;
+  if (!name.empty() && !transaction.last_name.empty()) name += " ";
+  name += transaction.last_name;
+  if (!name.empty()) return name;
+  return transaction.email.empty() ? transaction.phone : transaction.email;
+}
+
+/// Sets fields and records which texts were cut.
+class DraftBuilder {
+ public:
+  void set(GiftField field, FieldValue value) {
+    if (draft_.record.set(field, std::move(value)) && field != GiftField::name) {
+      const FieldDescriptor& described = descriptor_of(field);
+      draft_.warnings.push_back(std::string(described.label) + " was cut to its " +
+                                std::to_string(described.length) + " characters in the CRM");
+    }
+  }
+  void set_text(GiftField field, const std::string& text) { set(field, text_or_absent(text)); }
+  void set_money(GiftField field, std::optional<Money> amount) {
+    set(field, amount ? FieldValue(*amount) : FieldValue());
+  }
+  GiftRecordDraft finish(std::int64_t version) {
+    draft_.record.version = version;
+    return std::move(draft_);
+  }
+
+ private:
+  GiftRecordDraft draft_;
+};
+
+void set_costs(DraftBuilder& builder, const store::GiftCosts& costs) {
+  builder.set_money(GiftField::item_cost, costs.item);
+  builder.set_money(GiftField::shipping_cost, costs.shipping);
+  builder.set_money(GiftField::carbon_neutral_cost, costs.carbon_neutral);
+  builder.set_money(GiftField::transaction_fee, costs.transaction_fee);
+  builder.set_money(GiftField::total_price, costs.total());
+}
+
+/// Who triggered the gift, as a CRM user: the sender for a gift from a web or mobile application, the CRM
+/// user for a gift sent from inside the CRM, else giftsync (SYNC-13).
+const std::string& actual_sender(const store::GiftRequest& request, const store::MatchDecision& decision,
+                                 const std::string& integration_user) {
+  if (!request.triggered_by.empty()) return request.triggered_by;
+  const bool is_external = request.mode == SendMode::external;
+  const bool by_sender = integration_user.empty() || (is_external && !decision.sender_id.empty());
+  return by_sender ? decision.sender_id : integration_user;
+}
+
+void set_associations(DraftBuilder& builder, const store::MatchDecision& decision,
+                      const std::string& trigger) {
+  builder.set_text(GiftField::recipient_contact, decision.contact_id);
+  builder.set_text(GiftField::account, decision.account_id);
+  builder.set_text(GiftField::recipient_lead, decision.lead_id);
+  builder.set_text(GiftField::opportunity, decision.opportunity_id);
+  builder.set_text(GiftField::deal_stage, decision.deal_stage);
+  builder.set_text(GiftField::sender, decision.sender_id);
+  builder.set_text(GiftField::actual_sender, trigger);
+  builder.set_text(GiftField::created_by, trigger);
+  builder.set_text(GiftField::owner, trigger);
+}
+
+}  // namespace
+
+GiftRecordDraft draft_gift_record(const store::Gift& gift, const store::MatchDecision& decision,
+                                  const std::string& link, const std::string& integration_user) {
+  const store::GiftRequest& request = gift.request;
+  const store::RecipientTransaction& transaction = gift.transaction;
+  DraftBuilder builder;
+  builder.set(GiftField::transaction_id, transaction.id.value);
+  builder.set(GiftField::status, std::string(to_word(transaction.status)));
+  for (const Status status : kAllStatuses) {
+    if (const auto& time = transaction.times[status]) builder.set(time_field_of(status), *time);
+  }
+  set_costs(builder, request.costs);
+  set_associations(builder, decision, actual_sender(request, decision, integration_user));
+  builder.set_text(GiftField::delivered_by, request.mode == SendMode::email ? "email" : "");
+  builder.set_text(GiftField::description, request.item_description);
+  builder.set_text(GiftField::link, link);
+  builder.set_text(GiftField::message, transaction.message);
+  const std::string& item = request.item_name.empty() ? "Gift" : request.item_name;
+  builder.set_text(GiftField::name, item + " for " + recipient_name(transaction));
+  builder.set_text(GiftField::recipient_email, transaction.email);
+  builder.set_text(GiftField::recipient_phone_number, transaction.phone);
+  builder.set_text(GiftField::sender_email, request.sender_email);
+  if (request.gift.value != 0) builder.set(GiftField::item_id, request.gift.value);
+  return builder.finish(transaction.version);
+}
+
+bool is_complete(Status status) {
+  return status == Status::redeemed || status == Status::donated || status == Status::expired ||
+         status == Status::refunded;
+}
+
+std::optional<crm::TaskUpsert> next_task_write(const store::Gift& gift, const store::CrmSyncState& sync_state,
+                                               const GiftRecord& record, const TaskRules& rules,
+                                               bool creates_record) {
+  const bool complete = is_complete(gift.transaction.status);
+  const bool has_record = creates_record || sync_state.state == store::CrmSyncStatus::written;
+  const bool to_make = sync_state.task == store::TaskState::wanted && rules.enabled && has_record;
+  const bool to_complete = sync_state.task == store::TaskState::open && complete;
+  if (!to_make && !to_complete) return std::nullopt;
+  const auto text = [&](GiftField field) {
+    const auto* value = std::get_if<std::string>(&record.get(field));
+    return value ? *value : std::string();
+  };
+  crm::TaskUpsert row;
+  row.transaction = gift.transaction.id;
+  row.exists = !to_make;
+  row.completed = complete;
+  row.status = complete ? rules.completed_status : rules.initial_status;
+  row.type = rules.type;
+  row.subject = "Gift sent: " + text(GiftField::name);
+  row.contact_id = sync_state.decision.contact_id;
+  row.owner_id = text(GiftField::owner);
+  row.crm_id = sync_state.task_crm_id;
+  row.gift_crm_id = sync_state.crm_id;
+  return row;
+}
+
+store::TaskState task_state_after(const crm::TaskUpsert& row, const crm::RowResult& result) {
+  if (result.kind == crm::RowResult::Kind::not_found) return store::TaskState::deleted;
+  return row.completed ? store::TaskState::completed : store::TaskState::open;
+}
+
+}  // namespace giftsync::sync

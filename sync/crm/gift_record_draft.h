@@ -1,0 +1,47 @@
+// sync: the gift record that a gift should have in the CRM, computed from the store (SYNC-3, SYNC-4). Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "crm/crm.h"
+#include "schema/gift_record.h"
+#include "schema/store/gift/gift_requests.h"
+#include "schema/store/gift/sync_queue.h"
+
+namespace giftsync::sync {
+
+struct GiftRecordDraft {
+  GiftRecord record;
+  std::vector<std::string> warnings;  ///< one for each text that was cut to its field's length
+};
+
+/// `link` is the read-only link to the gift. `integration_user` is giftsync's CRM user id; if it is empty the
+/// sender counts as the one who triggered the gift.
+GiftRecordDraft draft_gift_record(const store::Gift& gift, const store::MatchDecision& decision,
+                                  const std::string& link, const std::string& integration_user);
+
+// The task that a gift should have in the CRM (SYNC-30, SYNC-33). Pure.
+
+struct TaskRules {
+  bool enabled = false;  ///< gifts that are decided from now on get a task
+  std::string type;
+  std::string initial_status;
+  std::string completed_status;
+};
+
+/// Whether the gift has reached a final status: redeemed, donated, expired or refunded.
+bool is_complete(Status status);
+
+/// What must be written of a gift's task; nullopt when the CRM has everything. A task is created only
+/// for a gift whose record is written, or about to be (`creates_record`). An existing task is completed even
+/// while `enabled` is off and after the gift's record was deleted.
+std::optional<crm::TaskUpsert> next_task_write(const store::Gift& gift, const store::CrmSyncState& sync_state,
+                                               const GiftRecord& record, const TaskRules& rules,
+                                               bool creates_record = false);
+
+/// The task's state after such a row was written.
+store::TaskState task_state_after(const crm::TaskUpsert& row, const crm::RowResult& result);
+
+}  // namespace giftsync::sync

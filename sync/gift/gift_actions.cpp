@@ -1,0 +1,248 @@
+#include "sync/gift/gift_actions.h"
+
+#include <algorithm>
+
+#include "schema/contact_normalization.h"
+#include "sync/gift/lifecycle_rules.h"
+#include "sync/status/status_rules.h"
+
+namespace giftsync::sync {
+namespace {
+
+using Kind = ActionResult::Kind;
+
+std::string describe_status(const FoldedStatus& state, Status status) {
+  const auto& time = state.times[status];
+  return std::string(to_word(status)) + (time ? " on " + to_rfc3339(*time) : std::string());
+}
+
+ActionResult refused(std::string reason, Kind kind = Kind::refused) {
+  ActionResult result;
+  result.kind = kind;
+  result.reason = std::move(reason);
+  return result;
+}
+
+/// Why the gift's current mail prevents another one; nullopt when it does not.
+std::optional<ActionResult> mail_obstacle(const store::DeliveryRow& mail, bool to_other_address) {
+  switch (mail.state) {
+    case DeliveryState::sending:
+      return refused("its mail is being sent right now", Kind::try_later);
+    case DeliveryState::queued:
+      if (to_other_address) return std::nullopt;
+      return refused("its mail has not left yet: it is queued until " + to_rfc3339(mail.next_attempt_at));
+    case DeliveryState::uncertain:
+      if (to_other_address) return std::nullopt;
+      return refused("it is not known yet whether its mail arrived; giftsync sends it again on " +
+                     to_rfc3339(mail.next_attempt_at));
+    default:
+      return std::nullopt;
+  }
+}
+
+FoldedStatus state_of(const store::MailContext& view) {
+  return fold(*view.gift.transaction.times[Status::sent], view.changes);
+}
+
+store::StatusChange cancellation_of(TransactionId gift, UtcMillis now) {
+  return {{}, "admin", gift, Status::refunded, now, now, {}};
+}
+
+/// A gift that another system sent.
+bool is_sent_elsewhere(const store::MailContext& view) {
+  return !view.gift.transaction.gift_source.empty();
+}
+constexpr const char* kSentElsewhere = "giftsync did not send it; do this in the system that sent it";
+
+std::optional<ActionResult> resend_obstacle(const store::MailContext& view, const FoldedStatus& state,
+                                            bool to_other_address) {
+  if (is_sent_elsewhere(view)) return refused(kSentElsewhere, Kind::unknown);
+  if (is_ended(state)) return refused("it was " + describe_status(state, state.status));
+  if (view.gift.request.mode != SendMode::email || !view.mail) {
+    return refused("giftsync does not mail it: its links were returned to the caller, who sends them");
+  }
+  if (state.times[Status::opened]) return refused("it was " + describe_status(state, Status::opened));
+  return mail_obstacle(*view.mail, to_other_address);
+}
+
+/// A request record with the Send Type link returns no URLs itself; the requester reads them from the record.
+/// Nullopt for other gifts.
+std::optional<std::string> describe_link_source(store::Store& store, GiftRequestId request) {
+  const auto request_links = store.request_records.find_gifts_by_request(std::span(&request, 1));
+  if (request_links.empty()) return std::nullopt;
+  const std::string& id = request_links.front().link.record_id;
+  const auto known = store.request_records.find(std::span(&id, 1));
+  const std::string& name = known.empty() || known.front().number.empty() ? id : known.front().number;
+  return "giftsync does not mail it: request " + name +
+         " asked for its links, which its requester reads from it";
+}
+
+/// Reminders of days that have passed would follow the mail immediately.
+std::int64_t days_since(UtcMillis sent_at, UtcMillis now) {
+  return std::max<std::int64_t>(0, (now.value - sent_at.value) / kDayMillis);
+}
+
+store::MailOrder make_resend_order(const store::MailContext& view, const FoldedStatus& state,
+                                   const ResendAction& action, const std::string& email, UtcMillis now) {
+  const store::RecipientTransaction& before = view.gift.transaction;
+  store::Gift after = view.gift;
+  after.transaction.resent_at = now;
+  after.transaction.last_reminder_day =
+      std::max(before.last_reminder_day, days_since(*before.times[Status::sent], now));
+  store::MailOrder order{MailKind::gift, email, true, after.transaction.last_reminder_day};
+  order.due_at = next_timer_at(after, state);
+  order.audit = action.audit;
+  const bool is_readdressed = email != before.email;
+  if (order.audit) order.audit->detail = is_readdressed ? "to another address" : "to the same address";
+  order.action =
+      store::GiftAction{before.id,
+                        now,
+                        store::GiftActionKind::resent,
+                        action.who,
+                        is_readdressed ? "to " + email + ", before it was " + before.email : "to " + email,
+                        is_readdressed};
+  return order;
+}
+
+std::string describe_end(const FoldedStatus& state) {
+  if (state.times[Status::refunded]) return "it was " + describe_status(state, Status::refunded);
+  return "it was " + describe_status(state, state.status);
+}
+
+}  // namespace
+
+std::optional<ActionResult> resend_obstacle(const store::MailContext& view, bool to_other_address) {
+  return resend_obstacle(view, state_of(view), to_other_address);
+}
+
+std::string cancel_obstacle(const store::MailContext& view) {
+  if (is_sent_elsewhere(view)) return kSentElsewhere;
+  const FoldedStatus state = state_of(view);
+  return allows(state, cancellation_of(view.gift.transaction.id, {})) ? "" : describe_end(state);
+}
+
+std::string retry_obstacle(const std::optional<store::SyncWait>& wait,
+                           const std::optional<store::CrmSyncStatus>& state, UtcMillis now) {
+  using State = store::CrmSyncStatus;
+  if (wait)
+    return wait->is_rejected && wait->next_attempt_at > now ? "" : "it is tried anyway within minutes";
+  if (state == State::skipped)
+    return "the gift has no record, since nothing matched; once its contact is in the CRM, match it again";
+  if (state == State::deleted) return "its record was deleted in the CRM, and is not written again";
+  if (state == State::rejected) return "the CRM refused its record";
+  return "the CRM has its current state";
+}
+
+std::string retry_obstacle(store::Store& store, TransactionId gift, UtcMillis now) {
+  const auto states = store.sync.find_states(std::span(&gift, 1));
+  return retry_obstacle(store.sync.find_wait(gift),
+                        states.empty() ? std::nullopt : std::optional(states.front().state), now);
+}
+
+ActionResult resend(store::Store& store, const ResendAction& action, UtcMillis now) {
+  ActionResult result = refused("there is no such gift", Kind::unknown);
+  std::optional<GiftRequestId> unmailed_request;
+  store.lifecycle.enqueue_mail(action.gift, now, [&](const store::MailContext& view) {
+    unmailed_request.reset();  // the callback may run again
+    const std::string& before = view.gift.transaction.email;
+    const bool to_other_address = action.email && email_key(*action.email) != email_key(before);
+    const FoldedStatus state = state_of(view);
+    std::optional<store::MailOrder> order;
+    if (view.gift.request.mode == SendMode::urls && !is_ended(state)) unmailed_request = view.gift.request.id;
+    if (auto fault = resend_obstacle(view, state, to_other_address)) {
+      result = std::move(*fault);
+    } else {
+      result = ActionResult{Kind::done, "", state, to_other_address, before};
+      order = make_resend_order(view, state, action, to_other_address ? *action.email : before, now);
+    }
+    result.state = state;
+    return order;
+  });
+  const auto link_source = unmailed_request ? describe_link_source(store, *unmailed_request) : std::nullopt;
+  if (link_source) result.reason = *link_source;
+  return result;
+}
+
+ActionResult cancel(store::Store& store, TransactionId gift, const std::string& who, UtcMillis now,
+                    const std::optional<store::AuditEvent>& audit) {
+  const store::StatusChange change = cancellation_of(gift, now);
+  const store::GiftAction action{gift, now, store::GiftActionKind::cancelled, who, ""};
+  const OutcomeResult decided =
+      apply_conditional_outcome(store.changes, change, store.lifecycle.withdraw_gift_effect(action, audit));
+  ActionResult result;
+  result.state = decided.state;
+  switch (decided.outcome) {
+    case store::ConditionalOutcome::accepted:
+      result.kind = Kind::done;
+      break;
+    case store::ConditionalOutcome::unknown_transaction:
+      result.reason = "giftsync sent no such gift";
+      break;
+    case store::ConditionalOutcome::refused:
+    case store::ConditionalOutcome::effect_unavailable:
+      result.kind = Kind::refused;
+      result.reason = describe_end(decided.state);
+      break;
+  }
+  return result;
+}
+
+namespace {
+
+store::StatusChange page_change(TransactionId gift, Status status, UtcMillis now) {
+  return {{}, kPageSource, gift, status, now, now, {}};
+}
+
+bool is_open(const FoldedStatus& state) {
+  return allows(state, {{}, kPageSource, {}, Status::redeemed, {}, {}, {}});
+}
+
+/// Not after the choice that follows: a clock that was set back must not date it later.
+bool was_opened(store::ChangeLog& log, TransactionId gift, UtcMillis by) {
+  const auto spans = log.spans_of(std::span(&gift, 1));
+  return std::any_of(spans.begin(), spans.end(), [by](const store::ChangeSpan& span) {
+    return span.status == Status::opened && span.earliest <= by;
+  });
+}
+
+}  // namespace
+
+store::Decision opened_decision(TransactionId gift, UtcMillis now) {
+  return {page_change(gift, Status::opened, now),
+          [](UtcMillis sent_at, std::span<const store::ChangeSpan> so_far) {
+            const FoldedStatus state = fold(sent_at, so_far);
+            return is_open(state) && !state.times[Status::opened];
+          },
+          {}};
+}
+
+store::ConditionalOutcome record_opened(store::ChangeLog& log, TransactionId gift, UtcMillis now) {
+  const store::Decision opened = opened_decision(gift, now);
+  return log.accept_if(opened.change, opened.condition, opened.effect);
+}
+
+PendingOutcome redeem_or_donate_decision(store::ChangeLog& log, TransactionId gift, Status choice,
+                                         UtcMillis now, const store::TransactionEffect& effect) {
+  // If it is opened between this read and the decision, both openings are stored and the earlier one counts.
+  if (was_opened(log, gift, now)) return {page_change(gift, choice, now), effect};
+  return {page_change(gift, choice, now),
+          effect.and_then(log.additional_change(page_change(gift, Status::opened, now)))};
+}
+
+OutcomeResult redeem_or_donate(store::ChangeLog& log, TransactionId gift, Status choice, UtcMillis now,
+                               const store::TransactionEffect& effect) {
+  const PendingOutcome pending = redeem_or_donate_decision(log, gift, choice, now, effect);
+  const store::Decision& decision = pending.decision();
+  return pending.result(log.accept_if(decision.change, decision.condition, decision.effect));
+}
+
+FoldedStatus current_status(store::ChangeLog& log, const store::RecipientTransaction& gift) {
+  return current_status(gift, log.spans_of(std::span(&gift.id, 1)));
+}
+
+FoldedStatus current_status(const store::RecipientTransaction& gift,
+                            std::span<const store::ChangeSpan> changes) {
+  return fold(gift.times[Status::sent].value_or(UtcMillis{}), changes, gift.untimed_status);
+}
+
+}  // namespace giftsync::sync

@@ -1,0 +1,84 @@
+// sync: an admin's actions on a gift: resend and cancel. Both are decided from everything accepted so far,
+// under the gift's lock, so that no timer and no mail being sent interferes. A refusal names what happened
+// before.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include "schema/store/store.h"
+#include "sync/status/status_rules.h"
+
+namespace giftsync::sync {
+
+struct ResendAction {
+  TransactionId gift;
+  std::optional<std::string>
+      email;  ///< another address: the gift gets new links, the old ones become invalid
+  std::string who;
+  std::optional<store::AuditEvent> audit = std::nullopt;  ///< inserted with the action
+};
+
+struct ActionResult {
+  enum class Kind {
+    done,
+    unknown,    ///< there is no such gift
+    refused,    ///< the gift's state does not allow it
+    try_later,  ///< its mail is being sent; try again later
+  };
+  Kind kind = Kind::unknown;
+  std::string reason;           ///< a sentence that says why it was not done
+  FoldedStatus state;           ///< the gift's state afterwards
+  bool is_readdressed = false;  ///< it was sent to another address and has to be matched again
+  std::string previous_email;
+};
+
+/// Why the gift cannot be mailed again, to its address or to another one; nothing when it can. Pure: resend()
+/// decides by it under the gift's lock.
+std::optional<ActionResult> resend_obstacle(const store::MailContext& view, bool to_other_address);
+
+/// Why the gift cannot be cancelled; empty when it can. Pure: cancel() decides the same under its lock.
+std::string cancel_obstacle(const store::MailContext& view);
+
+/// Why the gift's record is not tried now on demand; empty when it rests and can be. `wait`: of the sync
+/// queue; `state`: of the record, none before the first sync.
+std::string retry_obstacle(const std::optional<store::SyncWait>& wait,
+                           const std::optional<store::CrmSyncStatus>& state, UtcMillis now);
+/// The same, read from the store.
+std::string retry_obstacle(store::Store& store, TransactionId gift, UtcMillis now);
+
+/// Enqueues the gift's mail again, with a new Message-ID. Only for a gift that giftsync mailed itself, that
+/// is not opened and has not ended.
+ActionResult resend(store::Store& store, const ResendAction& action, UtcMillis now);
+
+/// Cancels a gift: it is refunded, its links become invalid, and a mail that is still queued is not sent.
+ActionResult cancel(store::Store& store, TransactionId gift, const std::string& who, UtcMillis now,
+                    const std::optional<store::AuditEvent>& audit = {});
+
+// A recipient's actions on the pages of a gift: view it, accept it, donate its value (PAGE-6, PAGE-9).
+// Each is decided in one transaction from what has happened to the gift so far.
+
+/// The source of changes that recipients make on giftsync's own pages.
+inline constexpr const char* kPageSource = "page";
+
+/// A person opened the gift now. Nothing changes if it was opened before or has ended.
+store::Decision opened_decision(TransactionId gift, UtcMillis now);
+store::ConditionalOutcome record_opened(store::ChangeLog& log, TransactionId gift, UtcMillis now);
+
+/// The recipient redeems or donates the gift now. This implies that it was opened: both changes and `effect`
+/// are accepted together, or none. Repeating is harmless: the current state is returned. To be called shortly
+/// before the decision is made.
+PendingOutcome redeem_or_donate_decision(store::ChangeLog& log, TransactionId gift, Status choice,
+                                         UtcMillis now, const store::TransactionEffect& effect = {});
+/// The same, decided at once.
+OutcomeResult redeem_or_donate(store::ChangeLog& log, TransactionId gift, Status choice, UtcMillis now,
+                               const store::TransactionEffect& effect = {});
+
+/// The gift's current state, including changes that the sync worker has not folded yet.
+FoldedStatus current_status(store::ChangeLog& log, const store::RecipientTransaction& gift);
+/// The same from the gift's counting changes.
+FoldedStatus current_status(const store::RecipientTransaction& gift,
+                            std::span<const store::ChangeSpan> changes);
+
+}  // namespace giftsync::sync

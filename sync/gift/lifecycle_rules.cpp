@@ -1,0 +1,226 @@
+#include "sync/gift/lifecycle_rules.h"
+
+#include <absl/time/civil_time.h>
+#include <absl/time/time.h>
+
+#include <algorithm>
+
+#include "platform/text.h"
+
+namespace giftsync::sync {
+namespace {
+
+std::optional<std::int64_t> parse_number(std::string_view text) {
+  const auto number = giftsync::parse_number<std::int64_t>(text);
+  return number && *number >= 0 ? number : std::nullopt;
+}
+
+/// Returns the part before `separator` and removes both from `rest`.
+std::string_view split_off(std::string_view& rest, char separator) {
+  const std::size_t end = rest.find(separator);
+  const std::string_view part = rest.substr(0, end);
+  rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+  return part;
+}
+
+bool parse_days(std::string_view text, std::vector<std::int64_t>& days) {
+  while (!text.empty()) {
+    const auto day = parse_number(split_off(text, ','));
+    if (!day) return false;
+    days.push_back(*day);
+  }
+  return true;
+}
+
+bool parse_term(std::string_view name, std::string_view value, LifecycleTerms& terms) {
+  if (name == "remind") return parse_days(value, terms.reminder_days);
+  if (name == "zone") {
+    terms.time_zone = value;
+    return true;
+  }
+  std::int64_t* number = name == "unopened"      ? &terms.unopened_days
+                         : name == "opened"      ? &terms.opened_days
+                         : name == "undelivered" ? &terms.undelivered_days
+                         : name == "refund"      ? &terms.refund_day
+                                                 : nullptr;
+  const auto read = parse_number(value);
+  if (!number || !read) return false;
+  *number = *read;
+  return true;
+}
+
+}  // namespace
+
+std::string format_terms(const LifecycleTerms& terms) {
+  std::string text = "unopened=" + std::to_string(terms.unopened_days) +
+                     " opened=" + std::to_string(terms.opened_days) +
+                     " undelivered=" + std::to_string(terms.undelivered_days) +
+                     " refund=" + std::to_string(terms.refund_day) + " zone=" + terms.time_zone;
+  for (std::size_t i = 0; i < terms.reminder_days.size(); ++i)
+    text += (i == 0 ? " remind=" : ",") + std::to_string(terms.reminder_days[i]);
+  return text;
+}
+
+std::optional<LifecycleTerms> parse_terms(std::string_view text) {
+  if (text.empty()) return std::nullopt;
+  LifecycleTerms terms;
+  while (!text.empty()) {
+    std::string_view value = split_off(text, ' ');
+    const std::string_view name = split_off(value, '=');
+    if (!parse_term(name, value, terms)) return std::nullopt;
+  }
+  return terms;
+}
+
+namespace {
+
+/// Not before it was sent: the clock of a source may be wrong by years.
+UtcMillis time_not_before_sent(const FoldedStatus& state, Status status) {
+  return std::max(*state.times[status], *state.times[Status::sent]);
+}
+
+DueOutcome undelivered_refund(const LifecycleTerms& terms, const FoldedStatus& state) {
+  return {Status::refunded, Premise::undelivered,
+          time_not_before_sent(state, Status::undelivered) + terms.undelivered_days * kDayMillis};
+}
+
+UtcMillis refund_of_expired(const LifecycleTerms& terms, UtcMillis expired_at) {
+  if (terms.refund_day == 0) return expired_at;
+  return start_of_day_next_month(terms.time_zone, expired_at, static_cast<int>(terms.refund_day));
+}
+
+DueOutcome unopened_expiry(const LifecycleTerms& terms, const FoldedStatus& state) {
+  return {Status::expired, Premise::unopened, *state.times[Status::sent] + terms.unopened_days * kDayMillis};
+}
+
+DueOutcome earlier(const DueOutcome& a, const DueOutcome& b) {
+  return b.at < a.at ? b : a;
+}
+
+}  // namespace
+
+bool is_ended(const FoldedStatus& state) {
+  return state.times[Status::redeemed] || state.times[Status::donated] || state.times[Status::expired] ||
+         state.times[Status::refunded];
+}
+
+FoldedStatus state_of(const store::RecipientTransaction& transaction) {
+  return {transaction.status, transaction.times, transaction.has_conflict};
+}
+
+std::optional<DueOutcome> next_outcome(const LifecycleTerms& terms, const FoldedStatus& state,
+                                       std::optional<UtcMillis> resent_at) {
+  switch (state.status) {
+    case Status::sent:
+    case Status::delivered:
+      return unopened_expiry(terms, state);
+    case Status::undelivered: {
+      if (resent_at && *resent_at >= *state.times[Status::undelivered]) return unopened_expiry(terms, state);
+      return earlier(undelivered_refund(terms, state), unopened_expiry(terms, state));
+    }
+    case Status::opened:
+      return DueOutcome{Status::expired, Premise::unclaimed,
+                        time_not_before_sent(state, Status::opened) + terms.opened_days * kDayMillis};
+    case Status::expired:
+      return DueOutcome{Status::refunded, Premise::expired,
+                        refund_of_expired(terms, *state.times[Status::expired])};
+    case Status::redeemed:
+    case Status::donated:
+    case Status::refunded:
+      return std::nullopt;
+  }
+  std::abort();  // a value outside its enumeration: a bug
+}
+
+std::optional<DueOutcome> alternative_outcome(const LifecycleTerms& terms, const FoldedStatus& state,
+                                              std::optional<UtcMillis> resent_at, const DueOutcome& refused) {
+  const auto next = next_outcome(terms, state, resent_at);
+  if (!next || *next != refused) return next;
+  const bool may_refund = state.status == Status::undelivered && refused.status == Status::expired;
+  return may_refund ? std::optional(undelivered_refund(terms, state)) : std::nullopt;
+}
+
+std::optional<DueReminder> next_reminder(const LifecycleTerms& terms, SendMode mode,
+                                         const FoldedStatus& state, std::optional<UtcMillis> resent_at,
+                                         std::int64_t last_reminder_day, UtcMillis now) {
+  const bool is_waiting = state.status == Status::sent || state.status == Status::delivered;
+  if (mode != SendMode::email || !is_waiting || terms.reminder_days.empty()) return std::nullopt;
+  const auto end = next_outcome(terms, state, resent_at);
+  std::optional<DueReminder> found;
+  for (const std::int64_t day : terms.reminder_days) {
+    if (day <= last_reminder_day) continue;
+    const DueReminder reminder{day, *state.times[Status::sent] + day * kDayMillis};
+    if (end && reminder.at >= end->at) continue;
+    if (found && reminder.at > now) break;
+    found = reminder;
+  }
+  return found;
+}
+
+std::optional<UtcMillis> next_timer_at(const store::Gift& gift, const FoldedStatus& state) {
+  const auto terms = parse_terms(gift.request.terms);
+  if (!terms || !gift.transaction.gift_source.empty()) return std::nullopt;
+  const auto outcome = next_outcome(*terms, state, gift.transaction.resent_at);
+  const auto reminder = next_reminder(*terms, gift.request.mode, state, gift.transaction.resent_at,
+                                      gift.transaction.last_reminder_day, {0});
+  if (!outcome) return std::nullopt;
+  return reminder ? std::min(outcome->at, reminder->at) : outcome->at;
+}
+
+std::optional<UtcMillis> claimable_until(const store::Gift& gift) {
+  const auto end = next_end(gift, state_of(gift.transaction));
+  return end ? std::optional(end->at) : std::nullopt;
+}
+
+std::optional<DueOutcome> next_end(const store::Gift& gift, const FoldedStatus& state) {
+  const auto terms = parse_terms(gift.request.terms);
+  if (!terms || !gift.transaction.gift_source.empty() || is_ended(state)) return std::nullopt;
+  return next_outcome(*terms, state, gift.transaction.resent_at);
+}
+
+store::LifecycleStampFunction terms_stamper(const LifecycleTerms& terms, std::int64_t unopened_link_days) {
+  LifecycleTerms link_terms = terms;
+  link_terms.unopened_days = unopened_link_days;
+  link_terms.reminder_days.clear();
+  return [terms, link_terms, text = format_terms(terms), link_text = format_terms(link_terms)](
+             SendMode mode, UtcMillis sent_at) -> store::LifecycleStamp {
+    const bool mailed = mode == SendMode::email;
+    const LifecycleTerms& own = mailed ? terms : link_terms;
+    std::int64_t days = own.unopened_days;
+    if (!own.reminder_days.empty()) days = std::min(days, own.reminder_days.front());
+    return {mailed ? text : link_text, sent_at + days * kDayMillis};
+  };
+}
+
+namespace {
+
+/// The library also accepts paths and names of its own ("libc:localtime").
+bool is_iana_name(const std::string& name) {
+  constexpr const char* kAllowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+-/";
+  return !name.empty() && name.size() <= 64 && name.find_first_not_of(kAllowed) == std::string::npos &&
+         name.front() != '/' && !name.starts_with("Fixed/");
+}
+
+/// A zone's file is read once; the library caches it.
+bool load(const std::string& name, absl::TimeZone& zone) {
+  return is_iana_name(name) && absl::LoadTimeZone(name, &zone);
+}
+
+}  // namespace
+
+bool is_time_zone(const std::string& name) {
+  absl::TimeZone zone;
+  return load(name, zone);
+}
+
+UtcMillis start_of_day_next_month(const std::string& zone_name, UtcMillis time, int day) {
+  absl::TimeZone zone = absl::UTCTimeZone();
+  if (!load(zone_name, zone)) zone = absl::UTCTimeZone();
+  const absl::CivilMonth month(absl::ToCivilMonth(absl::FromUnixMillis(time.value), zone) + 1);
+  const absl::CivilDay wanted(month.year(), month.month(), day);
+  const absl::TimeZone::TimeInfo begins = zone.At(absl::CivilSecond(wanted));
+  const bool is_skipped = begins.kind == absl::TimeZone::TimeInfo::SKIPPED;
+  return {absl::ToUnixMillis(is_skipped ? begins.trans : begins.pre)};
+}
+
+}  // namespace giftsync::sync

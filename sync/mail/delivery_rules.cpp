@@ -1,0 +1,85 @@
+#include "sync/mail/delivery_rules.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace giftsync::sync {
+namespace {
+
+/// first, 2 * first, 4 * first ... at most `max_millis`; `failures` counts from 1.
+std::int64_t doubling(std::int64_t first, std::int64_t failures, std::int64_t max_millis) {
+  std::int64_t wait = first;
+  for (std::int64_t i = 1; i < failures && wait < max_millis; ++i) wait *= 2;
+  return std::min(wait, max_millis);
+}
+
+}  // namespace
+
+DeliveryTransition after_attempt(SendOutcome outcome, std::int64_t attempt, UtcMillis first_deferred_at,
+                                 UtcMillis now, const DeliveryPolicy& policy,
+                                 std::int64_t uncertain_retries) {
+  switch (outcome) {
+    case SendOutcome::accepted:
+      return {DeliveryState::accepted, now,
+              policy.delivered_when_accepted ? std::optional(Status::delivered) : std::nullopt};
+    case SendOutcome::refused:
+      return {DeliveryState::undelivered, now, Status::undelivered};
+    case SendOutcome::try_later:
+      if (policy.may_give_up && now.value - first_deferred_at.value >= kMaxDeferredMillis)
+        return {DeliveryState::undelivered, now, Status::undelivered};
+      return {DeliveryState::queued, now + doubling(kMinuteMillis, attempt, kMaxDeferredRetryMillis),
+              std::nullopt};
+    case SendOutcome::transport_error:
+      return {DeliveryState::queued, now, std::nullopt};
+    case SendOutcome::uncertain:
+      if (policy.hold_uncertain || uncertain_retries >= kMaxUncertainRetries)
+        return {DeliveryState::held, now, std::nullopt};
+      return {DeliveryState::uncertain, now + kUncertainRetryMillis, std::nullopt};
+  }
+  std::abort();  // a value outside its enumeration: a bug
+}
+
+std::int64_t pause_millis(std::int64_t failures) {
+  return doubling(5 * kSecondMillis, failures, kMaxPauseMillis);
+}
+
+std::int64_t sync_retry_millis(std::int64_t failures) {
+  return doubling(2 * kSecondMillis, failures, kMaxSyncRetryMillis);
+}
+
+std::int64_t rejected_retry_millis(std::int64_t failures) {
+  return doubling(2 * kSecondMillis, failures, kMaxRejectedRetryMillis);
+}
+
+std::size_t next_batch_rows(std::size_t rows, std::int64_t millis, bool has_failed, std::size_t max_rows) {
+  const std::size_t next = has_failed || millis >= kSlowBatchMillis ? rows / 2
+                           : millis < kQuickBatchMillis             ? rows * 2
+                                                                    : rows;
+  return std::clamp<std::size_t>(next, 1, max_rows);
+}
+
+ClockSkewRepair repair_clock_skew(store::Store& store, UtcMillis now, UtcMillis database_now,
+                                  std::int64_t most_request_rest_millis) {
+  ClockSkewRepair repaired;
+  repaired.pause = store.deliveries.reset_breakers_after(now + kMaxPauseMillis, now);
+  repaired.mails = store.deliveries.reset_scheduled_after(now + kMaxMailRetryMillis, now);
+  repaired.gifts = store.sync.reset_scheduled_after(now + kMaxSyncRetryMillis, now) +
+                   store.sync.reset_rejected_after(now + kMaxRejectedRetryMillis, now);
+  repaired.requests =
+      store.request_records.reset_scheduled_after(database_now + most_request_rest_millis, database_now);
+  return repaired;
+}
+
+std::string describe(const ClockSkewRepair& repaired) {
+  std::string what = repaired.pause ? "mail delivery pause" : "";
+  const auto add = [&what](std::int64_t count, const std::string& of) {
+    if (count > 0) what += (what.empty() ? "" : ", ") + std::to_string(count) + " " + of;
+  };
+  add(repaired.mails, "mails");
+  add(repaired.gifts, "gift records");
+  add(repaired.requests, "request records");
+  if (what.empty()) return what;
+  return "the system clock had been ahead (on this or another node); retry times reset: " + what;
+}
+
+}  // namespace giftsync::sync

@@ -1,0 +1,477 @@
+#include "sync/mail/delivery_run.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <iterator>
+#include <unordered_set>
+#include <utility>
+
+namespace giftsync::sync {
+namespace {
+
+using store::DeliveryClaim;
+using store::DeliveryOutcome;
+
+/// After a pause: mails to choose from, so that the same recipients do not decide again (MAIL-27).
+constexpr std::size_t kMaxTestMails = 12;
+/// After this budget the transport aborts before the final dot, so that a daemon that was suspended for
+/// longer than its lease cannot send a mail that another daemon has claimed.
+constexpr std::int64_t kSendBudgetMillis = 80'000;
+static_assert(kSendBudgetMillis < kSendingLeaseMillis);
+
+/// The message without times, ports and ids, to compare two faults.
+bool is_same_fault(std::string a, std::string b) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  std::erase_if(a, is_digit);
+  std::erase_if(b, is_digit);
+  return a == b;
+}
+
+OutgoingMail compose(const ClaimedMail& mail, const DeliveryRules& rules) {
+  const OrderedMail ordered{mail.claim.message_id, mail.claim.kind, mail.claim.number, mail.claim.ordered_at};
+  const MailIdentity identity = mail_identity(mail.gift, ordered, rules.from_address, rules.installation_id);
+  switch (mail.claim.kind) {
+    case MailKind::approval:
+      return rules.compose_for_approver(mail.gift.transaction.email, mail.notices, identity);
+    case MailKind::sender:
+      return rules.compose_for_sender(mail.of_sender, identity);
+    case MailKind::gift:
+    case MailKind::reminder:
+      return rules.compose(mail.gift, identity);
+  }
+  std::abort();  // a value outside its enumeration: a bug
+}
+
+std::string obsolete_reason(MailKind kind) {
+  if (kind == MailKind::approval) return "not sent: nothing in it waits for this approver any more";
+  if (kind == MailKind::sender) return "not sent: it would name no gift";
+  return "not sent: the gift was opened or has ended";
+}
+
+/// The outcome of a mail that was not passed to the transport.
+DeliveryOutcome unsent(const DeliveryClaim& claim, std::int64_t attempt, DeliveryState state, UtcMillis now,
+                       const std::string& reason) {
+  return {claim.transaction, attempt, state, now, reason, false, std::nullopt};
+}
+
+struct Attempt {
+  const DeliveryClaim& claim;
+  std::int64_t number;
+  UtcMillis day_begun_at;  ///< RelayHealth::day_begun_at()
+};
+
+Attempt attempt_of(const DeliveryClaim& claim, std::int64_t number, const RelayHealth& health,
+                   UtcMillis now) {
+  return {claim, number, health.day_begun_at(claim.first_deferred_at.value_or(now), now)};
+}
+
+DeliveryOutcome outcome_of(const Attempt& attempt, const SendResult& result, UtcMillis now,
+                           const DeliveryPolicy& policy) {
+  const DeliveryClaim& claim = attempt.claim;
+  const DeliveryTransition next = after_attempt(result.outcome, attempt.number, attempt.day_begun_at, now,
+                                                policy, claim.uncertain_retries);
+  DeliveryOutcome outcome{claim.transaction,    attempt.number, next.state,
+                          next.next_attempt_at, result.reply,   result.outcome == SendOutcome::try_later,
+                          std::nullopt};
+  if (next.status && claim.kind == MailKind::gift)
+    outcome.change = store::StatusChange{{}, "mailer", claim.transaction, *next.status, now, now, {}};
+  return outcome;
+}
+
+std::string name_of(const DeliveryOutcome& outcome) {
+  const std::int64_t id = outcome.transaction.value;
+  if (store::is_mail_to_sender(outcome.transaction)) return "notice to a gift's sender: ";
+  return id < 0 ? "approver " + std::to_string(-id) + ": " : "gift " + std::to_string(id) + ": ";
+}
+
+void count(DeliveryStats& stats, const DeliveryOutcome& outcome) {
+  switch (outcome.state) {
+    case DeliveryState::accepted:
+      ++stats.accepted;
+      break;
+    case DeliveryState::undelivered:
+      ++stats.undelivered;
+      stats.warnings.push_back(name_of(outcome) + "undelivered: " + outcome.reply);
+      break;
+    case DeliveryState::uncertain:
+    case DeliveryState::held:
+      ++stats.uncertain;
+      stats.warnings.push_back(name_of(outcome) + "it is unknown whether its mail arrived: " + outcome.reply);
+      break;
+    default:
+      ++stats.deferred;
+      break;
+  }
+}
+
+}  // namespace
+
+DeliveryStats DeliveryRun::run() {
+  if (!delivery_.claimed_.has_work_for(connection_.number)) return std::move(stats_);
+  const SendPermission granted = permission();
+  if (granted == SendPermission::wait) {
+    delivery_.claimed_.set_resting(connection_.number);
+    return std::move(stats_);
+  }
+  is_test_ = granted == SendPermission::test;
+  struct Ending {
+    DeliveryRun& run;
+    ~Ending() {
+      const std::lock_guard lock(run.delivery_.health_mutex_);
+      run.delivery_.health_.end(run.connection_.number);
+    }
+  } const ending{*this};
+  deliver();
+  return std::move(stats_);
+}
+
+/// Reads the stored pause, which an admin may have ended. A pause of other settings has ended: they were
+/// corrected.
+SendPermission DeliveryRun::permission() {
+  const DeliveryRules& rules = delivery_.rules_;
+  const std::lock_guard lock(delivery_.health_mutex_);
+  RelayHealth& health = delivery_.health_;
+  store::DeliveryQueue& deliveries = delivery_.store_.deliveries;
+  // A time to come was stored while the clock was ahead.
+  if (!delivery_.knows_long_pause_)
+    health.set_long_pause_ended_at(std::min(deliveries.long_pause_ended_at(rules.daemon), delivery_.now_()));
+  delivery_.knows_long_pause_ = true;
+  std::optional<store::CircuitBreaker> stored = deliveries.breaker(rules.daemon);
+  if (stored && stored->relay != rules.relay) {
+    health.end_pause(*stored, delivery_.now_());
+    deliveries.close_breaker(rules.daemon, health.long_pause_ended_at());
+    deliveries.retry_deferred(std::nullopt, delivery_.now_());
+    stats_.info_lines.push_back("mail delivery resumed: the relay's settings were changed; trying again");
+  } else {
+    health.set_pause(std::move(stored));
+  }
+  return health.begin(connection_.number, delivery_.now_());
+}
+
+void DeliveryRun::deliver() {
+  const bool began_as_test = is_test_;
+  std::size_t taken = 0;
+  bool may_continue = true;
+  while (!has_ended_ && taken < connection_.max_mails && (may_continue = connection_.should_continue())) {
+    std::vector<ClaimedMail> group =
+        take(is_test_ ? 1 : std::min(transport_.max_batch_size(), connection_.max_mails - taken));
+    if (group.empty() && !in_hand_.ended.empty()) {
+      write({});
+      continue;  // now it may claim
+    }
+    if (group.empty()) {
+      remove_stale_markers();
+      break;
+    }
+    taken += group.size();
+    in_hand_.claimed_at = group.front().claimed_at;
+    for (const ClaimedMail& mail : group) {
+      in_hand_.claims.push_back(mail.claim);
+      in_hand_.claimed_at = std::min(in_hand_.claimed_at, mail.claimed_at);
+    }
+    if (delivery_.claimed_.needs_more_connections()) connection_.wake_others();
+    delivery_.writer_.join();
+    struct Leaving {
+      AttemptWriter& writer;
+      ~Leaving() { writer.leave(); }
+    } const leaving{delivery_.writer_};
+    deliver_group(std::move(group));
+  }
+  write({});
+  in_hand_.claims.clear();
+  if (!may_continue || has_ended_) delivery_.claimed_.release_all(delivery_.rules_.owner);
+  stats_.more = stats_.more || taken >= connection_.max_mails || (began_as_test && !is_test_);
+}
+
+std::vector<ClaimedMail> DeliveryRun::take(std::size_t count) {
+  ClaimedMails::Wanted wanted{connection_.number, count, in_hand_.ended.empty(), SIZE_MAX, {}, is_test_};
+  if (is_test_) wanted.max_claim = kMaxTestMails;
+  {
+    const std::lock_guard lock(delivery_.health_mutex_);
+    wanted.suspects = recipients_of(delivery_.health_.suspects());
+  }
+  return delivery_.claimed_.take(delivery_.rules_.owner, wanted);
+}
+
+void DeliveryRun::deliver_group(std::vector<ClaimedMail> group) {
+  const std::vector<PreparedMail> prepared = prepare(std::move(group));
+  if (!prepared.empty()) {
+    // A slow relay may have delayed the preparation.
+    if (connection_.should_continue())
+      send(prepared);
+    else
+      release(prepared);
+  }
+  // While the next mail can follow at once, its `sending` and these outcomes share a transaction.
+  if (!transport_.is_ready() || delivery_.claimed_.is_empty()) write({});
+}
+
+/// The mails of the group that can be sent; the others have their outcome.
+std::vector<DeliveryRun::PreparedMail> DeliveryRun::prepare(std::vector<ClaimedMail> group) {
+  std::vector<PreparedMail> composed;
+  std::vector<EndedAttempt> abandoned;
+  for (ClaimedMail& mail : group) {
+    if (mail.claim.state == DeliveryState::sending) {
+      if (auto result = resolve_abandoned(mail))
+        abandoned.push_back({mail, mail.claim.attempt, std::move(*result)});
+    } else if (mail.is_obsolete) {
+      add_outcome(mail, unsent(mail.claim, mail.claim.attempt, DeliveryState::withdrawn, delivery_.now_(),
+                               obsolete_reason(mail.claim.kind)));
+    } else {
+      OutgoingMail outgoing = compose(mail, delivery_.rules_);
+      composed.push_back({std::move(mail), std::move(outgoing)});
+    }
+  }
+  record(abandoned);
+  std::vector<const OutgoingMail*> mails;
+  for (const PreparedMail& one : composed) mails.push_back(&one.mail);
+  const auto faults = transport_.prepare_all(mails);
+  std::vector<EndedAttempt> failed;
+  for (std::size_t i = 0; i < composed.size(); ++i) {
+    if (faults[i]) failed.push_back({composed[i].claimed, composed[i].claimed.claim.attempt, *faults[i]});
+  }
+  record(failed);
+  std::vector<PreparedMail> prepared;
+  for (std::size_t i = 0; i < composed.size(); ++i) {
+    if (!faults[i]) prepared.push_back(std::move(composed[i]));
+  }
+  return prepared;
+}
+
+/// The sender died between `sending` and the outcome. Only the transport may know the outcome. None: the mail
+/// was not sent, and its outcome is added.
+std::optional<SendResult> DeliveryRun::resolve_abandoned(const ClaimedMail& mail) {
+  auto known = transport_.recover_outcome(mail.claim.message_id);
+  in_hand_.markers.push_back(mail.claim.message_id);
+  if (known && known->outcome == SendOutcome::try_later) {
+    in_hand_.ended.push_back(unsent(mail.claim, mail.claim.attempt, DeliveryState::queued, delivery_.now_(),
+                                    "the daemon stopped before the mail was sent"));
+    stats_.more = true;
+    return std::nullopt;
+  }
+  if (!known) known = SendResult{SendOutcome::uncertain, "the daemon stopped while the mail was being sent"};
+  return known;
+}
+
+/// Stores all as `sending`, then sends them.
+void DeliveryRun::send(const std::vector<PreparedMail>& group) {
+  std::vector<AttemptWriter::Sending> begun;
+  for (const PreparedMail& one : group) begun.push_back({one.claimed.claim, one.mail.message_id});
+  // Read before the lease is stored: time that passes in between, for example by SIGSTOP, counts against the
+  // budget.
+  const UtcMillis started_at = delivery_.now_();
+  const std::vector<bool> has_begun = write(begun);
+  std::vector<const PreparedMail*> sent;
+  std::vector<const OutgoingMail*> mails;
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    if (!has_begun[i]) continue;  // another daemon has claimed it, with its files in the directory
+    sent.push_back(&group[i]);
+    mails.push_back(&group[i].mail);
+  }
+  const std::int64_t budget_millis = kSendBudgetMillis - (delivery_.now_().value - started_at.value);
+  if (budget_millis <= 0) {
+    // Too late: another daemon may have claimed them. If none has, they are released unchanged.
+    for (const PreparedMail* one : sent) {
+      in_hand_.markers.push_back(one->mail.message_id);
+      add_outcome(one->claimed,
+                  unsent(one->claimed.claim, one->claimed.claim.attempt + 1, DeliveryState::queued,
+                         delivery_.now_(), "not sent: the lease on this mail expired"));
+    }
+    return;
+  }
+  const std::int64_t refusals_before = [this] {
+    const std::lock_guard lock(delivery_.health_mutex_);
+    return delivery_.health_.refusals();
+  }();
+  const std::vector<SendResult> results = transport_.send_all(mails, budget_millis);
+  std::vector<EndedAttempt> ended;
+  for (std::size_t i = 0; i < sent.size(); ++i) {
+    in_hand_.markers.push_back(sent[i]->mail.message_id);
+    ended.push_back({sent[i]->claimed, sent[i]->claimed.claim.attempt + 1, results[i], refusals_before});
+  }
+  record(ended);
+}
+
+/// Adds what follows from attempts that ended together. All outcomes are stored before what they show of the
+/// relay: they must not be lost, and another connection must not decide about suspects before.
+void DeliveryRun::record(const std::vector<EndedAttempt>& attempts) {
+  if (attempts.empty()) return;
+  Findings findings;
+  {
+    const std::lock_guard lock(delivery_.health_mutex_);
+    for (const EndedAttempt& attempt : attempts) record_one(attempt, findings);
+    if (findings.has_suspects || findings.has_paused || findings.has_resumed) write({});
+    if (findings.has_resumed) {
+      delivery_.store_.deliveries.close_breaker(delivery_.rules_.daemon,
+                                                delivery_.health_.long_pause_ended_at());
+      stats_.info_lines.push_back("mail delivery resumed");
+    }
+    if (findings.has_paused) store_pause();
+  }
+  retry_for_one_recipient(findings.of_one_recipient);
+}
+
+/// Under health_mutex_.
+void DeliveryRun::record_one(const EndedAttempt& attempt, Findings& findings) {
+  const SendResult& result = attempt.result;
+  if (result.is_ambiguous) return record_suspect(attempt, findings);
+  const UtcMillis now = delivery_.now_();
+  DeliveryOutcome outcome = outcome_of(attempt_of(attempt.mail.claim, attempt.number, delivery_.health_, now),
+                                       result, now, policy_);
+  if (result.outcome == SendOutcome::transport_error)
+    return record_fault(attempt, std::move(outcome), findings);
+  add_outcome(attempt.mail, std::move(outcome));
+  if (result.outcome != SendOutcome::uncertain) record_working(attempt, findings);
+}
+
+void DeliveryRun::add_outcome(const ClaimedMail& mail, DeliveryOutcome outcome) {
+  count(stats_, outcome);
+  if (outcome.state == DeliveryState::accepted && is_of_gift(mail.claim.kind)) {
+    const bool is_reminder = mail.claim.kind == MailKind::reminder;
+    stats_.events.push_back(
+        gift_event(is_reminder ? GiftEventKind::reminded : GiftEventKind::mailed, mail.gift));
+  }
+  in_hand_.ended.push_back(std::move(outcome));
+}
+
+/// The relay's answer concerns the recipient or the relay: the mail waits for itself, and the next mails
+/// decide (MAIL-27). Under health_mutex_.
+void DeliveryRun::record_suspect(const EndedAttempt& attempt, Findings& findings) {
+  const ClaimedMail& mail = attempt.mail;
+  const std::string& reply = attempt.result.reply;
+  const UtcMillis now = delivery_.now_();
+  const Attempt known = attempt_of(mail.claim, attempt.number, delivery_.health_, now);
+  const bool is_refusal = attempt.result.outcome == SendOutcome::refused;
+  const bool is_limit_reached =
+      is_refusal && policy_.may_give_up && now.value - known.day_begun_at.value >= kMaxDeferredMillis;
+  findings.has_suspects = true;
+  findings.refusals += is_refusal ? 1 : 0;
+  const SuspectVerdict verdict = delivery_.health_.record_suspect(
+      connection_.number,
+      {mail.claim, attempt.number, mail.gift.transaction.email, reply, is_refusal, is_limit_reached}, now);
+  if (verdict == SuspectVerdict::recipients)
+    return add_outcome(mail, outcome_of(known, attempt.result, now, policy_));
+  DeliveryOutcome waiting =
+      unsent(mail.claim, attempt.number, DeliveryState::queued, now + pause_millis(attempt.number), reply);
+  waiting.deferred = is_refusal;
+  stats_.warnings.push_back(name_of(waiting) + "its mail waits, others are tried: " + reply);
+  add_outcome(mail, std::move(waiting));
+  if (verdict == SuspectVerdict::undecided) return;
+  has_ended_ = true;
+  findings.has_paused = true;
+  delivery_.has_worked_ = false;
+}
+
+/// Under health_mutex_.
+void DeliveryRun::record_fault(const EndedAttempt& attempt, DeliveryOutcome outcome, Findings& findings) {
+  has_ended_ = true;
+  const std::string& reason = attempt.result.reply;
+  const FaultScope scope = delivery_.health_.record_fault(connection_.number, reason, delivery_.now_());
+  if (scope == FaultScope::connection)
+    stats_.warnings.push_back("mail delivery: one of several connections to the relay failed and rests (" +
+                              reason + ")");
+  // The mail was tried before, and since then the relay took others.
+  const bool may_be_cause =
+      scope == FaultScope::relay && delivery_.has_worked_ && attempt.mail.claim.turn == 0;
+  // Or the mail could bring one connection after the other to a stop, or begin one pause after the other.
+  if (scope == FaultScope::connection || may_be_cause)
+    outcome.next_attempt_at =
+        outcome.next_attempt_at + pause_millis(std::max<std::int64_t>(1, outcome.attempt));
+  if (scope == FaultScope::relay) {
+    findings.has_paused = true;
+    delivery_.has_worked_ = false;
+  }
+  count(stats_, outcome);
+  in_hand_.ended.push_back(std::move(outcome));
+}
+
+/// Under health_mutex_.
+void DeliveryRun::store_pause() {
+  store::CircuitBreaker pause = *delivery_.health_.pause();
+  pause.relay = delivery_.rules_.relay;
+  pause.daemon = delivery_.rules_.daemon;
+  const auto former = delivery_.store_.deliveries.breaker(pause.daemon);
+  if (!former)
+    stats_.warnings.push_back("mail delivery paused (" + pause.reason + "); its mails wait, none is lost");
+  else if (!is_same_fault(former->reason, pause.reason))
+    stats_.warnings.push_back("mail delivery still paused, now because: " + pause.reason);
+  delivery_.store_.deliveries.open_breaker(pause);
+}
+
+/// Under health_mutex_.
+void DeliveryRun::record_working(const EndedAttempt& attempt, Findings& findings) {
+  // The relay may have begun to refuse all mails while it took this one. Those of a batch follow one another.
+  const bool is_taken = attempt.result.outcome == SendOutcome::accepted &&
+                        delivery_.health_.refusals() == attempt.refusals_before + findings.refusals;
+  RelayHealth::Working working = delivery_.health_.record_working(
+      connection_.number, attempt.mail.gift.transaction.email, is_taken, delivery_.now_());
+  if (delivery_.health_.pause()) return;  // the test goes on
+  delivery_.has_worked_ = true;
+  // A pause that began with these attempts is not stored yet.
+  if (working.has_resumed && !std::exchange(findings.has_paused, false)) findings.has_resumed = true;
+  std::move(working.of_one_recipient.begin(), working.of_one_recipient.end(),
+            std::back_inserter(findings.of_one_recipient));
+  if (is_test_) has_ended_ = true;
+  is_test_ = false;
+}
+
+/// The relay takes other mails. Their first outcomes are stored already. A refusal is asked for once more, as
+/// the relay may have been repaired in between.
+void DeliveryRun::retry_for_one_recipient(const std::vector<SuspectMail>& suspects) {
+  const UtcMillis now = delivery_.now_();
+  std::vector<DeliveryOutcome> outcomes;
+  for (const SuspectMail& suspect : suspects) {
+    if (suspect.is_refusal) {
+      outcomes.push_back(unsent(suspect.claim, suspect.attempt, DeliveryState::queued, now, suspect.reply));
+      stats_.more = true;
+      continue;
+    }
+    const SendResult answer{SendOutcome::try_later, suspect.reply, true};
+    const Attempt attempt = [&] {
+      const std::lock_guard lock(delivery_.health_mutex_);
+      return attempt_of(suspect.claim, suspect.attempt, delivery_.health_, now);
+    }();
+    outcomes.push_back(outcome_of(attempt, answer, now, policy_));
+    stats_.warnings.push_back(name_of(outcomes.back()) +
+                              "the relay takes other mails, but not this one: " + suspect.reply);
+    if (outcomes.back().state == DeliveryState::undelivered) count(stats_, outcomes.back());
+  }
+  delivery_.store_.deliveries.finish(outcomes, now);
+}
+
+/// Stores the outcomes so far and the beginnings in one transaction. When it throws, both stay in hand.
+std::vector<bool> DeliveryRun::write(const std::vector<AttemptWriter::Sending>& begun) {
+  if (in_hand_.ended.empty() && begun.empty()) return {};
+  in_hand_.beginning = begun;
+  std::vector<bool> has_begun = delivery_.writer_.write(delivery_.rules_.owner, {in_hand_.ended, begun});
+  note_written(has_begun);
+  for (const std::string& message_id : std::exchange(in_hand_.markers, {}))
+    transport_.discard_marker(message_id);
+  return has_begun;
+}
+
+void DeliveryRun::note_written(const std::vector<bool>& has_begun) {
+  std::unordered_set<TransactionId> gone;  // ended, or claimed by another daemon
+  std::unordered_set<TransactionId> begun;
+  for (const DeliveryOutcome& outcome : std::exchange(in_hand_.ended, {})) gone.insert(outcome.transaction);
+  const std::vector<AttemptWriter::Sending> beginning = std::exchange(in_hand_.beginning, {});
+  for (std::size_t i = 0; i < beginning.size(); ++i)
+    (has_begun[i] ? begun : gone).insert(beginning[i].claim.transaction);
+  std::erase_if(in_hand_.claims,
+                [&](const DeliveryClaim& claim) { return gone.contains(claim.transaction); });
+  for (DeliveryClaim& claim : in_hand_.claims) claim.attempt += begun.contains(claim.transaction) ? 1 : 0;
+}
+
+void DeliveryRun::release(const std::vector<PreparedMail>& group) {
+  std::vector<DeliveryClaim> claims;
+  for (const PreparedMail& prepared : group) claims.push_back(prepared.claimed.claim);
+  delivery_.store_.deliveries.release(delivery_.rules_.owner, claims);
+}
+
+void DeliveryRun::remove_stale_markers() {
+  if (!transport_.has_stale_markers()) return;
+  transport_.remove_stale_markers(
+      [this] { return !delivery_.store_.deliveries.has_any(DeliveryState::sending); });
+}
+
+}  // namespace giftsync::sync

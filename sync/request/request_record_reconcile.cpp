@@ -1,0 +1,375 @@
+#include "sync/request/request_record_reconcile.h"
+
+#include "platform/text.h"
+#include "schema/crm_id.h"
+#include "sync/request/request_record_to_gift_request.h"
+
+namespace giftsync::sync {
+namespace {
+
+using F = RequestRecordField;
+using State = store::RequestRecordState;
+using CrmStatus = RequestRecordStatus;
+using store::Approval;
+using store::RequestRecordEntry;
+
+constexpr std::string_view kGiftsyncActor = "giftsync";
+constexpr std::string_view kGiftFound = "its gift was found";
+constexpr std::string_view kClaimedByUnknownInstance =
+    "Another giftsync instance had started sending this. Check whether the gift was sent before approving "
+    "again.";
+
+/// A plain UPDATE that does not set Last Modified By leaves the integration user of giftsync's own write
+/// there, who is not the editor.
+std::string editor_of(const RequestRecordSnapshot& snapshot) {
+  const std::string user = snapshot.row.text(F::last_modified_by);
+  const bool has_no_name = user.empty() || long_crm_id(user) == snapshot.integration_user;
+  return has_no_name ? "a CRM user" : "CRM user " + user;
+}
+
+/// One record while it is reconciled, rule by rule; `next` and `result` are what follows so far.
+struct Reconciling {
+  const RequestRecordSnapshot& snapshot;
+  UtcMillis now;
+  RequestRecordReconciliation result;
+  bool is_new_record = false;
+  std::optional<CrmStatus> status = {};  ///< the CRM's; nullopt when it is none
+  bool auto_approved = false;
+  bool is_unchecked = false;  ///< unchecked by giftsync, so that it needs approval
+
+  RequestRecordEntry& next() { return result.change.next; }
+  const RequestRecordEntry& next() const { return result.change.next; }
+};
+
+void warn(Reconciling& one, const std::string& text) {
+  one.result.warnings.push_back("request " + one.next().number + text);
+}
+
+bool waits(const RequestRecordEntry& entry, UtcMillis now) {
+  return entry.next_attempt_at && *entry.next_attempt_at > now;
+}
+
+/// Its gift may have been sent by an instance with another store.
+bool is_claimed_by_unknown_instance(const Reconciling& one) {
+  return one.snapshot.row.claimed && one.status != CrmStatus::rejected && one.status != CrmStatus::sent;
+}
+
+/// A new record without a value was made by the CRM's automation: the package's default applies. In a known
+/// record the field was emptied later, for example by an import: the earlier value applies.
+bool auto_approved_without_value(const Reconciling& one) {
+  return one.is_new_record ? one.snapshot.auto_approved_default
+                           : one.snapshot.known.approval == Approval::automatic;
+}
+
+/// Request Numbers are unique. A known Id with another number means that the known record was deleted and
+/// this is a new one. Decisions on the old record do not apply to the new one. An Id that was sent is never
+/// sent again.
+void reset_if_replaced(Reconciling& one) {
+  const std::string number = one.snapshot.row.text(F::number);
+  const RequestRecordEntry& known = one.snapshot.known;
+  if (one.is_new_record || number.empty() || known.number.empty() || known.number == number) return;
+  one.result.warnings.push_back("request " + number + " has the Id of request " + known.number +
+                                ", which was deleted");
+  if (known.state == State::sent) return;
+  one.next() = RequestRecordEntry();
+  one.next().version = known.version;
+  one.is_new_record = true;
+}
+
+bool is_backing_off(const Reconciling& one) {
+  return one.next().state == State::approved && one.next().failures > 0 && waits(one.next(), one.now);
+}
+
+/// An approver has just decided and is writing it to the CRM.
+bool is_in_flight(const Reconciling& one) {
+  return one.next().state == State::approved && one.next().failures == 0 && waits(one.next(), one.now) &&
+         one.status == CrmStatus::pending;
+}
+
+void transition(Reconciling& one, std::string_view who, std::string_view from, State to,
+                std::string_view comment) {
+  one.result.change.transitions.push_back(
+      {one.now, std::string(who), std::string(from), std::string(to_word(to)), std::string(comment)});
+  one.next().state = to;
+}
+
+void transition(Reconciling& one, std::string_view who, RequestRecordAction action,
+                std::string_view comment) {
+  if (const auto to = state_after(one.next().state, action))
+    transition(one, who, reported_state_word(one.next().state), *to, comment);
+}
+
+/// Without `how` the approval is cleared.
+void set_approval(RequestRecordEntry& entry, Approval how = Approval::none, const std::string& who = "",
+                  const std::string& content = "") {
+  entry.approval = how;
+  entry.approved_by = who;
+  entry.approved_content = content;
+  entry.failures = 0;
+  entry.next_attempt_at.reset();
+}
+
+void approve(Reconciling& one, Approval how, const std::string& who) {
+  set_approval(one.next(), how, who, one.snapshot.content);
+  one.next().error.clear();
+}
+
+/// A gift exists, so this request was sent, whatever the CRM shows.
+void mark_sent(Reconciling& one) {
+  RequestRecordEntry& next = one.next();
+  transition(one, kGiftsyncActor, reported_state_word(next.state), State::sent, kGiftFound);
+  next.error.clear();
+  next.approved_content.clear();
+  next.failures = 0;
+  next.next_attempt_at.reset();
+  next.crm_status = CrmStatus::approved;  // Sent is not written to the CRM yet
+}
+
+/// Returns false when reconciliation ends here.
+bool continue_claim(Reconciling& one) {
+  one.result.must_send = one.snapshot.row.claimed;
+  if (one.snapshot.row.claimed || waits(one.next(), one.now)) return false;  // or another daemon is claiming
+  one.next().state = *state_after(one.next().state, RequestRecordAction::release);
+  one.next().next_attempt_at.reset();
+  return true;
+}
+
+/// Takes over the CRM's state of a new record.
+void adopt_crm_state(Reconciling& one) {
+  RequestRecordEntry& next = one.next();
+  const std::string who = editor_of(one.snapshot);
+  next.crm_status = one.status.value_or(CrmStatus::pending);
+  if (is_claimed_by_unknown_instance(one)) {
+    transition(one, who, "", State::pending, "first seen while it was being sent");
+  } else if (!one.status) {
+    transition(one, who, "", State::pending, "first seen");
+    next.error = transition_error(State::pending, one.snapshot.row.text(F::status));
+  } else if (*one.status == CrmStatus::pending) {
+    transition(one, who, "", State::pending, "first seen");
+  } else if (*one.status == CrmStatus::approved) {
+    transition(one, who, "", State::approved, "first seen as Approved: the CRM's own approval");
+    approve(one, Approval::person, who);
+  } else if (*one.status == CrmStatus::rejected) {
+    transition(one, who, "", State::rejected, "first seen as Rejected");
+  } else {
+    transition(one, who, "", State::sent, "first seen as Sent: giftsync sent nothing for it");
+    next.error =
+        "giftsync sent no gift for this request: it was Sent when it was first seen. Make a new request.";
+    warn(one, " was Sent when it was first seen; no gift is sent for it");
+  }
+}
+
+/// Whether edits of the content still count: before the gift is sent and unless the request is rejected.
+bool is_open(State state) {
+  return state == State::pending || state == State::approved;
+}
+
+/// What was edited since the record was last read (CON-54). A value that the row does not have itself comes
+/// from its contact, lead or creator, and was not edited by the row's editor.
+void record_edit(Reconciling& one) {
+  const std::string& seen = one.next().seen_content;
+  if (seen.empty() || seen == one.snapshot.content || !is_open(one.next().state)) return;
+  const auto fields = approval_bound_fields();
+  RequestRecord before;
+  RequestRecord after;
+  parse_values(seen, fields, before);
+  parse_values(one.snapshot.content, fields, after);
+  bool is_of_row = false;
+  for (const F field : fields) {
+    if (before.get(field) != after.get(field)) {
+      is_of_row = is_of_row || after.get(field) == one.snapshot.row.get(field);
+      continue;
+    }
+    before.set(field, {});
+    after.set(field, {});
+  }
+  one.result.change.edit = {one.now, is_of_row ? editor_of(one.snapshot) : "", format_values(before, fields),
+                            format_values(after, fields)};
+}
+
+/// An approval binds to the content.
+void withdraw_if_changed(Reconciling& one) {
+  RequestRecordEntry& next = one.next();
+  if (next.state != State::approved) return;
+  const bool changed = one.snapshot.content != next.approved_content;
+  const bool unchecked = next.approval == Approval::automatic && !one.auto_approved;
+  if (!changed && !unchecked) return;
+  const std::string_view why = unchecked ? kUncheckedError : kChangedError;
+  transition(one, editor_of(one.snapshot), RequestRecordAction::withdraw, why);
+  std::string approved = std::move(next.approved_content);
+  set_approval(next);
+  if (changed) next.approved_content = std::move(approved);  // so that approvers see what is different
+  next.error = why;
+}
+
+/// The CRM write after an approval was lost: it is made now. The request stays due until the write is
+/// visible.
+bool has_lost_own_write(const Reconciling& one) {
+  return one.next().state == State::approved && one.status == CrmStatus::pending &&
+         one.snapshot.known.next_attempt_at && one.snapshot.known.failures == 0;
+}
+
+/// Request Status was edited: legal edits are applied, others are reverted.
+void apply_edit(Reconciling& one) {
+  RequestRecordEntry& next = one.next();
+  if (one.status == crm_status_for(next.state) || one.status == next.crm_status) return;
+  const std::string who = editor_of(one.snapshot);
+  if (const auto action = one.status ? action_for_edit(next.state, *one.status) : std::nullopt) {
+    transition(one, who, *action, "edited in the CRM");
+    if (*action == RequestRecordAction::approve) return approve(one, Approval::person, who);
+    set_approval(next);
+    next.error.clear();
+    return;
+  }
+  if (has_lost_own_write(one)) return;
+  next.error = transition_error(next.state, one.snapshot.row.text(F::status));
+  if (next.state == State::approved) {
+    ++next.failures;
+    next.next_attempt_at = one.now + kRevertedEditDelayMillis;
+  }
+  warn(one, ": " + next.error + " Reverted; it was edited by " + who);
+}
+
+/// An edited Gift Id of a sent request is not reverted. While it differs from the gift that was sent, Error
+/// Log says so, after its other text.
+void report_gift_mismatch(Reconciling& one) {
+  const std::optional<GiftId>& sent = one.snapshot.gift_sent;
+  RequestRecordEntry& next = one.next();
+  if (next.state != State::sent || !sent) return;
+  const std::string mismatch =
+      "Item " + std::to_string(sent->value) +
+      " was sent, and Gift Id was edited since: no other gift is sent. Set it back, or make a new request.";
+  std::string error(giftsync::trimmed(next.error.substr(0, next.error.find(mismatch))));
+  if (gift_id_of(one.snapshot.row) != sent) error += (error.empty() ? "" : " ") + mismatch;
+  next.error = error_log_text(error);
+  if (next.error.ends_with(mismatch) && !one.snapshot.known.error.ends_with(mismatch))
+    warn(one, ": " + mismatch + " It was edited by " + editor_of(one.snapshot));
+}
+
+void approve_automatically(Reconciling& one) {
+  if (one.next().state != State::pending || !one.auto_approved || !one.status) return;
+  const bool from_default = !one.snapshot.row.checkbox(F::auto_approved).has_value();
+  transition(one, "Auto-Approved", RequestRecordAction::auto_approve,
+             from_default ? "by the package's default" : "");
+  approve(one, Approval::automatic, "Auto-Approved");
+}
+
+void plan_write(Reconciling& one) {
+  const RequestRecord& row = one.snapshot.row;
+  RequestRecordEntry& next = one.next();
+  crm::RequestRecordUpdate& write = one.result.write;
+  write.expected = row;
+  const CrmStatus wanted = crm_status_for(next.state);
+  if (one.status != wanted) write.status = wanted;
+  if (next.error != row.text(F::error_log)) write.error_log = next.error;
+  if (row.claimed)
+    write.claimed = false;  // its gift is sent, it is rejected, or the claiming instance is gone
+  if (next.state != State::sent && next.state != State::rejected) {
+    if (!row.checkbox(F::auto_approved) || one.is_unchecked) write.auto_approved = one.auto_approved;
+    write.item_link = one.snapshot.item_link;
+  }
+  one.result.is_written =
+      write.status || write.error_log || write.claimed || write.auto_approved || write.item_link;
+  // If giftsync may have written Approved to the CRM, Approved counts as shown: a lost write must never look
+  // like a user's approval.
+  next.crm_status = wanted == CrmStatus::approved ? wanted : one.status.value_or(next.crm_status);
+}
+
+RequestRecordReconciliation finish(Reconciling one) {
+  RequestRecordEntry& next = one.next();
+  RequestRecordReconciliation& result = one.result;
+  if (next.state != State::claimed) {
+    plan_write(one);
+    result.may_claim = next.state == State::approved && !is_backing_off(one);
+    // The write or claim may be interrupted: the request becomes due again.
+    if ((result.is_written || result.may_claim) && !next.next_attempt_at)
+      next.next_attempt_at = one.now + kWriteInFlightMillis;
+  }
+  // Removing a claim needs a new entry version: an instance that has just claimed has a newer one.
+  result.is_changed =
+      next != one.snapshot.known || !result.change.transitions.empty() || result.write.claimed;
+  return std::move(result);
+}
+
+}  // namespace
+
+RequestRecordReconciliation reconcile_request_record(const RequestRecordSnapshot& snapshot, UtcMillis now) {
+  Reconciling one{snapshot, now, {}, snapshot.known.version == 0};
+  RequestRecordEntry& next = one.next() = snapshot.known;
+  reset_if_replaced(one);
+  next.record_id = snapshot.row.id;
+  next.number = snapshot.row.text(F::number);
+  if (!snapshot.row.unreadable.empty()) {
+    warn(one,
+         ": its " + snapshot.row.unreadable + " contains invalid text (not UTF-8); correct it in the CRM");
+    next.next_attempt_at.reset();
+    one.result.is_changed = snapshot.known.version > 0 && next != snapshot.known;
+    return std::move(one.result);
+  }
+  one.status = request_record_status_from_word(snapshot.row.text(F::status));
+  one.auto_approved = snapshot.row.checkbox(F::auto_approved).value_or(auto_approved_without_value(one));
+  if (snapshot.has_gift && next.state != State::sent) mark_sent(one);
+  if (next.state == State::claimed && !continue_claim(one)) return finish(std::move(one));
+  if (is_in_flight(one)) {
+    next = snapshot.known;
+    return std::move(one.result);
+  }
+  next.deleted = false;
+  if (!is_backing_off(one)) next.next_attempt_at.reset();
+  if (one.is_new_record && !snapshot.has_gift) {
+    adopt_crm_state(one);
+  } else {
+    record_edit(one);
+    withdraw_if_changed(one);
+    apply_edit(one);
+  }
+  report_gift_mismatch(one);
+  if (is_claimed_by_unknown_instance(one) && next.state == State::pending) {
+    next.error = kClaimedByUnknownInstance;
+    one.auto_approved = false;
+    one.is_unchecked = true;
+  }
+  approve_automatically(one);
+  next.seen_content = is_open(next.state) ? snapshot.content : "";
+  return finish(std::move(one));
+}
+
+RequestRecordReconciliation reconcile_deleted_request_record(const RequestRecordEntry& known, bool has_gift,
+                                                             UtcMillis now) {
+  RequestRecordReconciliation result;
+  RequestRecordEntry& next = result.change.next = known;
+  if (known.deleted && !known.next_attempt_at) return result;
+  const auto add_transition = [&](std::string_view who, State to, std::string_view comment) {
+    result.change.transitions.push_back({now, std::string(who), std::string(reported_state_word(known.state)),
+                                         std::string(to_word(to)), std::string(comment)});
+  };
+  next.deleted = true;
+  next.next_attempt_at.reset();
+  next.approved_content.clear();
+  next.seen_content.clear();
+  if (has_gift) {
+    if (known.state != State::sent) add_transition(kGiftsyncActor, State::sent, kGiftFound);
+    next.state = State::sent;
+  } else if (known.state != State::sent && known.state != State::rejected) {
+    // A new record with this Id is not approved.
+    const std::string comment = "deleted in the CRM before it was sent";
+    add_transition("a CRM user", State::pending, comment);
+    result.warnings.push_back("request " + known.number + " was " + comment + "; no gift is sent for it");
+    next.state = State::pending;
+    next.crm_status = CrmStatus::pending;
+    set_approval(next);
+    next.error.clear();
+  }
+  result.is_changed = next != known;
+  return result;
+}
+
+bool is_withdrawal(std::string_view error_log) {
+  return error_log == kChangedError || error_log == kUncheckedError;
+}
+
+std::string error_log_text(std::string_view text) {
+  return std::string(truncated(text, 255));
+}
+
+}  // namespace giftsync::sync

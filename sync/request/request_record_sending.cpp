@@ -1,0 +1,301 @@
+#include "sync/request/request_record_sending.h"
+
+#include <algorithm>
+#include <tl/expected.hpp>
+
+#include "sync/mail/delivery_rules.h"
+#include "sync/request/request_record_findings.h"
+
+namespace giftsync::sync {
+namespace {
+
+using F = RequestRecordField;
+using State = store::RequestRecordState;
+using store::RequestRecordEntry;
+using store::RequestRecordEntryUpdate;
+using Ids = std::vector<std::string>;
+
+struct Failure {
+  std::string record_id;
+  std::string text;
+  bool is_transient = false;  ///< not caused by the record: retried automatically
+  std::int64_t most_rest_millis = kMaxSyncRetryMillis;
+};
+
+/// An approved record, or a claimed one as it was saved with its claim.
+struct RecordToSend {
+  std::string record_id;
+  RequestRecord record;
+  bool person_found = true;
+};
+
+void apply(const crm::RequestRecordUpdate& write, RequestRecord& row) {
+  if (write.status) row.set(F::status, std::string(to_word(*write.status)));
+  const auto set_text = [&](F field, const std::optional<std::string>& text) {
+    if (text) row.set(field, text->empty() ? FieldValue() : FieldValue(*text));
+  };
+  set_text(F::error_log, write.error_log);
+  if (write.auto_approved) row.set(F::auto_approved, *write.auto_approved);
+  set_text(F::item_link, write.item_link);
+  if (write.claimed) row.claimed = *write.claimed;
+}
+
+/// The update that makes Error Log what the store has.
+crm::RequestRecordUpdate error_log_update(const RequestWork& work) {
+  crm::RequestRecordUpdate write{work.loaded.row};
+  if (work.loaded.row.text(F::error_log) != work.known.error) write.error_log = work.known.error;
+  return write;
+}
+
+/// Leaves them Approved with an Error Log; transient failures are scheduled for a retry.
+void report_failures(const RequestRecordContext& context, const std::vector<Failure>& failures,
+                     RequestRecordBatch& batch) {
+  std::vector<RequestRecordEntryUpdate> changes;
+  for (const Failure& failure : failures) {
+    ++batch.stats.failed;
+    RequestRecordEntry next = batch.works.at(failure.record_id).known;
+    const std::string text = error_log_text(failure.text);
+    if (next.error != text)
+      batch.stats.warnings.push_back("request " + next.number + " was not sent: " + text);
+    if (next.state == State::claimed) next.state = *state_after(next.state, RequestRecordAction::release);
+    next.error = text;
+    next.failures += 1;
+    next.next_attempt_at.reset();
+    if (failure.is_transient)
+      next.next_attempt_at =
+          context.now + std::min(rejected_retry_millis(next.failures), failure.most_rest_millis);
+    changes.push_back({std::move(next), {}});
+  }
+  const std::set<std::string> saved = save_entries(context.store, changes, batch);
+  std::vector<crm::RequestRecordUpdate> writes;
+  for (const Failure& failure : failures) {
+    if (!saved.contains(failure.record_id)) continue;
+    const RequestWork& one = batch.works.at(failure.record_id);
+    crm::RequestRecordUpdate write = error_log_update(one);
+    if (one.loaded.row.claimed) write.claimed = false;
+    if (write.error_log || write.claimed) writes.push_back(std::move(write));
+  }
+  write_records(context.records, writes, batch);
+}
+
+/// By user, of the records that name one.
+std::map<std::string, SenderAuthorization> authorizations(const RequestRecordRules& rules,
+                                                          const std::vector<RecordToSend>& records) {
+  std::set<std::string> users;
+  for (const RecordToSend& one : records) users.insert(one.record.text(F::sender));
+  users.erase("");
+  std::map<std::string, SenderAuthorization> by_user;
+  if (users.empty()) return by_user;
+  const Ids ids(users.begin(), users.end());
+  std::vector<SenderAuthorization> found = rules.authorize_senders(ids);
+  for (std::size_t i = 0; i < ids.size(); ++i) by_user.emplace(ids[i], std::move(found[i]));
+  return by_user;
+}
+
+tl::expected<store::NewGiftRequest, Failure> prepare(const RequestRecordContext& context,
+                                                     const RecordToSend& one,
+                                                     const SenderAuthorization& sender,
+                                                     RequestRecordBatch& batch) {
+  const store::GiftItem* item = nullptr;
+  if (const auto gift = gift_id_of(one.record)) {
+    auto known = batch.items.find(*gift);
+    if (known == batch.items.end())
+      known = batch.items.emplace(*gift, context.store.catalogue.item(*gift)).first;
+    if (known->second) item = &*known->second;
+  }
+  const std::vector<RequestRecordFinding> findings =
+      sending_findings(one.record, {item, one.person_found, sender, context.rules.limits});
+  if (findings.empty()) return make_gift_request(one.record, *item, *sender.account, context.now);
+  return tl::unexpected(Failure{one.record_id, error_log_of(findings, one.record.text(F::number)),
+                                findings.front().is_retried, context.rules.most_sender_rest_millis});
+}
+
+/// Prepares the gift requests of valid records and returns their Ids; reports the failures of the others.
+Ids prepare(const RequestRecordContext& context, const std::vector<RecordToSend>& records,
+            RequestRecordBatch& batch) {
+  const std::map<std::string, SenderAuthorization> senders = authorizations(context.rules, records);
+  Ids valid_ids;
+  std::vector<Failure> failures;
+  for (const RecordToSend& one : records) {
+    const auto sender = senders.find(one.record.text(F::sender));
+    auto prepared =
+        prepare(context, one, sender == senders.end() ? SenderAuthorization() : sender->second, batch);
+    if (!prepared) {
+      failures.push_back(prepared.error());
+      continue;
+    }
+    batch.works.at(one.record_id).gift_request = std::move(*prepared);
+    valid_ids.push_back(one.record_id);
+  }
+  report_failures(context, failures, batch);
+  return valid_ids;
+}
+
+/// Claims the records: the claim and the content to send are saved in the store, then claimed in the CRM by
+/// a conditional update, which fails if the record was edited or rejected meanwhile. Only a record whose
+/// update succeeded is sent; returns those.
+Ids claim(const RequestRecordContext& context, const Ids& record_ids, RequestRecordBatch& batch) {
+  std::vector<RequestRecordEntryUpdate> changes;
+  for (const std::string& record_id : record_ids) {
+    const RequestWork& one = batch.works.at(record_id);
+    RequestRecordEntry next = one.known;
+    next.state = *state_after(next.state, RequestRecordAction::claim);
+    next.gift_request_text = format_request_record(one.loaded.completed);
+    next.next_attempt_at = context.now + kClaimInFlightMillis;
+    changes.push_back({std::move(next), {}});
+  }
+  const std::set<std::string> saved = save_entries(context.store, changes, batch);
+  std::vector<crm::RequestRecordUpdate> writes;
+  for (const std::string& record_id : record_ids) {
+    if (!saved.contains(record_id)) continue;
+    crm::RequestRecordUpdate write{batch.works.at(record_id).loaded.row};
+    write.claimed = true;
+    writes.push_back(std::move(write));
+  }
+  const std::set<std::string> claimed = write_records(context.records, writes, batch);
+  std::vector<RequestRecordEntryUpdate> lost;
+  for (const std::string& record_id : saved) {
+    if (claimed.contains(record_id)) continue;
+    RequestRecordEntry next = batch.works.at(record_id).known;
+    next.state = *state_after(next.state, RequestRecordAction::release);
+    next.gift_request_text.clear();
+    // Reconciled again at once, unless the CRM asks for a while (REQ-56).
+    const bool is_postponed = batch.works.at(record_id).is_postponed;
+    const std::int64_t rest = batch.works.at(record_id).rest_millis;
+    next.next_attempt_at = context.now + (is_postponed ? std::max(kPostponedClaimMillis, rest) : 0);
+    lost.push_back({std::move(next), {}});
+  }
+  save_entries(context.store, lost, batch);
+  return {claimed.begin(), claimed.end()};
+}
+
+/// A rejection after the claim is reverted and reported in Error Log.
+std::string error_of_late_edit(const RequestRecord& row) {
+  const std::string status = row.text(F::status);
+  if (request_record_status_from_word(status) == RequestRecordStatus::approved) return {};
+  return error_log_text(transition_error(State::sent, status));
+}
+
+RequestRecordEntryUpdate sent_change(const RequestWork& work, GiftRequestId request, UtcMillis now) {
+  RequestRecordEntry next = work.known;
+  next.state = *state_after(next.state, RequestRecordAction::send);
+  next.error = error_of_late_edit(work.loaded.row);
+  next.gift_request_text.clear();
+  next.approved_content.clear();
+  next.failures = 0;
+  next.next_attempt_at = now + kWriteInFlightMillis;
+  return {std::move(next),
+          {{now, "giftsync", std::string(to_word(State::approved)), std::string(to_word(State::sent)),
+            "gift request " + std::to_string(request.value)}}};
+}
+
+void publish_sent(const RequestRecordContext& context, const std::vector<RequestRecordEntryUpdate>& changes,
+                  RequestRecordBatch& batch) {
+  std::vector<crm::RequestRecordUpdate> writes;
+  for (const std::string& record_id : save_entries(context.store, changes, batch)) {
+    const RequestWork& one = batch.works.at(record_id);
+    if (one.known.state != State::sent) continue;
+    crm::RequestRecordUpdate& write = writes.emplace_back(error_log_update(one));
+    write.status = RequestRecordStatus::sent;
+    write.claimed = false;
+  }
+  write_records(context.records, writes, batch);
+}
+
+/// Sends the claimed records whose gift requests are prepared.
+void send(const RequestRecordContext& context, const Ids& claimed, RequestRecordBatch& batch) {
+  Ids record_ids;
+  std::vector<store::NewGiftRequest> gift_requests;
+  for (const std::string& record_id : claimed) {
+    const RequestWork& work = batch.works.at(record_id);
+    if (!work.gift_request) continue;
+    record_ids.push_back(record_id);
+    gift_requests.push_back(*work.gift_request);
+    gift_requests.back().request_record->entry_version = work.known.version;
+  }
+  if (gift_requests.empty()) return;
+  const std::vector<store::CreateOutcome> outcomes = context.store.gifts.create(gift_requests);
+  std::vector<RequestRecordEntryUpdate> changes;
+  std::vector<Failure> refused;
+  for (std::size_t i = 0; i < record_ids.size(); ++i) {
+    const store::CreateOutcome& outcome = outcomes[i];
+    const RequestWork& work = batch.works.at(record_ids[i]);
+    if (outcome.kind == store::CreateOutcome::Kind::created ||
+        outcome.kind == store::CreateOutcome::Kind::replayed) {
+      ++batch.stats.sent;
+      if (outcome.kind == store::CreateOutcome::Kind::created)
+        batch.stats.made.push_back({work.known.number, outcome.request, outcome.recipients});
+      changes.push_back(sent_change(work, outcome.request, context.now));
+    } else if (outcome.kind == store::CreateOutcome::Kind::failed && !outcome.transient) {
+      refused.push_back({record_ids[i], "giftsync could not store the gift: " + outcome.error, true});
+    } else {
+      changes.push_back(deferred_change(work.known, context.now + sync_retry_millis(1)));
+    }
+  }
+  publish_sent(context, changes, batch);
+  report_failures(context, refused, batch);
+}
+
+}  // namespace
+
+std::set<std::string> save_entries(store::Store& store, const std::vector<RequestRecordEntryUpdate>& changes,
+                                   RequestRecordBatch& batch) {
+  std::set<std::string> saved = store.request_records.save(changes);
+  for (const RequestRecordEntryUpdate& change : changes) {
+    RequestWork& work = batch.works.at(change.next.record_id);
+    if (saved.contains(change.next.record_id)) {
+      work.known = change.next;
+      ++work.known.version;
+    } else {
+      work.is_conflicted = true;
+    }
+  }
+  return saved;
+}
+
+std::set<std::string> write_records(crm::RequestRecords& records,
+                                    const std::vector<crm::RequestRecordUpdate>& writes,
+                                    RequestRecordBatch& batch) {
+  std::set<std::string> written;
+  if (writes.empty()) return written;
+  const std::vector<crm::RowResult> results = records.update(writes);
+  for (std::size_t i = 0; i < writes.size(); ++i) {
+    const crm::RequestRecordUpdate& one = writes[i];
+    RequestWork& work = batch.works.at(one.expected.id);
+    if (results[i].kind == crm::RowResult::Kind::rejected && !work.refusal) {
+      work.refusal = results[i].reason;
+      work.rest_millis = results[i].rest_millis;
+    }
+    work.is_postponed = results[i].kind == crm::RowResult::Kind::retry;
+    if (work.is_postponed) work.rest_millis = results[i].rest_millis;
+    if (results[i].kind != crm::RowResult::Kind::updated) continue;
+    for (RequestRecord* row : {&work.loaded.row, &work.loaded.completed}) apply(one, *row);
+    written.insert(one.expected.id);
+  }
+  return written;
+}
+
+RequestRecordEntryUpdate deferred_change(RequestRecordEntry next, UtcMillis until) {
+  next.next_attempt_at = until;
+  return {std::move(next), {}};
+}
+
+void send_request_records(const RequestRecordContext& context, const std::vector<std::string>& approved,
+                          std::vector<std::string> claimed, RequestRecordBatch& batch) {
+  std::vector<RecordToSend> to_claim;
+  for (const std::string& record_id : approved) {
+    const LoadedRequestRecord& loaded = batch.works.at(record_id).loaded;
+    to_claim.push_back({record_id, loaded.completed, loaded.person_found});
+  }
+  const Ids claimed_now = claim(context, prepare(context, to_claim, batch), batch);
+  // The content saved with an earlier claim is sent, even if the row has changed since.
+  std::vector<RecordToSend> resumed;
+  for (const std::string& record_id : claimed)
+    resumed.push_back(
+        {record_id, parse_request_record(record_id, batch.works.at(record_id).known.gift_request_text)});
+  prepare(context, resumed, batch);
+  claimed.insert(claimed.end(), claimed_now.begin(), claimed_now.end());
+  send(context, claimed, batch);
+}
+
+}  // namespace giftsync::sync

@@ -1,0 +1,71 @@
+// What a pause of mail delivery is bound to, and what mails to senders link to.
+#include "daemon/wiring/components_config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <set>
+
+#include "sync/gift/gift_links.h"
+
+namespace giftsync::wiring {
+namespace {
+
+config::EmailSettings relay() {
+  config::EmailSettings email;
+  email.transport = config::MailTransportKind::smtp;
+  email.smtp_url = "smtp://relay.example.com:587";
+  email.smtp_username = "gifts";
+  email.smtp_password = config::Secret("first password");
+  return email;
+}
+
+// MAIL-25
+TEST(RelayFingerprint, EachSettingOfTheRelayChangesItAndNoOtherDoes) {
+  const sync::LinkSigner signer(std::string(32, 's'));
+  const std::function<void(config::EmailSettings&)> changes[] = {
+      [](auto&) {},
+      [](auto& email) { email.smtp_url = "smtp://relay.example.com:588"; },
+      [](auto& email) { email.smtp_username = "sgift"; },
+      [](auto& email) { email.smtp_password = config::Secret("second password"); },
+      [](auto& email) { email.smtp_require_tls = false; },
+      [](auto& email) { email.smtp_ca_file = "/etc/ca.pem"; },
+      [](auto& email) { email.smtp_client_name = "vm.example.com"; },
+      [](auto& email) { email.from = "other@example.com"; },
+      [](auto& email) { email.transport = config::MailTransportKind::file; }};
+  std::set<std::string> fingerprints;
+  for (const auto& change : changes) {
+    config::EmailSettings email = relay();
+    change(email);
+    fingerprints.insert(relay_fingerprint(email, signer));
+  }
+  EXPECT_EQ(fingerprints.size(), std::size(changes));
+  config::EmailSettings more_connections = relay();
+  more_connections.smtp_connections = 9;
+  EXPECT_EQ(relay_fingerprint(more_connections, signer), relay_fingerprint(relay(), signer));
+}
+
+// MAIL-35
+TEST(DeliveryRules, MailsToSendersLinkToTheConsoleOnlyWhileItIsOn) {
+  const sync::LinkSigner signer(std::string(32, 's'));
+  const sync::GiftLinks links("https://gifts.example.com", signer);
+  config::Settings settings;
+  settings.email.from = "gifts@example.com";
+  settings.server.admin_url = "https://admin.example.com";
+  store::SenderNotice notice;
+  notice.gift = {41};
+  notice.email = "ada@example.com";
+  const store::SenderMail mail{"sam@example.com", false, 1, {notice}};
+  sync::MailIdentity identity;
+  identity.message_id = "sender-1@example.com";
+  const auto bytes = [&](bool is_on) {
+    settings.console.enabled = is_on;
+    return delivery_rules(settings, "abc", links).compose_for_sender(mail, identity).bytes;
+  };
+  EXPECT_THAT(bytes(true), testing::HasSubstr("https://admin.example.com/console/gifts/41"));
+  EXPECT_THAT(bytes(false), testing::HasSubstr("giftsyncctl gift resend 41 --email ADDRESS"));
+}
+
+}  // namespace
+}  // namespace giftsync::wiring
