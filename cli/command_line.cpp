@@ -116,11 +116,6 @@ bool is_option(const std::string& word) {
   return word.size() > 1 && word.front() == '-';
 }
 
-const Command* find_below(const Command& command, const std::string& name) {
-  const auto at = std::ranges::find(command.below, name, [](const auto& one) { return one->name; });
-  return at == command.below.end() ? nullptr : at->get();
-}
-
 /// The first unknown noun, verb or option, or a missing verb; empty if there is none. Ignores values.
 std::optional<std::string> usage_fault(const Command& root, const std::vector<std::string>& args) {
   const Command* command = &root;
@@ -132,7 +127,7 @@ std::optional<std::string> usage_fault(const Command& root, const std::vector<st
       if (name == "--help" || name == "-h" || name == "--version") return std::nullopt;
       if (takes_value(*command, name) && name == word) ++i;
     } else if (!command->below.empty()) {
-      const Command* below = find_below(*command, word);
+      const Command* below = command->find_below(word);
       if (below == nullptr) return unknown_word(*command, word);
       command = below;
     }
@@ -174,7 +169,7 @@ Position position_after(const Command& root, const std::vector<std::string>& wor
       position.waiting.clear();
     } else if (word.starts_with('-')) {
       if (takes_value(*position.command, word)) position.waiting = word;
-    } else if (const Command* below = find_below(*position.command, word)) {
+    } else if (const Command* below = position.command->find_below(word)) {
       position.command = below;
     } else {
       ++position.arguments;

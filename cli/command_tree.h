@@ -86,6 +86,8 @@ struct Command {
   }
   /// By one of its names; null without one.
   const Option* find(std::string_view option) const;
+  /// The noun or verb below it; null without one.
+  const Command* find_below(std::string_view word) const;
 
  private:
   Option* add(Option option) {

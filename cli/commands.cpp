@@ -58,6 +58,12 @@ const Option* Command::find(std::string_view option) const {
   return nullptr;
 }
 
+const Command* Command::find_below(std::string_view word) const {
+  const auto at =
+      std::ranges::find(below, word, [](const auto& one) -> std::string_view { return one->name; });
+  return at == below.end() ? nullptr : at->get();
+}
+
 void Commands::run_with_store(Command* verb, StoreAccess access, StoreCommand command) {
   run_with_settings(
       verb, [access, command = std::move(command)](const Console& console, const config::Settings& settings) {

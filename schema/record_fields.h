@@ -6,9 +6,9 @@
 //       field<&GiftRequest::id>("id"),
 //       field<&GiftRequest::costs, &GiftCosts::item>("item_cost"));
 //
-// The SELECT list, the reader and the INSERT of the store follow it (schema/sql/record_rows.h), and so does
-// what giftsyncctl prints and the console shows, for the fields that are listed everywhere. A member that
-// does not exist, or whose type no column can have, is an error in the line of its field.
+// The SELECT list, the reader and the INSERT of the store follow it (schema/sql/record_rows.h), and every
+// output has the fields with a title: `gift show`, its JSON, `gift export`, the console's page and CSV. A
+// member that does not exist, or whose type no column can have, is an error in the line of its field.
 #pragma once
 
 #include <concepts>
@@ -78,7 +78,7 @@ struct Field {
       {};  ///< "Cost center": every output lists it; empty: outputs name it themselves, or not
   bool is_masked = false;  ///< an auditor sees only whether there is a value (CON-59)
 
-  constexpr Field masked() const { return {column, title, true}; }
+  constexpr Field masked() const requires std::same_as<Value, std::string> { return {column, title, true}; }
 
   static constexpr const Value& of(const Record& record) {
     return record_field::reach<member, steps...>(record);

@@ -74,11 +74,9 @@ void print_request(const GiftDetail& detail, std::ostream& out) {
   print_field(out, "asked with", request.credential_prefix.empty() ? "" : request.credential_prefix + "...");
   print_field(out, "Request-Id", request.http_request_id);
   print_field(out, "campaign", request.utm_campaign_id.value_or(""));
-  const auto print_listed = [&](const auto& field, const auto& value) {
+  store::each_listed(gift, [&](const auto& field, const auto& value) {
     print_field(out, ascii_lower(field.title), field_text(value));
-  };
-  store::kGiftRequestFields.each_listed(request, print_listed);
-  store::kRecipientTransactionFields.each_listed(gift.transaction, print_listed);
+  });
   print_block(out, "message", gift.transaction.message);
 }
 

@@ -107,8 +107,9 @@ Data summary_of(const ConsoleGift& row, const sync::FoldedStatus& status,
   add_line(lines, "gift_request", std::to_string(request.id.value));
   add_line(lines, "credential", request.credential_prefix);
   add_line(lines, "http_request", request.http_request_id);
-  add_listed(lines, store::kGiftRequestFields, request);
-  add_listed(lines, store::kRecipientTransactionFields, transaction);
+  store::each_listed(row.gift, [&](const auto& field, const auto& value) {
+    add_titled_line(lines, std::string(field.title), field_text(value));
+  });
   return lines;
 }
 

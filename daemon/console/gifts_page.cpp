@@ -69,9 +69,7 @@ Data row_data(const ConsoleGift& row, const ConsoleUrl& url) {
 
 std::string csv_header() {
   std::string listed;
-  const auto add = [&](const auto& field, const auto&) { listed.append(",").append(field.column); };
-  store::kGiftRequestFields.each_listed({}, add);
-  store::kRecipientTransactionFields.each_listed({}, add);
+  store::each_listed({}, [&](const auto& field, const auto&) { listed.append(",").append(field.column); });
   return std::string(kByteOrderMark) +
          "transaction_id,gift_request_id,sent_at,status,status_since,recipient_email,first_name,last_name,"
          "sender_email,item,campaign,total_cost,source,conflict,contact_id,lead_id,crm_state,crm_error" +
@@ -102,9 +100,8 @@ std::string csv_row(const ConsoleGift& row) {
                                           row.last_error};
   std::string line;
   for (const std::string& cell : cells) line += (line.empty() ? "" : ",") + csv_cell(cell);
-  const auto add = [&](const auto&, const auto& value) { line += "," + csv_cell(field_text(value)); };
-  store::kGiftRequestFields.each_listed(request, add);
-  store::kRecipientTransactionFields.each_listed(transaction, add);
+  store::each_listed(row.gift,
+                     [&](const auto&, const auto& value) { line += "," + csv_cell(field_text(value)); });
   return line + "\r\n";
 }
 

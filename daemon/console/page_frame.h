@@ -12,7 +12,6 @@
 #include "daemon/content/messages.h"
 #include "daemon/http/http_message.h"
 #include "platform/time.h"
-#include "schema/record_fields.h"
 
 namespace giftsync::console {
 
@@ -60,13 +59,6 @@ http::HttpResponse notice(const ConsoleUrl& url, int status, std::string_view ti
 void add_line(Data& lines, std::string_view key, const std::string& value);
 /// The same under a label of its own.
 void add_titled_line(Data& lines, const std::string& title, const std::string& value);
-/// Adds the fields that every output lists. The record holds of masked fields only what the viewer may see.
-template <class Fields>
-void add_listed(Data& lines, const Fields& fields, const typename Fields::Record& record) {
-  fields.each_listed(record, [&](const auto& field, const auto& value) {
-    add_titled_line(lines, std::string(field.title), field_text(value));
-  });
-}
 /// Adds {label, time} to a list of facts, unless there is none.
 void add_time(Data& lines, std::string_view key, std::optional<UtcMillis> time);
 /// Sets the value, unless it is empty: an empty text would still show its section.

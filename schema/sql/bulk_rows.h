@@ -19,11 +19,6 @@ namespace giftsync::sql {
 
 using Cell = std::variant<std::monostate, std::int64_t, std::string_view>;
 
-template <class Type>
-Cell cell_of(const std::optional<Type>& value) {
-  return value ? Cell(*value) : Cell();
-}
-
 /// One quoted element of a PostgreSQL array literal.
 std::string array_text(std::string_view value);
 

@@ -75,13 +75,13 @@ std::vector<typename Fields::Record> select_records(const Fields& fields, soci::
 }
 
 template <class Value>
-Cell cell_of_value(const Value& value) {
+Cell cell_of(const Value& value) {
   if constexpr (std::is_same_v<Value, std::string>) {
     return std::string_view(value);
   } else if constexpr (std::is_integral_v<Value>) {
     return std::int64_t{value};
   } else if constexpr (record_field::kIsOptional<Value>) {
-    if (value) return cell_of_value(*value);
+    if (value) return cell_of(*value);
     return std::is_enum_v<typename Value::value_type> ? Cell(std::string_view()) : Cell();
   } else if constexpr (std::is_enum_v<Value>) {
     return to_word(value);
@@ -116,7 +116,7 @@ template <class Fields>
 std::array<Cell, Fields::kCount> cells_of(const Fields& fields, const typename Fields::Record& record) {
   std::array<Cell, Fields::kCount> cells;
   std::size_t at = 0;
-  fields.each([&](const auto& field) { cells[at++] = cell_of_value(field.of(record)); });
+  fields.each([&](const auto& field) { cells[at++] = cell_of(field.of(record)); });
   return cells;
 }
 

@@ -48,10 +48,9 @@ TEST(CommandEffects, TheOptionsThatEventsNameExist) {
   Commands commands;
   add_all_commands(commands);
   for (const CommandEffect& one : command_effects()) {
-    Command* app = &commands.root();
+    const Command* app = &commands.root();
     std::istringstream words{std::string(one.verb)};
-    for (std::string word; words >> word;)
-      app = std::ranges::find(app->below, word, [](const auto& below) { return below->name; })->get();
+    for (std::string word; words >> word;) app = app->find_below(word);
     std::istringstream options{std::string(one.id) + " " + std::string(one.detail)};
     for (std::string option; options >> option;)
       EXPECT_NE(app->find(option), nullptr) << one.verb << " " << option;

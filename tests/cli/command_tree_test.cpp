@@ -24,11 +24,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const Command* find_below(const Command& command, const std::string& name) {
-  const auto at = std::ranges::find(command.below, name, [](const auto& one) { return one->name; });
-  return at == command.below.end() ? nullptr : at->get();
-}
-
 /// What no command of the tree understands in the words after "giftsyncctl"; empty: they can be run.
 std::string fault_in(const Command& root, const std::string& words) {
   const Command* command = &root;
@@ -48,7 +43,7 @@ std::string fault_in(const Command& root, const std::string& words) {
       is_value = !option->is_flag() && name == word;
     } else if (!command->below.empty()) {
       if (command == &root && (word == "help" || word == "version" || word == "complete")) return {};
-      const Command* below = find_below(*command, word);
+      const Command* below = command->find_below(word);
       if (below == nullptr)
         return "there is no " + word + (command == &root ? "" : " of " + name_of_verb(*command));
       command = below;

@@ -157,6 +157,20 @@ std::string element_text(const XmlElement& parent, std::string_view name) {
   return {};
 }
 
+std::vector<PackageRule> read_rules() {
+  std::vector<PackageRule> rules;
+  for (const SourceFile& file : package_sources()) {
+    const std::size_t folder = file.path.find("/validationRules/");
+    if (folder == std::string::npos) continue;
+    const auto root = read_xml(file.text, {});
+    if (!root) std::abort();  // a bug: the project has a file that is no XML
+    const std::string object = file.path.substr(0, folder);
+    rules.push_back({object.substr(object.rfind('/') + 1), element_text(*root, "fullName"),
+                     element_text(*root, "errorConditionFormula"), element_text(*root, "errorMessage")});
+  }
+  return rules;
+}
+
 }  // namespace
 
 std::vector<SourceFile> package_sources() {
@@ -168,17 +182,8 @@ std::vector<SourceFile> package_sources() {
   return files;
 }
 
-std::vector<PackageRule> package_rules() {
-  std::vector<PackageRule> rules;
-  for (const SourceFile& file : package_sources()) {
-    const std::size_t folder = file.path.find("/validationRules/");
-    if (folder == std::string::npos) continue;
-    const auto root = read_xml(file.text, {});
-    if (!root) std::abort();  // a bug: the project has a file that is no XML
-    const std::string object = file.path.substr(0, folder);
-    rules.push_back({object.substr(object.rfind('/') + 1), element_text(*root, "fullName"),
-                     element_text(*root, "errorConditionFormula"), element_text(*root, "errorMessage")});
-  }
+const std::vector<PackageRule>& package_rules() {
+  static const std::vector<PackageRule> rules = read_rules();
   return rules;
 }
 

@@ -41,6 +41,6 @@ struct PackageRule {
 };
 
 /// Those of the package, by object and name.
-std::vector<PackageRule> package_rules();
+const std::vector<PackageRule>& package_rules();
 
 }  // namespace giftsync::salesforce

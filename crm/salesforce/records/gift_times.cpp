@@ -72,15 +72,17 @@ ReadLinks read_links(OrgCalls& calls, const ApiNames& names, std::span<const Tra
   return links;
 }
 
-bool is_quiet_or_undated(const Read& read, UtcMillis read_at) {
+/// Whether a record was not edited a moment ago. The org compares whole seconds. `undated`: the answer for a
+/// record without an edit time.
+bool is_quiet(const Read& read, UtcMillis read_at, bool undated) {
   const std::optional<UtcMillis> edited = read_time(read.last_modified);
-  return !edited || edited->value <= read_at.value - kQuietMillis;
+  return edited ? edited->value <= read_at.value - kQuietMillis : undated;
 }
 
 /// Waits once when a record was edited a moment ago.
 ReadLinks read_quiet_links(OrgCalls& calls, const ApiNames& names, std::span<const TransactionId> ids) {
   ReadLinks links = read_links(calls, names, ids);
-  const auto is_edited = [&](const auto& entry) { return !is_quiet_or_undated(entry.second, links.read_at); };
+  const auto is_edited = [&](const auto& entry) { return !is_quiet(entry.second, links.read_at, true); };
   if (std::ranges::none_of(links.found, is_edited)) return links;
   std::this_thread::sleep_for(std::chrono::milliseconds(kQuietMillis));
   return read_links(calls, names, ids);
@@ -220,7 +222,7 @@ std::vector<RowResult> SalesforceGiftRecords::relink_some(std::span<const GiftRe
       results[i] = {Kind::not_found, "the gift record was deleted in the CRM", {}};
     else if (!has_links(names_, associations_of(at->second.record), rows[i].from))
       results[i] = {Kind::unchanged, "the record holds other lookups than expected", {}};
-    else if (!is_quiet_or_undated(at->second, links.read_at))
+    else if (!is_quiet(at->second, links.read_at, true))
       results[i] = {Kind::retry, "the record is being edited in the CRM; run the command again", {}};
     else
       relinkings.push_back({i, &rows[i], at->second});
@@ -337,12 +339,6 @@ std::vector<TransactionId> write_missing(OrgCalls& calls, const ApiNames& names,
   return again;
 }
 
-/// The org compares whole seconds: a record that was edited a moment ago is read again later.
-bool is_quiet(const Read& read, UtcMillis read_at) {
-  const std::optional<UtcMillis> edited = read_time(read.last_modified);
-  return edited && edited->value <= read_at.value - kQuietMillis;
-}
-
 /// write_missing() without a version: single updates of records that are as they were read.
 std::vector<TransactionId> write_missing_unmodified(OrgCalls& calls, const ApiNames& names,
                                                     const Wanted& wanted, const ReadTimes& records,
@@ -354,7 +350,7 @@ std::vector<TransactionId> write_missing_unmodified(OrgCalls& calls, const ApiNa
     const TransactionId id = read.record.transaction();
     const auto times = missing_times(names, read.record, wanted.at(id));
     if (!times) continue;
-    if (!is_quiet(read, records.read_at)) {
+    if (!is_quiet(read, records.read_at, false)) {
       again.push_back(id);
       continue;
     }

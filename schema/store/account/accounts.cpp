@@ -50,19 +50,19 @@ template <class... Uses>
 std::vector<ApiKeyOwner> select_keys(soci::session& session, const std::string& rest, const Uses&... uses) {
   ApiKeyOwner row;
   std::string scopes;
-  Account& account = row.account;
-  soci::statement statement =
-      sql::bound(session,
-                 "SELECT k.id, k.account_id, k.name, k.prefix, k.hash, k.scopes, k.created_at, k.expires_at, "
-                 "k.revoked_at, "
-                 "k.last_used_at, " +
-                     sql::select_list(kAccountFields, "a") +
-                     " FROM api_key k JOIN account a ON a.id = k.account_id " + rest,
-                 uses..., into(row.key.id), into(row.key.account), into(row.key.name), into(row.key.prefix),
-                 into(row.key.hash), into(scopes), into(row.key.created_at), into(row.key.expires_at),
-                 into(row.key.revoked_at), into(row.key.last_used_at), into(account.id), into(account.email),
-                 into(account.name), into(account.plan), into(account.active), into(account.created_at),
-                 into(account.organization));
+  const std::string text =
+      "SELECT k.id, k.account_id, k.name, k.prefix, k.hash, k.scopes, k.created_at, k.expires_at, "
+      "k.revoked_at, "
+      "k.last_used_at, " +
+      sql::select_list(kAccountFields, "a") + " FROM api_key k JOIN account a ON a.id = k.account_id " + rest;
+  soci::statement statement = std::apply(
+      [&](const auto&... field) {
+        return sql::bound(session, text, uses..., into(row.key.id), into(row.key.account), into(row.key.name),
+                          into(row.key.prefix), into(row.key.hash), into(scopes), into(row.key.created_at),
+                          into(row.key.expires_at), into(row.key.revoked_at), into(row.key.last_used_at),
+                          into(field.of(row.account))...);
+      },
+      kAccountFields.fields);
   std::vector<ApiKeyOwner> found;
   sql::each_row(statement, [&] {
     row.key.scopes = parse_scopes(scopes);

@@ -26,23 +26,15 @@ constexpr auto kApprovals = enum_words<Approval>(
 }  // namespace
 
 /// A word that this program does not support is a fault of the store; the record is left alone.
-template <class Enum, const auto& words>
-struct RequestRecordWord {
-  using base_type = std::string;
-  static void from_base(const std::string& in, soci::indicator, Enum& out) {
-    const auto found = words.parse(in);
-    if (!found)
-      throw DependencyError(
-          false, "request_record_state holds \"" + in + "\", which is no state that this program supports");
-    out = *found;
-  }
-  static void to_base(const Enum& in, std::string& out, soci::indicator& ind) {
-    out = to_word(in);
-    ind = soci::i_ok;
-  }
-};
-using RequestRecordStateWord = RequestRecordWord<RequestRecordState, kRequestRecordStates>;
-using ApprovalWord = RequestRecordWord<Approval, kApprovals>;
+template <const auto& words>
+auto stored_word(const std::string& word) {
+  if (const auto found = words.parse(word)) return found;
+  throw DependencyError(
+      false, "request_record_state holds \"" + word + "\", which is no state that this program supports");
+}
+using RequestRecordStateWord =
+    sql::WordConversion<RequestRecordState, stored_word<kRequestRecordStates>, RequestRecordState::pending>;
+using ApprovalWord = sql::WordConversion<Approval, stored_word<kApprovals>, Approval::none>;
 using RequestRecordStatusWord =
     sql::WordConversion<RequestRecordStatus, request_record_status_from_word, RequestRecordStatus::pending>;
 
@@ -78,15 +70,6 @@ constexpr auto kRequestRecordEntryFields = record_fields(
     field<&RequestRecordEntry::next_attempt_at>("next_attempt_at"),
     field<&RequestRecordEntry::deleted>("deleted"),
     field<&RequestRecordEntry::version>("version"));
-constexpr auto kRequestRecordGiftFields = record_fields(
-    "request_record_gift",
-    field<&RequestRecordGift::link, &RequestRecordLink::record_id>("record_id"),
-    field<&RequestRecordGift::gift_request>("gift_request_id"),
-    field<&RequestRecordGift::link, &RequestRecordLink::contact_id>("contact_id"),
-    field<&RequestRecordGift::link, &RequestRecordLink::lead_id>("lead_id"),
-    field<&RequestRecordGift::link, &RequestRecordLink::account_id>("account_id"),
-    field<&RequestRecordGift::link, &RequestRecordLink::opportunity_id>("opportunity_id"),
-    field<&RequestRecordGift::link, &RequestRecordLink::sender_id>("sender_id"));
 // clang-format on
 
 /// A new version: a step that has read the row saves nothing over it. The condition is that of the index

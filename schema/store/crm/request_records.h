@@ -80,11 +80,6 @@ struct RequestRecordEntryUpdate {
   std::optional<RequestRecordEdit> edit = {};  ///< likewise
 };
 
-struct RequestRecordGift {
-  GiftRequestId gift_request;
-  RequestRecordLink link;
-};
-
 /// A filter of the console: the state, or the ones with an Error Log that are not sent or rejected and do not
 /// only wait again (kUncheckedError, kChangedError), or all states; and in these, unless all of its fields
 /// are empty, a search: of several the last one counts.

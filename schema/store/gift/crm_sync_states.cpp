@@ -72,11 +72,13 @@ constexpr auto kCrmSyncStateFields = record_fields(
     field<&CrmSyncState::task_crm_id>("task_crm_id"));
 // clang-format on
 
+const std::string kCrmSyncStateColumns = sql::select_list(kCrmSyncStateFields);
+
 std::vector<CrmSyncState> select_sync_states(soci::session& session, sql::Dialect dialect,
                                              const std::vector<std::int64_t>& ids) {
-  sql::PreparedQuery row(
-      session, "SELECT " + sql::select_list(kCrmSyncStateFields) + " FROM crm_sync_state WHERE " +
-                   sql::in_list(dialect, "transaction_id", "list", false) + " ORDER BY transaction_id");
+  sql::PreparedQuery row(session, "SELECT " + kCrmSyncStateColumns + " FROM crm_sync_state WHERE " +
+                                      sql::in_list(dialect, "transaction_id", "list", false) +
+                                      " ORDER BY transaction_id");
   std::vector<CrmSyncState> found;
   found.reserve(ids.size());
   row.each_row({sql::list_of(dialect, ids)},

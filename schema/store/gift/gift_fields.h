@@ -56,6 +56,23 @@ inline constexpr auto kRecipientTransactionFields = record_fields(
     field<&RecipientTransaction::resent_at>("resent_at"),
     field<&RecipientTransaction::last_reminder_day>("last_reminder_day"),
     field<&RecipientTransaction::external_id>("external_id"));
+
+inline constexpr auto kRequestRecordGiftFields = record_fields(
+    "request_record_gift",
+    field<&RequestRecordGift::link, &RequestRecordLink::record_id>("record_id"),
+    field<&RequestRecordGift::gift_request>("gift_request_id"),
+    field<&RequestRecordGift::link, &RequestRecordLink::contact_id>("contact_id"),
+    field<&RequestRecordGift::link, &RequestRecordLink::lead_id>("lead_id"),
+    field<&RequestRecordGift::link, &RequestRecordLink::account_id>("account_id"),
+    field<&RequestRecordGift::link, &RequestRecordLink::opportunity_id>("opportunity_id"),
+    field<&RequestRecordGift::link, &RequestRecordLink::sender_id>("sender_id"));
 // clang-format on
+
+/// Calls visit(field, value) for each field of the gift that every output lists.
+template <class Visit>
+void each_listed(const Gift& gift, Visit&& visit) {
+  kGiftRequestFields.each_listed(gift.request, visit);
+  kRecipientTransactionFields.each_listed(gift.transaction, visit);
+}
 
 }  // namespace giftsync::store

@@ -119,12 +119,14 @@ GiftByRecord insert_record_gifts(soci::session& session, sql::Dialect dialect, c
   const std::string list = sql::list_of(dialect, keys);
   const auto claimed = claimed_versions(session, dialect, list);
   const GiftByRecord before = select_gifts_by_record(session, dialect, list);
-  sql::BulkInsert rows = request_record_gift_rows(dialect);
+  // An existing row of the record is not replaced.
+  sql::BulkInsert rows(dialect, kRequestRecordGiftFields.table, sql::bulk_columns(kRequestRecordGiftFields),
+                       "ON CONFLICT (record_id) DO NOTHING");
   for (const auto& draft : drafts) {
     if (!draft.input->request_record || before.contains(draft.input->request_record->record_id)) continue;
     const auto version = claimed.find(draft.input->request_record->record_id);
     if (version == claimed.end() || version->second != draft.input->request_record->entry_version) continue;
-    add_request_record_gift(rows, draft.id, *draft.input->request_record);
+    rows.add(sql::cells_of(kRequestRecordGiftFields, {draft.id, *draft.input->request_record}));
   }
   rows.run(session);
   return select_gifts_by_record(session, dialect, list);

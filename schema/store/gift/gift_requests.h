@@ -106,6 +106,12 @@ struct RequestRecordLink {
   std::string sender_id;
 };
 
+/// The gift request that a request record was sent as.
+struct RequestRecordGift {
+  GiftRequestId gift_request;
+  RequestRecordLink link;
+};
+
 struct NewGiftRequest {
   GiftRequest request;  ///< its id is allocated by GiftRequests
   std::vector<NewRecipient> recipients;

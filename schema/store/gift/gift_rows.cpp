@@ -72,24 +72,6 @@ sql::BulkInsert recipient_transaction_rows(sql::Dialect dialect,
   return {dialect, "recipient_transaction", std::move(columns), suffix};
 }
 
-sql::BulkInsert request_record_gift_rows(sql::Dialect dialect) {
-  return {dialect,
-          "request_record_gift",
-          {{"record_id", Type::text},
-           {"gift_request_id", Type::integer},
-           {"contact_id", Type::text},
-           {"lead_id", Type::text},
-           {"account_id", Type::text},
-           {"opportunity_id", Type::text},
-           {"sender_id", Type::text}},
-          "ON CONFLICT (record_id) DO NOTHING"};
-}
-
-void add_request_record_gift(sql::BulkInsert& rows, GiftRequestId id, const RequestRecordLink& link) {
-  rows.add({link.record_id, id.value, link.contact_id, link.lead_id, link.account_id, link.opportunity_id,
-            link.sender_id});
-}
-
 sql::BulkInsert crm_outbox_rows(sql::Dialect dialect, std::string_view suffix) {
   return {dialect,
           "crm_outbox",

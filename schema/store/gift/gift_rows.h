@@ -66,10 +66,6 @@ sql::BulkInsert recipient_transaction_rows(sql::Dialect dialect,
                                            const std::vector<sql::BulkInsert::Column>& more,
                                            std::string_view suffix = "");
 
-/// For request_record_gift: an existing row of the record is not replaced.
-sql::BulkInsert request_record_gift_rows(sql::Dialect dialect);
-void add_request_record_gift(sql::BulkInsert& rows, GiftRequestId id, const RequestRecordLink& link);
-
 /// For crm_outbox: transactions whose current state the CRM does not have.
 sql::BulkInsert crm_outbox_rows(sql::Dialect dialect, std::string_view suffix = "");
 void add_crm_outbox_row(sql::BulkInsert& rows, TransactionId transaction, UtcMillis next_attempt_at);

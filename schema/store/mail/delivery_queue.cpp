@@ -67,13 +67,15 @@ constexpr auto kBreakerFields = record_fields(
     field<&CircuitBreaker::daemon>("daemon"));
 // clang-format on
 
+const std::string kClaimColumns = sql::select_list(kClaimFields);
+
 /// Claims the rows of a SELECT with or without :now.
 void claim_rows(soci::session& session, sql::Dialect dialect, const Lease& lease, const std::string& rows,
                 std::optional<UtcMillis> now, std::vector<DeliveryClaim>& claims) {
   const std::string update = "UPDATE mail_outbox SET lease_owner = :owner, lease_until = " +
                              std::string(sql::database_now(dialect)) + " + :lease WHERE transaction_id " +
                              sql::in_subquery(dialect, rows + for_update(dialect, " SKIP LOCKED")) +
-                             " RETURNING " + sql::select_list(kClaimFields);
+                             " RETURNING " + kClaimColumns;
   const auto claimed = [&](auto&&... bound) {
     return sql::select_records(kClaimFields, session, update, use(lease.owner, "owner"),
                                use(lease.millis, "lease"), bound...);
