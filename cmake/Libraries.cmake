@@ -88,7 +88,8 @@ giftsync_library(cli SUBFOLDERS account crm gift request status
   PRIVATE Poco::Foundation fmt::fmt nlohmann_json::nlohmann_json CLI11::CLI11 giftsync::csv PkgConfig::SIMDJSON
   PRECOMPILE <fmt/format.h> <nlohmann/json.hpp>)
 
-giftsync_embed(giftsync_schema_store schema/sql/store_001.sql schema/sql/store_002.sql schema/sql/store_003.sql)
+file(GLOB store_scripts RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/schema/sql/store_*.sql)
+giftsync_embed(giftsync_schema_store ${store_scripts})
 giftsync_embed(giftsync_crm_sql_managed crm/sql/managed/crm_001.sql)
 file(GLOB_RECURSE package RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/conf/salesforce/*.xml ${CMAKE_SOURCE_DIR}/conf/salesforce/*.json)
 giftsync_embed(giftsync_crm_salesforce ${package})

@@ -1,5 +1,6 @@
 #include "schema/store/store.h"
 
+#include <array>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -12,12 +13,17 @@
 namespace giftsync::store {
 namespace {
 
-constexpr std::string_view kScripts[] = {embedded::schema_sql_store_001_sql,
-                                         embedded::schema_sql_store_002_sql,
-                                         embedded::schema_sql_store_003_sql};
-static_assert(std::size(kScripts) == kStoreVersion);
+/// store_001.sql and on, in the order of their names.
+constexpr auto kScripts = [] {
+  std::array<std::string_view, std::size(embedded::giftsync_schema_store_files)> scripts;
+  for (std::size_t i = 0; i < scripts.size(); ++i)
+    scripts[i] = embedded::giftsync_schema_store_files[i].second;
+  return scripts;
+}();
 
 }  // namespace
+
+const int kStoreVersion = static_cast<int>(kScripts.size());
 
 int store_version(const sql::Dsn& dsn) {
   return read_store_version(dsn, kScripts);

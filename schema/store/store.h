@@ -39,7 +39,7 @@
 namespace giftsync::store {
 
 /// The version of the store's tables that this program reads and writes.
-inline constexpr int kStoreVersion = 3;
+extern const int kStoreVersion;
 
 /// The store cannot be used by this program: it is newer, or a development version made it. Not transient. An
 /// administrator has to act, so both programs exit 78.
