@@ -12,7 +12,6 @@
 #include "crm/crm.h"
 #include "daemon/config/settings.h"
 #include "daemon/wiring/crm_config.h"
-#include "platform/call_deadline.h"
 #include "platform/dependency_error.h"
 #include "schema/store/store.h"
 

@@ -10,7 +10,7 @@
 #include <new>
 #include <utility>
 
-#include "platform/spreadsheet_text.h"
+#include "platform/visible_text.h"
 #include "platform/text.h"
 
 namespace giftsync::cli {

@@ -1,7 +1,7 @@
 #include "matching/link_gift.h"
 
 #include "matching/match_decision.h"
-#include "schema/crm_id.h"
+#include "schema/ids.h"
 
 namespace giftsync::matching {
 namespace {

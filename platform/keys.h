@@ -1,4 +1,4 @@
-// platform: certificates, public keys and the key that giftsync signs with.
+// platform: certificates, public keys, the key that giftsync signs with, and texts sealed with a secret.
 //
 // Reads the X.509 certificate with which a SAML identity provider signs and checks its validity and strength.
 // Pure, apart from OpenSSL.
@@ -90,5 +90,17 @@ class SigningKey {
 
 /// The compact form (RFC 7515) of a JWT with the header {"alg":"RS256"}. `claims` is a JSON object.
 std::string signed_jwt(const SigningKey& key, std::string_view claims);
+
+// Encrypts a text that is stored beside other data, so that a copy of the store alone does not
+// reveal it: AES-256-GCM under a key that HKDF-SHA-256 derives from a secret. Any thread.
+
+/// `text` sealed under `secret` for the purpose `label`: printable ASCII, different at each call. Throws
+/// DependencyError when OpenSSL or the generator of random bytes fails.
+std::string seal_text(std::string_view secret, std::string_view label, std::string_view text);
+
+/// What seal_text() was given; nullopt for a text that was sealed with another secret or label, or changed
+/// since, or is no sealed text. Throws DependencyError when OpenSSL lacks an algorithm.
+std::optional<std::string> open_sealed_text(std::string_view secret, std::string_view label,
+                                            std::string_view sealed);
 
 }  // namespace giftsync

@@ -14,7 +14,7 @@
 #include "schema/store/gift/sync_queue.h"
 #include "schema/store/mail/delivery_queue.h"
 #include "schema/store/statements/bounded_count.h"
-#include "sync/mail/mail_replies.h"
+#include "sync/mail/delivery_rules.h"
 
 namespace giftsync::sync {
 

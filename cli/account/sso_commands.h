@@ -5,7 +5,7 @@
 
 #include "cli/console.h"
 #include "daemon/config/settings.h"
-#include "daemon/identity/oidc/discovery_cache.h"
+#include "daemon/identity/oidc/discovery.h"
 
 namespace giftsync::cli {
 

@@ -22,8 +22,8 @@
 #include "platform/dependency_error.h"
 #include "platform/text.h"
 #include "platform/visible_text.h"
-#include "sync/gift/lifecycle_rules.h"
-#include "sync/mail/mail_replies.h"
+#include "sync/gift/lifecycle.h"
+#include "sync/mail/delivery_rules.h"
 
 namespace giftsync::cli {
 namespace {

@@ -10,7 +10,7 @@
 #include "cli/listing.h"
 #include "schema/gift_record.h"
 #include "schema/store/gift/catalogue.h"
-#include "sync/gift/lifecycle_rules.h"
+#include "sync/gift/lifecycle.h"
 
 namespace giftsync::cli {
 

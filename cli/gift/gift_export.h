@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cli/listing.h"
-#include "platform/spreadsheet_text.h"
+#include "platform/visible_text.h"
 #include "schema/store/gift/gift_requests.h"
 #include "schema/store/page_views.h"
 

@@ -4,7 +4,6 @@
 #include <array>
 
 #include "platform/text.h"
-#include "schema/crm_id.h"
 #include "schema/ids.h"
 
 namespace giftsync::crm::sql_crm {

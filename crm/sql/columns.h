@@ -67,7 +67,7 @@ std::string valid_transaction_id_condition(sql::Dialect dialect, const std::stri
 /// The expression compared by its bytes; orders ids.
 std::string bytewise(sql::Dialect dialect, const std::string& expression);
 
-/// A list for IN: an Id of Salesforce in both of its forms, another one twice. As schema/crm_id.h has them,
+/// A list for IN: an Id of Salesforce in both of its forms, another one twice. As schema/ids.h has them,
 /// but for the suffix of a long one, which is not checked.
 std::string crm_id_forms_expression(sql::Dialect dialect, const std::string& id);
 

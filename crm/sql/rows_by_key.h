@@ -16,7 +16,7 @@
 #include "crm/row_result.h"
 #include "crm/sql/columns.h"
 #include "platform/text.h"
-#include "schema/crm_id.h"
+#include "schema/ids.h"
 #include "schema/sql/database.h"
 
 namespace giftsync::crm::sql_crm {

@@ -5,7 +5,7 @@
 
 #include "crm/sql/columns.h"
 #include "schema/contact_normalization.h"
-#include "schema/crm_id.h"
+#include "schema/ids.h"
 
 namespace giftsync::crm::sql_crm {
 

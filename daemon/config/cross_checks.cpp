@@ -19,7 +19,7 @@
 #include "platform/text.h"
 #include "platform/time.h"
 #include "platform/visible_text.h"
-#include "schema/crm_id.h"
+#include "schema/ids.h"
 #include "schema/sql/dsn.h"
 #include "sync/access/credential.h"
 

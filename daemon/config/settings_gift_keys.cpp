@@ -2,7 +2,7 @@
 #include "daemon/config/settings_table.h"
 #include "daemon/content/branding.h"
 #include "platform/text.h"
-#include "sync/gift/lifecycle_rules.h"
+#include "sync/gift/lifecycle.h"
 
 namespace giftsync::config {
 

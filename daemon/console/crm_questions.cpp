@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "platform/call_deadline.h"
 #include "platform/dependency_error.h"
 #include "platform/time.h"
 

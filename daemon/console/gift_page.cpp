@@ -12,7 +12,7 @@
 #include "sync/crm/gift_record_draft.h"
 #include "sync/crm/record_comparison.h"
 #include "sync/crm/sync_step.h"
-#include "sync/gift/lifecycle_rules.h"
+#include "sync/gift/lifecycle.h"
 
 namespace giftsync::console {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "daemon/console/access.h"
-#include "daemon/console/console_routes.h"
+#include "daemon/console/console.h"
 #include "daemon/http/json_request.h"
 #include "platform/digest.h"
 #include "platform/http_client.h"

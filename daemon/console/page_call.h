@@ -14,7 +14,6 @@
 #include "crm/crm.h"
 #include "daemon/config/settings.h"
 #include "daemon/console/page_frame.h"
-#include "daemon/console/request_checks.h"
 #include "daemon/http/http_message.h"
 #include "daemon/identity/provider_sign_in.h"
 #include "platform/clock.h"

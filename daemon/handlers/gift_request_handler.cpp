@@ -3,8 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "daemon/handlers/gift_request_body.h"
-#include "daemon/handlers/gift_request_responses.h"
+#include "daemon/handlers/gift_request_json.h"
 #include "daemon/http/json_request.h"
 #include "daemon/http/problem.h"
 #include "daemon/http/reply.h"
@@ -13,7 +12,7 @@
 #include "platform/text.h"
 #include "sync/access/credential.h"
 #include "sync/access/send_authorization.h"
-#include "sync/gift/send_gift.h"
+#include "sync/gift/gift_actions.h"
 
 namespace giftsync::handlers {
 namespace {

@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "crm/directory.h"
-#include "daemon/handlers/gift_request_body.h"
+#include "daemon/handlers/gift_request_json.h"
 #include "daemon/http/authenticator.h"
 #include "daemon/http/http_message.h"
 #include "daemon/http/request_rate_limiter.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "daemon/config/text_checks.h"
-#include "daemon/handlers/gift_request_responses.h"
+#include "daemon/handlers/gift_request_json.h"
 #include "daemon/http/json_request.h"
 #include "daemon/http/problem.h"
 #include "daemon/http/routes.h"

@@ -8,7 +8,7 @@
 #include "platform/http_client.h"
 #include "platform/text.h"
 #include "schema/contact_normalization.h"
-#include "sync/gift/lifecycle_rules.h"
+#include "sync/gift/lifecycle.h"
 
 namespace giftsync::mail {
 

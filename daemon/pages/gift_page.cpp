@@ -15,7 +15,7 @@
 #include "schema/picture_url.h"
 #include "sync/gift/gift_actions.h"
 #include "sync/gift/gift_links.h"
-#include "sync/gift/lifecycle_rules.h"
+#include "sync/gift/lifecycle.h"
 
 namespace giftsync::pages {
 namespace {

@@ -6,7 +6,6 @@
 #include <random>
 #include <set>
 
-#include "daemon/sources/poll_schedule.h"
 #include "daemon/sources/poll_step.h"
 #include "platform/dependency_error.h"
 #include "platform/text.h"

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "daemon/sources/event_ingestor.h"
-#include "daemon/sources/source_health.h"
 #include "platform/periodic_worker.h"
 
 namespace giftsync::sources {

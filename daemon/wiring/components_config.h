@@ -13,7 +13,7 @@
 #include "sync/crm/crm_roles.h"
 #include "sync/crm/sync_step.h"
 #include "sync/gift/gift_links.h"
-#include "sync/gift/lifecycle_rules.h"
+#include "sync/gift/lifecycle.h"
 #include "sync/mail/delivery_step.h"
 #include "sync/request/request_record_step.h"
 

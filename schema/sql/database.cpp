@@ -6,7 +6,7 @@
 #include <random>
 #include <tuple>
 
-#include "platform/call_deadline.h"
+#include "platform/dependency_error.h"
 #include "platform/text.h"
 #include "platform/time.h"
 #include "schema/sql/bulk_rows.h"

@@ -6,7 +6,7 @@
 
 #include "platform/text.h"
 #include "schema/contact_normalization.h"
-#include "schema/crm_id.h"
+#include "schema/ids.h"
 #include "schema/enums.h"
 #include "schema/sql/queries.h"
 #include "schema/store/gift/gift_rows.h"

@@ -1,12 +1,15 @@
 // sync: the gift record that a gift should have in the CRM, computed from the store (SYNC-3, SYNC-4). Pure.
 #pragma once
 
+#include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "crm/crm.h"
 #include "schema/gift_record.h"
+#include "schema/store/gift/change_log.h"
 #include "schema/store/gift/gift_requests.h"
 #include "schema/store/gift/sync_queue.h"
 
@@ -43,5 +46,15 @@ std::optional<crm::TaskUpsert> next_task_write(const store::Gift& gift, const st
 
 /// The task's state after such a row was written.
 store::TaskState task_state_after(const crm::TaskUpsert& row, const crm::RowResult& result);
+
+// When gifts of external sources were sent (STATUS-30). For giftsync's own gifts giftsync sets the
+// time, for adopted gifts their record; for external gifts their source is the authority.
+
+/// For those gifts that are external: the earliest "sent" report that counts, in whatever order the reports
+/// arrived. While none counts, the earliest voided one, because the gift was sent at some time.
+/// `effective_spans` are the gifts' changes that count.
+std::map<TransactionId, UtcMillis> reported_sent_times(store::ChangeLog& log,
+                                                       std::span<const store::Gift* const> gifts,
+                                                       std::span<const store::ChangeSpan> effective_spans);
 
 }  // namespace giftsync::sync

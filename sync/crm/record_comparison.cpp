@@ -5,7 +5,7 @@
 
 #include "platform/text.h"
 #include "schema/contact_normalization.h"
-#include "schema/crm_id.h"
+#include "schema/ids.h"
 #include "sync/status/status_rules.h"
 
 namespace giftsync::sync {

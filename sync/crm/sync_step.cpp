@@ -10,15 +10,13 @@
 #include <vector>
 
 #include "crm/crm.h"
-#include "matching/explicit_associations.h"
 #include "matching/match_decision.h"
 #include "platform/dependency_error.h"
 #include "platform/time.h"
 #include "schema/contact_normalization.h"
 #include "schema/store/store.h"
-#include "sync/crm/external_sent_times.h"
 #include "sync/crm/gift_record_draft.h"
-#include "sync/gift/lifecycle_rules.h"
+#include "sync/gift/lifecycle.h"
 #include "sync/mail/delivery_rules.h"
 #include "sync/status/status_rules.h"
 

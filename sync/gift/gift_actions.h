@@ -1,12 +1,16 @@
-// sync: an admin's actions on a gift: resend and cancel. Both are decided from everything accepted so far,
-// under the gift's lock, so that no timer and no mail being sent interferes. A refusal names what happened
-// before.
+// sync: what is done with a gift: send, resend and cancel. Resend and cancel are decided from everything
+// accepted so far, under the gift's lock, so that no timer and no mail being sent interferes. A refusal names
+// what happened before.
 #pragma once
 
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
+#include "schema/store/account/accounts.h"
+#include "schema/store/gift/catalogue.h"
+#include "schema/store/gift/gift_requests.h"
 #include "schema/store/store.h"
 #include "sync/status/status_rules.h"
 
@@ -80,5 +84,24 @@ FoldedStatus current_status(store::ChangeLog& log, const store::RecipientTransac
 /// The same from the gift's counting changes.
 FoldedStatus current_status(const store::RecipientTransaction& gift,
                             std::span<const store::ChangeSpan> changes);
+
+// The gift request that one caller asks for, built from its parts. Endpoints A and B, the CRM's sending
+// interface and request records all use it. Pure.
+
+struct GiftToSend {
+  const store::Account& sender;
+  const store::GiftItem& item;  ///< stored as a snapshot: later edits of the catalogue do not change it
+  SendMode mode = SendMode::email;
+  std::vector<store::NewRecipient> recipients;
+  std::string triggered_by = {};       ///< CRM user id; empty: the sender
+  std::string credential_prefix = {};  ///< of the API key or organization token; empty: a request record
+  std::string http_request_id = {};    ///< the Request-Id of the call; empty: a request record
+  std::optional<std::string> utm_campaign_id = std::nullopt;
+  std::string warnings = "[]";  ///< JSON array, returned with a replay
+  std::optional<store::IdempotencyKey> idempotency = std::nullopt;
+  std::optional<store::RequestRecordLink> request_record = std::nullopt;
+};
+
+store::NewGiftRequest new_gift_request(GiftToSend gift, UtcMillis now);
 
 }  // namespace giftsync::sync

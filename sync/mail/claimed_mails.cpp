@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "platform/dependency_error.h"
-#include "sync/gift/lifecycle_rules.h"
+#include "sync/gift/lifecycle.h"
 #include "sync/mail/relay_health.h"
 
 namespace giftsync::sync {

@@ -5,10 +5,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "platform/time.h"
 #include "schema/enums.h"
+#include "schema/store/mail/delivery_queue.h"
 #include "schema/store/store.h"
 
 namespace giftsync::sync {
@@ -76,7 +80,7 @@ inline constexpr std::int64_t kQuickBatchMillis = 2 * kSecondMillis;
 
 // Resets retry times that only a wrong clock can have set. A clock that was ahead leaves retry times
 // far in the future. Every retry time beyond the maximum backoff of its rule (sync/mail/delivery_rules.h)
-// becomes due now. For retry times of polls see daemon/sources/poll_schedule.h.
+// becomes due now. For retry times of polls see daemon/sources/poll_step.h.
 
 struct ClockSkewRepair {
   bool pause = false;         ///< mail delivery was paused
@@ -93,5 +97,32 @@ ClockSkewRepair repair_clock_skew(store::Store& store, UtcMillis now, UtcMillis 
 
 /// One sentence for the operator's log; empty when there were none.
 std::string describe(const ClockSkewRepair& repaired);
+
+// Many mails that failed with the same reply show a fault of the relay or of its settings (OPS-27).
+// Pure.
+
+/// The relay's reply without what differs from mail to mail: addresses, hosts, numbers behind the codes.
+std::string reply_class(std::string_view reply);
+
+/// Whether `text` is a part of the reply, in any case, or a reply of the same class.
+bool is_reply_like(std::string_view reply, std::string_view text);
+
+/// A reply that several mails in one state have.
+struct SharedReply {
+  DeliveryState state = DeliveryState::undelivered;  ///< or `queued`
+  std::string reply;                                 ///< of one of them
+  std::int64_t mails = 0;
+  UtcMillis since;  ///< the earliest of their times
+};
+
+/// Undelivered mails that ended before it are not asked for.
+inline constexpr std::int64_t kSharedReplyMillis = kHourMillis;
+
+/// The replies, most mails first, that kManyUndelivered mails ended with, or with which kManyDeferred mails
+/// wait, the first of them for kLongDeferredMillis.
+std::vector<SharedReply> shared_replies(std::span<const store::FailedMail> mails, UtcMillis now);
+inline constexpr std::int64_t kManyUndelivered = 10;
+inline constexpr std::int64_t kManyDeferred = 3;
+inline constexpr std::int64_t kLongDeferredMillis = 10 * kMinuteMillis;
 
 }  // namespace giftsync::sync

@@ -1,7 +1,7 @@
 #include "sync/request/request_record_reconcile.h"
 
 #include "platform/text.h"
-#include "schema/crm_id.h"
+#include "schema/ids.h"
 #include "sync/request/request_record_to_gift_request.h"
 
 namespace giftsync::sync {

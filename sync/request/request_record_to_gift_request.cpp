@@ -5,8 +5,8 @@
 #include <set>
 
 #include "platform/text.h"
-#include "schema/crm_id.h"
-#include "sync/gift/send_gift.h"
+#include "schema/ids.h"
+#include "sync/gift/gift_actions.h"
 
 namespace giftsync::sync {
 namespace {

@@ -7,7 +7,7 @@
 #include "cli/gift/gift_export.h"
 #include "daemon/wiring/database_config.h"
 #include "sync/crm/sync_step.h"
-#include "sync/gift/lifecycle_rules.h"
+#include "sync/gift/lifecycle.h"
 #include "tests/cli/cli_fixture.h"
 #include "tests/support/temporary_database.h"
 

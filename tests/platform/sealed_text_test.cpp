@@ -1,5 +1,5 @@
 // A sealed text is opened by the same secret and label only, and any change of it is noticed.
-#include "platform/sealed_text.h"
+#include "platform/keys.h"
 
 #include <gtest/gtest.h>
 

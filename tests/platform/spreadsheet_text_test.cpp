@@ -1,4 +1,4 @@
-#include "platform/spreadsheet_text.h"
+#include "platform/visible_text.h"
 
 #include <gtest/gtest.h>
 

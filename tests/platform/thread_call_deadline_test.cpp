@@ -2,7 +2,7 @@
 
 #include <thread>
 
-#include "platform/call_deadline.h"
+#include "platform/dependency_error.h"
 
 namespace giftsync {
 namespace {

@@ -1,5 +1,5 @@
 // Ids of Salesforce of 15 and of 18 characters.
-#include "schema/crm_id.h"
+#include "schema/ids.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -10,8 +10,7 @@
 #include "crm/sql/managed/managed_crm.h"
 #include "sync/crm/sync_step.h"
 #include "sync/gift/gift_actions.h"
-#include "sync/gift/lifecycle_rules.h"
-#include "sync/gift/lifecycle_step.h"
+#include "sync/gift/lifecycle.h"
 #include "tests/support/store_fixture.h"
 
 namespace giftsync::tests {

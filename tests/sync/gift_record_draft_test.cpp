@@ -5,7 +5,6 @@
 
 #include "platform/text.h"
 #include "schema/store/store.h"
-#include "sync/crm/external_sent_times.h"
 #include "tests/support/temporary_database.h"
 
 namespace giftsync::sync {

@@ -1,5 +1,5 @@
 // The next outcome of a gift, as tables and as properties (LIFE-3, LIFE-4, LIFE-5, LIFE-6).
-#include "sync/gift/lifecycle_rules.h"
+#include "sync/gift/lifecycle.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // The timers against a real store and CRM: each outcome once, with its due time, whenever the step runs.
-#include "sync/gift/lifecycle_step.h"
+#include "sync/gift/lifecycle.h"
 
 #include <atomic>
 #include <thread>

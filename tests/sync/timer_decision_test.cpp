@@ -2,8 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sync/gift/lifecycle_rules.h"
-#include "sync/gift/lifecycle_step.h"
+#include "sync/gift/lifecycle.h"
 #include "sync/status/status_rules.h"
 
 namespace giftsync::sync {

@@ -6,9 +6,8 @@
 #include <string_view>
 #include <utility>
 
-#include "platform/call_deadline.h"
 #include "platform/dependency_error.h"
-#include "platform/sealed_text.h"
+#include "platform/keys.h"
 #include "platform/strict_json.h"
 
 namespace giftsync::salesforce {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "platform/text.h"
-#include "schema/crm_id.h"
+#include "schema/ids.h"
 
 namespace giftsync::salesforce {
 namespace {

@@ -26,7 +26,7 @@ std::string_view cut_to_utf16(std::string_view text, std::size_t units);
 /// more than kMaxLiteralLength characters.
 std::optional<std::string> text_literal(std::string_view text);
 
-/// Whether an org takes it for a record Id (schema/crm_id.h). Another text refuses the whole question or
+/// Whether an org takes it for a record Id (schema/ids.h). Another text refuses the whole question or
 /// row.
 bool is_record_id(std::string_view text);
 inline constexpr std::size_t kShortIdLength = 15;

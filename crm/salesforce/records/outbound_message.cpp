@@ -9,7 +9,7 @@
 #include "platform/text.h"
 #include "platform/visible_text.h"
 #include "platform/xml.h"
-#include "schema/crm_id.h"
+#include "schema/ids.h"
 
 namespace giftsync::salesforce {
 namespace {

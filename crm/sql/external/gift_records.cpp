@@ -5,7 +5,7 @@
 #include "crm/sql/gift_values.h"
 #include "crm/sql/reference_checks.h"
 #include "crm/sql/transaction_rows.h"
-#include "schema/crm_id.h"
+#include "schema/ids.h"
 
 namespace giftsync::crm::external {
 

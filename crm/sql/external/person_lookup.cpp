@@ -5,7 +5,7 @@
 #include "crm/sql/columns.h"
 #include "platform/text.h"
 #include "schema/contact_normalization.h"
-#include "schema/crm_id.h"
+#include "schema/ids.h"
 
 namespace giftsync::crm::external {
 namespace {

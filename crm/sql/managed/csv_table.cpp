@@ -4,7 +4,7 @@
 #include <set>
 
 #include "crm/sql/managed/typed_value.h"
-#include "schema/crm_id.h"
+#include "schema/ids.h"
 
 namespace giftsync::crm::managed {
 namespace {

@@ -9,7 +9,7 @@
 #include "crm/sql/gift_values.h"
 #include "crm/sql/managed/gift_table.h"
 #include "crm/sql/transaction_rows.h"
-#include "schema/crm_id.h"
+#include "schema/ids.h"
 #include "schema/sql/bulk_rows.h"
 
 namespace giftsync::crm::managed {

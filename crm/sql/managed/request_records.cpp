@@ -12,7 +12,7 @@
 #include "crm/sql/table_rows.h"
 #include "crm/sql/transaction_rows.h"
 #include "platform/text.h"
-#include "schema/crm_id.h"
+#include "schema/ids.h"
 
 namespace giftsync::crm::managed {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "daemon/console/console_routes.h"
+#include "daemon/console/console.h"
 #include "tests/daemon/console/console_fixture.h"
 
 namespace giftsync::console {

@@ -1,7 +1,7 @@
 // What users do with gifts on their pages: who may, what is refused with which reason, and the audit log.
 #include <utility>
 
-#include "sync/gift/lifecycle_rules.h"
+#include "sync/gift/lifecycle.h"
 #include "tests/daemon/console/console_crm_fixture.h"
 #include "tests/support/temporary_database.h"
 

@@ -1,8 +1,8 @@
 // What pages ask the CRM and show of it: matches, records and failures; masked, paid by the call, and away.
 #include <algorithm>
 
-#include "daemon/console/console_routes.h"
-#include "platform/call_deadline.h"
+#include "daemon/console/console.h"
+#include "platform/dependency_error.h"
 #include "platform/http_client.h"
 #include "tests/daemon/console/console_crm_fixture.h"
 #include "tests/support/temporary_database.h"

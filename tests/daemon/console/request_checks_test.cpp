@@ -1,5 +1,5 @@
 // What a request of the console must have: host, origin, cookies and form token.
-#include "daemon/console/request_checks.h"
+#include "daemon/console/page_frame.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "daemon/handlers/gift_request_body.h"
+#include "daemon/handlers/gift_request_json.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

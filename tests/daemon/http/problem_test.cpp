@@ -6,7 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "daemon/handlers/gift_request_responses.h"
+#include "daemon/handlers/gift_request_json.h"
 #include "daemon/http/authenticator.h"
 #include "daemon/http/json_request.h"
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "daemon/mail/notice_mail.h"
-#include "sync/gift/lifecycle_rules.h"
+#include "sync/gift/lifecycle.h"
 
 namespace giftsync::mail {
 namespace {

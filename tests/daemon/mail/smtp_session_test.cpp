@@ -1,4 +1,4 @@
-#include "daemon/mail/smtp_session.h"
+#include "daemon/mail/smtp_transport.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Who has one link cannot fill the log.
-#include "daemon/pages/visit_log.h"
+#include "daemon/pages/gift_page_handler.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -7,7 +7,6 @@
 #include <deque>
 #include <nlohmann/json.hpp>
 
-#include "daemon/sources/poll_schedule.h"
 #include "daemon/sources/poll_step.h"
 #include "tests/support/temporary_store.h"
 

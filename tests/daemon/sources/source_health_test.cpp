@@ -1,4 +1,4 @@
-#include "daemon/sources/source_health.h"
+#include "daemon/sources/event_ingestor.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // What a poll does with unreadable events and pages: one of them blocks nothing, and no feed is skipped
 // unread.
 #include "daemon/sources/kept_event.h"
-#include "daemon/sources/poll_schedule.h"
+#include "daemon/sources/poll_step.h"
 #include "tests/daemon/sources/poll_fixture.h"
 
 namespace giftsync::sources {

@@ -6,7 +6,7 @@
 
 #include <thread>
 
-#include "platform/call_deadline.h"
+#include "platform/dependency_error.h"
 #include "tests/support/faulty_proxy.h"
 #include "tests/support/temporary_database.h"
 

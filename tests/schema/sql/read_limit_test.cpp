@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "platform/call_deadline.h"
+#include "platform/dependency_error.h"
 #include "tests/support/temporary_database.h"
 
 namespace giftsync::sql {

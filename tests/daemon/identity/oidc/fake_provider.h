@@ -9,7 +9,7 @@
 #include <map>
 #include <string>
 
-#include "daemon/identity/oidc/discovery_cache.h"
+#include "daemon/identity/oidc/discovery.h"
 #include "tests/daemon/identity/test_tokens.h"
 
 namespace giftsync::tests {

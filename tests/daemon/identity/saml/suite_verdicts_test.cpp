@@ -11,7 +11,7 @@
 #include <map>
 #include <sstream>
 
-#include "daemon/identity/saml/element_lookup.h"
+#include "daemon/identity/saml/saml_sign_in.h"
 #include "daemon/identity/saml/response_reader.h"
 #include "platform/xml.h"
 #include "tests/daemon/identity/saml/test_response.h"

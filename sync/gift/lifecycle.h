@@ -1,5 +1,6 @@
-// sync: the next timer outcome of a gift that giftsync sent (LIFE-3, LIFE-4, LIFE-5, LIFE-6, LIFE-8).
-// Pure, from the terms stamped on the gift and from its times:
+// sync: the lifecycle of a gift: what its timers do, and the step that does it. The next timer outcome of a
+// gift that giftsync sent (LIFE-3, LIFE-4, LIFE-5, LIFE-6, LIFE-8). Pure, from the terms stamped on the gift
+// and from its times:
 //
 //   sent, delivered, undelivered   expires unopened_days after Sent At
 //   undelivered                    refunded undelivered_days later, unless it was sent again since
@@ -10,14 +11,18 @@
 // The earlier of two applies. A gift without terms is external: its source is the authority.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "platform/time.h"
 #include "schema/store/gift/gift_requests.h"
+#include "schema/store/mail/lifecycle_store.h"
+#include "schema/store/store.h"
 #include "sync/status/status_rules.h"
 
 namespace giftsync::sync {
@@ -95,5 +100,35 @@ bool is_time_zone(const std::string& name);
 /// The beginning of day `day` (1 to 28) of the month after the month of `time`, all in that zone. UTC if the
 /// system no longer knows the zone.
 UtcMillis start_of_day_next_month(const std::string& zone, UtcMillis time, int day);
+
+// One run of the lifecycle timers: gifts that are due are expired, refunded or reminded (LIFE-9,
+// LIFE-10). Each outcome is decided from everything accepted by then, under its gift's lock, and dated with
+// its due time. So it does not matter when the step runs, how often, or in how many daemons.
+
+struct LifecycleStepStats {
+  std::size_t expired = 0;
+  std::size_t refunded = 0;
+  std::size_t reminded = 0;             ///< reminders enqueued in the mail outbox
+  bool more = false;                    ///< more gifts may be due
+  std::vector<std::string> warnings{};  ///< one for each gift whose timer the store refuses
+};
+
+/// One transaction of the store: short, because a caller's write may wait for it (SQLite).
+inline constexpr std::size_t kMaxDuePerStep = 500;
+
+/// Processes at most `limit` gifts in one transaction. If the store refuses it, it processes each of them
+/// in its own, and those that fail are tried again in an hour. Throws DependencyError when the
+/// store fails; outcomes decided before remain, the others stay due.
+LifecycleStepStats lifecycle_step(store::Store& store, UtcMillis now, std::size_t limit = kMaxDuePerStep);
+
+// What a timer decides about a gift that is due (LIFE-9, LIFE-10, LIFE-12, LIFE-14, LIFE-22): an
+// outcome, a reminder, or only when to look again. Pure: the store locks the gift, asks, and writes the
+// answer in the same transaction.
+
+/// `due`: a gift with everything accepted so far. `refused`: outcomes that an admin voided, as the log
+/// found; they are not decided again, and a gift without another outcome waits for its next change. The
+/// outcome is dated with its due time and received now.
+store::TimerDecision decide_timer(const store::DueGift& due, std::span<const store::StatusChange> refused,
+                                  UtcMillis now);
 
 }  // namespace giftsync::sync

@@ -1,19 +1,22 @@
-#include "daemon/handlers/gift_request_body.h"
+#include "daemon/handlers/gift_request_json.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <initializer_list>
+#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <unordered_map>
 
 #include "daemon/http/json_request.h"
+#include "daemon/http/problem.h"
 #include "platform/text.h"
 #include "schema/contact_normalization.h"
 
 namespace giftsync::handlers {
+
 namespace {
 
 using LocatedObject = http::JsonObjectReader::LocatedObject;
@@ -329,6 +332,84 @@ std::optional<std::string_view> find_placeholder(std::string_view text) {
     }
   }
   return std::nullopt;
+}
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+bool is_unescaped(char c) {
+  return c >= ' ' && c <= '~' && c != '"' && c != '\\';
+}
+
+/// Responses are built as text, which costs a tenth of a JSON tree.
+void add_text(std::string& json, std::string_view text) {
+  if (std::all_of(text.begin(), text.end(), is_unescaped)) {
+    json.append("\"").append(text).append("\"");
+  } else {
+    json += http::json_text(text);
+  }
+}
+
+void add_member(std::string& json, std::string_view name, std::string_view text) {
+  json.append(",\"").append(name).append("\":");
+  add_text(json, text);
+}
+
+Json state_json(const store::RecipientTransaction& recipient) {
+  Json json{{"recipient_transaction_id", recipient.id.value},
+            {"email", recipient.email},
+            {"phone_number", ""},
+            {"status", to_word(recipient.status)}};
+  for (const Status status : kAllStatuses) {
+    const auto& time = recipient.times[status];
+    json[std::string(to_word(status)) + "_at"] = time ? Json(to_rfc3339(*time)) : Json(nullptr);
+  }
+  return json;
+}
+
+}  // namespace
+
+std::string created_gift_request_json(SendMode mode, GiftRequestId id,
+                                      const std::vector<RecipientResponse>& recipients,
+                                      std::string_view warnings) {
+  std::string json = "{\"message\":";
+  add_text(json, kCreatedMessage);
+  json.append(",\"data\":{\"id\":").append(std::to_string(id.value)).append(",\"recipients\":[");
+  for (const RecipientResponse& recipient : recipients) {
+    if (json.back() != '[') json += ',';
+    json.append("{\"recipient_transaction_id\":").append(std::to_string(recipient.id.value));
+    add_member(json, "email", recipient.email);
+    add_member(json, "phone_number", "");
+    if (mode == SendMode::urls) {
+      add_member(json, "gift_redemption_url", recipient.redemption_url);
+      add_member(json, "gift_donation_url", recipient.donation_url);
+    }
+    json += '}';
+  }
+  // The warnings are a JSON array already and are inserted unchanged.
+  return json.append("]},\"warnings\":").append(warnings).append("}");
+}
+
+std::string gift_request_state_json(const store::GiftRequest& request,
+                                    const std::vector<store::RecipientTransaction>& recipients) {
+  Json states = Json::array();
+  for (const store::RecipientTransaction& recipient : recipients) states.push_back(state_json(recipient));
+  const Json campaign = request.utm_campaign_id ? Json(*request.utm_campaign_id) : Json(nullptr);
+  return http::json_text({{"data",
+                           {{"id", request.id.value},
+                            {"gift_id", request.gift.value},
+                            {"created_at", to_rfc3339(request.created_at)},
+                            {"utm_campaign_id", campaign},
+                            {"delivery", to_word(request.mode)},
+                            {"recipients", std::move(states)}}}});
+}
+
+std::string warnings_json(const http::FieldIssues& warnings) {
+  Json list = Json::array();
+  for (const http::FieldIssue& warning : warnings)
+    list.push_back({{"field", warning.field}, {"code", warning.code}, {"message", warning.message}});
+  return http::json_text(list);
 }
 
 }  // namespace giftsync::handlers

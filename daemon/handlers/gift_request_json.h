@@ -1,4 +1,5 @@
-// daemon/handlers: parses and validates the body of endpoint A (HTTP-1) or B (HTTP-2). Pure. Whether the gift
+// daemon/handlers: the JSON of gift requests and of their answers. Parses and validates the body of endpoint
+// A (HTTP-1) or B (HTTP-2). Pure. Whether the gift
 // exists is checked later; everything that depends on the body alone is checked here.
 #pragma once
 
@@ -66,5 +67,34 @@ tl::expected<CrmGiftRequestBody, http::BodyError> parse_crm_gift_request_body(
 /// %NAME%, guillemets) count only around UPPER_CASE_WORDS or a usual field name, so that "<3", "[sic]" and
 /// "100%" do not. Linear in the text's length.
 std::optional<std::string_view> find_placeholder(std::string_view text);
+
+// The bodies of the API's successful responses (HTTP-1, HTTP-2, HTTP-7). Pure.
+//
+// `warnings` is a JSON array from warnings_json(). It is stored with the request and returned unchanged when
+// the response is replayed under its Idempotency-Key.
+
+/// The "message" of endpoints A and B (HTTP-2).
+inline constexpr std::string_view kCreatedMessage = "GiftRequest created successfully.";
+
+struct RecipientResponse {
+  TransactionId id;
+  std::string email;
+  std::string redemption_url;  ///< endpoint B only
+  std::string donation_url;    ///< endpoint B only
+};
+
+/// The response to a created request: {message, data: {id, recipients: [...]}, warnings}; endpoint B's has
+/// gift_redemption_url and gift_donation_url in each recipient. No phone number is taken, so it is empty.
+std::string created_gift_request_json(SendMode mode, GiftRequestId id,
+                                      const std::vector<RecipientResponse>& recipients,
+                                      std::string_view warnings);
+
+/// The response of GET: {data: {id, gift_id, created_at, utm_campaign_id, delivery, recipients: [...]}};
+/// times are RFC 3339 in UTC or null.
+std::string gift_request_state_json(const store::GiftRequest& request,
+                                    const std::vector<store::RecipientTransaction>& recipients);
+
+/// Warnings as the text of a JSON array; "[]" when there are none.
+std::string warnings_json(const http::FieldIssues& warnings);
 
 }  // namespace giftsync::handlers
