@@ -10,8 +10,8 @@
 #include <new>
 #include <utility>
 
-#include "platform/visible_text.h"
 #include "platform/text.h"
+#include "platform/visible_text.h"
 
 namespace giftsync::cli {
 namespace {

@@ -28,7 +28,7 @@ int retry(const Console& console, const RetryOptions& options, const Retry& retr
 }
 
 void retry_failed_requests(const Console& console, CliContext& ctx) {
-  const std::int64_t count = sync::retry_failed_request_records(ctx.store);
+  const std::int64_t count = sync::retry_failed_request_records(ctx.store.request_records);
   if (count == 0) return;
   console.info(fmt::format("{} that could not be sent {} tried again now.",
                            pluralize(count, "request record"), plural_verb(count, "is", "are")));

@@ -10,11 +10,11 @@
 #include "daemon/group_commit_writer.h"
 #include "daemon/handlers/saml_metadata_handler.h"
 #include "daemon/identity/oidc/discovery.h"
-#include "daemon/workers.h"
 #include "daemon/wiring/components_config.h"
 #include "daemon/wiring/crm_config.h"
 #include "daemon/wiring/database_config.h"
 #include "daemon/wiring/org_status.h"
+#include "daemon/workers.h"
 #include "platform/clock.h"
 #include "platform/dependency_error.h"
 #include "sync/gift/lifecycle.h"
@@ -136,7 +136,7 @@ std::unique_ptr<console::Console> make_console(SharedParts& shared, Workers& wor
   auto daemons = std::make_shared<store::DaemonInstances>(wiring::store_dsn(shared.settings.store));
   auto check_request = [&shared, rules = wiring::request_record_rules(shared.settings, shared.store,
                                                                       *shared.crm)](const auto& record) {
-    return sync::findings_when_approved(shared.store, record, rules);
+    return sync::findings_when_approved(shared.store.catalogue, record, rules);
   };
   return std::make_unique<console::Console>(
       shared.store,

@@ -19,9 +19,9 @@
 #include "daemon/http/router.h"
 #include "daemon/identity/provider_sign_in.h"
 #include "daemon/pages/gift_page_handler.h"
-#include "daemon/workers.h"
 #include "daemon/sources/sns.h"
 #include "daemon/wiring/server_secret.h"
+#include "daemon/workers.h"
 #include "platform/clock.h"
 
 namespace giftsync::daemon {

@@ -54,7 +54,8 @@ void CrmRoleRefresh::run(UtcMillis now) {
   if (!asks_itself()) return;
   try {
     const std::size_t changed =
-        sync::crm_role_step(shared_.store, shared_.crm->directory(), wiring::crm_role_rules(settings), now);
+        sync::crm_role_step(shared_.store.console_users, shared_.store.console_sessions,
+                            shared_.crm->directory(), wiring::crm_role_rules(settings), now);
     if (changed > 0) spdlog::info("the CRM has changed the roles of {} users of the console", changed);
   } catch (const DependencyError& fault) {
     if (!fault.of_external_crm()) throw;
@@ -223,7 +224,7 @@ void Workers::start(const StartOptions& options) {
                              }});
   if (shared_.settings.requests.enabled) {
     shared_.crm->request_records()->enqueue_open();  // for rows restored or loaded without the triggers
-    sync::retry_failed_request_records(store);       // the settings may have been corrected
+    sync::retry_failed_request_records(store.request_records);  // the settings may have been corrected
     start_worker(request_records,
                  {"requests", 500, [this](PeriodicWorker&) { return process_request_records(); }, [] {},
                   options.should_yield});
@@ -340,7 +341,7 @@ void Workers::save_shown_values(const std::function<void()>& save_last_used) {
 bool Workers::process_lifecycle() {
   const std::optional<UtcMillis> now = shared_.trusted_clock.now();
   if (!now) return false;
-  const sync::LifecycleStepStats stats = sync::lifecycle_step(shared_.store, *now);
+  const sync::LifecycleStepStats stats = sync::lifecycle_step(shared_.store.lifecycle, *now);
   log_warnings(timer_log_throttle_, stats.warnings);
   if (stats.expired + stats.refunded + stats.reminded > 0) {
     spdlog::info("timers: {} gifts expired, {} refunded, {} reminders queued", stats.expired, stats.refunded,

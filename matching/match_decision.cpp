@@ -339,11 +339,12 @@ std::vector<std::string> ids_in(const RequestLinks& request_links,
 
 }  // namespace
 
-RequestLinks request_links_of(store::Store& store, const std::vector<const store::Gift*>& gifts) {
+RequestLinks request_links_of(store::RequestRecords& request_records,
+                              const std::vector<const store::Gift*>& gifts) {
   std::vector<GiftRequestId> requests;
   for (const store::Gift* gift : gifts) requests.push_back(gift->request.id);
   RequestLinks request_links;
-  for (store::RequestRecordGift& one : store.request_records.find_gifts_by_request(requests))
+  for (store::RequestRecordGift& one : request_records.find_gifts_by_request(requests))
     request_links.emplace(one.gift_request, std::move(one.link));
   return request_links;
 }

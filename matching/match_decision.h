@@ -91,7 +91,8 @@ DecidedBefore decided_before(const MatchExplanation& found);
 
 /// The explicit associations of gifts that were sent for request records, by gift request.
 using RequestLinks = std::map<GiftRequestId, store::RequestRecordLink>;
-RequestLinks request_links_of(store::Store& store, const std::vector<const store::Gift*>& gifts);
+RequestLinks request_links_of(store::RequestRecords& request_records,
+                              const std::vector<const store::Gift*>& gifts);
 
 /// Removes associations that the CRM no longer has, so that a new decision does not use them. A converted
 /// lead becomes its contact. Accounts are not checked here; the CRM refuses deleted ones itself.

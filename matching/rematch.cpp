@@ -40,7 +40,7 @@ std::vector<const store::Gift*> gifts_of(const std::vector<LinkedGift>& linked) 
 
 /// What the request records of these gifts name, without rows that the CRM no longer has.
 RequestLinks current_request_links(store::Store& store, crm::Crm& crm, const std::vector<LinkedGift>& gifts) {
-  RequestLinks request_links = request_links_of(store, gifts_of(gifts));
+  RequestLinks request_links = request_links_of(store.request_records, gifts_of(gifts));
   drop_missing_associations(crm, request_links);
   for (const LinkedGift& one : gifts) {
     const auto request_link = request_links.find(one.gift->request.id);

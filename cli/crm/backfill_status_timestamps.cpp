@@ -132,8 +132,8 @@ int backfill_status_timestamps(const Console& console, CliContext& ctx, const Ba
   WorkProgress progress(console, "rows", size.rows - size.without_gift, counts.examined());
   for (bool done = false; !done;) {
     const sync::StatusLogBatch chunk = repeat_after_pauses(console, ctx.store, &progress, [&] {
-      return sync::backfill_status_log(ctx.store, ctx.crm->gift_records(), log, run.after(), options.dry_run,
-                                       console.now());
+      return sync::backfill_status_log(ctx.store.backfill, ctx.store.changes, ctx.crm->gift_records(), log,
+                                       run.after(), options.dry_run, console.now());
     });
     counts.add(chunk);
     for (const sync::FilledTime& one : chunk.filled) {

@@ -8,8 +8,8 @@
 #include <span>
 
 #include "cli/listing.h"
-#include "platform/visible_text.h"
 #include "platform/text.h"
+#include "platform/visible_text.h"
 
 namespace giftsync::cli {
 namespace {

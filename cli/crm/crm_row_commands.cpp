@@ -239,7 +239,7 @@ namespace {
 std::string not_resting_reason(CliContext& ctx, TransactionId id, UtcMillis now) {
   const bool is_known = !ctx.store.gifts.find(std::span(&id, 1)).empty();
   if (!is_known) return no_such_gift(id.value);
-  const std::string why = sync::retry_obstacle(ctx.store, id, now);
+  const std::string why = sync::retry_obstacle(ctx.store.sync, id, now);
   return fmt::format(
       "the record of gift {} does not wait for a retry: {}; \"giftsyncctl gift show {}\" shows it", id.value,
       why, id.value);

@@ -163,7 +163,8 @@ int resend_undelivered(const Console& console, CliContext& ctx, const ResendOpti
   std::size_t done = 0;
   for (const std::int64_t id : gifts) {
     audit_object(console, std::to_string(id));
-    const sync::ActionResult result = sync::resend(ctx.store, {{id}, std::nullopt, os_user()}, console.now());
+    const sync::ActionResult result = sync::resend(ctx.store.lifecycle, ctx.store.request_records,
+                                                   {{id}, std::nullopt, os_user()}, console.now());
     if (result.kind == sync::ActionResult::Kind::done)
       ++done;
     else
@@ -185,7 +186,8 @@ int resend_gift(const Console& console, CliContext& ctx, const ResendOptions& op
     if (const auto refusal = refuse_unusable_crm(ctx.settings)) return refuse(console, *refusal);
     action.email = email;
   }
-  const sync::ActionResult result = sync::resend(ctx.store, action, console.now());
+  const sync::ActionResult result =
+      sync::resend(ctx.store.lifecycle, ctx.store.request_records, action, console.now());
   if (result.kind != sync::ActionResult::Kind::done)
     return fail(console, ctx, options.id, result, "sent again");
   if (result.is_readdressed) {
@@ -224,7 +226,8 @@ int cancel_gift(const Console& console, CliContext& ctx, const CancelOptions& op
       fmt::format("Cancel gift {} ({} to {})?", id, printable(gifts.front().request.item_name),
                   printable(gifts.front().transaction.email));
   if (const auto refused = refuse_unconfirmed(console, options.yes, question)) return *refused;
-  const sync::ActionResult result = sync::cancel(ctx.store, {id}, os_user(), console.now());
+  const sync::ActionResult result =
+      sync::cancel(ctx.store.changes, ctx.store.lifecycle, {id}, os_user(), console.now());
   if (result.kind == sync::ActionResult::Kind::refused && result.state.status == Status::refunded) {
     console.info(fmt::format("Gift {} is already refunded: {}{}.", id, result.reason, canceller(ctx, id)));
     return EX_OK;

@@ -15,8 +15,8 @@
 #include "cli/input_file.h"
 #include "cli/listing.h"
 #include "cli/retry.h"
-#include "platform/visible_text.h"
 #include "platform/text.h"
+#include "platform/visible_text.h"
 #include "sync/attention.h"
 
 namespace giftsync::cli {

@@ -9,8 +9,8 @@
 #include "cli/console.h"
 #include "cli/csv_reader.h"
 #include "daemon/config/text_checks.h"
-#include "platform/visible_text.h"
 #include "platform/text.h"
+#include "platform/visible_text.h"
 #include "schema/picture_url.h"
 
 namespace giftsync::cli {

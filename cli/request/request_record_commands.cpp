@@ -333,8 +333,9 @@ int decide(const Console& console, CliContext& ctx, const DecisionOptions& optio
     if (approves) decision.versions = show_content(console, ctx, number);
     const auto known = ctx.store.request_records.find_by_number_or_id(number);
     audit_object(console, known ? known->number : number);
-    const sync::ApprovalResult outcome = sync::decide_request_record(
-        ctx.store, *ctx.crm->request_records(), number, decision, ctx.store.request_records.now());
+    const sync::ApprovalResult outcome =
+        sync::decide_request_record(ctx.store.request_records, *ctx.crm->request_records(), number, decision,
+                                    ctx.store.request_records.now());
     if (outcome.kind == Kind::done) {
       fmt::print(console.out, "{} {}\n", outcome.number, to_word(outcome.status));
       if (approves) warn_of_findings(console, ctx, outcome.id);
@@ -373,7 +374,7 @@ struct RetryOptions {
 
 /// Empty when the record is retried.
 std::string retry_fault(CliContext& ctx, const std::string& number) {
-  switch (sync::retry_request_record(ctx.store, number)) {
+  switch (sync::retry_request_record(ctx.store.request_records, number)) {
     case sync::RequestRecordRetry::retried:
       return {};
     case sync::RequestRecordRetry::unknown:
@@ -392,7 +393,7 @@ int retry(const Console& console, CliContext& ctx, const RetryOptions& options) 
   if (options.all != options.numbers.empty()) return console.fail(EX_USAGE, "give Request Numbers or --all");
   if (options.all) {
     audit_object(console, "");
-    const std::int64_t count = sync::retry_failed_request_records(ctx.store);
+    const std::int64_t count = sync::retry_failed_request_records(ctx.store.request_records);
     console.info(fmt::format("{} tried again now.",
                              pluralize(count, "request record") + (count == 1 ? " is" : " are")));
     return EX_OK;

@@ -47,7 +47,7 @@ struct RecordDetail {
 };
 
 void load_urls(CliContext& ctx, const store::RecipientTransaction& gift, RecordDetail& detail) {
-  if (const auto end = sync::urls_end_status(ctx.store, gift)) {
+  if (const auto end = sync::urls_end_status(ctx.store.changes, gift)) {
     detail.no_urls_reason = fmt::format("no longer available: the gift was {}", to_word(*end));
     return;
   }
@@ -198,8 +198,9 @@ std::optional<sync::RequestRecordFinding> unloaded_settings(const config::Settin
 
 std::optional<sync::RequestRecordCheck> check(CliContext& ctx, const std::string& number) {
   const sync::RequestRecordRules rules = wiring::request_record_rules(ctx.settings, ctx.store, *ctx.crm);
-  auto checked = sync::check_request_record(ctx.store, *ctx.crm, rules, ctx.settings.requests.enabled, number,
-                                            ctx.store.request_records.now());
+  auto checked =
+      sync::check_request_record(ctx.store.request_records, ctx.store.catalogue, *ctx.crm, rules,
+                                 ctx.settings.requests.enabled, number, ctx.store.request_records.now());
   if (!checked || checked->is_sent) return checked;
   if (auto finding = unloaded_settings(ctx.settings))
     checked->findings.insert(checked->findings.begin(), std::move(*finding));

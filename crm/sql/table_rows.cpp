@@ -7,8 +7,8 @@
 #include "crm/number_text.h"
 #include "crm/row_import.h"
 #include "platform/text.h"
-#include "schema/ids.h"
 #include "schema/gift_record.h"
+#include "schema/ids.h"
 #include "schema/request_record.h"
 #include "schema/sql/bulk_rows.h"
 

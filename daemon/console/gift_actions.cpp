@@ -119,7 +119,7 @@ void add_gift_actions(const PageCall& call, const ConsoleGift& shown, Data& data
   if (obstacle.empty()) cancel.set("confirmation", texts().text("cancel_confirm"));
   actions << cancel;
   if (may(call.viewer().roles, Permission::act_on_crm))
-    actions << action_data(call, *gift, "retry", sync::retry_obstacle(call.store(), id, call.now));
+    actions << action_data(call, *gift, "retry", sync::retry_obstacle(call.store().sync, id, call.now));
   data.set("actions", actions);
   data.set("has_actions", true);
 }
@@ -138,7 +138,8 @@ http::HttpResponse resend_gift(const PageCall& call) {
   // The confirmation names an address, and each address is a generation of its own.
   if (email.empty() && field(call.form, "generation") != std::to_string(gift->gift.transaction.generation))
     return refuse(call, *gift, *action.audit, "the address was changed after it was shown");
-  const sync::ActionResult result = sync::resend(call.store(), action, call.now);
+  const sync::ActionResult result =
+      sync::resend(call.store().lifecycle, call.store().request_records, action, call.now);
   if (result.kind != sync::ActionResult::Kind::done) return refuse(call, *gift, *action.audit, result.reason);
   const std::string notice = result.is_readdressed ? rematch_after_resend(call, action.gift) : "resent";
   call.console.options.wake_workers();
@@ -152,7 +153,8 @@ http::HttpResponse cancel_gift(const PageCall& call) {
     return redirect_with_notice(call, path_of(gift->gift), "not_confirmed");
   const store::AuditEvent event = gift_event(call, "gift.cancel", gift->gift);
   const sync::ActionResult result =
-      sync::cancel(call.store(), gift->gift.transaction.id, call.by->user.email, call.now, event);
+      sync::cancel(call.store().changes, call.store().lifecycle, gift->gift.transaction.id,
+                   call.by->user.email, call.now, event);
   if (result.kind != sync::ActionResult::Kind::done) return refuse(call, *gift, event, result.reason);
   call.console.options.wake_workers();
   return redirect_with_notice(call, path_of(gift->gift), "cancelled");
@@ -166,7 +168,7 @@ http::HttpResponse retry_gift(const PageCall& call) {
   event.detail = store::kRetriedRecords;
   // Asked for the reason afterwards: another user, or the daemon, may have been first.
   if (call.store().sync.reset_rejected(std::span(&id, 1), call.now, event) == 0) {
-    const std::string obstacle = sync::retry_obstacle(call.store(), id, call.now);
+    const std::string obstacle = sync::retry_obstacle(call.store().sync, id, call.now);
     return refuse(call, *gift, event, obstacle.empty() ? "it was tried meanwhile" : obstacle);
   }
   call.console.options.wake_workers();

@@ -8,8 +8,8 @@
 #include "daemon/console/console_sign_in.h"
 #include "daemon/console/gift_filter.h"
 #include "daemon/console/pages.h"
-#include "platform/visible_text.h"
 #include "platform/text.h"
+#include "platform/visible_text.h"
 #include "schema/store/gift/gift_fields.h"
 
 namespace giftsync::console {

@@ -317,7 +317,7 @@ http::HttpResponse decide(const PageCall& call, Action action) {
   if (!seen || seen->empty() || !is_storable_text(note)) return answer("request_refused");
   event.detail = note;
   const sync::ApprovalResult outcome = sync::decide_request_record(
-      call.store(), *call.console.options.crm.crm->request_records(), shown->name(),
+      call.store().request_records, *call.console.options.crm.crm->request_records(), shown->name(),
       {action, call.by->user.email, note, {sync::version_of_content(*seen)}, event},
       call.store().request_records.now());
   using Kind = sync::ApprovalResult::Kind;

@@ -245,7 +245,7 @@ std::optional<sync::RequestUrls> urls_of(store::Store& store, const sync::GiftLi
   const auto request = store.gifts.find_gift_request(gift_request);
   if (!request || request->mode != SendMode::urls) return std::nullopt;
   const auto gifts = store.gifts.find_recipients(gift_request);
-  if (gifts.empty() || sync::urls_end_status(store, gifts.front())) return std::nullopt;
+  if (gifts.empty() || sync::urls_end_status(store.changes, gifts.front())) return std::nullopt;
   return sync::request_urls(links, gifts.front());
 }
 
@@ -398,7 +398,7 @@ http::Reply RequestRecordHandler::decide(const http::HttpRequest& request, const
     // By its number, which decide_request_record looks up first: it may equal another record's Id.
     const std::string lookup = row->text(F::number).empty() ? row->id : row->text(F::number);
     const sync::ApprovalResult outcome = sync::decide_request_record(
-        store_, *crm_.request_records(), lookup,
+        store_.request_records, *crm_.request_records(), lookup,
         {action, caller.account.email, parsed->body.comment, versions_of(request).value_or(Versions())},
         options_.clock());
     using Kind = sync::ApprovalResult::Kind;

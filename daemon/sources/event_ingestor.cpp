@@ -274,20 +274,22 @@ sync::EventTexts texts_of(const CompiledSource& source) {
 std::vector<sync::ClassifiedEvent> EventIngestor::classify_events(const CompiledSource& source,
                                                                   std::span<const sync::InboundEvent> events,
                                                                   UtcMillis now) {
-  return sync::classify_events(store_, source.rules, texts_of(source), events, now);
+  return sync::classify_events(store_.catalogue, store_.gifts, source.rules, texts_of(source), events, now);
 }
 
 sync::IngestSummary EventIngestor::ingest(const CompiledSource& source,
                                           std::vector<sync::ClassifiedEvent> classified,
                                           const sync::IngestContext& context, UtcMillis now) {
-  return complete(source, sync::ingest_events(store_, source.rules, std::move(classified), context, now),
+  return complete(source,
+                  sync::ingest_events(store_.sources, store_.external_ids, source.rules,
+                                      std::move(classified), context, now),
                   now);
 }
 
 store::InboundBatch EventIngestor::make_batch(const CompiledSource& source,
                                               std::vector<sync::ClassifiedEvent> classified,
                                               const sync::IngestContext& context, UtcMillis now) {
-  return sync::make_batch(store_, source.rules, std::move(classified), context, now);
+  return sync::make_batch(store_.external_ids, source.rules, std::move(classified), context, now);
 }
 
 sync::IngestSummary EventIngestor::complete(const CompiledSource& source, sync::IngestSummary summary,

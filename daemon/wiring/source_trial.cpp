@@ -67,9 +67,10 @@ SourceTrial try_source(const config::SourceSettings& source, store::Store& store
     result.refusal = describe(events.error());
     return result;
   }
-  auto trials =
-      sync::try_events(store, compiled.rules,
-                       sync::classify_events(store, compiled.rules, {sources::keep, {}}, *events, now), now);
+  auto trials = sync::try_events(
+      store, compiled.rules,
+      sync::classify_events(store.catalogue, store.gifts, compiled.rules, {sources::keep, {}}, *events, now),
+      now);
   result.refusal = refusal_of(trials, source);
   for (std::size_t i = 0; i < trials.size(); ++i)
     result.events.push_back({fields_of((*events)[i]), std::move(trials[i])});

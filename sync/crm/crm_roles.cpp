@@ -10,12 +10,12 @@ namespace giftsync::sync {
 namespace {
 using store::UserRole;
 
-std::vector<store::ConsoleUser> users_with_session(store::Store& store, UtcMillis now) {
+std::vector<store::ConsoleUser> users_with_session(store::ConsoleUsers& console_users,
+                                                   store::ConsoleSessions& console_sessions, UtcMillis now) {
   const store::Viewer everyone = store::Viewer::of_command_line();
   std::set<UserId> ids;
-  for (const store::ConsoleSession& session : store.console_sessions.list(everyone, now))
-    ids.insert(session.user);
-  std::vector<store::ConsoleUser> users = store.console_users.list(everyone);
+  for (const store::ConsoleSession& session : console_sessions.list(everyone, now)) ids.insert(session.user);
+  std::vector<store::ConsoleUser> users = console_users.list(everyone);
   std::erase_if(users, [&](const store::ConsoleUser& user) { return !ids.contains(user.id); });
   return users;
 }
@@ -54,9 +54,9 @@ std::optional<std::vector<std::vector<UserRole>>> read_crm_roles(crm::Directory&
   return roles;
 }
 
-std::size_t crm_role_step(store::Store& store, crm::Directory& directory, const CrmRoleRules& rules,
-                          UtcMillis now) {
-  const std::vector<store::ConsoleUser> users = users_with_session(store, now);
+std::size_t crm_role_step(store::ConsoleUsers& console_users, store::ConsoleSessions& console_sessions,
+                          crm::Directory& directory, const CrmRoleRules& rules, UtcMillis now) {
+  const std::vector<store::ConsoleUser> users = users_with_session(console_users, console_sessions, now);
   if (users.empty()) return 0;
   std::vector<std::string> addresses;
   for (const store::ConsoleUser& user : users) addresses.push_back(user.email);
@@ -65,7 +65,7 @@ std::size_t crm_role_step(store::Store& store, crm::Directory& directory, const 
   std::size_t changed = 0;
   for (std::size_t i = 0; i < users.size(); ++i) {
     const store::AuditEvent event = store::crm_roles_event(users[i], now);
-    if (store.console_users.replace_crm_roles(users[i].id, roles->at(i), event)) ++changed;
+    if (console_users.replace_crm_roles(users[i].id, roles->at(i), event)) ++changed;
   }
   return changed;
 }

@@ -36,7 +36,7 @@ std::optional<std::vector<std::vector<store::UserRole>>> read_crm_roles(
 /// Gives every user with a session the roles that the CRM gives now; the others get theirs when they sign in.
 /// Asks the CRM once, and not at all without a session. Returns how many users' roles have changed. Throws
 /// DependencyError; the roles stay then.
-std::size_t crm_role_step(store::Store& store, crm::Directory& directory, const CrmRoleRules& rules,
-                          UtcMillis now);
+std::size_t crm_role_step(store::ConsoleUsers& console_users, store::ConsoleSessions& console_sessions,
+                          crm::Directory& directory, const CrmRoleRules& rules, UtcMillis now);
 
 }  // namespace giftsync::sync

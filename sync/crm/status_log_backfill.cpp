@@ -152,12 +152,12 @@ void plan_fill(const LoggedGift& gift, const StatusTimes& missing, const store::
   if (!state) plan.direct.push_back({gift.transaction, missing});
 }
 
-FillPlan plan_fills(store::Store& store, crm::GiftRecords& gift_records,
+FillPlan plan_fills(store::BackfillStore& backfill, crm::GiftRecords& gift_records,
                     const std::vector<LoggedGift>& logged, UtcMillis now, StatusLogBatch& batch) {
   std::vector<TransactionId> ids;
   for (const LoggedGift& gift : logged) ids.push_back(gift.transaction);
   std::unordered_map<TransactionId, store::TransactionState> states;
-  for (store::TransactionState& state : store.backfill.find_states(ids))
+  for (store::TransactionState& state : backfill.find_states(ids))
     states[state.transaction] = std::move(state);
   std::unordered_map<TransactionId, StatusTimes> records;
   for (const crm::GiftStatusTimes& one : gift_records.find_status_times(ids))
@@ -205,15 +205,16 @@ void accept(store::ChangeLog& log, const std::vector<PlannedChange>& planned, St
 
 }  // namespace
 
-StatusLogBatch backfill_status_log(store::Store& store, crm::GiftRecords& records, crm::LegacyStatusLog& log,
-                                   TransactionId after, bool dry_run, UtcMillis now) {
+StatusLogBatch backfill_status_log(store::BackfillStore& backfill, store::ChangeLog& changes,
+                                   crm::GiftRecords& records, crm::LegacyStatusLog& log, TransactionId after,
+                                   bool dry_run, UtcMillis now) {
   const LogPage page = read_log(log, after, now);
   StatusLogBatch batch;
   batch.last = page.last;
   batch.done = page.done;
-  const FillPlan plan = plan_fills(store, records, aggregate(page.spans, batch), now, batch);
+  const FillPlan plan = plan_fills(backfill, records, aggregate(page.spans, batch), now, batch);
   if (!dry_run) {
-    accept(store.changes, plan.changes, batch);
+    accept(changes, plan.changes, batch);
     records.fill_status_times(plan.direct);
   }
   return batch;

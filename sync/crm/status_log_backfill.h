@@ -49,7 +49,8 @@ struct StatusLogBatch {
 
 /// Processes the log of the gifts after `after`. With dry_run nothing is written and the result says what
 /// would be filled. Throws DependencyError when the log is not ordered by gift.
-StatusLogBatch backfill_status_log(store::Store& store, crm::GiftRecords& records, crm::LegacyStatusLog& log,
-                                   TransactionId after, bool dry_run, UtcMillis now);
+StatusLogBatch backfill_status_log(store::BackfillStore& backfill, store::ChangeLog& changes,
+                                   crm::GiftRecords& records, crm::LegacyStatusLog& log, TransactionId after,
+                                   bool dry_run, UtcMillis now);
 
 }  // namespace giftsync::sync

@@ -74,8 +74,9 @@ std::vector<CrmSyncState> decide_gifts(store::Store& store, crm::Crm& crm, const
                                        const std::vector<const Gift*>& gifts, UtcMillis now,
                                        std::vector<std::string>& warnings) {
   // They named rows of another CRM where this one has no request records.
-  const matching::RequestLinks request_links =
-      crm.request_records() ? matching::request_links_of(store, gifts) : matching::RequestLinks();
+  const matching::RequestLinks request_links = crm.request_records()
+                                                   ? matching::request_links_of(store.request_records, gifts)
+                                                   : matching::RequestLinks();
   const crm::DecisionQuestions questions = questions_about(gifts, request_links, rules.match_fields);
   const crm::DecisionFacts facts = crm.directory().look_up(questions);
   std::vector<MatchDecision> decisions =

@@ -69,11 +69,12 @@ std::optional<ActionResult> resend_obstacle(const store::MailContext& view, cons
 
 /// A request record with the Send Type link returns no URLs itself; the requester reads them from the record.
 /// Nullopt for other gifts.
-std::optional<std::string> describe_link_source(store::Store& store, GiftRequestId request) {
-  const auto request_links = store.request_records.find_gifts_by_request(std::span(&request, 1));
+std::optional<std::string> describe_link_source(store::RequestRecords& request_records,
+                                                GiftRequestId request) {
+  const auto request_links = request_records.find_gifts_by_request(std::span(&request, 1));
   if (request_links.empty()) return std::nullopt;
   const std::string& id = request_links.front().link.record_id;
-  const auto known = store.request_records.find(std::span(&id, 1));
+  const auto known = request_records.find(std::span(&id, 1));
   const std::string& name = known.empty() || known.front().number.empty() ? id : known.front().number;
   return "giftsync does not mail it: request " + name +
          " asked for its links, which its requester reads from it";
@@ -135,16 +136,17 @@ std::string retry_obstacle(const std::optional<store::SyncWait>& wait,
   return "the CRM has its current state";
 }
 
-std::string retry_obstacle(store::Store& store, TransactionId gift, UtcMillis now) {
-  const auto states = store.sync.find_states(std::span(&gift, 1));
-  return retry_obstacle(store.sync.find_wait(gift),
+std::string retry_obstacle(store::SyncQueue& queue, TransactionId gift, UtcMillis now) {
+  const auto states = queue.find_states(std::span(&gift, 1));
+  return retry_obstacle(queue.find_wait(gift),
                         states.empty() ? std::nullopt : std::optional(states.front().state), now);
 }
 
-ActionResult resend(store::Store& store, const ResendAction& action, UtcMillis now) {
+ActionResult resend(store::LifecycleStore& lifecycle, store::RequestRecords& request_records,
+                    const ResendAction& action, UtcMillis now) {
   ActionResult result = refused("there is no such gift", Kind::unknown);
   std::optional<GiftRequestId> unmailed_request;
-  store.lifecycle.enqueue_mail(action.gift, now, [&](const store::MailContext& view) {
+  lifecycle.enqueue_mail(action.gift, now, [&](const store::MailContext& view) {
     unmailed_request.reset();  // the callback may run again
     const std::string& before = view.gift.transaction.email;
     const bool to_other_address = action.email && email_key(*action.email) != email_key(before);
@@ -160,17 +162,18 @@ ActionResult resend(store::Store& store, const ResendAction& action, UtcMillis n
     result.state = state;
     return order;
   });
-  const auto link_source = unmailed_request ? describe_link_source(store, *unmailed_request) : std::nullopt;
+  const auto link_source =
+      unmailed_request ? describe_link_source(request_records, *unmailed_request) : std::nullopt;
   if (link_source) result.reason = *link_source;
   return result;
 }
 
-ActionResult cancel(store::Store& store, TransactionId gift, const std::string& who, UtcMillis now,
-                    const std::optional<store::AuditEvent>& audit) {
+ActionResult cancel(store::ChangeLog& changes, store::LifecycleStore& lifecycle, TransactionId gift,
+                    const std::string& who, UtcMillis now, const std::optional<store::AuditEvent>& audit) {
   const store::StatusChange change = cancellation_of(gift, now);
   const store::GiftAction action{gift, now, store::GiftActionKind::cancelled, who, ""};
   const OutcomeResult decided =
-      apply_conditional_outcome(store.changes, change, store.lifecycle.withdraw_gift_effect(action, audit));
+      apply_conditional_outcome(changes, change, lifecycle.withdraw_gift_effect(action, audit));
   ActionResult result;
   result.state = decided.state;
   switch (decided.outcome) {

@@ -50,14 +50,16 @@ std::string cancel_obstacle(const store::MailContext& view);
 std::string retry_obstacle(const std::optional<store::SyncWait>& wait,
                            const std::optional<store::CrmSyncStatus>& state, UtcMillis now);
 /// The same, read from the store.
-std::string retry_obstacle(store::Store& store, TransactionId gift, UtcMillis now);
+std::string retry_obstacle(store::SyncQueue& queue, TransactionId gift, UtcMillis now);
 
 /// Enqueues the gift's mail again, with a new Message-ID. Only for a gift that giftsync mailed itself, that
 /// is not opened and has not ended.
-ActionResult resend(store::Store& store, const ResendAction& action, UtcMillis now);
+ActionResult resend(store::LifecycleStore& lifecycle, store::RequestRecords& request_records,
+                    const ResendAction& action, UtcMillis now);
 
 /// Cancels a gift: it is refunded, its links become invalid, and a mail that is still queued is not sent.
-ActionResult cancel(store::Store& store, TransactionId gift, const std::string& who, UtcMillis now,
+ActionResult cancel(store::ChangeLog& changes, store::LifecycleStore& lifecycle, TransactionId gift,
+                    const std::string& who, UtcMillis now,
                     const std::optional<store::AuditEvent>& audit = {});
 
 // A recipient's actions on the pages of a gift: view it, accept it, donate its value (PAGE-6, PAGE-9).

@@ -142,8 +142,8 @@ RequestUrls request_urls(const GiftLinks& links, const store::RecipientTransacti
   return {links.url_for(LinkKind::redeem, gift), links.url_for(LinkKind::donate, gift)};
 }
 
-std::optional<Status> urls_end_status(store::Store& store, const store::RecipientTransaction& gift) {
-  const Status status = current_status(store.changes, gift).status;
+std::optional<Status> urls_end_status(store::ChangeLog& changes, const store::RecipientTransaction& gift) {
+  const Status status = current_status(changes, gift).status;
   const bool is_ended = status == Status::expired || status == Status::refunded;
   return is_ended ? std::optional(status) : std::nullopt;
 }

@@ -106,6 +106,6 @@ RequestUrls request_urls(const GiftLinks& links, const store::RecipientTransacti
 
 /// The status that ends the URLs: the gift has expired or was refunded, by everything accepted so far.
 /// Nullopt while they are valid.
-std::optional<Status> urls_end_status(store::Store& store, const store::RecipientTransaction& gift);
+std::optional<Status> urls_end_status(store::ChangeLog& changes, const store::RecipientTransaction& gift);
 
 }  // namespace giftsync::sync

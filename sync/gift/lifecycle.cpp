@@ -247,16 +247,16 @@ void add(LifecycleStepStats& stats, const TimerRun& run, UtcMillis now) {
 }
 
 /// One gift after the other, so that a gift that the store refuses does not hold up the others.
-LifecycleStepStats process_singly(store::Store& store, UtcMillis now, std::size_t limit) {
+LifecycleStepStats process_singly(store::LifecycleStore& lifecycle, UtcMillis now, std::size_t limit) {
   LifecycleStepStats stats;
-  const std::vector<TransactionId> ids = store.lifecycle.find_due(now, limit);
+  const std::vector<TransactionId> ids = lifecycle.find_due(now, limit);
   stats.more = ids.size() == limit;
   for (const TransactionId id : ids) {
     try {
-      add(stats, store.lifecycle.decide_due_gift(id, now, policy_at(now)), now);
+      add(stats, lifecycle.decide_due_gift(id, now, policy_at(now)), now);
     } catch (const DependencyError& fault) {
       if (fault.transient()) throw;
-      store.lifecycle.postpone_timer(id, now, now + kRefusedTimerMillis);
+      lifecycle.postpone_timer(id, now, now + kRefusedTimerMillis);
       stats.warnings.push_back("the timer of gift " + std::to_string(id.value) +
                                " cannot be applied and is tried again in an hour: " + fault.what());
     }
@@ -266,16 +266,16 @@ LifecycleStepStats process_singly(store::Store& store, UtcMillis now, std::size_
 
 }  // namespace
 
-LifecycleStepStats lifecycle_step(store::Store& store, UtcMillis now, std::size_t limit) {
+LifecycleStepStats lifecycle_step(store::LifecycleStore& lifecycle, UtcMillis now, std::size_t limit) {
   try {
-    const TimerRun run = store.lifecycle.decide_due(now, limit, policy_at(now));
+    const TimerRun run = lifecycle.decide_due(now, limit, policy_at(now));
     LifecycleStepStats stats;
     stats.more = run.gifts == limit;
     add(stats, run, now);
     return stats;
   } catch (const DependencyError& fault) {
     if (fault.transient()) throw;
-    return process_singly(store, now, limit);
+    return process_singly(lifecycle, now, limit);
   }
 }
 

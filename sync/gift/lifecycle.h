@@ -119,7 +119,8 @@ inline constexpr std::size_t kMaxDuePerStep = 500;
 /// Processes at most `limit` gifts in one transaction. If the store refuses it, it processes each of them
 /// in its own, and those that fail are tried again in an hour. Throws DependencyError when the
 /// store fails; outcomes decided before remain, the others stay due.
-LifecycleStepStats lifecycle_step(store::Store& store, UtcMillis now, std::size_t limit = kMaxDuePerStep);
+LifecycleStepStats lifecycle_step(store::LifecycleStore& lifecycle, UtcMillis now,
+                                  std::size_t limit = kMaxDuePerStep);
 
 // What a timer decides about a gift that is due (LIFE-9, LIFE-10, LIFE-12, LIFE-14, LIFE-22): an
 // outcome, a reminder, or only when to look again. Pure: the store locks the gift, asks, and writes the

@@ -15,8 +15,9 @@ using F = RequestRecordField;
 using store::ApproverNotice;
 using store::ConsoleUser;
 
-std::vector<ConsoleUser> approvers_of(store::Store& store, std::optional<OrganizationId> organization) {
-  std::vector<ConsoleUser> users = store.console_users.list(store::Viewer::of_command_line());
+std::vector<ConsoleUser> approvers_of(store::ConsoleUsers& console_users,
+                                      std::optional<OrganizationId> organization) {
+  std::vector<ConsoleUser> users = console_users.list(store::Viewer::of_command_line());
   std::erase_if(users, [&](const ConsoleUser& user) {
     return !user.active || !user.role_set().contains(Role::approver) ||
            (user.organization && user.organization != organization);
@@ -52,7 +53,7 @@ void add_approver_notices(store::Store& store, crm::Crm& crm, const ApproverNoti
   }
   const auto unnoticed = store.approver_notices.find_unnoticed(ids);
   if (unnoticed.empty()) return;
-  const std::vector<ConsoleUser> approvers = approvers_of(store, rules.organization);
+  const std::vector<ConsoleUser> approvers = approvers_of(store.console_users, rules.organization);
   if (approvers.empty()) return;
   const auto crm_users = crm_users_of(crm, approvers);
   std::vector<ApproverNotice> notices;

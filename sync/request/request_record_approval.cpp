@@ -89,9 +89,9 @@ crm::RowResult write_decision(crm::RequestRecords& records, LoadedRequestRecord 
 }
 
 /// One attempt; nullopt when another process changed the entry first.
-std::optional<ApprovalResult> try_decision(store::Store& store, crm::RequestRecords& records,
-                                           const std::string& name, const ApprovalDecision& decision,
-                                           UtcMillis now) {
+std::optional<ApprovalResult> try_decision(store::RequestRecords& request_records,
+                                           crm::RequestRecords& records, const std::string& name,
+                                           const ApprovalDecision& decision, UtcMillis now) {
   const std::optional<RequestRecord> row = records.find_one(name);
   if (!row) return ApprovalResult{Kind::unknown, "there is no request " + name, "", "", {}, false};
   auto loaded = load_with_defaults(records, {*row});
@@ -101,8 +101,8 @@ std::optional<ApprovalResult> try_decision(store::Store& store, crm::RequestReco
   if (!row->unreadable.empty())
     return result_of(Kind::illegal, *row,
                      "its " + row->unreadable + " contains invalid text (not UTF-8); correct it in the CRM");
-  const std::vector<store::RequestRecordEntry> found = store.request_records.find(std::span(&row->id, 1));
-  const bool has_gift = !store.request_records.find_gifts_by_record(std::span(&row->id, 1)).empty();
+  const std::vector<store::RequestRecordEntry> found = request_records.find(std::span(&row->id, 1));
+  const bool has_gift = !request_records.find_gifts_by_record(std::span(&row->id, 1)).empty();
   // An edit in the CRM that no daemon has processed yet applies first.
   RequestRecordReconciliation reconciled =
       reconcile_request_record({loaded.front().row, approved_content_of(loaded.front().completed),
@@ -123,7 +123,7 @@ std::optional<ApprovalResult> try_decision(store::Store& store, crm::RequestReco
       {now, decision.who, std::string(to_word(state)), std::string(to_word(*next)), decision.comment});
   change.next = with_decision(change.next, loaded.front(), decision, *next, now);
   change.audit = decision.audit;
-  if (store.request_records.save(std::span(&change, 1)).empty()) return std::nullopt;
+  if (request_records.save(std::span(&change, 1)).empty()) return std::nullopt;
   const crm::RowResult result = write_decision(records, std::move(loaded.front()), crm_status_for(*next));
   if (result.kind != crm::RowResult::Kind::updated) {
     ApprovalResult stored = result_of(Kind::changed, *row,
@@ -146,11 +146,12 @@ std::string content_version(crm::RequestRecords& records, const RequestRecord& r
   return version_of(load_with_defaults(records, {row}).front());
 }
 
-ApprovalResult decide_request_record(store::Store& store, crm::RequestRecords& records,
+ApprovalResult decide_request_record(store::RequestRecords& request_records, crm::RequestRecords& records,
                                      const std::string& number_or_id, const ApprovalDecision& decision,
                                      UtcMillis now) {
   for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
-    if (auto outcome = try_decision(store, records, number_or_id, decision, now)) return std::move(*outcome);
+    if (auto outcome = try_decision(request_records, records, number_or_id, decision, now))
+      return std::move(*outcome);
   }
   return {Kind::changed,
           "it is being changed at the same time; check its status and try again",

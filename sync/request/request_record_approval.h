@@ -44,7 +44,7 @@ std::string version_of_content(const std::string& content);
 std::string content_version(crm::RequestRecords& records, const RequestRecord& row);
 
 /// An approval binds to the record's content as read here.
-ApprovalResult decide_request_record(store::Store& store, crm::RequestRecords& records,
+ApprovalResult decide_request_record(store::RequestRecords& request_records, crm::RequestRecords& records,
                                      const std::string& number_or_id, const ApprovalDecision& decision,
                                      UtcMillis now);
 

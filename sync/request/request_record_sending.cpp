@@ -66,7 +66,7 @@ void report_failures(const RequestRecordContext& context, const std::vector<Fail
           context.now + std::min(rejected_retry_millis(next.failures), failure.most_rest_millis);
     changes.push_back({std::move(next), {}});
   }
-  const std::set<std::string> saved = save_entries(context.store, changes, batch);
+  const std::set<std::string> saved = save_entries(context.store.request_records, changes, batch);
   std::vector<crm::RequestRecordUpdate> writes;
   for (const Failure& failure : failures) {
     if (!saved.contains(failure.record_id)) continue;
@@ -144,7 +144,7 @@ Ids claim(const RequestRecordContext& context, const Ids& record_ids, RequestRec
     next.next_attempt_at = context.now + kClaimInFlightMillis;
     changes.push_back({std::move(next), {}});
   }
-  const std::set<std::string> saved = save_entries(context.store, changes, batch);
+  const std::set<std::string> saved = save_entries(context.store.request_records, changes, batch);
   std::vector<crm::RequestRecordUpdate> writes;
   for (const std::string& record_id : record_ids) {
     if (!saved.contains(record_id)) continue;
@@ -165,7 +165,7 @@ Ids claim(const RequestRecordContext& context, const Ids& record_ids, RequestRec
     next.next_attempt_at = context.now + (is_postponed ? std::max(kPostponedClaimMillis, rest) : 0);
     lost.push_back({std::move(next), {}});
   }
-  save_entries(context.store, lost, batch);
+  save_entries(context.store.request_records, lost, batch);
   return {claimed.begin(), claimed.end()};
 }
 
@@ -192,7 +192,7 @@ RequestRecordEntryUpdate sent_change(const RequestWork& work, GiftRequestId requ
 void publish_sent(const RequestRecordContext& context, const std::vector<RequestRecordEntryUpdate>& changes,
                   RequestRecordBatch& batch) {
   std::vector<crm::RequestRecordUpdate> writes;
-  for (const std::string& record_id : save_entries(context.store, changes, batch)) {
+  for (const std::string& record_id : save_entries(context.store.request_records, changes, batch)) {
     const RequestWork& one = batch.works.at(record_id);
     if (one.known.state != State::sent) continue;
     crm::RequestRecordUpdate& write = writes.emplace_back(error_log_update(one));
@@ -238,9 +238,10 @@ void send(const RequestRecordContext& context, const Ids& claimed, RequestRecord
 
 }  // namespace
 
-std::set<std::string> save_entries(store::Store& store, const std::vector<RequestRecordEntryUpdate>& changes,
+std::set<std::string> save_entries(store::RequestRecords& request_records,
+                                   const std::vector<RequestRecordEntryUpdate>& changes,
                                    RequestRecordBatch& batch) {
-  std::set<std::string> saved = store.request_records.save(changes);
+  std::set<std::string> saved = request_records.save(changes);
   for (const RequestRecordEntryUpdate& change : changes) {
     RequestWork& work = batch.works.at(change.next.record_id);
     if (saved.contains(change.next.record_id)) {

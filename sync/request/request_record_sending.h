@@ -41,7 +41,7 @@ struct RequestRecordBatch {
 };
 
 /// Saves and updates the works; returns the Ids that were saved. The others are conflicted.
-std::set<std::string> save_entries(store::Store& store,
+std::set<std::string> save_entries(store::RequestRecords& request_records,
                                    const std::vector<store::RequestRecordEntryUpdate>& changes,
                                    RequestRecordBatch& batch);
 /// Writes to the CRM and updates the loaded rows; returns the Ids that were written.

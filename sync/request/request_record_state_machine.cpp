@@ -87,13 +87,11 @@ std::string transition_error_start(State state) {
   return "Request Status cannot go from " + std::string(to_word(crm_status_for(state))) + " to ";
 }
 
-std::int64_t retry_failed_request_records(store::Store& store) {
-  store::RequestRecords& records = store.request_records;
+std::int64_t retry_failed_request_records(store::RequestRecords& records) {
   return records.retry_all_failed(transition_error_start(store::RequestRecordState::approved), records.now());
 }
 
-RequestRecordRetry retry_request_record(store::Store& store, const std::string& number_or_id) {
-  store::RequestRecords& records = store.request_records;
+RequestRecordRetry retry_request_record(store::RequestRecords& records, const std::string& number_or_id) {
   const auto known = records.find_by_number_or_id(number_or_id);
   if (!known) return RequestRecordRetry::unknown;
   return records.retry_failed(std::span(&known->record_id, 1), records.now()) > 0

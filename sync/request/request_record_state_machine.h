@@ -55,7 +55,7 @@ std::string transition_error_start(store::RequestRecordState state);
 
 /// All of them, also those that wait for an edit; not those that rest after an edit was put back (REQ-17).
 /// Returns how many. Throws DependencyError when the store fails.
-std::int64_t retry_failed_request_records(store::Store& store);
+std::int64_t retry_failed_request_records(store::RequestRecords& records);
 
 enum class RequestRecordRetry {
   retried,
@@ -63,6 +63,6 @@ enum class RequestRecordRetry {
   not_failed,  ///< it is not approved, or its last attempt did not fail
 };
 /// One record, by Request Number or Id.
-RequestRecordRetry retry_request_record(store::Store& store, const std::string& number_or_id);
+RequestRecordRetry retry_request_record(store::RequestRecords& records, const std::string& number_or_id);
 
 }  // namespace giftsync::sync

@@ -116,7 +116,7 @@ Reconciled save_and_write(const RequestRecordContext& context,
     batch.stats.warnings.insert(batch.stats.warnings.end(), one.warnings.begin(), one.warnings.end());
     if (one.is_changed) changes.push_back(one.change);
   }
-  const std::set<std::string> saved = save_entries(context.store, changes, batch);
+  const std::set<std::string> saved = save_entries(context.store.request_records, changes, batch);
   std::erase_if(reconciled, [&](const RequestRecordReconciliation& one) {
     return one.is_changed && !saved.contains(one.change.next.record_id);
   });
@@ -151,7 +151,7 @@ void defer_refused(const RequestRecordContext& context, RequestRecordBatch& batc
     changes.push_back(
         deferred_change(work.known, context.now + std::max(work.rest_millis, kRefusedWriteDelayMillis)));
   }
-  save_entries(context.store, changes, batch);
+  save_entries(context.store.request_records, changes, batch);
 }
 
 /// Events of records that another process changed meanwhile are not acked.
@@ -203,11 +203,12 @@ namespace {
 using store::RequestRecordEntry;
 
 /// A record that was deleted in the CRM.
-std::optional<RequestRecordCheck> check_deleted(store::Store& store, const std::string& name) {
-  const std::optional<RequestRecordEntry> known = store.request_records.find_by_number_or_id(name);
+std::optional<RequestRecordCheck> check_deleted(store::RequestRecords& request_records,
+                                                const std::string& name) {
+  const std::optional<RequestRecordEntry> known = request_records.find_by_number_or_id(name);
   if (!known) return std::nullopt;
   RequestRecordCheck check{known->record_id, known->number, std::nullopt, false, {}};
-  check.is_sent = !store.request_records.find_gifts_by_record(std::span(&known->record_id, 1)).empty();
+  check.is_sent = !request_records.find_gifts_by_record(std::span(&known->record_id, 1)).empty();
   RequestRecordProgress progress{true, "", *known, known->next_attempt_at, check.is_sent};
   progress.current.deleted = true;
   check.findings = progress_findings(progress);
@@ -223,11 +224,11 @@ RequestRecordEntry current_entry(const LoadedRequestRecord& loaded, const Reques
   return reconcile_request_record(snapshot, now).change.next;
 }
 
-std::vector<RequestRecordFinding> find_sending_findings(store::Store& store,
+std::vector<RequestRecordFinding> find_sending_findings(store::Catalogue& catalogue,
                                                         const LoadedRequestRecord& loaded,
                                                         const RequestRecordRules& rules) {
   const auto gift = gift_id_of(loaded.completed);
-  const auto item = gift ? store.catalogue.item(*gift) : std::nullopt;
+  const auto item = gift ? catalogue.item(*gift) : std::nullopt;
   SendingFacts facts{item ? &*item : nullptr, loaded.person_found, {}, rules.limits};
   const std::string& sender = loaded.completed.text(F::sender);
   if (!sender.empty()) facts.sender = rules.authorize_senders(std::span(&sender, 1)).front();
@@ -236,18 +237,19 @@ std::vector<RequestRecordFinding> find_sending_findings(store::Store& store,
 
 }  // namespace
 
-std::optional<RequestRecordCheck> check_request_record(store::Store& store, crm::Crm& crm,
+std::optional<RequestRecordCheck> check_request_record(store::RequestRecords& request_records,
+                                                       store::Catalogue& catalogue, crm::Crm& crm,
                                                        const RequestRecordRules& rules, bool requests_enabled,
                                                        const std::string& number_or_id, UtcMillis now) {
   crm::RequestRecords& records = *crm.request_records();
   const std::optional<RequestRecord> row = records.find_one(number_or_id);
-  if (!row) return check_deleted(store, number_or_id);
+  if (!row) return check_deleted(request_records, number_or_id);
   const LoadedRequestRecord loaded = load_with_defaults(records, {*row}).front();
-  const std::vector<RequestRecordEntry> found = store.request_records.find(std::span(&row->id, 1));
+  const std::vector<RequestRecordEntry> found = request_records.find(std::span(&row->id, 1));
   const RequestRecordEntry known = found.empty() ? RequestRecordEntry() : found.front();
   RequestRecordCheck check{
       row->id, row->text(F::number), request_record_status_from_word(row->text(F::status)), false, {}};
-  check.is_sent = !store.request_records.find_gifts_by_record(std::span(&row->id, 1)).empty();
+  check.is_sent = !request_records.find_gifts_by_record(std::span(&row->id, 1)).empty();
   if (check.is_sent) return check;
   const RequestRecordProgress progress{requests_enabled, row->unreadable,
                                        current_entry(loaded, known, check.is_sent, rules, now),
@@ -257,21 +259,21 @@ std::optional<RequestRecordCheck> check_request_record(store::Store& store, crm:
   const bool has_ended =
       state == store::RequestRecordState::rejected || state == store::RequestRecordState::sent;
   if (has_ended) return check;
-  std::vector<RequestRecordFinding> sending = find_sending_findings(store, loaded, rules);
+  std::vector<RequestRecordFinding> sending = find_sending_findings(catalogue, loaded, rules);
   std::move(sending.begin(), sending.end(), std::back_inserter(check.findings));
   if (!check.findings.empty()) return check;
   if (auto waiting = waiting_finding(progress, now)) check.findings.push_back(std::move(*waiting));
   return check;
 }
 
-std::vector<RequestRecordFinding> findings_when_approved(store::Store& store,
+std::vector<RequestRecordFinding> findings_when_approved(store::Catalogue& catalogue,
                                                          const LoadedRequestRecord& loaded,
                                                          const RequestRecordRules& rules) {
   RequestRecordProgress progress;
   progress.unreadable = loaded.row.unreadable;
   progress.current.state = store::RequestRecordState::approved;
   std::vector<RequestRecordFinding> findings = progress_findings(progress);
-  std::vector<RequestRecordFinding> sending = find_sending_findings(store, loaded, rules);
+  std::vector<RequestRecordFinding> sending = find_sending_findings(catalogue, loaded, rules);
   std::move(sending.begin(), sending.end(), std::back_inserter(findings));
   return findings;
 }

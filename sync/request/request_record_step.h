@@ -74,14 +74,15 @@ struct RequestRecordCheck {
 
 /// Nullopt when neither CRM nor store has such a record. `requests_enabled`: requests.enabled. Throws
 /// DependencyError when store or CRM fail.
-std::optional<RequestRecordCheck> check_request_record(store::Store& store, crm::Crm& crm,
+std::optional<RequestRecordCheck> check_request_record(store::RequestRecords& request_records,
+                                                       store::Catalogue& catalogue, crm::Crm& crm,
                                                        const RequestRecordRules& rules, bool requests_enabled,
                                                        const std::string& number_or_id, UtcMillis now);
 
 /// What would keep a record from being sent if it were approved now, whatever its status. `loaded`: as it was
 /// read. The catalogue, and the CRM and store about the sender, are read. Throws DependencyError
 /// when they fail.
-std::vector<RequestRecordFinding> findings_when_approved(store::Store& store,
+std::vector<RequestRecordFinding> findings_when_approved(store::Catalogue& catalogue,
                                                          const LoadedRequestRecord& loaded,
                                                          const RequestRecordRules& rules);
 

@@ -39,7 +39,7 @@ void number_identical_events(std::span<const InboundEvent> events, std::vector<C
   }
 }
 
-void ignore_outdated_generations(store::Store& store, std::span<const InboundEvent> events,
+void ignore_outdated_generations(store::GiftRequests& gifts, std::span<const InboundEvent> events,
                                  std::vector<ClassifiedEvent>& classified) {
   const auto is_about_mail = [&](std::size_t i) { return events[i].generation && classified[i].item.change; };
   std::set<TransactionId> mailed;
@@ -48,7 +48,7 @@ void ignore_outdated_generations(store::Store& store, std::span<const InboundEve
   }
   if (mailed.empty()) return;
   std::map<TransactionId, std::int64_t> generations;
-  for (const store::Gift& gift : store.gifts.find(std::vector(mailed.begin(), mailed.end())))
+  for (const store::Gift& gift : gifts.find(std::vector(mailed.begin(), mailed.end())))
     generations[gift.transaction.id] = gift.transaction.generation;
   for (std::size_t i = 0; i < events.size(); ++i) {
     if (!is_about_mail(i)) continue;
@@ -60,13 +60,14 @@ void ignore_outdated_generations(store::Store& store, std::span<const InboundEve
 
 /// The transactions of the source's own ids (SRC-58). Durable before the batch is: an id that is allotted for
 /// a batch that is then refused stays for the next report.
-void assign_transactions(store::Store& store, const EventRules& rules, std::span<store::InboundItem> items) {
+void assign_transactions(store::ExternalIds& external_ids, const EventRules& rules,
+                         std::span<store::InboundItem> items) {
   if (!rules.allots_ids) return;
-  std::set<std::string> external_ids;
+  std::set<std::string> reported;
   for (const store::InboundItem& item : items) {
-    if (item.change) external_ids.insert(item.event.transaction);
+    if (item.change) reported.insert(item.event.transaction);
   }
-  const auto transactions = store.external_ids.find_or_allot(rules.gift_source, external_ids);
+  const auto transactions = external_ids.find_or_allot(rules.gift_source, reported);
   for (store::InboundItem& item : items) {
     if (!item.change) continue;
     const TransactionId id = transactions.at(item.event.transaction);
@@ -93,13 +94,12 @@ std::optional<std::string> dedup_message_id(const std::optional<std::string>& id
 }
 
 /// Those of the transactions, as the store formats them, that have no gift.
-std::set<std::string> transactions_without_gift(store::Store& store,
+std::set<std::string> transactions_without_gift(store::GiftRequests& gifts,
                                                 const std::vector<UnappliedEvent>& kept) {
   std::vector<TransactionId> ids;
   for (const UnappliedEvent& one : kept) ids.push_back({std::strtoll(one.transaction.c_str(), nullptr, 10)});
   std::set<std::string> without_gift;
-  for (const TransactionId id : store.gifts.filter_unknown(ids))
-    without_gift.insert(std::to_string(id.value));
+  for (const TransactionId id : gifts.filter_unknown(ids)) without_gift.insert(std::to_string(id.value));
   return without_gift;
 }
 
@@ -128,7 +128,7 @@ KeptBatch read_kept(store::Store& store, const std::string& source, Reprocessing
   }
   batch.state = EventState::orphaned;
   batch.events = store.sources.orphaned_payloads(source, progress.after, kReprocessBatchSize);
-  batch.without_gift = transactions_without_gift(store, batch.events);
+  batch.without_gift = transactions_without_gift(store.gifts, batch.events);
   return batch;
 }
 
@@ -181,21 +181,22 @@ void add_result(Reprocessing& progress, EventState state, const IngestResult& re
 
 }  // namespace
 
-std::vector<ClassifiedEvent> classify_events(store::Store& store, const EventRules& rules,
-                                             const EventTexts& texts, std::span<const InboundEvent> events,
-                                             UtcMillis now) {
-  const FindItem find_item = cached_item_lookup(store.catalogue);
+std::vector<ClassifiedEvent> classify_events(store::Catalogue& catalogue, store::GiftRequests& gifts,
+                                             const EventRules& rules, const EventTexts& texts,
+                                             std::span<const InboundEvent> events, UtcMillis now) {
+  const FindItem find_item = cached_item_lookup(catalogue);
   std::vector<ClassifiedEvent> classified;
   classified.reserve(events.size());
   for (const InboundEvent& event : events)
     classified.push_back(classify_event(event, texts.keep(event), rules, now, find_item));
   number_identical_events(events, classified);
-  ignore_outdated_generations(store, events, classified);
+  ignore_outdated_generations(gifts, events, classified);
   return classified;
 }
 
-InboundBatch make_batch(store::Store& store, const EventRules& rules, std::vector<ClassifiedEvent> classified,
-                        const IngestContext& context, UtcMillis now) {
+InboundBatch make_batch(store::ExternalIds& external_ids, const EventRules& rules,
+                        std::vector<ClassifiedEvent> classified, const IngestContext& context,
+                        UtcMillis now) {
   InboundBatch batch = new_batch(rules, now);
   batch.message_id = dedup_message_id(context.message_id, rules);
   batch.advance = context.advance;
@@ -205,7 +206,7 @@ InboundBatch make_batch(store::Store& store, const EventRules& rules, std::vecto
     else
       batch.items.push_back(std::move(one.item));
   }
-  assign_transactions(store, rules, batch.items);
+  assign_transactions(external_ids, rules, batch.items);
   return batch;
 }
 
@@ -219,11 +220,11 @@ IngestSummary summarize(IngestResult result, std::size_t ignored, const IngestCo
   return summary;
 }
 
-IngestSummary ingest_events(store::Store& store, const EventRules& rules,
-                            std::vector<ClassifiedEvent> classified, const IngestContext& context,
-                            UtcMillis now) {
-  const InboundBatch batch = make_batch(store, rules, std::move(classified), context, now);
-  return summarize(store.sources.accept(batch), batch.ignored.size(), context);
+IngestSummary ingest_events(store::Sources& sources, store::ExternalIds& external_ids,
+                            const EventRules& rules, std::vector<ClassifiedEvent> classified,
+                            const IngestContext& context, UtcMillis now) {
+  const InboundBatch batch = make_batch(external_ids, rules, std::move(classified), context, now);
+  return summarize(sources.accept(batch), batch.ignored.size(), context);
 }
 
 bool reprocess_batch(store::Store& store, const EventRules& rules, const EventTexts& texts, UtcMillis now,
@@ -255,7 +256,7 @@ bool reprocess_batch(store::Store& store, const EventRules& rules, const EventTe
     batch.items.push_back(std::move(classified->item));
   }
   if (batch.reprocessed_ids.empty()) return true;
-  assign_transactions(store, rules, batch.items);
+  assign_transactions(store.external_ids, rules, batch.items);
   const IngestResult result = store.sources.accept(batch);
   if (result.kind != IngestResult::Kind::stored) return false;
   add_result(progress, kept.state, result, {batch.ignored.size(), requarantined});
@@ -285,16 +286,16 @@ constexpr auto kOutcomeNames = enum_words<TrialOutcome>({{TrialOutcome::accepted
                                                          {TrialOutcome::quarantined, "quarantined"}});
 
 /// Numbers below 1 stand for ids that have no transaction yet: no gift has one of them.
-void assign_transactions(store::Store& store, const EventRules& rules,
+void assign_transactions(store::ExternalIds& external_ids, const EventRules& rules,
                          std::vector<store::InboundItem>& items) {
   if (!rules.allots_ids) return;
-  std::set<std::string> external_ids;
+  std::set<std::string> reported;
   for (const store::InboundItem& item : items) {
-    if (item.change) external_ids.insert(item.event.transaction);
+    if (item.change) reported.insert(item.event.transaction);
   }
-  auto transactions = store.external_ids.find_known(rules.gift_source, external_ids);
+  auto transactions = external_ids.find_known(rules.gift_source, reported);
   std::int64_t unknown = 0;
-  for (const std::string& external_id : external_ids) {
+  for (const std::string& external_id : reported) {
     if (!transactions.contains(external_id)) transactions.emplace(external_id, TransactionId{--unknown});
   }
   for (store::InboundItem& item : items) {
@@ -373,7 +374,7 @@ std::vector<EventTrial> try_events(store::Store& store, const EventRules& rules,
     places.push_back(i);
     batch.items.push_back(std::move(classified[i].item));
   }
-  assign_transactions(store, rules, batch.items);
+  assign_transactions(store.external_ids, rules, batch.items);
   const std::vector<store::ForeseenItem> foreseen = store.sources.foresee(batch);
   for (std::size_t i = 0; i < places.size(); ++i)
     trials[places[i]] = trial_of(batch.items[i], foreseen[i], rules);

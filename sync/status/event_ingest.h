@@ -25,9 +25,9 @@ struct EventTexts {
 
 /// Classifies the events of a message or page; writes nothing. Events about mails to an address that the gift
 /// no longer has are ignored (MAIL-22). Events with equal fields and different texts are numbered (SRC-55).
-std::vector<ClassifiedEvent> classify_events(store::Store& store, const EventRules& rules,
-                                             const EventTexts& texts, std::span<const InboundEvent> events,
-                                             UtcMillis now);
+std::vector<ClassifiedEvent> classify_events(store::Catalogue& catalogue, store::GiftRequests& gifts,
+                                             const EventRules& rules, const EventTexts& texts,
+                                             std::span<const InboundEvent> events, UtcMillis now);
 
 /// What else belongs to the transaction.
 struct IngestContext {
@@ -46,7 +46,7 @@ struct IngestSummary {
 };
 
 /// The classified events of a message or page as the store takes them. Allots ids to a source's own ids.
-store::InboundBatch make_batch(store::Store& store, const EventRules& rules,
+store::InboundBatch make_batch(store::ExternalIds& external_ids, const EventRules& rules,
                                std::vector<ClassifiedEvent> classified, const IngestContext& context,
                                UtcMillis now);
 
@@ -54,9 +54,9 @@ store::InboundBatch make_batch(store::Store& store, const EventRules& rules,
 IngestSummary summarize(store::IngestResult result, std::size_t ignored, const IngestContext& context);
 
 /// Stores the classified events of a message or page in a transaction of their own.
-IngestSummary ingest_events(store::Store& store, const EventRules& rules,
-                            std::vector<ClassifiedEvent> classified, const IngestContext& context,
-                            UtcMillis now);
+IngestSummary ingest_events(store::Sources& sources, store::ExternalIds& external_ids,
+                            const EventRules& rules, std::vector<ClassifiedEvent> classified,
+                            const IngestContext& context, UtcMillis now);
 
 /// The progress of a source's reprocessing: first its quarantined events, then those of its orphaned changes.
 struct Reprocessing {

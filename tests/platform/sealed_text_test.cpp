@@ -1,8 +1,7 @@
 // A sealed text is opened by the same secret and label only, and any change of it is noticed.
-#include "platform/keys.h"
-
 #include <gtest/gtest.h>
 
+#include "platform/keys.h"
 #include "platform/text.h"
 
 namespace giftsync {

@@ -1,6 +1,6 @@
-#include "platform/visible_text.h"
-
 #include <gtest/gtest.h>
+
+#include "platform/visible_text.h"
 
 namespace giftsync {
 namespace {

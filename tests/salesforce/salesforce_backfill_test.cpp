@@ -137,7 +137,8 @@ TEST_F(SalesforceBackfillTest, TheStatusLogFillsRecordsThatNoOneWrote) {
   EXPECT_EQ(log().size().rows, 4502);
   EXPECT_EQ(log().size().without_gift, 2);
   EXPECT_EQ(calls() - before, 3) << "its fields, and the numbers of rows twice";
-  const auto batch = sync::backfill_status_log(*store_, crm_->gift_records(), log(), {0}, false, kNow);
+  const auto batch = sync::backfill_status_log(store_->backfill, store_->changes, crm_->gift_records(), log(),
+                                               {0}, false, kNow);
   EXPECT_TRUE(batch.done);
   EXPECT_EQ(batch.rows.used, 4500);
   EXPECT_EQ(batch.gifts, 1500);
@@ -146,7 +147,8 @@ TEST_F(SalesforceBackfillTest, TheStatusLogFillsRecordsThatNoOneWrote) {
       scalar("SELECT count(*) FROM crm_gift_record WHERE opened_date_time = '2020-01-01T00:00:00.000Z'"),
       "1500")
       << "the earliest";
-  const auto again = sync::backfill_status_log(*store_, crm_->gift_records(), log(), {0}, false, kNow);
+  const auto again = sync::backfill_status_log(store_->backfill, store_->changes, crm_->gift_records(), log(),
+                                               {0}, false, kNow);
   EXPECT_THAT(again.filled, IsEmpty());
 }
 

@@ -110,7 +110,8 @@ class SalesforceNamespaceTest : public SalesforceCrmTest {
     ASSERT_NE(log, nullptr);
     sql("INSERT INTO " + package.log_table + " VALUES (" + std::to_string(gifts[0].value) +
         ", 'delivered', '2023-11-15T00:00:00.000Z')");
-    const auto batch = sync::backfill_status_log(*store_, crm_->gift_records(), *log, {0}, false, kNow);
+    const auto batch = sync::backfill_status_log(store_->backfill, store_->changes, crm_->gift_records(),
+                                                 *log, {0}, false, kNow);
     EXPECT_THAT(batch.filled, SizeIs(1));
     sync();
     EXPECT_EQ(record(gifts[0].value).get(GiftField::delivered_time),

@@ -85,7 +85,7 @@ TEST_F(SalesforceRequestStep, AnApprovalInTheOrgIsSentWithTheApproversName) {
 TEST_F(SalesforceRequestStep, AnEditBetweenTheApprovalAndTheClaimNeedsANewApproval) {
   const std::string id = add({{"Request_Status__c", "Pending"}});
   step();
-  const auto approved = sync::decide_request_record(*store_, requests(), id,
+  const auto approved = sync::decide_request_record(store_->request_records, requests(), id,
                                                     {sync::RequestRecordAction::approve, "Bo", ""}, now_);
   ASSERT_EQ(approved.kind, sync::ApprovalResult::Kind::done) << approved.reason;
   EXPECT_EQ(state(id), "Approved0");

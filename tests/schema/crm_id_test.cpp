@@ -1,8 +1,8 @@
 // Ids of Salesforce of 15 and of 18 characters.
-#include "schema/ids.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "schema/ids.h"
 
 namespace giftsync {
 namespace {

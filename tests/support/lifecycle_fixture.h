@@ -84,7 +84,7 @@ class LifecycleFixture : public StoreFixture {
     int rounds = 0;
     for (sync::LifecycleStepStats one{.more = true}; one.more;) {
       if (++rounds > 1'000) throw std::logic_error("the timers come to no end");
-      one = sync::lifecycle_step(*store_, now_);
+      one = sync::lifecycle_step(store_->lifecycle, now_);
       all.expired += one.expired;
       all.refunded += one.refunded;
       all.reminded += one.reminded;

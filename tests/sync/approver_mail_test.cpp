@@ -285,7 +285,8 @@ TEST_P(ApproverMails, AChangeAfterTheApprovalIsMailedAgainAndKeepsWhatWasApprove
   ASSERT_THAT(first, SizeIs(1));
   EXPECT_THAT(first[0].bytes, Not(HasSubstr("was approved")));
   ApprovalDecision approve{RequestRecordAction::approve, "ben@example.com", ""};
-  ASSERT_EQ(decide_request_record(store(), people_, "R-1", approve, now).kind, ApprovalResult::Kind::done);
+  ASSERT_EQ(decide_request_record(store().request_records, people_, "R-1", approve, now).kind,
+            ApprovalResult::Kind::done);
   process();
   const std::string approved = known("1")->approved_content;
   EXPECT_NE(approved, "");

@@ -90,7 +90,7 @@ class CrmRoleStep : public crm::CrmConformance {
     ASSERT_TRUE(store_->console_sessions.create(session, {}));
   }
   std::size_t step(UtcMillis now = kNow) {
-    return crm_role_step(*store_, crm()->directory(), kDefaults, now);
+    return crm_role_step(store_->console_users, store_->console_sessions, crm()->directory(), kDefaults, now);
   }
   RoleSet roles(UserId user) { return store_->console_users.find(user)->role_set(); }
 
@@ -128,9 +128,11 @@ TEST_P(CrmRoleStep, RolesStayWhileTheCrmCannotTell) {
   step();
   tests::InMemoryCrm away;
   away.users_by_email["ana@example.com"] = {"u1", "Ana", "ana@example.com", true};
-  EXPECT_EQ(crm_role_step(*store_, away, kDefaults, kNow), 0U) << "it shows no permission sets";
+  EXPECT_EQ(crm_role_step(store_->console_users, store_->console_sessions, away, kDefaults, kNow), 0U)
+      << "it shows no permission sets";
   away.down = true;
-  EXPECT_THROW(crm_role_step(*store_, away, kDefaults, kNow), DependencyError);
+  EXPECT_THROW(crm_role_step(store_->console_users, store_->console_sessions, away, kDefaults, kNow),
+               DependencyError);
   EXPECT_EQ(roles(ana_), (RoleSet{Role::sender, Role::auditor}));
 }
 

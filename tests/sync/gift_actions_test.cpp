@@ -16,7 +16,7 @@ using Kind = ActionResult::Kind;
 class GiftActions : public tests::LifecycleFixture {
  protected:
   ActionResult resend_to(TransactionId id, std::optional<std::string> email = {}) {
-    return resend(*store_, {id, std::move(email), "root"}, now_);
+    return resend(store_->lifecycle, store_->request_records, {id, std::move(email), "root"}, now_);
   }
 };
 INSTANTIATE_TEST_SUITE_P(BackEnds, GiftActions,
@@ -135,7 +135,7 @@ TEST_P(GiftActions, RefusalNamesTheCurrentStatus) {
     EXPECT_EQ(refused.reason, "it was " + std::string(to_word(end)) + " on " + to_rfc3339(now_));
     EXPECT_THAT(deliver(), IsEmpty());
     if (end == Status::opened) continue;
-    const ActionResult cancelled = cancel(*store_, id, "root", now_);
+    const ActionResult cancelled = cancel(store_->changes, store_->lifecycle, id, "root", now_);
     EXPECT_EQ(cancelled.kind, Kind::refused);
     EXPECT_EQ(cancelled.reason, refused.reason);
     EXPECT_EQ(gift(id).transaction.generation, 0);
@@ -156,7 +156,7 @@ TEST_P(GiftActions, ObstaclesAreThoseForWhichTheActionIsRefused) {
   EXPECT_FALSE(resend_obstacle(view(), false));
   report(id, Status::redeemed);
   EXPECT_EQ(resend_obstacle(view(), true)->reason, resend_to(id, "bea@example.org").reason);
-  EXPECT_EQ(cancel_obstacle(view()), cancel(*store_, id, "root", now_).reason);
+  EXPECT_EQ(cancel_obstacle(view()), cancel(store_->changes, store_->lifecycle, id, "root", now_).reason);
   store::MailContext elsewhere = view();
   elsewhere.gift.transaction.gift_source = "shop";
   EXPECT_THAT(resend_obstacle(elsewhere, true)->reason, HasSubstr("giftsync did not send it"));
@@ -181,10 +181,14 @@ TEST_P(GiftActions, TheEventOfAnActionIsWrittenWithIt) {
   store::AuditEvent event;
   event.actor = "ana@example.com";
   event.action = "gift.resend";
-  ASSERT_EQ(resend(*store_, {id, "bea@example.org", "ana@example.com", event}, now_).kind, Kind::done);
+  ASSERT_EQ(resend(store_->lifecycle, store_->request_records,
+                   {id, "bea@example.org", "ana@example.com", event}, now_)
+                .kind,
+            Kind::done);
   event.action = "gift.cancel";
-  ASSERT_EQ(cancel(*store_, id, "ana@example.com", now_, event).kind, Kind::done);
-  EXPECT_EQ(cancel(*store_, id, "ana@example.com", now_, event).kind, Kind::refused);
+  ASSERT_EQ(cancel(store_->changes, store_->lifecycle, id, "ana@example.com", now_, event).kind, Kind::done);
+  EXPECT_EQ(cancel(store_->changes, store_->lifecycle, id, "ana@example.com", now_, event).kind,
+            Kind::refused);
   const auto events = store_->audit.list(store::Viewer::of_command_line(), {}, 10);
   ASSERT_THAT(events, SizeIs(2)) << "none of a refusal";
   EXPECT_EQ(events[0].action, "gift.cancel");
@@ -213,7 +217,7 @@ TEST_P(GiftActions, MailBeingSentIsNotSentTwice) {
 // MAIL-21
 TEST_P(GiftActions, CancelRefundsAndRevokesLinksAndMail) {
   const TransactionId id = send(1).front();
-  const ActionResult done = cancel(*store_, id, "root", now_);
+  const ActionResult done = cancel(store_->changes, store_->lifecycle, id, "root", now_);
   EXPECT_EQ(done.kind, Kind::done);
   EXPECT_EQ(done.state.status, Status::refunded);
   EXPECT_EQ(gift(id).transaction.generation, 1);
@@ -221,11 +225,12 @@ TEST_P(GiftActions, CancelRefundsAndRevokesLinksAndMail) {
   EXPECT_THAT(deliver(), IsEmpty());
   sync();
   EXPECT_EQ(text(id, GiftField::status), "refunded");
-  EXPECT_EQ(cancel(*store_, id, "root", now_ + 5).reason, "it was refunded on " + to_rfc3339(now_));
+  EXPECT_EQ(cancel(store_->changes, store_->lifecycle, id, "root", now_ + 5).reason,
+            "it was refunded on " + to_rfc3339(now_));
   EXPECT_EQ(resend_to(id).kind, Kind::refused);
   advance_days(500);
   EXPECT_EQ(run_timers().expired, 0u);
-  EXPECT_EQ(cancel(*store_, {987654}, "root", now_).kind, Kind::unknown);
+  EXPECT_EQ(cancel(store_->changes, store_->lifecycle, {987654}, "root", now_).kind, Kind::unknown);
 }
 
 // CON-60
@@ -249,13 +254,13 @@ TEST_P(GiftActions, AResendAndACancellationKeepWhatTheMailWas) {
   end_mail(DeliveryState::queued, "450 busy");
   ASSERT_EQ(resend_to(id, "bea@example.org").kind, Kind::done);
   end_mail(DeliveryState::held, "no answer");
-  ASSERT_EQ(cancel(*store_, id, "sam@example.com", now_).kind, Kind::done);
+  ASSERT_EQ(cancel(store_->changes, store_->lifecycle, id, "sam@example.com", now_).kind, Kind::done);
   EXPECT_THAT(texts(id),
               testing::ElementsAre("mail_deferred mailer 450 busy", testing::StartsWith("resent root to bea"),
                                    "mail_held mailer no answer", "cancelled sam@example.com "));
   const TransactionId accepted = send(1).front();
   deliver();
-  ASSERT_EQ(cancel(*store_, accepted, "sam@example.com", now_).kind, Kind::done);
+  ASSERT_EQ(cancel(store_->changes, store_->lifecycle, accepted, "sam@example.com", now_).kind, Kind::done);
   EXPECT_THAT(texts(accepted), testing::ElementsAre("cancelled sam@example.com "))
       << "the outbox has that mail still";
 }
@@ -265,7 +270,7 @@ TEST_P(GiftActions, MailBeingSentAtCancelIsNotRetried) {
   const auto claims = store_->deliveries.claim("mailer", 60'000, 10, now_);
   const store::DeliveryQueue::Sending sending{claims.front(), "mail"};
   ASSERT_TRUE(store_->deliveries.begin_sending("mailer", std::span(&sending, 1), 60'000, now_)[0]);
-  ASSERT_EQ(cancel(*store_, id, "root", now_).kind, Kind::done);
+  ASSERT_EQ(cancel(store_->changes, store_->lifecycle, id, "root", now_).kind, Kind::done);
   store::DeliveryOutcome later = outcome_of(claims.front(), DeliveryState::queued);
   later.change.reset();
   EXPECT_EQ(store_->deliveries.finish(std::span(&later, 1), now_), 1u);
@@ -282,7 +287,7 @@ TEST_P(GiftActions, ConcurrentResendAndRefundHaveOneWinner) {
     store::Store other(database_->address());
     ActionResult resent;
     {
-      std::jthread timer([&] { lifecycle_step(other, now_); });
+      std::jthread timer([&] { lifecycle_step(other.lifecycle, now_); });
       std::jthread admin([&] { resent = resend_to(id); });
     }
     run_timers();

@@ -1,10 +1,10 @@
 // The next outcome of a gift, as tables and as properties (LIFE-3, LIFE-4, LIFE-5, LIFE-6).
-#include "sync/gift/lifecycle.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <random>
+
+#include "sync/gift/lifecycle.h"
 
 namespace giftsync::sync {
 namespace {

@@ -1,9 +1,8 @@
 // The timers against a real store and CRM: each outcome once, with its due time, whenever the step runs.
-#include "sync/gift/lifecycle.h"
-
 #include <atomic>
 #include <thread>
 
+#include "sync/gift/lifecycle.h"
 #include "sync/status/status_rules.h"
 #include "tests/support/lifecycle_fixture.h"
 
@@ -217,7 +216,7 @@ TEST_P(LifecycleStep, ClaimWinsOverTimer) {
   advance_days(30);
   // Accepted, but not folded when the timer runs.
   apply_conditional_outcome(store_->changes, {{}, "page", gift, Status::redeemed, now_, now_, {}});
-  EXPECT_EQ(lifecycle_step(*store_, now_).expired, 0u);
+  EXPECT_EQ(lifecycle_step(store_->lifecycle, now_).expired, 0u);
   EXPECT_THAT(store_->lifecycle.find_due(now_, 10), IsEmpty());
   run_timers();
   EXPECT_EQ(status(gift), Status::redeemed);
@@ -234,7 +233,7 @@ TEST_P(LifecycleStep, TwoDaemonsExpireEachGiftOnce) {
   {
     std::vector<std::jthread> daemons;
     for (store::Store* store : {store_.get(), &other})
-      daemons.emplace_back([&, store] { expired += lifecycle_step(*store, now_).expired; });
+      daemons.emplace_back([&, store] { expired += lifecycle_step(store->lifecycle, now_).expired; });
   }
   run_timers();
   EXPECT_EQ(expired, 20u);
@@ -247,7 +246,7 @@ TEST_P(LifecycleStep, ManyGiftsAreDecidedInOneTransaction) {
   deliver();
   sync();
   advance_days(30);
-  EXPECT_EQ(lifecycle_step(*store_, now_).expired, 30u);
+  EXPECT_EQ(lifecycle_step(store_->lifecycle, now_).expired, 30u);
   for (const TransactionId gift : gifts) EXPECT_THAT(store_->changes.history(gift), SizeIs(2));
   if (GetParam() != sql::Dialect::postgresql) return;  // SQLite does not tell
   EXPECT_EQ(scalar("SELECT cast(count(DISTINCT xmin::text) AS TEXT) FROM change_log WHERE source = 'timer'"),
@@ -265,9 +264,9 @@ TEST_P(LifecycleStep, LockedGiftHoldsUpNoOther) {
   other.write([&](soci::session& session) {
     session << "SELECT 1 FROM recipient_transaction WHERE id = " + std::to_string(gifts[1].value) +
                    " FOR UPDATE";
-    EXPECT_EQ(lifecycle_step(*store_, now_).expired, 2u);
+    EXPECT_EQ(lifecycle_step(store_->lifecycle, now_).expired, 2u);
   });
-  EXPECT_EQ(lifecycle_step(*store_, now_).expired, 1u);
+  EXPECT_EQ(lifecycle_step(store_->lifecycle, now_).expired, 1u);
 }
 
 TEST_P(LifecycleStep, GiftThatTheStoreRefusesHoldsUpNoOther) {
@@ -281,13 +280,13 @@ TEST_P(LifecycleStep, GiftThatTheStoreRefusesHoldsUpNoOther) {
                       " BEGIN SELECT RAISE(ABORT, 'refused'); END"
                 : "ALTER TABLE change_log ADD CONSTRAINT refuses CHECK (transaction_id <> " + refused +
                       " OR source <> 'timer')");
-  const LifecycleStepStats stats = lifecycle_step(*store_, now_);
+  const LifecycleStepStats stats = lifecycle_step(store_->lifecycle, now_);
   EXPECT_EQ(stats.expired, 2u);
   EXPECT_THAT(stats.warnings, ElementsAre(testing::HasSubstr("gift " + refused)));
-  EXPECT_THAT(lifecycle_step(*store_, now_).warnings, IsEmpty()) << "not again at once";
+  EXPECT_THAT(lifecycle_step(store_->lifecycle, now_).warnings, IsEmpty()) << "not again at once";
   sql(is_sqlite ? "DROP TRIGGER refuses" : "ALTER TABLE change_log DROP CONSTRAINT refuses");
   now_ = now_ + kHourMillis;
-  EXPECT_EQ(lifecycle_step(*store_, now_).expired, 1u);
+  EXPECT_EQ(lifecycle_step(store_->lifecycle, now_).expired, 1u);
 }
 
 TEST_P(LifecycleStep, GiftWithTwoVoidedOutcomesIsNotDueAgain) {
@@ -334,7 +333,7 @@ TEST_P(LifecycleStep, RemindersAreSentOnceAndNotAfterOpening) {
   sync();
   report(gifts[2], Status::opened);  // not folded when the timer runs
   advance_days(7);
-  EXPECT_EQ(lifecycle_step(*store_, now_).reminded, 1u);
+  EXPECT_EQ(lifecycle_step(store_->lifecycle, now_).reminded, 1u);
   EXPECT_EQ(run_timers().reminded, 0u);
   const auto claims = deliver();
   ASSERT_THAT(claims, SizeIs(1));

@@ -1,8 +1,8 @@
 // When replies are the same, and when so many mails have one that `status` says so (OPS-27).
-#include "sync/mail/delivery_rules.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "sync/mail/delivery_rules.h"
 
 namespace giftsync::sync {
 namespace {

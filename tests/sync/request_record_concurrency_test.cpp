@@ -13,7 +13,8 @@ using Kind = ApprovalResult::Kind;
 class RequestRecordConcurrency : public tests::RequestRecordFixture {
  protected:
   ApprovalResult approve(const std::string& number) {
-    return decide_request_record(store(), crm, number, {RequestRecordAction::approve, "kim", ""}, now);
+    return decide_request_record(store().request_records, crm, number,
+                                 {RequestRecordAction::approve, "kim", ""}, now);
   }
   /// `act` runs once, the first time that `is_time` is true.
   void once(std::function<bool()> is_time, std::function<void()> act) {

@@ -52,10 +52,12 @@ class RequestRecordRandomOrder : public tests::RequestRecordFixture {
         break;
       case 6:
         remember_approved(id);  // the decision binds to the content that it reads
-        decide_request_record(store(), crm, id, {RequestRecordAction::approve, "kim", ""}, now);
+        decide_request_record(store().request_records, crm, id, {RequestRecordAction::approve, "kim", ""},
+                              now);
         break;
       case 7:
-        decide_request_record(store(), crm, id, {RequestRecordAction::reject, "kim", ""}, now);
+        decide_request_record(store().request_records, crm, id, {RequestRecordAction::reject, "kim", ""},
+                              now);
         break;
       default:
         if (pick(6) == 0) crm.remove(id);

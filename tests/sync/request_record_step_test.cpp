@@ -201,7 +201,9 @@ TEST_P(RequestRecordStep, EditsAreStoredUntilTheRequestIsSentOrRejected) {
   run_until_idle();
   // No daemon has read this edit when the decision is made.
   crm.edit("1", F::message, std::string("Other"));
-  ASSERT_EQ(decide_request_record(store(), crm, "R-1", {RequestRecordAction::approve, "kim", ""}, now).kind,
+  ASSERT_EQ(decide_request_record(store().request_records, crm, "R-1",
+                                  {RequestRecordAction::approve, "kim", ""}, now)
+                .kind,
             ApprovalResult::Kind::done);
   EXPECT_EQ(edits_of("1"), 1u);
   run_until_idle();
@@ -210,9 +212,13 @@ TEST_P(RequestRecordStep, EditsAreStoredUntilTheRequestIsSentOrRejected) {
   EXPECT_EQ(edits_of("1"), 2u);
   EXPECT_EQ(status("1"), "Pending") << "the approval was of other content";
   sender = good;
-  ASSERT_EQ(decide_request_record(store(), crm, "R-1", {RequestRecordAction::approve, "kim", ""}, now).kind,
+  ASSERT_EQ(decide_request_record(store().request_records, crm, "R-1",
+                                  {RequestRecordAction::approve, "kim", ""}, now)
+                .kind,
             ApprovalResult::Kind::done);
-  ASSERT_EQ(decide_request_record(store(), crm, "R-2", {RequestRecordAction::reject, "kim", ""}, now).kind,
+  ASSERT_EQ(decide_request_record(store().request_records, crm, "R-2",
+                                  {RequestRecordAction::reject, "kim", ""}, now)
+                .kind,
             ApprovalResult::Kind::done);
   now = now + kHourMillis;
   run_until_idle();
@@ -520,7 +526,7 @@ TEST_P(RequestRecordStep, WhereCallsCountARecordOfAFaultySenderRestsForUpToADay)
     EXPECT_EQ(repair_clock_skew(store(), now, now, most).requests, id == "1" ? 0 : 1);
   }
   sender = good;
-  retry_failed_request_records(store());
+  retry_failed_request_records(store().request_records);
   now = store().request_records.now();
   run_until_idle();
   EXPECT_EQ(status("1"), "Sent") << "a change of accounts retries all";
@@ -540,19 +546,19 @@ TEST_P(RequestRecordStep, ARetriedRecordIsSentAtOnce) {
   tea.id = {99};
   tea.name = "Tea";
   store().catalogue.import(std::span(&tea, 1));
-  EXPECT_EQ(retry_request_record(store(), "R-9"), RequestRecordRetry::unknown);
-  EXPECT_EQ(retry_request_record(store(), "R-3"), RequestRecordRetry::not_failed);
-  EXPECT_EQ(retry_request_record(store(), "R-1"), RequestRecordRetry::retried);
+  EXPECT_EQ(retry_request_record(store().request_records, "R-9"), RequestRecordRetry::unknown);
+  EXPECT_EQ(retry_request_record(store().request_records, "R-3"), RequestRecordRetry::not_failed);
+  EXPECT_EQ(retry_request_record(store().request_records, "R-1"), RequestRecordRetry::retried);
   now = store().request_records.now();
   run_until_idle();
   EXPECT_EQ(status("1"), "Sent");
   EXPECT_EQ(status("2"), "Approved") << "waits for an edit";
-  EXPECT_EQ(retry_failed_request_records(store()), 1);
+  EXPECT_EQ(retry_failed_request_records(store().request_records), 1);
   now = store().request_records.now();
   run_until_idle();
   EXPECT_EQ(status("2"), "Sent") << "the item was imported meanwhile";
   EXPECT_EQ(status("3"), "Pending");
-  EXPECT_EQ(retry_failed_request_records(store()), 0);
+  EXPECT_EQ(retry_failed_request_records(store().request_records), 0);
 }
 
 // REQ-17, REQ-53
@@ -563,8 +569,9 @@ TEST_P(RequestRecordStep, ARecordThatRestsAfterARevertedEditIsNotRetriedWithTheO
   crm.edit("1", F::status, std::string("Pending"));
   run_until_idle();
   ASSERT_THAT(error("1"), HasSubstr("cannot go from Approved to Pending"));
-  EXPECT_EQ(retry_failed_request_records(store()), 0) << "its editor can still reject it";
-  EXPECT_EQ(retry_request_record(store(), "R-1"), RequestRecordRetry::retried) << "asked for by an admin";
+  EXPECT_EQ(retry_failed_request_records(store().request_records), 0) << "its editor can still reject it";
+  EXPECT_EQ(retry_request_record(store().request_records, "R-1"), RequestRecordRetry::retried)
+      << "asked for by an admin";
 }
 
 // REQ-53
@@ -573,7 +580,7 @@ TEST_P(RequestRecordStep, ARetryDuringAStepIsNotOverwritten) {
   crm.insert("1", "Hello", true);
   run_until_idle();
   std::vector<store::RequestRecordEntryUpdate> stale{{*known("1"), {}}};
-  EXPECT_EQ(retry_failed_request_records(store()), 1);
+  EXPECT_EQ(retry_failed_request_records(store().request_records), 1);
   EXPECT_THAT(store().request_records.save(stale), IsEmpty());
 }
 
@@ -581,7 +588,8 @@ TEST_P(RequestRecordStep, ARetryDuringAStepIsNotOverwritten) {
 TEST_P(RequestRecordStep, ACheckHasTheFindingsOfTheSending) {
   const auto checks = [&](const std::string& name, bool enabled = true) {
     std::vector<std::string> found;
-    const auto check = check_request_record(store(), crm, rules, enabled, name, now);
+    const auto check =
+        check_request_record(store().request_records, store().catalogue, crm, rules, enabled, name, now);
     for (const auto& one : check->findings) found.push_back(one.check);
     return found;
   };
@@ -600,8 +608,10 @@ TEST_P(RequestRecordStep, ACheckHasTheFindingsOfTheSending) {
   EXPECT_THAT(checks("2"), IsEmpty());
   run_until_idle();
   EXPECT_THAT(checks("2"), IsEmpty());
-  EXPECT_TRUE(check_request_record(store(), crm, rules, true, "2", now)->is_sent);
-  EXPECT_EQ(check_request_record(store(), crm, rules, true, "R-9", now), std::nullopt);
+  EXPECT_TRUE(
+      check_request_record(store().request_records, store().catalogue, crm, rules, true, "2", now)->is_sent);
+  EXPECT_EQ(check_request_record(store().request_records, store().catalogue, crm, rules, true, "R-9", now),
+            std::nullopt);
   crm.remove("1");
   EXPECT_THAT(checks("R-1"), ElementsAre("deleted"));
 }
@@ -656,11 +666,12 @@ TEST_P(RequestRecordStep, LinkGiftIsNotMailedAndNamesItsRequest) {
   run_until_idle();
   ASSERT_THAT(gifts_of("1"), SizeIs(1));
   const TransactionId id = gifts_of("1").front().id;
-  const ActionResult mailed = resend(store(), {id, {}, "root"}, now);
+  const ActionResult mailed = resend(store().lifecycle, store().request_records, {id, {}, "root"}, now);
   EXPECT_EQ(mailed.kind, ActionResult::Kind::refused);
   EXPECT_THAT(mailed.reason, HasSubstr("request R-1 asked for its links, which its requester reads from it"));
-  ASSERT_EQ(cancel(store(), id, "root", now).kind, ActionResult::Kind::done);
-  EXPECT_THAT(resend(store(), {id, {}, "root"}, now).reason, HasSubstr("it was refunded"));
+  ASSERT_EQ(cancel(store().changes, store().lifecycle, id, "root", now).kind, ActionResult::Kind::done);
+  EXPECT_THAT(resend(store().lifecycle, store().request_records, {id, {}, "root"}, now).reason,
+              HasSubstr("it was refunded"));
 }
 
 TEST_P(RequestRecordStep, DeletedRequestIsNotSentAndItsIdIsReset) {
@@ -724,7 +735,7 @@ TEST_P(RequestRecordStep, ApproversDecideByNumberIfTransitionIsAllowed) {
   crm.insert("2", "Hello", false);
   run_until_idle();
   const auto decide = [&](const char* number, RequestRecordAction act) {
-    return decide_request_record(store(), crm, number, {act, "kim", "as agreed"}, now);
+    return decide_request_record(store().request_records, crm, number, {act, "kim", "as agreed"}, now);
   };
   EXPECT_EQ(decide("R-1", RequestRecordAction::approve).kind, ApprovalResult::Kind::done);
   EXPECT_EQ(status("1"), "Approved");
@@ -749,7 +760,9 @@ TEST_P(RequestRecordStep, ADecisionAppliesToTheVersionsThatItNames) {
   const std::string read = content_version(crm, *crm.find_one("R-1"));
   EXPECT_EQ(read.size(), 32u);
   const auto decide = [&](RequestRecordAction action, std::vector<std::string> versions) {
-    return decide_request_record(store(), crm, "R-1", {action, "kim", "", std::move(versions)}, now).kind;
+    return decide_request_record(store().request_records, crm, "R-1",
+                                 {action, "kim", "", std::move(versions)}, now)
+        .kind;
   };
   crm.edit("1", F::message, std::string("Other"));
   for (const auto action : {RequestRecordAction::approve, RequestRecordAction::reject}) {
@@ -773,7 +786,9 @@ TEST_P(RequestRecordStep, ApprovalBindsToTheContentRead) {
     done = true;
     crm.edit("1", F::message, std::string("Other"));
   };
-  EXPECT_EQ(decide_request_record(store(), crm, "R-1", {RequestRecordAction::approve, "kim", ""}, now).kind,
+  EXPECT_EQ(decide_request_record(store().request_records, crm, "R-1",
+                                  {RequestRecordAction::approve, "kim", ""}, now)
+                .kind,
             ApprovalResult::Kind::changed);
   crm.around_each_call = [] {};
   ASSERT_TRUE(done);

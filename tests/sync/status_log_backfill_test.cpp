@@ -29,7 +29,7 @@ class StatusLogBackfill : public tests::BackfillFixture {
   }
   StatusLogBatch run(bool dry_run = false) {
     if (!dry_run) crm_->legacy_status_log()->prepare();
-    const StatusLogBatch batch = backfill_status_log(*store_, crm_->gift_records(),
+    const StatusLogBatch batch = backfill_status_log(store_->backfill, store_->changes, crm_->gift_records(),
                                                      *crm_->legacy_status_log(), {0}, dry_run, tests::kNow);
     EXPECT_TRUE(batch.done);
     const LogRowCounts& rows = batch.rows;
@@ -144,7 +144,7 @@ TEST_P(StatusLogBackfill, PagesEndBetweenGifts) {
   std::int64_t filled = 0;
   int batches = 0;
   for (bool done = false; !done; ++batches) {
-    const StatusLogBatch batch = backfill_status_log(*store_, crm_->gift_records(),
+    const StatusLogBatch batch = backfill_status_log(store_->backfill, store_->changes, crm_->gift_records(),
                                                      *crm_->legacy_status_log(), after, false, tests::kNow);
     filled += static_cast<std::int64_t>(batch.filled.size());
     ASSERT_TRUE(batch.done || batch.last > after);
@@ -166,7 +166,8 @@ TEST_P(StatusLogBackfill, CustomLogTableNames) {
   const auto crm = make_crm(crm::external_crm_names(), {"vendor_log", "gift", "event", "happened"});
   ASSERT_EQ(crm->legacy_status_log()->size().rows, 1);
   crm->legacy_status_log()->prepare();
-  backfill_status_log(*store_, crm->gift_records(), *crm->legacy_status_log(), {0}, false, tests::kNow);
+  backfill_status_log(store_->backfill, store_->changes, crm->gift_records(), *crm->legacy_status_log(), {0},
+                      false, tests::kNow);
   EXPECT_EQ(record(1, "opened_date_time"), "2020-01-02T03:04:05.000Z") << "a time without a zone is UTC";
   const auto missing = make_crm(crm::external_crm_names(), {"nowhere", "gift", "event", "happened"});
   EXPECT_FALSE(missing->legacy_status_log());
@@ -206,8 +207,8 @@ TEST_P(StatusLogBackfill, NonIntegerIdsAreIgnored) {
   old_record(8);
   const auto crm = make_crm(crm::external_crm_names(), {"odd_log", "gift", "event", "happened"});
   EXPECT_EQ(crm->legacy_status_log()->size().without_gift, 3);
-  const StatusLogBatch done =
-      backfill_status_log(*store_, crm->gift_records(), *crm->legacy_status_log(), {0}, false, tests::kNow);
+  const StatusLogBatch done = backfill_status_log(store_->backfill, store_->changes, crm->gift_records(),
+                                                  *crm->legacy_status_log(), {0}, false, tests::kNow);
   EXPECT_EQ(done.rows.used, 1);
   EXPECT_EQ(record(7, "opened_date_time"), "null");
   EXPECT_EQ(record(8, "opened_date_time"), "2020-01-02T03:04:05.000Z");

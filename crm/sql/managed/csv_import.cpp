@@ -11,8 +11,8 @@
 #include "crm/sql/managed/csv_table.h"
 #include "crm/sql/managed/match_keys.h"
 #include "crm/sql/managed/typed_value.h"
-#include "platform/visible_text.h"
 #include "platform/text.h"
+#include "platform/visible_text.h"
 #include "schema/ids.h"
 
 namespace giftsync::crm::managed {

@@ -39,8 +39,7 @@ struct GiftRequest {
   std::optional<std::string> utm_campaign_id;
   std::string triggered_by{};  ///< the CRM user who sent it; empty: unknown
   UtcMillis created_at;
-  std::string
-      terms;  ///< of its gifts' lifecycle, stamped at sending (sync/gift/lifecycle); may be empty
+  std::string terms;  ///< of its gifts' lifecycle, stamped at sending (sync/gift/lifecycle); may be empty
   std::string credential_prefix{};  ///< of the API key or organization token that asked for it; may be empty
   std::string http_request_id{};    ///< the Request-Id of that call; may be empty
 };

@@ -12,8 +12,8 @@
 #include <string>
 #include <variant>
 
-#include "daemon/config/settings_documents.h"
 #include "daemon/config/read_settings.h"
+#include "daemon/config/settings_documents.h"
 #include "daemon/config/settings_keys.h"
 #include "platform/yaml_document.h"
 #include "tests/source_folder.h"

@@ -25,7 +25,7 @@ class ConsoleRequestCheck : public ConsoleFixture {
       return std::vector<sync::SenderAuthorization>(users.size(), sender_);
     };
     options_.check_request = [this](const sync::LoadedRequestRecord& record) {
-      return sync::findings_when_approved(store_, record, rules_);
+      return sync::findings_when_approved(store_.catalogue, record, rules_);
     };
     restart();
     std::vector<store::GiftItem> items(2);

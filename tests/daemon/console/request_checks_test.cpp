@@ -1,9 +1,8 @@
 // What a request of the console must have: host, origin, cookies and form token.
-#include "daemon/console/page_frame.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "daemon/console/page_frame.h"
 #include "daemon/http/json_request.h"
 #include "platform/url_parameters.h"
 

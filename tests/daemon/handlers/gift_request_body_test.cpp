@@ -1,5 +1,3 @@
-#include "daemon/handlers/gift_request_json.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "daemon/handlers/gift_request_json.h"
 #include "daemon/http/json_request.h"
 
 namespace giftsync::handlers {

@@ -1,6 +1,6 @@
-#include "daemon/mail/smtp_transport.h"
-
 #include <gtest/gtest.h>
+
+#include "daemon/mail/smtp_transport.h"
 
 namespace giftsync::mail {
 namespace {

@@ -1,9 +1,8 @@
 // Who has one link cannot fill the log.
-#include "daemon/pages/gift_page_handler.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "daemon/pages/gift_page_handler.h"
 #include "tests/support/captured_log.h"
 
 namespace giftsync::pages {

@@ -1,8 +1,7 @@
-#include "daemon/sources/event_ingestor.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "daemon/sources/event_ingestor.h"
 #include "schema/sql/database.h"
 #include "tests/support/captured_log.h"
 #include "tests/support/temporary_store.h"

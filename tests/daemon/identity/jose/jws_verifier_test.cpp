@@ -1,13 +1,12 @@
 // Signed tokens and key sets: Wycheproof's vectors, the tokens that other libraries accepted by mistake, and
 // mutations of a valid token. GIFTSYNC_TOKEN_MUTATIONS=N makes N of them and of key sets, in place of some
 // thousands, GIFTSYNC_TOKEN_SEED=N others.
-#include "daemon/identity/jose/jws.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <random>
 
+#include "daemon/identity/jose/jws.h"
 #include "tests/daemon/identity/test_tokens.h"
 
 namespace giftsync::jose {

@@ -11,8 +11,8 @@
 #include <map>
 #include <sstream>
 
-#include "daemon/identity/saml/saml_sign_in.h"
 #include "daemon/identity/saml/response_reader.h"
+#include "daemon/identity/saml/saml_sign_in.h"
 #include "platform/xml.h"
 #include "tests/daemon/identity/saml/test_response.h"
 #include "tests/source_folder.h"
