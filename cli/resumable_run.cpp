@@ -136,7 +136,7 @@ constexpr std::int64_t kLongestSleepMillis = 2 * kSecondMillis;
 
 std::optional<std::string> wake_mark(store::Store& store) {
   try {
-    return store.fact(store::kCrmWakeFact).value_or("");
+    return store.metadata(store::kCrmWakeFact).value_or("");
   } catch (const DependencyError&) {
     return std::nullopt;
   }

@@ -48,7 +48,7 @@ void SyncWorkers::start(const std::string& owner, const std::function<bool()>& s
   store_.sync.cap_leases(lease_millis);
   const UtcMillis now = system_now();
   store_.sync.reset_rejected_after(now, now);  // the settings or the CRM may have been corrected
-  seen_wake_ = store_.fact(store::kCrmWakeFact).value_or("");
+  seen_wake_ = store_.metadata(store::kCrmWakeFact).value_or("");
   if (pace.writers > 1)
     second_worker_ = std::make_unique<PeriodicWorker>(
         PeriodicWorker::Options{"second sync worker", kIntervalMillis, [this, should_yield](PeriodicWorker&) {
@@ -97,7 +97,7 @@ bool SyncWorkers::sync() {
 /// A mark that was set before the pause began ends it too: better one look too many than an admin's command
 /// without effect.
 bool SyncWorkers::is_woken() {
-  std::string wake = store_.fact(store::kCrmWakeFact).value_or("");
+  std::string wake = store_.metadata(store::kCrmWakeFact).value_or("");
   if (wake == seen_wake_) return false;
   seen_wake_ = std::move(wake);
   return true;

@@ -124,7 +124,7 @@ void skip_used_transaction_ids(store::Store& store, crm::GiftRecords& records) {
 /// Own ids begin at the configured first id and above every id that the CRM already has (SYNC-21).
 void start_transaction_ids(store::Store& store, crm::GiftRecords& records, std::int64_t first_id) {
   constexpr const char* kHighestSeenIdKey = "highest_seen_transaction_id";
-  const TransactionId highest_seen_id{std::atoll(store.fact(kHighestSeenIdKey).value_or("0").c_str())};
+  const TransactionId highest_seen_id{std::atoll(store.metadata(kHighestSeenIdKey).value_or("0").c_str())};
   const sync::TransactionIdFloor first =
       sync::find_transaction_id_floor(store.gifts, records, {first_id}, highest_seen_id);
   store.gifts.start_transaction_ids_at(first.id);
@@ -315,7 +315,7 @@ bool Workers::process_request_records() {
 /// A database that was restored or replaced while the daemon runs would take new rows beside those of
 /// another installation.
 void Workers::check_installation() {
-  if (shared_.store.fact(store::kInstallationIdFact) == shared_.installation_id) return;
+  if (shared_.store.metadata(store::kInstallationIdFact) == shared_.installation_id) return;
   shared_.store.refuse_use("the store was replaced by another one while in use: restart giftsyncd");
 }
 

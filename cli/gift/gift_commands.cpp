@@ -216,7 +216,7 @@ int show_mail(const Console& console, CliContext& ctx, const store::Gift& gift, 
   if (!row) return console.fail(EX_DATAERR, no_mail(gift));
   const sync::LinkSigner signer(wiring::load_server_secret(ctx.settings, ctx.store));
   const sync::GiftLinks links(ctx.settings.server.base_url, signer);
-  const std::string installation = ctx.store.fact(store::kInstallationIdFact).value_or("");
+  const std::string installation = ctx.store.metadata(store::kInstallationIdFact).value_or("");
   const sync::MailIdentity identity =
       sync::mail_identity(gift, {row->message_id, row->kind, row->number, row->ordered_at},
                           ctx.settings.email.from, installation);

@@ -163,8 +163,9 @@ int set_cursor(const Console& console, CliContext& ctx, const CursorOptions& opt
                                                  "in a minute, while giftsyncd runs",
                                                  options.name));
   }
-  const auto position = wiring::continue_poll_at(
-      *source, ctx.store.fact(store::kInstallationIdFact).value_or(""), claim->cursor_state, options.value);
+  const auto position =
+      wiring::continue_poll_at(*source, ctx.store.metadata(store::kInstallationIdFact).value_or(""),
+                               claim->cursor_state, options.value);
   // The claim alone is no change. VALUE may be a URL with a secret.
   if (position) audit_object(console, options.name);
   sources.release_claim(options.name, kOwner,

@@ -35,9 +35,9 @@ std::string sqlite_time_text(const std::string& expression) {
 
 }  // namespace
 
-std::vector<Column> columns_of(soci::session& session, sql::Dialect dialect, const std::string& table) {
+std::vector<Column> columns_of(soci::session& session, const std::string& table) {
   const std::string_view query =
-      dialect == sql::Dialect::sqlite
+      sql::Dialect(session) == sql::Dialect::sqlite
           ? "SELECT name, type, type FROM pragma_table_xinfo(:table) WHERE hidden <> 1 ORDER BY cid"
           : "SELECT cast(attname as text), format_type(atttypid, NULL), format_type(atttypid, atttypmod) "
             "FROM "
@@ -63,11 +63,10 @@ const Column* find_column(const std::vector<Column>& columns, std::string_view n
   return found == columns.end() ? nullptr : &*found;
 }
 
-bool is_unique(soci::session& session, sql::Dialect dialect, const std::string& table,
-               const std::string& column) {
+bool is_unique(soci::session& session, const std::string& table, const std::string& column) {
   // SQLite's rowid alias has no index of its own.
   const std::string_view query =
-      dialect == sql::Dialect::sqlite
+      sql::Dialect(session) == sql::Dialect::sqlite
           ? "SELECT count(*) FROM (SELECT l.name FROM pragma_index_list(:table) l JOIN "
             "pragma_index_xinfo(l.name) i WHERE l.\"unique\" = 1 AND l.partial = 0 AND i.key = 1 GROUP BY "
             "l.name HAVING count(*) = 1 AND lower(max(i.name)) = :column)"

@@ -22,14 +22,13 @@ struct Column {
 };
 
 /// In the table's order; empty when there is no such table.
-std::vector<Column> columns_of(soci::session& session, sql::Dialect dialect, const std::string& table);
+std::vector<Column> columns_of(soci::session& session, const std::string& table);
 
 /// Compares names case-insensitively, as SQL does. Null when there is none.
 const Column* find_column(const std::vector<Column>& columns, std::string_view name);
 
 /// Whether the column alone is unique, by an index or a constraint that covers every row.
-bool is_unique(soci::session& session, sql::Dialect dialect, const std::string& table,
-               const std::string& column);
+bool is_unique(soci::session& session, const std::string& table, const std::string& column);
 
 /// A quoted identifier; `name` has only letters, digits and underscores.
 std::string quoted(std::string_view name);

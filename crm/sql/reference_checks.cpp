@@ -101,7 +101,7 @@ std::string stage_assignment(const RelinkTables& tables, std::span<const GiftRel
          column + " END";
 }
 
-TransactionIds write_links(soci::session& session, sql::Dialect dialect, const RelinkTables& tables,
+TransactionIds write_links(soci::session& session, const RelinkTables& tables,
                            std::span<const GiftRelink> rows) {
   const std::string assignments =
       join_links(tables, kLinksAfter, ", ", [](const std::string& column, const std::string& after) {
@@ -112,14 +112,14 @@ TransactionIds write_links(soci::session& session, sql::Dialect dialect, const R
       join_links(tables, kLinksBefore, " AND ", [](const std::string& column, const std::string& before) {
         return "coalesce(t." + column + ", '') = " + before;
       });
-  TextRows cells = link_cells(dialect, rows);
+  TextRows cells = link_cells(session, rows);
   return update_rows(session, tables.gifts, cells, assignments + stage_assignment(tables, rows),
                      is_unchanged);
 }
 
-void update_task_contacts(soci::session& session, sql::Dialect dialect, const RelinkTables& tables,
+void update_task_contacts(soci::session& session, const RelinkTables& tables,
                           std::span<const GiftRelink> rows, const TransactionIds& updated) {
-  TextRows cells(dialect, 3);
+  TextRows cells(session, 3);
   for (const GiftRelink& row : rows) {
     if (updated.contains(row.transaction.value) && row.from.contact_id != row.to.contact_id)
       cells.add({std::to_string(row.transaction.value), row.from.contact_id, row.to.contact_id});
@@ -141,16 +141,16 @@ MissingLookups clear_missing_targets(std::vector<GiftRelink>& rows, const Missin
 
 }  // namespace
 
-std::vector<RowResult> relink(soci::session& session, sql::Dialect dialect, const RelinkTables& tables,
+std::vector<RowResult> relink(soci::session& session, const RelinkTables& tables,
                               std::span<const GiftRelink> given, const MissingIdsFinder& find_missing) {
   using Kind = RowResult::Kind;
   std::vector<GiftRelink> rows(given.begin(), given.end());
   MissingLookups cleared_lookups = clear_missing_targets(rows, find_missing);
-  const TransactionIds updated = write_links(session, dialect, tables, rows);
-  if (tables.tasks) update_task_contacts(session, dialect, tables, rows, updated);
+  const TransactionIds updated = write_links(session, tables, rows);
+  if (tables.tasks) update_task_contacts(session, tables, rows, updated);
   std::vector<std::int64_t> ids;
   for (const GiftRelink& row : rows) ids.push_back(row.transaction.value);
-  const TransactionIds known = existing_transactions(session, dialect, tables.gifts, ids);
+  const TransactionIds known = existing_transactions(session, tables.gifts, ids);
   std::vector<RowResult> results;
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (updated.contains(ids[i]))

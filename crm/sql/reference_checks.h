@@ -65,7 +65,7 @@ struct RelinkTables {
 
 /// Relinks existing records in the transaction of the session. Targets that do not exist are left empty
 /// (SYNC-17). A task's Name follows its gift, unless a user changed it.
-std::vector<RowResult> relink(soci::session& session, sql::Dialect dialect, const RelinkTables& tables,
+std::vector<RowResult> relink(soci::session& session, const RelinkTables& tables,
                               std::span<const GiftRelink> rows, const MissingIdsFinder& find_missing);
 
 }  // namespace giftsync::crm::sql_crm

@@ -87,9 +87,9 @@ std::string describe_type(const Column& column) {
 }
 
 std::vector<Column> log_columns(sql::Database& database, const StatusLogLocation& location) {
-  const sql::Dialect dialect = database.dialect();
-  const std::string path = dialect == sql::Dialect::sqlite ? location.object : quoted_path(location.object);
-  return database.read([&](soci::session& session) { return columns_of(session, dialect, path); });
+  const std::string path =
+      database.dialect() == sql::Dialect::sqlite ? location.object : quoted_path(location.object);
+  return database.read([&](soci::session& session) { return columns_of(session, path); });
 }
 
 LogTable log_table(sql::Database& database, const StatusLogLocation& location) {
@@ -173,7 +173,6 @@ void SqlStatusLog::prepare() {
 std::vector<StatusLogGroup> SqlStatusLog::spans(TransactionId after, std::size_t limit, UtcMillis from,
                                                 UtcMillis to) {
   const LogTable log = log_table(database_, location_);
-  const sql::Dialect dialect = database_.dialect();
   const std::string earliest = to_rfc3339(from);
   const std::string latest = to_rfc3339(to);
   return database_.read([&](soci::session& session) {
@@ -193,14 +192,14 @@ std::vector<StatusLogGroup> SqlStatusLog::spans(TransactionId after, std::size_t
     statement.exchange(soci::use(earliest, "earliest"));
     statement.exchange(soci::use(latest, "latest"));
     statement.alloc();
-    statement.prepare(page_query(dialect, log, limit), sql::kRunOnce);
+    statement.prepare(page_query(session, log, limit), sql::kRunOnce);
     statement.define_and_bind();
     std::vector<StatusLogGroup> spans;
     sql::each_row(statement, [&] {
       row.rows = rows;
       row.implausible = implausible;
-      row.earliest = time_of(dialect, first);
-      row.latest = last == first ? row.earliest : time_of(dialect, last);
+      row.earliest = time_of(session, first);
+      row.latest = last == first ? row.earliest : time_of(session, last);
       if (first && (!row.earliest || !row.latest)) {
         // In giftsync's form, but no valid time (February 30): nothing is known about the times in between.
         row.earliest = row.latest = std::nullopt;

@@ -36,10 +36,10 @@ std::string key_text(const Column& key) {
   return key.type == ColumnType::text && key.sql_type != "uuid" ? name : "cast(" + name + " as text)";
 }
 
-std::vector<CrmRow> read_where(soci::session& session, sql::Dialect dialect, const TableToRead& table,
-                               const std::string& condition, const std::string& value, std::size_t limit) {
+std::vector<CrmRow> read_where(soci::session& session, const TableToRead& table, const std::string& condition,
+                               const std::string& value, std::size_t limit) {
   std::string list = key_text(table.key);
-  for (const Column& column : table.columns) list += ", " + value_text(dialect, column);
+  for (const Column& column : table.columns) list += ", " + value_text(session, column);
   const std::size_t count = table.columns.size();
   std::string id;
   std::vector<std::string> values(count);
@@ -49,7 +49,7 @@ std::vector<CrmRow> read_where(soci::session& session, sql::Dialect dialect, con
   for (std::size_t i = 0; i < count; ++i) statement.exchange(soci::into(values[i], found[i]));
   statement.exchange(soci::use(value));
   statement.alloc();
-  const std::string key = bytewise(dialect, key_text(table.key));
+  const std::string key = bytewise(session, key_text(table.key));
   statement.prepare("SELECT " + list + " FROM " + table.table + " t WHERE " + quoted(table.key.name) +
                         " IS NOT NULL AND " + table.condition + " AND " + condition + " ORDER BY " + key +
                         " LIMIT " + std::to_string(limit),
@@ -91,9 +91,9 @@ std::vector<std::string> known_fields(const std::string& object) {
   return names;
 }
 
-std::vector<Column> readable_columns(soci::session& session, sql::Dialect dialect, const std::string& table) {
-  std::vector<Column> columns = columns_of(session, dialect, table);
-  if (dialect == sql::Dialect::sqlite) return columns;
+std::vector<Column> readable_columns(soci::session& session, const std::string& table) {
+  std::vector<Column> columns = columns_of(session, table);
+  if (sql::Dialect(session) == sql::Dialect::sqlite) return columns;
   std::map<std::string, std::string> names;  // by lower case
   std::string name;
   soci::statement statement = sql::bound(session,
@@ -107,17 +107,15 @@ std::vector<Column> readable_columns(soci::session& session, sql::Dialect dialec
   return columns;
 }
 
-std::vector<CrmRow> read_page(soci::session& session, sql::Dialect dialect, const TableToRead& table,
-                              const std::string& after, std::size_t limit) {
-  return read_where(session, dialect, table, bytewise(dialect, key_text(table.key)) + " > :after", after,
-                    limit);
+std::vector<CrmRow> read_page(soci::session& session, const TableToRead& table, const std::string& after,
+                              std::size_t limit) {
+  return read_where(session, table, bytewise(session, key_text(table.key)) + " > :after", after, limit);
 }
 
-std::optional<CrmRow> read_row(soci::session& session, sql::Dialect dialect, const TableToRead& table,
-                               const std::string& id) {
+std::optional<CrmRow> read_row(soci::session& session, const TableToRead& table, const std::string& id) {
   for (const std::string& form : crm_id_forms(std::span(&id, 1))) {
     std::vector<CrmRow> rows =
-        read_where(session, dialect, table, key_text(table.key) + " = cast(:id as text)", form, 1);
+        read_where(session, table, key_text(table.key) + " = cast(:id as text)", form, 1);
     if (!rows.empty()) return std::move(rows.front());
   }
   return std::nullopt;

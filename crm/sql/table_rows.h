@@ -29,13 +29,12 @@ struct TableToRead {
 };
 
 /// The table's columns that this user may read, with their names as they are written.
-std::vector<Column> readable_columns(soci::session& session, sql::Dialect dialect, const std::string& table);
+std::vector<Column> readable_columns(soci::session& session, const std::string& table);
 
 /// The rows with a key above `after`, by the key's bytes.
-std::vector<CrmRow> read_page(soci::session& session, sql::Dialect dialect, const TableToRead& table,
-                              const std::string& after, std::size_t limit);
-std::optional<CrmRow> read_row(soci::session& session, sql::Dialect dialect, const TableToRead& table,
-                               const std::string& id);
+std::vector<CrmRow> read_page(soci::session& session, const TableToRead& table, const std::string& after,
+                              std::size_t limit);
+std::optional<CrmRow> read_row(soci::session& session, const TableToRead& table, const std::string& id);
 
 // Any number of rows of nullable texts as a table inside one SQL statement: arrays
 // on PostgreSQL, one JSON text on SQLite. Included by schema/'s .cpp files only.

@@ -27,9 +27,9 @@ TextRows new_task_cells(sql::Dialect dialect, std::span<const TaskUpsert> rows,
   return cells;
 }
 
-TransactionIds complete_tasks(soci::session& session, sql::Dialect dialect, const TaskTables& tables,
+TransactionIds complete_tasks(soci::session& session, const TaskTables& tables,
                               std::span<const TaskUpsert> rows, const TransactionIds& created) {
-  TextRows cells(dialect, 2);
+  TextRows cells(session, 2);
   for (const TaskUpsert& row : rows) {
     if (row.completed && !created.contains(row.transaction.value))
       cells.add({std::to_string(row.transaction.value), row.status});
@@ -40,18 +40,18 @@ TransactionIds complete_tasks(soci::session& session, sql::Dialect dialect, cons
 
 }  // namespace
 
-std::vector<RowResult> write_tasks(soci::session& session, sql::Dialect dialect, const TaskTables& tables,
+std::vector<RowResult> write_tasks(soci::session& session, const TaskTables& tables,
                                    std::span<const TaskUpsert> rows, const MissingIdsFinder& find_missing) {
-  TextRows cells = new_task_cells(dialect, rows, find_missing);
+  TextRows cells = new_task_cells(session, rows, find_missing);
   TransactionIds created;
   if (!cells.empty()) created = run_returning(session, cells, tables.insert(cells.as_table()));
-  const TransactionIds updated = complete_tasks(session, dialect, tables, rows, created);
+  const TransactionIds updated = complete_tasks(session, tables, rows, created);
   std::vector<std::int64_t> ids;
   for (const TaskUpsert& row : rows) ids.push_back(row.transaction.value);
-  const TransactionIds known = existing_transactions(session, dialect, tables.tasks, ids);
-  const TransactionIds deleted = excluded_transactions(session, dialect, tables.tasks, ids);
+  const TransactionIds known = existing_transactions(session, tables.tasks, ids);
+  const TransactionIds deleted = excluded_transactions(session, tables.tasks, ids);
   TransactionIds gifts;
-  if (tables.gifts) gifts = existing_transactions(session, dialect, *tables.gifts, ids);
+  if (tables.gifts) gifts = existing_transactions(session, *tables.gifts, ids);
   std::vector<RowResult> results;
   for (const TaskUpsert& row : rows) {
     const std::int64_t id = row.transaction.value;

@@ -24,7 +24,7 @@ struct TaskTables {
 
 /// Inserts and completes tasks in the transaction of the session. A contact or owner that does not exist
 /// stays empty.
-std::vector<RowResult> write_tasks(soci::session& session, sql::Dialect dialect, const TaskTables& tables,
+std::vector<RowResult> write_tasks(soci::session& session, const TaskTables& tables,
                                    std::span<const TaskUpsert> rows, const MissingIdsFinder& find_missing);
 
 }  // namespace giftsync::crm::sql_crm

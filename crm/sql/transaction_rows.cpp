@@ -42,35 +42,35 @@ TransactionIds run_returning(soci::session& session, TextRows& rows, const std::
   return ids;
 }
 
-TransactionIds existing_transactions(soci::session& session, sql::Dialect dialect, const std::string& table,
+TransactionIds existing_transactions(soci::session& session, const std::string& table,
                                      const std::vector<std::int64_t>& wanted, const std::string& condition) {
-  const std::string list = sql::list_of(dialect, wanted);
+  const std::string list = sql::list_of(session, wanted);
   TransactionIds ids;
   long long id = 0;
   soci::statement statement =
       sql::bound(session,
                  "SELECT recipienttransactionid FROM " + table + " WHERE " +
-                     sql::in_list(dialect, "recipienttransactionid", "list", false) + " AND " + condition,
+                     sql::in_list(session, "recipienttransactionid", "list", false) + " AND " + condition,
                  soci::into(id), soci::use(list));
   sql::each_row(statement, [&] { ids.insert(id); });
   return ids;
 }
 
-TransactionIds existing_transactions(soci::session& session, sql::Dialect dialect,
-                                     const TransactionTable& table, const std::vector<std::int64_t>& wanted) {
+TransactionIds existing_transactions(soci::session& session, const TransactionTable& table,
+                                     const std::vector<std::int64_t>& wanted) {
   if (wanted.empty()) return {};
-  TextRows cells(dialect, 1);
+  TextRows cells(session, 1);
   for (const std::int64_t id : wanted) cells.add({std::to_string(id)});
   return run_returning(session, cells,
                        "SELECT " + table.returned + " FROM " + cells.as_table() + " JOIN " + table.name +
                            " t ON " + table.transaction + " = " + table.given + " WHERE " + table.condition);
 }
 
-TransactionIds excluded_transactions(soci::session& session, sql::Dialect dialect, TransactionTable table,
+TransactionIds excluded_transactions(soci::session& session, TransactionTable table,
                                      const std::vector<std::int64_t>& wanted) {
   if (table.condition == "true") return {};
   table.condition = "NOT (" + table.condition + ")";
-  return existing_transactions(session, dialect, table, wanted);
+  return existing_transactions(session, table, wanted);
 }
 
 TransactionIds update_rows(soci::session& session, const TransactionTable& table, TextRows& cells,
@@ -87,7 +87,7 @@ std::string table_of(const std::string& object) {
   return "crm_" + object;
 }
 
-RowIds missing_rows(soci::session& session, sql::Dialect dialect, const RowIds& wanted) {
+RowIds missing_rows(soci::session& session, const RowIds& wanted) {
   std::string query;
   std::vector<std::string> lists;
   for (const auto& [object, ids] : wanted) {
@@ -95,12 +95,12 @@ RowIds missing_rows(soci::session& session, sql::Dialect dialect, const RowIds& 
     const std::string table = table_of(object);
     const std::string name = "ids" + std::to_string(lists.size());
     query += std::string(query.empty() ? "" : " UNION ALL ") + "SELECT '" + object +
-             "' AS found_in, t.id FROM " + table + " t WHERE " + sql::in_list(dialect, "t.id", name, true) +
-             " AND " + row_not_deleted_condition(dialect, table, "t");
+             "' AS found_in, t.id FROM " + table + " t WHERE " + sql::in_list(session, "t.id", name, true) +
+             " AND " + row_not_deleted_condition(session, table, "t");
     // An object without a single row is not stored in this CRM: its Ids cannot be checked.
     if (object == "account" || object == "user")
       query += " UNION ALL SELECT '" + object + "', '' WHERE NOT EXISTS (SELECT 1 FROM " + table + ")";
-    lists.push_back(sql::list_of(dialect, crm_id_forms(std::vector<std::string>(ids.begin(), ids.end()))));
+    lists.push_back(sql::list_of(session, crm_id_forms(std::vector<std::string>(ids.begin(), ids.end()))));
   }
   RowIds missing = wanted;
   if (lists.empty()) return missing;

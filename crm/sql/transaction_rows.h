@@ -39,7 +39,7 @@ std::vector<TransactionId> select_transaction_ids(soci::session& session, const 
 }
 
 /// The wanted transactions that have a row in the table for which the condition is true.
-TransactionIds existing_transactions(soci::session& session, sql::Dialect dialect, const std::string& table,
+TransactionIds existing_transactions(soci::session& session, const std::string& table,
                                      const std::vector<std::int64_t>& wanted,
                                      const std::string& condition = "true");
 
@@ -54,11 +54,11 @@ struct TransactionTable {
 };
 
 /// Those of the cells' transactions that have a row. The join uses the column's own type and index.
-TransactionIds existing_transactions(soci::session& session, sql::Dialect dialect,
-                                     const TransactionTable& table, const std::vector<std::int64_t>& wanted);
+TransactionIds existing_transactions(soci::session& session, const TransactionTable& table,
+                                     const std::vector<std::int64_t>& wanted);
 
 /// Those of the wanted transactions whose row the table's condition leaves out.
-TransactionIds excluded_transactions(soci::session& session, sql::Dialect dialect, TransactionTable table,
+TransactionIds excluded_transactions(soci::session& session, TransactionTable table,
                                      const std::vector<std::int64_t>& wanted);
 
 /// Updates the rows of the cells' transactions for which the condition is true; returns them.
@@ -73,7 +73,7 @@ std::string table_of(const std::string& object);
 
 /// The ids that refer to no row of the managed tables; one statement. A CRM without a single account (or
 /// user) does not store any, and then none counts as missing.
-RowIds missing_rows(soci::session& session, sql::Dialect dialect, const RowIds& wanted);
+RowIds missing_rows(soci::session& session, const RowIds& wanted);
 
 /// An empty table shows nothing about missing rows, because it may be being refilled: then none counts as
 /// missing.

@@ -105,9 +105,10 @@ OutboundMessageHandler::OutboundMessageHandler(store::Store& store, OutboundMess
       access_(options_.clock, [this](int) { return load_access(); }) {}
 
 OutboundMessageHandler::Access OutboundMessageHandler::load_access() {
-  const salesforce::FactStorage facts{.load = [this](const std::string& name) { return store_.fact(name); },
-                                      .save = {},
-                                      .save_if_absent = {}};
+  const salesforce::FactStorage facts{
+      .load = [this](const std::string& name) { return store_.metadata(name); },
+      .save = {},
+      .save_if_absent = {}};
   Access access{store_.message_tokens.list(), {}};
   if (!access.tokens.empty()) access.target = salesforce::stored_message_target(facts);
   return access;

@@ -57,7 +57,7 @@ void add_calls(const salesforce::CallGovernor& governor, UtcMillis now, OrgStatu
 
 /// The last look at the org, unless the settings name other objects since.
 std::optional<salesforce::ModeFinding> mode_finding(const config::Settings& settings, store::Store& store) {
-  auto finding = salesforce::read_mode_finding(store.fact(salesforce::kModeFact).value_or(""));
+  auto finding = salesforce::read_mode_finding(store.metadata(salesforce::kModeFact).value_or(""));
   if (finding && finding->names != salesforce::mode_names(org_names(settings.crm))) return std::nullopt;
   return finding;
 }
@@ -82,13 +82,13 @@ void age_obstacle(const config::Settings& settings, store::Store& store) {
 
 std::optional<OrgStatus> org_status(const config::Settings& settings, store::Store& store, UtcMillis now) {
   if (settings.crm.kind() != config::CrmKind::salesforce) return std::nullopt;
-  OrgStatus status{.organization_id = store.fact(salesforce::kOrganizationFact).value_or(""),
-                   .other_organization_id = store.fact(salesforce::kOtherOrganizationFact).value_or("")};
+  OrgStatus status{.organization_id = store.metadata(salesforce::kOrganizationFact).value_or(""),
+                   .other_organization_id = store.metadata(salesforce::kOtherOrganizationFact).value_or("")};
   salesforce::CallGovernor governor(governor_options(settings.crm.salesforce));
-  governor.read_text(store.fact(salesforce::kGovernorFact).value_or(""));
+  governor.read_text(store.metadata(salesforce::kGovernorFact).value_or(""));
   add_calls(governor, now, status);
   status.refused_sign_in =
-      salesforce::stored_refusal(store.fact(salesforce::kSignInRefusalFact).value_or(""));
+      salesforce::stored_refusal(store.metadata(salesforce::kSignInRefusalFact).value_or(""));
   status.write_obstacle = obstacle_in(settings, mode_finding(settings, store));
   status.messages = store.crm_change_events.backlog();
   return status;

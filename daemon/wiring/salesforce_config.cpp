@@ -57,14 +57,14 @@ SignInSettings sign_in_settings(const config::SalesforceSettings& salesforce) {
 
 FactStorage facts_of(store::Store& store, bool shares_token) {
   FactStorage facts{
-      [&store](const std::string& name) { return store.fact(name); },
+      [&store](const std::string& name) { return store.metadata(name); },
       [&store](const std::string& name, const std::string& value) { store.set_metadata(name, value); },
       [&store](const std::string& name, const std::string& value) {
         return store.set_metadata_if_absent(name, value);
       }};
   if (shares_token) return facts;
   facts.load = [&store](const std::string& name) {
-    return name == salesforce::kTokenFact ? std::nullopt : store.fact(name);
+    return name == salesforce::kTokenFact ? std::nullopt : store.metadata(name);
   };
   facts.save = [&store](const std::string& name, const std::string& value) {
     if (name != salesforce::kTokenFact) store.set_metadata(name, value);

@@ -222,7 +222,7 @@ std::optional<std::string> server_secret_fault(const config::Settings& settings,
   const bool is_beside_store = settings.store.backend == config::StoreBackend::sqlite;
   if (!is_beside_store && std::getenv("STATE_DIRECTORY") == nullptr) return std::nullopt;
   const std::string path = server_secret_path(settings);
-  const std::optional<std::string> known = store.fact(kFingerprintFact);
+  const std::optional<std::string> known = store.metadata(kFingerprintFact);
   if (!known) return std::nullopt;
   try {
     if (sync::LinkSigner(read_server_secret(path)).fingerprint() == *known) return std::nullopt;
@@ -235,7 +235,7 @@ std::optional<std::string> server_secret_fault(const config::Settings& settings,
 std::optional<std::string> readable_server_secret(const config::Settings& settings, store::Store& store) {
   try {
     std::string secret = read_server_secret(server_secret_path(settings));
-    if (sync::LinkSigner(secret).fingerprint() == store.fact(kFingerprintFact)) return secret;
+    if (sync::LinkSigner(secret).fingerprint() == store.metadata(kFingerprintFact)) return secret;
   } catch (const ServerSecretError&) {
     // The caller does without it.
   }
@@ -244,7 +244,7 @@ std::optional<std::string> readable_server_secret(const config::Settings& settin
 
 std::string load_server_secret(const config::Settings& settings, store::Store& store) {
   const std::string path = server_secret_path(settings);
-  const std::optional<std::string> known = store.fact(kFingerprintFact);
+  const std::optional<std::string> known = store.metadata(kFingerprintFact);
   std::string secret;
   try {
     secret = read_or_create(path, !known && store.is_unused());

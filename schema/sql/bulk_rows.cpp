@@ -220,9 +220,8 @@ std::vector<std::int64_t> BulkInsert::run_returning_keys(soci::session& session)
   return rows_.run_returning_keys(session, row_statement(), table_statement() + " RETURNING " + key_);
 }
 
-void BulkInsert::run_combined(soci::session& session, Dialect dialect,
-                              std::initializer_list<BulkInsert*> inserts) {
-  if (dialect == Dialect::sqlite) {
+void BulkInsert::run_combined(soci::session& session, std::initializer_list<BulkInsert*> inserts) {
+  if (Dialect(session) == Dialect::sqlite) {
     for (BulkInsert* insert : inserts) insert->run(session);
     return;
   }

@@ -99,8 +99,7 @@ class BulkInsert {
   std::vector<std::int64_t> run_returning_keys(soci::session& session);
   /// Runs several inserts: on PostgreSQL as one statement, because each statement costs three round
   /// trips.
-  static void run_combined(soci::session& session, Dialect dialect,
-                           std::initializer_list<BulkInsert*> inserts);
+  static void run_combined(soci::session& session, std::initializer_list<BulkInsert*> inserts);
 
  private:
   std::string row_statement() const;

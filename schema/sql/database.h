@@ -166,12 +166,43 @@ class Database {
 /// takes three (PREPARE, run, DEALLOCATE), and SOCI never reuses it.
 inline constexpr auto kRunOnce = soci::details::st_one_time_query;
 
-/// A statement with its soci::use and soci::into, ready to run: see kRunOnce. Bound values must outlive
-/// it.
+/// Conditions that all hold, with the values of their parameters: texts, or the digits of a value, which the
+/// comparison converts to a number. SOCI counts what it binds, so an unused parameter must not be added.
+struct Conditions {
+  std::string text = {};
+  std::vector<std::string> names = {};
+  std::vector<std::string> values = {};
+
+  void add(const std::string& condition) { text.append(text.empty() ? "" : " AND ").append(condition); }
+  void add(const std::string& condition, const std::string& name, std::string value) {
+    add(condition);
+    bind(name, std::move(value));
+  }
+  /// A further parameter of a condition.
+  void bind(const std::string& name, std::string value) {
+    names.push_back(name);
+    values.push_back(std::move(value));
+  }
+};
+
+template <class Exchanged>
+void exchange_into(soci::statement& statement, Exchanged& exchanged) {
+  statement.exchange(exchanged);
+}
+inline void exchange_into(soci::statement& statement, const Conditions& conditions) {
+  for (std::size_t i = 0; i < conditions.names.size(); ++i)
+    statement.exchange(soci::use(conditions.values[i], conditions.names[i]));
+}
+inline void exchange_into(soci::statement& statement, Conditions& conditions) {
+  exchange_into(statement, std::as_const(conditions));
+}
+
+/// A statement with its soci::use, soci::into and Conditions, ready to run: see kRunOnce. Bound values must
+/// outlive it.
 template <class... Exchanged>
 soci::statement bound(soci::session& session, std::string_view text, Exchanged&&... exchanged) {
   soci::statement statement(session);
-  (statement.exchange(exchanged), ...);
+  (exchange_into(statement, exchanged), ...);
   statement.alloc();
   statement.prepare(std::string(text), kRunOnce);
   statement.define_and_bind();
@@ -205,7 +236,7 @@ std::string_view database_now(Dialect dialect);
 /// type of a text that is compared byte by byte and never sorted for display. Blocks between "--@sqlite"
 /// / "--@postgresql" and "--@end" are for that back end only. Statements end with ";;" at a line's end.
 std::vector<std::string> statements_of(Dialect dialect, std::string_view script);
-void run_script(soci::session& session, Dialect dialect, std::string_view script);
+void run_script(soci::session& session, std::string_view script);
 
 /// What the settings of a PostgreSQL server put at risk when its machine crashes, with the next step; each
 /// begins with the setting's name. Empty for none, and for SQLite. Throws DependencyError.

@@ -1,12 +1,26 @@
 // schema/sql: the location of a database.
 #pragma once
 
+#include <compare>
 #include <optional>
 #include <string>
 
+namespace soci {
+class session;
+}
+
 namespace giftsync::sql {
 
-enum class Dialect { sqlite, postgresql };
+/// The back end whose SQL a statement is written in. A session stands for its own, so what needs a dialect
+/// takes a session.
+struct Dialect {
+  enum Name { sqlite, postgresql };
+  constexpr Dialect(Name dialect) : name(dialect) {}
+  Dialect(soci::session& session);
+  friend constexpr auto operator<=>(Dialect, Dialect) = default;
+
+  Name name;
+};
 
 struct Dsn {
   Dialect dialect = Dialect::sqlite;

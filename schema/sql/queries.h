@@ -50,6 +50,14 @@ Value select_value(soci::session& session, std::string_view text, Exchanged&&...
   return first_of(select_column<Value>(session, text, exchanged...)).value_or(Value{});
 }
 
+/// Whether `rows` ("table WHERE condition") are any; the first one is enough.
+template <class... Exchanged>
+bool has_row(soci::session& session, const std::string& rows, Exchanged&&... exchanged) {
+  return select_value<std::int64_t>(session,
+                                    "SELECT count(*) FROM (SELECT 1 FROM " + rows + " LIMIT 1) first_row",
+                                    exchanged...) > 0;
+}
+
 /// A pattern that LIKE ... ESCAPE '!' matches with this text alone.
 inline std::string like_pattern(std::string_view text) {
   std::string pattern;

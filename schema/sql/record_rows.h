@@ -74,6 +74,15 @@ std::vector<typename Fields::Record> select_records(const Fields& fields, soci::
       fields.fields);
 }
 
+/// The records of their own table. `rest`: what follows the table's name. `uses`: its soci::use.
+template <class Fields, class... Uses>
+std::vector<typename Fields::Record> find_records(const Fields& fields, soci::session& session,
+                                                  const std::string& rest, Uses&&... uses) {
+  return select_records(fields, session,
+                        "SELECT " + select_list(fields) + " FROM " + std::string(fields.table) + " " + rest,
+                        uses...);
+}
+
 template <class Value>
 Cell cell_of(const Value& value) {
   if constexpr (std::is_same_v<Value, std::string>) {

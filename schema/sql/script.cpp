@@ -43,8 +43,8 @@ std::vector<std::string> statements_of(Dialect dialect, std::string_view script)
   return statements;
 }
 
-void run_script(soci::session& session, Dialect dialect, std::string_view script) {
-  for (const std::string& statement : statements_of(dialect, script)) session << statement;
+void run_script(soci::session& session, std::string_view script) {
+  for (const std::string& statement : statements_of(session, script)) session << statement;
 }
 
 }  // namespace giftsync::sql

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "schema/sql/dsn.h"
+
 namespace giftsync::sql {
 
 using namespace sqlite_api;  // SOCI's namespace for the declarations of sqlite3.h
@@ -37,6 +39,8 @@ sqlite3_stmt* Session::prepared_statement(const std::string& text) {
   if (statements_.size() == kMaxPrepared) statements_.clear();
   return statements_.emplace(text, statement).first->second.get();
 }
+
+Dialect::Dialect(soci::session& session) : name(Session::of(session).is_sqlite() ? sqlite : postgresql) {}
 
 bool Session::is_idle() {
   if (is_sqlite())

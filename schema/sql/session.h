@@ -18,7 +18,7 @@ class Session : public soci::session {
 
   static Session& of(soci::session& session) { return static_cast<Session&>(session); }
 
-  bool is_sqlite() const { return get_backend_name() == "sqlite3"; }
+  bool is_sqlite() const { return is_sqlite_; }
 
   /// No transaction is open.
   bool is_idle();
@@ -36,6 +36,7 @@ class Session : public soci::session {
   const std::string& prepared_name(const std::string& text);
 
  private:
+  const bool is_sqlite_ = get_backend_name() == "sqlite3";
   struct Finalize {
     void operator()(sqlite_api::sqlite3_stmt* statement) const { sqlite_api::sqlite3_finalize(statement); }
   };

@@ -35,20 +35,6 @@ constexpr auto kCrmConditions = enum_words<CrmFilter>(
      {CrmFilter::skipped, "c.state = 'skipped'"},
      {CrmFilter::deleted, "c.state = 'deleted'"}});
 
-/// Conditions with the values of their parameters, as texts.
-struct Conditions {
-  std::string text;
-  std::vector<std::string> names = {};
-  std::vector<std::string> values = {};
-
-  void add(const std::string& condition) { text += " AND " + condition; }
-  void add(const std::string& condition, const std::string& name, std::string value) {
-    add(condition);
-    names.push_back(name);
-    values.push_back(std::move(value));
-  }
-};
-
 /// A pattern of LIKE ... ESCAPE '!': each # of the class stands for digits.
 std::string pattern_of(const std::string& error_class) {
   std::string pattern = sql::like_pattern(error_class);
@@ -83,9 +69,9 @@ std::string pattern_of_part(sql::Dialect dialect, const std::string& text) {
 
 /// What an index finds: a search looks at these gifts alone. A masked viewer could find out addresses by
 /// asking for them.
-Conditions indexed_conditions(sql::Dialect dialect, const Viewer& viewer, const ConsoleGiftFilter& filter,
-                              std::optional<TransactionId> before) {
-  Conditions all;
+sql::Conditions indexed_conditions(sql::Dialect dialect, const Viewer& viewer,
+                                   const ConsoleGiftFilter& filter, std::optional<TransactionId> before) {
+  sql::Conditions all{"1 = 1"};
   if (before) all.add("t.id < :before", "before", std::to_string(before->value));
   if (!filter.ids.empty())
     all.add(sql::in_list(dialect, "t.id", "ids", false), "ids", sql::list_of(dialect, values_of(filter.ids)));
@@ -102,15 +88,14 @@ Conditions indexed_conditions(sql::Dialect dialect, const Viewer& viewer, const 
   } else {
     // Stored as written: an international domain in either of its forms.
     all.add(address_key(dialect, "t.email") + " IN (:recipient, :in_unicode)", "recipient", key);
-    all.names.emplace_back("in_unicode");
-    all.values.push_back(in_unicode);
+    all.bind("in_unicode", in_unicode);
   }
   return all;
 }
 
 /// The gifts whose records have or name the id in the CRM. It has no index, which would cost each gift more
 /// than few searches are worth: the states of the gifts that are looked at are read in one range.
-std::string of_crm_id(const Conditions& all) {
+std::string of_crm_id(const sql::Conditions& all) {
   std::string condition =
       "t.id IN (SELECT s.transaction_id FROM crm_sync_state s WHERE (:crm_id IN (s.contact_id, s.lead_id, "
       "s.account_id, s.opportunity_id, s.crm_id) OR :short_id IN (s.contact_id, s.lead_id, s.account_id, "
@@ -123,7 +108,7 @@ std::string of_crm_id(const Conditions& all) {
 }
 
 /// A part of the name or an id in the CRM.
-void add_search(Conditions& all, sql::Dialect dialect, const Viewer& viewer,
+void add_search(sql::Conditions& all, sql::Dialect dialect, const Viewer& viewer,
                 const ConsoleGiftFilter& filter) {
   const std::string name = std::string("(t.first_name || ' ' || t.last_name) ") +
                            (dialect == sql::Dialect::sqlite ? "GLOB" : "~") + " :name";
@@ -131,17 +116,14 @@ void add_search(Conditions& all, sql::Dialect dialect, const Viewer& viewer,
   if (!filter.crm_id.empty()) {
     all.add(has_name ? "(" + name + " OR " + of_crm_id(all) + ")" : of_crm_id(all), "crm_id",
             long_crm_id(filter.crm_id));
-    all.names.emplace_back("short_id");
-    all.values.push_back(short_crm_id(filter.crm_id));
+    all.bind("short_id", short_crm_id(filter.crm_id));
   } else if (has_name) {
     all.add(name);
   }
-  if (!has_name) return;
-  all.names.emplace_back("name");
-  all.values.push_back(pattern_of_part(dialect, filter.name));
+  if (has_name) all.bind("name", pattern_of_part(dialect, filter.name));
 }
 
-void add_filter(Conditions& all, sql::Dialect dialect, const Viewer& viewer,
+void add_filter(sql::Conditions& all, sql::Dialect dialect, const Viewer& viewer,
                 const ConsoleGiftFilter& filter) {
   if (filter.status) all.add("t.status = :status", "status", std::string(to_word(*filter.status)));
   add_search(all, dialect, viewer, filter);
@@ -201,10 +183,11 @@ struct SearchEnd {
   TransactionId id = {};
   UtcMillis sent_at = {};
 };
-std::optional<SearchEnd> end_of_search(soci::session& session, const Conditions& of, std::int64_t budget) {
+std::optional<SearchEnd> end_of_search(soci::session& session, const sql::Conditions& of,
+                                       std::int64_t budget) {
   std::optional<SearchEnd> end;
   sql::PreparedQuery row(session,
-                         "SELECT t.id, t.sent_at FROM recipient_transaction t WHERE 1 = 1" + of.text +
+                         "SELECT t.id, t.sent_at FROM recipient_transaction t WHERE " + of.text +
                              " ORDER BY t.id DESC LIMIT 1 OFFSET " + std::to_string(budget - 1),
                          of.names);
   row.each_row(of.values, [&] { end = SearchEnd{{row.integer(0)}, {row.integer(1)}}; });
@@ -264,15 +247,16 @@ ConsoleGiftPage ConsoleGifts::list(const Viewer& viewer, const ConsoleGiftFilter
                                    std::optional<TransactionId> before, std::size_t limit,
                                    std::int64_t budget) {
   return database_->read([&](soci::session& session) {
-    Conditions conditions = indexed_conditions(database_->dialect(), viewer, filter, before);
+    sql::Conditions conditions = indexed_conditions(session, viewer, filter, before);
     const auto end = end_of_search(session, conditions, budget);
     if (end) conditions.add("t.id >= :lowest", "lowest", std::to_string(end->id.value));
-    add_filter(conditions, database_->dialect(), viewer, filter);
+    add_filter(conditions, session, viewer, filter);
     ConsoleGiftPage page;
-    sql::PreparedQuery row(session,
-                           query(database_->dialect(), viewer,
-                                 conditions.text + " ORDER BY t.id DESC LIMIT " + std::to_string(limit + 1)),
-                           conditions.names);
+    sql::PreparedQuery row(
+        session,
+        query(session, viewer,
+              " AND " + conditions.text + " ORDER BY t.id DESC LIMIT " + std::to_string(limit + 1)),
+        conditions.names);
     row.each_row(conditions.values, [&] { page.gifts.push_back(console_gift_in(row, viewer)); });
     if (page.gifts.size() > limit) {
       page.gifts.pop_back();
@@ -288,7 +272,7 @@ ConsoleGiftPage ConsoleGifts::list(const Viewer& viewer, const ConsoleGiftFilter
 std::optional<ConsoleGift> ConsoleGifts::find(const Viewer& viewer, TransactionId id) {
   return database_->read([&](soci::session& session) {
     std::optional<ConsoleGift> found;
-    sql::PreparedQuery row(session, query(database_->dialect(), viewer, " AND t.id = :id"), {"id"});
+    sql::PreparedQuery row(session, query(session, viewer, " AND t.id = :id"), {"id"});
     row.each_row({std::to_string(id.value)}, [&] { found = console_gift_in(row, viewer); });
     return found;
   });

@@ -67,9 +67,6 @@ std::vector<SeenDaemonInstance> DaemonInstances::list() {
 
 namespace {
 
-using soci::into;
-using soci::use;
-
 std::string clock_of(const sql::Database& database) {
   return std::string(sql::database_now(database.dialect()));
 }

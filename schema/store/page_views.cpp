@@ -28,7 +28,7 @@ std::map<TransactionId, Donation> Donations::find_all(std::span<const Transactio
     const auto found =
         sql::select_rows(row, session,
                          "SELECT transaction_id, charity, link FROM donation WHERE " +
-                             sql::in_list(database_->dialect(), "transaction_id", "ids", false),
+                             sql::in_list(session, "transaction_id", "ids", false),
                          use(list), into(row.first), into(row.second.charity), into(row.second.link));
     return std::map<TransactionId, Donation>(found.begin(), found.end());
   });

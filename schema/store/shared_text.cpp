@@ -19,7 +19,7 @@ void SharedText::update(const Change& change) const {
   const sql::NoChange no_change;
   database_->write([&](soci::session& session) {
     // SQLite has one writer at a time; PostgreSQL locks by the name, since the row may not exist yet.
-    if (database_->dialect() == sql::Dialect::postgresql)
+    if (sql::Dialect(session) == sql::Dialect::postgresql)
       sql::select_value<std::int64_t>(
           session, "SELECT count(*) FROM (SELECT pg_advisory_xact_lock(7208292, hashtext(:name))) locked",
           soci::use(name_));
@@ -35,8 +35,7 @@ std::optional<std::string> SharedText::read() const {
 
 bool SharedText::begin_after(std::int64_t millis) const {
   const std::int64_t now = database_->read([&](soci::session& session) {
-    return sql::select_value<std::int64_t>(session,
-                                           "SELECT " + std::string(sql::database_now(database_->dialect())));
+    return sql::select_value<std::int64_t>(session, "SELECT " + std::string(sql::database_now(session)));
   });
   bool has_begun = false;
   update([&](const std::optional<std::string>& text) {

@@ -67,7 +67,7 @@ Store::Store(const sql::Dsn& dsn)
 
 Store::~Store() = default;
 
-std::optional<std::string> Store::fact(const std::string& name) {
+std::optional<std::string> Store::metadata(const std::string& name) {
   return database_->read([&](soci::session& session) { return read_metadata(session, name); });
 }
 
@@ -77,7 +77,7 @@ std::string Store::set_metadata_if_absent(const std::string& name, const std::st
         << "INSERT INTO store_metadata (name, value) VALUES (:name, :value) ON CONFLICT (name) DO NOTHING",
         soci::use(name), soci::use(value);
   });
-  return fact(name).value_or(value);
+  return metadata(name).value_or(value);
 }
 
 void Store::set_metadata(const std::string& name, const std::string& value) {
@@ -85,11 +85,8 @@ void Store::set_metadata(const std::string& name, const std::string& value) {
 }
 
 bool Store::is_unused() {
-  return database_->read([](soci::session& session) {
-    return sql::select_value<std::int64_t>(session,
-                                           "SELECT count(*) FROM (SELECT 1 FROM gift_request WHERE mode <> "
-                                           "'external' LIMIT 1) first_request") == 0;
-  });
+  return database_->read(
+      [](soci::session& session) { return !sql::has_row(session, "gift_request WHERE mode <> 'external'"); });
 }
 
 namespace {
@@ -117,13 +114,12 @@ namespace {
 
 using soci::use;
 
-bool has_table(soci::session& session, sql::Dialect dialect, const std::string& table) {
-  return sql::select_value<std::int64_t>(
-             session,
-             dialect == sql::Dialect::sqlite
-                 ? "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = :name"
-                 : "SELECT count(*) FROM pg_class WHERE oid = to_regclass(:name)",
-             use(table)) > 0;
+bool has_table(soci::session& session, const std::string& table) {
+  return sql::has_row(session,
+                      sql::Dialect(session) == sql::Dialect::sqlite
+                          ? "sqlite_master WHERE type = 'table' AND name = :name"
+                          : "pg_class WHERE oid = to_regclass(:name)",
+                      use(table));
 }
 
 /// The fingerprint of the statements only: an edited comment does not invalidate a store.
@@ -135,26 +131,25 @@ std::string fingerprint(sql::Dialect dialect, MigrationScripts scripts) {
   return sha256_hex(statements);
 }
 
-int checked_version(soci::session& session, sql::Dialect dialect, MigrationScripts scripts) {
+int checked_version(soci::session& session, MigrationScripts scripts) {
   const auto reject = [] {
     throw IncompatibleStoreError(
         "the store was made by a development version; start with an empty store (nothing was changed)");
   };
-  if (has_table(session, dialect, "store_fact"))
-    reject();  // the table's name before it became store_metadata
-  if (!has_table(session, dialect, "store_metadata")) return 0;
+  if (has_table(session, "store_fact")) reject();  // the table's name before it became store_metadata
+  if (!has_table(session, "store_metadata")) return 0;
   const std::string recorded = read_metadata(session, "version").value_or("");
   const int version = recorded.empty() ? 0 : std::stoi(recorded);
   if (version > static_cast<int>(scripts.size())) return version;
   const MigrationScripts applied = scripts.first(static_cast<std::size_t>(version));
-  if (read_metadata(session, "schema_fingerprint").value_or("") != fingerprint(dialect, applied)) reject();
+  if (read_metadata(session, "schema_fingerprint").value_or("") != fingerprint(session, applied)) reject();
   return version;
 }
 
 /// One process migrates at a time: on SQLite BEGIN IMMEDIATE ensures it, on PostgreSQL this lock.
-void lock_migration(soci::session& session, sql::Dialect dialect) {
+void lock_migration(soci::session& session) {
   constexpr std::string_view kLock = "SELECT count(*) FROM (SELECT pg_advisory_xact_lock(7208291)) locked";
-  if (dialect != sql::Dialect::postgresql) return;
+  if (sql::Dialect(session) != sql::Dialect::postgresql) return;
   session << "SET LOCAL lock_timeout TO 0";  // another process may take long
   sql::select_value<std::int64_t>(session, kLock);
 }
@@ -163,19 +158,17 @@ void lock_migration(soci::session& session, sql::Dialect dialect) {
 
 int read_store_version(const sql::Dsn& dsn, MigrationScripts scripts) {
   sql::Database database(dsn);
-  return database.read(
-      [&](soci::session& session) { return checked_version(session, dsn.dialect, scripts); });
+  return database.read([&](soci::session& session) { return checked_version(session, scripts); });
 }
 
 void run_migration(const sql::Dsn& dsn, MigrationScripts scripts) {
   const int newest = static_cast<int>(scripts.size());
   sql::Database database(dsn);
-  const int found =
-      database.read([&](soci::session& session) { return checked_version(session, dsn.dialect, scripts); });
+  const int found = database.read([&](soci::session& session) { return checked_version(session, scripts); });
   if (found == newest) return;
   database.write([&](soci::session& session) {
-    lock_migration(session, dsn.dialect);
-    const int version = checked_version(session, dsn.dialect, scripts);
+    lock_migration(session);
+    const int version = checked_version(session, scripts);
     if (version > newest) {
       throw IncompatibleStoreError(
           "the store has version " + std::to_string(version) + ", this program knows versions up to " +
@@ -184,9 +177,9 @@ void run_migration(const sql::Dsn& dsn, MigrationScripts scripts) {
     }
     if (version == newest) return;  // another process was first
     for (const std::string_view script : scripts.subspan(static_cast<std::size_t>(version)))
-      sql::run_script(session, dsn.dialect, script);
+      sql::run_script(session, script);
     write_metadata(session, "version", std::to_string(newest));
-    write_metadata(session, "schema_fingerprint", fingerprint(dsn.dialect, scripts));
+    write_metadata(session, "schema_fingerprint", fingerprint(session, scripts));
   });
 }
 

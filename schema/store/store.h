@@ -66,7 +66,7 @@ class Store {
   Store& operator=(const Store&) = delete;
 
   /// Metadata of the store, such as the fingerprint of the server secret.
-  std::optional<std::string> fact(const std::string& name);
+  std::optional<std::string> metadata(const std::string& name);
   /// Sets the value only if there is none; returns the stored one.
   std::string set_metadata_if_absent(const std::string& name, const std::string& value);
   /// Replaces the value.

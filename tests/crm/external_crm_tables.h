@@ -51,7 +51,7 @@ inline void create_external_crm(const sql::Dsn& address) {
   for (std::size_t at = 0; (at = script.find("@new_id@")) != std::string::npos;)
     script.replace(at, 8, new_id);
   sql::Database database(address);
-  database.write([&](soci::session& session) { sql::run_script(session, address.dialect, script); });
+  database.write([&](soci::session& session) { sql::run_script(session, script); });
 }
 
 /// Every object and field is where the managed CRM has it.

@@ -61,12 +61,12 @@ TEST_F(CrmCheckCommandTest, HasTheSameAsData) {
 // ORG-8, SYNC-70
 TEST_F(CrmCheckCommandTest, WakesDaemonsThatPauseForTheOrg) {
   store::Store store(cli_.address());
-  EXPECT_EQ(store.fact(store::kCrmWakeFact), std::nullopt);
+  EXPECT_EQ(store.metadata(store::kCrmWakeFact), std::nullopt);
   cli_.run({"crm", "check"});
-  const auto mark = store.fact(store::kCrmWakeFact);
+  const auto mark = store.metadata(store::kCrmWakeFact);
   ASSERT_TRUE(mark.has_value());
   cli_.run({"crm", "check"});
-  EXPECT_NE(store.fact(store::kCrmWakeFact), mark);
+  EXPECT_NE(store.metadata(store::kCrmWakeFact), mark);
 }
 
 // ORG-5, SYNC-70
@@ -78,9 +78,9 @@ TEST_F(CrmCheckCommandTest, ARetryEndsTheRestAfterAUsedUpQuota) {
   const auto result = cli_.run({"crm", "retry", "--all"});
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_THAT(result.err, HasSubstr("The org is asked again within seconds"));
-  ASSERT_TRUE(governor.read_text(store.fact(kGovernorFact).value_or("")));
+  ASSERT_TRUE(governor.read_text(store.metadata(kGovernorFact).value_or("")));
   EXPECT_TRUE(governor.permit(Spending::gifts, system_now()).is_allowed);
-  EXPECT_TRUE(store.fact(store::kCrmWakeFact).has_value());
+  EXPECT_TRUE(store.metadata(store::kCrmWakeFact).has_value());
 }
 
 // ORG-5

@@ -175,7 +175,7 @@ TEST_F(PausedOrgCommandTest, ARetryHasAMissingRuleLookedForBeforeTheNextWrite) {
   using namespace salesforce;
   store::Store store(cli_.address());
   const auto is_looked_for = [&] {
-    const auto finding = read_mode_finding(store.fact(kModeFact).value_or(""));
+    const auto finding = read_mode_finding(store.metadata(kModeFact).value_or(""));
     return is_due(OrgMode::guarded, finding, ApiNames(OrgNames{}), system_now());
   };
   cli_.run({"crm", "check"});

@@ -58,10 +58,7 @@ bool is_usable(sql::Dialect dialect, FieldType type, crm::sql_crm::ColumnType co
 class ExternalCrmCheck {
  public:
   ExternalCrmCheck(soci::session& session, const ExternalCrmOptions& options)
-      : session_(session),
-        options_(options),
-        dialect_(options.database.dialect),
-        mapping_(dialect_, options.names) {}
+      : session_(session), options_(options), dialect_(session), mapping_(options.names) {}
 
   ExternalCrmReport run() {
     check_names();
@@ -187,7 +184,7 @@ class ExternalCrmCheck {
   void check_unique(const std::string& object) {
     const std::string column = mapping_.column_name(object, "RecipientTransactionId");
     if (columns_[object].empty() || !crm::sql_crm::find_column(columns_[object], column)) return;
-    if (crm::sql_crm::is_unique(session_, dialect_, catalog_table_name(object), column)) return;
+    if (crm::sql_crm::is_unique(session_, catalog_table_name(object), column)) return;
     add_fault("crm.columns." + object + ".RecipientTransactionId",
               mapping_.table_name(object) + "." + column +
                   " has no unique index, without which a gift could get two rows; ask the owner for CREATE "
@@ -233,7 +230,7 @@ class ExternalCrmCheck {
   }
   void check_all_emails() {
     if (dialect_ == sql::Dialect::postgresql) session_ << "SET LOCAL enable_seqscan = off";
-    const MappedTables tables(dialect_, mapping_, session_);
+    const MappedTables tables(mapping_, session_);
     check_emails(tables, "contact", options_.match_fields.contact.email_fields);
     check_emails(tables, "lead", options_.match_fields.lead.email_fields);
   }

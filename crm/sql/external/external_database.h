@@ -13,7 +13,7 @@ namespace giftsync::crm::external {
 class ExternalDatabase {
  public:
   explicit ExternalDatabase(const ExternalCrmOptions& options)
-      : database_(options.database), mapping_(options.database.dialect, options.names) {}
+      : database_(options.database), mapping_(options.names) {}
 
   const Mapping& mapping() const { return mapping_; }
   sql::Database& database() { return database_; }
@@ -21,9 +21,7 @@ class ExternalDatabase {
   /// The columns as of the first call; check_external_crm() has checked them before.
   const MappedTables& tables() {
     const std::lock_guard lock(mutex_);
-    if (!tables_)
-      database_.read(
-          [&](soci::session& session) { tables_.emplace(database_.dialect(), mapping_, session); });
+    if (!tables_) database_.read([&](soci::session& session) { tables_.emplace(mapping_, session); });
     return *tables_;
   }
 
@@ -40,7 +38,7 @@ class ExternalDatabase {
     const MappedTables& mapped = tables();
     return database_.write([&](soci::session& session) {
       // SQLite: BEGIN IMMEDIATE has done it.
-      if (database_.dialect() == sql::Dialect::postgresql)
+      if (sql::Dialect(session) == sql::Dialect::postgresql)
         session << "SELECT pg_advisory_xact_lock(hashtext('giftsync gift records'))";
       return work(session, mapped);
     });

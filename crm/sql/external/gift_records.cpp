@@ -241,8 +241,7 @@ std::vector<RowResult> ExternalGiftRecords::relink(std::span<const GiftRelink> r
       relinked.tasks = transaction_table(tables, "task");
       relinked.task_contact = crm::sql_crm::quoted(tables.mapping().column_name("task", "WhoId"));
     }
-    return crm::sql_crm::relink(session, tables.dialect(), relinked, rows,
-                                nonempty_missing_ids_finder(session, tables));
+    return crm::sql_crm::relink(session, relinked, rows, nonempty_missing_ids_finder(session, tables));
   });
 }
 

@@ -132,8 +132,8 @@ std::vector<RowResult> write(soci::session& session, const MappedTables& tables,
   };
   std::vector<std::int64_t> ids;
   for (const GiftUpsert& row : rows) ids.push_back(row.record.transaction().value);
-  const crm::sql_crm::TransactionIds before = crm::sql_crm::existing_transactions(
-      session, tables.dialect(), transaction_table(tables, kGiftObject), ids);
+  const crm::sql_crm::TransactionIds before =
+      crm::sql_crm::existing_transactions(session, transaction_table(tables, kGiftObject), ids);
   std::vector<const GiftUpsert*> known_rows;
   std::vector<const GiftUpsert*> found_rows;
   std::vector<const GiftUpsert*> new_rows;
@@ -152,8 +152,8 @@ std::vector<RowResult> write(soci::session& session, const MappedTables& tables,
   const crm::sql_crm::TransactionIds updated = update(session, tables, known_rows);
   const crm::sql_crm::TransactionIds created = insert(session, tables, new_rows);
   // Their rows keep the Transaction Id.
-  const crm::sql_crm::TransactionIds deleted = crm::sql_crm::excluded_transactions(
-      session, tables.dialect(), transaction_table(tables, kGiftObject), ids);
+  const crm::sql_crm::TransactionIds deleted =
+      crm::sql_crm::excluded_transactions(session, transaction_table(tables, kGiftObject), ids);
   std::vector<RowResult> results;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (created.contains(ids[i]))

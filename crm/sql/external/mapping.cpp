@@ -33,7 +33,7 @@ bool is_owned_by_crm(GiftField field) {
 
 }  // namespace
 
-Mapping::Mapping(sql::Dialect dialect, ExternalCrmNames names) : dialect_(dialect), names_(std::move(names)) {
+Mapping::Mapping(ExternalCrmNames names) : names_(std::move(names)) {
   for (const auto& [field, column] : names_.columns) columns_[ascii_lower(field)] = column;
 }
 
@@ -71,8 +71,8 @@ std::string Mapping::gift_column(GiftField field) const {
 }
 
 std::vector<crm::sql_crm::Column> Mapping::columns(soci::session& session, const std::string& object) const {
-  return crm::sql_crm::columns_of(session, dialect_,
-                                  dialect_ == sql::Dialect::sqlite ? table_name(object) : table(object));
+  return crm::sql_crm::columns_of(
+      session, sql::Dialect(session) == sql::Dialect::sqlite ? table_name(object) : table(object));
 }
 
 std::vector<GiftField> written_gift_fields(const Mapping& mapping) {
@@ -132,8 +132,8 @@ std::vector<UsedField> used_fields(const ExternalCrmOptions& options) {
   return wanted;
 }
 
-MappedTables::MappedTables(sql::Dialect dialect, const Mapping& mapping, soci::session& session)
-    : dialect_(dialect), mapping_(mapping) {
+MappedTables::MappedTables(const Mapping& mapping, soci::session& session)
+    : dialect_(session), mapping_(mapping) {
   for (const std::string& object : kExternalCrmObjects) {
     if (mapping_.has(object)) columns_[object] = mapping_.columns(session, object);
   }

@@ -17,7 +17,7 @@ using crm::sql_crm::ColumnType;
 /// The names only, from the settings and the naming rule.
 class Mapping {
  public:
-  Mapping(sql::Dialect dialect, ExternalCrmNames names);
+  explicit Mapping(ExternalCrmNames names);
 
   bool has(const std::string& object) const { return !table_name(object).empty(); }
   /// "salesforce.contact"; empty when the CRM does not have the object.
@@ -32,7 +32,6 @@ class Mapping {
   std::vector<crm::sql_crm::Column> columns(soci::session& session, const std::string& object) const;
 
  private:
-  const sql::Dialect dialect_;
   const ExternalCrmNames names_;
   std::map<std::string, std::string> columns_;  ///< by "object.field" in lower case
 };
@@ -56,7 +55,7 @@ std::vector<GiftField> written_gift_fields(const Mapping& mapping);
 /// The mapping with the columns that exist in the database.
 class MappedTables {
  public:
-  MappedTables(sql::Dialect dialect, const Mapping& mapping, soci::session& session);
+  MappedTables(const Mapping& mapping, soci::session& session);
 
   sql::Dialect dialect() const { return dialect_; }
   const Mapping& mapping() const { return mapping_; }

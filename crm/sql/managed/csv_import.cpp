@@ -274,8 +274,8 @@ class CsvImport : public RowImport {
 };
 
 std::vector<std::string> CsvImport::new_columns() {
-  const std::vector<crm::sql_crm::Column> present = database_.read(
-      [&](soci::session& session) { return crm::sql_crm::columns_of(session, database_.dialect(), table_); });
+  const std::vector<crm::sql_crm::Column> present =
+      database_.read([&](soci::session& session) { return crm::sql_crm::columns_of(session, table_); });
   std::vector<std::string> missing;
   for (const FileColumn& column : file_columns_) {
     if (crm::sql_crm::find_column(present, column.name) == nullptr)
@@ -395,8 +395,8 @@ void CsvImport::finish_type(const FileColumn& column) {
 /// A custom text column that the file has: it takes the type of all its values, or the result names the value
 /// that prevents it.
 void CsvImport::finish_types() {
-  const std::vector<crm::sql_crm::Column> present = database_.read(
-      [&](soci::session& session) { return crm::sql_crm::columns_of(session, database_.dialect(), table_); });
+  const std::vector<crm::sql_crm::Column> present =
+      database_.read([&](soci::session& session) { return crm::sql_crm::columns_of(session, table_); });
   for (const FileColumn& column : file_columns_) {
     const auto& prevented = target_->kept_as_text;
     const bool is_prevented =

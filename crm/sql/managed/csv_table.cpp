@@ -27,8 +27,7 @@ bool takes_type(soci::session& session, const std::string& table, const NewColum
 }
 
 /// Returns the columns that stay text.
-std::vector<std::string> apply_column_types(soci::session& session, sql::Dialect dialect,
-                                            const std::string& table,
+std::vector<std::string> apply_column_types(soci::session& session, const std::string& table,
                                             const std::vector<crm::sql_crm::Column>& columns,
                                             const std::vector<NewColumn>& wanted) {
   std::vector<std::string> kept_as_text;
@@ -37,8 +36,7 @@ std::vector<std::string> apply_column_types(soci::session& session, sql::Dialect
     if (!present) {
       add_column(session, table, column.name, column.type);
     } else if (takes_type(session, table, column, *present)) {
-      if (!change_type(session, dialect, table, column.name, column.type))
-        kept_as_text.push_back(column.name);
+      if (!change_type(session, table, column.name, column.type)) kept_as_text.push_back(column.name);
     }
   }
   return kept_as_text;
@@ -54,13 +52,13 @@ bool have_same_types(const std::vector<crm::sql_crm::Column>& columns,
 }
 
 /// Those of the ids, in both of their forms, that have a row.
-std::set<std::string> present_ids(soci::session& session, sql::Dialect dialect, const std::string& table,
+std::set<std::string> present_ids(soci::session& session, const std::string& table,
                                   const std::vector<std::string>& ids) {
-  const std::string list = sql::list_of(dialect, crm_id_forms(ids));
+  const std::string list = sql::list_of(session, crm_id_forms(ids));
   std::set<std::string> present;
   std::string id;
   soci::statement statement =
-      sql::bound(session, "SELECT id FROM " + table + " WHERE " + sql::in_list(dialect, "id", "ids", true),
+      sql::bound(session, "SELECT id FROM " + table + " WHERE " + sql::in_list(session, "id", "ids", true),
                  soci::into(id), soci::use(list));
   sql::each_row(statement, [&] { present.insert(id); });
   return present;
@@ -155,17 +153,15 @@ std::size_t run_upsert(soci::session& session, const std::string& query, crm::sq
 ResolvedColumns ensure_columns(sql::Database& database, const std::string& table,
                                const std::vector<NewColumn>& wanted) {
   return database.write([&](soci::session& session) {
-    const std::vector<crm::sql_crm::Column> columns =
-        crm::sql_crm::columns_of(session, database.dialect(), table);
+    const std::vector<crm::sql_crm::Column> columns = crm::sql_crm::columns_of(session, table);
     if (columns.empty()) {
       throw DependencyError(false, "the database has no table " + table + "; run giftsyncctl db migrate");
     }
-    lock_for_import(session, database.dialect());
+    lock_for_import(session);
     ResolvedColumns resolved;
     resolved.kept_as_text =
-        apply_column_types(session, database.dialect(), table,
-                           crm::sql_crm::columns_of(session, database.dialect(), table), wanted);
-    resolved.all = crm::sql_crm::columns_of(session, database.dialect(), table);
+        apply_column_types(session, table, crm::sql_crm::columns_of(session, table), wanted);
+    resolved.all = crm::sql_crm::columns_of(session, table);
     return resolved;
   });
 }
@@ -184,9 +180,9 @@ std::optional<UpsertCounts> upsert_rows(sql::Database& database, const std::stri
   }
   const std::string query = upsert_statement(dialect, table, columns, given.as_table());
   return database.write([&](soci::session& session) -> std::optional<UpsertCounts> {
-    lock_for_import(session, dialect);
-    if (!have_same_types(columns, crm::sql_crm::columns_of(session, dialect, table))) return std::nullopt;
-    const std::set<std::string> known = present_ids(session, dialect, table, ids);
+    lock_for_import(session);
+    if (!have_same_types(columns, crm::sql_crm::columns_of(session, table))) return std::nullopt;
+    const std::set<std::string> known = present_ids(session, table, ids);
     lengthen_ids(session, table, known);
     const auto present = static_cast<std::size_t>(
         std::count_if(ids.begin(), ids.end(), [&](const auto& id) { return !id_in(known, id).empty(); }));
@@ -203,7 +199,7 @@ ResolvedColumns plan_columns(sql::Database& database, const std::string& table,
                              const std::vector<NewColumn>& wanted) {
   return database.read([&](soci::session& session) {
     ResolvedColumns resolved;
-    resolved.all = crm::sql_crm::columns_of(session, database.dialect(), table);
+    resolved.all = crm::sql_crm::columns_of(session, table);
     for (const NewColumn& column : wanted) {
       const std::string type(sql_type_name(column.type));
       const crm::sql_crm::Column* present = crm::sql_crm::find_column(resolved.all, column.name);
@@ -221,8 +217,7 @@ ResolvedColumns plan_columns(sql::Database& database, const std::string& table,
 std::vector<std::string> columns_without_values(sql::Database& database, const std::string& table,
                                                 const std::vector<std::string>& columns) {
   return database.read([&](soci::session& session) {
-    const std::vector<crm::sql_crm::Column> present =
-        crm::sql_crm::columns_of(session, database.dialect(), table);
+    const std::vector<crm::sql_crm::Column> present = crm::sql_crm::columns_of(session, table);
     std::vector<std::string> without;
     for (const std::string& column : columns) {
       if (!crm::sql_crm::find_column(present, column) || !has_values(session, table, column))
@@ -234,15 +229,13 @@ std::vector<std::string> columns_without_values(sql::Database& database, const s
 
 std::size_t delete_rows(sql::Database& database, const std::string& table,
                         const std::vector<std::string>& ids, bool only_count) {
-  const sql::Dialect dialect = database.dialect();
   if (only_count)
-    return database.read(
-        [&](soci::session& session) { return present_ids(session, dialect, table, ids).size(); });
+    return database.read([&](soci::session& session) { return present_ids(session, table, ids).size(); });
   return database.write([&](soci::session& session) {
-    lock_for_import(session, dialect);
-    const std::set<std::string> present = present_ids(session, dialect, table, ids);
-    const std::string list = sql::list_of(dialect, std::vector<std::string>(present.begin(), present.end()));
-    session << "DELETE FROM " + table + " WHERE " + sql::in_list(dialect, "id", "ids", true), soci::use(list);
+    lock_for_import(session);
+    const std::set<std::string> present = present_ids(session, table, ids);
+    const std::string list = sql::list_of(session, std::vector<std::string>(present.begin(), present.end()));
+    session << "DELETE FROM " + table + " WHERE " + sql::in_list(session, "id", "ids", true), soci::use(list);
     return present.size();
   });
 }
@@ -250,19 +243,17 @@ std::size_t delete_rows(sql::Database& database, const std::string& table,
 UpsertCounts plan_rows(sql::Database& database, const std::string& table,
                        const std::vector<crm::sql_crm::Column>& columns, std::size_t id_index,
                        const std::vector<crm::sql_crm::TextRows::Row>& rows) {
-  const sql::Dialect dialect = database.dialect();
   std::vector<std::string> ids;
   for (const crm::sql_crm::TextRows::Row& row : rows) ids.push_back(row[id_index].value());
   return database.read([&](soci::session& session) {
-    const std::set<std::string> known = present_ids(session, dialect, table, ids);
-    crm::sql_crm::TextRows given(dialect, columns.size());
+    const std::set<std::string> known = present_ids(session, table, ids);
+    crm::sql_crm::TextRows given(session, columns.size());
     for (crm::sql_crm::TextRows::Row row : rows) {
       if (const std::string id = id_in(known, row[id_index].value()); !id.empty()) row[id_index] = id;
       given.add(row);
     }
-    const std::string query =
-        plan_statement(dialect, table, columns, id_index, crm::sql_crm::columns_of(session, dialect, table),
-                       given.as_table());
+    const std::string query = plan_statement(session, table, columns, id_index,
+                                             crm::sql_crm::columns_of(session, table), given.as_table());
     long long present = 0;
     long long changed = 0;
     soci::statement statement(session);

@@ -26,9 +26,8 @@ PersonMatchColumns ManagedDirectory::person_columns_for(PersonObject object) {
   const std::lock_guard lock(mutex_);
   const auto known = person_columns_.find(object);
   if (known != person_columns_.end() && is_type_final(known->second.order_by)) return known->second;
-  const PersonMatchColumns columns = database_.read([&](soci::session& session) {
-    return find_person_match_columns(session, database_.dialect(), object, fields_);
-  });
+  const PersonMatchColumns columns = database_.read(
+      [&](soci::session& session) { return find_person_match_columns(session, object, fields_); });
   throw_if_faulty(columns.faults);
   return person_columns_.insert_or_assign(object, columns).first->second;
 }
@@ -36,9 +35,8 @@ PersonMatchColumns ManagedDirectory::person_columns_for(PersonObject object) {
 OpportunityOrderColumn ManagedDirectory::current_opportunity_column() {
   const std::lock_guard lock(mutex_);
   if (opportunity_column_ && is_type_final(opportunity_column_->order_by)) return *opportunity_column_;
-  const OpportunityOrderColumn columns = database_.read([&](soci::session& session) {
-    return find_opportunity_order_column(session, database_.dialect(), fields_);
-  });
+  const OpportunityOrderColumn columns =
+      database_.read([&](soci::session& session) { return find_opportunity_order_column(session, fields_); });
   throw_if_faulty(columns.faults);
   return opportunity_column_.emplace(columns);
 }

@@ -79,7 +79,7 @@ std::vector<TransactionId> ManagedGiftRecords::transaction_ids_between(Transacti
     return crm::sql_crm::select_transaction_ids(
         session,
         kSelectIds + "recipienttransactionid >= :from AND recipienttransactionid < :below AND " +
-            has_valid_id_condition(database_.dialect()) + " ORDER BY recipienttransactionid LIMIT " +
+            has_valid_id_condition(session) + " ORDER BY recipienttransactionid LIMIT " +
             std::to_string(limit),
         from, below);
   });
@@ -89,7 +89,7 @@ std::vector<TransactionId> ManagedGiftRecords::transaction_ids_below(Transaction
   return database_.read([&](soci::session& session) {
     return crm::sql_crm::select_transaction_ids(
         session,
-        kSelectIds + "recipienttransactionid < :below AND " + has_valid_id_condition(database_.dialect()) +
+        kSelectIds + "recipienttransactionid < :below AND " + has_valid_id_condition(session) +
             " ORDER BY recipienttransactionid DESC LIMIT " + std::to_string(limit),
         below);
   });
@@ -99,9 +99,8 @@ std::vector<TransactionId> ManagedGiftRecords::transaction_ids_by_email(const st
   return database_.read([&](soci::session& session) {
     return crm::sql_crm::select_transaction_ids(
         session,
-        kSelectIds + crm::sql_crm::email_key_expression(database_.dialect(), "recipient_email") +
-            " = :address AND " + has_valid_id_condition(database_.dialect()) +
-            " ORDER BY recipienttransactionid",
+        kSelectIds + crm::sql_crm::email_key_expression(session, "recipient_email") + " = :address AND " +
+            has_valid_id_condition(session) + " ORDER BY recipienttransactionid",
         address);
   });
 }
@@ -110,7 +109,7 @@ std::vector<TransactionId> ManagedGiftRecords::transaction_ids_by_contact(const 
   return database_.read([&](soci::session& session) {
     return crm::sql_crm::select_transaction_ids(session,
                                                 kSelectIds + "recipientcontactid IN (:contact, :short) AND " +
-                                                    has_valid_id_condition(database_.dialect()) +
+                                                    has_valid_id_condition(session) +
                                                     " ORDER BY recipienttransactionid",
                                                 long_crm_id(contact), short_crm_id(contact));
   });
@@ -219,17 +218,16 @@ std::vector<GiftStatusTimes> ManagedGiftRecords::find_status_times(
 
 std::vector<TransactionId> ManagedGiftRecords::fill_status_times(std::span<const GiftStatusTimes> times) {
   if (times.empty()) return {};
-  const sql::Dialect dialect = database_.dialect();
   return database_.write([&](soci::session& session) {
-    sql::BulkRows rows = rows_of(dialect, times);
+    sql::BulkRows rows = rows_of(session, times);
     const std::string update = "UPDATE crm_gift_record SET ";
     const std::string where_id = " WHERE crm_gift_record.recipienttransactionid = ";
     const std::vector<std::int64_t> touched = rows.run_returning_keys(
         session,
-        update + assignments(dialect, ":") + where_id + ":recipienttransactionid AND " +
-            fills_empty_condition(dialect, ":"),
-        update + assignments(dialect, "input_row.") + " FROM " + rows.as_table() + where_id +
-            "input_row.recipienttransactionid AND " + fills_empty_condition(dialect, "input_row.") +
+        update + assignments(session, ":") + where_id + ":recipienttransactionid AND " +
+            fills_empty_condition(session, ":"),
+        update + assignments(session, "input_row.") + " FROM " + rows.as_table() + where_id +
+            "input_row.recipienttransactionid AND " + fills_empty_condition(session, "input_row.") +
             id_range_condition(times) + " RETURNING crm_gift_record.recipienttransactionid");
     std::vector<TransactionId> ids;
     for (const std::int64_t id : touched) ids.push_back({id});

@@ -65,8 +65,8 @@ crm::sql_crm::ColumnType column_type(FieldType type) {
 }
 
 /// What "gift list" searches by.
-void ensure_gift_indexes(soci::session& session, sql::Dialect dialect) {
-  const std::string email = crm::sql_crm::email_key_expression(dialect, column(GiftField::recipient_email));
+void ensure_gift_indexes(soci::session& session) {
+  const std::string email = crm::sql_crm::email_key_expression(session, column(GiftField::recipient_email));
   const std::pair<std::string, std::string> indexes[] = {
       {"email", email},
       {"contact", column(GiftField::recipient_contact)},
@@ -77,11 +77,10 @@ void ensure_gift_indexes(soci::session& session, sql::Dialect dialect) {
   }
 }
 
-void ensure_gift_columns(soci::session& session, sql::Dialect dialect) {
-  const std::vector<crm::sql_crm::Column> columns =
-      crm::sql_crm::columns_of(session, dialect, std::string(kTable));
+void ensure_gift_columns(soci::session& session) {
+  const std::vector<crm::sql_crm::Column> columns = crm::sql_crm::columns_of(session, std::string(kTable));
   if (columns.empty()) {
-    session << create_statement(dialect);
+    session << create_statement(session);
     return;
   }
   const auto add = [&](const std::string& name, const std::string& what) {
@@ -92,20 +91,20 @@ void ensure_gift_columns(soci::session& session, sql::Dialect dialect) {
   add("record_version", "record_version BIGINT NOT NULL DEFAULT 0");
   // SQLite adds no column with a default that is computed.
   for (const std::string name : {"createddate", "lastmodifieddate"})
-    add(name, name + " " + std::string(time_type(dialect)));
+    add(name, name + " " + std::string(time_type(session)));
   for (const bool formulas : {false, true}) {  // last: they name the times
     for (const FieldDescriptor& field : kGiftFields) {
       if ((field.type == FieldType::checkbox) == formulas)
-        add(std::string(field.column), definition(field, dialect));
+        add(std::string(field.column), definition(field, session));
     }
   }
 }
 
 }  // namespace
 
-void ensure_gift_table(soci::session& session, sql::Dialect dialect) {
-  ensure_gift_columns(session, dialect);
-  ensure_gift_indexes(session, dialect);
+void ensure_gift_table(soci::session& session) {
+  ensure_gift_columns(session);
+  ensure_gift_indexes(session);
 }
 
 std::string_view time_type(sql::Dialect dialect) {

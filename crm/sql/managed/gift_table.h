@@ -15,7 +15,7 @@
 namespace giftsync::crm::managed {
 
 /// Creates the table, or adds the missing columns.
-void ensure_gift_table(soci::session& session, sql::Dialect dialect);
+void ensure_gift_table(soci::session& session);
 
 /// The time type's name in a column definition and in a cast.
 std::string_view time_type(sql::Dialect dialect);

@@ -1,8 +1,7 @@
-#include "crm/sql/managed/gift_upserts.h"
-
 #include <algorithm>
 #include <deque>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "crm/sql/gift_values.h"
@@ -18,6 +17,51 @@ namespace {
 
 using Kind = RowResult::Kind;
 using Rows = std::vector<const GiftUpsert*>;
+
+/// Created By is the only lookup that is written to an existing record: as Last Modified By.
+bool writes_lookup(const GiftUpsert& row, GiftField lookup) {
+  return !row.exists || lookup == GiftField::created_by;
+}
+
+crm::sql_crm::MissingIdsFinder missing_ids_finder(soci::session& session) {
+  return
+      [&session](const crm::sql_crm::RowIds& wanted) { return crm::sql_crm::missing_rows(session, wanted); };
+}
+
+/// As missing_ids_finder(), of the tables that have rows.
+crm::sql_crm::MissingIdsFinder nonempty_missing_ids_finder(soci::session& session) {
+  return [&session](const crm::sql_crm::RowIds& wanted) {
+    crm::sql_crm::RowIds missing = crm::sql_crm::missing_rows(session, wanted);
+    for (auto& [object, ids] : missing)
+      crm::sql_crm::clear_if_table_empty(session, crm::sql_crm::table_of(object), ids);
+    return missing;
+  };
+}
+
+/// Upserts without the lookups whose targets do not exist.
+struct CheckedUpserts {
+  std::vector<const GiftUpsert*> rows;  ///< the input rows, or their copies in `corrected`
+  std::deque<GiftUpsert> corrected;
+  crm::sql_crm::MissingLookups cleared_lookups;  ///< of each row; reported only for new records
+};
+
+CheckedUpserts check_lookups(soci::session& session, std::span<const GiftUpsert> rows) {
+  CheckedUpserts checked;
+  checked.cleared_lookups =
+      crm::sql_crm::find_missing_lookups(rows, writes_lookup, missing_ids_finder(session));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (checked.cleared_lookups[i].empty()) {
+      checked.rows.push_back(&rows[i]);
+      continue;
+    }
+    GiftUpsert& corrected = checked.corrected.emplace_back(rows[i]);
+    checked.rows.push_back(&corrected);
+    crm::sql_crm::clear_lookups_of(corrected.record, checked.cleared_lookups[i]);
+    // The record's own lookups stay unchanged.
+    if (corrected.exists) checked.cleared_lookups[i].clear();
+  }
+  return checked;
+}
 
 /// A column of the statement: where its cell comes from and who writes it after the record exists.
 struct WrittenColumn {
@@ -148,10 +192,10 @@ std::string update_statement(sql::Dialect dialect, const std::vector<WrittenColu
          "recipienttransactionid AND crm_gift_record.record_version < " + cell_of(*version, given);
 }
 
-crm::sql_crm::TransactionIds existing_among(soci::session& session, sql::Dialect dialect, const Rows& rows) {
+crm::sql_crm::TransactionIds existing_among(soci::session& session, const Rows& rows) {
   std::vector<std::int64_t> wanted;
   for (const GiftUpsert* row : rows) wanted.push_back(row->record.transaction().value);
-  return crm::sql_crm::existing_transactions(session, dialect, "crm_gift_record", wanted);
+  return crm::sql_crm::existing_transactions(session, "crm_gift_record", wanted);
 }
 
 struct Outcome {
@@ -163,48 +207,48 @@ struct Outcome {
 
 /// Removes from `rows` those whose Transaction Id belongs to an unknown record: giftsync's own records have a
 /// version.
-crm::sql_crm::TransactionIds remove_id_conflicts(soci::session& session, sql::Dialect dialect, Rows& rows) {
+crm::sql_crm::TransactionIds remove_id_conflicts(soci::session& session, Rows& rows) {
   std::vector<std::int64_t> ours;
   for (const GiftUpsert* row : rows) {
     if (!row->may_adopt) ours.push_back(row->record.transaction().value);
   }
   if (ours.empty()) return {};
   crm::sql_crm::TransactionIds id_conflicts =
-      crm::sql_crm::existing_transactions(session, dialect, "crm_gift_record", ours, "record_version = 0");
+      crm::sql_crm::existing_transactions(session, "crm_gift_record", ours, "record_version = 0");
   std::erase_if(rows, [&](const GiftUpsert* row) {
     return !row->may_adopt && id_conflicts.contains(row->record.transaction().value);
   });
   return id_conflicts;
 }
 
-void insert_rows(soci::session& session, sql::Dialect dialect, Rows rows, Outcome& outcome) {
-  outcome.id_conflicts = remove_id_conflicts(session, dialect, rows);
+void insert_rows(soci::session& session, Rows rows, Outcome& outcome) {
+  outcome.id_conflicts = remove_id_conflicts(session, rows);
   if (rows.empty()) return;
-  const crm::sql_crm::TransactionIds before = existing_among(session, dialect, rows);
-  const std::vector<WrittenColumn> columns = written_columns(dialect);
-  sql::BulkRows given = given_rows(dialect, columns, rows, [](const WrittenColumn&) { return true; });
+  const crm::sql_crm::TransactionIds before = existing_among(session, rows);
+  const std::vector<WrittenColumn> columns = written_columns(session);
+  sql::BulkRows given = given_rows(session, columns, rows, [](const WrittenColumn&) { return true; });
   const std::string from = " FROM " + given.as_table();
   for (const std::int64_t id :
-       given.run_returning_keys(session, insert_statement(dialect, columns, ":", ""),
-                                insert_statement(dialect, columns, "input_row.", from) + kReturning)) {
+       given.run_returning_keys(session, insert_statement(session, columns, ":", ""),
+                                insert_statement(session, columns, "input_row.", from) + kReturning)) {
     (before.contains(id) ? outcome.updated : outcome.created).insert(id);
   }
   for (const GiftUpsert* row : rows) outcome.existing.insert(row->record.transaction().value);
 }
 
-void update_rows(soci::session& session, sql::Dialect dialect, const Rows& rows, Outcome& outcome) {
+void update_rows(soci::session& session, const Rows& rows, Outcome& outcome) {
   if (rows.empty()) return;
-  const std::vector<WrittenColumn> columns = written_columns(dialect);
+  const std::vector<WrittenColumn> columns = written_columns(session);
   // Only what giftsync owns is named, so only that travels.
   sql::BulkRows given =
-      given_rows(dialect, columns, rows, [](const WrittenColumn& column) { return column.on_update; });
+      given_rows(session, columns, rows, [](const WrittenColumn& column) { return column.on_update; });
   const std::string from = " FROM " + given.as_table();
   const std::vector<std::int64_t> updated =
-      given.run_returning_keys(session, update_statement(dialect, columns, ":", ""),
-                               update_statement(dialect, columns, "input_row.", from) + kReturning);
+      given.run_returning_keys(session, update_statement(session, columns, ":", ""),
+                               update_statement(session, columns, "input_row.", from) + kReturning);
   outcome.updated.insert(updated.begin(), updated.end());
   outcome.existing.insert(updated.begin(), updated.end());
-  if (updated.size() < rows.size()) outcome.existing.merge(existing_among(session, dialect, rows));
+  if (updated.size() < rows.size()) outcome.existing.merge(existing_among(session, rows));
 }
 
 /// In the order of their transactions, so that two processes lock rows in the same order.
@@ -228,12 +272,11 @@ RowResult result_of(const GiftUpsert& row, const Outcome& outcome, std::vector<G
   return {Kind::not_found, "the gift record was deleted in the CRM"};
 }
 
-std::vector<RowResult> write_rows(soci::session& session, sql::Dialect dialect,
-                                  std::span<const GiftUpsert> given) {
-  CheckedUpserts checked = check_lookups(session, dialect, given);
+std::vector<RowResult> write_rows(soci::session& session, std::span<const GiftUpsert> given) {
+  CheckedUpserts checked = check_lookups(session, given);
   Outcome outcome;
-  insert_rows(session, dialect, sorted_by_transaction(checked.rows, false), outcome);
-  update_rows(session, dialect, sorted_by_transaction(checked.rows, true), outcome);
+  insert_rows(session, sorted_by_transaction(checked.rows, false), outcome);
+  update_rows(session, sorted_by_transaction(checked.rows, true), outcome);
   std::vector<RowResult> results;
   results.reserve(given.size());
   for (std::size_t i = 0; i < given.size(); ++i)
@@ -257,61 +300,16 @@ std::string rejection_reason(const GiftRecord& record, const std::string& name_s
 std::vector<RowResult> ManagedGiftRecords::upsert(std::span<const GiftUpsert> rows) {
   const auto write = [&](std::span<const GiftUpsert> some) {
     crm::sql_crm::reject_duplicate_transactions(some);
-    return database_.write(
-        [&](soci::session& session) { return write_rows(session, database_.dialect(), some); });
+    return database_.write([&](soci::session& session) { return write_rows(session, some); });
   };
   return crm::sql_crm::bisect_upsert(rows, write, [&](const GiftUpsert& row, const std::string& fault) {
     return rejection_reason(row.record, name_space_, fault);
   });
 }
 
-namespace {
-
-/// Created By is the only lookup that is written to an existing record: as Last Modified By.
-bool writes_lookup(const GiftUpsert& row, GiftField lookup) {
-  return !row.exists || lookup == GiftField::created_by;
-}
-
-crm::sql_crm::MissingIdsFinder missing_ids_finder(soci::session& session, sql::Dialect dialect) {
-  return [&session, dialect](const crm::sql_crm::RowIds& wanted) {
-    return crm::sql_crm::missing_rows(session, dialect, wanted);
-  };
-}
-
-/// As missing_ids_finder(), of the tables that have rows.
-crm::sql_crm::MissingIdsFinder nonempty_missing_ids_finder(soci::session& session, sql::Dialect dialect) {
-  return [&session, dialect](const crm::sql_crm::RowIds& wanted) {
-    crm::sql_crm::RowIds missing = crm::sql_crm::missing_rows(session, dialect, wanted);
-    for (auto& [object, ids] : missing)
-      crm::sql_crm::clear_if_table_empty(session, crm::sql_crm::table_of(object), ids);
-    return missing;
-  };
-}
-
-}  // namespace
-
-CheckedUpserts check_lookups(soci::session& session, sql::Dialect dialect, std::span<const GiftUpsert> rows) {
-  CheckedUpserts checked;
-  checked.cleared_lookups =
-      crm::sql_crm::find_missing_lookups(rows, writes_lookup, missing_ids_finder(session, dialect));
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (checked.cleared_lookups[i].empty()) {
-      checked.rows.push_back(&rows[i]);
-      continue;
-    }
-    GiftUpsert& corrected = checked.corrected.emplace_back(rows[i]);
-    checked.rows.push_back(&corrected);
-    crm::sql_crm::clear_lookups_of(corrected.record, checked.cleared_lookups[i]);
-    // The record's own lookups stay unchanged.
-    if (corrected.exists) checked.cleared_lookups[i].clear();
-  }
-  return checked;
-}
-
 std::vector<std::vector<GiftField>> ManagedGiftRecords::missing_lookups(std::span<const Associations> links) {
   return database_.read([&](soci::session& session) {
-    return crm::sql_crm::find_missing_lookups(links,
-                                              nonempty_missing_ids_finder(session, database_.dialect()));
+    return crm::sql_crm::find_missing_lookups(links, nonempty_missing_ids_finder(session));
   });
 }
 
@@ -323,8 +321,7 @@ std::vector<RowResult> ManagedGiftRecords::relink(std::span<const GiftRelink> ro
       [](GiftField field) { return std::string(descriptor_of(field).column); },
       [](const std::string& cell) { return cell; }, transaction_table(dialect, "crm_task"), "whoid"};
   return database_.write([&](soci::session& session) {
-    return crm::sql_crm::relink(session, dialect, tables, rows,
-                                nonempty_missing_ids_finder(session, dialect));
+    return crm::sql_crm::relink(session, tables, rows, nonempty_missing_ids_finder(session));
   });
 }
 

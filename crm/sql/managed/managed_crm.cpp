@@ -82,12 +82,11 @@ std::vector<std::string> match_field_faults(const ManagedCrmOptions& options) {
   return database.read([&](soci::session& session) {
     std::vector<std::string> faults;
     for (const PersonObject object : {PersonObject::contact, PersonObject::lead}) {
-      const auto columns =
-          find_person_match_columns(session, database.dialect(), object, options.match_fields);
+      const auto columns = find_person_match_columns(session, object, options.match_fields);
       faults.insert(faults.end(), columns.faults.begin(), columns.faults.end());
     }
     if (options.match_fields.opportunity.enabled) {
-      const auto columns = find_opportunity_order_column(session, database.dialect(), options.match_fields);
+      const auto columns = find_opportunity_order_column(session, options.match_fields);
       faults.insert(faults.end(), columns.faults.begin(), columns.faults.end());
     }
     return faults;
@@ -104,11 +103,11 @@ std::vector<std::string> match_order_warnings(const ManagedCrmOptions& options) 
         warnings.push_back(std::move(warning));
     };
     for (const PersonObject object : {PersonObject::contact, PersonObject::lead}) {
-      const auto columns = find_person_match_columns(session, database.dialect(), object, fields);
+      const auto columns = find_person_match_columns(session, object, fields);
       check(columns.object, match_fields_of(object, fields).order_by, columns.order_by);
     }
     if (fields.opportunity.enabled) {
-      const auto columns = find_opportunity_order_column(session, database.dialect(), fields);
+      const auto columns = find_opportunity_order_column(session, fields);
       check("opportunity", fields.opportunity.order_by, columns.order_by);
     }
     return warnings;
@@ -123,14 +122,14 @@ bool is_internal(const std::string& column) {
 }
 
 /// Without columns when there is no such object.
-crm::sql_crm::TableToRead table_of(soci::session& session, sql::Dialect dialect, const std::string& object) {
+crm::sql_crm::TableToRead table_of(soci::session& session, const std::string& object) {
   crm::sql_crm::TableToRead table{"crm_" + object, {"id", crm::sql_crm::ColumnType::text, "text"}, {}, {}};
   if (std::find(kReadableObjects.begin(), kReadableObjects.end(), object) == kReadableObjects.end())
     return table;
-  table.columns = crm::sql_crm::readable_columns(session, dialect, table.table);
+  table.columns = crm::sql_crm::readable_columns(session, table.table);
   std::erase_if(table.columns, [](const crm::sql_crm::Column& column) { return is_internal(column.name); });
   if (const crm::sql_crm::Column* mark = crm::sql_crm::find_column(table.columns, "isdeleted"))
-    table.condition = crm::sql_crm::not_deleted_condition(dialect, "t.isdeleted", mark->type);
+    table.condition = crm::sql_crm::not_deleted_condition(session, "t.isdeleted", mark->type);
   table.field_names["id"] = "Id";
   for (const std::string& field : crm::sql_crm::known_fields(object))
     table.field_names[ascii_lower(field)] = field;
@@ -141,19 +140,17 @@ crm::sql_crm::TableToRead table_of(soci::session& session, sql::Dialect dialect,
 
 std::vector<CrmRow> ManagedRowReader::page(const std::string& object, const std::string& after,
                                            std::size_t limit) {
-  const sql::Dialect dialect = database_.dialect();
   return database_.read([&](soci::session& session) {
-    const crm::sql_crm::TableToRead table = table_of(session, dialect, object);
+    const crm::sql_crm::TableToRead table = table_of(session, object);
     return table.columns.empty() ? std::vector<CrmRow>()
-                                 : crm::sql_crm::read_page(session, dialect, table, after, limit);
+                                 : crm::sql_crm::read_page(session, table, after, limit);
   });
 }
 
 std::optional<CrmRow> ManagedRowReader::find(const std::string& object, const std::string& id) {
-  const sql::Dialect dialect = database_.dialect();
   return database_.read([&](soci::session& session) {
-    const crm::sql_crm::TableToRead table = table_of(session, dialect, object);
-    return table.columns.empty() ? std::nullopt : crm::sql_crm::read_row(session, dialect, table, id);
+    const crm::sql_crm::TableToRead table = table_of(session, object);
+    return table.columns.empty() ? std::nullopt : crm::sql_crm::read_row(session, table, id);
   });
 }
 
@@ -171,8 +168,8 @@ std::vector<RowResult> ManagedTasks::upsert(std::span<const TaskUpsert> rows) {
                                         std::nullopt};
   return crm::sql_crm::bisect_upsert(rows, [&](std::span<const TaskUpsert> some) {
     return database_.write([&](soci::session& session) {
-      return crm::sql_crm::write_tasks(session, dialect, tables, some, [&](const crm::sql_crm::RowIds& ids) {
-        return crm::sql_crm::missing_rows(session, dialect, ids);
+      return crm::sql_crm::write_tasks(session, tables, some, [&](const crm::sql_crm::RowIds& ids) {
+        return crm::sql_crm::missing_rows(session, ids);
       });
     });
   });

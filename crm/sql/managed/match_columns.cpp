@@ -59,12 +59,12 @@ const PersonMatchFields& match_fields_of(PersonObject object, const MatchFields&
   return object == PersonObject::contact ? fields.contact : fields.lead;
 }
 
-PersonMatchColumns find_person_match_columns(soci::session& session, sql::Dialect dialect,
-                                             PersonObject object, const MatchFields& fields) {
+PersonMatchColumns find_person_match_columns(soci::session& session, PersonObject object,
+                                             const MatchFields& fields) {
   PersonMatchColumns result;
   result.object = object == PersonObject::contact ? "contact" : "lead";
   const PersonMatchFields& wanted = match_fields_of(object, fields);
-  ColumnFinder finder(result.object, crm::sql_crm::columns_of(session, dialect, "crm_" + result.object));
+  ColumnFinder finder(result.object, crm::sql_crm::columns_of(session, "crm_" + result.object));
   result.email_fields = finder.find_all("email_fields", wanted.email_fields, MatchKeyField::Kind::email, "");
   result.phone_fields =
       finder.find_all("phone_fields", wanted.phone_fields, MatchKeyField::Kind::phone, fields.default_region);
@@ -74,10 +74,9 @@ PersonMatchColumns find_person_match_columns(soci::session& session, sql::Dialec
   return result;
 }
 
-OpportunityOrderColumn find_opportunity_order_column(soci::session& session, sql::Dialect dialect,
-                                                     const MatchFields& fields) {
+OpportunityOrderColumn find_opportunity_order_column(soci::session& session, const MatchFields& fields) {
   OpportunityOrderColumn result;
-  ColumnFinder finder("opportunity", crm::sql_crm::columns_of(session, dialect, "crm_opportunity"));
+  ColumnFinder finder("opportunity", crm::sql_crm::columns_of(session, "crm_opportunity"));
   if (const crm::sql_crm::Column* column = finder.find("order_by.field", fields.opportunity.order_by.field))
     result.order_by = *column;
   result.faults = std::move(finder).faults();
@@ -148,9 +147,9 @@ std::vector<StoredMatchKeyField> load_match_key_fields(soci::session& session) {
   return load_match_key_state(session).fields;
 }
 
-void lock_match_keys(soci::session& session, sql::Dialect dialect) {
+void lock_match_keys(soci::session& session) {
   // SQLite: BEGIN IMMEDIATE has done it.
-  if (dialect == sql::Dialect::postgresql)
+  if (sql::Dialect(session) == sql::Dialect::postgresql)
     session << "LOCK TABLE crm_match_key_field IN SHARE ROW EXCLUSIVE MODE";
 }
 
@@ -173,9 +172,8 @@ void insert_match_key_fields(soci::session& session, const std::vector<MatchKeyF
   }
 }
 
-void delete_dropped_fields(soci::session& session, sql::Dialect dialect, const std::string& object) {
-  const std::vector<crm::sql_crm::Column> columns =
-      crm::sql_crm::columns_of(session, dialect, "crm_" + object);
+void delete_dropped_fields(soci::session& session, const std::string& object) {
+  const std::vector<crm::sql_crm::Column> columns = crm::sql_crm::columns_of(session, "crm_" + object);
   for (const StoredMatchKeyField& stored : load_match_key_fields(session)) {
     if (stored.field.object != object || crm::sql_crm::find_column(columns, stored.field.column)) continue;
     const long long id = stored.id;

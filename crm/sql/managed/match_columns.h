@@ -25,16 +25,15 @@ struct PersonMatchColumns {
 };
 
 /// The current columns: an import or an admin may have added one.
-PersonMatchColumns find_person_match_columns(soci::session& session, sql::Dialect dialect,
-                                             PersonObject object, const MatchFields& fields);
+PersonMatchColumns find_person_match_columns(soci::session& session, PersonObject object,
+                                             const MatchFields& fields);
 
 /// Resolves matching.opportunity.order_by.
 struct OpportunityOrderColumn {
   crm::sql_crm::Column order_by;
   std::vector<std::string> faults;
 };
-OpportunityOrderColumn find_opportunity_order_column(soci::session& session, sql::Dialect dialect,
-                                                     const MatchFields& fields);
+OpportunityOrderColumn find_opportunity_order_column(soci::session& session, const MatchFields& fields);
 
 const PersonMatchFields& match_fields_of(PersonObject object, const MatchFields& fields);
 
@@ -62,14 +61,14 @@ MatchKeyState load_match_key_state(soci::session& session);
 
 /// Keys are read, computed and written under this lock, until the end of the transaction: a slower
 /// process must not write the key of an old value.
-void lock_match_keys(soci::session& session, sql::Dialect dialect);
+void lock_match_keys(soci::session& session);
 
 /// Inserts the missing ones of the wanted fields, without keys. Under the lock.
 void insert_match_key_fields(soci::session& session, const std::vector<MatchKeyField>& wanted);
 
 /// Deletes the object's fields whose columns an admin dropped, so that their keys are created again if
 /// the columns return. Under the lock.
-void delete_dropped_fields(soci::session& session, sql::Dialect dialect, const std::string& object);
+void delete_dropped_fields(soci::session& session, const std::string& object);
 
 void save_progress(soci::session& session, const StoredMatchKeyField& field);
 

@@ -130,7 +130,7 @@ crm::sql_crm::RowsByKey<CrmUser> users_by_match_key(sql::Database& database, std
   const std::string list = sql::list_of(database.dialect(), keys);
   return database.read([&](soci::session& session) {
     crm::sql_crm::RowsByKey<CrmUser> found;
-    sql::PreparedQuery rows(session, users_statement(database.dialect(), field_id));
+    sql::PreparedQuery rows(session, users_statement(session, field_id));
     rows.each_row({list}, [&] {
       CrmUser& user = found[std::string(rows.text(0))].emplace_back();
       user.id = rows.text(1);

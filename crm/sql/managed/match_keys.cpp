@@ -49,17 +49,16 @@ class MatchKeyCache {
 };
 
 /// `where` names one parameter. A row that is marked as deleted gets no keys.
-std::vector<KeyedRow> keyed_rows(soci::session& session, sql::Dialect dialect,
-                                 const std::vector<StoredMatchKeyField>& fields, const std::string& where,
-                                 const std::string& parameter) {
+std::vector<KeyedRow> keyed_rows(soci::session& session, const std::vector<StoredMatchKeyField>& fields,
+                                 const std::string& where, const std::string& parameter) {
   std::string query = "SELECT id";
   for (const StoredMatchKeyField& stored : fields)
     query += ", cast(" + crm::sql_crm::quoted(stored.field.column) + " as text)";
   const std::string table = "crm_" + fields.front().field.object;
   query += " FROM " + table + " WHERE ";
-  const std::vector<crm::sql_crm::Column> columns = crm::sql_crm::columns_of(session, dialect, table);
+  const std::vector<crm::sql_crm::Column> columns = crm::sql_crm::columns_of(session, table);
   if (const crm::sql_crm::Column* mark = crm::sql_crm::find_column(columns, "isdeleted"))
-    query += crm::sql_crm::not_deleted_condition(dialect, mark->name, mark->type) + " AND ";
+    query += crm::sql_crm::not_deleted_condition(session, mark->name, mark->type) + " AND ";
   query += where;
   std::vector<KeyedRow> rows;
   KeyedRow row;
@@ -75,34 +74,32 @@ std::vector<KeyedRow> keyed_rows(soci::session& session, sql::Dialect dialect,
   return rows;
 }
 
-std::vector<KeyedRow> rows_with_ids(soci::session& session, sql::Dialect dialect,
-                                    const std::vector<StoredMatchKeyField>& fields,
+std::vector<KeyedRow> rows_with_ids(soci::session& session, const std::vector<StoredMatchKeyField>& fields,
                                     const std::vector<std::string>& ids) {
-  return keyed_rows(session, dialect, fields, sql::in_list(dialect, "id", "rows", true),
-                    sql::list_of(dialect, ids));
+  return keyed_rows(session, fields, sql::in_list(session, "id", "rows", true), sql::list_of(session, ids));
 }
 
-std::vector<KeyedRow> rows_to_index(soci::session& session, sql::Dialect dialect,
-                                    const StoredMatchKeyField& field, std::size_t limit) {
-  return keyed_rows(session, dialect, {field},
-                    "id > :indexed_to_id ORDER BY id LIMIT " + std::to_string(limit), field.indexed_to_id);
+std::vector<KeyedRow> rows_to_index(soci::session& session, const StoredMatchKeyField& field,
+                                    std::size_t limit) {
+  return keyed_rows(session, {field}, "id > :indexed_to_id ORDER BY id LIMIT " + std::to_string(limit),
+                    field.indexed_to_id);
 }
 
-void delete_keys(soci::session& session, sql::Dialect dialect, const std::vector<StoredMatchKeyField>& fields,
+void delete_keys(soci::session& session, const std::vector<StoredMatchKeyField>& fields,
                  const std::vector<std::string>& row_ids) {
   std::vector<std::int64_t> field_ids;
   for (const StoredMatchKeyField& stored : fields) field_ids.push_back(stored.id);
-  const std::string rows = sql::list_of(dialect, row_ids);
-  const std::string ids = sql::list_of(dialect, field_ids);
-  session << "DELETE FROM crm_match_key WHERE " + sql::in_list(dialect, "row_id", "rows", true) + " AND " +
-                 sql::in_list(dialect, "field_id", "ids", false),
+  const std::string rows = sql::list_of(session, row_ids);
+  const std::string ids = sql::list_of(session, field_ids);
+  session << "DELETE FROM crm_match_key WHERE " + sql::in_list(session, "row_id", "rows", true) + " AND " +
+                 sql::in_list(session, "field_id", "ids", false),
       soci::use(rows), soci::use(ids);
 }
 
-void insert_keys(soci::session& session, sql::Dialect dialect, const std::vector<StoredMatchKeyField>& fields,
+void insert_keys(soci::session& session, const std::vector<StoredMatchKeyField>& fields,
                  const std::vector<KeyedRow>& rows, MatchKeyCache& cache) {
   using sql::BulkInsert;
-  sql::BulkInsert keys(dialect, "crm_match_key",
+  sql::BulkInsert keys(session, "crm_match_key",
                        {{"field_id", sql::BulkInsert::Type::integer},
                         {"match_key", sql::BulkInsert::Type::text},
                         {"row_id", sql::BulkInsert::Type::text}});
@@ -117,11 +114,9 @@ void insert_keys(soci::session& session, sql::Dialect dialect, const std::vector
 }
 
 /// The object's fields whose columns exist.
-std::vector<StoredMatchKeyField> existing_fields(soci::session& session, sql::Dialect dialect,
-                                                 const std::string& object) {
+std::vector<StoredMatchKeyField> existing_fields(soci::session& session, const std::string& object) {
   std::vector<StoredMatchKeyField> fields = load_match_key_fields(session);
-  const std::vector<crm::sql_crm::Column> columns =
-      crm::sql_crm::columns_of(session, dialect, "crm_" + object);
+  const std::vector<crm::sql_crm::Column> columns = crm::sql_crm::columns_of(session, "crm_" + object);
   std::erase_if(fields, [&](const StoredMatchKeyField& stored) {
     return stored.field.object != object || !crm::sql_crm::find_column(columns, stored.field.column);
   });
@@ -146,41 +141,38 @@ struct QueueBatch {
   std::size_t limit;
 };
 
-void compute_queued_keys(soci::session& session, sql::Dialect dialect, const QueueBatch& batch,
-                         MatchKeyCache& cache) {
+void compute_queued_keys(soci::session& session, const QueueBatch& batch, MatchKeyCache& cache) {
   for (const auto& [object, ids] : peek_queued_rows(session, batch.newest, batch.limit).ids_by_object) {
-    const std::vector<StoredMatchKeyField> fields = existing_fields(session, dialect, object);
+    const std::vector<StoredMatchKeyField> fields = existing_fields(session, object);
     if (fields.empty()) continue;
-    cache.compute(fields, rows_with_ids(session, dialect, fields, {ids.begin(), ids.end()}));
+    cache.compute(fields, rows_with_ids(session, fields, {ids.begin(), ids.end()}));
   }
 }
 
 /// Returns the number of entries.
-std::size_t process_queue_batch(soci::session& session, sql::Dialect dialect, const QueueBatch& batch,
-                                MatchKeyCache& cache) {
-  lock_match_keys(session, dialect);
+std::size_t process_queue_batch(soci::session& session, const QueueBatch& batch, MatchKeyCache& cache) {
+  lock_match_keys(session);
   const ChangedRows changed = dequeue_rows(session, batch.newest, batch.limit);
   for (const auto& [object, ids] : changed.ids_by_object) {
-    delete_dropped_fields(session, dialect, object);
-    const std::vector<StoredMatchKeyField> fields = existing_fields(session, dialect, object);
+    delete_dropped_fields(session, object);
+    const std::vector<StoredMatchKeyField> fields = existing_fields(session, object);
     if (fields.empty()) continue;
     const std::vector<std::string> row_ids(ids.begin(), ids.end());
-    const std::vector<KeyedRow> rows = rows_with_ids(session, dialect, fields, row_ids);
-    delete_keys(session, dialect, fields, row_ids);
-    insert_keys(session, dialect, fields, rows, cache);
+    const std::vector<KeyedRow> rows = rows_with_ids(session, fields, row_ids);
+    delete_keys(session, fields, row_ids);
+    insert_keys(session, fields, rows, cache);
   }
   return changed.entries;
 }
 
 /// Returns false when entries are left.
 bool process_queue(sql::Database& database, std::int64_t newest, Budget& budget) {
-  const sql::Dialect dialect = database.dialect();
   while (const std::size_t limit = budget.next_batch(kMaxQueueBatchRows)) {
     const QueueBatch batch{newest, limit};
     MatchKeyCache cache;
-    database.read([&](soci::session& session) { compute_queued_keys(session, dialect, batch, cache); });
-    const std::size_t entries = database.write(
-        [&](soci::session& session) { return process_queue_batch(session, dialect, batch, cache); });
+    database.read([&](soci::session& session) { compute_queued_keys(session, batch, cache); });
+    const std::size_t entries =
+        database.write([&](soci::session& session) { return process_queue_batch(session, batch, cache); });
     budget.spend(entries);
     if (entries < limit) return true;
   }
@@ -193,17 +185,17 @@ struct IndexedRows {
 };
 
 /// Makes the keys of the next rows of a field.
-IndexedRows index_batch(soci::session& session, sql::Dialect dialect, const MatchKeyField& wanted,
-                        std::size_t limit, MatchKeyCache& cache) {
-  lock_match_keys(session, dialect);
+IndexedRows index_batch(soci::session& session, const MatchKeyField& wanted, std::size_t limit,
+                        MatchKeyCache& cache) {
+  lock_match_keys(session);
   const std::vector<StoredMatchKeyField> all = load_match_key_fields(session);
   if (!find(all, wanted) || find(all, wanted)->complete) return {0, true};
   StoredMatchKeyField stored = *find(all, wanted);
-  const std::vector<KeyedRow> rows = rows_to_index(session, dialect, stored, limit);
+  const std::vector<KeyedRow> rows = rows_to_index(session, stored, limit);
   std::vector<std::string> ids;
   for (const KeyedRow& row : rows) ids.push_back(row.id);
-  delete_keys(session, dialect, {stored}, ids);
-  insert_keys(session, dialect, {stored}, rows, cache);
+  delete_keys(session, {stored}, ids);
+  insert_keys(session, {stored}, rows, cache);
   if (!rows.empty()) stored.indexed_to_id = rows.back().id;
   stored.complete = rows.size() < limit;
   save_progress(session, stored);
@@ -217,12 +209,10 @@ bool index_field(sql::Database& database, const MatchKeyField& field, Budget& bu
     database.read([&](soci::session& session) {
       const std::vector<StoredMatchKeyField> all = load_match_key_fields(session);
       const StoredMatchKeyField* stored = find(all, field);
-      if (stored && !stored->complete)
-        cache.compute({*stored}, rows_to_index(session, database.dialect(), *stored, limit));
+      if (stored && !stored->complete) cache.compute({*stored}, rows_to_index(session, *stored, limit));
     });
-    const IndexedRows indexed = database.write([&](soci::session& session) {
-      return index_batch(session, database.dialect(), field, limit, cache);
-    });
+    const IndexedRows indexed =
+        database.write([&](soci::session& session) { return index_batch(session, field, limit, cache); });
     if (indexed.complete) return true;
     budget.spend(indexed.rows);
   }
@@ -265,7 +255,7 @@ std::optional<std::vector<std::int64_t>> refresh_match_keys(sql::Database& datab
   };
   if (!std::all_of(wanted.begin(), wanted.end(), is_complete)) {
     database.write([&](soci::session& session) {
-      lock_match_keys(session, database.dialect());
+      lock_match_keys(session);
       insert_match_key_fields(session, wanted);
     });
     for (const MatchKeyField& field : wanted) {

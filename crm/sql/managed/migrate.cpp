@@ -37,9 +37,9 @@ struct DetectedVersion {
 /// never change.
 struct UpgradeStep {
   PackageVersion version;
-  void (*run)(soci::session& session, sql::Dialect dialect);
+  void (*run)(soci::session& session);
   /// A description of its changes, a sentence each; changes nothing.
-  std::vector<std::string> (*describe)(soci::session& session, sql::Dialect dialect);
+  std::vector<std::string> (*describe)(soci::session& session);
 };
 
 constexpr const char* kGiftTable = "crm_gift_record";
@@ -59,8 +59,8 @@ PackageVersion parse_version(const std::string& text) {
                                    "\", which is no version such as 1.8; restore the database from a backup");
 }
 
-std::optional<std::string> recorded_version(soci::session& session, sql::Dialect dialect) {
-  if (crm::sql_crm::columns_of(session, dialect, "crm_meta").empty()) return std::nullopt;
+std::optional<std::string> recorded_version(soci::session& session) {
+  if (crm::sql_crm::columns_of(session, "crm_meta").empty()) return std::nullopt;
   std::optional<std::string> stored;
   std::string value;
   soci::statement statement =
@@ -116,9 +116,8 @@ std::optional<TableDefinition> parse_create_table(const std::string& statement) 
 }
 
 /// The definitions of columns that a table which exists lacks.
-std::vector<std::string> missing_columns(soci::session& session, sql::Dialect dialect,
-                                         const TableDefinition& wanted) {
-  const std::vector<crm::sql_crm::Column> columns = crm::sql_crm::columns_of(session, dialect, wanted.table);
+std::vector<std::string> missing_columns(soci::session& session, const TableDefinition& wanted) {
+  const std::vector<crm::sql_crm::Column> columns = crm::sql_crm::columns_of(session, wanted.table);
   std::vector<std::string> missing;
   if (columns.empty()) return missing;
   for (const std::string& definition : wanted.columns) {
@@ -132,17 +131,17 @@ std::vector<std::string> statements(sql::Dialect dialect) {
 }
 
 /// 1.3: the lookups and timestamps. The old status log is no longer written; its rows stay.
-void add_lookups_and_times(soci::session& session, sql::Dialect dialect) {
-  if (!crm::sql_crm::columns_of(session, dialect, kGiftTable).empty()) ensure_gift_table(session, dialect);
+void add_lookups_and_times(soci::session& session) {
+  if (!crm::sql_crm::columns_of(session, kGiftTable).empty()) ensure_gift_table(session);
 }
 
-std::vector<std::string> describe_lookups_and_times(soci::session& session, sql::Dialect dialect) {
-  const std::vector<crm::sql_crm::Column> columns = crm::sql_crm::columns_of(session, dialect, kGiftTable);
+std::vector<std::string> describe_lookups_and_times(soci::session& session) {
+  const std::vector<crm::sql_crm::Column> columns = crm::sql_crm::columns_of(session, kGiftTable);
   if (columns.empty()) return {};
   std::vector<std::string> descriptions;
   const std::vector<std::string> missing = missing_columns_of_1_3(columns);
   if (!missing.empty()) descriptions.push_back(std::string(kGiftTable) + " gets " + comma_separated(missing));
-  if (!crm::sql_crm::columns_of(session, dialect, kStatusLog).empty()) {
+  if (!crm::sql_crm::columns_of(session, kStatusLog).empty()) {
     descriptions.push_back(std::string(kStatusLog) +
                            " is no longer written; its rows stay; \"giftsyncctl backfill "
                            "status-timestamps\" fills the new timestamps from them");
@@ -151,33 +150,33 @@ std::vector<std::string> describe_lookups_and_times(soci::session& session, sql:
 }
 
 /// 1.8: nothing of the gift records changes; the settings and what giftsync itself needs are added.
-void create_tables(soci::session& session, sql::Dialect dialect) {
-  for (const std::string& statement : statements(dialect)) {
+void create_tables(soci::session& session) {
+  for (const std::string& statement : statements(session)) {
     if (const auto wanted = parse_create_table(statement)) {
-      for (const std::string& definition : missing_columns(session, dialect, *wanted))
+      for (const std::string& definition : missing_columns(session, *wanted))
         session << "ALTER TABLE " + wanted->table + " ADD COLUMN " + definition;
     }
     session << statement;
   }
-  ensure_gift_table(session, dialect);
+  ensure_gift_table(session);
   const std::string transaction(descriptor_of(GiftField::transaction_id).column);
-  if (!crm::sql_crm::is_unique(session, dialect, kGiftTable, transaction))
+  if (!crm::sql_crm::is_unique(session, kGiftTable, transaction))
     session << "CREATE UNIQUE INDEX crm_gift_record_transaction ON crm_gift_record (" + transaction + ")";
 }
 
-std::vector<std::string> describe_tables(soci::session& session, sql::Dialect dialect) {
+std::vector<std::string> describe_tables(soci::session& session) {
   std::vector<std::string> created;
   std::vector<std::string> descriptions;
-  for (const std::string& statement : statements(dialect)) {
+  for (const std::string& statement : statements(session)) {
     const auto wanted = parse_create_table(statement);
     if (!wanted) continue;
-    if (crm::sql_crm::columns_of(session, dialect, wanted->table).empty()) created.push_back(wanted->table);
+    if (crm::sql_crm::columns_of(session, wanted->table).empty()) created.push_back(wanted->table);
     std::vector<std::string> names;
-    for (const std::string& definition : missing_columns(session, dialect, *wanted))
+    for (const std::string& definition : missing_columns(session, *wanted))
       names.push_back(first_word(definition));
     if (!names.empty()) descriptions.push_back(wanted->table + " gets " + comma_separated(names));
   }
-  const bool has_gifts = !crm::sql_crm::columns_of(session, dialect, kGiftTable).empty();
+  const bool has_gifts = !crm::sql_crm::columns_of(session, kGiftTable).empty();
   if (!has_gifts) created.emplace_back(kGiftTable);
   if (!created.empty()) descriptions.insert(descriptions.begin(), "made: " + comma_separated(created));
   if (has_gifts) descriptions.emplace_back("all gift records stay unchanged");
@@ -198,10 +197,9 @@ std::span<const UpgradeStep> upgrade_steps() {
 /// Nothing when there are no gift records. Without a recorded version it is 1.1 while crm_gift_record
 /// lacks a lookup or timestamp that was added later, else 1.3. Throws DependencyError when the recorded
 /// text is no version.
-std::optional<DetectedVersion> detect_version(soci::session& session, sql::Dialect dialect) {
-  if (const auto stored = recorded_version(session, dialect))
-    return DetectedVersion{parse_version(*stored), true};
-  const std::vector<crm::sql_crm::Column> columns = crm::sql_crm::columns_of(session, dialect, kGiftTable);
+std::optional<DetectedVersion> detect_version(soci::session& session) {
+  if (const auto stored = recorded_version(session)) return DetectedVersion{parse_version(*stored), true};
+  const std::vector<crm::sql_crm::Column> columns = crm::sql_crm::columns_of(session, kGiftTable);
   if (columns.empty()) return std::nullopt;
   if (!crm::sql_crm::find_column(columns, descriptor_of(GiftField::transaction_id).column)) {
     throw DependencyError(false,
@@ -217,10 +215,10 @@ std::optional<DetectedVersion> detect_version(soci::session& session, sql::Diale
 namespace {
 
 /// Two processes that migrate at once do so one after the other.
-void lock_for_migration(soci::session& session, sql::Dialect dialect) {
+void lock_for_migration(soci::session& session) {
   constexpr std::string_view kLock = "SELECT pg_advisory_xact_lock(hashtext('giftsync managed crm'))";
-  if (dialect != sql::Dialect::postgresql) return;  // SQLite: BEGIN IMMEDIATE does it
-  session << "SET LOCAL lock_timeout TO 0";         // another process may take long
+  if (sql::Dialect(session) != sql::Dialect::postgresql) return;  // SQLite: BEGIN IMMEDIATE does it
+  session << "SET LOCAL lock_timeout TO 0";                       // another process may take long
   session << std::string(kLock);
 }
 
@@ -236,15 +234,15 @@ void reject_newer(const DetectedVersion& found) {
                                    ": install the newer giftsync again");
 }
 
-void run_step(soci::session& session, sql::Dialect dialect, const UpgradeStep& step) {
-  lock_for_migration(session, dialect);
-  const std::optional<DetectedVersion> found = detect_version(session, dialect);
+void run_step(soci::session& session, const UpgradeStep& step) {
+  lock_for_migration(session);
+  const std::optional<DetectedVersion> found = detect_version(session);
   if (found) reject_newer(*found);
   if (found && found->version >= step.version) return;
   const bool is_last = step.version == upgrade_steps().back().version;
   if (!found && !is_last) return;  // the last step creates new tables at once
   session << "CREATE TABLE IF NOT EXISTS crm_meta (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL)";
-  step.run(session, dialect);
+  step.run(session);
   session << "DELETE FROM crm_meta WHERE name = 'package_version'";
   session << "INSERT INTO crm_meta (name, value) VALUES ('package_version', '" + to_text(step.version) + "')";
 }
@@ -254,18 +252,18 @@ void run_step(soci::session& session, sql::Dialect dialect, const UpgradeStep& s
 void migrate_managed_crm(const sql::Dsn& address) {
   sql::Database database(address);
   for (const UpgradeStep& step : upgrade_steps()) {
-    database.write([&](soci::session& session) { run_step(session, address.dialect, step); });
+    database.write([&](soci::session& session) { run_step(session, step); });
   }
   database.write([&](soci::session& session) {
-    lock_for_migration(session, address.dialect);
-    ensure_gift_table(session, address.dialect);
+    lock_for_migration(session);
+    ensure_gift_table(session);
   });
 }
 
 std::optional<std::string> managed_crm_version(const sql::Dsn& address) {
   sql::Database database(address);
   return database.read([&](soci::session& session) -> std::optional<std::string> {
-    const auto found = detect_version(session, address.dialect);
+    const auto found = detect_version(session);
     return found ? std::optional(to_text(found->version)) : std::nullopt;
   });
 }
@@ -274,7 +272,7 @@ ManagedCrmUpgradePlan plan_managed_crm_upgrade(const sql::Dsn& address) {
   sql::Database database(address);
   return database.snapshot([&](soci::session& session) {
     ManagedCrmUpgradePlan plan;
-    const auto found = detect_version(session, address.dialect);
+    const auto found = detect_version(session);
     if (found) {
       plan.version = to_text(found->version);
       plan.recorded = found->recorded;
@@ -282,7 +280,7 @@ ManagedCrmUpgradePlan plan_managed_crm_upgrade(const sql::Dsn& address) {
     }
     for (const UpgradeStep& step : upgrade_steps()) {
       if (found && found->version >= step.version) continue;
-      for (const std::string& sentence : step.describe(session, address.dialect))
+      for (const std::string& sentence : step.describe(session))
         plan.steps.push_back(to_text(step.version) + ": " + sentence);
     }
     return plan;
@@ -293,7 +291,7 @@ void publish_crm_settings(const sql::Dsn& address,
                           const std::vector<std::pair<std::string, std::string>>& settings) {
   sql::Database database(address);
   database.write([&](soci::session& session) {
-    lock_for_migration(session, address.dialect);
+    lock_for_migration(session);
     session << "DELETE FROM crm_setting";
     for (const auto& [name, value] : settings) {
       session << "INSERT INTO crm_setting (name, value) VALUES (:name, :value)", soci::use(name),

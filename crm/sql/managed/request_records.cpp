@@ -62,7 +62,7 @@ std::vector<RequestRecord> select_records(sql::Database& database, const std::st
     for (const std::string& value : values) statement.exchange(soci::use(value));
     row.bind(statement);
     statement.alloc();
-    statement.prepare("SELECT " + RecordRow::columns(database.dialect()) + " FROM crm_request_record " + rest,
+    statement.prepare("SELECT " + RecordRow::columns(session) + " FROM crm_request_record " + rest,
                       sql::kRunOnce);
     statement.define_and_bind();
     std::vector<RequestRecord> found;
@@ -91,11 +91,10 @@ std::vector<RequestRecordEvent> ManagedRequestRecords::events(std::size_t limit)
 
 void ManagedRequestRecords::acknowledge(std::span<const std::int64_t> event_ids) {
   if (event_ids.empty()) return;
-  const sql::Dialect dialect = database_.dialect();
   const std::string list =
-      sql::list_of(dialect, std::vector<std::int64_t>(event_ids.begin(), event_ids.end()));
+      sql::list_of(database_.dialect(), std::vector<std::int64_t>(event_ids.begin(), event_ids.end()));
   database_.write([&](soci::session& session) {
-    session << "DELETE FROM crm_request_queue WHERE " + sql::in_list(dialect, "id", "ids", false),
+    session << "DELETE FROM crm_request_queue WHERE " + sql::in_list(session, "id", "ids", false),
         soci::use(list);
   });
 }
@@ -157,8 +156,8 @@ std::vector<Row> rows_by_id(sql::Database& database, const std::string& columns,
     statement.exchange(soci::use(list));
     statement.alloc();
     statement.prepare("SELECT " + columns + " FROM " + table + " p WHERE " +
-                          sql::in_list(database.dialect(), "p.id", "ids", true) + " AND " +
-                          crm::sql_crm::row_not_deleted_condition(database.dialect(), table, "p"),
+                          sql::in_list(session, "p.id", "ids", true) + " AND " +
+                          crm::sql_crm::row_not_deleted_condition(session, table, "p"),
                       sql::kRunOnce);
     statement.define_and_bind();
     sql::each_row(statement, [&] {
@@ -261,9 +260,9 @@ std::string update_statement(sql::Dialect dialect, const crm::sql_crm::TextRows&
   return text + " RETURNING " + std::string(kTable) + ".id";
 }
 
-std::set<std::string> run_updates(soci::session& session, sql::Dialect dialect,
-                                  std::span<const RequestRecordUpdate> rows, const std::string& user) {
-  crm::sql_crm::TextRows texts(dialect, kUpdateCells + compared_fields().size());
+std::set<std::string> run_updates(soci::session& session, std::span<const RequestRecordUpdate> rows,
+                                  const std::string& user) {
+  crm::sql_crm::TextRows texts(session, kUpdateCells + compared_fields().size());
   for (const RequestRecordUpdate& row : rows) texts.add(cells_of(row));
   std::set<std::string> written;
   std::string id;
@@ -273,30 +272,29 @@ std::set<std::string> run_updates(soci::session& session, sql::Dialect dialect,
   if (!user.empty()) statement.exchange(soci::use(user));
   texts.bind(statement);
   statement.alloc();
-  statement.prepare(update_statement(dialect, texts, user), sql::kRunOnce);
+  statement.prepare(update_statement(session, texts, user), sql::kRunOnce);
   statement.define_and_bind();
   sql::each_row(statement, [&] { written.insert(id); });
   return written;
 }
 
-std::set<std::string> existing_ids(soci::session& session, sql::Dialect dialect,
-                                   const std::vector<std::string>& ids) {
-  const std::string list = sql::list_of(dialect, ids);
+std::set<std::string> existing_ids(soci::session& session, const std::vector<std::string>& ids) {
+  const std::string list = sql::list_of(session, ids);
   std::set<std::string> existing;
   std::string id;
   soci::statement statement = sql::bound(
-      session, "SELECT id FROM " + std::string(kTable) + " WHERE " + sql::in_list(dialect, "id", "ids", true),
+      session, "SELECT id FROM " + std::string(kTable) + " WHERE " + sql::in_list(session, "id", "ids", true),
       soci::use(list), soci::into(id));
   sql::each_row(statement, [&] { existing.insert(id); });
   return existing;
 }
 
-std::vector<RowResult> write_rows(soci::session& session, sql::Dialect dialect,
-                                  std::span<const RequestRecordUpdate> rows, const std::string& user) {
+std::vector<RowResult> write_rows(soci::session& session, std::span<const RequestRecordUpdate> rows,
+                                  const std::string& user) {
   std::vector<std::string> ids;
   for (const RequestRecordUpdate& row : rows) ids.push_back(row.expected.id);
-  const std::set<std::string> written = run_updates(session, dialect, rows, user);
-  const std::set<std::string> existing = existing_ids(session, dialect, ids);
+  const std::set<std::string> written = run_updates(session, rows, user);
+  const std::set<std::string> existing = existing_ids(session, ids);
   std::vector<RowResult> results;
   for (const std::string& id : ids) {
     if (written.contains(id))
@@ -326,8 +324,7 @@ std::string id_of_creation_key(soci::session& session, const std::string& key) {
   return id;
 }
 
-std::vector<std::string> insert_rows(soci::session& session, sql::Dialect dialect,
-                                     std::span<const NewRequestRecord> rows) {
+std::vector<std::string> insert_rows(soci::session& session, std::span<const NewRequestRecord> rows) {
   const std::vector<F> fields = inserted_fields();
   std::string names = "creation_key";
   std::string values = "c0";
@@ -339,7 +336,7 @@ std::vector<std::string> insert_rows(soci::session& session, sql::Dialect dialec
   }
   std::vector<std::string> ids;
   for (const NewRequestRecord& row : rows) {  // one by one: their order is that of their numbers
-    crm::sql_crm::TextRows texts(dialect, 1 + fields.size());
+    crm::sql_crm::TextRows texts(session, 1 + fields.size());
     crm::sql_crm::TextRows::Row cells{row.creation_key};
     for (const F field : fields) {
       auto text = crm::sql_crm::text_of(row.record.get(field));
@@ -366,15 +363,14 @@ std::vector<std::string> insert_rows(soci::session& session, sql::Dialect dialec
 
 std::vector<RowResult> ManagedRequestRecords::update(std::span<const RequestRecordUpdate> rows) {
   return crm::sql_crm::bisect_upsert(rows, [&](std::span<const RequestRecordUpdate> some) {
-    return database_.write(
-        [&](soci::session& session) { return write_rows(session, database_.dialect(), some, user_); });
+    return database_.write([&](soci::session& session) { return write_rows(session, some, user_); });
   });
 }
 
 std::vector<RequestRecord> ManagedRequestRecords::create(std::span<const NewRequestRecord> rows) {
   if (rows.empty()) return {};
-  const std::vector<std::string> ids = database_.write(
-      [&](soci::session& session) { return insert_rows(session, database_.dialect(), rows); });
+  const std::vector<std::string> ids =
+      database_.write([&](soci::session& session) { return insert_rows(session, rows); });
   std::vector<RequestRecord> found = find(ids);
   std::vector<RequestRecord> in_order;
   for (const std::string& id : ids) {

@@ -173,10 +173,10 @@ std::size_t read_page(soci::session& session, const std::string& table, const st
 
 using Spellings = std::map<std::string, std::string>;
 
-void replace_values(soci::session& session, sql::Dialect dialect, const std::string& table,
-                    const std::string& column, const Spellings& stored_by_value) {
+void replace_values(soci::session& session, const std::string& table, const std::string& column,
+                    const Spellings& stored_by_value) {
   if (stored_by_value.empty()) return;
-  crm::sql_crm::TextRows given(dialect, 2);
+  crm::sql_crm::TextRows given(session, 2);
   for (const auto& [value, stored] : stored_by_value) given.add({value, stored});
   soci::statement statement(session);
   given.bind(statement);
@@ -189,8 +189,8 @@ void replace_values(soci::session& session, sql::Dialect dialect, const std::str
 }
 
 /// Gives each value the text that a column of the type stores; a blank one becomes absent.
-void normalize_spellings(soci::session& session, sql::Dialect dialect, const std::string& table,
-                         const std::string& column, crm::sql_crm::ColumnType type) {
+void normalize_spellings(soci::session& session, const std::string& table, const std::string& column,
+                         crm::sql_crm::ColumnType type) {
   const std::string name = crm::sql_crm::quoted(column);
   std::string after;
   std::size_t rows = 0;
@@ -198,10 +198,10 @@ void normalize_spellings(soci::session& session, sql::Dialect dialect, const std
     Spellings changes;
     rows = read_page(session, table, column, after, [&](const std::string&, const std::string& value) {
       const bool is_blank = trimmed(value).empty();
-      const auto stored = is_blank ? std::optional(std::string()) : normalize_cell(value, type, dialect);
+      const auto stored = is_blank ? std::optional(std::string()) : normalize_cell(value, type, session);
       if (stored && *stored != value) changes.emplace(value, *stored);
     });
-    replace_values(session, dialect, table, name, changes);
+    replace_values(session, table, name, changes);
   } while (rows == kPageRows);
   session << "UPDATE " + table + " SET " + name + " = NULL WHERE " + name + " = ''";
 }
@@ -224,9 +224,9 @@ std::string_view sql_type_name(crm::sql_crm::ColumnType type) {
   return "TEXT";
 }
 
-void lock_for_import(soci::session& session, sql::Dialect dialect) {
-  if (dialect != sql::Dialect::postgresql) return;  // SQLite: BEGIN IMMEDIATE has done it
-  session << "SET LOCAL lock_timeout TO 0";         // another import may take long
+void lock_for_import(soci::session& session) {
+  if (sql::Dialect(session) != sql::Dialect::postgresql) return;  // SQLite: BEGIN IMMEDIATE has done it
+  session << "SET LOCAL lock_timeout TO 0";                       // another import may take long
   session << "LOCK TABLE crm_meta IN SHARE ROW EXCLUSIVE MODE";
 }
 
@@ -236,12 +236,12 @@ void add_column(soci::session& session, const std::string& table, const std::str
                  std::string(sql_type_name(type));
 }
 
-bool change_type(soci::session& session, sql::Dialect dialect, const std::string& table,
-                 const std::string& column, crm::sql_crm::ColumnType type) {
+bool change_type(soci::session& session, const std::string& table, const std::string& column,
+                 crm::sql_crm::ColumnType type) {
   session << "SAVEPOINT column_type";
   bool is_done = true;
   try {
-    if (dialect == sql::Dialect::sqlite) {
+    if (sql::Dialect(session) == sql::Dialect::sqlite) {
       replace_column(session, table, column, type);
     } else {
       const std::string name(sql_type_name(type));
@@ -273,19 +273,19 @@ TypeDetector detect_stored_type(soci::session& session, const std::string& table
 
 TypeChangeOutcome change_type_of_values(sql::Database& database, const std::string& table,
                                         const std::string& column, crm::sql_crm::ColumnType type) {
-  const sql::Dialect dialect = database.dialect();
   return database.write([&](soci::session& session) {
-    lock_for_import(session, dialect);
+    lock_for_import(session);
     // No value of another type may come in between.
-    if (dialect == sql::Dialect::postgresql) session << "LOCK TABLE " + table + " IN ACCESS EXCLUSIVE MODE";
-    const auto columns = crm::sql_crm::columns_of(session, dialect, table);
+    if (sql::Dialect(session) == sql::Dialect::postgresql)
+      session << "LOCK TABLE " + table + " IN ACCESS EXCLUSIVE MODE";
+    const auto columns = crm::sql_crm::columns_of(session, table);
     const crm::sql_crm::Column* present = crm::sql_crm::find_column(columns, column);
     if (!present || present->type != crm::sql_crm::ColumnType::text ||
         detect_stored_type(session, table, column, [](const std::string&) { return false; }).type() != type)
       return TypeChangeOutcome::not_needed;
     session << "SAVEPOINT spellings";
-    normalize_spellings(session, dialect, table, column, type);
-    const bool is_done = change_type(session, dialect, table, column, type);
+    normalize_spellings(session, table, column, type);
+    const bool is_done = change_type(session, table, column, type);
     if (!is_done) session << "ROLLBACK TO SAVEPOINT spellings";
     session << "RELEASE SAVEPOINT spellings";
     return is_done ? TypeChangeOutcome::done : TypeChangeOutcome::prevented;

@@ -67,15 +67,15 @@ class TypeDetector {
 std::string_view sql_type_name(crm::sql_crm::ColumnType type);
 
 /// One import at a time adds columns, changes their types and counts rows.
-void lock_for_import(soci::session& session, sql::Dialect dialect);
+void lock_for_import(soci::session& session);
 
 void add_column(soci::session& session, const std::string& table, const std::string& name,
                 crm::sql_crm::ColumnType type);
 
 /// Converts a text column whose values all suit the type. An admin's own index or view may prevent it: then
 /// it stays text, and the result is false.
-bool change_type(soci::session& session, sql::Dialect dialect, const std::string& table,
-                 const std::string& column, crm::sql_crm::ColumnType type);
+bool change_type(soci::session& session, const std::string& table, const std::string& column,
+                 crm::sql_crm::ColumnType type);
 
 /// The type of a text column's values, without the rows that `skipped` names. Reads page by page; stops when
 /// most values are no more than text.

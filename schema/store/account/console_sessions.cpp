@@ -1,6 +1,6 @@
 #include "schema/store/account/console_sessions.h"
 
-#include "schema/sql/queries.h"
+#include "schema/sql/record_rows.h"
 #include "schema/store/statements/claims.h"
 
 namespace giftsync::store {
@@ -10,6 +10,29 @@ using soci::into;
 using soci::use;
 
 constexpr std::size_t kPublicIdDigits = 12;
+
+// One field a line.
+// clang-format off
+constexpr auto kSignInLinkFields = record_fields(
+    "sign_in_link",
+    field<&SignInLink::token_hash>("token_hash"),
+    field<&SignInLink::user>("user_id"),
+    field<&SignInLink::created_by>("created_by"),
+    field<&SignInLink::created_at>("created_at"),
+    field<&SignInLink::expires_at>("expires_at"));
+constexpr auto kSignInAttemptFields = record_fields(
+    "sign_in_attempt",
+    field<&SignInAttempt::id_hash>("id_hash"),
+    field<&SignInAttempt::connection>("connection"),
+    field<&SignInAttempt::browser_hash>("browser_hash"),
+    field<&SignInAttempt::nonce>("nonce"),
+    field<&SignInAttempt::pkce_verifier>("pkce_verifier"),
+    field<&SignInAttempt::saml_request_id>("saml_request_id"),
+    field<&SignInAttempt::return_path>("return_path"),
+    field<&SignInAttempt::must_reauthenticate>("must_reauthenticate"),
+    field<&SignInAttempt::outcome>("outcome"),
+    field<&SignInAttempt::created_at>("created_at"));
+// clang-format on
 
 /// `rest`: a condition on session s and console_user u, and an order, with the values of its parameters.
 template <class... Uses>
@@ -110,35 +133,27 @@ std::vector<ConsoleSession> ConsoleSessions::list(const Viewer& viewer, UtcMilli
 }
 
 std::vector<ConsoleSession> ConsoleSessions::list(std::span<const UserId> users, UtcMillis now) {
-  const sql::Dialect dialect = database_->dialect();
   std::vector<std::int64_t> ids;
   for (const UserId id : users) ids.push_back(id.value);
-  const std::string list = sql::list_of(dialect, ids);
+  const std::string list = sql::list_of(database_->dialect(), ids);
   return database_->read([&](soci::session& session) {
-    return select_sessions(session, sql::in_list(dialect, "s.user_id", "key", false) + latest_after(now),
+    return select_sessions(session, sql::in_list(session, "s.user_id", "key", false) + latest_after(now),
                            use(list));
   });
 }
 
 void ConsoleSessions::create_link(const SignInLink& link, const AuditEvent& audit) {
   database_->write([&](soci::session& session) {
-    session << "INSERT INTO sign_in_link (token_hash, user_id, created_by, created_at, expires_at) VALUES "
-               "(:token_hash, :user_id, :created_by, :created_at, :expires_at)",
-        use(link.token_hash), use(link.user), use(link.created_by), use(link.created_at),
-        use(link.expires_at);
+    sql::insert_record(session, kSignInLinkFields, link);
     insert_audit_event(session, audit);
   });
 }
 
 std::optional<SignInLink> ConsoleSessions::find_link(const std::string& token_hash, UtcMillis now) {
   return sql::first_of(database_->read([&](soci::session& session) {
-    SignInLink row;
-    return sql::select_rows(
-        row, session,
-        "SELECT token_hash, user_id, created_by, created_at, expires_at FROM sign_in_link "
-        "WHERE token_hash = :token_hash AND expires_at > :now",
-        use(token_hash), use(now), into(row.token_hash), into(row.user), into(row.created_by),
-        into(row.created_at), into(row.expires_at));
+    return sql::find_records(kSignInLinkFields, session,
+                             "WHERE token_hash = :token_hash AND expires_at > :now", use(token_hash),
+                             use(now));
   }));
 }
 
@@ -167,36 +182,19 @@ void ConsoleSessions::prune(UtcMillis now) {
 
 namespace {
 
-using soci::into;
-using soci::use;
-
 /// Runs a statement that ends with RETURNING and these columns.
 template <class... Used>
 std::optional<SignInAttempt> returned_attempt(soci::session& session, const std::string& text,
                                               Used&&... used) {
-  SignInAttempt row;
-  return sql::first_of(sql::select_rows(
-      row, session,
-      text +
-          " RETURNING id_hash, connection, browser_hash, nonce, pkce_verifier, saml_request_id, return_path, "
-          "must_reauthenticate, outcome, created_at",
-      used..., into(row.id_hash), into(row.connection), into(row.browser_hash), into(row.nonce),
-      into(row.pkce_verifier), into(row.saml_request_id), into(row.return_path),
-      into(row.must_reauthenticate), into(row.outcome), into(row.created_at)));
+  return sql::first_of(sql::select_records(
+      kSignInAttemptFields, session, text + " RETURNING " + sql::select_list(kSignInAttemptFields), used...));
 }
 
 }  // namespace
 
 void SignInAttempts::create(const SignInAttempt& attempt) {
-  database_->write([&](soci::session& session) {
-    session << "INSERT INTO sign_in_attempt (id_hash, connection, browser_hash, nonce, pkce_verifier, "
-               "saml_request_id, return_path, must_reauthenticate, outcome, created_at) VALUES (:id_hash, "
-               ":connection, :browser_hash, :nonce, :pkce_verifier, :saml_request_id, :return_path, "
-               ":must_reauthenticate, '', :created_at)",
-        use(attempt.id_hash), use(attempt.connection), use(attempt.browser_hash), use(attempt.nonce),
-        use(attempt.pkce_verifier), use(attempt.saml_request_id), use(attempt.return_path),
-        use(attempt.must_reauthenticate), use(attempt.created_at);
-  });
+  database_->write(
+      [&](soci::session& session) { sql::insert_record(session, kSignInAttemptFields, attempt); });
 }
 
 std::optional<SignInAttempt> SignInAttempts::claim(const std::string& id_hash, const std::string& connection,

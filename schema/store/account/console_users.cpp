@@ -4,7 +4,7 @@
 #include <set>
 
 #include "schema/contact_normalization.h"
-#include "schema/sql/queries.h"
+#include "schema/sql/record_rows.h"
 #include "schema/store/statements/claims.h"
 #include "schema/store/statements/id_block.h"
 
@@ -208,43 +208,44 @@ bool ConsoleUsers::replace_crm_roles(UserId user, const std::vector<UserRole>& r
 
 namespace {
 
-using soci::into;
-using soci::use;
+// One field a line.
+// clang-format off
+constexpr auto kUserIdentityFields = record_fields(
+    "user_identity",
+    field<&UserIdentity::id>("id"),
+    field<&UserIdentity::user>("user_id"),
+    field<&UserIdentity::connection>("connection"),
+    field<&UserIdentity::tenant>("tenant"),
+    field<&UserIdentity::subject>("subject"),
+    field<&UserIdentity::last_email>("last_email"),
+    field<&UserIdentity::linked_at>("linked_at"),
+    field<&UserIdentity::last_sign_in_at>("last_sign_in_at"));
+// clang-format on
 
 }  // namespace
 
 std::optional<IdentityId> UserIdentities::link(const UserIdentity& identity, const AuditEvent& audit) {
   return database_->write([&](soci::session& session) -> std::optional<IdentityId> {
     // First: two sign-ins at the same time wait for each other at this row.
-    const IdentityId id{allocate_id(session, "user_identity")};
-    const auto others = sql::select_value<std::int64_t>(
-        session, "SELECT count(*) FROM user_identity WHERE user_id = :user_id AND connection = :connection",
-        use(identity.user), use(identity.connection));
-    if (others > 0) return std::nullopt;
-    const std::int64_t inserted = sql::change_rows(
-        session,
-        "INSERT INTO user_identity (id, user_id, connection, tenant, subject, last_email, linked_at, "
-        "last_sign_in_at) VALUES (:id, :user_id, :connection, :tenant, :subject, :last_email, :linked_at, "
-        ":last_sign_in_at) ON CONFLICT (connection, tenant, subject) DO NOTHING",
-        use(id), use(identity.user), use(identity.connection), use(identity.tenant), use(identity.subject),
-        use(identity.last_email), use(identity.linked_at), use(identity.last_sign_in_at));
-    if (inserted == 0) return std::nullopt;
+    UserIdentity linked = identity;
+    linked.id = {allocate_id(session, "user_identity")};
+    if (sql::has_row(session, "user_identity WHERE user_id = :user_id AND connection = :connection",
+                     use(identity.user), use(identity.connection)))
+      return std::nullopt;
+    if (!sql::insert_record(session, kUserIdentityFields, linked,
+                            "ON CONFLICT (connection, tenant, subject) DO NOTHING"))
+      return std::nullopt;
     insert_audit_event(session, audit);
-    return id;
+    return linked.id;
   });
 }
 
 std::optional<UserIdentity> UserIdentities::find(const std::string& connection, const std::string& tenant,
                                                  const std::string& subject) {
   return sql::first_of(database_->read([&](soci::session& session) {
-    UserIdentity row;
-    return sql::select_rows(
-        row, session,
-        "SELECT id, user_id, connection, tenant, subject, last_email, linked_at, last_sign_in_at FROM "
-        "user_identity WHERE connection = :connection AND tenant = :tenant AND subject = :subject",
-        use(connection), use(tenant), use(subject), into(row.id), into(row.user), into(row.connection),
-        into(row.tenant), into(row.subject), into(row.last_email), into(row.linked_at),
-        into(row.last_sign_in_at));
+    return sql::find_records(kUserIdentityFields, session,
+                             "WHERE connection = :connection AND tenant = :tenant AND subject = :subject",
+                             use(connection), use(tenant), use(subject));
   }));
 }
 

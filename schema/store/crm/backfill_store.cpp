@@ -27,9 +27,9 @@ sql::Cell cell_of_time(const std::optional<UtcMillis>& time) {
 }
 
 /// Returns the ids of the new ones.
-std::set<TransactionId> insert_transactions(soci::session& session, sql::Dialect dialect,
-                                            std::span<const Adoption> adoptions, std::int64_t request_id) {
-  sql::BulkInsert rows = recipient_transaction_rows(dialect,
+std::set<TransactionId> insert_transactions(soci::session& session, std::span<const Adoption> adoptions,
+                                            std::int64_t request_id) {
+  sql::BulkInsert rows = recipient_transaction_rows(session,
                                                     {{"delivered_at", Type::integer},
                                                      {"undelivered_at", Type::integer},
                                                      {"opened_at", Type::integer},
@@ -74,9 +74,9 @@ std::set<TransactionId> insert_transactions(soci::session& session, sql::Dialect
   return inserted;
 }
 
-void insert_requests(soci::session& session, sql::Dialect dialect, std::span<const Adoption> adoptions,
-                     std::int64_t request_id, const std::set<TransactionId>& adopted) {
-  sql::BulkInsert rows = gift_request_rows(dialect);
+void insert_requests(soci::session& session, std::span<const Adoption> adoptions, std::int64_t request_id,
+                     const std::set<TransactionId>& adopted) {
+  sql::BulkInsert rows = gift_request_rows(session);
   for (const Adoption& one : adoptions) {
     const std::int64_t id = request_id++;
     if (!adopted.contains(one.gift.transaction.id)) continue;
@@ -161,7 +161,7 @@ std::vector<TransactionState> BackfillStore::find_states(std::span<const Transac
         "SELECT id, status, gift_source, sent_at, delivered_at, undelivered_at, opened_at, redeemed_at, "
         "donated_at, "
         "expired_at, refunded_at FROM recipient_transaction WHERE " +
-            sql::in_list(database_->dialect(), "id", "ids", false),
+            sql::in_list(session, "id", "ids", false),
         sql::kRunOnce);
     statement.define_and_bind();
     std::vector<TransactionState> states;
@@ -174,17 +174,15 @@ std::vector<TransactionId> BackfillStore::find_queued(std::span<const Transactio
   if (transactions.empty()) return {};
   const std::string list = sql::list_of(database_->dialect(), values_of(transactions));
   return database_->read([&](soci::session& session) {
-    return sql::select_column<TransactionId>(
-        session,
-        "SELECT transaction_id FROM crm_outbox WHERE " +
-            sql::in_list(database_->dialect(), "transaction_id", "ids", false),
-        use(list));
+    return sql::select_column<TransactionId>(session,
+                                             "SELECT transaction_id FROM crm_outbox WHERE " +
+                                                 sql::in_list(session, "transaction_id", "ids", false),
+                                             use(list));
   });
 }
 
 std::vector<TransactionId> BackfillStore::adopt(std::span<const Adoption> adoptions, UtcMillis now) {
   if (adoptions.empty()) return {};
-  const sql::Dialect dialect = database_->dialect();
   const std::int64_t request_id = request_ids_.allocate(static_cast<std::int64_t>(adoptions.size()));
   std::size_t facts = 0;
   for (const Adoption& one : adoptions) facts += one.facts.size();
@@ -192,9 +190,9 @@ std::vector<TransactionId> BackfillStore::adopt(std::span<const Adoption> adopti
   return database_->write([&](soci::session& session) {
     std::vector<std::int64_t> gifts;
     for (const Adoption& one : adoptions) gifts.push_back(one.gift.transaction.id.value);
-    lock_new_gifts(session, dialect, gifts);
-    const std::set<TransactionId> adopted = insert_transactions(session, dialect, adoptions, request_id);
-    insert_requests(session, dialect, adoptions, request_id, adopted);
+    lock_new_gifts(session, gifts);
+    const std::set<TransactionId> adopted = insert_transactions(session, adoptions, request_id);
+    insert_requests(session, adoptions, request_id, adopted);
     std::vector<StatusChange> changes;
     std::vector<CrmSyncState> sync_states;
     std::vector<TransactionId> to_write;
@@ -210,31 +208,30 @@ std::vector<TransactionId> BackfillStore::adopt(std::span<const Adoption> adopti
     }
     std::vector<const StatusChange*> rows;
     for (const StatusChange& change : changes) rows.push_back(&change);
-    insert_changes(session, dialect, rows);
-    insert_sync_states(session, dialect, sync_states);
-    enqueue_sync(session, dialect, to_write, now);
+    insert_changes(session, rows);
+    insert_sync_states(session, sync_states);
+    enqueue_sync(session, to_write, now);
     return std::vector<TransactionId>(adopted.begin(), adopted.end());
   });
 }
 
 std::vector<TransactionId> BackfillStore::rewrite(std::span<const RecordRewrite> rewrites, UtcMillis now) {
   if (rewrites.empty()) return {};
-  const sql::Dialect dialect = database_->dialect();
   return database_->write([&](soci::session& session) {
-    sql::BulkRows rows(dialect,
+    sql::BulkRows rows(session,
                        {{"id", Type::integer}, {"version", Type::integer}, {"next_version", Type::integer}});
     std::vector<std::int64_t> gifts;
     for (const RecordRewrite& one : rewrites) {
       rows.add({one.transaction.value, one.from_version, std::max(one.from_version, one.above) + 1});
       gifts.push_back(one.transaction.value);
     }
-    lock_gifts(session, dialect, gifts);
+    lock_gifts(session, gifts);
     std::vector<TransactionId> ids = to_transaction_ids(rows.run_returning_keys(
         session,
         "UPDATE recipient_transaction SET version = :next_version WHERE id = :id AND version = :version",
         "UPDATE recipient_transaction t SET version = input_row.next_version FROM " + rows.as_table() +
             " WHERE t.id = input_row.id AND t.version = input_row.version RETURNING t.id"));
-    enqueue_sync(session, dialect, ids, now);
+    enqueue_sync(session, ids, now);
     return ids;
   });
 }
@@ -278,7 +275,7 @@ std::vector<TransactionId> BackfillStore::recreate(std::span<const CrmSyncState>
           use(sync_state.transaction), use(was), use(sync_state.decided_at));
       if (updated == 1) ids.push_back(sync_state.transaction);
     }
-    enqueue_sync(session, database_->dialect(), ids, now);
+    enqueue_sync(session, ids, now);
     return ids;
   });
 }

@@ -16,12 +16,12 @@ std::int64_t count_events(soci::session& session) {
                                              std::to_string(kMaxCrmChangeEvents) + ") first_events");
 }
 
-bool has_place(soci::session& session, sql::Dialect dialect, std::span<const std::string> record_ids) {
+bool has_place(soci::session& session, std::span<const std::string> record_ids) {
   const std::string ids =
-      sql::list_of(dialect, std::vector<std::string>(record_ids.begin(), record_ids.end()));
+      sql::list_of(session, std::vector<std::string>(record_ids.begin(), record_ids.end()));
   const auto known = sql::select_value<std::int64_t>(
       session,
-      "SELECT count(*) FROM crm_change_event WHERE " + sql::in_list(dialect, "record_id", "ids", true),
+      "SELECT count(*) FROM crm_change_event WHERE " + sql::in_list(session, "record_id", "ids", true),
       use(ids));
   const std::int64_t added = static_cast<std::int64_t>(record_ids.size()) - known;
   return added == 0 || count_events(session) + added <= static_cast<std::int64_t>(kMaxCrmChangeEvents);
@@ -35,11 +35,10 @@ CrmChangeEvents::CrmChangeEvents(std::shared_ptr<sql::Database> database)
 bool CrmChangeEvents::add(std::span<const std::string> record_ids, std::int64_t token_id, UtcMillis now) {
   const std::int64_t first = ids_.allocate(static_cast<std::int64_t>(record_ids.size()));
   return database_->write_urgent([&](soci::session& session) {
-    const sql::Dialect dialect = database_->dialect();
-    if (!has_place(session, dialect, record_ids)) return false;
+    if (!has_place(session, record_ids)) return false;
     using Type = sql::BulkInsert::Type;
     sql::BulkInsert events(
-        dialect, "crm_change_event",
+        session, "crm_change_event",
         {{"event_id", Type::integer}, {"record_id", Type::text}, {"received_at", Type::integer}},
         "ON CONFLICT (record_id) DO UPDATE SET event_id = excluded.event_id");
     std::int64_t id = first;
@@ -63,10 +62,10 @@ std::vector<CrmChangeEvent> CrmChangeEvents::list(std::size_t limit) {
 
 void CrmChangeEvents::acknowledge(std::span<const std::int64_t> ids) {
   if (ids.empty()) return;
-  const sql::Dialect dialect = database_->dialect();
-  const std::string list = sql::list_of(dialect, std::vector<std::int64_t>(ids.begin(), ids.end()));
+  const std::string list =
+      sql::list_of(database_->dialect(), std::vector<std::int64_t>(ids.begin(), ids.end()));
   database_->write([&](soci::session& session) {
-    session << "DELETE FROM crm_change_event WHERE " + sql::in_list(dialect, "event_id", "ids", false),
+    session << "DELETE FROM crm_change_event WHERE " + sql::in_list(session, "event_id", "ids", false),
         use(list);
   });
 }

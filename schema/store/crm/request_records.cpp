@@ -109,10 +109,7 @@ bool save_entry(soci::session& session, const RequestRecordEntry& entry) {
 
 std::vector<RequestRecordGift> select_gifts(soci::session& session, const std::string& where,
                                             const std::string& list) {
-  return sql::select_records(
-      kRequestRecordGiftFields, session,
-      "SELECT " + sql::select_list(kRequestRecordGiftFields) + " FROM request_record_gift WHERE " + where,
-      use(list));
+  return sql::find_records(kRequestRecordGiftFields, session, "WHERE " + where, use(list));
 }
 
 /// Request records whose gifts satisfy a condition on recipient_transaction t.
@@ -122,19 +119,23 @@ std::string records_of_gifts(const std::string& condition) {
          condition;
 }
 
-/// What the filter finds. The parameters :text, which is text_of() the filter, and :other are in each, since
-/// SOCI counts the values that it binds.
-std::string find_condition(sql::Dialect dialect, const RequestRecordFilter& filter) {
-  if (!filter.person.empty())
-    return "s.record_id IN (SELECT a.record_id FROM request_record_state a WHERE a.deleted = 0 AND "
-           "a.requested_by <> '' AND a.requested_by = (SELECT email FROM account WHERE email_key = :text) "
-           "UNION ALL " +
-           records_of_gifts(address_key(dialect, "t.email") + " IN (:text, :other)") + ")";
-  if (!filter.gift && !filter.number.empty()) return "s.number IN (:text, :other)";
-  std::string any = ":text = '' AND :other = ''";
-  if (!filter.gift) return any;
-  return any + " AND s.record_id IN (" + records_of_gifts("t.id = " + std::to_string(filter.gift->value)) +
-         ")";
+/// What the filter finds.
+void add_search(sql::Conditions& all, sql::Dialect dialect, const RequestRecordFilter& filter) {
+  if (!filter.person.empty()) {
+    const std::string key = email_key(filter.person);
+    all.add(
+        "s.record_id IN (SELECT a.record_id FROM request_record_state a WHERE a.deleted = 0 AND "
+        "a.requested_by <> '' AND a.requested_by = (SELECT email FROM account WHERE email_key = :text) "
+        "UNION ALL " +
+            records_of_gifts(address_key(dialect, "t.email") + " IN (:text, :other)") + ")",
+        "text", key);
+    all.bind("other", email_key_in_unicode(key));
+  } else if (filter.gift) {
+    all.add("s.record_id IN (" + records_of_gifts("t.id = " + std::to_string(filter.gift->value)) + ")");
+  } else if (!filter.number.empty()) {
+    all.add("s.number IN (:text, :other)", "text", filter.number);
+    all.bind("other", complete_request_number(filter.number));
+  }
 }
 
 /// A list without a search has the conditions of the indexes request_record_state_state and _error. What a
@@ -148,11 +149,6 @@ std::string state_condition(const RequestRecordFilter& filter) {
            " NOT IN ('sent', 'rejected') AND s.error NOT IN ('" + std::string(kUncheckedError) + "', '" +
            std::string(kChangedError) + "')";
   return " AND s.state" + no_index + " = '" + std::string(to_word(filter.state)) + "'";
-}
-
-std::string text_of(const RequestRecordFilter& filter) {
-  if (!filter.person.empty()) return email_key(filter.person);
-  return filter.gift ? std::string() : filter.number;
 }
 
 }  // namespace
@@ -169,14 +165,11 @@ RequestRecords::RequestRecords(std::shared_ptr<sql::Database> database) : databa
 
 std::vector<RequestRecordEntry> RequestRecords::find(std::span<const std::string> keys) {
   if (keys.empty()) return {};
-  const sql::Dialect dialect = database_->dialect();
-  const std::string list = sql::list_of(dialect, std::vector<std::string>(keys.begin(), keys.end()));
+  const std::string list =
+      sql::list_of(database_->dialect(), std::vector<std::string>(keys.begin(), keys.end()));
   return database_->read([&](soci::session& session) {
-    return sql::select_records(kRequestRecordEntryFields, session,
-                               "SELECT " + sql::select_list(kRequestRecordEntryFields) +
-                                   " FROM request_record_state WHERE " +
-                                   sql::in_list(dialect, "record_id", "keys", true),
-                               use(list));
+    return sql::find_records(kRequestRecordEntryFields, session,
+                             "WHERE " + sql::in_list(session, "record_id", "keys", true), use(list));
   });
 }
 
@@ -216,12 +209,11 @@ std::int64_t RequestRecords::reset_scheduled_after(UtcMillis latest, UtcMillis n
 
 std::int64_t RequestRecords::retry_failed(std::span<const std::string> record_ids, UtcMillis now) {
   if (record_ids.empty()) return 0;
-  const sql::Dialect dialect = database_->dialect();
   const std::string list =
-      sql::list_of(dialect, std::vector<std::string>(record_ids.begin(), record_ids.end()));
+      sql::list_of(database_->dialect(), std::vector<std::string>(record_ids.begin(), record_ids.end()));
   return database_->write([&](soci::session& session) {
     return sql::change_rows(
-        session, kRetryFailed + std::string(" AND ") + sql::in_list(dialect, "record_id", "keys", true),
+        session, kRetryFailed + std::string(" AND ") + sql::in_list(session, "record_id", "keys", true),
         use(now, "now"), use(list, "keys"));
   });
 }
@@ -248,22 +240,20 @@ std::vector<ListedRequestRecord> RequestRecords::list(const Viewer& viewer,
                                                       std::optional<OrganizationId> owner,
                                                       const RequestRecordFilter& filter,
                                                       const std::string& before, std::size_t limit) {
-  const std::string text = text_of(filter);
-  const std::string other =
-      filter.person.empty() ? complete_request_number(text) : email_key_in_unicode(text);
   return database_->read([&](soci::session& session) {
+    sql::Conditions where{"s.deleted = 0"};
+    add_search(where, session, filter);
+    where.add(before.empty() ? "s.number >= :before" : "s.number < :before", "before", before);
     ListedRequestRecord row;
     return sql::select_rows(
         row, session,
         "SELECT s.record_id, s.number, s.state, s.requested_by, s.error, coalesce((SELECT max(t.occurred_at) "
         "FROM request_record_transition t WHERE t.record_id = s.record_id), 0) FROM request_record_state s "
-        "WHERE s.deleted = 0 AND " +
-            find_condition(database_->dialect(), filter) + state_condition(filter) + " AND " +
-            request_records_condition(viewer, owner) +
-            (before.empty() ? " AND s.number >= :before" : " AND s.number < :before") +
+        "WHERE " +
+            where.text + state_condition(filter) + " AND " + request_records_condition(viewer, owner) +
             " ORDER BY s.number DESC LIMIT " + std::to_string(limit),
-        use(text, "text"), use(other, "other"), use(before, "before"), into(row.record_id), into(row.number),
-        into(row.state), into(row.requested_by), into(row.error), into(row.since));
+        where, into(row.record_id), into(row.number), into(row.state), into(row.requested_by),
+        into(row.error), into(row.since));
   });
 }
 
@@ -273,11 +263,10 @@ std::optional<RequestRecordEntry> RequestRecords::find(const Viewer& viewer,
   const auto found = find_by_number_or_id(number_or_id);
   if (!found) return std::nullopt;
   const bool is_seen = database_->read([&](soci::session& session) {
-    return sql::select_value<std::int64_t>(
-               session,
-               "SELECT count(*) FROM request_record_state s WHERE s.record_id = :id AND " +
-                   request_records_condition(viewer, owner),
-               use(found->record_id)) > 0;
+    return sql::has_row(
+        session,
+        "request_record_state s WHERE s.record_id = :id AND " + request_records_condition(viewer, owner),
+        use(found->record_id));
   });
   return is_seen ? found : std::nullopt;
 }
@@ -310,8 +299,7 @@ std::int64_t RequestRecords::prune_idempotency(UtcMillis before) {
 
 UtcMillis RequestRecords::now() {
   return database_->read([&](soci::session& session) {
-    return sql::select_value<UtcMillis>(session,
-                                        "SELECT " + std::string(sql::database_now(database_->dialect())));
+    return sql::select_value<UtcMillis>(session, "SELECT " + std::string(sql::database_now(session)));
   });
 }
 
@@ -361,22 +349,21 @@ std::vector<RequestRecordEdit> RequestRecords::find_edits(const std::string& key
 
 std::vector<RequestRecordGift> RequestRecords::find_gifts_by_record(std::span<const std::string> keys) {
   if (keys.empty()) return {};
-  const sql::Dialect dialect = database_->dialect();
-  const std::string list = sql::list_of(dialect, std::vector<std::string>(keys.begin(), keys.end()));
+  const std::string list =
+      sql::list_of(database_->dialect(), std::vector<std::string>(keys.begin(), keys.end()));
   return database_->read([&](soci::session& session) {
-    return select_gifts(session, sql::in_list(dialect, "record_id", "keys", true), list);
+    return select_gifts(session, sql::in_list(session, "record_id", "keys", true), list);
   });
 }
 
 std::vector<RequestRecordGift> RequestRecords::find_gifts_by_request(
     std::span<const GiftRequestId> requests) {
   if (requests.empty()) return {};
-  const sql::Dialect dialect = database_->dialect();
   std::vector<std::int64_t> ids;
   for (const GiftRequestId id : requests) ids.push_back(id.value);
-  const std::string list = sql::list_of(dialect, ids);
+  const std::string list = sql::list_of(database_->dialect(), ids);
   return database_->read([&](soci::session& session) {
-    return select_gifts(session, sql::in_list(dialect, "gift_request_id", "ids", false), list);
+    return select_gifts(session, sql::in_list(session, "gift_request_id", "ids", false), list);
   });
 }
 

@@ -41,12 +41,11 @@ IngestResult over_limit() {
   return result;
 }
 
-IngestResult ingest_in_savepoint(soci::session& session, sql::Dialect dialect, const PreparedBatch& message,
-                                 IngestEnd& end) {
+IngestResult ingest_in_savepoint(soci::session& session, const PreparedBatch& message, IngestEnd& end) {
   try {
     Savepoint savepoint(session);
     IngestEnd own_end;
-    IngestResult result = ingest_batch(session, dialect, message, own_end);
+    IngestResult result = ingest_batch(session, message, own_end);
     savepoint.release();
     end.merge(own_end);
     return result;
@@ -55,11 +54,11 @@ IngestResult ingest_in_savepoint(soci::session& session, sql::Dialect dialect, c
   }
 }
 
-ConditionalOutcome decide_in_savepoint(soci::session& session, sql::Dialect dialect, const Decision& decision,
+ConditionalOutcome decide_in_savepoint(soci::session& session, const Decision& decision,
                                        const StatusChange& change) {
   try {
     Savepoint savepoint(session);
-    const ConditionalOutcome outcome = decide(session, dialect, change, decision.condition, decision.effect);
+    const ConditionalOutcome outcome = decide(session, change, decision.condition, decision.effect);
     savepoint.release();
     return outcome;
   } catch (const EffectUnavailable&) {
@@ -120,39 +119,39 @@ struct UrgentWrites::Others {
 
   bool empty() const { return messages.empty() && decisions.empty(); }
   /// Gifts, new ones too, are locked first and sync marks written last, in the order of their ids (ARCH-40).
-  void write(soci::session& session, sql::Dialect dialect);
+  void write(soci::session& session);
 
  private:
   UtcMillis now() const {
     return messages.empty() ? decisions.front().received_at : messages.front().batch->now;
   }
-  void write_messages(soci::session& session, sql::Dialect dialect, IngestEnd& end);
-  void write_decisions(soci::session& session, sql::Dialect dialect, IngestEnd& end);
+  void write_messages(soci::session& session, IngestEnd& end);
+  void write_decisions(soci::session& session, IngestEnd& end);
 };
 
-void UrgentWrites::Others::write(soci::session& session, sql::Dialect dialect) {
+void UrgentWrites::Others::write(soci::session& session) {
   std::vector<std::int64_t> gifts;
   for (const StatusChange& change : decisions) gifts.push_back(change.transaction.value);
-  lock_new_gifts(session, dialect, messages);
-  lock_gifts(session, dialect, gifts);
+  lock_new_gifts(session, messages);
+  lock_gifts(session, gifts);
   IngestEnd end;
-  write_messages(session, dialect, end);
-  write_decisions(session, dialect, end);
-  end.write(session, dialect, now());
+  write_messages(session, end);
+  write_decisions(session, end);
+  end.write(session, now());
 }
 
-void UrgentWrites::Others::write_messages(soci::session& session, sql::Dialect dialect, IngestEnd& end) {
+void UrgentWrites::Others::write_messages(soci::session& session, IngestEnd& end) {
   ingested.assign(messages.size(), {});
   if (messages.empty()) return;
-  const std::vector<std::optional<IngestResult>> plain = ingest_plain(session, dialect, messages, end);
+  const std::vector<std::optional<IngestResult>> plain = ingest_plain(session, messages, end);
   for (const std::size_t i : in_message_order(messages))
-    ingested[i] = plain[i] ? *plain[i] : ingest_in_savepoint(session, dialect, messages[i], end);
+    ingested[i] = plain[i] ? *plain[i] : ingest_in_savepoint(session, messages[i], end);
 }
 
-void UrgentWrites::Others::write_decisions(soci::session& session, sql::Dialect dialect, IngestEnd& end) {
+void UrgentWrites::Others::write_decisions(soci::session& session, IngestEnd& end) {
   decided.clear();
   for (std::size_t i = 0; i < decisions.size(); ++i) {
-    decided.push_back(decide_in_savepoint(session, dialect, group.decisions[i], decisions[i]));
+    decided.push_back(decide_in_savepoint(session, group.decisions[i], decisions[i]));
     if (decided.back() == ConditionalOutcome::accepted) end.enqueue(std::span(&decisions[i].transaction, 1));
   }
 }
@@ -187,8 +186,7 @@ GroupOutcomes UrgentWrites::write_prepared(const WriteGroup& group, Others& othe
                                            const std::function<bool()>& may_try_again) {
   using Commit = GiftRequests::GroupOutcome::Commit;
   GiftRequests::OtherWrites write_others;
-  if (!others.empty())
-    write_others = [&](soci::session& session) { others.write(session, database_->dialect()); };
+  if (!others.empty()) write_others = [&](soci::session& session) { others.write(session); };
   GiftRequests::GroupOutcome written = gift_requests_.create_with(group.gift_requests, write_others);
   GroupOutcomes outcomes;
   for (CreateOutcome& outcome : written.requests)

@@ -71,11 +71,10 @@ void delete_oldest(soci::session& session, const std::string& source) {
 
 }  // namespace
 
-void insert_ignored_events(soci::session& session, sql::Dialect dialect,
-                           const std::vector<IgnoredEvent>& events) {
+void insert_ignored_events(soci::session& session, const std::vector<IgnoredEvent>& events) {
   if (events.empty()) return;
   const IgnoredBySource by_source = in_insert_order(events);
-  sql::BulkInsert rows = inbound_event_rows(dialect);
+  sql::BulkInsert rows = inbound_event_rows(session);
   for (const auto& [source, own] : by_source) {
     for (const IgnoredEvent& one : own) add_inbound_event(rows, one.id, source, *one.event);
   }
@@ -86,7 +85,6 @@ void insert_ignored_events(soci::session& session, sql::Dialect dialect,
 namespace {
 
 using soci::into;
-using soci::use;
 
 /// An event that was ignored before, under other settings, takes the new state.
 constexpr std::string_view kReplaceIgnored =
@@ -97,7 +95,7 @@ constexpr std::string_view kReplaceIgnored =
 
 /// With the changes that were derived from them.
 template <class... Used>
-void delete_events(soci::session& session, sql::Dialect dialect, const std::string& condition, UtcMillis now,
+void delete_events(soci::session& session, const std::string& condition, UtcMillis now,
                    std::span<const StatusChange> with_ids, Used&&... used) {
   DerivedChanges row;
   std::vector<std::int64_t> derived_changes;
@@ -107,7 +105,7 @@ void delete_events(soci::session& session, sql::Dialect dialect, const std::stri
     if (change != 0) derived_changes.push_back(change);
     if (sent != 0) derived_changes.push_back(sent);
   }
-  withdraw_derived_changes(session, dialect, derived_changes, with_ids, now);
+  withdraw_derived_changes(session, derived_changes, with_ids, now);
 }
 
 /// The number of the source's events in `states`, counted in an index alone.
@@ -150,27 +148,27 @@ UnappliedEvent payload_of(const InboundItem& item) {
 
 }  // namespace
 
-void delete_reprocessed(soci::session& session, sql::Dialect dialect, const InboundBatch& batch,
+void delete_reprocessed(soci::session& session, const InboundBatch& batch,
                         std::span<const StatusChange> with_ids) {
   if (batch.reprocessed_ids.empty()) return;
-  const std::string list = sql::list_of(dialect, batch.reprocessed_ids);
-  delete_events(session, dialect, sql::in_list(dialect, "id", "ids", false), batch.now, with_ids, use(list));
+  const std::string list = sql::list_of(session, batch.reprocessed_ids);
+  delete_events(session, sql::in_list(session, "id", "ids", false), batch.now, with_ids, use(list));
 }
 
-std::size_t insert_quarantined(soci::session& session, sql::Dialect dialect, const InboundBatch& batch,
+std::size_t insert_quarantined(soci::session& session, const InboundBatch& batch,
                                std::span<const UnappliedEvent> events, std::span<const StatusChange> with_ids,
                                std::int64_t& next_id) {
   if (events.empty()) return 0;
   std::vector<std::string> digests;
   for (const UnappliedEvent& event : events) digests.push_back(event.digest);
-  const std::string list = sql::list_of(dialect, digests);
+  const std::string list = sql::list_of(session, digests);
   // The same event was read otherwise before: as an orphaned change, or ignored. The condition is written so
   // that SQLite finds it by its digest.
   delete_events(
-      session, dialect,
-      "source = :source AND state <> 'quarantined' AND " + sql::in_list(dialect, "digest", "digests", true),
+      session,
+      "source = :source AND state <> 'quarantined' AND " + sql::in_list(session, "digest", "digests", true),
       batch.now, with_ids, use(batch.source), use(list));
-  sql::BulkInsert rows = inbound_event_rows(dialect);
+  sql::BulkInsert rows = inbound_event_rows(session);
   for (const UnappliedEvent& event : events) add_inbound_event(rows, next_id++, batch.source, event);
   const auto inserted = static_cast<std::size_t>(rows.run(session));
   // Reprocessing needs no further capacity.
@@ -180,18 +178,17 @@ std::size_t insert_quarantined(soci::session& session, sql::Dialect dialect, con
   return inserted;
 }
 
-void insert_orphaned_payloads(soci::session& session, sql::Dialect dialect, const InboundBatch& batch,
+void insert_orphaned_payloads(soci::session& session, const InboundBatch& batch,
                               std::span<const InboundItem* const> items, std::int64_t next_id) {
   if (items.empty()) return;
-  const std::vector<StatusChange> changes =
-      orphaned_changes(session, dialect, batch.source, transactions_of(items));
+  const std::vector<StatusChange> changes = orphaned_changes(session, batch.source, transactions_of(items));
   if (changes.empty()) return;
   const std::map<Identity, std::int64_t> orphaned = ids_by_identity(changes);
   // Reprocessing needs no further capacity.
   std::int64_t capacity =
       std::max(kMaxQuarantined - count_events(session, batch.source, "'quarantined', 'orphaned'"),
                static_cast<std::int64_t>(batch.reprocessed_ids.size()));
-  sql::BulkInsert rows = inbound_event_rows(dialect, kReplaceIgnored);
+  sql::BulkInsert rows = inbound_event_rows(session, kReplaceIgnored);
   std::set<std::string_view> digests;  // PostgreSQL replaces a row once per statement
   for (const InboundItem* item : items) {
     const std::int64_t change = find_change(orphaned, item->change, batch.source);

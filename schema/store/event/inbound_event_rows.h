@@ -44,8 +44,7 @@ struct IgnoredEvent {
 
 /// Inserts those that are not stored already, in whatever state, all with the same statement, and deletes the
 /// oldest ones beyond the limit. Without events it runs no statement.
-void insert_ignored_events(soci::session& session, sql::Dialect dialect,
-                           const std::vector<IgnoredEvent>& events);
+void insert_ignored_events(soci::session& session, const std::vector<IgnoredEvent>& events);
 
 // Inserts the events of one batch that cannot be applied, inside the batch's transaction: those
 // that are quarantined, and those of orphaned changes. Included by this folder's .cpp files only.
@@ -54,20 +53,20 @@ void insert_ignored_events(soci::session& session, sql::Dialect dialect,
 struct QuotaExceeded {};
 
 /// Deletes the batch's reprocessed events, and the changes derived from them that are not in `with_ids`.
-void delete_reprocessed(soci::session& session, sql::Dialect dialect, const InboundBatch& batch,
+void delete_reprocessed(soci::session& session, const InboundBatch& batch,
                         std::span<const StatusChange> with_ids);
 
 /// Inserts `events` with ids from `next_id` on, which it advances. The same event in another state is
 /// replaced. Returns how many were not there before; throws QuotaExceeded when the source has too
 /// many.
-std::size_t insert_quarantined(soci::session& session, sql::Dialect dialect, const InboundBatch& batch,
+std::size_t insert_quarantined(soci::session& session, const InboundBatch& batch,
                                std::span<const UnappliedEvent> events, std::span<const StatusChange> with_ids,
                                std::int64_t& next_id);
 
 /// Inserts the payloads of those of `items`, which are in the batch, whose changes are orphaned, with ids
 /// from `next_id` on. The same event is replaced if it was ignored. Without capacity for its payload a change
 /// is orphaned without it.
-void insert_orphaned_payloads(soci::session& session, sql::Dialect dialect, const InboundBatch& batch,
+void insert_orphaned_payloads(soci::session& session, const InboundBatch& batch,
                               std::span<const InboundItem* const> items, std::int64_t next_id);
 
 }  // namespace giftsync::store

@@ -52,9 +52,9 @@ std::string describe_collision(TransactionId id, const std::string& owner, const
 
 using GiftSources = std::unordered_map<TransactionId, std::string>;
 
-bool is_duplicate_message(soci::session& session, sql::Dialect dialect, const InboundBatch& batch) {
+bool is_duplicate_message(soci::session& session, const InboundBatch& batch) {
   if (!batch.message_id) return false;
-  sql::BulkInsert row(dialect, "source_message",
+  sql::BulkInsert row(session, "source_message",
                       {{"source", Type::text}, {"message_id", Type::text}, {"received_at", Type::integer}},
                       "ON CONFLICT DO NOTHING");
   row.add({batch.source, *batch.message_id, batch.now.value});
@@ -74,21 +74,21 @@ bool is_superseded(soci::session& session, const InboundBatch& batch) {
 }
 
 /// The sources of those of the batch's gifts that exist.
-GiftSources existing_gift_sources(soci::session& session, sql::Dialect dialect, const InboundBatch& batch) {
+GiftSources existing_gift_sources(soci::session& session, const InboundBatch& batch) {
   std::vector<TransactionId> ids;
   for (const InboundItem& item : batch.items) {
     if (item.gift && !item.quarantined) ids.push_back(item.gift->id);
   }
   if (ids.empty()) return {};
-  return find_gift_sources(session, dialect, ids);
+  return find_gift_sources(session, ids);
 }
 
 /// Creates the batch's gifts that do not exist, their requests with ids from `request_id` on; returns how
 /// many. Rows are inserted in the order of their ids: of two batches with the same new gifts one waits for
 /// the other and then finds them.
-std::size_t create_gifts(soci::session& session, sql::Dialect dialect, const InboundBatch& batch,
-                         std::int64_t request_id, IngestEnd& end) {
-  const GiftSources existing = existing_gift_sources(session, dialect, batch);
+std::size_t create_gifts(soci::session& session, const InboundBatch& batch, std::int64_t request_id,
+                         IngestEnd& end) {
+  const GiftSources existing = existing_gift_sources(session, batch);
   std::map<TransactionId, const ExternalGift*> fresh;
   for (const InboundItem& item : batch.items) {
     if (item.gift && !item.quarantined && !existing.contains(item.gift->id))
@@ -96,7 +96,7 @@ std::size_t create_gifts(soci::session& session, sql::Dialect dialect, const Inb
   }
   if (fresh.empty()) return 0;
   sql::BulkInsert transactions = recipient_transaction_rows(
-      dialect, {{"phone", Type::text}, {"gift_source", Type::text}, {"external_id", Type::text}},
+      session, {{"phone", Type::text}, {"gift_source", Type::text}, {"external_id", Type::text}},
       "ON CONFLICT (id) DO NOTHING");
   std::map<TransactionId, std::int64_t> request_ids;
   const std::int64_t zero = 0;
@@ -106,7 +106,7 @@ std::size_t create_gifts(soci::session& session, sql::Dialect dialect, const Inb
                       gift->phone, batch.gift_source, gift->external_id});
     request_ids[id] = request_id++;
   }
-  sql::BulkInsert requests = gift_request_rows(dialect);
+  sql::BulkInsert requests = gift_request_rows(session);
   std::vector<TransactionId> created;
   for (const std::int64_t id : transactions.run_returning_keys(session)) {
     created.push_back({id});
@@ -118,15 +118,14 @@ std::size_t create_gifts(soci::session& session, sql::Dialect dialect, const Inb
   return created.size();
 }
 
-GiftSources gift_sources_of_conflicts(soci::session& session, sql::Dialect dialect,
-                                      const std::vector<StatusChange>& with_ids,
+GiftSources gift_sources_of_conflicts(soci::session& session, const std::vector<StatusChange>& with_ids,
                                       const std::vector<AcceptOutcome>& outcomes) {
   std::vector<TransactionId> others;
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     if (outcomes[i] == AcceptOutcome::other_source) others.push_back(with_ids[i].transaction);
   }
   if (others.empty()) return {};
-  return find_gift_sources(session, dialect, others);
+  return find_gift_sources(session, others);
 }
 
 /// What became of the batch's events.
@@ -165,14 +164,13 @@ void classify(const InboundBatch& batch, const InboundItem& item, AcceptOutcome 
 }
 
 /// Accepts the changes and classifies the events by the outcomes.
-Classified accept(soci::session& session, sql::Dialect dialect, const PreparedBatch& prepared,
-                  IngestEnd& end) {
+Classified accept(soci::session& session, const PreparedBatch& prepared, IngestEnd& end) {
   const InboundBatch& batch = *prepared.batch;
   const std::vector<StatusChange>& with_ids = prepared.changes;
-  const auto [outcomes, to_sync] = accept_without_sync(
-      session, dialect, with_ids, known_transactions(session, dialect, with_ids), prepared.orphan_capacity);
+  const auto [outcomes, to_sync] =
+      accept_without_sync(session, with_ids, known_transactions(session, with_ids), prepared.orphan_capacity);
   end.enqueue(to_sync);
-  const GiftSources conflicts = gift_sources_of_conflicts(session, dialect, with_ids, outcomes);
+  const GiftSources conflicts = gift_sources_of_conflicts(session, with_ids, outcomes);
   Classified classified;
   std::size_t next = 0;
   for (const InboundItem& item : batch.items) {
@@ -220,9 +218,9 @@ void IngestEnd::merge(const IngestEnd& other) {
   }
 }
 
-void IngestEnd::write(soci::session& session, sql::Dialect dialect, UtcMillis now) const {
-  insert_ignored_events(session, dialect, ignored_);
-  enqueue_sync(session, dialect, to_sync_, now);
+void IngestEnd::write(soci::session& session, UtcMillis now) const {
+  insert_ignored_events(session, ignored_);
+  enqueue_sync(session, to_sync_, now);
   for (const auto& [source, counts] : counts_) {
     session
         << "UPDATE source SET last_received_at = CASE WHEN :heard > 0 THEN :now ELSE last_received_at END, "
@@ -234,30 +232,28 @@ void IngestEnd::write(soci::session& session, sql::Dialect dialect, UtcMillis no
   }
 }
 
-void lock_new_gifts(soci::session& session, sql::Dialect dialect, std::span<const PreparedBatch> batches) {
+void lock_new_gifts(soci::session& session, std::span<const PreparedBatch> batches) {
   std::vector<std::int64_t> ids;
   for (const PreparedBatch& prepared : batches) {
     for (const InboundItem& item : prepared.batch->items) {
       if (item.gift && !item.quarantined) ids.push_back(item.gift->id.value);
     }
   }
-  lock_new_gifts(session, dialect, ids);
+  lock_new_gifts(session, ids);
 }
 
-IngestResult ingest_batch(soci::session& session, sql::Dialect dialect, const PreparedBatch& prepared,
-                          IngestEnd& end) {
+IngestResult ingest_batch(soci::session& session, const PreparedBatch& prepared, IngestEnd& end) {
   const InboundBatch& batch = *prepared.batch;
-  if (is_duplicate_message(session, dialect, batch)) return unchanged_result(IngestResult::Kind::replayed);
+  if (is_duplicate_message(session, batch)) return unchanged_result(IngestResult::Kind::replayed);
   if (is_superseded(session, batch)) return unchanged_result(IngestResult::Kind::superseded);
-  delete_reprocessed(session, dialect, batch, prepared.changes);
-  const std::size_t gifts = create_gifts(session, dialect, batch, prepared.request_id, end);
-  Classified classified = accept(session, dialect, prepared, end);
+  delete_reprocessed(session, batch, prepared.changes);
+  const std::size_t gifts = create_gifts(session, batch, prepared.request_id, end);
+  Classified classified = accept(session, prepared, end);
   IngestResult result = std::move(classified.counts);
   result.gifts = gifts;
   std::int64_t event_id = prepared.event_id;
-  result.quarantined =
-      insert_quarantined(session, dialect, batch, classified.quarantined, prepared.changes, event_id);
-  insert_orphaned_payloads(session, dialect, batch, classified.maybe_orphaned, event_id);
+  result.quarantined = insert_quarantined(session, batch, classified.quarantined, prepared.changes, event_id);
+  insert_orphaned_payloads(session, batch, classified.maybe_orphaned, event_id);
   end.add(prepared, result);
   return result;
 }
@@ -276,17 +272,16 @@ std::vector<StatusChange> changes_in(const InboundBatch& batch) {
   return changes;
 }
 
-std::vector<ForeseenItem> foresee_batch(soci::session& session, sql::Dialect dialect,
-                                        const InboundBatch& batch) {
+std::vector<ForeseenItem> foresee_batch(soci::session& session, const InboundBatch& batch) {
   const std::vector<StatusChange> changes = changes_in(batch);
   std::vector<TransactionId> ids;
   for (const StatusChange& change : changes) ids.push_back(change.transaction);
-  const GiftSources existing = ids.empty() ? GiftSources() : find_gift_sources(session, dialect, ids);
+  const GiftSources existing = ids.empty() ? GiftSources() : find_gift_sources(session, ids);
   GiftSources known = existing;
   for (const InboundItem& item : batch.items) {
     if (item.gift && !item.quarantined) known.emplace(item.gift->id, batch.gift_source);
   }
-  const std::vector<AcceptOutcome> outcomes = foresee_changes(session, dialect, changes, known);
+  const std::vector<AcceptOutcome> outcomes = foresee_changes(session, changes, known);
   std::vector<ForeseenItem> foreseen;
   std::size_t next = 0;
   for (const InboundItem& item : batch.items) {
@@ -346,23 +341,22 @@ std::vector<std::size_t> find_candidates(std::span<const PreparedBatch> batches)
   return candidates;
 }
 
-GiftSources known_of(soci::session& session, sql::Dialect dialect, std::span<const PreparedBatch> batches,
+GiftSources known_of(soci::session& session, std::span<const PreparedBatch> batches,
                      const std::vector<std::size_t>& candidates) {
   std::vector<StatusChange> changes;
   for (const std::size_t i : candidates)
     changes.insert(changes.end(), batches[i].changes.begin(), batches[i].changes.end());
-  return known_transactions(session, dialect, changes);
+  return known_transactions(session, changes);
 }
 
 /// Inserts the ids of those messages that have one, in one order everywhere; returns which were there before.
-std::set<std::size_t> insert_message_ids(soci::session& session, sql::Dialect dialect,
-                                         std::span<const PreparedBatch> batches,
+std::set<std::size_t> insert_message_ids(soci::session& session, std::span<const PreparedBatch> batches,
                                          const std::vector<std::size_t>& plain) {
   std::map<MessageKey, std::size_t> messages;
   for (const std::size_t i : plain) {
     if (batches[i].batch->message_id) messages.emplace(key_of(*batches[i].batch), i);
   }
-  sql::BulkRows rows(dialect, {{"number", Type::integer},
+  sql::BulkRows rows(session, {{"number", Type::integer},
                                {"source", Type::text},
                                {"message_id", Type::text},
                                {"received_at", Type::integer}});
@@ -394,20 +388,20 @@ IngestResult result_of(const InboundBatch& batch, std::span<const AcceptOutcome>
 
 }  // namespace
 
-std::vector<std::optional<IngestResult>> ingest_plain(soci::session& session, sql::Dialect dialect,
+std::vector<std::optional<IngestResult>> ingest_plain(soci::session& session,
                                                       std::span<const PreparedBatch> batches,
                                                       IngestEnd& end) {
   std::vector<std::optional<IngestResult>> results(batches.size());
   std::vector<std::size_t> plain = find_candidates(batches);
-  const GiftSources known = known_of(session, dialect, batches, plain);
+  const GiftSources known = known_of(session, batches, plain);
   std::erase_if(plain, [&](std::size_t i) { return !are_applicable(batches[i].changes, known); });
-  const std::set<std::size_t> replayed = insert_message_ids(session, dialect, batches, plain);
+  const std::set<std::size_t> replayed = insert_message_ids(session, batches, plain);
   std::vector<StatusChange> changes;
   for (const std::size_t i : plain) {
     if (!replayed.contains(i))
       changes.insert(changes.end(), batches[i].changes.begin(), batches[i].changes.end());
   }
-  const AcceptedChanges accepted = accept_without_sync(session, dialect, changes, known);
+  const AcceptedChanges accepted = accept_without_sync(session, changes, known);
   end.enqueue(accepted.to_sync);
   std::span<const AcceptOutcome> outcomes = accepted.outcomes;
   for (const std::size_t i : plain) {

@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "schema/sql/dsn.h"
 #include "schema/store/event/inbound_event_rows.h"
 #include "schema/store/event/sources.h"
 
@@ -40,7 +39,7 @@ class IngestEnd {
   void merge(const IngestEnd& other);
   /// Inserts the ignored events, enqueues the transactions for the sync workers, then updates the sources'
   /// counts.
-  void write(soci::session& session, sql::Dialect dialect, UtcMillis now) const;
+  void write(soci::session& session, UtcMillis now) const;
 
  private:
   struct Counts {
@@ -57,22 +56,20 @@ class IngestEnd {
 };
 
 /// Locks the ids of the gifts that the batches may create, in one order (ARCH-40); to be called first.
-void lock_new_gifts(soci::session& session, sql::Dialect dialect, std::span<const PreparedBatch> batches);
+void lock_new_gifts(soci::session& session, std::span<const PreparedBatch> batches);
 
 /// As Sources::accept, except for what is left to `end`; throws QuotaExceeded.
-IngestResult ingest_batch(soci::session& session, sql::Dialect dialect, const PreparedBatch& prepared,
-                          IngestEnd& end);
+IngestResult ingest_batch(soci::session& session, const PreparedBatch& prepared, IngestEnd& end);
 
 /// Stores the batches that only report changes of existing gifts of their sources, all together with the same
 /// statements; nullopt for the others, of which nothing is stored.
-std::vector<std::optional<IngestResult>> ingest_plain(soci::session& session, sql::Dialect dialect,
+std::vector<std::optional<IngestResult>> ingest_plain(soci::session& session,
                                                       std::span<const PreparedBatch> batches, IngestEnd& end);
 
 /// The changes of the items that are not quarantined, in their order, without ids.
 std::vector<StatusChange> changes_in(const InboundBatch& batch);
 
 /// As Sources::foresee.
-std::vector<ForeseenItem> foresee_batch(soci::session& session, sql::Dialect dialect,
-                                        const InboundBatch& batch);
+std::vector<ForeseenItem> foresee_batch(soci::session& session, const InboundBatch& batch);
 
 }  // namespace giftsync::store

@@ -61,23 +61,24 @@ std::vector<SourceSummary> select_summaries(soci::session& session) {
 /// `which`: a constant condition.
 std::vector<UnappliedEvent> select_events(soci::session& session, const std::string& which,
                                           const std::string& source, std::int64_t after, std::size_t limit) {
+  sql::Conditions where{which};
+  where.add("id > :after", "after", std::to_string(after));
+  // "|| ''" keeps an index of sources from being read, all events of one for each page.
+  if (!source.empty()) where.add("source || '' = :source", "source", source);
   UnappliedEvent row;
   return sql::select_rows(
       row, session,
       "SELECT id, source, digest, state, reason, status_word, detail, transaction_id, payload, "
-      "received_at FROM inbound_event WHERE id > :after AND (source = :source OR :every "
-      "= '') AND " +
-          which + " ORDER BY id LIMIT " + std::to_string(limit),
-      use(after), use(source), use(source), into(row.id), into(row.source), into(row.digest), into(row.state),
-      into(row.reason), into(row.status_word), into(row.detail), into(row.transaction), into(row.payload),
+      "received_at FROM inbound_event WHERE " +
+          where.text + " ORDER BY id LIMIT " + std::to_string(limit),
+      where, into(row.id), into(row.source), into(row.digest), into(row.state), into(row.reason),
+      into(row.status_word), into(row.detail), into(row.transaction), into(row.payload),
       into(row.received_at));
 }
 
 bool is_other_state(soci::session& session, const SourceHealthUpdate& update) {
-  return sql::select_value<std::int64_t>(
-             session,
-             "SELECT count(*) FROM source WHERE name = :name AND (state <> :state OR reason <> :reason)",
-             use(update.source), use(update.state->word), use(update.state->reason)) > 0;
+  return sql::has_row(session, "source WHERE name = :name AND (state <> :state OR reason <> :reason)",
+                      use(update.source), use(update.state->word), use(update.state->reason));
 }
 
 bool has_refusals(const SourceHealthUpdate& update) {
@@ -183,10 +184,10 @@ IngestResult Sources::accept(const InboundBatch& batch) {
   const PreparedBatch prepared = prepare(batch);
   try {
     return database_->write_urgent([&](soci::session& session) {
-      lock_new_gifts(session, database_->dialect(), std::span(&prepared, 1));
+      lock_new_gifts(session, std::span(&prepared, 1));
       IngestEnd end;
-      IngestResult result = ingest_batch(session, database_->dialect(), prepared, end);
-      end.write(session, database_->dialect(), batch.now);
+      IngestResult result = ingest_batch(session, prepared, end);
+      end.write(session, batch.now);
       return result;
     });
   } catch (const QuotaExceeded&) {
@@ -197,24 +198,21 @@ IngestResult Sources::accept(const InboundBatch& batch) {
 }
 
 std::vector<ForeseenItem> Sources::foresee(const InboundBatch& batch) {
-  return database_->snapshot(
-      [&](soci::session& session) { return foresee_batch(session, database_->dialect(), batch); });
+  return database_->snapshot([&](soci::session& session) { return foresee_batch(session, batch); });
 }
 
 std::optional<SourceClaim> Sources::claim(const std::string& source, const std::string& owner,
                                           std::int64_t lease_millis, UtcMillis now) {
   const std::string clock(sql::database_now(database_->dialect()));
-  const std::string condition = " WHERE name = :name AND next_attempt_at <= :now AND lease_until < " + clock;
-  const auto is_idle = [&](soci::session& session) {
-    return sql::select_value<std::int64_t>(session, "SELECT count(*) FROM source" + condition, use(source),
-                                           use(now)) == 0;
+  const std::string is_due = "name = :name AND next_attempt_at <= :now AND lease_until < " + clock;
+  const auto has_due = [&](soci::session& session) {
+    return sql::has_row(session, "source WHERE " + is_due, use(source), use(now));
   };
-  if (database_->read(is_idle)) return std::nullopt;  // without work no write lock is taken
-  return database_->write([&](soci::session& session) {
+  return write_if_any(*database_, has_due, [&](soci::session& session) {
     SourceClaim row;
     return sql::first_of(sql::select_rows(row, session,
                                           "UPDATE source SET lease_owner = :owner, lease_until = " + clock +
-                                              " + :lease" + condition +
+                                              " + :lease WHERE " + is_due +
                                               " RETURNING cursor_state, revision, failures",
                                           use(owner), use(lease_millis), use(source), use(now),
                                           into(row.cursor_state), into(row.revision), into(row.failures)));
@@ -285,8 +283,8 @@ void Sources::save_health(std::span<const SourceHealthUpdate> updates) {
       return has_refusals(update) || (update.state && is_other_state(session, update));
     });
   };
-  if (updates.empty() || !database_->read(differs)) return;  // usual case; no write lock is taken
-  database_->write([&](soci::session& session) {
+  if (updates.empty()) return;
+  write_if_any(*database_, differs, [&](soci::session& session) {
     for (const SourceHealthUpdate& update : updates) {
       if (update.state) update_state(session, update);
       if (has_refusals(update)) add_refusals(session, update);
@@ -331,14 +329,15 @@ std::set<std::string> Sources::all_orphaned(UtcMillis before) {
 }
 
 std::vector<Sources::QuarantineCount> Sources::count_quarantined(const std::string& source) {
+  sql::Conditions where{"state = 'quarantined'"};
+  if (!source.empty()) where.add("source = :source", "source", source);
   return database_->read([&](soci::session& session) {
     QuarantineCount row{};
     return sql::select_rows(
         row, session,
-        "SELECT source, reason, status_word, count(*) FROM inbound_event WHERE state = 'quarantined' "
-        "AND (source = :source OR :every = '') GROUP BY source, reason, status_word "
-        "ORDER BY 4 DESC, source, reason, status_word",
-        use(source), use(source), into(row.source), into(row.reason), into(row.status_word), into(row.count));
+        "SELECT source, reason, status_word, count(*) FROM inbound_event WHERE " + where.text +
+            " GROUP BY source, reason, status_word ORDER BY 4 DESC, source, reason, status_word",
+        where, into(row.source), into(row.reason), into(row.status_word), into(row.count));
   });
 }
 
@@ -352,13 +351,12 @@ std::int64_t Sources::count_ignored(const std::string& source) {
 
 std::int64_t Sources::purge_quarantined(const std::string& source, std::optional<QuarantineReason> reason,
                                         const std::optional<AuditEvent>& audit) {
-  const std::string word(reason ? to_word(*reason) : "");
+  sql::Conditions where{"state = 'quarantined'"};
+  where.add("source = :source", "source", source);
+  if (reason) where.add("reason = :reason", "reason", std::string(to_word(*reason)));
   return database_->write([&](soci::session& session) {
     const std::int64_t count =
-        sql::change_rows(session,
-                         "DELETE FROM inbound_event WHERE source = :source AND state = 'quarantined' AND "
-                         "(reason = :reason OR :every = '')",
-                         use(source), use(word), use(word));
+        sql::change_rows(session, "DELETE FROM inbound_event WHERE " + where.text, where);
     if (audit) {
       AuditEvent counted = *audit;  // the transaction may run again
       counted.detail += (counted.detail.empty() ? "" : ", ") + std::to_string(count) + " events";

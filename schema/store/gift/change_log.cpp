@@ -10,10 +10,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "schema/sql/bulk_rows.h"
-#include "schema/sql/database.h"
-#include "schema/sql/prepared_query.h"
-#include "schema/sql/queries.h"
+#include "schema/sql/record_rows.h"
 #include "schema/store/gift/change_rows.h"
 #include "schema/store/gift/gift_rows.h"
 #include "schema/store/gift/orphaned_payloads.h"
@@ -55,6 +52,21 @@ using soci::into;
 using soci::use;
 using Type = sql::BulkInsert::Type;
 
+// One field a line.
+// clang-format off
+constexpr auto kStatusChangeFields = record_fields(
+    "change_log",
+    field<&StatusChange::id>("id"),
+    field<&StatusChange::source>("source"),
+    field<&StatusChange::transaction>("transaction_id"),
+    field<&StatusChange::status>("status"),
+    field<&StatusChange::premise>("premise"),
+    field<&StatusChange::occurred_at>("occurred_at"),
+    field<&StatusChange::received_at>("received_at"),
+    field<&StatusChange::orphaned>("orphaned"),
+    field<&StatusChange::gift_source>("gift_source"));
+// clang-format on
+
 void sort_unique(std::vector<TransactionId>& ids) {
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
@@ -76,22 +88,21 @@ const std::string kMatchesGiftSource =
     "t.gift_source NOT IN (c.gift_source, '" +
     std::string(kAdoptedGiftSource) + "')))";
 
-std::vector<StatusChange> select_changes(soci::session& session, sql::Dialect dialect,
-                                         std::span<const TransactionId> ids) {
-  const std::string list = sql::list_of(dialect, values_of(ids));
+std::vector<StatusChange> select_changes(soci::session& session, std::span<const TransactionId> ids) {
+  const std::string list = sql::list_of(session, values_of(ids));
   soci::statement statement(session);
   statement.exchange(use(list));
-  return read_changes(statement, sql::in_list(dialect, "c.transaction_id", "ids", false) +
+  return read_changes(statement, sql::in_list(session, "c.transaction_id", "ids", false) +
                                      kMatchesGiftSource + " ORDER BY c.transaction_id, c.id");
 }
 
-std::vector<std::pair<ChangeId, std::string>> select_event_ids(soci::session& session, sql::Dialect dialect,
+std::vector<std::pair<ChangeId, std::string>> select_event_ids(soci::session& session,
                                                                const std::vector<std::int64_t>& changes) {
-  const std::string list = sql::list_of(dialect, changes);
+  const std::string list = sql::list_of(session, changes);
   std::pair<ChangeId, std::string> row;
   return sql::select_rows(row, session,
                           "SELECT change_id, event_id FROM change_event WHERE " +
-                              sql::in_list(dialect, "change_id", "ids", false),
+                              sql::in_list(session, "change_id", "ids", false),
                           use(list), into(row.first), into(row.second));
 }
 
@@ -121,8 +132,7 @@ class BatchDuplicates {
 };
 
 /// The logged changes at those indices, filtered by transaction and time.
-std::vector<StatusChange> select_logged(soci::session& session, sql::Dialect dialect,
-                                        std::span<const StatusChange> changes,
+std::vector<StatusChange> select_logged(soci::session& session, std::span<const StatusChange> changes,
                                         const std::vector<std::size_t>& of) {
   if (of.empty()) return {};
   std::vector<std::int64_t> ids;
@@ -131,13 +141,13 @@ std::vector<StatusChange> select_logged(soci::session& session, sql::Dialect dia
     ids.push_back(changes[at].transaction.value);
     times.push_back(changes[at].occurred_at.value);
   }
-  const std::string id_list = sql::list_of(dialect, ids);
-  const std::string time_list = sql::list_of(dialect, times);
+  const std::string id_list = sql::list_of(session, ids);
+  const std::string time_list = sql::list_of(session, times);
   soci::statement statement(session);
   statement.exchange(use(id_list));
   statement.exchange(use(time_list));
-  return read_changes(statement, sql::in_list(dialect, "c.transaction_id", "ids", false) + " AND " +
-                                     sql::in_list(dialect, "c.occurred_at", "times", false));
+  return read_changes(statement, sql::in_list(session, "c.transaction_id", "ids", false) + " AND " +
+                                     sql::in_list(session, "c.occurred_at", "times", false));
 }
 
 /// The event ids that can still be added to repeated changes. A change that is reported once has its own
@@ -147,14 +157,13 @@ class EventIdBudget {
   void watch(ChangeId id) { taken_.try_emplace(id); }
 
   /// Reads the repeated changes that were in the log before.
-  void load_stored(soci::session& session, sql::Dialect dialect,
-                   const std::unordered_set<ChangeId>& inserted) {
+  void load_stored(soci::session& session, const std::unordered_set<ChangeId>& inserted) {
     std::vector<std::int64_t> ids;
     for (const auto& [id, taken] : taken_) {
       if (!inserted.contains(id)) ids.push_back(id.value);
     }
     if (ids.empty()) return;
-    for (const auto& [id, event_id] : select_event_ids(session, dialect, ids)) taken_[id].push_back(event_id);
+    for (const auto& [id, event_id] : select_event_ids(session, ids)) taken_[id].push_back(event_id);
   }
 
   /// Whether the id is new to the change and below the limit.
@@ -173,9 +182,9 @@ class EventIdBudget {
 };
 
 /// `standing`: the id of each change in the log, or none.
-void insert_events(soci::session& session, sql::Dialect dialect, std::span<const StatusChange> changes,
+void insert_events(soci::session& session, std::span<const StatusChange> changes,
                    const std::vector<std::optional<ChangeId>>& standing, EventIdBudget& budget) {
-  sql::BulkInsert rows(dialect, "change_event", {{"change_id", Type::integer}, {"event_id", Type::text}},
+  sql::BulkInsert rows(session, "change_event", {{"change_id", Type::integer}, {"event_id", Type::text}},
                        "ON CONFLICT DO NOTHING");
   for (std::size_t i = 0; i < changes.size(); ++i) {
     if (!standing[i]) continue;
@@ -192,7 +201,7 @@ void insert_events(soci::session& session, sql::Dialect dialect, std::span<const
 /// the log.
 class AcceptClassifier {
  public:
-  AcceptClassifier(soci::session& session, sql::Dialect dialect, std::span<const StatusChange> changes,
+  AcceptClassifier(soci::session& session, std::span<const StatusChange> changes,
                    const std::unordered_map<TransactionId, std::string>& known, OrphanCapacity* capacity)
       : session_(session), known_(known), capacity_(capacity ? *capacity : own_capacity_) {
     std::vector<std::size_t> unknown_changes;
@@ -200,7 +209,7 @@ class AcceptClassifier {
       if (!known_.contains(changes[i].transaction)) unknown_changes.push_back(i);
     }
     if (unknown_changes.empty()) return;
-    logged_changes_ = select_logged(session, dialect, changes, unknown_changes);
+    logged_changes_ = select_logged(session, changes, unknown_changes);
     for (const StatusChange& logged_change : logged_changes_) seen_.insert(identity_of(logged_change));
   }
 
@@ -227,8 +236,7 @@ class AcceptClassifier {
   std::set<Identity> seen_;  // of changes that outlive this: logged_changes_ and the caller's
 };
 
-std::unordered_set<ChangeId> insert_accepted(soci::session& session, sql::Dialect dialect,
-                                             std::span<const StatusChange> changes,
+std::unordered_set<ChangeId> insert_accepted(soci::session& session, std::span<const StatusChange> changes,
                                              const BatchDuplicates& first,
                                              const std::vector<AcceptOutcome>& outcomes) {
   std::vector<StatusChange> orphaned;
@@ -244,12 +252,12 @@ std::unordered_set<ChangeId> insert_accepted(soci::session& session, sql::Dialec
       rows.push_back(&orphaned.back());
     }
   }
-  return insert_changes(session, dialect, rows);
+  return insert_changes(session, rows);
 }
 
 /// The log's unique key detects new changes, so the log is not read, except for duplicates that bring event
 /// ids and for the event ids that they have.
-void resolve_duplicates(soci::session& session, sql::Dialect dialect, std::span<const StatusChange> changes,
+void resolve_duplicates(soci::session& session, std::span<const StatusChange> changes,
                         const BatchDuplicates& first, const std::unordered_set<ChangeId>& inserted,
                         std::vector<AcceptOutcome>& outcomes) {
   std::vector<std::optional<ChangeId>> standing(changes.size());
@@ -269,7 +277,7 @@ void resolve_duplicates(soci::session& session, sql::Dialect dialect, std::span<
     else
       logged_indexes.push_back(i);
   }
-  const std::vector<StatusChange> logged_changes = select_logged(session, dialect, changes, logged_indexes);
+  const std::vector<StatusChange> logged_changes = select_logged(session, changes, logged_indexes);
   std::map<Identity, ChangeId> logged;
   for (const StatusChange& logged_change : logged_changes)
     logged.emplace(identity_of(logged_change), logged_change.id);
@@ -279,8 +287,8 @@ void resolve_duplicates(soci::session& session, sql::Dialect dialect, std::span<
     standing[i] = logged_change->second;
     budget.watch(logged_change->second);
   }
-  budget.load_stored(session, dialect, inserted);
-  insert_events(session, dialect, changes, standing, budget);
+  budget.load_stored(session, inserted);
+  insert_events(session, changes, standing, budget);
 }
 
 }  // namespace
@@ -290,25 +298,14 @@ std::vector<StatusChange> read_changes(soci::statement& statement, const std::st
   std::optional<UtcMillis> voided_at;
   std::optional<std::string> voided_by;
   std::optional<std::string> void_reason;
-  statement.exchange(into(row.id));
-  statement.exchange(into(row.source));
-  statement.exchange(into(row.transaction));
-  statement.exchange(into(row.status));
-  statement.exchange(into(row.premise));
-  statement.exchange(into(row.occurred_at));
-  statement.exchange(into(row.received_at));
-  statement.exchange(into(row.orphaned));
-  statement.exchange(into(row.gift_source));
+  kStatusChangeFields.each([&](const auto& field) { statement.exchange(into(field.of(row))); });
   statement.exchange(into(voided_at));
   statement.exchange(into(voided_by));
   statement.exchange(into(void_reason));
   statement.alloc();
-  statement.prepare(
-      "SELECT c.id, c.source, c.transaction_id, c.status, c.premise, c.occurred_at, c.received_at, "
-      "c.orphaned, "
-      "c.gift_source, c.voided_at, c.voided_by, c.void_reason FROM change_log c WHERE " +
-          rest,
-      sql::kRunOnce);
+  statement.prepare("SELECT " + sql::select_list(kStatusChangeFields, "c") +
+                        ", c.voided_at, c.voided_by, c.void_reason FROM change_log c WHERE " + rest,
+                    sql::kRunOnce);
   statement.define_and_bind();
   std::vector<StatusChange> changes;
   sql::each_row(statement, [&] {
@@ -318,35 +315,22 @@ std::vector<StatusChange> read_changes(soci::statement& statement, const std::st
   return changes;
 }
 
-std::unordered_map<TransactionId, std::string> find_gift_sources(soci::session& session, sql::Dialect dialect,
+std::unordered_map<TransactionId, std::string> find_gift_sources(soci::session& session,
                                                                  std::span<const TransactionId> ids) {
   sql::PreparedQuery row(session, "SELECT id, gift_source FROM recipient_transaction WHERE " +
-                                      sql::in_list(dialect, "id", "list", false));
+                                      sql::in_list(session, "id", "list", false));
   std::unordered_map<TransactionId, std::string> known;
   known.reserve(ids.size());
-  row.each_row({sql::list_of(dialect, values_of(ids))},
+  row.each_row({sql::list_of(session, values_of(ids))},
                [&] { known.emplace(TransactionId{row.integer(0)}, row.text(1)); });
   return known;
 }
 
-std::unordered_set<ChangeId> insert_changes(soci::session& session, sql::Dialect dialect,
+std::unordered_set<ChangeId> insert_changes(soci::session& session,
                                             std::span<const StatusChange* const> changes) {
-  sql::BulkInsert rows(dialect, "change_log",
-                       {{"id", Type::integer},
-                        {"source", Type::text},
-                        {"transaction_id", Type::integer},
-                        {"status", Type::text},
-                        {"premise", Type::text},
-                        {"occurred_at", Type::integer},
-                        {"received_at", Type::integer},
-                        {"orphaned", Type::integer},
-                        {"gift_source", Type::text}},
+  sql::BulkInsert rows(session, kStatusChangeFields.table, sql::bulk_columns(kStatusChangeFields),
                        "ON CONFLICT DO NOTHING");
-  for (const StatusChange* change : changes) {
-    rows.add({change->id.value, change->source, change->transaction.value, to_word(change->status),
-              to_word(change->premise), change->occurred_at.value, change->received_at.value,
-              std::int64_t{change->orphaned}, change->gift_source});
-  }
+  for (const StatusChange* change : changes) rows.add(sql::cells_of(kStatusChangeFields, *change));
   std::unordered_set<ChangeId> inserted;
   for (const std::int64_t id : rows.run_returning_keys(session)) inserted.insert({id});
   return inserted;
@@ -357,25 +341,22 @@ bool is_applicable(const StatusChange& change, const std::string& gift_source) {
 }
 
 std::unordered_map<TransactionId, std::string> known_transactions(soci::session& session,
-                                                                  sql::Dialect dialect,
                                                                   std::span<const StatusChange> changes) {
   if (changes.empty()) return {};
-  return find_gift_sources(session, dialect, transactions_in(changes));
+  return find_gift_sources(session, transactions_in(changes));
 }
 
-AcceptedChanges accept_without_sync(soci::session& session, sql::Dialect dialect,
-                                    std::span<const StatusChange> changes,
+AcceptedChanges accept_without_sync(soci::session& session, std::span<const StatusChange> changes,
                                     const std::unordered_map<TransactionId, std::string>& known,
                                     OrphanCapacity* capacity) {
   AcceptedChanges accepted;
   if (changes.empty()) return accepted;
-  AcceptClassifier admission(session, dialect, changes, known, capacity);
+  AcceptClassifier admission(session, changes, known, capacity);
   accepted.outcomes.reserve(changes.size());
   for (const StatusChange& change : changes) accepted.outcomes.push_back(admission.outcome_of(change));
   const BatchDuplicates first(changes);
-  const std::unordered_set<ChangeId> inserted =
-      insert_accepted(session, dialect, changes, first, accepted.outcomes);
-  resolve_duplicates(session, dialect, changes, first, inserted, accepted.outcomes);
+  const std::unordered_set<ChangeId> inserted = insert_accepted(session, changes, first, accepted.outcomes);
+  resolve_duplicates(session, changes, first, inserted, accepted.outcomes);
   for (std::size_t i = 0; i < changes.size(); ++i) {
     if (accepted.outcomes[i] == AcceptOutcome::accepted) accepted.to_sync.push_back(changes[i].transaction);
   }
@@ -383,26 +364,24 @@ AcceptedChanges accept_without_sync(soci::session& session, sql::Dialect dialect
   return accepted;
 }
 
-std::vector<AcceptOutcome> accept_changes(soci::session& session, sql::Dialect dialect,
-                                          std::span<const StatusChange> changes, std::int64_t debounce_millis,
-                                          OrphanCapacity* capacity) {
+std::vector<AcceptOutcome> accept_changes(soci::session& session, std::span<const StatusChange> changes,
+                                          std::int64_t debounce_millis, OrphanCapacity* capacity) {
   if (changes.empty()) return {};
   AcceptedChanges accepted =
-      accept_without_sync(session, dialect, changes, known_transactions(session, dialect, changes), capacity);
-  enqueue_sync(session, dialect, accepted.to_sync, {changes.front().received_at.value + debounce_millis});
+      accept_without_sync(session, changes, known_transactions(session, changes), capacity);
+  enqueue_sync(session, accepted.to_sync, {changes.front().received_at.value + debounce_millis});
   return std::move(accepted.outcomes);
 }
 
-std::vector<AcceptOutcome> foresee_changes(soci::session& session, sql::Dialect dialect,
-                                           std::span<const StatusChange> changes,
+std::vector<AcceptOutcome> foresee_changes(soci::session& session, std::span<const StatusChange> changes,
                                            const std::unordered_map<TransactionId, std::string>& known) {
   if (changes.empty()) return {};
-  AcceptClassifier admission(session, dialect, changes, known, nullptr);
+  AcceptClassifier admission(session, changes, known, nullptr);
   std::vector<AcceptOutcome> outcomes;
   std::vector<std::size_t> all(changes.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
   for (const StatusChange& change : changes) outcomes.push_back(admission.outcome_of(change));
-  const std::vector<StatusChange> logged_changes = select_logged(session, dialect, changes, all);
+  const std::vector<StatusChange> logged_changes = select_logged(session, changes, all);
   std::set<Identity> seen;
   for (const StatusChange& logged_change : logged_changes) seen.insert(identity_of(logged_change));
   for (std::size_t i = 0; i < changes.size(); ++i) {
@@ -427,30 +406,28 @@ ChangeSpan span_in(const sql::PreparedQuery& row, int at) {
           {row.integer(at + 4)}};
 }
 
-std::vector<ChangeSpan> select_spans(soci::session& session, sql::Dialect dialect,
-                                     std::span<const TransactionId> ids) {
-  sql::PreparedQuery row(session, spans_query(sql::in_list(dialect, "c.transaction_id", "list", false)) +
+std::vector<ChangeSpan> select_spans(soci::session& session, std::span<const TransactionId> ids) {
+  sql::PreparedQuery row(session, spans_query(sql::in_list(session, "c.transaction_id", "list", false)) +
                                       " ORDER BY c.transaction_id");
   std::vector<ChangeSpan> spans;
-  row.each_row({sql::list_of(dialect, values_of(ids))}, [&] { spans.push_back(span_in(row, 0)); });
+  row.each_row({sql::list_of(session, values_of(ids))}, [&] { spans.push_back(span_in(row, 0)); });
   return spans;
 }
 
-void read_event_ids(soci::session& session, sql::Dialect dialect, std::vector<StatusChange>& changes) {
+void read_event_ids(soci::session& session, std::vector<StatusChange>& changes) {
   if (changes.empty()) return;
   ChangesById by_id(changes);
-  for (const auto& [id, event_id] : select_event_ids(session, dialect, by_id.ids()))
+  for (const auto& [id, event_id] : select_event_ids(session, by_id.ids()))
     by_id.at(id).event_ids.push_back(event_id);
   // Sorted here: the back ends' own order of texts differs.
   for (StatusChange& change : changes) std::sort(change.event_ids.begin(), change.event_ids.end());
 }
 
-void enqueue_sync(soci::session& session, sql::Dialect dialect,
-                  const std::vector<TransactionId>& transactions, UtcMillis due) {
+void enqueue_sync(soci::session& session, const std::vector<TransactionId>& transactions, UtcMillis due) {
   // A mark that is due retains its position in the queue, so that a gift that changes all the time is not
   // delayed forever. An unclaimed mark already covers the new change.
   sql::BulkInsert marks =
-      crm_outbox_rows(dialect,
+      crm_outbox_rows(session,
                       "ON CONFLICT (transaction_id) DO UPDATE SET mark_seq = "
                       "crm_outbox.mark_seq + 1, attempts = 0, is_rejected = 0, next_attempt_at = "
                       "CASE WHEN crm_outbox.next_attempt_at < excluded.next_attempt_at THEN "
@@ -478,31 +455,28 @@ std::vector<AcceptOutcome> ChangeLog::accept(std::span<const StatusChange> chang
                                              std::int64_t debounce_millis) {
   const std::vector<StatusChange> all = with_ids(changes);
   return database_->write([&](soci::session& session) {
-    return accept_changes(session, database_->dialect(), all, debounce_millis, &orphan_capacity_);
+    return accept_changes(session, all, debounce_millis, &orphan_capacity_);
   });
 }
 
 std::vector<ChangeSpan> ChangeLog::spans_of(std::span<const TransactionId> transactions) {
-  return database_->read(
-      [&](soci::session& session) { return select_spans(session, database_->dialect(), transactions); });
+  return database_->read([&](soci::session& session) { return select_spans(session, transactions); });
 }
 
 std::vector<StatusChange> ChangeLog::changes_of(std::span<const TransactionId> transactions) {
-  return database_->read(
-      [&](soci::session& session) { return select_changes(session, database_->dialect(), transactions); });
+  return database_->read([&](soci::session& session) { return select_changes(session, transactions); });
 }
 
 std::vector<StatusChange> ChangeLog::history(TransactionId transaction) {
   return database_->snapshot([&](soci::session& session) {
-    std::vector<StatusChange> changes =
-        select_changes(session, database_->dialect(), std::span(&transaction, 1));
+    std::vector<StatusChange> changes = select_changes(session, std::span(&transaction, 1));
     const auto key = [](const StatusChange& change) {
       return std::tuple(change.occurred_at, change.status, change.premise, std::string_view(change.source));
     };
     std::sort(changes.begin(), changes.end(),
               [&](const StatusChange& a, const StatusChange& b) { return key(a) < key(b); });
-    read_event_ids(session, database_->dialect(), changes);
-    read_audit(session, database_->dialect(), changes);
+    read_event_ids(session, changes);
+    read_audit(session, changes);
     return changes;
   });
 }
@@ -526,14 +500,14 @@ std::int64_t ChangeLog::apply_orphaned(UtcMillis now, UtcMillis received_since) 
   orphan_capacity_.forget();
   return database_->write([&](soci::session& session) {
     const std::vector<TransactionId> ids = appeared(session);
-    const std::string list = sql::list_of(database_->dialect(), values_of(ids));
+    const std::string list = sql::list_of(session, values_of(ids));
     const std::int64_t released =
         sql::change_rows(session,
                          "UPDATE change_log SET orphaned = 0 WHERE " + gift_exists + " AND " +
-                             sql::in_list(database_->dialect(), "transaction_id", "ids", false),
+                             sql::in_list(session, "transaction_id", "ids", false),
                          use(received_since), use(list));
-    delete_orphaned_payloads(session, database_->dialect(), ids);
-    enqueue_sync(session, database_->dialect(), ids, now);
+    delete_orphaned_payloads(session, ids);
+    enqueue_sync(session, ids, now);
     return released;
   });
 }

@@ -10,7 +10,6 @@
 #include <unordered_set>
 #include <vector>
 
-#include "schema/sql/dsn.h"
 #include "schema/sql/prepared_query.h"
 #include "schema/sql/soci_conversions.h"
 #include "schema/store/gift/change_log.h"
@@ -35,8 +34,7 @@ inline Identity identity_of(const StatusChange& change) {
 
 /// As ChangeLog::accept; the changes have their ids already. Without `capacity` the orphaned changes are
 /// counted each time.
-std::vector<AcceptOutcome> accept_changes(soci::session& session, sql::Dialect dialect,
-                                          std::span<const StatusChange> changes,
+std::vector<AcceptOutcome> accept_changes(soci::session& session, std::span<const StatusChange> changes,
                                           std::int64_t debounce_millis = 0,
                                           OrphanCapacity* capacity = nullptr);
 
@@ -49,14 +47,12 @@ struct AcceptedChanges {
 
 /// As accept_changes, without enqueueing. `known`: those of the changes' transactions that exist, with their
 /// gift_sources.
-AcceptedChanges accept_without_sync(soci::session& session, sql::Dialect dialect,
-                                    std::span<const StatusChange> changes,
+AcceptedChanges accept_without_sync(soci::session& session, std::span<const StatusChange> changes,
                                     const std::unordered_map<TransactionId, std::string>& known,
                                     OrphanCapacity* capacity = nullptr);
 
 /// The existing transactions of changes, with their gift_sources.
 std::unordered_map<TransactionId, std::string> known_transactions(soci::session& session,
-                                                                  sql::Dialect dialect,
                                                                   std::span<const StatusChange> changes);
 
 /// A change of a transaction with that gift_source applies to it.
@@ -64,12 +60,11 @@ bool is_applicable(const StatusChange& change, const std::string& gift_source);
 
 /// The outcomes that accept_changes would have, without a change. `known`: the transactions that would exist
 /// then, with their gift_sources.
-std::vector<AcceptOutcome> foresee_changes(soci::session& session, sql::Dialect dialect,
-                                           std::span<const StatusChange> changes,
+std::vector<AcceptOutcome> foresee_changes(soci::session& session, std::span<const StatusChange> changes,
                                            const std::unordered_map<TransactionId, std::string>& known);
 
 /// The transactions that exist.
-std::unordered_map<TransactionId, std::string> find_gift_sources(soci::session& session, sql::Dialect dialect,
+std::unordered_map<TransactionId, std::string> find_gift_sources(soci::session& session,
                                                                  std::span<const TransactionId> ids);
 
 /// An SQL condition: the gift of a change in this table exists. Changes of every source apply to an
@@ -81,7 +76,7 @@ inline std::string gift_exists_condition(const std::string& changes) {
 }
 
 /// Inserts changes unmodified, orphaned or not; returns the ids of the new ones.
-std::unordered_set<ChangeId> insert_changes(soci::session& session, sql::Dialect dialect,
+std::unordered_set<ChangeId> insert_changes(soci::session& session,
                                             std::span<const StatusChange* const> changes);
 
 /// The counting changes c that satisfy `condition`, one row for each span: transaction_id, status, premise,
@@ -91,8 +86,7 @@ std::string spans_query(const std::string& condition);
 ChangeSpan span_in(const sql::PreparedQuery& row, int at);
 
 /// As ChangeLog::spans_of.
-std::vector<ChangeSpan> select_spans(soci::session& session, sql::Dialect dialect,
-                                     std::span<const TransactionId> ids);
+std::vector<ChangeSpan> select_spans(soci::session& session, std::span<const TransactionId> ids);
 
 /// Changes that have ids, as targets for further stored data. They must outlive it.
 class ChangesById {
@@ -112,27 +106,24 @@ class ChangesById {
 };
 
 /// Adds the event ids to changes that have ids.
-void read_event_ids(soci::session& session, sql::Dialect dialect, std::vector<StatusChange>& changes);
+void read_event_ids(soci::session& session, std::vector<StatusChange>& changes);
 
 /// Adds the audit (voided, restored) to changes that have ids.
-void read_audit(soci::session& session, sql::Dialect dialect, std::vector<StatusChange>& changes);
+void read_audit(soci::session& session, std::vector<StatusChange>& changes);
 
 /// Puts the transactions into the sync queue, or increments their marks; none is delayed.
-void enqueue_sync(soci::session& session, sql::Dialect dialect,
-                  const std::vector<TransactionId>& transactions, UtcMillis due);
+void enqueue_sync(soci::session& session, const std::vector<TransactionId>& transactions, UtcMillis due);
 
 /// Deletes the dependent rows of changes: event ids and audit.
-void delete_change_details(soci::session& session, sql::Dialect dialect,
-                           const std::vector<std::int64_t>& changes);
+void delete_change_details(soci::session& session, const std::vector<std::int64_t>& changes);
 
 /// The gift's counting changes have changed: enqueues its record and makes it due for the timer.
-void refold(soci::session& session, sql::Dialect dialect, TransactionId transaction, UtcMillis now);
+void refold(soci::session& session, TransactionId transaction, UtcMillis now);
 
 /// Saves each decision unless there is one already.
-void insert_sync_states(soci::session& session, sql::Dialect dialect,
-                        std::span<const CrmSyncState> sync_states);
+void insert_sync_states(soci::session& session, std::span<const CrmSyncState> sync_states);
 
-void insert_actions(soci::session& session, sql::Dialect dialect, std::span<const GiftAction> actions);
+void insert_actions(soci::session& session, std::span<const GiftAction> actions);
 
 /// The changes of "SELECT ... FROM change_log c WHERE <rest>". The statement has the parameters of `rest` and
 /// is not allocated yet.
@@ -146,7 +137,7 @@ struct EffectUnavailable {};
 
 /// As ChangeLog::accept_if, except that the caller enqueues the gift of an accepted decision for the sync
 /// workers; throws EffectUnavailable. `change`: the decision's, with its id.
-ConditionalOutcome decide(soci::session& session, sql::Dialect dialect, const StatusChange& change,
+ConditionalOutcome decide(soci::session& session, const StatusChange& change,
                           const AcceptCondition& condition, const TransactionEffect& effect);
 
 }  // namespace giftsync::store

@@ -11,25 +11,25 @@ using soci::use;
 
 /// Concurrent decisions about this gift wait here until this transaction has ended, and then see its result.
 /// On SQLite the transaction is alone anyway.
-std::optional<UtcMillis> lock_gift(soci::session& session, sql::Dialect dialect, const StatusChange& change) {
+std::optional<UtcMillis> lock_gift(soci::session& session, const StatusChange& change) {
   return sql::first_of(sql::select_column<UtcMillis>(
       session,
       "SELECT sent_at FROM recipient_transaction WHERE id = :id AND gift_source = :gift_source" +
-          for_update(dialect),
+          for_update(session),
       use(change.transaction), use(change.gift_source)));
 }
 
 }  // namespace
 
-ConditionalOutcome decide(soci::session& session, sql::Dialect dialect, const StatusChange& change,
+ConditionalOutcome decide(soci::session& session, const StatusChange& change,
                           const AcceptCondition& condition, const TransactionEffect& effect) {
-  const std::optional<UtcMillis> sent_at = lock_gift(session, dialect, change);
+  const std::optional<UtcMillis> sent_at = lock_gift(session, change);
   if (!sent_at) return ConditionalOutcome::unknown_transaction;
-  const std::vector<ChangeSpan> so_far = select_spans(session, dialect, std::span(&change.transaction, 1));
+  const std::vector<ChangeSpan> so_far = select_spans(session, std::span(&change.transaction, 1));
   if (!condition(*sent_at, so_far)) return ConditionalOutcome::refused;
   const StatusChange* one = &change;
   // There already, and still it might be: it was voided. A repeat does not bring it back.
-  if (insert_changes(session, dialect, std::span(&one, 1)).empty()) return ConditionalOutcome::refused;
+  if (insert_changes(session, std::span(&one, 1)).empty()) return ConditionalOutcome::refused;
   if (!effect.apply(session)) throw EffectUnavailable();
   return ConditionalOutcome::accepted;
 }
@@ -49,10 +49,9 @@ ConditionalOutcome ChangeLog::decide_alone(const StatusChange& with_id, const Ac
                                            const TransactionEffect& effect) {
   try {
     return database_->write_urgent([&](soci::session& session) {
-      const sql::Dialect dialect = database_->dialect();
-      const ConditionalOutcome outcome = decide(session, dialect, with_id, condition, effect);
+      const ConditionalOutcome outcome = decide(session, with_id, condition, effect);
       if (outcome == ConditionalOutcome::accepted)
-        enqueue_sync(session, dialect, {with_id.transaction}, with_id.received_at);
+        enqueue_sync(session, {with_id.transaction}, with_id.received_at);
       return outcome;
     });
   } catch (const EffectUnavailable&) {
@@ -62,18 +61,16 @@ ConditionalOutcome ChangeLog::decide_alone(const StatusChange& with_id, const Ac
 
 TransactionEffect ChangeLog::additional_change(const StatusChange& change) {
   const StatusChange one = with_ids(std::span(&change, 1)).front();
-  return [one, dialect = database_->dialect()](soci::session& session) {
+  return [one](soci::session& session) {
     const StatusChange* row = &one;
-    insert_changes(session, dialect, std::span(&row, 1));
+    insert_changes(session, std::span(&row, 1));
     return true;
   };
 }
 
 bool ChangeLog::is_stored(ChangeId id) {
-  return database_->read([&](soci::session& session) {
-    return sql::select_value<std::int64_t>(session, "SELECT count(*) FROM change_log WHERE id = :id",
-                                           use(id)) > 0;
-  });
+  return database_->read(
+      [&](soci::session& session) { return sql::has_row(session, "change_log WHERE id = :id", use(id)); });
 }
 
 }  // namespace giftsync::store

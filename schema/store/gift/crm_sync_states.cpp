@@ -74,14 +74,13 @@ constexpr auto kCrmSyncStateFields = record_fields(
 
 const std::string kCrmSyncStateColumns = sql::select_list(kCrmSyncStateFields);
 
-std::vector<CrmSyncState> select_sync_states(soci::session& session, sql::Dialect dialect,
-                                             const std::vector<std::int64_t>& ids) {
+std::vector<CrmSyncState> select_sync_states(soci::session& session, const std::vector<std::int64_t>& ids) {
   sql::PreparedQuery row(session, "SELECT " + kCrmSyncStateColumns + " FROM crm_sync_state WHERE " +
-                                      sql::in_list(dialect, "transaction_id", "list", false) +
+                                      sql::in_list(session, "transaction_id", "list", false) +
                                       " ORDER BY transaction_id");
   std::vector<CrmSyncState> found;
   found.reserve(ids.size());
-  row.each_row({sql::list_of(dialect, ids)},
+  row.each_row({sql::list_of(session, ids)},
                [&] { found.push_back(sql::read_record(kCrmSyncStateFields, row)); });
   return found;
 }
@@ -148,14 +147,14 @@ std::string condition_of(CrmSyncStatus state) {
 }
 
 /// The sync_states above `after` that fulfil `where`, in the order of their transactions.
-std::vector<CrmSyncState> select_page(soci::session& session, sql::Dialect dialect, std::string_view where,
-                                      TransactionId after, std::size_t limit) {
+std::vector<CrmSyncState> select_page(soci::session& session, std::string_view where, TransactionId after,
+                                      std::size_t limit) {
   const std::vector<std::int64_t> ids = sql::select_column<std::int64_t>(
       session,
       "SELECT transaction_id FROM crm_sync_state WHERE " + std::string(where) +
           " AND transaction_id > :after ORDER BY transaction_id LIMIT " + std::to_string(limit),
       use(after));
-  return select_sync_states(session, dialect, ids);
+  return select_sync_states(session, ids);
 }
 
 }  // namespace
@@ -175,9 +174,8 @@ std::string_view to_word(TaskState state) {
   return kTaskStates.word_of(state);
 }
 
-void insert_sync_states(soci::session& session, sql::Dialect dialect,
-                        std::span<const CrmSyncState> sync_states) {
-  sql::BulkInsert rows(dialect, kCrmSyncStateFields.table, sql::bulk_columns(kCrmSyncStateFields),
+void insert_sync_states(soci::session& session, std::span<const CrmSyncState> sync_states) {
+  sql::BulkInsert rows(session, kCrmSyncStateFields.table, sql::bulk_columns(kCrmSyncStateFields),
                        "ON CONFLICT DO NOTHING");
   for (const CrmSyncState& sync_state : sync_states) rows.add(sql::cells_of(kCrmSyncStateFields, sync_state));
   rows.run(session);
@@ -185,33 +183,29 @@ void insert_sync_states(soci::session& session, sql::Dialect dialect,
 
 std::vector<CrmSyncState> SyncQueue::insert_decisions(std::span<const CrmSyncState> decisions) {
   if (decisions.empty()) return {};
-  const sql::Dialect dialect = database_->dialect();
   return database_->write([&](soci::session& session) {
-    insert_sync_states(session, dialect, decisions);
+    insert_sync_states(session, decisions);
     std::vector<std::int64_t> ids;
     for (const CrmSyncState& sync_state : decisions) ids.push_back(sync_state.transaction.value);
-    return select_sync_states(session, dialect, ids);
+    return select_sync_states(session, ids);
   });
 }
 
 std::vector<CrmSyncState> SyncQueue::find_states(std::span<const TransactionId> transactions) {
-  return database_->read([&](soci::session& session) {
-    return select_sync_states(session, database_->dialect(), values_of(transactions));
-  });
+  return database_->read(
+      [&](soci::session& session) { return select_sync_states(session, values_of(transactions)); });
 }
 
 std::vector<CrmSyncState> SyncQueue::list_states_in(CrmSyncStatus state, TransactionId after,
                                                     std::size_t limit) {
-  return database_->snapshot([&](soci::session& session) {
-    return select_page(session, database_->dialect(), condition_of(state), after, limit);
-  });
+  return database_->snapshot(
+      [&](soci::session& session) { return select_page(session, condition_of(state), after, limit); });
 }
 
 std::vector<CrmSyncState> SyncQueue::list_states_to_rematch(RematchScope scope, TransactionId after,
                                                             std::size_t limit) {
-  return database_->snapshot([&](soci::session& session) {
-    return select_page(session, database_->dialect(), condition_of(scope), after, limit);
-  });
+  return database_->snapshot(
+      [&](soci::session& session) { return select_page(session, condition_of(scope), after, limit); });
 }
 
 std::vector<TransactionId> SyncQueue::update_decisions(std::span<const DecisionUpdate> decisions,
@@ -225,10 +219,10 @@ std::vector<TransactionId> SyncQueue::update_decisions(std::span<const DecisionU
       if (!update_decision(session, clock, one)) continue;
       saved.push_back(one.sync_state.transaction);
       if (one.create_record) to_make.push_back(one.sync_state.transaction);
-      if (one.action) insert_actions(session, database_->dialect(), std::span(&*one.action, 1));
+      if (one.action) insert_actions(session, std::span(&*one.action, 1));
       if (one.audit) insert_audit_event(session, *one.audit);
     }
-    enqueue_sync(session, database_->dialect(), to_make, now);
+    enqueue_sync(session, to_make, now);
     return saved;
   });
 }
@@ -240,18 +234,17 @@ std::int64_t SyncQueue::count_states(CrmSyncStatus state) {
 }
 
 std::int64_t SyncQueue::forget_crm_ids() {
-  const sql::Dialect dialect = database_->dialect();
   const std::string next =
       "SELECT transaction_id FROM crm_sync_state WHERE transaction_id > :after AND (crm_id <> '' OR "
       "task_crm_id <> '') ORDER BY transaction_id LIMIT " +
       std::to_string(sql::Database::kMaxRowsPerBatch);
   const std::string update = "UPDATE crm_sync_state SET crm_id = '', task_crm_id = '' WHERE " +
-                             sql::in_list(dialect, "transaction_id", "list", false);
+                             sql::in_list(database_->dialect(), "transaction_id", "list", false);
   std::int64_t all = 0;
   for (std::int64_t after = 0;;) {
     const auto ids = database_->write([&](soci::session& session) {
       auto found = sql::select_column<std::int64_t>(session, next, use(after));
-      const std::string list = sql::list_of(dialect, found);
+      const std::string list = sql::list_of(session, found);
       if (!found.empty()) session << update, use(list);
       return found;
     });
@@ -265,8 +258,6 @@ std::int64_t SyncQueue::forget_crm_ids() {
 
 namespace {
 
-using soci::use;
-
 /// Not over a decision that an admin's command saved meanwhile.
 void clear_lookups(soci::session& session, const CrmSyncState& sync_state) {
   const MatchDecision& d = sync_state.decision;
@@ -278,9 +269,8 @@ void clear_lookups(soci::session& session, const CrmSyncState& sync_state) {
 }
 
 /// Only of gifts that are still claimed by `owner`: another one has taken over the others.
-void update_sync_states(soci::session& session, sql::Dialect dialect, const std::string& owner,
-                        std::span<const SyncClose> closes) {
-  sql::BulkRows rows(dialect, {{"transaction_id", Type::integer},
+void update_sync_states(soci::session& session, const std::string& owner, std::span<const SyncClose> closes) {
+  sql::BulkRows rows(session, {{"transaction_id", Type::integer},
                                {"state", Type::text},
                                {"written_version", Type::integer},
                                {"error", Type::text},
@@ -317,10 +307,10 @@ void update_sync_states(soci::session& session, sql::Dialect dialect, const std:
 
 /// Deletes claims whose work is done, unless another change arrived meanwhile ("mark_seq"); returns the
 /// deleted ones.
-std::set<TransactionId> delete_completed(soci::session& session, sql::Dialect dialect,
-                                         const std::string& owner, std::span<const SyncClose> closes) {
+std::set<TransactionId> delete_completed(soci::session& session, const std::string& owner,
+                                         std::span<const SyncClose> closes) {
   sql::BulkRows rows(
-      dialect, {{"transaction_id", Type::integer}, {"mark_seq", Type::integer}, {"lease_owner", Type::text}});
+      session, {{"transaction_id", Type::integer}, {"mark_seq", Type::integer}, {"lease_owner", Type::text}});
   for (const SyncClose& close : closes) {
     if (close.done) rows.add({close.claim.transaction.value, close.claim.mark_seq, owner});
   }
@@ -337,9 +327,9 @@ std::set<TransactionId> delete_completed(soci::session& session, sql::Dialect di
 }
 
 /// Releases the others; failed ones are retried later, unless another change arrived meanwhile.
-void release_claims(soci::session& session, sql::Dialect dialect, const std::string& owner,
-                    std::span<const SyncClose> closes, const std::set<TransactionId>& ended) {
-  sql::BulkRows failed(dialect, {{"transaction_id", Type::integer},
+void release_claims(soci::session& session, const std::string& owner, std::span<const SyncClose> closes,
+                    const std::set<TransactionId>& ended) {
+  sql::BulkRows failed(session, {{"transaction_id", Type::integer},
                                  {"mark_seq", Type::integer},
                                  {"lease_owner", Type::text},
                                  {"attempt", Type::integer},
@@ -347,8 +337,8 @@ void release_claims(soci::session& session, sql::Dialect dialect, const std::str
                                  {"last_error", Type::text},
                                  {"is_rejected", Type::integer},
                                  {"failed_at", Type::integer}});
-  sql::BulkRows released(dialect, {{"transaction_id", Type::integer}, {"lease_owner", Type::text}});
-  sql::BulkRows released_clean(dialect, {{"transaction_id", Type::integer}, {"lease_owner", Type::text}});
+  sql::BulkRows released(session, {{"transaction_id", Type::integer}, {"lease_owner", Type::text}});
+  sql::BulkRows released_clean(session, {{"transaction_id", Type::integer}, {"lease_owner", Type::text}});
   for (const SyncClose& close : closes) {
     const std::int64_t id = close.claim.transaction.value;
     if (!close.done)
@@ -363,12 +353,12 @@ void release_claims(soci::session& session, sql::Dialect dialect, const std::str
              "UPDATE crm_outbox SET attempts = attempts + :attempt, next_attempt_at = :next_attempt_at, "
              "last_error = :last_error, is_rejected = :is_rejected, failed_at = CASE WHEN :failed_at = 0 "
              "THEN failed_at ELSE :failed_at END, failing_since = " +
-                 failing_since(dialect) + " WHERE " + mine + " AND mark_seq = :mark_seq",
+                 failing_since(session) + " WHERE " + mine + " AND mark_seq = :mark_seq",
              "UPDATE crm_outbox m SET attempts = m.attempts + input_row.attempt, next_attempt_at = "
              "input_row.next_attempt_at, last_error = input_row.last_error, is_rejected = "
              "input_row.is_rejected, failed_at = CASE WHEN input_row.failed_at = 0 THEN m.failed_at ELSE "
              "input_row.failed_at END, failing_since = " +
-                 failing_since(dialect) + " FROM " + failed.as_table() + " WHERE " + given +
+                 failing_since(session) + " FROM " + failed.as_table() + " WHERE " + given +
                  " AND m.mark_seq = input_row.mark_seq");
   const auto free = [&](sql::BulkRows& rows, const std::string& set) {
     rows.run(session, "UPDATE crm_outbox SET " + set + " WHERE " + mine,
@@ -381,10 +371,10 @@ void release_claims(soci::session& session, sql::Dialect dialect, const std::str
 }
 
 /// In the order in which other transactions enqueue and release them (ARCH-40).
-void lock_claims(soci::session& session, sql::Dialect dialect, std::span<const SyncClose> closes) {
+void lock_claims(soci::session& session, std::span<const SyncClose> closes) {
   std::vector<std::int64_t> ids;
   for (const SyncClose& close : closes) ids.push_back(close.claim.transaction.value);
-  lock_in_order(session, dialect, kCrmOutbox, ids);
+  lock_in_order(session, kCrmOutbox, ids);
 }
 
 }  // namespace
@@ -392,13 +382,13 @@ void lock_claims(soci::session& session, sql::Dialect dialect, std::span<const S
 void SyncQueue::close(const std::string& owner, std::span<const SyncClose> closes) {
   if (closes.empty()) return;
   database_->write([&](soci::session& session) {
-    update_sync_states(session, database_->dialect(), owner, closes);
+    update_sync_states(session, owner, closes);
     for (const SyncClose& close : closes) {
       if (close.sync_state && close.has_cleared_lookups) clear_lookups(session, *close.sync_state);
     }
-    lock_claims(session, database_->dialect(), closes);
-    const std::set<TransactionId> ended = delete_completed(session, database_->dialect(), owner, closes);
-    release_claims(session, database_->dialect(), owner, closes, ended);
+    lock_claims(session, closes);
+    const std::set<TransactionId> ended = delete_completed(session, owner, closes);
+    release_claims(session, owner, closes, ended);
   });
 }
 

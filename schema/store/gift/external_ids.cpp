@@ -23,43 +23,43 @@ std::optional<std::int64_t> as_number(const std::string& external_id) {
   return number;
 }
 
-TransactionsById select_allotted(soci::session& session, sql::Dialect dialect, const std::string& gift_source,
+TransactionsById select_allotted(soci::session& session, const std::string& gift_source,
                                  const std::set<std::string>& external_ids) {
   const std::string list =
-      sql::list_of(dialect, std::vector<std::string>(external_ids.begin(), external_ids.end()));
+      sql::list_of(session, std::vector<std::string>(external_ids.begin(), external_ids.end()));
   std::pair<std::string, TransactionId> row;
   const auto rows = sql::select_rows(
       row, session,
       "SELECT external_id, transaction_id FROM external_transaction WHERE gift_source = :source AND " +
-          sql::in_list(dialect, "external_id", "ids", true),
+          sql::in_list(session, "external_id", "ids", true),
       use(gift_source), use(list), into(row.first), into(row.second));
   return {rows.begin(), rows.end()};
 }
 
 /// The gifts that the source reported under these numbers while it kept its ids.
-TransactionsById select_kept(soci::session& session, sql::Dialect dialect, const std::string& gift_source,
+TransactionsById select_kept(soci::session& session, const std::string& gift_source,
                              const std::set<std::string>& external_ids) {
   std::vector<std::int64_t> numbers;
   for (const std::string& external_id : external_ids) {
     if (const auto number = as_number(external_id)) numbers.push_back(*number);
   }
   if (numbers.empty()) return {};
-  const std::string list = sql::list_of(dialect, numbers);
+  const std::string list = sql::list_of(session, numbers);
   TransactionsById kept;
   for (const TransactionId id : sql::select_column<TransactionId>(
            session,
            "SELECT id FROM recipient_transaction WHERE gift_source = :source AND external_id = '' AND " +
-               sql::in_list(dialect, "id", "ids", false),
+               sql::in_list(session, "id", "ids", false),
            use(gift_source), use(list)))
     kept.emplace(std::to_string(id.value), id);
   return kept;
 }
 
-void insert_allotted(soci::session& session, sql::Dialect dialect, const std::string& gift_source,
+void insert_allotted(soci::session& session, const std::string& gift_source,
                      const TransactionsById& allotted) {
   // Sorted by id: two messages that allot the same ids wait for each other instead of blocking each other.
   sql::BulkInsert rows(
-      dialect, "external_transaction",
+      session, "external_transaction",
       {{"external_id", Type::text}, {"gift_source", Type::text}, {"transaction_id", Type::integer}},
       "ON CONFLICT (external_id, gift_source) DO NOTHING");
   for (const auto& [external_id, transaction] : allotted)
@@ -83,21 +83,20 @@ ExternalIds::ExternalIds(std::shared_ptr<sql::Database> database, GiftRequests& 
 std::map<std::string, TransactionId> ExternalIds::find_or_allot(const std::string& gift_source,
                                                                 const std::set<std::string>& external_ids) {
   if (external_ids.empty()) return {};
-  const sql::Dialect dialect = database_->dialect();
   TransactionsById known = database_->read(
-      [&](soci::session& session) { return select_allotted(session, dialect, gift_source, external_ids); });
+      [&](soci::session& session) { return select_allotted(session, gift_source, external_ids); });
   const std::set<std::string> unknown = missing_in(known, external_ids);
   if (unknown.empty()) return known;
-  TransactionsById found = database_->read(
-      [&](soci::session& session) { return select_kept(session, dialect, gift_source, unknown); });
+  TransactionsById found =
+      database_->read([&](soci::session& session) { return select_kept(session, gift_source, unknown); });
   const std::set<std::string> to_allot = missing_in(found, unknown);
   const std::vector<TransactionId> ids = gifts_.allocate_transaction_ids(to_allot.size());
   auto next = ids.begin();
   for (const std::string& external_id : to_allot) found.emplace(external_id, *next++);
   // Another process may have allotted some of them meanwhile: what is stored counts.
   const TransactionsById stored = database_->write_urgent([&](soci::session& session) {
-    insert_allotted(session, dialect, gift_source, found);
-    return select_allotted(session, dialect, gift_source, unknown);
+    insert_allotted(session, gift_source, found);
+    return select_allotted(session, gift_source, unknown);
   });
   known.insert(stored.begin(), stored.end());
   return known;
@@ -106,10 +105,9 @@ std::map<std::string, TransactionId> ExternalIds::find_or_allot(const std::strin
 std::map<std::string, TransactionId> ExternalIds::find_known(const std::string& gift_source,
                                                              const std::set<std::string>& external_ids) {
   if (external_ids.empty()) return {};
-  const sql::Dialect dialect = database_->dialect();
   return database_->read([&](soci::session& session) {
-    TransactionsById known = select_allotted(session, dialect, gift_source, external_ids);
-    known.merge(select_kept(session, dialect, gift_source, external_ids));
+    TransactionsById known = select_allotted(session, gift_source, external_ids);
+    known.merge(select_kept(session, gift_source, external_ids));
     return known;
   });
 }
@@ -135,7 +133,7 @@ std::map<TransactionId, std::string> ExternalIds::of(std::span<const Transaction
     std::pair<TransactionId, std::string> row;
     const auto rows = sql::select_rows(row, session,
                                        "SELECT transaction_id, external_id FROM external_transaction WHERE " +
-                                           sql::in_list(database_->dialect(), "transaction_id", "ids", false),
+                                           sql::in_list(session, "transaction_id", "ids", false),
                                        use(list), into(row.first), into(row.second));
     return std::map<TransactionId, std::string>(rows.begin(), rows.end());
   });

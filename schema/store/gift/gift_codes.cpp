@@ -13,27 +13,21 @@ using soci::into;
 using soci::use;
 
 bool has_codes(soci::session& session, GiftId gift) {
-  return sql::select_value<std::int64_t>(
-             session,
-             "SELECT count(*) FROM (SELECT 1 FROM gift_code WHERE gift_id = :gift LIMIT 1) first_code",
-             use(gift)) > 0;
+  return sql::has_row(session, "gift_code WHERE gift_id = :gift", use(gift));
 }
 
 /// From an acceptance that was voided since: it is the recipient's for good.
 bool has_code(soci::session& session, TransactionId transaction) {
-  return sql::select_value<std::int64_t>(session,
-                                         "SELECT count(*) FROM gift_code WHERE transaction_id = :transaction",
-                                         use(transaction)) > 0;
+  return sql::has_row(session, "gift_code WHERE transaction_id = :transaction", use(transaction));
 }
 
 /// On PostgreSQL codes that others are taking at this moment are passed over, not waited for.
-bool assign_one(soci::session& session, sql::Dialect dialect, GiftId gift, TransactionId transaction,
-                UtcMillis now) {
+bool assign_one(soci::session& session, GiftId gift, TransactionId transaction, UtcMillis now) {
   const std::int64_t assigned = sql::change_rows(
       session,
       "UPDATE gift_code SET transaction_id = :transaction, assigned_at = :now WHERE id = (SELECT id FROM "
       "gift_code WHERE gift_id = :gift AND transaction_id IS NULL ORDER BY id LIMIT 1" +
-          std::string(dialect == sql::Dialect::postgresql ? " FOR UPDATE SKIP LOCKED)" : ")"),
+          std::string(sql::Dialect(session) == sql::Dialect::postgresql ? " FOR UPDATE SKIP LOCKED)" : ")"),
       use(transaction), use(now), use(gift));
   return assigned == 1;
 }
@@ -45,7 +39,7 @@ GiftCodes::GiftCodes(std::shared_ptr<sql::Database> database) : database_(std::m
 std::int64_t GiftCodes::import(GiftId gift, std::span<const std::string> codes, UtcMillis now) {
   using Type = sql::BulkInsert::Type;
   return database_->write([&](soci::session& session) {
-    sql::BulkInsert rows(database_->dialect(), "gift_code",
+    sql::BulkInsert rows(session, "gift_code",
                          {{"gift_id", Type::integer}, {"code", Type::text}, {"imported_at", Type::integer}},
                          "ON CONFLICT DO NOTHING");
     for (const std::string& code : codes) rows.add({gift.value, code, now.value});
@@ -54,8 +48,8 @@ std::int64_t GiftCodes::import(GiftId gift, std::span<const std::string> codes, 
 }
 
 TransactionEffect GiftCodes::assign_code(GiftId gift, TransactionId transaction, UtcMillis now) {
-  return [gift, transaction, now, dialect = database_->dialect()](soci::session& session) {
-    return has_code(session, transaction) || assign_one(session, dialect, gift, transaction, now) ||
+  return [gift, transaction, now](soci::session& session) {
+    return has_code(session, transaction) || assign_one(session, gift, transaction, now) ||
            !has_codes(session, gift);
   };
 }

@@ -15,20 +15,7 @@ std::string time_column(const GiftFilter& filter) {
   return "t." + std::string(to_word(filter.status.value_or(Status::sent))) + "_at";
 }
 
-/// The filter as SQL, with the values of its parameters.
-struct Condition {
-  std::string text;
-  std::vector<std::string> names;
-  std::vector<std::string> values;
-
-  void add(const std::string& more, const std::string& name, std::string value) {
-    text += (text.empty() ? "" : " AND ") + more;
-    names.push_back(name);
-    values.push_back(std::move(value));
-  }
-};
-
-void add_filter(Condition& all, sql::Dialect dialect, const GiftFilter& filter) {
+void add_filter(sql::Conditions& all, sql::Dialect dialect, const GiftFilter& filter) {
   if (filter.status) all.add("t.status = :status", "status", std::string(to_word(*filter.status)));
   if (filter.since) all.add(time_column(filter) + " >= :since", "since", std::to_string(filter.since->value));
   if (filter.until) all.add(time_column(filter) + " < :until", "until", std::to_string(filter.until->value));
@@ -39,8 +26,7 @@ void add_filter(Condition& all, sql::Dialect dialect, const GiftFilter& filter) 
     // Stored as written: an international domain in either of its forms.
     const std::string sender = email_key(*filter.sender);
     all.add(address_key(dialect, "r.sender_email") + " IN (:sender, :in_unicode)", "sender", sender);
-    all.names.push_back("in_unicode");
-    all.values.push_back(email_key_in_unicode(sender));
+    all.bind("in_unicode", email_key_in_unicode(sender));
   }
 }
 
@@ -70,9 +56,9 @@ GiftPage GiftRequests::list(const GiftFilter& filter, TransactionId after, std::
     if (filter.since && !filter.status && after == TransactionId{0}) {
       if (const auto first = first_sent_since(session, *filter.since)) after = {first->value - 1};
     }
-    Condition condition;
+    sql::Conditions condition;
     condition.add("t.id > :after", "after", std::to_string(after.value));
-    add_filter(condition, database_->dialect(), filter);
+    add_filter(condition, session, filter);
     GiftPage page;
     page.next = end_of_search(session, after);
     if (page.next) condition.add("t.id <= :last", "last", std::to_string(page.next->value));
@@ -87,11 +73,10 @@ GiftPage GiftRequests::list(const GiftFilter& filter, TransactionId after, std::
 
 std::vector<SentPosition> GiftRequests::list_latest(const GiftFilter& filter, SentPosition below,
                                                     std::size_t limit) {
-  Condition condition;
+  sql::Conditions condition;
   condition.add("(t.sent_at, t.id) < (:sent_below, :id_below)", "sent_below",
                 std::to_string(below.sent_at.value));
-  condition.names.push_back("id_below");
-  condition.values.push_back(std::to_string(below.id.value));
+  condition.bind("id_below", std::to_string(below.id.value));
   add_filter(condition, database_->dialect(), filter);
   return database_->read([&](soci::session& session) {
     std::vector<SentPosition> found;

@@ -43,8 +43,8 @@ struct GiftRequests::Draft {
 namespace {
 
 template <class Drafts>
-void insert_idempotency(soci::session& session, sql::Dialect dialect, const Drafts& drafts) {
-  sql::BulkInsert rows(dialect, "gift_request_idempotency",
+void insert_idempotency(soci::session& session, const Drafts& drafts) {
+  sql::BulkInsert rows(session, "gift_request_idempotency",
                        {{"account_id", Type::integer},
                         {"mode", Type::text},
                         {"key", Type::text},
@@ -66,11 +66,10 @@ void insert_idempotency(soci::session& session, sql::Dialect dialect, const Draf
   rows.run(session);
 }
 
-KeyUsages select_key_usages(soci::session& session, sql::Dialect dialect,
-                            const std::vector<std::string>& keys) {
+KeyUsages select_key_usages(soci::session& session, const std::vector<std::string>& keys) {
   KeyUsages uses;
   if (keys.empty()) return uses;
-  const std::string list = sql::list_of(dialect, keys);
+  const std::string list = sql::list_of(session, keys);
   long long account = 0;
   std::string mode;
   std::string key;
@@ -78,7 +77,7 @@ KeyUsages select_key_usages(soci::session& session, sql::Dialect dialect,
   soci::statement statement = sql::bound(session,
                                          "SELECT account_id, mode, key, body_hash, request_id, warnings "
                                          "FROM gift_request_idempotency WHERE " +
-                                             sql::in_list(dialect, "key", "keys", true),
+                                             sql::in_list(session, "key", "keys", true),
                                          use(list), into(account), into(mode), into(key), into(row.body_hash),
                                          into(row.request), into(row.warnings));
   sql::each_row(statement, [&] { uses[{account, mode, key}] = row; });
@@ -87,40 +86,39 @@ KeyUsages select_key_usages(soci::session& session, sql::Dialect dialect,
 
 using GiftByRecord = std::map<std::string, GiftRequestId>;
 
-GiftByRecord select_gifts_by_record(soci::session& session, sql::Dialect dialect, const std::string& keys) {
+GiftByRecord select_gifts_by_record(soci::session& session, const std::string& keys) {
   std::pair<std::string, GiftRequestId> row;
   const auto rows = sql::select_rows(row, session,
                                      "SELECT record_id, gift_request_id FROM request_record_gift WHERE " +
-                                         sql::in_list(dialect, "record_id", "keys", true),
+                                         sql::in_list(session, "record_id", "keys", true),
                                      use(keys), into(row.first), into(row.second));
   return {rows.begin(), rows.end()};
 }
 
 /// The versions of the claimed records, locked until the gifts are durable: no claim is released meanwhile.
-std::map<std::string, std::int64_t> claimed_versions(soci::session& session, sql::Dialect dialect,
-                                                     const std::string& keys) {
+std::map<std::string, std::int64_t> claimed_versions(soci::session& session, const std::string& keys) {
   std::pair<std::string, std::int64_t> row;
   const auto rows = sql::select_rows(
       row, session,
       "SELECT record_id, version FROM request_record_state WHERE state = 'claimed' AND " +
-          sql::in_list(dialect, "record_id", "keys", true) + " ORDER BY record_id" + for_update(dialect),
+          sql::in_list(session, "record_id", "keys", true) + " ORDER BY record_id" + for_update(session),
       use(keys), into(row.first), into(row.second));
   return {rows.begin(), rows.end()};
 }
 
 /// The stored gift request of each request record among the drafts; none for superseded ones.
 template <class Drafts>
-GiftByRecord insert_record_gifts(soci::session& session, sql::Dialect dialect, const Drafts& drafts) {
+GiftByRecord insert_record_gifts(soci::session& session, const Drafts& drafts) {
   std::vector<std::string> keys;
   for (const auto& draft : drafts) {
     if (draft.input->request_record) keys.push_back(draft.input->request_record->record_id);
   }
   if (keys.empty()) return {};
-  const std::string list = sql::list_of(dialect, keys);
-  const auto claimed = claimed_versions(session, dialect, list);
-  const GiftByRecord before = select_gifts_by_record(session, dialect, list);
+  const std::string list = sql::list_of(session, keys);
+  const auto claimed = claimed_versions(session, list);
+  const GiftByRecord before = select_gifts_by_record(session, list);
   // An existing row of the record is not replaced.
-  sql::BulkInsert rows(dialect, kRequestRecordGiftFields.table, sql::bulk_columns(kRequestRecordGiftFields),
+  sql::BulkInsert rows(session, kRequestRecordGiftFields.table, sql::bulk_columns(kRequestRecordGiftFields),
                        "ON CONFLICT (record_id) DO NOTHING");
   for (const auto& draft : drafts) {
     if (!draft.input->request_record || before.contains(draft.input->request_record->record_id)) continue;
@@ -129,7 +127,7 @@ GiftByRecord insert_record_gifts(soci::session& session, sql::Dialect dialect, c
     rows.add(sql::cells_of(kRequestRecordGiftFields, {draft.id, *draft.input->request_record}));
   }
   rows.run(session);
-  return select_gifts_by_record(session, dialect, list);
+  return select_gifts_by_record(session, list);
 }
 
 CreateOutcome superseded() {
@@ -140,11 +138,11 @@ CreateOutcome superseded() {
 }
 
 template <class Drafts>
-void insert_gifts(soci::session& session, sql::Dialect dialect, const Drafts& drafts) {
-  sql::BulkInsert requests = gift_request_rows(dialect);
-  sql::BulkInsert transactions = recipient_transaction_rows(dialect, {{"due_at", Type::integer}});
-  sql::BulkInsert marks = crm_outbox_rows(dialect);
-  sql::BulkInsert deliveries(dialect, "mail_outbox",
+void insert_gifts(soci::session& session, const Drafts& drafts) {
+  sql::BulkInsert requests = gift_request_rows(session);
+  sql::BulkInsert transactions = recipient_transaction_rows(session, {{"due_at", Type::integer}});
+  sql::BulkInsert marks = crm_outbox_rows(session);
+  sql::BulkInsert deliveries(session, "mail_outbox",
                              {{"transaction_id", Type::integer},
                               {"state", Type::text},
                               {"attempt", Type::integer},
@@ -175,7 +173,7 @@ void insert_gifts(soci::session& session, sql::Dialect dialect, const Drafts& dr
       ++position;
     }
   }
-  sql::BulkInsert::run_combined(session, dialect, {&requests, &transactions, &marks, &deliveries});
+  sql::BulkInsert::run_combined(session, {&requests, &transactions, &marks, &deliveries});
 }
 
 /// The highest id from `first` to before `end` of a gift that was sent elsewhere: own ids skip them.
@@ -272,14 +270,13 @@ std::vector<GiftRequests::Draft> GiftRequests::draft(std::span<const NewGiftRequ
 
 std::vector<CreateOutcome> GiftRequests::insert(soci::session& session, std::span<const Draft> drafts) {
   if (drafts.empty()) return {};
-  const sql::Dialect dialect = database_->dialect();
   std::vector<std::string> keys;
   for (const Draft& draft : drafts) {
     if (draft.input->idempotency) keys.push_back(draft.input->idempotency->key);
   }
-  insert_idempotency(session, dialect, drafts);
-  const KeyUsages uses = select_key_usages(session, dialect, keys);
-  const auto sent = insert_record_gifts(session, dialect, drafts);
+  insert_idempotency(session, drafts);
+  const KeyUsages uses = select_key_usages(session, keys);
+  const auto sent = insert_record_gifts(session, drafts);
   std::vector<Draft> fresh;
   std::vector<CreateOutcome> result;
   for (const Draft& draft : drafts) {
@@ -300,7 +297,7 @@ std::vector<CreateOutcome> GiftRequests::insert(soci::session& session, std::spa
       result.push_back(replay_outcome(*use, draft.input->idempotency->body_hash));
     }
   }
-  insert_gifts(session, dialect, fresh);
+  insert_gifts(session, fresh);
   return result;
 }
 
@@ -410,8 +407,8 @@ CreateOutcome GiftRequests::resolve_unknown(const NewGiftRequest& input, const C
 
 std::optional<CreateOutcome> GiftRequests::find_idempotent(AccountId account, SendMode mode,
                                                            const IdempotencyKey& key) {
-  const KeyUsages uses = database_->read(
-      [&](soci::session& session) { return select_key_usages(session, database_->dialect(), {key.key}); });
+  const KeyUsages uses =
+      database_->read([&](soci::session& session) { return select_key_usages(session, {key.key}); });
   const auto use = uses.find({account.value, std::string(to_word(mode)), key.key});
   if (use == uses.end()) return std::nullopt;
   CreateOutcome outcome = replay_outcome(use->second, key.body_hash);
@@ -443,13 +440,12 @@ std::vector<RecipientTransaction> GiftRequests::find_recipients(GiftRequestId id
 }
 
 std::vector<Gift> GiftRequests::find(std::span<const TransactionId> ids) {
-  const sql::Dialect dialect = database_->dialect();
-  const std::string list = sql::list_of(dialect, values_of(ids));
+  const std::string list = sql::list_of(database_->dialect(), values_of(ids));
   return database_->read([&](soci::session& session) {
     std::vector<Gift> found;
     found.reserve(ids.size());
     sql::PreparedQuery row(session,
-                           gifts_query(sql::in_list(dialect, "t.id", "list", false) + " ORDER BY t.id"));
+                           gifts_query(sql::in_list(session, "t.id", "list", false) + " ORDER BY t.id"));
     row.each_row({list}, [&] { found.push_back(gift_in(row)); });
     return found;
   });
@@ -468,12 +464,11 @@ std::vector<TransactionId> GiftRequests::list_conflicting(TransactionId after, s
 
 std::vector<TransactionId> GiftRequests::filter_external(std::span<const TransactionId> ids) {
   return database_->read([&](soci::session& session) {
-    const std::string list = sql::list_of(database_->dialect(), values_of(ids));
+    const std::string list = sql::list_of(session, values_of(ids));
     return sql::select_column<TransactionId>(
         session,
         "SELECT id FROM recipient_transaction WHERE external_id = '' AND gift_source NOT IN ('', '" +
-            std::string(kAdoptedGiftSource) + "') AND " +
-            sql::in_list(database_->dialect(), "id", "ids", false),
+            std::string(kAdoptedGiftSource) + "') AND " + sql::in_list(session, "id", "ids", false),
         use(list));
   });
 }
@@ -481,7 +476,7 @@ std::vector<TransactionId> GiftRequests::filter_external(std::span<const Transac
 std::vector<TransactionId> GiftRequests::filter_unknown(std::span<const TransactionId> ids) {
   if (ids.empty()) return {};
   return database_->read([&](soci::session& session) {
-    const auto known = find_gift_sources(session, database_->dialect(), ids);
+    const auto known = find_gift_sources(session, ids);
     std::vector<TransactionId> without;
     for (const TransactionId id : ids) {
       if (!known.contains(id)) without.push_back(id);

@@ -97,13 +97,13 @@ constexpr LeasedTable kGifts{"recipient_transaction", "id", ""};
 
 }  // namespace
 
-void lock_gifts(soci::session& session, sql::Dialect dialect, const std::vector<std::int64_t>& ids) {
-  lock_in_order(session, dialect, kGifts, ids);
+void lock_gifts(soci::session& session, const std::vector<std::int64_t>& ids) {
+  lock_in_order(session, kGifts, ids);
 }
 
-void lock_new_gifts(soci::session& session, sql::Dialect dialect, const std::vector<std::int64_t>& ids) {
-  if (dialect == sql::Dialect::sqlite || ids.empty()) return;
-  const std::string list = sql::list_of(dialect, ids);
+void lock_new_gifts(soci::session& session, const std::vector<std::int64_t>& ids) {
+  if (sql::Dialect(session) == sql::Dialect::sqlite || ids.empty()) return;
+  const std::string list = sql::list_of(session, ids);
   // Several ids share a lock: the server's table of locks holds some thousands only, and a poll may
   // bring more gifts than that.
   sql::select_value<std::int64_t>(

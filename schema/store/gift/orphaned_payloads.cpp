@@ -19,31 +19,30 @@ struct StoredPayload {
   std::string transaction;  ///< the number as this folder writes it
 };
 
-std::vector<StoredPayload> select_payloads(soci::session& session, sql::Dialect dialect,
-                                           std::span<const TransactionId> ids) {
+std::vector<StoredPayload> select_payloads(soci::session& session, std::span<const TransactionId> ids) {
   std::vector<std::string> numbers;
   numbers.reserve(ids.size());
   for (const TransactionId id : ids) numbers.push_back(std::to_string(id.value));
-  const std::string list = sql::list_of(dialect, numbers);
+  const std::string list = sql::list_of(session, numbers);
   StoredPayload row;
   return sql::select_rows(
       row, session,
       "SELECT id, source, transaction_id FROM inbound_event WHERE state = 'orphaned' AND source " +
-          sql::in_subquery(dialect, "SELECT name FROM source WHERE reprocess_fingerprint = ''") + " AND " +
-          sql::in_list(dialect, "transaction_id", "list", true),
+          sql::in_subquery(session, "SELECT name FROM source WHERE reprocess_fingerprint = ''") + " AND " +
+          sql::in_list(session, "transaction_id", "list", true),
       use(list), into(row.id), into(row.source), into(row.transaction));
 }
 
 /// Source and transaction of the remaining orphaned changes.
-std::set<std::pair<std::string, std::string>> still_orphaned(soci::session& session, sql::Dialect dialect,
+std::set<std::pair<std::string, std::string>> still_orphaned(soci::session& session,
                                                              std::span<const TransactionId> ids) {
-  const std::string list = sql::list_of(dialect, values_of(ids));
+  const std::string list = sql::list_of(session, values_of(ids));
   std::string source;
   TransactionId id;
   soci::statement statement =
       sql::bound(session,
                  "SELECT source, transaction_id FROM change_log WHERE orphaned = 1 AND " +
-                     sql::in_list(dialect, "transaction_id", "list", false),
+                     sql::in_list(session, "transaction_id", "list", false),
                  use(list), into(source), into(id));
   std::set<std::pair<std::string, std::string>> orphaned;
   sql::each_row(statement, [&] { orphaned.emplace(source, std::to_string(id.value)); });
@@ -52,27 +51,26 @@ std::set<std::pair<std::string, std::string>> still_orphaned(soci::session& sess
 
 }  // namespace
 
-std::vector<StatusChange> orphaned_changes(soci::session& session, sql::Dialect dialect,
-                                           const std::string& source, std::span<const TransactionId> ids) {
-  const std::string list = sql::list_of(dialect, values_of(ids));
+std::vector<StatusChange> orphaned_changes(soci::session& session, const std::string& source,
+                                           std::span<const TransactionId> ids) {
+  const std::string list = sql::list_of(session, values_of(ids));
   soci::statement statement(session);
   statement.exchange(use(source));
   statement.exchange(use(list));
   return read_changes(statement, "c.orphaned = 1 AND c.source = :source AND " +
-                                     sql::in_list(dialect, "c.transaction_id", "list", false) + " AND NOT " +
+                                     sql::in_list(session, "c.transaction_id", "list", false) + " AND NOT " +
                                      gift_exists_condition("c"));
 }
 
-void withdraw_derived_changes(soci::session& session, sql::Dialect dialect,
-                              const std::vector<std::int64_t>& changes,
+void withdraw_derived_changes(soci::session& session, const std::vector<std::int64_t>& changes,
                               std::span<const StatusChange> current_changes, UtcMillis now) {
   if (changes.empty()) return;
-  const std::string list = sql::list_of(dialect, changes);
+  const std::string list = sql::list_of(session, changes);
   soci::statement statement(session);
   statement.exchange(use(list));
   const std::vector<StatusChange> orphaned = read_changes(
       statement,
-      sql::in_list(dialect, "c.id", "list", false) +
+      sql::in_list(session, "c.id", "list", false) +
           " AND c.orphaned = 1 AND NOT EXISTS (SELECT 1 FROM inbound_event a WHERE a.source = c.source "
           "AND "
           "a.transaction_id = cast(c.transaction_id AS text) AND a.state = 'orphaned' AND c.id IN "
@@ -87,28 +85,27 @@ void withdraw_derived_changes(soci::session& session, sql::Dialect dialect,
     transactions.push_back(change.transaction);
   }
   if (withdrawn.empty()) return;
-  const std::string ids = sql::list_of(dialect, withdrawn);
-  session << "DELETE FROM change_log WHERE " + sql::in_list(dialect, "id", "ids", false), use(ids);
-  delete_change_details(session, dialect, withdrawn);
+  const std::string ids = sql::list_of(session, withdrawn);
+  session << "DELETE FROM change_log WHERE " + sql::in_list(session, "id", "ids", false), use(ids);
+  delete_change_details(session, withdrawn);
   // One whose gift has come already has counted meanwhile.
   std::set<TransactionId> existing;
-  for (const auto& [id, gift_source] : find_gift_sources(session, dialect, transactions)) existing.insert(id);
+  for (const auto& [id, gift_source] : find_gift_sources(session, transactions)) existing.insert(id);
   // All gifts before the first mark, each in the order of their ids (ARCH-40).
-  lock_gifts(session, dialect, values_of(std::vector(existing.begin(), existing.end())));
-  for (const TransactionId id : existing) refold(session, dialect, id, now);
+  lock_gifts(session, values_of(std::vector(existing.begin(), existing.end())));
+  for (const TransactionId id : existing) refold(session, id, now);
 }
 
-void delete_orphaned_payloads(soci::session& session, sql::Dialect dialect,
-                              std::span<const TransactionId> ids) {
-  const std::vector<StoredPayload> reports = select_payloads(session, dialect, ids);
+void delete_orphaned_payloads(soci::session& session, std::span<const TransactionId> ids) {
+  const std::vector<StoredPayload> reports = select_payloads(session, ids);
   if (reports.empty()) return;
-  const std::set<std::pair<std::string, std::string>> orphaned = still_orphaned(session, dialect, ids);
+  const std::set<std::pair<std::string, std::string>> orphaned = still_orphaned(session, ids);
   std::vector<std::int64_t> done;
   for (const StoredPayload& report : reports) {
     if (!orphaned.contains({report.source, report.transaction})) done.push_back(report.id);
   }
-  const std::string list = sql::list_of(dialect, done);
-  session << "DELETE FROM inbound_event WHERE " + sql::in_list(dialect, "id", "list", false), use(list);
+  const std::string list = sql::list_of(session, done);
+  session << "DELETE FROM inbound_event WHERE " + sql::in_list(session, "id", "list", false), use(list);
 }
 
 std::int64_t delete_unreferenced_payloads(soci::session& session, const std::string& source, UtcMillis before,

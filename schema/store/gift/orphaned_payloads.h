@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "schema/ids.h"
-#include "schema/sql/dsn.h"
 #include "schema/store/gift/change_log.h"
 
 namespace soci {
@@ -20,19 +19,17 @@ class session;
 namespace giftsync::store {
 
 /// The orphaned changes of the source on those transactions that are not voided.
-std::vector<StatusChange> orphaned_changes(soci::session& session, sql::Dialect dialect,
-                                           const std::string& source, std::span<const TransactionId> ids);
+std::vector<StatusChange> orphaned_changes(soci::session& session, const std::string& source,
+                                           std::span<const TransactionId> ids);
 
 /// Deletes orphaned changes that resulted from reprocessed payloads and are not in their new result
 /// (`current_changes`), unless another stored payload resulted in them.
-void withdraw_derived_changes(soci::session& session, sql::Dialect dialect,
-                              const std::vector<std::int64_t>& changes,
+void withdraw_derived_changes(soci::session& session, const std::vector<std::int64_t>& changes,
                               std::span<const StatusChange> current_changes, UtcMillis now);
 
 /// Deletes the payloads of those transactions, whose gifts exist now, except those of sources that still
 /// have an orphaned change of them or whose payloads have to be reprocessed first.
-void delete_orphaned_payloads(soci::session& session, sql::Dialect dialect,
-                              std::span<const TransactionId> ids);
+void delete_orphaned_payloads(soci::session& session, std::span<const TransactionId> ids);
 
 /// Deletes payloads of the source that were received before a time and have no orphaned change, at most
 /// `limit`; returns how many.

@@ -50,17 +50,14 @@ std::vector<SyncClaim> SyncQueue::claim(const std::string& owner, std::int64_t l
   const std::string due = "SELECT transaction_id FROM crm_outbox WHERE " + is_due +
                           " ORDER BY (next_attempt_at / 10000), transaction_id LIMIT " +
                           std::to_string(limit) + for_update(dialect, " SKIP LOCKED");
-  const auto is_idle = [&](soci::session& session) {
-    return sql::select_value<std::int64_t>(
-               session, "SELECT count(*) FROM (SELECT 1 FROM crm_outbox WHERE " + is_due + " LIMIT 1) due",
-               use(now)) == 0;
+  const auto has_due = [&](soci::session& session) {
+    return sql::has_row(session, "crm_outbox WHERE " + is_due, use(now));
   };
-  if (database_->read(is_idle)) return {};  // without work no write lock is taken
-  std::vector<SyncClaim> claims = database_->write([&](soci::session& session) {
+  std::vector<SyncClaim> claims = write_if_any(*database_, has_due, [&](soci::session& session) {
     SyncClaim row;
     return sql::select_rows(row, session,
                             "UPDATE crm_outbox SET lease_owner = :owner, lease_until = " + clock +
-                                " + :lease WHERE transaction_id " + sql::in_subquery(dialect, due) +
+                                " + :lease WHERE transaction_id " + sql::in_subquery(session, due) +
                                 " RETURNING transaction_id, mark_seq, attempts",
                             use(owner), use(lease_millis), use(now), into(row.transaction),
                             into(row.mark_seq), into(row.attempts));
@@ -107,12 +104,11 @@ std::vector<SyncClaim> SyncQueue::renew(const std::string& owner, std::int64_t l
 
 std::vector<TransactionId> SyncQueue::save_folded(std::span<const FoldedState> folded) {
   if (folded.empty()) return {};
-  const sql::Dialect dialect = database_->dialect();
   return database_->write([&](soci::session& session) {
     std::vector<std::int64_t> gifts;
     for (const FoldedState& one : folded) gifts.push_back(one.transaction.value);
-    lock_gifts(session, dialect, gifts);
-    sql::BulkRows rows(dialect, {{"id", Type::integer},
+    lock_gifts(session, gifts);
+    sql::BulkRows rows(session, {{"id", Type::integer},
                                  {"version", Type::integer},
                                  {"status", Type::text},
                                  {"sent_at", Type::integer},

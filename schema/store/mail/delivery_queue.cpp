@@ -31,12 +31,6 @@ std::string is_in_state(DeliveryState state) {
   return state == DeliveryState::accepted ? condition : condition + " AND state <> 'accepted'";
 }
 
-bool is_any(soci::session& session, const std::string& rows, std::optional<UtcMillis> now) {
-  const std::string count = "SELECT count(*) FROM (" + rows + ") due";
-  return (now ? sql::select_value<std::int64_t>(session, count, use(*now, "now"))
-              : sql::select_value<std::int64_t>(session, count)) > 0;
-}
-
 struct Lease {
   const std::string& owner;
   std::int64_t millis;
@@ -70,11 +64,11 @@ constexpr auto kBreakerFields = record_fields(
 const std::string kClaimColumns = sql::select_list(kClaimFields);
 
 /// Claims the rows of a SELECT with or without :now.
-void claim_rows(soci::session& session, sql::Dialect dialect, const Lease& lease, const std::string& rows,
+void claim_rows(soci::session& session, const Lease& lease, const std::string& rows,
                 std::optional<UtcMillis> now, std::vector<DeliveryClaim>& claims) {
   const std::string update = "UPDATE mail_outbox SET lease_owner = :owner, lease_until = " +
-                             std::string(sql::database_now(dialect)) + " + :lease WHERE transaction_id " +
-                             sql::in_subquery(dialect, rows + for_update(dialect, " SKIP LOCKED")) +
+                             std::string(sql::database_now(session)) + " + :lease WHERE transaction_id " +
+                             sql::in_subquery(session, rows + for_update(session, " SKIP LOCKED")) +
                              " RETURNING " + kClaimColumns;
   const auto claimed = [&](auto&&... bound) {
     return sql::select_records(kClaimFields, session, update, use(lease.owner, "owner"),
@@ -95,10 +89,10 @@ std::string ordered_input(const sql::BulkRows& rows) {
 }
 
 /// Returns the outcomes' transactions whose row still has their attempt; the other outcomes are stale.
-std::unordered_set<TransactionId> finish_attempts(soci::session& session, sql::Dialect dialect,
+std::unordered_set<TransactionId> finish_attempts(soci::session& session,
                                                   std::span<const DeliveryOutcome> outcomes, UtcMillis now) {
   if (outcomes.empty()) return {};
-  sql::BulkRows rows(dialect, {{"id", Type::integer},
+  sql::BulkRows rows(session, {{"id", Type::integer},
                                {"attempt", Type::integer},
                                {"new_state", Type::text},
                                {"due", Type::integer},
@@ -137,10 +131,10 @@ std::unordered_set<TransactionId> finish_attempts(soci::session& session, sql::D
   return ids;
 }
 
-std::vector<bool> begin_attempts(soci::session& session, sql::Dialect dialect,
-                                 const DeliveryQueue::Beginning& beginning, UtcMillis now) {
+std::vector<bool> begin_attempts(soci::session& session, const DeliveryQueue::Beginning& beginning,
+                                 UtcMillis now) {
   if (beginning.sendings.empty()) return {};
-  sql::BulkRows rows(dialect, {{"id", Type::integer},
+  sql::BulkRows rows(session, {{"id", Type::integer},
                                {"attempt", Type::integer},
                                {"sent_as", Type::text},
                                {"begun_at", Type::integer},
@@ -149,7 +143,7 @@ std::vector<bool> begin_attempts(soci::session& session, sql::Dialect dialect,
   for (const DeliveryQueue::Sending& sending : beginning.sendings)
     rows.add({sending.claim.transaction.value, sending.claim.attempt, std::string_view(sending.message_id),
               now.value, beginning.lease_millis, std::string_view(beginning.owner)});
-  const std::string clock(sql::database_now(dialect));
+  const std::string clock(sql::database_now(session));
   const auto update = [&](const std::string& of) {
     return " SET state = 'sending', turn = 0, attempt = mail_outbox.attempt + 1, message_id = " + of +
            // The time of its request would keep the claims' floor down while it is sent (ARCH-44); and now
@@ -174,19 +168,18 @@ std::vector<bool> begin_attempts(soci::session& session, sql::Dialect dialect,
   return has_begun;
 }
 
-/// "SELECT ... <rest>", with :daemon when there is one.
+/// `rest` has :daemon when there is one.
 std::vector<CircuitBreaker> select_breakers(soci::session& session, const std::string& rest,
                                             const std::string* daemon) {
-  const std::string select = "SELECT " + sql::select_list(kBreakerFields) + " FROM mail_breaker " + rest;
-  return daemon ? sql::select_records(kBreakerFields, session, select, use(*daemon, "daemon"))
-                : sql::select_records(kBreakerFields, session, select);
+  return daemon ? sql::find_records(kBreakerFields, session, rest, use(*daemon, "daemon"))
+                : sql::find_records(kBreakerFields, session, rest);
 }
 
 /// Those of the mails that the viewer sees which "<rest>" selects, with :ids when there are some.
-std::vector<ListedMail> select_listed(soci::session& session, sql::Dialect dialect, const Viewer& viewer,
-                                      const std::string& rest, const std::optional<std::string>& ids) {
+std::vector<ListedMail> select_listed(soci::session& session, const Viewer& viewer, const std::string& rest,
+                                      const std::optional<std::string>& ids) {
   const std::string shown =
-      viewer.is_masked() ? masked_column("d.last_reply") + ", " + masked_address_column(dialect, "t.email")
+      viewer.is_masked() ? masked_column("d.last_reply") + ", " + masked_address_column(session, "t.email")
                          : "d.last_reply, " + mail_recipient_column();
   const std::string select =
       "SELECT d.transaction_id, d.state, d.kind, d.attempt - (d.number - 1), d.next_attempt_at, "
@@ -228,18 +221,18 @@ std::vector<DeliveryClaim> DeliveryQueue::claim(const std::string& owner, std::i
   const auto first_attempts = [&](std::size_t count) {
     return due_first_attempts(dialect, count, turn_floor);
   };
-  const auto is_idle = [&](soci::session& session) {
-    return !is_any(session, first_attempts(1), std::nullopt) && !is_any(session, retries(1), now);
+  const auto has_due = [&](soci::session& session) {
+    return sql::has_row(session, "(" + first_attempts(1) + ") due") ||
+           sql::has_row(session, "(" + retries(1) + ") due", use(now, "now"));
   };
-  if (database_->read(is_idle)) return {};  // without work no write lock is taken
   const Lease lease{owner, lease_millis};
-  std::vector<DeliveryClaim> claims = database_->write([&](soci::session& session) {
+  std::vector<DeliveryClaim> claims = write_if_any(*database_, has_due, [&](soci::session& session) {
     std::vector<DeliveryClaim> rows;
-    claim_rows(session, dialect, lease, retries((limit + 1) / 2), now, rows);
+    claim_rows(session, lease, retries((limit + 1) / 2), now, rows);
     const std::size_t retried = rows.size();
-    claim_rows(session, dialect, lease, first_attempts(limit - rows.size()), std::nullopt, rows);
+    claim_rows(session, lease, first_attempts(limit - rows.size()), std::nullopt, rows);
     const bool has_place = rows.size() < limit && retried == (limit + 1) / 2;
-    if (has_place) claim_rows(session, dialect, lease, retries(limit - rows.size()), now, rows);
+    if (has_place) claim_rows(session, lease, retries(limit - rows.size()), now, rows);
     return rows;
   });
   // A first attempt leaves an entry among both: begun, it is one that was tried.
@@ -267,13 +260,12 @@ std::vector<StatusChange> DeliveryQueue::changes_with_ids(std::span<const Delive
 
 std::size_t DeliveryQueue::store_outcomes(soci::session& session, std::span<const DeliveryOutcome> outcomes,
                                           std::span<const StatusChange> changes, UtcMillis now) {
-  const std::unordered_set<TransactionId> finished =
-      finish_attempts(session, database_->dialect(), outcomes, now);
+  const std::unordered_set<TransactionId> finished = finish_attempts(session, outcomes, now);
   std::vector<StatusChange> accepted;
   for (const StatusChange& change : changes) {
     if (finished.contains(change.transaction)) accepted.push_back(change);
   }
-  accept_changes(session, database_->dialect(), accepted);
+  accept_changes(session, accepted);
   return finished.size();
 }
 
@@ -292,10 +284,9 @@ std::vector<bool> DeliveryQueue::finish_and_begin(std::span<const DeliveryOutcom
   for (const Sending& sending : beginning.sendings) mails.push_back(sending.claim.transaction.value);
   return database_->write([&](soci::session& session) {
     // Each of the two statements locks its own mails in order, but not both together.
-    if (!outcomes.empty() && !beginning.sendings.empty())
-      lock_in_order(session, database_->dialect(), kMailOutbox, mails);
+    if (!outcomes.empty() && !beginning.sendings.empty()) lock_in_order(session, kMailOutbox, mails);
     store_outcomes(session, outcomes, changes, now);
-    return begin_attempts(session, database_->dialect(), beginning, now);
+    return begin_attempts(session, beginning, now);
   });
 }
 
@@ -307,8 +298,7 @@ void DeliveryQueue::release(const std::string& owner, std::span<const DeliveryCl
   };
   const std::string update = "UPDATE mail_outbox SET lease_owner = '', lease_until = 0";
   database_->write([&](soci::session& session) {
-    sql::BulkRows rows(database_->dialect(),
-                       {{"id", Type::integer}, {"attempt", Type::integer}, {"owner", Type::text}});
+    sql::BulkRows rows(session, {{"id", Type::integer}, {"attempt", Type::integer}, {"owner", Type::text}});
     for (const DeliveryClaim& claim : claims)
       rows.add({claim.transaction.value, claim.attempt, std::string_view(owner)});
     rows.run(session, update + where(":"), update + " FROM " + ordered_input(rows) + where("input_row."));
@@ -424,8 +414,9 @@ std::vector<std::pair<DeliveryState, std::int64_t>> DeliveryQueue::count_by_stat
 }
 
 bool DeliveryQueue::has_any(DeliveryState state) {
-  const std::string rows = "SELECT 1 FROM mail_outbox WHERE " + is_in_state(state) + " LIMIT 1";
-  return database_->read([&](soci::session& session) { return is_any(session, rows, std::nullopt); });
+  return database_->read([&](soci::session& session) {
+    return sql::has_row(session, "mail_outbox WHERE " + is_in_state(state));
+  });
 }
 
 std::optional<DeliveryRow> DeliveryQueue::find(TransactionId transaction) {
@@ -453,17 +444,15 @@ std::vector<ListedMail> DeliveryQueue::list(const Viewer& viewer, DeliveryState 
   const std::string rest = "d." + is_in_state(state) +
                            (before ? " AND d.transaction_id < " + std::to_string(before->value) : "") +
                            " ORDER BY d.transaction_id DESC LIMIT " + std::to_string(limit);
-  return database_->read([&](soci::session& session) {
-    return select_listed(session, database_->dialect(), viewer, rest, std::nullopt);
-  });
+  return database_->read(
+      [&](soci::session& session) { return select_listed(session, viewer, rest, std::nullopt); });
 }
 
 std::vector<ListedMail> DeliveryQueue::list(const Viewer& viewer, std::span<const TransactionId> gifts) {
-  const sql::Dialect dialect = database_->dialect();
-  const std::string rest =
-      sql::in_list(dialect, "d.transaction_id", "ids", false) + " ORDER BY d.transaction_id DESC";
+  const std::string rest = sql::in_list(database_->dialect(), "d.transaction_id", "ids", false) +
+                           " ORDER BY d.transaction_id DESC";
   return database_->read([&](soci::session& session) {
-    return select_listed(session, dialect, viewer, rest, sql::list_of(dialect, values_of(gifts)));
+    return select_listed(session, viewer, rest, sql::list_of(session, values_of(gifts)));
   });
 }
 
@@ -525,15 +514,14 @@ bool DeliveryQueue::apply(TransactionId transaction, MailAction action, const Au
                               : action == MailAction::release ? GiftActionKind::mail_released
                                                               : GiftActionKind::mail_retried;
   return database_->write([&](soci::session& session) {
-    const sql::Dialect dialect = database_->dialect();
-    const auto mail = lock_mail(session, dialect, transaction);
+    const auto mail = lock_mail(session, transaction);
     const std::int64_t changed = sql::change_rows(
         session, "UPDATE mail_outbox SET " + change + " WHERE transaction_id = :id AND " + condition,
         use(now, "now"), use(transaction, "id"));
     if (changed == 0) return false;
     insert_audit_event(session, audit);
     if (transaction.value > 0)
-      insert_mail_action(session, dialect, action == MailAction::retry ? std::nullopt : mail,
+      insert_mail_action(session, action == MailAction::retry ? std::nullopt : mail,
                          {transaction, now, kind, audit.actor, ""});
     return true;
   });

@@ -29,47 +29,46 @@ bool has_outcome(const DeliveryRow& mail) {
 
 }  // namespace
 
-std::optional<DeliveryRow> lock_mail(soci::session& session, sql::Dialect dialect, TransactionId id) {
+std::optional<DeliveryRow> lock_mail(soci::session& session, TransactionId id) {
   return sql::first_of(
-      select_mails(session, "d.transaction_id = " + std::to_string(id.value) + for_update(dialect, " OF d")));
+      select_mails(session, "d.transaction_id = " + std::to_string(id.value) + for_update(session, " OF d")));
 }
 
-void queue_next_mails(soci::session& session, sql::Dialect dialect, std::span<const TransactionId> gifts,
-                      MailKind kind, UtcMillis now) {
+void queue_next_mails(soci::session& session, std::span<const TransactionId> gifts, MailKind kind,
+                      UtcMillis now) {
   if (gifts.empty()) return;
-  const std::string list = sql::list_of(dialect, values_of(gifts));
+  const std::string list = sql::list_of(session, values_of(gifts));
   // The attempt number continues, so that a late outcome of the previous mail is not mistaken for one of this
   // mail.
   session << ordered_update(
-      dialect, kMails,
+      session, kMails,
       "state = 'queued', turn = 0, next_attempt_at = :now, message_id = '', first_deferred_at = NULL, "
       "attempt = "
       "attempt "
       "+ 1, uncertain_retries = 0, last_reply = '', updated_at = :now, lease_owner = '', lease_until = 0, "
       "kind = :kind, number = number + 1, ordered_at = :now",
-      sql::in_list(dialect, "transaction_id", "gifts", false)),
+      sql::in_list(session, "transaction_id", "gifts", false)),
       use(now, "now"), use(kind, "kind"), use(list, "gifts");
 }
 
-void withdraw_mails(soci::session& session, sql::Dialect dialect, std::span<const TransactionId> gifts,
-                    UtcMillis now) {
+void withdraw_mails(soci::session& session, std::span<const TransactionId> gifts, UtcMillis now) {
   if (gifts.empty()) return;
-  const std::string list = sql::list_of(dialect, values_of(gifts));
-  session << ordered_update(dialect, kMails,
+  const std::string list = sql::list_of(session, values_of(gifts));
+  session << ordered_update(session, kMails,
                             "state = 'withdrawn', updated_at = :now, lease_owner = '', lease_until = 0",
-                            sql::in_list(dialect, "transaction_id", "gifts", false) +
+                            sql::in_list(session, "transaction_id", "gifts", false) +
                                 " AND state IN ('queued', 'sending', 'uncertain', 'held')"),
       use(now, "now"), use(list, "gifts");
 }
 
-void insert_mail_action(soci::session& session, sql::Dialect dialect, const std::optional<DeliveryRow>& mail,
+void insert_mail_action(soci::session& session, const std::optional<DeliveryRow>& mail,
                         const GiftAction& action) {
   std::vector<GiftAction> actions;
   for (const auto& [state, kind] : kOutcomes)
     if (mail && mail->state == state && has_outcome(*mail))
       actions.push_back({action.transaction, mail->updated_at, kind, "mailer", mail->last_reply});
   actions.push_back(action);
-  insert_actions(session, dialect, actions);
+  insert_actions(session, actions);
 }
 
 }  // namespace giftsync::store

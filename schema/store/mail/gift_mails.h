@@ -19,21 +19,20 @@
 namespace giftsync::store {
 
 /// The mail of the outbox with that id, which no other transaction changes until this one ends.
-std::optional<DeliveryRow> lock_mail(soci::session& session, sql::Dialect dialect, TransactionId id);
+std::optional<DeliveryRow> lock_mail(soci::session& session, TransactionId id);
 
 /// Reuses the rows of the previous mails for the next ones, due now. A sender of a previous mail loses its
 /// lease.
-void queue_next_mails(soci::session& session, sql::Dialect dialect, std::span<const TransactionId> gifts,
-                      MailKind kind, UtcMillis now);
+void queue_next_mails(soci::session& session, std::span<const TransactionId> gifts, MailKind kind,
+                      UtcMillis now);
 
 /// Withdraws the mails that have not left yet; one that is being sent may still arrive.
-void withdraw_mails(soci::session& session, sql::Dialect dialect, std::span<const TransactionId> gifts,
-                    UtcMillis now);
+void withdraw_mails(soci::session& session, std::span<const TransactionId> gifts, UtcMillis now);
 
 /// Stores the action with, before it, what the gift's mail was until now, which the row of the outbox
 /// will not have any more (CON-60). Of a mail that was never tried, or is withdrawn already, there is nothing
 /// to keep.
-void insert_mail_action(soci::session& session, sql::Dialect dialect, const std::optional<DeliveryRow>& mail,
+void insert_mail_action(soci::session& session, const std::optional<DeliveryRow>& mail,
                         const GiftAction& action);
 
 // Reads mails from their rows. Included by this folder's .cpp files only.

@@ -1,8 +1,7 @@
 #include "schema/store/mail/lifecycle_store.h"
 
 #include "schema/enums.h"
-#include "schema/sql/bulk_rows.h"
-#include "schema/sql/queries.h"
+#include "schema/sql/record_rows.h"
 #include "schema/store/gift/change_rows.h"
 #include "schema/store/gift/gift_rows.h"
 #include "schema/store/mail/gift_mails.h"
@@ -29,64 +28,77 @@ constexpr auto kActionKinds = enum_words<Kind>({{Kind::resent, "resent"},
                                                 {Kind::mail_held, "mail_held"},
                                                 {Kind::mail_deferred, "mail_deferred"}});
 
-std::optional<Gift> lock_gift(soci::session& session, sql::Dialect dialect, TransactionId id) {
+std::optional<Kind> action_kind_from_word(std::string_view word) {
+  return kActionKinds.parse(word);
+}
+using GiftActionWord = sql::WordConversion<Kind, action_kind_from_word, Kind::resent>;
+
+}  // namespace
+}  // namespace giftsync::store
+
+template <>
+struct soci::type_conversion<giftsync::store::GiftActionKind> : giftsync::store::GiftActionWord {};
+
+namespace giftsync::store {
+namespace {
+
+// One field a line.
+// clang-format off
+constexpr auto kGiftActionFields = record_fields(
+    "gift_action",
+    field<&GiftAction::transaction>("transaction_id"),
+    field<&GiftAction::at>("done_at"),
+    field<&GiftAction::kind>("action"),
+    field<&GiftAction::actor>("actor"),
+    field<&GiftAction::comment>("comment"),
+    field<&GiftAction::is_readdressed>("readdressed"));
+// clang-format on
+
+std::optional<Gift> lock_gift(soci::session& session, TransactionId id) {
   std::optional<Gift> found;
   sql::PreparedQuery row(
-      session, gifts_query("t.id = :id AND t.gift_source = ''" + for_update(dialect, " OF t")), {"id"});
+      session, gifts_query("t.id = :id AND t.gift_source = ''" + for_update(session, " OF t")), {"id"});
   row.each_row({std::to_string(id.value)}, [&] { found = gift_in(row); });
   return found;
 }
 
 bool has_action(soci::session& session, const GiftAction& action) {
-  const std::string what(to_word(action.kind));
-  return sql::select_value<std::int64_t>(session,
-                                         "SELECT count(*) FROM gift_action WHERE transaction_id = :id AND "
-                                         "done_at = :at AND action = :what "
-                                         "AND actor = :who AND comment = :comment",
-                                         use(action.transaction), use(action.at), use(what),
-                                         use(action.actor), use(action.comment)) > 0;
+  return sql::has_row(
+      session,
+      "gift_action WHERE transaction_id = :id AND done_at = :at AND action = :what AND actor = :who "
+      "AND comment = :comment",
+      use(action.transaction), use(action.at), use(action.kind), use(action.actor), use(action.comment));
 }
 
 /// A new address requires new links, and the CRM gets it.
-void change_address(soci::session& session, sql::Dialect dialect, const RecipientTransaction& gift,
-                    const std::string& email, UtcMillis now) {
+void change_address(soci::session& session, const RecipientTransaction& gift, const std::string& email,
+                    UtcMillis now) {
   session << "UPDATE recipient_transaction SET email = :email, generation = generation + 1, version = "
              "version + 1 WHERE id = :id",
       use(email), use(gift.id);
-  enqueue_sync(session, dialect, {gift.id}, now);
+  enqueue_sync(session, {gift.id}, now);
 }
 
-void apply_order(soci::session& session, sql::Dialect dialect, const MailContext& view,
-                 const MailOrder& order, UtcMillis now) {
+void apply_order(soci::session& session, const MailContext& view, const MailOrder& order, UtcMillis now) {
   const RecipientTransaction& gift = view.gift.transaction;
-  if (order.email != gift.email) change_address(session, dialect, gift, order.email, now);
+  if (order.email != gift.email) change_address(session, gift, order.email, now);
   session << "UPDATE recipient_transaction SET due_at = cast(:due as bigint), last_reminder_day = :day WHERE "
              "id = "
              ":id",
       use(order.due_at), use(order.last_reminder_day), use(gift.id);
-  if (order.action)
-    insert_mail_action(session, dialect, order.send ? view.mail : std::nullopt, *order.action);
+  if (order.action) insert_mail_action(session, order.send ? view.mail : std::nullopt, *order.action);
   if (order.audit) insert_audit_event(session, *order.audit);
   if (!order.send) return;
   if (order.kind == MailKind::gift)
     session << "UPDATE recipient_transaction SET resent_at = :now WHERE id = :id", use(now), use(gift.id);
-  queue_next_mails(session, dialect, std::span(&gift.id, 1), order.kind, now);
+  queue_next_mails(session, std::span(&gift.id, 1), order.kind, now);
 }
 
 }  // namespace
 
-void insert_actions(soci::session& session, sql::Dialect dialect, std::span<const GiftAction> actions) {
-  using Type = sql::BulkInsert::Type;
-  sql::BulkInsert rows(dialect, "gift_action",
-                       {{"transaction_id", Type::integer},
-                        {"done_at", Type::integer},
-                        {"action", Type::text},
-                        {"actor", Type::text},
-                        {"comment", Type::text},
-                        {"readdressed", Type::integer}});
-  for (const GiftAction& one : actions)
-    rows.add({one.transaction.value, one.at.value, to_word(one.kind), one.actor, one.comment,
-              std::int64_t{one.is_readdressed}});
+void insert_actions(soci::session& session, std::span<const GiftAction> actions) {
+  sql::BulkInsert rows(session, kGiftActionFields.table, sql::bulk_columns(kGiftActionFields));
+  for (const GiftAction& action : actions) rows.add(sql::cells_of(kGiftActionFields, action));
   rows.run(session);
 }
 
@@ -98,17 +110,15 @@ LifecycleStore::LifecycleStore(std::shared_ptr<sql::Database> database, ChangeLo
     : database_(std::move(database)), changes_(changes) {}
 
 bool LifecycleStore::enqueue_mail(TransactionId gift, UtcMillis now, const MailPolicy& decide) {
-  const sql::Dialect dialect = database_->dialect();
   std::optional<GiftAction> ordered;  // by a transaction whose commit is uncertain
   const auto order = [&](soci::session& session) {
-    std::optional<Gift> found = lock_gift(session, dialect, gift);
+    std::optional<Gift> found = lock_gift(session, gift);
     if (!found) return false;
     if (ordered && has_action(session, *ordered)) return true;
-    MailContext view{std::move(*found), select_spans(session, dialect, std::span(&gift, 1)),
-                     lock_mail(session, dialect, gift)};
+    MailContext view{std::move(*found), select_spans(session, std::span(&gift, 1)), lock_mail(session, gift)};
     const std::optional<MailOrder> wanted = decide(view);
     if (!wanted) return false;
-    apply_order(session, dialect, view, *wanted, now);
+    apply_order(session, view, *wanted, now);
     ordered = wanted->action;
     return true;
   };
@@ -131,15 +141,15 @@ TransactionEffect LifecycleStore::require_current_link_effect(const RecipientTra
 
 TransactionEffect LifecycleStore::withdraw_gift_effect(const GiftAction& action,
                                                        const std::optional<AuditEvent>& audit) {
-  return [action, audit, dialect = database_->dialect()](soci::session& session) {
-    std::optional<DeliveryRow> mail = lock_mail(session, dialect, action.transaction);
+  return [action, audit](soci::session& session) {
+    std::optional<DeliveryRow> mail = lock_mail(session, action.transaction);
     // These stay as they are in the outbox.
     if (mail && (mail->state == DeliveryState::accepted || mail->state == DeliveryState::undelivered))
       mail.reset();
-    withdraw_mails(session, dialect, std::span(&action.transaction, 1), action.at);
+    withdraw_mails(session, std::span(&action.transaction, 1), action.at);
     session << "UPDATE recipient_transaction SET generation = generation + 1, due_at = NULL WHERE id = :id",
         use(action.transaction);
-    insert_mail_action(session, dialect, mail, action);
+    insert_mail_action(session, mail, action);
     if (audit) insert_audit_event(session, *audit);
     return true;
   };
@@ -147,29 +157,14 @@ TransactionEffect LifecycleStore::withdraw_gift_effect(const GiftAction& action,
 
 std::vector<GiftAction> LifecycleStore::find_actions(TransactionId gift) {
   return database_->read([&](soci::session& session) {
-    GiftAction row;
-    std::string what;
-    soci::statement statement = sql::bound(
-        session,
-        "SELECT transaction_id, done_at, action, actor, comment, readdressed FROM gift_action WHERE "
-        "transaction_id = :id ORDER BY done_at, id",
-        use(gift), into(row.transaction), into(row.at), into(what), into(row.actor), into(row.comment),
-        into(row.is_readdressed));
-    std::vector<GiftAction> actions;
-    sql::each_row(statement, [&] {
-      row.kind = kActionKinds.parse(what).value_or(GiftActionKind::resent);
-      actions.push_back(row);
-    });
-    return actions;
+    return sql::find_records(kGiftActionFields, session, "WHERE transaction_id = :id ORDER BY done_at, id",
+                             use(gift));
   });
 }
 
 // The gifts that are due for a timer: claimed, decided about and written, many in one transaction.
 
 namespace {
-
-using soci::into;
-using soci::use;
 
 /// With the condition of the index recipient_transaction_due.
 const std::string kIsDue = "due_at IS NOT NULL AND due_at <= :now";
@@ -194,36 +189,34 @@ std::string smallest_due(std::optional<UtcMillis> above) {
 
 /// Decisions about the gifts wait here until this transaction has ended. A gift that another one has locked
 /// is skipped: waiting for it would hold up all others.
-std::vector<TransactionId> lock_gifts(soci::session& session, sql::Dialect dialect, const std::string& which,
-                                      UtcMillis now) {
+std::vector<TransactionId> lock_gifts(soci::session& session, const std::string& which, UtcMillis now) {
   return sql::select_column<TransactionId>(
-      session, "SELECT id FROM recipient_transaction WHERE " + which + for_update(dialect, " SKIP LOCKED"),
+      session, "SELECT id FROM recipient_transaction WHERE " + which + for_update(session, " SKIP LOCKED"),
       use(now));
 }
 
 /// A mail that was sent leaves that state only by a decision that locks its gift.
-std::unordered_map<TransactionId, DeliveryState> states_of_mails(soci::session& session, sql::Dialect dialect,
+std::unordered_map<TransactionId, DeliveryState> states_of_mails(soci::session& session,
                                                                  std::span<const TransactionId> gifts) {
-  const std::string list = sql::list_of(dialect, values_of(gifts));
+  const std::string list = sql::list_of(session, values_of(gifts));
   std::pair<TransactionId, DeliveryState> row;
   const auto rows = sql::select_rows(row, session,
                                      "SELECT transaction_id, state FROM mail_outbox WHERE " +
-                                         sql::in_list(dialect, "transaction_id", "gifts", false),
+                                         sql::in_list(session, "transaction_id", "gifts", false),
                                      use(list), into(row.first), into(row.second));
   return {rows.begin(), rows.end()};
 }
 
 /// In the order of their ids.
-std::vector<DueGift> read_gifts(soci::session& session, sql::Dialect dialect,
-                                std::span<const TransactionId> ids) {
+std::vector<DueGift> read_gifts(soci::session& session, std::span<const TransactionId> ids) {
   std::unordered_map<TransactionId, std::vector<ChangeSpan>> spans;
-  for (const ChangeSpan& span : select_spans(session, dialect, ids)) spans[span.transaction].push_back(span);
-  const auto mails = states_of_mails(session, dialect, ids);
+  for (const ChangeSpan& span : select_spans(session, ids)) spans[span.transaction].push_back(span);
+  const auto mails = states_of_mails(session, ids);
   std::vector<DueGift> gifts;
   gifts.reserve(ids.size());
   sql::PreparedQuery row(session,
-                         gifts_query(sql::in_list(dialect, "t.id", "list", false) + " ORDER BY t.id"));
-  row.each_row({sql::list_of(dialect, values_of(ids))}, [&] {
+                         gifts_query(sql::in_list(session, "t.id", "list", false) + " ORDER BY t.id"));
+  row.each_row({sql::list_of(session, values_of(ids))}, [&] {
     DueGift& due = gifts.emplace_back();
     due.gift = gift_in(row);
     due.changes = std::move(spans[due.gift.transaction.id]);
@@ -242,7 +235,7 @@ class Decisions {
   }
 
   /// Inserts the outcomes; those that the log has already, voided, are decided again without them.
-  void insert_outcomes(soci::session& session, sql::Dialect dialect) {
+  void insert_outcomes(soci::session& session) {
     std::vector<std::vector<StatusChange>> refused(gifts_.size());
     std::vector<std::size_t> pending;
     for (std::size_t i = 0; i < of_.size(); ++i) pending.push_back(i);
@@ -251,7 +244,7 @@ class Decisions {
       for (const std::size_t i : pending) {
         if (of_[i].outcome) changes.push_back(&*of_[i].outcome);
       }
-      const std::unordered_set<ChangeId> inserted = insert_changes(session, dialect, changes);
+      const std::unordered_set<ChangeId> inserted = insert_changes(session, changes);
       std::vector<std::size_t> again;
       for (const std::size_t i : pending) {
         if (!of_[i].outcome || inserted.contains(of_[i].outcome->id)) continue;
@@ -263,7 +256,7 @@ class Decisions {
     }
   }
 
-  void write_effects(soci::session& session, sql::Dialect dialect, UtcMillis now) const {
+  void write_effects(soci::session& session, UtcMillis now) const {
     std::vector<TransactionId> ended;
     std::vector<TransactionId> reminded;
     std::vector<GiftAction> actions;
@@ -273,11 +266,11 @@ class Decisions {
       reminded.push_back(id_of(i));
       actions.push_back(*of_[i].reminder);
     }
-    withdraw_mails(session, dialect, ended, now);
-    queue_next_mails(session, dialect, reminded, MailKind::reminder, now);
-    insert_actions(session, dialect, actions);
-    write_timers(session, dialect);
-    enqueue_sync(session, dialect, ended, now);
+    withdraw_mails(session, ended, now);
+    queue_next_mails(session, reminded, MailKind::reminder, now);
+    insert_actions(session, actions);
+    write_timers(session);
+    enqueue_sync(session, ended, now);
   }
 
   std::vector<TimerDecision> take() { return std::move(of_); }
@@ -292,9 +285,9 @@ class Decisions {
     return decision;
   }
 
-  void write_timers(soci::session& session, sql::Dialect dialect) const {
+  void write_timers(soci::session& session) const {
     using Type = sql::BulkRows::Type;
-    sql::BulkRows rows(dialect,
+    sql::BulkRows rows(session,
                        {{"id", Type::integer}, {"due_at", Type::integer}, {"reminder_day", Type::integer}});
     for (std::size_t i = 0; i < of_.size(); ++i) {
       const std::int64_t day =
@@ -334,15 +327,14 @@ TimerRun LifecycleStore::decide_due_gift(TransactionId gift, UtcMillis now, cons
 
 TimerRun LifecycleStore::decide_about(const std::string& which, UtcMillis now, std::size_t count,
                                       const TimerPolicy& decide) {
-  const sql::Dialect dialect = database_->dialect();
   const std::int64_t first_change_id = changes_.change_ids_.allocate(static_cast<std::int64_t>(count));
   return database_->write([&](soci::session& session) {
-    const std::vector<TransactionId> ids = lock_gifts(session, dialect, which, now);
+    const std::vector<TransactionId> ids = lock_gifts(session, which, now);
     if (ids.empty()) return TimerRun{};
-    const std::vector<DueGift> gifts = read_gifts(session, dialect, ids);
+    const std::vector<DueGift> gifts = read_gifts(session, ids);
     Decisions decisions(gifts, decide, first_change_id);
-    decisions.insert_outcomes(session, dialect);
-    decisions.write_effects(session, dialect, now);
+    decisions.insert_outcomes(session);
+    decisions.write_effects(session, now);
     return TimerRun{gifts.size(), decisions.take()};
   });
 }

@@ -71,9 +71,8 @@ void update_noticed_content(soci::session& session, const std::string& record_id
 
 std::vector<UnnoticedRecord> ApproverNotices::find_unnoticed(std::span<const std::string> record_ids) {
   if (record_ids.empty()) return {};
-  const sql::Dialect dialect = database_->dialect();
   const std::string list =
-      sql::list_of(dialect, std::vector<std::string>(record_ids.begin(), record_ids.end()));
+      sql::list_of(database_->dialect(), std::vector<std::string>(record_ids.begin(), record_ids.end()));
   return database_->read([&](soci::session& session) {
     UnnoticedRecord row;
     return sql::select_rows(
@@ -81,7 +80,7 @@ std::vector<UnnoticedRecord> ApproverNotices::find_unnoticed(std::span<const std
         "SELECT w.record_id, w.transition_id FROM (SELECT s.record_id, max(t.id) AS transition_id FROM "
         "request_record_state s JOIN request_record_transition t ON t.record_id = s.record_id AND t.to_state "
         "= 'pending' WHERE s.state = 'pending' AND s.deleted = 0 AND s.number <> '' AND " +
-            sql::in_list(dialect, "s.record_id", "keys", true) +
+            sql::in_list(session, "s.record_id", "keys", true) +
             " GROUP BY s.record_id) w WHERE NOT EXISTS (SELECT 1 FROM approver_notice n WHERE "
             "n.transition_id = w.transition_id)",
         use(list), into(row.record_id), into(row.transition));
@@ -108,9 +107,8 @@ void ApproverNotices::queue_mails(UtcMillis now) {
                           .may_follow = "state IN ('accepted', 'undelivered', 'withdrawn', 'held')",
                           .due = next_time()};
   const auto has_work = [&](soci::session& session) { return has_mail_to_queue(session, mails); };
-  if (!database_->read(has_work)) return;  // no write lock is taken
-  database_->write(
-      [&](soci::session& session) { queue_notice_mails(session, database_->dialect(), mails, now); });
+  write_if_any(*database_, has_work,
+               [&](soci::session& session) { queue_notice_mails(session, mails, now); });
 }
 
 ApproverMail ApproverNotices::take(UserId user, std::int64_t mail_number, const std::string& claimed_by) {
@@ -147,14 +145,13 @@ ApproverMail ApproverNotices::take(UserId user, std::int64_t mail_number, const 
         "n.transition_id",
         use(mail_number, "mail"), use(user, "id"), into(row.transition), into(row.record_id),
         into(row.number), into(row.item), into(row.cost), into(row.is_repeated), into(row.was_approved));
-    mail.is_obsolete =
-        sql::select_value<std::int64_t>(
-            session,
-            "SELECT count(*) FROM (SELECT 1 FROM approver_notice n JOIN request_record_state s ON "
-            "s.record_id = n.record_id AND s.state = 'pending' AND s.deleted = 0 JOIN console_user u ON u.id "
-            "= n.user_id AND u.active = 1 JOIN user_role r ON r.user_id = u.id AND r.role = 'approver' WHERE "
-            "n.mail_number = :mail AND n.user_id = :id LIMIT 1) waiting",
-            use(mail_number, "mail"), use(user, "id")) == 0;
+    mail.is_obsolete = !sql::has_row(
+        session,
+        "approver_notice n JOIN request_record_state s ON "
+        "s.record_id = n.record_id AND s.state = 'pending' AND s.deleted = 0 JOIN console_user u ON u.id "
+        "= n.user_id AND u.active = 1 JOIN user_role r ON r.user_id = u.id AND r.role = 'approver' WHERE "
+        "n.mail_number = :mail AND n.user_id = :id",
+        use(mail_number, "mail"), use(user, "id"));
     return mail;
   });
 }
@@ -165,27 +162,22 @@ void ApproverNotices::prune(UtcMillis before) {
 
 namespace {
 
-using soci::use;
-
 /// Without the condition of LeasedTable's index: all states are meant.
 constexpr LeasedTable kMails{"mail_outbox", "transaction_id", ""};
 
 }  // namespace
 
 bool has_mail_to_queue(soci::session& session, const NoticeMails& mails) {
-  return sql::select_value<std::int64_t>(
-             session, "SELECT count(*) FROM (SELECT 1 FROM " + mails.table +
-                          " n LEFT JOIN mail_outbox d ON d.transaction_id = " + mails.recipient +
-                          " WHERE n.mail_number = 0 AND (d.transaction_id IS NULL OR " + mails.may_follow +
-                          ") LIMIT 1) due") > 0;
+  return sql::has_row(
+      session, mails.table + " n LEFT JOIN mail_outbox d ON d.transaction_id = " + mails.recipient +
+                   " WHERE n.mail_number = 0 AND (d.transaction_id IS NULL OR " + mails.may_follow + ")");
 }
 
-void queue_notice_mails(soci::session& session, sql::Dialect dialect, const NoticeMails& mails,
-                        UtcMillis now) {
+void queue_notice_mails(soci::session& session, const NoticeMails& mails, UtcMillis now) {
   const std::string waiting = " FROM " + mails.table + " n WHERE n.mail_number = 0";
   // The attempt number continues, so that a late outcome of the last mail does not count for this one.
   session << ordered_update(
-      dialect, kMails,
+      session, kMails,
       "turn = 0, next_attempt_at = " + mails.due + ", ordered_at = " + mails.due +
           ", state = 'queued', message_id = '', first_deferred_at = NULL, attempt = attempt + 1, "
           "uncertain_retries = 0, last_reply = '', updated_at = :now, lease_owner = '', lease_until = 0, "
@@ -204,9 +196,6 @@ void queue_notice_mails(soci::session& session, sql::Dialect dialect, const Noti
 }
 
 namespace {
-
-using soci::into;
-using soci::use;
 
 /// Gifts that became undelivered since then get notices; absent while notices are off.
 constexpr const char* kSinceFact = "sender_notices_since";
@@ -233,8 +222,8 @@ NoticeMails mails_after(std::int64_t pause_millis, UtcMillis now) {
 }
 
 /// Returns how many.
-std::int64_t add_notices(soci::session& session, sql::Dialect dialect, UtcMillis since, UtcMillis now) {
-  const std::string gifts = " FROM (" + unnoticed_gifts(dialect, since, SenderNotices::kMaxAdded) + ") g";
+std::int64_t add_notices(soci::session& session, UtcMillis since, UtcMillis now) {
+  const std::string gifts = " FROM (" + unnoticed_gifts(session, since, SenderNotices::kMaxAdded) + ") g";
   session << "INSERT INTO notified_sender (email_key, email) SELECT g.sender_key, min(g.sender)" + gifts +
                  " GROUP BY g.sender_key ORDER BY g.sender_key ON CONFLICT (email_key) DO NOTHING";
   return sql::change_rows(
@@ -250,33 +239,27 @@ std::int64_t add_notices(soci::session& session, sql::Dialect dialect, UtcMillis
 }  // namespace
 
 bool SenderNotices::queue_mails(std::int64_t pause_millis, UtcMillis now) {
-  const sql::Dialect dialect = database_->dialect();
   const NoticeMails mails = mails_after(pause_millis, now);
-  const auto has_unnoticed = [&](soci::session& session, UtcMillis since) {
-    return sql::select_value<std::int64_t>(
-               session, "SELECT count(*) FROM (" + unnoticed_gifts(dialect, since, 1) + ") first_gift") > 0;
-  };
   const auto begin_of = [&](soci::session& session) {
     const auto since = read_since(session);
     return since ? std::optional(std::max(*since, now - kMaxNoticedAgeMillis)) : std::nullopt;
   };
-  const bool is_idle = database_->read([&](soci::session& session) {
+  const auto has_work = [&](soci::session& session) {
     const auto since = begin_of(session);
-    return since && !has_unnoticed(session, *since) && !has_mail_to_queue(session, mails);
-  });
-  if (is_idle) return false;  // no write lock is taken
-  return database_->write([&](soci::session& session) {
+    return !since || sql::has_row(session, "(" + unnoticed_gifts(session, *since, 1) + ") first_gift") ||
+           has_mail_to_queue(session, mails);
+  };
+  return write_if_any(*database_, has_work, [&](soci::session& session) {
     if (!read_since(session))
       write_metadata(session, kSinceFact, std::to_string((now - kNoticedBeforeMillis).value));
-    const std::int64_t added = add_notices(session, dialect, *begin_of(session), now);
-    queue_notice_mails(session, dialect, mails, now);
+    const std::int64_t added = add_notices(session, *begin_of(session), now);
+    queue_notice_mails(session, mails, now);
     return added == static_cast<std::int64_t>(kMaxAdded);
   });
 }
 
 void SenderNotices::end() {
-  if (!database_->read(read_since)) return;
-  database_->write([](soci::session& session) {
+  write_if_any(*database_, read_since, [](soci::session& session) {
     session << "DELETE FROM store_metadata WHERE name = '" + std::string(kSinceFact) + "'";
     session << "DELETE FROM sender_notice WHERE mail_number = 0";
   });

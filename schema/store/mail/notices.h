@@ -87,8 +87,7 @@ struct NoticeMails {
 /// Whether queue_notice_mails() would queue a mail.
 bool has_mail_to_queue(soci::session& session, const NoticeMails& mails);
 /// Queues a mail for each recipient with notices that no mail has, unless the last one holds it up.
-void queue_notice_mails(soci::session& session, sql::Dialect dialect, const NoticeMails& mails,
-                        UtcMillis now);
+void queue_notice_mails(soci::session& session, const NoticeMails& mails, UtcMillis now);
 
 // What senders are mailed of gifts that became undelivered (MAIL-34). A notice belongs to one
 // sending of a gift. A sender, that is an e-mail address, has one row in the mail outbox, whose transaction

@@ -115,13 +115,6 @@ std::string other_number(const AuditFilter& filter) {
   return number == filter.object_id ? std::string() : number;
 }
 
-/// With the parameters :object_id and :number.
-std::string object_condition(const AuditFilter& filter, const std::string& number) {
-  if (!number.empty()) return " AND e.object_id IN (:object_id, :number)";
-  return std::string(filter.object_id.empty() ? " AND :object_id = ''" : " AND e.object_id = :object_id") +
-         " AND :number = ''";
-}
-
 /// Addresses of people who sign in, which are in events of users and connections, stay (CON-51). What an
 /// approver wrote about a request, or the options of a command, may name the recipient in whatever words
 /// (CON-63).
@@ -207,24 +200,26 @@ void AuditLog::add(const AuditEvent& event) {
 }
 
 std::vector<AuditEvent> AuditLog::list(const Viewer& viewer, const AuditFilter& filter, std::size_t limit) {
-  const std::string number = other_number(filter);
-  std::string where = audit_condition(viewer);
-  // An unused parameter is bound as well: SOCI counts them.
-  where += filter.actor.empty() ? " AND :actor = ''" : " AND e.actor = :actor";
-  where += filter.action.empty() ? " AND :action = '%'" : " AND e.action LIKE :action ESCAPE '!'";
+  sql::Conditions where{audit_condition(viewer)};
+  if (!filter.actor.empty()) where.add("e.actor = :actor", "actor", filter.actor);
+  if (!filter.action.empty())
+    where.add("e.action LIKE :action ESCAPE '!'", "action", sql::like_pattern(filter.action) + "%");
   // SQLite would read all events of a kind through audit_event_object and sort them; few of them are shown.
   const bool is_kind_alone = filter.object_id.empty() && database_->dialect() == sql::Dialect::sqlite;
-  where += filter.object_kind.empty()
-               ? " AND :object_kind = ''"
-               : std::string(" AND ") + (is_kind_alone ? "+" : "") + "e.object_kind = :object_kind";
-  where += object_condition(filter, number);
-  if (filter.since) where += " AND e.occurred_at >= " + std::to_string(filter.since->value);
-  if (filter.before) where += " AND e.id < " + std::to_string(*filter.before);
-  const std::string action = sql::like_pattern(filter.action) + "%";
+  if (!filter.object_kind.empty())
+    where.add(std::string(is_kind_alone ? "+" : "") + "e.object_kind = :object_kind", "object_kind",
+              filter.object_kind);
+  if (const std::string number = other_number(filter); !number.empty()) {
+    where.add("e.object_id IN (:object_id, :number)", "object_id", filter.object_id);
+    where.bind("number", number);
+  } else if (!filter.object_id.empty()) {
+    where.add("e.object_id = :object_id", "object_id", filter.object_id);
+  }
+  if (filter.since) where.add("e.occurred_at >= " + std::to_string(filter.since->value));
+  if (filter.before) where.add("e.id < " + std::to_string(*filter.before));
   return database_->read([&](soci::session& session) {
-    return select_events(session, viewer, where + " ORDER BY e.id DESC LIMIT " + std::to_string(limit),
-                         use(filter.actor), use(action), use(filter.object_kind), use(filter.object_id),
-                         use(number));
+    return select_events(session, viewer, where.text + " ORDER BY e.id DESC LIMIT " + std::to_string(limit),
+                         where);
   });
 }
 

@@ -62,15 +62,14 @@ std::string ordered_update(sql::Dialect dialect, const LeasedTable& table, const
          sql::in_subquery(dialect, rows);
 }
 
-void lock_in_order(soci::session& session, sql::Dialect dialect, const LeasedTable& table,
-                   const std::vector<std::int64_t>& keys) {
-  if (dialect == sql::Dialect::sqlite || keys.empty()) return;
+void lock_in_order(soci::session& session, const LeasedTable& table, const std::vector<std::int64_t>& keys) {
+  if (sql::Dialect(session) == sql::Dialect::sqlite || keys.empty()) return;
   const std::string key(table.key);
-  const std::string list = sql::list_of(dialect, keys);
+  const std::string list = sql::list_of(session, keys);
   sql::select_value<std::int64_t>(session,
                                   "SELECT count(*) FROM (SELECT 1 FROM " + std::string(table.table) +
-                                      " WHERE " + sql::in_list(dialect, key, "keys", false) + " ORDER BY " +
-                                      key + for_update(dialect) + ") locked",
+                                      " WHERE " + sql::in_list(session, key, "keys", false) + " ORDER BY " +
+                                      key + for_update(session) + ") locked",
                                   soci::use(list));
 }
 
@@ -82,16 +81,14 @@ using soci::use;
 
 std::int64_t reset_scheduled_after(sql::Database& database, const ScheduledRows& rows, UtcMillis latest,
                                    UtcMillis now, const std::optional<AuditEvent>& audit) {
-  const std::string waiting = " FROM " + std::string(rows.table) + " WHERE " + rows.condition;
+  const std::string waiting = std::string(rows.table) + " WHERE " + rows.condition;
   const auto is_any = [&](soci::session& session) {
-    return sql::select_value<std::int64_t>(session,
-                                           "SELECT count(*) FROM (SELECT 1" + waiting + " LIMIT 1) waiting",
-                                           use(latest, "latest")) > 0;
+    return sql::has_row(session, waiting, use(latest, "latest"));
   };
   if (!database.read(is_any)) return 0;
   const std::string key(rows.key);
-  const std::string part = "SELECT " + key + waiting + " ORDER BY " + std::string(rows.order) + " LIMIT " +
-                           std::to_string(sql::Database::kMaxRowsPerBatch);
+  const std::string part = "SELECT " + key + " FROM " + waiting + " ORDER BY " + std::string(rows.order) +
+                           " LIMIT " + std::to_string(sql::Database::kMaxRowsPerBatch);
   // In the order of the keys, as all that changes several rows (ARCH-40).
   const bool is_locked = database.dialect() == sql::Dialect::postgresql;
   const std::string chosen = is_locked ? "SELECT " + key + " FROM " + std::string(rows.table) + " WHERE " +
@@ -119,16 +116,13 @@ std::int64_t prune(sql::Database& database, const PrunedTable& table, UtcMillis 
     const std::int64_t most = std::min(limits.rows_per_transaction, limits.rows_per_call - deleted);
     const std::string oldest = "SELECT " + row + " FROM " + name + " WHERE " + time + " < :before ORDER BY " +
                                time + " LIMIT " + std::to_string(most);
-    const auto is_any = [&](soci::session& session) {
-      return sql::select_value<std::int64_t>(session, "SELECT count(*) FROM (" + oldest + ") AS oldest",
-                                             soci::use(before)) > 0;
+    const auto has_old = [&](soci::session& session) {
+      return sql::has_row(session, "(" + oldest + ") oldest", use(before));
     };
-    if (!database.read(is_any)) break;  // without work no write lock is taken
-    const std::int64_t some = database.write([&](soci::session& session) {
+    const std::int64_t some = write_if_any(database, has_old, [&](soci::session& session) {
       return sql::change_rows(
-          session,
-          "DELETE FROM " + name + " WHERE " + row + " " + sql::in_subquery(database.dialect(), oldest),
-          soci::use(before));
+          session, "DELETE FROM " + name + " WHERE " + row + " " + sql::in_subquery(session, oldest),
+          use(before));
     });
     deleted += some;
     if (some < most) break;

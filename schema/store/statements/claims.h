@@ -60,6 +60,14 @@ std::optional<UtcMillis> find_floor(sql::Database& database, ClaimFloor& floor, 
   });
 }
 
+/// Runs `work` in a write transaction if `has_work` finds some in a read. Usually there is none, and no write
+/// lock is taken; the result is a default value then.
+template <class HasWork, class Work>
+auto write_if_any(sql::Database& database, HasWork&& has_work, Work&& work) {
+  using Result = decltype(database.write(work));
+  return database.read(has_work) ? database.write(work) : Result();
+}
+
 // The leases of a table with lease_owner and lease_until. Included by this folder's .cpp files
 // only.
 
@@ -98,8 +106,7 @@ std::string for_update(sql::Dialect dialect, std::string_view what = "");
 
 /// Locks the existing rows with those keys in their order (ARCH-40). Does nothing on SQLite, where a
 /// transaction is alone.
-void lock_in_order(soci::session& session, sql::Dialect dialect, const LeasedTable& table,
-                   const std::vector<std::int64_t>& keys);
+void lock_in_order(soci::session& session, const LeasedTable& table, const std::vector<std::int64_t>& keys);
 
 // Resets waiting times, that a wrong clock set too far in the future or that someone ends.
 // Included by this folder's .cpp files only.

@@ -242,5 +242,15 @@ TEST(PostgresqlSession, WhatIsCommittedIsWritten) {
   }
 }
 
+TEST(Session, HasTheDialectOfItsDatabase) {
+  for (const Dialect dialect : {Dialect::sqlite, Dialect::postgresql}) {
+    if (!tests::TemporaryDatabase::available(dialect)) continue;
+    const tests::TemporaryDatabase temporary(dialect);
+    Database database(temporary.address());
+    EXPECT_EQ(database.read([](soci::session& session) { return Dialect(session); }), dialect);
+    EXPECT_EQ(database.write([](soci::session& session) { return Dialect(session); }), dialect);
+  }
+}
+
 }  // namespace
 }  // namespace giftsync::sql

@@ -22,7 +22,7 @@ TEST_P(SharedTextTest, AChangeGetsWhatTheLastOneReturned) {
   EXPECT_EQ(text().read(), std::nullopt);
   text().update([](const std::optional<std::string>& before) { return before.value_or("first"); });
   EXPECT_EQ(text().read(), "first");
-  EXPECT_EQ(store_->fact("counter"), "first");
+  EXPECT_EQ(store_->metadata("counter"), "first");
   text().update([](const std::optional<std::string>& before) { return before.value() + ", second"; });
   EXPECT_EQ(text().read(), "first, second");
   text().remove();

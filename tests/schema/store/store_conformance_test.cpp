@@ -127,7 +127,7 @@ TEST_P(StoreConformance, RefusesAStoreNewerThanItself) {
 }
 
 TEST_P(StoreConformance, KeepsTheFirstMetadataValue) {
-  EXPECT_EQ(store().fact("fingerprint"), std::nullopt);
+  EXPECT_EQ(store().metadata("fingerprint"), std::nullopt);
   EXPECT_EQ(store().set_metadata_if_absent("fingerprint", "one"), "one");
   EXPECT_EQ(store().set_metadata_if_absent("fingerprint", "two"), "one");
 }

@@ -27,7 +27,7 @@ class StoreFile : public ::testing::Test {
   }
   std::string read_failure() {
     try {
-      store_->fact("version");
+      store_->metadata("version");
       return {};
     } catch (const DependencyError& fault) {
       return fault.what();

@@ -270,7 +270,7 @@ TEST_P(UrgentWritesTest, GroupsThatCreateTheSameGiftsWaitForEachOtherInTheOrderO
   std::jthread writing;
   sql::Database creator(address());
   creator.write([&](soci::session& session) {
-    lock_new_gifts(session, sql::Dialect::postgresql, {kLow.value});
+    lock_new_gifts(session, {kLow.value});
     writing = std::jthread([&] {
       outcomes =
           other.urgent_writes.write({{}, {creating(kHigh, "m1"), creating(kLow, "m2")}, {}}, never_again);
@@ -283,8 +283,7 @@ TEST_P(UrgentWritesTest, GroupsThatCreateTheSameGiftsWaitForEachOtherInTheOrderO
       std::this_thread::yield();
     EXPECT_NE(tests::scalar(watching, waiting), "0") << "it does not wait for the gifts of the other one";
     session << "SET LOCAL lock_timeout TO 1000";
-    EXPECT_NO_THROW(lock_new_gifts(session, sql::Dialect::postgresql, {kHigh.value}))
-        << "its first message comes before the waiting";
+    EXPECT_NO_THROW(lock_new_gifts(session, {kHigh.value})) << "its first message comes before the waiting";
   });
   writing.join();
   ASSERT_THAT(outcomes.messages, SizeIs(2));

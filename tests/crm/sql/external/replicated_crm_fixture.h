@@ -61,7 +61,7 @@ class ReplicatedCrmFixture : public tests::DatabaseFixture<> {
     };
     put("@time@", sqlite ? "TIMESTAMP" : "timestamp without time zone");
     put("@serial@", sqlite ? "INTEGER PRIMARY KEY" : "SERIAL PRIMARY KEY");
-    plain_sql_->write([&](soci::session& session) { sql::run_script(session, GetParam(), ddl); });
+    plain_sql_->write([&](soci::session& session) { sql::run_script(session, ddl); });
   }
 
   ExternalCrmOptions options() const {

@@ -65,8 +65,7 @@ TEST_P(CsvImportTest, StandardColumnsAreThoseOfTheTables) {
     sql::Database database(address());
     std::vector<std::string> existing;
     database.read([&](soci::session& session) {
-      for (const auto& column :
-           crm::sql_crm::columns_of(session, database.dialect(), "crm_" + std::string(to_word(object))))
+      for (const auto& column : crm::sql_crm::columns_of(session, "crm_" + std::string(to_word(object))))
         existing.push_back(column.name);
     });
     EXPECT_THAT(standard, testing::UnorderedElementsAreArray(existing)) << to_word(object);
@@ -203,9 +202,8 @@ TEST_P(CsvImportTest, ACustomFieldGetsItsTypeFromItsFirstValues) {
   EXPECT_THAT(import("10", "2026-01-01", "00501"), ElementsAre(0, 2, 0, 0));
   EXPECT_THAT(import("10", "2026-01-01", "5 of 6"), ElementsAre(0, 2, 0, 0));
   sql::Database database(address());
-  const auto columns = database.read([&](soci::session& session) {
-    return crm::sql_crm::columns_of(session, database.dialect(), "crm_contact");
-  });
+  const auto columns =
+      database.read([&](soci::session& session) { return crm::sql_crm::columns_of(session, "crm_contact"); });
   EXPECT_EQ(crm::sql_crm::find_column(columns, "score")->type, crm::sql_crm::ColumnType::number);
   EXPECT_EQ(crm::sql_crm::find_column(columns, "renewal")->type, crm::sql_crm::ColumnType::date);
   EXPECT_EQ(crm::sql_crm::find_column(columns, "note")->type, crm::sql_crm::ColumnType::text)

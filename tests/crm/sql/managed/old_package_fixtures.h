@@ -76,9 +76,8 @@ inline std::string old_package_ddl(OldPackage package, sql::Dialect dialect) {
 
 inline void create_old_package(OldPackage package, const sql::Dsn& address) {
   sql::Database database(address);
-  database.write([&](soci::session& session) {
-    sql::run_script(session, address.dialect, old_package_ddl(package, address.dialect));
-  });
+  database.write(
+      [&](soci::session& session) { sql::run_script(session, old_package_ddl(package, address.dialect)); });
 }
 
 }  // namespace giftsync::crm::managed

@@ -36,9 +36,8 @@ class RequestRecordRows : public CrmConformance {
 // REQ-1, REQ-2
 TEST_P(RequestRecordRows, TheTableHasEveryRequestField) {
   sql::Database database(address());
-  const auto columns = database.read([&](soci::session& session) {
-    return crm::sql_crm::columns_of(session, dialect(), "crm_request_record");
-  });
+  const auto columns = database.read(
+      [&](soci::session& session) { return crm::sql_crm::columns_of(session, "crm_request_record"); });
   EXPECT_EQ(columns.size(), kRequestRecordFieldCount + 3) << "beside them id, claimed and creation_key";
   for (const FieldDescriptor& field : kRequestRecordFields) {
     const crm::sql_crm::Column* column = crm::sql_crm::find_column(columns, field.column);
