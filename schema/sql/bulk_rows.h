@@ -19,9 +19,6 @@ namespace giftsync::sql {
 
 using Cell = std::variant<std::monostate, std::int64_t, std::string_view>;
 
-/// One quoted element of a PostgreSQL array literal.
-std::string array_text(std::string_view value);
-
 class BulkRows {
  public:
   enum class Type { integer, text };

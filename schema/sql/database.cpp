@@ -563,24 +563,6 @@ std::string in_subquery(Dialect dialect, const std::string& rows) {
   return dialect == Dialect::postgresql ? "= ANY(ARRAY(" + rows + "))" : "IN (" + rows + ")";
 }
 
-std::string list_of(Dialect dialect, const std::vector<std::int64_t>& values) {
-  std::string text(1, dialect == Dialect::sqlite ? '[' : '{');
-  for (const std::int64_t value : values) {
-    if (text.size() > 1) text += ',';
-    text += std::to_string(value);
-  }
-  return text += dialect == Dialect::sqlite ? ']' : '}';
-}
-
-std::string list_of(Dialect dialect, const std::vector<std::string>& values) {
-  std::string text(1, dialect == Dialect::sqlite ? '[' : '{');
-  for (const std::string& value : values) {
-    if (text.size() > 1) text += ',';
-    text += dialect == Dialect::sqlite ? json_text(value) : array_text(value);
-  }
-  return text += dialect == Dialect::sqlite ? ']' : '}';
-}
-
 std::string_view database_now(Dialect dialect) {
   if (dialect == Dialect::postgresql)
     return "cast(floor(extract(epoch from clock_timestamp()) * 1000) as bigint)";

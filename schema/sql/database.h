@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -223,11 +224,29 @@ std::string in_list(Dialect dialect, std::string_view column, std::string_view n
 /// "IN (rows)" for a SELECT with a LIMIT whose rows are locked: it runs once. PostgreSQL may run a plain
 /// subquery again for each row, with a different result each time.
 std::string in_subquery(Dialect dialect, const std::string& rows);
-std::string list_of(Dialect dialect, const std::vector<std::int64_t>& values);
-std::string list_of(Dialect dialect, const std::vector<std::string>& values);
 
 /// A JSON string of well-formed UTF-8.
 std::string json_text(std::string_view value);
+/// One quoted element of a PostgreSQL array literal.
+std::string array_text(std::string_view value);
+
+/// Texts, numbers or ids as the value of an in_list().
+template <class Values>
+std::string list_of(Dialect dialect, const Values& values) {
+  const bool sqlite = dialect == Dialect::sqlite;
+  std::string text(1, sqlite ? '[' : '{');
+  for (const auto& value : values) {
+    if (text.size() > 1) text += ',';
+    using Value = std::remove_cvref_t<decltype(value)>;
+    if constexpr (std::is_same_v<Value, std::string>)
+      text += sqlite ? json_text(value) : array_text(value);
+    else if constexpr (std::is_integral_v<Value>)
+      text += std::to_string(value);
+    else
+      text += std::to_string(value.value);
+  }
+  return text += sqlite ? ']' : '}';
+}
 
 /// The database's own clock in UTC milliseconds, as an SQL expression: leases are timed by it (ARCH-17).
 std::string_view database_now(Dialect dialect);

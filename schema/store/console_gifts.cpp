@@ -74,7 +74,7 @@ sql::Conditions indexed_conditions(sql::Dialect dialect, const Viewer& viewer,
   sql::Conditions all{"1 = 1"};
   if (before) all.add("t.id < :before", "before", std::to_string(before->value));
   if (!filter.ids.empty())
-    all.add(sql::in_list(dialect, "t.id", "ids", false), "ids", sql::list_of(dialect, values_of(filter.ids)));
+    all.add(sql::in_list(dialect, "t.id", "ids", false), "ids", sql::list_of(dialect, filter.ids));
   if (filter.undelivered_since)
     all.add(
         "t.id IN (SELECT u.id FROM recipient_transaction u WHERE u.status = 'undelivered' AND "

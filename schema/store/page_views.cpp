@@ -22,7 +22,7 @@ TransactionEffect Donations::record_effect(TransactionId transaction, const Dona
 }
 
 std::map<TransactionId, Donation> Donations::find_all(std::span<const TransactionId> transactions) {
-  const std::string list = sql::list_of(database_->dialect(), values_of(transactions));
+  const std::string list = sql::list_of(database_->dialect(), transactions);
   return database_->read([&](soci::session& session) {
     std::pair<TransactionId, Donation> row;
     const auto found =

@@ -111,11 +111,9 @@ std::vector<GiftRecord> ExternalGiftRecords::page_in_status(Status status, Trans
 
 std::vector<GiftRecord> gifts_of_transactions(soci::session& session, const MappedTables& tables,
                                               std::span<const TransactionId> transactions) {
-  std::vector<std::int64_t> ids;
-  for (const TransactionId id : transactions) ids.push_back(id.value);
   const std::string column = tables.column("t", kGiftObject, kTransaction);
   return select_gifts(session, tables, sql::in_list(tables.dialect(), column, "ids", false),
-                      sql::list_of(tables.dialect(), ids));
+                      sql::list_of(tables.dialect(), transactions));
 }
 
 std::vector<GiftRecord> ExternalGiftRecords::find(std::span<const TransactionId> transactions) {

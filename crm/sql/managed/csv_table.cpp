@@ -234,7 +234,7 @@ std::size_t delete_rows(sql::Database& database, const std::string& table,
   return database.write([&](soci::session& session) {
     lock_for_import(session);
     const std::set<std::string> present = present_ids(session, table, ids);
-    const std::string list = sql::list_of(session, std::vector<std::string>(present.begin(), present.end()));
+    const std::string list = sql::list_of(session, present);
     session << "DELETE FROM " + table + " WHERE " + sql::in_list(session, "id", "ids", true), soci::use(list);
     return present.size();
   });

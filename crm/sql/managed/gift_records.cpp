@@ -57,11 +57,9 @@ std::vector<GiftRecord> ManagedGiftRecords::page_in_status(Status status, Transa
 }
 
 std::vector<GiftRecord> ManagedGiftRecords::find(std::span<const TransactionId> transactions) {
-  std::vector<std::int64_t> ids;
-  for (const TransactionId id : transactions) ids.push_back(id.value);
   return select_records(
       database_, sql::in_list(database_.dialect(), "crm_gift_record.recipienttransactionid", "ids", false),
-      sql::list_of(database_.dialect(), ids));
+      sql::list_of(database_.dialect(), transactions));
 }
 
 std::int64_t ManagedGiftRecords::count() {
@@ -184,9 +182,7 @@ sql::BulkRows rows_of(sql::Dialect dialect, std::span<const GiftStatusTimes> tim
 
 std::vector<GiftStatusTimes> ManagedGiftRecords::find_status_times(
     std::span<const TransactionId> transactions) {
-  std::vector<std::int64_t> ids;
-  for (const TransactionId id : transactions) ids.push_back(id.value);
-  const std::string list = sql::list_of(database_.dialect(), ids);
+  const std::string list = sql::list_of(database_.dialect(), transactions);
   std::string query = "SELECT crm_gift_record.recipienttransactionid";
   for (const Status status : kAllStatuses)
     query += ", " + read_expression(time_field(status), database_.dialect());

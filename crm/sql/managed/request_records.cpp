@@ -91,8 +91,7 @@ std::vector<RequestRecordEvent> ManagedRequestRecords::events(std::size_t limit)
 
 void ManagedRequestRecords::acknowledge(std::span<const std::int64_t> event_ids) {
   if (event_ids.empty()) return;
-  const std::string list =
-      sql::list_of(database_.dialect(), std::vector<std::int64_t>(event_ids.begin(), event_ids.end()));
+  const std::string list = sql::list_of(database_.dialect(), event_ids);
   database_.write([&](soci::session& session) {
     session << "DELETE FROM crm_request_queue WHERE " + sql::in_list(session, "id", "ids", false),
         soci::use(list);
@@ -111,7 +110,7 @@ std::vector<RequestRecord> ManagedRequestRecords::find(std::span<const std::stri
   if (ids.empty()) return {};
   const sql::Dialect dialect = database_.dialect();
   return select_records(database_, "WHERE " + sql::in_list(dialect, "id", "ids", true),
-                        {sql::list_of(dialect, std::vector<std::string>(ids.begin(), ids.end()))});
+                        {sql::list_of(dialect, ids)});
 }
 
 std::optional<RequestRecord> ManagedRequestRecords::find_one(const std::string& number_or_id) {

@@ -133,9 +133,7 @@ std::vector<ConsoleSession> ConsoleSessions::list(const Viewer& viewer, UtcMilli
 }
 
 std::vector<ConsoleSession> ConsoleSessions::list(std::span<const UserId> users, UtcMillis now) {
-  std::vector<std::int64_t> ids;
-  for (const UserId id : users) ids.push_back(id.value);
-  const std::string list = sql::list_of(database_->dialect(), ids);
+  const std::string list = sql::list_of(database_->dialect(), users);
   return database_->read([&](soci::session& session) {
     return select_sessions(session, sql::in_list(session, "s.user_id", "key", false) + latest_after(now),
                            use(list));

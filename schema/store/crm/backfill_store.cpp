@@ -147,7 +147,7 @@ std::vector<TransactionId> BackfillStore::transactions(TransactionId after, std:
 
 std::vector<TransactionState> BackfillStore::find_states(std::span<const TransactionId> transactions) {
   if (transactions.empty()) return {};
-  const std::string list = sql::list_of(database_->dialect(), values_of(transactions));
+  const std::string list = sql::list_of(database_->dialect(), transactions);
   return database_->read([&](soci::session& session) {
     TransactionState row;
     soci::statement statement(session);
@@ -172,7 +172,7 @@ std::vector<TransactionState> BackfillStore::find_states(std::span<const Transac
 
 std::vector<TransactionId> BackfillStore::find_queued(std::span<const TransactionId> transactions) {
   if (transactions.empty()) return {};
-  const std::string list = sql::list_of(database_->dialect(), values_of(transactions));
+  const std::string list = sql::list_of(database_->dialect(), transactions);
   return database_->read([&](soci::session& session) {
     return sql::select_column<TransactionId>(session,
                                              "SELECT transaction_id FROM crm_outbox WHERE " +

@@ -17,8 +17,7 @@ std::int64_t count_events(soci::session& session) {
 }
 
 bool has_place(soci::session& session, std::span<const std::string> record_ids) {
-  const std::string ids =
-      sql::list_of(session, std::vector<std::string>(record_ids.begin(), record_ids.end()));
+  const std::string ids = sql::list_of(session, record_ids);
   const auto known = sql::select_value<std::int64_t>(
       session,
       "SELECT count(*) FROM crm_change_event WHERE " + sql::in_list(session, "record_id", "ids", true),
@@ -62,8 +61,7 @@ std::vector<CrmChangeEvent> CrmChangeEvents::list(std::size_t limit) {
 
 void CrmChangeEvents::acknowledge(std::span<const std::int64_t> ids) {
   if (ids.empty()) return;
-  const std::string list =
-      sql::list_of(database_->dialect(), std::vector<std::int64_t>(ids.begin(), ids.end()));
+  const std::string list = sql::list_of(database_->dialect(), ids);
   database_->write([&](soci::session& session) {
     session << "DELETE FROM crm_change_event WHERE " + sql::in_list(session, "event_id", "ids", false),
         use(list);

@@ -165,8 +165,7 @@ RequestRecords::RequestRecords(std::shared_ptr<sql::Database> database) : databa
 
 std::vector<RequestRecordEntry> RequestRecords::find(std::span<const std::string> keys) {
   if (keys.empty()) return {};
-  const std::string list =
-      sql::list_of(database_->dialect(), std::vector<std::string>(keys.begin(), keys.end()));
+  const std::string list = sql::list_of(database_->dialect(), keys);
   return database_->read([&](soci::session& session) {
     return sql::find_records(kRequestRecordEntryFields, session,
                              "WHERE " + sql::in_list(session, "record_id", "keys", true), use(list));
@@ -209,8 +208,7 @@ std::int64_t RequestRecords::reset_scheduled_after(UtcMillis latest, UtcMillis n
 
 std::int64_t RequestRecords::retry_failed(std::span<const std::string> record_ids, UtcMillis now) {
   if (record_ids.empty()) return 0;
-  const std::string list =
-      sql::list_of(database_->dialect(), std::vector<std::string>(record_ids.begin(), record_ids.end()));
+  const std::string list = sql::list_of(database_->dialect(), record_ids);
   return database_->write([&](soci::session& session) {
     return sql::change_rows(
         session, kRetryFailed + std::string(" AND ") + sql::in_list(session, "record_id", "keys", true),
@@ -349,8 +347,7 @@ std::vector<RequestRecordEdit> RequestRecords::find_edits(const std::string& key
 
 std::vector<RequestRecordGift> RequestRecords::find_gifts_by_record(std::span<const std::string> keys) {
   if (keys.empty()) return {};
-  const std::string list =
-      sql::list_of(database_->dialect(), std::vector<std::string>(keys.begin(), keys.end()));
+  const std::string list = sql::list_of(database_->dialect(), keys);
   return database_->read([&](soci::session& session) {
     return select_gifts(session, sql::in_list(session, "record_id", "keys", true), list);
   });
@@ -359,9 +356,7 @@ std::vector<RequestRecordGift> RequestRecords::find_gifts_by_record(std::span<co
 std::vector<RequestRecordGift> RequestRecords::find_gifts_by_request(
     std::span<const GiftRequestId> requests) {
   if (requests.empty()) return {};
-  std::vector<std::int64_t> ids;
-  for (const GiftRequestId id : requests) ids.push_back(id.value);
-  const std::string list = sql::list_of(database_->dialect(), ids);
+  const std::string list = sql::list_of(database_->dialect(), requests);
   return database_->read([&](soci::session& session) {
     return select_gifts(session, sql::in_list(session, "gift_request_id", "ids", false), list);
   });

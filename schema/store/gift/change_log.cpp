@@ -89,7 +89,7 @@ const std::string kMatchesGiftSource =
     std::string(kAdoptedGiftSource) + "')))";
 
 std::vector<StatusChange> select_changes(soci::session& session, std::span<const TransactionId> ids) {
-  const std::string list = sql::list_of(session, values_of(ids));
+  const std::string list = sql::list_of(session, ids);
   soci::statement statement(session);
   statement.exchange(use(list));
   return read_changes(statement, sql::in_list(session, "c.transaction_id", "ids", false) +
@@ -321,7 +321,7 @@ std::unordered_map<TransactionId, std::string> find_gift_sources(soci::session& 
                                       sql::in_list(session, "id", "list", false));
   std::unordered_map<TransactionId, std::string> known;
   known.reserve(ids.size());
-  row.each_row({sql::list_of(session, values_of(ids))},
+  row.each_row({sql::list_of(session, ids)},
                [&] { known.emplace(TransactionId{row.integer(0)}, row.text(1)); });
   return known;
 }
@@ -410,7 +410,7 @@ std::vector<ChangeSpan> select_spans(soci::session& session, std::span<const Tra
   sql::PreparedQuery row(session, spans_query(sql::in_list(session, "c.transaction_id", "list", false)) +
                                       " ORDER BY c.transaction_id");
   std::vector<ChangeSpan> spans;
-  row.each_row({sql::list_of(session, values_of(ids))}, [&] { spans.push_back(span_in(row, 0)); });
+  row.each_row({sql::list_of(session, ids)}, [&] { spans.push_back(span_in(row, 0)); });
   return spans;
 }
 
@@ -500,7 +500,7 @@ std::int64_t ChangeLog::apply_orphaned(UtcMillis now, UtcMillis received_since) 
   orphan_capacity_.forget();
   return database_->write([&](soci::session& session) {
     const std::vector<TransactionId> ids = appeared(session);
-    const std::string list = sql::list_of(session, values_of(ids));
+    const std::string list = sql::list_of(session, ids);
     const std::int64_t released =
         sql::change_rows(session,
                          "UPDATE change_log SET orphaned = 0 WHERE " + gift_exists + " AND " +

@@ -74,7 +74,7 @@ constexpr auto kCrmSyncStateFields = record_fields(
 
 const std::string kCrmSyncStateColumns = sql::select_list(kCrmSyncStateFields);
 
-std::vector<CrmSyncState> select_sync_states(soci::session& session, const std::vector<std::int64_t>& ids) {
+std::vector<CrmSyncState> select_sync_states(soci::session& session, std::span<const TransactionId> ids) {
   sql::PreparedQuery row(session, "SELECT " + kCrmSyncStateColumns + " FROM crm_sync_state WHERE " +
                                       sql::in_list(session, "transaction_id", "list", false) +
                                       " ORDER BY transaction_id");
@@ -149,7 +149,7 @@ std::string condition_of(CrmSyncStatus state) {
 /// The sync_states above `after` that fulfil `where`, in the order of their transactions.
 std::vector<CrmSyncState> select_page(soci::session& session, std::string_view where, TransactionId after,
                                       std::size_t limit) {
-  const std::vector<std::int64_t> ids = sql::select_column<std::int64_t>(
+  const std::vector<TransactionId> ids = sql::select_column<TransactionId>(
       session,
       "SELECT transaction_id FROM crm_sync_state WHERE " + std::string(where) +
           " AND transaction_id > :after ORDER BY transaction_id LIMIT " + std::to_string(limit),
@@ -185,15 +185,14 @@ std::vector<CrmSyncState> SyncQueue::insert_decisions(std::span<const CrmSyncSta
   if (decisions.empty()) return {};
   return database_->write([&](soci::session& session) {
     insert_sync_states(session, decisions);
-    std::vector<std::int64_t> ids;
-    for (const CrmSyncState& sync_state : decisions) ids.push_back(sync_state.transaction.value);
+    std::vector<TransactionId> ids;
+    for (const CrmSyncState& sync_state : decisions) ids.push_back(sync_state.transaction);
     return select_sync_states(session, ids);
   });
 }
 
 std::vector<CrmSyncState> SyncQueue::find_states(std::span<const TransactionId> transactions) {
-  return database_->read(
-      [&](soci::session& session) { return select_sync_states(session, values_of(transactions)); });
+  return database_->read([&](soci::session& session) { return select_sync_states(session, transactions); });
 }
 
 std::vector<CrmSyncState> SyncQueue::list_states_in(CrmSyncStatus state, TransactionId after,

@@ -25,8 +25,7 @@ std::optional<std::int64_t> as_number(const std::string& external_id) {
 
 TransactionsById select_allotted(soci::session& session, const std::string& gift_source,
                                  const std::set<std::string>& external_ids) {
-  const std::string list =
-      sql::list_of(session, std::vector<std::string>(external_ids.begin(), external_ids.end()));
+  const std::string list = sql::list_of(session, external_ids);
   std::pair<std::string, TransactionId> row;
   const auto rows = sql::select_rows(
       row, session,
@@ -128,7 +127,7 @@ std::vector<ExternalIds::Found> ExternalIds::find(const std::string& external_id
 
 std::map<TransactionId, std::string> ExternalIds::of(std::span<const TransactionId> transactions) {
   if (transactions.empty()) return {};
-  const std::string list = sql::list_of(database_->dialect(), values_of(transactions));
+  const std::string list = sql::list_of(database_->dialect(), transactions);
   return database_->read([&](soci::session& session) {
     std::pair<TransactionId, std::string> row;
     const auto rows = sql::select_rows(row, session,

@@ -440,7 +440,7 @@ std::vector<RecipientTransaction> GiftRequests::find_recipients(GiftRequestId id
 }
 
 std::vector<Gift> GiftRequests::find(std::span<const TransactionId> ids) {
-  const std::string list = sql::list_of(database_->dialect(), values_of(ids));
+  const std::string list = sql::list_of(database_->dialect(), ids);
   return database_->read([&](soci::session& session) {
     std::vector<Gift> found;
     found.reserve(ids.size());
@@ -464,7 +464,7 @@ std::vector<TransactionId> GiftRequests::list_conflicting(TransactionId after, s
 
 std::vector<TransactionId> GiftRequests::filter_external(std::span<const TransactionId> ids) {
   return database_->read([&](soci::session& session) {
-    const std::string list = sql::list_of(session, values_of(ids));
+    const std::string list = sql::list_of(session, ids);
     return sql::select_column<TransactionId>(
         session,
         "SELECT id FROM recipient_transaction WHERE external_id = '' AND gift_source NOT IN ('', '" +

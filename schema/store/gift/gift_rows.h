@@ -45,13 +45,6 @@ std::string sent_at_of_latest_query(std::size_t count);
 /// From a row that begins with kGiftColumns.
 Gift gift_in(const sql::PreparedQuery& row);
 
-inline std::vector<std::int64_t> values_of(std::span<const TransactionId> ids) {
-  std::vector<std::int64_t> values;
-  values.reserve(ids.size());
-  for (const TransactionId id : ids) values.push_back(id.value);
-  return values;
-}
-
 // Inserts that several callers share, each with its column list in one place. Included by
 // this folder's .cpp files only.
 

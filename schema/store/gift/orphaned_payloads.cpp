@@ -36,7 +36,7 @@ std::vector<StoredPayload> select_payloads(soci::session& session, std::span<con
 /// Source and transaction of the remaining orphaned changes.
 std::set<std::pair<std::string, std::string>> still_orphaned(soci::session& session,
                                                              std::span<const TransactionId> ids) {
-  const std::string list = sql::list_of(session, values_of(ids));
+  const std::string list = sql::list_of(session, ids);
   std::string source;
   TransactionId id;
   soci::statement statement =
@@ -53,7 +53,7 @@ std::set<std::pair<std::string, std::string>> still_orphaned(soci::session& sess
 
 std::vector<StatusChange> orphaned_changes(soci::session& session, const std::string& source,
                                            std::span<const TransactionId> ids) {
-  const std::string list = sql::list_of(session, values_of(ids));
+  const std::string list = sql::list_of(session, ids);
   soci::statement statement(session);
   statement.exchange(use(source));
   statement.exchange(use(list));
@@ -92,7 +92,9 @@ void withdraw_derived_changes(soci::session& session, const std::vector<std::int
   std::set<TransactionId> existing;
   for (const auto& [id, gift_source] : find_gift_sources(session, transactions)) existing.insert(id);
   // All gifts before the first mark, each in the order of their ids (ARCH-40).
-  lock_gifts(session, values_of(std::vector(existing.begin(), existing.end())));
+  std::vector<std::int64_t> gifts;
+  for (const TransactionId id : existing) gifts.push_back(id.value);
+  lock_gifts(session, gifts);
   for (const TransactionId id : existing) refold(session, id, now);
 }
 

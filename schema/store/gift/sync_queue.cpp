@@ -171,9 +171,7 @@ std::int64_t SyncQueue::reset_rejected(std::span<const TransactionId> transactio
                                        const std::optional<AuditEvent>& audit) {
   const sql::Dialect dialect = database_->dialect();
   const std::string time = std::to_string(now.value);
-  std::vector<std::int64_t> wanted;
-  for (const TransactionId id : transactions) wanted.push_back(id.value);
-  const std::string list = sql::list_of(dialect, wanted);
+  const std::string list = sql::list_of(dialect, transactions);
   const std::string update = ordered_update(dialect, kCrmOutbox, "next_attempt_at = " + time,
                                             sql::in_list(dialect, "transaction_id", "ids", false) +
                                                 " AND is_rejected = 1 AND next_attempt_at > " + time);

@@ -452,7 +452,7 @@ std::vector<ListedMail> DeliveryQueue::list(const Viewer& viewer, std::span<cons
   const std::string rest = sql::in_list(database_->dialect(), "d.transaction_id", "ids", false) +
                            " ORDER BY d.transaction_id DESC";
   return database_->read([&](soci::session& session) {
-    return select_listed(session, viewer, rest, sql::list_of(session, values_of(gifts)));
+    return select_listed(session, viewer, rest, sql::list_of(session, gifts));
   });
 }
 

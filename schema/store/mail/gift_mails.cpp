@@ -37,7 +37,7 @@ std::optional<DeliveryRow> lock_mail(soci::session& session, TransactionId id) {
 void queue_next_mails(soci::session& session, std::span<const TransactionId> gifts, MailKind kind,
                       UtcMillis now) {
   if (gifts.empty()) return;
-  const std::string list = sql::list_of(session, values_of(gifts));
+  const std::string list = sql::list_of(session, gifts);
   // The attempt number continues, so that a late outcome of the previous mail is not mistaken for one of this
   // mail.
   session << ordered_update(
@@ -53,7 +53,7 @@ void queue_next_mails(soci::session& session, std::span<const TransactionId> gif
 
 void withdraw_mails(soci::session& session, std::span<const TransactionId> gifts, UtcMillis now) {
   if (gifts.empty()) return;
-  const std::string list = sql::list_of(session, values_of(gifts));
+  const std::string list = sql::list_of(session, gifts);
   session << ordered_update(session, kMails,
                             "state = 'withdrawn', updated_at = :now, lease_owner = '', lease_until = 0",
                             sql::in_list(session, "transaction_id", "gifts", false) +

@@ -198,7 +198,7 @@ std::vector<TransactionId> lock_gifts(soci::session& session, const std::string&
 /// A mail that was sent leaves that state only by a decision that locks its gift.
 std::unordered_map<TransactionId, DeliveryState> states_of_mails(soci::session& session,
                                                                  std::span<const TransactionId> gifts) {
-  const std::string list = sql::list_of(session, values_of(gifts));
+  const std::string list = sql::list_of(session, gifts);
   std::pair<TransactionId, DeliveryState> row;
   const auto rows = sql::select_rows(row, session,
                                      "SELECT transaction_id, state FROM mail_outbox WHERE " +
@@ -216,7 +216,7 @@ std::vector<DueGift> read_gifts(soci::session& session, std::span<const Transact
   gifts.reserve(ids.size());
   sql::PreparedQuery row(session,
                          gifts_query(sql::in_list(session, "t.id", "list", false) + " ORDER BY t.id"));
-  row.each_row({sql::list_of(session, values_of(ids))}, [&] {
+  row.each_row({sql::list_of(session, ids)}, [&] {
     DueGift& due = gifts.emplace_back();
     due.gift = gift_in(row);
     due.changes = std::move(spans[due.gift.transaction.id]);

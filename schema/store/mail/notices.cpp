@@ -71,8 +71,7 @@ void update_noticed_content(soci::session& session, const std::string& record_id
 
 std::vector<UnnoticedRecord> ApproverNotices::find_unnoticed(std::span<const std::string> record_ids) {
   if (record_ids.empty()) return {};
-  const std::string list =
-      sql::list_of(database_->dialect(), std::vector<std::string>(record_ids.begin(), record_ids.end()));
+  const std::string list = sql::list_of(database_->dialect(), record_ids);
   return database_->read([&](soci::session& session) {
     UnnoticedRecord row;
     return sql::select_rows(
