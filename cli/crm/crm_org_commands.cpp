@@ -236,8 +236,9 @@ int print_result(const Console& console, const wiring::SetupResult& result, cons
         if (is_check_only) console.out << "would replace " << component << '\n';
       if (!is_check_only)
         console.info(
-            "Next: assign the permission sets giftsync_Integration to the integration user and Admin to "
-            "yourself (Setup, Users), then run giftsyncctl crm check.");
+            fmt::format("Next: assign the permission sets {} to the integration user and Admin to yourself "
+                        "(Setup, Users), then run giftsyncctl crm check.",
+                        wiring::kIntegrationPermissionSet));
       return EX_OK;
     case Kind::refused:
       for (const std::string& failure : result.failures) console.out << failure << '\n';

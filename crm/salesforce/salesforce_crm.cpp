@@ -33,7 +33,8 @@ ApiNames names_of(const SalesforceCrmOptions& options) {
 class SalesforceCrm : public crm::Crm {
  public:
   SalesforceCrm(ApiClient& client, SalesforceCrmOptions options)
-      : org_names_(options.names),
+      : connection_(std::move(options.connection)),
+        org_names_(options.names),
         names_(names_of(options)),
         calls_(client, std::move(options.api_version), options.governor, options.clock,
                std::move(options.governor_storage)),
@@ -71,6 +72,7 @@ class SalesforceCrm : public crm::Crm {
     return control;
   }
 
+  const std::shared_ptr<void> connection_;
   const ApiNames org_names_;  // with giftsync's own fields
   const ApiNames names_;
   OrgCalls calls_;
@@ -132,7 +134,7 @@ std::optional<std::string> text_of(const JsonValue* value, const std::string& ty
 const std::map<std::string, SalesforceRowReader::ReadableObject>& SalesforceRowReader::known_objects() {
   if (objects_) return *objects_;
   std::map<std::string, ReadableObject> found;
-  const AnswerBody body = calls_.get("/sobjects", "", Spending::backfill);
+  const AnswerBody body = calls_.get("/sobjects", "", CallPurpose::backfill);
   const JsonValue* list = body.json()->find("sobjects");
   if (!list) throw giftsync::DependencyError(true, "Salesforce did not answer with its objects", true);
   for (const std::string& object : crm::kReadableObjects) {
@@ -164,7 +166,7 @@ std::vector<std::string> SalesforceRowReader::objects() {
 const std::vector<SalesforceRowReader::Column>& SalesforceRowReader::columns_of(const std::string& object,
                                                                                 ReadableObject& readable) {
   if (!readable.columns.empty()) return readable.columns;
-  const auto fields = describe_fields(calls_, readable.api_name, Spending::backfill);
+  const auto fields = describe_fields(calls_, readable.api_name, CallPurpose::backfill);
   if (!fields) return readable.columns;
   for (const FieldFacts& field : *fields) {
     if (!is_one_of(kCompoundTypes, field.type) && is_identifier(field.name))
@@ -187,7 +189,7 @@ std::vector<CrmRow> SalesforceRowReader::rows_of(const std::string& object, Read
   const bool is_all = object == "task";
   if (is_all) select.conditions.emplace_back("IsDeleted = false");
   std::vector<CrmRow> rows;
-  each_row(calls_, question_of(to_soql(select), is_all), Spending::backfill, [&](const JsonValue& json) {
+  each_row(calls_, query_of(to_soql(select), is_all), CallPurpose::backfill, [&](const JsonValue& json) {
     CrmRow& row = rows.emplace_back(CrmRow{text_at(json, "Id"), {}});
     for (const Column& column : columns)
       row.fields.emplace_back(column.name, text_of(value_at(json, column.path), column.type));

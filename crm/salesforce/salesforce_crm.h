@@ -40,6 +40,7 @@ struct SalesforceCrmOptions {
   std::optional<FactStorage> mode_facts = std::nullopt;
   std::optional<BareOptions> bare = std::nullopt;  ///< bare mode; needs mode_facts, excludes request_records
   Clock clock = system_now;
+  std::shared_ptr<void> connection = nullptr;  ///< what `client` and the functions use, kept for them
 };
 
 /// `client` outlives the CRM. No call is made before the first use.

@@ -8,6 +8,7 @@
 #include <tl/expected.hpp>
 #include <vector>
 
+#include "crm/salesforce/calls/api_names.h"
 #include "daemon/config/settings.h"
 
 namespace giftsync::wiring {
@@ -66,6 +67,8 @@ OrgCheck check_org(const config::Settings& settings);
 
 /// Writes the sfdx project into a new or empty folder. Returns the number of files, or why it cannot.
 tl::expected<std::size_t, std::string> write_package_project(const std::string& folder);
+
+inline constexpr std::string_view kIntegrationPermissionSet = salesforce::kIntegrationPermissionSet;
 
 /// "https://acme.my.salesforce.com", or why this is no address of an org.
 tl::expected<std::string, std::string> org_address(std::string text);

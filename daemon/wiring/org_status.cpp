@@ -19,15 +19,15 @@ namespace giftsync::wiring {
 namespace {
 
 void add_refusals(const salesforce::CallGovernor& governor, UtcMillis now, OrgStatus& status) {
-  using salesforce::Spending;
-  constexpr std::pair<Spending, const char*> kRefused[] = {
-      {Spending::gifts, "new gift records"},
-      {Spending::matching, "gifts whose recipients were not looked up yet"},
-      {Spending::status, "changes of gift records"},
-      {Spending::requests, "request records"},
-      {Spending::tasks, "tasks"}};
-  for (const auto& [spending, what] : kRefused) {
-    if (auto refusal = governor.refusal(spending, now))
+  using salesforce::CallPurpose;
+  constexpr std::pair<CallPurpose, const char*> kRefused[] = {
+      {CallPurpose::gifts, "new gift records"},
+      {CallPurpose::matching, "gifts whose recipients were not looked up yet"},
+      {CallPurpose::status, "changes of gift records"},
+      {CallPurpose::requests, "request records"},
+      {CallPurpose::tasks, "tasks"}};
+  for (const auto& [purpose, what] : kRefused) {
+    if (auto refusal = governor.refusal(purpose, now))
       status.refusals.push_back(
           {what, refusal->not_before, std::move(refusal->reason), std::move(refusal->next_step)});
   }
@@ -41,15 +41,15 @@ void add_calls(const salesforce::CallGovernor& governor, UtcMillis now, OrgStatu
     status.org_limit = governor.limits()->org.limit;
   }
   add_refusals(governor, now, status);
-  const salesforce::CallPermit permit = governor.permit(salesforce::Spending::watch, now);
+  const salesforce::CallPermit permit = governor.permit(salesforce::CallPurpose::watch, now);
   if (!permit.is_allowed) {
     status.resting_until = permit.not_before;
     status.resting_reason = permit.reason;
     status.resting_next_step = permit.next_step;
     return;
   }
-  const salesforce::CallPermit share = governor.permit(salesforce::Spending::requests, now);
-  if (share.is_allowed || governor.refusal(salesforce::Spending::requests, now)) return;
+  const salesforce::CallPermit share = governor.permit(salesforce::CallPurpose::requests, now);
+  if (share.is_allowed || governor.refusal(salesforce::CallPurpose::requests, now)) return;
   status.share_free_at = share.not_before;
   status.share_reason = share.reason;
   status.share_next_step = share.next_step;

@@ -4,14 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <mutex>
+#include <functional>
 #include <optional>
 #include <utility>
 
 #include "crm/salesforce/salesforce_crm.h"
 #include "daemon/config/text_checks.h"
 #include "daemon/wiring/database_config.h"
-#include "daemon/wiring/org_request_records.h"
 #include "daemon/wiring/server_secret.h"
 #include "platform/clock.h"
 #include "platform/digest.h"
@@ -55,21 +54,17 @@ SignInSettings sign_in_settings(const config::SalesforceSettings& salesforce) {
   return settings;
 }
 
-FactStorage facts_of(store::Store& store, bool shares_token) {
-  FactStorage facts{
-      [&store](const std::string& name) { return store.metadata(name); },
-      [&store](const std::string& name, const std::string& value) { store.set_metadata(name, value); },
-      [&store](const std::string& name, const std::string& value) {
-        return store.set_metadata_if_absent(name, value);
-      }};
-  if (shares_token) return facts;
-  facts.load = [&store](const std::string& name) {
-    return name == salesforce::kTokenFact ? std::nullopt : store.metadata(name);
+FactStorage facts_of(const std::function<store::Store&()>& store, bool shares_token) {
+  const auto is_stored = [shares_token](const std::string& name) {
+    return shares_token || name != salesforce::kTokenFact;
   };
-  facts.save = [&store](const std::string& name, const std::string& value) {
-    if (name != salesforce::kTokenFact) store.set_metadata(name, value);
-  };
-  return facts;
+  return {[=](const std::string& name) { return is_stored(name) ? store().metadata(name) : std::nullopt; },
+          [=](const std::string& name, const std::string& value) {
+            if (is_stored(name)) store().set_metadata(name, value);
+          },
+          [=](const std::string& name, const std::string& value) {
+            return store().set_metadata_if_absent(name, value);
+          }};
 }
 
 AccessTokens make_tokens(const config::SalesforceSettings& salesforce,
@@ -80,69 +75,13 @@ AccessTokens make_tokens(const config::SalesforceSettings& salesforce,
   return {[settings = std::move(settings), &http, keep_going](UtcMillis now) {
             return sign_in(settings, http, now, keep_going);
           },
-          std::move(fingerprint), secret.value_or(""), facts_of(store, secret.has_value()), system_now};
+          std::move(fingerprint), secret.value_or(""),
+          facts_of([&store]() -> store::Store& { return store; }, secret.has_value()), system_now};
 }
 
 salesforce::StatusLogNames status_log_names(const config::StatusLogSettings& log) {
   return {log.object, log.transaction_id, log.status, log.time};
 }
-
-/// The parts of the adapter, which is made when the first of them is used: a command that uses no CRM needs
-/// no server secret.
-class OrgCrm : public crm::Crm {
- public:
-  OrgCrm(const config::Settings& settings, KeepGoing keep_going)
-      : settings_(settings), keep_going_(std::move(keep_going)), request_records_([this] {
-          crm::RequestRecords& records = *crm().request_records();
-          return OrgRequestRecords::Connected{records, connection_->change_events()};
-        }) {}
-
-  crm::CrmPace pace() const override { return crm().pace(); }
-  std::optional<crm::CrmUsage> usage() const override { return crm().usage(); }
-  void require_spare_calls() override { crm().require_spare_calls(); }
-  crm::Directory& directory() override { return crm().directory(); }
-  crm::GiftRecords& gift_records() override { return crm().gift_records(); }
-  crm::Tasks& tasks() override { return crm().tasks(); }
-  // These are asked for at times without a use of the CRM.
-  crm::RequestRecords* request_records() override {
-    return org_has_request_records(settings_) ? &request_records_ : nullptr;
-  }
-  crm::RowReader* rows() override { return crm().rows(); }
-  crm::LegacyStatusLog* legacy_status_log() override { return crm().legacy_status_log(); }
-
- private:
-  crm::Crm& crm() const {
-    const std::lock_guard lock(mutex_);
-    if (crm_) return *crm_;
-    connection_ = std::make_unique<OrgConnection>(settings_, keep_going_);
-    salesforce::SalesforceCrmOptions options{.names = org_names(settings_.crm),
-                                             .match_fields = match_fields(settings_.matching),
-                                             .api_version = settings_.crm.salesforce.api_version,
-                                             .governor = governor_options(settings_.crm.salesforce),
-                                             .governor_storage = connection_->governor_storage(),
-                                             .status_log = status_log_names(settings_.crm.status_log),
-                                             .request_records = request_poll_options(),
-                                             .mode_facts = connection_->facts()};
-    if (settings_.crm.salesforce.mode == config::SalesforceMode::bare)
-      options.bare = connection_->bare_options();
-    crm_ = salesforce::make_salesforce_crm(connection_->client(), std::move(options));
-    return *crm_;
-  }
-
-  std::optional<salesforce::RequestPollOptions> request_poll_options() const {
-    if (!org_has_request_records(settings_)) return std::nullopt;
-    return salesforce::RequestPollOptions{.facts = connection_->facts(),
-                                          .pushed = pushed_events(connection_->change_events()),
-                                          .is_enabled = settings_.requests.enabled};
-  }
-
-  const config::Settings settings_;
-  const KeepGoing keep_going_;
-  OrgRequestRecords request_records_;
-  mutable std::mutex mutex_;  // guards the following
-  mutable std::unique_ptr<OrgConnection> connection_;
-  mutable std::unique_ptr<crm::Crm> crm_;
-};
 
 }  // namespace
 
@@ -151,30 +90,59 @@ salesforce::SignInOutcome sign_in_afresh(const config::Settings& settings) {
   return sign_in(sign_in_settings(settings.crm.salesforce), http, system_now());
 }
 
+OrgConnection::Parts::Parts(const config::Settings& settings, HttpClient& http, const KeepGoing& keep_going)
+    : store(store_dsn(settings.store)),
+      governor_state(store_dsn(settings.store), salesforce::kGovernorFact),
+      writer_lease(store_dsn(settings.store), kWriterLeaseName, writer_name()),
+      tokens(make_tokens(settings.crm.salesforce, readable_server_secret(settings, store), store, http,
+                         keep_going)) {}
+
 OrgConnection::OrgConnection(const config::Settings& settings, KeepGoing keep_going)
-    : store_(store_dsn(settings.store)),
-      governor_state_(store_dsn(settings.store), salesforce::kGovernorFact),
-      writer_lease_(store_dsn(settings.store), kWriterLeaseName, writer_name()),
+    : settings_(settings),
+      keep_going_(std::move(keep_going)),
       http_(http_options(settings.crm.salesforce)),
-      tokens_(make_tokens(settings.crm.salesforce, readable_server_secret(settings, store_), store_, http_,
-                          keep_going)),
-      client_(http_, tokens_, std::move(keep_going)) {}
+      client_(
+          http_, [this]() -> AccessTokens& { return tokens(); }, keep_going_) {}
+
+OrgConnection::Parts& OrgConnection::parts() {
+  const std::lock_guard lock(mutex_);
+  if (!parts_) parts_.emplace(settings_, http_, keep_going_);
+  return *parts_;
+}
 
 salesforce::GovernorStorage OrgConnection::governor_storage() {
-  return [this](const salesforce::GovernorChange& change) { governor_state_.update(change); };
+  return [this](const salesforce::GovernorChange& change) { parts().governor_state.update(change); };
+}
+
+FactStorage OrgConnection::facts() {
+  return facts_of([this]() -> store::Store& { return parts().store; }, true);
+}
+
+salesforce::PushedEvents OrgConnection::pushed_events() {
+  return {[this](std::size_t limit) {
+            std::vector<crm::RequestRecordEvent> pushed;
+            for (store::CrmChangeEvent& event : parts().store.crm_change_events.list(limit))
+              pushed.push_back({event.id, std::move(event.record_id)});
+            return pushed;
+          },
+          [this](std::span<const std::int64_t> ids) { parts().store.crm_change_events.acknowledge(ids); },
+          [this](std::span<const std::string> record_ids) {
+            constexpr std::int64_t kNoToken = 0;  // no message brought these
+            parts().store.crm_change_events.add(record_ids, kNoToken, system_now());
+          }};
 }
 
 salesforce::BareOptions OrgConnection::bare_options() {
   salesforce::BareOptions options;
   options.lease = {[this](std::int64_t millis) {
-                     const store::WriterLease::Holder holder = writer_lease_.take(millis);
+                     const store::WriterLease::Holder holder = parts().writer_lease.take(millis);
                      return salesforce::LeaseHolder{holder.is_this, holder.owner, holder.remaining_millis};
                    },
-                   [this](std::int64_t millis) { return writer_lease_.renew(millis); },
-                   [this] { writer_lease_.release(); }};
+                   [this](std::int64_t millis) { return parts().writer_lease.renew(millis); },
+                   [this] { parts().writer_lease.release(); }};
   options.newest_versions = [this](std::span<const TransactionId> ids) {
     std::vector<std::pair<TransactionId, std::int64_t>> versions;
-    for (const store::Gift& gift : store_.gifts.find(ids))
+    for (const store::Gift& gift : parts().store.gifts.find(ids))
       versions.emplace_back(gift.transaction.id, gift.transaction.version);
     return versions;
   };
@@ -199,12 +167,8 @@ salesforce::GovernorOptions governor_options(const config::SalesforceSettings& s
 
 void OrgConnection::wake_crm_workers() {
   const UtcMillis now = system_now();
-  store_.sync.reset_scheduled_after(now, now);
-  store::wake_crm_workers(store_);
-}
-
-salesforce::FactStorage OrgConnection::facts() {
-  return facts_of(store_, true);
+  parts().store.sync.reset_scheduled_after(now, now);
+  store::wake_crm_workers(parts().store);
 }
 
 bool org_has_request_records(const config::Settings& settings) {
@@ -212,7 +176,22 @@ bool org_has_request_records(const config::Settings& settings) {
 }
 
 std::unique_ptr<crm::Crm> make_org_crm(const config::Settings& settings, KeepGoing keep_going) {
-  return std::make_unique<OrgCrm>(settings, std::move(keep_going));
+  const auto connection = std::make_shared<OrgConnection>(settings, std::move(keep_going));
+  salesforce::SalesforceCrmOptions options{.names = org_names(settings.crm),
+                                           .match_fields = match_fields(settings.matching),
+                                           .api_version = settings.crm.salesforce.api_version,
+                                           .governor = governor_options(settings.crm.salesforce),
+                                           .governor_storage = connection->governor_storage(),
+                                           .status_log = status_log_names(settings.crm.status_log),
+                                           .mode_facts = connection->facts(),
+                                           .connection = connection};
+  if (org_has_request_records(settings))
+    options.request_records = salesforce::RequestPollOptions{.facts = connection->facts(),
+                                                             .pushed = connection->pushed_events(),
+                                                             .is_enabled = settings.requests.enabled};
+  else
+    options.bare = connection->bare_options();
+  return salesforce::make_salesforce_crm(connection->client(), std::move(options));
 }
 
 std::string org_location(const config::Settings& settings) {

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 
 #include "crm/crm.h"
@@ -13,6 +15,7 @@
 #include "crm/salesforce/calls/call_governor.h"
 #include "crm/salesforce/calls/sign_in.h"
 #include "crm/salesforce/records/bare_writes.h"
+#include "crm/salesforce/records/request_poll.h"
 #include "daemon/config/settings.h"
 #include "platform/http_client.h"
 #include "schema/store/daemon_instances.h"
@@ -21,30 +24,41 @@
 
 namespace giftsync::wiring {
 
-/// Any thread.
+/// Opens the store when something is first asked of it or of the org, so that a command that uses no CRM
+/// needs neither a store nor a server secret; that use throws DependencyError where the store cannot be
+/// opened, and ConfigError for a key that is none. Any thread.
 class OrgConnection {
  public:
-  /// Opens the store; makes no call. Throws DependencyError. Where this process cannot read the
-  /// server secret, its session is its own. `keep_going`: false ends running calls; may be null.
+  /// Where this process cannot read the server secret, its session is its own. `keep_going`: false ends
+  /// running calls; may be null.
   explicit OrgConnection(const config::Settings& settings, KeepGoing keep_going = nullptr);
 
-  salesforce::AccessTokens& tokens() { return tokens_; }
+  salesforce::AccessTokens& tokens() { return parts().tokens; }
   salesforce::ApiClient& client() { return client_; }
   /// These are valid as long as this object.
   salesforce::GovernorStorage governor_storage();
   salesforce::FactStorage facts();
-  store::CrmChangeEvents& change_events() { return store_.crm_change_events; }
+  salesforce::PushedEvents pushed_events();
   /// Wakes the workers of all daemons of the store.
   void wake_crm_workers();
   /// The options of one adapter: each has another owner's name.
   salesforce::BareOptions bare_options();
 
  private:
-  store::Store store_;
-  store::SharedText governor_state_;
-  store::WriterLease writer_lease_;
+  struct Parts {
+    Parts(const config::Settings& settings, HttpClient& http, const KeepGoing& keep_going);
+    store::Store store;
+    store::SharedText governor_state;
+    store::WriterLease writer_lease;
+    salesforce::AccessTokens tokens;
+  };
+  Parts& parts();
+
+  const config::Settings settings_;
+  const KeepGoing keep_going_;
   HttpClient http_;
-  salesforce::AccessTokens tokens_;
+  std::mutex mutex_;  // of the opening
+  std::optional<Parts> parts_;
   salesforce::ApiClient client_;
 };
 

@@ -11,8 +11,8 @@ using testing::AllOf;
 using testing::HasSubstr;
 using Json = nlohmann::json;
 using salesforce::CallGovernor;
+using salesforce::CallPurpose;
 using salesforce::kGovernorFact;
-using salesforce::Spending;
 using tests::fake_org::Org;
 
 class CrmCheckCommandTest : public OrgCommandTest {};
@@ -79,7 +79,7 @@ TEST_F(CrmCheckCommandTest, ARetryEndsTheRestAfterAUsedUpQuota) {
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_THAT(result.err, HasSubstr("The org is asked again within seconds"));
   ASSERT_TRUE(governor.read_text(store.metadata(kGovernorFact).value_or("")));
-  EXPECT_TRUE(governor.permit(Spending::gifts, system_now()).is_allowed);
+  EXPECT_TRUE(governor.permit(CallPurpose::gifts, system_now()).is_allowed);
   EXPECT_TRUE(store.metadata(store::kCrmWakeFact).has_value());
 }
 

@@ -102,7 +102,7 @@ TEST_F(PausedOrgCommandTest, WhatOnlyAnAdminCanMendNeedsAttention) {
   store::Store store(cli_.address());
   CallGovernor governor({});
   governor.refuse_until(cli_.now + kHourMillis, "Salesforce refuses the call (INVALID_TYPE: Task)",
-                        Spending::tasks);
+                        CallPurpose::tasks);
   store.set_metadata(kGovernorFact, governor.to_text());
   EXPECT_THAT(attention(), testing::Contains(AllOf(HasSubstr("tasks wait until "), HasSubstr("INVALID_TYPE"),
                                                    HasSubstr("crm retry --all"))));

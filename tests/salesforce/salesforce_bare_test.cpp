@@ -22,7 +22,7 @@ std::string status_of(const GiftRecord& record) {
 TEST_F(SalesforceBareTest, RecordsAreCreatedByUpsertAndUpdatedByTheirIds) {
   const auto created = write({sent(1, 1), sent(2, 1)});
   EXPECT_THAT(kinds_of(created), ElementsAre(Kind::created, Kind::created));
-  EXPECT_EQ(calls(), 3) << "a look at the org, a question for the records, a write";
+  EXPECT_EQ(calls(), 3) << "a look at the org, a query for the records, a write";
   EXPECT_EQ(created[0].crm_id, scalar("SELECT id FROM crm_gift_record WHERE recipienttransactionid = 1"));
   sql("UPDATE crm_gift_record SET name = 'Mine'");
   GiftUpsert next = sent(1, 2, true);
@@ -43,9 +43,9 @@ TEST_F(SalesforceBareTest, ALostAnswerMakesNoSecondRecord) {
     for (const char* when : {"before_commit", "after_commit"}) {
       sql("DELETE FROM crm_gift_record");
       facts_.erase(kModeFact);
-      crm_ = make_bare("one");  // after a lost answer the former one writes nothing for a while
-      const int questions = is_unique ? 1 : 2;  // before the write
-      fault({{"kind", "cut"}, {"when", when}, {"path", "/composite"}, {"skip", questions}});
+      crm_ = make_bare("one");                // after a lost answer the former one writes nothing for a while
+      const int queries = is_unique ? 1 : 2;  // before the write
+      fault({{"kind", "cut"}, {"when", when}, {"path", "/composite"}, {"skip", queries}});
       // The record of a lost call may be of an older version, so one that was found is written again.
       const auto made = testing::AnyOf(Kind::created, Kind::updated);
       EXPECT_THAT(kinds({sent(1, 1), sent(2, 1)}), ElementsAre(made, made)) << when << is_unique;

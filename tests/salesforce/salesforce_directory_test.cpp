@@ -106,11 +106,11 @@ TEST_F(SalesforceDirectoryTest, ABatchIsLookedUpInOneCallAndPhonesInASecondOne) 
                                   "'Deal', 'Prospecting', '2027-01-01', 0");
   insert("crm_opportunity_contact_role", "opportunityid, contactid", "'" + deal + "', '" + rose + "'");
   const auto phone = [](const std::string& number) { return phone_key(number, "US"); };
-  crm::DecisionQuestions questions;
-  questions.recipients = {{"rose@example.com", ""}, {"bertha@example.com", ""}, {"unknown@example.com", ""}};
-  questions.sender_keys = {"unknown@example.com", "sam@example.com"};
+  crm::DecisionQuestions queries;
+  queries.recipients = {{"rose@example.com", ""}, {"bertha@example.com", ""}, {"unknown@example.com", ""}};
+  queries.sender_keys = {"unknown@example.com", "sam@example.com"};
   const int before = calls();
-  auto facts = crm_->directory().look_up(questions);
+  auto facts = crm_->directory().look_up(queries);
   EXPECT_EQ(calls() - before, 1);
   EXPECT_THAT(ids(facts.contacts[0].by_email), ElementsAre(rose));
   EXPECT_TRUE(facts.leads[0].empty()) << "a contact is preferred";
@@ -120,11 +120,11 @@ TEST_F(SalesforceDirectoryTest, ABatchIsLookedUpInOneCallAndPhonesInASecondOne) 
   EXPECT_EQ(facts.senders[1].at(0).id, user_);
   ASSERT_THAT(facts.opportunities, SizeIs(1));
   EXPECT_EQ(facts.opportunities.at(rose).at(0).id, deal);
-  questions.recipients = {{"rose@example.com", phone("650.867.3451")},
-                          {"unknown@example.com", phone("650.867.3451")},
-                          {"", phone("650.867.3452")},
-                          {"bertha@example.com", phone("650.867.3452")}};
-  facts = crm_->directory().look_up(questions);
+  queries.recipients = {{"rose@example.com", phone("650.867.3451")},
+                        {"unknown@example.com", phone("650.867.3451")},
+                        {"", phone("650.867.3452")},
+                        {"bertha@example.com", phone("650.867.3452")}};
+  facts = crm_->directory().look_up(queries);
   EXPECT_EQ(calls() - before, 3);
   EXPECT_THAT(ids(facts.contacts[0].by_email), ElementsAre(rose));
   EXPECT_THAT(ids(facts.contacts[1].by_phone), ElementsAre(by_phone));

@@ -148,7 +148,7 @@ class SalesforceFaultSeeds : public FaultRun {
         "' WHERE id = '" + pick_of(leads_) + "'");
     ++happened_;
   }
-  /// Between the parts of a call, or of two calls: after the question and before the write.
+  /// Between the parts of a call, or of two calls: after the query and before the write.
   void delete_meanwhile() {
     const std::string record = some_record();
     const std::string url =

@@ -176,7 +176,7 @@ TEST_F(SalesforceFaultsTest, AQuestionThatIsTooHeavyIsAskedInSmallerOnes) {
   EXPECT_THROW(gifts().page({0}, 10), giftsync::DependencyError) << "one statement cannot be made smaller";
 }
 
-/// An edit between the question and the write of a relink.
+/// An edit between the query and the write of a relink.
 TEST_F(SalesforceFaultsTest, ARelinkDoesNotOverwriteAnEditOfTheSameSecond) {
   server_.with_org([](Org& org) { org.add_user("admin@example.com", "Admin"); });
   kinds({upsert(1, 1)});

@@ -119,7 +119,7 @@ TEST_F(SalesforceGiftRecordsTest, ARecordThatItsIdDoesNotNameAnyMoreIsFoundByIts
   EXPECT_EQ(results[1].crm_id, "");
   EXPECT_EQ(results[2].crm_id, second);
   EXPECT_EQ(results[3].crm_id, created[3].crm_id);
-  EXPECT_EQ(calls() - before, 4) << "each round is one question and one write";
+  EXPECT_EQ(calls() - before, 4) << "each round is one query and one write";
   EXPECT_EQ(record(3).version, 2);
   rows.resize(1);
   rows[0].record.version = 1;
@@ -298,7 +298,7 @@ TEST_F(SalesforceGiftRecordsTest, AThousandGiftsCostOneCallAndTheirUpdatesOneMor
     row.crm_id.clear();
   }
   EXPECT_THAT(kinds(rows), Each(Kind::updated));
-  EXPECT_EQ(calls(), 4) << "a question for all, and the write";
+  EXPECT_EQ(calls(), 4) << "a query for all, and the write";
 }
 
 }  // namespace

@@ -139,7 +139,7 @@ TEST_F(SalesforceRequestPoll, OpenRecordsAreReportedWhenTheyAreWanted) {
   const int before = calls();
   requests().enqueue_open();
   EXPECT_THAT(taken(), UnorderedElementsAre(open, recent));
-  EXPECT_EQ(calls(), before + 2) << "the poll, and the first one's question about the object";
+  EXPECT_EQ(calls(), before + 2) << "the poll, and the first one's query about the object";
   EXPECT_THAT(taken(), IsEmpty());
 }
 
@@ -216,6 +216,33 @@ TEST_F(SalesforceRequestPoll, PushedEventsAreListedAndAcknowledgedWhereTheyCameF
   EXPECT_THAT(taken(), ElementsAre("a0Xpushed000000EAA"));
   EXPECT_THAT(acknowledged, ElementsAre(7));
   EXPECT_EQ(calls(), 0) << "a poll that is off makes no call";
+}
+
+// REQ-55
+TEST_F(SalesforceRequestPoll, ACreatedRecordIsAnEventForAllDaemons) {
+  std::vector<std::string> added;
+  bool is_full = false;
+  SalesforceCrmOptions options{.names = ApiNames(OrgNames{}), .match_fields = match_fields()};
+  options.request_records = RequestPollOptions{.facts = facts()};
+  options.request_records->pushed.add = [&](std::span<const std::string> ids) {
+    if (is_full) throw giftsync::DependencyError(true, "the store is away");
+    added.assign(ids.begin(), ids.end());
+  };
+  crm_ = make_salesforce_crm(client_, std::move(options));
+  Record record;
+  record.set(F::message, std::string("Hello"));
+  record.set(F::gift_id, std::string("7"));
+  const std::vector<crm::NewRequestRecord> rows{{"b", record}, {"a", record}};
+  const std::vector<Record> created = requests().create(rows);
+  ASSERT_EQ(created.size(), 2U);
+  std::vector<std::string> ids{created[0].id, created[1].id};
+  std::ranges::sort(ids);
+  EXPECT_EQ(added, ids);
+  added.clear();
+  EXPECT_EQ(requests().create(rows).size(), 2U);
+  EXPECT_EQ(added, ids) << "a repeated call makes no second record";
+  is_full = true;
+  EXPECT_EQ(requests().create(rows).size(), 2U) << "an error would look as if they had not been created";
 }
 
 }  // namespace

@@ -76,7 +76,7 @@ TEST_F(SalesforceRequests, AClaimWhoseAnswerWasLostIsFoundByItsMarkAndNotSentAga
   fault({{"kind", "cut"}, {"when", "after_commit"}, {"path", "/composite"}});
   const int before = calls();
   EXPECT_EQ(write_one(claim_of(first)).kind, Kind::updated);
-  EXPECT_EQ(calls(), before + 2) << "the write and a question";
+  EXPECT_EQ(calls(), before + 2) << "the write and a query";
   const Record second = read(unwritten);
   fault({{"kind", "cut"}, {"when", "before_commit"}, {"path", "/composite"}});
   EXPECT_EQ(write_one(claim_of(second)).kind, Kind::unchanged);

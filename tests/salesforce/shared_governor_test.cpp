@@ -51,7 +51,7 @@ TEST_F(SharedGovernorTest, AQuotaThatOneProcessMeetsIsARestForAll) {
   const int before = calls();
   EXPECT_THROW(write_one(*command, 3), giftsync::DependencyError);
   EXPECT_EQ(calls(), before);
-  EXPECT_FALSE(stored().permit(Spending::gifts, system_now()).is_allowed);
+  EXPECT_FALSE(stored().permit(CallPurpose::gifts, system_now()).is_allowed);
 }
 
 TEST_F(SharedGovernorTest, AnUnreadableStateCountsFromTheBeginning) {

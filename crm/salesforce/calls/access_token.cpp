@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "crm/salesforce/calls/answers.h"
 #include "platform/dependency_error.h"
 #include "platform/keys.h"
 #include "platform/strict_json.h"
@@ -43,10 +44,7 @@ std::string to_json(const AccessToken& token, const std::string& fingerprint) {
 std::optional<AccessToken> from_json(const std::string& json, const std::string& fingerprint) {
   const auto document = parse_json(json);
   if (!document) return std::nullopt;
-  const auto text = [&](std::string_view name) {
-    const JsonValue* value = document->root().find(name);
-    return std::string(value == nullptr ? "" : value->text().value_or(""));
-  };
+  const auto text = [&](std::string_view name) { return text_at(document->root(), name); };
   const JsonValue* born_at = document->root().find("born_at");
   if (born_at == nullptr || !born_at->integer() || text("settings") != fingerprint) return std::nullopt;
   return AccessToken{{text("access_token"), text("instance_url"), text("organization_id"), text("user_id")},

@@ -46,22 +46,10 @@ std::string_view format_name(BodyFormat format) {
 
 std::vector<std::string> texts_at(const JsonValue& object, std::string_view name) {
   std::vector<std::string> texts;
-  const JsonValue* list = object.find(name);
-  if (!list) return texts;
-  for (const JsonValue& element : list->elements()) {
+  for (const JsonValue& element : list_at(object, name)) {
     if (const auto text = element.text()) texts.emplace_back(*text);
   }
   return texts;
-}
-
-bool bool_at(const JsonValue& object, std::string_view name) {
-  const JsonValue* value = object.find(name);
-  return value && value->boolean().value_or(false);
-}
-
-std::optional<std::int64_t> integer_at(const JsonValue& object, std::string_view name) {
-  const JsonValue* value = object.find(name);
-  return value ? value->integer() : std::nullopt;
 }
 
 /// Requests have errorCode, rows have statusCode.
@@ -74,25 +62,19 @@ ApiError error_of(const JsonValue& json) {
 WrittenRow written_row(const JsonValue& json) {
   WrittenRow row;
   row.id = text_at(json, "id");
-  row.is_success = bool_at(json, "success");
+  row.is_success = flag_at(json, "success");
   if (const JsonValue* created = json.find("created")) row.is_created = created->boolean();
-  if (const JsonValue* errors = json.find("errors")) {
-    for (const JsonValue& error : errors->elements()) row.errors.push_back(error_of(error));
-  }
+  for (const JsonValue& error : list_at(json, "errors")) row.errors.push_back(error_of(error));
   return row;
 }
 
 std::optional<CompositePart> part_of(const JsonValue& json) {
   CompositePart part;
-  const std::optional<std::int64_t> status = integer_at(json, "httpStatusCode");
+  const std::int64_t status = number_at(json, "httpStatusCode");
   part.body = json.find("body");
-  if (!status || *status < 100 || *status > 599 || !part.body) return std::nullopt;
-  part.status = static_cast<int>(*status);
+  if (status < 100 || status > 599 || !part.body) return std::nullopt;
+  part.status = static_cast<int>(status);
   part.reference = text_at(json, "referenceId");
-  if (const JsonValue* headers = json.find("httpHeaders")) {
-    for (const JsonMember& header : headers->members())
-      part.headers.emplace_back(header.name, header.value.text().value_or(""));
-  }
   return part;
 }
 
@@ -147,7 +129,7 @@ tl::expected<QueryPage, Fault> query_page(const JsonValue& json) {
   if (!done || !done->boolean() || !records || !records->is_array())
     return tl::make_unexpected(Fault("the answer to a query has no done or no records"));
   QueryPage page;
-  page.total_size = integer_at(json, "totalSize").value_or(0);
+  page.total_size = number_at(json, "totalSize");
   page.is_last = *done->boolean();
   page.next_url = text_at(json, "nextRecordsUrl");
   page.records = records->elements();
@@ -183,17 +165,24 @@ tl::expected<std::vector<CompositePart>, Fault> composite_parts(const JsonValue&
   return parts;
 }
 
-std::string_view header_of(const CompositePart& part, std::string_view name) {
-  const std::string wanted = ascii_lower(name);
-  for (const auto& [key, value] : part.headers) {
-    if (ascii_lower(key) == wanted) return value;
-  }
-  return {};
-}
-
 std::string text_at(const JsonValue& object, std::string_view name) {
   const JsonValue* value = object.find(name);
   return value ? std::string(value->text().value_or("")) : std::string();
+}
+
+bool flag_at(const JsonValue& object, std::string_view name, bool otherwise) {
+  const JsonValue* value = object.find(name);
+  return value ? value->boolean().value_or(otherwise) : otherwise;
+}
+
+std::int64_t number_at(const JsonValue& object, std::string_view name) {
+  const JsonValue* value = object.find(name);
+  return value ? value->integer().value_or(0) : 0;
+}
+
+std::span<const JsonValue> list_at(const JsonValue& object, std::string_view name) {
+  const JsonValue* value = object.find(name);
+  return value ? value->elements() : std::span<const JsonValue>();
 }
 
 }  // namespace giftsync::salesforce

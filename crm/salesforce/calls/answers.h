@@ -84,14 +84,17 @@ struct CompositePart {
   int status = 0;
   std::string reference;
   const JsonValue* body = nullptr;  ///< never null; it may hold JSON's null
-  std::vector<std::pair<std::string, std::string>> headers;
 };
 tl::expected<std::vector<CompositePart>, Fault> composite_parts(const JsonValue& json);
 
-/// The value of a header, whose name is compared without case; empty when it is not there.
-std::string_view header_of(const CompositePart& part, std::string_view name);
+// The value of a member of an object, or what stands for one that is null, missing or of another type.
 
-/// The text at `name`; empty when it is null, missing or no text.
+/// Empty: there is no text.
 std::string text_at(const JsonValue& object, std::string_view name);
+bool flag_at(const JsonValue& object, std::string_view name, bool otherwise = false);
+/// 0: there is no whole number.
+std::int64_t number_at(const JsonValue& object, std::string_view name);
+/// The elements of a list.
+std::span<const JsonValue> list_at(const JsonValue& object, std::string_view name);
 
 }  // namespace giftsync::salesforce

@@ -42,19 +42,14 @@ struct Refused401 {
   std::string_view next_step = kOtherRefusal;
 };
 
-std::string text_member(const JsonValue& object, std::string_view name) {
-  const JsonValue* member = object.find(name);
-  return member == nullptr ? "" : std::string(member->text().value_or(""));
-}
-
 /// Reads all elements of [{"errorCode": ..., "message": ...}].
 Refused401 read_401(const std::string& body) {
   Refused401 refused;
   const auto document = parse_json(body);
   if (!document) return refused;
   for (const JsonValue& error : document->root().elements()) {
-    const std::string code = text_member(error, "errorCode");
-    const std::string message = text_member(error, "message");
+    const std::string code = text_at(error, "errorCode");
+    const std::string message = text_at(error, "message");
     if (code == "INVALID_SESSION_ID") refused.is_ended_session = true;
     refused.words += (refused.words.empty() ? "" : "; ") + code + " " + message;
   }
@@ -172,22 +167,23 @@ void throw_fault(const ApiFault& fault) {
   throw giftsync::DependencyError(fault.is_transient, fault.message, true);
 }
 
-ApiClient::ApiClient(HttpClient& http, AccessTokens& tokens, KeepGoing keep_going)
-    : http_(http), tokens_(tokens), keep_going_(std::move(keep_going)) {}
+ApiClient::ApiClient(HttpClient& http, TokenSource tokens, KeepGoing keep_going)
+    : http_(http), tokens_(std::move(tokens)), keep_going_(std::move(keep_going)) {}
 
 tl::expected<ApiResponse, ApiFault> ApiClient::call(const ApiRequest& request) {
-  TokenOutcome outcome = tokens_.current();
+  AccessTokens& tokens = tokens_();
+  TokenOutcome outcome = tokens.current();
   for (bool is_replay = false;; is_replay = true) {
     const auto* token = std::get_if<AccessToken>(&outcome);
     if (token == nullptr) return tl::unexpected(fault_without_token(outcome));
     HttpResponse response = send(request, *token);
     if (response.status != 401) {
-      if (response.status != 0) tokens_.note_success();
+      if (response.status != 0) tokens.note_success();
       return result_of(std::move(response));
     }
     const Refused401 refused = read_401(response.body);
     if (is_replay || !refused.is_ended_session) return tl::unexpected(fault_of_401(response, refused));
-    outcome = tokens_.after(*token);
+    outcome = tokens.after(*token);
   }
 }
 

@@ -60,8 +60,14 @@ struct ApiFault {
 
 class ApiClient {
  public:
-  /// Both are shared and outlive this object. `keep_going`: false ends a running call; may be null.
-  ApiClient(HttpClient& http, AccessTokens& tokens, KeepGoing keep_going = nullptr);
+  /// `http` and the tokens are shared and outlive this object. Each call asks for the tokens first, so that
+  /// they can be made at the first call; what `tokens` throws, call() throws. `keep_going`: false ends a
+  /// running call; may be null.
+  using TokenSource = std::function<AccessTokens&()>;
+  ApiClient(HttpClient& http, TokenSource tokens, KeepGoing keep_going = nullptr);
+  ApiClient(HttpClient& http, AccessTokens& tokens)
+      : ApiClient(
+            http, [&tokens]() -> auto& { return tokens; }) {}
 
   /// Gets the path of each request that was answered, and the usage that the org named. Any thread.
   using OnAnswer = std::function<void(const std::string& path, const std::optional<LimitInfo>& usage)>;
@@ -75,7 +81,7 @@ class ApiClient {
   HttpResponse send(const ApiRequest& request, const AccessToken& token);
 
   HttpClient& http_;
-  AccessTokens& tokens_;
+  const TokenSource tokens_;
   const KeepGoing keep_going_;
   OnAnswer on_answer_;
 };

@@ -47,13 +47,19 @@ constexpr auto kOwnNames =
                             {OwnField::task_transaction, "task", "RecipientTransactionId"}});
 static_assert(kOwnNames.size() == kOwnFieldCount);
 
+constexpr std::array<std::pair<GiftField, std::string_view>, 8> kLookups{{
+    {GiftField::recipient_contact, "contact"},
+    {GiftField::account, "account"},
+    {GiftField::recipient_lead, "lead"},
+    {GiftField::opportunity, "opportunity"},
+    {GiftField::sender, "user"},
+    {GiftField::actual_sender, "user"},
+    {GiftField::created_by, "user"},
+    {GiftField::owner, "user"},
+}};
+
 bool equal_names(std::string_view one, std::string_view other) {
   return ascii_lower(one) == ascii_lower(other);
-}
-
-/// "Item_Cost__c" without a namespace.
-std::string own_name(const FieldDescriptor& field) {
-  return std::string(field.name) + (field.standard ? "" : "__c");
 }
 
 /// Names with a namespace and names without one are both met in errors.
@@ -65,14 +71,25 @@ std::string_view without_name_space(std::string_view name, std::string_view name
 
 }  // namespace
 
+std::string_view target_object(GiftField lookup) {
+  const auto* const found = std::find_if(kLookups.begin(), kLookups.end(),
+                                         [&](const auto& entry) { return entry.first == lookup; });
+  return found == kLookups.end() ? std::string_view() : found->second;
+}
+
+std::vector<GiftField> written_lookups() {
+  std::vector<GiftField> lookups;
+  for (const auto& [field, object] : kLookups) lookups.push_back(field);
+  return lookups;
+}
+
 ApiNames::ApiNames(OrgNames names) : names_(std::move(names)) {
   names_.objects = with_lower_keys(names_.objects);
   // As they are spelled, too, for field_name(): capital letters come first.
   names_.columns.merge(with_lower_keys(names_.columns));
   for (std::size_t i = 0; i < kGiftFieldCount; ++i) {
     const FieldDescriptor& field = kGiftFields[i];
-    gift_fields_[i] =
-        mapped("gift_record", field.name, field.standard ? own_name(field) : packaged(own_name(field)));
+    gift_fields_[i] = mapped("gift_record", field.name, default_name(field));
   }
   for (std::size_t i = 0; i < kRequestRecordFieldCount; ++i) {
     const auto field = static_cast<RequestRecordField>(i);
@@ -89,6 +106,10 @@ void ApiNames::name_own_fields() {
 
 std::string ApiNames::packaged(std::string_view name) const {
   return names_.name_space.empty() ? std::string(name) : names_.name_space + "__" + std::string(name);
+}
+
+std::string ApiNames::default_name(const FieldDescriptor& field) const {
+  return field.standard ? std::string(field.name) : packaged(std::string(field.name) + "__c");
 }
 
 std::string ApiNames::mapped(std::string_view object, std::string_view field, std::string name) const {
@@ -109,10 +130,8 @@ std::string ApiNames::request_record_name(RequestRecordField field) const {
       return packaged("Item_in_" + word + "__c");
     case RequestRecordField::include_shipping:
       return packaged("Include_" + word + "_Shipping__c");
-    default: {
-      const FieldDescriptor& descriptor = descriptor_of(field);
-      return descriptor.standard ? own_name(descriptor) : packaged(own_name(descriptor));
-    }
+    default:
+      return default_name(descriptor_of(field));
   }
 }
 

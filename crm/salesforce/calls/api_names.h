@@ -30,6 +30,9 @@ struct OrgNames {
       {};  ///< "contact.Email" to API name; "-": the org does not have it
 };
 
+/// The package's permission set for the integration user.
+inline constexpr std::string_view kIntegrationPermissionSet = "giftsync_Integration";
+
 /// Fields that only giftsync uses.
 enum class OwnField {
   record_version,  ///< of the gift record
@@ -40,6 +43,11 @@ enum class OwnField {
   task_transaction  ///< of the task
 };
 inline constexpr std::size_t kOwnFieldCount = static_cast<std::size_t>(OwnField::task_transaction) + 1;
+
+/// The object of a gift record's lookup: "contact", "user"; empty for other fields.
+std::string_view target_object(GiftField lookup);
+/// All lookups that giftsync writes.
+std::vector<GiftField> written_lookups();
 
 class ApiNames {
  public:
@@ -80,6 +88,7 @@ class ApiNames {
  private:
   std::string mapped(std::string_view object, std::string_view field, std::string name) const;
   std::string packaged(std::string_view name) const;
+  std::string default_name(const FieldDescriptor& field) const;
   std::string request_record_name(RequestRecordField field) const;
   void name_own_fields();
 

@@ -11,6 +11,7 @@
 
 #include "crm/salesforce/calls/answers.h"
 #include "platform/strict_json.h"
+#include "platform/text.h"
 
 namespace giftsync::salesforce {
 namespace {
@@ -20,18 +21,18 @@ std::int64_t percent_of(std::int64_t amount, int percent) {
 }
 
 /// The part of the share up to which this may be spent; nullopt: also beyond the share.
-std::optional<int> percent_of_share(Spending spending) {
-  switch (spending) {
-    case Spending::watch:
-    case Spending::gifts:
-    case Spending::matching:
-    case Spending::status:
+std::optional<int> percent_of_share(CallPurpose purpose) {
+  switch (purpose) {
+    case CallPurpose::watch:
+    case CallPurpose::gifts:
+    case CallPurpose::matching:
+    case CallPurpose::status:
       return std::nullopt;
-    case Spending::requests:
+    case CallPurpose::requests:
       return 100;
-    case Spending::tasks:
+    case CallPurpose::tasks:
       return 90;
-    case Spending::backfill:
+    case CallPurpose::backfill:
       return 80;
   }
   std::abort();  // a value outside its enumeration: a bug
@@ -62,11 +63,11 @@ std::string step_after_rest(std::string_view reason) {
 CallGovernor::CallGovernor(GovernorOptions options)
     : options_(options), rows_(std::max(options.most_rows, kLeastRows)) {}
 
-CallPermit CallGovernor::permit(Spending spending, UtcMillis now) const {
+CallPermit CallGovernor::permit(CallPurpose purpose, UtcMillis now) const {
   if (std::optional<CallPermit> refusal = rest_.refusal(now)) return *std::move(refusal);
-  if (std::optional<CallPermit> refused = refusal(spending, now)) return *std::move(refused);
+  if (std::optional<CallPermit> refused = refusal(purpose, now)) return *std::move(refused);
   if (std::optional<CallPermit> refusal = refusal_by_reserve(now)) return *std::move(refusal);
-  if (std::optional<CallPermit> refusal = refusal_by_share(spending, now)) return *std::move(refusal);
+  if (std::optional<CallPermit> refusal = refusal_by_share(purpose, now)) return *std::move(refusal);
   return {};
 }
 
@@ -77,8 +78,8 @@ std::optional<CallPermit> CallGovernor::Rest::refusal(UtcMillis now) const {
                     !needs_admin};
 }
 
-std::optional<CallPermit> CallGovernor::refusal(Spending spending, UtcMillis now) const {
-  return refusals_[static_cast<std::size_t>(spending)].refusal(now);
+std::optional<CallPermit> CallGovernor::refusal(CallPurpose purpose, UtcMillis now) const {
+  return refusals_[static_cast<std::size_t>(purpose)].refusal(now);
 }
 
 /// The usage is as old as the last call. One call in a while looks whether the quota has become free.
@@ -97,8 +98,8 @@ std::optional<CallPermit> CallGovernor::refusal_by_reserve(UtcMillis now) const 
   return std::nullopt;
 }
 
-std::optional<CallPermit> CallGovernor::refusal_by_share(Spending spending, UtcMillis now) const {
-  const std::optional<int> percent = percent_of_share(spending);
+std::optional<CallPermit> CallGovernor::refusal_by_share(CallPurpose purpose, UtcMillis now) const {
+  const std::optional<int> percent = percent_of_share(purpose);
   const std::optional<std::int64_t> whole = share();
   if (!percent || !whole) return std::nullopt;
   const std::int64_t most = percent_of(*whole, *percent);
@@ -156,8 +157,8 @@ void CallGovernor::rest_until(UtcMillis time, std::string reason, bool needs_adm
   rest_.extend(time, std::move(reason), needs_admin);
 }
 
-void CallGovernor::refuse_until(UtcMillis time, std::string reason, Spending spending) {
-  refusals_[static_cast<std::size_t>(spending)].extend(time, std::move(reason), true);
+void CallGovernor::refuse_until(UtcMillis time, std::string reason, CallPurpose purpose) {
+  refusals_[static_cast<std::size_t>(purpose)].extend(time, std::move(reason), true);
 }
 
 void CallGovernor::end_rest() {
@@ -208,23 +209,18 @@ std::optional<std::int64_t> CallGovernor::share() const {
 namespace {
 using Json = nlohmann::ordered_json;
 
-constexpr std::array<std::string_view, kSpendingCount> kSpendingWords{
+constexpr std::array<std::string_view, kCallPurposeCount> kPurposeWords{
     "watch", "gifts", "matching", "status", "requests", "tasks", "backfill"};
-
-std::int64_t number_at(const JsonValue& object, std::string_view name) {
-  const JsonValue* value = object.find(name);
-  return value ? value->integer().value_or(0) : 0;
-}
 
 Json json_of(const CallQuota& quota) {
   return Json::array({quota.used, quota.limit});
 }
 
 std::optional<CallQuota> quota_at(const JsonValue& object, std::string_view name) {
-  const JsonValue* value = object.find(name);
-  if (!value || value->elements().size() != 2) return std::nullopt;
-  const auto used = value->elements()[0].integer();
-  const auto limit = value->elements()[1].integer();
+  const std::span<const JsonValue> quota = list_at(object, name);
+  if (quota.size() != 2) return std::nullopt;
+  const auto used = quota[0].integer();
+  const auto limit = quota[1].integer();
   return used && limit && *used >= 0 && *limit > 0 ? std::optional(CallQuota{*used, *limit}) : std::nullopt;
 }
 
@@ -240,9 +236,9 @@ std::string CallGovernor::to_text() const {
   json["resting_reason"] = rest_.reason;
   json["rest_needs_admin"] = rest_.needs_admin;
   json["refusals"] = Json::array();
-  for (std::size_t i = 0; i < kSpendingCount; ++i) {
+  for (std::size_t i = 0; i < kCallPurposeCount; ++i) {
     if (!refusals_[i].reason.empty())
-      json["refusals"].push_back({{"calls", kSpendingWords[i]},
+      json["refusals"].push_back({{"calls", kPurposeWords[i]},
                                   {"until", refusals_[i].until.value},
                                   {"reason", refusals_[i].reason}});
   }
@@ -266,15 +262,12 @@ bool CallGovernor::read_text(std::string_view text) {
       std::clamp<std::int64_t>(number_at(json, "outages"), 0, kOutageCalls + kMostDoublings));
   read.last_call_.value = number_at(json, "last_call");
   read.rest_ = {{number_at(json, "resting_until")}, text_at(json, "resting_reason")};
-  if (const JsonValue* needs_admin = json.find("rest_needs_admin"))
-    read.rest_.needs_admin = needs_admin->boolean().value_or(false);
-  if (const JsonValue* refusals = json.find("refusals")) {
-    for (const JsonValue& one : refusals->elements()) {
-      const auto* const word = std::ranges::find(kSpendingWords, text_at(one, "calls"));
-      if (word == kSpendingWords.end()) continue;
-      read.refusals_[static_cast<std::size_t>(word - kSpendingWords.begin())] = {
-          {number_at(one, "until")}, text_at(one, "reason"), true};
-    }
+  read.rest_.needs_admin = flag_at(json, "rest_needs_admin");
+  for (const JsonValue& refusal : list_at(json, "refusals")) {
+    const auto* const word = std::ranges::find(kPurposeWords, text_at(refusal, "calls"));
+    if (word == kPurposeWords.end()) continue;
+    read.refusals_[static_cast<std::size_t>(word - kPurposeWords.begin())] = {
+        {number_at(refusal, "until")}, text_at(refusal, "reason"), true};
   }
   if (const auto org = quota_at(json, "org")) read.limits_ = LimitInfo{*org, quota_at(json, "app")};
   const JsonValue* buckets = json.find("buckets");
@@ -289,6 +282,47 @@ bool CallGovernor::read_text(std::string_view text) {
   }
   *this = std::move(read);
   return true;
+}
+
+// The header in which Salesforce tells the used calls.
+
+namespace {
+
+/// "17/250(appName=x)": what follows the second number is a comment.
+std::optional<CallQuota> quota_of(std::string_view text) {
+  text = text.substr(0, text.find('('));
+  const std::size_t slash = text.find('/');
+  if (slash == std::string_view::npos) return std::nullopt;
+  const auto used = parse_number<std::int64_t>(trimmed(text.substr(0, slash)));
+  const auto limit = parse_number<std::int64_t>(trimmed(text.substr(slash + 1)));
+  if (!used || !limit || *used < 0 || *limit <= 0) return std::nullopt;
+  return CallQuota{*used, *limit};
+}
+
+/// Items are separated by semicolons or commas: a client may join two headers of one name by a comma.
+std::string_view take_item(std::string_view& header) {
+  const std::size_t end = header.find_first_of(";,");
+  const std::string_view item = trimmed(header.substr(0, end));
+  header = end == std::string_view::npos ? std::string_view() : header.substr(end + 1);
+  return item;
+}
+
+}  // namespace
+
+std::optional<LimitInfo> parse_limit_info(std::string_view header) {
+  std::optional<CallQuota> org;
+  std::optional<CallQuota> app;
+  while (!header.empty()) {
+    const std::string_view item = take_item(header);
+    const std::size_t equals = item.find('=');
+    if (equals == std::string_view::npos) continue;
+    const std::string name = ascii_lower(trimmed(item.substr(0, equals)));
+    const std::string_view value = item.substr(equals + 1);
+    if (name == "api-usage") org = quota_of(value);
+    if (name == "per-app-api-usage") app = quota_of(value);
+  }
+  if (!org) return std::nullopt;
+  return LimitInfo{*org, app};
 }
 
 }  // namespace giftsync::salesforce

@@ -41,7 +41,7 @@ struct GovernorOptions {
 };
 
 /// What a call is for, the most important first. Near the end of giftsync's share the last ones stop first.
-enum class Spending {
+enum class CallPurpose {
   watch,     ///< Transaction Ids in the org, and whether its rules protect records
   gifts,     ///< new gift records
   matching,  ///< whose gifts they are
@@ -50,7 +50,7 @@ enum class Spending {
   tasks,
   backfill  ///< and what a person asks for
 };
-inline constexpr std::size_t kSpendingCount = static_cast<std::size_t>(Spending::backfill) + 1;
+inline constexpr std::size_t kCallPurposeCount = static_cast<std::size_t>(CallPurpose::backfill) + 1;
 
 inline constexpr std::size_t kLeastRows = 25;
 inline constexpr int kCleanCallsToDouble = 10;
@@ -85,7 +85,7 @@ class CallGovernor {
   explicit CallGovernor(GovernorOptions options);
 
   /// The caller makes the call at once and counts it with note_call().
-  CallPermit permit(Spending spending, UtcMillis now) const;
+  CallPermit permit(CallPurpose purpose, UtcMillis now) const;
   void note_call(UtcMillis now);
   /// True when far fewer calls are used than before: time has passed, or it is another org.
   bool note_limits(const LimitInfo& info, UtcMillis now);
@@ -93,9 +93,9 @@ class CallGovernor {
   void rest_until(UtcMillis time, std::string reason, bool needs_admin = false);
   /// The org refuses these calls until an admin has mended it: none of them before that time. The others are
   /// made.
-  void refuse_until(UtcMillis time, std::string reason, Spending spending);
+  void refuse_until(UtcMillis time, std::string reason, CallPurpose purpose);
   /// The refusal of refuse_until(); nullopt when such calls are made.
-  std::optional<CallPermit> refusal(Spending spending, UtcMillis now) const;
+  std::optional<CallPermit> refusal(CallPurpose purpose, UtcMillis now) const;
   /// Every rest, also of refuse_until().
   void end_rest();
   /// Ends those of refuse_until() only.
@@ -134,7 +134,7 @@ class CallGovernor {
     std::optional<CallPermit> refusal(UtcMillis now) const;
   };
   std::optional<CallPermit> refusal_by_reserve(UtcMillis now) const;
-  std::optional<CallPermit> refusal_by_share(Spending spending, UtcMillis now) const;
+  std::optional<CallPermit> refusal_by_share(CallPurpose purpose, UtcMillis now) const;
   void drop_old_buckets(UtcMillis now);
 
   GovernorOptions options_;
@@ -142,7 +142,7 @@ class CallGovernor {
   std::deque<Bucket> buckets_;  ///< by start, ascending
   UtcMillis last_call_;
   Rest rest_;
-  std::array<Rest, kSpendingCount> refusals_;
+  std::array<Rest, kCallPurposeCount> refusals_;
   std::size_t rows_;
   int clean_calls_ = 0;
   int outages_ = 0;  ///< in a row

@@ -56,9 +56,9 @@ struct CallSize {
 };
 
 /// The blocks of one call while rows are added.
-class OpenCall {
+class PendingRequest {
  public:
-  OpenCall(std::size_t most_rows, std::size_t rows_per_block, std::size_t most_blocks)
+  PendingRequest(std::size_t most_rows, std::size_t rows_per_block, std::size_t most_blocks)
       : most_rows_(most_rows), rows_per_block_(rows_per_block), most_blocks_(most_blocks) {}
 
   bool is_empty() const { return rows_ == 0; }
@@ -224,7 +224,7 @@ PartRequest block_part(std::string_view api_version, const RowBlock& block, std:
 
 bool fits_one_call(std::size_t rows_per_call, std::span<const WriteRow> rows) {
   if (rows.size() > rows_per_call) return false;
-  OpenCall open(rows.size(), rows_per_block(rows.size(), rows), kMaxHeavyParts);
+  PendingRequest open(rows.size(), rows_per_block(rows.size(), rows), kMaxHeavyParts);
   for (std::size_t i = 0; i < rows.size(); ++i)
     if (!reads_as_reference(rows[i].json) && !open.add(rows[i], i)) return false;
   return true;
@@ -234,9 +234,9 @@ std::vector<WriteCall> write_calls(std::string_view api_version, std::size_t row
                                    std::span<const WriteRow> rows) {
   std::vector<WriteCall> calls;
   for (const bool is_alone : {false, true}) {
-    const OpenCall empty(rows_per_call, is_alone ? kMaxRowsPerPart : rows_per_block(rows_per_call, rows),
-                         kMaxHeavyParts);
-    OpenCall open = empty;
+    const PendingRequest empty(
+        rows_per_call, is_alone ? kMaxRowsPerPart : rows_per_block(rows_per_call, rows), kMaxHeavyParts);
+    PendingRequest open = empty;
     const auto finish = [&] {
       std::vector<RowBlock> blocks = open.take_blocks();
       open = empty;

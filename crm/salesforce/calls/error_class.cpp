@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "crm/salesforce/calls/api_names.h"
 #include "crm/salesforce/calls/soql.h"
 #include "platform/text.h"
 #include "platform/time.h"
@@ -185,9 +186,12 @@ std::string words_of_row(const ApiError& error) {
   return fmt::format("Salesforce: {}{}{}", error.code, shown.empty() ? "" : ": ", shown);
 }
 
-std::string_view remedy_of_row(ErrorClass error_class) {
-  if (error_class == ErrorClass::no_access)
-    return "; assign the permission set giftsync_Integration to the integration user";
+std::string assign_permission_set() {
+  return fmt::format("; assign the permission set {} to the integration user", kIntegrationPermissionSet);
+}
+
+std::string remedy_of_row(ErrorClass error_class) {
+  if (error_class == ErrorClass::no_access) return assign_permission_set();
   if (error_class == ErrorClass::org_rule)
     return "; change that rule of the org, or what it refuses, then run giftsyncctl crm retry";
   if (error_class == ErrorClass::restricted_value)

@@ -81,13 +81,20 @@ struct Treatment {
   std::int64_t rest_millis = 0;
   bool halves_rows = false;  ///< the next calls have half as many rows
   bool is_transient = true;  ///< false: only an admin can help
+
+  /// A row is neither decided nor changed: it is written as it is later.
+  bool is_later() const {
+    return next == Next::retry || next == Next::stop || next == Next::sign_in || next == Next::ask_less;
+  }
 };
 Treatment treatment_of(ErrorClass error_class);
 
 /// "Salesforce: CODE: words", of which at most 500 characters, for people.
 std::string words_of_row(const ApiError& error);
+/// What an admin does about a user without access, to be appended to the refusal.
+std::string assign_permission_set();
 /// What an admin does about a row that is refused so, to be appended to the refusal; may be empty.
-std::string_view remedy_of_row(ErrorClass error_class);
+std::string remedy_of_row(ErrorClass error_class);
 
 /// Whether the table has a line for this code.
 bool is_known_code(std::string_view code);

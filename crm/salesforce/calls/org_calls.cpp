@@ -43,26 +43,17 @@ std::string words_of(const ApiError& error) {
 }
 
 /// What an admin does about it; empty where time alone helps.
-std::string_view remedy(ErrorClass error_class) {
+std::string remedy(ErrorClass error_class) {
   switch (error_class) {
     case ErrorClass::fields_differ:
-      return "; assign the permission set giftsync_Integration to the integration user, and run giftsyncctl "
-             "crm check";
+      return assign_permission_set() + ", and run giftsyncctl crm check";
     case ErrorClass::no_access:
-      return "; assign the permission set giftsync_Integration to the integration user";
+      return assign_permission_set();
     case ErrorClass::api_disabled:
       return "; the org's edition or the user's profile must allow the API";
     default:
       return "";
   }
-}
-
-using Headers = std::vector<std::pair<std::string, std::string>>;
-
-std::string header_of(const Headers& headers, std::string_view lower_name) {
-  for (const auto& [name, value] : headers)
-    if (name == lower_name) return value;
-  return {};
 }
 
 /// Empty unless the org itself fails, as in its maintenance.
@@ -126,65 +117,65 @@ std::size_t OrgCalls::rows_per_call() const {
   return governor_.rows_per_call();
 }
 
-bool OrgCalls::allows(Spending spending) const {
+bool OrgCalls::allows(CallPurpose purpose) const {
   const std::lock_guard lock(mutex_);
-  return governor_.permit(spending, clock_()).is_allowed;
+  return governor_.permit(purpose, clock_()).is_allowed;
 }
 
 void OrgCalls::note_halving() {
   change_governor([](CallGovernor& governor) { governor.note_outcome({.halves_rows = true}); });
 }
 
-CompositeAnswer OrgCalls::read(std::span<const PartRequest> parts, std::size_t rows, Spending spending) {
-  CallResult result = call(composite_request(composite_body(parts), rows), spending);
+CompositeAnswer OrgCalls::read(std::span<const PartRequest> parts, std::size_t rows, CallPurpose purpose) {
+  CallResult result = call(composite_request(composite_body(parts), rows), purpose);
   if (!result) stop(result.error());
-  return composite_answer(std::move(*result), Operation::query, spending);
+  return composite_answer(std::move(*result), Operation::query, purpose);
 }
 
 tl::expected<CompositeAnswer, LostAnswer> OrgCalls::write(std::span<const PartRequest> parts,
-                                                          std::size_t rows, Spending spending) {
+                                                          std::size_t rows, CallPurpose purpose) {
   const bool is_alone = parts.front().is_alone;
   if (gate_ != nullptr) gate_->before_write();
   const std::int64_t start = boottime_millis();
   CallResult result =
       call(is_alone ? request_alone(parts.front(), rows) : composite_request(composite_body(parts), rows),
-           spending);
+           purpose);
   if (!result) {
     if (gate_ != nullptr && result.error().may_have_arrived) gate_->note_lost_answer();
     if (is_lost(result.error())) return tl::unexpected(LostAnswer{result.error().message});
     stop(result.error());
   }
-  CompositeAnswer answer = is_alone ? answer_alone(std::move(*result), parts.front(), spending)
-                                    : composite_answer(std::move(*result), Operation::other, spending);
+  CompositeAnswer answer = is_alone ? answer_alone(std::move(*result), parts.front(), purpose)
+                                    : composite_answer(std::move(*result), Operation::other, purpose);
   const CallOutcome outcome{.millis = boottime_millis() - start};
   change_governor([&](CallGovernor& governor) { governor.note_outcome(outcome); });
   return answer;
 }
 
-AnswerBody OrgCalls::get(const std::string& resource, const std::string& query, Spending spending) {
-  CallResult result = call({.path = data_path(api_version_) + resource, .query = query}, spending);
+AnswerBody OrgCalls::get(const std::string& resource, const std::string& query, CallPurpose purpose) {
+  CallResult result = call({.path = data_path(api_version_) + resource, .query = query}, purpose);
   if (!result) stop(result.error());
-  check_status(result->body, Operation::query, spending);
+  check_status(result->body, Operation::query, purpose);
   return std::move(result->body);
 }
 
-OrgCalls::CallResult OrgCalls::call(const ApiRequest& request, Spending spending) {
-  check_permit(spending);
+OrgCalls::CallResult OrgCalls::call(const ApiRequest& request, CallPurpose purpose) {
+  check_permit(purpose);
   const std::int64_t start = boottime_millis();
   tl::expected<ApiResponse, ApiFault> response = client_.call(request);
   note_answer(response);
   if (!response) return tl::unexpected(std::move(response.error()));
   AnswerBody body = read_body(response->http.status, response->http.body);
-  body.date = header_of(response->http.headers, "date");
+  body.date = response->http.header("date");
   const UtcMillis answered_at = from_http_date(body.date).value_or(clock_());
   return Answered{std::move(body), {answered_at.value - (boottime_millis() - start)}};
 }
 
-void OrgCalls::check_permit(Spending spending) {
+void OrgCalls::check_permit(CallPurpose purpose) {
   const UtcMillis now = clock_();
   CallPermit permit;
   change_governor([&](CallGovernor& governor) {
-    permit = governor.permit(spending, now);
+    permit = governor.permit(purpose, now);
     if (permit.is_allowed) governor.note_call(now);
   });
   require_allowed(permit);
@@ -192,7 +183,7 @@ void OrgCalls::check_permit(Spending spending) {
 
 void OrgCalls::require_spare_calls() {
   CallPermit permit;
-  change_governor([&](CallGovernor& governor) { permit = governor.permit(Spending::backfill, clock_()); });
+  change_governor([&](CallGovernor& governor) { permit = governor.permit(CallPurpose::backfill, clock_()); });
   require_allowed(permit);
 }
 
@@ -211,29 +202,29 @@ void OrgCalls::note_answer(const tl::expected<ApiResponse, ApiFault>& answer) {
   });
 }
 
-void OrgCalls::check_status(const AnswerBody& body, Operation operation, Spending spending) {
+void OrgCalls::check_status(const AnswerBody& body, Operation operation, CallPurpose purpose) {
   if (is_success(body.status) && body.json()) return;
   const ErrorContext context{operation, false, body.status, {}};
   const std::vector<ApiError> errors = body.json() ? request_errors(*body.json()) : std::vector<ApiError>();
   const ApiError error = errors.empty() ? ApiError{"", describe(body), {}} : errors.front();
-  stop(error, is_success(body.status) ? ErrorClass::unavailable : classify(error, context), spending);
+  stop(error, is_success(body.status) ? ErrorClass::unavailable : classify(error, context), purpose);
 }
 
-CompositeAnswer OrgCalls::composite_answer(Answered answered, Operation operation, Spending spending) {
-  check_status(answered.body, operation, spending);
+CompositeAnswer OrgCalls::composite_answer(Answered answered, Operation operation, CallPurpose purpose) {
+  check_status(answered.body, operation, purpose);
   tl::expected<std::vector<CompositePart>, Fault> parts = composite_parts(*answered.body.json());
   if (!parts) fail(true, "Salesforce: " + parts.error());
   return {std::move(answered.body), std::move(*parts), answered.as_of};
 }
 
 /// Other refusals than those of a part are of the whole call.
-CompositeAnswer OrgCalls::answer_alone(Answered answered, const PartRequest& part, Spending spending) {
+CompositeAnswer OrgCalls::answer_alone(Answered answered, const PartRequest& part, CallPurpose purpose) {
   static const auto kNull = parse_json("null");  // of a saved record, whose answer is empty
   const int status = answered.body.status;
   const bool is_empty = answered.body.format == BodyFormat::empty && is_success(status);
   const bool is_refused_part = answered.body.json() != nullptr && is_refusal_of_part(status);
-  if (!is_empty && !is_refused_part) check_status(answered.body, Operation::other, spending);
-  CompositePart only{status, part.reference, is_empty ? &kNull->root() : answered.body.json(), {}};
+  if (!is_empty && !is_refused_part) check_status(answered.body, Operation::other, purpose);
+  CompositePart only{status, part.reference, is_empty ? &kNull->root() : answered.body.json()};
   return {std::move(answered.body), {std::move(only)}, answered.as_of};
 }
 
@@ -252,7 +243,7 @@ crm::CrmUsage OrgCalls::usage() const {
     usage.used = limits->org.used;
     usage.limit = limits->org.limit;
   }
-  CallPermit permit = governor_.permit(Spending::gifts, now);
+  CallPermit permit = governor_.permit(CallPurpose::gifts, now);
   if (permit.is_allowed) return usage;
   usage.resting_until = permit.not_before;
   usage.rest_reason = std::move(permit.reason);
@@ -264,7 +255,7 @@ std::int64_t OrgCalls::rest_after(const giftsync::DependencyError& fault) const 
   return pause ? std::max<std::int64_t>(pause->until().value - clock_().value, 0) : 0;
 }
 
-void OrgCalls::stop(const ApiError& error, ErrorClass error_class, Spending spending) {
+void OrgCalls::stop(const ApiError& error, ErrorClass error_class, CallPurpose purpose) {
   const Treatment treatment = treatment_of(error_class);
   const std::string words =
       fmt::format("Salesforce refuses the call ({}){}", words_of(error), remedy(error_class));
@@ -272,13 +263,13 @@ void OrgCalls::stop(const ApiError& error, ErrorClass error_class, Spending spen
   if (treatment.rest_millis == 0) throw CallRefusal(true, words, true);
   const UtcMillis until = clock_() + treatment.rest_millis;
   const bool is_of_kind = error_class == ErrorClass::fields_differ || error_class == ErrorClass::no_access;
-  // A question of a person, of the watch, or with a defect says nothing of other calls.
+  // A query of a person, of the watch, or with a defect says nothing of other calls.
   const bool is_alone = error_class == ErrorClass::invalid_request ||
-                        (is_of_kind && (spending == Spending::backfill || spending == Spending::watch));
+                        (is_of_kind && (purpose == CallPurpose::backfill || purpose == CallPurpose::watch));
   if (!is_alone) {
     change_governor([&](CallGovernor& governor) {
       if (is_of_kind)
-        governor.refuse_until(until, words, spending);
+        governor.refuse_until(until, words, purpose);
       else
         governor.rest_until(until, words, !treatment.is_transient);
     });
@@ -301,9 +292,9 @@ void OrgCalls::stop(const ApiFault& fault) {
   throw_fault(fault);
 }
 
-void OrgCalls::stop(const CompositePart& part, Spending spending) {
+void OrgCalls::stop(const CompositePart& part, CallPurpose purpose) {
   const ApiError error = first_error(request_errors(*part.body));
-  stop(error, classify(error, {Operation::query, false, part.status, {}}), spending);
+  stop(error, classify(error, {Operation::query, false, part.status, {}}), purpose);
 }
 
 const CompositePart& require_part(std::span<const CompositePart> parts, std::string_view reference) {

@@ -69,30 +69,30 @@ class OrgCalls {
   std::size_t rows_per_call() const;
 
   /// One composite call of parts that only read.
-  CompositeAnswer read(std::span<const PartRequest> parts, std::size_t rows, Spending spending);
+  CompositeAnswer read(std::span<const PartRequest> parts, std::size_t rows, CallPurpose purpose);
   /// One call that writes: a composite one, or the only part if it is alone, which is answered as a part. A
   /// lost answer is a return value.
   tl::expected<CompositeAnswer, LostAnswer> write(std::span<const PartRequest> parts, std::size_t rows,
-                                                  Spending spending);
+                                                  CallPurpose purpose);
   /// GET of a resource below the data path, such as "/limits/recordCount".
-  AnswerBody get(const std::string& resource, const std::string& query, Spending spending);
+  AnswerBody get(const std::string& resource, const std::string& query, CallPurpose purpose);
 
   /// Throws giftsync::DependencyPause unless a call of the least important kind is allowed. Makes none.
   void require_spare_calls();
   /// Whether such a call may be made now. Makes none.
-  bool allows(Spending spending) const;
+  bool allows(CallPurpose purpose) const;
   /// The rows of the next calls are halved.
   void note_halving();
   crm::CrmUsage usage() const;
   /// How long no call is made after this fault; 0 unless it is a giftsync::DependencyPause.
   std::int64_t rest_after(const giftsync::DependencyError& fault) const;
   /// Stops for a part that only read and failed.
-  [[noreturn]] void stop(const CompositePart& part, Spending spending);
+  [[noreturn]] void stop(const CompositePart& part, CallPurpose purpose);
   /// Stops for what is no row's fault: notes the rest that it needs and throws. What only an admin can mend
   /// is a DependencyPause that is not transient, of an hour: for every call where the org refuses the API,
-  /// else for calls of this kind, unless a person asked (Spending::backfill) or the question itself is
+  /// else for calls of this kind, unless a person asked (CallPurpose::backfill) or the query itself is
   /// refused.
-  [[noreturn]] void stop(const ApiError& error, ErrorClass error_class, Spending spending);
+  [[noreturn]] void stop(const ApiError& error, ErrorClass error_class, CallPurpose purpose);
   /// What the org refused until an admin mends it is tried again.
   void end_refusals();
 
@@ -102,14 +102,14 @@ class OrgCalls {
     UtcMillis as_of;
   };
   using CallResult = tl::expected<Answered, ApiFault>;
-  CallResult call(const ApiRequest& request, Spending spending);
+  CallResult call(const ApiRequest& request, CallPurpose purpose);
   void change_governor(const std::function<void(CallGovernor&)>& action);
-  void check_permit(Spending spending);
+  void check_permit(CallPurpose purpose);
   void note_answer(const tl::expected<ApiResponse, ApiFault>& answer);
-  void check_status(const AnswerBody& body, Operation operation, Spending spending);
+  void check_status(const AnswerBody& body, Operation operation, CallPurpose purpose);
   [[noreturn]] void stop(const ApiFault& fault);
-  CompositeAnswer composite_answer(Answered answered, Operation operation, Spending spending);
-  CompositeAnswer answer_alone(Answered answered, const PartRequest& part, Spending spending);
+  CompositeAnswer composite_answer(Answered answered, Operation operation, CallPurpose purpose);
+  CompositeAnswer answer_alone(Answered answered, const PartRequest& part, CallPurpose purpose);
   ApiRequest composite_request(std::string body, std::size_t rows) const;
 
   ApiClient& client_;

@@ -16,15 +16,15 @@ bool stops(ErrorClass error_class) {
          !treatment.is_transient;
 }
 
-class Writing {
+class RowWriteRun {
  public:
-  Writing(OrgCalls& calls, std::span<const WriteRow> rows, Spending spending)
+  RowWriteRun(OrgCalls& calls, std::span<const WriteRow> rows, CallPurpose purpose)
       : calls_(calls),
         rows_(rows),
         without_reference_(static_cast<std::size_t>(
             std::ranges::find_if(rows, [](const WriteRow& row) { return row.refers_to.has_value(); }) -
             rows.begin())),
-        spending_(spending),
+        purpose_(purpose),
         writes_(rows.size()) {
     for (std::size_t i = 0; i < rows.size(); ++i) {
       writes_[i].answer.row = i;
@@ -56,9 +56,9 @@ class Writing {
   void send(const WriteCall& call, std::size_t offset) {
     std::size_t count = 0;
     for (const RowBlock& block : call.blocks) count += block.rows.size();
-    tl::expected<CompositeAnswer, LostAnswer> answer = calls_.write(call.parts, count, spending_);
+    tl::expected<CompositeAnswer, LostAnswer> answer = calls_.write(call.parts, count, purpose_);
     const bool is_repeat = !answer;
-    if (is_repeat) answer = calls_.write(call.parts, count, spending_);
+    if (is_repeat) answer = calls_.write(call.parts, count, purpose_);
     if (!answer) throw giftsync::DependencyError(true, answer.error().reason);
     for (RowAnswer& one : row_answers(call, answer->parts)) {
       RowWrite& write = writes_[offset + one.row];
@@ -77,7 +77,7 @@ class Writing {
     if (is_of_part) {
       const ApiError error = first_error(answer.written.errors);
       const ErrorClass found = classify(error, answer.context({}));
-      if (stops(found) && !is_any_answered_) calls_.stop(error, found, spending_);
+      if (stops(found) && !is_any_answered_) calls_.stop(error, found, purpose_);
       // What only an admin can mend is an answer: these rows rest like one that is refused alone.
       if (stops(found) && treatment_of(found).is_transient) {
         write.reason = "Salesforce refused a part of the call: " + error.code + " " + error.message;
@@ -97,8 +97,9 @@ class Writing {
                  ErrorClass::fields_differ;
     };
     const std::span<const RowWrite> writes = std::span(writes_).first(without_reference_);
-    if (writes.empty() || spending_ == Spending::backfill || !std::ranges::all_of(writes, is_refused)) return;
-    calls_.stop(first_error(writes_.front().answer.written.errors), ErrorClass::fields_differ, spending_);
+    if (writes.empty() || purpose_ == CallPurpose::backfill || !std::ranges::all_of(writes, is_refused))
+      return;
+    calls_.stop(first_error(writes_.front().answer.written.errors), ErrorClass::fields_differ, purpose_);
   }
 
   void explain(const std::string& reason, std::int64_t rest_millis) {
@@ -112,23 +113,27 @@ class Writing {
   OrgCalls& calls_;
   std::span<const WriteRow> rows_;
   const std::size_t without_reference_;  ///< so many come first
-  const Spending spending_;
+  const CallPurpose purpose_;
   std::vector<RowWrite> writes_;
   bool is_any_answered_ = false;
 };
 
 }  // namespace
 
-std::vector<RowWrite> write_rows(OrgCalls& calls, std::span<const WriteRow> rows, Spending spending) {
-  return Writing(calls, rows, spending).run();
+std::string RowWrite::unanswered_reason() const {
+  return reason.empty() ? "Salesforce's answer does not say whether the row was written" : reason;
 }
 
-void write_parts(OrgCalls& calls, std::span<const PartRequest> parts, Spending spending,
+std::vector<RowWrite> write_rows(OrgCalls& calls, std::span<const WriteRow> rows, CallPurpose purpose) {
+  return RowWriteRun(calls, rows, purpose).run();
+}
+
+void write_parts(OrgCalls& calls, std::span<const PartRequest> parts, CallPurpose purpose,
                  const TakePart& take) {
   for (const std::vector<std::size_t>& group : group_parts(parts)) {
     std::vector<PartRequest> some;
     for (const std::size_t at : group) some.push_back(parts[at]);
-    const auto answer = calls.write(some, some.size(), spending);
+    const auto answer = calls.write(some, some.size(), purpose);
     const std::string reason =
         answer ? "Salesforce did not answer a part of the call" : answer.error().reason;
     for (const std::size_t at : group)

@@ -20,6 +20,9 @@ struct RowWrite {
   bool was_repeated = false;     ///< the first answer was lost: the row may have been written before
   std::string reason;            ///< why there is no answer
   std::int64_t rest_millis = 0;  ///< without an answer: no call is made before
+
+  /// The result of a row without an answer.
+  std::string unanswered_reason() const;
 };
 
 /// One for each row, in their order. Rows that refer to others (WriteRow::refers_to) are written only where
@@ -27,13 +30,13 @@ struct RowWrite {
 /// Throws giftsync::DependencyError when no row was answered and the fault
 /// is none of a row, and where the org shows no row a field or object that all name; otherwise rows without
 /// an answer say why.
-std::vector<RowWrite> write_rows(OrgCalls& calls, std::span<const WriteRow> rows, Spending spending);
+std::vector<RowWrite> write_rows(OrgCalls& calls, std::span<const WriteRow> rows, CallPurpose purpose);
 
 /// What became of the part at a position: null, with the reason, when its answer was lost.
 using TakePart = std::function<void(std::size_t at, const CompositePart* part, const std::string& reason)>;
 /// Writes the parts in as few calls as they need. A call whose answer was lost is not repeated. Throws as
 /// OrgCalls::write().
-void write_parts(OrgCalls& calls, std::span<const PartRequest> parts, Spending spending,
+void write_parts(OrgCalls& calls, std::span<const PartRequest> parts, CallPurpose purpose,
                  const TakePart& take);
 
 }  // namespace giftsync::salesforce

@@ -44,11 +44,6 @@ std::string form_body(const SignInSettings& settings, UtcMillis now) {
          "&client_secret=" + percent_encoded(settings.client_secret);
 }
 
-std::string text_member(const JsonValue& object, std::string_view name) {
-  const JsonValue* member = object.find(name);
-  return member == nullptr ? "" : std::string(member->text().value_or(""));
-}
-
 bool is_record_id(std::string_view id) {
   return (id.size() == 15 || id.size() == 18) && std::all_of(id.begin(), id.end(), is_ascii_letter_or_digit);
 }
@@ -70,10 +65,10 @@ void read_identity(std::string_view url, Session& session) {
 
 SignInOutcome session_of(const JsonValue& answer) {
   Session session;
-  session.access_token = text_member(answer, "access_token");
-  session.instance_url = text_member(answer, "instance_url");
+  session.access_token = text_at(answer, "access_token");
+  session.instance_url = text_at(answer, "instance_url");
   while (session.instance_url.ends_with('/')) session.instance_url.pop_back();
-  read_identity(text_member(answer, "id"), session);
+  read_identity(text_at(answer, "id"), session);
   if (!is_header_text(session.access_token)) return SignInFault{"the org's answer has no access_token"};
   if (!is_https_or_loopback(session.instance_url))
     return SignInFault{"the org's answer has no instance_url with https"};
@@ -101,7 +96,7 @@ std::string describe_without_token(const HttpResponse& response) {
 }
 
 SignInOutcome refusal_of(const JsonValue& answer, const HttpResponse& response, UtcMillis now) {
-  const OAuthError error{text_member(answer, "error"), text_member(answer, "error_description")};
+  const OAuthError error{text_at(answer, "error"), text_at(answer, "error_description")};
   const std::string reason =
       visible_text(error.description.empty() ? error.code : error.code + ": " + error.description);
   if (error.code.empty()) return SignInFault{describe_without_token(response)};

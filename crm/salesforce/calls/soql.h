@@ -26,7 +26,7 @@ std::string_view cut_to_utf16(std::string_view text, std::size_t units);
 /// more than kMaxLiteralLength characters.
 std::optional<std::string> text_literal(std::string_view text);
 
-/// Whether an org takes it for a record Id (schema/ids.h). Another text refuses the whole question or
+/// Whether an org takes it for a record Id (schema/ids.h). Another text refuses the whole query or
 /// row.
 bool is_record_id(std::string_view text);
 inline constexpr std::size_t kShortIdLength = 15;
@@ -44,7 +44,7 @@ std::string time_literal(UtcMillis time);
 /// A field or an object, or a path over lookups: Opportunity.Account.Name.
 bool is_identifier(std::string_view text);
 
-// Builds SELECT statements, and splits a question for many values into statements that
+// Builds SELECT statements, and splits a query for many values into statements that
 // Salesforce accepts. Pure; any thread.
 
 /// Salesforce's limit for one statement, in characters.

@@ -106,24 +106,6 @@ void examine_field(const ObjectFacts& object, const WantedField& wanted, Finding
   examine_content(*field, wanted, subject, list);
 }
 
-std::string target_object(GiftField field, const ApiNames& names) {
-  switch (field) {
-    case GiftField::account:
-      return names.object("account");
-    case GiftField::opportunity:
-      return names.object("opportunity");
-    case GiftField::recipient_contact:
-      return names.object("contact");
-    case GiftField::recipient_lead:
-      return names.object("lead");
-    case GiftField::sender:
-    case GiftField::actual_sender:
-      return names.object("user");
-    default:
-      return {};
-  }
-}
-
 std::vector<std::string> words_of(GiftField field) {
   std::vector<std::string> words;
   if (field == GiftField::delivered_by) words.emplace_back("email");
@@ -140,7 +122,7 @@ WantedField wanted_field(GiftField field, const ApiNames& names) {
           .is_vital = is_vital(field),
           .is_created = descriptor.owner != FieldOwner::crm,
           .is_updated = descriptor.owner == FieldOwner::giftsync,
-          .target = target_object(field, names),
+          .target = descriptor.standard ? std::string() : names.object(target_object(field)),
           .words = words_of(field)};
 }
 
@@ -170,7 +152,7 @@ WantedField wanted_field(RequestRecordField field, const ApiNames& names) {
   constexpr auto kUpdated = std::to_array({F::status, F::error_log, F::auto_approved, F::item_link});
   WantedField wanted{.descriptor = descriptor_of(field),
                      .name = names.field(field),
-                     .is_vital = true,  // every question names it
+                     .is_vital = true,  // every query names it
                      .is_created = is_in(creatable_fields(), field),
                      .is_updated = is_in(kUpdated, field),
                      .target = target_object(field, names)};

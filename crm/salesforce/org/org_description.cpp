@@ -28,21 +28,6 @@ constexpr auto kObjects =
 constexpr auto kSharedObjects = std::to_array<std::string_view>(
     {"contact", "lead", "account", "opportunity", "gift_record", "request_record"});
 
-bool flag_at(const JsonValue& object, std::string_view name) {
-  const JsonValue* value = object.find(name);
-  return value != nullptr && value->boolean().value_or(false);
-}
-
-std::int64_t number_at(const JsonValue& object, std::string_view name) {
-  const JsonValue* value = object.find(name);
-  return value == nullptr ? 0 : value->integer().value_or(0);
-}
-
-std::span<const JsonValue> list_at(const JsonValue& object, std::string_view name) {
-  const JsonValue* value = object.find(name);
-  return value == nullptr ? std::span<const JsonValue>() : value->elements();
-}
-
 [[noreturn]] void refuse(const AnswerBody& body, std::string_view what) {
   const std::vector<ApiError> errors = body.json() ? request_errors(*body.json()) : std::vector<ApiError>();
   const std::string words =
@@ -320,13 +305,13 @@ OrgFacts describe_org(ApiClient& client, const DescriptionRequest& request) {
 }
 
 std::optional<std::vector<FieldFacts>> describe_fields(OrgCalls& calls, const std::string& object,
-                                                       Spending spending) {
+                                                       CallPurpose purpose) {
   if (!is_identifier(object)) return std::nullopt;
   const PartRequest request = describe_part(calls.api_version(), object, "object");
-  const CompositeAnswer answer = calls.read(std::span(&request, 1), 0, spending);
+  const CompositeAnswer answer = calls.read(std::span(&request, 1), 0, purpose);
   const CompositePart& part = require_part(answer.parts, request.reference);
   if (part.status == kNotFound) return std::nullopt;
-  if (!is_success(part.status)) calls.stop(part, spending);
+  if (!is_success(part.status)) calls.stop(part, purpose);
   std::vector<FieldFacts> fields;
   if (const JsonValue* list = part.body->find("fields")) {
     for (const JsonValue& field : list->elements()) fields.push_back(field_facts(field));

@@ -116,7 +116,7 @@ FieldFacts field_facts(const JsonValue& json);
 /// In the org's order; one call. Nullopt when the org has no such object or the user may not read it. Throws
 /// giftsync::DependencyError.
 std::optional<std::vector<FieldFacts>> describe_fields(OrgCalls& calls, const std::string& object,
-                                                       Spending spending);
+                                                       CallPurpose purpose);
 
 /// Null when there is none of that name, which is compared without case.
 const FieldFacts* find_field(const std::vector<FieldFacts>& fields, std::string_view name);

@@ -206,7 +206,6 @@ bool is_usable(const ObjectFacts& gift, GiftField field, const std::string& name
 
 FindingList::FindingList(const OrgFacts& facts, const OrgExpectations& expected)
     : user_(facts.user.username.empty() ? "the user" : facts.user.username),
-      permission_set_(expected.package_word + "_Integration"),
       has_package_(!expected.is_bare) {}
 
 void FindingList::add(Severity severity, std::string subject, std::string found, std::string remedy) {
@@ -218,12 +217,12 @@ std::string FindingList::to_see(std::string_view field) const {
     return fmt::format("let {} read and edit {}, or name it in crm.tables or crm.columns", user_, field);
   return fmt::format(
       "run \"giftsyncctl crm setup\" if it was never deployed, and assign the permission set {} to {}",
-      permission_set_, user_);
+      kIntegrationPermissionSet, user_);
 }
 
 std::string FindingList::to_write() const {
   if (!has_package_) return fmt::format("give {} these rights by a permission set", user_);
-  return fmt::format("assign the permission set {} to {}", permission_set_, user_);
+  return fmt::format("assign the permission set {} to {}", kIntegrationPermissionSet, user_);
 }
 
 /// A permission set that is not assigned hides each of the package's fields.
@@ -232,7 +231,7 @@ void FindingList::fold() {
   std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> alike;
   for (std::size_t i = 0; i < findings_.size(); ++i) {
     const Finding& one = findings_[i];
-    if (has_package_ && one.remedy.find(permission_set_) != std::string::npos)
+    if (has_package_ && one.remedy.find(kIntegrationPermissionSet) != std::string::npos)
       alike[{one.found, one.remedy}].push_back(i);
   }
   std::set<std::size_t> dropped;
@@ -245,7 +244,7 @@ void FindingList::fold() {
       first.severity = std::max(first.severity, findings_[place].severity);
       if (place != places.front()) dropped.insert(place);
     }
-    first.subject = "permission set " + permission_set_;
+    first.subject = fmt::format("permission set {}", kIntegrationPermissionSet);
     first.found = fmt::format("of {} fields or objects the same was found: {}: {}", subjects.size(),
                               texts.first, fmt::join(subjects, ", "));
   }

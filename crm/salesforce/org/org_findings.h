@@ -28,9 +28,8 @@ struct OrgExpectations {
   ApiNames names;
   crm::MatchFields match_fields = {};
   std::string api_version = "62.0";
-  std::string package_word = "giftsync";  ///< of the permission sets
-  std::string integration_user = {};      ///< crm.integration_user; may be empty
-  bool is_bare = false;                   ///< the settings ask for bare mode
+  std::string integration_user = {};  ///< crm.integration_user; may be empty
+  bool is_bare = false;               ///< the settings ask for bare mode
   bool has_tasks = false;
   bool has_requests = false;
   bool auto_approves_requests = false;  ///< the default of Auto-Approved that the settings have
@@ -96,7 +95,6 @@ class FindingList {
   void fold();
 
   std::string user_;
-  std::string permission_set_;
   bool has_package_;
   std::vector<Finding> findings_;
 };

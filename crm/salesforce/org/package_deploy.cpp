@@ -36,14 +36,8 @@ std::string form(const std::string& zip, bool is_check_only) {
 }
 
 std::size_t count_at(const JsonValue& object, std::string_view name) {
-  const JsonValue* value = object.find(name);
-  const std::int64_t count = value == nullptr ? 0 : value->integer().value_or(0);
+  const std::int64_t count = number_at(object, name);
   return count < 0 ? 0 : static_cast<std::size_t>(count);
-}
-
-bool flag_at(const JsonValue& object, std::string_view name) {
-  const JsonValue* value = object.find(name);
-  return value != nullptr && value->boolean().value_or(false);
 }
 
 ComponentFailure failure_of(const JsonValue& json) {
@@ -52,7 +46,7 @@ ComponentFailure failure_of(const JsonValue& json) {
 }
 
 /// A list; a single element may come without it.
-std::vector<const JsonValue*> list_at(const JsonValue* object, std::string_view name) {
+std::vector<const JsonValue*> components_at(const JsonValue* object, std::string_view name) {
   const JsonValue* list = object == nullptr ? nullptr : object->find(name);
   std::vector<const JsonValue*> found;
   if (list == nullptr) return found;
@@ -80,9 +74,9 @@ Deployment deployment_of(const JsonValue& json) {
   made.errors = count_at(*result, "numberComponentErrors");
   made.message = text_at(*result, "errorMessage");
   const JsonValue* details = result->find("details");
-  for (const JsonValue* failure : list_at(details, "componentFailures"))
+  for (const JsonValue* failure : components_at(details, "componentFailures"))
     made.failures.push_back(failure_of(*failure));
-  for (const JsonValue* component : list_at(details, "componentSuccesses")) {
+  for (const JsonValue* component : components_at(details, "componentSuccesses")) {
     if (is_replaced(*component))
       made.replaced.push_back(
           shown(text_at(*component, "componentType") + " " + text_at(*component, "fullName")));

@@ -28,11 +28,6 @@ std::optional<OrgMode> mode_of(std::string_view word) {
   return std::nullopt;
 }
 
-bool flag_at(const JsonValue& object, std::string_view name) {
-  const JsonValue* value = object.find(name);
-  return value != nullptr && value->boolean().value_or(false);
-}
-
 std::optional<GiftField> field_named(std::string_view name) {
   for (std::size_t i = 0; i < kGiftFieldCount; ++i) {
     if (kGiftFields[i].name == name) return static_cast<GiftField>(i);
@@ -109,10 +104,8 @@ std::optional<ModeFinding> read_mode_finding(std::string_view text) {
   const JsonValue* found_at = json.find("found_at");
   if (!mode || found_at == nullptr || !found_at->integer()) return std::nullopt;
   std::vector<GiftField> left_out;
-  if (const JsonValue* fields = json.find("left_out")) {
-    for (const JsonValue& one : fields->elements()) {
-      if (auto field = field_named(one.text().value_or(""))) left_out.push_back(*field);
-    }
+  for (const JsonValue& name : list_at(json, "left_out")) {
+    if (const auto field = field_named(name.text().value_or(""))) left_out.push_back(*field);
   }
   return ModeFinding{.mode = *mode,
                      .reason = text_at(json, "reason"),
@@ -172,13 +165,13 @@ void describe_objects(OrgCalls& calls, const ApiNames& names, OrgFacts& facts) {
     const std::string name = names.object(one.object);
     if (is_identifier(name)) parts.push_back(describe_part(calls.api_version(), name, one.reference));
   }
-  const CompositeAnswer answer = calls.read(parts, parts.size(), Spending::watch);
+  const CompositeAnswer answer = calls.read(parts, parts.size(), CallPurpose::watch);
   for (const Described& one : kObjects) {
     if (!is_identifier(names.object(one.object))) continue;
     const CompositePart& part = require_part(answer.parts, one.reference);
     if (part.status == kNotFound) continue;
     if (!is_success(part.status))
-      calls.stop(part, Spending::watch);  // a passing fault says nothing of the object
+      calls.stop(part, CallPurpose::watch);  // a passing fault says nothing of the object
     facts.objects[std::string(one.object)] = object_facts(*part.body);
   }
 }
@@ -187,7 +180,7 @@ void describe_objects(OrgCalls& calls, const ApiNames& names, OrgFacts& facts) {
 std::optional<std::vector<RuleFacts>> find_rules(OrgCalls& calls, const ApiNames& names) {
   try {
     const AnswerBody body =
-        calls.get("/tooling/query", "q=" + percent_encoded(rules_statement(names)), Spending::watch);
+        calls.get("/tooling/query", "q=" + percent_encoded(rules_statement(names)), CallPurpose::watch);
     return rule_facts(*body.json());
   } catch (const giftsync::DependencyError& fault) {
     if (fault.transient()) throw;

@@ -113,9 +113,9 @@ struct WriteControl {
 
 /// One write of several rows. Throws giftsync::DependencyPause where none may be written now. In bare mode
 /// its owner is the only writer as long as it exists.
-class WriteTurn {
+class WriteContext {
  public:
-  explicit WriteTurn(const WriteControl& control)
+  explicit WriteContext(const WriteControl& control)
       : modes_(control.modes),
         mode_(control.modes != nullptr ? control.modes->require() : WriteMode{.mode = OrgMode::guarded}),
         bare_(control.bare) {

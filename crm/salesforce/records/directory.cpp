@@ -31,11 +31,10 @@ SalesforceDirectory::SalesforceDirectory(OrgCalls& calls, const ApiNames& names,
 std::vector<std::vector<Opportunity>> SalesforceDirectory::find_open_opportunities(Ids contact_ids) {
   const crm::OrderBy& order = fields_.opportunity.order_by;
   const std::vector<std::string> contacts = distinct({contact_ids.begin(), contact_ids.end()});
-  const Question question =
-      question_of(Ids(contacts), [&](Ids some) { return roles_by_contact(names_, order, some); });
-  const Answers answers = ask(calls_, std::span(&question, 1), Spending::matching);
-  OpportunitiesByContact found =
-      opportunities_by_contact(names_, answers.of_question.front().rows, order.field);
+  const Query query =
+      query_of(Ids(contacts), [&](Ids some) { return roles_by_contact(names_, order, some); });
+  const Answers answers = ask(calls_, std::span(&query, 1), CallPurpose::matching);
+  OpportunitiesByContact found = opportunities_by_contact(names_, answers.of_query.front().rows, order.field);
   std::vector<std::vector<Opportunity>> results;
   for (const std::string& contact : contact_ids) results.push_back(found[short_id(contact)]);
   return results;
@@ -47,7 +46,7 @@ std::vector<ConvertedLead> SalesforceDirectory::find_converted_leads(Ids lead_id
   for (const std::string& lead : leads) as_given.emplace(short_id(lead), lead);
   std::vector<ConvertedLead> found;
   const auto statements = [&](Ids some) { return converted_leads(names_, some); };
-  each_row(calls_, question_of(Ids(leads), statements), Spending::backfill, [&](const JsonValue& row) {
+  each_row(calls_, query_of(Ids(leads), statements), CallPurpose::backfill, [&](const JsonValue& row) {
     ConvertedLead lead;
     lead.lead_id = as_given[short_id(text_at(row, "Id"))];
     lead.contact_id = text_at(row, "ConvertedContactId");
@@ -65,7 +64,7 @@ std::vector<std::optional<std::string>> SalesforceDirectory::find_accounts_of_co
   const std::string field = names_.field("contact", "AccountId");
   std::map<std::string, std::string> found;
   const auto statements = [&](Ids some) { return accounts_of_contacts(names_, some); };
-  each_row(calls_, question_of(Ids(contacts), statements), Spending::matching, [&](const JsonValue& row) {
+  each_row(calls_, query_of(Ids(contacts), statements), CallPurpose::matching, [&](const JsonValue& row) {
     found[short_id(text_at(row, "Id"))] = field.empty() ? std::string() : text_of_value(value_at(row, field));
   });
   std::vector<std::optional<std::string>> results;
@@ -110,8 +109,8 @@ class PersonQuestion {
 
   const std::vector<std::string>& keys() const { return keys_; }
 
-  Question question() const {
-    return question_of(Ids(keys_), [this](Ids some) {
+  Query query() const {
+    return query_of(Ids(keys_), [this](Ids some) {
       if (is_email()) return persons_by_email(names_, object_, own_fields(), some);
       std::vector<std::vector<std::string>> spellings;
       for (const std::string& key : some) spellings.push_back(phone_spellings(key));
@@ -187,10 +186,10 @@ void add_people_by_phone(OrgCalls& calls, const ApiNames& names, const MatchFiel
   const PersonQuestion contacts(names, fields, PersonObject::contact, &Candidates::by_phone, contact_keys);
   const PersonQuestion leads(names, fields, PersonObject::lead, &Candidates::by_phone, lead_keys);
   if (contacts.keys().empty() && leads.keys().empty()) return;
-  const std::vector<Question> questions{contacts.question(), leads.question()};
-  const Answers answers = ask(calls, questions, Spending::matching);
-  contacts.fill(answers.of_question[0], contact_keys, facts.contacts);
-  leads.fill(answers.of_question[1], lead_keys, facts.leads);
+  const std::vector<Query> queries{contacts.query(), leads.query()};
+  const Answers answers = ask(calls, queries, CallPurpose::matching);
+  contacts.fill(answers.of_query[0], contact_keys, facts.contacts);
+  leads.fill(answers.of_query[1], lead_keys, facts.leads);
 }
 
 }  // namespace
@@ -202,41 +201,40 @@ DecisionFacts SalesforceDirectory::look_up(const DecisionQuestions& asked) {
   const std::vector<std::string> sender_keys = distinct(asked.sender_keys);
   const crm::OpportunityMatching& opportunity = fields_.opportunity;
   const Ids role_keys = opportunity.enabled ? Ids(contacts.keys()) : Ids();
-  const std::vector<Question> questions{
-      contacts.question(),
-      question_of(role_keys,
-                  [&](Ids some) {
-                    return roles_by_email(names_, fields_.contact.email_fields, opportunity.order_by, some);
-                  }),
-      leads.question(),
-      question_of(Ids(sender_keys), [&](Ids some) { return users_by_email(names_, some); })};
-  const Answers answers = ask(calls_, questions, Spending::matching);
+  const std::vector<Query> queries{
+      contacts.query(),
+      query_of(role_keys,
+               [&](Ids some) {
+                 return roles_by_email(names_, fields_.contact.email_fields, opportunity.order_by, some);
+               }),
+      leads.query(), query_of(Ids(sender_keys), [&](Ids some) { return users_by_email(names_, some); })};
+  const Answers answers = ask(calls_, queries, CallPurpose::matching);
   DecisionFacts facts;
   facts.contacts.resize(recipients.size());
   facts.leads.resize(recipients.size());
-  contacts.fill(answers.of_question[0], recipients, facts.contacts);
-  leads.fill(answers.of_question[2], recipients, facts.leads);
+  contacts.fill(answers.of_query[0], recipients, facts.contacts);
+  leads.fill(answers.of_query[2], recipients, facts.leads);
   if (opportunity.enabled)
     facts.opportunities = opportunities_of(
         facts.contacts,
-        opportunities_by_contact(names_, answers.of_question[1].rows, opportunity.order_by.field));
-  facts.senders = users_of_keys(names_, answers.of_question[3].rows, asked.sender_keys);
+        opportunities_by_contact(names_, answers.of_query[1].rows, opportunity.order_by.field));
+  facts.senders = users_of_keys(names_, answers.of_query[3].rows, asked.sender_keys);
   add_people_by_phone(calls_, names_, fields_, recipients, facts);
   for (std::size_t i = 0; i < recipients.size(); ++i)
     if (!facts.contacts[i].empty()) facts.leads[i] = {};
   return facts;
 }
 
-/// Both questions in one call.
+/// Both queries in one call.
 std::vector<Candidates> SalesforceDirectory::find_candidates(PersonObject object,
                                                              std::span<const RecipientMatchKeys> recipients) {
   const PersonQuestion by_email(names_, fields_, object, &Candidates::by_email, recipients);
   const PersonQuestion by_phone(names_, fields_, object, &Candidates::by_phone, recipients);
-  const std::vector<Question> questions{by_email.question(), by_phone.question()};
-  const Answers answers = ask(calls_, questions, Spending::matching);
+  const std::vector<Query> queries{by_email.query(), by_phone.query()};
+  const Answers answers = ask(calls_, queries, CallPurpose::matching);
   std::vector<Candidates> found(recipients.size());
-  by_email.fill(answers.of_question[0], recipients, found);
-  by_phone.fill(answers.of_question[1], recipients, found);
+  by_email.fill(answers.of_query[0], recipients, found);
+  by_phone.fill(answers.of_query[1], recipients, found);
   return found;
 }
 
@@ -273,8 +271,7 @@ Assignment assignment_of(const JsonValue& row, const ApiNames& names, const User
   read.user = user_key(row);
   read.group = short_id(text_at(row, "PermissionSetGroupId"));
   read.assignment.permission_set = set_name_of(row, names);
-  const JsonValue* active = row.find("IsActive");
-  read.assignment.active = !active || active->boolean().value_or(true);
+  read.assignment.active = flag_at(row, "IsActive", true);
   const std::string expires = text_at(row, "ExpirationDate");
   // A time that cannot be read has passed.
   if (!expires.empty()) read.assignment.expires_at = read_time(expires).value_or(UtcMillis{0});
@@ -282,12 +279,12 @@ Assignment assignment_of(const JsonValue& row, const ApiNames& names, const User
 }
 
 /// By user_key(). Sets inside of a group count as assigned by it.
-AssignmentsByUser read_assignments(OrgCalls& calls, const ApiNames& names, const Question& question,
-                                   Spending spending, const UserKey& user_key) {
+AssignmentsByUser read_assignments(OrgCalls& calls, const ApiNames& names, const Query& query,
+                                   CallPurpose purpose, const UserKey& user_key) {
   AssignmentsByUser found;
   std::map<std::string, std::vector<Assignment>> by_group;
   std::vector<std::string> groups;
-  each_row(calls, question, spending, [&](const JsonValue& row) {
+  each_row(calls, query, purpose, [&](const JsonValue& row) {
     Assignment read = assignment_of(row, names, user_key);
     if (!read.group.empty()) {
       groups.push_back(text_at(row, "PermissionSetGroupId"));
@@ -298,7 +295,7 @@ AssignmentsByUser read_assignments(OrgCalls& calls, const ApiNames& names, const
   });
   groups = distinct(std::move(groups));
   const auto parts = [](Ids some) { return permission_set_group_parts(some); };
-  each_row(calls, question_of(Ids(groups), parts), spending, [&](const JsonValue& row) {
+  each_row(calls, query_of(Ids(groups), parts), purpose, [&](const JsonValue& row) {
     for (const Assignment& one : by_group[short_id(text_at(row, "PermissionSetGroupId"))]) {
       PermissionSetAssignment assignment = one.assignment;
       assignment.permission_set = set_name_of(row, names);
@@ -312,16 +309,16 @@ AssignmentsByUser read_assignments(OrgCalls& calls, const ApiNames& names, const
 
 std::vector<std::vector<CrmUser>> SalesforceDirectory::find_users_by_email(Ids email_keys) {
   const std::vector<std::string> keys = distinct({email_keys.begin(), email_keys.end()});
-  const Question question = question_of(Ids(keys), [&](Ids some) { return users_by_email(names_, some); });
-  const Answers answers = ask(calls_, std::span(&question, 1), Spending::matching);
-  return users_of_keys(names_, answers.of_question.front().rows, email_keys);
+  const Query query = query_of(Ids(keys), [&](Ids some) { return users_by_email(names_, some); });
+  const Answers answers = ask(calls_, std::span(&query, 1), CallPurpose::matching);
+  return users_of_keys(names_, answers.of_query.front().rows, email_keys);
 }
 
 std::vector<std::optional<CrmUser>> SalesforceDirectory::find_users_by_id(Ids ids) {
   const std::vector<std::string> wanted = distinct({ids.begin(), ids.end()});
   std::map<std::string, CrmUser> found;
   const auto statements = [&](Ids some) { return users_by_id(names_, some); };
-  each_row(calls_, question_of(Ids(wanted), statements), Spending::matching, [&](const JsonValue& row) {
+  each_row(calls_, query_of(Ids(wanted), statements), CallPurpose::matching, [&](const JsonValue& row) {
     CrmUser user = user_of(names_, row);
     found.insert_or_assign(short_id(user.id), std::move(user));
   });
@@ -339,7 +336,7 @@ std::optional<std::vector<std::vector<PermissionSetAssignment>>> SalesforceDirec
   const std::vector<std::string> users = distinct({user_ids.begin(), user_ids.end()});
   const auto statements = [](Ids some) { return permission_set_assignments(some); };
   AssignmentsByUser found =
-      read_assignments(calls_, names_, question_of(Ids(users), statements), Spending::requests,
+      read_assignments(calls_, names_, query_of(Ids(users), statements), CallPurpose::requests,
                        [](const JsonValue& row) { return short_id(text_at(row, "AssigneeId")); });
   std::vector<std::vector<PermissionSetAssignment>> results;
   for (const std::string& user : user_ids)
@@ -353,7 +350,7 @@ SalesforceDirectory::permission_sets_by_email(Ids email_keys) {
   const auto statements = [&](Ids some) { return permission_set_assignments_by_email(names_, some); };
   const std::string email = "Assignee." + names_.field("user", "Email");
   AssignmentsByUser found =
-      read_assignments(calls_, names_, question_of(Ids(keys), statements), Spending::backfill,
+      read_assignments(calls_, names_, query_of(Ids(keys), statements), CallPurpose::backfill,
                        [&](const JsonValue& row) { return email_key(text_of_value(value_at(row, email))); });
   std::vector<std::vector<PermissionSetAssignment>> results;
   for (const std::string& key : email_keys) results.push_back(found[key]);

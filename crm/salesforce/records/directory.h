@@ -18,7 +18,7 @@ class SalesforceDirectory : public crm::Directory {
   SalesforceDirectory(OrgCalls& calls, const ApiNames& names, crm::MatchFields fields);
 
   /// One call, and a second one for phone numbers of recipients whose address matches no contact.
-  crm::DecisionFacts look_up(const crm::DecisionQuestions& questions) override;
+  crm::DecisionFacts look_up(const crm::DecisionQuestions& queries) override;
   std::vector<crm::Candidates> find_candidates(crm::PersonObject object,
                                                std::span<const crm::RecipientMatchKeys> recipients) override;
   std::vector<std::vector<crm::Opportunity>> find_open_opportunities(

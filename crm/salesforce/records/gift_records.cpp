@@ -36,7 +36,7 @@ std::optional<TransactionId> transaction_of(const GiftRecord& record) {
   return id ? std::optional(TransactionId{*id}) : std::nullopt;
 }
 
-/// An Id that no record can have is a lost target, which needs no question.
+/// An Id that no record can have is a lost target, which needs no query.
 bool is_impossible(const std::string& id) {
   return !id.empty() && !is_record_id(id);
 }
@@ -45,7 +45,7 @@ bool is_impossible(const std::string& id) {
 
 std::vector<RowResult> SalesforceGiftRecords::upsert(std::span<const GiftUpsert> rows) {
   if (rows.empty()) return {};
-  const WriteTurn turn(control_);
+  const WriteContext turn(control_);
   return GiftUpserts(calls_, names_, turn, has_tasks_).run(rows);
 }
 
@@ -56,7 +56,7 @@ std::vector<std::vector<GiftField>> SalesforceGiftRecords::missing_lookups(
     for (const auto& [field, id] : kMatched)
       if (is_record_id(one.*id)) ids[std::string(target_object(field))].insert(one.*id);
   }
-  TargetIds lost = surely_lost_targets(calls_, names_, ids, Spending::backfill);
+  TargetIds lost = surely_lost_targets(calls_, names_, ids, CallPurpose::backfill);
   std::vector<std::vector<GiftField>> missing(links.size());
   for (std::size_t i = 0; i < links.size(); ++i) {
     for (const auto& [field, id] : kMatched) {
@@ -70,16 +70,16 @@ std::vector<std::vector<GiftField>> SalesforceGiftRecords::missing_lookups(
 
 std::vector<GiftRecord> SalesforceGiftRecords::find(std::span<const TransactionId> transactions) {
   return records_of([&] {
-    return question_of(transactions, [this](std::span<const TransactionId> some) {
+    return query_of(transactions, [this](std::span<const TransactionId> some) {
       return gifts_by_transaction(names_, some);
     });
   });
 }
 
-std::vector<GiftRecord> SalesforceGiftRecords::records_of(const std::function<Question()>& question) {
+std::vector<GiftRecord> SalesforceGiftRecords::records_of(const std::function<Query()>& query) {
   return with_shown_fields(control_.modes, [&] {
     std::vector<GiftRecord> found;
-    each_row(calls_, question(), Spending::backfill, [&](const JsonValue& row) {
+    each_row(calls_, query(), CallPurpose::backfill, [&](const JsonValue& row) {
       GiftRecord record = read_gift(names_, row).record;
       if (transaction_of(record)) found.push_back(std::move(record));
     });
@@ -89,18 +89,18 @@ std::vector<GiftRecord> SalesforceGiftRecords::records_of(const std::function<Qu
 
 std::vector<GiftRecord> SalesforceGiftRecords::page(TransactionId after, std::size_t limit) {
   if (limit == 0) return {};
-  return records_of([&] { return question_of(gift_page(names_, after, limit)); });
+  return records_of([&] { return query_of(gift_page(names_, after, limit)); });
 }
 
 std::vector<GiftRecord> SalesforceGiftRecords::page_in_status(Status status, TransactionId after,
                                                               std::size_t limit) {
   if (limit == 0 || !has_field(GiftField::status)) return {};
-  return records_of([&] { return question_of(gift_page_in_status(names_, status, after, limit)); });
+  return records_of([&] { return query_of(gift_page_in_status(names_, status, after, limit)); });
 }
 
 std::vector<TransactionId> SalesforceGiftRecords::transactions_of(const std::string& soql) {
   std::vector<TransactionId> ids;
-  each_row(calls_, question_of(soql), Spending::watch, [&](const JsonValue& row) {
+  each_row(calls_, query_of(soql), CallPurpose::watch, [&](const JsonValue& row) {
     if (const auto id = transaction_of(read_gift(names_, row).record)) ids.push_back(*id);
   });
   return ids;
@@ -137,7 +137,7 @@ FieldValue SalesforceGiftRecords::as_kept(GiftField field, FieldValue value) con
 std::int64_t SalesforceGiftRecords::count() {
   const std::string object = names_.object("gift_record");
   const AnswerBody body =
-      calls_.get("/limits/recordCount", "sObjects=" + percent_encoded(object), Spending::backfill);
+      calls_.get("/limits/recordCount", "sObjects=" + percent_encoded(object), CallPurpose::backfill);
   const JsonValue* counts = body.json()->find("sObjects");
   if (!counts || !counts->is_array())
     throw giftsync::DependencyError(true, "Salesforce did not answer with counts of records");
@@ -262,8 +262,7 @@ ReadRecord<RequestRecord> read_request(const ApiNames& names, const JsonValue& r
     const JsonValue* json = field_at(row, names.field(field));
     if (json && !json->is_null()) read.record.set(field, value_of(descriptor_of(field), *json));
   }
-  const JsonValue* claimed = field_at(row, names.field(OwnField::claimed));
-  read.record.claimed = claimed && claimed->boolean().value_or(false);
+  read.record.claimed = flag_at(row, names.field(OwnField::claimed));
   return read;
 }
 

@@ -45,9 +45,9 @@ class SalesforceGiftRecords : public crm::GiftRecords {
 
  private:
   std::vector<TransactionId> transactions_of(const std::string& soql);
-  /// Without the fields that the org does not show. `question` makes the statements with the names of the
+  /// Without the fields that the org does not show. `query` makes the statements with the names of the
   /// moment.
-  std::vector<GiftRecord> records_of(const std::function<Question()>& question);
+  std::vector<GiftRecord> records_of(const std::function<Query()>& query);
   std::vector<crm::RowResult> relink_some(std::span<const crm::GiftRelink> given);
 
   OrgCalls& calls_;

@@ -78,24 +78,16 @@ bool leave_out(GiftWrite& gift, const ApiError& error, ErrorClass error_class, c
 void reject(GiftWrite& gift, ErrorClass error_class) {
   const std::int64_t rest =
       std::max(treatment_of(error_class).rest_millis, treatment_of(ErrorClass::refused).rest_millis);
-  finish(gift, Kind::rejected, gift.refusal + std::string(remedy_of_row(error_class)), rest);
+  finish(gift, Kind::rejected, gift.refusal + remedy_of_row(error_class), rest);
 }
 
 void treat_others(GiftWrite& gift, ErrorClass error_class) {
-  if (!treatment_of(error_class).is_transient) return reject(gift, error_class);
-  switch (treatment_of(error_class).next) {
-    case Treatment::Next::unchanged:
-      finish(gift, Kind::unchanged);
-      gift.result.is_newer_in_crm = error_class == ErrorClass::older_version;
-      return;
-    case Treatment::Next::retry:
-    case Treatment::Next::ask_less:
-    case Treatment::Next::stop:
-    case Treatment::Next::sign_in:
-      return finish(gift, Kind::retry, gift.refusal, gift.rest_millis);
-    default:
-      return reject(gift, error_class);
-  }
+  const Treatment treatment = treatment_of(error_class);
+  if (!treatment.is_transient) return reject(gift, error_class);
+  if (treatment.is_later()) return finish(gift, Kind::retry, gift.refusal, gift.rest_millis);
+  if (treatment.next != Treatment::Next::unchanged) return reject(gift, error_class);
+  finish(gift, Kind::unchanged);
+  gift.result.is_newer_in_crm = error_class == ErrorClass::older_version;
 }
 
 }  // namespace

@@ -60,11 +60,11 @@ UtcMillis time_of(const Answers& answers) {
 }
 
 ReadLinks read_links(OrgCalls& calls, const ApiNames& names, std::span<const TransactionId> ids) {
-  const Question question = question_of(
+  const Query query = query_of(
       ids, [&](std::span<const TransactionId> some) { return gift_links_by_transaction(names, some); });
-  const Answers answers = ask(calls, std::span(&question, 1), Spending::backfill);
+  const Answers answers = ask(calls, std::span(&query, 1), CallPurpose::backfill);
   ReadLinks links{{}, time_of(answers)};
-  for (const JsonValue* row : answers.of_question.front().rows) {
+  for (const JsonValue* row : answers.of_query.front().rows) {
     Read read = read_gift(names, *row);
     const auto* id = std::get_if<std::int64_t>(&read.record.get(GiftField::transaction_id));
     if (id) links.found.emplace(TransactionId{*id}, std::move(read));
@@ -134,7 +134,7 @@ void write_links(OrgCalls& calls, const ApiNames& names, std::span<const Relinki
   std::vector<PartRequest> parts;
   for (std::size_t i = 0; i < relinkings.size(); ++i)
     parts.push_back(part_of(calls, names, relinkings[i], i));
-  write_parts(calls, parts, Spending::backfill,
+  write_parts(calls, parts, CallPurpose::backfill,
               [&](std::size_t at, const CompositePart* part, const std::string& reason) {
                 results[relinkings[at].row] = part ? result_of(*part) : RowResult{Kind::retry, reason, {}};
               });
@@ -167,14 +167,14 @@ void write_tasks(OrgCalls& calls, const ApiNames& names, const std::map<Transact
     return tasks_by_transaction(names, some);
   };
   each_row(
-      calls, question_of(std::span<const TransactionId>(ids), statements, true), Spending::backfill,
+      calls, query_of(std::span<const TransactionId>(ids), statements, true), CallPurpose::backfill,
       [&](const JsonValue& row) {
         const auto task = read_task(names, row);
         const auto found = task ? moved.find(task->transaction) : moved.end();
         if (found == moved.end() || !is_same_id(task->who_id, found->second.from.contact_id)) return;
         rows.push_back({Operation::update, task_relink_row(names, task->id, found->second.to.contact_id)});
       });
-  log_refused(write_rows(calls, rows, Spending::backfill));
+  log_refused(write_rows(calls, rows, CallPurpose::backfill));
 }
 
 /// Removes missing targets from `to`; returns the removed lookups.
@@ -207,7 +207,7 @@ std::vector<RowResult> SalesforceGiftRecords::relink(std::span<const GiftRelink>
 
 /// In one turn.
 std::vector<RowResult> SalesforceGiftRecords::relink_some(std::span<const GiftRelink> given) {
-  const WriteTurn turn(control_);
+  const WriteContext turn(control_);
   std::vector<GiftRelink> rows(given.begin(), given.end());
   std::vector<std::vector<GiftField>> cleared = clear_missing_targets(*this, rows);
   std::vector<TransactionId> ids;
@@ -264,12 +264,12 @@ struct ReadTimes {
 };
 
 ReadTimes read_times(OrgCalls& calls, const ApiNames& names, std::span<const TransactionId> transactions) {
-  const Question question = question_of(transactions, [&](std::span<const TransactionId> some) {
+  const Query query = query_of(transactions, [&](std::span<const TransactionId> some) {
     return gift_times_by_transaction(names, some);
   });
-  const Answers answers = ask(calls, std::span(&question, 1), Spending::backfill);
+  const Answers answers = ask(calls, std::span(&query, 1), CallPurpose::backfill);
   ReadTimes times{{}, answers.as_of.value_or(UtcMillis{0})};
-  for (const JsonValue* row : answers.of_question.front().rows) {
+  for (const JsonValue* row : answers.of_query.front().rows) {
     Read read = read_gift(names, *row);
     if (std::holds_alternative<std::int64_t>(read.record.get(GiftField::transaction_id)))
       times.found.push_back(std::move(read));
@@ -321,7 +321,7 @@ std::vector<TransactionId> write_missing(OrgCalls& calls, const ApiNames& names,
   }
   std::vector<TransactionId> again;
   Refused refused;
-  const std::vector<RowWrite> writes = write_rows(calls, rows, Spending::backfill);
+  const std::vector<RowWrite> writes = write_rows(calls, rows, CallPurpose::backfill);
   for (std::size_t i = 0; i < writes.size(); ++i) {
     const RowAnswer& answer = writes[i].answer;
     if (answer.is_answered && answer.written.is_success) {
@@ -363,7 +363,7 @@ std::vector<TransactionId> write_missing_unmodified(OrgCalls& calls, const ApiNa
     ids.push_back(id);
   }
   Refused refused;
-  write_parts(calls, parts, Spending::backfill,
+  write_parts(calls, parts, CallPurpose::backfill,
               [&](std::size_t at, const CompositePart* part, const std::string&) {
                 if (part == nullptr || part->status == kPreconditionFailed)
                   again.push_back(ids[at]);
@@ -387,7 +387,7 @@ void fill_some(OrgCalls& calls, const ApiNames& names, const WriteControl& contr
   for (const auto& [id, some] : wanted) pending.push_back(id);
   for (int i = 0; i < kRounds && !pending.empty(); ++i) {
     if (is_bare && i > 0) std::this_thread::sleep_for(std::chrono::milliseconds(kQuietMillis));
-    const WriteTurn turn(control);
+    const WriteContext turn(control);
     const ReadTimes read =
         with_shown_fields(control.modes, [&] { return read_times(calls, names, pending); });
     pending = write(calls, names, wanted, read, filled);

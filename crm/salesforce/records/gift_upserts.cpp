@@ -182,7 +182,7 @@ void GiftUpserts::look_up() {
   const auto statements = [this](std::span<const TransactionId> some) {
     return gift_keys_by_transaction(names_, some);
   };
-  each_row(calls_, question_of(std::span<const TransactionId>(ids), statements), Spending::status,
+  each_row(calls_, query_of(std::span<const TransactionId>(ids), statements), CallPurpose::status,
            [&](const JsonValue& row) {
              ReadRecord<GiftRecord> read = read_gift(names_, row);
              if (has_transaction(read.record))
@@ -214,7 +214,7 @@ void GiftUpserts::check_lookups() {
       if (!id.empty()) ids[std::string(target_object(lookup))].insert(id);
     }
   }
-  TargetIds lost = lost_targets(calls_, names_, ids, Spending::matching);
+  TargetIds lost = lost_targets(calls_, names_, ids, CallPurpose::matching);
   for (GiftWrite* gift : gifts) {
     const std::size_t before = gift->cleared.size();
     for (const GiftField lookup : written_lookups()) {
@@ -256,7 +256,7 @@ void GiftUpserts::write() {
   }
   const std::vector<GiftWrite*> with_tasks = add_tasks(gifts, rows);
   const std::vector<RowWrite> writes =
-      write_rows(calls_, rows, has_creations ? Spending::gifts : Spending::status);
+      write_rows(calls_, rows, has_creations ? CallPurpose::gifts : CallPurpose::status);
   for (std::size_t i = 0; i < gifts.size(); ++i) {
     take(*gifts[i], writes[i]);
     has_results_ = has_results_ || writes[i].answer.is_answered;
@@ -277,7 +277,7 @@ std::vector<GiftWrite*> GiftUpserts::add_tasks(const std::vector<GiftWrite*>& gi
   const auto creations = static_cast<std::size_t>(std::ranges::count(gifts, Next::create, &GiftWrite::next));
   const bool fits = rows.size() + creations <= calls_.rows_per_call();
   if (!fits || !has_tasks_ || turn_.bare() != nullptr || gift_field.empty() ||
-      !calls_.allows(Spending::tasks))
+      !calls_.allows(CallPurpose::tasks))
     return with_tasks;
   for (std::size_t i = 0; i < gifts.size(); ++i) {
     GiftWrite& gift = *gifts[i];
@@ -294,11 +294,7 @@ std::vector<GiftWrite*> GiftUpserts::add_tasks(const std::vector<GiftWrite*>& gi
 void GiftUpserts::take(GiftWrite& gift, const RowWrite& write) {
   gift.may_be_ours = gift.may_be_ours || (write.was_repeated && gift.next == Next::create);
   const RowAnswer& answer = write.answer;
-  if (!answer.is_answered) {
-    const std::string reason =
-        write.reason.empty() ? "Salesforce's answer does not say whether the row was written" : write.reason;
-    return finish(gift, Kind::retry, reason, write.rest_millis);
-  }
+  if (!answer.is_answered) return finish(gift, Kind::retry, write.unanswered_reason(), write.rest_millis);
   if (answer.written.is_success) {
     // What an upsert found was created by its own lost call, or by a user a moment ago.
     const bool is_found = answer.written.is_created == false && !gift.may_be_ours;

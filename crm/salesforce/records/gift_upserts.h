@@ -65,7 +65,7 @@ struct FoundGift {
 class GiftUpserts {
  public:
   /// `turn` outlives this object. `has_tasks`: as of SalesforceTasks.
-  GiftUpserts(OrgCalls& calls, const ApiNames& names, const WriteTurn& turn, bool has_tasks)
+  GiftUpserts(OrgCalls& calls, const ApiNames& names, const WriteContext& turn, bool has_tasks)
       : calls_(calls), names_(names), turn_(turn), has_tasks_(has_tasks) {}
 
   std::vector<crm::RowResult> run(std::span<const crm::GiftUpsert> rows);
@@ -86,7 +86,7 @@ class GiftUpserts {
 
   OrgCalls& calls_;
   const ApiNames& names_;
-  const WriteTurn& turn_;
+  const WriteContext& turn_;
   const bool has_tasks_;
   std::vector<GiftWrite> gifts_;
   std::vector<crm::RowResult> results_;

@@ -38,7 +38,7 @@ bool is_number(const FieldFacts& field) {
 /// The number of rows that a part of a call counted.
 std::int64_t count_in(OrgCalls& calls, std::span<const CompositePart> parts, std::string_view reference) {
   const CompositePart& part = require_part(parts, reference);
-  if (!is_success(part.status)) calls.stop(part, Spending::backfill);
+  if (!is_success(part.status)) calls.stop(part, CallPurpose::backfill);
   const tl::expected<QueryPage, Fault> page = query_page(*part.body);
   if (!page) throw giftsync::DependencyError(true, "Salesforce: " + page.error(), true);
   return page->total_size;
@@ -58,7 +58,7 @@ void add(StatusLogGroup& group, const std::optional<UtcMillis>& time, UtcMillis 
 
 const std::vector<FieldFacts>* SalesforceStatusLog::fields() {
   if (!is_described_) {
-    fields_ = describe_fields(calls_, names_.object, Spending::backfill);
+    fields_ = describe_fields(calls_, names_.object, CallPurpose::backfill);
     is_described_ = true;
   }
   return fields_ ? &*fields_ : nullptr;
@@ -107,7 +107,7 @@ StatusLogSize SalesforceStatusLog::size() {
                             0};
   const std::array<PartRequest, 2> parts{query_part(calls_.api_version(), to_count(with_gift), "with"),
                                          query_part(calls_.api_version(), to_count(without_gift), "without")};
-  const CompositeAnswer answer = calls_.read(parts, 0, Spending::backfill);
+  const CompositeAnswer answer = calls_.read(parts, 0, CallPurpose::backfill);
   const std::int64_t without = count_in(calls_, answer.parts, "without");
   return {count_in(calls_, answer.parts, "with") + without, without};
 }
@@ -133,7 +133,7 @@ std::string SalesforceStatusLog::page_of_one_gift(TransactionId gift, const std:
 
 std::vector<SalesforceStatusLog::Row> SalesforceStatusLog::read_rows(const std::string& soql) {
   std::vector<Row> rows;
-  each_row(calls_, question_of(soql), Spending::backfill, [&](const JsonValue& json) {
+  each_row(calls_, query_of(soql), CallPurpose::backfill, [&](const JsonValue& json) {
     const JsonValue* number = value_at(json, names_.transaction_id);
     const std::optional<std::string> digits = number ? number_text(*number) : std::nullopt;
     const auto transaction = digits ? whole_number(*digits) : std::nullopt;
@@ -153,26 +153,26 @@ std::vector<SalesforceStatusLog::Row> SalesforceStatusLog::read_rows(const std::
 
 /// The last gift of a full page may go on behind it. It is read again from its beginning, unless it fills the
 /// whole page.
-void SalesforceStatusLog::read_on(Reading& reading) {
-  const bool is_within_gift = !reading.row_after.empty();
-  std::vector<Row> rows = read_rows(is_within_gift ? page_of_one_gift(reading.position, reading.row_after)
-                                                   : page_of_gifts(reading.position));
+void SalesforceStatusLog::read_on(LogScan& scan) {
+  const bool is_within_gift = !scan.row_after.empty();
+  std::vector<Row> rows = read_rows(is_within_gift ? page_of_one_gift(scan.position, scan.row_after)
+                                                   : page_of_gifts(scan.position));
   const bool is_full = rows.size() >= kPageRows;
-  reading.row_after.clear();
+  scan.row_after.clear();
   if (is_full && rows.front().transaction == rows.back().transaction) {
-    reading.row_after = rows.back().id;
+    scan.row_after = rows.back().id;
   } else if (is_full) {
     const TransactionId last = rows.back().transaction;
     while (rows.back().transaction == last) rows.pop_back();
   } else {
-    reading.is_end = !is_within_gift;
+    scan.is_end = !is_within_gift;
   }
   for (const Row& row : rows) {
-    StatusLogGroup& group = reading.groups[{row.transaction, row.status_text}];
+    StatusLogGroup& group = scan.groups[{row.transaction, row.status_text}];
     group.transaction = row.transaction;
     group.status_text = row.status_text;
-    add(group, row.time, reading.from, reading.to);
-    reading.position = row.transaction;
+    add(group, row.time, scan.from, scan.to);
+    scan.position = row.transaction;
   }
 }
 
@@ -183,12 +183,12 @@ std::vector<StatusLogGroup> SalesforceStatusLog::spans(TransactionId after, std:
   if (!interrupted_ || interrupted_->start != after || interrupted_->from != from) {
     // Ids below 1 are not those of gifts.
     const TransactionId start{std::max<std::int64_t>(after.value, 0)};
-    interrupted_ = Reading{after, from, to, start, {}, false, {}};
+    interrupted_ = LogScan{after, from, to, start, {}, false, {}};
   }
-  Reading& reading = *interrupted_;
-  while (!reading.is_end && (reading.groups.size() < limit || !reading.row_after.empty())) read_on(reading);
+  LogScan& scan = *interrupted_;
+  while (!scan.is_end && (scan.groups.size() < limit || !scan.row_after.empty())) read_on(scan);
   std::vector<StatusLogGroup> spans;
-  for (auto& [key, group] : reading.groups) {
+  for (auto& [key, group] : scan.groups) {
     if (spans.size() >= limit) break;
     spans.push_back(std::move(group));
   }

@@ -48,7 +48,7 @@ class SalesforceStatusLog : public crm::LegacyStatusLog {
   };
   using Groups = std::map<std::pair<TransactionId, std::string>, crm::StatusLogGroup>;
   /// The rows above `start`, as far as they are read.
-  struct Reading {
+  struct LogScan {
     TransactionId start;
     UtcMillis from;
     UtcMillis to;
@@ -64,14 +64,14 @@ class SalesforceStatusLog : public crm::LegacyStatusLog {
   std::vector<Row> read_rows(const std::string& soql);
   std::string page_of_gifts(TransactionId after) const;
   std::string page_of_one_gift(TransactionId gift, const std::string& row_after) const;
-  void read_on(Reading& reading);
+  void read_on(LogScan& scan);
 
   OrgCalls& calls_;
   const StatusLogNames names_;
   std::mutex mutex_;  // guards the following
   bool is_described_ = false;
   std::optional<std::vector<FieldFacts>> fields_;
-  std::optional<Reading> interrupted_;
+  std::optional<LogScan> interrupted_;
 };
 
 }  // namespace giftsync::salesforce

@@ -13,17 +13,6 @@ namespace {
 
 constexpr std::size_t kFewTargets = 20;
 
-constexpr std::array<std::pair<GiftField, std::string_view>, 8> kLookups{{
-    {GiftField::recipient_contact, "contact"},
-    {GiftField::account, "account"},
-    {GiftField::recipient_lead, "lead"},
-    {GiftField::opportunity, "opportunity"},
-    {GiftField::sender, "user"},
-    {GiftField::actual_sender, "user"},
-    {GiftField::created_by, "user"},
-    {GiftField::owner, "user"},
-}};
-
 /// Ids by their first 15 characters, which distinguish them.
 using ShortIds = std::set<std::string, std::less<>>;
 
@@ -32,22 +21,17 @@ struct Seen {
   ShortIds deleted;
 };
 
-bool is_true(const JsonValue& row, std::string_view name) {
-  const JsonValue* value = row.find(name);
-  return value && value->boolean().value_or(false);
-}
-
 std::map<std::string, Seen> look_up(OrgCalls& calls, const ApiNames& names, const TargetIds& ids,
-                                    Spending spending) {
+                                    CallPurpose purpose) {
   std::vector<std::vector<std::string>> values;
   std::vector<std::string> objects;
   for (const auto& [object, some] : ids) {
     objects.push_back(object);
     values.emplace_back(some.begin(), some.end());
   }
-  std::vector<Question> questions;
+  std::vector<Query> queries;
   for (std::size_t i = 0; i < objects.size(); ++i) {
-    questions.push_back(question_of(
+    queries.push_back(query_of(
         std::span<const std::string>(values[i]),
         [&names, object = objects[i]](std::span<const std::string> some) {
           return lookup_targets(names, object, some);
@@ -55,24 +39,24 @@ std::map<std::string, Seen> look_up(OrgCalls& calls, const ApiNames& names, cons
         objects[i] != "user"));
   }
   std::map<std::string, Seen> seen;
-  const Answers answers = ask(calls, questions, spending);
+  const Answers answers = ask(calls, queries, purpose);
   for (std::size_t i = 0; i < objects.size(); ++i) {
-    for (const JsonValue* row : answers.of_question[i].rows) {
+    for (const JsonValue* row : answers.of_query[i].rows) {
       Seen& of_object = seen[objects[i]];
       std::string id = short_id(text_at(*row, "Id"));
-      (is_true(*row, "IsDeleted") ? of_object.deleted : of_object.existing).insert(std::move(id));
+      (flag_at(*row, "IsDeleted") ? of_object.deleted : of_object.existing).insert(std::move(id));
     }
   }
   return seen;
 }
 
-TargetIds lost(OrgCalls& calls, const ApiNames& names, const TargetIds& ids, Spending spending,
+TargetIds lost(OrgCalls& calls, const ApiNames& names, const TargetIds& ids, CallPurpose purpose,
                bool is_cautious) {
   TargetIds asked = ids;
   std::erase_if(asked,
                 [&](const auto& entry) { return entry.second.empty() || names.object(entry.first).empty(); });
   if (asked.empty()) return {};
-  std::map<std::string, Seen> seen = look_up(calls, names, asked, spending);
+  std::map<std::string, Seen> seen = look_up(calls, names, asked, purpose);
   TargetIds lost;
   for (const auto& [object, some] : asked) {
     const Seen& known = seen[object];
@@ -91,25 +75,13 @@ TargetIds lost(OrgCalls& calls, const ApiNames& names, const TargetIds& ids, Spe
 
 }  // namespace
 
-std::string_view target_object(GiftField lookup) {
-  const auto* const found = std::find_if(kLookups.begin(), kLookups.end(),
-                                         [&](const auto& entry) { return entry.first == lookup; });
-  return found == kLookups.end() ? std::string_view() : found->second;
-}
-
-std::vector<GiftField> written_lookups() {
-  std::vector<GiftField> lookups;
-  for (const auto& [field, object] : kLookups) lookups.push_back(field);
-  return lookups;
-}
-
-TargetIds lost_targets(OrgCalls& calls, const ApiNames& names, const TargetIds& ids, Spending spending) {
-  return lost(calls, names, ids, spending, false);
+TargetIds lost_targets(OrgCalls& calls, const ApiNames& names, const TargetIds& ids, CallPurpose purpose) {
+  return lost(calls, names, ids, purpose, false);
 }
 
 TargetIds surely_lost_targets(OrgCalls& calls, const ApiNames& names, const TargetIds& ids,
-                              Spending spending) {
-  return lost(calls, names, ids, spending, true);
+                              CallPurpose purpose) {
+  return lost(calls, names, ids, purpose, true);
 }
 
 bool is_same_id(std::string_view one, std::string_view other) {

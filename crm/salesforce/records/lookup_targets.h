@@ -15,21 +15,16 @@
 
 namespace giftsync::salesforce {
 
-/// The object of a gift record's lookup: "contact", "user"; empty for other fields.
-std::string_view target_object(GiftField lookup);
-/// All lookups that giftsync writes.
-std::vector<GiftField> written_lookups();
-
 /// Ids by object, as target_object() names it.
 using TargetIds = std::map<std::string, std::set<std::string>, std::less<>>;
 
 /// Those of `ids` that are lost. One call for all objects.
-TargetIds lost_targets(OrgCalls& calls, const ApiNames& names, const TargetIds& ids, Spending spending);
+TargetIds lost_targets(OrgCalls& calls, const ApiNames& names, const TargetIds& ids, CallPurpose purpose);
 
 /// As above, but without those that are not in the answer where more than half of at least 20 are not: then
 /// it is more likely that giftsync may not see them.
 TargetIds surely_lost_targets(OrgCalls& calls, const ApiNames& names, const TargetIds& ids,
-                              Spending spending);
+                              CallPurpose purpose);
 
 /// The id with 18 characters as the org writes it; 15 characters say the same.
 bool is_same_id(std::string_view one, std::string_view other);

@@ -52,8 +52,7 @@ CandidatesByKey candidates_by_key(const ApiNames& names, const PersonComparison&
     person.id = text(*row, "Id");
     person.name = text(*row, "Name");
     if (comparison.object == PersonObject::contact) person.account_id = text(*row, "AccountId");
-    const JsonValue* converted = row->find("IsConverted");
-    person.converted = converted && converted->boolean().value_or(false);
+    person.converted = flag_at(*row, "IsConverted");
     person.order_value = text(*row, comparison.fields.order_by.field);
     for (const std::string& field : comparison.compared) {
       const std::string key = comparison.key_of(text(*row, field), comparison.region);
@@ -98,10 +97,8 @@ OpportunitiesByContact opportunities_by_contact(const ApiNames& names, JsonRows 
 }
 
 CrmUser user_of(const ApiNames& names, const JsonValue& row) {
-  const JsonValue* active = row.find("IsActive");
   return {text_at(row, "Id"), text_at(row, "Name"),
-          text_of_value(value_at(row, names.field("user", "Email"))),
-          !active || active->boolean().value_or(true)};
+          text_of_value(value_at(row, names.field("user", "Email"))), flag_at(row, "IsActive", true)};
 }
 
 std::vector<std::vector<CrmUser>> users_of_keys(const ApiNames& names, JsonRows rows,

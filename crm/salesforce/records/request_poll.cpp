@@ -5,6 +5,7 @@
 
 #include "crm/salesforce/calls/record_json.h"
 #include "crm/salesforce/records/outbound_message.h"
+#include "crm/salesforce/records/person_matching.h"
 #include "crm/salesforce/records/statements.h"
 #include "platform/dependency_error.h"
 
@@ -147,17 +148,29 @@ void RequestPoll::enqueue_open() {
 }
 
 void RequestPoll::enqueue(std::span<const RequestRecord> records) {
-  const std::lock_guard lock(mutex_);
-  for (const RequestRecord& record : records) add(record.id, std::nullopt);
+  std::vector<std::string> ids;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const RequestRecord& record : records) {
+      add(record.id, std::nullopt);
+      ids.push_back(record.id);
+    }
+  }
+  if (!options_.pushed.add) return;
+  try {
+    options_.pushed.add(distinct(std::move(ids)));
+  } catch (const giftsync::DependencyError&) {
+    // The poll sees them; an error would look as if the records had not been created.
+  }
 }
 
 void RequestPoll::poll() {
   const Turn turn(*this);
   if (!turn) return;
-  std::vector<Question> asked;
+  std::vector<Query> asked;
   {
     const std::lock_guard lock(mutex_);
-    asked = questions(turn.with_open());
+    asked = queries(turn.with_open());
   }
   const Answers answers = answers_to(asked);
   {
@@ -168,15 +181,15 @@ void RequestPoll::poll() {
   learn_object();
 }
 
-Answers RequestPoll::answers_to(std::span<const Question> asked) {
+Answers RequestPoll::answers_to(std::span<const Query> asked) {
   try {
-    return ask(calls_, asked, Spending::requests);
+    return ask(calls_, asked, CallPurpose::requests);
   } catch (const CallRefusal&) {
     const std::lock_guard lock(mutex_);
     pace_.note_refusal(clock_());
     throw;
   } catch (const giftsync::DependencyPause& pause) {
-    // Only an admin can help: the same question is not asked again at once.
+    // Only an admin can help: the same query is not asked again at once.
     if (pause.transient()) throw;
     const std::lock_guard lock(mutex_);
     pace_.note_refusal(clock_());
@@ -188,25 +201,25 @@ Answers RequestPoll::answers_to(std::span<const Question> asked) {
 void RequestPoll::learn_object() {
   if (is_object_read_ && options_.facts.load(kRequestObjectFact)) return;
   const std::string resource = "/sobjects/" + names_.object("request_record") + "/describe";
-  const AnswerBody body = calls_.get(resource, "", Spending::requests);
+  const AnswerBody body = calls_.get(resource, "", CallPurpose::requests);
   const std::string key_prefix = text_at(*body.json(), "keyPrefix");
   if (!key_prefix.empty()) store_request_object(options_.facts, key_prefix, text_at(*body.json(), "name"));
   is_object_read_ = true;
 }
 
 /// The first poll of all begins in the overlap: what is older is found as an open record.
-std::vector<Question> RequestPoll::questions(bool with_open) const {
+std::vector<Query> RequestPoll::queries(bool with_open) const {
   const UtcMillis since = cursor_.value_or(clock_()) + -options_.overlap_millis;
-  std::vector<Question> questions{question_of(changed_requests(names_, since), true)};
-  if (with_open) questions.push_back(question_of(open_requests(names_)));
-  return questions;
+  std::vector<Query> queries{query_of(changed_requests(names_, since), true)};
+  if (with_open) queries.push_back(query_of(open_requests(names_)));
+  return queries;
 }
 
 void RequestPoll::take(const Answers& answers) {
   bool has_changes = false;
-  for (const JsonValue* row : answers.of_question[0].rows) has_changes |= take_change(*row);
-  if (answers.of_question.size() > 1) {
-    for (const JsonValue* row : answers.of_question[1].rows) {
+  for (const JsonValue* row : answers.of_query[0].rows) has_changes |= take_change(*row);
+  if (answers.of_query.size() > 1) {
+    for (const JsonValue* row : answers.of_query[1].rows) {
       const std::string id = text_at(*row, "Id");
       if (!event_of_record_.contains(id)) add(id, std::nullopt);
     }

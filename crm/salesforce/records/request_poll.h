@@ -65,10 +65,13 @@ class PollPace {
 /// The cursor: a time in RFC 3339. Who accepts another org deletes it.
 inline constexpr const char* kRequestCursorFact = "salesforce_request_cursor";
 
-/// Events with Ids above 0 that are durable until they are acknowledged. Both functions or none.
+/// Events with Ids above 0 that are durable until they are acknowledged. All functions or none.
 struct PushedEvents {
   std::function<std::vector<crm::RequestRecordEvent>(std::size_t limit)> list = nullptr;
   std::function<void(std::span<const std::int64_t> event_ids)> acknowledge = nullptr;
+  /// Makes events of records that were created here, so that all daemons see them without a poll, whichever
+  /// process made them. The Ids are different and in ascending order. May throw DependencyError.
+  std::function<void(std::span<const std::string> record_ids)> add = nullptr;
 };
 
 struct RequestPollOptions {
@@ -89,6 +92,7 @@ class RequestPoll {
   void acknowledge(std::span<const std::int64_t> event_ids);
   /// Records that wait for approval or sending are reported by the next poll, which is made at once.
   void enqueue_open();
+  /// Records that were just created; throws nothing when their events cannot be stored.
   void enqueue(std::span<const RequestRecord> records);
 
  private:
@@ -102,8 +106,8 @@ class RequestPoll {
   };
   class Turn;
   void poll();
-  Answers answers_to(std::span<const Question> asked);
-  std::vector<Question> questions(bool with_open) const;
+  Answers answers_to(std::span<const Query> asked);
+  std::vector<Query> queries(bool with_open) const;
   void take(const Answers& answers);
   bool take_change(const JsonValue& row);
   void add(const std::string& record_id, std::optional<UtcMillis> changed_at);

@@ -65,10 +65,10 @@ SalesforceRequestRecords::SalesforceRequestRecords(OrgCalls& calls, const ApiNam
                                                    RequestPollOptions poll, Clock clock)
     : calls_(calls), names_(names), poll_(calls, names, std::move(poll), std::move(clock)) {}
 
-std::vector<RequestRecord> SalesforceRequestRecords::records_of(const Question& question) {
+std::vector<RequestRecord> SalesforceRequestRecords::records_of(const Query& query) {
   std::vector<RequestRecord> found;
-  const Answers answers = ask(calls_, std::span(&question, 1), Spending::requests);
-  for (const JsonValue* row : answers.of_question.front().rows) {
+  const Answers answers = ask(calls_, std::span(&query, 1), CallPurpose::requests);
+  for (const JsonValue* row : answers.of_query.front().rows) {
     ReadRecord<RequestRecord> read = read_request(names_, *row);
     read.record.revision = to_text({read.last_modified, *answers.as_of});
     revisions_.forget(read.id);
@@ -79,13 +79,13 @@ std::vector<RequestRecord> SalesforceRequestRecords::records_of(const Question& 
 
 std::vector<RequestRecord> SalesforceRequestRecords::find(Ids ids) {
   const std::vector<std::string> asked = asked_ids(ids);
-  return records_of(question_of(Ids(asked), [this](Ids some) { return requests_by_id(names_, some); }));
+  return records_of(query_of(Ids(asked), [this](Ids some) { return requests_by_id(names_, some); }));
 }
 
 std::optional<RequestRecord> SalesforceRequestRecords::find_one(const std::string& number_or_id) {
   std::vector<RequestRecord> found = find(std::span(&number_or_id, 1));
   if (found.empty()) {
-    if (const auto soql = request_by_number(names_, number_or_id)) found = records_of(question_of(*soql));
+    if (const auto soql = request_by_number(names_, number_or_id)) found = records_of(query_of(*soql));
   }
   return found.empty() ? std::nullopt : std::optional(std::move(found.front()));
 }
@@ -94,7 +94,7 @@ std::vector<RequestRecord> SalesforceRequestRecords::page(const std::string& aft
                                                           std::optional<RequestRecordStatus> status,
                                                           std::size_t limit) {
   const auto soql = limit == 0 ? std::nullopt : request_page(names_, after, status, limit);
-  return soql ? records_of(question_of(*soql)) : std::vector<RequestRecord>();
+  return soql ? records_of(query_of(*soql)) : std::vector<RequestRecord>();
 }
 
 std::vector<crm::RowResult> SalesforceRequestRecords::update(std::span<const crm::RequestRecordUpdate> rows) {
@@ -109,12 +109,12 @@ std::vector<RequestRecord> SalesforceRequestRecords::create(std::span<const NewR
     written.push_back({Operation::create, request_create_row(names_, row)});
     keys.push_back(row.creation_key);
   }
-  for (const RowWrite& write : write_rows(calls_, written, Spending::requests)) check_creation(write, names_);
+  for (const RowWrite& write : write_rows(calls_, written, CallPurpose::requests))
+    check_creation(write, names_);
   std::map<std::string, RequestRecord> by_key;
-  const Question question =
-      question_of(Ids(keys), [this](Ids some) { return requests_by_key(names_, some); });
-  const Answers answers = ask(calls_, std::span(&question, 1), Spending::requests);
-  for (const JsonValue* row : answers.of_question.front().rows) {
+  const Query query = query_of(Ids(keys), [this](Ids some) { return requests_by_key(names_, some); });
+  const Answers answers = ask(calls_, std::span(&query, 1), CallPurpose::requests);
+  for (const JsonValue* row : answers.of_query.front().rows) {
     ReadRecord<RequestRecord> read = read_request(names_, *row);
     read.record.revision = to_text({read.last_modified, *answers.as_of});
     by_key.emplace(text_of_value(value_at(*row, names_.field(OwnField::creation_key))),
@@ -138,8 +138,8 @@ std::vector<Person> SalesforceRequestRecords::find_persons(PersonObject object, 
   const std::map<std::string, std::string> as_given = spellings(ids);
   const std::string_view word = object == PersonObject::contact ? "contact" : "lead";
   std::vector<Person> found;
-  each_row(calls_, question_of(Ids(asked), [&](Ids some) { return persons_by_id(names_, object, some); }),
-           Spending::requests, [&](const JsonValue& row) {
+  each_row(calls_, query_of(Ids(asked), [&](Ids some) { return persons_by_id(names_, object, some); }),
+           CallPurpose::requests, [&](const JsonValue& row) {
              Person person;
              person.id = as_given.at(short_id(text_at(row, "Id")));
              person.email = text(names_, row, word, "Email");
@@ -155,8 +155,8 @@ std::vector<crm::Opportunity> SalesforceRequestRecords::find_opportunities(Ids i
   const std::vector<std::string> asked = asked_ids(ids);
   const std::map<std::string, std::string> as_given = spellings(ids);
   std::vector<crm::Opportunity> found;
-  each_row(calls_, question_of(Ids(asked), [&](Ids some) { return opportunities_by_id(names_, some); }),
-           Spending::requests, [&](const JsonValue& row) {
+  each_row(calls_, query_of(Ids(asked), [&](Ids some) { return opportunities_by_id(names_, some); }),
+           CallPurpose::requests, [&](const JsonValue& row) {
              crm::Opportunity one;
              one.id = as_given.at(short_id(text_at(row, "Id")));
              one.name = text(names_, row, "opportunity", "Name");

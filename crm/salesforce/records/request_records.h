@@ -36,7 +36,7 @@ class SalesforceRequestRecords : public crm::RequestRecords {
   std::vector<crm::Opportunity> find_opportunities(std::span<const std::string> ids) override;
 
  private:
-  std::vector<RequestRecord> records_of(const Question& question);
+  std::vector<RequestRecord> records_of(const Query& query);
 
   OrgCalls& calls_;
   const ApiNames& names_;

@@ -52,7 +52,7 @@ RowResult result(Kind kind, std::string reason = {}, std::int64_t rest_millis = 
   return made;
 }
 
-/// One part of a call is the question.
+/// One part of a call is the query.
 std::vector<RowBlock> blocks_of(std::size_t rows) {
   std::vector<RowBlock> blocks;
   for (std::size_t i = 0; i < rows; ++i) {
@@ -98,11 +98,9 @@ RowResult refusal(OrgCalls& calls, const RowAnswer& answer) {
   if (treatment.next == Treatment::Next::unchanged) return result(Kind::unchanged, kChanged);
   if (found == ErrorClass::gone) return result(Kind::not_found, "it was deleted in the CRM");
   const bool is_of_part = !is_success(answer.status);
-  const bool is_retry = treatment.next == Treatment::Next::retry || treatment.next == Treatment::Next::stop ||
-                        treatment.next == Treatment::Next::sign_in ||
-                        treatment.next == Treatment::Next::ask_less;
-  if (is_of_part && !is_retry) calls.stop(error, found, Spending::requests);
-  return result(is_retry ? Kind::retry : Kind::rejected, words_of_row(error), treatment.rest_millis);
+  if (is_of_part && !treatment.is_later()) calls.stop(error, found, CallPurpose::requests);
+  return result(treatment.is_later() ? Kind::retry : Kind::rejected, words_of_row(error),
+                treatment.rest_millis);
 }
 
 }  // namespace
@@ -189,7 +187,7 @@ void RequestUpdates::write(std::span<const Row> rows) {
   if (!parts.front().is_alone)
     parts.push_back(query_part(calls_.api_version(), requests_by_id(names_, ids).front().soql,
                                std::string(kReadReference)));
-  const auto answer = calls_.write(parts, rows.size(), Spending::requests);
+  const auto answer = calls_.write(parts, rows.size(), CallPurpose::requests);
   if (!answer) return take_lost(rows, answer.error().reason);
   const ReadRows now = read_rows(find_part(answer->parts, kReadReference));
   for (const RowAnswer& one : row_answers(call, answer->parts)) take(rows[one.row], one, now, answer->as_of);
@@ -252,10 +250,10 @@ void RequestUpdates::take_lost(std::span<const Row> rows, const std::string& rea
   std::vector<std::string> ids;
   for (const Row& row : rows) ids.push_back(updates_[row.position].expected.id);
   const auto statements = [this](std::span<const std::string> some) { return requests_by_id(names_, some); };
-  const Question question = question_of(std::span<const std::string>(ids), statements);
-  const Answers answers = ask(calls_, std::span(&question, 1), Spending::requests);
+  const Query query = query_of(std::span<const std::string>(ids), statements);
+  const Answers answers = ask(calls_, std::span(&query, 1), CallPurpose::requests);
   ReadRows now;
-  for (const JsonValue* json : answers.of_question.front().rows) {
+  for (const JsonValue* json : answers.of_query.front().rows) {
     ReadRecord<RequestRecord> read = read_request(names_, *json);
     now.emplace(read.id, std::move(read));
   }

@@ -1,4 +1,4 @@
-// crm/salesforce: the SOQL of questions about people, opportunities and permission sets.
+// crm/salesforce: the SOQL of queries about people, opportunities and permission sets.
 #include "crm/salesforce/records/statements.h"
 
 #include <fmt/format.h>
@@ -211,7 +211,7 @@ std::vector<Statement> lookup_targets(const ApiNames& names, std::string_view ob
   return ask(select, {"Id"}, id_literals(ids));
 }
 
-// The SOQL of questions about gift records, tasks and request records.
+// The SOQL of queries about gift records, tasks and request records.
 
 namespace {
 

@@ -1,4 +1,4 @@
-// crm/salesforce: the SOQL of each question to the org. A question for many values is one statement or
+// crm/salesforce: the SOQL of each query to the org. A query for many values is one statement or
 // more, each with the part of the values that it asks for. Pure; any thread.
 #pragma once
 

@@ -23,7 +23,7 @@ using crm::TaskUpsert;
 std::vector<RowResult> SalesforceTasks::upsert(std::span<const TaskUpsert> rows) {
   std::vector<RowResult> unchanged(rows.size(), {RowResult::Kind::unchanged, {}, {}});
   if (!is_enabled_ || rows.empty()) return unchanged;
-  const WriteTurn turn(control_);
+  const WriteContext turn(control_);
   if (!turn.mode().offers_tasks) return unchanged;
   return TaskUpserts(calls_, names_, turn.bare() == nullptr).run(rows);
 }
@@ -32,7 +32,7 @@ std::vector<Task> SalesforceTasks::page(TransactionId after, std::size_t limit) 
   std::vector<Task> tasks;
   const bool is_offered = is_enabled_ && (control_.modes == nullptr || control_.modes->offers_tasks());
   if (!is_offered || limit == 0) return tasks;
-  each_row(calls_, question_of(task_page(names_, after, limit), true), Spending::backfill,
+  each_row(calls_, query_of(task_page(names_, after, limit), true), CallPurpose::backfill,
            [&](const JsonValue& row) {
              if (auto task = read_task(names_, row)) tasks.push_back(std::move(*task));
            });
@@ -141,21 +141,21 @@ void TaskUpserts::look_up() {
   const std::vector<TaskWrite*> without_task = with(Next::find_task);
   const std::vector<TransactionId> gift_ids = transactions_of(without_gift);
   const std::vector<TransactionId> task_ids = transactions_of(without_task);
-  const std::vector<Question> questions{
-      question_of(std::span<const TransactionId>(gift_ids),
-                  [this](auto some) { return gift_keys_by_transaction(names_, some); }),
-      question_of(
+  const std::vector<Query> queries{
+      query_of(std::span<const TransactionId>(gift_ids),
+               [this](auto some) { return gift_keys_by_transaction(names_, some); }),
+      query_of(
           std::span<const TransactionId>(task_ids),
           [this](auto some) { return tasks_by_transaction(names_, some); }, true)};
-  const Answers answers = ask(calls_, questions, Spending::tasks);
+  const Answers answers = ask(calls_, queries, CallPurpose::tasks);
   std::map<TransactionId, std::string> gifts;
-  for (const JsonValue* row : answers.of_question[0].rows) {
+  for (const JsonValue* row : answers.of_query[0].rows) {
     const ReadRecord<GiftRecord> read = read_gift(names_, *row);
     const auto* id = std::get_if<std::int64_t>(&read.record.get(GiftField::transaction_id));
     if (id) gifts.emplace(TransactionId{*id}, read.id);
   }
   std::map<TransactionId, Task> tasks;
-  for (const JsonValue* row : answers.of_question[1].rows) {
+  for (const JsonValue* row : answers.of_query[1].rows) {
     if (auto task = read_task(names_, *row)) tasks.emplace(task->transaction, std::move(*task));
   }
   const bool has_gift_field = !names_.field("task", "WhatId").empty();
@@ -191,7 +191,7 @@ void TaskUpserts::check_lookups() {
     if (!task->task.owner_id.empty()) ids["user"].insert(task->task.owner_id);
     if (!task->is_gift_looked_up) ids["gift_record"].insert(task->gift_id);
   }
-  TargetIds lost = lost_targets(calls_, names_, ids, Spending::tasks);
+  TargetIds lost = lost_targets(calls_, names_, ids, CallPurpose::tasks);
   for (TaskWrite* task : tasks) {
     const auto is_lost = [&](const char* object, const std::string& id) {
       return lost[object].contains(id) || names_id(task->refusal, id);
@@ -222,18 +222,14 @@ void TaskUpserts::write() {
       continue;
     tasks.push_back(&task);
   }
-  const std::vector<RowWrite> writes = write_rows(calls_, rows, Spending::tasks);
+  const std::vector<RowWrite> writes = write_rows(calls_, rows, CallPurpose::tasks);
   for (std::size_t i = 0; i < tasks.size(); ++i) take(*tasks[i], writes[i]);
 }
 
 void TaskUpserts::take(TaskWrite& task, const RowWrite& write) {
   task.may_be_ours = task.may_be_ours || (write.was_repeated && task.next == Next::create);
   const RowAnswer& answer = write.answer;
-  if (!answer.is_answered)
-    return finish(
-        task, Kind::retry,
-        write.reason.empty() ? "Salesforce's answer does not say whether the row was written" : write.reason,
-        write.rest_millis);
+  if (!answer.is_answered) return finish(task, Kind::retry, write.unanswered_reason(), write.rest_millis);
   if (answer.written.is_success) {
     const bool is_creation = task.next == Next::create;
     if (is_creation) task.id = answer.written.id;
@@ -269,11 +265,9 @@ void TaskUpserts::treat_refusal(TaskWrite& task, const ApiError& error, ErrorCla
     task.task.owner_id.clear();
     return;
   }
-  const Treatment::Next next = treatment_of(error_class).next;
-  if (next == Treatment::Next::unchanged) return finish(task, Kind::unchanged);
-  const bool is_retry = treatment_of(error_class).is_transient &&
-                        (next == Treatment::Next::retry || next == Treatment::Next::stop ||
-                         next == Treatment::Next::sign_in || next == Treatment::Next::ask_less);
+  const Treatment treatment = treatment_of(error_class);
+  if (treatment.next == Treatment::Next::unchanged) return finish(task, Kind::unchanged);
+  const bool is_retry = treatment.is_transient && treatment.is_later();
   const std::int64_t least = is_retry ? 0 : treatment_of(ErrorClass::refused).rest_millis;
   if (!is_retry) task.refusal += remedy_of_row(error_class);
   finish(task, is_retry ? Kind::retry : Kind::rejected, task.refusal, std::max(task.rest_millis, least));

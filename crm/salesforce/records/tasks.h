@@ -43,7 +43,7 @@ class SalesforceTasks : public crm::Tasks {
 /// An Id that no record can have would refuse the row.
 void drop_invalid_lookups(crm::TaskUpsert& task);
 
-/// One task while it is written. Ids come from earlier writes or from questions: what an Id of an earlier
+/// One task while it is written. Ids come from earlier writes or from queries: what an Id of an earlier
 /// write does not name any more is looked up.
 struct TaskWrite {
   enum class Next {
@@ -58,7 +58,7 @@ struct TaskWrite {
   crm::TaskUpsert task;
   std::string id;
   std::string gift_id;
-  bool is_looked_up = false;       ///< `id` is from a question
+  bool is_looked_up = false;       ///< `id` is from a query
   bool lacks_gift = false;         ///< it is there, and related to nothing
   bool is_gift_looked_up = false;  ///< likewise `gift_id`
   std::string refusal;             ///< the words of the last error

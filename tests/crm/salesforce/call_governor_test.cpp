@@ -33,7 +33,7 @@ CallGovernor with_calls(int calls, CallQuota org) {
 
 TEST(CallGovernor, BeforeTheFirstAnswerEachCallIsAllowed) {
   const CallGovernor governor({});
-  EXPECT_TRUE(governor.permit(Spending::backfill, kNow).is_allowed);
+  EXPECT_TRUE(governor.permit(CallPurpose::backfill, kNow).is_allowed);
   EXPECT_EQ(governor.rows_per_call(), 1000U);
   EXPECT_EQ(governor.share(), std::nullopt);
 }
@@ -52,9 +52,10 @@ TEST(CallGovernor, TheLeastImportantStopsFirst) {
     // The org as a whole has enough calls left.
     CallGovernor roomy = governor;
     roomy.note_limits({{0, 1000}, {}}, kNow);
-    for (const Spending whole : {Spending::watch, Spending::gifts, Spending::matching, Spending::status})
+    for (const CallPurpose whole :
+         {CallPurpose::watch, CallPurpose::gifts, CallPurpose::matching, CallPurpose::status})
       EXPECT_TRUE(roomy.permit(whole, kNow).is_allowed) << one.calls;
-    constexpr Spending kLimited[] = {Spending::requests, Spending::tasks, Spending::backfill};
+    constexpr CallPurpose kLimited[] = {CallPurpose::requests, CallPurpose::tasks, CallPurpose::backfill};
     for (std::size_t i = 0; i < one.allowed.size(); ++i)
       EXPECT_EQ(roomy.permit(kLimited[i], kNow).is_allowed, one.allowed[i]) << one.calls << " " << i;
   }
@@ -65,65 +66,66 @@ TEST(CallGovernor, TheShareIsFreeAgainADayAfterItsCalls) {
   for (int i = 0; i < 200; ++i) governor.note_call(kNow + i * kMinuteMillis);
   const UtcMillis later = kNow + 200 * kMinuteMillis;
   governor.note_limits({{200, 1000}, {}}, later);
-  const CallPermit permit = governor.permit(Spending::requests, later);
+  const CallPermit permit = governor.permit(CallPurpose::requests, later);
   EXPECT_FALSE(permit.is_allowed);
   EXPECT_EQ(permit.not_before, kNow + kBucketMillis + kDayMillis);
   EXPECT_THAT(permit.reason, HasSubstr("200 of its 200 calls"));
-  EXPECT_FALSE(governor.permit(Spending::requests, permit.not_before - 1).is_allowed);
-  EXPECT_TRUE(governor.permit(Spending::requests, permit.not_before).is_allowed);
+  EXPECT_FALSE(governor.permit(CallPurpose::requests, permit.not_before - 1).is_allowed);
+  EXPECT_TRUE(governor.permit(CallPurpose::requests, permit.not_before).is_allowed);
 }
 
 TEST(CallGovernor, TheReserveOfOthersIsKeptExceptForAProbe) {
   const CallGovernor governor = with_calls(1, {901, 1000});
-  const CallPermit permit = governor.permit(Spending::gifts, kNow);
+  const CallPermit permit = governor.permit(CallPurpose::gifts, kNow);
   EXPECT_FALSE(permit.is_allowed);
   EXPECT_EQ(permit.not_before, kNow + kProbeMillis);
-  EXPECT_TRUE(governor.permit(Spending::gifts, permit.not_before).is_allowed);
-  EXPECT_TRUE(with_calls(1, {900, 1000}).permit(Spending::gifts, kNow).is_allowed);
+  EXPECT_TRUE(governor.permit(CallPurpose::gifts, permit.not_before).is_allowed);
+  EXPECT_TRUE(with_calls(1, {900, 1000}).permit(CallPurpose::gifts, kNow).is_allowed);
 
   CallGovernor probed = governor;
   probed.note_call(permit.not_before);
-  EXPECT_FALSE(probed.permit(Spending::gifts, permit.not_before).is_allowed) << "one probe";
+  EXPECT_FALSE(probed.permit(CallPurpose::gifts, permit.not_before).is_allowed) << "one probe";
 }
 
 TEST(CallGovernor, AnAppCannotUseMoreThanItsOwnCalls) {
   CallGovernor governor({});
   governor.note_call(kNow);
   governor.note_limits({{25, 5000}, CallQuota{250, 250}}, kNow);
-  EXPECT_FALSE(governor.permit(Spending::gifts, kNow).is_allowed);
+  EXPECT_FALSE(governor.permit(CallPurpose::gifts, kNow).is_allowed);
 }
 
 TEST(CallGovernor, RestsUntilTheLatestTime) {
   CallGovernor governor({});
   governor.rest_until(kNow + 500, "maintenance");
   governor.rest_until(kNow + 100, "shorter");
-  const CallPermit permit = governor.permit(Spending::gifts, kNow + 499);
+  const CallPermit permit = governor.permit(CallPurpose::gifts, kNow + 499);
   EXPECT_FALSE(permit.is_allowed);
   EXPECT_EQ(permit.reason, "maintenance");
   EXPECT_EQ(permit.not_before, kNow + 500);
-  EXPECT_TRUE(governor.permit(Spending::gifts, kNow + 500).is_allowed);
-  EXPECT_TRUE(governor.permit(Spending::gifts, kNow - 2 * kDayMillis).is_allowed) << "the clock was set back";
+  EXPECT_TRUE(governor.permit(CallPurpose::gifts, kNow + 500).is_allowed);
+  EXPECT_TRUE(governor.permit(CallPurpose::gifts, kNow - 2 * kDayMillis).is_allowed)
+      << "the clock was set back";
 }
 
 // ORG-18
 TEST(CallGovernor, WhatNeedsAnAdminRestsAloneUntilARetry) {
   CallGovernor governor({});
-  governor.refuse_until(kNow + 1000, "no tasks", Spending::tasks);
+  governor.refuse_until(kNow + 1000, "no tasks", CallPurpose::tasks);
   CallGovernor other({});
   ASSERT_TRUE(other.read_text(governor.to_text()));
-  const CallPermit permit = other.permit(Spending::tasks, kNow);
+  const CallPermit permit = other.permit(CallPurpose::tasks, kNow);
   EXPECT_FALSE(permit.is_allowed || permit.is_transient);
   EXPECT_EQ(permit.reason, "no tasks");
   EXPECT_EQ(permit.not_before, kNow + 1000);
   EXPECT_THAT(permit.next_step, HasSubstr("giftsyncctl crm retry --all"));
-  EXPECT_TRUE(other.permit(Spending::gifts, kNow).is_allowed);
-  EXPECT_TRUE(other.permit(Spending::tasks, kNow + 1000).is_allowed);
+  EXPECT_TRUE(other.permit(CallPurpose::gifts, kNow).is_allowed);
+  EXPECT_TRUE(other.permit(CallPurpose::tasks, kNow + 1000).is_allowed);
   other.retry_now();
-  EXPECT_TRUE(other.permit(Spending::tasks, kNow).is_allowed);
+  EXPECT_TRUE(other.permit(CallPurpose::tasks, kNow).is_allowed);
   other.rest_until(kNow + 1000, "no API", true);
   ASSERT_TRUE(governor.read_text(other.to_text()));
-  EXPECT_FALSE(governor.permit(Spending::gifts, kNow).is_transient);
-  EXPECT_THAT(governor.permit(Spending::gifts, kNow).next_step, HasSubstr("giftsyncctl crm check"));
+  EXPECT_FALSE(governor.permit(CallPurpose::gifts, kNow).is_transient);
+  EXPECT_THAT(governor.permit(CallPurpose::gifts, kNow).next_step, HasSubstr("giftsyncctl crm check"));
 }
 
 // ORG-5
@@ -131,15 +133,15 @@ TEST(CallGovernor, AnAdminsRetryAllowsOneCallWhateverTheOrgSaidLast) {
   CallGovernor governor = with_calls(1, {901, 1000});
   governor.rest_until(kNow + kProbeMillis, "used up");
   governor.retry_now();
-  EXPECT_TRUE(governor.permit(Spending::gifts, kNow).is_allowed);
+  EXPECT_TRUE(governor.permit(CallPurpose::gifts, kNow).is_allowed);
   governor.note_call(kNow);
-  EXPECT_FALSE(governor.permit(Spending::gifts, kNow).is_allowed) << "the reserve is kept as before";
+  EXPECT_FALSE(governor.permit(CallPurpose::gifts, kNow).is_allowed) << "the reserve is kept as before";
 
   CallGovernor spent({});
   for (int i = 0; i < 200; ++i) spent.note_call(kNow);
   spent.note_limits({{200, 1000}, {}}, kNow);
   spent.retry_now();
-  EXPECT_FALSE(spent.permit(Spending::requests, kNow).is_allowed) << "the share stays a limit";
+  EXPECT_FALSE(spent.permit(CallPurpose::requests, kNow).is_allowed) << "the share stays a limit";
 }
 
 TEST(CallGovernor, AFallOfTheUsageEndsTheRest) {
@@ -147,9 +149,9 @@ TEST(CallGovernor, AFallOfTheUsageEndsTheRest) {
   EXPECT_FALSE(governor.note_limits({{999, 1000}, {}}, kNow));
   governor.rest_until(kNow + kProbeMillis, "used up");
   EXPECT_FALSE(governor.note_limits({{998, 1000}, {}}, kNow));
-  EXPECT_FALSE(governor.permit(Spending::gifts, kNow).is_allowed);
+  EXPECT_FALSE(governor.permit(CallPurpose::gifts, kNow).is_allowed);
   EXPECT_TRUE(governor.note_limits({{10, 1000}, {}}, kNow));
-  EXPECT_TRUE(governor.permit(Spending::gifts, kNow).is_allowed);
+  EXPECT_TRUE(governor.permit(CallPurpose::gifts, kNow).is_allowed);
 }
 
 // ORG-7
@@ -158,7 +160,7 @@ TEST(CallGovernor, AnOutageIsWaitedForUpToFiveMinutes) {
   UtcMillis now = kNow;
   const auto wait_after_outage = [&] {
     governor.note_outage(now, "HTTP 503");
-    const CallPermit permit = governor.permit(Spending::gifts, now);
+    const CallPermit permit = governor.permit(CallPurpose::gifts, now);
     const std::int64_t wait = permit.is_allowed ? 0 : permit.not_before.value - now.value;
     now = now + wait;
     return wait / kSecondMillis;
@@ -214,7 +216,7 @@ TEST(CallGovernor, TheStateSurvivesAsText) {
   EXPECT_EQ(other.to_text(), governor.to_text());
   EXPECT_EQ(other.rows_per_call(), 500U);
   EXPECT_EQ(other.own_calls(kNow), 30);
-  EXPECT_EQ(other.permit(Spending::gifts, kNow).reason, "it says \"no\"");
+  EXPECT_EQ(other.permit(CallPurpose::gifts, kNow).reason, "it says \"no\"");
 }
 
 TEST(CallGovernor, ATextThatCannotBeReadChangesNothing) {

@@ -1,4 +1,4 @@
-// The SOQL of each question, and how many statements it takes.
+// The SOQL of each query, and how many statements it takes.
 #include "crm/salesforce/records/statements.h"
 
 #include <gmock/gmock.h>

@@ -6,14 +6,20 @@
 
 #include "daemon/wiring/crm_config.h"
 #include "daemon/wiring/database_config.h"
+#include "daemon/wiring/server_secret.h"
+#include "platform/clock.h"
+#include "platform/dependency_error.h"
+#include "tests/support/temporary_store.h"
 
 namespace giftsync::wiring {
 namespace {
 
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::ThrowsMessage;
 
 config::Settings with_org() {
   config::Settings settings;
@@ -63,6 +69,44 @@ TEST(SalesforceConfig, NothingIsConnectedBeforeTheFirstUse) {
   const auto crm = make_crm(settings);
   EXPECT_NE(crm->request_records(), nullptr) << "its store does not exist";
   EXPECT_THAT(check_crm(settings).faults, IsEmpty()) << "a start does not wait for the org";
+}
+
+TEST(SalesforceConfig, AStoreThatCannotBeOpenedFailsEveryUse) {
+  const auto crm = make_crm(with_org());
+  EXPECT_THROW(crm->gift_records().count(), DependencyError);
+  EXPECT_THROW(crm->gift_records().count(), DependencyError);
+}
+
+TEST(SalesforceConfig, AKeyThatIsNoneFailsTheFirstUse) {
+  const tests::TemporaryStore store;
+  config::Settings settings = with_org();
+  settings.store.connection = store.address().connection;
+  settings.crm.salesforce.flow = config::SalesforceFlow::jwt;
+  settings.crm.salesforce.private_key = config::Secret("no key");
+  const auto crm = make_crm(settings);
+  EXPECT_THAT([&] { crm->gift_records().count(); },
+              ThrowsMessage<ConfigError>(HasSubstr("crm.salesforce.private_key: a key ")));
+}
+
+// MSG-7
+TEST(SalesforceConfig, EventsOfTheStoreArePushedUntilTheyAreAcknowledged) {
+  tests::TemporaryStore store;
+  config::Settings settings = with_org();
+  settings.store.connection = store.address().connection;
+  OrgConnection connection(settings);
+  const salesforce::PushedEvents pushed = connection.pushed_events();
+  EXPECT_THAT(pushed.list(10), IsEmpty());
+  store->crm_change_events.add(std::vector<std::string>{"a01", "a02"}, 1, system_now());
+  const auto listed = pushed.list(10);
+  ASSERT_EQ(listed.size(), 2U);
+  EXPECT_EQ(listed[0].record_id, "a01");
+  EXPECT_GT(listed[0].id, 0);
+  EXPECT_EQ(pushed.list(1).size(), 1U);
+  pushed.acknowledge(std::vector{listed[0].id});
+  pushed.add(std::vector<std::string>{"a03"});
+  std::vector<std::string> waiting;
+  for (const auto& event : store->crm_change_events.list(100)) waiting.push_back(event.record_id);
+  EXPECT_THAT(waiting, ElementsAre("a02", "a03"));
 }
 
 // SYNC-50
