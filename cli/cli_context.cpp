@@ -71,11 +71,6 @@ std::optional<Refusal> refuse_to_create(const config::Settings& settings, StoreA
 
 }  // namespace
 
-int refuse(const Console& console, const Refusal& refusal) {
-  for (const std::string& line : refusal.lines) console.fail(refusal.exit_code, line);
-  return refusal.exit_code;
-}
-
 std::string database_failure(const config::Settings& settings, const DependencyError& fault) {
   const bool is_crm = fault.of_external_crm();
   if (is_crm && wiring::crm_capabilities(settings).is_remote) return remote_crm_failure(settings, fault);

@@ -17,15 +17,6 @@
 
 namespace giftsync::cli {
 
-/// Why a command cannot start.
-struct Refusal {
-  int exit_code = 0;
-  std::vector<std::string> lines;
-};
-
-/// Prints the lines and returns the exit code.
-int refuse(const Console& console, const Refusal& refusal);
-
 struct CliContext {
   config::Settings settings;
   store::Store store;

@@ -17,6 +17,7 @@
 #include "platform/text.h"
 #include "platform/visible_text.h"
 #include "schema/ids.h"
+#include "sync/request/request_record_state_machine.h"
 
 namespace giftsync::cli {
 
@@ -68,17 +69,17 @@ void Commands::run_with_store(Command* verb, StoreAccess access, StoreCommand co
   run_with_settings(
       verb, [access, command = std::move(command)](const Console& console, const config::Settings& settings) {
         const auto ctx = open_cli_context(settings, console, access);
-        if (!ctx) return refuse(console, ctx.error());
+        if (!ctx) return console.fail(ctx.error());
         begin_audit(console, (*ctx)->store);
         return command(console, **ctx);
       });
 }
 
 void Commands::run_with_settings(Command* verb, SettingsCommand command) {
-  run_despite_faults(verb, [command = std::move(command)](const Console& console,
-                                                          const config::SettingsReading& file) {
-    return file.faults.empty() ? command(console, file.settings) : refuse(console, {EX_CONFIG, file.faults});
-  });
+  run_despite_faults(
+      verb, [command = std::move(command)](const Console& console, const config::SettingsReading& file) {
+        return file.faults.empty() ? command(console, file.settings) : console.fail({EX_CONFIG, file.faults});
+      });
 }
 
 void Commands::begin_audit(const Console& console, store::Store& store) {
@@ -144,10 +145,10 @@ int Commands::run_parsed(const Console& console) {
     return console.fail(EX_SOFTWARE, "the command has no action; please report this");
   const auto file = config::read_settings_despite_faults(settings_path_);
   const bool needs_store = !without_store_.contains(parsed->first);
-  if (needs_store && !file.has_store) return refuse(console, {EX_CONFIG, file.faults});
+  if (needs_store && !file.has_store) return console.fail({EX_CONFIG, file.faults});
   const config::Settings& settings = file.settings;
   if (const auto refusal = needs_store ? become_store_owner(*parsed->first, settings, console) : std::nullopt)
-    return refuse(console, *refusal);
+    return console.fail(*refusal);
   CommandAudit audit(console, settings, *parsed->first);
   Console audited = console;
   audited.audit = &audit;
@@ -156,7 +157,7 @@ int Commands::run_parsed(const Console& console) {
   } catch (const store::IncompatibleStoreError& fault) {
     return console.fail(EX_CONFIG, fmt::format("{}: {}", wiring::store_location(settings), fault.what()));
   } catch (const DependencyError& broken) {
-    if (const auto refusal = unusable_crm(settings, broken)) return refuse(console, *refusal);
+    if (const auto refusal = unusable_crm(settings, broken)) return console.fail(*refusal);
     return console.fail(EX_UNAVAILABLE, database_failure(settings, broken));
   }
 }
@@ -210,6 +211,31 @@ Check one_of(std::vector<std::string> choices) {
     return fmt::format("found {}; allowed: {}", in_quotes(word), allowed);
   };
   return {check, "{" + allowed + "}"};
+}
+
+void add_retry_options(Command& verb, const std::shared_ptr<RetryOptions>& options,
+                       const std::string& all_help) {
+  verb.add_option("GIFT", options->gifts, "Transaction ids of gifts")->check(whole_number());
+  verb.add_flag("--all", options->all, all_help);
+}
+
+int retry(const Console& console, const RetryOptions& options, const Retry& retry) {
+  int code = EX_OK;
+  for (const std::int64_t gift : options.gifts) {
+    if (const std::string reason = retry.one({gift}); !reason.empty())
+      code = console.fail(EX_DATAERR, reason);
+    else
+      console.info(fmt::format("The {} of gift {} is tried now.", retry.what, gift));
+  }
+  if (code == EX_OK && options.all) console.info(retry.all());
+  return code;
+}
+
+void retry_failed_requests(const Console& console, CliContext& ctx) {
+  const std::int64_t count = sync::retry_failed_request_records(ctx.store.request_records);
+  if (count == 0) return;
+  console.info(fmt::format("{} that could not be sent {} tried again now.",
+                           pluralize(count, "request record"), plural_verb(count, "is", "are")));
 }
 
 }  // namespace giftsync::cli

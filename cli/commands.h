@@ -1,6 +1,7 @@
 // cli: the commands of giftsyncctl, NOUN VERB, each with its options and its action.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <set>
@@ -61,7 +62,7 @@ class Commands {
   void run_with_store_alone(Command* verb, std::shared_ptr<Options> options, Action action) {
     run_despite_faults(verb, [=](const Console& console, const config::SettingsReading& file) {
       const auto store = open_store_alone(file.settings);
-      if (!store) return refuse(console, store.error());
+      if (!store) return console.fail(store.error());
       say_faults_are_ignored(console, file);
       begin_audit(console, **store);
       return action(console, **store, *options);
@@ -154,6 +155,33 @@ std::shared_ptr<bool> json_flag(Command* verb, const std::string& about = "Print
 
 /// Adds a required argument.
 std::shared_ptr<std::string> text_argument(Command* verb, const std::string& name, const std::string& about);
+
+// The verb `retry` of what waits for a retry of its own: of gifts by their ids, or of all.
+
+struct RetryOptions {
+  std::vector<std::int64_t> gifts;
+  bool all = false;
+};
+
+/// Adds the gifts and --all, which `all_help` describes.
+void add_retry_options(Command& verb, const std::shared_ptr<RetryOptions>& options,
+                       const std::string& all_help);
+
+struct Retry {
+  std::string what;  ///< of a gift: "record"
+  /// Retries that of one gift now; returns why it does not wait for a retry, empty when it did.
+  std::function<std::string(TransactionId)> one;
+  /// Retries all; returns the sentence that says how many.
+  std::function<std::string()> all;
+};
+
+/// Retries those of the gifts, then all with --all unless one of the gifts was refused. Returns an exit code.
+int retry(const Console& console, const RetryOptions& options, const Retry& retry);
+
+// Retries failed request records after a command that may have corrected what failed (REQ-53).
+
+/// Says how many, unless there are none.
+void retry_failed_requests(const Console& console, CliContext& ctx);
 
 /// "giftsyncctl ", with --config if the settings file is not the default one: for advice that can be copied.
 std::string program_with(const config::Settings& settings);

@@ -30,6 +30,11 @@ int Console::fail(int exit_code, std::string_view message) const {
   return exit_code;
 }
 
+int Console::fail(const Refusal& refusal) const {
+  for (const std::string& line : refusal.lines) fail(refusal.exit_code, line);
+  return refusal.exit_code;
+}
+
 void Console::info(std::string_view message) const {
   err << visible_text(message, kLayout) << '\n';
 }

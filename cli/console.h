@@ -11,6 +11,7 @@
 #include <ostream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/command_tree.h"
 #include "platform/clock.h"
@@ -21,6 +22,12 @@ namespace giftsync::cli {
 inline constexpr std::size_t kMaxNameCodePoints = 255;
 
 class CommandAudit;
+
+/// Why a command cannot start.
+struct Refusal {
+  int exit_code = 0;
+  std::vector<std::string> lines;
+};
 
 struct Console {
   std::ostream& out;
@@ -34,6 +41,8 @@ struct Console {
 
   /// Prints "giftsyncctl: <message>", invisible characters escaped, and returns `exit_code`.
   int fail(int exit_code, std::string_view message) const;
+  /// The same with each line.
+  int fail(const Refusal& refusal) const;
   /// Prints one line of advice or information, invisible characters escaped.
   void info(std::string_view message) const;
 };

@@ -60,7 +60,7 @@ int show_versions(const Console& console, const config::Settings& settings, bool
   }
   // No advice to run db migrate: this program is older than the tables, so its db migrate refuses too.
   if (const auto refusal = refuse_newer_tables(settings, versions.store, versions.crm))
-    return refuse(console, *refusal);
+    return console.fail(*refusal);
   if (json) return EX_OK;
   if (versions.crm.version && !versions.crm.recorded)
     console.info("The CRM's tables carry no record of their version; it is detected by their columns.");
@@ -84,10 +84,10 @@ std::string crm_line(const wiring::CrmUpgradePlan& crm) {
 int show_migration_plan(const Console& console, const config::Settings& settings) {
   const Versions versions = versions_of(settings);
   if (auto refusal = refuse_newer_tables(settings, versions.store, versions.crm))
-    return refuse(console, *refusal);
+    return console.fail(*refusal);
   if (versions.store == 0) {
     if (auto fault = wiring::secret_without_store_fault(settings))
-      return refuse(console, Refusal{EX_CONFIG, {std::move(*fault)}});
+      return console.fail(Refusal{EX_CONFIG, {std::move(*fault)}});
   }
   if (versions.store == store::kStoreVersion)
     console.out << fmt::format("store {} stays unchanged\n", versions.store);
@@ -112,7 +112,7 @@ int migrate(const Console& console, const config::Settings& settings, bool dry_r
   if (dry_run) return show_migration_plan(console, settings);
   const std::string before = version_lines(versions_of(settings));
   const auto opened = open_cli_context(settings, console, StoreAccess::create_or_upgrade);
-  if (!opened) return refuse(console, opened.error());
+  if (!opened) return console.fail(opened.error());
   const std::string after = version_lines(versions_of(settings));
   if (after != before) {
     store::AuditEvent event = command_event(console, "db.migrate", {});
@@ -138,10 +138,10 @@ void add_migrate(Commands& commands, Command& noun) {
 int accept_server(const Console& console, const config::Settings& settings) {
   const std::optional<std::string> accepted = store::accept_server(wiring::store_dsn(settings.store));
   if (!accepted)
-    return refuse(console, {EX_CONFIG,
-                            {wiring::store_location(settings) +
-                             ": there is no server to accept: the store is a file, or the server does not "
-                             "tell who it is, and then every server is used"}});
+    return console.fail({EX_CONFIG,
+                         {wiring::store_location(settings) +
+                          ": there is no server to accept: the store is a file, or the server does not "
+                          "tell who it is, and then every server is used"}});
   if (const auto store = open_store_alone(settings)) {
     store::AuditEvent event = command_event(console, "db.accept-server", {}, *accepted);
     event.object_kind = "store";

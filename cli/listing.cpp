@@ -102,7 +102,7 @@ void TextTable::write_page() {
   if (widths_.empty()) {
     compute_widths();
     std::vector<std::string> titles;
-    for (const Column& column : columns_) titles.push_back(column.title);
+    for (const Column& column : columns_) titles.emplace_back(column.title);
     write_cells(titles);
   }
   for (const Row& row : page_) {

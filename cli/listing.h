@@ -45,7 +45,7 @@ class TextTable {
     elastic_last  ///< cut after the elastic columns
   };
   struct Column {
-    std::string title;
+    std::string_view title;  ///< outlives the table
     Kind kind = Kind::whole;
   };
   struct Row {
@@ -116,11 +116,79 @@ class JsonArrayWriter {
   bool empty_ = true;
 };
 
+/// One record of a listing, described once: with --json its values become the members of an object, else the
+/// cells of a row, both in the order of the calls.
+class ListedRow {
+ public:
+  using Kind = TextTable::Kind;
+  using Title = TextTable::Column;
+
+  explicit ListedRow(bool is_json) : is_json_(is_json) {}
+
+  void add(const char* key, Title title, std::string_view text) {
+    is_json_ ? add_json(key, text) : add_cell(title, std::string(text));
+  }
+  void add(const char* key, Title title, std::int64_t number) {
+    is_json_ ? add_json(key, number) : add_cell(title, std::to_string(number));
+  }
+  /// Null or empty without a time or an amount.
+  void add(const char* key, Title title, std::optional<UtcMillis> time) {
+    is_json_ ? add_json(key, json_time(time)) : add_cell(title, minute_text(time));
+  }
+  void add(const char* key, Title title, std::optional<Money> amount) {
+    is_json_ ? add_json(key, json_amount(amount)) : add_cell(title, to_decimal(amount));
+  }
+  /// With --json another value than in the table.
+  void add(const char* key, Title title, Json value, std::string text) {
+    add_json(key, std::move(value));
+    add_cell(title, std::move(text));
+  }
+  void add_json(const char* key, Json value) {
+    if (is_json_) json_[key] = std::move(value);
+  }
+  void add_cell(Title title, std::string text) {
+    if (is_json_) return;
+    titles_.push_back(title);
+    row_.cells.push_back(std::move(text));
+  }
+  /// For values that cost time and that only this output, or only the table, has.
+  bool is_json() const { return is_json_; }
+  /// The whole object.
+  void set_json(Json json) { json_ = std::move(json); }
+  /// Printed under the row.
+  void set_below(std::string text) { row_.below = std::move(text); }
+
+  const Json& json() const { return json_; }
+  TextTable::Row& row() { return row_; }
+  const std::vector<Title>& titles() const { return titles_; }
+
+ private:
+  const bool is_json_;
+  Json json_ = Json::object();
+  TextTable::Row row_;
+  std::vector<Title> titles_;
+};
+
 class Listing {
  public:
-  Listing(std::ostream& out, bool json, std::vector<TextTable::Column> columns)
-      : json_(json), array_(out), table_(out, std::move(columns)) {}
+  /// The first row brings the columns of the table.
+  Listing(std::ostream& out, bool json) : out_(out), json_(json), array_(out) {}
+  Listing(std::ostream& out, bool json, std::vector<TextTable::Column> columns) : Listing(out, json) {
+    table_.emplace(out, std::move(columns));
+  }
 
+  /// `describe` gives a ListedRow& the record's values.
+  template <class Describe>
+  void add(const Describe& describe) {
+    ListedRow row(json_);
+    describe(row);
+    if (json_) {
+      array_.add(row.json());
+      return;
+    }
+    if (!table_) table_.emplace(out_, row.titles());
+    table_->add(std::move(row.row().cells), row.row().below);
+  }
   /// Calls one of the functions: `to_json` returns an object, `to_row` a TextTable::Row.
   template <class ToJson, class ToRow>
   void add(const ToJson& to_json, const ToRow& to_row) {
@@ -129,14 +197,20 @@ class Listing {
       return;
     }
     TextTable::Row row = to_row();
-    table_.add(std::move(row.cells), row.below);
+    table_->add(std::move(row.cells), row.below);
   }
-  void finish() { json_ ? array_.finish() : table_.finish(); }
+  void finish() {
+    if (json_) array_.finish();
+    if (!json_ && table_) table_->finish();
+  }
+
+ protected:
+  std::ostream& out_;
+  const bool json_;
 
  private:
-  const bool json_;
   JsonArrayWriter array_;
-  TextTable table_;
+  std::optional<TextTable> table_;
 };
 
 /// A listing with a summary: with --json an object of the array, by `name`, and "summary".
@@ -145,14 +219,13 @@ class SummarizedListing : public Listing {
   /// Rows of a kind that the text output lists; further ones are only counted. --json has all.
   static constexpr std::size_t kMaxSamples = 20;
 
-  SummarizedListing(std::ostream& out, bool json, const char* name, std::vector<TextTable::Column> columns)
-      : Listing(out, json, std::move(columns)), out_(out), json_(json) {
+  SummarizedListing(std::ostream& out, bool json, const char* name) : Listing(out, json) {
     if (json) out << "{\"" << name << "\": ";
   }
   /// Adds a row unless the text output has enough of this kind.
-  template <class ToJson, class ToRow>
-  void add_sample(std::string_view kind, const ToJson& to_json, const ToRow& to_row) {
-    if (json_ || ++samples_[std::string(kind)] <= kMaxSamples) add(to_json, to_row);
+  template <class Describe>
+  void add_sample(std::string_view kind, const Describe& describe) {
+    if (json_ || ++samples_[std::string(kind)] <= kMaxSamples) add(describe);
   }
   /// Prints one of the summaries.
   void finish(const Json& summary, const std::string& text) {
@@ -168,8 +241,6 @@ class SummarizedListing : public Listing {
   }
 
  private:
-  std::ostream& out_;
-  const bool json_;
   std::map<std::string, std::size_t> samples_;  // by kind
 };
 

@@ -158,7 +158,7 @@ int show_settings(const Console& console, const config::SettingsReading& file, b
     print_settings(console.out, shown);
   }
   if (shown.daemon) tell_refused_reload(console, *shown.daemon);
-  return file.faults.empty() ? EX_OK : refuse(console, {EX_CONFIG, file.faults});
+  return file.faults.empty() ? EX_OK : console.fail({EX_CONFIG, file.faults});
 }
 
 }  // namespace

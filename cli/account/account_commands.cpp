@@ -6,13 +6,14 @@
 
 #include "cli/commands.h"
 #include "cli/listing.h"
-#include "cli/retry.h"
 #include "platform/text.h"
 #include "platform/visible_text.h"
 #include "schema/contact_normalization.h"
 
 namespace giftsync::cli {
 namespace {
+
+using Kind = TextTable::Kind;
 
 void add_plan_option(Command& verb, std::string& plan) {
   verb.add_option("--plan", plan, "team, enterprise, enterprise_plus or individual")
@@ -30,14 +31,15 @@ struct NewAccountOptions {
 };
 
 /// `organization`: the name of the account's organization; empty: none.
-Json json_of(const store::Account& account, const std::string& organization) {
-  return {{"id", account.id.value},
-          {"email", account.email},
-          {"name", account.name},
-          {"plan", to_word(account.plan)},
-          {"active", account.active},
-          {"organization", text_or_null(organization)},
-          {"created_at", json_time(account.created_at)}};
+void describe(ListedRow& row, const store::Account& account, const std::string& organization) {
+  row.add("id", {"ID", Kind::number}, account.id.value);
+  row.add("email", {"EMAIL", Kind::elastic}, account.email);
+  row.add("name", {"NAME", Kind::elastic}, account.name);
+  row.add("plan", {"PLAN"}, to_word(account.plan));
+  row.add_json("active", account.active);
+  row.add("organization", {"ORGANIZATION", Kind::elastic}, text_or_null(organization), organization);
+  row.add_cell({"STATE"}, account.active ? "active" : "deactivated");
+  row.add("created_at", {"CREATED (UTC)"}, account.created_at);
 }
 
 int no_account(const Console& console, const std::string& email) {
@@ -93,7 +95,9 @@ int create_account(const Console& console, CliContext& ctx, const NewAccountOpti
   }
   account.id = *id;
   if (options.json) {
-    console.out << json_text(json_of(account, organization_name), 2) << '\n';
+    ListedRow row(true);
+    describe(row, account, organization_name);
+    console.out << json_text(row.json(), 2) << '\n';
   } else {
     console.out << fmt::format("account {}: {} ({}), plan {}\n", id->value, account.email,
                                printable(account.name), options.plan);
@@ -112,23 +116,9 @@ int list_accounts(const Console& console, CliContext& ctx, bool json) {
   const auto organization_of = [&](const store::Account& account) {
     return account.organization ? organizations[*account.organization] : std::string();
   };
-  using Kind = TextTable::Kind;
-  Listing list(console.out, json,
-               {{"ID", Kind::number},
-                {"EMAIL", Kind::elastic},
-                {"NAME", Kind::elastic},
-                {"PLAN"},
-                {"ORGANIZATION", Kind::elastic},
-                {"STATE"},
-                {"CREATED (UTC)"}});
-  for (const store::Account& account : accounts) {
-    list.add([&] { return json_of(account, organization_of(account)); },
-             [&]() -> TextTable::Row {
-               return {{std::to_string(account.id.value), account.email, account.name,
-                        std::string(to_word(account.plan)), organization_of(account),
-                        account.active ? "active" : "deactivated", minute_text(account.created_at)}};
-             });
-  }
+  Listing list(console.out, json);
+  for (const store::Account& account : accounts)
+    list.add([&](ListedRow& row) { describe(row, account, organization_of(account)); });
   list.finish();
   if (accounts.empty() && !json) console.info("No accounts yet; \"giftsyncctl account create\" creates one.");
   return EX_OK;

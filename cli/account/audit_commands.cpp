@@ -20,33 +20,30 @@ struct AuditOptions {
   bool json = false;
 };
 
-Json json_of(const AuditEvent& event) {
-  return {{"id", event.id},
-          {"at", json_time(event.occurred_at)},
-          {"actor_kind", to_word(event.actor_kind)},
-          {"actor", event.actor},
-          {"session", text_or_null(event.session)},
-          {"request_id", text_or_null(event.request_id)},
-          {"network", text_or_null(event.network)},
-          {"action", event.action},
-          {"object_kind", text_or_null(event.object_kind)},
-          {"object_id", text_or_null(event.object_id)},
-          {"outcome", event.refused ? "refused" : "done"},
-          {"rule", text_or_null(event.rule)},
-          {"detail", text_or_null(event.detail)}};
+void describe(ListedRow& row, const AuditEvent& event) {
+  using Kind = TextTable::Kind;
+  row.add_json("id", event.id);
+  row.add("at", {"TIME (UTC)"}, event.occurred_at);
+  row.add_json("actor_kind", to_word(event.actor_kind));
+  row.add("actor", {"ACTOR", Kind::elastic}, event.actor);
+  row.add_json("session", text_or_null(event.session));
+  row.add_json("request_id", text_or_null(event.request_id));
+  row.add_json("network", text_or_null(event.network));
+  row.add("action", {"ACTION"}, event.action);
+  row.add_json("object_kind", text_or_null(event.object_kind));
+  row.add_json("object_id", text_or_null(event.object_id));
+  row.add_cell({"OBJECT", Kind::elastic},
+               event.object_kind + (event.object_id.empty() ? "" : " ") + event.object_id);
+  row.add("outcome", {"OUTCOME"}, event.refused ? "refused" : "done",
+          event.refused ? "refused" + (event.rule.empty() ? "" : " (" + event.rule + ")") : "done");
+  row.add_json("rule", text_or_null(event.rule));
+  row.add("detail", {"DETAIL", Kind::elastic_last}, text_or_null(event.detail), event.detail);
 }
 
 int list_events(const Console& console, store::Store& store, AuditOptions& options) {
   if (!options.since.empty()) options.filter.since = parse_day_or_time(options.since, console.now());
   store::set_object(options.filter, options.object);
-  using Kind = TextTable::Kind;
-  Listing list(console.out, options.json,
-               {{"TIME (UTC)"},
-                {"ACTOR", Kind::elastic},
-                {"ACTION"},
-                {"OBJECT", Kind::elastic},
-                {"OUTCOME"},
-                {"DETAIL", Kind::elastic_last}});
+  Listing list(console.out, options.json);
   constexpr std::size_t kPageRows = 500;
   const auto next_page = [&] {
     auto page = store.audit.list(store::Viewer::of_command_line(), options.filter, kPageRows);
@@ -54,15 +51,7 @@ int list_events(const Console& console, store::Store& store, AuditOptions& optio
     return page;
   };
   const std::int64_t count = each_row(console, options.limit, next_page, [&](const AuditEvent& event) {
-    list.add(
-        [&] { return json_of(event); },
-        [&]() -> TextTable::Row {
-          const std::string object =
-              event.object_kind + (event.object_id.empty() ? "" : " ") + event.object_id;
-          const std::string outcome =
-              event.refused ? "refused" + (event.rule.empty() ? "" : " (" + event.rule + ")") : "done";
-          return {{minute_text(event.occurred_at), event.actor, event.action, object, outcome, event.detail}};
-        });
+    list.add([&](ListedRow& row) { describe(row, event); });
   });
   list.finish();
   if (count == 0 && !options.json) console.info("No event.");

@@ -87,33 +87,18 @@ std::vector<ConsoleSession> all_sessions(const Console& console, Store& store) {
 int list_sessions(const Console& console, Store& store, bool json) {
   using Kind = TextTable::Kind;
   const auto sessions = all_sessions(console, store);
-  Listing list(console.out, json,
-               {{"SESSION"},
-                {"USER", Kind::elastic},
-                {"BY"},
-                {"SIGNED IN (UTC)"},
-                {"LAST SEEN (UTC)"},
-                {"ENDS (UTC)"},
-                {"NETWORK"},
-                {"BROWSER", Kind::elastic_last}});
-  for (const ConsoleSession& one : sessions) {
-    const std::string id = store::public_session_id(one.id_hash);
-    const std::string by = one.is_break_glass() ? "link" : "provider";
-    list.add(
-        [&] {
-          return Json{{"session", id},
-                      {"user", one.email},
-                      {"by", by},
-                      {"created_at", json_time(one.created_at)},
-                      {"last_seen_at", json_time(one.last_seen_at)},
-                      {"expires_at", json_time(one.expires_at)},
-                      {"network", one.network},
-                      {"browser", one.agent}};
-        },
-        [&]() -> TextTable::Row {
-          return {{id, one.email, by, minute_text(one.created_at), minute_text(one.last_seen_at),
-                   minute_text(one.expires_at), one.network, one.agent}};
-        });
+  Listing list(console.out, json);
+  for (const ConsoleSession& session : sessions) {
+    list.add([&](ListedRow& row) {
+      row.add("session", {"SESSION"}, store::public_session_id(session.id_hash));
+      row.add("user", {"USER", Kind::elastic}, session.email);
+      row.add("by", {"BY"}, session.is_break_glass() ? "link" : "provider");
+      row.add("created_at", {"SIGNED IN (UTC)"}, session.created_at);
+      row.add("last_seen_at", {"LAST SEEN (UTC)"}, session.last_seen_at);
+      row.add("expires_at", {"ENDS (UTC)"}, session.expires_at);
+      row.add("network", {"NETWORK"}, session.network);
+      row.add("browser", {"BROWSER", Kind::elastic_last}, session.agent);
+    });
   }
   list.finish();
   if (sessions.empty() && !json) console.info("No one is signed in to the console.");

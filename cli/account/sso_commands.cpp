@@ -43,16 +43,15 @@ int no_connection(const Console& console, const std::string& name) {
 
 int list_connections(const Console& console, const Settings& settings, bool json) {
   const auto& connections = settings.sso.connections;
-  Listing list(console.out, json, {{"NAME"}, {"TYPE"}, {"DOMAINS", TextTable::Kind::elastic}});
-  for (const SsoConnectionSettings& one : connections) {
-    const auto domains = config::all_domains(one);
-    list.add(
-        [&]() -> Json {
-          return {{"name", one.name}, {"type", to_word(one.kind)}, {"domains", domains}};
-        },
-        [&]() -> TextTable::Row {
-          return {{one.name, std::string(to_word(one.kind)), fmt::format("{}", fmt::join(domains, ", "))}};
-        });
+  Listing list(console.out, json);
+  for (const SsoConnectionSettings& connection : connections) {
+    const auto domains = config::all_domains(connection);
+    list.add([&](ListedRow& row) {
+      row.add("name", {"NAME"}, connection.name);
+      row.add("type", {"TYPE"}, to_word(connection.kind));
+      row.add("domains", {"DOMAINS", TextTable::Kind::elastic}, domains,
+              fmt::format("{}", fmt::join(domains, ", ")));
+    });
   }
   list.finish();
   if (connections.empty() && !json)

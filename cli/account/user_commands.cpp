@@ -18,31 +18,34 @@ namespace {
 
 using store::ConsoleUser;
 using store::Store;
+using Kind = TextTable::Kind;
 
 Check role_word() {
   return one_of({"sender", "approver", "admin", "operator", "auditor"});
-}
-
-Json json_of(const ConsoleUser& user, const std::string& organization) {
-  Json roles = Json::array();
-  for (const store::UserRole& role : user.roles)
-    roles.push_back({{"role", to_word(role.role)},
-                     {"origin", to_word(role.origin)},
-                     {"granted_by", role.granted_by},
-                     {"granted_at", json_time(role.granted_at)}});
-  return {{"id", user.id.value},
-          {"email", user.email},
-          {"name", text_or_null(user.name)},
-          {"active", user.active},
-          {"organization", text_or_null(organization)},
-          {"roles", roles},
-          {"created_at", json_time(user.created_at)}};
 }
 
 std::string roles_text(const ConsoleUser& user) {
   std::string text;
   for (const Role role : user.role_set()) text.append(text.empty() ? "" : ", ").append(to_word(role));
   return text;
+}
+
+void describe(ListedRow& row, const ConsoleUser& user, const std::string& organization) {
+  Json roles = Json::array();
+  for (const store::UserRole& role : user.roles)
+    roles.push_back({{"role", to_word(role.role)},
+                     {"origin", to_word(role.origin)},
+                     {"granted_by", role.granted_by},
+                     {"granted_at", json_time(role.granted_at)}});
+  row.add_json("id", user.id.value);
+  row.add("email", {"EMAIL", Kind::elastic}, user.email);
+  row.add("name", {"NAME", Kind::elastic}, text_or_null(user.name), user.name);
+  row.add_json("active", user.active);
+  row.add_cell({"ROLES", Kind::elastic}, roles_text(user));
+  row.add("organization", {"ORGANIZATION", Kind::elastic}, text_or_null(organization), organization);
+  row.add_json("roles", roles);
+  row.add_cell({"STATE"}, user.active ? "active" : "deactivated");
+  row.add("created_at", {"CREATED (UTC)"}, user.created_at);
 }
 
 struct NewUserOptions {
@@ -91,11 +94,14 @@ int create_user(const Console& console, CliContext& ctx, const NewUserOptions& o
                                     "\"giftsyncctl user grant\" gives it roles",
                                     in_quotes(user.email)));
   user.id = *id;
-  if (options.json)
-    console.out << json_text(json_of(user, options.organization), 2) << '\n';
-  else
+  if (options.json) {
+    ListedRow row(true);
+    describe(row, user, options.organization);
+    console.out << json_text(row.json(), 2) << '\n';
+  } else {
     console.out << fmt::format("user {}: {}, roles: {}\n", id->value, user.email,
                                roles.empty() ? "none" : roles_text(user));
+  }
   console.info(fmt::format("Next: {}console sign-in-link --user {}", program_with(ctx.settings), user.email));
   return EX_OK;
 }
@@ -106,22 +112,10 @@ int list_users(const Console& console, Store& store, bool json) {
   const auto organization_of = [&](const ConsoleUser& user) {
     return user.organization ? organizations[*user.organization] : std::string();
   };
-  using Kind = TextTable::Kind;
   const auto users = store.console_users.list(store::Viewer::of_command_line());
-  Listing list(console.out, json,
-               {{"EMAIL", Kind::elastic},
-                {"NAME", Kind::elastic},
-                {"ROLES", Kind::elastic},
-                {"ORGANIZATION", Kind::elastic},
-                {"STATE"},
-                {"CREATED (UTC)"}});
-  for (const ConsoleUser& user : users) {
-    list.add([&] { return json_of(user, organization_of(user)); },
-             [&]() -> TextTable::Row {
-               return {{user.email, user.name, roles_text(user), organization_of(user),
-                        user.active ? "active" : "deactivated", minute_text(user.created_at)}};
-             });
-  }
+  Listing list(console.out, json);
+  for (const ConsoleUser& user : users)
+    list.add([&](ListedRow& row) { describe(row, user, organization_of(user)); });
   list.finish();
   if (users.empty() && !json)
     console.info("No users yet; \"giftsyncctl user create --email EMAIL --grant operator\" creates one.");

@@ -54,7 +54,7 @@ std::string shown(const std::string& value) {
   return value.empty() ? "nothing" : "\"" + printable(value) + "\"";
 }
 
-std::string describe(const sync::ReconciliationFinding& finding) {
+std::string differences_text(const sync::ReconciliationFinding& finding) {
   std::string text = finding.detail;
   const auto add = [&](const std::vector<sync::FieldDrift>& drifts, const char* what) {
     for (const sync::FieldDrift& drift : drifts) {
@@ -110,14 +110,15 @@ nlohmann::json checkpoint_of(const Counts& counts) {
   return checkpoint;
 }
 
-Json json_of(const sync::ReconciliationFinding& finding) {
-  return {{"recipient_transaction_id", finding.transaction.value},
-          {"outcome", to_word(finding.kind)},
-          {"repaired", json_of(finding.repaired)},
-          {"times_imported", json_of(finding.imported_times)},
-          {"differs", json_of(finding.differences)},
-          {"broken_lookups", json_of(finding.missing_lookups)},
-          {"note", text_or_null(finding.detail)}};
+void describe(ListedRow& row, const sync::ReconciliationFinding& finding, bool dry_run) {
+  row.add("recipient_transaction_id", {"GIFT", TextTable::Kind::number}, finding.transaction.value);
+  row.add("outcome", {"OUTCOME"}, to_word(finding.kind), outcome_text(finding.kind, dry_run));
+  row.add_json("repaired", json_of(finding.repaired));
+  row.add_json("times_imported", json_of(finding.imported_times));
+  row.add_json("differs", json_of(finding.differences));
+  row.add_json("broken_lookups", json_of(finding.missing_lookups));
+  row.add_json("note", text_or_null(finding.detail));
+  row.set_below(differences_text(finding));
 }
 
 bool is_listed(const sync::ReconciliationFinding& finding) {
@@ -170,14 +171,13 @@ void print_advice(const Console& console, const Counts& counts) {
 }  // namespace
 
 int backfill_gift_records(const Console& console, CliContext& ctx, const BackfillOptions& options) {
-  if (const auto refusal = refuse_unusable_crm(ctx.settings)) return refuse(console, *refusal);
+  if (const auto refusal = refuse_unusable_crm(ctx.settings)) return console.fail(*refusal);
   audit_object(console, "");
   ResumableRun run(console, ctx, "gift-records", options);
   const sync::ReconciliationRules rules{run.rules(), options.recreate, options.dry_run};
   Counts counts = counts_from(run.counts());
   counts.with_invalid_id = wiring::count_invalid_transaction_ids(ctx.settings);
-  SummarizedListing list(console.out, options.json, "gifts",
-                         {{"GIFT", TextTable::Kind::number}, {"OUTCOME"}});
+  SummarizedListing list(console.out, options.json, "gifts");
   const std::int64_t records =
       repeat_after_pauses(console, ctx.store, nullptr, [&] { return ctx.crm->gift_records().count(); });
   const std::int64_t total = std::max(ctx.store.backfill.count_transactions(), records);
@@ -189,12 +189,8 @@ int backfill_gift_records(const Console& console, CliContext& ctx, const Backfil
     for (const sync::ReconciliationFinding& finding : chunk.findings) {
       counts.add(finding);
       if (!is_listed(finding)) continue;
-      list.add_sample(
-          to_word(finding.kind), [&] { return json_of(finding); },
-          [&]() -> TextTable::Row {
-            return {{std::to_string(finding.transaction.value), outcome_text(finding.kind, options.dry_run)},
-                    describe(finding)};
-          });
+      list.add_sample(to_word(finding.kind),
+                      [&](ListedRow& row) { describe(row, finding, options.dry_run); });
     }
     run.chunk_done({chunk.last, chunk.to_write, chunk.done}, checkpoint_of(counts), progress);
     progress.update(counts.total());

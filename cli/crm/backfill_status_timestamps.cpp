@@ -117,9 +117,9 @@ tl::expected<FoundStatusLog, Refusal> find_status_log(CliContext& ctx) {
 }  // namespace
 
 int backfill_status_timestamps(const Console& console, CliContext& ctx, const BackfillOptions& options) {
-  if (const auto refusal = refuse_unusable_crm(ctx.settings)) return refuse(console, *refusal);
+  if (const auto refusal = refuse_unusable_crm(ctx.settings)) return console.fail(*refusal);
   const auto found = repeat_after_pauses(console, ctx.store, nullptr, [&] { return find_status_log(ctx); });
-  if (!found) return refuse(console, found.error());
+  if (!found) return console.fail(found.error());
   crm::LegacyStatusLog& log = found->log;
   const crm::StatusLogSize& size = found->size;
   if (!options.dry_run) log.prepare();
@@ -127,8 +127,7 @@ int backfill_status_timestamps(const Console& console, CliContext& ctx, const Ba
   ResumableRun run(console, ctx, "status-timestamps", options);
   Counts counts = counts_from(run.counts());
   counts.without_gift = size.without_gift;
-  SummarizedListing list(console.out, options.json, "filled",
-                         {{"GIFT", TextTable::Kind::number}, {"STATUS"}, {"TIME"}});
+  SummarizedListing list(console.out, options.json, "filled");
   WorkProgress progress(console, "rows", size.rows - size.without_gift, counts.examined());
   for (bool done = false; !done;) {
     const sync::StatusLogBatch chunk = repeat_after_pauses(console, ctx.store, &progress, [&] {
@@ -137,16 +136,11 @@ int backfill_status_timestamps(const Console& console, CliContext& ctx, const Ba
     });
     counts.add(chunk);
     for (const sync::FilledTime& one : chunk.filled) {
-      const std::string status(to_word(one.status));
-      const std::string time = to_rfc3339(one.time);
-      list.add_sample(
-          "",
-          [&]() -> Json {
-            return {{"recipient_transaction_id", one.transaction.value}, {"status", status}, {"time", time}};
-          },
-          [&]() -> TextTable::Row {
-            return {{std::to_string(one.transaction.value), status, time}};
-          });
+      list.add_sample("", [&](ListedRow& row) {
+        row.add("recipient_transaction_id", {"GIFT", TextTable::Kind::number}, one.transaction.value);
+        row.add("status", {"STATUS"}, to_word(one.status));
+        row.add("time", {"TIME"}, to_rfc3339(one.time));
+      });
     }
     run.chunk_done({std::max(chunk.last, run.after()), chunk.to_write, chunk.done}, checkpoint_of(counts),
                    progress);

@@ -16,7 +16,6 @@
 #include "cli/csv_reader.h"
 #include "cli/input_file.h"
 #include "cli/listing.h"
-#include "cli/retry.h"
 #include "crm/row_import.h"
 #include "daemon/config/text_checks.h"
 #include "daemon/wiring/crm_config.h"
@@ -222,7 +221,7 @@ int import_rows(const Console& console, CliContext& ctx, const ImportOptions& op
                                                ctx.settings.file, wiring::no_package_clause(ctx.settings)));
   }
   auto opened = InputFile::open(options.path, console);
-  if (!opened) return refuse(console, opened.error());
+  if (!opened) return console.fail(opened.error());
   InputFile& input = *opened;
   if (!input.make_rewindable()) {
     return console.fail(
@@ -316,7 +315,7 @@ int check(const Console& console, const CliContext& ctx, const CheckOptions& opt
     return found.faults.empty() ? EX_OK : EX_CONFIG;
   }
   for (const std::string& warning : found.warnings()) console.info(warning);
-  if (!found.faults.empty()) return refuse(console, refuse_faults(ctx.settings, found.faults));
+  if (!found.faults.empty()) return console.fail(refuse_faults(ctx.settings, found.faults));
   for (const std::string& mark : found.deletion_marks) console.out << mark << '\n';
   console.out << fmt::format(
       "{}: has every table and column that the settings name{}\n", wiring::crm_location(ctx.settings),

@@ -11,7 +11,6 @@
 #include "cli/commands.h"
 #include "cli/gift/gift_detail.h"
 #include "cli/listing.h"
-#include "cli/retry.h"
 #include "crm/row_reader.h"
 #include "daemon/wiring/crm_config.h"
 #include "daemon/wiring/org_status.h"
@@ -83,21 +82,15 @@ std::optional<Refusal> refuse_object(crm::RowReader& rows, const std::string& ob
   return Refusal{EX_DATAERR, {fmt::format("the CRM has no {}; it has {}", object, fmt::join(objects, ", "))}};
 }
 
-std::vector<TextTable::Column> table_columns(const std::vector<std::string>& fields) {
-  std::vector<TextTable::Column> columns{{"ID"}};
-  for (const std::string& field : fields) columns.push_back({field, TextTable::Kind::elastic});
-  return columns;
-}
-
 int list_rows(const Console& console, CliContext& ctx, const RowOptions& options) {
   crm::RowReader& reader = *ctx.crm->rows();
-  if (const auto refusal = refuse_object(reader, options.object)) return refuse(console, *refusal);
+  if (const auto refusal = refuse_object(reader, options.object)) return console.fail(*refusal);
   const std::size_t page_rows = std::min(TextTable::kPageRows, static_cast<std::size_t>(options.limit));
   std::vector<CrmRow> first = reader.page(options.object, options.after, page_rows);
   const bool is_empty = first.empty();
   const std::vector<std::string> fields =
       is_empty ? std::vector<std::string>() : present_fields(first.front(), options.object);
-  Listing list(console.out, options.json, table_columns(fields));
+  Listing list(console.out, options.json);
   std::string last = options.after;
   // Each page may cost a call of an org: what was read is not asked for again, nor what comes after the end.
   bool is_at_end = first.size() < page_rows;
@@ -111,12 +104,12 @@ int list_rows(const Console& console, CliContext& ctx, const RowOptions& options
   };
   each_row(console, options.limit, next_page, [&](const CrmRow& row) {
     last = row.id;
-    list.add([&] { return json_of(row); },
-             [&]() -> TextTable::Row {
-               std::vector<std::string> cells{row.id};
-               for (const std::string& field : fields) cells.push_back(listed_text(row, field));
-               return {std::move(cells)};
-             });
+    list.add([&](ListedRow& described) {
+      if (described.is_json()) return described.set_json(json_of(row));
+      described.add_cell({"ID"}, row.id);
+      for (const std::string& field : fields)
+        described.add_cell({field, TextTable::Kind::elastic}, listed_text(row, field));
+    });
   });
   list.finish();
   if (is_empty && !options.json) {
@@ -180,7 +173,7 @@ void print_fields(std::ostream& out, const CrmRow& row) {
 
 int show_row(const Console& console, CliContext& ctx, const RowOptions& options) {
   crm::RowReader& reader = *ctx.crm->rows();
-  if (const auto refusal = refuse_object(reader, options.object)) return refuse(console, *refusal);
+  if (const auto refusal = refuse_object(reader, options.object)) return console.fail(*refusal);
   const std::optional<CrmRow> row = reader.find(options.object, options.id);
   if (!row) return refuse_id(console, ctx, options);
   if (options.json) {
@@ -306,15 +299,19 @@ void add_crm_retry_command(Commands& commands, Command& crm) {
 
 namespace {
 
-Json json_of(const crm::Task& task) {
-  return {{"Id", task.id},
-          {"RecipientTransactionId", task.transaction.value},
-          {"WhatId", text_or_null(task.what_id)},
-          {"WhoId", text_or_null(task.who_id)},
-          {"Type", text_or_null(task.type)},
-          {"Status", text_or_null(task.status)},
-          {"Subject", text_or_null(task.subject)},
-          {"OwnerId", text_or_null(task.owner_id)}};
+void describe(ListedRow& row, const crm::Task& task) {
+  using Kind = TextTable::Kind;
+  row.add_json("Id", task.id);
+  row.add("RecipientTransactionId", {"GIFT", Kind::number}, task.transaction.value);
+  row.add_json("WhatId", text_or_null(task.what_id));
+  row.add_json("WhoId", text_or_null(task.who_id));
+  row.add_json("Type", text_or_null(task.type));
+  row.add("Status", {"STATUS"}, text_or_null(task.status), task.status);
+  row.add_cell({"TYPE"}, task.type);
+  row.add("Subject", {"SUBJECT", Kind::elastic}, text_or_null(task.subject), task.subject);
+  row.add_cell({"NAME (CONTACT)"}, task.who_id);
+  row.add_cell({"RELATED TO"}, task.what_id);
+  row.add_json("OwnerId", text_or_null(task.owner_id));
 }
 
 struct ListOptions {
@@ -323,24 +320,14 @@ struct ListOptions {
 };
 
 int list_tasks(const Console& console, CliContext& ctx, const ListOptions& options) {
-  Listing list(console.out, options.json,
-               {{"GIFT", TextTable::Kind::number},
-                {"STATUS"},
-                {"TYPE"},
-                {"SUBJECT", TextTable::Kind::elastic},
-                {"NAME (CONTACT)"},
-                {"RELATED TO"}});
+  Listing list(console.out, options.json);
   const auto next_page = [&, after = TransactionId{0}]() mutable {
     auto page = ctx.crm->tasks().page(after, ctx.crm->pace().rows_per_read);
     if (!page.empty()) after = page.back().transaction;
     return page;
   };
   const std::int64_t listed = each_row(console, options.limit, next_page, [&](const crm::Task& task) {
-    list.add([&] { return json_of(task); },
-             [&]() -> TextTable::Row {
-               return {{std::to_string(task.transaction.value), task.status, task.type, task.subject,
-                        task.who_id, task.what_id}};
-             });
+    list.add([&](ListedRow& described) { describe(described, task); });
   });
   list.finish();
   if (listed == 0) {

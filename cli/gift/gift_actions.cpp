@@ -183,7 +183,7 @@ int resend_gift(const Console& console, CliContext& ctx, const ResendOptions& op
     std::string email = options.email;
     if (const config::TextFault fault = config::check_email_address(email))
       return console.fail(EX_USAGE, "--email: found " + in_quotes(options.email) + ", " + *fault);
-    if (const auto refusal = refuse_unusable_crm(ctx.settings)) return refuse(console, *refusal);
+    if (const auto refusal = refuse_unusable_crm(ctx.settings)) return console.fail(*refusal);
     action.email = email;
   }
   const sync::ActionResult result =

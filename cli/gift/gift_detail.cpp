@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "cli/gift/change_list.h"
 #include "matching/rematch.h"
 #include "platform/time.h"
 #include "schema/store/gift/gift_fields.h"
@@ -282,6 +281,52 @@ Json costs_json(const store::GiftCosts& costs) {
           {"carbon_neutral", json_amount(costs.carbon_neutral)},
           {"transaction_fee", json_amount(costs.transaction_fee)},
           {"total", json_amount(costs.total())}};
+}
+
+namespace {
+
+Json void_json(const store::StatusChange& change) {
+  if (!change.voiding) return nullptr;
+  return {{"at", json_time(change.voiding->at)},
+          {"by", change.voiding->by},
+          {"reason", text_or_null(change.voiding->reason)}};
+}
+
+Json audit_json(const store::StatusChange& change) {
+  Json json = Json::array();
+  for (const store::ChangeAuditEntry& entry : change.audit) {
+    json.push_back({{"kind", to_word(entry.kind)},
+                    {"at", json_time(entry.at)},
+                    {"by", entry.by},
+                    {"reason", text_or_null(entry.reason)}});
+  }
+  return json;
+}
+
+}  // namespace
+
+Json change_json(const store::StatusChange& change) {
+  return {{"id", change.id.value},
+          {"recipient_transaction_id", change.transaction.value},
+          {"source", change.source},
+          {"status", to_word(change.status)},
+          {"premise", change.premise == Premise::none ? Json(nullptr) : Json(to_word(change.premise))},
+          {"occurred_at", json_time(change.occurred_at)},
+          {"received_at", json_time(change.received_at)},
+          {"event_ids", change.event_ids},
+          {"orphaned", change.orphaned},
+          {"voided", void_json(change)},
+          {"audit", audit_json(change)}};
+}
+
+std::string audit_text(const store::StatusChange& change) {
+  std::string text;
+  for (const store::ChangeAuditEntry& entry : change.audit) {
+    if (!text.empty()) text += "; ";
+    text += fmt::format("{} {} UTC by {}", to_word(entry.kind), minute_text(entry.at), entry.by);
+    if (!entry.reason.empty()) text += ": " + entry.reason;
+  }
+  return text;
 }
 
 }  // namespace giftsync::cli

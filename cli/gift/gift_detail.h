@@ -59,7 +59,7 @@ Json gift_detail_json(const GiftDetail& detail);
 /// Prints it as text, in sections.
 void print(const GiftDetail& detail, std::ostream& out);
 
-// Gift records and costs as JSON.
+// Gift records, costs and status changes.
 
 /// Every field of the gift record in the order of SYNC-3, by its API name without prefix and suffix: times
 /// RFC 3339 UTC, money as decimal text, ids as numbers, absent as null.
@@ -67,5 +67,12 @@ Json gift_record_json(const GiftRecord& record);
 
 /// The costs of a gift as decimal texts.
 Json costs_json(const store::GiftCosts& costs);
+
+/// A change as `change list --json` and `gift show --json` print it.
+Json change_json(const store::StatusChange& change);
+
+/// The audit entries in order: "voided 2026-11-21 12:31 UTC by ana: the wrong gift; restored 2026-11-22 08:00
+/// UTC by bob"; empty for a change that was never voided.
+std::string audit_text(const store::StatusChange& change);
 
 }  // namespace giftsync::cli

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
-#include "cli/gift/change_list.h"
 #include "cli/gift/gift_detail.h"
 #include "cli/listing.h"
 #include "platform/text.h"

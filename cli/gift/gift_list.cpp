@@ -8,7 +8,6 @@
 
 #include "cli/console.h"
 #include "cli/gift/gift_detail.h"
-#include "cli/gift/gift_list_pages.h"
 #include "cli/listing.h"
 #include "platform/text.h"
 #include "sync/attention.h"
@@ -89,33 +88,24 @@ bool has_external_ids(const CliContext& ctx) {
   return std::any_of(sources.begin(), sources.end(), [](const auto& source) { return source.allots_ids; });
 }
 
-std::vector<TextTable::Column> columns_of(const CliContext& ctx) {
+void describe(ListedRow& row, const ListedGift& gift, const GiftListing& listing, bool with_external_id) {
+  if (row.is_json()) return row.set_json(json_of(gift, listing));
   using Kind = TextTable::Kind;
-  std::vector<TextTable::Column> columns = {{"ID", Kind::number},
-                                            {"STATUS"},
-                                            {"SINCE (UTC)"},
-                                            {"RECIPIENT", Kind::elastic_last},
-                                            {"ITEM", Kind::elastic},
-                                            {"CAMPAIGN", Kind::elastic},
-                                            {"TOTAL", Kind::number},
-                                            {"MATCHED TO", Kind::elastic_last},
-                                            {"RECORD"}};
-  if (has_external_ids(ctx)) columns.insert(columns.begin() + 1, {"EXTERNAL ID", Kind::elastic});
-  return columns;
-}
-
-TextTable::Row row_of(const ListedGift& gift, const GiftListing& listing, bool with_external_id) {
   const GiftRecord& record = gift.record;
   const std::string word = text_of(record, GiftField::status);
   const auto status = status_from_word(word);
   const auto* total = std::get_if<Money>(&record.get(GiftField::total_price));
-  TextTable::Row row = {
-      {std::to_string(record.transaction().value), word,
-       status ? minute_text(time_of(record, time_field_of(*status))) : "", recipient_of(record), gift.item,
-       gift.campaign, total ? to_decimal(*total) : "", matched_to(gift), std::string(record_word(gift))},
-      remark_on(gift, listing)};
-  if (with_external_id) row.cells.insert(row.cells.begin() + 1, gift.external_id);
-  return row;
+  row.add_cell({"ID", Kind::number}, std::to_string(record.transaction().value));
+  if (with_external_id) row.add_cell({"EXTERNAL ID", Kind::elastic}, gift.external_id);
+  row.add_cell({"STATUS"}, word);
+  row.add_cell({"SINCE (UTC)"}, status ? minute_text(time_of(record, time_field_of(*status))) : "");
+  row.add_cell({"RECIPIENT", Kind::elastic_last}, recipient_of(record));
+  row.add_cell({"ITEM", Kind::elastic}, gift.item);
+  row.add_cell({"CAMPAIGN", Kind::elastic}, gift.campaign);
+  row.add_cell({"TOTAL", Kind::number}, total ? to_decimal(*total) : "");
+  row.add_cell({"MATCHED TO", Kind::elastic_last}, matched_to(gift));
+  row.add_cell({"RECORD"}, std::string(record_word(gift)));
+  row.set_below(remark_on(gift, listing));
 }
 
 UtcMillis sent_at(const ListedGift& gift) {
@@ -189,12 +179,11 @@ void print_missing(const Console& console, CliContext& ctx, const GiftListing& l
 }  // namespace
 
 int list_gifts(const Console& console, CliContext& ctx, const GiftListing& listing) {
-  Listing list(console.out, listing.json, columns_of(ctx));
+  Listing list(console.out, listing.json);
   MissingRecords missing;
   const auto print = [&](const ListedGift& gift) {
     missing.add(gift);
-    list.add([&] { return json_of(gift, listing); },
-             [&] { return row_of(gift, listing, has_external_ids(ctx)); });
+    list.add([&](ListedRow& row) { describe(row, gift, listing, has_external_ids(ctx)); });
   };
   const std::optional<SearchBound> bound = search_bound(ctx, listing);
   const auto next_matching = [&, next_page = gifts_before_filter(ctx, listing, bound)] {

@@ -1,5 +1,3 @@
-#include "cli/gift/gift_list_pages.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <span>
 
 #include "cli/gift/gift_detail.h"
+#include "cli/gift/gift_list.h"
 #include "schema/contact_normalization.h"
 #include "sync/crm/gift_record_draft.h"
 #include "sync/status/status_rules.h"

@@ -14,13 +14,14 @@
 #include "cli/gift/item_csv.h"
 #include "cli/input_file.h"
 #include "cli/listing.h"
-#include "cli/retry.h"
 #include "platform/text.h"
 #include "platform/visible_text.h"
 #include "sync/attention.h"
 
 namespace giftsync::cli {
 namespace {
+
+using Kind = TextTable::Kind;
 
 /// Recipients who accept such an item read that its sender will follow up.
 void warn_of_nothing_to_redeem(const Console& console, const std::vector<GiftId>& items) {
@@ -37,7 +38,7 @@ void warn_of_nothing_to_redeem(const Console& console, const std::vector<GiftId>
 
 int import_items(const Console& console, CliContext& ctx, const std::string& path) {
   auto input = InputFile::open(path, console);
-  if (!input) return refuse(console, input.error());
+  if (!input) return console.fail(input.error());
   const ItemCsv file = parse_item_csv(input->stream(), input->name());
   if (!file.faults.empty()) return refuse_input(console, *input, file.faults);
   audit_object(console, "", pluralize(file.items.size(), "item") + " of " + input->name());
@@ -50,46 +51,28 @@ int import_items(const Console& console, CliContext& ctx, const std::string& pat
   return EX_OK;
 }
 
-Json json_of(const store::GiftItem& item, const std::vector<std::string>& redemption) {
-  return {{"gift_id", item.id.value},
-          {"name", item.name},
-          {"description", item.description},
-          {"item_cost", json_amount(item.costs.item)},
-          {"shipping_cost", json_amount(item.costs.shipping)},
-          {"carbon_neutral_cost", json_amount(item.costs.carbon_neutral)},
-          {"transaction_fee", json_amount(item.costs.transaction_fee)},
-          {"total", json_amount(item.costs.total())},
-          {"picture", item.picture},
-          {"redemption_text", item.redemption_text},
-          {"redemption_link", item.redemption_link},
-          {"redemption", redemption},
-          {"active", item.active}};
-}
-
 int list_items(const Console& console, CliContext& ctx, bool json) {
   const auto items = ctx.store.catalogue.items();
-  using Kind = TextTable::Kind;
-  Listing list(console.out, json,
-               {{"ITEM ID", Kind::number},
-                {"NAME", Kind::elastic},
-                {"ITEM", Kind::number},
-                {"SHIPPING", Kind::number},
-                {"CARBON", Kind::number},
-                {"FEE", Kind::number},
-                {"TOTAL", Kind::number},
-                {"REDEMPTION"},
-                {"STATE"}});
+  Listing list(console.out, json);
   const std::set<GiftId> with_codes = items_with_codes(ctx.store.codes.counts());
   for (const store::GiftItem& item : items) {
     const std::vector<std::string> redemption = redemption_of(item, with_codes);
-    list.add([&] { return json_of(item, redemption); },
-             [&]() -> TextTable::Row {
-               return {{std::to_string(item.id.value), item.name, to_decimal(item.costs.item),
-                        to_decimal(item.costs.shipping), to_decimal(item.costs.carbon_neutral),
-                        to_decimal(item.costs.transaction_fee), to_decimal(item.costs.total()),
-                        redemption.empty() ? "nothing" : fmt::format("{}", fmt::join(redemption, ", ")),
-                        item.active ? "active" : "inactive"}};
-             });
+    list.add([&](ListedRow& row) {
+      row.add("gift_id", {"ITEM ID", Kind::number}, item.id.value);
+      row.add("name", {"NAME", Kind::elastic}, item.name);
+      row.add_json("description", item.description);
+      row.add("item_cost", {"ITEM", Kind::number}, item.costs.item);
+      row.add("shipping_cost", {"SHIPPING", Kind::number}, item.costs.shipping);
+      row.add("carbon_neutral_cost", {"CARBON", Kind::number}, item.costs.carbon_neutral);
+      row.add("transaction_fee", {"FEE", Kind::number}, item.costs.transaction_fee);
+      row.add("total", {"TOTAL", Kind::number}, item.costs.total());
+      row.add_json("picture", item.picture);
+      row.add_json("redemption_text", item.redemption_text);
+      row.add_json("redemption_link", item.redemption_link);
+      row.add("redemption", {"REDEMPTION"}, redemption,
+              redemption.empty() ? "nothing" : fmt::format("{}", fmt::join(redemption, ", ")));
+      row.add("active", {"STATE"}, item.active, item.active ? "active" : "inactive");
+    });
   }
   list.finish();
   if (items.empty() && !json)
@@ -200,7 +183,7 @@ int import_codes(const Console& console, CliContext& ctx, const ImportOptions& o
                                                 "\"giftsyncctl item import FILE.csv\"",
                                                 gift.value));
   auto input = InputFile::open(options.path, console);
-  if (!input) return refuse(console, input.error());
+  if (!input) return console.fail(input.error());
   const GiftCodeCsv file = parse_gift_code_csv(input->stream(), input->name());
   if (!file.faults.empty()) return refuse_input(console, *input, file.faults);
   audit_object(console, std::to_string(gift.value),
@@ -215,32 +198,16 @@ int list_codes(const Console& console, CliContext& ctx, bool json) {
   const auto counts = ctx.store.codes.counts(ctx.settings.catalogue.low_code_threshold);
   std::map<GiftId, std::string> names;
   for (const store::GiftItem& item : ctx.store.catalogue.items()) names[item.id] = item.name;
-  const auto is_low = [&](const store::GiftCodeCounts& row) {
-    return row.left <= ctx.settings.catalogue.low_code_threshold;
-  };
-  using Kind = TextTable::Kind;
-  Listing list(console.out, json,
-               {{"ITEM ID", Kind::number},
-                {"NAME", Kind::elastic},
-                {"REMAINING", Kind::number},
-                {"ISSUED", Kind::number},
-                {"STATE"}});
-  for (const store::GiftCodeCounts& row : counts) {
-    list.add(
-        [&]() -> Json {
-          return {{"gift_id", row.gift.value},
-                  {"name", names[row.gift]},
-                  {"remaining", row.left},
-                  {"issued", row.handed_out},
-                  {"low", is_low(row)}};
-        },
-        [&]() -> TextTable::Row {
-          return {{std::to_string(row.gift.value), names[row.gift], count_text(row.left),
-                   count_text(row.handed_out),
-                   row.left == 0 ? "exhausted"
-                   : is_low(row) ? "low"
-                                 : "good"}};
-        });
+  Listing list(console.out, json);
+  for (const store::GiftCodeCounts& count : counts) {
+    const bool is_low = count.left <= ctx.settings.catalogue.low_code_threshold;
+    list.add([&](ListedRow& row) {
+      row.add("gift_id", {"ITEM ID", Kind::number}, count.gift.value);
+      row.add("name", {"NAME", Kind::elastic}, names[count.gift]);
+      row.add("remaining", {"REMAINING", Kind::number}, count.left, count_text(count.left));
+      row.add("issued", {"ISSUED", Kind::number}, count.handed_out, count_text(count.handed_out));
+      row.add("low", {"STATE"}, is_low, count.left == 0 ? "exhausted" : is_low ? "low" : "good");
+    });
   }
   list.finish();
   if (counts.empty() && !json)

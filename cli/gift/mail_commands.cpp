@@ -7,7 +7,6 @@
 #include "cli/command_audit.h"
 #include "cli/commands.h"
 #include "cli/listing.h"
-#include "cli/retry.h"
 #include "platform/text.h"
 
 namespace giftsync::cli {
@@ -21,29 +20,11 @@ struct ListOptions {
   bool json = false;
 };
 
-/// The id of the mail to an approver or a sender is null: it belongs to no gift.
-Json json_of(const store::ListedMail& mail) {
-  return {{"recipient_transaction_id", is_of_gift(mail.kind) ? Json(mail.transaction.value) : Json(nullptr)},
-          {"kind", to_word(mail.kind)},
-          {"email", mail.email},
-          {"attempts", mail.attempts},
-          {"updated_at", json_time(mail.updated_at)},
-          {"next_attempt_at", json_time(mail.next_attempt_at)},
-          {"last_reply", mail.last_reply}};
-}
-
 int list_mails(const Console& console, CliContext& ctx, const ListOptions& options) {
   using Kind = TextTable::Kind;
   const DeliveryState state = delivery_state_from_word(options.state).value();
   const bool is_due_again = state == DeliveryState::queued || state == DeliveryState::uncertain;
-  Listing list(console.out, options.json,
-               {{"GIFT", Kind::number},
-                {"KIND"},
-                {"RECIPIENT", Kind::elastic},
-                {"ATTEMPTS", Kind::number},
-                {"CHANGED (UTC)"},
-                {"NEXT ATTEMPT (UTC)"},
-                {"LAST REPLY", Kind::elastic}});
+  Listing list(console.out, options.json);
   std::optional<TransactionId> before;
   const std::int64_t count = each_row(
       console, options.limit,
@@ -53,13 +34,19 @@ int list_mails(const Console& console, CliContext& ctx, const ListOptions& optio
         return page;
       },
       [&](const store::ListedMail& mail) {
-        list.add([&] { return json_of(mail); },
-                 [&]() -> TextTable::Row {
-                   return {{is_of_gift(mail.kind) ? std::to_string(mail.transaction.value) : "-",
-                            std::string(to_word(mail.kind)), mail.email, std::to_string(mail.attempts),
-                            minute_text(mail.updated_at),
-                            is_due_again ? minute_text(mail.next_attempt_at) : "", mail.last_reply}};
-                 });
+        list.add([&](ListedRow& row) {
+          if (is_of_gift(mail.kind))
+            row.add("recipient_transaction_id", {"GIFT", Kind::number}, mail.transaction.value);
+          else  // a mail to an approver or a sender belongs to no gift
+            row.add("recipient_transaction_id", {"GIFT", Kind::number}, nullptr, "-");
+          row.add("kind", {"KIND"}, to_word(mail.kind));
+          row.add("email", {"RECIPIENT", Kind::elastic}, mail.email);
+          row.add("attempts", {"ATTEMPTS", Kind::number}, mail.attempts);
+          row.add("updated_at", {"CHANGED (UTC)"}, mail.updated_at);
+          row.add("next_attempt_at", {"NEXT ATTEMPT (UTC)"}, json_time(mail.next_attempt_at),
+                  is_due_again ? minute_text(mail.next_attempt_at) : "");
+          row.add("last_reply", {"LAST REPLY", Kind::elastic}, mail.last_reply);
+        });
       });
   list.finish();
   if (count == 0 && !options.json) console.info(fmt::format("No mail is {}.", options.state));

@@ -178,7 +178,7 @@ void print_explanation(std::ostream& out, const MatchExplanation& found, const c
 int match(const Console& console, CliContext& ctx, const MatchOptions& options) {
   if (options.email.empty() && options.phone.empty())
     return console.fail(EX_USAGE, "match needs --email or --phone, or both");
-  if (const auto refusal = refuse_unusable_crm(ctx.settings)) return refuse(console, *refusal);
+  if (const auto refusal = refuse_unusable_crm(ctx.settings)) return console.fail(*refusal);
   const crm::MatchFields fields = wiring::match_fields(ctx.settings.matching);
   if (!options.phone.empty() && phone_key(options.phone, fields.default_region).empty()) {
     console.info(fmt::format(

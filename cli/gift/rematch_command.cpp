@@ -43,15 +43,6 @@ Json json_of(const Associations& links, const std::string& stage) {
           {"deal_stage", text_or_null(stage)}};
 }
 
-Json json_of(const matching::RematchResult& one) {
-  return {{"recipient_transaction_id", one.transaction.value},
-          {"outcome", to_word(one.kind)},
-          {"from", json_of(one.from, one.stage_from)},
-          {"to", json_of(one.to, one.stage_to)},
-          {"reason", text_or_null(one.reason)},
-          {"note", text_or_null(one.detail)}};
-}
-
 /// The change of Deal Stage, as the beginning of the line below the row; empty if it does not change.
 std::string deal_stage_text(const matching::RematchResult& one) {
   const bool is_done = one.kind == Kind::relinked || one.kind == Kind::to_create;
@@ -65,11 +56,16 @@ std::string outcome_text(Kind kind, bool dry_run) {
   return kind == Kind::relinked && dry_run ? "would link" : std::string(to_word(kind));
 }
 
-TextTable::Row row_of(const matching::RematchResult& one, bool dry_run) {
+void describe(ListedRow& row, const matching::RematchResult& one, bool dry_run) {
+  row.add("recipient_transaction_id", {"GIFT", TextTable::Kind::number}, one.transaction.value);
+  row.add("outcome", {"OUTCOME"}, to_word(one.kind), outcome_text(one.kind, dry_run));
+  row.add("from", {"FROM", TextTable::Kind::elastic}, json_of(one.from, one.stage_from),
+          matching::describe(one.from));
+  row.add("to", {"TO", TextTable::Kind::elastic}, json_of(one.to, one.stage_to), matching::describe(one.to));
+  row.add_json("reason", text_or_null(one.reason));
+  row.add_json("note", text_or_null(one.detail));
   const std::string reason = one.kind == Kind::unchanged ? "" : one.reason;
-  return {{std::to_string(one.transaction.value), outcome_text(one.kind, dry_run),
-           matching::describe(one.from), matching::describe(one.to)},
-          deal_stage_text(one) + (one.detail.empty() ? reason : one.detail)};
+  row.set_below(deal_stage_text(one) + (one.detail.empty() ? reason : one.detail));
 }
 
 /// What a run did.
@@ -159,18 +155,14 @@ int rematch(const Console& console, CliContext& ctx, const RematchOptions& optio
       1) {
     return console.fail(EX_USAGE, "rematch needs one of --unmatched, --gift ID and --converted");
   }
-  if (const auto refusal = refuse_unusable_crm(ctx.settings)) return refuse(console, *refusal);
+  if (const auto refusal = refuse_unusable_crm(ctx.settings)) return console.fail(*refusal);
   const matching::RematchRules rules = rules_of(ctx, options);
   const std::vector<TransactionId> ids = distinct_ids(options.gifts);
   const std::vector<store::CrmSyncState> named =
       ids.empty() ? std::vector<store::CrmSyncState>() : ctx.store.sync.find_states(ids);
   if (const std::string fault = missing_gift(ctx, ids, named); !fault.empty())
     return console.fail(EX_DATAERR, fault);
-  SummarizedListing list(console.out, options.json, "gifts",
-                         {{"GIFT", TextTable::Kind::number},
-                          {"OUTCOME"},
-                          {"FROM", TextTable::Kind::elastic},
-                          {"TO", TextTable::Kind::elastic}});
+  SummarizedListing list(console.out, options.json, "gifts");
   Counts counts;
   std::vector<TransactionId> to_write;
   const auto rematch_all = [&](const std::vector<store::CrmSyncState>& sync_states) {
@@ -180,7 +172,7 @@ int rematch(const Console& console, CliContext& ctx, const RematchOptions& optio
       ++counts.total;
       if (one.kind == Kind::to_create && !options.dry_run) to_write.push_back(one.transaction);
       if (one.kind == Kind::unchanged && ids.empty()) continue;
-      list.add([&] { return json_of(one); }, [&] { return row_of(one, options.dry_run); });
+      list.add([&](ListedRow& row) { describe(row, one, options.dry_run); });
     }
   };
   ProgressLine progress(console);
@@ -335,7 +327,7 @@ std::string text_of(const LinkOptions& options, const matching::LinkOutcome& out
 
 int link(const Console& console, CliContext& ctx, const LinkOptions& options) {
   if (const std::string fault = usage_fault(options); !fault.empty()) return console.fail(EX_USAGE, fault);
-  if (const auto refusal = refuse_unusable_crm(ctx.settings)) return refuse(console, *refusal);
+  if (const auto refusal = refuse_unusable_crm(ctx.settings)) return console.fail(*refusal);
   const matching::LinkOrder order{
       {options.id}, *target_of(options), os_user(), std::string(trimmed(options.reason))};
   const matching::LinkOutcome outcome =

@@ -12,7 +12,6 @@
 #include "cli/console.h"
 #include "cli/listing.h"
 #include "cli/request/request_record_detail.h"
-#include "cli/retry.h"
 #include "platform/digest.h"
 #include "platform/text.h"
 #include "platform/visible_text.h"
@@ -201,30 +200,30 @@ std::string recipient_of(const RequestRecord& row) {
   return {};
 }
 
+void describe(ListedRow& row, const RequestRecord& request) {
+  if (row.is_json()) return row.set_json(request_json(request));
+  using Kind = TextTable::Kind;
+  const auto* created = std::get_if<UtcMillis>(&request.get(F::created_date));
+  row.add_cell({"REQUEST"}, request.text(F::number));
+  row.add_cell({"STATUS"}, request.text(F::status));
+  row.add_cell({"AUTO"}, request.checkbox(F::auto_approved).value_or(false) ? "yes" : "no");
+  row.add_cell({"GIFT", Kind::elastic}, request.text(F::gift_id));
+  row.add_cell({"RECIPIENT", Kind::elastic}, recipient_of(request));
+  row.add_cell({"SENDER", Kind::elastic}, request.text(F::sender));
+  row.add_cell({"CREATED (UTC)"}, created ? minute_text(*created) : "");
+  row.set_below(request.text(F::error_log));
+}
+
 int list_requests(const Console& console, CliContext& ctx, const ListOptions& options) {
   const auto status = options.status.empty() ? std::nullopt : request_record_status_from_word(options.status);
-  Listing list(console.out, options.json,
-               {{"REQUEST"},
-                {"STATUS"},
-                {"AUTO"},
-                {"GIFT", TextTable::Kind::elastic},
-                {"RECIPIENT", TextTable::Kind::elastic},
-                {"SENDER", TextTable::Kind::elastic},
-                {"CREATED (UTC)"}});
+  Listing list(console.out, options.json);
   const auto next_page = [&, after = std::string()]() mutable {
     auto page = ctx.crm->request_records()->page(after, status, ctx.crm->pace().rows_per_read);
     if (!page.empty()) after = page.back().text(F::number);
     return page;
   };
   const std::int64_t listed = each_row(console, options.limit, next_page, [&](const RequestRecord& row) {
-    list.add([&] { return request_json(row); },
-             [&]() -> TextTable::Row {
-               const auto* created = std::get_if<UtcMillis>(&row.get(F::created_date));
-               return {{row.text(F::number), row.text(F::status),
-                        row.checkbox(F::auto_approved).value_or(false) ? "yes" : "no", row.text(F::gift_id),
-                        recipient_of(row), row.text(F::sender), created ? minute_text(*created) : ""},
-                       row.text(F::error_log)};
-             });
+    list.add([&](ListedRow& described) { describe(described, row); });
   });
   list.finish();
   if (listed == 0) {

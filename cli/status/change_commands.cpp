@@ -1,13 +1,14 @@
 #include <fmt/format.h>
 #include <sysexits.h>
 
+#include <map>
 #include <memory>
 
 #include "cli/command_audit.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/day_or_time.h"
-#include "cli/gift/change_list.h"
+#include "cli/gift/gift_detail.h"
 #include "cli/listing.h"
 #include "cli/status/change_import.h"
 #include "cli/status/source_commands.h"
@@ -30,9 +31,105 @@ void add_import(Commands& commands, Command& noun) {
       {"change import changes.ndjson", "change import - < changes.ndjson"});
   const auto action = [](const Console& console, CliContext& ctx, const std::string& path) {
     auto input = InputFile::open(path, console);
-    return input ? import_changes(console, ctx.store, *input) : refuse(console, input.error());
+    return input ? import_changes(console, ctx.store, *input) : console.fail(input.error());
   };
   commands.run(verb, text_argument(verb, "FILE", "The file; - reads stdin"), action);
+}
+
+struct ChangeListing {
+  store::ChangeFilter filter;
+  store::ChangeOrder order = store::ChangeOrder::oldest_first;
+  bool json = false;
+  std::int64_t limit = 0;  ///< 0: all
+};
+
+/// Orphaned changes whose gift exists but belongs to another source, so that they never apply (STATUS-29).
+/// The value is the gift's source.
+std::map<ChangeId, std::string> collisions_in(store::Store& store,
+                                              const std::vector<store::StatusChange>& page) {
+  std::vector<TransactionId> ids;
+  for (const store::StatusChange& change : page) {
+    if (change.orphaned) ids.push_back(change.transaction);
+  }
+  std::map<ChangeId, std::string> found;
+  if (ids.empty()) return found;
+  std::map<TransactionId, std::string> origins;
+  for (const store::Gift& gift : store.gifts.find(ids))
+    origins[gift.transaction.id] = gift.transaction.gift_source;
+  for (const store::StatusChange& change : page) {
+    const auto origin = origins.find(change.transaction);
+    if (!change.orphaned || origin == origins.end() || origin->second == change.gift_source ||
+        origin->second == store::kAdoptedGiftSource)
+      continue;
+    found[change.id] = origin->second.empty() ? "giftsync" : origin->second;
+  }
+  return found;
+}
+
+std::map<TransactionId, std::string> external_ids_in(store::Store& store,
+                                                     const std::vector<store::StatusChange>& page) {
+  std::vector<TransactionId> ids;
+  for (const store::StatusChange& change : page) {
+    if (!change.gift_source.empty()) ids.push_back(change.transaction);
+  }
+  return store.external_ids.of(ids);
+}
+
+/// The audit text, after "orphaned" if the change is; empty for a change without either.
+std::string change_annotations(const store::StatusChange& change) {
+  std::string audit = audit_text(change);
+  if (!change.orphaned) return audit;
+  return audit.empty() ? "orphaned" : "orphaned; " + audit;
+}
+
+/// Reads and prints the change log page by page, so that memory holds one page.
+int list_changes(const Console& console, CliContext& ctx, const ChangeListing& listing) {
+  Listing list(console.out, listing.json);
+  std::map<ChangeId, std::string> collisions;  // of the current page
+  std::map<TransactionId, std::string> external_ids;
+  const auto next_page = [&, after = std::optional<ChangeId>()]() mutable {
+    auto page = ctx.store.changes.list(listing.filter, listing.order, after, TextTable::kPageRows);
+    if (!page.empty()) after = page.back().id;
+    collisions = collisions_in(ctx.store, page);
+    external_ids = external_ids_in(ctx.store, page);
+    return page;
+  };
+  const auto remark = [&](const store::StatusChange& change) {
+    if (collisions.contains(change.id))
+      return fmt::format("gift {} belongs to {}, so this never applies; \"change void {}\" removes it",
+                         change.transaction.value, printable(collisions[change.id]), change.id.value);
+    std::string text = listing.filter.orphaned_only ? audit_text(change) : change_annotations(change);
+    // `gift show` tells it of a known gift.
+    if (!change.orphaned || !external_ids.contains(change.transaction)) return text;
+    return fmt::format("external id {}{}{}", printable(external_ids[change.transaction]),
+                       text.empty() ? "" : "; ", text);
+  };
+  const auto json_of = [&](const store::StatusChange& change) {
+    Json json = change_json(change);
+    const auto external_id = external_ids.find(change.transaction);
+    json["external_id"] = external_id == external_ids.end() ? Json(nullptr) : Json(external_id->second);
+    json["gift_of"] = collisions.contains(change.id) ? Json(collisions[change.id]) : Json(nullptr);
+    return json;
+  };
+  const std::int64_t listed =
+      each_row(console, listing.limit, next_page, [&](const store::StatusChange& change) {
+        list.add([&](ListedRow& row) {
+          if (row.is_json()) return row.set_json(json_of(change));
+          using Kind = TextTable::Kind;
+          row.add_cell({"ID", Kind::number}, std::to_string(change.id.value));
+          row.add_cell({"GIFT", Kind::number}, std::to_string(change.transaction.value));
+          row.add_cell({"STATUS"}, std::string(to_word(change.status)));
+          row.add_cell({"OCCURRED (UTC)"}, minute_text(change.occurred_at));
+          row.add_cell({"RECEIVED (UTC)"}, minute_text(change.received_at));
+          row.add_cell({"SOURCE", Kind::elastic}, change.source);
+          row.add_cell({"EVENTS", Kind::elastic}, fmt::format("{}", fmt::join(change.event_ids, ", ")));
+          row.set_below(remark(change));
+        });
+      });
+  list.finish();
+  if (listed == 0 && console.out && !listing.json)
+    console.info(listing.filter.orphaned_only ? "No orphaned changes." : "No changes.");
+  return EX_OK;
 }
 
 struct ListOptions {

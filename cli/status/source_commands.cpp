@@ -15,7 +15,6 @@
 #include "cli/commands.h"
 #include "cli/input_file.h"
 #include "cli/listing.h"
-#include "cli/status/source_events.h"
 #include "daemon/config/connection_urls.h"
 #include "daemon/config/source_checks.h"
 #include "daemon/wiring/source_trial.h"
@@ -41,31 +40,6 @@ std::string kind_of(const config::SourceSettings* source) {
 
 std::string url_of(const config::Settings& settings, const config::SourceSettings* source) {
   return source == nullptr ? "" : config::webhook_url(settings.server.admin_url, *source);
-}
-
-Json json_of(const store::SourceSummary& row, const config::SourceSettings* source, const std::string& url) {
-  const bool is_poll = source && source->kind == config::SourceKind::poll;
-  return {{"name", row.name},
-          {"type", kind_of(source)},
-          {"webhook_url", text_or_null(url)},
-          {"transactions", source == nullptr ? Json(nullptr) : Json(source->external ? "external" : "own")},
-          {"state", row.state},
-          {"state_since", json_time(row.state_since)},
-          {"reason", text_or_null(row.reason)},
-          {"last_received_at", json_time(row.last_received_at)},
-          {"next_poll_at", is_poll ? json_time(row.next_attempt_at) : Json(nullptr)},
-          {"failures", row.failures},
-          {"accepted", row.accepted},
-          {"duplicates", row.duplicates},
-          {"ignored", row.ignored},
-          {"gifts", row.gifts},
-          {"orphaned", row.orphaned},
-          {"quarantined", row.quarantined},
-          {"refused", row.rejected},
-          {"refused_in_row", row.refused_in_row},
-          {"last_refused_at", json_time(row.last_refused_at)},
-          {"last_refusal", text_or_null(row.last_refusal)},
-          {"cursor_state", text_or_null(row.cursor_state)}};
 }
 
 /// The sources of the store, then those of the settings that no daemon has started yet.
@@ -96,30 +70,43 @@ std::string detail_text(const store::SourceSummary& row, const config::SourceSet
   return url.empty() ? text : text + "; its URL: " + url;
 }
 
+void describe(ListedRow& row, const store::SourceSummary& summary, const config::SourceSettings* source,
+              const std::string& url) {
+  const bool is_poll = source && source->kind == config::SourceKind::poll;
+  row.add("name", {"NAME", Kind::elastic}, summary.name);
+  row.add_json("type", kind_of(source));
+  row.add_json("webhook_url", text_or_null(url));
+  row.add_json("transactions",
+               source == nullptr ? Json(nullptr) : Json(source->external ? "external" : "own"));
+  row.add("state", {"STATE"}, summary.state);
+  row.add_json("state_since", json_time(summary.state_since));
+  row.add_json("reason", text_or_null(summary.reason));
+  row.add_json("last_received_at", json_time(summary.last_received_at));
+  row.add_json("next_poll_at", is_poll ? json_time(summary.next_attempt_at) : Json(nullptr));
+  row.add_json("failures", summary.failures);
+  row.add("accepted", {"ACCEPTED", Kind::number}, summary.accepted);
+  row.add("duplicates", {"DUP", Kind::number}, summary.duplicates);
+  row.add("ignored", {"IGNORED", Kind::number}, summary.ignored);
+  row.add_json("gifts", summary.gifts);
+  row.add("orphaned", {"ORPHANED", Kind::number}, summary.orphaned);
+  row.add("quarantined", {"QUARANTINED", Kind::number}, summary.quarantined);
+  row.add("refused", {"REFUSED", Kind::number}, summary.rejected);
+  row.add_json("refused_in_row", summary.refused_in_row);
+  row.add_json("last_refused_at", json_time(summary.last_refused_at));
+  row.add_json("last_refusal", text_or_null(summary.last_refusal));
+  row.add_json("cursor_state", text_or_null(summary.cursor_state));
+  row.set_below(detail_text(summary, source, url));
+}
+
 int list_sources(const Console& console, CliContext& ctx, bool json) {
-  Listing list(console.out, json,
-               {{"NAME", Kind::elastic},
-                {"STATE"},
-                {"ACCEPTED", Kind::number},
-                {"DUP", Kind::number},
-                {"IGNORED", Kind::number},
-                {"ORPHANED", Kind::number},
-                {"QUARANTINED", Kind::number},
-                {"REFUSED", Kind::number}});
-  const std::vector<store::SourceSummary> rows = all_source_rows(ctx);
-  for (const store::SourceSummary& row : rows) {
-    const config::SourceSettings* source = settings_of(ctx.settings, row.name);
-    const std::string url = url_of(ctx.settings, source);
-    list.add([&] { return json_of(row, source, url); },
-             [&]() -> TextTable::Row {
-               return {{row.name, row.state, std::to_string(row.accepted), std::to_string(row.duplicates),
-                        std::to_string(row.ignored), std::to_string(row.orphaned),
-                        std::to_string(row.quarantined), std::to_string(row.rejected)},
-                       detail_text(row, source, url)};
-             });
+  Listing list(console.out, json);
+  const std::vector<store::SourceSummary> sources = all_source_rows(ctx);
+  for (const store::SourceSummary& summary : sources) {
+    const config::SourceSettings* source = settings_of(ctx.settings, summary.name);
+    list.add([&](ListedRow& row) { describe(row, summary, source, url_of(ctx.settings, source)); });
   }
   list.finish();
-  if (rows.empty()) console.info("There are no sources: the settings (sources) name none.");
+  if (sources.empty()) console.info("There are no sources: the settings (sources) name none.");
   return EX_OK;
 }
 
@@ -366,7 +353,7 @@ int try_sample(const Console& console, CliContext& ctx, const TryOptions& option
   if (const auto fault = wiring::untriable_source(*source))
     return console.fail(EX_DATAERR, fmt::format("{} cannot be tried: {}", in_quotes(options.name), *fault));
   const auto sample = read_sample(console, options.path);
-  if (!sample) return refuse(console, sample.error());
+  if (!sample) return console.fail(sample.error());
   const SourceTrial trial = wiring::try_source(*source, ctx.store, *sample, console.now());
   print_trial(console, options, trial);
   return trial.refusal.empty() && count_applied(trial) == trial.events.size() ? EX_OK : 1;

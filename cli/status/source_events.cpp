@@ -1,6 +1,4 @@
 // source quarantine, purge: the events that are not applied.
-#include "cli/status/source_events.h"
-
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 #include <sysexits.h>
@@ -24,16 +22,21 @@ using Kind = TextTable::Kind;
 
 constexpr std::size_t kPageSize = 500;
 
-Json json_of(const store::UnappliedEvent& one) {
-  return {{"id", one.id},
-          {"source", one.source},
-          {"state", to_word(one.state)},
-          {"reason", one.reason ? Json(to_word(*one.reason)) : Json(nullptr)},
-          {"source_status", one.status_word},
-          {"recipient_transaction_id", one.transaction},
-          {"detail", one.detail},
-          {"received_at", json_time(one.received_at)},
-          {"event", Json::parse(one.payload, nullptr, false)}};
+void describe(ListedRow& row, const store::UnappliedEvent& event) {
+  row.add("id", {"ID", Kind::number}, event.id);
+  row.add("source", {"SOURCE"}, event.source);
+  row.add_json("state", to_word(event.state));
+  // Only a quarantined event has a reason.
+  if (event.reason)
+    row.add("reason", {"REASON"}, to_word(*event.reason));
+  else
+    row.add("reason", {"REASON"}, nullptr, std::string(to_word(event.state)));
+  row.add("source_status", {"SOURCE STATUS", Kind::elastic}, event.status_word);
+  row.add("recipient_transaction_id", {"TRANSACTION", Kind::elastic}, event.transaction);
+  row.add_json("detail", event.detail);
+  row.add("received_at", {"RECEIVED (UTC)"}, event.received_at);
+  if (row.is_json()) row.add_json("event", Json::parse(event.payload, nullptr, false));
+  row.set_below(event.detail);
 }
 
 struct QuarantineOptions {
@@ -74,31 +77,15 @@ std::string_view nothing_found(EventState state) {
   return "No ignored events.";
 }
 
-/// The reason of a quarantined event; of others the state.
-std::string reason_text(const store::UnappliedEvent& one) {
-  return std::string(one.reason ? to_word(*one.reason) : to_word(one.state));
-}
-
 int list_events(const Console& console, CliContext& ctx, const QuarantineOptions& options) {
-  Listing list(console.out, options.json,
-               {{"ID", Kind::number},
-                {"SOURCE"},
-                {"REASON"},
-                {"SOURCE STATUS", Kind::elastic},
-                {"TRANSACTION", Kind::elastic},
-                {"RECEIVED (UTC)"}});
+  Listing list(console.out, options.json);
   const auto next_page = [&, after = std::int64_t{0}]() mutable {
     auto page = page_of(ctx, options, after);
     if (!page.empty()) after = page.back().id;
     return page;
   };
   const std::int64_t listed = each_row(console, 0, next_page, [&](const store::UnappliedEvent& one) {
-    list.add([&] { return json_of(one); },
-             [&]() -> TextTable::Row {
-               return {{std::to_string(one.id), one.source, reason_text(one), one.status_word,
-                        one.transaction, minute_text(one.received_at)},
-                       one.detail};
-             });
+    list.add([&](ListedRow& row) { describe(row, one); });
   });
   list.finish();
   if (listed == 0) console.info(nothing_found(options.state()));
@@ -106,20 +93,15 @@ int list_events(const Console& console, CliContext& ctx, const QuarantineOptions
 }
 
 int list_by_status(const Console& console, CliContext& ctx, const QuarantineOptions& options) {
-  Listing list(console.out, options.json,
-               {{"SOURCE"}, {"REASON"}, {"SOURCE STATUS", Kind::elastic}, {"COUNT", Kind::number}});
+  Listing list(console.out, options.json);
   const auto counts = ctx.store.sources.count_quarantined(options.name);
   for (const auto& one : counts) {
-    list.add(
-        [&]() -> Json {
-          return {{"source", one.source},
-                  {"reason", to_word(one.reason)},
-                  {"source_status", one.status_word},
-                  {"count", one.count}};
-        },
-        [&]() -> TextTable::Row {
-          return {{one.source, std::string(to_word(one.reason)), one.status_word, std::to_string(one.count)}};
-        });
+    list.add([&](ListedRow& row) {
+      row.add("source", {"SOURCE"}, one.source);
+      row.add("reason", {"REASON"}, to_word(one.reason));
+      row.add("source_status", {"SOURCE STATUS", Kind::elastic}, one.status_word);
+      row.add("count", {"COUNT", Kind::number}, one.count);
+    });
   }
   list.finish();
   if (counts.empty()) console.info("No quarantined events.");
@@ -236,15 +218,17 @@ struct RefusedOptions {
   bool json = false;
 };
 
-Json json_of(const RefusedMessage& one) {
-  return {{"id", one.id},
-          {"source", one.source},
-          {"received_at", json_time(one.received_at)},
-          {"http_status", one.status},
-          {"reason", one.reason},
-          {"size", one.size},
-          {"kept_bytes", one.body.size()},
-          {"message_id", text_or_null(one.message_id)}};
+void describe(ListedRow& row, const RefusedMessage& message) {
+  row.add("id", {"ID", Kind::number}, message.id);
+  row.add_json("source", message.source);
+  row.add("received_at", {"RECEIVED (UTC)"}, message.received_at);
+  row.add("http_status", {"STATUS", Kind::number}, message.status);
+  row.add_json("reason", message.reason);
+  row.add("size", {"BYTES", Kind::number}, message.size,
+          std::to_string(message.size) + (message.is_cut() ? " (cut)" : ""));
+  row.add_json("kept_bytes", message.body.size());
+  row.add("message_id", {"MESSAGE ID", Kind::elastic}, text_or_null(message.message_id), message.message_id);
+  row.set_below(message.reason);
 }
 
 /// The body and nothing else, so that it can be piped into `source try`.
@@ -264,22 +248,10 @@ int show_body(const Console& console, CliContext& ctx, const RefusedOptions& opt
 }
 
 int list_refused(const Console& console, CliContext& ctx, const RefusedOptions& options) {
-  Listing list(console.out, options.json,
-               {{"ID", Kind::number},
-                {"RECEIVED (UTC)"},
-                {"STATUS", Kind::number},
-                {"BYTES", Kind::number},
-                {"MESSAGE ID", Kind::elastic}});
+  Listing list(console.out, options.json);
   const auto messages =
       ctx.store.refused_messages.list(options.name, static_cast<std::size_t>(options.limit));
-  for (const RefusedMessage& one : messages) {
-    list.add([&] { return json_of(one); },
-             [&]() -> TextTable::Row {
-               return {{std::to_string(one.id), minute_text(one.received_at), std::to_string(one.status),
-                        std::to_string(one.size) + (one.is_cut() ? " (cut)" : ""), one.message_id},
-                       one.reason};
-             });
-  }
+  for (const RefusedMessage& one : messages) list.add([&](ListedRow& row) { describe(row, one); });
   list.finish();
   if (messages.empty())
     console.info(fmt::format("No refused message of {} is kept.", in_quotes(options.name)));

@@ -8,7 +8,7 @@
 #include "cli/commands.h"
 #include "cli/gift/item_commands.h"
 #include "cli/listing.h"
-#include "cli/status/source_events.h"
+#include "cli/status/source_commands.h"
 #include "cli/status/status_report.h"
 #include "daemon/wiring/database_config.h"
 #include "daemon/wiring/org_status.h"
@@ -514,10 +514,10 @@ void add_status_command(Commands& commands) {
   commands.run_despite_faults(verb, [json](const Console& console, const config::SettingsReading& file) {
     if (!file.faults.empty()) {
       const auto store = open_store_alone(file.settings);
-      return store ? show_status(console, **store, file, *json) : refuse(console, store.error());
+      return store ? show_status(console, **store, file, *json) : console.fail(store.error());
     }
     const auto ctx = open_cli_context(file.settings, console);
-    return ctx ? show_status(console, (*ctx)->store, file, *json) : refuse(console, ctx.error());
+    return ctx ? show_status(console, (*ctx)->store, file, *json) : console.fail(ctx.error());
   });
 }
 

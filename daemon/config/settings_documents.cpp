@@ -157,8 +157,9 @@ The same as a JSON Schema, for editors.
 .Xr giftsyncd 8
 )";
 
-/// Text lines of mdoc: each sentence begins a line, and none begins with the mark of a macro.
-std::string body(std::string text) {
+}  // namespace
+
+std::string manual_lines(std::string text) {
   std::string lines;
   while (!text.empty()) {
     std::size_t end = text.find(". ");
@@ -174,9 +175,11 @@ std::string body(std::string text) {
   return lines;
 }
 
+namespace {
+
 std::string section_body(const SettingsSection& section) {
   const bool is_list = find_settings_list(section.path) != nullptr;
-  return body(section.description + (is_list ? " A list; each element has these keys." : ""));
+  return manual_lines(section.description + (is_list ? " A list; each element has these keys." : ""));
 }
 
 /// `name`: the path below the top section.
@@ -189,7 +192,7 @@ std::string key_item(const SettingsKey& key, const std::string& name) {
   }
   const std::string condition = condition_text(key);
   const std::string facts = condition.empty() || condition == "Required." ? "" : " " + condition;
-  return item + "\n" + body(key.description + " Allowed: " + allowed_by(key.rule) + "." + facts);
+  return item + "\n" + manual_lines(key.description + " Allowed: " + allowed_by(key.rule) + "." + facts);
 }
 
 /// The keys and sections below one top section.

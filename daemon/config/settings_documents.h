@@ -23,6 +23,9 @@ std::string settings_schema();
 /// giftsyncd.yaml(5): the manual page, in mdoc.
 std::string settings_manual();
 
+/// Text lines of mdoc: each sentence begins a line, and none begins with the mark of a macro.
+std::string manual_lines(std::string text);
+
 // What the documents of the settings say about one key.
 
 using Json = nlohmann::ordered_json;

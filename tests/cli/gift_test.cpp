@@ -6,7 +6,7 @@
 #include <regex>
 
 #include "cli/cli_context.h"
-#include "cli/gift/gift_list_pages.h"
+#include "cli/gift/gift_list.h"
 #include "cli/listing.h"
 #include "daemon/config/settings.h"
 #include "daemon/wiring/database_config.h"
