@@ -170,7 +170,7 @@ content::Branding branding_from(const config::PageSettings& pages) {
 
 Endpoints::Endpoints(SharedParts& shared, Workers& workers, sync::UrgentWriter& writer)
     : shared_(shared),
-      authenticator_(shared.store.accounts, system_now, shared.settings.limits.requests_per_minute),
+      authenticator_(shared.store.credentials, system_now, shared.settings.limits.requests_per_minute),
       gift_requests_(
           shared.store, writer, authenticator_, shared.links, gift_request_options(shared.settings.limits),
           [&shared, &workers](const store::CreateOutcome& made, const handlers::GiftRequestOrigin& origin) {

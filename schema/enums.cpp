@@ -73,6 +73,22 @@ std::optional<Scope> scope_from_word(std::string_view word) {
   return kScopes.parse(word);
 }
 
+std::string to_words(const std::set<Scope>& scopes) {
+  std::string text;
+  for (const Scope scope : scopes) text.append(text.empty() ? "" : ",").append(to_word(scope));
+  return text;
+}
+
+std::set<Scope> scopes_from_words(std::string_view words) {
+  std::set<Scope> scopes;
+  while (!words.empty()) {
+    const std::size_t comma = words.find(',');
+    if (const auto scope = scope_from_word(words.substr(0, comma))) scopes.insert(*scope);
+    words.remove_prefix(comma == std::string_view::npos ? words.size() : comma + 1);
+  }
+  return scopes;
+}
+
 std::string_view to_word(DeliveryState state) {
   return kDeliveryStates.word_of(state);
 }

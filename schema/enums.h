@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <optional>
 #include <set>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -48,6 +49,12 @@ enum class Scope { send, read, request, approve };
 inline constexpr std::array<Scope, 4> kAllScopes{Scope::send, Scope::read, Scope::request, Scope::approve};
 std::string_view to_word(Scope scope);
 std::optional<Scope> scope_from_word(std::string_view word);
+/// "send,read"; an unknown word is left out.
+std::string to_words(const std::set<Scope>& scopes);
+std::set<Scope> scopes_from_words(std::string_view words);
+
+/// What a caller authenticates itself with: an account, an organization's CRM, a CRM that sends messages.
+enum class CredentialKind { api_key, organization_token, message_token };
 
 /// The state of a transaction's mail. queued: waits for its first or next attempt. sending: the relay's
 /// reply is pending; only the lease holder may record the outcome. uncertain: it is unknown whether the

@@ -27,9 +27,8 @@ inline constexpr std::int64_t kMaxFirstTransactionId = 9'000'000'000'000'000;
 static_assert(kMaxFirstTransactionId < kMaxId);
 
 using AccountId = Id<struct AccountTag>;
-using ApiKeyId = Id<struct KeyTag>;
+using CredentialId = Id<struct CredentialTag>;
 using OrganizationId = Id<struct OrganizationTag>;
-using OrganizationTokenId = Id<struct OrganizationTokenTag>;
 using GiftId = Id<struct GiftTag>;
 using GiftRequestId = Id<struct GiftRequestTag>;
 using TransactionId = Id<struct TransactionTag>;

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -22,6 +23,7 @@
 #include <utility>
 
 #include "platform/time.h"
+#include "schema/enums.h"
 #include "schema/ids.h"
 #include "schema/money.h"
 
@@ -63,8 +65,9 @@ template <class Value>
 inline constexpr bool kIsOptional<std::optional<Value>> = Required<Value>;
 
 /// What a column can have: a text, a number, a flag, a word, an amount, a time or an id; each may be absent.
+/// Or the scopes of an API key.
 template <class Value>
-concept Stored = Required<Value> || kIsOptional<Value>;
+concept Stored = Required<Value> || kIsOptional<Value> || std::same_as<Value, std::set<Scope>>;
 
 }  // namespace record_field
 

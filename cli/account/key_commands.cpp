@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
+#include <vector>
 
 #include "cli/command_audit.h"
 #include "cli/console.h"
@@ -19,53 +21,30 @@ namespace {
 
 constexpr std::size_t kMaxKeyNameCodePoints = 64;
 
-/// A key's row, and the key itself, which is not stored.
-struct IssuedKey {
-  store::ApiKey row;
-  std::string text;
-};
-
-/// Creates a key and stores its hash.
-IssuedKey issue_key(const Console& console, CliContext& ctx, AccountId account, const std::string& name,
-                    const std::set<Scope>& scopes) {
-  const sync::NewCredential key = sync::make_api_key();
-  store::ApiKey row;
-  row.account = account;
-  row.name = name;
-  row.prefix = key.prefix;
-  row.hash = key.hash;
-  row.scopes = scopes;
-  row.created_at = console.now();
-  audit_object(console, row.prefix);
-  ctx.store.accounts.insert_key(row);
-  return {row, key.text};
-}
-
-void say_shown_once(const Console& console, const IssuedKey& key) {
-  console.info(fmt::format("This key is shown only now; listings show it as {}...", key.row.prefix));
-}
-
-void print_key(const Console& console, const IssuedKey& key) {
-  console.out << key.text << std::endl;
-  say_shown_once(console, key);
-}
-
 Json scopes_json(const std::set<Scope>& scopes) {
   Json words = Json::array();
   for (const Scope scope : scopes) words.push_back(to_word(scope));
   return words;
 }
 
-/// The key itself and what `key list --json` shows of a new one.
-void print_key_json(const Console& console, const IssuedKey& key, const std::string& account) {
-  const Json json{{"key", key.text},
-                  {"prefix", key.row.prefix},
-                  {"name", text_or_null(key.row.name)},
-                  {"account", account},
-                  {"scopes", scopes_json(key.row.scopes)},
-                  {"created_at", json_time(key.row.created_at)}};
-  console.out << json_text(json, 2) << std::endl;
-  say_shown_once(console, key);
+/// Stores a key with the account, name and scopes of `wanted` and prints it, or with --json also what
+/// `key list --json` shows of a new one. Returns its first characters.
+std::string issue_key(const Console& console, CliContext& ctx, const store::Credential& wanted, bool json) {
+  sync::NewCredential key = sync::make_credential(CredentialKind::api_key, console.now());
+  key.account = wanted.account;
+  key.name = wanted.name;
+  key.scopes = wanted.scopes;
+  audit_object(console, key.prefix);
+  ctx.store.credentials.insert(key);
+  const Json shown{{"key", key.text},
+                   {"prefix", key.prefix},
+                   {"name", text_or_null(key.name)},
+                   {"account", wanted.owner},
+                   {"scopes", scopes_json(key.scopes)},
+                   {"created_at", json_time(key.created_at)}};
+  console.out << (json ? json_text(shown, 2) : key.text) << std::endl;
+  console.info(fmt::format("This key is shown only now; listings show it as {}...", key.prefix));
+  return key.prefix;
 }
 
 struct NewKeyOptions {
@@ -76,11 +55,10 @@ struct NewKeyOptions {
 };
 
 /// A usable key of the account with this name: a second one could not be distinguished from it.
-std::optional<store::ApiKey> find_namesake(const Console& console, CliContext& ctx, AccountId account,
-                                           const std::string& name) {
+std::optional<store::Credential> find_namesake(const Console& console, CliContext& ctx, AccountId account,
+                                               const std::string& name) {
   if (name.empty()) return std::nullopt;
-  for (const store::ApiKeyOwner& holder : ctx.store.accounts.list_keys()) {
-    const store::ApiKey& key = holder.key;
+  for (const store::Credential& key : ctx.store.credentials.list(CredentialKind::api_key)) {
     if (key.account == account && key.name == name && sync::is_usable(sync::state_of(key, console.now())))
       return key;
   }
@@ -114,14 +92,9 @@ int create_key(const Console& console, CliContext& ctx, const NewKeyOptions& opt
         fmt::format("--name: {} already has a key named {} ({}); \"giftsyncctl key rotate\" replaces it",
                     account->email, in_quotes(name), namesake->prefix));
   }
-  std::set<Scope> scopes;
-  for (const std::string& word : options.scopes) scopes.insert(*scope_from_word(word));
-  const IssuedKey key = issue_key(console, ctx, account->id, name, scopes);
-  if (options.json) {
-    print_key_json(console, key, account->email);
-  } else {
-    print_key(console, key);
-  }
+  store::Credential wanted{.account = account->id, .owner = account->email, .name = name};
+  for (const std::string& word : options.scopes) wanted.scopes.insert(*scope_from_word(word));
+  issue_key(console, ctx, wanted, options.json);
   if (!has_api_access(account->plan))
     console.info(
         "The account's plan has no API access: the key is refused (403) until you change the plan with "
@@ -131,26 +104,20 @@ int create_key(const Console& console, CliContext& ctx, const NewKeyOptions& opt
   return EX_OK;
 }
 
-std::string scope_list(const std::set<Scope>& scopes) {
-  std::string text;
-  for (const Scope scope : scopes) text.append(text.empty() ? "" : ",").append(to_word(scope));
-  return text;
-}
-
-Json json_of(const store::ApiKeyOwner& holder, UtcMillis now) {
-  return {{"prefix", holder.key.prefix},
-          {"name", text_or_null(holder.key.name)},
-          {"account", holder.account.email},
-          {"scopes", scopes_json(holder.key.scopes)},
-          {"state", to_word(sync::state_of(holder.key, now))},
-          {"created_at", json_time(holder.key.created_at)},
-          {"expires_at", json_time(holder.key.expires_at)},
-          {"revoked_at", json_time(holder.key.revoked_at)},
-          {"last_used_at", json_time(holder.key.last_used_at)}};
+Json json_of(const store::Credential& key, UtcMillis now) {
+  return {{"prefix", key.prefix},
+          {"name", text_or_null(key.name)},
+          {"account", key.owner},
+          {"scopes", scopes_json(key.scopes)},
+          {"state", to_word(sync::state_of(key, now))},
+          {"created_at", json_time(key.created_at)},
+          {"expires_at", json_time(key.expires_at)},
+          {"revoked_at", json_time(key.revoked_at)},
+          {"last_used_at", json_time(key.last_used_at)}};
 }
 
 int list_keys(const Console& console, store::Store& store, bool json) {
-  const auto holders = store.accounts.list_keys();
+  const auto keys = store.credentials.list(CredentialKind::api_key);
   const UtcMillis now = console.now();
   Listing list(console.out, json,
                {{"PREFIX"},
@@ -161,68 +128,88 @@ int list_keys(const Console& console, store::Store& store, bool json) {
                 {"CREATED (UTC)"},
                 {"LAST USED (UTC)"},
                 {"ENDS (UTC)"}});
-  for (const store::ApiKeyOwner& holder : holders) {
-    const store::ApiKey& key = holder.key;
-    list.add([&] { return json_of(holder, now); },
+  for (const store::Credential& key : keys) {
+    list.add([&] { return json_of(key, now); },
              [&]() -> TextTable::Row {
-               return {{key.prefix, key.name, holder.account.email, scope_list(key.scopes),
+               return {{key.prefix, key.name, key.owner, to_words(key.scopes),
                         std::string(to_word(sync::state_of(key, now))), minute_text(key.created_at),
                         key.last_used_at ? minute_text(key.last_used_at) : "never",
                         minute_text(key.revoked_at ? key.revoked_at : key.expires_at)}};
              });
   }
   list.finish();
-  if (holders.empty() && !json)
+  if (keys.empty() && !json)
     console.info("No keys yet; \"giftsyncctl key create --account EMAIL\" creates one.");
   return EX_OK;
 }
 
-int revoke_key(const Console& console, store::Store& store, const RevokeOptions& options) {
-  const auto holder = find_api_key(store.accounts.list_keys(), options.of, console.now());
-  if (!holder) return console.fail(EX_DATAERR, holder.error());
-  const store::ApiKey& key = holder->key;
-  if (key.revoked_at) {
-    console.info(
-        fmt::format("{} is already revoked (since {} UTC).", key.prefix, minute_text(key.revoked_at)));
-    return EX_OK;
+std::string ambiguous(const std::vector<store::Credential>& found, const std::string& word, bool is_by_name) {
+  std::string prefixes;
+  for (const store::Credential& key : found) prefixes.append(prefixes.empty() ? "" : ", ").append(key.prefix);
+  return fmt::format("{} matches {} keys: {}; {}", in_quotes(word), found.size(), prefixes,
+                     is_by_name ? "give the first characters of one of them" : "give more characters");
+}
+
+/// The key whose name or full text is `word`, or else that starts with `word`, with or without gsk_live_.
+/// Prefers usable keys over others, and of those with the name the one that was not replaced. Otherwise the
+/// error: no such key, or the keys that match.
+tl::expected<store::Credential, std::string> find_api_key(store::Store& store, const std::string& word,
+                                                          UtcMillis now) {
+  const auto is_usable = [now](const store::Credential& key) {
+    return sync::is_usable(sync::state_of(key, now));
+  };
+  const std::vector<store::Credential> keys = store.credentials.list(CredentialKind::api_key);
+  std::vector<store::Credential> found;
+  for (const store::Credential& key : keys) {
+    if (!word.empty() && key.name == word) found.push_back(key);
   }
-  const std::string question =
-      fmt::format("Revoke key {} of {}?", key.prefix, printable(holder->account.email));
-  if (const auto refused = refuse_unconfirmed(console, options.yes, question)) return *refused;
-  for (const store::ApiKeyOwner& one : store.accounts.list_keys()) {
+  const bool is_by_name = !found.empty();
+  for (const store::Credential& key : keys) {
+    if (!is_by_name && sync::is_meant_by(key, word)) found.push_back(key);
+  }
+  if (std::any_of(found.begin(), found.end(), is_usable))
+    std::erase_if(found, [&](const auto& key) { return !is_usable(key); });
+  if (is_by_name && found.size() > 1 && is_usable(found.front())) {
+    std::vector<store::Credential> current = found;
+    std::erase_if(current, [](const auto& key) { return key.expires_at.has_value(); });
+    if (current.size() == 1) return current.front();
+  }
+  if (found.size() == 1) return found.front();
+  if (!found.empty()) return tl::unexpected(ambiguous(found, word, is_by_name));
+  // A whole key is a secret and must not be printed.
+  const std::string shown = sync::is_credential(CredentialKind::api_key, word) ? "this" : in_quotes(word);
+  return tl::unexpected(
+      fmt::format("no key begins with {} or has that name; \"giftsyncctl key list\" shows them", shown));
+}
+
+int revoke_key(const Console& console, store::Store& store, const RevokeOptions& options) {
+  const auto key = find_api_key(store, options.of, console.now());
+  if (!key) return console.fail(EX_DATAERR, key.error());
+  if (const auto refused = refuse_revocation(console, *key, "key", options.yes)) return *refused;
+  for (const store::Credential& one : store.credentials.list(CredentialKind::api_key)) {
     // A name stands for all its keys: one that was replaced may still be in its grace period.
-    const bool is_named = !key.name.empty() && options.of == key.name && one.key.name == key.name &&
-                          one.account.id == holder->account.id &&
-                          sync::is_usable(sync::state_of(one.key, console.now()));
-    if (!is_named && one.key.id != key.id) continue;
-    audit_object(console, one.key.prefix, "of " + one.account.email);
-    store.accounts.revoke_key(one.key.id, console.now());
-    console.info(fmt::format("{} of {} is revoked.", one.key.prefix, printable(one.account.email)));
+    const bool is_named = !key->name.empty() && options.of == key->name && one.name == key->name &&
+                          one.account == key->account && sync::is_usable(sync::state_of(one, console.now()));
+    if (!is_named && one.id != key->id) continue;
+    audit_object(console, one.prefix, "of " + one.owner);
+    revoke(console, store, one);
   }
   return EX_OK;
 }
 
 int rotate_key(const Console& console, CliContext& ctx, const RotateOptions& options) {
   const UtcMillis now = console.now();
-  const auto old = find_api_key(ctx.store.accounts.list_keys(), options.of, now);
+  const auto old = find_api_key(ctx.store, options.of, now);
   if (!old) return console.fail(EX_DATAERR, old.error());
-  const store::ApiKey& key = old->key;
-  const sync::CredentialState state = sync::state_of(key, now);
+  const sync::CredentialState state = sync::state_of(*old, now);
   if (!sync::is_usable(state)) {
-    return console.fail(
-        EX_DATAERR, fmt::format("{} is {}; create a new key: giftsyncctl key create --account {}", key.prefix,
-                                to_word(state), old->account.email));
+    return console.fail(EX_DATAERR,
+                        fmt::format("{} is {}; create a new key: giftsyncctl key create --account {}",
+                                    old->prefix, to_word(state), old->owner));
   }
-  const IssuedKey issued = issue_key(console, ctx, old->account.id, key.name, key.scopes);
-  if (options.json) {
-    print_key_json(console, issued, old->account.email);
-  } else {
-    print_key(console, issued);
-  }
-  end_replaced(console, key.prefix, key.expires_at, options, [&](std::optional<UtcMillis> end) {
-    audit_object(console, key.prefix, "replaced by " + issued.row.prefix);
-    end ? ctx.store.accounts.set_key_expiry(key.id, *end) : ctx.store.accounts.revoke_key(key.id, now);
-  });
+  const std::string prefix = issue_key(console, ctx, *old, options.json);
+  audit_object(console, old->prefix, "replaced by " + prefix);
+  end_replaced(console, ctx, *old, options);
   return EX_OK;
 }
 
@@ -296,63 +283,6 @@ void add_key_commands(Commands& commands) {
   add_rotate(commands, *noun);
 }
 
-namespace {
-
-constexpr std::string_view kKeyPrefix = "gsk_live_";
-
-bool matches_prefix(const store::ApiKey& key, const std::string& word) {
-  if (sync::is_api_key(word)) return key.hash == sync::api_key_hash(word);
-  return has_prefix(key.prefix, kKeyPrefix, word);
-}
-
-std::string ambiguous(const std::vector<store::ApiKeyOwner>& found, const std::string& word,
-                      bool is_by_name) {
-  std::string prefixes;
-  for (const store::ApiKeyOwner& holder : found)
-    prefixes.append(prefixes.empty() ? "" : ", ").append(holder.key.prefix);
-  return fmt::format("{} matches {} keys: {}; {}", in_quotes(word), found.size(), prefixes,
-                     is_by_name ? "give the first characters of one of them" : "give more characters");
-}
-
-}  // namespace
-
-bool has_prefix(std::string_view prefix, std::string_view kind, std::string_view word) {
-  if (word.empty()) return false;
-  return prefix.starts_with(word) ||
-         (prefix.starts_with(kind) && prefix.substr(kind.size()).starts_with(word));
-}
-
-tl::expected<store::ApiKeyOwner, std::string> find_api_key(const std::vector<store::ApiKeyOwner>& keys,
-                                                           const std::string& word, UtcMillis now) {
-  const auto is_usable = [now](const store::ApiKeyOwner& holder) {
-    return sync::is_usable(sync::state_of(holder.key, now));
-  };
-  std::vector<store::ApiKeyOwner> found;
-  for (const store::ApiKeyOwner& holder : keys) {
-    if (!word.empty() && holder.key.name == word) found.push_back(holder);
-  }
-  const bool is_by_name = !found.empty();
-  for (const store::ApiKeyOwner& holder : keys) {
-    if (!is_by_name && matches_prefix(holder.key, word)) found.push_back(holder);
-  }
-  if (std::any_of(found.begin(), found.end(), is_usable)) {
-    found.erase(
-        std::remove_if(found.begin(), found.end(), [&](const auto& holder) { return !is_usable(holder); }),
-        found.end());
-  }
-  if (is_by_name && found.size() > 1 && is_usable(found.front())) {
-    std::vector<store::ApiKeyOwner> current = found;
-    std::erase_if(current, [](const auto& holder) { return holder.key.expires_at.has_value(); });
-    if (current.size() == 1) return current.front();
-  }
-  if (found.size() == 1) return found.front();
-  if (!found.empty()) return tl::unexpected(ambiguous(found, word, is_by_name));
-  // A whole key is a secret and must not be printed.
-  const std::string shown = sync::is_api_key(word) ? "this" : in_quotes(word);
-  return tl::unexpected(
-      fmt::format("no key begins with {} or has that name; \"giftsyncctl key list\" shows them", shown));
-}
-
 void add_key_filter(Command& verb, std::string& word) {
   verb.add_option("--key", word,
                   "Only gifts asked for with this API key or organization token: its first characters or the "
@@ -362,12 +292,12 @@ void add_key_filter(Command& verb, std::string& word) {
 
 tl::expected<std::string, std::string> credential_prefix_of(CliContext& ctx, const std::string& word,
                                                             UtcMillis now) {
-  for (const store::OrganizationToken& token : ctx.store.organizations.list_tokens()) {
+  for (const store::Credential& token : ctx.store.credentials.list(CredentialKind::organization_token)) {
     if (token.prefix == sync::public_prefix(word)) return token.prefix;
   }
-  const auto found = find_api_key(ctx.store.accounts.list_keys(), word, now);
+  const auto found = find_api_key(ctx.store, word, now);
   if (!found) return tl::unexpected(found.error());
-  return found->key.prefix;
+  return found->prefix;
 }
 
 std::int64_t RotateOptions::grace_millis() const {
@@ -378,18 +308,34 @@ void add_grace_option(Command& verb, RotateOptions& options, const std::string& 
   verb.add_option("--grace", options.grace, about)->option_text("TIME")->check({duration_fault});
 }
 
-void end_replaced(const Console& console, const std::string& prefix, std::optional<UtcMillis> expires_at,
-                  const RotateOptions& options,
-                  const std::function<void(std::optional<UtcMillis>)>& store_end) {
+void end_replaced(const Console& console, CliContext& ctx, const store::Credential& replaced,
+                  const RotateOptions& options) {
+  const UtcMillis now = console.now();
   if (options.grace_millis() == 0) {
-    store_end(std::nullopt);
-    console.info(fmt::format("{} is revoked.", prefix));
+    ctx.store.credentials.revoke(replaced, now);
+    console.info(fmt::format("{} is revoked.", replaced.prefix));
     return;
   }
-  const UtcMillis latest = console.now() + options.grace_millis();
-  const UtcMillis end = std::min(expires_at.value_or(latest), latest);
-  store_end(end);
-  console.info(fmt::format("{} works until {} UTC.", prefix, minute_text(end)));
+  const UtcMillis latest = now + options.grace_millis();
+  const UtcMillis end = std::min(replaced.expires_at.value_or(latest), latest);
+  ctx.store.credentials.set_expiry(replaced, end);
+  console.info(fmt::format("{} works until {} UTC.", replaced.prefix, minute_text(end)));
+}
+
+std::optional<int> refuse_revocation(const Console& console, const store::Credential& credential,
+                                     std::string_view noun, bool yes) {
+  if (credential.revoked_at) {
+    console.info(fmt::format("{} is already revoked (since {} UTC).", credential.prefix,
+                             minute_text(credential.revoked_at)));
+    return EX_OK;
+  }
+  return refuse_unconfirmed(
+      console, yes, fmt::format("Revoke {} {} of {}?", noun, credential.prefix, printable(credential.owner)));
+}
+
+void revoke(const Console& console, store::Store& store, const store::Credential& credential) {
+  store.credentials.revoke(credential, console.now());
+  console.info(fmt::format("{} of {} is revoked.", credential.prefix, printable(credential.owner)));
 }
 
 }  // namespace giftsync::cli

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <sysexits.h>
 
-#include <algorithm>
 #include <memory>
 
 #include "cli/account/key_commands.h"
@@ -15,32 +14,19 @@
 namespace giftsync::cli {
 namespace {
 
-constexpr std::string_view kTokenPrefix = "got_live_";
-
-store::OrganizationToken row_of(const sync::NewCredential& token, UtcMillis now) {
-  store::OrganizationToken row;
-  row.prefix = token.prefix;
-  row.hash = token.hash;
-  row.created_at = now;
-  return row;
-}
-
-/// The token's text is not stored: this is the only time that it is shown.
-void print_token(const Console& console, const sync::NewCredential& token, const std::string& shown) {
-  console.out << shown << std::endl;
+/// Prints the token, or with --json also its organization. Its text is not stored: this is the only time that
+/// it is shown.
+void print_token(const Console& console, OrganizationId id, const std::string& name,
+                 const sync::NewCredential& token, bool json) {
+  const Json shown{{"id", id.value},
+                   {"name", name},
+                   {"token", token.text},
+                   {"prefix", token.prefix},
+                   {"created_at", json_time(token.created_at)}};
+  console.out << (json ? json_text(shown, 2) : token.text) << std::endl;
   console.info(fmt::format("This token is shown only now; listings show it as {}...", token.prefix));
   console.info(
       "Next: enter it in the package settings, in requests.organization_token, and in the CRM's interface.");
-}
-
-std::string token_json(OrganizationId id, const std::string& name, const sync::NewCredential& token,
-                       const store::OrganizationToken& row) {
-  const Json json{{"id", id.value},
-                  {"name", name},
-                  {"token", token.text},
-                  {"prefix", token.prefix},
-                  {"created_at", json_time(row.created_at)}};
-  return json_text(json, 2);
 }
 
 int no_organization(const Console& console, const std::string& name) {
@@ -62,9 +48,8 @@ int create_organization(const Console& console, CliContext& ctx, const NewOrgani
                                               "line, without control characters and bidirectional overrides",
                                               in_quotes(given), kMaxNameCodePoints));
   }
-  const sync::NewCredential token = sync::make_organization_token();
-  const store::OrganizationToken row = row_of(token, console.now());
-  const auto id = ctx.store.organizations.create(name, row);
+  const sync::NewCredential token = sync::make_credential(CredentialKind::organization_token, console.now());
+  const auto id = ctx.store.organizations.create(name, token);
   if (!id) {
     return console.fail(
         EX_DATAERR,
@@ -73,23 +58,23 @@ int create_organization(const Console& console, CliContext& ctx, const NewOrgani
             "token for it",
             in_quotes(name)));
   }
-  print_token(console, token, options.json ? token_json(*id, name, token, row) : token.text);
+  print_token(console, *id, name, token, options.json);
   return EX_OK;
 }
 
 int list_organizations(const Console& console, store::Store& store, bool json) {
   const auto organizations = store.organizations.list();
-  const auto tokens = store.organizations.list_tokens();
+  const auto tokens = store.credentials.list(CredentialKind::organization_token);
   const UtcMillis now = console.now();
   const auto each_token = [&](const store::Organization& one, const auto& action) {
-    for (const store::OrganizationToken& token : tokens)
+    for (const store::Credential& token : tokens)
       if (token.organization == one.id) action(token);
   };
   if (json) {
     JsonArrayWriter list(console.out);
     for (const store::Organization& one : organizations) {
       Json shown = Json::array();
-      each_token(one, [&](const store::OrganizationToken& token) {
+      each_token(one, [&](const store::Credential& token) {
         shown.push_back({{"prefix", token.prefix},
                          {"state", to_word(sync::state_of(token, now))},
                          {"created_at", json_time(token.created_at)},
@@ -113,7 +98,7 @@ int list_organizations(const Console& console, store::Store& store, bool json) {
                                 {"CREATED (UTC)"},
                                 {"ENDS (UTC)"}});
   for (const store::Organization& one : organizations) {
-    each_token(one, [&](const store::OrganizationToken& token) {
+    each_token(one, [&](const store::Credential& token) {
       table.add({one.name, std::to_string(one.accounts), token.prefix,
                  std::string(to_word(sync::state_of(token, now))), minute_text(token.created_at),
                  minute_text(token.revoked_at ? token.revoked_at : token.expires_at)});
@@ -129,40 +114,26 @@ int rotate_token(const Console& console, CliContext& ctx, const RotateOptions& o
   const auto organization = ctx.store.organizations.find_by_name(options.of);
   if (!organization) return no_organization(console, options.of);
   const UtcMillis now = console.now();
-  const auto old = ctx.store.organizations.list_tokens();
-  const sync::NewCredential token = sync::make_organization_token();
-  store::OrganizationToken row = row_of(token, now);
-  row.organization = organization->id;
-  ctx.store.organizations.insert_token(row);
-  print_token(console, token,
-              options.json ? token_json(organization->id, organization->name, token, row) : token.text);
-  for (const store::OrganizationToken& one : old) {
+  const auto old = ctx.store.credentials.list(CredentialKind::organization_token);
+  sync::NewCredential token = sync::make_credential(CredentialKind::organization_token, now);
+  token.organization = organization->id;
+  ctx.store.credentials.insert(token);
+  print_token(console, organization->id, organization->name, token, options.json);
+  for (const store::Credential& one : old) {
     if (one.organization != organization->id || !sync::is_usable(sync::state_of(one, now))) continue;
-    end_replaced(console, one.prefix, one.expires_at, options, [&](std::optional<UtcMillis> end) {
-      audit_object(console, organization->name, "token " + one.prefix + " is replaced by " + token.prefix);
-      end ? ctx.store.organizations.set_token_expiry(one.id, *end)
-          : ctx.store.organizations.revoke_token(one.id, now);
-    });
+    audit_object(console, organization->name, "token " + one.prefix + " is replaced by " + token.prefix);
+    end_replaced(console, ctx, one, options);
   }
   return EX_OK;
 }
 
-bool matches_prefix(const store::OrganizationToken& token, const std::string& word) {
-  if (sync::is_organization_token(word)) return token.hash == sync::api_key_hash(word);
-  return has_prefix(token.prefix, kTokenPrefix, word);
-}
-
 int revoke_token(const Console& console, store::Store& store, const RevokeOptions& options) {
   const std::string& word = options.of;
-  std::vector<store::OrganizationToken> found;
-  std::vector<store::OrganizationToken> revoked;
-  for (const store::OrganizationToken& token : store.organizations.list_tokens())
-    if (matches_prefix(token, word)) (token.revoked_at ? revoked : found).push_back(token);
-  if (found.empty() && revoked.size() == 1) {
-    console.info(fmt::format("{} is already revoked (since {} UTC).", revoked.front().prefix,
-                             minute_text(revoked.front().revoked_at)));
-    return EX_OK;
-  }
+  std::vector<store::Credential> found;
+  std::vector<store::Credential> revoked;
+  for (const store::Credential& token : store.credentials.list(CredentialKind::organization_token))
+    if (sync::is_meant_by(token, word)) (token.revoked_at ? revoked : found).push_back(token);
+  if (found.empty() && revoked.size() == 1) found = revoked;
   // A misspelt whole token must not be printed.
   if (found.size() != 1) {
     const std::string shown = word.size() > 16 ? "that token" : in_quotes(word);
@@ -173,13 +144,10 @@ int revoke_token(const Console& console, store::Store& store, const RevokeOption
                                           shown)
                             : fmt::format("{} matches {} tokens; give more characters", shown, found.size()));
   }
-  const std::string question =
-      fmt::format("Revoke token {} of {}?", found.front().prefix, printable(found.front().organization_name));
-  if (const auto refused = refuse_unconfirmed(console, options.yes, question)) return *refused;
-  audit_object(console, found.front().organization_name, "token " + found.front().prefix);
-  store.organizations.revoke_token(found.front().id, console.now());
-  console.info(
-      fmt::format("{} of {} is revoked.", found.front().prefix, printable(found.front().organization_name)));
+  const store::Credential& token = found.front();
+  if (const auto refused = refuse_revocation(console, token, "token", options.yes)) return *refused;
+  audit_object(console, token.owner, "token " + token.prefix);
+  revoke(console, store, token);
   return EX_OK;
 }
 

@@ -15,22 +15,12 @@ namespace giftsync::cli {
 namespace {
 
 constexpr std::string_view kPath = "/api/v1/crm/salesforce/messages/";
-constexpr std::string_view kTokenPrefix = "gmt_live_";
-
-store::MessageToken row_of(const sync::NewCredential& token, UtcMillis now) {
-  store::MessageToken row;
-  row.prefix = token.prefix;
-  row.hash = token.hash;
-  row.created_at = now;
-  return row;
-}
-
 /// The URL holds the token's text, which is not stored: this is the only time that it is shown.
 void print_url(const Console& console, const CliContext& ctx, const sync::NewCredential& token, bool json) {
   const std::string& admin_url = ctx.settings.server.admin_url;
   const std::string url = admin_url + std::string(kPath) + token.text;
   if (json) {
-    const Json shown{{"url", url}, {"prefix", token.prefix}, {"created_at", json_time(console.now())}};
+    const Json shown{{"url", url}, {"prefix", token.prefix}, {"created_at", json_time(token.created_at)}};
     console.out << json_text(shown, 2) << std::endl;
   } else {
     console.out << url << std::endl;
@@ -46,16 +36,16 @@ void print_url(const Console& console, const CliContext& ctx, const sync::NewCre
 }
 
 int create_token(const Console& console, CliContext& ctx, bool json) {
-  const sync::NewCredential token = sync::make_message_token();
+  const sync::NewCredential token = sync::make_credential(CredentialKind::message_token, console.now());
   audit_object(console, token.prefix);
-  if (!ctx.store.message_tokens.create(row_of(token, console.now())))
+  if (!ctx.store.credentials.create_message_token(token))
     return console.fail(
         EX_DATAERR, "there is a URL for messages already; \"giftsyncctl crm messages rotate\" replaces it");
   print_url(console, ctx, token, json);
   return EX_OK;
 }
 
-Json json_of(const store::MessageToken& token, UtcMillis now) {
+Json json_of(const store::Credential& token, UtcMillis now) {
   return {{"prefix", token.prefix},
           {"state", to_word(sync::state_of(token, now))},
           {"created_at", json_time(token.created_at)},
@@ -64,11 +54,11 @@ Json json_of(const store::MessageToken& token, UtcMillis now) {
 }
 
 int list_tokens(const Console& console, store::Store& store, bool json) {
-  const auto tokens = store.message_tokens.list();
+  const auto tokens = store.credentials.list(CredentialKind::message_token);
   const UtcMillis now = console.now();
   Listing list(console.out, json,
                {{"PREFIX"}, {"STATE"}, {"CREATED (UTC)"}, {"LAST MESSAGE (UTC)"}, {"ENDS (UTC)"}});
-  for (const store::MessageToken& token : tokens) {
+  for (const store::Credential& token : tokens) {
     list.add([&] { return json_of(token, now); },
              [&]() -> TextTable::Row {
                return {{token.prefix, std::string(to_word(sync::state_of(token, now))),
@@ -85,27 +75,27 @@ int list_tokens(const Console& console, store::Store& store, bool json) {
 }
 
 /// Those that a rotation ends at once, since at most two work.
-void say_ended(const Console& console, const std::vector<store::MessageToken>& before) {
-  for (const store::MessageToken& token : before) {
+void say_ended(const Console& console, const std::vector<store::Credential>& before) {
+  for (const store::Credential& token : before) {
     if (token.expires_at && sync::is_usable(sync::state_of(token, console.now())))
       console.info(fmt::format("{} was replaced before and is refused from now on.", token.prefix));
   }
 }
 
 int rotate_token(const Console& console, CliContext& ctx, const RotateOptions& options) {
-  const auto before = ctx.store.message_tokens.list();
+  const auto before = ctx.store.credentials.list(CredentialKind::message_token);
   const UtcMillis now = console.now();
   const std::optional<UtcMillis> end =
       options.grace_millis() == 0 ? std::nullopt : std::optional(now + options.grace_millis());
-  const sync::NewCredential token = sync::make_message_token();
+  const sync::NewCredential token = sync::make_credential(CredentialKind::message_token, now);
   audit_object(console, token.prefix);
-  if (!ctx.store.message_tokens.rotate(row_of(token, now), end))
+  if (!ctx.store.credentials.rotate_message_token(token, end))
     return console.fail(
         EX_DATAERR,
         "there is no URL for messages to replace; \"giftsyncctl crm messages create\" creates one");
   print_url(console, ctx, token, options.json);
   say_ended(console, before);
-  for (const store::MessageToken& one : before) {
+  for (const store::Credential& one : before) {
     if (one.expires_at) continue;
     console.info(end ? fmt::format("{} works until {} UTC.", one.prefix, minute_text(*end))
                      : fmt::format("{} is refused from now on.", one.prefix));
@@ -113,22 +103,12 @@ int rotate_token(const Console& console, CliContext& ctx, const RotateOptions& o
   return EX_OK;
 }
 
-/// The token whose URL, text or first characters these are.
-std::vector<store::MessageToken> find_tokens(const std::vector<store::MessageToken>& tokens,
-                                             const std::string& word) {
-  const std::string text = word.substr(word.rfind('/') + 1);
-  std::vector<store::MessageToken> found;
-  for (const store::MessageToken& token : tokens) {
-    const bool is_meant = sync::is_message_token(text) ? token.hash == sync::api_key_hash(text)
-                                                       : has_prefix(token.prefix, kTokenPrefix, text);
-    if (is_meant) found.push_back(token);
-  }
-  return found;
-}
-
 int delete_token(const Console& console, store::Store& store, const RevokeOptions& options) {
-  const auto tokens = store.message_tokens.list();
-  const auto found = find_tokens(tokens, options.of);
+  const auto tokens = store.credentials.list(CredentialKind::message_token);
+  // The URL, its token's text or first characters.
+  const std::string word = options.of.substr(options.of.rfind('/') + 1);
+  std::vector<store::Credential> found = tokens;
+  std::erase_if(found, [&](const auto& token) { return !sync::is_meant_by(token, word); });
   if (found.size() != 1) {
     // A misspelt whole URL must not be printed.
     const std::string shown = options.of.size() > 16 ? "that text" : in_quotes(options.of);
@@ -143,7 +123,7 @@ int delete_token(const Console& console, store::Store& store, const RevokeOption
           refuse_unconfirmed(console, options.yes, fmt::format("Delete the URL with token {}?", prefix)))
     return *refused;
   audit_object(console, prefix);
-  store.message_tokens.remove(found.front().id);
+  store.credentials.remove_message_token(found.front().id);
   console.info(fmt::format("{} is deleted: messages to its URL are refused from now on.", prefix));
   if (tokens.size() == 1)
     console.info("No messages are accepted any more; changed request records are seen by the poll alone.");

@@ -3,6 +3,7 @@
 #include <sysexits.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 
 #include "cli/commands.h"
@@ -44,14 +45,18 @@ StatusReport collect_status(store::Store& store, const config::Settings& setting
   StatusReport report;
   report.stats = store::store_stats(wiring::store_dsn(settings.store), now, now + kSoonDays * kDayMillis);
   report.facts = wiring::attention_facts(settings, store, report.stats, program_with(settings), now);
+  const auto keys = store.credentials.list(CredentialKind::api_key);
+  std::map<AccountId, store::Account> accounts;
   for (const store::Account& account : store.accounts.list()) {
     ++report.accounts;
     report.active_accounts += account.active ? 1 : 0;
+    accounts.emplace(account.id, account);
   }
-  for (const store::ApiKeyOwner& holder : store.accounts.list_keys()) {
+  for (const store::Credential& key : keys) {
     ++report.keys;
-    if (!sync::is_usable(sync::state_of(holder.key, now))) continue;
-    const bool has_access = sync::access_of(holder, {}, now) == sync::ApiKeyAccess::allowed;
+    if (!sync::is_usable(sync::state_of(key, now))) continue;
+    const bool has_access =
+        sync::access_of({key, accounts.at(key.account)}, {}, now) == sync::ApiKeyAccess::allowed;
     ++(has_access ? report.working_keys : report.keys_without_access);
   }
   report.mails = store.deliveries.count_by_state();

@@ -426,7 +426,9 @@ void check_organization_token(ParsedConfig& parsed) {
            "giftsyncctl organization create"});
     return;
   }
-  if (sync::is_organization_token(trimmed(parsed.settings.requests.organization_token.reveal()))) return;
+  if (sync::is_credential(CredentialKind::organization_token,
+                          trimmed(parsed.settings.requests.organization_token.reveal())))
+    return;
   parsed.refuse(key, "a text that is not an organization token", "got_live_ and 38 letters and digits",
                 "copy it again, whole, or make one: giftsyncctl organization create, or rotate NAME");
 }

@@ -62,7 +62,7 @@ std::optional<OrganizationId> owner_of_requests(const PageCall& call) {
   if (!uses_request_records(call)) return std::nullopt;
   const config::RequestSettings& requests = call.console.options.in_force->requests;
   const sync::TokenStatus token =
-      sync::token_status(call.store().organizations, requests.organization_token.reveal(), call.now);
+      sync::token_status(call.store().credentials, requests.organization_token.reveal(), call.now);
   if (token.state != sync::TokenStatus::State::active) return std::nullopt;
   return token.organization;
 }

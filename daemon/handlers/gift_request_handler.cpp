@@ -165,7 +165,7 @@ http::Reply CrmGiftRequestHandler::handle(const http::HttpRequest& request, std:
   const std::string token = request.header(kTokenHeader).value_or("");
   http::Reply reply = handle_with_token(request, token);
   const auto text = trimmed(token);
-  if (!sync::is_organization_token(text)) return reply;
+  if (!sync::is_credential(CredentialKind::organization_token, text)) return reply;
   return std::move(reply).changed([prefix = sync::public_prefix(text)](const http::Reply::Finish& finish) {
     http::HttpResponse response = finish();
     response.caller = prefix;
@@ -177,7 +177,7 @@ http::Reply CrmGiftRequestHandler::handle_with_token(const http::HttpRequest& re
                                                      const std::string& token) {
   const UtcMillis now = options_.clock();
   sync::SenderInfo sender;
-  sender.token = sync::token_status(store_.organizations, token, now);
+  sender.token = sync::token_status(store_.credentials, token, now);
   if (sender.token.state != sync::TokenStatus::State::active)
     return http::refused_crm_sender(sync::missing_preconditions(sender, now));
   return rate_limiter_.handle_limited(sender.token.organization.value, [&] {

@@ -18,7 +18,7 @@ namespace {
 
 using salesforce::MessageFault;
 using salesforce::SoapFaultSide;
-using store::MessageToken;
+using store::Credential;
 
 static_assert(salesforce::kMaxOutboundMessageBytes == http::kMaxMessageBodyBytes);
 constexpr const char* kSoapType = "text/xml; charset=utf-8";
@@ -85,11 +85,10 @@ http::HttpResponse too_many_waiting() {
 }
 
 /// The usable token of that text, or null. All are compared, so the time does not depend on which one it is.
-const MessageToken* find_token(const std::vector<MessageToken>& tokens, std::string_view text,
-                               UtcMillis now) {
+const Credential* find_token(const std::vector<Credential>& tokens, std::string_view text, UtcMillis now) {
   const std::string hash = sync::api_key_hash(text);
-  const MessageToken* found = nullptr;
-  for (const MessageToken& token : tokens) {
+  const Credential* found = nullptr;
+  for (const Credential& token : tokens) {
     const bool is_equal = equal_in_constant_time(token.hash, hash);
     if (is_equal && sync::is_usable(sync::state_of(token, now))) found = &token;
   }
@@ -109,18 +108,18 @@ OutboundMessageHandler::Access OutboundMessageHandler::load_access() {
       .load = [this](const std::string& name) { return store_.metadata(name); },
       .save = {},
       .save_if_absent = {}};
-  Access access{store_.message_tokens.list(), {}};
+  Access access{store_.credentials.list(CredentialKind::message_token), {}};
   if (!access.tokens.empty()) access.target = salesforce::stored_message_target(facts);
   return access;
 }
 
 http::Reply OutboundMessageHandler::handle(const http::HttpRequest& request, std::string_view token) {
-  if (!sync::is_message_token(token)) return http::unknown_path();
+  if (!sync::is_credential(CredentialKind::message_token, token)) return http::unknown_path();
   const auto access = access_.get(0);
-  const MessageToken* known = access ? find_token(access->tokens, token, options_.clock()) : nullptr;
+  const Credential* known = access ? find_token(access->tokens, token, options_.clock()) : nullptr;
   if (!known) return http::unknown_path();
   http::Reply reply = rate_limiter_.handle_limited(
-      known->id, [&] { return http::Reply(handle_for_token(request, *access, *known)); });
+      known->id.value, [&] { return http::Reply(handle_for_token(request, *access, *known)); });
   return std::move(reply).changed([prefix = known->prefix](const http::Reply::Finish& finish) {
     http::HttpResponse response = finish();
     response.caller = prefix;
@@ -129,7 +128,7 @@ http::Reply OutboundMessageHandler::handle(const http::HttpRequest& request, std
 }
 
 http::HttpResponse OutboundMessageHandler::handle_for_token(const http::HttpRequest& request,
-                                                            const Access& access, const MessageToken& token) {
+                                                            const Access& access, const Credential& token) {
   if (auto refusal = head_refusal(request)) return std::move(*refusal);
   if (!access.target) return not_connected();
   const auto message = salesforce::read_outbound_message(request.body);
@@ -139,8 +138,8 @@ http::HttpResponse OutboundMessageHandler::handle_for_token(const http::HttpRequ
 }
 
 http::HttpResponse OutboundMessageHandler::store_records(const std::vector<std::string>& records,
-                                                         const MessageToken& token) {
-  if (!store_.crm_change_events.add(records, token.id, options_.clock())) return too_many_waiting();
+                                                         const Credential& token) {
+  if (!store_.crm_change_events.add(records, token.id.value, options_.clock())) return too_many_waiting();
   if (options_.on_stored) options_.on_stored();
   return http::text_response(200, kSoapType, salesforce::acknowledgement());
 }

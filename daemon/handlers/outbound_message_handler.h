@@ -35,13 +35,13 @@ class OutboundMessageHandler {
  private:
   /// What of the store decides about a message; at most a second old.
   struct Access {
-    std::vector<store::MessageToken> tokens;
+    std::vector<store::Credential> tokens;
     std::optional<salesforce::MessageTarget> target;
   };
   Access load_access();
   http::HttpResponse handle_for_token(const http::HttpRequest& request, const Access& access,
-                                      const store::MessageToken& token);
-  http::HttpResponse store_records(const std::vector<std::string>& records, const store::MessageToken& token);
+                                      const store::Credential& token);
+  http::HttpResponse store_records(const std::vector<std::string>& records, const store::Credential& token);
 
   store::Store& store_;
   const OutboundMessageOptions options_;

@@ -35,12 +35,12 @@ std::optional<std::string> api_key_from_header(const HttpRequest& request) {
   return is_plausible ? std::optional<std::string>(key) : std::nullopt;
 }
 
-Authenticator::Authenticator(store::Accounts& accounts, giftsync::Clock clock,
+Authenticator::Authenticator(store::Credentials& credentials, giftsync::Clock clock,
                              std::int64_t requests_per_minute)
-    : accounts_(accounts),
+    : credentials_(credentials),
       clock_(std::move(clock)),
       rate_limiter_(requests_per_minute, clock_),
-      key_cache_(clock_, [this](const std::string& hash) { return accounts_.find_key_by_hash(hash); }) {}
+      key_cache_(clock_, [this](const std::string& hash) { return credentials_.find_key_by_hash(hash); }) {}
 
 Reply Authenticator::handle_authenticated(const HttpRequest& request, Scope needed, const Handler& handler) {
   auto authenticated = authenticate(request, needed);
@@ -61,7 +61,7 @@ tl::expected<Authenticator::KeyOwner, HttpResponse> Authenticator::authenticate(
                                                                                 Scope needed) {
   if (request.headers.count("Authorization") == 0) return tl::unexpected(missing_api_key());
   const std::optional<std::string> text = api_key_from_header(request);
-  if (!text || !sync::is_api_key(*text)) return tl::unexpected(refused_api_key());
+  if (!text || !sync::is_credential(CredentialKind::api_key, *text)) return tl::unexpected(refused_api_key());
   // The checksum fits, so it is a key, known or not. Its first characters are not secret.
   auto owner = authenticate_key(*text, needed);
   if (!owner) owner.error().caller = sync::public_prefix(*text);
@@ -86,20 +86,20 @@ tl::expected<Authenticator::KeyOwner, HttpResponse> Authenticator::authenticate_
   return tl::unexpected(refused_api_key());
 }
 
-void Authenticator::record_use(ApiKeyId key) {
+void Authenticator::record_use(CredentialId key) {
   const UtcMillis now = clock_();
   const std::lock_guard lock(mutex_);
   last_used_[key] = now;
 }
 
 void Authenticator::flush_last_used() {
-  std::map<ApiKeyId, UtcMillis> last_used;
+  std::map<CredentialId, UtcMillis> last_used;
   {
     const std::lock_guard lock(mutex_);
     last_used.swap(last_used_);
   }
   try {
-    accounts_.update_last_used({last_used.begin(), last_used.end()});
+    credentials_.update_last_used({last_used.begin(), last_used.end()});
   } catch (const DependencyError&) {
     const std::lock_guard lock(mutex_);
     last_used_.merge(last_used);  // later uses have been recorded meanwhile

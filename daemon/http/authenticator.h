@@ -16,7 +16,7 @@
 #include "daemon/http/request_rate_limiter.h"
 #include "platform/clock.h"
 #include "platform/ttl_cache.h"
-#include "schema/store/account/accounts.h"
+#include "schema/store/account/credentials.h"
 
 namespace giftsync::http {
 
@@ -28,7 +28,7 @@ std::optional<std::string> api_key_from_header(const HttpRequest& request);
 class Authenticator {
  public:
   /// `requests_per_minute`: of each key; 0 for no limit.
-  Authenticator(store::Accounts& accounts, giftsync::Clock clock, std::int64_t requests_per_minute);
+  Authenticator(store::Credentials& credentials, giftsync::Clock clock, std::int64_t requests_per_minute);
 
   using Handler = std::function<Reply(const store::ApiKeyOwner& caller)>;
   /// The reply of `handler` for a caller with that scope, with the key's rate-limit headers, or a refusal.
@@ -43,14 +43,14 @@ class Authenticator {
   /// The owner of the request's key, never null, if the key has that scope; or the refusal.
   tl::expected<KeyOwner, HttpResponse> authenticate(const HttpRequest& request, Scope needed);
   tl::expected<KeyOwner, HttpResponse> authenticate_key(const std::string& text, Scope needed);
-  void record_use(ApiKeyId key);
+  void record_use(CredentialId key);
 
-  store::Accounts& accounts_;
+  store::Credentials& credentials_;
   const giftsync::Clock clock_;
   RequestRateLimiter rate_limiter_;
   TtlCache<std::string, store::ApiKeyOwner> key_cache_;
   std::mutex mutex_;
-  std::map<ApiKeyId, UtcMillis> last_used_;  // guarded by mutex_
+  std::map<CredentialId, UtcMillis> last_used_;  // guarded by mutex_
 };
 
 }  // namespace giftsync::http

@@ -187,12 +187,13 @@ bool Router::has_credential(const HttpRequest& head, const RouteMatch& match) co
       return true;
     case RouteInput::Credential::api_key: {
       const auto key = api_key_from_header(head);
-      return key && sync::is_api_key(*key);
+      return key && sync::is_credential(CredentialKind::api_key, *key);
     }
     case RouteInput::Credential::organization_token:
-      return sync::is_organization_token(trimmed(head.header("Organization-Token").value_or("")));
+      return sync::is_credential(CredentialKind::organization_token,
+                                 trimmed(head.header("Organization-Token").value_or("")));
     case RouteInput::Credential::message_token:
-      return sync::is_message_token(match.path_parameter);
+      return sync::is_credential(CredentialKind::message_token, match.path_parameter);
     case RouteInput::Credential::source:
       return !handlers_.may_be_status_changes || handlers_.may_be_status_changes(head, match.path_parameter);
   }

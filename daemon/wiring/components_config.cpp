@@ -135,7 +135,7 @@ sync::LifecycleTerms lifecycle_terms(const config::LifecycleSettings& settings) 
 
 sync::ApproverNoticeRules approver_notice_rules(const config::Settings& settings, store::Store& store) {
   const sync::TokenStatus token =
-      sync::token_status(store.organizations, settings.requests.organization_token.reveal(), system_now());
+      sync::token_status(store.credentials, settings.requests.organization_token.reveal(), system_now());
   sync::ApproverNoticeRules rules;
   if (token.state == sync::TokenStatus::State::active) rules.organization = token.organization;
   rules.allow_self_approval = settings.requests.allow_self_approval;
@@ -154,7 +154,7 @@ sync::RequestRecordRules request_record_rules(const config::Settings& settings, 
   rules.authorize_senders = [&settings, &store, &crm](std::span<const std::string> users) {
     const UtcMillis now = system_now();
     const sync::TokenStatus token =
-        sync::token_status(store.organizations, settings.requests.organization_token.reveal(), now);
+        sync::token_status(store.credentials, settings.requests.organization_token.reveal(), now);
     return sync::authorize_senders(store.accounts, crm.directory(), token, users, now);
   };
   // In an org people approve in Salesforce.

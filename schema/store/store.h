@@ -15,7 +15,7 @@
 #include "schema/store/account/accounts.h"
 #include "schema/store/account/console_sessions.h"
 #include "schema/store/account/console_users.h"
-#include "schema/store/account/message_tokens.h"
+#include "schema/store/account/credentials.h"
 #include "schema/store/account/organizations.h"
 #include "schema/store/console_gifts.h"
 #include "schema/store/crm/backfill_store.h"
@@ -85,6 +85,7 @@ class Store {
  public:
   Accounts accounts;
   Organizations organizations;
+  Credentials credentials;
   Catalogue catalogue;
   GiftRequests gifts;
   ChangeLog changes;
@@ -95,7 +96,6 @@ class Store {
   ExternalIds external_ids;
   BackfillStore backfill;
   RequestRecords request_records;
-  MessageTokens message_tokens;
   CrmChangeEvents crm_change_events;
   Donations donations;
   GiftCodes codes;

@@ -1,5 +1,6 @@
 #include "sync/access/credential.h"
 
+#include <array>
 #include <cstdint>
 
 #include "platform/digest.h"
@@ -13,10 +14,8 @@ struct CredentialForm {
   std::string_view prefix;
   std::size_t random_digits;
 };
-constexpr CredentialForm kApiKey{"gsk_live_", 32};
-constexpr CredentialForm kOrganizationToken{"got_live_", 32};
-/// Each digit has 5.95 bits, and listings show the first seven.
-constexpr CredentialForm kMessageToken{"gmt_live_", 50};
+/// By CredentialKind. Each digit of a message token has 5.95 bits, and listings show the first seven.
+constexpr std::array<CredentialForm, 3> kForms{{{"gsk_live_", 32}, {"got_live_", 32}, {"gmt_live_", 50}}};
 constexpr std::string_view kDigits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 constexpr std::size_t kChecksumDigits = 6;
 constexpr std::size_t kPublicPrefixCharacters = 16;
@@ -44,13 +43,26 @@ std::string checksum(std::string_view text) {
   return digits;
 }
 
-NewCredential make_credential(const CredentialForm& form) {
-  std::string text = std::string(form.prefix) + random_digits(form.random_digits);
-  text += checksum(text);
-  return {text, public_prefix(text), api_key_hash(text)};
+const CredentialForm& form_of(CredentialKind kind) {
+  return kForms[static_cast<std::size_t>(kind)];
 }
 
-bool is_well_formed(const CredentialForm& form, std::string_view text) {
+}  // namespace
+
+NewCredential make_credential(CredentialKind kind, UtcMillis created_at) {
+  const CredentialForm& form = form_of(kind);
+  NewCredential made;
+  made.kind = kind;
+  made.text = std::string(form.prefix) + random_digits(form.random_digits);
+  made.text += checksum(made.text);
+  made.prefix = public_prefix(made.text);
+  made.hash = api_key_hash(made.text);
+  made.created_at = created_at;
+  return made;
+}
+
+bool is_credential(CredentialKind kind, std::string_view text) {
+  const CredentialForm& form = form_of(kind);
   if (text.size() != form.prefix.size() + form.random_digits + kChecksumDigits ||
       !text.starts_with(form.prefix))
     return false;
@@ -60,30 +72,13 @@ bool is_well_formed(const CredentialForm& form, std::string_view text) {
          text.substr(text.size() - kChecksumDigits);
 }
 
-}  // namespace
-
-NewCredential make_api_key() {
-  return make_credential(kApiKey);
-}
-
-NewCredential make_organization_token() {
-  return make_credential(kOrganizationToken);
-}
-
-NewCredential make_message_token() {
-  return make_credential(kMessageToken);
-}
-
-bool is_api_key(std::string_view text) {
-  return is_well_formed(kApiKey, text);
-}
-
-bool is_organization_token(std::string_view text) {
-  return is_well_formed(kOrganizationToken, text);
-}
-
-bool is_message_token(std::string_view text) {
-  return is_well_formed(kMessageToken, text);
+bool is_meant_by(const store::Credential& credential, std::string_view word) {
+  if (word.empty()) return false;
+  if (is_credential(credential.kind, word)) return credential.hash == api_key_hash(word);
+  const std::string_view kind = form_of(credential.kind).prefix;
+  const std::string_view prefix = credential.prefix;
+  return prefix.starts_with(word) ||
+         (prefix.starts_with(kind) && prefix.substr(kind.size()).starts_with(word));
 }
 
 std::string public_prefix(std::string_view key_or_token) {
@@ -101,32 +96,16 @@ constexpr auto kCredentialStates = enum_words<CredentialState>({{CredentialState
                                                                 {CredentialState::expired, "expired"},
                                                                 {CredentialState::revoked, "revoked"}});
 
-CredentialState state_by_expiry(std::optional<UtcMillis> expires_at, UtcMillis now) {
-  if (!expires_at) return CredentialState::active;
-  return *expires_at <= now ? CredentialState::expired : CredentialState::expiring;
-}
-
-template <typename Credential>
-CredentialState credential_state(const Credential& credential, UtcMillis now) {
-  return credential.revoked_at ? CredentialState::revoked : state_by_expiry(credential.expires_at, now);
-}
-
 }  // namespace
 
 std::string_view to_word(CredentialState state) {
   return kCredentialStates.word_of(state);
 }
 
-CredentialState state_of(const store::ApiKey& key, UtcMillis now) {
-  return credential_state(key, now);
-}
-
-CredentialState state_of(const store::OrganizationToken& token, UtcMillis now) {
-  return credential_state(token, now);
-}
-
-CredentialState state_of(const store::MessageToken& token, UtcMillis now) {
-  return state_by_expiry(token.expires_at, now);
+CredentialState state_of(const store::Credential& credential, UtcMillis now) {
+  if (credential.revoked_at) return CredentialState::revoked;
+  if (!credential.expires_at) return CredentialState::active;
+  return *credential.expires_at <= now ? CredentialState::expired : CredentialState::expiring;
 }
 
 ApiKeyAccess access_of(const store::ApiKeyOwner& caller, std::optional<Scope> needed, UtcMillis now) {
@@ -136,19 +115,19 @@ ApiKeyAccess access_of(const store::ApiKeyOwner& caller, std::optional<Scope> ne
   return ApiKeyAccess::allowed;
 }
 
-TokenStatus token_status(store::Organizations& organizations, std::string_view token, UtcMillis now) {
+TokenStatus token_status(store::Credentials& credentials, std::string_view token, UtcMillis now) {
   using State = TokenStatus::State;
   const std::string_view text = giftsync::trimmed(token);
   if (text.empty()) return {State::missing, {}, {}};
   // Malformed tokens are refused without a query.
-  if (!is_organization_token(text)) return {State::unknown, {}, {}};
+  if (!is_credential(CredentialKind::organization_token, text)) return {State::unknown, {}, {}};
   const std::string hash = api_key_hash(text);
-  const auto found = organizations.find_token_by_hash(hash);
+  const auto found = credentials.find_by_hash(CredentialKind::organization_token, hash);
   if (!found || !equal_in_constant_time(found->hash, hash)) return {State::unknown, {}, {}};
   const CredentialState state = state_of(*found, now);
   if (state == CredentialState::revoked) return {State::revoked, {}, {}};
   if (state == CredentialState::expired) return {State::expired, {}, {}};
-  return {State::active, found->organization, found->organization_name};
+  return {State::active, found->organization, found->owner};
 }
 
 }  // namespace giftsync::sync

@@ -9,29 +9,25 @@
 #include <string_view>
 
 #include "platform/digest.h"
-#include "schema/store/account/accounts.h"
-#include "schema/store/account/message_tokens.h"
-#include "schema/store/account/organizations.h"
+#include "schema/store/account/credentials.h"
 #include "sync/access/send_authorization.h"
 
 namespace giftsync::sync {
 
-struct NewCredential {
-  std::string text;    ///< 47 characters, of message tokens 65; shown once, never stored
-  std::string prefix;  ///< the first 16 characters; listings identify the key by them
-  std::string hash;    ///< api_key_hash(text)
+struct NewCredential : store::Credential {
+  std::string text;  ///< 47 characters, of message tokens 65; shown once, never stored
 };
 
-/// These throw DependencyError when the system provides no random bytes.
-NewCredential make_api_key();
-NewCredential make_organization_token();
-NewCredential make_message_token();
+/// Its prefix and hash are set. Throws DependencyError when the system provides no random bytes.
+NewCredential make_credential(CredentialKind kind, UtcMillis created_at = {});
 
-/// Whether the text has the form of a key and its checksum fits. Other texts are refused without a query; a
-/// scanner for leaked secrets can also recognise keys by it.
-bool is_api_key(std::string_view text);
-bool is_organization_token(std::string_view text);
-bool is_message_token(std::string_view text);
+/// Whether the text has the form of that kind and its checksum fits. Other texts are refused without a query;
+/// a scanner for leaked secrets can also recognise keys by it.
+bool is_credential(CredentialKind kind, std::string_view text);
+
+/// Whether a person means this credential by `word`: its text, or the first characters that listings show,
+/// with or without "gsk_live_". False for an empty word.
+bool is_meant_by(const store::Credential& credential, std::string_view word);
 
 /// The first characters of a key or token. They are not secret: listings and the log identify it by them.
 std::string public_prefix(std::string_view key_or_token);
@@ -48,10 +44,7 @@ enum class CredentialState { active, expiring, expired, revoked };
 /// "active", "expiring", "expired" or "revoked".
 std::string_view to_word(CredentialState state);
 
-CredentialState state_of(const store::ApiKey& key, UtcMillis now);
-CredentialState state_of(const store::OrganizationToken& token, UtcMillis now);
-/// Never revoked: a message token is deleted.
-CredentialState state_of(const store::MessageToken& token, UtcMillis now);
+CredentialState state_of(const store::Credential& credential, UtcMillis now);
 
 constexpr bool is_usable(CredentialState state) {
   return state == CredentialState::active || state == CredentialState::expiring;
@@ -67,6 +60,6 @@ ApiKeyAccess access_of(const store::ApiKeyOwner& caller, std::optional<Scope> ne
 // interface. Any thread. (REQ-36)
 
 /// Throws DependencyError when the store fails.
-TokenStatus token_status(store::Organizations& organizations, std::string_view token, UtcMillis now);
+TokenStatus token_status(store::Credentials& credentials, std::string_view token, UtcMillis now);
 
 }  // namespace giftsync::sync

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "crm/crm.h"
-#include "schema/store/account/accounts.h"
+#include "schema/store/account/credentials.h"
 #include "schema/store/crm/request_records.h"
 #include "schema/store/store.h"
 #include "sync/request/request_record_to_gift_request.h"

@@ -25,8 +25,8 @@ class CliCrmMessages : public testing::Test {
     const std::size_t begin = out.find("gmt_live_");
     return out.substr(begin, out.find_first_of("\"\n", begin) - begin);
   }
-  std::vector<store::MessageToken> tokens() const {
-    return store::Store(cli.address()).message_tokens.list();
+  std::vector<store::Credential> tokens() const {
+    return store::Store(cli.address()).credentials.list(CredentialKind::message_token);
   }
   CliFixture cli;
 };
@@ -53,7 +53,7 @@ TEST_F(CliCrmMessages, CreatePrintsTheUrlAloneAndNothingElseShowsIt) {
 TEST_F(CliCrmMessages, CreateAndListPrintJson) {
   const Json made = Json::parse(messages({"create", "--json"}).out);
   const std::string token = token_of(made["url"]);
-  EXPECT_TRUE(sync::is_message_token(token));
+  EXPECT_TRUE(sync::is_credential(CredentialKind::message_token, token));
   EXPECT_EQ(made["prefix"], token.substr(0, 16));
   const Json listed = Json::parse(messages({"list", "--json"}).out);
   ASSERT_EQ(listed.size(), 1u);
@@ -84,7 +84,8 @@ TEST_F(CliCrmMessages, RotateKeepsTheFormerUrlForTheGracePeriodAndNeverThree) {
 TEST_F(CliCrmMessages, DeleteEndsAUrl) {
   const std::string token = token_of(messages({"create"}).out);
   EXPECT_EQ(messages({"delete", token.substr(0, 12)}).code, 64) << "not confirmed";
-  const auto unknown = messages({"delete", sync::make_message_token().text, "--yes"});
+  const auto unknown =
+      messages({"delete", sync::make_credential(CredentialKind::message_token).text, "--yes"});
   EXPECT_EQ(unknown.code, 65);
   EXPECT_THAT(unknown.err, Not(HasSubstr("gmt_live_")));
   EXPECT_EQ(tokens().size(), 1u);

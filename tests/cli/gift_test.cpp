@@ -564,8 +564,8 @@ TEST_F(CliGift, GiftsAreListedAndExportedByTheKeyThatAskedForThem) {
   cli_.run({"account", "create", "--email", "rose@example.com", "--name", "Rose", "--plan", "team"});
   cli_.run({"key", "create", "--account", "rose@example.com", "--name", "shop"});
   store::Store store(cli_.address());
-  ASSERT_FALSE(store.accounts.list_keys().empty());
-  const std::string key = store.accounts.list_keys().back().key.prefix;
+  ASSERT_FALSE(store.credentials.list(CredentialKind::api_key).empty());
+  const std::string key = store.credentials.list(CredentialKind::api_key).back().prefix;
   store::NewGiftRequest request;
   request.request.account = {1};
   request.request.gift = {7};

@@ -18,7 +18,7 @@ class CliOrganization : public testing::Test {
  protected:
   State state_of(const std::string& token) const {
     store::Store store(cli.address());
-    return sync::token_status(store.organizations, token, cli.now).state;
+    return sync::token_status(store.credentials, token, cli.now).state;
   }
   static std::string line(std::string text) {
     while (text.ends_with('\n')) text.pop_back();

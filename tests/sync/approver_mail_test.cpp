@@ -133,7 +133,7 @@ TEST_P(ApproverMails, ApproversWhoMayDecideGetOneMailWithoutTheRecipient) {
 
 // CON-31
 TEST_P(ApproverMails, SelfApprovalAndOrganizationsDecideWhoGetsThem) {
-  store::OrganizationToken token;
+  store::Credential token;
   token.hash = "acme";
   const auto organization = store().organizations.create("Acme", token).value();
   token.hash = "edge";

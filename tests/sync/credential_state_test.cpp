@@ -16,8 +16,9 @@ store::ApiKeyOwner usable_key() {
   return caller;
 }
 
+// MSG-2
 TEST(CredentialState, DependsOnRevocationAndExpiry) {
-  store::OrganizationToken token;
+  store::Credential token;
   EXPECT_EQ(state_of(token, kNow), CredentialState::active);
   token.expires_at = kLater;
   EXPECT_EQ(state_of(token, kNow), CredentialState::expiring);
@@ -27,16 +28,6 @@ TEST(CredentialState, DependsOnRevocationAndExpiry) {
   EXPECT_FALSE(is_usable(state_of(token, kNow)));
   token.revoked_at = kNow;
   EXPECT_EQ(to_word(state_of(token, kNow)), "revoked");
-}
-
-// MSG-2
-TEST(CredentialState, OfAMessageTokenDependsOnItsExpiry) {
-  store::MessageToken token;
-  EXPECT_EQ(state_of(token, kNow), CredentialState::active);
-  token.expires_at = kLater;
-  EXPECT_EQ(state_of(token, kNow), CredentialState::expiring);
-  token.expires_at = kNow;
-  EXPECT_EQ(state_of(token, kNow), CredentialState::expired);
 }
 
 // HTTP-25, HTTP-26, HTTP-28

@@ -21,7 +21,7 @@ class SenderLookup : public crm::CrmConformance {
     if (IsSkipped()) return;
     store::migrate_store(address());
     store_ = std::make_unique<store::Store>(address());
-    store::OrganizationToken token;
+    store::Credential token;
     token.hash = "abc";
     token.prefix = "got_live_abc";
     organization_ = *store_->organizations.create("Edge", token);

@@ -1,18 +1,17 @@
-// schema/store: accounts (the senders) and their API keys. Only hashes of keys are stored and passed.
+// schema/store: accounts: the senders.
 #pragma once
 
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "platform/time.h"
 #include "schema/enums.h"
 #include "schema/ids.h"
+#include "schema/record_fields.h"
 
 namespace giftsync::sql {
 class Database;
@@ -31,23 +30,18 @@ struct Account {
       std::nullopt;  ///< the organization whose CRM may send for the account
 };
 
-struct ApiKey {
-  ApiKeyId id;
-  AccountId account;
-  std::string name;    ///< what the admin calls it; may be empty
-  std::string prefix;  ///< the key's first characters, which listings show
-  std::string hash;    ///< hex SHA-256 of the key
-  std::set<Scope> scopes;
-  UtcMillis created_at;
-  std::optional<UtcMillis> expires_at;  ///< a rotated key works until then
-  std::optional<UtcMillis> revoked_at;
-  std::optional<UtcMillis> last_used_at;
-};
-
-struct ApiKeyOwner {
-  ApiKey key;
-  Account account;
-};
+// One field a line.
+// clang-format off
+inline constexpr auto kAccountFields = record_fields(
+    "account",
+    field<&Account::id>("id"),
+    field<&Account::email>("email"),
+    field<&Account::name>("name"),
+    field<&Account::plan>("plan"),
+    field<&Account::active>("active"),
+    field<&Account::created_at>("created_at"),
+    field<&Account::organization>("organization_id"));
+// clang-format on
 
 class Accounts {
  public:
@@ -65,14 +59,6 @@ class Accounts {
   std::map<std::string, Account> find_by_email_keys(std::span<const std::string> keys);
   /// False when there is no such account.
   bool set_organization(const std::string& email, std::optional<OrganizationId> organization);
-
-  ApiKeyId insert_key(const ApiKey& key);
-  std::vector<ApiKeyOwner> list_keys();
-  /// The key with that hash, also a revoked or expired one: the caller checks its state (HTTP-25).
-  std::optional<ApiKeyOwner> find_key_by_hash(const std::string& hash);
-  void revoke_key(ApiKeyId key, UtcMillis now);
-  void set_key_expiry(ApiKeyId key, UtcMillis expires_at);
-  void update_last_used(const std::vector<std::pair<ApiKeyId, UtcMillis>>& uses);
 
  private:
   std::shared_ptr<sql::Database> database_;

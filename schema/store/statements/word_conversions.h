@@ -31,4 +31,16 @@ struct type_conversion<giftsync::DeliveryState> : giftsync::store::DeliveryState
 template <>
 struct type_conversion<giftsync::MailKind> : giftsync::store::MailKindWord {};
 
+template <>
+struct type_conversion<std::set<giftsync::Scope>> {
+  using base_type = std::string;
+  static void from_base(const std::string& in, indicator, std::set<giftsync::Scope>& out) {
+    out = giftsync::scopes_from_words(in);
+  }
+  static void to_base(const std::set<giftsync::Scope>& in, std::string& out, indicator& ind) {
+    out = giftsync::to_words(in);
+    ind = i_ok;
+  }
+};
+
 }  // namespace soci

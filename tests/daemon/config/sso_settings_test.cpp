@@ -249,7 +249,7 @@ TEST_F(SsoSettingsTest, AnOrganizationTokenMustBeWellFormed) {
             std::to_string(token.size()) + "\" }\n",
         (folder_ / "a.yaml").string());
   };
-  const auto good = with_token(sync::make_organization_token().text + "\n");
+  const auto good = with_token(sync::make_credential(CredentialKind::organization_token).text + "\n");
   ASSERT_TRUE(good.has_value());
   EXPECT_EQ(good.value().requests.api_endpoint, "https://gifts.example.com/g");
   const auto bad = with_token("hunter2");

@@ -74,7 +74,7 @@ const std::map<std::string, Line> kMatrix{
 class ConsoleAccess : public ConsoleFixture {
  protected:
   OrganizationId organization(const std::string& name) {
-    store::OrganizationToken token;
+    store::Credential token;
     token.hash = name;
     return store_.organizations.create(name, token).value();
   }

@@ -241,7 +241,7 @@ TEST_F(ConsoleActions, TheTimelineFollowsWhatHappenedWhereASourceTellsWholeSecon
 
 // CON-7, CON-20
 TEST_F(ConsoleActions, AnAccountThatIsDeactivatedOrOfAnotherOrganizationIsNotTheUsers) {
-  store::OrganizationToken token;
+  store::Credential token;
   token.hash = "a";
   const auto acme = store_.organizations.create("Acme", token).value();
   token.hash = "b";

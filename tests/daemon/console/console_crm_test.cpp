@@ -39,7 +39,7 @@ TEST_F(ConsoleCrmPages, AnyAddressIsMatchedAndExplained) {
 
 // CON-23
 TEST_F(ConsoleCrmPages, UsersOfAnOrganizationDoNotSearchTheCrmOfAll) {
-  store::OrganizationToken token;
+  store::Credential token;
   token.hash = "hash";
   const auto organization = store_.organizations.create("Acme", token).value();
   sign_in(user("ana@example.com", {Role::admin}, organization));
@@ -652,7 +652,7 @@ TEST_F(ConsoleCrmPages, ARetryOfAllClassesIsToldInOneSentence) {
 
 // CON-64
 TEST_F(ConsoleCrmPages, NothingIsSaidOfARetryWhileMoreGiftsFailThanAreLookedAt) {
-  store::OrganizationToken token;
+  store::Credential token;
   token.hash = "hash";
   const auto acme = store_.organizations.create("Acme", token).value();
   gift_of("sam@example.com", acme);

@@ -332,11 +332,9 @@ TEST_F(ConsoleWork, TheAuditLogSaysInWordsWhatWasDecidedAndRefused) {
 
 // CON-30, CON-7
 TEST_F(ConsoleWork, ADecisionIsAnEventOfTheRequestsOrganization) {
-  const sync::NewCredential token = sync::make_organization_token();
+  const sync::NewCredential token = sync::make_credential(CredentialKind::organization_token);
   settings_.requests.organization_token = config::Secret(token.text);
-  store::OrganizationToken row;
-  row.hash = token.hash;
-  const auto acme = store_.organizations.create("Acme", row).value();
+  const auto acme = store_.organizations.create("Acme", token).value();
   insert("1");
   sign_in(user("ana@example.com", {Role::approver}));
   press(get("/console/requests/R-1").body, "/console/requests/R-1/reject");

@@ -268,10 +268,8 @@ TEST_F(ConsoleWork, WhoDoesNotSeeAllRequestsIsNotToldThatNothingWaits) {
   const auto acme = organization("Acme");
   sign_in(user("of.acme@example.com", {Role::approver}, acme));
   EXPECT_THAT(get("/console/requests").body, is_neutral) << "requests are sent for no organization";
-  const sync::NewCredential token = sync::make_organization_token();
-  store::OrganizationToken row;
-  row.hash = token.hash;
-  const auto edge = store_.organizations.create("Edge", row).value();
+  const sync::NewCredential token = sync::make_credential(CredentialKind::organization_token);
+  const auto edge = store_.organizations.create("Edge", token).value();
   settings_.requests.organization_token = config::Secret(token.text);
   EXPECT_THAT(get("/console/requests").body, is_neutral) << "they are sent for another organization";
   sign_in(user("of.edge@example.com", {Role::approver}, edge));

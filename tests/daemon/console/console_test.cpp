@@ -492,7 +492,7 @@ TEST_F(ConsoleTest, AListWithoutGiftsSaysWhoseItWouldHave) {
   store_.accounts.create(account);
   EXPECT_THAT(get("/console/gifts").body,
               AllOf(HasSubstr("You see the gifts that the account app@example.com sent."), requests));
-  store::OrganizationToken token;
+  store::Credential token;
   token.hash = "hash";
   sign_in(user("adm@example.com", {Role::admin}, store_.organizations.create("Acme", token)));
   EXPECT_THAT(get("/console/gifts").body,

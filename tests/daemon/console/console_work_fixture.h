@@ -97,7 +97,7 @@ class ConsoleWork : public ConsoleFixture {
     return store_.audit.list(store::Viewer::of_command_line(), {}, 1).front();
   }
   OrganizationId organization(const std::string& name) {
-    store::OrganizationToken token;
+    store::Credential token;
     token.hash = name;
     return store_.organizations.create(name, token).value();
   }

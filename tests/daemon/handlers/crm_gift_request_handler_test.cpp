@@ -29,12 +29,9 @@ class CrmGiftRequestHandlerTest : public ::testing::Test {
     crm::managed::migrate_managed_crm(store_.address());
     const crm::PersonMatchFields person{{"Email"}, {"Phone"}, {"LastModifiedDate", true}};
     crm_ = crm::managed::make_managed_crm({store_.address(), "giftsync", {person, person, "US"}});
-    const sync::NewCredential token = sync::make_organization_token();
+    const sync::NewCredential token = sync::make_credential(CredentialKind::organization_token);
     token_ = token.text;
-    store::OrganizationToken row;
-    row.hash = token.hash;
-    row.prefix = token.prefix;
-    organization_ = *store_->organizations.create("Edge", row);
+    organization_ = *store_->organizations.create("Edge", token);
     store::Account account;
     account.email = "ana@example.com";
     account.name = "Ana";
@@ -89,7 +86,7 @@ class CrmGiftRequestHandlerTest : public ::testing::Test {
   const sync::LinkSigner signer_{std::string(32, 's')};
   const sync::GiftLinks links_{"http://127.0.0.1", signer_};
   daemon::GroupCommitWriter writer_{store_->urgent_writes};
-  http::Authenticator authenticator_{store_->accounts, clock_, 0};
+  http::Authenticator authenticator_{store_->credentials, clock_, 0};
   std::unique_ptr<crm::Crm> crm_;
   std::unique_ptr<GiftRequestHandler> gift_request_handler_;
   std::unique_ptr<CrmGiftRequestHandler> handler_;
@@ -114,13 +111,14 @@ TEST_F(CrmGiftRequestHandlerTest, SendsOnBehalfOfTheNamedUser) {
 
 // HTTP-8
 TEST_F(CrmGiftRequestHandlerTest, MissingOrInactiveTokenIs401AndRevealsNothingElse) {
-  for (const std::string& token : {std::string(), std::string("x"), sync::make_organization_token().text}) {
+  for (const std::string& token :
+       {std::string(), std::string("x"), sync::make_credential(CredentialKind::organization_token).text}) {
     const http::HttpResponse response = call(json("no object"), token);
     EXPECT_EQ(response.status, 401) << token;
     EXPECT_THAT(codes(response), ElementsAre("organization_token"));
     EXPECT_THAT(response.body, Not(HasSubstr("Edge")));
   }
-  store_->organizations.revoke_token(store_->organizations.list_tokens().front().id, kNow);
+  store_->credentials.revoke(store_->credentials.list(CredentialKind::organization_token).front(), kNow);
   EXPECT_EQ(call(body()).status, 401) << "a revoke takes effect at once";
 }
 
@@ -165,8 +163,7 @@ TEST_F(CrmGiftRequestHandlerTest, OneAnswerForAllThatAreNotOfTheOrganization) {
   EXPECT_THAT(without_account.second, HasSubstr("lacks account, permission_set (CRM user u2, no account)"));
   store_->accounts.set_organization("ana@example.com", std::nullopt);
   EXPECT_EQ(refusal_of("u1").first, unknown.first);
-  store::OrganizationToken row;
-  row.hash = sync::make_organization_token().hash;
+  const sync::NewCredential row = sync::make_credential(CredentialKind::organization_token);
   store_->accounts.set_organization("ana@example.com", store_->organizations.create("Evil", row));
   store_->accounts.set_active("ana@example.com", false);
   const auto foreign = refusal_of("u1");

@@ -40,17 +40,10 @@ class OutboundMessageHandlerTest : public ::testing::Test {
     store_->set_metadata(salesforce::kOrganizationFact, tests::kMessageOrganization);
     store_->set_metadata(salesforce::kRequestObjectFact, "a0B Request_Record__c");
   }
-  static store::MessageToken row_of(const sync::NewCredential& token) {
-    store::MessageToken row;
-    row.prefix = token.prefix;
-    row.hash = token.hash;
-    row.created_at = kNow;
-    return row;
-  }
   void create_token() {
     connect();
-    const sync::NewCredential token = sync::make_message_token();
-    ASSERT_TRUE(store_->message_tokens.create(row_of(token)));
+    const sync::NewCredential token = sync::make_credential(CredentialKind::message_token, kNow);
+    ASSERT_TRUE(store_->credentials.create_message_token(token));
     token_ = token.text;
   }
   http::HttpResponse send(const std::string& body, const std::string& token,
@@ -100,7 +93,7 @@ TEST_F(OutboundMessageHandlerTest, AMessageIsAcknowledgedOnceItsRecordsAreStored
   EXPECT_EQ(response.caller, token_.substr(0, 16));
   EXPECT_THAT(stored(), ElementsAre(kFirst, kSecond));
   EXPECT_EQ(wakes_, 1);
-  EXPECT_EQ(store_->message_tokens.list()[0].last_used_at, kNow);
+  EXPECT_EQ(store_->credentials.list(CredentialKind::message_token)[0].last_used_at, kNow);
 }
 
 // MSG-7
@@ -114,13 +107,14 @@ TEST_F(OutboundMessageHandlerTest, RepeatedMessagesAreAcknowledgedAndCollapsed) 
 TEST_F(OutboundMessageHandlerTest, WithoutAValidTokenThereIsNothingAtThePath) {
   const std::string body = outbound_message({kFirst});
   const http::HttpResponse nothing = http::unknown_path();
-  const std::string other = sync::make_message_token().text;
+  const std::string other = sync::make_credential(CredentialKind::message_token).text;
   EXPECT_EQ(send(body, other).body, nothing.body) << "off until a token is created";
   create_token();
   now_ = now_ + 2 * kSecondMillis;  // a new token works within a second
   for (const std::string& token :
        {other, std::string(), std::string("x"), token_.substr(0, 64), token_ + "x", std::string("' OR 1=1"),
-        sync::make_organization_token().text, store_->message_tokens.list()[0].hash}) {
+        sync::make_credential(CredentialKind::organization_token).text,
+        store_->credentials.list(CredentialKind::message_token)[0].hash}) {
     const http::HttpResponse response = send(body, token);
     EXPECT_EQ(response.status, 404) << token;
     EXPECT_EQ(response.body, nothing.body) << token;
@@ -135,15 +129,16 @@ TEST_F(OutboundMessageHandlerTest, TwoTokensWorkDuringARotationAndADeletedOneEnd
   const std::string body = outbound_message({kFirst});
   const std::string former = token_;
   EXPECT_EQ(send(body).status, 200);
-  const sync::NewCredential next = sync::make_message_token();
-  ASSERT_TRUE(store_->message_tokens.rotate(row_of(next), kNow + 60'000));
+  const sync::NewCredential next = sync::make_credential(CredentialKind::message_token, kNow);
+  ASSERT_TRUE(store_->credentials.rotate_message_token(next, kNow + 60'000));
   now_ = kNow + 1000;
   EXPECT_EQ(send(body, former).status, 200);
   EXPECT_EQ(send(body, next.text).status, 200);
   now_ = kNow + 60'000;
   EXPECT_EQ(send(body, former).status, 404);
   EXPECT_EQ(send(body, next.text).status, 200);
-  for (const auto& token : store_->message_tokens.list()) store_->message_tokens.remove(token.id);
+  for (const auto& token : store_->credentials.list(CredentialKind::message_token))
+    store_->credentials.remove_message_token(token.id);
   now_ = now_ + 1000;
   EXPECT_EQ(send(body, next.text).status, 404);
 }

@@ -155,7 +155,7 @@ TEST_F(RouterTest, OneListenerServesEveryPathWithItsMethodsAndLogName) {
 // MSG-3
 TEST_F(RouterTest, AMessageTokenIsInNoLineOfTheLog) {
   tests::CapturedLog log(spdlog::level::debug);
-  const std::string token = sync::make_message_token().text;
+  const std::string token = sync::make_credential(CredentialKind::message_token).text;
   const std::string path = "/api/v1/crm/salesforce/messages/" + token;
   for (const std::string& called : {path, path + "/", path + "/x", "/api/v1/crm/salesforce/" + token})
     for (const ListenerScope scope : {kBothScopes, kBaseScope, kAdminScope}) {
@@ -297,12 +297,12 @@ struct HeadCase {
 
 // HTTP-49
 TEST_F(RouterTest, TheHeaderDecidesWhetherTheBodyIsRead) {
-  const std::string key = sync::make_api_key().text;
-  const std::string token = sync::make_organization_token().text;
+  const std::string key = sync::make_credential(CredentialKind::api_key).text;
+  const std::string token = sync::make_credential(CredentialKind::organization_token).text;
   const std::string send = "/api/v1/gift_requests";
   const std::string send_from_crm = "/api/v1/crm/gift_requests";
   const std::string messages = "/api/v1/crm/salesforce/messages/";
-  const std::string message_token = sync::make_message_token().text;
+  const std::string message_token = sync::make_credential(CredentialKind::message_token).text;
   for (const HeadCase& one : std::vector<HeadCase>{
            {"POST", send, "Authorization", key, kBothScopes, true},
            {"POST", send, "Authorization", "Bearer " + key, kBaseScope, true},

@@ -334,7 +334,7 @@ TEST_F(ProviderSignInTest, AConnectionsOrganizationIsThatOfItsUsers) {
   sso_.connections[0].organization = "acme";
   EXPECT_EQ(sign_in(), kRefused) << "there is none of that name";
   EXPECT_EQ(last_rule(), "SIGN-11");
-  store::OrganizationToken token;
+  store::Credential token;
   token.hash = "a";
   const auto acme = store_->organizations.create("Acme", token);
   token.hash = "b";

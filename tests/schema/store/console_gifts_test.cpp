@@ -23,7 +23,7 @@ class ConsoleGiftsTest : public tests::StoreFixture {
     return store_->accounts.create(made).value();
   }
   OrganizationId organization(const std::string& name) {
-    OrganizationToken token;
+    Credential token;
     token.hash = "hash of " + name;
     return store_->organizations.create(name, token).value();
   }

@@ -37,7 +37,7 @@ class ConsoleStore : public tests::StoreFixture {
     return store_->console_users.create(made, event("user.create")).value();
   }
   OrganizationId organization(const std::string& name) {
-    OrganizationToken token;
+    Credential token;
     token.hash = "hash of " + name;
     return store_->organizations.create(name, token).value();
   }

@@ -31,16 +31,17 @@ class CrmMessages : public tests::StoreFixture {
     for (const CrmChangeEvent& event : events) ids.push_back(event.id);
     store_->crm_change_events.acknowledge(ids);
   }
-  static MessageToken token(const std::string& name) {
-    MessageToken made;
+  static Credential token(const std::string& name) {
+    Credential made;
     made.prefix = "gmt_live_" + name;
     made.hash = "hash of " + name;
     made.created_at = kNow;
     return made;
   }
+  std::vector<Credential> tokens() { return store_->credentials.list(CredentialKind::message_token); }
   std::vector<std::string> prefixes() {
     std::vector<std::string> found;
-    for (const MessageToken& one : store_->message_tokens.list()) found.push_back(one.prefix);
+    for (const Credential& one : tokens()) found.push_back(one.prefix);
     return found;
   }
 };
@@ -124,36 +125,36 @@ TEST_P(CrmMessages, TooManyAreRefusedAsAWholeAndRepeatsAreNot) {
 
 // MSG-2, MSG-4
 TEST_P(CrmMessages, OneTokenIsCurrentAndTwoWorkDuringARotation) {
-  EXPECT_FALSE(store_->message_tokens.rotate(token("0"), kNow + 100)) << "there is none to replace";
-  EXPECT_TRUE(store_->message_tokens.create(token("1")));
-  EXPECT_FALSE(store_->message_tokens.create(token("x")));
-  EXPECT_TRUE(store_->message_tokens.rotate(token("2"), kNow + 100));
+  EXPECT_FALSE(store_->credentials.rotate_message_token(token("0"), kNow + 100))
+      << "there is none to replace";
+  EXPECT_TRUE(store_->credentials.create_message_token(token("1")));
+  EXPECT_FALSE(store_->credentials.create_message_token(token("x")));
+  EXPECT_TRUE(store_->credentials.rotate_message_token(token("2"), kNow + 100));
   EXPECT_THAT(prefixes(), ElementsAre("gmt_live_1", "gmt_live_2"));
-  auto tokens = store_->message_tokens.list();
-  EXPECT_EQ(tokens[0].expires_at, kNow + 100);
-  EXPECT_EQ(tokens[1].expires_at, std::nullopt);
-  EXPECT_EQ(tokens[1].hash, "hash of 2");
-  EXPECT_FALSE(store_->message_tokens.create(token("x")));
-  EXPECT_TRUE(store_->message_tokens.rotate(token("3"), kNow + 200));
+  EXPECT_EQ(tokens()[0].expires_at, kNow + 100);
+  EXPECT_EQ(tokens()[1].expires_at, std::nullopt);
+  EXPECT_EQ(tokens()[1].hash, "hash of 2");
+  EXPECT_FALSE(store_->credentials.create_message_token(token("x")));
+  EXPECT_TRUE(store_->credentials.rotate_message_token(token("3"), kNow + 200));
   EXPECT_THAT(prefixes(), ElementsAre("gmt_live_2", "gmt_live_3")) << "never three";
-  EXPECT_TRUE(store_->message_tokens.rotate(token("4"), std::nullopt));
+  EXPECT_TRUE(store_->credentials.rotate_message_token(token("4"), std::nullopt));
   EXPECT_THAT(prefixes(), ElementsAre("gmt_live_4"));
-  store_->message_tokens.remove(store_->message_tokens.list()[0].id);
+  store_->credentials.remove_message_token(tokens()[0].id);
   EXPECT_THAT(prefixes(), IsEmpty());
-  EXPECT_TRUE(store_->message_tokens.create(token("5")));
+  EXPECT_TRUE(store_->credentials.create_message_token(token("5")));
 }
 
 // MSG-2
 TEST_P(CrmMessages, ATokenShowsWhenAMessageWasLastStored) {
-  store_->message_tokens.create(token("1"));
-  const std::int64_t id = store_->message_tokens.list()[0].id;
-  EXPECT_EQ(store_->message_tokens.list()[0].last_used_at, std::nullopt);
+  store_->credentials.create_message_token(token("1"));
+  const std::int64_t id = tokens()[0].id.value;
+  EXPECT_EQ(tokens()[0].last_used_at, std::nullopt);
   const std::vector<std::string> records{"a01"};
   store_->crm_change_events.add(records, id, kNow + 7);
-  EXPECT_EQ(store_->message_tokens.list()[0].last_used_at, kNow + 7);
-  store_->message_tokens.rotate(token("2"), kNow + 100);
-  EXPECT_EQ(store_->message_tokens.list()[0].last_used_at, kNow + 7);
-  ASSERT_THAT(store_->message_tokens.list(), SizeIs(2));
+  EXPECT_EQ(tokens()[0].last_used_at, kNow + 7);
+  store_->credentials.rotate_message_token(token("2"), kNow + 100);
+  EXPECT_EQ(tokens()[0].last_used_at, kNow + 7);
+  ASSERT_THAT(tokens(), SizeIs(2));
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ class StoreConformance : public tests::StoreFixture {
 };
 
 TEST_P(StoreConformance, OrganizationsHaveTokensAndAccounts) {
-  OrganizationToken token;
+  Credential token;
   token.prefix = "got_live_first";
   token.hash = "hash 1";
   token.created_at = kNow;
@@ -71,18 +71,20 @@ TEST_P(StoreConformance, OrganizationsHaveTokensAndAccounts) {
   ASSERT_TRUE(edge.has_value());
   token.hash = "hash 2";
   EXPECT_FALSE(store().organizations.create(" edge COMMUNICATIONS", token).has_value());
-  EXPECT_FALSE(store().organizations.find_token_by_hash("hash 2").has_value()) << "all of it or nothing";
+  EXPECT_FALSE(store().credentials.find_by_hash(CredentialKind::organization_token, "hash 2").has_value())
+      << "all of it or nothing";
+  token.kind = CredentialKind::organization_token;
   token.organization = *edge;
   token.expires_at = kNow + 5;
-  const OrganizationTokenId second = store().organizations.insert_token(token);
-  store().organizations.revoke_token(second, kNow + 1);
-  store().organizations.revoke_token(second, kNow + 2);
-  const auto found = store().organizations.find_token_by_hash("hash 2");
+  token.id = store().credentials.insert(token);
+  store().credentials.revoke(token, kNow + 1);
+  store().credentials.revoke(token, kNow + 2);
+  const auto found = store().credentials.find_by_hash(CredentialKind::organization_token, "hash 2");
   ASSERT_TRUE(found.has_value());
-  EXPECT_EQ(found->organization_name, "Edge Communications");
+  EXPECT_EQ(found->owner, "Edge Communications");
   EXPECT_EQ(found->revoked_at, kNow + 1) << "the first revocation stands";
   EXPECT_EQ(found->expires_at, kNow + 5);
-  EXPECT_FALSE(store().organizations.list_tokens().front().revoked_at.has_value());
+  EXPECT_FALSE(store().credentials.list(CredentialKind::organization_token).front().revoked_at.has_value());
 
   Account account;
   account.email = "Ana@example.com";
@@ -380,15 +382,15 @@ TEST_P(StoreConformance, SetPlanReturnsThePreviousPlan) {
   const AccountId ada =
       *store().accounts.create({{}, "Ada@example.com", "Ada", Plan::individual, true, kNow});
   store().accounts.create({{}, "bob@example.com", "Bob", Plan::team, true, kNow});
-  ApiKey key;
+  Credential key;
   key.account = ada;
   key.prefix = "gsk_live_abcdefg";
   key.hash = "hash";
   key.created_at = kNow;
-  store().accounts.insert_key(key);
+  store().credentials.insert(key);
   EXPECT_EQ(store().accounts.set_plan(" ADA@example.com", Plan::enterprise), Plan::individual);
   EXPECT_EQ(store().accounts.find_by_email("ada@example.com")->plan, Plan::enterprise);
-  EXPECT_EQ(store().accounts.find_key_by_hash("hash")->account.plan, Plan::enterprise);
+  EXPECT_EQ(store().credentials.find_key_by_hash("hash")->account.plan, Plan::enterprise);
   EXPECT_EQ(store().accounts.set_plan("ada@example.com", Plan::enterprise), Plan::enterprise);
   EXPECT_EQ(store().accounts.find_by_email("bob@example.com")->plan, Plan::team) << "another account's";
   EXPECT_EQ(store().accounts.set_plan("unknown@example.com", Plan::team), std::nullopt);
@@ -396,29 +398,58 @@ TEST_P(StoreConformance, SetPlanReturnsThePreviousPlan) {
 
 TEST_P(StoreConformance, StoresApiKeysWithTheirDates) {
   const AccountId account = *store().accounts.create({{}, "a@example.com", "A", Plan::team, true, kNow});
-  ApiKey key;
+  Credential key;
   key.account = account;
   key.prefix = "gsk_live_abcdefg";
   key.hash = "hash";
   key.scopes = {Scope::send, Scope::approve};
   key.created_at = kNow;
-  const ApiKeyId id = store().accounts.insert_key(key);
-  auto holder = store().accounts.find_key_by_hash("hash");
+  key.id = store().credentials.insert(key);
+  auto holder = store().credentials.find_key_by_hash("hash");
   ASSERT_TRUE(holder);
   EXPECT_EQ(holder->key.scopes, key.scopes);
   EXPECT_EQ(holder->account.email, "a@example.com");
   EXPECT_EQ(holder->key.last_used_at, std::nullopt);
-  EXPECT_EQ(store().accounts.find_key_by_hash("other"), std::nullopt);
+  EXPECT_EQ(store().credentials.find_key_by_hash("other"), std::nullopt);
 
-  store().accounts.update_last_used({{id, kNow + 5}});
-  store().accounts.set_key_expiry(id, kNow + 10);
-  store().accounts.revoke_key(id, kNow + 20);
-  store().accounts.revoke_key(id, kNow + 30);
-  holder = store().accounts.find_key_by_hash("hash");
+  store().credentials.update_last_used({{key.id, kNow + 5}});
+  store().credentials.set_expiry(key, kNow + 10);
+  store().credentials.revoke(key, kNow + 20);
+  store().credentials.revoke(key, kNow + 30);
+  holder = store().credentials.find_key_by_hash("hash");
   EXPECT_EQ(holder->key.last_used_at, kNow + 5);
   EXPECT_EQ(holder->key.expires_at, kNow + 10);
   EXPECT_EQ(holder->key.revoked_at, kNow + 20) << "the first revocation counts";
-  EXPECT_THAT(store().accounts.list_keys(), SizeIs(1));
+  EXPECT_THAT(store().credentials.list(CredentialKind::api_key), SizeIs(1));
+}
+
+TEST_P(StoreConformance, CredentialsOfEachKindHaveTheirOwnIdsAndOwners) {
+  const AccountId account = *store().accounts.create({{}, "a@example.com", "A", Plan::team, true, kNow});
+  Credential token{.prefix = "got_live_first", .hash = "hash", .created_at = kNow};
+  store().organizations.create("Acme", token);
+  Credential key{.account = account, .name = "website", .prefix = "gsk_live_first", .hash = "hash"};
+  key.id = store().credentials.insert(key);
+  store().credentials.create_message_token({.prefix = "gmt_live_first", .hash = "hash"});
+  token = store().credentials.list(CredentialKind::organization_token).at(0);
+  ASSERT_EQ(token.id, key.id);
+  store().credentials.revoke(key, kNow);
+  store().credentials.set_expiry(token, kNow + 10);
+
+  key = store().credentials.list(CredentialKind::api_key).at(0);
+  EXPECT_EQ(std::tie(key.owner, key.name, key.prefix),
+            std::tuple("a@example.com", "website", "gsk_live_first"));
+  EXPECT_EQ(key.revoked_at, kNow);
+  EXPECT_EQ(key.expires_at, std::nullopt);
+  token = *store().credentials.find_by_hash(CredentialKind::organization_token, "hash");
+  EXPECT_EQ(std::tie(token.owner, token.prefix), std::tuple("Acme", "got_live_first"));
+  EXPECT_EQ(token.created_at, kNow);
+  EXPECT_EQ(token.revoked_at, std::nullopt);
+  EXPECT_EQ(token.expires_at, kNow + 10);
+  const auto messages = store().credentials.list(CredentialKind::message_token);
+  ASSERT_THAT(messages, SizeIs(1));
+  EXPECT_EQ(messages[0].kind, CredentialKind::message_token);
+  EXPECT_EQ(messages[0].owner, "");
+  EXPECT_EQ(messages[0].expires_at, std::nullopt);
 }
 
 TEST_P(StoreConformance, ImportsItemsAndCountsWhatChanged) {
