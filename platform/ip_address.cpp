@@ -50,7 +50,7 @@ IpAddress IpAddress::rate_limit_prefix() const {
 
 std::optional<IpAddress> parse_ip_address(std::string_view text) {
   char terminated[INET6_ADDRSTRLEN] = {};
-  if (text.size() >= sizeof terminated) return std::nullopt;
+  if (text.size() >= sizeof terminated || text.find('\0') != std::string_view::npos) return std::nullopt;
   std::copy(text.begin(), text.end(), terminated);
   in_addr v4{};
   if (inet_pton(AF_INET, terminated, &v4) == 1) return from_v4(v4);

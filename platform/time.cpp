@@ -39,6 +39,15 @@ std::optional<int> read_zone(std::string_view text, std::size_t at) {
   return (zone[0] == '-' ? -1 : 1) * (hours * 60 + minutes);
 }
 
+/// Empty where the year in UTC is not 1 to 9999: the text of a time has four digits for it.
+std::optional<UtcMillis> within_four_digits(UtcMillis time) {
+  using namespace std::chrono;
+  const auto begin_of = [](int number) {
+    return duration_cast<milliseconds>(sys_days{year{number} / 1 / 1}.time_since_epoch()).count();
+  };
+  return time.value >= begin_of(1) && time.value < begin_of(10'000) ? std::optional(time) : std::nullopt;
+}
+
 }  // namespace
 
 std::string to_rfc3339(UtcMillis time) {
@@ -91,7 +100,7 @@ std::optional<UtcMillis> from_rfc3339(std::string_view text) {
   if (!east_minutes) return std::nullopt;
   const auto days_millis = duration_cast<milliseconds>(sys_days{date}.time_since_epoch()).count();
   const std::int64_t clock_seconds = hour * 3600 + minute * 60 + second - *east_minutes * 60;
-  return UtcMillis{days_millis + clock_seconds * kSecondMillis + millis};
+  return within_four_digits({days_millis + clock_seconds * kSecondMillis + millis});
 }
 
 namespace {
@@ -165,7 +174,7 @@ std::optional<UtcMillis> from_iso8601(std::string_view text) {
   const std::string zone = scan_zone(scanner);
   if (scanner.has_fault()) return std::nullopt;
   const auto time = from_rfc3339(date + "T" + hour + clock + zone);
-  return time && ends_day ? *time + kDayMillis : time;
+  return time && ends_day ? within_four_digits(*time + kDayMillis) : time;
 }
 
 }  // namespace giftsync

@@ -43,7 +43,7 @@ std::string to_rfc3339(UtcMillis time);
 std::string minute_text(UtcMillis time);
 
 /// Parses RFC 3339. A zone is required; "t"/"z" and any number of decimals are accepted, decimals after the
-/// third are cut, a leap second counts as the next second. Empty for any other text or before year 1.
+/// third are cut, a leap second counts as the next second. Empty for other text or outside years 1 to 9999.
 std::optional<UtcMillis> from_rfc3339(std::string_view text);
 
 // Times as others write them (READ-4). Pure.

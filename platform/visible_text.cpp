@@ -7,7 +7,6 @@
 #include <array>
 #include <iterator>
 #include <optional>
-#include <regex>
 
 #include "platform/text.h"
 
@@ -196,6 +195,36 @@ constexpr std::array<std::string_view, 35> kFormulaErrors{
     "#NOMBRE!",      "#NUL!",  "#N/D",     "#\u00A1REF!", "#\u00A1VALOR!", "#\u00BFNOMBRE?", "#\u00A1NUM!",
     "#\u00A1DIV/0!", "#RIF!",  "#VALORE!", "#VALOR!",     "#NOME?",        "#N\u00DAM!",     "#GETTING_DATA"};
 
+/// Removes the digits at the beginning and returns their number.
+std::size_t consume_digits(std::string_view& text) {
+  const std::size_t count = std::min(text.find_first_not_of("0123456789"), text.size());
+  text.remove_prefix(count);
+  return count;
+}
+
+/// Removes the first character if it is one of `characters`, and returns it; else NUL.
+char consume(std::string_view& text, std::string_view characters) {
+  if (text.empty() || characters.find(text.front()) == std::string_view::npos) return '\0';
+  const char taken = text.front();
+  text.remove_prefix(1);
+  return taken;
+}
+
+/// -2.06555E+09: a single digit before the decimals.
+bool has_exponent_form(std::string_view cell) {
+  consume(cell, "-");
+  if (consume_digits(cell) != 1) return false;
+  if (consume(cell, ".,") != '\0' && consume_digits(cell) == 0) return false;
+  if (consume(cell, "eE") == '\0' || consume(cell, "+") == '\0') return false;
+  return consume_digits(cell) >= 2 && cell.empty();
+}
+
+/// A number of one or two digits.
+bool consume_day_or_month(std::string_view& text) {
+  const std::size_t digits = consume_digits(text);
+  return digits == 1 || digits == 2;
+}
+
 }  // namespace
 
 std::string_view without_blanks(std::string_view text) {
@@ -223,18 +252,21 @@ std::optional<std::string_view> formula_error(std::string_view cell) {
 }
 
 std::optional<std::string_view> rounded_number(std::string_view cell) {
-  static const std::regex kForm("-?[0-9]([.,][0-9]+)?[eE][+][0-9]{2,}");
-  cell = without_blanks(cell);
-  if (cell.find('+') == std::string_view::npos || !std::regex_match(cell.begin(), cell.end(), kForm))
-    return std::nullopt;
+  if (!has_exponent_form(without_blanks(cell))) return std::nullopt;
   return "to which a spreadsheet has rounded a number; export it again, and import the column as text before "
          "a spreadsheet saves it";
 }
 
 bool has_day_month_order(std::string_view cell) {
-  static const std::regex kForm("[0-9]{1,2}([./-])[0-9]{1,2}\\1[0-9]{2,4}([ ,T].*)?");
   cell = without_blanks(cell);
-  return std::regex_match(cell.begin(), cell.end(), kForm);
+  if (!consume_day_or_month(cell)) return false;
+  const char separator = consume(cell, "./-");
+  if (separator == '\0' || !consume_day_or_month(cell) || !cell.starts_with(separator)) return false;
+  cell.remove_prefix(1);
+  const std::size_t digits = consume_digits(cell);
+  if (digits < 2 || digits > 4) return false;
+  return cell.empty() ||
+         (consume(cell, " ,T") != '\0' && cell.find_first_of("\r\n") == std::string_view::npos);
 }
 
 namespace {

@@ -176,7 +176,7 @@ YamlDocument read_yaml(const std::string& text) {
       tree.faults.push_back(std::move(*tab));
       return tree;
     }
-    tree.faults.push_back({line, "", "text that is not YAML (" + error.msg + ")", "YAML",
+    tree.faults.push_back({line, "", "text that is not YAML (" + visible_text(error.msg) + ")", "YAML",
                            "check quotes, brackets and indentation here and in the line above"});
   }
   return tree;

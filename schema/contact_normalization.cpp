@@ -39,6 +39,7 @@ bool is_dot_atom(std::string_view text) {
 std::optional<std::string> ascii_domain(std::string_view domain) {
   std::string lower = ascii_lower(domain);
   if (is_ascii(lower) && lower.find("xn--") == std::string::npos) return lower;
+  if (lower.find('\0') != std::string::npos) return std::nullopt;  // the library would read up to there
   char* ascii = nullptr;
   const int outcome =
       idn2_to_ascii_8z(std::string(domain).c_str(), &ascii, IDN2_NONTRANSITIONAL | IDN2_NFC_INPUT);

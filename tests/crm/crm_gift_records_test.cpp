@@ -201,7 +201,8 @@ TEST_P(CrmGiftRecords, ARecordThatGiftsyncDidNotWriteIsKeptUnlessItMayBeAdopted)
       "Dinnerredeemedstella@example.com");
   ours.may_adopt = true;
   EXPECT_THAT(kinds(*port, {ours}), ElementsAre(Kind::updated));
-  EXPECT_EQ(scalar("SELECT recipienttransactionstatus FROM crm_gift_record WHERE id = 'old'"), "sent");
+  EXPECT_EQ(scalar("SELECT name || recipienttransactionstatus FROM crm_gift_record WHERE id = 'old'"),
+            "Dinnersent");
 }
 
 TEST_P(CrmGiftRecords, ARecordIsRecognizedAfterALostResponse) {
@@ -305,6 +306,7 @@ TEST_P(CrmGiftRecords, RecordsAreListedByTransaction) {
   const auto port = crm();
   EXPECT_THAT(port->gift_records().transaction_ids_below({kMaxId + 1}, 10), IsEmpty());
   EXPECT_THAT(port->gift_records().page({0}, 10), IsEmpty());
+  EXPECT_EQ(port->gift_records().count(), 0);
   EXPECT_THAT(port->gift_records().upsert({}), IsEmpty());
   kinds(*port, {upsert(kMaxId, 1), upsert(3, 1), upsert(2, 1), upsert(10, 1)});
   std::vector<std::int64_t> seen;
@@ -318,6 +320,7 @@ TEST_P(CrmGiftRecords, RecordsAreListedByTransaction) {
               ElementsAre(TransactionId{kMaxId}, TransactionId{10}));
   EXPECT_THAT(port->gift_records().transaction_ids_below({10}, 2),
               ElementsAre(TransactionId{3}, TransactionId{2}));
+  EXPECT_EQ(port->gift_records().count(), 4);
   EXPECT_EQ(scalar("SELECT count(DISTINCT id) FROM crm_gift_record"), "4");
 }
 

@@ -16,6 +16,7 @@ TEST(IpAddress, TextThatIsNoAddressStandsForItself) {
   EXPECT_EQ(rate_limit_prefix("192.0.2.1"), "192.0.2.1");
   EXPECT_EQ(rate_limit_prefix("2001:db8::7"), rate_limit_prefix("2001:db8::8"));
   EXPECT_EQ(rate_limit_prefix("unix"), "unix");
+  EXPECT_EQ(parse_ip_address(std::string("192.0.2.1\0", 10)), std::nullopt);
 }
 
 }  // namespace

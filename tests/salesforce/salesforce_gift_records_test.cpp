@@ -43,54 +43,6 @@ TEST_F(SalesforceGiftRecordsTest, ARecordReadsBackAsItWasWritten) {
   EXPECT_THAT(read.unreadable, IsEmpty());
 }
 
-TEST_F(SalesforceGiftRecordsTest, AnUpdateWritesOnlyFieldsThatGiftsyncOwns) {
-  GiftUpsert row = upsert(7, 1);
-  row.record.set(GiftField::recipient_contact, contact("rose@example.com"));
-  row.record.set(GiftField::transaction_fee, Money{25});
-  EXPECT_THAT(kinds({row}), ElementsAre(Kind::created));
-  sql("UPDATE crm_gift_record SET name = 'Mine', recipientcontactid = NULL");
-  for (const bool exists : {true, false}) {
-    GiftUpsert next = upsert(7, exists ? 2 : 3, exists);
-    next.record.set(GiftField::status, std::string("opened"));
-    next.record.set(GiftField::opened_time, UtcMillis{exists ? 1000 : 2000});
-    EXPECT_THAT(kinds({next}), ElementsAre(Kind::updated));
-    const GiftRecord read = record(7);
-    EXPECT_EQ(read.version, exists ? 2 : 3);
-    EXPECT_EQ(read.get(GiftField::name), text("Mine"));
-    EXPECT_EQ(read.get(GiftField::recipient_contact), FieldValue());
-    EXPECT_EQ(read.get(GiftField::status), text("opened"));
-    EXPECT_EQ(read.get(GiftField::opened_time), FieldValue(UtcMillis{exists ? 1000 : 2000}));
-    EXPECT_EQ(read.get(GiftField::transaction_fee), FieldValue(Money{25}));
-  }
-}
-
-TEST_F(SalesforceGiftRecordsTest, AnUnknownRecordIsKeptUnlessItMayBeAdopted) {
-  sql("INSERT INTO crm_gift_record (recipienttransactionid, name, recipienttransactionstatus) VALUES (77, "
-      "'Dinner', 'redeemed')");
-  GiftUpsert ours = upsert(77, 1);
-  const auto results = write({ours, upsert(78, 1)});
-  EXPECT_EQ(results[0].kind, Kind::rejected);
-  EXPECT_EQ(results[0].reason, crm::id_conflict_result({77}).reason);
-  EXPECT_EQ(results[1].kind, Kind::created) << "a row that is refused holds up no other";
-  EXPECT_EQ(record(77).get(GiftField::status), text("redeemed"));
-  ours.may_adopt = true;
-  EXPECT_THAT(kinds({ours}), ElementsAre(Kind::updated));
-  EXPECT_EQ(record(77).get(GiftField::status), text("sent"));
-  EXPECT_EQ(record(77).get(GiftField::name), text("Dinner"));
-}
-
-TEST_F(SalesforceGiftRecordsTest, AnOlderOrEqualVersionChangesNothing) {
-  EXPECT_THAT(kinds({upsert(7, 5)}), ElementsAre(Kind::created));
-  for (const std::int64_t version : {5, 4}) {
-    for (const bool exists : {false, true}) {
-      GiftUpsert stale = upsert(7, version, exists);
-      stale.record.set(GiftField::status, std::string("refunded"));
-      EXPECT_THAT(kinds({stale}), ElementsAre(Kind::unchanged));
-    }
-  }
-  EXPECT_EQ(record(7).get(GiftField::status), text("sent"));
-}
-
 TEST_F(SalesforceGiftRecordsTest, ADeletedRecordIsReportedAndNotCreatedAgain) {
   kinds({upsert(7, 1), upsert(8, 1)});
   sql("UPDATE crm_gift_record SET isdeleted = 1 WHERE recipienttransactionid = 7");
@@ -145,53 +97,6 @@ TEST_F(SalesforceGiftRecordsTest, LostLookupsAreClearedAndReported) {
   EXPECT_EQ(record(1).get(GiftField::recipient_contact), FieldValue());
   EXPECT_EQ(record(1).get(GiftField::owner), text(user_));
   EXPECT_EQ(record(2).get(GiftField::deal_stage), FieldValue());
-}
-
-TEST_F(SalesforceGiftRecordsTest, ARowWithoutATransactionIsRejectedAndEachRowHasItsResult) {
-  GiftUpsert without_id;
-  without_id.record.version = 1;
-  const auto results = write({upsert(1, 1), without_id, upsert(3, 1), upsert(4, 1, true)});
-  EXPECT_THAT(kinds_of(results), ElementsAre(Kind::created, Kind::rejected, Kind::created, Kind::not_found));
-  EXPECT_THAT(write({}), IsEmpty());
-}
-
-TEST_F(SalesforceGiftRecordsTest, OfATransactionInOneBatchTheNewestVersionIsWritten) {
-  std::vector<GiftUpsert> rows{upsert(1, 2), upsert(1, 1), upsert(1, 3, true)};
-  for (GiftUpsert& row : rows) row.record.set(GiftField::total_price, Money{row.record.version});
-  EXPECT_THAT(kinds(rows), ElementsAre(Kind::unchanged, Kind::unchanged, Kind::created));
-  EXPECT_EQ(record(1).version, 3);
-  EXPECT_EQ(record(1).get(GiftField::total_price), FieldValue(Money{3}));
-}
-
-TEST_F(SalesforceGiftRecordsTest, RecordsAreListed) {
-  EXPECT_THAT(gifts().page({0}, 10), IsEmpty());
-  EXPECT_EQ(gifts().count(), 0);
-  std::vector<GiftUpsert> rows{upsert(kMaxId, 1), upsert(3, 1), upsert(2, 1), upsert(10, 1)};
-  const std::string rose = contact("rose@example.com");
-  for (GiftUpsert* row : {&rows[0], &rows[2]}) {
-    row->record.set(GiftField::recipient_contact, rose);
-    row->record.set(GiftField::recipient_email, std::string("Ada@Example.com"));
-    row->record.set(GiftField::status, std::string("opened"));
-  }
-  kinds(rows);
-  const auto transactions = [](const std::vector<GiftRecord>& records) {
-    std::vector<std::int64_t> ids;
-    for (const GiftRecord& one : records) ids.push_back(one.transaction().value);
-    return ids;
-  };
-  EXPECT_EQ(gifts().count(), 4);
-  EXPECT_THAT(transactions(gifts().page({0}, 3)), ElementsAre(2, 3, 10));
-  EXPECT_THAT(transactions(gifts().page({10}, 3)), ElementsAre(kMaxId));
-  EXPECT_THAT(transactions(gifts().page_in_status(Status::opened, {0}, 5)), ElementsAre(2, kMaxId));
-  EXPECT_THAT(gifts().transaction_ids_between({2}, {10}, 10),
-              ElementsAre(TransactionId{2}, TransactionId{3}));
-  EXPECT_THAT(gifts().transaction_ids_between({10}, {3}, 10), IsEmpty());
-  EXPECT_THAT(gifts().transaction_ids_below({10}, 2), ElementsAre(TransactionId{3}, TransactionId{2}));
-  EXPECT_THAT(gifts().transaction_ids_by_email("ada@example.com"),
-              ElementsAre(TransactionId{2}, TransactionId{kMaxId}));
-  EXPECT_THAT(gifts().transaction_ids_by_email(""), IsEmpty());
-  EXPECT_THAT(gifts().transaction_ids_by_contact(rose), ElementsAre(TransactionId{2}, TransactionId{kMaxId}));
-  EXPECT_THAT(gifts().transaction_ids_by_contact("c3"), IsEmpty());
 }
 
 TEST_F(SalesforceGiftRecordsTest, PagesOfAQueryAreReadToTheEnd) {

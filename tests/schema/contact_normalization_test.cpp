@@ -53,5 +53,11 @@ TEST(ContactNormalization, AnAddressIsComparedWithoutWhiteSpaceAtItsEnds) {
   EXPECT_EQ(email_key(" \u00A0 "), "");
 }
 
+TEST(ContactNormalization, WhatFollowsANulIsPartOfTheAddress) {
+  const std::string text("cr@x.example\0\u00e9", 15);
+  EXPECT_TRUE(email_error(text));
+  EXPECT_EQ(email_key(text), text);
+}
+
 }  // namespace
 }  // namespace giftsync

@@ -261,6 +261,7 @@ TEST(Settings, BrokenYamlIsReportedWithItsLine) {
               ElementsAre(StartsWith("a.yaml:2: found bytes that are not UTF-8")));
   EXPECT_THAT(faults_of(std::string("a: 1\n\0", 6)), ElementsAre(StartsWith("a.yaml:2: found bytes")));
   EXPECT_THAT(faults_of(std::string(5000, '[')), ElementsAre(HasSubstr("not YAML")));
+  EXPECT_THAT(faults_of("a: \"\\\x1b[2J\""), ElementsAre(HasSubstr("(unknown escape character: \\x1b)")));
 }
 
 TEST(Settings, ATabIsReportedAsSuch) {
