@@ -13,11 +13,9 @@
 
 #include "cli/commands.h"
 #include "daemon/config/read_settings.h"
-#include "daemon/wiring/crm_config.h"
 #include "daemon/wiring/database_config.h"
 #include "daemon/wiring/server_secret.h"
 #include "daemon/wiring/store_preflight.h"
-#include "platform/dependency_error.h"
 #include "schema/store/server_check.h"
 
 namespace giftsync::cli {

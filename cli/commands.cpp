@@ -5,10 +5,8 @@
 
 #include <algorithm>
 #include <limits>
-#include <utility>
 
 #include "cli/command_audit.h"
-#include "cli/console.h"
 #include "cli/input_file.h"
 #include "daemon/wiring/crm_config.h"
 #include "daemon/wiring/database_config.h"

@@ -10,7 +10,6 @@
 #include <array>
 #include <cstdlib>
 #include <iostream>
-#include <optional>
 #include <utility>
 
 #include "platform/text.h"

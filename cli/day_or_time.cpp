@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <string_view>
 
-#include "platform/time.h"
 #include "platform/visible_text.h"
 
 namespace giftsync::cli {

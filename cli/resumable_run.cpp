@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <optional>
-#include <string>
 #include <thread>
 #include <utility>
 
@@ -15,7 +13,6 @@
 #include "platform/clock.h"
 #include "platform/text.h"
 #include "platform/time.h"
-#include "schema/store/store.h"
 #include "sync/gift/gift_links.h"
 
 namespace giftsync::cli {

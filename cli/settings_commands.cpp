@@ -3,7 +3,6 @@
 #include <sysexits.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <memory>
 #include <utility>
 

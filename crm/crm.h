@@ -65,10 +65,10 @@ struct CrmUsage {
   // Calls of everything that uses it; nothing before its first answer.
   std::optional<std::int64_t> used = {};
   std::optional<std::int64_t> limit = {};
-  std::int64_t own_calls = 0;                   ///< giftsync's within the last 24 hours
-  std::optional<std::int64_t> share = {};       ///< of the limit, for giftsync
-  std::optional<UtcMillis> resting_until = {};  ///< not even gift records are written before
-  std::string rest_reason = {};                 ///< a sentence
+  std::int64_t own_calls = 0;                  ///< giftsync's within the last 24 hours
+  std::optional<std::int64_t> share = {};      ///< of the limit, for giftsync
+  std::optional<UtcMillis> paused_until = {};  ///< not even gift records are written before
+  std::string rest_reason = {};                ///< a sentence
 };
 
 class Crm {

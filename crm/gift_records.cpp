@@ -16,7 +16,7 @@ RowResult newer_record_result(TransactionId transaction) {
                        "unchanged: it was edited by hand, or the store is an older copy. If the store is "
                        "right, \"giftsyncctl backfill gift-records\" takes the record over",
                    {}};
-  result.rest_millis = kRestMillis;
+  result.retry_after_millis = kRestMillis;
   return result;
 }
 

@@ -28,7 +28,7 @@ struct RowResult {
   /// records by their Transaction Id.
   std::string crm_id = {};
   /// After retry and rejected: another try before then would only cost a call. 0: whenever the caller likes.
-  std::int64_t rest_millis = 0;
+  std::int64_t retry_after_millis = 0;
   /// With unchanged: the record's version is above that of the row, not equal to it.
   bool is_newer_in_crm = false;
   /// With created: the Id of the task that was created with the record; empty: none was.

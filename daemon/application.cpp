@@ -2,7 +2,6 @@
 
 #include <spdlog/spdlog.h>
 
-#include <functional>
 #include <optional>
 #include <utility>
 
@@ -14,8 +13,6 @@
 #include "daemon/wiring/crm_config.h"
 #include "daemon/wiring/database_config.h"
 #include "daemon/wiring/org_status.h"
-#include "daemon/workers.h"
-#include "platform/clock.h"
 #include "platform/dependency_error.h"
 #include "sync/gift/lifecycle.h"
 #include "sync/request/request_record_step.h"

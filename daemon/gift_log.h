@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <mutex>
 #include <span>
-#include <string>
 #include <string_view>
 
 #include "platform/time.h"

@@ -136,10 +136,10 @@ void SyncWorkers::release_second_worker_claims() {
 
 /// Adapts lease.max_rows, so that a slow CRM gets batches that end within seconds (SYNC-67).
 sync::SyncStepStats SyncWorkers::sync_batch(sync::SyncLease& lease, UtcMillis now) {
-  const auto begun = std::chrono::steady_clock::now();
+  const auto started = std::chrono::steady_clock::now();
   const auto adapt = [&](bool has_failed) {
     using namespace std::chrono;
-    const auto millis = duration_cast<milliseconds>(steady_clock::now() - begun).count();
+    const auto millis = duration_cast<milliseconds>(steady_clock::now() - started).count();
     lease.max_rows = sync::next_batch_rows(lease.max_rows, millis, has_failed, max_rows_);
   };
   sync::SyncStepStats stats;

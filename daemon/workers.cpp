@@ -8,9 +8,6 @@
 #include <utility>
 
 #include "daemon/wiring/components_config.h"
-#include "daemon/wiring/crm_config.h"
-#include "platform/clock.h"
-#include "platform/dependency_error.h"
 #include "sync/crm/crm_roles.h"
 #include "sync/crm/transaction_id_floor.h"
 #include "sync/gift/lifecycle.h"
@@ -38,7 +35,7 @@ CrmRoleRefresh::CrmRoleRefresh(SharedParts& shared)
 bool CrmRoleRefresh::asks_itself() {
   if (!wiring::crm_capabilities(shared_.settings).is_remote) return true;
   const std::int64_t interval = shared_.settings.console.permission_set_minutes * kMinuteMillis;
-  const bool is_first = !std::exchange(has_begun_, true);
+  const bool is_first = !std::exchange(has_started_, true);
   return read_at_.begin_after(is_first ? 0 : interval - kToleranceMillis);
 }
 
@@ -162,7 +159,7 @@ void Workers::begin_transaction_ids() {
   try {
     start_transaction_ids(shared_.store, shared_.crm->gift_records(),
                           shared_.settings.store.first_transaction_id);
-    has_begun_ids_ = true;
+    has_started_ids_ = true;
   } catch (const DependencyError& fault) {
     if (!fault.of_external_crm() || !wiring::crm_capabilities(shared_.settings).is_remote) throw;
     const TransactionId first{shared_.store.gifts.next_transaction_id().value + kUnseenIds};
@@ -177,17 +174,17 @@ void Workers::begin_transaction_ids() {
 /// A remote CRM counts each call.
 void Workers::check_transaction_ids(UtcMillis now) {
   const bool is_remote = wiring::crm_capabilities(shared_.settings).is_remote;
-  const std::int64_t interval = has_begun_ids_ || is_refused_ids_ ? kHourMillis : kIdsRetryMillis;
+  const std::int64_t interval = has_started_ids_ || is_refused_ids_ ? kHourMillis : kIdsRetryMillis;
   if (is_remote && !has_elapsed(ids_checked_at_, interval, now)) return;
   ids_checked_at_ = now;
   is_refused_ids_ = false;
   try {
     crm::GiftRecords& records = shared_.crm->gift_records();
-    if (has_begun_ids_) {
+    if (has_started_ids_) {
       skip_used_transaction_ids(shared_.store, records);
     } else {
       start_transaction_ids(shared_.store, records, shared_.settings.store.first_transaction_id);
-      has_begun_ids_ = true;
+      has_started_ids_ = true;
     }
   } catch (const DependencyError& fault) {
     if (!is_remote || !fault.of_external_crm()) throw;
@@ -403,7 +400,7 @@ void Workers::repair_clock_skew() {
   std::vector<std::string> warnings;
   if (std::string warning =
           sync::describe(sync::repair_clock_skew(shared_.store, now, shared_.store.request_records.now(),
-                                                 request_record_rules_.most_sender_rest_millis));
+                                                 request_record_rules_.most_sender_retry_after_millis));
       !warning.empty())
     warnings.push_back(std::move(warning));
   for (const std::string& source : sources_.release_implausible_waits(now))

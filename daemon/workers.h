@@ -73,7 +73,7 @@ class CrmRoleRefresh {
   const store::SharedText read_at_;  ///< by any daemon
   UtcMillis asked_at_{INT64_MIN / 2};
   std::int64_t refusal_millis_ = 0;  ///< the least wait after a refusal that only an admin can end
-  bool has_begun_ = false;
+  bool has_started_ = false;
 };
 
 /// The roles of one address for a sign-in; nullopt while the CRM does not respond. Any thread.
@@ -141,8 +141,8 @@ class Workers {
   UtcMillis sender_notices_queued_at_{INT64_MIN / 2};  ///< used by the timers' worker only
   // Used by the maintenance worker only:
   CrmRoleRefresh crm_roles_{shared_};
-  bool has_begun_ids_ = false;   ///< the CRM has said which Transaction Ids it has
-  bool is_refused_ids_ = false;  ///< it refuses to say it until an admin has mended it
+  bool has_started_ids_ = false;  ///< the CRM has said which Transaction Ids it has
+  bool is_refused_ids_ = false;   ///< it refuses to say it until an admin has mended it
   UtcMillis ids_checked_at_{INT64_MIN / 2};
   enum Kind { request_records, timers, maintenance, kKinds };
   /// In the order of their stop: the first two wake others. Without requests.enabled the first one is null.

@@ -2,16 +2,11 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
-#include <string>
-#include <vector>
 
-#include "crm/crm.h"
 #include "matching/match_decision.h"
 #include "platform/digest.h"
 #include "platform/text.h"
 #include "schema/enums.h"
-#include "schema/store/store.h"
 
 namespace giftsync::matching {
 

@@ -6,11 +6,7 @@
 #include <algorithm>
 #include <ctime>
 #include <iterator>
-#include <memory>
 #include <sstream>
-#include <string>
-#include <string_view>
-#include <utility>
 
 #include "platform/ip_address.h"
 #include "platform/text.h"

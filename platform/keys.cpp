@@ -17,8 +17,6 @@
 #include <algorithm>
 #include <array>
 #include <ctime>
-#include <memory>
-#include <optional>
 
 #include "platform/dependency_error.h"
 #include "platform/digest.h"

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <charconv>
 
-#include "platform/strict_json.h"
 #include "platform/text.h"
 #include "platform/visible_text.h"
 

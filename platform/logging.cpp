@@ -11,8 +11,6 @@
 #include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <string_view>
-#include <vector>
 
 #include "platform/visible_text.h"
 

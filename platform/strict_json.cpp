@@ -6,11 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstdint>
 #include <limits>
 #include <memory_resource>
 #include <nlohmann/json.hpp>
-#include <vector>
 
 #include "platform/text.h"
 

@@ -1,7 +1,6 @@
 #include "platform/time.h"
 
 #include <chrono>
-#include <string>
 
 namespace giftsync {
 namespace {

@@ -16,7 +16,6 @@
 #include <algorithm>
 #include <initializer_list>
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include "platform/dependency_error.h"

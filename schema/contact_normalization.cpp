@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <memory>
 #include <set>
-#include <string_view>
 
 #include "platform/text.h"
 

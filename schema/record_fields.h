@@ -12,7 +12,6 @@
 #pragma once
 
 #include <concepts>
-#include <cstdint>
 #include <cstdlib>
 #include <optional>
 #include <set>

@@ -5,7 +5,6 @@
 
 #include <array>
 #include <cstddef>
-#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "platform/text.h"
 #include "platform/visible_text.h"
 #include "schema/enums.h"
 

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <istream>
 #include <iterator>
 #include <memory>
 #include <string>

@@ -24,7 +24,7 @@ struct Counts {
   std::int64_t gifts = 0;
   std::map<std::string, std::int64_t> unknown_statuses;
 
-  std::int64_t examined() const {
+  std::int64_t checked() const {
     return rows.used + rows.not_needed + rows.no_record + rows.unknown_word + rows.implausible;
   }
   void add(const sync::StatusLogBatch& chunk) {
@@ -67,7 +67,7 @@ nlohmann::json checkpoint_of(const Counts& counts) {
 
 Json summary_json(const Counts& counts, bool dry_run) {
   return {{"dry_run", dry_run},
-          {"rows", counts.examined() + counts.without_gift},
+          {"rows", counts.checked() + counts.without_gift},
           {"used", counts.rows.used},
           {"not_needed", counts.rows.not_needed},
           {"no_record", counts.rows.no_record},
@@ -83,7 +83,7 @@ std::string summary_text(const Counts& counts, bool dry_run) {
   std::string text = fmt::format(
       "status-timestamps: {}: {} used, {} not needed, {} of gifts without a record, {} with unknown "
       "statuses, {} with an invalid time, {} without a gift; {} of {} {}\n",
-      pluralize(counts.examined() + counts.without_gift, "log row"), counts.rows.used, counts.rows.not_needed,
+      pluralize(counts.checked() + counts.without_gift, "log row"), counts.rows.used, counts.rows.not_needed,
       counts.rows.no_record, counts.rows.unknown_word, counts.rows.implausible, counts.without_gift,
       pluralize(counts.filled, "timestamp"), pluralize(counts.gifts, "gift"),
       dry_run ? "would be filled. Nothing was written." : "filled.");
@@ -128,7 +128,7 @@ int backfill_status_timestamps(const Console& console, CliContext& ctx, const Ba
   Counts counts = counts_from(run.counts());
   counts.without_gift = size.without_gift;
   SummarizedListing list(console.out, options.json, "filled");
-  WorkProgress progress(console, "rows", size.rows - size.without_gift, counts.examined());
+  WorkProgress progress(console, "rows", size.rows - size.without_gift, counts.checked());
   for (bool done = false; !done;) {
     const sync::StatusLogBatch chunk = repeat_after_pauses(console, ctx.store, &progress, [&] {
       return sync::backfill_status_log(ctx.store.backfill, ctx.store.changes, ctx.crm->gift_records(), log,
@@ -144,7 +144,7 @@ int backfill_status_timestamps(const Console& console, CliContext& ctx, const Ba
     }
     run.chunk_done({std::max(chunk.last, run.after()), chunk.to_write, chunk.done}, checkpoint_of(counts),
                    progress);
-    progress.update(counts.examined());
+    progress.update(counts.checked());
     done = chunk.done;
   }
   run.finish();

@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "cli/commands.h"
-#include "cli/console.h"
 #include "cli/listing.h"
 #include "daemon/wiring/database_config.h"
 #include "daemon/wiring/org_check.h"
@@ -246,7 +245,7 @@ int print_result(const Console& console, const wiring::SetupResult& result, cons
           EX_CONFIG, fmt::format("{} refuses the package{}{}; nothing was changed (Setup, Deployment Status "
                                  "shows {})",
                                  address, result.message.empty() ? "" : ": ", result.message, result.id));
-    case Kind::not_begun:
+    case Kind::not_started:
       return console.fail(EX_CONFIG, result.message);
     case Kind::unreachable:
       return console.fail(

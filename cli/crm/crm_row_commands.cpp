@@ -229,10 +229,10 @@ void add_crm_row_commands(Commands& commands, Command& crm) {
 
 namespace {
 
-std::string not_resting_reason(CliContext& ctx, TransactionId id, UtcMillis now) {
+std::string not_waiting_reason(CliContext& ctx, TransactionId id, UtcMillis now) {
   const bool is_known = !ctx.store.gifts.find(std::span(&id, 1)).empty();
   if (!is_known) return no_such_gift(id.value);
-  const std::string why = sync::retry_obstacle(ctx.store.sync, id, now);
+  const std::string why = sync::retry_problem(ctx.store.sync, id, now);
   return fmt::format(
       "the record of gift {} does not wait for a retry: {}; \"giftsyncctl gift show {}\" shows it", id.value,
       why, id.value);
@@ -251,7 +251,7 @@ int retry_records(const Console& console, CliContext& ctx, const RetryOptions& o
                    auto event = gift_command_event(console, ctx.store, "gift.retry", gift);
                    event.detail = store::kRetriedRecords;
                    const bool is_due = sync.reset_rejected(std::span(&gift, 1), now, event) > 0;
-                   return is_due ? std::string() : not_resting_reason(ctx, gift, now);
+                   return is_due ? std::string() : not_waiting_reason(ctx, gift, now);
                  },
              .all =
                  [&] {

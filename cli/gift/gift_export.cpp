@@ -7,7 +7,6 @@
 #include <sysexits.h>
 
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <span>
 
@@ -15,9 +14,7 @@
 #include "cli/commands.h"
 #include "cli/day_or_time.h"
 #include "cli/gift/gift_detail.h"
-#include "daemon/config/text_checks.h"
 #include "platform/text.h"
-#include "platform/visible_text.h"
 #include "schema/store/gift/gift_fields.h"
 #include "sync/crm/record_comparison.h"
 

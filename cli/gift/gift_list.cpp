@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <set>
 
-#include "cli/console.h"
 #include "cli/gift/gift_detail.h"
 #include "cli/listing.h"
 #include "platform/text.h"

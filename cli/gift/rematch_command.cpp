@@ -16,7 +16,6 @@
 #include "cli/resumable_run.h"
 #include "daemon/wiring/database_config.h"
 #include "matching/link_gift.h"
-#include "matching/rematch.h"
 #include "platform/text.h"
 
 namespace giftsync::cli {

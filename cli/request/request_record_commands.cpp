@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <utility>
 
 #include "cli/command_audit.h"
 #include "cli/commands.h"

@@ -6,7 +6,6 @@
 
 #include "cli/commands.h"
 #include "cli/daemon_report.h"
-#include "cli/listing.h"
 #include "daemon/config/effective_settings.h"
 #include "daemon/wiring/components_config.h"
 #include "daemon/wiring/database_config.h"

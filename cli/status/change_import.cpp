@@ -7,17 +7,12 @@
 #include <array>
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <tuple>
-#include <vector>
 
 #include "cli/command_audit.h"
-#include "cli/console.h"
-#include "cli/input_file.h"
 #include "daemon/config/text_checks.h"
 #include "platform/lenient_json.h"
 #include "platform/text.h"
-#include "platform/time.h"
 #include "platform/visible_text.h"
 #include "sync/mail/delivery_rules.h"
 #include "sync/status/status_rules.h"

@@ -9,7 +9,6 @@
 #include <limits>
 #include <memory>
 #include <set>
-#include <sstream>
 
 #include "cli/command_audit.h"
 #include "cli/commands.h"

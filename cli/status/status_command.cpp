@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <memory>
 
 #include "cli/commands.h"
 #include "cli/gift/item_commands.h"
@@ -236,11 +235,11 @@ Json org_json(const std::optional<wiring::OrgStatus>& org) {
             {"share", number(org->share)},
             {"org_used", number(org->org_calls)},
             {"org_limit", number(org->org_limit)},
-            {"resting_until", json_time(org->resting_until)},
-            {"resting_reason", text_or_null(org->resting_reason)},
+            {"resting_until", json_time(org->paused_until)},
+            {"resting_reason", text_or_null(org->pause_reason)},
             {"share_free_at", json_time(org->share_free_at)},
             {"refusals", std::move(refusals)}}},
-          {"write_obstacle", text_or_null(org->write_obstacle)}};
+          {"write_obstacle", text_or_null(org->write_problem)}};
 }
 
 Json attention_json(const std::vector<sync::AttentionItem>& attention) {
@@ -361,17 +360,16 @@ void print_org(std::ostream& out, const wiring::OrgStatus& org) {
                printable(org.refused_sign_in->refusal.reason));
   if (const std::string clause = wiring::other_org_clause(org); !clause.empty())
     fmt::print(out, "          PAUSED: {}\n", printable(clause));
-  if (org.resting_until)
-    fmt::print(out, "          NO CALL before {} UTC: {}\n", second_text(*org.resting_until),
-               printable(org.resting_reason));
+  if (org.paused_until)
+    fmt::print(out, "          NO CALL before {} UTC: {}\n", second_text(*org.paused_until),
+               printable(org.pause_reason));
   for (const wiring::OrgStatus::Refusal& refusal : org.refusals)
     fmt::print(out, "          REFUSED until {} UTC, {}: {}\n", second_text(refusal.until), refusal.what,
                printable(refusal.reason));
   if (org.share_free_at)
     fmt::print(out, "          SHARE USED UP until {} UTC: {}\n", second_text(*org.share_free_at),
                printable(org.share_reason));
-  if (!org.write_obstacle.empty())
-    fmt::print(out, "          NO WRITES: {}\n", printable(org.write_obstacle));
+  if (!org.write_problem.empty()) fmt::print(out, "          NO WRITES: {}\n", printable(org.write_problem));
   if (org.messages.count > 0)
     fmt::print(out, "          {} of outbound messages {} to be looked up, the oldest since {} UTC\n",
                count_text(org.messages.count, "record"), plural_verb(org.messages.count, "waits", "wait"),

@@ -2,16 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
-#include <optional>
 #include <utility>
 
-#include "crm/salesforce/calls/org_calls.h"
 #include "crm/salesforce/calls/org_queries.h"
 #include "crm/salesforce/calls/record_json.h"
-#include "crm/salesforce/calls/soql.h"
 #include "crm/salesforce/org/org_description.h"
-#include "crm/salesforce/records/bare_writes.h"
 #include "crm/salesforce/records/directory.h"
 #include "crm/salesforce/records/gift_records.h"
 #include "crm/salesforce/records/request_records.h"
@@ -26,7 +21,7 @@ namespace {
 ApiNames names_of(const SalesforceCrmOptions& options) {
   ApiNames names = options.names;
   // Nothing in the org compares it.
-  if (options.bare) names.leave_out(OwnField::record_version);
+  if (options.bare) names.skip_field(OwnField::record_version);
   return names;
 }
 

@@ -3,7 +3,6 @@
 // schema/'s .cpp files only.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>

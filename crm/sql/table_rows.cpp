@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <set>
 
 #include "crm/number_text.h"
 #include "crm/row_import.h"

@@ -5,13 +5,11 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
-#include <string>
 #include <tuple>
 #include <utility>
 #include <variant>
 
 #include "daemon/config/connection_urls.h"
-#include "daemon/config/parsed_config.h"
 #include "daemon/config/source_checks.h"
 #include "daemon/content/branding.h"
 #include "platform/clock.h"

@@ -75,14 +75,14 @@ std::string key_text(const SettingsKey& key, bool is_first_of_element) {
 
 std::string settings_example() {
   std::string text = kExampleHead;
-  std::set<std::string> begun{""};
+  std::set<std::string> started{""};
   for (const SettingsKey& key : settings_keys()) {
     for (const SettingsSection& section : settings_sections()) {
-      if (key.path.starts_with(section.path + ".") && begun.insert(section.path).second)
+      if (key.path.starts_with(section.path + ".") && started.insert(section.path).second)
         text += section_text(section);
     }
     const bool is_in_list = find_settings_list(section_of(key.path)) != nullptr;
-    text += key_text(key, is_in_list && begun.insert(section_of(key.path) + "[]").second);
+    text += key_text(key, is_in_list && started.insert(section_of(key.path) + "[]").second);
   }
   return text;
 }

@@ -7,7 +7,6 @@
 #include <array>
 #include <cstddef>
 #include <memory>
-#include <string_view>
 
 #include "daemon/content/messages.h"
 #include "platform/digest.h"

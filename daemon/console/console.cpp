@@ -5,8 +5,6 @@
 #include <array>
 #include <utility>
 
-#include "daemon/console/access.h"
-#include "daemon/console/console_sign_in.h"
 #include "daemon/console/page_frame.h"
 #include "daemon/console/pages.h"
 #include "daemon/http/problem.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "daemon/http/json_request.h"
-#include "daemon/identity/sign_in_pages.h"
 #include "platform/digest.h"
 #include "platform/ip_address.h"
 #include "platform/text.h"

@@ -33,9 +33,9 @@ Data queue_data(const PageCall& call) {
   add_line(lines, "crm_paused", shown_text(call.viewer(), access.pause()));
   const auto usage = access.crm ? access.crm->usage() : std::nullopt;
   if (!usage) return lines;
-  if (usage->resting_until)
+  if (usage->paused_until)
     add_line(lines, "crm_rests",
-             texts().text("crm_rests_until", {{"time", minute(*usage->resting_until)},
+             texts().text("crm_rests_until", {{"time", minute(*usage->paused_until)},
                                               {"reason", shown_text(call.viewer(), usage->rest_reason)}}));
   if (usage->share)
     add_line(lines, "calls_own",

@@ -18,23 +18,23 @@ std::optional<ConsoleGift> find_gift_as(const PageCall& call, const store::Viewe
   return number ? call.store().console_gifts.find(viewer, {*number}) : std::nullopt;
 }
 
-/// One form of a gift's page. `obstacle`: why it does not apply; it is disabled then.
+/// One form of a gift's page. `problem`: why it does not apply; it is disabled then.
 Data action_data(const PageCall& call, const ConsoleGift& gift, const std::string& name,
-                 const std::string& obstacle) {
+                 const std::string& problem) {
   Data made = form_data(call, path_of(gift.gift) + "/" + name);
   made.set("name", name);
   made.set("title", texts().text(name + "_gift"));
   made.set("button", texts().text(name + "_button"));
-  made.set("text", obstacle.empty()
+  made.set("text", problem.empty()
                        ? texts().text(name + "_text")
-                       : texts().text("not_possible", {{"reason", with_readable_times(obstacle)}}));
-  made.set("disabled", !obstacle.empty());
+                       : texts().text("not_possible", {{"reason", with_readable_times(problem)}}));
+  made.set("disabled", !problem.empty());
   return made;
 }
 
 Data resend_data(const PageCall& call, const ConsoleGift& gift, const store::MailContext& view) {
-  const auto same = sync::resend_obstacle(view, false);
-  const auto other = sync::resend_obstacle(view, true);
+  const auto same = sync::resend_problem(view, false);
+  const auto other = sync::resend_problem(view, true);
   Data made = action_data(call, gift, "resend", other ? other->reason : "");
   made.set("has_address", !other);
   made.set("generation", std::to_string(gift.gift.transaction.generation));
@@ -114,12 +114,12 @@ void add_gift_actions(const PageCall& call, const ConsoleGift& shown, Data& data
                                 call.store().deliveries.find(id)};
   Data actions(Data::type::list);
   actions << resend_data(call, shown, view);
-  const std::string obstacle = sync::cancel_obstacle(view);
-  Data cancel = action_data(call, *gift, "cancel", obstacle);
-  if (obstacle.empty()) cancel.set("confirmation", texts().text("cancel_confirm"));
+  const std::string problem = sync::cancel_problem(view);
+  Data cancel = action_data(call, *gift, "cancel", problem);
+  if (problem.empty()) cancel.set("confirmation", texts().text("cancel_confirm"));
   actions << cancel;
   if (may(call.viewer().roles, Permission::act_on_crm))
-    actions << action_data(call, *gift, "retry", sync::retry_obstacle(call.store().sync, id, call.now));
+    actions << action_data(call, *gift, "retry", sync::retry_problem(call.store().sync, id, call.now));
   data.set("actions", actions);
   data.set("has_actions", true);
 }
@@ -168,8 +168,8 @@ http::HttpResponse retry_gift(const PageCall& call) {
   event.detail = store::kRetriedRecords;
   // Asked for the reason afterwards: another user, or the daemon, may have been first.
   if (call.store().sync.reset_rejected(std::span(&id, 1), call.now, event) == 0) {
-    const std::string obstacle = sync::retry_obstacle(call.store().sync, id, call.now);
-    return refuse(call, *gift, event, obstacle.empty() ? "it was tried meanwhile" : obstacle);
+    const std::string problem = sync::retry_problem(call.store().sync, id, call.now);
+    return refuse(call, *gift, event, problem.empty() ? "it was tried meanwhile" : problem);
   }
   call.console.options.wake_workers();
   return redirect_with_notice(call, path_of(gift->gift), "retried");

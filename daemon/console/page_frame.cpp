@@ -1,12 +1,10 @@
 #include "daemon/console/page_frame.h"
 
 #include <algorithm>
-#include <map>
 #include <sstream>
 #include <stdexcept>
 
 #include "daemon/config/text_checks.h"
-#include "daemon/content/messages.h"
 #include "daemon/http/json_request.h"
 #include "embedded/giftsync_daemon_console.h"
 #include "platform/digest.h"

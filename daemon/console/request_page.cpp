@@ -203,7 +203,7 @@ void add_next(Data& data, const PageCall& call, const ShownRequest& shown) {
 
 /// What would keep the gift from being sent if a request that waits were approved now (CON-40): the findings,
 /// that there are none, or that it was not checked.
-void add_obstacles(Data& data, const PageCall& call, const ShownRequest& shown) {
+void add_problems(Data& data, const PageCall& call, const ShownRequest& shown) {
   if (shown.entry.state != State::pending || shown.entry.deleted) return;
   std::optional<std::vector<sync::RequestRecordFinding>> found;
   const auto& check = call.console.options.check_request;
@@ -283,7 +283,7 @@ http::HttpResponse show(const PageCall& call, const ShownRequest& shown,
     add_difference(data, call, "difference", shown.entry.approved_content, shown);
   }
   data.set("in_salesforce", uses_request_records(call) && !decides_requests_here(call));
-  add_obstacles(data, call, shown);
+  add_problems(data, call, shown);
   add_decision(data, call, shown, refused);
   http::HttpResponse response =
       page(call, "request", texts().text("request_number", {{"number", shown.name()}}), std::move(data));

@@ -1,6 +1,5 @@
 // The list of request records.
 #include <algorithm>
-#include <array>
 #include <map>
 
 #include "daemon/console/access.h"

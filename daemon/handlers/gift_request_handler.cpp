@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "daemon/handlers/gift_request_json.h"
 #include "daemon/http/json_request.h"
 #include "daemon/http/problem.h"
 #include "daemon/http/reply.h"
@@ -11,7 +10,6 @@
 #include "platform/digest.h"
 #include "platform/text.h"
 #include "sync/access/credential.h"
-#include "sync/access/send_authorization.h"
 #include "sync/gift/gift_actions.h"
 
 namespace giftsync::handlers {

@@ -7,11 +7,9 @@
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <span>
-#include <string>
 #include <unordered_map>
 
 #include "daemon/http/json_request.h"
-#include "daemon/http/problem.h"
 #include "platform/text.h"
 #include "schema/contact_normalization.h"
 

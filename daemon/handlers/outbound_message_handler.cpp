@@ -2,11 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <memory>
 #include <string>
 #include <utility>
 
-#include "crm/salesforce/records/outbound_message.h"
 #include "daemon/http/json_request.h"
 #include "daemon/http/problem.h"
 #include "daemon/http/routes.h"

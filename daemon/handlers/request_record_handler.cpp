@@ -11,7 +11,6 @@
 #include "daemon/config/text_checks.h"
 #include "daemon/handlers/gift_request_json.h"
 #include "daemon/http/json_request.h"
-#include "daemon/http/problem.h"
 #include "daemon/http/routes.h"
 #include "platform/dependency_error.h"
 #include "platform/digest.h"

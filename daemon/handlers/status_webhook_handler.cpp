@@ -8,8 +8,6 @@
 
 #include "daemon/http/json_request.h"
 #include "daemon/http/problem.h"
-#include "daemon/http/reply.h"
-#include "daemon/sources/webhook_message.h"
 
 namespace giftsync::handlers {
 namespace {

@@ -10,9 +10,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/system/system_error.hpp>
-#include <cerrno>
 #include <chrono>
-#include <cstdint>
 #include <future>
 #include <optional>
 #include <stdexcept>
@@ -20,7 +18,6 @@
 #include <thread>
 #include <utility>
 
-#include "daemon/http/connection_registry.h"
 #include "daemon/http/deadline_sweep.h"
 #include "daemon/http/http_connection.h"
 #include "daemon/http/http_service.h"

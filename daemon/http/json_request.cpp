@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <initializer_list>
-#include <string_view>
 
 #include "platform/strict_json.h"
 #include "platform/text.h"

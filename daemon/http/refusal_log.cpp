@@ -6,7 +6,6 @@
 #include <array>
 
 #include "platform/ip_address.h"
-#include "platform/logging.h"
 #include "platform/text.h"
 
 namespace giftsync::http {

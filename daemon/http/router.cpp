@@ -3,12 +3,9 @@
 #include <spdlog/spdlog.h>
 
 #include <chrono>
-#include <optional>
-#include <utility>
 
 #include "daemon/http/authenticator.h"
 #include "daemon/http/problem.h"
-#include "platform/dependency_error.h"
 #include "platform/text.h"
 #include "sync/access/credential.h"
 

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <limits>
-#include <optional>
 
 #include "sync/gift/gift_links.h"
 

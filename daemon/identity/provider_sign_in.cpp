@@ -206,36 +206,37 @@ Outcome<SignInStart> ProviderSignIn::begin(std::string_view connection, std::str
   const bool asks_provider = one->kind != config::SsoKind::saml;
   const ProviderPlaces::Place place = asks_provider ? places_.try_take(one->name) : nullptr;
   if (asks_provider && !place) return refuse_for_crowd(one->name);
-  auto begun = one->kind == config::SsoKind::saml ? begin_saml(*one, must_reauthenticate, now)
-                                                  : begin_oidc(*one, must_reauthenticate, now);
-  if (!begun) {
-    store_.sign_in_connections.record_error(one->name, begun.error().rule + ": " + begun.error().text, now);
-    return tl::unexpected(begun.error());
+  auto started = one->kind == config::SsoKind::saml ? begin_saml(*one, must_reauthenticate, now)
+                                                    : begin_oidc(*one, must_reauthenticate, now);
+  if (!started) {
+    store_.sign_in_connections.record_error(one->name, started.error().rule + ": " + started.error().text,
+                                            now);
+    return tl::unexpected(started.error());
   }
   const std::string browser_token = oidc::random_token();
-  SignInAttempt attempt = std::move(begun->attempt);
-  attempt.id_hash = hash_of(begun->token);
+  SignInAttempt attempt = std::move(started->attempt);
+  attempt.id_hash = hash_of(started->token);
   attempt.connection = one->name;
   attempt.browser_hash = hash_of(browser_token);
   attempt.return_path = std::string(return_path);
   attempt.must_reauthenticate = must_reauthenticate;
   attempt.created_at = now;
   store_.sign_in_attempts.create(attempt);
-  return SignInStart{begun->url, browser_token};
+  return SignInStart{started->url, browser_token};
 }
 
-Outcome<ProviderSignIn::Begun> ProviderSignIn::begin_oidc(const config::SsoConnectionSettings& connection,
-                                                          bool must_reauthenticate, UtcMillis now) {
+Outcome<ProviderSignIn::Started> ProviderSignIn::begin_oidc(const config::SsoConnectionSettings& connection,
+                                                            bool must_reauthenticate, UtcMillis now) {
   oidc::AuthorizationRequest request = oidc::make_authorization_request(now, must_reauthenticate);
   // One URL serves all connections with `redirect: login`, so the state says whose reply comes back.
   request.state = connection.name + "." + request.state;
   const auto url = oidc_.begin(connection, request);
   if (!url) return tl::unexpected(url.error());
-  return Begun{*url, request.state, {.nonce = request.nonce, .pkce_verifier = request.code_verifier}};
+  return Started{*url, request.state, {.nonce = request.nonce, .pkce_verifier = request.code_verifier}};
 }
 
-ProviderSignIn::Begun ProviderSignIn::begin_saml(const config::SsoConnectionSettings& connection,
-                                                 bool must_reauthenticate, UtcMillis now) const {
+ProviderSignIn::Started ProviderSignIn::begin_saml(const config::SsoConnectionSettings& connection,
+                                                   bool must_reauthenticate, UtcMillis now) const {
   const saml::AuthnRequest request{.id = saml::new_request_id(),
                                    .relay_state = oidc::random_token(),
                                    .issued_at = now,

@@ -143,7 +143,7 @@ class ProviderSignIn {
 
  private:
   /// What both protocols make when a sign-in begins.
-  struct Begun {
+  struct Started {
     std::string url;    ///< of the provider
     std::string token;  ///< OpenID's state or SAML's RelayState: with it the browser comes back
     store::SignInAttempt attempt = {};  ///< with the protocol's own values alone
@@ -154,10 +154,10 @@ class ProviderSignIn {
     saml::SamlForm form;
   };
 
-  Outcome<Begun> begin_oidc(const config::SsoConnectionSettings& connection, bool must_reauthenticate,
-                            UtcMillis now);
-  Begun begin_saml(const config::SsoConnectionSettings& connection, bool must_reauthenticate,
-                   UtcMillis now) const;
+  Outcome<Started> begin_oidc(const config::SsoConnectionSettings& connection, bool must_reauthenticate,
+                              UtcMillis now);
+  Started begin_saml(const config::SsoConnectionSettings& connection, bool must_reauthenticate,
+                     UtcMillis now) const;
   Outcome<oidc::AuthorizationReply> parse_reply(std::string_view query) const;
   Outcome<SamlReply> parse_posted(std::string_view query, std::string_view form) const;
   /// The pending attempt of the connection to which the reply with this token belongs; only once.

@@ -129,10 +129,11 @@ http::HttpResponse SignInPages::form(const http::HttpRequest& request) {
 http::HttpResponse SignInPages::start(const http::HttpRequest& request) {
   if (is_over_limit(request) || is_over_start_limit(request)) return too_many();
   auto given = parameters_of(request.query);
-  const auto begun = sign_in_.begin(given["connection"], safe_return_path(base_, given["return"]),
-                                    given["again"] == "1", options_.clock());
-  if (!begun) return refuse(begun.error());
-  return http::with_header(redirect(begun->provider_url), "Set-Cookie", attempt_cookie(begun->browser_token));
+  const auto started = sign_in_.begin(given["connection"], safe_return_path(base_, given["return"]),
+                                      given["again"] == "1", options_.clock());
+  if (!started) return refuse(started.error());
+  return http::with_header(redirect(started->provider_url), "Set-Cookie",
+                           attempt_cookie(started->browser_token));
 }
 
 http::HttpResponse SignInPages::callback(const http::HttpRequest& request) {

@@ -3,7 +3,6 @@
 #include <kainjow/mustache.hpp>
 #include <stdexcept>
 #include <string_view>
-#include <vector>
 
 #include "daemon/content/messages.h"
 #include "daemon/mail/mime_message.h"

@@ -2,7 +2,6 @@
 // (and dot stuffing); SmtpSession tracks it and derives outcomes; BoundedBody enforces the lease.
 #include "daemon/mail/smtp_transport.h"
 
-#include <curl/curl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -10,14 +9,10 @@
 #include <array>
 #include <cstring>
 #include <exception>
-#include <functional>
 #include <new>
 #include <set>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "daemon/mail/transports.h"
 #include "platform/clock.h"
 #include "platform/digest.h"
 #include "platform/text.h"

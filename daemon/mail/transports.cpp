@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <filesystem>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string_view>
 #include <system_error>

@@ -4,17 +4,12 @@
 
 #include <algorithm>
 #include <initializer_list>
-#include <kainjow/mustache.hpp>
-#include <string_view>
 #include <utility>
 
-#include "daemon/content/branding.h"
-#include "daemon/content/messages.h"
 #include "embedded/giftsync_daemon_content.h"
 #include "platform/text.h"
 #include "schema/picture_url.h"
 #include "sync/gift/gift_actions.h"
-#include "sync/gift/gift_links.h"
 #include "sync/gift/lifecycle.h"
 
 namespace giftsync::pages {

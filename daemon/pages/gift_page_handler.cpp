@@ -6,8 +6,6 @@
 #include <array>
 
 #include "daemon/http/problem.h"
-#include "daemon/http/reply.h"
-#include "daemon/pages/gift_page.h"
 #include "platform/ip_address.h"
 #include "platform/logging.h"
 #include "platform/text.h"

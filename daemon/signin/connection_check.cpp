@@ -2,17 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <bit>
 #include <fstream>
 #include <iterator>
 #include <optional>
-#include <vector>
 
 #include "daemon/config/connection_urls.h"
 #include "daemon/config/text_checks.h"
 #include "platform/digest.h"
-#include "platform/http_client.h"
 #include "platform/keys.h"
 #include "platform/strict_json.h"
 #include "platform/text.h"

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "daemon/sources/kept_event.h"
 #include "platform/dependency_error.h"

@@ -10,7 +10,6 @@
 #include "daemon/sources/kept_event.h"
 #include "platform/digest.h"
 #include "platform/text.h"
-#include "sync/status/event_classification.h"
 #include "sync/status/status_rules.h"
 
 namespace giftsync::sources {
@@ -367,7 +366,7 @@ void apply_config_fingerprint(PollCursor& cursor_state, const std::string& finge
   restart_run(cursor_state);
 }
 
-PollCursor begun_again(const PollCursor& cursor_state) {
+PollCursor started_again(const PollCursor& cursor_state) {
   PollCursor beginning;
   beginning.config_fingerprint = cursor_state.config_fingerprint;
   beginning.verified_pointers = cursor_state.verified_pointers;

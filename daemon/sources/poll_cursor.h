@@ -146,7 +146,7 @@ void apply_config_fingerprint(PollCursor& cursor_state, const std::string& finge
 void restart_run(PollCursor& cursor_state);
 
 /// The beginning of the feed after the position was refused; what the pointers have proved stays.
-PollCursor begun_again(const PollCursor& cursor_state);
+PollCursor started_again(const PollCursor& cursor_state);
 
 /// Whether the next page's start follows from the times on the page before it (`since` without `next`).
 bool pages_by_time(const CompiledSource& source);

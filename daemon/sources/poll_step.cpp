@@ -8,12 +8,10 @@
 #include <array>
 #include <cstddef>
 #include <limits>
-#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
 
-#include "daemon/sources/poll_cursor.h"
 #include "platform/digest.h"
 #include "platform/text.h"
 
@@ -154,7 +152,7 @@ class PollRound {
   bool poll_page() {
     PollCursor beginning;
     // The refused position is stored until the beginning was read.
-    const PollCursor& before = begins_again() ? beginning = begun_again(cursor_state_) : cursor_state_;
+    const PollCursor& before = begins_again() ? beginning = started_again(cursor_state_) : cursor_state_;
     const std::string url = page_url(source_, before);
     const UtcMillis requested_at = context_.clock();
     const HttpGetResponse response = fetch_page(source_, before, url, context_.fetch, keep_going_);

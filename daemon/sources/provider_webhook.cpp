@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "daemon/sources/sns.h"
-#include "daemon/sources/webhook_message.h"
 #include "platform/digest.h"
 #include "platform/keys.h"
 #include "platform/text.h"

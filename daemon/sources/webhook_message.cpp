@@ -1,7 +1,6 @@
 #include "daemon/sources/webhook_message.h"
 
 #include "daemon/http/json_request.h"
-#include "daemon/sources/kept_event.h"
 #include "daemon/sources/provider_webhook.h"
 #include "platform/digest.h"
 #include "platform/text.h"

@@ -1,7 +1,6 @@
 #include "daemon/wiring/components_config.h"
 
 #include <algorithm>
-#include <string>
 
 #include "daemon/mail/notice_mail.h"
 #include "daemon/mail/transports.h"
@@ -147,7 +146,7 @@ sync::RequestRecordRules request_record_rules(const config::Settings& settings, 
   sync::RequestRecordRules rules;
   rules.auto_approved_default = settings.requests.auto_approved_default;
   rules.integration_user = settings.crm.integration_user;
-  if (crm_capabilities(settings).is_remote) rules.most_sender_rest_millis = kDayMillis;
+  if (crm_capabilities(settings).is_remote) rules.most_sender_retry_after_millis = kDayMillis;
   rules.limits.message_code_points = static_cast<std::size_t>(settings.limits.message_code_points);
   rules.limits.name_code_points = static_cast<std::size_t>(settings.limits.name_code_points);
   rules.item_link = [&settings](GiftId gift) { return item_page_url(settings.catalogue, gift); };

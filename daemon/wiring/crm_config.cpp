@@ -11,7 +11,6 @@
 
 #include "crm/sql/external/external_crm.h"
 #include "crm/sql/managed/csv_import.h"
-#include "crm/sql/managed/managed_crm.h"
 #include "daemon/wiring/database_config.h"
 #include "daemon/wiring/salesforce_config.h"
 #include "daemon/wiring/store_preflight.h"

@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <string>
-#include <utility>
-
 #include "daemon/wiring/salesforce_config.h"
 #include "schema/store/store.h"
 

@@ -4,13 +4,10 @@
 
 #include <array>
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <optional>
-#include <string>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -128,7 +125,7 @@ OrgCheck check_org(const config::Settings& settings) {
       connection.client(), {expected.names, expected.api_version, user_of(connection.tokens())});
   if (const auto* request = facts.find("request_record"); request && !request->key_prefix.empty())
     salesforce::store_request_object(connection.facts(), request->key_prefix, request->name);
-  const salesforce::OrgReport report = examine(facts, expected);
+  const salesforce::OrgReport report = check(facts, expected);
   // Daemons use it from now on, for example after a repair.
   if (!facts.objects.empty()) {
     salesforce::store_mode(connection.facts(), facts, expected.names, system_now());
@@ -156,7 +153,7 @@ OrgProofReport prove_org(const config::Settings& settings) {
       connection.client(), {expected.names, expected.api_version, user_of(connection.tokens())});
   if (!salesforce::is_trial_org(facts))
     return {.refusal = "the org is neither a sandbox nor a Developer Edition org; nothing was tried"};
-  if (const auto report = examine(facts, expected); report.mode != salesforce::OrgMode::guarded)
+  if (const auto report = check(facts, expected); report.mode != salesforce::OrgMode::guarded)
     return {.refusal = "giftsync's package is not complete, see giftsyncctl crm check: " + report.reason};
   // No gift has ids of this size; each run has its own.
   const std::int64_t transaction = kFirstTrialId + system_now().value % kTrialIds;
@@ -260,7 +257,7 @@ SetupResult deploy_package(const PackageSetup& setup, const std::function<void(c
   if (deployment) return result_of(*deployment);
   const DeployFault& fault = deployment.error();
   return {
-      .kind = fault.is_transient ? Kind::unreachable : Kind::not_begun, .id = id, .message = fault.message};
+      .kind = fault.is_transient ? Kind::unreachable : Kind::not_started, .id = id, .message = fault.message};
 }
 
 }  // namespace giftsync::wiring

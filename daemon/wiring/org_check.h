@@ -89,9 +89,9 @@ struct SetupProgress {
 struct SetupResult {
   enum class Kind {
     done,
-    refused,     ///< the org refuses components: `failures`
-    not_begun,   ///< the org refuses the deployment: `message`
-    unreachable  ///< `message`; the deployment may go on where `id` is not empty
+    refused,      ///< the org refuses components: `failures`
+    not_started,  ///< the org refuses the deployment: `message`
+    unreachable   ///< `message`; the deployment may go on where `id` is not empty
   };
   Kind kind = Kind::done;
   std::string id;  ///< of the deployment, which Setup, Deployment Status shows

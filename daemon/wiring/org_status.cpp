@@ -13,7 +13,6 @@
 #include "daemon/wiring/salesforce_config.h"
 #include "daemon/wiring/store_preflight.h"
 #include "schema/store/shared_text.h"
-#include "schema/store/store.h"
 
 namespace giftsync::wiring {
 namespace {
@@ -43,9 +42,9 @@ void add_calls(const salesforce::CallGovernor& governor, UtcMillis now, OrgStatu
   add_refusals(governor, now, status);
   const salesforce::CallPermit permit = governor.permit(salesforce::CallPurpose::watch, now);
   if (!permit.is_allowed) {
-    status.resting_until = permit.not_before;
-    status.resting_reason = permit.reason;
-    status.resting_next_step = permit.next_step;
+    status.paused_until = permit.not_before;
+    status.pause_reason = permit.reason;
+    status.pause_next_step = permit.next_step;
     return;
   }
   const salesforce::CallPermit share = governor.permit(salesforce::CallPurpose::requests, now);
@@ -62,18 +61,18 @@ std::optional<salesforce::ModeFinding> mode_finding(const config::Settings& sett
   return finding;
 }
 
-std::string obstacle_in(const config::Settings& settings,
-                        const std::optional<salesforce::ModeFinding>& finding) {
+std::string problem_in(const config::Settings& settings,
+                       const std::optional<salesforce::ModeFinding>& finding) {
   if (!finding) return {};
   const bool is_bare = settings.crm.salesforce.mode == config::SalesforceMode::bare;
   return salesforce::write_mode(is_bare ? salesforce::OrgMode::bare : salesforce::OrgMode::guarded, *finding)
-      .obstacle;
+      .problem;
 }
 
-/// An obstacle stays known, and the org is looked at before the next write.
-void age_obstacle(const config::Settings& settings, store::Store& store) {
+/// An problem stays known, and the org is looked at before the next write.
+void age_problem(const config::Settings& settings, store::Store& store) {
   std::optional<salesforce::ModeFinding> finding = mode_finding(settings, store);
-  if (obstacle_in(settings, finding).empty()) return;
+  if (problem_in(settings, finding).empty()) return;
   finding->found_at = {};
   store.set_metadata(salesforce::kModeFact, to_text(*finding));
 }
@@ -89,7 +88,7 @@ std::optional<OrgStatus> org_status(const config::Settings& settings, store::Sto
   add_calls(governor, now, status);
   status.refused_sign_in =
       salesforce::stored_refusal(store.metadata(salesforce::kSignInRefusalFact).value_or(""));
-  status.write_obstacle = obstacle_in(settings, mode_finding(settings, store));
+  status.write_problem = problem_in(settings, mode_finding(settings, store));
   status.messages = store.crm_change_events.backlog();
   return status;
 }
@@ -109,11 +108,11 @@ std::vector<OrgPause> org_pauses(const OrgStatus& status, const std::string& pro
                       "paused: Salesforce refuses the sign-in: " + refusal.reason,
                       refusal.next_step + ", then systemctl reload giftsyncd"});
   }
-  if (!status.write_obstacle.empty())
-    add_whole(status.write_obstacle, program + "crm retry --all, once that is done: then writing goes on");
-  if (status.resting_until)
-    add_whole(fmt::format("no call before {}: {}", to_rfc3339(*status.resting_until), status.resting_reason),
-              status.resting_next_step);
+  if (!status.write_problem.empty())
+    add_whole(status.write_problem, program + "crm retry --all, once that is done: then writing goes on");
+  if (status.paused_until)
+    add_whole(fmt::format("no call before {}: {}", to_rfc3339(*status.paused_until), status.pause_reason),
+              status.pause_next_step);
   for (const OrgStatus::Refusal& refusal : status.refusals) {
     const std::string why =
         fmt::format("{} wait until {}: {}", refusal.what, to_rfc3339(refusal.until), refusal.reason);
@@ -143,7 +142,7 @@ void ask_org_again(const config::Settings& settings, store::Store& store) {
     governor.retry_now();
     return governor.to_text();
   });
-  age_obstacle(settings, store);
+  age_problem(settings, store);
   store::wake_crm_workers(store);
 }
 

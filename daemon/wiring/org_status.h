@@ -25,9 +25,9 @@ struct OrgStatus {
   std::optional<std::int64_t> share = {};  ///< calls that giftsync may use in 24 hours
   std::optional<std::int64_t> org_calls = {};  ///< of all integrations, at the last answer
   std::optional<std::int64_t> org_limit = {};
-  std::optional<UtcMillis> resting_until = {};  ///< no call before that time
-  std::string resting_reason = {};
-  std::string resting_next_step = {};  ///< of an admin; empty where time alone helps
+  std::optional<UtcMillis> paused_until = {};  ///< no call before that time
+  std::string pause_reason = {};
+  std::string pause_next_step = {};  ///< of an admin; empty where time alone helps
   /// Request records, tasks and backfills are not called for before that time: giftsync's share is used up.
   std::optional<UtcMillis> share_free_at = {};
   std::string share_reason = {};
@@ -40,7 +40,7 @@ struct OrgStatus {
     std::string next_step;
   };
   std::vector<Refusal> refusals = {};
-  std::string write_obstacle = {};  ///< why no gift record is written, with the remedy; empty: they are
+  std::string write_problem = {};  ///< why no gift record is written, with the remedy; empty: they are
   /// For which a process makes no call; nullopt while none is refused.
   std::optional<salesforce::StoredRefusal> refused_sign_in = {};
   /// Records that outbound messages named and that no worker has looked up.

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <optional>
 #include <utility>
 
 #include "crm/salesforce/salesforce_crm.h"
@@ -16,7 +15,6 @@
 #include "platform/digest.h"
 #include "platform/host_identity.h"
 #include "platform/text.h"
-#include "schema/store/store.h"
 
 namespace giftsync::wiring {
 namespace {
@@ -156,7 +154,7 @@ salesforce::ApiNames org_names(const config::CrmSettings& crm) {
   const bool is_created_by_named =
       std::any_of(crm.columns.begin(), crm.columns.end(),
                   [](const auto& column) { return ascii_lower(column.first) == "gift_record.createdbyid"; });
-  if (!is_created_by_named) names.leave_out(GiftField::created_by);
+  if (!is_created_by_named) names.skip_field(GiftField::created_by);
   return names;
 }
 

@@ -7,7 +7,6 @@
 #include "daemon/sources/kept_event.h"
 #include "daemon/sources/poll_cursor.h"
 #include "platform/time.h"
-#include "sync/status/event_ingest.h"
 
 namespace giftsync::wiring {
 namespace {

@@ -20,7 +20,6 @@
 #include "daemon/wiring/server_secret.h"
 #include "schema/sql/connection_check.h"
 #include "schema/sql/database.h"
-#include "schema/sql/dsn.h"
 #include "schema/store/store.h"
 
 namespace giftsync::wiring {

@@ -12,7 +12,6 @@
 
 #include "platform/dependency_error.h"
 #include "platform/text.h"
-#include "schema/sql/dsn.h"
 #include "schema/sql/query_watchdog.h"
 
 namespace giftsync::sql {

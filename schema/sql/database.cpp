@@ -6,12 +6,10 @@
 #include <random>
 #include <tuple>
 
-#include "platform/dependency_error.h"
 #include "platform/text.h"
 #include "platform/time.h"
 #include "schema/sql/bulk_rows.h"
 #include "schema/sql/connection_check.h"
-#include "schema/sql/dsn.h"
 #include "schema/sql/no_change.h"
 #include "schema/sql/query_watchdog.h"
 #include "schema/sql/session.h"

@@ -3,8 +3,6 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <chrono>
-#include <mutex>
 #include <vector>
 
 #include "platform/periodic_worker.h"

@@ -6,7 +6,6 @@
 #include <soci/soci.h>
 
 #include <optional>
-#include <string>
 
 #include "platform/time.h"
 #include "schema/ids.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <system_error>
-#include <utility>
 
 #include "platform/periodic_worker.h"
 
@@ -20,9 +19,9 @@ void Checkpointer::stop() {
 
 bool Checkpointer::should_finish(int pages) {
   const std::lock_guard lock(mutex_);
-  const bool has_begun_again = pages < last_pages_;
+  const bool has_started_again = pages < last_pages_;
   last_pages_ = pages;
-  if (has_begun_again) begin_at_ = kPages;
+  if (has_started_again) begin_at_ = kPages;
   if (state_ == State::copied) {
     state_ = State::waiting;
     begin_at_ = pages + kRetryPages;

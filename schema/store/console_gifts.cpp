@@ -6,7 +6,6 @@
 
 #include "platform/text.h"
 #include "schema/contact_normalization.h"
-#include "schema/enums.h"
 #include "schema/ids.h"
 #include "schema/sql/queries.h"
 #include "schema/store/gift/gift_rows.h"

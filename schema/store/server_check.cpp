@@ -11,7 +11,6 @@
 #include <system_error>
 #include <utility>
 
-#include "schema/sql/connection_check.h"
 #include "schema/sql/database.h"
 #include "schema/store/statements/metadata.h"
 #include "schema/store/store.h"

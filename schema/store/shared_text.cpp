@@ -1,7 +1,5 @@
 #include "schema/store/shared_text.h"
 
-#include <cstdint>
-#include <string>
 #include <utility>
 
 #include "platform/text.h"
@@ -37,13 +35,13 @@ bool SharedText::begin_after(std::int64_t millis) const {
   const std::int64_t now = database_->read([&](soci::session& session) {
     return sql::select_value<std::int64_t>(session, "SELECT " + std::string(sql::database_now(session)));
   });
-  bool has_begun = false;
+  bool has_started = false;
   update([&](const std::optional<std::string>& text) {
     const auto before = parse_number<std::int64_t>(text.value_or(""));
-    has_begun = !before || has_elapsed({*before}, millis, {now});
-    return has_begun ? std::to_string(now) : *text;
+    has_started = !before || has_elapsed({*before}, millis, {now});
+    return has_started ? std::to_string(now) : *text;
   });
-  return has_begun;
+  return has_started;
 }
 
 void SharedText::remove() const {

@@ -2,11 +2,8 @@
 
 #include <array>
 #include <iterator>
-#include <string>
-#include <string_view>
 
 #include "embedded/giftsync_schema_store.h"
-#include "platform/digest.h"
 #include "schema/sql/queries.h"
 #include "schema/store/statements/metadata.h"
 

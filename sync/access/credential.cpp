@@ -3,7 +3,6 @@
 #include <array>
 #include <cstdint>
 
-#include "platform/digest.h"
 #include "platform/text.h"
 #include "schema/enums.h"
 

@@ -8,7 +8,6 @@
 #include "matching/rematch.h"
 #include "schema/enums.h"
 #include "sync/crm/gift_record_draft.h"
-#include "sync/crm/record_comparison.h"
 #include "sync/status/status_rules.h"
 
 namespace giftsync::sync {

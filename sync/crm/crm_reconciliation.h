@@ -14,7 +14,6 @@
 // Repeating a batch is harmless, also concurrently.
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 

@@ -3,19 +3,14 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
-#include <vector>
 
-#include "crm/crm.h"
 #include "matching/match_decision.h"
 #include "platform/dependency_error.h"
 #include "platform/time.h"
 #include "schema/contact_normalization.h"
-#include "schema/store/store.h"
-#include "sync/crm/gift_record_draft.h"
 #include "sync/gift/lifecycle.h"
 #include "sync/mail/delivery_rules.h"
 #include "sync/status/status_rules.h"
@@ -267,7 +262,7 @@ void retry(SyncClose& close, const crm::RowResult& result, const std::string& er
   close.is_rejected = result.kind == RowKind::rejected;
   const std::int64_t wait = close.is_rejected ? rejected_retry_millis(failures) : sync_retry_millis(failures);
   const std::int64_t longest = close.is_rejected ? kMaxRejectedRetryMillis : kMaxSyncRetryMillis;
-  close.retry_at = now + std::clamp(result.rest_millis, wait, longest);
+  close.retry_at = now + std::clamp(result.retry_after_millis, wait, longest);
   close.error = error;
   close.failed_at = now;
 }
@@ -369,7 +364,7 @@ std::vector<crm::RowResult> upsert_tasks(const SyncContext& context,
     return context.crm.tasks().upsert(rows);
   } catch (const DependencyPause& pause) {
     crm::RowResult result{RowKind::retry, pause.what()};
-    result.rest_millis = std::max<std::int64_t>(pause.until().value - context.now.value, 0);
+    result.retry_after_millis = std::max<std::int64_t>(pause.until().value - context.now.value, 0);
     return std::vector(rows.size(), result);
   }
 }

@@ -5,7 +5,6 @@
 
 #include "schema/contact_normalization.h"
 #include "sync/gift/lifecycle.h"
-#include "sync/status/status_rules.h"
 
 namespace giftsync::sync {
 
@@ -26,7 +25,7 @@ ActionResult refused(std::string reason, Kind kind = Kind::refused) {
 }
 
 /// Why the gift's current mail prevents another one; nullopt when it does not.
-std::optional<ActionResult> mail_obstacle(const store::DeliveryRow& mail, bool to_other_address) {
+std::optional<ActionResult> mail_problem(const store::DeliveryRow& mail, bool to_other_address) {
   switch (mail.state) {
     case DeliveryState::sending:
       return refused("its mail is being sent right now", Kind::try_later);
@@ -56,15 +55,15 @@ bool is_sent_elsewhere(const store::MailContext& view) {
 }
 constexpr const char* kSentElsewhere = "giftsync did not send it; do this in the system that sent it";
 
-std::optional<ActionResult> resend_obstacle(const store::MailContext& view, const FoldedStatus& state,
-                                            bool to_other_address) {
+std::optional<ActionResult> resend_problem(const store::MailContext& view, const FoldedStatus& state,
+                                           bool to_other_address) {
   if (is_sent_elsewhere(view)) return refused(kSentElsewhere, Kind::unknown);
   if (is_ended(state)) return refused("it was " + describe_status(state, state.status));
   if (view.gift.request.mode != SendMode::email || !view.mail) {
     return refused("giftsync does not mail it: its links were returned to the caller, who sends them");
   }
   if (state.times[Status::opened]) return refused("it was " + describe_status(state, Status::opened));
-  return mail_obstacle(*view.mail, to_other_address);
+  return mail_problem(*view.mail, to_other_address);
 }
 
 /// A request record with the Send Type link returns no URLs itself; the requester reads them from the record.
@@ -114,18 +113,18 @@ std::string describe_end(const FoldedStatus& state) {
 
 }  // namespace
 
-std::optional<ActionResult> resend_obstacle(const store::MailContext& view, bool to_other_address) {
-  return resend_obstacle(view, state_of(view), to_other_address);
+std::optional<ActionResult> resend_problem(const store::MailContext& view, bool to_other_address) {
+  return resend_problem(view, state_of(view), to_other_address);
 }
 
-std::string cancel_obstacle(const store::MailContext& view) {
+std::string cancel_problem(const store::MailContext& view) {
   if (is_sent_elsewhere(view)) return kSentElsewhere;
   const FoldedStatus state = state_of(view);
   return allows(state, cancellation_of(view.gift.transaction.id, {})) ? "" : describe_end(state);
 }
 
-std::string retry_obstacle(const std::optional<store::SyncWait>& wait,
-                           const std::optional<store::CrmSyncStatus>& state, UtcMillis now) {
+std::string retry_problem(const std::optional<store::SyncWait>& wait,
+                          const std::optional<store::CrmSyncStatus>& state, UtcMillis now) {
   using State = store::CrmSyncStatus;
   if (wait)
     return wait->is_rejected && wait->next_attempt_at > now ? "" : "it is tried anyway within minutes";
@@ -136,10 +135,10 @@ std::string retry_obstacle(const std::optional<store::SyncWait>& wait,
   return "the CRM has its current state";
 }
 
-std::string retry_obstacle(store::SyncQueue& queue, TransactionId gift, UtcMillis now) {
+std::string retry_problem(store::SyncQueue& queue, TransactionId gift, UtcMillis now) {
   const auto states = queue.find_states(std::span(&gift, 1));
-  return retry_obstacle(queue.find_wait(gift),
-                        states.empty() ? std::nullopt : std::optional(states.front().state), now);
+  return retry_problem(queue.find_wait(gift),
+                       states.empty() ? std::nullopt : std::optional(states.front().state), now);
 }
 
 ActionResult resend(store::LifecycleStore& lifecycle, store::RequestRecords& request_records,
@@ -153,7 +152,7 @@ ActionResult resend(store::LifecycleStore& lifecycle, store::RequestRecords& req
     const FoldedStatus state = state_of(view);
     std::optional<store::MailOrder> order;
     if (view.gift.request.mode == SendMode::urls && !is_ended(state)) unmailed_request = view.gift.request.id;
-    if (auto fault = resend_obstacle(view, state, to_other_address)) {
+    if (auto fault = resend_problem(view, state, to_other_address)) {
       result = std::move(*fault);
     } else {
       result = ActionResult{Kind::done, "", state, to_other_address, before};

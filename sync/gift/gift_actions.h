@@ -40,17 +40,17 @@ struct ActionResult {
 
 /// Why the gift cannot be mailed again, to its address or to another one; nothing when it can. Pure: resend()
 /// decides by it under the gift's lock.
-std::optional<ActionResult> resend_obstacle(const store::MailContext& view, bool to_other_address);
+std::optional<ActionResult> resend_problem(const store::MailContext& view, bool to_other_address);
 
 /// Why the gift cannot be cancelled; empty when it can. Pure: cancel() decides the same under its lock.
-std::string cancel_obstacle(const store::MailContext& view);
+std::string cancel_problem(const store::MailContext& view);
 
 /// Why the gift's record is not tried now on demand; empty when it rests and can be. `wait`: of the sync
 /// queue; `state`: of the record, none before the first sync.
-std::string retry_obstacle(const std::optional<store::SyncWait>& wait,
-                           const std::optional<store::CrmSyncStatus>& state, UtcMillis now);
+std::string retry_problem(const std::optional<store::SyncWait>& wait,
+                          const std::optional<store::CrmSyncStatus>& state, UtcMillis now);
 /// The same, read from the store.
-std::string retry_obstacle(store::SyncQueue& queue, TransactionId gift, UtcMillis now);
+std::string retry_problem(store::SyncQueue& queue, TransactionId gift, UtcMillis now);
 
 /// Enqueues the gift's mail again, with a new Message-ID. Only for a gift that giftsync mailed itself, that
 /// is not opened and has not ended.

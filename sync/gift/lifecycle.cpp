@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "platform/text.h"
-#include "sync/status/status_rules.h"
 
 namespace giftsync::sync {
 

@@ -1,7 +1,6 @@
 #include "sync/mail/claimed_mails.h"
 
 #include <algorithm>
-#include <chrono>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -179,7 +178,7 @@ bool ClaimedMails::has_work_for(std::size_t connection) const {
   return idle == 0 || mails_.size() > idle;
 }
 
-void ClaimedMails::set_resting(std::size_t connection) {
+void ClaimedMails::set_paused(std::size_t connection) {
   const std::lock_guard lock(mutex_);
   is_idle_[connection] = false;
 }
@@ -240,7 +239,7 @@ std::vector<bool> AttemptWriter::write(const std::string& owner, const Attempts&
       lead(lock);
   }
   if (own.fault) std::rethrow_exception(own.fault);
-  return std::move(own.has_begun);
+  return std::move(own.has_started);
 }
 
 /// Commits all that waits, for the connections that wait.
@@ -281,17 +280,17 @@ void AttemptWriter::commit(const std::vector<Waiting*>& group) {
 
 void AttemptWriter::commit_together(const std::vector<Waiting*>& group) {
   std::vector<store::DeliveryOutcome> ended;
-  store::DeliveryQueue::Beginning beginning{group.front()->owner, {}, kSendingLeaseMillis};
+  store::DeliveryQueue::AttemptStart beginning{group.front()->owner, {}, kSendingLeaseMillis};
   for (const Waiting* one : group) {
     ended.insert(ended.end(), one->attempts.ended.begin(), one->attempts.ended.end());
-    beginning.sendings.insert(beginning.sendings.end(), one->attempts.begun.begin(),
-                              one->attempts.begun.end());
+    beginning.sendings.insert(beginning.sendings.end(), one->attempts.started.begin(),
+                              one->attempts.started.end());
   }
-  const std::vector<bool> has_begun = queue_.finish_and_begin(ended, beginning, now_());
-  auto next = has_begun.begin();
+  const std::vector<bool> has_started = queue_.finish_and_begin(ended, beginning, now_());
+  auto next = has_started.begin();
   for (Waiting* one : group) {
-    const auto count = static_cast<std::ptrdiff_t>(one->attempts.begun.size());
-    one->has_begun.assign(next, next + count);
+    const auto count = static_cast<std::ptrdiff_t>(one->attempts.started.size());
+    one->has_started.assign(next, next + count);
     next += count;
   }
 }

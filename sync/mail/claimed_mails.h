@@ -57,7 +57,7 @@ class ClaimedMails {
   /// False when connections with lower numbers wait for all that is here.
   bool has_work_for(std::size_t connection) const;
   /// The connection waits for nothing until its next take().
-  void set_resting(std::size_t connection);
+  void set_paused(std::size_t connection);
   /// True when mails wait here and a connection has nothing to do.
   bool needs_more_connections() const;
   bool is_empty() const;
@@ -95,13 +95,13 @@ class AttemptWriter {
   using Sending = store::DeliveryQueue::Sending;
   struct Attempts {
     std::vector<store::DeliveryOutcome> ended;
-    std::vector<Sending> begun;
+    std::vector<Sending> started;
   };
 
   /// `now` is called by any thread.
   AttemptWriter(store::DeliveryQueue& queue, std::function<UtcMillis()> now);
 
-  /// Durable on return. One flag for each of `begun`: false, it must not be sent (see
+  /// Durable on return. One flag for each of `started`: false, it must not be sent (see
   /// DeliveryQueue::begin_sending). Throws DependencyError; a fault of another connection's
   /// attempts fails only those.
   std::vector<bool> write(const std::string& owner, const Attempts& attempts);
@@ -114,7 +114,7 @@ class AttemptWriter {
   struct Waiting {
     const std::string& owner;
     const Attempts& attempts;
-    std::vector<bool> has_begun{};
+    std::vector<bool> has_started{};
     std::exception_ptr fault{};
     bool is_done = false;
   };

@@ -1,6 +1,5 @@
 #include "sync/mail/delivery_rules.h"
 
-#include <algorithm>
 #include <cstdlib>
 #include <functional>
 #include <map>
@@ -66,14 +65,14 @@ std::size_t next_batch_rows(std::size_t rows, std::int64_t millis, bool has_fail
 }
 
 ClockSkewRepair repair_clock_skew(store::Store& store, UtcMillis now, UtcMillis database_now,
-                                  std::int64_t most_request_rest_millis) {
+                                  std::int64_t most_request_retry_after_millis) {
   ClockSkewRepair repaired;
   repaired.pause = store.deliveries.reset_breakers_after(now + kMaxPauseMillis, now);
   repaired.mails = store.deliveries.reset_scheduled_after(now + kMaxMailRetryMillis, now);
   repaired.gifts = store.sync.reset_scheduled_after(now + kMaxSyncRetryMillis, now) +
                    store.sync.reset_rejected_after(now + kMaxRejectedRetryMillis, now);
-  repaired.requests =
-      store.request_records.reset_scheduled_after(database_now + most_request_rest_millis, database_now);
+  repaired.requests = store.request_records.reset_scheduled_after(
+      database_now + most_request_retry_after_millis, database_now);
   return repaired;
 }
 

@@ -90,10 +90,10 @@ struct ClockSkewRepair {
 };
 
 /// Resets them and returns how many there were. Request records are compared with the database's clock:
-/// `database_now`, and may rest for as long as RequestRecordRules::most_sender_rest_millis. Throws
+/// `database_now`, and may rest for as long as RequestRecordRules::most_sender_retry_after_millis. Throws
 /// DependencyError when the store fails.
 ClockSkewRepair repair_clock_skew(store::Store& store, UtcMillis now, UtcMillis database_now,
-                                  std::int64_t most_request_rest_millis = kMaxSyncRetryMillis);
+                                  std::int64_t most_request_retry_after_millis = kMaxSyncRetryMillis);
 
 /// One sentence for the operator's log; empty when there were none.
 std::string describe(const ClockSkewRepair& repaired);

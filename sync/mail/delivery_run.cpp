@@ -57,18 +57,18 @@ DeliveryOutcome unsent(const DeliveryClaim& claim, std::int64_t attempt, Deliver
 struct Attempt {
   const DeliveryClaim& claim;
   std::int64_t number;
-  UtcMillis day_begun_at;  ///< RelayHealth::day_begun_at()
+  UtcMillis day_started_at;  ///< RelayHealth::day_started_at()
 };
 
 Attempt attempt_of(const DeliveryClaim& claim, std::int64_t number, const RelayHealth& health,
                    UtcMillis now) {
-  return {claim, number, health.day_begun_at(claim.first_deferred_at.value_or(now), now)};
+  return {claim, number, health.day_started_at(claim.first_deferred_at.value_or(now), now)};
 }
 
 DeliveryOutcome outcome_of(const Attempt& attempt, const SendResult& result, UtcMillis now,
                            const DeliveryPolicy& policy) {
   const DeliveryClaim& claim = attempt.claim;
-  const DeliveryTransition next = after_attempt(result.outcome, attempt.number, attempt.day_begun_at, now,
+  const DeliveryTransition next = after_attempt(result.outcome, attempt.number, attempt.day_started_at, now,
                                                 policy, claim.uncertain_retries);
   DeliveryOutcome outcome{claim.transaction,    attempt.number, next.state,
                           next.next_attempt_at, result.reply,   result.outcome == SendOutcome::try_later,
@@ -110,13 +110,13 @@ DeliveryStats DeliveryRun::run() {
   if (!delivery_.claimed_.has_work_for(connection_.number)) return std::move(stats_);
   const SendPermission granted = permission();
   if (granted == SendPermission::wait) {
-    delivery_.claimed_.set_resting(connection_.number);
+    delivery_.claimed_.set_paused(connection_.number);
     return std::move(stats_);
   }
   is_test_ = granted == SendPermission::test;
-  struct Ending {
+  struct AttemptEnd {
     DeliveryRun& run;
-    ~Ending() {
+    ~AttemptEnd() {
       const std::lock_guard lock(run.delivery_.health_mutex_);
       run.delivery_.health_.end(run.connection_.number);
     }
@@ -155,7 +155,7 @@ void DeliveryRun::deliver() {
   while (!has_ended_ && taken < connection_.max_mails && (may_continue = connection_.should_continue())) {
     std::vector<ClaimedMail> group =
         take(is_test_ ? 1 : std::min(transport_.max_batch_size(), connection_.max_mails - taken));
-    if (group.empty() && !in_hand_.ended.empty()) {
+    if (group.empty() && !in_flight_.ended.empty()) {
       write({});
       continue;  // now it may claim
     }
@@ -164,27 +164,27 @@ void DeliveryRun::deliver() {
       break;
     }
     taken += group.size();
-    in_hand_.claimed_at = group.front().claimed_at;
+    in_flight_.claimed_at = group.front().claimed_at;
     for (const ClaimedMail& mail : group) {
-      in_hand_.claims.push_back(mail.claim);
-      in_hand_.claimed_at = std::min(in_hand_.claimed_at, mail.claimed_at);
+      in_flight_.claims.push_back(mail.claim);
+      in_flight_.claimed_at = std::min(in_flight_.claimed_at, mail.claimed_at);
     }
     if (delivery_.claimed_.needs_more_connections()) connection_.wake_others();
     delivery_.writer_.join();
-    struct Leaving {
+    struct MessageToSend {
       AttemptWriter& writer;
-      ~Leaving() { writer.leave(); }
+      ~MessageToSend() { writer.leave(); }
     } const leaving{delivery_.writer_};
     deliver_group(std::move(group));
   }
   write({});
-  in_hand_.claims.clear();
+  in_flight_.claims.clear();
   if (!may_continue || has_ended_) delivery_.claimed_.release_all(delivery_.rules_.owner);
   stats_.more = stats_.more || taken >= connection_.max_mails || (began_as_test && !is_test_);
 }
 
 std::vector<ClaimedMail> DeliveryRun::take(std::size_t count) {
-  ClaimedMails::Wanted wanted{connection_.number, count, in_hand_.ended.empty(), SIZE_MAX, {}, is_test_};
+  ClaimedMails::Wanted wanted{connection_.number, count, in_flight_.ended.empty(), SIZE_MAX, {}, is_test_};
   if (is_test_) wanted.max_claim = kMaxTestMails;
   {
     const std::lock_guard lock(delivery_.health_mutex_);
@@ -242,10 +242,10 @@ std::vector<DeliveryRun::PreparedMail> DeliveryRun::prepare(std::vector<ClaimedM
 /// was not sent, and its outcome is added.
 std::optional<SendResult> DeliveryRun::resolve_abandoned(const ClaimedMail& mail) {
   auto known = transport_.recover_outcome(mail.claim.message_id);
-  in_hand_.markers.push_back(mail.claim.message_id);
+  in_flight_.markers.push_back(mail.claim.message_id);
   if (known && known->outcome == SendOutcome::try_later) {
-    in_hand_.ended.push_back(unsent(mail.claim, mail.claim.attempt, DeliveryState::queued, delivery_.now_(),
-                                    "the daemon stopped before the mail was sent"));
+    in_flight_.ended.push_back(unsent(mail.claim, mail.claim.attempt, DeliveryState::queued, delivery_.now_(),
+                                      "the daemon stopped before the mail was sent"));
     stats_.more = true;
     return std::nullopt;
   }
@@ -255,16 +255,16 @@ std::optional<SendResult> DeliveryRun::resolve_abandoned(const ClaimedMail& mail
 
 /// Stores all as `sending`, then sends them.
 void DeliveryRun::send(const std::vector<PreparedMail>& group) {
-  std::vector<AttemptWriter::Sending> begun;
-  for (const PreparedMail& one : group) begun.push_back({one.claimed.claim, one.mail.message_id});
+  std::vector<AttemptWriter::Sending> started;
+  for (const PreparedMail& one : group) started.push_back({one.claimed.claim, one.mail.message_id});
   // Read before the lease is stored: time that passes in between, for example by SIGSTOP, counts against the
   // budget.
   const UtcMillis started_at = delivery_.now_();
-  const std::vector<bool> has_begun = write(begun);
+  const std::vector<bool> has_started = write(started);
   std::vector<const PreparedMail*> sent;
   std::vector<const OutgoingMail*> mails;
   for (std::size_t i = 0; i < group.size(); ++i) {
-    if (!has_begun[i]) continue;  // another daemon has claimed it, with its files in the directory
+    if (!has_started[i]) continue;  // another daemon has claimed it, with its files in the directory
     sent.push_back(&group[i]);
     mails.push_back(&group[i].mail);
   }
@@ -272,7 +272,7 @@ void DeliveryRun::send(const std::vector<PreparedMail>& group) {
   if (budget_millis <= 0) {
     // Too late: another daemon may have claimed them. If none has, they are released unchanged.
     for (const PreparedMail* one : sent) {
-      in_hand_.markers.push_back(one->mail.message_id);
+      in_flight_.markers.push_back(one->mail.message_id);
       add_outcome(one->claimed,
                   unsent(one->claimed.claim, one->claimed.claim.attempt + 1, DeliveryState::queued,
                          delivery_.now_(), "not sent: the lease on this mail expired"));
@@ -286,7 +286,7 @@ void DeliveryRun::send(const std::vector<PreparedMail>& group) {
   const std::vector<SendResult> results = transport_.send_all(mails, budget_millis);
   std::vector<EndedAttempt> ended;
   for (std::size_t i = 0; i < sent.size(); ++i) {
-    in_hand_.markers.push_back(sent[i]->mail.message_id);
+    in_flight_.markers.push_back(sent[i]->mail.message_id);
     ended.push_back({sent[i]->claimed, sent[i]->claimed.claim.attempt + 1, results[i], refusals_before});
   }
   record(ended);
@@ -331,7 +331,7 @@ void DeliveryRun::add_outcome(const ClaimedMail& mail, DeliveryOutcome outcome) 
     stats_.events.push_back(
         gift_event(is_reminder ? GiftEventKind::reminded : GiftEventKind::mailed, mail.gift));
   }
-  in_hand_.ended.push_back(std::move(outcome));
+  in_flight_.ended.push_back(std::move(outcome));
 }
 
 /// The relay's answer concerns the recipient or the relay: the mail waits for itself, and the next mails
@@ -343,7 +343,7 @@ void DeliveryRun::record_suspect(const EndedAttempt& attempt, Findings& findings
   const Attempt known = attempt_of(mail.claim, attempt.number, delivery_.health_, now);
   const bool is_refusal = attempt.result.outcome == SendOutcome::refused;
   const bool is_limit_reached =
-      is_refusal && policy_.may_give_up && now.value - known.day_begun_at.value >= kMaxDeferredMillis;
+      is_refusal && policy_.may_give_up && now.value - known.day_started_at.value >= kMaxDeferredMillis;
   findings.has_suspects = true;
   findings.refusals += is_refusal ? 1 : 0;
   const SuspectVerdict verdict = delivery_.health_.record_suspect(
@@ -382,7 +382,7 @@ void DeliveryRun::record_fault(const EndedAttempt& attempt, DeliveryOutcome outc
     delivery_.has_worked_ = false;
   }
   count(stats_, outcome);
-  in_hand_.ended.push_back(std::move(outcome));
+  in_flight_.ended.push_back(std::move(outcome));
 }
 
 /// Under health_mutex_.
@@ -440,26 +440,27 @@ void DeliveryRun::retry_for_one_recipient(const std::vector<SuspectMail>& suspec
 }
 
 /// Stores the outcomes so far and the beginnings in one transaction. When it throws, both stay in hand.
-std::vector<bool> DeliveryRun::write(const std::vector<AttemptWriter::Sending>& begun) {
-  if (in_hand_.ended.empty() && begun.empty()) return {};
-  in_hand_.beginning = begun;
-  std::vector<bool> has_begun = delivery_.writer_.write(delivery_.rules_.owner, {in_hand_.ended, begun});
-  note_written(has_begun);
-  for (const std::string& message_id : std::exchange(in_hand_.markers, {}))
+std::vector<bool> DeliveryRun::write(const std::vector<AttemptWriter::Sending>& started) {
+  if (in_flight_.ended.empty() && started.empty()) return {};
+  in_flight_.beginning = started;
+  std::vector<bool> has_started =
+      delivery_.writer_.write(delivery_.rules_.owner, {in_flight_.ended, started});
+  note_written(has_started);
+  for (const std::string& message_id : std::exchange(in_flight_.markers, {}))
     transport_.discard_marker(message_id);
-  return has_begun;
+  return has_started;
 }
 
-void DeliveryRun::note_written(const std::vector<bool>& has_begun) {
+void DeliveryRun::note_written(const std::vector<bool>& has_started) {
   std::unordered_set<TransactionId> gone;  // ended, or claimed by another daemon
-  std::unordered_set<TransactionId> begun;
-  for (const DeliveryOutcome& outcome : std::exchange(in_hand_.ended, {})) gone.insert(outcome.transaction);
-  const std::vector<AttemptWriter::Sending> beginning = std::exchange(in_hand_.beginning, {});
+  std::unordered_set<TransactionId> started;
+  for (const DeliveryOutcome& outcome : std::exchange(in_flight_.ended, {})) gone.insert(outcome.transaction);
+  const std::vector<AttemptWriter::Sending> beginning = std::exchange(in_flight_.beginning, {});
   for (std::size_t i = 0; i < beginning.size(); ++i)
-    (has_begun[i] ? begun : gone).insert(beginning[i].claim.transaction);
-  std::erase_if(in_hand_.claims,
+    (has_started[i] ? started : gone).insert(beginning[i].claim.transaction);
+  std::erase_if(in_flight_.claims,
                 [&](const DeliveryClaim& claim) { return gone.contains(claim.transaction); });
-  for (DeliveryClaim& claim : in_hand_.claims) claim.attempt += begun.contains(claim.transaction) ? 1 : 0;
+  for (DeliveryClaim& claim : in_flight_.claims) claim.attempt += started.contains(claim.transaction) ? 1 : 0;
 }
 
 void DeliveryRun::release(const std::vector<PreparedMail>& group) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "sync/mail/delivery_step.h"
@@ -16,7 +15,7 @@ class DeliveryRun {
         connection_(connection),
         transport_(connection.transport),
         policy_(policy_of(delivery.rules_, connection)),
-        in_hand_(delivery.in_hand_[connection.number]) {}
+        in_flight_(delivery.in_flight_[connection.number]) {}
   DeliveryStats run();
 
  private:
@@ -59,8 +58,8 @@ class DeliveryRun {
   void retry_for_one_recipient(const std::vector<SuspectMail>& suspects);
   void store_pause();
   void add_outcome(const ClaimedMail& mail, store::DeliveryOutcome outcome);
-  std::vector<bool> write(const std::vector<AttemptWriter::Sending>& begun);
-  void note_written(const std::vector<bool>& has_begun);
+  std::vector<bool> write(const std::vector<AttemptWriter::Sending>& started);
+  void note_written(const std::vector<bool>& has_started);
   void release(const std::vector<PreparedMail>& group);
   void remove_stale_markers();
 
@@ -69,7 +68,7 @@ class DeliveryRun {
   MailTransport& transport_;
   const DeliveryPolicy policy_;
   DeliveryStats stats_;
-  MailDelivery::InHand& in_hand_;
+  MailDelivery::InFlight& in_flight_;
   bool is_test_ = false;    ///< until one mail decides
   bool has_ended_ = false;  ///< a fault, or the test's decision
 };

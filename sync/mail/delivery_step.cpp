@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <optional>
-#include <span>
 #include <utility>
 
 #include "platform/dependency_error.h"
@@ -43,7 +42,7 @@ MailDelivery::MailDelivery(store::Store& store, const DeliveryRules& rules, std:
       claimed_(store, connections, std::max(kMinClaim, connections * mails_at_once), now_),
       writer_(store.deliveries, now_),
       health_(connections),
-      in_hand_(connections) {}
+      in_flight_(connections) {}
 
 DeliveryStats MailDelivery::step(const Connection& connection) {
   // Also while delivery is paused: new requests begin there, and do not read it themselves (MAIL-29).
@@ -52,47 +51,47 @@ DeliveryStats MailDelivery::step(const Connection& connection) {
 }
 
 void MailDelivery::release_after_fault(std::size_t connection) {
-  InHand& in_hand = in_hand_[connection];
-  store_outcomes(in_hand);
-  requeue_unsent(in_hand);
+  InFlight& in_flight = in_flight_[connection];
+  store_outcomes(in_flight);
+  requeue_unsent(in_flight);
   claimed_.release_all(rules_.owner);
-  store_.deliveries.release(rules_.owner, in_hand.claims);
-  in_hand.claims.clear();
+  store_.deliveries.release(rules_.owner, in_flight.claims);
+  in_flight.claims.clear();
 }
 
 /// Repeating an outcome is safe: its attempt and the row's state guard it. One by one, so that one that the
 /// store refuses fails alone.
-void MailDelivery::store_outcomes(InHand& in_hand) {
-  while (!in_hand.ended.empty()) {
+void MailDelivery::store_outcomes(InFlight& in_flight) {
+  while (!in_flight.ended.empty()) {
     try {
-      store_.deliveries.finish(std::span(&in_hand.ended.back(), 1), now_());
+      store_.deliveries.finish(std::span(&in_flight.ended.back(), 1), now_());
     } catch (const DependencyError& error) {
       if (error.transient()) throw;
       // Or this connection would send nothing any more. The mail will be resolved as an abandoned one.
-      in_hand.markers.clear();
+      in_flight.markers.clear();
     }
-    in_hand.ended.pop_back();
+    in_flight.ended.pop_back();
   }
 }
 
 /// The COMMIT that began them may have succeeded. They were not sent, so they are not uncertain.
-void MailDelivery::requeue_unsent(InHand& in_hand) {
+void MailDelivery::requeue_unsent(InFlight& in_flight) {
   // Later another connection of this daemon may have begun the same attempts.
-  if (!in_hand.beginning.empty() && !has_elapsed(in_hand.claimed_at, kMaxClaimAgeMillis, now_())) {
-    std::vector<AttemptWriter::Sending> begun = in_hand.beginning;
-    for (AttemptWriter::Sending& one : begun) ++one.claim.attempt;
+  if (!in_flight.beginning.empty() && !has_elapsed(in_flight.claimed_at, kMaxClaimAgeMillis, now_())) {
+    std::vector<AttemptWriter::Sending> started = in_flight.beginning;
+    for (AttemptWriter::Sending& one : started) ++one.claim.attempt;
     // Each is begun once more first: that needs this daemon's live lease, so it is no other daemon's attempt.
     const std::vector<bool> is_own =
-        store_.deliveries.begin_sending(rules_.owner, begun, kSendingLeaseMillis, now_());
+        store_.deliveries.begin_sending(rules_.owner, started, kSendingLeaseMillis, now_());
     std::vector<store::DeliveryOutcome> unsent;
-    for (std::size_t i = 0; i < begun.size(); ++i) {
+    for (std::size_t i = 0; i < started.size(); ++i) {
       if (is_own[i])
-        unsent.push_back({begun[i].claim.transaction, begun[i].claim.attempt + 1, DeliveryState::queued,
+        unsent.push_back({started[i].claim.transaction, started[i].claim.attempt + 1, DeliveryState::queued,
                           now_(), "not sent: the store failed", false, std::nullopt});
     }
     store_.deliveries.finish(unsent, now_());
   }
-  in_hand.beginning.clear();
+  in_flight.beginning.clear();
 }
 
 }  // namespace giftsync::sync

@@ -103,7 +103,7 @@ class MailDelivery {
   friend class DeliveryRun;
 
   /// What one connection works on; kept when its step throws.
-  struct InHand {
+  struct InFlight {
     std::vector<store::DeliveryClaim> claims;  ///< with the attempts of their rows, as far as known
     UtcMillis claimed_at{0};                   ///< the earliest of these claims
     /// Not sent yet; the store has not said whether they have begun.
@@ -111,8 +111,8 @@ class MailDelivery {
     std::vector<store::DeliveryOutcome> ended;  ///< not known to be stored
     std::vector<std::string> markers;           ///< Message-IDs to discard once these outcomes are durable
   };
-  void store_outcomes(InHand& in_hand);
-  void requeue_unsent(InHand& in_hand);
+  void store_outcomes(InFlight& in_flight);
+  void requeue_unsent(InFlight& in_flight);
 
   store::Store& store_;
   const DeliveryRules& rules_;
@@ -120,10 +120,10 @@ class MailDelivery {
   ClaimedMails claimed_;
   AttemptWriter writer_;
   std::mutex health_mutex_;
-  RelayHealth health_;             // guarded by health_mutex_; the stored pause changes under it too
-  bool has_worked_ = false;        // guarded by health_mutex_; the relay worked since the last pause began
-  bool knows_long_pause_ = false;  // guarded by health_mutex_; the end of a pause before the start was read
-  std::vector<InHand> in_hand_;    ///< by connection; used by its thread only
+  RelayHealth health_;               // guarded by health_mutex_; the stored pause changes under it too
+  bool has_worked_ = false;          // guarded by health_mutex_; the relay worked since the last pause began
+  bool knows_long_pause_ = false;    // guarded by health_mutex_; the end of a pause before the start was read
+  std::vector<InFlight> in_flight_;  ///< by connection; used by its thread only
 };
 
 }  // namespace giftsync::sync

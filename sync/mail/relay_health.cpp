@@ -1,8 +1,6 @@
 #include "sync/mail/relay_health.h"
 
-#include <algorithm>
 #include <iterator>
-#include <set>
 #include <string_view>
 #include <utility>
 
@@ -111,7 +109,7 @@ void RelayHealth::end_pause(const store::CircuitBreaker& stored, UtcMillis now) 
   pause_.reset();
 }
 
-UtcMillis RelayHealth::day_begun_at(UtcMillis first, UtcMillis now) const {
+UtcMillis RelayHealth::day_started_at(UtcMillis first, UtcMillis now) const {
   const bool is_long = pause_ && has_elapsed(pause_->since, kLongPauseMillis, now);
   return is_long ? now : std::max(first, long_pause_ended_at_);
 }

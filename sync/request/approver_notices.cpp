@@ -6,7 +6,6 @@
 #include "platform/text.h"
 #include "schema/contact_normalization.h"
 #include "schema/money.h"
-#include "sync/request/request_record_to_gift_request.h"
 
 namespace giftsync::sync {
 namespace {

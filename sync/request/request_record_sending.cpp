@@ -19,7 +19,7 @@ struct Failure {
   std::string record_id;
   std::string text;
   bool is_transient = false;  ///< not caused by the record: retried automatically
-  std::int64_t most_rest_millis = kMaxSyncRetryMillis;
+  std::int64_t most_retry_after_millis = kMaxSyncRetryMillis;
 };
 
 /// An approved record, or a claimed one as it was saved with its claim.
@@ -63,7 +63,7 @@ void report_failures(const RequestRecordContext& context, const std::vector<Fail
     next.next_attempt_at.reset();
     if (failure.is_transient)
       next.next_attempt_at =
-          context.now + std::min(rejected_retry_millis(next.failures), failure.most_rest_millis);
+          context.now + std::min(rejected_retry_millis(next.failures), failure.most_retry_after_millis);
     changes.push_back({std::move(next), {}});
   }
   const std::set<std::string> saved = save_entries(context.store.request_records, changes, batch);
@@ -107,7 +107,7 @@ tl::expected<store::NewGiftRequest, Failure> prepare(const RequestRecordContext&
       sending_findings(one.record, {item, one.person_found, sender, context.rules.limits});
   if (findings.empty()) return make_gift_request(one.record, *item, *sender.account, context.now);
   return tl::unexpected(Failure{one.record_id, error_log_of(findings, one.record.text(F::number)),
-                                findings.front().is_retried, context.rules.most_sender_rest_millis});
+                                findings.front().is_retried, context.rules.most_sender_retry_after_millis});
 }
 
 /// Prepares the gift requests of valid records and returns their Ids; reports the failures of the others.
@@ -161,7 +161,7 @@ Ids claim(const RequestRecordContext& context, const Ids& record_ids, RequestRec
     next.gift_request_text.clear();
     // Reconciled again at once, unless the CRM asks for a while (REQ-56).
     const bool is_postponed = batch.works.at(record_id).is_postponed;
-    const std::int64_t rest = batch.works.at(record_id).rest_millis;
+    const std::int64_t rest = batch.works.at(record_id).retry_after_millis;
     next.next_attempt_at = context.now + (is_postponed ? std::max(kPostponedClaimMillis, rest) : 0);
     lost.push_back({std::move(next), {}});
   }
@@ -265,10 +265,10 @@ std::set<std::string> write_records(crm::RequestRecords& records,
     RequestWork& work = batch.works.at(one.expected.id);
     if (results[i].kind == crm::RowResult::Kind::rejected && !work.refusal) {
       work.refusal = results[i].reason;
-      work.rest_millis = results[i].rest_millis;
+      work.retry_after_millis = results[i].retry_after_millis;
     }
     work.is_postponed = results[i].kind == crm::RowResult::Kind::retry;
-    if (work.is_postponed) work.rest_millis = results[i].rest_millis;
+    if (work.is_postponed) work.retry_after_millis = results[i].retry_after_millis;
     if (results[i].kind != crm::RowResult::Kind::updated) continue;
     for (RequestRecord* row : {&work.loaded.row, &work.loaded.completed}) apply(one, *row);
     written.insert(one.expected.id);

@@ -28,7 +28,7 @@ struct RequestWork {
   bool is_in_crm = false;
   bool is_conflicted = false;               ///< another process changed it meanwhile
   std::optional<std::string> refusal = {};  ///< why the CRM rejected an update
-  std::int64_t rest_millis = 0;             ///< of the refusal, or of the postponed update
+  std::int64_t retry_after_millis = 0;      ///< of the refusal, or of the postponed update
   bool is_postponed = false;                ///< the CRM could not write an update at present
   std::optional<store::NewGiftRequest> gift_request = {};
 };

@@ -6,11 +6,7 @@
 #include <set>
 
 #include "platform/text.h"
-#include "sync/access/send_authorization.h"
-#include "sync/mail/delivery_rules.h"
-#include "sync/request/request_record_reconcile.h"
 #include "sync/request/request_record_sending.h"
-#include "sync/request/request_record_to_gift_request.h"
 
 namespace giftsync::sync {
 namespace {
@@ -46,7 +42,7 @@ Ids collect_ids(const RequestRecordContext& context,
   const Ids due = context.store.request_records.find_due(context.now, capacity);
   record_ids.insert(due.begin(), due.end());
   stats.more = change_events.size() == max_change_events(context) || (capacity > 0 && due.size() == capacity);
-  stats.examined = record_ids.size();
+  stats.checked = record_ids.size();
   return {record_ids.begin(), record_ids.end()};
 }
 
@@ -144,12 +140,12 @@ void defer_refused(const RequestRecordContext& context, RequestRecordBatch& batc
     const bool is_forgotten = work.is_postponed && !work.known.next_attempt_at;
     if (!work.refusal && is_forgotten)
       changes.push_back(
-          deferred_change(work.known, context.now + std::max(work.rest_millis, kWriteInFlightMillis)));
+          deferred_change(work.known, context.now + std::max(work.retry_after_millis, kWriteInFlightMillis)));
     if (!work.refusal) continue;
     batch.stats.warnings.push_back("request " + work.known.number +
                                    ": the CRM rejected giftsync's update: " + *work.refusal);
-    changes.push_back(
-        deferred_change(work.known, context.now + std::max(work.rest_millis, kRefusedWriteDelayMillis)));
+    changes.push_back(deferred_change(
+        work.known, context.now + std::max(work.retry_after_millis, kRefusedWriteDelayMillis)));
   }
   save_entries(context.store.request_records, changes, batch);
 }

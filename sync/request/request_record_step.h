@@ -30,7 +30,7 @@ struct RequestRecordRules {
   /// The URL of an item's page, which ends with the gift id; empty when there is none.
   std::function<std::string(GiftId)> item_link = [](GiftId) { return std::string(); };
   /// A record whose sender may not send is retried after 2 s, doubling to at most this (REQ-32).
-  std::int64_t most_sender_rest_millis = kMaxSyncRetryMillis;
+  std::int64_t most_sender_retry_after_millis = kMaxSyncRetryMillis;
   /// One result for each of these CRM users.
   std::function<std::vector<SenderAuthorization>(std::span<const std::string> user_ids)> authorize_senders;
   /// Whose approvers get mails about what waits (CON-31); called when something waits. Absent: none.
@@ -45,7 +45,7 @@ struct RequestRecordSent {
 };
 
 struct RequestRecordStepStats {
-  std::size_t examined = 0;
+  std::size_t checked = 0;
   std::size_t sent = 0;
   std::size_t failed = 0;  ///< approved, but not sent: Error Log says why
   bool more = false;       ///< there is more to do at once

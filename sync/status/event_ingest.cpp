@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
-#include <set>
 
 #include "platform/text.h"
 #include "schema/enums.h"
@@ -331,21 +330,21 @@ EventTrial quarantined(const store::UnappliedEvent& event) {
   return trial;
 }
 
-EventTrial trial_of(const store::InboundItem& item, const store::ForeseenItem& foreseen,
+EventTrial trial_of(const store::InboundItem& item, const store::PreviewItem& previewed,
                     const EventRules& rules) {
   if (item.quarantined || !item.change) return quarantined(item.event);
   EventTrial trial;
-  trial.outcome = outcome_of(foreseen.outcome);
+  trial.outcome = outcome_of(previewed.outcome);
   trial.status = item.change->status;
   trial.occurred_at = item.change->occurred_at;
   if (item.change->transaction.value > 0) trial.transaction = item.change->transaction;
   if (rules.allots_ids) trial.external_id = item.event.transaction;
-  trial.gift_exists = foreseen.gift_exists;
-  trial.creates_gift = foreseen.creates_gift;
-  trial.gift_known = foreseen.gift_known;
+  trial.gift_exists = previewed.gift_exists;
+  trial.creates_gift = previewed.creates_gift;
+  trial.gift_known = previewed.gift_known;
   if (trial.outcome == TrialOutcome::quarantined) {
     trial.reason = store::QuarantineReason::other_source;
-    trial.detail = foreseen.conflict;
+    trial.detail = previewed.conflict;
   } else if (!trial.gift_known) {
     trial.detail = item.orphan_detail;
   }
@@ -375,9 +374,9 @@ std::vector<EventTrial> try_events(store::Store& store, const EventRules& rules,
     batch.items.push_back(std::move(classified[i].item));
   }
   assign_transactions(store.external_ids, rules, batch.items);
-  const std::vector<store::ForeseenItem> foreseen = store.sources.foresee(batch);
+  const std::vector<store::PreviewItem> previewed = store.sources.preview(batch);
   for (std::size_t i = 0; i < places.size(); ++i)
-    trials[places[i]] = trial_of(batch.items[i], foreseen[i], rules);
+    trials[places[i]] = trial_of(batch.items[i], previewed[i], rules);
   return trials;
 }
 

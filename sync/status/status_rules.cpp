@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <utility>
-#include <vector>
 
 namespace giftsync::sync {
 namespace {

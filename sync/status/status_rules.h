@@ -20,7 +20,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "schema/enums.h"
 #include "schema/store/gift/change_log.h"

@@ -182,8 +182,8 @@ void measure(const sql::Dsn& dsn, const std::string& file, double seconds) {
     }
   }
   std::size_t done = 0;
-  const auto begun = Clock::now();
-  const auto passed = [&] { return std::chrono::duration<double>(Clock::now() - begun).count(); };
+  const auto started = Clock::now();
+  const auto passed = [&] { return std::chrono::duration<double>(Clock::now() - started).count(); };
   for (; passed() < seconds; ++done)
     matching::match_recipients(crm->directory(), match_fields(), batches[done % batches.size()]);
   std::printf("{\"batch_millis\": %.3f, \"contacts\": %ld, \"leads\": %ld, \"opportunities\": %ld}\n",

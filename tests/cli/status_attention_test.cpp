@@ -164,7 +164,7 @@ TEST(StatusAttention, NamesWhatAnAdminHasToDo) {
        "the "
        "org 00D1"},
       {[set_org](StatusReport& report) {
-         set_org(report, wiring::OrgStatus{.organization_id = "00D1", .own_calls = 7, .resting_until = kNow});
+         set_org(report, wiring::OrgStatus{.organization_id = "00D1", .own_calls = 7, .paused_until = kNow});
        },
        ""},
       {[set_org](StatusReport& report) {
@@ -179,13 +179,13 @@ TEST(StatusAttention, NamesWhatAnAdminHasToDo) {
        ""},
       {[set_org](StatusReport& report) {
          set_org(report, wiring::OrgStatus{.organization_id = "00D1",
-                                           .resting_until = kNow,
-                                           .resting_reason = "used up",
-                                           .resting_next_step = "buy calls"});
+                                           .paused_until = kNow,
+                                           .pause_reason = "used up",
+                                           .pause_next_step = "buy calls"});
        },
        "the CRM is paused: no call before 2026-11-21T12:31:07.000Z: used up"},
       {[set_org](StatusReport& report) {
-         set_org(report, wiring::OrgStatus{.organization_id = "00D1", .write_obstacle = "no rule"});
+         set_org(report, wiring::OrgStatus{.organization_id = "00D1", .write_problem = "no rule"});
        },
        "the CRM is paused: no rule"},
       {[](StatusReport& report) { report.facts.requests_in_error = 1; }, "1 request record is in error"},

@@ -28,7 +28,7 @@ class BareOrgTest : public SalesforceCrmTest {
   /// A daemon with that name. It does not wait for another one.
   std::unique_ptr<crm::Crm> make_bare(const std::string& owner, OrgNames names = names_of_org()) {
     SalesforceCrmOptions options{.names = ApiNames(std::move(names)), .match_fields = match_fields()};
-    options.names.leave_out(GiftField::created_by);
+    options.names.skip_field(GiftField::created_by);
     options.mode_facts = facts();
     options.bare = BareOptions{.lease = {[this, owner](std::int64_t millis) { return take(owner, millis); },
                                          [this, owner](std::int64_t) {

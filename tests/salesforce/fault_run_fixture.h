@@ -140,7 +140,7 @@ class FaultRun : public SalesforceRequestsTest {
 
   void start(Writer& writer) {
     SalesforceCrmOptions options{.names = ApiNames(OrgNames{}), .match_fields = match_fields()};
-    options.names.leave_out(GiftField::created_by);
+    options.names.skip_field(GiftField::created_by);
     options.governor.slow_call_millis = kHourMillis;
     options.request_records = {.facts = facts()};
     options.clock = [this] { return clock(); };

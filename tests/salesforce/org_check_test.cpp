@@ -27,7 +27,7 @@ class OrgCheckTest : public SalesforceCrmTest {
     const ApiNames names{OrgNames{}};
     return describe_org(client_, {names, version, user_});
   }
-  OrgReport report() { return examine(facts(), expected()); }
+  OrgReport report() { return check(facts(), expected()); }
   void change(const Json& change) {
     server_.with_org([&](Org& org) { org.change(change); });
   }
@@ -165,7 +165,7 @@ TEST_F(OrgCheckTest, AnOrgWithoutTheGuardFieldIsBare) {
   OrgExpectations bare = expected();
   bare.is_bare = true;
   bare.has_requests = false;
-  const OrgReport found = examine(facts(), bare);
+  const OrgReport found = check(facts(), bare);
   EXPECT_EQ(found.mode, OrgMode::bare) << found.reason;
   EXPECT_FALSE(found.offers_requests);
   EXPECT_FALSE(found.has_faults());

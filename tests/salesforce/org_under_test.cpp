@@ -151,7 +151,7 @@ std::unique_ptr<crm::Crm> OrgUnderTest::crm(const crm::MatchFields& fields) {
     options.bare = parts_->bare_options();
   }
   options.governor = {.share_percent = 100, .keep_free_percent = 0};
-  options.names.leave_out(GiftField::created_by);
+  options.names.skip_field(GiftField::created_by);
   return with_short_ids(salesforce::make_salesforce_crm(parts_->client, std::move(options)));
 }
 

@@ -198,7 +198,7 @@ TEST(OrgPauses, EachHasItsReasonAndTheOnesOfAnAdminANextStep) {
     return wiring::org_pauses(status, "giftsyncctl ");
   };
   EXPECT_TRUE(pauses_of({}).empty());
-  const auto maintenance = pauses_of({.resting_until = kTime, .resting_reason = "maintenance"});
+  const auto maintenance = pauses_of({.paused_until = kTime, .pause_reason = "maintenance"});
   ASSERT_EQ(maintenance.size(), 1U);
   EXPECT_EQ(maintenance[0].detail, "paused: no call before 2026-11-21T12:31:07.000Z: maintenance");
   EXPECT_EQ(maintenance[0].next_step, "") << "it passes by itself";

@@ -86,13 +86,13 @@ TEST_F(SalesforceCallsTest, AnOrgInMaintenanceIsCalledAtMostEachFiveMinutes) {
   EXPECT_GE(calls() - before, 12);
   for (int i = 0; i < 2; ++i) work();
   const auto usage = crm_->usage();
-  ASSERT_TRUE(usage && usage->resting_until);
-  EXPECT_LE(*usage->resting_until, clock() + kMostOutageMillis);
+  ASSERT_TRUE(usage && usage->paused_until);
+  EXPECT_LE(*usage->paused_until, clock() + kMostOutageMillis);
   EXPECT_THAT(usage->rest_reason, HasSubstr("maintenance"));
   end_faults();
   work_for(kMostOutageMillis, kPaceMillis);
   EXPECT_EQ(scalar("SELECT count(*) FROM crm_gift_record"), "1");
-  EXPECT_FALSE(crm_->usage()->resting_until);
+  EXPECT_FALSE(crm_->usage()->paused_until);
 }
 
 // ORG-7

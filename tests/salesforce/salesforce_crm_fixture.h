@@ -41,7 +41,7 @@ class SalesforceCrmTest : public testing::Test {
   }
   std::unique_ptr<crm::Crm> make_crm(GovernorOptions governor = {}) {
     SalesforceCrmOptions options{.names = ApiNames(OrgNames{}), .match_fields = match_fields()};
-    options.names.leave_out(GiftField::created_by);
+    options.names.skip_field(GiftField::created_by);
     options.governor = governor;
     options.governor.slow_call_millis = kHourMillis;  // counts of calls do not depend on the machine
     options.request_records = {.facts = facts()};

@@ -60,7 +60,7 @@ TEST_F(SalesforceFaultsTest, ALockedRowIsRetriedLaterAndHoldsUpNoOther) {
   const auto results = write({locked, upsert(2, 1)});
   EXPECT_THAT(kinds_of(results), ElementsAre(Kind::retry, Kind::created));
   EXPECT_THAT(results[0].reason, HasSubstr("UNABLE_TO_LOCK_ROW"));
-  EXPECT_EQ(results[0].rest_millis, 2 * kSecondMillis);
+  EXPECT_EQ(results[0].retry_after_millis, 2 * kSecondMillis);
   EXPECT_LT(crm_->pace().rows_per_write, rows_before) << "smaller calls hold fewer locks";
   EXPECT_THAT(kinds({locked}), ElementsAre(Kind::created));
 }
@@ -74,7 +74,7 @@ TEST_F(SalesforceFaultsTest, ARuleOfTheOrgRejectsItsRowsOnlyInItsOwnWords) {
   const auto results = write({upsert(1, 1), upsert(2, 1)});
   EXPECT_THAT(kinds_of(results), ElementsAre(Kind::created, Kind::rejected));
   EXPECT_THAT(results[1].reason, HasSubstr("No gifts on Tuesdays."));
-  EXPECT_EQ(results[1].rest_millis, 6 * kHourMillis);
+  EXPECT_EQ(results[1].retry_after_millis, 6 * kHourMillis);
 }
 
 TEST_F(SalesforceFaultsTest, ANewerVersionOfAnotherWriterWins) {
@@ -121,7 +121,7 @@ TEST_F(SalesforceFaultsTest, AUsedUpQuotaStopsAllCallsAndSaysUntilWhen) {
     ADD_FAILURE() << "the write succeeded";
   } catch (const giftsync::DependencyPause& pause) {
     EXPECT_GT(pause.until(), system_now() + 10 * kMinuteMillis);
-    EXPECT_EQ(crm_->usage()->resting_until, pause.until());
+    EXPECT_EQ(crm_->usage()->paused_until, pause.until());
   }
   EXPECT_THAT(crm_->usage()->rest_reason, HasSubstr("TotalRequests Limit exceeded."));
   EXPECT_EQ(calls(), before);
@@ -140,7 +140,7 @@ TEST_F(SalesforceFaultsTest, AQuotaThatEndsBetweenTwoCallsLeavesTheOtherRowsWith
   const auto results = write(rows);
   EXPECT_EQ(results[0].kind, Kind::created);
   EXPECT_EQ(results[29].kind, Kind::retry);
-  EXPECT_GT(results[29].rest_millis, 10 * kMinuteMillis);
+  EXPECT_GT(results[29].retry_after_millis, 10 * kMinuteMillis);
 }
 
 TEST_F(SalesforceFaultsTest, AnEndedSessionIsRenewedOnce) {

@@ -157,7 +157,7 @@ TEST_F(SalesforceGiftRecordsTest, CallsAndQuotaAreCounted) {
   EXPECT_EQ(usage->own_calls, 1);
   EXPECT_EQ(usage->used, calls());
   EXPECT_LT(*usage->share, *usage->limit);
-  EXPECT_FALSE(usage->resting_until);
+  EXPECT_FALSE(usage->paused_until);
 }
 
 TEST_F(SalesforceGiftRecordsTest, MissingLookupsAreThoseOfDeletedTargets) {

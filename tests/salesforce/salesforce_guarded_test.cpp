@@ -16,7 +16,7 @@ class SalesforceGuardedTest : public SalesforceCrmTest {
 
   std::unique_ptr<crm::Crm> make_watched() {
     SalesforceCrmOptions options{.names = ApiNames(OrgNames{}), .match_fields = match_fields()};
-    options.names.leave_out(GiftField::created_by);
+    options.names.skip_field(GiftField::created_by);
     options.mode_facts = facts();
     options.clock = [this] { return UtcMillis{system_now().value + crm_offset_}; };
     return make_salesforce_crm(client_, std::move(options));

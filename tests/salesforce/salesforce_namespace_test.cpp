@@ -41,7 +41,7 @@ class SalesforceNamespaceTest : public SalesforceCrmTest {
   }
   void use(const Package& package) {
     SalesforceCrmOptions options{.names = ApiNames(package.names), .match_fields = match_fields()};
-    options.names.leave_out(GiftField::created_by);
+    options.names.skip_field(GiftField::created_by);
     options.governor = {.share_percent = 100, .keep_free_percent = 0};
     options.request_records = {.facts = facts()};
     options.status_log = package.log;

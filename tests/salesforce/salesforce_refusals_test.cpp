@@ -30,7 +30,7 @@ class SalesforceRefusalsTest : public SalesforceSyncTest {
   }
   void watch_the_org() {
     SalesforceCrmOptions options{.names = ApiNames(OrgNames{}), .match_fields = match_fields()};
-    options.names.leave_out(GiftField::created_by);
+    options.names.skip_field(GiftField::created_by);
     options.mode_facts = facts();
     options.clock = [this] { return clock(); };
     crm_ = make_salesforce_crm(client_, std::move(options));
@@ -184,7 +184,7 @@ TEST(GiftRefusals, ATextThatIsRefusedAgainIsCutFurther) {
   gift.record.set(GiftField::name, std::string(80, 'x'));
   const ApiError error{"STRING_TOO_LONG", "Name: data value too large: x (max length=60)", {"Name"}};
   for (const std::size_t length : {60U, 30U, 15U}) {
-    treat_refusal(gift, error, ErrorClass::value_too_long, names);
+    classify_failure(gift, error, ErrorClass::value_too_long, names);
     EXPECT_EQ(gift.next, GiftWrite::Next::create);
     EXPECT_EQ(std::get<std::string>(gift.record.get(GiftField::name)).size(), length);
   }

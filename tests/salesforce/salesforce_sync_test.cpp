@@ -211,7 +211,7 @@ TEST_F(SalesforceSyncTest, ARefusalOfARowThatIsSentByItselfIsOneOfTheRow) {
          {"message", "TotalRequests Limit exceeded."},
          {"path", "/composite/sobjects"}});
   EXPECT_THROW(write({row}), giftsync::DependencyPause);
-  EXPECT_TRUE(crm_->usage()->resting_until) << "it was of the whole call";
+  EXPECT_TRUE(crm_->usage()->paused_until) << "it was of the whole call";
   crm_ = make_crm();
   fault({{"kind", "rule"},
          {"object", "Gift_Record__c"},

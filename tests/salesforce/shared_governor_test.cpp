@@ -10,7 +10,7 @@ class SharedGovernorTest : public SalesforceCrmTest {
  protected:
   std::unique_ptr<crm::Crm> make_process() {
     SalesforceCrmOptions options{.names = ApiNames(OrgNames{}), .match_fields = match_fields()};
-    options.names.leave_out(GiftField::created_by);
+    options.names.skip_field(GiftField::created_by);
     options.governor_storage = [this](const GovernorChange& change) { state_ = change(state_); };
     return make_salesforce_crm(client_, std::move(options));
   }

@@ -57,10 +57,10 @@ class LifecycleFixture : public StoreFixture {
     const auto claims = store_->deliveries.claim("mailer", 60'000, 100'000, now_);
     std::vector<store::DeliveryQueue::Sending> sendings;
     for (const auto& claim : claims) sendings.push_back({claim, "mail"});
-    const std::vector<bool> begun = store_->deliveries.begin_sending("mailer", sendings, 60'000, now_);
+    const std::vector<bool> started = store_->deliveries.begin_sending("mailer", sendings, 60'000, now_);
     std::vector<store::DeliveryOutcome> outcomes;
     for (std::size_t i = 0; i < claims.size(); ++i) {
-      if (begun[i]) outcomes.push_back(outcome_of(claims[i], state));
+      if (started[i]) outcomes.push_back(outcome_of(claims[i], state));
     }
     store_->deliveries.finish(outcomes, now_);
     return claims;

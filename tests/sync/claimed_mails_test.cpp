@@ -55,7 +55,7 @@ TEST_P(ClaimedMailsTest, AMailGoesToTheFirstConnectionThatWaitsAndTheOthersHelpW
 TEST_P(ClaimedMailsTest, ARestingConnectionIsNotWaitedFor) {
   ClaimedMails mails = shared(2, 8);
   send_gifts(1);
-  mails.set_resting(0);
+  mails.set_paused(0);
   EXPECT_THAT(mails.take("a", {.connection = 1}), SizeIs(1));
 }
 

@@ -47,7 +47,7 @@ class CountingTransport : public MailTransport {
   std::optional<SendResult> prepare(const OutgoingMail&) override { return std::nullopt; }
   SendResult send(const OutgoingMail& mail, std::int64_t) override {
     std::unique_lock lock(mutex_);
-    has_begun_ = true;
+    has_started_ = true;
     changed_.notify_all();
     changed_.wait(lock, [this] { return !is_stuck_; });
     arrivals_.add(mail.message_id);
@@ -60,17 +60,17 @@ class CountingTransport : public MailTransport {
     is_stuck_ = is_stuck;
     changed_.notify_all();
   }
-  void wait_until_begun() {
+  void wait_until_started() {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, std::chrono::seconds(60), [this] { return has_begun_; });
+    changed_.wait_for(lock, std::chrono::seconds(60), [this] { return has_started_; });
   }
 
  private:
   Arrivals& arrivals_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  bool is_stuck_ = false;   // guarded by mutex_
-  bool has_begun_ = false;  // guarded by mutex_
+  bool is_stuck_ = false;     // guarded by mutex_
+  bool has_started_ = false;  // guarded by mutex_
 };
 
 class ConcurrentDelivery : public tests::StoreFixture {
@@ -141,7 +141,7 @@ TEST_P(ConcurrentDelivery, ASlowConnectionHoldsUpItsMailOnly) {
   send_gifts(1);
   std::vector<std::thread> senders;
   senders.push_back(sender(0));
-  transports_[0]->wait_until_begun();
+  transports_[0]->wait_until_started();
   send_gifts(20);
   for (std::size_t i = 1; i < kConnections; ++i) senders.push_back(sender(i));
   EXPECT_TRUE(arrivals_.wait_for(20));

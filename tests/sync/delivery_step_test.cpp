@@ -321,7 +321,7 @@ TEST_P(DeliveryStepTest, AMailThatBeganBeforeTheRefusalsShowsNothing) {
 // MAIL-27
 TEST_P(DeliveryStepTest, ARefusalThatNothingDecidesEndsAfterADay) {
   const auto gifts = send_gifts(1);
-  const UtcMillis begun = now_;
+  const UtcMillis started = now_;
   const auto refuse_at = [&](UtcMillis time) {
     now_ = time;
     transport_.script = {refusal("550 User unknown")};
@@ -329,11 +329,11 @@ TEST_P(DeliveryStepTest, ARefusalThatNothingDecidesEndsAfterADay) {
     return state(gifts[0]);
   };
   for (const std::int64_t after : {std::int64_t{0}, kHourMillis, kDayMillis - 1})
-    EXPECT_EQ(refuse_at(begun + after), DeliveryState::queued) << after;
+    EXPECT_EQ(refuse_at(started + after), DeliveryState::queued) << after;
   delivery_.reset();
-  EXPECT_EQ(refuse_at(begun + kDayMillis + kMaxPauseMillis), DeliveryState::queued)
+  EXPECT_EQ(refuse_at(started + kDayMillis + kMaxPauseMillis), DeliveryState::queued)
       << "after a start the other mails that wait are tried first";
-  EXPECT_EQ(refuse_at(begun + kDayMillis + 2 * kMaxPauseMillis), DeliveryState::undelivered);
+  EXPECT_EQ(refuse_at(started + kDayMillis + 2 * kMaxPauseMillis), DeliveryState::undelivered);
   EXPECT_THAT(reported_statuses(gifts[0]), ElementsAre(Status::undelivered));
 }
 
@@ -353,14 +353,14 @@ TEST_P(DeliveryStepTest, OtherRelaySettingsMakeTheRefusedMailsDue) {
 TEST_P(DeliveryStepTest, RefusedRecipientsDelayOtherMailsByAFewShortPauses) {
   send_gifts(12, "refused.example.com");
   const auto good = send_gifts(1);
-  const UtcMillis begun = now_;
+  const UtcMillis started = now_;
   transport_.refused_domain = "@refused.example.com";
   for (int steps = 0; steps < 20 && state(good[0]) != DeliveryState::accepted; ++steps) {
     step();
     if (const auto pause = store_->deliveries.breaker("")) now_ = pause->until;
   }
   EXPECT_EQ(state(good[0]), DeliveryState::accepted);
-  EXPECT_LE(now_.value - begun.value, 2 * kMinuteMillis);
+  EXPECT_LE(now_.value - started.value, 2 * kMinuteMillis);
 }
 
 /// It used to be the test of each pause, which doubled, and no other mail left.
@@ -368,7 +368,7 @@ TEST_P(DeliveryStepTest, RefusedRecipientsDelayOtherMailsByAFewShortPauses) {
 TEST_P(DeliveryStepTest, AMailThatAlwaysBreaksTheConnectionHoldsUpNoOtherMail) {
   const auto gifts = send_gifts(60);
   transport_.broken_recipient = "p0@example.com";
-  const UtcMillis begun = now_;
+  const UtcMillis started = now_;
   for (int steps = 0; steps < 40 && transport_.sent.size() < 59; ++steps) {
     step();
     const auto pause = store_->deliveries.breaker("");
@@ -377,7 +377,7 @@ TEST_P(DeliveryStepTest, AMailThatAlwaysBreaksTheConnectionHoldsUpNoOtherMail) {
   EXPECT_THAT(transport_.sent, SizeIs(59));
   EXPECT_EQ(state(gifts[0]), DeliveryState::queued);
   EXPECT_THAT(reported_statuses(gifts[0]), IsEmpty());
-  EXPECT_LE(now_.value - begun.value, kMinuteMillis);
+  EXPECT_LE(now_.value - started.value, kMinuteMillis);
   send_gifts(1, "example.org");
   now_ = now_ + kMaxPauseMillis;
   for (int steps = 0; steps < 4; ++steps) {

@@ -149,30 +149,30 @@ TEST_P(GiftActions, ObstaclesAreThoseForWhichTheActionIsRefused) {
     return store::MailContext{gift(id), store_->changes.spans_of(std::span(&id, 1)),
                               store_->deliveries.find(id)};
   };
-  EXPECT_EQ(resend_obstacle(view(), false)->reason, resend_to(id).reason);
-  EXPECT_FALSE(resend_obstacle(view(), true)) << "it is queued";
-  EXPECT_EQ(cancel_obstacle(view()), "");
+  EXPECT_EQ(resend_problem(view(), false)->reason, resend_to(id).reason);
+  EXPECT_FALSE(resend_problem(view(), true)) << "it is queued";
+  EXPECT_EQ(cancel_problem(view()), "");
   deliver();
-  EXPECT_FALSE(resend_obstacle(view(), false));
+  EXPECT_FALSE(resend_problem(view(), false));
   report(id, Status::redeemed);
-  EXPECT_EQ(resend_obstacle(view(), true)->reason, resend_to(id, "bea@example.org").reason);
-  EXPECT_EQ(cancel_obstacle(view()), cancel(store_->changes, store_->lifecycle, id, "root", now_).reason);
+  EXPECT_EQ(resend_problem(view(), true)->reason, resend_to(id, "bea@example.org").reason);
+  EXPECT_EQ(cancel_problem(view()), cancel(store_->changes, store_->lifecycle, id, "root", now_).reason);
   store::MailContext elsewhere = view();
   elsewhere.gift.transaction.gift_source = "shop";
-  EXPECT_THAT(resend_obstacle(elsewhere, true)->reason, HasSubstr("giftsync did not send it"));
-  EXPECT_THAT(cancel_obstacle(elsewhere), HasSubstr("giftsync did not send it"));
-  EXPECT_EQ(retry_obstacle(std::nullopt, std::nullopt, now_), "the CRM has its current state");
+  EXPECT_THAT(resend_problem(elsewhere, true)->reason, HasSubstr("giftsync did not send it"));
+  EXPECT_THAT(cancel_problem(elsewhere), HasSubstr("giftsync did not send it"));
+  EXPECT_EQ(retry_problem(std::nullopt, std::nullopt, now_), "the CRM has its current state");
   using State = store::CrmSyncStatus;
-  EXPECT_EQ(retry_obstacle(std::nullopt, State::written, now_), "the CRM has its current state");
+  EXPECT_EQ(retry_problem(std::nullopt, State::written, now_), "the CRM has its current state");
   for (const State state : {State::skipped, State::deleted, State::rejected})
     EXPECT_THAT(
-        retry_obstacle(std::nullopt, state, now_),
+        retry_problem(std::nullopt, state, now_),
         testing::AllOf(testing::Not(testing::IsEmpty()), testing::Not(testing::HasSubstr("current"))));
   store::SyncWait wait{.next_attempt_at = now_ + 1, .attempts = 1, .last_error = ""};
-  EXPECT_EQ(retry_obstacle(wait, std::nullopt, now_), "it is tried anyway within minutes");
+  EXPECT_EQ(retry_problem(wait, std::nullopt, now_), "it is tried anyway within minutes");
   wait.is_rejected = true;
-  EXPECT_EQ(retry_obstacle(wait, std::nullopt, now_), "");
-  EXPECT_NE(retry_obstacle(wait, std::nullopt, now_ + 1), "") << "it is due";
+  EXPECT_EQ(retry_problem(wait, std::nullopt, now_), "");
+  EXPECT_NE(retry_problem(wait, std::nullopt, now_ + 1), "") << "it is due";
 }
 
 // CON-8

@@ -172,17 +172,17 @@ TEST(RelayHealth, ALongPauseDoesNotCountAgainstRecipients) {
   const UtcMillis end = kNow + kDayMillis;
   const UtcMillis later = end + kDayMillis;
   health.end_pause(pause, kNow + kHourMillis - 1);
-  EXPECT_EQ(health.day_begun_at(kNow, later), kNow);
+  EXPECT_EQ(health.day_started_at(kNow, later), kNow);
   EXPECT_EQ(health.long_pause_ended_at(), UtcMillis{0});
   health.set_pause(pause);
-  EXPECT_EQ(health.day_begun_at(kNow, kNow + kHourMillis - 1), kNow);
-  EXPECT_EQ(health.day_begun_at(kNow, end), end) << "of a test mail, whose answer ends the pause";
+  EXPECT_EQ(health.day_started_at(kNow, kNow + kHourMillis - 1), kNow);
+  EXPECT_EQ(health.day_started_at(kNow, end), end) << "of a test mail, whose answer ends the pause";
   health.end_pause(pause, end);
-  EXPECT_EQ(health.day_begun_at(kNow, later), end);
-  EXPECT_EQ(health.day_begun_at(later, later), later);
+  EXPECT_EQ(health.day_started_at(kNow, later), end);
+  EXPECT_EQ(health.day_started_at(later, later), later);
   RelayHealth restarted(1);
   restarted.set_long_pause_ended_at(health.long_pause_ended_at());
-  EXPECT_EQ(restarted.day_begun_at(kNow, later), end);
+  EXPECT_EQ(restarted.day_started_at(kNow, later), end);
 }
 
 }  // namespace

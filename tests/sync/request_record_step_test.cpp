@@ -512,7 +512,7 @@ TEST_P(RequestRecordStep, WhereCallsCountARecordOfAFaultySenderRestsForUpToADay)
   const SenderAuthorization good = sender;
   sender = refused("The account is not active.");
   for (const std::int64_t most : {kDayMillis, kMaxSyncRetryMillis}) {
-    rules.most_sender_rest_millis = most;
+    rules.most_sender_retry_after_millis = most;
     const std::string id = most == kDayMillis ? "1" : "2";
     crm.insert(id, "Hello", true);
     run_until_idle();

@@ -405,9 +405,9 @@ TEST_P(SyncStep, TheIdsThatTheCrmSaysAreGivenBackWithTheNextWrite) {
 TEST_P(SyncStep, ARowRestsAsLongAsTheCrmSaysWithinTheLimits) {
   const TransactionId gift = send("ada@example.com");
   UtcMillis now = kNow;
-  const auto rest_after = [&](crm::RowResult::Kind kind, std::int64_t rest_millis) {
+  const auto rest_after = [&](crm::RowResult::Kind kind, std::int64_t retry_after_millis) {
     crm::RowResult refusal{kind, "refused"};
-    refusal.rest_millis = rest_millis;
+    refusal.retry_after_millis = retry_after_millis;
     crm_.rejected_rows[gift.value] = refusal;
     EXPECT_EQ(step(now).failed, 1U);
     const UtcMillis next = store_->sync.find_wait(gift)->next_attempt_at;

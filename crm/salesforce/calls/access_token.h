@@ -4,9 +4,7 @@
 // wrong domain) is not used until accept_organization() is called. Any thread.
 #pragma once
 
-#include <cstdint>
 #include <functional>
-#include <future>
 #include <mutex>
 #include <optional>
 #include <string>

@@ -13,7 +13,6 @@
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
-#include <utility>
 #include <vector>
 
 #include "platform/strict_json.h"

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
 #include <variant>
 
 #include "crm/salesforce/calls/sign_in.h"

@@ -8,7 +8,6 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <tl/expected.hpp>
 #include <utility>
 #include <vector>

@@ -183,15 +183,15 @@ std::string ApiNames::field_name(std::string_view object, std::string_view api_n
   return std::string(api_name);
 }
 
-void ApiNames::leave_out(GiftField field) {
+void ApiNames::skip_field(GiftField field) {
   gift_fields_[static_cast<std::size_t>(field)].clear();
 }
 
-void ApiNames::leave_out(RequestRecordField field) {
+void ApiNames::skip_field(RequestRecordField field) {
   request_fields_[static_cast<std::size_t>(field)].clear();
 }
 
-void ApiNames::leave_out(OwnField field) {
+void ApiNames::skip_field(OwnField field) {
   own_fields_[static_cast<std::size_t>(field)].clear();
 }
 

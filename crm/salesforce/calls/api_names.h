@@ -68,9 +68,9 @@ class ApiNames {
   std::string field_name(std::string_view object, std::string_view api_name) const;
 
   /// The org does not have this field, or giftsync does not see it.
-  void leave_out(GiftField field);
-  void leave_out(RequestRecordField field);
-  void leave_out(OwnField field);
+  void skip_field(GiftField field);
+  void skip_field(RequestRecordField field);
+  void skip_field(OwnField field);
 
   /// Until the next call these fields have no name here and in every copy: the org does not show them at the
   /// moment.

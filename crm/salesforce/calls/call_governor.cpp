@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
-#include <string_view>
 #include <utility>
 
 #include "crm/salesforce/calls/answers.h"

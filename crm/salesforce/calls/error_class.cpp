@@ -133,7 +133,7 @@ ErrorClass classify(const ApiError& error, const ErrorContext& context) {
   return usual ? class_in_context(*usual, error, context) : class_of_unknown(error, context);
 }
 
-Treatment treatment_of(ErrorClass error_class) {
+Treatment policy_for(ErrorClass error_class) {
   switch (error_class) {
     case C::already_created:
     case C::gone:
@@ -148,31 +148,31 @@ Treatment treatment_of(ErrorClass error_class) {
     case C::changed_since_read:
       return {.next = Next::unchanged};
     case C::row_lock:
-      return {.next = Next::retry, .rest_millis = 2 * kSecondMillis, .halves_rows = true};
+      return {.next = Next::retry, .retry_after_millis = 2 * kSecondMillis, .halves_rows = true};
     case C::busy:
     case C::concurrency:
-      return {.next = Next::retry, .rest_millis = 30 * kSecondMillis, .halves_rows = true};
+      return {.next = Next::retry, .retry_after_millis = 30 * kSecondMillis, .halves_rows = true};
     case C::under_approval:
-      return {.next = Next::retry, .rest_millis = kMinuteMillis};
+      return {.next = Next::retry, .retry_after_millis = kMinuteMillis};
     case C::org_rule:
     case C::restricted_value:
-      return {.next = Next::reject, .rest_millis = 6 * kHourMillis};
+      return {.next = Next::reject, .retry_after_millis = 6 * kHourMillis};
     case C::fields_differ:
     case C::no_access:
-      return {.next = Next::reject, .rest_millis = kHourMillis, .is_transient = false};
+      return {.next = Next::reject, .retry_after_millis = kHourMillis, .is_transient = false};
     case C::several_records:
     case C::refused:
-      return {.next = Next::reject, .rest_millis = kHourMillis};
+      return {.next = Next::reject, .retry_after_millis = kHourMillis};
     case C::session_ended:
       return {.next = Next::sign_in};
     case C::session_refused:
     case C::api_disabled:
     case C::invalid_request:
-      return {.next = Next::stop, .rest_millis = kHourMillis, .is_transient = false};
+      return {.next = Next::stop, .retry_after_millis = kHourMillis, .is_transient = false};
     case C::daily_quota:
-      return {.next = Next::stop, .rest_millis = 15 * kMinuteMillis};
+      return {.next = Next::stop, .retry_after_millis = 15 * kMinuteMillis};
     case C::storage_full:
-      return {.next = Next::stop, .rest_millis = kHourMillis};
+      return {.next = Next::stop, .retry_after_millis = kHourMillis};
     case C::query_too_heavy:
       return {.next = Next::ask_less};
     case C::unavailable:

@@ -71,14 +71,14 @@ struct Treatment {
     look_up,      ///< ask the org, then decide
     write_again,  ///< changed, in the same step
     unchanged,    ///< the row's final result
-    retry,        ///< after `rest_millis`
-    reject,       ///< after `rest_millis` at the earliest once more
+    retry,        ///< after `retry_after_millis`
+    reject,       ///< after `retry_after_millis` at the earliest once more
     sign_in,      ///< then the same call once more
     ask_less,     ///< a query in smaller pieces
-    stop,         ///< no call before `rest_millis`; is_transient says whether time alone helps
+    stop,         ///< no call before `retry_after_millis`; is_transient says whether time alone helps
   };
   Next next = Next::reject;
-  std::int64_t rest_millis = 0;
+  std::int64_t retry_after_millis = 0;
   bool halves_rows = false;  ///< the next calls have half as many rows
   bool is_transient = true;  ///< false: only an admin can help
 
@@ -87,7 +87,7 @@ struct Treatment {
     return next == Next::retry || next == Next::stop || next == Next::sign_in || next == Next::ask_less;
   }
 };
-Treatment treatment_of(ErrorClass error_class);
+Treatment policy_for(ErrorClass error_class);
 
 /// "Salesforce: CODE: words", of which at most 500 characters, for people.
 std::string words_of_row(const ApiError& error);

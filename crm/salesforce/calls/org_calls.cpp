@@ -6,13 +6,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdint>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include "crm/salesforce/calls/record_json.h"
-#include "platform/dependency_error.h"
 #include "platform/http_client.h"
 #include "platform/strict_json.h"
 #include "platform/text.h"
@@ -122,7 +118,7 @@ bool OrgCalls::allows(CallPurpose purpose) const {
   return governor_.permit(purpose, clock_()).is_allowed;
 }
 
-void OrgCalls::note_halving() {
+void OrgCalls::count_split() {
   change_governor([](CallGovernor& governor) { governor.note_outcome({.halves_rows = true}); });
 }
 
@@ -245,7 +241,7 @@ crm::CrmUsage OrgCalls::usage() const {
   }
   CallPermit permit = governor_.permit(CallPurpose::gifts, now);
   if (permit.is_allowed) return usage;
-  usage.resting_until = permit.not_before;
+  usage.paused_until = permit.not_before;
   usage.rest_reason = std::move(permit.reason);
   return usage;
 }
@@ -256,12 +252,12 @@ std::int64_t OrgCalls::rest_after(const giftsync::DependencyError& fault) const 
 }
 
 void OrgCalls::stop(const ApiError& error, ErrorClass error_class, CallPurpose purpose) {
-  const Treatment treatment = treatment_of(error_class);
+  const Treatment treatment = policy_for(error_class);
   const std::string words =
       fmt::format("Salesforce refuses the call ({}){}", words_of(error), remedy(error_class));
-  if (treatment.halves_rows) note_halving();
-  if (treatment.rest_millis == 0) throw CallRefusal(true, words, true);
-  const UtcMillis until = clock_() + treatment.rest_millis;
+  if (treatment.halves_rows) count_split();
+  if (treatment.retry_after_millis == 0) throw CallRefusal(true, words, true);
+  const UtcMillis until = clock_() + treatment.retry_after_millis;
   const bool is_of_kind = error_class == ErrorClass::fields_differ || error_class == ErrorClass::no_access;
   // A query of a person, of the watch, or with a defect says nothing of other calls.
   const bool is_alone = error_class == ErrorClass::invalid_request ||

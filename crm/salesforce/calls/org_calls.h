@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -82,7 +81,7 @@ class OrgCalls {
   /// Whether such a call may be made now. Makes none.
   bool allows(CallPurpose purpose) const;
   /// The rows of the next calls are halved.
-  void note_halving();
+  void count_split();
   crm::CrmUsage usage() const;
   /// How long no call is made after this fault; 0 unless it is a giftsync::DependencyPause.
   std::int64_t rest_after(const giftsync::DependencyError& fault) const;

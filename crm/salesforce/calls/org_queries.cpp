@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <deque>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "platform/dependency_error.h"
 

@@ -3,15 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <variant>
 
 #include "crm/salesforce/calls/soql.h"
 #include "platform/text.h"
-#include "platform/time.h"
-#include "schema/money.h"
 
 namespace giftsync::salesforce {
 namespace {

@@ -1,7 +1,6 @@
 #include "crm/salesforce/calls/row_writes.h"
 
 #include <algorithm>
-#include <string>
 #include <utility>
 
 #include "platform/dependency_error.h"
@@ -11,7 +10,7 @@ namespace {
 
 /// Whether this answer of a whole part stops the following calls.
 bool stops(ErrorClass error_class) {
-  const Treatment treatment = treatment_of(error_class);
+  const Treatment treatment = policy_for(error_class);
   return treatment.next == Treatment::Next::stop || treatment.next == Treatment::Next::sign_in ||
          !treatment.is_transient;
 }
@@ -79,9 +78,9 @@ class RowWriteRun {
       const ErrorClass found = classify(error, answer.context({}));
       if (stops(found) && !is_any_answered_) calls_.stop(error, found, purpose_);
       // What only an admin can mend is an answer: these rows rest like one that is refused alone.
-      if (stops(found) && treatment_of(found).is_transient) {
+      if (stops(found) && policy_for(found).is_transient) {
         write.reason = "Salesforce refused a part of the call: " + error.code + " " + error.message;
-        write.rest_millis = treatment_of(found).rest_millis;
+        write.retry_after_millis = policy_for(found).retry_after_millis;
         return;
       }
     }
@@ -102,11 +101,11 @@ class RowWriteRun {
     calls_.stop(first_error(writes_.front().answer.written.errors), ErrorClass::fields_differ, purpose_);
   }
 
-  void explain(const std::string& reason, std::int64_t rest_millis) {
+  void explain(const std::string& reason, std::int64_t retry_after_millis) {
     for (RowWrite& write : writes_) {
       if (write.answer.is_answered || !write.reason.empty()) continue;
       write.reason = reason;
-      write.rest_millis = rest_millis;
+      write.retry_after_millis = retry_after_millis;
     }
   }
 

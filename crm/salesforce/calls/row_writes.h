@@ -17,9 +17,9 @@ namespace giftsync::salesforce {
 
 struct RowWrite {
   RowAnswer answer;
-  bool was_repeated = false;     ///< the first answer was lost: the row may have been written before
-  std::string reason;            ///< why there is no answer
-  std::int64_t rest_millis = 0;  ///< without an answer: no call is made before
+  bool was_repeated = false;            ///< the first answer was lost: the row may have been written before
+  std::string reason;                   ///< why there is no answer
+  std::int64_t retry_after_millis = 0;  ///< without an answer: no call is made before
 
   /// The result of a row without an answer.
   std::string unanswered_reason() const;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <utility>
 
 #include "platform/text.h"
 #include "schema/ids.h"

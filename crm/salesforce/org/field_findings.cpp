@@ -53,8 +53,8 @@ std::string missing_words(const FieldFacts& field, const std::vector<std::string
   return fmt::format("{}", fmt::join(missing, ", "));
 }
 
-void examine_access(const FieldFacts& field, const WantedField& wanted, const std::string& subject,
-                    FindingList& list) {
+void check_access(const FieldFacts& field, const WantedField& wanted, const std::string& subject,
+                  FindingList& list) {
   const Severity severity = wanted.is_vital ? Severity::fault : Severity::warning;
   // Only a permission that is rarely given allows to set it.
   if (wanted.descriptor.name == "CreatedById") return;
@@ -64,8 +64,8 @@ void examine_access(const FieldFacts& field, const WantedField& wanted, const st
     list.add(severity, subject, "the user may not change it, so giftsync leaves it out", list.to_write());
 }
 
-void examine_content(const FieldFacts& field, const WantedField& wanted, const std::string& subject,
-                     FindingList& list) {
+void check_content(const FieldFacts& field, const WantedField& wanted, const std::string& subject,
+                   FindingList& list) {
   const FieldDescriptor& descriptor = wanted.descriptor;
   if (descriptor.type == FieldType::text && field.length > 0 && field.length < descriptor.length)
     list.add(
@@ -84,7 +84,7 @@ void examine_content(const FieldFacts& field, const WantedField& wanted, const s
         "add the values, or clear \"Restrict picklist to the values defined in the value set\"");
 }
 
-void examine_field(const ObjectFacts& object, const WantedField& wanted, FindingList& list) {
+void check_field(const ObjectFacts& object, const WantedField& wanted, FindingList& list) {
   if (wanted.name.empty()) return;
   const std::string subject = object.name + "." + wanted.name;
   const FieldFacts* field = object.find(wanted.name);
@@ -102,8 +102,8 @@ void examine_field(const ObjectFacts& object, const WantedField& wanted, Finding
              "name a field of that type in crm.columns, or '-' to leave it out");
     return;
   }
-  examine_access(*field, wanted, subject, list);
-  examine_content(*field, wanted, subject, list);
+  check_access(*field, wanted, subject, list);
+  check_content(*field, wanted, subject, list);
 }
 
 std::vector<std::string> words_of(GiftField field) {
@@ -168,8 +168,8 @@ struct PersonFields {
   const crm::PersonMatchFields& fields;
 };
 
-void examine_match_field(const ObjectFacts& object, const std::string& name, std::string_view key,
-                         FindingList& list) {
+void check_match_field(const ObjectFacts& object, const std::string& name, std::string_view key,
+                       FindingList& list) {
   if (name.empty()) return;
   const std::string subject = object.name + "." + name;
   const FieldFacts* field = object.find(name);
@@ -181,8 +181,8 @@ void examine_match_field(const ObjectFacts& object, const std::string& name, std
              fmt::format("name another field in {}", key));
 }
 
-void examine_person(const OrgFacts& facts, const ApiNames& names, const PersonFields& person,
-                    FindingList& list) {
+void check_person(const OrgFacts& facts, const ApiNames& names, const PersonFields& person,
+                  FindingList& list) {
   const std::string name = names.object(person.object);
   const ObjectFacts* object = facts.find(person.object);
   if (name.empty()) return;
@@ -193,9 +193,9 @@ void examine_person(const OrgFacts& facts, const ApiNames& names, const PersonFi
   }
   const std::string key = fmt::format("matching.{}", person.object);
   for (const std::string& field : person.fields.email_fields)
-    examine_match_field(*object, names.field(person.object, field), key + ".email_fields", list);
+    check_match_field(*object, names.field(person.object, field), key + ".email_fields", list);
   for (const std::string& field : person.fields.phone_fields)
-    examine_match_field(*object, names.field(person.object, field), key + ".phone_fields", list);
+    check_match_field(*object, names.field(person.object, field), key + ".phone_fields", list);
   const std::string order = names.field(person.object, person.fields.order_by.field);
   const FieldFacts* field = object->find(order);
   if (!order.empty() && (field == nullptr || !field->is_sortable))
@@ -206,7 +206,7 @@ void examine_person(const OrgFacts& facts, const ApiNames& names, const PersonFi
 }
 
 /// Fields that giftsync asks for whatever the settings say.
-void examine_read_fields(const OrgFacts& facts, const ApiNames& names, FindingList& list) {
+void check_read_fields(const OrgFacts& facts, const ApiNames& names, FindingList& list) {
   struct Wanted {
     std::string_view object;
     std::vector<std::string_view> fields;
@@ -229,8 +229,8 @@ void examine_read_fields(const OrgFacts& facts, const ApiNames& names, FindingLi
 }
 
 /// A row that the user does not see looks like no row. `loss`: what follows from it.
-void examine_view_all(const OrgFacts& facts, const std::string& name, std::string_view loss,
-                      FindingList& list) {
+void check_view_all(const OrgFacts& facts, const std::string& name, std::string_view loss,
+                    FindingList& list) {
   if (name.empty()) return;
   if (!facts.view_all)
     list.add(Severity::warning, name,
@@ -243,23 +243,23 @@ void examine_view_all(const OrgFacts& facts, const std::string& name, std::strin
 
 }  // namespace
 
-void examine_gift_fields(const OrgFacts& facts, const OrgExpectations& expected, FindingList& list) {
+void check_gift_fields(const OrgFacts& facts, const OrgExpectations& expected, FindingList& list) {
   const ObjectFacts* gift = facts.find("gift_record");
   if (gift == nullptr) return;
   for (const GiftField field : expected.names.gift_fields())
-    examine_field(*gift, wanted_field(field, expected.names), list);
+    check_field(*gift, wanted_field(field, expected.names), list);
   if (gift->find("CurrencyIsoCode") != nullptr)
     list.add(Severity::warning, gift->name,
              "the org has several currencies: amounts are saved in the currency of the user",
              "set that user's currency to the one of the gifts' prices");
 }
 
-void examine_request_fields(const OrgFacts& facts, const OrgExpectations& expected, FindingList& list) {
+void check_request_fields(const OrgFacts& facts, const OrgExpectations& expected, FindingList& list) {
   const ObjectFacts* request = facts.find("request_record");
   if (request == nullptr || !expected.has_requests) return;
   for (const RequestRecordField field : expected.names.request_record_fields())
-    examine_field(*request, wanted_field(field, expected.names), list);
-  examine_view_all(facts, request->name, "some may never be sent", list);
+    check_field(*request, wanted_field(field, expected.names), list);
+  check_view_all(facts, request->name, "some may never be sent", list);
   const std::string& name = expected.names.field(RequestRecordField::auto_approved);
   const FieldFacts* approved = request->find(name);
   // A checkbox of Salesforce is never empty, so the org's default decides.
@@ -270,12 +270,12 @@ void examine_request_fields(const OrgFacts& facts, const OrgExpectations& expect
              "make both the same: the field's default decides, since a checkbox is never empty");
 }
 
-void examine_matching(const OrgFacts& facts, const OrgExpectations& expected, FindingList& list) {
-  examine_person(facts, expected.names, {"contact", expected.match_fields.contact}, list);
-  examine_person(facts, expected.names, {"lead", expected.match_fields.lead}, list);
-  examine_read_fields(facts, expected.names, list);
+void check_matching(const OrgFacts& facts, const OrgExpectations& expected, FindingList& list) {
+  check_person(facts, expected.names, {"contact", expected.match_fields.contact}, list);
+  check_person(facts, expected.names, {"lead", expected.match_fields.lead}, list);
+  check_read_fields(facts, expected.names, list);
   for (const std::string_view object : {"contact", "lead", "account", "opportunity"})
-    examine_view_all(facts, expected.names.object(object), "\"no match\" may be false", list);
+    check_view_all(facts, expected.names.object(object), "\"no match\" may be false", list);
 }
 
 }  // namespace giftsync::salesforce

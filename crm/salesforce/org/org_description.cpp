@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "crm/salesforce/calls/answers.h"
-#include "crm/salesforce/calls/call_governor.h"
 #include "crm/salesforce/calls/composite.h"
 #include "crm/salesforce/calls/soql.h"
 #include "platform/dependency_error.h"

@@ -28,7 +28,7 @@ bool is_same_id(std::string_view one, std::string_view other) {
 }
 
 /// Whether the rest can be known at all.
-bool examine_version(const OrgFacts& facts, const OrgExpectations& expected, FindingList& list) {
+bool check_version(const OrgFacts& facts, const OrgExpectations& expected, FindingList& list) {
   const std::string subject = "API version " + expected.api_version;
   if (major_version(expected.api_version) < kOldestApiVersion)
     list.add(Severity::fault, subject, "giftsync needs a newer one",
@@ -42,13 +42,13 @@ bool examine_version(const OrgFacts& facts, const OrgExpectations& expected, Fin
   return false;
 }
 
-void examine_organization(const OrgFacts& facts, FindingList& list) {
+void check_organization(const OrgFacts& facts, FindingList& list) {
   list.add(Severity::note, "org " + facts.organization_id,
            fmt::format("{}{}{}", facts.organization_name, facts.edition.empty() ? "" : ", " + facts.edition,
                        facts.is_sandbox ? ", a sandbox" : ", not a sandbox"));
 }
 
-void examine_user(const OrgFacts& facts, const OrgExpectations& expected, FindingList& list) {
+void check_user(const OrgFacts& facts, const OrgExpectations& expected, FindingList& list) {
   const UserFacts& user = facts.user;
   const std::string subject = "user " + (user.username.empty() ? user.id : user.username);
   list.add(Severity::note, subject, "giftsync signs in as this user");
@@ -76,7 +76,7 @@ void examine_user(const OrgFacts& facts, const OrgExpectations& expected, Findin
              "set the user's language to English");
 }
 
-void examine_calls(const OrgFacts& facts, const OrgExpectations& expected, FindingList& list) {
+void check_calls(const OrgFacts& facts, const OrgExpectations& expected, FindingList& list) {
   constexpr const char* kSubject = "API calls";
   if (!facts.calls) {
     list.add(Severity::note, kSubject,
@@ -111,7 +111,7 @@ std::string similar_object(const OrgFacts& facts, const std::string& name) {
   return {};
 }
 
-void examine_object(const OrgFacts& facts, const std::string& name, Severity severity, FindingList& list) {
+void check_object(const OrgFacts& facts, const std::string& name, Severity severity, FindingList& list) {
   const std::string similar = similar_object(facts, name);
   list.add(severity, name, "it is missing, or the user may not see it",
            similar.empty()
@@ -120,18 +120,17 @@ void examine_object(const OrgFacts& facts, const std::string& name, Severity sev
 }
 
 /// The settings ask for it.
-void examine_bare_mode(const OrgFacts& facts, const OrgExpectations& expected, OrgReport& report,
-                       FindingList& list) {
+void check_bare_mode(const OrgFacts& facts, const OrgExpectations& expected, OrgReport& report,
+                     FindingList& list) {
   if (report.mode == OrgMode::guarded)
     list.add(
         Severity::note, "mode",
         "the org has giftsync's package: crm.salesforce.mode: guarded would protect more, and has request "
         "records");
-  if (const auto obstacle = bare_obstacle(facts, expected.names)) {
+  if (const auto problem = bare_problem(facts, expected.names)) {
     report.mode = OrgMode::none;
-    report.reason = *obstacle;
-    list.add(Severity::fault, "mode", "no gift record can be written: " + *obstacle,
-             std::string(kBareRemedy));
+    report.reason = *problem;
+    list.add(Severity::fault, "mode", "no gift record can be written: " + *problem, std::string(kBareRemedy));
     return;
   }
   // Also where the package's rules are not active.
@@ -139,15 +138,15 @@ void examine_bare_mode(const OrgFacts& facts, const OrgExpectations& expected, O
   report.mode = OrgMode::bare;
 }
 
-void examine_mode(const OrgFacts& facts, const OrgExpectations& expected, OrgReport& report,
-                  FindingList& list) {
+void check_mode(const OrgFacts& facts, const OrgExpectations& expected, OrgReport& report,
+                FindingList& list) {
   const std::string name = expected.names.object("gift_record");
   if (facts.find("gift_record") == nullptr) {
-    examine_object(facts, name, Severity::fault, list);
+    check_object(facts, name, Severity::fault, list);
     return;
   }
   if (expected.is_bare) {
-    examine_bare_mode(facts, expected, report, list);
+    check_bare_mode(facts, expected, report, list);
   } else if (report.mode == OrgMode::none) {
     list.add(Severity::fault, "mode", "no gift record can be written: " + report.reason,
              "repair this, or deploy giftsync's package once more with \"giftsyncctl crm setup\"");
@@ -166,9 +165,9 @@ void examine_mode(const OrgFacts& facts, const OrgExpectations& expected, OrgRep
         "make it unique (Setup, Object Manager)");
 }
 
-void examine_offers(const OrgFacts& facts, const OrgExpectations& expected, OrgReport& report,
-                    FindingList& list) {
-  const std::optional<std::string> task = task_obstacle(facts, expected.names);
+void check_offers(const OrgFacts& facts, const OrgExpectations& expected, OrgReport& report,
+                  FindingList& list) {
+  const std::optional<std::string> task = task_problem(facts, expected.names);
   report.offers_tasks = !task.has_value();
   if (task && expected.is_bare)
     list.add(expected.has_tasks ? Severity::warning : Severity::note, "tasks",
@@ -183,7 +182,7 @@ void examine_offers(const OrgFacts& facts, const OrgExpectations& expected, OrgR
              expected.has_tasks ? "deploy giftsync's package with \"giftsyncctl crm setup\" and assign its "
                                   "permission set, or set tasks.enabled to false"
                                 : "");
-  std::optional<std::string> request = request_obstacle(facts, expected.names);
+  std::optional<std::string> request = request_problem(facts, expected.names);
   if (report.mode == OrgMode::bare) request = "they need giftsync's package and guarded mode";
   report.offers_requests = !request.has_value();
   if (request)
@@ -279,10 +278,10 @@ bool OrgReport::has_faults() const {
   return std::ranges::any_of(findings, [](const Finding& one) { return one.severity == Severity::fault; });
 }
 
-OrgReport examine(const OrgFacts& facts, const OrgExpectations& expected) {
+OrgReport check(const OrgFacts& facts, const OrgExpectations& expected) {
   FindingList list(facts, expected);
   OrgReport report;
-  if (!examine_version(facts, expected, list)) {
+  if (!check_version(facts, expected, list)) {
     report.reason = "the org does not have this API version";
     report.findings = list.take();
     return report;
@@ -290,14 +289,14 @@ OrgReport examine(const OrgFacts& facts, const OrgExpectations& expected) {
   const FoundMode found = find_mode(facts, expected.names);
   report.mode = found.mode;
   report.reason = found.reason;
-  examine_organization(facts, list);
-  examine_user(facts, expected, list);
-  examine_mode(facts, expected, report, list);
-  examine_offers(facts, expected, report, list);
-  examine_gift_fields(facts, expected, list);
-  examine_request_fields(facts, expected, list);
-  examine_matching(facts, expected, list);
-  examine_calls(facts, expected, list);
+  check_organization(facts, list);
+  check_user(facts, expected, list);
+  check_mode(facts, expected, report, list);
+  check_offers(facts, expected, report, list);
+  check_gift_fields(facts, expected, list);
+  check_request_fields(facts, expected, list);
+  check_matching(facts, expected, list);
+  check_calls(facts, expected, list);
   report.findings = list.take();
   return report;
 }

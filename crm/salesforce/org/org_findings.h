@@ -2,7 +2,6 @@
 // list of findings, each with its remedy. Pure; any thread.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -63,7 +62,7 @@ struct OrgReport {
 
   bool has_faults() const;
 };
-OrgReport examine(const OrgFacts& facts, const OrgExpectations& expected);
+OrgReport check(const OrgFacts& facts, const OrgExpectations& expected);
 
 /// Without it no gift record is written.
 constexpr bool is_vital(GiftField field) {
@@ -100,8 +99,8 @@ class FindingList {
 };
 
 // What examine() consists of.
-void examine_gift_fields(const OrgFacts& facts, const OrgExpectations& expected, FindingList& list);
-void examine_request_fields(const OrgFacts& facts, const OrgExpectations& expected, FindingList& list);
-void examine_matching(const OrgFacts& facts, const OrgExpectations& expected, FindingList& list);
+void check_gift_fields(const OrgFacts& facts, const OrgExpectations& expected, FindingList& list);
+void check_request_fields(const OrgFacts& facts, const OrgExpectations& expected, FindingList& list);
+void check_matching(const OrgFacts& facts, const OrgExpectations& expected, FindingList& list);
 
 }  // namespace giftsync::salesforce

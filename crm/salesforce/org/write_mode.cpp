@@ -5,13 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "crm/salesforce/calls/answers.h"
 #include "crm/salesforce/calls/soql.h"
-#include "crm/salesforce/org/org_description.h"
 #include "crm/salesforce/org/package.h"
 #include "platform/dependency_error.h"
 #include "platform/http_client.h"
@@ -36,7 +32,7 @@ std::optional<GiftField> field_named(std::string_view name) {
 }
 
 /// The package was there: it is repaired, not replaced by another mode.
-std::string guarded_obstacle(const ModeFinding& finding) {
+std::string guarded_problem(const ModeFinding& finding) {
   if (finding.was_guarded)
     return fmt::format(
         "no gift record is written, because giftsync's package in the org does not protect gift records any "
@@ -67,8 +63,8 @@ ModeFinding find_write_mode(const OrgFacts& facts, const ApiNames& names,
                             const std::optional<ModeFinding>& before, UtcMillis now) {
   FoundMode found = find_mode(facts, names);
   ModeFinding finding{.mode = found.mode, .reason = std::move(found.reason)};
-  finding.bare_obstacle = bare_obstacle(facts, names).value_or("");
-  finding.task_obstacle = task_obstacle(facts, names).value_or("");
+  finding.bare_problem = bare_problem(facts, names).value_or("");
+  finding.task_problem = task_problem(facts, names).value_or("");
   finding.left_out = unusable_fields(names, facts);
   finding.names = mode_names(names);
   finding.found_at = now;
@@ -85,8 +81,8 @@ std::string to_text(const ModeFinding& finding) {
   nlohmann::ordered_json json;
   json["mode"] = to_word(finding.mode);
   json["reason"] = finding.reason;
-  json["bare_obstacle"] = finding.bare_obstacle;
-  json["task_obstacle"] = finding.task_obstacle;
+  json["bare_obstacle"] = finding.bare_problem;
+  json["task_obstacle"] = finding.task_problem;
   json["has_unique_key"] = finding.has_unique_key;
   json["was_guarded"] = finding.was_guarded;
   json["left_out"] = nlohmann::ordered_json::array();
@@ -109,8 +105,8 @@ std::optional<ModeFinding> read_mode_finding(std::string_view text) {
   }
   return ModeFinding{.mode = *mode,
                      .reason = text_at(json, "reason"),
-                     .bare_obstacle = text_at(json, "bare_obstacle"),
-                     .task_obstacle = text_at(json, "task_obstacle"),
+                     .bare_problem = text_at(json, "bare_obstacle"),
+                     .task_problem = text_at(json, "task_obstacle"),
                      .has_unique_key = flag_at(json, "has_unique_key"),
                      .was_guarded = flag_at(json, "was_guarded"),
                      .left_out = std::move(left_out),
@@ -121,14 +117,14 @@ std::optional<ModeFinding> read_mode_finding(std::string_view text) {
 WriteMode write_mode(OrgMode wanted, const ModeFinding& finding) {
   if (wanted == OrgMode::guarded) {
     if (finding.mode == OrgMode::guarded) return {.mode = OrgMode::guarded};
-    return {.obstacle = guarded_obstacle(finding)};
+    return {.problem = guarded_problem(finding)};
   }
-  if (!finding.bare_obstacle.empty())
-    return {.obstacle = fmt::format("no gift record is written in crm.salesforce.mode: bare: {}; {}",
-                                    finding.bare_obstacle, kBareRemedy)};
+  if (!finding.bare_problem.empty())
+    return {.problem = fmt::format("no gift record is written in crm.salesforce.mode: bare: {}; {}",
+                                   finding.bare_problem, kBareRemedy)};
   return {.mode = OrgMode::bare,
           .creates_by_upsert = !finding.has_unique_key,
-          .offers_tasks = finding.task_obstacle.empty()};
+          .offers_tasks = finding.task_problem.empty()};
 }
 
 bool may_assume_guarded(OrgMode wanted, const std::optional<ModeFinding>& finding, const ApiNames& names) {
@@ -138,9 +134,9 @@ bool may_assume_guarded(OrgMode wanted, const std::optional<ModeFinding>& findin
 
 bool is_due(OrgMode wanted, const std::optional<ModeFinding>& finding, const ApiNames& names, UtcMillis now) {
   if (!finding || finding->names != mode_names(names)) return true;
-  const bool has_obstacle = write_mode(wanted, *finding).mode == OrgMode::none;
+  const bool has_problem = write_mode(wanted, *finding).mode == OrgMode::none;
   const std::int64_t age = now.value - finding->found_at.value;
-  return age < 0 || age >= (has_obstacle ? kModeObstacleMillis : kModeFindingMillis);
+  return age < 0 || age >= (has_problem ? kModeProblemMillis : kModeFindingMillis);
 }
 
 namespace {
@@ -194,11 +190,11 @@ WriteMode ModeWatch::require() {
   const ModeFinding finding = current();
   WriteMode mode = write_mode(wanted_, finding);
   if (mode.mode != OrgMode::none) return mode;
-  const UtcMillis next = finding.found_at + kModeObstacleMillis;
+  const UtcMillis next = finding.found_at + kModeProblemMillis;
   throw giftsync::DependencyPause(
       next,
       fmt::format("{}; the org is looked at again at {}, or at once by \"giftsyncctl crm retry --all\"",
-                  mode.obstacle, to_rfc3339(next)),
+                  mode.problem, to_rfc3339(next)),
       true);
 }
 
@@ -325,7 +321,7 @@ std::optional<std::string> rule_fault(const OrgFacts& facts, const ApiNames& nam
   return std::nullopt;
 }
 
-std::optional<std::string> bare_obstacle(const OrgFacts& facts, const ApiNames& names) {
+std::optional<std::string> bare_problem(const OrgFacts& facts, const ApiNames& names) {
   const ObjectFacts* gift = facts.find("gift_record");
   if (gift == nullptr) return fmt::format("the user sees no object {}", names.object("gift_record"));
   if (!gift->is_createable || !gift->is_updateable)
@@ -343,7 +339,7 @@ std::optional<std::string> bare_obstacle(const OrgFacts& facts, const ApiNames& 
 }
 
 FoundMode find_mode(const OrgFacts& facts, const ApiNames& names) {
-  if (auto obstacle = bare_obstacle(facts, names)) return none(std::move(*obstacle));
+  if (auto problem = bare_problem(facts, names)) return none(std::move(*problem));
   const ObjectFacts& gift = *facts.find("gift_record");
   const std::string& version = names.field(OwnField::record_version);
   if (gift.find(version) != nullptr)
@@ -352,7 +348,7 @@ FoundMode find_mode(const OrgFacts& facts, const ApiNames& names) {
   return {OrgMode::bare, fmt::format("the user sees no field {}", quoted_field(gift, version))};
 }
 
-std::optional<std::string> task_obstacle(const OrgFacts& facts, const ApiNames& names) {
+std::optional<std::string> task_problem(const OrgFacts& facts, const ApiNames& names) {
   const ObjectFacts* task = facts.find("task");
   if (task == nullptr)
     return "the user does not see tasks: it needs the permission Access Activities beside Edit Tasks";
@@ -373,7 +369,7 @@ std::optional<std::string> task_obstacle(const OrgFacts& facts, const ApiNames& 
   return std::nullopt;
 }
 
-std::optional<std::string> request_obstacle(const OrgFacts& facts, const ApiNames& names) {
+std::optional<std::string> request_problem(const OrgFacts& facts, const ApiNames& names) {
   if (const FoundMode found = find_mode(facts, names); found.mode != OrgMode::guarded)
     return "they need giftsync's package, but " + found.reason;
   const ObjectFacts* request = facts.find("request_record");

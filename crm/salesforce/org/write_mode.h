@@ -20,17 +20,17 @@
 namespace giftsync::salesforce {
 
 inline constexpr const char* kModeFact = "salesforce_mode";  ///< of the store's metadata
-/// What was found holds for that long; an obstacle is looked at sooner again.
+/// What was found holds for that long; an problem is looked at sooner again.
 inline constexpr std::int64_t kModeFindingMillis = kHourMillis;
-inline constexpr std::int64_t kModeObstacleMillis = 5 * kMinuteMillis;
+inline constexpr std::int64_t kModeProblemMillis = 5 * kMinuteMillis;
 inline constexpr std::int64_t kFirstLookMillis = 10 * kMinuteMillis;  ///< after a process' first write
 
 /// What the org allowed when it was looked at.
 struct ModeFinding {
   OrgMode mode = OrgMode::none;          ///< whatever the settings ask for
   std::string reason = {};               ///< of the mode
-  std::string bare_obstacle = {};        ///< why not even bare mode can write; empty: it can
-  std::string task_obstacle = {};        ///< why a gift's task could be made twice; empty: it cannot
+  std::string bare_problem = {};         ///< why not even bare mode can write; empty: it can
+  std::string task_problem = {};         ///< why a gift's task could be made twice; empty: it cannot
   bool has_unique_key = false;           ///< the Transaction Id of the gift record
   bool was_guarded = false;              ///< then, or at an earlier look at the same objects
   std::vector<GiftField> left_out = {};  ///< see unusable_fields()
@@ -56,12 +56,12 @@ struct WriteMode {
   OrgMode mode = OrgMode::none;  ///< guarded or bare; none: nothing may be written
   bool creates_by_upsert = false;
   bool offers_tasks = true;
-  std::string obstacle = {};  ///< of none: the reason, and what an admin does
+  std::string problem = {};  ///< of none: the reason, and what an admin does
 };
 /// `wanted`: guarded or bare. Guarded never becomes bare.
 WriteMode write_mode(OrgMode wanted, const ModeFinding& finding);
 
-/// Until the first look of a process: guarded is wanted, and no obstacle is known.
+/// Until the first look of a process: guarded is wanted, and no problem is known.
 bool may_assume_guarded(OrgMode wanted, const std::optional<ModeFinding>& finding, const ApiNames& names);
 
 /// The org is to be looked at before the next write.
@@ -86,8 +86,8 @@ class ModeWatch {
 
   /// How the next gift record is written. Throws giftsync::DependencyPause with the reason and the remedy
   /// where none may be written. Makes two calls (without giftsync's package one) when what is stored is
-  /// missing, an hour old, or an obstacle of five minutes ago; else none. In guarded mode the first ten
-  /// minutes of a process need no look unless an obstacle is stored: a start with many gifts needs all calls
+  /// missing, an hour old, or an problem of five minutes ago; else none. In guarded mode the first ten
+  /// minutes of a process need no look unless an problem is stored: a start with many gifts needs all calls
   /// for them.
   WriteMode require();
   /// Whether a gift's task can be made exactly once; in guarded mode always. Calls as require().
@@ -142,8 +142,8 @@ struct FoundMode {
 FoundMode find_mode(const OrgFacts& facts, const ApiNames& names);
 
 /// Why gift records cannot even be written without the package's rules; nullopt when they can.
-std::optional<std::string> bare_obstacle(const OrgFacts& facts, const ApiNames& names);
-/// What an admin does about a bare_obstacle().
+std::optional<std::string> bare_problem(const OrgFacts& facts, const ApiNames& names);
+/// What an admin does about a bare_problem().
 inline constexpr std::string_view kBareRemedy =
     "give the user a permission set to create and edit gift records, and make the Transaction Id an external "
     "id "
@@ -154,9 +154,9 @@ std::optional<std::string> rule_fault(const OrgFacts& facts, const ApiNames& nam
                                       std::string_view rule);
 
 /// Why a gift's task could be made twice; nullopt when it cannot.
-std::optional<std::string> task_obstacle(const OrgFacts& facts, const ApiNames& names);
+std::optional<std::string> task_problem(const OrgFacts& facts, const ApiNames& names);
 /// Why request records cannot be claimed; nullopt when they can.
-std::optional<std::string> request_obstacle(const OrgFacts& facts, const ApiNames& names);
+std::optional<std::string> request_problem(const OrgFacts& facts, const ApiNames& names);
 
 /// The field has whole numbers up to 2^53, the limit of giftsync's ids.
 bool holds_ids(const FieldFacts& field);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <string>
 #include <thread>
 
 #include "platform/dependency_error.h"

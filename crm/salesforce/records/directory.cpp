@@ -2,11 +2,7 @@
 
 #include <functional>
 #include <map>
-#include <optional>
-#include <span>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "crm/salesforce/calls/org_queries.h"
 #include "crm/salesforce/calls/record_json.h"

@@ -1,12 +1,9 @@
 #include "crm/salesforce/records/gift_records.h"
 
-#include <map>
 #include <optional>
-#include <string>
 #include <utility>
 
 #include "crm/salesforce/calls/answers.h"
-#include "crm/salesforce/calls/org_queries.h"
 #include "crm/salesforce/calls/record_json.h"
 #include "crm/salesforce/calls/soql.h"
 #include "crm/salesforce/records/gift_upserts.h"
@@ -16,8 +13,6 @@
 #include "platform/http_client.h"
 #include "platform/text.h"
 #include "platform/time.h"
-#include "schema/contact_normalization.h"
-#include "schema/ids.h"
 
 namespace giftsync::salesforce {
 namespace {

@@ -13,7 +13,6 @@
 #include "crm/salesforce/records/gift_upserts.h"
 #include "crm/salesforce/records/lookup_targets.h"
 #include "platform/text.h"
-#include "platform/visible_text.h"
 
 namespace giftsync::salesforce {
 namespace {
@@ -64,7 +63,7 @@ bool is_dispensable(GiftField field, ErrorClass error_class) {
          field == GiftField::recipient_phone_number || field == GiftField::link;
 }
 
-bool leave_out(GiftWrite& gift, const ApiError& error, ErrorClass error_class, const ApiNames& names) {
+bool skip_field(GiftWrite& gift, const ApiError& error, ErrorClass error_class, const ApiNames& names) {
   bool is_left_out = false;
   for (const GiftField field : named_fields(error, names)) {
     if (!is_dispensable(field, error_class) || std::ranges::count(gift.left_out, field) > 0) continue;
@@ -76,15 +75,15 @@ bool leave_out(GiftWrite& gift, const ApiError& error, ErrorClass error_class, c
 
 /// What is rejected although its class says something else needs an admin as well.
 void reject(GiftWrite& gift, ErrorClass error_class) {
-  const std::int64_t rest =
-      std::max(treatment_of(error_class).rest_millis, treatment_of(ErrorClass::refused).rest_millis);
+  const std::int64_t rest = std::max(policy_for(error_class).retry_after_millis,
+                                     policy_for(ErrorClass::refused).retry_after_millis);
   finish(gift, Kind::rejected, gift.refusal + remedy_of_row(error_class), rest);
 }
 
 void treat_others(GiftWrite& gift, ErrorClass error_class) {
-  const Treatment treatment = treatment_of(error_class);
+  const Treatment treatment = policy_for(error_class);
   if (!treatment.is_transient) return reject(gift, error_class);
-  if (treatment.is_later()) return finish(gift, Kind::retry, gift.refusal, gift.rest_millis);
+  if (treatment.is_later()) return finish(gift, Kind::retry, gift.refusal, gift.retry_after_millis);
   if (treatment.next != Treatment::Next::unchanged) return reject(gift, error_class);
   finish(gift, Kind::unchanged);
   gift.result.is_newer_in_crm = error_class == ErrorClass::older_version;
@@ -92,12 +91,12 @@ void treat_others(GiftWrite& gift, ErrorClass error_class) {
 
 }  // namespace
 
-void finish(GiftWrite& gift, Kind kind, std::string reason, std::int64_t rest_millis) {
+void finish(GiftWrite& gift, Kind kind, std::string reason, std::int64_t retry_after_millis) {
   gift.next = Next::done;
   const bool is_written = kind == Kind::created || kind == Kind::updated;
   gift.result = {kind, std::move(reason), is_written ? gift.cleared : std::vector<GiftField>()};
   if (kind != Kind::not_found) gift.result.crm_id = gift.id;
-  gift.result.rest_millis = rest_millis;
+  gift.result.retry_after_millis = retry_after_millis;
 }
 
 void clear(GiftWrite& gift, GiftField lookup) {
@@ -107,10 +106,10 @@ void clear(GiftWrite& gift, GiftField lookup) {
   if (lookup == GiftField::opportunity) gift.left_out.push_back(GiftField::deal_stage);
 }
 
-void treat_refusal(GiftWrite& gift, const ApiError& error, ErrorClass error_class, const ApiNames& names) {
+void classify_failure(GiftWrite& gift, const ApiError& error, ErrorClass error_class, const ApiNames& names) {
   const bool is_update = gift.next == Next::update;
   gift.refusal = words_of_row(error);
-  gift.rest_millis = treatment_of(error_class).rest_millis;
+  gift.retry_after_millis = policy_for(error_class).retry_after_millis;
   switch (error_class) {
     case ErrorClass::already_created:
       if (gift.is_duplicate)
@@ -140,17 +139,17 @@ void treat_refusal(GiftWrite& gift, const ApiError& error, ErrorClass error_clas
         return reject(gift, error_class);
       return clear(gift, GiftField::owner);
     case ErrorClass::value_too_long:
-      if (cut(gift, error, names) || leave_out(gift, error, error_class, names)) return;
+      if (cut(gift, error, names) || skip_field(gift, error, error_class, names)) return;
       return reject(gift, error_class);
     case ErrorClass::bad_value:
     case ErrorClass::restricted_value:
-      return leave_out(gift, error, error_class, names) ? void() : reject(gift, error_class);
+      return skip_field(gift, error, error_class, names) ? void() : reject(gift, error_class);
     default:
       return treat_others(gift, error_class);
   }
 }
 
-void treat_found(GiftWrite& gift, const std::optional<FoundGift>& found) {
+void resolve_existing(GiftWrite& gift, const std::optional<FoundGift>& found) {
   // Without a record `unchanged` would count as written.
   if (gift.is_older)
     return found ? finish(gift, Kind::unchanged) : finish(gift, Kind::retry, "the gift has a newer version");

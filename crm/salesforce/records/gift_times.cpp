@@ -125,7 +125,7 @@ RowResult result_of(const CompositePart& part) {
   if (part.status == kPreconditionFailed || found == ErrorClass::changed_since_read)
     return {Kind::unchanged, "the record was changed since it was read", {}};
   if (found == ErrorClass::gone) return {Kind::not_found, "the gift record was deleted in the CRM", {}};
-  const bool is_retry = treatment_of(found).next == Treatment::Next::retry;
+  const bool is_retry = policy_for(found).next == Treatment::Next::retry;
   return {is_retry ? Kind::retry : Kind::rejected, "Salesforce: " + error.code + ": " + error.message, {}};
 }
 

@@ -2,15 +2,12 @@
 
 #include <algorithm>
 #include <map>
-#include <string>
 #include <tuple>
 #include <utility>
 
 #include "crm/salesforce/calls/composite.h"
 #include "crm/salesforce/calls/org_queries.h"
-#include "crm/salesforce/calls/record_json.h"
 #include "crm/salesforce/calls/soql.h"
-#include "crm/salesforce/records/bare_writes.h"
 #include "crm/salesforce/records/lookup_targets.h"
 #include "crm/salesforce/records/statements.h"
 #include "crm/salesforce/records/tasks.h"
@@ -82,7 +79,7 @@ std::vector<RowResult> GiftUpserts::run(std::span<const GiftUpsert> rows) {
     round();
   }
   for (GiftWrite& gift : gifts_) {
-    if (gift.next != Next::done) finish(gift, Kind::retry, gift.refusal, gift.rest_millis);
+    if (gift.next != Next::done) finish(gift, Kind::retry, gift.refusal, gift.retry_after_millis);
     results_[gift.row] = std::move(gift.result);
   }
   return std::move(results_);
@@ -195,7 +192,7 @@ void GiftUpserts::look_up() {
       record = found_gift(*gift, at->second.front());
       record->count = at->second.size();
     }
-    treat_found(*gift, record);
+    resolve_existing(*gift, record);
     has_results_ = has_results_ || gift->next == Next::done;
   }
 }
@@ -226,7 +223,7 @@ void GiftUpserts::check_lookups() {
         if (!id_in(*gift, field).empty() && !target_object(field).empty()) clear(*gift, field);
     }
     if (gift->cleared.size() == before)
-      finish(*gift, Kind::rejected, gift->refusal, treatment_of(ErrorClass::refused).rest_millis);
+      finish(*gift, Kind::rejected, gift->refusal, policy_for(ErrorClass::refused).retry_after_millis);
     else
       gift->next = Next::create;
   }
@@ -294,7 +291,8 @@ std::vector<GiftWrite*> GiftUpserts::add_tasks(const std::vector<GiftWrite*>& gi
 void GiftUpserts::take(GiftWrite& gift, const RowWrite& write) {
   gift.may_be_ours = gift.may_be_ours || (write.was_repeated && gift.next == Next::create);
   const RowAnswer& answer = write.answer;
-  if (!answer.is_answered) return finish(gift, Kind::retry, write.unanswered_reason(), write.rest_millis);
+  if (!answer.is_answered)
+    return finish(gift, Kind::retry, write.unanswered_reason(), write.retry_after_millis);
   if (answer.written.is_success) {
     // What an upsert found was created by its own lost call, or by a user a moment ago.
     const bool is_found = answer.written.is_created == false && !gift.may_be_ours;
@@ -304,9 +302,9 @@ void GiftUpserts::take(GiftWrite& gift, const RowWrite& write) {
   }
   const ApiError error = first_error(answer.written.errors);
   const ErrorClass found = classify(error, answer.context(names_.field(GiftField::transaction_id)));
-  if (treatment_of(found).halves_rows) calls_.note_halving();
+  if (policy_for(found).halves_rows) calls_.count_split();
   if (found == ErrorClass::fields_differ && leaves_out_more()) return;  // written again without the field
-  treat_refusal(gift, error, found, names_);
+  classify_failure(gift, error, found, names_);
 }
 
 }  // namespace giftsync::salesforce

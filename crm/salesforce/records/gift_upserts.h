@@ -47,7 +47,7 @@ struct GiftWrite {
   std::vector<GiftField> cleared;          ///< lookups among them
   std::vector<GiftField> refused_lookups;  ///< that an error named
   std::string refusal;                     ///< the words of the last error
-  std::int64_t rest_millis = 0;            ///< after it
+  std::int64_t retry_after_millis = 0;     ///< after it
   bool is_duplicate = false;               ///< the org said that the record is there already
   bool may_be_ours = false;                ///< a lost answer may have created it
   std::optional<crm::TaskUpsert> task;     ///< to be created with the record
@@ -95,11 +95,11 @@ class GiftUpserts {
 };
 
 /// What follows from an error of a row; the row is done, or says what is next.
-void treat_refusal(GiftWrite& gift, const ApiError& error, ErrorClass error_class, const ApiNames& names);
+void classify_failure(GiftWrite& gift, const ApiError& error, ErrorClass error_class, const ApiNames& names);
 /// What follows from the record that has the gift's Transaction Id; nullopt: there is none.
-void treat_found(GiftWrite& gift, const std::optional<FoundGift>& found);
+void resolve_existing(GiftWrite& gift, const std::optional<FoundGift>& found);
 void finish(GiftWrite& gift, crm::RowResult::Kind kind, std::string reason = {},
-            std::int64_t rest_millis = 0);
+            std::int64_t retry_after_millis = 0);
 /// The row is written without this lookup, which is reported.
 void clear(GiftWrite& gift, GiftField lookup);
 

@@ -10,7 +10,6 @@
 #include "crm/salesforce/calls/org_queries.h"
 #include "crm/salesforce/calls/record_json.h"
 #include "crm/salesforce/calls/soql.h"
-#include "crm/salesforce/org/org_description.h"
 #include "crm/salesforce/records/statements.h"
 #include "platform/dependency_error.h"
 

@@ -1,7 +1,6 @@
 #include "crm/salesforce/records/lookup_targets.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "crm/salesforce/calls/org_queries.h"

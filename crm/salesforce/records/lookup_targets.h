@@ -3,11 +3,9 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "crm/salesforce/calls/api_names.h"
 #include "crm/salesforce/calls/org_calls.h"

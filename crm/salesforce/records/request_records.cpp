@@ -54,7 +54,7 @@ void check_creation(const RowWrite& write, const ApiNames& names) {
   const ApiError error = first_error(answer.written.errors);
   const ErrorClass found = classify(error, answer.context(names.field(OwnField::creation_key)));
   if (found == ErrorClass::already_created) return;
-  const bool is_transient = treatment_of(found).next == Treatment::Next::retry;
+  const bool is_transient = policy_for(found).next == Treatment::Next::retry;
   throw giftsync::DependencyError(is_transient, fmt::format("Salesforce refuses the request record ({}: {})",
                                                             error.code, visible_text(error.message)));
 }

@@ -6,12 +6,10 @@
 #include <utility>
 
 #include "crm/salesforce/calls/org_queries.h"
-#include "crm/salesforce/calls/record_json.h"
 #include "crm/salesforce/records/statements.h"
 #include "platform/dependency_error.h"
 #include "platform/digest.h"
 #include "platform/text.h"
-#include "platform/visible_text.h"
 
 namespace giftsync::salesforce {
 
@@ -46,9 +44,9 @@ constexpr const char* kRefusedUnchanged =
     "deploy the package again";
 constexpr const char* kTooRecent = "it was changed within the last two seconds";
 
-RowResult result(Kind kind, std::string reason = {}, std::int64_t rest_millis = 0) {
+RowResult result(Kind kind, std::string reason = {}, std::int64_t retry_after_millis = 0) {
   RowResult made{kind, std::move(reason), {}};
-  made.rest_millis = rest_millis;
+  made.retry_after_millis = retry_after_millis;
   return made;
 }
 
@@ -93,14 +91,14 @@ bool needs_distinct_revision(const RequestRecordUpdate& update) {
 RowResult refusal(OrgCalls& calls, const RowAnswer& answer) {
   const ApiError error = first_error(answer.written.errors);
   const ErrorClass found = classify(error, answer.context({}));
-  const Treatment treatment = treatment_of(found);
-  if (treatment.halves_rows) calls.note_halving();
+  const Treatment treatment = policy_for(found);
+  if (treatment.halves_rows) calls.count_split();
   if (treatment.next == Treatment::Next::unchanged) return result(Kind::unchanged, kChanged);
   if (found == ErrorClass::gone) return result(Kind::not_found, "it was deleted in the CRM");
   const bool is_of_part = !is_success(answer.status);
   if (is_of_part && !treatment.is_later()) calls.stop(error, found, CallPurpose::requests);
   return result(treatment.is_later() ? Kind::retry : Kind::rejected, words_of_row(error),
-                treatment.rest_millis);
+                treatment.retry_after_millis);
 }
 
 }  // namespace
@@ -215,7 +213,8 @@ void RequestUpdates::take(const Row& row, const RowAnswer& answer, const ReadRow
   if (!answer.written.is_success) {
     outcome = refusal(calls_, answer);
     if (outcome.kind == Kind::unchanged && is_as_read(row, now))
-      outcome = result(Kind::rejected, kRefusedUnchanged, treatment_of(ErrorClass::org_rule).rest_millis);
+      outcome =
+          result(Kind::rejected, kRefusedUnchanged, policy_for(ErrorClass::org_rule).retry_after_millis);
     return;
   }
   outcome = result(Kind::updated);

@@ -6,9 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "crm/salesforce/calls/soql.h"
 #include "schema/contact_normalization.h"
-#include "schema/enums.h"
 
 namespace giftsync::salesforce {
 namespace {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <set>
 #include <utility>
 
@@ -49,11 +48,11 @@ using Next = TaskWrite::Next;
 /// A completed gift whose record was deleted: create, look for lost lookups, for the record, for the task.
 constexpr int kRounds = 4;
 
-void finish(TaskWrite& task, Kind kind, std::string reason = {}, std::int64_t rest_millis = 0) {
+void finish(TaskWrite& task, Kind kind, std::string reason = {}, std::int64_t retry_after_millis = 0) {
   task.next = Next::done;
   task.result = {kind, std::move(reason), {}};
   if (kind != Kind::not_found) task.result.crm_id = task.id;
-  task.result.rest_millis = rest_millis;
+  task.result.retry_after_millis = retry_after_millis;
 }
 
 std::vector<TransactionId> transactions_of(const std::vector<TaskWrite*>& tasks) {
@@ -69,7 +68,7 @@ Next first_step(const TaskWrite& task, bool is_first_of_gift) {
   return task.gift_id.empty() ? Next::find_gift : Next::create;
 }
 
-void treat_found(TaskWrite& task, const Task& found, bool sets_relation) {
+void resolve_existing(TaskWrite& task, const Task& found, bool sets_relation) {
   task.id = found.id;
   // No record of a gift was created with it (ORG-20). A task of an earlier write is a user's to relate.
   task.lacks_gift = sets_relation && found.what_id.empty() && !task.task.exists && !task.gift_id.empty();
@@ -110,7 +109,7 @@ std::vector<RowResult> TaskUpserts::run(std::span<const TaskUpsert> rows) {
   }
   std::vector<RowResult> results;
   for (TaskWrite& task : tasks_) {
-    if (task.next != Next::done) finish(task, Kind::retry, task.refusal, task.rest_millis);
+    if (task.next != Next::done) finish(task, Kind::retry, task.refusal, task.retry_after_millis);
     results.push_back(std::move(task.result));
   }
   return results;
@@ -179,7 +178,7 @@ void TaskUpserts::look_up() {
     const auto at = tasks.find(task->task.transaction);
     task->is_looked_up = true;
     at == tasks.end() ? treat_missing(*task)
-                      : treat_found(*task, at->second, sets_relation_ && has_gift_field);
+                      : resolve_existing(*task, at->second, sets_relation_ && has_gift_field);
   }
 }
 
@@ -203,7 +202,7 @@ void TaskUpserts::check_lookups() {
     if (!task->is_gift_looked_up && lost["gift_record"].contains(task->gift_id)) task->next = Next::find_gift;
     // Nothing of its own is lost: its gift record was deleted since it was read, or the org refuses it.
     else if (!is_contact_lost && !is_owner_lost)
-      finish(*task, Kind::rejected, task->refusal, treatment_of(ErrorClass::refused).rest_millis);
+      finish(*task, Kind::rejected, task->refusal, policy_for(ErrorClass::refused).retry_after_millis);
     else
       task->next = Next::create;
   }
@@ -229,7 +228,8 @@ void TaskUpserts::write() {
 void TaskUpserts::take(TaskWrite& task, const RowWrite& write) {
   task.may_be_ours = task.may_be_ours || (write.was_repeated && task.next == Next::create);
   const RowAnswer& answer = write.answer;
-  if (!answer.is_answered) return finish(task, Kind::retry, write.unanswered_reason(), write.rest_millis);
+  if (!answer.is_answered)
+    return finish(task, Kind::retry, write.unanswered_reason(), write.retry_after_millis);
   if (answer.written.is_success) {
     const bool is_creation = task.next == Next::create;
     if (is_creation) task.id = answer.written.id;
@@ -237,13 +237,13 @@ void TaskUpserts::take(TaskWrite& task, const RowWrite& write) {
   }
   const ApiError error = first_error(answer.written.errors);
   const ErrorClass found = classify(error, answer.context(names_.field(OwnField::task_transaction)));
-  if (treatment_of(found).halves_rows) calls_.note_halving();
-  treat_refusal(task, error, found);
+  if (policy_for(found).halves_rows) calls_.count_split();
+  classify_failure(task, error, found);
 }
 
-void TaskUpserts::treat_refusal(TaskWrite& task, const ApiError& error, ErrorClass error_class) {
+void TaskUpserts::classify_failure(TaskWrite& task, const ApiError& error, ErrorClass error_class) {
   task.refusal = "Salesforce: " + error.code + ": " + visible_text(error.message);
-  task.rest_millis = treatment_of(error_class).rest_millis;
+  task.retry_after_millis = policy_for(error_class).retry_after_millis;
   const bool is_creation = task.next == Next::create;
   if (error_class == ErrorClass::already_created && !task.is_duplicate) {
     task.is_duplicate = true;
@@ -252,7 +252,7 @@ void TaskUpserts::treat_refusal(TaskWrite& task, const ApiError& error, ErrorCla
   }
   if (error_class == ErrorClass::gone) {
     // It is there: one that is deleted since is not found by the next attempt.
-    if (task.is_looked_up) return finish(task, Kind::retry, task.refusal, task.rest_millis);
+    if (task.is_looked_up) return finish(task, Kind::retry, task.refusal, task.retry_after_millis);
     task.id.clear();
     task.next = Next::find_task;
     return;
@@ -265,12 +265,13 @@ void TaskUpserts::treat_refusal(TaskWrite& task, const ApiError& error, ErrorCla
     task.task.owner_id.clear();
     return;
   }
-  const Treatment treatment = treatment_of(error_class);
+  const Treatment treatment = policy_for(error_class);
   if (treatment.next == Treatment::Next::unchanged) return finish(task, Kind::unchanged);
   const bool is_retry = treatment.is_transient && treatment.is_later();
-  const std::int64_t least = is_retry ? 0 : treatment_of(ErrorClass::refused).rest_millis;
+  const std::int64_t least = is_retry ? 0 : policy_for(ErrorClass::refused).retry_after_millis;
   if (!is_retry) task.refusal += remedy_of_row(error_class);
-  finish(task, is_retry ? Kind::retry : Kind::rejected, task.refusal, std::max(task.rest_millis, least));
+  finish(task, is_retry ? Kind::retry : Kind::rejected, task.refusal,
+         std::max(task.retry_after_millis, least));
 }
 
 }  // namespace giftsync::salesforce

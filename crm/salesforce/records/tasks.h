@@ -58,13 +58,13 @@ struct TaskWrite {
   crm::TaskUpsert task;
   std::string id;
   std::string gift_id;
-  bool is_looked_up = false;       ///< `id` is from a query
-  bool lacks_gift = false;         ///< it is there, and related to nothing
-  bool is_gift_looked_up = false;  ///< likewise `gift_id`
-  std::string refusal;             ///< the words of the last error
-  bool is_duplicate = false;       ///< the org said that the task is there already
-  bool may_be_ours = false;        ///< a lost answer may have created it
-  std::int64_t rest_millis = 0;    ///< after the last error
+  bool is_looked_up = false;            ///< `id` is from a query
+  bool lacks_gift = false;              ///< it is there, and related to nothing
+  bool is_gift_looked_up = false;       ///< likewise `gift_id`
+  std::string refusal;                  ///< the words of the last error
+  bool is_duplicate = false;            ///< the org said that the task is there already
+  bool may_be_ours = false;             ///< a lost answer may have created it
+  std::int64_t retry_after_millis = 0;  ///< after the last error
   crm::RowResult result;
 };
 
@@ -82,7 +82,7 @@ class TaskUpserts {
   void check_lookups();
   void write();
   void take(TaskWrite& task, const RowWrite& write);
-  void treat_refusal(TaskWrite& task, const ApiError& error, ErrorClass error_class);
+  void classify_failure(TaskWrite& task, const ApiError& error, ErrorClass error_class);
   std::vector<TaskWrite*> with(TaskWrite::Next next);
 
   OrgCalls& calls_;

@@ -4,7 +4,6 @@
 #include <functional>
 #include <new>
 #include <set>
-#include <string>
 
 #include "crm/sql/directory_rows.h"
 #include "crm/sql/external/mapping.h"

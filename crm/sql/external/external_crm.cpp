@@ -8,7 +8,6 @@
 #include "crm/sql/external/gift_records.h"
 #include "crm/sql/external/person_lookup.h"
 #include "crm/sql/rows_by_key.h"
-#include "crm/sql/status_log.h"
 #include "crm/sql/table_rows.h"
 #include "crm/sql/task_rows.h"
 #include "crm/tasks.h"

@@ -4,7 +4,6 @@
 #include "crm/sql/external/person_lookup.h"
 #include "crm/sql/gift_values.h"
 #include "crm/sql/reference_checks.h"
-#include "crm/sql/transaction_rows.h"
 #include "schema/ids.h"
 
 namespace giftsync::crm::external {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <optional>
-#include <string>
 
 #include "crm/sql/columns.h"
 #include "crm/sql/gift_values.h"

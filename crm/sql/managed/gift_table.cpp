@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "crm/sql/columns.h"
-#include "crm/sql/transaction_rows.h"
 #include "platform/dependency_error.h"
 
 namespace giftsync::crm::managed {

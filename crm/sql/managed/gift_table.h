@@ -4,8 +4,6 @@
 // plain SQL sees their values. Included by schema/'s .cpp files only.
 #pragma once
 
-#include <array>
-#include <optional>
 #include <string>
 
 #include "crm/sql/transaction_rows.h"

@@ -9,7 +9,6 @@
 #include "crm/sql/managed/match_columns.h"
 #include "crm/sql/managed/request_records.h"
 #include "crm/sql/rows_by_key.h"
-#include "crm/sql/status_log.h"
 #include "crm/sql/table_rows.h"
 #include "crm/sql/task_rows.h"
 #include "platform/text.h"

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "crm/sql/columns.h"
 #include "schema/sql/prepared_query.h"
 
 namespace giftsync::crm::managed {

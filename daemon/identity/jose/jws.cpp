@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 
 #include "platform/digest.h"
 #include "platform/strict_json.h"

@@ -8,7 +8,6 @@
 #include "daemon/identity/jose/jws.h"
 #include "daemon/signin/home_realm.h"
 #include "platform/digest.h"
-#include "platform/http_client.h"
 #include "platform/text.h"
 #include "platform/url_parameters.h"
 #include "platform/visible_text.h"
@@ -238,7 +237,7 @@ AuthorizationRequest make_authorization_request(UtcMillis now, bool must_reauthe
 
 Outcome<std::string> OidcClient::begin(const config::SsoConnectionSettings& connection,
                                        const AuthorizationRequest& request) {
-  const DiscoveryCache::Found provider = discovery_.find(connection, request.begun_at);
+  const DiscoveryCache::Found provider = discovery_.find(connection, request.started_at);
   if (!provider) return tl::unexpected(provider.error());
   return authorization_url(**provider, sso_, connection, request);
 }
@@ -266,7 +265,7 @@ Outcome<VerifiedIdentity> OidcClient::complete(const config::SsoConnectionSettin
   verdicts.push_back({"OIDC-4", "the ID token's header and signature hold"});
   ExpectedToken expected{provider.issuer,      connection.client_id, request.nonce,
                          tokens->access_token, reply.code,           {}};
-  if (request.must_reauthenticate) expected.authenticated_after = request.begun_at;
+  if (request.must_reauthenticate) expected.authenticated_after = request.started_at;
   if (const auto valid = validate_id_token(claims->root(), expected, now, verdicts); !valid)
     return tl::unexpected(valid.error());
   return identity_of(connection, provider, claims->root(), tokens->access_token, verdicts);

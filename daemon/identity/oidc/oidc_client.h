@@ -24,7 +24,7 @@ struct AuthorizationRequest {
   std::string state;
   std::string nonce;
   std::string code_verifier;
-  UtcMillis begun_at;
+  UtcMillis started_at;
   bool must_reauthenticate = false;  ///< the user proves again who they are (max_age=0)
 };
 

@@ -5,7 +5,6 @@
 
 #include <sstream>
 
-#include "daemon/identity/saml/saml_rules.h"
 #include "platform/digest.h"
 #include "platform/http_client.h"
 #include "platform/xml.h"

@@ -6,16 +6,12 @@
 #include <initializer_list>
 #include <set>
 #include <span>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "daemon/identity/saml/saml_rules.h"
 #include "platform/digest.h"
 #include "platform/keys.h"
 #include "platform/text.h"
 #include "platform/visible_text.h"
-#include "platform/xml.h"
 
 namespace giftsync::saml {
 namespace {

@@ -2,20 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <optional>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include "daemon/config/connection_urls.h"
-#include "daemon/identity/saml/response_reader.h"
-#include "daemon/identity/saml/saml_rules.h"
 #include "daemon/signin/home_realm.h"
 #include "platform/digest.h"
-#include "platform/text.h"
 #include "platform/visible_text.h"
-#include "platform/xml.h"
 
 namespace giftsync::saml {
 
@@ -137,7 +129,7 @@ struct Context {
 bool has_ended(UtcMillis end, UtcMillis now) {
   return end + kClockSkewMillis <= now;
 }
-bool has_begun(UtcMillis begin, UtcMillis now) {
+bool has_started(UtcMillis begin, UtcMillis now) {
   return begin - kClockSkewMillis <= now;
 }
 
@@ -240,7 +232,7 @@ Outcome<void> check_conditions(const Context& context) {
   if (!conditions) return refuse(17, "the Assertion has no Conditions, or several");
   const TimeAttribute begin = time_attribute(*conditions, "NotBefore");
   const TimeAttribute end = time_attribute(*conditions, "NotOnOrAfter");
-  if (begin.is_faulty() || end.is_faulty() || (begin.time && !has_begun(*begin.time, context.now)) ||
+  if (begin.is_faulty() || end.is_faulty() || (begin.time && !has_started(*begin.time, context.now)) ||
       (end.time && has_ended(*end.time, context.now)))
     return refuse(17,
                   "the Assertion is valid from {} to {}, and now is {}; compare the clocks of "
@@ -275,7 +267,7 @@ Outcome<Authentication> authentication_of(const Context& context) {
     if (until.time && (!found->until || *until.time < *found->until)) found->until = until.time;
   }
   if (!found) return refuse(18, "the Assertion has no AuthnStatement");
-  if (!has_begun(found->at, context.now))
+  if (!has_started(found->at, context.now))
     return refuse(18,
                   "AuthnInstant is {}, later than now ({}); compare the clocks of "
                   "provider and daemon",

@@ -2,7 +2,6 @@
 // response to the post-back URL (SAML-24). No HTTP, no store: both are the caller's.
 #pragma once
 
-#include <algorithm>
 #include <functional>
 #include <optional>
 #include <string>

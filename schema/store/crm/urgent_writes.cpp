@@ -108,7 +108,7 @@ auto write_until_known(bool may_be_committed, const std::function<bool()>& may_t
 }  // namespace
 
 /// The messages and decisions of a group with their ids, ready for repeated write attempts.
-struct UrgentWrites::Others {
+struct UrgentWrites::RemainingWrites {
   const WriteGroup& group;
   std::vector<PreparedBatch> messages;
   std::vector<StatusChange> decisions;  ///< their changes
@@ -129,7 +129,7 @@ struct UrgentWrites::Others {
   void write_decisions(soci::session& session, IngestEnd& end);
 };
 
-void UrgentWrites::Others::write(soci::session& session) {
+void UrgentWrites::RemainingWrites::write(soci::session& session) {
   std::vector<std::int64_t> gifts;
   for (const StatusChange& change : decisions) gifts.push_back(change.transaction.value);
   lock_new_gifts(session, messages);
@@ -140,7 +140,7 @@ void UrgentWrites::Others::write(soci::session& session) {
   end.write(session, now());
 }
 
-void UrgentWrites::Others::write_messages(soci::session& session, IngestEnd& end) {
+void UrgentWrites::RemainingWrites::write_messages(soci::session& session, IngestEnd& end) {
   ingested.assign(messages.size(), {});
   if (messages.empty()) return;
   const std::vector<std::optional<IngestResult>> plain = ingest_plain(session, messages, end);
@@ -148,7 +148,7 @@ void UrgentWrites::Others::write_messages(soci::session& session, IngestEnd& end
     ingested[i] = plain[i] ? *plain[i] : ingest_in_savepoint(session, messages[i], end);
 }
 
-void UrgentWrites::Others::write_decisions(soci::session& session, IngestEnd& end) {
+void UrgentWrites::RemainingWrites::write_decisions(soci::session& session, IngestEnd& end) {
   decided.clear();
   for (std::size_t i = 0; i < decisions.size(); ++i) {
     decided.push_back(decide_in_savepoint(session, group.decisions[i], decisions[i]));
@@ -160,8 +160,8 @@ UrgentWrites::UrgentWrites(std::shared_ptr<sql::Database> database, GiftRequests
                            ChangeLog& changes, Sources& sources)
     : database_(std::move(database)), gift_requests_(gift_requests), changes_(changes), sources_(sources) {}
 
-UrgentWrites::Others UrgentWrites::prepare(const WriteGroup& group) {
-  Others others{group, {}, {}};
+UrgentWrites::RemainingWrites UrgentWrites::prepare(const WriteGroup& group) {
+  RemainingWrites others{group, {}, {}};
   for (const InboundBatch& message : group.messages) others.messages.push_back(sources_.prepare(message));
   for (const Decision& decision : group.decisions) others.decisions.push_back(decision.change);
   others.decisions = changes_.with_ids(others.decisions);
@@ -170,7 +170,7 @@ UrgentWrites::Others UrgentWrites::prepare(const WriteGroup& group) {
 
 GroupOutcomes UrgentWrites::write(const WriteGroup& group, const std::function<bool()>& may_try_again) {
   try {
-    Others others = prepare(group);
+    RemainingWrites others = prepare(group);
     return write_prepared(group, others, may_try_again);
   } catch (const DependencyError&) {
     const std::exception_ptr fault = std::current_exception();
@@ -182,7 +182,7 @@ GroupOutcomes UrgentWrites::write(const WriteGroup& group, const std::function<b
   }
 }
 
-GroupOutcomes UrgentWrites::write_prepared(const WriteGroup& group, Others& others,
+GroupOutcomes UrgentWrites::write_prepared(const WriteGroup& group, RemainingWrites& others,
                                            const std::function<bool()>& may_try_again) {
   using Commit = GiftRequests::GroupOutcome::Commit;
   GiftRequests::OtherWrites write_others;
@@ -206,7 +206,7 @@ GroupOutcomes UrgentWrites::write_prepared(const WriteGroup& group, Others& othe
   return outcomes;
 }
 
-void UrgentWrites::write_each(const Others& others, bool may_be_committed,
+void UrgentWrites::write_each(const RemainingWrites& others, bool may_be_committed,
                               const std::function<bool()>& may_try_again, GroupOutcomes& outcomes) {
   // While the store is away or busy, each further member would hold up the writer as long as the first one.
   std::exception_ptr away;

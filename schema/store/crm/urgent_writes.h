@@ -58,12 +58,12 @@ class UrgentWrites {
   GroupOutcomes write(const WriteGroup& group, const std::function<bool()>& may_try_again);
 
  private:
-  struct Others;
-  Others prepare(const WriteGroup& group);
-  GroupOutcomes write_prepared(const WriteGroup& group, Others& others,
+  struct RemainingWrites;
+  RemainingWrites prepare(const WriteGroup& group);
+  GroupOutcomes write_prepared(const WriteGroup& group, RemainingWrites& others,
                                const std::function<bool()>& may_try_again);
-  void write_each(const Others& others, bool may_be_committed, const std::function<bool()>& may_try_again,
-                  GroupOutcomes& outcomes);
+  void write_each(const RemainingWrites& others, bool may_be_committed,
+                  const std::function<bool()>& may_try_again, GroupOutcomes& outcomes);
   void resolve_gift_requests(const WriteGroup& group, const std::function<bool()>& may_try_again,
                              GroupOutcomes& outcomes);
 

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <string>
-#include <string_view>
 
 #include "schema/sql/queries.h"
 #include "schema/store/gift/change_rows.h"

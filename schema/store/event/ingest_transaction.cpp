@@ -1,14 +1,12 @@
 #include "schema/store/event/ingest_transaction.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <string_view>
 #include <unordered_map>
 
 #include "schema/sql/bulk_rows.h"
 #include "schema/sql/queries.h"
-#include "schema/store/event/inbound_event_rows.h"
 #include "schema/store/gift/change_rows.h"
 #include "schema/store/gift/gift_rows.h"
 
@@ -272,7 +270,7 @@ std::vector<StatusChange> changes_in(const InboundBatch& batch) {
   return changes;
 }
 
-std::vector<ForeseenItem> foresee_batch(soci::session& session, const InboundBatch& batch) {
+std::vector<PreviewItem> preview_batch(soci::session& session, const InboundBatch& batch) {
   const std::vector<StatusChange> changes = changes_in(batch);
   std::vector<TransactionId> ids;
   for (const StatusChange& change : changes) ids.push_back(change.transaction);
@@ -281,11 +279,11 @@ std::vector<ForeseenItem> foresee_batch(soci::session& session, const InboundBat
   for (const InboundItem& item : batch.items) {
     if (item.gift && !item.quarantined) known.emplace(item.gift->id, batch.gift_source);
   }
-  const std::vector<AcceptOutcome> outcomes = foresee_changes(session, changes, known);
-  std::vector<ForeseenItem> foreseen;
+  const std::vector<AcceptOutcome> outcomes = preview_changes(session, changes, known);
+  std::vector<PreviewItem> previewed;
   std::size_t next = 0;
   for (const InboundItem& item : batch.items) {
-    ForeseenItem& one = foreseen.emplace_back();
+    PreviewItem& one = previewed.emplace_back();
     if (item.quarantined || !item.change) continue;
     const TransactionId id = item.change->transaction;
     one.outcome = outcomes[next++];
@@ -297,7 +295,7 @@ std::vector<ForeseenItem> foresee_batch(soci::session& session, const InboundBat
     if (one.outcome == AcceptOutcome::other_source)
       one.conflict = describe_collision(id, known.at(id), batch);
   }
-  return foreseen;
+  return previewed;
 }
 
 // The plain messages of a group: nearly all of a busy source's messages report changes of gifts that exist.

@@ -70,6 +70,6 @@ std::vector<std::optional<IngestResult>> ingest_plain(soci::session& session,
 std::vector<StatusChange> changes_in(const InboundBatch& batch);
 
 /// As Sources::foresee.
-std::vector<ForeseenItem> foresee_batch(soci::session& session, const InboundBatch& batch);
+std::vector<PreviewItem> preview_batch(soci::session& session, const InboundBatch& batch);
 
 }  // namespace giftsync::store

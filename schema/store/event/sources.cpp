@@ -197,8 +197,8 @@ IngestResult Sources::accept(const InboundBatch& batch) {
   }
 }
 
-std::vector<ForeseenItem> Sources::foresee(const InboundBatch& batch) {
-  return database_->snapshot([&](soci::session& session) { return foresee_batch(session, batch); });
+std::vector<PreviewItem> Sources::preview(const InboundBatch& batch) {
+  return database_->snapshot([&](soci::session& session) { return preview_batch(session, batch); });
 }
 
 std::optional<SourceClaim> Sources::claim(const std::string& source, const std::string& owner,

@@ -149,7 +149,7 @@ struct SourceSummary {
 };
 
 /// What accept() would do with an item.
-struct ForeseenItem {
+struct PreviewItem {
   AcceptOutcome outcome = AcceptOutcome::accepted;  ///< of a change; without meaning for other items
   bool gift_exists = false;                         ///< already
   bool creates_gift = false;                        ///< the item itself
@@ -204,7 +204,7 @@ class Sources {
   void request_reprocessing(const std::string& source, const AuditEvent& audit);
   IngestResult accept(const InboundBatch& batch);
   /// What accept() would do with each item of the batch, as the store is now. Changes nothing.
-  std::vector<ForeseenItem> foresee(const InboundBatch& batch);
+  std::vector<PreviewItem> preview(const InboundBatch& batch);
 
   /// Claims a due poll for `lease_millis` of the database's clock; empty when it is not due or another
   /// process has claimed it.

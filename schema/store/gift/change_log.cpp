@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <map>
 #include <numeric>
 #include <set>
 #include <tuple>
 #include <unordered_map>
 #include <unordered_set>
-#include <utility>
 
 #include "schema/sql/record_rows.h"
 #include "schema/store/gift/change_rows.h"
@@ -373,7 +371,7 @@ std::vector<AcceptOutcome> accept_changes(soci::session& session, std::span<cons
   return std::move(accepted.outcomes);
 }
 
-std::vector<AcceptOutcome> foresee_changes(soci::session& session, std::span<const StatusChange> changes,
+std::vector<AcceptOutcome> preview_changes(soci::session& session, std::span<const StatusChange> changes,
                                            const std::unordered_map<TransactionId, std::string>& known) {
   if (changes.empty()) return {};
   AcceptClassifier admission(session, changes, known, nullptr);

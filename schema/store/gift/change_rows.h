@@ -60,7 +60,7 @@ bool is_applicable(const StatusChange& change, const std::string& gift_source);
 
 /// The outcomes that accept_changes would have, without a change. `known`: the transactions that would exist
 /// then, with their gift_sources.
-std::vector<AcceptOutcome> foresee_changes(soci::session& session, std::span<const StatusChange> changes,
+std::vector<AcceptOutcome> preview_changes(soci::session& session, std::span<const StatusChange> changes,
                                            const std::unordered_map<TransactionId, std::string>& known);
 
 /// The transactions that exist.

@@ -4,7 +4,6 @@
 
 #include "schema/sql/bulk_rows.h"
 #include "schema/sql/queries.h"
-#include "schema/store/statements/bounded_count.h"
 
 namespace giftsync::store {
 namespace {

@@ -215,7 +215,7 @@ CreateOutcome unknown(const Draft& draft, const DependencyError& fault) {
 
 /// It failed for a fault that the next one would meet too. A superseded one is transient as well, but has no
 /// id.
-bool is_store_away(const CreateOutcome& outcome) {
+bool is_store_unavailable(const CreateOutcome& outcome) {
   if (outcome.kind == CreateOutcome::Kind::unknown) return true;
   return outcome.kind == CreateOutcome::Kind::failed && outcome.transient && outcome.request.value != 0;
 }
@@ -377,7 +377,7 @@ GiftRequests::GroupOutcome GiftRequests::create_with(std::span<const NewGiftRequ
   std::vector<CreateOutcome>& outcomes = group.requests;
   outcomes.reserve(drafts.size());
   for (const Draft& draft : drafts) {
-    if (outcomes.empty() || !is_store_away(outcomes.back())) {
+    if (outcomes.empty() || !is_store_unavailable(outcomes.back())) {
       outcomes.push_back(commit_alone(draft, may_be_committed));
       continue;
     }

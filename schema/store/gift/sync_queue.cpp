@@ -6,7 +6,6 @@
 #include "schema/sql/queries.h"
 #include "schema/store/gift/gift_rows.h"
 #include "schema/store/statements/bounded_queries.h"
-#include "schema/store/statements/claims.h"
 
 namespace giftsync::store {
 namespace {
@@ -152,9 +151,9 @@ std::vector<TransactionId> SyncQueue::save_folded(std::span<const FoldedState> f
 }
 
 void SyncQueue::end_debounce(UtcMillis now) {
-  ScheduledRows resting = scheduled_after(now, false);
-  resting.condition += " AND attempts = 0";
-  store::reset_scheduled_after(*database_, resting, now, now);
+  ScheduledRows waiting = scheduled_after(now, false);
+  waiting.condition += " AND attempts = 0";
+  store::reset_scheduled_after(*database_, waiting, now, now);
 }
 
 std::int64_t SyncQueue::reset_scheduled_after(UtcMillis latest, UtcMillis now,

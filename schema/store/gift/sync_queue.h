@@ -197,7 +197,7 @@ class SyncQueue {
 
  private:
   std::shared_ptr<sql::Database> database_;
-  ClaimFloor floor_;
+  ClaimLowerBound floor_;
 };
 
 }  // namespace giftsync::store

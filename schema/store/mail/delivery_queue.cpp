@@ -11,8 +11,6 @@
 #include "schema/store/gift/gift_rows.h"
 #include "schema/store/mail/gift_mails.h"
 #include "schema/store/statements/bounded_queries.h"
-#include "schema/store/statements/claims.h"
-#include "schema/store/statements/mail_turns.h"
 #include "schema/store/statements/metadata.h"
 
 namespace giftsync::store {
@@ -131,7 +129,7 @@ std::unordered_set<TransactionId> finish_attempts(soci::session& session,
   return ids;
 }
 
-std::vector<bool> begin_attempts(soci::session& session, const DeliveryQueue::Beginning& beginning,
+std::vector<bool> begin_attempts(soci::session& session, const DeliveryQueue::AttemptStart& beginning,
                                  UtcMillis now) {
   if (beginning.sendings.empty()) return {};
   sql::BulkRows rows(session, {{"id", Type::integer},
@@ -157,15 +155,15 @@ std::vector<bool> begin_attempts(soci::session& session, const DeliveryQueue::Be
            "attempt AND mail_outbox.lease_owner = " + of + "owner AND mail_outbox.lease_until >= " + clock;
   };
   const std::string of_input = "input_row.";
-  const std::vector<std::int64_t> begun =
+  const std::vector<std::int64_t> started =
       rows.run_returning_keys(session, "UPDATE mail_outbox" + update(":") + where(":"),
                               "UPDATE mail_outbox" + update(of_input) + " FROM " + ordered_input(rows) +
                                   where(of_input) + " RETURNING mail_outbox.transaction_id");
-  const std::unordered_set<std::int64_t> ids(begun.begin(), begun.end());
-  std::vector<bool> has_begun;
+  const std::unordered_set<std::int64_t> ids(started.begin(), started.end());
+  std::vector<bool> has_started;
   for (const DeliveryQueue::Sending& sending : beginning.sendings)
-    has_begun.push_back(ids.contains(sending.claim.transaction.value));
-  return has_begun;
+    has_started.push_back(ids.contains(sending.claim.transaction.value));
+  return has_started;
 }
 
 /// `rest` has :daemon when there is one.
@@ -277,7 +275,7 @@ std::size_t DeliveryQueue::finish(std::span<const DeliveryOutcome> outcomes, Utc
 }
 
 std::vector<bool> DeliveryQueue::finish_and_begin(std::span<const DeliveryOutcome> outcomes,
-                                                  const Beginning& beginning, UtcMillis now) {
+                                                  const AttemptStart& beginning, UtcMillis now) {
   const std::vector<StatusChange> changes = changes_with_ids(outcomes);
   std::vector<std::int64_t> mails;
   for (const DeliveryOutcome& outcome : outcomes) mails.push_back(outcome.transaction.value);

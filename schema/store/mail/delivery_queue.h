@@ -123,13 +123,13 @@ class DeliveryQueue {
   /// were saved.
   std::size_t finish(std::span<const DeliveryOutcome> outcomes, UtcMillis now);
   /// Attempts that begin now.
-  struct Beginning {
+  struct AttemptStart {
     std::string owner;
     std::vector<Sending> sendings;
     std::int64_t lease_millis = 0;
   };
   /// finish() and begin_sending() in one transaction; returns what begin_sending() returns.
-  std::vector<bool> finish_and_begin(std::span<const DeliveryOutcome> outcomes, const Beginning& beginning,
+  std::vector<bool> finish_and_begin(std::span<const DeliveryOutcome> outcomes, const AttemptStart& beginning,
                                      UtcMillis now);
   /// Releases claims without a change.
   void release(const std::string& owner, std::span<const DeliveryClaim> claims);
@@ -195,7 +195,7 @@ class DeliveryQueue {
   std::shared_ptr<sql::Database> database_;
   ChangeLog& changes_;
   MailTurns& turns_;
-  ClaimFloor retry_floor_;
+  ClaimLowerBound retry_floor_;
 };
 
 }  // namespace giftsync::store

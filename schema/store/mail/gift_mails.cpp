@@ -1,7 +1,6 @@
 #include "schema/store/mail/gift_mails.h"
 
 #include <utility>
-#include <vector>
 
 #include "schema/store/gift/change_rows.h"
 #include "schema/store/gift/gift_rows.h"

@@ -5,7 +5,6 @@
 #include "schema/store/gift/change_rows.h"
 #include "schema/store/gift/gift_rows.h"
 #include "schema/store/mail/gift_mails.h"
-#include "schema/store/statements/claims.h"
 #include "schema/store/statements/word_conversions.h"
 
 namespace giftsync::store {

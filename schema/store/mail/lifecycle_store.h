@@ -102,7 +102,7 @@ class LifecycleStore {
 
   std::shared_ptr<sql::Database> database_;
   ChangeLog& changes_;
-  ClaimFloor floor_;
+  ClaimLowerBound floor_;
 };
 
 }  // namespace giftsync::store

@@ -1,11 +1,8 @@
 #include "schema/store/statements/audit_log.h"
 
 #include <algorithm>
-#include <string_view>
 
 #include "platform/text.h"
-#include "schema/enums.h"
-#include "schema/ids.h"
 #include "schema/request_record.h"
 #include "schema/sql/queries.h"
 #include "schema/store/statements/claims.h"

@@ -1,13 +1,10 @@
 #include "schema/store/statements/claims.h"
 
 #include <algorithm>
-#include <string>
-
-#include "schema/sql/queries.h"
 
 namespace giftsync::store {
 
-std::optional<UtcMillis> ClaimFloor::find(UtcMillis now, const ReadSmallest& read) {
+std::optional<UtcMillis> ClaimLowerBound::find(UtcMillis now, const ReadSmallest& read) {
   const std::lock_guard lock(mutex_);
   if (rows_ < kManyRows) return std::nullopt;
   // Also when the clock was set back.
@@ -23,7 +20,7 @@ std::optional<UtcMillis> ClaimFloor::find(UtcMillis now, const ReadSmallest& rea
   return floor_;
 }
 
-void ClaimFloor::count(std::size_t rows) {
+void ClaimLowerBound::count(std::size_t rows) {
   const std::lock_guard lock(mutex_);
   rows_ = std::min(kManyRows, rows_ + rows);
 }

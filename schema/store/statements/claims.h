@@ -21,7 +21,7 @@
 
 namespace giftsync::store {
 
-class ClaimFloor {
+class ClaimLowerBound {
  public:
   /// Reads the smallest time in the queue, from that time on or from the beginning; nullopt: none.
   using ReadSmallest = std::function<std::optional<UtcMillis>(std::optional<UtcMillis>)>;
@@ -50,7 +50,7 @@ class ClaimFloor {
 /// Nullopt: read from the beginning; always so on SQLite, which keeps no dead rows. `smallest(above)`: the
 /// SELECT of the queue's smallest time, from `above` on or from the beginning.
 template <class SmallestQuery>
-std::optional<UtcMillis> find_floor(sql::Database& database, ClaimFloor& floor, UtcMillis now,
+std::optional<UtcMillis> find_floor(sql::Database& database, ClaimLowerBound& floor, UtcMillis now,
                                     const SmallestQuery& smallest) {
   if (database.dialect() != sql::Dialect::postgresql) return std::nullopt;
   return floor.find(now, [&](std::optional<UtcMillis> above) {

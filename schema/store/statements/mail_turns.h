@@ -57,7 +57,7 @@ class MailTurns {
   bool is_read_since(UtcMillis now);
 
   const std::shared_ptr<sql::Database> database_;
-  ClaimFloor floor_;
+  ClaimLowerBound floor_;
   std::mutex mutex_;
   TurnSequence sequence_;             // guarded by mutex_
   std::optional<UtcMillis> read_at_;  // guarded by mutex_

@@ -117,11 +117,11 @@ TEST(ErrorClass, ClassifiesRequests) {
 }
 
 TEST(ErrorClass, EachClassHasATreatment) {
-  const auto treated = [](C one) { return treatment_of(one); };
-  EXPECT_EQ(treated(C::row_lock).rest_millis, 2 * kSecondMillis);
+  const auto treated = [](C one) { return policy_for(one); };
+  EXPECT_EQ(treated(C::row_lock).retry_after_millis, 2 * kSecondMillis);
   EXPECT_TRUE(treated(C::row_lock).halves_rows);
   EXPECT_EQ(treated(C::org_rule).next, Next::reject);
-  EXPECT_EQ(treated(C::org_rule).rest_millis, 6 * kHourMillis);
+  EXPECT_EQ(treated(C::org_rule).retry_after_millis, 6 * kHourMillis);
   EXPECT_EQ(treated(C::older_version).next, Next::unchanged);
   EXPECT_FALSE(treated(C::session_refused).is_transient);
   EXPECT_TRUE(treated(C::daily_quota).is_transient);
@@ -130,7 +130,7 @@ TEST(ErrorClass, EachClassHasATreatment) {
   for (int value = 0; value <= static_cast<int>(C::invalid_request); ++value) {
     const Treatment treatment = treated(static_cast<C>(value));
     EXPECT_EQ(treatment.next == Next::retry || treatment.next == Next::reject,
-              treatment.rest_millis > 0 && treatment.next != Next::stop)
+              treatment.retry_after_millis > 0 && treatment.next != Next::stop)
         << value;
   }
 }
@@ -144,7 +144,7 @@ TEST(ErrorClass, EveryRecordedCodeHasAClass) {
   for (std::string code; codes >> code; ++all) {
     known += is_known_code(code) ? 1 : 0;
     for (const Operation operation : {Operation::create, Operation::update}) {
-      const Next next = treatment_of(of_row(operation, code)).next;
+      const Next next = policy_for(of_row(operation, code)).next;
       EXPECT_NE(next, Next::ask_less) << code;
       if (!is_known_code(code)) {
         EXPECT_EQ(next, Next::reject) << code << ": an unknown code refuses its own row only";

@@ -28,7 +28,7 @@ std::vector<Finding> more_than_notes(const OrgReport& report) {
 }
 
 TEST(OrgFindings, AnOrgWithThePackageHasNothingButNotes) {
-  const OrgReport report = examine(facts_of_package(), expectations());
+  const OrgReport report = check(facts_of_package(), expectations());
   EXPECT_EQ(report.mode, OrgMode::guarded) << report.reason;
   EXPECT_TRUE(report.offers_tasks);
   EXPECT_TRUE(report.offers_requests);
@@ -223,7 +223,7 @@ TEST_P(OrgFindingsTest, NamesWhatWasFoundAndItsRemedy) {
   OrgFacts facts = facts_of_package();
   OrgExpectations expected = expectations();
   one.change(facts, expected);
-  const OrgReport report = examine(facts, expected);
+  const OrgReport report = check(facts, expected);
   EXPECT_EQ(report.mode, one.mode) << report.reason;
   EXPECT_THAT(more_than_notes(report), Contains(AllOf(Field(&Finding::severity, one.severity),
                                                       Field(&Finding::subject, HasSubstr(one.subject)),
@@ -250,7 +250,7 @@ TEST(OrgFindings, AMissingPermissionSetIsOneFindingWithItsFields) {
     ++hidden;
   }
   ASSERT_GT(hidden, 20U);
-  const std::vector<Finding> found = more_than_notes(examine(facts, expected));
+  const std::vector<Finding> found = more_than_notes(check(facts, expected));
   const auto is_of_set = [](const Finding& one) {
     return one.subject == "permission set giftsync_Integration";
   };
@@ -271,7 +271,7 @@ TEST(OrgFindings, WhatIsNotWantedIsANote) {
   facts.objects.erase("request_record");
   OrgExpectations expected = expectations();
   expected.has_tasks = expected.has_requests = false;
-  const OrgReport report = examine(facts, expected);
+  const OrgReport report = check(facts, expected);
   EXPECT_FALSE(report.offers_tasks);
   EXPECT_FALSE(report.offers_requests);
   EXPECT_TRUE(more_than_notes(report).empty());

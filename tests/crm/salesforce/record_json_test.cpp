@@ -60,7 +60,7 @@ TEST(ApiNames, SettingsNameThemOtherwiseOrSayThatTheyAreMissing) {
   EXPECT_EQ(names.gift_field("Account__c"), GiftField::account);
   EXPECT_EQ(names.gift_field("Stage__c"), GiftField::deal_stage);
   EXPECT_EQ(names.gift_field("Other__c"), std::nullopt);
-  names.leave_out(GiftField::deal_stage);
+  names.skip_field(GiftField::deal_stage);
   EXPECT_EQ(names.gift_field("Stage__c"), std::nullopt);
 }
 
@@ -141,7 +141,7 @@ TEST(RecordJson, AnUpdateNamesOnlyWhatGiftsyncOwns) {
 
 TEST(RecordJson, AnUpdateWithoutTheRulesLeavesTheTransactionIdAlone) {
   ApiNames names(OrgNames{});
-  names.leave_out(OwnField::record_version);
+  names.skip_field(OwnField::record_version);
   GiftRecord record;
   record.set(GiftField::transaction_id, std::int64_t{9});
   const auto row = nlohmann::ordered_json::parse(gift_update_row(names, kId, record, {}));

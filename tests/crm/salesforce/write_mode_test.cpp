@@ -19,8 +19,8 @@ constexpr UtcMillis kNow{1'795'264'267'000};
 ModeFinding finding(OrgMode mode, bool was_guarded = false) {
   return {.mode = mode,
           .reason = "the reason",
-          .bare_obstacle = mode == OrgMode::none ? "the obstacle" : "",
-          .task_obstacle = mode == OrgMode::guarded ? "" : "no field",
+          .bare_problem = mode == OrgMode::none ? "the obstacle" : "",
+          .task_problem = mode == OrgMode::guarded ? "" : "no field",
           .has_unique_key = mode == OrgMode::guarded,
           .was_guarded = was_guarded || mode == OrgMode::guarded,
           .names = mode_names(ApiNames(OrgNames{})),
@@ -32,7 +32,7 @@ struct Decision {
   OrgMode found;
   bool was_guarded;
   OrgMode mode;
-  const char* obstacle;  ///< a part of it
+  const char* problem;  ///< a part of it
 };
 
 // ORG-8
@@ -51,14 +51,14 @@ TEST(WriteMode, FollowsFromTheSettingsAndTheOrg) {
   for (const Decision& one : kDecisions) {
     const WriteMode mode = write_mode(one.wanted, finding(one.found, one.was_guarded));
     EXPECT_EQ(mode.mode, one.mode) << to_word(one.wanted) << " " << to_word(one.found);
-    EXPECT_THAT(mode.obstacle, HasSubstr(one.obstacle));
-    EXPECT_EQ(mode.obstacle.empty(), mode.mode != OrgMode::none);
+    EXPECT_THAT(mode.problem, HasSubstr(one.problem));
+    EXPECT_EQ(mode.problem.empty(), mode.mode != OrgMode::none);
   }
 }
 
 // ORG-8
 TEST(WriteMode, AnOrgThatWasGuardedIsNotOfferedBareMode) {
-  EXPECT_THAT(write_mode(OrgMode::guarded, finding(OrgMode::bare, true)).obstacle,
+  EXPECT_THAT(write_mode(OrgMode::guarded, finding(OrgMode::bare, true)).problem,
               AllOf(HasSubstr("the reason"), HasSubstr("crm setup"), Not(HasSubstr("mode: bare"))));
 }
 
@@ -68,7 +68,7 @@ TEST(WriteMode, BareModeTellsHowRecordsAreCreatedAndWhetherTasksAre) {
   EXPECT_TRUE(write_mode(OrgMode::bare, found).creates_by_upsert);
   EXPECT_FALSE(write_mode(OrgMode::bare, found).offers_tasks);
   found.has_unique_key = true;
-  found.task_obstacle.clear();
+  found.task_problem.clear();
   EXPECT_FALSE(write_mode(OrgMode::bare, found).creates_by_upsert);
   EXPECT_TRUE(write_mode(OrgMode::bare, found).offers_tasks);
   EXPECT_FALSE(write_mode(OrgMode::guarded, finding(OrgMode::guarded)).creates_by_upsert);
@@ -80,12 +80,12 @@ TEST(WriteMode, FactsOfTheOrgBecomeAFinding) {
   const ModeFinding guarded = find_write_mode(facts, names, std::nullopt, kNow);
   EXPECT_EQ(guarded.mode, OrgMode::guarded) << guarded.reason;
   EXPECT_TRUE(guarded.has_unique_key && guarded.was_guarded);
-  EXPECT_EQ(guarded.bare_obstacle + guarded.task_obstacle, "");
+  EXPECT_EQ(guarded.bare_problem + guarded.task_problem, "");
   facts.rules->clear();
   const ModeFinding later = find_write_mode(facts, names, guarded, kNow);
   EXPECT_EQ(later.mode, OrgMode::none);
   EXPECT_TRUE(later.was_guarded) << "it is remembered";
-  EXPECT_EQ(later.bare_obstacle, "") << "bare mode needs no rules";
+  EXPECT_EQ(later.bare_problem, "") << "bare mode needs no rules";
   EXPECT_FALSE(find_write_mode(facts, ApiNames({.name_space = "thx"}), guarded, kNow).was_guarded)
       << "of other objects nothing is known";
 }
@@ -106,8 +106,8 @@ TEST(WriteMode, AnObstacleIsLookedAtSoonerThanAGoodOrg) {
   EXPECT_TRUE(is_due(OrgMode::guarded, finding(OrgMode::guarded), ApiNames({.name_space = "thx"}), kNow));
   EXPECT_FALSE(due(OrgMode::guarded, kModeFindingMillis - 1));
   EXPECT_TRUE(due(OrgMode::guarded, kModeFindingMillis));
-  EXPECT_FALSE(due(OrgMode::none, kModeObstacleMillis - 1));
-  EXPECT_TRUE(due(OrgMode::none, kModeObstacleMillis));
+  EXPECT_FALSE(due(OrgMode::none, kModeProblemMillis - 1));
+  EXPECT_TRUE(due(OrgMode::none, kModeProblemMillis));
   EXPECT_TRUE(due(OrgMode::guarded, -1)) << "a clock that was ahead";
 }
 

@@ -55,7 +55,7 @@ std::string request_id_of(const std::string& url) {
 }
 
 /// A sign-in that has begun, as the provider and the browser know it.
-struct Begun {
+struct Started {
   std::string request_id;
   std::string request_xml;
   std::string relay_state;
@@ -107,7 +107,7 @@ class SamlFlowTest : public ::testing::Test {
     if (!cookie.empty()) made.headers.emplace("Cookie", cookie);
     return made;
   }
-  Begun start(const std::string& more = "") {
+  Started start(const std::string& more = "") {
     const auto response = pages_->start(request("GET", "connection=acme&return=%2Fconsole%2Fgifts" + more));
     EXPECT_EQ(response.status, 303);
     const std::string url = header_of(response, "Location");
@@ -117,14 +117,14 @@ class SamlFlowTest : public ::testing::Test {
             cookie.substr(0, cookie.find(';'))};
   }
   /// The provider's document for the request, without signatures.
-  std::string document_of(const Begun& begun) const {
+  std::string document_of(const Started& started) const {
     std::string xml = response_.unsigned_xml();
     for (std::size_t at = xml.find("\"_request\""); at != std::string::npos; at = xml.find("\"_request\""))
-      xml.replace(at, 10, "\"" + begun.request_id + "\"");
+      xml.replace(at, 10, "\"" + started.request_id + "\"");
     return xml;
   }
-  std::string document_for(const Begun& begun, const Signer& signer) const {
-    return response_.sign_places(document_of(begun), signer);
+  std::string document_for(const Started& started, const Signer& signer) const {
+    return response_.sign_places(document_of(started), signer);
   }
   static std::string form_of(const std::string& xml, const std::string& relay_state) {
     return "SAMLResponse=" + percent_encoded(to_base64_text(xml)) +
@@ -161,11 +161,11 @@ class SamlFlowTest : public ::testing::Test {
 
 // SIGN-1, SIGN-9: the response comes from another site without a cookie, the session is the browser's.
 TEST_F(SamlFlowTest, SignsInTheBrowserThatBegan) {
-  const Begun begun = start();
-  const std::string back = post(form_of(document_for(begun, *signer_), begun.relay_state));
+  const Started started = start();
+  const std::string back = post(form_of(document_for(started, *signer_), started.relay_state));
   EXPECT_THAT(back, StartsWith("https://gifts.example.com/console/sign-in/finish?attempt="));
   EXPECT_TRUE(sessions_.empty());
-  EXPECT_EQ(finish(back, begun.cookie), "/console/gifts");
+  EXPECT_EQ(finish(back, started.cookie), "/console/gifts");
   ASSERT_EQ(sessions_.size(), 1U);
   EXPECT_EQ(sessions_[0].user.address, "ana@acme.example");
   EXPECT_EQ(sessions_[0].authenticated_at, response_.now);
@@ -173,13 +173,13 @@ TEST_F(SamlFlowTest, SignsInTheBrowserThatBegan) {
   const auto linked = store_->user_identities.find("acme", "", "u-4711");
   ASSERT_TRUE(linked);
   EXPECT_EQ(linked->user, sessions_[0].user.user);
-  EXPECT_EQ(finish(back, begun.cookie), kRefused) << "twice";
+  EXPECT_EQ(finish(back, started.cookie), kRefused) << "twice";
 }
 
 // SIGN-1
 TEST_F(SamlFlowTest, AnotherBrowserIsRefused) {
-  const Begun attacker = start();
-  const Begun victim = start();
+  const Started attacker = start();
+  const Started victim = start();
   const std::string back = post(form_of(document_for(attacker, *signer_), attacker.relay_state));
   EXPECT_EQ(finish(back, victim.cookie), kRefused);
   EXPECT_EQ(finish(back, ""), kRefused);
@@ -188,40 +188,40 @@ TEST_F(SamlFlowTest, AnotherBrowserIsRefused) {
 
 // SAML-8, SIGN-6
 TEST_F(SamlFlowTest, AForgedResponseIsRefusedAndAudited) {
-  const Begun begun = start();
-  EXPECT_EQ(post(form_of(document_for(begun, Signer()), begun.relay_state)), kRefused);
+  const Started started = start();
+  EXPECT_EQ(post(form_of(document_for(started, Signer()), started.relay_state)), kRefused);
   ASSERT_EQ(events().size(), 1U);
   EXPECT_TRUE(events()[0].refused);
   EXPECT_EQ(events()[0].rule, "SAML-8");
   EXPECT_EQ(events()[0].object_id, "acme");
   EXPECT_EQ(events()[0].network, "192.0.2.7");
   EXPECT_THAT(store_->sign_in_connections.list().at(0).last_error, StartsWith("SAML-8: "));
-  EXPECT_EQ(post(form_of(document_for(begun, *signer_), begun.relay_state)), kOffered)
+  EXPECT_EQ(post(form_of(document_for(started, *signer_), started.relay_state)), kOffered)
       << "the attempt is used up";
 }
 
 // SAML-15, SAML-16, SAML-19
 TEST_F(SamlFlowTest, AReplayedAssertionIsRefusedAndAudited) {
-  const Begun first = start();
+  const Started first = start();
   const std::string document = document_for(first, *signer_);
   post(form_of(document, first.relay_state));
   EXPECT_EQ(post(form_of(document, first.relay_state)), kOffered) << "the same form again";
   EXPECT_TRUE(events().empty()) << "anyone can post it again, so it does not fill the audit log";
-  const Begun second = start();
+  const Started second = start();
   EXPECT_EQ(post(form_of(document, second.relay_state)), kRefused);
   EXPECT_EQ(events().at(0).rule, "SAML-15") << "it responds to another request";
-  const Begun third = start();
+  const Started third = start();
   EXPECT_EQ(post(form_of(document_for(third, *signer_), third.relay_state)), kRefused);
   EXPECT_EQ(events().at(0).rule, "SAML-19") << "another response with the ID of the first one's assertion";
   response_.assertion_id = "_a2";
-  const Begun fourth = start();
+  const Started fourth = start();
   EXPECT_THAT(post(form_of(document_for(fourth, *signer_), fourth.relay_state)), HasSubstr("/finish?"));
 }
 
 // SIGN-9
 TEST_F(SamlFlowTest, AResponseThatNoSignInWaitsForLeadsToAPageThatOffersOne) {
-  const Begun begun = start();
-  const std::string document = document_for(begun, *signer_);
+  const Started started = start();
+  const std::string document = document_for(started, *signer_);
   EXPECT_EQ(post(form_of(document, "")), kOffered) << "the provider began it";
   EXPECT_EQ(post(form_of(document, "https://gifts.example.com/console/")), kOffered);
   EXPECT_EQ(post(form_of("<a/>", "unknown")), kOffered) << "nothing of it is read";
@@ -232,24 +232,24 @@ TEST_F(SamlFlowTest, AResponseThatNoSignInWaitsForLeadsToAPageThatOffersOne) {
   EXPECT_EQ(view_.offered_path, "");
   EXPECT_TRUE(events().empty());
   response_.now = response_.now + kAttemptMillis + 1;
-  EXPECT_EQ(post(form_of(document_for(begun, *signer_), begun.relay_state)), kOffered) << "too late";
+  EXPECT_EQ(post(form_of(document_for(started, *signer_), started.relay_state)), kOffered) << "too late";
 }
 
 // SIGN-3, SIGN-9
 TEST_F(SamlFlowTest, OnlyAFormAtItsOwnUrlIsRead) {
-  const Begun begun = start();
-  const std::string form = form_of(document_for(begun, *signer_), begun.relay_state);
+  const Started started = start();
+  const std::string form = form_of(document_for(started, *signer_), started.relay_state);
   EXPECT_EQ(post(form, "connection=unknown"), kRefused);
   EXPECT_EQ(post(form, ""), kRefused);
   EXPECT_EQ(post(form, "connection=acme&connection=acme"), kRefused);
   EXPECT_EQ(post(form, "connection=acme", "text/plain"), kRefused);
   EXPECT_EQ(post(form + "&SAMLResponse=a"), kRefused);
   EXPECT_EQ(post(form + "&RelayState=a"), kRefused);
-  EXPECT_EQ(post("RelayState=" + begun.relay_state), kRefused);
+  EXPECT_EQ(post("RelayState=" + started.relay_state), kRefused);
   EXPECT_EQ(post("SAMLResponse=%"), kRefused);
   EXPECT_EQ(post(form, "connection=other"), "https://gifts.example.com/console/sign-in?begin=other");
   EXPECT_EQ(
-      header_of(pages_->callback(request("GET", "connection=acme&code=x&state=acme." + begun.relay_state)),
+      header_of(pages_->callback(request("GET", "connection=acme&code=x&state=acme." + started.relay_state)),
                 "Location"),
       kRefused)
       << "an OpenID reply";
@@ -264,18 +264,18 @@ TEST_F(SamlFlowTest, OnlyAFormAtItsOwnUrlIsRead) {
 // SAML-18, SAML-22, CON-45
 TEST_F(SamlFlowTest, ANewProofOfTheUserIsAskedForAndHeldToItsTime) {
   EXPECT_THAT(start().request_xml, Not(HasSubstr("ForceAuthn")));
-  const auto reply = [this](const Begun& begun, int minutes) {
+  const auto reply = [this](const Started& started, int minutes) {
     const std::string instant = "AuthnInstant=\"";
     const std::string xml =
-        saml::replaced(document_of(begun), instant + response_.time(0), instant + response_.time(minutes));
-    return post(form_of(response_.sign_places(xml, *signer_), begun.relay_state));
+        saml::replaced(document_of(started), instant + response_.time(0), instant + response_.time(minutes));
+    return post(form_of(response_.sign_places(xml, *signer_), started.relay_state));
   };
-  const Begun stale = start("&again=1");
+  const Started stale = start("&again=1");
   EXPECT_THAT(stale.request_xml, HasSubstr(" ForceAuthn=\"true\""));
   EXPECT_EQ(reply(stale, -10), kRefused) << "the provider ignores ForceAuthn";
   EXPECT_EQ(events().at(0).rule, "SAML-18");
-  const Begun begun = start("&again=1");
-  EXPECT_EQ(finish(reply(begun, 0), begun.cookie), "/console/gifts");
+  const Started started = start("&again=1");
+  EXPECT_EQ(finish(reply(started, 0), started.cookie), "/console/gifts");
   EXPECT_EQ(sessions_.size(), 1U);
 }
 
@@ -283,8 +283,8 @@ TEST_F(SamlFlowTest, ANewProofOfTheUserIsAskedForAndHeldToItsTime) {
 TEST_F(SamlFlowTest, AProviderSpeaksForItsOwnDomainsOnly) {
   store_->console_users.create({.email = "eve@other.example", .roles = {{.role = Role::admin}}}, {});
   response_.email = "eve@other.example";
-  const Begun begun = start();
-  EXPECT_EQ(post(form_of(document_for(begun, *signer_), begun.relay_state)), kRefused);
+  const Started started = start();
+  EXPECT_EQ(post(form_of(document_for(started, *signer_), started.relay_state)), kRefused);
   EXPECT_EQ(events().at(0).rule, "SAML-21");
   EXPECT_THAT(events().at(0).detail, Not(HasSubstr("<")));
 }

@@ -47,7 +47,7 @@ TEST(WriterLock, AWorkerWritesAlthoughCallersNeverStop) {
   Database database(file.address());
   database.write([](soci::session& session) { session << "CREATE TABLE t (n INTEGER)"; });
   std::atomic<bool> is_over = false;
-  std::atomic<int> begun = 0;
+  std::atomic<int> started = 0;
   std::vector<std::thread> callers;
   for (int i = 0; i < 8; ++i) {
     callers.emplace_back([&] {
@@ -56,11 +56,11 @@ TEST(WriterLock, AWorkerWritesAlthoughCallersNeverStop) {
           session << "INSERT INTO t VALUES (1)";
           return 0;
         });
-        if (first) ++begun;
+        if (first) ++started;
       }
     });
   }
-  while (begun < 8) std::this_thread::yield();
+  while (started < 8) std::this_thread::yield();
   // Without its turn this returns only when the callers stop, which is when it has returned.
   database.write([](soci::session& session) { session << "INSERT INTO t VALUES (2)"; });
   is_over = true;

@@ -422,8 +422,8 @@ TEST_P(ChangeLogConformance, ADebouncedGiftWaitsUntilTheEndOrAnotherChange) {
   const SyncClose failed{claims[0], false, kNow + 50'000, "the CRM is down", std::nullopt};
   store_->sync.close("test", std::span(&failed, 1));
 
-  const StatusChange resting[] = {change(gift, Status::opened, 0), change(other, Status::opened, 0)};
-  log().accept(resting, 60'000);
+  const StatusChange waiting[] = {change(gift, Status::opened, 0), change(other, Status::opened, 0)};
+  log().accept(waiting, 60'000);
   EXPECT_THAT(due(), IsEmpty());
   accept({change(other, Status::redeemed, 0)});
   EXPECT_THAT(due(), ElementsAre(other)) << "a change without debouncing makes it due";

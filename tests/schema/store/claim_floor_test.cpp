@@ -14,7 +14,7 @@ constexpr UtcMillis kNow{1'800'000'000'000};
 struct Queue {
   Time smallest;
   std::vector<Time> looks;
-  ClaimFloor floor;
+  ClaimLowerBound floor;
 
   Time find(UtcMillis now) {
     return floor.find(now, [this](Time from) {
@@ -25,27 +25,27 @@ struct Queue {
 };
 
 // ARCH-44
-TEST(ClaimFloor, QueueOfFewRowsIsReadFromTheBeginning) {
+TEST(ClaimLowerBound, QueueOfFewRowsIsReadFromTheBeginning) {
   Queue queue;
-  queue.floor.count(ClaimFloor::kManyRows - 1);
+  queue.floor.count(ClaimLowerBound::kManyRows - 1);
   EXPECT_EQ(queue.find(kNow), std::nullopt);
   EXPECT_TRUE(queue.looks.empty());
   queue.floor.count(1);
   EXPECT_NE(queue.find(kNow), std::nullopt);
 }
 
-TEST(ClaimFloor, IsBelowTheSmallestTimeAndBelowWhatMayComeInLate) {
+TEST(ClaimLowerBound, IsBelowTheSmallestTimeAndBelowWhatMayComeInLate) {
   Queue queue;
-  queue.floor.count(ClaimFloor::kManyRows);
-  EXPECT_EQ(queue.find(kNow), kNow - ClaimFloor::kLateMillis) << "an empty queue";
+  queue.floor.count(ClaimLowerBound::kManyRows);
+  EXPECT_EQ(queue.find(kNow), kNow - ClaimLowerBound::kLateMillis) << "an empty queue";
   queue.smallest = kNow - 60'000;
-  EXPECT_EQ(queue.find(kNow + ClaimFloor::kWholeLookMillis), kNow - 60'000) << "found by the whole look";
+  EXPECT_EQ(queue.find(kNow + ClaimLowerBound::kWholeLookMillis), kNow - 60'000) << "found by the whole look";
 }
 
-TEST(ClaimFloor, LooksEachSecondFromTheFloorAndEachFiveSecondsFromTheBeginning) {
+TEST(ClaimLowerBound, LooksEachSecondFromTheFloorAndEachFiveSecondsFromTheBeginning) {
   Queue queue;
-  queue.floor.count(ClaimFloor::kManyRows);
-  for (std::int64_t passed = 0; passed <= ClaimFloor::kWholeLookMillis; passed += 500)
+  queue.floor.count(ClaimLowerBound::kManyRows);
+  for (std::int64_t passed = 0; passed <= ClaimLowerBound::kWholeLookMillis; passed += 500)
     queue.find(kNow + passed);
   std::size_t whole = 0;
   for (const Time& look : queue.looks) whole += look ? 0 : 1;
@@ -53,11 +53,11 @@ TEST(ClaimFloor, LooksEachSecondFromTheFloorAndEachFiveSecondsFromTheBeginning) 
   EXPECT_EQ(whole, 2u);
 }
 
-TEST(ClaimFloor, ClockThatIsSetBackIsFollowed) {
+TEST(ClaimLowerBound, ClockThatIsSetBackIsFollowed) {
   Queue queue;
-  queue.floor.count(ClaimFloor::kManyRows);
+  queue.floor.count(ClaimLowerBound::kManyRows);
   queue.find(kNow);
-  EXPECT_EQ(queue.find(kNow - 3'600'000), kNow - 3'600'000 - ClaimFloor::kLateMillis);
+  EXPECT_EQ(queue.find(kNow - 3'600'000), kNow - 3'600'000 - ClaimLowerBound::kLateMillis);
 }
 
 }  // namespace

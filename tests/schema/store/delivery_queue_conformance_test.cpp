@@ -339,22 +339,22 @@ TEST_P(DeliveryQueueConformance, ClaimsBeginToReadAtTheirFloorByTheIndex) {
 
 // ARCH-44
 TEST_P(DeliveryQueueConformance, MailBelowTheFloorIsClaimedByTheNextWholeLook) {
-  insert_mails(1, ClaimFloor::kManyRows, kNow.value, kNow);
-  ASSERT_THAT(store_->deliveries.claim("a", 60'000, ClaimFloor::kManyRows, kNow),
-              SizeIs(ClaimFloor::kManyRows));
+  insert_mails(1, ClaimLowerBound::kManyRows, kNow.value, kNow);
+  ASSERT_THAT(store_->deliveries.claim("a", 60'000, ClaimLowerBound::kManyRows, kNow),
+              SizeIs(ClaimLowerBound::kManyRows));
   sql("UPDATE mail_outbox SET state = 'accepted'");
   ASSERT_THAT(store_->deliveries.claim("a", 60'000, 10, kNow), IsEmpty());
-  const UtcMillis low = kNow - 2 * ClaimFloor::kLateMillis;
+  const UtcMillis low = kNow - 2 * ClaimLowerBound::kLateMillis;
   insert_mails(5001, 1, low.value, kNow);
   insert_mails(5002, 1, 0, low);
   std::size_t claimed = store_->deliveries.claim("a", 60'000, 10, kNow + 1000).size();
   EXPECT_EQ(claimed, dialect() == sql::Dialect::postgresql ? 0u : 2u) << "below the floor";
-  claimed += store_->deliveries.claim("a", 60'000, 10, kNow + ClaimFloor::kWholeLookMillis).size();
+  claimed += store_->deliveries.claim("a", 60'000, 10, kNow + ClaimLowerBound::kWholeLookMillis).size();
   EXPECT_EQ(claimed, 2u) << "no mail stays hidden";
-  const UtcMillis late = kNow - ClaimFloor::kLateMillis / 2;
+  const UtcMillis late = kNow - ClaimLowerBound::kLateMillis / 2;
   insert_mails(5003, 1, late.value, kNow);
   insert_mails(5004, 1, 0, late);
-  EXPECT_THAT(store_->deliveries.claim("a", 60'000, 10, kNow + ClaimFloor::kWholeLookMillis), SizeIs(2))
+  EXPECT_THAT(store_->deliveries.claim("a", 60'000, 10, kNow + ClaimLowerBound::kWholeLookMillis), SizeIs(2))
       << "what may come in late is above the floor";
 }
 
@@ -393,7 +393,7 @@ TEST_P(DeliveryQueueConformance, FinishesAndBeginsInOneTransaction) {
                                  "250",
                                  false,
                                  change(claims[0].transaction, Status::delivered, 5)};
-  const DeliveryQueue::Beginning beginning{"a", {{claims[1], "m1"}, {claims[2], "m2"}}, 60'000};
+  const DeliveryQueue::AttemptStart beginning{"a", {{claims[1], "m1"}, {claims[2], "m2"}}, 60'000};
   sql("UPDATE mail_outbox SET lease_owner = 'b' WHERE transaction_id = " +
       std::to_string(claims[2].transaction.value));
   EXPECT_EQ(store_->deliveries.finish_and_begin(std::span(&accepted, 1), beginning, kNow),

@@ -196,15 +196,15 @@ TEST_P(SenderNoticesTest, AMailThatMayHaveLeftStaysAsItIsAndAHeldOneIsFollowedAf
 // MAIL-34
 TEST_P(SenderNoticesTest, MailsToOneSenderKeepThePause) {
   for (const std::int64_t pause : {kPause, kDayMillis}) {
-    const UtcMillis begun = kNow + (pause == kPause ? 0 : 3 * kDayMillis);
-    const TransactionId first = undelivered_gift(begun);
-    EXPECT_THAT(mailed(begun, pause), ElementsAre(first));
-    const TransactionId second = undelivered_gift(begun);
-    EXPECT_THAT(mailed(begun + 1, pause), IsEmpty());
-    const TransactionId third = undelivered_gift(begun + 2);
-    EXPECT_THAT(mailed(begun + pause - 1, pause), IsEmpty());
-    EXPECT_EQ(store_->deliveries.retry_deferred(std::nullopt, begun + 3), 0) << "no command shortens it";
-    EXPECT_THAT(mailed(begun + pause, pause), ElementsAre(second, third));
+    const UtcMillis started = kNow + (pause == kPause ? 0 : 3 * kDayMillis);
+    const TransactionId first = undelivered_gift(started);
+    EXPECT_THAT(mailed(started, pause), ElementsAre(first));
+    const TransactionId second = undelivered_gift(started);
+    EXPECT_THAT(mailed(started + 1, pause), IsEmpty());
+    const TransactionId third = undelivered_gift(started + 2);
+    EXPECT_THAT(mailed(started + pause - 1, pause), IsEmpty());
+    EXPECT_EQ(store_->deliveries.retry_deferred(std::nullopt, started + 3), 0) << "no command shortens it";
+    EXPECT_THAT(mailed(started + pause, pause), ElementsAre(second, third));
   }
   sql("UPDATE mail_outbox SET updated_at = updated_at + 1000000000000 WHERE kind = 'sender'");
   const TransactionId last = undelivered_gift(kNow + 5 * kDayMillis);

@@ -60,14 +60,14 @@ TEST_P(SharedTextTest, WhatIsDoneNowAndThenIsBegunByOneProcess) {
   EXPECT_FALSE(text().begin_after(60'000)) << "another one has begun a moment ago";
   EXPECT_TRUE(text().begin_after(0));
   const std::string now(sql::database_now(dialect()));
-  const auto begun = [&](const std::string& at) {
+  const auto started = [&](const std::string& at) {
     sql("UPDATE store_metadata SET value = CAST(" + at + " AS TEXT) WHERE name = 'counter'");
     return text().begin_after(60'000);
   };
-  EXPECT_TRUE(begun(now + " - 60001"));
-  EXPECT_FALSE(begun(now + " - 30000"));
-  EXPECT_TRUE(begun(now + " + 600000")) << "by a clock that was ahead";
-  EXPECT_TRUE(begun("'another form'"));
+  EXPECT_TRUE(started(now + " - 60001"));
+  EXPECT_FALSE(started(now + " - 30000"));
+  EXPECT_TRUE(started(now + " + 600000")) << "by a clock that was ahead";
+  EXPECT_TRUE(started("'another form'"));
 }
 
 INSTANTIATE_TEST_SUITE_P(BackEnds, SharedTextTest,

@@ -516,21 +516,21 @@ TEST_P(StoreConformance, AnActionKeepsWhetherItChangedTheAddress) {
 
 // ARCH-44
 TEST_P(StoreConformance, TimersBeginAtTheSmallestTimeAndLookBelowItLater) {
-  const NewGiftRequest request = new_request(ClaimFloor::kManyRows);
+  const NewGiftRequest request = new_request(ClaimLowerBound::kManyRows);
   const TransactionId one = store().gifts.create(std::span(&request, 1)).front().recipients.front().id;
   const auto decide_at = [&](UtcMillis now) {
     const auto no_timer = [](const DueGift&, std::span<const StatusChange>) { return TimerDecision{}; };
-    return store().lifecycle.decide_due(now, ClaimFloor::kManyRows, no_timer).gifts;
+    return store().lifecycle.decide_due(now, ClaimLowerBound::kManyRows, no_timer).gifts;
   };
   sql("UPDATE recipient_transaction SET due_at = " + std::to_string(kNow.value));
-  ASSERT_EQ(decide_at(kNow), ClaimFloor::kManyRows);
+  ASSERT_EQ(decide_at(kNow), ClaimLowerBound::kManyRows);
   ASSERT_EQ(decide_at(kNow), 0u);
   sql("UPDATE recipient_transaction SET due_at = " +
-      std::to_string((kNow - 2 * ClaimFloor::kLateMillis).value) +
+      std::to_string((kNow - 2 * ClaimLowerBound::kLateMillis).value) +
       " WHERE id = " + std::to_string(one.value));
   std::size_t decided = decide_at(kNow + 1000);
   EXPECT_EQ(decided, GetParam() == sql::Dialect::postgresql ? 0u : 1u) << "dead rows below are not read";
-  decided += decide_at(kNow + ClaimFloor::kWholeLookMillis);
+  decided += decide_at(kNow + ClaimLowerBound::kWholeLookMillis);
   EXPECT_EQ(decided, 1u);
 }
 

@@ -46,14 +46,15 @@ TEST_P(SyncQueueConformance, ClaimsBeginAtTheSmallestTimeAndLookBelowItLater) {
         std::to_string(count) + ") SELECT " + std::to_string(first) + " + i, 1, " +
         std::to_string(due.value) + ", 0, '', 0, '' FROM n");
   };
-  insert(1, ClaimFloor::kManyRows, kNow);
-  ASSERT_THAT(store_->sync.claim("a", 60'000, ClaimFloor::kManyRows, kNow), SizeIs(ClaimFloor::kManyRows));
+  insert(1, ClaimLowerBound::kManyRows, kNow);
+  ASSERT_THAT(store_->sync.claim("a", 60'000, ClaimLowerBound::kManyRows, kNow),
+              SizeIs(ClaimLowerBound::kManyRows));
   sql("DELETE FROM crm_outbox");
   ASSERT_THAT(store_->sync.claim("a", 60'000, 10, kNow), IsEmpty());
-  insert(5001, 1, kNow - 2 * ClaimFloor::kLateMillis);
+  insert(5001, 1, kNow - 2 * ClaimLowerBound::kLateMillis);
   std::size_t claimed = store_->sync.claim("a", 60'000, 10, kNow + 1000).size();
   EXPECT_EQ(claimed, GetParam() == sql::Dialect::postgresql ? 0u : 1u) << "dead rows below are not read";
-  claimed += store_->sync.claim("a", 60'000, 10, kNow + ClaimFloor::kWholeLookMillis).size();
+  claimed += store_->sync.claim("a", 60'000, 10, kNow + ClaimLowerBound::kWholeLookMillis).size();
   EXPECT_EQ(claimed, 1u);
 }
 
@@ -490,16 +491,16 @@ TEST_P(SyncQueueConformance, ResetsOnlyRowsScheduledAfterATime) {
   fail_until(latest);
   EXPECT_EQ(store_->sync.reset_scheduled_after(latest, kNow), 0);
   const TransactionId failing = fail_until(latest + 1);
-  const TransactionId resting = one_gift();
+  const TransactionId waiting = one_gift();
   store_->sync.close("a", std::vector{SyncClose{store_->sync.claim("a", 60'000, 10, kNow).at(0), true, kNow,
                                                 "", std::nullopt}});
-  const StatusChange change{{}, "import", resting, Status::opened, kNow, kNow, {}};
+  const StatusChange change{{}, "import", waiting, Status::opened, kNow, kNow, {}};
   store_->changes.accept(std::span(&change, 1), 21'600'000);
   EXPECT_THAT(store_->sync.claim("a", 60'000, 10, kNow), IsEmpty());
   EXPECT_EQ(store_->sync.reset_scheduled_after(latest, kNow), 2);
   std::set<TransactionId> due;
   for (const SyncClaim& claim : store_->sync.claim("a", 60'000, 10, kNow)) due.insert(claim.transaction);
-  EXPECT_EQ(due, (std::set{failing, resting}));
+  EXPECT_EQ(due, (std::set{failing, waiting}));
 }
 
 // LIFE-20

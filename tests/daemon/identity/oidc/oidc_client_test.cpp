@@ -28,7 +28,7 @@ class SignIn {
   }
 
   tl::expected<VerifiedIdentity, SignInRefusal> run(UtcMillis now = kNow) {
-    request.begun_at = now;
+    request.started_at = now;
     const auto url = client_.begin(connection, request);
     if (!url) return tl::unexpected(url.error());
     std::string query = provider_.authorize(*url);
