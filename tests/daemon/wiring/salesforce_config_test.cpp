@@ -15,11 +15,11 @@ namespace giftsync::wiring {
 namespace {
 
 using ::testing::Contains;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::ThrowsMessage;
+using ::testing::UnorderedElementsAre;
 
 config::Settings with_org() {
   config::Settings settings;
@@ -106,7 +106,7 @@ TEST(SalesforceConfig, EventsOfTheStoreArePushedUntilTheyAreAcknowledged) {
   pushed.add(std::vector<std::string>{"a03"});
   std::vector<std::string> waiting;
   for (const auto& event : store->crm_change_events.list(100)) waiting.push_back(event.record_id);
-  EXPECT_THAT(waiting, ElementsAre("a02", "a03"));
+  EXPECT_THAT(waiting, UnorderedElementsAre("a02", "a03"));
 }
 
 // SYNC-50
