@@ -58,6 +58,10 @@ class YamlDocumentBuilder : public YAML::EventHandler {
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
     check(mark, tag, anchor);
+    // The library makes a single byte of \N and of \_.
+    if (!is_storable_text(value))
+      refuse(mark, "an escape that makes no UTF-8 text (such as \\N, \\_ or \\0)", "UTF-8 without NUL",
+             "write the character itself");
     YamlNode node = node_at(mark, YamlNode::Kind::text);
     node.text = value;
     node.is_quoted = tag != "?";

@@ -261,6 +261,9 @@ TEST(Settings, BrokenYamlIsReportedWithItsLine) {
               ElementsAre(StartsWith("a.yaml:2: found bytes that are not UTF-8")));
   EXPECT_THAT(faults_of(std::string("a: 1\n\0", 6)), ElementsAre(StartsWith("a.yaml:2: found bytes")));
   EXPECT_THAT(faults_of(std::string(5000, '[')), ElementsAre(HasSubstr("not YAML")));
+  for (const char* text : {"a: 1\nb: \"\\N\"\n", "a: 1\n\"\\_\": b\n", "a: 1\nb: [\"\\0\"]\n"})
+    EXPECT_THAT(faults_of(text), ElementsAre(StartsWith("a.yaml:2: found an escape that makes no UTF-8")))
+        << text;
   EXPECT_THAT(faults_of("a: \"\\\x1b[2J\""), ElementsAre(HasSubstr("(unknown escape character: \\x1b)")));
 }
 
