@@ -2,7 +2,6 @@
 #include <sstream>
 
 #include "cli/csv_reader.h"
-#include "platform/visible_text.h"
 #include "platform/text.h"
 #include "platform/visible_text.h"
 #include "tests/fuzz/fuzz.h"

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <future>
 #include <mutex>
 #include <optional>
 #include <string>

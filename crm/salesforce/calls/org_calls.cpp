@@ -162,7 +162,9 @@ OrgCalls::CallResult OrgCalls::call(const ApiRequest& request, CallPurpose purpo
   note_answer(response);
   if (!response) return tl::unexpected(std::move(response.error()));
   AnswerBody body = read_body(response->http.status, response->http.body);
-  body.date = response->http.header("date");
+  // The first: a proxy may add its own.
+  for (const auto& [name, value] : response->http.headers)
+    if (name == "date" && body.date.empty()) body.date = value;
   const UtcMillis answered_at = from_http_date(body.date).value_or(clock_());
   return Answered{std::move(body), {answered_at.value - (boottime_millis() - start)}};
 }

@@ -257,7 +257,8 @@ ReadRecord<RequestRecord> read_request(const ApiNames& names, const JsonValue& r
     const JsonValue* json = field_at(row, names.field(field));
     if (json && !json->is_null()) read.record.set(field, value_of(descriptor_of(field), *json));
   }
-  read.record.claimed = flag_at(row, names.field(OwnField::claimed));
+  const JsonValue* claimed = field_at(row, names.field(OwnField::claimed));
+  read.record.claimed = claimed && claimed->boolean().value_or(false);
   return read;
 }
 

@@ -271,6 +271,16 @@ TEST(RecordJson, RequestRecordsReadBack) {
   EXPECT_FALSE(read.record.claimed);
 }
 
+TEST(RecordJson, FieldsOfARequestRecordAreReadInAnySpelling) {
+  const ApiNames names(OrgNames{.name_space = "thx"});
+  const auto document =
+      parse_json(R"({"Id":"a0R1","THX__claimed__c":true,"thx__GUARD_MARK__c":"mark","thx__gift_id__C":"7"})");
+  const auto read = read_request(names, document->root());
+  EXPECT_TRUE(read.record.claimed);
+  EXPECT_EQ(read.guard_mark, "mark");
+  EXPECT_EQ(read.record.text(RequestRecordField::gift_id), "7");
+}
+
 TEST(RecordJson, TimesAndPaths) {
   EXPECT_EQ(read_time("2026-11-22T10:00:00.000+0000"), UtcMillis{1'795'341'600'000});
   EXPECT_EQ(read_time("2026-11-22T11:00:00.000+0100"), UtcMillis{1'795'341'600'000});
