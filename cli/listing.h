@@ -89,22 +89,6 @@ Json text_or_null(const std::string& text);
 /// "5.50", or null.
 Json json_amount(std::optional<Money> amount);
 
-/// A stored value: numbers and flags as such, all else as its text; null when there is none.
-template <class Value>
-Json field_json(const Value& value) {
-  if constexpr (std::is_integral_v<Value>)
-    return value;
-  else
-    return text_or_null(field_text(value));
-}
-/// Adds the fields that every output lists, under their columns' names.
-template <class Fields>
-void add_listed(Json& json, const Fields& fields, const typename Fields::Record& record) {
-  fields.each_listed(record, [&](const auto& field, const auto& value) {
-    json[std::string(field.column)] = field_json(value);
-  });
-}
-
 class JsonArrayWriter {
  public:
   explicit JsonArrayWriter(std::ostream& out) : out_(out) {}

@@ -154,4 +154,18 @@ requires(std::same_as<typename First::Record, typename More::Record>&&...) const
   return {table, {first, more...}};
 }
 
+/// Adds the fields that every output lists to a JSON object, under their columns' names: numbers and flags as
+/// such, all else as its text; null when there is none.
+template <class Json, class Fields>
+void add_listed(Json& json, const Fields& fields, const typename Fields::Record& record) {
+  fields.each_listed(record, [&](const auto& field, const auto& value) {
+    Json& member = json[std::string(field.column)];
+    if constexpr (std::is_integral_v<std::remove_cvref_t<decltype(value)>>) {
+      member = value;
+    } else if (std::string text = field_text(value); !text.empty()) {
+      member = std::move(text);
+    }
+  });
+}
+
 }  // namespace giftsync

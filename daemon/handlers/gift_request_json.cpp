@@ -12,6 +12,7 @@
 #include "daemon/http/json_request.h"
 #include "platform/text.h"
 #include "schema/contact_normalization.h"
+#include "schema/store/gift/gift_fields.h"
 
 namespace giftsync::handlers {
 
@@ -153,7 +154,8 @@ std::vector<NewRecipient> read_recipients(BodyReading& reading, const LocatedObj
   return recipients;
 }
 
-/// `sender`: the texts that name the sender of a body from the CRM.
+/// The text whose hash an idempotency key keeps, also across upgrades: a new member is appended only if the
+/// body has it. `sender`: the texts that name the sender of a body from the CRM.
 std::string canonical_text(const GiftRequestBody& body, std::initializer_list<std::string_view> sender = {}) {
   std::string canonical = fmt::format("gift request 1;{};{};", body.gift.value, body.recipients.size());
   // Lengths come before the texts, so that no content can imitate a separator.
@@ -363,6 +365,7 @@ Json state_json(const store::RecipientTransaction& recipient) {
     const auto& time = recipient.times[status];
     json[std::string(to_word(status)) + "_at"] = time ? Json(to_rfc3339(*time)) : Json(nullptr);
   }
+  add_listed(json, store::kRecipientTransactionFields, recipient);
   return json;
 }
 
@@ -394,13 +397,14 @@ std::string gift_request_state_json(const store::GiftRequest& request,
   Json states = Json::array();
   for (const store::RecipientTransaction& recipient : recipients) states.push_back(state_json(recipient));
   const Json campaign = request.utm_campaign_id ? Json(*request.utm_campaign_id) : Json(nullptr);
-  return http::json_text({{"data",
-                           {{"id", request.id.value},
-                            {"gift_id", request.gift.value},
-                            {"created_at", to_rfc3339(request.created_at)},
-                            {"utm_campaign_id", campaign},
-                            {"delivery", to_word(request.mode)},
-                            {"recipients", std::move(states)}}}});
+  Json data{{"id", request.id.value},
+            {"gift_id", request.gift.value},
+            {"created_at", to_rfc3339(request.created_at)},
+            {"utm_campaign_id", campaign},
+            {"delivery", to_word(request.mode)}};
+  add_listed(data, store::kGiftRequestFields, request);
+  data["recipients"] = std::move(states);
+  return http::json_text({{"data", std::move(data)}});
 }
 
 std::string warnings_json(const http::FieldIssues& warnings) {

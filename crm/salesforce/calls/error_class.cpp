@@ -221,21 +221,6 @@ std::optional<DuplicateRecord> duplicate_record(std::string_view message) {
   return record;
 }
 
-std::vector<std::string> locked_records(std::string_view message) {
-  std::vector<std::string> ids;
-  const std::size_t colon = message.find("records: ");
-  if (colon == std::string_view::npos) return ids;
-  std::string_view rest = message.substr(colon + std::string_view("records: ").size());
-  while (!rest.empty()) {
-    const std::size_t end = std::min(rest.find(','), rest.size());
-    const std::string_view id = trimmed(rest.substr(0, end));
-    if (!is_record_id(id)) break;
-    ids.emplace_back(id);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
-  return ids;
-}
-
 ErrorClass classify_sign_in(int status, const std::optional<OAuthError>& error) {
   if (status == 420 || status == 429 || status >= 500) return C::unavailable;
   if (error && (error->code == "server_error" || error->code == "temporarily_unavailable"))

@@ -7,7 +7,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "crm/salesforce/calls/answers.h"
 
@@ -105,9 +104,6 @@ struct DuplicateRecord {
   std::string record_id;  ///< empty when it is out of reach
 };
 std::optional<DuplicateRecord> duplicate_record(std::string_view message);
-
-/// The Ids that UNABLE_TO_LOCK_ROW names.
-std::vector<std::string> locked_records(std::string_view message);
 
 /// The class of a failed sign-in: session_refused for what settings or an admin must change, else
 /// unavailable.

@@ -169,10 +169,6 @@ TEST(ErrorClass, ReadsTheRecordsThatMessagesName) {
                 ->record_id,
             "");
   EXPECT_FALSE(duplicate_record("something else"));
-  EXPECT_EQ(locked_records("unable to obtain exclusive access to this record or 2 records: "
-                           "0018M000003uKqqQAE,0018M000003uKqr"),
-            (std::vector<std::string>{"0018M000003uKqqQAE", "0018M000003uKqr"}));
-  EXPECT_TRUE(locked_records("unable to obtain exclusive access to this record").empty());
 }
 
 TEST(ErrorClass, SignInsThatFailAreFinalUnlessTheServerFails) {
