@@ -69,7 +69,7 @@ class CallDeadline {
 };
 
 // Until when calls of a remote dependency may run that one thread makes, beside the limit for all
-// (call_deadline.h): a thread that serves people does not wait as long as a worker.
+// (CallDeadline): a thread that serves people does not wait as long as a worker.
 
 /// As long as it exists, running calls of its thread and later ones end `millis` after its beginning. Within
 /// another one the earlier end counts.

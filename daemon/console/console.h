@@ -1,6 +1,6 @@
 // daemon/console: the web console (docs/design/console.md). One object serves every path below
 // {admin_url}/console/: it checks the request, finds the session, and calls the page that the table of routes
-// names (console_routes.h). Any thread.
+// names. Any thread.
 #pragma once
 
 #include <cstdint>

@@ -34,8 +34,8 @@ struct FoldedStatus {
 };
 
 /// Folds all changes of a transaction, added as spans or one by one. `sent_at` is when the gift was sent; for
-/// an external gift see external_sent_times.h. `untimed` is a status without a known time (of an adopted
-/// record): it counts until there is a change of the same or a higher rank.
+/// an external gift see reported_sent_times() in sync/crm/gift_record_draft.h. `untimed` is a status without
+/// a known time (of an adopted record): it counts until there is a change of the same or a higher rank.
 FoldedStatus fold(UtcMillis sent_at, std::span<const store::ChangeSpan> spans,
                   std::optional<Status> untimed = std::nullopt);
 FoldedStatus fold(UtcMillis sent_at, std::span<const store::StatusChange> changes,
