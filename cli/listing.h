@@ -157,9 +157,6 @@ class Listing {
  public:
   /// The first row brings the columns of the table.
   Listing(std::ostream& out, bool json) : out_(out), json_(json), array_(out) {}
-  Listing(std::ostream& out, bool json, std::vector<TextTable::Column> columns) : Listing(out, json) {
-    table_.emplace(out, std::move(columns));
-  }
 
   /// `describe` gives a ListedRow& the record's values.
   template <class Describe>
@@ -172,16 +169,6 @@ class Listing {
     }
     if (!table_) table_.emplace(out_, row.titles());
     table_->add(std::move(row.row().cells), row.row().below);
-  }
-  /// Calls one of the functions: `to_json` returns an object, `to_row` a TextTable::Row.
-  template <class ToJson, class ToRow>
-  void add(const ToJson& to_json, const ToRow& to_row) {
-    if (json_) {
-      array_.add(to_json());
-      return;
-    }
-    TextTable::Row row = to_row();
-    table_->add(std::move(row.cells), row.below);
   }
   void finish() {
     if (json_) array_.finish();

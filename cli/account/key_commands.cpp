@@ -119,23 +119,19 @@ Json json_of(const store::Credential& key, UtcMillis now) {
 int list_keys(const Console& console, store::Store& store, bool json) {
   const auto keys = store.credentials.list(CredentialKind::api_key);
   const UtcMillis now = console.now();
-  Listing list(console.out, json,
-               {{"PREFIX"},
-                {"NAME", TextTable::Kind::elastic},
-                {"ACCOUNT", TextTable::Kind::elastic},
-                {"SCOPES"},
-                {"STATE"},
-                {"CREATED (UTC)"},
-                {"LAST USED (UTC)"},
-                {"ENDS (UTC)"}});
+  Listing list(console.out, json);
   for (const store::Credential& key : keys) {
-    list.add([&] { return json_of(key, now); },
-             [&]() -> TextTable::Row {
-               return {{key.prefix, key.name, key.owner, to_words(key.scopes),
-                        std::string(to_word(sync::state_of(key, now))), minute_text(key.created_at),
-                        key.last_used_at ? minute_text(key.last_used_at) : "never",
-                        minute_text(key.revoked_at ? key.revoked_at : key.expires_at)}};
-             });
+    list.add([&](ListedRow& row) {
+      if (row.is_json()) return row.set_json(json_of(key, now));
+      row.add_cell({"PREFIX"}, key.prefix);
+      row.add_cell({"NAME", ListedRow::Kind::elastic}, key.name);
+      row.add_cell({"ACCOUNT", ListedRow::Kind::elastic}, key.owner);
+      row.add_cell({"SCOPES"}, to_words(key.scopes));
+      row.add_cell({"STATE"}, std::string(to_word(sync::state_of(key, now))));
+      row.add_cell({"CREATED (UTC)"}, minute_text(key.created_at));
+      row.add_cell({"LAST USED (UTC)"}, key.last_used_at ? minute_text(key.last_used_at) : "never");
+      row.add_cell({"ENDS (UTC)"}, minute_text(key.revoked_at ? key.revoked_at : key.expires_at));
+    });
   }
   list.finish();
   if (keys.empty() && !json)

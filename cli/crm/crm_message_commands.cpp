@@ -56,16 +56,16 @@ Json json_of(const store::Credential& token, UtcMillis now) {
 int list_tokens(const Console& console, store::Store& store, bool json) {
   const auto tokens = store.credentials.list(CredentialKind::message_token);
   const UtcMillis now = console.now();
-  Listing list(console.out, json,
-               {{"PREFIX"}, {"STATE"}, {"CREATED (UTC)"}, {"LAST MESSAGE (UTC)"}, {"ENDS (UTC)"}});
+  Listing list(console.out, json);
   for (const store::Credential& token : tokens) {
-    list.add([&] { return json_of(token, now); },
-             [&]() -> TextTable::Row {
-               return {{token.prefix, std::string(to_word(sync::state_of(token, now))),
-                        minute_text(token.created_at),
-                        token.last_used_at ? minute_text(token.last_used_at) : "never",
-                        minute_text(token.expires_at)}};
-             });
+    list.add([&](ListedRow& row) {
+      if (row.is_json()) return row.set_json(json_of(token, now));
+      row.add_cell({"PREFIX"}, token.prefix);
+      row.add_cell({"STATE"}, std::string(to_word(sync::state_of(token, now))));
+      row.add_cell({"CREATED (UTC)"}, minute_text(token.created_at));
+      row.add_cell({"LAST MESSAGE (UTC)"}, token.last_used_at ? minute_text(token.last_used_at) : "never");
+      row.add_cell({"ENDS (UTC)"}, minute_text(token.expires_at));
+    });
   }
   list.finish();
   if (tokens.empty() && !json)

@@ -88,8 +88,7 @@ std::string table_of(CredentialKind kind) {
 }
 
 bool has_current_message_token(soci::session& session) {
-  return sql::select_value<std::int64_t>(
-             session, "SELECT count(*) FROM crm_message_token WHERE expires_at IS NULL") > 0;
+  return sql::has_row(session, "crm_message_token WHERE expires_at IS NULL");
 }
 
 }  // namespace
