@@ -101,7 +101,7 @@ std::span<const CommandEffect> command_effects() {
 
 const CommandEffect* find_effect(std::string_view verb) {
   const auto* found = std::find_if(std::begin(kEffects), std::end(kEffects),
-                                   [&](const CommandEffect& one) { return one.verb == verb; });
+                                   [&](const CommandEffect& effect) { return effect.verb == verb; });
   return found == std::end(kEffects) ? nullptr : found;
 }
 

@@ -116,7 +116,9 @@ std::vector<DaemonReport> daemon_reports(const std::vector<SeenDaemonInstance>& 
   });
   // A daemon that was killed, and started again at another address.
   if (own_is_alive)
-    std::erase_if(reports, [&](const DaemonReport& one) { return owns(one) && !one.is_alive(); });
+    std::erase_if(reports, [&](const DaemonReport& daemon_report) {
+      return owns(daemon_report) && !daemon_report.is_alive();
+    });
   std::stable_sort(reports.begin(), reports.end(), [&](const DaemonReport& a, const DaemonReport& b) {
     return std::pair(owns(a), a.is_alive()) > std::pair(owns(b), b.is_alive());
   });

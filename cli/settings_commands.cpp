@@ -43,8 +43,9 @@ struct ShownSettings {
 };
 
 bool holds_element_of(const config::SettingsList& list, const std::vector<EffectiveSetting>& settings) {
-  return std::any_of(settings.begin(), settings.end(),
-                     [&](const EffectiveSetting& one) { return one.key.starts_with(list.path + "["); });
+  return std::any_of(settings.begin(), settings.end(), [&](const EffectiveSetting& setting) {
+    return setting.key.starts_with(list.path + "[");
+  });
 }
 
 /// The settings, nested as in the file: {"server": {"listen": ...}}, and the provenance of each value by
@@ -52,9 +53,9 @@ bool holds_element_of(const config::SettingsList& list, const std::vector<Effect
 Json nested(const ShownSettings& shown) {
   Json all = Json::object();
   Json provenance = Json::object();
-  for (const EffectiveSetting& one : shown.settings) {
-    set_at(all, one.key, Json::parse(one.value));
-    provenance[one.key] = provenance_text(one, shown.file);
+  for (const EffectiveSetting& setting : shown.settings) {
+    set_at(all, setting.key, Json::parse(setting.value));
+    provenance[setting.key] = provenance_text(setting, shown.file);
   }
   for (const config::SettingsList& list : config::settings_lists()) {
     if (!holds_element_of(list, shown.settings)) set_at(all, list.path, Json::array());
@@ -70,12 +71,13 @@ Json value_json(const std::optional<EffectiveSetting>& setting) {
 Json daemon_json(const ShownSettings& shown) {
   if (!shown.daemon) return nullptr;
   Json differences = Json::array();
-  for (const SettingDifference& one : shown.differences)
+  for (const SettingDifference& difference : shown.differences)
     differences.push_back(
-        {{"key", one.key},
-         {"in_force", value_json(one.in_force)},
-         {"in_file", value_json(one.in_file)},
-         {"provenance", one.in_file ? Json(provenance_text(*one.in_file, shown.file)) : Json(nullptr)}});
+        {{"key", difference.key},
+         {"in_force", value_json(difference.in_force)},
+         {"in_file", value_json(difference.in_file)},
+         {"provenance",
+          difference.in_file ? Json(provenance_text(*difference.in_file, shown.file)) : Json(nullptr)}});
   const store::DaemonInstance& daemon = *shown.daemon;
   Json reload = nullptr;
   if (daemon.last_reload_at)
@@ -97,12 +99,12 @@ std::string value_text(const std::optional<EffectiveSetting>& setting, const std
 }
 
 void print_settings(std::ostream& out, const ShownSettings& shown) {
-  for (const EffectiveSetting& one : shown.settings)
-    fmt::print(out, "{}: {}  # {}\n", one.key, one.value == "null" ? "" : printable(one.value),
-               printable(provenance_text(one, shown.file)));
-  for (const SettingDifference& one : shown.differences)
-    fmt::print(out, "# the file differs: {}: {} in force, {} in the file\n", one.key,
-               value_text(one.in_force, shown.file), value_text(one.in_file, shown.file));
+  for (const EffectiveSetting& setting : shown.settings)
+    fmt::print(out, "{}: {}  # {}\n", setting.key, setting.value == "null" ? "" : printable(setting.value),
+               printable(provenance_text(setting, shown.file)));
+  for (const SettingDifference& difference : shown.differences)
+    fmt::print(out, "# the file differs: {}: {} in force, {} in the file\n", difference.key,
+               value_text(difference.in_force, shown.file), value_text(difference.in_file, shown.file));
 }
 
 void tell_refused_reload(const Console& console, const store::DaemonInstance& daemon) {

@@ -124,8 +124,8 @@ namespace {
 
 constexpr std::int64_t kHeartbeatMillis = 10'000;
 
-bool is_same_database(const sql::Dsn& one, const sql::Dsn& other) {
-  return one.dialect == other.dialect && one.connection == other.connection;
+bool is_same_database(const sql::Dsn& dsn, const sql::Dsn& other) {
+  return dsn.dialect == other.dialect && dsn.connection == other.connection;
 }
 
 }  // namespace

@@ -50,15 +50,17 @@ std::size_t run_length(std::span<const GiftEvent> events) {
     return static_cast<std::size_t>(end - events.begin());
   };
   const std::size_t together = length_while(
-      [&](const GiftEvent& one) { return one.kind == first.kind && one.request == first.request; });
+      [&](const GiftEvent& event) { return event.kind == first.kind && event.request == first.request; });
   if (together > GiftLog::kMaxNamedMatches) return std::min(together, GiftLog::kMaxGiftsPerLine);
-  return std::min(together, length_while([&](const GiftEvent& one) { return is_matched_alike(one, first); }));
+  return std::min(together, length_while([&](const GiftEvent& gift_event) {
+                    return is_matched_alike(gift_event, first);
+                  }));
 }
 
 /// Empty when the gifts of the run are matched to several.
 std::string_view matched_id_of(std::span<const GiftEvent> run) {
-  const bool is_one = std::all_of(run.begin(), run.end(),
-                                  [&](const GiftEvent& one) { return is_matched_alike(one, run.front()); });
+  const bool is_one = std::all_of(
+      run.begin(), run.end(), [&](const GiftEvent& event) { return is_matched_alike(event, run.front()); });
   return is_one ? run.front().matched_id : std::string_view();
 }
 
@@ -127,7 +129,7 @@ void GiftLog::log_events(std::span<const GiftEvent> events, UtcMillis now) {
     const GiftEvent& first = run.front();
     if (!admit(stage_of(first.kind), run.size(), now)) continue;
     std::vector<std::int64_t> gifts;
-    for (const GiftEvent& one : run) gifts.push_back(one.gift.value);
+    for (const GiftEvent& event : run) gifts.push_back(event.gift.value);
     const LogField fields[] = {
         {"gift", gifts},
         {"gifts", count_of(gifts)},

@@ -299,9 +299,10 @@ bool Workers::process_request_records() {
   const sync::RequestRecordStepStats stats = sync::request_record_step(
       shared_.store, *shared_.crm, request_record_rules_, shared_.store.request_records.now());
   log_warnings(request_record_log_throttle_, stats.warnings);
-  for (const sync::RequestRecordSent& one : stats.made)
-    shared_.gift_log.log_request({.request = one.request, .gifts = one.gifts, .request_record = one.number},
-                                 system_now());
+  for (const sync::RequestRecordSent& record_sent : stats.made)
+    shared_.gift_log.log_request(
+        {.request = record_sent.request, .gifts = record_sent.gifts, .request_record = record_sent.number},
+        system_now());
   if (stats.sent > 0) {
     spdlog::info("requests: {} sent", stats.sent);
     wake_sync_and_delivery();

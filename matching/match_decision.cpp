@@ -158,10 +158,10 @@ bool has_open(const std::vector<crm::Candidate>& candidates) {
 
 MatchExplanation explain_match(crm::Directory& directory, const crm::MatchFields& fields,
                                const crm::RecipientMatchKeys& keys) {
-  const std::span<const crm::RecipientMatchKeys> one(&keys, 1);
+  const std::span<const crm::RecipientMatchKeys> match_keys(&keys, 1);
   MatchExplanation found{keys,
-                         directory.find_candidates(PersonObject::contact, one).front(),
-                         directory.find_candidates(PersonObject::lead, one).front(),
+                         directory.find_candidates(PersonObject::contact, match_keys).front(),
+                         directory.find_candidates(PersonObject::lead, match_keys).front(),
                          {},
                          {}};
   crm::DecisionFacts facts{{found.contacts}, {found.leads}, {}};
@@ -193,21 +193,22 @@ struct ExplicitAssociations {
   const store::RequestRecordLink* request_link;
 };
 
-bool names_another_contact(const ExplicitAssociations& one) {
-  return !one.request_link->contact_id.empty() && one.request_link->contact_id != one.decision->contact_id;
+bool names_another_contact(const ExplicitAssociations& associations) {
+  return !associations.request_link->contact_id.empty() &&
+         associations.request_link->contact_id != associations.decision->contact_id;
 }
 
-bool names_another_lead(const ExplicitAssociations& one) {
-  return !names_another_contact(one) && !one.request_link->lead_id.empty() &&
-         one.request_link->lead_id != one.decision->lead_id;
+bool names_another_lead(const ExplicitAssociations& associations) {
+  return !names_another_contact(associations) && !associations.request_link->lead_id.empty() &&
+         associations.request_link->lead_id != associations.decision->lead_id;
 }
 
 /// The named leads that were converted: matching finds none of them.
 std::map<std::string, crm::ConvertedLead> converted_by_id(
     crm::Crm& crm, const std::vector<ExplicitAssociations>& explicit_associations) {
   std::vector<std::string> ids;
-  for (const ExplicitAssociations& one : explicit_associations) {
-    if (names_another_lead(one)) ids.push_back(one.request_link->lead_id);
+  for (const ExplicitAssociations& explicit_association : explicit_associations) {
+    if (names_another_lead(explicit_association)) ids.push_back(explicit_association.request_link->lead_id);
   }
   std::map<std::string, crm::ConvertedLead> found;
   if (ids.empty()) return found;
@@ -230,8 +231,9 @@ std::map<std::string, store::MatchDecision> decisions_by_contact(
     crm::Crm& crm, const crm::MatchFields& fields,
     const std::vector<ExplicitAssociations>& explicit_associations) {
   std::vector<std::string> ids;
-  for (const ExplicitAssociations& one : explicit_associations) {
-    if (names_another_contact(one)) ids.push_back(one.request_link->contact_id);
+  for (const ExplicitAssociations& explicit_association : explicit_associations) {
+    if (names_another_contact(explicit_association))
+      ids.push_back(explicit_association.request_link->contact_id);
   }
   std::map<std::string, store::MatchDecision> found;
   if (ids.empty()) return found;
@@ -246,18 +248,18 @@ std::map<std::string, store::MatchDecision> decisions_by_contact(
   return found;
 }
 
-void apply_recipient(const ExplicitAssociations& one,
+void apply_recipient(const ExplicitAssociations& associations,
                      const std::map<std::string, store::MatchDecision>& by_contact,
                      const std::map<std::string, crm::ConvertedLead>& converted) {
-  store::MatchDecision& decision = *one.decision;
-  const store::RequestRecordLink& request_link = *one.request_link;
+  store::MatchDecision& decision = *associations.decision;
+  const store::RequestRecordLink& request_link = *associations.request_link;
   store::MatchDecision named;
-  if (names_another_contact(one)) {
+  if (names_another_contact(associations)) {
     const auto found = by_contact.find(request_link.contact_id);
     if (found != by_contact.end()) named = found->second;
     named.contact_id = request_link.contact_id;
     named.reason = "The request record names contact " + request_link.contact_id + "." + named.reason;
-  } else if (names_another_lead(one)) {
+  } else if (names_another_lead(associations)) {
     named.lead_id = request_link.lead_id;
     named.reason = "The request record names lead " + request_link.lead_id + ".";
     const auto lead = converted.find(request_link.lead_id);
@@ -270,9 +272,9 @@ void apply_recipient(const ExplicitAssociations& one,
   decision = std::move(named);
 }
 
-bool names_another_opportunity(const ExplicitAssociations& one) {
-  return !one.request_link->opportunity_id.empty() &&
-         one.request_link->opportunity_id != one.decision->opportunity_id;
+bool names_another_opportunity(const ExplicitAssociations& associations) {
+  return !associations.request_link->opportunity_id.empty() &&
+         associations.request_link->opportunity_id != associations.decision->opportunity_id;
 }
 
 /// The CRM's data of named opportunities, and which contacts have an account.
@@ -285,10 +287,11 @@ NamedRecords find_named_records(crm::Crm& crm,
                                 const std::vector<ExplicitAssociations>& explicit_associations) {
   std::vector<std::string> opportunities;
   std::vector<std::string> contacts;
-  for (const ExplicitAssociations& one : explicit_associations) {
-    if (!names_another_opportunity(one)) continue;
-    opportunities.push_back(one.request_link->opportunity_id);
-    if (!one.decision->contact_id.empty()) contacts.push_back(one.decision->contact_id);
+  for (const ExplicitAssociations& explicit_association : explicit_associations) {
+    if (!names_another_opportunity(explicit_association)) continue;
+    opportunities.push_back(explicit_association.request_link->opportunity_id);
+    if (!explicit_association.decision->contact_id.empty())
+      contacts.push_back(explicit_association.decision->contact_id);
   }
   NamedRecords named;
   if (opportunities.empty()) return named;
@@ -302,13 +305,13 @@ NamedRecords find_named_records(crm::Crm& crm,
   return named;
 }
 
-void apply_opportunity(const ExplicitAssociations& one, const NamedRecords& named) {
-  if (!names_another_opportunity(one)) return;
-  store::MatchDecision& decision = *one.decision;
-  const auto found = named.opportunities.find(one.request_link->opportunity_id);
+void apply_opportunity(const ExplicitAssociations& associations, const NamedRecords& named) {
+  if (!names_another_opportunity(associations)) return;
+  store::MatchDecision& decision = *associations.decision;
+  const auto found = named.opportunities.find(associations.request_link->opportunity_id);
   const crm::Opportunity opportunity =
       found == named.opportunities.end() ? crm::Opportunity() : found->second;
-  decision.opportunity_id = one.request_link->opportunity_id;
+  decision.opportunity_id = associations.request_link->opportunity_id;
   decision.deal_stage = opportunity.stage;
   decision.reason += " The request record names opportunity " + decision.opportunity_id + ".";
   if (named.contacts_with_account.contains(decision.contact_id)) return;
@@ -316,15 +319,15 @@ void apply_opportunity(const ExplicitAssociations& one, const NamedRecords& name
   if (!decision.account_id.empty()) decision.reason += " Its account is " + decision.account_id + ".";
 }
 
-void apply_account_and_sender(const ExplicitAssociations& one) {
-  store::MatchDecision& decision = *one.decision;
+void apply_account_and_sender(const ExplicitAssociations& associations) {
+  store::MatchDecision& decision = *associations.decision;
   const auto apply = [&](const std::string& id, std::string& target, const char* what) {
     if (id.empty() || id == target) return;
     target = id;
     decision.reason += std::string(" The request record names ") + what + " " + id + ".";
   };
-  apply(one.request_link->account_id, decision.account_id, "account");
-  apply(one.request_link->sender_id, decision.sender_id, "sender");
+  apply(associations.request_link->account_id, decision.account_id, "account");
+  apply(associations.request_link->sender_id, decision.sender_id, "sender");
 }
 
 std::vector<std::string> ids_in(const RequestLinks& request_links,
@@ -343,8 +346,8 @@ RequestLinks request_links_of(store::RequestRecords& request_records,
   std::vector<GiftRequestId> requests;
   for (const store::Gift* gift : gifts) requests.push_back(gift->request.id);
   RequestLinks request_links;
-  for (store::RequestRecordGift& one : request_records.find_gifts_by_request(requests))
-    request_links.emplace(one.gift_request, std::move(one.link));
+  for (store::RequestRecordGift& record_gift : request_records.find_gifts_by_request(requests))
+    request_links.emplace(record_gift.gift_request, std::move(record_gift.link));
   return request_links;
 }
 
@@ -354,14 +357,14 @@ void drop_missing_associations(crm::Crm& crm, RequestLinks& request_links) {
   std::set<std::string> existing;
   const std::vector<std::string> contacts = ids_in(request_links, &Link::contact_id);
   if (!contacts.empty()) {
-    for (const auto& one : crm.request_records()->find_persons(crm::PersonObject::contact, contacts))
-      existing.insert(one.id);
+    for (const auto& find_person : crm.request_records()->find_persons(crm::PersonObject::contact, contacts))
+      existing.insert(find_person.id);
   }
   std::map<std::string, std::string> contact_of_lead;  // empty: converted without a contact
   const std::vector<std::string> leads = ids_in(request_links, &Link::lead_id);
   if (!leads.empty()) {
-    for (const auto& one : crm.request_records()->find_persons(crm::PersonObject::lead, leads))
-      existing.insert(one.id);
+    for (const auto& person : crm.request_records()->find_persons(crm::PersonObject::lead, leads))
+      existing.insert(person.id);
     for (const crm::ConvertedLead& lead : crm.directory().find_converted_leads(leads)) {
       existing.erase(lead.lead_id);
       contact_of_lead[lead.lead_id] = lead.contact_exists ? lead.contact_id : "";
@@ -369,7 +372,8 @@ void drop_missing_associations(crm::Crm& crm, RequestLinks& request_links) {
   }
   const std::vector<std::string> opportunities = ids_in(request_links, &Link::opportunity_id);
   if (!opportunities.empty()) {
-    for (const auto& one : crm.request_records()->find_opportunities(opportunities)) existing.insert(one.id);
+    for (const auto& find_opportunity : crm.request_records()->find_opportunities(opportunities))
+      existing.insert(find_opportunity.id);
   }
   const auto clear_if_missing = [&](std::string& id) {
     if (!existing.contains(id)) id.clear();
@@ -397,11 +401,12 @@ void apply_explicit_associations(crm::Crm& crm, const crm::MatchFields& fields,
   if (explicit_associations.empty() || !crm.request_records()) return;  // they named rows of another CRM
   const auto by_contact = decisions_by_contact(crm, fields, explicit_associations);
   const auto converted = converted_by_id(crm, explicit_associations);
-  for (const ExplicitAssociations& one : explicit_associations) apply_recipient(one, by_contact, converted);
+  for (const ExplicitAssociations& explicit_association : explicit_associations)
+    apply_recipient(explicit_association, by_contact, converted);
   const NamedRecords named = find_named_records(crm, explicit_associations);
-  for (const ExplicitAssociations& one : explicit_associations) {
-    apply_opportunity(one, named);
-    apply_account_and_sender(one);
+  for (const ExplicitAssociations& associations : explicit_associations) {
+    apply_opportunity(associations, named);
+    apply_account_and_sender(associations);
   }
 }
 

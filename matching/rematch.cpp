@@ -29,7 +29,7 @@ struct NewMatch {
 
 std::vector<const store::Gift*> gifts_of(const std::vector<LinkedGift>& linked) {
   std::vector<const store::Gift*> gifts;
-  for (const LinkedGift& one : linked) gifts.push_back(one.gift);
+  for (const LinkedGift& linked_gift : linked) gifts.push_back(linked_gift.gift);
   return gifts;
 }
 
@@ -37,11 +37,11 @@ std::vector<const store::Gift*> gifts_of(const std::vector<LinkedGift>& linked) 
 RequestLinks current_request_links(store::Store& store, crm::Crm& crm, const std::vector<LinkedGift>& gifts) {
   RequestLinks request_links = request_links_of(store.request_records, gifts_of(gifts));
   drop_missing_associations(crm, request_links);
-  for (const LinkedGift& one : gifts) {
-    const auto request_link = request_links.find(one.gift->request.id);
+  for (const LinkedGift& linked_gift : gifts) {
+    const auto request_link = request_links.find(linked_gift.gift->request.id);
     if (request_link == request_links.end()) continue;
     // The CRM refused this account before: do not use it again.
-    if (one.sync_state->decision.account_id != request_link->second.account_id)
+    if (linked_gift.sync_state->decision.account_id != request_link->second.account_id)
       request_link->second.account_id.clear();
   }
   return request_links;
@@ -76,19 +76,19 @@ std::vector<NewMatch> follow_converted_leads(store::Store& store, crm::Crm& crm,
                                              const crm::MatchFields& fields,
                                              const std::vector<LinkedGift>& gifts) {
   std::vector<std::string> ids;
-  for (const LinkedGift& one : gifts) ids.push_back(one.sync_state->decision.lead_id);
+  for (const LinkedGift& gift : gifts) ids.push_back(gift.sync_state->decision.lead_id);
   std::map<std::string, NewMatch> by_lead;
   for (const crm::ConvertedLead& lead : crm.directory().find_converted_leads(ids))
     by_lead[lead.lead_id] = follow(lead);
   std::vector<NewMatch> matches;
   std::vector<store::MatchDecision> decisions;
   std::vector<LinkedGift> converted;
-  for (const LinkedGift& one : gifts) {
-    const auto lead = by_lead.find(one.sync_state->decision.lead_id);
+  for (const LinkedGift& linked_gift : gifts) {
+    const auto lead = by_lead.find(linked_gift.sync_state->decision.lead_id);
     matches.push_back(lead == by_lead.end() ? NewMatch() : lead->second);
     if (!matches.back().decision) continue;
     decisions.push_back(*matches.back().decision);
-    converted.push_back(one);
+    converted.push_back(linked_gift);
   }
   if (converted.empty()) return matches;
   add_opportunities(crm.directory(), fields, decisions);
@@ -96,8 +96,8 @@ std::vector<NewMatch> follow_converted_leads(store::Store& store, crm::Crm& crm,
   for (auto& [request, request_link] : request_links) request_link.lead_id.clear();  // it is the contact now
   apply_explicit_associations(crm, fields, gifts_of(converted), request_links, decisions);
   auto next = decisions.begin();
-  for (NewMatch& one : matches) {
-    if (one.decision) one.decision = std::move(*next++);
+  for (NewMatch& match : matches) {
+    if (match.decision) match.decision = std::move(*next++);
   }
   return matches;
 }
@@ -165,9 +165,9 @@ std::vector<GiftToRematch> read_gifts(store::Store& store, crm::Crm& crm, const 
   std::map<TransactionId, std::size_t> position;
   for (const CrmSyncState& sync_state : sync_states) {
     position.emplace(sync_state.transaction, all.size());
-    GiftToRematch& one = all.emplace_back(GiftToRematch{sync_state, {}, false, {}});
+    GiftToRematch& rematch = all.emplace_back(GiftToRematch{sync_state, {}, false, {}});
     if (const auto record = records.find(sync_state.transaction); record != records.end())
-      one.record = std::move(record->second);
+      rematch.record = std::move(record->second);
   }
   const std::vector<store::Gift> gifts = store.gifts.find(ids);
   std::vector<LinkedGift> known;
@@ -178,9 +178,9 @@ std::vector<GiftToRematch> read_gifts(store::Store& store, crm::Crm& crm, const 
                                       ? follow_converted_leads(store, crm, rules.match_fields, known)
                                       : match_again(store, crm, rules.match_fields, known);
   for (std::size_t i = 0; i < gifts.size(); ++i) {
-    GiftToRematch& one = all[position.at(gifts[i].transaction.id)];
-    one.has_foreign_id = store::has_foreign_id(gifts[i].transaction);
-    one.match = std::move(matches[i]);
+    GiftToRematch& to_rematch = all[position.at(gifts[i].transaction.id)];
+    to_rematch.has_foreign_id = store::has_foreign_id(gifts[i].transaction);
+    to_rematch.match = std::move(matches[i]);
   }
   return all;
 }

@@ -376,7 +376,9 @@ tl::expected<std::string, std::string> within_origin(const std::string& url, con
   if (!from || !to) return tl::make_unexpected("to what is no URL");
   if (!url_part(to, CURLUPART_USER).empty() || !url_part(to, CURLUPART_PASSWORD).empty())
     return tl::make_unexpected("to a URL with a user");
-  const auto part_of = [](const CurlUrl& one, CURLUPart part) { return ascii_lower(url_part(one, part)); };
+  const auto part_of = [](const CurlUrl& curl_url, CURLUPart part) {
+    return ascii_lower(url_part(curl_url, part));
+  };
   if (part_of(from, CURLUPART_HOST) != part_of(to, CURLUPART_HOST))
     return tl::make_unexpected("to another host");
   const std::string scheme = part_of(from, CURLUPART_SCHEME);

@@ -68,7 +68,7 @@ std::string JsonPointer::describe_ambiguity(const JsonValue& root) const {
   const JsonValue* current = &root;
   for (auto token = tokens_.begin(); token != tokens_.end() && current != nullptr; ++token) {
     const std::span<const JsonMember> members = current->members();
-    const auto is_named = [&](const JsonMember& one) { return one.name == *token; };
+    const auto is_named = [&](const JsonMember& member) { return member.name == *token; };
     if (std::count_if(members.begin(), members.end(), is_named) > 1) {
       const std::string path = fmt::format("{}", fmt::join(tokens_.begin(), token, "/"));
       return fmt::format("The name {} appears twice at {}; which one counts is not clear", in_quotes(*token),

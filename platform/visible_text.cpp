@@ -20,8 +20,9 @@ struct Range {
 
 template <std::size_t N>
 bool is_in(const std::array<Range, N>& ranges, char32_t code_point) {
-  return std::any_of(ranges.begin(), ranges.end(),
-                     [&](const Range& one) { return code_point >= one.first && code_point <= one.last; });
+  return std::any_of(ranges.begin(), ranges.end(), [&](const Range& range) {
+    return code_point >= range.first && code_point <= range.last;
+  });
 }
 
 /// What no name needs: it ends the line, controls a terminal, or turns the order of what follows.

@@ -254,8 +254,9 @@ struct FreeContext {
 
 std::optional<std::string_view> XmlElement::attribute(std::string_view attribute_name_space,
                                                       std::string_view attribute_name) const {
-  for (const XmlAttribute& one : attributes) {
-    if (one.name_space == attribute_name_space && one.name == attribute_name) return one.value;
+  for (const XmlAttribute& xml_attribute : attributes) {
+    if (xml_attribute.name_space == attribute_name_space && xml_attribute.name == attribute_name)
+      return xml_attribute.value;
   }
   return std::nullopt;
 }
@@ -388,15 +389,15 @@ bool register_id(xmlDoc* document, xmlNode* element) {
 }
 
 bool enable_references(xmlSecDSigCtx* context, std::initializer_list<xmlSecTransformId> transforms) {
-  for (const xmlSecTransformId one : transforms) {
-    if (xmlSecDSigCtxEnableReferenceTransform(context, one) < 0) return false;
+  for (const xmlSecTransformId transform : transforms) {
+    if (xmlSecDSigCtxEnableReferenceTransform(context, transform) < 0) return false;
   }
   return true;
 }
 
 bool enable_signatures(xmlSecDSigCtx* context, std::initializer_list<xmlSecTransformId> transforms) {
-  for (const xmlSecTransformId one : transforms) {
-    if (xmlSecDSigCtxEnableSignatureTransform(context, one) < 0) return false;
+  for (const xmlSecTransformId transform : transforms) {
+    if (xmlSecDSigCtxEnableSignatureTransform(context, transform) < 0) return false;
   }
   return true;
 }

@@ -82,23 +82,24 @@ Findings paused_mail(const Facts& facts) {
 
 Findings deferred_by_relay(const Facts& facts) {
   Findings found;
-  for (const SharedReply& one : facts.shared_replies)
-    if (one.state == DeliveryState::queued)
-      found.push_back({count_text(one.mails, "mail") + " wait, the first since " + minute_text(one.since) +
-                           " UTC" + ": the relay defers each with: " + one.reply,
+  for (const SharedReply& shared_reply : facts.shared_replies)
+    if (shared_reply.state == DeliveryState::queued)
+      found.push_back({count_text(shared_reply.mails, "mail") + " wait, the first since " +
+                           minute_text(shared_reply.since) + " UTC" +
+                           ": the relay defers each with: " + shared_reply.reply,
                        "correct the relay; " + facts.program + "mail retry --all tries them now"});
   return found;
 }
 
 Findings undelivered_alike(const Facts& facts) {
   Findings found;
-  for (const SharedReply& one : facts.shared_replies)
-    if (one.state != DeliveryState::queued)
-      found.push_back({count_text(one.mails, "mail") +
-                           " within an hour ended undelivered with the same reply: " + one.reply,
+  for (const SharedReply& shared_reply : facts.shared_replies)
+    if (shared_reply.state != DeliveryState::queued)
+      found.push_back({count_text(shared_reply.mails, "mail") +
+                           " within an hour ended undelivered with the same reply: " + shared_reply.reply,
                        "if that is the relay's fault, correct it, then " + facts.program +
-                           "gift resend --reply " + shell_word(one.reply) + " --since " +
-                           to_rfc3339(one.since)});
+                           "gift resend --reply " + shell_word(shared_reply.reply) + " --since " +
+                           to_rfc3339(shared_reply.since)});
   return found;
 }
 
@@ -155,7 +156,7 @@ Findings failing_sources(const Facts& facts) {
     if (row.state != "failing" && row.state != "invalid" && row.state != "over_limit") return std::string();
     return " is " + row.state + (row.reason.empty() ? "" : ": ") + row.reason;
   });
-  for (Finding& one : found) one.next_step = facts.program + "source list";
+  for (Finding& finding : found) finding.next_step = facts.program + "source list";
   return found;
 }
 
@@ -214,8 +215,8 @@ std::string_view to_word(Part part) {
 std::vector<AttentionItem> needs_attention(const AttentionFacts& facts) {
   std::vector<AttentionItem> items;
   for (const Condition& condition : kConditions)
-    for (Finding& one : condition.find(facts))
-      items.push_back({std::move(one), condition.name, condition.part});
+    for (Finding& finding : condition.find(facts))
+      items.push_back({std::move(finding), condition.name, condition.part});
   return items;
 }
 

@@ -122,8 +122,9 @@ int end_sessions(const Console& console, Store& store, const EndOptions& options
     return EX_OK;
   }
   std::vector<ConsoleSession> found = all_sessions(console, store);
-  std::erase_if(found, [&](const ConsoleSession& one) {
-    return options.session.size() < kMinSessionDigits || !one.id_hash.starts_with(options.session);
+  std::erase_if(found, [&](const ConsoleSession& console_session) {
+    return options.session.size() < kMinSessionDigits ||
+           !console_session.id_hash.starts_with(options.session);
   });
   if (found.size() != 1)
     return console.fail(EX_DATAERR,

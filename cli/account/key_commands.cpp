@@ -182,13 +182,14 @@ int revoke_key(const Console& console, store::Store& store, const RevokeOptions&
   const auto key = find_api_key(store, options.of, console.now());
   if (!key) return console.fail(EX_DATAERR, key.error());
   if (const auto refused = refuse_revocation(console, *key, "key", options.yes)) return *refused;
-  for (const store::Credential& one : store.credentials.list(CredentialKind::api_key)) {
+  for (const store::Credential& credential : store.credentials.list(CredentialKind::api_key)) {
     // A name stands for all its keys: one that was replaced may still be in its grace period.
-    const bool is_named = !key->name.empty() && options.of == key->name && one.name == key->name &&
-                          one.account == key->account && sync::is_usable(sync::state_of(one, console.now()));
-    if (!is_named && one.id != key->id) continue;
-    audit_object(console, one.prefix, "of " + one.owner);
-    revoke(console, store, one);
+    const bool is_named = !key->name.empty() && options.of == key->name && credential.name == key->name &&
+                          credential.account == key->account &&
+                          sync::is_usable(sync::state_of(credential, console.now()));
+    if (!is_named && credential.id != key->id) continue;
+    audit_object(console, credential.prefix, "of " + credential.owner);
+    revoke(console, store, credential);
   }
   return EX_OK;
 }

@@ -119,10 +119,12 @@ int rotate_token(const Console& console, CliContext& ctx, const RotateOptions& o
   token.organization = organization->id;
   ctx.store.credentials.insert(token);
   print_token(console, organization->id, organization->name, token, options.json);
-  for (const store::Credential& one : old) {
-    if (one.organization != organization->id || !sync::is_usable(sync::state_of(one, now))) continue;
-    audit_object(console, organization->name, "token " + one.prefix + " is replaced by " + token.prefix);
-    end_replaced(console, ctx, one, options);
+  for (const store::Credential& credential : old) {
+    if (credential.organization != organization->id || !sync::is_usable(sync::state_of(credential, now)))
+      continue;
+    audit_object(console, organization->name,
+                 "token " + credential.prefix + " is replaced by " + token.prefix);
+    end_replaced(console, ctx, credential, options);
   }
   return EX_OK;
 }

@@ -59,32 +59,36 @@ int list_connections(const Console& console, const Settings& settings, bool json
 }
 
 /// The values that the customer's administrator needs, without the client secret.
-Json connection_json(const Settings& settings, const SsoConnectionSettings& one) {
+Json connection_json(const Settings& settings, const SsoConnectionSettings& connection_settings) {
   const config::SsoSettings& sso = settings.sso;
-  Json all = {{"name", one.name},
-              {"type", to_word(one.kind)},
-              {"domains", config::all_domains(one)},
-              {"post_back_url", config::post_back_url(sso, one)},
+  Json all = {{"name", connection_settings.name},
+              {"type", to_word(connection_settings.kind)},
+              {"domains", config::all_domains(connection_settings)},
+              {"post_back_url", config::post_back_url(sso, connection_settings)},
               {"login_redirect_url", config::login_redirect_url(sso)}};
-  if (one.kind == config::SsoKind::saml) {
-    all["entity_id"] = config::saml_entity_id(sso, one);
-    all["audience"] = config::saml_entity_id(sso, one);
-    all["metadata_url"] = config::saml_metadata_url(settings, one);
-    all["sign_in_url"] = one.sign_in_url;
-    all["certificate"] = one.certificate;
-    if (!one.next_certificate.empty()) all["next_certificate"] = one.next_certificate;
-    if (!one.provider_entity_id.empty()) all["provider_entity_id"] = one.provider_entity_id;
-    all["hash"] = one.sha1 ? "sha1" : "sha256";
-    all["claims"] = {{"user_id", one.claim_user_id}, {"email", one.claim_email}, {"name", one.claim_name}};
-    all["metadata"] = signin::sp_metadata(sso, one);
+  if (connection_settings.kind == config::SsoKind::saml) {
+    all["entity_id"] = config::saml_entity_id(sso, connection_settings);
+    all["audience"] = config::saml_entity_id(sso, connection_settings);
+    all["metadata_url"] = config::saml_metadata_url(settings, connection_settings);
+    all["sign_in_url"] = connection_settings.sign_in_url;
+    all["certificate"] = connection_settings.certificate;
+    if (!connection_settings.next_certificate.empty())
+      all["next_certificate"] = connection_settings.next_certificate;
+    if (!connection_settings.provider_entity_id.empty())
+      all["provider_entity_id"] = connection_settings.provider_entity_id;
+    all["hash"] = connection_settings.sha1 ? "sha1" : "sha256";
+    all["claims"] = {{"user_id", connection_settings.claim_user_id},
+                     {"email", connection_settings.claim_email},
+                     {"name", connection_settings.claim_name}};
+    all["metadata"] = signin::sp_metadata(sso, connection_settings);
     return all;
   }
-  const config::ProviderEndpoints provider = config::provider_endpoints(sso, one);
-  all["client_id"] = one.client_id;
+  const config::ProviderEndpoints provider = config::provider_endpoints(sso, connection_settings);
+  all["client_id"] = connection_settings.client_id;
   all["client_secret"] = kRedacted;
-  if (one.kind == config::SsoKind::directory) {
-    all["domain"] = one.domain;
-    all["identity_api"] = one.identity_api_v2 ? "v2" : "v1";
+  if (connection_settings.kind == config::SsoKind::directory) {
+    all["domain"] = connection_settings.domain;
+    all["identity_api"] = connection_settings.identity_api_v2 ? "v2" : "v1";
   }
   all["issuer"] = text_or_null(provider.issuer);
   all["discovery_endpoint"] = provider.discovery;
@@ -104,7 +108,7 @@ void print_text(const Console& console, const Json& all, const std::string& pref
     if (value.is_string()) text = value.get<std::string>();
     if (value.is_null()) text = "from the discovery document (giftsyncctl sso check shows it)";
     if (value.is_array()) {
-      for (const Json& one : value) text += (text.empty() ? "" : ", ") + one.get<std::string>();
+      for (const Json& json : value) text += (text.empty() ? "" : ", ") + json.get<std::string>();
     }
     fmt::print(console.out, "{}{}: {}\n", prefix, name, printable(text));
   }
@@ -118,16 +122,16 @@ struct ShowOptions {
 };
 
 int show_connection(const Console& console, const Settings& settings, const ShowOptions& options) {
-  const SsoConnectionSettings* one = signin::find_by_name(settings.sso, options.name);
-  if (one == nullptr) return no_connection(console, options.name);
+  const SsoConnectionSettings* connection_settings = signin::find_by_name(settings.sso, options.name);
+  if (connection_settings == nullptr) return no_connection(console, options.name);
   if (options.metadata) {
-    if (one->kind != config::SsoKind::saml)
-      return console.fail(EX_DATAERR,
-                          fmt::format("{} is not a SAML connection and has no metadata", one->name));
-    console.out << signin::sp_metadata(settings.sso, *one) << '\n';
+    if (connection_settings->kind != config::SsoKind::saml)
+      return console.fail(EX_DATAERR, fmt::format("{} is not a SAML connection and has no metadata",
+                                                  connection_settings->name));
+    console.out << signin::sp_metadata(settings.sso, *connection_settings) << '\n';
     return EX_OK;
   }
-  const Json all = connection_json(settings, *one);
+  const Json all = connection_json(settings, *connection_settings);
   if (options.json)
     console.out << json_text(all, 2) << '\n';
   else
@@ -157,16 +161,18 @@ struct Query {
 int check(const Console& console, const Settings& settings, const Query& query) {
   const auto& [name, json] = query;
   const config::SsoSettings& sso = settings.sso;
-  const SsoConnectionSettings* one = signin::find_by_name(sso, name);
-  if (one == nullptr) return no_connection(console, name);
-  const signin::CheckReport findings = signin::check_connection(sso, *one, http_get, console.now());
+  const SsoConnectionSettings* connection_settings = signin::find_by_name(sso, name);
+  if (connection_settings == nullptr) return no_connection(console, name);
+  const signin::CheckReport findings =
+      signin::check_connection(sso, *connection_settings, http_get, console.now());
   const bool is_faulty = findings.has(signin::CheckResult::Kind::failure);
   const bool is_unreachable = findings.has(signin::CheckResult::Kind::unreachable);
   if (json) {
     Json list = Json::array();
     for (const signin::CheckResult& finding : findings.all())
       list.push_back({{"kind", kind_name(finding.kind)}, {"text", finding.text}});
-    const Json all = {{"name", one->name}, {"good", !is_faulty && !is_unreachable}, {"findings", list}};
+    const Json all = {
+        {"name", connection_settings->name}, {"good", !is_faulty && !is_unreachable}, {"findings", list}};
     console.out << json_text(all, 2) << '\n';
   } else {
     for (const signin::CheckResult& finding : findings.all())
@@ -177,28 +183,29 @@ int check(const Console& console, const Settings& settings, const Query& query) 
 }
 
 int run_sign_in_test(const Console& console, const Settings& settings, const Query& query) {
-  const SsoConnectionSettings* one = signin::find_by_name(settings.sso, query.of);
-  if (one == nullptr) return no_connection(console, query.of);
-  return sign_in_test(console, settings.sso, *one, oidc::send_to_provider, query.json);
+  const SsoConnectionSettings* connection_settings = signin::find_by_name(settings.sso, query.of);
+  if (connection_settings == nullptr) return no_connection(console, query.of);
+  return sign_in_test(console, settings.sso, *connection_settings, oidc::send_to_provider, query.json);
 }
 
 int print_route(const Console& console, const Settings& settings, const Query& query) {
   const auto& [address, json] = query;
-  const SsoConnectionSettings* one = signin::find_connection(settings.sso, address);
+  const SsoConnectionSettings* connection_settings = signin::find_connection(settings.sso, address);
   if (json) {
-    const Json all = {{"address", address},
-                      {"connection", one ? Json(one->name) : Json(nullptr)},
-                      {"type", one ? Json(to_word(one->kind)) : Json(nullptr)}};
+    const Json all = {
+        {"address", address},
+        {"connection", connection_settings ? Json(connection_settings->name) : Json(nullptr)},
+        {"type", connection_settings ? Json(to_word(connection_settings->kind)) : Json(nullptr)}};
     console.out << json_text(all, 2) << '\n';
     return EX_OK;
   }
-  if (one == nullptr) {
+  if (connection_settings == nullptr) {
     return console.fail(EX_DATAERR,
                         fmt::format("no connection has the domain of {}: the user can sign in with a "
                                     "password only",
                                     in_quotes(address)));
   }
-  console.out << one->name << '\n';
+  console.out << connection_settings->name << '\n';
   return EX_OK;
 }
 
@@ -310,8 +317,8 @@ Outcome<oidc::AuthorizationReply> reply_in(const std::string& line, const std::s
 int print(const Console& console, const std::string& name, const TestedSignIn& tested, bool json) {
   const Outcome<VerifiedIdentity>& outcome = tested.outcome;
   Json rules = Json::array();
-  for (const RuleVerdict& one : tested.passed)
-    rules.push_back({{"rule", one.rule}, {"verdict", "good"}, {"text", one.text}});
+  for (const RuleVerdict& verdict : tested.passed)
+    rules.push_back({{"rule", verdict.rule}, {"verdict", "good"}, {"text", verdict.text}});
   if (!outcome) {
     rules.push_back({{"rule", outcome.error().rule},
                      {"verdict", outcome.error().is_unavailable ? "unreachable" : "fault"},
@@ -362,9 +369,9 @@ std::string response_in(std::string text) {
 
 /// The rules before the refusing one, or all.
 RuleVerdicts passed_saml_rules(const Outcome<VerifiedIdentity>& outcome) {
-  const auto refusing =
-      std::find_if(saml::kSamlRules.begin(), saml::kSamlRules.end(),
-                   [&](const RuleVerdict& one) { return !outcome && one.rule == outcome.error().rule; });
+  const auto refusing = std::find_if(
+      saml::kSamlRules.begin(), saml::kSamlRules.end(),
+      [&](const RuleVerdict& verdict) { return !outcome && verdict.rule == outcome.error().rule; });
   return {saml::kSamlRules.begin(), refusing};
 }
 

@@ -38,7 +38,7 @@ constexpr Outcome kOutcomes[] = {{Kind::unchanged, "unchanged", "unchanged"},
 
 std::string outcome_text(Kind kind, bool dry_run) {
   const auto* found = std::find_if(std::begin(kOutcomes), std::end(kOutcomes),
-                                   [&](const Outcome& one) { return one.kind == kind; });
+                                   [&](const Outcome& outcome) { return outcome.kind == kind; });
   return dry_run ? found->dry_run_text : found->text;
 }
 
@@ -62,15 +62,15 @@ std::string differences_text(const sync::ReconciliationFinding& finding) {
                           shown(drift.in_crm), what, shown(drift.wanted));
     }
   };
-  for (const sync::FieldDrift& one : finding.imported_times) {
-    text += fmt::format("{}imported: {} {}", text.empty() ? "" : "; ", descriptor_of(one.field).label,
-                        shown(one.in_crm));
+  for (const sync::FieldDrift& imported_time : finding.imported_times) {
+    text += fmt::format("{}imported: {} {}", text.empty() ? "" : "; ",
+                        descriptor_of(imported_time.field).label, shown(imported_time.in_crm));
   }
   add(finding.repaired, "should be");
   add(finding.differences, "kept; giftsync would write");
-  for (const sync::FieldDrift& one : finding.missing_lookups) {
+  for (const sync::FieldDrift& missing_lookup : finding.missing_lookups) {
     text += fmt::format("{}{} {} was deleted in the CRM", text.empty() ? "" : "; ",
-                        descriptor_of(one.field).label, shown(one.in_crm));
+                        descriptor_of(missing_lookup.field).label, shown(missing_lookup.in_crm));
   }
   return text;
 }
@@ -96,8 +96,8 @@ struct Counts {
 
 Counts counts_from(const nlohmann::json& checkpoint) {
   Counts counts;
-  for (const Outcome& one : kOutcomes)
-    counts.by_outcome[one.kind] = checkpoint.value(std::string(to_word(one.kind)), std::int64_t{0});
+  for (const Outcome& kOutcome : kOutcomes)
+    counts.by_outcome[kOutcome.kind] = checkpoint.value(std::string(to_word(kOutcome.kind)), std::int64_t{0});
   counts.differing = checkpoint.value("differing", std::int64_t{0});
   counts.with_broken_lookups = checkpoint.value("with_broken_lookups", std::int64_t{0});
   return counts;
@@ -128,8 +128,8 @@ bool is_listed(const sync::ReconciliationFinding& finding) {
 
 Json summary_json(const Counts& counts, bool dry_run) {
   Json summary = {{"dry_run", dry_run}, {"examined", counts.total()}};
-  for (const Outcome& one : kOutcomes)
-    summary[std::string(to_word(one.kind))] = counts.by_outcome.at(one.kind);
+  for (const Outcome& kOutcome : kOutcomes)
+    summary[std::string(to_word(kOutcome.kind))] = counts.by_outcome.at(kOutcome.kind);
   summary["other_differences"] = counts.differing;
   summary["with_broken_lookups"] = counts.with_broken_lookups;
   summary["with_invalid_id"] = counts.with_invalid_id;

@@ -135,11 +135,11 @@ int backfill_status_timestamps(const Console& console, CliContext& ctx, const Ba
                                        run.after(), options.dry_run, console.now());
     });
     counts.add(chunk);
-    for (const sync::FilledTime& one : chunk.filled) {
+    for (const sync::FilledTime& filled_time : chunk.filled) {
       list.add_sample("", [&](ListedRow& row) {
-        row.add("recipient_transaction_id", {"GIFT", TextTable::Kind::number}, one.transaction.value);
-        row.add("status", {"STATUS"}, to_word(one.status));
-        row.add("time", {"TIME"}, to_rfc3339(one.time));
+        row.add("recipient_transaction_id", {"GIFT", TextTable::Kind::number}, filled_time.transaction.value);
+        row.add("status", {"STATUS"}, to_word(filled_time.status));
+        row.add("time", {"TIME"}, to_rfc3339(filled_time.time));
       });
     }
     run.chunk_done({std::max(chunk.last, run.after()), chunk.to_write, chunk.done}, checkpoint_of(counts),

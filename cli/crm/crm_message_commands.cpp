@@ -95,10 +95,10 @@ int rotate_token(const Console& console, CliContext& ctx, const RotateOptions& o
         "there is no URL for messages to replace; \"giftsyncctl crm messages create\" creates one");
   print_url(console, ctx, token, options.json);
   say_ended(console, before);
-  for (const store::Credential& one : before) {
-    if (one.expires_at) continue;
-    console.info(end ? fmt::format("{} works until {} UTC.", one.prefix, minute_text(*end))
-                     : fmt::format("{} is refused from now on.", one.prefix));
+  for (const store::Credential& credential : before) {
+    if (credential.expires_at) continue;
+    console.info(end ? fmt::format("{} works until {} UTC.", credential.prefix, minute_text(*end))
+                     : fmt::format("{} is refused from now on.", credential.prefix));
   }
   return EX_OK;
 }

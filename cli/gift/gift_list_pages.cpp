@@ -81,10 +81,11 @@ ListedGifts joined(CliContext& ctx, const GiftListing& listing, Ids ids, std::ve
   for (store::CrmSyncState& sync_state : ctx.store.sync.find_states(ids))
     listed[sync_state.transaction].sync_state = std::move(sync_state);
   for (const store::Gift& gift : ctx.store.gifts.find(ids)) {
-    ListedGift& one = listed[gift.transaction.id];
-    one.take_request(gift);
-    one.is_gift = true;
-    if (!one.has_record) one.record = draft_record(ctx, gift, one.sync_state.value_or(store::CrmSyncState()));
+    ListedGift& listed_gift = listed[gift.transaction.id];
+    listed_gift.take_request(gift);
+    listed_gift.is_gift = true;
+    if (!listed_gift.has_record)
+      listed_gift.record = draft_record(ctx, gift, listed_gift.sync_state.value_or(store::CrmSyncState()));
   }
   std::map<TransactionId, std::vector<store::StatusChange>> changes;
   if (listing.conflicting) {

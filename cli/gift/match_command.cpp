@@ -58,12 +58,12 @@ Json opportunities_json(const MatchExplanation& found, const crm::OpportunityMat
   const std::vector<std::string> verdicts = matching::explain_outcomes(found.opportunities, rules.order_by);
   Json list = Json::array();
   for (std::size_t i = 0; i < found.opportunities.size(); ++i) {
-    const crm::Opportunity& one = found.opportunities[i];
-    list.push_back({{"id", one.id},
-                    {"name", one.name},
-                    {"account_id", text_or_null(one.account_id)},
-                    {"stage", one.stage},
-                    {"order_value", text_or_null(one.order_value)},
+    const crm::Opportunity& opportunity = found.opportunities[i];
+    list.push_back({{"id", opportunity.id},
+                    {"name", opportunity.name},
+                    {"account_id", text_or_null(opportunity.account_id)},
+                    {"stage", opportunity.stage},
+                    {"order_value", text_or_null(opportunity.order_value)},
                     {"verdict", verdicts[i]}});
   }
   return {{"enabled", rules.enabled},
@@ -146,9 +146,9 @@ void print_opportunities(std::ostream& out, const MatchExplanation& found,
                         {"VERDICT", Kind::elastic}});
   const std::vector<std::string> verdicts = matching::explain_outcomes(found.opportunities, rules.order_by);
   for (std::size_t i = 0; i < found.opportunities.size(); ++i) {
-    const crm::Opportunity& one = found.opportunities[i];
-    table.add({std::to_string(i + 1), one.id, one.name, one.stage,
-               one.order_value.empty() ? "(empty)" : one.order_value, verdicts[i]});
+    const crm::Opportunity& opportunity = found.opportunities[i];
+    table.add({std::to_string(i + 1), opportunity.id, opportunity.name, opportunity.stage,
+               opportunity.order_value.empty() ? "(empty)" : opportunity.order_value, verdicts[i]});
   }
   table.finish();
 }

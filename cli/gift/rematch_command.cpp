@@ -43,11 +43,11 @@ Json json_of(const Associations& links, const std::string& stage) {
 }
 
 /// The change of Deal Stage, as the beginning of the line below the row; empty if it does not change.
-std::string deal_stage_text(const matching::RematchResult& one) {
-  const bool is_done = one.kind == Kind::relinked || one.kind == Kind::to_create;
-  if (!is_done || one.stage_from == one.stage_to) return "";
+std::string deal_stage_text(const matching::RematchResult& result) {
+  const bool is_done = result.kind == Kind::relinked || result.kind == Kind::to_create;
+  if (!is_done || result.stage_from == result.stage_to) return "";
   const auto shown = [](const std::string& stage) { return stage.empty() ? "nothing" : "\"" + stage + "\""; };
-  return "Deal Stage from " + shown(one.stage_from) + " to " + shown(one.stage_to) + ". ";
+  return "Deal Stage from " + shown(result.stage_from) + " to " + shown(result.stage_to) + ". ";
 }
 
 std::string outcome_text(Kind kind, bool dry_run) {
@@ -55,16 +55,17 @@ std::string outcome_text(Kind kind, bool dry_run) {
   return kind == Kind::relinked && dry_run ? "would link" : std::string(to_word(kind));
 }
 
-void describe(ListedRow& row, const matching::RematchResult& one, bool dry_run) {
-  row.add("recipient_transaction_id", {"GIFT", TextTable::Kind::number}, one.transaction.value);
-  row.add("outcome", {"OUTCOME"}, to_word(one.kind), outcome_text(one.kind, dry_run));
-  row.add("from", {"FROM", TextTable::Kind::elastic}, json_of(one.from, one.stage_from),
-          matching::describe(one.from));
-  row.add("to", {"TO", TextTable::Kind::elastic}, json_of(one.to, one.stage_to), matching::describe(one.to));
-  row.add_json("reason", text_or_null(one.reason));
-  row.add_json("note", text_or_null(one.detail));
-  const std::string reason = one.kind == Kind::unchanged ? "" : one.reason;
-  row.set_below(deal_stage_text(one) + (one.detail.empty() ? reason : one.detail));
+void describe(ListedRow& row, const matching::RematchResult& result, bool dry_run) {
+  row.add("recipient_transaction_id", {"GIFT", TextTable::Kind::number}, result.transaction.value);
+  row.add("outcome", {"OUTCOME"}, to_word(result.kind), outcome_text(result.kind, dry_run));
+  row.add("from", {"FROM", TextTable::Kind::elastic}, json_of(result.from, result.stage_from),
+          matching::describe(result.from));
+  row.add("to", {"TO", TextTable::Kind::elastic}, json_of(result.to, result.stage_to),
+          matching::describe(result.to));
+  row.add_json("reason", text_or_null(result.reason));
+  row.add_json("note", text_or_null(result.detail));
+  const std::string reason = result.kind == Kind::unchanged ? "" : result.reason;
+  row.set_below(deal_stage_text(result) + (result.detail.empty() ? reason : result.detail));
 }
 
 /// What a run did.
@@ -165,20 +166,20 @@ int rematch(const Console& console, CliContext& ctx, const RematchOptions& optio
   Counts counts;
   std::vector<TransactionId> to_write;
   const auto rematch_all = [&](const std::vector<store::CrmSyncState>& sync_states) {
-    for (const matching::RematchResult& one :
+    for (const matching::RematchResult& result :
          matching::rematch(ctx.store, *ctx.crm, rules, sync_states, console.now())) {
-      ++counts.by_outcome[one.kind];
+      ++counts.by_outcome[result.kind];
       ++counts.total;
-      if (one.kind == Kind::to_create && !options.dry_run) to_write.push_back(one.transaction);
-      if (one.kind == Kind::unchanged && ids.empty()) continue;
-      list.add([&](ListedRow& row) { describe(row, one, options.dry_run); });
+      if (result.kind == Kind::to_create && !options.dry_run) to_write.push_back(result.transaction);
+      if (result.kind == Kind::unchanged && ids.empty()) continue;
+      list.add([&](ListedRow& row) { describe(row, result, options.dry_run); });
     }
   };
   ProgressLine progress(console);
   if (ids.empty()) audit_object(console, "");
-  for (const store::CrmSyncState& one : named) {
-    audit_object(console, std::to_string(one.transaction.value));
-    rematch_all({one});
+  for (const store::CrmSyncState& state : named) {
+    audit_object(console, std::to_string(state.transaction.value));
+    rematch_all({state});
   }
   const auto scope = options.converted ? store::RematchScope::linked_to_lead : store::RematchScope::unmatched;
   for (TransactionId after{0}; ids.empty();) {

@@ -187,8 +187,8 @@ std::optional<sync::RequestRecordFinding> unloaded_settings(const config::Settin
   const auto in_force = daemon ? config::effective_settings_from(daemon->instance.settings) : std::nullopt;
   if (!in_force) return std::nullopt;
   std::vector<std::string> keys;
-  for (const auto& one : config::differences(*in_force, config::effective_settings(settings)))
-    if (one.key.starts_with("requests.")) keys.push_back(one.key);
+  for (const auto& effective_setting : config::differences(*in_force, config::effective_settings(settings)))
+    if (effective_setting.key.starts_with("requests.")) keys.push_back(effective_setting.key);
   if (keys.empty()) return std::nullopt;
   return sync::RequestRecordFinding{
       "settings", fmt::format("the daemon runs with another {} than the file", fmt::join(keys, ", ")),

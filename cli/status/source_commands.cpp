@@ -27,8 +27,9 @@ using Kind = TextTable::Kind;
 
 /// The settings of a source; null when the settings no longer have it.
 const config::SourceSettings* settings_of(const config::Settings& settings, const std::string& name) {
-  const auto found = std::find_if(settings.sources.begin(), settings.sources.end(),
-                                  [&](const config::SourceSettings& one) { return one.name == name; });
+  const auto found = std::find_if(
+      settings.sources.begin(), settings.sources.end(),
+      [&](const config::SourceSettings& source_settings) { return source_settings.name == name; });
   return found == settings.sources.end() ? nullptr : &*found;
 }
 
@@ -342,9 +343,9 @@ tl::expected<std::string, Refusal> read_sample(const Console& console, const std
 }
 
 int try_sample(const Console& console, CliContext& ctx, const TryOptions& options) {
-  const auto source =
-      std::find_if(ctx.settings.sources.begin(), ctx.settings.sources.end(),
-                   [&](const config::SourceSettings& one) { return one.name == options.name; });
+  const auto source = std::find_if(
+      ctx.settings.sources.begin(), ctx.settings.sources.end(),
+      [&](const config::SourceSettings& source_settings) { return source_settings.name == options.name; });
   if (source == ctx.settings.sources.end())
     return console.fail(EX_DATAERR, source_fault(ctx, options.name)
                                         .value_or(fmt::format("{} is not in the settings (sources) any more",

@@ -84,8 +84,8 @@ int list_events(const Console& console, CliContext& ctx, const QuarantineOptions
     if (!page.empty()) after = page.back().id;
     return page;
   };
-  const std::int64_t listed = each_row(console, 0, next_page, [&](const store::UnappliedEvent& one) {
-    list.add([&](ListedRow& row) { describe(row, one); });
+  const std::int64_t listed = each_row(console, 0, next_page, [&](const store::UnappliedEvent& event) {
+    list.add([&](ListedRow& row) { describe(row, event); });
   });
   list.finish();
   if (listed == 0) console.info(nothing_found(options.state()));
@@ -251,7 +251,7 @@ int list_refused(const Console& console, CliContext& ctx, const RefusedOptions& 
   Listing list(console.out, options.json);
   const auto messages =
       ctx.store.refused_messages.list(options.name, static_cast<std::size_t>(options.limit));
-  for (const RefusedMessage& one : messages) list.add([&](ListedRow& row) { describe(row, one); });
+  for (const RefusedMessage& message : messages) list.add([&](ListedRow& row) { describe(row, message); });
   list.finish();
   if (messages.empty())
     console.info(fmt::format("No refused message of {} is kept.", in_quotes(options.name)));

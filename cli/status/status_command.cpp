@@ -182,19 +182,19 @@ std::string_view state_word(DaemonState state) {
 }
 
 Json instance_json(const store::SeenDaemonInstance& row) {
-  const store::DaemonInstance& one = row.instance;
+  const store::DaemonInstance& daemon_instance = row.instance;
   Json reload = nullptr;
-  if (one.last_reload_at)
-    reload = {{"at", json_time(one.last_reload_at)},
-              {"refused", !one.reload_faults.empty()},
-              {"reasons", reload_fault_lines(one)}};
-  return {{"id", one.id},
-          {"host", one.host.substr(0, one.host.find(' '))},
-          {"pid", one.pid},
-          {"version", one.version},
-          {"settings_file", one.settings_file},
-          {"started_at", json_time(one.started_at)},
-          {"settings_loaded_at", json_time(one.loaded_at)},
+  if (daemon_instance.last_reload_at)
+    reload = {{"at", json_time(daemon_instance.last_reload_at)},
+              {"refused", !daemon_instance.reload_faults.empty()},
+              {"reasons", reload_fault_lines(daemon_instance)}};
+  return {{"id", daemon_instance.id},
+          {"host", daemon_instance.host.substr(0, daemon_instance.host.find(' '))},
+          {"pid", daemon_instance.pid},
+          {"version", daemon_instance.version},
+          {"settings_file", daemon_instance.settings_file},
+          {"started_at", json_time(daemon_instance.started_at)},
+          {"settings_loaded_at", json_time(daemon_instance.loaded_at)},
           {"last_seen_at", json_time(row.last_seen_at)},
           {"last_reload", std::move(reload)}};
 }
@@ -244,14 +244,14 @@ Json org_json(const std::optional<wiring::OrgStatus>& org) {
 
 Json attention_json(const std::vector<sync::AttentionItem>& attention) {
   Json json = Json::array();
-  for (const sync::AttentionItem& one : attention)
-    json.push_back({{"condition", one.condition}, {"what", one.what}, {"next_step", one.next_step}});
+  for (const sync::AttentionItem& item : attention)
+    json.push_back({{"condition", item.condition}, {"what", item.what}, {"next_step", item.next_step}});
   return json;
 }
 
 Json daemons_json(const StatusReport& report) {
   Json json = Json::array();
-  for (const DaemonReport& one : report.daemons) json.push_back(daemon_json(one));
+  for (const DaemonReport& daemon : report.daemons) json.push_back(daemon_json(daemon));
   return json;
 }
 
@@ -413,27 +413,30 @@ void print_probe(std::ostream& out, const DaemonReport& report) {
 void print_daemon(std::ostream& out, const DaemonReport& report) {
   print_probe(out, report);
   if (!report.row) return;
-  const store::DaemonInstance& one = report.row->instance;
+  const store::DaemonInstance& daemon_instance = report.row->instance;
   fmt::print(out, "          giftsyncd {} on {} with {}, instance {}, started {} UTC\n",
-             printable(one.version), printable(one.host.substr(0, one.host.find(' '))),
-             printable(one.settings_file), one.id, second_text(one.started_at));
-  if (!one.last_reload_at) return;
-  if (one.reload_faults.empty()) {
-    fmt::print(out, "          settings reloaded {} UTC\n", second_text(*one.last_reload_at));
+             printable(daemon_instance.version),
+             printable(daemon_instance.host.substr(0, daemon_instance.host.find(' '))),
+             printable(daemon_instance.settings_file), daemon_instance.id,
+             second_text(daemon_instance.started_at));
+  if (!daemon_instance.last_reload_at) return;
+  if (daemon_instance.reload_faults.empty()) {
+    fmt::print(out, "          settings reloaded {} UTC\n", second_text(*daemon_instance.last_reload_at));
     return;
   }
   fmt::print(out, "          reload REFUSED {} UTC; the settings of {} UTC stay in force:\n",
-             second_text(*one.last_reload_at), second_text(one.loaded_at));
-  for (const std::string& line : reload_fault_lines(one)) fmt::print(out, "          {}\n", printable(line));
+             second_text(*daemon_instance.last_reload_at), second_text(daemon_instance.loaded_at));
+  for (const std::string& line : reload_fault_lines(daemon_instance))
+    fmt::print(out, "          {}\n", printable(line));
 }
 
 void print_attention(std::ostream& out, const std::vector<sync::AttentionItem>& attention) {
-  for (const sync::AttentionItem& one : attention)
-    fmt::print(out, "attention {}; next: {}\n", printable(one.what), printable(one.next_step));
+  for (const sync::AttentionItem& item : attention)
+    fmt::print(out, "attention {}; next: {}\n", printable(item.what), printable(item.next_step));
 }
 
 void print(std::ostream& out, const StatusReport& report, const config::Settings& settings) {
-  for (const DaemonReport& one : report.daemons) print_daemon(out, one);
+  for (const DaemonReport& daemon : report.daemons) print_daemon(out, daemon);
   if (!report.differences.empty())
     fmt::print(out, "settings  the file on disk differs from what runs: {}, see settings show\n",
                pluralize(report.differences.size(), "key"));

@@ -32,12 +32,12 @@ std::optional<sync::Finding> fault_of(const DaemonProbe& probe) {
 std::vector<sync::AttentionItem> needs_attention(const StatusReport& report) {
   sync::AttentionFacts facts = report.facts;
   facts.settings_faults = report.settings_faults;
-  for (const DaemonReport& one : report.daemons) {
-    if (auto fault = fault_of(one.probe)) facts.daemon_faults.push_back(std::move(*fault));
-    if (!one.row) continue;
-    facts.daemons.push_back(*one.row);
+  for (const DaemonReport& daemon : report.daemons) {
+    if (auto fault = fault_of(daemon.probe)) facts.daemon_faults.push_back(std::move(*fault));
+    if (!daemon.row) continue;
+    facts.daemons.push_back(*daemon.row);
     // A daemon of this host was asked.
-    if (one.probe.state != DaemonState::unseen) facts.daemons.back().unseen_millis = 0;
+    if (daemon.probe.state != DaemonState::unseen) facts.daemons.back().unseen_millis = 0;
   }
   return sync::needs_attention(facts);
 }

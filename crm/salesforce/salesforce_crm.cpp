@@ -134,9 +134,10 @@ const std::map<std::string, SalesforceRowReader::ReadableObject>& SalesforceRowR
   if (!list) throw giftsync::DependencyError(true, "Salesforce did not answer with its objects", true);
   for (const std::string& object : crm::kReadableObjects) {
     const std::string wanted = ascii_lower(names_.object(object));
-    for (const JsonValue& one : list->elements()) {
-      const std::string name = text_at(one, "name");
-      if (!wanted.empty() && ascii_lower(name) == wanted) found[object] = {name, text_at(one, "keyPrefix")};
+    for (const JsonValue& element : list->elements()) {
+      const std::string name = text_at(element, "name");
+      if (!wanted.empty() && ascii_lower(name) == wanted)
+        found[object] = {name, text_at(element, "keyPrefix")};
     }
   }
   return objects_.emplace(std::move(found));

@@ -29,9 +29,9 @@ MissingLookups find_missing_lookups(std::span<const GiftUpsert> rows, const Writ
 MissingLookups find_missing_lookups(std::span<const Associations> links,
                                     const MissingIdsFinder& find_missing) {
   RowIds wanted;
-  for (const Associations& one : links) {
+  for (const Associations& link : links) {
     for (const GiftLookup& lookup : kAssociationLookups)
-      if (!(one.*lookup.id).empty()) wanted[lookup.object].insert(one.*lookup.id);
+      if (!(link.*lookup.id).empty()) wanted[lookup.object].insert(link.*lookup.id);
   }
   RowIds missing = find_missing(wanted);
   MissingLookups result(links.size());

@@ -191,47 +191,48 @@ namespace {
 
 const std::string kList = "sso.connections";
 
-void require(ParsedConfig& one, const char* name) {
+void require(ParsedConfig& config, const char* name) {
   const std::string path = kList + "." + name;
-  if (one.has(path) || one.faulty.contains(path)) return;
-  const std::string_view kind = to_word(one.settings.sso.connections.back().kind);
-  one.refuse(path, "nothing", allowed_by(find_settings_key(path)->rule),
-             fmt::format("add it: a connection of type {} needs it", kind));
+  if (config.has(path) || config.faulty.contains(path)) return;
+  const std::string_view kind = to_word(config.settings.sso.connections.back().kind);
+  config.refuse(path, "nothing", allowed_by(find_settings_key(path)->rule),
+                fmt::format("add it: a connection of type {} needs it", kind));
 }
 
 /// Without `openid` a provider signs no one in.
-void check_scopes(ParsedConfig& one) {
+void check_scopes(ParsedConfig& config) {
   const std::string path = kList + ".scopes";
-  const std::vector<std::string>& scopes = one.settings.sso.connections.back().scopes;
-  if (!one.has(path) || one.faulty.contains(path) ||
+  const std::vector<std::string>& scopes = config.settings.sso.connections.back().scopes;
+  if (!config.has(path) || config.faulty.contains(path) ||
       std::find(scopes.begin(), scopes.end(), "openid") != scopes.end())
     return;
-  one.refuse(path, "a list without openid", "a list with openid", "add openid");
+  config.refuse(path, "a list without openid", "a list with openid", "add openid");
 }
 
 /// A client of the provider has an id and a secret; SAML uses neither.
-void check_client(ParsedConfig& one) {
-  if (one.settings.sso.connections.back().kind != SsoKind::saml) {
-    require(one, "client_id");
-    require(one, "client_secret");
+void check_client(ParsedConfig& config) {
+  if (config.settings.sso.connections.back().kind != SsoKind::saml) {
+    require(config, "client_id");
+    require(config, "client_secret");
     return;
   }
   for (const char* name : {"client_id", "client_secret", "redirect", "algorithms", "scopes"}) {
     const std::string path = kList + "." + name;
-    if (!one.has(path)) continue;
-    one.refuse(path, "a key that type: saml leaves without effect", "only with type: oidc or directory",
-               "remove it");
+    if (!config.has(path)) continue;
+    config.refuse(path, "a key that type: saml leaves without effect", "only with type: oidc or directory",
+                  "remove it");
   }
 }
 
-void check_certificate(ParsedConfig& one, const char* key, const std::string& file_name, UtcMillis now) {
+void check_certificate(ParsedConfig& config, const char* key, const std::string& file_name, UtcMillis now) {
   const std::string path = kList + "." + key;
-  const SsoConnectionSettings& connection = one.settings.sso.connections.back();
-  if (!one.has(path) || one.faulty.contains(path) || connection.kind != SsoKind::saml) return;
+  const SsoConnectionSettings& connection = config.settings.sso.connections.back();
+  if (!config.has(path) || config.faulty.contains(path) || connection.kind != SsoKind::saml) return;
   const auto refuse = [&](const std::string& clause) {
-    one.refuse(path, in_quotes(file_name) + ", " + clause,
-               "a current X.509 certificate (PEM) with an RSA key of 2048 bits or more, or an EC key of 256",
-               "ask the provider's administrator for the certificate with which it signs now");
+    config.refuse(
+        path, in_quotes(file_name) + ", " + clause,
+        "a current X.509 certificate (PEM) with an RSA key of 2048 bits or more, or an EC key of 256",
+        "ask the provider's administrator for the certificate with which it signs now");
   };
   std::ifstream file(file_name, std::ios::binary);
   const std::string pem{std::istreambuf_iterator<char>(file), {}};
@@ -240,28 +241,28 @@ void check_certificate(ParsedConfig& one, const char* key, const std::string& fi
   const CertificateIssues issues = validate_certificate(*certificate, now);
   for (const std::string& fault : issues.faults) refuse(fault);
   for (const std::string& warning : issues.warnings)
-    one.warnings.push_back({one.line_of(path), path, in_quotes(file_name) + ", " + warning});
+    config.warnings.push_back({config.line_of(path), path, in_quotes(file_name) + ", " + warning});
 }
 
 /// `one` contains one parsed connection. Adds a fault for keys that its type requires or does not use, and
 /// for its certificate; warns of SHA1 and of a certificate that expires soon.
-void check_connection_keys(ParsedConfig& one, UtcMillis now) {
-  if (one.faulty.contains(kList + ".type")) return;
-  check_client(one);
-  const SsoConnectionSettings& connection = one.settings.sso.connections.back();
-  if (connection.kind == SsoKind::oidc) require(one, "domains");
-  if (connection.kind == SsoKind::oidc && one.has(kList + ".domains") && connection.domains.empty() &&
-      !one.faulty.contains(kList + ".domains")) {
+void check_connection_keys(ParsedConfig& config, UtcMillis now) {
+  if (config.faulty.contains(kList + ".type")) return;
+  check_client(config);
+  const SsoConnectionSettings& connection = config.settings.sso.connections.back();
+  if (connection.kind == SsoKind::oidc) require(config, "domains");
+  if (connection.kind == SsoKind::oidc && config.has(kList + ".domains") && connection.domains.empty() &&
+      !config.faulty.contains(kList + ".domains")) {
     const std::string path = kList + ".domains";
-    one.refuse(path, "none", "at least one domain",
-               "add the domain whose people sign in through this connection");
+    config.refuse(path, "none", "at least one domain",
+                  "add the domain whose people sign in through this connection");
   }
-  check_scopes(one);
-  check_certificate(one, "certificate", connection.certificate, now);
-  check_certificate(one, "next_certificate", connection.next_certificate, now);
+  check_scopes(config);
+  check_certificate(config, "certificate", connection.certificate, now);
+  check_certificate(config, "next_certificate", connection.next_certificate, now);
   if (connection.kind == SsoKind::saml && connection.sha1) {
-    one.warnings.push_back({one.lines.at(kList + ".hash"), kList + ".hash",
-                            "SHA1 signatures can be forged; ask the provider's administrator for SHA256"});
+    config.warnings.push_back({config.lines.at(kList + ".hash"), kList + ".hash",
+                               "SHA1 signatures can be forged; ask the provider's administrator for SHA256"});
   }
 }
 
@@ -457,13 +458,13 @@ void check_logo(ParsedConfig& parsed) {
 
 }  // namespace
 
-void cross_check_element(ParsedConfig& one, const std::string& list_path) {
+void cross_check_element(ParsedConfig& config, const std::string& list_path) {
   for (const SettingsKey& key : settings_keys()) {
     if (const SettingsList* list = enclosing_list(key.path); list && list->path == list_path)
-      check_key(one, key);
+      check_key(config, key);
   }
-  if (list_path == "sources") check_source(one);
-  if (list_path == "sso.connections") check_connection_keys(one, system_now());
+  if (list_path == "sources") check_source(config);
+  if (list_path == "sso.connections") check_connection_keys(config, system_now());
 }
 
 void cross_check(ParsedConfig& parsed, const std::filesystem::path& folder) {

@@ -110,8 +110,9 @@ std::string provenance_text(const EffectiveSetting& setting, const std::string& 
 
 std::string to_text(const std::vector<EffectiveSetting>& settings) {
   Json rows = Json::array();
-  for (const EffectiveSetting& one : settings)
-    rows.push_back(Json::array({one.key, one.value, one.provenance.line, one.provenance.reference}));
+  for (const EffectiveSetting& setting : settings)
+    rows.push_back(
+        Json::array({setting.key, setting.value, setting.provenance.line, setting.provenance.reference}));
   return rows.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -133,17 +134,18 @@ std::optional<std::vector<EffectiveSetting>> effective_settings_from(const std::
 std::vector<SettingDifference> differences(const std::vector<EffectiveSetting>& in_force,
                                            const std::vector<EffectiveSetting>& in_file) {
   std::map<std::string, EffectiveSetting> running;
-  for (const EffectiveSetting& one : in_force) running.emplace(one.key, one);
+  for (const EffectiveSetting& setting : in_force) running.emplace(setting.key, setting);
   std::vector<SettingDifference> found;
-  for (const EffectiveSetting& one : in_file) {
-    const auto former = running.find(one.key);
+  for (const EffectiveSetting& effective_setting : in_file) {
+    const auto former = running.find(effective_setting.key);
     if (former == running.end()) {
-      found.push_back({one.key, std::nullopt, one});
+      found.push_back({effective_setting.key, std::nullopt, effective_setting});
       continue;
     }
     const EffectiveSetting& now = former->second;
-    if (now.value != one.value || now.provenance.reference != one.provenance.reference)
-      found.push_back({one.key, now, one});
+    if (now.value != effective_setting.value ||
+        now.provenance.reference != effective_setting.provenance.reference)
+      found.push_back({effective_setting.key, now, effective_setting});
     running.erase(former);
   }
   for (const EffectiveSetting& one : in_force) {

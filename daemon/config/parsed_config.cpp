@@ -63,35 +63,35 @@ struct UniqueValue {
   std::string next_step;
 };
 
-std::vector<UniqueValue> unique_values(const SettingsList& list, const ParsedConfig& one) {
+std::vector<UniqueValue> unique_values(const SettingsList& list, const ParsedConfig& config) {
   std::vector<UniqueValue> values;
-  const std::string& name = list.name_of_last(one.settings);
-  if (!name.empty() && one.has(list.path + ".name"))
+  const std::string& name = list.name_of_last(config.settings);
+  if (!name.empty() && config.has(list.path + ".name"))
     values.push_back({list.path + ".name", name, "each name once", "give it another name"});
   if (!list.unique) return values;
-  for (auto& [key, value] : list.unique(one.settings))
+  for (auto& [key, value] : list.unique(config.settings))
     values.push_back({key, value, "each domain in one connection", "remove one of the two"});
   return values;
 }
 
 /// Merges one parsed element of a list into `parsed`; `index` counts from 0.
-void add_element(const SettingsList& list, ParsedConfig one, std::size_t index, ParsedConfig& parsed) {
+void add_element(const SettingsList& list, ParsedConfig config, std::size_t index, ParsedConfig& parsed) {
   const auto numbered = [&](std::string path) {
     if (path.starts_with(list.path)) path.insert(list.path.size(), fmt::format("[{}]", index));
     return path;
   };
-  for (FileFault& fault : one.faults) {
+  for (FileFault& fault : config.faults) {
     fault.key = numbered(std::move(fault.key));
     parsed.faults.push_back(std::move(fault));
   }
-  for (SettingsWarning& warning : one.warnings) {
+  for (SettingsWarning& warning : config.warnings) {
     warning.key = numbered(std::move(warning.key));
     parsed.warnings.push_back(std::move(warning));
   }
-  if (!one.faults.empty()) parsed.faulty.insert(list.path);
-  record_provenance(one, numbered, parsed.settings);
-  for (const UniqueValue& unique : unique_values(list, one)) {
-    const int line = one.lines.at(unique.key);
+  if (!config.faults.empty()) parsed.faulty.insert(list.path);
+  record_provenance(config, numbered, parsed.settings);
+  for (const UniqueValue& unique : unique_values(list, config)) {
+    const int line = config.lines.at(unique.key);
     const bool is_name = unique.key == list.path + ".name";
     const auto [first, is_new] =
         parsed.lines.emplace(list.path + (is_name ? ".name." : "=") + unique.value, line);
@@ -101,7 +101,7 @@ void add_element(const SettingsList& list, ParsedConfig one, std::size_t index, 
          fmt::format("{} again, first on line {}", in_quotes(unique.value), first->second), unique.allowed,
          unique.next_step});
   }
-  list.append_from(parsed.settings, one.settings);
+  list.append_from(parsed.settings, config.settings);
 }
 
 void parse_list(const SettingsList& list, const YamlNode& node, const std::filesystem::path& folder,
@@ -128,12 +128,12 @@ void parse_list(const SettingsList& list, const YamlNode& node, const std::files
                   "write its keys below each other");
       continue;
     }
-    ParsedConfig one;
-    list.add(one.settings);
-    one.lines.emplace(list.path, item.line);
-    parse_section(list.path, item, folder, one);
-    cross_check_element(one, list.path);
-    add_element(list, std::move(one), index, parsed);
+    ParsedConfig config;
+    list.add(config.settings);
+    config.lines.emplace(list.path, item.line);
+    parse_section(list.path, item, folder, config);
+    cross_check_element(config, list.path);
+    add_element(list, std::move(config), index, parsed);
   }
 }
 

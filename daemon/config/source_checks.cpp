@@ -22,38 +22,38 @@ constexpr std::size_t kMinSecretBytes = 16;
 constexpr std::array<std::string_view, 8> kReservedSourceNames{"import", "mailer",   "page", "timer",
                                                                "admin",  "giftsync", "crm",  "status_log"};
 
-bool is_faulty(const ParsedConfig& one, const std::string& path) {
-  return one.faulty.contains(path) || one.faulty.contains("sources");
+bool is_faulty(const ParsedConfig& parsed_config, const std::string& path) {
+  return parsed_config.faulty.contains(path) || parsed_config.faulty.contains("sources");
 }
 
-void require(ParsedConfig& one, const std::string& path) {
-  if (one.has(path) || is_faulty(one, path)) return;
-  one.refuse(path, "nothing", allowed_by(find_settings_key(path)->rule),
-             "add it, or choose a preset that needs none");
+void require(ParsedConfig& config, const std::string& path) {
+  if (config.has(path) || is_faulty(config, path)) return;
+  config.refuse(path, "nothing", allowed_by(find_settings_key(path)->rule),
+                "add it, or choose a preset that needs none");
 }
 
 /// Refuses keys that a preset fixes.
-void check_preset(ParsedConfig& one) {
-  const SourceSettings& source = one.settings.sources.back();
+void check_preset(ParsedConfig& config) {
+  const SourceSettings& source = config.settings.sources.back();
   const std::string preset = fmt::format("preset: {}", kPresetNames[static_cast<std::size_t>(source.preset)]);
-  for (const auto& [path, line] : std::map<std::string, int>(one.lines)) {
+  for (const auto& [path, line] : std::map<std::string, int>(config.lines)) {
     const bool is_fixed_by_preset = path == "sources.signature" || path == "sources.items" ||
                                     path == "sources.status_map" || path == "sources.transactions" ||
                                     path == "sources.fields";
     if (!is_fixed_by_preset) continue;
-    one.refuse(path, fmt::format("a key that {} fixes", preset), "only without a preset", "remove it");
+    config.refuse(path, fmt::format("a key that {} fixes", preset), "only without a preset", "remove it");
   }
   for (const std::string& status : source.may_set) {
     if (status == "delivered" || status == "undelivered" || status == "opened") continue;
-    one.refuse("sources.may_set", fmt::format("{} with {}", in_quotes(status), preset),
-               "delivered, undelivered, opened", "remove it: a mail provider reports only on mails");
+    config.refuse("sources.may_set", fmt::format("{} with {}", in_quotes(status), preset),
+                  "delivered, undelivered, opened", "remove it: a mail provider reports only on mails");
   }
 }
 
-void check_required_fields(ParsedConfig& one) {
+void check_required_fields(ParsedConfig& config) {
   for (const char* path :
        {"sources.fields.transaction_id", "sources.fields.status", "sources.fields.occurred_at"})
-    require(one, path);
+    require(config, path);
 }
 
 /// The part of the secret that a sender must not be able to guess.
@@ -83,61 +83,61 @@ const char* secret_format_fault(const SourceSettings& source, const std::string&
   return nullptr;
 }
 
-void check_secrets(ParsedConfig& one) {
-  const SourceSettings& source = one.settings.sources.back();
-  if (is_faulty(one, "sources.secret")) return;
+void check_secrets(ParsedConfig& config) {
+  const SourceSettings& source = config.settings.sources.back();
+  if (is_faulty(config, "sources.secret")) return;
   if (source.preset == SourcePreset::ses) {
-    if (one.has("sources.secret")) {
-      one.refuse("sources.secret", "a key that preset: ses leaves without effect",
-                 "only with another preset or none", "remove it: SNS signs with a certificate");
+    if (config.has("sources.secret")) {
+      config.refuse("sources.secret", "a key that preset: ses leaves without effect",
+                    "only with another preset or none", "remove it: SNS signs with a certificate");
     }
     return;
   }
-  require(one, "sources.secret");
+  require(config, "sources.secret");
   for (const Secret& secret : source.secrets) {
     if (const char* allowed = secret_format_fault(source, secret.reveal()))
-      one.refuse("sources.secret", "a malformed or weak secret", allowed,
-                 "copy it again, whole, or make a longer one: openssl rand -hex 32");
+      config.refuse("sources.secret", "a malformed or weak secret", allowed,
+                    "copy it again, whole, or make a longer one: openssl rand -hex 32");
   }
 }
 
 /// A poll by time must know a full page from the last one (SRC-46).
-void check_time_paging(ParsedConfig& one) {
-  if (!one.has("sources.since")) return;
-  const bool has_next = one.has("sources.next");
-  if (has_next && one.has("sources.page_size")) {
-    one.refuse("sources.page_size", "a key beside sources.next, which leaves it without effect",
-               "only without sources.next", "remove one of the two");
+void check_time_paging(ParsedConfig& config) {
+  if (!config.has("sources.since")) return;
+  const bool has_next = config.has("sources.next");
+  if (has_next && config.has("sources.page_size")) {
+    config.refuse("sources.page_size", "a key beside sources.next, which leaves it without effect",
+                  "only without sources.next", "remove one of the two");
   }
-  if (has_next || one.has("sources.page_size") || one.has("sources.cursor.pointer") ||
-      is_faulty(one, "sources.page_size") || is_faulty(one, "sources.next"))
+  if (has_next || config.has("sources.page_size") || config.has("sources.cursor.pointer") ||
+      is_faulty(config, "sources.page_size") || is_faulty(config, "sources.next"))
     return;
-  one.refuse("sources.page_size",
-             "nothing beside sources.since, so a full page is not known from the last one",
-             allowed_by(find_settings_key("sources.page_size")->rule),
-             "add the number of items in a full page of the feed, or set next or cursor to continue by the "
-             "feed's own links");
+  config.refuse(
+      "sources.page_size", "nothing beside sources.since, so a full page is not known from the last one",
+      allowed_by(find_settings_key("sources.page_size")->rule),
+      "add the number of items in a full page of the feed, or set next or cursor to continue by the "
+      "feed's own links");
 }
 
-void check_paging(ParsedConfig& one) {
-  const bool pointer = one.has("sources.cursor.pointer");
-  const bool parameter = one.has("sources.cursor.parameter");
+void check_paging(ParsedConfig& config) {
+  const bool pointer = config.has("sources.cursor.pointer");
+  const bool parameter = config.has("sources.cursor.parameter");
   if (pointer != parameter) {
     const std::string present = pointer ? "sources.cursor.pointer" : "sources.cursor.parameter";
     const std::string missing = pointer ? "sources.cursor.parameter" : "sources.cursor.pointer";
-    one.refuse(missing, "nothing beside " + present, "both or neither",
-               "add " + missing + ", or remove " + present);
+    config.refuse(missing, "nothing beside " + present, "both or neither",
+                  "add " + missing + ", or remove " + present);
   }
   for (const char* other : {"sources.since", "sources.next"}) {
-    if (!pointer || !one.has(other)) continue;
-    one.refuse(other, "a key beside sources.cursor", "one way to continue", "remove one of the two");
+    if (!pointer || !config.has(other)) continue;
+    config.refuse(other, "a key beside sources.cursor", "one way to continue", "remove one of the two");
   }
   for (const char* dependent : {"sources.overlap", "sources.page_size"}) {
-    if (!one.has(dependent) || one.has("sources.since")) continue;
-    one.refuse(dependent, "a key without sources.since, which leaves it without effect",
-               "only with sources.since", "remove it, or set sources.since");
+    if (!config.has(dependent) || config.has("sources.since")) continue;
+    config.refuse(dependent, "a key without sources.since, which leaves it without effect",
+                  "only with sources.since", "remove it, or set sources.since");
   }
-  check_time_paging(one);
+  check_time_paging(config);
 }
 
 bool may_report_sent(const SourceSettings& source) {
@@ -151,27 +151,29 @@ bool may_report_sent(const SourceSettings& source) {
 
 /// A text id is quarantined at the first event. A number that should be allotted is not, so the choice is
 /// asked for.
-void warn_of_undeclared_ids(ParsedConfig& one) {
-  const SourceSettings& source = one.settings.sources.back();
-  if (!source.external || one.has("sources.transaction_ids") || is_faulty(one, "sources.transaction_ids"))
+void warn_of_undeclared_ids(ParsedConfig& config) {
+  const SourceSettings& source = config.settings.sources.back();
+  if (!source.external || config.has("sources.transaction_ids") ||
+      is_faulty(config, "sources.transaction_ids"))
     return;
-  one.warnings.push_back({one.line_of("sources.transactions"), "sources.transaction_ids",
-                          "not set: the source's ids are taken as Transaction Ids (keep); set allot, which "
-                          "takes ids of any kind, "
-                          "or keep, if records with these ids are in the CRM already"});
+  config.warnings.push_back(
+      {config.line_of("sources.transactions"), "sources.transaction_ids",
+       "not set: the source's ids are taken as Transaction Ids (keep); set allot, which "
+       "takes ids of any kind, "
+       "or keep, if records with these ids are in the CRM already"});
 }
 
 /// Warnings only: a source may report on gifts that are known from another source, or from before a settings
 /// change.
-void warn_if_no_gift_possible(ParsedConfig& one) {
-  const SourceSettings& source = one.settings.sources.back();
-  if (!source.external || source.preset != SourcePreset::none || is_faulty(one, "sources.fields")) return;
+void warn_if_no_gift_possible(ParsedConfig& config) {
+  const SourceSettings& source = config.settings.sources.back();
+  if (!source.external || source.preset != SourcePreset::none || is_faulty(config, "sources.fields")) return;
   const auto has = [&](const std::string& field) {
-    return one.has("sources.fields." + field) || is_faulty(one, "sources.fields." + field);
+    return config.has("sources.fields." + field) || is_faulty(config, "sources.fields." + field);
   };
   const auto warn = [&](const std::string& missing, const std::string& next_step) {
-    one.warnings.push_back(
-        {one.line_of("sources.transactions"), "sources.transactions",
+    config.warnings.push_back(
+        {config.line_of("sources.transactions"), "sources.transactions",
          fmt::format("external with {}: no gift can be created from its events, and changes of unknown gifts "
                      "become orphaned; {}",
                      missing, next_step)});
@@ -184,33 +186,33 @@ void warn_if_no_gift_possible(ParsedConfig& one) {
          "add fields.sent_at, or allow sent in status_map and may_set");
 }
 
-void warn_of_plaintext_headers(ParsedConfig& one) {
-  const SourceSettings& source = one.settings.sources.back();
+void warn_of_plaintext_headers(ParsedConfig& config) {
+  const SourceSettings& source = config.settings.sources.back();
   if (!source.url.starts_with("http:") || source.headers.empty()) return;
   if (is_loopback_host(host_of_url(source.url))) return;
-  one.warnings.push_back(
-      {one.line_of("sources.url"), "sources.url", "secret headers are sent unencrypted; use https://"});
+  config.warnings.push_back(
+      {config.line_of("sources.url"), "sources.url", "secret headers are sent unencrypted; use https://"});
 }
 
 }  // namespace
 
-void check_source(ParsedConfig& one) {
-  const SourceSettings& source = one.settings.sources.back();
-  if (is_faulty(one, "sources.type") || is_faulty(one, "sources.preset")) return;
-  warn_if_no_gift_possible(one);
-  warn_of_undeclared_ids(one);
+void check_source(ParsedConfig& config) {
+  const SourceSettings& source = config.settings.sources.back();
+  if (is_faulty(config, "sources.type") || is_faulty(config, "sources.preset")) return;
+  warn_if_no_gift_possible(config);
+  warn_of_undeclared_ids(config);
   if (source.kind == SourceKind::poll) {
-    check_required_fields(one);
-    check_paging(one);
-    warn_of_plaintext_headers(one);
+    check_required_fields(config);
+    check_paging(config);
+    warn_of_plaintext_headers(config);
     return;
   }
   if (source.preset == SourcePreset::none) {
-    check_required_fields(one);
+    check_required_fields(config);
   } else {
-    check_preset(one);
+    check_preset(config);
   }
-  check_secrets(one);
+  check_secrets(config);
 }
 
 TextFault check_source_name(std::string& text) {

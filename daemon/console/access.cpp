@@ -34,9 +34,10 @@ constexpr PermittedRoles kPermitted[] = {
 
 bool may(const RoleSet& roles, Permission permission) {
   if (permission == Permission::open || permission == Permission::signed_in) return true;
-  for (const PermittedRoles& one : kPermitted)
-    if (one.permission == permission)
-      return std::any_of(one.roles.begin(), one.roles.end(), [&](Role role) { return roles.contains(role); });
+  for (const PermittedRoles& permitted_roles : kPermitted)
+    if (permitted_roles.permission == permission)
+      return std::any_of(permitted_roles.roles.begin(), permitted_roles.roles.end(),
+                         [&](Role role) { return roles.contains(role); });
   return false;
 }
 
@@ -150,8 +151,9 @@ std::optional<RequestOfGift> request_of_gift(const PageCall& call, GiftRequestId
   auto entries = records.find(std::span(&links.front().link.record_id, 1));
   if (entries.empty()) return std::nullopt;
   RequestOfGift found{std::move(entries.front())};
-  for (const auto& one : records.find_transitions(found.entry.record_id))
-    if (one.to == to_word(store::RequestRecordState::approved)) found.approved_at = one.at;
+  for (const auto& find_transition : records.find_transitions(found.entry.record_id))
+    if (find_transition.to == to_word(store::RequestRecordState::approved))
+      found.approved_at = find_transition.at;
   if (found.entry.approved_by.empty()) found.approved_at.reset();
   const auto seen = records.find(call.viewer(), owner, name_of_request(found.entry));
   found.is_seen = seen && seen->record_id == found.entry.record_id;

@@ -58,12 +58,12 @@ using Retries = std::map<std::string, Retry>;
 
 Retries retries_of(const PageCall& call) {
   Retries found;
-  for (AuditEvent& one :
+  for (AuditEvent& audit_event :
        call.store().audit.last_of_each(call.viewer(), store::kFailuresObject, store::kCrmRetryAction)) {
-    Retry& retry = found[one.object_id];
-    const std::string_view detail = one.detail;  // ends with the number
+    Retry& retry = found[audit_event.object_id];
+    const std::string_view detail = audit_event.detail;  // ends with the number
     retry.tried += parse_number<std::int64_t>(detail.substr(detail.rfind(' ') + 1)).value_or(0);
-    if (retry.event.id < one.id) retry.event = std::move(one);
+    if (retry.event.id < audit_event.id) retry.event = std::move(audit_event);
   }
   return found;
 }
@@ -81,9 +81,9 @@ struct Failures {
 Failures failures_of(const PageCall& call) {
   Failures found;
   found.classes = newest_first(call.store().console_gifts.failure_classes(call.viewer()));
-  for (const CrmFailureClass& one : found.classes) {
-    found.numbers.push_back(failure_class_number(one.error));
-    for (const store::FailingGift& gift : one.failing)
+  for (const CrmFailureClass& failure_class : found.classes) {
+    found.numbers.push_back(failure_class_number(failure_class.error));
+    for (const store::FailingGift& gift : failure_class.failing)
       if (gift.failed_at <= gift.next_attempt_at) ++found.due[gift.next_attempt_at];
   }
   found.retries = retries_of(call);
@@ -111,8 +111,8 @@ RetryOutcome outcome_of(const Retry& retry, const Failures& failures,
   RetryOutcome found;
   found.tried = retry.tried;
   if (const auto due = failures.due.find(at); due != failures.due.end()) found.due = due->second;
-  for (const CrmFailureClass& one : classes) {
-    for (const store::FailingGift& gift : one.failing) {
+  for (const CrmFailureClass& failure_class : classes) {
+    for (const store::FailingGift& gift : failure_class.failing) {
       const bool has_failed = gift.failed_at > at;
       ++(has_failed ? found.failed : found.rest);
       if (has_failed && gift.since <= at) ++found.again;
@@ -176,18 +176,18 @@ Data other_retries(const PageCall& call, const Failures& failures) {
 }
 
 Data class_data(const PageCall& call, const Failures& failures, std::size_t index) {
-  const CrmFailureClass& one = failures.classes[index];
-  Data row = failure_data(call, one, failures.numbers[index]);
+  const CrmFailureClass& failure_class = failures.classes[index];
+  Data row = failure_data(call, failure_class, failures.numbers[index]);
   add_retry(row, call, failures, index);
   if (!may(call.viewer().roles, Permission::act_on_crm)) return row;
-  if (one.rejected == 0) {
+  if (failure_class.rejected == 0) {
     row.set("retries_itself", true);
     return row;
   }
   Data retry;
   retry.set("token", token_of(call, "/crm/retry"));
-  retry.set("class", one.error);
-  retry.set("button", texts().text("retry_class", {{"count", std::to_string(one.rejected)}}));
+  retry.set("class", failure_class.error);
+  retry.set("button", texts().text("retry_class", {{"count", std::to_string(failure_class.rejected)}}));
   row.set("retry", retry);
   return row;
 }

@@ -197,7 +197,7 @@ http::HttpResponse gifts_page(const PageCall& call) {
   Data data;
   set_not_applied(data, query.not_applied, query.kept.empty() ? list : list + "?" + query_of(query.kept));
   set_list(data, "rows",
-           list_of(found.gifts, [&](const ConsoleGift& one) { return row_data(one, call.url()); }));
+           list_of(found.gifts, [&](const ConsoleGift& gift) { return row_data(gift, call.url()); }));
   set_text(data, "filter", describe_filter(query));
   set_text(data, "whose", whose_gifts(call, !found.searched_back_to && !query.before));
   data.set("decides", may(call.viewer().roles, Permission::decide_requests));

@@ -36,8 +36,8 @@ MailPage list_mails(const PageCall& call, std::span<const DeliveryState> states,
   for (const DeliveryState state : states)
     for (ListedMail& mail : call.store().deliveries.list(call.viewer(), state, before, kRowsWithForms + 1))
       page.mails.push_back(std::move(mail));
-  std::sort(page.mails.begin(), page.mails.end(), [](const ListedMail& one, const ListedMail& other) {
-    return other.transaction < one.transaction;
+  std::sort(page.mails.begin(), page.mails.end(), [](const ListedMail& listed_mail, const ListedMail& other) {
+    return other.transaction < listed_mail.transaction;
   });
   if (page.mails.size() <= kRowsWithForms) return page;
   page.mails.erase(page.mails.begin() + static_cast<std::ptrdiff_t>(kRowsWithForms), page.mails.end());
@@ -52,7 +52,7 @@ MailPage search_mails(const PageCall& call, std::span<const DeliveryState> state
   const auto gifts = call.store().console_gifts.list(call.viewer(), {}, before, kRowsWithForms);
   MailPage page{.older = gifts.next_before, .searched_back_to = gifts.searched_back_to};
   std::vector<TransactionId> ids;
-  for (const store::ConsoleGift& one : gifts.gifts) ids.push_back(one.gift.transaction.id);
+  for (const store::ConsoleGift& console_gift : gifts.gifts) ids.push_back(console_gift.gift.transaction.id);
   for (ListedMail& mail : call.store().deliveries.list(call.viewer(), ids))
     if (std::find(states.begin(), states.end(), mail.state) != states.end())
       page.mails.push_back(std::move(mail));
@@ -97,14 +97,14 @@ std::vector<DeliveryState> states_of(const std::string& list) {
 bool add_queue(Data& data, const PageCall& call) {
   const auto breakers = call.store().deliveries.breakers();
   bool waits = !breakers.empty();
-  const auto pause_data = [&](const store::CircuitBreaker& one) {
+  const auto pause_data = [&](const store::CircuitBreaker& breaker) {
     Data pause;
-    pause.set("daemon", one.daemon);
-    pause.set("relay", one.relay);
-    pause.set("reason", shown_text(call.viewer(), one.reason));
-    pause.set("since", time_data(one.since));
-    pause.set("until", time_data(one.until));
-    pause.set("failures", std::to_string(one.failures));
+    pause.set("daemon", breaker.daemon);
+    pause.set("relay", breaker.relay);
+    pause.set("reason", shown_text(call.viewer(), breaker.reason));
+    pause.set("since", time_data(breaker.since));
+    pause.set("until", time_data(breaker.until));
+    pause.set("failures", std::to_string(breaker.failures));
     return pause;
   };
   data.set("pauses", list_of(breakers, pause_data));
@@ -207,10 +207,11 @@ http::HttpResponse mail_page(const PageCall& call) {
   }
   Data states(Data::type::list);
   states << option_data(std::string(kAll), texts().text("mail_all"), list == kAll);
-  for (const DeliveryState one : kListedStates)
-    states << option_data(std::string(to_word(one)), word_text("mail_", one), list == to_word(one));
+  for (const DeliveryState kListedState : kListedStates)
+    states << option_data(std::string(to_word(kListedState)), word_text("mail_", kListedState),
+                          list == to_word(kListedState));
   data.set("states", states);
-  set_list(data, "rows", list_of(found.mails, [&](const ListedMail& one) { return row_data(call, one); }));
+  set_list(data, "rows", list_of(found.mails, [&](const ListedMail& mail) { return row_data(call, mail); }));
   data.set("list", texts().text("mail_" + list));
   data.set("all", list == kAll);
   const std::string url = call.url().base + "/mail?";

@@ -38,13 +38,13 @@ bool is_date(const std::string& text) {
 
 /// A candidate or an opportunity. The order may be that of a name, which verdicts repeat.
 template <class Candidate>
-Data candidate_row(const Candidate& one, const std::string& field, const std::string& verdict,
+Data candidate_row(const Candidate& candidate, const std::string& field, const std::string& verdict,
                    bool is_masked) {
   Data row;
-  row.set("id", one.id);
-  set_text(row, "name", masked_text(is_masked, one.name));
+  row.set("id", candidate.id);
+  set_text(row, "name", masked_text(is_masked, candidate.name));
   row.set("field", field);
-  set_text(row, "order", masked_text(is_masked && !is_date(one.order_value), one.order_value));
+  set_text(row, "order", masked_text(is_masked && !is_date(candidate.order_value), candidate.order_value));
   row.set("verdict", is_masked && verdict.starts_with("its ") ? texts().text("match_ranks_lower") : verdict);
   row.set("chosen", verdict == "chosen");
   return row;

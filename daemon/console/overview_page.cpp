@@ -116,14 +116,14 @@ std::vector<HealthLine> health_of(const PageCall& call, sync::AttentionFacts fac
 
 Data health_data(const std::string& base, const std::vector<HealthLine>& lines) {
   return list_of(lines, [&](const HealthLine& line) {
-    Data one;
-    one.set("part", texts().text("part_" + std::string(line.part)));
-    one.set("good", line.is_good);
-    one.set("word", texts().text(line.is_good ? "health_good" : "health_bad"));
-    one.set("text", line.text);
-    if (!line.page.empty()) one.set("page", base + line.page);
-    if (!line.list.empty()) one.set("list", base + line.list);
-    return one;
+    Data data;
+    data.set("part", texts().text("part_" + std::string(line.part)));
+    data.set("good", line.is_good);
+    data.set("word", texts().text(line.is_good ? "health_good" : "health_bad"));
+    data.set("text", line.text);
+    if (!line.page.empty()) data.set("page", base + line.page);
+    if (!line.list.empty()) data.set("list", base + line.list);
+    return data;
   });
 }
 

@@ -292,20 +292,21 @@ constexpr int kMailStep = 2;
 constexpr int kDeliveryStep = 3;
 
 /// Whether `one` cannot have happened before `other`, although its time says so.
-bool must_follow(const TimelineEntry& one, const TimelineEntry& other) {
-  if (one.step < kDeliveryStep || other.step >= one.step || other.at <= one.at) return false;
-  const std::int64_t millis = other.at.value - one.at.value;
-  if (other.step == kMailStep && one.step == kDeliveryStep) return millis <= kMinuteMillis;
+bool must_follow(const TimelineEntry& entry, const TimelineEntry& other) {
+  if (entry.step < kDeliveryStep || other.step >= entry.step || other.at <= entry.at) return false;
+  const std::int64_t millis = other.at.value - entry.at.value;
+  if (other.step == kMailStep && entry.step == kDeliveryStep) return millis <= kMinuteMillis;
   // A source that tells whole seconds has left out the rest.
-  return (other.step == 0 || other.step >= kDeliveryStep) && one.at.value % 1000 == 0 && millis < 1000;
+  return (other.step == 0 || other.step >= kDeliveryStep) && entry.at.value % 1000 == 0 && millis < 1000;
 }
 
 }  // namespace
 
 Data timeline_data(std::vector<TimelineEntry> entries) {
-  std::stable_sort(entries.begin(), entries.end(), [](const TimelineEntry& one, const TimelineEntry& other) {
-    return one.step < other.step;
-  });
+  std::stable_sort(entries.begin(), entries.end(),
+                   [](const TimelineEntry& timeline_entry, const TimelineEntry& other) {
+                     return timeline_entry.step < other.step;
+                   });
   std::vector<std::pair<UtcMillis, const TimelineEntry*>> order;
   for (const TimelineEntry& one : entries) {
     UtcMillis at = one.at;

@@ -139,12 +139,12 @@ http::HttpResponse audit_page(const PageCall& call) {
   if (faults.empty()) events = call.store().audit.list(call.viewer(), filter, kPageRows + 1);
   Data data;
   const auto shown = std::span(events).first(std::min(events.size(), kPageRows));
-  set_list(data, "rows", list_of(shown, [&](const AuditEvent& one) { return event_data(call, one); }));
+  set_list(data, "rows", list_of(shown, [&](const AuditEvent& event) { return event_data(call, event); }));
   set_text(data, "filter", describe_filter(call));
   auto address = call.query;
   address.erase("before");
   auto applied = address;
-  for (const NotApplied& one : faults) applied.erase(one.name);
+  for (const NotApplied& fault : faults) applied.erase(fault.name);
   set_not_applied(data, faults, call.url().base + "/audit?" + query_of(applied));
   for (const char* name : {"actor", "action", "object", "since"}) data.set(name, field(address, name));
   if (filter.before) data.set("newest", call.url().base + "/audit?" + query_of(address));

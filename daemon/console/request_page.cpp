@@ -62,8 +62,8 @@ std::optional<ShownRequest> find_request(const PageCall& call) {
 std::string rejected_by(const ShownRequest& shown) {
   std::string who;
   if (shown.entry.state != State::rejected) return who;
-  for (const auto& one : shown.transitions)
-    if (one.to == to_word(State::rejected)) who = one.who;
+  for (const auto& transition : shown.transitions)
+    if (transition.to == to_word(State::rejected)) who = transition.who;
   return who;
 }
 
@@ -87,10 +87,11 @@ Data summary_of(const PageCall& call, const ShownRequest& shown, const Names& na
 }
 
 /// Whether giftsync wrote the comment, and not a person: notes belong to decisions alone.
-bool is_own_comment(const store::RequestRecordTransition& one) {
-  const bool is_decision = one.to == to_word(State::approved) || one.to == to_word(State::rejected);
-  return !is_decision &&
-         (one.comment == "made" || one.comment == "first seen" || one.comment.starts_with(kGiftRequest));
+bool is_own_comment(const store::RequestRecordTransition& transition) {
+  const bool is_decision =
+      transition.to == to_word(State::approved) || transition.to == to_word(State::rejected);
+  return !is_decision && (transition.comment == "made" || transition.comment == "first seen" ||
+                          transition.comment.starts_with(kGiftRequest));
 }
 
 /// A gift that was sent for the record, and what people did with it since.
@@ -112,8 +113,8 @@ struct SentGift {
 std::vector<SentGift> sent_gifts_of(const PageCall& call, const ShownRequest& shown) {
   std::vector<SentGift> gifts;
   for (const auto& sent : call.store().request_records.find_gifts_by_record({&shown.entry.record_id, 1}))
-    for (auto& one : call.store().gifts.find_recipients(sent.gift_request)) {
-      SentGift gift{std::move(one)};
+    for (auto& find_recipient : call.store().gifts.find_recipients(sent.gift_request)) {
+      SentGift gift{std::move(find_recipient)};
       gift.is_seen = call.store().console_gifts.find(call.viewer(), gift.transaction.id).has_value();
       gift.shows_recipient = may(call.viewer().roles, Permission::decide_requests) ||
                              (gift.is_seen && !call.viewer().is_masked());
@@ -128,21 +129,21 @@ std::vector<SentGift> sent_gifts_of(const PageCall& call, const ShownRequest& sh
 void add_gifts(Data& data, const PageCall& call, const std::vector<SentGift>& sent) {
   Data gifts(Data::type::list);
   Data moved(Data::type::list);
-  for (const SentGift& one : sent) {
-    const auto last = std::find_if(one.actions.rbegin(), one.actions.rend(),
+  for (const SentGift& gift : sent) {
+    const auto last = std::find_if(gift.actions.rbegin(), gift.actions.rend(),
                                    [](const auto& action) { return action.is_readdressed; });
-    if (last != one.actions.rend()) {
+    if (last != gift.actions.rend()) {
       // Who does not see the gift gets nothing of the address.
-      const std::string shown = masked_address(!one.shows_recipient, one.transaction.email);
-      const std::string address = masked_text(!one.is_seen && !one.shows_recipient, shown);
+      const std::string shown = masked_address(!gift.shows_recipient, gift.transaction.email);
+      const std::string address = masked_text(!gift.is_seen && !gift.shows_recipient, shown);
       moved << Data("text",
                     texts().text("request_readdressed",
                                  {{"address", address}, {"who", last->actor}, {"time", minute(last->at)}}));
     }
-    if (!one.is_seen) continue;
+    if (!gift.is_seen) continue;
     Data link;
-    link.set("url", one.url(call));
-    link.set("text", one.name());
+    link.set("url", gift.url(call));
+    link.set("text", gift.name());
     gifts << link;
   }
   data.set("has_gifts", gifts.is_non_empty_list());
@@ -152,12 +153,12 @@ void add_gifts(Data& data, const PageCall& call, const std::vector<SentGift>& se
 
 /// The change of the state; that to Sent once for each gift, with the gift in place of its gift request.
 void add_transition(std::vector<TimelineEntry>& entries, const PageCall& call,
-                    const store::RequestRecordTransition& one, const std::vector<SentGift>& sent) {
-  const bool is_hidden = hides_recipients(call) && !is_own_comment(one);
-  TimelineEntry entry{one.at, texts().text("request_" + one.to),
-                      joined(one.who, ": ", masked_text(is_hidden, one.comment))};
-  if (one.to != to_word(State::sent) || sent.empty()) return entries.push_back(std::move(entry));
-  if (one.comment.starts_with(kGiftRequest)) entry.detail = one.who;
+                    const store::RequestRecordTransition& transition, const std::vector<SentGift>& sent) {
+  const bool is_hidden = hides_recipients(call) && !is_own_comment(transition);
+  TimelineEntry entry{transition.at, texts().text("request_" + transition.to),
+                      joined(transition.who, ": ", masked_text(is_hidden, transition.comment))};
+  if (transition.to != to_word(State::sent) || sent.empty()) return entries.push_back(std::move(entry));
+  if (transition.comment.starts_with(kGiftRequest)) entry.detail = transition.who;
   for (const SentGift& gift : sent) {
     entry.object = gift.name();
     entry.object_url = gift.url(call);
@@ -172,11 +173,11 @@ Data history_of(const PageCall& call, const ShownRequest& shown, const std::vect
   for (const auto& one : newest)
     if (const std::string what = edit_text(one, hides_recipients(call)); !what.empty())
       entries.push_back({one.at, texts().text("request_edited"), joined(one.who, ": ", what)});
-  for (const auto& one : shown.transitions) add_transition(entries, call, one, sent);
+  for (const auto& transition : shown.transitions) add_transition(entries, call, transition, sent);
   for (const SentGift& gift : sent)
-    for (const auto& one : gift.actions)
-      entries.push_back({one.at, word_text("action_", one.kind),
-                         joined(one.actor, ": ", masked_text(!gift.shows_recipient, one.comment))});
+    for (const auto& action : gift.actions)
+      entries.push_back({action.at, word_text("action_", action.kind),
+                         joined(action.actor, ": ", masked_text(!gift.shows_recipient, action.comment))});
   Data history = timeline_data(std::move(entries));
   if (is_not_sent(shown.entry.state, shown.entry.error)) {
     Data last;  // without a time: that of a failed attempt is not stored
@@ -212,10 +213,10 @@ void add_problems(Data& data, const PageCall& call, const ShownRequest& shown) {
     data.set("check_outcome", texts().text(found ? "obstacles_none" : "obstacles_unchecked"));
     return;
   }
-  set_list(data, "obstacles", list_of(*found, [&](const sync::RequestRecordFinding& one) {
+  set_list(data, "obstacles", list_of(*found, [&](const sync::RequestRecordFinding& finding) {
              // What is said of a recipient quotes the address.
-             const bool is_hidden = hides_recipients(call) && one.check.starts_with("recipient");
-             return Data("text", is_hidden ? one.check + ": ***" : with_readable_times(one.message));
+             const bool is_hidden = hides_recipients(call) && finding.check.starts_with("recipient");
+             return Data("text", is_hidden ? finding.check + ": ***" : with_readable_times(finding.message));
            }));
 }
 

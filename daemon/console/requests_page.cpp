@@ -26,7 +26,7 @@ std::map<std::string, RequestRecord> contents_of(const PageCall& call,
   std::map<std::string, RequestRecord> contents;
   if (listed.empty() || !decides_requests_here(call)) return contents;
   std::vector<std::string> ids;
-  for (const ListedRequestRecord& one : listed) ids.push_back(one.record_id);
+  for (const ListedRequestRecord& record : listed) ids.push_back(record.record_id);
   ask_responding_crm([&] {
     crm::RequestRecords& records = *call.console.options.crm.crm->request_records();
     for (auto& one : sync::load_with_defaults(records, records.find(ids)))
@@ -35,18 +35,18 @@ std::map<std::string, RequestRecord> contents_of(const PageCall& call,
   return contents;
 }
 
-Data row_data(const PageCall& call, const ListedRequestRecord& one, const RequestRecord* content) {
+Data row_data(const PageCall& call, const ListedRequestRecord& record, const RequestRecord* content) {
   Data row;
-  const std::string& name = one.number.empty() ? one.record_id : one.number;
+  const std::string& name = record.number.empty() ? record.record_id : record.number;
   row.set("number", name);
   row.set("url", url_of(call, path_of_request(name)));
-  row.set("state", request_state_text(one.state, one.error));
-  row.set("since", time_data(one.since));
-  set_address(row, "requested_by", requester_text(one.requested_by));
+  row.set("state", request_state_text(record.state, record.error));
+  row.set("since", time_data(record.since));
+  set_address(row, "requested_by", requester_text(record.requested_by));
   const bool is_masked = hides_recipients(call);
-  const bool is_withdrawn = sync::is_withdrawal(one.error);
+  const bool is_withdrawn = sync::is_withdrawal(record.error);
   row.set("withdrawn", is_withdrawn);
-  if (!is_withdrawn) set_text(row, "error", masked_text(is_masked, one.error));
+  if (!is_withdrawn) set_text(row, "error", masked_text(is_masked, record.error));
   if (content) {
     const sync::RequestedItem item = sync::requested_item(call.store().catalogue, *content);
     set_text(row, "item", item.name);
@@ -96,7 +96,7 @@ Data options_of(const store::RequestRecordFilter& filter) {
 bool is_listed_state(const std::string& word) {
   const auto& all = store::kAllRequestRecordStates;
   return word == kFailed || word == kAll ||
-         std::any_of(all.begin(), all.end(), [&](State one) { return to_word(one) == word; });
+         std::any_of(all.begin(), all.end(), [&](State state) { return to_word(state) == word; });
 }
 
 /// Why a parameter of the address cannot be applied, as the key of a text; empty when it can.
@@ -157,12 +157,12 @@ http::HttpResponse requests_page(const PageCall& call) {
   data.set("states", options_of(filter));
   data.set("find", kept["find"]);
   data.set("find_what", texts().text(hides_recipients(call) ? "find_request_masked" : "find_request"));
-  data.set("has_errors", std::any_of(shown.begin(), shown.end(), [](const ListedRequestRecord& one) {
-             return !one.error.empty() && !sync::is_withdrawal(one.error);
+  data.set("has_errors", std::any_of(shown.begin(), shown.end(), [](const ListedRequestRecord& record) {
+             return !record.error.empty() && !sync::is_withdrawal(record.error);
            }));
-  set_list(data, "rows", list_of(shown, [&](const ListedRequestRecord& one) {
-             const auto content = contents.find(one.record_id);
-             return row_data(call, one, content == contents.end() ? nullptr : &content->second);
+  set_list(data, "rows", list_of(shown, [&](const ListedRequestRecord& request_record) {
+             const auto content = contents.find(request_record.record_id);
+             return row_data(call, request_record, content == contents.end() ? nullptr : &content->second);
            }));
   if (!before.empty()) data.set("newest", list + query_of(kept));
   kept["before"] = listed.size() > kPageRows ? shown.back().number : "";

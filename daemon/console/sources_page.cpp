@@ -18,15 +18,15 @@ constexpr std::size_t kMaxStatusWords = 5;
 
 const config::SourceSettings* settings_of(const PageCall& call, const std::string& name) {
   if (!call.console.options.in_force) return nullptr;
-  for (const config::SourceSettings& one : call.console.options.in_force->sources)
-    if (one.name == name) return &one;
+  for (const config::SourceSettings& source : call.console.options.in_force->sources)
+    if (source.name == name) return &source;
   return nullptr;
 }
 
 std::optional<SourceSummary> find_source(const PageCall& call) {
   if (!sees_installation(call.viewer())) return std::nullopt;
-  for (SourceSummary& one : call.store().sources.list())
-    if (one.name == call.parameter) return std::move(one);
+  for (SourceSummary& summary : call.store().sources.list())
+    if (summary.name == call.parameter) return std::move(summary);
   return std::nullopt;
 }
 
@@ -126,8 +126,8 @@ Data sample_of(const PageCall& call, const std::string& name) {
 http::HttpResponse sources_page(const PageCall& call) {
   if (!sees_installation(call.viewer())) return not_found(call);
   Data data;
-  set_list(data, "rows", list_of(call.store().sources.list(), [&](const SourceSummary& one) {
-             return summary_row(call, one);
+  set_list(data, "rows", list_of(call.store().sources.list(), [&](const SourceSummary& summary) {
+             return summary_row(call, summary);
            }));
   return page(call, "sources", texts().text("part_sources"), std::move(data));
 }

@@ -149,8 +149,8 @@ constexpr std::string_view kIdempotencyScope = "·crm·";
 /// What the response leaves out about accounts of others. Ids only: the rest is in the store.
 std::string reason_for_the_log(const sync::SenderInfo& sender, UtcMillis now) {
   std::vector<std::string_view> words;
-  for (const sync::MissingPrecondition& one : sync::missing_preconditions(sender, now))
-    words.push_back(to_word(one.precondition));
+  for (const sync::MissingPrecondition& missing_precondition : sync::missing_preconditions(sender, now))
+    words.push_back(to_word(missing_precondition.precondition));
   return fmt::format("the sender lacks {} ({}, {})", fmt::join(words, ", "),
                      sender.user ? "CRM user " + sender.user->id : "no CRM user",
                      sender.account ? fmt::format("account {}", sender.account->id.value) : "no account");

@@ -164,8 +164,10 @@ std::string canonical_text(const GiftRequestBody& body, std::initializer_list<st
   };
   append(body.utm_campaign_id.value_or(""));
   for (const std::string_view text : sender) append(text);
-  for (const NewRecipient& one : body.recipients) {
-    for (const auto* text : {&one.email, &one.first_name, &one.last_name, &one.message}) append(*text);
+  for (const NewRecipient& recipient : body.recipients) {
+    for (const auto* text :
+         {&recipient.email, &recipient.first_name, &recipient.last_name, &recipient.message})
+      append(*text);
   }
   return canonical;
 }

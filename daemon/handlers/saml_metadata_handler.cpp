@@ -8,11 +8,11 @@ namespace giftsync::handlers {
 
 http::HttpResponse saml_metadata(const config::SsoSettings& sso, const http::HttpRequest&,
                                  std::string_view connection) {
-  const config::SsoConnectionSettings* one = signin::find_by_name(sso, connection);
-  if (one == nullptr || one->kind != config::SsoKind::saml) return http::unknown_path();
+  const config::SsoConnectionSettings* settings = signin::find_by_name(sso, connection);
+  if (settings == nullptr || settings->kind != config::SsoKind::saml) return http::unknown_path();
   return {200,
           {{"Content-Type", "application/samlmetadata+xml"}, {"Cache-Control", "no-cache"}},
-          signin::sp_metadata(sso, *one)};
+          signin::sp_metadata(sso, *settings)};
 }
 
 }  // namespace giftsync::handlers

@@ -118,10 +118,13 @@ struct AllMalformed {
 AllMalformed find_all_malformed(const std::vector<sync::ClassifiedEvent>& classified) {
   AllMalformed faults;
   std::set<std::string_view> fields;
-  for (const sync::ClassifiedEvent& one : classified) {
-    if (!one.item.quarantined || one.item.event.reason != store::QuarantineReason::malformed) return {};
-    if (faults.details.size() < kMaxListedErrors) faults.details.push_back(one.item.event.detail);
-    for (const sync::EventField field : one.faulty_fields) fields.insert(key_of(field));
+  for (const sync::ClassifiedEvent& classified_event : classified) {
+    if (!classified_event.item.quarantined ||
+        classified_event.item.event.reason != store::QuarantineReason::malformed)
+      return {};
+    if (faults.details.size() < kMaxListedErrors)
+      faults.details.push_back(classified_event.item.event.detail);
+    for (const sync::EventField field : classified_event.faulty_fields) fields.insert(key_of(field));
   }
   faults.log_reason = fields.empty() ? "no event could be read"
                                      : fmt::format("no event could be read: {}", fmt::join(fields, ", "));

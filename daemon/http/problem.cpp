@@ -94,8 +94,9 @@ HttpResponse plan_without_api_access(giftsync::Plan plan) {
 HttpResponse refused_crm_sender(const std::vector<sync::MissingPrecondition>& missing) {
   const bool is_token = missing.front().precondition == sync::Precondition::organization_token;
   FieldIssues errors;
-  for (const sync::MissingPrecondition& one : missing)
-    errors.push_back({is_token ? "" : "sender", std::string(to_word(one.precondition)), one.message});
+  for (const sync::MissingPrecondition& missing_precondition : missing)
+    errors.push_back({is_token ? "" : "sender", std::string(to_word(missing_precondition.precondition)),
+                      missing_precondition.message});
   const std::string& message = missing.front().message;
   if (is_token)
     return problem(401, "refused_organization_token", "The organization token is missing or not active",

@@ -194,29 +194,29 @@ tl::unexpected<SignInRefusal> refuse_for_crowd(const std::string& connection) {
 ProviderSignIn::ProviderSignIn(const config::SsoSettings& sso, store::Store& store, oidc::Send send,
                                SignInPolicy policy)
     : sso_(sso), store_(store), oidc_(sso, std::move(send)), policy_(std::move(policy)) {
-  for (const config::SsoConnectionSettings& one : sso.connections)
-    if (one.kind == config::SsoKind::saml)
-      saml_connections_.emplace(one.name, saml::saml_connection(sso, one));
+  for (const config::SsoConnectionSettings& connection : sso.connections)
+    if (connection.kind == config::SsoKind::saml)
+      saml_connections_.emplace(connection.name, saml::saml_connection(sso, connection));
 }
 
 Outcome<SignInStart> ProviderSignIn::begin(std::string_view connection, std::string_view return_path,
                                            bool must_reauthenticate, UtcMillis now) {
-  const config::SsoConnectionSettings* one = signin::find_by_name(sso_, connection);
-  if (one == nullptr) return refuse("SIGN-3", "There is no such connection.");
-  const bool asks_provider = one->kind != config::SsoKind::saml;
-  const ProviderPlaces::Place place = asks_provider ? places_.try_take(one->name) : nullptr;
-  if (asks_provider && !place) return refuse_for_crowd(one->name);
-  auto started = one->kind == config::SsoKind::saml ? begin_saml(*one, must_reauthenticate, now)
-                                                    : begin_oidc(*one, must_reauthenticate, now);
+  const config::SsoConnectionSettings* settings = signin::find_by_name(sso_, connection);
+  if (settings == nullptr) return refuse("SIGN-3", "There is no such connection.");
+  const bool asks_provider = settings->kind != config::SsoKind::saml;
+  const ProviderPlaces::Place place = asks_provider ? places_.try_take(settings->name) : nullptr;
+  if (asks_provider && !place) return refuse_for_crowd(settings->name);
+  auto started = settings->kind == config::SsoKind::saml ? begin_saml(*settings, must_reauthenticate, now)
+                                                         : begin_oidc(*settings, must_reauthenticate, now);
   if (!started) {
-    store_.sign_in_connections.record_error(one->name, started.error().rule + ": " + started.error().text,
-                                            now);
+    store_.sign_in_connections.record_error(settings->name,
+                                            started.error().rule + ": " + started.error().text, now);
     return tl::unexpected(started.error());
   }
   const std::string browser_token = oidc::random_token();
   SignInAttempt attempt = std::move(started->attempt);
   attempt.id_hash = hash_of(started->token);
-  attempt.connection = one->name;
+  attempt.connection = settings->name;
   attempt.browser_hash = hash_of(browser_token);
   attempt.return_path = std::string(return_path);
   attempt.must_reauthenticate = must_reauthenticate;
@@ -253,11 +253,11 @@ Outcome<oidc::AuthorizationReply> ProviderSignIn::parse_reply(std::string_view q
   const std::string named = reply->state.substr(0, reply->state.find('.'));
   if (!reply->connection.empty() && reply->connection != named)
     return refuse("OIDC-2", "The reply comes back at another connection than its state belongs to.");
-  const config::SsoConnectionSettings* one = signin::find_by_name(sso_, named);
-  if (one == nullptr || one->kind == config::SsoKind::saml)
+  const config::SsoConnectionSettings* settings = signin::find_by_name(sso_, named);
+  if (settings == nullptr || settings->kind == config::SsoKind::saml)
     return refuse("OIDC-2", "The reply's state belongs to no connection.");
   // A reply at the URL of all connections could be another provider's.
-  if (reply->connection.empty() != one->redirect_to_login)
+  if (reply->connection.empty() != settings->redirect_to_login)
     return refuse("OIDC-2", "The reply comes back at the other of the two redirect URLs.");
   reply->connection = named;
   return reply;
@@ -375,15 +375,15 @@ Outcome<SignedIn> ProviderSignIn::finish(std::string_view attempt_id, std::strin
 }
 
 Outcome<std::optional<OrganizationId>> ProviderSignIn::organization_of(const std::string& connection) const {
-  const config::SsoConnectionSettings* one = signin::find_by_name(sso_, connection);
-  if (one == nullptr) return refuse("SIGN-3", "The connection is no longer in the settings.");
-  if (one->organization.empty()) return std::nullopt;
-  const auto found = store_.organizations.find_by_name(one->organization);
+  const config::SsoConnectionSettings* settings = signin::find_by_name(sso_, connection);
+  if (settings == nullptr) return refuse("SIGN-3", "The connection is no longer in the settings.");
+  if (settings->organization.empty()) return std::nullopt;
+  const auto found = store_.organizations.find_by_name(settings->organization);
   if (found) return found->id;
   return refuse("SIGN-11",
                 "There is no organization {}; \"giftsyncctl organization list\" has the names for "
                 "sso.connections.organization.",
-                in_quotes(one->organization));
+                in_quotes(settings->organization));
 }
 
 void ProviderSignIn::record_refusal(const std::string& connection, const SignInRefusal& refusal,

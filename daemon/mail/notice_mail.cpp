@@ -40,26 +40,28 @@ constexpr std::size_t kMaxListed = 20;
 
 /// Without a cost an item that is a number is one that the catalogue does not have: alone it reads as a
 /// price.
-std::string line_of(const content::Messages& messages, const store::ApproverNotice& one) {
-  const std::string since = one.was_approved ? " " + messages.text("approval_withdrawn") : "";
-  if (!one.cost.empty())
+std::string line_of(const content::Messages& messages, const store::ApproverNotice& notice) {
+  const std::string since = notice.was_approved ? " " + messages.text("approval_withdrawn") : "";
+  if (!notice.cost.empty())
     return without_controls(
-        messages.text("approval_line", {{"request", one.number}, {"item", one.item}, {"cost", one.cost}}) +
+        messages.text("approval_line",
+                      {{"request", notice.number}, {"item", notice.item}, {"cost", notice.cost}}) +
         since);
-  const bool is_number = !one.item.empty() && one.item.find_first_not_of("0123456789") == std::string::npos;
+  const bool is_number =
+      !notice.item.empty() && notice.item.find_first_not_of("0123456789") == std::string::npos;
   return without_controls(
-      one.number + ": " +
-      (is_number ? messages.text("approval_unknown_item", {{"item", one.item}}) : one.item) + since);
+      notice.number + ": " +
+      (is_number ? messages.text("approval_unknown_item", {{"item", notice.item}}) : notice.item) + since);
 }
 
 void add_list(NoticeBody& body, const ApproverMailData& data, const content::Messages& messages,
               std::span<const store::ApproverNotice> notices) {
   body.html += "<ul>\n";
-  for (const store::ApproverNotice& one : notices) {
-    const std::string url = data.console_url + "/requests/" + percent_encoded(one.number);
-    body.text += line_of(messages, one) + "\n" + url + "\n\n";
+  for (const store::ApproverNotice& notice : notices) {
+    const std::string url = data.console_url + "/requests/" + percent_encoded(notice.number);
+    body.text += line_of(messages, notice) + "\n" + url + "\n\n";
     body.html += "<li><a href=\"" + content::html_escaped(url) + "\">" +
-                 content::html_escaped(line_of(messages, one)) + "</a></li>\n";
+                 content::html_escaped(line_of(messages, notice)) + "</a></li>\n";
   }
   body.html += "</ul>\n";
 }
@@ -101,18 +103,18 @@ namespace {
 /// A relay's reply may have pages of advice.
 constexpr std::size_t kMaxReply = 300;
 
-std::string recipient_of(const store::SenderNotice& one) {
-  return one.recipient.empty() ? one.email : one.recipient + " <" + one.email + ">";
+std::string recipient_of(const store::SenderNotice& notice) {
+  return notice.recipient.empty() ? notice.email : notice.recipient + " <" + notice.email + ">";
 }
 
 /// When the gift ends, unless someone acts; empty when that is not known.
-std::string ending_of(const content::Messages& messages, const store::SenderNotice& one) {
-  const auto terms = sync::parse_terms(one.terms);
+std::string ending_of(const content::Messages& messages, const store::SenderNotice& notice) {
+  const auto terms = sync::parse_terms(notice.terms);
   if (!terms) return "";
   sync::FoldedStatus state;
   state.status = Status::undelivered;
-  state.times[Status::sent] = one.sent_at;
-  state.times[Status::undelivered] = one.undelivered_at;
+  state.times[Status::sent] = notice.sent_at;
+  state.times[Status::undelivered] = notice.undelivered_at;
   const auto next = sync::next_outcome(*terms, state, std::nullopt);
   if (!next) return "";
   return messages.text(next->status == Status::refunded ? "undelivered_refund" : "undelivered_expiry",
@@ -120,14 +122,15 @@ std::string ending_of(const content::Messages& messages, const store::SenderNoti
 }
 
 void add_gift(NoticeBody& body, const SenderMailData& data, const content::Messages& messages,
-              const store::SenderNotice& one) {
-  const std::string gift = std::to_string(one.gift.value);
+              const store::SenderNotice& notice) {
+  const std::string gift = std::to_string(notice.gift.value);
   const std::string line = without_controls(messages.text(
-      "undelivered_line", {{"gift", gift}, {"item", one.item}, {"recipient", recipient_of(one)}}));
-  const std::string reason = without_controls(
-      one.reply.empty() ? messages.text("undelivered_reported")
-                        : messages.text("undelivered_reply", {{"reply", truncated(one.reply, kMaxReply)}}));
-  const std::string ending = ending_of(messages, one);
+      "undelivered_line", {{"gift", gift}, {"item", notice.item}, {"recipient", recipient_of(notice)}}));
+  const std::string reason =
+      without_controls(notice.reply.empty() ? messages.text("undelivered_reported")
+                                            : messages.text("undelivered_reply",
+                                                            {{"reply", truncated(notice.reply, kMaxReply)}}));
+  const std::string ending = ending_of(messages, notice);
   const bool has_page = !data.console_url.empty();
   const std::string action =
       has_page ? data.console_url + "/gifts/" + gift : "giftsyncctl gift resend " + gift + " --email ADDRESS";
@@ -151,7 +154,7 @@ sync::OutgoingMail compose_sender_mail(const SenderMailData& data) {
                             : messages.text("undelivered_intro_count", {{"count", count}}));
   body.add_paragraph(
       messages.text(data.console_url.empty() ? "undelivered_resend_command" : "undelivered_resend_page"));
-  for (const store::SenderNotice& one : notices) add_gift(body, data, messages, one);
+  for (const store::SenderNotice& notice : notices) add_gift(body, data, messages, notice);
   const std::int64_t more = data.mail.gifts - static_cast<std::int64_t>(notices.size());
   if (more > 0) body.add_paragraph(messages.text("undelivered_more", {{"count", std::to_string(more)}}));
   const std::string subject =

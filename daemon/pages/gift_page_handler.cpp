@@ -30,7 +30,7 @@ void log(VisitLog::Event event, TransactionId gift, const std::string& client, s
 }  // namespace
 
 VisitLog::~VisitLog() {
-  for (const auto& one : windows_) log_suppressed(one);
+  for (const auto& window : windows_) log_suppressed(window);
 }
 
 void VisitLog::record(Event event, TransactionId gift, const std::string& client) {
@@ -180,8 +180,9 @@ http::Reply GiftPageHandler::handle_post(const PageRequest& page_request) {
 http::Reply GiftPageHandler::donate(const PageRequest& page_request, const std::string& charity) {
   store::Donation donation;
   if (!options_.charities.empty()) {
-    const auto chosen = std::find_if(options_.charities.begin(), options_.charities.end(),
-                                     [&](const config::CharitySettings& one) { return one.name == charity; });
+    const auto chosen =
+        std::find_if(options_.charities.begin(), options_.charities.end(),
+                     [&](const config::CharitySettings& settings) { return settings.name == charity; });
     if (chosen == options_.charities.end()) return redirect_to_page(page_request.token, kCharityMissing);
     donation = {chosen->name, chosen->link};
   }

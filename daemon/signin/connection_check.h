@@ -38,7 +38,7 @@ class CheckReport {
   }
   bool has(CheckResult::Kind kind) const {
     return std::any_of(results_.begin(), results_.end(),
-                       [kind](const CheckResult& one) { return one.kind == kind; });
+                       [kind](const CheckResult& result) { return result.kind == kind; });
   }
   const std::vector<CheckResult>& all() const { return results_; }
 

@@ -10,8 +10,8 @@
 namespace giftsync::signin {
 
 const config::SsoConnectionSettings* find_by_name(const config::SsoSettings& sso, std::string_view name) {
-  for (const config::SsoConnectionSettings& one : sso.connections)
-    if (one.name == name) return &one;
+  for (const config::SsoConnectionSettings& connection : sso.connections)
+    if (connection.name == name) return &connection;
   return nullptr;
 }
 
@@ -34,8 +34,8 @@ std::optional<std::string> address_error(std::string_view address) {
 
 const config::SsoConnectionSettings* find_connection(const config::SsoSettings& sso,
                                                      std::string_view address) {
-  for (const config::SsoConnectionSettings& one : sso.connections)
-    if (is_in_domains(one, address)) return &one;
+  for (const config::SsoConnectionSettings& connection : sso.connections)
+    if (is_in_domains(connection, address)) return &connection;
   return nullptr;
 }
 

@@ -134,7 +134,8 @@ void update_latest(const CompiledSource& source, PollCursor& cursor_state, Time 
 }
 
 void cache_page(PollCursor& cursor_state, CachedPage page) {
-  std::erase_if(cursor_state.cached_pages, [&](const CachedPage& one) { return one.url == page.url; });
+  std::erase_if(cursor_state.cached_pages,
+                [&](const CachedPage& cached_page) { return cached_page.url == page.url; });
   if (page.etag.empty() || page.etag.size() > kMaxEtagBytes) return;
   cursor_state.cached_pages.push_back(std::move(page));
   if (cursor_state.cached_pages.size() > kMaxCachedPages)
@@ -398,7 +399,7 @@ std::string page_url(const CompiledSource& source, const PollCursor& cursor_stat
 
 const CachedPage* find_cached_page(const PollCursor& cursor_state, const std::string& url) {
   const auto found = std::find_if(cursor_state.cached_pages.begin(), cursor_state.cached_pages.end(),
-                                  [&](const CachedPage& one) { return one.url == url; });
+                                  [&](const CachedPage& page) { return page.url == url; });
   return found == cursor_state.cached_pages.end() ? nullptr : &*found;
 }
 

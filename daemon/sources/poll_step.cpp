@@ -62,8 +62,8 @@ HttpGetResponse fetch_page(const CompiledSource& source, const PollCursor& curso
 /// A poll by time that finds no time on a page requests the same page again (SRC-42).
 bool cannot_advance(const CompiledSource& source, const std::vector<sync::ClassifiedEvent>& classified) {
   return !source.settings.since.empty() &&
-         std::all_of(classified.begin(), classified.end(), [](const sync::ClassifiedEvent& one) {
-           return one.faulty_fields.empty() || one.faulty_fields.contains(sync::EventField::occurred_at);
+         std::all_of(classified.begin(), classified.end(), [](const sync::ClassifiedEvent& event) {
+           return event.faulty_fields.empty() || event.faulty_fields.contains(sync::EventField::occurred_at);
          });
 }
 
@@ -382,8 +382,8 @@ bool has_changed_config(const CompiledSource& source, const store::SourceSchedul
 const store::SourceSchedule* find_wait(const CompiledSource& source,
                                        const std::vector<store::SourceSchedule>& waits) {
   if (source.settings.kind != config::SourceKind::poll) return nullptr;
-  const auto found = std::find_if(waits.begin(), waits.end(), [&](const store::SourceSchedule& one) {
-    return one.name == source.settings.name;
+  const auto found = std::find_if(waits.begin(), waits.end(), [&](const store::SourceSchedule& schedule) {
+    return schedule.name == source.settings.name;
   });
   return found == waits.end() ? nullptr : &*found;
 }
@@ -449,13 +449,14 @@ constexpr std::size_t kUnreadableFingerprintDigits = 8;
 }  // namespace
 
 bool are_all_unreadable(const std::vector<sync::ClassifiedEvent>& classified) {
-  return !classified.empty() && std::all_of(classified.begin(), classified.end(),
-                                            [](const sync::ClassifiedEvent& one) { return one.unreadable; });
+  return !classified.empty() &&
+         std::all_of(classified.begin(), classified.end(),
+                     [](const sync::ClassifiedEvent& event) { return event.unreadable; });
 }
 
 bool is_any_readable(const std::vector<sync::ClassifiedEvent>& classified) {
   return std::any_of(classified.begin(), classified.end(),
-                     [](const sync::ClassifiedEvent& one) { return !one.unreadable && !one.ignored; });
+                     [](const sync::ClassifiedEvent& event) { return !event.unreadable && !event.ignored; });
 }
 
 std::string describe_unreadable(const std::vector<sync::ClassifiedEvent>& classified,
@@ -472,15 +473,16 @@ std::string describe_unreadable(const std::vector<sync::ClassifiedEvent>& classi
 
 std::string page_digest(const std::vector<sync::ClassifiedEvent>& classified) {
   std::string digests;
-  for (const sync::ClassifiedEvent& one : classified) digests += one.item.event.digest;
+  for (const sync::ClassifiedEvent& classified_event : classified)
+    digests += classified_event.item.event.digest;
   return sha256(digests);
 }
 
 std::vector<std::string> event_fingerprints(const std::vector<sync::ClassifiedEvent>& classified) {
   std::vector<std::string> fingerprints;
   fingerprints.reserve(classified.size() + 1);
-  for (const sync::ClassifiedEvent& one : classified)
-    fingerprints.push_back(one.item.event.digest.substr(0, kUnreadableFingerprintDigits));
+  for (const sync::ClassifiedEvent& classified_event : classified)
+    fingerprints.push_back(classified_event.item.event.digest.substr(0, kUnreadableFingerprintDigits));
   fingerprints.push_back(to_hex(page_digest(classified)).substr(0, kUnreadableFingerprintDigits));
   return fingerprints;
 }

@@ -176,9 +176,9 @@ namespace {
 std::vector<store::SourceSummary> sources_of(const config::Settings& settings, store::Store& store) {
   auto sources = store.sources.list();
   for (store::SourceSummary& row : sources) {
-    const bool is_removed =
-        std::none_of(settings.sources.begin(), settings.sources.end(),
-                     [&](const config::SourceSettings& one) { return one.name == row.name; });
+    const bool is_removed = std::none_of(
+        settings.sources.begin(), settings.sources.end(),
+        [&](const config::SourceSettings& source_settings) { return source_settings.name == row.name; });
     if (!is_removed) continue;
     row.state = "removed";
     row.reason.clear();

@@ -30,13 +30,13 @@ std::string describe(const sources::ExtractionError& error) {
 /// A message without a readable event is refused whole, and so is one beyond its source's limit.
 std::string refusal_of(const std::vector<sync::EventTrial>& trials, const config::SourceSettings& source) {
   if (trials.empty()) return {};
-  const auto is_over_limit = [](const sync::EventTrial& one) {
-    return one.outcome == TrialOutcome::over_limit;
+  const auto is_over_limit = [](const sync::EventTrial& trial) {
+    return trial.outcome == TrialOutcome::over_limit;
   };
   if (std::any_of(trials.begin(), trials.end(), is_over_limit))
     return "the source has too many orphaned changes";
-  const auto is_unreadable = [](const sync::EventTrial& one) {
-    return one.reason == QuarantineReason::malformed;
+  const auto is_unreadable = [](const sync::EventTrial& event_trial) {
+    return event_trial.reason == QuarantineReason::malformed;
   };
   const bool is_webhook = source.kind == config::SourceKind::webhook;
   return is_webhook && std::all_of(trials.begin(), trials.end(), is_unreadable)

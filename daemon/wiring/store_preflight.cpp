@@ -133,8 +133,8 @@ std::vector<std::string> connection_faults(const config::Settings& settings) {
 std::vector<std::string> server_warnings(const config::Settings& settings) {
   std::vector<std::string> warnings =
       sql::durability_warnings(*sql::Database::shared(store_dsn(settings.store)));
-  for (std::string& one : warnings)
-    one = fmt::format("{}: {}", key_location(settings, "store.connection"), one);
+  for (std::string& warning : warnings)
+    warning = fmt::format("{}: {}", key_location(settings, "store.connection"), warning);
   return warnings;
 }
 

@@ -23,13 +23,13 @@ struct ConnectionChecks {
   std::vector<const ConnectionCheck*> all;  // guarded by mutex
 };
 ConnectionChecks& connection_checks() {
-  static ConnectionChecks one;
-  return one;
+  static ConnectionChecks checks;
+  return checks;
 }
 
-bool is_same_database(const Dsn& one, const Dsn& other) {
-  return one.dialect == other.dialect && one.connection == other.connection &&
-         one.password == other.password && one.is_external_crm == other.is_external_crm;
+bool is_same_database(const Dsn& dsn, const Dsn& other) {
+  return dsn.dialect == other.dialect && dsn.connection == other.connection &&
+         dsn.password == other.password && dsn.is_external_crm == other.is_external_crm;
 }
 
 }  // namespace
@@ -114,13 +114,13 @@ std::string fault(const std::string& evidence) {
 
 std::optional<std::string> pooling_fault(const Dsn& dsn) {
   if (dsn.dialect != Dialect::postgresql) return std::nullopt;
-  Connection one(dsn);
-  const std::string first = one.backend();
-  if (first == one.announced_backend()) return std::nullopt;
+  Connection connection(dsn);
+  const std::string first = connection.backend();
+  if (first == connection.announced_backend()) return std::nullopt;
   Connection other(dsn);
   std::string second;
   for (int round = 0; round < kRounds; ++round) {
-    if (const std::string now = one.backend(); now != first)
+    if (const std::string now = connection.backend(); now != first)
       return fault("one session was served by the processes " + first + " and " + now);
     if (!other.run("BEGIN")) return fault("it refuses transactions");
     const std::string now = other.backend();

@@ -43,8 +43,8 @@ struct ActiveQueries {
   std::vector<ActiveQuery*> all;  // guarded by mutex
 };
 ActiveQueries& active_queries() {
-  static ActiveQueries one;
-  return one;
+  static ActiveQueries queries;
+  return queries;
 }
 
 std::int64_t millis_since(std::chrono::steady_clock::time_point then) {

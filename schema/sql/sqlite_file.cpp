@@ -63,8 +63,8 @@ std::shared_ptr<WriterLock> WriterLock::of_file(const std::string& path) {
 
 std::list<WriterLock::Waiter*>::const_iterator WriterLock::next_of(const std::list<Waiter*>& waiting,
                                                                    Time now) {
-  const auto next = std::find_if(waiting.begin(), waiting.end(), [now](const Waiter* one) {
-    return one->urgent || now - one->since >= kPatience;
+  const auto next = std::find_if(waiting.begin(), waiting.end(), [now](const Waiter* waiter) {
+    return waiter->urgent || now - waiter->since >= kPatience;
   });
   return next == waiting.end() ? waiting.begin() : next;
 }

@@ -282,13 +282,13 @@ std::vector<CrmFailureClass> ConsoleGifts::failure_classes(const Viewer& viewer)
   std::map<std::string, CrmFailureClass> classes;
   for (const Failure& failure : failures) {
     const std::string error = failure_class_of(failure.error);
-    CrmFailureClass& one = classes[error];
+    CrmFailureClass& failure_class = classes[error];
     const UtcMillis since = failure.times.since;
-    if (one.gifts++ == 0) one = {error, failure.error, 1, failure.id, 0, since, since};
-    if (failure.is_rejected) ++one.rejected;
-    one.first_failing_since = std::min(one.first_failing_since, since);
-    one.last_failing_since = std::max(one.last_failing_since, since);
-    one.failing.push_back(failure.times);
+    if (failure_class.gifts++ == 0) failure_class = {error, failure.error, 1, failure.id, 0, since, since};
+    if (failure.is_rejected) ++failure_class.rejected;
+    failure_class.first_failing_since = std::min(failure_class.first_failing_since, since);
+    failure_class.last_failing_since = std::max(failure_class.last_failing_since, since);
+    failure_class.failing.push_back(failure.times);
   }
   std::vector<CrmFailureClass> sorted;
   for (auto& [error, one] : classes) sorted.push_back(std::move(one));

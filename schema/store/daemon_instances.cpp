@@ -53,15 +53,17 @@ std::vector<SeenDaemonInstance> DaemonInstances::list() {
   const std::string now(sql::database_now(database_->dialect()));
   return database_->read([&](soci::session& session) {
     SeenDaemonInstance row;
-    DaemonInstance& one = row.instance;
+    DaemonInstance& daemon_instance = row.instance;
     return sql::select_rows(
         row, session,
         "SELECT id, host, pid, version, listen, settings_file, settings, started_at, loaded_at, "
         "last_reload_at, reload_faults, last_seen_at, " +
             now + " - last_seen_at FROM daemon_instance ORDER BY started_at DESC, id",
-        into(one.id), into(one.host), into(one.pid), into(one.version), into(one.listen),
-        into(one.settings_file), into(one.settings), into(one.started_at), into(one.loaded_at),
-        into(one.last_reload_at), into(one.reload_faults), into(row.last_seen_at), into(row.unseen_millis));
+        into(daemon_instance.id), into(daemon_instance.host), into(daemon_instance.pid),
+        into(daemon_instance.version), into(daemon_instance.listen), into(daemon_instance.settings_file),
+        into(daemon_instance.settings), into(daemon_instance.started_at), into(daemon_instance.loaded_at),
+        into(daemon_instance.last_reload_at), into(daemon_instance.reload_faults), into(row.last_seen_at),
+        into(row.unseen_millis));
   });
 }
 

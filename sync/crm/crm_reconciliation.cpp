@@ -121,9 +121,9 @@ std::vector<StatusChange> times_to_import(const ReconciliationContext& context, 
   const std::vector<StatusChange> known =
       context.store.changes.changes_of(std::span(&gift.transaction.id, 1));
   std::erase_if(imported, [&](const StatusChange& change) {
-    return std::any_of(known.begin(), known.end(), [&](const StatusChange& one) {
-      return one.source == change.source && one.status == change.status &&
-             one.occurred_at == change.occurred_at;
+    return std::any_of(known.begin(), known.end(), [&](const StatusChange& status_change) {
+      return status_change.source == change.source && status_change.status == change.status &&
+             status_change.occurred_at == change.occurred_at;
     });
   });
   return imported;
@@ -267,13 +267,13 @@ std::vector<TransactionId> rematch_skipped(const ReconciliationContext& context,
   rules.tasks_enabled = context.rules.sync.tasks.enabled;
   rules.dry_run = context.rules.dry_run;
   std::vector<TransactionId> to_create;
-  for (const matching::RematchResult& one :
+  for (const matching::RematchResult& result :
        rematch(context.store, context.crm, rules, plan.skipped, context.now)) {
-    if (one.kind == matching::RematchResult::Kind::to_create) {
-      plan.findings.at(one.transaction).kind = Kind::created;
-      to_create.push_back(one.transaction);
-    } else if (one.kind == matching::RematchResult::Kind::failed) {
-      plan.findings.at(one.transaction).kind = Kind::queued;
+    if (result.kind == matching::RematchResult::Kind::to_create) {
+      plan.findings.at(result.transaction).kind = Kind::created;
+      to_create.push_back(result.transaction);
+    } else if (result.kind == matching::RematchResult::Kind::failed) {
+      plan.findings.at(result.transaction).kind = Kind::queued;
     }
   }
   return to_create;
@@ -295,12 +295,12 @@ void write(store::Store& store, UtcMillis now, ReconciliationPlan& plan,
            std::vector<TransactionId>& to_write) {
   const std::vector<TransactionId> ids = store.backfill.adopt(plan.adoptions, now);
   const std::set<TransactionId> adopted(ids.begin(), ids.end());
-  for (const store::Adoption& one : plan.adoptions) {
-    const TransactionId id = one.gift.transaction.id;
+  for (const store::Adoption& adoption : plan.adoptions) {
+    const TransactionId id = adoption.gift.transaction.id;
     // another process made it known meanwhile
     if (!adopted.contains(id))
       plan.findings.at(id).kind = Kind::queued;
-    else if (one.write)
+    else if (adoption.write)
       to_write.push_back(id);
   }
   if (!plan.imported_changes.empty()) store.changes.accept(plan.imported_changes);

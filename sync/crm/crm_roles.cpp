@@ -26,12 +26,12 @@ std::vector<UserRole> crm_roles(const CrmRoleRules& rules,
                                 std::span<const crm::PermissionSetAssignment> assignments, UtcMillis now) {
   std::vector<UserRole> roles;
   const auto add = [&](Role role, const std::vector<std::string>& sets) {
-    for (const crm::PermissionSetAssignment& one : assignments) {
+    for (const crm::PermissionSetAssignment& assignment : assignments) {
       const bool gives_role = std::any_of(sets.begin(), sets.end(), [&](const std::string& set) {
-        return is_same_permission_set(set, one.permission_set);
+        return is_same_permission_set(set, assignment.permission_set);
       });
-      if (!gives_role || !is_in_force(one, now)) continue;
-      roles.push_back({role, RoleOrigin::crm, one.permission_set, now});
+      if (!gives_role || !is_in_force(assignment, now)) continue;
+      roles.push_back({role, RoleOrigin::crm, assignment.permission_set, now});
       return;
     }
   };

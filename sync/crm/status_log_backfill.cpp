@@ -160,8 +160,8 @@ FillPlan plan_fills(store::BackfillStore& backfill, crm::GiftRecords& gift_recor
   for (store::TransactionState& state : backfill.find_states(ids))
     states[state.transaction] = std::move(state);
   std::unordered_map<TransactionId, StatusTimes> records;
-  for (const crm::GiftStatusTimes& one : gift_records.find_status_times(ids))
-    records[one.transaction] = one.times;
+  for (const crm::GiftStatusTimes& find_status_time : gift_records.find_status_times(ids))
+    records[find_status_time.transaction] = find_status_time.times;
   FillPlan plan;
   for (const LoggedGift& gift : logged) {
     const auto record = records.find(gift.transaction);
@@ -181,7 +181,7 @@ FillPlan plan_fills(store::BackfillStore& backfill, crm::GiftRecords& gift_recor
 void accept(store::ChangeLog& log, const std::vector<PlannedChange>& planned, StatusLogBatch& batch) {
   if (planned.empty()) return;
   std::vector<store::StatusChange> changes;
-  for (const PlannedChange& one : planned) changes.push_back(one.change);
+  for (const PlannedChange& planned_change : planned) changes.push_back(planned_change.change);
   const std::vector<store::AcceptOutcome> outcomes = log.accept(changes);
   std::unordered_set<TransactionId> attempted;
   std::unordered_set<TransactionId> written;
@@ -194,8 +194,8 @@ void accept(store::ChangeLog& log, const std::vector<PlannedChange>& planned, St
     }
     batch.rows.used -= planned[i].rows;
     batch.rows.not_needed += planned[i].rows;
-    std::erase_if(batch.filled, [&](const FilledTime& one) {
-      return one.transaction == change.transaction && one.status == change.status;
+    std::erase_if(batch.filled, [&](const FilledTime& filled_time) {
+      return filled_time.transaction == change.transaction && filled_time.status == change.status;
     });
   }
   batch.to_write.assign(written.begin(), written.end());

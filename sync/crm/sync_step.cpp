@@ -202,10 +202,10 @@ Decisions find_or_decide(const SyncContext& context, const std::vector<Transacti
     return {std::move(sync_states), pause.what(),
             std::clamp(pause.until().value - context.now.value, sync_retry_millis(1), kMaxSyncRetryMillis)};
   }
-  for (const CrmSyncState& one : decided) {
+  for (const CrmSyncState& state : decided) {
     GiftEvent& event =
-        stats.events.emplace_back(gift_event(matched_kind(one.decision), gifts.at(one.transaction)));
-    event.matched_id = one.decision.contact_id.empty() ? one.decision.lead_id : one.decision.contact_id;
+        stats.events.emplace_back(gift_event(matched_kind(state.decision), gifts.at(state.transaction)));
+    event.matched_id = state.decision.contact_id.empty() ? state.decision.lead_id : state.decision.contact_id;
   }
   sync_states.merge(by_transaction(std::move(decided), id_of));
   return {std::move(sync_states), ""};

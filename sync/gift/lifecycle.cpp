@@ -288,8 +288,8 @@ StatusChange change_of(const store::Gift& gift, const DueOutcome& outcome, UtcMi
 }
 
 bool is_among(std::span<const StatusChange> refused, const DueOutcome& outcome) {
-  return std::any_of(refused.begin(), refused.end(), [&](const StatusChange& one) {
-    return DueOutcome{one.status, one.premise, one.occurred_at} == outcome;
+  return std::any_of(refused.begin(), refused.end(), [&](const StatusChange& change) {
+    return DueOutcome{change.status, change.premise, change.occurred_at} == outcome;
   });
 }
 

@@ -254,7 +254,7 @@ void AttemptWriter::lead(std::unique_lock<std::mutex>& lock) {
   last_commit_ =
       std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - started_at);
   lock.lock();
-  for (Waiting* one : group) one->is_done = true;
+  for (Waiting* waiting : group) waiting->is_done = true;
   has_leader_ = false;
   changed_.notify_all();
 }
@@ -267,7 +267,7 @@ void AttemptWriter::commit(const std::vector<Waiting*>& group) {
     return;
   } catch (const DependencyError& error) {
     is_transient = error.transient();
-    for (Waiting* one : group) one->fault = std::current_exception();
+    for (Waiting* waiting : group) waiting->fault = std::current_exception();
   } catch (...) {
     for (Waiting* one : group) one->fault = std::current_exception();
   }
@@ -281,10 +281,10 @@ void AttemptWriter::commit(const std::vector<Waiting*>& group) {
 void AttemptWriter::commit_together(const std::vector<Waiting*>& group) {
   std::vector<store::DeliveryOutcome> ended;
   store::DeliveryQueue::AttemptStart beginning{group.front()->owner, {}, kSendingLeaseMillis};
-  for (const Waiting* one : group) {
-    ended.insert(ended.end(), one->attempts.ended.begin(), one->attempts.ended.end());
-    beginning.sendings.insert(beginning.sendings.end(), one->attempts.started.begin(),
-                              one->attempts.started.end());
+  for (const Waiting* waiting : group) {
+    ended.insert(ended.end(), waiting->attempts.ended.begin(), waiting->attempts.ended.end());
+    beginning.sendings.insert(beginning.sendings.end(), waiting->attempts.started.begin(),
+                              waiting->attempts.started.end());
   }
   const std::vector<bool> has_started = queue_.finish_and_begin(ended, beginning, now_());
   auto next = has_started.begin();

@@ -98,9 +98,9 @@ bool differs_by_mail(std::string_view word) {
          (dot != std::string_view::npos && dot + 1 < word.size());  // a host
 }
 
-bool is_many(const SharedReply& one, UtcMillis now) {
-  if (one.state == DeliveryState::undelivered) return one.mails >= kManyUndelivered;
-  return one.mails >= kManyDeferred && has_elapsed(one.since, kLongDeferredMillis, now);
+bool is_many(const SharedReply& reply, UtcMillis now) {
+  if (reply.state == DeliveryState::undelivered) return reply.mails >= kManyUndelivered;
+  return reply.mails >= kManyDeferred && has_elapsed(reply.since, kLongDeferredMillis, now);
 }
 
 }  // namespace

@@ -224,7 +224,7 @@ std::vector<DeliveryRun::PreparedMail> DeliveryRun::prepare(std::vector<ClaimedM
   }
   record(abandoned);
   std::vector<const OutgoingMail*> mails;
-  for (const PreparedMail& one : composed) mails.push_back(&one.mail);
+  for (const PreparedMail& prepared_mail : composed) mails.push_back(&prepared_mail.mail);
   const auto faults = transport_.prepare_all(mails);
   std::vector<EndedAttempt> failed;
   for (std::size_t i = 0; i < composed.size(); ++i) {
@@ -256,7 +256,8 @@ std::optional<SendResult> DeliveryRun::resolve_abandoned(const ClaimedMail& mail
 /// Stores all as `sending`, then sends them.
 void DeliveryRun::send(const std::vector<PreparedMail>& group) {
   std::vector<AttemptWriter::Sending> started;
-  for (const PreparedMail& one : group) started.push_back({one.claimed.claim, one.mail.message_id});
+  for (const PreparedMail& prepared_mail : group)
+    started.push_back({prepared_mail.claimed.claim, prepared_mail.mail.message_id});
   // Read before the lease is stored: time that passes in between, for example by SIGSTOP, counts against the
   // budget.
   const UtcMillis started_at = delivery_.now_();

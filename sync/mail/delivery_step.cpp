@@ -79,7 +79,7 @@ void MailDelivery::requeue_unsent(InFlight& in_flight) {
   // Later another connection of this daemon may have begun the same attempts.
   if (!in_flight.beginning.empty() && !has_elapsed(in_flight.claimed_at, kMaxClaimAgeMillis, now_())) {
     std::vector<AttemptWriter::Sending> started = in_flight.beginning;
-    for (AttemptWriter::Sending& one : started) ++one.claim.attempt;
+    for (AttemptWriter::Sending& sending : started) ++sending.claim.attempt;
     // Each is begun once more first: that needs this daemon's live lease, so it is no other daemon's attempt.
     const std::vector<bool> is_own =
         store_.deliveries.begin_sending(rules_.owner, started, kSendingLeaseMillis, now_());

@@ -84,7 +84,7 @@ void RelayHealth::begin_pause(const std::string& reason, UtcMillis now) {
   for (SuspectMail& mail : std::exchange(suspects_, {}))
     if (mail.is_refusal) paused_suspects_.push_back(std::move(mail));
   refused_before_.clear();
-  for (Connection& one : connections_) one.rests_until = {0};
+  for (Connection& connection : connections_) connection.rests_until = {0};
 }
 
 FaultScope RelayHealth::record_fault(std::size_t connection, const std::string& reason, UtcMillis now) {

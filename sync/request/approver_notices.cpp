@@ -46,9 +46,9 @@ void add_approver_notices(store::Store& store, crm::Crm& crm, const ApproverNoti
                           std::span<const LoadedRequestRecord> waiting, UtcMillis now) {
   std::map<std::string, const LoadedRequestRecord*> by_id;
   std::vector<std::string> ids;
-  for (const LoadedRequestRecord& one : waiting) {
-    by_id.emplace(one.row.id, &one);
-    ids.push_back(one.row.id);
+  for (const LoadedRequestRecord& request_record : waiting) {
+    by_id.emplace(request_record.row.id, &request_record);
+    ids.push_back(request_record.row.id);
   }
   const auto unnoticed = store.approver_notices.find_unnoticed(ids);
   if (unnoticed.empty()) return;
@@ -56,16 +56,16 @@ void add_approver_notices(store::Store& store, crm::Crm& crm, const ApproverNoti
   if (approvers.empty()) return;
   const auto crm_users = crm_users_of(crm, approvers);
   std::vector<ApproverNotice> notices;
-  for (const store::UnnoticedRecord& one : unnoticed) {
-    const LoadedRequestRecord& record = *by_id.at(one.record_id);
+  for (const store::UnnoticedRecord& unnoticed_record : unnoticed) {
+    const LoadedRequestRecord& record = *by_id.at(unnoticed_record.record_id);
     const RequestRecordParties parties =
-        parties_of(record.row, store.request_records.find(std::span(&one.record_id, 1)));
+        parties_of(record.row, store.request_records.find(std::span(&unnoticed_record.record_id, 1)));
     const RequestedItem item = requested_item(store.catalogue, record.completed);
     for (std::size_t i = 0; i < approvers.size(); ++i) {
       const auto own_users = [&] { return crm_users[i]; };
       if (!rules.allow_self_approval && is_own(parties, approvers[i].email, own_users)) continue;
-      notices.push_back(
-          {approvers[i].id, one.transition, one.record_id, record.row.text(F::number), item.name, item.cost});
+      notices.push_back({approvers[i].id, unnoticed_record.transition, unnoticed_record.record_id,
+                         record.row.text(F::number), item.name, item.cost});
     }
   }
   store.approver_notices.add(notices, now);

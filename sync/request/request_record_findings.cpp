@@ -122,8 +122,9 @@ std::vector<RequestRecordFinding> sending_findings(const RequestRecord& complete
     add("sender", "Sender is empty: enter the CRM user on whose behalf the gift is sent.");
     return findings;
   }
-  for (const MissingPrecondition& one : facts.sender.missing)
-    findings.push_back({std::string(to_word(one.precondition)), one.message, one.command, true});
+  for (const MissingPrecondition& missing_precondition : facts.sender.missing)
+    findings.push_back({std::string(to_word(missing_precondition.precondition)), missing_precondition.message,
+                        missing_precondition.command, true});
   return findings;
 }
 

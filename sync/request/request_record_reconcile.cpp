@@ -41,8 +41,8 @@ struct Reconciling {
   const RequestRecordEntry& next() const { return result.change.next; }
 };
 
-void warn(Reconciling& one, const std::string& text) {
-  one.result.warnings.push_back("request " + one.next().number + text);
+void warn(Reconciling& reconciling, const std::string& text) {
+  reconciling.result.warnings.push_back("request " + reconciling.next().number + text);
 }
 
 bool waits(const RequestRecordEntry& entry, UtcMillis now) {
@@ -50,53 +50,55 @@ bool waits(const RequestRecordEntry& entry, UtcMillis now) {
 }
 
 /// Its gift may have been sent by an instance with another store.
-bool is_claimed_by_unknown_instance(const Reconciling& one) {
-  return one.snapshot.row.claimed && one.status != CrmStatus::rejected && one.status != CrmStatus::sent;
+bool is_claimed_by_unknown_instance(const Reconciling& reconciling) {
+  return reconciling.snapshot.row.claimed && reconciling.status != CrmStatus::rejected &&
+         reconciling.status != CrmStatus::sent;
 }
 
 /// A new record without a value was made by the CRM's automation: the package's default applies. In a known
 /// record the field was emptied later, for example by an import: the earlier value applies.
-bool auto_approved_without_value(const Reconciling& one) {
-  return one.is_new_record ? one.snapshot.auto_approved_default
-                           : one.snapshot.known.approval == Approval::automatic;
+bool auto_approved_without_value(const Reconciling& reconciling) {
+  return reconciling.is_new_record ? reconciling.snapshot.auto_approved_default
+                                   : reconciling.snapshot.known.approval == Approval::automatic;
 }
 
 /// Request Numbers are unique. A known Id with another number means that the known record was deleted and
 /// this is a new one. Decisions on the old record do not apply to the new one. An Id that was sent is never
 /// sent again.
-void reset_if_replaced(Reconciling& one) {
-  const std::string number = one.snapshot.row.text(F::number);
-  const RequestRecordEntry& known = one.snapshot.known;
-  if (one.is_new_record || number.empty() || known.number.empty() || known.number == number) return;
-  one.result.warnings.push_back("request " + number + " has the Id of request " + known.number +
-                                ", which was deleted");
+void reset_if_replaced(Reconciling& reconciling) {
+  const std::string number = reconciling.snapshot.row.text(F::number);
+  const RequestRecordEntry& known = reconciling.snapshot.known;
+  if (reconciling.is_new_record || number.empty() || known.number.empty() || known.number == number) return;
+  reconciling.result.warnings.push_back("request " + number + " has the Id of request " + known.number +
+                                        ", which was deleted");
   if (known.state == State::sent) return;
-  one.next() = RequestRecordEntry();
-  one.next().version = known.version;
-  one.is_new_record = true;
+  reconciling.next() = RequestRecordEntry();
+  reconciling.next().version = known.version;
+  reconciling.is_new_record = true;
 }
 
-bool is_backing_off(const Reconciling& one) {
-  return one.next().state == State::approved && one.next().failures > 0 && waits(one.next(), one.now);
+bool is_backing_off(const Reconciling& reconciling) {
+  return reconciling.next().state == State::approved && reconciling.next().failures > 0 &&
+         waits(reconciling.next(), reconciling.now);
 }
 
 /// An approver has just decided and is writing it to the CRM.
-bool is_in_flight(const Reconciling& one) {
-  return one.next().state == State::approved && one.next().failures == 0 && waits(one.next(), one.now) &&
-         one.status == CrmStatus::pending;
+bool is_in_flight(const Reconciling& reconciling) {
+  return reconciling.next().state == State::approved && reconciling.next().failures == 0 &&
+         waits(reconciling.next(), reconciling.now) && reconciling.status == CrmStatus::pending;
 }
 
-void transition(Reconciling& one, std::string_view who, std::string_view from, State to,
+void transition(Reconciling& reconciling, std::string_view who, std::string_view from, State to,
                 std::string_view comment) {
-  one.result.change.transitions.push_back(
-      {one.now, std::string(who), std::string(from), std::string(to_word(to)), std::string(comment)});
-  one.next().state = to;
+  reconciling.result.change.transitions.push_back(
+      {reconciling.now, std::string(who), std::string(from), std::string(to_word(to)), std::string(comment)});
+  reconciling.next().state = to;
 }
 
-void transition(Reconciling& one, std::string_view who, RequestRecordAction action,
+void transition(Reconciling& reconciling, std::string_view who, RequestRecordAction action,
                 std::string_view comment) {
-  if (const auto to = state_after(one.next().state, action))
-    transition(one, who, reported_state_word(one.next().state), *to, comment);
+  if (const auto to = state_after(reconciling.next().state, action))
+    transition(reconciling, who, reported_state_word(reconciling.next().state), *to, comment);
 }
 
 /// Without `how` the approval is cleared.
@@ -109,15 +111,15 @@ void set_approval(RequestRecordEntry& entry, Approval how = Approval::none, cons
   entry.next_attempt_at.reset();
 }
 
-void approve(Reconciling& one, Approval how, const std::string& who) {
-  set_approval(one.next(), how, who, one.snapshot.content);
-  one.next().error.clear();
+void approve(Reconciling& reconciling, Approval how, const std::string& who) {
+  set_approval(reconciling.next(), how, who, reconciling.snapshot.content);
+  reconciling.next().error.clear();
 }
 
 /// A gift exists, so this request was sent, whatever the CRM shows.
-void mark_sent(Reconciling& one) {
-  RequestRecordEntry& next = one.next();
-  transition(one, kGiftsyncActor, reported_state_word(next.state), State::sent, kGiftFound);
+void mark_sent(Reconciling& reconciling) {
+  RequestRecordEntry& next = reconciling.next();
+  transition(reconciling, kGiftsyncActor, reported_state_word(next.state), State::sent, kGiftFound);
   next.error.clear();
   next.approved_content.clear();
   next.failures = 0;
@@ -126,36 +128,37 @@ void mark_sent(Reconciling& one) {
 }
 
 /// Returns false when reconciliation ends here.
-bool continue_claim(Reconciling& one) {
-  one.result.must_send = one.snapshot.row.claimed;
-  if (one.snapshot.row.claimed || waits(one.next(), one.now)) return false;  // or another daemon is claiming
-  one.next().state = *state_after(one.next().state, RequestRecordAction::release);
-  one.next().next_attempt_at.reset();
+bool continue_claim(Reconciling& reconciling) {
+  reconciling.result.must_send = reconciling.snapshot.row.claimed;
+  if (reconciling.snapshot.row.claimed || waits(reconciling.next(), reconciling.now))
+    return false;  // or another daemon is claiming
+  reconciling.next().state = *state_after(reconciling.next().state, RequestRecordAction::release);
+  reconciling.next().next_attempt_at.reset();
   return true;
 }
 
 /// Takes over the CRM's state of a new record.
-void adopt_crm_state(Reconciling& one) {
-  RequestRecordEntry& next = one.next();
-  const std::string who = editor_of(one.snapshot);
-  next.crm_status = one.status.value_or(CrmStatus::pending);
-  if (is_claimed_by_unknown_instance(one)) {
-    transition(one, who, "", State::pending, "first seen while it was being sent");
-  } else if (!one.status) {
-    transition(one, who, "", State::pending, "first seen");
-    next.error = transition_error(State::pending, one.snapshot.row.text(F::status));
-  } else if (*one.status == CrmStatus::pending) {
-    transition(one, who, "", State::pending, "first seen");
-  } else if (*one.status == CrmStatus::approved) {
-    transition(one, who, "", State::approved, "first seen as Approved: the CRM's own approval");
-    approve(one, Approval::person, who);
-  } else if (*one.status == CrmStatus::rejected) {
-    transition(one, who, "", State::rejected, "first seen as Rejected");
+void adopt_crm_state(Reconciling& reconciling) {
+  RequestRecordEntry& next = reconciling.next();
+  const std::string who = editor_of(reconciling.snapshot);
+  next.crm_status = reconciling.status.value_or(CrmStatus::pending);
+  if (is_claimed_by_unknown_instance(reconciling)) {
+    transition(reconciling, who, "", State::pending, "first seen while it was being sent");
+  } else if (!reconciling.status) {
+    transition(reconciling, who, "", State::pending, "first seen");
+    next.error = transition_error(State::pending, reconciling.snapshot.row.text(F::status));
+  } else if (*reconciling.status == CrmStatus::pending) {
+    transition(reconciling, who, "", State::pending, "first seen");
+  } else if (*reconciling.status == CrmStatus::approved) {
+    transition(reconciling, who, "", State::approved, "first seen as Approved: the CRM's own approval");
+    approve(reconciling, Approval::person, who);
+  } else if (*reconciling.status == CrmStatus::rejected) {
+    transition(reconciling, who, "", State::rejected, "first seen as Rejected");
   } else {
-    transition(one, who, "", State::sent, "first seen as Sent: giftsync sent nothing for it");
+    transition(reconciling, who, "", State::sent, "first seen as Sent: giftsync sent nothing for it");
     next.error =
         "giftsync sent no gift for this request: it was Sent when it was first seen. Make a new request.";
-    warn(one, " was Sent when it was first seen; no gift is sent for it");
+    warn(reconciling, " was Sent when it was first seen; no gift is sent for it");
   }
 }
 
@@ -166,36 +169,36 @@ bool is_open(State state) {
 
 /// What was edited since the record was last read (CON-54). A value that the row does not have itself comes
 /// from its contact, lead or creator, and was not edited by the row's editor.
-void record_edit(Reconciling& one) {
-  const std::string& seen = one.next().seen_content;
-  if (seen.empty() || seen == one.snapshot.content || !is_open(one.next().state)) return;
+void record_edit(Reconciling& reconciling) {
+  const std::string& seen = reconciling.next().seen_content;
+  if (seen.empty() || seen == reconciling.snapshot.content || !is_open(reconciling.next().state)) return;
   const auto fields = approval_bound_fields();
   RequestRecord before;
   RequestRecord after;
   parse_values(seen, fields, before);
-  parse_values(one.snapshot.content, fields, after);
+  parse_values(reconciling.snapshot.content, fields, after);
   bool is_of_row = false;
   for (const F field : fields) {
     if (before.get(field) != after.get(field)) {
-      is_of_row = is_of_row || after.get(field) == one.snapshot.row.get(field);
+      is_of_row = is_of_row || after.get(field) == reconciling.snapshot.row.get(field);
       continue;
     }
     before.set(field, {});
     after.set(field, {});
   }
-  one.result.change.edit = {one.now, is_of_row ? editor_of(one.snapshot) : "", format_values(before, fields),
-                            format_values(after, fields)};
+  reconciling.result.change.edit = {reconciling.now, is_of_row ? editor_of(reconciling.snapshot) : "",
+                                    format_values(before, fields), format_values(after, fields)};
 }
 
 /// An approval binds to the content.
-void withdraw_if_changed(Reconciling& one) {
-  RequestRecordEntry& next = one.next();
+void withdraw_if_changed(Reconciling& reconciling) {
+  RequestRecordEntry& next = reconciling.next();
   if (next.state != State::approved) return;
-  const bool changed = one.snapshot.content != next.approved_content;
-  const bool unchecked = next.approval == Approval::automatic && !one.auto_approved;
+  const bool changed = reconciling.snapshot.content != next.approved_content;
+  const bool unchecked = next.approval == Approval::automatic && !reconciling.auto_approved;
   if (!changed && !unchecked) return;
   const std::string_view why = unchecked ? kUncheckedError : kChangedError;
-  transition(one, editor_of(one.snapshot), RequestRecordAction::withdraw, why);
+  transition(reconciling, editor_of(reconciling.snapshot), RequestRecordAction::withdraw, why);
   std::string approved = std::move(next.approved_content);
   set_approval(next);
   if (changed) next.approved_content = std::move(approved);  // so that approvers see what is different
@@ -204,134 +207,137 @@ void withdraw_if_changed(Reconciling& one) {
 
 /// The CRM write after an approval was lost: it is made now. The request stays due until the write is
 /// visible.
-bool has_lost_own_write(const Reconciling& one) {
-  return one.next().state == State::approved && one.status == CrmStatus::pending &&
-         one.snapshot.known.next_attempt_at && one.snapshot.known.failures == 0;
+bool has_lost_own_write(const Reconciling& reconciling) {
+  return reconciling.next().state == State::approved && reconciling.status == CrmStatus::pending &&
+         reconciling.snapshot.known.next_attempt_at && reconciling.snapshot.known.failures == 0;
 }
 
 /// Request Status was edited: legal edits are applied, others are reverted.
-void apply_edit(Reconciling& one) {
-  RequestRecordEntry& next = one.next();
-  if (one.status == crm_status_for(next.state) || one.status == next.crm_status) return;
-  const std::string who = editor_of(one.snapshot);
-  if (const auto action = one.status ? action_for_edit(next.state, *one.status) : std::nullopt) {
-    transition(one, who, *action, "edited in the CRM");
-    if (*action == RequestRecordAction::approve) return approve(one, Approval::person, who);
+void apply_edit(Reconciling& reconciling) {
+  RequestRecordEntry& next = reconciling.next();
+  if (reconciling.status == crm_status_for(next.state) || reconciling.status == next.crm_status) return;
+  const std::string who = editor_of(reconciling.snapshot);
+  if (const auto action =
+          reconciling.status ? action_for_edit(next.state, *reconciling.status) : std::nullopt) {
+    transition(reconciling, who, *action, "edited in the CRM");
+    if (*action == RequestRecordAction::approve) return approve(reconciling, Approval::person, who);
     set_approval(next);
     next.error.clear();
     return;
   }
-  if (has_lost_own_write(one)) return;
-  next.error = transition_error(next.state, one.snapshot.row.text(F::status));
+  if (has_lost_own_write(reconciling)) return;
+  next.error = transition_error(next.state, reconciling.snapshot.row.text(F::status));
   if (next.state == State::approved) {
     ++next.failures;
-    next.next_attempt_at = one.now + kRevertedEditDelayMillis;
+    next.next_attempt_at = reconciling.now + kRevertedEditDelayMillis;
   }
-  warn(one, ": " + next.error + " Reverted; it was edited by " + who);
+  warn(reconciling, ": " + next.error + " Reverted; it was edited by " + who);
 }
 
 /// An edited Gift Id of a sent request is not reverted. While it differs from the gift that was sent, Error
 /// Log says so, after its other text.
-void report_gift_mismatch(Reconciling& one) {
-  const std::optional<GiftId>& sent = one.snapshot.gift_sent;
-  RequestRecordEntry& next = one.next();
+void report_gift_mismatch(Reconciling& reconciling) {
+  const std::optional<GiftId>& sent = reconciling.snapshot.gift_sent;
+  RequestRecordEntry& next = reconciling.next();
   if (next.state != State::sent || !sent) return;
   const std::string mismatch =
       "Item " + std::to_string(sent->value) +
       " was sent, and Gift Id was edited since: no other gift is sent. Set it back, or make a new request.";
   std::string error(giftsync::trimmed(next.error.substr(0, next.error.find(mismatch))));
-  if (gift_id_of(one.snapshot.row) != sent) error += (error.empty() ? "" : " ") + mismatch;
+  if (gift_id_of(reconciling.snapshot.row) != sent) error += (error.empty() ? "" : " ") + mismatch;
   next.error = error_log_text(error);
-  if (next.error.ends_with(mismatch) && !one.snapshot.known.error.ends_with(mismatch))
-    warn(one, ": " + mismatch + " It was edited by " + editor_of(one.snapshot));
+  if (next.error.ends_with(mismatch) && !reconciling.snapshot.known.error.ends_with(mismatch))
+    warn(reconciling, ": " + mismatch + " It was edited by " + editor_of(reconciling.snapshot));
 }
 
-void approve_automatically(Reconciling& one) {
-  if (one.next().state != State::pending || !one.auto_approved || !one.status) return;
-  const bool from_default = !one.snapshot.row.checkbox(F::auto_approved).has_value();
-  transition(one, "Auto-Approved", RequestRecordAction::auto_approve,
+void approve_automatically(Reconciling& reconciling) {
+  if (reconciling.next().state != State::pending || !reconciling.auto_approved || !reconciling.status) return;
+  const bool from_default = !reconciling.snapshot.row.checkbox(F::auto_approved).has_value();
+  transition(reconciling, "Auto-Approved", RequestRecordAction::auto_approve,
              from_default ? "by the package's default" : "");
-  approve(one, Approval::automatic, "Auto-Approved");
+  approve(reconciling, Approval::automatic, "Auto-Approved");
 }
 
-void plan_write(Reconciling& one) {
-  const RequestRecord& row = one.snapshot.row;
-  RequestRecordEntry& next = one.next();
-  crm::RequestRecordUpdate& write = one.result.write;
+void plan_write(Reconciling& reconciling) {
+  const RequestRecord& row = reconciling.snapshot.row;
+  RequestRecordEntry& next = reconciling.next();
+  crm::RequestRecordUpdate& write = reconciling.result.write;
   write.expected = row;
   const CrmStatus wanted = crm_status_for(next.state);
-  if (one.status != wanted) write.status = wanted;
+  if (reconciling.status != wanted) write.status = wanted;
   if (next.error != row.text(F::error_log)) write.error_log = next.error;
   if (row.claimed)
     write.claimed = false;  // its gift is sent, it is rejected, or the claiming instance is gone
   if (next.state != State::sent && next.state != State::rejected) {
-    if (!row.checkbox(F::auto_approved) || one.is_unchecked) write.auto_approved = one.auto_approved;
-    write.item_link = one.snapshot.item_link;
+    if (!row.checkbox(F::auto_approved) || reconciling.is_unchecked)
+      write.auto_approved = reconciling.auto_approved;
+    write.item_link = reconciling.snapshot.item_link;
   }
-  one.result.is_written =
+  reconciling.result.is_written =
       write.status || write.error_log || write.claimed || write.auto_approved || write.item_link;
   // If giftsync may have written Approved to the CRM, Approved counts as shown: a lost write must never look
   // like a user's approval.
-  next.crm_status = wanted == CrmStatus::approved ? wanted : one.status.value_or(next.crm_status);
+  next.crm_status = wanted == CrmStatus::approved ? wanted : reconciling.status.value_or(next.crm_status);
 }
 
-RequestRecordReconciliation finish(Reconciling one) {
-  RequestRecordEntry& next = one.next();
-  RequestRecordReconciliation& result = one.result;
+RequestRecordReconciliation finish(Reconciling reconciling) {
+  RequestRecordEntry& next = reconciling.next();
+  RequestRecordReconciliation& result = reconciling.result;
   if (next.state != State::claimed) {
-    plan_write(one);
-    result.may_claim = next.state == State::approved && !is_backing_off(one);
+    plan_write(reconciling);
+    result.may_claim = next.state == State::approved && !is_backing_off(reconciling);
     // The write or claim may be interrupted: the request becomes due again.
     if ((result.is_written || result.may_claim) && !next.next_attempt_at)
-      next.next_attempt_at = one.now + kWriteInFlightMillis;
+      next.next_attempt_at = reconciling.now + kWriteInFlightMillis;
   }
   // Removing a claim needs a new entry version: an instance that has just claimed has a newer one.
   result.is_changed =
-      next != one.snapshot.known || !result.change.transitions.empty() || result.write.claimed;
+      next != reconciling.snapshot.known || !result.change.transitions.empty() || result.write.claimed;
   return std::move(result);
 }
 
 }  // namespace
 
 RequestRecordReconciliation reconcile_request_record(const RequestRecordSnapshot& snapshot, UtcMillis now) {
-  Reconciling one{snapshot, now, {}, snapshot.known.version == 0};
-  RequestRecordEntry& next = one.next() = snapshot.known;
-  reset_if_replaced(one);
+  Reconciling reconciling{snapshot, now, {}, snapshot.known.version == 0};
+  RequestRecordEntry& next = reconciling.next() = snapshot.known;
+  reset_if_replaced(reconciling);
   next.record_id = snapshot.row.id;
   next.number = snapshot.row.text(F::number);
   if (!snapshot.row.unreadable.empty()) {
-    warn(one,
+    warn(reconciling,
          ": its " + snapshot.row.unreadable + " contains invalid text (not UTF-8); correct it in the CRM");
     next.next_attempt_at.reset();
-    one.result.is_changed = snapshot.known.version > 0 && next != snapshot.known;
-    return std::move(one.result);
+    reconciling.result.is_changed = snapshot.known.version > 0 && next != snapshot.known;
+    return std::move(reconciling.result);
   }
-  one.status = request_record_status_from_word(snapshot.row.text(F::status));
-  one.auto_approved = snapshot.row.checkbox(F::auto_approved).value_or(auto_approved_without_value(one));
-  if (snapshot.has_gift && next.state != State::sent) mark_sent(one);
-  if (next.state == State::claimed && !continue_claim(one)) return finish(std::move(one));
-  if (is_in_flight(one)) {
+  reconciling.status = request_record_status_from_word(snapshot.row.text(F::status));
+  reconciling.auto_approved =
+      snapshot.row.checkbox(F::auto_approved).value_or(auto_approved_without_value(reconciling));
+  if (snapshot.has_gift && next.state != State::sent) mark_sent(reconciling);
+  if (next.state == State::claimed && !continue_claim(reconciling)) return finish(std::move(reconciling));
+  if (is_in_flight(reconciling)) {
     next = snapshot.known;
-    return std::move(one.result);
+    return std::move(reconciling.result);
   }
   next.deleted = false;
-  if (!is_backing_off(one)) next.next_attempt_at.reset();
-  if (one.is_new_record && !snapshot.has_gift) {
-    adopt_crm_state(one);
+  if (!is_backing_off(reconciling)) next.next_attempt_at.reset();
+  if (reconciling.is_new_record && !snapshot.has_gift) {
+    adopt_crm_state(reconciling);
   } else {
-    record_edit(one);
-    withdraw_if_changed(one);
-    apply_edit(one);
+    record_edit(reconciling);
+    withdraw_if_changed(reconciling);
+    apply_edit(reconciling);
   }
-  report_gift_mismatch(one);
-  if (is_claimed_by_unknown_instance(one) && next.state == State::pending) {
+  report_gift_mismatch(reconciling);
+  if (is_claimed_by_unknown_instance(reconciling) && next.state == State::pending) {
     next.error = kClaimedByUnknownInstance;
-    one.auto_approved = false;
-    one.is_unchecked = true;
+    reconciling.auto_approved = false;
+    reconciling.is_unchecked = true;
   }
-  approve_automatically(one);
+  approve_automatically(reconciling);
   next.seen_content = is_open(next.state) ? snapshot.content : "";
-  return finish(std::move(one));
+  return finish(std::move(reconciling));
 }
 
 RequestRecordReconciliation reconcile_deleted_request_record(const RequestRecordEntry& known, bool has_gift,

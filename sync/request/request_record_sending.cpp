@@ -70,9 +70,9 @@ void report_failures(const RequestRecordContext& context, const std::vector<Fail
   std::vector<crm::RequestRecordUpdate> writes;
   for (const Failure& failure : failures) {
     if (!saved.contains(failure.record_id)) continue;
-    const RequestWork& one = batch.works.at(failure.record_id);
-    crm::RequestRecordUpdate write = error_log_update(one);
-    if (one.loaded.row.claimed) write.claimed = false;
+    const RequestWork& work = batch.works.at(failure.record_id);
+    crm::RequestRecordUpdate write = error_log_update(work);
+    if (work.loaded.row.claimed) write.claimed = false;
     if (write.error_log || write.claimed) writes.push_back(std::move(write));
   }
   write_records(context.records, writes, batch);
@@ -82,7 +82,7 @@ void report_failures(const RequestRecordContext& context, const std::vector<Fail
 std::map<std::string, SenderAuthorization> authorizations(const RequestRecordRules& rules,
                                                           const std::vector<RecordToSend>& records) {
   std::set<std::string> users;
-  for (const RecordToSend& one : records) users.insert(one.record.text(F::sender));
+  for (const RecordToSend& send : records) users.insert(send.record.text(F::sender));
   users.erase("");
   std::map<std::string, SenderAuthorization> by_user;
   if (users.empty()) return by_user;
@@ -93,20 +93,20 @@ std::map<std::string, SenderAuthorization> authorizations(const RequestRecordRul
 }
 
 tl::expected<store::NewGiftRequest, Failure> prepare(const RequestRecordContext& context,
-                                                     const RecordToSend& one,
+                                                     const RecordToSend& send,
                                                      const SenderAuthorization& sender,
                                                      RequestRecordBatch& batch) {
   const store::GiftItem* item = nullptr;
-  if (const auto gift = gift_id_of(one.record)) {
+  if (const auto gift = gift_id_of(send.record)) {
     auto known = batch.items.find(*gift);
     if (known == batch.items.end())
       known = batch.items.emplace(*gift, context.store.catalogue.item(*gift)).first;
     if (known->second) item = &*known->second;
   }
   const std::vector<RequestRecordFinding> findings =
-      sending_findings(one.record, {item, one.person_found, sender, context.rules.limits});
-  if (findings.empty()) return make_gift_request(one.record, *item, *sender.account, context.now);
-  return tl::unexpected(Failure{one.record_id, error_log_of(findings, one.record.text(F::number)),
+      sending_findings(send.record, {item, send.person_found, sender, context.rules.limits});
+  if (findings.empty()) return make_gift_request(send.record, *item, *sender.account, context.now);
+  return tl::unexpected(Failure{send.record_id, error_log_of(findings, send.record.text(F::number)),
                                 findings.front().is_retried, context.rules.most_sender_retry_after_millis});
 }
 
@@ -116,16 +116,16 @@ Ids prepare(const RequestRecordContext& context, const std::vector<RecordToSend>
   const std::map<std::string, SenderAuthorization> senders = authorizations(context.rules, records);
   Ids valid_ids;
   std::vector<Failure> failures;
-  for (const RecordToSend& one : records) {
-    const auto sender = senders.find(one.record.text(F::sender));
+  for (const RecordToSend& send : records) {
+    const auto sender = senders.find(send.record.text(F::sender));
     auto prepared =
-        prepare(context, one, sender == senders.end() ? SenderAuthorization() : sender->second, batch);
+        prepare(context, send, sender == senders.end() ? SenderAuthorization() : sender->second, batch);
     if (!prepared) {
       failures.push_back(prepared.error());
       continue;
     }
-    batch.works.at(one.record_id).gift_request = std::move(*prepared);
-    valid_ids.push_back(one.record_id);
+    batch.works.at(send.record_id).gift_request = std::move(*prepared);
+    valid_ids.push_back(send.record_id);
   }
   report_failures(context, failures, batch);
   return valid_ids;
@@ -137,10 +137,10 @@ Ids prepare(const RequestRecordContext& context, const std::vector<RecordToSend>
 Ids claim(const RequestRecordContext& context, const Ids& record_ids, RequestRecordBatch& batch) {
   std::vector<RequestRecordEntryUpdate> changes;
   for (const std::string& record_id : record_ids) {
-    const RequestWork& one = batch.works.at(record_id);
-    RequestRecordEntry next = one.known;
+    const RequestWork& work = batch.works.at(record_id);
+    RequestRecordEntry next = work.known;
     next.state = *state_after(next.state, RequestRecordAction::claim);
-    next.gift_request_text = format_request_record(one.loaded.completed);
+    next.gift_request_text = format_request_record(work.loaded.completed);
     next.next_attempt_at = context.now + kClaimInFlightMillis;
     changes.push_back({std::move(next), {}});
   }
@@ -193,9 +193,9 @@ void publish_sent(const RequestRecordContext& context, const std::vector<Request
                   RequestRecordBatch& batch) {
   std::vector<crm::RequestRecordUpdate> writes;
   for (const std::string& record_id : save_entries(context.store.request_records, changes, batch)) {
-    const RequestWork& one = batch.works.at(record_id);
-    if (one.known.state != State::sent) continue;
-    crm::RequestRecordUpdate& write = writes.emplace_back(error_log_update(one));
+    const RequestWork& work = batch.works.at(record_id);
+    if (work.known.state != State::sent) continue;
+    crm::RequestRecordUpdate& write = writes.emplace_back(error_log_update(work));
     write.status = RequestRecordStatus::sent;
     write.claimed = false;
   }
@@ -261,8 +261,8 @@ std::set<std::string> write_records(crm::RequestRecords& records,
   if (writes.empty()) return written;
   const std::vector<crm::RowResult> results = records.update(writes);
   for (std::size_t i = 0; i < writes.size(); ++i) {
-    const crm::RequestRecordUpdate& one = writes[i];
-    RequestWork& work = batch.works.at(one.expected.id);
+    const crm::RequestRecordUpdate& record_update = writes[i];
+    RequestWork& work = batch.works.at(record_update.expected.id);
     if (results[i].kind == crm::RowResult::Kind::rejected && !work.refusal) {
       work.refusal = results[i].reason;
       work.retry_after_millis = results[i].retry_after_millis;
@@ -270,8 +270,8 @@ std::set<std::string> write_records(crm::RequestRecords& records,
     work.is_postponed = results[i].kind == crm::RowResult::Kind::retry;
     if (work.is_postponed) work.retry_after_millis = results[i].retry_after_millis;
     if (results[i].kind != crm::RowResult::Kind::updated) continue;
-    for (RequestRecord* row : {&work.loaded.row, &work.loaded.completed}) apply(one, *row);
-    written.insert(one.expected.id);
+    for (RequestRecord* row : {&work.loaded.row, &work.loaded.completed}) apply(record_update, *row);
+    written.insert(record_update.expected.id);
   }
   return written;
 }

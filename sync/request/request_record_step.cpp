@@ -74,17 +74,18 @@ RequestRecordSnapshot snapshot_of(const RequestRecordContext& context, const Req
 std::vector<RequestRecordReconciliation> reconcile(const RequestRecordContext& context, const Ids& record_ids,
                                                    std::map<std::string, RequestWork>& works) {
   for (const std::string& record_id : record_ids) works.try_emplace(record_id);
-  for (RequestRecordEntry& one : context.store.request_records.find(record_ids))
-    works.at(one.record_id).known = std::move(one);
-  for (LoadedRequestRecord& one : load_with_defaults(context.records, context.records.find(record_ids))) {
-    const auto work = works.find(one.row.id);
+  for (RequestRecordEntry& entry : context.store.request_records.find(record_ids))
+    works.at(entry.record_id).known = std::move(entry);
+  for (LoadedRequestRecord& record : load_with_defaults(context.records, context.records.find(record_ids))) {
+    const auto work = works.find(record.row.id);
     if (work == works.end()) continue;
-    work->second.loaded = std::move(one);
+    work->second.loaded = std::move(record);
     work->second.is_in_crm = true;
   }
   std::map<std::string, GiftRequestId> sent;
-  for (const store::RequestRecordGift& one : context.store.request_records.find_gifts_by_record(record_ids))
-    sent.emplace(one.link.record_id, one.gift_request);
+  for (const store::RequestRecordGift& record_gift :
+       context.store.request_records.find_gifts_by_record(record_ids))
+    sent.emplace(record_gift.link.record_id, record_gift.gift_request);
   std::vector<RequestRecordReconciliation> reconciled;
   for (const auto& [record_id, work] : works) {
     const auto gift = sent.find(record_id);
@@ -108,17 +109,18 @@ struct Reconciled {
 Reconciled save_and_write(const RequestRecordContext& context,
                           std::vector<RequestRecordReconciliation> reconciled, RequestRecordBatch& batch) {
   std::vector<RequestRecordEntryUpdate> changes;
-  for (const RequestRecordReconciliation& one : reconciled) {
-    batch.stats.warnings.insert(batch.stats.warnings.end(), one.warnings.begin(), one.warnings.end());
-    if (one.is_changed) changes.push_back(one.change);
+  for (const RequestRecordReconciliation& reconciliation : reconciled) {
+    batch.stats.warnings.insert(batch.stats.warnings.end(), reconciliation.warnings.begin(),
+                                reconciliation.warnings.end());
+    if (reconciliation.is_changed) changes.push_back(reconciliation.change);
   }
   const std::set<std::string> saved = save_entries(context.store.request_records, changes, batch);
-  std::erase_if(reconciled, [&](const RequestRecordReconciliation& one) {
-    return one.is_changed && !saved.contains(one.change.next.record_id);
+  std::erase_if(reconciled, [&](const RequestRecordReconciliation& record_reconciliation) {
+    return record_reconciliation.is_changed && !saved.contains(record_reconciliation.change.next.record_id);
   });
   std::vector<crm::RequestRecordUpdate> writes;
-  for (const RequestRecordReconciliation& one : reconciled) {
-    if (one.is_written) writes.push_back(one.write);
+  for (const RequestRecordReconciliation& request_record_reconciliation : reconciled) {
+    if (request_record_reconciliation.is_written) writes.push_back(request_record_reconciliation.write);
   }
   const std::set<std::string> written = write_records(context.records, writes, batch);
   Reconciled result;

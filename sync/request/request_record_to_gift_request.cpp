@@ -101,7 +101,8 @@ std::map<std::string, crm::Person> named_persons(crm::RequestRecords& records, c
   std::map<std::string, crm::Person> persons;
   if (wanted.empty()) return persons;
   const std::vector<std::string> ids(wanted.begin(), wanted.end());
-  for (crm::Person& one : records.find_persons(object, ids)) persons.emplace(one.id, std::move(one));
+  for (crm::Person& find_person : records.find_persons(object, ids))
+    persons.emplace(find_person.id, std::move(find_person));
   return persons;
 }
 

@@ -96,7 +96,8 @@ std::optional<std::string> dedup_message_id(const std::optional<std::string>& id
 std::set<std::string> transactions_without_gift(store::GiftRequests& gifts,
                                                 const std::vector<UnappliedEvent>& kept) {
   std::vector<TransactionId> ids;
-  for (const UnappliedEvent& one : kept) ids.push_back({std::strtoll(one.transaction.c_str(), nullptr, 10)});
+  for (const UnappliedEvent& event : kept)
+    ids.push_back({std::strtoll(event.transaction.c_str(), nullptr, 10)});
   std::set<std::string> without_gift;
   for (const TransactionId id : gifts.filter_unknown(ids)) without_gift.insert(std::to_string(id.value));
   return without_gift;
@@ -199,11 +200,11 @@ InboundBatch make_batch(store::ExternalIds& external_ids, const EventRules& rule
   InboundBatch batch = new_batch(rules, now);
   batch.message_id = dedup_message_id(context.message_id, rules);
   batch.advance = context.advance;
-  for (ClassifiedEvent& one : classified) {
-    if (one.ignored)
-      batch.ignored.push_back(std::move(one.item.event));
+  for (ClassifiedEvent& classified_event : classified) {
+    if (classified_event.ignored)
+      batch.ignored.push_back(std::move(classified_event.item.event));
     else
-      batch.items.push_back(std::move(one.item));
+      batch.items.push_back(std::move(classified_event.item));
   }
   assign_transactions(external_ids, rules, batch.items);
   return batch;
@@ -237,13 +238,13 @@ bool reprocess_batch(store::Store& store, const EventRules& rules, const EventTe
   const FindItem find_item = cached_item_lookup(store.catalogue);
   std::size_t requarantined = 0;
   InboundBatch batch = new_batch(rules, now);
-  for (const UnappliedEvent& one : kept.events) {
-    progress.after = one.id;
-    auto classified = classify_again(one, rules, texts, find_item);
-    if (!classified || is_unchanged(*classified, one, kept) ||
-        !progress.seen_digests.insert(one.digest).second)
+  for (const UnappliedEvent& unapplied_event : kept.events) {
+    progress.after = unapplied_event.id;
+    auto classified = classify_again(unapplied_event, rules, texts, find_item);
+    if (!classified || is_unchanged(*classified, unapplied_event, kept) ||
+        !progress.seen_digests.insert(unapplied_event.digest).second)
       continue;
-    batch.reprocessed_ids.push_back(one.id);
+    batch.reprocessed_ids.push_back(unapplied_event.id);
     if (classified->ignored) {
       batch.ignored.push_back(std::move(classified->item.event));
       continue;
@@ -251,7 +252,7 @@ bool reprocess_batch(store::Store& store, const EventRules& rules, const EventTe
     if (classified->item.quarantined)
       ++requarantined;
     else
-      mark_awaiting_capacity(classified->item.event, one);
+      mark_awaiting_capacity(classified->item.event, unapplied_event);
     batch.items.push_back(std::move(classified->item));
   }
   if (batch.reprocessed_ids.empty()) return true;

@@ -171,13 +171,14 @@ std::string ApiNames::field_name(std::string_view object, std::string_view api_n
     if (own.object == object && equal_names(field(own.field), api_name)) return std::string(own.name);
   }
   if (object == "gift_record") {
-    for (const GiftField one : gift_fields()) {
-      if (equal_names(field(one), api_name)) return std::string(descriptor_of(one).name);
+    for (const GiftField gift_field : gift_fields()) {
+      if (equal_names(field(gift_field), api_name)) return std::string(descriptor_of(gift_field).name);
     }
   }
   if (object == "request_record") {
-    for (const RequestRecordField one : request_record_fields()) {
-      if (equal_names(field(one), api_name)) return std::string(descriptor_of(one).name);
+    for (const RequestRecordField request_record_field : request_record_fields()) {
+      if (equal_names(field(request_record_field), api_name))
+        return std::string(descriptor_of(request_record_field).name);
     }
   }
   return std::string(api_name);

@@ -260,7 +260,7 @@ std::vector<RowAnswer> row_answers(const WriteCall& call, std::span<const Compos
       answers.push_back(std::move(answer));
   }
   std::sort(answers.begin(), answers.end(),
-            [](const RowAnswer& one, const RowAnswer& other) { return one.row < other.row; });
+            [](const RowAnswer& row_answer, const RowAnswer& other) { return row_answer.row < other.row; });
   return answers;
 }
 

@@ -59,11 +59,11 @@ class RowWriteRun {
     const bool is_repeat = !answer;
     if (is_repeat) answer = calls_.write(call.parts, count, purpose_);
     if (!answer) throw giftsync::DependencyError(true, answer.error().reason);
-    for (RowAnswer& one : row_answers(call, answer->parts)) {
-      RowWrite& write = writes_[offset + one.row];
-      one.row += offset;
+    for (RowAnswer& row_answer : row_answers(call, answer->parts)) {
+      RowWrite& write = writes_[offset + row_answer.row];
+      row_answer.row += offset;
       write.was_repeated = is_repeat;
-      take(write, std::move(one));
+      take(write, std::move(row_answer));
     }
   }
 

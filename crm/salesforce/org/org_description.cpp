@@ -112,7 +112,7 @@ std::vector<std::string> read_versions(Reader& reader) {
   const AnswerBody body = reader.get("/services/data");
   if (!is_success(body.status) || !body.json()) refuse(body, "the list of API versions");
   std::vector<std::string> versions;
-  for (const JsonValue& one : body.json()->elements()) versions.push_back(text_at(one, "version"));
+  for (const JsonValue& element : body.json()->elements()) versions.push_back(text_at(element, "version"));
   return versions;
 }
 
@@ -120,7 +120,8 @@ std::vector<std::string> read_object_names(Reader& reader) {
   const AnswerBody body = reader.get(reader.path("/sobjects"));
   if (!is_success(body.status) || !body.json()) refuse(body, "the list of objects");
   std::vector<std::string> names;
-  for (const JsonValue& one : list_at(*body.json(), "sobjects")) names.push_back(text_at(one, "name"));
+  for (const JsonValue& json_value : list_at(*body.json(), "sobjects"))
+    names.push_back(text_at(json_value, "name"));
   return names;
 }
 

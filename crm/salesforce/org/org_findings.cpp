@@ -229,9 +229,9 @@ void FindingList::fold() {
   constexpr std::size_t kLeastFolded = 4;
   std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> alike;
   for (std::size_t i = 0; i < findings_.size(); ++i) {
-    const Finding& one = findings_[i];
-    if (has_package_ && one.remedy.find(kIntegrationPermissionSet) != std::string::npos)
-      alike[{one.found, one.remedy}].push_back(i);
+    const Finding& finding = findings_[i];
+    if (has_package_ && finding.remedy.find(kIntegrationPermissionSet) != std::string::npos)
+      alike[{finding.found, finding.remedy}].push_back(i);
   }
   std::set<std::size_t> dropped;
   for (const auto& [texts, places] : alike) {
@@ -275,7 +275,8 @@ std::string to_text(const Finding& finding) {
 }
 
 bool OrgReport::has_faults() const {
-  return std::ranges::any_of(findings, [](const Finding& one) { return one.severity == Severity::fault; });
+  return std::ranges::any_of(findings,
+                             [](const Finding& finding) { return finding.severity == Severity::fault; });
 }
 
 OrgReport check(const OrgFacts& facts, const OrgExpectations& expected) {

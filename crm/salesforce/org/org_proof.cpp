@@ -330,7 +330,7 @@ TrialOutcome TrialRecords::remove(const std::string& id) {
   TrialOutcome outcome = outcome_of(call({.method = "DELETE",
                                           .path = data_path(api_version_) + "/composite/sobjects",
                                           .query = "ids=" + percent_encoded(id) + "&allOrNone=false"}));
-  if (outcome.is_done()) std::erase_if(made_, [&](const Made& one) { return one.id == id; });
+  if (outcome.is_done()) std::erase_if(made_, [&](const Made& made) { return made.id == id; });
   return outcome;
 }
 

@@ -93,8 +93,8 @@ class PackageBuilder {
     if (!path.starts_with(kRoot)) return;  // of the project, not of the package
     path.remove_prefix(kRoot.size());
     if (path.starts_with(kObjects)) return add_part(path.substr(kObjects.size()), source.text);
-    const auto kind =
-        std::ranges::find_if(kFileKinds, [&](const FileKind& one) { return path.starts_with(one.folder); });
+    const auto kind = std::ranges::find_if(
+        kFileKinds, [&](const FileKind& file_kind) { return path.starts_with(file_kind.folder); });
     if (kind == kFileKinds.end()) std::abort();  // a bug: a folder that this does not know
     const std::string name = name_in(path);
     files_.push_back({std::string(kind->folder) + name, source.text});

@@ -51,7 +51,7 @@ std::vector<const JsonValue*> components_at(const JsonValue* object, std::string
   std::vector<const JsonValue*> found;
   if (list == nullptr) return found;
   if (list->is_object()) found.push_back(list);
-  for (const JsonValue& one : list->elements()) found.push_back(&one);
+  for (const JsonValue& element : list->elements()) found.push_back(&element);
   return found;
 }
 

@@ -157,18 +157,18 @@ void describe_objects(OrgCalls& calls, const ApiNames& names, OrgFacts& facts) {
   };
   constexpr Described kObjects[] = {{"gift_record", "gift"}, {"task", "task"}};
   std::vector<PartRequest> parts;
-  for (const Described& one : kObjects) {
-    const std::string name = names.object(one.object);
-    if (is_identifier(name)) parts.push_back(describe_part(calls.api_version(), name, one.reference));
+  for (const Described& kObject : kObjects) {
+    const std::string name = names.object(kObject.object);
+    if (is_identifier(name)) parts.push_back(describe_part(calls.api_version(), name, kObject.reference));
   }
   const CompositeAnswer answer = calls.read(parts, parts.size(), CallPurpose::watch);
-  for (const Described& one : kObjects) {
-    if (!is_identifier(names.object(one.object))) continue;
-    const CompositePart& part = require_part(answer.parts, one.reference);
+  for (const Described& described : kObjects) {
+    if (!is_identifier(names.object(described.object))) continue;
+    const CompositePart& part = require_part(answer.parts, described.reference);
     if (part.status == kNotFound) continue;
     if (!is_success(part.status))
       calls.stop(part, CallPurpose::watch);  // a passing fault says nothing of the object
-    facts.objects[std::string(one.object)] = object_facts(*part.body);
+    facts.objects[std::string(described.object)] = object_facts(*part.body);
   }
 }
 
@@ -271,11 +271,11 @@ std::string quoted_field(const ObjectFacts& object, std::string_view field) {
 
 /// The beginning by which the adapter knows the refusals of a rule; empty for rules that refuse people.
 std::string_view mark_of(std::string_view rule) {
-  for (const PackageRule& one : package_rules()) {
-    if (one.name != rule) continue;
-    if (one.message.starts_with(kOlderVersionMark)) return kOlderVersionMark;
-    if (one.message.starts_with(kOtherGiftMark)) return kOtherGiftMark;
-    if (one.message.starts_with(kChangedSinceReadMark)) return kChangedSinceReadMark;
+  for (const PackageRule& package_rule : package_rules()) {
+    if (package_rule.name != rule) continue;
+    if (package_rule.message.starts_with(kOlderVersionMark)) return kOlderVersionMark;
+    if (package_rule.message.starts_with(kOtherGiftMark)) return kOtherGiftMark;
+    if (package_rule.message.starts_with(kChangedSinceReadMark)) return kChangedSinceReadMark;
   }
   return {};
 }
@@ -310,8 +310,8 @@ std::optional<std::string> rule_fault(const OrgFacts& facts, const ApiNames& nam
     return fmt::format("whether the validation rule {} is active is unknown: the user may not see the setup",
                        rule);
   const std::string name = names.object(object);
-  const auto found = std::ranges::find_if(*facts.rules, [&](const RuleFacts& one) {
-    return ascii_lower(one.object) == ascii_lower(name) && one.name == rule;
+  const auto found = std::ranges::find_if(*facts.rules, [&](const RuleFacts& rule_facts) {
+    return ascii_lower(rule_facts.object) == ascii_lower(name) && rule_facts.name == rule;
   });
   if (found == facts.rules->end()) return fmt::format("the validation rule {} of {} is missing", rule, name);
   if (!found->is_active) return fmt::format("the validation rule {} of {} is not active", rule, name);

@@ -47,9 +47,9 @@ std::vector<RowResult> SalesforceGiftRecords::upsert(std::span<const GiftUpsert>
 std::vector<std::vector<GiftField>> SalesforceGiftRecords::missing_lookups(
     std::span<const Associations> links) {
   TargetIds ids;
-  for (const Associations& one : links) {
+  for (const Associations& link : links) {
     for (const auto& [field, id] : kMatched)
-      if (is_record_id(one.*id)) ids[std::string(target_object(field))].insert(one.*id);
+      if (is_record_id(link.*id)) ids[std::string(target_object(field))].insert(link.*id);
   }
   TargetIds lost = surely_lost_targets(calls_, names_, ids, CallPurpose::backfill);
   std::vector<std::vector<GiftField>> missing(links.size());
@@ -136,9 +136,9 @@ std::int64_t SalesforceGiftRecords::count() {
   const JsonValue* counts = body.json()->find("sObjects");
   if (!counts || !counts->is_array())
     throw giftsync::DependencyError(true, "Salesforce did not answer with counts of records");
-  for (const JsonValue& one : counts->elements()) {
-    const JsonValue* number = one.find("count");
-    if (ascii_lower(text_at(one, "name")) != ascii_lower(object) || !number) continue;
+  for (const JsonValue& element : counts->elements()) {
+    const JsonValue* number = element.find("count");
+    if (ascii_lower(text_at(element, "name")) != ascii_lower(object) || !number) continue;
     const std::optional<std::string> digits = number_text(*number);
     return digits ? whole_number(*digits).value_or(0) : 0;
   }

@@ -104,14 +104,15 @@ std::string stage_of(const GiftRecord& record) {
   return stage ? *stage : std::string();
 }
 
-PartRequest part_of(const OrgCalls& calls, const ApiNames& names, const Relinking& one, std::size_t number) {
-  GiftRelink relink = *one.relink;
+PartRequest part_of(const OrgCalls& calls, const ApiNames& names, const Relinking& relinking,
+                    std::size_t number) {
+  GiftRelink relink = *relinking.relink;
   // A stage of a user's own stays.
-  if (stage_of(one.read.record) != relink.stage_from) relink.stage_to = relink.stage_from;
+  if (stage_of(relinking.read.record) != relink.stage_from) relink.stage_to = relink.stage_from;
   return unmodified_part({.api_version = calls.api_version(),
                           .object = names.object("gift_record"),
-                          .id = one.read.id,
-                          .last_modified = one.read.last_modified,
+                          .id = relinking.read.id,
+                          .last_modified = relinking.read.last_modified,
                           .reference = fmt::format("r{}", number),
                           .body = gift_relink_row(names, "", relink)});
 }
@@ -195,8 +196,8 @@ std::vector<RowResult> SalesforceGiftRecords::relink(std::span<const GiftRelink>
   std::vector<RowResult> results;
   try {
     for (std::size_t done = 0; done < given.size(); done += rows)
-      for (RowResult& one : relink_some(given.subspan(done, std::min(rows, given.size() - done))))
-        results.push_back(std::move(one));
+      for (RowResult& result : relink_some(given.subspan(done, std::min(rows, given.size() - done))))
+        results.push_back(std::move(result));
   } catch (const giftsync::DependencyError& fault) {
     // Results that are known stay so when the org breaks off.
     if (results.empty()) throw;
@@ -382,7 +383,8 @@ void fill_some(OrgCalls& calls, const ApiNames& names, const WriteControl& contr
   const bool is_bare = control.bare != nullptr;
   const auto write = is_bare ? write_missing_unmodified : write_missing;
   Wanted wanted;
-  for (const GiftStatusTimes& one : times) wanted.emplace(one.transaction, one.times);
+  for (const GiftStatusTimes& status_times : times)
+    wanted.emplace(status_times.transaction, status_times.times);
   std::vector<TransactionId> pending;
   for (const auto& [id, some] : wanted) pending.push_back(id);
   for (int i = 0; i < kRounds && !pending.empty(); ++i) {

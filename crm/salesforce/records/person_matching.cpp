@@ -78,7 +78,7 @@ std::vector<std::string> keys_of(std::span<const RecipientMatchKeys> recipients,
                                  const std::vector<std::string>& compared) {
   std::vector<std::string> keys;
   if (compared.empty()) return keys;
-  for (const RecipientMatchKeys& one : recipients) keys.push_back(one.*key);
+  for (const RecipientMatchKeys& recipient : recipients) keys.push_back(recipient.*key);
   return distinct(std::move(keys));
 }
 

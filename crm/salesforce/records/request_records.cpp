@@ -157,12 +157,12 @@ std::vector<crm::Opportunity> SalesforceRequestRecords::find_opportunities(Ids i
   std::vector<crm::Opportunity> found;
   each_row(calls_, query_of(Ids(asked), [&](Ids some) { return opportunities_by_id(names_, some); }),
            CallPurpose::requests, [&](const JsonValue& row) {
-             crm::Opportunity one;
-             one.id = as_given.at(short_id(text_at(row, "Id")));
-             one.name = text(names_, row, "opportunity", "Name");
-             one.account_id = text(names_, row, "opportunity", "AccountId");
-             one.stage = text(names_, row, "opportunity", "StageName");
-             found.push_back(std::move(one));
+             crm::Opportunity opportunity;
+             opportunity.id = as_given.at(short_id(text_at(row, "Id")));
+             opportunity.name = text(names_, row, "opportunity", "Name");
+             opportunity.account_id = text(names_, row, "opportunity", "AccountId");
+             opportunity.stage = text(names_, row, "opportunity", "StageName");
+             found.push_back(std::move(opportunity));
            });
   return found;
 }

@@ -188,7 +188,8 @@ void RequestUpdates::write(std::span<const Row> rows) {
   const auto answer = calls_.write(parts, rows.size(), CallPurpose::requests);
   if (!answer) return take_lost(rows, answer.error().reason);
   const ReadRows now = read_rows(find_part(answer->parts, kReadReference));
-  for (const RowAnswer& one : row_answers(call, answer->parts)) take(rows[one.row], one, now, answer->as_of);
+  for (const RowAnswer& row_answer : row_answers(call, answer->parts))
+    take(rows[row_answer.row], row_answer, now, answer->as_of);
 }
 
 RequestUpdates::ReadRows RequestUpdates::read_rows(const CompositePart* part) const {

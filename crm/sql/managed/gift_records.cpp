@@ -163,12 +163,12 @@ sql::BulkRows rows_of(sql::Dialect dialect, std::span<const GiftStatusTimes> tim
   std::vector<sql::BulkRows::Column> columns{{"recipienttransactionid", Type::integer}};
   for (const Status status : kAllStatuses) columns.push_back({time_field(status).column, Type::text});
   sql::BulkRows rows(dialect, std::move(columns));
-  for (const GiftStatusTimes& one : times) {
+  for (const GiftStatusTimes& status_times : times) {
     std::array<std::string, kAllStatuses.size()> texts;
-    std::vector<sql::Cell> cells{one.transaction.value};
+    std::vector<sql::Cell> cells{status_times.transaction.value};
     for (const Status status : kAllStatuses) {
       std::string& text = texts[static_cast<std::size_t>(status)];
-      const std::optional<UtcMillis>& time = one.times[status];
+      const std::optional<UtcMillis>& time = status_times.times[status];
       if (time) text = to_rfc3339(*time);
       cells.push_back(time ? sql::Cell(std::string_view(text)) : sql::Cell());
     }
@@ -199,12 +199,12 @@ std::vector<GiftStatusTimes> ManagedGiftRecords::find_status_times(
     statement.define_and_bind();
     std::vector<GiftStatusTimes> found;
     sql::each_row(statement, [&] {
-      GiftStatusTimes& one = found.emplace_back();
-      one.transaction = id;
+      GiftStatusTimes& status_times = found.emplace_back();
+      status_times.transaction = id;
       for (const Status status : kAllStatuses) {
         const auto& text = texts[static_cast<std::size_t>(status)];
         const FieldValue value = text ? crm::sql_crm::value_of(time_field(status), *text) : FieldValue();
-        if (const auto* time = std::get_if<UtcMillis>(&value)) one.times[status] = *time;
+        if (const auto* time = std::get_if<UtcMillis>(&value)) status_times.times[status] = *time;
       }
     });
     return found;

@@ -373,8 +373,8 @@ std::vector<RequestRecord> ManagedRequestRecords::create(std::span<const NewRequ
   std::vector<RequestRecord> found = find(ids);
   std::vector<RequestRecord> in_order;
   for (const std::string& id : ids) {
-    for (RequestRecord& one : found) {
-      if (one.id == id) in_order.push_back(one);
+    for (RequestRecord& record : found) {
+      if (record.id == id) in_order.push_back(record);
     }
   }
   return in_order;

@@ -26,7 +26,7 @@ bool allows(const JsonValue& key, std::string_view name, std::string_view wanted
 
 bool allows_verification(const JsonValue& key) {
   const JsonValue* operations = key.find("key_ops");
-  const auto is_verify = [](const JsonValue& one) { return one.text() == "verify"; };
+  const auto is_verify = [](const JsonValue& json_value) { return json_value.text() == "verify"; };
   const bool is_allowed = operations == nullptr || std::any_of(operations->elements().begin(),
                                                                operations->elements().end(), is_verify);
   return is_allowed && allows(key, "use", "sig");
@@ -53,8 +53,8 @@ std::string_view to_word(JwsAlgorithm algorithm) {
 }
 
 std::optional<JwsAlgorithm> parse_algorithm(std::string_view word) {
-  for (const JwsAlgorithm one : {JwsAlgorithm::rs256, JwsAlgorithm::es256})
-    if (to_word(one) == word) return one;
+  for (const JwsAlgorithm algorithm : {JwsAlgorithm::rs256, JwsAlgorithm::es256})
+    if (to_word(algorithm) == word) return algorithm;
   return std::nullopt;
 }
 
@@ -66,8 +66,8 @@ tl::expected<JwkSet, std::string> parse_jwk_set(std::string_view document) {
   if (list->elements().size() > kMaxKeys)
     return tl::unexpected(fmt::format("{}; at most {} are read", list->elements().size(), kMaxKeys));
   JwkSet set;
-  for (const JsonValue& one : list->elements()) {
-    if (std::optional<Jwk> key = parse_key(one))
+  for (const JsonValue& element : list->elements()) {
+    if (std::optional<Jwk> key = parse_key(element))
       set.keys.push_back(std::move(*key));
     else
       ++set.ignored;
@@ -142,8 +142,8 @@ tl::expected<Header, JwsRefusal> parse_header(std::string_view text, std::span<c
 
 tl::expected<const Jwk*, JwsRefusal> find_key(const Header& header, const JwkSet& keys) {
   const Jwk* found = nullptr;
-  for (const Jwk& one : keys.keys) {
-    if (one.algorithm != header.algorithm || (header.key_id && one.key_id != *header.key_id)) continue;
+  for (const Jwk& key : keys.keys) {
+    if (key.algorithm != header.algorithm || (header.key_id && key.key_id != *header.key_id)) continue;
     if (found != nullptr) {
       return tl::unexpected(JwsRefusal{
           Reason::unknown_key, header.key_id
@@ -151,7 +151,7 @@ tl::expected<const Jwk*, JwsRefusal> find_key(const Header& header, const JwkSet
                                                  in_quotes(*header.key_id))
                                    : "names no key, and several keys of the provider fit"});
     }
-    found = &one;
+    found = &key;
   }
   if (found == nullptr) {
     return tl::unexpected(JwsRefusal{

@@ -28,7 +28,7 @@ bool takes_basic(const JsonValue& root) {
   const JsonValue* methods = root.find("token_endpoint_auth_methods_supported");
   if (methods == nullptr || !methods->is_array()) return true;
   return std::any_of(methods->elements().begin(), methods->elements().end(),
-                     [](const JsonValue& one) { return one.text() == "client_secret_basic"; });
+                     [](const JsonValue& json_value) { return json_value.text() == "client_secret_basic"; });
 }
 
 }  // namespace

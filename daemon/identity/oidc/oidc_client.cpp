@@ -334,7 +334,7 @@ Fault wrong_issuer(const Input& in) {
 
 Fault wrong_audience(const Input& in) {
   const JsonValue* audience = in.claims.find("aud");
-  const auto is_own = [&](const JsonValue& one) { return one.text() == in.expected.client_id; };
+  const auto is_own = [&](const JsonValue& json_value) { return json_value.text() == in.expected.client_id; };
   const bool is_list = audience != nullptr && audience->is_array();
   const auto list = is_list ? audience->elements() : std::span<const JsonValue>();
   const bool names_client =

@@ -57,14 +57,14 @@ Outcome<XmlSigners> signers(const SamlConnection& connection, UtcMillis now) {
 Outcome<std::vector<std::string>> verify_all(std::string_view xml, const std::vector<SignedElement>& elements,
                                              const XmlSigners& allowed) {
   std::vector<std::string> all;
-  for (const SignedElement& one : elements) {
-    auto bytes = verified_xml(xml, one.path, allowed);
+  for (const SignedElement& element : elements) {
+    auto bytes = verified_xml(xml, element.path, allowed);
     if (!bytes)
       return refuse(
           8,
           "the signature of the {} is not verified: {}. If the provider has changed its certificate, "
           "set the new one as next_certificate",
-          one.path.empty() ? "Response" : "Assertion", bytes.error());
+          element.path.empty() ? "Response" : "Assertion", bytes.error());
     all.push_back(std::move(*bytes));
   }
   return all;
@@ -81,7 +81,7 @@ Outcome<XmlElement> read_signed(const std::string& bytes, const SignedElement& e
 }
 
 void remove_assertions(XmlElement& response) {
-  std::erase_if(response.children, [](const XmlElement& one) { return one.name == "Assertion"; });
+  std::erase_if(response.children, [](const XmlElement& element) { return element.name == "Assertion"; });
 }
 
 Outcome<VerifiedResponse> from_signed_response(XmlElement root, std::string bytes) {
@@ -140,14 +140,14 @@ void each_element(const XmlElement& element, const XmlElement* skipped,
 
 std::size_t count_named(const XmlElement& root, const XmlElement* skipped, std::string_view name) {
   std::size_t count = 0;
-  each_element(root, skipped, [&](const XmlElement& one) { count += one.name == name ? 1 : 0; });
+  each_element(root, skipped, [&](const XmlElement& element) { count += element.name == name ? 1 : 0; });
   return count;
 }
 
 /// Assertions in an Advice are someone else's evidence: they are neither counted nor read.
 const XmlElement* advice_of(const XmlElement& assertion) {
   const auto found = std::find_if(assertion.children.begin(), assertion.children.end(),
-                                  [](const XmlElement& one) { return one.is(kAssertion, "Advice"); });
+                                  [](const XmlElement& element) { return element.is(kAssertion, "Advice"); });
   return found == assertion.children.end() ? nullptr : &*found;
 }
 
@@ -176,13 +176,13 @@ Outcome<void> check_ids(const XmlElement& response) {
   Outcome<void> verdict;
   std::set<std::string_view> ids;
   each_element(response, nullptr, [&](const XmlElement& element) {
-    for (const XmlAttribute& one : element.attributes) {
-      if (!verdict || !is_id_name(one.name)) continue;
-      if (!one.name_space.empty())
+    for (const XmlAttribute& attribute : element.attributes) {
+      if (!verdict || !is_id_name(attribute.name)) continue;
+      if (!attribute.name_space.empty())
         verdict = refuse(5, "{} has an ID in the namespace {}; IDs have none", in_quotes(element.name),
-                         in_quotes(one.name_space));
-      else if (!ids.insert(one.value).second)
-        verdict = refuse(5, "two elements have the ID {}; each needs its own", in_quotes(one.value));
+                         in_quotes(attribute.name_space));
+      else if (!ids.insert(attribute.value).second)
+        verdict = refuse(5, "two elements have the ID {}; each needs its own", in_quotes(attribute.value));
     }
   });
   return verdict;
@@ -223,7 +223,7 @@ Outcome<std::size_t> find_assertion(const XmlElement& response) {
   if (count_named(response, nullptr, "EncryptedAssertion") > 0)
     return refuse(4, "the Assertion is encrypted; turn encryption of assertions off at the provider");
   const auto at = std::find_if(response.children.begin(), response.children.end(),
-                               [](const XmlElement& one) { return one.is(kAssertion, "Assertion"); });
+                               [](const XmlElement& element) { return element.is(kAssertion, "Assertion"); });
   const XmlElement* advice = at == response.children.end() ? nullptr : advice_of(*at);
   const std::size_t count = count_named(response, advice, "Assertion");
   if (at == response.children.end() || count != 1)
@@ -285,9 +285,11 @@ bool has_children(const XmlElement& element, Names names) {
 }
 
 bool has_only_attributes(const XmlElement& element, Names names) {
-  return std::all_of(element.attributes.begin(), element.attributes.end(), [&](const XmlAttribute& one) {
-    return one.name_space.empty() && std::find(names.begin(), names.end(), one.name) != names.end();
-  });
+  return std::all_of(element.attributes.begin(), element.attributes.end(),
+                     [&](const XmlAttribute& attribute) {
+                       return attribute.name_space.empty() &&
+                              std::find(names.begin(), names.end(), attribute.name) != names.end();
+                     });
 }
 
 /// Each is searched for at each element, and before the signature is verified: with 200 of them a document of
@@ -335,10 +337,10 @@ Outcome<void> check_transforms(const XmlElement& transforms) {
   const std::size_t count = transforms.children.size();
   bool is_allowed = count == 1 || count == 2;
   for (std::size_t i = 0; is_allowed && i < count; ++i) {
-    const XmlElement& one = transforms.children[i];
-    is_allowed = one.is(kSignature, "Transform") && has_only_attributes(one, {"Algorithm"}) &&
-                 (i == 0 ? algorithm_of(one) == kEnveloped && one.children.empty()
-                         : algorithm_of(one) == kExclusiveC14n && has_c14n_parameters_only(one));
+    const XmlElement& element = transforms.children[i];
+    is_allowed = element.is(kSignature, "Transform") && has_only_attributes(element, {"Algorithm"}) &&
+                 (i == 0 ? algorithm_of(element) == kEnveloped && element.children.empty()
+                         : algorithm_of(element) == kExclusiveC14n && has_c14n_parameters_only(element));
   }
   if (is_allowed) return {};
   return refuse(7,

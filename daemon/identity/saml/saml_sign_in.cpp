@@ -33,8 +33,8 @@ Value attribute_value(const XmlElement& assertion, const std::string& claim, std
   for (const XmlElement* statement : children_of(assertion, "AttributeStatement")) {
     if (!children_of(*statement, "EncryptedAttribute").empty())
       return refuse(20, "an attribute is encrypted; turn encryption of attributes off at the provider");
-    for (const XmlElement* one : children_of(*statement, "Attribute")) {
-      if (attribute_text(*one, "Name") == claim) attributes.push_back(one);
+    for (const XmlElement* element : children_of(*statement, "Attribute")) {
+      if (attribute_text(*element, "Name") == claim) attributes.push_back(element);
     }
   }
   const std::string what = fmt::format("the attribute {} (claims.{})", in_quotes(claim), key);
@@ -177,8 +177,8 @@ Outcome<void> check_confirmation(const Context& context) {
   const XmlElement* subject = only_child(context.verified.assertion, "Subject");
   if (!subject) return refuse(15, "the Assertion has no Subject, or several");
   std::vector<const XmlElement*> bearers;
-  for (const XmlElement* one : children_of(*subject, "SubjectConfirmation")) {
-    if (attribute_text(*one, "Method") == kBearer) bearers.push_back(one);
+  for (const XmlElement* element : children_of(*subject, "SubjectConfirmation")) {
+    if (attribute_text(*element, "Method") == kBearer) bearers.push_back(element);
   }
   if (bearers.size() != 1)
     return refuse(15, "the Subject has {} confirmations of the method bearer; exactly one is expected",
@@ -213,8 +213,8 @@ Outcome<void> check_audience(const XmlElement& conditions, const std::string& en
   const auto restrictions = children_of(conditions, "AudienceRestriction");
   if (restrictions.empty())
     return refuse(17, "the Assertion has no AudienceRestriction; expected one to {}", in_quotes(entity_id));
-  for (const XmlElement* one : restrictions) {
-    const auto audiences = children_of(*one, "Audience");
+  for (const XmlElement* restriction : restrictions) {
+    const auto audiences = children_of(*restriction, "Audience");
     const bool is_ours = std::any_of(audiences.begin(), audiences.end(), [&](const XmlElement* audience) {
       return trimmed_text(*audience) == entity_id;
     });
@@ -239,12 +239,12 @@ Outcome<void> check_conditions(const Context& context) {
                   "provider and daemon",
                   in_quotes(attribute_text(*conditions, "NotBefore")),
                   in_quotes(attribute_text(*conditions, "NotOnOrAfter")), to_rfc3339(context.now));
-  for (const XmlElement& one : conditions->children) {
-    const bool is_known = one.is(kAssertion, "AudienceRestriction") || one.is(kAssertion, "OneTimeUse") ||
-                          one.is(kAssertion, "ProxyRestriction");
+  for (const XmlElement& element : conditions->children) {
+    const bool is_known = element.is(kAssertion, "AudienceRestriction") ||
+                          element.is(kAssertion, "OneTimeUse") || element.is(kAssertion, "ProxyRestriction");
     if (!is_known)
       return refuse(17, "the Assertion has the unknown condition {}; remove it at the provider",
-                    in_quotes(one.name));
+                    in_quotes(element.name));
   }
   return check_audience(*conditions, context.connection.entity_id);
 }
@@ -258,9 +258,9 @@ struct Authentication {
 /// SAML-18
 Outcome<Authentication> authentication_of(const Context& context) {
   std::optional<Authentication> found;
-  for (const XmlElement* one : children_of(context.verified.assertion, "AuthnStatement")) {
-    const TimeAttribute at = time_attribute(*one, "AuthnInstant");
-    const TimeAttribute until = time_attribute(*one, "SessionNotOnOrAfter");
+  for (const XmlElement* element : children_of(context.verified.assertion, "AuthnStatement")) {
+    const TimeAttribute at = time_attribute(*element, "AuthnInstant");
+    const TimeAttribute until = time_attribute(*element, "SessionNotOnOrAfter");
     if (!at.time || until.is_faulty())
       return refuse(18, "an AuthnStatement has no AuthnInstant, or a time that is none");
     if (!found || *at.time < found->at) found = Authentication{*at.time, found ? found->until : std::nullopt};
@@ -285,8 +285,8 @@ Outcome<Authentication> authentication_of(const Context& context) {
 /// Until when the assertion could be used again: the confirmation's end, at least.
 UtcMillis usable_until(const XmlElement& subject) {
   UtcMillis last{};
-  for (const XmlElement* one : children_of(subject, "SubjectConfirmation")) {
-    const XmlElement* data = only_child(*one, "SubjectConfirmationData");
+  for (const XmlElement* element : children_of(subject, "SubjectConfirmation")) {
+    const XmlElement* data = only_child(*element, "SubjectConfirmationData");
     const auto end = data ? time_attribute(*data, "NotOnOrAfter").time : std::nullopt;
     if (end) last = std::max(last, *end);
   }

@@ -61,7 +61,7 @@ bool end_session(soci::session& session, const std::string& id_hash) {
 }
 
 /// Selects from console_user, so that no session of a user is inserted beside the user's deactivation.
-bool insert_session(soci::session& session, const ConsoleSession& one) {
+bool insert_session(soci::session& session, const ConsoleSession& console_session) {
   return sql::change_rows(
              session,
              "INSERT INTO session (id_hash, user_id, identity_id, form_secret, created_at, last_seen_at, "
@@ -69,9 +69,10 @@ bool insert_session(soci::session& session, const ConsoleSession& one) {
              "BIGINT), :form_secret, CAST(:created_at AS BIGINT), CAST(:last_seen_at AS BIGINT), "
              "CAST(:authenticated_at AS BIGINT), CAST(:expires_at AS BIGINT), :agent, :network FROM "
              "console_user u WHERE u.id = :user_id AND u.active = 1",
-             use(one.id_hash), use(one.identity), use(one.form_secret), use(one.created_at),
-             use(one.last_seen_at), use(one.authenticated_at), use(one.expires_at), use(one.agent),
-             use(one.network), use(one.user)) > 0;
+             use(console_session.id_hash), use(console_session.identity), use(console_session.form_secret),
+             use(console_session.created_at), use(console_session.last_seen_at),
+             use(console_session.authenticated_at), use(console_session.expires_at),
+             use(console_session.agent), use(console_session.network), use(console_session.user)) > 0;
 }
 
 }  // namespace
@@ -80,10 +81,10 @@ std::string public_session_id(const std::string& id_hash) {
   return id_hash.substr(0, kPublicIdDigits);
 }
 
-bool ConsoleSessions::create_instead_of(const std::string& former_id_hash, const ConsoleSession& one,
-                                        const AuditEvent& audit) {
+bool ConsoleSessions::create_instead_of(const std::string& former_id_hash,
+                                        const ConsoleSession& console_session, const AuditEvent& audit) {
   return database_->write([&](soci::session& session) {
-    if (!insert_session(session, one)) return false;
+    if (!insert_session(session, console_session)) return false;
     end_session(session, former_id_hash);
     insert_audit_event(session, audit);
     return true;
@@ -156,16 +157,17 @@ std::optional<SignInLink> ConsoleSessions::find_link(const std::string& token_ha
 }
 
 std::optional<UserId> ConsoleSessions::create_by_link(const std::string& token_hash,
-                                                      const std::string& former_id_hash, ConsoleSession one,
-                                                      AuditEvent audit, UtcMillis now) {
+                                                      const std::string& former_id_hash,
+                                                      ConsoleSession console_session, AuditEvent audit,
+                                                      UtcMillis now) {
   return database_->write([&](soci::session& session) -> std::optional<UserId> {
     const auto user = sql::first_of(sql::select_column<UserId>(
         session,
         "DELETE FROM sign_in_link WHERE token_hash = :token_hash AND expires_at > :now RETURNING user_id",
         use(token_hash), use(now)));
     if (!user) return std::nullopt;
-    one.user = *user;
-    if (!insert_session(session, one)) return std::nullopt;
+    console_session.user = *user;
+    if (!insert_session(session, console_session)) return std::nullopt;
     end_session(session, former_id_hash);
     audit.user = *user;
     insert_audit_event(session, audit);

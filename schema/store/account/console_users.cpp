@@ -53,8 +53,9 @@ std::vector<ConsoleUser> select_users(soci::session& session, const std::string&
       uses..., into(row.id), into(row.email), into(row.name), into(row.active), into(row.organization),
       into(row.created_at));
   for (const OwnedRole& owned : select_roles(session, where, uses...)) {
-    const auto user = std::lower_bound(users.begin(), users.end(), owned.user,
-                                       [](const ConsoleUser& one, UserId id) { return one.id < id; });
+    const auto user =
+        std::lower_bound(users.begin(), users.end(), owned.user,
+                         [](const ConsoleUser& console_user, UserId id) { return console_user.id < id; });
     if (user != users.end() && user->id == owned.user) user->roles.push_back(owned.role);
   }
   return users;
@@ -80,7 +81,7 @@ std::string listed(const std::set<std::string>& words) {
 
 RoleSet ConsoleUser::role_set() const {
   RoleSet set;
-  for (const UserRole& one : roles) set.insert(one.role);
+  for (const UserRole& user_role : roles) set.insert(user_role.role);
   return set;
 }
 
@@ -182,7 +183,7 @@ AuditEvent crm_roles_event(const ConsoleUser& user, UtcMillis now) {
 bool ConsoleUsers::replace_crm_roles(UserId user, const std::vector<UserRole>& roles,
                                      const AuditEvent& audit) {
   std::set<std::string> given;
-  for (const UserRole& one : roles) given.emplace(to_word(one.role));
+  for (const UserRole& user_role : roles) given.emplace(to_word(user_role.role));
   const auto former_roles = [&](soci::session& session) {
     const std::vector<std::string> words = sql::select_column<std::string>(
         session, "SELECT role FROM user_role WHERE user_id = :user_id AND origin = 'crm' ORDER BY role",

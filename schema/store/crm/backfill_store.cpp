@@ -43,8 +43,8 @@ std::set<TransactionId> insert_transactions(soci::session& session, std::span<co
                                                      {"untimed_status", Type::text}},
                                                     "ON CONFLICT DO NOTHING");
   const std::int64_t zero = 0;
-  for (const Adoption& one : adoptions) {
-    const RecipientTransaction& t = one.gift.transaction;
+  for (const Adoption& adoption : adoptions) {
+    const RecipientTransaction& t = adoption.gift.transaction;
     const auto time = [&](Status status) { return cell_of_time(t.times[status]); };
     rows.add({t.id.value,
               request_id++,
@@ -77,10 +77,10 @@ std::set<TransactionId> insert_transactions(soci::session& session, std::span<co
 void insert_requests(soci::session& session, std::span<const Adoption> adoptions, std::int64_t request_id,
                      const std::set<TransactionId>& adopted) {
   sql::BulkInsert rows = gift_request_rows(session);
-  for (const Adoption& one : adoptions) {
+  for (const Adoption& adoption : adoptions) {
     const std::int64_t id = request_id++;
-    if (!adopted.contains(one.gift.transaction.id)) continue;
-    add_gift_request(rows, {id}, one.gift.request);
+    if (!adopted.contains(adoption.gift.transaction.id)) continue;
+    add_gift_request(rows, {id}, adoption.gift.request);
   }
   rows.run(session);
 }
@@ -154,7 +154,7 @@ std::vector<TransactionState> BackfillStore::find_states(std::span<const Transac
     statement.exchange(into(row.transaction));
     statement.exchange(into(row.status));
     statement.exchange(into(row.gift_source));
-    for (const Status one : kAllStatuses) statement.exchange(into(row.times[one]));
+    for (const Status kAllStatuse : kAllStatuses) statement.exchange(into(row.times[kAllStatuse]));
     statement.exchange(use(list));
     statement.alloc();
     statement.prepare(
@@ -185,7 +185,7 @@ std::vector<TransactionId> BackfillStore::adopt(std::span<const Adoption> adopti
   if (adoptions.empty()) return {};
   const std::int64_t request_id = request_ids_.allocate(static_cast<std::int64_t>(adoptions.size()));
   std::size_t facts = 0;
-  for (const Adoption& one : adoptions) facts += one.facts.size();
+  for (const Adoption& adoption : adoptions) facts += adoption.facts.size();
   const std::int64_t first_change = facts > 0 ? change_ids_.allocate(static_cast<std::int64_t>(facts)) : 0;
   return database_->write([&](soci::session& session) {
     std::vector<std::int64_t> gifts;
@@ -221,9 +221,10 @@ std::vector<TransactionId> BackfillStore::rewrite(std::span<const RecordRewrite>
     sql::BulkRows rows(session,
                        {{"id", Type::integer}, {"version", Type::integer}, {"next_version", Type::integer}});
     std::vector<std::int64_t> gifts;
-    for (const RecordRewrite& one : rewrites) {
-      rows.add({one.transaction.value, one.from_version, std::max(one.from_version, one.above) + 1});
-      gifts.push_back(one.transaction.value);
+    for (const RecordRewrite& record_rewrite : rewrites) {
+      rows.add({record_rewrite.transaction.value, record_rewrite.from_version,
+                std::max(record_rewrite.from_version, record_rewrite.above) + 1});
+      gifts.push_back(record_rewrite.transaction.value);
     }
     lock_gifts(session, gifts);
     std::vector<TransactionId> ids = to_transaction_ids(rows.run_returning_keys(

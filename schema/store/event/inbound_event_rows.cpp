@@ -47,7 +47,7 @@ using IgnoredBySource = std::map<std::string, std::vector<IgnoredEvent>>;
 /// The last events of each source, as many as are kept.
 IgnoredBySource in_insert_order(const std::vector<IgnoredEvent>& events) {
   IgnoredBySource by_source;
-  for (const IgnoredEvent& one : events) by_source[*one.source].push_back(one);
+  for (const IgnoredEvent& ignored_event : events) by_source[*ignored_event.source].push_back(ignored_event);
   for (auto& [source, own] : by_source) {
     const auto excess = static_cast<std::int64_t>(own.size()) - kMaxIgnored;
     if (excess > 0) own.erase(own.begin(), own.begin() + excess);
@@ -74,7 +74,8 @@ void insert_ignored_events(soci::session& session, const std::vector<IgnoredEven
   const IgnoredBySource by_source = in_insert_order(events);
   sql::BulkInsert rows = inbound_event_rows(session);
   for (const auto& [source, own] : by_source) {
-    for (const IgnoredEvent& one : own) add_inbound_event(rows, one.id, source, *one.event);
+    for (const IgnoredEvent& ignored_event : own)
+      add_inbound_event(rows, ignored_event.id, source, *ignored_event.event);
   }
   if (rows.run(session) == 0) return;
   for (const auto& [source, own] : by_source) delete_oldest(session, source);

@@ -283,17 +283,17 @@ std::vector<PreviewItem> preview_batch(soci::session& session, const InboundBatc
   std::vector<PreviewItem> previewed;
   std::size_t next = 0;
   for (const InboundItem& item : batch.items) {
-    PreviewItem& one = previewed.emplace_back();
+    PreviewItem& preview_item = previewed.emplace_back();
     if (item.quarantined || !item.change) continue;
     const TransactionId id = item.change->transaction;
-    one.outcome = outcomes[next++];
+    preview_item.outcome = outcomes[next++];
     if (item.sent && outcomes[next++] == AcceptOutcome::too_many_orphaned)
-      one.outcome = AcceptOutcome::too_many_orphaned;
-    one.gift_exists = existing.contains(id);
-    one.creates_gift = item.gift && !one.gift_exists;
-    one.gift_known = known.contains(id);
-    if (one.outcome == AcceptOutcome::other_source)
-      one.conflict = describe_collision(id, known.at(id), batch);
+      preview_item.outcome = AcceptOutcome::too_many_orphaned;
+    preview_item.gift_exists = existing.contains(id);
+    preview_item.creates_gift = item.gift && !preview_item.gift_exists;
+    preview_item.gift_known = known.contains(id);
+    if (preview_item.outcome == AcceptOutcome::other_source)
+      preview_item.conflict = describe_collision(id, known.at(id), batch);
   }
   return previewed;
 }

@@ -27,20 +27,20 @@ ConditionalOutcome decide(soci::session& session, const StatusChange& change,
   if (!sent_at) return ConditionalOutcome::unknown_transaction;
   const std::vector<ChangeSpan> so_far = select_spans(session, std::span(&change.transaction, 1));
   if (!condition(*sent_at, so_far)) return ConditionalOutcome::refused;
-  const StatusChange* one = &change;
+  const StatusChange* status_change = &change;
   // There already, and still it might be: it was voided. A repeat does not bring it back.
-  if (insert_changes(session, std::span(&one, 1)).empty()) return ConditionalOutcome::refused;
+  if (insert_changes(session, std::span(&status_change, 1)).empty()) return ConditionalOutcome::refused;
   if (!effect.apply(session)) throw EffectUnavailable();
   return ConditionalOutcome::accepted;
 }
 
 ConditionalOutcome ChangeLog::accept_if(const StatusChange& change, const AcceptCondition& condition,
                                         const TransactionEffect& effect) {
-  const StatusChange one = with_ids(std::span(&change, 1)).front();
+  const StatusChange status_change = with_ids(std::span(&change, 1)).front();
   try {
-    return decide_alone(one, condition, effect);
+    return decide_alone(status_change, condition, effect);
   } catch (const sql::CommitOutcomeUnknown&) {
-    if (is_stored(one.id)) return ConditionalOutcome::accepted;
+    if (is_stored(status_change.id)) return ConditionalOutcome::accepted;
     throw;
   }
 }
@@ -60,9 +60,9 @@ ConditionalOutcome ChangeLog::decide_alone(const StatusChange& with_id, const Ac
 }
 
 TransactionEffect ChangeLog::additional_change(const StatusChange& change) {
-  const StatusChange one = with_ids(std::span(&change, 1)).front();
-  return [one](soci::session& session) {
-    const StatusChange* row = &one;
+  const StatusChange status_change = with_ids(std::span(&change, 1)).front();
+  return [status_change](soci::session& session) {
+    const StatusChange* row = &status_change;
     insert_changes(session, std::span(&row, 1));
     return true;
   };

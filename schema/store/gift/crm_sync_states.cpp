@@ -86,8 +86,9 @@ std::vector<CrmSyncState> select_sync_states(soci::session& session, std::span<c
 }
 
 /// Returns whether it was still the decision that had been read.
-bool update_decision(soci::session& session, const std::string& clock, const DecisionUpdate& one) {
-  const CrmSyncState& sync_state = one.sync_state;
+bool update_decision(soci::session& session, const std::string& clock,
+                     const DecisionUpdate& decision_update) {
+  const CrmSyncState& sync_state = decision_update.sync_state;
   const MatchDecision& d = sync_state.decision;
   const std::string state(to_word(sync_state.state));
   const std::string task(to_word(sync_state.task));
@@ -104,15 +105,15 @@ bool update_decision(soci::session& session, const std::string& clock, const Dec
   update.exchange(use(sync_state.linked_by));
   // An existing record's state is owned by the sync worker; a record to be created must not have been created
   // since it was read.
-  if (one.create_record) {
+  if (decision_update.create_record) {
     text += ", state = :state, task = :task";
     update.exchange(use(state));
     update.exchange(use(task));
   }
   text += " WHERE transaction_id = :id AND decided_at = :read";
   update.exchange(use(sync_state.transaction));
-  update.exchange(use(one.expected_decided_at));
-  if (one.create_record) {
+  update.exchange(use(decision_update.expected_decided_at));
+  if (decision_update.create_record) {
     text +=
         " AND written_version = :version AND NOT EXISTS (SELECT 1 FROM crm_outbox m WHERE m.transaction_id = "
         "crm_sync_state.transaction_id AND m.lease_until >= " +
@@ -214,12 +215,12 @@ std::vector<TransactionId> SyncQueue::update_decisions(std::span<const DecisionU
   return database_->write([&](soci::session& session) {
     std::vector<TransactionId> saved;
     std::vector<TransactionId> to_make;
-    for (const DecisionUpdate& one : decisions) {
-      if (!update_decision(session, clock, one)) continue;
-      saved.push_back(one.sync_state.transaction);
-      if (one.create_record) to_make.push_back(one.sync_state.transaction);
-      if (one.action) insert_actions(session, std::span(&*one.action, 1));
-      if (one.audit) insert_audit_event(session, *one.audit);
+    for (const DecisionUpdate& decision : decisions) {
+      if (!update_decision(session, clock, decision)) continue;
+      saved.push_back(decision.sync_state.transaction);
+      if (decision.create_record) to_make.push_back(decision.sync_state.transaction);
+      if (decision.action) insert_actions(session, std::span(&*decision.action, 1));
+      if (decision.audit) insert_audit_event(session, *decision.audit);
     }
     enqueue_sync(session, to_make, now);
     return saved;

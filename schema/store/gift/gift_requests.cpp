@@ -225,13 +225,13 @@ CreateOutcome created(const Draft& draft) {
   CreateOutcome outcome{CreateOutcome::Kind::created, draft.id, {}, draft.input->warnings, ""};
   std::int64_t id = draft.first.value;
   for (const NewRecipient& to : draft.input->recipients) {
-    RecipientTransaction& one = outcome.recipients.emplace_back();
-    one.id = {id++};
-    one.email = to.email;
-    one.first_name = to.first_name;
-    one.last_name = to.last_name;
-    one.message = to.message;
-    one.times[Status::sent] = draft.input->request.created_at;
+    RecipientTransaction& transaction = outcome.recipients.emplace_back();
+    transaction.id = {id++};
+    transaction.email = to.email;
+    transaction.first_name = to.first_name;
+    transaction.last_name = to.last_name;
+    transaction.message = to.message;
+    transaction.times[Status::sent] = draft.input->request.created_at;
   }
   return outcome;
 }

@@ -105,7 +105,7 @@ std::vector<TransactionId> SyncQueue::save_folded(std::span<const FoldedState> f
   if (folded.empty()) return {};
   return database_->write([&](soci::session& session) {
     std::vector<std::int64_t> gifts;
-    for (const FoldedState& one : folded) gifts.push_back(one.transaction.value);
+    for (const FoldedState& state : folded) gifts.push_back(state.transaction.value);
     lock_gifts(session, gifts);
     sql::BulkRows rows(session, {{"id", Type::integer},
                                  {"version", Type::integer},
@@ -120,15 +120,16 @@ std::vector<TransactionId> SyncQueue::save_folded(std::span<const FoldedState> f
                                  {"refunded_at", Type::integer},
                                  {"has_conflict", Type::integer},
                                  {"due_at", Type::integer}});
-    for (const FoldedState& one : folded) {
+    for (const FoldedState& folded_state : folded) {
       const auto time = [&](Status status) {
-        const auto& found = one.times[status];
+        const auto& found = folded_state.times[status];
         return found ? sql::Cell(found->value) : sql::Cell();
       };
-      rows.add({one.transaction.value, one.from_version, to_word(one.status), time(Status::sent),
-                time(Status::delivered), time(Status::undelivered), time(Status::opened),
+      rows.add({folded_state.transaction.value, folded_state.from_version, to_word(folded_state.status),
+                time(Status::sent), time(Status::delivered), time(Status::undelivered), time(Status::opened),
                 time(Status::redeemed), time(Status::donated), time(Status::expired), time(Status::refunded),
-                std::int64_t{one.has_conflict}, one.due_at ? sql::Cell(one.due_at->value) : sql::Cell()});
+                std::int64_t{folded_state.has_conflict},
+                folded_state.due_at ? sql::Cell(folded_state.due_at->value) : sql::Cell()});
     }
     const auto assignments = [](const std::string& given) {
       std::string text = "version = t.version + 1";

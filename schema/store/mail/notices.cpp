@@ -89,12 +89,12 @@ std::vector<UnnoticedRecord> ApproverNotices::find_unnoticed(std::span<const std
 void ApproverNotices::add(std::span<const ApproverNotice> notices, UtcMillis now) {
   if (notices.empty()) return;
   database_->write([&](soci::session& session) {
-    for (const ApproverNotice& one : notices) {
+    for (const ApproverNotice& notice : notices) {
       session << "INSERT INTO approver_notice (transition_id, user_id, record_id, number, item, cost, "
                  "created_at) VALUES (:transition, :user_id, :record, :number, :item, :cost, :now) ON "
                  "CONFLICT (transition_id, user_id) DO NOTHING",
-          use(one.transition), use(one.user), use(one.record_id), use(one.number), use(one.item),
-          use(one.cost), use(now);
+          use(notice.transition), use(notice.user), use(notice.record_id), use(notice.number),
+          use(notice.item), use(notice.cost), use(now);
     }
   });
 }
