@@ -131,10 +131,10 @@ std::vector<RowResult> RequestUpdates::run(std::span<const RequestRecordUpdate> 
   plan();
   const std::size_t most =
       std::clamp<std::size_t>(calls_.rows_per_call(), 1, (kMaxHeavyParts - 1) * kMaxRowsPerPart);
-  const auto alone =
-      std::ranges::stable_partition(rows_, [](const Row& row) { return !reads_as_reference(row.json); });
-  const std::span<const Row> together(rows_.begin(), alone.begin());
-  const std::span<const Row> others(alone.begin(), alone.end());
+  const auto alone = std::stable_partition(rows_.begin(), rows_.end(),
+                                           [](const Row& row) { return !reads_as_reference(row.json); });
+  const std::span<const Row> together(rows_.begin(), alone);
+  const std::span<const Row> others(alone, rows_.end());
   try {
     for (std::size_t first = 0; first < together.size(); first += most)
       write(together.subspan(first, std::min(most, together.size() - first)));
