@@ -207,8 +207,8 @@ bool names_another_lead(const ExplicitAssociations& associations) {
 std::map<std::string, crm::ConvertedLead> converted_by_id(
     crm::Crm& crm, const std::vector<ExplicitAssociations>& explicit_associations) {
   std::vector<std::string> ids;
-  for (const ExplicitAssociations& explicit_association : explicit_associations) {
-    if (names_another_lead(explicit_association)) ids.push_back(explicit_association.request_link->lead_id);
+  for (const ExplicitAssociations& associations : explicit_associations) {
+    if (names_another_lead(associations)) ids.push_back(associations.request_link->lead_id);
   }
   std::map<std::string, crm::ConvertedLead> found;
   if (ids.empty()) return found;
@@ -231,9 +231,8 @@ std::map<std::string, store::MatchDecision> decisions_by_contact(
     crm::Crm& crm, const crm::MatchFields& fields,
     const std::vector<ExplicitAssociations>& explicit_associations) {
   std::vector<std::string> ids;
-  for (const ExplicitAssociations& explicit_association : explicit_associations) {
-    if (names_another_contact(explicit_association))
-      ids.push_back(explicit_association.request_link->contact_id);
+  for (const ExplicitAssociations& associations : explicit_associations) {
+    if (names_another_contact(associations)) ids.push_back(associations.request_link->contact_id);
   }
   std::map<std::string, store::MatchDecision> found;
   if (ids.empty()) return found;
@@ -287,11 +286,10 @@ NamedRecords find_named_records(crm::Crm& crm,
                                 const std::vector<ExplicitAssociations>& explicit_associations) {
   std::vector<std::string> opportunities;
   std::vector<std::string> contacts;
-  for (const ExplicitAssociations& explicit_association : explicit_associations) {
-    if (!names_another_opportunity(explicit_association)) continue;
-    opportunities.push_back(explicit_association.request_link->opportunity_id);
-    if (!explicit_association.decision->contact_id.empty())
-      contacts.push_back(explicit_association.decision->contact_id);
+  for (const ExplicitAssociations& associations : explicit_associations) {
+    if (!names_another_opportunity(associations)) continue;
+    opportunities.push_back(associations.request_link->opportunity_id);
+    if (!associations.decision->contact_id.empty()) contacts.push_back(associations.decision->contact_id);
   }
   NamedRecords named;
   if (opportunities.empty()) return named;
@@ -357,8 +355,8 @@ void drop_missing_associations(crm::Crm& crm, RequestLinks& request_links) {
   std::set<std::string> existing;
   const std::vector<std::string> contacts = ids_in(request_links, &Link::contact_id);
   if (!contacts.empty()) {
-    for (const auto& find_person : crm.request_records()->find_persons(crm::PersonObject::contact, contacts))
-      existing.insert(find_person.id);
+    for (const auto& person : crm.request_records()->find_persons(crm::PersonObject::contact, contacts))
+      existing.insert(person.id);
   }
   std::map<std::string, std::string> contact_of_lead;  // empty: converted without a contact
   const std::vector<std::string> leads = ids_in(request_links, &Link::lead_id);
@@ -372,8 +370,8 @@ void drop_missing_associations(crm::Crm& crm, RequestLinks& request_links) {
   }
   const std::vector<std::string> opportunities = ids_in(request_links, &Link::opportunity_id);
   if (!opportunities.empty()) {
-    for (const auto& find_opportunity : crm.request_records()->find_opportunities(opportunities))
-      existing.insert(find_opportunity.id);
+    for (const auto& opportunity : crm.request_records()->find_opportunities(opportunities))
+      existing.insert(opportunity.id);
   }
   const auto clear_if_missing = [&](std::string& id) {
     if (!existing.contains(id)) id.clear();
@@ -401,8 +399,8 @@ void apply_explicit_associations(crm::Crm& crm, const crm::MatchFields& fields,
   if (explicit_associations.empty() || !crm.request_records()) return;  // they named rows of another CRM
   const auto by_contact = decisions_by_contact(crm, fields, explicit_associations);
   const auto converted = converted_by_id(crm, explicit_associations);
-  for (const ExplicitAssociations& explicit_association : explicit_associations)
-    apply_recipient(explicit_association, by_contact, converted);
+  for (const ExplicitAssociations& associations : explicit_associations)
+    apply_recipient(associations, by_contact, converted);
   const NamedRecords named = find_named_records(crm, explicit_associations);
   for (const ExplicitAssociations& associations : explicit_associations) {
     apply_opportunity(associations, named);

@@ -165,9 +165,9 @@ std::vector<GiftToRematch> read_gifts(store::Store& store, crm::Crm& crm, const 
   std::map<TransactionId, std::size_t> position;
   for (const CrmSyncState& sync_state : sync_states) {
     position.emplace(sync_state.transaction, all.size());
-    GiftToRematch& rematch = all.emplace_back(GiftToRematch{sync_state, {}, false, {}});
+    GiftToRematch& to_rematch = all.emplace_back(GiftToRematch{sync_state, {}, false, {}});
     if (const auto record = records.find(sync_state.transaction); record != records.end())
-      rematch.record = std::move(record->second);
+      to_rematch.record = std::move(record->second);
   }
   const std::vector<store::Gift> gifts = store.gifts.find(ids);
   std::vector<LinkedGift> known;

@@ -108,7 +108,7 @@ void print_text(const Console& console, const Json& all, const std::string& pref
     if (value.is_string()) text = value.get<std::string>();
     if (value.is_null()) text = "from the discovery document (giftsyncctl sso check shows it)";
     if (value.is_array()) {
-      for (const Json& json : value) text += (text.empty() ? "" : ", ") + json.get<std::string>();
+      for (const Json& word : value) text += (text.empty() ? "" : ", ") + word.get<std::string>();
     }
     fmt::print(console.out, "{}{}: {}\n", prefix, name, printable(text));
   }

@@ -96,8 +96,8 @@ struct Counts {
 
 Counts counts_from(const nlohmann::json& checkpoint) {
   Counts counts;
-  for (const Outcome& kOutcome : kOutcomes)
-    counts.by_outcome[kOutcome.kind] = checkpoint.value(std::string(to_word(kOutcome.kind)), std::int64_t{0});
+  for (const Outcome& outcome : kOutcomes)
+    counts.by_outcome[outcome.kind] = checkpoint.value(std::string(to_word(outcome.kind)), std::int64_t{0});
   counts.differing = checkpoint.value("differing", std::int64_t{0});
   counts.with_broken_lookups = checkpoint.value("with_broken_lookups", std::int64_t{0});
   return counts;
@@ -128,8 +128,8 @@ bool is_listed(const sync::ReconciliationFinding& finding) {
 
 Json summary_json(const Counts& counts, bool dry_run) {
   Json summary = {{"dry_run", dry_run}, {"examined", counts.total()}};
-  for (const Outcome& kOutcome : kOutcomes)
-    summary[std::string(to_word(kOutcome.kind))] = counts.by_outcome.at(kOutcome.kind);
+  for (const Outcome& outcome : kOutcomes)
+    summary[std::string(to_word(outcome.kind))] = counts.by_outcome.at(outcome.kind);
   summary["other_differences"] = counts.differing;
   summary["with_broken_lookups"] = counts.with_broken_lookups;
   summary["with_invalid_id"] = counts.with_invalid_id;

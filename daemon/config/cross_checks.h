@@ -14,6 +14,6 @@ namespace giftsync::config {
 void cross_check(ParsedConfig& parsed, const std::filesystem::path& folder);
 
 /// The same for one element of a list.
-void cross_check_element(ParsedConfig& parsed_config, const std::string& list_path);
+void cross_check_element(ParsedConfig& config, const std::string& list_path);
 
 }  // namespace giftsync::config

@@ -22,8 +22,8 @@ constexpr std::size_t kMinSecretBytes = 16;
 constexpr std::array<std::string_view, 8> kReservedSourceNames{"import", "mailer",   "page", "timer",
                                                                "admin",  "giftsync", "crm",  "status_log"};
 
-bool is_faulty(const ParsedConfig& parsed_config, const std::string& path) {
-  return parsed_config.faulty.contains(path) || parsed_config.faulty.contains("sources");
+bool is_faulty(const ParsedConfig& config, const std::string& path) {
+  return config.faulty.contains(path) || config.faulty.contains("sources");
 }
 
 void require(ParsedConfig& config, const std::string& path) {

@@ -151,9 +151,8 @@ std::optional<RequestOfGift> request_of_gift(const PageCall& call, GiftRequestId
   auto entries = records.find(std::span(&links.front().link.record_id, 1));
   if (entries.empty()) return std::nullopt;
   RequestOfGift found{std::move(entries.front())};
-  for (const auto& find_transition : records.find_transitions(found.entry.record_id))
-    if (find_transition.to == to_word(store::RequestRecordState::approved))
-      found.approved_at = find_transition.at;
+  for (const auto& transition : records.find_transitions(found.entry.record_id))
+    if (transition.to == to_word(store::RequestRecordState::approved)) found.approved_at = transition.at;
   if (found.entry.approved_by.empty()) found.approved_at.reset();
   const auto seen = records.find(call.viewer(), owner, name_of_request(found.entry));
   found.is_seen = seen && seen->record_id == found.entry.record_id;

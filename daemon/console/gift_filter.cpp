@@ -120,8 +120,8 @@ std::string label_of(const GiftQuery& query, const std::string& name) {
 std::string typed(const GiftQuery& query, const std::string& name) {
   if (const auto found = query.kept.find(name); found != query.kept.end()) return found->second;
   const bool is_day = name == "since" || name == "until";  // the field takes nothing else
-  for (const NotApplied& applied : query.not_applied)
-    if (applied.name == name && !is_day) return applied.value;
+  for (const NotApplied& parameter : query.not_applied)
+    if (parameter.name == name && !is_day) return parameter.value;
   return {};
 }
 
@@ -148,10 +148,10 @@ std::vector<NotApplied> unknown_filters(const std::map<std::string, std::string>
 void set_not_applied(Data& data, const std::vector<NotApplied>& parameters, const std::string& without) {
   if (parameters.empty()) return;
   Data made;
-  made.set(
-      "reasons", list_of(parameters, [](const NotApplied& applied) {
-        return Data("text", texts().text(applied.why, {{"name", applied.name}, {"value", applied.value}}));
-      }));
+  made.set("reasons", list_of(parameters, [](const NotApplied& parameter) {
+             return Data("text",
+                         texts().text(parameter.why, {{"name", parameter.name}, {"value", parameter.value}}));
+           }));
   made.set("without", without);
   data.set("not_applied", made);
 }
@@ -220,7 +220,7 @@ Data filter_form(const GiftQuery& query, bool is_masked) {
   form.set("is_open", std::any_of(query.kept.begin(), query.kept.end(),
                                   [](const auto& one) { return is_folded(one.first); }) ||
                           std::any_of(query.not_applied.begin(), query.not_applied.end(),
-                                      [](const NotApplied& applied) { return is_folded(applied.name); }));
+                                      [](const NotApplied& parameter) { return is_folded(parameter.name); }));
   return form;
 }
 

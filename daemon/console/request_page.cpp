@@ -113,8 +113,8 @@ struct SentGift {
 std::vector<SentGift> sent_gifts_of(const PageCall& call, const ShownRequest& shown) {
   std::vector<SentGift> gifts;
   for (const auto& sent : call.store().request_records.find_gifts_by_record({&shown.entry.record_id, 1}))
-    for (auto& find_recipient : call.store().gifts.find_recipients(sent.gift_request)) {
-      SentGift gift{std::move(find_recipient)};
+    for (auto& recipient : call.store().gifts.find_recipients(sent.gift_request)) {
+      SentGift gift{std::move(recipient)};
       gift.is_seen = call.store().console_gifts.find(call.viewer(), gift.transaction.id).has_value();
       gift.shows_recipient = may(call.viewer().roles, Permission::decide_requests) ||
                              (gift.is_seen && !call.viewer().is_masked());

@@ -35,8 +35,8 @@ std::string refusal_of(const std::vector<sync::EventTrial>& trials, const config
   };
   if (std::any_of(trials.begin(), trials.end(), is_over_limit))
     return "the source has too many orphaned changes";
-  const auto is_unreadable = [](const sync::EventTrial& event_trial) {
-    return event_trial.reason == QuarantineReason::malformed;
+  const auto is_unreadable = [](const sync::EventTrial& trial) {
+    return trial.reason == QuarantineReason::malformed;
   };
   const bool is_webhook = source.kind == config::SourceKind::webhook;
   return is_webhook && std::all_of(trials.begin(), trials.end(), is_unreadable)

@@ -160,8 +160,8 @@ FillPlan plan_fills(store::BackfillStore& backfill, crm::GiftRecords& gift_recor
   for (store::TransactionState& state : backfill.find_states(ids))
     states[state.transaction] = std::move(state);
   std::unordered_map<TransactionId, StatusTimes> records;
-  for (const crm::GiftStatusTimes& find_status_time : gift_records.find_status_times(ids))
-    records[find_status_time.transaction] = find_status_time.times;
+  for (const crm::GiftStatusTimes& found : gift_records.find_status_times(ids))
+    records[found.transaction] = found.times;
   FillPlan plan;
   for (const LoggedGift& gift : logged) {
     const auto record = records.find(gift.transaction);

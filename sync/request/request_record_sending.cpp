@@ -82,7 +82,7 @@ void report_failures(const RequestRecordContext& context, const std::vector<Fail
 std::map<std::string, SenderAuthorization> authorizations(const RequestRecordRules& rules,
                                                           const std::vector<RecordToSend>& records) {
   std::set<std::string> users;
-  for (const RecordToSend& send : records) users.insert(send.record.text(F::sender));
+  for (const RecordToSend& to_send : records) users.insert(to_send.record.text(F::sender));
   users.erase("");
   std::map<std::string, SenderAuthorization> by_user;
   if (users.empty()) return by_user;
@@ -93,20 +93,20 @@ std::map<std::string, SenderAuthorization> authorizations(const RequestRecordRul
 }
 
 tl::expected<store::NewGiftRequest, Failure> prepare(const RequestRecordContext& context,
-                                                     const RecordToSend& send,
+                                                     const RecordToSend& to_send,
                                                      const SenderAuthorization& sender,
                                                      RequestRecordBatch& batch) {
   const store::GiftItem* item = nullptr;
-  if (const auto gift = gift_id_of(send.record)) {
+  if (const auto gift = gift_id_of(to_send.record)) {
     auto known = batch.items.find(*gift);
     if (known == batch.items.end())
       known = batch.items.emplace(*gift, context.store.catalogue.item(*gift)).first;
     if (known->second) item = &*known->second;
   }
   const std::vector<RequestRecordFinding> findings =
-      sending_findings(send.record, {item, send.person_found, sender, context.rules.limits});
-  if (findings.empty()) return make_gift_request(send.record, *item, *sender.account, context.now);
-  return tl::unexpected(Failure{send.record_id, error_log_of(findings, send.record.text(F::number)),
+      sending_findings(to_send.record, {item, to_send.person_found, sender, context.rules.limits});
+  if (findings.empty()) return make_gift_request(to_send.record, *item, *sender.account, context.now);
+  return tl::unexpected(Failure{to_send.record_id, error_log_of(findings, to_send.record.text(F::number)),
                                 findings.front().is_retried, context.rules.most_sender_retry_after_millis});
 }
 
@@ -116,16 +116,16 @@ Ids prepare(const RequestRecordContext& context, const std::vector<RecordToSend>
   const std::map<std::string, SenderAuthorization> senders = authorizations(context.rules, records);
   Ids valid_ids;
   std::vector<Failure> failures;
-  for (const RecordToSend& send : records) {
-    const auto sender = senders.find(send.record.text(F::sender));
+  for (const RecordToSend& to_send : records) {
+    const auto sender = senders.find(to_send.record.text(F::sender));
     auto prepared =
-        prepare(context, send, sender == senders.end() ? SenderAuthorization() : sender->second, batch);
+        prepare(context, to_send, sender == senders.end() ? SenderAuthorization() : sender->second, batch);
     if (!prepared) {
       failures.push_back(prepared.error());
       continue;
     }
-    batch.works.at(send.record_id).gift_request = std::move(*prepared);
-    valid_ids.push_back(send.record_id);
+    batch.works.at(to_send.record_id).gift_request = std::move(*prepared);
+    valid_ids.push_back(to_send.record_id);
   }
   report_failures(context, failures, batch);
   return valid_ids;

@@ -115,12 +115,12 @@ Reconciled save_and_write(const RequestRecordContext& context,
     if (reconciliation.is_changed) changes.push_back(reconciliation.change);
   }
   const std::set<std::string> saved = save_entries(context.store.request_records, changes, batch);
-  std::erase_if(reconciled, [&](const RequestRecordReconciliation& record_reconciliation) {
-    return record_reconciliation.is_changed && !saved.contains(record_reconciliation.change.next.record_id);
+  std::erase_if(reconciled, [&](const RequestRecordReconciliation& reconciliation) {
+    return reconciliation.is_changed && !saved.contains(reconciliation.change.next.record_id);
   });
   std::vector<crm::RequestRecordUpdate> writes;
-  for (const RequestRecordReconciliation& request_record_reconciliation : reconciled) {
-    if (request_record_reconciliation.is_written) writes.push_back(request_record_reconciliation.write);
+  for (const RequestRecordReconciliation& reconciliation : reconciled) {
+    if (reconciliation.is_written) writes.push_back(reconciliation.write);
   }
   const std::set<std::string> written = write_records(context.records, writes, batch);
   Reconciled result;

@@ -101,8 +101,7 @@ std::map<std::string, crm::Person> named_persons(crm::RequestRecords& records, c
   std::map<std::string, crm::Person> persons;
   if (wanted.empty()) return persons;
   const std::vector<std::string> ids(wanted.begin(), wanted.end());
-  for (crm::Person& find_person : records.find_persons(object, ids))
-    persons.emplace(find_person.id, std::move(find_person));
+  for (crm::Person& person : records.find_persons(object, ids)) persons.emplace(person.id, std::move(person));
   return persons;
 }
 

@@ -157,9 +157,9 @@ void describe_objects(OrgCalls& calls, const ApiNames& names, OrgFacts& facts) {
   };
   constexpr Described kObjects[] = {{"gift_record", "gift"}, {"task", "task"}};
   std::vector<PartRequest> parts;
-  for (const Described& kObject : kObjects) {
-    const std::string name = names.object(kObject.object);
-    if (is_identifier(name)) parts.push_back(describe_part(calls.api_version(), name, kObject.reference));
+  for (const Described& described : kObjects) {
+    const std::string name = names.object(described.object);
+    if (is_identifier(name)) parts.push_back(describe_part(calls.api_version(), name, described.reference));
   }
   const CompositeAnswer answer = calls.read(parts, parts.size(), CallPurpose::watch);
   for (const Described& described : kObjects) {
