@@ -1,8 +1,8 @@
 # Every library of the project, lowest first: one for each folder, named after it. USES names the folders whose headers it may
 # include; tests/static/layers_test holds the includes to this list. The linker holds the order.
 giftsync_library(platform
-  PRIVATE PkgConfig::SIMDJSON PkgConfig::YAML PkgConfig::XML2 PkgConfig::XMLSEC CURL::libcurl OpenSSL::Crypto spdlog::spdlog fmt::fmt Poco::Net
-          Poco::Foundation PkgConfig::SYSTEMD Threads::Threads)
+  PRIVATE nlohmann_json::nlohmann_json PkgConfig::SIMDJSON PkgConfig::YAML PkgConfig::XML2 PkgConfig::XMLSEC CURL::libcurl
+          OpenSSL::Crypto spdlog::spdlog fmt::fmt Poco::Net Poco::Foundation PkgConfig::SYSTEMD Threads::Threads)
 
 # The model, SQL and the store.
 giftsync_library(schema USES platform
@@ -41,7 +41,9 @@ giftsync_library(daemon/content USES platform
   PRIVATE PkgConfig::YAML giftsync::mustache)
 giftsync_library(daemon/config USES platform schema crm schema/sql sync daemon/content
   PRIVATE PkgConfig::YAML fmt::fmt nlohmann_json::nlohmann_json)
-giftsync_library(daemon/http USES platform schema schema/store sync
+giftsync_library(daemon/validation USES platform schema crm schema/store matching sync
+  PRIVATE fmt::fmt nlohmann_json::nlohmann_json PkgConfig::SIMDJSON)
+giftsync_library(daemon/http USES platform schema schema/store sync daemon/validation
   PRIVATE Poco::Net Poco::Foundation spdlog::spdlog fmt::fmt nlohmann_json::nlohmann_json PkgConfig::SIMDJSON Threads::Threads
   PRECOMPILE <chrono> <mutex> <fmt/format.h>)
 giftsync_library(daemon/mail USES platform schema schema/store sync daemon/content
@@ -64,17 +66,20 @@ giftsync_library(daemon/identity
   USES platform schema schema/store daemon/config daemon/http daemon/signin daemon/identity/oidc
        daemon/identity/saml
   PRIVATE Poco::Foundation nlohmann_json::nlohmann_json spdlog::spdlog fmt::fmt)
+giftsync_library(daemon/exports USES platform schema crm schema/store matching sync
+  PRIVATE nlohmann_json::nlohmann_json)
 giftsync_library(daemon/console USES platform schema crm schema/store matching sync daemon/content daemon/config
-       daemon/http daemon/identity
+       daemon/http daemon/identity daemon/exports
   PRIVATE giftsync::mustache Poco::Foundation spdlog::spdlog fmt::fmt)
 
 # What both programs are built from, and the programs.
 giftsync_library(daemon/wiring
   USES platform crm schema/sql schema/store crm/sql/managed crm/sql/external sync daemon/config crm/salesforce
-       daemon/mail daemon/sources
+       daemon/mail daemon/sources daemon/validation
   PRIVATE spdlog::spdlog fmt::fmt)
 giftsync_library(daemon/handlers
   USES platform schema crm schema/store sync daemon/config crm/salesforce daemon/http daemon/sources daemon/signin
+       daemon/validation
   PRIVATE fmt::fmt nlohmann_json::nlohmann_json PkgConfig::SIMDJSON
   PRECOMPILE <chrono> <mutex> <fmt/format.h>)
 giftsync_library(daemon
@@ -84,9 +89,9 @@ giftsync_library(daemon
   PRECOMPILE <chrono> <mutex> <fmt/format.h>)
 giftsync_library(cli SUBFOLDERS account crm gift request status
   USES platform schema crm schema/store matching sync daemon/config daemon/signin daemon/identity/oidc
-       daemon/identity/saml daemon/wiring
+       daemon/identity/saml daemon/exports daemon/validation daemon/wiring
   PRIVATE Poco::Foundation fmt::fmt nlohmann_json::nlohmann_json CLI11::CLI11 giftsync::csv PkgConfig::SIMDJSON
-  PRECOMPILE <fmt/format.h> <nlohmann/json.hpp>)
+  PRECOMPILE <fmt/format.h> "platform/json.h")
 
 file(GLOB store_scripts RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/schema/sql/store_*.sql)
 giftsync_embed(giftsync_schema_store ${store_scripts})

@@ -105,11 +105,12 @@ class ReadTooLong : public DependencyError {
 };
 
 /// While it exists, each read of the store on this thread that takes longer than `millis` throws ReadTooLong.
-/// Writes are not limited. A CRM of its own database has ThreadCallDeadline. At most one for each thread.
+/// Writes are not limited. A CRM of its own database has ThreadCallDeadline. After it the limit of before
+/// applies again.
 class ReadLimit {
  public:
-  explicit ReadLimit(std::int64_t millis) { millis_ = millis; }
-  ~ReadLimit() { millis_ = 0; }
+  explicit ReadLimit(std::int64_t millis) : before_(millis_) { millis_ = millis; }
+  ~ReadLimit() { millis_ = before_; }
   ReadLimit(const ReadLimit&) = delete;
   ReadLimit& operator=(const ReadLimit&) = delete;
 
@@ -118,6 +119,7 @@ class ReadLimit {
 
  private:
   static inline thread_local std::int64_t millis_ = 0;
+  const std::int64_t before_;
 };
 
 }  // namespace giftsync

@@ -10,8 +10,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
-#include <nlohmann/json.hpp>
 
+#include "platform/json.h"
 #include "platform/visible_text.h"
 
 namespace giftsync {

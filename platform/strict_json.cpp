@@ -8,8 +8,8 @@
 #include <charconv>
 #include <limits>
 #include <memory_resource>
-#include <nlohmann/json.hpp>
 
+#include "platform/json.h"
 #include "platform/text.h"
 
 namespace giftsync {
@@ -545,3 +545,7 @@ JsonError explain_json_error(std::string_view text, std::string_view reason) {
 }
 
 }  // namespace giftsync
+
+// What platform/json.h promises.
+template class nlohmann::basic_json<>;
+template class nlohmann::basic_json<nlohmann::ordered_map>;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace giftsync {
 
@@ -63,5 +64,12 @@ std::string pluralize(std::integral auto count, std::string_view singular) {
 std::string_view plural_verb(std::integral auto count, std::string_view singular, std::string_view plural) {
   return count == 1 ? singular : plural;
 }
+
+// A suggestion for a misspelt word.
+
+/// The known word with the fewest single-letter changes (insert, delete, replace, swap of neighbours) from
+/// `word`, the first of equals; empty when even that one differs in more than a third of its letters (two in
+/// a short one).
+std::string suggestion_for(std::string_view word, const std::vector<std::string>& known);
 
 }  // namespace giftsync

@@ -11,13 +11,14 @@
 // member that does not exist, or whose type no column can have, is an error in the line of its field.
 #pragma once
 
+#include <array>
 #include <concepts>
+#include <cstddef>
 #include <cstdlib>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -70,17 +71,20 @@ concept Stored = Required<Value> || kIsOptional<Value> || std::same_as<Value, st
 
 }  // namespace record_field
 
-template <auto member, auto... steps>
-struct Field {
-  using Record = typename record_field::Parts<decltype(member)>::Record;
-  using Value = std::remove_cvref_t<decltype(record_field::reach<member, steps...>(std::declval<Record&>()))>;
-
+/// What a field is called.
+struct FieldNames {
   std::string_view column;
   std::string_view title =
       {};  ///< "Cost center": every output lists it; empty: outputs name it themselves, or not
   bool is_masked = false;  ///< an auditor sees only whether there is a value (CON-59)
+};
 
-  constexpr Field masked() const requires std::same_as<Value, std::string> { return {column, title, true}; }
+template <auto member, auto... steps>
+struct Field : FieldNames {
+  using Record = typename record_field::Parts<decltype(member)>::Record;
+  using Value = std::remove_cvref_t<decltype(record_field::reach<member, steps...>(std::declval<Record&>()))>;
+
+  constexpr Field masked() const requires std::same_as<Value, std::string> { return {{column, title, true}}; }
 
   static constexpr const Value& of(const Record& record) {
     return record_field::reach<member, steps...>(record);
@@ -91,7 +95,7 @@ struct Field {
 template <auto member, auto... steps>
 requires record_field::Stored<typename Field<member, steps...>::Value>
 constexpr Field<member, steps...> field(std::string_view column, std::string_view title = {}) {
-  return {column, title};
+  return {{column, title}};
 }
 
 /// A stored value as a person reads it: an amount as decimal text, a time as RFC 3339, a flag as "yes" or
@@ -117,18 +121,20 @@ std::string field_text(const Value& value) {
   }
 }
 
+/// The types of the fields stand in the type and their names in one array: a tuple of them would cost each
+/// file that reads a record's header half a second of compilation.
 template <class First, class... More>
 struct RecordFields {
   using Record = typename First::Record;
   static constexpr std::size_t kCount = 1 + sizeof...(More);
 
   std::string_view table;
-  std::tuple<First, More...> fields;
+  std::array<FieldNames, kCount> names;
 
   /// The place of a column; a name that no field has does not compile.
   consteval std::size_t index_of(std::string_view column) const {
     std::size_t at = 0, found = kCount;
-    each([&](const auto& one) { found = one.column == column ? at++ : (++at, found); });
+    for (const FieldNames& name : names) found = name.column == column ? at++ : (++at, found);
     if (found == kCount) std::abort();
     return found;
   }
@@ -144,7 +150,24 @@ struct RecordFields {
   /// Calls visit(field) for each, in order.
   template <class Visit>
   constexpr void each(Visit&& visit) const {
-    std::apply([&](const auto&... one) { (visit(one), ...); }, fields);
+    std::size_t at = 0;
+    each_of<First, More...>(at, visit);
+  }
+
+  /// Returns visit(values...): the fields' values of this record, in order.
+  template <class Visit>
+  static decltype(auto) of(Record& record, Visit&& visit) {
+    return visit(First::of(record), More::of(record)...);
+  }
+  template <class Visit>
+  static decltype(auto) of(const Record& record, Visit&& visit) {
+    return visit(First::of(record), More::of(record)...);
+  }
+
+ private:
+  template <class... Fields, class Visit>
+  constexpr void each_of(std::size_t& at, Visit& visit) const {
+    (visit(Fields{names[at++]}), ...);
   }
 };
 

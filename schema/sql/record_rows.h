@@ -67,11 +67,8 @@ template <class Fields, class... Uses>
 std::vector<typename Fields::Record> select_records(const Fields& fields, soci::session& session,
                                                     std::string_view text, Uses&&... uses) {
   typename Fields::Record row;
-  return std::apply(
-      [&](const auto&... field) {
-        return select_rows(row, session, text, uses..., soci::into(field.of(row))...);
-      },
-      fields.fields);
+  return fields.of(
+      row, [&](auto&... value) { return select_rows(row, session, text, uses..., soci::into(value)...); });
 }
 
 /// The records of their own table. `rest`: what follows the table's name. `uses`: its soci::use.
@@ -140,9 +137,8 @@ bool insert_record(soci::session& session, const Fields& fields, const typename 
   });
   const std::string text = "INSERT INTO " + std::string(fields.table) + " (" + columns + ") VALUES (" +
                            values + ") " + std::string(suffix);
-  return std::apply(
-      [&](const auto&... field) { return change_rows(session, text, soci::use(field.of(record))...) == 1; },
-      fields.fields);
+  return fields.of(
+      record, [&](const auto&... value) { return change_rows(session, text, soci::use(value)...) == 1; });
 }
 
 /// Updates the rows that `where` selects to this record, but for the columns in `kept`; returns how many.

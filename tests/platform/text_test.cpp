@@ -35,5 +35,15 @@ TEST(Text, ANumberIsTheWholeText) {
   for (const auto& one : cases) EXPECT_EQ(parse_number<int>(one.text), one.number) << one.text;
 }
 
+TEST(Suggestion, IsTheWordWithTheSmallestEditDistance) {
+  const std::vector<std::string> known{"base_url", "admin_url", "listen"};
+  EXPECT_EQ(suggestion_for("base-url", known), "base_url");
+  EXPECT_EQ(suggestion_for("lisetn", known), "listen");
+  EXPECT_EQ(suggestion_for("adminurl", known), "admin_url");
+  EXPECT_EQ(suggestion_for("recipients", known), "");
+  EXPECT_EQ(suggestion_for("", known), "");
+  EXPECT_EQ(suggestion_for("ab", {"xy"}), "") << "nothing in common";
+}
+
 }  // namespace
 }  // namespace giftsync
