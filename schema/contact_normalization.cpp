@@ -143,6 +143,16 @@ std::string email_key_in_unicode(const std::string& key) {
   return outcome == IDN2_OK ? key.substr(0, at + 1) + unicode : key;
 }
 
+std::string email_to_store(std::string_view email) {
+  const std::string_view address = without_spaces(email);
+  const std::size_t at = address.rfind('@');
+  if (at == std::string_view::npos || is_ascii(address)) return std::string(email);
+  const auto domain = ascii_domain(address.substr(at + 1));
+  if (!domain || !is_host_name(*domain)) return std::string(email);
+  const std::string key = email_key_in_unicode(email_key(address));
+  return std::string(address.substr(0, at + 1)) + key.substr(key.rfind('@') + 1);
+}
+
 std::string email_for_envelope(std::string_view email) {
   email = trimmed(email);
   const std::size_t at = email.rfind('@');

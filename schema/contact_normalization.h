@@ -23,6 +23,10 @@ std::string email_key(std::string_view email);
 /// A key with its domain in Unicode, as CRM rows may have it; the key itself when both are equal.
 std::string email_key_in_unicode(const std::string& key);
 
+/// The address as gifts have it: an internationalised domain in Unicode, lower case and composed; any other
+/// text as it is. SQL, which folds A to Z alone, then finds it under its key or the key in Unicode.
+std::string email_to_store(std::string_view email);
+
 /// The address for an SMTP envelope: the domain in its ASCII form.
 std::string email_for_envelope(std::string_view email);
 

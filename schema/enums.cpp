@@ -34,7 +34,20 @@ constexpr auto kDeliveryStates = enum_words<DeliveryState>({{DeliveryState::queu
 constexpr auto kMailKinds = enum_words<MailKind>({{MailKind::gift, "gift"},
                                                   {MailKind::reminder, "reminder"},
                                                   {MailKind::approval, "approval"},
-                                                  {MailKind::sender, "sender"}});
+                                                  {MailKind::sender, "sender"},
+                                                  {MailKind::test, "test"}});
+constexpr auto kDoNotSendReasons = enum_words<DoNotSendReason>({{DoNotSendReason::blocked, "blocked"},
+                                                                {DoNotSendReason::opted_out, "opted_out"},
+                                                                {DoNotSendReason::complained, "complained"},
+                                                                {DoNotSendReason::bounced, "bounced"}});
+static_assert(!has_enumerator<static_cast<DoNotSendReason>(kAllDoNotSendReasons.size())>(),
+              "a reason is missing in kAllDoNotSendReasons");
+constexpr auto kHeldStates = enum_words<HeldState>({{HeldState::held, "held"},
+                                                    {HeldState::sent, "sent"},
+                                                    {HeldState::rejected, "rejected"},
+                                                    {HeldState::expired, "expired"}});
+constexpr auto kAdminNoticeKinds = enum_words<AdminNoticeKind>(
+    {{AdminNoticeKind::budget, "budget"}, {AdminNoticeKind::key, "key"}, {AdminNoticeKind::token, "token"}});
 
 }  // namespace
 
@@ -101,6 +114,29 @@ std::string_view to_word(MailKind kind) {
 }
 std::optional<MailKind> mail_kind_from_word(std::string_view word) {
   return kMailKinds.parse(word);
+}
+
+std::string_view to_word(DoNotSendReason reason) {
+  return kDoNotSendReasons.word_of(reason);
+}
+
+std::optional<DoNotSendReason> do_not_send_reason_from_word(std::string_view word) {
+  return kDoNotSendReasons.parse(word);
+}
+
+std::string_view to_word(HeldState state) {
+  return kHeldStates.word_of(state);
+}
+
+std::optional<HeldState> held_state_from_word(std::string_view word) {
+  return kHeldStates.parse(word);
+}
+
+std::string_view to_word(AdminNoticeKind kind) {
+  return kAdminNoticeKinds.word_of(kind);
+}
+std::optional<AdminNoticeKind> admin_notice_kind_from_word(std::string_view word) {
+  return kAdminNoticeKinds.parse(word);
 }
 
 namespace {

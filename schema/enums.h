@@ -68,15 +68,42 @@ inline constexpr std::array<DeliveryState, 7> kAllDeliveryStates{
 std::string_view to_word(DeliveryState state);
 std::optional<DeliveryState> delivery_state_from_word(std::string_view word);
 
-/// The kind of a mail: the gift itself, also when it is resent, a reminder, what waits for an approver, or
-/// which gifts of a sender are undelivered.
-enum class MailKind { gift, reminder, approval, sender };
+/// The kind of a mail: the gift itself, also when it is resent, a reminder, what waits for an approver, which
+/// gifts of a sender are undelivered, or a test gift, which its sender gets.
+enum class MailKind { gift, reminder, approval, sender, test };
 /// It is the mail of one gift, whose id is the transaction id of its row.
 constexpr bool is_of_gift(MailKind kind) {
   return kind == MailKind::gift || kind == MailKind::reminder;
 }
 std::string_view to_word(MailKind kind);
 std::optional<MailKind> mail_kind_from_word(std::string_view word);
+
+/// Why a person gets no gifts, the strongest reason first: an admin listed them, they asked for none, they
+/// called a gift spam, or their address does not exist.
+enum class DoNotSendReason { blocked, opted_out, complained, bounced };
+inline constexpr std::array<DoNotSendReason, 4> kAllDoNotSendReasons{
+    DoNotSendReason::blocked, DoNotSendReason::opted_out, DoNotSendReason::complained,
+    DoNotSendReason::bounced};
+std::string_view to_word(DoNotSendReason reason);
+std::optional<DoNotSendReason> do_not_send_reason_from_word(std::string_view word);
+
+/// API keys that make test gifts alone begin with this (TEST-1). `prefix`: of a credential, as it is stored
+/// with what it asked for; it may be empty.
+inline constexpr std::string_view kTestKeyPrefix = "gsk_test_";
+constexpr bool is_test_key(std::string_view prefix) {
+  return prefix.starts_with(kTestKeyPrefix);
+}
+
+/// What became of a gift request that waited for a person (GUARD-25). `sent`: a person approved it.
+enum class HeldState { held, sent, rejected, expired };
+std::string_view to_word(HeldState state);
+std::optional<HeldState> held_state_from_word(std::string_view word);
+
+/// What a notice to admins is about (GUARD-31): a budget's use, or a key or organization token that a burst
+/// paused.
+enum class AdminNoticeKind { budget, key, token };
+std::string_view to_word(AdminNoticeKind kind);
+std::optional<AdminNoticeKind> admin_notice_kind_from_word(std::string_view word);
 
 // The spelling of enumeration values in tables, on the wire and in listings, in the order of the
 // enumeration: constexpr auto kScopes = enum_words<Scope>({{Scope::send, "send"}, {Scope::read, "read"}});

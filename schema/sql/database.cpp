@@ -140,9 +140,11 @@ ErrorKind connect_error_kind(Dialect dialect) {
   throw broken(fault == ErrorKind::resource, " failed: ");
 }
 
+/// What waited for a lock must see what was committed meanwhile, whatever the server's default is.
 std::string_view begin_statement(Dialect dialect, bool is_write) {
   if (dialect == Dialect::postgresql)
-    return is_write ? "BEGIN" : "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+    return is_write ? "BEGIN ISOLATION LEVEL READ COMMITTED"
+                    : "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
   return is_write ? "BEGIN IMMEDIATE" : "BEGIN";
 }
 

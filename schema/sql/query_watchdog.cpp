@@ -93,6 +93,13 @@ std::int64_t oldest_active_query_millis() {
   return oldest;
 }
 
+void renew_active_query() {
+  const std::lock_guard lock(active_queries().mutex);
+  for (ActiveQuery* const one : active_queries().all) {
+    if (one->thread_ == std::this_thread::get_id()) one->since_ = std::chrono::steady_clock::now();
+  }
+}
+
 namespace {
 
 /// Steps of SQLite's virtual machine: less than a millisecond.

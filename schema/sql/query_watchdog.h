@@ -57,17 +57,21 @@ class ActiveQuery {
  private:
   friend void abort_overdue_queries(const QueryWatchdog::Limits& limits);
   friend std::int64_t oldest_active_query_millis();
+  friend void renew_active_query();
 
   const int socket_;
   const bool is_external_crm_;
   const std::int64_t limit_millis_;
-  const std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
+  const std::thread::id thread_ = std::this_thread::get_id();
+  std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();  // guarded as the next one
   bool was_aborted_ = false;  // guarded by the list's mutex
 };
 
 void abort_overdue_queries(const QueryWatchdog::Limits& limits);
 /// The age of the oldest query among the transactions with the store's server.
 std::int64_t oldest_active_query_millis();
+/// Between two statements of a long transaction of this thread: its limits count from now on.
+void renew_active_query();
 
 // Holds one read to ReadLimit. Included by schema/'s .cpp files only.
 

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "platform/time.h"
-#include "schema/sql/database.h"
 #include "schema/sql/dsn.h"
 
 namespace giftsync::sql {

@@ -8,8 +8,11 @@
 #include <optional>
 #include <string>
 
-#include "schema/sql/database.h"
 #include "schema/sql/dsn.h"
+
+namespace giftsync::sql {
+class Database;
+}
 
 namespace giftsync::store {
 

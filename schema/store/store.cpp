@@ -37,10 +37,13 @@ Store::Store(const sql::Dsn& dsn)
       organizations(database_),
       credentials(database_),
       catalogue(database_),
-      gifts(database_, mail_turns_),
+      sending_usage(database_),
+      gifts(database_, mail_turns_, sending_usage),
+      held(database_),
       changes(database_),
       sync(database_),
       deliveries(database_, changes, mail_turns_),
+      mail_pauses(database_),
       sources(database_, changes),
       refused_messages(database_),
       external_ids(database_, gifts),
@@ -60,7 +63,10 @@ Store::Store(const sql::Dsn& dsn)
       sign_in_connections(database_),
       console_gifts(database_),
       approver_notices(database_),
-      sender_notices(database_) {}
+      sender_notices(database_),
+      do_not_send(database_),
+      person_traces(database_),
+      test_gifts(database_) {}
 
 Store::~Store() = default;
 

@@ -10,7 +10,6 @@
 
 #include "platform/dependency_error.h"
 #include "platform/digest.h"
-#include "schema/sql/database.h"
 #include "schema/sql/dsn.h"
 #include "schema/store/account/accounts.h"
 #include "schema/store/account/console_sessions.h"
@@ -26,15 +25,25 @@
 #include "schema/store/event/sources.h"
 #include "schema/store/gift/catalogue.h"
 #include "schema/store/gift/change_log.h"
+#include "schema/store/gift/do_not_send.h"
 #include "schema/store/gift/external_ids.h"
 #include "schema/store/gift/gift_codes.h"
 #include "schema/store/gift/gift_requests.h"
+#include "schema/store/gift/held_gift_requests.h"
+#include "schema/store/gift/person_traces.h"
+#include "schema/store/gift/sending_usage.h"
 #include "schema/store/gift/sync_queue.h"
+#include "schema/store/gift/test_gifts.h"
 #include "schema/store/mail/delivery_queue.h"
 #include "schema/store/mail/lifecycle_store.h"
+#include "schema/store/mail/mail_pauses.h"
 #include "schema/store/mail/notices.h"
 #include "schema/store/page_views.h"
 #include "schema/store/statements/audit_log.h"
+
+namespace giftsync::sql {
+class Database;
+}
 
 namespace giftsync::store {
 
@@ -87,10 +96,13 @@ class Store {
   Organizations organizations;
   Credentials credentials;
   Catalogue catalogue;
+  SendingUsage sending_usage;
   GiftRequests gifts;
+  HeldGiftRequests held;
   ChangeLog changes;
   SyncQueue sync;
   DeliveryQueue deliveries;
+  MailPauses mail_pauses;
   Sources sources;
   RefusedMessages refused_messages;
   ExternalIds external_ids;
@@ -111,6 +123,9 @@ class Store {
   ConsoleGifts console_gifts;
   ApproverNotices approver_notices;
   SenderNotices sender_notices;
+  DoNotSend do_not_send;
+  PersonTraces person_traces;
+  TestGifts test_gifts;
 };
 
 /// The same through a separate connection, for a dsn without an open Store.

@@ -23,18 +23,21 @@ void count_requests(soci::session& session, StoreStats& stats) {
 }
 
 void count_deadlines(soci::session& session, UtcMillis soon, StoreStats& stats) {
-  stats.due_until_horizon =
-      count_bounded(session, "recipient_transaction WHERE due_at IS NOT NULL AND due_at <= :soon", use(soon));
-  stats.next_due = sql::first_of(sql::select_column<UtcMillis>(
-      session, "SELECT due_at FROM recipient_transaction WHERE due_at IS NOT NULL ORDER BY due_at LIMIT 1"));
+  stats.due_until_horizon = count_bounded(
+      session, "recipient_transaction WHERE due_at IS NOT NULL AND due_at <= :soon AND is_test = 0",
+      use(soon));
+  stats.next_due =
+      sql::first_of(sql::select_column<UtcMillis>(session,
+                                                  "SELECT due_at FROM recipient_transaction WHERE due_at IS "
+                                                  "NOT NULL AND is_test = 0 ORDER BY due_at LIMIT 1"));
 }
 
 /// Bounded by rows: changes have no index by time, which would cost each of them.
 void count_gifts_in_future(soci::session& session, UtcMillis now, StoreStats& stats) {
   constexpr int kChanges = 20'000;
   const std::string future = std::to_string(now.value + kHourMillis);
-  const std::string sent = "SELECT id FROM recipient_transaction WHERE sent_at > " + future + " LIMIT " +
-                           std::to_string(kMaxCounted + 1);
+  const std::string sent = "SELECT id FROM recipient_transaction WHERE sent_at > " + future +
+                           " AND is_test = 0 LIMIT " + std::to_string(kMaxCounted + 1);
   const std::string latest =
       "SELECT transaction_id, occurred_at, voided_at, orphaned FROM change_log ORDER BY id DESC LIMIT " +
       std::to_string(kChanges);

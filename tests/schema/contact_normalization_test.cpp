@@ -53,6 +53,19 @@ TEST(ContactNormalization, AnAddressIsComparedWithoutWhiteSpaceAtItsEnds) {
   EXPECT_EQ(email_key(" \u00A0 "), "");
 }
 
+// covers: GUARD-20
+TEST(ContactNormalization, AStoredAddressHasItsDomainAsSqlFindsIt) {
+  for (const char* text :
+       {"Info@MÜLLER.DE", "Info@Müller.de", "Info@mu\u0308ller.de", "Info@MU\u0308LLER.de", "Info@ｍüller.de",
+        "Info@müller。de", "Info@müller.de\u200B", " Info@mÜller.DE\n"}) {
+    EXPECT_EQ(email_to_store(text), "Info@müller.de") << text;
+    EXPECT_EQ(email_key(email_to_store(text)), email_key(text)) << text;
+  }
+  for (const char* text : {"Info@Mueller.DE", "Info@XN--mller-kva.de", "info", "", "Müller",
+                           "a@b@Example.com", "ada@example.com\u00a0Byron", "Ada@Müller_Söhne.de"})
+    EXPECT_EQ(email_to_store(text), text);
+}
+
 TEST(ContactNormalization, WhatFollowsANulIsPartOfTheAddress) {
   const std::string text("cr@x.example\0\u00e9", 15);
   EXPECT_TRUE(email_error(text));

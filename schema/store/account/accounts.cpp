@@ -40,6 +40,11 @@ std::vector<Account> Accounts::list() {
   return database_->read([](soci::session& session) { return select_accounts(session, "ORDER BY id"); });
 }
 
+std::optional<Account> Accounts::find(AccountId id) {
+  return sql::first_of(database_->read(
+      [&](soci::session& session) { return select_accounts(session, "WHERE id = :id", use(id)); }));
+}
+
 std::optional<Account> Accounts::find_by_email(const std::string& email) {
   const std::string key = email_key(email);
   return sql::first_of(database_->read(

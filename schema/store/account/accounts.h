@@ -51,6 +51,7 @@ class Accounts {
   std::optional<AccountId> create(const Account& account);
   std::vector<Account> list();
   std::optional<Account> find_by_email(const std::string& email);
+  std::optional<Account> find(AccountId id);
   /// False when there is no such account.
   bool set_active(const std::string& email, bool active);
   /// The previous plan; nothing when there is no such account.

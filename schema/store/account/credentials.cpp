@@ -1,5 +1,8 @@
 #include "schema/store/account/credentials.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "schema/sql/record_rows.h"
 #include "schema/store/statements/id_block.h"
 #include "schema/store/statements/word_conversions.h"
@@ -23,7 +26,9 @@ constexpr auto kApiKeyFields = record_fields(
     field<&Credential::created_at>("created_at"),
     field<&Credential::expires_at>("expires_at"),
     field<&Credential::revoked_at>("revoked_at"),
-    field<&Credential::last_used_at>("last_used_at"));
+    field<&Credential::last_used_at>("last_used_at"),
+    field<&Credential::paused_at>("paused_at"),
+    field<&Credential::pause_reason>("pause_reason"));
 
 constexpr auto kOrganizationTokenFields = record_fields(
     "organization_token",
@@ -33,7 +38,9 @@ constexpr auto kOrganizationTokenFields = record_fields(
     field<&Credential::hash>("hash"),
     field<&Credential::created_at>("created_at"),
     field<&Credential::expires_at>("expires_at"),
-    field<&Credential::revoked_at>("revoked_at"));
+    field<&Credential::revoked_at>("revoked_at"),
+    field<&Credential::paused_at>("paused_at"),
+    field<&Credential::pause_reason>("pause_reason"));
 
 constexpr auto kMessageTokenFields = record_fields(
     "crm_message_token",
@@ -67,11 +74,9 @@ std::vector<Row> select_with(soci::session& session, const Row& row, Credential&
                              Exchanged&&... exchanged) {
   const std::string text = "SELECT " + first + ", " + sql::select_list(fields, "c") + " FROM " +
                            std::string(fields.table) + " c " + rest;
-  return std::apply(
-      [&](const auto&... field) {
-        return sql::select_rows(row, session, text, exchanged..., into(field.of(credential))...);
-      },
-      fields.fields);
+  return fields.of(credential, [&](auto&... value) {
+    return sql::select_rows(row, session, text, exchanged..., into(value)...);
+  });
 }
 
 template <class... Uses>
@@ -85,6 +90,15 @@ std::vector<Credential> select_credentials(soci::session& session, CredentialKin
 
 std::string table_of(CredentialKind kind) {
   return with_kind(kind, [](const auto& fields, auto...) { return std::string(fields.table); });
+}
+
+/// Runs the UPDATE; with the event, if it changes a row.
+template <class... Uses>
+bool change_credential(soci::session& session, const std::string& update,
+                       const std::optional<AuditEvent>& audit, const Uses&... uses) {
+  const bool is_changed = sql::change_rows(session, update, uses...) > 0;
+  if (is_changed && audit) insert_audit_event(session, *audit);
+  return is_changed;
 }
 
 bool has_current_message_token(soci::session& session) {
@@ -109,6 +123,14 @@ std::vector<Credential> Credentials::list(CredentialKind kind) {
       [&](soci::session& session) { return select_credentials(session, kind, "ORDER BY c.id"); });
 }
 
+std::vector<Credential> Credentials::list(const Viewer& viewer, CredentialKind kind) {
+  const std::string seen =
+      kind == CredentialKind::api_key ? keys_condition(viewer) : organization_tokens_condition(viewer);
+  return database_->read([&](soci::session& session) {
+    return select_credentials(session, kind, "WHERE " + seen + " ORDER BY c.id");
+  });
+}
+
 std::optional<Credential> Credentials::find_by_hash(CredentialKind kind, const std::string& hash) {
   return sql::first_of(database_->read([&](soci::session& session) {
     return select_credentials(session, kind, "WHERE c.hash = :hash", use(hash));
@@ -118,13 +140,11 @@ std::optional<Credential> Credentials::find_by_hash(CredentialKind kind, const s
 std::optional<ApiKeyOwner> Credentials::find_key_by_hash(const std::string& hash) {
   return sql::first_of(database_->read([&](soci::session& session) {
     ApiKeyOwner row;
-    return std::apply(
-        [&](const auto&... field) {
-          return select_with(session, row, row.key, kApiKeyFields, sql::select_list(kAccountFields, "a"),
-                             "JOIN account a ON a.id = c.account_id WHERE c.hash = :hash", use(hash),
-                             into(field.of(row.account))...);
-        },
-        kAccountFields.fields);
+    return kAccountFields.of(row.account, [&](auto&... value) {
+      return select_with(session, row, row.key, kApiKeyFields, sql::select_list(kAccountFields, "a"),
+                         "JOIN account a ON a.id = c.account_id WHERE c.hash = :hash", use(hash),
+                         into(value)...);
+    });
   }));
 }
 
@@ -135,11 +155,49 @@ void Credentials::set_expiry(const Credential& credential, UtcMillis expires_at)
   });
 }
 
-void Credentials::revoke(const Credential& credential, UtcMillis now) {
-  database_->write([&](soci::session& session) {
-    session << "UPDATE " + table_of(credential.kind) +
-                   " SET revoked_at = :now WHERE id = :id AND revoked_at IS NULL",
-        use(now), use(credential.id);
+bool Credentials::revoke(const Credential& credential, UtcMillis now,
+                         const std::optional<AuditEvent>& audit) {
+  return database_->write([&](soci::session& session) {
+    return change_credential(session,
+                             "UPDATE " + table_of(credential.kind) +
+                                 " SET revoked_at = :now WHERE id = :id AND revoked_at IS NULL",
+                             audit, use(now, "now"), use(credential.id, "id"));
+  });
+}
+
+bool Credentials::pause(const Credential& credential, const std::string& reason, UtcMillis now,
+                        const std::optional<AuditEvent>& audit) {
+  return database_->write([&](soci::session& session) {
+    return change_credential(session,
+                             "UPDATE " + table_of(credential.kind) +
+                                 " SET paused_at = :now, pause_reason = :reason WHERE id = :id AND paused_at "
+                                 "IS NULL",
+                             audit, use(now, "now"), use(reason, "reason"), use(credential.id, "id"));
+  });
+}
+
+bool Credentials::release(const Credential& credential, const std::optional<AuditEvent>& audit,
+                          std::optional<UtcMillis> since) {
+  const std::string paused =
+      since ? "paused_at = " + std::to_string(since->value) : std::string("paused_at IS NOT NULL");
+  return database_->write([&](soci::session& session) {
+    return change_credential(session,
+                             "UPDATE " + table_of(credential.kind) +
+                                 " SET paused_at = NULL, pause_reason = '' WHERE id = :id AND " + paused,
+                             audit, use(credential.id, "id"));
+  });
+}
+
+std::vector<Credential> Credentials::list_paused(UtcMillis now) {
+  return database_->read([&](soci::session& session) {
+    std::vector<Credential> paused;
+    for (const CredentialKind kind : {CredentialKind::api_key, CredentialKind::organization_token})
+      std::ranges::move(select_credentials(session, kind,
+                                           "WHERE c.paused_at IS NOT NULL AND c.revoked_at IS NULL AND "
+                                           "(c.expires_at IS NULL OR c.expires_at > :now) ORDER BY c.id",
+                                           use(now)),
+                        std::back_inserter(paused));
+    return paused;
   });
 }
 

@@ -15,6 +15,7 @@
 #include "schema/enums.h"
 #include "schema/ids.h"
 #include "schema/store/account/accounts.h"
+#include "schema/store/statements/audit_log.h"
 
 namespace soci {
 class session;
@@ -35,6 +36,8 @@ struct Credential {
   UtcMillis created_at = {};
   std::optional<UtcMillis> expires_at = {};    ///< it was replaced and works until then
   std::optional<UtcMillis> revoked_at = {};    ///< never of a message token: it is deleted
+  std::optional<UtcMillis> paused_at = {};     ///< it sends nothing until an admin releases it (HTTP-51)
+  std::string pause_reason = {};               ///< of a paused one; may be empty
   std::optional<UtcMillis> last_used_at = {};  ///< of a message token: when a message was last stored
 };
 
@@ -51,13 +54,24 @@ class Credentials {
   CredentialId insert(const Credential& credential);
   /// The oldest first.
   std::vector<Credential> list(CredentialKind kind);
+  /// The API keys or organization tokens that the viewer sees (CON-66).
+  std::vector<Credential> list(const Viewer& viewer, CredentialKind kind);
   /// The credential with that hash, also a revoked or expired one: the caller checks its state (HTTP-25).
   std::optional<Credential> find_by_hash(CredentialKind kind, const std::string& hash);
   /// The same of an API key, with its account.
   std::optional<ApiKeyOwner> find_key_by_hash(const std::string& hash);
   void set_expiry(const Credential& credential, UtcMillis expires_at);
-  /// The first revocation counts.
-  void revoke(const Credential& credential, UtcMillis now);
+  /// False, without a change, when it is revoked already: the first revocation counts. The event is inserted
+  /// with the change, here and below.
+  bool revoke(const Credential& credential, UtcMillis now, const std::optional<AuditEvent>& audit = {});
+  /// False, without a change, when it is paused already: the first pause counts. Not of a message token.
+  bool pause(const Credential& credential, const std::string& reason, UtcMillis now,
+             const std::optional<AuditEvent>& audit = {});
+  /// False, without a change, when it is not paused, or since another time than `since`.
+  bool release(const Credential& credential, const std::optional<AuditEvent>& audit = {},
+               std::optional<UtcMillis> since = {});
+  /// The paused keys and tokens that are not revoked, keys first.
+  std::vector<Credential> list_paused(UtcMillis now);
   void update_last_used(const std::vector<std::pair<CredentialId, UtcMillis>>& key_uses);
 
   /// False, without a change, when there is a current message token.

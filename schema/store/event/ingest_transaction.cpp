@@ -5,6 +5,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "schema/contact_normalization.h"
 #include "schema/sql/bulk_rows.h"
 #include "schema/sql/queries.h"
 #include "schema/store/gift/change_rows.h"
@@ -99,9 +100,10 @@ std::size_t create_gifts(soci::session& session, const InboundBatch& batch, std:
   std::map<TransactionId, std::int64_t> request_ids;
   const std::int64_t zero = 0;
   for (const auto& [id, gift] : fresh) {
-    transactions.add({id.value, request_id, zero, gift->email, gift->first_name, gift->last_name,
-                      gift->message, zero, to_word(Status::sent), gift->sent_at.value, std::int64_t{1},
-                      gift->phone, batch.gift_source, gift->external_id});
+    const std::string email = email_to_store(gift->email);
+    transactions.add({id.value, request_id, zero, email, gift->first_name, gift->last_name, gift->message,
+                      zero, to_word(Status::sent), gift->sent_at.value, std::int64_t{1}, gift->phone,
+                      batch.gift_source, gift->external_id});
     request_ids[id] = request_id++;
   }
   sql::BulkInsert requests = gift_request_rows(session);
@@ -200,11 +202,13 @@ void IngestEnd::add(const PreparedBatch& prepared, const IngestResult& result) {
   counts.gifts += static_cast<long long>(result.gifts);
   std::int64_t id = prepared.event_id + static_cast<std::int64_t>(batch.items.size());
   for (const UnappliedEvent& event : batch.ignored) ignored_.push_back({id++, &batch.source, &event});
+  do_not_send_.insert(do_not_send_.end(), batch.do_not_send.begin(), batch.do_not_send.end());
 }
 
 void IngestEnd::merge(const IngestEnd& other) {
   enqueue(other.to_sync_);
   ignored_.insert(ignored_.end(), other.ignored_.begin(), other.ignored_.end());
+  do_not_send_.insert(do_not_send_.end(), other.do_not_send_.begin(), other.do_not_send_.end());
   for (const auto& [source, added] : other.counts_) {
     Counts& counts = counts_[source];
     counts.messages += added.messages;
@@ -218,6 +222,7 @@ void IngestEnd::merge(const IngestEnd& other) {
 
 void IngestEnd::write(soci::session& session, UtcMillis now) const {
   insert_ignored_events(session, ignored_);
+  upsert_reported_do_not_send(session, do_not_send_);
   enqueue_sync(session, to_sync_, now);
   for (const auto& [source, counts] : counts_) {
     session

@@ -37,8 +37,8 @@ class IngestEnd {
     to_sync_.insert(to_sync_.end(), transactions.begin(), transactions.end());
   }
   void merge(const IngestEnd& other);
-  /// Inserts the ignored events, enqueues the transactions for the sync workers, then updates the sources'
-  /// counts.
+  /// Inserts the ignored events and who gets no more gifts, enqueues the transactions for the sync workers,
+  /// then updates the sources' counts.
   void write(soci::session& session, UtcMillis now) const;
 
  private:
@@ -53,6 +53,7 @@ class IngestEnd {
   std::vector<TransactionId> to_sync_;
   std::map<std::string, Counts> counts_;  // by source
   std::vector<IgnoredEvent> ignored_;
+  std::vector<DoNotSendEntry> do_not_send_;
 };
 
 /// Locks the ids of the gifts that the batches may create, in one order (ARCH-40); to be called first.

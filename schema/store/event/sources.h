@@ -12,6 +12,7 @@
 
 #include "schema/store/event/refused_messages.h"
 #include "schema/store/gift/change_log.h"
+#include "schema/store/gift/do_not_send.h"
 #include "schema/store/statements/audit_log.h"
 
 namespace giftsync::store {
@@ -108,6 +109,7 @@ struct InboundBatch {
   /// deleted.
   std::vector<std::int64_t> reprocessed_ids;
   UtcMillis now;
+  std::vector<DoNotSendEntry> do_not_send = {};  ///< stored with the events
 };
 
 struct IngestResult {

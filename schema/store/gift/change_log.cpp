@@ -518,6 +518,10 @@ std::int64_t ChangeLog::count_orphaned() {
 NextChange::NextChange(const sql::Dsn& dsn) : database_(sql::Database::shared(dsn)) {}
 
 NextChange::~NextChange() {
+  drop_event();
+}
+
+void NextChange::drop_event() {
   database_->add_to_next_change(nullptr);
 }
 

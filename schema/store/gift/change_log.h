@@ -263,6 +263,8 @@ class NextChange {
 
   /// With the next transaction that changes a row, instead of an event that still waits for one.
   void set_event(AuditEvent event);
+  /// The event that still waits for a change is not inserted.
+  void drop_event();
   /// Whether an event was inserted, since the beginning.
   bool has_inserted() const { return *has_inserted_; }
 

@@ -28,7 +28,10 @@ inline constexpr auto kGiftRequestFields = record_fields(
     field<&GiftRequest::created_at>("created_at"),
     field<&GiftRequest::terms>("terms"),
     field<&GiftRequest::credential_prefix>("credential_prefix"),
-    field<&GiftRequest::http_request_id>("http_request_id"));
+    field<&GiftRequest::http_request_id>("http_request_id"),
+    field<&GiftRequest::organization>("organization_id"),
+    field<&GiftRequest::sending_day>("sending_day"),
+    field<&GiftRequest::is_test>("is_test"));
 
 inline constexpr auto kRecipientTransactionFields = record_fields(
     "recipient_transaction",
@@ -55,7 +58,8 @@ inline constexpr auto kRecipientTransactionFields = record_fields(
     field<&RecipientTransaction::due_at>("due_at"),
     field<&RecipientTransaction::resent_at>("resent_at"),
     field<&RecipientTransaction::last_reminder_day>("last_reminder_day"),
-    field<&RecipientTransaction::external_id>("external_id"));
+    field<&RecipientTransaction::external_id>("external_id"),
+    field<&RecipientTransaction::is_test>("is_test"));
 
 inline constexpr auto kRequestRecordGiftFields = record_fields(
     "request_record_gift",

@@ -16,6 +16,7 @@ std::string time_column(const GiftFilter& filter) {
 }
 
 void add_filter(sql::Conditions& all, sql::Dialect dialect, const GiftFilter& filter) {
+  all.add(test_condition("t", filter.test));
   if (filter.status) all.add("t.status = :status", "status", std::string(to_word(*filter.status)));
   if (filter.since) all.add(time_column(filter) + " >= :since", "since", std::to_string(filter.since->value));
   if (filter.until) all.add(time_column(filter) + " < :until", "until", std::to_string(filter.until->value));
@@ -49,6 +50,25 @@ std::optional<TransactionId> first_sent_since(soci::session& session, UtcMillis 
   return *std::min_element(sent.begin(), sent.end());
 }
 
+sql::Conditions sent_below(const std::string& table, SentPosition below) {
+  sql::Conditions condition;
+  condition.add("(" + table + "sent_at, " + table + "id) < (:sent_below, :id_below)", "sent_below",
+                std::to_string(below.sent_at.value));
+  condition.bind("id_below", std::to_string(below.id.value));
+  return condition;
+}
+
+/// The place that many gifts below; nothing if fewer were sent since.
+std::optional<SentPosition> end_of_latest(soci::session& session, std::optional<UtcMillis> since,
+                                          SentPosition below) {
+  sql::Conditions condition = sent_below("", below);
+  if (since) condition.add("sent_at >= :since", "since", std::to_string(since->value));
+  sql::PreparedQuery row(session, latest_end_query(condition.text, kSearchedAtOnce), condition.names);
+  std::optional<SentPosition> end;
+  row.each_row(condition.values, [&] { end = {{row.integer(0)}, TransactionId{row.integer(1)}}; });
+  return end;
+}
+
 }  // namespace
 
 GiftPage GiftRequests::list(const GiftFilter& filter, TransactionId after, std::size_t limit) {
@@ -60,7 +80,8 @@ GiftPage GiftRequests::list(const GiftFilter& filter, TransactionId after, std::
     condition.add("t.id > :after", "after", std::to_string(after.value));
     add_filter(condition, session, filter);
     GiftPage page;
-    page.next = end_of_search(session, after);
+    // The index finds all test gifts.
+    if (!filter.test) page.next = end_of_search(session, after);
     if (page.next) condition.add("t.id <= :last", "last", std::to_string(page.next->value));
     sql::PreparedQuery row(session,
                            gifts_query(condition.text + " ORDER BY t.id LIMIT " + std::to_string(limit)),
@@ -84,6 +105,27 @@ std::vector<SentPosition> GiftRequests::list_latest(const GiftFilter& filter, Se
     row.each_row(condition.values, [&] {
       found.push_back({{row.integer(0)}, TransactionId{row.integer(1)}});
     });
+    return found;
+  });
+}
+
+LatestGifts GiftRequests::search_latest(const GiftFilter& filter, SentPosition below) {
+  return database_->read([&](soci::session& session) {
+    LatestGifts found;
+    GiftFilter within = filter;
+    if (!filter.test) found.next = end_of_latest(session, filter.status ? std::nullopt : filter.since, below);
+    sql::Conditions condition = sent_below("t.", below);
+    if (found.next) {
+      condition.add("(t.sent_at, t.id) >= (:sent_end, :id_end)", "sent_end",
+                    std::to_string(found.next->sent_at.value));
+      condition.bind("id_end", std::to_string(found.next->id.value));
+      // The end is later; with both, the search may begin each time at the earlier of them.
+      if (!filter.status) within.since.reset();
+    }
+    add_filter(condition, session, within);
+    sql::PreparedQuery row(session, gifts_query(condition.text + " ORDER BY t.sent_at DESC, t.id DESC"),
+                           condition.names);
+    row.each_row(condition.values, [&] { found.gifts.push_back(gift_in(row)); });
     return found;
   });
 }

@@ -1,13 +1,17 @@
 #include "schema/store/gift/gift_requests.h"
 
+#include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
+#include "schema/contact_normalization.h"
 #include "schema/sql/bulk_rows.h"
 #include "schema/sql/queries.h"
 #include "schema/store/gift/change_rows.h"
 #include "schema/store/gift/gift_rows.h"
 #include "schema/store/statements/claims.h"
+#include "schema/store/statements/mail_ids.h"
 
 namespace giftsync::store {
 namespace {
@@ -24,6 +28,11 @@ struct KeyUsage {
 };
 using KeyUsages = std::map<std::tuple<std::int64_t, std::string, std::string>, KeyUsage>;
 
+/// The mode of an idempotency key: a live key and a test key of an account may use the same text.
+std::string key_mode(SendMode mode, bool is_test) {
+  return (is_test ? "test_" : "") + std::string(to_word(mode));
+}
+
 }  // namespace
 
 /// A request with its ids, ready for repeated write attempts.
@@ -31,12 +40,14 @@ struct GiftRequests::Draft {
   const NewGiftRequest* input;
   GiftRequestId id;
   TransactionId first;
-  std::string mode;
+  std::string key_mode;  ///< of its Idempotency-Key
   LifecycleStamp stamp = {};
   std::int64_t first_turn = 0;  ///< of its mails (MAIL-29)
+  SendingCharge charge = {};
+  bool may_be_committed = false;  ///< a COMMIT of it had an unknown result
 
   std::tuple<std::int64_t, std::string, std::string> key() const {
-    return {input->request.account.value, mode, input->idempotency->key};
+    return {input->request.account.value, key_mode, input->idempotency->key};
   }
 };
 
@@ -60,8 +71,8 @@ void insert_idempotency(soci::session& session, const Drafts& drafts) {
   }
   for (const auto& [key, draft] : keyed) {
     const NewGiftRequest& input = *draft->input;
-    rows.add({input.request.account.value, draft->mode, input.idempotency->key, input.idempotency->body_hash,
-              draft->id.value, input.warnings, input.request.created_at.value});
+    rows.add({input.request.account.value, draft->key_mode, input.idempotency->key,
+              input.idempotency->body_hash, draft->id.value, input.warnings, input.request.created_at.value});
   }
   rows.run(session);
 }
@@ -137,10 +148,109 @@ CreateOutcome superseded() {
   return outcome;
 }
 
+bool all_hold(const std::vector<ExceededLimit>& exceeded) {
+  return std::ranges::all_of(exceeded, [](const ExceededLimit& limit) { return limit.limit.holds; });
+}
+
+void insert_held_of(soci::session& session, std::span<const CreateOutcome> outcomes) {
+  std::vector<HeldGiftRequest> rows;
+  for (const CreateOutcome& outcome : outcomes)
+    if (outcome.kind == CreateOutcome::Kind::held) rows.push_back(*outcome.held);
+  if (!rows.empty()) insert_held(session, rows);
+}
+
+/// Of so many gifts; what is known of it.
+std::optional<Money> price_of(const GiftRequest& request, std::int64_t gifts) {
+  std::optional<Money> price = request.costs.total();
+  if (price) price->minor_units *= gifts;
+  return price;
+}
+
+/// Counts the request in the limits of `charge` if it fits; else pauses the key or token whose burst it is,
+/// unless that holds.
+template <class Draft>
+std::vector<ExceededLimit> add_usage(soci::session& session, UsageCount& count, const Draft& draft,
+                                     const SendingCharge& charge) {
+  const GiftRequest& request = draft.input->request;
+  const auto gifts = static_cast<std::int64_t>(draft.input->recipients.size());
+  std::vector<ExceededLimit> exceeded =
+      count.add(charge, gifts, price_of(request, gifts), request.costs.item.has_value());
+  for (ExceededLimit& limit : exceeded) {
+    if (limit.limit.is_burst() && !limit.limit.holds)
+      limit.is_new_pause = pause_for_burst(session, limit.limit, request.created_at);
+  }
+  return exceeded;
+}
+
+/// The limits that the request exceeds; counts nothing.
+template <class Draft>
+std::vector<ExceededLimit> ask_usage(const UsageCount& count, const Draft& draft) {
+  const GiftRequest& request = draft.input->request;
+  const auto gifts = static_cast<std::int64_t>(draft.input->recipients.size());
+  std::vector<ExceededLimit> exceeded;
+  for (AskedLimit& asked :
+       count.ask(draft.charge, gifts, price_of(request, gifts), request.costs.item.has_value()))
+    if (asked.is_exceeded()) exceeded.push_back({std::move(asked)});
+  return exceeded;
+}
+
+SendingCharge pausing_bursts(SendingCharge charge) {
+  std::erase_if(charge.limits, [](const UsageLimit& limit) { return !limit.is_burst() || limit.holds; });
+  return charge;
+}
+
+/// Its lost COMMIT has become visible meanwhile: it is counted or held already, and its rows must stay. The
+/// caller looks it up again.
+template <class Draft>
+void throw_if_committed(soci::session& session, const Draft& draft) {
+  if (sql::has_row(session, "gift_request WHERE id = :id", use(draft.id)))
+    throw sql::ConstraintViolation("the gift request exists already");
+  if (!draft.input->approval &&
+      sql::has_row(session, "held_gift_request WHERE request_id = :id", use(draft.id)))
+    throw sql::ConstraintViolation("the gift request is held already");
+}
+
+/// A refused request leaves nothing behind.
+template <class Draft>
+void delete_traces(soci::session& session, const Draft& draft) {
+  if (draft.input->idempotency) {
+    const auto& [account, mode, key] = draft.key();
+    session
+        << "DELETE FROM gift_request_idempotency WHERE account_id = :account AND mode = :mode AND key = :key",
+        use(account, "account"), use(mode, "mode"), use(key, "key");
+  }
+  if (draft.input->request_record)
+    session << "DELETE FROM request_record_gift WHERE record_id = :id",
+        use(draft.input->request_record->record_id);
+}
+
+/// The warnings of a created request, which a repeat under its key gets too.
+template <class Draft>
+void add_warnings(soci::session& session, const Draft& draft, CreateOutcome& outcome) {
+  if (outcome.recent.empty() || !draft.input->warnings_with_recent) return;
+  outcome.warnings = draft.input->warnings_with_recent(outcome.recent);
+  if (!draft.input->idempotency) return;
+  const auto& [account, mode, key] = draft.key();
+  session
+      << "UPDATE gift_request_idempotency SET warnings = :warnings WHERE account_id = :account AND mode = "
+         ":mode AND key = :key",
+      use(outcome.warnings, "warnings"), use(account, "account"), use(mode, "mode"), use(key, "key");
+}
+
 template <class Drafts>
-void insert_gifts(soci::session& session, const Drafts& drafts) {
+void insert_gifts(soci::session& session, const Drafts& drafts, const std::map<std::string, Usage>& usage,
+                  const std::set<std::string>& new_domains, bool mails_test_gifts) {
+  sql::BulkInsert counts(session, "sending_usage",
+                         {{"id", Type::text}, {"gifts", Type::integer}, {"amount", Type::integer}},
+                         "ON CONFLICT (id) DO UPDATE SET gifts = excluded.gifts, amount = excluded.amount");
+  for (const auto& [id, used] : usage) counts.add({id, used.gifts, used.amount.minor_units});
+  sql::BulkInsert domains(session, "recipient_domain", {{"domain", Type::text}, {"first_at", Type::integer}},
+                          "ON CONFLICT DO NOTHING");
+  for (const std::string& domain : new_domains)
+    domains.add({std::string_view(domain), drafts.front().input->request.created_at.value});
   sql::BulkInsert requests = gift_request_rows(session);
-  sql::BulkInsert transactions = recipient_transaction_rows(session, {{"due_at", Type::integer}});
+  sql::BulkInsert transactions =
+      recipient_transaction_rows(session, {{"due_at", Type::integer}, {"is_test", Type::integer}});
   sql::BulkInsert marks = crm_outbox_rows(session);
   sql::BulkInsert deliveries(session, "mail_outbox",
                              {{"transaction_id", Type::integer},
@@ -154,26 +264,48 @@ void insert_gifts(soci::session& session, const Drafts& drafts) {
                               {"lease_owner", Type::text},
                               {"lease_until", Type::integer},
                               {"turn", Type::integer}});
+  // A test gift has no mail of its own, so none can leave for its recipient (TEST-2).
+  sql::BulkInsert test_mails(session, "mail_outbox",
+                             {{"transaction_id", Type::integer},
+                              {"state", Type::text},
+                              {"attempt", Type::integer},
+                              {"next_attempt_at", Type::integer},
+                              {"message_id", Type::text},
+                              {"uncertain_retries", Type::integer},
+                              {"last_reply", Type::text},
+                              {"updated_at", Type::integer},
+                              {"lease_owner", Type::text},
+                              {"lease_until", Type::integer},
+                              {"turn", Type::integer},
+                              {"kind", Type::text}});
   const std::string_view none;
   const std::int64_t zero = 0;
   for (const auto& draft : drafts) {
     const std::int64_t now = draft.input->request.created_at.value;
-    add_gift_request(requests, draft.id, draft.input->request, draft.stamp.terms);
+    add_gift_request(requests, draft.id, draft.input->request, draft.stamp.terms, draft.charge.day);
     const sql::Cell due = draft.stamp.due_at ? sql::Cell(draft.stamp.due_at->value) : sql::Cell();
     std::int64_t position = 0;
     for (const NewRecipient& to : draft.input->recipients) {
       const std::int64_t id = draft.first.value + position;
-      transactions.add({id, draft.id.value, position, to.email, to.first_name, to.last_name, to.message, zero,
-                        to_word(Status::sent), now, std::int64_t{1}, due});
+      const std::string email = email_to_store(to.email);
+      transactions.add({id, draft.id.value, position, email, to.first_name, to.last_name, to.message, zero,
+                        to_word(Status::sent), now, std::int64_t{1}, due,
+                        std::int64_t{draft.input->request.is_test}});
       add_crm_outbox_row(marks, {id}, {now});
-      if (draft.input->request.mode == SendMode::email) {
+      const bool is_mailed = draft.input->request.mode == SendMode::email;
+      if (draft.input->request.is_test) {
+        if (is_mailed && mails_test_gifts)
+          test_mails.add({test_mail_of({id}).value, to_word(DeliveryState::queued), zero, now, none, zero,
+                          none, now, none, zero, draft.first_turn + position, to_word(MailKind::test)});
+      } else if (is_mailed) {
         deliveries.add({id, to_word(DeliveryState::queued), zero, now, none, zero, none, now, none, zero,
                         draft.first_turn + position});
       }
       ++position;
     }
   }
-  sql::BulkInsert::run_combined(session, {&requests, &transactions, &marks, &deliveries});
+  sql::BulkInsert::run_combined(
+      session, {&requests, &transactions, &marks, &deliveries, &test_mails, &counts, &domains});
 }
 
 /// The highest id from `first` to before `end` of a gift that was sent elsewhere: own ids skip them.
@@ -192,6 +324,10 @@ const KeyUsage& usage_of(const KeyUsages& uses, const Draft& draft) {
   const auto found = uses.find(draft.key());
   if (found == uses.end()) throw DependencyError(true, "an Idempotency-Key was deleted during its lookup");
   return found->second;
+}
+
+CreateOutcome decided_before(GiftRequestId id) {
+  return {CreateOutcome::Kind::failed, id, {}, "", "the held request was decided before"};
 }
 
 CreateOutcome replay_outcome(const KeyUsage& use, const std::string& body_hash) {
@@ -227,48 +363,155 @@ CreateOutcome created(const Draft& draft) {
   for (const NewRecipient& to : draft.input->recipients) {
     RecipientTransaction& transaction = outcome.recipients.emplace_back();
     transaction.id = {id++};
-    transaction.email = to.email;
+    transaction.email = email_to_store(to.email);
     transaction.first_name = to.first_name;
     transaction.last_name = to.last_name;
     transaction.message = to.message;
     transaction.times[Status::sent] = draft.input->request.created_at;
+    transaction.is_test = draft.input->request.is_test;
   }
   return outcome;
 }
 
 }  // namespace
 
-GiftRequests::GiftRequests(const std::shared_ptr<sql::Database>& database, MailTurns& mail_turns)
+GiftRequests::GiftRequests(const std::shared_ptr<sql::Database>& database, MailTurns& mail_turns,
+                           SendingUsage& usage)
     : database_(database),
+      domains_(database),
       request_ids_(database, "gift_request"),
       transaction_ids_(database, "recipient_transaction", highest_external_id),
-      mail_turns_(mail_turns) {}
+      mail_turns_(mail_turns),
+      usage_(usage) {}
 
 LifecycleStamp GiftRequests::lifecycle_stamp_of(const GiftRequest& request) const {
+  if (request.is_test) return {std::string(kTestTerms), request.created_at + kSecondMillis};
   return lifecycle_stamp_ ? lifecycle_stamp_(request.mode, request.created_at) : LifecycleStamp();
 }
 
 std::int64_t GiftRequests::first_turn_of(const GiftRequest& request) {
-  return request.mode == SendMode::email ? mail_turns_.first_turn(request.account, request.created_at) : 0;
+  const bool is_mailed = request.mode == SendMode::email && (!request.is_test || mails_test_gifts_);
+  return is_mailed ? mail_turns_.first_turn(request.account, request.created_at) : 0;
+}
+
+FrequencyRequest GiftRequests::frequency_request(const NewGiftRequest& asked) const {
+  FrequencyRequest request{frequency_time_ ? frequency_time_() : asked.request.created_at,
+                           asked.request.organization.value_or(OrganizationId{}),
+                           {},
+                           {},
+                           asked.request.is_test};
+  for (const NewRecipient& recipient : asked.recipients) request.emails.push_back(recipient.email);
+  return request;
+}
+
+SendingCharge GiftRequests::charge_of(const NewGiftRequest& input) const {
+  if (!sending_charge_) return {};
+  SendingCharge charge = sending_charge_(input.request);
+  // What a person approved is counted in budgets, but exceeds none; its key asked for it long ago.
+  if (input.approval) std::erase_if(charge.limits, [](const UsageLimit& limit) { return limit.is_burst(); });
+  for (UsageLimit& limit : charge.limits)
+    if (input.approval || (input.passes_holding_limits && limit.holds)) limit.limits = {};
+  return charge;
 }
 
 std::vector<GiftRequests::Draft> GiftRequests::draft(std::span<const NewGiftRequest> requests) {
   std::vector<Draft> drafts;
   drafts.reserve(requests.size());
-  std::int64_t request_id = request_ids_.allocate(static_cast<std::int64_t>(requests.size()));
+  std::vector<UsageLimit> limits;
+  const auto fresh_ids =
+      std::ranges::count_if(requests, [](const NewGiftRequest& input) { return !input.approval; });
+  std::int64_t request_id = fresh_ids > 0 ? request_ids_.allocate(fresh_ids) : 0;
   for (const NewGiftRequest& input : requests) {
     const std::int64_t first = transaction_ids_.allocate(static_cast<std::int64_t>(input.recipients.size()));
     drafts.push_back({&input,
-                      {request_id++},
+                      input.approval ? input.approval->request : GiftRequestId{request_id++},
                       {first},
-                      std::string(to_word(input.request.mode)),
+                      key_mode(input.request.mode, input.request.is_test),
                       lifecycle_stamp_of(input.request),
-                      first_turn_of(input.request)});
+                      first_turn_of(input.request),
+                      charge_of(input)});
+    const SendingCharge& charge = drafts.back().charge;
+    limits.insert(limits.end(), charge.limits.begin(), charge.limits.end());
   }
+  usage_.ensure(limits);
   return drafts;
 }
 
-std::vector<CreateOutcome> GiftRequests::insert(soci::session& session, std::span<const Draft> drafts) {
+/// What becomes of the draft behind those before it: it is created, held or refused. `outcome.recent`: its
+/// recipients beyond the frequency rule.
+CreateOutcome::Kind GiftRequests::decide(soci::session& session, UsageCount& count, const Draft& draft,
+                                         CreateOutcome& outcome) const {
+  using Kind = CreateOutcome::Kind;
+  const NewGiftRequest& input = *draft.input;
+  std::vector<HoldReason> reasons = input.hold_reasons;
+  if (reasons.empty()) {
+    const bool is_recent = !outcome.recent.empty() && frequency_rule_.refuses;
+    if (is_recent && !frequency_rule_.holds) return Kind::refused;
+    // A request that a recipient holds is not counted; one that a limit refuses all the same may pause its
+    // key.
+    outcome.exceeded = is_recent ? ask_usage(count, draft) : add_usage(session, count, draft, draft.charge);
+    if (outcome.exceeded.empty() && !is_recent) return Kind::created;
+    const bool is_held = all_hold(outcome.exceeded);
+    if (!is_held && is_recent) outcome.exceeded = add_usage(session, count, draft, draft.charge);
+    if (!is_held || !is_recent) outcome.recent.clear();
+    // A request record waits in the CRM instead.
+    if (!is_held || input.request_record) return Kind::refused;
+    reasons = hold_terms_.reasons_of(outcome.exceeded, outcome.recent);
+  }
+  // What is held counts in the burst that pauses: a program that asks on and on is to be stopped.
+  outcome.exceeded = add_usage(session, count, draft, pausing_bursts(draft.charge));
+  if (!outcome.exceeded.empty()) {
+    outcome.recent.clear();
+    return Kind::refused;
+  }
+  outcome.held = held_row(draft.id, input, reasons, input.request.created_at + hold_terms_.expire_millis);
+  return Kind::held;
+}
+
+/// Counts the drafts in their order and keeps those that are created; `outcomes` of the others, at their
+/// places, become held or refused.
+std::map<std::string, Usage> GiftRequests::keep_allowed(soci::session& session, std::vector<Draft>& drafts,
+                                                        const std::vector<std::size_t>& places,
+                                                        std::vector<CreateOutcome>& outcomes) const {
+  std::vector<const SendingCharge*> charges;
+  std::vector<FrequencyRequest> requests;
+  for (const Draft& draft : drafts) {
+    charges.push_back(&draft.charge);
+    if (frequency_rule_.gifts > 0) requests.push_back(frequency_request(*draft.input));
+  }
+  RecipientFrequency frequency(session, frequency_rule_, requests, RecipientFrequency::Use::to_create);
+  UsageCount count(session, charges, UsageCount::Use::to_count);
+  std::vector<Draft> allowed;
+  for (std::size_t i = 0; i < drafts.size(); ++i) {
+    Draft& draft = drafts[i];
+    CreateOutcome& outcome = outcomes[places[i]];
+    // What a person approved exceeds no limit; what a rule holds is not checked yet.
+    const NewGiftRequest& input = *draft.input;
+    const bool is_limited = !input.approval && input.hold_reasons.empty() &&
+                            !(input.passes_holding_limits && frequency_rule_.holds);
+    if (!requests.empty() && is_limited) outcome.recent = frequency.beyond_limit(requests[i]);
+    outcome.kind = decide(session, count, draft, outcome);
+    if (outcome.kind == CreateOutcome::Kind::refused || draft.may_be_committed)
+      throw_if_committed(session, draft);
+    if (outcome.kind == CreateOutcome::Kind::created) {
+      if (!requests.empty()) frequency.add(requests[i]);
+      add_warnings(session, draft, outcome);
+      allowed.push_back(std::move(draft));
+      continue;
+    }
+    outcome.recipients.clear();
+    if (outcome.kind == CreateOutcome::Kind::held) {
+      outcome.recent.clear();
+      continue;
+    }
+    outcome.warnings.clear();
+    delete_traces(session, draft);
+  }
+  drafts = std::move(allowed);
+  return count.changed();
+}
+
+GiftRequests::Inserted GiftRequests::insert(soci::session& session, std::span<const Draft> drafts) {
   if (drafts.empty()) return {};
   std::vector<std::string> keys;
   for (const Draft& draft : drafts) {
@@ -278,6 +521,7 @@ std::vector<CreateOutcome> GiftRequests::insert(soci::session& session, std::spa
   const KeyUsages uses = select_key_usages(session, keys);
   const auto sent = insert_record_gifts(session, drafts);
   std::vector<Draft> fresh;
+  std::vector<std::size_t> places;  // in the result
   std::vector<CreateOutcome> result;
   for (const Draft& draft : drafts) {
     if (draft.input->request_record) {
@@ -289,34 +533,60 @@ std::vector<CreateOutcome> GiftRequests::insert(soci::session& session, std::spa
         continue;
       }
     }
+    if (draft.input->approval &&
+        !approve_held(session, *draft.input->approval, draft.input->request.created_at)) {
+      if (draft.may_be_committed) throw_if_committed(session, draft);
+      result.push_back(decided_before(draft.id));
+      continue;
+    }
     const KeyUsage* use = draft.input->idempotency ? &usage_of(uses, draft) : nullptr;
     if (!use || use->request == draft.id) {
       fresh.push_back(draft);
+      places.push_back(result.size());
       result.push_back(created(draft));
     } else {
       result.push_back(replay_outcome(*use, draft.input->idempotency->body_hash));
     }
   }
-  insert_gifts(session, fresh);
-  return result;
+  const auto usage = keep_allowed(session, fresh, places, result);
+  insert_held_of(session, result);
+  std::vector<const NewGiftRequest*> sent_now;
+  for (const Draft& draft : fresh)
+    if (!draft.input->request.is_test) sent_now.push_back(draft.input);
+  std::set<std::string> domains = domains_.unknown_of(sent_now);
+  insert_gifts(session, fresh, usage, domains, mails_test_gifts_);
+  return {std::move(result), std::move(domains)};
 }
 
 std::vector<CreateOutcome> GiftRequests::commit(std::span<const Draft> drafts, const OtherWrites& others) {
-  std::vector<CreateOutcome> outcomes = database_->write_urgent([&](soci::session& session) {
-    std::vector<CreateOutcome> result = insert(session, drafts);
+  Inserted inserted = database_->write_urgent([&](soci::session& session) {
+    Inserted result = insert(session, drafts);
     if (others) others(session);
     return result;
   });
-  for (CreateOutcome& outcome : outcomes) {
+  domains_.remember(inserted.domains);
+  for (CreateOutcome& outcome : inserted.outcomes) {
     if (outcome.kind == CreateOutcome::Kind::replayed) read_replay(outcome);
   }
-  return outcomes;
+  return std::move(inserted.outcomes);
+}
+
+/// Of a call that was made before, whether its gifts were made or it was held.
+void GiftRequests::find_replayed(CreateOutcome& outcome) {
+  outcome.recipients = find_recipients(outcome.request);
+  if (!outcome.recipients.empty()) return;
+  outcome.held = HeldGiftRequests(database_).find(outcome.request);
+  if (!outcome.held) return;
+  if (outcome.held->state == HeldState::sent)
+    outcome.recipients = find_recipients(outcome.request);  // approved between the two reads
+  else
+    outcome.kind = CreateOutcome::Kind::held;
 }
 
 /// The others in the group are durable by now, so a fault here is this outcome's alone.
 void GiftRequests::read_replay(CreateOutcome& outcome) {
   try {
-    outcome.recipients = find_recipients(outcome.request);
+    find_replayed(outcome);
   } catch (const DependencyError& fault) {
     outcome = failed(outcome.request, fault);
   }
@@ -330,12 +600,39 @@ bool GiftRequests::overlaps_external(const Draft& draft) {
   });
 }
 
+/// Of a draft whose COMMIT had an unknown result: with the warnings that it was made with.
+CreateOutcome GiftRequests::committed(const Draft& draft) {
+  CreateOutcome outcome = created(draft);
+  if (frequency_rule_.gifts == 0 || frequency_rule_.refuses) return outcome;
+  FrequencyRequest request = frequency_request(*draft.input);
+  request.made = draft.first;
+  outcome.recent = find_beyond(request);
+  if (!outcome.recent.empty() && draft.input->warnings_with_recent)
+    outcome.warnings = draft.input->warnings_with_recent(outcome.recent);
+  if (!draft.input->idempotency) return outcome;
+  const auto stored = find_idempotent(draft.input->request.account, draft.input->request.mode,
+                                      *draft.input->idempotency, draft.input->request.is_test);
+  if (stored && stored->kind == CreateOutcome::Kind::replayed) outcome.warnings = stored->warnings;
+  return outcome;
+}
+
+/// What the draft became if its COMMIT happened. The gifts of a request that was held have the ids of its
+/// approval.
+std::optional<CreateOutcome> GiftRequests::find_committed(const Draft& draft) {
+  if (find_gift_request(draft.id) && !HeldGiftRequests(database_).find(draft.id)) return committed(draft);
+  CreateOutcome outcome{CreateOutcome::Kind::replayed, draft.id, {}, draft.input->warnings, ""};
+  find_replayed(outcome);
+  if (!outcome.recipients.empty()) return outcome;
+  return outcome.held && !draft.input->approval ? std::optional(std::move(outcome)) : std::nullopt;
+}
+
 /// Creates one draft alone. After a COMMIT with an unknown result its ids show whether it exists. A row that
 /// causes a conflict may be its own: the lost commit became visible after the check, and the next check finds
 /// it. If a gift that was sent elsewhere took one of its ids, the draft gets new ones. Never throws
 /// DependencyError, because other drafts of its group may be durable already and their outcomes must not be
 /// lost.
 CreateOutcome GiftRequests::commit_alone(Draft draft, bool may_be_committed) {
+  draft.may_be_committed = may_be_committed;
   std::optional<sql::ConstraintViolation> refusal;
   while (true) {
     try {
@@ -345,7 +642,9 @@ CreateOutcome GiftRequests::commit_alone(Draft draft, bool may_be_committed) {
           draft.first = {
               transaction_ids_.allocate(static_cast<std::int64_t>(draft.input->recipients.size()))};
       }
-      if (may_be_committed && find_gift_request(draft.id)) return created(draft);
+      if (may_be_committed) {
+        if (auto standing = find_committed(draft)) return std::move(*standing);
+      }
       return commit(std::span(&draft, 1)).front();
     } catch (const sql::CommitOutcomeUnknown& fault) {
       return unknown(draft, fault);
@@ -395,10 +694,12 @@ std::vector<CreateOutcome> GiftRequests::create(std::span<const NewGiftRequest> 
 }
 
 CreateOutcome GiftRequests::resolve_unknown(const NewGiftRequest& input, const CreateOutcome& unknown) {
-  Draft draft{&input, unknown.request, unknown.first_transaction, std::string(to_word(input.request.mode)),
-              lifecycle_stamp_of(input.request)};
+  Draft draft{&input, unknown.request, unknown.first_transaction,
+              key_mode(input.request.mode, input.request.is_test), lifecycle_stamp_of(input.request)};
   try {
     draft.first_turn = first_turn_of(input.request);
+    draft.charge = charge_of(input);
+    usage_.ensure(draft.charge.limits);
   } catch (const DependencyError& fault) {
     return store::unknown(draft, fault);
   }
@@ -406,14 +707,39 @@ CreateOutcome GiftRequests::resolve_unknown(const NewGiftRequest& input, const C
 }
 
 std::optional<CreateOutcome> GiftRequests::find_idempotent(AccountId account, SendMode mode,
-                                                           const IdempotencyKey& key) {
+                                                           const IdempotencyKey& key, bool is_test) {
   const KeyUsages uses =
       database_->read([&](soci::session& session) { return select_key_usages(session, {key.key}); });
-  const auto use = uses.find({account.value, std::string(to_word(mode)), key.key});
+  const auto use = uses.find({account.value, key_mode(mode, is_test), key.key});
   if (use == uses.end()) return std::nullopt;
   CreateOutcome outcome = replay_outcome(use->second, key.body_hash);
-  if (outcome.kind == CreateOutcome::Kind::replayed) outcome.recipients = find_recipients(outcome.request);
+  if (outcome.kind == CreateOutcome::Kind::replayed) find_replayed(outcome);
   return outcome;
+}
+
+std::vector<RecentRecipient> GiftRequests::find_beyond_frequency(const NewGiftRequest& new_request) {
+  if (frequency_rule_.gifts == 0) return {};
+  return find_beyond(frequency_request(new_request));
+}
+
+std::vector<RecentRecipient> GiftRequests::find_beyond(const FrequencyRequest& request) {
+  return database_->read([&](soci::session& session) {
+    return RecipientFrequency(session, frequency_rule_, std::span(&request, 1),
+                              RecipientFrequency::Use::to_read)
+        .beyond_limit(request);
+  });
+}
+
+std::vector<AskedLimit> GiftRequests::ask_limits(const GiftRequest& request, std::size_t gifts) {
+  if (!sending_charge_) return {};
+  const SendingCharge charge = sending_charge_(request);
+  if (charge.limits.empty()) return {};
+  return database_->read([&](soci::session& session) {
+    const SendingCharge* const charges[] = {&charge};
+    const auto count = static_cast<std::int64_t>(gifts);
+    return UsageCount(session, charges, UsageCount::Use::to_read)
+        .ask(charge, count, price_of(request, count), request.costs.item.has_value());
+  });
 }
 
 std::optional<GiftRequest> GiftRequests::find_gift_request(GiftRequestId id) {
@@ -455,7 +781,7 @@ std::vector<TransactionId> GiftRequests::list_conflicting(TransactionId after, s
   return database_->read([&](soci::session& session) {
     return sql::select_column<TransactionId>(
         session,
-        "SELECT id FROM recipient_transaction WHERE has_conflict = 1 AND id > :after "
+        "SELECT id FROM recipient_transaction WHERE has_conflict = 1 AND is_test = 0 AND id > :after "
         "ORDER BY id LIMIT " +
             std::to_string(limit),
         use(after));

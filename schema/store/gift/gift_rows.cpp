@@ -30,10 +30,20 @@ std::string address_key(sql::Dialect dialect, const std::string& column) {
   return "lower(trim(" + column + ")" + (dialect == sql::Dialect::postgresql ? " COLLATE \"C\")" : ")");
 }
 
+std::string test_condition(const std::string& table, bool is_test) {
+  if (!is_test) return table + ".is_test = 0";
+  return table + ".id IN (SELECT tested.id FROM recipient_transaction tested WHERE tested.is_test = 1)";
+}
+
 std::string latest_gifts_query(const std::string& condition, std::size_t limit) {
   return "SELECT t.sent_at, t.id FROM recipient_transaction t JOIN gift_request r ON r.id = t.request_id "
          "WHERE " +
          condition + " ORDER BY t.sent_at DESC, t.id DESC LIMIT " + std::to_string(limit);
+}
+
+std::string latest_end_query(const std::string& condition, std::size_t count) {
+  return "SELECT sent_at, id FROM recipient_transaction WHERE " + condition +
+         " ORDER BY sent_at DESC, id DESC LIMIT 1 OFFSET " + std::to_string(count - 1);
 }
 
 std::string sent_at_of_latest_query(std::size_t count) {
@@ -53,10 +63,11 @@ sql::BulkInsert gift_request_rows(sql::Dialect dialect) {
 }
 
 void add_gift_request(sql::BulkInsert& rows, GiftRequestId id, const GiftRequest& request,
-                      std::string_view terms) {
+                      std::string_view terms, std::string_view sending_day) {
   auto cells = sql::cells_of(kGiftRequestFields, request);
   cells[kGiftRequestFields.index_of("id")] = id.value;
   cells[kGiftRequestFields.index_of("terms")] = terms;
+  cells[kGiftRequestFields.index_of("sending_day")] = sending_day;
   rows.add(cells);
 }
 

@@ -39,6 +39,8 @@ std::string address_key(sql::Dialect dialect, const std::string& column);
 std::string gifts_query(const std::string& rest);
 /// Over gifts_query()'s tables: sent_at and id of the gifts that satisfy `condition`, the latest sent first.
 std::string latest_gifts_query(const std::string& condition, std::size_t limit);
+/// sent_at and id of the last of the `count` latest sent that satisfy `condition`; no row if there are fewer.
+std::string latest_end_query(const std::string& condition, std::size_t count);
 /// sent_at of the gift after the `count` latest sent.
 std::string sent_at_of_latest_query(std::size_t count);
 /// From a row that begins with kGiftColumns.
@@ -49,8 +51,12 @@ Gift gift_in(const sql::PreparedQuery& row);
 
 /// For gift_request.
 sql::BulkInsert gift_request_rows(sql::Dialect dialect);
+/// A condition on gifts of `table`: the test gifts, which their index finds, or all others, which are looked
+/// at anyway (TEST-7).
+std::string test_condition(const std::string& table, bool is_test);
+
 void add_gift_request(sql::BulkInsert& rows, GiftRequestId id, const GiftRequest& request,
-                      std::string_view terms = "");
+                      std::string_view terms = "", std::string_view sending_day = "");
 
 /// For recipient_transaction: id, request_id, position, email, first_name, last_name, message, generation,
 /// status, sent_at, version, then `more`.

@@ -5,7 +5,9 @@
 #include "schema/sql/bulk_rows.h"
 #include "schema/sql/queries.h"
 #include "schema/store/gift/gift_rows.h"
+#include "schema/store/gift/sending_usage.h"
 #include "schema/store/statements/bounded_queries.h"
+#include "schema/store/statements/claims.h"
 
 namespace giftsync::store {
 namespace {
@@ -101,6 +103,25 @@ std::vector<SyncClaim> SyncQueue::renew(const std::string& owner, std::int64_t l
   return kept;
 }
 
+namespace {
+
+/// A refund gives its value back to the budgets; a voided one takes it again (GUARD-11).
+void count_refunds(soci::session& session, std::span<const FoldedState> folded,
+                   const std::vector<TransactionId>& saved) {
+  const std::unordered_set<TransactionId> ids(saved.begin(), saved.end());
+  std::vector<TransactionId> refunded;
+  std::vector<TransactionId> voided;
+  for (const FoldedState& state : folded) {
+    if (!ids.contains(state.transaction) || state.status == state.from_status) continue;
+    if (state.status == Status::refunded) refunded.push_back(state.transaction);
+    if (state.from_status == Status::refunded) voided.push_back(state.transaction);
+  }
+  insert_adjustments(session, refunded, -1);
+  insert_adjustments(session, voided, 1);
+}
+
+}  // namespace
+
 std::vector<TransactionId> SyncQueue::save_folded(std::span<const FoldedState> folded) {
   if (folded.empty()) return {};
   return database_->write([&](soci::session& session) {
@@ -147,6 +168,7 @@ std::vector<TransactionId> SyncQueue::save_folded(std::span<const FoldedState> f
             " WHERE t.id = input_row.id AND t.version = input_row.version RETURNING t.id");
     std::vector<TransactionId> ids;
     for (const std::int64_t id : saved) ids.push_back({id});
+    count_refunds(session, folded, ids);
     return ids;
   });
 }

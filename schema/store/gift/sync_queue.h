@@ -14,7 +14,7 @@
 #include "schema/store/gift/gift_action.h"
 #include "schema/store/gift/gift_requests.h"
 #include "schema/store/statements/audit_log.h"
-#include "schema/store/statements/claims.h"
+#include "schema/store/statements/claim_floor.h"
 
 namespace giftsync::store {
 
@@ -105,6 +105,7 @@ struct FoldedState {
   StatusTimes times;  ///< the sent time is always set
   bool has_conflict = false;
   std::optional<UtcMillis> due_at = std::nullopt;  ///< when a timer next checks it
+  Status from_status = Status::sent;               ///< of that version
 };
 
 /// The outcome of one claim.

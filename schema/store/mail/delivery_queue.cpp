@@ -11,6 +11,7 @@
 #include "schema/store/gift/gift_rows.h"
 #include "schema/store/mail/gift_mails.h"
 #include "schema/store/statements/bounded_queries.h"
+#include "schema/store/statements/claims.h"
 #include "schema/store/statements/metadata.h"
 
 namespace giftsync::store {
@@ -27,6 +28,11 @@ std::string long_pause_fact(const std::string& daemon) {
 std::string is_in_state(DeliveryState state) {
   const std::string condition = "state = '" + std::string(to_word(state)) + "'";
   return state == DeliveryState::accepted ? condition : condition + " AND state <> 'accepted'";
+}
+
+/// A condition on `column`, a mail's transaction id: it is no test gift's mail, which no list has (TEST-2).
+std::string is_no_test(const std::string& column) {
+  return " AND " + column + " >= " + std::to_string(-kTestMailIds);
 }
 
 struct Lease {
@@ -190,7 +196,7 @@ std::vector<ListedMail> select_listed(soci::session& session, const Viewer& view
       "d.ordered_at ORDER BY a.id LIMIT 1), '') ELSE '' END FROM mail_outbox d LEFT JOIN "
       "recipient_transaction t ON t.id = d.transaction_id LEFT JOIN "
       "gift_request r ON r.id = t.request_id WHERE " +
-      gifts_condition(viewer) + " AND " + rest;
+      senders_condition(viewer) + " AND " + rest;
   ListedMail row;
   const auto read = [&](auto&&... bound) {
     return sql::select_rows(row, session, select, bound..., into(row.transaction), into(row.state),
@@ -263,6 +269,12 @@ std::size_t DeliveryQueue::store_outcomes(soci::session& session, std::span<cons
   for (const StatusChange& change : changes) {
     if (finished.contains(change.transaction)) accepted.push_back(change);
   }
+  // Of a stale outcome too: the address is bad whatever mail the gift has now.
+  std::vector<DoNotSendEntry> entries;
+  for (const DeliveryOutcome& outcome : outcomes) {
+    if (outcome.do_not_send) entries.push_back(*outcome.do_not_send);
+  }
+  upsert_reported_do_not_send(session, entries);  // before crm_outbox, as in ingestion (ARCH-40)
   accept_changes(session, accepted);
   return finished.size();
 }
@@ -406,7 +418,8 @@ std::vector<std::pair<DeliveryState, std::int64_t>> DeliveryQueue::count_by_stat
   return database_->read([&](soci::session& session) {
     std::vector<std::pair<DeliveryState, std::int64_t>> counts;
     for (const DeliveryState state : states)
-      counts.emplace_back(state, count_bounded(session, "mail_outbox WHERE " + is_in_state(state)));
+      counts.emplace_back(state, count_bounded(session, "mail_outbox WHERE " + is_in_state(state) +
+                                                            is_no_test("transaction_id")));
     return counts;
   });
 }
@@ -424,7 +437,8 @@ std::optional<DeliveryRow> DeliveryQueue::find(TransactionId transaction) {
 std::vector<DeliveryRow> DeliveryQueue::list(const std::vector<DeliveryState>& states, std::size_t limit) {
   // Mails of gifts first: notices never fill the list.
   std::vector<DeliveryRow> found;
-  for (const char* const kind : {" AND d.transaction_id > 0", " AND d.transaction_id < 0"}) {
+  for (const std::string& kind : {std::string(" AND d.transaction_id > 0"),
+                                  " AND d.transaction_id < 0" + is_no_test("d.transaction_id")}) {
     const auto begin = static_cast<std::ptrdiff_t>(found.size());
     for (const DeliveryState state : states) {
       const std::vector<DeliveryRow> some = select(is_in_state(state) + kind, limit);
@@ -439,7 +453,7 @@ std::vector<DeliveryRow> DeliveryQueue::list(const std::vector<DeliveryState>& s
 
 std::vector<ListedMail> DeliveryQueue::list(const Viewer& viewer, DeliveryState state,
                                             std::optional<TransactionId> before, std::size_t limit) {
-  const std::string rest = "d." + is_in_state(state) +
+  const std::string rest = "d." + is_in_state(state) + is_no_test("d.transaction_id") +
                            (before ? " AND d.transaction_id < " + std::to_string(before->value) : "") +
                            " ORDER BY d.transaction_id DESC LIMIT " + std::to_string(limit);
   return database_->read(

@@ -11,9 +11,10 @@
 #include <vector>
 
 #include "schema/store/gift/change_log.h"
+#include "schema/store/gift/do_not_send.h"
 #include "schema/store/gift/gift_requests.h"
 #include "schema/store/statements/audit_log.h"
-#include "schema/store/statements/claims.h"
+#include "schema/store/statements/claim_floor.h"
 #include "schema/store/statements/mail_turns.h"
 
 namespace giftsync::store {
@@ -35,12 +36,14 @@ struct DeliveryClaim {
 
 struct DeliveryOutcome {
   TransactionId transaction;
-  std::int64_t attempt = 0;  ///< the attempt of this outcome; stale ones are ignored
+  std::int64_t attempt = 0;  ///< the attempt of this outcome; stale ones change no mail
   DeliveryState state = DeliveryState::queued;
   UtcMillis next_attempt_at;  ///< for queued and uncertain
   std::string reply;
   bool deferred = false;  ///< the recipient's server deferred it: the one-day limit runs from the first time
   std::optional<StatusChange> change;  ///< delivered or undelivered, accepted in the same transaction
+  std::optional<DoNotSendEntry> do_not_send =
+      {};  ///< of a bad address, added in the same transaction, also of a stale one
 };
 
 struct DeliveryRow {

@@ -1,10 +1,12 @@
 #include "schema/store/mail/lifecycle_store.h"
 
+#include "schema/contact_normalization.h"
 #include "schema/enums.h"
 #include "schema/sql/record_rows.h"
 #include "schema/store/gift/change_rows.h"
 #include "schema/store/gift/gift_rows.h"
 #include "schema/store/mail/gift_mails.h"
+#include "schema/store/statements/claims.h"
 #include "schema/store/statements/word_conversions.h"
 
 namespace giftsync::store {
@@ -72,9 +74,10 @@ bool has_action(soci::session& session, const GiftAction& action) {
 /// A new address requires new links, and the CRM gets it.
 void change_address(soci::session& session, const RecipientTransaction& gift, const std::string& email,
                     UtcMillis now) {
+  const std::string stored = email_to_store(email);
   session << "UPDATE recipient_transaction SET email = :email, generation = generation + 1, version = "
              "version + 1 WHERE id = :id",
-      use(email), use(gift.id);
+      use(stored), use(gift.id);
   enqueue_sync(session, {gift.id}, now);
 }
 

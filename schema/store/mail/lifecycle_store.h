@@ -15,7 +15,7 @@
 #include "schema/store/gift/gift_requests.h"
 #include "schema/store/mail/delivery_queue.h"
 #include "schema/store/statements/audit_log.h"
-#include "schema/store/statements/claims.h"
+#include "schema/store/statements/claim_floor.h"
 
 namespace giftsync::store {
 

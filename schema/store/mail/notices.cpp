@@ -6,9 +6,12 @@
 #include "platform/text.h"
 #include "schema/request_record.h"
 #include "schema/sql/queries.h"
+#include "schema/sql/record_rows.h"
 #include "schema/store/crm/request_records.h"
+#include "schema/store/gift/gift_rows.h"
 #include "schema/store/statements/claims.h"
 #include "schema/store/statements/metadata.h"
+#include "schema/store/statements/word_conversions.h"
 
 namespace giftsync::store {
 namespace {
@@ -18,11 +21,14 @@ using soci::use;
 
 /// In place of a mail's number: the record was decided before a mail with it left.
 constexpr const char* kDecidedBefore = "-1";
-/// The record waits since the notice's transition: a later one has its own notice.
+/// The record waits since the notice's transition: a later one has its own notice. Or the gift request is
+/// held.
 constexpr const char* kStillWaits =
-    "transition_id = (SELECT max(t.id) FROM request_record_transition t JOIN request_record_state s ON "
+    "(EXISTS (SELECT 1 FROM held_gift_request h WHERE h.request_id = -approver_notice.transition_id AND "
+    "h.state = 'held') OR transition_id = (SELECT max(t.id) FROM request_record_transition t JOIN "
+    "request_record_state s ON "
     "s.record_id = t.record_id AND s.state = 'pending' AND s.deleted = 0 WHERE t.record_id = "
-    "approver_notice.record_id AND t.to_state = 'pending')";
+    "approver_notice.record_id AND t.to_state = 'pending'))";
 
 /// The notice's mail is on its way.
 constexpr const char* kMayHaveLeft =
@@ -44,6 +50,28 @@ std::string next_time() {
   const std::string after = "updated_at + " + std::to_string(kApproverMailPauseMillis);
   return "CASE WHEN state = 'withdrawn' OR " + after + " < :now THEN cast(:now as bigint) ELSE " + after +
          " END";
+}
+
+/// The mails of users with such notices.
+NoticeMails mails_to_users(std::string notices) {
+  return {.kind = MailKind::approval,
+          .notices = std::move(notices),
+          .recipient = "-n.user_id",
+          .may_follow = "state IN ('accepted', 'undelivered', 'withdrawn', 'held')",
+          .due = next_time()};
+}
+
+void queue_if_any(sql::Database& database, const NoticeMails& mails, UtcMillis now) {
+  const auto has_work = [&](soci::session& session) { return has_mail_to_queue(session, mails); };
+  write_if_any(database, has_work, [&](soci::session& session) { queue_notice_mails(session, mails, now); });
+}
+
+bool has_role(soci::session& session, UserId user, Role role) {
+  const std::string word(to_word(role));
+  return sql::has_row(session,
+                      "console_user u JOIN user_role r ON r.user_id = u.id AND r.role = :role WHERE u.id = "
+                      ":id AND u.active = 1",
+                      use(word, "role"), use(user, "id"));
 }
 
 }  // namespace
@@ -86,6 +114,21 @@ std::vector<UnnoticedRecord> ApproverNotices::find_unnoticed(std::span<const std
   });
 }
 
+std::vector<HeldGiftRequest> ApproverNotices::find_unnoticed_held(GiftRequestId after, std::size_t limit) {
+  return database_->read([&](soci::session& session) {
+    return sql::select_records(
+        kHeldGiftRequestFields, session,
+        "SELECT " + held_columns_without_content() +
+            " FROM held_gift_request WHERE state = 'held' AND request_id > :after AND " +
+            held_test_condition(false) +
+            " AND NOT EXISTS (SELECT 1 "
+            "FROM "
+            "approver_notice n WHERE n.transition_id = -request_id) ORDER BY request_id LIMIT " +
+            std::to_string(limit),
+        use(after, "after"));
+  });
+}
+
 void ApproverNotices::add(std::span<const ApproverNotice> notices, UtcMillis now) {
   if (notices.empty()) return;
   database_->write([&](soci::session& session) {
@@ -100,14 +143,14 @@ void ApproverNotices::add(std::span<const ApproverNotice> notices, UtcMillis now
 }
 
 void ApproverNotices::queue_mails(UtcMillis now) {
-  const NoticeMails mails{.kind = MailKind::approval,
-                          .table = "approver_notice",
-                          .recipient = "-n.user_id",
-                          .may_follow = "state IN ('accepted', 'undelivered', 'withdrawn', 'held')",
-                          .due = next_time()};
-  const auto has_work = [&](soci::session& session) { return has_mail_to_queue(session, mails); };
-  write_if_any(*database_, has_work,
-               [&](soci::session& session) { queue_notice_mails(session, mails, now); });
+  queue_if_any(*database_,
+               mails_to_users("(SELECT user_id, mail_number FROM approver_notice WHERE mail_number = 0 UNION "
+                              "ALL SELECT user_id, mail_number FROM admin_notice WHERE mail_number = 0)"),
+               now);
+}
+
+void ApproverNotices::queue_admin_mails(UtcMillis now) {
+  queue_if_any(*database_, mails_to_users("admin_notice"), now);
 }
 
 ApproverMail ApproverNotices::take(UserId user, std::int64_t mail_number, const std::string& claimed_by) {
@@ -124,39 +167,53 @@ ApproverMail ApproverNotices::take(UserId user, std::int64_t mail_number, const 
     const std::string repeat = "UPDATE approver_notice SET repeated_in = " + outcome +
                                "0 END WHERE mail_number > 0 AND mail_number < " + number +
                                " AND (repeated_in = " + number + " OR " + kStillWaits + ")" + is_owned;
+    const std::string take_admins =
+        "UPDATE admin_notice SET mail_number = " + number + " WHERE mail_number = 0" + is_owned;
     database_->write([&](soci::session& session) {
       session << take_new, use(claimed_by, "owner");
       session << repeat, use(claimed_by, "owner");
+      session << take_admins, use(claimed_by, "owner");
     });
   }
   return database_->read([&](soci::session& session) {
     ApproverMail mail;
     mail.email = sql::select_value<std::string>(session, "SELECT email FROM console_user WHERE id = :id",
                                                 use(user, "id"));
+    if (has_role(session, user, Role::admin))
+      mail.admin_notices =
+          sql::find_records(kAdminNoticeFields, session,
+                            "WHERE mail_number = :mail AND user_id = :id ORDER BY CASE WHEN kind = 'budget' "
+                            "THEN 1 ELSE 0 END, created_at, scope, period, threshold",
+                            use(mail_number, "mail"), use(user, "id"));
+    mail.is_obsolete = mail.admin_notices.empty();
+    if (!has_role(session, user, Role::approver)) return mail;
     ApproverNotice row;
     row.user = user;
     mail.notices = sql::select_rows(
         row, session,
         "SELECT n.transition_id, n.record_id, n.number, n.item, n.cost, CASE WHEN n.mail_number = :mail THEN "
-        "0 ELSE 1 END AS is_repeated, CASE WHEN t.from_state = 'approved' THEN 1 ELSE 0 END FROM "
+        "0 ELSE 1 END AS is_repeated, CASE WHEN t.from_state = 'approved' AND t.actor <> 'giftsync' THEN 1 "
+        "ELSE 0 END FROM "
         "approver_notice n LEFT JOIN request_record_transition t ON t.id = n.transition_id WHERE n.user_id = "
         ":id AND (n.mail_number = :mail OR n.repeated_in = :mail) ORDER BY is_repeated, n.number, "
         "n.transition_id",
         use(mail_number, "mail"), use(user, "id"), into(row.transition), into(row.record_id),
         into(row.number), into(row.item), into(row.cost), into(row.is_repeated), into(row.was_approved));
-    mail.is_obsolete = !sql::has_row(
-        session,
-        "approver_notice n JOIN request_record_state s ON "
-        "s.record_id = n.record_id AND s.state = 'pending' AND s.deleted = 0 JOIN console_user u ON u.id "
-        "= n.user_id AND u.active = 1 JOIN user_role r ON r.user_id = u.id AND r.role = 'approver' WHERE "
-        "n.mail_number = :mail AND n.user_id = :id",
-        use(mail_number, "mail"), use(user, "id"));
+    mail.is_obsolete =
+        mail.is_obsolete &&
+        !sql::has_row(session,
+                      "approver_notice n WHERE n.mail_number = :mail AND n.user_id = :id AND (EXISTS (SELECT "
+                      "1 FROM request_record_state s WHERE s.record_id = n.record_id AND s.state = 'pending' "
+                      "AND s.deleted = 0) OR EXISTS (SELECT 1 FROM held_gift_request h WHERE h.request_id = "
+                      "-n.transition_id AND h.state = 'held'))",
+                      use(mail_number, "mail"), use(user, "id"));
     return mail;
   });
 }
 
 void ApproverNotices::prune(UtcMillis before) {
   store::prune(*database_, {"approver_notice", "created_at"}, before);
+  store::prune(*database_, {"admin_notice", "created_at"}, before);
 }
 
 namespace {
@@ -168,12 +225,12 @@ constexpr LeasedTable kMails{"mail_outbox", "transaction_id", ""};
 
 bool has_mail_to_queue(soci::session& session, const NoticeMails& mails) {
   return sql::has_row(
-      session, mails.table + " n LEFT JOIN mail_outbox d ON d.transaction_id = " + mails.recipient +
+      session, mails.notices + " n LEFT JOIN mail_outbox d ON d.transaction_id = " + mails.recipient +
                    " WHERE n.mail_number = 0 AND (d.transaction_id IS NULL OR " + mails.may_follow + ")");
 }
 
 void queue_notice_mails(soci::session& session, const NoticeMails& mails, UtcMillis now) {
-  const std::string waiting = " FROM " + mails.table + " n WHERE n.mail_number = 0";
+  const std::string waiting = " FROM " + mails.notices + " n WHERE n.mail_number = 0";
   // The attempt number continues, so that a late outcome of the last mail does not count for this one.
   session << ordered_update(
       session, kMails,
@@ -211,7 +268,7 @@ std::optional<UtcMillis> read_since(soci::session& session) {
 NoticeMails mails_after(std::int64_t pause_millis, UtcMillis now) {
   // A time ahead is that of a clock which was ahead.
   return {.kind = MailKind::sender,
-          .table = "sender_notice",
+          .notices = "sender_notice",
           .recipient = "-(" + std::to_string(kSenderMailIds) + " + n.sender_id)",
           .may_follow =
               "(state = 'withdrawn' OR (state IN ('accepted', 'undelivered', 'held') AND updated_at NOT "
@@ -311,6 +368,20 @@ SenderMail SenderNotices::take(TransactionId mail, std::int64_t number, const st
 
 void SenderNotices::prune(UtcMillis before) {
   store::prune(*database_, {"sender_notice", "created_at"}, before);
+}
+
+std::string unnoticed_gifts(sql::Dialect dialect, UtcMillis since, std::size_t limit) {
+  return "SELECT t.id, d.number AS sending, t.email, t.undelivered_at, trim(r.sender_email) AS sender, " +
+         address_key(dialect, "r.sender_email") +
+         " AS sender_key, CASE WHEN d.kind = 'gift' AND d.state = 'undelivered' THEN d.last_reply ELSE '' "
+         "END AS reply FROM recipient_transaction t JOIN gift_request r ON r.id = t.request_id JOIN "
+         "mail_outbox d ON d.transaction_id = t.id WHERE t.status = 'undelivered' AND t.undelivered_at >= " +
+         std::to_string(since.value) +
+         " AND t.gift_source = '' AND r.sender_email <> '' AND (d.state = 'undelivered' OR (d.state = "
+         "'accepted' AND t.undelivered_at > coalesce(t.resent_at, 0) - 1000)) AND NOT EXISTS (SELECT 1 FROM "
+         "sender_notice n WHERE n.transaction_id = t.id AND n.sending = d.number) ORDER BY t.undelivered_at "
+         "LIMIT " +
+         std::to_string(limit);
 }
 
 }  // namespace giftsync::store

@@ -1,7 +1,8 @@
-// schema/store: what approvers are mailed (CON-31). A notice belongs to one transition of a request record to
-// pending and to one approver. An approver has one row in the mail outbox, whose transaction id is the
-// negative id of the user; so these mails have all promises of the outbox, and a next mail is queued only
-// when the one before has ended.
+// schema/store: what approvers and admins are mailed. An approver's notice (CON-31) belongs to one transition
+// of a request record to pending or to a held gift request (GUARD-29), an admin's to a threshold of a budget
+// or to a pause by a burst (GUARD-31). A user has one row in the mail outbox, whose transaction id is the
+// negative id of the user, for both; so these mails have all promises of the outbox, and a next mail is
+// queued only when the one before has ended.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +14,10 @@
 #include "platform/time.h"
 #include "schema/enums.h"
 #include "schema/ids.h"
-#include "schema/sql/database.h"
-#include "schema/store/gift/gift_rows.h"
+#include "schema/sql/dsn.h"
+#include "schema/store/account/admin_notices.h"
+#include "schema/store/gift/held_gift_requests.h"
+#include "schema/store/statements/mail_ids.h"
 
 namespace giftsync::sql {
 class Database;
@@ -22,7 +25,7 @@ class Database;
 
 namespace giftsync::store {
 
-/// Two mails to one approver are at least this far apart.
+/// Two mails to one user are at least this far apart.
 inline constexpr std::int64_t kApproverMailPauseMillis = 10 * kMinuteMillis;
 
 /// A request record that waits for approval and of which no approver has a notice.
@@ -33,20 +36,23 @@ struct UnnoticedRecord {
 
 struct ApproverNotice {
   UserId user;
-  std::int64_t transition = 0;
+  std::int64_t transition = 0;  ///< of a held gift request its negative id
   std::string record_id;
   std::string number;
   std::string item;
   std::string cost;           ///< empty: not known
   bool is_repeated = false;   ///< an earlier mail named it, and it still waits
   bool was_approved = false;  ///< it waits since its approval was withdrawn; of take() alone
+
+  bool is_of_held() const { return transition < 0; }
 };
 
-/// One mail.
+/// One mail. It has what the user's roles of now allow.
 struct ApproverMail {
-  std::string email;                    ///< of the approver
-  bool is_obsolete = false;             ///< nothing new in it waits any more, or the user is no approver now
-  std::vector<ApproverNotice> notices;  ///< the new ones, then the repeated ones; each by Request Number
+  std::string email;                       ///< of the user
+  bool is_obsolete = false;                ///< nothing new in it waits any more, or is for the user's roles
+  std::vector<ApproverNotice> notices;     ///< the new ones, then the repeated ones; each by Request Number
+  std::vector<AdminNotice> admin_notices;  ///< pauses first
 };
 
 /// Any thread.
@@ -56,16 +62,22 @@ class ApproverNotices {
 
   /// The ones of these records.
   std::vector<UnnoticedRecord> find_unnoticed(std::span<const std::string> record_ids);
+  /// Held gift requests that wait and of which no approver has a notice, with ids above `after`, by id;
+  /// without their content.
+  std::vector<HeldGiftRequest> find_unnoticed_held(GiftRequestId after, std::size_t limit);
   /// One transaction; a notice that exists stays as it is.
   void add(std::span<const ApproverNotice> notices, UtcMillis now);
-  /// Queues a mail for each approver with notices that no mail has, unless one of theirs has not ended: due
-  /// now, or kApproverMailPauseMillis after the last one.
+  /// Queues a mail for each user with notices that no mail has, unless one of theirs has not ended: due now,
+  /// or kApproverMailPauseMillis after the last one.
   void queue_mails(UtcMillis now);
+  /// The same for those with notices to admins alone: approvers need the console.
+  void queue_admin_mails(UtcMillis now);
   /// The mail with this number for a sender that has claimed it. Before it may have been sent, and while
   /// `claimed_by` owns it, it takes the notices that no mail has and repeats those of earlier mails (CON-53),
-  /// without those of records that do not wait any more. It stays the same when `claimed_by` is empty.
+  /// without those of records that do not wait any more. It stays the same when `claimed_by` is empty, but
+  /// for a role that the user has lost. Notices to admins are never repeated.
   ApproverMail take(UserId user, std::int64_t mail_number, const std::string& claimed_by);
-  /// Deletes notices older than `before`.
+  /// Deletes notices older than `before`, those to admins too.
   void prune(UtcMillis before);
 
  private:
@@ -78,8 +90,8 @@ class ApproverNotices {
 
 struct NoticeMails {
   MailKind kind;
-  std::string table;                         ///< of the notices; those with mail_number 0 are in no mail yet
-  std::string recipient;                     ///< the transaction id of a notice's mail, as SQL over `table` n
+  std::string notices;                       ///< their table, or a SELECT; with mail_number 0: in no mail yet
+  std::string recipient;                     ///< the transaction id of a notice's mail, as SQL over them as n
   std::string may_follow;                    ///< the last mail of a recipient that another one may follow
   std::string due = "cast(:now as bigint)";  ///< when the mail after it may leave, as SQL over its row
 };
@@ -92,12 +104,6 @@ void queue_notice_mails(soci::session& session, const NoticeMails& mails, UtcMil
 // What senders are mailed of gifts that became undelivered (MAIL-34). A notice belongs to one
 // sending of a gift. A sender, that is an e-mail address, has one row in the mail outbox, whose transaction
 // id is below those of approvers' mails.
-
-/// The transaction ids of senders' mails are below the negative of this, those of approvers' mails above.
-inline constexpr std::int64_t kSenderMailIds = 1'000'000'000'000'000;
-constexpr bool is_mail_to_sender(TransactionId mail) {
-  return mail.value < -kSenderMailIds;
-}
 
 /// Gifts that became undelivered longer ago get no notice.
 inline constexpr std::int64_t kMaxNoticedAgeMillis = 7 * kDayMillis;
@@ -154,18 +160,6 @@ class SenderNotices {
 /// Gifts that giftsync mailed and that became undelivered since then, by their last sending; in that order,
 /// by the index recipient_transaction_undelivered. `sending` counts the sendings of a gift. That a source
 /// reported the last one, and not the one before, only the times tell, of which some have whole seconds.
-inline std::string unnoticed_gifts(sql::Dialect dialect, UtcMillis since, std::size_t limit) {
-  return "SELECT t.id, d.number AS sending, t.email, t.undelivered_at, trim(r.sender_email) AS sender, " +
-         address_key(dialect, "r.sender_email") +
-         " AS sender_key, CASE WHEN d.kind = 'gift' AND d.state = 'undelivered' THEN d.last_reply ELSE '' "
-         "END AS reply FROM recipient_transaction t JOIN gift_request r ON r.id = t.request_id JOIN "
-         "mail_outbox d ON d.transaction_id = t.id WHERE t.status = 'undelivered' AND t.undelivered_at >= " +
-         std::to_string(since.value) +
-         " AND t.gift_source = '' AND r.sender_email <> '' AND (d.state = 'undelivered' OR (d.state = "
-         "'accepted' AND t.undelivered_at > coalesce(t.resent_at, 0) - 1000)) AND NOT EXISTS (SELECT 1 FROM "
-         "sender_notice n WHERE n.transaction_id = t.id AND n.sending = d.number) ORDER BY t.undelivered_at "
-         "LIMIT " +
-         std::to_string(limit);
-}
+std::string unnoticed_gifts(sql::Dialect dialect, UtcMillis since, std::size_t limit);
 
 }  // namespace giftsync::store

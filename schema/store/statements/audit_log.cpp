@@ -39,6 +39,16 @@ std::size_t begin_of_local_part(const std::string& text) {
   return begin;
 }
 
+/// A condition on `column`, an account's id: the accounts of what the viewer sees.
+std::string accounts_condition(const Viewer& viewer, const std::string& column) {
+  if (sees_everything(viewer)) return kAll;
+  const std::string own = viewer.account ? column + " = " + digits(*viewer.account) : kNone;
+  if (!viewer.sees_all_senders()) return viewer.roles.empty() ? kNone : own;
+  return "(" + column +
+         " IN (SELECT id FROM account WHERE organization_id = " + digits(*viewer.organization) + ") OR " +
+         own + ")";
+}
+
 std::string without_addresses(const std::string& text) {
   std::string made;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -68,11 +78,20 @@ std::string shown_text(const Viewer& viewer, const std::string& text) {
 }
 
 std::string gifts_condition(const Viewer& viewer) {
+  return senders_condition(viewer) + " AND r.is_test = " + (viewer.test ? "1" : "0");
+}
+
+std::string senders_condition(const Viewer& viewer) {
+  return accounts_condition(viewer, "r.account_id");
+}
+
+std::string keys_condition(const Viewer& viewer) {
+  return accounts_condition(viewer, "c.account_id");
+}
+
+std::string organization_tokens_condition(const Viewer& viewer) {
   if (sees_everything(viewer)) return kAll;
-  const std::string own = viewer.account ? "r.account_id = " + digits(*viewer.account) : kNone;
-  if (!viewer.sees_all_senders()) return viewer.roles.empty() ? kNone : own;
-  return "(r.account_id IN (SELECT id FROM account WHERE organization_id = " + digits(*viewer.organization) +
-         ") OR " + own + ")";
+  return viewer.sees_all_senders() ? "c.organization_id = " + digits(*viewer.organization) : kNone;
 }
 
 std::string request_records_condition(const Viewer& viewer, std::optional<OrganizationId> owner) {
@@ -119,8 +138,9 @@ void mask(AuditEvent& event, const Viewer& viewer) {
   if (event.object_kind == "user" || event.object_kind == "connection") return;
   event.object_id = shown_text(viewer, event.object_id);
   const bool is_of_command = event.actor_kind == ActorKind::command;
-  const bool is_typed = event.object_kind == "request" ||
-                        (is_of_command && (event.object_kind == "gift" || event.object_kind == "change"));
+  const bool is_decision = event.object_kind == "request" || event.object_kind == "held";
+  const bool is_typed =
+      is_decision || (is_of_command && (event.object_kind == "gift" || event.object_kind == "change"));
   const bool is_note = is_typed && !event.refused && !event.detail.empty();
   event.detail = is_note && viewer.is_masked() ? "***" : shown_text(viewer, event.detail);
 }

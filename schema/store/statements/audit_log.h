@@ -32,6 +32,7 @@ struct Viewer {
   std::optional<AccountId> account = {};            ///< the sender account with the user's address
   std::optional<OrganizationId> organization = {};  ///< absent: all organizations
   RoleSet roles = {};
+  bool test = false;  ///< sees test gifts, and no others; else none of them (TEST-7)
 
   bool has(Role role) const { return roles.contains(role); }
   /// Sees the gifts of other senders.
@@ -53,6 +54,12 @@ std::string shown_text(const Viewer& viewer, const std::string& text);
 
 /// A condition on gift_request `r`: the gifts that the viewer sees. Digits and constants only.
 std::string gifts_condition(const Viewer& viewer);
+/// The same without regard to test gifts, where there is no row for all that is listed.
+std::string senders_condition(const Viewer& viewer);
+/// A condition on api_key `c`: the keys of the accounts whose gifts the viewer sees.
+std::string keys_condition(const Viewer& viewer);
+/// A condition on organization_token `c`: the tokens that the viewer sees, who sees other senders' gifts too.
+std::string organization_tokens_condition(const Viewer& viewer);
 /// A condition on request_record_state `s`: the request records that the viewer sees. `owner`: the
 /// organization for which request records are sent (requests.organization_token).
 std::string request_records_condition(const Viewer& viewer, std::optional<OrganizationId> owner);
@@ -71,7 +78,7 @@ struct AuditEvent {
   ActorKind actor_kind = ActorKind::user;
   std::string actor = {};                           ///< the user's address, or the operating system's user
   std::optional<UserId> user = {};                  ///< of the console
-  std::string session = {};                         ///< public_session_id() of the session; may be empty
+  std::string session = {};                         ///< public_session_id(), or the prefix of a key
   std::string request_id = {};                      ///< of the HTTP request; may be empty
   std::string network = {};                         ///< of the client; may be empty
   std::string action = {};                          ///< such as "sign-in", "user.grant"

@@ -1,14 +1,9 @@
-// schema/store: where the claims of a queue on PostgreSQL begin to read. A row that left the queue stays in
-// its index as long as any transaction of the database might still see it, for example pg_dump for an hour; a
-// claim that reads from the beginning walks over all of them (ARCH-44). Rows come in with a time near now. So
-// most looks begin at the smallest time that the queue had, and one each few seconds begins at the beginning
-// and finds what came in late or from a slow clock, and expired leases. Any thread.
+// schema/store: what the queues' claims share: their floor read from a table (claim_floor.h), leases, locks
+// and pruning. Included by .cpp files only.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,34 +13,9 @@
 #include "schema/sql/database.h"
 #include "schema/sql/queries.h"
 #include "schema/store/statements/audit_log.h"
+#include "schema/store/statements/claim_floor.h"
 
 namespace giftsync::store {
-
-class ClaimLowerBound {
- public:
-  /// Reads the smallest time in the queue, from that time on or from the beginning; nullopt: none.
-  using ReadSmallest = std::function<std::optional<UtcMillis>(std::optional<UtcMillis>)>;
-  /// The time from which a claim reads; nullopt: from the beginning. It calls `read` now and then.
-  std::optional<UtcMillis> find(UtcMillis now, const ReadSmallest& read);
-  /// Rows that left or will leave the queue: without many of them every look is a whole one.
-  void count(std::size_t rows);
-
-  static constexpr std::size_t kManyRows = 1'000;
-  static constexpr std::int64_t kWholeLookMillis = 5'000;
-  static constexpr std::int64_t kLookMillis = 1'000;
-  /// How late a row may come in: its time is that of its request, and its transaction takes a while.
-  static constexpr std::int64_t kLateMillis = 10'000;
-
- private:
-  std::mutex mutex_;
-  std::size_t rows_ = 0;  // guarded by mutex_, as the others
-  std::optional<UtcMillis> floor_;
-  UtcMillis whole_look_at_;
-  UtcMillis look_at_;
-};
-
-// The floor of a queue's claims, read from its table (claim_floor.h). Included by .cpp files
-// only.
 
 /// Nullopt: read from the beginning; always so on SQLite, which keeps no dead rows. `smallest(above)`: the
 /// SELECT of the queue's smallest time, from `above` on or from the beginning.

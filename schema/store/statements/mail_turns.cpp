@@ -68,4 +68,10 @@ bool MailTurns::is_read_since(UtcMillis now) {
   return read_at_ && !has_elapsed(*read_at_, kSecondMillis, now);
 }
 
+std::string due_deliveries(sql::Dialect dialect, const std::string& condition, std::size_t limit) {
+  return "SELECT transaction_id FROM mail_outbox WHERE state IN ('queued', 'sending', 'uncertain') AND " +
+         condition + " AND lease_until < " + std::string(sql::database_now(dialect)) +
+         " ORDER BY turn, next_attempt_at, transaction_id LIMIT " + std::to_string(limit);
+}
+
 }  // namespace giftsync::store

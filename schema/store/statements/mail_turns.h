@@ -16,8 +16,8 @@
 
 #include "platform/time.h"
 #include "schema/ids.h"
-#include "schema/sql/database.h"
-#include "schema/store/statements/claims.h"
+#include "schema/sql/dsn.h"
+#include "schema/store/statements/claim_floor.h"
 
 namespace giftsync::sql {
 class Database;
@@ -67,11 +67,7 @@ class MailTurns {
 // .cpp files and their tests only.
 
 /// Rows with pending work whose lease has expired.
-inline std::string due_deliveries(sql::Dialect dialect, const std::string& condition, std::size_t limit) {
-  return "SELECT transaction_id FROM mail_outbox WHERE state IN ('queued', 'sending', 'uncertain') AND " +
-         condition + " AND lease_until < " + std::string(sql::database_now(dialect)) +
-         " ORDER BY turn, next_attempt_at, transaction_id LIMIT " + std::to_string(limit);
-}
+std::string due_deliveries(sql::Dialect dialect, const std::string& condition, std::size_t limit);
 
 /// The mails that were tried before, not below the floor (claim_floor.h).
 inline std::string retries_from(std::optional<UtcMillis> floor) {

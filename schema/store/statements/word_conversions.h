@@ -13,6 +13,11 @@ using PremiseWord = sql::WordConversion<Premise, premise_from_word, Premise::non
 using PlanWord = sql::WordConversion<Plan, plan_from_word, Plan::individual>;
 using DeliveryStateWord = sql::WordConversion<DeliveryState, delivery_state_from_word, DeliveryState::queued>;
 using MailKindWord = sql::WordConversion<MailKind, mail_kind_from_word, MailKind::gift>;
+using DoNotSendReasonWord =
+    sql::WordConversion<DoNotSendReason, do_not_send_reason_from_word, DoNotSendReason::blocked>;
+using HeldStateWord = sql::WordConversion<HeldState, held_state_from_word, HeldState::held>;
+using AdminNoticeKindWord =
+    sql::WordConversion<AdminNoticeKind, admin_notice_kind_from_word, AdminNoticeKind::budget>;
 
 }  // namespace giftsync::store
 
@@ -30,6 +35,12 @@ template <>
 struct type_conversion<giftsync::DeliveryState> : giftsync::store::DeliveryStateWord {};
 template <>
 struct type_conversion<giftsync::MailKind> : giftsync::store::MailKindWord {};
+template <>
+struct type_conversion<giftsync::DoNotSendReason> : giftsync::store::DoNotSendReasonWord {};
+template <>
+struct type_conversion<giftsync::HeldState> : giftsync::store::HeldStateWord {};
+template <>
+struct type_conversion<giftsync::AdminNoticeKind> : giftsync::store::AdminNoticeKindWord {};
 
 template <>
 struct type_conversion<std::set<giftsync::Scope>> {

@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "schema/sql/dsn.h"
+#include "schema/sql/queries.h"
 #include "tests/support/faulty_proxy.h"
 #include "tests/support/temporary_database.h"
 
@@ -131,6 +132,23 @@ TEST(PostgresqlDatabase, EndsWaitsForLocksAndIdleTransactions) {
   EXPECT_EQ(tests::scalar(database, "SELECT current_setting('lock_timeout')"), "15s");
   EXPECT_EQ(tests::scalar(database, "SELECT current_setting('jit')"), "off");
   EXPECT_EQ(tests::scalar(database, "SELECT current_setting('idle_in_transaction_session_timeout')"), "10s");
+}
+
+// covers: GUARD-19
+TEST(PostgresqlDatabase, WritesSeeWhatWasCommittedWhateverTheDefaultIsolationIs) {
+  if (!tests::TemporaryDatabase::available(Dialect::postgresql)) GTEST_SKIP() << "no PostgreSQL to test on";
+  const tests::TemporaryDatabase temporary(Dialect::postgresql);
+  Dsn address = temporary.address();
+  const std::size_t end = address.connection.rfind('\'');
+  ASSERT_NE(end, std::string::npos);
+  address.connection.insert(end, " -c default_transaction_isolation=serializable");
+  Database database(address);
+  const auto isolation = [](soci::session& session) {
+    return select_value<std::string>(session, "SELECT current_setting('transaction_isolation')");
+  };
+  EXPECT_EQ(database.read(isolation), "serializable") << "the default";
+  EXPECT_EQ(database.write(isolation), "read committed");
+  EXPECT_EQ(database.write_urgent(isolation), "read committed");
 }
 
 // ARCH-18

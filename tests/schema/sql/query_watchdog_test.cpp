@@ -90,6 +90,19 @@ TEST_F(QueryWatchdogTest, AReadOfACrmEndsWithItsThreadsDeadline) {
   EXPECT_THROW(tests::scalar(*theirs, "SELECT 'x'"), DependencyError);
 }
 
+TEST_F(QueryWatchdogTest, ALongTransactionThatRenewsItselfIsAsOldAsItsLastStatement) {
+  const auto database = through_proxy();
+  const bool is_renewed = database->snapshot([&](soci::session& session) {
+    session << "SELECT pg_sleep(0.3)";
+    const std::int64_t before = oldest_store_query_millis();
+    renew_active_query();
+    EXPECT_GE(before, 300);
+    // Of this transaction alone: no other one is open.
+    return oldest_store_query_millis() < before;
+  });
+  EXPECT_TRUE(is_renewed);
+}
+
 TEST_F(QueryWatchdogTest, ReportsTheAgeOfTheOldestStoreQuery) {
   const auto database = through_proxy();
   database->read([&](soci::session& session) {

@@ -33,6 +33,8 @@ TEST_P(ReadLimitTest, ALongReadEndsAndTheNextOneWorks) {
     }),
                  ReadTooLong);
     EXPECT_EQ(scalar("SELECT 'x'"), "x");
+    { const ReadLimit inner(1); }
+    EXPECT_EQ(ReadLimit::millis(), kLimitMillis);
   }
   EXPECT_EQ(ReadLimit::millis(), 0);
   if (dialect() == Dialect::postgresql) {

@@ -84,6 +84,40 @@ TEST_P(ApproverNoticesTest, ARecordIsNoticedOnceEachTimeItBeginsToWait) {
   EXPECT_EQ(add_notices(ana, {"1"}), 1u);
 }
 
+// covers: GUARD-29
+TEST_P(ApproverNoticesTest, AHeldGiftRequestIsNoticedWhileItWaits) {
+  const UserId ana = approver("ana@example.com");
+  std::vector<GiftRequestId> ids;
+  for (int i = 0; i < 2; ++i) {
+    NewGiftRequest request = request_for(1);
+    request.hold_reasons = {{"rule", "", "A rule."}};
+    ids.push_back(store_->gifts.create(std::span(&request, 1)).front().request);
+  }
+  const auto unnoticed = [&](GiftRequestId after = {}) {
+    std::vector<GiftRequestId> found;
+    for (const HeldGiftRequest& held : store_->approver_notices.find_unnoticed_held(after, 10))
+      found.push_back(held.id);
+    return found;
+  };
+  EXPECT_EQ(unnoticed(), ids);
+  EXPECT_THAT(unnoticed(ids[0]), ElementsAre(ids[1]));
+  for (const GiftRequestId id : ids) {
+    const ApproverNotice notice{ana, -id.value, "", std::to_string(id.value), "1 x Coffee", "5.00"};
+    store_->approver_notices.add(std::span(&notice, 1), kNow);
+  }
+  EXPECT_THAT(unnoticed(), IsEmpty());
+  store_->held.reject({ids[0], "ana", "", {}}, kNow);
+  store_->approver_notices.queue_mails(kNow);
+  ASSERT_THAT(claim(kNow), SizeIs(1));
+  const ApproverMail mail = store_->approver_notices.take(ana, 1, "a");
+  ASSERT_THAT(mail.notices, SizeIs(1));
+  EXPECT_EQ(mail.notices[0].number, std::to_string(ids[1].value));
+  EXPECT_TRUE(mail.notices[0].is_of_held());
+  EXPECT_FALSE(mail.is_obsolete);
+  store_->held.reject({ids[1], "ana", "", {}}, kNow);
+  EXPECT_TRUE(store_->approver_notices.take(ana, 1, "").is_obsolete);
+}
+
 // CON-31
 TEST_P(ApproverNoticesTest, AnEditChangesWhatIsSaidExceptInAMailThatMayHaveLeft) {
   using F = RequestRecordField;

@@ -418,13 +418,17 @@ TEST_P(ConsoleStore, AnAuditorReadsNoNoteOfADecision) {
   event = {};
   event.object_kind = "request";
   store_->audit.add(event);
+  event.object_kind = "held";
+  event.detail = "for Bea";
+  store_->audit.add(event);
   const auto details = [&](const RoleSet& roles) {
     std::vector<std::string> found;
     for (const AuditEvent& one : store_->audit.list({{}, {}, {}, roles}, {}, 50)) found.push_back(one.detail);
     return found;
   };
-  EXPECT_THAT(details({Role::auditor}), ElementsAre("", "the request was edited", "***"));
-  EXPECT_THAT(details({Role::auditor, Role::admin}), ElementsAre("", "the request was edited", "for Rose"));
+  EXPECT_THAT(details({Role::auditor}), ElementsAre("***", "", "the request was edited", "***"));
+  EXPECT_THAT(details({Role::auditor, Role::admin}),
+              ElementsAre("for Bea", "", "the request was edited", "for Rose"));
 }
 
 // CON-37

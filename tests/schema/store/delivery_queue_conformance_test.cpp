@@ -130,6 +130,25 @@ TEST_P(DeliveryQueueConformance, IgnoresTheOutcomeOfAStaleAttempt) {
   EXPECT_EQ(store_->deliveries.find(id)->state, DeliveryState::sending);
 }
 
+// covers: GUARD-23
+TEST_P(DeliveryQueueConformance, ListsABadAddressAlsoOfAStaleAttempt) {
+  const TransactionId id = one_gift();
+  const auto claims = store_->deliveries.claim("a", 60'000, 10, kNow);
+  begin("a", claims[0], "m", 60'000);
+  store_->lifecycle.enqueue_mail(id, kNow, [](const MailContext&) {
+    return std::optional(MailOrder{MailKind::gift, "right@example.com"});
+  });
+  DeliveryOutcome stale{id,    1,     DeliveryState::undelivered,        kNow,
+                        "550", false, change(id, Status::undelivered, 5)};
+  stale.do_not_send =
+      DoNotSendEntry{"wrong@example.com", DoNotSendReason::bounced, "", id, {}, "mailer", kNow + kDayMillis};
+  EXPECT_EQ(store_->deliveries.finish(std::span(&stale, 1), kNow), 0u);
+  EXPECT_THAT(store_->changes.history(id), IsEmpty());
+  const auto listed = store_->do_not_send.list({}, "", 10, kNow);
+  ASSERT_THAT(listed, SizeIs(1));
+  EXPECT_EQ(listed[0].pattern, "wrong@example.com");
+}
+
 TEST_P(DeliveryQueueConformance, AcceptsALateOutcomeOfAnUncertainMail) {
   const TransactionId id = one_gift();
   auto claims = store_->deliveries.claim("slow", 60'000, 10, kNow);

@@ -84,6 +84,87 @@ TEST_P(LostCommit, ACommittedRequestIsNotCreatedAgain) {
   EXPECT_EQ(transactions(), 2);
 }
 
+// covers: GUARD-19
+TEST_P(LostCommit, ACommittedRequestKeepsItsWarningOfRecentGifts) {
+  store_->gifts.set_frequency_rule({.gifts = 2, .days = 30, .refuses = false});
+  const auto made_and_resolved = [&](const NewGiftRequest& request) {
+    CreateOutcome made = store_->gifts.create(std::span(&request, 1)).front();
+    CreateOutcome lost{Kind::unknown, made.request, {}, "", "the connection broke"};
+    lost.first_transaction = made.recipients.front().id;
+    return std::pair(std::move(made), store_->gifts.resolve_unknown(request, lost));
+  };
+  NewGiftRequest request = new_request();
+  request.warnings = "none";
+  request.warnings_with_recent = [](const std::vector<RecentRecipient>& recent) {
+    return std::to_string(recent.size()) + " after " + std::to_string(recent.at(0).gifts);
+  };
+  for (int fitting = 0; fitting < 2; ++fitting) {
+    const auto [made, resolved] = made_and_resolved(request);
+    EXPECT_EQ(made.warnings, "none");
+    EXPECT_EQ(resolved.warnings, "none") << "its own gifts do not count";
+    EXPECT_TRUE(resolved.recent.empty());
+  }
+  for (const bool has_key : {false, true}) {
+    if (has_key) request.idempotency = {"key", "hash"};
+    const auto [made, resolved] = made_and_resolved(request);
+    EXPECT_EQ(made.warnings, has_key ? "2 after 3" : "2 after 2");
+    EXPECT_EQ(resolved.kind, Kind::created);
+    EXPECT_EQ(resolved.warnings, made.warnings);
+    EXPECT_EQ(resolved.recent.size(), 2u);
+  }
+  NewGiftRequest later = new_request();
+  store_->gifts.create(std::span(&later, 1));
+  const auto replayed =
+      store_->gifts.find_idempotent(request.request.account, request.request.mode, *request.idempotency);
+  EXPECT_EQ(replayed->warnings, "2 after 3");
+}
+
+// covers: GUARD-26
+TEST_P(LostCommit, AHeldRequestThatWasApprovedMeanwhileHasTheGiftsOfItsApproval) {
+  NewGiftRequest request = new_request();
+  request.hold_reasons = {{"rule", "", "A rule."}};
+  const CreateOutcome held = store_->gifts.create(std::span(&request, 1)).front();
+  ASSERT_EQ(held.kind, Kind::held);
+  NewGiftRequest approved = *request_in(*store_->held.find(held.request));
+  approved.request.created_at = request.request.created_at;
+  approved.approval = HeldDecision{held.request, "rose", "", {}};
+  const CreateOutcome made = store_->gifts.create(std::span(&approved, 1)).front();
+  ASSERT_EQ(made.kind, Kind::created);
+  CreateOutcome lost{Kind::unknown, held.request, {}, "", "the connection broke"};
+  lost.first_transaction = {made.recipients.front().id.value + 500};
+  const CreateOutcome resolved = store_->gifts.resolve_unknown(request, lost);
+  EXPECT_EQ(resolved.kind, Kind::replayed);
+  ASSERT_EQ(resolved.recipients.size(), 2u);
+  EXPECT_EQ(resolved.recipients.front().id, made.recipients.front().id);
+  const CreateOutcome approval = store_->gifts.resolve_unknown(approved, lost);
+  EXPECT_EQ(approval.kind, Kind::replayed) << "the COMMIT of the approval was lost";
+  EXPECT_EQ(approval.recipients.front().id, made.recipients.front().id);
+  EXPECT_EQ(transactions(), 2);
+}
+
+// covers: GUARD-25
+TEST_P(LostCommit, ARequestThatBecomesVisibleAsHeldIsNotMade) {
+  if (GetParam() == sql::Dialect::sqlite) GTEST_SKIP() << "nothing is committed during a write";
+  bool is_held = false;
+  // It is asked for after the look-up of what was committed.
+  store_->gifts.set_frequency_rule({.gifts = 50}, [&] {
+    if (!is_held)
+      sql("INSERT INTO held_gift_request (request_id, account_id, mode, gift_id, credential_prefix, content, "
+          "gifts, findings, state, held_at, expires_at) VALUES (777, 7, 'email', 7, '', '{}', 2, '', 'held', "
+          "1, 2)");
+    is_held = true;
+    return kSentAt;
+  });
+  const NewGiftRequest request = new_request();
+  CreateOutcome lost{Kind::unknown, {777}, {}, "", "the connection broke"};
+  lost.first_transaction = {9'000};
+  EXPECT_EQ(store_->gifts.resolve_unknown(request, lost).kind, Kind::unknown);
+  EXPECT_EQ(transactions(), 0);
+  const CreateOutcome resolved = store_->gifts.resolve_unknown(request, lost);
+  EXPECT_EQ(resolved.kind, Kind::held);
+  EXPECT_EQ(resolved.request, lost.request);
+}
+
 // MAIL-29
 TEST_P(LostCommit, ARequestThatIsCreatedLaterTakesTheNextTurn) {
   NewGiftRequest request = new_request();

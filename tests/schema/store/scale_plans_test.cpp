@@ -78,6 +78,16 @@ std::vector<Query> queries(sql::Dialect dialect) {
       {"latest gifts of a campaign",
        latest_gifts_query("(t.sent_at, t.id) < (9, 9) AND t.sent_at >= 5 AND r.utm_campaign_id = 'x'", 20),
        "recipient_transaction_sent"},
+      {"a part of the search through the latest gifts",
+       gifts_query("(t.sent_at, t.id) < (9, 9) AND (t.sent_at, t.id) >= (5, 5) AND r.credential_prefix = 'x' "
+                   "ORDER BY t.sent_at DESC, t.id DESC"),
+       "recipient_transaction_sent"},
+      {"the last part of it",
+       gifts_query("(t.sent_at, t.id) < (9, 9) AND t.sent_at >= 5 AND r.utm_campaign_id = 'x' ORDER BY "
+                   "t.sent_at DESC, t.id DESC"),
+       "recipient_transaction_sent"},
+      {"the end of such a part", latest_end_query("(sent_at, id) < (9, 9) AND sent_at >= 5", 5000),
+       "recipient_transaction_sent"},
       {"gifts of an address",
        "SELECT t.id, t.sent_at FROM recipient_transaction t JOIN gift_request r ON r.id = t.request_id WHERE "
        "1 = 1 AND t.id < 900 AND " +
@@ -120,6 +130,8 @@ std::vector<Query> queries(sql::Dialect dialect) {
        "sender_notice_mail"},
       {"notices that no mail has", "SELECT user_id FROM approver_notice WHERE mail_number = 0 LIMIT 1",
        "approver_notice_mail"},
+      {"admins' notices that no mail has", "SELECT user_id FROM admin_notice WHERE mail_number = 0 LIMIT 1",
+       "admin_notice_mail"},
       {"notices of earlier mails",
        "SELECT transition_id FROM approver_notice WHERE user_id = 7 AND mail_number > 0 AND mail_number < 9",
        "approver_notice_user"},

@@ -314,6 +314,35 @@ TEST_P(StoreConformance, ListsTheLatestSentFirst) {
   EXPECT_THAT(latest(store(), filter), IsEmpty());
 }
 
+// OPS-34
+TEST_P(StoreConformance, SearchesTheLatestInPartsBackToTheGivenTime) {
+  const auto send = [&](std::size_t count, std::int64_t at, const std::string& key) {
+    NewGiftRequest request = new_request(count);
+    request.request.created_at = kNow + at;
+    request.request.credential_prefix = key;
+    return store().gifts.create(std::span(&request, 1)).front().recipients;
+  };
+  const auto early = send(2, 0, "gsk_live_early");
+  const auto late = send(5000, 1000, "gsk_live_late");
+  GiftFilter filter;
+  filter.key = "gsk_live_early";
+  const LatestGifts first = store().gifts.search_latest(filter, SentPosition::end());
+  EXPECT_THAT(first.gifts, IsEmpty());
+  ASSERT_TRUE(first.next);
+  EXPECT_EQ(first.next->id, late.front().id);
+  const LatestGifts rest = store().gifts.search_latest(filter, *first.next);
+  ASSERT_THAT(rest.gifts, SizeIs(2));
+  EXPECT_EQ(rest.gifts[0].transaction.id, early[1].id);
+  EXPECT_EQ(rest.gifts[1].request.credential_prefix, "gsk_live_early");
+  EXPECT_FALSE(rest.next);
+  filter.since = kNow + 1;
+  EXPECT_THAT(store().gifts.search_latest(filter, *first.next).gifts, IsEmpty());
+  filter.key = "gsk_live_late";
+  const LatestGifts all = store().gifts.search_latest(filter, SentPosition::end());
+  ASSERT_THAT(all.gifts, SizeIs(5000));
+  EXPECT_EQ(all.gifts.front().transaction.id, late.back().id);
+}
+
 /// A page of ten million gifts must not sort them.
 TEST_P(StoreConformance, ListsTheLatestSentByIndex) {
   sql::Database database(database_->address());

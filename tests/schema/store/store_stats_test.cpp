@@ -62,6 +62,28 @@ TEST_P(StoreStatsTest, CountsDeadlinesUntilTheHorizon) {
   EXPECT_EQ(stats.next_due, UtcMillis{kSentAt.value + 5});
 }
 
+// covers: TEST-7
+TEST_P(StoreStatsTest, TestGiftsAreNotCounted) {
+  NewGiftRequest request = request_for(1);
+  request.request.credential_prefix = "gsk_test_abcdefg";
+  request.request.is_test = true;
+  store_->gifts.create(std::span(&request, 1));
+  const auto counted = [&] {
+    sql("UPDATE recipient_transaction SET due_at = " + std::to_string(kSentAt.value + 5) +
+        ", sent_at = " + std::to_string(kSentAt.value + 2 * kHourMillis));
+    return store_stats(database_->address(), kSentAt, {kSentAt.value + 7});
+  };
+  const StoreStats without = counted();
+  EXPECT_EQ(without.due_until_horizon, 0);
+  EXPECT_EQ(without.next_due, std::nullopt);
+  EXPECT_EQ(without.gifts_in_future, 0);
+  one_gift();
+  const StoreStats with = counted();
+  EXPECT_EQ(with.due_until_horizon, 1) << "the live gift";
+  EXPECT_EQ(with.next_due, UtcMillis{kSentAt.value + 5});
+  EXPECT_EQ(with.gifts_in_future, 1);
+}
+
 // OPS-27
 TEST_P(StoreStatsTest, CountsGiftsWithTimesInTheFuture) {
   const UtcMillis soon{kSentAt.value + kHourMillis};

@@ -1,0 +1,29 @@
+// schema/store: which rows of the mail outbox are mails of gifts, whose id is the gift's, and which are
+// others.
+#pragma once
+
+#include <cstdint>
+
+#include "schema/ids.h"
+
+namespace giftsync::store {
+
+/// The transaction ids of senders' mails are below the negative of this, those of approvers' mails above.
+inline constexpr std::int64_t kSenderMailIds = 1'000'000'000'000'000;
+/// Those of test gifts (TEST-2) are below these.
+inline constexpr std::int64_t kTestMailIds = 2'000'000'000'000'000;
+constexpr bool is_test_mail(TransactionId mail) {
+  return mail.value < -kTestMailIds;
+}
+constexpr bool is_mail_to_sender(TransactionId mail) {
+  return mail.value < -kSenderMailIds && !is_test_mail(mail);
+}
+/// The mail of that test gift, and back.
+constexpr TransactionId test_mail_of(TransactionId gift) {
+  return {-kTestMailIds - gift.value};
+}
+constexpr TransactionId test_gift_of(TransactionId mail) {
+  return test_mail_of(mail);
+}
+
+}  // namespace giftsync::store
