@@ -13,6 +13,7 @@
 
 #include "crm/directory.h"
 #include "crm/gift_records.h"
+#include "crm/person_rows.h"
 #include "crm/request_records.h"
 #include "crm/row_reader.h"
 #include "crm/tasks.h"
@@ -90,6 +91,9 @@ class Crm {
   virtual RequestRecords* request_records() { return nullptr; }
   /// Null when the CRM's rows cannot be read as a whole.
   virtual RowReader* rows() { return nullptr; }
+  /// Null when the CRM is its owner's: giftsync erases no person there, and writes no record of an erased
+  /// gift.
+  virtual PersonRows* person_rows() { return nullptr; }
   /// Null when the CRM has no such object. Asks the CRM.
   virtual LegacyStatusLog* legacy_status_log() { return nullptr; }
 };

@@ -4,6 +4,8 @@
 
 #include "platform/visible_text.h"
 #include "schema/enums.h"
+#include "sync/access/budget_use.h"
+#include "sync/access/credential_changes.h"
 
 namespace giftsync::sync {
 namespace {
@@ -17,7 +19,9 @@ constexpr auto kParts = enum_words<Part>({{Part::daemon, "daemon"},
                                           {Part::crm, "crm"},
                                           {Part::requests, "requests"},
                                           {Part::sources, "sources"},
-                                          {Part::items, "items"}});
+                                          {Part::items, "items"},
+                                          {Part::keys, "keys"},
+                                          {Part::sending, "sending"}});
 
 /// One refused message is the message's fault; so many without an accepted one are the settings' or the
 /// vendor's.
@@ -78,6 +82,12 @@ Findings paused_mail(const Facts& facts) {
                      "daemon; or correct the relay; the "
                      "daemon tries again from time to time"});
   return found;
+}
+
+Findings paused_by_admin(const Facts& facts) {
+  if (!facts.admin_pause) return {};
+  return {{describe(*facts.admin_pause),
+           facts.program + "mail resume sends " + count_text(facts.waiting_mails, "waiting mail")}};
 }
 
 Findings deferred_by_relay(const Facts& facts) {
@@ -178,6 +188,63 @@ Findings missing_codes(const Facts& facts) {
   return found;
 }
 
+Findings paused_credentials(const Facts& facts) {
+  Findings found;
+  for (const store::Credential& credential : facts.paused_credentials) {
+    const bool is_key = credential.kind == CredentialKind::api_key;
+    found.push_back({(is_key ? "the API key " : "the organization token ") + credential.prefix + " of " +
+                         credential.owner + " is paused since " + minute_text(*credential.paused_at) +
+                         " UTC" + (credential.pause_reason.empty() ? "" : ": ") + credential.pause_reason,
+                     facts.program + release_command(credential) + " lets it send again", credential.prefix});
+  }
+  return found;
+}
+
+/// The options of "budget set" that raise each limit that is used up to twice what is used: also a limit that
+/// was set below it.
+std::string raised(const UsedUpBudget& budget) {
+  const store::BudgetLimits& limits = budget.limit.limits;
+  const std::string option = is_month(budget.limit) ? " --month-" : " --day-";
+  std::string options;
+  if (limits.gifts && budget.used.gifts >= *limits.gifts)
+    options += option + "gifts " + std::to_string(2 * std::max<std::int64_t>(budget.used.gifts, 1));
+  if (limits.amount && budget.used.amount >= *limits.amount)
+    options +=
+        option + "amount " + to_decimal(Money{2 * std::max<std::int64_t>(budget.used.amount.minor_units, 1)});
+  return options;
+}
+
+Findings used_up_budgets(const Facts& facts) {
+  Findings found;
+  for (const UsedUpBudget& budget : facts.used_up_budgets) {
+    const store::BudgetLimits& limits = budget.limit.limits;
+    const bool has_name = !budget.name.empty();
+    std::string used;
+    if (limits.gifts) used = std::to_string(budget.used.gifts) + " of " + pluralize(*limits.gifts, "gift");
+    if (limits.amount)
+      used +=
+          (used.empty() ? "" : ", ") + to_decimal(budget.used.amount) + " of " + to_decimal(*limits.amount);
+    found.push_back({"the budget of " + budget.kind + (has_name ? " " + budget.name : "") + " for " +
+                         budget.limit.period + " is used up: " + used,
+                     facts.program + "budget set " + budget.kind +
+                         (has_name ? " " + shell_word(budget.name) : "") + raised(budget) +
+                         " raises it; it begins again " + minute_text(budget.limit.ends_at) + " UTC",
+                     budget.name});
+  }
+  if (facts.more_used_up_budgets > 0)
+    found.push_back({pluralize(facts.more_used_up_budgets, "more budget") +
+                         (facts.more_used_up_budgets == 1 ? " is" : " are") + " used up",
+                     facts.program + "budget list --json shows all"});
+  return found;
+}
+
+Findings held_requests(const Facts& facts) {
+  if (facts.waiting_requests == 0) return {};
+  return {{count_text(facts.waiting_requests, "gift request") +
+               (facts.waiting_requests == 1 ? " waits" : " wait") + " for approval",
+           facts.program + "held list shows them with the reasons"}};
+}
+
 struct Condition {
   const char* name;
   Part part;
@@ -193,6 +260,7 @@ constexpr Condition kConditions[] = {
     {"store.disk_full", Part::store, full_disk},
     {"store.gifts_in_future", Part::store, gifts_in_future},
     {"mail.paused", Part::mail, paused_mail},
+    {"mail.paused_by_admin", Part::mail, paused_by_admin},
     {"mail.deferred_alike", Part::mail, deferred_by_relay},
     {"mail.undelivered_alike", Part::mail, undelivered_alike},
     {"mail.held", Part::mail, held_mails},
@@ -204,6 +272,9 @@ constexpr Condition kConditions[] = {
     {"sources.failing", Part::sources, failing_sources},
     {"sources.quarantined", Part::sources, quarantined_events},
     {"items.no_codes", Part::items, missing_codes},
+    {"keys.paused", Part::keys, paused_credentials},
+    {"sending.budget_reached", Part::sending, used_up_budgets},
+    {"sending.held", Part::sending, held_requests},
 };
 
 }  // namespace

@@ -2,39 +2,53 @@
 // the console's overview say the same, because all of them ask needs_attention(). Pure.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "platform/text.h"
+#include "schema/store/account/credentials.h"
 #include "schema/store/daemon_instances.h"
 #include "schema/store/event/sources.h"
 #include "schema/store/gift/gift_codes.h"
+#include "schema/store/gift/sending_usage.h"
 #include "schema/store/gift/sync_queue.h"
 #include "schema/store/mail/delivery_queue.h"
+#include "schema/store/mail/mail_pauses.h"
 #include "schema/store/statements/bounded_count.h"
 #include "sync/mail/delivery_rules.h"
 
 namespace giftsync::sync {
 
 /// The part of an installation that a condition belongs to.
-enum class Part { daemon, store, mail, crm, requests, sources, items };
-inline constexpr Part kAllParts[] = {Part::store,    Part::daemon,  Part::mail, Part::crm,
-                                     Part::requests, Part::sources, Part::items};
+enum class Part { daemon, store, mail, crm, requests, sources, items, keys, sending };
+inline constexpr Part kAllParts[] = {Part::store,   Part::daemon, Part::mail, Part::crm,    Part::requests,
+                                     Part::sources, Part::items,  Part::keys, Part::sending};
 std::string_view to_word(Part part);
 
 /// What one condition has found.
 struct Finding {
   std::string what;
   std::string next_step;
-  std::string object = {};  ///< the source or item that it is about; may be empty
+  std::string object = {};  ///< the source, item or key that it is about; may be empty
 };
 
 struct AttentionItem : Finding {
   std::string condition;  ///< its name for monitors, which stays: "mail.held"
   Part part;
 };
+
+/// A budget of which 100 % or more is used (GUARD-14).
+struct UsedUpBudget {
+  std::string kind;  ///< "account", "organization" or "installation"
+  std::string name;  ///< the account's address or the organization's name; empty: the installation
+  store::UsageLimit limit;
+  store::Usage used;
+};
+inline constexpr std::size_t kMaxUsedUpBudgets = 20;
 
 /// Everything that the conditions look at.
 struct AttentionFacts {
@@ -45,6 +59,9 @@ struct AttentionFacts {
   std::string full_disk = {};                     ///< what is full, as a sentence's beginning; empty: none is
   std::int64_t gifts_in_future = 0;
   std::vector<store::CircuitBreaker> mail_pauses = {};
+  std::optional<store::MailPause> admin_pause = {};  ///< of all mail
+  std::int64_t waiting_mails = 0;                    ///< counted while there is an admin_pause
+  std::vector<store::Credential> paused_credentials = {};
   std::int64_t held_mails = 0;
   std::vector<SharedReply> shared_replies = {};  ///< with which many mails failed
   std::vector<Finding> crm_pauses = {};          ///< only those that an admin ends
@@ -53,6 +70,10 @@ struct AttentionFacts {
   std::int64_t requests_in_error = 0;
   std::vector<store::SourceSummary> sources = {};
   std::vector<store::GiftCodeCounts> codes = {};
+  std::vector<UsedUpBudget> used_up_budgets = {};  ///< the first kMaxUsedUpBudgets
+  std::int64_t more_used_up_budgets = 0;           ///< beyond those
+  std::int64_t waiting_requests = 0;               ///< gift requests that are held
+  bool has_sending_limit = true;                   ///< a budget or a burst limits what is sent; no condition
 };
 
 /// A daemon that runs is seen every ten seconds.

@@ -8,7 +8,10 @@
 #include <vector>
 
 #include "crm/crm.h"
-#include "schema/sql/database.h"
+
+namespace giftsync::sql {
+class Database;
+}
 
 namespace giftsync::crm::sql_crm {
 

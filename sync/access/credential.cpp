@@ -48,11 +48,11 @@ const CredentialForm& form_of(CredentialKind kind) {
 
 }  // namespace
 
-NewCredential make_credential(CredentialKind kind, UtcMillis created_at) {
+NewCredential make_credential(CredentialKind kind, UtcMillis created_at, bool is_test) {
   const CredentialForm& form = form_of(kind);
   NewCredential made;
   made.kind = kind;
-  made.text = std::string(form.prefix) + random_digits(form.random_digits);
+  made.text = std::string(is_test ? kTestKeyPrefix : form.prefix) + random_digits(form.random_digits);
   made.text += checksum(made.text);
   made.prefix = public_prefix(made.text);
   made.hash = api_key_hash(made.text);
@@ -62,9 +62,10 @@ NewCredential make_credential(CredentialKind kind, UtcMillis created_at) {
 
 bool is_credential(CredentialKind kind, std::string_view text) {
   const CredentialForm& form = form_of(kind);
-  if (text.size() != form.prefix.size() + form.random_digits + kChecksumDigits ||
-      !text.starts_with(form.prefix))
-    return false;
+  static_assert(kForms.front().prefix.size() == kTestKeyPrefix.size());
+  const bool has_prefix =
+      text.starts_with(form.prefix) || (kind == CredentialKind::api_key && is_test_key(text));
+  if (text.size() != form.prefix.size() + form.random_digits + kChecksumDigits || !has_prefix) return false;
   const std::string_view digits = text.substr(form.prefix.size());
   if (digits.find_first_not_of(kDigits) != std::string_view::npos) return false;
   return checksum(text.substr(0, text.size() - kChecksumDigits)) ==
@@ -74,10 +75,18 @@ bool is_credential(CredentialKind kind, std::string_view text) {
 bool is_meant_by(const store::Credential& credential, std::string_view word) {
   if (word.empty()) return false;
   if (is_credential(credential.kind, word)) return credential.hash == api_key_hash(word);
-  const std::string_view kind = form_of(credential.kind).prefix;
+  const std::string_view kind =
+      is_test_key(credential.prefix) ? kTestKeyPrefix : form_of(credential.kind).prefix;
   const std::string_view prefix = credential.prefix;
   return prefix.starts_with(word) ||
          (prefix.starts_with(kind) && prefix.substr(kind.size()).starts_with(word));
+}
+
+CredentialKind kind_of_prefix(std::string_view prefix) {
+  for (const CredentialKind kind : {CredentialKind::organization_token, CredentialKind::message_token}) {
+    if (prefix.starts_with(form_of(kind).prefix)) return kind;
+  }
+  return CredentialKind::api_key;
 }
 
 std::string public_prefix(std::string_view key_or_token) {
@@ -93,7 +102,8 @@ namespace {
 constexpr auto kCredentialStates = enum_words<CredentialState>({{CredentialState::active, "active"},
                                                                 {CredentialState::expiring, "expiring"},
                                                                 {CredentialState::expired, "expired"},
-                                                                {CredentialState::revoked, "revoked"}});
+                                                                {CredentialState::revoked, "revoked"},
+                                                                {CredentialState::paused, "paused"}});
 
 }  // namespace
 
@@ -103,8 +113,9 @@ std::string_view to_word(CredentialState state) {
 
 CredentialState state_of(const store::Credential& credential, UtcMillis now) {
   if (credential.revoked_at) return CredentialState::revoked;
-  if (!credential.expires_at) return CredentialState::active;
-  return *credential.expires_at <= now ? CredentialState::expired : CredentialState::expiring;
+  if (credential.expires_at && *credential.expires_at <= now) return CredentialState::expired;
+  if (credential.paused_at) return CredentialState::paused;
+  return credential.expires_at ? CredentialState::expiring : CredentialState::active;
 }
 
 ApiKeyAccess access_of(const store::ApiKeyOwner& caller, std::optional<Scope> needed, UtcMillis now) {
@@ -117,16 +128,16 @@ ApiKeyAccess access_of(const store::ApiKeyOwner& caller, std::optional<Scope> ne
 TokenStatus token_status(store::Credentials& credentials, std::string_view token, UtcMillis now) {
   using State = TokenStatus::State;
   const std::string_view text = giftsync::trimmed(token);
-  if (text.empty()) return {State::missing, {}, {}};
+  if (text.empty()) return {State::missing, {}, {}, {}};
   // Malformed tokens are refused without a query.
-  if (!is_credential(CredentialKind::organization_token, text)) return {State::unknown, {}, {}};
+  if (!is_credential(CredentialKind::organization_token, text)) return {State::unknown, {}, {}, {}};
   const std::string hash = api_key_hash(text);
   const auto found = credentials.find_by_hash(CredentialKind::organization_token, hash);
-  if (!found || !equal_in_constant_time(found->hash, hash)) return {State::unknown, {}, {}};
+  if (!found || !equal_in_constant_time(found->hash, hash)) return {State::unknown, {}, {}, {}};
   const CredentialState state = state_of(*found, now);
-  if (state == CredentialState::revoked) return {State::revoked, {}, {}};
-  if (state == CredentialState::expired) return {State::expired, {}, {}};
-  return {State::active, found->organization, found->owner};
+  if (state == CredentialState::revoked) return {State::revoked, {}, {}, {}};
+  if (state == CredentialState::expired) return {State::expired, {}, {}, {}};
+  return {State::active, found->organization, found->owner, found->paused_at};
 }
 
 }  // namespace giftsync::sync

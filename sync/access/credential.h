@@ -18,8 +18,9 @@ struct NewCredential : store::Credential {
   std::string text;  ///< 47 characters, of message tokens 65; shown once, never stored
 };
 
-/// Its prefix and hash are set. Throws DependencyError when the system provides no random bytes.
-NewCredential make_credential(CredentialKind kind, UtcMillis created_at = {});
+/// Its prefix and hash are set. `is_test`: an API key that makes test gifts alone, gsk_test_... (TEST-1).
+/// Throws DependencyError when the system provides no random bytes.
+NewCredential make_credential(CredentialKind kind, UtcMillis created_at = {}, bool is_test = false);
 
 /// Whether the text has the form of that kind and its checksum fits. Other texts are refused without a query;
 /// a scanner for leaked secrets can also recognise keys by it.
@@ -31,6 +32,8 @@ bool is_meant_by(const store::Credential& credential, std::string_view word);
 
 /// The first characters of a key or token. They are not secret: listings and the log identify it by them.
 std::string public_prefix(std::string_view key_or_token);
+/// Of which kind the key or token with that public prefix is.
+CredentialKind kind_of_prefix(std::string_view prefix);
 
 /// Lower-case hex SHA-256 of the text.
 std::string api_key_hash(std::string_view text);
@@ -38,16 +41,17 @@ std::string api_key_hash(std::string_view text);
 // Whether an API key (HTTP-25, HTTP-26, HTTP-28), an organization token (REQ-39) or a message token
 // (MSG-2) is usable. The authenticator, the CRM's endpoints and the command line share these functions. Pure.
 
-/// `expiring`: rotated, and usable until it expires.
-enum class CredentialState { active, expiring, expired, revoked };
+/// `expiring`: rotated, and usable until it expires. `paused`: usable for all but sending, until it is
+/// released or expires (HTTP-51).
+enum class CredentialState { active, expiring, expired, revoked, paused };
 
-/// "active", "expiring", "expired" or "revoked".
+/// "active", "expiring", "expired", "revoked" or "paused".
 std::string_view to_word(CredentialState state);
 
 CredentialState state_of(const store::Credential& credential, UtcMillis now);
 
 constexpr bool is_usable(CredentialState state) {
-  return state == CredentialState::active || state == CredentialState::expiring;
+  return state != CredentialState::expired && state != CredentialState::revoked;
 }
 
 /// What an API key allows, in the order of the checks. `refused`: not usable, or its account is deactivated.

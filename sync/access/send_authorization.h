@@ -33,6 +33,8 @@ struct TokenStatus {
   State state = State::missing;
   OrganizationId organization{};  ///< only if active
   std::string organization_name;  ///< only if active
+  /// Only if active: calls of the CRM's interface with it send nothing (HTTP-51).
+  std::optional<UtcMillis> paused_at = {};
 };
 
 /// The sender on whose behalf a gift is sent: a CRM user id, else an e-mail address.

@@ -7,6 +7,7 @@
 #include "matching/match_decision.h"
 #include "matching/rematch.h"
 #include "schema/enums.h"
+#include "schema/store/gift/erased_address.h"
 #include "sync/crm/gift_record_draft.h"
 #include "sync/status/status_rules.h"
 
@@ -144,6 +145,8 @@ store::Gift with_imported_times(store::ChangeLog& log, store::Gift gift,
 void compare(const ReconciliationContext& context, const GiftAndRecord& pair, ReconciliationFinding& finding,
              ReconciliationPlan& plan) {
   const store::Gift& gift = *pair.gift;
+  // Its owner's CRM keeps what it knows of an erased person (GUARD-18).
+  if (store::is_erased_address(gift.transaction.email) && context.crm.person_rows() == nullptr) return;
   const GiftRecord& record = *pair.record;
   const SyncRules& rules = context.rules.sync;
   const bool is_adopted = gift.transaction.gift_source == store::kAdoptedGiftSource;
@@ -155,7 +158,7 @@ void compare(const ReconciliationContext& context, const GiftAndRecord& pair, Re
   const GiftRecord wanted =
       draft_gift_record(then, pair.sync_state->decision, link, rules.integration_user).record;
   RecordDrift drift =
-      compare_record(context.crm.gift_records(), record, wanted, is_adopted, rules.link_of != nullptr);
+      compare_record(context.crm.gift_records(), record, wanted, is_adopted, rules.knows_link_of(gift));
   finding.repaired = std::move(drift.repaired);
   finding.differences = std::move(drift.differences);
   // The imported times are written back as they are, unless an earlier outcome wins the fold.

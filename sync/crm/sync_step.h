@@ -24,6 +24,12 @@ struct SyncRules {
   std::string integration_user;                                            ///< CRM user id, may be empty
   std::function<std::string(const store::RecipientTransaction&)> link_of;  ///< the record's Link
   TaskRules tasks = {};
+  /// The Link of older gifts may be of a former server secret: it stays, and is not compared (SYNC-11).
+  UtcMillis links_since{INT64_MIN};
+
+  bool knows_link_of(const store::Gift& gift) const {
+    return link_of != nullptr && gift.request.created_at >= links_since;
+  }
 };
 
 /// So begins the last error of a gift whose record was written, and whose task was not.

@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "schema/contact_normalization.h"
+#include "sync/access/sending_policy.h"
 #include "sync/gift/lifecycle.h"
+#include "sync/gift/test_gifts.h"
 
 namespace giftsync::sync {
 
@@ -59,6 +61,8 @@ std::optional<ActionResult> resend_problem(const store::MailContext& view, const
                                            bool to_other_address) {
   if (is_sent_elsewhere(view)) return refused(kSentElsewhere, Kind::unknown);
   if (is_ended(state)) return refused("it was " + describe_status(state, state.status));
+  if (view.gift.request.is_test)
+    return refused("it is a test gift: none of its mails goes to a recipient; request another one");
   if (view.gift.request.mode != SendMode::email || !view.mail) {
     return refused("giftsync does not mail it: its links were returned to the caller, who sends them");
   }
@@ -117,6 +121,18 @@ std::optional<ActionResult> resend_problem(const store::MailContext& view, bool 
   return resend_problem(view, state_of(view), to_other_address);
 }
 
+std::string address_problem(store::DoNotSend& list, std::span<const std::string> allowed_domains,
+                            const std::string& email, bool is_other_address, UtcMillis now) {
+  std::string reason;
+  const auto listed = find_listed(list, std::span(&email, 1), now);
+  if (!listed.empty() && (is_other_address || listed.begin()->second.reason != DoNotSendReason::bounced))
+    reason = describe(listed.begin()->second);
+  else if (const auto finding = domain_finding(allowed_domains, email))
+    reason = finding->message;
+  if (reason.ends_with('.')) reason.pop_back();  // reasons are parts of sentences
+  return reason;
+}
+
 std::string cancel_problem(const store::MailContext& view) {
   if (is_sent_elsewhere(view)) return kSentElsewhere;
   const FoldedStatus state = state_of(view);
@@ -141,11 +157,27 @@ std::string retry_problem(store::SyncQueue& queue, TransactionId gift, UtcMillis
                        states.empty() ? std::nullopt : std::optional(states.front().state), now);
 }
 
-ActionResult resend(store::LifecycleStore& lifecycle, store::RequestRecords& request_records,
-                    const ResendAction& action, UtcMillis now) {
+namespace {
+
+/// The address_problem() of where the action mails the gift to; empty also without such a gift.
+std::string problem_of_target(store::Store& store, const ResendAction& action, UtcMillis now) {
+  const auto gifts = store.gifts.find(std::span(&action.gift, 1));
+  if (gifts.empty()) return {};
+  const std::string& email = gifts.front().transaction.email;
+  const bool is_other = action.email && email_key(*action.email) != email_key(email);
+  if (is_other && is_test_address(*action.email))
+    return *action.email + " is for tests with a test key: give the recipient's address";
+  return address_problem(store.do_not_send, action.allowed_domains, is_other ? *action.email : email,
+                         is_other, now);
+}
+
+}  // namespace
+
+ActionResult resend(store::Store& store, const ResendAction& action, UtcMillis now) {
   ActionResult result = refused("there is no such gift", Kind::unknown);
+  const std::string problem = problem_of_target(store, action, now);
   std::optional<GiftRequestId> unmailed_request;
-  lifecycle.enqueue_mail(action.gift, now, [&](const store::MailContext& view) {
+  store.lifecycle.enqueue_mail(action.gift, now, [&](const store::MailContext& view) {
     unmailed_request.reset();  // the callback may run again
     const std::string& before = view.gift.transaction.email;
     const bool to_other_address = action.email && email_key(*action.email) != email_key(before);
@@ -154,6 +186,8 @@ ActionResult resend(store::LifecycleStore& lifecycle, store::RequestRecords& req
     if (view.gift.request.mode == SendMode::urls && !is_ended(state)) unmailed_request = view.gift.request.id;
     if (auto fault = resend_problem(view, state, to_other_address)) {
       result = std::move(*fault);
+    } else if (!problem.empty()) {
+      result = refused(problem);
     } else {
       result = ActionResult{Kind::done, "", state, to_other_address, before};
       order = make_resend_order(view, state, action, to_other_address ? *action.email : before, now);
@@ -162,7 +196,7 @@ ActionResult resend(store::LifecycleStore& lifecycle, store::RequestRecords& req
     return order;
   });
   const auto link_source =
-      unmailed_request ? describe_link_source(request_records, *unmailed_request) : std::nullopt;
+      unmailed_request ? describe_link_source(store.request_records, *unmailed_request) : std::nullopt;
   if (link_source) result.reason = *link_source;
   return result;
 }
@@ -265,6 +299,8 @@ store::NewGiftRequest new_gift_request(GiftToSend gift, UtcMillis now) {
   request.created_at = now;
   request.credential_prefix = std::move(gift.credential_prefix);
   request.http_request_id = std::move(gift.http_request_id);
+  request.organization = gift.sender.organization;
+  request.is_test = is_test_key(request.credential_prefix);
   created.recipients = std::move(gift.recipients);
   created.warnings = std::move(gift.warnings);
   created.idempotency = std::move(gift.idempotency);

@@ -22,6 +22,7 @@ struct ResendAction {
       email;  ///< another address: the gift gets new links, the old ones become invalid
   std::string who;
   std::optional<store::AuditEvent> audit = std::nullopt;  ///< inserted with the action
+  std::vector<std::string> allowed_domains = {};          ///< of the settings; empty: all (GUARD-6)
 };
 
 struct ActionResult {
@@ -42,6 +43,12 @@ struct ActionResult {
 /// decides by it under the gift's lock.
 std::optional<ActionResult> resend_problem(const store::MailContext& view, bool to_other_address);
 
+/// Why no gift is mailed again to this address: its domain is not allowed (GUARD-6), or it is listed
+/// (GUARD-1). A gift's own address may be listed as bounced, since the mailbox may work again; another one
+/// may not be listed at all. Empty when it can be. Reads the store.
+std::string address_problem(store::DoNotSend& list, std::span<const std::string> allowed_domains,
+                            const std::string& email, bool is_other_address, UtcMillis now);
+
 /// Why the gift cannot be cancelled; empty when it can. Pure: cancel() decides the same under its lock.
 std::string cancel_problem(const store::MailContext& view);
 
@@ -53,9 +60,8 @@ std::string retry_problem(const std::optional<store::SyncWait>& wait,
 std::string retry_problem(store::SyncQueue& queue, TransactionId gift, UtcMillis now);
 
 /// Enqueues the gift's mail again, with a new Message-ID. Only for a gift that giftsync mailed itself, that
-/// is not opened and has not ended.
-ActionResult resend(store::LifecycleStore& lifecycle, store::RequestRecords& request_records,
-                    const ResendAction& action, UtcMillis now);
+/// is not opened and has not ended, and only to an address without an address_problem().
+ActionResult resend(store::Store& store, const ResendAction& action, UtcMillis now);
 
 /// Cancels a gift: it is refunded, its links become invalid, and a mail that is still queued is not sent.
 ActionResult cancel(store::ChangeLog& changes, store::LifecycleStore& lifecycle, TransactionId gift,

@@ -4,6 +4,7 @@
 
 #include "platform/digest.h"
 #include "platform/text.h"
+#include "schema/contact_normalization.h"
 #include "sync/gift/gift_actions.h"
 
 namespace giftsync::sync {
@@ -20,6 +21,7 @@ constexpr std::int64_t kMaxGeneration = (std::int64_t{1} << 32) - 1;
 constexpr std::string_view kLinkLabel = "giftsync link token 1";
 constexpr std::string_view kFingerprintLabel = "giftsync server secret fingerprint 1";
 constexpr std::string_view kSettingsLabel = "giftsync settings fingerprint 1";
+constexpr std::string_view kAddressLabel = "giftsync link address 1";
 constexpr std::size_t kSettingsFingerprintDigits = 16;
 
 void append_number(std::string& bytes, std::int64_t number, std::size_t count) {
@@ -35,7 +37,7 @@ std::int64_t parse_number(std::string_view bytes) {
 std::optional<LinkPayload> parse_payload(std::string_view bytes) {
   const std::int64_t kind = parse_number(bytes.substr(0, 1));
   const std::int64_t id = parse_number(bytes.substr(1, kIdBytes));
-  if (kind > static_cast<std::int64_t>(LinkKind::view) || id < 1 || id > kMaxId) return std::nullopt;
+  if (kind > static_cast<std::int64_t>(LinkKind::stop) || id < 1 || id > kMaxId) return std::nullopt;
   return LinkPayload{
       static_cast<LinkKind>(kind), {id}, parse_number(bytes.substr(1 + kIdBytes, kGenerationBytes))};
 }
@@ -45,7 +47,8 @@ std::optional<LinkPayload> parse_payload(std::string_view bytes) {
 LinkSigner::LinkSigner(std::string_view secret_bytes)
     : key_(hmac_sha256(secret_bytes, kLinkLabel)),
       fingerprint_(hmac_sha256(secret_bytes, kFingerprintLabel)),
-      settings_key_(hmac_sha256(secret_bytes, kSettingsLabel)) {
+      settings_key_(hmac_sha256(secret_bytes, kSettingsLabel)),
+      address_key_(hmac_sha256(secret_bytes, kAddressLabel)) {
   if (secret_bytes.empty()) std::terminate();
   fingerprint_.resize(kFingerprintBytes);
   key_id_ = to_base64url(fingerprint_).front();
@@ -66,6 +69,10 @@ std::string LinkSigner::token(LinkKind kind, TransactionId transaction, std::int
   return key_id_ + to_base64url(bytes);
 }
 
+std::int64_t LinkSigner::address_number(std::string_view email) const {
+  return parse_number(hmac_sha256(address_key_, email_key(email)).substr(0, kGenerationBytes));
+}
+
 std::optional<LinkPayload> LinkSigner::verify(std::string_view token) const {
   constexpr std::size_t kMaxTokenCharacters = 64;
   if (token.empty() || token.size() > kMaxTokenCharacters || token.front() != key_id_) return std::nullopt;
@@ -83,6 +90,16 @@ std::string LinkSigner::fingerprint() const {
 
 std::string LinkSigner::settings_fingerprint(std::string_view settings) const {
   return to_hex(hmac_sha256(settings_key_, settings)).substr(0, kSettingsFingerprintDigits);
+}
+
+std::optional<LinkPayload> GiftLinks::verify(std::string_view token, UtcMillis now) const {
+  const UtcMillis end = end_;
+  std::optional<LinkPayload> payload = signer_.verify(token);
+  if (payload && now >= end) return std::nullopt;
+  if (payload || !former_ || now >= former_->valid_until || end != kNoEnd) return payload;
+  payload = former_->signer.verify(token);
+  if (payload) payload->is_of_former_secret = true;
+  return payload;
 }
 
 namespace {

@@ -1,12 +1,14 @@
-// sync: the URLs of a gift's pages: accept, donate, view (HTTP-2, PAGE-2), the tokens in them, and campaigns
-// in links.
+// sync: the URLs of a gift's pages: accept, donate, view and stop (HTTP-2, PAGE-2), the tokens in them, and
+// campaigns in links.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "platform/time.h"
 #include "schema/ids.h"
 #include "schema/store/gift/gift_requests.h"
 #include "schema/store/store.h"
@@ -19,17 +21,19 @@ namespace giftsync::sync {
 //   token = key id (1 character) + base64url(payload)
 //   payload = kind (1 byte) + transaction id (7) + generation (4) + code (20)
 //
-// Numbers are big-endian. The code is HMAC-SHA256 over everything before it, cut to 160 bits, under a key
-// that is derived from the secret for this purpose only. 44 characters of [A-Za-z0-9_-].
+// A stop link has address_number() in place of the generation: it is the address's, and stays valid when the
+// gift is cancelled. Numbers are big-endian. The code is HMAC-SHA256 over everything before it, cut to 160
+// bits, under a key that is derived from the secret for this purpose only. 44 characters of [A-Za-z0-9_-].
 
-/// What a link permits. `view` is the CRM's own Link: status, no buttons.
-enum class LinkKind { redeem, donate, view };
+/// What a link permits. `view` is the CRM's own Link: status, no buttons. `stop` lists the address, and
+/// neither shows nor claims the gift (GUARD-5). Their numbers are in tokens: a new kind comes last.
+enum class LinkKind { redeem, donate, view, stop };
 
 struct LinkPayload {
   LinkKind kind = LinkKind::view;
   TransactionId transaction;
-  std::int64_t generation =
-      0;  ///< the caller compares it with the transaction's: an older link is no longer valid
+  std::int64_t generation = 0;  ///< GiftLinks::is_current() compares it: an older link is no longer valid
+  bool is_of_former_secret = false;
 };
 
 /// Immutable. Any thread.
@@ -41,6 +45,10 @@ class LinkSigner {
   /// The same payload gives the same token. A transaction id outside 1 to kMaxId or a generation outside 0 to
   /// 2^32 - 1 is a bug and aborts.
   std::string token(LinkKind kind, TransactionId transaction, std::int64_t generation) const;
+
+  /// 0 to 2^32 - 1: stands for an address in stop links. Without the secret nothing about it can be found
+  /// out.
+  std::int64_t address_number(std::string_view email) const;
 
   /// The payload of a token that a signer with this secret made; nullopt for any other text.
   std::optional<LinkPayload> verify(std::string_view token) const;
@@ -58,7 +66,14 @@ class LinkSigner {
   std::string key_;
   std::string fingerprint_;
   std::string settings_key_;
+  std::string address_key_;
   char key_id_;  ///< which secret signed; a quick filter, no proof
+};
+
+/// Of a server secret that was rotated (OPS-37).
+struct FormerSigner {
+  LinkSigner signer;
+  UtcMillis valid_until;  ///< its links are
 };
 
 class GiftLinks {
@@ -66,11 +81,19 @@ class GiftLinks {
   /// The path prefix of all gift pages.
   static constexpr std::string_view kPath = "/g/";
 
-  GiftLinks(std::string base_url, const LinkSigner& signer)
-      : base_url_(std::move(base_url)), signer_(signer) {}
+  /// `signer`, which must outlive it, makes every link. Links of `former` are accepted until its end.
+  GiftLinks(std::string base_url, const LinkSigner& signer, std::optional<FormerSigner> former = std::nullopt)
+      : base_url_(std::move(base_url)), signer_(signer), former_(std::move(former)) {}
 
   std::string url_for(LinkKind kind, const store::RecipientTransaction& transaction) const {
-    return base_url_ + std::string(kPath) + signer_.token(kind, transaction.id, transaction.generation);
+    return base_url_ + std::string(kPath) +
+           signer_.token(kind, transaction.id, current_number(signer_, kind, transaction));
+  }
+  /// False once a newer link has replaced it: after a cancel or another address, of stop links after another
+  /// address alone.
+  bool is_current(const LinkPayload& link, const store::RecipientTransaction& transaction) const {
+    const LinkSigner& signer = link.is_of_former_secret && former_ ? former_->signer : signer_;
+    return link.generation == current_number(signer, link.kind, transaction);
   }
   /// The Link of the gift's CRM record; empty for an external gift, which has no page here. It is the same
   /// for all generations, because a record's Link is written once and gives no right to claim the gift. Once
@@ -79,11 +102,28 @@ class GiftLinks {
     if (!transaction.gift_source.empty()) return {};
     return base_url_ + std::string(kPath) + signer_.token(LinkKind::view, transaction.id, 0);
   }
-  std::optional<LinkPayload> verify(std::string_view token) const { return signer_.verify(token); }
+  /// The payload of a link that is valid at `now`; nullopt for any other text.
+  std::optional<LinkPayload> verify(std::string_view token, UtcMillis now) const;
+  /// The store has another secret: links of `signer` end then, those of `former` at once. An earlier end
+  /// stays. One thread.
+  void end_links(UtcMillis end) {
+    if (end < end_.load()) end_ = end;
+  }
+  /// What url_for() makes would never be valid: the store has another secret. Any thread.
+  bool have_ended(UtcMillis now) const { return now >= end_.load(); }
 
  private:
+  static constexpr UtcMillis kNoEnd{INT64_MAX};
+
+  static std::int64_t current_number(const LinkSigner& signer, LinkKind kind,
+                                     const store::RecipientTransaction& transaction) {
+    return kind == LinkKind::stop ? signer.address_number(transaction.email) : transaction.generation;
+  }
+
   const std::string base_url_;
   const LinkSigner& signer_;
+  const std::optional<FormerSigner> former_;
+  std::atomic<UtcMillis> end_ = kNoEnd;
 };
 
 // Adds a gift's campaign to links that leave giftsync.

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "platform/text.h"
+#include "sync/gift/test_gifts.h"
 
 namespace giftsync::sync {
 
@@ -159,6 +160,10 @@ std::optional<DueReminder> next_reminder(const LifecycleTerms& terms, SendMode m
 }
 
 std::optional<UtcMillis> next_timer_at(const store::Gift& gift, const FoldedStatus& state) {
+  if (gift.request.terms == store::kTestTerms) {
+    const auto step = next_test_step(gift, state);
+    return step ? std::optional(step->at) : std::nullopt;
+  }
   const auto terms = parse_terms(gift.request.terms);
   if (!terms || !gift.transaction.gift_source.empty()) return std::nullopt;
   const auto outcome = next_outcome(*terms, state, gift.transaction.resent_at);
@@ -239,7 +244,8 @@ store::TimerPolicy policy_at(UtcMillis now) {
 
 void add(LifecycleStepStats& stats, const TimerRun& run, UtcMillis now) {
   for (const store::TimerDecision& decision : run.decisions) {
-    if (decision.outcome) ++(decision.outcome->status == Status::expired ? stats.expired : stats.refunded);
+    const bool is_outcome = decision.outcome && decision.outcome->source != kTestSource;
+    if (is_outcome) ++(decision.outcome->status == Status::expired ? stats.expired : stats.refunded);
     if (decision.reminder) ++stats.reminded;
     stats.more = stats.more || (decision.due_at && *decision.due_at <= now);
   }
@@ -323,9 +329,26 @@ TimerDecision remind(const store::DueGift& due, const FoldedStatus& state, const
   return decision;
 }
 
+/// The next step of a test gift, unless the tester or an admin has ended it.
+TimerDecision decide_test_step(const store::DueGift& due, std::span<const StatusChange> refused,
+                               UtcMillis now) {
+  const FoldedStatus state = fold(*due.gift.transaction.times[Status::sent], due.changes);
+  const auto step = next_test_step(due.gift, state);
+  if (!step || is_among(refused, *step) || !allows(state, change_of(due.gift, *step, now))) return {};
+  if (step->at <= now) {
+    TimerDecision decision = apply(due.gift, state, *step, now);
+    decision.outcome->source = kTestSource;
+    return decision;
+  }
+  TimerDecision later;
+  later.due_at = step->at;
+  return later;
+}
+
 }  // namespace
 
 TimerDecision decide_timer(const store::DueGift& due, std::span<const StatusChange> refused, UtcMillis now) {
+  if (due.gift.request.terms == store::kTestTerms) return decide_test_step(due, refused, now);
   const store::RecipientTransaction& transaction = due.gift.transaction;
   const auto terms = parse_terms(due.gift.request.terms);
   if (!terms || !transaction.gift_source.empty()) return {};

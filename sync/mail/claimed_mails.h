@@ -21,12 +21,12 @@ namespace giftsync::sync {
 
 struct ClaimedMail {
   store::DeliveryClaim claim;
-  /// The mail of an approver or a sender has only the recipient's address and the time of its order.
+  /// The mail of a user or a sender has only the recipient's address and the time of its order.
   store::Gift gift;
   bool is_obsolete = false;  ///< pointless: the gift was opened or has ended
   UtcMillis claimed_at;
-  std::vector<store::ApproverNotice> notices = {};  ///< of the mail of an approver
-  store::SenderMail of_sender = {};                 ///< of the mail of a sender
+  store::ApproverMail of_approver = {};  ///< of the mail of an approver or admin
+  store::SenderMail of_sender = {};      ///< of the mail of a sender
 };
 
 /// A claim this old is left alone: its lease ends before the mail could be begun.

@@ -1,5 +1,6 @@
 #include "sync/mail/delivery_rules.h"
 
+#include <array>
 #include <cstdlib>
 #include <functional>
 #include <map>
@@ -64,6 +65,11 @@ std::size_t next_batch_rows(std::size_t rows, std::int64_t millis, bool has_fail
   return std::clamp<std::size_t>(next, 1, max_rows);
 }
 
+std::string describe(const store::MailPause& pause) {
+  return "mail is paused since " + minute_text(pause.since) + " UTC by " + pause.by +
+         (pause.reason.empty() ? "" : ": ") + pause.reason;
+}
+
 ClockSkewRepair repair_clock_skew(store::Store& store, UtcMillis now, UtcMillis database_now,
                                   std::int64_t most_request_retry_after_millis) {
   ClockSkewRepair repaired;
@@ -86,6 +92,11 @@ std::string describe(const ClockSkewRepair& repaired) {
   add(repaired.requests, "request records");
   if (what.empty()) return what;
   return "the system clock had been ahead (on this or another node); retry times reset: " + what;
+}
+
+bool is_bad_address_code(std::string_view code) {
+  constexpr std::array<std::string_view, 5> kCodes{"5.1.1", "5.1.2", "5.1.3", "5.1.6", "5.1.10"};
+  return std::ranges::find(kCodes, code) != kCodes.end();
 }
 
 namespace {
@@ -126,6 +137,7 @@ std::vector<SharedReply> shared_replies(std::span<const store::FailedMail> mails
   for (const store::FailedMail& mail : mails) {
     // A 5xx of a mail that waits is in the pause's reason, or soon decided.
     if (mail.state == DeliveryState::queued && !mail.reply.starts_with('4')) continue;
+    if (mail.reply.starts_with(kNotSent)) continue;  // by the do-not-send list, which is no fault
     const auto [found, is_new] = classes.try_emplace({mail.state, reply_class(mail.reply)},
                                                      SharedReply{mail.state, mail.reply, 0, mail.since});
     ++found->second.mails;

@@ -78,6 +78,15 @@ std::size_t next_batch_rows(std::size_t rows, std::int64_t millis, bool has_fail
 inline constexpr std::int64_t kSlowBatchMillis = 10 * kSecondMillis;
 inline constexpr std::int64_t kQuickBatchMillis = 2 * kSecondMillis;
 
+/// "mail is paused since 2026-11-21 12:31 UTC by root: wrong item": the pause of all mail by an admin
+/// (MAIL-36).
+std::string describe(const store::MailPause& pause);
+
+/// Whether an enhanced status code (RFC 3463) says that the address itself is bad: its mailbox or domain is
+/// not known, malformed, moved or takes no mail (GUARD-22). A full mailbox or a policy says nothing of the
+/// kind.
+bool is_bad_address_code(std::string_view code);
+
 // Resets retry times that only a wrong clock can have set. A clock that was ahead leaves retry times
 // far in the future. Every retry time beyond the maximum backoff of its rule (sync/mail/delivery_rules.h)
 // becomes due now. For retry times of polls see daemon/sources/poll_step.h.
@@ -106,6 +115,9 @@ std::string reply_class(std::string_view reply);
 
 /// Whether `text` is a part of the reply, in any case, or a reply of the same class.
 bool is_reply_like(std::string_view reply, std::string_view text);
+
+/// The beginning of the "reply" of a mail that giftsync did not give to the relay.
+inline constexpr std::string_view kNotSent = "not sent: ";
 
 /// A reply that several mails in one state have.
 struct SharedReply {

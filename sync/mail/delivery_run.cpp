@@ -6,6 +6,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "schema/contact_normalization.h"
+
 namespace giftsync::sync {
 namespace {
 
@@ -32,18 +34,19 @@ OutgoingMail compose(const ClaimedMail& mail, const DeliveryRules& rules) {
   const MailIdentity identity = mail_identity(mail.gift, ordered, rules.from_address, rules.installation_id);
   switch (mail.claim.kind) {
     case MailKind::approval:
-      return rules.compose_for_approver(mail.gift.transaction.email, mail.notices, identity);
+      return rules.compose_for_approver(mail.of_approver, identity);
     case MailKind::sender:
       return rules.compose_for_sender(mail.of_sender, identity);
     case MailKind::gift:
     case MailKind::reminder:
+    case MailKind::test:
       return rules.compose(mail.gift, identity);
   }
   std::abort();  // a value outside its enumeration: a bug
 }
 
 std::string obsolete_reason(MailKind kind) {
-  if (kind == MailKind::approval) return "not sent: nothing in it waits for this approver any more";
+  if (kind == MailKind::approval) return "not sent: nothing in it is for this user any more";
   if (kind == MailKind::sender) return "not sent: it would name no gift";
   return "not sent: the gift was opened or has ended";
 }
@@ -52,6 +55,25 @@ std::string obsolete_reason(MailKind kind) {
 DeliveryOutcome unsent(const DeliveryClaim& claim, std::int64_t attempt, DeliveryState state, UtcMillis now,
                        const std::string& reason) {
   return {claim.transaction, attempt, state, now, reason, false, std::nullopt};
+}
+
+/// GUARD-3.
+std::optional<std::string> refusal_of(const ClaimedMail& mail, const DeliveryRules& rules) {
+  if (!rules.refuse_mail || !is_of_gift(mail.claim.kind)) return std::nullopt;
+  return rules.refuse_mail(mail.gift.transaction.email);
+}
+
+/// A gift whose first mail never left is undelivered; a further mail, or one that may have arrived, is
+/// withdrawn, and the gift stays as it is.
+DeliveryOutcome refused_by_policy(const DeliveryClaim& claim, const std::string& refusal, UtcMillis now) {
+  const bool was_mailed =
+      claim.number > 1 || claim.state == DeliveryState::uncertain || claim.uncertain_retries > 0;
+  DeliveryOutcome outcome =
+      unsent(claim, claim.attempt, was_mailed ? DeliveryState::withdrawn : DeliveryState::undelivered, now,
+             std::string(kNotSent) + refusal);
+  if (!was_mailed)
+    outcome.change = store::StatusChange{{}, "mailer", claim.transaction, Status::undelivered, now, now, {}};
+  return outcome;
 }
 
 struct Attempt {
@@ -78,10 +100,25 @@ DeliveryOutcome outcome_of(const Attempt& attempt, const SendResult& result, Utc
   return outcome;
 }
 
+/// GUARD-22.
+std::optional<store::DoNotSendEntry> bounce_of(const ClaimedMail& mail, const SendResult& result,
+                                               const DeliveryRules& rules, UtcMillis now) {
+  if (!rules.bounce_days || !result.is_bad_address || !is_of_gift(mail.claim.kind)) return std::nullopt;
+  store::DoNotSendEntry entry;
+  entry.pattern = email_key(mail.gift.transaction.email);
+  entry.reason = DoNotSendReason::bounced;
+  entry.transaction = mail.claim.transaction;
+  entry.added_by = "mailer";
+  entry.expires_at = now + *rules.bounce_days * kDayMillis;
+  return entry;
+}
+
 std::string name_of(const DeliveryOutcome& outcome) {
   const std::int64_t id = outcome.transaction.value;
+  if (store::is_test_mail(outcome.transaction))
+    return "test gift " + std::to_string(store::test_gift_of(outcome.transaction).value) + ": ";
   if (store::is_mail_to_sender(outcome.transaction)) return "notice to a gift's sender: ";
-  return id < 0 ? "approver " + std::to_string(-id) + ": " : "gift " + std::to_string(id) + ": ";
+  return id < 0 ? "notices to user " + std::to_string(-id) + ": " : "gift " + std::to_string(id) + ": ";
 }
 
 void count(DeliveryStats& stats, const DeliveryOutcome& outcome) {
@@ -125,6 +162,27 @@ DeliveryStats DeliveryRun::run() {
   return std::move(stats_);
 }
 
+/// Under health_mutex_. While it holds, no mail grows older (MAIL-36).
+bool DeliveryRun::is_paused_by_admin() {
+  const store::MailPauseState state = delivery_.admin_pause();
+  RelayHealth& health = delivery_.health_;
+  // A time to come was stored while the clock was ahead.
+  health.set_long_pause_ended_at(
+      std::max(health.long_pause_ended_at(), std::min(state.last_ended_at, delivery_.now_())));
+  std::optional<UtcMillis>& logged = delivery_.logged_pause_;
+  if (state.pause && logged != state.pause->since)
+    stats_.warnings.push_back(describe(*state.pause) + "; no mail begins until \"giftsyncctl mail resume\"");
+  else if (!state.pause && logged)
+    stats_.info_lines.push_back("mail is sent again: an admin has ended the pause that began " +
+                                to_rfc3339(*logged));
+  logged = state.pause ? std::optional(state.pause->since) : std::nullopt;
+  return state.pause.has_value();
+}
+
+bool DeliveryRun::may_continue() {
+  return connection_.should_continue() && !delivery_.admin_pause().pause;
+}
+
 /// Reads the stored pause, which an admin may have ended. A pause of other settings has ended: they were
 /// corrected.
 SendPermission DeliveryRun::permission() {
@@ -136,6 +194,7 @@ SendPermission DeliveryRun::permission() {
   if (!delivery_.knows_long_pause_)
     health.set_long_pause_ended_at(std::min(deliveries.long_pause_ended_at(rules.daemon), delivery_.now_()));
   delivery_.knows_long_pause_ = true;
+  if (is_paused_by_admin()) return SendPermission::wait;
   std::optional<store::CircuitBreaker> stored = deliveries.breaker(rules.daemon);
   if (stored && stored->relay != rules.relay) {
     health.end_pause(*stored, delivery_.now_());
@@ -151,8 +210,8 @@ SendPermission DeliveryRun::permission() {
 void DeliveryRun::deliver() {
   const bool began_as_test = is_test_;
   std::size_t taken = 0;
-  bool may_continue = true;
-  while (!has_ended_ && taken < connection_.max_mails && (may_continue = connection_.should_continue())) {
+  bool is_allowed = true;
+  while (!has_ended_ && taken < connection_.max_mails && (is_allowed = may_continue())) {
     std::vector<ClaimedMail> group =
         take(is_test_ ? 1 : std::min(transport_.max_batch_size(), connection_.max_mails - taken));
     if (group.empty() && !in_flight_.ended.empty()) {
@@ -179,7 +238,7 @@ void DeliveryRun::deliver() {
   }
   write({});
   in_flight_.claims.clear();
-  if (!may_continue || has_ended_) delivery_.claimed_.release_all(delivery_.rules_.owner);
+  if (!is_allowed || has_ended_) delivery_.claimed_.release_all(delivery_.rules_.owner);
   stats_.more = stats_.more || taken >= connection_.max_mails || (began_as_test && !is_test_);
 }
 
@@ -197,7 +256,7 @@ void DeliveryRun::deliver_group(std::vector<ClaimedMail> group) {
   const std::vector<PreparedMail> prepared = prepare(std::move(group));
   if (!prepared.empty()) {
     // A slow relay may have delayed the preparation.
-    if (connection_.should_continue())
+    if (may_continue())
       send(prepared);
     else
       release(prepared);
@@ -208,15 +267,21 @@ void DeliveryRun::deliver_group(std::vector<ClaimedMail> group) {
 
 /// The mails of the group that can be sent; the others have their outcome.
 std::vector<DeliveryRun::PreparedMail> DeliveryRun::prepare(std::vector<ClaimedMail> group) {
+  // Before anything has an outcome, since the store may fail.
+  std::vector<std::optional<std::string>> refusals;
+  for (const ClaimedMail& mail : group) refusals.push_back(refusal_of(mail, delivery_.rules_));
   std::vector<PreparedMail> composed;
   std::vector<EndedAttempt> abandoned;
-  for (ClaimedMail& mail : group) {
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    ClaimedMail& mail = group[i];
     if (mail.claim.state == DeliveryState::sending) {
       if (auto result = resolve_abandoned(mail))
         abandoned.push_back({mail, mail.claim.attempt, std::move(*result)});
     } else if (mail.is_obsolete) {
       add_outcome(mail, unsent(mail.claim, mail.claim.attempt, DeliveryState::withdrawn, delivery_.now_(),
                                obsolete_reason(mail.claim.kind)));
+    } else if (refusals[i]) {
+      add_outcome(mail, refused_by_policy(mail.claim, *refusals[i], delivery_.now_()));
     } else {
       OutgoingMail outgoing = compose(mail, delivery_.rules_);
       composed.push_back({std::move(mail), std::move(outgoing)});
@@ -321,6 +386,7 @@ void DeliveryRun::record_one(const EndedAttempt& attempt, Findings& findings) {
                                        result, now, policy_);
   if (result.outcome == SendOutcome::transport_error)
     return record_fault(attempt, std::move(outcome), findings);
+  outcome.do_not_send = bounce_of(attempt.mail, result, delivery_.rules_, now);
   add_outcome(attempt.mail, std::move(outcome));
   if (result.outcome != SendOutcome::uncertain) record_working(attempt, findings);
 }

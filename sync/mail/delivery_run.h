@@ -44,6 +44,9 @@ class DeliveryRun {
   };
 
   SendPermission permission();
+  bool is_paused_by_admin();
+  /// Whether another mail may begin: the step goes on, and no admin has paused mail.
+  bool may_continue();
   void deliver();
   std::vector<ClaimedMail> take(std::size_t count);
   void deliver_group(std::vector<ClaimedMail> group);

@@ -42,12 +42,18 @@ MailDelivery::MailDelivery(store::Store& store, const DeliveryRules& rules, std:
       claimed_(store, connections, std::max(kMinClaim, connections * mails_at_once), now_),
       writer_(store.deliveries, now_),
       health_(connections),
+      admin_pause_(now_, [this](int) { return std::optional(store_.mail_pauses.state()); }),
       in_flight_(connections) {}
 
 DeliveryStats MailDelivery::step(const Connection& connection) {
   // Also while delivery is paused: new requests begin there, and do not read it themselves (MAIL-29).
   store_.deliveries.refresh_turns(now_());
+  if (rules_.have_links_ended && rules_.have_links_ended(now_())) return {};
   return DeliveryRun(*this, connection).run();
+}
+
+store::MailPauseState MailDelivery::admin_pause() {
+  return *admin_pause_.get(0);
 }
 
 void MailDelivery::release_after_fault(std::size_t connection) {

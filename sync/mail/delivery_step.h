@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "platform/time.h"
+#include "platform/ttl_cache.h"
 #include "schema/store/store.h"
 #include "sync/gift/gift_event.h"
 #include "sync/mail/claimed_mails.h"
@@ -34,9 +35,8 @@ struct OrderedMail {
 };
 /// Returns the same mail for the same gift and identity, so that a retry has the same bytes.
 using ComposeMail = std::function<OutgoingMail(const store::Gift&, const MailIdentity&)>;
-/// The mail to an approver; `email` is theirs.
-using ComposeApproverMail = std::function<OutgoingMail(
-    const std::string& email, std::span<const store::ApproverNotice>, const MailIdentity&)>;
+/// The mail to an approver or admin.
+using ComposeApproverMail = std::function<OutgoingMail(const store::ApproverMail&, const MailIdentity&)>;
 /// The mail to a sender of gifts that became undelivered.
 using ComposeSenderMail = std::function<OutgoingMail(const store::SenderMail&, const MailIdentity&)>;
 
@@ -50,6 +50,12 @@ struct DeliveryRules {
   ComposeMail compose;
   ComposeApproverMail compose_for_approver = {};  ///< needed where notices are queued
   ComposeSenderMail compose_for_sender = {};      ///< needed where notices of senders are queued
+  /// Why a gift's mail must not leave for this address now (GUARD-3); called by any thread. Absent: all may.
+  std::function<std::optional<std::string>(const std::string& email)> refuse_mail = {};
+  /// True while links in mails would be of an ended secret: none leaves. Called by any thread.
+  std::function<bool(UtcMillis now)> have_links_ended = {};
+  /// For so long a bad address is on the do-not-send list (GUARD-22). Absent: it is not listed.
+  std::optional<std::int64_t> bounce_days = {};
 };
 
 /// In the form gift-41.1.8f3a...@example.com: the same for every attempt, a new one for a resend. Further
@@ -111,6 +117,8 @@ class MailDelivery {
     std::vector<store::DeliveryOutcome> ended;  ///< not known to be stored
     std::vector<std::string> markers;           ///< Message-IDs to discard once these outcomes are durable
   };
+  /// The pause of all mail by an admin (MAIL-36), as it was within the last second.
+  store::MailPauseState admin_pause();
   void store_outcomes(InFlight& in_flight);
   void requeue_unsent(InFlight& in_flight);
 
@@ -120,9 +128,12 @@ class MailDelivery {
   ClaimedMails claimed_;
   AttemptWriter writer_;
   std::mutex health_mutex_;
-  RelayHealth health_;               // guarded by health_mutex_; the stored pause changes under it too
-  bool has_worked_ = false;          // guarded by health_mutex_; the relay worked since the last pause began
-  bool knows_long_pause_ = false;    // guarded by health_mutex_; the end of a pause before the start was read
+  RelayHealth health_;             // guarded by health_mutex_; the stored pause changes under it too
+  bool has_worked_ = false;        // guarded by health_mutex_; the relay worked since the last pause began
+  bool knows_long_pause_ = false;  // guarded by health_mutex_; the end of a pause before the start was read
+  /// Guarded by health_mutex_; since when mail is paused by an admin, as the log has it.
+  std::optional<UtcMillis> logged_pause_;
+  TtlCache<int, store::MailPauseState> admin_pause_;
   std::vector<InFlight> in_flight_;  ///< by connection; used by its thread only
 };
 

@@ -29,6 +29,7 @@ struct SendResult {
   /// With a refusal or a transport_error: the relay said so in reply to RCPT, DATA or the final dot, and may
   /// mean this recipient or every mail (MAIL-27).
   bool is_ambiguous = false;
+  bool is_bad_address = false;  ///< with a refusal: the relay said that the address is bad (GUARD-22)
 };
 
 /// Used by one thread at a time.

@@ -90,7 +90,7 @@ class RelayHealth {
   /// When the day began after which a mail that was first deferred or refused at `first` is given up: a long
   /// pause is no recipient's fault, and one that is not over yet ends now at the earliest.
   UtcMillis day_started_at(UtcMillis first, UtcMillis now) const;
-  /// The end of the last long pause, which the store keeps; 0: none ended.
+  /// The end of the last long pause or pause by an admin (MAIL-36), which the store keeps; 0: none ended.
   UtcMillis long_pause_ended_at() const { return long_pause_ended_at_; }
   void set_long_pause_ended_at(UtcMillis stored) { long_pause_ended_at_ = stored; }
 

@@ -14,13 +14,24 @@ using F = RequestRecordField;
 using store::ApproverNotice;
 using store::ConsoleUser;
 
-std::vector<ConsoleUser> approvers_of(store::ConsoleUsers& console_users,
-                                      std::optional<OrganizationId> organization) {
+constexpr std::size_t kHeldRequestsPerPage = 500;
+
+std::vector<ConsoleUser> all_approvers(store::ConsoleUsers& console_users) {
   std::vector<ConsoleUser> users = console_users.list(store::Viewer::of_command_line());
   std::erase_if(users, [&](const ConsoleUser& user) {
-    return !user.active || !user.role_set().contains(Role::approver) ||
-           (user.organization && user.organization != organization);
+    return !user.active || !user.role_set().contains(Role::approver);
   });
+  return users;
+}
+
+bool sees(const ConsoleUser& approver, std::optional<OrganizationId> organization) {
+  return !approver.organization || approver.organization == organization;
+}
+
+std::vector<ConsoleUser> approvers_of(store::ConsoleUsers& console_users,
+                                      std::optional<OrganizationId> organization) {
+  std::vector<ConsoleUser> users = all_approvers(console_users);
+  std::erase_if(users, [&](const ConsoleUser& user) { return !sees(user, organization); });
   return users;
 }
 
@@ -69,6 +80,70 @@ void add_approver_notices(store::Store& store, crm::Crm& crm, const ApproverNoti
     }
   }
   store.approver_notices.add(notices, now);
+}
+
+namespace {
+
+/// Accounts and items that several held requests name are read once.
+class HeldNotices {
+ public:
+  HeldNotices(store::Store& store, bool allow_self_approval, UtcMillis now)
+      : store_(store), allow_self_approval_(allow_self_approval), now_(now) {}
+
+  void add(std::span<const store::HeldGiftRequest> waiting, const std::vector<ConsoleUser>& approvers) {
+    std::vector<ApproverNotice> notices;
+    for (const store::HeldGiftRequest& held : waiting) {
+      for (const ConsoleUser& user : approvers) {
+        if (!sees(user, held.organization)) continue;
+        if (!allow_self_approval_ && account_key(held.account) == email_key(user.email)) continue;
+        notices.push_back({user.id, -held.id.value, "", std::to_string(held.id.value),
+                           std::to_string(held.gifts) + " x " + item_name(held.gift),
+                           held.amount ? to_decimal(*held.amount) : ""});
+      }
+    }
+    store_.approver_notices.add(notices, now_);
+  }
+
+ private:
+  /// Of its address; empty of an account that is not there.
+  const std::string& account_key(AccountId id) {
+    const auto [known, is_new] = account_keys_.try_emplace(id);
+    if (is_new) {
+      const auto account = store_.accounts.find(id);
+      known->second = account ? email_key(account->email) : std::string();
+    }
+    return known->second;
+  }
+  const std::string& item_name(GiftId id) {
+    const auto [known, is_new] = item_names_.try_emplace(id);
+    if (is_new) {
+      const auto item = store_.catalogue.item(id);
+      known->second = item ? item->name : std::to_string(id.value);
+    }
+    return known->second;
+  }
+
+  store::Store& store_;
+  const bool allow_self_approval_;
+  const UtcMillis now_;
+  std::map<AccountId, std::string> account_keys_;
+  std::map<GiftId, std::string> item_names_;
+};
+
+}  // namespace
+
+void add_held_notices(store::Store& store, bool allow_self_approval, UtcMillis now) {
+  HeldNotices notices(store, allow_self_approval, now);
+  std::vector<ConsoleUser> approvers;
+  // To the last one: requests that no approver may decide about stay without a notice.
+  for (GiftRequestId after{};;) {
+    const auto waiting = store.approver_notices.find_unnoticed_held(after, kHeldRequestsPerPage);
+    if (waiting.empty()) return;
+    if (approvers.empty()) approvers = all_approvers(store.console_users);
+    if (approvers.empty()) return;
+    notices.add(waiting, approvers);
+    after = waiting.back().id;
+  }
 }
 
 namespace {

@@ -27,6 +27,10 @@ struct ApproverNoticeRules {
 void add_approver_notices(store::Store& store, crm::Crm& crm, const ApproverNoticeRules& rules,
                           std::span<const LoadedRequestRecord> waiting, UtcMillis now);
 
+/// The same about held gift requests (GUARD-29): one for each approver who sees the organization and whose
+/// own account did not ask for it.
+void add_held_notices(store::Store& store, bool allow_self_approval, UtcMillis now);
+
 /// What approvers and their mails call the gift of a record, and its cost; the cost is empty when the
 /// catalogue does not say it.
 struct RequestedItem {

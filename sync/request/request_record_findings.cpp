@@ -5,6 +5,7 @@
 #include "platform/text.h"
 #include "platform/visible_text.h"
 #include "schema/contact_normalization.h"
+#include "sync/gift/test_gifts.h"
 #include "sync/request/request_record_to_gift_request.h"
 
 namespace giftsync::sync {
@@ -48,6 +49,9 @@ Error recipient_error(const RequestRecord& record, bool person_found) {
   }
   const std::string email = trimmed(record.text(F::recipient_email));
   if (email.empty()) return "There is no address to send to: fill in Recipient Email.";
+  if (is_test_address(email))
+    return "Recipient Email " + quoted(email) +
+           " is for tests with a test key: enter the recipient's address.";
   const auto why = email_error(email);
   return why ? Error("Recipient Email " + quoted(email) + " " + *why + ".") : std::nullopt;
 }
@@ -114,6 +118,10 @@ std::vector<RequestRecordFinding> sending_findings(const RequestRecord& complete
   const GiftRequestLimits& limits = facts.limits;
   add("gift", gift_error(completed, facts.item), "giftsyncctl item list");
   add("recipient", recipient_error(completed, facts.person_found));
+  if (facts.refusal)
+    findings.push_back(
+        {"sending_policy", *facts.refusal,
+         "giftsyncctl do-not-send check " + shell_word(trimmed(completed.text(F::recipient_email))), true});
   add("recipient_first_name", name_error(completed, F::recipient_first_name, limits.name_code_points));
   add("recipient_last_name", name_error(completed, F::recipient_last_name, limits.name_code_points));
   add("message", message_error(completed.text(F::message), limits.message_code_points));

@@ -32,6 +32,7 @@ struct SendingFacts {
   bool person_found = true;    ///< false: the contact or lead that the record names is not in the CRM
   SenderAuthorization sender;  ///< of its Sender; without a Sender it is not read
   GiftRequestLimits limits;
+  std::optional<std::string> refusal = {};  ///< why nothing is sent to its recipient (GUARD-1)
 };
 
 /// What is wrong with the record's content, then with its sender. If it is empty the record may be sent, and

@@ -250,6 +250,22 @@ void report_gift_mismatch(Reconciling& reconciling) {
     warn(reconciling, ": " + mismatch + " It was edited by " + editor_of(reconciling.snapshot));
 }
 
+/// The write that makes the record wait for a person was lost, since Error Log does not say why it waits: it
+/// is made now. A record that was edited since is a new request.
+bool has_lost_hold(const Reconciling& reconciling) {
+  const RequestRecordEntry& next = reconciling.next();
+  const RequestRecordSnapshot& snapshot = reconciling.snapshot;
+  const bool is_edited = snapshot.content != snapshot.known.seen_content;
+  return (snapshot.row.claimed || !is_edited) && next.state == State::pending &&
+         next.error.starts_with(kHeldError) && next.error == snapshot.known.error &&
+         next.error != snapshot.row.text(F::error_log);
+}
+
+void leave_unchecked(Reconciling& reconciling) {
+  reconciling.auto_approved = false;
+  reconciling.is_unchecked = true;
+}
+
 void approve_automatically(Reconciling& reconciling) {
   if (reconciling.next().state != State::pending || !reconciling.auto_approved || !reconciling.status) return;
   const bool from_default = !reconciling.snapshot.row.checkbox(F::auto_approved).has_value();
@@ -330,10 +346,11 @@ RequestRecordReconciliation reconcile_request_record(const RequestRecordSnapshot
     apply_edit(reconciling);
   }
   report_gift_mismatch(reconciling);
-  if (is_claimed_by_unknown_instance(reconciling) && next.state == State::pending) {
+  if (has_lost_hold(reconciling)) {
+    leave_unchecked(reconciling);  // its claim, if the row has one, is giftsync's own
+  } else if (is_claimed_by_unknown_instance(reconciling) && next.state == State::pending) {
     next.error = kClaimedByUnknownInstance;
-    reconciling.auto_approved = false;
-    reconciling.is_unchecked = true;
+    leave_unchecked(reconciling);
   }
   approve_automatically(reconciling);
   next.seen_content = is_open(next.state) ? snapshot.content : "";
@@ -371,11 +388,11 @@ RequestRecordReconciliation reconcile_deleted_request_record(const RequestRecord
 }
 
 bool is_withdrawal(std::string_view error_log) {
-  return error_log == kChangedError || error_log == kUncheckedError;
+  return error_log == kChangedError || error_log == kUncheckedError || error_log.starts_with(kHeldError);
 }
 
 std::string error_log_text(std::string_view text) {
-  return std::string(truncated(text, 255));
+  return std::string(giftsync::trimmed(truncated(text, 255)));  // an org would trim it
 }
 
 }  // namespace giftsync::sync

@@ -23,6 +23,9 @@ inline constexpr std::int64_t kPostponedClaimMillis = 2 * kSecondMillis;
 /// editor can still reject it.
 inline constexpr std::int64_t kRevertedEditDelayMillis = kMinuteMillis;
 
+/// The beginning of the Error Log of a record that a person has to approve (GUARD-30).
+inline constexpr std::string_view kHeldError = "Auto-Approved is not applied: ";
+
 struct RequestRecordSnapshot {
   RequestRecord row;  ///< as the CRM has it
   std::string
@@ -51,8 +54,8 @@ RequestRecordReconciliation reconcile_request_record(const RequestRecordSnapshot
 RequestRecordReconciliation reconcile_deleted_request_record(const store::RequestRecordEntry& known,
                                                              bool has_gift, UtcMillis now);
 
-/// Whether an Error Log says that the approval was withdrawn, because the record was edited: it waits again,
-/// which is no fault.
+/// Whether an Error Log says that the approval was withdrawn, because the record was edited or a rule asks
+/// for a person: it waits again, which is no fault.
 bool is_withdrawal(std::string_view error_log);
 
 /// A text that fits into Error Log.

@@ -1,8 +1,12 @@
 #include "sync/request/request_record_sending.h"
 
 #include <algorithm>
+#include <limits>
 #include <tl/expected.hpp>
 
+#include "platform/text.h"
+#include "sync/access/recent_recipients.h"
+#include "sync/access/sending_budgets.h"
 #include "sync/mail/delivery_rules.h"
 #include "sync/request/request_record_findings.h"
 
@@ -20,6 +24,7 @@ struct Failure {
   std::string text;
   bool is_transient = false;  ///< not caused by the record: retried automatically
   std::int64_t most_retry_after_millis = kMaxSyncRetryMillis;
+  std::optional<UtcMillis> retry_by = {};  ///< also before the growing wait is over
 };
 
 /// An approved record, or a claimed one as it was saved with its claim.
@@ -27,6 +32,7 @@ struct RecordToSend {
   std::string record_id;
   RequestRecord record;
   bool person_found = true;
+  bool is_claimed = false;  ///< by an earlier step, which decided about its recipient: it may have been sent
 };
 
 void apply(const crm::RequestRecordUpdate& write, RequestRecord& row) {
@@ -62,8 +68,9 @@ void report_failures(const RequestRecordContext& context, const std::vector<Fail
     next.failures += 1;
     next.next_attempt_at.reset();
     if (failure.is_transient)
-      next.next_attempt_at =
-          context.now + std::min(rejected_retry_millis(next.failures), failure.most_retry_after_millis);
+      next.next_attempt_at = std::min(
+          context.now + std::min(rejected_retry_millis(next.failures), failure.most_retry_after_millis),
+          failure.retry_by.value_or(UtcMillis{std::numeric_limits<std::int64_t>::max()}));
     changes.push_back({std::move(next), {}});
   }
   const std::set<std::string> saved = save_entries(context.store.request_records, changes, batch);
@@ -76,6 +83,53 @@ void report_failures(const RequestRecordContext& context, const std::vector<Fail
     if (write.error_log || write.claimed) writes.push_back(std::move(write));
   }
   write_records(context.records, writes, batch);
+}
+
+struct WaitingRecord {
+  std::string record_id;
+  std::string why;
+};
+
+/// A person has to approve them: Auto-Approved is not applied, and giftsync unchecks it (GUARD-30).
+void let_wait(const RequestRecordContext& context, const std::vector<WaitingRecord>& waiting,
+              RequestRecordBatch& batch) {
+  std::vector<RequestRecordEntryUpdate> changes;
+  for (const WaitingRecord& record : waiting) {
+    RequestRecordEntry next = batch.works.at(record.record_id).known;
+    if (next.state == State::claimed) next.state = *state_after(next.state, RequestRecordAction::release);
+    next.state = *state_after(next.state, RequestRecordAction::withdraw);
+    next.approval = store::Approval::none;
+    next.approved_by.clear();
+    next.approved_content.clear();
+    next.gift_request_text.clear();
+    next.failures = 0;
+    next.error = error_log_text(std::string(kHeldError) + record.why);
+    next.next_attempt_at = context.now + kWriteInFlightMillis;
+    const store::RequestRecordTransition withdrawn{context.now, "giftsync",
+                                                   std::string(to_word(State::approved)),
+                                                   std::string(to_word(next.state)), next.error};
+    changes.push_back({std::move(next), {withdrawn}});
+  }
+  const std::set<std::string> saved = save_entries(context.store.request_records, changes, batch);
+  std::vector<crm::RequestRecordUpdate> writes;
+  for (const std::string& record_id : saved) {
+    const RequestWork& work = batch.works.at(record_id);
+    crm::RequestRecordUpdate& write = writes.emplace_back(error_log_update(work));
+    write.status = RequestRecordStatus::pending;
+    write.auto_approved = false;
+    if (work.loaded.row.claimed) write.claimed = false;
+  }
+  write_records(context.records, writes, batch);
+}
+
+/// Why the record waits for a person; empty: it does not.
+std::string reason_to_wait(const RequestRecordContext& context, const RequestWork& work,
+                           const store::NewGiftRequest& request) {
+  std::string why;
+  if (!context.rules.hold_reasons || work.known.approval != store::Approval::automatic) return why;
+  for (const store::HoldReason& reason : context.rules.hold_reasons(request))
+    why += (why.empty() ? "" : " ") + reason.message;
+  return why;
 }
 
 /// By user, of the records that name one.
@@ -92,10 +146,26 @@ std::map<std::string, SenderAuthorization> authorizations(const RequestRecordRul
   return by_user;
 }
 
+/// What was found out about all records before, with one lookup for each.
+struct LookedUp {
+  std::map<std::string, SenderAuthorization> senders;
+  std::map<std::string, std::string> refusals;
+};
+
+LookedUp look_up(const RequestRecordRules& rules, const std::vector<RecordToSend>& records) {
+  std::set<std::string> emails;
+  for (const RecordToSend& to_send : records) {
+    if (!to_send.is_claimed) emails.insert(recipient_of(to_send.record));
+  }
+  return {authorizations(rules, records), refusals_of(std::move(emails), rules)};
+}
+
 tl::expected<store::NewGiftRequest, Failure> prepare(const RequestRecordContext& context,
-                                                     const RecordToSend& to_send,
-                                                     const SenderAuthorization& sender,
+                                                     const RecordToSend& to_send, const LookedUp& looked_up,
                                                      RequestRecordBatch& batch) {
+  const auto known_sender = looked_up.senders.find(to_send.record.text(F::sender));
+  const SenderAuthorization sender =
+      known_sender == looked_up.senders.end() ? SenderAuthorization() : known_sender->second;
   const store::GiftItem* item = nullptr;
   if (const auto gift = gift_id_of(to_send.record)) {
     auto known = batch.items.find(*gift);
@@ -103,8 +173,10 @@ tl::expected<store::NewGiftRequest, Failure> prepare(const RequestRecordContext&
       known = batch.items.emplace(*gift, context.store.catalogue.item(*gift)).first;
     if (known->second) item = &*known->second;
   }
-  const std::vector<RequestRecordFinding> findings =
-      sending_findings(to_send.record, {item, to_send.person_found, sender, context.rules.limits});
+  SendingFacts facts{item, to_send.person_found, sender, context.rules.limits};
+  const auto refusal = looked_up.refusals.find(recipient_of(to_send.record));
+  if (!to_send.is_claimed && refusal != looked_up.refusals.end()) facts.refusal = refusal->second;
+  const std::vector<RequestRecordFinding> findings = sending_findings(to_send.record, facts);
   if (findings.empty()) return make_gift_request(to_send.record, *item, *sender.account, context.now);
   return tl::unexpected(Failure{to_send.record_id, error_log_of(findings, to_send.record.text(F::number)),
                                 findings.front().is_retried, context.rules.most_sender_retry_after_millis});
@@ -113,21 +185,28 @@ tl::expected<store::NewGiftRequest, Failure> prepare(const RequestRecordContext&
 /// Prepares the gift requests of valid records and returns their Ids; reports the failures of the others.
 Ids prepare(const RequestRecordContext& context, const std::vector<RecordToSend>& records,
             RequestRecordBatch& batch) {
-  const std::map<std::string, SenderAuthorization> senders = authorizations(context.rules, records);
+  const LookedUp looked_up = look_up(context.rules, records);
   Ids valid_ids;
   std::vector<Failure> failures;
+  std::vector<WaitingRecord> waiting;
   for (const RecordToSend& to_send : records) {
-    const auto sender = senders.find(to_send.record.text(F::sender));
-    auto prepared =
-        prepare(context, to_send, sender == senders.end() ? SenderAuthorization() : sender->second, batch);
+    auto prepared = prepare(context, to_send, looked_up, batch);
     if (!prepared) {
       failures.push_back(prepared.error());
       continue;
     }
-    batch.works.at(to_send.record_id).gift_request = std::move(*prepared);
+    RequestWork& work = batch.works.at(to_send.record_id);
+    std::string why = to_send.is_claimed ? std::string() : reason_to_wait(context, work, *prepared);
+    if (!why.empty()) {
+      waiting.push_back({to_send.record_id, std::move(why)});
+      continue;
+    }
+    prepared->passes_holding_limits = work.known.approval == store::Approval::person;
+    work.gift_request = std::move(*prepared);
     valid_ids.push_back(to_send.record_id);
   }
   report_failures(context, failures, batch);
+  let_wait(context, waiting, batch);
   return valid_ids;
 }
 
@@ -202,6 +281,37 @@ void publish_sent(const RequestRecordContext& context, const std::vector<Request
   write_records(context.records, writes, batch);
 }
 
+std::string limits_text(const store::CreateOutcome& outcome) {
+  std::string text;
+  for (const store::ExceededLimit& exceeded : outcome.exceeded) {
+    for (const std::string& sentence : describe(exceeded)) text += (text.empty() ? "" : " ") + sentence;
+  }
+  for (const store::RecentRecipient& recipient : outcome.recent)
+    text += (text.empty() ? "" : " ") + describe(recipient);
+  return text;
+}
+
+/// Of a record that no person approved: all of the limits that it exceeds hold.
+bool is_held_by_limits(const RequestWork& work, const store::CreateOutcome& outcome) {
+  return work.known.approval == store::Approval::automatic &&
+         std::ranges::all_of(outcome.exceeded,
+                             [](const store::ExceededLimit& exceeded) { return exceeded.limit.holds; }) &&
+         std::ranges::all_of(outcome.recent,
+                             [](const store::RecentRecipient& recipient) { return recipient.holds; });
+}
+
+/// Tried again as other failures, since an admin may raise the limit, and when the next period begins
+/// (GUARD-12) or the recipient may get a gift again (GUARD-19).
+Failure refused_by_limit(const RequestRecordContext& context, const std::string& record_id,
+                         const store::CreateOutcome& outcome) {
+  Failure failure{record_id, limits_text(outcome), true, context.rules.most_sender_retry_after_millis};
+  // Not at once where the daemon's clock is behind: each attempt writes to the CRM.
+  const auto available =
+      outcome.recent.empty() ? available_at(outcome.exceeded) : available_at(outcome.recent);
+  if (available && *available > context.now) failure.retry_by = *available;
+  return failure;
+}
+
 /// Sends the claimed records whose gift requests are prepared.
 void send(const RequestRecordContext& context, const Ids& claimed, RequestRecordBatch& batch) {
   Ids record_ids;
@@ -217,6 +327,7 @@ void send(const RequestRecordContext& context, const Ids& claimed, RequestRecord
   const std::vector<store::CreateOutcome> outcomes = context.store.gifts.create(gift_requests);
   std::vector<RequestRecordEntryUpdate> changes;
   std::vector<Failure> refused;
+  std::vector<WaitingRecord> waiting;
   for (std::size_t i = 0; i < record_ids.size(); ++i) {
     const store::CreateOutcome& outcome = outcomes[i];
     const RequestWork& work = batch.works.at(record_ids[i]);
@@ -225,7 +336,13 @@ void send(const RequestRecordContext& context, const Ids& claimed, RequestRecord
       ++batch.stats.sent;
       if (outcome.kind == store::CreateOutcome::Kind::created)
         batch.stats.made.push_back({work.known.number, outcome.request, outcome.recipients});
+      for (const store::RecentRecipient& recipient : outcome.recent)
+        batch.stats.warnings.push_back("request " + work.known.number + ": " + describe(recipient));
       changes.push_back(sent_change(work, outcome.request, context.now));
+    } else if (outcome.kind == store::CreateOutcome::Kind::refused && is_held_by_limits(work, outcome)) {
+      waiting.push_back({record_ids[i], limits_text(outcome)});
+    } else if (outcome.kind == store::CreateOutcome::Kind::refused) {
+      refused.push_back(refused_by_limit(context, record_ids[i], outcome));
     } else if (outcome.kind == store::CreateOutcome::Kind::failed && !outcome.transient) {
       refused.push_back({record_ids[i], "giftsync could not store the gift: " + outcome.error, true});
     } else {
@@ -234,6 +351,7 @@ void send(const RequestRecordContext& context, const Ids& claimed, RequestRecord
   }
   publish_sent(context, changes, batch);
   report_failures(context, refused, batch);
+  let_wait(context, waiting, batch);
 }
 
 }  // namespace
@@ -281,6 +399,23 @@ RequestRecordEntryUpdate deferred_change(RequestRecordEntry next, UtcMillis unti
   return {std::move(next), {}};
 }
 
+std::map<std::string, std::string> refusals_of(std::set<std::string> emails,
+                                               const RequestRecordRules& rules) {
+  emails.erase("");
+  std::map<std::string, std::string> by_email;
+  if (!rules.refuse_recipients || emails.empty()) return by_email;
+  const std::vector<std::string> asked(emails.begin(), emails.end());
+  std::vector<std::optional<std::string>> found = rules.refuse_recipients(asked);
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    if (found[i]) by_email.emplace(asked[i], std::move(*found[i]));
+  }
+  return by_email;
+}
+
+std::string recipient_of(const RequestRecord& completed) {
+  return std::string(trimmed(completed.text(F::recipient_email)));
+}
+
 void send_request_records(const RequestRecordContext& context, const std::vector<std::string>& approved,
                           std::vector<std::string> claimed, RequestRecordBatch& batch) {
   std::vector<RecordToSend> to_claim;
@@ -292,8 +427,9 @@ void send_request_records(const RequestRecordContext& context, const std::vector
   // The content saved with an earlier claim is sent, even if the row has changed since.
   std::vector<RecordToSend> resumed;
   for (const std::string& record_id : claimed)
-    resumed.push_back(
-        {record_id, parse_request_record(record_id, batch.works.at(record_id).known.gift_request_text)});
+    resumed.push_back({record_id,
+                       parse_request_record(record_id, batch.works.at(record_id).known.gift_request_text),
+                       true, true});
   prepare(context, resumed, batch);
   claimed.insert(claimed.end(), claimed_now.begin(), claimed_now.end());
   send(context, claimed, batch);

@@ -52,6 +52,11 @@ std::set<std::string> write_records(crm::RequestRecords& records,
 /// The entry as it is, due again at that time.
 store::RequestRecordEntryUpdate deferred_change(store::RequestRecordEntry next, UtcMillis until);
 
+/// The address that the record names; may be empty.
+std::string recipient_of(const RequestRecord& completed);
+/// Why nothing is sent to those of the addresses that are refused (GUARD-1), by address.
+std::map<std::string, std::string> refusals_of(std::set<std::string> emails, const RequestRecordRules& rules);
+
 /// Claims and sends the approved records, and sends those that an interrupted step has claimed.
 void send_request_records(const RequestRecordContext& context, const std::vector<std::string>& approved,
                           std::vector<std::string> claimed, RequestRecordBatch& batch);

@@ -230,6 +230,9 @@ std::vector<RequestRecordFinding> find_sending_findings(store::Catalogue& catalo
   SendingFacts facts{item ? &*item : nullptr, loaded.person_found, {}, rules.limits};
   const std::string& sender = loaded.completed.text(F::sender);
   if (!sender.empty()) facts.sender = rules.authorize_senders(std::span(&sender, 1)).front();
+  const std::string email = recipient_of(loaded.completed);
+  const auto refusals = refusals_of({email}, rules);
+  if (const auto refusal = refusals.find(email); refusal != refusals.end()) facts.refusal = refusal->second;
   return sending_findings(loaded.completed, facts);
 }
 

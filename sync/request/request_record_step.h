@@ -33,6 +33,11 @@ struct RequestRecordRules {
   std::int64_t most_sender_retry_after_millis = kMaxSyncRetryMillis;
   /// One result for each of these CRM users.
   std::function<std::vector<SenderAuthorization>(std::span<const std::string> user_ids)> authorize_senders;
+  /// Why nothing is sent to each of these addresses (GUARD-1); nullopt if it may be. Absent: all may.
+  std::function<std::vector<std::optional<std::string>>(std::span<const std::string> emails)>
+      refuse_recipients = {};
+  /// Why a record with Auto-Approved waits for a person all the same (GUARD-30). Absent: none does.
+  std::function<std::vector<store::HoldReason>(const store::NewGiftRequest&)> hold_reasons = {};
   /// Whose approvers get mails about what waits (CON-31); called when something waits. Absent: none.
   std::function<ApproverNoticeRules()> approver_notices = {};
 };

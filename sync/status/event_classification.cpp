@@ -208,12 +208,42 @@ void apply_change(const InboundEvent& event, const EventRules& rules, const Find
   }
 }
 
+/// Who called a mail of giftsync unwanted gets no more gifts (GUARD-4): the address that the provider names,
+/// also when the gift has another one by now.
+void add_complaint(const InboundEvent& event, const EventRules& rules, ClassifiedEvent& result) {
+  const std::string& email = event[EventField::recipient_email];
+  const bool is_of_provider = rules.mapping_fingerprint.empty();
+  if (!rules.lists_complaints || !is_of_provider || event[EventField::status] != kComplaintStatus ||
+      email_error(email))
+    return;
+  store::DoNotSendEntry entry;
+  entry.pattern = email_key(email);
+  entry.reason = DoNotSendReason::complained;
+  entry.added_by = rules.source;
+  if (const auto id = parse_id(event[EventField::transaction_id])) entry.transaction = TransactionId{*id};
+  result.do_not_send = std::move(entry);
+}
+
+/// GUARD-22; whatever becomes of the event.
+void add_bounce(const InboundEvent& event, const EventRules& rules, UtcMillis received_at,
+                ClassifiedEvent& result) {
+  if (!rules.bounce_days || event.bounced_address.empty() || email_error(event.bounced_address)) return;
+  store::DoNotSendEntry entry;
+  entry.pattern = email_key(event.bounced_address);
+  entry.reason = DoNotSendReason::bounced;
+  entry.added_by = rules.source;
+  entry.expires_at = received_at + *rules.bounce_days * kDayMillis;
+  if (const auto id = parse_id(event.bounced_gift)) entry.transaction = TransactionId{*id};
+  result.do_not_send = std::move(entry);
+}
+
 void classify_fields(const InboundEvent& event, const EventRules& rules, UtcMillis received_at,
                      const FindItem& find_item, ClassifiedEvent& result) {
   const std::string& status_word = event[EventField::status];
   const auto mapped = rules.status_map.find(status_word);
   const bool is_mapped = mapped != rules.status_map.end();
   if (is_mapped && !mapped->second) {
+    add_complaint(event, rules, result);
     ignore(result, "status " + in_quotes(status_word) +
                        (rules.mapping_fingerprint.empty() ? " is ignored" : " is mapped to ignore"));
     return;
@@ -252,6 +282,7 @@ ClassifiedEvent classify_event(const InboundEvent& event, KeptEvent kept, const 
                                UtcMillis received_at, const FindItem& find_item) {
   ClassifiedEvent result;
   if (event.unread_reason.empty()) {
+    add_bounce(event, rules, received_at, result);
     classify_fields(event, rules, received_at, find_item, result);
   } else {
     quarantine(result, QuarantineReason::malformed, "no field was read: " + event.unread_reason);

@@ -58,6 +58,11 @@ class InboundEvent {
   /// one. It is not kept.
   std::optional<std::int64_t> generation = std::nullopt;
 
+  /// The address that a mail provider calls bad (GUARD-22), and the gift whose mail or reminder it got. They
+  /// are not kept.
+  std::string bounced_address;
+  std::string bounced_gift;
+
   /// The vendor's own text, to which other pointers can be applied later. Empty for events that are not read
   /// by pointers, and for events that are too long.
   std::string payload;
@@ -72,6 +77,10 @@ class InboundEvent {
   std::array<std::string, kEventFields.size()> values_;
 };
 
+/// The status word of a mail provider's event that the recipient called the mail unwanted. It changes no
+/// status of the gift.
+inline constexpr std::string_view kComplaintStatus = "complained";
+
 /// What a source's settings say about the meaning of its events.
 struct EventRules {
   std::string source;       ///< its name
@@ -84,6 +93,9 @@ struct EventRules {
   /// Fingerprint of all settings that define an event's meaning; it changes with an edit of them (SRC-26).
   /// Empty for mail providers, since no setting changes the meaning of their events.
   std::string mapping_fingerprint;
+  bool lists_complaints = true;  ///< on the do-not-send list (GUARD-23)
+  std::optional<std::int64_t> bounce_days =
+      {};  ///< for so long bad addresses are on it; absent: they are not
 };
 
 /// An event as it is kept while it is not applied.
@@ -99,6 +111,7 @@ struct ClassifiedEvent {
   bool unreadable = false;  ///< it has no usable transaction, status or time; it is quarantined as malformed
   std::set<EventField> faulty_fields;  ///< empty also for an event of which no field was read
   store::InboundItem item;
+  std::optional<store::DoNotSendEntry> do_not_send = {};  ///< of a complaint or bounce (GUARD-4)
 };
 
 /// The event is ignored, for this reason.

@@ -201,6 +201,7 @@ InboundBatch make_batch(store::ExternalIds& external_ids, const EventRules& rule
   batch.message_id = dedup_message_id(context.message_id, rules);
   batch.advance = context.advance;
   for (ClassifiedEvent& classified_event : classified) {
+    if (classified_event.do_not_send) batch.do_not_send.push_back(std::move(*classified_event.do_not_send));
     if (classified_event.ignored)
       batch.ignored.push_back(std::move(classified_event.item.event));
     else
@@ -245,6 +246,7 @@ bool reprocess_batch(store::Store& store, const EventRules& rules, const EventTe
         !progress.seen_digests.insert(unapplied_event.digest).second)
       continue;
     batch.reprocessed_ids.push_back(unapplied_event.id);
+    if (classified->do_not_send) batch.do_not_send.push_back(std::move(*classified->do_not_send));
     if (classified->ignored) {
       batch.ignored.push_back(std::move(classified->item.event));
       continue;

@@ -4,9 +4,9 @@
 
 #include <chrono>
 #include <future>
-#include <nlohmann/json.hpp>
 
 #include "platform/clock.h"
+#include "platform/json.h"
 #include "tests/cli/cli_fixture.h"
 #include "tests/salesforce/fake_org/projects.h"
 #include "tests/salesforce/fake_org/server.h"

@@ -4,9 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "platform/json.h"
 #include "tests/cli/cli_fixture.h"
 #include "tests/salesforce/fake_org/server.h"
 #include "tests/salesforce/fake_org_fixture.h"

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <map>
 
 #include "daemon/mail/notice_mail.h"
 #include "sync/request/approver_notices.h"
@@ -72,11 +73,9 @@ class ApproverMails : public tests::RequestRecordFixture {
     delivery_rules_.from_address = "gifts@example.com";
     delivery_rules_.installation_id = "abc";
     delivery_rules_.policy.hold_uncertain = false;
-    delivery_rules_.compose_for_approver = [](const std::string& email,
-                                              std::span<const store::ApproverNotice> notices,
-                                              const MailIdentity& identity) {
-      return mail::compose_approver_mail(
-          {email, notices, identity, "gifts@example.com", "https://admin.example.com/console"});
+    delivery_rules_.compose_for_approver = [](const store::ApproverMail& mail, const MailIdentity& identity) {
+      return mail::compose_approver_mail({mail.email, mail.notices, identity, "gifts@example.com",
+                                          "https://admin.example.com/console", "en", mail.admin_notices});
     };
   }
   UserId user(const std::string& email, Role role, std::optional<OrganizationId> organization = {}) {
@@ -129,6 +128,56 @@ TEST_P(ApproverMails, ApproversWhoMayDecideGetOneMailWithoutTheRecipient) {
   now = now + kDayMillis;
   process();
   EXPECT_THAT(addresses(), IsEmpty()) << "nothing new waits";
+}
+
+// covers: GUARD-31
+TEST_P(ApproverMails, AnAdminIsMailedAboutABudgetBesideWhatWaits) {
+  user("ada@example.com", Role::admin);
+  user("eve@example.com", Role::approver);
+  const UserId ben = user("ben@example.com", Role::approver);
+  store().console_users.grant(ben, {Role::admin, RoleOrigin::granted, "root", now}, {});
+  const store::UsageLimit budget{"2026-11", "all", store::BudgetKind::installation,
+                                 {100, {}}, now,   now + kDayMillis};
+  store().sending_usage.ensure(std::span(&budget, 1));
+  ASSERT_TRUE(store().sending_usage.mark_warned(budget, {80}, 80, now));
+  people_.insert("1", "Hello", false);
+  process();
+  std::map<std::string, std::string> mails;
+  for (const OutgoingMail& mail : deliver()) mails[mail.envelope_to] += mail.bytes;
+  ASSERT_THAT(mails, SizeIs(3));
+  const auto names_budget = HasSubstr("80 % of a budget is used: the installation, 2026-11:");
+  EXPECT_THAT(mails["ada@example.com"], AllOf(names_budget, Not(HasSubstr("R-1"))));
+  EXPECT_THAT(mails["eve@example.com"], AllOf(Not(HasSubstr("budget")), HasSubstr("R-1: Coffee")));
+  EXPECT_THAT(mails["ben@example.com"], AllOf(names_budget, HasSubstr("R-1: Coffee")));
+  now = now + kDayMillis;
+  process();
+  EXPECT_THAT(addresses(), IsEmpty());
+}
+
+// covers: GUARD-31
+TEST_P(ApproverMails, ARepeatOfAMailToAnAdminHasTheSameBytes) {
+  user("ada@example.com", Role::admin);
+  const auto reach = [&](std::int64_t percent) {
+    const store::UsageLimit budget{"2026-11", "all", store::BudgetKind::installation,
+                                   {100, {}}, now,   now + kDayMillis};
+    store().sending_usage.ensure(std::span(&budget, 1));
+    store().sending_usage.mark_warned(budget, {percent}, percent, now);
+    store().approver_notices.queue_mails(now);
+  };
+  relay_.script = {{SendOutcome::uncertain, "lost"}};
+  reach(80);
+  const auto first = deliver();
+  ASSERT_THAT(first, SizeIs(1));
+  reach(100);
+  now = now + kHourMillis;
+  const auto again = deliver();
+  ASSERT_THAT(again, SizeIs(1));
+  EXPECT_EQ(again[0].bytes, first[0].bytes);
+  store().approver_notices.queue_mails(now);
+  now = now + store::kApproverMailPauseMillis;
+  const auto next = deliver();
+  ASSERT_THAT(next, SizeIs(1));
+  EXPECT_THAT(next[0].bytes, AllOf(HasSubstr("100 % of a budget"), Not(HasSubstr("80 % of"))));
 }
 
 // CON-31

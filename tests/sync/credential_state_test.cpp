@@ -30,6 +30,19 @@ TEST(CredentialState, DependsOnRevocationAndExpiry) {
   EXPECT_EQ(to_word(state_of(token, kNow)), "revoked");
 }
 
+// HTTP-51
+TEST(CredentialState, APausedOneIsUsableUntilItExpires) {
+  store::Credential key;
+  key.paused_at = kNow;
+  EXPECT_EQ(to_word(state_of(key, kNow)), "paused");
+  EXPECT_TRUE(is_usable(state_of(key, kNow)));
+  key.expires_at = kLater;
+  EXPECT_EQ(state_of(key, kNow), CredentialState::paused);
+  EXPECT_EQ(state_of(key, kLater), CredentialState::expired);
+  key.revoked_at = kNow;
+  EXPECT_EQ(state_of(key, kNow), CredentialState::revoked);
+}
+
 // HTTP-25, HTTP-26, HTTP-28
 TEST(ApiKeyAccess, FirstUnmetConditionDecides) {
   store::ApiKeyOwner caller = usable_key();

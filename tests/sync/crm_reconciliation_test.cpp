@@ -85,6 +85,18 @@ TEST_P(CrmReconciliation, OwnedFieldsAreRepairedAndOthersReported) {
   EXPECT_EQ(state(), before) << "a second run changes nothing";
 }
 
+// OPS-37
+TEST_P(ManagedCrmReconciliation, TheLinkOfAGiftFromBeforeARotationIsNotCompared) {
+  const auto gift = send("ada@example.com");
+  sync();
+  set(gift.value, "recipienttransactionlink = 'https://gifts.test/g/former'");
+  rules_.links_since = tests::kNow + 1;
+  EXPECT_THAT(reconcile_all().at(gift.value).differences, IsEmpty());
+  rules_.links_since = tests::kNow;
+  EXPECT_THAT(reconcile_all().at(gift.value).differences, SizeIs(1));
+  EXPECT_EQ(record(gift.value, "recipienttransactionlink"), "https://gifts.test/g/former") << "it stays";
+}
+
 // SYNC-48
 TEST_P(CrmReconciliation, SentAtIsRepairedAndWholeSecondsAreAccepted) {
   const auto gift = send("ada@example.com");

@@ -187,6 +187,66 @@ TEST_P(DeliveryStepTest, AResentMailHasItsOwnMessageIdAndAReminderReportsNoDeliv
   EXPECT_THAT(reported_statuses(gifts[0]), SizeIs(reports));
 }
 
+// covers: OPS-38
+TEST_P(DeliveryStepTest, NoMailLeavesWithLinksOfAnEndedSecret) {
+  UtcMillis end = now_;
+  rules_.have_links_ended = [&](UtcMillis now) { return now >= end; };
+  const auto gifts = send_gifts(1);
+  step();
+  EXPECT_THAT(transport_.sent, IsEmpty());
+  EXPECT_EQ(state(gifts[0]), DeliveryState::queued);
+  end = now_ + kDayMillis;
+  step();
+  EXPECT_THAT(transport_.sent, SizeIs(1));
+}
+
+// covers: GUARD-3
+TEST_P(DeliveryStepTest, AFirstMailThatThePolicyRefusesIsUndeliveredAndAFurtherOneIsWithdrawn) {
+  std::string refused = "p0@example.com";
+  rules_.refuse_mail = [&](const std::string& email) {
+    return email == refused ? std::optional<std::string>("The recipient asked for no gifts.") : std::nullopt;
+  };
+  const auto gifts = send_gifts(2);
+  step();
+  EXPECT_THAT(transport_.sent, SizeIs(1));
+  EXPECT_EQ(state(gifts[0]), DeliveryState::undelivered);
+  EXPECT_EQ(store_->deliveries.find(gifts[0])->last_reply, "not sent: The recipient asked for no gifts.");
+  EXPECT_THAT(reported_statuses(gifts[0]), ElementsAre(Status::undelivered));
+  EXPECT_THAT(reported_statuses(gifts[1]), ElementsAre(Status::delivered));
+  refused = "p1@example.com";
+  store_->lifecycle.enqueue_mail(gifts[1], now_, [](const store::MailContext&) {
+    return store::MailOrder{MailKind::reminder, "p1@example.com"};
+  });
+  step();
+  EXPECT_THAT(transport_.sent, SizeIs(1));
+  EXPECT_EQ(state(gifts[1]), DeliveryState::withdrawn);
+  EXPECT_THAT(reported_statuses(gifts[1]), ElementsAre(Status::delivered));
+}
+
+// covers: GUARD-22
+TEST_P(DeliveryStepTest, ABadAddressIsListedWithTheOutcomeOfTheMail) {
+  const SendResult bad{SendOutcome::refused, "550 5.1.1 no such user", false, true};
+  const SendResult full{SendOutcome::refused, "552 5.2.2 mailbox full", false, false};
+  const auto listed = [&] { return store_->do_not_send.list({}, "", 10, now_); };
+  transport_.script = {bad};
+  const auto first = send_gifts(1);
+  step();
+  EXPECT_EQ(state(first[0]), DeliveryState::undelivered);
+  EXPECT_THAT(listed(), IsEmpty()) << "by default it is not";
+  delivery_.reset();
+  rules_.bounce_days = 90;
+  transport_.script = {bad, full};
+  const auto gifts = send_gifts(2);
+  step();
+  EXPECT_EQ(state(gifts[0]), DeliveryState::undelivered);
+  EXPECT_EQ(state(gifts[1]), DeliveryState::undelivered);
+  ASSERT_THAT(listed(), SizeIs(1));
+  EXPECT_EQ(listed()[0].pattern, "p0@example.com");
+  EXPECT_EQ(listed()[0].reason, DoNotSendReason::bounced);
+  EXPECT_EQ(listed()[0].transaction, gifts[0]);
+  EXPECT_EQ(listed()[0].expires_at, now_ + 90 * kDayMillis);
+}
+
 // MAIL-17
 TEST_P(DeliveryStepTest, AMailOfAnEndedGiftIsNotSent) {
   const auto gifts = send_gifts(2);
@@ -572,6 +632,61 @@ TEST_P(DeliveryStepTest, TheDayBeginsAgainAfterALongPauseAlsoForADaemonThatIsRes
   now_ = now_ + kHourMillis;
   transport_.script.assign(2, greylisted);
   EXPECT_EQ(step().undelivered, 2u);
+}
+
+// MAIL-36
+TEST_P(DeliveryStepTest, AnAdminsPauseHoldsAllMailUntilItIsEnded) {
+  const auto gifts = send_gifts(2);
+  ASSERT_TRUE(store_->mail_pauses.begin({now_, "root", "wrong item"}));
+  const DeliveryStats paused = step();
+  EXPECT_EQ(paused.accepted, 0u);
+  EXPECT_FALSE(paused.more);
+  EXPECT_THAT(paused.warnings, ElementsAre(HasSubstr("by root: wrong item")));
+  now_ = now_ + kSecondMillis;
+  EXPECT_THAT(step().warnings, IsEmpty()) << "it is logged once";
+  delivery_.reset();
+  EXPECT_EQ(step().accepted, 0u) << "a restart does not end it";
+  EXPECT_THAT(transport_.sent, IsEmpty());
+  for (const TransactionId gift : gifts) EXPECT_EQ(state(gift), DeliveryState::queued);
+  ASSERT_TRUE(store_->mail_pauses.end(now_));
+  now_ = now_ + kSecondMillis;
+  const DeliveryStats resumed = step();
+  EXPECT_EQ(resumed.accepted, 2u);
+  EXPECT_THAT(resumed.info_lines, ElementsAre(HasSubstr("mail is sent again")));
+  EXPECT_THAT(transport_.sent, SizeIs(2));
+}
+
+// MAIL-36
+TEST_P(DeliveryStepTest, APauseThatBeginsWithinAStepLetsNoOtherMailBegin) {
+  const auto gifts = send_gifts(8);
+  transport_.while_sending = [&] {
+    store_->mail_pauses.begin({now_, "root"});
+    now_ = now_ + kSecondMillis;
+  };
+  EXPECT_EQ(step().accepted, GetParam()) << "what the connection had in hand ended normally";
+  EXPECT_EQ(step().accepted, 0u);
+  ASSERT_TRUE(store_->mail_pauses.end(now_));
+  now_ = now_ + kSecondMillis;
+  EXPECT_EQ(step().accepted, gifts.size() - GetParam());
+}
+
+// MAIL-36
+TEST_P(DeliveryStepTest, TheTimeOfAnAdminsPauseCountsAgainstNoMail) {
+  const auto gifts = send_gifts(1);
+  const SendResult greylisted{SendOutcome::try_later, "451 greylisted"};
+  transport_.script = {greylisted};
+  EXPECT_EQ(step().deferred, 1u);
+  store_->mail_pauses.begin({now_, "root"});
+  now_ = now_ + 2 * kDayMillis;
+  EXPECT_EQ(step().undelivered, 0u);
+  store_->mail_pauses.end(now_);
+  now_ = now_ + kSecondMillis;
+  transport_.script = {greylisted};
+  EXPECT_EQ(step().deferred, 1u) << "its day begins again";
+  now_ = now_ + kDayMillis;
+  transport_.script = {greylisted};
+  EXPECT_EQ(step().undelivered, 1u);
+  EXPECT_EQ(state(gifts[0]), DeliveryState::undelivered);
 }
 
 TEST_P(DeliveryStepTest, AnUncertainMailIsRetriedWithTheSameMessageId) {

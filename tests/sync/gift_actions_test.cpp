@@ -16,7 +16,7 @@ using Kind = ActionResult::Kind;
 class GiftActions : public tests::LifecycleFixture {
  protected:
   ActionResult resend_to(TransactionId id, std::optional<std::string> email = {}) {
-    return resend(store_->lifecycle, store_->request_records, {id, std::move(email), "root"}, now_);
+    return resend(*store_, {id, std::move(email), "root"}, now_);
   }
 };
 INSTANTIATE_TEST_SUITE_P(BackEnds, GiftActions,
@@ -181,10 +181,7 @@ TEST_P(GiftActions, TheEventOfAnActionIsWrittenWithIt) {
   store::AuditEvent event;
   event.actor = "ana@example.com";
   event.action = "gift.resend";
-  ASSERT_EQ(resend(store_->lifecycle, store_->request_records,
-                   {id, "bea@example.org", "ana@example.com", event}, now_)
-                .kind,
-            Kind::done);
+  ASSERT_EQ(resend(*store_, {id, "bea@example.org", "ana@example.com", event}, now_).kind, Kind::done);
   event.action = "gift.cancel";
   ASSERT_EQ(cancel(store_->changes, store_->lifecycle, id, "ana@example.com", now_, event).kind, Kind::done);
   EXPECT_EQ(cancel(store_->changes, store_->lifecycle, id, "ana@example.com", now_, event).kind,
@@ -193,6 +190,37 @@ TEST_P(GiftActions, TheEventOfAnActionIsWrittenWithIt) {
   ASSERT_THAT(events, SizeIs(2)) << "none of a refusal";
   EXPECT_EQ(events[0].action, "gift.cancel");
   EXPECT_EQ(events[1].detail, "to another address");
+}
+
+// GUARD-1, GUARD-3
+TEST_P(GiftActions, NoGiftIsMailedAgainToAListedAddress) {
+  const TransactionId id = send(1).front();
+  deliver(DeliveryState::undelivered);
+  const auto list = [&](const std::string& pattern, DoNotSendReason reason) {
+    const store::DoNotSendEntry entry{pattern, reason, "", {}, now_, "root", {}};
+    ASSERT_EQ(store_->do_not_send.add(std::span(&entry, 1), {}), 1) << pattern;
+  };
+  list("p0@example.com", DoNotSendReason::bounced);
+  EXPECT_EQ(resend_to(id, "P0@EXAMPLE.com").kind, Kind::done) << "the mailbox may work again";
+  deliver(DeliveryState::undelivered);
+  list("bea@example.org", DoNotSendReason::bounced);
+  const ActionResult bounced = resend_to(id, "Bea@Example.org");
+  EXPECT_EQ(bounced.kind, Kind::refused);
+  EXPECT_THAT(bounced.reason, HasSubstr("The recipient's mail server said on"));
+  EXPECT_EQ(gift(id).transaction.email, "p0@example.com");
+  for (const auto& [reason, words] : {std::pair{DoNotSendReason::complained, "reported a gift as unwanted"},
+                                      std::pair{DoNotSendReason::opted_out, "asked for no gifts on"},
+                                      std::pair{DoNotSendReason::blocked, "an admin listed it on"}}) {
+    list("p0@example.com", reason);
+    const ActionResult refused = resend_to(id);
+    EXPECT_EQ(refused.kind, Kind::refused) << words;
+    EXPECT_THAT(refused.reason, HasSubstr(words));
+    EXPECT_FALSE(refused.reason.ends_with('.')) << "it is a part of a sentence";
+  }
+  list("example.org", DoNotSendReason::blocked);
+  EXPECT_THAT(resend_to(id, "cleo@mail.example.org").reason, HasSubstr("No gifts are sent to example.org"));
+  EXPECT_EQ(resend_to(id, "dan@example.net").kind, Kind::done);
+  EXPECT_EQ(gift(id).transaction.email, "dan@example.net");
 }
 
 // MAIL-16, MAIL-19

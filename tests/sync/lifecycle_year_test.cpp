@@ -86,8 +86,7 @@ class LifecycleYear : public tests::LifecycleFixture {
       } else if (status == Status::opened && random_() % 60 == 0) {
         decide_gift(id, model, random_() % 3 ? Status::redeemed : Status::donated);
       } else if (status == Status::undelivered && random_() % 10 == 0) {
-        ASSERT_EQ(resend(store_->lifecycle, store_->request_records, {id, {}, "root"}, now_).kind,
-                  ActionResult::Kind::done);
+        ASSERT_EQ(resend(*store_, {id, {}, "root"}, now_).kind, ActionResult::Kind::done);
         model.undelivered.reset();
         ++resent_;
       } else if (random_() % 2000 == 0 && (status == Status::delivered || status == Status::undelivered)) {

@@ -65,6 +65,12 @@ TEST(SharedReplies, NeedManyMailsWithOneReply) {
 }
 
 // MAIL-2
+// covers: GUARD-3
+TEST(SharedReplies, MailsThatTheDoNotSendListStoppedAreNoFault) {
+  const std::string reply = std::string(kNotSent) + "The recipient asked for no gifts on 2026-11-03.";
+  EXPECT_THAT(shared_replies(mails(50, DeliveryState::undelivered, reply), kNow), IsEmpty());
+}
+
 TEST(SharedReplies, ARelayThatDefersAllIsToldAfterTenMinutes) {
   const UtcMillis later = kNow + kLongDeferredMillis;
   EXPECT_THAT(shared_replies(mails(3, DeliveryState::queued, "450 4.7.1 * later"), later + -1), IsEmpty());

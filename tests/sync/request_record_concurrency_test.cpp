@@ -108,6 +108,42 @@ TEST_P(RequestRecordConcurrency, ApprovalSurvivesCrashBeforeCrmWrite) {
   EXPECT_EQ(status("1"), "Sent");
 }
 
+// covers: GUARD-30
+TEST_P(RequestRecordConcurrency, ARecordThatHasToWaitDoesSoAfterAKillBeforeTheCrmWrite) {
+  for (const bool is_claimed : {false, true}) {
+    const std::string id = is_claimed ? "1" : "2";
+    store::UsageLimit limit{"2027-01-15",
+                            store::usage_scope(store::BudgetKind::installation),
+                            store::BudgetKind::installation,
+                            {0, {}},
+                            now - kDayMillis,
+                            now + kDayMillis,
+                            true};
+    store().gifts.set_sending_charge([limit](const store::GiftRequest&) {
+      return store::SendingCharge{"2027-01-15", {limit}};
+    });
+    if (!is_claimed)
+      rules.hold_reasons = [](const store::NewGiftRequest&) {
+        return std::vector<store::HoldReason>{{"rule", "", "A rule asks for a person."}};
+      };
+    crm.insert(id, "Hello", true);
+    once([&] { return known(id) && known(id)->error.starts_with(kHeldError); },
+         [] { throw tests::Killed{}; });
+    EXPECT_THROW(run_until_idle(), tests::Killed);
+    EXPECT_EQ(crm.rows.at(id).claimed, is_claimed);
+    now = now + kMinuteMillis;
+    run_until_idle();
+    EXPECT_EQ(status(id), "Pending");
+    EXPECT_EQ(error(id), known(id)->error);
+    EXPECT_THAT(error(id), HasSubstr(is_claimed ? "budget" : "A rule asks for a person."));
+    EXPECT_FALSE(crm.rows.at(id).claimed);
+    EXPECT_EQ(crm.rows.at(id).checkbox(F::auto_approved), false);
+    EXPECT_THAT(transitions(id), SizeIs(3)) << "it was approved and withdrawn once";
+    EXPECT_THAT(sent(id), IsEmpty());
+    rules.hold_reasons = {};
+  }
+}
+
 // REQ-26
 TEST_P(RequestRecordConcurrency, AnAnnouncedWriteAndAClaimHaveTheirWindows) {
   crm.insert("1", "Hello", false);

@@ -55,6 +55,28 @@ std::vector<std::string> checks(const std::vector<RequestRecordFinding>& finding
   return all;
 }
 
+// covers: GUARD-1
+TEST(RequestRecordFindings, ARecipientWhoGetsNoGiftsIsNamedWithTheCommandAndTriedAgain) {
+  const store::GiftItem item = coffee();
+  SendingFacts facts{&item, true, good_sender(), {}};
+  facts.refusal = "The recipient asked for no gifts on 2026-11-03.";
+  const auto findings = sending_findings(good_record(), facts);
+  ASSERT_EQ(checks(findings), std::vector<std::string>{"sending_policy"});
+  EXPECT_EQ(findings[0].message, *facts.refusal);
+  EXPECT_EQ(findings[0].command, "giftsyncctl do-not-send check kim@example.com");
+  EXPECT_TRUE(findings[0].is_retried) << "the list may change without an edit of the record";
+}
+
+// covers: TEST-4
+TEST(RequestRecordFindings, AnAddressForTestsIsNoRecipient) {
+  RequestRecord record = good_record();
+  record.set(F::recipient_email, std::string("opened@giftsync.test"));
+  const store::GiftItem item = coffee();
+  const auto findings = sending_findings(record, {&item, true, good_sender(), {}});
+  ASSERT_THAT(checks(findings), ElementsAre("recipient"));
+  EXPECT_THAT(findings.front().message, HasSubstr("test key"));
+}
+
 TEST(RequestRecordFindings, ACompleteRecordHasNone) {
   const store::GiftItem item = coffee();
   EXPECT_THAT(sending_findings(good_record(), {&item, true, good_sender(), {}}), IsEmpty());

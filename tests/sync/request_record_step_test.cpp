@@ -36,6 +36,110 @@ TEST_P(RequestRecordStep, AutoApprovedRequestIsSent) {
   EXPECT_EQ(known("1")->next_attempt_at, std::nullopt);
 }
 
+// covers: GUARD-30
+TEST_P(RequestRecordStep, ARecordThatARuleHoldsWaitsForAPersonAndPassesThen) {
+  rules.hold_reasons = [](const store::NewGiftRequest& request) {
+    return request.recipients.front().message == "Large"
+               ? std::vector<store::HoldReason>{{"rule", "", "The rule \"large\" asks for a person."}}
+               : std::vector<store::HoldReason>();
+  };
+  crm.insert("1", "Large", true);
+  crm.insert("2", "Small", true);
+  run_until_idle();
+  EXPECT_EQ(status("2"), "Sent");
+  EXPECT_EQ(status("1"), "Pending");
+  EXPECT_EQ(crm.rows.at("1").checkbox(F::auto_approved), false);
+  EXPECT_EQ(error("1"), "Auto-Approved is not applied: The rule \"large\" asks for a person.");
+  EXPECT_THAT(sent("1"), IsEmpty());
+  now = now + kDayMillis;
+  run_until_idle();
+  EXPECT_EQ(status("1"), "Pending");
+  ASSERT_EQ(decide_request_record(store().request_records, crm, "R-1",
+                                  {RequestRecordAction::approve, "kim", ""}, now)
+                .kind,
+            ApprovalResult::Kind::done);
+  run_until_idle();
+  EXPECT_EQ(status("1"), "Sent");
+  EXPECT_EQ(error("1"), "");
+  EXPECT_THAT(sent("1"), SizeIs(1));
+}
+
+// covers: GUARD-30
+TEST_P(RequestRecordStep, ARecordThatIsEditedAfterItWasHeldIsANewRequest) {
+  rules.hold_reasons = [](const store::NewGiftRequest& request) {
+    return request.recipients.front().message == "Large"
+               ? std::vector<store::HoldReason>{{"rule", "", "The rule \"large\" asks for a person."}}
+               : std::vector<store::HoldReason>();
+  };
+  crm.insert("1", "Large", true);
+  run_until_idle();
+  ASSERT_EQ(status("1"), "Pending");
+  crm.edit("1", F::message, std::string("Small"));
+  crm.edit("1", F::error_log, std::string());
+  crm.edit("1", F::auto_approved, true);
+  now = now + kDayMillis;
+  run_until_idle();
+  EXPECT_EQ(status("1"), "Sent");
+}
+
+// covers: GUARD-30
+TEST_P(RequestRecordStep, AReasonThatIsCutEndsInNoBlank) {
+  const std::string reason = std::string(254 - kHeldError.size(), 'x') + " y";
+  rules.hold_reasons = [&](const store::NewGiftRequest&) {
+    return std::vector<store::HoldReason>{{"rule", "", reason}};
+  };
+  crm.insert("1", "Large", true);
+  run_until_idle();
+  EXPECT_EQ(error("1").size(), 254u) << "an org trims, and another text would be written again";
+}
+
+// covers: GUARD-30
+TEST_P(RequestRecordStep, ARecordBeyondALimitThatHoldsWaitsForAPersonAndCountsThen) {
+  const store::UsageLimit limit{"2027-01-15",
+                                store::usage_scope(store::BudgetKind::installation),
+                                store::BudgetKind::installation,
+                                {1, {}},
+                                now - kDayMillis,
+                                now + kDayMillis,
+                                true};
+  store().gifts.set_sending_charge([&](const store::GiftRequest&) {
+    return store::SendingCharge{"2027-01-15", {limit}};
+  });
+  crm.insert("1", "Hello", true);
+  run_until_idle();
+  crm.insert("2", "Hello", true);
+  run_until_idle();
+  EXPECT_EQ(status("1"), "Sent");
+  EXPECT_EQ(status("2"), "Pending");
+  EXPECT_THAT(error("2"), HasSubstr("Auto-Approved is not applied: The installation's budget of 1 gift"));
+  EXPECT_FALSE(crm.rows.at("2").claimed);
+  ASSERT_EQ(decide_request_record(store().request_records, crm, "R-2",
+                                  {RequestRecordAction::approve, "kim", ""}, now)
+                .kind,
+            ApprovalResult::Kind::done);
+  run_until_idle();
+  EXPECT_EQ(status("2"), "Sent");
+  EXPECT_EQ(store().sending_usage.find(std::span(&limit, 1)).front().gifts, 2);
+}
+
+// covers: GUARD-30
+TEST_P(RequestRecordStep, ARecordBeyondAFrequencyThatHoldsWaitsForAPerson) {
+  store().gifts.set_frequency_rule({.gifts = 1, .days = 30, .holds = true});
+  for (const char* id : {"1", "2"}) {
+    crm.insert(id, "Hello", true).set(F::recipient_email, std::string("ada@example.com"));
+    run_until_idle();
+  }
+  EXPECT_EQ(status("1"), "Sent");
+  EXPECT_EQ(status("2"), "Pending");
+  EXPECT_THAT(error("2"), HasSubstr("Auto-Approved is not applied: ada@example.com got 1 gift"));
+  ASSERT_EQ(decide_request_record(store().request_records, crm, "R-2",
+                                  {RequestRecordAction::approve, "kim", ""}, now)
+                .kind,
+            ApprovalResult::Kind::done);
+  run_until_idle();
+  EXPECT_EQ(status("2"), "Sent");
+}
+
 TEST_P(RequestRecordStep, RequestWithoutAutoApprovalStaysPending) {
   crm.insert("1", "Hello", false);
   crm.insert("2", "Hello", std::nullopt);
@@ -490,6 +594,50 @@ TEST_P(RequestRecordStep, ALostAutomaticApprovalIsGivenAgainForTheNewContent) {
   EXPECT_THAT(transitions("1"), testing::Contains("pending>approved by Auto-Approved"));
 }
 
+// GUARD-1
+TEST_P(RequestRecordStep, TheRecipientsOfAllRecordsAreLookedUpAtOnce) {
+  std::vector<std::vector<std::string>> lookups;
+  rules.refuse_recipients = [&](std::span<const std::string> emails) {
+    lookups.emplace_back(emails.begin(), emails.end());
+    std::vector<std::optional<std::string>> refusals(emails.size());
+    refusals[1] = "The recipient asked for no gifts.";
+    return refusals;
+  };
+  for (const char* id : {"1", "2", "3"}) crm.insert(id, "Hello", true);
+  step();
+  EXPECT_THAT(lookups, ElementsAre(ElementsAre("1@example.com", "2@example.com", "3@example.com")));
+  EXPECT_EQ(status("1"), "Sent");
+  EXPECT_THAT(error("2"), HasSubstr("The recipient asked for no gifts."));
+  EXPECT_THAT(sent("2"), IsEmpty());
+  EXPECT_EQ(status("3"), "Sent");
+}
+
+// covers: GUARD-19
+TEST_P(RequestRecordStep, ARecordWhoseRecipientGotAGiftLatelyIsSentWhenTheGiftLeavesTheDays) {
+  store().gifts.set_frequency_rule({.gifts = 1, .days = 1});
+  rules.most_sender_retry_after_millis = 10 * kDayMillis;
+  crm.insert("1", "Hello", true);
+  run_until_idle();
+  ASSERT_EQ(status("1"), "Sent");
+  const UtcMillis sent_at = now;
+  crm.insert("2", "Hello", true);
+  crm.edit("2", F::recipient_email, std::string("1@example.com"));
+  run_until_idle();
+  EXPECT_EQ(status("2"), "Approved");
+  EXPECT_THAT(error("2"), HasSubstr("1@example.com got 1 gift in the last 1 day (the newest on "));
+  EXPECT_THAT(sent("2"), IsEmpty());
+  ASSERT_TRUE(known("2")->next_attempt_at);
+  while (now < sent_at + kDayMillis && known("2")->next_attempt_at) {
+    EXPECT_EQ(status("2"), "Approved");
+    ASSERT_LE(*known("2")->next_attempt_at, sent_at + kDayMillis);
+    now = *known("2")->next_attempt_at;
+    run_until_idle();
+  }
+  EXPECT_EQ(now, sent_at + kDayMillis);
+  EXPECT_EQ(status("2"), "Sent");
+  EXPECT_EQ(error("2"), "");
+}
+
 // REQ-32
 TEST_P(RequestRecordStep, UnauthorizedSenderIsRetriedWithBackoff) {
   const SenderAuthorization good = sender;
@@ -666,12 +814,11 @@ TEST_P(RequestRecordStep, LinkGiftIsNotMailedAndNamesItsRequest) {
   run_until_idle();
   ASSERT_THAT(gifts_of("1"), SizeIs(1));
   const TransactionId id = gifts_of("1").front().id;
-  const ActionResult mailed = resend(store().lifecycle, store().request_records, {id, {}, "root"}, now);
+  const ActionResult mailed = resend(store(), {id, {}, "root"}, now);
   EXPECT_EQ(mailed.kind, ActionResult::Kind::refused);
   EXPECT_THAT(mailed.reason, HasSubstr("request R-1 asked for its links, which its requester reads from it"));
   ASSERT_EQ(cancel(store().changes, store().lifecycle, id, "root", now).kind, ActionResult::Kind::done);
-  EXPECT_THAT(resend(store().lifecycle, store().request_records, {id, {}, "root"}, now).reason,
-              HasSubstr("it was refunded"));
+  EXPECT_THAT(resend(store(), {id, {}, "root"}, now).reason, HasSubstr("it was refunded"));
 }
 
 TEST_P(RequestRecordStep, DeletedRequestIsNotSentAndItsIdIsReset) {

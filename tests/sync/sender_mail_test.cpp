@@ -89,8 +89,7 @@ TEST_P(SenderMails, ASenderIsMailedAboutEachFailureOnce) {
   sync();
   now_ = now_ + kHourMillis;
   EXPECT_THAT(run(), IsEmpty());
-  ASSERT_EQ(resend(store_->lifecycle, store_->request_records, {ids[0], std::nullopt, "root"}, now_).kind,
-            ActionResult::Kind::done);
+  ASSERT_EQ(resend(*store_, {ids[0], std::nullopt, "root"}, now_).kind, ActionResult::Kind::done);
   now_ = now_ + 1'000;
   EXPECT_THAT(run({refusal()}), SizeIs(1)) << "the gift alone";
   mails = run();
@@ -117,8 +116,7 @@ TEST_P(SenderMails, AGiftThatIsSentAgainBeforeTheMailLeavesIsNotInIt) {
   run({refusal()});
   store_->sender_notices.queue_mails(kPause, now_);
   now_ = now_ + 1'000;
-  ASSERT_EQ(resend(store_->lifecycle, store_->request_records, {ids[0], std::nullopt, "root"}, now_).kind,
-            ActionResult::Kind::done);
+  ASSERT_EQ(resend(*store_, {ids[0], std::nullopt, "root"}, now_).kind, ActionResult::Kind::done);
   const auto mails = run();
   ASSERT_THAT(mails, SizeIs(1));
   EXPECT_EQ(mails[0].envelope_to, "p0@example.com");

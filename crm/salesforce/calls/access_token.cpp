@@ -2,19 +2,18 @@
 
 #include <algorithm>
 #include <chrono>
-#include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 
 #include "crm/salesforce/calls/answers.h"
 #include "platform/dependency_error.h"
+#include "platform/json.h"
 #include "platform/keys.h"
 #include "platform/strict_json.h"
 
 namespace giftsync::salesforce {
 namespace {
 
-constexpr const char* kSealLabel = "salesforce token";
 /// A session that ends sooner would have each call sign in, which can lock the user.
 constexpr std::int64_t kMinSessionMillis = kMinuteMillis;
 /// How long a session of another org waits to be accepted before the next sign-in shows whether the org is
@@ -73,10 +72,11 @@ std::optional<StoredRefusal> stored_refusal(const std::string& fact) {
 }
 
 AccessTokens::AccessTokens(SignIn sign_in, std::string fingerprint, std::string server_secret,
-                           FactStorage facts, Clock clock)
+                           FactStorage facts, Clock clock, std::string former_secret)
     : sign_in_(std::move(sign_in)),
       fingerprint_(std::move(fingerprint)),
       server_secret_(std::move(server_secret)),
+      former_secret_(std::move(former_secret)),
       facts_(std::move(facts)),
       clock_(std::move(clock)) {}
 
@@ -206,7 +206,8 @@ std::optional<AccessToken> AccessTokens::unaccepted_token() {
 std::optional<AccessToken> AccessTokens::stored_token() const {
   const std::optional<std::string> sealed = facts_.load(kTokenFact);
   if (!sealed) return std::nullopt;
-  const std::optional<std::string> json = open_sealed_text(server_secret_, kSealLabel, *sealed);
+  std::optional<std::string> json = open_sealed_text(server_secret_, kTokenSealLabel, *sealed);
+  if (!json && !former_secret_.empty()) json = open_sealed_text(former_secret_, kTokenSealLabel, *sealed);
   std::optional<AccessToken> token = json ? from_json(*json, fingerprint_) : std::nullopt;
   if (!token) return std::nullopt;
   const std::optional<std::string> accepted = facts_.load(kOrganizationFact);
@@ -214,7 +215,7 @@ std::optional<AccessToken> AccessTokens::stored_token() const {
 }
 
 void AccessTokens::store(const AccessToken& token) const {
-  facts_.save(kTokenFact, seal_text(server_secret_, kSealLabel, to_json(token, fingerprint_)));
+  facts_.save(kTokenFact, seal_text(server_secret_, kTokenSealLabel, to_json(token, fingerprint_)));
 }
 
 void AccessTokens::accept_organization(const std::string& organization_id) {

@@ -24,7 +24,8 @@ struct FactStorage {
   std::function<std::string(const std::string& name, const std::string& value)> save_if_absent;
 };
 
-inline constexpr const char* kTokenFact = "salesforce_token";                ///< sealed
+inline constexpr const char* kTokenFact = "salesforce_token";  ///< sealed
+inline constexpr const char* kTokenSealLabel = "salesforce token";
 inline constexpr const char* kOrganizationFact = "salesforce_organization";  ///< the accepted org's id
 /// The id of the org that is not accepted and that the last sign-in led to; empty: none.
 inline constexpr const char* kOtherOrganizationFact = "salesforce_other_organization";
@@ -58,8 +59,9 @@ class AccessTokens {
   using SignIn = std::function<SignInOutcome(UtcMillis now)>;
 
   /// `fingerprint`: of the settings that `sign_in` uses; a stored token of others is not used.
+  /// `former_secret`: sealed the token before a rotation of the server secret; empty: none did.
   AccessTokens(SignIn sign_in, std::string fingerprint, std::string server_secret, FactStorage facts,
-               Clock clock);
+               Clock clock, std::string former_secret = {});
 
   /// The token in memory, else the stored one, else that of a new sign-in. Threads that ask at the same time
   /// wait for one sign-in and get its outcome. A refusal is final: no sign-in is tried again by this object.
@@ -90,6 +92,7 @@ class AccessTokens {
   const SignIn sign_in_;
   const std::string fingerprint_;
   const std::string server_secret_;
+  const std::string former_secret_;
   const FactStorage facts_;
   const Clock clock_;
 

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "crm/salesforce/calls/answers.h"
+#include "platform/json.h"
 #include "platform/strict_json.h"
 #include "platform/text.h"
 
@@ -205,7 +205,6 @@ std::optional<std::int64_t> CallGovernor::share() const {
 // The governor's state as text, so that a restart forgets no call.
 
 namespace {
-using Json = nlohmann::ordered_json;
 
 constexpr std::array<std::string_view, kCallPurposeCount> kPurposeWords{
     "watch", "gifts", "matching", "status", "requests", "tasks", "backfill"};

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <nlohmann/json.hpp>
 #include <utility>
 #include <variant>
 
 #include "crm/salesforce/calls/soql.h"
+#include "platform/json.h"
 #include "platform/text.h"
 
 namespace giftsync::salesforce {

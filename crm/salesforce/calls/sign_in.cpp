@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "platform/digest.h"
+#include "platform/json.h"
 #include "platform/strict_json.h"
 #include "platform/text.h"
 #include "platform/visible_text.h"

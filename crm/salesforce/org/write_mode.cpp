@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 
 #include "crm/salesforce/calls/answers.h"
 #include "crm/salesforce/calls/soql.h"
 #include "crm/salesforce/org/package.h"
 #include "platform/dependency_error.h"
 #include "platform/http_client.h"
+#include "platform/json.h"
 #include "platform/strict_json.h"
 #include "platform/text.h"
 

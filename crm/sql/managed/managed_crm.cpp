@@ -7,6 +7,7 @@
 #include "crm/sql/managed/gift_records.h"
 #include "crm/sql/managed/gift_table.h"
 #include "crm/sql/managed/match_columns.h"
+#include "crm/sql/managed/person_rows.h"
 #include "crm/sql/managed/request_records.h"
 #include "crm/sql/rows_by_key.h"
 #include "crm/sql/table_rows.h"
@@ -29,6 +30,7 @@ class ManagedCrm : public Crm {
         tasks_(*database_),
         request_records_(*database_, options.integration_user),
         rows_(*database_),
+        person_rows_(*database_),
         status_log_(*database_, options.status_log, crm::sql_crm::SqlStatusLog::Index::may_be_created) {}
 
   CrmPace pace() const override { return {.rows_per_write = kRowsPerWrite}; }
@@ -37,6 +39,7 @@ class ManagedCrm : public Crm {
   Tasks& tasks() override { return tasks_; }
   RequestRecords* request_records() override { return &request_records_; }
   RowReader* rows() override { return &rows_; }
+  PersonRows* person_rows() override { return &person_rows_; }
   LegacyStatusLog* legacy_status_log() override { return status_log_.exists() ? &status_log_ : nullptr; }
 
  private:
@@ -46,6 +49,7 @@ class ManagedCrm : public Crm {
   ManagedTasks tasks_;
   ManagedRequestRecords request_records_;
   ManagedRowReader rows_;
+  ManagedPersonRows person_rows_;
   crm::sql_crm::SqlStatusLog status_log_;
 };
 

@@ -15,8 +15,11 @@
 #include "crm/row_reader.h"
 #include "crm/sql/status_log.h"
 #include "crm/tasks.h"
-#include "schema/sql/database.h"
 #include "schema/sql/dsn.h"
+
+namespace giftsync::sql {
+class Database;
+}
 
 namespace giftsync::crm::managed {
 

@@ -48,10 +48,10 @@ class Facts {
 
 class AccessTokensTest : public testing::Test {
  protected:
-  AccessTokens make_tokens(const std::string& fingerprint = "settings",
-                           const std::string& secret = "secret") {
+  AccessTokens make_tokens(const std::string& fingerprint = "settings", const std::string& secret = "secret",
+                           const std::string& former_secret = "") {
     return AccessTokens([this](UtcMillis) { return sign_in(); }, fingerprint, secret, facts_.storage(),
-                        [this] { return UtcMillis{now_}; });
+                        [this] { return UtcMillis{now_}; }, former_secret);
   }
   SignInOutcome sign_in() {
     const int number = ++sign_ins_;
@@ -95,6 +95,17 @@ TEST_F(AccessTokensTest, ThreadsShareOneSignIn) {
   for (const std::string& text : ask_at_once(16, [&] { return tokens.current(); }))
     EXPECT_EQ(text, "token 1");
   EXPECT_EQ(sign_ins_, 1);
+}
+
+// OPS-37
+TEST_F(AccessTokensTest, ATokenOfTheFormerServerSecretIsUsed) {
+  AccessTokens daemon = make_tokens();
+  ASSERT_EQ(text_of(daemon.current()), "token 1");
+  AccessTokens command = make_tokens("settings", "new secret", "secret");
+  EXPECT_EQ(text_of(command.current()), "token 1");
+  EXPECT_EQ(sign_ins_, 1);
+  AccessTokens without = make_tokens("settings", "new secret");
+  EXPECT_EQ(text_of(without.current()), "token 2");
 }
 
 // ORG-6

@@ -5,9 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <random>
 #include <set>
+
+#include "platform/json.h"
 
 namespace giftsync::salesforce {
 namespace {

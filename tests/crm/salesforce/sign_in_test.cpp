@@ -5,10 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "platform/clock.h"
 #include "platform/digest.h"
+#include "platform/json.h"
 #include "platform/time.h"
 #include "tests/crm/salesforce/loopback_org.h"
 #include "tests/crm/salesforce/recorded_answers.h"

@@ -1,8 +1,9 @@
 // JSON as Salesforce writes it: numbers of fields are Java doubles ("7.0", "1.23E9"). Pure.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
+
+#include "platform/json.h"
 
 namespace giftsync::tests::fake_org {
 
