@@ -12,6 +12,7 @@
 #include "daemon/wiring/components_config.h"
 #include "daemon/wiring/crm_config.h"
 #include "daemon/wiring/database_config.h"
+#include "daemon/wiring/erased_addresses.h"
 #include "daemon/wiring/org_status.h"
 #include "platform/dependency_error.h"
 #include "sync/gift/lifecycle.h"
@@ -37,8 +38,15 @@ Application::Parts::Parts(const config::Settings& settings, TrustedClock& truste
       workers(shared),
       writer(shared.store.urgent_writes),
       endpoints(shared, workers, writer) {
+  shared.store.gifts.set_sending_charge(
+      [this](const store::GiftRequest& request) { return shared.budgets.charge_of(request); });
+  shared.store.gifts.set_frequency_rule(wiring::frequency_rule(settings.sending.frequency),
+                                        [this] { return shared.budgets.period_time(); });
+  shared.store.gifts.set_hold_terms(wiring::hold_terms(settings.sending.approval));
+  shared.store.gifts.set_test_mail(settings.test.mail_sender);
   shared.store.gifts.set_lifecycle_stamp(sync::terms_stamper(wiring::lifecycle_terms(settings.lifecycle),
                                                              settings.lifecycle.expire_unopened_link_days));
+  wiring::open_erased_addresses(settings, shared.store);
 }
 
 Application::Parts::~Parts() {
@@ -53,8 +61,30 @@ Application::Application(const config::Settings& settings, TrustedClock& trusted
 
 Application::~Application() = default;
 
+namespace {
+
+/// A rule about something that is not there holds nothing (GUARD-24).
+void warn_of_unknown_in_rules(const config::SendingApprovalSettings& approval, store::Store& store) {
+  for (const config::ApprovalRuleSettings& rule : approval.rules) {
+    for (const std::string& item : rule.items)
+      if (!store.catalogue.item({std::stoll(item)}))
+        spdlog::warn(
+            "sending.approval.rules: the rule {} names the item {}, which the catalogue does not have",
+            rule.name, item);
+    for (const std::string& account : rule.accounts)
+      if (!store.accounts.find_by_email(account))
+        spdlog::warn("sending.approval.rules: the rule {} names the account {}, which does not exist",
+                     rule.name, account);
+  }
+}
+
+}  // namespace
+
 void Application::start(const Leases& leases, std::function<void()> keep_record) {
   Parts& parts = *parts_;
+  parts.shared.sending.refresh();
+  parts.shared.budgets.start();
+  warn_of_unknown_in_rules(parts.shared.settings.sending.approval, parts.shared.store);
   parts.workers.start({.owner = leases.owner,
                        .daemon = leases.daemon,
                        .ended_owners = leases.ended_owners,
@@ -76,18 +106,48 @@ bool Application::workers_alive() const {
   return parts_->workers.are_alive();
 }
 
+wiring::SecretState Application::secret_state() const {
+  return parts_->workers.secret_state();
+}
+
 namespace {
 
 constexpr std::int64_t kMaxQueryAgeMillis = 10'000;
 
-handlers::GiftRequestHandlerOptions gift_request_options(const config::LimitSettings& limits) {
+handlers::GiftRequestHandlerOptions gift_request_options(SharedParts& shared) {
   handlers::GiftRequestHandlerOptions options;
-  options.limits.max_recipients = static_cast<std::size_t>(limits.max_recipients);
-  options.limits.max_message_code_points = static_cast<std::size_t>(limits.message_code_points);
-  options.limits.max_name_code_points = static_cast<std::size_t>(limits.name_code_points);
-  options.limits.refuse_placeholders = limits.refuse_placeholders;
-  options.max_body_bytes = static_cast<std::size_t>(limits.max_body_bytes);
+  options.crm = shared.crm.get();
+  options.match_fields = wiring::match_fields(shared.settings.matching);
+  options.limits = wiring::gift_request_limits(shared.settings.limits);
+  options.max_body_bytes = static_cast<std::size_t>(shared.settings.limits.max_body_bytes);
+  options.base_url = shared.settings.server.base_url;
+  options.approval_rules = wiring::approval_rules(shared.settings.sending.approval);
   return options;
+}
+
+/// Held gift requests become gifts as those that callers make.
+auto held_approval_reporter(SharedParts& shared, Workers& workers) {
+  return [&shared, &workers](const sync::HeldReview& review, const sync::HeldOutcome& outcome) {
+    workers.wake_sync_and_delivery();
+    shared.gift_log.log_request({review.held.id, outcome.gifts, "", review.held.credential_prefix},
+                                system_now());
+  };
+}
+
+handlers::HeldRequestHandlerOptions held_request_options(SharedParts& shared, Workers& workers) {
+  handlers::HeldRequestHandlerOptions options;
+  options.allowed_domains = shared.settings.sending.allowed_domains;
+  options.allow_self_approval = shared.settings.requests.allow_self_approval;
+  options.on_approved = held_approval_reporter(shared, workers);
+  return options;
+}
+
+/// What would keep a request record from being sent once it is approved.
+auto record_findings(SharedParts& shared) {
+  return [&shared, rules = wiring::request_record_rules(shared.settings, shared.store, *shared.crm)](
+             const sync::LoadedRequestRecord& record) {
+    return sync::findings_when_approved(shared.store.catalogue, record, rules);
+  };
 }
 
 /// An account's owner may see the own gifts.
@@ -117,6 +177,7 @@ console::CrmAccess crm_access(SharedParts& shared) {
   const bool is_paid = wiring::crm_capabilities(shared.settings).is_remote;
   console::CrmAccess access{shared.crm.get(), is_paid,
                             wiring::sync_rules_with_links(shared.settings, shared.links)};
+  access.rules.links_since = wiring::links_since(shared.store);
   access.has_own_database = wiring::crm_capabilities(shared.settings).has_own_database;
   if (is_paid)
     access.pause = [&shared] {
@@ -131,10 +192,6 @@ std::unique_ptr<console::Console> make_console(SharedParts& shared, Workers& wor
                                                identity::ProviderSignIn* sign_in) {
   if (!shared.settings.console.enabled) return nullptr;
   auto daemons = std::make_shared<store::DaemonInstances>(wiring::store_dsn(shared.settings.store));
-  auto check_request = [&shared, rules = wiring::request_record_rules(shared.settings, shared.store,
-                                                                      *shared.crm)](const auto& record) {
-    return sync::findings_when_approved(shared.store.catalogue, record, rules);
-  };
   return std::make_unique<console::Console>(
       shared.store,
       console::ConsoleOptions{
@@ -146,7 +203,8 @@ std::unique_ptr<console::Console> make_console(SharedParts& shared, Workers& wor
             const auto stats = store::store_stats(wiring::store_dsn(shared.settings.store), now, now);
             return wiring::attention_facts(shared.settings, shared.store, stats, "giftsyncctl ", now);
           },
-          [&workers] { workers.wake_sync_and_delivery(); }, std::move(check_request)});
+          [&workers] { workers.wake_sync_and_delivery(); }, record_findings(shared),
+          wiring::sending_budget_rules(shared.settings.sending), held_approval_reporter(shared, workers)});
 }
 
 /// A logo that has become unreadable is logged and omitted.
@@ -167,32 +225,34 @@ content::Branding branding_from(const config::PageSettings& pages) {
 
 Endpoints::Endpoints(SharedParts& shared, Workers& workers, sync::UrgentWriter& writer)
     : shared_(shared),
-      authenticator_(shared.store.credentials, system_now, shared.settings.limits.requests_per_minute),
+      authenticator_(shared.store.credentials, system_now, shared.settings.limits.requests_per_minute,
+                     shared.settings.test.enabled),
       gift_requests_(
-          shared.store, writer, authenticator_, shared.links, gift_request_options(shared.settings.limits),
+          shared.store, writer, authenticator_, shared.links, shared.sending, gift_request_options(shared),
           [&shared, &workers](const store::CreateOutcome& made, const handlers::GiftRequestOrigin& origin) {
             workers.wake_sync_and_delivery();
             shared.gift_log.log_request(
                 {made.request, made.recipients, origin.http_request_id, origin.credential_prefix},
                 system_now());
           }),
-      gift_pages_(
-          shared.store, writer, shared.links, branding_from(shared.settings.pages),
-          {shared.settings.server.base_url, shared.settings.pages.language, shared.settings.pages.charities,
-           shared.settings.catalogue.low_code_threshold, system_now, [&workers] { workers.wake_sync(); }}),
+      balance_(shared.budgets, shared.store.sending_usage, authenticator_),
+      gift_pages_(shared.store, writer, shared.links, branding_from(shared.settings.pages),
+                  {shared.settings.server.base_url, shared.settings.pages.language,
+                   shared.settings.pages.charities, shared.settings.catalogue.low_code_threshold, system_now,
+                   [&workers] { workers.wake_sync(); }, wiring::has_stop_link(shared.settings)}),
       sns_certificates_(http_get, system_now),
       status_webhooks_(workers.sources().sources(), workers.sources().ingestor(), writer,
                        workers.sources().health_monitor(),
                        {system_now, std::ref(sns_certificates_),
                         static_cast<std::size_t>(shared.settings.limits.max_body_bytes)}),
-      crm_gift_requests_(shared.store, shared.crm->directory(), gift_requests_,
-                         gift_request_options(shared.settings.limits),
+      crm_gift_requests_(shared.store, shared.crm->directory(), gift_requests_, gift_request_options(shared),
                          shared.settings.limits.requests_per_minute, wiring::crm_has_users(shared.settings)),
       request_records_(
           shared.store, *shared.crm, authenticator_, shared.links,
           {shared.settings.requests, static_cast<std::size_t>(shared.settings.limits.max_body_bytes),
            [&shared] { return shared.store.request_records.now(); },
-           [&workers] { workers.wake_request_records(); }}),
+           [&workers] { workers.wake_request_records(); }, record_findings(shared)}),
+      held_requests_(shared.store, authenticator_, held_request_options(shared, workers)),
       outbound_messages_(shared.store, {system_now, shared.settings.limits.requests_per_minute,
                                         [&workers] { workers.wake_request_records(); }}),
       provider_sign_in_(make_provider_sign_in(shared)),
@@ -226,6 +286,7 @@ http::Handlers Endpoints::make_handlers() {
   http::Handlers all{
       .send_by_email = of(&GiftRequestHandler::send_by_email, gift_requests_),
       .read_gift_request = of(&GiftRequestHandler::read, gift_requests_),
+      .read_balance = of(&handlers::BalanceHandler::read, balance_),
       .page = of(&pages::GiftPageHandler::handle, gift_pages_),
       .create_urls = of(&GiftRequestHandler::create_urls, gift_requests_),
       .send_from_crm = of(&handlers::CrmGiftRequestHandler::handle, crm_gift_requests_),
@@ -236,6 +297,14 @@ http::Handlers Endpoints::make_handlers() {
       .approve_record = of(&RequestRecordHandler::approve, request_records_),
       .reject_record = of(&RequestRecordHandler::reject, request_records_),
       .outbound_message = of(&handlers::OutboundMessageHandler::handle, outbound_messages_),
+      .validate_by_email = of(&GiftRequestHandler::validate_by_email, gift_requests_),
+      .validate_urls = of(&GiftRequestHandler::validate_urls, gift_requests_),
+      .validate_from_crm = of(&handlers::CrmGiftRequestHandler::validate, crm_gift_requests_),
+      .validate_record = of(&RequestRecordHandler::validate, request_records_),
+      .list_held = of(&handlers::HeldRequestHandler::list, held_requests_),
+      .read_held = of(&handlers::HeldRequestHandler::read, held_requests_),
+      .approve_held = of(&handlers::HeldRequestHandler::approve, held_requests_),
+      .reject_held = of(&handlers::HeldRequestHandler::reject, held_requests_),
       .may_be_status_changes = of(&handlers::StatusWebhookHandler::may_accept, status_webhooks_),
       .page_unavailable = of(&pages::GiftPageHandler::unavailable, gift_pages_),
   };
@@ -259,6 +328,7 @@ void Endpoints::maintain() {
   refusal_log_.flush();
   gift_pages_.flush_log();
   router_.log_outage_end();
+  shared_.sending.refresh();
   // A clock that is ahead must not end sessions and delete audit events.
   if (const auto now = shared_.trusted_clock.now(); now && console_) console_->prune(*now);
 }

@@ -11,7 +11,9 @@
 
 #include "daemon/config/settings.h"
 #include "daemon/console/console.h"
+#include "daemon/handlers/balance_handler.h"
 #include "daemon/handlers/gift_request_handler.h"
+#include "daemon/handlers/held_request_handler.h"
 #include "daemon/handlers/outbound_message_handler.h"
 #include "daemon/handlers/request_record_handler.h"
 #include "daemon/handlers/status_webhook_handler.h"
@@ -51,6 +53,8 @@ class Application {
   http::Router& router();
   /// False when a worker's heartbeat is too old; the systemd watchdog is then not notified.
   bool workers_alive() const;
+  /// How this application's server secret stands to the store's (OPS-38).
+  wiring::SecretState secret_state() const;
 
  private:
   struct Parts;
@@ -79,11 +83,13 @@ class Endpoints {
   SharedParts& shared_;
   http::Authenticator authenticator_;
   handlers::GiftRequestHandler gift_requests_;
+  handlers::BalanceHandler balance_;
   pages::GiftPageHandler gift_pages_;
   sources::SnsCertificateCache sns_certificates_;
   handlers::StatusWebhookHandler status_webhooks_;
   handlers::CrmGiftRequestHandler crm_gift_requests_;
   handlers::RequestRecordHandler request_records_;
+  handlers::HeldRequestHandler held_requests_;
   handlers::OutboundMessageHandler outbound_messages_;
   std::unique_ptr<identity::ProviderSignIn> provider_sign_in_;  ///< null: console.sign_in is off
   std::unique_ptr<console::Console> console_;                   ///< null: console.enabled is off

@@ -303,6 +303,28 @@ void Daemon::reload(const config::Settings& settings) {
   }
 }
 
+bool Daemon::should_follow_rotation(const config::Settings& settings) const {
+  constexpr std::int64_t kPauseMillis = 10'000;
+  const wiring::SecretState state = serving_.application->secret_state();
+  if (state == wiring::SecretState::unusable)
+    throw wiring::ConfigError("the server secret of this store was rotated, and " +
+                              wiring::server_secret_path(settings) +
+                              " is not the new one: copy it from the machine where \"giftsyncctl secret "
+                              "rotate\" ran, then start giftsyncd");
+  return state == wiring::SecretState::rotated && can_reload() &&
+         has_elapsed(rotation_followed_at_, kPauseMillis, system_now());
+}
+
+void Daemon::follow_rotation(const config::Settings& settings) {
+  rotation_followed_at_ = system_now();
+  try {
+    reload(settings);
+    spdlog::info("the server secret was rotated: new links are made with the new one");
+  } catch (const std::runtime_error& fault) {
+    spdlog::error("the new server secret is not used yet: {}", fault.what());
+  }
+}
+
 void Daemon::serve(const config::Settings& settings, std::unique_ptr<Application> application) {
   const auto use = std::make_shared<LastUse>();
   serving_ = {std::move(application), use->ended()};

@@ -120,6 +120,12 @@ class Daemon {
   std::vector<std::string> listen_addresses() const { return listeners_.addresses(); }
   /// False when a worker's heartbeat is too old; the systemd watchdog is then not notified.
   bool workers_alive() const { return serving_.application->workers_alive(); }
+  /// Whether the server secret was rotated and its file is here (OPS-38); false for a while after an attempt.
+  /// Throws ConfigError when the daemon has lost its secret: it was rotated, and links of the one in use have
+  /// ended.
+  bool should_follow_rotation(const config::Settings& settings) const;
+  /// The settings in force, loaded again with the new secret. Logs how it ended.
+  void follow_rotation(const config::Settings& settings);
 
  private:
   /// A mail may take as long as its lease. Each application has connections and threads of its own.
@@ -138,6 +144,7 @@ class Daemon {
   DaemonRecord record_;  ///< the applications' workers use it
   Listeners listeners_;
   Serving serving_;
+  UtcMillis rotation_followed_at_{INT64_MIN / 2};
   /// Each application has a slot; its leases are named after it.
   std::size_t slot_ = 0;
   /// By slot: ready once its former application has ended; invalid when it had none.

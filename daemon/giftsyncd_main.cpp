@@ -22,7 +22,6 @@
 #include <set>
 
 #include "daemon/config/read_settings.h"
-#include "daemon/config/text_checks.h"
 #include "daemon/daemon.h"
 #include "daemon/wiring/components_config.h"
 #include "daemon/wiring/crm_config.h"
@@ -30,6 +29,7 @@
 #include "daemon/wiring/store_preflight.h"
 #include "platform/dependency_error.h"
 #include "platform/logging.h"
+#include "platform/text.h"
 #include "platform/visible_text.h"
 #include "schema/store/store.h"
 
@@ -151,7 +151,7 @@ void reload(Daemon& daemon, config::Settings& settings) {
   announce(daemon, settings);
 }
 
-/// Runs until SIGTERM or SIGINT.
+/// Runs until SIGTERM or SIGINT. Throws ConfigError when the daemon has lost its server secret.
 void serve(Daemon& daemon, config::Settings& settings) {
   const sigset_t signals = watched_signals();
   const timespec interval = watchdog_interval();
@@ -166,6 +166,10 @@ void serve(Daemon& daemon, config::Settings& settings) {
     } else if (pending == Reload::requested && signal != SIGHUP) {
       pending = Reload::delayed;
       spdlog::info("the reload waits until a mail or request that began before the last reload has ended");
+    }
+    if (daemon.should_follow_rotation(settings)) {
+      const WatchdogExtension extension;
+      daemon.follow_rotation(settings);
     }
     if (daemon.workers_alive()) sd_notify(0, "WATCHDOG=1");
   }
@@ -335,7 +339,7 @@ class Giftsyncd : public Poco::Util::ServerApplication {
       if (!name.starts_with('-') || name == "-c" || name == "-h" ||
           std::ranges::find(known, name) != known.end())
         continue;
-      const std::string suggestion = config::suggestion_for(name, known);
+      const std::string suggestion = suggestion_for(name, known);
       return fmt::format("unknown option {}{}", in_quotes(name),
                          suggestion.empty() ? "" : fmt::format("; did you mean {}?", suggestion));
     }

@@ -11,7 +11,9 @@
 #include "sync/crm/crm_roles.h"
 #include "sync/crm/transaction_id_floor.h"
 #include "sync/gift/lifecycle.h"
+#include "sync/gift/test_gifts.h"
 #include "sync/mail/delivery_rules.h"
+#include "sync/request/approver_notices.h"
 #include "sync/request/request_record_state_machine.h"
 
 namespace giftsync::daemon {
@@ -84,6 +86,8 @@ constexpr std::int64_t kTimerIntervalMillis = 1'000;
 constexpr std::int64_t kShownValuesIntervalMillis = 1'500;
 constexpr std::size_t kMaxDiscardedEvents = 1'000;
 constexpr std::int64_t kIdempotencyLifeMillis = 8 * kDayMillis;
+/// Of a held request, from its decision on: what it names of recipients.
+constexpr std::int64_t kHeldContentLifeMillis = 30 * kDayMillis;
 constexpr std::int64_t kNoticeLifeMillis = 90 * kDayMillis;
 static_assert(kNoticeLifeMillis > store::kMaxNoticedAgeMillis);
 /// Between two times of queueing mails to senders: it reads what became undelivered in a week.
@@ -147,7 +151,8 @@ Workers::Workers(SharedParts& shared)
           [&shared](const std::vector<sync::GiftEvent>& events) {
             shared.gift_log.log_events(events, system_now());
           }),
-      sources_(shared.settings.sources, shared.installation_id, shared.store, [this] { sync_.wake(); }),
+      sources_(shared.settings.sources, shared.installation_id, shared.settings.sending.do_not_send,
+               shared.store, [this] { sync_.wake(); }),
       longest_crm_call_millis_(shared.crm->pace().longest_call_millis) {
   begin_transaction_ids();
 }
@@ -200,6 +205,10 @@ void Workers::start(const StartOptions& options) {
   store.sources.release_leases(options.ended_owners);
   store.deliveries.cap_leases(sync::kSendingLeaseMillis);
   delivery_rules_.owner = options.owner;
+  delivery_rules_.refuse_mail = [this](const std::string& email) -> std::optional<std::string> {
+    auto finding = shared_.sending.check_mail(email);
+    return finding ? std::optional(std::move(finding->message)) : std::nullopt;
+  };
   delivery_rules_.daemon = options.daemon;
   delivery_rules_.relay = wiring::relay_fingerprint(shared_.settings.email, shared_.signer);
   repair_clock_skew();
@@ -215,6 +224,11 @@ void Workers::start(const StartOptions& options) {
   start_worker(timers, {"timers", kTimerIntervalMillis,
                         [this, options](PeriodicWorker&) { return process_timers(options); }, [] {},
                         options.should_yield});
+  start_worker(budgets,
+               {"budgets", kTimerIntervalMillis, [this](PeriodicWorker& worker) {
+                  shared_.budgets.count_begun([&worker] { return worker.heartbeat_and_should_run(); });
+                  return false;
+                }});
   start_worker(maintenance, {"maintenance", kMaintenanceIntervalMillis,
                              [this, maintain_endpoints = options.maintain_endpoints](PeriodicWorker& worker) {
                                return maintain(worker, maintain_endpoints);
@@ -319,9 +333,11 @@ void Workers::check_installation() {
 
 bool Workers::process_timers(const StartOptions& options) {
   check_installation();
+  secret_watch_.check(system_now());
   options.keep_record();
   shared_.store.deliveries.refresh_turns(system_now());  // a step of delivery may last minutes
   const bool has_more_timers = process_lifecycle();
+  shared_.store.sending_usage.apply_adjustments();
   const bool has_more_notices = queue_sender_notices();
   save_shown_values(options.save_last_used);  // last: its failure delays nothing else
   return has_more_timers || has_more_notices;
@@ -417,6 +433,9 @@ bool Workers::maintain(PeriodicWorker& worker, const std::function<void()>& main
   repair_clock_skew();
   store.changes.apply_orphaned(system_now());
   maintain_endpoints();
+  for (const sync::BudgetWarning& warning : shared_.budgets.maintain())
+    spdlog::warn("{}", sync::describe(warning));
+  notify_users();
   shared_.gift_log.log_dropped();
   // A call that is repeated after its key was deleted sends a second gift, and a message counts again.
   if (const auto now = shared_.trusted_clock.now()) {
@@ -425,7 +444,12 @@ bool Workers::maintain(PeriodicWorker& worker, const std::function<void()>& main
     store.request_records.prune_idempotency(*now - kIdempotencyLifeMillis);
     store.approver_notices.prune(*now - kNoticeLifeMillis);
     store.sender_notices.prune(*now - kNoticeLifeMillis);
+    store.do_not_send.prune(*now);
+    sync::purge_test_gifts(store.test_gifts, *now - shared_.settings.test.keep_days * kDayMillis,
+                           [&worker] { return worker.heartbeat_and_should_run(); });
+    expire_held_requests(*now);
     sources_.prune(*now);
+    secret_watch_.finish_rotation(*now, [&worker] { return worker.heartbeat_and_should_run(); });
   }
   if (!shared_.settings.requests.enabled && shared_.crm->request_records())
     discard_request_change_events(worker);
@@ -433,6 +457,20 @@ bool Workers::maintain(PeriodicWorker& worker, const std::function<void()>& main
   check_transaction_ids(system_now());
   crm_roles_.run(system_now());
   return false;
+}
+
+/// Also without request records, whose worker queues the mails about those.
+void Workers::notify_users() {
+  const UtcMillis now = system_now();
+  if (!shared_.settings.console.enabled) return shared_.store.approver_notices.queue_admin_mails(now);
+  sync::add_held_notices(shared_.store, shared_.settings.requests.allow_self_approval, now);
+  shared_.store.approver_notices.queue_mails(now);
+}
+
+void Workers::expire_held_requests(UtcMillis now) {
+  for (const GiftRequestId id : shared_.store.held.expire(now))
+    spdlog::warn("gift request {} was held and has expired: no one approved or rejected it", id.value);
+  shared_.store.held.empty_contents(now - kHeldContentLifeMillis);
 }
 
 /// With requests.enabled off no worker reads these events. Once it is on, every open request record is

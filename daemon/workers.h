@@ -11,8 +11,10 @@
 
 #include "daemon/config/settings.h"
 #include "daemon/gift_log.h"
+#include "daemon/secret_watch.h"
 #include "daemon/sources/source_workers.h"
 #include "daemon/sync_workers.h"
+#include "daemon/wiring/components_config.h"
 #include "daemon/wiring/crm_config.h"
 #include "daemon/wiring/database_config.h"
 #include "daemon/wiring/server_secret.h"
@@ -26,6 +28,8 @@
 #include "schema/store/server_check.h"
 #include "schema/store/shared_text.h"
 #include "schema/store/store.h"
+#include "sync/access/sending_budgets.h"
+#include "sync/access/sending_policy.h"
 #include "sync/gift/gift_links.h"
 #include "sync/mail/delivery_step.h"
 #include "sync/request/request_record_step.h"
@@ -43,15 +47,19 @@ struct SharedParts {
   const store::ServerCheck server_check{wiring::store_dsn(settings.store), wiring::server_file(settings)};
   store::Store store{wiring::migrate_and_check_databases(settings)};
   sql::QueryWatchdog query_watchdog{{}};  ///< starts after the migration, which may take long
-  const sync::LinkSigner signer{wiring::load_server_secret(settings, store)};
+  const wiring::ServerSecrets secrets = wiring::load_server_secrets(settings, store);
+  const sync::LinkSigner signer{secrets.current};
   CallDeadline crm_calls{};  ///< of a remote CRM
   const std::unique_ptr<crm::Crm> crm = wiring::make_crm(settings, wiring::LookupDuration::bounded, [this] {
     return crm_calls.may_continue() && ThreadCallDeadline::may_continue();
   });
-  const sync::GiftLinks links{settings.server.base_url, signer};
+  sync::GiftLinks links{settings.server.base_url, signer, wiring::former_signer(secrets)};
   /// The store's id, part of its Message-IDs.
   const std::string installation_id = store.set_metadata_if_absent(store::kInstallationIdFact, random_hex(8));
   GiftLog gift_log{};
+  sync::SendingPolicy sending{store.do_not_send, settings.sending.allowed_domains, system_now};
+  sync::SendingBudgets budgets{store.sending_usage, wiring::sending_budget_rules(settings.sending),
+                               system_now, [this] { return trusted_clock.now(); }};
 };
 
 // Keeps the roles that the CRM gives to the console's users (SIGN-10). Where each call counts one
@@ -99,6 +107,8 @@ class Workers {
   void stop();
   /// False when a worker's heartbeat is too old.
   bool are_alive() const;
+  /// How the application's server secret stands to the store's (OPS-38).
+  wiring::SecretState secret_state() const { return secret_watch_.state(); }
 
   // Any thread; without effect before start().
   void wake_sync() { sync_.wake(); }
@@ -122,6 +132,8 @@ class Workers {
   void save_shown_values(const std::function<void()>& save_last_used);
   bool process_request_records();
   bool maintain(PeriodicWorker& worker, const std::function<void()>& maintain_endpoints);
+  void notify_users();
+  void expire_held_requests(UtcMillis now);
   void discard_request_change_events(PeriodicWorker& worker);
 
   SharedParts& shared_;
@@ -131,6 +143,7 @@ class Workers {
   const sync::RequestRecordRules request_record_rules_;
   SyncWorkers sync_;
   sources::SourceWorkers sources_;
+  SecretWatch secret_watch_{shared_.settings, shared_.store, shared_.secrets, shared_.links};
   const std::int64_t longest_crm_call_millis_;
   std::mutex delivery_log_mutex_;
   LogThrottle delivery_log_throttle_;        // guarded by delivery_log_mutex_
@@ -144,7 +157,7 @@ class Workers {
   bool has_started_ids_ = false;  ///< the CRM has said which Transaction Ids it has
   bool is_refused_ids_ = false;   ///< it refuses to say it until an admin has mended it
   UtcMillis ids_checked_at_{INT64_MIN / 2};
-  enum Kind { request_records, timers, maintenance, kKinds };
+  enum Kind { request_records, timers, budgets, maintenance, kKinds };
   /// In the order of their stop: the first two wake others. Without requests.enabled the first one is null.
   std::array<std::unique_ptr<PeriodicWorker>, kKinds> workers_;
   mutable std::mutex senders_mutex_;

@@ -340,6 +340,43 @@ void warn_of_plaintext_urls(ParsedConfig& parsed) {
   }
 }
 
+/// For test installations (GUARD-6); a live one would refuse most gifts.
+void warn_of_allowed_domains(ParsedConfig& parsed) {
+  const std::string key = "sending.allowed_domains";
+  if (parsed.settings.sending.allowed_domains.empty()) return;
+  parsed.warnings.push_back(
+      {parsed.line_of(key), key, "gifts to all other domains are refused; remove it on a live installation"});
+}
+
+/// It would hold each request (GUARD-24).
+void check_approval_rule(ParsedConfig& config) {
+  const ApprovalRuleSettings& rule = config.settings.sending.approval.rules.back();
+  const bool has_condition = !rule.amount_above.empty() || rule.recipients_above > 0 ||
+                             rule.first_gift_to_domain || !rule.items.empty() || !rule.accounts.empty() ||
+                             !rule.credentials.empty() || !rule.endpoints.empty();
+  if (has_condition || !config.faults.empty()) return;
+  config.refuse("sending.approval.rules", "a rule without a condition",
+                "at least one of amount_above, recipients_above, first_gift_to_domain, items, accounts, "
+                "credentials and endpoints",
+                "add one; recipients_above: 1 holds each request to several recipients");
+}
+
+/// Held requests need a person who decides (GUARD-27).
+void warn_of_missing_approvers(ParsedConfig& parsed) {
+  const SendingSettings& sending = parsed.settings.sending;
+  if (parsed.settings.console.enabled) return;
+  std::string key;
+  if (sending.budgets.holds) key = "sending.budgets.on_excess";
+  if (sending.burst.holds) key = "sending.burst.on_excess";
+  if (sending.frequency.on_excess == FrequencyExcess::hold) key = "sending.frequency.on_excess";
+  if (!sending.approval.rules.empty()) key = "sending.approval.rules";
+  if (key.empty()) return;
+  parsed.warnings.push_back(
+      {parsed.line_of(key), key,
+       "console.enabled is false, so held requests are approved by giftsyncctl held approve, or with an API "
+       "key that has the scope approve"});
+}
+
 /// A session's cookie would be sent unencrypted (CON-9).
 void check_console(ParsedConfig& parsed) {
   const std::string& url = parsed.settings.server.admin_url;
@@ -464,6 +501,7 @@ void cross_check_element(ParsedConfig& config, const std::string& list_path) {
       check_key(config, key);
   }
   if (list_path == "sources") check_source(config);
+  if (list_path == "sending.approval.rules") check_approval_rule(config);
   if (list_path == "sso.connections") check_connection_keys(config, system_now());
 }
 
@@ -474,6 +512,8 @@ void cross_check(ParsedConfig& parsed, const std::filesystem::path& folder) {
   check_listeners(parsed);
   warn_of_trusted_world(parsed);
   warn_of_plaintext_urls(parsed);
+  warn_of_allowed_domains(parsed);
+  warn_of_missing_approvers(parsed);
   check_database(parsed, {"store", parsed.settings.store.backend, parsed.settings.store.connection}, folder);
   check_database(parsed, {"crm", parsed.settings.crm.backend, parsed.settings.crm.connection}, folder);
   check_crm_keys(parsed);

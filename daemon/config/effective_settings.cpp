@@ -3,14 +3,12 @@
 #include <fmt/format.h>
 
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "daemon/config/settings_keys.h"
+#include "platform/json.h"
 
 namespace giftsync::config {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr const char* kRedacted = "********";
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "daemon/config/cross_checks.h"
-#include "daemon/config/text_checks.h"
+#include "platform/text.h"
 #include "platform/visible_text.h"
 
 namespace giftsync::config {

@@ -35,10 +35,81 @@ struct LimitSettings {
   std::int64_t max_recipients = 1000;
   std::int64_t message_code_points = 10000;
   std::int64_t name_code_points = 255;
-  bool refuse_placeholders = false;      ///< limits.placeholders: warn | refuse
+  bool refuse_placeholders = true;       ///< limits.placeholders: warn | refuse
   std::int64_t requests_per_minute = 0;  ///< for each API key; 0: no limit
   std::int64_t max_connections = 1000;
   std::int64_t max_connections_per_address = 256;
+};
+
+struct BudgetSettings {  ///< 0 and "0.00": no limit
+  std::int64_t day_gifts = 0;
+  std::string day_amount = "0.00";
+  std::int64_t month_gifts = 0;
+  std::string month_amount = "0.00";
+};
+
+struct BudgetsSettings {
+  BudgetSettings account;  ///< of each
+  BudgetSettings organization;
+  BudgetSettings installation;
+  std::vector<std::string> warn_at = {"80", "100"};  ///< percent
+  bool holds = false;                                ///< on_excess: hold
+};
+
+struct BurstSettings {
+  std::int64_t gifts = 0;  ///< 0: no limit
+  std::int64_t minutes = 10;
+  bool holds = false;  ///< on_excess: hold
+};
+
+struct ApprovalRuleSettings {  ///< an element of sending.approval.rules
+  std::string name;
+  std::string amount_above;           ///< empty: no condition
+  std::int64_t recipients_above = 0;  ///< 0: no condition
+  bool first_gift_to_domain = false;
+  // Empty: no condition.
+  std::vector<std::string> items;
+  std::vector<std::string> accounts;
+  std::vector<std::string> credentials;
+  std::vector<std::string> endpoints;
+};
+
+struct SendingApprovalSettings {
+  std::int64_t expire_days = 7;
+  std::vector<ApprovalRuleSettings> rules;
+};
+
+enum class FrequencyExcess { refuse, warn, hold };
+
+struct FrequencySettings {
+  std::int64_t gifts = 0;  ///< 0: no limit
+  std::int64_t days = 30;
+  bool within_organization = false;  ///< sending.frequency.within: installation | organization
+  FrequencyExcess on_excess = FrequencyExcess::refuse;
+};
+
+/// Who comes to the do-not-send list without an admin.
+struct DoNotSendSettings {
+  bool opt_out_link = true;
+  bool complaints = true;
+  bool bounces = false;
+  std::int64_t bounce_days = 90;
+};
+
+struct SendingSettings {
+  std::string time_zone = "UTC";
+  BudgetsSettings budgets;
+  BurstSettings burst;
+  FrequencySettings frequency;
+  SendingApprovalSettings approval;
+  std::vector<std::string> allowed_domains;  ///< in the form of sync::do_not_send_pattern(); empty: all
+  DoNotSendSettings do_not_send;
+};
+
+struct TestSettings {
+  bool enabled = true;
+  bool mail_sender = false;
+  std::int64_t keep_days = 7;
 };
 
 enum class StoreBackend { sqlite, postgresql };
@@ -297,6 +368,8 @@ struct ValueProvenance {
 struct Settings {
   ServerSettings server;
   LimitSettings limits;
+  SendingSettings sending;
+  TestSettings test;
   StoreSettings store;
   CrmSettings crm;
   MatchingSettings matching;

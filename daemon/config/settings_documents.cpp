@@ -17,8 +17,8 @@ constexpr std::size_t kExampleWidth = 120;
 
 constexpr const char* kExampleHead =
     R"(# The settings of giftsyncd: every key with its meaning, allowed values and default. This file is valid as it is; the
-# required keys are set. A line such as "#key: value" shows a key with its default or an example: remove the # to set
-# it. A list is written in brackets, as in [a, b].
+# required keys and two limits on sending are set. A line such as "#key: value" shows a key with its default or an
+# example: remove the # to set it. A list is written in brackets, as in [a, b].
 #
 # "giftsyncd --config FILE --check" reports all faults of a file. Unknown and repeated keys are faults. Relative
 # paths begin at this file's folder. Secrets are file:PATH, env:NAME or credential:NAME (systemd's LoadCredential=);
@@ -42,8 +42,9 @@ std::string comment(std::string_view text, std::size_t indent) {
   return lines;
 }
 
-/// Required, and not excluded by the default of another key.
+/// Required, and not excluded by the default of another key; or a limit that an installation begins with.
 bool is_set(const SettingsKey& key) {
+  if (key.details.is_set_at_first) return true;
   if (!key.details.is_required || enclosing_list(key.path) != nullptr) return false;
   const OnlyWith& with = key.details.only_with;
   return with.key.empty() || default_of(*find_settings_key(with.key)) == with.value;
@@ -297,7 +298,12 @@ Json schema_of(const NameMap& rule) {
 Json key_schema(const SettingsKey& key) {
   Json schema{{"description", key.description}};
   schema.update(std::visit([](const auto& rule) { return schema_of(rule); }, key.rule));
-  if (Json value = default_of(key); !value.is_null()) schema["default"] = std::move(value);
+  if (Json value = default_of(key); !value.is_null()) {
+    if (schema.contains("items") && schema["items"]["type"] == "integer") {
+      for (Json& element : value) element = Json::parse(element.get<std::string>());
+    }
+    schema["default"] = std::move(value);
+  }
   const YamlDocument example = read_yaml("example: " + example_text(key));
   schema["examples"] = Json::array({json_of(example.root.entries.at(0).value)});
   return schema;

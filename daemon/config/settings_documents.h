@@ -3,12 +3,12 @@
 // readers.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "daemon/config/settings_keys.h"
+#include "platform/json.h"
 
 namespace giftsync::config {
 
@@ -27,8 +27,6 @@ std::string settings_manual();
 std::string manual_lines(std::string text);
 
 // What the documents of the settings say about one key.
-
-using Json = nlohmann::ordered_json;
 
 /// The key's default; null when it has none.
 Json default_of(const SettingsKey& key);

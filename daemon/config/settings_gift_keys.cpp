@@ -130,6 +130,11 @@ TextFault check_reminder_day(std::string& text) {
 
 }  // namespace
 
+TextForm time_zone_form() {
+  return {"an IANA time zone such as UTC or Europe/Berlin", check_zone,
+          R"({"maxLength": 64, "pattern": "^[A-Za-z0-9_+-][A-Za-z0-9_+/-]*$"})"};
+}
+
 KeyTable lifecycle_keys() {
   using L = LifecycleSettings;
   return {
@@ -151,9 +156,7 @@ KeyTable lifecycle_keys() {
        WholeNumber{setting(&Settings::lifecycle, &L::refund_day), 1, 28, "day of the month"},
        {.only_with = {"lifecycle.refund", "on_day"}}},
       {"lifecycle.time_zone", "The time zone in which days and months begin.",
-       Text{setting(&Settings::lifecycle, &L::time_zone),
-            {"an IANA time zone such as UTC or Europe/Berlin", check_zone,
-             R"({"maxLength": 64, "pattern": "^[A-Za-z0-9_+-][A-Za-z0-9_+/-]*$"})"}}},
+       Text{setting(&Settings::lifecycle, &L::time_zone), time_zone_form()}},
       {"lifecycle.reminder_days",
        "Days from sending until the recipient of an unopened mailed gift is reminded.",
        TextList{setting(&Settings::lifecycle, &L::reminder_days),

@@ -92,6 +92,8 @@ const std::vector<SettingsList>& settings_lists() {
   static const std::vector<SettingsList> lists = [] {
     std::vector<SettingsList> all{
         list_at("sources", 50, "a list of sources, each with its keys", &Settings::sources),
+        list_at("sending.approval.rules", 50, "a list of rules, each with its keys", &Settings::sending,
+                &SendingSettings::approval, &SendingApprovalSettings::rules),
         list_at("pages.charities", 20, "a list of charities, each with its keys", &Settings::pages,
                 &PageSettings::charities),
         list_at("sso.connections", 200, "a list of connections, each with its keys", &Settings::sso,

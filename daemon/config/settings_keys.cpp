@@ -1,7 +1,9 @@
 #include "daemon/config/settings_keys.h"
 
 #include "daemon/config/settings_table.h"
+#include "platform/text.h"
 #include "schema/ids.h"
+#include "schema/money.h"
 
 namespace giftsync::config {
 namespace {
@@ -74,6 +76,145 @@ KeyTable limit_keys() {
        "The most connections of one address at a time; beyond it the oldest idle one of that address is "
        "closed.",
        WholeNumber{limit(&L::max_connections_per_address), 1, 100'000, "connections"}}};
+}
+
+TextFault check_amount(std::string& text) {
+  const auto amount = from_decimal(text);
+  if (!amount || amount->minor_units < 0) return "which is not such an amount";
+  return std::nullopt;
+}
+
+TextFault check_percent(std::string& text) {
+  const auto percent = parse_number<std::int64_t>(text);
+  if (!percent || text.front() == '0' || *percent < 1 || *percent > 100) return "which is not such a number";
+  return std::nullopt;
+}
+
+/// The four keys of one kind of budgets. `whose`: "each account".
+void add_budget_keys(KeyTable& keys, const std::string& kind, const std::string& whose,
+                     BudgetSettings BudgetsSettings::*budget) {
+  using S = SendingSettings;
+  using B = BudgetSettings;
+  const std::string section = "sending.budgets." + kind + ".";
+  const bool is_set_at_first = kind == "installation";
+  const TextForm amount = amount_form();
+  const auto gifts_of = [&](std::int64_t B::*member) {
+    return WholeNumber{setting(&Settings::sending, &S::budgets, budget, member), 0, 1'000'000'000, "gifts"};
+  };
+  const auto amount_of = [&](std::string B::*member) {
+    return Text{setting(&Settings::sending, &S::budgets, budget, member), amount};
+  };
+  keys.push_back({section + "day_gifts",
+                  "The most gifts of " + whose + " in a day; 0 sets no limit.",
+                  gifts_of(&B::day_gifts),
+                  {.example = is_set_at_first ? "1000" : "", .is_set_at_first = is_set_at_first}});
+  keys.push_back({section + "day_amount",
+                  "The most that the gifts of " + whose +
+                      " may cost in a day, fees included; 0.00 sets no "
+                      "limit.",
+                  amount_of(&B::day_amount),
+                  {.example = "\"500.00\""}});
+  keys.push_back({section + "month_gifts", "The most gifts in a calendar month.", gifts_of(&B::month_gifts)});
+  keys.push_back({section + "month_amount",
+                  "The most that they may cost in a calendar month.",
+                  amount_of(&B::month_amount),
+                  {.example = "\"5000.00\""}});
+}
+
+KeyTable budget_keys() {
+  using S = SendingSettings;
+  KeyTable keys{{"sending.time_zone", "The time zone in which the days and months of budgets begin.",
+                 Text{setting(&Settings::sending, &S::time_zone), time_zone_form()}}};
+  add_budget_keys(keys, "account", "each account", &BudgetsSettings::account);
+  add_budget_keys(keys, "organization", "each organization", &BudgetsSettings::organization);
+  add_budget_keys(keys, "installation", "all accounts together", &BudgetsSettings::installation);
+  keys.push_back({"sending.budgets.warn_at",
+                  "The parts of a budget in percent whose use is reported in the log.",
+                  TextList{setting(&Settings::sending, &S::budgets, &BudgetsSettings::warn_at),
+                           0,
+                           5,
+                           {"a whole number from 1 to 100 (percent)", check_percent,
+                            R"({"type": "integer", "minimum": 1, "maximum": 100})"}},
+                  {.example = "[80, 100]"}});
+  keys.push_back(
+      {"sending.budgets.on_excess",
+       "What becomes of a request that does not fit: it is refused, or held until a person "
+       "approves it.",
+       choice({"refuse", "hold"}, setting(&Settings::sending, &S::budgets, &BudgetsSettings::holds))});
+  keys.push_back(
+      {"sending.burst.gifts",
+       "The most gifts of one API key or organization token within sending.burst.minutes. 0 sets no limit.",
+       WholeNumber{setting(&Settings::sending, &S::burst, &BurstSettings::gifts), 0, 1'000'000, "gifts"},
+       {.example = "200", .is_set_at_first = true}});
+  keys.push_back(
+      {"sending.burst.minutes", "The length of the windows in which sending.burst.gifts counts.",
+       WholeNumber{setting(&Settings::sending, &S::burst, &BurstSettings::minutes), 1, 1440, "minutes"}});
+  keys.push_back(
+      {"sending.burst.on_excess",
+       "What becomes of a request beyond the burst: it is refused and pauses the key until an admin releases "
+       "it, or it is held until a person approves it.",
+       choice({"refuse", "hold"}, setting(&Settings::sending, &S::burst, &BurstSettings::holds))});
+  return keys;
+}
+
+KeyTable frequency_keys() {
+  using S = SendingSettings;
+  using F = FrequencySettings;
+  return {
+      {"sending.frequency.gifts",
+       "The most gifts of one address within sending.frequency.days; 0 sets no limit.",
+       WholeNumber{setting(&Settings::sending, &S::frequency, &F::gifts), 0, 50, "gifts"},
+       {.example = "2"}},
+      {"sending.frequency.days", "The days before a gift request in which gifts count.",
+       WholeNumber{setting(&Settings::sending, &S::frequency, &F::days), 1, 3'660, "days"}},
+      {"sending.frequency.within",
+       "Whose gifts count: those of all accounts, or those of the account's organization and those that were "
+       "sent elsewhere.",
+       choice({"installation", "organization"},
+              setting(&Settings::sending, &S::frequency, &F::within_organization))},
+      {"sending.frequency.on_excess",
+       "What is done with a request beyond the limit: refuse it, send it with a warning, or hold it until a "
+       "person approves it.",
+       choice({"refuse", "warn", "hold"}, setting(&Settings::sending, &S::frequency, &F::on_excess))}};
+}
+
+KeyTable sending_keys() {
+  using S = SendingSettings;
+  using D = DoNotSendSettings;
+  return {
+      {"sending.allowed_domains",
+       "The only domains that gifts are sent to, for a test installation; a domain includes its "
+       "subdomains. With none gifts are sent to all.",
+       TextList{
+           setting(&Settings::sending, &S::allowed_domains),
+           0,
+           100,
+           {"a domain such as example.com, or *.example.com for its subdomains alone", check_domain_pattern}},
+       {.example = "[\"example.com\"]"}},
+      {"sending.do_not_send.opt_out_link",
+       "Whether mails and pages of gifts have a link by which recipients ask for no more gifts.",
+       BooleanValue{setting(&Settings::sending, &S::do_not_send, &D::opt_out_link)}},
+      {"sending.do_not_send.complaints",
+       "Whether a recipient who reports a mail as unwanted gets no more gifts.",
+       BooleanValue{setting(&Settings::sending, &S::do_not_send, &D::complaints)}},
+      {"sending.do_not_send.bounces",
+       "Whether new gifts to an address that does not exist, as its mail server or the mail provider said, "
+       "are refused.",
+       BooleanValue{setting(&Settings::sending, &S::do_not_send, &D::bounces)}},
+      {"sending.do_not_send.bounce_days", "The days after which such an address is tried again.",
+       WholeNumber{setting(&Settings::sending, &S::do_not_send, &D::bounce_days), 1, 3'660, "days"}}};
+}
+
+KeyTable test_keys() {
+  using T = TestSettings;
+  return {
+      {"test.enabled",
+       "Whether test keys (gsk_test_...) may be used. Their gifts reach neither recipients nor the CRM.",
+       BooleanValue{setting(&Settings::test, &T::enabled)}},
+      {"test.mail_sender", "Whether the sender of a test gift gets its mail, with [Test] before the subject.",
+       BooleanValue{setting(&Settings::test, &T::mail_sender)}},
+      {"test.keep_days", "The days after which test gifts are deleted.",
+       WholeNumber{setting(&Settings::test, &T::keep_days), 1, 90, "days"}}};
 }
 
 KeyTable store_keys() {
@@ -214,11 +355,17 @@ KeyTable log_keys() {
 
 }  // namespace
 
+TextForm amount_form() {
+  return {"an amount such as 500.00, with at most two decimals", check_amount,
+          R"({"maxLength": 20, "pattern": "^[0-9]+(\\.[0-9]{1,2})?$"})"};
+}
+
 const std::vector<SettingsKey>& settings_keys() {
   static const std::vector<SettingsKey> keys =
-      joined({server_keys, limit_keys, store_keys, crm_keys, salesforce_keys, matching_keys, task_keys,
-              email_keys, catalogue_keys, page_keys, lifecycle_keys, source_keys, request_keys, sso_keys,
-              console_keys, log_keys});
+      joined({server_keys, limit_keys,     budget_keys, frequency_keys,  approval_keys, sending_keys,
+              test_keys,   store_keys,     crm_keys,    salesforce_keys, matching_keys, task_keys,
+              email_keys,  catalogue_keys, page_keys,   lifecycle_keys,  source_keys,   request_keys,
+              sso_keys,    console_keys,   log_keys});
   return keys;
 }
 
@@ -266,6 +413,15 @@ constexpr const char* kSourceSchema = R"([
   {"if": {"required": ["since"]},
    "then": {"oneOf": [{"required": ["page_size"]}, {"required": ["next"]}]}}])";
 
+constexpr const char* kApprovalRuleSchema = R"([
+  {"anyOf": [
+    {"required": ["amount_above"]}, {"required": ["items"], "properties": {"items": {"minItems": 1}}},
+    {"required": ["recipients_above"], "properties": {"recipients_above": {"not": {"const": 0}}}},
+    {"required": ["first_gift_to_domain"], "properties": {"first_gift_to_domain": {"const": true}}},
+    {"required": ["accounts"], "properties": {"accounts": {"minItems": 1}}},
+    {"required": ["credentials"], "properties": {"credentials": {"minItems": 1}}},
+    {"required": ["endpoints"], "properties": {"endpoints": {"minItems": 1}}}]}])";
+
 constexpr const char* kSsoSchema = R"([
   {"if": {"required": ["connections"], "properties": {"connections": {"type": "array", "minItems": 1}}},
    "then": {"required": ["auth_url"]}}])";
@@ -286,6 +442,21 @@ const std::vector<SettingsSection>& settings_sections() {
       {"", "The settings of giftsyncd.", kWholeFileSchema},
       {"server", "Where the daemon listens, and the URLs under which it is reached."},
       {"limits", "Limits for callers."},
+      {"sending", "To whom gifts are sent, how many, and for how much."},
+      {"sending.budgets",
+       "The most that is sent in a day or month. giftsyncctl budget sets budgets of single accounts."},
+      {"sending.budgets.account", "Each account."},
+      {"sending.budgets.organization", "Each organization."},
+      {"sending.budgets.installation", "All accounts together."},
+      {"sending.burst", "How many gifts an API key may request at once."},
+      {"sending.frequency", "How many gifts a recipient gets."},
+      {"sending.approval", "Which requests wait until a person approves them."},
+      {"sending.approval.rules",
+       "A request waits if all conditions of one rule are met; without a rule none does.",
+       kApprovalRuleSchema},
+      {"sending.do_not_send",
+       "The list of who gets no gifts, which giftsyncctl do-not-send shows and changes."},
+      {"test", "Test keys, whose gifts no recipient gets."},
       {"store", "giftsync's own database."},
       {"crm", "The CRM that has one gift record for every gift.", kCrmSchema},
       {"crm.status_log", "Where package version 1.1 logged status changes."},

@@ -117,6 +117,8 @@ struct OnlyWith {
 struct KeyDetails {
   std::string example = {};  ///< as written in YAML; empty: the default is the example
   bool is_required = false;  ///< unless `only_with` excludes it; the example file sets it
+  bool is_set_at_first =
+      false;  ///< the example file, with which an installation begins, sets it to the example
   OnlyWith only_with = {};
   std::string only_beside = {};  ///< the path of a key without which this one has no effect
 };

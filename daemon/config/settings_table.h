@@ -47,6 +47,10 @@ Choice choice(std::vector<std::string> values, Accessor<T> accessor) {
 }
 
 // Forms that several sections use.
+/// In settings_gift_keys.cpp.
+TextForm time_zone_form();
+/// In settings_keys.cpp.
+TextForm amount_form();
 inline TextForm plain_text(std::string allowed) {
   return {std::move(allowed), check_plain_text, R"({"maxLength": 255})"};
 }
@@ -67,6 +71,7 @@ inline KeyTable joined(const std::vector<KeyTable (*)()>& parts) {
   return all;
 }
 
+KeyTable approval_keys();
 KeyTable crm_keys();
 KeyTable salesforce_keys();
 KeyTable matching_keys();

@@ -8,8 +8,8 @@
 
 namespace giftsync::config {
 
-/// `one` contains one parsed source. Adds a fault for keys that a preset fixes, for keys that are missing to
-/// parse its events, and for malformed secrets.
+/// `config` contains one parsed source. Adds a fault for keys that a preset fixes, for keys that are missing
+/// to parse its events, and for malformed secrets.
 void check_source(ParsedConfig& config);
 
 /// Names under which giftsync itself writes changes: no source may use one.

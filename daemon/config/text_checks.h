@@ -5,7 +5,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace giftsync::config {
 
@@ -47,6 +46,8 @@ TextFault check_plan(std::string& text);
 
 /// A domain of e-mail addresses; normalized to lower case and ASCII.
 TextFault check_domain(std::string& text);
+/// The same, or "*." and a domain.
+TextFault check_domain_pattern(std::string& text);
 
 /// A web URL whose last segment is "{gift_id}", which appears once.
 TextFault check_item_url(std::string& text);
@@ -130,12 +131,5 @@ bool is_secure_admin_url(const std::string& url);
 
 /// True when a PostgreSQL connection text is a URI ("postgresql://...").
 bool is_connection_uri(std::string_view connection);
-
-// A suggestion for a misspelt word.
-
-/// The known word with the fewest single-letter changes (insert, delete, replace, swap of neighbours) from
-/// `word`, the first of equals; empty when even that one differs in more than a third of its letters (two in
-/// a short one).
-std::string suggestion_for(std::string_view word, const std::vector<std::string>& known);
 
 }  // namespace giftsync::config

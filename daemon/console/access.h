@@ -17,12 +17,19 @@ enum class Permission {
   see_own,          ///< pages that a Viewer limits to what the user may see
   see_users,        ///< who uses the console
   manage_users,     ///< ends sessions of others
+  see_keys,         ///< API keys of the accounts that the user sees
+  manage_keys,      ///< pauses, releases and revokes them
+  resume_mail,      ///< ends the pause of all mail
   act_on_gifts,     ///< resends and cancels gifts
+  cancel_many,      ///< cancels the gifts of a filter
+  manage_people,    ///< shows and erases what is kept of a recipient
   see_crm,          ///< how gifts are matched, what their records hold and which fail
   act_on_crm,       ///< matches gifts again and retries their records
-  decide_requests,  ///< approves and rejects request records
-  see_operations,   ///< mails and sources
+  decide_requests,  ///< approves and rejects request records and held gift requests
+  see_held,         ///< gift requests that wait for approval, with their recipients
+  see_operations,   ///< mails, sources and who gets no gifts
   operate,          ///< changes mails and sources
+  act_on_list,      ///< adds and removes who gets no gifts
   see_settings,     ///< settings in force and sign-in connections
 };
 

@@ -33,13 +33,17 @@ Data action_data(const PageCall& call, const ConsoleGift& gift, const std::strin
 }
 
 Data resend_data(const PageCall& call, const ConsoleGift& gift, const store::MailContext& view) {
-  const auto same = sync::resend_problem(view, false);
+  auto same = sync::resend_problem(view, false);
   const auto other = sync::resend_problem(view, true);
   Data made = action_data(call, gift, "resend", other ? other->reason : "");
   made.set("has_address", !other);
   made.set("generation", std::to_string(gift.gift.transaction.generation));
   const std::string& address = gift.gift.transaction.email;
   if (other) return made;
+  const std::string problem = same ? std::string()
+                                   : sync::address_problem(call.store().do_not_send, allowed_domains(call),
+                                                           view.gift.transaction.email, false, call.now);
+  if (!problem.empty()) same = sync::ActionResult{sync::ActionResult::Kind::refused, problem, {}, false, {}};
   made.set("confirmation", same || address.empty() ? texts().text("resend_confirm_other")
                                                    : texts().text("resend_confirm", {{"address", address}}));
   set_text(made, "cost", cost_text(call, kMostRematchCalls));
@@ -134,12 +138,12 @@ http::HttpResponse resend_gift(const PageCall& call) {
     return redirect_with_notice(call, path_of(gift->gift), "bad_address");
   sync::ResendAction action{gift->gift.transaction.id, std::nullopt, call.by->user.email,
                             gift_event(call, "gift.resend", gift->gift)};
+  action.allowed_domains = allowed_domains(call);
   if (!email.empty()) action.email = email;
   // The confirmation names an address, and each address is a generation of its own.
   if (email.empty() && field(call.form, "generation") != std::to_string(gift->gift.transaction.generation))
     return refuse(call, *gift, *action.audit, "the address was changed after it was shown");
-  const sync::ActionResult result =
-      sync::resend(call.store().lifecycle, call.store().request_records, action, call.now);
+  const sync::ActionResult result = sync::resend(call.store(), action, call.now);
   if (result.kind != sync::ActionResult::Kind::done) return refuse(call, *gift, *action.audit, result.reason);
   const std::string notice = result.is_readdressed ? rematch_after_resend(call, action.gift) : "resent";
   call.console.options.wake_workers();

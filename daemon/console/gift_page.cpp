@@ -279,7 +279,7 @@ ComparedFields fields_to_write(const PageCall& call, const crm::GiftRecords& rec
 ComparedFields compare_fields(const PageCall& call, const crm::GiftRecords& records, const GiftRecord& record,
                               const store::Gift& gift) {
   const GiftRecord wanted = wanted_record(call, gift);
-  const bool knows_link = call.console.options.crm.rules.link_of != nullptr;
+  const bool knows_link = call.console.options.crm.rules.knows_link_of(gift);
   const bool is_adopted = gift.transaction.gift_source == store::kAdoptedGiftSource;
   ComparedFields compared;
   for (std::size_t i = 0; i < kGiftFieldCount; ++i) {

@@ -207,6 +207,8 @@ http::HttpResponse gifts_page(const PageCall& call) {
   address["format"] = "csv";
   data.set("csv", list + "?" + query_of(address));
   address.erase("format");
+  if (may(call.viewer().roles, Permission::cancel_many) && sees_installation(call.viewer()))
+    data.set("cancel_many", call.url().base + "/cancel-gifts");
   if (found.next_before) {
     address["before"] = std::to_string(found.next_before->value);
     data.set("older", list + "?" + query_of(address));

@@ -9,6 +9,8 @@
 #include "daemon/console/pages.h"
 #include "platform/text.h"
 #include "schema/store/statements/bounded_count.h"
+#include "sync/gift/gift_actions.h"
+#include "sync/mail/delivery_rules.h"
 
 namespace giftsync::console {
 namespace {
@@ -97,6 +99,11 @@ std::vector<DeliveryState> states_of(const std::string& list) {
 bool add_queue(Data& data, const PageCall& call) {
   const auto breakers = call.store().deliveries.breakers();
   bool waits = !breakers.empty();
+  if (const auto pause = call.store().mail_pauses.state().pause) {
+    Data by_admin;
+    by_admin.set("text", shown_text(call.viewer(), sync::describe(*pause)));
+    data.set("by_admin", by_admin);
+  }
   const auto pause_data = [&](const store::CircuitBreaker& breaker) {
     Data pause;
     pause.set("daemon", breaker.daemon);
@@ -177,6 +184,18 @@ std::optional<store::AuditEvent> event_for(const PageCall& call, TransactionId m
   return gift ? std::optional(gift_event(call, "mail." + name, gift->gift)) : std::nullopt;
 }
 
+/// No mail is sent again to an address that gets none (GUARD-1, GUARD-6). The refusal is an event by itself.
+bool is_refused(const PageCall& call, TransactionId mail, store::AuditEvent event) {
+  const auto held = mail.value > 0 ? call.store().deliveries.find(mail) : std::nullopt;
+  if (!held || held->state != DeliveryState::held) return false;
+  event.detail =
+      sync::address_problem(call.store().do_not_send, allowed_domains(call), held->email, false, call.now);
+  if (event.detail.empty()) return false;
+  event.refused = true;
+  call.store().audit.add(event);
+  return true;
+}
+
 http::HttpResponse act(const PageCall& call, MailAction action, const std::string& name) {
   const auto number = parse_number<std::int64_t>(call.parameter);
   const auto event = number ? event_for(call, {*number}, action, name) : std::nullopt;
@@ -184,6 +203,8 @@ http::HttpResponse act(const PageCall& call, MailAction action, const std::strin
   // Neither can be undone: it may arrive twice, or does not arrive.
   if (name != kRetry && field(call.form, "confirm") != "1")
     return redirect_with_notice(call, "/mail", "not_confirmed");
+  if (action == MailAction::release && is_refused(call, {*number}, *event))
+    return redirect_with_notice(call, "/mail", "mail_refused");
   const bool is_done = call.store().deliveries.apply({*number}, action, *event, call.now);
   return redirect_with_notice(call, "/mail", is_done ? "mail_done_" + name : "mail_not_done");
 }
@@ -232,7 +253,8 @@ http::HttpResponse retry_mails(const PageCall& call) {
   event.action = "mail.end-pauses";
   event.detail = "pauses";
   call.store().deliveries.reset_breakers_after(call.now, call.now, event);
-  return redirect_with_notice(call, "/mail", "mail_done_all");
+  const bool stays_paused = call.store().mail_pauses.state().pause.has_value();
+  return redirect_with_notice(call, "/mail", stays_paused ? "mail_done_all_paused" : "mail_done_all");
 }
 
 http::HttpResponse release_mail(const PageCall& call) {

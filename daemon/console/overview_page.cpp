@@ -20,8 +20,9 @@ struct HealthLine {
   std::string_view part;  ///< the key of its name
   bool is_good = true;
   std::string text;
-  std::string page = {};  ///< of the part; below the console's root, may be empty
-  std::string list = {};  ///< of what the text counts; may be empty
+  std::string page = {};       ///< of the part; below the console's root, may be empty
+  std::string list = {};       ///< of what the text counts; may be empty
+  std::string_view word = {};  ///< the key of its verdict; empty: by is_good
 };
 
 std::string page_of(sync::Part part) {
@@ -32,8 +33,11 @@ std::string page_of(sync::Part part) {
 /// What a condition has counted, as a list; empty: there is none.
 std::string list_of_found(const sync::AttentionItem& item) {
   if (item.condition == "mail.held") return "/mail?state=held";
+  if (item.condition == "mail.paused_by_admin") return "/mail?state=queued";
+  if (item.condition == "keys.paused") return "/sending#paused";  // tokens, too
   if (item.condition == "crm.failing") return "/gifts?crm=failing";
   if (item.condition == "crm.rejected") return "/gifts?crm=rejected";
+  if (item.condition == "sending.held") return "/held";
   if (item.condition == "requests.in_error") return "/requests?state=failed";
   return item.part == sync::Part::sources ? "/sources/" + item.object : std::string();
 }
@@ -82,6 +86,12 @@ HealthLine sources_line(const std::vector<store::SourceSummary>& sources) {
           "/sources", "/sources"};
 }
 
+/// Without a limit it is no fault, and said as `status` says it.
+HealthLine sending_line(bool has_limit) {
+  if (has_limit) return {"sending", true, texts().text("sending_ok"), "/sending"};
+  return {"sending", true, texts().text("sending_no_limit"), "/sending", {}, "health_no_limit"};
+}
+
 /// What needs an admin, by the same verdict as `status` (OPS-27), each with its next step; a part in which
 /// nothing does is good.
 std::vector<HealthLine> health_of(const PageCall& call, sync::AttentionFacts facts) {
@@ -110,6 +120,7 @@ std::vector<HealthLine> health_of(const PageCall& call, sync::AttentionFacts fac
     if (part == sync::Part::mail) lines.push_back(mail_line(call.store()));
     if (part == sync::Part::crm) add_crm_lines(lines, call.store(), waiting);
     if (part == sync::Part::sources) lines.push_back(sources_line(facts.sources));
+    if (part == sync::Part::sending) lines.push_back(sending_line(facts.has_sending_limit));
   }
   return lines;
 }
@@ -119,7 +130,8 @@ Data health_data(const std::string& base, const std::vector<HealthLine>& lines) 
     Data data;
     data.set("part", texts().text("part_" + std::string(line.part)));
     data.set("good", line.is_good);
-    data.set("word", texts().text(line.is_good ? "health_good" : "health_bad"));
+    const std::string_view verdict = line.is_good ? "health_good" : "health_bad";
+    data.set("word", texts().text(line.word.empty() ? verdict : line.word));
     data.set("text", line.text);
     if (!line.page.empty()) data.set("page", base + line.page);
     if (!line.list.empty()) data.set("list", base + line.list);
@@ -146,6 +158,14 @@ void add_waiting(Data& data, const PageCall& call, std::size_t failure_classes,
   const WaitingRequests requests = requests_to_decide(call);
   add(url_of(call, requests.numbers.size() == 1 ? path_of_request(requests.numbers.front()) : "/requests"),
       "requests_wait", static_cast<std::int64_t>(requests.numbers.size()), requests.is_cut);
+  if (may(call.viewer().roles, Permission::decide_requests)) {
+    store::HeldFilter filter{HeldState::held};
+    if (call.viewer().organization) filter.organization = call.viewer().organization;
+    const auto held = call.store().held.list(filter, {}, kPageRows + 1);
+    const bool is_cut = held.size() > kPageRows;
+    add(url_of(call, held.size() == 1 ? "/held/" + std::to_string(held.front().id.value) : "/held"),
+        "held_requests_wait", static_cast<std::int64_t>(is_cut ? kPageRows : held.size()), is_cut);
+  }
   if (may(call.viewer().roles, Permission::act_on_gifts))
     add(call.url().base + "/gifts?undelivered_days=" + std::to_string(kUndeliveredDays), "undelivered_wait",
         call.store().console_gifts.count_undelivered(call.viewer(),

@@ -18,11 +18,18 @@ constexpr std::string_view kNotice = "notice";
 constexpr std::int64_t kNoticeSeconds = 60;
 constexpr std::int64_t kReturnSeconds = 600;
 
+/// The cookie of the switch between gifts and test gifts.
+constexpr const char* kTests = "tests";
+constexpr const char* kOn = "on";
+constexpr std::int64_t kTestsSeconds = 8 * 3600;
+
 /// The notices that say what was done; the others warn.
 constexpr std::string_view kDone[] = {
     "resent",          "resent_to_other",  "cancelled",        "retried",           "rematched",
     "class_retried",   "request_approved", "request_rejected", "mail_done_release", "mail_done_withdraw",
-    "mail_done_retry", "mail_done_all",    "events_released",  "events_purged"};
+    "mail_done_retry", "mail_done_all",    "events_released",  "events_purged",     "entry_added",
+    "entry_removed",   "key_paused",       "key_released",     "key_revoked",       "token_released",
+    "mail_resumed",    "cancelled_many",   "cancelled_part",   "person_erased",     "held_approved"};
 
 /// "2.PROOF" for the notice `key` with the count "2" on the page at `path`.
 std::string notice_cookie(const PageCall& call, const std::string& path, const std::string& key,
@@ -52,6 +59,17 @@ std::string notice_text(const PageCall& call) {
 
 }  // namespace
 
+bool shows_test_gifts(const PageCall& call) {
+  const auto cookie = http::cookie_of(call.request, short_cookie_name(call.url(), kTests));
+  return cookie && *cookie == kOn;
+}
+
+http::HttpResponse switch_test_gifts(const PageCall& call) {
+  const bool shows = field(call.form, "shows") == kOn;
+  return http::with_header(redirect(url_of(call, "/gifts")), "Set-Cookie",
+                           set_short_cookie(call.url(), kTests, shows ? kOn : "", shows ? kTestsSeconds : 0));
+}
+
 std::string token_of(const PageCall& call, const std::string& path) {
   return form_token(call.by->session.form_secret, path);
 }
@@ -65,11 +83,16 @@ std::optional<Data> frame_user(const PageCall& call) {
   shown.set("name", user.name.empty() ? user.email : user.name);
   shown.set("token", token_of(call, "/sign-out"));
   shown.set("break_glass", call.by->session.is_break_glass());
+  shown.set("shows_tests", viewer.test);
+  shown.set("test_token", token_of(call, "/test-gifts"));
   shown.set("idle_seconds", std::to_string(call.console.options.settings.idle_minutes * 60));
   shown.set("sees_users", may(viewer.roles, Permission::see_users));
+  shown.set("sees_keys", may(viewer.roles, Permission::see_keys));
+  shown.set("sees_person", may(viewer.roles, Permission::manage_people) && sees_installation(viewer));
   shown.set("sees_operations", may(viewer.roles, Permission::see_operations));
   shown.set("sees_sources", may(viewer.roles, Permission::see_operations) && sees_installation(viewer));
   shown.set("sees_settings", may(viewer.roles, Permission::see_settings) && sees_installation(viewer));
+  shown.set("sees_held", may(viewer.roles, Permission::see_held));
   shown.set("sees_crm", sees_crm);
   shown.set("sees_match", sees_crm && !viewer.organization && !viewer.is_masked());
   return shown;
@@ -94,8 +117,10 @@ http::HttpResponse not_found(const PageCall& call) {
 }
 
 http::HttpResponse redirect_with_notice(const PageCall& call, const std::string& page, const std::string& key,
-                                        std::int64_t count) {
-  http::HttpResponse response = redirect(url_of(call, page) + "?notice=" + key);
+                                        std::int64_t count, const std::map<std::string, std::string>& query) {
+  const std::string more = query_of(query);
+  http::HttpResponse response =
+      redirect(url_of(call, page) + "?notice=" + key + (more.empty() ? "" : "&") + more);
   response.headers.emplace_back(
       "Set-Cookie", set_short_cookie(call.url(), kNotice,
                                      notice_cookie(call, page, key, std::to_string(count)), kNoticeSeconds));
@@ -130,13 +155,15 @@ bool has_new_proof(const PageCall& call) {
   return call.by->session.authenticated_at + kProofMillis >= call.now;
 }
 
-Data new_proof_data(const PageCall& call, const std::string& path) {
+Data new_proof_data(const PageCall& call, const std::string& path,
+                    const std::map<std::string, std::string>& query) {
   Data data;
+  const std::string fields = query_of(query);
+  const std::string page_url = url_of(call, path) + (fields.empty() ? "" : "?" + fields);
   const std::string& connection = call.by->session.connection;
   if (is_offered(call.console.options, connection))
-    data.set("start",
-             call.url().base + "/sign-in/start?" +
-                 query_of({{"connection", connection}, {"return", url_of(call, path)}, {"again", "1"}}));
+    data.set("start", call.url().base + "/sign-in/start?" +
+                          query_of({{"connection", connection}, {"return", page_url}, {"again", "1"}}));
   else
     data.set("email", call.by->user.email);
   return data;
@@ -171,6 +198,16 @@ Data form_data(const PageCall& call, const std::string& path) {
   return form;
 }
 
+Data release_form(const PageCall& call, const std::string& path, UtcMillis since) {
+  Data form = form_data(call, path);
+  form.set("paused_at", std::to_string(since.value));
+  return form;
+}
+
+bool is_pause_of_form(const PageCall& call, std::optional<UtcMillis> since) {
+  return since && field(call.form, "paused_at") == std::to_string(since->value);
+}
+
 std::vector<store::CrmFailureClass> newest_first(std::vector<store::CrmFailureClass> classes) {
   std::stable_sort(classes.begin(), classes.end(), [](const auto& one, const auto& other) {
     return one.first_failing_since > other.first_failing_since;
@@ -198,6 +235,11 @@ Data failure_data(const PageCall& call, const store::CrmFailureClass& failures, 
 std::string history_url(const PageCall& call, const std::string& kind, const std::string& id) {
   if (!call.viewer().sees_all_senders()) return {};
   return call.url().base + "/audit?" + query_of({{"object", kind + ":" + id}});
+}
+
+std::vector<std::string> allowed_domains(const PageCall& call) {
+  const config::Settings* settings = call.console.options.in_force;
+  return settings ? settings->sending.allowed_domains : std::vector<std::string>();
 }
 
 bool sees_installation(const store::Viewer& viewer) {

@@ -18,8 +18,10 @@
 #include "platform/clock.h"
 #include "schema/store/daemon_instances.h"
 #include "schema/store/store.h"
+#include "sync/access/sending_budgets.h"
 #include "sync/attention.h"
 #include "sync/crm/sync_step.h"
+#include "sync/gift/held_requests.h"
 #include "sync/request/request_record_findings.h"
 #include "sync/request/request_record_to_gift_request.h"
 
@@ -62,6 +64,12 @@ struct ConsoleOptions {
   std::function<void()> wake_workers = [] {};
   /// What would keep a request record from being sent if it were approved now (CON-40). Absent: not checked.
   std::function<std::vector<sync::RequestRecordFinding>(const sync::LoadedRequestRecord&)> check_request = {};
+  /// The budgets of the settings (CON-67).
+  sync::SendingBudgetRules budget_rules = {};
+  /// Called with each held gift request that was approved, and its gifts; wakes the workers. Absent: nothing.
+  std::function<void(const sync::HeldReview&, const sync::HeldOutcome&)> on_held_approved = {};
+  /// What a cancellation by filter looks at (CON-68): parts of 5,000 gifts.
+  int cancel_search_parts = 6;
 };
 
 /// The first part of every request's path; what follows is the path that pages and forms name.
@@ -105,21 +113,26 @@ struct PageCall {
   const store::Viewer& viewer() const { return by->viewer; }
 };
 
+/// Whether this browser shows test gifts, and the post of the frame that switches it (CON-70).
+bool shows_test_gifts(const PageCall& call);
+http::HttpResponse switch_test_gifts(const PageCall& call);
 /// The page's template with its data in the frame of who is signed in.
 http::HttpResponse page(const PageCall& call, std::string_view name, const std::string& title, Data data);
 http::HttpResponse not_found(const PageCall& call);
 /// After a post: 303 to a page of the console, such as "/gifts/17", which shows the text notice_KEY with
-/// {count} once (CON-38).
+/// {count} once (CON-38). `query`: further fields of the page's URL.
 http::HttpResponse redirect_with_notice(const PageCall& call, const std::string& page, const std::string& key,
-                                        std::int64_t count = 0);
+                                        std::int64_t count = 0,
+                                        const std::map<std::string, std::string>& query = {});
 /// The response with a cookie that takes a sign-in by link in this browser to the page at `url` (SIGN-12).
 http::HttpResponse with_return_to(const ConsoleUrl& console, http::HttpResponse response,
                                   const std::string& url);
 /// Whether the user proved lately who they are, as routes with needs_new_proof ask for (CON-45).
 bool has_new_proof(const PageCall& call);
-/// How to give a new proof and come back to the page at `path`: {start}, the URL of a sign-in through the
-/// session's connection, or {email} for the command that prints a link.
-Data new_proof_data(const PageCall& call, const std::string& path);
+/// How to give a new proof and come back to the page at `path` with that query: {start}, the URL of a sign-in
+/// through the session's connection, or {email} for the command that prints a link.
+Data new_proof_data(const PageCall& call, const std::string& path,
+                    const std::map<std::string, std::string>& query = {});
 /// 403 for a post without a new proof, with the way back to its page, by link too.
 http::HttpResponse new_proof_needed(const PageCall& call);
 /// The user as the frame shows it, {name, token, idle_seconds, sees_...}; nothing without a session.
@@ -132,6 +145,11 @@ store::AuditEvent event_of(const PageCall& call, const std::string& action, cons
 std::string token_of(const PageCall& call, const std::string& path);
 /// {url, token} of a form that posts to the console's page at `path`.
 Data form_data(const PageCall& call, const std::string& path);
+/// The same for the end of a pause, with {paused_at}: the form ends the pause that was shown, and no later
+/// one.
+Data release_form(const PageCall& call, const std::string& path, UtcMillis since);
+/// Whether it is the pause of the post's form.
+bool is_pause_of_form(const PageCall& call, std::optional<UtcMillis> since);
 /// The URL of the console's page at `path`, which is not encoded.
 std::string url_of(const PageCall& call, const std::string& path);
 /// The classes by when their first gift began to fail (CON-25).
@@ -143,6 +161,8 @@ Data failure_data(const PageCall& call, const store::CrmFailureClass& failures, 
 /// The URL of the audit log's events about an object, such as "gift" "17" (CON-37); empty for users who see
 /// their own events alone.
 std::string history_url(const PageCall& call, const std::string& kind, const std::string& id);
+/// `sending.allowed_domains` of the settings in force; empty: all.
+std::vector<std::string> allowed_domains(const PageCall& call);
 /// Reads with all organizations: what is not of one organization is theirs alone (CON-27).
 bool sees_installation(const store::Viewer& viewer);
 /// The field of a map of fields; empty when it is missing.

@@ -14,6 +14,16 @@ http::HttpResponse audit_page(const PageCall& call);
 http::HttpResponse users_page(const PageCall& call);
 http::HttpResponse end_sessions(const PageCall& call);
 
+/// API keys (CON-66).
+http::HttpResponse keys_page(const PageCall& call);
+http::HttpResponse pause_key(const PageCall& call);
+http::HttpResponse release_key(const PageCall& call);
+http::HttpResponse revoke_key(const PageCall& call);
+/// Budgets, and what is paused (CON-67).
+http::HttpResponse sending_page(const PageCall& call);
+http::HttpResponse release_token(const PageCall& call);
+http::HttpResponse resume_mail(const PageCall& call);
+
 /// Request records: a list, one of them, and the approver's decision (CON-28 to CON-30).
 http::HttpResponse requests_page(const PageCall& call);
 http::HttpResponse request_page(const PageCall& call);
@@ -28,8 +38,25 @@ http::HttpResponse sources_page(const PageCall& call);
 http::HttpResponse source_page(const PageCall& call);
 http::HttpResponse release_events(const PageCall& call);
 http::HttpResponse purge_events(const PageCall& call);
+/// Who gets no gifts (CON-65).
+http::HttpResponse do_not_send_page(const PageCall& call);
+http::HttpResponse add_do_not_send(const PageCall& call);
+http::HttpResponse remove_do_not_send(const PageCall& call);
+/// Gift requests that wait for approval: a list, one of them, and the decision (GUARD-29).
+http::HttpResponse held_page(const PageCall& call);
+http::HttpResponse held_request_page(const PageCall& call);
+http::HttpResponse approve_held_request(const PageCall& call);
+http::HttpResponse reject_held_request(const PageCall& call);
 http::HttpResponse connections_page(const PageCall& call);
 http::HttpResponse settings_page(const PageCall& call);
+/// Cancels the gifts of a filter (CON-68).
+http::HttpResponse cancel_page(const PageCall& call);
+http::HttpResponse run_cancel(const PageCall& call);
+/// What is kept of a recipient, and its erasure (CON-69).
+http::HttpResponse person_page(const PageCall& call);
+http::HttpResponse show_person(const PageCall& call);
+http::HttpResponse download_person(const PageCall& call);
+http::HttpResponse erase_person(const PageCall& call);
 // Posts of a gift's page.
 http::HttpResponse resend_gift(const PageCall& call);
 http::HttpResponse cancel_gift(const PageCall& call);

@@ -50,8 +50,13 @@ std::string object_url(const PageCall& call, const AuditEvent& event) {
   const bool is_number = parse_number<std::int64_t>(event.object_id).has_value();
   if (kind == "gift" && is_number) return url_of(call, "/gifts/" + event.object_id);
   if (kind == "request" && uses_request_records(call)) return url_of(call, path_of_request(event.object_id));
+  if (kind == "held" && may(call.viewer().roles, Permission::see_held))
+    return url_of(call, "/held/" + event.object_id);
   if (kind == "source" && sees_installation(call.viewer()))
     return url_of(call, "/sources/" + event.object_id);
+  if (kind == "do-not-send" && sees_installation(call.viewer())) return url_of(call, "/do-not-send");
+  if (kind == "key" && may(call.viewer().roles, Permission::see_keys))
+    return call.url().base + "/keys?" + query_of({{"find", event.object_id}});
   if (kind == "user" && may(call.viewer().roles, Permission::see_users))
     return call.url().base + "/users?" + query_of({{"find", event.object_id}});
   return {};
@@ -62,7 +67,9 @@ std::string detail_text(const AuditEvent& event) {
   std::string detail = with_readable_times(event.detail);
   if (detail.empty()) return detail;
   if (!event.refused)
-    return event.object_kind == "request" ? texts().text("note_was", {{"note", detail}}) : detail;
+    return event.object_kind == "request" || event.object_kind == "held"
+               ? texts().text("note_was", {{"note", detail}})
+               : detail;
   std::string key = "what_" + event.action;
   std::replace_if(
       key.begin(), key.end(), [](char c) { return c == '.' || c == '-'; }, '_');

@@ -4,16 +4,15 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <variant>
 #include <vector>
 
-#include "daemon/config/text_checks.h"
 #include "daemon/handlers/gift_request_json.h"
 #include "daemon/http/json_request.h"
 #include "daemon/http/routes.h"
 #include "platform/dependency_error.h"
 #include "platform/digest.h"
+#include "platform/json.h"
 #include "platform/text.h"
 #include "schema/contact_normalization.h"
 #include "sync/request/request_record_to_gift_request.h"
@@ -94,7 +93,7 @@ void warn_of_unknown_members(http::JsonObjectReader& fields, const LocatedObject
   for (const F field : creatable_fields()) known.push_back(name_of(field));
   for (const JsonMember& member : root.object.members()) {
     if (std::find(known.begin(), known.end(), member.name) != known.end()) continue;
-    const std::string nearest = config::suggestion_for(member.name, known);
+    const std::string nearest = suggestion_for(member.name, known);
     fields.add_warning(
         std::string(truncated(member.name, 60)), "unknown_member",
         fmt::format("{} is not a member of this request and was ignored{}", http::quoted(member.name),
@@ -131,7 +130,6 @@ tl::expected<ApprovalDecisionBody, http::BodyError> parse_approval_decision_body
 
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Versions = std::vector<std::string>;
 
 Json summary(const std::string& id, const std::string& number, std::string_view status) {
@@ -165,6 +163,8 @@ std::string entity_tag(const std::string& version) {
   return "\"" + version + "\"";
 }
 
+}  // namespace
+
 /// The versions that If-Match names; nullopt without a condition. A weak or malformed tag matches nothing
 /// (RFC 9110, 13.1.1).
 std::optional<Versions> versions_of(const http::HttpRequest& request) {
@@ -184,6 +184,8 @@ std::optional<Versions> versions_of(const http::HttpRequest& request) {
   if (versions.empty()) versions.emplace_back();
   return versions;
 }
+
+namespace {
 
 /// What an approval binds to, by the names that a caller creates the record with; absent values are left out.
 Json content_json(const RequestRecord& record) {
@@ -268,6 +270,11 @@ http::Reply RequestRecordHandler::handle_for_caller(const http::HttpRequest& req
                                                     const http::Authenticator::Handler& handler) {
   return authenticator_.handle_authenticated(
       request, scope, [&](const store::ApiKeyOwner& caller) -> http::Reply {
+        if (is_test_key(caller.key.prefix))
+          return http::live_only(
+              "Request records are rows of the CRM, which test keys do not change. Nothing was created; use "
+              "a "
+              "live key, or the endpoint for gift requests.");
         if (options_.settings.enabled) return handler(caller);
         return forbidden("requests_disabled",
                          "Request records are not in use here: requests.enabled in the settings is false.");
@@ -281,7 +288,16 @@ sync::RequestRecordCaller RequestRecordHandler::with_crm_users(const store::ApiK
 }
 
 http::Reply RequestRecordHandler::create(const http::HttpRequest& request, std::string_view) {
-  return handle_for_caller(request, Scope::request, [&](const store::ApiKeyOwner& caller) {
+  return take(request, CallAim::create);
+}
+
+http::Reply RequestRecordHandler::validate(const http::HttpRequest& request, std::string_view) {
+  return take(request, CallAim::validate);
+}
+
+http::Reply RequestRecordHandler::take(const http::HttpRequest& request, CallAim aim) {
+  return handle_for_caller(request, Scope::request, [&](const store::ApiKeyOwner& caller) -> http::Reply {
+    if (caller.key.paused_at) return http::key_paused(CredentialKind::api_key, *caller.key.paused_at);
     auto parsed =
         http::parse_json_request(request, options_.max_body_bytes, http::RepeatPolicy::by_idempotency_key,
                                  [&] { return parse_request_record_body(request.body); });
@@ -295,21 +311,22 @@ http::Reply RequestRecordHandler::create(const http::HttpRequest& request, std::
       const std::vector<crm::CrmUser> users = asking.find_crm_users();
       if (!users.empty()) record.set(F::sender, users.front().id);
     }
-    warn_of_gift(parsed->body);
+    const auto item = find_item(parsed->body);
+    if (aim == CallAim::validate) return validated(std::move(parsed->body), item, request);
     return create_once(parsed->body, idempotency, caller);
   });
 }
 
 /// The record may be made before its item is imported; it cannot be sent before.
-void RequestRecordHandler::warn_of_gift(RequestRecordBody& body) {
-  const std::string& gift = body.record.text(F::gift_id);
-  const auto id = sync::parse_gift_id(std::string(trimmed(gift)));
-  const auto item = id ? store_.catalogue.item(*id) : std::nullopt;
-  if (item && item->active) return;
-  body.warnings.push_back(
-      {"Gift_Id", "unknown_gift",
-       fmt::format("{} is not a gift that can be sent; ask your administrator for the ids of those that can.",
-                   http::quoted(gift))});
+std::optional<store::GiftItem> RequestRecordHandler::find_item(RequestRecordBody& body) {
+  const auto id = sync::gift_id_of(body.record);
+  auto item = id ? store_.catalogue.item(*id) : std::nullopt;
+  if (item && item->active) return item;
+  body.warnings.add_warning(
+      "Gift_Id", "unknown_gift",
+      fmt::format("{} is not a gift that can be sent; ask your administrator for the ids of those that can.",
+                  http::quoted(body.record.text(F::gift_id))));
+  return std::nullopt;
 }
 
 /// The CRM creates a record once for a creation key, so a call repeated after any failure returns the same
@@ -339,10 +356,26 @@ http::HttpResponse RequestRecordHandler::create_once(const RequestRecordBody& bo
     }
     options_.on_changed();
   }
-  return http::json_response(201, http::json_text({{"message", "Request record created."},
-                                                   {"data", summary(creation.record_id, creation.number,
-                                                                    to_word(RequestRecordStatus::pending))},
-                                                   {"warnings", Json::parse(warnings_json(body.warnings))}}));
+  return http::json_response(
+      201, http::json_text(
+               {{"message", "Request record created."},
+                {"data", summary(creation.record_id, creation.number, to_word(RequestRecordStatus::pending))},
+                {"warnings", Json::parse(warnings_json(body.warnings.list()))}}));
+}
+
+/// The address is that of the body: the Id of a contact does not give away its address.
+http::HttpResponse RequestRecordHandler::validated(RequestRecordBody body,
+                                                   const std::optional<store::GiftItem>& item,
+                                                   const http::HttpRequest& request) {
+  warn_of_ignored_key(request, body.warnings);
+  ValidatedRequest validated{{}, {}, body.warnings.list()};
+  if (item) validated.costs = sync::request_costs(*item, body.record);
+  RecipientVerdict& verdict =
+      validated.recipients.emplace_back(name_of(F::recipient_email), body.record.text(F::recipient_email));
+  const auto loaded = sync::load_with_defaults(*crm_.request_records(), {std::move(body.record)}).front();
+  for (const sync::RequestRecordFinding& finding : options_.findings_of(loaded))
+    verdict.findings.push_back({"", finding.check, finding.message});
+  return http::json_response(200, validated_request_json(validated));
 }
 
 /// Approvers may read all request records, other callers their own.

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "daemon/http/json_request.h"
 #include "daemon/http/problem.h"
+#include "platform/json.h"
 
 namespace giftsync::handlers {
 namespace {

@@ -19,6 +19,30 @@ bool is_visible_ascii(char c) {
   return c > ' ' && c <= '~';
 }
 
+constexpr std::int64_t kTestRetrySeconds = 1;
+
+/// A failure that a caller must cope with, without doing what was asked; `lost` does it, and the caller never
+/// learns what came of it.
+Reply respond_as_asked(const HttpRequest& request, const store::ApiKeyOwner& caller,
+                       const Authenticator::Handler& handler) {
+  if (!is_test_key(caller.key.prefix)) return test_only();
+  const std::string asked = request.header(kTestResponse).value_or("");
+  if (asked == "429")
+    return with_retry_after(problem(429, "rate_limited", "Too many requests",
+                                    "The header Giftsync-Test-Response asked for it. Nothing was created."),
+                            kTestRetrySeconds);
+  if (asked == "500") return internal_error(request.request_id);
+  if (asked == "503") return unavailable(kTestRetrySeconds);
+  if (asked != "lost")
+    return invalid_request({{"Giftsync-Test-Response", "unsupported_value",
+                             "Giftsync-Test-Response must be 429, 500, 503 or lost."}});
+  return handler(caller).changed([](const Reply::Finish& finish) {
+    HttpResponse response = finish();
+    response.is_lost = true;
+    return response;
+  });
+}
+
 }  // namespace
 
 std::optional<std::string> api_key_from_header(const HttpRequest& request) {
@@ -36,9 +60,10 @@ std::optional<std::string> api_key_from_header(const HttpRequest& request) {
 }
 
 Authenticator::Authenticator(store::Credentials& credentials, giftsync::Clock clock,
-                             std::int64_t requests_per_minute)
+                             std::int64_t requests_per_minute, bool takes_test_keys)
     : credentials_(credentials),
       clock_(std::move(clock)),
+      takes_test_keys_(takes_test_keys),
       rate_limiter_(requests_per_minute, clock_),
       key_cache_(clock_, [this](const std::string& hash) { return credentials_.find_key_by_hash(hash); }) {}
 
@@ -48,7 +73,10 @@ Reply Authenticator::handle_authenticated(const HttpRequest& request, Scope need
   const KeyOwner& owner = *authenticated;
   Reply reply = rate_limiter_.handle_limited(owner->key.id.value, [&] {
     record_use(owner->key.id);
-    return handler(*owner);
+    if (needed == Scope::send && owner->key.paused_at)
+      return Reply(key_paused(CredentialKind::api_key, *owner->key.paused_at));
+    return request.headers.contains(kTestResponse) ? respond_as_asked(request, *owner, handler)
+                                                   : handler(*owner);
   });
   return std::move(reply).changed([owner](const Reply::Finish& finish) {
     HttpResponse response = finish();
@@ -75,6 +103,7 @@ tl::expected<Authenticator::KeyOwner, HttpResponse> Authenticator::authenticate_
   if (!owner || !equal_in_constant_time(owner->key.hash, hash)) return tl::unexpected(refused_api_key());
   switch (sync::access_of(*owner, needed, clock_())) {
     case sync::ApiKeyAccess::allowed:
+      if (is_test_key(owner->key.prefix) && !takes_test_keys_) return tl::unexpected(tests_disabled());
       return owner;
     case sync::ApiKeyAccess::refused:
       break;

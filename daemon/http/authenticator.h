@@ -1,6 +1,6 @@
 // daemon/http: maps the Authorization header to an account, or to a response that says why it is refused. A
-// revoked or rotated key takes effect within a second, whichever program revoked it. Any thread. (HTTP-25,
-// HTTP-30)
+// revoked, paused or rotated key takes effect within a second, whichever program revoked it. Any thread.
+// (HTTP-25, HTTP-30)
 #pragma once
 
 #include <functional>
@@ -20,6 +20,9 @@
 
 namespace giftsync::http {
 
+/// With this header a test key asks for a failure (TEST-6).
+inline constexpr const char* kTestResponse = "Giftsync-Test-Response";
+
 /// The key's text from "Authorization: KEY" or "Authorization: Bearer KEY" (the scheme in any case), trimmed.
 /// Nullopt for anything else: no such header or two of them, another scheme, nothing after the scheme, or
 /// characters and lengths that no key has.
@@ -27,11 +30,13 @@ std::optional<std::string> api_key_from_header(const HttpRequest& request);
 
 class Authenticator {
  public:
-  /// `requests_per_minute`: of each key; 0 for no limit.
-  Authenticator(store::Credentials& credentials, giftsync::Clock clock, std::int64_t requests_per_minute);
+  /// `requests_per_minute`: of each key; 0 for no limit. `takes_test_keys`: test.enabled.
+  Authenticator(store::Credentials& credentials, giftsync::Clock clock, std::int64_t requests_per_minute,
+                bool takes_test_keys = true);
 
   using Handler = std::function<Reply(const store::ApiKeyOwner& caller)>;
-  /// The reply of `handler` for a caller with that scope, with the key's rate-limit headers, or a refusal.
+  /// The reply of `handler` for a caller with that scope, with the key's rate-limit headers, or a refusal. A
+  /// paused key is refused for the scope send (HTTP-51). A test key may ask for a failure instead (TEST-6).
   /// Throws DependencyError when the store fails.
   Reply handle_authenticated(const HttpRequest& request, Scope needed, const Handler& handler);
 
@@ -47,6 +52,7 @@ class Authenticator {
 
   store::Credentials& credentials_;
   const giftsync::Clock clock_;
+  const bool takes_test_keys_;
   RequestRateLimiter rate_limiter_;
   TtlCache<std::string, store::ApiKeyOwner> key_cache_;
   std::mutex mutex_;

@@ -314,6 +314,7 @@ void HttpConnection::post_response(HttpResponse response) {
 }
 
 void HttpConnection::respond(HttpResponse response) {
+  if (response.is_lost) return close();
   const HttpRequest& request = framing_.request();
   release_body();
   const bool client_closes = framing_.stage() == Stage::complete && !framing_.keep_alive();

@@ -37,7 +37,8 @@ struct HttpResponse {
   int status = 200;
   std::vector<std::pair<std::string, std::string>> headers;  ///< without Content-Length, Date, Request-Id
   std::string body;
-  bool close = false;  ///< close the connection after this response
+  bool close = false;    ///< close the connection after this response
+  bool is_lost = false;  ///< close the connection instead of sending it (TEST-6)
   /// Null: `body` is the body. Otherwise its next part, empty at the end; called on a thread for handlers,
   /// each time when the client has taken the part before. A throw closes the connection before the end.
   std::function<std::string()> next_chunk = {};

@@ -4,7 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+
+#include "daemon/validation/gift_request_body.h"
+#include "platform/json.h"
 
 namespace giftsync::http {
 namespace {
@@ -12,16 +14,10 @@ namespace {
 /// Retry-After of a request whose first copy is still running.
 constexpr std::int64_t kInFlightRetrySeconds = 1;
 
-/// "recipients[3].email: email "x" has no @."; the path is left out when the message already begins with it.
-std::string message_with_field(const FieldIssue& error) {
-  if (error.field.empty() || error.message.starts_with(error.field)) return error.message;
-  return fmt::format("{}: {}", error.field, error.message);
-}
-
 }  // namespace
 
 HttpResponse problem(int status, std::string_view code, std::string_view title, std::string_view message,
-                     const FieldIssues& errors) {
+                     const FieldIssues& errors, std::optional<UtcMillis> available_at) {
   nlohmann::ordered_json body{{"type", fmt::format("/problems/{}", code)},
                               {"title", title},
                               {"status", status},
@@ -31,6 +27,7 @@ HttpResponse problem(int status, std::string_view code, std::string_view title, 
   for (const FieldIssue& error : errors) {
     body["errors"].push_back({{"field", error.field}, {"code", error.code}, {"message", error.message}});
   }
+  if (available_at) body["available_at"] = to_rfc3339(*available_at);
   HttpResponse response = text_response(status, "application/problem+json", json_text(body));
   response.code = code;
   // Not the messages: they quote the caller's text, including addresses.
@@ -47,7 +44,7 @@ HttpResponse malformed_json(const JsonError& error, std::string_view next_step) 
 }
 
 HttpResponse invalid_request(const FieldIssues& errors) {
-  std::string message = errors.empty() ? std::string() : message_with_field(errors.front());
+  std::string message = errors.empty() ? std::string() : validation::describe(errors.front());
   if (errors.size() == 2) message += " One more error is listed in \"errors\".";
   if (errors.size() > 2)
     message += fmt::format(" {} more errors are listed in \"errors\".", errors.size() - 1);
@@ -56,10 +53,7 @@ HttpResponse invalid_request(const FieldIssues& errors) {
 }
 
 HttpResponse unknown_gift(GiftId gift) {
-  return invalid_request({{"gift_id", "unknown_gift",
-                           fmt::format("gift_id {} is not a gift that can be sent. Ask your administrator "
-                                       "for the ids of those that can.",
-                                       gift.value)}});
+  return invalid_request({validation::unknown_gift_issue(gift)});
 }
 
 HttpResponse invalid_idempotency_key(std::string_view reason) {
@@ -110,6 +104,45 @@ HttpResponse missing_scope(Scope needed) {
       fmt::format("The API key lacks the scope \"{}\". Use a key that has it; your administrator can "
                   "make one.",
                   to_word(needed)));
+}
+
+HttpResponse sending_refused(const FieldIssues& errors, std::optional<UtcMillis> available_at) {
+  std::string message = validation::describe(errors.front()) + " Nothing was created.";
+  if (available_at) message += fmt::format(" It may fit from {} UTC on.", minute_text(*available_at));
+  return problem(403, "sending_refused", "The sending policy refuses this request", message, errors,
+                 available_at);
+}
+
+HttpResponse held_request_ended(HeldState state, const std::string& what) {
+  return problem(403, state == HeldState::expired ? "held_request_expired" : "held_request_rejected",
+                 "The request was held and is not sent",
+                 what + " Nothing was created; use a new Idempotency-Key to ask again.");
+}
+
+HttpResponse key_paused(CredentialKind kind, UtcMillis since) {
+  return problem(
+      403, "key_paused", "The key or token is paused",
+      fmt::format("This {} is paused since {} UTC, so nothing was created. Ask your administrator to "
+                  "release it, then send the request again.",
+                  kind == CredentialKind::api_key ? "API key" : "organization token", minute_text(since)));
+}
+
+HttpResponse tests_disabled() {
+  return problem(
+      403, "tests_disabled", "Test keys are not in use here",
+      "This is a test key, and test.enabled in the settings is false. Nothing was created; use a live "
+      "key, or ask your administrator.");
+}
+
+HttpResponse live_only(std::string_view message) {
+  return problem(403, "live_only", "A test key cannot do this", message);
+}
+
+HttpResponse test_only() {
+  return problem(
+      400, "test_only", "Bad Request",
+      "The header Giftsync-Test-Response is for test keys (gsk_test_...), and this key or token is live. "
+      "Nothing was created; leave the header out.");
 }
 
 HttpResponse not_found(std::string_view message) {
@@ -207,10 +240,6 @@ HttpResponse unavailable(std::int64_t retry_after_seconds, std::string_view what
                                               "{} s, with an Idempotency-Key so that nothing is sent twice.",
                                               what, std::max<std::int64_t>(retry_after_seconds, 1))),
                           retry_after_seconds);
-}
-
-std::string json_text(const nlohmann::ordered_json& json) {
-  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 HttpResponse json_response(int status, std::string body) {

@@ -6,38 +6,29 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "daemon/http/http_message.h"
-#include "platform/strict_json.h"
+#include "daemon/validation/json_body.h"
+#include "platform/time.h"
 #include "schema/enums.h"
 #include "schema/ids.h"
 #include "sync/access/send_authorization.h"
 
 namespace giftsync::http {
 
-// An issue with one field of a request's body: an error (the request is refused) or a warning
-// (it is not).
-
-struct FieldIssue {
-  std::string field;    ///< "gift_id", "recipients[3].email"; empty for the body as a whole
-  std::string code;     ///< stable, for programs: "missing", "invalid_email"
-  std::string message;  ///< sentence for people: what was found, what is allowed
-};
-
-using FieldIssues = std::vector<FieldIssue>;
-
-/// Why a body is refused: it is not JSON, or its content has these errors (never empty).
-using BodyError = std::variant<JsonError, FieldIssues>;
+using validation::BodyError;
+using validation::FieldIssue;
+using validation::FieldIssues;
+using validation::json_text;
 
 /// `code`: stable, for programs. `title`: the same for each occurrence. `message`: what happened here and
 /// what to do next. `errors`: empty: the member is left out. Invalid UTF-8 is replaced.
 HttpResponse problem(int status, std::string_view code, std::string_view title, std::string_view message,
-                     const FieldIssues& errors = {});
+                     const FieldIssues& errors = {}, std::optional<UtcMillis> available_at = std::nullopt);
 
 // 400
 /// `next_step`: the second part of the message, after the error.
@@ -57,6 +48,19 @@ HttpResponse refused_api_key();
 // 403
 HttpResponse plan_without_api_access(giftsync::Plan plan);
 HttpResponse missing_scope(Scope needed);
+/// Recipients to whom nothing is sent (GUARD-1). `errors` is not empty. Nothing was created.
+/// `available_at`: when the same request may be made.
+HttpResponse sending_refused(const FieldIssues& errors, std::optional<UtcMillis> available_at = std::nullopt);
+/// A repeat of a call that was held and then rejected or expired (GUARD-28). `what`: a sentence that says so.
+HttpResponse held_request_ended(HeldState state, const std::string& what);
+/// A call that would send, with a credential that an admin has paused (HTTP-51).
+HttpResponse key_paused(CredentialKind kind, UtcMillis since);
+/// Test keys are not in use here (test.enabled).
+HttpResponse tests_disabled();
+/// What a test key cannot do.
+HttpResponse live_only(std::string_view message);
+/// 400: a live key asks for what a test key may ask for (TEST-6).
+HttpResponse test_only();
 
 /// 401 or 403: the missing preconditions for a gift from the CRM (REQ-36). `missing` is not empty; the first
 /// message is the response's, `errors` has all of them.
@@ -104,9 +108,6 @@ HttpResponse unavailable(std::int64_t retry_after_seconds,
                          std::string_view what = "cannot store anything for the moment");
 
 // Successful responses with a JSON body, which no cache keeps. Pure.
-
-/// The text of `json`. An invalid byte is replaced: it must not cost the whole response.
-std::string json_text(const nlohmann::ordered_json& json);
 
 /// `body` is the text of a JSON document.
 HttpResponse json_response(int status, std::string body);

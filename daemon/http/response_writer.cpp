@@ -10,9 +10,9 @@
 #include <boost/beast/http/status.hpp>
 #include <charconv>
 #include <exception>
-#include <nlohmann/json.hpp>
 
 #include "platform/digest.h"
+#include "platform/json.h"
 
 namespace giftsync::http {
 namespace {

@@ -15,6 +15,7 @@ static_assert(kLink.starts_with(sync::GiftLinks::kPath));
 /// Also its name in the log, so that no token is logged (MSG-3).
 constexpr std::string_view kMessagePath = "/api/v1/crm/salesforce/messages/{token}";
 constexpr std::string_view kRecordPath = "/api/v1/request_records/{number}";
+constexpr std::string_view kHeldPath = "/api/v1/held_requests/{id}";
 constexpr Methods kPost = Methods::post;
 constexpr Methods kReads = Methods::reads;
 constexpr Methods kHandlerChecks = Methods::handler_checks;
@@ -45,19 +46,29 @@ constexpr auto kRoutes = std::to_array<Route>({
     {"/-/healthy",                                      "/-/healthy",                                   ListenerRole::both,  kReads,         kLiveness,     &A::healthy},
     {"/-/ready",                                        "/-/ready",                                     ListenerRole::both,  kReads,         kReadiness,    &A::ready},
     {"/api/v1/gift_requests",                           "/api/v1/gift_requests",                        ListenerRole::base,  kPost,          kKeyBody,      &A::send_by_email},
+    {"/api/v1/gift_requests/validate",                  "/api/v1/gift_requests/validate",               ListenerRole::base,  kPost,          kCrmKeyBody,   &A::validate_by_email},
     {"/api/v1/gift_requests/{id}",                      "/api/v1/gift_requests/{id}",                   ListenerRole::base,  kReads,         kKey,          &A::read_gift_request},
     {"/api/v1/gift_requests/{rest...}",                 kNoSuchPath,                                    ListenerRole::base,  kHandlerChecks, kOpen,         nullptr},
+    {"/api/v1/balance",                                 "/api/v1/balance",                              ListenerRole::base,  kReads,         kKey,          &A::read_balance},
     {kLink,                                             "/g/{link}",                                    ListenerRole::base,  kHandlerChecks, kPage,         &A::page},
     {"/api/v1/webhooks/gift_requests",                  "/api/v1/webhooks/gift_requests",               ListenerRole::admin, kPost,          kKeyBody,      &A::create_urls},
+    {"/api/v1/webhooks/gift_requests/validate",         "/api/v1/webhooks/gift_requests/validate",      ListenerRole::admin, kPost,          kCrmKeyBody,   &A::validate_urls},
     {"/api/v1/crm/gift_requests",                       "/api/v1/crm/gift_requests",                    ListenerRole::admin, kPost,          kCrmTokenBody, &A::send_from_crm},
+    {"/api/v1/crm/gift_requests/validate",              "/api/v1/crm/gift_requests/validate",           ListenerRole::admin, kPost,          kCrmTokenBody, &A::validate_from_crm},
     {kMessagePath,                                      kMessagePath,                                   ListenerRole::admin, kPost,          kMessageBody,  &A::outbound_message},
     {kMetadata,                                         "/api/v1/sso/metadata/{connection}",            ListenerRole::admin, kReads,         kOpen,         &A::metadata},
     {"/api/v1/webhooks/status_changes/{source...}",     "/api/v1/webhooks/status_changes/{source}",     ListenerRole::admin, kHandlerChecks, kSourceBody,   &A::status_changes},
     {"/api/v1/request_records",                         "/api/v1/request_records",                      ListenerRole::admin, kPost,          kCrmKeyBody,   &A::create_record},
+    {"/api/v1/request_records/validate",                "/api/v1/request_records/validate",             ListenerRole::admin, kPost,          kCrmKeyBody,   &A::validate_record},
     {kRecordPath,                                        kRecordPath,                                     ListenerRole::admin, kReads,         kCrmKey,       &A::read_record},
     {"/api/v1/request_records/{number}/approve",        kRecordPath,                                     ListenerRole::admin, kPost,          kCrmKey,       &A::approve_record},
     {"/api/v1/request_records/{number}/reject",         kRecordPath,                                     ListenerRole::admin, kPost,          kCrmKey,       &A::reject_record},
     {"/api/v1/request_records/{rest...}",               kRecordPath,                                     ListenerRole::admin, kHandlerChecks, kOpen,         nullptr},
+    {"/api/v1/held_requests",                           "/api/v1/held_requests",                        ListenerRole::admin, kReads,         kKey,          &A::list_held},
+    {kHeldPath,                                         kHeldPath,                                      ListenerRole::admin, kReads,         kKey,          &A::read_held},
+    {"/api/v1/held_requests/{id}/approve",              kHeldPath,                                      ListenerRole::admin, kPost,          kKey,          &A::approve_held},
+    {"/api/v1/held_requests/{id}/reject",               kHeldPath,                                      ListenerRole::admin, kPost,          kKey,          &A::reject_held},
+    {"/api/v1/held_requests/{rest...}",                 kHeldPath,                                      ListenerRole::admin, kHandlerChecks, kOpen,         nullptr},
     {"/login/callback",                                 "/login/callback",                              ListenerRole::both,  kHandlerChecks, kProviderReply, &A::sign_in_reply},
     {"/console/sign-in/start",                          "/console/sign-in/start",                       ListenerRole::admin, kReads,         kProvider,     &A::console},
     {"/console/sign-in/finish",                         "/console/sign-in/finish",                      ListenerRole::admin, kReads,         kProvider,     &A::console},

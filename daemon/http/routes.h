@@ -18,6 +18,7 @@ struct Handlers {
   using Handler = std::function<Reply(const HttpRequest&, std::string_view path_parameter)>;
   Handler send_by_email;
   Handler read_gift_request;
+  Handler read_balance;
   Handler page;
   Handler create_urls;
   Handler send_from_crm;
@@ -28,6 +29,16 @@ struct Handlers {
   Handler approve_record;
   Handler reject_record;
   Handler outbound_message;
+  // What the call without /validate would do (VALID-1).
+  Handler validate_by_email = {};
+  Handler validate_urls = {};
+  Handler validate_from_crm = {};
+  Handler validate_record = {};
+  // Held gift requests (GUARD-27).
+  Handler list_held = {};
+  Handler read_held = {};
+  Handler approve_held = {};
+  Handler reject_held = {};
   Handler console = {};
   Handler sign_in_reply = {};  ///< null: people sign in by link alone
   /// False when the header shows already that `status_changes` refuses the message; null: never. Pure.

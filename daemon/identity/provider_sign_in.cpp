@@ -1,11 +1,11 @@
 #include "daemon/identity/provider_sign_in.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "daemon/identity/saml/authn_request.h"
 #include "daemon/signin/home_realm.h"
 #include "platform/digest.h"
+#include "platform/json.h"
 #include "platform/strict_json.h"
 #include "platform/url_parameters.h"
 #include "platform/visible_text.h"

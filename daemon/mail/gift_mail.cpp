@@ -122,6 +122,10 @@ mustache::data template_values(const GiftMailData& data, const content::Messages
              formed("mail_sent_by", {{"sender", sender}, {"email", without_controls(request.sender_email)}}));
   for (const char* key : {"accept", "donate_prompt", "donate", "reply", "private_links"})
     values.set(key, messages.text(std::string("mail_") + key));
+  if (!data.stop_url.empty()) {
+    values.set("stop", messages.text("stop"));
+    values.set("stop_url", data.stop_url);
+  }
   if (data.identity.is_reminder) values.set("reminder", messages.text("mail_reminder"));
   if (!data.branding.company.empty()) values.set("company", without_controls(data.branding.company));
   values.set("item", item);
@@ -147,10 +151,13 @@ MimeMessage mime_message_of(const GiftMailData& data) {
   message.from = {sender, without_controls(email_for_envelope(data.from_address))};
   message.reply_to = {sender, email_for_envelope(request.sender_email)};
   message.to = {full_name(transaction), without_controls(email_for_envelope(transaction.email))};
-  message.subject = messages.text(data.identity.is_reminder ? "mail_reminder_subject" : "mail_subject",
+  if (request.is_test) message.to.name = sender;  // who gets it (TEST-2)
+  message.subject = (request.is_test ? "[Test] " : "") +
+                    messages.text(data.identity.is_reminder ? "mail_reminder_subject" : "mail_subject",
                                   {{"sender", sender}, {"item", request.item_name}});
   message.date = data.identity.date;
   message.extra_headers = data.extra_headers;
+  message.unsubscribe_url = data.stop_url;
   message.text = text_template().render(template_values(data, messages, &content::Messages::text));
   message.html = html_template().render(template_values(data, messages, &content::Messages::html));
   return message;

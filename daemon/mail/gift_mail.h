@@ -28,6 +28,8 @@ struct GiftMailData {
   std::vector<std::pair<std::string, std::string>>
       extra_headers{};  ///< headers that a mail provider repeats in its reports
   MailBranding branding{};
+  /// Where the recipient can ask for no more gifts (GUARD-5); empty: not offered.
+  std::string stop_url{};
 };
 
 /// Returns the same bytes for the same data. Pure.

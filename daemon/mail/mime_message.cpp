@@ -73,6 +73,13 @@ void add_mailbox(GMimeMessage* message, GMimeAddressType type, const Mailbox& ma
   internet_address_set_charset(internet_address_list_get_address(list, 0), "utf-8");
 }
 
+/// On one line as it is: GMime encodes a long word, and then no mail program finds the URL.
+void add_line(GMimeMessage* message, const char* name, const std::string& value) {
+  GMimeHeaderList* headers = g_mime_object_get_header_list(GMIME_OBJECT(message));
+  g_mime_header_list_append(headers, name, "", nullptr);
+  g_mime_header_set_raw_value(g_mime_header_list_get_header(headers, name), (" " + value + "\n").c_str());
+}
+
 void set_headers(GMimeMessage* message, const MimeMessage& mail) {
   const std::unique_ptr<GDateTime, Release<g_date_time_unref>> date(
       g_date_time_new_from_unix_utc(mail.date.value / kSecondMillis));
@@ -89,6 +96,10 @@ void set_headers(GMimeMessage* message, const MimeMessage& mail) {
   g_mime_object_set_header(GMIME_OBJECT(message), "Auto-Submitted", "auto-generated", nullptr);
   for (const auto& [name, value] : mail.extra_headers)
     g_mime_object_set_header(GMIME_OBJECT(message), name.c_str(), without_controls(value).c_str(), nullptr);
+  if (!mail.unsubscribe_url.empty()) {
+    add_line(message, "List-Unsubscribe", "<" + without_controls(mail.unsubscribe_url) + ">");
+    add_line(message, "List-Unsubscribe-Post", "List-Unsubscribe=One-Click");
+  }
   g_mime_object_set_header(GMIME_OBJECT(message), "MIME-Version", "1.0", nullptr);
 }
 

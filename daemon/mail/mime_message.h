@@ -23,8 +23,9 @@ struct MimeMessage {
   std::string subject;
   UtcMillis date;
   std::vector<std::pair<std::string, std::string>> extra_headers{};  ///< short and ASCII
-  std::string text;                                                  ///< UTF-8, lines end with \n
-  std::string html;                                                  ///< UTF-8, lines end with \n
+  std::string unsubscribe_url{};  ///< takes a one-click POST (RFC 8058); empty: no such headers
+  std::string text;               ///< UTF-8, lines end with \n
+  std::string html;               ///< UTF-8, lines end with \n
 };
 
 /// multipart/alternative with CRLF line ends and no line longer than 76 characters (headers: 78 where they

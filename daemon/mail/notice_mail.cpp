@@ -1,12 +1,15 @@
 #include "daemon/mail/notice_mail.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "daemon/content/messages.h"
 #include "daemon/mail/mime_message.h"
 #include "platform/http_client.h"
 #include "platform/text.h"
+#include "platform/visible_text.h"
 #include "schema/contact_normalization.h"
 #include "sync/gift/lifecycle.h"
 
@@ -54,16 +57,121 @@ std::string line_of(const content::Messages& messages, const store::ApproverNoti
       (is_number ? messages.text("approval_unknown_item", {{"item", notice.item}}) : notice.item) + since);
 }
 
+/// The page's URL on a line of its own; nothing while the console is off.
+std::string url_line(const ApproverMailData& data, const std::string& path) {
+  return data.console_url.empty() ? "" : data.console_url + path + "\n";
+}
+
+/// The text as a link to the page; the text alone while the console is off.
+std::string html_link(const ApproverMailData& data, const std::string& path, const std::string& text) {
+  const std::string shown = content::html_escaped(text);
+  if (data.console_url.empty()) return shown;
+  return "<a href=\"" + content::html_escaped(data.console_url + path) + "\">" + shown + "</a>";
+}
+
 void add_list(NoticeBody& body, const ApproverMailData& data, const content::Messages& messages,
               std::span<const store::ApproverNotice> notices) {
   body.html += "<ul>\n";
   for (const store::ApproverNotice& notice : notices) {
-    const std::string url = data.console_url + "/requests/" + percent_encoded(notice.number);
-    body.text += line_of(messages, notice) + "\n" + url + "\n\n";
-    body.html += "<li><a href=\"" + content::html_escaped(url) + "\">" +
-                 content::html_escaped(line_of(messages, notice)) + "</a></li>\n";
+    const std::string path = (notice.is_of_held() ? "/held/" : "/requests/") + percent_encoded(notice.number);
+    const std::string line = line_of(messages, notice);
+    body.text += line + "\n" + url_line(data, path) + "\n";
+    body.html += "<li>" + html_link(data, path, line) + "</li>\n";
   }
   body.html += "</ul>\n";
+}
+
+bool is_of_budget(const store::AdminNotice& notice) {
+  return notice.kind == AdminNoticeKind::budget;
+}
+
+/// "account rose@example.com"; of a key or token "gsk_live_x3Kd9aQ (shop)".
+std::string name_of(const content::Messages& messages, const store::AdminNotice& notice) {
+  if (!is_of_budget(notice))
+    return notice.scope + (notice.key_name.empty() ? "" : " (" + notice.key_name + ")");
+  if (notice.scope.starts_with("account:")) return messages.text("guard_account", {{"name", notice.owner}});
+  if (notice.scope.starts_with("organization:"))
+    return messages.text("guard_organization", {{"name", notice.owner}});
+  return messages.text("guard_installation");
+}
+
+std::string subject_of(const content::Messages& messages, const store::AdminNotice& notice) {
+  const std::string name = name_of(messages, notice);
+  if (!is_of_budget(notice)) return messages.text("guard_pause_subject", {{"key", name}});
+  return messages.text("guard_budget_subject",
+                       {{"percent", std::to_string(notice.threshold)}, {"budget", name}});
+}
+
+/// "85 of 100 gifts, 85.00 of 500.00"
+std::string use_of(const content::Messages& messages, const store::AdminNotice& notice) {
+  std::string use;
+  if (notice.gifts_limit)
+    use = messages.text("guard_gifts", {{"used", std::to_string(notice.gifts)},
+                                        {"limit", std::to_string(*notice.gifts_limit)}});
+  if (notice.amount_limit)
+    use += (use.empty() ? "" : ", ") +
+           messages.text("guard_amount",
+                         {{"used", to_decimal(notice.amount)}, {"limit", to_decimal(*notice.amount_limit)}});
+  return use;
+}
+
+std::string line_of(const content::Messages& messages, const store::AdminNotice& notice) {
+  const std::string name = name_of(messages, notice);
+  if (is_of_budget(notice))
+    return messages.text("guard_budget_line", {{"percent", std::to_string(notice.threshold)},
+                                               {"budget", name},
+                                               {"period", notice.period},
+                                               {"use", use_of(messages, notice)},
+                                               {"date", messages.date(notice.ends_at)}});
+  return messages.text(notice.kind == AdminNoticeKind::key ? "guard_key_line" : "guard_token_line",
+                       {{"key", name},
+                        {"owner", notice.owner},
+                        {"date", messages.date(notice.created_at)},
+                        {"gifts", std::to_string(notice.gifts_limit.value_or(0))},
+                        {"begin", messages.date(notice.begins_at)},
+                        {"end", messages.date(notice.ends_at)}});
+}
+
+/// The command that raises the limits, or releases the key or token.
+std::string command_of(const store::AdminNotice& notice) {
+  if (notice.kind == AdminNoticeKind::key) return "giftsyncctl key release " + notice.scope;
+  if (notice.kind == AdminNoticeKind::token) return "giftsyncctl organization release-token " + notice.scope;
+  const std::string kind = notice.scope.substr(0, notice.scope.find(':'));
+  const std::string span = notice.period.size() == std::string_view("2026-11").size() ? " --month" : " --day";
+  return "giftsyncctl budget set " +
+         (kind == "all" ? "installation" : kind + " " + shell_word(notice.owner)) +
+         (notice.gifts_limit ? span + "-gifts N" : "") + (notice.amount_limit ? span + "-amount AMOUNT" : "");
+}
+
+void add_admin_notice(NoticeBody& body, const ApproverMailData& data, const content::Messages& messages,
+                      const store::AdminNotice& notice) {
+  const std::string line = without_controls(line_of(messages, notice));
+  const std::string path = notice.kind == AdminNoticeKind::key ? "/keys" : "/sending";
+  std::vector<std::string> commands{without_controls(command_of(notice))};
+  if (is_of_budget(notice)) commands.insert(commands.begin(), "giftsyncctl budget list");
+  body.text += line + "\n";
+  body.html += "<p>" + html_link(data, path, line);
+  for (const std::string& command : commands) {
+    body.text += command + "\n";
+    body.html += "<br><code>" + content::html_escaped(command) + "</code>";
+  }
+  body.text += url_line(data, path) + "\n";
+  body.html += "</p>\n";
+}
+
+/// Returns the subject; it is empty without notices.
+std::string add_admin_notices(NoticeBody& body, const ApproverMailData& data,
+                              const content::Messages& messages) {
+  const auto& notices = data.admin_notices;
+  if (notices.empty()) return "";
+  const std::size_t listed = std::min(notices.size(), kMaxListed);
+  body.add_paragraph(messages.text("guard_intro"));
+  for (const store::AdminNotice& notice : notices.first(listed))
+    add_admin_notice(body, data, messages, notice);
+  if (notices.size() > listed)
+    body.add_paragraph(messages.text("guard_more", {{"count", std::to_string(notices.size() - listed)}}));
+  if (notices.size() == 1) return subject_of(messages, notices.front());
+  return messages.text("guard_subject_count", {{"count", std::to_string(notices.size())}});
 }
 
 }  // namespace
@@ -74,14 +182,17 @@ sync::OutgoingMail compose_approver_mail(const ApproverMailData& data) {
       std::find_if(data.notices.begin(), data.notices.end(), [](const auto& one) { return one.is_repeated; });
   const auto count = static_cast<std::size_t>(first_repeated - data.notices.begin());
   const std::size_t listed = std::min(data.notices.size(), kMaxListed);
-  const std::string number = std::to_string(count);
-  const std::string subject =
-      count == 1 ? messages.text("approval_subject", {{"request", data.notices.front().number}})
-                 : messages.text("approval_subject_count", {{"count", number}});
   NoticeBody body;
-  body.add_paragraph(count == 1 ? messages.text("approval_intro")
-                                : messages.text("approval_intro_count", {{"count", number}}));
-  add_list(body, data, messages, data.notices.first(std::min(count, listed)));
+  std::string subject = add_admin_notices(body, data, messages);
+  if (count > 0) {
+    const std::string number = std::to_string(count);
+    subject += (subject.empty() ? "" : "; ") +
+               (count == 1 ? messages.text("approval_subject", {{"request", data.notices.front().number}})
+                           : messages.text("approval_subject_count", {{"count", number}}));
+    body.add_paragraph(count == 1 ? messages.text("approval_intro")
+                                  : messages.text("approval_intro_count", {{"count", number}}));
+    add_list(body, data, messages, data.notices.first(std::min(count, listed)));
+  }
   if (listed > count) {
     body.add_paragraph(messages.text("approval_still_waiting"));
     add_list(body, data, messages, data.notices.subspan(count, listed - count));
@@ -89,10 +200,8 @@ sync::OutgoingMail compose_approver_mail(const ApproverMailData& data) {
   if (data.notices.size() > listed) {
     const std::string more =
         messages.text("approval_more", {{"count", std::to_string(data.notices.size() - listed)}});
-    const std::string url = data.console_url + "/requests";
-    body.text += more + "\n" + url + "\n";
-    body.html +=
-        "<p><a href=\"" + content::html_escaped(url) + "\">" + content::html_escaped(more) + "</a></p>\n";
+    body.text += more + "\n" + url_line(data, "/requests");
+    body.html += "<p>" + html_link(data, "/requests", more) + "</p>\n";
   }
   return compose_notice({data.identity, data.from_address, data.to, subject, messages.language()},
                         std::move(body));

@@ -30,17 +30,19 @@ struct NoticeMail {
 /// Returns the same bytes for the same arguments. Pure.
 sync::OutgoingMail compose_notice(const NoticeMail& mail, NoticeBody body);
 
-// Composes the mail that tells an approver which request records wait (CON-31): numbers, items,
-// costs and links to the console, the new ones first, then those that an earlier mail named (CON-53). Nothing
-// of recipients, messages or gifts' URLs, and nothing to fetch.
+// Composes the mail that tells an admin what budgets and bursts did (GUARD-31), and an approver which request
+// records and held gift requests wait (CON-31): numbers, items, costs and links to the console, the new ones
+// first, then those that an earlier mail named (CON-53). Nothing of recipients, messages or gifts' URLs, and
+// nothing to fetch.
 
 struct ApproverMailData {
   std::string to;
   std::span<const store::ApproverNotice> notices;  ///< the repeated ones last
   sync::MailIdentity identity;
   std::string from_address;  ///< email.from
-  std::string console_url;   ///< "https://admin.example.com/console"
+  std::string console_url;   ///< "https://admin.example.com/console"; empty while the console is off
   std::string language = "en";
+  std::span<const store::AdminNotice> admin_notices = {};  ///< pauses first
 };
 
 /// Returns the same bytes for the same data. Pure.

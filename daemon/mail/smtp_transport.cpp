@@ -51,9 +51,6 @@ int code_of(std::string_view line) {
   return (line[0] - '0') * 100 + (line[1] - '0') * 10 + (line[2] - '0');
 }
 
-/// Unknown address or domain, malformed, moved, no mail domain.
-constexpr std::array<std::string_view, 5> kRecipientCodes{"5.1.1", "5.1.2", "5.1.3", "5.1.6", "5.1.10"};
-
 /// "5.1.1" of "550-5.1.1 no such user", also of "550 #5.1.1 ..."; empty when there is none.
 std::string_view enhanced_code_of(std::string_view line) {
   line.remove_prefix(std::min<std::size_t>(line.size(), 4));
@@ -63,8 +60,7 @@ std::string_view enhanced_code_of(std::string_view line) {
 }
 
 bool is_recipient_code(std::string_view code) {
-  return code.starts_with("5.2.") ||
-         std::find(kRecipientCodes.begin(), kRecipientCodes.end(), code) != kRecipientCodes.end();
+  return code.starts_with("5.2.") || sync::is_bad_address_code(code);
 }
 
 sync::SendOutcome outcome_of_rejection(int code) {
@@ -90,6 +86,7 @@ void SmtpSession::enter(SmtpPhase phase) {
   reply_.reset();
   partial_reply_.clear();
   names_recipient_.reset();
+  names_bad_address_.reset();
 }
 
 void SmtpSession::command(std::string_view line) {
@@ -125,11 +122,14 @@ void SmtpSession::reply_line(std::string_view line) {
   }
   if (!partial_reply_.empty() && partial_reply_.size() < kMaxReplyBytes) partial_reply_ += ' ';
   partial_reply_ += line.substr(0, kMaxReplyBytes - std::min(kMaxReplyBytes, partial_reply_.size()));
-  if (const std::string_view code = enhanced_code_of(line); !code.empty())
+  if (const std::string_view code = enhanced_code_of(line); !code.empty()) {
     names_recipient_ = names_recipient_.value_or(true) && is_recipient_code(code);
+    names_bad_address_ = names_bad_address_.value_or(true) && sync::is_bad_address_code(code);
+  }
   if (line.size() > 3 && line[3] == '-') return;
   reply_ = SmtpReply{phase_, code_of(line), std::exchange(partial_reply_, {}),
-                     std::exchange(names_recipient_, {}).value_or(false)};
+                     std::exchange(names_recipient_, {}).value_or(false),
+                     std::exchange(names_bad_address_, {}).value_or(false)};
   refusal_ = reply_->code >= 400 ? reply_ : std::nullopt;
   if (phase_ == SmtpPhase::authentication && reply_->code == 235) is_authenticated_ = true;
 }
@@ -408,7 +408,8 @@ class SmtpTransport final : public sync::MailTransport {
     if (outcome == sync::SendOutcome::uncertain)
       return {outcome,
               line(std::string("the final dot was sent, but no reply was received: ") + connection_.error())};
-    return {outcome, line(session_.reply()->text)};
+    return {outcome, line(session_.reply()->text), false,
+            outcome == sync::SendOutcome::refused && session_.reply()->names_bad_address};
   }
 
   const SmtpOptions options_;

@@ -40,6 +40,7 @@ struct SmtpReply {
   std::string text;  ///< all lines joined by spaces, beginning with the code; truncated at about 4,096 bytes
   bool names_recipient =
       false;  ///< its enhanced codes (RFC 3463) say that the recipient's address is at fault
+  bool names_bad_address = false;  ///< sync::is_bad_address_code() holds for all of these codes
 };
 
 class SmtpSession {
@@ -83,7 +84,8 @@ class SmtpSession {
   SmtpPhase phase_ = SmtpPhase::idle;
   std::optional<SmtpReply> reply_;
   std::optional<SmtpReply> refusal_;
-  std::string partial_reply_;            ///< the lines so far of a multi-line reply
+  std::string partial_reply_;  ///< the lines so far of a multi-line reply
+  std::optional<bool> names_bad_address_;
   std::optional<bool> names_recipient_;  ///< what the enhanced codes of these lines say; none: they have none
   bool is_authenticated_ = false;
   bool was_greeted_ = false;  ///< this exchange opened the connection

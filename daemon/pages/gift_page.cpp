@@ -103,7 +103,6 @@ void set_decision(data& page, const GiftView& view) {
   }
   page.set("headline", messages.html("sent_to_you", {{"sender", sender}}));
   page["form"] = std::move(form);
-  page.set("footer", messages.text("private_link_notice"));
 }
 
 void set_headline(data& page, const GiftView& view, std::string_view key) {
@@ -207,6 +206,15 @@ void set_gift(data& page, const GiftView& view, const std::string& picture) {
     page.set("recipient_line", messages.html("for_recipient", {{"recipient", model.recipient_name}}));
 }
 
+void set_footer(data& page, const GiftView& view, bool offers_decision) {
+  const auto& [model, messages, sender] = view;
+  if (!offers_decision && model.stop_url.empty()) return;
+  data footer =
+      object_of({{"footer_text", offers_decision ? messages.text("private_link_notice") : std::string()}});
+  if (!model.stop_url.empty()) footer["stop_link"] = link_to(model.stop_url, messages.text("stop"));
+  page["footer"] = std::move(footer);
+}
+
 /// The messages of a page that shows no gift.
 struct NoticeKeys {
   std::string_view headline;
@@ -244,6 +252,7 @@ http::HttpResponse gift_page(const GiftPageModel& model, const content::Messages
   else
     set_closed(page, view);
   set_gift(page, view, picture);
+  set_footer(page, view, offers_decision);
   return page_response(200, page, messages, branding, {offers_decision, offers_decision, picture});
 }
 
@@ -254,6 +263,10 @@ http::HttpResponse unknown_link_page(const content::Messages& messages, const co
 http::HttpResponse superseded_link_page(const content::Messages& messages,
                                         const content::Branding& branding) {
   return notice_page(410, {"superseded_link", "options_title", "superseded_link_text"}, messages, branding);
+}
+
+http::HttpResponse former_address_page(const content::Messages& messages, const content::Branding& branding) {
+  return notice_page(410, {"superseded_link", "options_title", "former_address_text"}, messages, branding);
 }
 
 http::HttpResponse rate_limited_page(const content::Messages& messages, const content::Branding& branding,
@@ -421,6 +434,8 @@ GiftPageModel page_model(const store::PageView& view, const PageVisit& visit, co
   if (visit.kind == sync::LinkKind::donate) model.charities = charities;
   model.until = claimable_until_of(view.gift, state, visit.now);
   if (state.status == Status::donated) model.donation = view.donation;
+  if (visit.has_stop_link && visit.kind != sync::LinkKind::view)
+    model.stop_url = links.url_for(sync::LinkKind::stop, transaction);
   set_redemption(model, view);
   return model;
 }

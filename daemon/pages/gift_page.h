@@ -57,6 +57,7 @@ struct GiftPageModel {
   std::string redemption_text;              ///< how to use the gift: shown to the recipient once accepted
   std::string redemption_link;
   std::string code;
+  std::string stop_url;  ///< shown below; empty: not offered
 };
 
 /// 200 with the gift.
@@ -68,6 +69,9 @@ http::HttpResponse unknown_link_page(const content::Messages& messages, const co
 
 /// 410: the link was valid once; a newer one replaced it, or the gift was withdrawn.
 http::HttpResponse superseded_link_page(const content::Messages& messages, const content::Branding& branding);
+
+/// 410: a stop link of an address that the gift no longer goes to.
+http::HttpResponse former_address_page(const content::Messages& messages, const content::Branding& branding);
 
 /// 429 + Retry-After: too many unknown links from one client.
 http::HttpResponse rate_limited_page(const content::Messages& messages, const content::Branding& branding,
@@ -108,6 +112,7 @@ struct PageVisit {
   bool is_revoked_view = false;  ///< a view link from before the gift's links were replaced
   std::string_view query;        ///< of the URL
   UtcMillis now;
+  bool has_stop_link = false;  ///< of a recipient's page
 };
 
 GiftPageModel page_model(const store::PageView& view, const PageVisit& visit, const sync::GiftLinks& links,

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "daemon/http/problem.h"
+#include "daemon/pages/stop_page.h"
 #include "platform/ip_address.h"
 #include "platform/logging.h"
 #include "platform/text.h"
@@ -69,6 +70,8 @@ namespace {
 /// Prefix of the logo's name: no token contains a slash.
 constexpr std::string_view kAssets = "-/";
 constexpr std::int64_t kOverloadRetrySeconds = 1;
+/// What the page of an accepted test gift shows as its code (TEST-5).
+constexpr const char* kTestCode = "TEST-CODE";
 
 /// 303 to the page itself. Relative, so that it works behind any proxy.
 http::HttpResponse redirect_to_page(std::string_view token, std::string_view query) {
@@ -113,20 +116,25 @@ http::Reply GiftPageHandler::handle(const http::HttpRequest& request, std::strin
     return is_read(request) ? logo_response(*branding_.logo) : http::method_not_allowed({"GET", "HEAD"});
   const content::Messages& messages =
       content::messages_for(request.header("Accept-Language").value_or(""), options_.language);
-  const std::optional<sync::LinkPayload> payload = links_.verify(rest);
+  const std::optional<sync::LinkPayload> payload = links_.verify(rest, options_.clock());
   if (!payload) return unknown_link(request, messages);
-  const std::optional<store::PageView> view = store_.page_views.find(payload->transaction);
+  std::optional<store::PageView> view = store_.page_views.find(payload->transaction);
   if (!view) return unknown_link_page(messages, branding_);
+  if (view->gift.request.is_test) view->code = kTestCode;
   const store::Gift& gift = view->gift;
   if (!gift.transaction.gift_source.empty())
     return unknown_link_page(messages, branding_);  // another system sent it
   // The CRM's record keeps its view link for good, so an older one stays and shows nothing of the recipient.
-  if (payload->kind != sync::LinkKind::view && payload->generation != gift.transaction.generation)
-    return superseded_link_page(messages, branding_);
+  const bool is_current = links_.is_current(*payload, gift.transaction);
+  if (!is_current && payload->kind == sync::LinkKind::stop) return former_address_page(messages, branding_);
+  if (!is_current && payload->kind != sync::LinkKind::view) return superseded_link_page(messages, branding_);
   if (!is_read(request)) return handle_post({request, rest, payload->kind, gift, messages});
   visit_log_.record(VisitLog::Event::visit, gift.transaction.id, request.client);
-  const PageVisit visit{payload->kind, payload->generation != gift.transaction.generation, request.query,
-                        options_.clock()};
+  if (payload->kind == sync::LinkKind::stop) {
+    return stop_page(stop_state(store_.do_not_send, gift, options_.clock()), gift.transaction.email, messages,
+                     branding_);
+  }
+  const PageVisit visit{payload->kind, !is_current, request.query, options_.clock(), options_.has_stop_link};
   return gift_page(page_model(*view, visit, links_, options_.charities), messages, branding_);
 }
 
@@ -152,6 +160,7 @@ http::Reply GiftPageHandler::handle_post(const PageRequest& page_request) {
     return cross_site_page(page_request.messages, branding_,
                            links_.url_for(page_request.kind, page_request.gift.transaction));
   }
+  if (page_request.kind == sync::LinkKind::stop) return handle_stop(page_request);
   const auto fields = form_fields(page_request.request.body);
   const auto field = [&](const char* name) {
     const auto found = fields.find(name);
@@ -171,9 +180,29 @@ http::Reply GiftPageHandler::handle_post(const PageRequest& page_request) {
   }
   if (choice == "accept" && page_request.kind == sync::LinkKind::redeem)
     return decide(page_request, Status::redeemed,
-                  store_.codes.assign_code(page_request.gift.request.gift, id, now));
+                  page_request.gift.request.is_test
+                      ? store::TransactionEffect()  // the codes are for recipients (TEST-5)
+                      : store_.codes.assign_code(page_request.gift.request.gift, id, now));
   if (choice == "donate" && page_request.kind == sync::LinkKind::donate)
     return donate(page_request, field("charity"));
+  return redirect_to_page(page_request.token, "");
+}
+
+http::Reply GiftPageHandler::handle_stop(const PageRequest& page_request) {
+  const store::RecipientTransaction& gift = page_request.gift.transaction;
+  const std::array<LogField, 2> fields{{{"gift", gift.id.value}, {"client", page_request.request.client}}};
+  const UtcMillis now = options_.clock();
+  const StopRequest asked = stop_request(page_request.request.body);
+  if (page_request.gift.request.is_test) {
+    // The tester's own click concerns no gift that is sent (TEST-2).
+  } else if (asked == StopRequest::allow) {
+    if (may_allow_again(page_request.gift) && allow_again(store_.do_not_send, gift, now))
+      log_info("recipient allows gifts again", fields);
+  } else if (asked != StopRequest::none) {
+    if (opt_out(store_.do_not_send, gift, now)) log_info("recipient wants no gifts", fields);
+  }
+  // A mailbox provider follows no redirect.
+  if (asked == StopRequest::one_click) return http::HttpResponse{200, private_headers(), {}};
   return redirect_to_page(page_request.token, "");
 }
 

@@ -1,7 +1,7 @@
 // daemon/pages: handles requests for a gift's link: shows the page and processes what is posted there
-// (PAGE-5, PAGE-10). A visit changes nothing and is one read of the store (PAGE-21). A decision is one
-// transaction; the response redirects to the page, which shows the current state, so that a reload or a
-// second post has no effect. Any thread.
+// (PAGE-5, PAGE-10). A visit changes nothing and is one read of the store, of a stop link two (PAGE-21). A
+// decision is one transaction; the response redirects to the page, which shows the current state, so that a
+// reload or a second post has no effect. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -72,6 +72,7 @@ struct GiftPageOptions {
   std::int64_t low_code_threshold = 20;
   Clock clock = system_now;
   std::function<void()> wake_sync = [] {};
+  bool has_stop_link = true;  ///< pages lead to the stop page, which also works without that (GUARD-5)
 };
 
 class GiftPageHandler {
@@ -107,6 +108,7 @@ class GiftPageHandler {
   /// The page about a decision that was made or refused.
   http::HttpResponse show_decided(const PageRequest& page_request, Status choice,
                                   const sync::OutcomeResult& decided);
+  http::Reply handle_stop(const PageRequest& page_request);
   http::Reply donate(const PageRequest& page_request, const std::string& charity);
   void warn_if_codes_run_low(const store::Gift& gift, bool ran_out);
 

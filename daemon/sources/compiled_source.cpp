@@ -27,6 +27,7 @@ StatusMap provider_status_map() {
   return {{"delivered", Status::delivered},
           {"bounced", Status::undelivered},
           {"opened", Status::opened},
+          {std::string(sync::kComplaintStatus), std::nullopt},
           {"other", std::nullopt}};
 }
 
@@ -67,7 +68,8 @@ std::string mapping_fingerprint_of(const config::SourceSettings& settings, const
 
 }  // namespace
 
-CompiledSource compile_source(const config::SourceSettings& settings, const std::string& installation) {
+CompiledSource compile_source(const config::SourceSettings& settings, const std::string& installation,
+                              const config::DoNotSendSettings& listing) {
   CompiledSource source;
   source.settings = settings;
   source.rules.source = settings.name;
@@ -77,6 +79,8 @@ CompiledSource compile_source(const config::SourceSettings& settings, const std:
   source.rules.may_set = allowed_statuses(settings);
   if (settings.preset == config::SourcePreset::none)
     source.rules.mapping_fingerprint = mapping_fingerprint_of(settings, source.rules);
+  source.rules.lists_complaints = listing.complaints;
+  if (listing.bounces) source.rules.bounce_days = listing.bounce_days;
   source.items = JsonPointer::parse(settings.items);
   for (const sync::EventField field : sync::kEventFields) {
     const std::string& text = pointer_of(settings.fields, field);

@@ -20,8 +20,10 @@ struct CompiledSource {
   std::string installation;  ///< installation part of giftsync's Message-IDs, for presets
 };
 
-/// `settings` are validated. `installation` identifies giftsync's own mails.
-CompiledSource compile_source(const config::SourceSettings& settings, const std::string& installation);
+/// `settings` are validated. `installation` identifies giftsync's own mails; `listing` says which reports are
+/// for the do-not-send list.
+CompiledSource compile_source(const config::SourceSettings& settings, const std::string& installation,
+                              const config::DoNotSendSettings& listing = {});
 
 /// The JSON pointer of a field; empty: the source does not report it.
 const std::string& pointer_of(const config::SourceFieldSettings& fields, sync::EventField field);

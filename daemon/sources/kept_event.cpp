@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "platform/digest.h"
+#include "platform/json.h"
 #include "platform/strict_json.h"
 #include "platform/text.h"
 
@@ -14,7 +14,6 @@ namespace {
 
 using sync::EventField;
 using sync::InboundEvent;
-using Json = nlohmann::ordered_json;
 
 /// Limit of a kept event, since a source may have 100,000 of them. Only a message or the vendor's JSON can
 /// exceed it.

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "daemon/sources/kept_event.h"
 #include "platform/digest.h"
+#include "platform/json.h"
 #include "platform/text.h"
 #include "sync/status/status_rules.h"
 
@@ -460,8 +460,6 @@ PollPage unchanged_page(const CompiledSource& source, const PollCursor& before, 
 // The stored form of a poll's cursor: a JSON object of the members that differ from a new cursor's.
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// Passes each member under its name to `visit`.
 template <class Page, class Visit>

@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <nlohmann/json.hpp>
 
 #include "daemon/sources/sns.h"
 #include "platform/digest.h"
+#include "platform/json.h"
 #include "platform/keys.h"
 #include "platform/text.h"
+#include "sync/mail/delivery_rules.h"
 
 namespace giftsync::sources {
 namespace {
@@ -48,13 +49,20 @@ std::optional<WebhookRefusal> check_authenticity(const CompiledSource& source, c
 
 std::string mailgun_status_of(ProviderEvent& read) {
   std::string event = read.text("/event-data/event");
-  if (event == "delivered") return event;
+  if (event == "delivered" || event == sync::kComplaintStatus) return event;
   // The bot (apple, gmail, generic) is a proxy or scanner that loaded the pictures; empty for a person
   // (SRC-31).
   if (event == "opened") return read.text("/event-data/client-info/bot").empty() ? event : "other";
   const bool is_final =
       event == "rejected" || (event == "failed" && read.text("/event-data/severity") == "permanent");
   return is_final ? "bounced" : "other";
+}
+
+/// "5.1.1 The email account does not exist": older events have the code in the message alone.
+bool is_mailgun_bad_address(const JsonValue& event) {
+  std::string code = text_at(event, "/event-data/delivery-status/enhanced-code");
+  if (code.empty()) code = text_at(event, "/event-data/delivery-status/message");
+  return sync::is_bad_address_code(code.substr(0, code.find(' ')));
 }
 
 WebhookMessage parse_mailgun_message(const CompiledSource& source, const http::HttpRequest& request,
@@ -70,10 +78,11 @@ WebhookMessage parse_mailgun_message(const CompiledSource& source, const http::H
   WebhookEvents message;
   // The signature does not cover the event: a token that was used with one event must not admit another.
   message.message_id = text_at(root, "/signature/token");
-  message.events.push_back(
-      mail_event(source, event,
-                 {event.text("/event-data/message/headers/message-id"), mailgun_status_of(event),
-                  event.text("/event-data/timestamp"), event.text("/event-data/id")}));
+  MailEventFields fields{event.text("/event-data/message/headers/message-id"), mailgun_status_of(event),
+                         event.text("/event-data/timestamp"), event.text("/event-data/id")};
+  fields.is_bad_address = fields.status == "bounced" && is_mailgun_bad_address(root);
+  fields.recipient = recipient_at(event, fields, "/event-data/recipient");
+  message.events.push_back(mail_event(source, event, fields));
   return message;
 }
 
@@ -89,6 +98,9 @@ namespace {
 constexpr std::array<std::string_view, 8> kPermanentBounceTypes{
     "HardBounce",       "BadEmailAddress", "ManuallyDeactivated", "Blocked",
     "SpamNotification", "DMARCPolicy",     "SMTPApiError",        "TemplateRenderingFailed"};
+
+/// Its own record, or a type of bounce, as the webhook is set up.
+constexpr std::string_view kPostmarkComplaint = "SpamComplaint";
 
 bool is_permanent_bounce(const std::string& type) {
   return std::find(kPermanentBounceTypes.begin(), kPermanentBounceTypes.end(), type) !=
@@ -110,14 +122,21 @@ WebhookMessage parse_postmark_message(const CompiledSource& source, const http::
     fields.time = event.text("/DeliveredAt");
     fields.event_id = "delivery " + event.text("/MessageID");
   } else if (type == "Bounce") {
-    if (is_permanent_bounce(event.text("/Type"))) fields.status = "bounced";
+    const std::string bounce = event.text("/Type");
+    if (is_permanent_bounce(bounce)) fields.status = "bounced";
+    fields.is_bad_address = bounce == "HardBounce" || bounce == "BadEmailAddress";
+    if (bounce == kPostmarkComplaint) fields.status = sync::kComplaintStatus;
     fields.time = event.text("/BouncedAt");
     fields.event_id = "bounce " + event.text("/ID");
+  } else if (type == kPostmarkComplaint) {
+    fields.status = sync::kComplaintStatus;
+    fields.event_id = "complaint " + event.text("/ID");
   } else if (type == "Open") {
     fields.status = "opened";
     fields.time = event.text("/ReceivedAt");
     fields.event_id = "open " + event.text("/MessageID");
   }
+  fields.recipient = recipient_at(event, fields, "/Email");
   WebhookEvents message;
   message.events.push_back(mail_event(source, event, fields));
   return message;
@@ -154,11 +173,19 @@ std::optional<WebhookRefusal> check_authenticity(const CompiledSource& source,
 std::string sendgrid_status_of(ProviderEvent& event) {
   std::string name = event.text("/event");
   if (name == "delivered") return name;
+  if (name == "spamreport") return std::string(sync::kComplaintStatus);
   // Apple's privacy proxies load a mail's pictures before the recipient opens it (SRC-31).
   if (name == "open") return event.text("/sg_machine_open") == "true" ? "other" : "opened";
   // "blocked" bounces may still be delivered later; a dropped mail was never sent (SRC-30).
   const bool is_final = (name == "bounce" && event.text("/type") != "blocked") || name == "dropped";
   return is_final ? "bounced" : "other";
+}
+
+/// A dropped mail was never sent, and its reason may be a former refusal of any kind.
+bool is_sendgrid_bad_address(const JsonValue& event) {
+  return text_at(event, "/event") == "bounce" &&
+         (text_at(event, "/bounce_classification") == "Invalid Address" ||
+          sync::is_bad_address_code(text_at(event, "/status")));
 }
 
 WebhookMessage parse_sendgrid_message(const CompiledSource& source, const http::HttpRequest& request,
@@ -174,9 +201,11 @@ WebhookMessage parse_sendgrid_message(const CompiledSource& source, const http::
     ProviderEvent event(element);
     std::string id = event.text(std::string("/") + kMessageIdArgument);
     if (id.empty() && event.fault().empty()) id = event.text("/smtp-id");
-    message.events.push_back(
-        mail_event(source, event,
-                   {id, sendgrid_status_of(event), event.text("/timestamp"), event.text("/sg_event_id")}));
+    MailEventFields fields{id, sendgrid_status_of(event), event.text("/timestamp"),
+                           event.text("/sg_event_id")};
+    fields.is_bad_address = fields.status == "bounced" && is_sendgrid_bad_address(element);
+    fields.recipient = recipient_at(event, fields, "/email");
+    message.events.push_back(mail_event(source, event, fields));
   }
   return message;
 }
@@ -214,15 +243,17 @@ std::vector<std::pair<std::string, std::string>> provider_mail_headers(
   return headers;
 }
 
-std::optional<GiftMessageId> parse_gift_message_id(std::string_view message_id,
-                                                   std::string_view installation) {
+std::optional<GiftMessageId> parse_gift_message_id(std::string_view message_id, std::string_view installation,
+                                                   bool or_reminder) {
   std::string_view text = trimmed(message_id);
   if (text.starts_with('<')) text.remove_prefix(1);
   if (text.ends_with('>')) text.remove_suffix(1);
   text = text.substr(0, text.find('@'));
   constexpr std::string_view kBegin = "gift-";
-  if (!text.starts_with(kBegin)) return std::nullopt;
-  text.remove_prefix(kBegin.size());
+  constexpr std::string_view kBeginOfReminder = "reminder-";
+  const bool is_reminder = or_reminder && text.starts_with(kBeginOfReminder);
+  if (!is_reminder && !text.starts_with(kBegin)) return std::nullopt;
+  text.remove_prefix(is_reminder ? kBeginOfReminder.size() : kBegin.size());
   const std::size_t first = text.find('.');
   const std::size_t last = text.rfind('.');
   if (first == std::string_view::npos || last <= first || text.substr(last + 1) != installation)

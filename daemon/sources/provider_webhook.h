@@ -30,10 +30,10 @@ struct GiftMessageId {
   friend bool operator==(const GiftMessageId&, const GiftMessageId&) = default;
 };
 /// Parses "gift-<transaction>.<generation>.<installation>@domain", with or without angle brackets and domain;
-/// a further mail has its number after the generation. Nullopt for anything else, also for reminders and for
-/// other installations.
-std::optional<GiftMessageId> parse_gift_message_id(std::string_view message_id,
-                                                   std::string_view installation);
+/// a further mail has its number after the generation. Nullopt for anything else, also for other
+/// installations, and for reminders unless `or_reminder`.
+std::optional<GiftMessageId> parse_gift_message_id(std::string_view message_id, std::string_view installation,
+                                                   bool or_reminder = false);
 
 // Shared by the presets.
 
@@ -73,25 +73,46 @@ struct MailEventFields {
   std::string status;
   std::string time;
   std::string event_id;
+  std::string recipient = {};   ///< of a complaint or a bad address
+  bool is_bad_address = false;  ///< the provider says that the recipient's address does not exist
 };
+
+/// The address that a complaint or a bad address is about. What only GUARD-22 needs sets no fault, since a
+/// bounce must not be quarantined for it.
+inline std::string recipient_at(ProviderEvent& event, const MailEventFields& fields,
+                                std::string_view pointer) {
+  if (fields.status == sync::kComplaintStatus) return event.text(pointer);
+  return fields.is_bad_address ? ProviderEvent(event.root()).text(pointer) : std::string();
+}
 
 /// An event about one of giftsync's mails; an event about any other mail gets the ignored status. Where
 /// `read` has a fault, the event is quarantined, unless it is about another mail.
 inline sync::InboundEvent mail_event(const CompiledSource& source, const ProviderEvent& read,
                                      const MailEventFields& fields) {
   sync::InboundEvent event;
-  const auto mail = parse_gift_message_id(fields.message_id, source.installation);
+  // A reminder's delivery says nothing about the gift's mail, a complaint about it does about the recipient.
+  const bool is_complaint = fields.status == sync::kComplaintStatus;
+  const auto mail = parse_gift_message_id(fields.message_id, source.installation, is_complaint);
   if (!read.fault().empty() && (mail || fields.message_id.empty())) {
     event.unread_reason = read.fault();
     event.payload = kept_json(read.root());
     event.is_payload_too_long = event.payload.empty();
     return event;
   }
+  // A bounce of a reminder says nothing about the gift's mail, but the address is bad.
+  const auto bounced = fields.is_bad_address
+                           ? parse_gift_message_id(fields.message_id, source.installation, true)
+                           : std::nullopt;
+  if (bounced) {
+    event.bounced_address = fields.recipient;
+    event.bounced_gift = bounced->transaction;
+  }
   event.set(sync::EventField::transaction_id, mail ? mail->transaction : "");
   event.set(sync::EventField::status, mail ? fields.status : "other");
   if (mail) event.generation = mail->generation;
   event.set(sync::EventField::occurred_at, fields.time);
   event.set(sync::EventField::event_id, fields.event_id);
+  if (is_complaint) event.set(sync::EventField::recipient_email, fields.recipient);
   return event;
 }
 

@@ -9,6 +9,7 @@
 #include "platform/ip_address.h"
 #include "platform/keys.h"
 #include "platform/text.h"
+#include "sync/mail/delivery_rules.h"
 
 namespace giftsync::sources {
 namespace {
@@ -76,8 +77,17 @@ SesStatus status_of(ProviderEvent& event, const std::string& published_at) {
   if (type == "Open") return {"opened", event.text("/open/timestamp")};
   if (type == "Bounce" && event.text("/bounce/bounceType") == "Permanent")
     return {"bounced", event.text("/bounce/timestamp")};
+  // "not-spam": the recipient took the mail out of the junk folder.
+  if (type == "Complaint" && event.text("/complaint/complaintFeedbackType") != "not-spam")
+    return {std::string(sync::kComplaintStatus), event.text("/complaint/timestamp")};
   if (type == "Reject" || type == "Rendering Failure") return {"bounced", published_at};
   return {};
+}
+
+/// The account's suppression list also has addresses that complained.
+bool is_bad_address(const JsonValue& event) {
+  return text_at(event, "/bounce/bounceSubType") != "OnAccountSuppressionList" &&
+         sync::is_bad_address_code(text_at(event, "/bounce/bouncedRecipients/0/status"));
 }
 
 /// `message` is SNS's, whose envelope is signed.
@@ -89,8 +99,12 @@ void add_event(const CompiledSource& source, const JsonValue& message, const Jso
   if (status.name != "other")
     result.warning =
         has_headers(root) || parse_gift_message_id(id, source.installation) ? "" : kHeadersMissing;
-  result.events.push_back(
-      mail_event(source, event, {id, status.name, status.time, text_at(message, "/MessageId")}));
+  MailEventFields fields{id, status.name, status.time, text_at(message, "/MessageId"),
+                         event.text("/complaint/complainedRecipients/0/emailAddress")};
+  fields.is_bad_address = status.name == "bounced" && is_bad_address(root);
+  if (fields.is_bad_address)
+    fields.recipient = recipient_at(event, fields, "/bounce/bouncedRecipients/0/emailAddress");
+  result.events.push_back(mail_event(source, event, fields));
 }
 
 }  // namespace

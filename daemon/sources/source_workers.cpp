@@ -37,10 +37,11 @@ std::string describe_all_orphaned(const CompiledSource& source) {
 }
 
 std::vector<CompiledSource> compile_sources(const std::vector<config::SourceSettings>& sources,
-                                            const std::string& installation) {
+                                            const std::string& installation,
+                                            const config::DoNotSendSettings& listing) {
   std::vector<CompiledSource> compiled_sources;
   for (const config::SourceSettings& source : sources)
-    compiled_sources.push_back(compile_source(source, installation));
+    compiled_sources.push_back(compile_source(source, installation, listing));
   return compiled_sources;
 }
 
@@ -52,10 +53,10 @@ double random_unit() {
 }  // namespace
 
 SourceWorkers::SourceWorkers(const std::vector<config::SourceSettings>& sources,
-                             const std::string& installation, store::Store& store,
-                             std::function<void()> on_changes)
+                             const std::string& installation, const config::DoNotSendSettings& listing,
+                             store::Store& store, std::function<void()> on_changes)
     : store_(store),
-      sources_(compile_sources(sources, installation)),
+      sources_(compile_sources(sources, installation, listing)),
       health_monitor_(store),
       ingestor_(store, health_monitor_, std::move(on_changes)) {
   for (const CompiledSource& source : sources_) {

@@ -14,9 +14,11 @@ namespace giftsync::sources {
 
 class SourceWorkers {
  public:
-  /// Registers the sources in the store. `on_changes` wakes the sync worker.
+  /// Registers the sources in the store. `listing`: which reports are for the do-not-send list. `on_changes`
+  /// wakes the sync worker.
   SourceWorkers(const std::vector<config::SourceSettings>& sources, const std::string& installation,
-                store::Store& store, std::function<void()> on_changes);
+                const config::DoNotSendSettings& listing, store::Store& store,
+                std::function<void()> on_changes);
 
   /// Used by the webhook endpoint; valid as long as this object.
   const std::vector<CompiledSource>& sources() const { return sources_; }

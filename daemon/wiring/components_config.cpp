@@ -11,6 +11,7 @@
 #include "platform/clock.h"
 #include "platform/host_identity.h"
 #include "sync/access/credential.h"
+#include "sync/access/sending_policy.h"
 
 namespace giftsync::wiring {
 namespace {
@@ -34,13 +35,13 @@ mail::MailBranding mail_branding(const config::PageSettings& pages) {
 mail::GiftMailData mail_data(const config::Settings& settings, const mail::MailBranding& branding,
                              const sync::GiftLinks& links, const store::Gift& gift,
                              const sync::MailIdentity& identity) {
-  return {gift,
-          identity,
-          settings.email.from,
-          links.url_for(sync::LinkKind::redeem, gift.transaction),
+  return {gift, identity, settings.email.from, links.url_for(sync::LinkKind::redeem, gift.transaction),
           links.url_for(sync::LinkKind::donate, gift.transaction),
-          sources::provider_mail_headers(settings.sources, identity.message_id),
-          branding};
+          sources::provider_mail_headers(settings.sources, identity.message_id), branding,
+          // The sender who gets a test gift's mail must not end the recipient's gifts.
+          has_stop_link(settings) && !gift.request.is_test
+              ? links.url_for(sync::LinkKind::stop, gift.transaction)
+              : std::string()};
 }
 
 mail::SmtpOptions smtp_options(const config::EmailSettings& email) {
@@ -75,6 +76,10 @@ std::optional<std::string> relay_fault(const config::Settings& settings) {
   return fault.empty() ? std::nullopt : std::optional(settings.file + ": " + fault);
 }
 
+bool has_stop_link(const config::Settings& settings) {
+  return settings.sending.do_not_send.opt_out_link;
+}
+
 sync::DeliveryRules delivery_rules(const config::Settings& settings, const std::string& installation_id,
                                    const sync::GiftLinks& links) {
   sync::DeliveryRules rules;
@@ -82,21 +87,23 @@ sync::DeliveryRules delivery_rules(const config::Settings& settings, const std::
   rules.installation_id = installation_id;
   rules.policy.delivered_when_accepted = settings.email.delivered_when_accepted;
   rules.policy.hold_uncertain = settings.email.hold_uncertain;
+  rules.have_links_ended = [&links](UtcMillis now) { return links.have_ended(now); };
+  if (settings.sending.do_not_send.bounces) rules.bounce_days = settings.sending.do_not_send.bounce_days;
   rules.compose = [&settings, &links, branding = mail_branding(settings.pages)](
                       const store::Gift& gift, const sync::MailIdentity& identity) {
     return mail::compose_gift_mail(mail_data(settings, branding, links, gift, identity));
   };
-  rules.compose_for_approver = [&settings](const std::string& email,
-                                           std::span<const store::ApproverNotice> notices,
-                                           const sync::MailIdentity& identity) {
-    return mail::compose_approver_mail({email, notices, identity, settings.email.from,
-                                        settings.server.admin_url + "/console", settings.pages.language});
+  const std::string console_url =
+      settings.console.enabled ? settings.server.admin_url + "/console" : std::string();
+  rules.compose_for_approver = [&settings, console_url](const store::ApproverMail& mail,
+                                                        const sync::MailIdentity& identity) {
+    return mail::compose_approver_mail({mail.email, mail.notices, identity, settings.email.from, console_url,
+                                        settings.pages.language, mail.admin_notices});
   };
-  rules.compose_for_sender = [&settings](const store::SenderMail& mail, const sync::MailIdentity& identity) {
+  rules.compose_for_sender = [&settings, console_url](const store::SenderMail& mail,
+                                                      const sync::MailIdentity& identity) {
     return mail::compose_sender_mail(
-        {mail, identity, settings.email.from,
-         settings.console.enabled ? settings.server.admin_url + "/console" : std::string(),
-         settings.pages.language});
+        {mail, identity, settings.email.from, console_url, settings.pages.language});
   };
   return rules;
 }
@@ -132,6 +139,64 @@ sync::LifecycleTerms lifecycle_terms(const config::LifecycleSettings& settings) 
   return terms;
 }
 
+namespace {
+
+sync::BudgetValues budget_values(const config::BudgetSettings& settings) {
+  // 0 sets no limit.
+  const auto gifts = [](std::int64_t limit) { return limit > 0 ? std::optional(limit) : std::nullopt; };
+  const auto amount = [](const std::string& text) {
+    const auto limit = from_decimal(text);
+    return limit && limit->minor_units > 0 ? limit : std::nullopt;
+  };
+  return {{gifts(settings.day_gifts), amount(settings.day_amount)},
+          {gifts(settings.month_gifts), amount(settings.month_amount)}};
+}
+
+}  // namespace
+
+sync::SendingBudgetRules sending_budget_rules(const config::SendingSettings& settings) {
+  sync::SendingBudgetRules rules;
+  rules.time_zone = settings.time_zone;
+  rules.account = budget_values(settings.budgets.account);
+  rules.organization = budget_values(settings.budgets.organization);
+  rules.installation = budget_values(settings.budgets.installation);
+  rules.warn_at.clear();
+  for (const std::string& percent : settings.budgets.warn_at) rules.warn_at.push_back(std::stoll(percent));
+  std::ranges::sort(rules.warn_at);
+  rules.burst_gifts = settings.burst.gifts;
+  rules.burst_minutes = settings.burst.minutes;
+  rules.budgets_hold = settings.budgets.holds;
+  rules.burst_holds = settings.burst.holds;
+  return rules;
+}
+
+store::FrequencyRule frequency_rule(const config::FrequencySettings& settings) {
+  return {settings.gifts, settings.days, settings.within_organization,
+          settings.on_excess != config::FrequencyExcess::warn,
+          settings.on_excess == config::FrequencyExcess::hold};
+}
+
+std::vector<sync::ApprovalRule> approval_rules(const config::SendingApprovalSettings& settings) {
+  std::vector<sync::ApprovalRule> rules;
+  for (const config::ApprovalRuleSettings& written : settings.rules) {
+    sync::ApprovalRule& rule = rules.emplace_back();
+    rule.name = written.name;
+    rule.amount_above = from_decimal(written.amount_above);  // empty: none
+    rule.recipients_above = written.recipients_above;
+    rule.first_gift_to_domain = written.first_gift_to_domain;
+    for (const std::string& item : written.items) rule.items.insert(GiftId{std::stoll(item)});
+    for (const std::string& account : written.accounts) sync::add_account(rule, account);
+    rule.credentials = written.credentials;
+    for (const std::string& word : written.endpoints)
+      if (const auto endpoint = sync::gift_endpoint_from_word(word)) rule.endpoints.insert(*endpoint);
+  }
+  return rules;
+}
+
+store::HoldTerms hold_terms(const config::SendingApprovalSettings& settings) {
+  return {settings.expire_days * kDayMillis, sync::limit_reasons};
+}
+
 sync::ApproverNoticeRules approver_notice_rules(const config::Settings& settings, store::Store& store) {
   const sync::TokenStatus token =
       sync::token_status(store.credentials, settings.requests.organization_token.reveal(), system_now());
@@ -156,10 +221,29 @@ sync::RequestRecordRules request_record_rules(const config::Settings& settings, 
         sync::token_status(store.credentials, settings.requests.organization_token.reveal(), now);
     return sync::authorize_senders(store.accounts, crm.directory(), token, users, now);
   };
+  rules.refuse_recipients = [&settings, &store](std::span<const std::string> emails) {
+    std::vector<std::optional<std::string>> refusals;
+    for (auto& finding :
+         sync::refused_recipients(store.do_not_send, settings.sending.allowed_domains, emails, system_now()))
+      refusals.push_back(finding ? std::optional(std::move(finding->message)) : std::nullopt);
+    return refusals;
+  };
+  if (const auto approval = approval_rules(settings.sending.approval); !approval.empty())
+    rules.hold_reasons = [approval, &store](const store::NewGiftRequest& request) {
+      const bool asks = sync::asks_for_domains(approval);
+      return sync::hold_reasons(approval, request,
+                                asks ? store.gifts.first_new_domain(request.recipients) : std::string());
+    };
   // In an org people approve in Salesforce.
   if (settings.console.enabled && settings.crm.kind() == config::CrmKind::managed)
     rules.approver_notices = [&settings, &store] { return approver_notice_rules(settings, store); };
   return rules;
+}
+
+validation::GiftRequestLimits gift_request_limits(const config::LimitSettings& settings) {
+  return {static_cast<std::size_t>(settings.max_recipients),
+          static_cast<std::size_t>(settings.message_code_points),
+          static_cast<std::size_t>(settings.name_code_points), settings.refuse_placeholders};
 }
 
 sync::CrmRoleRules crm_role_rules(const config::ConsoleSettings& settings) {

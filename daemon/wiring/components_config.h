@@ -9,7 +9,10 @@
 #include "crm/crm.h"
 #include "daemon/config/settings.h"
 #include "daemon/mail/gift_mail.h"
+#include "daemon/validation/gift_request_body.h"
 #include "schema/store/store.h"
+#include "sync/access/approval_rules.h"
+#include "sync/access/sending_budgets.h"
 #include "sync/crm/crm_roles.h"
 #include "sync/crm/sync_step.h"
 #include "sync/gift/gift_links.h"
@@ -25,6 +28,10 @@ std::vector<std::unique_ptr<sync::MailTransport>> make_transports(const config::
 /// nothing would be sent with them.
 std::optional<std::string> relay_fault(const config::Settings& settings);
 
+/// Whether mails and pages offer the recipient to get no more gifts (GUARD-5). Links that were sent work in
+/// any case.
+bool has_stop_link(const config::Settings& settings);
+
 /// Both keep references to `links`, the delivery rules also to `settings`. The caller sets the lease owner.
 /// `installation_id` distinguishes this store's mails from others'.
 sync::DeliveryRules delivery_rules(const config::Settings& settings, const std::string& installation_id,
@@ -39,12 +46,21 @@ sync::SyncRules sync_rules_with_links(const config::Settings& settings, const sy
 /// The terms that gifts mailed by giftsync are stamped with.
 sync::LifecycleTerms lifecycle_terms(const config::LifecycleSettings& settings);
 
+sync::SendingBudgetRules sending_budget_rules(const config::SendingSettings& settings);
+store::FrequencyRule frequency_rule(const config::FrequencySettings& settings);
+/// Which gift requests wait for a person, and how long (GUARD-24).
+std::vector<sync::ApprovalRule> approval_rules(const config::SendingApprovalSettings& settings);
+store::HoldTerms hold_terms(const config::SendingApprovalSettings& settings);
+
 /// Whose approvers get mails about request records that wait (CON-31).
 sync::ApproverNoticeRules approver_notice_rules(const config::Settings& settings, store::Store& store);
 /// The rules for validating and sending the CRM's request records (REQ-36). The result keeps references to
 /// all arguments.
 sync::RequestRecordRules request_record_rules(const config::Settings& settings, store::Store& store,
                                               crm::Crm& crm);
+
+/// What bodies of gift requests may have.
+validation::GiftRequestLimits gift_request_limits(const config::LimitSettings& settings);
 
 /// The permission sets that give roles of the console (SIGN-10).
 sync::CrmRoleRules crm_role_rules(const config::ConsoleSettings& settings);

@@ -9,10 +9,12 @@
 #include "crm/salesforce/org/write_mode.h"
 #include "crm/salesforce/records/outbound_message.h"
 #include "crm/salesforce/records/request_poll.h"
+#include "daemon/wiring/components_config.h"
 #include "daemon/wiring/database_config.h"
 #include "daemon/wiring/salesforce_config.h"
 #include "daemon/wiring/store_preflight.h"
 #include "schema/store/shared_text.h"
+#include "sync/access/budget_list.h"
 
 namespace giftsync::wiring {
 namespace {
@@ -172,6 +174,23 @@ void accept_org(const config::Settings& settings, const std::string& organizatio
 
 namespace {
 
+void add_budgets(const config::Settings& settings, store::Store& store, UtcMillis now,
+                 sync::AttentionFacts& facts) {
+  const sync::SendingBudgetRules rules = sending_budget_rules(settings.sending);
+  const auto budgets = store.sending_usage.budgets();
+  facts.has_sending_limit = sync::has_sending_limit(rules, budgets, now);
+  std::optional<sync::BudgetNames> names;  // most often none is used up
+  for (const sync::BudgetUse& use : sync::budget_uses(rules, budgets, store.sending_usage, now)) {
+    if (sync::percent_used(use.limit.limits, use.used) < 100) continue;
+    if (!names) names.emplace(store);
+    if (facts.used_up_budgets.size() < sync::kMaxUsedUpBudgets)
+      facts.used_up_budgets.push_back({std::string(sync::to_word(*use.limit.kind)),
+                                       names->name_of(use.limit.scope), use.limit, use.used});
+    else
+      ++facts.more_used_up_budgets;
+  }
+}
+
 /// With the state "removed" for those that the settings do not have.
 std::vector<store::SourceSummary> sources_of(const config::Settings& settings, store::Store& store) {
   auto sources = store.sources.list();
@@ -194,6 +213,11 @@ sync::AttentionFacts attention_facts(const config::Settings& settings, store::St
   sync::AttentionFacts facts;
   facts.program = program;
   facts.mail_pauses = store.deliveries.breakers();
+  facts.admin_pause = store.mail_pauses.state().pause;
+  constexpr std::array kQueued{DeliveryState::queued};
+  if (facts.admin_pause) facts.waiting_mails = store.deliveries.count_by_state(kQueued).front().second;
+  facts.paused_credentials = store.credentials.list_paused(now);
+  facts.waiting_requests = store.held.count_waiting();
   facts.shared_replies =
       sync::shared_replies(store.deliveries.failed_mails(now - sync::kSharedReplyMillis), now);
   constexpr std::array kHeld{DeliveryState::held};
@@ -208,6 +232,7 @@ sync::AttentionFacts attention_facts(const config::Settings& settings, store::St
   facts.full_disk = full_disk_clause(settings).value_or("");
   facts.sources = sources_of(settings, store);
   facts.codes = store.codes.counts(settings.catalogue.low_code_threshold);
+  add_budgets(settings, store, now, facts);
   return facts;
 }
 

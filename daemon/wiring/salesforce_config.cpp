@@ -66,15 +66,18 @@ FactStorage facts_of(const std::function<store::Store&()>& store, bool shares_to
 }
 
 AccessTokens make_tokens(const config::SalesforceSettings& salesforce,
-                         const std::optional<std::string>& secret, store::Store& store, HttpClient& http,
+                         const std::optional<ServerSecrets>& secrets, store::Store& store, HttpClient& http,
                          const KeepGoing& keep_going) {
   SignInSettings settings = sign_in_settings(salesforce);
   std::string fingerprint = sign_in_fingerprint(settings);
   return {[settings = std::move(settings), &http, keep_going](UtcMillis now) {
             return sign_in(settings, http, now, keep_going);
           },
-          std::move(fingerprint), secret.value_or(""),
-          facts_of([&store]() -> store::Store& { return store; }, secret.has_value()), system_now};
+          std::move(fingerprint),
+          secrets ? secrets->current : std::string(),
+          facts_of([&store]() -> store::Store& { return store; }, secrets.has_value()),
+          system_now,
+          secrets && secrets->former ? secrets->former->secret : std::string()};
 }
 
 salesforce::StatusLogNames status_log_names(const config::StatusLogSettings& log) {
@@ -92,7 +95,7 @@ OrgConnection::Parts::Parts(const config::Settings& settings, HttpClient& http, 
     : store(store_dsn(settings.store)),
       governor_state(store_dsn(settings.store), salesforce::kGovernorFact),
       writer_lease(store_dsn(settings.store), kWriterLeaseName, writer_name()),
-      tokens(make_tokens(settings.crm.salesforce, readable_server_secret(settings, store), store, http,
+      tokens(make_tokens(settings.crm.salesforce, readable_server_secrets(settings, store), store, http,
                          keep_going)) {}
 
 OrgConnection::OrgConnection(const config::Settings& settings, KeepGoing keep_going)

@@ -1,7 +1,9 @@
 #include "daemon/wiring/server_secret.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,7 +16,7 @@
 
 #include "daemon/wiring/database_config.h"
 #include "platform/digest.h"
-#include "sync/gift/gift_links.h"
+#include "platform/keys.h"
 
 namespace giftsync::wiring {
 namespace {
@@ -108,6 +110,12 @@ bool write_all(int descriptor, const std::string& text) {
   return true;
 }
 
+int open_folder_of(const std::string& path) {
+  std::string folder = std::filesystem::path(path).parent_path().string();
+  if (folder.empty()) folder = ".";
+  return ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
 /// The directory's owner is the service's user; only root can, and must, change the file's owner.
 bool chown_to_owner_of(const Descriptor& folder, const Descriptor& file) {
   struct stat file_stat {};
@@ -133,9 +141,7 @@ std::string read_server_secret(const std::string& path) {
 }
 
 std::string create_server_secret(const std::string& path) {
-  std::string folder_path = std::filesystem::path(path).parent_path().string();
-  if (folder_path.empty()) folder_path = ".";
-  const Descriptor folder(::open(folder_path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const Descriptor folder(open_folder_of(path));
   if (!folder.is_open()) throw_not_written(path);
   std::string secret = random_bytes(kServerSecretBytes);
   const TemporaryFile temporary(path + "." + random_hex(8) + ".tmp");
@@ -157,13 +163,78 @@ std::string create_server_secret(const std::string& path) {
 
 namespace {
 
-constexpr const char* kFingerprintFact = "server_secret_fingerprint";
+constexpr std::string_view kNext = ".next";
 
-std::string wrong_secret(const std::string& path, const config::Settings& settings) {
+std::string fingerprint_of(const std::string& secret) {
+  return sync::LinkSigner(secret).fingerprint();
+}
+
+/// The fingerprint of the file's secret; empty when it cannot be read.
+std::string fingerprint_in(const std::string& path) {
+  try {
+    return fingerprint_of(read_server_secret(path));
+  } catch (const ServerSecretError&) {
+    return {};
+  }
+}
+
+std::string wrong_secret(const std::string& path, const config::Settings& settings, store::Store& store) {
+  const auto rotation = secret_rotation_of(store);
+  if (rotation && fingerprint_in(path) == rotation->former_fingerprint)
+    return fmt::format(
+        "{} is the former server secret of this store, which got another one at {}: copy the file from the "
+        "machine where \"giftsyncctl secret rotate\" ran, or restore it from a backup made after that",
+        path, to_rfc3339(rotation->rotated_at));
   return path +
          " is not the server secret of this store: with it every link in every mail sent so far would be "
          "invalid; restore the right file from the backup, or check store.connection in " +
          settings.file;
+}
+
+/// The next secret takes the place of the former one, and of no other. A file system that refuses it changes
+/// nothing: the next secret is read from its own file until then. Under a lock, because another process may
+/// have exchanged the files and prepared a later secret, whose only copy is the file of the next one.
+void exchange_files(const std::string& path, const std::string& fingerprint,
+                    const std::optional<store::SecretRotation>& rotation) {
+  const std::string next = path + std::string(kNext);
+  const Descriptor folder(open_folder_of(path));
+  std::error_code error;
+  if (!folder.is_open() || ::flock(folder.fd(), LOCK_EX) != 0) {
+    error = {errno, std::generic_category()};
+  } else if (fingerprint_in(next) == fingerprint) {
+    std::error_code ignored_error;
+    const std::string present = fingerprint_in(path);
+    if (present == fingerprint)
+      std::filesystem::remove(next, error);
+    else if ((rotation && present == rotation->former_fingerprint) ||
+             !std::filesystem::exists(path, ignored_error))
+      std::filesystem::rename(next, path, error);
+  }
+  if (error)
+    spdlog::error(
+        "{} is the server secret of this store and cannot take the place of {} ({}): allow the service's "
+        "user "
+        "to write to the folder, and back up both files until then",
+        next, path, error.message());
+}
+
+/// The bytes of the next secret if it is the store's by now.
+std::optional<std::string> rotated_secret(const std::string& path, const std::string& fingerprint) {
+  try {
+    std::string next = read_server_secret(path + std::string(kNext));
+    if (fingerprint_of(next) == fingerprint) return next;
+  } catch (const ServerSecretError&) {
+    // There is none, or it is not used yet.
+  }
+  return std::nullopt;
+}
+
+ServerSecrets with_former(std::string current, std::optional<store::SecretRotation> rotation) {
+  ServerSecrets secrets{std::move(current), std::nullopt};
+  if (!rotation) return secrets;
+  auto former = giftsync::open_sealed_text(secrets.current, kFormerSecretLabel, rotation->sealed_former);
+  if (former) secrets.former = FormerSecret{std::move(*former), std::move(*rotation)};
+  return secrets;
 }
 
 /// The file's bytes; creates the file for a store that has never had a secret.
@@ -193,6 +264,10 @@ std::string server_secret_path(const config::Settings& settings) {
   return (folder / "giftsync.secret").string();
 }
 
+std::string next_server_secret_path(const config::Settings& settings) {
+  return server_secret_path(settings) + std::string(kNext);
+}
+
 store::ServerFile server_file(const config::Settings& settings) {
   if (settings.store.backend == config::StoreBackend::sqlite) return {};
   return {.path = std::filesystem::path(server_secret_path(settings)).replace_extension(".server").string(),
@@ -217,33 +292,48 @@ std::optional<std::string> secret_without_store_fault(const config::Settings& se
          "; to begin with an empty store, move the secret away";
 }
 
+std::optional<store::SecretRotation> secret_rotation_of(store::Store& store) {
+  const auto text = store.metadata(store::kSecretRotationFact);
+  return text ? store::secret_rotation_from(*text) : std::nullopt;
+}
+
 std::optional<std::string> server_secret_fault(const config::Settings& settings, store::Store& store) {
   const bool is_beside_store = settings.store.backend == config::StoreBackend::sqlite;
   if (!is_beside_store && std::getenv("STATE_DIRECTORY") == nullptr) return std::nullopt;
   const std::string path = server_secret_path(settings);
-  const std::optional<std::string> known = store.metadata(kFingerprintFact);
-  if (!known) return std::nullopt;
+  const std::optional<std::string> known = store.metadata(store::kSecretFingerprintFact);
+  if (!known || rotated_secret(path, *known)) return std::nullopt;
   try {
-    if (sync::LinkSigner(read_server_secret(path)).fingerprint() == *known) return std::nullopt;
-    return wrong_secret(path, settings);
+    if (fingerprint_of(read_server_secret(path)) == *known) return std::nullopt;
+    return wrong_secret(path, settings, store);
   } catch (const ServerSecretError& fault) {
     return fault.what();
   }
 }
 
-std::optional<std::string> readable_server_secret(const config::Settings& settings, store::Store& store) {
+std::optional<ServerSecrets> readable_server_secrets(const config::Settings& settings, store::Store& store) {
+  const std::string path = server_secret_path(settings);
+  const std::optional<std::string> known = store.metadata(store::kSecretFingerprintFact);
+  if (!known) return std::nullopt;
   try {
-    std::string secret = read_server_secret(server_secret_path(settings));
-    if (sync::LinkSigner(secret).fingerprint() == store.metadata(kFingerprintFact)) return secret;
+    std::optional<std::string> secret = rotated_secret(path, *known);
+    if (!secret) secret = read_server_secret(path);
+    if (fingerprint_of(*secret) == *known) return with_former(std::move(*secret), secret_rotation_of(store));
   } catch (const ServerSecretError&) {
     // The caller does without it.
   }
   return std::nullopt;
 }
 
-std::string load_server_secret(const config::Settings& settings, store::Store& store) {
+ServerSecrets load_server_secrets(const config::Settings& settings, store::Store& store) {
   const std::string path = server_secret_path(settings);
-  const std::optional<std::string> known = store.metadata(kFingerprintFact);
+  // Read before the rotation: the other way round, a rotation in between would look like a wrong file.
+  const std::optional<std::string> known = store.metadata(store::kSecretFingerprintFact);
+  const std::optional<store::SecretRotation> rotation = secret_rotation_of(store);
+  if (auto rotated = known ? rotated_secret(path, *known) : std::nullopt) {
+    exchange_files(path, *known, rotation);
+    return with_former(std::move(*rotated), rotation);
+  }
   std::string secret;
   try {
     secret = read_or_create(path, !known && store.is_unused());
@@ -254,11 +344,32 @@ std::string load_server_secret(const config::Settings& settings, store::Store& s
                  "copy it from the other daemon of this store"
                : ""));
   }
-  const std::string fingerprint = sync::LinkSigner(secret).fingerprint();
-  if (store.set_metadata_if_absent(kFingerprintFact, fingerprint) != fingerprint) {
-    throw ConfigError(wrong_secret(path, settings));
-  }
-  return secret;
+  const std::string fingerprint = fingerprint_of(secret);
+  const std::string stored = store.set_metadata_if_absent(store::kSecretFingerprintFact, fingerprint);
+  if (stored == fingerprint) return with_former(std::move(secret), secret_rotation_of(store));
+  if (known && stored != *known) return load_server_secrets(settings, store);  // rotated meanwhile
+  throw ConfigError(wrong_secret(path, settings, store));
+}
+
+std::string load_server_secret(const config::Settings& settings, store::Store& store) {
+  return load_server_secrets(settings, store).current;
+}
+
+std::optional<sync::FormerSigner> former_signer(const ServerSecrets& secrets) {
+  if (!secrets.former) return std::nullopt;
+  return sync::FormerSigner{sync::LinkSigner(secrets.former->secret), secrets.former->rotation.links_until};
+}
+
+UtcMillis links_since(store::Store& store) {
+  const auto rotation = secret_rotation_of(store);
+  return rotation ? rotation->rotated_at : UtcMillis{INT64_MIN};
+}
+
+std::optional<std::string> open_sealed_text(const ServerSecrets& secrets, std::string_view label,
+                                            std::string_view sealed) {
+  auto text = giftsync::open_sealed_text(secrets.current, label, sealed);
+  if (!text && secrets.former) text = giftsync::open_sealed_text(secrets.former->secret, label, sealed);
+  return text;
 }
 
 }  // namespace giftsync::wiring

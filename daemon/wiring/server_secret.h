@@ -1,20 +1,26 @@
 // wiring: the server secret, a file beside the store from which the tokens of all links are derived (OPS-5).
-// Its loss invalidates every link in every mail, so it is created only for an empty store and never
-// overwritten. LinkSigner::fingerprint() shows whether it is the store's own.
+// Its loss invalidates every link in every mail, so it is created only for an empty store and replaced only
+// by a rotation (secret_rotation.h). LinkSigner::fingerprint() shows whether it is the store's own.
 #pragma once
 
 #include <cstddef>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include "daemon/config/settings.h"
+#include "platform/time.h"
 #include "schema/store/server_check.h"
+#include "schema/store/server_secret_facts.h"
 #include "schema/store/store.h"
+#include "sync/gift/gift_links.h"
 
 namespace giftsync::wiring {
 
 inline constexpr std::size_t kServerSecretBytes = 32;
+/// Of the former secret, which is kept sealed with the present one.
+inline constexpr const char* kFormerSecretLabel = "former server secret";
 
 /// what() names the path, what is wrong and the next step; never the secret.
 class ServerSecretError : public std::runtime_error {
@@ -49,6 +55,9 @@ std::string create_server_secret(const std::string& path);
 /// if there is none beside the settings file.
 std::string server_secret_path(const config::Settings& settings);
 
+/// Where a rotation puts the next secret before it is the store's (OPS-38): "giftsync.secret.next".
+std::string next_server_secret_path(const config::Settings& settings);
+
 /// The daemon's memory of the store's server: "giftsync.server" beside the secret; no path for SQLite.
 store::ServerFile server_file(const config::Settings& settings);
 /// The same for a command, which only compares; outside of systemd also where the service keeps it.
@@ -58,16 +67,45 @@ store::ServerFile server_file_of_daemon(const config::Settings& settings);
 /// settings name the wrong one (OPS-5).
 std::optional<std::string> secret_without_store_fault(const config::Settings& settings);
 
-/// Why load_server_secret() would refuse the secret of a store that has one. Creates nothing. For PostgreSQL
+/// Why load_server_secrets() would refuse the secret of a store that has one. Creates nothing. For PostgreSQL
 /// the secret is not checked outside of systemd, which alone names its folder.
 std::optional<std::string> server_secret_fault(const config::Settings& settings, store::Store& store);
 
-/// The secret's bytes if this process can read them and they are the store's own; creates and throws nothing.
-std::optional<std::string> readable_server_secret(const config::Settings& settings, store::Store& store);
+/// The secret of before the last rotation (OPS-37).
+struct FormerSecret {
+  std::string secret;
+  store::SecretRotation rotation;
+};
 
-/// The secret's bytes. Creates the secret when the store has never had one; throws ConfigError when it is
-/// missing, unreadable or another store's.
+/// New links and sealed texts are made with `current`; `former` is kept until finish_rotation() drops it.
+struct ServerSecrets {
+  std::string current;
+  std::optional<FormerSecret> former;
+};
+
+/// The last rotation of this store's secret.
+std::optional<store::SecretRotation> secret_rotation_of(store::Store& store);
+
+/// The secrets' bytes if this process can read the file and it is the store's own; creates and throws nothing
+/// because of the file.
+std::optional<ServerSecrets> readable_server_secrets(const config::Settings& settings, store::Store& store);
+
+/// The secrets' bytes. Creates the secret when the store has never had one. Where a rotation was interrupted
+/// between store and file, or the next secret was copied here before it, the next secret takes its place.
+/// Throws ConfigError when the secret is missing, unreadable or another store's.
+ServerSecrets load_server_secrets(const config::Settings& settings, store::Store& store);
+/// The same for those who only make links.
 std::string load_server_secret(const config::Settings& settings, store::Store& store);
+
+/// Whose links are valid beside those of the current secret; nullopt without a former one.
+std::optional<sync::FormerSigner> former_signer(const ServerSecrets& secrets);
+
+/// Since when all links are of the current secret; for a secret that was never rotated the earliest time.
+UtcMillis links_since(store::Store& store);
+
+/// A text that either secret has sealed; nullopt as of open_sealed_text().
+std::optional<std::string> open_sealed_text(const ServerSecrets& secrets, std::string_view label,
+                                            std::string_view sealed);
 
 // Settings that are readable but unusable.
 

@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -15,6 +14,7 @@
 #include "daemon/config/read_settings.h"
 #include "daemon/config/settings_documents.h"
 #include "daemon/config/settings_keys.h"
+#include "platform/json.h"
 #include "platform/yaml_document.h"
 #include "tests/source_folder.h"
 
@@ -113,7 +113,11 @@ struct ExpectedInSchema {
     EXPECT_EQ(part.at("type"), "array");
     EXPECT_EQ(part.at("minItems"), rule.minimum);
     EXPECT_EQ(part.at("maxItems"), rule.maximum);
-    EXPECT_EQ(part.at("default"), rule.accessor(defaults));
+    nlohmann::json expected = rule.accessor(defaults);
+    if (part.at("items").at("type") == "integer") {
+      for (nlohmann::json& element : expected) element = std::stoll(element.get<std::string>());
+    }
+    EXPECT_EQ(part.at("default"), expected);
   }
   void operator()(const FilePath&) const { EXPECT_EQ(part.at("type"), "string"); }
   void operator()(const SecretReference&) const { EXPECT_EQ(part.at("type"), "string"); }
@@ -187,13 +191,14 @@ TEST(SettingsFiles, TheSampleIsTheGeneratedExample) {
       << "the table of keys changed: copy documents/giftsyncd.yaml of the build folder to conf/";
 }
 
-TEST(SettingsFiles, TheSampleSetsTheRequiredKeysOnly) {
+TEST(SettingsFiles, TheSampleSetsTheRequiredKeysAndTwoLimits) {
   const auto outcome = read_settings_text(settings_example(), "/etc/giftsync/giftsyncd.yaml");
   ASSERT_TRUE(outcome.has_value());
   std::set<std::string> set;
   for (const auto& [key, provenance] : outcome->provenance) set.insert(key);
-  EXPECT_THAT(set, ::testing::ElementsAre("email.directory", "email.from", "server.admin_url",
-                                          "server.base_url", "store.connection"));
+  EXPECT_THAT(set, ::testing::ElementsAre("email.directory", "email.from",
+                                          "sending.budgets.installation.day_gifts", "sending.burst.gifts",
+                                          "server.admin_url", "server.base_url", "store.connection"));
 }
 
 TEST(SettingsFiles, TheSampleFitsTheWidthOfAScreen) {

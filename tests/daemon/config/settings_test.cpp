@@ -68,6 +68,7 @@ TEST(Settings, ReadsTheReadmeExampleAndAppliesDefaults) {
   EXPECT_EQ(settings.limits.max_body_bytes, 1 << 20);
   EXPECT_EQ(settings.limits.message_code_points, 10'000);
   EXPECT_EQ(settings.limits.name_code_points, 255);
+  EXPECT_TRUE(settings.limits.refuse_placeholders);
   EXPECT_EQ(settings.crm.name_space, "giftsync");
   EXPECT_THAT(settings.matching.contact.phone_fields, ElementsAre("Phone", "MobilePhone"));
   EXPECT_TRUE(settings.email.delivered_when_accepted);
@@ -78,7 +79,7 @@ TEST(Settings, ReadsTheReadmeExampleAndAppliesDefaults) {
 // MATCH-3
 TEST(Settings, ReadsEveryKindOfValue) {
   const Settings settings = good(with_required(R"(
-limits: { max_body_bytes: 2048, placeholders: refuse }
+limits: { max_body_bytes: 2048, placeholders: warn }
 matching:
   contact: { email_fields: [Email, Work_Email__c], phone_fields: [], order_by: { field: CreatedDate, direction: ASC } }
   on_no_match: skip
@@ -88,7 +89,7 @@ catalogue: { item_url: "https://shop.example.com/gifts/{gift_id}" }
 log: { level: warning, format: json }
 )"));
   EXPECT_EQ(settings.limits.max_body_bytes, 2048);
-  EXPECT_TRUE(settings.limits.refuse_placeholders);
+  EXPECT_FALSE(settings.limits.refuse_placeholders);
   EXPECT_THAT(settings.matching.contact.email_fields, ElementsAre("Email", "Work_Email__c"));
   EXPECT_THAT(settings.matching.contact.phone_fields, IsEmpty());
   EXPECT_EQ(settings.matching.contact.order_by.field, "CreatedDate");

@@ -97,16 +97,6 @@ TEST(TextChecks, FindsAPasswordInAConnection) {
   }
 }
 
-TEST(Suggestion, IsTheWordWithTheSmallestEditDistance) {
-  const std::vector<std::string> known{"base_url", "admin_url", "listen"};
-  EXPECT_EQ(suggestion_for("base-url", known), "base_url");
-  EXPECT_EQ(suggestion_for("lisetn", known), "listen");
-  EXPECT_EQ(suggestion_for("adminurl", known), "admin_url");
-  EXPECT_EQ(suggestion_for("recipients", known), "");
-  EXPECT_EQ(suggestion_for("", known), "");
-  EXPECT_EQ(suggestion_for("ab", {"xy"}), "") << "nothing in common";
-}
-
 /// A temporary folder with a settings file for PostgreSQL.
 class SecretsTest : public ::testing::Test {
  protected:

@@ -28,9 +28,23 @@ const std::map<std::string, Line> kMatrix{
     {"GET ", {kSignIn, 403, 200, 200, 200, 200, 200}},
     {"GET gifts", {kSignIn, 403, 200, 200, 200, 200, 200}},
     {"GET gifts/{id}", {kSignIn, 403, 404, 404, 200, 200, 200}},
+    {"POST test-gifts", {kSignIn, 403, 303, 303, 303, 303, 303}},
     {"GET audit", {kSignIn, 403, 200, 200, 200, 200, 200}},
     {"GET users", {kSignIn, 403, 404, 404, 200, 200, 200}},
     {"POST users/{id}/end-sessions", {kSignIn, 403, 404, 404, 404, 303, 404}},
+    {"GET keys", {kSignIn, 403, 404, 404, 200, 200, 200}},
+    {"POST keys/{id}/pause", {kSignIn, 403, 404, 404, 303, 404, 404}},
+    {"POST keys/{id}/release", {kSignIn, 403, 404, 404, 303, 404, 404}},
+    {"POST keys/{id}/revoke", {kSignIn, 403, 404, 404, 303, 404, 404}},
+    {"GET sending", {kSignIn, 403, 404, 404, 200, 200, 200}},
+    {"POST sending/tokens/{id}/release", {kSignIn, 403, 404, 404, 303, 404, 404}},
+    {"POST sending/resume", {kSignIn, 403, 404, 404, 404, 404, 404}},
+    {"GET cancel-gifts", {kSignIn, 403, 404, 404, 404, 404, 404}},
+    {"POST cancel-gifts/run", {kSignIn, 403, 404, 404, 404, 404, 404}},
+    {"GET person", {kSignIn, 403, 404, 404, 404, 404, 404}},
+    {"POST person", {kSignIn, 403, 404, 404, 404, 404, 404}},
+    {"POST person/download", {kSignIn, 403, 404, 404, 404, 404, 404}},
+    {"POST person/erase", {kSignIn, 403, 404, 404, 404, 404, 404}},
     {"GET sign-in", {200, 303, 303, 303, 303, 303, 303}},
     {"POST sign-in", {404, 404, 404, 404, 404, 404, 404}},
     {"GET sign-in/start", {404, 404, 404, 404, 404, 404, 404}},
@@ -52,8 +66,8 @@ const std::map<std::string, Line> kMatrix{
     {"POST match", {kSignIn, 403, 404, 404, 404, 404, 404}},
     {"GET crm", {kSignIn, 403, 404, 404, 200, 200, 200}},
     {"POST crm/retry", {kSignIn, 403, 404, 404, 303, 303, 404}},
-    // There are no request records here, and users of one organization see no sources and settings
-    // (the tests of ConsoleWork have the others).
+    // There are no request records here, and users of one organization see no sources, do-not-send list and
+    // settings (the tests of ConsoleWork have the others).
     {"GET requests", {kSignIn, 403, 200, 200, 200, 200, 200}},
     {"GET requests/{number}", {kSignIn, 403, 404, 404, 404, 404, 404}},
     {"POST requests/{number}/approve", {kSignIn, 403, 404, 404, 404, 404, 404}},
@@ -67,6 +81,13 @@ const std::map<std::string, Line> kMatrix{
     {"GET sources/{name}", {kSignIn, 403, 404, 404, 404, 404, 404}},
     {"POST sources/{name}/release", {kSignIn, 403, 404, 404, 404, 404, 404}},
     {"POST sources/{name}/purge", {kSignIn, 403, 404, 404, 404, 404, 404}},
+    {"GET do-not-send", {kSignIn, 403, 404, 404, 404, 404, 404}},
+    {"POST do-not-send/add", {kSignIn, 403, 404, 404, 404, 404, 404}},
+    {"POST do-not-send/remove", {kSignIn, 403, 404, 404, 404, 404, 404}},
+    {"GET held", {kSignIn, 403, 404, 200, 200, 200, 404}},
+    {"GET held/{id}", {kSignIn, 403, 404, 404, 404, 404, 404}},
+    {"POST held/{id}/approve", {kSignIn, 403, 404, 404, 404, 404, 404}},
+    {"POST held/{id}/reject", {kSignIn, 403, 404, 404, 404, 404, 404}},
     {"GET connections", {kSignIn, 403, 404, 404, 404, 404, 404}},
     {"GET settings", {kSignIn, 403, 404, 404, 404, 404, 404}},
 };
@@ -78,16 +99,32 @@ class ConsoleAccess : public ConsoleFixture {
     token.hash = name;
     return store_.organizations.create(name, token).value();
   }
-  /// A gift of a sender in the organization.
-  TransactionId gift_in(OrganizationId organization) {
+  /// A gift and a key of a sender in the organization, and a user.
+  void add_objects(OrganizationId organization) {
+    const std::string number = std::to_string(organization.value);
     store::Account sender;
-    sender.email = "sender" + std::to_string(organization.value) + "@example.com";
+    sender.email = "sender" + number + "@example.com";
     sender.organization = organization;
     store::NewGiftRequest request;
     request.request.account = store_.accounts.create(sender).value();
     request.request.created_at = now_;
     request.recipients = {{"ada@example.com", "", "", ""}};
-    return store_.gifts.create(std::span(&request, 1)).front().recipients.front().id;
+    Objects& made = objects_[organization];
+    made.gift = store_.gifts.create(std::span(&request, 1)).front().recipients.front().id.value;
+    store::Credential key;
+    key.account = request.request.account;
+    key.prefix = key.hash = "gsk_live_" + number;
+    made.key = store_.credentials.insert(key).value;
+    made.user = user("target" + number + "@example.com", {Role::sender}, organization).value;
+    for (const store::Credential& token : store_.credentials.list(CredentialKind::organization_token))
+      if (token.organization == organization) made.token = token.id.value;
+  }
+  /// The one that the route is about.
+  std::int64_t object_in(OrganizationId organization, std::string_view pattern) {
+    const Objects& of = objects_[organization];
+    if (pattern.starts_with("users/")) return of.user;
+    if (pattern.starts_with("keys/")) return of.key;
+    return pattern.starts_with("sending/tokens/") ? of.token : of.gift;
   }
   int call(const ConsoleRoute& route, const std::string& id) {
     std::string path = "/console/" + std::string(route.pattern);
@@ -99,6 +136,14 @@ class ConsoleAccess : public ConsoleFixture {
     const std::string token = session ? form_token(session->form_secret, path.substr(8)) : "";
     return post(path, "form_token=" + token).status;
   }
+
+  struct Objects {
+    std::int64_t gift = 0;
+    std::int64_t key = 0;
+    std::int64_t token = 0;
+    std::int64_t user = 0;
+  };
+  std::map<OrganizationId, Objects> objects_;
 };
 
 // CON-56
@@ -109,6 +154,10 @@ TEST(ConsoleRoutes, TheRouteTableSaysWhichPageAFormIsOn) {
                                                                      {"mail/17/withdraw", "mail"},
                                                                      {"users/17/end-sessions", "users"},
                                                                      {"crm/retry", "crm"},
+                                                                     {"keys/17/revoke", "keys"},
+                                                                     {"sending/tokens/17/release", "sending"},
+                                                                     {"do-not-send/add", "do-not-send"},
+                                                                     {"held/7/approve", "held/7"},
                                                                      {"sign-out", ""},
                                                                      {"", ""}})
     EXPECT_EQ(page_of_form(form), page) << form;
@@ -123,19 +172,15 @@ TEST(ConsoleRoutes, TheRouteTableSaysWhichPageAFormIsOn) {
 TEST_F(ConsoleAccess, EveryRouteAnswersEveryRoleAsTheMatrixSays) {
   const OrganizationId own = organization("Own");
   const OrganizationId other = organization("Other");
-  const TransactionId gift_of_own = gift_in(own);
-  const TransactionId gift_of_other = gift_in(other);
-  const UserId user_of_own = user("target@own.com", {Role::sender}, own);
-  const UserId user_of_other = user("target@other.com", {Role::sender}, other);
+  for (const OrganizationId organization : {own, other}) add_objects(organization);
   std::size_t lines = 0;
   for (const ConsoleRoute& route : console_routes()) {
     const std::string name = std::string(route.is_post ? "POST " : "GET ") + std::string(route.pattern);
     const auto line = kMatrix.find(name);
     ASSERT_NE(line, kMatrix.end()) << "the matrix has no line for " << name;
     ++lines;
-    const bool is_user = route.pattern.starts_with("users/");
-    const std::string id = std::to_string(is_user ? user_of_own.value : gift_of_own.value);
-    const std::string foreign = std::to_string(is_user ? user_of_other.value : gift_of_other.value);
+    const std::string id = std::to_string(object_in(own, route.pattern));
+    const std::string foreign = std::to_string(object_in(other, route.pattern));
     const bool has_object = route.pattern.find("{id}") != std::string_view::npos;
     cookie_.clear();
     EXPECT_EQ(call(route, id), line->second.without_session) << name;

@@ -86,6 +86,19 @@ class ConsoleFixture : public testing::Test {
     const std::size_t at = page.find(key, page.find("action=\"" + action + "\"")) + key.size();
     return page.substr(at, page.find('"', at) - at);
   }
+  /// The hidden field of that name; empty when the page has none.
+  static std::string hidden_in(const std::string& page, const std::string& name) {
+    const std::string key = "<input type=\"hidden\" name=\"" + name + "\" value=\"";
+    const std::size_t found = page.find(key);
+    if (found == std::string::npos) return {};
+    const std::size_t at = found + key.size();
+    return page.substr(at, page.find('"', at) - at);
+  }
+  /// The time of the pause that the form which posts to a path ends; as a further field.
+  static std::string paused_at_in(const std::string& page, const std::string& action) {
+    const std::size_t at = page.find("action=\"" + action + "\"");
+    return at == std::string::npos ? "" : "&paused_at=" + hidden_in(page.substr(at), "paused_at");
+  }
   /// An event of the source in quarantine, whose status is `word`.
   void quarantine(const std::string& source, const std::string& word) {
     store_.sources.open(source, "", now_);

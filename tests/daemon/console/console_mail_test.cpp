@@ -55,6 +55,24 @@ TEST_F(ConsoleWork, AnOperatorActsOnMails) {
                     Not(HasSubstr("href=\"/console/sources\""))));
 }
 
+// MAIL-36
+TEST_F(ConsoleWork, TheOverviewAndTheMailPageNameAnAdminsPause) {
+  sign_in(user("op@example.com", {Role::operations}));
+  EXPECT_THAT(get("/console/mail").body, HasSubstr("Delivery is not paused."));
+  ASSERT_TRUE(store_.mail_pauses.begin({now_, "root", kMarkup}));
+  gift();
+  const std::string page = get("/console/mail").body;
+  EXPECT_THAT(page, AllOf(HasSubstr("Paused by an admin:"), HasSubstr("by root: &lt;script&gt;"),
+                          HasSubstr("<code>giftsyncctl mail resume</code>"), Not(HasSubstr("<script>alert")),
+                          Not(HasSubstr("Delivery is not paused."))));
+  EXPECT_THAT(get("/console/").body,
+              AllOf(HasSubstr("Mail is paused since "), HasSubstr("by root: &lt;script&gt;"),
+                    HasSubstr("giftsyncctl mail resume sends 1 waiting mail")));
+  const auto retried = press_plain(page, "/console/mail/retry");
+  EXPECT_EQ(header(retried, "Location"), "/console/mail?notice=mail_done_all_paused");
+  EXPECT_TRUE(store_.mail_pauses.state().pause) << "a retry does not end it";
+}
+
 // CON-60
 TEST_F(ConsoleWork, AGiftKeepsTheHistoryOfItsFormerMails) {
   const TransactionId gift = held_mail();

@@ -175,8 +175,7 @@ TEST_F(ConsoleWork, ARequestSaysThatItsGiftWentToAnotherAddress) {
   EXPECT_THAT(get("/console/requests/R-1").body, Not(HasSubstr("another address")));
   now_ = now_ + kMinuteMillis;
   const sync::ResendAction resend{id, "bea@example.org", "sam@example.com", {}};
-  ASSERT_EQ(sync::resend(store_.lifecycle, store_.request_records, resend, now_).kind,
-            sync::ActionResult::Kind::done);
+  ASSERT_EQ(sync::resend(store_, resend, now_).kind, sync::ActionResult::Kind::done);
   EXPECT_THAT(get("/console/requests/R-1").body,
               AllOf(HasSubstr("After the approval the gift was sent to another address: bea@example.org, by "
                               "sam@example.com on " +

@@ -19,7 +19,7 @@ TEST_F(ConsoleWork, TheOverviewListsWhatWaitsForTheUser) {
   sign_in(user("ben@example.com", {Role::approver}));
   EXPECT_THAT(get("/console/").body,
               AllOf(HasSubstr("href=\"/console/requests/R-2\""), HasSubstr("waiting for your approval: 1"),
-                    Not(HasSubstr("held"))));
+                    Not(HasSubstr("Mails held"))));
   insert("3");
   EXPECT_THAT(get("/console/").body, HasSubstr("waiting for your approval: 2"));
   for (int i = 100; i < 200; ++i) insert(std::to_string(i));

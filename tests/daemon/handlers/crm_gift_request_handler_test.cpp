@@ -2,12 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 #include "crm/sql/managed/csv_import.h"
 #include "crm/sql/managed/managed_crm.h"
 #include "daemon/group_commit_writer.h"
 #include "daemon/handlers/gift_request_handler.h"
+#include "platform/json.h"
 #include "sync/access/credential.h"
 #include "sync/gift/gift_links.h"
 #include "tests/support/temporary_store.h"
@@ -47,8 +46,9 @@ class CrmGiftRequestHandlerTest : public ::testing::Test {
     import_rows(
         crm::ImportObject::permission_set_assignment,
         {{"Id", "AssigneeId", "PermissionSetName", "IsActive"}, {"p1", "u1", "Standard_User", "true"}});
-    gift_request_handler_ = std::make_unique<GiftRequestHandler>(
-        *store_, writer_, authenticator_, links_, options_, [this](const auto&, const auto&) { ++created_; });
+    gift_request_handler_ =
+        std::make_unique<GiftRequestHandler>(*store_, writer_, authenticator_, links_, policy_, options_,
+                                             [this](const auto&, const auto&) { ++created_; });
     handler_ = std::make_unique<CrmGiftRequestHandler>(*store_, crm_->directory(), *gift_request_handler_,
                                                        options_, 0);
   }
@@ -87,6 +87,8 @@ class CrmGiftRequestHandlerTest : public ::testing::Test {
   const sync::GiftLinks links_{"http://127.0.0.1", signer_};
   daemon::GroupCommitWriter writer_{store_->urgent_writes};
   http::Authenticator authenticator_{store_->credentials, clock_, 0};
+  UtcMillis policy_now_ = kNow;  // when it moves, the policy reads the list again
+  sync::SendingPolicy policy_{store_->do_not_send, {}, [this] { return policy_now_; }};
   std::unique_ptr<crm::Crm> crm_;
   std::unique_ptr<GiftRequestHandler> gift_request_handler_;
   std::unique_ptr<CrmGiftRequestHandler> handler_;
@@ -109,6 +111,66 @@ TEST_F(CrmGiftRequestHandlerTest, SendsOnBehalfOfTheNamedUser) {
   EXPECT_EQ(created_, 2);
 }
 
+// covers: GUARD-1
+// covers: GUARD-7
+TEST_F(CrmGiftRequestHandlerTest, AListedRecipientIsRefusedButARepeatOfACallGetsItsResponse) {
+  EXPECT_EQ(call(body(), token_, "k1").status, 201);
+  const store::DoNotSendEntry entry{
+      "rose@example.com", DoNotSendReason::opted_out, "", {}, {}, "recipient", {}};
+  store_->do_not_send.add(std::span(&entry, 1), {});
+  policy_now_ = kNow + kMinuteMillis;
+  EXPECT_EQ(call(body(), token_, "k1").status, 201) << "it made its gift before";
+  for (const std::string& key : {std::string(), std::string("k2")}) {
+    const http::HttpResponse refused = call(body(), token_, key);
+    EXPECT_EQ(refused.status, 403) << refused.body;
+    EXPECT_EQ(json::parse(refused.body)["code"], "sending_refused");
+    EXPECT_THAT(codes(refused), ElementsAre("do_not_send"));
+    EXPECT_THAT(refused.body, HasSubstr("recipients[0].email"));
+    EXPECT_THAT(refused.body, HasSubstr("The recipient asked for no gifts on 20"));
+    EXPECT_THAT(refused.body, Not(HasSubstr("rose@")));
+  }
+  EXPECT_EQ(created_, 1);
+  store_->do_not_send.remove("rose@example.com", DoNotSendReason::opted_out, {});
+  EXPECT_EQ(call(body(), token_, "k2").status, 201) << "a refused call leaves no key";
+}
+
+// covers: VALID-1
+// covers: VALID-2
+TEST_F(CrmGiftRequestHandlerTest, ValidatingSaysWhatTheCallWouldDoAndCreatesNothing) {
+  const auto validate = [&](const json& asked, const std::string& token) {
+    http::HttpRequest request;
+    request.method = "POST";
+    request.body = asked.dump();
+    request.headers.emplace("Organization-Token", token);
+    return handler_->validate(request, {}).wait();
+  };
+  const auto verdict = [&] {
+    const http::HttpResponse response = validate(body(), token_);
+    EXPECT_EQ(response.status, 200) << response.body;
+    return json::parse(response.body)["data"]["verdict"].get<std::string>();
+  };
+  EXPECT_EQ(verdict(), "send");
+  EXPECT_EQ(created_, 0);
+  EXPECT_EQ(call(body()).status, 201);
+  const store::DoNotSendEntry entry{"rose@example.com", DoNotSendReason::blocked, "", {}, {}, "ana", {}};
+  store_->do_not_send.add(std::span(&entry, 1), {});
+  policy_now_ = kNow + kMinuteMillis;
+  EXPECT_EQ(verdict(), "refuse");
+  EXPECT_EQ(call(body()).status, 403);
+  json unknown_gift = body();
+  unknown_gift["gift_id"] = 4711;
+  for (const json& faulty : {json("no object"), body({{"user_id", "u2"}}), body({{"user_id", "u9"}}),
+                             json{{"sender", {{"user_id", "u1"}}}}, unknown_gift}) {
+    const http::HttpResponse done = call(faulty);
+    const http::HttpResponse said = validate(faulty, token_);
+    EXPECT_GE(done.status, 400) << faulty;
+    EXPECT_EQ(said.status, done.status) << faulty;
+    EXPECT_EQ(said.body, done.body);
+  }
+  EXPECT_EQ(validate(body(), "x").body, call(body(), "x").body);
+  EXPECT_EQ(created_, 1);
+}
+
 // HTTP-8
 TEST_F(CrmGiftRequestHandlerTest, MissingOrInactiveTokenIs401AndRevealsNothingElse) {
   for (const std::string& token :
@@ -120,6 +182,42 @@ TEST_F(CrmGiftRequestHandlerTest, MissingOrInactiveTokenIs401AndRevealsNothingEl
   }
   store_->credentials.revoke(store_->credentials.list(CredentialKind::organization_token).front(), kNow);
   EXPECT_EQ(call(body()).status, 401) << "a revoke takes effect at once";
+}
+
+// HTTP-51
+TEST_F(CrmGiftRequestHandlerTest, APausedTokenSendsNothingAlsoNoRepeat) {
+  ASSERT_EQ(call(body(), token_, "key-1").status, 201);
+  const store::Credential token = store_->credentials.list(CredentialKind::organization_token).front();
+  ASSERT_TRUE(store_->credentials.pause(token, "wrong campaign", kNow));
+  for (const std::string& key : {std::string(), std::string("key-1")}) {
+    const http::HttpResponse refused = call(body(), token_, key);
+    EXPECT_EQ(refused.status, 403) << key;
+    EXPECT_EQ(json::parse(refused.body).at("code"), "key_paused");
+    EXPECT_THAT(refused.body, HasSubstr("This organization token is paused since"));
+    EXPECT_THAT(refused.body, Not(HasSubstr("wrong campaign")));
+  }
+  EXPECT_EQ(created_, 1);
+  ASSERT_TRUE(store_->credentials.release(token));
+  EXPECT_EQ(call(body(), token_, "key-1").status, 201) << "the repeat";
+  EXPECT_EQ(call(body()).status, 201);
+}
+
+// covers: TEST-6
+TEST_F(CrmGiftRequestHandlerTest, ATokenIsLiveAndMayAskForNoFailure) {
+  http::HttpRequest request;
+  request.method = "POST";
+  request.body = body().dump();
+  request.headers.emplace("Organization-Token", token_);
+  request.headers.emplace("Giftsync-Test-Response", "503");
+  const auto expect_refused = [](const http::HttpResponse& response) {
+    EXPECT_EQ(response.status, 400) << response.body;
+    EXPECT_EQ(json::parse(response.body)["code"], "test_only");
+    EXPECT_THAT(response.body, HasSubstr("this key or token is live"));
+  };
+  expect_refused(handler_->handle(request, {}).wait());
+  expect_refused(handler_->validate(request, {}).wait());
+  EXPECT_EQ(created_, 0);
+  EXPECT_THAT(store_->gifts.list({}, {}, 10).gifts, testing::IsEmpty());
 }
 
 TEST_F(CrmGiftRequestHandlerTest, TwoTokenHeadersAreRejected) {
@@ -205,6 +303,30 @@ TEST_F(CrmGiftRequestHandlerTest, BodyErrorsAreListedAsAtEndpointA) {
   json unknown = body();
   unknown["gift_id"] = 8;
   EXPECT_EQ(call(unknown).status, 400);
+}
+
+// HTTP-24
+TEST_F(CrmGiftRequestHandlerTest, PlaceholdersAreRefusedByDefaultAndAllListed) {
+  json unfilled = body();
+  unfilled["recipients"][0]["first_name"] = "{!Contact.FirstName}";
+  unfilled["recipients"][0]["message"] = "Dear \u00abName\u00bb";
+  const http::HttpResponse response = call(unfilled);
+  EXPECT_EQ(response.status, 400);
+  EXPECT_THAT(codes(response), ElementsAre("placeholder", "placeholder"));
+  EXPECT_EQ(created_, 0);
+}
+
+// HTTP-52
+TEST_F(CrmGiftRequestHandlerTest, ASecondRequestForTheSameGiftWarns) {
+  const json first = json::parse(call(body()).body);
+  EXPECT_THAT(first["warnings"], testing::IsEmpty());
+  EXPECT_THAT(json::parse(call(body(), token_, "k1").body)["warnings"], testing::IsEmpty());
+  const json warnings = json::parse(call(body()).body)["warnings"];
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_EQ(warnings[0]["field"], "recipients[0].email");
+  EXPECT_EQ(warnings[0]["code"], "possible_duplicate");
+  EXPECT_THAT(warnings[0]["message"].get<std::string>(),
+              HasSubstr("Gift request " + first["data"]["id"].dump() + " "));
 }
 
 // HTTP-8

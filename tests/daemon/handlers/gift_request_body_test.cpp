@@ -3,16 +3,17 @@
 
 #include <algorithm>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "daemon/handlers/gift_request_json.h"
 #include "daemon/http/json_request.h"
+#include "platform/json.h"
 
 namespace giftsync::handlers {
 namespace {
 
 using nlohmann::json;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -90,7 +91,7 @@ TEST(GiftRequestBody, ReadsEndpointA) {
   EXPECT_EQ(read.recipients[1].first_name, "Ren\u00e9");
   EXPECT_EQ(read.recipients[1].last_name, "Smith");
   EXPECT_EQ(read.recipients[1].message, " Dear Ren\u00e9,\r\nthank you.\nYours\r") << "exactly as sent";
-  EXPECT_THAT(read.warnings, IsEmpty());
+  EXPECT_THAT(read.warnings.list(), IsEmpty());
 }
 
 // HTTP-3
@@ -100,7 +101,7 @@ TEST(GiftRequestBody, ReadsEndpointB) {
   const GiftRequestBody read = accepted(body, SendMode::urls);
   EXPECT_EQ(read.utm_campaign_id, "spring-2026");
   EXPECT_EQ(read.recipients.size(), 1u);
-  EXPECT_THAT(read.warnings, IsEmpty());
+  EXPECT_THAT(read.warnings.list(), IsEmpty());
   body["utm_campaign_id"] = "";
   EXPECT_EQ(accepted(body, SendMode::urls).utm_campaign_id, std::nullopt);
   body["utm_campaign_id"] = 17;
@@ -263,19 +264,19 @@ TEST(GiftRequestBody, WarnsAboutUnknownMembers) {
   body["utm_campaign_id"] = "spring";
   body["recipients"][0]["nick.name"] = 1;
   const GiftRequestBody read = accepted(body);
-  EXPECT_THAT(codes_of(read.warnings),
+  EXPECT_THAT(codes_of(read.warnings.list()),
               ElementsAre("recipients[0].nick.name unknown_member", "utm_campaign_id unknown_member"));
   EXPECT_EQ(read.utm_campaign_id, std::nullopt);
   json for_urls = body_for_urls();
   for_urls["recipients"][0]["gift_redeem_type"] = "sms";
-  EXPECT_THAT(codes_of(accepted(for_urls, SendMode::urls).warnings),
+  EXPECT_THAT(codes_of(accepted(for_urls, SendMode::urls).warnings.list()),
               ElementsAre("recipients[0].gift_redeem_type unknown_member"));
 }
 
 TEST(GiftRequestBody, LimitsTheNumberOfWarnings) {
   json body = body_for_mail();
   for (int i = 0; i < 500; ++i) body["extra" + std::to_string(i)] = i;
-  const http::FieldIssues warnings = accepted(body).warnings;
+  const http::FieldIssues warnings = accepted(body).warnings.list();
   ASSERT_EQ(warnings.size(), http::kMaxWarnings);
   EXPECT_EQ(warnings.back().code, "more_warnings");
   EXPECT_THAT(warnings.back().message, HasSubstr("401 "));
@@ -288,24 +289,41 @@ TEST(GiftRequestBody, WarnsAboutDuplicateAddressesAndKeepsBoth) {
   body["recipients"].push_back(recipient_for_mail(" ROSE@Edge.example"));
   const GiftRequestBody read = accepted(body);
   EXPECT_EQ(read.recipients.size(), 3u);
-  EXPECT_THAT(codes_of(read.warnings), ElementsAre("recipients[2].email duplicate_email"));
-  EXPECT_THAT(read.warnings[0].message, HasSubstr("recipients[0].email"));
+  EXPECT_THAT(codes_of(read.warnings.list()), ElementsAre("recipients[2].email duplicate_email"));
+  EXPECT_THAT(read.warnings.list()[0].message, HasSubstr("recipients[0].email"));
+}
+
+json body_with_placeholders() {
+  json body = body_for_mail();
+  body["recipients"].push_back(recipient_for_mail("kim@edge.example"));
+  body["recipients"][0]["message"] = "Dear {{first_name}}, thank you";
+  body["recipients"][0]["first_name"] = "<FIRST_NAME>";
+  body["recipients"][1]["last_name"] = "[Last Name]";
+  return body;
+}
+
+const std::vector<std::string> kPlaceholdersOfThatBody{"recipients[0].first_name placeholder",
+                                                       "recipients[0].message placeholder",
+                                                       "recipients[1].last_name placeholder"};
+
+// HTTP-24
+TEST(GiftRequestBody, UnfilledPlaceholdersAreRefusedUnlessTheSettingsSayOtherwise) {
+  const json body = body_with_placeholders();
+  const http::FieldIssues errors = refused(body);
+  EXPECT_EQ(codes_of(errors), kPlaceholdersOfThatBody);
+  EXPECT_THAT(errors[1].message, AllOf(HasSubstr("\"{{first_name}}\""), HasSubstr("Fill it in"),
+                                       HasSubstr("limits.placeholders: warn")));
 }
 
 // HTTP-24
-TEST(GiftRequestBody, UnfilledPlaceholdersWarnOrReject) {
-  json body = body_for_mail();
-  body["recipients"][0]["message"] = "Dear {{first_name}}, thank you";
-  body["recipients"][0]["first_name"] = "<FIRST_NAME>";
-  const GiftRequestBody read = accepted(body);
-  EXPECT_THAT(codes_of(read.warnings),
-              ElementsAre("recipients[0].first_name placeholder", "recipients[0].message placeholder"));
-  EXPECT_THAT(read.warnings[1].message, HasSubstr("\"{{first_name}}\""));
-  EXPECT_EQ(read.recipients[0].message, "Dear {{first_name}}, thank you");
+TEST(GiftRequestBody, UnfilledPlaceholdersWarnIfTheSettingsSaySo) {
   GiftRequestLimits limits;
-  limits.refuse_placeholders = true;
-  EXPECT_THAT(codes_of(refused(body, SendMode::email, limits)),
-              ElementsAre("recipients[0].first_name placeholder", "recipients[0].message placeholder"));
+  limits.refuse_placeholders = false;
+  const GiftRequestBody read = accepted(body_with_placeholders(), SendMode::email, limits);
+  const http::FieldIssues warnings = read.warnings.list();
+  EXPECT_EQ(codes_of(warnings), kPlaceholdersOfThatBody);
+  EXPECT_THAT(warnings[1].message, AllOf(HasSubstr("\"{{first_name}}\""), HasSubstr("sent unchanged")));
+  EXPECT_EQ(read.recipients[0].message, "Dear {{first_name}}, thank you");
 }
 
 // HTTP-33
@@ -337,94 +355,6 @@ TEST(GiftRequestBody, CanonicalTextDiffersForDifferentRequests) {
   add([](json& body) { body["recipients"].push_back(body["recipients"][0]); });
   std::sort(texts.begin(), texts.end());
   EXPECT_EQ(std::adjacent_find(texts.begin(), texts.end()), texts.end());
-}
-
-TEST(Placeholder, FindsUnfilledMergeFields) {
-  for (const std::string text : {"{{name}}",
-                                 "{{ contact.first_name }}",
-                                 "{{lead.First Name:default=friend}}",
-                                 "{{{Recipient.Name}}}",
-                                 "{{1}}",
-                                 "{% if name %}",
-                                 "{!Contact.FirstName}",
-                                 "${first_name}",
-                                 "@{triggerBody()?['name']}",
-                                 "<%= name %>",
-                                 "%%first_name%%",
-                                 "*|FNAME|*",
-                                 "[[firstname]]",
-                                 "[[ First Name ]]",
-                                 "<FIRST_NAME>",
-                                 "<NAME>",
-                                 "<first name>",
-                                 "[FIRST_NAME]",
-                                 "[First Name]",
-                                 "[name]",
-                                 "[Your Name]",
-                                 "{first_name}",
-                                 "{FIRST_NAME}",
-                                 "{firstName}",
-                                 "%FIRSTNAME%",
-                                 "%first_name%",
-                                 "%COMPANY_NAME%",
-                                 "\u00abFirst_Name\u00bb",
-                                 "\u00ab First Name \u00bb",
-                                 "<GIFT_LINK>"}) {
-    const std::string around = "Dear " + text + ", thank you";
-    EXPECT_EQ(find_placeholder(around), text) << text;
-    EXPECT_EQ(find_placeholder(text), text);
-  }
-}
-
-TEST(Placeholder, IgnoresOrdinaryText) {
-  for (const std::string text : {"",
-                                 "I <3 coffee, 5 > 3",
-                                 "a < b and c > d",
-                                 "[sic]",
-                                 "[1]",
-                                 "see [a] and [b]",
-                                 "100%",
-                                 "5% today, 10% tomorrow",
-                                 "100%%",
-                                 "100%% sure, 50%% off",
-                                 "{smile}",
-                                 ":-{ :-}",
-                                 "{}",
-                                 "{{}}",
-                                 "{{ }}",
-                                 "[[ ]]",
-                                 "$5",
-                                 "${",
-                                 "${5}",
-                                 "@rose",
-                                 "me@example.com",
-                                 "Rose <rose@example.com>",
-                                 "https://example.com/a?b=%20c%20d",
-                                 "*wink*",
-                                 "<b>bold</b>",
-                                 "<br>",
-                                 "<BR/>",
-                                 "[OK]",
-                                 "[x] done",
-                                 "\u00ab Bonjour \u00bb",
-                                 "\u00abNa\u00efve\u00bb",
-                                 "WELL_DONE",
-                                 "*|* *|*",
-                                 "{{ never closed",
-                                 "<FIRST_NAME",
-                                 "%%",
-                                 "%%%%",
-                                 "{ a\nname }",
-                                 "[__]",
-                                 "<_A>",
-                                 "\xC2"}) {
-    EXPECT_EQ(find_placeholder(text), std::nullopt) << text << " -> " << find_placeholder(text).value_or("");
-  }
-}
-
-TEST(Placeholder, FindsTheFirstOfSeveral) {
-  EXPECT_EQ(find_placeholder("100% of {{a}} and <NAME>"), "{{a}}");
-  EXPECT_EQ(find_placeholder("{not this} [nor this] %%this_one%% {{a}}"), "%%this_one%%");
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ http::FieldIssues errors_of(std::string_view body) {
 http::FieldIssues warnings_of(std::string_view body) {
   const auto read = parse_request_record_body(body);
   EXPECT_TRUE(read.has_value());
-  return read ? read->warnings : http::FieldIssues{};
+  return read ? read->warnings.list() : http::FieldIssues{};
 }
 
 // REQ-42

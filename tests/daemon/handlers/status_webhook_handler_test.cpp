@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
-#include <nlohmann/json.hpp>
 
 #include "daemon/group_commit_writer.h"
 #include "platform/digest.h"
+#include "platform/json.h"
 #include "tests/support/full_writer.h"
 #include "tests/support/temporary_store.h"
 

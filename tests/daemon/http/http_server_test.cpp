@@ -7,12 +7,12 @@
 #include <future>
 #include <memory>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "platform/json.h"
 #include "tests/support/raw_http_client.h"
 
 namespace giftsync::http {

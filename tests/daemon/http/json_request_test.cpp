@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
+#include "platform/json.h"
 
 namespace giftsync::http {
 namespace {

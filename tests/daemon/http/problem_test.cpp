@@ -4,11 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "daemon/handlers/gift_request_json.h"
 #include "daemon/http/authenticator.h"
 #include "daemon/http/json_request.h"
+#include "platform/json.h"
 
 namespace giftsync::http {
 namespace {
@@ -43,6 +43,7 @@ TEST(Problem, EveryResponseHasTheMembersOfRfc9457) {
       {"refused_api_key", refused_api_key()},
       {"plan_without_api_access", plan_without_api_access(giftsync::Plan::individual)},
       {"missing_scope", missing_scope(Scope::read)},
+      {"key_paused", key_paused(CredentialKind::api_key, {1'795'264'267'000})},
       {"refused_organization_token",
        refused_crm_sender({{sync::Precondition::organization_token, "Enter a token."}})},
       {"sender_may_not_send", refused_crm_sender({{sync::Precondition::account, "Make an account."},
@@ -65,6 +66,7 @@ TEST(Problem, EveryResponseHasTheMembersOfRfc9457) {
                                             {"refused_api_key", 401},
                                             {"plan_without_api_access", 403},
                                             {"missing_scope", 403},
+                                            {"key_paused", 403},
                                             {"not_found", 404},
                                             {"method_not_allowed", 405},
                                             {"idempotency_key_in_use", 409},
@@ -282,7 +284,7 @@ TEST(GiftRequestResponses, StateHasEveryTimeOrNull) {
   EXPECT_EQ(json::parse(handlers::gift_request_state_json(request, {recipient})),
             json::parse(
                 R"({"data":{"id":5,"gift_id":7,"created_at":"2023-11-14T22:13:20.123Z","utm_campaign_id":null,
-      "delivery":"urls","recipients":[{"recipient_transaction_id":11,"email":"rose@edge.example","phone_number":"",
+      "delivery":"urls","state":"sent","recipients":[{"recipient_transaction_id":11,"email":"rose@edge.example","phone_number":"",
       "status":"opened","sent_at":null,"delivered_at":null,"undelivered_at":null,"opened_at":"2023-11-14T22:14:20.000Z",
       "redeemed_at":null,"donated_at":null,"expired_at":null,"refunded_at":null}]}})"));
   request.utm_campaign_id = "spring";

@@ -3,12 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "daemon/http/http_server.h"
 #include "daemon/http/request_parser.h"
+#include "platform/json.h"
 #include "tests/support/raw_http_client.h"
 
 namespace giftsync::http {

@@ -4,9 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 #include "platform/dependency_error.h"
+#include "platform/json.h"
 #include "sync/access/credential.h"
 #include "tests/support/captured_log.h"
 
@@ -33,6 +32,9 @@ struct RouteCase {
 };
 const std::vector<RouteCase> kBasePaths{
     {"POST", "/api/v1/gift_requests", "send_by_email ", "POST", "/api/v1/gift_requests"},
+    {"GET", "/api/v1/balance", "read_balance ", "GET, HEAD", "/api/v1/balance"},
+    {"POST", "/api/v1/gift_requests/validate", "validate_by_email ", "POST",
+     "/api/v1/gift_requests/validate"},
     {"GET", "/api/v1/gift_requests/7", "read_gift_request 7", "GET, HEAD", "/api/v1/gift_requests/{id}"},
     {"GET", "/g/abc", "page abc", "", "/g/{link}"},
     {"POST", "/g/a/b", "page a/b", "", "/g/{link}"},
@@ -41,18 +43,28 @@ const std::vector<RouteCase> kBasePaths{
 const std::vector<RouteCase> kAdminPaths{
     {"POST", "/api/v1/webhooks/gift_requests", "create_urls ", "POST", "/api/v1/webhooks/gift_requests"},
     {"POST", "/api/v1/crm/gift_requests", "send_from_crm ", "POST", "/api/v1/crm/gift_requests"},
+    {"POST", "/api/v1/webhooks/gift_requests/validate", "validate_urls ", "POST",
+     "/api/v1/webhooks/gift_requests/validate"},
+    {"POST", "/api/v1/crm/gift_requests/validate", "validate_from_crm ", "POST",
+     "/api/v1/crm/gift_requests/validate"},
     {"POST", "/api/v1/crm/salesforce/messages/abc", "outbound_message abc", "POST",
      "/api/v1/crm/salesforce/messages/{token}"},
     {"GET", "/api/v1/sso/metadata/okta", "metadata okta", "GET, HEAD", "/api/v1/sso/metadata/{connection}"},
     {"POST", "/api/v1/webhooks/status_changes/vendor", "status_changes vendor", "",
      "/api/v1/webhooks/status_changes/{source}"},
     {"POST", "/api/v1/request_records", "create_record ", "POST", "/api/v1/request_records"},
+    {"POST", "/api/v1/request_records/validate", "validate_record ", "POST",
+     "/api/v1/request_records/validate"},
     {"HEAD", "/api/v1/request_records/R-1", "read_record R-1", "GET, HEAD",
      "/api/v1/request_records/{number}"},
     {"POST", "/api/v1/request_records/R-1/approve", "approve_record R-1", "POST",
      "/api/v1/request_records/{number}"},
     {"POST", "/api/v1/request_records/R-1/reject", "reject_record R-1", "POST",
      "/api/v1/request_records/{number}"},
+    {"GET", "/api/v1/held_requests", "list_held ", "GET, HEAD", "/api/v1/held_requests"},
+    {"HEAD", "/api/v1/held_requests/7", "read_held 7", "GET, HEAD", "/api/v1/held_requests/{id}"},
+    {"POST", "/api/v1/held_requests/7/approve", "approve_held 7", "POST", "/api/v1/held_requests/{id}"},
+    {"POST", "/api/v1/held_requests/7/reject", "reject_held 7", "POST", "/api/v1/held_requests/{id}"},
     {"GET", "/console", "console ", "", "/console"},
     {"GET", "/console/", "console ", "", "/console/{page}"},
     {"GET", "/console/gifts/7", "console gifts/7", "", "/console/{page}"},
@@ -101,6 +113,7 @@ class RouterTest : public ::testing::Test {
   HttpRefusalLog log_{clock_};
   Router router_{{.send_by_email = handler_named("send_by_email"),
                   .read_gift_request = handler_named("read_gift_request"),
+                  .read_balance = handler_named("read_balance"),
                   .page = handler_named("page"),
                   .create_urls = handler_named("create_urls"),
                   .send_from_crm = handler_named("send_from_crm"),
@@ -111,6 +124,14 @@ class RouterTest : public ::testing::Test {
                   .approve_record = handler_named("approve_record"),
                   .reject_record = handler_named("reject_record"),
                   .outbound_message = handler_named("outbound_message"),
+                  .validate_by_email = handler_named("validate_by_email"),
+                  .validate_urls = handler_named("validate_urls"),
+                  .validate_from_crm = handler_named("validate_from_crm"),
+                  .validate_record = handler_named("validate_record"),
+                  .list_held = handler_named("list_held"),
+                  .read_held = handler_named("read_held"),
+                  .approve_held = handler_named("approve_held"),
+                  .reject_held = handler_named("reject_held"),
                   .console = handler_named("console"),
                   .page_unavailable =
                       [](const HttpRequest&, std::int64_t retry_after_seconds) {
@@ -365,9 +386,11 @@ TEST_F(RouterTest, KindAndSizeFollowTheRoute) {
   EXPECT_EQ(plan_of("/api/v1/webhooks/gift_requests").kind, HandlerKind::endpoint);
   EXPECT_EQ(plan_of("/api/v1/webhooks/status_changes/vendor").kind, HandlerKind::endpoint);
   EXPECT_EQ(plan_of("/api/v1/crm/salesforce/messages/abc").max_body_bytes, kMaxMessageBodyBytes);
-  for (const std::string path : {"/api/v1/crm/gift_requests", "/api/v1/crm/salesforce/messages/abc",
-                                 "/api/v1/request_records", "/api/v1/request_records/R-1",
-                                 "/api/v1/request_records/R-1/approve", "/api/v1/request_records/R-1/reject"})
+  for (const std::string path :
+       {"/api/v1/gift_requests/validate", "/api/v1/webhooks/gift_requests/validate",
+        "/api/v1/crm/gift_requests/validate", "/api/v1/request_records/validate", "/api/v1/crm/gift_requests",
+        "/api/v1/crm/salesforce/messages/abc", "/api/v1/request_records", "/api/v1/request_records/R-1",
+        "/api/v1/request_records/R-1/approve", "/api/v1/request_records/R-1/reject"})
     EXPECT_EQ(plan_of(path).kind, HandlerKind::crm) << path;
   EXPECT_EQ(plan_of("/nothing").kind, HandlerKind::endpoint);
   EXPECT_EQ(plan_of("/login/callback").max_body_bytes, kMaxSignInBodyBytes);

@@ -9,11 +9,11 @@
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 
 #include "platform/digest.h"
+#include "platform/json.h"
 #include "platform/text.h"
 #include "tests/source_folder.h"
 #include "tests/support/test_keys.h"

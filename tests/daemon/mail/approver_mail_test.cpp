@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <regex>
+
 #include "daemon/mail/notice_mail.h"
 
 namespace giftsync::mail {
@@ -91,6 +93,97 @@ TEST(ApproverMail, TwentyAreListedInAllAndTheRestIsCounted) {
   EXPECT_THAT(bytes_of(notices),
               AllOf(HasSubstr("22 gift requests"), HasSubstr("R-119"), Not(HasSubstr("R-120")),
                     Not(HasSubstr("Still waiting")), HasSubstr("And 5 more wait.")));
+}
+
+store::AdminNotice budget_notice() {
+  store::AdminNotice made;
+  made.scope = "account:17";
+  made.period = "2026-11";
+  made.threshold = 80;
+  made.owner = "rose@example.com";
+  made.gifts = 85;
+  made.amount = Money{40'250};
+  made.amount_limit = Money{50'000};
+  made.ends_at = UtcMillis{1'796'079'600'000};
+  return made;
+}
+
+store::AdminNotice pause_notice(AdminNoticeKind kind) {
+  store::AdminNotice made;
+  made.kind = kind;
+  made.scope = "gsk_live_x3Kd9aQ";
+  made.owner = "Edge & Co";
+  made.gifts_limit = 100;
+  made.begins_at = UtcMillis{1'795'264'200'000};
+  made.ends_at = made.begins_at + 600'000;
+  made.created_at = made.begins_at + 42'000;
+  return made;
+}
+
+/// Without soft line breaks and folded headers.
+std::string bytes_of(const std::vector<store::AdminNotice>& admin_notices,
+                     const std::vector<store::ApproverNotice>& notices, const std::string& console_url,
+                     const std::string& language = "en") {
+  sync::MailIdentity identity;
+  identity.message_id = "approval-1.1.abc@example.com";
+  identity.date = UtcMillis{1'800'000'000'000};
+  std::string bytes = compose_approver_mail({"ben@example.com", notices, identity, "gifts@example.com",
+                                             console_url, language, admin_notices})
+                          .bytes;
+  for (std::size_t at = 0; (at = bytes.find("=\r\n")) != std::string::npos;) bytes.erase(at, 3);
+  return std::regex_replace(bytes, std::regex("\r\n[ \t]"), " ");
+}
+
+// covers: GUARD-31
+TEST(ApproverMail, NamesABudgetItsUseItsEndAndWhatToDo) {
+  const std::string url = "https://admin.example.com/console";
+  store::AdminNotice budget = budget_notice();
+  EXPECT_THAT(bytes_of({budget}, {}, url),
+              AllOf(HasSubstr("Subject: 80 % of a budget is used: account rose@example.com"),
+                    HasSubstr("account rose@example.com, 2026-11: 402.50 of 500.00. The period ends on 30 "
+                              "November 2026, 23:00 UTC."),
+                    HasSubstr("giftsyncctl budget list\r\n"), HasSubstr("giftsyncctl budget set account "),
+                    HasSubstr(" --month-amount AMOUNT"), Not(HasSubstr("--month-gifts")),
+                    HasSubstr(url + "/sending"), Not(HasSubstr("approval:")), Not(HasSubstr("wait for"))));
+  budget.scope = "all";
+  budget.period = "2026-11-30";
+  budget.gifts_limit = 100;
+  const std::string without_console = bytes_of({budget}, {}, "");
+  EXPECT_THAT(without_console, AllOf(HasSubstr("the installation, 2026-11-30: 85 of 100 gifts, 402.50 of"),
+                                     HasSubstr("budget set installation --day-gifts N --day-amount AMOUNT"),
+                                     Not(HasSubstr("<a ")), Not(HasSubstr("/sending"))));
+  EXPECT_THAT(bytes_of({budget}, {}, "", "de"), HasSubstr("die Installation, 2026-11-30"));
+}
+
+// covers: GUARD-31
+TEST(ApproverMail, NamesAPausedKeyAndTokenAndHowTheyAreReleased) {
+  const std::string url = "https://admin.example.com/console";
+  store::AdminNotice key = pause_notice(AdminNoticeKind::key);
+  key.owner = "rose@example.com";
+  key.key_name = "shop";
+  EXPECT_THAT(
+      bytes_of({key}, {}, url),
+      AllOf(HasSubstr("Subject: Paused: gsk_live_x3Kd9aQ (shop)"), HasSubstr("account rose@example.com"),
+            HasSubstr("more than 100 gifts from 21 November 2026, 12:30 UTC to 21 November 2026, 12:40 UTC."),
+            HasSubstr("Its calls have got 403 since then"),
+            HasSubstr("giftsyncctl key release gsk_live_x3Kd9aQ"), HasSubstr(url + "/keys")));
+  EXPECT_THAT(bytes_of({pause_notice(AdminNoticeKind::token)}, {}, url),
+              AllOf(HasSubstr("organization Edge & Co"), HasSubstr("Edge &amp; Co"),
+                    HasSubstr("giftsyncctl organization release-token gsk_live_x3Kd9aQ"),
+                    HasSubstr(url + "/sending")));
+}
+
+// covers: GUARD-31
+TEST(ApproverMail, OneMailHasSeveralNoticesAndWhatWaits) {
+  const std::string bytes = bytes_of({pause_notice(AdminNoticeKind::token), budget_notice()},
+                                     {notice("R-1", "Coffee", "5.35")}, "https://admin.example.com/console");
+  std::size_t at = 0;
+  for (const std::string next : {"2 notices about what limits sending; Waiting for", "was paused on",
+                                 "budget is used", "A gift request waits", "R-1: Coffee"}) {
+    at = bytes.find(next, at);
+    ASSERT_NE(at, std::string::npos) << next;
+  }
+  EXPECT_THAT(bytes_of(std::vector(25, budget_notice()), {}, ""), HasSubstr("And 5 more notices"));
 }
 
 // CON-31, MAIL-11

@@ -8,9 +8,9 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "platform/json.h"
 #include "tests/source_folder.h"
 
 namespace giftsync::mail {
@@ -328,6 +328,28 @@ TEST(GiftMail, AReminderIsMarkedAsSuch) {
   EXPECT_EQ(header(mail, "Subject"), "Reminder: Ada Lovelace sent you a gift: Box of Chocolates");
   for (const char* form : {"text", "html"})
     EXPECT_THAT(mail[form].get<std::string>(), HasSubstr("A kind reminder"));
+}
+
+// MAIL-37, GUARD-5
+TEST(GiftMail, OffersToSendNoMoreGifts) {
+  auto data = chocolates();
+  for (const char* absent : {"List-Unsubscribe", "Do not send me gifts"})
+    EXPECT_THAT(compose_gift_mail(data).bytes, Not(HasSubstr(absent)));
+  // GMime would encode a word of this length.
+  data.stop_url = "https://gifts.some-long-name.example.com/of/our/company/g/" + std::string(90, 's');
+  const auto composed = compose_gift_mail(data);
+  EXPECT_THAT(composed.bytes, HasSubstr("\r\nList-Unsubscribe: <" + data.stop_url +
+                                        ">\r\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n"));
+  EXPECT_EQ(composed.bytes, compose_gift_mail(data).bytes);
+  const auto mail = parsed_mail(composed);
+  EXPECT_THAT(mail["defects"], IsEmpty());
+  EXPECT_EQ(header(mail, "List-Unsubscribe-Post"), "List-Unsubscribe=One-Click");
+  EXPECT_THAT(mail["text"].get<std::string>(),
+              testing::EndsWith("\nDo not send me gifts:\n" + data.stop_url + "\n"));
+  EXPECT_THAT(mail["html"].get<std::string>(), HasSubstr("href=\"" + data.stop_url + "\""));
+  data.branding.language = "de";
+  EXPECT_THAT(parsed_gift_mail(data)["html"].get<std::string>(),
+              HasSubstr(">Bitte keine Geschenke schicken</a>"));
 }
 
 TEST(GiftMail, TheHtmlLoadsNoExternalResources) {

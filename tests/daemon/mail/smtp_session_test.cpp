@@ -139,6 +139,24 @@ TEST(SmtpSession, ARefusalIsTheRecipientsAtOnceOnlyIfItsEnhancedCodeSaysSo) {
       EXPECT_EQ(replayed(after(at, {"S: " + one.reply})).is_ambiguous(false), one.is_ambiguous) << one.reply;
 }
 
+// covers: GUARD-22
+TEST(SmtpSession, OnlyFiveEnhancedCodesCallTheAddressBad) {
+  const auto is_bad = [](const std::vector<std::string>& lines) {
+    return replayed(after(after(kSender, {"C: RCPT TO:<b@c.d>"}), lines)).reply()->names_bad_address;
+  };
+  for (const char* reply : {"550 5.1.1 <b@c.d>: unknown", "550 5.1.2 no such domain", "501 5.1.3 bad address",
+                            "551 5.1.6 moved", "556 5.1.10 null MX", "550 #5.1.1 unknown"})
+    EXPECT_TRUE(is_bad({std::string("S: ") + reply})) << reply;
+  for (const char* reply :
+       {"550 User unknown", "552 5.2.2 mailbox full", "550 5.2.1 disabled", "550 5.1.0 rejected",
+        "550 5.1.8 sender's domain", "550 5.1.11 not known", "550 5.4.5 quota", "554 5.7.1 policy",
+        "550 5.7.26 not authenticated", "450 4.1.1 unknown for now", "250 2.1.5 ok"})
+    EXPECT_FALSE(is_bad({std::string("S: ") + reply})) << reply;
+  EXPECT_TRUE(is_bad({"S: 550-5.1.1 no", "S: 550 5.1.1 such user"}));
+  EXPECT_FALSE(is_bad({"S: 550-5.1.1 no", "S: 550 5.7.1 policy"}));
+  EXPECT_FALSE(is_bad({"S: 550-5.1.1 no", "S: 550 5.2.1 disabled"}));
+}
+
 TEST(SmtpSession, TheLinesOfARefusalMustAgreeThatItIsTheRecipients) {
   const auto is_ambiguous = [](const std::vector<std::string>& lines) {
     return replayed(after(after(kSender, {"C: RCPT TO:<b@c.d>"}), lines)).is_ambiguous(false);

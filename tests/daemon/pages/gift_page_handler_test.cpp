@@ -102,6 +102,27 @@ TEST_F(GiftPageHandlerTest, AFullQueueIsAnsweredWith503) {
   EXPECT_THAT(history(), IsEmpty());
 }
 
+// OPS-37
+TEST_F(GiftPageHandlerTest, ALinkOfAFormerSecretWorksUntilItsEndAndLeadsToNewLinks) {
+  const sync::LinkSigner former(std::string(32, 'f'));
+  const sync::GiftLinks links("https://gifts.example", signer_,
+                              sync::FormerSigner{former, {kNow.value + kDayMillis}});
+  options_.clock = [this] { return now_; };
+  GiftPageHandler pages(*store_, writer_, links, content::make_branding("", "#0a6650"), options_);
+  http::HttpRequest request;
+  request.method = "GET";
+  request.headers.emplace("Host", "gifts.example");
+  const auto visit = [&] {
+    return pages.handle(request, former.token(sync::LinkKind::redeem, gift_, 0)).wait();
+  };
+  const http::HttpResponse page = visit();
+  EXPECT_EQ(page.status, 200);
+  EXPECT_THAT(page.body, testing::AllOf(HasSubstr(signer_.token(sync::LinkKind::donate, gift_, 0)),
+                                        Not(HasSubstr(former.token(sync::LinkKind::donate, gift_, 0)))));
+  now_ = {kNow.value + kDayMillis};
+  EXPECT_EQ(visit().status, 404);
+}
+
 // PAGE-5
 TEST_F(GiftPageHandlerTest, ReadingChangesNothing) {
   for (const sync::LinkKind kind : {sync::LinkKind::redeem, sync::LinkKind::donate, sync::LinkKind::view}) {
@@ -330,6 +351,33 @@ TEST(FormPost, IsDecodedOnceAndTheFirstValueWins) {
   EXPECT_THAT(form_fields("a=%zz"), IsEmpty());
   EXPECT_THAT(form_fields("a=" + std::string(20'000, 'x')), IsEmpty());
   EXPECT_FALSE(form_fields("a=%00&b=%FF").contains("b"));
+}
+
+// covers: TEST-2, TEST-5
+TEST_F(GiftPageHandlerTest, ATestGiftTakesNoCodeAndItsStopLinkMakesNoEntry) {
+  store::NewGiftRequest asked;
+  asked.request.account = {1};
+  asked.request.gift = {7};
+  asked.request.item_name = "Coffee";
+  asked.request.created_at = kNow;
+  asked.request.credential_prefix = "gsk_test_abcdefg";
+  asked.request.is_test = true;
+  asked.recipients.push_back({"kim@example.com", "", "", "Hi"});
+  gift_ = store_->gifts.create(std::span(&asked, 1)).front().recipients.front().id;
+  const std::string code = "REAL-1";
+  store_->codes.import({7}, std::span(&code, 1), kNow);
+  EXPECT_EQ(get(sync::LinkKind::redeem).body.find("TEST-CODE"), std::string::npos)
+      << "it is not accepted yet";
+  const std::string stop =
+      links_.url_for(sync::LinkKind::stop, store_->gifts.find(std::span(&gift_, 1)).front().transaction);
+  EXPECT_EQ(send_request("POST", stop.substr(stop.find("/g/") + 3), "choice=stop").status, 303);
+  const std::string pattern = "kim@example.com";
+  EXPECT_TRUE(store_->do_not_send.find(std::span(&pattern, 1), now_).empty());
+  post(sync::LinkKind::redeem, "choice=accept");
+  EXPECT_EQ(history().back(), Status::redeemed);
+  EXPECT_NE(get(sync::LinkKind::redeem).body.find("TEST-CODE"), std::string::npos);
+  EXPECT_FALSE(store_->codes.find_code(gift_));
+  EXPECT_EQ(store_->codes.count_unassigned({7}, 10), 1);
 }
 
 }  // namespace

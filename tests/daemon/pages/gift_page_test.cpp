@@ -81,6 +81,7 @@ const std::vector<std::pair<std::string, std::function<http::HttpResponse()>>> k
     {"taken back", [] { return page_of(model_of(sync::LinkKind::donate, Status::refunded)); }},
     {"unknown", [] { return unknown_link_page(kEnglish, kFace); }},
     {"old", [] { return superseded_link_page(kEnglish, kFace); }},
+    {"of a former address", [] { return former_address_page(kEnglish, kFace); }},
     {"slow", [] { return rate_limited_page(kEnglish, kFace, 7); }},
     {"elsewhere", [] { return cross_site_page(kEnglish, kFace, "https://gifts.example/g/x"); }}};
 
@@ -243,6 +244,19 @@ TEST(GiftPage, OnlyTheViewPageShowsStatusAndAddress) {
     EXPECT_THAT(body, Not(HasSubstr("4711")));
     EXPECT_THAT(body, Not(HasSubstr("<dl")));
   }
+}
+
+// GUARD-5
+TEST(GiftPage, TheStopLinkIsBelow) {
+  GiftPageModel model = model_of();
+  model.stop_url = "https://gifts.example/g/stop";
+  const char* link = "<a href=\"https://gifts.example/g/stop\">Do not send me gifts</a></p>[ \n]*</footer>";
+  EXPECT_THAT(body_of(model), AllOf(HasSubstr("anyone who has its link can decide"), ContainsRegex(link)));
+  EXPECT_EQ(count_of("<footer>", body_of(model)), 1u);
+  model.status = Status::redeemed;
+  EXPECT_THAT(body_of(model), AllOf(Not(HasSubstr("anyone who has its link")), ContainsRegex(link)));
+  model.stop_url.clear();
+  EXPECT_THAT(body_of(model), Not(HasSubstr("<footer")));
 }
 
 TEST(GiftPage, MissingValuesLeaveNoEmptyElements) {

@@ -2,13 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 #include "daemon/config/connection_urls.h"
 #include "daemon/handlers/saml_metadata_handler.h"
 #include "daemon/signin/connection_check.h"
 #include "daemon/signin/home_realm.h"
 #include "daemon/signin/sp_metadata.h"
+#include "platform/json.h"
 
 namespace giftsync::signin {
 namespace {

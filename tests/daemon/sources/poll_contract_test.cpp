@@ -4,11 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <random>
 #include <set>
 
 #include "daemon/sources/poll_cursor.h"
+#include "platform/json.h"
 
 namespace giftsync::sources {
 namespace {

@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <deque>
-#include <nlohmann/json.hpp>
 
 #include "daemon/sources/poll_step.h"
+#include "platform/json.h"
 #include "tests/support/temporary_store.h"
 
 namespace giftsync::sources {

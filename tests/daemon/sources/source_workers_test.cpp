@@ -33,7 +33,7 @@ class SourceWorkersTest : public ::testing::Test {
   }
   /// As at a start or reload.
   SourceWorkers make_workers() {
-    return {{settings_}, "inst", *store_, [] {}};
+    return {{settings_}, "inst", {}, *store_, [] {}};
   }
   void post(SourceWorkers& workers, const std::string& body) {
     daemon::GroupCommitWriter writer(store_->urgent_writes);

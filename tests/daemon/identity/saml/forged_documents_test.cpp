@@ -9,12 +9,12 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "daemon/identity/saml/response_reader.h"
 #include "daemon/identity/saml/saml_rules.h"
 #include "platform/digest.h"
+#include "platform/json.h"
 
 namespace giftsync::saml {
 namespace {

@@ -31,7 +31,7 @@ inline std::optional<std::string> no_fetch(const std::string&) {
   return std::nullopt;
 }
 
-/// The statuses that a message sets on transaction 41; "ignored" for an ignored event.
+/// The statuses that a message sets on transaction 41; "complaint" or "ignored" for an event that sets none.
 inline std::vector<std::string> describe_outcomes(const WebhookMessage& message, const CompiledSource& source,
                                                   UtcMillis now = kNow) {
   std::vector<std::string> descriptions;
@@ -43,7 +43,8 @@ inline std::vector<std::string> describe_outcomes(const WebhookMessage& message,
     const sync::ClassifiedEvent classified =
         sync::classify_event(event, keep(event), source.rules, now, [](GiftId) { return std::nullopt; });
     if (classified.ignored) {
-      descriptions.push_back("ignored");
+      const bool is_complaint = event.generation && event[sync::EventField::status] == sync::kComplaintStatus;
+      descriptions.push_back(is_complaint ? "complaint" : "ignored");
     } else if (classified.item.quarantined) {
       descriptions.push_back("quarantined: " + classified.item.event.detail);
     } else {
@@ -53,6 +54,14 @@ inline std::vector<std::string> describe_outcomes(const WebhookMessage& message,
     }
   }
   return descriptions;
+}
+
+/// Of each event the address that the provider calls bad; empty: none.
+inline std::vector<std::string> bad_addresses(const WebhookMessage& message) {
+  std::vector<std::string> addresses;
+  for (const sync::InboundEvent& event : std::get<WebhookEvents>(message).events)
+    addresses.push_back(event.bounced_address);
+  return addresses;
 }
 
 using SigningKey = std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)>;

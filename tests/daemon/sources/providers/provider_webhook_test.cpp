@@ -18,13 +18,14 @@ using ::testing::SizeIs;
 
 constexpr const char* kMessageId = "gift-41.0.8f3a@example.com";
 
+// covers: TEST-2
 TEST(ProviderWebhook, ParsesGiftMessageIdsOnly) {
   EXPECT_EQ(parse_gift_message_id("<gift-41.0.8f3a@example.com>", "8f3a"), (GiftMessageId{"41", 0}));
   EXPECT_EQ(parse_gift_message_id("gift-41.12.8f3a", "8f3a"), (GiftMessageId{"41", 12}));
   EXPECT_EQ(parse_gift_message_id("gift-41.1.2.8f3a@example.com", "8f3a"), (GiftMessageId{"41", 1}))
       << "its second mail";
   for (const char* other : {"", "<x@y>", "gift-41.0.other@example.com", "gift-.0.8f3a@x", "gift-4x.0.8f3a@x",
-                            "gift-41@x", "agift-41.0.8f3a@x", "reminder-41.0.2.8f3a@x"})
+                            "gift-41@x", "agift-41.0.8f3a@x", "reminder-41.0.2.8f3a@x", "test-41.0.8f3a@x"})
     EXPECT_EQ(parse_gift_message_id(other, "8f3a"), std::nullopt) << other;
 }
 
@@ -75,11 +76,12 @@ TEST(Postmark, ParsesItsDocumentedPayloads) {
                            "DMARCPolicy", "SMTPApiError", "TemplateRenderingFailed"})
     EXPECT_EQ(read_bounce(type), "undelivered 2026-11-05T16:33:54.907Z") << type;
   for (const char* type : {"Transient", "SoftBounce", "DnsError", "AutoResponder", "AddressChange",
-                           "SpamComplaint", "ChallengeVerification", "Unknown"})
+                           "ChallengeVerification", "Unknown"})
     EXPECT_EQ(read_bounce(type), "ignored") << type;
+  EXPECT_EQ(read_bounce("SpamComplaint"), "complaint");
   std::string complaint = bounce;
   complaint.replace(complaint.find("\"Bounce\""), 8, "\"SpamComplaint\"");
-  EXPECT_THAT(read(complaint), ElementsAre("ignored"));
+  EXPECT_THAT(read(complaint), ElementsAre("complaint"));
   EXPECT_THAT(read(R"({"RecordType":"Open","FirstOpen":true,"Platform":"WebMail","UserAgent":"Mozilla/5.0",
     "MessageID":"883953f4-6105-42a2-a16a-77a8eac79483","MessageStream":"outbound","Recipient":"john@example.com",
     "Metadata":{"giftsync":"gift-41.0.8f3a@example.com"},"ReceivedAt":"2026-11-05T16:33:54.9070259Z"})"),
@@ -93,6 +95,37 @@ TEST(Postmark, ParsesItsDocumentedPayloads) {
   wrong.headers.clear();
   EXPECT_THAT(describe_outcomes(parse_provider_message(source, wrong, kNow, no_fetch), source),
               ElementsAre("refused without a user name and password"));
+}
+
+// covers: GUARD-22
+TEST(Postmark, ListsAddressesThatItCallsBadAndNoOthers) {
+  const CompiledSource source = compiled_source_for(config::SourcePreset::postmark, "postmark:hush");
+  const auto read = [&](const std::string& type, const std::string& mail = "gift-41.0.8f3a@example.com") {
+    const std::string body = R"({"RecordType":"Bounce","ID":42,"Type":")" + type +
+                             R"(","Email":"john@example.com",
+      "Metadata":{"giftsync":")" +
+                             mail + R"("},"BouncedAt":"2026-11-05T16:33:54Z"})";
+    return bad_addresses(parse_provider_message(source, postmark(body), kNow, no_fetch)).front();
+  };
+  EXPECT_EQ(read("HardBounce"), "john@example.com");
+  EXPECT_EQ(read("BadEmailAddress"), "john@example.com");
+  for (const char* type :
+       {"ManuallyDeactivated", "Blocked", "SpamNotification", "DMARCPolicy", "SMTPApiError",
+        "TemplateRenderingFailed", "SoftBounce", "Transient", "SpamComplaint"})
+    EXPECT_EQ(read(type), "") << type;
+  EXPECT_EQ(read("HardBounce", "reminder-41.0.2.8f3a@example.com"), "john@example.com");
+  EXPECT_EQ(read("HardBounce", "gift-41.0.other@example.com"), "") << "a mail of another installation";
+}
+
+// covers: GUARD-22
+TEST(Postmark, ABounceCountsWhateverTheAddressLooksLike) {
+  const CompiledSource source = compiled_source_for(config::SourcePreset::postmark, "postmark:hush");
+  const auto message = parse_provider_message(source, postmark(R"({"RecordType":"Bounce","ID":42,
+      "Type":"HardBounce","Email":"j\uFFFDhn@example.com","Email":"john@example.com",
+      "Metadata":{"giftsync":"gift-41.0.8f3a@example.com"},"BouncedAt":"2026-11-05T16:33:54Z"})"),
+                                              kNow, no_fetch);
+  EXPECT_THAT(describe_outcomes(message, source), ElementsAre("undelivered 2026-11-05T16:33:54.000Z"));
+  EXPECT_THAT(bad_addresses(message), ElementsAre("")) << "there are two";
 }
 
 // ---- Mailgun
@@ -135,8 +168,9 @@ TEST(Mailgun, ParsesItsDocumentedPayloads) {
       read(mailgun("rejected", R"(,"reject":{"reason":"Sandbox subdomains are for test purposes only.",
       "description":""})")),
       ElementsAre("undelivered 2027-01-15T07:59:59.908Z"));
-  for (const char* event : {"accepted", "clicked", "complained", "unsubscribed"})
+  for (const char* event : {"accepted", "clicked", "unsubscribed"})
     EXPECT_THAT(read(mailgun(event)), ElementsAre("ignored")) << event;
+  EXPECT_THAT(read(mailgun("complained")), ElementsAre("complaint"));
   EXPECT_THAT(read(mailgun("delivered", "", 0, "other")), ElementsAre("refused with a wrong signature"));
   EXPECT_THAT(read(mailgun("delivered", "", 10 * 3600)),
               ElementsAre("refused signed too long ago, or in the future"));
@@ -144,6 +178,42 @@ TEST(Mailgun, ParsesItsDocumentedPayloads) {
               ElementsAre("refused signed too long ago, or in the future"));
   EXPECT_THAT(read("[]"), ElementsAre("refused without timestamp, token and signature"));
   EXPECT_THAT(read("nonsense"), ElementsAre("refused without a signature"));
+}
+
+// covers: GUARD-22
+TEST(Mailgun, ListsAddressesThatItsEnhancedCodeCallsBad) {
+  const CompiledSource source = compiled_source_for(config::SourcePreset::mailgun, "key-hush");
+  const auto read = [&](const std::string& event, const std::string& status) {
+    http::HttpRequest request;
+    request.body = mailgun(event, R"(,"severity":"permanent")");
+    const std::string whole = R"({"tls":true,"code":250,"attempt-no":1})";
+    request.body.replace(request.body.find(whole), whole.size(), status);
+    return bad_addresses(parse_provider_message(source, request, kNow, no_fetch)).front();
+  };
+  EXPECT_EQ(read("failed", R"({"code":550,"enhanced-code":"5.1.1","message":"no such user"})"),
+            "alice@example.com");
+  EXPECT_EQ(read("failed", R"({"code":550,"message":"5.1.1 The email account does not exist"})"),
+            "alice@example.com");
+  EXPECT_EQ(read("failed", R"({"code":552,"enhanced-code":"5.2.2","message":"mailbox full"})"), "");
+  EXPECT_EQ(read("failed", R"({"code":605,"message":"Not delivering to previously bounced address"})"), "");
+  EXPECT_EQ(read("failed", R"({"code":550,"message":"5.7.1 policy"})"), "");
+  EXPECT_EQ(read("delivered", R"({"code":250,"message":"5.1.1"})"), "");
+}
+
+// covers: GUARD-22
+TEST(Mailgun, ABounceCountsWhateverTheMailServerSaid) {
+  const CompiledSource source = compiled_source_for(config::SourcePreset::mailgun, "key-hush");
+  for (const std::string status :
+       {R"({"code":550,"message":"550 Empf\uFFFDnger unbekannt"})", "{\"message\":\"550 Empf\xE4nger\"}",
+        R"({"message":"5.1.1 no","message":"5.7.1 no"})", R"({"message":"5.1.1 \u0000"})"}) {
+    http::HttpRequest request;
+    request.body = mailgun("failed", R"(,"severity":"permanent")");
+    const std::string whole = R"({"tls":true,"code":250,"attempt-no":1})";
+    request.body.replace(request.body.find(whole), whole.size(), status);
+    EXPECT_THAT(describe_outcomes(parse_provider_message(source, request, kNow, no_fetch), source),
+                ElementsAre("undelivered 2027-01-15T07:59:59.908Z"))
+        << status;
+  }
 }
 
 TEST(Mailgun, TheBoundaryOfTimestampAndTokenIsFixed) {
@@ -230,11 +300,42 @@ TEST(SendGrid, ParsesItsDocumentedPayloads) {
   const std::string at = " 2027-01-15T07:59:59.000Z";
   EXPECT_THAT(read(), ElementsAre("ignored", "ignored", "delivered" + at, "opened" + at, "undelivered" + at,
                                   "ignored", "undelivered" + at, "ignored", "ignored", "opened" + at,
-                                  "ignored", "ignored"));
+                                  "ignored", "complaint"));
   request.body += " ";
   EXPECT_THAT(read(), ElementsAre("refused with a wrong signature"));
   request.headers.clear();
   EXPECT_THAT(read(), ElementsAre("refused without timestamp and signature"));
+}
+
+// covers: GUARD-22
+TEST(SendGrid, ListsAddressesThatItCallsInvalid) {
+  const SigningKey key(EVP_EC_gen("P-256"), EVP_PKEY_free);
+  const CompiledSource source =
+      compiled_source_for(config::SourcePreset::sendgrid, public_key_text(key.get()));
+  std::string outcome;
+  const auto read = [&](const std::string& members) {
+    http::HttpRequest request;
+    request.body = R"([{"email":"eve@example.com","timestamp":1799999999,"sg_event_id":"e",
+      "giftsync":"gift-41.0.8f3a@example.com",)" +
+                   members + "}]";
+    request.headers.emplace("X-Twilio-Email-Event-Webhook-Timestamp", "1800000000");
+    request.headers.emplace("X-Twilio-Email-Event-Webhook-Signature",
+                            sign(key.get(), "1800000000" + request.body, EVP_sha256()));
+    const auto message = parse_provider_message(source, request, kNow, no_fetch);
+    outcome = describe_outcomes(message, source).front();
+    return bad_addresses(message).front();
+  };
+  EXPECT_EQ(read(R"("event":"bounce","type":"bounce","status":"5.1.1")"), "eve@example.com");
+  EXPECT_EQ(read(R"("event":"bounce","type":"bounce","status":"5.0.0",
+                    "bounce_classification":"Invalid Address")"),
+            "eve@example.com");
+  EXPECT_EQ(read(R"("event":"bounce","type":"bounce","status":"5.7.1","bounce_classification":"Reputation")"),
+            "");
+  EXPECT_EQ(read(R"("event":"bounce","type":"blocked","status":"5.1.1")"), "");
+  EXPECT_EQ(read(R"("event":"dropped","reason":"Bounced Address","status":"5.1.1")"), "");
+  EXPECT_EQ(read(R"("event":"spamreport","status":"5.1.1")"), "");
+  read(R"("event":"bounce","type":"bounce","status":"5.0.0","bounce_classification":"\uFFFD")");
+  EXPECT_EQ(outcome, "undelivered 2027-01-15T07:59:59.000Z") << "the classification is no part of the bounce";
 }
 
 TEST(SendGrid, CountsItsEventsBeforeParsingThem) {

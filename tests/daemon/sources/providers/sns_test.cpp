@@ -7,10 +7,9 @@
 #include <openssl/rsa.h>
 #include <openssl/x509.h>
 
-#include <nlohmann/json.hpp>
-
 #include "daemon/group_commit_writer.h"
 #include "daemon/handlers/status_webhook_handler.h"
+#include "platform/json.h"
 #include "tests/daemon/sources/providers/provider_fixture.h"
 #include "tests/support/temporary_store.h"
 
@@ -123,10 +122,42 @@ TEST_F(Sns, ParsesTheDocumentedEventsOfBothKinds) {
   std::string soft = bounce;
   soft.replace(soft.find("Permanent"), 9, "Transient");
   EXPECT_THAT(read(signed_request(notification(event("Bounce", soft)))), ElementsAre("ignored"));
-  for (const char* other : {"Send", "Click", "Complaint", "DeliveryDelay", "Subscription"})
+  const auto complaint = [&](const std::string& feedback) {
+    return read(signed_request(notification(
+        event("Complaint", R"("complaint":{"complaintFeedbackType":")" + feedback + "\"," + time + "},"))));
+  };
+  EXPECT_THAT(complaint("abuse"), ElementsAre("complaint"));
+  EXPECT_THAT(complaint("not-spam"), ElementsAre("ignored"))
+      << "the recipient took the mail out of the junk folder";
+  for (const char* other : {"Send", "Click", "DeliveryDelay", "Subscription"})
     EXPECT_THAT(read(signed_request(notification(event(other, "")))), ElementsAre("ignored")) << other;
   EXPECT_THAT(read(signed_request(notification(R"("Successfully validated SNS topic")"))),
               ElementsAre("invalid the notification is not an SES event"));
+}
+
+// covers: GUARD-22
+TEST_F(Sns, ListsAddressesThatTheStatusOfTheBounceCallsBad) {
+  std::string outcome;
+  const auto read = [&](const std::string& type, const std::string& subtype, const std::string& status) {
+    const std::string bounce =
+        R"("bounce":{"bounceType":")" + type + R"(","bounceSubType":")" + subtype +
+        R"(","timestamp":"2027-01-15T07:57:59.000Z","bouncedRecipients":[{"emailAddress":
+                               "jane@example.com","status":")" +
+        status + R"("}]},)";
+    const FetchUrl fetch = [this](const std::string&) -> std::optional<std::string> { return pem_; };
+    const auto message =
+        parse_provider_message(source_, signed_request(notification(event("Bounce", bounce))), kNow, fetch);
+    outcome = describe_outcomes(message, source_).front();
+    return bad_addresses(message).front();
+  };
+  EXPECT_EQ(read("Permanent", "General", "5.1.1"), "jane@example.com");
+  EXPECT_EQ(read("Permanent", "Suppressed", "5.1.1"), "jane@example.com");
+  EXPECT_EQ(read("Permanent", "General", "5.7.1"), "");
+  EXPECT_EQ(read("Permanent", "OnAccountSuppressionList", "5.1.1"), "");
+  EXPECT_EQ(read("Transient", "MailboxFull", "5.2.2"), "");
+  EXPECT_EQ(read("Transient", "General", "5.1.1"), "");
+  read("Permanent", "\\uFFFD", "5.1.\\uFFFD");
+  EXPECT_EQ(outcome, "undelivered 2027-01-15T07:57:59.000Z") << "the codes are no part of the bounce";
 }
 
 TEST_F(Sns, MailsThatSesRejectsAreUndelivered) {

@@ -1,0 +1,280 @@
+// Held gift requests over HTTP with a real store: the 202, decisions by keys, and what a repeat gets.
+#include "daemon/handlers/held_request_handler.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+
+#include "daemon/group_commit_writer.h"
+#include "daemon/handlers/gift_request_handler.h"
+#include "platform/json.h"
+#include "sync/access/credential.h"
+#include "tests/support/temporary_store.h"
+
+namespace giftsync::handlers {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class HeldRequestHandlerTest : public ::testing::Test {
+ protected:
+  HeldRequestHandlerTest() {
+    std::array<store::GiftItem, 1> items;
+    items[0].id = {7};
+    items[0].name = "Coffee";
+    items[0].costs.item = Money{500};
+    store_->catalogue.import(items);
+    ana_ = new_key("ana@example.com", {Scope::send, Scope::read});
+    rose_ = new_key("rose@example.com", {Scope::approve});
+  }
+
+  std::string new_key(const std::string& address, std::set<Scope> scopes) {
+    if (!store_->accounts.find_by_email(address)) {
+      store::Account account;
+      account.email = address;
+      account.name = address;
+      store_->accounts.create(account);
+    }
+    store::Credential key;
+    key.account = store_->accounts.find_by_email(address)->id;
+    const sync::NewCredential made = sync::make_credential(CredentialKind::api_key);
+    key.prefix = made.prefix;
+    key.hash = made.hash;
+    key.scopes = std::move(scopes);
+    store_->credentials.insert(key);
+    return made.text;
+  }
+
+  http::HttpRequest request(const std::string& key, const std::string& method = "GET") {
+    http::HttpRequest made;
+    made.method = method;
+    made.headers.emplace("Authorization", key);
+    return made;
+  }
+  /// A call for two gifts, which the rule holds.
+  http::HttpResponse ask(SendMode mode, const std::string& idempotency_key = {}) {
+    json recipients = json::array();
+    for (const char* email : {"ada@example.org", "bea@example.org"}) {
+      json one{{"email", email}, {"message", "Hi"}};
+      if (mode == SendMode::email) one["gift_redeem_type"] = "email";
+      recipients.push_back(one);
+    }
+    http::HttpRequest made = request(ana_, "POST");
+    made.body = json{{"gift_id", 7}, {"recipients", recipients}}.dump();
+    if (!idempotency_key.empty()) made.headers.emplace("Idempotency-Key", idempotency_key);
+    return (mode == SendMode::email ? gifts_.send_by_email(made, {}) : gifts_.create_urls(made, {})).wait();
+  }
+  std::string held_id(SendMode mode = SendMode::email, const std::string& idempotency_key = {}) {
+    const http::HttpResponse response = ask(mode, idempotency_key);
+    EXPECT_EQ(response.status, 202) << response.body;
+    return json::parse(response.body)["data"]["id"].dump();
+  }
+  http::HttpResponse decide(const std::string& id, bool approves, const std::string& key,
+                            const std::string& if_match = {}) {
+    http::HttpRequest made = request(key, "POST");
+    made.body = R"({"comment":"as agreed"})";
+    if (!if_match.empty()) made.headers.emplace("If-Match", if_match);
+    return (approves ? held_.approve(made, id) : held_.reject(made, id)).wait();
+  }
+  json state(const std::string& id) {
+    const http::HttpResponse response = gifts_.read(request(ana_), id).wait();
+    EXPECT_EQ(response.status, 200) << response.body;
+    return json::parse(response.body)["data"];
+  }
+  static std::string header(const http::HttpResponse& response, std::string_view name) {
+    for (const auto& [one, value] : response.headers)
+      if (one == name) return value;
+    return {};
+  }
+
+  tests::TemporaryStore store_;
+  UtcMillis now_{1'795'264'267'000};
+  const Clock clock_ = [this] { return now_; };
+  const sync::LinkSigner signer_{std::string(32, 's')};
+  const sync::GiftLinks links_{"http://127.0.0.1", signer_};
+  daemon::GroupCommitWriter writer_{store_->urgent_writes};
+  http::Authenticator authenticator_{store_->credentials, clock_, 0};
+  sync::SendingPolicy policy_{store_->do_not_send, {}, clock_};
+  GiftRequestHandler gifts_{*store_,
+                            writer_,
+                            authenticator_,
+                            links_,
+                            policy_,
+                            {.limits = {},
+                             .clock = clock_,
+                             .base_url = "https://gifts.example.com",
+                             .approval_rules = {{.name = "several", .recipients_above = 1}}},
+                            [](const auto&, const auto&) {}};
+  int approved_ = 0;
+  HeldRequestHandler held_{
+      *store_, authenticator_, {.clock = clock_, .on_approved = [this](const auto&, const auto&) {
+                                  ++approved_;
+                                }}};
+  std::string ana_;
+  std::string rose_;
+};
+
+// covers: HTTP-52
+TEST_F(HeldRequestHandlerTest, ASecondEqualCallWithoutAKeyIsHeldWithAWarning) {
+  held_id();
+  const json second = json::parse(ask(SendMode::email).body);
+  ASSERT_EQ(second["warnings"].size(), 2u) << second;
+  EXPECT_EQ(second["warnings"][0]["code"], "possible_duplicate");
+  EXPECT_THAT(second["warnings"][0]["message"].get<std::string>(), HasSubstr("waits for approval too"));
+  EXPECT_EQ(json::parse(ask(SendMode::email, "k").body)["warnings"].size(), 0u) << "a key prevents it";
+}
+
+// covers: GUARD-25
+TEST_F(HeldRequestHandlerTest, ARequestThatARuleHoldsIs202WithTheReasons) {
+  const http::HttpResponse response = ask(SendMode::email);
+  ASSERT_EQ(response.status, 202) << response.body;
+  const json body = json::parse(response.body);
+  EXPECT_EQ(body["data"]["state"], "held");
+  EXPECT_EQ(body["data"]["expires_at"], "2026-11-28T12:31:07.000Z");
+  ASSERT_THAT(body["data"]["reasons"], SizeIs(1));
+  EXPECT_EQ(body["data"]["reasons"][0]["code"], "recipients_above");
+  EXPECT_THAT(body["warnings"], IsEmpty());
+  const std::string id = body["data"]["id"].dump();
+  EXPECT_EQ(header(response, "Location"), "https://gifts.example.com/api/v1/gift_requests/" + id);
+  EXPECT_EQ(state(id)["state"], "held");
+  EXPECT_THAT(state(id)["recipients"], IsEmpty());
+  const json list = json::parse(held_.list(request(rose_), {}).wait().body);
+  ASSERT_THAT(list["data"], SizeIs(1));
+  EXPECT_EQ(list["data"][0]["amount"], "10.00");
+  EXPECT_EQ(list["next"], nullptr);
+}
+
+// covers: GUARD-26, GUARD-28
+TEST_F(HeldRequestHandlerTest, AnApprovedOneIsSentAndARepeatGetsItsCreation) {
+  const std::string id = held_id(SendMode::urls, "key");
+  EXPECT_EQ(held_id(SendMode::urls, "key"), id) << "a repeat while it is held";
+  const http::HttpResponse shown = held_.read(request(rose_), id).wait();
+  ASSERT_EQ(shown.status, 200) << shown.body;
+  EXPECT_THAT(json::parse(shown.body)["data"]["recipients"], SizeIs(2));
+  const http::HttpResponse approved = decide(id, true, rose_, header(shown, "ETag"));
+  EXPECT_EQ(approved.status, 200) << approved.body;
+  EXPECT_EQ(approved_, 1);
+  const http::HttpResponse again = ask(SendMode::urls, "key");
+  ASSERT_EQ(again.status, 200) << again.body;
+  const json created = json::parse(again.body)["data"];
+  EXPECT_EQ(created["id"].dump(), id);
+  ASSERT_THAT(created["recipients"], SizeIs(2));
+  const json now = state(id);
+  EXPECT_EQ(now["state"], "sent");
+  EXPECT_EQ(now["recipients"][0]["gift_redemption_url"], created["recipients"][0]["gift_redemption_url"]);
+  EXPECT_EQ(decide(id, true, rose_).status, 409);
+  EXPECT_EQ(decide(id, false, rose_).status, 409);
+}
+
+// covers: GUARD-27, GUARD-28
+TEST_F(HeldRequestHandlerTest, ARejectedOrExpiredOneIsNotSentAndARepeatSaysSo) {
+  const std::string rejected = held_id(SendMode::email, "first");
+  EXPECT_EQ(decide(rejected, false, rose_).status, 200);
+  const http::HttpResponse first = ask(SendMode::email, "first");
+  EXPECT_EQ(first.status, 403);
+  EXPECT_THAT(first.body, HasSubstr("held_request_rejected"));
+  EXPECT_THAT(first.body, HasSubstr("rose@example.com"));
+  const std::string expired = held_id(SendMode::email, "second");
+  store_->held.expire(now_ + 7 * kDayMillis);
+  const http::HttpResponse second = ask(SendMode::email, "second");
+  EXPECT_EQ(second.status, 403);
+  EXPECT_THAT(second.body, HasSubstr("held_request_expired"));
+  EXPECT_EQ(state(expired)["state"], "expired");
+  EXPECT_EQ(approved_, 0);
+}
+
+// covers: GUARD-26
+TEST_F(HeldRequestHandlerTest, WhatNoApprovalOverridesKeepsItHeld) {
+  const std::string id = held_id();
+  const std::string before = header(held_.read(request(rose_), id).wait(), "ETag");
+  const store::DoNotSendEntry entry{"bea@example.org", DoNotSendReason::blocked, "", {}, {}, "root", {}};
+  store_->do_not_send.add(std::span(&entry, 1), {});
+  EXPECT_EQ(decide(id, true, rose_, before).status, 412) << "the page showed no fault";
+  const http::HttpResponse refused = decide(id, true, rose_);
+  EXPECT_EQ(refused.status, 403);
+  EXPECT_EQ(json::parse(refused.body)["errors"][0]["field"], "recipients[1].email");
+  EXPECT_EQ(state(id)["state"], "held");
+  store_->do_not_send.remove("bea@example.org", DoNotSendReason::blocked, {});
+  store_->accounts.set_active("ana@example.com", false);
+  EXPECT_EQ(decide(id, true, rose_).status, 403);
+  store_->accounts.set_active("ana@example.com", true);
+  EXPECT_EQ(decide(id, true, rose_).status, 200);
+}
+
+// covers: GUARD-26
+TEST_F(HeldRequestHandlerTest, PlanAndOrganizationOfTheAccountAreLookedAtAgainForEachCredential) {
+  store::NewGiftRequest asked;
+  asked.request.account = store_->accounts.find_by_email("ana@example.com")->id;
+  asked.request.gift = {7};
+  asked.request.created_at = now_;
+  asked.recipients = {{"ada@example.org", "", "", "Hi"}};
+  asked.hold_reasons = {{"rule", "", "A rule."}};
+  for (const char* prefix : {"gsk_live_abcdefg", "got_live_abcdefg"}) {
+    asked.request.credential_prefix = prefix;
+    const std::string id = std::to_string(store_->gifts.create(std::span(&asked, 1)).front().request.value);
+    store_->accounts.set_plan("ana@example.com", Plan::individual);
+    EXPECT_EQ(decide(id, true, rose_).status, 403) << prefix;
+    store_->accounts.set_plan("ana@example.com", Plan::team);
+    const OrganizationId other =
+        *store_->organizations.create(prefix, sync::make_credential(CredentialKind::organization_token));
+    store_->accounts.set_organization("ana@example.com", other);
+    const http::HttpResponse moved = decide(id, true, rose_);
+    EXPECT_EQ(moved.status, 403) << prefix;
+    EXPECT_THAT(moved.body, HasSubstr("another organization"));
+    EXPECT_EQ(state(id)["state"], "held");
+    store_->accounts.set_organization("ana@example.com", std::nullopt);
+    EXPECT_EQ(decide(id, true, rose_).status, 200) << prefix;
+  }
+}
+
+// covers: GUARD-27
+TEST_F(HeldRequestHandlerTest, TheAuditLogHasTheKeyOfADecisionAndWhatWasRefused) {
+  const std::string id = held_id();
+  const std::string own = new_key("ana@example.com", {Scope::approve});
+  const auto newest = [&] {
+    const auto events = store_->audit.list(store::Viewer::of_command_line(), {.action = "held."}, 1);
+    return events.empty() ? store::AuditEvent() : events.front();
+  };
+  decide(id, true, own);
+  EXPECT_TRUE(newest().refused);
+  EXPECT_EQ(newest().actor, "ana@example.com");
+  EXPECT_EQ(newest().session, sync::public_prefix(own));
+  decide(id, true, rose_, "\"0\"");
+  EXPECT_TRUE(newest().refused) << "another version";
+  EXPECT_EQ(newest().actor, "rose@example.com");
+  decide(id, true, rose_);
+  EXPECT_FALSE(newest().refused);
+  EXPECT_EQ(newest().action, "held.approve");
+  EXPECT_EQ(newest().session, sync::public_prefix(rose_));
+  EXPECT_EQ(newest().object_id, id);
+  decide(id, false, rose_);
+  EXPECT_TRUE(newest().refused) << "it does not wait any more";
+}
+
+// covers: GUARD-27
+TEST_F(HeldRequestHandlerTest, OnlyOthersOfTheOrganizationWithTheScopeDecide) {
+  const std::string id = held_id();
+  EXPECT_EQ(decide(id, true, ana_).status, 403) << "without the scope";
+  const std::string own = new_key("ana@example.com", {Scope::approve});
+  const http::HttpResponse refused = decide(id, true, own);
+  EXPECT_EQ(refused.status, 403);
+  EXPECT_THAT(refused.body, HasSubstr("own_request"));
+  const OrganizationId edge =
+      *store_->organizations.create("Edge", sync::make_credential(CredentialKind::organization_token));
+  const std::string other = new_key("kim@example.com", {Scope::approve});
+  store_->accounts.set_organization("kim@example.com", edge);
+  EXPECT_EQ(decide(id, true, other).status, 404);
+  EXPECT_EQ(held_.read(request(other), id).wait().status, 404);
+  EXPECT_THAT(json::parse(held_.list(request(other), {}).wait().body)["data"], IsEmpty());
+  EXPECT_EQ(decide("7777", true, rose_).status, 404);
+  EXPECT_EQ(decide("x", true, rose_).status, 404);
+  EXPECT_EQ(decide(id, true, rose_).status, 200);
+}
+
+}  // namespace
+}  // namespace giftsync::handlers
