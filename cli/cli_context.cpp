@@ -13,10 +13,14 @@
 
 #include "cli/commands.h"
 #include "daemon/config/read_settings.h"
+#include "daemon/wiring/components_config.h"
 #include "daemon/wiring/database_config.h"
+#include "daemon/wiring/erased_addresses.h"
 #include "daemon/wiring/server_secret.h"
 #include "daemon/wiring/store_preflight.h"
 #include "schema/store/server_check.h"
+#include "sync/access/sending_budgets.h"
+#include "sync/gift/lifecycle.h"
 
 namespace giftsync::cli {
 namespace {
@@ -136,11 +140,34 @@ tl::expected<std::unique_ptr<CliContext>, Refusal> open_cli_context(config::Sett
   if (version < store::kStoreVersion) store::migrate_store(address);
   wiring::migrate_crm(settings);
   if (version == 0) console.info(fmt::format("The store is new: {}", wiring::store_location(settings)));
-  auto crm_calls = std::make_shared<CallDeadline>();
-  std::unique_ptr<crm::Crm> crm = wiring::make_crm(settings, wiring::LookupDuration::unlimited,
-                                                   [crm_calls] { return crm_calls->may_continue(); });
-  return std::unique_ptr<CliContext>(
-      new CliContext{std::move(settings), store::Store(address), std::move(crm_calls), std::move(crm)});
+  std::unique_ptr<crm::Crm> crm =
+      wiring::make_crm(settings, wiring::LookupDuration::unlimited, ThreadCallDeadline::may_continue);
+  auto ctx =
+      std::unique_ptr<CliContext>(new CliContext{std::move(settings), store::Store(address), std::move(crm)});
+  wiring::open_erased_addresses_if_readable(ctx->settings, ctx->store);
+  return ctx;
+}
+
+void prepare_sending(const Console& console, CliContext& ctx) {
+  ctx.store.gifts.set_test_mail(ctx.settings.test.mail_sender);
+  ctx.store.gifts.set_frequency_rule(wiring::frequency_rule(ctx.settings.sending.frequency));
+  ctx.store.gifts.set_sending_charge(
+      [&console, rules = wiring::sending_budget_rules(ctx.settings.sending),
+       budgets = ctx.store.sending_usage.budgets()](const store::GiftRequest& request) {
+        return sync::charge_of(rules, budgets, request, console.now(), console.now());
+      });
+  ctx.store.gifts.set_lifecycle_stamp(sync::terms_stamper(wiring::lifecycle_terms(ctx.settings.lifecycle),
+                                                          ctx.settings.lifecycle.expire_unopened_link_days));
+}
+
+std::optional<Refusal> refuse_unknown_erased_entries(CliContext& ctx) {
+  if (ctx.store.do_not_send.has_erased_address_key() || !ctx.store.do_not_send.has_erased_entries())
+    return std::nullopt;
+  return Refusal{
+      EX_CONFIG,
+      {fmt::format("the list has entries of erased people, and {} cannot be read, without which they "
+                   "do not compare; run this as the service's user",
+                   wiring::server_secret_path(ctx.settings))}};
 }
 
 tl::expected<std::unique_ptr<store::Store>, Refusal> open_store_alone(const config::Settings& settings) {
@@ -156,7 +183,9 @@ tl::expected<std::unique_ptr<store::Store>, Refusal> open_store_alone(const conf
   if (version == 0) return tl::unexpected(*refuse_to_create(settings, kAccess));
   if (auto refusal = refuse_newer_tables(settings, version, {})) return tl::unexpected(*refusal);
   if (auto refusal = refuse_older_store(settings, kAccess, version)) return tl::unexpected(*refusal);
-  return std::make_unique<store::Store>(address);
+  auto store = std::make_unique<store::Store>(address);
+  wiring::open_erased_addresses_if_readable(settings, *store);
+  return store;
 }
 
 namespace {

@@ -20,7 +20,6 @@ namespace giftsync::cli {
 struct CliContext {
   config::Settings settings;
   store::Store store;
-  std::shared_ptr<CallDeadline> crm_calls;  ///< of a remote CRM
   std::unique_ptr<crm::Crm> crm;
 };
 
@@ -56,6 +55,13 @@ Refusal refuse_faults(const config::Settings& settings, const std::vector<std::s
 
 /// All fields, tables and columns that the settings name and the CRM does not have (exit 78).
 std::optional<Refusal> refuse_unusable_crm(const config::Settings& settings);
+
+/// Gifts that a command makes or asks about have the terms and count in the budgets of those that the daemon
+/// makes. The budgets are read once, and counted by daemons. `console` must outlive the store.
+void prepare_sending(const Console& console, CliContext& ctx);
+
+/// The refusal while the do-not-send list has entries of erased people that cannot be compared (exit 78).
+std::optional<Refusal> refuse_unknown_erased_entries(CliContext& ctx);
 
 /// The message for a database or a CRM that fails while a command runs: which one, the error, what to do. An
 /// org's own refusals and rests say what to do; only where nothing answers the address is to be checked.

@@ -22,10 +22,14 @@ constexpr CommandEffect kEffects[] = {
     {"organization list", Effect::reading},
     {"organization rotate", Effect::changing, "organization", "NAME", "--grace"},
     {"organization revoke", Effect::changing, "organization"},
-    {"key create", Effect::changing, "key", "", "--account --name --scope"},
+    {"organization pause-token", Effect::changing, "organization"},
+    {"organization release-token", Effect::changing, "organization"},
+    {"key create", Effect::changing, "key", "", "--account --name --scope --test"},
     {"key list", Effect::reading},
     {"key revoke", Effect::changing, "key"},
     {"key rotate", Effect::changing, "key", "", "--grace"},
+    {"key pause", Effect::changing, "key", "", "--reason"},
+    {"key release", Effect::changing, "key"},
     {"item import", Effect::changing, "item", "", "FILE"},
     {"item list", Effect::reading},
     {"item codes import", Effect::changing, "item", "ITEM_ID", "FILE"},
@@ -47,8 +51,27 @@ constexpr CommandEffect kEffects[] = {
     {"gift resend", Effect::changing, "gift", "ID", "--email"},
     {"gift cancel", Effect::changing, "gift", "ID"},
     {"gift export", Effect::reading},
+    {"gift validate", Effect::reading},
+    {"gift purge-test", Effect::changing, "gift", "", "--older"},
     {"mail list", Effect::reading},
     {"mail retry", Effect::own},
+    {"mail pause", Effect::changing, "mail", "", "--reason"},
+    {"mail resume", Effect::changing, "mail"},
+    {"do-not-send list", Effect::reading},
+    {"do-not-send add", Effect::changing, "do-not-send"},
+    {"do-not-send remove", Effect::changing, "do-not-send"},
+    {"do-not-send import", Effect::changing, "do-not-send"},
+    {"do-not-send check", Effect::reading},
+    {"budget list", Effect::reading},
+    {"budget set", Effect::own},
+    {"budget unset", Effect::own},
+    {"budget check", Effect::reading},
+    {"held list", Effect::reading},
+    {"held show", Effect::reading},
+    {"held approve", Effect::own},
+    {"held reject", Effect::own},
+    {"person export", Effect::own},
+    {"person erase", Effect::own},
     {"change import", Effect::changing, "change", "", "FILE"},
     {"change list", Effect::reading},
     {"change void", Effect::changing, "change", "ID", "--reason"},
@@ -91,6 +114,8 @@ constexpr CommandEffect kEffects[] = {
     {"audit list", Effect::reading},
     {"status", Effect::reading},
     {"settings show", Effect::reading},
+    {"secret rotate", Effect::changing, "server-secret"},
+    {"secret show", Effect::reading},
 };
 
 }  // namespace
@@ -165,6 +190,7 @@ void CommandAudit::set_object(const std::string& id, const std::string& detail) 
 
 void CommandAudit::add_total(const std::string& detail) {
   if (!next_change_ || !next_change_->has_inserted()) return;
+  next_change_->drop_event();  // of a change that was not made
   store::AuditEvent total = event();
   total.detail = detail;
   std::replace(total.detail.begin(), total.detail.end(), '\n', ' ');

@@ -12,7 +12,7 @@
 #include <sstream>
 
 #include "cli/commands.h"
-#include "daemon/config/text_checks.h"
+#include "platform/text.h"
 #include "platform/visible_text.h"
 
 namespace giftsync::cli {
@@ -26,6 +26,10 @@ void add_all_commands(Commands& commands) {
   add_crm_commands(commands);
   add_gift_commands(commands);
   add_mail_commands(commands);
+  add_do_not_send_commands(commands);
+  add_budget_commands(commands);
+  add_held_commands(commands);
+  add_person_commands(commands);
   add_change_commands(commands);
   add_source_commands(commands);
   add_match_command(commands);
@@ -35,6 +39,7 @@ void add_all_commands(Commands& commands) {
   add_backfill_commands(commands);
   add_status_command(commands);
   add_settings_commands(commands);
+  add_secret_commands(commands);
   add_sso_commands(commands);
   add_user_commands(commands);
   add_session_commands(commands);
@@ -100,7 +105,7 @@ bool takes_value(const Command& command, const std::string& name) {
 
 std::string unknown_word(const Command& command, const std::string& word) {
   const std::vector<std::string> known = names_below(command);
-  const std::string nearest = config::suggestion_for(word, known);
+  const std::string nearest = suggestion_for(word, known);
   return fmt::format("{}found {}{}; allowed: {}; {}", command_prefix(command), in_quotes(word),
                      suggestion(nearest), fmt::join(known, ", "), help_hint(command));
 }
@@ -108,8 +113,7 @@ std::string unknown_word(const Command& command, const std::string& word) {
 std::string unknown_option(const Command& command, const std::string& name) {
   const std::vector<std::string> known = option_names(command);
   return fmt::format("{}there is no option {}{}; allowed: {}; {}", command_prefix(command), in_quotes(name),
-                     suggestion(config::suggestion_for(name, known)), fmt::join(known, ", "),
-                     help_hint(command));
+                     suggestion(suggestion_for(name, known)), fmt::join(known, ", "), help_hint(command));
 }
 
 bool is_option(const std::string& word) {

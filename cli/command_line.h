@@ -6,7 +6,7 @@
 //   66 no such input file         77  not allowed to open the store
 //   69 the store or the CRM does not respond
 //   78 the settings are wrong, the CRM does not suit them, or tables are newer than giftsyncctl
-// and kOutputClosedExit.
+// and kOutputClosedExit; kInterruptedExit (cli/interruption.h).
 #pragma once
 
 #include <csignal>

@@ -15,6 +15,7 @@
 #include "platform/text.h"
 #include "platform/visible_text.h"
 #include "schema/ids.h"
+#include "sync/access/credential_changes.h"
 #include "sync/request/request_record_state_machine.h"
 
 namespace giftsync::cli {
@@ -189,6 +190,20 @@ Check whole_number() {
     return fmt::format("found {}; allowed: a whole number from 1 on", in_quotes(word));
   };
   return {check};
+}
+
+Check not_empty() {
+  return {[](const std::string& text) -> std::string {
+    return trimmed(text).empty() ? "found nothing; allowed: a text that is not empty" : "";
+  }};
+}
+
+Check plain_reason() {
+  return {[](const std::string& text) -> std::string {
+    if (sync::is_plain_reason(text)) return {};
+    return fmt::format("found {}; allowed: one line of at most {} printable characters", in_quotes(text),
+                       sync::kMaxReasonCodePoints);
+  }};
 }
 
 std::string program_with(const config::Settings& settings) {

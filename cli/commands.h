@@ -119,7 +119,14 @@ void add_gift_commands(Commands& commands);
 void add_gift_action_commands(Commands& commands, Command& gift);
 void add_gift_link_command(Commands& commands, Command& gift);
 void add_gift_export_command(Commands& commands, Command& gift);
+void add_gift_validate_command(Commands& commands, Command& gift);
 void add_mail_commands(Commands& commands);
+void add_mail_pause_commands(Commands& commands, Command& mail);
+void add_do_not_send_commands(Commands& commands);
+void add_do_not_send_import_command(Commands& commands, Command& do_not_send);
+void add_budget_commands(Commands& commands);
+void add_held_commands(Commands& commands);
+void add_person_commands(Commands& commands);
 void add_change_commands(Commands& commands);
 void add_source_commands(Commands& commands);
 void add_source_event_commands(Commands& commands, Command& source);
@@ -132,6 +139,7 @@ void add_request_record_commands(Commands& commands);
 void add_backfill_commands(Commands& commands);
 void add_status_command(Commands& commands);
 void add_settings_commands(Commands& commands);
+void add_secret_commands(Commands& commands);
 void add_sso_commands(Commands& commands);
 void add_user_commands(Commands& commands);
 void add_session_commands(Commands& commands);
@@ -149,6 +157,10 @@ Check number_between(std::int64_t smallest, std::int64_t largest);
 
 /// Accepts ids and counts; otherwise: found "abc"; allowed: a whole number from 1 on.
 Check whole_number();
+/// Accepts any text but an empty one: an unset variable of a shell must not widen a filter.
+Check not_empty();
+/// The reason of a pause: one line of at most 200 printable characters.
+Check plain_reason();
 
 /// Adds the flag --json.
 std::shared_ptr<bool> json_flag(Command* verb, const std::string& about = "Print JSON");

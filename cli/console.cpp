@@ -96,7 +96,8 @@ void add_yes_flag(Command& verb, bool& yes) {
   verb.add_flag("--yes", yes, "Do not ask for confirmation; required without a terminal");
 }
 
-std::optional<int> refuse_unconfirmed(const Console& console, bool yes, const std::string& question) {
+std::optional<int> refuse_unconfirmed(const Console& console, bool yes, const std::string& question,
+                                      const std::string& consequence) {
   switch (confirmation_of(question, yes, can_ask(console), console.in, console.err)) {
     case Confirmation::given:
       return std::nullopt;
@@ -105,7 +106,7 @@ std::optional<int> refuse_unconfirmed(const Console& console, bool yes, const st
     case Confirmation::not_possible:
       break;
   }
-  return console.fail(EX_USAGE, question + " This cannot be undone; add --yes to confirm it");
+  return console.fail(EX_USAGE, question + " " + consequence + "add --yes to confirm it");
 }
 
 namespace {

@@ -76,8 +76,9 @@ Confirmation confirmation_of(const std::string& question, bool yes, bool is_term
 void add_yes_flag(Command& verb, bool& yes);
 
 /// Nothing if the command may go on; else its exit code (64), after a message. `question` says what the
-/// command will do: "Cancel gift 3?".
-std::optional<int> refuse_unconfirmed(const Console& console, bool yes, const std::string& question);
+/// command will do: "Cancel gift 3?". `consequence`: what is added where nothing can be asked.
+std::optional<int> refuse_unconfirmed(const Console& console, bool yes, const std::string& question,
+                                      const std::string& consequence = "This cannot be undone; ");
 
 // The progress of long work, on stderr: a line that is drawn again on a terminal, plain lines elsewhere,
 // nothing for short work. Consoles must outlive these classes.

@@ -182,4 +182,38 @@ std::optional<CsvRow> CsvReader::next() {
   return std::nullopt;
 }
 
+CsvHeader read_csv_header(const std::vector<std::string>& cells, const std::vector<std::string>& required,
+                          const std::vector<std::string>& optional) {
+  CsvHeader header;
+  std::vector<std::string> known = required;
+  known.insert(known.end(), optional.begin(), optional.end());
+  for (const std::string& written : cells) {
+    const std::string column = ascii_lower(trimmed(written));
+    if (std::find(known.begin(), known.end(), column) == known.end()) {
+      const std::string nearest = suggestion_for(column, known);
+      header.faults.push_back(fmt::format("found a column {}{}; allowed: {}", in_quotes(written),
+                                          nearest.empty() ? "" : "; did you mean " + nearest + "?",
+                                          fmt::join(known, ", ")));
+    } else if (!header.column_at.emplace(column, header.columns).second) {
+      header.faults.push_back(fmt::format("found the column {} twice; allowed: once", column));
+    }
+    ++header.columns;
+  }
+  for (const std::string& column : required) {
+    if (!header.column_at.contains(column))
+      header.faults.push_back(fmt::format("{}: found no such column; it is required", column));
+  }
+  return header;
+}
+
+std::optional<std::string> CsvHeader::row_fault(const std::vector<std::string>& cells) const {
+  if (cells.size() == columns) return std::nullopt;
+  return fmt::format("found {} cells; allowed: {}, as in the header", cells.size(), columns);
+}
+
+std::string CsvHeader::cell(const std::vector<std::string>& cells, const std::string& column) const {
+  const auto at = column_at.find(column);
+  return at == column_at.end() ? std::string() : std::string(trimmed(cells[at->second]));
+}
+
 }  // namespace giftsync::cli

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <istream>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,6 +18,22 @@ struct CsvRow {
   std::size_t line = 0;  ///< where the row begins, from 1
   std::vector<std::string> cells;
 };
+
+/// The first row of a file whose columns have known names.
+struct CsvHeader {
+  std::map<std::string, std::size_t> column_at;  ///< by name in lower case
+  std::size_t columns = 0;
+  std::vector<std::string> faults;  ///< without file and line
+
+  /// Why the cells are no row below this header.
+  std::optional<std::string> row_fault(const std::vector<std::string>& cells) const;
+  /// Without spaces at both ends; empty where the file has no such column.
+  std::string cell(const std::vector<std::string>& cells, const std::string& column) const;
+};
+
+/// Names are `required` and `optional`, in any case and order.
+CsvHeader read_csv_header(const std::vector<std::string>& cells, const std::vector<std::string>& required,
+                          const std::vector<std::string>& optional);
 
 class CsvReader {
  public:

@@ -8,23 +8,32 @@
 
 namespace giftsync::cli {
 
+namespace {
+
+constexpr std::string_view kToday = "today";
+
+}  // namespace
+
 bool is_day(const std::string& text) {
-  return text.size() == std::string_view("2026-10-31").size() && from_rfc3339(text + "T00:00:00Z");
+  return text == kToday || (text.size() == std::string_view("2026-10-31").size() &&
+                            from_rfc3339(text + "T00:00:00Z").has_value());
 }
 
 std::optional<UtcMillis> parse_day_or_time(const std::string& text, UtcMillis now) {
   if (const auto age = parse_duration(text)) return now - *age;
+  if (text == kToday) return now - now.value % kDayMillis;
   return from_rfc3339(is_day(text) ? text + "T00:00:00Z" : text);
 }
 
 Check day_or_time() {
-  return {[](const std::string& text) -> std::string {
-            if (parse_day_or_time(text, {})) return {};
-            return "found " + in_quotes(text) +
-                   "; allowed: a day such as 2026-10-31, a time such as 2026-10-31T08:00:00Z, or how long "
-                   "ago, such as 24h or 7d";
-          },
-          ""};
+  return {
+      [](const std::string& text) -> std::string {
+        if (parse_day_or_time(text, {})) return {};
+        return "found " + in_quotes(text) +
+               "; allowed: a day such as 2026-10-31, today, a time such as 2026-10-31T08:00:00Z, or how long "
+               "ago, such as 24h or 7d";
+      },
+      ""};
 }
 
 namespace {

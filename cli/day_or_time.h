@@ -1,5 +1,5 @@
-// cli: days and times on the command line: 2026-10-31, 2026-10-31T08:00:00Z, 7d (seven days ago). Days are
-// UTC.
+// cli: days and times on the command line: 2026-10-31, today, 2026-10-31T08:00:00Z, 7d (seven days ago).
+// Days are UTC.
 #pragma once
 
 #include <cstdint>

@@ -8,6 +8,7 @@
 
 #include "cli/command_line.h"
 #include "cli/listing.h"
+#include "platform/logging.h"
 
 namespace {
 
@@ -29,6 +30,7 @@ int main(int argc, char** argv) {
   // With a closed output a command that writes finishes its work; a listing ends by itself.
   std::signal(SIGPIPE, SIG_IGN);
   std::ios::sync_with_stdio(false);
+  giftsync::set_up_logging("info", false);  // standard output is the command's alone
   giftsync::cli::set_line_width(std::cout, terminal_columns());
   const giftsync::cli::Console console{std::cout,
                                        std::cerr,

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -14,6 +13,8 @@
 #include <vector>
 
 #include "cli/console.h"
+#include "daemon/exports/export_values.h"
+#include "platform/json.h"
 #include "platform/time.h"
 #include "schema/money.h"
 #include "schema/record_fields.h"
@@ -73,21 +74,10 @@ class TextTable {
 
 // --json output: an array written element by element, one per line, so that memory holds one element.
 
-/// Keeps the order of insertion.
-using Json = nlohmann::ordered_json;
-
-/// Replaces invalid UTF-8 (from CRM rows that were written with plain SQL) by U+FFFD; invisible characters
-/// are \u escapes.
-std::string json_text(const Json& json, int indent = -1);
-
-/// RFC 3339 in UTC, or null.
-Json json_time(const std::optional<UtcMillis>& time);
-
-/// The text; null if it is empty.
-Json text_or_null(const std::string& text);
-
-/// "5.50", or null.
-Json json_amount(std::optional<Money> amount);
+using exports::json_amount;
+using exports::json_text;
+using exports::json_time;
+using exports::text_or_null;
 
 class JsonArrayWriter {
  public:

@@ -36,6 +36,7 @@ SyncDrainer::SyncDrainer(const Console& console, CliContext& ctx)
     rules_.link_of = [this](const store::RecipientTransaction& gift) {
       return links_->links.crm_record_url(gift);
     };
+    rules_.links_since = wiring::links_since(ctx.store);
   } catch (const wiring::ConfigError&) {
     // This user cannot read the secret: the daemon writes the records.
   }

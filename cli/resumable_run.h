@@ -3,7 +3,6 @@
 #pragma once
 
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "cli/cli_context.h"
 #include "cli/console.h"
 #include "platform/dependency_error.h"
+#include "platform/json.h"
 #include "schema/store/store.h"
 #include "sync/crm/sync_step.h"
 

@@ -8,6 +8,7 @@
 #include <set>
 #include <vector>
 
+#include "cli/account/credential_pauses.h"
 #include "cli/command_audit.h"
 #include "cli/console.h"
 #include "cli/day_or_time.h"
@@ -15,6 +16,7 @@
 #include "platform/text.h"
 #include "platform/visible_text.h"
 #include "sync/access/credential.h"
+#include "sync/access/credential_changes.h"
 
 namespace giftsync::cli {
 namespace {
@@ -27,10 +29,11 @@ Json scopes_json(const std::set<Scope>& scopes) {
   return words;
 }
 
-/// Stores a key with the account, name and scopes of `wanted` and prints it, or with --json also what
-/// `key list --json` shows of a new one. Returns its first characters.
+/// Stores a key with the account, name and scopes of `wanted`, for tests if its prefix is, and prints it, or
+/// with --json also what `key list --json` shows of a new one. Returns its first characters.
 std::string issue_key(const Console& console, CliContext& ctx, const store::Credential& wanted, bool json) {
-  sync::NewCredential key = sync::make_credential(CredentialKind::api_key, console.now());
+  const bool is_test = is_test_key(wanted.prefix);
+  sync::NewCredential key = sync::make_credential(CredentialKind::api_key, console.now(), is_test);
   key.account = wanted.account;
   key.name = wanted.name;
   key.scopes = wanted.scopes;
@@ -51,6 +54,7 @@ struct NewKeyOptions {
   std::string account;
   std::string name;
   std::vector<std::string> scopes{"send", "read", "request"};
+  bool test = false;
   bool json = false;
 };
 
@@ -94,7 +98,10 @@ int create_key(const Console& console, CliContext& ctx, const NewKeyOptions& opt
   }
   store::Credential wanted{.account = account->id, .owner = account->email, .name = name};
   for (const std::string& word : options.scopes) wanted.scopes.insert(*scope_from_word(word));
+  if (options.test) wanted.prefix = kTestKeyPrefix;
   issue_key(console, ctx, wanted, options.json);
+  if (options.test && !ctx.settings.test.enabled)
+    console.info("test.enabled in the settings is false: the key is refused (403) until you set it to true.");
   if (!has_api_access(account->plan))
     console.info(
         "The account's plan has no API access: the key is refused (403) until you change the plan with "
@@ -113,6 +120,8 @@ Json json_of(const store::Credential& key, UtcMillis now) {
           {"created_at", json_time(key.created_at)},
           {"expires_at", json_time(key.expires_at)},
           {"revoked_at", json_time(key.revoked_at)},
+          {"paused_at", json_time(key.paused_at)},
+          {"pause_reason", text_or_null(key.pause_reason)},
           {"last_used_at", json_time(key.last_used_at)}};
 }
 
@@ -146,9 +155,9 @@ std::string ambiguous(const std::vector<store::Credential>& found, const std::st
                      is_by_name ? "give the first characters of one of them" : "give more characters");
 }
 
-/// The key whose name or full text is `word`, or else that starts with `word`, with or without gsk_live_.
-/// Prefers usable keys over others, and of those with the name the one that was not replaced. Otherwise the
-/// error: no such key, or the keys that match.
+/// The key whose name or full text is `word`, or else that starts with `word`, with or without gsk_live_
+/// or gsk_test_. Prefers usable keys over others, and of those with the name the one that was not replaced.
+/// Otherwise the error: no such key, or the keys that match.
 tl::expected<store::Credential, std::string> find_api_key(store::Store& store, const std::string& word,
                                                           UtcMillis now) {
   const auto is_usable = [now](const store::Credential& key) {
@@ -179,15 +188,10 @@ tl::expected<store::Credential, std::string> find_api_key(store::Store& store, c
 }
 
 int revoke_key(const Console& console, store::Store& store, const RevokeOptions& options) {
-  const auto key = find_api_key(store, options.of, console.now());
-  if (!key) return console.fail(EX_DATAERR, key.error());
-  if (const auto refused = refuse_revocation(console, *key, "key", options.yes)) return *refused;
-  for (const store::Credential& credential : store.credentials.list(CredentialKind::api_key)) {
-    // A name stands for all its keys: one that was replaced may still be in its grace period.
-    const bool is_named = !key->name.empty() && options.of == key->name && credential.name == key->name &&
-                          credential.account == key->account &&
-                          sync::is_usable(sync::state_of(credential, console.now()));
-    if (!is_named && credential.id != key->id) continue;
+  const auto keys = find_api_keys(store, options.of, console.now());
+  if (!keys) return console.fail(EX_DATAERR, keys.error());
+  if (const auto refused = refuse_revocation(console, keys->front(), "key", options.yes)) return *refused;
+  for (const store::Credential& credential : *keys) {
     audit_object(console, credential.prefix, "of " + credential.owner);
     revoke(console, store, credential);
   }
@@ -215,7 +219,8 @@ void add_create(Commands& commands, Command& noun) {
   Command* verb = commands.verb(noun, "create",
                                 "Create an API key. Prints only the key on stdout; it is shown only once.",
                                 {"key create --account rose@example.com --name website",
-                                 "key create --account rose@example.com --scope send,read"});
+                                 "key create --account rose@example.com --scope send,read",
+                                 "key create --account rose@example.com --name trial --test"});
   verb->add_option("--account", options->account, "The account's e-mail address")
       ->required()
       ->option_text("EMAIL REQUIRED");
@@ -229,6 +234,8 @@ void add_create(Commands& commands, Command& noun) {
       ->delimiter(',')
       ->option_text("SCOPE,...")
       ->check(one_of({"send", "read", "request", "approve"}));
+  verb->add_flag("--test", options->test,
+                 "A test key (gsk_test_...): its gifts reach neither recipients nor the CRM");
   verb->add_flag("--json", options->json, "Print JSON, with the key");
   commands.run(verb, options, create_key);
 }
@@ -278,23 +285,43 @@ void add_key_commands(Commands& commands) {
   add_list(commands, *noun);
   add_revoke(commands, *noun);
   add_rotate(commands, *noun);
+  add_key_pause_commands(commands, *noun);
 }
 
-void add_key_filter(Command& verb, std::string& word) {
-  verb.add_option("--key", word,
+tl::expected<std::vector<store::Credential>, std::string> find_api_keys(store::Store& store,
+                                                                        const std::string& word,
+                                                                        UtcMillis now) {
+  const auto key = find_api_key(store, word, now);
+  if (!key) return tl::unexpected(key.error());
+  std::vector<store::Credential> found{*key};
+  if (key->name.empty() || word != key->name) return found;
+  for (const store::Credential& other : store.credentials.list(CredentialKind::api_key))
+    if (other.id != key->id && other.name == key->name && other.account == key->account &&
+        sync::is_usable(sync::state_of(other, now)))
+      found.push_back(other);
+  return found;
+}
+
+Option* add_key_filter(Command& verb, std::string& word) {
+  return verb
+      .add_option("--key", word,
                   "Only gifts asked for with this API key or organization token: its first characters or the "
                   "key's name")
-      ->option_text("KEY");
+      ->option_text("KEY")
+      ->check(not_empty());
+}
+
+tl::expected<store::Credential, std::string> find_credential(CliContext& ctx, const std::string& word,
+                                                             UtcMillis now) {
+  for (const store::Credential& token : ctx.store.credentials.list(CredentialKind::organization_token)) {
+    if (token.prefix == sync::public_prefix(word)) return token;
+  }
+  return find_api_key(ctx.store, word, now);
 }
 
 tl::expected<std::string, std::string> credential_prefix_of(CliContext& ctx, const std::string& word,
                                                             UtcMillis now) {
-  for (const store::Credential& token : ctx.store.credentials.list(CredentialKind::organization_token)) {
-    if (token.prefix == sync::public_prefix(word)) return token.prefix;
-  }
-  const auto found = find_api_key(ctx.store, word, now);
-  if (!found) return tl::unexpected(found.error());
-  return found->prefix;
+  return find_credential(ctx, word, now).map(&store::Credential::prefix);
 }
 
 std::int64_t RotateOptions::grace_millis() const {
@@ -331,7 +358,7 @@ std::optional<int> refuse_revocation(const Console& console, const store::Creden
 }
 
 void revoke(const Console& console, store::Store& store, const store::Credential& credential) {
-  store.credentials.revoke(credential, console.now());
+  sync::revoke_credential(store.credentials, credential, console.now());
   console.info(fmt::format("{} of {} is revoked.", credential.prefix, printable(credential.owner)));
 }
 

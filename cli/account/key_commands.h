@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
+#include <vector>
 
 #include "cli/commands.h"
 #include "schema/store/account/credentials.h"
@@ -14,9 +15,22 @@ namespace giftsync::cli {
 
 /// `--key` of listings of gifts, and the stored first characters of the key or organization token that it
 /// names. Else the error.
-void add_key_filter(Command& verb, std::string& word);
+Option* add_key_filter(Command& verb, std::string& word);
+/// The key or token itself.
+tl::expected<store::Credential, std::string> find_credential(CliContext& ctx, const std::string& word,
+                                                             UtcMillis now);
 tl::expected<std::string, std::string> credential_prefix_of(CliContext& ctx, const std::string& word,
                                                             UtcMillis now);
+
+/// The key whose name or full text is `word`, or else that starts with `word`, with or without gsk_live_. A
+/// name stands for all its usable keys: one that was replaced may still be in its grace period. Never empty;
+/// else the error.
+tl::expected<std::vector<store::Credential>, std::string> find_api_keys(store::Store& store,
+                                                                        const std::string& word,
+                                                                        UtcMillis now);
+/// The unrevoked organization token that starts with `word`, with or without got_live_, or else the only
+/// revoked one. Else the error.
+tl::expected<store::Credential, std::string> find_token(store::Store& store, const std::string& word);
 
 /// The options of both `revoke` verbs.
 struct RevokeOptions {

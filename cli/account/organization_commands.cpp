@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "cli/account/credential_pauses.h"
 #include "cli/account/key_commands.h"
 #include "cli/command_audit.h"
 #include "cli/console.h"
@@ -79,7 +80,9 @@ int list_organizations(const Console& console, store::Store& store, bool json) {
                          {"state", to_word(sync::state_of(token, now))},
                          {"created_at", json_time(token.created_at)},
                          {"expires_at", json_time(token.expires_at)},
-                         {"revoked_at", json_time(token.revoked_at)}});
+                         {"revoked_at", json_time(token.revoked_at)},
+                         {"paused_at", json_time(token.paused_at)},
+                         {"pause_reason", text_or_null(token.pause_reason)}});
       });
       list.add({{"id", one.id.value},
                 {"name", one.name},
@@ -130,26 +133,11 @@ int rotate_token(const Console& console, CliContext& ctx, const RotateOptions& o
 }
 
 int revoke_token(const Console& console, store::Store& store, const RevokeOptions& options) {
-  const std::string& word = options.of;
-  std::vector<store::Credential> found;
-  std::vector<store::Credential> revoked;
-  for (const store::Credential& token : store.credentials.list(CredentialKind::organization_token))
-    if (sync::is_meant_by(token, word)) (token.revoked_at ? revoked : found).push_back(token);
-  if (found.empty() && revoked.size() == 1) found = revoked;
-  // A misspelt whole token must not be printed.
-  if (found.size() != 1) {
-    const std::string shown = word.size() > 16 ? "that token" : in_quotes(word);
-    return console.fail(EX_DATAERR,
-                        found.empty()
-                            ? fmt::format("no unrevoked token begins with {}; "
-                                          "\"giftsyncctl organization list\" shows them",
-                                          shown)
-                            : fmt::format("{} matches {} tokens; give more characters", shown, found.size()));
-  }
-  const store::Credential& token = found.front();
-  if (const auto refused = refuse_revocation(console, token, "token", options.yes)) return *refused;
-  audit_object(console, token.owner, "token " + token.prefix);
-  revoke(console, store, token);
+  const auto token = find_token(store, options.of);
+  if (!token) return console.fail(EX_DATAERR, token.error());
+  if (const auto refused = refuse_revocation(console, *token, "token", options.yes)) return *refused;
+  audit_object(console, token->owner, "token " + token->prefix);
+  revoke(console, store, *token);
   return EX_OK;
 }
 
@@ -207,6 +195,23 @@ void add_organization_commands(Commands& commands) {
   add_list(commands, *noun);
   add_rotate(commands, *noun);
   add_revoke(commands, *noun);
+  add_token_pause_commands(commands, *noun);
+}
+
+tl::expected<store::Credential, std::string> find_token(store::Store& store, const std::string& word) {
+  std::vector<store::Credential> found;
+  std::vector<store::Credential> revoked;
+  for (const store::Credential& token : store.credentials.list(CredentialKind::organization_token))
+    if (sync::is_meant_by(token, word)) (token.revoked_at ? revoked : found).push_back(token);
+  if (found.empty() && revoked.size() == 1) found = revoked;
+  if (found.size() == 1) return found.front();
+  // A misspelt whole token must not be printed.
+  const std::string shown = word.size() > 16 ? "that token" : in_quotes(word);
+  return tl::unexpected(
+      found.empty()
+          ? fmt::format("no unrevoked token begins with {}; \"giftsyncctl organization list\" shows them",
+                        shown)
+          : fmt::format("{} matches {} tokens; give more characters", shown, found.size()));
 }
 
 }  // namespace giftsync::cli

@@ -17,7 +17,6 @@
 #include "cli/input_file.h"
 #include "cli/listing.h"
 #include "crm/row_import.h"
-#include "daemon/config/text_checks.h"
 #include "daemon/wiring/crm_config.h"
 #include "daemon/wiring/database_config.h"
 #include "platform/text.h"
@@ -85,7 +84,7 @@ std::vector<std::string> header_faults(std::optional<CsvRow>& header, const CsvR
 std::string suggested_column(const std::string& name, const std::vector<std::string>& standard) {
   std::vector<std::string> lower;
   for (const std::string& one : standard) lower.push_back(ascii_lower(one));
-  const auto found = std::find(lower.begin(), lower.end(), config::suggestion_for(ascii_lower(name), lower));
+  const auto found = std::find(lower.begin(), lower.end(), suggestion_for(ascii_lower(name), lower));
   return found == lower.end() ? std::string() : standard[static_cast<std::size_t>(found - lower.begin())];
 }
 

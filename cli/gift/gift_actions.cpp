@@ -1,4 +1,4 @@
-// cli: `gift resend` and `gift cancel`.
+// cli: `gift resend`, and `gift cancel` of one gift.
 #include "sync/gift/gift_actions.h"
 
 #include <fmt/format.h>
@@ -13,6 +13,7 @@
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/day_or_time.h"
+#include "cli/gift/cancel_by_filter.h"
 #include "cli/gift/gift_detail.h"
 #include "cli/gift/rematch_command.h"
 #include "cli/listing.h"
@@ -148,6 +149,13 @@ std::vector<std::int64_t> undelivered_gifts(const Console& console, CliContext& 
   }
 }
 
+/// To the gift's own address.
+sync::ResendAction resend_action(CliContext& ctx, std::int64_t gift) {
+  sync::ResendAction action{{gift}, std::nullopt, os_user()};
+  action.allowed_domains = ctx.settings.sending.allowed_domains;
+  return action;
+}
+
 int resend_undelivered(const Console& console, CliContext& ctx, const ResendOptions& options) {
   const std::vector<std::int64_t> gifts = undelivered_gifts(console, ctx, options);
   if (gifts.empty()) {
@@ -163,8 +171,7 @@ int resend_undelivered(const Console& console, CliContext& ctx, const ResendOpti
   std::size_t done = 0;
   for (const std::int64_t id : gifts) {
     audit_object(console, std::to_string(id));
-    const sync::ActionResult result = sync::resend(ctx.store.lifecycle, ctx.store.request_records,
-                                                   {{id}, std::nullopt, os_user()}, console.now());
+    const sync::ActionResult result = sync::resend(ctx.store, resend_action(ctx, id), console.now());
     if (result.kind == sync::ActionResult::Kind::done)
       ++done;
     else
@@ -178,7 +185,7 @@ int resend_undelivered(const Console& console, CliContext& ctx, const ResendOpti
 int resend_gift(const Console& console, CliContext& ctx, const ResendOptions& options) {
   if (!options.reply.empty()) return resend_undelivered(console, ctx, options);
   if (options.id == 0) return console.fail(EX_USAGE, "give a gift's id, or --reply with a part of a reply");
-  sync::ResendAction action{{options.id}, std::nullopt, os_user()};
+  sync::ResendAction action = resend_action(ctx, options.id);
   if (!options.email.empty()) {
     std::string email = options.email;
     if (const config::TextFault fault = config::check_email_address(email))
@@ -186,8 +193,7 @@ int resend_gift(const Console& console, CliContext& ctx, const ResendOptions& op
     if (const auto refusal = refuse_unusable_crm(ctx.settings)) return console.fail(*refusal);
     action.email = email;
   }
-  const sync::ActionResult result =
-      sync::resend(ctx.store.lifecycle, ctx.store.request_records, action, console.now());
+  const sync::ActionResult result = sync::resend(ctx.store, action, console.now());
   if (result.kind != sync::ActionResult::Kind::done)
     return fail(console, ctx, options.id, result, "sent again");
   if (result.is_readdressed) {
@@ -212,11 +218,15 @@ std::string canceller(CliContext& ctx, std::int64_t id) {
 }
 
 struct CancelOptions {
-  std::int64_t id = 0;
+  std::int64_t id = 0;  ///< 0: those of `filter`
+  CancelFilterOptions filter;
   bool yes = false;
 };
 
 int cancel_gift(const Console& console, CliContext& ctx, const CancelOptions& options) {
+  if (options.filter.is_given()) return cancel_by_filter(console, ctx, options.filter, options.yes);
+  if (options.id == 0)
+    return console.fail(EX_USAGE, "give a gift's id, or one of --key, --request, --campaign and --since");
   const std::int64_t id = options.id;
   const TransactionId transaction{id};
   const auto gifts = ctx.store.gifts.find(std::span(&transaction, 1));
@@ -242,11 +252,6 @@ int cancel_gift(const Console& console, CliContext& ctx, const CancelOptions& op
                                ? "; its mail is not retried, but an earlier attempt may have arrived"
                                : "; its mail was not sent yet and is withdrawn"));
   return EX_OK;
-}
-
-Command* add_id(Command* verb, std::int64_t& id) {
-  verb->add_option("ID", id, "The recipient transaction's id")->required()->check(whole_number());
-  return verb;
 }
 
 }  // namespace
@@ -281,13 +286,22 @@ void add_gift_action_commands(Commands& commands, Command& noun) {
   add_yes_flag(*resend, options->yes);
   commands.run(resend, options, resend_gift);
   const auto cancelled = std::make_shared<CancelOptions>();
-  Command* cancel =
-      add_id(commands.verb(
-                 noun, "cancel",
-                 "Cancel a gift that is neither claimed nor expired: it is refunded, its links stop working, "
-                 "and a mail that was not sent yet is withdrawn. This cannot be undone.",
-                 {"gift cancel 42", "gift cancel 42 --yes"}),
-             cancelled->id);
+  Command* cancel = commands.verb(
+      noun, "cancel",
+      "Cancel a gift that is neither claimed nor expired: it is refunded, its links stop working, and a mail "
+      "that was not sent yet is withdrawn. This cannot be undone. With --key, --request, --campaign or "
+      "--since it cancels every such gift for which all that is given holds, after it has shown how many, "
+      "their mails and what they cost: first those whose mails have not left, the latest sent first. A gift "
+      "that was claimed meanwhile is left out. Ctrl-C ends it after the present gift; the same command goes "
+      "on. Pause or revoke the key first, so that nothing new is sent. --campaign alone reads all gifts; "
+      "--since "
+      "limits that.",
+      {"gift cancel 42", "gift cancel 42 --yes", "gift cancel --key gsk_live_Ab3dE5g --since 2h",
+       "gift cancel --campaign spring-2026 --since today --dry-run", "gift cancel --request 1042",
+       "gift cancel --since 2026-11-28T14:00:00Z"});
+  Option* cancelled_id = cancel->add_option("ID", cancelled->id, "The recipient transaction's id");
+  cancelled_id->check(whole_number());
+  add_cancel_filter(*cancel, cancelled->filter, cancelled_id);
   add_yes_flag(*cancel, cancelled->yes);
   commands.run(cancel, cancelled, cancel_gift);
 }

@@ -7,6 +7,7 @@
 #include <tl/expected.hpp>
 
 #include "cli/account/key_commands.h"
+#include "cli/command_audit.h"
 #include "cli/commands.h"
 #include "cli/day_or_time.h"
 #include "cli/gift/gift_detail.h"
@@ -14,9 +15,11 @@
 #include "cli/listing.h"
 #include "daemon/wiring/components_config.h"
 #include "daemon/wiring/server_secret.h"
+#include "platform/text.h"
 #include "platform/visible_text.h"
 #include "schema/contact_normalization.h"
 #include "sync/gift/gift_links.h"
+#include "sync/gift/test_gifts.h"
 
 namespace giftsync::cli {
 namespace {
@@ -61,6 +64,7 @@ std::string no_mail(const store::Gift& gift) {
   const std::string number = std::to_string(gift.transaction.id.value);
   if (!gift.transaction.gift_source.empty())
     return "gift " + number + " has no mail here: giftsync did not send it";
+  if (gift.request.is_test) return "gift " + number + " has no mail: it is a test gift";
   return "gift " + number + " has no mail: its links were issued as URLs";
 }
 
@@ -142,7 +146,7 @@ void add_list(Commands& commands, Command& noun) {
        "gift list --newest --limit 10", "gift list --since 24h --sender ana@example.com",
        "gift list --email ada@example.com --item 1", "gift list --key gsk_live_Ab3dE5g",
        "gift list --json --limit 10", "gift list --skipped", "gift list --needs-relink",
-       "gift list --refused", "gift list --conflicting"});
+       "gift list --refused", "gift list --conflicting", "gift list --test"});
   verb->add_flag("--json", options->listing.json,
                  "Print a JSON array of gifts with all fields of their record by their API names; of a gift "
                  "without one (has_record) as giftsync would write it");
@@ -161,12 +165,13 @@ void add_list(Commands& commands, Command& noun) {
                                    "tries again")
                         ->excludes(skipped)
                         ->excludes(needs_relink);
-  verb->add_flag("--conflicting", options->listing.conflicting,
-                 "Gifts with conflicting changes (redeemed and donated, redeemed after expiry), "
-                 "and the conflict; \"change void\" voids a wrong change")
-      ->excludes(needs_relink)
-      ->excludes(refused)
-      ->excludes(skipped);
+  Option* conflicting =
+      verb->add_flag("--conflicting", options->listing.conflicting,
+                     "Gifts with conflicting changes (redeemed and donated, redeemed after expiry), "
+                     "and the conflict; \"change void\" voids a wrong change")
+          ->excludes(needs_relink)
+          ->excludes(refused)
+          ->excludes(skipped);
   verb->add_option("--status", options->status, "Only gifts with this status")
       ->option_text("STATUS")
       ->check(one_of(status_names()));
@@ -185,6 +190,12 @@ void add_list(Commands& commands, Command& noun) {
   verb->add_option("--item", options->item, "Only gifts of this item: its number or its exact name")
       ->option_text("ITEM");
   add_key_filter(*verb, options->key);
+  verb->add_flag("--test", options->listing.test,
+                 "Test gifts alone, which no other listing has; the record is not written")
+      ->excludes(skipped)
+      ->excludes(needs_relink)
+      ->excludes(refused)
+      ->excludes(conflicting);
   Option* limit = verb->add_option("--limit", options->listing.limit,
                                    "At most N gifts: the oldest ones, or with --newest the newest");
   limit->option_text("N")->check(whole_number());
@@ -201,6 +212,7 @@ void add_list(Commands& commands, Command& noun) {
       const auto key = credential_prefix_of(ctx, options->key, console.now());
       if (!key) return console.fail(EX_DATAERR, key.error());
       options->listing.key = *key;
+      options->listing.test |= is_test_key(*key);
     }
     return list_gifts(console, ctx, options->listing);
   });
@@ -225,6 +237,31 @@ void add_show(Commands& commands, Command& noun) {
   commands.run(verb, options, show_gift);
 }
 
+struct PurgeOptions {
+  std::string older = "0";
+};
+
+int purge_test_gifts(const Console& console, CliContext& ctx, const PurgeOptions& options) {
+  const UtcMillis before = console.now() - *parse_duration(options.older);
+  audit_object(console, "test");
+  const std::int64_t deleted = sync::purge_test_gifts(ctx.store.test_gifts, before, [] { return true; });
+  console.info(fmt::format("{} deleted.", pluralize(deleted, "test gift")));
+  return EX_OK;
+}
+
+void add_purge_test(Commands& commands, Command& noun) {
+  const auto options = std::make_shared<PurgeOptions>();
+  Command* verb = commands.verb(noun, "purge-test",
+                                "Delete test gifts with all their rows now; the daemon does it after "
+                                "test.keep_days. Gifts of live keys "
+                                "stay.",
+                                {"gift purge-test", "gift purge-test --older 1d"});
+  verb->add_option("--older", options->older, "Only those that were requested that long ago: 30m, 24h, 7d")
+      ->option_text("TIME")
+      ->check({duration_fault});
+  commands.run(verb, options, purge_test_gifts);
+}
+
 }  // namespace
 
 void add_gift_commands(Commands& commands) {
@@ -234,6 +271,8 @@ void add_gift_commands(Commands& commands) {
   add_gift_action_commands(commands, *noun);
   add_gift_link_command(commands, *noun);
   add_gift_export_command(commands, *noun);
+  add_gift_validate_command(commands, *noun);
+  add_purge_test(commands, *noun);
 }
 
 }  // namespace giftsync::cli

@@ -68,6 +68,7 @@ void print_request(const GiftDetail& detail, std::ostream& out) {
                   : gift.transaction.gift_source == store::kAdoptedGiftSource
                       ? "not sent by giftsync; its record was in the CRM before"
                       : "not sent by giftsync; reported by " + printable(gift.transaction.gift_source)));
+  if (request.is_test) print_field(out, "test gift", "no mail to its recipient, no record in the CRM");
   print_field(out, "for record", detail.request_record);
   print_field(out, "external id", gift.transaction.external_id);
   print_field(out, "asked with", request.credential_prefix.empty() ? "" : request.credential_prefix + "...");

@@ -102,6 +102,10 @@ int export_gifts(const Console& console, CliContext& ctx, const ExportOptions& o
   if (!options.key.empty()) {
     const auto key = credential_prefix_of(ctx, options.key, console.now());
     if (!key) return console.fail(EX_DATAERR, key.error());
+    if (is_test_key(*key))
+      return console.fail(
+          EX_DATAERR,
+          "--key: test gifts are not exported; \"giftsyncctl gift list --test --json\" shows them");
     filter.key = *key;
   }
   ExportLines lines(console.out, options.format == "csv");

@@ -30,6 +30,7 @@ struct GiftListing {
   std::optional<std::string> key;        ///< the first characters of the API key or token that asked for it
   std::int64_t limit = 0;                ///< 0: all
   bool newest = false;                   ///< the latest sent first; `limit` keeps them
+  bool test = false;                     ///< test gifts alone
 };
 
 /// Lists by Transaction Id, or the latest sent first. Returns an exit code.

@@ -8,7 +8,6 @@
 
 #include "cli/console.h"
 #include "cli/csv_reader.h"
-#include "daemon/config/text_checks.h"
 #include "platform/text.h"
 #include "platform/visible_text.h"
 #include "schema/picture_url.h"
@@ -21,40 +20,6 @@ const std::vector<std::string> kRequired{
 const std::vector<std::string> kOptional{"picture", "redemption_text", "redemption_link", "active"};
 constexpr std::size_t kMaxTextCodePoints = 131'072;  // the record's Description (SYNC-3)
 constexpr std::size_t kMaxLinkCodePoints = 2048;
-
-std::vector<std::string> all_columns() {
-  std::vector<std::string> all = kRequired;
-  all.insert(all.end(), kOptional.begin(), kOptional.end());
-  return all;
-}
-
-struct Header {
-  std::map<std::string, std::size_t> column_at;
-  std::size_t columns = 0;
-  std::vector<std::string> faults;
-};
-
-Header read_header(const std::vector<std::string>& cells) {
-  Header header;
-  const std::vector<std::string> known = all_columns();
-  for (const std::string& written : cells) {
-    const std::string column = ascii_lower(trimmed(written));
-    if (std::find(known.begin(), known.end(), column) == known.end()) {
-      const std::string nearest = config::suggestion_for(column, known);
-      header.faults.push_back(fmt::format("found a column {}{}; allowed: {}", in_quotes(written),
-                                          nearest.empty() ? "" : "; did you mean " + nearest + "?",
-                                          fmt::join(known, ", ")));
-    } else if (!header.column_at.emplace(column, header.columns).second) {
-      header.faults.push_back(fmt::format("found the column {} twice; allowed: once", column));
-    }
-    ++header.columns;
-  }
-  for (const std::string& column : kRequired) {
-    if (!header.column_at.contains(column))
-      header.faults.push_back(fmt::format("{}: found no such column; it is required", column));
-  }
-  return header;
-}
 
 struct CellFault {
   std::string found;
@@ -144,14 +109,10 @@ struct ItemRow {
 };
 
 /// Whether another row has the same id is not checked.
-ItemRow read_row(const Header& header, const std::vector<std::string>& cells) {
-  if (cells.size() != header.columns)
-    return {{}, {fmt::format("found {} cells; allowed: {}, as in the header", cells.size(), header.columns)}};
+ItemRow read_row(const CsvHeader& header, const std::vector<std::string>& cells) {
+  if (auto fault = header.row_fault(cells)) return {{}, {std::move(*fault)}};
   std::vector<std::string> faults;
-  const auto cell = [&](const std::string& column) {
-    const auto at = header.column_at.find(column);
-    return at == header.column_at.end() ? std::string() : std::string(trimmed(cells[at->second]));
-  };
+  const auto cell = [&](const std::string& column) { return header.cell(cells, column); };
   const auto add_fault = [&](const std::string& column, const std::optional<CellFault>& fault) {
     if (fault) faults.push_back(fault_text(column, *fault));
   };
@@ -196,9 +157,9 @@ ItemCsv parse_item_csv(std::istream& in, const std::string& name) {
     for (const std::string& fault : faults)
       file.faults.push_back(fmt::format("{}:{}: {}", name, line, fault));
   };
-  Header header;
+  CsvHeader header;
   if (const auto first = csv.next()) {
-    header = read_header(first->cells);
+    header = read_csv_header(first->cells, kRequired, kOptional);
     add_faults(first->line, header.faults);
   } else if (csv.fault().empty()) {
     add_faults(

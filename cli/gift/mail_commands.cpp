@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/listing.h"
 #include "platform/text.h"
+#include "sync/mail/delivery_rules.h"
 
 namespace giftsync::cli {
 namespace {
@@ -58,7 +59,7 @@ void add_list(Commands& commands, Command& noun) {
   Command* verb = commands.verb(
       noun, "list",
       "List the mails in one state, those that are held if none is given, the newest gift first; behind the "
-      "mails of gifts those to approvers and senders.",
+      "mails of gifts those to approvers, admins and senders.",
       {"mail list", "mail list --state queued", "mail list --json | jq -r '.[].email'"});
   verb->add_option("--state", options->state, "Only mails in this state")
       ->option_text("STATE")
@@ -108,9 +109,14 @@ int retry_mails(const Console& console, CliContext& ctx, const RetryOptions& opt
   if (code != EX_OK) return code;
   event.action = "mail.end-pauses";
   event.detail = "pauses";
-  console.info(deliveries.reset_breakers_after(now, now, event)
-                   ? "Delivery was paused: one mail tests the relay now, and the others follow if it works."
-                   : "Delivery is not paused.");
+  const bool has_ended_pauses = deliveries.reset_breakers_after(now, now, event);
+  if (const auto pause = ctx.store.mail_pauses.state().pause)
+    console.info(fmt::format("No mail is sent: {}. Only \"giftsyncctl mail resume\" ends that pause.",
+                             printable(sync::describe(*pause))));
+  else
+    console.info(has_ended_pauses
+                     ? "Delivery was paused: one mail tests the relay now, and the others follow if it works."
+                     : "Delivery is not paused.");
   return EX_OK;
 }
 
@@ -124,11 +130,11 @@ void add_mail_commands(Commands& commands) {
       *noun, "retry",
       "End a pause of mail delivery, so that the relay is tried at once. With gifts or --all also try their "
       "mails now that wait because the recipient's server deferred them. A mail whose outcome is unknown "
-      "still "
-      "waits, since a repeat may be a second copy.",
+      "still waits, since a repeat may be a second copy. The pause of \"mail pause\" stays.",
       {"mail retry", "mail retry 41", "mail retry --all"});
   add_retry_options(*verb, options, "Every deferred mail");
   commands.run(verb, options, retry_mails);
+  add_mail_pause_commands(commands, *noun);
 }
 
 }  // namespace giftsync::cli

@@ -10,7 +10,6 @@
 #include <tuple>
 
 #include "cli/command_audit.h"
-#include "daemon/config/text_checks.h"
 #include "platform/lenient_json.h"
 #include "platform/text.h"
 #include "platform/visible_text.h"
@@ -276,7 +275,7 @@ class ChangeParser {
     if (const auto known = word ? status_from_word(*word) : std::nullopt) return *known;
     std::vector<std::string> names;
     for (const Status allowed : kAllStatuses) names.emplace_back(to_word(allowed));
-    const std::string nearest = word ? config::suggestion_for(*word, names) : "";
+    const std::string nearest = word ? suggestion_for(*word, names) : "";
     const std::string allowed = fmt::format("{}", fmt::join(names, ", "));
     add_fault("status", found_text(value),
               nearest.empty() ? allowed : allowed + "; did you mean " + nearest + "?");

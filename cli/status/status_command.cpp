@@ -53,7 +53,9 @@ StatusReport collect_status(store::Store& store, const config::Settings& setting
   }
   for (const store::Credential& key : keys) {
     ++report.keys;
-    if (!sync::is_usable(sync::state_of(key, now))) continue;
+    const sync::CredentialState state = sync::state_of(key, now);
+    report.paused_keys += state == sync::CredentialState::paused ? 1 : 0;
+    if (state == sync::CredentialState::paused || !sync::is_usable(state)) continue;
     const bool has_access =
         sync::access_of({key, accounts.at(key.account)}, {}, now) == sync::ApiKeyAccess::allowed;
     ++(has_access ? report.working_keys : report.keys_without_access);
@@ -103,6 +105,10 @@ Json mails_json(const StatusReport& report) {
                               {"reason", pause.reason}});
   }
   json["pause"] = report.facts.mail_pauses.empty() ? Json() : json["pauses"].front();
+  json["paused_by_admin"] = nullptr;
+  if (const auto& pause = report.facts.admin_pause)
+    json["paused_by_admin"] = {
+        {"since", json_time(pause->since)}, {"by", pause->by}, {"reason", text_or_null(pause->reason)}};
   json["uncertain_or_held"] = Json::array();
   for (const store::DeliveryRow& row : report.uncertain_mails) {
     json["uncertain_or_held"].push_back(
@@ -272,7 +278,8 @@ Json report_json(const StatusReport& report, const config::Settings& settings,
       {"keys",
        {{"all", report.keys},
         {"working", report.working_keys},
-        {"without_access", report.keys_without_access}}},
+        {"without_access", report.keys_without_access},
+        {"paused", report.paused_keys}}},
       {"mail", mails_json(report)},
       {"sync",
        {{"queued", report.facts.sync.waiting},
@@ -291,6 +298,7 @@ Json report_json(const StatusReport& report, const config::Settings& settings,
       {"sources", sources_json(report)},
       {"codes", codes_json(report, settings.catalogue.low_code_threshold)},
       {"items_without_redemption", report.items_without_redemption},
+      {"sending", {{"has_limit", report.facts.has_sending_limit}}},
       {"needs_attention", attention_json(attention)}};
 }
 
@@ -305,6 +313,9 @@ void print_mails(std::ostream& out, const StatusReport& report) {
                "--since {}d\n",
                count_text(report.undelivered_gifts, "gift"), kUndeliveredDays,
                plural_verb(report.undelivered_gifts, "is", "are"), kUndeliveredDays);
+  if (const auto& pause = report.facts.admin_pause)
+    fmt::print(out, "          PAUSED BY AN ADMIN: {}; giftsyncctl mail resume sends {}\n",
+               printable(sync::describe(*pause)), count_text(report.facts.waiting_mails, "waiting mail"));
   for (const store::CircuitBreaker& pause : report.facts.mail_pauses) {
     fmt::print(out, "          PAUSED since {} UTC, next attempt {} UTC, {}: {} (daemon {})\n",
                minute_text(pause.since), second_text(pause.until), pluralize(pause.failures, "failure"),
@@ -316,7 +327,7 @@ void print_mails(std::ostream& out, const StatusReport& report) {
                                  : "";
     const std::string what = is_of_gift(row.kind)           ? fmt::format("gift {} to", row.transaction.value)
                              : row.kind == MailKind::sender ? "the mail to the sender"
-                                                            : "the mail to the approver";
+                                                            : "the mail of notices to";
     fmt::print(out, "          {} {} is {} since {} UTC{}: {}\n", what, printable(row.email),
                to_word(row.state), minute_text(row.updated_at), next, printable(row.last_reply));
   }
@@ -442,8 +453,9 @@ void print(std::ostream& out, const StatusReport& report, const config::Settings
                pluralize(report.differences.size(), "key"));
   fmt::print(out, "store     {}, version {}, reachable{}\n", wiring::store_location(settings),
              store::kStoreVersion, report.facts.full_disk.empty() ? "" : "; ITS DISK IS FULL");
-  fmt::print(out, "accounts  {} ({} active), {} ({} working{})\n", report.accounts, report.active_accounts,
+  fmt::print(out, "accounts  {} ({} active), {} ({} working{}{})\n", report.accounts, report.active_accounts,
              pluralize(report.keys, "key"), report.working_keys,
+             report.paused_keys == 0 ? "" : fmt::format(", {} paused", report.paused_keys),
              report.keys_without_access == 0
                  ? ""
                  : fmt::format(", {} refused because of their account or plan", report.keys_without_access));
@@ -472,6 +484,10 @@ void print(std::ostream& out, const StatusReport& report, const config::Settings
   if (has_request_records || settings.requests.enabled)
     print_requests(out, report, settings.requests.enabled);
   print_deadlines(out, report);
+  if (!report.facts.has_sending_limit)
+    fmt::print(out,
+               "sending   NO LIMIT: neither a budget nor a burst is set, so nothing limits what a leaked key "
+               "spends; giftsyncctl budget set\n");
   for (const store::SourceSummary& row : report.facts.sources) {
     fmt::print(out, "source    {}: {}{}{}; {} accepted, {} of them orphaned, {} quarantined, {} refused\n",
                row.name, row.state, row.reason.empty() ? "" : ", ", printable(row.reason), row.accepted,

@@ -22,6 +22,7 @@ struct StatusReport {
   std::size_t active_accounts = 0;
   std::size_t keys = 0;
   std::size_t working_keys = 0;
+  std::size_t paused_keys = 0;
   std::size_t keys_without_access = 0;  ///< valid keys whose account or plan has no access
   std::vector<std::pair<DeliveryState, std::int64_t>> mails;
   std::vector<store::DeliveryRow> uncertain_mails;

@@ -2,11 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 #include "cli/cli_context.h"
 #include "cli/console.h"
 #include "daemon/wiring/server_secret.h"
+#include "platform/json.h"
 #include "tests/cli/cli_fixture.h"
 #include "tests/support/temporary_database.h"
 

@@ -4,12 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "cli/console.h"
 #include "cli/status/change_import.h"
 #include "daemon/config/settings.h"
 #include "daemon/wiring/database_config.h"
+#include "platform/json.h"
 #include "sync/crm/sync_step.h"
 #include "tests/cli/cli_fixture.h"
 

@@ -5,11 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "cli/commands.h"
 #include "cli/console.h"
+#include "platform/json.h"
 #include "tests/cli/cli_fixture.h"
 
 namespace giftsync::cli {
@@ -122,6 +122,14 @@ TEST_F(CliAudit, EveryVerbThatChangesSomethingAddsItsEvents) {
       std::to_string(cli_.send_gifts({"ada@example.com", "bo@example.com"}).front().value);
   const std::string second = std::to_string(std::stoll(first) + 1);
   {
+    store::NewGiftRequest test;
+    test.request.account = {1};
+    test.request.gift = {7};
+    test.request.is_test = true;
+    test.recipients.push_back({"kim@example.com", "", "", "Hi"});
+    store::Store(cli_.address()).gifts.create(std::span(&test, 1));
+  }
+  {
     store::Store store(cli_.address());
     store.sources.open("feed", "", cli_.now);
     ASSERT_TRUE(store.sources.claim("feed", "daemon", 120'000, cli_.now));
@@ -156,6 +164,16 @@ TEST_F(CliAudit, EveryVerbThatChangesSomethingAddsItsEvents) {
       {"key rotate",
        {"website", "--grace", "1h"},
        {"key.rotate key gsk_live_*: --grace 1h", "key.rotate key gsk_live_*: replaced by gsk_live_*"}},
+      {"key pause",
+       {"website", "--reason", "runaway flow"},
+       {"key.pause key gsk_live_*: --reason runaway flow",
+        "key.pause key gsk_live_*: --reason runaway flow"}},
+      {"key pause", {"website"}, {}},
+      {"key release", {"website"}, {"key.release key gsk_live_*", "key.release key gsk_live_*"}},
+      {"mail pause", {"--reason", "wrong item"}, {"mail.pause mail: --reason wrong item"}},
+      {"mail pause", {}, {}},
+      {"mail resume", {}, {"mail.resume mail"}},
+      {"mail resume", {}, {}},
       {"key revoke",
        {"website", "--yes"},
        {"key.revoke key gsk_live_*: of rose@example.com", "key.revoke key gsk_live_*: of rose@example.com"}},
@@ -179,6 +197,19 @@ TEST_F(CliAudit, EveryVerbThatChangesSomethingAddsItsEvents) {
        {"gift.resend gift " + first + ": --email ada@other.example"}},
       {"gift cancel", {second, "--yes"}, {"gift.cancel gift " + second}},
       {"gift cancel", {second, "--yes"}, {}},
+      {"gift purge-test", {}, {"gift.purge-test gift test"}},
+      {"do-not-send add",
+       {"kim@example.com", "rival.example"},
+       {"do-not-send.add do-not-send ***@example.com: blocked",
+        "do-not-send.add do-not-send rival.example: blocked"}},
+      {"do-not-send add", {"kim@example.com"}, {}},
+      {"do-not-send remove",
+       {"kim@example.com"},
+       {"do-not-send.remove do-not-send ***@example.com: blocked"}},
+      {"do-not-send import",
+       {"-"},
+       {"do-not-send.import do-not-send: 1 entry of stdin: 1 opted_out"},
+       "pattern,reason\nkai@example.com,opted_out\n"},
       {"change import",
        {"-"},
        {"change.import change: -",
@@ -221,9 +252,10 @@ TEST_F(CliAudit, EveryVerbThatChangesSomethingAddsItsEvents) {
               ElementsAre("change.void change " + id + ": --reason wrong"));
   EXPECT_THAT(after({"change", "restore", id}), ElementsAre("change.restore change " + id));
   // Asserted where the tests have what they need: below, in the tests of these verbs, and by hand in an org.
-  sampled.insert({"change void", "change restore", "organization revoke", "crm messages delete", "gift link",
-                  "rematch", "source purge", "source set-cursor", "request retry", "backfill gift-records",
-                  "backfill status-timestamps", "crm accept-org"});
+  sampled.insert({"change void", "change restore", "organization revoke", "organization pause-token",
+                  "organization release-token", "crm messages delete", "gift link", "rematch", "source purge",
+                  "source set-cursor", "request retry", "backfill gift-records", "backfill status-timestamps",
+                  "crm accept-org", "secret rotate"});
   for (const CommandEffect& one : command_effects()) {
     if (one.effect != Effect::changing) continue;
     EXPECT_THAT(sampled, testing::Contains(std::string(one.verb)));
@@ -256,6 +288,7 @@ TEST_F(CliAudit, WhatChangesNothingHasNoEvent) {
                                              {"db", "migrate"},
                                              {"db", "migrate", "--dry-run"},
                                              {"gift", "list"},
+                                             {"gift", "purge-test"},
                                              {"status"}})
     EXPECT_THAT(after(args, "Id,Email\n003A,a@example.com\n"), IsEmpty()) << args[0] << " " << args[1];
 }

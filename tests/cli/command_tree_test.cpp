@@ -10,12 +10,12 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <regex>
 #include <sstream>
 
 #include "cli/command_audit.h"
 #include "cli/commands.h"
+#include "platform/json.h"
 #include "tests/cli/cli_fixture.h"
 #include "tests/source_folder.h"
 

@@ -2,8 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "platform/json.h"
 #include "sync/gift/gift_actions.h"
 #include "tests/cli/cli_fixture.h"
 

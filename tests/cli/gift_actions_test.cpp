@@ -2,10 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 #include "cli/gift/gift_export.h"
 #include "daemon/wiring/database_config.h"
+#include "platform/json.h"
 #include "sync/crm/sync_step.h"
 #include "sync/gift/lifecycle.h"
 #include "tests/cli/cli_fixture.h"

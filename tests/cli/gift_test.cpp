@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <regex>
 
 #include "cli/cli_context.h"
@@ -11,6 +10,7 @@
 #include "daemon/config/settings.h"
 #include "daemon/wiring/database_config.h"
 #include "daemon/wiring/server_secret.h"
+#include "platform/json.h"
 #include "platform/text.h"
 #include "sync/crm/sync_step.h"
 #include "tests/cli/cli_fixture.h"
@@ -26,6 +26,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 class CliGift : public ::testing::Test {
  protected:
@@ -589,6 +590,45 @@ TEST_F(CliGift, GiftsAreListedAndExportedByTheKeyThatAskedForThem) {
     EXPECT_EQ(unknown.code, 65);
     EXPECT_THAT(unknown.err, HasSubstr("no key begins with \"gsk_live_none\""));
   }
+}
+
+// covers: TEST-7, TEST-9
+TEST_F(CliGift, TestGiftsAreListedAndPurgedByTheirOwnOptions) {
+  cli_.run({"account", "create", "--email", "rose@example.com", "--name", "Rose", "--plan", "team"});
+  const std::string key =
+      cli_.run({"key", "create", "--account", "rose@example.com", "--name", "trial", "--test"})
+          .out.substr(0, 16);
+  EXPECT_THAT(key, StartsWith("gsk_test_"));
+  EXPECT_THAT(cli_.run({"key", "rotate", "trial"}).out, StartsWith("gsk_test_"));
+  cli_.send_gifts({"a@example.com"});
+  store::Store store(cli_.address());
+  store::NewGiftRequest request;
+  request.request.account = {1};
+  request.request.gift = {7};
+  request.request.created_at = cli_.now;
+  request.request.credential_prefix = key;
+  request.request.is_test = true;
+  request.recipients.push_back({"kim@example.com", "", "", "Hello"});
+  store.gifts.create(std::span(&request, 1));
+  sync();
+  const auto listed = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"gift", "list", "--json"});
+    return Json::parse(cli_.run(more).out).size();
+  };
+  EXPECT_EQ(listed({}), 1u);
+  EXPECT_EQ(listed({"--test"}), 1u);
+  EXPECT_EQ(listed({"--key", key}), 1u) << "a test key made test gifts alone";
+  EXPECT_EQ(listed({"--test", "--newest", "--limit", "5"}), 1u);
+  EXPECT_THAT(cli_.run({"gift", "list", "--test"}).out, HasSubstr("kim@example.com"));
+  const auto exported = cli_.run({"gift", "export", "--key", key});
+  EXPECT_EQ(exported.code, 65);
+  EXPECT_THAT(exported.err, HasSubstr("gift list --test --json"));
+  EXPECT_THAT(cli_.run({"gift", "export"}).err, HasSubstr("1 gift exported."));
+  EXPECT_THAT(cli_.run({"gift", "purge-test", "--older", "1d"}).err, HasSubstr("0 test gifts deleted."));
+  cli_.now = cli_.now + 1;
+  EXPECT_THAT(cli_.run({"gift", "purge-test"}).err, HasSubstr("1 test gift deleted."));
+  EXPECT_EQ(listed({"--test"}), 0u);
+  EXPECT_EQ(listed({}), 1u);
 }
 
 TEST_F(CliGift, ShowsTheMailOfAGift) {

@@ -1,11 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 #include "cli/csv_reader.h"
 #include "cli/input_file.h"
 #include "cli/status/change_import.h"
+#include "platform/json.h"
 #include "tests/cli/cli_fixture.h"
 
 namespace giftsync::cli {

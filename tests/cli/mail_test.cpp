@@ -2,8 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "platform/json.h"
 #include "tests/cli/cli_fixture.h"
 #include "tests/support/temporary_database.h"
 
@@ -67,7 +66,7 @@ TEST_F(CliMail, StatusListsEachMailThatItCountsAsHeld) {
   EXPECT_EQ(mail["uncertain_or_held"][0]["recipient_transaction_id"], 1) << "mails of gifts first";
   EXPECT_TRUE(mail["uncertain_or_held"][1]["recipient_transaction_id"].is_null());
   EXPECT_EQ(mail["uncertain_or_held"][1]["message_id"], "approval-1@example.com");
-  EXPECT_THAT(cli_.run({"status"}).out, AllOf(HasSubstr("the mail to the approver eva@example.com is held"),
+  EXPECT_THAT(cli_.run({"status"}).out, AllOf(HasSubstr("the mail of notices to eva@example.com is held"),
                                               HasSubstr("gift 1 to ada@example.com is held")));
 }
 

@@ -2,10 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 #include "cli/resumable_run.h"
 #include "daemon/wiring/server_secret.h"
+#include "platform/json.h"
 #include "tests/cli/cli_fixture.h"
 #include "tests/support/temporary_database.h"
 

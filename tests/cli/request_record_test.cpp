@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "cli/cli_context.h"
 #include "cli/console.h"
 #include "daemon/wiring/server_secret.h"
+#include "platform/json.h"
 #include "sync/gift/gift_links.h"
 #include "sync/request/request_record_step.h"
 #include "tests/cli/cli_fixture.h"

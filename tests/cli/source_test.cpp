@@ -2,9 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "platform/json.h"
 #include "platform/text.h"
 #include "tests/cli/cli_fixture.h"
 

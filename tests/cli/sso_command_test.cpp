@@ -1,8 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "platform/json.h"
 #include "tests/cli/cli_fixture.h"
 
 namespace giftsync::cli {

@@ -4,11 +4,11 @@
 
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <streambuf>
 
 #include "cli/account/sso_commands.h"
+#include "platform/json.h"
 #include "tests/daemon/identity/oidc/fake_provider.h"
 
 namespace giftsync::cli {

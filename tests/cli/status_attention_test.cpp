@@ -4,9 +4,9 @@
 
 #include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "cli/status/status_report.h"
+#include "platform/json.h"
 #include "tests/cli/cli_fixture.h"
 
 namespace giftsync::cli {
@@ -135,6 +135,30 @@ TEST(StatusAttention, NamesWhatAnAdminHasToDo) {
          report.facts.mail_pauses = {{kNow, kNow, 3, "no relay", "", "mars 127.0.0.1:8480"}};
        },
        "mail delivery is paused on mars 127.0.0.1:8480: no relay"},
+      {[](StatusReport& report) {
+         report.facts.admin_pause = store::MailPause{kNow, "root", "wrong item"};
+         report.facts.waiting_mails = 3;
+       },
+       "mail is paused since 2026-11-21 12:31 UTC by root: wrong item"},
+      {[](StatusReport& report) {
+         report.facts.paused_credentials = {{.owner = "rose@example.com",
+                                             .prefix = "gsk_live_x3Kd9aQ",
+                                             .paused_at = kNow,
+                                             .pause_reason = "runaway flow"}};
+       },
+       "the API key gsk_live_x3Kd9aQ of rose@example.com is paused since 2026-11-21 12:31 UTC: runaway flow"},
+      {[](StatusReport& report) {
+         report.facts.used_up_budgets = {{"organization",
+                                          "Edge Corp",
+                                          {"2026-11",
+                                           "organization:3",
+                                           store::BudgetKind::organization,
+                                           {.gifts = 20'000, .amount = Money{50'000}}},
+                                          {20'000, Money{48'760}}}};
+       },
+       "the budget of organization Edge Corp for 2026-11 is used up: 20000 of 20000 gifts, 487.60 of 500.00"},
+      {[](StatusReport& report) { report.facts.more_used_up_budgets = 1; }, "1 more budget is used up"},
+      {[](StatusReport& report) { report.facts.has_sending_limit = false; }, ""},
       {[](StatusReport& report) { report.facts.full_disk = "the disk of /var is full: 12 KB are free"; },
        "the disk of /var is full: 12 KB are free"},
       {[](StatusReport& report) { report.facts.gifts_in_future = 455; },

@@ -1,0 +1,11 @@
+// cli: the row of a budget in the listings of `budget` (GUARD-8).
+#pragma once
+
+#include "cli/listing.h"
+#include "sync/access/budget_list.h"
+
+namespace giftsync::cli {
+
+void describe(ListedRow& row, const sync::ListedBudget& budget);
+
+}  // namespace giftsync::cli
