@@ -10,10 +10,10 @@
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
 
+#include "platform/json.h"
 #include "tests/source_folder.h"
 
 namespace giftsync::tests {

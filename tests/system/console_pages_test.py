@@ -60,6 +60,8 @@ class ConsolePages(ConsoleTestCase):
             gift = response.json()["data"]["recipients"][0]["recipient_transaction_id"]
         known = json.dumps({"recipient_transaction_id": gift, "status": "opened", "occurred_at": "2026-11-21T12:00:00Z"})
         self.fixture.ctl("change", "import", self.fixture.write("changes.ndjson", known + "\n"))
+        self.fixture.ctl("do-not-send", "import", self.fixture.write("list.csv", "pattern,reason,comment\n" + "".join(
+            f"rose{number}@department.edge.example,opted_out,{MARKUP[:8]}\n" for number in range(35))))
 
     # ---- The walk -------------------------------------------------------------------------------
     def walk(self, email, role, shapes_of, name):

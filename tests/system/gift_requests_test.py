@@ -99,7 +99,8 @@ class GiftRequests(daemon_fixture.DaemonTestCase):
         self.assertIn("Mug", mail.subject)
         self.assertIn("Ana Lima", str(mail.headers["From"]))
         self.assertEqual(mail.headers["Reply-To"].addresses[0].addr_spec, daemon_fixture.SENDER)
-        self.assertEqual(len(set(mail.links)), 2)
+        self.assertEqual(len(set(mail.links)), 3)
+        self.assertEqual(mail.headers["List-Unsubscribe"], f"<{mail.links[2]}>")
 
     def test_a_key_works_with_and_without_bearer(self):
         for value in (self.fixture.key, f"Bearer {self.fixture.key}", f"bearer {self.fixture.key}"):
@@ -111,7 +112,7 @@ class GiftRequests(daemon_fixture.DaemonTestCase):
         mail = self.wait_mail("eve@example.com")
         self.assertEqual(set(mail.headers.keys()),
                          {"From", "Reply-To", "To", "Subject", "Date", "Message-ID", "Auto-Submitted", "MIME-Version",
-                          "Content-Type"})
+                          "Content-Type", "List-Unsubscribe", "List-Unsubscribe-Post"})
         self.assertIn("Bcc: x@example.com", mail.text)
         self.assertIn("&lt;b&gt;&amp;amp;&lt;/b&gt;", mail.html)
         response = self.client.send_gift({"email": "eve@example.com", "first_name": "Eve\r\nBcc: x@example.com"})
@@ -187,9 +188,31 @@ class GiftRequests(daemon_fixture.DaemonTestCase):
                 self.assertEqual(response.json()["status"], status)
                 self.assertNotIn(self.fixture.key, response.body.decode())
 
+    # HTTP-24
+    def test_a_leftover_placeholder_is_refused(self):
+        before = self.count_transactions()
+        response = self.client.send_gift("a@example.com", {"email": "b@example.com", "message": "Hello {{first_name}}"})
+        self.assertEqual(response.status, 400, response)
+        fault = response.json()["errors"][0]
+        self.assertEqual((fault["field"], fault["code"]), ("recipients[1].message", "placeholder"))
+        self.assertIn("limits.placeholders: warn", fault["message"])
+        self.assertEqual(self.count_transactions(), before)
+
+    # HTTP-52
+    def test_a_second_request_without_a_key_for_the_same_gift_warns(self):
+        first = self.client.send_gift("twice@example.com").json()
+        self.assertEqual(first["warnings"], [])
+        warning, = self.client.send_gift("Twice@example.com").json()["warnings"]
+        self.assertEqual((warning["field"], warning["code"]), ("recipients[0].email", "possible_duplicate"))
+        self.assertIn(f"Gift request {first['data']['id']} ", warning["message"])
+
+    # HTTP-24
     def test_plain_warnings(self):
-        response = self.client.send_gift({"email": "a@example.com", "message": "Hello {{first_name}}", "nickname": "A"},
-                                       "A@example.com")
+        fixture = self.new_fixture(more="limits: { placeholders: warn }\n").seed().start()
+        client = Client(fixture)
+        self.addCleanup(client.close)
+        response = client.send_gift({"email": "a@example.com", "message": "Hello {{first_name}}", "nickname": "A"},
+                                    "A@example.com")
         self.assertEqual(response.status, 201, response)
         self.assertEqual({(one["field"], one["code"]) for one in response.json()["warnings"]},
                          {("recipients[0].message", "placeholder"), ("recipients[0].nickname", "unknown_member"),
@@ -219,7 +242,7 @@ class GiftRequests(daemon_fixture.DaemonTestCase):
     def test_links_show_a_page_and_change_nothing(self):
         sent = self.send({"email": "link@example.com", "first_name": "Ada", "message": "Look <here> & \"there\""})
         record = self.wait_record(sent["recipients"][0]["recipient_transaction_id"], "delivered")
-        links = set(self.wait_mail("link@example.com").links) | {record["RecipientTransactionLink"]}
+        links = set(self.wait_mail("link@example.com").links[:2]) | {record["RecipientTransactionLink"]}
         self.assertEqual(len(links), 3)
         for link in sorted(links):
             path = link.removeprefix(self.fixture.url)

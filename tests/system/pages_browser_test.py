@@ -69,7 +69,7 @@ class Pages(daemon_fixture.DaemonTestCase):
         return one["recipient_transaction_id"], one["gift_redemption_url"], one["gift_donation_url"]
 
     def mailed_gift(self):
-        """(id, links of its mail, the mail)"""
+        """(id, links of its mail to accept, donate and stop, the mail)"""
         known = {mail.message_id for mail in mails_in(self.fixture.outbox)}
         with Client(self.fixture) as client:
             response = client.send_gift({"email": "rose@edge.example", "message": MESSAGE, "first_name": "Rose"})
@@ -112,7 +112,7 @@ class Pages(daemon_fixture.DaemonTestCase):
     # ---- From the mail to the outcome ------------------------------------------------------------------------------------------
     # PAGE-17
     def test_accepting_on_a_phone_without_scripts(self):
-        gift, (accept, _), mail = self.mailed_gift()
+        gift, (accept, _, _), mail = self.mailed_gift()
         self.assertIn("Edge Communications", mail.text)
         page = self.visit(accept, "phone-accept", width=320, js=False)
         for expected in ("Ana Lima sent you a gift", "Coffee for two", "thank you for the last year.", "For Rose"):
@@ -127,6 +127,23 @@ class Pages(daemon_fixture.DaemonTestCase):
         self.assertEqual(sorted(self.changes(gift)), ["opened", "redeemed"])
         daemon_fixture.wait_until(lambda: self.record_status(gift) == "redeemed", "the status in the CRM", seconds=20, pace_seconds=0.3)
         self.assertIn("has been accepted", self.visit(accept, "accepted-dark", dark=True)["text"])
+
+    # GUARD-5, PAGE-17
+    def test_asking_for_no_more_gifts_without_scripts(self):
+        gift, (accept, _, stop), _ = self.mailed_gift()
+        listed = lambda: [row[0] for row in self.fixture.query("SELECT reason FROM do_not_send")]
+        self.assertIn("Do not send me gifts", self.visit(accept, js=False)["text"])
+        page = self.visit(stop, "stop-phone", width=320, js=False, does=[["click", "button"], ["seen", "You get no more gifts"]])
+        self.assertEqual(page["url"], stop)
+        self.assertEqual(listed(), ["opted_out"])
+        self.visit(stop, "stopped-dark", dark=True, js=False, does=[["click", "button"], ["seen", "Would you like no more gifts?"]])
+        self.assertEqual(listed(), [])
+        with Client(self.fixture) as client:
+            one_click = client.post(urllib.parse.urlsplit(stop).path, b"List-Unsubscribe=One-Click", headers=FORM, authorization=False)
+        self.assertEqual((one_click.status, one_click.body), (200, b""))
+        self.assertEqual(listed(), ["opted_out"])
+        self.visit(stop, js=False, does=[["click", "button"], ["seen", "Would you like no more gifts?"]])
+        self.assertEqual(self.changes(gift), [])
 
     # PAGE-17
     def test_donating_by_keyboard_alone_in_dark_mode(self):
@@ -207,6 +224,7 @@ class Pages(daemon_fixture.DaemonTestCase):
             page = self.browser.ask(do="visit", url=link, check=False, does=[["idle", ""], ["network_idle", ""]])
             self.assertFalse([one for one in page["requests"] if one.startswith("POST")])
         self.assertEqual(self.changes(gift), [])
+        self.assertEqual(self.fixture.query("SELECT pattern FROM do_not_send"), [])
         touched = self.visit(links[0], touch=True, check=False, does=[["mobile_tap", ""], ["network_idle", ""]])
         self.assertIn("POST " + links[0], touched["requests"])
         daemon_fixture.wait_until(lambda: self.changes(gift) == ["opened"], "the touch to be recorded")

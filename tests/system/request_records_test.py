@@ -202,7 +202,7 @@ class Requests(RequestRecordTestCase):
         self.wait_row(fixture, "wrong", "Sent")
         self.assertEqual(self.gifts(fixture), collections.Counter(["wrong@example.com"]))
 
-    # REQ-44, REQ-45, REQ-46, REQ-43
+    # REQ-44, REQ-45, REQ-46, REQ-43, HTTP-51
     def test_over_http(self):
         fixture = self.new_seeded_fixture().start()
         approver = fixture.new_key("bo@example.com", "--scope", "approve")
@@ -251,6 +251,10 @@ class Requests(RequestRecordTestCase):
             self.assertEqual(other.get(path).status, 404, "another account's record")
             second = client.post(RECORDS, body).json()["data"]["Name"]
             self.assertEqual(bo.post(f"{RECORDS}/{second}/reject", b"").status, 200)
+            fixture.ctl("key", "pause", fixture.key[:16])
+            daemon_fixture.wait_until(lambda: client.post(RECORDS, {}).json().get("code") == "key_paused", "the pause of the key")
+            self.assertEqual(client.post(RECORDS, body).status, 403, "a paused key asks for nothing")
+            self.assertEqual(client.get(path).status, 200)
         transitions = fixture.ctl_json("request", "show", data["Name"])["transitions"]
         self.assertIn(("bo@example.com", "approved", "fine"), [(one["actor"], one["to"], one["comment"]) for one in transitions])
         self.assertEqual(self.gifts(fixture), collections.Counter(["kim@example.com"]))
