@@ -79,16 +79,16 @@ class Browser:
         raise AssertionError("too many redirects, the last one to " + page.url)
 
     @staticmethod
-    def form_of(page):
-        """(URL, fields) of the page's form."""
-        action, content = FORM.search(page.body).groups()
+    def form_of(page, to=""):
+        """(URL, fields) of the page's first form, or of the first one that posts to a URL that ends so."""
+        action, content = next(form for form in FORM.findall(page.body) if form[0].endswith(to))
         inputs = [dict(ATTRIBUTE.findall(one)) for one in INPUT.findall(content)]
         fields = {one["name"]: html.unescape(one.get("value", "")) for one in inputs if "name" in one}
         return urllib.parse.urljoin(page.url, html.unescape(action)), fields
 
-    def submit(self, page, **values):
+    def submit(self, page, to="", **values):
         """Posts the page's form with these fields."""
-        url, fields = self.form_of(page)
+        url, fields = self.form_of(page, to)
         return self.open(url, {**fields, **values}, page.url)
 
     def sign_in_at_provider(self, url, user, until):

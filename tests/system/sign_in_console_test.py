@@ -101,7 +101,7 @@ class ConsoleSignIn(daemon_fixture.DaemonTestCase):
         self.assertEqual(browser.open(self.finish_url(browser.open(proof))).location, self.fixture.url + "/console/sources")
         self.assertEqual(len(self.fixture.ctl_json("session", "list")), 1)
         page = browser.open(self.fixture.url + "/console/")
-        self.assertEqual(self.sign_in_path(browser.submit(page)), "?signed_out=1")
+        self.assertEqual(self.sign_in_path(browser.submit(page, "/sign-out")), "?signed_out=1")
         self.assertEqual(browser.open(self.fixture.url + "/console/").status, 303)
 
     def test_saml(self):
