@@ -2,7 +2,8 @@
 # the same run. Clients share the processors, so throughput varies by a third from run to run; processor time does not.
 # Sourced by scripts/bench; uses its functions and variables, and those of keys.sh, pages.sh and webhooks.sh.
 
-readonly paths=(requests keys webhooks changes pages) cost_target=1.03 cost_changes=100000
+IFS=, read -ra cost_paths <<<"$paths"
+readonly cost_target=1.03 cost_changes=100000
 gifts=2000  # for pages
 builds=(now)
 [[ -z $before ]] || builds=(before now)
@@ -55,6 +56,7 @@ cost_turn() {
     webhooks | changes) set_up_webhooks "$backend" ;;
     *) set_up "$backend" ;;
   esac
+  [[ -z $settings || $cost_build == before ]] || cat "$settings" >>giftsyncd.yaml
   start_daemon
   [[ $cost_path != pages ]] || { make_links "$PWD/links"; wait_until_synced "$backend" 600; }
   if [[ $cost_path == changes ]]; then
@@ -80,7 +82,7 @@ bench_cost() {
   local backend round order cost_path cost_build own=$root/build/release/bin
   for backend in "${backends[@]}"; do
     for ((round = 1; round <= rounds; ++round)); do
-      for cost_path in "${paths[@]}"; do
+      for cost_path in "${cost_paths[@]}"; do
         # The one that goes first takes turns too.
         order=("${builds[@]}")
         ((round % 2 == 1 || ${#builds[@]} == 1)) || order=(now before)
@@ -91,7 +93,7 @@ bench_cost() {
         done
       done
     done
-    for cost_path in "${paths[@]}"; do
+    for cost_path in "${cost_paths[@]}"; do
       jq -nc --arg path "$cost_path" --argjson target $cost_target \
         --slurpfile now <(cat "$work/cost.$cost_path.now.$backend."*.json) \
         --slurpfile before <(cat "$work/cost.$cost_path.before.$backend."*.json 2>/dev/null || true) '

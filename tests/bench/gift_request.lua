@@ -1,5 +1,6 @@
--- wrk: POST /api/v1/gift_requests for one recipient, a different one each time. The texts and the key come from the environment
--- of scripts/bench; the last line of the output is one line of JSON. With BENCH_KEYS, a number, each request has an
+-- wrk: POST /api/v1/gift_requests for one recipient, a different one each time, also in later calls of wrk: a repeat within a
+-- minute is warned of, and its address has a gift already. The texts and the key come from the environment of scripts/bench;
+-- the last line of the output is one line of JSON. With BENCH_KEYS, a number, each request has an
 -- Idempotency-Key of its own: random ones, which differ between calls of wrk with different numbers.
 
 local threads = 0
@@ -14,7 +15,7 @@ local function quoted(name)
 end
 
 -- Prepares all requests in advance: the client shares the processors with the daemon that it measures.
-local kRequests = 2000
+local kRequests = 60000
 local kKeyPlace = "the-key"
 
 function init()
@@ -28,10 +29,10 @@ function init()
   end
   local tail = '@example.com","first_name":' .. quoted("BENCH_FIRST_NAME") .. ',"last_name":' ..
     quoted("BENCH_LAST_NAME") .. ',"message":' .. quoted("BENCH_MESSAGE") .. ',"gift_redeem_type":"email"}]}'
+  local recipient = '{"gift_id":101,"recipients":[{"email":"recipient-' .. os.time() .. "-" .. number .. "-"
   requests = {}
   for i = 1, kRequests do
-    requests[i] = wrk.format(nil, nil, nil,
-      '{"gift_id":101,"recipients":[{"email":"recipient-' .. number .. "-" .. i .. tail)
+    requests[i] = wrk.format(nil, nil, nil, recipient .. i .. tail)
   end
   if seed then split_at_keys() end
   count = 0

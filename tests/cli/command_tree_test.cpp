@@ -10,6 +10,7 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <regex>
 #include <sstream>
 
@@ -23,6 +24,7 @@ namespace giftsync::cli {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::HasSubstr;
 
 /// What no command of the tree understands in the words after "giftsyncctl"; empty: they can be run.
 std::string fault_in(const Command& root, const std::string& words) {
@@ -122,6 +124,11 @@ TEST(CommandTree, AnAdviceThatNoCommandUnderstandsIsFound) {
   EXPECT_EQ(fault_in(commands.root(), "gifts list"), "there is no gifts");
 }
 
+std::vector<std::string> words_of(const std::string& verb) {
+  std::istringstream words(verb);
+  return {std::istream_iterator<std::string>(words), {}};
+}
+
 /// "gift list", for each verb that has --json and needs no other word.
 std::vector<std::string> verbs_with_json() {
   Commands commands;
@@ -141,8 +148,7 @@ class EveryVerbWithJson : public testing::TestWithParam<std::string> {};
 
 TEST_P(EveryVerbWithJson, PrintsJsonOverAnEmptyStoreOrSaysWhyNot) {
   const CliFixture cli;
-  std::istringstream verb(GetParam());
-  std::vector<std::string> args{std::istream_iterator<std::string>(verb), {}};
+  std::vector<std::string> args = words_of(GetParam());
   args.emplace_back("--json");
   const CliFixture::Result result = cli.run(args);
   SCOPED_TRACE(result.out + result.err);
@@ -161,6 +167,56 @@ INSTANTIATE_TEST_SUITE_P(Tree, EveryVerbWithJson, testing::ValuesIn(verbs_with_j
       name, [](char c) { return c == ' ' || c == '-'; }, '_');
   return name;
 });
+
+/// Gifts by e-mail and by URLs, of which one is undelivered, and a request that waits for a person.
+void fill(const CliFixture& cli, const std::string& key) {
+  store::Store store(cli.address());
+  store::NewGiftRequest request;
+  request.request.account = {1};
+  request.request.gift = {7};
+  request.request.item_name = "Coffee";
+  request.request.costs = {Money{500}, Money{0}, Money{25}, Money{50}};
+  request.request.sender_email = "rose@example.com";
+  request.request.created_at = cli.now;
+  request.request.credential_prefix = key;
+  request.request.is_test = is_test_key(key);
+  request.request.utm_campaign_id = "spring";
+  request.recipients = {{"kim@example.com", "Kim", "", "Hello"}, {"lee@example.com", "Lee", "", "Hello"}};
+  const TransactionId gift = store.gifts.create(std::span(&request, 1)).front().recipients.front().id;
+  const StatusChange change{{}, "test", gift, Status::undelivered, cli.now, cli.now, {"of " + key}};
+  store.changes.accept(std::span(&change, 1));
+  request.request.mode = SendMode::urls;
+  store.gifts.create(std::span(&request, 1));
+  request.hold_reasons = {{"rule", "", "A person has to approve it."}};
+  store.gifts.create(std::span(&request, 1));
+}
+
+// covers: TEST-7
+TEST(CommandTree, NoVerbShowsTestGiftsUnlessAsked) {
+  const CliFixture cli;
+  cli.run({"account", "create", "--email", "rose@example.com", "--name", "Rose", "--plan", "team"});
+  std::vector<std::string> keys;
+  for (const char* kind : {"live", "test"}) {
+    std::vector<std::string> create{"key", "create", "--account", "rose@example.com", "--name", kind};
+    if (std::string_view(kind) == "test") create.emplace_back("--test");
+    keys.push_back(cli.run(create).out.substr(0, 16));
+  }
+  fill(cli, keys.front());
+  std::vector<std::string> verbs{"gift export"};
+  for (const std::string& verb : verbs_with_json()) verbs.push_back(verb + " --json");
+  const auto print_all = [&] {
+    std::map<std::string, std::string> printed;
+    for (const std::string& verb : verbs) printed[verb] = cli.run(words_of(verb)).out;
+    return printed;
+  };
+  print_all();  // some write as well
+  const auto before = print_all();
+  EXPECT_THAT(before.at("gift list --json"), HasSubstr("kim@example.com"));
+  EXPECT_THAT(before.at("held list --json"), HasSubstr("A person has to approve it."));
+  fill(cli, keys.back());
+  EXPECT_THAT(cli.run({"gift", "list", "--test", "--json"}).out, HasSubstr("kim@example.com"));
+  EXPECT_EQ(print_all(), before);
+}
 
 }  // namespace
 }  // namespace giftsync::cli

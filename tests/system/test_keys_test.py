@@ -2,6 +2,7 @@
 """Test keys against a running daemon: every outcome of giftsync.test is reached over kills, and nothing leaves: no mail to a recipient, no
 row in the CRM, no line in a list of gifts."""
 import re
+import urllib.parse
 
 import daemon_fixture
 from console_session import ConsoleTestCase
@@ -157,6 +158,42 @@ class TestKeys(ConsoleTestCase):
         self.assertEqual(browser.get(f"/console/gifts/{gift}")[0].status, 200)
         self.assertEqual(browser.get(f"/console/gifts/{other}")[0].status, 404)
         self.assertNotIn("those of test keys", switch())
+
+    # covers: TEST-7
+    def test_no_page_of_the_console_shows_them_unasked(self):
+        self.fixture = fixture = self.started(more=CONSOLE)
+
+        def send(key):
+            with Client(fixture, key=key) as client:
+                self.assertEqual(client.send_gift("rose@example.com").status, 201)
+                self.assertEqual(client.post(URLS, gift_request("rose@example.com", by_email=False)).status, 200)
+
+        send(fixture.key)
+        daemon_fixture.wait_until(lambda: mails_in(fixture.outbox) and len(fixture.gift_records()) == 2, "the mail and the records")
+        browser = self.signed_in("ops@example.com", "operator")
+
+        def pages():
+            """Path -> page, of all that links lead to, without the audit log and what shows the key itself."""
+            found, waiting = {}, ["/console/"]
+            while waiting:
+                path = waiting.pop()
+                if path in found or "/audit" in path:
+                    continue
+                response, text = browser.get(path)
+                found[path] = None if fixture.test_key[:16] in text else re.sub(r'name="form_token" value="[^"]*"', "", text)
+                if response.headers["Content-Type"].startswith("text/html"):
+                    waiting += [urllib.parse.urljoin(path, link.replace("&amp;", "&").split("#")[0])
+                                for link in re.findall(r'<a [^>]*href="(/console/[^"]*|\?[^"]*)"', text)]
+            return found
+
+        before, again = pages(), pages()
+        same = {path: page for path, page in before.items() if page and again.get(path) == page}
+        self.assertGreater(len(same), 20, sorted(before.keys() - same.keys()))
+        send(fixture.test_key)
+        daemon_fixture.wait_until(lambda: fixture.query("SELECT count(*) FROM test_record")[0][0] == 2, "the dry records")
+        after = pages()
+        self.assertEqual({path: after.get(path) for path in same}, same)
+        self.assertEqual(after.keys() - before.keys(), set())
 
 
 if __name__ == "__main__":
