@@ -177,7 +177,7 @@ namespace {
 void add_budgets(const config::Settings& settings, store::Store& store, UtcMillis now,
                  sync::AttentionFacts& facts) {
   const sync::SendingBudgetRules rules = sending_budget_rules(settings.sending);
-  const auto budgets = store.sending_usage.budgets();
+  const sync::SetBudgets budgets = store.sending_usage.budgets();
   facts.has_sending_limit = sync::has_sending_limit(rules, budgets, now);
   std::optional<sync::BudgetNames> names;  // most often none is used up
   for (const sync::BudgetUse& use : sync::budget_uses(rules, budgets, store.sending_usage, now)) {

@@ -10,14 +10,12 @@ namespace {
 
 using store::BudgetKind;
 using store::BudgetLimits;
-using store::SendingBudget;
 using store::Usage;
 using store::UsageLimit;
 
 /// The values of both periods of one scope.
-std::array<UsageLimit, 2> limits_of_scope(const SendingBudgetRules& rules,
-                                          const std::vector<SendingBudget>& budgets, BudgetKind kind,
-                                          std::int64_t id, UtcMillis now) {
+std::array<UsageLimit, 2> limits_of_scope(const SendingBudgetRules& rules, const SetBudgets& budgets,
+                                          BudgetKind kind, std::int64_t id, UtcMillis now) {
   const BudgetValues values = values_of(rules, budgets, kind, id);
   const auto limit_of = [&](const SendingPeriod& period, const BudgetLimits& limits) {
     return UsageLimit{period.name,   store::usage_scope(kind, id), kind, limits, period.begins_at,
@@ -83,21 +81,21 @@ std::string BudgetNames::name_of(const std::string& scope) const {
 BudgetList listed_budgets(const SendingBudgetRules& rules, store::Store& store, UtcMillis now,
                           std::size_t most) {
   const BudgetNames names(store);
-  const std::vector<SendingBudget> budgets = store.sending_usage.budgets();
+  const SetBudgets budgets = store.sending_usage.budgets();
   std::map<BudgetKind, std::vector<ListedBudget>> by_kind;
   for (const BudgetUse& use : budget_uses(rules, budgets, store.sending_usage, now))
     by_kind[*use.limit.kind].push_back(listed(use, names));
   // What an admin set to no limit is shown also where nothing is counted.
-  for (const SendingBudget& budget : budgets) {
+  for (const auto& [scope, budget] : budgets.by_scope()) {
     for (const BudgetKind kind : {BudgetKind::installation, BudgetKind::organization, BudgetKind::account}) {
-      const std::int64_t id = id_of_scope(budget.scope);
-      if (budget.scope != store::usage_scope(kind, id)) continue;
+      const std::int64_t id = id_of_scope(scope);
+      if (scope != store::usage_scope(kind, id)) continue;
       std::vector<ListedBudget>& rows = by_kind[kind];
-      const bool is_shown =
-          std::ranges::any_of(rows, [&](const ListedBudget& row) { return row.limit.scope == budget.scope; });
+      const bool is_shown = std::ranges::any_of(
+          rows, [&set = budget](const ListedBudget& row) { return row.limit.scope == set.scope; });
       if (is_shown) continue;
       for (UsageLimit& limit : limits_of_scope(rules, budgets, kind, id, now))
-        rows.push_back({.name = names.name_of(budget.scope), .is_set = true, .limit = std::move(limit)});
+        rows.push_back({.name = names.name_of(scope), .is_set = true, .limit = std::move(limit)});
     }
   }
   BudgetList list;
@@ -112,10 +110,8 @@ BudgetList listed_budgets(const SendingBudgetRules& rules, store::Store& store, 
 std::vector<ListedBudget> budgets_of_scope(const SendingBudgetRules& rules, store::Store& store,
                                            BudgetKind kind, std::int64_t id, const std::string& name,
                                            UtcMillis now) {
-  const std::vector<SendingBudget> budgets = store.sending_usage.budgets();
-  const std::string scope = store::usage_scope(kind, id);
-  const bool is_set =
-      std::ranges::any_of(budgets, [&](const SendingBudget& budget) { return budget.scope == scope; });
+  const SetBudgets budgets = store.sending_usage.budgets();
+  const bool is_set = budgets.by_scope().contains(store::usage_scope(kind, id));
   const std::vector<UsageLimit> counted = counted_periods(rules, budgets, now);
   std::vector<ListedBudget> rows;
   for (UsageLimit& limit : limits_of_scope(rules, budgets, kind, id, now)) {

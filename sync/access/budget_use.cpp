@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <string_view>
 #include <utility>
 
@@ -14,7 +13,6 @@ namespace {
 
 using store::BudgetKind;
 using store::BudgetLimits;
-using store::SendingBudget;
 using store::Usage;
 using store::UsageLimit;
 
@@ -73,27 +71,24 @@ std::int64_t id_of_scope(const std::string& scope) {
   return parse_number<std::int64_t>(std::string_view(scope).substr(colon + 1)).value_or(0);
 }
 
-bool has_sending_limit(const SendingBudgetRules& rules, const std::vector<SendingBudget>& budgets,
-                       UtcMillis now) {
+bool has_sending_limit(const SendingBudgetRules& rules, const SetBudgets& budgets, UtcMillis now) {
   return rules.burst_gifts > 0 || !counted_periods(rules, budgets, now).empty();
 }
 
-std::vector<BudgetUse> budget_uses(const SendingBudgetRules& rules, const std::vector<SendingBudget>& budgets,
+std::vector<BudgetUse> budget_uses(const SendingBudgetRules& rules, const SetBudgets& budgets,
                                    store::SendingUsage& usage, UtcMillis now) {
-  std::set<std::string> set_scopes;
-  for (const SendingBudget& budget : budgets) set_scopes.insert(budget.scope);
   std::map<std::string, std::map<std::string, Usage>> by_period;  // the kinds have the same periods
   std::vector<BudgetUse> uses;
   for (const UsageLimit& counted : counted_periods(rules, budgets, now)) {
     if (!by_period.contains(counted.period))
       by_period.emplace(counted.period, usage.find_period(counted.period));
     std::map<std::string, Usage> used = by_period.at(counted.period);
-    for (const std::string& scope : set_scopes) used.try_emplace(scope);
+    for (const auto& [scope, budget] : budgets.by_scope()) used.try_emplace(scope);
     if (*counted.kind == BudgetKind::installation) used.try_emplace(counted.scope);
     for (const auto& [scope, use] : used) {
       if (!is_of_kind(scope, *counted.kind)) continue;
       const BudgetValues values = values_of(rules, budgets, *counted.kind, id_of_scope(scope));
-      BudgetUse each{counted, use, set_scopes.contains(scope)};
+      BudgetUse each{counted, use, budgets.by_scope().contains(scope)};
       each.limit.scope = scope;
       each.limit.limits = is_month(counted) ? values.month : values.day;
       if (each.is_set || !each.limit.limits.empty()) uses.push_back(std::move(each));

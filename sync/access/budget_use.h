@@ -37,14 +37,12 @@ std::string_view to_word(store::BudgetKind kind);
 std::int64_t id_of_scope(const std::string& scope);
 
 /// Whether any budget or the burst limits what is sent. Pure.
-bool has_sending_limit(const SendingBudgetRules& rules, const std::vector<store::SendingBudget>& budgets,
-                       UtcMillis now);
+bool has_sending_limit(const SendingBudgetRules& rules, const SetBudgets& budgets, UtcMillis now);
 
 /// The budgets of the counted periods with what is used: the installation's, those that an admin set, and by
 /// the settings those of accounts and organizations that requested something. Of a kind, a period and then
 /// by scope. Throws DependencyError.
-std::vector<BudgetUse> budget_uses(const SendingBudgetRules& rules,
-                                   const std::vector<store::SendingBudget>& budgets,
+std::vector<BudgetUse> budget_uses(const SendingBudgetRules& rules, const SetBudgets& budgets,
                                    store::SendingUsage& usage, UtcMillis now);
 
 }  // namespace giftsync::sync

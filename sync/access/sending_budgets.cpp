@@ -69,27 +69,11 @@ BudgetValues replaced(BudgetValues values, const SendingBudget& budget) {
   return values;
 }
 
-bool is_of_kind(const SendingBudget& budget, BudgetKind kind) {
-  const std::string scope = store::usage_scope(kind);
-  return budget.scope == scope || budget.scope.starts_with(scope + ":");
-}
-
 /// Which of day and month are counted for a kind.
-struct Counted {
-  bool day = false;
-  bool month = false;
-};
-
-Counted counted(const SendingBudgetRules& rules, const std::vector<SendingBudget>& budgets, BudgetKind kind) {
+SetBudgets::Kinds counted(const SendingBudgetRules& rules, const SetBudgets& budgets, BudgetKind kind) {
   const BudgetValues defaults = defaults_of(rules, kind);
-  Counted result{!defaults.day.empty(), !defaults.month.empty()};
-  for (const SendingBudget& budget : budgets) {
-    if (!is_of_kind(budget, kind)) continue;
-    const BudgetValues values = replaced({}, budget);
-    result.day |= !values.day.empty();
-    result.month |= !values.month.empty();
-  }
-  return result;
+  const SetBudgets::Kinds set = budgets.limited(kind);
+  return {set.day || !defaults.day.empty(), set.month || !defaults.month.empty()};
 }
 
 UsageLimit limit_of(const SendingPeriod& period, BudgetKind kind, std::string scope,
@@ -98,9 +82,9 @@ UsageLimit limit_of(const SendingPeriod& period, BudgetKind kind, std::string sc
 }
 
 /// The limits of one scope in its counted periods.
-void add_limits(const SendingBudgetRules& rules, const std::vector<SendingBudget>& budgets, BudgetKind kind,
-                std::int64_t id, const SendingPeriods& periods, std::vector<UsageLimit>& limits) {
-  const Counted is_counted = counted(rules, budgets, kind);
+void add_limits(const SendingBudgetRules& rules, const SetBudgets& budgets, BudgetKind kind, std::int64_t id,
+                const SendingPeriods& periods, std::vector<UsageLimit>& limits) {
+  const SetBudgets::Kinds is_counted = counted(rules, budgets, kind);
   if (!is_counted.day && !is_counted.month) return;
   const BudgetValues values = values_of(rules, budgets, kind, id);
   const std::string scope = store::usage_scope(kind, id);
@@ -108,7 +92,7 @@ void add_limits(const SendingBudgetRules& rules, const std::vector<SendingBudget
   if (is_counted.month) limits.push_back(limit_of(periods.month, kind, scope, values.month));
 }
 
-std::vector<UsageLimit> limits_of(const SendingBudgetRules& rules, const std::vector<SendingBudget>& budgets,
+std::vector<UsageLimit> limits_of(const SendingBudgetRules& rules, const SetBudgets& budgets,
                                   AccountId account, std::optional<OrganizationId> organization,
                                   const SendingPeriods& periods) {
   std::vector<UsageLimit> limits;
@@ -178,14 +162,26 @@ SendingPeriods periods_of(UtcMillis time, const std::string& zone_name) {
   return {day_of(time, zone_name), month_of(time, zone_name)};
 }
 
-BudgetValues values_of(const SendingBudgetRules& rules, const std::vector<SendingBudget>& budgets,
-                       BudgetKind kind, std::int64_t id) {
-  BudgetValues values = defaults_of(rules, kind);
-  const std::string scope = store::usage_scope(kind, id);
+SetBudgets::SetBudgets(const std::vector<SendingBudget>& budgets) {
   for (const SendingBudget& budget : budgets) {
-    if (budget.scope == scope) values = replaced(values, budget);
+    by_scope_[budget.scope] = budget;
+    const std::string word = budget.scope.substr(0, budget.scope.find(':'));
+    for (const BudgetKind kind : kKinds) {
+      if (word != store::usage_scope(kind)) continue;
+      const BudgetValues values = replaced({}, budget);
+      Kinds& limited = limited_.at(static_cast<std::size_t>(kind));
+      limited.day |= !values.day.empty();
+      limited.month |= !values.month.empty();
+    }
   }
-  return values;
+}
+
+BudgetValues values_of(const SendingBudgetRules& rules, const SetBudgets& budgets, BudgetKind kind,
+                       std::int64_t id) {
+  const BudgetValues values = defaults_of(rules, kind);
+  if (budgets.by_scope().empty()) return values;
+  const auto set = budgets.by_scope().find(store::usage_scope(kind, id));
+  return set == budgets.by_scope().end() ? values : replaced(values, set->second);
 }
 
 std::vector<UsageLimit> test_limits(std::vector<UsageLimit> limits) {
@@ -193,7 +189,7 @@ std::vector<UsageLimit> test_limits(std::vector<UsageLimit> limits) {
   return limits;
 }
 
-store::SendingCharge charge_of(const SendingBudgetRules& rules, const std::vector<SendingBudget>& budgets,
+store::SendingCharge charge_of(const SendingBudgetRules& rules, const SetBudgets& budgets,
                                const store::GiftRequest& request, const SendingPeriods& periods,
                                UtcMillis now) {
   store::SendingCharge charge;
@@ -209,7 +205,7 @@ store::SendingCharge charge_of(const SendingBudgetRules& rules, const std::vecto
   return charge;
 }
 
-std::vector<UsageLimit> budgets_of(const SendingBudgetRules& rules, const std::vector<SendingBudget>& budgets,
+std::vector<UsageLimit> budgets_of(const SendingBudgetRules& rules, const SetBudgets& budgets,
                                    AccountId account, std::optional<OrganizationId> organization,
                                    UtcMillis now) {
   std::vector<UsageLimit> limits =
@@ -218,8 +214,8 @@ std::vector<UsageLimit> budgets_of(const SendingBudgetRules& rules, const std::v
   return limits;
 }
 
-std::vector<UsageLimit> counted_periods(const SendingBudgetRules& rules,
-                                        const std::vector<SendingBudget>& budgets, UtcMillis now) {
+std::vector<UsageLimit> counted_periods(const SendingBudgetRules& rules, const SetBudgets& budgets,
+                                        UtcMillis now) {
   const SendingPeriods periods = periods_of(now, rules.time_zone);
   std::vector<UsageLimit> limits;
   for (const BudgetKind kind : kKinds) add_limits(rules, budgets, kind, 0, periods, limits);
@@ -297,7 +293,7 @@ SendingBudgets::Budgets SendingBudgets::current() {
   try {
     std::string revision = usage_.revision();
     if (is_first || revision != known) {
-      Budgets budgets = std::make_shared<const std::vector<SendingBudget>>(usage_.budgets());
+      Budgets budgets = std::make_shared<const SetBudgets>(usage_.budgets());
       const std::lock_guard lock(mutex_);
       budgets_ = std::move(budgets);
       revision_ = std::move(revision);

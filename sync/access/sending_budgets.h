@@ -3,6 +3,8 @@
 // does not. The store counts (schema/store/gift/sending_usage.h).
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -61,9 +63,29 @@ struct SendingBudgetRules {
   bool burst_holds = false;
 };
 
+/// What an admin set, by scope.
+class SetBudgets {
+ public:
+  /// Whether a kind has a limit of a day or of a month.
+  struct Kinds {
+    bool day = false;
+    bool month = false;
+  };
+
+  SetBudgets() = default;
+  SetBudgets(const std::vector<store::SendingBudget>& budgets);  // NOLINT(google-explicit-constructor)
+
+  const std::map<std::string, store::SendingBudget>& by_scope() const { return by_scope_; }
+  Kinds limited(store::BudgetKind kind) const { return limited_.at(static_cast<std::size_t>(kind)); }
+
+ private:
+  std::map<std::string, store::SendingBudget> by_scope_;
+  std::array<Kinds, 3> limited_{};
+};
+
 /// The rules with what an admin set, value by value (GUARD-13).
-BudgetValues values_of(const SendingBudgetRules& rules, const std::vector<store::SendingBudget>& budgets,
-                       store::BudgetKind kind, std::int64_t id);
+BudgetValues values_of(const SendingBudgetRules& rules, const SetBudgets& budgets, store::BudgetKind kind,
+                       std::int64_t id);
 
 /// The same limits for test requests, which count apart from others (TEST-7).
 std::vector<store::UsageLimit> test_limits(std::vector<store::UsageLimit> limits);
@@ -71,25 +93,22 @@ std::vector<store::UsageLimit> test_limits(std::vector<store::UsageLimit> limits
 /// How a request counts at that time. Pure. A kind that has a limit anywhere is counted for all, so that a
 /// limit that begins within a period counts what was requested before. `periods`: of the budgets, which a
 /// clock in doubt does not move; `now`: of the burst.
-store::SendingCharge charge_of(const SendingBudgetRules& rules,
-                               const std::vector<store::SendingBudget>& budgets,
+store::SendingCharge charge_of(const SendingBudgetRules& rules, const SetBudgets& budgets,
                                const store::GiftRequest& request, const SendingPeriods& periods,
                                UtcMillis now);
-inline store::SendingCharge charge_of(const SendingBudgetRules& rules,
-                                      const std::vector<store::SendingBudget>& budgets,
+inline store::SendingCharge charge_of(const SendingBudgetRules& rules, const SetBudgets& budgets,
                                       const store::GiftRequest& request, UtcMillis period_time,
                                       UtcMillis now) {
   return charge_of(rules, budgets, request, periods_of(period_time, rules.time_zone), now);
 }
 
 /// The budgets that apply to an account of that organization at that time, the account's first. Pure.
-std::vector<store::UsageLimit> budgets_of(const SendingBudgetRules& rules,
-                                          const std::vector<store::SendingBudget>& budgets, AccountId account,
-                                          std::optional<OrganizationId> organization, UtcMillis now);
+std::vector<store::UsageLimit> budgets_of(const SendingBudgetRules& rules, const SetBudgets& budgets,
+                                          AccountId account, std::optional<OrganizationId> organization,
+                                          UtcMillis now);
 
 /// One limit for each kind and period that is counted at that time; of the others nothing is known.
-std::vector<store::UsageLimit> counted_periods(const SendingBudgetRules& rules,
-                                               const std::vector<store::SendingBudget>& budgets,
+std::vector<store::UsageLimit> counted_periods(const SendingBudgetRules& rules, const SetBudgets& budgets,
                                                UtcMillis now);
 
 /// "The account's budget of 500.00 for November 2026 has 12.40 left; this request costs 27.25." One sentence
@@ -151,7 +170,7 @@ class SendingBudgets {
     bool is_last = false;  ///< the count that is under way
     bool is_done = false;
   };
-  using Budgets = std::shared_ptr<const std::vector<store::SendingBudget>>;
+  using Budgets = std::shared_ptr<const SetBudgets>;
   /// Reads at most whether the budgets have changed, and then the budgets. Never null.
   Budgets current();
   /// Of period_time(). Never null.
@@ -164,11 +183,11 @@ class SendingBudgets {
   const std::function<UtcMillis()> now_;
   const std::function<std::optional<UtcMillis>()> trusted_now_;
   std::mutex mutex_;
-  std::optional<UtcMillis> last_trusted_;          // guarded by mutex_
-  std::shared_ptr<const SendingPeriods> periods_;  // guarded by mutex_; of the last request
-  Budgets budgets_ = std::make_shared<const std::vector<store::SendingBudget>>();  // guarded by mutex_
-  std::string revision_;              // guarded by mutex_; of budgets_
-  std::optional<UtcMillis> read_at_;  // guarded by mutex_
+  std::optional<UtcMillis> last_trusted_;                   // guarded by mutex_
+  std::shared_ptr<const SendingPeriods> periods_;           // guarded by mutex_; of the last request
+  Budgets budgets_ = std::make_shared<const SetBudgets>();  // guarded by mutex_
+  std::string revision_;                                    // guarded by mutex_; of budgets_
+  std::optional<UtcMillis> read_at_;                        // guarded by mutex_
   // Used by start() and count_begun() only:
   std::set<std::pair<std::string, store::BudgetKind>> counted_;  ///< kinds and periods
   std::vector<Begun> begun_;                                     ///< to be counted, or once more

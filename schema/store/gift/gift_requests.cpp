@@ -252,32 +252,15 @@ void insert_gifts(soci::session& session, const Drafts& drafts, const std::map<s
   sql::BulkInsert transactions =
       recipient_transaction_rows(session, {{"due_at", Type::integer}, {"is_test", Type::integer}});
   sql::BulkInsert marks = crm_outbox_rows(session);
-  sql::BulkInsert deliveries(session, "mail_outbox",
-                             {{"transaction_id", Type::integer},
-                              {"state", Type::text},
-                              {"attempt", Type::integer},
-                              {"next_attempt_at", Type::integer},
-                              {"message_id", Type::text},
-                              {"uncertain_retries", Type::integer},
-                              {"last_reply", Type::text},
-                              {"updated_at", Type::integer},
-                              {"lease_owner", Type::text},
-                              {"lease_until", Type::integer},
-                              {"turn", Type::integer}});
+  std::vector<sql::BulkInsert::Column> mail_columns{
+      {"transaction_id", Type::integer},  {"state", Type::text},         {"attempt", Type::integer},
+      {"next_attempt_at", Type::integer}, {"message_id", Type::text},    {"uncertain_retries", Type::integer},
+      {"last_reply", Type::text},         {"updated_at", Type::integer}, {"lease_owner", Type::text},
+      {"lease_until", Type::integer},     {"turn", Type::integer}};
+  sql::BulkInsert deliveries(session, "mail_outbox", mail_columns);
   // A test gift has no mail of its own, so none can leave for its recipient (TEST-2).
-  sql::BulkInsert test_mails(session, "mail_outbox",
-                             {{"transaction_id", Type::integer},
-                              {"state", Type::text},
-                              {"attempt", Type::integer},
-                              {"next_attempt_at", Type::integer},
-                              {"message_id", Type::text},
-                              {"uncertain_retries", Type::integer},
-                              {"last_reply", Type::text},
-                              {"updated_at", Type::integer},
-                              {"lease_owner", Type::text},
-                              {"lease_until", Type::integer},
-                              {"turn", Type::integer},
-                              {"kind", Type::text}});
+  mail_columns.push_back({"kind", Type::text});
+  sql::BulkInsert test_mails(session, "mail_outbox", std::move(mail_columns));
   const std::string_view none;
   const std::int64_t zero = 0;
   for (const auto& draft : drafts) {

@@ -266,10 +266,15 @@ std::string RecipientDomains::first_new(std::span<const NewRecipient> recipients
 
 std::set<std::string> RecipientDomains::unknown_of(std::span<const NewGiftRequest* const> requests) {
   std::set<std::string> domains;
-  for (const NewGiftRequest* request : requests)
-    for (const NewRecipient& to : request->recipients) domains.emplace(domain_of(email_key(to.email)));
   const std::lock_guard lock(mutex_);
-  std::erase_if(domains, [&](const std::string& domain) { return known_.contains(domain); });
+  for (const NewGiftRequest* request : requests) {
+    for (const NewRecipient& to : request->recipients) {
+      // Most domains are known as they are written, so no key is made for them.
+      if (known_.contains(domain_of(to.email))) continue;
+      const std::string key = email_key(to.email);
+      if (!known_.contains(domain_of(key))) domains.emplace(domain_of(key));
+    }
+  }
   return domains;
 }
 

@@ -296,22 +296,32 @@ std::vector<AskedLimit> UsageCount::ask(const SendingCharge& charge, std::int64_
 
 std::vector<ExceededLimit> UsageCount::add(const SendingCharge& charge, std::int64_t gifts,
                                            std::optional<Money> price, bool is_cost_known) {
+  struct Row {
+    const UsageLimit& limit;
+    std::string id;
+    Usage& used;
+  };
+  std::vector<Row> rows;
+  rows.reserve(charge.limits.size());
   std::vector<ExceededLimit> exceeded;
-  for (AskedLimit& asked : ask(charge, gifts, price, is_cost_known)) {
-    if (asked.is_exceeded()) exceeded.push_back({std::move(asked)});
-  }
   for (const UsageLimit& limit : charge.limits) {
-    Usage& used = used_[row_id(limit)];
+    std::string id = row_id(limit);
+    Usage& used = used_[id];
+    AskedLimit asked{limit, used, gifts, is_cost_known ? price : std::nullopt};
+    if (asked.is_exceeded()) exceeded.push_back({std::move(asked)});
+    rows.push_back({limit, std::move(id), used});
+  }
+  for (Row& row : rows) {
     if (exceeded.empty()) {
-      used.gifts += gifts;
-      used.amount = used.amount + price.value_or(Money{});
-    } else if (limit.is_burst() && !limit.holds && used.gifts + gifts > *limit.limits.gifts) {
+      row.used.gifts += gifts;
+      row.used.amount = row.used.amount + price.value_or(Money{});
+    } else if (row.limit.is_burst() && !row.limit.holds && row.used.gifts + gifts > *row.limit.limits.gifts) {
       // Nothing smaller fits behind it: calls that are under way must not pass before they see the pause.
-      used.gifts = *limit.limits.gifts;
+      row.used.gifts = *row.limit.limits.gifts;
     } else {
       continue;
     }
-    changed_[row_id(limit)] = used;
+    changed_[std::move(row.id)] = row.used;
   }
   return exceeded;
 }
