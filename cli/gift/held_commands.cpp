@@ -9,6 +9,7 @@
 #include "cli/command_audit.h"
 #include "cli/commands.h"
 #include "cli/listing.h"
+#include "daemon/validation/gift_request_verdict.h"
 #include "platform/text.h"
 #include "platform/visible_text.h"
 #include "sync/gift/held_requests.h"
@@ -22,17 +23,8 @@ using store::HeldGiftRequest;
 std::string sentences_of(const std::vector<store::HoldReason>& reasons) {
   std::string text;
   for (const store::HoldReason& reason : reasons)
-    text.append(text.empty() ? "" : " ")
-        .append(reason.field.empty() ? "" : reason.field + ": ")
-        .append(reason.message);
+    text.append(text.empty() ? "" : " ").append(sync::describe(reason));
   return printable(text);
-}
-
-Json reasons_json(const std::vector<store::HoldReason>& reasons) {
-  Json list = Json::array();
-  for (const store::HoldReason& reason : reasons)
-    list.push_back({{"field", reason.field}, {"code", reason.code}, {"message", reason.message}});
-  return list;
 }
 
 void describe(ListedRow& row, const HeldGiftRequest& held, const std::string& account) {
@@ -49,7 +41,7 @@ void describe(ListedRow& row, const HeldGiftRequest& held, const std::string& ac
   row.add_json("decided_at", json_time(held.decided_at));
   row.add_json("decided_by", text_or_null(held.decided_by));
   row.add_json("comment", text_or_null(held.comment));
-  row.add_json("reasons", reasons_json(reasons));
+  row.add_json("reasons", validation::reasons_json(reasons));
   row.set_below(sentences_of(reasons));
 }
 
@@ -124,7 +116,7 @@ Json review_json(const sync::HeldReview& review) {
   json["amount"] = json_amount(review.amount);
   json["item"] = text_or_null(review.item ? review.item->name : "");
   json["delivery"] = to_word(review.held.mode);
-  json["faults"] = reasons_json(review.faults);
+  json["faults"] = validation::reasons_json(review.faults);
   json["recipients"] = Json::array();
   for (const store::NewRecipient& to : review.recipients)
     json["recipients"].push_back({{"email", to.email},
@@ -154,9 +146,8 @@ int show_held(const Console& console, CliContext& ctx, const ShowOptions& option
   line("Amount", found->amount ? to_decimal(*found->amount) : "not known");
   line("Campaign", found->utm_campaign_id.value_or(""));
   line("Comment", held.comment);
-  for (const store::HoldReason& reason : found->reasons) line("Waits", reason.message);
-  for (const store::HoldReason& fault : found->faults)
-    line("FAULT", (fault.field.empty() ? "" : fault.field + ": ") + fault.message);
+  for (const store::HoldReason& reason : found->reasons) line("Waits", sync::describe(reason));
+  for (const store::HoldReason& fault : found->faults) line("FAULT", sync::describe(fault));
   for (const store::NewRecipient& to : found->recipients)
     line("Recipient", fmt::format("{} {} {}: {}", to.email, to.first_name, to.last_name, to.message));
   return EX_OK;

@@ -21,6 +21,7 @@
 #include "platform/visible_text.h"
 #include "sync/access/budget_use.h"
 #include "sync/access/sending_policy.h"
+#include "sync/gift/held_requests.h"
 
 namespace giftsync::cli {
 namespace {
@@ -144,8 +145,7 @@ void print_verdict(std::ostream& out, const ValidatedRequest& validated,
   for (const FieldIssue& warning : validated.warnings) line("Warning", validation::describe(warning));
   if (!validated.match_missing.empty()) line("Match", validated.match_missing);
   for (const FieldIssue& finding : verdict.findings) line("Finding", finding.message);
-  for (const store::HoldReason& reason : verdict.hold_reasons)
-    line("Reason", (reason.field.empty() ? "" : reason.field + ": ") + reason.message);
+  for (const store::HoldReason& reason : verdict.hold_reasons) line("Reason", sync::describe(reason));
   line("Verdict", verdict.word);
 }
 

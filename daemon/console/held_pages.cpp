@@ -45,9 +45,8 @@ std::optional<HeldReview> find_review(const PageCall& call) {
 }
 
 Data reasons_data(const std::vector<store::HoldReason>& reasons) {
-  return list_of(reasons, [](const store::HoldReason& reason) {
-    return Data("text", (reason.field.empty() ? "" : reason.field + ": ") + reason.message);
-  });
+  return list_of(reasons,
+                 [](const store::HoldReason& reason) { return Data("text", sync::describe(reason)); });
 }
 
 Data row_data(const PageCall& call, const store::HeldGiftRequest& held) {

@@ -103,6 +103,10 @@ HeldOutcome decided_before(store::Store& store, GiftRequestId id) {
 
 }  // namespace
 
+std::string describe(const store::HoldReason& reason) {
+  return reason.field.empty() ? reason.message : reason.field + ": " + reason.message;
+}
+
 std::string describe_state(const store::HeldGiftRequest& held) {
   const std::string at = held.decided_at ? " on " + minute_text(*held.decided_at) + " UTC" : "";
   switch (held.state) {
