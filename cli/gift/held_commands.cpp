@@ -117,6 +117,7 @@ Json review_json(const sync::HeldReview& review) {
   json["item"] = text_or_null(review.item ? review.item->name : "");
   json["delivery"] = to_word(review.held.mode);
   json["faults"] = validation::reasons_json(review.faults);
+  json["notes"] = validation::reasons_json(review.notes);
   json["recipients"] = Json::array();
   for (const store::NewRecipient& to : review.recipients)
     json["recipients"].push_back({{"email", to.email},
@@ -127,6 +128,7 @@ Json review_json(const sync::HeldReview& review) {
 }
 
 int show_held(const Console& console, CliContext& ctx, const ShowOptions& options) {
+  prepare_sending(console, ctx);
   const auto found = review(console, ctx, options.id);
   if (!found) return fail_unknown(console, options.id);
   if (options.json) {
@@ -148,6 +150,7 @@ int show_held(const Console& console, CliContext& ctx, const ShowOptions& option
   line("Comment", held.comment);
   for (const store::HoldReason& reason : found->reasons) line("Waits", sync::describe(reason));
   for (const store::HoldReason& fault : found->faults) line("FAULT", sync::describe(fault));
+  for (const store::HoldReason& note : found->notes) line("Note", sync::describe(note));
   for (const store::NewRecipient& to : found->recipients)
     line("Recipient", fmt::format("{} {} {}: {}", to.email, to.first_name, to.last_name, to.message));
   return EX_OK;

@@ -54,6 +54,7 @@ Json review_json(const sync::HeldReview& review) {
   json["utm_campaign_id"] = review.utm_campaign_id ? Json(*review.utm_campaign_id) : Json(nullptr);
   json["comment"] = review.held.comment;
   json["faults"] = reasons_json(review.faults);
+  json["notes"] = reasons_json(review.notes);
   json["recipients"] = Json::array();
   for (const store::NewRecipient& to : review.recipients)
     json["recipients"].push_back({{"email", to.email},

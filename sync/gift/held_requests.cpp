@@ -8,6 +8,8 @@
 #include "platform/dependency_error.h"
 #include "platform/digest.h"
 #include "platform/text.h"
+#include "sync/access/approval_rules.h"
+#include "sync/access/credential.h"
 #include "sync/access/sending_policy.h"
 #include "sync/gift/gift_actions.h"
 #include "sync/gift/test_gifts.h"
@@ -61,6 +63,50 @@ void add_recipient_faults(HeldReview& review, store::DoNotSend& list,
   }
   if (more > 0)
     review.faults.push_back({"more", "recipients", fmt::format("{} more recipients are refused.", more)});
+}
+
+/// Of a key or token with which a call would send nothing now.
+void add_credential_notes(HeldReview& review, store::Credentials& credentials, UtcMillis now) {
+  const std::string& prefix = review.held.credential_prefix;
+  const CredentialKind kind = kind_of_prefix(prefix);
+  const std::string name =
+      (kind == CredentialKind::api_key ? "The API key " : "The organization token ") + prefix;
+  for (const store::Credential& credential : credentials.list(kind)) {
+    if (credential.prefix != prefix) continue;
+    const CredentialState state = state_of(credential, now);
+    const std::string& why = credential.pause_reason;
+    if (state == CredentialState::revoked)
+      review.notes.push_back(
+          {"key_revoked", "",
+           fmt::format("{} was revoked on {} UTC.", name, minute_text(*credential.revoked_at))});
+    else if (state == CredentialState::expired)
+      review.notes.push_back(
+          {"key_expired", "",
+           fmt::format("{} expired on {} UTC.", name, minute_text(*credential.expires_at))});
+    else if (state == CredentialState::paused)
+      review.notes.push_back(
+          {"key_paused", "",
+           fmt::format("{} is paused since {} UTC{}.", name, minute_text(*credential.paused_at),
+                       why.empty() ? "" : " (" + why + ")")});
+  }
+}
+
+void add_budget_notes(HeldReview& review, store::GiftRequests& gifts, UtcMillis now) {
+  if (!review.account || !review.item) return;
+  const store::NewGiftRequest request = new_gift_request({.sender = *review.account,
+                                                          .item = *review.item,
+                                                          .mode = review.held.mode,
+                                                          .recipients = {},
+                                                          .credential_prefix = review.held.credential_prefix},
+                                                         now);
+  std::vector<store::ExceededLimit> exceeded;
+  for (const store::AskedLimit& asked :
+       gifts.ask_limits(request.request, static_cast<std::size_t>(review.held.gifts)))
+    if (!asked.limit.is_burst() && asked.is_exceeded()) exceeded.push_back({asked});
+  for (store::HoldReason& note : limit_reasons(exceeded, {})) {
+    note.message += " An approval sends it all the same.";
+    review.notes.push_back(std::move(note));
+  }
 }
 
 std::string version_of(const HeldReview& review) {
@@ -141,6 +187,8 @@ std::optional<HeldReview> review_held(store::Store& store, const std::vector<std
     add_account_faults(review);
     add_item_faults(review);
     add_recipient_faults(review, store.do_not_send, allowed_domains, now);
+    add_credential_notes(review, store.credentials, now);
+    add_budget_notes(review, store.gifts, now);
   }
   review.version = version_of(review);
   return review;

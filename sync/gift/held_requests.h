@@ -18,16 +18,19 @@ struct HeldReview {
   store::HeldGiftRequest held;
   std::vector<store::HoldReason> reasons;       ///< why it waits
   std::vector<store::HoldReason> faults;        ///< why it cannot be sent now: no approval overrides them
+  std::vector<store::HoldReason> notes;         ///< what an approval overrides now (GUARD-32)
   std::optional<store::Account> account;        ///< whose request it is
   std::optional<store::GiftItem> item;          ///< as the catalogue has it now
   std::vector<store::NewRecipient> recipients;  ///< empty some time after the decision
   std::optional<std::string> utm_campaign_id;
   std::optional<Money> amount;  ///< of all gifts by the present prices; absent: not known
-  /// 32 hex digits that change with the content, the price and the faults.
+  /// 32 hex digits that change with the content, the price and the faults; not with the notes, since a budget
+  /// changes with each gift.
   std::string version;
 };
 
-/// Nothing when there is no such request. Reads the store. Throws DependencyError.
+/// Nothing when there is no such request. Reads the store; it has notes of budgets once set_sending_charge()
+/// was called. Throws DependencyError.
 std::optional<HeldReview> review_held(store::Store& store, const std::vector<std::string>& allowed_domains,
                                       GiftRequestId id, UtcMillis now);
 

@@ -86,6 +86,18 @@ TEST_F(CliHeld, AnApprovalCountsInTheBudgetsAndCountsNoPeriodAgain) {
   EXPECT_EQ(store.sending_usage.find_period("2026-11").at("all").gifts, 52);
 }
 
+// covers: GUARD-32
+TEST_F(CliHeld, ShowNamesTheBudgetsThatAnApprovalOverrides) {
+  const std::string id = held();
+  EXPECT_EQ(Json::parse(run({"show", id, "--json"}).out)["notes"], Json::array());
+  cli_.run({"budget", "set", "account", "rose@example.com", "--month-gifts", "1"});
+  const std::string sentence = "The account's budget of 1 gift for November 2026 has 1 left";
+  EXPECT_THAT(run({"show", id}).out, HasSubstr("Note      " + sentence));
+  const Json notes = Json::parse(run({"show", id, "--json"}).out)["notes"];
+  ASSERT_THAT(notes, SizeIs(1));
+  EXPECT_EQ(notes[0]["code"], "budget_exceeded");
+}
+
 // covers: GUARD-26
 TEST_F(CliHeld, WhatMustNotBeSentStaysHeld) {
   const std::string id = held();

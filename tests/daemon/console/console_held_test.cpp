@@ -76,6 +76,24 @@ TEST_F(ConsoleHeld, AnApproverReadsAndApproves) {
   EXPECT_EQ(store_.gifts.find_recipients({std::stoll(id)}).size(), 2u);
 }
 
+// covers: GUARD-32
+TEST_F(ConsoleHeld, ThePageSaysThatTheKeyIsPausedAndTheFormHoldsAllTheSame) {
+  const std::string id = held();
+  store::Credential key;
+  key.account = account_;
+  key.prefix = "gsk_live_abcdefg";
+  key.hash = std::string(64, 'a');
+  key.id = store_.credentials.insert(key);
+  sign_in(user("ana@example.com", {Role::approver}));
+  const std::string before = get(path(id)).body;
+  EXPECT_THAT(before, Not(HasSubstr("id=\"notes\"")));
+  store_.credentials.pause(key, "<odd>", now_);
+  EXPECT_THAT(get(path(id)).body, AllOf(HasSubstr("The API key gsk_live_abcdefg is paused since"),
+                                        HasSubstr("(&lt;odd&gt;)"), HasSubstr(path(id) + "/approve")));
+  press_on(before, path(id) + "/approve");
+  EXPECT_EQ(state(id), HeldState::sent);
+}
+
 // covers: GUARD-29
 TEST_F(ConsoleHeld, ADecisionAppliesToWhatThePageShowed) {
   const std::string id = held();

@@ -188,6 +188,44 @@ TEST_F(HeldRequestHandlerTest, ARejectedOrExpiredOneIsNotSentAndARepeatSaysSo) {
   EXPECT_EQ(approved_, 0);
 }
 
+// covers: GUARD-32
+TEST_F(HeldRequestHandlerTest, WhatAnApprovalOverridesIsNotedAndIsNoPartOfTheVersion) {
+  const std::string id = held_id();
+  const http::HttpResponse before = held_.read(request(rose_), id).wait();
+  EXPECT_THAT(json::parse(before.body)["data"]["notes"], IsEmpty());
+  const store::Credential key = store_->credentials.list(CredentialKind::api_key).front();
+  ASSERT_EQ(key.prefix, sync::public_prefix(ana_));
+  store_->credentials.pause(key, "odd calls", now_);
+  const UtcMillis now = now_;
+  store_->gifts.set_sending_charge([now](const store::GiftRequest& asked) {
+    return store::SendingCharge{"2026-11-21",
+                                {{"2026-11",
+                                  store::usage_scope(store::BudgetKind::account, asked.account.value),
+                                  store::BudgetKind::account,
+                                  {{}, Money{900}},
+                                  now,
+                                  now + kDayMillis},
+                                 {"burst:1795263600000:10", asked.credential_prefix, {}, {1, {}}, now, now}}};
+  });
+  const http::HttpResponse shown = held_.read(request(rose_), id).wait();
+  const json notes = json::parse(shown.body)["data"]["notes"];
+  ASSERT_THAT(notes, SizeIs(2)) << "a burst counts calls, and an approval is none";
+  EXPECT_EQ(notes[0]["code"], "key_paused");
+  EXPECT_EQ(notes[0]["message"],
+            "The API key " + key.prefix + " is paused since " + minute_text(now_) + " UTC (odd calls).");
+  EXPECT_EQ(notes[1]["code"], "budget_exceeded");
+  EXPECT_EQ(notes[1]["message"],
+            "The account's budget of 9.00 for November 2026 has 9.00 left; this request costs 10.00. An "
+            "approval sends it all the same.");
+  EXPECT_EQ(header(shown, "ETag"), header(before, "ETag"));
+  store_->credentials.revoke(key, now_);
+  const json revoked = json::parse(held_.read(request(rose_), id).wait().body)["data"]["notes"];
+  ASSERT_THAT(revoked, SizeIs(2));
+  EXPECT_EQ(revoked[0]["code"], "key_revoked");
+  EXPECT_EQ(decide(id, true, rose_, header(before, "ETag")).status, 200);
+  EXPECT_THAT(json::parse(held_.read(request(rose_), id).wait().body)["data"]["notes"], IsEmpty());
+}
+
 // covers: GUARD-26
 TEST_F(HeldRequestHandlerTest, WhatNoApprovalOverridesKeepsItHeld) {
   const std::string id = held_id();
