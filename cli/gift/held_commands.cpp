@@ -3,7 +3,9 @@
 #include <sysexits.h>
 
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/command_audit.h"
@@ -164,12 +166,46 @@ struct DecisionOptions {
   bool yes = false;
 };
 
-/// 0 when it was decided, now or before, as asked.
-int decide_one(const Console& console, CliContext& ctx, const DecisionOptions& options,
-               const std::string& id) {
+/// What a decision is about, as it was read before the question.
+struct Preview {
+  std::vector<std::pair<std::string, std::string>> versions;  ///< of each id as given; empty: there is none
+  std::size_t requests = 0;                                   ///< that can be decided as asked
+  std::int64_t gifts = 0;                                     ///< of them
+  std::optional<Money> amount = Money{};                      ///< of them; absent: not known
+};
+
+/// Prints what an approval overrides; what several requests have in common once.
+Preview preview_of(const Console& console, CliContext& ctx, bool approves,
+                   const std::vector<std::string>& ids) {
+  Preview preview;
+  std::set<std::string> printed;
+  for (const std::string& id : ids) {
+    const auto found = review(console, ctx, id);
+    preview.versions.emplace_back(id, found ? found->version : "");
+    if (!found || found->held.state != HeldState::held || (approves && !found->faults.empty())) continue;
+    ++preview.requests;
+    preview.gifts += found->held.gifts;
+    preview.amount =
+        preview.amount && found->amount ? std::optional(*preview.amount + *found->amount) : std::nullopt;
+    for (const store::HoldReason& note : found->notes)
+      if (approves && printed.insert(note.message).second)
+        console.info(printable(fmt::format("{}: {}", id, sync::describe(note))));
+  }
+  return preview;
+}
+
+std::string question_of(const Preview& preview, bool approves) {
+  return fmt::format("{} {} with {} {}?", approves ? "Approve" : "Reject",
+                     pluralize(preview.requests, "request"), pluralize(preview.gifts, "gift"),
+                     preview.amount ? "for " + to_decimal(*preview.amount) : "whose cost is not known");
+}
+
+/// 0 when it was decided, now or before, as asked. `version`: of what was read before the question.
+int decide_one(const Console& console, CliContext& ctx, const DecisionOptions& options, const std::string& id,
+               const std::string& version) {
   const auto found = review(console, ctx, id);
   if (!found) return fail_unknown(console, id);
-  sync::HeldDecisionAsked asked{os_user(), options.comment, {found->version}};
+  sync::HeldDecisionAsked asked{os_user(), options.comment, {version}};
   asked.audit = command_event(console, "", {});
   const HeldState wanted = options.approves ? HeldState::sent : HeldState::rejected;
   sync::HeldOutcome outcome{sync::HeldOutcome::Kind::illegal, sync::describe_state(found->held), wanted};
@@ -193,29 +229,23 @@ int decide(const Console& console, CliContext& ctx, const DecisionOptions& optio
   if (options.ids.empty() == options.credential.empty())
     return console.fail(EX_USAGE, "give the numbers of requests, or --credential");
   std::vector<std::string> ids = options.ids;
-  std::int64_t gifts = 0;
   if (!options.credential.empty()) {
     each_row(console, 0,
              pages_of(ctx.store, {HeldState::held, options.credential, {}, is_test_key(options.credential)}),
-             [&](const HeldGiftRequest& held) {
-               ids.push_back(std::to_string(held.id.value));
-               gifts += held.gifts;
-             });
+             [&](const HeldGiftRequest& held) { ids.push_back(std::to_string(held.id.value)); });
     if (ids.empty())
       return console.fail(EX_DATAERR,
                           fmt::format("no request of {} waits; \"giftsyncctl held list\" shows all",
                                       in_quotes(options.credential)));
   }
-  if (!options.approves || !options.credential.empty()) {
-    const std::string question =
-        fmt::format("{} {}{}?", options.approves ? "Approve" : "Reject", pluralize(ids.size(), "request"),
-                    gifts > 0 ? " with " + pluralize(gifts, "gift") : "");
-    if (const auto refused = refuse_unconfirmed(console, options.yes, question)) return *refused;
-  }
   if (options.approves) prepare_sending(console, ctx);
+  const Preview preview = preview_of(console, ctx, options.approves, ids);
+  if (preview.requests > 0)
+    if (const auto refused = refuse_unconfirmed(console, options.yes, question_of(preview, options.approves)))
+      return *refused;
   int code = EX_OK;
-  for (const std::string& id : ids)
-    if (const int failed = decide_one(console, ctx, options, id); failed != EX_OK) code = failed;
+  for (const auto& [id, version] : preview.versions)
+    if (const int failed = decide_one(console, ctx, options, id, version); failed != EX_OK) code = failed;
   return code;
 }
 

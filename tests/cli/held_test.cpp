@@ -12,6 +12,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 class CliHeld : public testing::Test {
@@ -54,7 +55,7 @@ TEST_F(CliHeld, AnApprovedRequestBecomesGiftsWithTermsThatCount) {
   EXPECT_THAT(run({"list"}).out, AllOf(HasSubstr(id), HasSubstr("10.00"), HasSubstr("rose@example.com"),
                                        HasSubstr("The rule \"all\" holds it.")));
   EXPECT_THAT(run({"show", id}).out, AllOf(HasSubstr("ada@example.org"), HasSubstr("Coffee")));
-  const auto approved = run({"approve", id, "--comment", "as agreed"});
+  const auto approved = run({"approve", id, "--comment", "as agreed", "--yes"});
   EXPECT_EQ(approved.code, 0) << approved.err;
   EXPECT_EQ(approved.out, id + " sent\n");
   store::Store store(cli_.address());
@@ -79,9 +80,9 @@ TEST_F(CliHeld, AnApprovalCountsInTheBudgetsAndCountsNoPeriodAgain) {
   cli_.run({"budget", "set", "installation", "--month-gifts", "100"});
   const std::string first = held();
   const std::string second = held();
-  EXPECT_EQ(run({"approve", first}).code, 0);
+  EXPECT_EQ(run({"approve", first, "--yes"}).code, 0);
   tests::run_sql(cli_.address(), "UPDATE sending_usage SET gifts = 50 WHERE id = '2026-11 all'");
-  EXPECT_EQ(run({"approve", second}).code, 0);
+  EXPECT_EQ(run({"approve", second, "--yes"}).code, 0);
   store::Store store(cli_.address());
   EXPECT_EQ(store.sending_usage.find_period("2026-11").at("all").gifts, 52);
 }
@@ -109,6 +110,29 @@ TEST_F(CliHeld, WhatMustNotBeSentStaysHeld) {
   EXPECT_THAT(run({"show", id}).out, HasSubstr("recipients[1].email"));
   EXPECT_THAT(listed("held"), SizeIs(1));
   EXPECT_EQ(run({"reject", id, "--comment", "no", "--yes"}).out, id + " rejected\n");
+}
+
+// covers: OPS-28, GUARD-32
+TEST_F(CliHeld, BothDecisionsAreConfirmedWithGiftsAndCost) {
+  const std::string first = held();
+  const std::string second = held();
+  for (const char* verb : {"approve", "reject"}) {
+    const auto refused = run({verb, first, second});
+    EXPECT_EQ(refused.code, 64);
+    EXPECT_THAT(refused.err,
+                HasSubstr("2 requests with 4 gifts for 20.00? This cannot be undone; add --yes"));
+  }
+  EXPECT_THAT(listed("held"), SizeIs(2));
+  cli_.run({"budget", "set", "account", "rose@example.com", "--month-gifts", "1"});
+  const std::string note = ": The account's budget of 1 gift for November 2026 has 1 left";
+  EXPECT_THAT(run({"approve", first, second}).err,
+              AllOf(HasSubstr(first + note), Not(HasSubstr(second + note)), HasSubstr("Approve 2 requests")))
+      << "what both have in common once";
+  cli_.run({"do-not-send", "add", "bea@example.org"});
+  const auto faulty = run({"approve", first});
+  EXPECT_EQ(faulty.code, 65) << "there is nothing to approve";
+  EXPECT_THAT(faulty.err, Not(HasSubstr("Approve 1 request")));
+  EXPECT_THAT(run({"reject", first}).err, HasSubstr("Reject 1 request with 2 gifts for 10.00?"));
 }
 
 TEST_F(CliHeld, AllOfAKeyAreDecidedTogether) {

@@ -59,7 +59,7 @@ class HeldRequests(daemon_fixture.DaemonTestCase):
             self.assertEqual(urls.status, 202)
             self.assertIn("sending.held", [item["condition"] for item in fixture.status()["needs_attention"]])
             self.assertIn("A person has to approve it by the rule", fixture.ctl("held", "show", str(first)))
-            self.assertIn(f"{first} sent", fixture.ctl("held", "approve", str(first), "--comment", "as agreed"))
+            self.assertIn(f"{first} sent", fixture.ctl("held", "approve", str(first), "--comment", "as agreed", "--yes"))
             self.assertIn(f"{second} rejected", fixture.ctl("held", "reject", str(second), "--yes"))
             fixture.ctl("held", "approve", str(second), expect=65)
             daemon_fixture.wait_until(lambda: [mail.to for mail in mails_in(fixture.outbox)] == ["kim@example.com"], "the mail")

@@ -87,7 +87,7 @@ class TestKeys(ConsoleTestCase):
             self.assertEqual(live.get(f"{SEND}/{held['id']}").status, 404)
             self.assertEqual(fixture.ctl_json("held", "list"), [])
             self.assertEqual([row["id"] for row in fixture.ctl_json("held", "list", "--test")], [held["id"]])
-            fixture.ctl("held", "approve", str(held["id"]))
+            fixture.ctl("held", "approve", str(held["id"]), "--yes")
             daemon_fixture.wait_until(lambda: self.recipients(fixture, held["id"])[0]["status"] == "delivered", "the approved gift",
                                       pace_seconds=0.2)
             record = test.post("/api/v1/request_records", {})
