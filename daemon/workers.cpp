@@ -462,8 +462,8 @@ bool Workers::maintain(PeriodicWorker& worker, const std::function<void()>& main
 /// Also without request records, whose worker queues the mails about those.
 void Workers::notify_users() {
   const UtcMillis now = system_now();
-  if (!shared_.settings.console.enabled) return shared_.store.approver_notices.queue_admin_mails(now);
-  sync::add_held_notices(shared_.store, shared_.settings.requests.allow_self_approval, now);
+  if (shared_.settings.console.enabled)
+    sync::add_held_notices(shared_.store, shared_.settings.requests.allow_self_approval, now);
   shared_.store.approver_notices.queue_mails(now);
 }
 

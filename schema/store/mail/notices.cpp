@@ -143,14 +143,13 @@ void ApproverNotices::add(std::span<const ApproverNotice> notices, UtcMillis now
 }
 
 void ApproverNotices::queue_mails(UtcMillis now) {
-  queue_if_any(*database_,
-               mails_to_users("(SELECT user_id, mail_number FROM approver_notice WHERE mail_number = 0 UNION "
-                              "ALL SELECT user_id, mail_number FROM admin_notice WHERE mail_number = 0)"),
-               now);
-}
-
-void ApproverNotices::queue_admin_mails(UtcMillis now) {
-  queue_if_any(*database_, mails_to_users("admin_notice"), now);
+  queue_if_any(
+      *database_,
+      mails_to_users(has_console_
+                         ? "(SELECT user_id, mail_number FROM approver_notice WHERE mail_number = 0 UNION "
+                           "ALL SELECT user_id, mail_number FROM admin_notice WHERE mail_number = 0)"
+                         : "admin_notice"),
+      now);
 }
 
 ApproverMail ApproverNotices::take(UserId user, std::int64_t mail_number, const std::string& claimed_by) {
@@ -162,11 +161,15 @@ ApproverMail ApproverNotices::take(UserId user, std::int64_t mail_number, const 
         " AND user_id = " + id + " AND EXISTS (SELECT 1 FROM mail_outbox d WHERE d.transaction_id = -" + id +
         " AND d.number = " + number + " AND d.message_id = '' AND d.lease_owner = :owner)";
     const std::string outcome = std::string("CASE WHEN ") + kStillWaits + " THEN " + number + " ELSE ";
-    const std::string take_new = "UPDATE approver_notice SET mail_number = " + outcome + kDecidedBefore +
-                                 " END WHERE mail_number IN (0, " + number + ")" + is_owned;
-    const std::string repeat = "UPDATE approver_notice SET repeated_in = " + outcome +
-                               "0 END WHERE mail_number > 0 AND mail_number < " + number +
-                               " AND (repeated_in = " + number + " OR " + kStillWaits + ")" + is_owned;
+    std::string take_new = "UPDATE approver_notice SET mail_number = " + outcome + kDecidedBefore +
+                           " END WHERE mail_number IN (0, " + number + ")" + is_owned;
+    std::string repeat = "UPDATE approver_notice SET repeated_in = " + outcome +
+                         "0 END WHERE mail_number > 0 AND mail_number < " + number +
+                         " AND (repeated_in = " + number + " OR " + kStillWaits + ")" + is_owned;
+    if (!has_console_) {
+      take_new = "UPDATE approver_notice SET mail_number = 0 WHERE mail_number = " + number + is_owned;
+      repeat = "UPDATE approver_notice SET repeated_in = 0 WHERE repeated_in = " + number + is_owned;
+    }
     const std::string take_admins =
         "UPDATE admin_notice SET mail_number = " + number + " WHERE mail_number = 0" + is_owned;
     database_->write([&](soci::session& session) {

@@ -60,6 +60,10 @@ class ApproverNotices {
  public:
   explicit ApproverNotices(std::shared_ptr<sql::Database> database) : database_(std::move(database)) {}
 
+  /// Whether approvers have the console, without which they decide nothing: while it is off the notices to
+  /// them are left for a mail after it is on. To be called before the others.
+  void set_console(bool is_on) { has_console_ = is_on; }
+
   /// The ones of these records.
   std::vector<UnnoticedRecord> find_unnoticed(std::span<const std::string> record_ids);
   /// Held gift requests that wait and of which no approver has a notice, with ids above `after`, by id;
@@ -70,8 +74,6 @@ class ApproverNotices {
   /// Queues a mail for each user with notices that no mail has, unless one of theirs has not ended: due now,
   /// or kApproverMailPauseMillis after the last one.
   void queue_mails(UtcMillis now);
-  /// The same for those with notices to admins alone: approvers need the console.
-  void queue_admin_mails(UtcMillis now);
   /// The mail with this number for a sender that has claimed it. Before it may have been sent, and while
   /// `claimed_by` owns it, it takes the notices that no mail has and repeats those of earlier mails (CON-53),
   /// without those of records that do not wait any more. It stays the same when `claimed_by` is empty, but
@@ -82,6 +84,7 @@ class ApproverNotices {
 
  private:
   std::shared_ptr<sql::Database> database_;
+  bool has_console_ = true;
 };
 
 // Queues the mails that carry notices. A recipient has one row in the mail outbox, with a

@@ -217,7 +217,8 @@ TEST_P(AdminNotices, WithoutTheConsoleAdminsAloneAreMailedAndOldNoticesAreDelete
   const ApproverNotice waiting{user("ben@example.com", {Role::approver}), -7, "", "7", "Coffee", ""};
   store_->approver_notices.add(std::span(&waiting, 1), kNow);
   reach("all", BudgetKind::installation, 80);
-  store_->approver_notices.queue_admin_mails(kNow);
+  store_->approver_notices.set_console(false);
+  store_->approver_notices.queue_mails(kNow);
   const auto claims = store_->deliveries.claim("a", 60'000, 10, kNow);
   ASSERT_THAT(claims, SizeIs(1));
   EXPECT_EQ(claims[0].transaction.value, -ana.value);
@@ -225,6 +226,29 @@ TEST_P(AdminNotices, WithoutTheConsoleAdminsAloneAreMailedAndOldNoticesAreDelete
   EXPECT_EQ(count(), "1");
   store_->approver_notices.prune(kNow + 1);
   EXPECT_EQ(count(), "0");
+}
+
+// covers: CON-31, GUARD-31
+TEST_P(AdminNotices, WithoutTheConsoleAnAdminsMailLeavesApproverNoticesForLater) {
+  NewGiftRequest held = request_for(1);
+  held.hold_reasons = {{"rule", "", "A rule holds it."}};
+  const std::int64_t id = store_->gifts.create(std::span(&held, 1)).front().request.value;
+  const UserId ana = user("ana@example.com", {Role::admin, Role::approver});
+  const ApproverNotice waiting{ana, -id, "", std::to_string(id), "Coffee", ""};
+  store_->approver_notices.add(std::span(&waiting, 1), kNow);
+  EXPECT_THAT(queue(), ElementsAre("ana@example.com"));
+  EXPECT_THAT(mail_of(ana).notices, SizeIs(1)) << "claimed, and not begun";
+  store_->approver_notices.set_console(false);
+  reach("all", BudgetKind::installation, 80);
+  const ApproverMail mail = mail_of(ana, 1, "a");
+  EXPECT_THAT(mail.notices, IsEmpty());
+  EXPECT_THAT(mail.admin_notices, SizeIs(1));
+  sql("UPDATE mail_outbox SET state = 'accepted', lease_owner = ''");
+  EXPECT_THAT(queue(kNow + kDayMillis), IsEmpty());
+  store_->approver_notices.set_console(true);
+  EXPECT_THAT(queue(kNow + kDayMillis), ElementsAre("ana@example.com"));
+  EXPECT_THAT(mail_of(ana, 2, "a").notices, SizeIs(1));
+  EXPECT_THAT(mail_of(ana, 2, "a").admin_notices, IsEmpty());
 }
 
 }  // namespace
