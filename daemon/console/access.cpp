@@ -141,6 +141,13 @@ WaitingRequests requests_to_decide(const PageCall& call) {
   return waiting;
 }
 
+store::HeldFilter waiting_held_requests(const PageCall& call) {
+  store::HeldFilter filter{HeldState::held};
+  filter.test = call.viewer().test;
+  if (call.viewer().organization) filter.organization = call.viewer().organization;
+  return filter;
+}
+
 std::size_t count_failed_requests(const PageCall& call) {
   if (!uses_request_records(call)) return 0;
   const store::RequestRecordFilter failed{store::RequestRecordState::pending, true};

@@ -68,6 +68,8 @@ struct WaitingRequests {
   bool is_known = true;  ///< false: the CRM, which knows the own ones, does not respond
 };
 WaitingRequests requests_to_decide(const PageCall& call);
+/// The held gift requests that wait and that the user sees.
+store::HeldFilter waiting_held_requests(const PageCall& call);
 /// How many unsent request records of those that the user sees have an error, at most 100.
 std::size_t count_failed_requests(const PageCall& call);
 

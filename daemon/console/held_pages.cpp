@@ -167,11 +167,9 @@ http::HttpResponse decide(const PageCall& call, bool approves) {
 }  // namespace
 
 http::HttpResponse held_page(const PageCall& call) {
-  store::HeldFilter filter{HeldState::held};
-  filter.test = call.viewer().test;
-  if (call.viewer().organization) filter.organization = call.viewer().organization;
   const auto after = parse_number<std::int64_t>(field(call.query, "after"));
-  auto found = call.store().held.list(filter, GiftRequestId{after.value_or(0)}, kPageRows + 1);
+  auto found =
+      call.store().held.list(waiting_held_requests(call), GiftRequestId{after.value_or(0)}, kPageRows + 1);
   const bool has_more = found.size() > kPageRows;
   if (has_more) found.resize(kPageRows);
   Data data;

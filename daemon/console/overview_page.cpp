@@ -159,9 +159,7 @@ void add_waiting(Data& data, const PageCall& call, std::size_t failure_classes,
   add(url_of(call, requests.numbers.size() == 1 ? path_of_request(requests.numbers.front()) : "/requests"),
       "requests_wait", static_cast<std::int64_t>(requests.numbers.size()), requests.is_cut);
   if (may(call.viewer().roles, Permission::decide_requests)) {
-    store::HeldFilter filter{HeldState::held};
-    if (call.viewer().organization) filter.organization = call.viewer().organization;
-    const auto held = call.store().held.list(filter, {}, kPageRows + 1);
+    const auto held = call.store().held.list(waiting_held_requests(call), {}, kPageRows + 1);
     const bool is_cut = held.size() > kPageRows;
     add(url_of(call, held.size() == 1 ? "/held/" + std::to_string(held.front().id.value) : "/held"),
         "held_requests_wait", static_cast<std::int64_t>(is_cut ? kPageRows : held.size()), is_cut);

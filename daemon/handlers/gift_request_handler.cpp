@@ -28,12 +28,6 @@ using validation::warn_of_recent_gifts;
 constexpr std::int64_t kOverloadRetrySeconds = 1;
 constexpr std::size_t kMaxListedFindings = 100;
 
-std::optional<GiftRequestId> parse_request_id(std::string_view text) {
-  const auto id = parse_number<std::int64_t>(text);
-  if (!id || *id < 1 || *id > kMaxId || text.front() == '0') return std::nullopt;
-  return GiftRequestId{*id};
-}
-
 /// What is listed of refused recipients: the first ones, and how many more there are.
 http::FieldIssues listed(http::FieldIssues refused) {
   if (refused.size() <= kMaxListedFindings) return refused;
@@ -359,7 +353,7 @@ http::HttpResponse GiftRequestHandler::state_response(const store::GiftRequest& 
 
 http::Reply GiftRequestHandler::read(const http::HttpRequest& request, std::string_view id_text) {
   const auto handle = [&](const store::ApiKeyOwner& caller) {
-    const auto id = parse_request_id(id_text);
+    const auto id = parse_gift_request_id(id_text);
     const auto found = id ? store_.gifts.find_gift_request(*id) : std::nullopt;
     // A live key and a test key do not see each other's (TEST-1).
     const bool is_test = is_test_key(caller.key.prefix);

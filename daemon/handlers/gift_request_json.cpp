@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "platform/json.h"
+#include "platform/text.h"
 #include "schema/store/gift/gift_fields.h"
 
 namespace giftsync::handlers {
@@ -42,6 +43,12 @@ Json state_json(const store::RecipientTransaction& recipient) {
 }
 
 }  // namespace
+
+std::optional<GiftRequestId> parse_gift_request_id(std::string_view text) {
+  const auto id = parse_number<std::int64_t>(text);
+  if (!id || *id < 1 || *id > kMaxId || text.front() == '0') return std::nullopt;
+  return GiftRequestId{*id};
+}
 
 std::string created_gift_request_json(SendMode mode, GiftRequestId id,
                                       const std::vector<RecipientResponse>& recipients,

@@ -1,8 +1,9 @@
-// daemon/handlers: the JSON of the answers to gift requests (HTTP-1, HTTP-2). Pure. Their bodies are read by
-// daemon/validation/gift_request_body.h.
+// daemon/handlers: the JSON of the answers to gift requests (HTTP-1, HTTP-2), and the id in their paths.
+// Pure. Their bodies are read by daemon/validation/gift_request_body.h.
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,9 @@ using validation::GiftRequestLimits;
 using validation::parse_crm_gift_request_body;
 using validation::parse_gift_request_body;
 using validation::reasons_json;
+
+/// An id as the answers have it: not below 1, without leading zeros.
+std::optional<GiftRequestId> parse_gift_request_id(std::string_view text);
 
 // The bodies of the API's successful responses (HTTP-1, HTTP-2, HTTP-7). Pure.
 //

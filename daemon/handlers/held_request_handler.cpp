@@ -9,7 +9,6 @@
 #include "daemon/http/routes.h"
 #include "platform/ip_address.h"
 #include "platform/json.h"
-#include "platform/text.h"
 #include "platform/url_parameters.h"
 
 namespace giftsync::handlers {
@@ -19,12 +18,6 @@ constexpr std::size_t kPageSize = 100;
 
 http::HttpResponse unknown_held_request() {
   return http::problem(404, "unknown_held_request", "Not Found", "There is no such held request.");
-}
-
-std::optional<GiftRequestId> parse_id(std::string_view text) {
-  const auto id = parse_number<std::int64_t>(text);
-  if (!id || *id < 1 || *id > kMaxId || text.front() == '0') return std::nullopt;
-  return GiftRequestId{*id};
 }
 
 Json time_json(const std::optional<UtcMillis>& time) {
@@ -104,7 +97,8 @@ http::Reply HeldRequestHandler::list(const http::HttpRequest& request, std::stri
                 fmt::format("state must be held, sent, rejected or expired; found {}.",
                             http::quoted(state))}});
         const std::string after = value("after");
-        const auto from = after.empty() ? GiftRequestId{} : parse_id(after).value_or(GiftRequestId{-1});
+        const auto from =
+            after.empty() ? GiftRequestId{} : parse_gift_request_id(after).value_or(GiftRequestId{-1});
         if (from.value < 0)
           return http::invalid_request(
               {{"after", "invalid", fmt::format("after must be an id; found {}.", http::quoted(after))}});
@@ -118,7 +112,7 @@ http::Reply HeldRequestHandler::list(const http::HttpRequest& request, std::stri
 
 std::optional<sync::HeldReview> HeldRequestHandler::review(const store::ApiKeyOwner& caller,
                                                            std::string_view id_text) {
-  const auto id = parse_id(id_text);
+  const auto id = parse_gift_request_id(id_text);
   auto found = id ? sync::review_held(store_, options_.allowed_domains, *id, options_.clock()) : std::nullopt;
   const bool is_seen = found && found->held.organization == caller.account.organization &&
                        is_test_key(found->held.credential_prefix) == is_test_key(caller.key.prefix);

@@ -76,6 +76,19 @@ TEST_F(ConsoleHeld, AnApproverReadsAndApproves) {
   EXPECT_EQ(store_.gifts.find_recipients({std::stoll(id)}).size(), 2u);
 }
 
+// covers: TEST-7
+TEST_F(ConsoleHeld, ListAndOverviewHaveTheSameRequests) {
+  const std::string id = held();
+  sign_in(user("ana@example.com", {Role::approver}));
+  for (const char* page : {"/console/", "/console/held"}) EXPECT_THAT(get(page).body, HasSubstr(path(id)));
+  cookie_ += "; " + std::string(kSession) + "_tests=on";
+  for (const char* page : {"/console/", "/console/held"}) {
+    const http::HttpResponse shown = get(page);
+    EXPECT_EQ(shown.status, 200);
+    EXPECT_THAT(shown.body, Not(HasSubstr(path(id)))) << page;
+  }
+}
+
 // covers: GUARD-32
 TEST_F(ConsoleHeld, ThePageSaysThatTheKeyIsPausedAndTheFormHoldsAllTheSame) {
   const std::string id = held();
