@@ -275,7 +275,7 @@ void add_show(Commands& commands, Command& noun) {
   Command* verb =
       commands.verb(noun, "show",
                     "Show a held gift request: what was asked for, why it waits, what it costs now, "
-                    "and what keeps it from being approved.",
+                    "what an approval overrides, and what keeps it from being approved.",
                     {"held show 42", "held show 42 --json"});
   verb->add_option("ID", options->id, "Number of the request")->required();
   verb->add_flag("--json", options->json, "Print JSON");
