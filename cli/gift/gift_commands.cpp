@@ -245,16 +245,15 @@ int purge_test_gifts(const Console& console, CliContext& ctx, const PurgeOptions
   const UtcMillis before = console.now() - *parse_duration(options.older);
   audit_object(console, "test");
   const std::int64_t deleted = sync::purge_test_gifts(ctx.store.test_gifts, before, [] { return true; });
-  console.info(fmt::format("{} deleted.", pluralize(deleted, "test gift")));
+  console.info(fmt::format("{} deleted: test gifts and held test requests.", deleted));
   return EX_OK;
 }
 
 void add_purge_test(Commands& commands, Command& noun) {
   const auto options = std::make_shared<PurgeOptions>();
   Command* verb = commands.verb(noun, "purge-test",
-                                "Delete test gifts with all their rows now; the daemon does it after "
-                                "test.keep_days. Gifts of live keys "
-                                "stay.",
+                                "Delete test gifts with all their rows, and held test requests, now; the "
+                                "daemon does it after test.keep_days. Gifts of live keys stay.",
                                 {"gift purge-test", "gift purge-test --older 1d"});
   verb->add_option("--older", options->older, "Only those that were requested that long ago: 30m, 24h, 7d")
       ->option_text("TIME")

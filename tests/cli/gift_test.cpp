@@ -624,9 +624,12 @@ TEST_F(CliGift, TestGiftsAreListedAndPurgedByTheirOwnOptions) {
   EXPECT_EQ(exported.code, 65);
   EXPECT_THAT(exported.err, HasSubstr("gift list --test --json"));
   EXPECT_THAT(cli_.run({"gift", "export"}).err, HasSubstr("1 gift exported."));
-  EXPECT_THAT(cli_.run({"gift", "purge-test", "--older", "1d"}).err, HasSubstr("0 test gifts deleted."));
+  EXPECT_THAT(cli_.run({"gift", "purge-test", "--older", "1d"}).err, HasSubstr("0 deleted:"));
   cli_.now = cli_.now + 1;
-  EXPECT_THAT(cli_.run({"gift", "purge-test"}).err, HasSubstr("1 test gift deleted."));
+  request.hold_reasons = {{"rule", "", "A person has to approve it."}};
+  store.gifts.create(std::span(&request, 1));
+  EXPECT_THAT(cli_.run({"gift", "purge-test"}).err,
+              HasSubstr("2 deleted: test gifts and held test requests."));
   EXPECT_EQ(listed({"--test"}), 0u);
   EXPECT_EQ(listed({}), 1u);
 }
