@@ -17,7 +17,8 @@ namespace {
 constexpr std::size_t kPageSize = 100;
 
 http::HttpResponse unknown_held_request() {
-  return http::problem(404, "unknown_held_request", "Not Found", "There is no such held request.");
+  return http::problem(404, "unknown_held_request", "The held request is unknown",
+                       "There is no such held request.");
 }
 
 Json time_json(const std::optional<UtcMillis>& time) {
@@ -151,7 +152,7 @@ http::Reply HeldRequestHandler::decide(const http::HttpRequest& request, std::st
     if (approves && !options_.allow_self_approval && found->held.account == caller.account.id) {
       store_.audit.add(sync::refused_decision(event, *found, approves, "GUARD-27",
                                               "the request of the key's own account"));
-      return http::problem(403, "own_request", "Forbidden",
+      return http::problem(403, "own_request", "Requesters cannot approve their own request",
                            "Requesters cannot approve their own request (requests.allow_self_approval in the "
                            "settings is false). Ask another approver.");
     }
@@ -162,9 +163,10 @@ http::Reply HeldRequestHandler::decide(const http::HttpRequest& request, std::st
                                                : sync::reject_held(store_, *found, asked, now);
     switch (outcome.kind) {
       case sync::HeldOutcome::Kind::illegal:
-        return http::problem(409, "illegal_move", "Conflict", outcome.reason);
+        return http::problem(409, "illegal_move", "The request's state does not allow this", outcome.reason);
       case sync::HeldOutcome::Kind::changed:
-        return http::problem(412, "content_changed", "Precondition Failed", outcome.reason);
+        return http::problem(412, "content_changed", "The content was edited since it was read",
+                             outcome.reason);
       case sync::HeldOutcome::Kind::faulty:
         return faulty(outcome);
       case sync::HeldOutcome::Kind::done:

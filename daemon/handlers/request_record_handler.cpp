@@ -141,20 +141,21 @@ Json text_or_null(const std::string& text) {
 }
 
 http::HttpResponse unknown_request_record() {
-  return http::problem(404, "unknown_request_record", "Not Found", "There is no such request record.");
+  return http::problem(404, "unknown_request_record", "The request record is unknown",
+                       "There is no such request record.");
 }
 
-http::HttpResponse forbidden(std::string_view code, std::string_view message) {
-  return http::problem(403, code, "Forbidden", message);
+http::HttpResponse forbidden(std::string_view code, std::string_view title, std::string_view message) {
+  return http::problem(403, code, title, message);
 }
 
-http::HttpResponse conflict(std::string_view code, const std::string& message) {
-  return http::problem(409, code, "Conflict", message);
+http::HttpResponse conflict(std::string_view code, std::string_view title, std::string_view message) {
+  return http::problem(409, code, title, message);
 }
 
 http::HttpResponse content_changed() {
   return http::problem(
-      412, "content_changed", "Precondition Failed",
+      412, "content_changed", "The content was edited since it was read",
       "The request record's content is not the one that If-Match names: it was edited since. "
       "Nothing was decided; read it again.");
 }
@@ -215,13 +216,13 @@ std::optional<http::HttpResponse> auto_approval_refusal(const sync::RequestRecor
       return std::nullopt;
     case sync::AutoApprovalAccess::not_enabled:
       return forbidden(
-          "may_not_auto_approve",
+          "may_not_auto_approve", "The API key may not approve its own request",
           "This API key may not set Auto_Approved, which would approve its own request. That takes "
           "requests.allow_api_auto_approval in the settings, or requests.allow_self_approval and the scope "
           "approve. Leave Auto_Approved out; the request then waits for approval.");
     case sync::AutoApprovalAccess::other_sender:
       return forbidden(
-          "sender_is_another",
+          "sender_is_another", "The API key may not approve for another Sender",
           "This API key may not set Auto_Approved on behalf of another Sender. That takes "
           "requests.allow_self_approval in the settings and the scope approve. Leave Auto_Approved out; the "
           "request then waits for approval.");
@@ -276,7 +277,7 @@ http::Reply RequestRecordHandler::handle_for_caller(const http::HttpRequest& req
               "a "
               "live key, or the endpoint for gift requests.");
         if (options_.settings.enabled) return handler(caller);
-        return forbidden("requests_disabled",
+        return forbidden("requests_disabled", "Request records are not in use here",
                          "Request records are not in use here: requests.enabled in the settings is false.");
       });
 }
@@ -424,7 +425,7 @@ http::Reply RequestRecordHandler::decide(const http::HttpRequest& request, const
     const bool approves = action == sync::RequestRecordAction::approve;
     if (approves && !options_.settings.allow_self_approval &&
         sync::is_own(parties_of(store_, *row), with_crm_users(caller)))
-      return forbidden("own_request",
+      return forbidden("own_request", "Requesters cannot approve their own request",
                        "Requesters cannot approve their own request (requests.allow_self_approval in the "
                        "settings is false). Ask another approver.");
     // By its number, which decide_request_record looks up first: it may equal another record's Id.
@@ -436,9 +437,10 @@ http::Reply RequestRecordHandler::decide(const http::HttpRequest& request, const
     using Kind = sync::ApprovalResult::Kind;
     if (outcome.kind == Kind::unknown) return unknown_request_record();
     if (outcome.kind == Kind::other_content) return content_changed();
-    if (outcome.kind == Kind::illegal) return conflict("illegal_move", outcome.reason);
+    if (outcome.kind == Kind::illegal)
+      return conflict("illegal_move", "The request's state does not allow this", outcome.reason);
     if (outcome.kind == Kind::changed)
-      return conflict("changed_meanwhile",
+      return conflict("changed_meanwhile", "The request was changed at the same time",
                       "The request record was changed at the same time: " + outcome.reason + ".");
     options_.on_changed();
     return http::json_response(

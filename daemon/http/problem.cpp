@@ -140,7 +140,7 @@ HttpResponse live_only(std::string_view message) {
 
 HttpResponse test_only() {
   return problem(
-      400, "test_only", "Bad Request",
+      400, "test_only", "The header is for test keys",
       "The header Giftsync-Test-Response is for test keys (gsk_test_...), and this key or token is live. "
       "Nothing was created; leave the header out.");
 }
