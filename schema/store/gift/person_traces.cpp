@@ -247,8 +247,9 @@ std::string erased_text(const TextColumn& column, const PersonText& text, const 
   return {};
 }
 
-std::int64_t erase_text(soci::session& session, const PersonText& text, const std::string& address_key,
-                        const std::string& mark) {
+/// False when it has changed since. True also of one that was erased with its gift or request record.
+bool erase_text(soci::session& session, const PersonText& text, const std::string& address_key,
+                const std::string& mark) {
   const TextColumn& column = column_of(text);
   const std::string table = column.table;
   // An open record is another person's by now: its history stays but for this text.
@@ -265,9 +266,9 @@ std::int64_t erase_text(soci::session& session, const PersonText& text, const st
   const std::string statement = "UPDATE " + table + " SET " + column.column + " = :erased WHERE " +
                                 column.key + " = " + (column.is_number ? "cast(:key AS bigint)" : ":key");
   if (&column == &kRefusedBody)  // `text` has its bytes
-    return sql::change_rows(session, statement, use(erased, "erased"), use(text.key, "key"));
-  return sql::change_rows(session, statement + " AND " + column.column + " = :known", use(erased, "erased"),
-                          use(text.key, "key"), use(text.text, "known"));
+    return sql::change_rows(session, statement, use(erased, "erased"), use(text.key, "key")) > 0;
+  return sql::change_rows(session, statement + " AND " + column.column + " IN (:known, :erased)",
+                          use(erased, "erased"), use(text.key, "key"), use(text.text, "known")) > 0;
 }
 
 }  // namespace
@@ -419,7 +420,8 @@ std::int64_t PersonTraces::erase_texts(std::span<const PersonText> texts, const 
     const auto some = texts.subspan(from, std::min(kGiftsPerTransaction, texts.size() - from));
     erased += database_->write([&](soci::session& session) {
       std::int64_t changed = 0;
-      for (const PersonText& text : some) changed += erase_text(session, text, address_key, mark);
+      for (const PersonText& text : some)
+        if (erase_text(session, text, address_key, mark)) ++changed;
       return changed;
     });
   }

@@ -67,7 +67,8 @@ class PersonTraces {
   /// Replaces contents, edits and comments of these request records, which were sent or rejected.
   void erase_request_records(std::span<const std::string> record_ids);
   /// Replaces these texts where they have not changed since; of a closed request record its comments and
-  /// edits, too, which may have names alone.
+  /// edits, too, which may have names alone. Returns how many are erased now, also those that the calls above
+  /// have erased.
   std::int64_t erase_texts(std::span<const PersonText> texts, const std::string& address_key,
                            const std::string& mark);
   /// Replaces the address in its entries of the do-not-send list by its keyed hash; returns how many.
