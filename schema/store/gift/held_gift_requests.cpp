@@ -43,6 +43,10 @@ std::string_view domain_of(std::string_view address_key) {
   return at == std::string_view::npos ? std::string_view() : address_key.substr(at + 1);
 }
 
+std::string in_unicode(const std::string& domain) {
+  return std::string(domain_of(email_key_in_unicode("@" + domain)));
+}
+
 /// The waiting request becomes `state`; false when it does not wait any more. An approval may not come after
 /// its end, though no worker has expired it yet.
 bool decide(soci::session& session, const HeldDecision& decision, HeldState state, UtcMillis now) {
@@ -251,17 +255,24 @@ std::string RecipientDomains::first_new(std::span<const NewRecipient> recipients
     std::erase_if(domains, [&](const std::string& domain) { return known_.contains(domain); });
   }
   if (domains.empty()) return {};
-  const std::string list = sql::list_of(database_->dialect(), domains);
+  // Those of gifts from before this table have the form of the gifts' addresses.
+  std::vector<std::string> forms = domains;
+  for (const std::string& domain : domains) forms.push_back(in_unicode(domain));
+  const std::string list = sql::list_of(database_->dialect(), forms);
   const auto stored = database_->read([&](soci::session& session) {
     return sql::select_column<std::string>(
         session, "SELECT domain FROM recipient_domain WHERE " + sql::in_list(session, "domain", "list", true),
         use(list, "list"));
   });
   const std::set<std::string> found(stored.begin(), stored.end());
-  remember(found);
-  for (const std::string& domain : domains)
-    if (!found.contains(domain)) return domain;
-  return {};
+  const auto is_new = [&](const std::string& domain) {
+    return !found.contains(domain) && !found.contains(in_unicode(domain));
+  };
+  const auto first = std::ranges::find_if(domains, is_new);
+  std::string first_new = first == domains.end() ? std::string() : *first;
+  std::erase_if(domains, is_new);
+  remember({domains.begin(), domains.end()});
+  return first_new;
 }
 
 std::set<std::string> RecipientDomains::unknown_of(std::span<const NewGiftRequest* const> requests) {

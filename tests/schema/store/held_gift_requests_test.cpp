@@ -320,5 +320,24 @@ TEST_P(HeldGiftRequestsTest, ADomainIsNewUntilAGiftWasRequestedThere) {
   EXPECT_EQ(count("recipient_domain"), "1");
 }
 
+// MATCH-1
+TEST_P(HeldGiftRequestsTest, AnInternationalisedDomainIsKnownInBothForms) {
+  const std::string unicode = "bücher.example";
+  const std::string ascii = "xn--bcher-kva.example";
+  for (const std::string& known : {unicode, ascii}) {
+    sql("DELETE FROM recipient_domain");
+    sql("INSERT INTO recipient_domain (domain, first_at) VALUES ('" + known + "', 1)");
+    store::Store store(address());
+    for (const std::string& asked : {unicode, ascii}) {
+      NewGiftRequest request = request_for(2);
+      request.recipients[0].email = "ada@new.example";
+      request.recipients[1].email = "ada@" + asked;
+      EXPECT_EQ(store.gifts.first_new_domain(request.recipients), "new.example");
+      EXPECT_EQ(store.gifts.first_new_domain(std::span(request.recipients).subspan(1)), "")
+          << asked << ", of " << known;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace giftsync::store
