@@ -45,11 +45,25 @@ std::string item_of(soci::session& session, const std::string& gift_id) {
       .value_or(gift_id);
 }
 
+/// Without the condition of LeasedTable's index: all states are meant.
+constexpr LeasedTable kMails{"mail_outbox", "transaction_id", ""};
+
+/// The mail's user is an admin of whose notices one has no mail: it does not wait (GUARD-31).
+constexpr const char* kIsUrgent =
+    "transaction_id IN (SELECT -a.user_id FROM admin_notice a WHERE a.mail_number = 0)";
+
 /// When the mail after this row's may leave.
 std::string next_time() {
   const std::string after = "updated_at + " + std::to_string(kApproverMailPauseMillis);
-  return "CASE WHEN state = 'withdrawn' OR " + after + " < :now THEN cast(:now as bigint) ELSE " + after +
-         " END";
+  return "CASE WHEN state = 'withdrawn' OR " + after + " < :now OR " + kIsUrgent +
+         " THEN cast(:now as bigint) ELSE " + after + " END";
+}
+
+/// A condition on the mails that were queued for the end of the user's ten minutes, and are urgent now.
+std::string waits_though_urgent(UtcMillis now) {
+  return "state = 'queued' AND message_id = '' AND first_deferred_at IS NULL AND lease_owner = '' AND "
+         "next_attempt_at > " +
+         std::to_string(now.value) + " AND " + kIsUrgent;
 }
 
 /// The mails of users with such notices.
@@ -62,8 +76,16 @@ NoticeMails mails_to_users(std::string notices) {
 }
 
 void queue_if_any(sql::Database& database, const NoticeMails& mails, UtcMillis now) {
-  const auto has_work = [&](soci::session& session) { return has_mail_to_queue(session, mails); };
-  write_if_any(database, has_work, [&](soci::session& session) { queue_notice_mails(session, mails, now); });
+  const auto has_work = [&](soci::session& session) {
+    return has_mail_to_queue(session, mails) ||
+           sql::has_row(session, "mail_outbox WHERE " + waits_though_urgent(now));
+  };
+  write_if_any(database, has_work, [&](soci::session& session) {
+    queue_notice_mails(session, mails, now);
+    session << ordered_update(session, kMails, "next_attempt_at = :now, ordered_at = :now",
+                              waits_though_urgent(now)),
+        use(now, "now");
+  });
 }
 
 bool has_role(soci::session& session, UserId user, Role role) {
@@ -218,13 +240,6 @@ void ApproverNotices::prune(UtcMillis before) {
   store::prune(*database_, {"approver_notice", "created_at"}, before);
   store::prune(*database_, {"admin_notice", "created_at"}, before);
 }
-
-namespace {
-
-/// Without the condition of LeasedTable's index: all states are meant.
-constexpr LeasedTable kMails{"mail_outbox", "transaction_id", ""};
-
-}  // namespace
 
 bool has_mail_to_queue(soci::session& session, const NoticeMails& mails) {
   return sql::has_row(

@@ -25,7 +25,7 @@ class Database;
 
 namespace giftsync::store {
 
-/// Two mails to one user are at least this far apart.
+/// Two mails to one user are at least this far apart, unless the second one has notices to an admin.
 inline constexpr std::int64_t kApproverMailPauseMillis = 10 * kMinuteMillis;
 
 /// A request record that waits for approval and of which no approver has a notice.
@@ -72,7 +72,7 @@ class ApproverNotices {
   /// One transaction; a notice that exists stays as it is.
   void add(std::span<const ApproverNotice> notices, UtcMillis now);
   /// Queues a mail for each user with notices that no mail has, unless one of theirs has not ended: due now,
-  /// or kApproverMailPauseMillis after the last one.
+  /// or kApproverMailPauseMillis after the last one. With a notice to an admin one is due now in any case.
   void queue_mails(UtcMillis now);
   /// The mail with this number for a sender that has claimed it. Before it may have been sent, and while
   /// `claimed_by` owns it, it takes the notices that no mail has and repeats those of earlier mails (CON-53),
