@@ -160,7 +160,7 @@ std::string advice_for_id(const CliContext& ctx, const RowOptions& options) {
 }
 
 int refuse_id(const Console& console, const CliContext& ctx, const RowOptions& options) {
-  return console.fail(EX_NOINPUT, fmt::format("the CRM has no {} with the Id {}; {}", options.object,
+  return console.fail(EX_DATAERR, fmt::format("the CRM has no {} with the Id {}; {}", options.object,
                                               in_quotes(options.id), advice_for_id(ctx, options)));
 }
 

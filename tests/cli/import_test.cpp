@@ -313,7 +313,7 @@ TEST(CliCrm, NumbersThatMatchNothingAndDeletedRowsAreTold) {
                     HasSubstr("region US (matching.default_region)"), HasSubstr("never match by Phone: 2\n"),
                     Not(HasSubstr("MobilePhone is")),
                     HasSubstr("1 row is deleted (IsDeleted is true) and is not stored; 0 rows of the CRM")));
-  EXPECT_EQ(cli.run({"crm", "show", "contact", "003D"}).code, 66);
+  EXPECT_EQ(cli.run({"crm", "show", "contact", "003D"}).code, 65);
 }
 
 // MATCH-33
@@ -388,7 +388,7 @@ TEST(CliCrm, ShowsARowOrTheNearestOne) {
   EXPECT_EQ(nlohmann::json::parse(json.out)["Email"], "rose@example.com");
   const auto absent = [&](const std::string& object, const std::string& id) {
     const auto result = cli.run({"crm", "show", object, id});
-    EXPECT_EQ(result.code, 66);
+    EXPECT_EQ(result.code, 65);
     return result.err;
   };
   EXPECT_EQ(cli.run({"crm", "show", "contact", "003000000000001"}).out, shown.out) << "one Id (MATCH-34)";

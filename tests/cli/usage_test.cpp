@@ -46,6 +46,25 @@ TEST(CliUsage, CompletesWordsOptionsAndValues) {
   EXPECT_EQ(complete({"crm", "show", "contact", ""}), "") << "an Id";
 }
 
+// OPS-2
+TEST(CliUsage, WhatDoesNotExistIsOneExitCode) {
+  const CliFixture cli;
+  ASSERT_EQ(cli.run({"db", "migrate"}).code, 0);
+  for (const std::vector<std::string>& args : {std::vector<std::string>{"gift", "show", "987654"},
+                                               {"gift", "resend", "987654"},
+                                               {"gift", "link", "987654", "--none", "--reason", "x"},
+                                               {"rematch", "--gift", "987654"},
+                                               {"change", "restore", "987654"},
+                                               {"held", "show", "987654"},
+                                               {"crm", "show", "contact", "003D"},
+                                               {"user", "grant", "none@example.com", "auditor"},
+                                               {"key", "pause", "nothing"},
+                                               {"organization", "rotate", "unknown"},
+                                               {"source", "refused", "unknown"},
+                                               {"sso", "show", "unknown"}})
+    EXPECT_EQ(cli.run(args).code, 65) << args[0] << ' ' << args[1];
+}
+
 TEST(CliUsage, HelpGoesToStdoutAndSucceeds) {
   const CliFixture cli;
   for (const std::vector<std::string>& args : {std::vector<std::string>{"--help"},
