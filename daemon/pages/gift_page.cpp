@@ -269,6 +269,13 @@ http::HttpResponse former_address_page(const content::Messages& messages, const 
   return notice_page(410, {"superseded_link", "options_title", "former_address_text"}, messages, branding);
 }
 
+http::HttpResponse erased_person_page(bool is_refused, const content::Messages& messages,
+                                      const content::Branding& branding) {
+  if (is_refused)
+    return notice_page(200, {"erased_person", "stopped", "erased_stopped_text"}, messages, branding);
+  return notice_page(410, {"erased_person", "options_title", "erased_person_text"}, messages, branding);
+}
+
 http::HttpResponse rate_limited_page(const content::Messages& messages, const content::Branding& branding,
                                      std::int64_t retry_after_seconds) {
   return http::with_header(

@@ -73,6 +73,11 @@ http::HttpResponse superseded_link_page(const content::Messages& messages, const
 /// 410: a stop link of an address that the gift no longer goes to.
 http::HttpResponse former_address_page(const content::Messages& messages, const content::Branding& branding);
 
+/// A stop link of a gift whose recipient's data was erased: 200 if `is_refused`, no gifts are sent to the
+/// address; else 410, since without the address the link can stop nothing.
+http::HttpResponse erased_person_page(bool is_refused, const content::Messages& messages,
+                                      const content::Branding& branding);
+
 /// 429 + Retry-After: too many unknown links from one client.
 http::HttpResponse rate_limited_page(const content::Messages& messages, const content::Branding& branding,
                                      std::int64_t retry_after_seconds);

@@ -11,6 +11,7 @@
 #include "platform/logging.h"
 #include "platform/text.h"
 #include "platform/url_parameters.h"
+#include "schema/store/gift/erased_address.h"
 #include "sync/gift/gift_actions.h"
 
 namespace giftsync::pages {
@@ -124,6 +125,10 @@ http::Reply GiftPageHandler::handle(const http::HttpRequest& request, std::strin
   const store::Gift& gift = view->gift;
   if (!gift.transaction.gift_source.empty())
     return unknown_link_page(messages, branding_);  // another system sent it
+  if (payload->kind == sync::LinkKind::stop && store::is_erased_address(gift.transaction.email)) {
+    const auto entries = store_.do_not_send.find(std::span(&gift.transaction.email, 1), options_.clock());
+    return erased_person_page(!entries.empty(), messages, branding_);
+  }
   // The CRM's record keeps its view link for good, so an older one stays and shows nothing of the recipient.
   const bool is_current = links_.is_current(*payload, gift.transaction);
   if (!is_current && payload->kind == sync::LinkKind::stop) return former_address_page(messages, branding_);

@@ -82,6 +82,8 @@ const std::vector<std::pair<std::string, std::function<http::HttpResponse()>>> k
     {"unknown", [] { return unknown_link_page(kEnglish, kFace); }},
     {"old", [] { return superseded_link_page(kEnglish, kFace); }},
     {"of a former address", [] { return former_address_page(kEnglish, kFace); }},
+    {"of an erased person", [] { return erased_person_page(false, kEnglish, kFace); }},
+    {"of an erased person who opted out", [] { return erased_person_page(true, kEnglish, kFace); }},
     {"slow", [] { return rate_limited_page(kEnglish, kFace, 7); }},
     {"elsewhere", [] { return cross_site_page(kEnglish, kFace, "https://gifts.example/g/x"); }}};
 

@@ -219,6 +219,31 @@ TEST_F(StopPage, ALinkOfAFormerAddressSaysWhomToAsk) {
 }
 
 // PAGE-3
+TEST_F(StopPage, ALinkOfAnErasedPersonSaysSoWithoutTheAddress) {
+  const std::string address = "p0@example.com";
+  const std::string link = token();
+  store_->do_not_send.set_erased_address_key(std::string(32, 'k'));
+  const auto erased =
+      store_->person_traces.erase_gifts(std::span(&gift_, 1), store_->do_not_send.mark_of(address));
+  ASSERT_THAT(erased, ElementsAre(gift_));
+  const auto expect_pages = [&](int status, const std::string& text) {
+    for (const http::HttpResponse& response :
+         {send_request("GET", link), send_request("POST", link, "choice=stop"),
+          send_request("POST", link, "choice=allow"), send_request("POST", link, kOneClick)}) {
+      EXPECT_EQ(response.status, status);
+      EXPECT_THAT(response.body, AllOf(HasSubstr("This person&#39;s data was erased"), HasSubstr(text),
+                                       Not(HasSubstr("example.com")), Not(HasSubstr("erased:"))));
+    }
+  };
+  expect_pages(410, "please ask the person who sent it");
+  EXPECT_THAT(listed(), IsEmpty());
+  list(address, DoNotSendReason::opted_out);
+  store_->person_traces.erase_entries(address, store_->do_not_send.hash_of(address));
+  expect_pages(200, "no gifts are sent to that address");
+  EXPECT_THAT(listed(), ElementsAre(store_->do_not_send.mark_of(address))) << "allowing again is not offered";
+}
+
+// PAGE-3
 TEST_F(StopPage, TheLinkOfACancelledGiftStaysValid) {
   const std::string redeem = token(LinkKind::redeem);
   const std::string stop = token();
