@@ -283,6 +283,13 @@ http::HttpResponse rate_limited_page(const content::Messages& messages, const co
       "Retry-After", std::to_string(retry_after_seconds));
 }
 
+http::HttpResponse changed_often_page(const content::Messages& messages, const content::Branding& branding,
+                                      std::int64_t retry_after_seconds) {
+  return http::with_header(
+      notice_page(429, {"changed_often", "stopped", "changed_often_text"}, messages, branding), "Retry-After",
+      std::to_string(retry_after_seconds));
+}
+
 http::HttpResponse unavailable_page(const content::Messages& messages, const content::Branding& branding,
                                     std::int64_t retry_after_seconds) {
   return http::with_header(

@@ -82,6 +82,10 @@ http::HttpResponse erased_person_page(bool is_refused, const content::Messages& 
 http::HttpResponse rate_limited_page(const content::Messages& messages, const content::Branding& branding,
                                      std::int64_t retry_after_seconds);
 
+/// 429 + Retry-After: gifts were allowed again too often by one link; they stay stopped.
+http::HttpResponse changed_often_page(const content::Messages& messages, const content::Branding& branding,
+                                      std::int64_t retry_after_seconds);
+
 /// 503: the store does not respond.
 http::HttpResponse unavailable_page(const content::Messages& messages, const content::Branding& branding,
                                     std::int64_t retry_after_seconds);

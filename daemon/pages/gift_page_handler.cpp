@@ -201,6 +201,8 @@ http::Reply GiftPageHandler::handle_stop(const PageRequest& page_request) {
   if (page_request.gift.request.is_test) {
     // The tester's own click concerns no gift that is sent (TEST-2).
   } else if (asked == StopRequest::allow) {
+    const auto count = allow_limiter_.count(gift.id, now);
+    if (count.is_exceeded) return changed_often_page(page_request.messages, branding_, count.reset_seconds);
     if (may_allow_again(page_request.gift) && allow_again(store_.do_not_send, gift, now))
       log_info("recipient allows gifts again", fields);
   } else if (asked != StopRequest::none) {

@@ -80,6 +80,8 @@ class GiftPageHandler {
   static constexpr std::int64_t kMaxGuesses = 20;  ///< unknown links of one client in a minute
   static constexpr std::size_t kMaxGuessers = 10'000;
   static constexpr std::size_t kMaxWarnedItems = 10'000;
+  /// In an hour one gift's link allows gifts again so often.
+  static constexpr std::int64_t kMaxAllowed = 10;
 
   GiftPageHandler(store::Store& store, sync::UrgentWriter& writer, const sync::GiftLinks& links,
                   content::Branding branding, GiftPageOptions options)
@@ -119,6 +121,8 @@ class GiftPageHandler {
   const GiftPageOptions options_;
   VisitLog visit_log_{options_.clock};
   FixedWindowLimiter<std::string> guess_limiter_{kMaxGuesses, kMinuteMillis, kMaxGuessers};
+  /// So a link changes the list and the audit log seldom, and a wish for no gifts is never refused (GUARD-5).
+  FixedWindowLimiter<TransactionId> allow_limiter_{kMaxAllowed, kHourMillis, kMaxGuessers};
   /// One warning an hour for each item, and for whether its codes have run out.
   FixedWindowLimiter<std::pair<GiftId, bool>> warning_limiter_{1, kHourMillis, kMaxWarnedItems};
 };

@@ -1,8 +1,10 @@
 #include "daemon/pages/stop_page.h"
 
+#include <algorithm>
 #include <kainjow/mustache.hpp>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "daemon/pages/gift_page.h"
 #include "platform/url_parameters.h"
@@ -30,6 +32,15 @@ store::AuditEvent event_of(const char* action, const store::RecipientTransaction
           .object_kind = "do-not-send",
           .object_id = sync::audited_pattern(email_key(gift.email)),
           .detail = "by gift " + std::to_string(gift.id.value)};
+}
+
+/// By one read: a repeat is no transaction.
+template <class IsMeant>
+bool has_wish(store::DoNotSend& list, const std::string& pattern, const IsMeant& is_meant) {
+  const std::vector<store::DoNotSendEntry> entries = list.entries_of(pattern);
+  return std::any_of(entries.begin(), entries.end(), [&](const store::DoNotSendEntry& entry) {
+    return entry.pattern == pattern && entry.reason == DoNotSendReason::opted_out && is_meant(entry);
+  });
 }
 
 }  // namespace
@@ -93,14 +104,19 @@ bool opt_out(store::DoNotSend& list, const store::RecipientTransaction& gift, Ut
   entry.reason = DoNotSendReason::opted_out;
   entry.transaction = gift.id;
   entry.added_by = sync::kRecipientActor;
+  const auto is_same = [](const store::DoNotSendEntry& stored) {
+    return stored.comment.empty() && !stored.expires_at;
+  };
+  if (has_wish(list, entry.pattern, is_same)) return false;
   store::AuditEvent event = event_of("do-not-send.opt-out", gift, now);
   event.detail += ", entries";  // the store adds their number
   return list.add(std::span(&entry, 1), event) > 0;
 }
 
 bool allow_again(store::DoNotSend& list, const store::RecipientTransaction& gift, UtcMillis now) {
-  return list.remove(email_key(gift.email), DoNotSendReason::opted_out,
-                     event_of("do-not-send.allow-again", gift, now));
+  const std::string pattern = email_key(gift.email);
+  return has_wish(list, pattern, [](const store::DoNotSendEntry&) { return true; }) &&
+         list.remove(pattern, DoNotSendReason::opted_out, event_of("do-not-send.allow-again", gift, now));
 }
 
 }  // namespace giftsync::pages

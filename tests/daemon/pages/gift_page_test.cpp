@@ -85,6 +85,7 @@ const std::vector<std::pair<std::string, std::function<http::HttpResponse()>>> k
     {"of an erased person", [] { return erased_person_page(false, kEnglish, kFace); }},
     {"of an erased person who opted out", [] { return erased_person_page(true, kEnglish, kFace); }},
     {"slow", [] { return rate_limited_page(kEnglish, kFace, 7); }},
+    {"changed often", [] { return changed_often_page(kEnglish, kFace, 7); }},
     {"elsewhere", [] { return cross_site_page(kEnglish, kFace, "https://gifts.example/g/x"); }}};
 
 TEST(GiftPage, EachKindOfLinkHasItsStatusCode) {

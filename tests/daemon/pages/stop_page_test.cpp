@@ -277,6 +277,33 @@ TEST_F(StopPage, LogAndAuditHaveNoAddress) {
   }
 }
 
+TEST_F(StopPage, AllowingAgainIsLimitedAndStoppingIsNot) {
+  for (int i = 0; i < GiftPageHandler::kMaxAllowed; ++i)
+    for (const char* choice : {"stop", "stop", "allow"}) press(choice);
+  press("stop");
+  const http::HttpResponse refused = send_request("POST", token(), "choice=allow");
+  EXPECT_EQ(refused.status, 429);
+  EXPECT_THAT(refused.headers, testing::Contains(testing::Pair("Retry-After", "3600")));
+  EXPECT_THAT(refused.body, HasSubstr("You get no more gifts"));
+  EXPECT_THAT(reason_of("p0@example.com"), Optional(DoNotSendReason::opted_out));
+  press("stop");
+  EXPECT_EQ(send_request("POST", token(), kOneClick).status, 200);
+  const auto events = store_->audit.list(store::Viewer::of_command_line(), {}, 100);
+  EXPECT_EQ(static_cast<std::int64_t>(events.size()), 2 * GiftPageHandler::kMaxAllowed + 1)
+      << "none of a repeat";
+}
+
+TEST_F(StopPage, AWishReplacesAnAdminsEntryThatEnds) {
+  store::DoNotSendEntry entry;
+  entry.pattern = "p0@example.com";
+  entry.reason = DoNotSendReason::opted_out;
+  entry.added_by = "root";
+  entry.expires_at = kNow + kDayMillis;
+  ASSERT_EQ(store_->do_not_send.add(std::span(&entry, 1), {}), 1);
+  press("stop");
+  EXPECT_EQ(store_->do_not_send.entries_of(entry.pattern).at(0).expires_at, std::nullopt);
+}
+
 TEST_F(StopPage, UsesTheLanguageOfTheBrowser) {
   EXPECT_THAT(page({{"Accept-Language", "de"}}), HasSubstr("Möchten Sie keine Geschenke mehr?"));
   EXPECT_THAT(page({{"Accept-Language", "es"}}), HasSubstr("No me envíen regalos"));
