@@ -201,16 +201,16 @@ Findings paused_credentials(const Facts& facts) {
 }
 
 /// The options of "budget set" that raise each limit that is used up to twice what is used: also a limit that
-/// was set below it.
+/// was set below it. Of an amount whose rest pays for no gift to twice the limit.
 std::string raised(const UsedUpBudget& budget) {
   const store::BudgetLimits& limits = budget.limit.limits;
   const std::string option = is_month(budget.limit) ? " --month-" : " --day-";
   std::string options;
   if (limits.gifts && budget.used.gifts >= *limits.gifts)
     options += option + "gifts " + std::to_string(2 * std::max<std::int64_t>(budget.used.gifts, 1));
-  if (limits.amount && budget.used.amount >= *limits.amount)
+  if (limits.amount && (options.empty() || budget.used.amount >= *limits.amount))
     options +=
-        option + "amount " + to_decimal(Money{2 * std::max<std::int64_t>(budget.used.amount.minor_units, 1)});
+        option + "amount " + to_decimal(Money{2 * std::max(budget.used.amount, *limits.amount).minor_units});
   return options;
 }
 
@@ -224,6 +224,7 @@ Findings used_up_budgets(const Facts& facts) {
     if (limits.amount)
       used +=
           (used.empty() ? "" : ", ") + to_decimal(budget.used.amount) + " of " + to_decimal(*limits.amount);
+    if (percent_used(limits, budget.used) < 100) used += ", and the rest pays for no gift";
     found.push_back({"the budget of " + budget.kind + (has_name ? " " + budget.name : "") + " for " +
                          budget.limit.period + " is used up: " + used,
                      facts.program + "budget set " + budget.kind +

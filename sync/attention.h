@@ -41,7 +41,7 @@ struct AttentionItem : Finding {
   Part part;
 };
 
-/// A budget of which 100 % or more is used (GUARD-14).
+/// A budget of which 100 % or more is used, or whose rest pays for no gift (GUARD-14).
 struct UsedUpBudget {
   std::string kind;  ///< "account", "organization" or "installation"
   std::string name;  ///< the account's address or the organization's name; empty: the installation

@@ -180,8 +180,14 @@ void add_budgets(const config::Settings& settings, store::Store& store, UtcMilli
   const sync::SetBudgets budgets = store.sending_usage.budgets();
   facts.has_sending_limit = sync::has_sending_limit(rules, budgets, now);
   std::optional<sync::BudgetNames> names;  // most often none is used up
+  std::optional<Money> least;
   for (const sync::BudgetUse& use : sync::budget_uses(rules, budgets, store.sending_usage, now)) {
-    if (sync::percent_used(use.limit.limits, use.used) < 100) continue;
+    const std::int64_t percent = sync::percent_used(use.limit.limits, use.used);
+    if (percent < 50) continue;  // it pays once more for what it has paid
+    if (percent < 100) {
+      if (!least) least = sync::least_cost(store.catalogue.items());
+      if (!sync::pays_for_no_gift(use.limit.limits, use.used, *least)) continue;
+    }
     if (!names) names.emplace(store);
     if (facts.used_up_budgets.size() < sync::kMaxUsedUpBudgets)
       facts.used_up_budgets.push_back({std::string(sync::to_word(*use.limit.kind)),

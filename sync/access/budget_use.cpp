@@ -7,6 +7,7 @@
 
 #include "platform/text.h"
 #include "schema/ids.h"
+#include "schema/store/gift/catalogue.h"
 
 namespace giftsync::sync {
 namespace {
@@ -47,6 +48,22 @@ std::int64_t percent_used(const BudgetLimits& limits, const Usage& used) {
   const std::int64_t amount =
       limits.amount ? percent_of(used.amount.minor_units, limits.amount->minor_units) : 0;
   return std::max(gifts, amount);
+}
+
+Money least_cost(std::span<const store::GiftItem> items) {
+  std::optional<Money> least;
+  for (const store::GiftItem& item : items) {
+    if (!item.active) continue;
+    // A request may leave out the other costs.
+    const Money cost = (item.costs.item + item.costs.transaction_fee).value_or(Money{});
+    least = std::min(least.value_or(cost), cost);
+  }
+  return least.value_or(Money{});
+}
+
+bool pays_for_no_gift(const BudgetLimits& limits, const Usage& used, Money least) {
+  const auto left = amount_left(limits, used);
+  return left && *left < least;
 }
 
 bool is_exceeded(const BudgetLimits& limits, const Usage& used) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,10 @@
 #include "schema/money.h"
 #include "schema/store/gift/sending_usage.h"
 #include "sync/access/sending_budgets.h"
+
+namespace giftsync::store {
+struct GiftItem;
+}
 
 namespace giftsync::sync {
 
@@ -28,6 +33,10 @@ std::optional<std::int64_t> gifts_left(const store::BudgetLimits& limits, const 
 std::optional<Money> amount_left(const store::BudgetLimits& limits, const store::Usage& used);
 /// In percent of the tighter of both limits, rounded down; 0 without a limit. Pure.
 std::int64_t percent_used(const store::BudgetLimits& limits, const store::Usage& used);
+/// The least that a gift of the active items costs; 0 when that is not known. Pure.
+Money least_cost(std::span<const store::GiftItem> items);
+/// What is left of the amount is less than any gift costs. Pure.
+bool pays_for_no_gift(const store::BudgetLimits& limits, const store::Usage& used, Money least);
 /// More is used than the limits allow. Pure.
 bool is_exceeded(const store::BudgetLimits& limits, const store::Usage& used);
 

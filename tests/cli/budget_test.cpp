@@ -212,5 +212,21 @@ TEST_F(CliBudget, StatusNamesABudgetThatIsUsedUp) {
       << "twice the use, so that it is raised above it";
 }
 
+// OPS-27, GUARD-14
+TEST_F(CliBudget, StatusNamesABudgetWhoseRestPaysForNoGift) {
+  request_gifts(2);  // 11.50
+  store::GiftItem coffee;
+  coffee.id = {7};
+  coffee.name = "Coffee";
+  coffee.costs = {Money{500}, Money{0}, Money{25}, Money{50}};
+  store::Store(cli_.address()).catalogue.import(std::span(&coffee, 1));
+  run({"set", "account", "rose@example.com", "--month-amount", "17.00"});
+  EXPECT_THAT(conditions(), Not(Contains("sending.budget_reached"))) << "5.50 may pay for one more";
+  run({"set", "account", "rose@example.com", "--month-amount", "16.99"});
+  EXPECT_THAT(cli_.run({"status"}).out,
+              AllOf(HasSubstr("for 2026-11 is used up: 11.50 of 16.99, and the rest pays for no gift"),
+                    HasSubstr("budget set account rose@example.com --month-amount 33.98 raises it")));
+}
+
 }  // namespace
 }  // namespace giftsync::cli

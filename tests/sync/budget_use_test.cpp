@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
+#include "schema/store/gift/catalogue.h"
+
 namespace giftsync::sync {
 namespace {
 
@@ -43,6 +47,22 @@ TEST(BudgetUse, AThresholdIsReachedAtItsPercentage) {
   EXPECT_EQ(reached_threshold({80, 100}, limits, Usage{8, {}}), 80);
   EXPECT_EQ(reached_threshold({80, 100}, limits, Usage{10, {}}), 100);
   EXPECT_EQ(reached_threshold({80, 100}, {}, Usage{10, {}}), 0);
+}
+
+// GUARD-14
+TEST(BudgetUse, TheRestPaysForNoGiftWhenTheCheapestActiveItemCostsMore) {
+  std::vector<store::GiftItem> items(3);
+  items[0].costs = {Money{2'000}, Money{500}, Money{100}, Money{50}};
+  items[1].costs = {Money{700}, std::nullopt, std::nullopt, std::nullopt};
+  items[1].active = false;
+  items[2].costs = {Money{2'500}, Money{}, Money{}, Money{}};
+  EXPECT_EQ(least_cost(items), Money{2'050}) << "shipping and carbon neutral cost may be left out";
+  EXPECT_TRUE(pays_for_no_gift({std::nullopt, Money{10'000}}, Usage{4, Money{7'951}}, Money{2'050}));
+  EXPECT_FALSE(pays_for_no_gift({std::nullopt, Money{10'000}}, Usage{4, Money{7'950}}, Money{2'050}));
+  EXPECT_FALSE(pays_for_no_gift({10, std::nullopt}, Usage{9, Money{7'951}}, Money{2'050}));
+  items[0].costs = {};
+  EXPECT_EQ(least_cost(items), Money{}) << "an item whose cost is not known may cost nothing";
+  EXPECT_EQ(least_cost({}), Money{});
 }
 
 // GUARD-8
