@@ -214,7 +214,7 @@ HeldOutcome approved(store::Store& store, const HeldReview& review, const HeldDe
                         .utm_campaign_id = std::move(content->request.utm_campaign_id),
                         .warnings = std::move(content->warnings)},
                        now);
-  request.approval = decision_of(review, asked, kApproveAction, now);
+  request.approval = std::make_shared<store::HeldDecision>(decision_of(review, asked, kApproveAction, now));
   store::CreateOutcome outcome = store.gifts.create(std::span(&request, 1)).front();
   if (outcome.kind == store::CreateOutcome::Kind::unknown)
     outcome = store.gifts.resolve_unknown(request, outcome);

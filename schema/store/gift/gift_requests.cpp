@@ -237,9 +237,10 @@ void add_warnings(soci::session& session, const Draft& draft, CreateOutcome& out
       use(outcome.warnings, "warnings"), use(account, "account"), use(mode, "mode"), use(key, "key");
 }
 
-template <class Drafts>
-void insert_gifts(soci::session& session, const Drafts& drafts, const std::map<std::string, Usage>& usage,
-                  const std::set<std::string>& new_domains, bool mails_test_gifts) {
+template <class Draft>
+void insert_gifts(soci::session& session, const std::vector<const Draft*>& drafts,
+                  const std::map<std::string, Usage>& usage, const std::set<std::string>& new_domains,
+                  bool mails_test_gifts) {
   sql::BulkInsert counts(session, "sending_usage",
                          {{"id", Type::text}, {"gifts", Type::integer}, {"amount", Type::integer}},
                          "ON CONFLICT (id) DO UPDATE SET gifts = excluded.gifts, amount = excluded.amount");
@@ -247,7 +248,7 @@ void insert_gifts(soci::session& session, const Drafts& drafts, const std::map<s
   sql::BulkInsert domains(session, "recipient_domain", {{"domain", Type::text}, {"first_at", Type::integer}},
                           "ON CONFLICT DO NOTHING");
   for (const std::string& domain : new_domains)
-    domains.add({std::string_view(domain), drafts.front().input->request.created_at.value});
+    domains.add({std::string_view(domain), drafts.front()->input->request.created_at.value});
   sql::BulkInsert requests = gift_request_rows(session);
   sql::BulkInsert transactions =
       recipient_transaction_rows(session, {{"due_at", Type::integer}, {"is_test", Type::integer}});
@@ -263,26 +264,26 @@ void insert_gifts(soci::session& session, const Drafts& drafts, const std::map<s
   sql::BulkInsert test_mails(session, "mail_outbox", std::move(mail_columns));
   const std::string_view none;
   const std::int64_t zero = 0;
-  for (const auto& draft : drafts) {
-    const std::int64_t now = draft.input->request.created_at.value;
-    add_gift_request(requests, draft.id, draft.input->request, draft.stamp.terms, draft.charge.day);
-    const sql::Cell due = draft.stamp.due_at ? sql::Cell(draft.stamp.due_at->value) : sql::Cell();
+  for (const Draft* draft : drafts) {
+    const std::int64_t now = draft->input->request.created_at.value;
+    add_gift_request(requests, draft->id, draft->input->request, draft->stamp.terms, draft->charge.day);
+    const sql::Cell due = draft->stamp.due_at ? sql::Cell(draft->stamp.due_at->value) : sql::Cell();
     std::int64_t position = 0;
-    for (const NewRecipient& to : draft.input->recipients) {
-      const std::int64_t id = draft.first.value + position;
+    for (const NewRecipient& to : draft->input->recipients) {
+      const std::int64_t id = draft->first.value + position;
       const std::string email = email_to_store(to.email);
-      transactions.add({id, draft.id.value, position, email, to.first_name, to.last_name, to.message, zero,
+      transactions.add({id, draft->id.value, position, email, to.first_name, to.last_name, to.message, zero,
                         to_word(Status::sent), now, std::int64_t{1}, due,
-                        std::int64_t{draft.input->request.is_test}});
+                        std::int64_t{draft->input->request.is_test}});
       add_crm_outbox_row(marks, {id}, {now});
-      const bool is_mailed = draft.input->request.mode == SendMode::email;
-      if (draft.input->request.is_test) {
+      const bool is_mailed = draft->input->request.mode == SendMode::email;
+      if (draft->input->request.is_test) {
         if (is_mailed && mails_test_gifts)
           test_mails.add({test_mail_of({id}).value, to_word(DeliveryState::queued), zero, now, none, zero,
-                          none, now, none, zero, draft.first_turn + position, to_word(MailKind::test)});
+                          none, now, none, zero, draft->first_turn + position, to_word(MailKind::test)});
       } else if (is_mailed) {
         deliveries.add({id, to_word(DeliveryState::queued), zero, now, none, zero, none, now, none, zero,
-                        draft.first_turn + position});
+                        draft->first_turn + position});
       }
       ++position;
     }
@@ -447,26 +448,28 @@ CreateOutcome::Kind GiftRequests::decide(soci::session& session, UsageCount& cou
     outcome.recent.clear();
     return Kind::refused;
   }
-  outcome.held = held_row(draft.id, input, reasons, input.request.created_at + hold_terms_.expire_millis);
+  outcome.held = std::make_shared<HeldGiftRequest>(
+      held_row(draft.id, input, reasons, input.request.created_at + hold_terms_.expire_millis));
   return Kind::held;
 }
 
 /// Counts the drafts in their order and keeps those that are created; `outcomes` of the others, at their
 /// places, become held or refused.
-std::map<std::string, Usage> GiftRequests::keep_allowed(soci::session& session, std::vector<Draft>& drafts,
+std::map<std::string, Usage> GiftRequests::keep_allowed(soci::session& session,
+                                                        std::vector<const Draft*>& drafts,
                                                         const std::vector<std::size_t>& places,
                                                         std::vector<CreateOutcome>& outcomes) const {
   std::vector<const SendingCharge*> charges;
   std::vector<FrequencyRequest> requests;
-  for (const Draft& draft : drafts) {
-    charges.push_back(&draft.charge);
-    if (frequency_rule_.gifts > 0) requests.push_back(frequency_request(*draft.input));
+  for (const Draft* draft : drafts) {
+    charges.push_back(&draft->charge);
+    if (frequency_rule_.gifts > 0) requests.push_back(frequency_request(*draft->input));
   }
   RecipientFrequency frequency(session, frequency_rule_, requests, RecipientFrequency::Use::to_create);
   UsageCount count(session, charges, UsageCount::Use::to_count);
-  std::vector<Draft> allowed;
+  std::vector<const Draft*> allowed;
   for (std::size_t i = 0; i < drafts.size(); ++i) {
-    Draft& draft = drafts[i];
+    const Draft& draft = *drafts[i];
     CreateOutcome& outcome = outcomes[places[i]];
     // What a person approved exceeds no limit; what a rule holds is not checked yet.
     const NewGiftRequest& input = *draft.input;
@@ -479,7 +482,7 @@ std::map<std::string, Usage> GiftRequests::keep_allowed(soci::session& session, 
     if (outcome.kind == CreateOutcome::Kind::created) {
       if (!requests.empty()) frequency.add(requests[i]);
       add_warnings(session, draft, outcome);
-      allowed.push_back(std::move(draft));
+      allowed.push_back(&draft);
       continue;
     }
     outcome.recipients.clear();
@@ -503,7 +506,7 @@ GiftRequests::Inserted GiftRequests::insert(soci::session& session, std::span<co
   insert_idempotency(session, drafts);
   const KeyUsages uses = select_key_usages(session, keys);
   const auto sent = insert_record_gifts(session, drafts);
-  std::vector<Draft> fresh;
+  std::vector<const Draft*> fresh;
   std::vector<std::size_t> places;  // in the result
   std::vector<CreateOutcome> result;
   for (const Draft& draft : drafts) {
@@ -524,7 +527,7 @@ GiftRequests::Inserted GiftRequests::insert(soci::session& session, std::span<co
     }
     const KeyUsage* use = draft.input->idempotency ? &usage_of(uses, draft) : nullptr;
     if (!use || use->request == draft.id) {
-      fresh.push_back(draft);
+      fresh.push_back(&draft);
       places.push_back(result.size());
       result.push_back(created(draft));
     } else {
@@ -534,8 +537,8 @@ GiftRequests::Inserted GiftRequests::insert(soci::session& session, std::span<co
   const auto usage = keep_allowed(session, fresh, places, result);
   insert_held_of(session, result);
   std::vector<const NewGiftRequest*> sent_now;
-  for (const Draft& draft : fresh)
-    if (!draft.input->request.is_test) sent_now.push_back(draft.input);
+  for (const Draft* draft : fresh)
+    if (!draft->input->request.is_test) sent_now.push_back(draft->input);
   std::set<std::string> domains = domains_.unknown_of(sent_now);
   insert_gifts(session, fresh, usage, domains, mails_test_gifts_);
   return {std::move(result), std::move(domains)};
@@ -558,8 +561,9 @@ std::vector<CreateOutcome> GiftRequests::commit(std::span<const Draft> drafts, c
 void GiftRequests::find_replayed(CreateOutcome& outcome) {
   outcome.recipients = find_recipients(outcome.request);
   if (!outcome.recipients.empty()) return;
-  outcome.held = HeldGiftRequests(database_).find(outcome.request);
-  if (!outcome.held) return;
+  auto held = HeldGiftRequests(database_).find(outcome.request);
+  if (!held) return;
+  outcome.held = std::make_shared<HeldGiftRequest>(std::move(*held));
   if (outcome.held->state == HeldState::sent)
     outcome.recipients = find_recipients(outcome.request);  // approved between the two reads
   else

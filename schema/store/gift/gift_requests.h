@@ -132,7 +132,7 @@ struct NewGiftRequest {
   std::function<std::string(const std::vector<RecentRecipient>&)> warnings_with_recent = {};
   std::vector<HoldReason> hold_reasons = {};  ///< if any, it is held (GUARD-24); never of a request record
   /// It was held: it gets the id that it was allotted then, if it waits still, and counts beyond limits.
-  std::optional<HeldDecision> approval = std::nullopt;
+  std::shared_ptr<const HeldDecision> approval = nullptr;
   /// Of a request record: a person approved it, so limits that hold are counted only.
   bool passes_holding_limits = false;
 };
@@ -158,7 +158,7 @@ struct CreateOutcome {
   TransactionId first_transaction{};      ///< of an unknown one
   std::vector<ExceededLimit> exceeded{};  ///< of a refused one
   std::vector<RecentRecipient> recent{};  ///< of a refused one, or of a created one that the rule warns of
-  std::optional<HeldGiftRequest> held = std::nullopt;
+  std::shared_ptr<const HeldGiftRequest> held = nullptr;  ///< of a held one
 };
 
 /// Filter for listings; an empty field matches all.
@@ -313,7 +313,7 @@ class GiftRequests {
   std::vector<Draft> draft(std::span<const NewGiftRequest> requests);
   CreateOutcome::Kind decide(soci::session& session, UsageCount& count, const Draft& draft,
                              CreateOutcome& outcome) const;
-  std::map<std::string, Usage> keep_allowed(soci::session& session, std::vector<Draft>& drafts,
+  std::map<std::string, Usage> keep_allowed(soci::session& session, std::vector<const Draft*>& drafts,
                                             const std::vector<std::size_t>& places,
                                             std::vector<CreateOutcome>& outcomes) const;
   struct Inserted {

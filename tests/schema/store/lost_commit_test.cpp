@@ -127,7 +127,7 @@ TEST_P(LostCommit, AHeldRequestThatWasApprovedMeanwhileHasTheGiftsOfItsApproval)
   ASSERT_EQ(held.kind, Kind::held);
   NewGiftRequest approved = *request_in(*store_->held.find(held.request));
   approved.request.created_at = request.request.created_at;
-  approved.approval = HeldDecision{held.request, "rose", "", {}};
+  approved.approval = std::make_shared<HeldDecision>(HeldDecision{held.request, "rose", "", {}});
   const CreateOutcome made = store_->gifts.create(std::span(&approved, 1)).front();
   ASSERT_EQ(made.kind, Kind::created);
   CreateOutcome lost{Kind::unknown, held.request, {}, "", "the connection broke"};
