@@ -5,8 +5,8 @@
 #include "cli/cli_context.h"
 #include "cli/console.h"
 #include "daemon/wiring/server_secret.h"
-#include "platform/json.h"
 #include "tests/cli/cli_fixture.h"
+#include "tests/support/json.h"
 #include "tests/support/temporary_database.h"
 
 namespace giftsync::cli {
@@ -41,7 +41,7 @@ class CliBackfill : public ::testing::Test {
     args.emplace_back("--json");
     const auto result = cli_.run(args);
     EXPECT_EQ(result.code, 0) << result.err;
-    return Json::parse(result.out);
+    return tests::parse_ordered_json(result.out);
   }
   CliFixture cli_;
 };
@@ -115,10 +115,10 @@ TEST_F(CliBackfill, AnEstimatedSentTimeIsMarkedAsEstimated) {
   std::istringstream exported(cli_.run({"gift", "export", "--format", "ndjson"}).out);
   std::string line;
   ASSERT_TRUE(std::getline(exported, line));
-  EXPECT_EQ(Json::parse(line)["sent_at"], nullptr);
-  EXPECT_EQ(Json::parse(line)["opened_at"], "2020-01-02T03:04:05.000Z");
+  EXPECT_EQ(tests::parse_ordered_json(line)["sent_at"], nullptr);
+  EXPECT_EQ(tests::parse_ordered_json(line)["opened_at"], "2020-01-02T03:04:05.000Z");
   ASSERT_TRUE(std::getline(exported, line));
-  EXPECT_EQ(Json::parse(line)["sent_at"], "2020-01-01T00:00:00.000Z");
+  EXPECT_EQ(tests::parse_ordered_json(line)["sent_at"], "2020-01-01T00:00:00.000Z");
   sql("UPDATE crm_gift_record SET recipienttransactioncreatedat = '2020-01-01T00:00:00.000Z' WHERE "
       "recipienttransactionid = 1");
   EXPECT_THAT(
@@ -137,8 +137,8 @@ TEST_F(CliBackfill, TheExportHasTheTotalThatTheListHas) {
   std::istringstream exported(cli_.run({"gift", "export", "--format", "ndjson"}).out);
   std::string line;
   ASSERT_TRUE(std::getline(exported, line));
-  EXPECT_EQ(Json::parse(line)["item_cost"], "4.50");
-  EXPECT_EQ(Json::parse(line)["total_price"], "9.00");
+  EXPECT_EQ(tests::parse_ordered_json(line)["item_cost"], "4.50");
+  EXPECT_EQ(tests::parse_ordered_json(line)["total_price"], "9.00");
   EXPECT_THAT(cli_.run({"gift", "show", "1"}).out,
               AllOf(HasSubstr("9.00 = item 4.50 + shipping 1.00 + fee 3.50"), HasSubstr("Total Price 9.00")));
 }
@@ -177,8 +177,9 @@ TEST_F(CliBackfill, FieldsHaveTheirNamesAndNothingIsNullInJson) {
     EXPECT_EQ(done["summary"]["repaired"], 1);
     ASSERT_THAT(done["gifts"], SizeIs(1));
     EXPECT_EQ(done["gifts"][0]["outcome"], "repaired");
-    EXPECT_EQ(done["gifts"][0]["repaired"],
-              Json::parse(R"({"RecipientTransactionStatus": {"crm": null, "giftsync": "opened"}})"));
+    EXPECT_EQ(
+        done["gifts"][0]["repaired"],
+        tests::parse_ordered_json(R"({"RecipientTransactionStatus": {"crm": null, "giftsync": "opened"}})"));
   }
 }
 

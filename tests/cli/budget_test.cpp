@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "platform/json.h"
 #include "tests/cli/cli_fixture.h"
+#include "tests/support/json.h"
 
 namespace giftsync::cli {
 namespace {
@@ -28,7 +28,7 @@ class CliBudget : public testing::Test {
     args.insert(args.begin(), "budget");
     return cli_.run(args);
   }
-  Json listed() const { return Json::parse(run({"list", "--json"}).out); }
+  Json listed() const { return tests::parse_ordered_json(run({"list", "--json"}).out); }
   /// The row of a scope and a period.
   Json listed(const std::string& scope, const std::string& period) const {
     for (const Json& row : listed())
@@ -53,7 +53,7 @@ class CliBudget : public testing::Test {
   }
   std::vector<std::string> conditions() const {
     std::vector<std::string> names;
-    const Json status = Json::parse(cli_.run({"status", "--json"}).out);
+    const Json status = tests::parse_ordered_json(cli_.run({"status", "--json"}).out);
     for (const Json& item : status["needs_attention"]) names.push_back(item["condition"]);
     return names;
   }
@@ -181,7 +181,7 @@ TEST_F(CliBudget, CheckEndsWith1AndNamesEachDifference) {
   const auto differs = run({"check"});
   EXPECT_EQ(differs.code, 1);
   EXPECT_THAT(differs.err, AllOf(HasSubstr("1 difference"), HasSubstr("A restart of giftsyncd")));
-  const Json rows = Json::parse(run({"check", "--json"}).out);
+  const Json rows = tests::parse_ordered_json(run({"check", "--json"}).out);
   ASSERT_THAT(rows, SizeIs(1));
   EXPECT_EQ(rows[0]["period"], "2026-11");
   EXPECT_EQ(rows[0]["scope"], "account");
@@ -196,7 +196,7 @@ TEST_F(CliBudget, CheckEndsWith1AndNamesEachDifference) {
 TEST_F(CliBudget, StatusNamesABudgetThatIsUsedUp) {
   request_gifts(2);
   EXPECT_THAT(cli_.run({"status"}).out, HasSubstr("NO LIMIT: neither a budget nor a burst is set"));
-  EXPECT_EQ(Json::parse(cli_.run({"status", "--json"}).out)["sending"]["has_limit"], false);
+  EXPECT_EQ(tests::parse_ordered_json(cli_.run({"status", "--json"}).out)["sending"]["has_limit"], false);
   EXPECT_THAT(conditions(), Not(Contains("sending.budget_reached")));
   run({"set", "account", "rose@example.com", "--month-gifts", "3"});
   EXPECT_THAT(conditions(), Not(Contains("sending.budget_reached")));

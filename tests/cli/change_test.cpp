@@ -9,9 +9,9 @@
 #include "cli/status/change_import.h"
 #include "daemon/config/settings.h"
 #include "daemon/wiring/database_config.h"
-#include "platform/json.h"
 #include "sync/crm/sync_step.h"
 #include "tests/cli/cli_fixture.h"
+#include "tests/support/json.h"
 
 namespace giftsync::cli {
 namespace {
@@ -56,7 +56,7 @@ class CliChanges : public ::testing::Test {
   }
   Json json(std::vector<std::string> args) {
     args.push_back("--json");
-    return Json::parse(cli_.run(args).out);
+    return tests::parse_ordered_json(cli_.run(args).out);
   }
   CliFixture cli_;
 };
@@ -100,7 +100,7 @@ TEST_F(CliChanges, ConflictingGiftsAreListedUntilTheWrongChangeIsVoided) {
   EXPECT_EQ(after["history"][0]["voided"]["reason"], "the vendor mixed gifts up");
   EXPECT_EQ(after["history"][0]["voided"]["by"], os_user());
   EXPECT_EQ(after["history"][0]["voided"]["at"], "2026-11-21T12:31:07.000Z");
-  EXPECT_EQ(after["history"][0]["event_ids"], Json::parse("[\"e\", \"e-again\"]"));
+  EXPECT_EQ(after["history"][0]["event_ids"], tests::parse_ordered_json("[\"e\", \"e-again\"]"));
   EXPECT_THAT(cli_.run({"gift", "show", gift}).out, HasSubstr("voided 2026-11-21 12:31 UTC by " + os_user()));
 }
 

@@ -9,8 +9,8 @@
 
 #include "cli/commands.h"
 #include "cli/console.h"
-#include "platform/json.h"
 #include "tests/cli/cli_fixture.h"
+#include "tests/support/json.h"
 
 namespace giftsync::cli {
 namespace {
@@ -244,7 +244,7 @@ TEST_F(CliAudit, EveryVerbThatChangesSomethingAddsItsEvents) {
     if (!one.events.empty()) sampled.insert(one.verb);
   }
   const std::string id =
-      std::to_string(nlohmann::json::parse(cli_.run({"change", "list", "--json", "--gift", first}).out)
+      std::to_string(tests::parse_json(cli_.run({"change", "list", "--json", "--gift", first}).out)
                          .at(0)
                          .at("id")
                          .get<std::int64_t>());

@@ -16,9 +16,9 @@
 
 #include "cli/command_audit.h"
 #include "cli/commands.h"
-#include "platform/json.h"
 #include "tests/cli/cli_fixture.h"
 #include "tests/source_folder.h"
+#include "tests/support/json.h"
 
 namespace giftsync::cli {
 namespace {
@@ -157,7 +157,7 @@ TEST_P(EveryVerbWithJson, PrintsJsonOverAnEmptyStoreOrSaysWhyNot) {
     EXPECT_NE(result.err, "");
     return;
   }
-  const Json json = Json::parse(result.out, nullptr, false);
+  const Json json = tests::parse_ordered_json(result.out);
   EXPECT_TRUE(json.is_array() || json.is_object());
 }
 

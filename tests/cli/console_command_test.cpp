@@ -4,6 +4,7 @@
 #include "cli/listing.h"
 #include "platform/digest.h"
 #include "tests/cli/cli_fixture.h"
+#include "tests/support/json.h"
 
 namespace giftsync::cli {
 namespace {
@@ -20,7 +21,7 @@ class CliConsole : public testing::Test {
   CliFixture::Result create(const std::string& email, const std::string& roles = "operator") {
     return cli_.run({"user", "create", "--email", email, "--grant", roles});
   }
-  Json users() { return Json::parse(cli_.run({"user", "list", "--json"}).out); }
+  Json users() { return tests::parse_ordered_json(cli_.run({"user", "list", "--json"}).out); }
   CliFixture cli_;
 };
 
@@ -61,8 +62,8 @@ TEST_F(CliConsole, ALinkIsPrintedAloneAndStoredHashed) {
   EXPECT_FALSE(store.console_sessions.find_link(token, cli_.now));
   EXPECT_EQ(cli_.run({"console", "sign-in-link", "--user", "ana@example.com", "--minutes", "61"}).code, 64);
   EXPECT_EQ(cli_.run({"console", "sign-in-link", "--user", "none@example.com"}).code, 65);
-  const Json json =
-      Json::parse(cli_.run({"console", "sign-in-link", "--user", "ana@example.com", "--json"}).out);
+  const Json json = tests::parse_ordered_json(
+      cli_.run({"console", "sign-in-link", "--user", "ana@example.com", "--json"}).out);
   EXPECT_EQ(json["user"], "ana@example.com");
 }
 
@@ -97,19 +98,20 @@ TEST_F(CliConsole, SessionsAreListedAndEndedAndEverythingIsAudited) {
     store.console_sessions.create(session, {});
   }
   EXPECT_THAT(cli_.run({"session", "list"}).out, HasSubstr("abcdef012345"));
-  EXPECT_EQ(Json::parse(cli_.run({"session", "list", "--json"}).out)[0]["by"], "link");
+  EXPECT_EQ(tests::parse_ordered_json(cli_.run({"session", "list", "--json"}).out)[0]["by"], "link");
   EXPECT_EQ(cli_.run({"session", "end", "abcde"}).code, 65);
   EXPECT_EQ(cli_.run({"session", "end"}).code, 64);
   EXPECT_EQ(cli_.run({"session", "end", "abcdef"}).code, 0);
   EXPECT_EQ(cli_.run({"session", "end", "abcdef"}).code, 65);
   EXPECT_THAT(cli_.run({"session", "end", "--user", "ana@example.com"}).err, HasSubstr("1 session of"));
-  const Json events = Json::parse(cli_.run({"audit", "list", "--action", "session.", "--json"}).out);
+  const Json events =
+      tests::parse_ordered_json(cli_.run({"audit", "list", "--action", "session.", "--json"}).out);
   ASSERT_EQ(events.size(), 2u);
   EXPECT_EQ(events[0]["actor_kind"], "command");
   EXPECT_EQ(events[0]["object_id"], "ana@example.com");
   EXPECT_EQ(events[1]["detail"], "abcdef012345");
   EXPECT_THAT(cli_.run({"audit", "list"}).out, AllOf(HasSubstr("user.create"), HasSubstr("session.end")));
-  EXPECT_EQ(Json::parse(cli_.run({"audit", "list", "--limit", "1", "--json"}).out).size(), 1u);
+  EXPECT_EQ(tests::parse_ordered_json(cli_.run({"audit", "list", "--limit", "1", "--json"}).out).size(), 1u);
   EXPECT_EQ(cli_.run({"audit", "list", "--since", "yesterday"}).code, 64);
 }
 
@@ -129,8 +131,8 @@ TEST_F(CliConsole, EventsAreFoundByTheirObject) {
   add("request", "R-000040");
   const auto found = [&](const std::string& object) {
     std::vector<std::string> ids;
-    for (const Json& one :
-         Json::parse(cli_.run({"audit", "list", "--object", object, "--limit", "0", "--json"}).out))
+    for (const Json& one : tests::parse_ordered_json(
+             cli_.run({"audit", "list", "--object", object, "--limit", "0", "--json"}).out))
       ids.push_back(one["object_id"]);
     return ids;
   };

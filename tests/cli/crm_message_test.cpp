@@ -4,6 +4,7 @@
 #include "cli/listing.h"
 #include "sync/access/credential.h"
 #include "tests/cli/cli_fixture.h"
+#include "tests/support/json.h"
 
 namespace giftsync::cli {
 namespace {
@@ -51,11 +52,11 @@ TEST_F(CliCrmMessages, CreatePrintsTheUrlAloneAndNothingElseShowsIt) {
 
 // OPS-16
 TEST_F(CliCrmMessages, CreateAndListPrintJson) {
-  const Json made = Json::parse(messages({"create", "--json"}).out);
+  const Json made = tests::parse_ordered_json(messages({"create", "--json"}).out);
   const std::string token = token_of(made["url"]);
   EXPECT_TRUE(sync::is_credential(CredentialKind::message_token, token));
   EXPECT_EQ(made["prefix"], token.substr(0, 16));
-  const Json listed = Json::parse(messages({"list", "--json"}).out);
+  const Json listed = tests::parse_ordered_json(messages({"list", "--json"}).out);
   ASSERT_EQ(listed.size(), 1u);
   EXPECT_EQ(listed[0]["state"], "active");
   EXPECT_TRUE(listed[0]["last_used_at"].is_null());

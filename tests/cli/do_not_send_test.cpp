@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "platform/json.h"
 #include "tests/cli/cli_fixture.h"
+#include "tests/support/json.h"
 
 namespace giftsync::cli {
 namespace {
@@ -34,7 +34,7 @@ class CliDoNotSend : public testing::Test {
   /// "pattern reason" of each entry.
   std::vector<std::string> entries() const {
     std::vector<std::string> all;
-    for (const Json& entry : Json::parse(run({"list", "--json"}).out))
+    for (const Json& entry : tests::parse_ordered_json(run({"list", "--json"}).out))
       all.push_back(entry["pattern"].get<std::string>() + " " + entry["reason"].get<std::string>());
     return all;
   }
@@ -60,11 +60,12 @@ TEST_F(CliDoNotSend, PatternsAreAddedListedAndRemoved) {
               HasSubstr("is blocked as before, with the new comment and end"));
   EXPECT_THAT(run({"list"}).out,
               AllOf(HasSubstr("ENDS (UTC)"), HasSubstr("2026-12-31 00:00"), HasSubstr("asked by phone")));
-  const Json listed = Json::parse(run({"list", "--json", "--text", "ANA@", "--limit", "5"}).out);
+  const Json listed =
+      tests::parse_ordered_json(run({"list", "--json", "--text", "ANA@", "--limit", "5"}).out);
   ASSERT_THAT(listed, SizeIs(1));
   EXPECT_EQ(listed[0]["expires_at"], "2026-12-31T00:00:00.000Z");
   EXPECT_EQ(listed[0]["comment"], nullptr);
-  EXPECT_THAT(Json::parse(run({"list", "--json", "--limit", "2"}).out), SizeIs(2));
+  EXPECT_THAT(tests::parse_ordered_json(run({"list", "--json", "--limit", "2"}).out), SizeIs(2));
   EXPECT_THAT(run({"list", "--reason", "bounced"}).err, HasSubstr("No entry fits"));
   EXPECT_EQ(run({"list", "--reason", "disliked"}).code, 64);
   const auto removed = run({"remove", "RIVAL.example"});
@@ -155,12 +156,12 @@ TEST_F(CliDoNotSend, CheckSaysWhichEntryDecides) {
   EXPECT_THAT(listed.out,
               AllOf(HasSubstr("Ana@Mail.example.com: no gifts. No gifts are sent to example.com: an admin"),
                     HasSubstr("example.com"), HasSubstr("blocked"), Not(HasSubstr("bounced"))));
-  const Json json = Json::parse(run({"check", "ana@mail.example.com", "--json"}).out);
+  const Json json = tests::parse_ordered_json(run({"check", "ana@mail.example.com", "--json"}).out);
   EXPECT_EQ(json["allowed"], false);
   EXPECT_EQ(json["code"], "do_not_send");
   EXPECT_EQ(json["entry"]["pattern"], "example.com");
   EXPECT_EQ(run({"check", "ana@example.org"}).out, "ana@example.org: gifts may be sent\n");
-  const Json free = Json::parse(run({"check", "ana@example.org", "--json"}).out);
+  const Json free = tests::parse_ordered_json(run({"check", "ana@example.org", "--json"}).out);
   EXPECT_EQ(free["allowed"], true);
   EXPECT_EQ(free["message"], nullptr);
   EXPECT_EQ(free["entry"], nullptr);
@@ -247,7 +248,7 @@ TEST_F(CliDoNotSend, AddressesOfMarkedContactsAreImported) {
                                 HasSubstr("1 value of them is no e-mail address")));
   EXPECT_THAT(entries(), ElementsAre("ana@example.com opted_out", "cleo@example.com opted_out"));
   EXPECT_EQ(run(import).out, "2 entries: 0 new or changed, 2 unchanged\n");
-  EXPECT_EQ(Json::parse(run({"list", "--json"}).out)[0]["added_by"], "crm");
+  EXPECT_EQ(tests::parse_ordered_json(run({"list", "--json"}).out)[0]["added_by"], "crm");
   EXPECT_THAT(run({"import", "--crm-field", "lead.Nothing"}).err,
               HasSubstr("the CRM's lead has no field \"Nothing\"; \"giftsyncctl crm show lead 00QA\""));
   for (const std::string field : {"IsConverted", "account.IsDeleted", "lead.", ".IsConverted"})

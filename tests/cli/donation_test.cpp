@@ -2,9 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "platform/json.h"
 #include "sync/gift/gift_actions.h"
 #include "tests/cli/cli_fixture.h"
+#include "tests/support/json.h"
 
 namespace giftsync::cli {
 namespace {
@@ -31,9 +31,9 @@ TEST_F(CliDonation, GiftShowPrintsTheCharity) {
   const std::string id = std::to_string(gift.value);
   EXPECT_THAT(cli_.run({"gift", "show", id}).out,
               HasSubstr("donated to    Red Cross (https://redcross.example)"));
-  const auto output = nlohmann::json::parse(cli_.run({"gift", "show", id, "--json"}).out);
+  const auto output = tests::parse_json(cli_.run({"gift", "show", id, "--json"}).out);
   EXPECT_EQ(output["donation"],
-            nlohmann::json::parse(R"({"charity": "Red Cross", "link": "https://redcross.example"})"));
+            tests::parse_json(R"({"charity": "Red Cross", "link": "https://redcross.example"})"));
   EXPECT_EQ(output["has_code"], false);
 }
 

@@ -4,10 +4,10 @@
 
 #include "cli/gift/gift_export.h"
 #include "daemon/wiring/database_config.h"
-#include "platform/json.h"
 #include "sync/crm/sync_step.h"
 #include "sync/gift/lifecycle.h"
 #include "tests/cli/cli_fixture.h"
+#include "tests/support/json.h"
 #include "tests/support/temporary_database.h"
 
 namespace giftsync::cli {
@@ -70,7 +70,7 @@ TEST_F(CliGiftActions, ResendToAnotherAddressRematches) {
               AllOf(HasSubstr("a new link"), HasSubstr("Rematched: contact 003B"),
                     HasSubstr("before: contact 003A"), HasSubstr("accepted until 2026-12-21T12:31:07.000Z")));
   sync();
-  const Json detail = Json::parse(cli_.run({"gift", "show", id, "--json"}).out);
+  const Json detail = tests::parse_ordered_json(cli_.run({"gift", "show", id, "--json"}).out);
   EXPECT_EQ(detail["record"]["RecipientContactId"], "003B");
   EXPECT_EQ(detail["record"]["Recipient_Email"], "bea@example.com");
   EXPECT_EQ(detail["actions"][0]["action"], "resent");
@@ -94,8 +94,9 @@ TEST_F(CliGiftActions, ResendToAnotherAddressReplacesACorrectionInTheCrm) {
   tests::run_sql(cli_.address(), "UPDATE crm_gift_record SET recipientcontactid = '003C'");
   EXPECT_EQ(cli_.run({"gift", "resend", id, "--email", "bea@example.com"}).code, 0);
   sync();
-  EXPECT_EQ(Json::parse(cli_.run({"gift", "show", id, "--json"}).out)["record"]["RecipientContactId"],
-            "003B");
+  EXPECT_EQ(
+      tests::parse_ordered_json(cli_.run({"gift", "show", id, "--json"}).out)["record"]["RecipientContactId"],
+      "003B");
 }
 
 TEST_F(CliGiftActions, ResendToAnotherAddressStampsTheDealStageOfItsOpportunity) {
@@ -108,7 +109,9 @@ TEST_F(CliGiftActions, ResendToAnotherAddressStampsTheDealStageOfItsOpportunity)
   import("opportunity_contact_role", "Id,ContactId,OpportunityId\n00KA,003A,006A\n00KB,003B,006B\n");
   const std::string id = send("ada@example.com");
   sync();
-  const auto record = [&] { return Json::parse(cli_.run({"gift", "show", id, "--json"}).out)["record"]; };
+  const auto record = [&] {
+    return tests::parse_ordered_json(cli_.run({"gift", "show", id, "--json"}).out)["record"];
+  };
   ASSERT_EQ(record()["Deal_Stage"], "Proposal");
   EXPECT_EQ(cli_.run({"gift", "resend", id, "--email", "bea@example.com"}).code, 0);
   EXPECT_EQ(record()["Opportunity"], "006B");
@@ -223,9 +226,10 @@ TEST_F(CliGiftActions, ExportIsSafeInASpreadsheetAndTotalsAreExact) {
   EXPECT_EQ(cli_.run({"gift", "export", "--totals"}).out,
             "status,gifts,item_cost,shipping_cost,carbon_neutral_cost,transaction_fee,total_price\r\n"
             "sent,1,5.00,0.00,0.25,0.50,5.75\r\ndonated,1,5.00,0.00,0.25,0.50,5.75\r\n");
-  EXPECT_EQ(Json::parse(cli_.run({"gift", "list", "--json", "--campaign", "autumn"}).out).size(), 1u);
-  const Json row =
-      Json::parse(cli_.run({"gift", "export", "--format", "ndjson", "--campaign", "spring"}).out);
+  EXPECT_EQ(
+      tests::parse_ordered_json(cli_.run({"gift", "list", "--json", "--campaign", "autumn"}).out).size(), 1u);
+  const Json row = tests::parse_ordered_json(
+      cli_.run({"gift", "export", "--format", "ndjson", "--campaign", "spring"}).out);
   EXPECT_EQ(row["status"], "donated");
   EXPECT_EQ(row["donated_at"], "2026-11-21T12:31:07.000Z");
   EXPECT_EQ(row["sender_name"], "=HYPERLINK(\"http://x\")") << "NDJSON needs no apostrophe";

@@ -9,9 +9,9 @@
 
 #include "cli/day_or_time.h"
 #include "cli/interruption.h"
-#include "platform/json.h"
 #include "sync/gift/lifecycle.h"
 #include "tests/cli/cli_fixture.h"
+#include "tests/support/json.h"
 #include "tests/support/temporary_database.h"
 
 namespace giftsync::cli {
@@ -76,7 +76,7 @@ class CliGiftCancel : public ::testing::Test {
     more.push_back("--json");
     const CliFixture::Result result = cancel(more);
     EXPECT_EQ(result.code, 0) << result.err;
-    return Json::parse(result.out);
+    return tests::parse_ordered_json(result.out);
   }
   /// Runs it with a clock that does something each time that it is read.
   CliFixture::Result cancel_with(Args more, const std::function<void()>& at_each_look) {
@@ -256,7 +256,7 @@ TEST_F(CliGiftCancel, AGiftThatIsClaimedMeanwhileIsNamedAndLeftOut) {
       result.err,
       AllOf(HasSubstr(fmt::format("Gift {} was left out: it was redeemed on 2026-11-21T", sent.gifts[0])),
             HasSubstr("2 gifts are refunded"), HasSubstr("; 1 gift left out.")));
-  const Json done = Json::parse(result.out)["result"];
+  const Json done = tests::parse_ordered_json(result.out)["result"];
   EXPECT_EQ(done["cancelled"], 2);
   ASSERT_THAT(done["left_out"], SizeIs(1));
   EXPECT_EQ(done["left_out"][0]["recipient_transaction_id"], sent.gifts[0]);

@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "platform/json.h"
 #include "tests/cli/cli_fixture.h"
+#include "tests/support/json.h"
 
 namespace giftsync::cli {
 namespace {
@@ -34,12 +34,12 @@ TEST_F(CliGiftCodes, AreAddedAndCounted) {
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_EQ(result.out, "2 codes: 2 new, 0 already known\n");
   EXPECT_EQ(import("code\nABC-1\nABC-3\n").out, "2 codes: 1 new, 1 already known\n");
-  const auto listed = nlohmann::json::parse(cli_.run({"item", "codes", "list", "--json"}).out);
+  const auto listed = tests::parse_json(cli_.run({"item", "codes", "list", "--json"}).out);
   EXPECT_EQ(listed,
-            nlohmann::json::parse(R"([{"gift_id":7,"name":"Coffee","remaining":3,"issued":0,"low":true}])"));
+            tests::parse_json(R"([{"gift_id":7,"name":"Coffee","remaining":3,"issued":0,"low":true}])"));
   EXPECT_THAT(cli_.run({"item", "codes", "list"}).out, HasSubstr("low"));
   EXPECT_THAT(cli_.run({"status"}).out, HasSubstr("codes     item 7: 3 remaining, 0 issued; LOW"));
-  const auto status = nlohmann::json::parse(cli_.run({"status", "--json"}).out);
+  const auto status = tests::parse_json(cli_.run({"status", "--json"}).out);
   EXPECT_EQ(status["codes"][0]["remaining"], 3);
   cli_.write_settings("catalogue: { low_code_threshold: 2 }\n");
   EXPECT_THAT(cli_.run({"status"}).out, Not(HasSubstr("LOW")));

@@ -10,10 +10,10 @@
 #include "daemon/config/settings.h"
 #include "daemon/wiring/database_config.h"
 #include "daemon/wiring/server_secret.h"
-#include "platform/json.h"
 #include "platform/text.h"
 #include "sync/crm/sync_step.h"
 #include "tests/cli/cli_fixture.h"
+#include "tests/support/json.h"
 #include "tests/support/temporary_database.h"
 
 namespace giftsync::cli {
@@ -42,7 +42,7 @@ class CliGift : public ::testing::Test {
   }
   Json list(std::vector<std::string> more = {}) {
     more.insert(more.begin(), {"gift", "list", "--json"});
-    return Json::parse(cli_.run(more).out);
+    return tests::parse_ordered_json(cli_.run(more).out);
   }
   CliFixture cli_;
 };
@@ -144,7 +144,7 @@ TEST_F(CliGift, NewestWithAFilterSearchesTheLatestGiftsAndSaysSo) {
     });
   }
   const auto newest = cli_.run({"gift", "list", "--json", "--newest", "--limit", "5", "--status", "sent"});
-  EXPECT_EQ(Json::parse(newest.out).size(), 1u) << "it is the gift at the bound";
+  EXPECT_EQ(tests::parse_ordered_json(newest.out).size(), 1u) << "it is the gift at the bound";
   EXPECT_THAT(newest.err, HasSubstr("Only the latest 10000 gifts were searched, sent since 2026-11-21T"));
   EXPECT_THAT(list({"--newest", "--limit", "5"}), SizeIs(5)) << "without a filter there is no bound";
   EXPECT_THAT(cli_.run({"gift", "list", "--newest", "--limit", "1", "--status", "sent"}).err,
@@ -363,7 +363,7 @@ TEST_F(CliGift, ShowsAllDetails) {
                               HasSubstr("contact 003A"), HasSubstr("Email equals"),
                               HasSubstr("conflict: redeemed after it was donated"),
                               HasSubstr("queued, 0 attempts"), HasSubstr("e3")));
-  const Json json = Json::parse(cli_.run({"gift", "show", id, "--json"}).out);
+  const Json json = tests::parse_ordered_json(cli_.run({"gift", "show", id, "--json"}).out);
   EXPECT_EQ(json["status"], "donated");
   EXPECT_TRUE(json["times"]["redeemed"].is_null());
   EXPECT_EQ(json["match"]["contact_id"], "003A");
@@ -409,7 +409,7 @@ TEST_F(CliGift, StatusReportsRequestRecordsAndDeadlines) {
       AllOf(HasSubstr("1 pending, 1 approved"), HasSubstr("NOT IN USE"),
             HasSubstr("1 in error, the last one R-000001: There is no gift"),
             HasSubstr("1 gift has a deadline or a reminder within 7 days, next 2026-11-24 12:31 UTC")));
-  const Json json = Json::parse(cli_.run({"status", "--json"}).out);
+  const Json json = tests::parse_ordered_json(cli_.run({"status", "--json"}).out);
   EXPECT_EQ(json["requests"]["in_error"], 1);
   EXPECT_EQ(json["requests"]["last_error"]["number"], "R-000001");
   EXPECT_EQ(json["deadlines"]["within_7_days"], 1);
@@ -447,11 +447,11 @@ TEST_F(CliGift, AttemptsCountSends) {
   EXPECT_THAT(cli_.run({"gift", "show", std::to_string(ids[0].value)}).out,
               HasSubstr("accepted, 2 attempts at 2 mails"));
   EXPECT_EQ(
-      Json::parse(
+      tests::parse_ordered_json(
           cli_.run({"gift", "show", std::to_string(ids[0].value), "--json"}).out)["delivery"]["attempts"],
       2);
   tests::run_sql(cli_.address(), "UPDATE mail_outbox SET state = 'held'");
-  EXPECT_EQ(Json::parse(cli_.run({"mail", "list", "--json"}).out)[0]["attempts"], 2);
+  EXPECT_EQ(tests::parse_ordered_json(cli_.run({"mail", "list", "--json"}).out)[0]["attempts"], 2);
 }
 
 TEST_F(CliGift, CrmRetryTriesRefusedRecordsOfGiftsOrAll) {
@@ -546,13 +546,14 @@ TEST_F(CliGift, ShowAndExportNameTheKeyAndTheCall) {
   request.recipients.push_back({"kim@example.com", "", "", "Hello"});
   const auto made = store.gifts.create(std::span(&request, 1));
   const std::string id = std::to_string(made.front().recipients.front().id.value);
-  const Json shown = Json::parse(cli_.run({"gift", "show", id, "--json"}).out);
+  const Json shown = tests::parse_ordered_json(cli_.run({"gift", "show", id, "--json"}).out);
   EXPECT_EQ(shown["request"]["credential_prefix"], "gsk_live_abcdefgh");
   EXPECT_EQ(shown["request"]["http_request_id"], "0123456789abcdef");
   EXPECT_THAT(cli_.run({"gift", "show", id}).out, AllOf(HasSubstr("asked with    gsk_live_abcdefgh...\n"),
                                                         HasSubstr("Request-Id    0123456789abcdef\n")));
   const std::string without = std::to_string(other.front().value);
-  EXPECT_EQ(Json::parse(cli_.run({"gift", "show", without, "--json"}).out)["request"]["http_request_id"],
+  EXPECT_EQ(tests::parse_ordered_json(
+                cli_.run({"gift", "show", without, "--json"}).out)["request"]["http_request_id"],
             nullptr);
   EXPECT_THAT(cli_.run({"gift", "show", without}).out, Not(HasSubstr("Request-Id")));
   EXPECT_THAT(cli_.run({"gift", "export"}).out, AllOf(HasSubstr(",credential_prefix,http_request_id\r\n"),
@@ -578,7 +579,7 @@ TEST_F(CliGift, GiftsAreListedAndExportedByTheKeyThatAskedForThem) {
   sync();
   const auto listed = [&](std::vector<std::string> more) {
     more.insert(more.begin(), {"gift", "list", "--json", "--key"});
-    return Json::parse(cli_.run(more).out).size();
+    return tests::parse_ordered_json(cli_.run(more).out).size();
   };
   EXPECT_EQ(listed({key}), 2u);
   EXPECT_EQ(listed({"shop"}), 2u);
@@ -613,7 +614,7 @@ TEST_F(CliGift, TestGiftsAreListedAndPurgedByTheirOwnOptions) {
   sync();
   const auto listed = [&](std::vector<std::string> more) {
     more.insert(more.begin(), {"gift", "list", "--json"});
-    return Json::parse(cli_.run(more).out).size();
+    return tests::parse_ordered_json(cli_.run(more).out).size();
   };
   EXPECT_EQ(listed({}), 1u);
   EXPECT_EQ(listed({"--test"}), 1u);
@@ -651,7 +652,7 @@ TEST_F(CliGift, ShowsTheMailOfAGift) {
   EXPECT_THAT(cli_.run(show).out, AllOf(HasSubstr("red "), Not(HasSubstr("\x1b"))))
       << "a message does not control the terminal";
   EXPECT_EQ(cli_.run({"gift", "resend", id, "--email", "bea@example.com"}).code, 0);
-  const Json again = Json::parse(cli_.run({"gift", "show", id, "--mail", "--json"}).out);
+  const Json again = tests::parse_ordered_json(cli_.run({"gift", "show", id, "--mail", "--json"}).out);
   EXPECT_EQ(again["headers"]["To"], "Pat <bea@example.com>");
   EXPECT_EQ(again["state"], "queued");
   EXPECT_THAT(first.out, Not(HasSubstr(again["text"].get<std::string>()))) << "the new address, a new link";
@@ -690,7 +691,7 @@ TEST_F(CliGift, StatusCountsByState) {
       AllOf(HasSubstr("1 (1 active), 1 key (1 working)"), HasSubstr("1 queued"), HasSubstr("1 held"),
             HasSubstr("PAUSED since 2026-11-21 12:31 UTC"), HasSubstr("the relay refused the password"),
             HasSubstr("gift 1 to a@example.com is held"), HasSubstr("2 queued, 0 failing")));
-  const Json json = Json::parse(cli_.run({"status", "--json"}).out);
+  const Json json = tests::parse_ordered_json(cli_.run({"status", "--json"}).out);
   EXPECT_EQ(json["mail"]["pause"]["failures"], 3);
   EXPECT_EQ(json["mail"]["uncertain_or_held"][0]["recipient_transaction_id"], ids[0].value);
   EXPECT_EQ(json["mail"]["uncertain_or_held"][0]["kind"], "gift");

@@ -11,9 +11,9 @@
 #include "daemon/handlers/gift_request_handler.h"
 #include "daemon/wiring/components_config.h"
 #include "daemon/wiring/database_config.h"
-#include "platform/json.h"
 #include "sync/access/credential.h"
 #include "tests/cli/cli_fixture.h"
+#include "tests/support/json.h"
 #include "tests/support/row_counts.h"
 
 namespace giftsync::cli {
@@ -55,7 +55,7 @@ class CliGiftValidate : public testing::Test {
   }
   json said(const std::string& text, std::vector<std::string> more = {}) const {
     more.emplace_back("--json");
-    return json::parse(run(text, more).out);
+    return tests::parse_json(run(text, more).out);
   }
   /// The answer of the endpoint, with the same settings.
   http::HttpResponse answer(const std::string& text, SendMode mode = SendMode::email) const {
@@ -124,7 +124,7 @@ TEST_F(CliGiftValidate, SaysWhatTheEndpointSays) {
   for (const json& asked : bodies)
     for (const SendMode mode : {SendMode::email, SendMode::urls}) {
       const http::HttpResponse expected = answer(asked.dump(), mode);
-      const json wanted = json::parse(expected.body);
+      const json wanted = tests::parse_json(expected.body);
       const json got = said(asked.dump(), {"--delivery", std::string(to_word(mode))});
       if (expected.status == 200) {
         EXPECT_EQ(got, wanted) << asked;
@@ -134,7 +134,8 @@ TEST_F(CliGiftValidate, SaysWhatTheEndpointSays) {
       }
     }
   EXPECT_THAT(verdicts, testing::ElementsAre("hold", "refuse", "send"));
-  EXPECT_EQ(said("{\"gift_id\": 7,}")["errors"], json::parse(answer("{\"gift_id\": 7,}").body)["errors"]);
+  EXPECT_EQ(said("{\"gift_id\": 7,}")["errors"],
+            tests::parse_json(answer("{\"gift_id\": 7,}").body)["errors"]);
 }
 
 // covers: VALID-6
@@ -181,7 +182,7 @@ TEST_F(CliGiftValidate, AnAddressOfTheTestDomainIsRefusedAsOfALiveKey) {
   EXPECT_THAT(refused.err, AllOf(HasSubstr("recipients[1].email: "), HasSubstr("is for tests")));
   const json said_of_it = said(text);
   EXPECT_EQ(said_of_it["errors"][0]["code"], "test_recipient");
-  EXPECT_EQ(said_of_it["errors"], json::parse(answer(text).body)["errors"]);
+  EXPECT_EQ(said_of_it["errors"], tests::parse_json(answer(text).body)["errors"]);
 }
 
 // covers: VALID-6

@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "platform/json.h"
 #include "tests/cli/cli_fixture.h"
+#include "tests/support/json.h"
 #include "tests/support/temporary_database.h"
 
 namespace giftsync::cli {
@@ -44,7 +44,7 @@ class CliHeld : public testing::Test {
     return std::to_string(store.gifts.create(std::span(&request, 1)).front().request.value);
   }
   Json listed(const std::string& state) const {
-    return Json::parse(run({"list", "--state", state, "--json"}).out);
+    return tests::parse_ordered_json(run({"list", "--state", state, "--json"}).out);
   }
   CliFixture cli_;
 };

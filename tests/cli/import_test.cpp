@@ -4,8 +4,8 @@
 #include "cli/csv_reader.h"
 #include "cli/input_file.h"
 #include "cli/status/change_import.h"
-#include "platform/json.h"
 #include "tests/cli/cli_fixture.h"
+#include "tests/support/json.h"
 
 namespace giftsync::cli {
 namespace {
@@ -175,11 +175,11 @@ TEST(CliItem, ShowsItemsThatHaveNothingToRedeem) {
                                 "5,Codes,,1,0,0,0,,,true\n");
   EXPECT_EQ(imported.code, 0);
   EXPECT_THAT(imported.err, HasSubstr("2 items have nothing to redeem (1, 5)"));
-  const nlohmann::json status = nlohmann::json::parse(cli.run({"status", "--json"}).out);
+  const nlohmann::json status = tests::parse_json(cli.run({"status", "--json"}).out);
   EXPECT_EQ(status["items_without_redemption"], 2);
   EXPECT_EQ(cli.run({"item", "codes", "import", "5", "-"}, "code\nABC\n").code, 0);
   EXPECT_THAT(cli.run({"status"}).out, HasSubstr("items     1 active item has nothing to redeem"));
-  const nlohmann::json items = nlohmann::json::parse(cli.run({"item", "list", "--json"}).out);
+  const nlohmann::json items = tests::parse_json(cli.run({"item", "list", "--json"}).out);
   const std::vector<std::vector<std::string>> redemption{{}, {"text"}, {"link"}, {}, {"codes"}};
   for (std::size_t i = 0; i < redemption.size(); ++i) EXPECT_EQ(items[i]["redemption"], redemption[i]) << i;
   EXPECT_THAT(cli.run({"item", "list"}).out, HasSubstr("nothing"));
@@ -367,8 +367,8 @@ TEST(CliCrm, ListsRowsPageByPage) {
               AllOf(HasSubstr("003A  Rose Lee"), HasSubstr("kim@example.com"), Not(HasSubstr("003C"))));
   EXPECT_THAT(first.err, HasSubstr("crm list contact --after 003B"));
   const auto second = cli.run({"crm", "list", "contact", "--after", "003B", "--json"});
-  EXPECT_EQ(nlohmann::json::parse(second.out).at(0)["Id"], "003C");
-  EXPECT_EQ(nlohmann::json::parse(second.out).at(0)["Email"], nullptr);
+  EXPECT_EQ(tests::parse_json(second.out).at(0)["Id"], "003C");
+  EXPECT_EQ(tests::parse_json(second.out).at(0)["Email"], nullptr);
   EXPECT_EQ(second.err, "");
   EXPECT_EQ(cli.run({"crm", "list", "lead"}).err, "The CRM has no lead.\n");
   const auto unknown = cli.run({"crm", "list", "contacts"});
@@ -385,7 +385,7 @@ TEST(CliCrm, ShowsARowOrTheNearestOne) {
   EXPECT_EQ(shown.code, 0);
   EXPECT_THAT(shown.out, AllOf(HasSubstr("rose@example.com"), HasSubstr("(empty)"), HasSubstr("score")));
   const auto json = cli.run({"crm", "show", "contact", "003000000000001AAA", "--json"});
-  EXPECT_EQ(nlohmann::json::parse(json.out)["Email"], "rose@example.com");
+  EXPECT_EQ(tests::parse_json(json.out)["Email"], "rose@example.com");
   const auto absent = [&](const std::string& object, const std::string& id) {
     const auto result = cli.run({"crm", "show", object, id});
     EXPECT_EQ(result.code, 65);
@@ -445,7 +445,7 @@ TEST(CliCrm, LabelsOfAReportAreNamedByTheAdmin) {
                "First Name=FirstName", "--map", "Account ID=AccountId", "--map", "E-mail 2=E_mail_2"});
   EXPECT_EQ(imported.code, 0) << imported.err;
   EXPECT_THAT(imported.err, HasSubstr("new custom field: Mobile (text; did you mean MobilePhone?)"));
-  EXPECT_EQ(nlohmann::json::parse(cli.run({"crm", "show", "contact", "003A", "--json"}).out)["AccountId"],
+  EXPECT_EQ(tests::parse_json(cli.run({"crm", "show", "contact", "003A", "--json"}).out)["AccountId"],
             "001A");
   EXPECT_THAT(cli.run({"crm", "import", "--object", "contact", file, "--map", "Contact=Id"}).err,
               AllOf(HasSubstr("--map \"Contact=Id\": there is no such column"), Not(HasSubstr("next:"))));

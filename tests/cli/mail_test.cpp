@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "platform/json.h"
 #include "tests/cli/cli_fixture.h"
+#include "tests/support/json.h"
 #include "tests/support/temporary_database.h"
 
 namespace giftsync::cli {
@@ -31,7 +31,7 @@ class CliMail : public ::testing::Test {
   }
   Json list(std::vector<std::string> more = {}) {
     more.insert(more.begin(), {"mail", "list", "--json"});
-    return Json::parse(cli_.run(more).out);
+    return tests::parse_json(cli_.run(more).out);
   }
   CliFixture cli_;
 };
@@ -60,7 +60,7 @@ TEST_F(CliMail, ListsTheMailsOfOneStateThoseToApproversToo) {
 // OPS-8
 TEST_F(CliMail, StatusListsEachMailThatItCountsAsHeld) {
   hold("transaction_id < 2");
-  const Json mail = Json::parse(cli_.run({"status", "--json"}).out)["mail"];
+  const Json mail = tests::parse_json(cli_.run({"status", "--json"}).out)["mail"];
   EXPECT_EQ(mail["held"], 2);
   ASSERT_THAT(mail["uncertain_or_held"], SizeIs(2));
   EXPECT_EQ(mail["uncertain_or_held"][0]["recipient_transaction_id"], 1) << "mails of gifts first";
@@ -83,7 +83,7 @@ TEST_F(CliMail, TheMailToASenderIsListedAndBelongsToNoGift) {
   EXPECT_TRUE(held[0]["recipient_transaction_id"].is_null());
   EXPECT_EQ(held[0]["kind"], "sender");
   EXPECT_EQ(held[0]["email"], "sam@x.example");
-  const Json mail = Json::parse(cli_.run({"status", "--json"}).out)["mail"];
+  const Json mail = tests::parse_json(cli_.run({"status", "--json"}).out)["mail"];
   EXPECT_EQ(mail["held"], 1);
   EXPECT_TRUE(mail["uncertain_or_held"][0]["recipient_transaction_id"].is_null());
   EXPECT_EQ(mail["gifts_undelivered_within_7_days"], 0);
@@ -142,7 +142,7 @@ TEST_F(CliUndelivered, AGiftOrAReplyIsGiven) {
 
 // OPS-8, OPS-27
 TEST_F(CliUndelivered, StatusTellsThemAndTheReplyThatManyShare) {
-  const Json status = Json::parse(cli_.run({"status", "--json"}).out);
+  const Json status = tests::parse_json(cli_.run({"status", "--json"}).out);
   EXPECT_EQ(status["mail"]["gifts_undelivered_within_7_days"], 12);
   std::vector<std::string> steps;
   for (const Json& one : status["needs_attention"])

@@ -4,6 +4,7 @@
 #include "cli/listing.h"
 #include "sync/access/credential.h"
 #include "tests/cli/cli_fixture.h"
+#include "tests/support/json.h"
 
 namespace giftsync::cli {
 namespace {
@@ -49,7 +50,7 @@ TEST_F(CliOrganization, CreatePrintsTheTokenAloneAndListsNeverShowIt) {
 TEST_F(CliOrganization, CreatePrintsTheTokenOnceInJson) {
   const auto made = cli.run({"organization", "create", "--name", "Edge", "--json"});
   ASSERT_EQ(made.code, 0);
-  const Json json = Json::parse(made.out);
+  const Json json = tests::parse_ordered_json(made.out);
   const std::string token = json["token"];
   EXPECT_EQ(state_of(token), State::active);
   EXPECT_EQ(made.out.find(token), made.out.rfind(token));

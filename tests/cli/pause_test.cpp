@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "platform/json.h"
 #include "tests/cli/cli_fixture.h"
+#include "tests/support/json.h"
 
 namespace giftsync::cli {
 namespace {
@@ -24,7 +24,7 @@ class CliPause : public ::testing::Test {
   }
   Json json_of(std::vector<std::string> args) {
     args.push_back("--json");
-    return Json::parse(cli_.run(args).out);
+    return tests::parse_json(cli_.run(args).out);
   }
   std::vector<std::string> conditions() {
     std::vector<std::string> names;

@@ -7,8 +7,8 @@
 #include "cli/cli_context.h"
 #include "daemon/wiring/erased_addresses.h"
 #include "daemon/wiring/server_secret.h"
-#include "platform/json.h"
 #include "tests/cli/cli_fixture.h"
+#include "tests/support/json.h"
 #include "tests/support/temporary_database.h"
 
 namespace giftsync::cli {
@@ -68,7 +68,7 @@ TEST_F(CliPerson, ExportHasWhatStoreAndCrmKeep) {
   ASSERT_EQ(cli_.run({"do-not-send", "add", "ana@example.com"}).code, 0);
   const auto result = run({"export", "ANA@example.com", "--json"});
   ASSERT_EQ(result.code, 0) << result.err;
-  const Json json = Json::parse(result.out);
+  const Json json = tests::parse_ordered_json(result.out);
   EXPECT_EQ(json["address"], "ana@example.com");
   ASSERT_THAT(json["gifts"], SizeIs(1));
   EXPECT_THAT(json["gifts"][0].dump(),
@@ -85,7 +85,7 @@ TEST_F(CliPerson, ExportHasWhatStoreAndCrmKeep) {
   EXPECT_EQ(run({"export", "ana"}).code, 64);
   const auto unknown = run({"export", "bea@example.com", "--json"});
   EXPECT_EQ(unknown.code, 0);
-  EXPECT_THAT(Json::parse(unknown.out)["gifts"], IsEmpty());
+  EXPECT_THAT(tests::parse_ordered_json(unknown.out)["gifts"], IsEmpty());
 }
 
 // covers: GUARD-16
@@ -95,7 +95,7 @@ TEST_F(CliPerson, ExportHasKeptEventsOfTheGiftsThatDoNotNameTheAddress) {
                  "INSERT INTO inbound_event (id, source, digest, state, status_word, detail, transaction_id, "
                  "payload, received_at) VALUES (901, 'vendor', 'd1', 'ignored', 'seen', '', '" +
                      gift + "', '{\"name\": \"Ana Smith\"}', 1)");
-  const Json texts = Json::parse(run({"export", "ana@example.com", "--json"}).out)["texts"];
+  const Json texts = tests::parse_ordered_json(run({"export", "ana@example.com", "--json"}).out)["texts"];
   EXPECT_THAT(texts.dump(), AllOf(HasSubstr("inbound_event"), HasSubstr("Ana Smith")));
   EXPECT_THAT(run({"export", "ana@example.com"}).out, HasSubstr("Ana Smith"));
 }
@@ -130,7 +130,7 @@ TEST_F(CliPerson, EraseAsksThenErasesThenSaysThatItIsDone) {
   const auto again = run({"erase", "ana@example.com", "--yes"});
   EXPECT_EQ(again.code, 0);
   EXPECT_THAT(again.err, HasSubstr("ana@example.com is already erased: 1 gifts, 1 entries"));
-  const Json exported = Json::parse(run({"export", "ana@example.com", "--json"}).out);
+  const Json exported = tests::parse_ordered_json(run({"export", "ana@example.com", "--json"}).out);
   EXPECT_THAT(exported["gifts"], IsEmpty());
   EXPECT_THAT(exported["erased_gifts"], SizeIs(1));
   const auto events = person_events();
@@ -167,7 +167,7 @@ TEST_F(CliPerson, WithoutTheServerSecretNothingIsErased) {
   const auto result = run({"erase", "ana@example.com", "--yes"});
   EXPECT_EQ(result.code, 78);
   EXPECT_THAT(result.err, AllOf(HasSubstr("store.secret"), HasSubstr("the service's user")));
-  EXPECT_EQ(Json::parse(run({"export", "ana@example.com", "--json"}).out)["gifts"].size(), 1u);
+  EXPECT_EQ(tests::parse_ordered_json(run({"export", "ana@example.com", "--json"}).out)["gifts"].size(), 1u);
 }
 
 // covers: GUARD-17

@@ -4,8 +4,8 @@
 
 #include "cli/resumable_run.h"
 #include "daemon/wiring/server_secret.h"
-#include "platform/json.h"
 #include "tests/cli/cli_fixture.h"
+#include "tests/support/json.h"
 #include "tests/support/temporary_database.h"
 
 namespace giftsync::cli {
@@ -53,7 +53,7 @@ class CliRematch : public ::testing::Test {
     args.emplace_back("--json");
     const auto result = cli_.run(args);
     EXPECT_EQ(result.code, 0) << result.err;
-    return Json::parse(result.out);
+    return tests::parse_ordered_json(result.out);
   }
   CliFixture cli_;
   std::vector<TransactionId> sent_;
@@ -97,7 +97,8 @@ TEST_F(CliRematch, RelinksAfterADryRun) {
   EXPECT_EQ(would["summary"]["relinked"], 1);
   EXPECT_EQ(would["gifts"][0]["outcome"], "relinked");
   const Json all = json({"rematch", "--unmatched"});
-  EXPECT_EQ(all["summary"], Json::parse(R"({"dry_run": false, "examined": 2, "relinked": 1, "created": 0,
+  EXPECT_EQ(all["summary"],
+            tests::parse_ordered_json(R"({"dry_run": false, "examined": 2, "relinked": 1, "created": 0,
       "unchanged": 1, "manual_links_kept": 0, "deleted_in_crm": 0, "failed": 0, "queued_for_daemon": 0})"));
   const Json done = all["gifts"];
   ASSERT_THAT(done, SizeIs(1)) << "unchanged gifts are counted, not listed";

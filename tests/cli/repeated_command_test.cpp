@@ -3,6 +3,7 @@
 
 #include "cli/listing.h"
 #include "tests/cli/cli_fixture.h"
+#include "tests/support/json.h"
 
 namespace giftsync::cli {
 namespace {
@@ -27,7 +28,8 @@ class CliRepeatedCommand : public ::testing::Test {
   }
   std::string change_id() const {
     return std::to_string(
-        Json::parse(cli_.run({"change", "list", "--orphaned", "--json"}).out)[0]["id"].get<std::int64_t>());
+        tests::parse_ordered_json(cli_.run({"change", "list", "--orphaned", "--json"}).out)[0]["id"]
+            .get<std::int64_t>());
   }
   CliFixture cli_;
   std::string gift_;

@@ -7,10 +7,10 @@
 #include "cli/cli_context.h"
 #include "cli/console.h"
 #include "daemon/wiring/server_secret.h"
-#include "platform/json.h"
 #include "sync/gift/gift_links.h"
 #include "sync/request/request_record_step.h"
 #include "tests/cli/cli_fixture.h"
+#include "tests/support/json.h"
 #include "tests/support/temporary_database.h"
 
 namespace giftsync::cli {
@@ -34,7 +34,7 @@ class CliRequestRecord : public testing::Test {
   Json list(std::vector<std::string> more = {}) {
     std::vector<std::string> args{"request", "list", "--json"};
     args.insert(args.end(), more.begin(), more.end());
-    return Json::parse(cli.run(args).out);
+    return tests::parse_json(cli.run(args).out);
   }
   void sql(const std::string& statement) { tests::run_sql(cli.address(), statement); }
   /// Runs the daemon's request-record step; every sender is authorized. Returns the store's link signer.
@@ -79,7 +79,7 @@ TEST_F(CliRequestRecord, CreatesListsAndShowsByApiNames) {
   EXPECT_EQ(all[1]["Auto_Approved"], true);
   EXPECT_EQ(all[1]["Include_Shipping"], true);
   EXPECT_THAT(cli.run({"request", "list"}).out, HasSubstr("R-000002"));
-  const Json shown = Json::parse(cli.run({"request", "show", "R-000001", "--json"}).out);
+  const Json shown = tests::parse_json(cli.run({"request", "show", "R-000001", "--json"}).out);
   EXPECT_EQ(shown["requested_by"], os_user());
   EXPECT_EQ(shown["transitions"][0]["comment"], "made");
   EXPECT_THAT(cli.run({"request", "show", "R-000001"}).out, HasSubstr("kim@example.com"));
@@ -118,7 +118,7 @@ TEST_F(CliRequestRecord, ApproveAndRejectRecordActorAndComment) {
   EXPECT_EQ(cli.run({"request", "reject", "r-000002", "--yes"}).code, 65) << "numbers are case-sensitive";
   EXPECT_EQ(cli.run({"request", "reject", "R-000002", "--yes"}).out, "R-000002 Rejected\n");
   EXPECT_EQ(list({"--status", "approved"}).size(), 1u);
-  const Json shown = Json::parse(cli.run({"request", "show", "R-000001", "--json"}).out);
+  const Json shown = tests::parse_json(cli.run({"request", "show", "R-000001", "--json"}).out);
   const Json& transition = shown["transitions"][1];
   EXPECT_EQ(transition["actor"], os_user());
   EXPECT_EQ(transition["from"], "pending");
@@ -163,7 +163,7 @@ TEST_F(CliRequestRecord, WithoutASenderTheIntegrationUserSends) {
   const auto made =
       cli.run({"request", "create", "--gift-id", "7", "--recipient-lead", "00Q", "--message", "Hi"});
   ASSERT_EQ(made.code, 0) << made.err;
-  EXPECT_EQ(Json::parse(cli.run({"request", "show", "R-000001", "--json"}).out)["Sender"], "005I");
+  EXPECT_EQ(tests::parse_json(cli.run({"request", "show", "R-000001", "--json"}).out)["Sender"], "005I");
 }
 
 // REQ-49
@@ -175,7 +175,7 @@ TEST_F(CliRequestRecord, ShowsTheUrlsOfASendTypeLinkRequest) {
   create({"--auto-approved"});
   const sync::LinkSigner signer = send_all();
   const auto show = [&](const std::string& number) {
-    return Json::parse(cli.run({"request", "show", number, "--json"}).out);
+    return tests::parse_json(cli.run({"request", "show", number, "--json"}).out);
   };
   const Json linked = show("R-000001");
   ASSERT_EQ(linked["Request_Status"], "Sent") << linked;
@@ -206,7 +206,7 @@ TEST_F(CliRequestRecord, CheckListsEverythingThatKeepsARecordFromBeingSent) {
   const auto checked = cli.run({"request", "check", "R-000001", "--json"});
   EXPECT_EQ(checked.code, 1) << checked.err;
   std::vector<std::string> checks;
-  const Json report = Json::parse(checked.out);
+  const Json report = tests::parse_json(checked.out);
   for (const Json& finding : report["findings"]) checks.push_back(finding["check"]);
   EXPECT_THAT(checks, testing::ElementsAre("approval", "gift", "organization_token", "sender_in_crm"));
   const std::string text = cli.run({"request", "check", "R-000001"}).out;
@@ -253,7 +253,7 @@ TEST_F(CliRequestRecord, CheckFindsNothingOnceEverythingIsCorrected) {
 TEST_F(CliRequestRecord, FailedRecordsAreRetriedByCommandAndAfterACorrection) {
   create({"--auto-approved"});
   send_all();
-  EXPECT_EQ(Json::parse(cli.run({"request", "show", "R-000001", "--json"}).out)["Error_Log"],
+  EXPECT_EQ(tests::parse_json(cli.run({"request", "show", "R-000001", "--json"}).out)["Error_Log"],
             "There is no item \"7\" in the catalogue: enter the Gift Id of another one; a giftsync "
             "administrator has the list.");
   const auto due = [&] {

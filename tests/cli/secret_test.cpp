@@ -8,6 +8,7 @@
 #include "platform/digest.h"
 #include "schema/store/daemon_instances.h"
 #include "tests/cli/cli_fixture.h"
+#include "tests/support/json.h"
 
 namespace giftsync::cli {
 namespace {
@@ -29,7 +30,7 @@ class CliSecret : public testing::Test {
     more.insert(more.begin(), {"secret", "rotate", "--yes"});
     return cli_.run(more);
   }
-  Json shown() const { return Json::parse(cli_.run({"secret", "show", "--json"}).out); }
+  Json shown() const { return tests::parse_ordered_json(cli_.run({"secret", "show", "--json"}).out); }
   CliFixture cli_;
 };
 

@@ -4,9 +4,9 @@
 
 #include <sstream>
 
-#include "platform/json.h"
 #include "platform/text.h"
 #include "tests/cli/cli_fixture.h"
+#include "tests/support/json.h"
 
 namespace giftsync::cli {
 namespace {
@@ -72,7 +72,7 @@ class CliSource : public ::testing::Test {
     args.push_back("--json");
     const auto result = cli_.run(args);
     EXPECT_EQ(result.code, args.front() == "status" ? 69 : 0) << result.err;  // no daemon runs
-    return Json::parse(result.out);
+    return tests::parse_json(result.out);
   }
   CliFixture cli_;
 };
@@ -256,7 +256,7 @@ TEST_F(CliSource, SetCursorMakesAPollContinueAtAValue) {
     return cli_.run({"source", "set-cursor", "feed", value});
   };
   const auto state = [&] {
-    return Json::parse(json({"source", "list"})[0]["cursor_state"].get<std::string>());
+    return tests::parse_json(json({"source", "list"})[0]["cursor_state"].get<std::string>());
   };
   EXPECT_EQ(set("cursor: { pointer: /c, parameter: after }", "5").out, "feed continues at \"5\" now\n");
   EXPECT_EQ(state()["cursor"], "5");
@@ -366,7 +366,7 @@ TEST_F(CliSource, TryShowsWhatASampleWouldDo) {
       "1 of 3 events would be applied; nothing was changed\n");
   const auto shown = cli_.run({"source", "try", "vendor", "--json"}, sample);
   EXPECT_EQ(shown.code, 1);
-  const Json trial = Json::parse(shown.out);
+  const Json trial = tests::parse_json(shown.out);
   EXPECT_EQ(trial["applied"], 1);
   EXPECT_TRUE(trial["refusal"].is_null());
   EXPECT_EQ(trial["events"][0]["status"], "opened");
@@ -384,7 +384,8 @@ TEST_F(CliSource, TrySaysWhatCannotBeTried) {
   const auto broken = cli_.run({"source", "try", "vendor"}, "{");
   EXPECT_EQ(broken.code, 1);
   EXPECT_THAT(broken.out, HasSubstr("The whole document would be refused: "));
-  EXPECT_FALSE(Json::parse(cli_.run({"source", "try", "feed", "--json"}, "7").out)["refusal"].is_null());
+  EXPECT_FALSE(
+      tests::parse_json(cli_.run({"source", "try", "feed", "--json"}, "7").out)["refusal"].is_null());
   EXPECT_EQ(cli_.run({"source", "try", "unknown"}, "{}").code, 65);
   EXPECT_THAT(cli_.run({"source", "try", "former"}, "{}").err, HasSubstr("not in the settings"));
   EXPECT_EQ(cli_.run({"source", "try", "vendor", cli_.path("none.json")}).code, 66);

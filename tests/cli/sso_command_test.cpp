@@ -1,8 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "platform/json.h"
 #include "tests/cli/cli_fixture.h"
+#include "tests/support/json.h"
 
 namespace giftsync::cli {
 namespace {
@@ -37,12 +37,13 @@ TEST_F(CliSso, ShowsWhatTheCustomersAdministratorNeedsAndNoSecret) {
       AllOf(HasSubstr("post_back_url: https://login.example.com/login/callback?connection=acme\n"),
             HasSubstr("login_redirect_url: https://login.example.com/login/callback\n"),
             HasSubstr("/realm/.well-known/openid-configuration"), HasSubstr("client_secret: ********")));
-  const Json json = Json::parse(cli_.run({"sso", "show", "dir", "--json"}).out);
+  const Json json = tests::parse_json(cli_.run({"sso", "show", "dir", "--json"}).out);
   EXPECT_EQ(json["authorize_endpoint"],
             "https://login.microsoftonline.com/edge.onmicrosoft.com/oauth2/authorize");
   EXPECT_EQ(json["identity_api"], "v1");
   EXPECT_TRUE(json["issuer"].is_null());
-  EXPECT_EQ(Json::parse(cli_.run({"sso", "list", "--json"}).out)[1]["domains"][0], "edge.onmicrosoft.com");
+  EXPECT_EQ(tests::parse_json(cli_.run({"sso", "list", "--json"}).out)[1]["domains"][0],
+            "edge.onmicrosoft.com");
   for (const std::vector<std::string>& args : {std::vector<std::string>{"sso", "list"},
                                                {"sso", "show", "acme"},
                                                {"sso", "show", "dir", "--json"},
@@ -59,14 +60,15 @@ TEST_F(CliSso, ShowsWhatTheCustomersAdministratorNeedsAndNoSecret) {
 TEST_F(CliSso, RoutesKnownDomainsOnly) {
   EXPECT_EQ(cli_.run({"sso", "route", "rose@ACME.com"}).out, "acme\n");
   EXPECT_EQ(cli_.run({"sso", "route", "rose@other.com"}).code, 65);
-  EXPECT_TRUE(Json::parse(cli_.run({"sso", "route", "x@other.com", "--json"}).out)["connection"].is_null());
+  EXPECT_TRUE(
+      tests::parse_json(cli_.run({"sso", "route", "x@other.com", "--json"}).out)["connection"].is_null());
 }
 
 TEST_F(CliSso, AProviderThatDoesNotAnswerIsUnavailable) {
   const auto result = cli_.run({"sso", "check", "acme"});
   EXPECT_EQ(result.code, 69);
   EXPECT_THAT(result.out, AllOf(StartsWith("unreachable"), HasSubstr("127.0.0.1:1/realm/.well-known")));
-  EXPECT_EQ(Json::parse(cli_.run({"sso", "check", "acme", "--json"}).out)["good"], false);
+  EXPECT_EQ(tests::parse_json(cli_.run({"sso", "check", "acme", "--json"}).out)["good"], false);
 }
 
 // SET-7
@@ -80,7 +82,7 @@ TEST_F(CliSso, SettingsShowPrintsTheProvenanceOfEachValue) {
             HasSubstr("sso.connections[0].client_secret: \"********\"  # " + file + ":7 (file:secret)\n"),
             HasSubstr("sso.connections[1].client_secret: \"********\"  # " + file + ":8 (literal)\n"),
             HasSubstr("requests.api_endpoint: \"http://127.0.0.1:8480\"  # default\n")));
-  const Json json = Json::parse(cli_.run({"settings", "show", "--json"}).out);
+  const Json json = tests::parse_json(cli_.run({"settings", "show", "--json"}).out);
   EXPECT_EQ(json["provenance"]["sso.connections[1].domain"], file + ":8");
   EXPECT_EQ(json["provenance"]["log.level"], "default");
   EXPECT_EQ(json["sso"]["connections"][0]["name"], "acme");

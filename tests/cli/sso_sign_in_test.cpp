@@ -8,8 +8,8 @@
 #include <streambuf>
 
 #include "cli/account/sso_commands.h"
-#include "platform/json.h"
 #include "tests/daemon/identity/oidc/fake_provider.h"
+#include "tests/support/json.h"
 
 namespace giftsync::cli {
 namespace {
@@ -69,7 +69,7 @@ TEST(SignInTestCommand, PrintsEachRuleAndItsVerdict) {
   provider.claims["iss"] = "https://evil.example";
   const Ended bad = run(provider, true);
   EXPECT_EQ(bad.code, 65);
-  const auto json = nlohmann::json::parse(bad.out);
+  const auto json = tests::parse_json(bad.out);
   EXPECT_EQ(json["good"], false);
   EXPECT_EQ(json["rules"].back()["rule"], "OIDC-5");
   EXPECT_EQ(json["rules"].back()["verdict"], "fault");
@@ -107,7 +107,7 @@ TEST(SignInTestCommand, ReadsASamlResponseAsItIsOrFromAFormOrAFile) {
     std::ostringstream err;
     Console console{out, err, in, false, [] { return tests::kSignInTime; }};
     EXPECT_EQ(sign_in_test(console, sso, connection, {}, true), 65);
-    const auto rules = nlohmann::json::parse(out.str())["rules"];
+    const auto rules = tests::parse_json(out.str())["rules"];
     EXPECT_EQ(rules.back()["rule"], "SAML-3") << line << ": it was decoded and read";
     EXPECT_EQ(rules.front()["verdict"], "good");
     EXPECT_THAT(err.str(), HasSubstr("https://idp.example.com/sso?SAMLRequest="));

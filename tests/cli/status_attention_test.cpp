@@ -6,8 +6,8 @@
 #include <map>
 
 #include "cli/status/status_report.h"
-#include "platform/json.h"
 #include "tests/cli/cli_fixture.h"
+#include "tests/support/json.h"
 
 namespace giftsync::cli {
 namespace {
@@ -283,7 +283,7 @@ TEST(CliStatus, EndsWith69AndSaysSoWithoutADaemon) {
   const auto text = cli.run({"status"});
   EXPECT_EQ(text.code, 69);
   EXPECT_THAT(text.out, HasSubstr("\nattention giftsyncd does not answer: "));
-  const auto json = nlohmann::json::parse(cli.run({"status", "--json"}).out);
+  const auto json = tests::parse_json(cli.run({"status", "--json"}).out);
   EXPECT_EQ(json["needs_attention"].size(), 1U);
   EXPECT_EQ(json["daemon"]["state"], "unreachable");
 }
@@ -298,7 +298,7 @@ TEST(CliSettings, ShowsTheFileWithoutADaemonAndSaysSo) {
   const auto file = cli.run({"settings", "show", "--file"});
   EXPECT_EQ(file.err, "");
   EXPECT_EQ(file.out, shown.out);
-  EXPECT_TRUE(nlohmann::json::parse(cli.run({"settings", "show", "--json"}).out)["daemon"].is_null());
+  EXPECT_TRUE(tests::parse_json(cli.run({"settings", "show", "--json"}).out)["daemon"].is_null());
 }
 
 // SET-8, OPS-27
@@ -308,7 +308,7 @@ TEST(CliStatus, IsShownDespiteAFaultyFileThatNamesTheStore) {
   const auto text = cli.run({"status"});
   EXPECT_EQ(text.code, 69);
   EXPECT_THAT(text.out, HasSubstr("\nattention the settings file is faulty: "));
-  EXPECT_THAT(nlohmann::json::parse(cli.run({"status", "--json"}).out)["settings"]["faults"],
+  EXPECT_THAT(tests::parse_json(cli.run({"status", "--json"}).out)["settings"]["faults"],
               ElementsAre(HasSubstr("max_recipients"), HasSubstr("crmm")));
   EXPECT_EQ(cli.run({"settings", "show"}).code, 78);
   EXPECT_EQ(cli.run({"settings", "show"}).out, "") << "nothing runs, and the file is faulty";

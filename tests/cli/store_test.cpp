@@ -13,6 +13,7 @@
 #include "daemon/wiring/database_config.h"
 #include "daemon/wiring/store_preflight.h"
 #include "tests/cli/cli_fixture.h"
+#include "tests/support/json.h"
 
 namespace giftsync::cli {
 namespace {
@@ -440,7 +441,8 @@ TEST(CliAccount, CreatePrintsTheSameJsonAsTheListing) {
   const auto made = cli.run(
       {"account", "create", "--email", "rose@example.com", "--name", "Rose", "--plan", "team", "--json"});
   EXPECT_EQ(made.code, 0);
-  EXPECT_EQ(Json::parse(made.out), Json::parse(cli.run({"account", "list", "--json"}).out)[0]);
+  EXPECT_EQ(tests::parse_ordered_json(made.out),
+            tests::parse_ordered_json(cli.run({"account", "list", "--json"}).out)[0]);
 }
 
 TEST(CliAccount, GetsAnotherPlan) {
@@ -502,13 +504,13 @@ TEST_F(CliKey, IsPrintedAloneAndListedByItsPrefix) {
 TEST_F(CliKey, CreatePrintsTheKeyOnceInJson) {
   const auto made = cli_.run({"key", "create", "--account", "A@example.com", "--scope", "read", "--json"});
   ASSERT_EQ(made.code, 0);
-  const Json shown = Json::parse(made.out);
+  const Json shown = tests::parse_ordered_json(made.out);
   const std::string key = shown["key"];
   EXPECT_THAT(key, MatchesRegex("gsk_live_[0-9A-Za-z]{38}"));
   EXPECT_EQ(made.out.find(key), made.out.rfind(key));
   EXPECT_EQ(shown["prefix"], prefix_of(key));
   EXPECT_EQ(shown["account"], "a@example.com");
-  EXPECT_EQ(shown["scopes"], Json::parse("[\"read\"]"));
+  EXPECT_EQ(shown["scopes"], tests::parse_ordered_json("[\"read\"]"));
   EXPECT_EQ(shown["created_at"], "2026-11-21T12:31:07.000Z");
   EXPECT_THAT(made.err, Not(HasSubstr(key)));
 }
@@ -537,7 +539,7 @@ TEST_F(CliKey, HasANameThatListingsShowAndOtherCommandsFind) {
   const auto create = [&](const std::string& name) {
     return cli_.run({"key", "create", "--account", "a@example.com", "--name", name, "--json"});
   };
-  EXPECT_EQ(Json::parse(create("website").out)["name"], "website");
+  EXPECT_EQ(tests::parse_ordered_json(create("website").out)["name"], "website");
   const std::string unnamed = make_key();
   EXPECT_THAT(cli_.run({"key", "list"}).out, HasSubstr("website"));
   const auto namesake = create(" website");
@@ -550,9 +552,9 @@ TEST_F(CliKey, HasANameThatListingsShowAndOtherCommandsFind) {
   EXPECT_EQ(cli_.run({"key", "rotate", "website", "--grace", "30m"}).code, 0);
   const auto rotated = cli_.run({"key", "rotate", "website", "--grace", "1h", "--json"});
   ASSERT_EQ(rotated.code, 0);
-  EXPECT_EQ(Json::parse(rotated.out)["name"], "website") << "the successor has the name too";
+  EXPECT_EQ(tests::parse_ordered_json(rotated.out)["name"], "website") << "the successor has the name too";
   EXPECT_EQ(cli_.run({"key", "revoke", "website", "--yes"}).code, 0);
-  const Json keys = Json::parse(json());
+  const Json keys = tests::parse_ordered_json(json());
   ASSERT_EQ(keys.size(), 4u);
   for (const Json& one : keys) {
     const bool is_unnamed = one["prefix"] == prefix_of(unnamed);

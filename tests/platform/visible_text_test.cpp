@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "platform/json.h"
+#include "tests/support/json.h"
 
 namespace giftsync {
 namespace {
@@ -38,7 +38,7 @@ TEST(VisibleText, EscapesWhatCannotBeSeen) {
 TEST(VisibleText, JsonKeepsItsMeaning) {
   const std::string text = "é \u009b \u202e \u2028 \U000E0041 \x7f \\ \" \n";
   const std::string shown = visible_json(nlohmann::json{{"a", text}}.dump(2));
-  EXPECT_EQ(nlohmann::json::parse(shown)["a"], text);
+  EXPECT_EQ(tests::parse_json(shown)["a"], text);
   EXPECT_EQ(shown, "{\n  \"a\": \"é \\u009b \\u202e \\u2028 \\udb40\\udc41 \\u007f \\\\ \\\" \\n\"\n}");
 }
 

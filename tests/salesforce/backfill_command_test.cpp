@@ -6,11 +6,11 @@
 #include <future>
 
 #include "platform/clock.h"
-#include "platform/json.h"
 #include "tests/cli/cli_fixture.h"
 #include "tests/salesforce/fake_org/projects.h"
 #include "tests/salesforce/fake_org/server.h"
 #include "tests/salesforce/fake_org_fixture.h"
+#include "tests/support/json.h"
 
 namespace giftsync::cli {
 namespace {
@@ -59,13 +59,13 @@ TEST_F(BackfillCommandTest, FillsTimesFromTheLogAndAdoptsTheRecords) {
   add_log();
   const auto filled = cli_.run({"backfill", "status-timestamps", "--json"});
   ASSERT_EQ(filled.code, 0) << filled.err;
-  const Json summary = Json::parse(filled.out)["summary"];
+  const Json summary = tests::parse_json(filled.out)["summary"];
   EXPECT_EQ(summary["rows"], 2);
   EXPECT_EQ(summary["timestamps"], 1);
   EXPECT_EQ(summary["unknown_statuses"]["clicked"], 1);
   const auto records = cli_.run({"backfill", "gift-records", "--json"});
   ASSERT_EQ(records.code, 0) << records.err;
-  EXPECT_EQ(Json::parse(records.out)["summary"]["adopted"], 1);
+  EXPECT_EQ(tests::parse_json(records.out)["summary"]["adopted"], 1);
   EXPECT_THAT(cli_.run({"gift", "show", "900"}).out, HasSubstr("2020-01-02"));
 }
 
@@ -83,7 +83,7 @@ TEST_F(BackfillCommandTest, WaitsWhileTheOrgIsNotToBeCalledAndGoesOn) {
   const auto filled = cli_.run({"backfill", "status-timestamps", "--json"});
   EXPECT_EQ(filled.code, 0) << filled.err;
   EXPECT_THAT(filled.err, HasSubstr("Waiting; this command goes on at 20"));
-  EXPECT_EQ(Json::parse(filled.out)["summary"]["timestamps"], 1);
+  EXPECT_EQ(tests::parse_json(filled.out)["summary"]["timestamps"], 1);
 }
 
 // ORG-13
@@ -101,7 +101,7 @@ TEST_F(BackfillCommandTest, ARetryWakesARunThatWaits) {
     return cli_.run({"backfill", "status-timestamps", "--json"});
   });
   const auto is_resting = [this] {
-    const Json calls = Json::parse(cli_.run({"status", "--json"}).out)["salesforce"]["calls"];
+    const Json calls = tests::parse_json(cli_.run({"status", "--json"}).out)["salesforce"]["calls"];
     return !calls["resting_until"].is_null();
   };
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
@@ -112,7 +112,7 @@ TEST_F(BackfillCommandTest, ARetryWakesARunThatWaits) {
   const auto filled = run.get();
   EXPECT_EQ(filled.code, 0) << filled.err;
   EXPECT_THAT(filled.err, HasSubstr("\"giftsyncctl crm retry --all\""));
-  EXPECT_EQ(Json::parse(filled.out)["summary"]["timestamps"], 1);
+  EXPECT_EQ(tests::parse_json(filled.out)["summary"]["timestamps"], 1);
 }
 
 // SYNC-66
@@ -123,12 +123,13 @@ TEST_F(BackfillCommandTest, ListsAndShowsRowsOfTheOrg) {
   const auto listed = cli_.run({"crm", "list", "contact", "--limit", "1"});
   ASSERT_EQ(listed.code, 0) << listed.err;
   EXPECT_THAT(listed.err, HasSubstr("More follow: "));
-  const Json rows = Json::parse(cli_.run({"crm", "list", "contact", "--json"}).out);
+  const Json rows = tests::parse_json(cli_.run({"crm", "list", "contact", "--json"}).out);
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_LT(rows[0]["Id"], rows[1]["Id"]);
   const std::string id = rows[0]["Id"];
-  EXPECT_EQ(Json::parse(cli_.run({"crm", "list", "contact", "--after", id, "--json"}).out).size(), 1U);
-  EXPECT_EQ(Json::parse(cli_.run({"crm", "list", "contact", "--after", "003", "--json"}).out).size(), 2U);
+  EXPECT_EQ(tests::parse_json(cli_.run({"crm", "list", "contact", "--after", id, "--json"}).out).size(), 1U);
+  EXPECT_EQ(tests::parse_json(cli_.run({"crm", "list", "contact", "--after", "003", "--json"}).out).size(),
+            2U);
   const auto shown = cli_.run({"crm", "show", "contact", id});
   EXPECT_THAT(shown.out, AllOf(HasSubstr(id), HasSubstr("@example.com"), HasSubstr("IsDeleted")));
   const auto other = cli_.run({"crm", "show", "lead", id});

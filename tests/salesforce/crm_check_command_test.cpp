@@ -3,6 +3,7 @@
 #include "schema/store/store.h"
 #include "tests/salesforce/fake_org/foreign_package.h"
 #include "tests/salesforce/org_command_fixture.h"
+#include "tests/support/json.h"
 
 namespace giftsync::cli {
 namespace {
@@ -49,7 +50,7 @@ TEST_F(CrmCheckCommandTest, TellsWhatToDoAboutThePackageOfAnotherOwner) {
 }
 
 TEST_F(CrmCheckCommandTest, HasTheSameAsData) {
-  const Json json = Json::parse(cli_.run({"crm", "check", "--json"}).out);
+  const Json json = tests::parse_json(cli_.run({"crm", "check", "--json"}).out);
   EXPECT_EQ(json["good"], true);
   EXPECT_EQ(json["mode"], "guarded");
   EXPECT_EQ(json["mode_set"], "guarded");
@@ -93,7 +94,7 @@ TEST_F(CrmCheckCommandTest, IsCountedAndEndsARestOfAnOrgThatAnswers) {
   const int before = calls();
   EXPECT_EQ(cli_.run({"crm", "check"}).code, 0);
   const int made = calls() - before;
-  const Json counted = Json::parse(cli_.run({"status", "--json"}).out)["salesforce"]["calls"];
+  const Json counted = tests::parse_json(cli_.run({"status", "--json"}).out)["salesforce"]["calls"];
   EXPECT_EQ(counted["own_in_24_hours"], 5);
   EXPECT_LE(made, 6) << "and one for the versions, which is free";
   EXPECT_GT(counted["org_limit"], 0);

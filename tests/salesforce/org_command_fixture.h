@@ -6,10 +6,10 @@
 
 #include <string>
 
-#include "platform/json.h"
 #include "tests/cli/cli_fixture.h"
 #include "tests/salesforce/fake_org/server.h"
 #include "tests/salesforce/fake_org_fixture.h"
+#include "tests/support/json.h"
 
 namespace giftsync::cli {
 

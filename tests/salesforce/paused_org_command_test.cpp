@@ -5,6 +5,7 @@
 #include "crm/salesforce/org/write_mode.h"
 #include "daemon/wiring/org_status.h"
 #include "tests/salesforce/org_command_fixture.h"
+#include "tests/support/json.h"
 #include "tests/support/temporary_database.h"
 
 namespace giftsync::cli {
@@ -20,7 +21,7 @@ class PausedOrgCommandTest : public OrgCommandTest {
  protected:
   PausedOrgCommandTest() { cli_.now = system_now(); }  // that of the governor
   std::string send_gift() { return std::to_string(cli_.send_gifts({"pat@example.com"}).front().value); }
-  Json status() { return Json::parse(cli_.run({"status", "--json"}).out); }
+  Json status() { return tests::parse_json(cli_.run({"status", "--json"}).out); }
   std::vector<std::string> attention() {
     std::vector<std::string> items;
     const Json now = status();
@@ -44,7 +45,7 @@ TEST_F(PausedOrgCommandTest, AGiftIsShownWithoutTheCrmsPart) {
   const auto data = cli_.run({"gift", "show", gift, "--json"});
   EXPECT_EQ(data.code, 69);
   EXPECT_EQ(calls(), before);
-  const Json json = Json::parse(data.out);
+  const Json json = tests::parse_json(data.out);
   EXPECT_EQ(json["record"], nullptr);
   EXPECT_THAT(json["record_fault"].get<std::string>(), HasSubstr("Salesforce is not called before"));
   EXPECT_EQ(json["status"], "sent");
@@ -55,7 +56,7 @@ TEST_F(PausedOrgCommandTest, AGiftIsShownWithoutTheCrmsPart) {
 TEST_F(PausedOrgCommandTest, AGiftOfAnOrgThatAnswersHasNoFault) {
   const auto data = cli_.run({"gift", "show", send_gift(), "--json"});
   EXPECT_EQ(data.code, 0) << data.err;
-  EXPECT_EQ(Json::parse(data.out)["record_fault"], nullptr);
+  EXPECT_EQ(tests::parse_json(data.out)["record_fault"], nullptr);
 }
 
 TEST_F(PausedOrgCommandTest, OnlyWhereNothingAnswersTheAddressIsToBeChecked) {
@@ -149,7 +150,7 @@ TEST_F(PausedOrgCommandTest, RefusedRecordsAreListedWithTheirReasonWithoutACall)
   const auto listed = cli_.run({"gift", "list", "--refused"});
   EXPECT_EQ(listed.code, 0) << listed.err;
   EXPECT_THAT(listed.out, AllOf(HasSubstr("pat@example.com"), HasSubstr("REQUIRED_FIELD_MISSING: Region")));
-  const Json json = Json::parse(cli_.run({"gift", "list", "--refused", "--json"}).out);
+  const Json json = tests::parse_json(cli_.run({"gift", "list", "--refused", "--json"}).out);
   ASSERT_EQ(json.size(), 1U);
   EXPECT_EQ(json[0]["refusal"], "Salesforce: REQUIRED_FIELD_MISSING: Region");
   EXPECT_EQ(calls(), before);

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "tests/salesforce/fake_org_fixture.h"
+#include "tests/support/json.h"
 
 namespace giftsync::tests::fake_org {
 
@@ -53,7 +54,7 @@ class RecordedAnswersTest : public FakeOrgTest {
     std::ifstream stream(path, std::ios::binary);
     return {std::istreambuf_iterator<char>(stream), {}};
   }
-  static Json file(const std::string& name) { return Json::parse(bytes(recorded_folder() / name)); }
+  static Json file(const std::string& name) { return parse_ordered_json(bytes(recorded_folder() / name)); }
 
   static YAML::Node recording(const std::string& name) {
     return YAML::LoadFile((recorded_folder() / "cumulusci" / name).string());
@@ -62,7 +63,7 @@ class RecordedAnswersTest : public FakeOrgTest {
   static Json cassette(const std::string& name, std::size_t at = 0) {
     const YAML::Node root = recording(name);
     const YAML::Node one = root["interactions"] ? root["interactions"][at] : root;
-    return Json::parse(one["response"]["body"]["string"].as<std::string>());
+    return parse_ordered_json(one["response"]["body"]["string"].as<std::string>());
   }
 
   Json in_composite(const std::string& address, const Json& headers = Json::object()) {

@@ -5,6 +5,7 @@
 
 #include "platform/text.h"
 #include "tests/salesforce/recorded_answers.h"
+#include "tests/support/json.h"
 
 namespace giftsync::tests::fake_org {
 namespace {
@@ -42,14 +43,14 @@ std::vector<Interaction> interactions_of(const YAML::Node& recording) {
     const std::string uri = with_version(request["uri"].as<std::string>());
     interaction.address = uri.substr(uri.find("/v62.0") + 6);
     if (request["body"] && !request["body"].IsNull())
-      interaction.body = Json::parse(with_version(request["body"].as<std::string>()));
+      interaction.body = parse_ordered_json(with_version(request["body"].as<std::string>()));
     interaction.status = response["status"]["code"].as<int>();
     YAML::Node headers = response["headers"];
     if (headers["Response-Headers"] && headers["Response-Headers"].IsMap())
       headers = headers["Response-Headers"];
     if (headers.IsMap() && headers["Content-Type"])
       interaction.content_type = headers["Content-Type"][0].as<std::string>();
-    interaction.answer = Json::parse(response["body"]["string"].as<std::string>());
+    interaction.answer = parse_ordered_json(response["body"]["string"].as<std::string>());
     made.push_back(std::move(interaction));
   }
   return made;
@@ -80,7 +81,7 @@ class RecordedReplaysTest : public RecordedAnswersTest, public ::testing::WithPa
   ApiAnswer send(const Interaction& interaction) {
     std::string text = interaction.body.dump();
     for (const auto& [theirs, our_id] : ids_) text = replaced(text, theirs, our_id);
-    return call(interaction.method, interaction.address, Json::parse(text));
+    return call(interaction.method, interaction.address, parse_ordered_json(text));
   }
   /// Later requests name the records that earlier ones made.
   void learn_ids(const Json& recorded, const Json& ours) {

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/salesforce/fake_org_fixture.h"
+#include "tests/support/json.h"
 
 namespace giftsync::tests::fake_org {
 namespace {
@@ -45,7 +46,7 @@ class ServerTest : public ::testing::Test {
     return received;
   }
   std::size_t contacts() const {
-    return Json::parse(
+    return parse_ordered_json(
         send("GET", "/services/data/v62.0/query?q=SELECT+COUNT()+FROM+Contact").body)["totalSize"];
   }
 
@@ -57,7 +58,7 @@ class ServerTest : public ::testing::Test {
 TEST_F(ServerTest, AnswersWithTheUsageOfTheQuota) {
   const Received received = send("POST", contacts_path, contact);
   EXPECT_EQ(received.status, 201);
-  EXPECT_EQ(Json::parse(received.body)["success"], true);
+  EXPECT_EQ(parse_ordered_json(received.body)["success"], true);
   EXPECT_EQ(received.limit_info, "api-usage=1/15000");
 }
 
@@ -93,13 +94,13 @@ TEST_F(ServerTest, CompressesForClientsThatTakeIt) {
   Poco::InflatingInputStream inflated(stream, Poco::InflatingStreamBuf::STREAM_GZIP);
   std::string body;
   Poco::StreamCopier::copyToString(inflated, body);
-  EXPECT_EQ(Json::parse(body)["objectDescribe"]["name"], "Contact");
+  EXPECT_EQ(parse_ordered_json(body)["objectDescribe"]["name"], "Contact");
 }
 
 TEST_F(ServerTest, LetsATestEditRecordsWithPlainSql) {
   send("POST", "/__org/sql", {{"sql", "INSERT INTO crm_contact (lastname) VALUES ('Lima')"}});
   EXPECT_EQ(contacts(), 1U);
-  EXPECT_EQ(Json::parse(send("GET", "/__org/counters").body)["calls"], 1);
+  EXPECT_EQ(parse_ordered_json(send("GET", "/__org/counters").body)["calls"], 1);
 }
 
 }  // namespace

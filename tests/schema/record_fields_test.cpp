@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "platform/json.h"
+#include "tests/support/json.h"
 
 namespace giftsync {
 namespace {

@@ -13,8 +13,8 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "platform/json.h"
 #include "tests/source_folder.h"
+#include "tests/support/json.h"
 
 namespace giftsync::tests {
 namespace {
@@ -40,8 +40,7 @@ std::string read_file(const std::filesystem::path& path) {
 std::vector<nlohmann::json> json_lines(const std::filesystem::path& path) {
   std::vector<nlohmann::json> objects;
   std::istringstream lines(read_file(path));
-  for (std::string line; std::getline(lines, line) && !lines.eof();)
-    objects.push_back(nlohmann::json::parse(line));
+  for (std::string line; std::getline(lines, line) && !lines.eof();) objects.push_back(parse_json(line));
   return objects;
 }
 

@@ -2,10 +2,10 @@
 // their sender alone.
 #include "sync/gift/test_gifts.h"
 
-#include "platform/json.h"
 #include "sync/gift/gift_actions.h"
 #include "sync/mail/claimed_mails.h"
 #include "tests/support/in_memory_crm.h"
+#include "tests/support/json.h"
 #include "tests/support/lifecycle_fixture.h"
 
 namespace giftsync::sync {
@@ -179,10 +179,10 @@ TEST_P(TestGifts, TheRecordIsKeptDryAndTheCrmIsNotWritten) {
   const TransactionId live = send(1).front();
   const TransactionId gift = ask("redeemed@giftsync.test");
   sync();
-  EXPECT_EQ(nlohmann::json::parse(record_of(gift)).at("RecipientTransactionStatus"), "sent");
+  EXPECT_EQ(tests::parse_json(record_of(gift)).at("RecipientTransactionStatus"), "sent");
   advance_seconds(5);
   run_timers();
-  const auto record = nlohmann::json::parse(record_of(gift));
+  const auto record = tests::parse_json(record_of(gift));
   EXPECT_EQ(record.at("RecipientTransactionStatus"), "redeemed");
   EXPECT_TRUE(record.at("warnings").is_array());
   EXPECT_EQ(record_of(live), "");

@@ -8,7 +8,7 @@
 #include <random>
 #include <set>
 
-#include "platform/json.h"
+#include "tests/support/json.h"
 
 namespace giftsync::salesforce {
 namespace {
@@ -50,7 +50,7 @@ std::vector<WriteRow> numbered_rows(std::size_t count, std::size_t bytes = 0) {
 TEST(Composite, AThousandNewRowsAreOneCall) {
   const std::vector<WriteCall> calls = write_calls(kVersion, 1000, numbered_rows(1000));
   ASSERT_EQ(calls.size(), 1U);
-  const Json body = Json::parse(composite_body(calls[0].parts));
+  const Json body = tests::parse_ordered_json(composite_body(calls[0].parts));
   EXPECT_EQ(body.at("allOrNone"), false);
   ASSERT_EQ(body.at("compositeRequest").size(), 5U);
   const Json& part = body.at("compositeRequest")[1];
@@ -117,7 +117,7 @@ TEST(Composite, ATaskRefersToTheRecordThatAnEarlierPartCreates) {
   ASSERT_EQ(calls.size(), 1U);
   std::map<std::string, Json> created;  // the values of N, by what refers to their Ids
   std::size_t tasks = 0;
-  const Json body = Json::parse(composite_body(calls[0].parts));
+  const Json body = tests::parse_ordered_json(composite_body(calls[0].parts));
   for (const Json& part : body.at("compositeRequest")) {
     const Json& records = part.at("body").at("records");
     for (std::size_t i = 0; i < records.size(); ++i) {

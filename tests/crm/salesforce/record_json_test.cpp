@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "platform/json.h"
+#include "tests/support/json.h"
 
 namespace giftsync::salesforce {
 namespace {
@@ -126,7 +126,7 @@ TEST(RecordJson, AnUpdateNamesOnlyWhatGiftsyncOwns) {
   record.set(GiftField::message, std::string("once"));
   record.set(GiftField::recipient_email, std::string());
   record.set(GiftField::transaction_id, std::int64_t{9});
-  const auto row = nlohmann::ordered_json::parse(gift_update_row(names, kId, record, {}));
+  const auto row = tests::parse_ordered_json(gift_update_row(names, kId, record, {}));
   EXPECT_EQ(row.at("id"), kId);
   EXPECT_EQ(row.at("RecipientTransactionStatus__c"), "opened");
   EXPECT_TRUE(row.at("Redeemed_Date_Time__c").is_null()) << "absent clears";
@@ -144,13 +144,13 @@ TEST(RecordJson, AnUpdateWithoutTheRulesLeavesTheTransactionIdAlone) {
   names.skip_field(OwnField::record_version);
   GiftRecord record;
   record.set(GiftField::transaction_id, std::int64_t{9});
-  const auto row = nlohmann::ordered_json::parse(gift_update_row(names, kId, record, {}));
+  const auto row = tests::parse_ordered_json(gift_update_row(names, kId, record, {}));
   EXPECT_FALSE(row.contains("RecipientTransactionId__c"));
 }
 
 TEST(RecordJson, WhatIsLeftOutIsNotNamed) {
   const ApiNames names(OrgNames{.columns = {{"gift_record.Description", "-"}}});
-  const auto row = nlohmann::ordered_json::parse(gift_create_row(names, full_record(), {GiftField::account}));
+  const auto row = tests::parse_ordered_json(gift_create_row(names, full_record(), {GiftField::account}));
   EXPECT_FALSE(row.contains("Account__c"));
   EXPECT_FALSE(row.contains("Description__c"));
   EXPECT_FALSE(row.contains(""));
@@ -213,12 +213,12 @@ TEST(RecordJson, TasksLeaveOutWhatIsEmpty) {
   task.transaction = {12};
   task.status = "Not Started";
   task.subject = std::string(300, 'x');
-  const auto row = nlohmann::ordered_json::parse(task_create_row(names, task, kId));
+  const auto row = tests::parse_ordered_json(task_create_row(names, task, kId));
   EXPECT_EQ(row.at("WhatId"), kId);
   EXPECT_FALSE(row.contains("WhoId"));
   EXPECT_EQ(row.at("Subject"), std::string(255, 'x'));
   EXPECT_EQ(row.at("RecipientTransactionId__c"), 12);
-  EXPECT_FALSE(nlohmann::ordered_json::parse(task_create_row(names, task, "")).contains("WhatId"));
+  EXPECT_FALSE(tests::parse_ordered_json(task_create_row(names, task, "")).contains("WhatId"));
   task.completed = true;
   task.status = "Completed";
   const std::string completed =
@@ -244,8 +244,8 @@ TEST(RecordJson, RequestRecordsAreWrittenWithTheirGuard) {
   update.status = RequestRecordStatus::sent;
   update.error_log = "";
   update.claimed = true;
-  const auto row = nlohmann::ordered_json::parse(
-      request_update_row(names, update, {"2026-11-22T10:00:00.000+0000", "mark"}));
+  const auto row =
+      tests::parse_ordered_json(request_update_row(names, update, {"2026-11-22T10:00:00.000+0000", "mark"}));
   EXPECT_EQ(row.at("Request_Status__c"), "Sent");
   EXPECT_TRUE(row.at("giftsync_Error_Log__c").is_null());
   EXPECT_EQ(row.at("Claimed__c"), true);

@@ -8,10 +8,10 @@
 
 #include "platform/clock.h"
 #include "platform/digest.h"
-#include "platform/json.h"
 #include "platform/time.h"
 #include "tests/crm/salesforce/loopback_org.h"
 #include "tests/crm/salesforce/recorded_answers.h"
+#include "tests/support/json.h"
 #include "tests/support/test_keys.h"
 
 namespace giftsync::salesforce {
@@ -111,8 +111,7 @@ TEST(SignIn, SendsASignedAssertionToTheOrgsOwnDomain) {
     EXPECT_TRUE(tests::is_rs256_signature(key_pair(), jwt.substr(0, last),
                                           from_base64url(jwt.substr(last + 1)).value()));
     const std::size_t first = jwt.find('.');
-    const auto claims =
-        nlohmann::json::parse(from_base64url(jwt.substr(first + 1, last - first - 1)).value());
+    const auto claims = tests::parse_json(from_base64url(jwt.substr(first + 1, last - first - 1)).value());
     EXPECT_EQ(claims, (nlohmann::json{{"iss", settings.client_id},
                                       {"sub", settings.username},
                                       {"aud", audience},

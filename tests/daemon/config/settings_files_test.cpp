@@ -14,9 +14,9 @@
 #include "daemon/config/read_settings.h"
 #include "daemon/config/settings_documents.h"
 #include "daemon/config/settings_keys.h"
-#include "platform/json.h"
 #include "platform/yaml_document.h"
 #include "tests/source_folder.h"
+#include "tests/support/json.h"
 
 namespace giftsync::config {
 namespace {
@@ -66,7 +66,7 @@ void collect(const nlohmann::json& schema, const std::string& prefix, Properties
 
 Properties schema_properties() {
   Properties properties;
-  collect(nlohmann::json::parse(settings_schema()), "", properties);
+  collect(tests::parse_json(settings_schema()), "", properties);
   return properties;
 }
 

@@ -6,8 +6,8 @@
 
 #include <string>
 
-#include "platform/json.h"
 #include "sync/access/credential.h"
+#include "tests/support/json.h"
 #include "tests/support/temporary_store.h"
 
 namespace giftsync::handlers {
@@ -63,7 +63,7 @@ class BalanceHandlerTest : public ::testing::Test {
   json budgets_for(sync::SendingBudgets& budgets, const std::string& key) {
     const http::HttpResponse response = call(budgets, key);
     EXPECT_EQ(response.status, 200) << response.body;
-    return json::parse(response.body)["data"]["budgets"];
+    return tests::parse_json(response.body)["data"]["budgets"];
   }
 
   tests::TemporaryStore store_;
@@ -91,7 +91,7 @@ TEST_F(BalanceHandlerTest, TheAccountsBudgetHasLimitUseAndWhatIsLeft) {
   request_gifts(budgets, 1);
   const json found = budgets_for(budgets, key);
   ASSERT_THAT(found, SizeIs(2));
-  EXPECT_EQ(found[1], json::parse(R"({"scope": "account", "period": "2026-11", "limit_gifts": 100,
+  EXPECT_EQ(found[1], tests::parse_json(R"({"scope": "account", "period": "2026-11", "limit_gifts": 100,
       "used_gifts": 1, "left_gifts": 99, "limit_amount": "500.00", "used_amount": "5.75",
       "left_amount": "494.25", "resets_at": "2026-12-01T00:00:00.000Z"})"));
   EXPECT_EQ(found[0]["period"], "2026-11-21");
@@ -112,7 +112,7 @@ TEST_F(BalanceHandlerTest, OfSharedBudgetsOnlyWhatIsLeftIsRead) {
   rules.installation.month.amount = Money{1'000};
   sync::SendingBudgets budgets(store_->sending_usage, rules, clock_, clock_);
   request_gifts(budgets, 1, organization);
-  EXPECT_EQ(budgets_for(budgets, key), json::parse(R"([
+  EXPECT_EQ(budgets_for(budgets, key), tests::parse_json(R"([
       {"scope": "organization", "period": "2026-11", "left_gifts": 9, "left_amount": null,
        "resets_at": "2026-12-01T00:00:00.000Z"},
       {"scope": "installation", "period": "2026-11", "left_gifts": null, "left_amount": "4.25",

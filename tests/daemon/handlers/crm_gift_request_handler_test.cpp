@@ -6,9 +6,9 @@
 #include "crm/sql/managed/managed_crm.h"
 #include "daemon/group_commit_writer.h"
 #include "daemon/handlers/gift_request_handler.h"
-#include "platform/json.h"
 #include "sync/access/credential.h"
 #include "sync/gift/gift_links.h"
+#include "tests/support/json.h"
 #include "tests/support/temporary_store.h"
 
 namespace giftsync::handlers {
@@ -75,7 +75,7 @@ class CrmGiftRequestHandlerTest : public ::testing::Test {
   http::HttpResponse call(const json& sent_body) { return call(sent_body, token_); }
   static std::vector<std::string> codes(const http::HttpResponse& response) {
     std::vector<std::string> all;
-    for (const json& one : json::parse(response.body).value("errors", json::array()))
+    for (const json& one : tests::parse_json(response.body).value("errors", json::array()))
       all.push_back(one["code"]);
     return all;
   }
@@ -102,7 +102,7 @@ TEST_F(CrmGiftRequestHandlerTest, SendsOnBehalfOfTheNamedUser) {
   for (const json& sender : {json{{"user_id", "u1"}}, json{{"email", " ANA@example.com "}}}) {
     const http::HttpResponse response = call(body(sender));
     ASSERT_EQ(response.status, 201) << response.body;
-    const std::int64_t id = json::parse(response.body)["data"]["id"];
+    const std::int64_t id = tests::parse_json(response.body)["data"]["id"];
     const auto request = store_->gifts.find_gift_request({id});
     ASSERT_TRUE(request.has_value()) << "durable before the response";
     EXPECT_EQ(request->sender_email, "ana@example.com");
@@ -123,7 +123,7 @@ TEST_F(CrmGiftRequestHandlerTest, AListedRecipientIsRefusedButARepeatOfACallGets
   for (const std::string& key : {std::string(), std::string("k2")}) {
     const http::HttpResponse refused = call(body(), token_, key);
     EXPECT_EQ(refused.status, 403) << refused.body;
-    EXPECT_EQ(json::parse(refused.body)["code"], "sending_refused");
+    EXPECT_EQ(tests::parse_json(refused.body)["code"], "sending_refused");
     EXPECT_THAT(codes(refused), ElementsAre("do_not_send"));
     EXPECT_THAT(refused.body, HasSubstr("recipients[0].email"));
     EXPECT_THAT(refused.body, HasSubstr("The recipient asked for no gifts on 20"));
@@ -147,7 +147,7 @@ TEST_F(CrmGiftRequestHandlerTest, ValidatingSaysWhatTheCallWouldDoAndCreatesNoth
   const auto verdict = [&] {
     const http::HttpResponse response = validate(body(), token_);
     EXPECT_EQ(response.status, 200) << response.body;
-    return json::parse(response.body)["data"]["verdict"].get<std::string>();
+    return tests::parse_json(response.body)["data"]["verdict"].get<std::string>();
   };
   EXPECT_EQ(verdict(), "send");
   EXPECT_EQ(created_, 0);
@@ -192,7 +192,7 @@ TEST_F(CrmGiftRequestHandlerTest, APausedTokenSendsNothingAlsoNoRepeat) {
   for (const std::string& key : {std::string(), std::string("key-1")}) {
     const http::HttpResponse refused = call(body(), token_, key);
     EXPECT_EQ(refused.status, 403) << key;
-    EXPECT_EQ(json::parse(refused.body).at("code"), "key_paused");
+    EXPECT_EQ(tests::parse_json(refused.body).at("code"), "key_paused");
     EXPECT_THAT(refused.body, HasSubstr("This organization token is paused since"));
     EXPECT_THAT(refused.body, Not(HasSubstr("wrong campaign")));
   }
@@ -211,7 +211,7 @@ TEST_F(CrmGiftRequestHandlerTest, ATokenIsLiveAndMayAskForNoFailure) {
   request.headers.emplace("Giftsync-Test-Response", "503");
   const auto expect_refused = [](const http::HttpResponse& response) {
     EXPECT_EQ(response.status, 400) << response.body;
-    EXPECT_EQ(json::parse(response.body)["code"], "test_only");
+    EXPECT_EQ(tests::parse_json(response.body)["code"], "test_only");
     EXPECT_THAT(response.body, HasSubstr("this key or token is live"));
   };
   expect_refused(handler_->handle(request, {}).wait());
@@ -239,7 +239,7 @@ TEST_F(CrmGiftRequestHandlerTest, MissingSenderPreconditionsAre403AndAllListed) 
   const http::HttpResponse refused = call(body({{"email", "bob@example.com"}}));
   EXPECT_EQ(refused.status, 403);
   EXPECT_THAT(codes(refused), ElementsAre("active_account", "plan", "permission_set"));
-  EXPECT_THAT(json::parse(refused.body)["message"].get<std::string>(),
+  EXPECT_THAT(tests::parse_json(refused.body)["message"].get<std::string>(),
               HasSubstr("Ask your giftsync administrator to activate it"));
   EXPECT_EQ(created_, 0);
 }
@@ -289,7 +289,7 @@ TEST_F(CrmGiftRequestHandlerTest, CrmWithoutUserTableIsReportedInsteadOfAMissing
   const http::HttpResponse response = call(body({{"email", "unknown@example.com"}}));
   EXPECT_EQ(response.status, 403);
   EXPECT_THAT(codes(response), ElementsAre("sender_in_crm"));
-  EXPECT_THAT(json::parse(response.body)["message"].get<std::string>(), HasSubstr("crm.tables.user"));
+  EXPECT_THAT(tests::parse_json(response.body)["message"].get<std::string>(), HasSubstr("crm.tables.user"));
 }
 
 TEST_F(CrmGiftRequestHandlerTest, BodyErrorsAreListedAsAtEndpointA) {
@@ -318,10 +318,10 @@ TEST_F(CrmGiftRequestHandlerTest, PlaceholdersAreRefusedByDefaultAndAllListed) {
 
 // HTTP-52
 TEST_F(CrmGiftRequestHandlerTest, ASecondRequestForTheSameGiftWarns) {
-  const json first = json::parse(call(body()).body);
+  const json first = tests::parse_json(call(body()).body);
   EXPECT_THAT(first["warnings"], testing::IsEmpty());
-  EXPECT_THAT(json::parse(call(body(), token_, "k1").body)["warnings"], testing::IsEmpty());
-  const json warnings = json::parse(call(body()).body)["warnings"];
+  EXPECT_THAT(tests::parse_json(call(body(), token_, "k1").body)["warnings"], testing::IsEmpty());
+  const json warnings = tests::parse_json(call(body()).body)["warnings"];
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_EQ(warnings[0]["field"], "recipients[0].email");
   EXPECT_EQ(warnings[0]["code"], "possible_duplicate");

@@ -7,7 +7,7 @@
 
 #include "daemon/handlers/gift_request_json.h"
 #include "daemon/http/json_request.h"
-#include "platform/json.h"
+#include "tests/support/json.h"
 
 namespace giftsync::handlers {
 namespace {

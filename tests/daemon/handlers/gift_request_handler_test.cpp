@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "daemon/group_commit_writer.h"
-#include "platform/json.h"
 #include "sync/access/credential.h"
+#include "tests/support/json.h"
 #include "tests/support/temporary_store.h"
 
 namespace giftsync::handlers {
@@ -66,7 +66,7 @@ class GiftRequestHandlerTest : public ::testing::Test {
   json created(SendMode mode, std::vector<json> recipients, const std::string& idempotency_key = {}) {
     const http::HttpResponse response = call(mode, std::move(recipients), idempotency_key);
     EXPECT_EQ(response.status, mode == SendMode::email ? 201 : 200) << response.body;
-    return json::parse(response.body);
+    return tests::parse_json(response.body);
   }
   /// "field code" of each.
   static std::vector<std::string> codes_of(const json& issues) {
@@ -106,7 +106,7 @@ TEST_F(GiftRequestHandlerTest, PlaceholdersAreRefusedByDefaultAndAllListed) {
   for (const SendMode mode : {SendMode::email, SendMode::urls}) {
     const http::HttpResponse response = call(mode, {first, second});
     EXPECT_EQ(response.status, 400) << response.body;
-    EXPECT_THAT(codes_of(json::parse(response.body)["errors"]),
+    EXPECT_THAT(codes_of(tests::parse_json(response.body)["errors"]),
                 ElementsAre("recipients[0].first_name placeholder", "recipients[0].message placeholder",
                             "recipients[1].last_name placeholder"));
   }
@@ -191,7 +191,7 @@ TEST_F(GiftRequestHandlerTest, ARecipientWhoGotManyGiftsLatelyIsRefusedWithASent
   for (const SendMode mode : {SendMode::email, SendMode::urls}) {
     const http::HttpResponse response = call(mode, {recipient(), recipient("kim@example.com")}, "key");
     EXPECT_EQ(response.status, 403) << response.body;
-    const json problem = json::parse(response.body);
+    const json problem = tests::parse_json(response.body);
     EXPECT_EQ(problem["code"], "sending_refused");
     EXPECT_THAT(codes_of(problem["errors"]), ElementsAre("recipients[1].email recent_gift"));
     EXPECT_EQ(problem["errors"][0]["message"],

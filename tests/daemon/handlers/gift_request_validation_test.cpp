@@ -13,10 +13,10 @@
 
 #include "daemon/group_commit_writer.h"
 #include "daemon/handlers/gift_request_handler.h"
-#include "platform/json.h"
 #include "sync/access/credential.h"
 #include "sync/access/sending_budgets.h"
 #include "tests/support/in_memory_crm.h"
+#include "tests/support/json.h"
 #include "tests/support/random_changes.h"
 #include "tests/support/row_counts.h"
 #include "tests/support/temporary_store.h"
@@ -120,7 +120,7 @@ class GiftRequestValidation : public ::testing::Test {
   json validated(const http::HttpRequest& request) {
     const http::HttpResponse response = validate(request);
     EXPECT_EQ(response.status, 200) << response.body;
-    return json::parse(response.body);
+    return tests::parse_json(response.body);
   }
   json validated(const json& asked) { return validated(request(asked.dump())); }
 
@@ -168,11 +168,11 @@ TEST_F(GiftRequestValidation, SaysWhatEachRecipientWouldGetAndThePriceAndCreates
   EXPECT_EQ(answer["message"], "Valid. Nothing was created.");
   const json& data = answer["data"];
   EXPECT_EQ(data["verdict"], "refuse");
-  EXPECT_EQ(data["price"], json::parse(R"({"gifts": 2, "item_cost": "10.00", "shipping_cost": null,
+  EXPECT_EQ(data["price"], tests::parse_json(R"({"gifts": 2, "item_cost": "10.00", "shipping_cost": null,
                                            "carbon_neutral_cost": "0.20", "transaction_fee": "0.70",
                                            "total": "10.90"})"));
   ASSERT_EQ(data["recipients"].size(), 2u);
-  EXPECT_EQ(data["recipients"][0], json::parse(R"({"field": "recipients[0]", "email": "kim@example.com",
+  EXPECT_EQ(data["recipients"][0], tests::parse_json(R"({"field": "recipients[0]", "email": "kim@example.com",
                                                    "verdict": "send", "findings": [], "warnings": []})"));
   EXPECT_EQ(data["recipients"][1]["field"], "recipients[1]");
   EXPECT_EQ(data["recipients"][1]["email"], "Rose@example.com");
@@ -235,7 +235,7 @@ TEST_F(GiftRequestValidation, SaysWhichBudgetsTheCallWouldCountInAndWhetherItFit
   EXPECT_EQ(refused["data"]["budgets"][0]["fits"], false);
   EXPECT_EQ(refused["data"]["recipients"][0]["verdict"], "send") << "it is not the recipients' fault";
   EXPECT_EQ(rows.now(), before);
-  const json real = json::parse(create(request(asked.dump())).body);
+  const json real = tests::parse_json(create(request(asked.dump())).body);
   EXPECT_EQ(refused["data"]["findings"], real["errors"]);
 }
 
@@ -312,7 +312,7 @@ TEST_F(GiftRequestValidation, RepeatsTheWarningsOfTheRealCallAndRemembersNothing
   }
   const http::HttpResponse made = create(request(asked.dump()));
   ASSERT_EQ(made.status, 201);
-  EXPECT_THAT(codes_of(json::parse(made.body)["warnings"]),
+  EXPECT_THAT(codes_of(tests::parse_json(made.body)["warnings"]),
               ElementsAre("recipients[0].message placeholder", "recipients[1].email duplicate_email",
                           "colour unknown_member"))
       << "no possible_duplicate: validating was not remembered";
@@ -394,7 +394,8 @@ TEST_F(GiftRequestValidation, SaysToWhomTheGiftsWouldBeMatched) {
   const json answer = validated(
       body({recipient("Kim@example.com"), recipient("lee@example.com"), recipient("rose@example.com")}));
   const json& all = answer["data"]["recipients"];
-  EXPECT_EQ(all[0]["match"], json::parse(R"({"kind": "contact", "contact_id": "003A", "account_id": "001A",
+  EXPECT_EQ(all[0]["match"],
+            tests::parse_json(R"({"kind": "contact", "contact_id": "003A", "account_id": "001A",
                                              "lead_id": null, "opportunity_id": null})"));
   EXPECT_EQ(all[1]["match"]["kind"], "lead");
   EXPECT_EQ(all[1]["match"]["lead_id"], "00QA");
@@ -457,8 +458,8 @@ void GiftRequestValidation::expect_same_outcome(const http::HttpResponse& said,
     return;
   }
   ASSERT_EQ(said.status, 200) << said.body;
-  const json answer = json::parse(said.body);
-  const json real = json::parse(done.body);
+  const json answer = tests::parse_json(said.body);
+  const json real = tests::parse_json(done.body);
   if (done.status == 403) {
     EXPECT_EQ(answer["data"]["verdict"], "refuse");
     // The real call looks at budgets once no recipient is refused.

@@ -9,8 +9,8 @@
 
 #include "daemon/group_commit_writer.h"
 #include "daemon/handlers/gift_request_handler.h"
-#include "platform/json.h"
 #include "sync/access/credential.h"
+#include "tests/support/json.h"
 #include "tests/support/temporary_store.h"
 
 namespace giftsync::handlers {
@@ -72,7 +72,7 @@ class HeldRequestHandlerTest : public ::testing::Test {
   std::string held_id(SendMode mode = SendMode::email, const std::string& idempotency_key = {}) {
     const http::HttpResponse response = ask(mode, idempotency_key);
     EXPECT_EQ(response.status, 202) << response.body;
-    return json::parse(response.body)["data"]["id"].dump();
+    return tests::parse_json(response.body)["data"]["id"].dump();
   }
   http::HttpResponse decide(const std::string& id, bool approves, const std::string& key,
                             const std::string& if_match = {}) {
@@ -84,7 +84,7 @@ class HeldRequestHandlerTest : public ::testing::Test {
   json state(const std::string& id) {
     const http::HttpResponse response = gifts_.read(request(ana_), id).wait();
     EXPECT_EQ(response.status, 200) << response.body;
-    return json::parse(response.body)["data"];
+    return tests::parse_json(response.body)["data"];
   }
   static std::string header(const http::HttpResponse& response, std::string_view name) {
     for (const auto& [one, value] : response.headers)
@@ -122,18 +122,18 @@ class HeldRequestHandlerTest : public ::testing::Test {
 // covers: HTTP-52
 TEST_F(HeldRequestHandlerTest, ASecondEqualCallWithoutAKeyIsHeldWithAWarning) {
   held_id();
-  const json second = json::parse(ask(SendMode::email).body);
+  const json second = tests::parse_json(ask(SendMode::email).body);
   ASSERT_EQ(second["warnings"].size(), 2u) << second;
   EXPECT_EQ(second["warnings"][0]["code"], "possible_duplicate");
   EXPECT_THAT(second["warnings"][0]["message"].get<std::string>(), HasSubstr("waits for approval too"));
-  EXPECT_EQ(json::parse(ask(SendMode::email, "k").body)["warnings"].size(), 0u) << "a key prevents it";
+  EXPECT_EQ(tests::parse_json(ask(SendMode::email, "k").body)["warnings"].size(), 0u) << "a key prevents it";
 }
 
 // covers: GUARD-25
 TEST_F(HeldRequestHandlerTest, ARequestThatARuleHoldsIs202WithTheReasons) {
   const http::HttpResponse response = ask(SendMode::email);
   ASSERT_EQ(response.status, 202) << response.body;
-  const json body = json::parse(response.body);
+  const json body = tests::parse_json(response.body);
   EXPECT_EQ(body["data"]["state"], "held");
   EXPECT_EQ(body["data"]["expires_at"], "2026-11-28T12:31:07.000Z");
   ASSERT_THAT(body["data"]["reasons"], SizeIs(1));
@@ -143,7 +143,7 @@ TEST_F(HeldRequestHandlerTest, ARequestThatARuleHoldsIs202WithTheReasons) {
   EXPECT_EQ(header(response, "Location"), "https://gifts.example.com/api/v1/gift_requests/" + id);
   EXPECT_EQ(state(id)["state"], "held");
   EXPECT_THAT(state(id)["recipients"], IsEmpty());
-  const json list = json::parse(held_.list(request(rose_), {}).wait().body);
+  const json list = tests::parse_json(held_.list(request(rose_), {}).wait().body);
   ASSERT_THAT(list["data"], SizeIs(1));
   EXPECT_EQ(list["data"][0]["amount"], "10.00");
   EXPECT_EQ(list["next"], nullptr);
@@ -155,13 +155,13 @@ TEST_F(HeldRequestHandlerTest, AnApprovedOneIsSentAndARepeatGetsItsCreation) {
   EXPECT_EQ(held_id(SendMode::urls, "key"), id) << "a repeat while it is held";
   const http::HttpResponse shown = held_.read(request(rose_), id).wait();
   ASSERT_EQ(shown.status, 200) << shown.body;
-  EXPECT_THAT(json::parse(shown.body)["data"]["recipients"], SizeIs(2));
+  EXPECT_THAT(tests::parse_json(shown.body)["data"]["recipients"], SizeIs(2));
   const http::HttpResponse approved = decide(id, true, rose_, header(shown, "ETag"));
   EXPECT_EQ(approved.status, 200) << approved.body;
   EXPECT_EQ(approved_, 1);
   const http::HttpResponse again = ask(SendMode::urls, "key");
   ASSERT_EQ(again.status, 200) << again.body;
-  const json created = json::parse(again.body)["data"];
+  const json created = tests::parse_json(again.body)["data"];
   EXPECT_EQ(created["id"].dump(), id);
   ASSERT_THAT(created["recipients"], SizeIs(2));
   const json now = state(id);
@@ -235,7 +235,7 @@ TEST_F(HeldRequestHandlerTest, WhatNoApprovalOverridesKeepsItHeld) {
   EXPECT_EQ(decide(id, true, rose_, before).status, 412) << "the page showed no fault";
   const http::HttpResponse refused = decide(id, true, rose_);
   EXPECT_EQ(refused.status, 403);
-  EXPECT_EQ(json::parse(refused.body)["errors"][0]["field"], "recipients[1].email");
+  EXPECT_EQ(tests::parse_json(refused.body)["errors"][0]["field"], "recipients[1].email");
   EXPECT_EQ(state(id)["state"], "held");
   store_->do_not_send.remove("bea@example.org", DoNotSendReason::blocked, {});
   store_->accounts.set_active("ana@example.com", false);
@@ -308,7 +308,7 @@ TEST_F(HeldRequestHandlerTest, OnlyOthersOfTheOrganizationWithTheScopeDecide) {
   store_->accounts.set_organization("kim@example.com", edge);
   EXPECT_EQ(decide(id, true, other).status, 404);
   EXPECT_EQ(held_.read(request(other), id).wait().status, 404);
-  EXPECT_THAT(json::parse(held_.list(request(other), {}).wait().body)["data"], IsEmpty());
+  EXPECT_THAT(tests::parse_json(held_.list(request(other), {}).wait().body)["data"], IsEmpty());
   EXPECT_EQ(decide("7777", true, rose_).status, 404);
   EXPECT_EQ(decide("x", true, rose_).status, 404);
   EXPECT_EQ(decide(id, true, rose_).status, 200);

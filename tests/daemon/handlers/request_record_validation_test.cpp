@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "daemon/handlers/request_record_handler.h"
-#include "platform/json.h"
 #include "sync/access/credential.h"
 #include "sync/access/sending_policy.h"
 #include "sync/request/request_record_step.h"
 #include "tests/support/in_memory_request_crm.h"
+#include "tests/support/json.h"
 #include "tests/support/temporary_store.h"
 
 namespace giftsync::handlers {
@@ -83,7 +83,7 @@ class RequestRecordValidation : public ::testing::Test {
   json validated(const json& body) {
     const http::HttpResponse response = validate(body);
     EXPECT_EQ(response.status, 200) << response.body;
-    return json::parse(response.body);
+    return tests::parse_json(response.body);
   }
   static std::vector<std::string> codes_of(const json& issues) {
     std::vector<std::string> codes;
@@ -138,7 +138,7 @@ class RequestRecordValidation : public ::testing::Test {
 TEST_F(RequestRecordValidation, SaysWhatTheGiftWouldCostAndMakesNoRecord) {
   const json answer = validated(good());
   EXPECT_EQ(answer["message"], "Valid. Nothing was created.");
-  EXPECT_EQ(answer["data"], json::parse(R"({
+  EXPECT_EQ(answer["data"], tests::parse_json(R"({
       "verdict": "send",
       "price": {"gifts": 1, "item_cost": "5.00", "shipping_cost": "2.00", "carbon_neutral_cost": "0.00",
                 "transaction_fee": "0.40", "total": "7.40"},
@@ -185,7 +185,7 @@ TEST_F(RequestRecordValidation, TheIdempotencyKeyIsIgnoredWithAWarningAndStaysFr
   asked.headers.emplace("Idempotency-Key", "k1");
   const http::HttpResponse said = handler_.validate(asked, {}).wait();
   ASSERT_EQ(said.status, 200) << said.body;
-  EXPECT_THAT(codes_of(json::parse(said.body)["warnings"]), ElementsAre("idempotency_key_ignored"));
+  EXPECT_THAT(codes_of(tests::parse_json(said.body)["warnings"]), ElementsAre("idempotency_key_ignored"));
   asked.body = good_with("Message", "Another").dump();
   EXPECT_EQ(handler_.create(asked, {}).wait().status, 201);
 }

@@ -10,8 +10,8 @@
 
 #include "daemon/group_commit_writer.h"
 #include "platform/digest.h"
-#include "platform/json.h"
 #include "tests/support/full_writer.h"
+#include "tests/support/json.h"
 #include "tests/support/temporary_store.h"
 
 namespace giftsync::handlers {
@@ -61,7 +61,7 @@ class StatusWebhookHandlerTest : public ::testing::Test {
     return handler_->handle(request, source).wait();
   }
   static nlohmann::json data_of(const http::HttpResponse& response) {
-    return nlohmann::json::parse(response.body).at("data");
+    return tests::parse_json(response.body).at("data");
   }
   static std::string report(TransactionId id, const std::string& status = "opened") {
     return R"({"id":)" + std::to_string(id.value) + R"(,"what":")" + status + R"(","at":1799990000})";
@@ -171,7 +171,7 @@ TEST_F(StatusWebhookHandlerTest, RejectsByNameMethodSizeSignatureAndForm) {
   EXPECT_EQ(call("5").status, 400);
   const http::HttpResponse faulty = call(R"([{"id":"x","what":"opened","at":1},{}])");
   EXPECT_EQ(faulty.status, 400);
-  EXPECT_THAT(nlohmann::json::parse(faulty.body).at("errors"), SizeIs(2));
+  EXPECT_THAT(tests::parse_json(faulty.body).at("errors"), SizeIs(2));
   health_monitor_.flush(now_);
   const store::SourceSummary row = store_->sources.list().back();
   EXPECT_EQ(row.name, "vendor");
@@ -278,7 +278,7 @@ TEST_F(StatusWebhookHandlerTest, RejectsMessagesWithTooManyEvents) {
   const http::HttpResponse refused = call(message_of(sources::kMaxEvents + 1));
   EXPECT_EQ(refused.status, 413);
   EXPECT_FALSE(refused.close) << "its body was read to the end";
-  const nlohmann::json problem = nlohmann::json::parse(refused.body);
+  const nlohmann::json problem = tests::parse_json(refused.body);
   EXPECT_EQ(problem.at("code"), "too_many_reports");
   EXPECT_THAT(problem.at("detail").get<std::string>(), HasSubstr("contains 10001 events; at most 10000 are"));
   EXPECT_THAT(store_->changes.history(id), SizeIs(0)) << "all or nothing";

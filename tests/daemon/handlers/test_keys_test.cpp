@@ -9,8 +9,8 @@
 #include "daemon/group_commit_writer.h"
 #include "daemon/handlers/gift_request_handler.h"
 #include "daemon/handlers/held_request_handler.h"
-#include "platform/json.h"
 #include "sync/access/credential.h"
+#include "tests/support/json.h"
 #include "tests/support/temporary_store.h"
 
 namespace giftsync::handlers {
@@ -69,7 +69,7 @@ class TestKeysTest : public ::testing::Test {
     return gifts_.send_by_email(call(key, email, idempotency), {}).wait();
   }
   std::string id_of(const http::HttpResponse& response) {
-    return json::parse(response.body)["data"]["id"].dump();
+    return tests::parse_json(response.body)["data"]["id"].dump();
   }
   int status_of(const std::string& key, const std::string& id) {
     return gifts_.read(request(key), id).wait().status;
@@ -125,24 +125,25 @@ TEST_F(TestKeysTest, NeitherKeySeesTheRequestsOfTheOther) {
   ASSERT_EQ(test.status, 201) << test.body;
   ASSERT_EQ(live.status, 201) << live.body;
   EXPECT_NE(id_of(test), id_of(live));
-  EXPECT_THAT(codes_of(json::parse(test.body)["warnings"]), ElementsAre("test"));
-  EXPECT_THAT(json::parse(live.body)["warnings"], IsEmpty());
+  EXPECT_THAT(codes_of(tests::parse_json(test.body)["warnings"]), ElementsAre("test"));
+  EXPECT_THAT(tests::parse_json(live.body)["warnings"], IsEmpty());
   EXPECT_EQ(ask(test_, "kim@example.com", "k").body, test.body) << "a replay";
   EXPECT_EQ(status_of(test_, id_of(test)), 200);
   EXPECT_EQ(status_of(live_, id_of(test)), 404);
   EXPECT_EQ(status_of(test_, id_of(live)), 404);
-  const json state = json::parse(gifts_.read(request(test_), id_of(test)).wait().body)["data"];
+  const json state = tests::parse_json(gifts_.read(request(test_), id_of(test)).wait().body)["data"];
   EXPECT_TRUE(state["recipients"][0].at("crm_record_dry").is_null()) << "no worker runs here";
   EXPECT_FALSE(
-      json::parse(gifts_.read(request(live_), id_of(live)).wait().body)["data"]["recipients"][0].contains(
-          "crm_record_dry"));
+      tests::parse_json(gifts_.read(request(live_), id_of(live)).wait().body)["data"]["recipients"][0]
+          .contains("crm_record_dry"));
 }
 
 // covers: TEST-7
 TEST_F(TestKeysTest, ATestGiftIsNoDuplicateOfALiveOne) {
   ask(live_, "kim@example.com");
-  EXPECT_THAT(codes_of(json::parse(ask(test_, "kim@example.com").body)["warnings"]), ElementsAre("test"));
-  EXPECT_THAT(codes_of(json::parse(ask(test_, "kim@example.com").body)["warnings"]),
+  EXPECT_THAT(codes_of(tests::parse_json(ask(test_, "kim@example.com").body)["warnings"]),
+              ElementsAre("test"));
+  EXPECT_THAT(codes_of(tests::parse_json(ask(test_, "kim@example.com").body)["warnings"]),
               ElementsAre("test", "possible_duplicate"));
 }
 
@@ -150,18 +151,18 @@ TEST_F(TestKeysTest, ATestGiftIsNoDuplicateOfALiveOne) {
 TEST_F(TestKeysTest, AddressesOfTheTestDomainAreForTestKeysAndNameOutcomes) {
   const auto codes = [](const http::HttpResponse& response) {
     EXPECT_EQ(response.status, 400) << response.body;
-    return codes_of(json::parse(response.body)["errors"]);
+    return codes_of(tests::parse_json(response.body)["errors"]);
   };
   EXPECT_THAT(codes(ask(live_, "redeemed@giftsync.test")), ElementsAre("test_recipient"));
   EXPECT_THAT(codes(ask(test_, "redeemd@giftsync.test")), ElementsAre("unknown_test_recipient"));
   EXPECT_EQ(ask(test_, "Redeemed+1@GiftSync.test").status, 201);
   const http::HttpResponse refused = ask(test_, "do-not-send@giftsync.test");
   EXPECT_EQ(refused.status, 403) << refused.body;
-  EXPECT_THAT(codes_of(json::parse(refused.body)["errors"]), ElementsAre("do_not_send"));
+  EXPECT_THAT(codes_of(tests::parse_json(refused.body)["errors"]), ElementsAre("do_not_send"));
   EXPECT_EQ(test_gifts(), 1u);
   const http::HttpResponse valid =
       gifts_.validate_by_email(call(test_, "do-not-send@giftsync.test"), {}).wait();
-  EXPECT_EQ(json::parse(valid.body)["data"]["verdict"], "refuse") << valid.body;
+  EXPECT_EQ(tests::parse_json(valid.body)["data"]["verdict"], "refuse") << valid.body;
 }
 
 // covers: TEST-4, TEST-7
@@ -173,7 +174,7 @@ TEST_F(TestKeysTest, AHeldTestRequestIsForTestKeysToApprove) {
   EXPECT_EQ(test_gifts(), 0u);
   HeldRequestHandler requests(*store_, authenticator_, {.allow_self_approval = true, .clock = clock_});
   const auto rows = [&](const std::string& key) {
-    return json::parse(requests.list(request(key), {}).wait().body)["data"];
+    return tests::parse_json(requests.list(request(key), {}).wait().body)["data"];
   };
   EXPECT_THAT(rows(live_), IsEmpty());
   EXPECT_THAT(rows(test_), SizeIs(1));
@@ -205,7 +206,7 @@ TEST_F(TestKeysTest, NeitherAllowedDomainsNorARuleOnNewOnesChangeAnOutcome) {
   EXPECT_EQ(answer_to("kim@example.com").status, 202) << "a new domain";
   const http::HttpResponse held = answer_to("held@giftsync.test");
   ASSERT_EQ(held.status, 202) << held.body;
-  const std::int64_t id = json::parse(held.body)["data"]["id"];
+  const std::int64_t id = tests::parse_json(held.body)["data"]["id"];
   const auto waiting = store_->held.find({id});
   ASSERT_TRUE(waiting);
   const auto reasons = store::reasons_of(*waiting);
@@ -240,7 +241,7 @@ TEST_F(TestKeysTest, ATestKeyMayAskForAFailure) {
   EXPECT_EQ(test_gifts(), 1u);
   const http::HttpResponse live = ask_for(live_, "503", "kim@example.com");
   EXPECT_EQ(live.status, 400);
-  EXPECT_EQ(json::parse(live.body)["code"], "test_only");
+  EXPECT_EQ(tests::parse_json(live.body)["code"], "test_only");
 }
 
 // covers: TEST-9
@@ -250,7 +251,7 @@ TEST_F(TestKeysTest, TestKeysMayBeDisabled) {
   const http::HttpResponse refused =
       authenticator.handle_authenticated(request(test_), Scope::read, handler).wait();
   EXPECT_EQ(refused.status, 403);
-  EXPECT_EQ(json::parse(refused.body)["code"], "tests_disabled");
+  EXPECT_EQ(tests::parse_json(refused.body)["code"], "tests_disabled");
   EXPECT_EQ(authenticator.handle_authenticated(request(live_), Scope::read, handler).wait().status, 200);
 }
 

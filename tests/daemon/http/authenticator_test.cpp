@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "platform/json.h"
 #include "sync/access/credential.h"
+#include "tests/support/json.h"
 #include "tests/support/temporary_store.h"
 
 namespace giftsync::http {
@@ -50,7 +50,7 @@ TEST_F(AuthenticatorTest, APausedKeySendsNothingWithinASecondAndReadsOn) {
   const HttpResponse refused = call(Scope::send);
   EXPECT_EQ(refused.status, 403);
   EXPECT_EQ(refused.caller, key_.prefix);
-  EXPECT_EQ(json::parse(refused.body).at("code"), "key_paused");
+  EXPECT_EQ(tests::parse_json(refused.body).at("code"), "key_paused");
   EXPECT_THAT(refused.body,
               AllOf(HasSubstr("is paused since 2026-11-21 12:31 UTC"), Not(HasSubstr("runaway"))));
   EXPECT_EQ(call(Scope::read).status, 200);

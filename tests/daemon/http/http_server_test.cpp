@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "platform/json.h"
+#include "tests/support/json.h"
 #include "tests/support/raw_http_client.h"
 
 namespace giftsync::http {
@@ -240,7 +240,7 @@ TEST(HttpServer, ASlowHeaderTimesOut) {
   const auto response = client.read_response();
   ASSERT_TRUE(response);
   EXPECT_EQ(response->status, 408);
-  EXPECT_EQ(nlohmann::json::parse(response->body).at("title"), "Request Timeout");
+  EXPECT_EQ(tests::parse_json(response->body).at("title"), "Request Timeout");
   EXPECT_TRUE(client.is_closed());
 }
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "platform/json.h"
+#include "tests/support/json.h"
 
 namespace giftsync::http {
 namespace {
@@ -28,7 +28,7 @@ std::string outcome(const Defects& defects, RepeatPolicy repeat_policy) {
   auto parsed = parse_json_request(request, 100, repeat_policy, [&] { return defects.parse_result; });
   if (!parsed) {
     return std::to_string(parsed.error().status) + " " +
-           nlohmann::json::parse(parsed.error().body).value("code", "");
+           tests::parse_json(parsed.error().body).value("code", "");
   }
   return parsed->body + " " + parsed->idempotency_key.value_or("without a key");
 }

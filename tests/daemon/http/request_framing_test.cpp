@@ -8,7 +8,7 @@
 
 #include "daemon/http/http_server.h"
 #include "daemon/http/request_parser.h"
-#include "platform/json.h"
+#include "tests/support/json.h"
 #include "tests/support/raw_http_client.h"
 
 namespace giftsync::http {
@@ -79,7 +79,7 @@ TEST_P(RejectedRequestTest, Is400AndClosesTheConnection) {
   EXPECT_EQ(response->header("Content-Type"), "application/problem+json");
   EXPECT_EQ(response->header("Connection"), "close");
   EXPECT_EQ(response->header("Request-Id").size(), 32u);
-  const auto problem = nlohmann::json::parse(response->body);
+  const auto problem = tests::parse_json(response->body);
   EXPECT_EQ(problem.at("type"), "about:blank");
   EXPECT_EQ(problem.at("title"), "Bad Request");
   EXPECT_EQ(problem.at("status"), 400);

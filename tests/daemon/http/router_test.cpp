@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "platform/dependency_error.h"
-#include "platform/json.h"
 #include "sync/access/credential.h"
 #include "tests/support/captured_log.h"
+#include "tests/support/json.h"
 
 namespace giftsync::http {
 namespace {
@@ -89,7 +89,7 @@ class RouterTest : public ::testing::Test {
   std::string message(const std::string& path, ListenerScope scope) {
     const HttpResponse response = call("POST", path, scope);
     EXPECT_EQ(response.status, 404) << path;
-    return nlohmann::json::parse(response.body).value("message", "");
+    return tests::parse_json(response.body).value("message", "");
   }
   static std::string allow(const HttpResponse& response) {
     for (const auto& [name, value] : response.headers) {
@@ -155,7 +155,7 @@ TEST_F(RouterTest, AVisitorOfAPageGetsAPageWhileTheStoreIsOut) {
   EXPECT_EQ(call("GET", "/console/gifts").body, "a console page");
   const HttpResponse of_a_program = call("GET", "/api/v1/gift_requests/1");
   EXPECT_EQ(of_a_program.status, 503);
-  EXPECT_EQ(nlohmann::json::parse(of_a_program.body)["code"], "unavailable");
+  EXPECT_EQ(tests::parse_json(of_a_program.body)["code"], "unavailable");
 }
 
 TEST_F(RouterTest, OneListenerServesEveryPathWithItsMethodsAndLogName) {

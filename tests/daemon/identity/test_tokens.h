@@ -13,9 +13,9 @@
 #include <string>
 
 #include "platform/digest.h"
-#include "platform/json.h"
 #include "platform/text.h"
 #include "tests/source_folder.h"
+#include "tests/support/json.h"
 #include "tests/support/test_keys.h"
 
 namespace giftsync::tests {

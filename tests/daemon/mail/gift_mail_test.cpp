@@ -10,8 +10,8 @@
 #include <map>
 #include <sstream>
 
-#include "platform/json.h"
 #include "tests/source_folder.h"
+#include "tests/support/json.h"
 
 namespace giftsync::mail {
 namespace {
@@ -51,7 +51,7 @@ nlohmann::json parsed_mail(const sync::OutgoingMail& mail) {
   for (int c = fgetc(pipe); c != EOF; c = fgetc(pipe)) output += static_cast<char>(c);
   pclose(pipe);
   std::filesystem::remove(path);
-  return nlohmann::json::parse(output);
+  return tests::parse_json(output);
 }
 
 nlohmann::json parsed_gift_mail(const GiftMailData& data) {

@@ -7,7 +7,7 @@
 #include "daemon/signin/connection_check.h"
 #include "daemon/signin/home_realm.h"
 #include "daemon/signin/sp_metadata.h"
-#include "platform/json.h"
+#include "tests/support/json.h"
 
 namespace giftsync::signin {
 namespace {

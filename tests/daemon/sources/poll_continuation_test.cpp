@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "tests/daemon/sources/poll_fixture.h"
+#include "tests/support/json.h"
 
 namespace giftsync::sources {
 namespace {
@@ -79,7 +80,7 @@ class PollContinuation : public PollFixture {
     else if (shape.at_end == kSame)
       document[member] = requested;
     else if (shape.at_end != kMissing)
-      document[member] = nlohmann::json::parse(shape.at_end);
+      document[member] = tests::parse_json(shape.at_end);
     return json_page(document.dump());
   }
   void serve(const Shape& shape) {

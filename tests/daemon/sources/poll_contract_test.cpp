@@ -8,7 +8,7 @@
 #include <set>
 
 #include "daemon/sources/poll_cursor.h"
-#include "platform/json.h"
+#include "tests/support/json.h"
 
 namespace giftsync::sources {
 namespace {

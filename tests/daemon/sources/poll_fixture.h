@@ -7,7 +7,7 @@
 #include <deque>
 
 #include "daemon/sources/poll_step.h"
-#include "platform/json.h"
+#include "tests/support/json.h"
 #include "tests/support/temporary_store.h"
 
 namespace giftsync::sources {

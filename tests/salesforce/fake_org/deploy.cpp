@@ -123,7 +123,7 @@ ApiAnswer begin(Org& org, const ApiRequest& request) {
   const std::map<std::string, std::string> parts = form_parts(request);
   if (!parts.contains("json") || !parts.contains("file"))
     throw ApiError(400, "INVALID_MULTIPART_REQUEST", "The form must have the parts json and file");
-  const Json options = Json::parse(parts.at("json")).at("deployOptions");
+  const Json options = read_json(parts.at("json")).at("deployOptions");
   if (!options.value("rollbackOnError", false))
     throw ApiError(400, "INVALID_OPERATION", "A production org needs rollbackOnError");
   if (org.is_on("production") && options.value("testLevel", "") == "NoTestRun")
@@ -144,7 +144,7 @@ ApiAnswer look(Org& org, const std::string& id) {
   const auto rows = org.database().run(
       "UPDATE org_deployment SET looks = looks + 1 WHERE id = ? RETURNING result, looks", {id});
   if (rows.empty()) throw ApiError(404, "NOT_FOUND", "The requested resource does not exist");
-  Json result = Json::parse(*rows[0][0]);
+  Json result = read_json(*rows[0][0]);
   if (*rows[0][1] != "1") return {.body = std::move(result)};
   const Json total = result["deployResult"]["numberComponentsTotal"];
   return {.body = {{"id", id},

@@ -41,7 +41,7 @@ std::string ApiRequest::header(const std::string& name) const {
 }
 
 Json ApiRequest::json() const {
-  Json parsed = Json::parse(body, nullptr, false);
+  Json parsed = read_json(body);
   if (parsed.is_discarded() || !parsed.is_object())
     throw ApiError(400, "JSON_PARSER_ERROR",
                    "Unexpected character in the request body at [line:1, column:1]");

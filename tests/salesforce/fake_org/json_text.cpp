@@ -62,4 +62,8 @@ std::string json_text(const Json& value) {
   return text;
 }
 
+Json read_json(std::string_view text) {
+  return Json::parse(text, nullptr, false);
+}
+
 }  // namespace giftsync::tests::fake_org

@@ -34,7 +34,7 @@ bool verifies(EVP_PKEY* key, const std::string& text, const std::string& signatu
 
 Json part(const std::string& text) {
   const std::optional<std::string> bytes = from_base64url(text);
-  return bytes ? Json::parse(*bytes, nullptr, false) : Json();
+  return bytes ? read_json(*bytes) : Json();
 }
 
 }  // namespace

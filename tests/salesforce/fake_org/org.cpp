@@ -90,7 +90,7 @@ Org::Org(const std::string& database, const std::filesystem::path& project) : da
   }
   write_catalog();
   for (const Cells& row : database_.run("SELECT change FROM org_change ORDER BY rowid"))
-    apply(Json::parse(text_of(row[0])));
+    apply(read_json(text_of(row[0])));
 }
 
 void Org::check(const SourceFiles& files) const {

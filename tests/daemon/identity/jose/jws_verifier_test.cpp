@@ -8,6 +8,7 @@
 
 #include "daemon/identity/jose/jws.h"
 #include "tests/daemon/identity/test_tokens.h"
+#include "tests/support/json.h"
 
 namespace giftsync::jose {
 namespace {
@@ -154,7 +155,7 @@ void check_vectors(const std::string& file) {
   if (text.empty()) GTEST_SKIP() << "no " << file;
   std::size_t accepted = 0;
   std::size_t refused = 0;
-  const json suite = json::parse(text);
+  const json suite = tests::parse_json(text);
   for (const json& group : suite["testGroups"]) {
     const json key = group.value("public", group.value("private", json()));
     const auto set = parse_jwk_set(key.contains("keys") ? key.dump() : json{{"keys", {key}}}.dump());

@@ -14,7 +14,7 @@
 #include "daemon/identity/saml/response_reader.h"
 #include "daemon/identity/saml/saml_rules.h"
 #include "platform/digest.h"
-#include "platform/json.h"
+#include "tests/support/json.h"
 
 namespace giftsync::saml {
 namespace {

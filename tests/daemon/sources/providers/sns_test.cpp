@@ -9,8 +9,8 @@
 
 #include "daemon/group_commit_writer.h"
 #include "daemon/handlers/status_webhook_handler.h"
-#include "platform/json.h"
 #include "tests/daemon/sources/providers/provider_fixture.h"
+#include "tests/support/json.h"
 #include "tests/support/temporary_store.h"
 
 namespace giftsync::sources {
