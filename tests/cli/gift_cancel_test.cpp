@@ -92,8 +92,7 @@ class CliGiftCancel : public ::testing::Test {
   }
   void sql(const std::string& statement) { tests::run_sql(cli_.address(), statement); }
   std::string scalar(const std::string& query) {
-    sql::Database database(cli_.address());
-    return tests::scalar(database, query);
+    return tests::scalar(*tests::open_database(cli_.address()), query);
   }
   std::string cancelled() {
     return scalar(

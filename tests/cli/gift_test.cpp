@@ -130,19 +130,15 @@ TEST_F(CliGift, TheNewestComeFirstPageByPage) {
 TEST_F(CliGift, NewestWithAFilterSearchesTheLatestGiftsAndSaysSo) {
   const std::int64_t old = cli_.send_gifts({"ada@example.com"}).front().value;
   sync();
-  {
-    sql::Database database(cli_.address());
-    database.write([&](soci::session& session) {
-      session
-          << "INSERT INTO recipient_transaction (id, request_id, position, email, first_name, last_name, "
-             "message, generation, status, sent_at, version) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL "
-             "SELECT i + 1 FROM n WHERE i < " +
-                 std::to_string(kMaxSearchedRecords) +
-                 ") SELECT 1000000 + i, t.request_id, i, '', '', '', '', 1, 'opened', t.sent_at + i, 1 FROM "
-                 "n, recipient_transaction t WHERE t.id = " +
-                 std::to_string(old);
-    });
-  }
+  tests::run_sql(
+      cli_.address(),
+      "INSERT INTO recipient_transaction (id, request_id, position, email, first_name, last_name, "
+      "message, generation, status, sent_at, version) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL "
+      "SELECT i + 1 FROM n WHERE i < " +
+          std::to_string(kMaxSearchedRecords) +
+          ") SELECT 1000000 + i, t.request_id, i, '', '', '', '', 1, 'opened', t.sent_at + i, 1 FROM "
+          "n, recipient_transaction t WHERE t.id = " +
+          std::to_string(old));
   const auto newest = cli_.run({"gift", "list", "--json", "--newest", "--limit", "5", "--status", "sent"});
   EXPECT_EQ(tests::parse_ordered_json(newest.out).size(), 1u) << "it is the gift at the bound";
   EXPECT_THAT(newest.err, HasSubstr("Only the latest 10000 gifts were searched, sent since 2026-11-21T"));
@@ -150,14 +146,14 @@ TEST_F(CliGift, NewestWithAFilterSearchesTheLatestGiftsAndSaysSo) {
   EXPECT_THAT(cli_.run({"gift", "list", "--newest", "--limit", "1", "--status", "sent"}).err,
               Not(HasSubstr("searched")))
       << "the listing is full";
-  sql::Database(cli_.address()).write([&](soci::session& session) {
-    session << "UPDATE recipient_transaction SET sent_at = sent_at - 5 WHERE id = " + std::to_string(old);
-    session << "UPDATE recipient_transaction SET sent_at = sent_at - 1 WHERE id = 1000001";
-    session
-        << "INSERT INTO recipient_transaction (id, request_id, position, email, first_name, last_name, "
-           "message, generation, status, sent_at, version) SELECT 2000000, request_id, 0, '', '', '', '', "
-           "1, 'opened', sent_at + 3, 1 FROM recipient_transaction WHERE id = 1000001";
-  });
+  for (const std::string& statement :
+       {"UPDATE recipient_transaction SET sent_at = sent_at - 5 WHERE id = " + std::to_string(old),
+        std::string("UPDATE recipient_transaction SET sent_at = sent_at - 1 WHERE id = 1000001"),
+        std::string(
+            "INSERT INTO recipient_transaction (id, request_id, position, email, first_name, last_name, "
+            "message, generation, status, sent_at, version) SELECT 2000000, request_id, 0, '', '', '', '', "
+            "1, 'opened', sent_at + 3, 1 FROM recipient_transaction WHERE id = 1000001")})
+    tests::run_sql(cli_.address(), statement);
   EXPECT_THAT(list({"--newest", "--limit", "5", "--status", "sent"}), IsEmpty()) << "beyond the bound";
   EXPECT_THAT(list({"--status", "sent"}), SizeIs(1)) << "all are searched";
 }
@@ -456,11 +452,9 @@ TEST_F(CliGift, AttemptsCountSends) {
 
 TEST_F(CliGift, CrmRetryTriesRefusedRecordsOfGiftsOrAll) {
   const auto ids = cli_.send_gifts({"a@example.com", "b@example.com", "c@example.com"});
-  sql::Database(cli_.address()).write([&](soci::session& session) {
-    session << "UPDATE crm_outbox SET is_rejected = 1, attempts = 3, next_attempt_at = " +
-                   std::to_string(cli_.now.value + kHourMillis) + " WHERE transaction_id <> " +
-                   std::to_string(ids[2].value);
-  });
+  tests::run_sql(cli_.address(), "UPDATE crm_outbox SET is_rejected = 1, attempts = 3, next_attempt_at = " +
+                                     std::to_string(cli_.now.value + kHourMillis) +
+                                     " WHERE transaction_id <> " + std::to_string(ids[2].value));
   const auto id = [&](std::size_t index) { return std::to_string(ids[index].value); };
   EXPECT_EQ(cli_.run({"crm", "retry"}).code, 64);
   EXPECT_EQ(cli_.run({"crm", "retry", id(0), "--all"}).code, 64);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <string>
 
 #include "schema/store/store.h"
 #include "tests/support/temporary_database.h"
@@ -12,38 +13,15 @@ namespace giftsync::tests {
 
 class StoreFixture : public DatabaseFixture<> {
  protected:
-  void SetUp() override {
-    DatabaseFixture::SetUp();
-    if (IsSkipped()) return;
-    store::migrate_store(address());
-    store_ = std::make_unique<store::Store>(address());
-  }
-  void TearDown() override {
-    store_.reset();
-    DatabaseFixture::TearDown();
-  }
+  void SetUp() override;
+  void TearDown() override;
 
   static constexpr UtcMillis kSentAt{1'800'000'000'000};
-  static store::NewGiftRequest request_for(std::size_t recipients, SendMode mode = SendMode::email) {
-    store::NewGiftRequest request;
-    request.request.account = {1};
-    request.request.mode = mode;
-    request.request.gift = {7};
-    request.request.created_at = kSentAt;
-    request.recipients.assign(recipients, {"ada@example.com", "", "", "Thanks"});
-    return request;
-  }
+  static store::NewGiftRequest request_for(std::size_t recipients, SendMode mode = SendMode::email);
   /// The id of a gift that was sent at kSentAt.
-  TransactionId one_gift(SendMode mode = SendMode::email) {
-    const store::NewGiftRequest request = request_for(1, mode);
-    return store_->gifts.create(std::span(&request, 1)).front().recipients.front().id;
-  }
-
+  TransactionId one_gift(SendMode mode = SendMode::email);
   /// How many leases of a table run for more than a minute from now.
-  std::string leases_beyond_a_minute(const std::string& table) {
-    return scalar("SELECT cast(count(*) AS TEXT) FROM " + table + " WHERE lease_until > 60000 + " +
-                  std::string(sql::database_now(dialect())));
-  }
+  std::string leases_beyond_a_minute(const std::string& table);
 
   std::unique_ptr<store::Store> store_;
 };

@@ -4,73 +4,31 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <atomic>
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <string>
 
-#include "schema/sql/database.h"
 #include "schema/sql/dsn.h"
+
+namespace giftsync::sql {
+class Database;
+}
 
 namespace giftsync::tests {
 
-/// SOCI creates a table at its first description of a column and guards it in code that ThreadSanitizer
-/// cannot see: create it before a test starts its threads.
-inline void initialize_soci_tables() {
-  static const bool done = [] {
-    sql::Database in_memory({sql::Dialect::sqlite, ":memory:"});
-    in_memory.read([](soci::session& session) {
-      soci::row row;
-      session << "SELECT 1 AS one", soci::into(row);
-    });
-    return true;
-  }();
-  (void)done;
-}
-
 class TemporaryDatabase {
  public:
-  explicit TemporaryDatabase(sql::Dialect dialect) : dialect_(dialect) {
-    initialize_soci_tables();
-    static std::atomic<int> counter{0};
-    const std::string name = "giftsync_test_" + std::to_string(::getpid()) + "_" + std::to_string(counter++);
-    if (dialect == sql::Dialect::sqlite) {
-      folder_ = std::filesystem::temp_directory_path() / name;
-      std::filesystem::remove_all(folder_);  // of a killed test that had this process number
-      std::filesystem::create_directories(folder_);
-      address_ = {dialect, (folder_ / "store.db").string()};
-      return;
-    }
-    server_ = std::getenv("GIFTSYNC_TEST_PG");
-    name_ = name;
-    administer("CREATE SCHEMA " + name_);
-    address_ = {dialect, server_ + " options='-c search_path=" + name_ + "'"};
-  }
-  ~TemporaryDatabase() {
-    std::error_code ignored;
-    if (dialect_ == sql::Dialect::sqlite) {
-      std::filesystem::remove_all(folder_, ignored);
-    } else {
-      administer("DROP SCHEMA " + name_ + " CASCADE");
-    }
-  }
+  explicit TemporaryDatabase(sql::Dialect dialect);
+  ~TemporaryDatabase();
   TemporaryDatabase(const TemporaryDatabase&) = delete;
   TemporaryDatabase& operator=(const TemporaryDatabase&) = delete;
 
   const sql::Dsn& address() const { return address_; }
-  static bool available(sql::Dialect dialect) {
-    return dialect == sql::Dialect::sqlite || std::getenv("GIFTSYNC_TEST_PG");
-  }
+  static bool available(sql::Dialect dialect);
 
  private:
-  void administer(const std::string& statement) {
-    sql::Database server({sql::Dialect::postgresql, server_});
-    server.read([&](soci::session& session) { session << statement; });
-  }
+  void administer(const std::string& statement);
 
   const sql::Dialect dialect_;
   std::filesystem::path folder_;
@@ -79,23 +37,12 @@ class TemporaryDatabase {
   sql::Dsn address_;
 };
 
+std::shared_ptr<sql::Database> open_database(const sql::Dsn& address);
 /// One statement in a transaction, as an admin would write it.
-inline void run_sql(sql::Database& database, const std::string& statement) {
-  database.write([&](soci::session& session) { session << statement; });
-}
-inline void run_sql(const sql::Dsn& address, const std::string& statement) {
-  sql::Database database(address);
-  run_sql(database, statement);
-}
+void run_sql(sql::Database& database, const std::string& statement);
+void run_sql(const sql::Dsn& address, const std::string& statement);
 /// The first column of the one row that the query has, as text; "null" when it is null or there is no row.
-inline std::string scalar(sql::Database& database, const std::string& query) {
-  return database.read([&](soci::session& session) {
-    std::optional<std::string> value;
-    soci::statement statement = (session.prepare << query, soci::into(value));
-    sql::each_row(statement, [] {});
-    return value.value_or("null");
-  });
-}
+std::string scalar(sql::Database& database, const std::string& query);
 
 inline sql::Dialect dialect_of(sql::Dialect dialect) {
   return dialect;
@@ -118,7 +65,7 @@ class DatabaseFixture : public testing::TestWithParam<Parameter> {
   void recreate() {
     plain_sql_.reset();
     database_ = std::make_unique<TemporaryDatabase>(dialect());
-    plain_sql_ = std::make_unique<sql::Database>(address());
+    plain_sql_ = open_database(address());
   }
 
   static sql::Dialect dialect() { return dialect_of(testing::TestWithParam<Parameter>::GetParam()); }
@@ -127,7 +74,7 @@ class DatabaseFixture : public testing::TestWithParam<Parameter> {
   std::string scalar(const std::string& query) { return tests::scalar(*plain_sql_, query); }
 
   std::unique_ptr<TemporaryDatabase> database_;
-  std::unique_ptr<sql::Database> plain_sql_;
+  std::shared_ptr<sql::Database> plain_sql_;
 };
 
 inline std::string name_of_dialect(const testing::TestParamInfo<sql::Dialect>& info) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <thread>
 
+#include "schema/sql/database.h"
 #include "sync/status/status_rules.h"
 #include "tests/support/store_fixture.h"
 

@@ -2,6 +2,7 @@
 #include <atomic>
 #include <thread>
 
+#include "schema/sql/database.h"
 #include "sync/gift/lifecycle.h"
 #include "sync/status/status_rules.h"
 #include "tests/support/lifecycle_fixture.h"

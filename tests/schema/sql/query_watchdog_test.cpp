@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "platform/dependency_error.h"
+#include "schema/sql/database.h"
 #include "tests/support/faulty_proxy.h"
 #include "tests/support/temporary_database.h"
 

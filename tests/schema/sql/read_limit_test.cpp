@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "platform/dependency_error.h"
+#include "schema/sql/database.h"
 #include "tests/support/temporary_database.h"
 
 namespace giftsync::sql {

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "schema/sql/database.h"
 #include "schema/store/gift/change_log.h"
 #include "schema/store/shared_text.h"
 #include "schema/store/statements/audit_log.h"

@@ -8,6 +8,7 @@
 #include <random>
 #include <thread>
 
+#include "schema/sql/database.h"
 #include "schema/store/gift/gift_requests.h"
 #include "tests/support/store_fixture.h"
 

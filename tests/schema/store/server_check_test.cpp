@@ -28,8 +28,7 @@ TEST_P(ServerCheckTest, AFileThatCannotBeWrittenIsReportedOnce) {
                           {.path = "/missing/giftsync.server",
                            .on_write_fault = [&](const std::string& one) { faults.push_back(one); }});
   for (int connection = 0; connection < 3; ++connection) {
-    sql::Database database(address());
-    EXPECT_EQ(tests::scalar(database, "SELECT 'x'"), "x") << "the store is used";
+    EXPECT_EQ(tests::scalar(*tests::open_database(address()), "SELECT 'x'"), "x") << "the store is used";
   }
   EXPECT_THAT(faults, ElementsAre(AllOf(HasSubstr("/missing/giftsync.server: No such file or directory"),
                                         HasSubstr("let giftsyncd's user write"))));

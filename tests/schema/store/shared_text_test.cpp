@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "schema/sql/database.h"
 #include "tests/support/store_fixture.h"
 
 namespace giftsync::store {

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "schema/sql/database.h"
 #include "schema/store/daemon_instances.h"
 #include "tests/support/store_fixture.h"
 

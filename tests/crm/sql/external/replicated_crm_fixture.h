@@ -11,6 +11,7 @@
 #include "crm/sql/external/external_crm.h"
 #include "platform/text.h"
 #include "schema/contact_normalization.h"
+#include "schema/sql/database.h"
 #include "tests/support/temporary_database.h"
 
 namespace giftsync::crm::external {
