@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <fstream>
 
 #include "tests/cli/cli_fixture.h"
 
