@@ -90,11 +90,11 @@ TEST_F(CliHeld, AnApprovalCountsInTheBudgetsAndCountsNoPeriodAgain) {
 // covers: GUARD-32
 TEST_F(CliHeld, ShowNamesTheBudgetsThatAnApprovalOverrides) {
   const std::string id = held();
-  EXPECT_EQ(Json::parse(run({"show", id, "--json"}).out)["notes"], Json::array());
+  EXPECT_EQ(tests::parse_ordered_json(run({"show", id, "--json"}).out)["notes"], Json::array());
   cli_.run({"budget", "set", "account", "rose@example.com", "--month-gifts", "1"});
   const std::string sentence = "The account's budget of 1 gift for November 2026 has 1 left";
   EXPECT_THAT(run({"show", id}).out, HasSubstr("Note      " + sentence));
-  const Json notes = Json::parse(run({"show", id, "--json"}).out)["notes"];
+  const Json notes = tests::parse_ordered_json(run({"show", id, "--json"}).out)["notes"];
   ASSERT_THAT(notes, SizeIs(1));
   EXPECT_EQ(notes[0]["code"], "budget_exceeded");
 }

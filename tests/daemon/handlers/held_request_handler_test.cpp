@@ -192,7 +192,7 @@ TEST_F(HeldRequestHandlerTest, ARejectedOrExpiredOneIsNotSentAndARepeatSaysSo) {
 TEST_F(HeldRequestHandlerTest, WhatAnApprovalOverridesIsNotedAndIsNoPartOfTheVersion) {
   const std::string id = held_id();
   const http::HttpResponse before = held_.read(request(rose_), id).wait();
-  EXPECT_THAT(json::parse(before.body)["data"]["notes"], IsEmpty());
+  EXPECT_THAT(tests::parse_json(before.body)["data"]["notes"], IsEmpty());
   const store::Credential key = store_->credentials.list(CredentialKind::api_key).front();
   ASSERT_EQ(key.prefix, sync::public_prefix(ana_));
   store_->credentials.pause(key, "odd calls", now_);
@@ -208,7 +208,7 @@ TEST_F(HeldRequestHandlerTest, WhatAnApprovalOverridesIsNotedAndIsNoPartOfTheVer
                                  {"burst:1795263600000:10", asked.credential_prefix, {}, {1, {}}, now, now}}};
   });
   const http::HttpResponse shown = held_.read(request(rose_), id).wait();
-  const json notes = json::parse(shown.body)["data"]["notes"];
+  const json notes = tests::parse_json(shown.body)["data"]["notes"];
   ASSERT_THAT(notes, SizeIs(2)) << "a burst counts calls, and an approval is none";
   EXPECT_EQ(notes[0]["code"], "key_paused");
   EXPECT_EQ(notes[0]["message"],
@@ -219,11 +219,11 @@ TEST_F(HeldRequestHandlerTest, WhatAnApprovalOverridesIsNotedAndIsNoPartOfTheVer
             "approval sends it all the same.");
   EXPECT_EQ(header(shown, "ETag"), header(before, "ETag"));
   store_->credentials.revoke(key, now_);
-  const json revoked = json::parse(held_.read(request(rose_), id).wait().body)["data"]["notes"];
+  const json revoked = tests::parse_json(held_.read(request(rose_), id).wait().body)["data"]["notes"];
   ASSERT_THAT(revoked, SizeIs(2));
   EXPECT_EQ(revoked[0]["code"], "key_revoked");
   EXPECT_EQ(decide(id, true, rose_, header(before, "ETag")).status, 200);
-  EXPECT_THAT(json::parse(held_.read(request(rose_), id).wait().body)["data"]["notes"], IsEmpty());
+  EXPECT_THAT(tests::parse_json(held_.read(request(rose_), id).wait().body)["data"]["notes"], IsEmpty());
 }
 
 // covers: GUARD-26
