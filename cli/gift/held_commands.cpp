@@ -150,8 +150,10 @@ int show_held(const Console& console, CliContext& ctx, const ShowOptions& option
   line("Amount", found->amount ? to_decimal(*found->amount) : "not known");
   line("Campaign", found->utm_campaign_id.value_or(""));
   line("Comment", held.comment);
-  for (const store::HoldReason& reason : found->reasons) line("Waits", sync::describe(reason));
-  for (const store::HoldReason& fault : found->faults) line("FAULT", sync::describe(fault));
+  for (const store::HoldReason& reason : found->reasons)
+    line("Waits", sync::describe(reason, found->recipients));
+  for (const store::HoldReason& fault : found->faults)
+    line("FAULT", sync::describe(fault, found->recipients));
   for (const store::HoldReason& note : found->notes) line("Note", sync::describe(note));
   for (const store::NewRecipient& to : found->recipients)
     line("Recipient", fmt::format("{} {} {}: {}", to.email, to.first_name, to.last_name, to.message));

@@ -44,9 +44,11 @@ std::optional<HeldReview> find_review(const PageCall& call) {
   return review;
 }
 
-Data reasons_data(const std::vector<store::HoldReason>& reasons) {
-  return list_of(reasons,
-                 [](const store::HoldReason& reason) { return Data("text", sync::describe(reason)); });
+Data reasons_data(const std::vector<store::HoldReason>& reasons,
+                  std::span<const store::NewRecipient> recipients = {}) {
+  return list_of(reasons, [&](const store::HoldReason& reason) {
+    return Data("text", sync::describe(reason, recipients));
+  });
 }
 
 Data row_data(const PageCall& call, const store::HeldGiftRequest& held) {
@@ -117,8 +119,8 @@ http::HttpResponse show(const PageCall& call, const HeldReview& review, bool is_
   data.set("state", sync::describe_state(review.held));
   data.set("is_changed", is_changed);
   data.set("summary", summary_of(review));
-  set_list(data, "reasons", reasons_data(review.reasons));
-  set_list(data, "faults", reasons_data(review.faults));
+  set_list(data, "reasons", reasons_data(review.reasons, review.recipients));
+  set_list(data, "faults", reasons_data(review.faults, review.recipients));
   set_list(data, "notes", reasons_data(review.notes));
   set_list(data, "recipients", recipients_data(review));
   add_decision(data, call, review, note);

@@ -149,8 +149,17 @@ HeldOutcome decided_before(store::Store& store, GiftRequestId id) {
 
 }  // namespace
 
-std::string describe(const store::HoldReason& reason) {
-  return reason.field.empty() ? reason.message : reason.field + ": " + reason.message;
+std::string describe(const store::HoldReason& reason, std::span<const store::NewRecipient> recipients) {
+  constexpr std::string_view kBegin = "recipients[";
+  constexpr std::string_view kEnd = "].email";
+  std::string subject = reason.field;
+  if (subject.starts_with(kBegin) && subject.ends_with(kEnd)) {
+    const auto place = parse_number<std::size_t>(
+        std::string_view(subject).substr(kBegin.size(), subject.size() - kBegin.size() - kEnd.size()));
+    if (place && *place < recipients.size()) subject = recipients[*place].email;
+  }
+  const bool is_named = reason.message.find(subject) != std::string::npos;
+  return is_named ? reason.message : subject + ": " + reason.message;
 }
 
 std::string describe_state(const store::HeldGiftRequest& held) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -69,8 +70,9 @@ HeldOutcome reject_held(store::Store& store, const HeldReview& review, const Hel
 store::AuditEvent refused_decision(store::AuditEvent event, const HeldReview& review, bool approves,
                                    const std::string& rule, const std::string& detail);
 
-/// "recipients[0].email: ana@example.com is on the do-not-send list."
-std::string describe(const store::HoldReason& reason);
+/// "kim@example.com: The recipient asked for no gifts on 2026-11-29.", or the message alone where it names
+/// the recipient. Without the recipients the place of the field stands for the address.
+std::string describe(const store::HoldReason& reason, std::span<const store::NewRecipient> recipients = {});
 
 /// "It was rejected by ana on 2026-11-28 10:03 UTC." Of a waiting one when it ends.
 std::string describe_state(const store::HeldGiftRequest& held);

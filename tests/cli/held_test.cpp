@@ -107,7 +107,7 @@ TEST_F(CliHeld, WhatMustNotBeSentStaysHeld) {
   EXPECT_EQ(refused.code, 65);
   EXPECT_THAT(refused.err, HasSubstr("still waits"));
   EXPECT_THAT(cli_.run({"audit", "list", "--action", "held.approve"}).out, HasSubstr("GUARD-26"));
-  EXPECT_THAT(run({"show", id}).out, HasSubstr("recipients[1].email"));
+  EXPECT_THAT(run({"show", id}).out, HasSubstr("FAULT     bea@example.org: "));
   EXPECT_THAT(listed("held"), SizeIs(1));
   EXPECT_EQ(run({"reject", id, "--comment", "no", "--yes"}).out, id + " rejected\n");
 }
