@@ -49,20 +49,16 @@ bool may_allow_again(const store::Gift& gift) {
   return gift.request.mode == SendMode::email;
 }
 
-StopState stop_state(store::DoNotSend& list, const store::Gift& gift, UtcMillis now) {
-  const std::string pattern = email_key(gift.transaction.email);
-  const auto entries = list.find(std::span(&pattern, 1), now);
-  if (entries.empty()) return StopState::allowed;
-  switch (entries.begin()->second.reason) {
-    case DoNotSendReason::blocked:
-      return StopState::blocked;
-    case DoNotSendReason::opted_out:
-      return may_allow_again(gift) ? StopState::opted_out : StopState::blocked;
-    case DoNotSendReason::complained:
-    case DoNotSendReason::bounced:
-      break;
+StopState stop_state(store::DoNotSend& list, const store::Gift& gift) {
+  bool is_stopped = false;
+  bool is_blocked = false;
+  for (const store::DoNotSendEntry& entry : list.entries_of(email_key(gift.transaction.email))) {
+    if (entry.expires_at) continue;
+    is_stopped |= entry.reason == DoNotSendReason::opted_out || entry.reason == DoNotSendReason::blocked;
+    is_blocked |= entry.reason == DoNotSendReason::blocked;
   }
-  return StopState::allowed;
+  if (!is_stopped) return StopState::allowed;
+  return is_blocked || !may_allow_again(gift) ? StopState::blocked : StopState::opted_out;
 }
 
 http::HttpResponse stop_page(StopState state, const std::string& email, const content::Messages& messages,

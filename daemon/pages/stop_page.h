@@ -15,7 +15,8 @@
 
 namespace giftsync::pages {
 
-/// How the list has an address itself, whatever it says of the domain.
+/// How the list has an address itself without an end, whatever it says of the domain. An entry that ends does
+/// not stand for the recipient's wish.
 enum class StopState {
   allowed,    ///< not at all, or for something that the recipient's wish replaces
   opted_out,  ///< the recipient can allow gifts again
@@ -26,7 +27,7 @@ enum class StopState {
 bool may_allow_again(const store::Gift& gift);
 
 /// Reads the store.
-StopState stop_state(store::DoNotSend& list, const store::Gift& gift, UtcMillis now);
+StopState stop_state(store::DoNotSend& list, const store::Gift& gift);
 
 /// 200 with the state and a button that changes it, if the recipient can. Pure.
 http::HttpResponse stop_page(StopState state, const std::string& email, const content::Messages& messages,

@@ -58,9 +58,10 @@ class StopPage : public testing::Test {
     EXPECT_EQ(response.status, 303);
     EXPECT_THAT(response.headers, testing::Contains(testing::Pair("Location", token())));
   }
-  void list(const std::string& pattern, DoNotSendReason reason) {
+  void list(const std::string& pattern, DoNotSendReason reason, std::optional<UtcMillis> expires_at = {}) {
     store::DoNotSendEntry entry;
     entry.pattern = pattern;
+    entry.expires_at = expires_at;
     entry.reason = reason;
     entry.added_by = "root";
     ASSERT_EQ(store_->do_not_send.add(std::span(&entry, 1), {}), 1);
@@ -143,6 +144,20 @@ TEST_F(StopPage, AllowingAgainRemovesThisWishAlone) {
   press("allow");
   EXPECT_THAT(reason_of("p0@example.com"), Optional(DoNotSendReason::blocked)) << "an admin's entry";
   EXPECT_THAT(page(), AllOf(HasSubstr("You get no more gifts"), Not(HasSubstr("<form"))));
+}
+
+TEST_F(StopPage, AnEntryThatEndsLeavesTheButtonAndTheWishOutlivesIt) {
+  for (const DoNotSendReason reason : {DoNotSendReason::opted_out, DoNotSendReason::blocked}) {
+    list("p0@example.com", reason, kNow + kDayMillis);
+    EXPECT_THAT(page(), HasSubstr(R"(name="choice" value="stop")")) << to_word(reason);
+    press("stop");
+    EXPECT_THAT(page(), HasSubstr("You get no more gifts")) << to_word(reason);
+    const auto entries = store_->do_not_send.entries_of("p0@example.com");
+    EXPECT_THAT(entries, testing::Contains(AllOf(
+                             testing::Field(&store::DoNotSendEntry::reason, DoNotSendReason::opted_out),
+                             testing::Field(&store::DoNotSendEntry::expires_at, testing::Eq(std::nullopt)))));
+    press("allow");
+  }
 }
 
 TEST_F(StopPage, TheWishIsApartFromComplaintsAndBounces) {
