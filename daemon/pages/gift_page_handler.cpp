@@ -136,7 +136,8 @@ http::Reply GiftPageHandler::handle(const http::HttpRequest& request, std::strin
   if (!is_read(request)) return handle_post({request, rest, payload->kind, gift, messages});
   visit_log_.record(VisitLog::Event::visit, gift.transaction.id, request.client);
   if (payload->kind == sync::LinkKind::stop) {
-    return stop_page(stop_state(store_.do_not_send, gift), gift.transaction.email, messages, branding_);
+    return stop_page(stop_state(store_.do_not_send, gift, options_.clock()), gift.transaction.email, messages,
+                     branding_);
   }
   const PageVisit visit{payload->kind, !is_current, request.query, options_.clock(), options_.has_stop_link};
   return gift_page(page_model(*view, visit, links_, options_.charities), messages, branding_);

@@ -49,16 +49,16 @@ bool may_allow_again(const store::Gift& gift) {
   return gift.request.mode == SendMode::email;
 }
 
-StopState stop_state(store::DoNotSend& list, const store::Gift& gift) {
+StopState stop_state(store::DoNotSend& list, const store::Gift& gift, UtcMillis now) {
   bool is_stopped = false;
-  bool is_blocked = false;
+  bool is_own = may_allow_again(gift);
   for (const store::DoNotSendEntry& entry : list.entries_of(email_key(gift.transaction.email))) {
-    if (entry.expires_at) continue;
-    is_stopped |= entry.reason == DoNotSendReason::opted_out || entry.reason == DoNotSendReason::blocked;
-    is_blocked |= entry.reason == DoNotSendReason::blocked;
+    if (entry.reason == DoNotSendReason::bounced || (entry.expires_at && *entry.expires_at <= now)) continue;
+    is_stopped |= !entry.expires_at;
+    is_own &= entry.reason == DoNotSendReason::opted_out;
   }
   if (!is_stopped) return StopState::allowed;
-  return is_blocked || !may_allow_again(gift) ? StopState::blocked : StopState::opted_out;
+  return is_own ? StopState::opted_out : StopState::blocked;
 }
 
 http::HttpResponse stop_page(StopState state, const std::string& email, const content::Messages& messages,
@@ -71,7 +71,7 @@ http::HttpResponse stop_page(StopState state, const std::string& email, const co
   page.set("title", headline);
   page.set("headline", content::html_escaped(headline));
   if (state == StopState::blocked) {
-    page["notice"] = data("notice_text", text);
+    page["notice"] = data("notice_text", text + " " + messages.html("stopped_ask"));
     return page_response(200, page, messages, branding);
   }
   data form;

@@ -19,15 +19,15 @@ namespace giftsync::pages {
 /// not stand for the recipient's wish.
 enum class StopState {
   allowed,    ///< not at all, or for something that the recipient's wish replaces
-  opted_out,  ///< the recipient can allow gifts again
-  blocked,    ///< by an admin, or the recipient asked and may not be the only one who has this link
+  opted_out,  ///< by the recipient's wish alone, who can allow gifts again
+  blocked,    ///< also by an admin or a complaint, or the recipient may not be the only one with this link
 };
 
 /// A gift's links that went to its sender, not to its recipient by mail, take no wish back.
 bool may_allow_again(const store::Gift& gift);
 
 /// Reads the store.
-StopState stop_state(store::DoNotSend& list, const store::Gift& gift);
+StopState stop_state(store::DoNotSend& list, const store::Gift& gift, UtcMillis now);
 
 /// 200 with the state and a button that changes it, if the recipient can. Pure.
 http::HttpResponse stop_page(StopState state, const std::string& email, const content::Messages& messages,

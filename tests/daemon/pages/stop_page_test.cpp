@@ -160,17 +160,29 @@ TEST_F(StopPage, AnEntryThatEndsLeavesTheButtonAndTheWishOutlivesIt) {
   }
 }
 
-TEST_F(StopPage, TheWishIsApartFromComplaintsAndBounces) {
-  for (const DoNotSendReason weaker : {DoNotSendReason::bounced, DoNotSendReason::complained}) {
-    list("p0@example.com", weaker);
-    EXPECT_THAT(page(), HasSubstr(R"(name="choice" value="stop")")) << to_word(weaker);
-    press("allow");
-    EXPECT_THAT(reason_of("p0@example.com"), Optional(weaker)) << "no wish of the recipient";
-    press("stop");
-    EXPECT_THAT(reason_of("p0@example.com"), Optional(DoNotSendReason::opted_out)) << to_word(weaker);
-    press("allow");
-    EXPECT_THAT(reason_of("p0@example.com"), Optional(weaker)) << "its own entry stays";
-  }
+TEST_F(StopPage, TheWishIsApartFromABounce) {
+  list("p0@example.com", DoNotSendReason::bounced);
+  EXPECT_THAT(page(), HasSubstr(R"(name="choice" value="stop")"));
+  press("allow");
+  EXPECT_THAT(reason_of("p0@example.com"), Optional(DoNotSendReason::bounced)) << "no wish of the recipient";
+  press("stop");
+  EXPECT_THAT(reason_of("p0@example.com"), Optional(DoNotSendReason::opted_out));
+  press("allow");
+  EXPECT_THAT(reason_of("p0@example.com"), Optional(DoNotSendReason::bounced)) << "its own entry stays";
+}
+
+TEST_F(StopPage, AComplaintStopsGiftsAndThePageDoesNotOfferToAllowThem) {
+  const auto says_whom_to_ask =
+      AllOf(HasSubstr("<h1>You get no more gifts</h1>"), HasSubstr("please ask the person who sent you one"),
+            Not(HasSubstr("<form")));
+  list("p0@example.com", DoNotSendReason::complained);
+  EXPECT_THAT(page(), says_whom_to_ask);
+  EXPECT_EQ(send_request("POST", token(), kOneClick).status, 200);
+  EXPECT_THAT(reason_of("p0@example.com"), Optional(DoNotSendReason::opted_out)) << "the wish is kept, too";
+  EXPECT_THAT(page(), says_whom_to_ask) << "without the wish the complaint would still count";
+  press("allow");
+  EXPECT_THAT(reason_of("p0@example.com"), Optional(DoNotSendReason::complained));
+  EXPECT_THAT(page(), says_whom_to_ask);
 }
 
 // PAGE-12
