@@ -24,19 +24,18 @@ std::string strength(const std::string& column) {
   return text + " END";
 }
 
-/// The same reason again brings a new comment or end, for example of a further bounce.
-constexpr const char* kOnConflict =
-    "ON CONFLICT (pattern, reason) DO UPDATE SET comment = excluded.comment, transaction_id = "
-    "excluded.transaction_id, added_at = excluded.added_at, added_by = excluded.added_by, expires_at = "
-    "excluded.expires_at WHERE do_not_send.comment <> excluded.comment OR coalesce(do_not_send.expires_at, "
-    "0) "
-    "<> coalesce(excluded.expires_at, 0) OR do_not_send.expires_at <= excluded.added_at";
-/// What an admin has entered for longer stays.
-constexpr const char* kOnReportedConflict =
-    "ON CONFLICT (pattern, reason) DO UPDATE SET comment = excluded.comment, transaction_id = "
-    "excluded.transaction_id, added_at = excluded.added_at, added_by = excluded.added_by, expires_at = "
-    "excluded.expires_at WHERE do_not_send.expires_at IS NOT NULL AND (excluded.expires_at IS NULL OR "
-    "do_not_send.expires_at < excluded.expires_at)";
+/// What is there with an end is to end later, or not at all.
+constexpr const char* kIsLonger =
+    "do_not_send.expires_at IS NOT NULL AND (excluded.expires_at IS NULL OR do_not_send.expires_at < "
+    "excluded.expires_at)";
+
+/// An admin's block brings a new comment or end. A recipient's wish never ends earlier than before, and what
+/// is no news about it, such as an older list, leaves who recorded it and when (GUARD-4).
+std::string is_news() {
+  return "CASE WHEN do_not_send.reason IN ('opted_out', 'complained') THEN " + std::string(kIsLonger) +
+         " ELSE do_not_send.comment <> excluded.comment OR coalesce(do_not_send.expires_at, 0) <> "
+         "coalesce(excluded.expires_at, 0) OR do_not_send.expires_at <= excluded.added_at END";
+}
 
 /// In the store's metadata.
 constexpr const char* kRevision = "do_not_send_revision";
@@ -59,15 +58,20 @@ std::vector<DoNotSendEntry> find_counting(soci::session& session, sql::Condition
                              conditions);
 }
 
+/// `replaces`: the condition under which an entry takes the place of the one with its pattern and reason.
 std::int64_t upsert(soci::session& session, std::span<const DoNotSendEntry> entries,
-                    std::string_view on_conflict) {
+                    const std::string& replaces) {
   // Each key once, and in one order: two transactions must not wait for each other.
   std::map<std::pair<std::string, DoNotSendReason>, const DoNotSendEntry*> by_key;
   for (const DoNotSendEntry& entry : entries) by_key[{entry.pattern, entry.reason}] = &entry;
   if (by_key.empty()) return 0;
   // Daemons of several hosts read the newest entries, so their clocks must not matter.
   const auto now = sql::select_value<UtcMillis>(session, "SELECT " + std::string(sql::database_now(session)));
-  sql::BulkInsert rows(session, kDoNotSendFields.table, sql::bulk_columns(kDoNotSendFields), on_conflict);
+  sql::BulkInsert rows(session, kDoNotSendFields.table, sql::bulk_columns(kDoNotSendFields),
+                       "ON CONFLICT (pattern, reason) DO UPDATE SET comment = excluded.comment, "
+                       "transaction_id = excluded.transaction_id, added_at = excluded.added_at, added_by = "
+                       "excluded.added_by, expires_at = excluded.expires_at WHERE " +
+                           replaces);
   for (const auto& [key, entry] : by_key) {
     DoNotSendEntry row = *entry;
     row.added_at = now;
@@ -99,7 +103,7 @@ std::set<TransactionId> unlisted_gifts(soci::session& session, std::span<const D
 }  // namespace
 
 std::int64_t upsert_do_not_send(soci::session& session, std::span<const DoNotSendEntry> entries) {
-  return upsert(session, entries, kOnConflict);
+  return upsert(session, entries, is_news());
 }
 
 void upsert_reported_do_not_send(soci::session& session, std::span<const DoNotSendEntry> entries) {
@@ -108,7 +112,7 @@ void upsert_reported_do_not_send(soci::session& session, std::span<const DoNotSe
   std::vector<DoNotSendEntry> kept;
   for (const DoNotSendEntry& entry : entries)
     if (!entry.transaction || !unlisted.contains(*entry.transaction)) kept.push_back(entry);
-  upsert(session, kept, kOnReportedConflict);
+  upsert(session, kept, kIsLonger);
 }
 
 std::int64_t erase_do_not_send(soci::session& session, const std::string& address_key,

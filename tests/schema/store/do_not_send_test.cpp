@@ -94,6 +94,29 @@ TEST_P(DoNotSendTest, TheSameReasonBringsItsCommentAndEnd) {
   EXPECT_EQ(list().find(std::span(&pattern, 1), kNow).at(pattern).expires_at, far + kDayMillis);
 }
 
+// covers: GUARD-4
+TEST_P(DoNotSendTest, AnOlderListLeavesAWishWithItsAuthorAndNeverEndsItEarlier) {
+  const UtcMillis far{4'000'000'000'000};
+  for (const Reason reason : {Reason::opted_out, Reason::complained}) {
+    const std::string pattern = std::string(to_word(reason)) + "@example.com";
+    DoNotSendEntry wish = entry(pattern, reason, "", far);
+    wish.added_by = "recipient";
+    add({wish});
+    const auto found = [&] { return list().find(std::span(&pattern, 1), kNow).at(pattern); };
+    EXPECT_EQ(add({entry(pattern, reason, "old list", far - kDayMillis)}), 0) << pattern;
+    EXPECT_EQ(found().expires_at, far);
+    wish.expires_at.reset();
+    EXPECT_EQ(add({wish}), 1) << "longer";
+    EXPECT_EQ(add({entry(pattern, reason, "old list", far)}), 0) << pattern;
+    EXPECT_EQ(add({entry(pattern, reason, "crm")}), 0) << pattern;
+    EXPECT_EQ(found().expires_at, std::nullopt);
+    EXPECT_EQ(found().added_by, "recipient");
+    EXPECT_EQ(found().comment, "");
+  }
+  add({entry("b@example.com", Reason::blocked)});
+  EXPECT_EQ(add({entry("b@example.com", Reason::blocked, "until then", far)}), 1) << "an admin's own entry";
+}
+
 TEST_P(DoNotSendTest, AnEntryThatHasEndedIsNeitherFoundNorListedAndCanBeAddedAgain) {
   const UtcMillis past{1'700'000'000'000};
   add({entry("a@example.com", Reason::blocked, "", past), entry("b@example.com", Reason::bounced)});
