@@ -32,7 +32,6 @@ struct RecordToSend {
   std::string record_id;
   RequestRecord record;
   bool person_found = true;
-  bool is_claimed = false;  ///< by an earlier step, which decided about its recipient: it may have been sent
 };
 
 void apply(const crm::RequestRecordUpdate& write, RequestRecord& row) {
@@ -154,9 +153,7 @@ struct LookedUp {
 
 LookedUp look_up(const RequestRecordRules& rules, const std::vector<RecordToSend>& records) {
   std::set<std::string> emails;
-  for (const RecordToSend& to_send : records) {
-    if (!to_send.is_claimed) emails.insert(recipient_of(to_send.record));
-  }
+  for (const RecordToSend& to_send : records) emails.insert(recipient_of(to_send.record));
   return {authorizations(rules, records), refusals_of(std::move(emails), rules)};
 }
 
@@ -175,7 +172,7 @@ tl::expected<store::NewGiftRequest, Failure> prepare(const RequestRecordContext&
   }
   SendingFacts facts{item, to_send.person_found, sender, context.rules.limits};
   const auto refusal = looked_up.refusals.find(recipient_of(to_send.record));
-  if (!to_send.is_claimed && refusal != looked_up.refusals.end()) facts.refusal = refusal->second;
+  if (refusal != looked_up.refusals.end()) facts.refusal = refusal->second;
   const std::vector<RequestRecordFinding> findings = sending_findings(to_send.record, facts);
   if (findings.empty()) return make_gift_request(to_send.record, *item, *sender.account, context.now);
   return tl::unexpected(Failure{to_send.record_id, error_log_of(findings, to_send.record.text(F::number)),
@@ -196,8 +193,7 @@ Ids prepare(const RequestRecordContext& context, const std::vector<RecordToSend>
       continue;
     }
     RequestWork& work = batch.works.at(to_send.record_id);
-    std::string why = to_send.is_claimed ? std::string() : reason_to_wait(context, work, *prepared);
-    if (!why.empty()) {
+    if (std::string why = reason_to_wait(context, work, *prepared); !why.empty()) {
       waiting.push_back({to_send.record_id, std::move(why)});
       continue;
     }
@@ -424,12 +420,13 @@ void send_request_records(const RequestRecordContext& context, const std::vector
     to_claim.push_back({record_id, loaded.completed, loaded.person_found});
   }
   const Ids claimed_now = claim(context, prepare(context, to_claim, batch), batch);
-  // The content saved with an earlier claim is sent, even if the row has changed since.
+  // The content saved with an earlier claim is sent, even if the row has changed since. None of these has a
+  // gift (REQ-25), so all that keeps a record from being sent may have begun after the claim.
   std::vector<RecordToSend> resumed;
   for (const std::string& record_id : claimed)
     resumed.push_back({record_id,
                        parse_request_record(record_id, batch.works.at(record_id).known.gift_request_text),
-                       true, true});
+                       true});
   prepare(context, resumed, batch);
   claimed.insert(claimed.end(), claimed_now.begin(), claimed_now.end());
   send(context, claimed, batch);

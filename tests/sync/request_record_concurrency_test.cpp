@@ -188,6 +188,33 @@ TEST_P(RequestRecordConcurrency, RejectionDuringResumedClaimIsRevertedAndReporte
   EXPECT_THAT(gifts_of("1"), SizeIs(1));
 }
 
+// covers: GUARD-1
+TEST_P(RequestRecordConcurrency, WhatKeepsARecordFromBeingSentCountsAlsoAfterTheClaimOfAKilledDaemon) {
+  for (const bool is_held : {false, true}) {
+    const std::string id = is_held ? "2" : "1";
+    crm.insert(id, "Hello", true);
+    once([&] { return crm.rows.at(id).claimed; }, [] { throw tests::Killed{}; });
+    EXPECT_THROW(step(), tests::Killed);
+    ASSERT_TRUE(crm.rows.at(id).claimed);
+    if (is_held)
+      rules.hold_reasons = [](const store::NewGiftRequest&) {
+        return std::vector<store::HoldReason>{{"rule", "", "A rule asks for a person."}};
+      };
+    else
+      rules.refuse_recipients = [](std::span<const std::string> emails) {
+        return std::vector<std::optional<std::string>>(emails.size(), "The recipient asked for no gifts.");
+      };
+    now = now + kMinuteMillis;
+    run_until_idle();
+    EXPECT_THAT(sent(id), IsEmpty());
+    EXPECT_EQ(status(id), is_held ? "Pending" : "Approved");
+    EXPECT_THAT(error(id),
+                HasSubstr(is_held ? "A rule asks for a person." : "The recipient asked for no gifts."));
+    EXPECT_FALSE(crm.rows.at(id).claimed) << "the claim is released";
+    rules.refuse_recipients = {};
+  }
+}
+
 // REQ-18
 TEST_P(RequestRecordConcurrency, ReplacementRecordDoesNotInheritApproval) {
   block_sending();
