@@ -118,7 +118,7 @@ void let_wait(const RequestRecordContext& context, const std::vector<WaitingReco
     write.auto_approved = false;
     if (work.loaded.row.claimed) write.claimed = false;
   }
-  write_records(context.records, writes, batch);
+  save_withdrawn(context.store.request_records, write_records(context.records, writes, batch), batch);
 }
 
 /// Why the record waits for a person; empty: it does not.
@@ -388,6 +388,18 @@ std::set<std::string> write_records(crm::RequestRecords& records,
     written.insert(record_update.expected.id);
   }
   return written;
+}
+
+void save_withdrawn(store::RequestRecords& request_records, const std::set<std::string>& written,
+                    RequestRecordBatch& batch) {
+  std::vector<RequestRecordEntryUpdate> changes;
+  for (const std::string& record_id : written) {
+    RequestRecordEntry next = batch.works.at(record_id).known;
+    if (next.state != State::pending || next.crm_status == RequestRecordStatus::pending) continue;
+    next.crm_status = RequestRecordStatus::pending;
+    changes.push_back({std::move(next), {}});
+  }
+  save_entries(request_records, changes, batch);
 }
 
 RequestRecordEntryUpdate deferred_change(RequestRecordEntry next, UtcMillis until) {

@@ -49,6 +49,11 @@ std::set<std::string> write_records(crm::RequestRecords& records,
                                     const std::vector<crm::RequestRecordUpdate>& writes,
                                     RequestRecordBatch& batch);
 
+/// Of the written records that are Pending in the store: the CRM shows it from now on. Approved is then a
+/// person's approval, and no write of giftsync's that was lost.
+void save_withdrawn(store::RequestRecords& request_records, const std::set<std::string>& written,
+                    RequestRecordBatch& batch);
+
 /// The entry as it is, due again at that time.
 store::RequestRecordEntryUpdate deferred_change(store::RequestRecordEntry next, UtcMillis until);
 

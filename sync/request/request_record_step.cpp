@@ -123,6 +123,7 @@ Reconciled save_and_write(const RequestRecordContext& context,
     if (reconciliation.is_written) writes.push_back(reconciliation.write);
   }
   const std::set<std::string> written = write_records(context.records, writes, batch);
+  save_withdrawn(context.store.request_records, written, batch);
   Reconciled result;
   for (const RequestRecordReconciliation& one : reconciled) {
     const std::string& record_id = one.change.next.record_id;

@@ -144,6 +144,31 @@ TEST_P(RequestRecordConcurrency, ARecordThatHasToWaitDoesSoAfterAKillBeforeTheCr
   }
 }
 
+// covers: GUARD-30
+TEST_P(RequestRecordConcurrency, AnApprovalRightAfterAHoldOrAWithdrawalIsAPersons) {
+  rules.hold_reasons = [](const store::NewGiftRequest&) {
+    return std::vector<store::HoldReason>{{"rule", "", "A rule asks for a person."}};
+  };
+  crm.insert("1", "Hello", true);
+  step();
+  ASSERT_EQ(status("1"), "Pending");
+  crm.edit("1", F::status, std::string("Approved"));
+  block_sending();
+  crm.insert("2", "Hello", false, "Approved");
+  step();
+  crm.edit("2", F::message, std::string("Other"));
+  step();
+  ASSERT_EQ(status("2"), "Pending");
+  ASSERT_THAT(error("2"), HasSubstr("Changed after approval"));
+  crm.edit("2", F::status, std::string("Approved"));
+  resume_sending();
+  run_until_idle();
+  for (const std::string id : {"1", "2"}) {
+    EXPECT_EQ(status(id), "Sent") << id;
+    EXPECT_THAT(transitions(id), Contains("pending>approved by CRM user 005B")) << id;
+  }
+}
+
 // REQ-26
 TEST_P(RequestRecordConcurrency, AnAnnouncedWriteAndAClaimHaveTheirWindows) {
   crm.insert("1", "Hello", false);
