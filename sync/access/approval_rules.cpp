@@ -19,10 +19,11 @@ constexpr std::size_t kMaxNamedRecipients = 100;
 constexpr auto kEndpoints = enum_words<GiftEndpoint>(
     {{GiftEndpoint::email, "email"}, {GiftEndpoint::urls, "urls"}, {GiftEndpoint::crm, "crm"}});
 
-/// Nothing for a request record, which no credential asked for.
+/// Nothing for a request record. A request that is only validated may name no credential: an account's key
+/// would ask.
 std::optional<GiftEndpoint> endpoint_of(const store::NewGiftRequest& request) {
   const std::string& prefix = request.request.credential_prefix;
-  if (request.request_record || prefix.empty()) return std::nullopt;
+  if (request.request_record) return std::nullopt;
   if (kind_of_prefix(prefix) == CredentialKind::organization_token) return GiftEndpoint::crm;
   return request.request.mode == SendMode::urls ? GiftEndpoint::urls : GiftEndpoint::email;
 }

@@ -138,6 +138,15 @@ TEST_F(CliGiftValidate, SaysWhatTheEndpointSays) {
             tests::parse_json(answer("{\"gift_id\": 7,}").body)["errors"]);
 }
 
+// VALID-6
+TEST_F(CliGiftValidate, ARuleOfAnEndpointHoldsAsThere) {
+  cli_.write_settings(
+      "sending: { approval: { rules: [{ name: mailed, endpoints: [email], recipients_above: 1 }] } }\n");
+  const std::string text = body({recipient("ada@example.org"), recipient("bea@example.org")}).dump();
+  EXPECT_EQ(said(text)["data"]["verdict"], "hold");
+  EXPECT_EQ(said(text), json::parse(answer(text).body));
+}
+
 // covers: VALID-6
 TEST_F(CliGiftValidate, WritesNothingAndItsExitCodeSaysWhetherItWouldBeMade) {
   cli_.run({"do-not-send", "add", "bea@example.org"});

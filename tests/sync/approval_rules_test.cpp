@@ -71,6 +71,11 @@ TEST(ApprovalRules, EndpointsAreThoseOfTheCall) {
   asked.request.credential_prefix.clear();
   asked.request_record = store::RequestRecordLink{"a1", 1, "", "", "", "", ""};
   EXPECT_FALSE(holds(of_crm, asked)) << "a request record has no endpoint";
+  EXPECT_FALSE(holds({.endpoints = {GiftEndpoint::email}}, asked)) << "nor another one";
+  asked.request_record.reset();
+  EXPECT_TRUE(holds({.endpoints = {GiftEndpoint::email}}, asked)) << "validated for an account without a key";
+  asked.request.mode = SendMode::urls;
+  EXPECT_TRUE(holds(of_urls, asked));
 }
 
 TEST(ApprovalRules, ACostThatIsNotKnownIsAboveEachAmount) {
