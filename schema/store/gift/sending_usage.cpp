@@ -385,22 +385,23 @@ bool pause_for_burst(soci::session& session, const UsageLimit& burst, UtcMillis 
     event.object_id = prefix;
     event.rule = "GUARD-15";
     event.detail = reason;
+    const char* const owner_query = is_token ? kOrganizationOfToken : kAccountOfKey;
+    std::string owner_name;
+    std::string key_name;
+    soci::statement owner = sql::bound(session, owner_query, use(prefix, "key"), into(owner_name),
+                                       into(event.organization), into(key_name));
+    sql::each_row(owner, [] {});
     if (is_token) {
       event.action = "organization.pause-token";
       event.object_kind = "organization";
-      soci::statement owner = sql::bound(session,
-                                         "SELECT o.id, o.name FROM organization o JOIN organization_token t "
-                                         "ON t.organization_id = o.id WHERE "
-                                         "t.prefix = :prefix",
-                                         use(prefix), into(event.organization), into(event.object_id));
-      sql::each_row(owner, [] {});
+      event.object_id = owner_name;
       event.detail = "token " + prefix + ": " + reason;
     }
     insert_audit_event(session, event);
     if (is_test_key(prefix)) return true;  // no mail leaves because of a test (TEST-2)
     AdminNotice notice = notice_of(is_token ? AdminNoticeKind::token : AdminNoticeKind::key, burst, now);
     notice.period = std::to_string(now.value);
-    notify_admins(session, std::move(notice), is_token ? kOrganizationOfToken : kAccountOfKey, prefix);
+    notify_admins(session, std::move(notice), owner_query, prefix);
     return true;
   }
   return false;

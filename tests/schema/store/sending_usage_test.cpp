@@ -253,6 +253,28 @@ TEST_P(SendingUsageTest, ABurstPausesTheKeyOnceAndNothingSmallerPassesBehindIt) 
 }
 
 // covers: GUARD-15
+TEST_P(SendingUsageTest, ABurstOfAKeyIsAuditedForTheAdminsOfItsOrganization) {
+  insert_key("gsk_live_abc");
+  Credential token;
+  token.kind = CredentialKind::organization_token;
+  token.prefix = "got_live_abc";
+  token.hash = "hash";
+  const auto edge = store_->organizations.create("Edge", token);
+  ASSERT_TRUE(edge);
+  sql("UPDATE account SET organization_id = " + std::to_string(edge->value) +
+      " WHERE email = 'ana@example.com'");
+  limits_ = {burst(1)};
+  EXPECT_EQ(create(request(2)).kind, Kind::refused);
+  Viewer viewer;
+  viewer.roles = {Role::admin};
+  viewer.organization = edge;
+  const auto events = store_->audit.list(viewer, {.action = "key.pause"}, 10);
+  ASSERT_THAT(events, SizeIs(1));
+  EXPECT_EQ(events[0].object_id, "gsk_live_abc");
+  EXPECT_EQ(events[0].organization, edge);
+}
+
+// covers: GUARD-15
 TEST_P(SendingUsageTest, ABurstOfATokenIsAuditedAtItsOrganization) {
   Credential token;
   token.kind = CredentialKind::organization_token;
