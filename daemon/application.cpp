@@ -62,30 +62,13 @@ Application::Application(const config::Settings& settings, TrustedClock& trusted
 
 Application::~Application() = default;
 
-namespace {
-
-/// A rule about something that is not there holds nothing (GUARD-24).
-void warn_of_unknown_in_rules(const config::SendingApprovalSettings& approval, store::Store& store) {
-  for (const config::ApprovalRuleSettings& rule : approval.rules) {
-    for (const std::string& item : rule.items)
-      if (!store.catalogue.item({std::stoll(item)}))
-        spdlog::warn(
-            "sending.approval.rules: the rule {} names the item {}, which the catalogue does not have",
-            rule.name, item);
-    for (const std::string& account : rule.accounts)
-      if (!store.accounts.find_by_email(account))
-        spdlog::warn("sending.approval.rules: the rule {} names the account {}, which does not exist",
-                     rule.name, account);
-  }
-}
-
-}  // namespace
-
 void Application::start(const Leases& leases, std::function<void()> keep_record) {
   Parts& parts = *parts_;
   parts.shared.sending.refresh();
   parts.shared.budgets.start();
-  warn_of_unknown_in_rules(parts.shared.settings.sending.approval, parts.shared.store);
+  for (const std::string& warning :
+       wiring::unknown_in_rules(parts.shared.settings.sending.approval, parts.shared.store, system_now()))
+    spdlog::warn("{}", warning);
   parts.workers.start({.owner = leases.owner,
                        .daemon = leases.daemon,
                        .ended_owners = leases.ended_owners,

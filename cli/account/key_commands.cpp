@@ -13,6 +13,7 @@
 #include "cli/console.h"
 #include "cli/day_or_time.h"
 #include "cli/listing.h"
+#include "daemon/wiring/components_config.h"
 #include "platform/text.h"
 #include "platform/visible_text.h"
 #include "sync/access/credential.h"
@@ -210,7 +211,7 @@ int rotate_key(const Console& console, CliContext& ctx, const RotateOptions& opt
   }
   const std::string prefix = issue_key(console, ctx, *old, options.json);
   audit_object(console, old->prefix, "replaced by " + prefix);
-  end_replaced(console, ctx, *old, options);
+  end_replaced(console, ctx, *old, prefix, options);
   return EX_OK;
 }
 
@@ -333,8 +334,17 @@ void add_grace_option(Command& verb, RotateOptions& options, const std::string& 
 }
 
 void end_replaced(const Console& console, CliContext& ctx, const store::Credential& replaced,
-                  const RotateOptions& options) {
+                  const std::string& successor, const RotateOptions& options) {
   const UtcMillis now = console.now();
+  const auto& approval = ctx.settings.sending.approval;
+  const std::set<std::string> known = wiring::rules_naming(approval, successor);
+  for (const std::string& rule : wiring::rules_naming(approval, replaced.prefix)) {
+    if (!known.contains(rule))
+      console.info(
+          fmt::format("The rule {} of sending.approval.rules names the old {}, so it holds nothing of "
+                      "the new one: add {} to its credentials and reload giftsyncd.",
+                      in_quotes(rule), replaced.prefix, successor));
+  }
   if (options.grace_millis() == 0) {
     ctx.store.credentials.revoke(replaced, now);
     console.info(fmt::format("{} is revoked.", replaced.prefix));

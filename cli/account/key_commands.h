@@ -48,10 +48,11 @@ struct RotateOptions {
 };
 void add_grace_option(Command& verb, RotateOptions& options, const std::string& about);
 
-/// Ends a replaced key or token after the grace period, or revokes it without one, and prints when. One that
-/// was rotated before keeps its earlier end.
+/// Ends a key or token that `successor` replaces after the grace period, or revokes it without one, and
+/// prints when, and which approval rules do not know the successor. One that was rotated before keeps its
+/// earlier end.
 void end_replaced(const Console& console, CliContext& ctx, const store::Credential& replaced,
-                  const RotateOptions& options);
+                  const std::string& successor, const RotateOptions& options);
 
 /// The exit code of a `revoke` verb that has nothing to revoke, or no confirmation. `noun`: "key", "token".
 std::optional<int> refuse_revocation(const Console& console, const store::Credential& credential,

@@ -127,7 +127,7 @@ int rotate_token(const Console& console, CliContext& ctx, const RotateOptions& o
       continue;
     audit_object(console, organization->name,
                  "token " + credential.prefix + " is replaced by " + token.prefix);
-    end_replaced(console, ctx, credential, options);
+    end_replaced(console, ctx, credential, token.prefix, options);
   }
   return EX_OK;
 }

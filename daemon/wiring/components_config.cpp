@@ -193,6 +193,39 @@ std::vector<sync::ApprovalRule> approval_rules(const config::SendingApprovalSett
   return rules;
 }
 
+std::vector<std::string> unknown_in_rules(const config::SendingApprovalSettings& settings,
+                                          store::Store& store, UtcMillis now) {
+  std::vector<std::string> usable;
+  for (const CredentialKind kind : {CredentialKind::api_key, CredentialKind::organization_token})
+    for (store::Credential& one : store.credentials.list(kind))
+      if (sync::is_usable(sync::state_of(one, now))) usable.push_back(std::move(one.prefix));
+  std::vector<std::string> warnings;
+  for (const config::ApprovalRuleSettings& rule : settings.rules) {
+    const std::string start = "sending.approval.rules: the rule " + rule.name + " names the ";
+    for (const std::string& item : rule.items)
+      if (!store.catalogue.item({std::stoll(item)}))
+        warnings.push_back(start + "item " + item + ", which the catalogue does not have");
+    for (const std::string& account : rule.accounts)
+      if (!store.accounts.find_by_email(account))
+        warnings.push_back(start + "account " + account + ", which does not exist");
+    for (const std::string& prefix : rule.credentials)
+      if (std::ranges::none_of(usable, [&](const std::string& one) { return one.starts_with(prefix); }))
+        warnings.push_back(start + "key or token " + prefix +
+                           ", but no usable one begins so: name the one that replaced it, or remove it");
+  }
+  return warnings;
+}
+
+std::set<std::string> rules_naming(const config::SendingApprovalSettings& settings,
+                                   const std::string& credential_prefix) {
+  std::set<std::string> names;
+  for (const config::ApprovalRuleSettings& rule : settings.rules)
+    if (std::ranges::any_of(rule.credentials,
+                            [&](const std::string& prefix) { return credential_prefix.starts_with(prefix); }))
+      names.insert(rule.name);
+  return names;
+}
+
 store::HoldTerms hold_terms(const config::SendingApprovalSettings& settings) {
   return {settings.expire_days * kDayMillis, sync::limit_reasons};
 }

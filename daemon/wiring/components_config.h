@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,13 @@ sync::SendingBudgetRules sending_budget_rules(const config::SendingSettings& set
 store::FrequencyRule frequency_rule(const config::FrequencySettings& settings);
 /// Which gift requests wait for a person, and how long (GUARD-24).
 std::vector<sync::ApprovalRule> approval_rules(const config::SendingApprovalSettings& settings);
+/// A warning for each item, account, key and token of the rules that does not exist, or is not usable then: a
+/// rule holds nothing of it.
+std::vector<std::string> unknown_in_rules(const config::SendingApprovalSettings& settings,
+                                          store::Store& store, UtcMillis now);
+/// The names of the rules whose credentials are met by this public prefix.
+std::set<std::string> rules_naming(const config::SendingApprovalSettings& settings,
+                                   const std::string& credential_prefix);
 store::HoldTerms hold_terms(const config::SendingApprovalSettings& settings);
 
 /// Whose approvers get mails about request records that wait (CON-31).

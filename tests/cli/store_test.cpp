@@ -616,6 +616,20 @@ TEST_F(CliKey, RotationKeepsTheOldKeyForTheGracePeriod) {
   EXPECT_THAT(json(), HasSubstr("\"state\":\"expired\""));
 }
 
+// covers: GUARD-24
+TEST_F(CliKey, RotationNamesTheApprovalRulesThatDoNotKnowTheNewKey) {
+  const std::string old = make_key().substr(0, 16);
+  cli_.write_settings("sending: { approval: { rules: [{ name: agency, credentials: [" + old +
+                      "] }, { name: any, credentials: [gsk_live_] }, { name: other, credentials: "
+                      "[gsk_live_000000A] }] } }\n");
+  const auto rotated = cli_.run({"key", "rotate", old});
+  ASSERT_EQ(rotated.code, 0) << rotated.err;
+  EXPECT_THAT(rotated.err, AllOf(HasSubstr("The rule \"agency\" of sending.approval.rules names the old " +
+                                           old + ", so it holds nothing of the new one: add " +
+                                           rotated.out.substr(0, 16) + " to its credentials"),
+                                 Not(HasSubstr("\"any\"")), Not(HasSubstr("\"other\""))));
+}
+
 TEST_F(CliKey, RotationWithoutGraceEndsTheOldKeyAtOnce) {
   const std::string key = make_key();
   EXPECT_EQ(cli_.run({"key", "rotate", prefix_of(key), "--grace", "0"}).code, 0);

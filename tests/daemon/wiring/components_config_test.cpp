@@ -8,6 +8,7 @@
 #include <set>
 
 #include "sync/gift/gift_links.h"
+#include "tests/support/temporary_store.h"
 
 namespace giftsync::wiring {
 namespace {
@@ -44,6 +45,32 @@ TEST(RelayFingerprint, EachSettingOfTheRelayChangesItAndNoOtherDoes) {
   config::EmailSettings more_connections = relay();
   more_connections.smtp_connections = 9;
   EXPECT_EQ(relay_fingerprint(more_connections, signer), relay_fingerprint(relay(), signer));
+}
+
+// covers: GUARD-24
+TEST(UnknownInRules, AnItemAnAccountAndAKeyWithoutAUsableOneAreNamed) {
+  tests::TemporaryStore store;
+  store::Account account;
+  account.email = "ana@example.com";
+  store::Credential key;
+  key.account = *store->accounts.create(account);
+  const UtcMillis now{1'800'000'000'000};
+  for (const std::string prefix : {"gsk_live_good", "gsk_live_past"}) {
+    key.prefix = key.hash = prefix;
+    key.id = store->credentials.insert(key);
+  }
+  store->credentials.set_expiry(key, now - 1);
+  config::SendingApprovalSettings settings;
+  settings.rules.resize(1);
+  settings.rules[0].name = "watched";
+  settings.rules[0].accounts = {"Ana@example.com", "bea@example.com"};
+  settings.rules[0].items = {"4711"};
+  settings.rules[0].credentials = {"gsk_live_go", "gsk_live_past", "got_live_none"};
+  using testing::HasSubstr;
+  EXPECT_THAT(unknown_in_rules(settings, *store, now),
+              testing::ElementsAre(HasSubstr("the rule watched names the item 4711"),
+                                   HasSubstr("account bea@example.com"), HasSubstr("token gsk_live_past"),
+                                   HasSubstr("token got_live_none")));
 }
 
 // MAIL-35
