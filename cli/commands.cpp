@@ -208,13 +208,7 @@ Check plain_reason() {
 
 std::string program_with(const config::Settings& settings) {
   if (settings.file == config::default_settings_path()) return "giftsyncctl ";
-  // Quoted for a shell.
-  std::string file;
-  for (const char c : settings.file) file += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  const bool is_plain = settings.file.find_first_not_of(
-                            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                            "0123456789/._-+@:") == std::string::npos;
-  return fmt::format("giftsyncctl --config {} ", is_plain ? settings.file : "'" + file + "'");
+  return "giftsyncctl --config " + shell_word(settings.file) + " ";
 }
 
 Check one_of(std::vector<std::string> choices) {

@@ -76,7 +76,7 @@ int create_link(const Console& console, CliContext& ctx, const LinkOptions& opti
     console.info(
         fmt::format("The user has no role and sees nothing; \"giftsyncctl user grant {} sender\" gives "
                     "one. The other roles: approver, operator, auditor, admin.",
-                    user->email));
+                    shell_word(user->email)));
   return EX_OK;
 }
 

@@ -207,7 +207,7 @@ int rotate_key(const Console& console, CliContext& ctx, const RotateOptions& opt
   if (!sync::is_usable(state)) {
     return console.fail(EX_DATAERR,
                         fmt::format("{} is {}; create a new key: giftsyncctl key create --account {}",
-                                    old->prefix, to_word(state), old->owner));
+                                    old->prefix, to_word(state), shell_word(old->owner)));
   }
   const std::string prefix = issue_key(console, ctx, *old, options.json);
   audit_object(console, old->prefix, "replaced by " + prefix);

@@ -118,24 +118,25 @@ int list_rows(const Console& console, CliContext& ctx, const RowOptions& options
   }
   if (!is_at_end && !reader.page(options.object, last, 1).empty()) {
     console.info(fmt::format("More follow: {}crm list {} --after {}", program_with(ctx.settings),
-                             options.object, printable(last)));
+                             options.object, shell_word(printable(last))));
   }
   return EX_OK;
 }
 
-/// The row that the Id probably means: of another object, or with the Id's other length (Salesforce's Ids
-/// have 15 characters, or 18 of which the first 15 are the same).
+/// The row that the Id probably means, as words of a command: of another object, or with the Id's other
+/// length (Salesforce's Ids have 15 characters, or 18 of which the first 15 are the same).
 std::string nearest_row(crm::RowReader& reader, const RowOptions& options) {
   constexpr std::size_t kShortId = 15;
   if (options.id.size() > kShortId) {
     const std::string brief = options.id.substr(0, kShortId);
-    if (reader.find(options.object, brief)) return options.object + " " + brief;
+    if (reader.find(options.object, brief)) return options.object + " " + shell_word(printable(brief));
   }
   const auto next = reader.page(options.object, options.id, 1);
   if (!options.id.empty() && !next.empty() && next.front().id.starts_with(options.id))
-    return options.object + " " + next.front().id;
+    return options.object + " " + shell_word(printable(next.front().id));
   for (const std::string& object : reader.objects()) {
-    if (object != options.object && reader.find(object, options.id)) return object + " " + options.id;
+    if (object != options.object && reader.find(object, options.id))
+      return object + " " + shell_word(printable(options.id));
   }
   return {};
 }
@@ -147,9 +148,9 @@ bool is_whole_number(const std::string& text) {
 /// What to do about an Id that no row has.
 std::string advice_for_id(const CliContext& ctx, const RowOptions& options) {
   const std::string program = program_with(ctx.settings);
-  const std::string id = printable(options.id);
+  const std::string id = shell_word(printable(options.id));
   if (const std::string nearest = nearest_row(*ctx.crm->rows(), options); !nearest.empty())
-    return fmt::format("did you mean \"{}crm show {}\"?", program, printable(nearest));
+    return fmt::format("did you mean \"{}crm show {}\"?", program, nearest);
   if (options.id.find('@') != std::string::npos)
     return fmt::format("\"{}match --email {}\" finds people by their addresses", program, id);
   if (options.object == "gift_record" && is_whole_number(options.id))

@@ -149,7 +149,7 @@ int remove_entry(const Console& console, store::Store& store, const RemoveOption
     return console.fail(EX_TEMPFAIL,
                         fmt::format("{} was not removed: its entry was changed at the same time; "
                                     "\"giftsyncctl do-not-send list --text {}\" shows it",
-                                    *pattern, *pattern));
+                                    *pattern, shell_word(*pattern)));
   console.info(fmt::format("{} is removed; it was {}.", *pattern, to_word(entry.reason)));
   const auto other = sync::find_listed(store.do_not_send, std::span(&*pattern, 1), console.now());
   if (pattern->find('@') != std::string::npos && !other.empty())

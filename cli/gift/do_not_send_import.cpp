@@ -127,12 +127,12 @@ tl::expected<MarkedPeople, Refusal> read_marked(crm::RowReader& reader, std::siz
     for (const crm::CrmRow& row : page) {
       const auto* value = find_value(row, wanted.field);
       if (value == nullptr)
-        return tl::unexpected(
-            Refusal{EX_DATAERR,
-                    {fmt::format(
-                        "--crm-field: the CRM's {} has no field {}; \"giftsyncctl crm show {} {}\" lists its "
-                        "fields",
-                        wanted.object, in_quotes(wanted.field), wanted.object, printable(row.id))}});
+        return tl::unexpected(Refusal{
+            EX_DATAERR,
+            {fmt::format(
+                "--crm-field: the CRM's {} has no field {}; \"giftsyncctl crm show {} {}\" lists its "
+                "fields",
+                wanted.object, in_quotes(wanted.field), wanted.object, shell_word(printable(row.id)))}});
       ++found.rows;
       if (!is_true(*value)) continue;
       ++found.marked;

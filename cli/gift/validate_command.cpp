@@ -52,12 +52,12 @@ tl::expected<store::Account, Refusal> sending_account(CliContext& ctx, const std
     return refused(
         fmt::format("account {} is deactivated, so its keys are refused; \"giftsyncctl account "
                     "activate {}\" activates it",
-                    account->email, account->email));
+                    account->email, shell_word(account->email)));
   if (!has_api_access(account->plan))
     return refused(
         fmt::format("account {} has the plan {}, which has no API access; \"giftsyncctl account "
                     "set-plan {} team\" gives it a plan that has",
-                    account->email, to_word(account->plan), account->email));
+                    account->email, to_word(account->plan), shell_word(account->email)));
   return *account;
 }
 

@@ -209,6 +209,11 @@ TEST_F(CliGiftValidate, TheAccountMustBeOneWhoseKeysMaySend) {
   const auto deactivated = run(good);
   EXPECT_EQ(deactivated.code, 65);
   EXPECT_THAT(deactivated.err, HasSubstr("rose@example.com is deactivated, so its keys are refused"));
+  cli_.run({"account", "create", "--email", "o'brien@example.com", "--name", "Pat", "--plan", "team"});
+  cli_.run({"account", "deactivate", "o'brien@example.com"});
+  EXPECT_THAT(cli_.run({"gift", "validate", file, "--account", "o'brien@example.com"}).err,
+              HasSubstr(R"(account activate 'o'\''brien@example.com'")"))
+      << "as a shell reads it";
 }
 
 }  // namespace

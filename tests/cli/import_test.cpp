@@ -395,6 +395,9 @@ TEST(CliCrm, ShowsARowOrTheNearestOne) {
   EXPECT_THAT(absent("contact", "003000000000002AAB"), HasSubstr("crm show contact 003000000000002\"?"));
   EXPECT_THAT(absent("lead", "003000000000002"), HasSubstr("crm show contact 003000000000002\"?"));
   EXPECT_THAT(absent("contact", "rose@example.com"), HasSubstr("match --email rose@example.com"));
+  EXPECT_THAT(absent("contact", "o'brien@example.com"),
+              HasSubstr(R"(match --email 'o'\''brien@example.com'")"))
+      << "as a shell reads it";
   EXPECT_THAT(absent("gift_record", "7"), HasSubstr("gift show 7\" finds gifts"));
   EXPECT_THAT(absent("contact", "zzz"), HasSubstr("crm list contact\" lists them"));
 }
