@@ -1,17 +1,14 @@
 #include "daemon/handlers/recent_gifts.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cstring>
+#include <boost/container_hash/hash.hpp>
+#include <functional>
 #include <unordered_set>
 
-#include "platform/digest.h"
 #include "schema/contact_normalization.h"
 
 namespace giftsync::handlers {
 
-RecentGifts::RecentGifts(Clock clock) : clock_(std::move(clock)), secret_(random_bytes(kSha256Bytes)) {}
+RecentGifts::RecentGifts(Clock clock) : clock_(std::move(clock)) {}
 
 std::optional<RecentGifts::Earlier> RecentGifts::remember(const Gift& gift, GiftRequestId request) {
   const Hash hash = hash_of(gift);
@@ -20,15 +17,17 @@ std::optional<RecentGifts::Earlier> RecentGifts::remember(const Gift& gift, Gift
   const UtcMillis now = clock_();
   while (!by_age_.empty() && is_over(by_age_.front().request, now)) forget_oldest();
 
-  const auto [last, is_new] = last_requests_.try_emplace(hash, Request{request, now});
+  const Request made{request, gift.account, now};
+  const auto [last, is_new] = last_requests_.try_emplace(hash, made);
   std::optional<Earlier> earlier;
   if (!is_new) {
     // Equal recipients of one request have a warning of their own (HTTP-6).
     if (last->second.id == request) return std::nullopt;
-    if (!is_over(last->second, now)) earlier = earlier_of(last->second, now);
-    last->second = {request, now};
+    if (last->second.account == gift.account && !is_over(last->second, now))
+      earlier = earlier_of(last->second, now);
+    last->second = made;
   }
-  by_age_.push_back({hash, last->second});
+  by_age_.push_back({hash, made});
   if (by_age_.size() > kMaxRemembered) forget_oldest();
   return earlier;
 }
@@ -43,17 +42,19 @@ std::vector<std::optional<RecentGifts::Earlier>> RecentGifts::find(std::span<con
   for (std::size_t i = 0; i < hashes.size(); ++i) {
     const auto last = last_requests_.find(hashes[i]);
     if (!of_this_request.insert(hashes[i]).second || last == last_requests_.end()) continue;
-    if (!is_over(last->second, now)) found[i] = earlier_of(last->second, now);
+    if (last->second.account == gifts[i].account && !is_over(last->second, now))
+      found[i] = earlier_of(last->second, now);
   }
   return found;
 }
 
-RecentGifts::Hash RecentGifts::hash_of(const Gift& gift) const {
-  // No key of an address has a blank, and the message is last, so different gifts have different texts.
-  const std::string text = fmt::format("{}{} {} {} {}", gift.is_test ? "test " : "", gift.account.value,
-                                       gift.item.value, email_key(gift.email), gift.message);
-  Hash hash = 0;
-  std::memcpy(&hash, hmac_sha256(secret_, text).data(), sizeof hash);
+RecentGifts::Hash RecentGifts::hash_of(const Gift& gift) {
+  constexpr std::hash<std::string_view> kHashOfText;
+  std::size_t hash = kHashOfText(email_key(gift.email));
+  boost::hash_combine(hash, kHashOfText(gift.message));
+  boost::hash_combine(hash, gift.account.value);
+  boost::hash_combine(hash, gift.item.value);
+  boost::hash_combine(hash, gift.is_test);
   return hash;
 }
 

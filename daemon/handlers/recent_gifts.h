@@ -1,6 +1,6 @@
 // daemon/handlers: which gifts the last minute's requests without an Idempotency-Key were for, so that the
 // response to another request for the same gift can warn (HTTP-52). Each daemon knows its own requests only;
-// a restart and a reload forget them. A gift is kept as a keyed hash, not as text. Any thread.
+// a restart and a reload forget them. A gift is kept as a hash, not as text. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -47,6 +47,7 @@ class RecentGifts {
   using Hash = std::uint64_t;
   struct Request {
     GiftRequestId id;
+    AccountId account;  ///< two gifts with one hash, made on purpose, name no request of another account
     UtcMillis at;
   };
   struct Remembered {
@@ -60,12 +61,11 @@ class RecentGifts {
   static Earlier earlier_of(const Request& past, UtcMillis now) {
     return {past.id, (now.value - past.at.value) / kSecondMillis};
   }
-  Hash hash_of(const Gift& gift) const;
+  static Hash hash_of(const Gift& gift);
   /// Under mutex_.
   void forget_oldest();
 
   const Clock clock_;
-  const std::string secret_;
   std::mutex mutex_;
   std::unordered_map<Hash, Request> last_requests_;  // guarded by mutex_; each is in by_age_ too
   std::deque<Remembered> by_age_;                    // guarded by mutex_
