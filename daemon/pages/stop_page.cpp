@@ -100,9 +100,7 @@ bool opt_out(store::DoNotSend& list, const store::RecipientTransaction& gift, Ut
   entry.reason = DoNotSendReason::opted_out;
   entry.transaction = gift.id;
   entry.added_by = sync::kRecipientActor;
-  const auto is_same = [](const store::DoNotSendEntry& stored) {
-    return stored.comment.empty() && !stored.expires_at;
-  };
+  const auto is_same = [](const store::DoNotSendEntry& stored) { return !stored.expires_at; };
   if (has_wish(list, entry.pattern, is_same)) return false;
   store::AuditEvent event = event_of("do-not-send.opt-out", gift, now);
   event.detail += ", entries";  // the store adds their number
