@@ -7,6 +7,7 @@
 #include "platform/digest.h"
 #include "platform/text.h"
 #include "schema/enums.h"
+#include "schema/store/gift/erased_address.h"
 
 namespace giftsync::matching {
 
@@ -120,9 +121,10 @@ struct RecordLinks {
 /// What store and CRM know of one gift.
 struct GiftToRematch {
   CrmSyncState before;
-  std::optional<RecordLinks> record;
+  std::optional<RecordLinks> record = {};
   bool has_foreign_id = false;
-  NewMatch match;
+  bool is_erased = false;  ///< its recipient: the reason of a new decision may name the person (GUARD-17)
+  NewMatch match = {};
 };
 
 /// The result for one gift, and what has to be written for it.
@@ -165,7 +167,7 @@ std::vector<GiftToRematch> read_gifts(store::Store& store, crm::Crm& crm, const 
   std::map<TransactionId, std::size_t> position;
   for (const CrmSyncState& sync_state : sync_states) {
     position.emplace(sync_state.transaction, all.size());
-    GiftToRematch& to_rematch = all.emplace_back(GiftToRematch{sync_state, {}, false, {}});
+    GiftToRematch& to_rematch = all.emplace_back(GiftToRematch{sync_state});
     if (const auto record = records.find(sync_state.transaction); record != records.end())
       to_rematch.record = std::move(record->second);
   }
@@ -180,6 +182,7 @@ std::vector<GiftToRematch> read_gifts(store::Store& store, crm::Crm& crm, const 
   for (std::size_t i = 0; i < gifts.size(); ++i) {
     GiftToRematch& to_rematch = all[position.at(gifts[i].transaction.id)];
     to_rematch.has_foreign_id = store::has_foreign_id(gifts[i].transaction);
+    to_rematch.is_erased = store::is_erased_address(gifts[i].transaction.email);
     to_rematch.match = std::move(matches[i]);
   }
   return all;
@@ -347,7 +350,10 @@ RematchPlan plan_rematch(const RematchContext& context, const GiftToRematch& gif
   result.stage_from = gift.record ? gift.record->stage : visible_stage(context.records, before.decision);
   result.to = result.from;
   result.stage_to = result.stage_from;
-  if (before.state == store::CrmSyncStatus::deleted || (!gift.record && before.was_written())) {
+  if (gift.is_erased) {
+    result.kind = Kind::kept;
+    result.detail = "its recipient was erased";
+  } else if (before.state == store::CrmSyncStatus::deleted || (!gift.record && before.was_written())) {
     result.kind = Kind::not_found;
     result.detail = "its record was deleted in the CRM";
   } else if (gift.record && !before.was_written() && !gift.has_foreign_id) {

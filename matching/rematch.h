@@ -44,7 +44,7 @@ struct RematchResult {
     unchanged,  ///< same decision as before
     relinked,   ///< its record's lookups were written
     to_create,  ///< it has no record yet; the sync worker creates it
-    kept,       ///< not changed; `detail` says why
+    kept,       ///< not changed, as each gift of an erased person; `detail` says why
     failed,     ///< the CRM or another process prevented it; try again later
     not_found,  ///< its record was deleted in the CRM
   };

@@ -203,6 +203,26 @@ TEST_P(CrmLinks, GiftsOfAConvertedLeadMoveToItsContact) {
   EXPECT_THAT(rematch_converted(), SizeIs(2)) << "ada's gift has no lead any more";
 }
 
+// covers: GUARD-17
+TEST_P(CrmLinks, NoRematchNamesAnErasedPersonAgain) {
+  sql("INSERT INTO crm_lead (id, email) VALUES ('l1', 'ada@example.com')");
+  const TransactionId gift = send("ada@example.com");
+  step();
+  sql("UPDATE recipient_transaction SET email = 'erased:0123456789abcdef01234567', first_name = 'erased'");
+  sql("UPDATE crm_sync_state SET reason = 'erased'");
+  sql("INSERT INTO crm_contact (id, email, firstname, lastname) VALUES ('c1', 'ada@example.com', 'Ada', "
+      "'Byron')");
+  sql("UPDATE crm_lead SET isconverted = true, convertedcontactid = 'c1' WHERE id = 'l1'");
+  const auto converted = rematch_converted();
+  ASSERT_THAT(converted, SizeIs(1));
+  for (const matching::RematchResult& result : {converted.front(), rematch_gift(gift)}) {
+    EXPECT_EQ(result.kind, Kind::kept);
+    EXPECT_EQ(result.detail, "its recipient was erased");
+  }
+  EXPECT_EQ(scalar("SELECT reason FROM crm_sync_state"), "erased");
+  EXPECT_EQ(record(gift, "recipientleadid"), "l1");
+}
+
 TEST_P(CrmLinks, RecordDeletedInCrmIsReported) {
   const TransactionId gift = send("ada@example.com");
   step();
