@@ -150,7 +150,8 @@ tl::expected<std::unique_ptr<CliContext>, Refusal> open_cli_context(config::Sett
 
 void prepare_sending(const Console& console, CliContext& ctx) {
   ctx.store.gifts.set_test_mail(ctx.settings.test.mail_sender);
-  ctx.store.gifts.set_frequency_rule(wiring::frequency_rule(ctx.settings.sending.frequency));
+  ctx.store.gifts.set_frequency_rule(
+      wiring::frequency_rule(ctx.settings.sending.frequency, ctx.store.do_not_send));
   ctx.store.gifts.set_sending_charge(
       [&console, rules = wiring::sending_budget_rules(ctx.settings.sending),
        budgets = ctx.store.sending_usage.budgets()](const store::GiftRequest& request) {

@@ -40,8 +40,9 @@ Application::Parts::Parts(const config::Settings& settings, TrustedClock& truste
       endpoints(shared, workers, writer) {
   shared.store.gifts.set_sending_charge(
       [this](const store::GiftRequest& request) { return shared.budgets.charge_of(request); });
-  shared.store.gifts.set_frequency_rule(wiring::frequency_rule(settings.sending.frequency),
-                                        [this] { return shared.budgets.period_time(); });
+  shared.store.gifts.set_frequency_rule(
+      wiring::frequency_rule(settings.sending.frequency, shared.store.do_not_send),
+      [this] { return shared.budgets.period_time(); });
   shared.store.gifts.set_hold_terms(wiring::hold_terms(settings.sending.approval));
   shared.store.gifts.set_test_mail(settings.test.mail_sender);
   shared.store.approver_notices.set_console(settings.console.enabled);

@@ -170,10 +170,14 @@ sync::SendingBudgetRules sending_budget_rules(const config::SendingSettings& set
   return rules;
 }
 
-store::FrequencyRule frequency_rule(const config::FrequencySettings& settings) {
-  return {settings.gifts, settings.days, settings.within_organization,
+store::FrequencyRule frequency_rule(const config::FrequencySettings& settings,
+                                    const store::DoNotSend& do_not_send) {
+  return {settings.gifts,
+          settings.days,
+          settings.within_organization,
           settings.on_excess != config::FrequencyExcess::warn,
-          settings.on_excess == config::FrequencyExcess::hold};
+          settings.on_excess == config::FrequencyExcess::hold,
+          [&do_not_send](std::string_view address_key) { return do_not_send.mark_of(address_key); }};
 }
 
 std::vector<sync::ApprovalRule> approval_rules(const config::SendingApprovalSettings& settings) {

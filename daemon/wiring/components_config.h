@@ -48,7 +48,9 @@ sync::SyncRules sync_rules_with_links(const config::Settings& settings, const sy
 sync::LifecycleTerms lifecycle_terms(const config::LifecycleSettings& settings);
 
 sync::SendingBudgetRules sending_budget_rules(const config::SendingSettings& settings);
-store::FrequencyRule frequency_rule(const config::FrequencySettings& settings);
+/// Keeps a reference to `do_not_send`, which knows erased addresses.
+store::FrequencyRule frequency_rule(const config::FrequencySettings& settings,
+                                    const store::DoNotSend& do_not_send);
 /// Which gift requests wait for a person, and how long (GUARD-24).
 std::vector<sync::ApprovalRule> approval_rules(const config::SendingApprovalSettings& settings);
 /// A warning for each item, account, key and token of the rules that does not exist, or is not usable then: a

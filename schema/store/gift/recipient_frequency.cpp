@@ -79,7 +79,7 @@ RecipientFrequency::RecipientFrequency(soci::session& session, const FrequencyRu
 
 void RecipientFrequency::read(soci::session& session, std::span<const FrequencyRequest> requests,
                               bool is_test) {
-  std::map<std::string, std::string> keys;  // by each form that email_to_store() may have
+  std::map<std::string, std::string> keys;  // by each form that a stored address may have
   UtcMillis since = requests.front().at;
   for (const FrequencyRequest& request : requests) {
     if (request.is_test != is_test) continue;
@@ -90,6 +90,8 @@ void RecipientFrequency::read(soci::session& session, std::span<const FrequencyR
       keys.emplace(key, key);
       keys.emplace(email_key_in_unicode(key), key);
       keys.emplace(ascii_lower(trimmed(email)), key);  // gifts of earlier versions
+      const std::string mark = rule_.mark_of ? rule_.mark_of(key) : std::string();
+      if (!mark.empty()) keys.emplace(mark, key);
     }
   }
   if (keys.empty()) return;

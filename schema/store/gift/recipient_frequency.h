@@ -4,10 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "platform/time.h"
@@ -27,6 +29,8 @@ struct FrequencyRule {
   bool within_organization = false;  ///< gifts of other organizations do not count
   bool refuses = true;               ///< else the request is made with a warning
   bool holds = false;                ///< instead of being refused it waits for a person
+  /// What stands for an erased address (DoNotSend::mark_of); without it gifts of erased people do not count.
+  std::function<std::string(std::string_view address_key)> mark_of = {};
 };
 
 /// A request whose recipients are counted.

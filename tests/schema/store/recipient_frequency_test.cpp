@@ -138,6 +138,22 @@ TEST_P(RecipientFrequencyTest, GiftsThatDidNotArriveDoNotCountAndGiftsSentElsewh
   EXPECT_EQ(create(to({"kim@example.com"})).kind, Kind::refused);
 }
 
+// covers: GUARD-20
+TEST_P(RecipientFrequencyTest, AnErasureFreesNoAddress) {
+  store_->do_not_send.set_erased_address_key(std::string(32, 'k'));
+  limit_to({.gifts = 1, .days = 30, .mark_of = [this](std::string_view key) {
+              return store_->do_not_send.mark_of(key);
+            }});
+  const TransactionId gift = create(to({"kim@example.com"})).recipients[0].id;
+  set_status(gift, "redeemed");
+  store_->person_traces.erase_gifts(std::span(&gift, 1), store_->do_not_send.mark_of("kim@example.com"));
+  const CreateOutcome refused = create(to({"Kim@Example.com", "rose@example.com"}, kSentAt + kDayMillis));
+  ASSERT_EQ(refused.kind, Kind::refused);
+  ASSERT_THAT(refused.recent, SizeIs(1));
+  EXPECT_EQ(refused.recent[0].newest_at, kSentAt);
+  EXPECT_EQ(create(to({"rose@example.com"})).kind, Kind::created);
+}
+
 // covers: GUARD-21
 TEST_P(RecipientFrequencyTest, AGiftThatIsSentAgainCountsForItsNewAddressFromThenOn) {
   limit_to({.gifts = 1, .days = 30});
