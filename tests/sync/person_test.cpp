@@ -541,6 +541,25 @@ TEST_P(Person, AnAddressInAColumnNamedAsAnIdIsErased) {
 }
 
 // covers: GUARD-17
+TEST_P(Person, TextsAndDatesInColumnsOfAnAdminAreErased) {
+  for (const std::string column :
+       {"skypeid TEXT", "linkedin_id TEXT", "anniversary DATE", "reportstoid TEXT"})
+    sql("ALTER TABLE crm_contact ADD COLUMN " + column);
+  sql("INSERT INTO crm_contact (id, email, accountid, reportstoid, skypeid, linkedin_id, anniversary, "
+      "birthdate) VALUES ('003A', 'ana@example.com', '001A', '003B', 'ana.smith', '', '2001-02-03', "
+      "'1980-01-02')");
+  sql("INSERT INTO crm_lead (id, email, convertedcontactid, converteddate) VALUES ('00QA', "
+      "'ana@example.com', '003A', '2026-05-06')");
+  EXPECT_EQ(erase().contacts, 1);
+  EXPECT_EQ(scalar("SELECT accountid || ' ' || reportstoid || ' ' || skypeid || ' ' || linkedin_id || '.' || "
+                   "coalesce(cast(anniversary AS text), 'no date') || ', ' || coalesce(cast(birthdate AS "
+                   "text), 'no date') FROM crm_contact"),
+            "001A 003B erased .no date, no date");
+  EXPECT_EQ(scalar("SELECT convertedcontactid || ' ' || cast(converteddate AS text) FROM crm_lead"),
+            "003A 2026-05-06");
+}
+
+// covers: GUARD-17
 TEST_P(Person, ReasonsOfPausesAndEventsLoseTheAddressAlone) {
   sql("INSERT INTO store_metadata (name, value) VALUES ('mail_admin_pause', '1 root ana@example.com wrote')");
   for (const std::string kind : {"do-not-send", "account"})

@@ -26,11 +26,29 @@ bool has_id(const Column& column) {
   return column.name.ends_with("id");
 }
 
-/// Says nothing of the person: Ids of this and of other rows, and words that reports group by.
+/// Says nothing of the person: the CRM's own Ids and times, and words that reports group by. Any other name
+/// that ends in "id" may be that of a passport.
 bool is_kept(const Column& column) {
-  constexpr std::array<std::string_view, 4> kWords{"leadsource", "status", "rating", "isdeleted"};
-  return (has_id(column) && !may_have_address(column)) ||
-         std::find(kWords.begin(), kWords.end(), column.name) != kWords.end();
+  constexpr std::array<std::string_view, 19> kKept{"id",
+                                                   "accountid",
+                                                   "ownerid",
+                                                   "masterrecordid",
+                                                   "recordtypeid",
+                                                   "reportstoid",
+                                                   "createdbyid",
+                                                   "lastmodifiedbyid",
+                                                   "convertedaccountid",
+                                                   "convertedcontactid",
+                                                   "convertedopportunityid",
+                                                   "converteddate",
+                                                   "createddate",
+                                                   "lastmodifieddate",
+                                                   "systemmodstamp",
+                                                   "leadsource",
+                                                   "status",
+                                                   "rating",
+                                                   "isdeleted"};
+  return std::find(kKept.begin(), kKept.end(), column.name) != kKept.end();
 }
 
 /// Sets the column where it has a text. The marks are in a row of their own, because SOCI binds each name
@@ -57,7 +75,7 @@ std::string assignments_for(const std::vector<Column>& columns) {
     if (is_kept(column)) continue;
     const std::string name = quoted(column.name);
     std::string assignment;
-    if (column.name == "birthdate")
+    if (column.type == ColumnType::date)
       assignment = name + " = NULL";
     else if (may_have_address(column) && has_id(column))
       assignment =
