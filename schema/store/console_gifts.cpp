@@ -210,9 +210,9 @@ std::vector<Failure> select_failures(sql::Database& database, const Viewer& view
         "SELECT o.transaction_id, o.last_error, o.is_rejected, o.failing_since, o.failed_at, "
         "o.next_attempt_at FROM "
         "(SELECT transaction_id, last_error, is_rejected, failing_since, failed_at, next_attempt_at FROM "
-        "crm_outbox "
-        "WHERE attempts > 0 OR last_error <> '' ORDER BY transaction_id DESC LIMIT " +
-            std::to_string(ConsoleGifts::kMaxFailures) +
+        "crm_outbox WHERE (attempts > 0 OR last_error <> '') AND " +
+            test_gift_condition("crm_outbox.transaction_id", viewer.test) +
+            " ORDER BY transaction_id DESC LIMIT " + std::to_string(ConsoleGifts::kMaxFailures) +
             ") o JOIN recipient_transaction t ON t.id = o.transaction_id JOIN "
             "gift_request r ON r.id = t.request_id WHERE " +
             gifts_condition(viewer) + " ORDER BY o.transaction_id DESC",
@@ -300,7 +300,8 @@ std::vector<CrmFailureClass> ConsoleGifts::failure_classes(const Viewer& viewer)
 bool ConsoleGifts::has_most_failures() {
   static_assert(kMaxFailures <= static_cast<std::size_t>(kMaxCounted));
   return database_->read([](soci::session& session) {
-    return count_bounded(session, "crm_outbox WHERE (attempts > 0 OR last_error <> '')") >=
+    return count_bounded(session, "crm_outbox WHERE (attempts > 0 OR last_error <> '') AND " +
+                                      test_gift_condition("crm_outbox.transaction_id", false)) >=
            static_cast<std::int64_t>(kMaxFailures);
   });
 }

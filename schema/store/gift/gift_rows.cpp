@@ -31,8 +31,13 @@ std::string address_key(sql::Dialect dialect, const std::string& column) {
 }
 
 std::string test_condition(const std::string& table, bool is_test) {
-  if (!is_test) return table + ".is_test = 0";
-  return table + ".id IN (SELECT tested.id FROM recipient_transaction tested WHERE tested.is_test = 1)";
+  return is_test ? test_gift_condition(table + ".id", true) : table + ".is_test = 0";
+}
+
+std::string test_gift_condition(const std::string& column, bool is_test) {
+  const std::string tests = "SELECT tested.id FROM recipient_transaction tested WHERE tested.is_test = 1";
+  return is_test ? column + " IN (" + tests + ")"
+                 : "NOT EXISTS (" + tests + " AND tested.id = " + column + ")";
 }
 
 std::string latest_gifts_query(const std::string& condition, std::size_t limit) {

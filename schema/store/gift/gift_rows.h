@@ -54,6 +54,8 @@ sql::BulkInsert gift_request_rows(sql::Dialect dialect);
 /// A condition on gifts of `table`: the test gifts, which their index finds, or all others, which are looked
 /// at anyway (TEST-7).
 std::string test_condition(const std::string& table, bool is_test);
+/// The same of a table without that column; `column` has the gifts' ids. One without a gift is no test.
+std::string test_gift_condition(const std::string& column, bool is_test);
 
 void add_gift_request(sql::BulkInsert& rows, GiftRequestId id, const GiftRequest& request,
                       std::string_view terms = "", std::string_view sending_day = "");

@@ -238,10 +238,7 @@ void SyncQueue::cap_leases(std::int64_t max_millis) {
 SyncQueue::Counts SyncQueue::counts() {
   return database_->read([](soci::session& session) {
     Counts counts;
-    // Not the marks of test gifts (TEST-7). As a scalar subquery it leaves the scan the index that it has.
-    const std::string is_live =
-        "coalesce((SELECT t.is_test FROM recipient_transaction t WHERE t.id = crm_outbox.transaction_id), 0) "
-        "= 0";
+    const std::string is_live = test_gift_condition("crm_outbox.transaction_id", false);
     // A fault of the CRM as a whole is no try of a gift (see release_with_error).
     const std::string failing = "crm_outbox WHERE (attempts > 0 OR last_error <> '') AND " + is_live;
     counts.waiting = count_bounded(session, "crm_outbox WHERE " + is_live);
@@ -249,7 +246,7 @@ SyncQueue::Counts SyncQueue::counts() {
     counts.oldest_due = sql::first_of(sql::select_column<UtcMillis>(
         session, "SELECT next_attempt_at FROM crm_outbox WHERE " + is_live +
                      " ORDER BY (next_attempt_at / 10000), transaction_id LIMIT 1"));
-    const std::string rejected = "crm_outbox WHERE is_rejected = 1";
+    const std::string rejected = "crm_outbox WHERE is_rejected = 1 AND " + is_live;
     counts.rejected = count_bounded(session, rejected);
     if (counts.rejected > 0)
       counts.next_rejected_at =

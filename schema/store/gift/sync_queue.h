@@ -184,7 +184,7 @@ class SyncQueue {
   /// The CRM is another one now: the Ids of all records and tasks are deleted. Returns of how many gifts.
   std::int64_t forget_crm_ids();
 
-  struct Counts {  ///< bounded (bounded_count.h)
+  struct Counts {  ///< without test gifts; bounded (bounded_count.h)
     std::int64_t waiting = 0;
     std::int64_t failing = 0;                   ///< waiting after at least one failure
     std::int64_t rejected = 0;                  ///< of these refused by the CRM as they are

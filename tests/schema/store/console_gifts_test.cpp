@@ -399,6 +399,12 @@ TEST_P(ConsoleGiftsTest, WhetherThereAreMoreFailuresThanAreLookedAtIsKnown) {
   EXPECT_THAT(store_->console_gifts.failure_classes(operations_), IsEmpty()) << "they are of no gifts";
   sql("UPDATE crm_outbox SET attempts = 0 WHERE transaction_id = 1");
   EXPECT_FALSE(store_->console_gifts.has_most_failures());
+  sql("UPDATE crm_outbox SET attempts = 1 WHERE transaction_id = 1");
+  sql("INSERT INTO gift_request (id, account_id, mode, gift_id, item_name, item_description, sender_email, "
+      "sender_name, created_at) VALUES (1, 1, 'email', 1, '', '', '', '', 1)");
+  sql("INSERT INTO recipient_transaction (id, request_id, position, email, first_name, last_name, message, "
+      "generation, status, sent_at, version, is_test) VALUES (1, 1, 0, '', '', '', '', 1, 'sent', 1, 1, 1)");
+  EXPECT_FALSE(store_->console_gifts.has_most_failures()) << "a test gift is none";
 }
 
 }  // namespace

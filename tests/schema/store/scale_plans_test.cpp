@@ -27,10 +27,8 @@ std::vector<Query> queries(sql::Dialect dialect) {
   };
   const std::string in_error =
       "request_record_state WHERE deleted = 0 AND error <> '' AND state NOT IN ('sent', 'rejected')";
-  const std::string failing = "crm_outbox WHERE (attempts > 0 OR last_error <> '')";
-  const std::string is_live =
-      "coalesce((SELECT t.is_test FROM recipient_transaction t WHERE t.id = crm_outbox.transaction_id), 0) = "
-      "0";
+  const std::string failing = "crm_outbox WHERE (attempts > 0 OR last_error <> '') AND " +
+                              test_gift_condition("crm_outbox.transaction_id", false);
   return {
       {"mails in a state", bounded_count_query("mail_outbox WHERE state = 'held' AND state <> 'accepted'"),
        "mail_outbox_state"},
@@ -57,12 +55,13 @@ std::vector<Query> queries(sql::Dialect dialect) {
       {"gifts undelivered lately in a list",
        "SELECT u.id FROM recipient_transaction u WHERE u.status = 'undelivered' AND u.undelivered_at >= 9",
        "recipient_transaction_undelivered"},
-      {"marks that fail", bounded_count_query(failing + " AND " + is_live), "crm_outbox_failing"},
+      {"marks that fail", bounded_count_query(failing), "crm_outbox_failing"},
       {"gifts that fail",
        "SELECT transaction_id, last_error FROM " + failing + " ORDER BY transaction_id DESC LIMIT 10000",
        "crm_outbox_failing"},
       {"oldest mark",
-       "SELECT next_attempt_at FROM crm_outbox WHERE " + is_live +
+       "SELECT next_attempt_at FROM crm_outbox WHERE " +
+           test_gift_condition("crm_outbox.transaction_id", false) +
            " ORDER BY (next_attempt_at / 10000), transaction_id LIMIT 1",
        "crm_outbox_due"},
       {"skipped gifts counted",

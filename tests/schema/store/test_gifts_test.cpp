@@ -37,7 +37,7 @@ class TestGiftsTest : public tests::StoreFixture {
   CreateOutcome create(const NewGiftRequest& request) {
     return store_->gifts.create(std::span(&request, 1)).front();
   }
-  /// Gifts in several statuses, and one request that waits.
+  /// Gifts in several statuses that the CRM refused, and one request that waits. Those of tests are overdue.
   void fill(bool is_test) {
     for (const SendMode mode : {SendMode::email, SendMode::urls}) {
       const CreateOutcome made = create(asked(is_test, mode));
@@ -47,6 +47,8 @@ class TestGiftsTest : public tests::StoreFixture {
           "WHERE id = " +
           std::to_string(gift.value));
     }
+    sql(std::string("UPDATE crm_outbox SET attempts = 1, is_rejected = 1, next_attempt_at = ") +
+        (is_test ? "1, last_error = 'a test'" : "5, last_error = 'the CRM is away'") + " WHERE attempts = 0");
     NewGiftRequest held = asked(is_test);
     held.hold_reasons = {{"rule", "", "A person has to approve it."}};
     ASSERT_EQ(create(held).kind, Kind::held);
@@ -125,6 +127,21 @@ class TestGiftsTest : public tests::StoreFixture {
                          [](const DeliveryRow& row) { return row.transaction; }) +
                   ids_of(store_->deliveries.list(all, DeliveryState::queued, {}, 100),
                          [](const ListedMail& mail) { return mail.transaction; });
+         }},
+        {"gifts that the CRM has not",
+         [=, this] {
+           const SyncQueue::Counts counts = store_->sync.counts();
+           return std::to_string(counts.waiting) + " " + std::to_string(counts.failing) + " " +
+                  std::to_string(counts.rejected) + " " + counts.last_error + " " +
+                  std::to_string(counts.oldest_due.value().value) + " " +
+                  std::to_string(counts.next_rejected_at.value().value);
+         }},
+        {"classes of failures",
+         [=, this] {
+           std::string text;
+           for (const CrmFailureClass& one : store_->console_gifts.failure_classes(all))
+             text += one.error + " " + std::to_string(one.gifts) + " ";
+           return text;
          }},
         {"held requests",
          [=, this] {
