@@ -161,13 +161,17 @@ void add_list(Commands& commands, Command& noun) {
   verb->add_option("--gift", options->gift, "Only changes of this gift (the recipient transaction's id)")
       ->option_text("ID")
       ->check(whole_number());
-  verb->add_flag("--orphaned", options->listing.filter.orphaned_only,
-                 "Only orphaned changes: their transaction is not known yet; they apply when it appears");
+  Option* orphaned =
+      verb->add_flag("--orphaned", options->listing.filter.orphaned_only,
+                     "Only orphaned changes: their transaction is not known yet; they apply when it appears");
   verb->add_option("--source", options->source, "Only changes from this source")->option_text("SOURCE");
   verb->add_option("--limit", options->listing.limit, "At most N changes")
       ->option_text("N")
       ->check(whole_number());
   verb->add_flag("--newest", options->newest, "Newest first");
+  verb->add_flag("--test", options->listing.filter.test,
+                 "Changes of test gifts alone, which are listed by it, or by --gift, only")
+      ->excludes(orphaned);
   verb->add_flag("--json", options->listing.json, "Print JSON");
   commands.run(verb, options, run_list);
 }

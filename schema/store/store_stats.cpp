@@ -1,5 +1,6 @@
 #include "schema/store/store_stats.h"
 
+#include "schema/store/gift/gift_rows.h"
 #include "schema/store/statements/bounded_queries.h"
 
 namespace giftsync::store {
@@ -43,7 +44,8 @@ void count_gifts_in_future(soci::session& session, UtcMillis now, StoreStats& st
       std::to_string(kChanges);
   stats.gifts_in_future = count_bounded(
       session, "(SELECT id FROM (" + sent + ") s UNION SELECT transaction_id FROM (" + latest +
-                   ") l WHERE occurred_at > " + future + " AND voided_at IS NULL AND orphaned = 0) f");
+                   ") l WHERE occurred_at > " + future + " AND voided_at IS NULL AND orphaned = 0 AND " +
+                   test_gift_condition("l.transaction_id", false) + ") f");
 }
 
 }  // namespace

@@ -116,6 +116,7 @@ TEST_F(CliChanges, ListsChanges) {
   EXPECT_EQ(one[0]["event_ids"][0], "e2");
   EXPECT_TRUE(one[0]["voided"].is_null());
   EXPECT_THAT(json({"change", "list", "--source", "timer"}), IsEmpty());
+  EXPECT_THAT(json({"change", "list", "--test"}), IsEmpty());
   for (const std::vector<std::string>& args :
        {std::vector<std::string>{"change", "list", "--source", "unknown"},
         {"change", "list", "--orphaned", "--source", "unknown", "--json"},

@@ -3,6 +3,7 @@
 #include "schema/sql/queries.h"
 #include "schema/store/gift/change_log.h"
 #include "schema/store/gift/change_rows.h"
+#include "schema/store/gift/gift_rows.h"
 #include "schema/store/gift/orphaned_payloads.h"
 #include "schema/store/statements/claims.h"
 
@@ -125,6 +126,8 @@ std::vector<StatusChange> ChangeLog::list(const ChangeFilter& filter, ChangeOrde
     if (filter.transaction) {
       condition += " AND c.transaction_id = :transaction_id";
       statement.exchange(use(*filter.transaction));
+    } else {
+      condition += " AND " + test_gift_condition("c.transaction_id", filter.test);
     }
     if (filter.source) {
       condition += " AND c.source = :source";

@@ -178,6 +178,7 @@ struct ChangeFilter {
   std::optional<TransactionId> transaction;
   std::optional<std::string> source;
   bool orphaned_only = false;
+  bool test = false;  ///< those of test gifts alone, which are listed by it, or by their gift, only
 };
 
 /// By id, ascending or descending.

@@ -493,15 +493,15 @@ std::vector<FailedMail> DeliveryQueue::failed_mails(UtcMillis undelivered_since)
 }
 
 std::optional<UtcMillis> DeliveryQueue::oldest_due(UtcMillis now) {
-  // Each reads one row of mail_outbox_due.
-  const std::string first_attempt =
-      "SELECT next_attempt_at FROM mail_outbox WHERE state IN ('queued', 'sending', 'uncertain') AND turn > "
-      "0 "
-      "ORDER BY turn, next_attempt_at, transaction_id LIMIT 1";
   return database_->read([&](soci::session& session) {
     std::optional<UtcMillis> oldest;
-    for (const std::string& query : {smallest_retry(std::nullopt), first_attempt})
-      for (const UtcMillis at : sql::select_column<UtcMillis>(session, query))
+    for (const char* const mails : {"turn = 0", "turn > 0"})  // each reads the first rows of mail_outbox_due
+      for (const UtcMillis at :
+           sql::select_column<UtcMillis>(session,
+                                         "SELECT next_attempt_at FROM mail_outbox WHERE state IN ('queued', "
+                                         "'sending', 'uncertain') AND " +
+                                             (mails + is_no_test("transaction_id")) +
+                                             " ORDER BY turn, next_attempt_at, transaction_id LIMIT 1"))
         if (at <= now && (!oldest || at < *oldest)) oldest = at;
     return oldest;
   });

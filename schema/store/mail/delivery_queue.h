@@ -185,7 +185,8 @@ class DeliveryQueue {
   /// The last 10,000 mails of gifts that ended undelivered since then, and as many that wait after a
   /// deferral.
   std::vector<FailedMail> failed_mails(UtcMillis undelivered_since);
-  /// Since when the mail waits that is due the longest; nothing when none is due.
+  /// Since when the mail waits that is due the longest; nothing when none is due. No mail of a
+  /// test gift.
   std::optional<UtcMillis> oldest_due(UtcMillis now);
 
  private:

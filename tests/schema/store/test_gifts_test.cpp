@@ -9,6 +9,8 @@
 #include <map>
 
 #include "schema/contact_normalization.h"
+#include "schema/store/statements/mail_ids.h"
+#include "schema/store/store_stats.h"
 #include "tests/support/row_counts.h"
 #include "tests/support/store_fixture.h"
 
@@ -42,6 +44,8 @@ class TestGiftsTest : public tests::StoreFixture {
     for (const SendMode mode : {SendMode::email, SendMode::urls}) {
       const CreateOutcome made = create(asked(is_test, mode));
       const TransactionId gift = made.recipients.front().id;
+      const StatusChange opened{{}, "test", gift, Status::opened, kSentAt, kSentAt, {}};
+      store_->changes.accept(std::span(&opened, 1));
       sql("UPDATE recipient_transaction SET status = 'undelivered', undelivered_at = sent_at, has_conflict = "
           "1 "
           "WHERE id = " +
@@ -49,6 +53,8 @@ class TestGiftsTest : public tests::StoreFixture {
     }
     sql(std::string("UPDATE crm_outbox SET attempts = 1, is_rejected = 1, next_attempt_at = ") +
         (is_test ? "1, last_error = 'a test'" : "5, last_error = 'the CRM is away'") + " WHERE attempts = 0");
+    sql("UPDATE mail_outbox SET turn = 0, next_attempt_at = 1 WHERE transaction_id < -" +
+        std::to_string(kTestMailIds));
     NewGiftRequest held = asked(is_test);
     held.hold_reasons = {{"rule", "", "A person has to approve it."}};
     ASSERT_EQ(create(held).kind, Kind::held);
@@ -143,6 +149,17 @@ class TestGiftsTest : public tests::StoreFixture {
              text += one.error + " " + std::to_string(one.gifts) + " ";
            return text;
          }},
+        {"changes",
+         [=, this] {
+           return ids_of(store_->changes.list({}, ChangeOrder::newest_first, {}, 100),
+                         [](const StatusChange& change) { return change.transaction; });
+         }},
+        {"gifts in the future",
+         [=, this] {
+           return std::to_string(store_stats(address(), kSentAt - kDayMillis, kSentAt).gifts_in_future);
+         }},
+        {"mail that is due the longest",
+         [=, this] { return std::to_string(store_->deliveries.oldest_due(kSentAt).value().value); }},
         {"held requests",
          [=, this] {
            return std::to_string(store_->held.count_waiting()) + ": " +
@@ -214,6 +231,9 @@ TEST_P(TestGiftsTest, TheirOwnListingsHaveThemAlone) {
   ASSERT_THAT(shown, SizeIs(4));
   EXPECT_TRUE(store_->console_gifts.find(viewer, shown.front().gift.transaction.id));
   EXPECT_FALSE(store_->console_gifts.find(Viewer::of_command_line(), shown.front().gift.transaction.id));
+  ChangeFilter changes;
+  changes.test = true;
+  EXPECT_THAT(store_->changes.list(changes, ChangeOrder::oldest_first, {}, 100), SizeIs(2));
   HeldFilter held;
   held.test = true;
   EXPECT_THAT(store_->held.list(held, {}, 100), SizeIs(1));
