@@ -145,8 +145,6 @@ store::Gift with_imported_times(store::ChangeLog& log, store::Gift gift,
 void compare(const ReconciliationContext& context, const GiftAndRecord& pair, ReconciliationFinding& finding,
              ReconciliationPlan& plan) {
   const store::Gift& gift = *pair.gift;
-  // Its owner's CRM keeps what it knows of an erased person (GUARD-18).
-  if (store::is_erased_address(gift.transaction.email) && context.crm.person_rows() == nullptr) return;
   const GiftRecord& record = *pair.record;
   const SyncRules& rules = context.rules.sync;
   const bool is_adopted = gift.transaction.gift_source == store::kAdoptedGiftSource;
@@ -218,6 +216,10 @@ void plan_transaction(const ReconciliationContext& context, TransactionId id, co
                       ReconciliationPlan& plan) {
   ReconciliationFinding& finding = plan.findings[id];
   finding.transaction = id;
+  // Its owner's CRM keeps what it knows of an erased person, and nothing is written to it (GUARD-18).
+  if (pair.gift && store::is_erased_address(pair.gift->transaction.email) &&
+      context.crm.person_rows() == nullptr)
+    return;
   if (!pair.gift) {
     plan_unknown(*pair.record, context.now, finding, plan);
   } else if (has_id_conflict(pair)) {

@@ -158,6 +158,18 @@ TEST_P(CrmReconciliation, DeletedRecordsAreReportedAndRecreatedOnRequestOnly) {
   EXPECT_EQ(reconcile_all(false, true).at(gift.value).kind, Kind::unchanged);
 }
 
+// covers: GUARD-18
+TEST_P(CrmReconciliation, AnotherCrmGetsNoRecordOfAnErasedPerson) {
+  const auto gift = send("ada@example.com");
+  sync();
+  sql("UPDATE recipient_transaction SET email = 'erased:0123456789abcdef01234567', first_name = 'erased'");
+  sql("DELETE FROM crm_gift_record");
+  const bool keeps_people = crm_->person_rows() != nullptr;
+  EXPECT_EQ(reconcile_all(true, true).at(gift.value).kind, keeps_people ? Kind::recreated : Kind::unchanged);
+  EXPECT_EQ(reconcile_all(false, true).at(gift.value).kind, keeps_people ? Kind::recreated : Kind::unchanged);
+  EXPECT_EQ(scalar("SELECT count(*) FROM crm_gift_record"), keeps_people ? "1" : "0");
+}
+
 TEST_P(CrmReconciliation, RestoredRecordIsSyncedAgain) {
   const auto gift = send("ada@example.com");
   sync();
