@@ -1,6 +1,7 @@
 #include "daemon/exports/person_export.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -92,6 +93,7 @@ std::vector<store::PersonText> texts_of(store::Store& store, const PersonData& p
   const std::vector<TransactionId> gifts = gifts_of(person);
   for (store::PersonText& text : store.person_traces.texts_about(gifts, crm_requests_of(person)))
     if (places.insert(place_of(text)).second) texts.push_back(std::move(text));
+  std::ranges::move(store.person_traces.kept_ids(person.address_key), std::back_inserter(texts));
   return texts;
 }
 

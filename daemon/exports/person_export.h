@@ -18,7 +18,8 @@ std::vector<TransactionId> gifts_of(const sync::PersonData& person);
 std::vector<std::string> other_roles(store::Store& store, const sync::PersonData& person);
 
 /// Each text that names the address, and those about the person's gifts and request records that need not
-/// name it: kept events of sources, notices to the sender, history of request records.
+/// name it: kept events of sources, notices to the sender, history of request records. Ids that sources gave,
+/// which an erasure leaves, are the last ones.
 std::vector<store::PersonText> texts_of(store::Store& store, const sync::PersonData& person);
 
 /// JSON of the person's rows in a CRM that giftsync keeps, as text; "null" for another CRM.

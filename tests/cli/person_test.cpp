@@ -83,6 +83,13 @@ TEST_F(CliPerson, ExportHasWhatStoreAndCrmKeep) {
   EXPECT_THAT(person_events()[0],
               AllOf(HasSubstr("person.export ***@example.com: 1 gifts"), Not(HasSubstr("ana"))));
   EXPECT_EQ(run({"export", "ana"}).code, 64);
+  const auto reported =
+      cli_.run({"change", "import", "-"},
+               "{\"recipient_transaction_id\":" + gift + ",\"status\":\"opened\",\"occurred_at\":\"" +
+                   to_rfc3339(cli_.now) + "\",\"event_id\":\"by ana@example.com\"}\n");
+  ASSERT_EQ(reported.code, 0) << reported.err;
+  const Json texts = Json::parse(run({"export", "ana@example.com", "--json"}).out)["texts"];
+  EXPECT_THAT(texts.dump(), AllOf(HasSubstr("change_event"), HasSubstr("by ana@example.com")));
   const auto unknown = run({"export", "bea@example.com", "--json"});
   EXPECT_EQ(unknown.code, 0);
   EXPECT_THAT(tests::parse_ordered_json(unknown.out)["gifts"], IsEmpty());

@@ -275,6 +275,36 @@ TEST_P(Person, AnErasedPersonIsFoundAsErased) {
   EXPECT_EQ(contents(), before);
 }
 
+// covers: GUARD-16, GUARD-17
+TEST_P(Person, IdsOfSourcesThatNameTheAddressAreFoundAndStay) {
+  const std::string id = std::to_string(redeemed_gift(kAna).value);
+  sql("UPDATE recipient_transaction SET gift_source = 'vendor', external_id = 'order-of ana@example.com'");
+  sql("INSERT INTO external_transaction (external_id, gift_source, transaction_id) VALUES ('order-of "
+      "Ana@Example.com', 'vendor', " +
+      id + ")");
+  sql("INSERT INTO inbound_event (id, source, digest, state, status_word, detail, transaction_id, payload, "
+      "received_at) VALUES (901, 'vendor', 'd1', 'ignored', 'seen', '', 'order-of ana@example.com', '{}', "
+      "1), "
+      "(902, 'vendor', 'd2', 'ignored', 'seen', '', 'order-of joana@example.com', '{}', 1)");
+  sql("INSERT INTO change_event (change_id, event_id) SELECT id, 'opened ana@example.com' FROM change_log "
+      "WHERE transaction_id = " +
+      id + " AND status = 'redeemed'");
+  const auto places = [this] {
+    std::vector<std::string> found;
+    for (const store::PersonText& text : store_->person_traces.kept_ids(kAna))
+      found.push_back(text.table + "." + text.column + ": " + text.text);
+    return found;
+  };
+  const std::vector<std::string> before = places();
+  EXPECT_THAT(before, ElementsAre("recipient_transaction.external_id: order-of ana@example.com",
+                                  "external_transaction.external_id: order-of Ana@Example.com",
+                                  "inbound_event.transaction_id: order-of ana@example.com",
+                                  "change_event.event_id: opened ana@example.com"));
+  EXPECT_EQ(erase().gifts, 1);
+  EXPECT_EQ(places(), before);
+  EXPECT_FALSE(find().has_traces()) << "the command ends";
+}
+
 // covers: GUARD-16
 TEST_P(Person, FindingChangesNothing) {
   add_contact();

@@ -76,6 +76,13 @@ constexpr std::array kTextColumns{
     TextColumn{"audit_event", "id", true, "detail", Erasure::address,
                "(object_kind NOT IN ('account', 'user', 'key') OR action = 'key.pause') AND "}};
 
+/// Ids that sources gave. They stay, or a repeated report would not be known.
+constexpr std::array kIdColumns{
+    TextColumn{"recipient_transaction", "id", true, "external_id", Erasure::mark, "gift_source <> '' AND "},
+    TextColumn{"external_transaction", "transaction_id", true, "external_id"},
+    TextColumn{"inbound_event", "id", true, "transaction_id"},
+    TextColumn{"change_event", "change_id", true, "event_id"}};
+
 /// Base64, so that no condition of SQL finds an address in it.
 constexpr TextColumn kRefusedBody{"refused_message", "id", true, "body", Erasure::empty_text};
 
@@ -104,6 +111,17 @@ std::vector<PersonText> texts_of(soci::session& session, const TextColumn& of, c
                           std::string("SELECT cast(") + of.key + " AS text), " + of.column + " FROM " +
                               of.table + " WHERE " + of.only + where.text,
                           where, soci::into(row.key), soci::into(row.text));
+}
+
+/// The texts of these columns that name the address.
+std::vector<PersonText> naming_texts(soci::session& session, std::span<const TextColumn> columns,
+                                     const std::string& address_key) {
+  const std::vector<std::string> spellings = address_spellings(address_key);
+  std::vector<PersonText> found;
+  for (const TextColumn& column : columns)
+    for (PersonText& text : texts_of(session, column, has_spelling(session, column.column, spellings)))
+      if (names_address(text.text, address_key)) found.push_back(std::move(text));
+  return found;
 }
 
 /// Of a gift `t`: a worker has it at this moment, and would write what it read before.
@@ -300,19 +318,19 @@ std::vector<PersonGift> PersonTraces::gifts(const std::string& address_key, cons
 }
 
 std::vector<PersonText> PersonTraces::texts(const std::string& address_key) {
-  const std::vector<std::string> spellings = address_spellings(address_key);
   return database_->read([&](soci::session& session) {
-    std::vector<PersonText> found;
-    for (const TextColumn& column : kTextColumns) {
-      for (PersonText& text : texts_of(session, column, has_spelling(session, column.column, spellings)))
-        if (names_address(text.text, address_key)) found.push_back(std::move(text));
-    }
+    std::vector<PersonText> found = naming_texts(session, kTextColumns, address_key);
     for (PersonText& text : texts_of(session, kRefusedBody, {"body <> ''"})) {
       text.text = from_base64_text(text.text).value_or("");
       if (names_address(text.text, address_key)) found.push_back(std::move(text));
     }
     return found;
   });
+}
+
+std::vector<PersonText> PersonTraces::kept_ids(const std::string& address_key) {
+  return database_->read(
+      [&](soci::session& session) { return naming_texts(session, kIdColumns, address_key); });
 }
 
 std::vector<PersonText> PersonTraces::texts_about(std::span<const TransactionId> gifts,

@@ -47,6 +47,9 @@ class PersonTraces {
   std::vector<PersonGift> gifts(const std::string& address_key, const std::string& mark);
   /// Reads whole tables: for a command, not for a page that is often asked for.
   std::vector<PersonText> texts(const std::string& address_key);
+  /// The ids of gifts and events that sources gave and that name the address; an erasure leaves them. As
+  /// slow.
+  std::vector<PersonText> kept_ids(const std::string& address_key);
   /// Texts about these gifts and request records that need not name the address and that no other record of a
   /// gift shows: kept events of sources, the CRM's last error, notices to the sender; contents, errors,
   /// comments and edits of the request records, also of those that the gifts were sent for.
