@@ -210,7 +210,7 @@ void Workers::start(const StartOptions& options) {
     return finding ? std::optional(std::move(finding->message)) : std::nullopt;
   };
   delivery_rules_.daemon = options.daemon;
-  delivery_rules_.relay = wiring::relay_fingerprint(shared_.settings.email, shared_.signer);
+  delivery_rules_.relay = wiring::relay_fingerprint(shared_.settings.email, store.do_not_send);
   repair_clock_skew();
   log_delivery_pause();
   const UtcMillis now = system_now();

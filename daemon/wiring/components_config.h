@@ -40,8 +40,9 @@ sync::DeliveryRules delivery_rules(const config::Settings& settings, const std::
 /// The gift's mail as the settings compose it now.
 mail::ReadableMail readable_mail(const config::Settings& settings, const sync::GiftLinks& links,
                                  const store::Gift& gift, const sync::MailIdentity& identity);
-/// Changes with every setting that a mail's way depends on, and reveals none of them (MAIL-25).
-std::string relay_fingerprint(const config::EmailSettings& email, const sync::LinkSigner& signer);
+/// Changes with every setting that a mail's way depends on, and reveals none of them (MAIL-25). Keyed as
+/// erased addresses are: that key stays when the server secret is rotated.
+std::string relay_fingerprint(const config::EmailSettings& email, const store::DoNotSend& do_not_send);
 sync::SyncRules sync_rules_with_links(const config::Settings& settings, const sync::GiftLinks& links);
 
 /// The terms that gifts mailed by giftsync are stamped with.

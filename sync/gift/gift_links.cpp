@@ -20,9 +20,7 @@ constexpr std::int64_t kMaxGeneration = (std::int64_t{1} << 32) - 1;
 // Each purpose of the secret has a label, so that a code made for one is never valid for another.
 constexpr std::string_view kLinkLabel = "giftsync link token 1";
 constexpr std::string_view kFingerprintLabel = "giftsync server secret fingerprint 1";
-constexpr std::string_view kSettingsLabel = "giftsync settings fingerprint 1";
 constexpr std::string_view kAddressLabel = "giftsync link address 1";
-constexpr std::size_t kSettingsFingerprintDigits = 16;
 
 void append_number(std::string& bytes, std::int64_t number, std::size_t count) {
   for (std::size_t i = count; i-- > 0;) bytes += static_cast<char>(number >> (8 * i) & 0xFF);
@@ -47,7 +45,6 @@ std::optional<LinkPayload> parse_payload(std::string_view bytes) {
 LinkSigner::LinkSigner(std::string_view secret_bytes)
     : key_(hmac_sha256(secret_bytes, kLinkLabel)),
       fingerprint_(hmac_sha256(secret_bytes, kFingerprintLabel)),
-      settings_key_(hmac_sha256(secret_bytes, kSettingsLabel)),
       address_key_(hmac_sha256(secret_bytes, kAddressLabel)) {
   if (secret_bytes.empty()) std::terminate();
   fingerprint_.resize(kFingerprintBytes);
@@ -86,10 +83,6 @@ std::optional<LinkPayload> LinkSigner::verify(std::string_view token) const {
 
 std::string LinkSigner::fingerprint() const {
   return to_hex(fingerprint_);
-}
-
-std::string LinkSigner::settings_fingerprint(std::string_view settings) const {
-  return to_hex(hmac_sha256(settings_key_, settings)).substr(0, kSettingsFingerprintDigits);
 }
 
 std::optional<LinkPayload> GiftLinks::verify(std::string_view token, UtcMillis now) const {

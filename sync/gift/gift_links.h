@@ -56,16 +56,11 @@ class LinkSigner {
   /// 32 hex digits that identify a secret without revealing it; the store keeps them.
   std::string fingerprint() const;
 
-  /// 16 hex digits of a keyed hash: they change with `settings`, and without the secret nothing about them
-  /// can be found out, passwords included.
-  std::string settings_fingerprint(std::string_view settings) const;
-
  private:
   std::string mac_of(std::string_view signed_bytes) const;
 
   std::string key_;
   std::string fingerprint_;
-  std::string settings_key_;
   std::string address_key_;
   char key_id_;  ///< which secret signed; a quick filter, no proof
 };

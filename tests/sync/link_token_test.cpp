@@ -168,18 +168,6 @@ TEST(LinkToken, FingerprintDistinguishesSecrets) {
   EXPECT_NE(signer.fingerprint(), LinkSigner(std::string(32, 't')).fingerprint());
 }
 
-// MAIL-25
-TEST(LinkToken, SettingsFingerprintChangesWithSettingsAndSecret) {
-  const LinkSigner signer(std::string(32, 's'));
-  EXPECT_THAT(signer.settings_fingerprint("password"), MatchesRegex("[0-9a-f]{16}"));
-  EXPECT_EQ(signer.settings_fingerprint("password"),
-            LinkSigner(std::string(32, 's')).settings_fingerprint("password"));
-  EXPECT_NE(signer.settings_fingerprint("password"), signer.settings_fingerprint("passwort"));
-  EXPECT_NE(signer.settings_fingerprint("password"),
-            LinkSigner(std::string(32, 't')).settings_fingerprint("password"))
-      << "without the secret no password can be tried against it";
-}
-
 TEST(LinkTokenDeathTest, InvalidArgumentsTerminateTheProgram) {
   const LinkSigner signer("secret");
   EXPECT_DEATH(LinkSigner(""), "");

@@ -24,7 +24,8 @@ config::EmailSettings relay() {
 
 // MAIL-25
 TEST(RelayFingerprint, EachSettingOfTheRelayChangesItAndNoOtherDoes) {
-  const sync::LinkSigner signer(std::string(32, 's'));
+  store::DoNotSend key(nullptr);
+  key.set_erased_address_key(std::string(32, 'k'));
   const std::function<void(config::EmailSettings&)> changes[] = {
       [](auto&) {},
       [](auto& email) { email.smtp_url = "smtp://relay.example.com:588"; },
@@ -39,12 +40,17 @@ TEST(RelayFingerprint, EachSettingOfTheRelayChangesItAndNoOtherDoes) {
   for (const auto& change : changes) {
     config::EmailSettings email = relay();
     change(email);
-    fingerprints.insert(relay_fingerprint(email, signer));
+    fingerprints.insert(relay_fingerprint(email, key));
   }
   EXPECT_EQ(fingerprints.size(), std::size(changes));
   config::EmailSettings more_connections = relay();
   more_connections.smtp_connections = 9;
-  EXPECT_EQ(relay_fingerprint(more_connections, signer), relay_fingerprint(relay(), signer));
+  const std::string fingerprint = relay_fingerprint(relay(), key);
+  EXPECT_EQ(relay_fingerprint(more_connections, key), fingerprint);
+  EXPECT_THAT(fingerprint, testing::MatchesRegex("[0-9a-f]{16}"));
+  key.set_erased_address_key(std::string(32, 'l'));
+  EXPECT_NE(relay_fingerprint(relay(), key), fingerprint)
+      << "without the key no password can be tried against it";
 }
 
 // covers: GUARD-24

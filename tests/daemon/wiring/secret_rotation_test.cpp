@@ -10,7 +10,9 @@
 
 #include "crm/salesforce/calls/access_token.h"
 #include "daemon/secret_watch.h"
+#include "daemon/wiring/components_config.h"
 #include "daemon/wiring/database_config.h"
+#include "daemon/wiring/erased_addresses.h"
 #include "platform/digest.h"
 #include "platform/keys.h"
 
@@ -105,6 +107,21 @@ TEST_F(SecretRotationTest, TheNewSecretTakesThePlaceOfTheFormerOne) {
   EXPECT_EQ(former->valid_until, kNow + kGrace);
   EXPECT_EQ(former->signer.fingerprint(), fingerprint_of(first_));
   EXPECT_EQ(links_since(*store_), kNow);
+}
+
+// MAIL-25
+TEST_F(SecretRotationTest, TheRelaysSettingsAreNotChangedByIt) {
+  const auto fingerprint = [this] {
+    store::Store restarted(store_dsn(settings_.store));
+    open_erased_addresses(settings_, restarted);
+    return relay_fingerprint(settings_.email, restarted.do_not_send);
+  };
+  const std::string before = fingerprint();
+  rotate();
+  EXPECT_EQ(fingerprint(), before);
+  finish(loaded(), kNow + kGrace + 1);
+  ASSERT_FALSE(loaded().former);
+  EXPECT_EQ(fingerprint(), before);
 }
 
 // OPS-37
