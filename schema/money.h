@@ -26,6 +26,13 @@ constexpr std::optional<Money> operator+(std::optional<Money> a, std::optional<M
 /// The largest amount that Currency(16,2) holds: 99,999,999,999,999.99.
 inline constexpr Money kMaxMoney{9'999'999'999'999'999};
 
+/// The price of so many gifts; kMaxMoney where it is more, so that a budget that counts it is exceeded and no
+/// sum overflows. Nothing when that of one is not known.
+constexpr std::optional<Money> price_of_gifts(std::optional<Money> of_one, std::int64_t gifts) {
+  if (!of_one || gifts <= 0) return of_one ? std::optional(Money{}) : std::nullopt;
+  return of_one->minor_units > kMaxMoney.minor_units / gifts ? kMaxMoney : Money{of_one->minor_units * gifts};
+}
+
 /// "5.50", "-0.05": always two decimals.
 std::string to_decimal(Money amount);
 /// Empty for an unknown amount.

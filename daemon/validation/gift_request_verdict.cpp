@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
-#include <limits>
 #include <string_view>
 #include <tl/expected.hpp>
 #include <utility>
@@ -36,17 +35,8 @@ Json amount(std::optional<Money> value) {
   return value ? Json(to_decimal(*value)) : Json(nullptr);
 }
 
-/// The price of `count` gifts. Nothing if it is not known, or beyond what an amount can hold.
-std::optional<Money> price_of(std::optional<Money> of_one, std::size_t count) {
-  const auto gifts = static_cast<std::int64_t>(count);
-  if (!of_one ||
-      of_one->minor_units > std::numeric_limits<std::int64_t>::max() / std::max<std::int64_t>(gifts, 1))
-    return std::nullopt;
-  return Money{of_one->minor_units * gifts};
-}
-
 Json price_json(std::optional<Money> of_one, std::size_t count) {
-  return amount(price_of(of_one, count));
+  return amount(price_of_gifts(of_one, static_cast<std::int64_t>(count)));
 }
 
 Json price_json(const store::GiftCosts& of_one, std::size_t count) {
@@ -274,7 +264,8 @@ std::string validated_request_json(const ValidatedRequest& request) {
 }
 
 std::optional<Money> total_price(const ValidatedRequest& request) {
-  return request.costs ? price_of(request.costs->total(), request.recipients.size()) : std::nullopt;
+  if (!request.costs) return std::nullopt;
+  return price_of_gifts(request.costs->total(), static_cast<std::int64_t>(request.recipients.size()));
 }
 
 nlohmann::ordered_json budget_json(const store::UsageLimit& limit, const store::Usage& used) {

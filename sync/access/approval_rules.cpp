@@ -30,9 +30,9 @@ std::optional<GiftEndpoint> endpoint_of(const store::NewGiftRequest& request) {
 
 /// Of all gifts; nothing when the item's cost is not known.
 std::optional<Money> price_of(const store::NewGiftRequest& request) {
-  auto price = request.request.costs.item ? request.request.costs.total() : std::nullopt;
-  if (price) price->minor_units *= static_cast<std::int64_t>(request.recipients.size());
-  return price;
+  const store::GiftCosts& costs = request.request.costs;
+  return costs.item ? price_of_gifts(costs.total(), static_cast<std::int64_t>(request.recipients.size()))
+                    : std::nullopt;
 }
 
 /// The conditions about who asks for what.

@@ -190,8 +190,8 @@ std::optional<HeldReview> review_held(store::Store& store, const std::vector<std
     review.recipients = std::move(request->recipients);
     review.utm_campaign_id = std::move(request->request.utm_campaign_id);
   }
-  if (review.item && review.item->costs.item) review.amount = review.item->costs.total();
-  if (review.amount) review.amount->minor_units *= review.held.gifts;
+  if (review.item && review.item->costs.item)
+    review.amount = price_of_gifts(review.item->costs.total(), review.held.gifts);
   if (review.held.state == HeldState::held) {
     add_account_faults(review);
     add_item_faults(review);

@@ -26,5 +26,22 @@ TEST(IdsAndMoney, HaveTypesOfTheirOwnOf64Bits) {
   EXPECT_EQ(from_rfc3339("1970-01-01T01:00:00.001+01:00"), UtcMillis{1}) << "UTC milliseconds";
 }
 
+// covers: GUARD-12
+TEST(IdsAndMoney, ThePriceOfGiftsIsKnownIfThatOfOneIsAndHasAnEnd) {
+  struct Case {
+    std::optional<Money> of_one;
+    std::int64_t gifts;
+    std::optional<Money> price;
+  };
+  for (const Case& given :
+       {Case{{}, 3, {}}, Case{{}, 0, {}}, Case{Money{550}, 0, Money{0}}, Case{Money{550}, 1, Money{550}},
+        Case{Money{550}, 1000, Money{550'000}}, Case{Money{0}, 1000, Money{0}}, Case{kMaxMoney, 1, kMaxMoney},
+        Case{Money{kMaxMoney.minor_units / 1000}, 1000, Money{kMaxMoney.minor_units / 1000 * 1000}},
+        Case{Money{kMaxMoney.minor_units / 1000 + 1}, 1000, kMaxMoney}, Case{kMaxMoney, 10'000, kMaxMoney},
+        Case{kMaxMoney, kMaxId, kMaxMoney}})
+    EXPECT_EQ(price_of_gifts(given.of_one, given.gifts), given.price)
+        << to_decimal(given.of_one) << " for " << given.gifts;
+}
+
 }  // namespace
 }  // namespace giftsync

@@ -161,9 +161,7 @@ void insert_held_of(soci::session& session, std::span<const CreateOutcome> outco
 
 /// Of so many gifts; what is known of it.
 std::optional<Money> price_of(const GiftRequest& request, std::int64_t gifts) {
-  std::optional<Money> price = request.costs.total();
-  if (price) price->minor_units *= gifts;
-  return price;
+  return price_of_gifts(request.costs.total(), gifts);
 }
 
 /// Counts the request in the limits of `charge` if it fits; else pauses the key or token whose burst it is,

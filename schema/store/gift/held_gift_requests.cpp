@@ -137,8 +137,7 @@ HeldGiftRequest held_row(GiftRequestId id, const NewGiftRequest& request, std::s
   row.credential_prefix = request.request.credential_prefix;
   row.content = content_of(request);
   row.gifts = static_cast<std::int64_t>(request.recipients.size());
-  if (request.request.costs.item) row.amount = request.request.costs.total();
-  if (row.amount) row.amount->minor_units *= row.gifts;
+  if (request.request.costs.item) row.amount = price_of_gifts(request.request.costs.total(), row.gifts);
   row.findings = findings_text(reasons);
   row.held_at = request.request.created_at;
   row.expires_at = expires_at;
