@@ -24,6 +24,9 @@ CREATE TABLE admin_notice (
 CREATE INDEX admin_notice_mail ON admin_notice (mail_number, user_id);;
 CREATE INDEX admin_notice_age ON admin_notice (created_at);;
 
+-- What is used of days, for their end: the months stay, and a look for old days reads none of them.
+CREATE INDEX sending_usage_day ON sending_usage (id) WHERE substr(id, 8, 1) = '-';;
+
 -- Test gifts, which test keys (gsk_test_...) make: no recipient is mailed, the CRM is not written, and no list of live gifts has
 -- them. Both columns say the same; each query uses the one of the table that it reads.
 ALTER TABLE gift_request ADD COLUMN is_test BIGINT NOT NULL DEFAULT 0;;

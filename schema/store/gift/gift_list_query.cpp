@@ -58,11 +58,14 @@ sql::Conditions sent_below(const std::string& table, SentPosition below) {
   return condition;
 }
 
-/// The place that many gifts below; nothing if fewer were sent since.
-std::optional<SentPosition> end_of_latest(soci::session& session, std::optional<UtcMillis> since,
+/// The place that many gifts below, of test gifts if the filter asks for them; nothing if fewer were sent
+/// since.
+std::optional<SentPosition> end_of_latest(soci::session& session, const GiftFilter& filter,
                                           SentPosition below) {
   sql::Conditions condition = sent_below("", below);
-  if (since) condition.add("sent_at >= :since", "since", std::to_string(since->value));
+  if (filter.since && !filter.status)
+    condition.add("sent_at >= :since", "since", std::to_string(filter.since->value));
+  if (filter.test) condition.add(test_condition("recipient_transaction", true));
   sql::PreparedQuery row(session, latest_end_query(condition.text, kSearchedAtOnce), condition.names);
   std::optional<SentPosition> end;
   row.each_row(condition.values, [&] { end = {{row.integer(0)}, TransactionId{row.integer(1)}}; });
@@ -113,7 +116,7 @@ LatestGifts GiftRequests::search_latest(const GiftFilter& filter, SentPosition b
   return database_->read([&](soci::session& session) {
     LatestGifts found;
     GiftFilter within = filter;
-    if (!filter.test) found.next = end_of_latest(session, filter.status ? std::nullopt : filter.since, below);
+    found.next = end_of_latest(session, filter, below);
     sql::Conditions condition = sent_below("t.", below);
     if (found.next) {
       condition.add("(t.sent_at, t.id) >= (:sent_end, :id_end)", "sent_end",

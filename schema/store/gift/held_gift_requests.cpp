@@ -1,6 +1,7 @@
 #include "schema/store/gift/held_gift_requests.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "platform/strict_json.h"
@@ -18,6 +19,14 @@ namespace {
 using soci::use;
 
 constexpr std::size_t kMaxExpired = 500;
+constexpr std::size_t kSearchedAtOnce = 5000;
+
+/// The id that many requests after `after`; nothing if there are fewer.
+std::optional<GiftRequestId> end_of_search(soci::session& session, GiftRequestId after) {
+  return sql::first_of(sql::select_column<GiftRequestId>(
+      session, "SELECT request_id FROM held_gift_request WHERE request_id > " + std::to_string(after.value) +
+                   " ORDER BY request_id LIMIT 1 OFFSET " + std::to_string(kSearchedAtOnce - 1)));
+}
 
 /// A tabulator or line break would be read as the end of a part.
 std::string on_one_line(std::string text) {
@@ -176,20 +185,29 @@ std::optional<HeldGiftRequest> HeldGiftRequests::find(GiftRequestId id) {
 std::vector<HeldGiftRequest> HeldGiftRequests::list(const HeldFilter& filter, GiftRequestId after,
                                                     std::size_t limit) {
   std::string rows = "SELECT " + held_columns_without_content() + " FROM held_gift_request WHERE " +
-                     held_test_condition(filter.test) + " AND request_id > " + std::to_string(after.value);
+                     held_test_condition(filter.test);
   if (filter.state) rows += " AND state = '" + std::string(to_word(*filter.state)) + "'";
   if (filter.organization)
     rows += *filter.organization ? " AND organization_id = " + std::to_string((*filter.organization)->value)
                                  : " AND organization_id IS NULL";
   // LIKE would ignore the case on SQLite.
-  rows +=
-      " AND substr(credential_prefix, 1, length(cast(:prefix AS text))) = :prefix ORDER BY request_id "
-      "LIMIT " +
-      std::to_string(limit);
-  return database_->read([&](soci::session& session) {
-    return sql::select_records(kHeldGiftRequestFields, session, rows,
-                               use(filter.credential_prefix, "prefix"));
-  });
+  rows += " AND substr(credential_prefix, 1, length(cast(:prefix AS text))) = :prefix AND request_id > ";
+  std::vector<HeldGiftRequest> found;
+  for (std::optional from = after; from && found.size() < limit;) {
+    auto [last, some] = database_->read([&](soci::session& session) {
+      // An index finds those that wait.
+      const auto end = filter.state == HeldState::held ? std::nullopt : end_of_search(session, *from);
+      return std::pair(
+          end, sql::select_records(kHeldGiftRequestFields, session,
+                                   rows + std::to_string(from->value) +
+                                       (end ? " AND request_id <= " + std::to_string(end->value) : "") +
+                                       " ORDER BY request_id LIMIT " + std::to_string(limit - found.size()),
+                                   use(filter.credential_prefix, "prefix")));
+    });
+    std::ranges::move(some, std::back_inserter(found));
+    from = last;
+  }
+  return found;
 }
 
 std::int64_t HeldGiftRequests::count_waiting() {

@@ -115,6 +115,7 @@ class HeldGiftRequests {
 
   std::optional<HeldGiftRequest> find(GiftRequestId id);
   /// Those of the filter with an id above `after`, by id; without their content, which may be long.
+  /// Those that do not wait any more are searched 5,000 a statement.
   std::vector<HeldGiftRequest> list(const HeldFilter& filter, GiftRequestId after, std::size_t limit);
   /// How many wait; at most kMaxCounted + 1.
   std::int64_t count_waiting();

@@ -592,15 +592,17 @@ void SendingUsage::forget_bursts(const std::string& prefix) {
 }
 
 void SendingUsage::prune(const std::string& first_day) {
-  // Days are longer than months: "2026-11 " sorts before "2026-11-".
-  const std::string condition =
-      "(id < :day AND substr(id, 8, 1) = '-') OR (id > 'burst:' AND id < 'burst:' || (" +
-      std::string(sql::database_now(database_->dialect())) + " - " + std::to_string(2 * kDayMillis) + "))";
+  // With the condition of the index sending_usage_day. Days are longer than months.
+  const std::string days = "sending_usage WHERE substr(id, 8, 1) = '-' AND id < :day";
+  const std::string bursts = "sending_usage WHERE id > 'burst:' AND id < 'burst:' || (" +
+                             std::string(sql::database_now(database_->dialect())) + " - " +
+                             std::to_string(2 * kDayMillis) + ")";
   const auto has_old = [&](soci::session& session) {
-    return sql::has_row(session, "sending_usage WHERE " + condition, use(first_day, "day"));
+    return sql::has_row(session, days, use(first_day, "day")) || sql::has_row(session, bursts);
   };
   write_if_any(*database_, has_old, [&](soci::session& session) {
-    session << "DELETE FROM sending_usage WHERE " + condition, use(first_day, "day");
+    session << "DELETE FROM " + days, use(first_day, "day");
+    session << "DELETE FROM " + bursts;
   });
 }
 

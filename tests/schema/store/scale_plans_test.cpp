@@ -9,6 +9,7 @@
 #include "schema/store/mail/notices.h"
 #include "schema/store/statements/bounded_queries.h"
 #include "tests/support/query_plan.h"
+#include "tests/support/round_trips.h"
 #include "tests/support/store_fixture.h"
 
 namespace giftsync::store {
@@ -64,6 +65,9 @@ std::vector<Query> queries(sql::Dialect dialect) {
            test_gift_condition("crm_outbox.transaction_id", false) +
            " ORDER BY (next_attempt_at / 10000), transaction_id LIMIT 1",
        "crm_outbox_due"},
+      {"days of budgets that ended",
+       "SELECT 1 FROM sending_usage WHERE substr(id, 8, 1) = '-' AND id < '2026-01-01' LIMIT 1",
+       "sending_usage_day"},
       {"skipped gifts counted",
        bounded_count_query(
            "crm_sync_state WHERE state = 'skipped' AND state IN ('skipped', 'deleted', 'rejected')"),
@@ -366,6 +370,45 @@ TEST_P(ScalePlans, AListingByIdSearchesAFewThousandGiftsAStatement) {
   const GiftPage latest = store_->gifts.list(filter, {0}, 100);
   EXPECT_THAT(latest.gifts, testing::SizeIs(3)) << "the search begins at the first gift that was sent since";
   EXPECT_EQ(latest.next, std::nullopt);
+}
+
+// OPS-34
+TEST_P(ScalePlans, ASearchOfTestGiftsHasAnEnd) {
+  constexpr int kGifts = 12'000;
+  sql("INSERT INTO gift_request (id, account_id, mode, gift_id, item_name, item_description, sender_email, "
+      "sender_name, created_at, is_test) VALUES (1, 1, 'email', 1, '', '', '', '', 1, 1)");
+  sql("INSERT INTO recipient_transaction (id, request_id, position, email, first_name, last_name, message, "
+      "generation, status, sent_at, version, is_test) " +
+      numbers_to(kGifts) + "SELECT i, 1, i, '', '', '', '', 1, 'sent', 1000 * i, 1, 1 FROM n");
+  GiftFilter filter;
+  filter.test = true;
+  std::vector<std::size_t> found;
+  for (std::optional below = SentPosition::end(); below;) {
+    const LatestGifts latest = store_->gifts.search_latest(filter, *below);
+    found.push_back(latest.gifts.size());
+    below = latest.next;
+  }
+  EXPECT_THAT(found, testing::ElementsAre(5000u, 5000u, 2000u));
+}
+
+// OPS-33
+TEST_P(ScalePlans, AListingOfHeldRequestsSearchesAFewThousandAStatement) {
+  constexpr int kRequests = 12'000;
+  sql("INSERT INTO held_gift_request (request_id, account_id, mode, gift_id, credential_prefix, content, "
+      "gifts, findings, state, held_at, expires_at, decided_at) " +
+      numbers_to(kRequests) +
+      "SELECT i, 1, 'email', 1, CASE WHEN i IN (7000, 12000) THEN 'gsk_live_Ab3dE5g' ELSE 'gsk_live_x' END, "
+      "'', 1, '', 'rejected', i, i, i FROM n");
+  const HeldFilter filter{HeldState::rejected, "gsk_live_Ab3dE5g"};
+  std::vector<std::int64_t> found;
+  const std::size_t statements = tests::RoundTrips::of(address(), [&] {
+    for (const HeldGiftRequest& held : store_->held.list(filter, {}, 100)) found.push_back(held.id.value);
+  });
+  EXPECT_THAT(found, testing::ElementsAre(7000, kRequests));
+  EXPECT_GE(statements, 6u) << "5,000 requests a statement";
+  EXPECT_THAT(store_->held.list(filter, {7000}, 100), testing::SizeIs(1));
+  EXPECT_THAT(store_->held.list({HeldState::rejected}, {6000}, 5500), testing::SizeIs(5500));
+  EXPECT_THAT(store_->held.list({HeldState::held}, {}, 100), testing::IsEmpty());
 }
 
 }  // namespace
