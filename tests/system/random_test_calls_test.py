@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """Random calls of test keys, from several callers and over kills: nothing leaves. CALLS (default 60) and KILLS (default 1) set the
-size; scripts/judges runs it with 10000."""
+size."""
 import concurrent.futures
 import os
 import random
