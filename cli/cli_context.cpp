@@ -154,7 +154,7 @@ void prepare_sending(const Console& console, CliContext& ctx) {
       wiring::frequency_rule(ctx.settings.sending.frequency, ctx.store.do_not_send));
   ctx.store.gifts.set_sending_charge(
       [&console, rules = wiring::sending_budget_rules(ctx.settings.sending),
-       budgets = ctx.store.sending_usage.budgets()](const store::GiftRequest& request) {
+       budgets = sync::SetBudgets(ctx.store.sending_usage.budgets())](const store::GiftRequest& request) {
         return sync::charge_of(rules, budgets, request, console.now(), console.now());
       });
   ctx.store.gifts.set_lifecycle_stamp(sync::terms_stamper(wiring::lifecycle_terms(ctx.settings.lifecycle),
