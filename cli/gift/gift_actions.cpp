@@ -183,6 +183,7 @@ int resend_undelivered(const Console& console, CliContext& ctx, const ResendOpti
 }
 
 int resend_gift(const Console& console, CliContext& ctx, const ResendOptions& options) {
+  if (const auto refusal = refuse_unknown_erased_entries(ctx)) return console.fail(*refusal);
   if (!options.reply.empty()) return resend_undelivered(console, ctx, options);
   if (options.id == 0) return console.fail(EX_USAGE, "give a gift's id, or --reply with a part of a reply");
   sync::ResendAction action = resend_action(ctx, options.id);

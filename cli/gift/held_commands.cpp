@@ -230,6 +230,8 @@ int decide_one(const Console& console, CliContext& ctx, const DecisionOptions& o
 int decide(const Console& console, CliContext& ctx, const DecisionOptions& options) {
   if (options.ids.empty() == options.credential.empty())
     return console.fail(EX_USAGE, "give the numbers of requests, or --credential");
+  if (options.approves)
+    if (const auto refusal = refuse_unknown_erased_entries(ctx)) return console.fail(*refusal);
   std::vector<std::string> ids = options.ids;
   if (!options.credential.empty()) {
     each_row(console, 0,

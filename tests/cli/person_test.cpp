@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "cli/cli_context.h"
 #include "daemon/wiring/erased_addresses.h"
@@ -175,6 +176,21 @@ TEST_F(CliPerson, WithoutTheServerSecretNothingIsErased) {
   EXPECT_EQ(result.code, 78);
   EXPECT_THAT(result.err, AllOf(HasSubstr("store.secret"), HasSubstr("the service's user")));
   EXPECT_EQ(tests::parse_ordered_json(run({"export", "ana@example.com", "--json"}).out)["gifts"].size(), 1u);
+}
+
+// covers: GUARD-17
+TEST_F(CliPerson, WhatSendsIsRefusedWhereErasedEntriesCannotBeCompared) {
+  make_secret();
+  redeem(send("ana@example.com"));
+  cli_.run({"do-not-send", "add", "ana@example.com"});
+  ASSERT_EQ(run({"erase", "ana@example.com", "--yes"}).code, 0);
+  std::filesystem::remove(cli_.path("store.secret"));
+  for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
+           {"held", "approve", "1"}, {"gift", "resend", "1"}, {"do-not-send", "check", "ana@example.com"}}) {
+    const auto result = cli_.run(command);
+    EXPECT_EQ(result.code, 78) << command[0];
+    EXPECT_THAT(result.err, HasSubstr("entries of erased people")) << command[0];
+  }
 }
 
 // covers: GUARD-17
