@@ -70,7 +70,8 @@ class HeldGiftRequestsTest : public tests::StoreFixture {
                                   UtcMillis now = kSentAt + 1000) {
     NewGiftRequest request = *request_in(*store.held.find(id));
     request.request.created_at = now;
-    request.approval = HeldDecision{id, who, "fine", event("held.approve", id)};
+    request.approval =
+        std::make_shared<HeldDecision>(HeldDecision{id, who, "fine", event("held.approve", id)});
     return store.gifts.create(std::span(&request, 1)).front();
   }
   CreateOutcome approve(GiftRequestId id, const std::string& who = "rose", UtcMillis now = kSentAt + 1000) {
