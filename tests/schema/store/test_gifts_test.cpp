@@ -366,7 +366,7 @@ TEST_P(TestGiftsTest, AHeldRequestThatWasApprovedStaysAsLongAsItsGifts) {
   event.action = "held.approve";
   event.object_kind = "held";
   event.object_id = std::to_string(waiting.request.value);
-  approved.approval = HeldDecision{waiting.request, "rose", "fine", event};
+  approved.approval = std::make_shared<HeldDecision>(HeldDecision{waiting.request, "rose", "fine", event});
   ASSERT_EQ(create(approved).kind, Kind::created);
   create(asked(true));
   const auto is_found = [&] {
