@@ -183,7 +183,7 @@ void fill(const CliFixture& cli, const std::string& key) {
   request.request.utm_campaign_id = "spring";
   request.recipients = {{"kim@example.com", "Kim", "", "Hello"}, {"lee@example.com", "Lee", "", "Hello"}};
   const TransactionId gift = store.gifts.create(std::span(&request, 1)).front().recipients.front().id;
-  const StatusChange change{{}, "test", gift, Status::undelivered, cli.now, cli.now, {"of " + key}};
+  const store::StatusChange change{{}, "test", gift, Status::undelivered, cli.now, cli.now, {"of " + key}};
   store.changes.accept(std::span(&change, 1));
   request.request.mode = SendMode::urls;
   store.gifts.create(std::span(&request, 1));
