@@ -35,8 +35,14 @@ Json amount(std::optional<Money> value) {
   return value ? Json(to_decimal(*value)) : Json(nullptr);
 }
 
+/// Of `count` gifts. Nothing if it is not known, or more than the largest amount.
+std::optional<Money> price_of(std::optional<Money> of_one, std::size_t count) {
+  const auto price = price_of_gifts(of_one, static_cast<std::int64_t>(count));
+  return price == kMaxMoney && count > 1 ? std::nullopt : price;
+}
+
 Json price_json(std::optional<Money> of_one, std::size_t count) {
-  return amount(price_of_gifts(of_one, static_cast<std::int64_t>(count)));
+  return amount(price_of(of_one, count));
 }
 
 Json price_json(const store::GiftCosts& of_one, std::size_t count) {
@@ -264,8 +270,7 @@ std::string validated_request_json(const ValidatedRequest& request) {
 }
 
 std::optional<Money> total_price(const ValidatedRequest& request) {
-  if (!request.costs) return std::nullopt;
-  return price_of_gifts(request.costs->total(), static_cast<std::int64_t>(request.recipients.size()));
+  return request.costs ? price_of(request.costs->total(), request.recipients.size()) : std::nullopt;
 }
 
 nlohmann::ordered_json budget_json(const store::UsageLimit& limit, const store::Usage& used) {

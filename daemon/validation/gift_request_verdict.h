@@ -95,7 +95,7 @@ CallVerdict verdict_of(const ValidatedRequest& request);
 /// {message, data: {verdict, price, findings, budgets, recipients: [...]}, warnings}; `reasons` of a "hold".
 std::string validated_request_json(const ValidatedRequest& request);
 
-/// The total price of all recipients; nothing if it is not known.
+/// The total price of all recipients; nothing if it is not known, or more than the largest amount.
 std::optional<Money> total_price(const ValidatedRequest& request);
 
 /// What a caller may know of a budget: others share those of the organization and the installation, so of
