@@ -339,14 +339,14 @@ constexpr const char* kOrganizationOfToken =
     "SELECT o.name, o.id, '' FROM organization_token t JOIN organization o ON o.id = t.organization_id WHERE "
     "t.prefix = :key";
 
-/// Notifies the admins who see the owner.
-void notify_admins(soci::session& session, AdminNotice notice, const std::string& owner_query,
-                   const std::string& key) {
+/// Sets owner and key name of the notice; returns the organization whose admins see the owner.
+std::optional<OrganizationId> read_owner(soci::session& session, const std::string& owner_query,
+                                         const std::string& key, AdminNotice& notice) {
   std::optional<OrganizationId> organization;
   soci::statement owner = sql::bound(session, owner_query, use(key, "key"), into(notice.owner),
                                      into(organization), into(notice.key_name));
   sql::each_row(owner, [] {});
-  insert_admin_notices(session, std::move(notice), organization);
+  return organization;
 }
 
 AdminNotice notice_of(AdminNoticeKind kind, const UsageLimit& limit, UtcMillis now) {
@@ -385,23 +385,18 @@ bool pause_for_burst(soci::session& session, const UsageLimit& burst, UtcMillis 
     event.object_id = prefix;
     event.rule = "GUARD-15";
     event.detail = reason;
-    const char* const owner_query = is_token ? kOrganizationOfToken : kAccountOfKey;
-    std::string owner_name;
-    std::string key_name;
-    soci::statement owner = sql::bound(session, owner_query, use(prefix, "key"), into(owner_name),
-                                       into(event.organization), into(key_name));
-    sql::each_row(owner, [] {});
+    AdminNotice notice = notice_of(is_token ? AdminNoticeKind::token : AdminNoticeKind::key, burst, now);
+    notice.period = std::to_string(now.value);
+    event.organization = read_owner(session, is_token ? kOrganizationOfToken : kAccountOfKey, prefix, notice);
     if (is_token) {
       event.action = "organization.pause-token";
       event.object_kind = "organization";
-      event.object_id = owner_name;
+      event.object_id = notice.owner;
       event.detail = "token " + prefix + ": " + reason;
     }
     insert_audit_event(session, event);
     if (is_test_key(prefix)) return true;  // no mail leaves because of a test (TEST-2)
-    AdminNotice notice = notice_of(is_token ? AdminNoticeKind::token : AdminNoticeKind::key, burst, now);
-    notice.period = std::to_string(now.value);
-    notify_admins(session, std::move(notice), owner_query, prefix);
+    insert_admin_notices(session, std::move(notice), event.organization);
     return true;
   }
   return false;
@@ -574,11 +569,11 @@ bool SendingUsage::mark_warned(const UsageLimit& budget, const Usage& used, std:
                          "UPDATE sending_usage SET warned = :percent WHERE id = :id AND warned < :percent",
                          use(percent, "percent"), use(id, "id")) == 0)
       return false;
-    if (*budget.kind == BudgetKind::installation)
-      insert_admin_notices(session, notice, std::nullopt);
-    else
-      notify_admins(session, notice, *budget.kind == BudgetKind::account ? kAccount : kOrganization,
-                    budget.scope.substr(budget.scope.find(':') + 1));
+    std::optional<OrganizationId> organization;  // nothing: the admins of the installation alone
+    if (*budget.kind != BudgetKind::installation)
+      organization = read_owner(session, *budget.kind == BudgetKind::account ? kAccount : kOrganization,
+                                budget.scope.substr(budget.scope.find(':') + 1), notice);
+    insert_admin_notices(session, notice, organization);
     return true;
   });
 }
