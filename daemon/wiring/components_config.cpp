@@ -201,10 +201,12 @@ std::vector<sync::ApprovalRule> approval_rules(const config::SendingApprovalSett
 
 std::vector<std::string> unknown_in_rules(const config::SendingApprovalSettings& settings,
                                           store::Store& store, UtcMillis now) {
-  std::vector<std::string> usable;
-  for (const CredentialKind kind : {CredentialKind::api_key, CredentialKind::organization_token})
-    for (store::Credential& one : store.credentials.list(kind))
-      if (sync::is_usable(sync::state_of(one, now))) usable.push_back(std::move(one.prefix));
+  std::vector<std::string> usable;  // read where a rule names credentials: there may be many
+  if (std::ranges::any_of(settings.rules, [](const auto& rule) { return !rule.credentials.empty(); })) {
+    for (const CredentialKind kind : {CredentialKind::api_key, CredentialKind::organization_token})
+      for (store::Credential& one : store.credentials.list(kind))
+        if (sync::is_usable(sync::state_of(one, now))) usable.push_back(std::move(one.prefix));
+  }
   std::vector<std::string> warnings;
   for (const config::ApprovalRuleSettings& rule : settings.rules) {
     const std::string start = "sending.approval.rules: the rule " + rule.name + " names the ";
