@@ -13,34 +13,37 @@ giftsync_library(schema/sql USES platform schema
 giftsync_library(schema/store SUBFOLDERS account crm event gift mail statements
   USES platform schema schema/sql
   PRIVATE giftsync::soci giftsync::libpq
-  PRECOMPILE <soci/soci.h>)
+  PRECOMPILE <soci/soci.h> <schema/sql/bulk_rows.h> <schema/sql/record_rows.h> <schema/store/gift/gift_requests.h>)
 
 # The CRM: the port and its adapters.
 giftsync_library(crm USES platform schema)
 giftsync_library(crm/sql USES platform schema crm schema/sql
   PRIVATE giftsync::soci giftsync::libpq
-  PRECOMPILE <soci/soci.h>)
+  PRECOMPILE <schema/sql/database.h> <schema/gift_record.h>)
 giftsync_library(crm/sql/managed USES platform schema crm schema/sql crm/sql
   PRIVATE giftsync::soci giftsync::libpq
-  PRECOMPILE <soci/soci.h>)
+  PRECOMPILE <schema/sql/database.h> <crm/crm.h>)
 giftsync_library(crm/sql/external USES platform schema crm schema/sql crm/sql
   PRIVATE giftsync::soci giftsync::libpq PkgConfig::SQLITE
-  PRECOMPILE <soci/soci.h>)
+  PRECOMPILE <schema/sql/database.h> <crm/crm.h> <fmt/format.h>)
 giftsync_library(crm/salesforce SUBFOLDERS calls org records
   USES platform schema crm
-  PRIVATE Poco::XML Poco::Zip Poco::Foundation spdlog::spdlog fmt::fmt nlohmann_json::nlohmann_json)
+  PRIVATE Poco::XML Poco::Zip Poco::Foundation spdlog::spdlog fmt::fmt nlohmann_json::nlohmann_json
+  PRECOMPILE <crm/crm.h> <crm/salesforce/calls/org_calls.h> <fmt/format.h>)
 
 # Decisions and use cases.
 giftsync_library(matching USES platform schema schema/store crm)
 giftsync_library(sync SUBFOLDERS access crm gift mail request status
   USES platform schema crm schema/store matching
-  PRIVATE giftsync::absl_time)
+  PRIVATE giftsync::absl_time
+  PRECOMPILE <fmt/format.h> <schema/store/store.h>)
 
 # What talks to the outside.
 giftsync_library(daemon/content USES platform
   PRIVATE PkgConfig::YAML giftsync::mustache)
 giftsync_library(daemon/config USES platform schema crm schema/sql sync daemon/content
-  PRIVATE PkgConfig::YAML fmt::fmt nlohmann_json::nlohmann_json)
+  PRIVATE PkgConfig::YAML fmt::fmt nlohmann_json::nlohmann_json
+  PRECOMPILE <daemon/config/settings.h> <fmt/format.h>)
 giftsync_library(daemon/validation USES platform schema crm schema/store matching sync
   PRIVATE fmt::fmt nlohmann_json::nlohmann_json PkgConfig::SIMDJSON)
 giftsync_library(daemon/http USES platform schema schema/store sync daemon/validation
@@ -53,7 +56,7 @@ giftsync_library(daemon/pages USES platform schema schema/store sync daemon/cont
 giftsync_library(daemon/sources
   USES platform schema schema/store sync daemon/config daemon/http
   PRIVATE spdlog::spdlog fmt::fmt nlohmann_json::nlohmann_json PkgConfig::SIMDJSON OpenSSL::Crypto
-  PRECOMPILE <chrono> <mutex> <fmt/format.h>)
+  PRECOMPILE <chrono> <mutex> <fmt/format.h> <daemon/config/settings.h> <schema/store/event/sources.h>)
 giftsync_library(daemon/signin USES platform schema daemon/config
   PRIVATE Poco::XML Poco::Foundation OpenSSL::Crypto fmt::fmt PkgConfig::SIMDJSON)
 giftsync_library(daemon/identity/jose USES platform
@@ -70,18 +73,20 @@ giftsync_library(daemon/exports USES platform schema crm schema/store matching s
   PRIVATE nlohmann_json::nlohmann_json)
 giftsync_library(daemon/console USES platform schema crm schema/store matching sync daemon/content daemon/config
        daemon/http daemon/identity daemon/exports
-  PRIVATE giftsync::mustache Poco::Foundation spdlog::spdlog fmt::fmt)
+  PRIVATE giftsync::mustache Poco::Foundation spdlog::spdlog fmt::fmt
+  PRECOMPILE <daemon/console/access.h> <fmt/format.h>)
 
 # What both programs are built from, and the programs.
 giftsync_library(daemon/wiring
   USES platform crm schema/sql schema/store crm/sql/managed crm/sql/external sync daemon/config crm/salesforce
        daemon/mail daemon/sources daemon/validation
-  PRIVATE spdlog::spdlog fmt::fmt)
+  PRIVATE spdlog::spdlog fmt::fmt
+  PRECOMPILE <daemon/config/settings.h> <fmt/format.h> <schema/store/store.h> <sync/crm/sync_step.h>)
 giftsync_library(daemon/handlers
   USES platform schema crm schema/store sync daemon/config crm/salesforce daemon/http daemon/sources daemon/signin
        daemon/validation
   PRIVATE fmt::fmt nlohmann_json::nlohmann_json PkgConfig::SIMDJSON
-  PRECOMPILE <chrono> <mutex> <fmt/format.h>)
+  PRECOMPILE <chrono> <mutex> <daemon/http/problem.h> <fmt/format.h> <sync/access/send_authorization.h>)
 giftsync_library(daemon
   USES platform schema/sql schema/store sync daemon/content daemon/config daemon/http daemon/pages daemon/sources
        daemon/identity daemon/identity/oidc daemon/console daemon/handlers daemon/wiring
@@ -91,7 +96,7 @@ giftsync_library(cli SUBFOLDERS account crm gift request status
   USES platform schema crm schema/store matching sync daemon/config daemon/signin daemon/identity/oidc
        daemon/identity/saml daemon/exports daemon/validation daemon/wiring
   PRIVATE Poco::Foundation fmt::fmt nlohmann_json::nlohmann_json CLI11::CLI11 giftsync::csv PkgConfig::SIMDJSON
-  PRECOMPILE <fmt/format.h> "platform/json.h")
+  PRECOMPILE <cli/cli_context.h> <cli/listing.h> <fmt/format.h> <platform/json.h>)
 
 file(GLOB store_scripts RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/schema/sql/store_*.sql)
 giftsync_embed(giftsync_schema_store ${store_scripts})
