@@ -38,7 +38,7 @@ Store::Store(const sql::Dsn& dsn)
       credentials(database_),
       catalogue(database_),
       sending_usage(database_),
-      gifts(database_, mail_turns_, sending_usage),
+      gifts(database_, mail_turns_),
       held(database_),
       changes(database_),
       sync(database_),

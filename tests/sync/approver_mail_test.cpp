@@ -138,7 +138,7 @@ TEST_P(ApproverMails, AnAdminIsMailedAboutABudgetBesideWhatWaits) {
   store().console_users.grant(ben, {Role::admin, RoleOrigin::granted, "root", now}, {});
   const store::UsageLimit budget{"2026-11", "all", store::BudgetKind::installation,
                                  {100, {}}, now,   now + kDayMillis};
-  store().sending_usage.ensure(std::span(&budget, 1));
+  sql("INSERT INTO sending_usage (id, gifts, amount) VALUES ('2026-11 all', 80, 0)");
   ASSERT_TRUE(store().sending_usage.mark_warned(budget, {80}, 80, now));
   people_.insert("1", "Hello", false);
   process();
@@ -160,7 +160,7 @@ TEST_P(ApproverMails, ARepeatOfAMailToAnAdminHasTheSameBytes) {
   const auto reach = [&](std::int64_t percent) {
     const store::UsageLimit budget{"2026-11", "all", store::BudgetKind::installation,
                                    {100, {}}, now,   now + kDayMillis};
-    store().sending_usage.ensure(std::span(&budget, 1));
+    sql("INSERT INTO sending_usage (id, gifts, amount) VALUES ('2026-11 all', 80, 0) ON CONFLICT DO NOTHING");
     store().sending_usage.mark_warned(budget, {percent}, percent, now);
     store().approver_notices.queue_mails(now);
   };

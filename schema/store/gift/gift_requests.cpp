@@ -164,6 +164,9 @@ std::optional<Money> price_of(const GiftRequest& request, std::int64_t gifts) {
   return price_of_gifts(request.costs.total(), gifts);
 }
 
+/// The transaction is to be made again, with locks on what its limits count.
+struct LocksNeeded {};
+
 /// Counts the request in the limits of `charge` if it fits; else pauses the key or token whose burst it is,
 /// unless that holds.
 template <class Draft>
@@ -174,8 +177,10 @@ std::vector<ExceededLimit> add_usage(soci::session& session, UsageCount& count, 
   std::vector<ExceededLimit> exceeded =
       count.add(charge, gifts, price_of(request, gifts), request.costs.item.has_value());
   for (ExceededLimit& limit : exceeded) {
-    if (limit.limit.is_burst() && !limit.limit.holds)
-      limit.is_new_pause = pause_for_burst(session, limit.limit, request.created_at);
+    if (!limit.limit.is_burst() || limit.limit.holds) continue;
+    // A key is paused for what is certain, and locked after usage by all.
+    if (!count.is_locked()) throw LocksNeeded();
+    limit.is_new_pause = pause_for_burst(session, limit.limit, request.created_at);
   }
   return exceeded;
 }
@@ -237,12 +242,7 @@ void add_warnings(soci::session& session, const Draft& draft, CreateOutcome& out
 
 template <class Draft>
 void insert_gifts(soci::session& session, const std::vector<const Draft*>& drafts,
-                  const std::map<std::string, Usage>& usage, const std::set<std::string>& new_domains,
-                  bool mails_test_gifts) {
-  sql::BulkInsert counts(session, "sending_usage",
-                         {{"id", Type::text}, {"gifts", Type::integer}, {"amount", Type::integer}},
-                         "ON CONFLICT (id) DO UPDATE SET gifts = excluded.gifts, amount = excluded.amount");
-  for (const auto& [id, used] : usage) counts.add({id, used.gifts, used.amount.minor_units});
+                  const std::set<std::string>& new_domains, bool mails_test_gifts) {
   sql::BulkInsert domains(session, "recipient_domain", {{"domain", Type::text}, {"first_at", Type::integer}},
                           "ON CONFLICT DO NOTHING");
   for (const std::string& domain : new_domains)
@@ -286,8 +286,8 @@ void insert_gifts(soci::session& session, const std::vector<const Draft*>& draft
       ++position;
     }
   }
-  sql::BulkInsert::run_combined(
-      session, {&requests, &transactions, &marks, &deliveries, &test_mails, &counts, &domains});
+  sql::BulkInsert::run_combined(session,
+                                {&requests, &transactions, &marks, &deliveries, &test_mails, &domains});
 }
 
 /// The highest id from `first` to before `end` of a gift that was sent elsewhere: own ids skip them.
@@ -357,14 +357,12 @@ CreateOutcome created(const Draft& draft) {
 
 }  // namespace
 
-GiftRequests::GiftRequests(const std::shared_ptr<sql::Database>& database, MailTurns& mail_turns,
-                           SendingUsage& usage)
+GiftRequests::GiftRequests(const std::shared_ptr<sql::Database>& database, MailTurns& mail_turns)
     : database_(database),
       domains_(database),
       request_ids_(database, "gift_request"),
       transaction_ids_(database, "recipient_transaction", highest_external_id),
-      mail_turns_(mail_turns),
-      usage_(usage) {}
+      mail_turns_(mail_turns) {}
 
 LifecycleStamp GiftRequests::lifecycle_stamp_of(const GiftRequest& request) const {
   if (request.is_test) return {std::string(kTestTerms), request.created_at + kSecondMillis};
@@ -399,7 +397,6 @@ SendingCharge GiftRequests::charge_of(const NewGiftRequest& input) const {
 std::vector<GiftRequests::Draft> GiftRequests::draft(std::span<const NewGiftRequest> requests) {
   std::vector<Draft> drafts;
   drafts.reserve(requests.size());
-  std::vector<UsageLimit> limits;
   const auto fresh_ids =
       std::ranges::count_if(requests, [](const NewGiftRequest& input) { return !input.approval; });
   std::int64_t request_id = fresh_ids > 0 ? request_ids_.allocate(fresh_ids) : 0;
@@ -412,10 +409,7 @@ std::vector<GiftRequests::Draft> GiftRequests::draft(std::span<const NewGiftRequ
                       lifecycle_stamp_of(input.request),
                       first_turn_of(input.request),
                       charge_of(input)});
-    const SendingCharge& charge = drafts.back().charge;
-    limits.insert(limits.end(), charge.limits.begin(), charge.limits.end());
   }
-  usage_.ensure(limits);
   return drafts;
 }
 
@@ -453,10 +447,10 @@ CreateOutcome::Kind GiftRequests::decide(soci::session& session, UsageCount& cou
 
 /// Counts the drafts in their order and keeps those that are created; `outcomes` of the others, at their
 /// places, become held or refused.
-std::map<std::string, Usage> GiftRequests::keep_allowed(soci::session& session,
-                                                        std::vector<const Draft*>& drafts,
-                                                        const std::vector<std::size_t>& places,
-                                                        std::vector<CreateOutcome>& outcomes) const {
+UsageCount GiftRequests::keep_allowed(soci::session& session, UsageCount::Use use,
+                                      std::vector<const Draft*>& drafts,
+                                      const std::vector<std::size_t>& places,
+                                      std::vector<CreateOutcome>& outcomes) const {
   std::vector<const SendingCharge*> charges;
   std::vector<FrequencyRequest> requests;
   for (const Draft* draft : drafts) {
@@ -464,7 +458,7 @@ std::map<std::string, Usage> GiftRequests::keep_allowed(soci::session& session,
     if (frequency_rule_.gifts > 0) requests.push_back(frequency_request(*draft->input));
   }
   RecipientFrequency frequency(session, frequency_rule_, requests, RecipientFrequency::Use::to_create);
-  UsageCount count(session, charges, UsageCount::Use::to_count);
+  UsageCount count(session, charges, use);
   std::vector<const Draft*> allowed;
   for (std::size_t i = 0; i < drafts.size(); ++i) {
     const Draft& draft = *drafts[i];
@@ -492,11 +486,11 @@ std::map<std::string, Usage> GiftRequests::keep_allowed(soci::session& session,
     delete_traces(session, draft);
   }
   drafts = std::move(allowed);
-  return count.changed();
+  return count;
 }
 
-GiftRequests::Inserted GiftRequests::insert(soci::session& session, std::span<const Draft> drafts) {
-  if (drafts.empty()) return {};
+GiftRequests::Inserted GiftRequests::insert(soci::session& session, UsageCount::Use use,
+                                            std::span<const Draft> drafts, const OtherWrites& others) {
   std::vector<std::string> keys;
   for (const Draft& draft : drafts) {
     if (draft.input->idempotency) keys.push_back(draft.input->idempotency->key);
@@ -523,31 +517,40 @@ GiftRequests::Inserted GiftRequests::insert(soci::session& session, std::span<co
       result.push_back(decided_before(draft.id));
       continue;
     }
-    const KeyUsage* use = draft.input->idempotency ? &usage_of(uses, draft) : nullptr;
-    if (!use || use->request == draft.id) {
+    const KeyUsage* key_use = draft.input->idempotency ? &usage_of(uses, draft) : nullptr;
+    if (!key_use || key_use->request == draft.id) {
       fresh.push_back(&draft);
       places.push_back(result.size());
       result.push_back(created(draft));
     } else {
-      result.push_back(replay_outcome(*use, draft.input->idempotency->body_hash));
+      result.push_back(replay_outcome(*key_use, draft.input->idempotency->body_hash));
     }
   }
-  const auto usage = keep_allowed(session, fresh, places, result);
+  const UsageCount count = keep_allowed(session, use, fresh, places, result);
   insert_held_of(session, result);
   std::vector<const NewGiftRequest*> sent_now;
   for (const Draft* draft : fresh)
     if (!draft->input->request.is_test) sent_now.push_back(draft->input);
   std::set<std::string> domains = domains_.unknown_of(sent_now);
-  insert_gifts(session, fresh, usage, domains, mails_test_gifts_);
+  insert_gifts(session, fresh, domains, mails_test_gifts_);
+  if (others) others(session);
+  if (!count.save(session)) throw LocksNeeded();
   return {std::move(result), std::move(domains)};
 }
 
 std::vector<CreateOutcome> GiftRequests::commit(std::span<const Draft> drafts, const OtherWrites& others) {
-  Inserted inserted = database_->write_urgent([&](soci::session& session) {
-    Inserted result = insert(session, drafts);
-    if (others) others(session);
-    return result;
-  });
+  const auto insert_once = [&](UsageCount::Use use) {
+    return database_->write_urgent(
+        [&](soci::session& session) { return insert(session, use, drafts, others); });
+  };
+  // The locks wait for a COMMIT whose result is unknown.
+  const bool may_be_committed = std::ranges::any_of(drafts, &Draft::may_be_committed);
+  Inserted inserted;
+  try {
+    inserted = insert_once(may_be_committed ? UsageCount::Use::to_count_locked : UsageCount::Use::to_count);
+  } catch (const LocksNeeded&) {
+    inserted = insert_once(UsageCount::Use::to_count_locked);
+  }
   domains_.remember(inserted.domains);
   for (CreateOutcome& outcome : inserted.outcomes) {
     if (outcome.kind == CreateOutcome::Kind::replayed) read_replay(outcome);
@@ -684,7 +687,6 @@ CreateOutcome GiftRequests::resolve_unknown(const NewGiftRequest& input, const C
   try {
     draft.first_turn = first_turn_of(input.request);
     draft.charge = charge_of(input);
-    usage_.ensure(draft.charge.limits);
   } catch (const DependencyError& fault) {
     return store::unknown(draft, fault);
   }

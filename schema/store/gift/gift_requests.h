@@ -214,7 +214,7 @@ struct HoldTerms {
 
 class GiftRequests {
  public:
-  GiftRequests(const std::shared_ptr<sql::Database>& database, MailTurns& mail_turns, SendingUsage& usage);
+  GiftRequests(const std::shared_ptr<sql::Database>& database, MailTurns& mail_turns);
 
   /// Sets the function that stamps new gifts; without it no timer ever applies to them. To be called
   /// before anything is created; the function is called by any thread.
@@ -313,14 +313,14 @@ class GiftRequests {
   std::vector<Draft> draft(std::span<const NewGiftRequest> requests);
   CreateOutcome::Kind decide(soci::session& session, UsageCount& count, const Draft& draft,
                              CreateOutcome& outcome) const;
-  std::map<std::string, Usage> keep_allowed(soci::session& session, std::vector<const Draft*>& drafts,
-                                            const std::vector<std::size_t>& places,
-                                            std::vector<CreateOutcome>& outcomes) const;
+  UsageCount keep_allowed(soci::session& session, UsageCount::Use use, std::vector<const Draft*>& drafts,
+                          const std::vector<std::size_t>& places, std::vector<CreateOutcome>& outcomes) const;
   struct Inserted {
     std::vector<CreateOutcome> outcomes;
     std::set<std::string> domains;
   };
-  Inserted insert(soci::session& session, std::span<const Draft> drafts);
+  Inserted insert(soci::session& session, UsageCount::Use use, std::span<const Draft> drafts,
+                  const OtherWrites& others);
   std::vector<CreateOutcome> commit(std::span<const Draft> drafts, const OtherWrites& others = {});
   std::vector<RecentRecipient> find_beyond(const FrequencyRequest& request);
   CreateOutcome committed(const Draft& draft);
@@ -341,7 +341,6 @@ class GiftRequests {
   IdBlock request_ids_;
   IdBlock transaction_ids_;
   MailTurns& mail_turns_;
-  SendingUsage& usage_;
 };
 
 }  // namespace giftsync::store

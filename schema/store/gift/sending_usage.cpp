@@ -97,17 +97,15 @@ std::string rows_of(const UsageLimit& limit) {
   return "id > '" + id + ":' AND id < '" + id + ";'";
 }
 
-std::map<std::string, Usage> select_usage(soci::session& session, const std::set<std::string>& ids,
-                                          const std::string& suffix) {
+std::map<std::string, Usage> select_usage(soci::session& session, const std::set<std::string>& ids) {
   std::map<std::string, Usage> found;
   const std::string list = sql::list_of(session, ids);
   std::string id;
   Usage row;
-  soci::statement statement =
-      sql::bound(session,
-                 "SELECT id, gifts, amount, warned FROM sending_usage WHERE " +
-                     sql::in_list(session, "id", "ids", true) + " ORDER BY id" + suffix,
-                 use(list), into(id), into(row.gifts), into(row.amount), into(row.warned));
+  soci::statement statement = sql::bound(
+      session,
+      "SELECT id, gifts, amount, warned FROM sending_usage WHERE " + sql::in_list(session, "id", "ids", true),
+      use(list), into(id), into(row.gifts), into(row.amount), into(row.warned));
   sql::each_row(statement, [&] { found[id] = row; });
   return found;
 }
@@ -261,6 +259,16 @@ std::map<std::string, Usage> sums_of(const std::vector<Adjustment>& adjustments)
   return sums;
 }
 
+void add_to(Usage& sum, const Usage& more) {
+  sum.gifts += more.gifts;
+  sum.amount = sum.amount + more.amount;
+}
+
+template <class Limit>
+void lower(std::optional<Limit>& least, const std::optional<Limit>& limit) {
+  if (limit && (!least || *limit < *least)) least = limit;
+}
+
 }  // namespace
 
 std::string usage_scope(BudgetKind kind, std::int64_t id) {
@@ -268,19 +276,22 @@ std::string usage_scope(BudgetKind kind, std::int64_t id) {
   return kind == BudgetKind::installation || id == 0 ? scope : scope + ":" + std::to_string(id);
 }
 
-UsageCount::UsageCount(soci::session& session, std::span<const SendingCharge* const> charges, Use purpose) {
+UsageCount::UsageCount(soci::session& session, std::span<const SendingCharge* const> charges, Use purpose)
+    // SQLite's one writer has read these rows in its transaction.
+    : is_locked_(purpose == Use::to_count_locked ||
+                 (purpose == Use::to_count && sql::Dialect(session) == sql::Dialect::sqlite)) {
   std::set<std::string> ids;
   for (const SendingCharge* charge : charges) {
     for (const UsageLimit& limit : charge->limits) ids.insert(row_id(limit));
   }
   if (ids.empty()) return;
-  used_ = select_usage(session, ids, purpose == Use::to_count ? for_update(session) : "");
-  if (used_.size() == ids.size() || purpose == Use::to_read) return;
-  // Another daemon has deleted a row, or the store was restored: without a row there is no lock.
-  std::map<std::string, Usage> rows;
-  for (const std::string& id : ids) rows.emplace(id, Usage{});
-  insert_usage(session, rows, "ON CONFLICT DO NOTHING");
-  used_ = select_usage(session, ids, for_update(session));
+  if (purpose == Use::to_count_locked) {
+    // Adding nothing makes a row, or locks it.
+    std::map<std::string, Usage> rows;
+    for (const std::string& id : ids) rows.emplace(id, Usage{});
+    insert_usage(session, rows, kAddToRow);
+  }
+  used_ = select_usage(session, ids);
 }
 
 std::vector<AskedLimit> UsageCount::ask(const SendingCharge& charge, std::int64_t gifts,
@@ -312,18 +323,51 @@ std::vector<ExceededLimit> UsageCount::add(const SendingCharge& charge, std::int
     rows.push_back({limit, std::move(id), used});
   }
   for (Row& row : rows) {
+    Usage more;
     if (exceeded.empty()) {
-      row.used.gifts += gifts;
-      row.used.amount = row.used.amount + price.value_or(Money{});
+      more = {gifts, price.value_or(Money{})};
     } else if (row.limit.is_burst() && !row.limit.holds && row.used.gifts + gifts > *row.limit.limits.gifts) {
       // Nothing smaller fits behind it: calls that are under way must not pass before they see the pause.
-      row.used.gifts = *row.limit.limits.gifts;
+      more.gifts = *row.limit.limits.gifts - row.used.gifts;
     } else {
       continue;
     }
-    changed_[std::move(row.id)] = row.used;
+    add_to(row.used, more);
+    Added& added = added_[std::move(row.id)];
+    add_to(added.usage, more);
+    lower(added.most.gifts, row.limit.limits.gifts);
+    if (more.amount.minor_units > 0) lower(added.most.amount, row.limit.limits.amount);
   }
   return exceeded;
+}
+
+bool UsageCount::save(soci::session& session) const {
+  if (added_.empty()) return true;
+  if (is_locked_) {
+    std::map<std::string, Usage> rows;
+    for (const auto& [id, added] : added_) rows.emplace(id, added.usage);
+    insert_usage(session, rows, kAddToRow);
+    return true;
+  }
+  using Type = sql::BulkRows::Type;
+  sql::BulkRows rows(session, {{"id", Type::text},
+                               {"gifts", Type::integer},
+                               {"amount", Type::integer},
+                               {"most_gifts", Type::integer},
+                               {"most_amount", Type::integer}});
+  for (const auto& [id, added] : added_) {
+    const auto& [gifts, amount] = added.most;
+    rows.add({id, added.usage.gifts, added.usage.amount.minor_units, gifts ? sql::Cell(*gifts) : sql::Cell(),
+              amount ? sql::Cell(amount->minor_units) : sql::Cell()});
+  }
+  // Rows are locked in the order of their ids, by all daemons.
+  const std::string statement =
+      "WITH counted AS (SELECT * FROM " + rows.as_table() +
+      "), saved AS (INSERT INTO sending_usage (id, gifts, amount) SELECT id, gifts, amount FROM counted " +
+      std::string(kAddToRow) +
+      " RETURNING id, gifts, amount) SELECT cast(1 AS bigint) FROM saved JOIN counted ON counted.id = "
+      "saved.id WHERE saved.gifts > most_gifts OR saved.amount > most_amount";
+  return rows.run_returning_keys(session, "", statement).empty();
 }
 
 namespace {
@@ -473,30 +517,12 @@ std::vector<UsageLimit> SendingUsage::find_uncounted(std::span<const UsageLimit>
   return uncounted;
 }
 
-void SendingUsage::ensure(std::span<const UsageLimit> limits) {
-  std::map<std::string, Usage> missing;
-  {
-    const std::lock_guard lock(mutex_);
-    for (const UsageLimit& limit : limits) {
-      if (!known_.contains(row_id(limit))) missing[row_id(limit)] = {};
-    }
-  }
-  if (missing.empty()) return;
-  database_->write_urgent([&](soci::session& session) {
-    insert_usage(session, missing, "ON CONFLICT DO NOTHING");
-    return true;
-  });
-  const std::lock_guard lock(mutex_);
-  if (known_.size() > kMaxKnown) known_.clear();
-  for (const auto& [id, usage] : missing) known_.insert(id);
-}
-
 std::vector<Usage> SendingUsage::find(std::span<const UsageLimit> limits) {
   std::set<std::string> ids;
   for (const UsageLimit& limit : limits) ids.insert(row_id(limit));
   if (ids.empty()) return {};
   return database_->read([&](soci::session& session) {
-    const auto rows = select_usage(session, ids, "");
+    const auto rows = select_usage(session, ids);
     std::vector<Usage> found;
     for (const UsageLimit& limit : limits) {
       const auto row = rows.find(row_id(limit));

@@ -8,9 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -122,8 +120,9 @@ struct SendingCharge {
 class UsageCount {
  public:
   enum class Use {
-    to_count,  ///< locks what the limits count, in one order for all daemons
     to_read,
+    to_count,         ///< without locks: save() says whether what was decided still holds
+    to_count_locked,  ///< locks what the limits count, in one order for all daemons
   };
   UsageCount(soci::session& session, std::span<const SendingCharge* const> charges, Use purpose);
 
@@ -137,12 +136,23 @@ class UsageCount {
   std::vector<ExceededLimit> add(const SendingCharge& charge, std::int64_t gifts, std::optional<Money> price,
                                  bool is_cost_known);
 
-  /// The rows that have changed, by sending_usage.id.
-  const std::map<std::string, Usage>& changed() const { return changed_; }
+  /// Adds what was counted to the store: the transaction's last statement, because other daemons wait for
+  /// these rows until it ends. False: a limit is passed, because another daemon has counted since the rows
+  /// were read. Then the transaction is to be rolled back and made with locks.
+  bool save(soci::session& session) const;
+
+  bool is_locked() const { return is_locked_; }
 
  private:
-  std::map<std::string, Usage> used_;
-  std::map<std::string, Usage> changed_;
+  /// What is to be added to a row, and the smallest limits that it must fit in.
+  struct Added {
+    Usage usage;
+    BudgetLimits most;
+  };
+
+  bool is_locked_ = false;
+  std::map<std::string, Usage> used_;  // by sending_usage.id, as added_
+  std::map<std::string, Added> added_;
 };
 
 /// Pauses the key or token whose burst it is as the system (GUARD-15), with an event of the audit log and
@@ -180,9 +190,6 @@ class SendingUsage {
       std::span<const UsageLimit> limits, const std::function<bool()>& may_continue = [] { return true; });
   /// The periods and kinds of these limits, each once, that are not counted yet.
   std::vector<UsageLimit> find_uncounted(std::span<const UsageLimit> limits);
-  /// Makes the rows of these limits, with nothing used. To be called before a request is counted, outside of
-  /// its transaction; without a new period or scope no statement.
-  void ensure(std::span<const UsageLimit> limits);
   /// What is used of each limit. Refunds of the last seconds may be missing.
   std::vector<Usage> find(std::span<const UsageLimit> limits);
   /// All rows of a period that have a number or are the installation's: by scope.
@@ -201,11 +208,7 @@ class SendingUsage {
   void prune(const std::string& first_day);
 
  private:
-  static constexpr std::size_t kMaxKnown = 100'000;
-
   std::shared_ptr<sql::Database> database_;
-  std::mutex mutex_;
-  std::set<std::string> known_;  // guarded by mutex_; rows that exist
 };
 
 }  // namespace giftsync::store

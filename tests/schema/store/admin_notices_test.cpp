@@ -49,7 +49,8 @@ class AdminNotices : public tests::StoreFixture {
   bool reach(const std::string& scope, BudgetKind kind, std::int64_t percent,
              std::string period = "2027-01") {
     const UsageLimit budget{std::move(period), scope, kind, {100, Money{50'000}}, kNow, kNow + kDayMillis};
-    store_->sending_usage.ensure(std::span(&budget, 1));
+    sql("INSERT INTO sending_usage (id, gifts, amount) VALUES ('" + budget.period + " " + budget.scope +
+        "', 80, 40250) ON CONFLICT DO NOTHING");
     return store_->sending_usage.mark_warned(budget, {80, Money{40'250}}, percent, kNow);
   }
   /// Lets a request pass what the key or token may request in ten minutes.

@@ -326,6 +326,42 @@ TEST_P(SendingUsageTest, AnAdminsBudgetReplacesAndChangesTheRevision) {
   EXPECT_THAT(store_->sending_usage.budgets(), IsEmpty());
 }
 
+// covers: GUARD-12
+TEST_P(SendingUsageTest, WhatAnotherDaemonCountsMeanwhileIsSeenBeforeTheCommit) {
+  if (GetParam() == sql::Dialect::sqlite) GTEST_SKIP() << "SQLite has one writer at a time";
+  limits_ = {limit(BudgetKind::account, kDay, {10, {}}),
+             limit(BudgetKind::account, kMonth, {{}, Money{9'000}})};
+  Store other(address());
+  const auto charge_of = [this](const GiftRequest&) {
+    SendingCharge charge{kDay, limits_};
+    for (UsageLimit& limit : charge.limits) limit.scope = usage_scope(BudgetKind::account, 3);
+    return charge;
+  };
+  store_->gifts.set_sending_charge(charge_of);
+  other.gifts.set_sending_charge(charge_of);
+  // A warning is made once a request is decided: the other daemon's request commits then.
+  store_->gifts.set_frequency_rule({.gifts = 1, .refuses = false});
+  const NewGiftRequest first = request(1);
+  ASSERT_EQ(other.gifts.create(std::span(&first, 1)).front().kind, Kind::created);
+  const auto create_after = [&](NewGiftRequest asked, const NewGiftRequest& meanwhile) {
+    int runs = 0;
+    asked.warnings_with_recent = [&](const std::vector<RecentRecipient>&) {
+      if (++runs > 1) return "[]";
+      EXPECT_EQ(other.gifts.create(std::span(&meanwhile, 1)).front().kind, Kind::created);
+      return "[]";
+    };
+    return std::pair(create(asked).kind, runs);
+  };
+  EXPECT_EQ(create_after(request(2), request(2)), std::pair(Kind::created, 1)) << "both fit";
+  EXPECT_EQ(create_after(request(4), request(2)), std::pair(Kind::refused, 1)) << "4 do not fit behind 7";
+  EXPECT_EQ(create_after(request(1, Money{5'500}), request(1)), std::pair(Kind::refused, 1)) << "90.00";
+  EXPECT_EQ(scalar("SELECT cast(gifts AS TEXT) || ' ' || cast(amount AS TEXT) FROM sending_usage WHERE id = "
+                   "'" +
+                   limits_[0].period + " account:3'"),
+            "8 4000");
+  EXPECT_EQ(scalar("SELECT cast(count(*) AS TEXT) FROM recipient_transaction"), "8");
+}
+
 // Eight threads of two stores, as two daemons, while both count again: what is counted is what the gifts are,
 // and no limit was passed.
 TEST_P(SendingUsageTest, CallersOfTwoDaemonsTogetherPassNoLimit) {
