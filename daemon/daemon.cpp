@@ -20,6 +20,7 @@ namespace giftsync::daemon {
 namespace {
 
 constexpr std::int64_t kStopGraceMillis = 10'000;
+constexpr std::int64_t kLastRequestMillis = 2'000;
 
 http::HttpServerOptions options_for(const config::Settings& settings, const std::string& listen,
                                     std::shared_ptr<http::BodyBudget> body_budget = {}) {
@@ -77,8 +78,9 @@ std::vector<std::string> Listeners::open(const config::Settings& settings) {
     const Listener* listener = open[i];
     if (!listener) {
       const std::string& listen = addresses[i].listen;
-      opened.push_back({listen, std::make_unique<http::HttpServer>(
-                                    options_for(settings, listen, body_budget_), serve_nothing)});
+      http::HttpServerOptions options = options_for(settings, listen, body_budget_);
+      options.inherited_sockets = inherited_;
+      opened.push_back({listen, std::make_unique<http::HttpServer>(options, serve_nothing)});
       listener = &opened.back();
     }
     names.push_back(listener->server->listen_address());
@@ -110,14 +112,21 @@ void Listeners::serve(const config::Settings& settings, http::Router& router,
   }
 }
 
-void Listeners::stop() {
-  for (const Listener& listener : listeners_) listener.server->stop(kStopGraceMillis);
+void Listeners::stop(bool is_followed) {
+  for (const Listener& listener : listeners_)
+    listener.server->stop(kStopGraceMillis, is_followed ? kLastRequestMillis : 0);
 }
 
 std::vector<std::string> Listeners::addresses() const {
   std::vector<std::string> addresses;
   for (const Listener& listener : listeners_) addresses.push_back(listener.server->listen_address());
   return addresses;
+}
+
+std::vector<int> Listeners::sockets() const {
+  std::vector<int> sockets;
+  for (const Listener& listener : listeners_) sockets.push_back(listener.server->socket());
+  return sockets;
 }
 
 namespace {
@@ -245,8 +254,8 @@ class Daemon::LastUse {
   std::promise<void> ended_;
 };
 
-Daemon::Daemon(const config::Settings& settings, TrustedClock& trusted_clock)
-    : trusted_clock_(trusted_clock), record_(steady_millis) {
+Daemon::Daemon(const config::Settings& settings, TrustedClock& trusted_clock, std::vector<int> inherited)
+    : trusted_clock_(trusted_clock), record_(steady_millis), listeners_(std::move(inherited)) {
   auto application = std::make_unique<Application>(settings, trusted_clock, record_.id());
   const std::string address = listeners_.open(settings).front();
   // Only one daemon can listen at this address, so the owners of leases under its names are dead.
@@ -260,7 +269,7 @@ Daemon::Daemon(const config::Settings& settings, TrustedClock& trusted_clock)
 
 Daemon::~Daemon() {
   serving_.application->request_stop();
-  listeners_.stop();
+  listeners_.stop(has_successor_);
   serving_.application.reset();
   record_.end();
 }

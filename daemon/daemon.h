@@ -11,6 +11,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "daemon/application.h"
@@ -26,6 +27,10 @@ namespace giftsync::daemon {
 
 class Listeners {
  public:
+  /// `inherited`: sockets that listen already. Those whose address the settings name are served, so that no
+  /// connection is refused between two processes (OPS-39); the descriptors stay the caller's.
+  explicit Listeners(std::vector<int> inherited) : inherited_(std::move(inherited)) {}
+
   /// Opens the addresses of `settings` that are not open yet; they serve nothing before serve(). Returns all
   /// addresses of `settings` ("127.0.0.1:8480"). Throws std::runtime_error when one cannot be listened on;
   /// then nothing has changed.
@@ -38,10 +43,14 @@ class Listeners {
              const std::shared_ptr<const void>& use) noexcept;
   /// Closes what open() has opened and serve() does not serve yet.
   void discard_opened() { opened_.clear(); }
-  /// Requests in progress get their response first.
-  void stop();
+  /// Requests in progress get their response first. `is_followed`: another process goes on behind the same
+  /// sockets. For two seconds before, each response ends its connection, so that those that are kept open
+  /// learn it and none is refused.
+  void stop(bool is_followed);
   /// "127.0.0.1:8480", one for each listener that serves.
   std::vector<std::string> addresses() const;
+  /// Their sockets.
+  std::vector<int> sockets() const;
 
  private:
   struct Listener {
@@ -53,6 +62,7 @@ class Listeners {
   /// For each address the listener that is open there, each of them once; null where there is none.
   std::vector<Listener*> find_open(const std::vector<Address>& addresses);
 
+  const std::vector<int> inherited_;
   /// The budget of all servers together.
   const std::shared_ptr<http::BodyBudget> body_budget_ = std::make_shared<http::BodyBudget>();
   std::vector<Listener> listeners_;  ///< in the order of the settings
@@ -101,8 +111,9 @@ class DaemonRecord {
 class Daemon {
  public:
   /// Starts listeners and workers. Throws ConfigError, DependencyError, or std::runtime_error when
-  /// an address cannot be listened on. `trusted_clock` must outlive this object.
-  Daemon(const config::Settings& settings, TrustedClock& trusted_clock);
+  /// an address cannot be listened on. `trusted_clock` must outlive this object. `inherited`: as of
+  /// Listeners.
+  Daemon(const config::Settings& settings, TrustedClock& trusted_clock, std::vector<int> inherited);
   /// Stops listeners, workers, writer and store, in this order; requests in progress get their response
   /// first.
   ~Daemon();
@@ -118,6 +129,9 @@ class Daemon {
 
   /// "127.0.0.1:8480", one for each listener.
   std::vector<std::string> listen_addresses() const { return listeners_.addresses(); }
+  std::vector<int> listening_sockets() const { return listeners_.sockets(); }
+  /// Another process will serve the same sockets when this one has ended.
+  void expect_successor() { has_successor_ = true; }
   /// False when a worker's heartbeat is too old; the systemd watchdog is then not notified.
   bool workers_alive() const { return serving_.application->workers_alive(); }
   /// Whether the server secret was rotated and its file is here (OPS-38); false for a while after an attempt.
@@ -143,6 +157,7 @@ class Daemon {
   TrustedClock& trusted_clock_;
   DaemonRecord record_;  ///< the applications' workers use it
   Listeners listeners_;
+  bool has_successor_ = false;
   Serving serving_;
   UtcMillis rotation_followed_at_{INT64_MIN / 2};
   /// Each application has a slot; its leases are named after it.

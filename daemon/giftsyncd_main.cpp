@@ -17,7 +17,9 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <iostream>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -86,6 +88,89 @@ class WatchdogExtension {
   std::uint64_t configured_usec_ = 0;
 };
 
+/// The listening sockets that systemd keeps from one process to the next (FileDescriptorStoreMax), or has
+/// opened itself (a socket unit): while the daemon is restarted connections wait and none is refused
+/// (OPS-39).
+class KeptSockets {
+ public:
+  /// Takes those that this process got.
+  KeptSockets() {
+    char** names = nullptr;
+    const int count = sd_listen_fds_with_names(1, &names);
+    for (int i = 0; i < count; ++i) {
+      const int socket = SD_LISTEN_FDS_START + i;
+      const std::string address = http::address_of_socket(socket).value_or("no TCP address");
+      inherited_[address] = socket;
+      (names[i] == name_of(address) ? kept_ : of_units_).insert(address);
+      ::free(names[i]);
+    }
+    ::free(names);
+  }
+
+  std::vector<int> inherited() const {
+    std::vector<int> sockets;
+    for (const auto& [address, socket] : inherited_) sockets.push_back(socket);
+    return sockets;
+  }
+
+  /// Before the daemon listens as `settings` say: what systemd keeps besides is closed, so that connections
+  /// there are refused and the address may be opened in another way. Logs what a socket unit opened besides.
+  void leave_others(const config::ServerSettings& settings) {
+    std::set<std::string> named;
+    for (const std::string& listen : {settings.listen, settings.admin_listen})
+      if (!listen.empty()) named.insert(http::resolved_address(listen));
+    leave([&](const std::string& address) { return !named.contains(address); });
+    for (const std::string& address : of_units_)
+      if (!named.contains(address))
+        spdlog::error(
+            "a socket unit of systemd listens on {}, where the daemon will not answer: write the same "
+            "address in its "
+            "ListenStream and in server.listen or server.admin_listen, then restart both",
+            address);
+  }
+
+  /// The start has failed: connections are refused, as long as no process can answer them.
+  void leave_all() {
+    leave([](const std::string&) { return true; });
+  }
+
+  /// Lets systemd keep what the daemon listens on.
+  void keep(Daemon& daemon) {
+    const std::vector<std::string> addresses = daemon.listen_addresses();
+    const std::vector<int> sockets = daemon.listening_sockets();
+    for (std::size_t i = 0; i < addresses.size(); ++i) {
+      const std::string state = "FDSTORE=1\nFDNAME=" + name_of(addresses[i]);
+      const bool is_of_unit = of_units_.contains(addresses[i]);
+      if (!is_of_unit && sd_pid_notify_with_fds(0, 0, state.c_str(), &sockets[i], 1) <= 0) continue;
+      if (!is_of_unit) kept_.insert(addresses[i]);
+      daemon.expect_successor();
+    }
+  }
+
+ private:
+  /// A name has no colon.
+  static std::string name_of(std::string address) {
+    std::ranges::replace(address, ':', '/');
+    return address;
+  }
+
+  template <class Condition>
+  void leave(Condition is_left) {
+    constexpr std::uint64_t kBarrierMicros = 5'000'000;
+    const auto left = std::erase_if(kept_, [&](const std::string& address) {
+      if (!is_left(address)) return false;
+      if (const auto socket = inherited_.extract(address)) ::close(socket.mapped());
+      sd_notifyf(0, "FDSTOREREMOVE=1\nFDNAME=%s", name_of(address).c_str());
+      return true;
+    });
+    if (left > 0) sd_notify_barrier(0, kBarrierMicros);  // systemd has closed its copies
+  }
+
+  std::map<std::string, int> inherited_;  ///< by address
+  std::set<std::string> kept_;            ///< addresses
+  std::set<std::string> of_units_;        ///< addresses
+};
+
 void announce(const Daemon& daemon, const config::Settings& settings) {
   const std::vector<std::string> addresses = daemon.listen_addresses();
   spdlog::info("giftsyncd {} with {}; store: {}; CRM: {}", GIFTSYNC_VERSION, settings.file,
@@ -118,26 +203,29 @@ void log_warnings(const config::Settings& settings) {
 }
 
 /// Reloads the settings from their file. On any fault the old ones stay in force; returns the fault's lines.
-std::vector<std::string> try_reload(Daemon& daemon, config::Settings& settings) {
+std::vector<std::string> try_reload(Daemon& daemon, config::Settings& settings, KeptSockets& sockets) {
   auto read = config::read_settings(settings.file);
   if (!read) return read.error().lines;
   if (auto faults = reload_faults(*read); !faults.empty()) return faults;
   try {
+    sockets.leave_others(read->server);
     daemon.reload(*read);
   } catch (const std::runtime_error& fault) {
+    sockets.keep(daemon);
     return {fault.what()};
   }
+  sockets.keep(daemon);
   settings = std::move(*read);
   return {};
 }
 
-void reload(Daemon& daemon, config::Settings& settings) {
+void reload(Daemon& daemon, config::Settings& settings, KeptSockets& sockets) {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
   sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%lld",
              static_cast<long long>(now.tv_sec) * 1'000'000 + now.tv_nsec / 1000);
   const WatchdogExtension extension;
-  const std::vector<std::string> faults = try_reload(daemon, settings);
+  const std::vector<std::string> faults = try_reload(daemon, settings, sockets);
   for (const std::string& line : faults) spdlog::error("{}", line);
   if (!faults.empty()) {
     daemon.record_refused_reload(faults);
@@ -152,7 +240,7 @@ void reload(Daemon& daemon, config::Settings& settings) {
 }
 
 /// Runs until SIGTERM or SIGINT. Throws ConfigError when the daemon has lost its server secret.
-void serve(Daemon& daemon, config::Settings& settings) {
+void serve(Daemon& daemon, config::Settings& settings, KeptSockets& sockets) {
   const sigset_t signals = watched_signals();
   const timespec interval = watchdog_interval();
   enum class Reload { none, requested, delayed } pending = Reload::none;
@@ -162,7 +250,7 @@ void serve(Daemon& daemon, config::Settings& settings) {
     if (signal == SIGHUP && pending == Reload::none) pending = Reload::requested;
     if (pending != Reload::none && daemon.can_reload()) {
       pending = Reload::none;
-      reload(daemon, settings);
+      reload(daemon, settings, sockets);
     } else if (pending == Reload::requested && signal != SIGHUP) {
       pending = Reload::delayed;
       spdlog::info("the reload waits until a mail or request that began before the last reload has ended");
@@ -233,11 +321,14 @@ int run_daemon(config::Settings settings) {
   const sigset_t signals = watched_signals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // all threads started later inherit the mask
   ::signal(SIGPIPE, SIG_IGN);
+  KeptSockets sockets;
   try {
     TrustedClock trusted_clock;
-    std::optional<Daemon> daemon(std::in_place, settings, trusted_clock);
+    sockets.leave_others(settings.server);
+    std::optional<Daemon> daemon(std::in_place, settings, trusted_clock, sockets.inherited());
+    sockets.keep(*daemon);
     announce(*daemon, settings);
-    serve(*daemon, settings);
+    serve(*daemon, settings, sockets);
     sd_notify(0, "STOPPING=1");
     spdlog::info("stopping: finishing running requests and the current mail; a second signal stops at once");
     restore_fatal_signals();
@@ -245,13 +336,16 @@ int run_daemon(config::Settings settings) {
     spdlog::info("stopped");
     return EX_OK;
   } catch (const wiring::ConfigError& fault) {
+    sockets.leave_all();
     spdlog::error("{}", fault.what());
     return EX_CONFIG;
   } catch (const DependencyError& fault) {
+    sockets.leave_all();
     spdlog::error("cannot start: {} ({} in {})", describe(settings, fault), address_key(settings, fault),
                   settings.file);
     return EX_UNAVAILABLE;
   } catch (const std::runtime_error& fault) {
+    sockets.leave_all();
     spdlog::error("cannot start: {}", fault.what());
     return EX_OSERR;
   }

@@ -37,6 +37,8 @@ class ConnectionRegistry {
 
   /// Connections that were not shut down.
   std::size_t open_count() const;
+  /// From now on each connection ends with its next response. Others are still admitted.
+  void begin_last_responses() { last_responses_.store(true); }
   /// From now on no connection is admitted and is_closing() is true.
   void begin_close() { closing_.store(true); }
 
@@ -46,7 +48,10 @@ class ConnectionRegistry {
   void close_all();
   /// True once begin_close() or close_idle() was called.
   bool is_closing() const { return closing_.load(); }
-  /// Waits until the last slot is released; false when `deadline` passed first. Only after close_idle().
+  /// Whether a response that begins now says that its connection closes.
+  bool ends_with_response() const { return last_responses_.load() || closing_.load(); }
+  /// Waits until the last slot is released; false when `deadline` passed first. Others may
+  /// come before close_idle().
   bool wait_until_empty(Clock::time_point deadline);
   void wait_until_empty();
 
@@ -57,6 +62,7 @@ class ConnectionRegistry {
   bool evict_oldest_idle(const Slot& new_slot, bool same_address_only);
 
   std::atomic<bool> closing_{false};
+  std::atomic<bool> last_responses_{false};
 
   mutable std::mutex mutex_;
   std::size_t max_connections_;  ///< guarded by mutex_

@@ -319,7 +319,7 @@ void HttpConnection::respond(HttpResponse response) {
   release_body();
   const bool client_closes = framing_.stage() == Stage::complete && !framing_.keep_alive();
   closes_ = client_closes || response.close || framing_.stage() != Stage::complete ||
-            context_.registry.is_closing();
+            context_.registry.ends_with_response();
   begin_sending(std::move(response), request.request_id);
 }
 

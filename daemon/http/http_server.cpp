@@ -1,7 +1,11 @@
 #include "daemon/http/http_server.h"
 
+#include <fcntl.h>
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -11,6 +15,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/system/system_error.hpp>
 #include <chrono>
+#include <cstddef>
 #include <future>
 #include <optional>
 #include <stdexcept>
@@ -37,9 +42,29 @@ constexpr int kAcceptsAtOnce = 64;
 /// Without a free descriptor or memory the next accept waits.
 constexpr std::chrono::milliseconds kAcceptRetry{100};
 
+tcp::acceptor listener_of(boost::asio::io_context& io, const HttpServerOptions& options) {
+  auto inherited = adopt_listener(io, options.listen, options.inherited_sockets);
+  return inherited ? std::move(*inherited) : open_listener(io, options.listen);
+}
+
 std::shared_ptr<BodyBudget> budget_of(const HttpServerOptions& options) {
   return options.body_budget ? options.body_budget : std::make_shared<BodyBudget>();
 }
+
+/// Held while a server has its address. The port alone would not tell, where two processes have one socket.
+class AddressLock {
+ public:
+  explicit AddressLock(int descriptor) : descriptor_(descriptor) {}
+  ~AddressLock() { ::close(descriptor_); }
+  AddressLock(const AddressLock&) = delete;
+  AddressLock& operator=(const AddressLock&) = delete;
+
+ private:
+  const int descriptor_;
+};
+
+/// The name of an abstract Unix socket is taken once on a machine. Throws std::runtime_error when it is.
+int lock_address(const std::string& address);
 
 }  // namespace
 
@@ -50,8 +75,9 @@ struct HttpServer::Impl {
       : service(std::make_shared<HttpService>(options, std::move(handler))),
         registry(options.max_connections, options.max_connections_per_address),
         body_budget(budget_of(options)),
-        listener(open_listener(io, options.listen)),
-        address(address_text(listener.local_endpoint())) {
+        listener(listener_of(io, options)),
+        address(address_text(listener.local_endpoint())),
+        address_lock(lock_address(address)) {
     reserve_descriptors(options.max_connections + kDescriptorMargin);
   }
 
@@ -74,6 +100,7 @@ struct HttpServer::Impl {
   boost::asio::steady_timer accept_retry{io};
   std::optional<std::chrono::steady_clock::time_point> accept_fault_logged_at;
   const std::string address;
+  const AddressLock address_lock;
   DeadlineSweep deadlines{io};
   std::optional<HandlerPools> pools{std::in_place};
   ConnectionContext context{io, service, registry, *pools, *body_budget, deadlines};
@@ -156,16 +183,26 @@ void HttpServer::exchange(const HttpServerOptions& options, HttpHandler handler,
   impl_->service.set(std::make_shared<HttpService>(options, std::move(handler), std::move(use)));
 }
 
-void HttpServer::stop(std::int64_t grace_millis) {
+void HttpServer::stop(std::int64_t grace_millis, std::int64_t idle_millis) {
   if (impl_->stopped.exchange(true)) return;
+  const std::chrono::milliseconds idle(idle_millis);
+  const auto wait_for_last_requests = [this](std::chrono::milliseconds patience) {
+    impl_->registry.wait_until_empty(ConnectionRegistry::Clock::now() + patience);
+  };
+  if (idle_millis > 0) {
+    impl_->registry.begin_last_responses();
+    wait_for_last_requests(idle * 3 / 4);
+  }
   // First phase: the listener stops and idle connections are closed. Who is refused a connection may rely on
-  // it that each response from now on says that its connection closes.
-  impl_->registry.begin_close();
+  // it that each response from now on says that its connection closes. Where the next process accepts
+  // connections, none is accepted here any more that would be closed without a response.
+  if (idle_millis == 0) impl_->registry.begin_close();
   impl_->run_on_io_thread([impl = impl_.get()] {
     error_code ignored;
     impl->listener.close(ignored);
     impl->accept_retry.cancel();
   });
+  if (idle_millis > 0) wait_for_last_requests(idle / 4);
   impl_->registry.close_idle();
   // Second phase: requests in flight are answered within the grace period.
   const auto deadline = ConnectionRegistry::Clock::now() + std::chrono::milliseconds(grace_millis);
@@ -181,6 +218,10 @@ void HttpServer::stop(std::int64_t grace_millis) {
 
 std::string HttpServer::listen_address() const {
   return impl_->address;
+}
+
+int HttpServer::socket() const {
+  return impl_->listener.native_handle();
 }
 
 std::size_t HttpServer::open_connections() const {
@@ -244,6 +285,19 @@ tcp::endpoint parse_listen(boost::asio::io_context& io, const std::string& liste
   return found.begin()->endpoint();
 }
 
+int lock_address(const std::string& address) {
+  sockaddr_un name{};
+  name.sun_family = AF_UNIX;
+  const std::string text = "giftsyncd " + address;
+  std::copy(text.begin(), text.end(), name.sun_path + 1);
+  const int lock = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + text.size());
+  if (lock >= 0 && ::bind(lock, reinterpret_cast<const sockaddr*>(&name), size) == 0) return lock;
+  const int error = errno;
+  ::close(lock);
+  throw_error(address, advice_for(error));
+}
+
 }  // namespace
 
 tcp::acceptor open_listener(boost::asio::io_context& io, const std::string& listen) {
@@ -261,6 +315,39 @@ tcp::acceptor open_listener(boost::asio::io_context& io, const std::string& list
   } catch (const boost::system::system_error& error) {
     throw_error(listen, advice_for(error.code().value()));
   }
+}
+
+std::optional<tcp::acceptor> adopt_listener(boost::asio::io_context& io, const std::string& listen,
+                                            std::span<const int> sockets) {
+  if (sockets.empty()) return std::nullopt;
+  const tcp::endpoint endpoint = parse_listen(io, listen);
+  for (const int socket : sockets) {
+    if (address_of_socket(socket) != address_text(endpoint)) continue;
+    tcp::acceptor acceptor(io, endpoint.protocol(), ::fcntl(socket, F_DUPFD_CLOEXEC, 0));
+    acceptor.set_option(tcp::acceptor::enable_connection_aborted(true));
+    acceptor.non_blocking(true);
+    return acceptor;
+  }
+  return std::nullopt;
+}
+
+std::string resolved_address(const std::string& listen) {
+  boost::asio::io_context io;
+  return address_text(parse_listen(io, listen));
+}
+
+std::optional<std::string> address_of_socket(int socket) {
+  tcp::endpoint bound;
+  auto size = static_cast<socklen_t>(bound.capacity());
+  if (::getsockname(socket, bound.data(), &size) != 0) return std::nullopt;
+  const auto family = bound.data()->sa_family;
+  int listens = 0;
+  socklen_t option_size = sizeof listens;
+  if ((family != AF_INET && family != AF_INET6) ||
+      ::getsockopt(socket, SOL_SOCKET, SO_ACCEPTCONN, &listens, &option_size) != 0 || listens == 0)
+    return std::nullopt;
+  bound.resize(size);
+  return address_text(bound);
 }
 
 std::string address_text(const tcp::endpoint& endpoint) {

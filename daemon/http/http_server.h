@@ -13,6 +13,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,6 +25,9 @@ namespace giftsync::http {
 
 struct HttpServerOptions {
   std::string listen;  ///< "127.0.0.1:8480", "[::1]:8480", "0.0.0.0:0" (0: any free port)
+  /// Sockets that listen already. The one whose address `listen` is, is served instead of a new one; others
+  /// are left alone.
+  std::span<const int> inherited_sockets;
   std::size_t max_body_bytes =
       1 << 20;  ///< beyond it the handler sees body_too_large and the connection is closed
   std::size_t max_connections = 1000;  ///< beyond it the oldest idle connection is evicted
@@ -40,7 +45,7 @@ struct HttpServerOptions {
 class HttpServer {
  public:
   /// Binds and listens, but serves only after start(). Throws std::runtime_error with the address and the
-  /// reason, for example that it is in use.
+  /// reason, for example that it is in use: by another program, or by a daemon that has the same socket.
   HttpServer(const HttpServerOptions& options, HttpHandler handler);
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
@@ -52,13 +57,16 @@ class HttpServer {
   /// `options.listen` and `options.body_budget` are ignored. Any thread.
   /// `use` is released when the next exchange has happened and the last of its requests has ended.
   void exchange(const HttpServerOptions& options, HttpHandler handler, std::shared_ptr<const void> use = {});
-  /// Two-phase stop: no new connections, idle ones closed, requests in flight answered within `grace_millis`,
-  /// then all threads joined. A second call does nothing.
-  void stop(std::int64_t grace_millis);
+  /// Two-phase stop: no new connections, idle ones closed after `idle_millis`, requests in flight answered
+  /// within `grace_millis`, then all threads joined. A second call does nothing. Until it is closed, an idle
+  /// connection may make one more request, whose response says that it closes.
+  void stop(std::int64_t grace_millis, std::int64_t idle_millis = 0);
 
   /// "127.0.0.1:8480", with the real port.
   std::string listen_address() const;
   std::size_t open_connections() const;
+  /// The listening socket's descriptor. Not during and after stop().
+  int socket() const;
 
  private:
   struct Impl;
@@ -70,6 +78,17 @@ class HttpServer {
 /// Binds and listens on "127.0.0.1:8480", "[::1]:8480" or "0.0.0.0:0" ("[::]:0" takes IPv4 too). A second
 /// listener on the port fails. Throws std::runtime_error with the address, the reason and what to do.
 boost::asio::ip::tcp::acceptor open_listener(boost::asio::io_context& io, const std::string& listen);
+
+/// Takes over that of `sockets` which listens on this address, if one does: with a descriptor of its own.
+std::optional<boost::asio::ip::tcp::acceptor> adopt_listener(boost::asio::io_context& io,
+                                                             const std::string& listen,
+                                                             std::span<const int> sockets);
+
+/// "127.0.0.1:8480" of "localhost:8480". Throws std::runtime_error when it is no address with a port.
+std::string resolved_address(const std::string& listen);
+
+/// Where a TCP socket listens, as address_text(); nothing when it does not.
+std::optional<std::string> address_of_socket(int socket);
 
 /// "127.0.0.1:8480" or "[::1]:8480".
 std::string address_text(const boost::asio::ip::tcp::endpoint& endpoint);

@@ -170,11 +170,16 @@ class DaemonFixture:
         return [tuple(row.split("\x1f")) for row in text.split("\x1e")] if text else []
 
     # ---- The daemon ---------------------------------------------------------------------------------------------
-    def start(self, environment=None, wait=True):
+    def start(self, environment=None, wait=True, manager=None):
+        """`manager`: a ServiceManager, whose sockets it gets."""
         assert self.daemon is None, "one daemon at a time"
+        command = [GIFTSYNCD, "--config", str(self.settings)]
+        launch, sockets = manager.launch() if manager else ({}, {})
+        if manager:
+            command = ["/bin/sh", "-c", 'LISTEN_PID=$$ exec "$@"', "sh", *command]
         with open(self.log_path, "ab") as log:
-            self.daemon = subprocess.Popen([GIFTSYNCD, "--config", str(self.settings)], stdout=log, stderr=log,
-                                           stdin=subprocess.DEVNULL, env={**os.environ, **(environment or {})})
+            self.daemon = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL,
+                                           env={**os.environ, **sockets, **(environment or {})}, **launch)
         if wait:
             self.wait_ready()
         return self

@@ -1,17 +1,21 @@
 #!/usr/bin/python3
-"""Reloads while clients call and a relay hangs: no call is refused, nothing is lost and no mail repeats.
+"""Reloads and restarts while clients call: no call is refused, nothing is lost and no mail repeats.
 
-RELOADS (6) good and as many bad ones, CLIENTS (64).
+RELOADS (6) good and as many bad ones, CLIENTS (64). RESTARTS (3) behind sockets that a service manager keeps.
 """
 import collections
 import os
 import signal
+import socket
 import threading
+import time
 
 import daemon_fixture
 from http_client import NO_RESPONSE, Client
+from service_manager import ServiceManager
 from smtp_relay import SmtpRelay
 
+RESTARTS = int(os.environ.get("RESTARTS", "3"))
 RELOADS = int(os.environ.get("RELOADS", "6"))
 CLIENTS = int(os.environ.get("CLIENTS", "64"))
 BAD_SETTINGS = [("limits: { max_recipients: none }\n", "max_recipients"),
@@ -26,17 +30,20 @@ class Callers:
         self.acknowledged = []
         self.failures = collections.Counter()
         self.calls = 0
+        self.slowest = 0
         self.stopping = threading.Event()
         self.threads = [threading.Thread(target=self.send if number % 2 else self.probe, args=(number,)) for number in range(CLIENTS)]
         for thread in self.threads:
             thread.start()
 
     def call(self, client, expected, function, *arguments):
+        begun = time.monotonic()
         try:
             status = function(*arguments).status
         except NO_RESPONSE as failure:
             status = repr(failure)
         self.calls += 1
+        self.slowest = max(self.slowest, time.monotonic() - begun)
         if status != expected:
             self.failures[status] += 1
         return status == expected
@@ -120,6 +127,67 @@ class Reload(daemon_fixture.DaemonTestCase):
         fixture.stop()
         self.assertEqual(fixture.query("SELECT state FROM mail_outbox GROUP BY state"), [("accepted",)])
         self.assertEqual((len(relay.journal()), len(list(fixture.outbox.glob("*.eml")))), (1, 1))
+
+    # OPS-39
+    def test_a_restart_behind_kept_sockets_refuses_no_call(self):
+        fixture = self.new_fixture().seed()
+        manager = ServiceManager(fixture.folder)
+        self.addCleanup(manager.close)
+        fixture.start(manager=manager)
+        daemon_fixture.wait_until(lambda: manager.kept, "the socket that is to be kept")
+        callers = Callers(fixture)
+        self.addCleanup(callers.stop)
+        for _ in range(RESTARTS):
+            goal = callers.calls + 2 * CLIENTS
+            daemon_fixture.wait_until(lambda goal=goal: callers.calls >= goal, "further calls")
+            fixture.signal(signal.SIGTERM)
+            self.assertEqual(fixture.wait_end(), 0)
+            fixture.start(manager=manager)
+        callers.stop()
+        print(f"{callers.calls} calls, {len(callers.acknowledged)} gifts, {RESTARTS} restarts, slowest {callers.slowest:.2f} s: "
+              f"{dict(callers.failures)}", flush=True)
+        self.assertEqual(callers.failures, {})
+        stored = [row[0] for row in fixture.query("SELECT email FROM recipient_transaction")]
+        self.assertEqual(sorted(callers.acknowledged), sorted(stored))
+        self.assertEqual(len(manager.kept), 1)
+
+    # OPS-39
+    def test_an_address_that_is_left_is_kept_no_more(self):
+        fixture = self.new_fixture().seed()
+        manager = ServiceManager(fixture.folder)
+        self.addCleanup(manager.close)
+        fixture.start(manager=manager)
+        former = fixture.port
+        daemon_fixture.wait_until(lambda: manager.kept, "the socket that is to be kept")
+        for is_restarted in (False, True):
+            port = daemon_fixture.free_port()
+            fixture.settings.write_text(fixture.settings.read_text(encoding="utf-8").replace(f'"127.0.0.1:{former}"', f'"127.0.0.1:{port}"'),
+                                        encoding="utf-8")
+            fixture.port = port
+            if is_restarted:
+                fixture.stop()
+                fixture.start(manager=manager)
+            else:
+                fixture.signal(signal.SIGHUP)
+                fixture.wait_ready()
+            daemon_fixture.wait_until(lambda port=port: list(manager.kept) == [f"127.0.0.1/{port}"], "the new socket alone to be kept")
+            with self.assertRaises(ConnectionRefusedError):
+                socket.create_connection(("127.0.0.1", former), timeout=5)
+            former = port
+
+    # OPS-39
+    def test_no_second_daemon_serves_a_socket(self):
+        fixture = self.new_fixture().seed()
+        manager = ServiceManager(fixture.folder)
+        self.addCleanup(manager.close)
+        fixture.start(manager=manager)
+        daemon_fixture.wait_until(lambda: manager.kept, "the socket that is to be kept")
+        first, fixture.daemon = fixture.daemon, None
+        fixture.start(manager=manager, wait=False)
+        self.assertEqual(fixture.wait_end(), 71)
+        self.assertIn("the address is already in use", fixture.log())
+        fixture.daemon = first
+        self.assertTrue(fixture.is_ready())
 
     # OPS-3
     def test_two_listeners_on_any_port_stay(self):
