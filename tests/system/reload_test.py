@@ -176,6 +176,20 @@ class Reload(daemon_fixture.DaemonTestCase):
             former = port
 
     # OPS-39
+    def test_an_address_that_overlaps_the_kept_one_is_opened(self):
+        fixture = self.new_fixture().seed()
+        manager = ServiceManager(fixture.folder)
+        self.addCleanup(manager.close)
+        fixture.start(manager=manager)
+        settings = fixture.settings.read_text(encoding="utf-8")
+        for host in ("0.0.0.0", "127.0.0.1"):
+            fixture.settings.write_text(settings.replace(f'listen: "127.0.0.1:{fixture.port}"', f'listen: "{host}:{fixture.port}"'),
+                                        encoding="utf-8")
+            fixture.stop()
+            fixture.start(manager=manager)
+            daemon_fixture.wait_until(lambda host=host: list(manager.kept) == [f"{host}/{fixture.port}"], "the new socket alone to be kept")
+
+    # OPS-39
     def test_no_second_daemon_serves_a_socket(self):
         fixture = self.new_fixture().seed()
         manager = ServiceManager(fixture.folder)
