@@ -195,8 +195,12 @@ std::string lock_count(soci::session& session) {
 /// they are left out.
 bool try_count(sql::Database& database, const UsageLimit& kind, bool makes_rows,
                const std::function<bool()>& may_continue) {
-  const auto [token, was_counted] = database.write(
-      [&](soci::session& session) { return std::pair(lock_count(session), is_counted(session, kind)); });
+  bool was_counted = false;
+  const std::string token = database.write([&](soci::session& session) {
+    std::string last = lock_count(session);
+    was_counted = is_counted(session, kind);
+    return last;
+  });
   const std::optional<Differences> differences = compare(database, kind, may_continue);
   if (!differences) return false;
   if (differences->empty() && was_counted) return true;
