@@ -491,6 +491,10 @@ UsageCount GiftRequests::keep_allowed(soci::session& session, UsageCount::Use us
 
 GiftRequests::Inserted GiftRequests::insert(soci::session& session, UsageCount::Use use,
                                             std::span<const Draft> drafts, const OtherWrites& others) {
+  if (drafts.empty()) {
+    if (others) others(session);
+    return {};
+  }
   std::vector<std::string> keys;
   for (const Draft& draft : drafts) {
     if (draft.input->idempotency) keys.push_back(draft.input->idempotency->key);

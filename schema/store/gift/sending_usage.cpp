@@ -244,6 +244,11 @@ std::vector<Adjustment> select_adjustments(soci::session& session, const std::st
       into(row.amount));
 }
 
+void add_to(Usage& sum, const Usage& more) {
+  sum.gifts += more.gifts;
+  sum.amount = sum.amount + more.amount;
+}
+
 /// What the adjustments change, by sending_usage.id.
 std::map<std::string, Usage> sums_of(const std::vector<Adjustment>& adjustments) {
   std::map<std::string, Usage> sums;
@@ -253,19 +258,11 @@ std::map<std::string, Usage> sums_of(const std::vector<Adjustment>& adjustments)
     if (adjustment.organization)
       scopes.push_back(usage_scope(BudgetKind::organization, *adjustment.organization));
     for (const std::string& scope : scopes) {
-      for (const std::string& period : {adjustment.day, adjustment.day.substr(0, 7)}) {
-        Usage& sum = sums[row_id(period, scope)];
-        sum.gifts += adjustment.gifts;
-        sum.amount = sum.amount + adjustment.amount;
-      }
+      for (const std::string& period : {adjustment.day, adjustment.day.substr(0, 7)})
+        add_to(sums[row_id(period, scope)], {adjustment.gifts, adjustment.amount});
     }
   }
   return sums;
-}
-
-void add_to(Usage& sum, const Usage& more) {
-  sum.gifts += more.gifts;
-  sum.amount = sum.amount + more.amount;
 }
 
 template <class Limit>
