@@ -124,8 +124,7 @@ class KeptSockets {
       if (!named.contains(address))
         spdlog::error(
             "a socket unit of systemd listens on {}, where the daemon will not answer: write the same "
-            "address in its "
-            "ListenStream and in server.listen or server.admin_listen, then restart both",
+            "address in its ListenStream and in server.listen or server.admin_listen, then restart both",
             address);
   }
 
@@ -206,17 +205,17 @@ void log_warnings(const config::Settings& settings) {
 std::vector<std::string> try_reload(Daemon& daemon, config::Settings& settings, KeptSockets& sockets) {
   auto read = config::read_settings(settings.file);
   if (!read) return read.error().lines;
-  if (auto faults = reload_faults(*read); !faults.empty()) return faults;
+  auto faults = reload_faults(*read);
+  if (!faults.empty()) return faults;
   try {
     sockets.leave_others(read->server);
     daemon.reload(*read);
+    settings = std::move(*read);
   } catch (const std::runtime_error& fault) {
-    sockets.keep(daemon);
-    return {fault.what()};
+    faults = {fault.what()};
   }
   sockets.keep(daemon);
-  settings = std::move(*read);
-  return {};
+  return faults;
 }
 
 void reload(Daemon& daemon, config::Settings& settings, KeptSockets& sockets) {
@@ -308,7 +307,8 @@ void limit_heaps() {
   ::mallopt(M_ARENA_MAX, kHeaps);
 }
 
-int run_daemon(config::Settings settings) {
+/// Until it is stopped; returns the exit code.
+int run_daemon(config::Settings& settings, KeptSockets& sockets) {
   limit_heaps();
   set_up_logging(settings.log.level, settings.log.json);
   log_warnings(settings);
@@ -321,7 +321,6 @@ int run_daemon(config::Settings settings) {
   const sigset_t signals = watched_signals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // all threads started later inherit the mask
   ::signal(SIGPIPE, SIG_IGN);
-  KeptSockets sockets;
   try {
     TrustedClock trusted_clock;
     sockets.leave_others(settings.server);
@@ -336,16 +335,13 @@ int run_daemon(config::Settings settings) {
     spdlog::info("stopped");
     return EX_OK;
   } catch (const wiring::ConfigError& fault) {
-    sockets.leave_all();
     spdlog::error("{}", fault.what());
     return EX_CONFIG;
   } catch (const DependencyError& fault) {
-    sockets.leave_all();
     spdlog::error("cannot start: {} ({} in {})", describe(settings, fault), address_key(settings, fault),
                   settings.file);
     return EX_UNAVAILABLE;
   } catch (const std::runtime_error& fault) {
-    sockets.leave_all();
     spdlog::error("cannot start: {}", fault.what());
     return EX_OSERR;
   }
@@ -415,7 +411,11 @@ class Giftsyncd : public Poco::Util::ServerApplication {
       print_lines(settings.error().lines);
       return EX_CONFIG;
     }
-    return given_.contains("check") ? check(*settings) : run_daemon(std::move(*settings));
+    if (given_.contains("check")) return check(*settings);
+    KeptSockets sockets;
+    const int code = run_daemon(*settings, sockets);
+    if (code != EX_OK) sockets.leave_all();
+    return code;
   }
 
   static int usage_error(const std::string& fault) {

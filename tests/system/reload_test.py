@@ -128,13 +128,17 @@ class Reload(daemon_fixture.DaemonTestCase):
         self.assertEqual(fixture.query("SELECT state FROM mail_outbox GROUP BY state"), [("accepted",)])
         self.assertEqual((len(relay.journal()), len(list(fixture.outbox.glob("*.eml")))), (1, 1))
 
-    # OPS-39
-    def test_a_restart_behind_kept_sockets_refuses_no_call(self):
+    def start_with_manager(self):
         fixture = self.new_fixture().seed()
         manager = ServiceManager(fixture.folder)
         self.addCleanup(manager.close)
         fixture.start(manager=manager)
         daemon_fixture.wait_until(lambda: manager.kept, "the socket that is to be kept")
+        return fixture, manager
+
+    # OPS-39
+    def test_a_restart_behind_kept_sockets_refuses_no_call(self):
+        fixture, manager = self.start_with_manager()
         callers = Callers(fixture)
         self.addCleanup(callers.stop)
         for _ in range(RESTARTS):
@@ -153,17 +157,11 @@ class Reload(daemon_fixture.DaemonTestCase):
 
     # OPS-39
     def test_an_address_that_is_left_is_kept_no_more(self):
-        fixture = self.new_fixture().seed()
-        manager = ServiceManager(fixture.folder)
-        self.addCleanup(manager.close)
-        fixture.start(manager=manager)
+        fixture, manager = self.start_with_manager()
         former = fixture.port
-        daemon_fixture.wait_until(lambda: manager.kept, "the socket that is to be kept")
         for is_restarted in (False, True):
-            port = daemon_fixture.free_port()
-            fixture.settings.write_text(fixture.settings.read_text(encoding="utf-8").replace(f'"127.0.0.1:{former}"', f'"127.0.0.1:{port}"'),
-                                        encoding="utf-8")
-            fixture.port = port
+            port = fixture.port = daemon_fixture.free_port()
+            fixture.write_settings()
             if is_restarted:
                 fixture.stop()
                 fixture.start(manager=manager)
@@ -177,10 +175,7 @@ class Reload(daemon_fixture.DaemonTestCase):
 
     # OPS-39
     def test_an_address_that_overlaps_the_kept_one_is_opened(self):
-        fixture = self.new_fixture().seed()
-        manager = ServiceManager(fixture.folder)
-        self.addCleanup(manager.close)
-        fixture.start(manager=manager)
+        fixture, manager = self.start_with_manager()
         settings = fixture.settings.read_text(encoding="utf-8")
         for host in ("0.0.0.0", "127.0.0.1"):
             fixture.settings.write_text(settings.replace(f'listen: "127.0.0.1:{fixture.port}"', f'listen: "{host}:{fixture.port}"'),
@@ -191,11 +186,7 @@ class Reload(daemon_fixture.DaemonTestCase):
 
     # OPS-39
     def test_no_second_daemon_serves_a_socket(self):
-        fixture = self.new_fixture().seed()
-        manager = ServiceManager(fixture.folder)
-        self.addCleanup(manager.close)
-        fixture.start(manager=manager)
-        daemon_fixture.wait_until(lambda: manager.kept, "the socket that is to be kept")
+        fixture, manager = self.start_with_manager()
         first, fixture.daemon = fixture.daemon, None
         fixture.start(manager=manager, wait=False)
         self.assertEqual(fixture.wait_end(), 71)

@@ -12,7 +12,6 @@ class ServiceManager:
     def __init__(self, folder):
         self.path = str(pathlib.Path(folder) / "notify")
         self.kept = {}  # name: descriptor
-        self.notices = []
         self.server = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.server.bind(self.path)
         self.thread = threading.Thread(target=self.run, daemon=True)
@@ -34,15 +33,13 @@ class ServiceManager:
             for descriptor in descriptors:
                 os.set_inheritable(descriptor, False)  # the next process gets copies alone
             self.take(notice, list(descriptors))
-            self.notices.append(notice)
 
     def take(self, notice, descriptors):
         name = notice.get("FDNAME")
         if "FDSTORE" in notice and name not in self.kept:
             self.kept[name] = descriptors.pop()
-        if "FDSTOREREMOVE" in notice:
-            if name in self.kept:
-                os.close(self.kept.pop(name))
+        if "FDSTOREREMOVE" in notice and name in self.kept:
+            os.close(self.kept.pop(name))
         for descriptor in descriptors:
             os.close(descriptor)
 
