@@ -4,7 +4,7 @@ if(CCACHE)
   # Paths below the checkout count as relative ones, so that another checkout (as continuous integration makes) finds what
   # an earlier one compiled.
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
-      CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
+      CCACHE_SLOPPINESS=pch_defines,time_macros ${CMAKE_SOURCE_DIR}/cmake/without_old_header ${CCACHE})
 endif()
 
 add_library(giftsync_flags INTERFACE)
