@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include <chrono>
+#include <utility>
 
 #include "platform/dependency_error.h"
 
@@ -25,8 +26,12 @@ PeriodicWorker::PeriodicWorker(Options options)
     : options_(std::move(options)), last_heartbeat_millis_(steady_millis()), thread_([this] { run(); }) {}
 
 PeriodicWorker::~PeriodicWorker() {
+  finish();
+}
+
+void PeriodicWorker::finish() {
   request_stop();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 void PeriodicWorker::request_stop() {
@@ -63,12 +68,22 @@ bool PeriodicWorker::run_step() {
     if (consecutive_failures_ > 0)
       spdlog::info("{}: recovered after {} failed attempts", options_.name, consecutive_failures_);
     consecutive_failures_ = 0;
+    logged_reason_.clear();
     return more;
   } catch (const DependencyError& error) {
-    if (consecutive_failures_++ == 0)
-      spdlog::error("{}: {}; retrying until it succeeds", options_.name, error.what());
+    ++consecutive_failures_;
+    log_fault(error.what());
     return false;
   }
+}
+
+/// An outage may end in another fault: an old primary instead of no server.
+void PeriodicWorker::log_fault(std::string reason) {
+  std::string without_digits = reason;
+  std::erase_if(without_digits, [](char c) { return c >= '0' && c <= '9'; });
+  if (consecutive_failures_ > 1 && without_digits == logged_reason_) return;
+  spdlog::error("{}: {}; retrying until it succeeds", options_.name, reason);
+  logged_reason_ = std::move(without_digits);
 }
 
 /// A wake-up does not end it.

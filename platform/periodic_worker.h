@@ -1,7 +1,7 @@
 // platform: one thread that repeats one step. The step returns whether there is more to do at once; otherwise
 // the worker waits for a wake-up or its interval. While callers wait for a response it uses only a share of
 // the time. A step that throws DependencyError is repeated after a back-off; the error is logged
-// once when it begins and once when it ends (ARCH-27).
+// when it begins, when its reason changes (other numbers are the same reason), and when it ends (ARCH-27).
 #pragma once
 
 #include <pthread.h>
@@ -30,7 +30,7 @@ class PeriodicWorker {
   };
   /// Wakes the worker: the next step starts at once.
   explicit PeriodicWorker(Options options);
-  /// Lets the current step finish, then joins the thread.
+  /// Calls finish().
   ~PeriodicWorker();
   PeriodicWorker(const PeriodicWorker&) = delete;
   PeriodicWorker& operator=(const PeriodicWorker&) = delete;
@@ -38,6 +38,8 @@ class PeriodicWorker {
   void wake();
   /// Requests the stop without waiting for it.
   void request_stop();
+  /// Waits until the current step has ended and none follows. By one thread.
+  void finish();
   /// For long steps: records a heartbeat; false: the step should end.
   bool heartbeat_and_should_run();
   /// Time since the last heartbeat.
@@ -48,6 +50,7 @@ class PeriodicWorker {
   /// True when the step has more to do.
   bool run_step();
   void pause(std::int64_t millis);
+  void log_fault(std::string reason);
 
   const Options options_;
   std::atomic<std::int64_t> last_heartbeat_millis_;
@@ -56,6 +59,7 @@ class PeriodicWorker {
   bool wake_requested_ = false;            // guarded by mutex_
   bool stop_requested_ = false;            // guarded by mutex_
   std::int64_t consecutive_failures_ = 0;  // used by the worker's thread only
+  std::string logged_reason_;              // used by the worker's thread only; without digits
   std::thread thread_;                     // last: it uses all of the above
 };
 
