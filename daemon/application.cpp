@@ -24,12 +24,14 @@ namespace giftsync::daemon {
 struct Application::Parts {
   Parts(const config::Settings& settings, TrustedClock& trusted_clock, const std::string& instance_id);
   /// Also runs when a later step of the start failed.
-  ~Parts();
+  ~Parts() { stop(); }
+  void stop();
 
   SharedParts shared;
   Workers workers;
   GroupCommitWriter writer;
   Endpoints endpoints;
+  bool has_stopped = false;
 };
 
 Application::Parts::Parts(const config::Settings& settings, TrustedClock& trusted_clock,
@@ -51,7 +53,8 @@ Application::Parts::Parts(const config::Settings& settings, TrustedClock& truste
   wiring::open_erased_addresses(settings, shared.store);
 }
 
-Application::Parts::~Parts() {
+void Application::Parts::stop() {
+  if (std::exchange(has_stopped, true)) return;
   workers.request_stop();
   workers.stop();
   endpoints.close();
@@ -81,6 +84,14 @@ void Application::start(const Leases& leases, std::function<void()> keep_record)
 
 void Application::request_stop() {
   parts_->workers.request_stop();
+}
+
+void Application::finish_steps() {
+  parts_->workers.finish();
+}
+
+void Application::stop() {
+  parts_->stop();
 }
 
 http::Router& Application::router() {

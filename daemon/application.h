@@ -34,7 +34,7 @@ class Application {
   /// Migrates the store; no worker runs yet. Throws ConfigError or DependencyError. `trusted_clock`
   /// must outlive this object. `instance_id`: of the daemon, which its readiness probe tells.
   Application(const config::Settings& settings, TrustedClock& trusted_clock, const std::string& instance_id);
-  /// Waits for the workers' current steps. No request may be in progress.
+  /// Calls stop().
   ~Application();
   Application(const Application&) = delete;
   Application& operator=(const Application&) = delete;
@@ -49,6 +49,12 @@ class Application {
   void start(const Leases& leases, std::function<void()> keep_record);
   /// The workers begin nothing more. Requests are still handled.
   void request_stop();
+  /// Waits for the workers' current steps, which may take as long as a mail or a call of the CRM. Requests are
+  /// still handled.
+  void finish_steps();
+  /// Calls finish_steps(); then nothing uses the store any more, which stays open and whose
+  /// connections are still checked. No request may be in progress.
+  void stop();
   /// Handles requests on any thread.
   http::Router& router();
   /// False when a worker's heartbeat is too old; the systemd watchdog is then not notified.

@@ -112,9 +112,14 @@ void Listeners::serve(const config::Settings& settings, http::Router& router,
   }
 }
 
+/// All at once: each gives its kept connections time for a last request.
 void Listeners::stop(bool is_followed) {
-  for (const Listener& listener : listeners_)
-    listener.server->stop(kStopGraceMillis, is_followed ? kLastRequestMillis : 0);
+  std::vector<std::future<void>> stops;
+  for (const Listener& listener : listeners_) {
+    stops.push_back(std::async(std::launch::async, [&server = *listener.server, is_followed] {
+      server.stop(kStopGraceMillis, is_followed ? kLastRequestMillis : 0);
+    }));
+  }
 }
 
 std::vector<std::string> Listeners::addresses() const {
@@ -269,9 +274,10 @@ Daemon::Daemon(const config::Settings& settings, TrustedClock& trusted_clock, st
 
 Daemon::~Daemon() {
   serving_.application->request_stop();
+  serving_.application->finish_steps();  // a relay or a CRM that hangs makes no caller wait
   listeners_.stop(has_successor_);
-  serving_.application.reset();
-  record_.end();
+  serving_.application->stop();
+  record_.end();  // while a server that is not the right one is refused, and one that hangs has a deadline
 }
 
 std::optional<std::size_t> Daemon::free_slot() const {

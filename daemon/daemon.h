@@ -114,8 +114,8 @@ class Daemon {
   /// an address cannot be listened on. `trusted_clock` must outlive this object. `inherited`: as of
   /// Listeners.
   Daemon(const config::Settings& settings, TrustedClock& trusted_clock, std::vector<int> inherited);
-  /// Stops listeners, workers, writer and store, in this order; requests in progress get their response
-  /// first.
+  /// Stops workers, listeners, writer and store, in this order: requests are handled until the workers have
+  /// ended, and those in progress get their response.
   ~Daemon();
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;

@@ -72,6 +72,12 @@ void SyncWorkers::request_stop() {
   }
 }
 
+void SyncWorkers::finish() {
+  for (const auto* worker : {&worker_, &second_worker_}) {
+    if (*worker) (*worker)->finish();
+  }
+}
+
 void SyncWorkers::stop() {
   wakeable_ = nullptr;
   worker_.reset();

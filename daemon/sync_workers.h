@@ -39,7 +39,9 @@ class SyncWorkers {
   /// Call when there is something to sync. Any thread; no effect before start().
   void wake();
   void request_stop();
-  /// Waits until the running batches have ended.
+  /// Waits until the running batches have ended. wake() has no effect then.
+  void finish();
+  /// Calls finish(), and nothing may call wake() any more.
   void stop();
   /// False when a worker's last heartbeat is older than that.
   bool is_alive(std::int64_t max_heartbeat_age_millis) const;

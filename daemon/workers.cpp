@@ -260,10 +260,25 @@ void Workers::request_stop() {
   for (const auto& worker : workers_) {
     if (worker) worker->request_stop();
   }
+  for (const auto& transport : transports_) transport->stop();
   const std::lock_guard lock(senders_mutex_);
   for (const auto& sender : senders_) sender->request_stop();
   sync_.request_stop();
   sources_.request_stop();
+}
+
+void Workers::finish() {
+  request_stop();
+  for (const auto& worker : workers_) {
+    if (worker) worker->finish();
+  }
+  std::vector<PeriodicWorker*> senders;
+  {
+    const std::lock_guard lock(senders_mutex_);  // not while they end: requests wake them
+    for (const auto& sender : senders_) senders.push_back(sender.get());
+  }
+  for (PeriodicWorker* const sender : senders) sender->finish();
+  sync_.finish();
 }
 
 void Workers::stop() {

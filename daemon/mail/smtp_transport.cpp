@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <exception>
 #include <new>
@@ -205,7 +206,8 @@ bool is_unsafe_in_command(const std::string& address) {
 /// A libcurl handle with at most one open connection to the relay. It reports the dialogue to a session.
 class RelayConnection {
  public:
-  RelayConnection(const SmtpOptions& options, SmtpSession& session) : options_(options), session_(session) {
+  RelayConnection(const SmtpOptions& options, SmtpSession& session, const std::atomic<bool>& is_stopping)
+      : options_(options), session_(session), is_stopping_(is_stopping) {
     open_handle();
   }
   /// libcurl would send QUIT now and wait for the reply, up to two minutes.
@@ -258,6 +260,13 @@ class RelayConnection {
     if (*taken == 0) connection.session_.final_dot();
     return *taken;
   }
+  /// libcurl calls it at least once a second. A mail whose final dot may have left needs the reply.
+  static int on_progress(void* self, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+    auto& connection = *static_cast<RelayConnection*>(self);
+    if (!connection.is_stopping_ || connection.session_.phase() == SmtpPhase::final_dot) return 0;
+    connection.shut_down_sockets();
+    return 1;
+  }
   /// Discards the reply to NOOP, which libcurl passes on as content.
   static std::size_t on_write(char*, std::size_t size, std::size_t count, void*) { return size * count; }
   static curl_socket_t on_open(void* self, curlsocktype, curl_sockaddr* address) {
@@ -286,6 +295,10 @@ class RelayConnection {
     set(CURLOPT_READFUNCTION, &RelayConnection::on_read);
     set(CURLOPT_READDATA, this);
     set(CURLOPT_WRITEFUNCTION, &RelayConnection::on_write);
+    set(CURLOPT_NOPROGRESS, 0L);
+    set(CURLOPT_XFERINFOFUNCTION, &RelayConnection::on_progress);
+    set(CURLOPT_XFERINFODATA, this);
+    set(CURLOPT_QUICK_EXIT, 1L);  // a name that is still being looked up does not delay a stop
     set(CURLOPT_OPENSOCKETFUNCTION, &RelayConnection::on_open);
     set(CURLOPT_OPENSOCKETDATA, this);
     set(CURLOPT_CLOSESOCKETFUNCTION, &RelayConnection::on_close);
@@ -308,6 +321,7 @@ class RelayConnection {
 
   const SmtpOptions& options_;
   SmtpSession& session_;
+  const std::atomic<bool>& is_stopping_;
   BoundedBody* body_ = nullptr;      ///< of the mail being sent
   std::set<curl_socket_t> sockets_;  ///< open ones
   char error_[CURL_ERROR_SIZE] = "";
@@ -316,6 +330,11 @@ class RelayConnection {
 
 sync::SendResult fault(std::string_view description) {
   return {sync::SendOutcome::transport_error, std::string(description)};
+}
+
+sync::SendResult stopped() {
+  return {sync::SendOutcome::transport_error, "the daemon stopped before the mail was sent", false, false,
+          true};
 }
 
 class SmtpTransport final : public sync::MailTransport {
@@ -331,6 +350,7 @@ class SmtpTransport final : public sync::MailTransport {
       connection_.set(CURLOPT_NOBODY, 1L);
       connection_.set(CURLOPT_CUSTOMREQUEST, "NOOP");
     });
+    if (code == CURLE_ABORTED_BY_CALLBACK) return stopped();
     if (session_.phase() != SmtpPhase::readiness || !session_.is_positive_reply())
       return make_result(sync::SendOutcome::transport_error, code);
     if (!login_missing()) return std::nullopt;
@@ -359,10 +379,13 @@ class SmtpTransport final : public sync::MailTransport {
     });
     connection_.set(CURLOPT_MAIL_RCPT, nullptr);  // `recipients` is freed on return
     if (body.lease_over()) return fault(kLeaseEnded);
+    if (code == CURLE_ABORTED_BY_CALLBACK) return stopped();
     sync::SendResult result = make_result(session_.outcome(login_missing()), code);
     result.is_ambiguous = session_.is_ambiguous(login_missing());
     return result;
   }
+
+  void stop() override { is_stopping_ = true; }
 
   bool is_ready() const override {
     return has_connection_ && boottime_millis() - last_exchange_at_ < kIdleCheckMillis;
@@ -383,7 +406,7 @@ class SmtpTransport final : public sync::MailTransport {
     configure();
     CURLcode code = connection_.perform(millis, body);
     // The relay may close a connection between two mails; that is no outcome of this mail.
-    if (code != CURLE_OK && code != CURLE_OPERATION_TIMEDOUT && has_connection_ &&
+    if (code != CURLE_OK && code != CURLE_OPERATION_TIMEDOUT && !is_stopping_ && has_connection_ &&
         session_.may_retry_on_new_connection()) {
       reset_connection();
       configure();
@@ -414,8 +437,9 @@ class SmtpTransport final : public sync::MailTransport {
 
   const SmtpOptions options_;
   const std::string options_fault_;
+  std::atomic<bool> is_stopping_ = false;
   SmtpSession session_;
-  RelayConnection connection_{options_, session_};
+  RelayConnection connection_{options_, session_, is_stopping_};
   bool has_connection_ = false;        ///< the last exchange left a connection behind
   std::int64_t last_exchange_at_ = 0;  ///< when it ended, by boottime_millis()
 };

@@ -57,6 +57,11 @@ DeliveryOutcome unsent(const DeliveryClaim& claim, std::int64_t attempt, Deliver
   return {claim.transaction, attempt, state, now, reason, false, std::nullopt};
 }
 
+/// It is sent at once by the next daemon.
+DeliveryOutcome stopped_before(const DeliveryClaim& claim, std::int64_t attempt, UtcMillis now) {
+  return unsent(claim, attempt, DeliveryState::queued, now, "the daemon stopped before the mail was sent");
+}
+
 /// GUARD-3.
 std::optional<std::string> refusal_of(const ClaimedMail& mail, const DeliveryRules& rules) {
   if (!rules.refuse_mail || !is_of_gift(mail.claim.kind)) return std::nullopt;
@@ -293,13 +298,17 @@ std::vector<DeliveryRun::PreparedMail> DeliveryRun::prepare(std::vector<ClaimedM
   const auto faults = transport_.prepare_all(mails);
   std::vector<EndedAttempt> failed;
   for (std::size_t i = 0; i < composed.size(); ++i) {
-    if (faults[i]) failed.push_back({composed[i].claimed, composed[i].claimed.claim.attempt, *faults[i]});
+    if (faults[i] && !faults[i]->is_stopped)
+      failed.push_back({composed[i].claimed, composed[i].claimed.claim.attempt, *faults[i]});
   }
   record(failed);
   std::vector<PreparedMail> prepared;
+  std::vector<PreparedMail> untouched;
   for (std::size_t i = 0; i < composed.size(); ++i) {
-    if (!faults[i]) prepared.push_back(std::move(composed[i]));
+    if (!faults[i] || faults[i]->is_stopped)
+      (faults[i] ? untouched : prepared).push_back(std::move(composed[i]));
   }
+  if (!untouched.empty()) release(untouched);
   return prepared;
 }
 
@@ -309,8 +318,7 @@ std::optional<SendResult> DeliveryRun::resolve_abandoned(const ClaimedMail& mail
   auto known = transport_.recover_outcome(mail.claim.message_id);
   in_flight_.markers.push_back(mail.claim.message_id);
   if (known && known->outcome == SendOutcome::try_later) {
-    in_flight_.ended.push_back(unsent(mail.claim, mail.claim.attempt, DeliveryState::queued, delivery_.now_(),
-                                      "the daemon stopped before the mail was sent"));
+    in_flight_.ended.push_back(stopped_before(mail.claim, mail.claim.attempt, delivery_.now_()));
     stats_.more = true;
     return std::nullopt;
   }
@@ -382,6 +390,8 @@ void DeliveryRun::record_one(const EndedAttempt& attempt, Findings& findings) {
   const SendResult& result = attempt.result;
   if (result.is_ambiguous) return record_suspect(attempt, findings);
   const UtcMillis now = delivery_.now_();
+  if (result.is_stopped)
+    return add_outcome(attempt.mail, stopped_before(attempt.mail.claim, attempt.number, now));
   DeliveryOutcome outcome = outcome_of(attempt_of(attempt.mail.claim, attempt.number, delivery_.health_, now),
                                        result, now, policy_);
   if (result.outcome == SendOutcome::transport_error)

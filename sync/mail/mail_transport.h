@@ -30,9 +30,10 @@ struct SendResult {
   /// mean this recipient or every mail (MAIL-27).
   bool is_ambiguous = false;
   bool is_bad_address = false;  ///< with a refusal: the relay said that the address is bad (GUARD-22)
+  bool is_stopped = false;      ///< with a transport_error: stop() ended the attempt; the relay is not at fault
 };
 
-/// Used by one thread at a time.
+/// Used by one thread at a time, but for stop().
 class MailTransport {
  public:
   virtual ~MailTransport() = default;
@@ -44,6 +45,10 @@ class MailTransport {
   /// Sends. The caller has durably stored that the mail may be sent. `budget_millis` is the rest of the
   /// caller's lease: after it the transport must not send the final dot.
   virtual SendResult send(const OutgoingMail& mail, std::int64_t budget_millis) = 0;
+
+  /// From now on prepare() and send() end within about a second, unless the relay may have received the final
+  /// dot. Any thread, also while another one sends.
+  virtual void stop() {}
 
   /// prepare() and send() for the mails of one batch, in order. After a fault the mails that follow are not
   /// sent and have the same result.

@@ -45,7 +45,9 @@ class ScriptedTransport : public MailTransport {
   std::size_t batch_size = 1;
   std::function<void()> while_sending = [] {};
 
-  std::optional<SendResult> prepare(const OutgoingMail&) override { return std::nullopt; }
+  std::optional<SendResult> prepare_fault;
+
+  std::optional<SendResult> prepare(const OutgoingMail&) override { return prepare_fault; }
   SendResult send(const OutgoingMail& mail, std::int64_t) override {
     SendResult result{SendOutcome::accepted, "250 ok"};
     std::exchange(while_sending, [] {})();
@@ -744,6 +746,28 @@ TEST_P(DeliveryStepTest, AnAbandonedSendingThatWasNotSentIsSentAtOnce) {
   ASSERT_THAT(transport_.sent, SizeIs(1));
   EXPECT_EQ(transport_.sent[0].message_id, "old@example.com");
   EXPECT_FALSE(store_->deliveries.breaker(""));
+}
+
+TEST_P(DeliveryStepTest, AMailThatAStopEndedIsSentAtOnceByTheNextDaemon) {
+  const auto gifts = send_gifts(2);
+  transport_.script = {{SendOutcome::transport_error, "stopped", false, false, true},
+                       {SendOutcome::transport_error, "stopped", false, false, true}};
+  step();
+  EXPECT_EQ(state(gifts[0]), DeliveryState::queued);
+  EXPECT_FALSE(store_->deliveries.breaker("")) << "the relay is not at fault";
+  step();
+  EXPECT_THAT(transport_.sent, SizeIs(2));
+}
+
+TEST_P(DeliveryStepTest, AMailThatAStopEndedBeforeItsAttemptStaysAsItIs) {
+  const auto gifts = send_gifts(2);
+  transport_.prepare_fault = SendResult{SendOutcome::transport_error, "stopped", false, false, true};
+  step();
+  EXPECT_EQ(state(gifts[0]), DeliveryState::queued);
+  EXPECT_FALSE(store_->deliveries.breaker(""));
+  transport_.prepare_fault.reset();
+  step();
+  EXPECT_THAT(transport_.sent, SizeIs(2));
 }
 
 TEST_P(DeliveryStepTest, ReleasesPreparedMailsOnStop) {

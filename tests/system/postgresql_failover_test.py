@@ -89,7 +89,6 @@ class Failover(daemon_fixture.DaemonTestCase):
     def check_old_primary(self, primary, standby, daemons):
         """It is not fenced, and is the first host of the connection string."""
         first, second = daemons
-        second.stop()
         standby.stop("fast")
         primary.start()
         with Client(first) as client:
@@ -99,6 +98,8 @@ class Failover(daemon_fixture.DaemonTestCase):
         said = first.try_ctl("status")
         self.assertEqual(said.returncode, 69, said)
         self.assertIn("timeline 2 was in use", said.stderr + said.stdout)
+        second.stop()  # writes nothing to it
+        self.assertIn("could not remove this daemon from the list of running ones: the database server is on timeline 1", second.whole_log())
         second.start(wait=False)  # one that starts now remembers it too
         self.assertEqual(second.wait_end(), 69)
         self.assertIn("db accept-server", second.log())

@@ -106,7 +106,7 @@ class Reload(daemon_fixture.DaemonTestCase):
         self.assertEqual(set(callers.acknowledged) - stored, set())
         mailed = collections.Counter(mail["to"][0] for mail in relay.journal())
         self.assertEqual({address: count for address, count in mailed.items() if count > 1}, {})
-        fixture.kill()  # a stop would wait for the mails that hang
+        fixture.kill()  # a stop would wait for the replies to two final dots
 
     # OPS-3
     def test_a_mail_ends_with_the_settings_it_began_with(self):
@@ -127,6 +127,48 @@ class Reload(daemon_fixture.DaemonTestCase):
         fixture.stop()
         self.assertEqual(fixture.query("SELECT state FROM mail_outbox GROUP BY state"), [("accepted",)])
         self.assertEqual((len(relay.journal()), len(list(fixture.outbox.glob("*.eml")))), (1, 1))
+
+    # OPS-39
+    def test_a_relay_that_hangs_delays_no_restart(self):
+        fixture, relay = self.new_fixture_with_relay()
+        relay.behave(rcpt="silent")
+        manager = ServiceManager(fixture.folder)
+        self.addCleanup(manager.close)
+        fixture.start(manager=manager)
+        daemon_fixture.wait_until(lambda: manager.kept, "the socket that is to be kept")
+        callers = Callers(fixture)
+        self.addCleanup(callers.stop)
+        for _ in range(RESTARTS):
+            seen = relay.phases().count("rcpt")
+            daemon_fixture.wait_until(lambda seen=seen: relay.phases().count("rcpt") > seen, "a mail that hangs")
+            fixture.signal(signal.SIGTERM)
+            self.assertEqual(fixture.wait_end(20), 0)
+            fixture.start(manager=manager)
+        callers.stop()
+        print(f"{callers.calls} calls, {RESTARTS} restarts, slowest {callers.slowest:.2f} s: {dict(callers.failures)}", flush=True)
+        self.assertEqual(callers.failures, {})
+        self.assertEqual(fixture.query("SELECT count(*) FROM mail_breaker"), [(0,)], "the relay is not at fault")
+        relay.behave()
+        fixture.stop()
+        fixture.start(manager=manager)
+        daemon_fixture.wait_until(lambda: len(relay.journal()) == len(callers.acknowledged), "the mails", 180)
+        self.assertEqual(sorted(mail["to"][0] for mail in relay.journal()), sorted(callers.acknowledged))
+
+    # ARCH-26
+    def test_requests_are_handled_while_a_stop_waits_for_a_mail(self):
+        fixture, relay = self.new_fixture_with_relay()
+        relay.behave(message={"delay_seconds": 8})
+        fixture.start()
+        with Client(fixture) as client:
+            self.assertEqual(client.send_gift("slow@example.com").status, 201)
+            daemon_fixture.wait_until(lambda: "message" in relay.phases(), "the mail at its final dot")
+            fixture.signal(signal.SIGTERM)
+            daemon_fixture.wait_until(lambda: "a second signal" in fixture.log(3), "the stop to begin")
+            self.assertEqual(client.send_gift("during@example.com").status, 201)
+        self.assertEqual(relay.journal(), [])
+        self.assertEqual(fixture.wait_end(), 0)
+        self.assertEqual(fixture.query("SELECT email, state FROM mail_outbox JOIN recipient_transaction ON transaction_id = id ORDER BY email"),
+                         [("during@example.com", "queued"), ("slow@example.com", "accepted")])
 
     def start_with_manager(self):
         fixture = self.new_fixture().seed()

@@ -5,6 +5,9 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <future>
+#include <optional>
+#include <string>
 
 #include "daemon/mail/transports.h"
 #include "tests/support/smtp_server.h"
@@ -207,6 +210,44 @@ TEST(SmtpTransport, ASilentRelayTimesOut) {
   EXPECT_EQ(transport->send(mail_to("bob@example.com"), kLease).outcome, sync::SendOutcome::transport_error);
   relay.set_behaviour(R"({"message": "silent"})");
   EXPECT_EQ(transport->send(mail_to("bob@example.com"), kLease).outcome, sync::SendOutcome::uncertain);
+}
+
+/// What became of a mail to a relay that never answers in `phase`, when stop() was called meanwhile.
+std::optional<sync::SendResult> stopped_in(const std::string& phase) {
+  tests::SmtpServer relay;
+  const auto transport = make_smtp_transport(plain(relay));
+  relay.set_behaviour(R"({")" + phase + R"(": "silent"})");
+  auto sending = std::async(std::launch::async,
+                            [&] { return prepare_and_send(*transport, mail_to("bob@example.com")); });
+  EXPECT_TRUE(relay.wait_for_event(phase));
+  transport->stop();
+  if (sending.wait_for(std::chrono::seconds(20)) != std::future_status::ready) {
+    relay.stop();
+    return std::nullopt;
+  }
+  EXPECT_THAT(relay.accepted_mails(), IsEmpty());
+  return sending.get();
+}
+
+TEST(SmtpTransport, AStopEndsWhatARelayThatHangsDelays) {
+  for (const char* const phase : {"connect", "ehlo", "noop", "mail", "rcpt", "data"}) {
+    const auto result = stopped_in(phase);
+    ASSERT_TRUE(result) << phase;
+    EXPECT_EQ(result->outcome, sync::SendOutcome::transport_error) << phase;
+    EXPECT_TRUE(result->is_stopped) << phase;
+  }
+}
+
+TEST(SmtpTransport, AStopWaitsForTheReplyToTheFinalDot) {
+  tests::SmtpServer relay;
+  const auto transport = make_smtp_transport(plain(relay));
+  relay.set_behaviour(R"({"message": {"delay_seconds": 3}})");
+  auto sending = std::async(std::launch::async,
+                            [&] { return prepare_and_send(*transport, mail_to("bob@example.com")); });
+  ASSERT_TRUE(relay.wait_for_event("message"));
+  transport->stop();
+  EXPECT_EQ(sending.get().outcome, sync::SendOutcome::accepted);
+  EXPECT_THAT(relay.accepted_mails(), SizeIs(1));
 }
 
 TEST(SmtpTransport, ManyFailuresLeakNothing) {
