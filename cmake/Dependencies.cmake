@@ -1,7 +1,7 @@
 # Every library, found once. scripts/packages.txt names the Debian packages they come from.
 find_package(Threads REQUIRED)
 find_package(OpenSSL REQUIRED)
-find_package(CURL REQUIRED)
+find_package(CURL 7.87 REQUIRED)
 find_package(spdlog REQUIRED)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)

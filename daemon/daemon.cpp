@@ -21,6 +21,8 @@ namespace {
 
 constexpr std::int64_t kStopGraceMillis = 10'000;
 constexpr std::int64_t kLastRequestMillis = 2'000;
+/// The reply to a final dot, and the outcome of the mail.
+constexpr std::chrono::seconds kLongestMail(90);
 
 http::HttpServerOptions options_for(const config::Settings& settings, const std::string& listen,
                                     std::shared_ptr<http::BodyBudget> body_budget = {}) {
@@ -114,12 +116,17 @@ void Listeners::serve(const config::Settings& settings, http::Router& router,
 
 /// All at once: each gives its kept connections time for a last request.
 void Listeners::stop(bool is_followed) {
-  std::vector<std::future<void>> stops;
+  std::vector<std::future<void>> others;
   for (const Listener& listener : listeners_) {
-    stops.push_back(std::async(std::launch::async, [&server = *listener.server, is_followed] {
+    const auto stop = [&server = *listener.server, is_followed] {
       server.stop(kStopGraceMillis, is_followed ? kLastRequestMillis : 0);
-    }));
+    };
+    if (&listener == &listeners_.back())
+      stop();
+    else
+      others.push_back(std::async(std::launch::async | std::launch::deferred, stop));
   }
+  for (const std::future<void>& other : others) other.wait();
 }
 
 std::vector<std::string> Listeners::addresses() const {
@@ -274,7 +281,11 @@ Daemon::Daemon(const config::Settings& settings, TrustedClock& trusted_clock, st
 
 Daemon::~Daemon() {
   serving_.application->request_stop();
-  serving_.application->finish_steps();  // a relay or a CRM that hangs makes no caller wait
+  // A relay or a CRM that hangs makes no caller wait: also not the mail of an application before a reload.
+  serving_.application->finish_steps();
+  for (const std::future<void>& ended : ended_) {
+    if (ended.valid()) ended.wait_for(kLongestMail);
+  }
   listeners_.stop(has_successor_);
   serving_.application->stop();
   record_.end();  // while a server that is not the right one is refused, and one that hangs has a deadline

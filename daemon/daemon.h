@@ -1,6 +1,7 @@
 // daemon: the running daemon: its listeners and the application that they serve. A reload builds the next
 // application beside the running one, exchanges them, and lets the former one end in the background: its
-// requests and the mail in its hands end with the settings that they began with (OPS-3). Main thread only.
+// requests, and a mail whose final dot has left, end with the settings that they began with (OPS-3). Main
+// thread only.
 #pragma once
 
 #include <array>

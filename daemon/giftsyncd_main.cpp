@@ -329,7 +329,9 @@ int run_daemon(config::Settings& settings, KeptSockets& sockets) {
     announce(*daemon, settings);
     serve(*daemon, settings, sockets);
     sd_notify(0, "STOPPING=1");
-    spdlog::info("stopping: finishing running requests and the current mail; a second signal stops at once");
+    spdlog::info(
+        "stopping: finishing running requests, and mails that the relay has received; a second signal stops "
+        "at once");
     restore_fatal_signals();
     daemon.reset();
     spdlog::info("stopped");

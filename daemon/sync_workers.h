@@ -41,7 +41,7 @@ class SyncWorkers {
   void request_stop();
   /// Waits until the running batches have ended. wake() has no effect then.
   void finish();
-  /// Calls finish(), and nothing may call wake() any more.
+  /// As finish(), and nothing may call wake() any more.
   void stop();
   /// False when a worker's last heartbeat is older than that.
   bool is_alive(std::int64_t max_heartbeat_age_millis) const;

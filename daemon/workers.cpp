@@ -260,9 +260,11 @@ void Workers::request_stop() {
   for (const auto& worker : workers_) {
     if (worker) worker->request_stop();
   }
-  for (const auto& transport : transports_) transport->stop();
-  const std::lock_guard lock(senders_mutex_);
-  for (const auto& sender : senders_) sender->request_stop();
+  {
+    const std::lock_guard lock(senders_mutex_);
+    for (const auto& sender : senders_) sender->request_stop();
+  }
+  for (const auto& transport : transports_) transport->stop();  // now none begins another mail
   sync_.request_stop();
   sources_.request_stop();
 }
@@ -272,13 +274,15 @@ void Workers::finish() {
   for (const auto& worker : workers_) {
     if (worker) worker->finish();
   }
+  sync_.finish();
+  sources_.finish();
+  shared_.crm_calls.remove();  // the senders call no CRM, and requests may until they have ended
   std::vector<PeriodicWorker*> senders;
   {
     const std::lock_guard lock(senders_mutex_);  // not while they end: requests wake them
     for (const auto& sender : senders_) senders.push_back(sender.get());
   }
   for (PeriodicWorker* const sender : senders) sender->finish();
-  sync_.finish();
 }
 
 void Workers::stop() {

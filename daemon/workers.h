@@ -105,7 +105,7 @@ class Workers {
   void request_stop();
   /// Waits until the current steps have ended and none follows; waking the workers has no effect then.
   void finish();
-  /// Calls finish(); nothing may call the other functions any more.
+  /// As finish(); nothing may call the other functions any more.
   void stop();
   /// False when a worker's heartbeat is too old.
   bool are_alive() const;

@@ -93,6 +93,7 @@ void set_connection_options(CURL* handle, const HttpClientOptions& options) {
                    options.plain_http == PlainHttp::nowhere ? "https" : "http,https");
   curl_easy_setopt(handle, CURLOPT_FOLLOWLOCATION, 0L);
   curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(handle, CURLOPT_QUICK_EXIT, 1L);  // a name that is being looked up does not delay a stop
   // All encodings that this libcurl can decode. Without this option it decodes nothing, not even unsolicited
   // encodings.
   curl_easy_setopt(handle, CURLOPT_ACCEPT_ENCODING, "");

@@ -11,6 +11,8 @@ namespace giftsync {
 namespace {
 
 constexpr std::int64_t kMaxBackoffMillis = 5000;
+/// Of one fault in the log.
+constexpr std::size_t kMaxReasons = 20;
 /// A worker that yields rests this many times as long as it worked, so its backlog still shrinks (ARCH-28).
 constexpr std::int64_t kPausePerWork = 19;
 constexpr std::int64_t kMaxPauseMillis = 1000;
@@ -68,7 +70,7 @@ bool PeriodicWorker::run_step() {
     if (consecutive_failures_ > 0)
       spdlog::info("{}: recovered after {} failed attempts", options_.name, consecutive_failures_);
     consecutive_failures_ = 0;
-    logged_reason_.clear();
+    logged_reasons_.clear();
     return more;
   } catch (const DependencyError& error) {
     ++consecutive_failures_;
@@ -78,12 +80,12 @@ bool PeriodicWorker::run_step() {
 }
 
 /// An outage may end in another fault: an old primary instead of no server.
-void PeriodicWorker::log_fault(std::string reason) {
+void PeriodicWorker::log_fault(const std::string& reason) {
   std::string without_digits = reason;
   std::erase_if(without_digits, [](char c) { return c >= '0' && c <= '9'; });
-  if (consecutive_failures_ > 1 && without_digits == logged_reason_) return;
+  if (logged_reasons_.size() >= kMaxReasons || !logged_reasons_.insert(std::move(without_digits)).second)
+    return;
   spdlog::error("{}: {}; retrying until it succeeds", options_.name, reason);
-  logged_reason_ = std::move(without_digits);
 }
 
 /// A wake-up does not end it.

@@ -1,7 +1,8 @@
 // platform: one thread that repeats one step. The step returns whether there is more to do at once; otherwise
 // the worker waits for a wake-up or its interval. While callers wait for a response it uses only a share of
 // the time. A step that throws DependencyError is repeated after a back-off; the error is logged
-// when it begins, when its reason changes (other numbers are the same reason), and when it ends (ARCH-27).
+// when it begins, with each further reason once (other numbers are the same reason), and when it ends
+// (ARCH-27).
 #pragma once
 
 #include <pthread.h>
@@ -13,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -50,7 +52,7 @@ class PeriodicWorker {
   /// True when the step has more to do.
   bool run_step();
   void pause(std::int64_t millis);
-  void log_fault(std::string reason);
+  void log_fault(const std::string& reason);
 
   const Options options_;
   std::atomic<std::int64_t> last_heartbeat_millis_;
@@ -59,7 +61,7 @@ class PeriodicWorker {
   bool wake_requested_ = false;            // guarded by mutex_
   bool stop_requested_ = false;            // guarded by mutex_
   std::int64_t consecutive_failures_ = 0;  // used by the worker's thread only
-  std::string logged_reason_;              // used by the worker's thread only; without digits
+  std::set<std::string> logged_reasons_;   // of this fault, without digits; used by the worker's thread only
   std::thread thread_;                     // last: it uses all of the above
 };
 

@@ -333,8 +333,8 @@ sync::SendResult fault(std::string_view description) {
 }
 
 sync::SendResult stopped() {
-  return {sync::SendOutcome::transport_error, "the daemon stopped before the mail was sent", false, false,
-          true};
+  return {sync::SendOutcome::transport_error,
+          "not sent: the daemon stopped, or loaded its settings again, before that", false, false, true};
 }
 
 class SmtpTransport final : public sync::MailTransport {
@@ -350,7 +350,8 @@ class SmtpTransport final : public sync::MailTransport {
       connection_.set(CURLOPT_NOBODY, 1L);
       connection_.set(CURLOPT_CUSTOMREQUEST, "NOOP");
     });
-    if (code == CURLE_ABORTED_BY_CALLBACK) return stopped();
+    // Also a relay that stops at the same moment is not at fault.
+    if (code != CURLE_OK && is_stopping_) return stopped();
     if (session_.phase() != SmtpPhase::readiness || !session_.is_positive_reply())
       return make_result(sync::SendOutcome::transport_error, code);
     if (!login_missing()) return std::nullopt;
@@ -379,7 +380,8 @@ class SmtpTransport final : public sync::MailTransport {
     });
     connection_.set(CURLOPT_MAIL_RCPT, nullptr);  // `recipients` is freed on return
     if (body.lease_over()) return fault(kLeaseEnded);
-    if (code == CURLE_ABORTED_BY_CALLBACK) return stopped();
+    if (code != CURLE_OK && is_stopping_ && session_.phase() != SmtpPhase::final_dot && !session_.refusal())
+      return stopped();
     sync::SendResult result = make_result(session_.outcome(login_missing()), code);
     result.is_ambiguous = session_.is_ambiguous(login_missing());
     return result;

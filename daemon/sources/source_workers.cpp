@@ -114,6 +114,10 @@ void SourceWorkers::request_stop() {
   for (const auto& poll : poll_workers_) poll->request_stop();
 }
 
+void SourceWorkers::finish() {
+  for (const auto& poll : poll_workers_) poll->finish();
+}
+
 void SourceWorkers::stop() {
   poll_workers_.clear();
   try {

@@ -29,6 +29,8 @@ class SourceWorkers {
   /// have gifts or events (SRC-21).
   void start_polls(const std::string& owner);
   void request_stop();
+  /// Waits until the running polls have ended and none follows.
+  void finish();
   /// Waits for the workers' current steps.
   void stop();
   /// False when a poll's worker has shown no heartbeat for this long.

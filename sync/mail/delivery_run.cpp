@@ -59,7 +59,8 @@ DeliveryOutcome unsent(const DeliveryClaim& claim, std::int64_t attempt, Deliver
 
 /// It is sent at once by the next daemon.
 DeliveryOutcome stopped_before(const DeliveryClaim& claim, std::int64_t attempt, UtcMillis now) {
-  return unsent(claim, attempt, DeliveryState::queued, now, "the daemon stopped before the mail was sent");
+  return unsent(claim, attempt, DeliveryState::queued, now,
+                "not sent: the daemon stopped, or loaded its settings again, before that");
 }
 
 /// GUARD-3.

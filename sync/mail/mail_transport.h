@@ -30,7 +30,7 @@ struct SendResult {
   /// mean this recipient or every mail (MAIL-27).
   bool is_ambiguous = false;
   bool is_bad_address = false;  ///< with a refusal: the relay said that the address is bad (GUARD-22)
-  bool is_stopped = false;      ///< with a transport_error: stop() ended the attempt; the relay is not at fault
+  bool is_stopped = false;  ///< with a transport_error: stop() ended the attempt; the relay is not at fault
 };
 
 /// Used by one thread at a time, but for stop().
