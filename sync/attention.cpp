@@ -87,7 +87,7 @@ Findings paused_mail(const Facts& facts) {
 Findings paused_by_admin(const Facts& facts) {
   if (!facts.admin_pause) return {};
   return {{describe(*facts.admin_pause),
-           facts.program + "mail resume sends " + count_text(facts.waiting_mails, "waiting mail")}};
+           facts.program + "mail resume  # sends " + count_text(facts.waiting_mails, "waiting mail")}};
 }
 
 Findings deferred_by_relay(const Facts& facts) {
@@ -195,7 +195,8 @@ Findings paused_credentials(const Facts& facts) {
     found.push_back({(is_key ? "the API key " : "the organization token ") + credential.prefix + " of " +
                          credential.owner + " is paused since " + minute_text(*credential.paused_at) +
                          " UTC" + (credential.pause_reason.empty() ? "" : ": ") + credential.pause_reason,
-                     facts.program + release_command(credential) + " lets it send again", credential.prefix});
+                     facts.program + release_command(credential) + "  # lets it send again",
+                     credential.prefix});
   }
   return found;
 }
@@ -229,13 +230,13 @@ Findings used_up_budgets(const Facts& facts) {
                          budget.limit.period + " is used up: " + used,
                      facts.program + "budget set " + budget.kind +
                          (has_name ? " " + shell_word(budget.name) : "") + raised(budget) +
-                         " raises it; it begins again " + minute_text(budget.limit.ends_at) + " UTC",
+                         "  # raises it; it begins again " + minute_text(budget.limit.ends_at) + " UTC",
                      budget.name});
   }
   if (facts.more_used_up_budgets > 0)
     found.push_back({pluralize(facts.more_used_up_budgets, "more budget") +
                          (facts.more_used_up_budgets == 1 ? " is" : " are") + " used up",
-                     facts.program + "budget list --json shows all"});
+                     facts.program + "budget list --json  # shows all"});
   return found;
 }
 
@@ -243,7 +244,7 @@ Findings held_requests(const Facts& facts) {
   if (facts.waiting_requests == 0) return {};
   return {{count_text(facts.waiting_requests, "gift request") +
                (facts.waiting_requests == 1 ? " waits" : " wait") + " for approval",
-           facts.program + "held list shows them with the reasons"}};
+           facts.program + "held list  # shows them with the reasons"}};
 }
 
 struct Condition {

@@ -247,7 +247,8 @@ int cancel_gift(const Console& console, CliContext& ctx, const CancelOptions& op
   const auto mail = ctx.store.deliveries.find({id});
   const bool was_leaving = mail && mail->state == DeliveryState::withdrawn && mail->attempts() > 0;
   console.info(fmt::format("Gift {} is refunded and its links no longer work{}.", id,
-                           !mail                                     ? "; its links were issued as URLs"
+                           gifts.front().request.is_test             ? ""
+                           : !mail                                   ? "; its links were issued as URLs"
                            : mail->state != DeliveryState::withdrawn ? "; its mail was already sent"
                            : was_leaving
                                ? "; its mail is not retried, but an earlier attempt may have arrived"

@@ -191,7 +191,7 @@ void add_list(Commands& commands, Command& noun) {
       ->option_text("ITEM");
   add_key_filter(*verb, options->key);
   verb->add_flag("--test", options->listing.test,
-                 "Test gifts alone, which no other listing has; the record is not written")
+                 "Test gifts alone; without this option only --key of a test key lists them")
       ->excludes(skipped)
       ->excludes(needs_relink)
       ->excludes(refused)

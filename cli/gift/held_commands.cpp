@@ -237,10 +237,11 @@ int decide(const Console& console, CliContext& ctx, const DecisionOptions& optio
     each_row(console, 0,
              pages_of(ctx.store, {HeldState::held, options.credential, {}, is_test_key(options.credential)}),
              [&](const HeldGiftRequest& held) { ids.push_back(std::to_string(held.id.value)); });
-    if (ids.empty())
-      return console.fail(EX_DATAERR,
-                          fmt::format("no request of {} waits; \"giftsyncctl held list\" shows all",
-                                      in_quotes(options.credential)));
+    if (ids.empty()) {
+      console.info(fmt::format("No request of {} waits; \"giftsyncctl held list\" shows all.",
+                               in_quotes(options.credential)));
+      return EX_OK;
+    }
   }
   if (options.approves) prepare_sending(console, ctx);
   const Preview preview = preview_of(console, ctx, options.approves, ids);

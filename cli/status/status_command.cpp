@@ -487,7 +487,7 @@ void print(std::ostream& out, const StatusReport& report, const config::Settings
   if (!report.facts.has_sending_limit)
     fmt::print(out,
                "sending   NO LIMIT: neither a budget nor a burst is set, so nothing limits what a leaked key "
-               "spends; giftsyncctl budget set\n");
+               "spends; this sets a limit: giftsyncctl budget set installation --day-gifts 500\n");
   for (const store::SourceSummary& row : report.facts.sources) {
     fmt::print(out, "source    {}: {}{}{}; {} accepted, {} of them orphaned, {} quarantined, {} refused\n",
                row.name, row.state, row.reason.empty() ? "" : ", ", printable(row.reason), row.accepted,

@@ -1,5 +1,7 @@
 // The cancellation of many gifts: those of a key, a request, a campaign or a time (CON-68). A preview, then
 // as many as a post may take, then the rest. For users of all organizations.
+#include <chrono>
+
 #include "daemon/console/access.h"
 #include "daemon/console/gift_actions.h"
 #include "daemon/console/gift_filter.h"
@@ -17,12 +19,11 @@ using sync::CancelFilter;
 using sync::CancelPreview;
 
 constexpr std::string_view kPath = "/cancel-gifts";
-/// A post cancels so many, and takes a second or two.
-constexpr std::size_t kMaxOfPost = 200;
-/// With those that are left out.
-constexpr std::size_t kMaxTried = 1000;
+/// More may take longer than one press.
+constexpr std::size_t kManyGifts = 1000;
 
 constexpr std::string_view kKey = "key";
+constexpr std::string_view kPart = "cancelled_part";
 
 using Fields = std::map<std::string, std::string>;
 
@@ -130,8 +131,12 @@ Data run_form(const PageCall& call, const Asked& asked, const CancelPreview& fou
            texts().text(asked.filter.is_time_alone() && !found.searched_back_to ? "cancel_confirm_all"
                                                                                 : "cancel_confirm_many",
                         {{"count", count}}));
-  if (found.cancellable() > kMaxOfPost)
-    form.set("parts", texts().text("cancel_in_parts", {{"count", std::to_string(kMaxOfPost)}}));
+  if (found.cancellable() > kManyGifts)
+    form.set("parts",
+             texts().text("cancel_in_parts",
+                          {{"count", std::to_string(call.console.options.cancel_millis / kSecondMillis)}}));
+  // Each further press does what was confirmed by the first one.
+  if (field(call.query, "notice") == kPart) form.set("is_confirmed", true);
   return form;
 }
 
@@ -142,15 +147,19 @@ bool still_sends(const PageCall& call, const CancelFilter& filter) {
   return sync::is_usable(state) && state != sync::CredentialState::paused;
 }
 
+std::string command_of(const Asked& asked) {
+  return "giftsyncctl gift cancel " + sync::option_words(asked.filter);
+}
+
 /// Adds what was found, and the form where it may be posted. Returns whether a new proof is missing.
-bool add_preview(Data& data, const PageCall& call, const Asked& asked) {
+bool add_preview(Data& data, const PageCall& call, const Asked& asked) try {
   const CancelPreview found = find_gifts(call, asked.filter);
   data.set("has_preview", true);
   data.set("facts", facts_of(found));
   set_list(data, "rows", list_of(found.first, gift_data));
   if (found.searched_back_to) {
     data.set("searched", texts().text("searched", {{"time", minute(*found.searched_back_to)}}));
-    data.set("command", "giftsyncctl gift cancel " + sync::option_words(asked.filter));
+    data.set("command", command_of(asked));
   }
   if (still_sends(call, asked.filter)) {
     Data key;
@@ -164,6 +173,10 @@ bool add_preview(Data& data, const PageCall& call, const Asked& asked) {
     return true;
   }
   data.set("run", run_form(call, asked, found));
+  return false;
+} catch (const ReadTooLong&) {
+  data.set("has_preview", false);
+  data.set("too_long", command_of(asked));
   return false;
 }
 
@@ -218,13 +231,13 @@ http::HttpResponse run_cancel(const PageCall& call) {
                         event);
   };
   const CancelPreview found = find_gifts(call, asked.filter);
-  const auto goes_on = [](const sync::CancelRun& so_far) {
-    return so_far.cancelled.size() < kMaxOfPost && so_far.handled() < kMaxTried;
-  };
+  const auto ends_at =
+      std::chrono::steady_clock::now() + std::chrono::milliseconds(call.console.options.cancel_millis);
   sync::CancelRun run;
   try {
     sync::cancel_found(
-        found, cancel_one, [&] { return goes_on(run); }, run);
+        found, cancel_one, [&] { return run.handled() == 0 || std::chrono::steady_clock::now() < ends_at; },
+        run);
   } catch (const DependencyError&) {
     if (run.cancelled.empty()) throw;
     run.is_interrupted = true;  // what was cancelled before stays cancelled, and the page says so
@@ -233,7 +246,7 @@ http::HttpResponse run_cancel(const PageCall& call) {
   add_total(call, words, run);
   call.console.options.wake_workers();
   const bool is_part = run.is_interrupted || found.searched_back_to.has_value();
-  return redirect_to_rest(call, asked, is_part ? "cancelled_part" : "cancelled_many", run.cancelled.size());
+  return redirect_to_rest(call, asked, is_part ? std::string(kPart) : "cancelled_many", run.cancelled.size());
 }
 
 }  // namespace giftsync::console

@@ -102,7 +102,8 @@ Data card_data(const PageCall& call, const Credential& key, bool may_change) {
   card.set("facts", lines);
   card.set("gifts", call.url().base + "/gifts?" + query_of({{"key", key.prefix}}));
   if (may(call.viewer().roles, Permission::cancel_many) && sees_installation(call.viewer()))
-    card.set("cancel", call.url().base + "/cancel-gifts?" + query_of({{"key", key.prefix}}));
+    card.set("cancel", call.url().base + "/cancel-gifts?" +
+                           query_of({{"key", key.prefix}, {"since", to_rfc3339(call.now).substr(0, 10)}}));
   if (may_change) add_forms(card, call, key);
   return card;
 }

@@ -70,6 +70,8 @@ struct ConsoleOptions {
   std::function<void(const sync::HeldReview&, const sync::HeldOutcome&)> on_held_approved = {};
   /// What a cancellation by filter looks at (CON-68): parts of 5,000 gifts.
   int cancel_search_parts = 6;
+  /// One press of the cancellation of many gifts begins no further gift after this time.
+  std::int64_t cancel_millis = 20'000;
 };
 
 /// The first part of every request's path; what follows is the path that pages and forms name.

@@ -132,7 +132,7 @@ std::string line_of(const content::Messages& messages, const store::AdminNotice&
                         {"end", messages.date(notice.ends_at)}});
 }
 
-/// The command that raises the limits, or releases the key or token.
+/// The command that doubles the limits, or releases the key or token.
 std::string command_of(const store::AdminNotice& notice) {
   if (notice.kind == AdminNoticeKind::key) return "giftsyncctl key release " + notice.scope;
   if (notice.kind == AdminNoticeKind::token) return "giftsyncctl organization release-token " + notice.scope;
@@ -140,7 +140,9 @@ std::string command_of(const store::AdminNotice& notice) {
   const std::string span = notice.period.size() == std::string_view("2026-11").size() ? " --month" : " --day";
   return "giftsyncctl budget set " +
          (kind == "all" ? "installation" : kind + " " + shell_word(notice.owner)) +
-         (notice.gifts_limit ? span + "-gifts N" : "") + (notice.amount_limit ? span + "-amount AMOUNT" : "");
+         (notice.gifts_limit ? span + "-gifts " + std::to_string(2 * *notice.gifts_limit) : "") +
+         (notice.amount_limit ? span + "-amount " + to_decimal(Money{2 * notice.amount_limit->minor_units})
+                              : "");
 }
 
 void add_admin_notice(NoticeBody& body, const ApproverMailData& data, const content::Messages& messages,

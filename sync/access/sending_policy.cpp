@@ -120,7 +120,7 @@ std::string describe(const store::DoNotSendEntry& entry) {
       return is_address ? "No gifts are sent to this address: an admin listed it" + day + "."
                         : "No gifts are sent to " + entry.pattern + ": an admin listed it" + day + ".";
     case DoNotSendReason::opted_out:
-      return "The recipient asked for no gifts" + day + ".";
+      return "The recipient asked" + day + " to get no more gifts.";
     case DoNotSendReason::complained:
       return "The recipient reported a gift as unwanted mail" + day + ".";
     case DoNotSendReason::bounced:

@@ -195,7 +195,7 @@ TEST_F(CliBudget, CheckEndsWith1AndNamesEachDifference) {
 // OPS-27, GUARD-14
 TEST_F(CliBudget, StatusNamesABudgetThatIsUsedUp) {
   request_gifts(2);
-  EXPECT_THAT(cli_.run({"status"}).out, HasSubstr("NO LIMIT: neither a budget nor a burst is set"));
+  EXPECT_THAT(cli_.run({"status"}).out, HasSubstr("giftsyncctl budget set installation --day-gifts 500\n"));
   EXPECT_EQ(tests::parse_ordered_json(cli_.run({"status", "--json"}).out)["sending"]["has_limit"], false);
   EXPECT_THAT(conditions(), Not(Contains("sending.budget_reached")));
   run({"set", "account", "rose@example.com", "--month-gifts", "3"});
@@ -205,10 +205,10 @@ TEST_F(CliBudget, StatusNamesABudgetThatIsUsedUp) {
   EXPECT_THAT(conditions(), Contains("sending.budget_reached"));
   EXPECT_THAT(cli_.run({"status"}).out,
               AllOf(HasSubstr("the budget of account rose@example.com for 2026-11 is used up: 2 of 2 gifts"),
-                    HasSubstr("budget set account rose@example.com --month-gifts 4 raises it")));
+                    HasSubstr("budget set account rose@example.com --month-gifts 4  # raises it")));
   run({"set", "account", "rose@example.com", "--month-gifts", "1"});
   EXPECT_THAT(cli_.run({"status"}).out,
-              HasSubstr("budget set account rose@example.com --month-gifts 4 raises it"))
+              HasSubstr("budget set account rose@example.com --month-gifts 4  # raises it"))
       << "twice the use, so that it is raised above it";
 }
 
@@ -225,7 +225,7 @@ TEST_F(CliBudget, StatusNamesABudgetWhoseRestPaysForNoGift) {
   run({"set", "account", "rose@example.com", "--month-amount", "16.99"});
   EXPECT_THAT(cli_.run({"status"}).out,
               AllOf(HasSubstr("for 2026-11 is used up: 11.50 of 16.99, and the rest pays for no gift"),
-                    HasSubstr("budget set account rose@example.com --month-amount 33.98 raises it")));
+                    HasSubstr("budget set account rose@example.com --month-amount 33.98  # raises it")));
 }
 
 }  // namespace

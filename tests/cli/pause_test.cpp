@@ -49,7 +49,7 @@ TEST_F(CliPause, MailIsPausedOnceAndSentAgainByResumeAlone) {
   EXPECT_THAT(conditions(), Contains("mail.paused_by_admin"));
   EXPECT_THAT(cli_.run({"status"}).out,
               AllOf(HasSubstr("PAUSED BY AN ADMIN: mail is paused since 2026-11-21 12:31"),
-                    HasSubstr("mail resume sends 2 waiting mails")));
+                    HasSubstr("mail resume  # sends 2 waiting mails")));
   EXPECT_THAT(cli_.run({"gift", "show", "1"}).out, HasSubstr("mail is paused since"));
   EXPECT_THAT(cli_.run({"mail", "retry", "--all"}).err,
               HasSubstr("Only \"giftsyncctl mail resume\" ends that pause"));

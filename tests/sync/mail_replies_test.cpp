@@ -67,7 +67,7 @@ TEST(SharedReplies, NeedManyMailsWithOneReply) {
 // MAIL-2
 // covers: GUARD-3
 TEST(SharedReplies, MailsThatTheDoNotSendListStoppedAreNoFault) {
-  const std::string reply = std::string(kNotSent) + "The recipient asked for no gifts on 2026-11-03.";
+  const std::string reply = std::string(kNotSent) + "The recipient asked on 2026-11-03 to get no more gifts.";
   EXPECT_THAT(shared_replies(mails(50, DeliveryState::undelivered, reply), kNow), IsEmpty());
 }
 

@@ -59,7 +59,7 @@ std::vector<std::string> checks(const std::vector<RequestRecordFinding>& finding
 TEST(RequestRecordFindings, ARecipientWhoGetsNoGiftsIsNamedWithTheCommandAndTriedAgain) {
   const store::GiftItem item = coffee();
   SendingFacts facts{&item, true, good_sender(), {}};
-  facts.refusal = "The recipient asked for no gifts on 2026-11-03.";
+  facts.refusal = "The recipient asked on 2026-11-03 to get no more gifts.";
   const auto findings = sending_findings(good_record(), facts);
   ASSERT_EQ(checks(findings), std::vector<std::string>{"sending_policy"});
   EXPECT_EQ(findings[0].message, *facts.refusal);

@@ -47,7 +47,7 @@ class DoNotSend(daemon_fixture.DaemonTestCase):
             self.assertEqual(client.post(path, b"List-Unsubscribe=One-Click", headers=form).status, 200)
             daemon_fixture.wait_until(lambda: client.send_gift("Kim@Example.com").status == 403, "the refusal")
             refused = client.send_gift("kim@example.com").json()["errors"][0]["message"]
-            self.assertRegex(refused, r"^The recipient asked for no gifts on \d{4}-\d\d-\d\d\.$")
+            self.assertRegex(refused, r"^The recipient asked on \d{4}-\d\d-\d\d to get no more gifts\.$")
             self.assertEqual(client.get(urllib.parse.urlsplit(mail.links[0]).path).status, 200, "the present gift stays")
             self.assertEqual(client.post(path, b"choice=allow", headers=form).status, 303)
             self.assertEqual(client.send_gift("kim@example.com").status, 201)

@@ -83,17 +83,31 @@ TEST_F(ConsoleCancel, ThePreviewCountsAndTheRunCancelsWhatItShowed) {
 
 // CON-68: a press takes a part; the next one goes on.
 TEST_F(ConsoleCancel, ManyGiftsAreCancelledInParts) {
-  const auto gifts = send("spring", 205);
+  options_.cancel_millis = 0;
+  console_ = std::make_unique<Console>(store_, options_);
+  const auto gifts = send("spring", 3);
   sign_in(user("op@example.com", {Role::operations}));
   const std::string page = get(kPage + "?campaign=spring").body;
-  EXPECT_THAT(page, HasSubstr("Each press cancels up to 200; press again for the rest."));
+  EXPECT_THAT(page, AllOf(HasSubstr("required> Yes, cancel these gifts: 3"), Not(HasSubstr("press again"))));
   const std::string part = run(page);
   EXPECT_EQ(part, kPage + "?notice=cancelled_part&campaign=spring");
-  EXPECT_EQ(count_cancelled(gifts), 200);
+  EXPECT_EQ(count_cancelled(gifts), 1);
   const std::string rest = get(part).body;
-  EXPECT_THAT(rest, HasSubstr("Yes, cancel these gifts: 5"));
-  EXPECT_EQ(run(rest), kPage + "?notice=cancelled_many&campaign=spring");
-  EXPECT_EQ(count_cancelled(gifts), 205);
+  EXPECT_THAT(rest, HasSubstr("required checked> Yes, cancel these gifts: 2")) << "it was confirmed";
+  EXPECT_EQ(run(get(run(rest)).body), kPage + "?notice=cancelled_many&campaign=spring");
+  EXPECT_EQ(count_cancelled(gifts), 3);
+}
+
+// CON-68
+TEST_F(ConsoleCancel, OnePressTakesManyGifts) {
+  options_.cancel_millis = 60'000;
+  console_ = std::make_unique<Console>(store_, options_);
+  const auto gifts = send("spring", 1'001);
+  sign_in(user("op@example.com", {Role::operations}));
+  const std::string page = get(kPage + "?campaign=spring").body;
+  EXPECT_THAT(page, HasSubstr("One press works for up to 60 seconds"));
+  EXPECT_EQ(run(page), kPage + "?notice=cancelled_many&campaign=spring");
+  EXPECT_EQ(count_cancelled(gifts), 1'001);
 }
 
 // CON-68, CON-17

@@ -143,15 +143,16 @@ TEST(ApproverMail, NamesABudgetItsUseItsEndAndWhatToDo) {
                     HasSubstr("account rose@example.com, 2026-11: 402.50 of 500.00. The period ends on 30 "
                               "November 2026, 23:00 UTC."),
                     HasSubstr("giftsyncctl budget list\r\n"), HasSubstr("giftsyncctl budget set account "),
-                    HasSubstr(" --month-amount AMOUNT"), Not(HasSubstr("--month-gifts")),
+                    HasSubstr(" --month-amount 1000.00"), Not(HasSubstr("--month-gifts")),
                     HasSubstr(url + "/sending"), Not(HasSubstr("approval:")), Not(HasSubstr("wait for"))));
   budget.scope = "all";
   budget.period = "2026-11-30";
   budget.gifts_limit = 100;
   const std::string without_console = bytes_of({budget}, {}, "");
-  EXPECT_THAT(without_console, AllOf(HasSubstr("the installation, 2026-11-30: 85 of 100 gifts, 402.50 of"),
-                                     HasSubstr("budget set installation --day-gifts N --day-amount AMOUNT"),
-                                     Not(HasSubstr("<a ")), Not(HasSubstr("/sending"))));
+  EXPECT_THAT(without_console,
+              AllOf(HasSubstr("the installation, 2026-11-30: 85 of 100 gifts, 402.50 of"),
+                    HasSubstr("budget set installation --day-gifts 200 --day-amount 1000.00"),
+                    Not(HasSubstr("<a ")), Not(HasSubstr("/sending"))));
   EXPECT_THAT(bytes_of({budget}, {}, "", "de"), HasSubstr("die Installation, 2026-11-30"));
 }
 
