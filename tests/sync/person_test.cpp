@@ -661,7 +661,7 @@ TEST_P(Person, TheAddressIsRefusedAfterItsErasureAndANewServerSecret) {
   const auto refused = policy.check(emails);
   ASSERT_TRUE(refused[0]);
   EXPECT_EQ(refused[0]->code, "do_not_send");
-  EXPECT_EQ(refused[0]->message, "The recipient asked for no gifts.");
+  EXPECT_EQ(refused[0]->message, "The recipient asked to get no more gifts.");
   EXPECT_FALSE(refused[1]);
   EXPECT_TRUE(policy.check_mail(kAna)) << "at the time of the mail, too";
   EXPECT_TRUE(refused_recipients(restarted.do_not_send, {}, emails, now_)[0]);
