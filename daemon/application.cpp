@@ -55,7 +55,6 @@ Application::Parts::Parts(const config::Settings& settings, TrustedClock& truste
 
 void Application::Parts::stop() {
   if (std::exchange(has_stopped, true)) return;
-  workers.request_stop();
   workers.stop();
   endpoints.close();
 }

@@ -49,8 +49,8 @@ class Application {
   void start(const Leases& leases, std::function<void()> keep_record);
   /// The workers begin nothing more. Requests are still handled.
   void request_stop();
-  /// Waits for the workers' current steps, which may take as long as a mail or a call of the CRM. Requests
-  /// are still handled.
+  /// Calls request_stop() and waits for the workers' current steps, which may take as long as a mail or a
+  /// call of the CRM. Requests are still handled.
   void finish_steps();
   /// As finish_steps(); then nothing uses the store any more, which stays open and whose
   /// connections are still checked. No request may be in progress.

@@ -280,7 +280,6 @@ Daemon::Daemon(const config::Settings& settings, TrustedClock& trusted_clock, st
 }
 
 Daemon::~Daemon() {
-  serving_.application->request_stop();
   // A relay or a CRM that hangs makes no caller wait: also not the mail of an application before a reload.
   serving_.application->finish_steps();
   for (const std::future<void>& ended : ended_) {

@@ -286,16 +286,14 @@ void Workers::finish() {
 }
 
 void Workers::stop() {
+  finish();  // all of them: they wake each other
   sources_.stop();
   for (auto& worker : workers_) worker.reset();
-  std::vector<std::unique_ptr<PeriodicWorker>> senders;
   {
     const std::lock_guard lock(senders_mutex_);
-    senders.swap(senders_);
+    senders_.clear();
   }
-  for (const auto& sender : senders) sender->request_stop();
-  senders.clear();  // they wake each other
-  sync_.stop();     // the other workers wake it
+  sync_.stop();
   shared_.gift_log.log_dropped();
 }
 

@@ -103,9 +103,10 @@ class Workers {
   };
   void start(const StartOptions& options);
   void request_stop();
-  /// Waits until the current steps have ended and none follows; waking the workers has no effect then.
+  /// Calls request_stop() and waits until the current steps have ended and none follows; waking the workers
+  /// has no effect then.
   void finish();
-  /// As finish(); nothing may call the other functions any more.
+  /// Calls finish(); nothing may call the other functions any more.
   void stop();
   /// False when a worker's heartbeat is too old.
   bool are_alive() const;

@@ -333,8 +333,7 @@ sync::SendResult fault(std::string_view description) {
 }
 
 sync::SendResult stopped() {
-  return {sync::SendOutcome::transport_error,
-          "not sent: the daemon stopped, or loaded its settings again, before that", false, false, true};
+  return {sync::SendOutcome::transport_error, {}, false, false, true};
 }
 
 class SmtpTransport final : public sync::MailTransport {

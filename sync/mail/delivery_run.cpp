@@ -306,8 +306,10 @@ std::vector<DeliveryRun::PreparedMail> DeliveryRun::prepare(std::vector<ClaimedM
   std::vector<PreparedMail> prepared;
   std::vector<PreparedMail> untouched;
   for (std::size_t i = 0; i < composed.size(); ++i) {
-    if (!faults[i] || faults[i]->is_stopped)
-      (faults[i] ? untouched : prepared).push_back(std::move(composed[i]));
+    if (!faults[i])
+      prepared.push_back(std::move(composed[i]));
+    else if (faults[i]->is_stopped)
+      untouched.push_back(std::move(composed[i]));
   }
   if (!untouched.empty()) release(untouched);
   return prepared;

@@ -195,7 +195,9 @@ TEST_F(CliBudget, CheckEndsWith1AndNamesEachDifference) {
 // OPS-27, GUARD-14
 TEST_F(CliBudget, StatusNamesABudgetThatIsUsedUp) {
   request_gifts(2);
-  EXPECT_THAT(cli_.run({"status"}).out, HasSubstr("giftsyncctl budget set installation --day-gifts 500\n"));
+  EXPECT_THAT(cli_.run({"status"}).out,
+              AllOf(HasSubstr("NO LIMIT: neither a budget nor a burst is set"),
+                    HasSubstr("giftsyncctl budget set installation --day-gifts 500\n")));
   EXPECT_EQ(tests::parse_ordered_json(cli_.run({"status", "--json"}).out)["sending"]["has_limit"], false);
   EXPECT_THAT(conditions(), Not(Contains("sending.budget_reached")));
   run({"set", "account", "rose@example.com", "--month-gifts", "3"});

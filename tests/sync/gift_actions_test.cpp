@@ -209,7 +209,7 @@ TEST_P(GiftActions, NoGiftIsMailedAgainToAListedAddress) {
   EXPECT_THAT(bounced.reason, HasSubstr("The recipient's mail server said on"));
   EXPECT_EQ(gift(id).transaction.email, "p0@example.com");
   for (const auto& [reason, words] : {std::pair{DoNotSendReason::complained, "reported a gift as unwanted"},
-                                      std::pair{DoNotSendReason::opted_out, "to get no more gifts"},
+                                      std::pair{DoNotSendReason::opted_out, "The recipient asked on"},
                                       std::pair{DoNotSendReason::blocked, "an admin listed it on"}}) {
     list("p0@example.com", reason);
     const ActionResult refused = resend_to(id);

@@ -132,10 +132,7 @@ class Reload(daemon_fixture.DaemonTestCase):
     def test_a_relay_that_hangs_delays_no_restart(self):
         fixture, relay = self.new_fixture_with_relay()
         relay.behave(rcpt="silent")
-        manager = ServiceManager(fixture.folder)
-        self.addCleanup(manager.close)
-        fixture.start(manager=manager)
-        daemon_fixture.wait_until(lambda: manager.kept, "the socket that is to be kept")
+        manager = self.start_with_manager(fixture)
         callers = Callers(fixture)
         self.addCleanup(callers.stop)
         for _ in range(RESTARTS):
@@ -170,17 +167,17 @@ class Reload(daemon_fixture.DaemonTestCase):
         self.assertEqual(fixture.query("SELECT email, state FROM mail_outbox JOIN recipient_transaction ON transaction_id = id ORDER BY email"),
                          [("during@example.com", "queued"), ("slow@example.com", "accepted")])
 
-    def start_with_manager(self):
-        fixture = self.new_fixture().seed()
+    def start_with_manager(self, fixture):
         manager = ServiceManager(fixture.folder)
         self.addCleanup(manager.close)
         fixture.start(manager=manager)
         daemon_fixture.wait_until(lambda: manager.kept, "the socket that is to be kept")
-        return fixture, manager
+        return manager
 
     # OPS-39
     def test_a_restart_behind_kept_sockets_refuses_no_call(self):
-        fixture, manager = self.start_with_manager()
+        fixture = self.new_fixture().seed()
+        manager = self.start_with_manager(fixture)
         callers = Callers(fixture)
         self.addCleanup(callers.stop)
         for _ in range(RESTARTS):
@@ -199,7 +196,8 @@ class Reload(daemon_fixture.DaemonTestCase):
 
     # OPS-39
     def test_an_address_that_is_left_is_kept_no_more(self):
-        fixture, manager = self.start_with_manager()
+        fixture = self.new_fixture().seed()
+        manager = self.start_with_manager(fixture)
         former = fixture.port
         for is_restarted in (False, True):
             port = fixture.port = daemon_fixture.free_port()
@@ -217,7 +215,8 @@ class Reload(daemon_fixture.DaemonTestCase):
 
     # OPS-39
     def test_an_address_that_overlaps_the_kept_one_is_opened(self):
-        fixture, manager = self.start_with_manager()
+        fixture = self.new_fixture().seed()
+        manager = self.start_with_manager(fixture)
         settings = fixture.settings.read_text(encoding="utf-8")
         for host in ("0.0.0.0", "127.0.0.1"):
             fixture.settings.write_text(settings.replace(f'listen: "127.0.0.1:{fixture.port}"', f'listen: "{host}:{fixture.port}"'),
@@ -228,7 +227,8 @@ class Reload(daemon_fixture.DaemonTestCase):
 
     # OPS-39
     def test_no_second_daemon_serves_a_socket(self):
-        fixture, manager = self.start_with_manager()
+        fixture = self.new_fixture().seed()
+        manager = self.start_with_manager(fixture)
         first, fixture.daemon = fixture.daemon, None
         fixture.start(manager=manager, wait=False)
         self.assertEqual(fixture.wait_end(), 71)

@@ -126,7 +126,8 @@ TEST_F(CrmGiftRequestHandlerTest, AListedRecipientIsRefusedButARepeatOfACallGets
     EXPECT_EQ(tests::parse_json(refused.body)["code"], "sending_refused");
     EXPECT_THAT(codes(refused), ElementsAre("do_not_send"));
     EXPECT_THAT(refused.body, HasSubstr("recipients[0].email"));
-    EXPECT_THAT(refused.body, HasSubstr("The recipient asked on 20"));
+    EXPECT_THAT(refused.body,
+                AllOf(HasSubstr("The recipient asked on 20"), HasSubstr(" to get no more gifts.")));
     EXPECT_THAT(refused.body, Not(HasSubstr("rose@")));
   }
   EXPECT_EQ(created_, 1);
