@@ -22,12 +22,20 @@ class Secret {
   std::string text_;
 };
 
+struct TlsSettings {  ///< server.tls; all empty: the daemon speaks plain HTTP
+  std::string
+      certificate;  ///< absolute path of a PEM file: the server's certificate, then the intermediate ones
+  std::string key;  ///< absolute path of a PEM file
+  bool requires_1_3 = false;  ///< server.tls.minimum_version: "1.2" | "1.3"
+};
+
 struct ServerSettings {
   std::string listen = "127.0.0.1:8480";
   std::string admin_listen;  ///< empty: admin_url's paths are served on `listen` too
   std::string base_url;      ///< no slash at its end
   std::string admin_url;
   std::vector<std::string> trusted_proxies;  ///< addresses or CIDR blocks
+  TlsSettings tls;                           ///< of both listeners
 };
 
 struct LimitSettings {
@@ -359,6 +367,19 @@ struct LogSettings {
   bool json = false;           ///< log.format: text | json
 };
 
+struct MetricsSettings {
+  std::string listen;  ///< empty: no metrics are served
+};
+
+/// Mails to those who watch the installation, without a monitoring system.
+struct AlertSettings {
+  std::vector<std::string> mail_to;  ///< empty: no such mail is sent
+  std::string quiet_from;            ///< "22:00"; with quiet_until: no mail leaves in between
+  std::string quiet_until;
+  std::string time_zone = "UTC";
+  std::int64_t digest_minutes = 5;  ///< between two mails; the later one has all that happened meanwhile
+};
+
 /// Provenance of a value: a line of the settings file, and the reference in that line.
 struct ValueProvenance {
   int line = 0;
@@ -382,6 +403,8 @@ struct Settings {
   RequestSettings requests;
   SsoSettings sso;
   LogSettings log;
+  MetricsSettings metrics;
+  AlertSettings alerts;
   std::vector<std::string> warnings;  ///< e.g. a literal secret; each with file:line
   std::string file;                   ///< absolute path of the settings file
   /// Where each value in the file stands, by key, "sources[0].url" in a list; other values are defaults.

@@ -66,7 +66,8 @@ Store::Store(const sql::Dsn& dsn)
       sender_notices(database_),
       do_not_send(database_),
       person_traces(database_),
-      test_gifts(database_) {}
+      test_gifts(database_),
+      alerts(database_) {}
 
 Store::~Store() = default;
 

@@ -34,6 +34,7 @@
 #include "schema/store/gift/sending_usage.h"
 #include "schema/store/gift/sync_queue.h"
 #include "schema/store/gift/test_gifts.h"
+#include "schema/store/mail/alerts.h"
 #include "schema/store/mail/delivery_queue.h"
 #include "schema/store/mail/lifecycle_store.h"
 #include "schema/store/mail/mail_pauses.h"
@@ -126,6 +127,7 @@ class Store {
   DoNotSend do_not_send;
   PersonTraces person_traces;
   TestGifts test_gifts;
+  Alerts alerts;
 };
 
 /// The same through a separate connection, for a dsn without an open Store.

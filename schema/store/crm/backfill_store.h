@@ -4,7 +4,9 @@
 // backfills and a daemon may run at the same time.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -46,6 +48,19 @@ struct RecordRewrite {
   std::int64_t above = 0;         ///< the record's version, which the new one has to exceed
 };
 
+/// The latest run of a backfill.
+struct BackfillRun {
+  std::string name;  ///< "gift-records"
+  UtcMillis started_at;
+  std::optional<UtcMillis> ended_at;  ///< null: it is running, or it was killed
+  bool is_dry_run = false;
+  std::int64_t examined = 0;
+  std::int64_t repaired = 0;   ///< records that it created, repaired, recreated, adopted or filled
+  std::int64_t differing = 0;  ///< it found a difference that it left, and that a person has to look at
+  std::string summary;         ///< the sentence that the command printed
+  std::string error;           ///< why it ended before its end; empty: it did not
+};
+
 class BackfillStore {
  public:
   explicit BackfillStore(const std::shared_ptr<sql::Database>& database);
@@ -57,6 +72,11 @@ class BackfillStore {
   bool save(const std::string& name, const std::string& run, const BackfillCheckpoint& position);
   /// Deletes the position: the next backfill starts from the beginning.
   void finish(const std::string& name, const std::string& run);
+
+  /// Replaces the run of that name.
+  void record_run(const BackfillRun& run);
+  /// One for each name that has run, by name.
+  std::vector<BackfillRun> latest_runs();
 
   std::int64_t count_transactions();
   /// Ids above `after`, ascending.
