@@ -27,6 +27,7 @@ install(DIRECTORY docs/operations docs/design docs/decisions DESTINATION ${CMAKE
         FILES_MATCHING PATTERN *.md)
 install(FILES ${GIFTSYNC_DOCUMENTS}/giftsyncd.yaml ${GIFTSYNC_DOCUMENTS}/giftsyncd.schema.json
         DESTINATION ${CMAKE_INSTALL_DATADIR}/giftsync)
+install(DIRECTORY conf/prometheus DESTINATION ${CMAKE_INSTALL_DATADIR}/giftsync)
 install(FILES conf/completion/giftsyncctl.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME giftsyncctl)
 install(FILES conf/completion/_giftsyncctl DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
 install(FILES conf/completion/giftsyncctl.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)

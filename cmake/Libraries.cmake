@@ -82,6 +82,8 @@ giftsync_library(daemon/wiring
        daemon/mail daemon/sources daemon/validation
   PRIVATE spdlog::spdlog fmt::fmt
   PRECOMPILE <daemon/config/settings.h> <fmt/format.h> <schema/store/store.h> <sync/crm/sync_step.h>)
+giftsync_library(daemon/metrics USES platform schema schema/store sync daemon/config daemon/http daemon/wiring
+  PRIVATE PkgConfig::PROMETHEUS spdlog::spdlog)
 giftsync_library(daemon/handlers
   USES platform schema crm schema/store sync daemon/config crm/salesforce daemon/http daemon/sources daemon/signin
        daemon/validation
@@ -89,7 +91,7 @@ giftsync_library(daemon/handlers
   PRECOMPILE <chrono> <mutex> <daemon/http/problem.h> <fmt/format.h> <sync/access/send_authorization.h>)
 giftsync_library(daemon
   USES platform schema/sql schema/store sync daemon/content daemon/config daemon/http daemon/pages daemon/sources
-       daemon/identity daemon/identity/oidc daemon/console daemon/handlers daemon/wiring
+       daemon/identity daemon/identity/oidc daemon/console daemon/handlers daemon/metrics daemon/wiring
   PRIVATE PkgConfig::SYSTEMD Poco::Util spdlog::spdlog fmt::fmt Threads::Threads
   PRECOMPILE <chrono> <mutex> <fmt/format.h>)
 giftsync_library(cli SUBFOLDERS account crm gift request status

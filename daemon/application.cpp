@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <chrono>
 #include <optional>
 #include <utility>
 
@@ -9,6 +10,8 @@
 #include "daemon/group_commit_writer.h"
 #include "daemon/handlers/saml_metadata_handler.h"
 #include "daemon/identity/oidc/discovery.h"
+#include "daemon/metrics/metrics_page.h"
+#include "daemon/metrics/store_gauges.h"
 #include "daemon/wiring/components_config.h"
 #include "daemon/wiring/crm_config.h"
 #include "daemon/wiring/database_config.h"
@@ -22,7 +25,8 @@ namespace giftsync::daemon {
 
 /// Members in the order of construction; destroyed in reverse order.
 struct Application::Parts {
-  Parts(const config::Settings& settings, TrustedClock& trusted_clock, const std::string& instance_id);
+  Parts(const config::Settings& settings, TrustedClock& trusted_clock, const std::string& instance_id,
+        metrics::Metrics& metrics);
   /// Also runs when a later step of the start failed.
   ~Parts() { stop(); }
   void stop();
@@ -31,15 +35,46 @@ struct Application::Parts {
   Workers workers;
   GroupCommitWriter writer;
   Endpoints endpoints;
+  metrics::StoreGauges store_gauges;
+  metrics::MetricsPage metrics_page;
   bool has_stopped = false;
 };
 
+namespace {
+
+GroupCommitWriter::Observer commit_observer(metrics::Metrics& metrics) {
+  return {.on_commit = [&metrics](std::size_t members,
+                                  std::chrono::nanoseconds took) { metrics.count_commit(members, took); },
+          .on_refusal = [&metrics] { metrics.count_commit_refusal(); }};
+}
+
+std::vector<metrics::Gauge> worker_gauges(const Workers& workers) {
+  metrics::Gauge age{"giftsync_worker_heartbeat_age_seconds",
+                     "Time since a worker's last heartbeat; of workers of one kind the longest."};
+  for (const auto& [worker, millis] : workers.heartbeats())
+    age.samples.push_back({static_cast<double>(millis) / 1000, {{"worker", worker}}});
+  return {std::move(age)};
+}
+
+constexpr std::int64_t kMaxQueryAgeMillis = 10'000;
+
+}  // namespace
+
 Application::Parts::Parts(const config::Settings& settings, TrustedClock& trusted_clock,
-                          const std::string& instance_id)
-    : shared{settings, trusted_clock, instance_id},
+                          const std::string& instance_id, metrics::Metrics& metrics)
+    : shared{settings, trusted_clock, instance_id, metrics},
       workers(shared),
-      writer(shared.store.urgent_writes),
-      endpoints(shared, workers, writer) {
+      writer(shared.store.urgent_writes, commit_observer(metrics)),
+      endpoints(shared, workers, writer),
+      store_gauges(shared.settings, shared.store),
+      metrics_page(
+          metrics, [this] { return worker_gauges(workers); },
+          [this] {
+            // Do not add another query while the server is unresponsive.
+            if (sql::oldest_store_query_millis() > kMaxQueryAgeMillis)
+              throw DependencyError(true, "the store does not respond");
+            return store_gauges.read(system_now());
+          }) {
   shared.store.gifts.set_sending_charge(
       [this](const store::GiftRequest& request) { return shared.budgets.charge_of(request); });
   shared.store.gifts.set_frequency_rule(
@@ -60,8 +95,8 @@ void Application::Parts::stop() {
 }
 
 Application::Application(const config::Settings& settings, TrustedClock& trusted_clock,
-                         const std::string& instance_id)
-    : parts_(std::make_unique<Parts>(settings, trusted_clock, instance_id)) {}
+                         const std::string& instance_id, metrics::Metrics& metrics)
+    : parts_(std::make_unique<Parts>(settings, trusted_clock, instance_id, metrics)) {}
 
 Application::~Application() = default;
 
@@ -97,6 +132,10 @@ http::Router& Application::router() {
   return parts_->endpoints.router();
 }
 
+http::HttpResponse Application::serve_metrics(const http::HttpRequest& request) {
+  return parts_->metrics_page.handle(request);
+}
+
 bool Application::workers_alive() const {
   return parts_->workers.are_alive();
 }
@@ -106,8 +145,6 @@ wiring::SecretState Application::secret_state() const {
 }
 
 namespace {
-
-constexpr std::int64_t kMaxQueryAgeMillis = 10'000;
 
 handlers::GiftRequestHandlerOptions gift_request_options(SharedParts& shared) {
   handlers::GiftRequestHandlerOptions options;

@@ -20,6 +20,7 @@
 #include "daemon/http/refusal_log.h"
 #include "daemon/http/router.h"
 #include "daemon/identity/provider_sign_in.h"
+#include "daemon/metrics/metrics.h"
 #include "daemon/pages/gift_page_handler.h"
 #include "daemon/sources/sns.h"
 #include "daemon/wiring/server_secret.h"
@@ -32,8 +33,9 @@ namespace giftsync::daemon {
 class Application {
  public:
   /// Migrates the store; no worker runs yet. Throws ConfigError or DependencyError. `trusted_clock`
-  /// must outlive this object. `instance_id`: of the daemon, which its readiness probe tells.
-  Application(const config::Settings& settings, TrustedClock& trusted_clock, const std::string& instance_id);
+  /// and `metrics` must outlive this object. `instance_id`: of the daemon, which its readiness probe tells.
+  Application(const config::Settings& settings, TrustedClock& trusted_clock, const std::string& instance_id,
+              metrics::Metrics& metrics);
   /// Calls stop().
   ~Application();
   Application(const Application&) = delete;
@@ -57,6 +59,8 @@ class Application {
   void stop();
   /// Handles requests on any thread.
   http::Router& router();
+  /// What metrics.listen serves. Any thread, after start().
+  http::HttpResponse serve_metrics(const http::HttpRequest& request);
   /// False when a worker's heartbeat is too old; the systemd watchdog is then not notified.
   bool workers_alive() const;
   /// How this application's server secret stands to the store's (OPS-38).

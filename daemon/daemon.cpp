@@ -24,26 +24,22 @@ constexpr std::int64_t kLastRequestMillis = 2'000;
 /// The reply to a final dot, and the outcome of the mail.
 constexpr std::chrono::seconds kLongestMail(90);
 
-http::HttpServerOptions options_for(const config::Settings& settings, const std::string& listen,
-                                    std::shared_ptr<http::BodyBudget> body_budget = {}) {
-  http::HttpServerOptions options;
-  options.listen = listen;
-  options.max_body_bytes = static_cast<std::size_t>(settings.limits.max_body_bytes);
-  options.max_connections = static_cast<std::size_t>(settings.limits.max_connections);
-  options.max_connections_per_address = static_cast<std::size_t>(settings.limits.max_connections_per_address);
-  options.trusted_proxies = settings.server.trusted_proxies;
-  options.body_budget = std::move(body_budget);
-  return options;
-}
+/// Few scrape, and a scrape has no body.
+constexpr std::size_t kMaxMetricsConnections = 32;
+constexpr std::size_t kMaxMetricsBodyBytes = 1024;
 
 http::HttpResponse serve_nothing(const http::HttpRequest&) {
   return {503, {}, {}};
 }
 
-/// `router` must outlive the handler.
-http::HttpHandler handler_of(http::Router& router, http::ListenerScope scope) {
-  return {std::bind_front(&http::Router::handle, &router, scope),
-          std::bind_front(&http::Router::plan, &router, scope)};
+/// `application` must outlive the handler.
+http::HttpHandler router_of(Application& application, http::ListenerScope scope) {
+  return {std::bind_front(&http::Router::handle, &application.router(), scope),
+          std::bind_front(&http::Router::plan, &application.router(), scope)};
+}
+
+http::HttpHandler metrics_of(Application& application) {
+  return std::bind_front(&Application::serve_metrics, &application);
 }
 
 }  // namespace
@@ -51,11 +47,37 @@ http::HttpHandler handler_of(http::Router& router, http::ListenerScope scope) {
 struct Listeners::Address {
   std::string listen;
   http::ListenerScope scope;
+  bool is_metrics = false;
 };
 
-std::vector<Listeners::Address> Listeners::addresses_of(const config::ServerSettings& server) {
-  if (server.admin_listen.empty()) return {{server.listen, {true, true}}};
-  return {{server.listen, {true, false}}, {server.admin_listen, {false, true}}};
+std::vector<Listeners::Address> Listeners::addresses_of(const config::Settings& settings) {
+  const config::ServerSettings& server = settings.server;
+  std::vector<Address> addresses{{server.listen, {true, server.admin_listen.empty()}}};
+  if (!server.admin_listen.empty()) addresses.push_back({server.admin_listen, {false, true}});
+  if (!settings.metrics.listen.empty()) addresses.push_back({settings.metrics.listen, {}, true});
+  return addresses;
+}
+
+http::HttpServerOptions Listeners::options_for(const config::Settings& settings,
+                                               const Address& address) const {
+  http::HttpServerOptions options;
+  options.listen = address.listen;
+  options.body_budget = body_budget_;
+  if (address.is_metrics) {
+    options.max_body_bytes = kMaxMetricsBodyBytes;
+    options.max_connections = kMaxMetricsConnections;
+    options.max_connections_per_address = kMaxMetricsConnections;
+    return options;
+  }
+  options.max_body_bytes = static_cast<std::size_t>(settings.limits.max_body_bytes);
+  options.max_connections = static_cast<std::size_t>(settings.limits.max_connections);
+  options.max_connections_per_address = static_cast<std::size_t>(settings.limits.max_connections_per_address);
+  options.trusted_proxies = settings.server.trusted_proxies;
+  options.pool_meters = metrics_.pool_meters();
+  options.on_response = [&metrics = metrics_](const http::ServedResponse& response) {
+    metrics.count_response(response);
+  };
+  return options;
 }
 
 std::vector<Listeners::Listener*> Listeners::find_open(const std::vector<Address>& addresses) {
@@ -72,7 +94,7 @@ std::vector<Listeners::Listener*> Listeners::find_open(const std::vector<Address
 
 std::vector<std::string> Listeners::open(const config::Settings& settings) {
   discard_opened();
-  const std::vector<Address> addresses = addresses_of(settings.server);
+  const std::vector<Address> addresses = addresses_of(settings);
   const std::vector<Listener*> open = find_open(addresses);
   std::vector<Listener> opened;
   std::vector<std::string> names;
@@ -80,7 +102,7 @@ std::vector<std::string> Listeners::open(const config::Settings& settings) {
     const Listener* listener = open[i];
     if (!listener) {
       const std::string& listen = addresses[i].listen;
-      http::HttpServerOptions options = options_for(settings, listen, body_budget_);
+      http::HttpServerOptions options = options_for(settings, addresses[i]);
       options.inherited_sockets = inherited_;
       opened.push_back({listen, std::make_unique<http::HttpServer>(options, serve_nothing)});
       listener = &opened.back();
@@ -91,21 +113,23 @@ std::vector<std::string> Listeners::open(const config::Settings& settings) {
   return names;
 }
 
-void Listeners::serve(const config::Settings& settings, http::Router& router,
+void Listeners::serve(const config::Settings& settings, Application& application,
                       const std::shared_ptr<const void>& use) noexcept {
-  const std::vector<Address> addresses = addresses_of(settings.server);
+  const std::vector<Address> addresses = addresses_of(settings);
   const std::vector<Listener*> open = find_open(addresses);
   std::vector<Listener> next;
   for (std::size_t i = 0; i < addresses.size(); ++i) {
-    const auto& [listen, scope] = addresses[i];
+    const Address& address = addresses[i];
     if (open[i]) {
-      next.push_back({listen, std::move(open[i]->server)});
+      next.push_back({address.listen, std::move(open[i]->server)});
     } else {
       next.push_back(std::move(opened_.front()));
       opened_.erase(opened_.begin());
     }
     http::HttpServer& server = *next.back().server;
-    server.exchange(options_for(settings, listen), handler_of(router, scope), use);
+    server.exchange(options_for(settings, address),
+                    address.is_metrics ? metrics_of(application) : router_of(application, address.scope),
+                    use);
     if (!open[i]) server.start();
   }
   const std::vector<Listener> former = std::exchange(listeners_, std::move(next));
@@ -267,8 +291,8 @@ class Daemon::LastUse {
 };
 
 Daemon::Daemon(const config::Settings& settings, TrustedClock& trusted_clock, std::vector<int> inherited)
-    : trusted_clock_(trusted_clock), record_(steady_millis), listeners_(std::move(inherited)) {
-  auto application = std::make_unique<Application>(settings, trusted_clock, record_.id());
+    : trusted_clock_(trusted_clock), record_(steady_millis), listeners_(std::move(inherited), metrics_) {
+  auto application = std::make_unique<Application>(settings, trusted_clock, record_.id(), metrics_);
   const std::string address = listeners_.open(settings).front();
   // Only one daemon can listen at this address, so the owners of leases under its names are dead.
   std::vector<std::string> owners;
@@ -305,7 +329,7 @@ void Daemon::reload(const config::Settings& settings) {
   const std::string address = listeners_.open(settings).front();
   const std::string owner = lease_owner(address, slot);
   try {
-    auto application = std::make_unique<Application>(settings, trusted_clock_, record_.id());
+    auto application = std::make_unique<Application>(settings, trusted_clock_, record_.id(), metrics_);
     application->start({.owner = owner, .daemon = lease_owner(address, 0), .ended_owners = {owner}},
                        [this] { record_.keep(); });
     std::promise<Serving> former;
@@ -321,11 +345,17 @@ void Daemon::reload(const config::Settings& settings) {
     former.set_value(std::move(replaced));
     ended_[slot_] = std::move(ended);
     slot_ = slot;
+    metrics_.settings_loaded(system_now());
     record_.reloaded(settings, address);
   } catch (...) {
     listeners_.discard_opened();
     throw;
   }
+}
+
+void Daemon::record_refused_reload(const std::vector<std::string>& faults) {
+  metrics_.reload_refused();
+  record_.reload_refused(faults);
 }
 
 bool Daemon::should_follow_rotation(const config::Settings& settings) const {
@@ -353,7 +383,7 @@ void Daemon::follow_rotation(const config::Settings& settings) {
 void Daemon::serve(const config::Settings& settings, std::unique_ptr<Application> application) {
   const auto use = std::make_shared<LastUse>();
   serving_ = {std::move(application), use->ended()};
-  listeners_.serve(settings, serving_.application->router(), use);
+  listeners_.serve(settings, *serving_.application, use);
 }
 
 }  // namespace giftsync::daemon

@@ -18,7 +18,8 @@
 #include "daemon/application.h"
 #include "daemon/config/settings.h"
 #include "daemon/http/http_server.h"
-#include "daemon/http/router.h"
+#include "daemon/metrics/metrics.h"
+#include "platform/clock.h"
 #include "schema/store/daemon_instances.h"
 
 namespace giftsync::daemon {
@@ -30,17 +31,19 @@ class Listeners {
  public:
   /// `inherited`: sockets that listen already. Those whose address the settings name are served, so that no
   /// connection is refused between two processes (OPS-39); the descriptors stay the caller's.
-  explicit Listeners(std::vector<int> inherited) : inherited_(std::move(inherited)) {}
+  /// `metrics` counts the requests, and must outlive this object.
+  Listeners(std::vector<int> inherited, metrics::Metrics& metrics)
+      : inherited_(std::move(inherited)), metrics_(metrics) {}
 
   /// Opens the addresses of `settings` that are not open yet; they serve nothing before serve(). Returns all
   /// addresses of `settings` ("127.0.0.1:8480"). Throws std::runtime_error when one cannot be listened on;
   /// then nothing has changed.
   std::vector<std::string> open(const config::Settings& settings);
-  /// After open() with the same settings: requests that begin from now on are handled by `router` within
-  /// the limits of `settings`. Addresses that these settings do not name are closed, after their requests in
-  /// progress. `use` is released when the next one
-  /// is served and the last request has ended. Without a thread for a new address the process ends.
-  void serve(const config::Settings& settings, http::Router& router,
+  /// After open() with the same settings: requests that begin from now on are handled by `application`'s
+  /// router within the limits of `settings`, those at metrics.listen by its serve_metrics(). Addresses that
+  /// these settings do not name are closed, after their requests in progress. `use` is released when the next
+  /// one is served and the last request has ended. Without a thread for a new address the process ends.
+  void serve(const config::Settings& settings, Application& application,
              const std::shared_ptr<const void>& use) noexcept;
   /// Closes what open() has opened and serve() does not serve yet.
   void discard_opened() { opened_.clear(); }
@@ -59,11 +62,13 @@ class Listeners {
     std::unique_ptr<http::HttpServer> server;
   };
   struct Address;
-  static std::vector<Address> addresses_of(const config::ServerSettings& server);
+  static std::vector<Address> addresses_of(const config::Settings& settings);
+  http::HttpServerOptions options_for(const config::Settings& settings, const Address& address) const;
   /// For each address the listener that is open there, each of them once; null where there is none.
   std::vector<Listener*> find_open(const std::vector<Address>& addresses);
 
   const std::vector<int> inherited_;
+  metrics::Metrics& metrics_;
   /// The budget of all servers together.
   const std::shared_ptr<http::BodyBudget> body_budget_ = std::make_shared<http::BodyBudget>();
   std::vector<Listener> listeners_;  ///< in the order of the settings
@@ -126,7 +131,7 @@ class Daemon {
   /// Only if can_reload(). Throws as the constructor does; then everything goes on as before.
   void reload(const config::Settings& settings);
   /// Records why a reload did not happen, for giftsyncctl (OPS-25). Never throws because of the store.
-  void record_refused_reload(const std::vector<std::string>& faults) { record_.reload_refused(faults); }
+  void record_refused_reload(const std::vector<std::string>& faults);
 
   /// "127.0.0.1:8480", one for each listener.
   std::vector<std::string> listen_addresses() const { return listeners_.addresses(); }
@@ -156,7 +161,8 @@ class Daemon {
   void serve(const config::Settings& settings, std::unique_ptr<Application> application);
 
   TrustedClock& trusted_clock_;
-  DaemonRecord record_;  ///< the applications' workers use it
+  metrics::Metrics metrics_{system_now()};  ///< listeners and applications use it
+  DaemonRecord record_;                     ///< the applications' workers use it
   Listeners listeners_;
   bool has_successor_ = false;
   Serving serving_;

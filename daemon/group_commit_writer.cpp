@@ -20,8 +20,8 @@ void report(const std::vector<sync::UrgentWriter::Done<Outcome>>& callers,
 
 }  // namespace
 
-GroupCommitWriter::GroupCommitWriter(store::UrgentWrites& writes)
-    : writes_(writes), thread_([this] { run(); }) {}
+GroupCommitWriter::GroupCommitWriter(store::UrgentWrites& writes, Observer observer)
+    : writes_(writes), observer_(std::move(observer)), thread_([this] { run(); }) {}
 
 GroupCommitWriter::~GroupCommitWriter() {
   {
@@ -34,9 +34,14 @@ GroupCommitWriter::~GroupCommitWriter() {
 
 template <class Queue, class Member, class Caller>
 bool GroupCommitWriter::enqueue(Queue& queue, Member member, Caller done) {
+  bool is_waiting = false;
   {
     const std::lock_guard lock(mutex_);
-    if (stopping_ || !queue.push(std::move(member), std::move(done))) return false;
+    is_waiting = !stopping_ && queue.push(std::move(member), std::move(done));
+  }
+  if (!is_waiting) {
+    observer_.on_refusal();
+    return false;
   }
   changed_.notify_one();
   return true;
@@ -91,13 +96,15 @@ GroupCommitWriter::Group GroupCommitWriter::next_group() {
 
 void GroupCommitWriter::write_group(Group group) {
   const auto begin = std::chrono::steady_clock::now();
-  if (group.size() >= kLoadThreshold) last_load_ = begin;
+  const std::size_t members = group.size();
+  if (members >= kLoadThreshold) last_load_ = begin;
   const store::WriteGroup writes{std::move(group.gift_requests.members), std::move(group.messages.members),
                                  std::move(group.decisions.members)};
   const auto may_try_again = [&] {
     return std::chrono::steady_clock::now() < begin + kUnknownTimeout && !is_stopping_after(kRetryInterval);
   };
   store::GroupOutcomes outcomes = writes_.write(writes, may_try_again);
+  observer_.on_commit(members, std::chrono::steady_clock::now() - begin);
   report(group.gift_requests.callers, std::move(outcomes.gift_requests));
   report(group.messages.callers, std::move(outcomes.messages));
   report(group.decisions.callers, std::move(outcomes.decisions));

@@ -107,7 +107,14 @@ std::array<std::size_t, kKinds> fair_shares(const std::array<std::size_t, kKinds
 
 class GroupCommitWriter : public sync::UrgentWriter {
  public:
-  explicit GroupCommitWriter(store::UrgentWrites& writes);
+  /// What metrics count; called on any thread, and must not wait.
+  struct Observer {
+    std::function<void(std::size_t members, std::chrono::nanoseconds took)> on_commit;
+    std::function<void()> on_refusal;  ///< too many writes are waiting
+  };
+  explicit GroupCommitWriter(store::UrgentWrites& writes,
+                             Observer observer = {.on_commit = [](std::size_t, std::chrono::nanoseconds) {},
+                                                  .on_refusal = [] {}});
   /// Writes what is waiting, then stops.
   ~GroupCommitWriter() override;
   GroupCommitWriter(const GroupCommitWriter&) = delete;
@@ -151,6 +158,7 @@ class GroupCommitWriter : public sync::UrgentWriter {
   bool is_stopping_after(std::chrono::milliseconds pause);
 
   store::UrgentWrites& writes_;
+  const Observer observer_;
   std::atomic<std::chrono::steady_clock::time_point> last_load_{};
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -26,12 +26,13 @@ std::string second_worker_of(const std::string& owner) {
 }  // namespace
 
 SyncWorkers::SyncWorkers(store::Store& store, crm::Crm& crm, sync::SyncRules rules,
-                         FaultDescriber describe_fault, OnEvents on_events)
+                         FaultDescriber describe_fault, OnBatch on_batch, std::function<void()> on_fault)
     : store_(store),
       crm_(crm),
       rules_(std::move(rules)),
       describe_fault_(std::move(describe_fault)),
-      on_events_(std::move(on_events)) {}
+      on_batch_(std::move(on_batch)),
+      on_fault_(std::move(on_fault)) {}
 
 void SyncWorkers::release_leases(std::vector<std::string> owners) {
   const std::size_t count = owners.size();
@@ -84,11 +85,11 @@ void SyncWorkers::stop() {
   second_worker_.reset();
 }
 
-bool SyncWorkers::is_alive(std::int64_t max_heartbeat_age_millis) const {
-  for (const auto* worker : {&worker_, &second_worker_}) {
-    if (*worker && (*worker)->millis_since_heartbeat() > max_heartbeat_age_millis) return false;
-  }
-  return true;
+std::int64_t SyncWorkers::millis_since_heartbeat() const {
+  std::int64_t oldest = 0;
+  for (const auto* worker : {&worker_, &second_worker_})
+    if (*worker) oldest = std::max(oldest, (*worker)->millis_since_heartbeat());
+  return oldest;
 }
 
 bool SyncWorkers::sync() {
@@ -159,7 +160,7 @@ sync::SyncStepStats SyncWorkers::sync_batch(sync::SyncLease& lease, UtcMillis no
   }
   adapt(false);
   log_warnings_once(stats.warnings);
-  on_events_(stats.events);
+  on_batch_(stats);
   if (stats.claimed > 0) {
     spdlog::debug("sync: {} gifts: {} created, {} updated, {} unchanged, {} skipped, {} failed",
                   stats.claimed, stats.created, stats.updated, stats.unchanged, stats.skipped, stats.failed);
@@ -195,6 +196,7 @@ sync::SyncStepStats SyncWorkers::sync_batch_or_log(UtcMillis now) {
 }
 
 void SyncWorkers::fail(const DependencyError& fault, const std::string& description, UtcMillis now) {
+  on_fault_();
   if (const auto* pause = dynamic_cast<const DependencyPause*>(&fault)) {
     pause_ = {DependencyPause(pause->until(), description, fault.of_external_crm(), fault.transient()), now};
     throw pause_->fault;

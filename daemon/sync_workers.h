@@ -25,12 +25,13 @@ class SyncWorkers {
   /// once a minute while the same fault lasts, because a better message may need a check of the whole CRM.
   using FaultDescriber = std::function<std::string(const DependencyError&)>;
 
-  /// Gets what each batch did to its gifts, from both workers.
-  using OnEvents = std::function<void(const std::vector<sync::GiftEvent>&)>;
+  /// Gets what each batch did, from both workers.
+  using OnBatch = std::function<void(const sync::SyncStepStats&)>;
 
+  /// `on_fault` is called when a batch failed as a whole.
   SyncWorkers(
       store::Store& store, crm::Crm& crm, sync::SyncRules rules, FaultDescriber describe_fault,
-      OnEvents on_events = [](const std::vector<sync::GiftEvent>&) {});
+      OnBatch on_batch = [](const sync::SyncStepStats&) {}, std::function<void()> on_fault = [] {});
 
   /// Releases the leases of workers that have ended.
   void release_leases(std::vector<std::string> owners);
@@ -43,8 +44,8 @@ class SyncWorkers {
   void finish();
   /// As finish(), and nothing may call wake() any more.
   void stop();
-  /// False when a worker's last heartbeat is older than that.
-  bool is_alive(std::int64_t max_heartbeat_age_millis) const;
+  /// The oldest of the workers' last heartbeats.
+  std::int64_t millis_since_heartbeat() const;
 
  private:
   bool sync();
@@ -63,7 +64,8 @@ class SyncWorkers {
   crm::Crm& crm_;
   const sync::SyncRules rules_;
   const FaultDescriber describe_fault_;
-  const OnEvents on_events_;
+  const OnBatch on_batch_;
+  const std::function<void()> on_fault_;
   std::size_t max_rows_ = 0;      // of a batch
   sync::SyncLease lease_;         // used by the sync worker only
   sync::SyncLease second_lease_;  // used by the second worker only

@@ -148,9 +148,12 @@ Workers::Workers(SharedParts& shared)
           [&shared](const DependencyError& fault) {
             return wiring::describe_sync_fault(shared.settings, fault);
           },
-          [&shared](const std::vector<sync::GiftEvent>& events) {
-            shared.gift_log.log_events(events, system_now());
-          }),
+          [&shared](const sync::SyncStepStats& stats) {
+            const UtcMillis now = system_now();
+            shared.gift_log.log_events(stats.events, now);
+            shared.counters.count_batch(stats, now);
+          },
+          [&shared] { shared.counters.count_failed_batch(); }),
       sources_(shared.settings.sources, shared.installation_id, shared.settings.sending.do_not_send,
                shared.store, [this] { sync_.wake(); }),
       longest_crm_call_millis_(shared.crm->pace().longest_call_millis) {
@@ -304,8 +307,25 @@ bool Workers::are_alive() const {
   };
   const std::lock_guard lock(senders_mutex_);
   return std::all_of(workers_.begin(), workers_.end(), is_alive) &&
-         std::all_of(senders_.begin(), senders_.end(), is_alive) && sync_.is_alive(max_age) &&
-         sources_.alive(kMaxHeartbeatAgeMillis);
+         std::all_of(senders_.begin(), senders_.end(), is_alive) &&
+         sync_.millis_since_heartbeat() <= max_age &&
+         sources_.millis_since_heartbeat() <= kMaxHeartbeatAgeMillis;
+}
+
+std::vector<std::pair<const char*, std::int64_t>> Workers::heartbeats() const {
+  std::vector<std::pair<const char*, std::int64_t>> all{{"sync", sync_.millis_since_heartbeat()},
+                                                        {"polls", sources_.millis_since_heartbeat()}};
+  constexpr std::pair<Kind, const char*> kNames[] = {{request_records, "request_records"},
+                                                     {timers, "timers"},
+                                                     {budgets, "budgets"},
+                                                     {maintenance, "maintenance"}};
+  for (const auto& [kind, name] : kNames)
+    if (workers_[kind]) all.emplace_back(name, workers_[kind]->millis_since_heartbeat());
+  std::int64_t oldest = 0;
+  const std::lock_guard lock(senders_mutex_);
+  for (const auto& sender : senders_) oldest = std::max(oldest, sender->millis_since_heartbeat());
+  all.emplace_back("delivery", oldest);
+  return all;
 }
 
 void Workers::wake_sync_and_delivery() {
@@ -421,6 +441,7 @@ bool Workers::deliver_mails(PeriodicWorker& worker, std::size_t connection, bool
     log_warnings(delivery_log_throttle_, stats.warnings);
   }
   shared_.gift_log.log_events(stats.events, system_now());
+  shared_.counters.count_mails(stats);
   if (stats.accepted > 0) {
     spdlog::debug("delivery: {} mails accepted by the transport", stats.accepted);
     wake_sync();

@@ -7,10 +7,12 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "daemon/config/settings.h"
 #include "daemon/gift_log.h"
+#include "daemon/metrics/metrics.h"
 #include "daemon/secret_watch.h"
 #include "daemon/sources/source_workers.h"
 #include "daemon/sync_workers.h"
@@ -39,11 +41,12 @@ namespace giftsync::daemon {
 // What the endpoints and the workers share. The members are in the order of construction; the
 // application builds and destroys them.
 
-/// Building it from the first three members migrates the store and throws as Application does.
+/// Building it from the first four members migrates the store and throws as Application does.
 struct SharedParts {
   const config::Settings settings;
   TrustedClock& trusted_clock;
   const std::string instance_id;  ///< of the daemon
+  metrics::Metrics& counters;     ///< likewise
   const store::ServerCheck server_check{wiring::store_dsn(settings.store), wiring::server_file(settings)};
   store::Store store{wiring::migrate_and_check_databases(settings)};
   sql::QueryWatchdog query_watchdog{{}};  ///< starts after the migration, which may take long
@@ -110,6 +113,8 @@ class Workers {
   void stop();
   /// False when a worker's heartbeat is too old.
   bool are_alive() const;
+  /// The time since the last heartbeat of each worker; of those of one kind the longest. Any thread.
+  std::vector<std::pair<const char*, std::int64_t>> heartbeats() const;
   /// How the application's server secret stands to the store's (OPS-38).
   wiring::SecretState secret_state() const { return secret_watch_.state(); }
 

@@ -313,6 +313,41 @@ void check_listeners(ParsedConfig& parsed) {
                 "change it, or remove the key to serve everything on server.listen");
 }
 
+std::string_view host_of_listen(std::string_view listen) {
+  return listen.substr(0, listen.rfind(':'));
+}
+
+/// The same port of one address, or of all addresses of the machine.
+bool may_collide(std::string_view listen, std::string_view other) {
+  const std::string_view host = host_of_listen(listen);
+  const std::string_view other_host = host_of_listen(other);
+  const std::string_view port = listen.substr(host.size());
+  const auto is_any = [](std::string_view one) { return one == "0.0.0.0" || one == "[::]"; };
+  return port == other.substr(other_host.size()) && port != ":0" &&
+         (host == other_host || is_any(host) || is_any(other_host));
+}
+
+void check_metrics_listener(ParsedConfig& parsed) {
+  const std::string key = "metrics.listen";
+  const std::string& listen = parsed.settings.metrics.listen;
+  if (listen.empty() || parsed.is_faulty(key)) return;
+  const ServerSettings& server = parsed.settings.server;
+  for (const auto& [other_key, other] :
+       {std::pair{"server.listen", &server.listen}, std::pair{"server.admin_listen", &server.admin_listen}}) {
+    if (other->empty() || parsed.is_faulty(other_key) || !may_collide(listen, *other)) continue;
+    parsed.refuse(key, fmt::format("{}, whose port is that of {}", in_quotes(listen), other_key),
+                  "another port or address", "choose another port, such as 127.0.0.1:9480");
+    return;
+  }
+  std::string host(host_of_listen(listen));
+  if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
+  if (is_loopback_host(host)) return;
+  parsed.warnings.push_back({parsed.line_of(key), key,
+                             in_quotes(listen) +
+                                 " is reached from other machines, and metrics are served without a key; let "
+                                 "only the monitoring's network reach it"});
+}
+
 /// A trusted address may say who calls: with all addresses, limits per address and logged addresses are the
 /// caller's choice.
 void warn_of_trusted_world(ParsedConfig& parsed) {
@@ -510,6 +545,7 @@ void cross_check(ParsedConfig& parsed, const std::filesystem::path& folder) {
     if (enclosing_list(key.path) == nullptr) check_key(parsed, key);
   }
   check_listeners(parsed);
+  check_metrics_listener(parsed);
   warn_of_trusted_world(parsed);
   warn_of_plaintext_urls(parsed);
   warn_of_allowed_domains(parsed);

@@ -22,11 +22,14 @@ Choice string_choice(const std::vector<std::string>& values, const Accessor<std:
           }};
 }
 
+TextForm listen_form() {
+  return {"a numeric address and a port such as 127.0.0.1:8480 or [::1]:8480", check_listen_address,
+          R"({"pattern": "^(\\[[0-9A-Fa-f:.]+\\]|[0-9.]+):[0-9]{1,5}$"})"};
+}
+
 KeyTable server_keys() {
   using S = ServerSettings;
-  const TextForm address{"a numeric address and a port such as 127.0.0.1:8480 or [::1]:8480",
-                         check_listen_address,
-                         R"({"pattern": "^(\\[[0-9A-Fa-f:.]+\\]|[0-9.]+):[0-9]{1,5}$"})"};
+  const TextForm address = listen_form();
   return {{"server.listen", "Address and port that the daemon listens on; port 0 means any free port.",
            Text{setting(&Settings::server, &S::listen), address}},
           {"server.admin_listen",
@@ -345,6 +348,15 @@ KeyTable console_keys() {
       {"console.permission_sets.admin", "Those that give the role admin.", sets(&C::admin_sets)}};
 }
 
+KeyTable metrics_keys() {
+  return {{"metrics.listen",
+           "If set, metrics for Prometheus are served at this address and port, under /metrics. They are "
+           "served to anyone who reaches the address, without a key: use a loopback address, or a network "
+           "of your monitoring alone.",
+           Text{setting(&Settings::metrics, &MetricsSettings::listen), listen_form()},
+           {.example = "\"127.0.0.1:9480\""}}};
+}
+
 KeyTable log_keys() {
   return {
       {"log.level", "The lowest level that is logged.",
@@ -365,12 +377,12 @@ const std::vector<SettingsKey>& settings_keys() {
       joined({server_keys, limit_keys,     budget_keys, frequency_keys,  approval_keys, sending_keys,
               test_keys,   store_keys,     crm_keys,    salesforce_keys, matching_keys, task_keys,
               email_keys,  catalogue_keys, page_keys,   lifecycle_keys,  source_keys,   request_keys,
-              sso_keys,    console_keys,   log_keys});
+              sso_keys,    console_keys,   log_keys,    metrics_keys});
   return keys;
 }
 
 const std::vector<std::string>& unavailable_keys() {
-  static const std::vector<std::string> keys{"server.tls", "metrics"};
+  static const std::vector<std::string> keys{"server.tls"};
   return keys;
 }
 
@@ -501,7 +513,8 @@ const std::vector<SettingsSection>& settings_sections() {
        "The permission sets of the CRM that give its users a role here. Anyone who may assign them in the "
        "CRM "
        "may so become an admin of the console; the roles operator and auditor are granted by command only."},
-      {"log", "The daemon's log, on standard error."}};
+      {"log", "The daemon's log, on standard error."},
+      {"metrics", "What Prometheus reads."}};
   return sections;
 }
 

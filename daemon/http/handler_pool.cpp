@@ -7,8 +7,8 @@
 
 namespace giftsync::http {
 
-HandlerPool::HandlerPool(std::string name, std::size_t max_threads, std::size_t max_queued)
-    : name_(std::move(name)), max_threads_(max_threads), max_queued_(max_queued) {}
+HandlerPool::HandlerPool(std::string name, std::size_t max_threads, std::size_t max_queued, PoolMeter& meter)
+    : name_(std::move(name)), max_threads_(max_threads), max_queued_(max_queued), meter_(meter) {}
 
 HandlerPool::~HandlerPool() {
   {
@@ -24,7 +24,10 @@ HandlerPool::~HandlerPool() {
 
 bool HandlerPool::try_post(Task task) {
   const std::lock_guard lock(mutex_);
-  if (queue_.size() >= max_queued_) return false;
+  if (queue_.size() >= max_queued_) {
+    count_refusal();
+    return false;
+  }
   push(std::move(task));
   return true;
 }
@@ -37,6 +40,7 @@ void HandlerPool::post(Task task) {
 // The conditions are notified under the lock: a caller of post() may be the last one to use this object.
 void HandlerPool::push(Task task) {
   queue_.push_back({std::move(task), Clock::now()});
+  meter_.queued.fetch_add(1, std::memory_order_relaxed);
   if (stopping_) return;  // the destructor waits for the threads that there are
   if (threads_.size() == idle_) return wake_one();
   if (!watcher_.joinable()) {
@@ -81,6 +85,7 @@ void HandlerPool::run() {
     while (!queue_.empty()) {
       Task task = std::move(queue_.front().task);
       queue_.pop_front();
+      meter_.queued.fetch_sub(1, std::memory_order_relaxed);
       lock.unlock();
       task();
       task = nullptr;

@@ -5,9 +5,11 @@
 // task has waited for kPatience.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <mutex>
@@ -17,14 +19,32 @@
 
 namespace giftsync::http {
 
+/// What waits for the threads of a pool and what was refused, for metrics (OPS-40).
+struct PoolMeter {
+  std::atomic<std::int64_t> queued = 0;    ///< tasks that wait for a thread
+  std::atomic<std::uint64_t> refused = 0;  ///< requests, because too many waited, or one for too long
+};
+
+/// Of all pools of HandlerPools (http_connection.h).
+struct PoolMeters {
+  PoolMeter responses;
+  PoolMeter endpoints;
+  PoolMeter crm;
+  PoolMeter pages;
+  PoolMeter console;
+  PoolMeter sign_ins;
+  PoolMeter readiness;
+  PoolMeter liveness;
+};
+
 /// Any thread.
 class HandlerPool {
  public:
   using Task = std::function<void()>;
   static constexpr std::chrono::milliseconds kPatience{2};
 
-  /// Threads start when they are first needed; the system shows them by this name.
-  HandlerPool(std::string name, std::size_t max_threads, std::size_t max_queued);
+  /// Threads start when they are first needed; the system shows them by this name. `meter` must outlive it.
+  HandlerPool(std::string name, std::size_t max_threads, std::size_t max_queued, PoolMeter& meter);
   /// Runs what is queued, then ends the threads.
   ~HandlerPool();
   HandlerPool(const HandlerPool&) = delete;
@@ -34,6 +54,8 @@ class HandlerPool {
   [[nodiscard]] bool try_post(Task task);
   /// The rest of a task that try_post() took; never refused.
   void post(Task task);
+  /// A task that was taken is refused after all.
+  void count_refusal() { meter_.refused.fetch_add(1, std::memory_order_relaxed); }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -54,6 +76,7 @@ class HandlerPool {
   const std::string name_;
   const std::size_t max_threads_;
   const std::size_t max_queued_;
+  PoolMeter& meter_;
   std::mutex mutex_;
   std::condition_variable has_work_;
   std::condition_variable has_backlog_;

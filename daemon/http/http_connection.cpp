@@ -163,6 +163,7 @@ std::size_t HttpConnection::parse(std::string_view bytes) {
 void HttpConnection::begin_request() {
   service_ = context_.service.get();
   plan_ = {};
+  complete_at_.reset();
   body_deadline_ = DeadlineSweep::kNever;
   // Most requests arrive in one piece: go_on_reading() sets the deadline for the others.
   state_ = State::head;
@@ -270,7 +271,8 @@ void HttpConnection::handle_request() {
   if (framing_.stage() == Stage::body) request.body.clear();  // a part of it would mislead the handler
   request.client = client_address(request);
   request.request_id = context_.request_ids.next();
-  auto task = [self = shared_from_this(), now = Clock::now()] { self->run_handler_on_pool(now); };
+  complete_at_ = Clock::now();
+  auto task = [self = shared_from_this(), now = *complete_at_] { self->run_handler_on_pool(now); };
   if (context_.pools.of(plan_.kind).try_post(std::move(task))) return;
   // Not at once: a pipeline of requests would call itself deeply.
   boost::asio::post(context_.io, [self = shared_from_this()] {
@@ -290,6 +292,7 @@ void HttpConnection::run_handler_on_pool(Clock::time_point queued_at) noexcept {
   if (slot_->is_shut_down()) return post_response(overloaded());
   // Its caller has probably left, and the requests behind it must not grow as old.
   if (Clock::now() - queued_at > milliseconds(service->options.queue_deadline_millis)) {
+    context_.pools.of(plan_.kind).count_refusal();
     return boost::asio::post(context_.io, [self = shared_from_this()] {
       self->refuse_overloaded("requests waited too long for a thread");
     });
@@ -334,8 +337,17 @@ void HttpConnection::send_error(HttpResponse response) {
   begin_sending(std::move(response), request_id);
 }
 
+void HttpConnection::report_response(int status) {
+  const OnResponse& report = service_->options.on_response;
+  if (!report) return;
+  std::optional<Clock::duration> took;
+  if (complete_at_) took = Clock::now() - *complete_at_;
+  report({plan_.group, status, took});
+}
+
 void HttpConnection::begin_sending(HttpResponse response, std::string_view request_id) {
   response_ = std::move(response);
+  report_response(response_.status);
   write_left_ = milliseconds(service_->options.write_deadline_millis);
   is_chunked_ = response_.next_chunk && framing_.is_http_1_1();
   // HTTP/1.0 knows no chunks: the body ends with the connection.

@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "daemon/http/connection_registry.h"
 #include "daemon/http/deadline_sweep.h"
@@ -25,6 +26,8 @@ namespace giftsync::http {
 /// Requests of one kind wait for threads of their own (HTTP-48).
 class HandlerPools {
  public:
+  explicit HandlerPools(std::shared_ptr<PoolMeters> meters) : meters_(std::move(meters)) {}
+
   HandlerPool& of(HandlerKind kind);
   /// Makes the responses that are made later, of all kinds: what is durable already does not wait behind
   /// requests that only begin.
@@ -33,14 +36,16 @@ class HandlerPools {
  private:
   static constexpr std::size_t kMaxQueued = 1024;
 
-  HandlerPool finishes_{"responses", 16, 0};  ///< outlives the others, whose handlers may post to it
-  HandlerPool endpoints_{"endpoints", 32, kMaxQueued};
-  HandlerPool crm_{"crm endpoints", 8, 256};
-  HandlerPool pages_{"pages", 16, kMaxQueued};
-  HandlerPool console_{"console", 4, 64};
-  HandlerPool sign_ins_{"sign-ins", 16, 64};
-  HandlerPool readiness_{"readiness", 4, 64};
-  HandlerPool liveness_{"liveness", 1, 64};
+  const std::shared_ptr<PoolMeters> meters_;
+  /// Outlives the others, whose handlers may post to it.
+  HandlerPool finishes_{"responses", 16, 0, meters_->responses};
+  HandlerPool endpoints_{"endpoints", 32, kMaxQueued, meters_->endpoints};
+  HandlerPool crm_{"crm endpoints", 8, 256, meters_->crm};
+  HandlerPool pages_{"pages", 16, kMaxQueued, meters_->pages};
+  HandlerPool console_{"console", 4, 64, meters_->console};
+  HandlerPool sign_ins_{"sign-ins", 16, 64, meters_->sign_ins};
+  HandlerPool readiness_{"readiness", 4, 64, meters_->readiness};
+  HandlerPool liveness_{"liveness", 1, 64, meters_->liveness};
 };
 
 /// Shared by all connections of one server and outlives them.
@@ -112,6 +117,7 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
   /// On a thread for handlers.
   void run_handler_on_pool(Clock::time_point queued_at) noexcept;
   void refuse_overloaded(std::string_view reason);
+  void report_response(int status);
   /// On a thread for handlers.
   void post_response(HttpResponse response);
   void respond(HttpResponse response);
@@ -146,6 +152,7 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
   bool is_reading_ = false;  ///< a wait for bytes is pending
   bool closes_ = false;      ///< after the response in progress
   bool is_chunked_ = false;
+  std::optional<Clock::time_point> complete_at_;  ///< when the request in progress was; empty before
   Clock::time_point deadline_ = DeadlineSweep::kNever;
   Clock::time_point body_deadline_ = DeadlineSweep::kNever;
   Clock::time_point memory_deadline_ = DeadlineSweep::kNever;

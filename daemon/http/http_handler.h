@@ -2,10 +2,13 @@
 // the request is complete.
 #pragma once
 
+#include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <functional>
 #include <limits>
+#include <optional>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -25,9 +28,37 @@ enum class HandlerKind {
   liveness,  ///< waits for nothing
 };
 
+/// What requests are counted by (OPS-40): groups of the paths in routes.cpp.
+enum class RouteGroup {
+  gift_requests,
+  validation,  ///< what the call without /validate would do
+  crm,         ///< what is called from inside the CRM
+  request_records,
+  held_requests,
+  gift_pages,
+  status_changes,
+  console,
+  probes,
+  other,
+};
+inline constexpr std::string_view kRouteGroupWords[] = {
+    "gift_requests", "validation",     "crm",     "request_records", "held_requests",
+    "gift_pages",    "status_changes", "console", "probes",          "other"};
+
+/// A response that a server begins to send.
+struct ServedResponse {
+  RouteGroup group = RouteGroup::other;
+  int status = 0;
+  /// Since the request was complete; nothing when it never was.
+  std::optional<std::chrono::nanoseconds> took = {};
+};
+/// Called for each on the thread that writes for all connections: short, and does not throw.
+using OnResponse = std::function<void(const ServedResponse&)>;
+
 /// Decided on the header alone, before the body is read (HTTP-49).
 struct RequestPlan {
   HandlerKind kind = HandlerKind::endpoint;
+  RouteGroup group = RouteGroup::other;
   /// At most the server's own limit counts.
   std::size_t max_body_bytes = std::numeric_limits<std::size_t>::max();
   /// False: the handler refuses the request without its body, which is not awaited.

@@ -51,6 +51,10 @@ std::shared_ptr<BodyBudget> budget_of(const HttpServerOptions& options) {
   return options.body_budget ? options.body_budget : std::make_shared<BodyBudget>();
 }
 
+std::shared_ptr<PoolMeters> meters_of(const HttpServerOptions& options) {
+  return options.pool_meters ? options.pool_meters : std::make_shared<PoolMeters>();
+}
+
 /// Held while a server has its address. The port alone would not tell, where two processes have one socket.
 class AddressLock {
  public:
@@ -77,7 +81,8 @@ struct HttpServer::Impl {
         body_budget(budget_of(options)),
         listener(listener_of(io, options)),
         address(address_text(listener.local_endpoint())),
-        address_lock(lock_address(address)) {
+        address_lock(lock_address(address)),
+        pools(std::in_place, meters_of(options)) {
     reserve_descriptors(options.max_connections + kDescriptorMargin);
   }
 
@@ -102,7 +107,7 @@ struct HttpServer::Impl {
   const std::string address;
   const AddressLock address_lock;
   DeadlineSweep deadlines{io};
-  std::optional<HandlerPools> pools{std::in_place};
+  std::optional<HandlerPools> pools;
   ConnectionContext context{io, service, registry, *pools, *body_budget, deadlines};
   std::atomic<bool> stopped{false};
   std::thread io_thread;

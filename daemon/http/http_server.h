@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "daemon/http/connection_registry.h"
+#include "daemon/http/handler_pool.h"
 #include "daemon/http/http_handler.h"
 
 namespace giftsync::http {
@@ -34,12 +35,14 @@ struct HttpServerOptions {
   std::size_t max_connections_per_address =
       256;                                   ///< beyond it the address' own oldest idle connection is evicted
   std::int64_t head_deadline_millis = 5000;  ///< first byte of a request to the end of its header
-  std::int64_t body_deadline_millis = 20000;   ///< whole body
-  std::int64_t idle_deadline_millis = 30000;   ///< between requests
-  std::int64_t write_deadline_millis = 20000;  ///< whole response; one in parts must also keep moving
-  std::int64_t queue_deadline_millis = 5000;   ///< beyond it a request that waits for a thread is not run
-  std::shared_ptr<BodyBudget> body_budget;     ///< shared with other servers; null: one of its own
-  std::vector<std::string> trusted_proxies;    ///< addresses or CIDR blocks whose X-Forwarded-For counts
+  std::int64_t body_deadline_millis = 20000;     ///< whole body
+  std::int64_t idle_deadline_millis = 30000;     ///< between requests
+  std::int64_t write_deadline_millis = 20000;    ///< whole response; one in parts must also keep moving
+  std::int64_t queue_deadline_millis = 5000;     ///< beyond it a request that waits for a thread is not run
+  std::shared_ptr<BodyBudget> body_budget;       ///< shared with other servers; null: one of its own
+  std::vector<std::string> trusted_proxies;      ///< addresses or CIDR blocks whose X-Forwarded-For counts
+  OnResponse on_response = {};                   ///< null: not called
+  std::shared_ptr<PoolMeters> pool_meters = {};  ///< shared with other servers; null: of its own
 };
 
 class HttpServer {

@@ -174,7 +174,7 @@ RequestPlan Router::plan(ListenerScope scope, const HttpRequest& head) const {
   const Route& route = *match.route;
   const bool reads_body = !listener_error(route, scope) && route.handler && handlers_.*route.handler &&
                           !method_error(route.methods, head.method) && has_credential(head, match);
-  return {route.input.kind, route.input.max_body_bytes, reads_body,
+  return {route.input.kind, route.group, route.input.max_body_bytes, reads_body,
           route.input.credential != RouteInput::Credential::none};
 }
 

@@ -83,6 +83,7 @@ struct Route {
   std::string_view log_name;
   ListenerRole listener;
   Methods methods;
+  RouteGroup group;
   RouteInput input;
   /// Null: 404, but only on this listener; the other one names it.
   Handlers::Handler Handlers::*handler;

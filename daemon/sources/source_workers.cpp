@@ -127,11 +127,10 @@ void SourceWorkers::stop() {
   }
 }
 
-bool SourceWorkers::alive(std::int64_t max_silence_millis) const {
-  for (const auto& poll : poll_workers_) {
-    if (poll->millis_since_heartbeat() > max_silence_millis) return false;
-  }
-  return true;
+std::int64_t SourceWorkers::millis_since_heartbeat() const {
+  std::int64_t oldest = 0;
+  for (const auto& poll : poll_workers_) oldest = std::max(oldest, poll->millis_since_heartbeat());
+  return oldest;
 }
 
 std::vector<std::string> SourceWorkers::release_implausible_waits(UtcMillis now) {

@@ -33,8 +33,8 @@ class SourceWorkers {
   void finish();
   /// Waits for the workers' current steps.
   void stop();
-  /// False when a poll's worker has shown no heartbeat for this long.
-  bool alive(std::int64_t max_silence_millis) const;
+  /// The oldest of the polls' last heartbeats.
+  std::int64_t millis_since_heartbeat() const;
   /// Resets poll waits that were set by a wrong clock; returns the sources' names.
   std::vector<std::string> release_implausible_waits(UtcMillis now);
   /// Periodic work. The first call reprocesses all kept events, which takes long (SRC-9, SRC-13);

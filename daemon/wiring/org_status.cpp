@@ -174,20 +174,28 @@ void accept_org(const config::Settings& settings, const std::string& organizatio
 
 namespace {
 
+std::vector<sync::BudgetUse> used_up_budgets(const sync::SendingBudgetRules& rules,
+                                             const sync::SetBudgets& budgets, store::Store& store,
+                                             UtcMillis now) {
+  std::vector<sync::BudgetUse> used_up = sync::budget_uses(rules, budgets, store.sending_usage, now);
+  std::optional<Money> least;
+  std::erase_if(used_up, [&](const sync::BudgetUse& use) {
+    const std::int64_t percent = sync::percent_used(use.limit.limits, use.used);
+    if (percent < 50) return true;  // it pays once more for what it has paid
+    if (percent >= 100) return false;
+    if (!least) least = sync::least_cost(store.catalogue.items());
+    return !sync::pays_for_no_gift(use.limit.limits, use.used, *least);
+  });
+  return used_up;
+}
+
 void add_budgets(const config::Settings& settings, store::Store& store, UtcMillis now,
                  sync::AttentionFacts& facts) {
   const sync::SendingBudgetRules rules = sending_budget_rules(settings.sending);
   const sync::SetBudgets budgets = store.sending_usage.budgets();
   facts.has_sending_limit = sync::has_sending_limit(rules, budgets, now);
   std::optional<sync::BudgetNames> names;  // most often none is used up
-  std::optional<Money> least;
-  for (const sync::BudgetUse& use : sync::budget_uses(rules, budgets, store.sending_usage, now)) {
-    const std::int64_t percent = sync::percent_used(use.limit.limits, use.used);
-    if (percent < 50) continue;  // it pays once more for what it has paid
-    if (percent < 100) {
-      if (!least) least = sync::least_cost(store.catalogue.items());
-      if (!sync::pays_for_no_gift(use.limit.limits, use.used, *least)) continue;
-    }
+  for (const sync::BudgetUse& use : used_up_budgets(rules, budgets, store, now)) {
     if (!names) names.emplace(store);
     if (facts.used_up_budgets.size() < sync::kMaxUsedUpBudgets)
       facts.used_up_budgets.push_back({std::string(sync::to_word(*use.limit.kind)),
@@ -212,6 +220,12 @@ std::vector<store::SourceSummary> sources_of(const config::Settings& settings, s
 }
 
 }  // namespace
+
+std::int64_t count_used_up_budgets(const config::Settings& settings, store::Store& store, UtcMillis now) {
+  const auto used_up =
+      used_up_budgets(sending_budget_rules(settings.sending), store.sending_usage.budgets(), store, now);
+  return static_cast<std::int64_t>(used_up.size());
+}
 
 sync::AttentionFacts attention_facts(const config::Settings& settings, store::Store& store,
                                      const store::StoreStats& stats, const std::string& program,

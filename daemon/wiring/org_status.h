@@ -87,4 +87,8 @@ sync::AttentionFacts attention_facts(const config::Settings& settings, store::St
                                      const store::StoreStats& stats, const std::string& program,
                                      UtcMillis now);
 
+/// How many budgets of the present periods are used up: those that AttentionFacts has, and
+/// more_used_up_budgets.
+std::int64_t count_used_up_budgets(const config::Settings& settings, store::Store& store, UtcMillis now);
+
 }  // namespace giftsync::wiring

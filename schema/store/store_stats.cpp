@@ -23,14 +23,16 @@ void count_requests(soci::session& session, StoreStats& stats) {
   sql::each_row(last, [] {});
 }
 
-void count_deadlines(soci::session& session, UtcMillis soon, StoreStats& stats) {
-  stats.due_until_horizon = count_bounded(
-      session, "recipient_transaction WHERE due_at IS NOT NULL AND due_at <= :soon AND is_test = 0",
-      use(soon));
-  stats.next_due =
+DueTimers count_deadlines(soci::session& session, UtcMillis until) {
+  DueTimers timers;
+  timers.due = count_bounded(
+      session, "recipient_transaction WHERE due_at IS NOT NULL AND due_at <= :until AND is_test = 0",
+      use(until));
+  timers.next =
       sql::first_of(sql::select_column<UtcMillis>(session,
                                                   "SELECT due_at FROM recipient_transaction WHERE due_at IS "
                                                   "NOT NULL AND is_test = 0 ORDER BY due_at LIMIT 1"));
+  return timers;
 }
 
 /// Bounded by rows: changes have no index by time, which would cost each of them.
@@ -54,9 +56,22 @@ StoreStats store_stats(const sql::Dsn& dsn, UtcMillis now, UtcMillis soon) {
   return sql::Database::shared(dsn)->read([&](soci::session& session) {
     StoreStats stats;
     count_requests(session, stats);
-    count_deadlines(session, soon, stats);
+    const DueTimers timers = count_deadlines(session, soon);
+    stats.due_until_horizon = timers.due;
+    stats.next_due = timers.next;
     count_gifts_in_future(session, now, stats);
     return stats;
+  });
+}
+
+DueTimers due_timers(const sql::Dsn& dsn, UtcMillis until) {
+  return sql::Database::shared(dsn)->read(
+      [&](soci::session& session) { return count_deadlines(session, until); });
+}
+
+std::int64_t database_bytes(const sql::Dsn& dsn) {
+  return sql::Database::shared(dsn)->read([](soci::session& session) {
+    return sql::select_value<std::int64_t>(session, "SELECT pg_database_size(current_database())");
   });
 }
 

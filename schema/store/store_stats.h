@@ -28,4 +28,14 @@ struct StoreStats {
 /// `soon`: the horizon for due timers.
 StoreStats store_stats(const sql::Dsn& dsn, UtcMillis now, UtcMillis soon);
 
+/// Gifts whose timer is due.
+struct DueTimers {
+  std::int64_t due = 0;           ///< until the time that was asked for
+  std::optional<UtcMillis> next;  ///< when the first of all timers is due; null: there is none
+};
+DueTimers due_timers(const sql::Dsn& dsn, UtcMillis until);
+
+/// The size of a database of PostgreSQL.
+std::int64_t database_bytes(const sql::Dsn& dsn);
+
 }  // namespace giftsync::store

@@ -147,9 +147,10 @@ std::vector<store::FoldedState> changed_folds(store::Store& store, const std::ve
   return changed;
 }
 
-/// Updates `gifts` as saved; returns how many were. Gifts of which another process saved a newer fold are
+/// Updates `gifts` as saved. Gifts of which another process saved a newer fold are
 /// removed: that process writes them to the CRM.
-std::size_t save_folds(store::Store& store, const std::vector<store::FoldedState>& changed, Gifts& gifts) {
+void save_folds(store::Store& store, const std::vector<store::FoldedState>& changed, Gifts& gifts,
+                SyncStepStats& stats) {
   const std::vector<TransactionId> ids = store.sync.save_folded(changed);
   const std::unordered_set<TransactionId> saved(ids.begin(), ids.end());
   for (const store::FoldedState& state : changed) {
@@ -158,12 +159,15 @@ std::size_t save_folds(store::Store& store, const std::vector<store::FoldedState
       continue;
     }
     store::RecipientTransaction& transaction = gifts.at(state.transaction).transaction;
+    for (const Status status : kAllStatuses)
+      if (!transaction.is_test && state.times[status] && !transaction.times[status])
+        ++stats.reached[static_cast<std::size_t>(status)];
     transaction.status = state.status;
     transaction.times = state.times;
     transaction.has_conflict = state.has_conflict;
     ++transaction.version;
   }
-  return saved.size();
+  stats.folded = saved.size();
 }
 
 GiftEventKind matched_kind(const MatchDecision& decision) {
@@ -204,6 +208,7 @@ Decisions find_or_decide(const SyncContext& context, const std::vector<Transacti
     return {std::move(sync_states), pause.what(),
             std::clamp(pause.until().value - context.now.value, sync_retry_millis(1), kMaxSyncRetryMillis)};
   }
+  stats.reached[static_cast<std::size_t>(Status::sent)] += decided.size();
   for (const CrmSyncState& state : decided) {
     GiftEvent& event =
         stats.events.emplace_back(gift_event(matched_kind(state.decision), gifts.at(state.transaction)));
@@ -452,6 +457,8 @@ void upsert_records(const SyncContext& context, const Gifts& gifts, RecordBatch&
   refuse_unknown_versions(context, batch, results);
   for (std::size_t i = 0; i < results.size(); ++i) {
     apply_result(batch.rows[i], results[i], context.now, batch.closes[i], stats);
+    if (batch.closes[i].sync_state->state == store::CrmSyncStatus::written && batch.closes[i].done)
+      stats.written_since.push_back(batch.closes[i].claim.due_since);
     const bool is_created = results[i].kind == RowKind::created;
     if (is_created || results[i].kind == RowKind::updated)
       stats.events.push_back(
@@ -569,7 +576,7 @@ SyncStepStats sync_step(store::Store& store, crm::Crm& crm, const SyncRules& rul
   std::vector<TransactionId> ids;
   for (const store::SyncClaim& claim : claims) ids.push_back(claim.transaction);
   Gifts gifts = by_transaction(store.gifts.find(ids), [](const Gift& gift) { return gift.transaction.id; });
-  stats.folded = save_folds(store, changed_folds(store, ids, gifts), gifts);
+  save_folds(store, changed_folds(store, ids, gifts), gifts, stats);
   // First: what hinders the CRM's own gifts does not hinder these.
   if (const auto closes = record_test_gifts(context, claims, gifts); !closes.empty()) {
     store.sync.close(lease.owner, closes);

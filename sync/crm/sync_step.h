@@ -4,6 +4,7 @@
 // stored before they are used, and records carry versions.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "crm/crm.h"
+#include "schema/enums.h"
 #include "schema/store/store.h"
 #include "sync/crm/gift_record_draft.h"
 #include "sync/gift/gift_event.h"
@@ -61,6 +63,11 @@ struct SyncStepStats {
   bool more = false;                  ///< the claim was as large as one call allows: there may be more
   std::vector<std::string> warnings;  ///< one sentence for each failure and warning, for the operator's log
   std::vector<GiftEvent> events;      ///< decisions, then written records
+  /// By status: gifts that have got a time of it, without test gifts. A gift is counted as sent once it is
+  /// decided to whom it belongs.
+  std::array<std::size_t, kAllStatuses.size()> reached{};
+  /// Of each gift whose record has its state now: SyncClaim::due_since.
+  std::vector<UtcMillis> written_since;
 };
 
 /// Processes at most one batch. Claims are renewed before each write to the CRM; gifts whose claim another

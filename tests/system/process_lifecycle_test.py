@@ -34,11 +34,11 @@ class Start(daemon_fixture.DaemonTestCase):
         self.assertEqual(os.listdir(fixture.folder), [fixture.settings.name])
 
         with open(fixture.settings, "a", encoding="utf-8") as settings:
-            settings.write("limits:\n  max_recipents: 5\n  max_body_bytes: many\nmetrics: {}\nserver: {}\n")
+            settings.write("limits:\n  max_recipents: 5\n  max_body_bytes: many\nmetrics: { listen: \"localhost:9480\" }\nserver: {}\n")
         for arguments in (["--check"], []):
             ended = run_daemon(fixture, *arguments)
             self.assertEqual(ended.returncode, EX_CONFIG, ended)
-            for line, expected in ((6, "max_recipents"), (7, "max_body_bytes"), (8, "not available in this version"), (9, "server")):
+            for line, expected in ((6, "max_recipents"), (7, "max_body_bytes"), (8, "which is a name"), (9, "server")):
                 self.assertRegex(ended.stderr, re.escape(f"{fixture.settings}:{line}") + r".*" + re.escape(expected))
             self.assertIn("did you mean max_recipients", ended.stderr.replace('"', ""))
         self.assertNotIn("giftsync.db", os.listdir(fixture.folder))

@@ -297,6 +297,15 @@ std::vector<SourceSummary> Sources::list() {
   return database_->read(select_summaries);
 }
 
+std::vector<SourceHealth> Sources::list_health() {
+  return database_->read([](soci::session& session) {
+    SourceHealth row;
+    return sql::select_rows(
+        row, session, "SELECT name, state, last_received_at, refused_in_row FROM source ORDER BY name",
+        into(row.name), into(row.state), into(row.last_received_at), into(row.refused_in_row));
+  });
+}
+
 std::vector<UnappliedEvent> Sources::list_quarantined(const std::string& source, std::int64_t after,
                                                       std::size_t limit) {
   return database_->read([&](soci::session& session) {

@@ -150,6 +150,14 @@ struct SourceSummary {
   std::int64_t quarantined = 0;
 };
 
+/// What monitors ask of a source; read from its row alone.
+struct SourceHealth {
+  std::string name;
+  std::string state;
+  std::optional<UtcMillis> last_received_at;
+  std::int64_t refused_in_row = 0;
+};
+
 /// What accept() would do with an item.
 struct PreviewItem {
   AcceptOutcome outcome = AcceptOutcome::accepted;  ///< of a change; without meaning for other items
@@ -235,6 +243,8 @@ class Sources {
   void save_health(std::span<const SourceHealthUpdate> updates);
 
   std::vector<SourceSummary> list();
+  /// By name.
+  std::vector<SourceHealth> list_health();
   /// By id; of one source, or of all when `source` is empty.
   std::vector<UnappliedEvent> list_quarantined(const std::string& source, std::int64_t after,
                                                std::size_t limit);

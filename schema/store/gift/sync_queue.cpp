@@ -56,12 +56,14 @@ std::vector<SyncClaim> SyncQueue::claim(const std::string& owner, std::int64_t l
   };
   std::vector<SyncClaim> claims = write_if_any(*database_, has_due, [&](soci::session& session) {
     SyncClaim row;
-    return sql::select_rows(row, session,
-                            "UPDATE crm_outbox SET lease_owner = :owner, lease_until = " + clock +
-                                " + :lease WHERE transaction_id " + sql::in_subquery(session, due) +
-                                " RETURNING transaction_id, mark_seq, attempts",
-                            use(owner), use(lease_millis), use(now), into(row.transaction),
-                            into(row.mark_seq), into(row.attempts));
+    return sql::select_rows(
+        row, session,
+        "UPDATE crm_outbox SET lease_owner = :owner, lease_until = " + clock +
+            " + :lease WHERE transaction_id " + sql::in_subquery(session, due) +
+            " RETURNING transaction_id, mark_seq, attempts, CASE WHEN failing_since > 0 AND "
+            "failing_since < next_attempt_at THEN failing_since ELSE next_attempt_at END",
+        use(owner), use(lease_millis), use(now), into(row.transaction), into(row.mark_seq),
+        into(row.attempts), into(row.due_since));
   });
   floor_.count(claims.size());
   return claims;

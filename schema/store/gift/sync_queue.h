@@ -22,6 +22,7 @@ struct SyncClaim {
   TransactionId transaction;
   std::int64_t mark_seq = 0;
   std::int64_t attempts = 0;
+  UtcMillis due_since = {};  ///< when the change came that the CRM lacks, or when its first attempt failed
 };
 
 /// The sync state of a transaction.

@@ -174,11 +174,6 @@ TEST(Settings, RepeatedKeysAreFaultsAtEveryDepth) {
 
 // SET-4, OPS-7
 TEST(Settings, KeysOfLaterVersionsAreRefused) {
-  for (const char* more : {"metrics: true"}) {
-    EXPECT_THAT(faults_of(with_required(more)),
-                ElementsAre(HasSubstr("not available in this version; remove it")))
-        << more;
-  }
   EXPECT_THAT(
       faults_of("server: { base_url: \"https://a.example\", admin_url: \"https://a.example\", tls: {} }\n"
                 "store: { connection: a.db }\nemail: { directory: a, from: a@example.com }\n"),
@@ -377,6 +372,40 @@ TEST(Settings, ListenersNeedDifferentAddresses) {
               ElementsAre(HasSubstr("the same as server.listen")));
   EXPECT_THAT(faults_of("server: { listen: \"[::1]:0\", admin_listen: \"[::1]:0\", " + urls + " }" + rest),
               IsEmpty());
+}
+
+// OPS-40
+TEST(Settings, MetricsHaveAnAddressOfTheirOwn) {
+  const auto faults_with = [](const std::string& server, const std::string& metrics) {
+    return faults_of("server: { " + server +
+                     "base_url: http://h, admin_url: http://h }\nmetrics: { listen: \"" + metrics +
+                     "\" }\nstore: { connection: a.db }\nemail: { directory: o, from: gifts@example.com }\n");
+  };
+  for (const auto& [server, metrics, other] :
+       {std::tuple{"", "127.0.0.1:8480", "server.listen"}, std::tuple{"", "0.0.0.0:8480", "server.listen"},
+        std::tuple{"listen: \"[::]:7000\", ", "127.0.0.1:7000", "server.listen"},
+        std::tuple{"admin_listen: \"10.0.0.1:9480\", ", "10.0.0.1:9480", "server.admin_listen"}})
+    EXPECT_THAT(
+        faults_with(server, metrics),
+        ElementsAre(AllOf(HasSubstr("metrics.listen"), HasSubstr("whose port is that of"), HasSubstr(other))))
+        << server << metrics;
+  EXPECT_THAT(faults_with("", "localhost:9480"), ElementsAre(HasSubstr("which is a name")));
+  for (const auto& [server, metrics] :
+       {std::pair{"", "127.0.0.1:9480"}, std::pair{"listen: \"127.0.0.1:0\", ", "127.0.0.1:0"},
+        std::pair{"listen: \"10.0.0.1:8480\", ", "127.0.0.1:8480"}, std::pair{"", "0.0.0.0:9480"}})
+    EXPECT_THAT(faults_with(server, metrics), IsEmpty()) << server << metrics;
+}
+
+// OPS-40
+TEST(Settings, MetricsBeyondThisHostAreWarnedAbout) {
+  const auto warnings_of = [](const std::string& listen) {
+    return good(with_required("metrics: { listen: \"" + listen + "\" }")).warnings;
+  };
+  for (const char* listen : {"0.0.0.0:9480", "[::]:9480", "192.0.2.1:9480"})
+    EXPECT_THAT(warnings_of(listen), Contains(AllOf(HasSubstr("metrics.listen"), HasSubstr("without a key"))))
+        << listen;
+  for (const char* listen : {"127.0.0.1:9480", "127.9.0.1:9480", "[::1]:9480"})
+    EXPECT_THAT(warnings_of(listen), Not(Contains(HasSubstr("metrics.listen")))) << listen;
 }
 
 TEST(Settings, MissingAndUnreadableFilesAreFaults) {

@@ -159,6 +159,20 @@ std::vector<Query> queries(sql::Dialect dialect) {
       {"gifts due soon",
        bounded_count_query("recipient_transaction WHERE due_at IS NOT NULL AND due_at <= 9"),
        "recipient_transaction_due"},
+      {"gifts whose timer is due",
+       bounded_count_query("recipient_transaction WHERE due_at IS NOT NULL AND due_at <= 9 AND is_test = 0"),
+       "recipient_transaction_due"},
+      {"the first timer",
+       "SELECT due_at FROM recipient_transaction WHERE due_at IS NOT NULL AND is_test = 0 ORDER BY due_at "
+       "LIMIT 1",
+       "recipient_transaction_due"},
+      {"the mail that is due the longest",
+       "SELECT next_attempt_at FROM mail_outbox WHERE state IN ('queued', 'sending', 'uncertain') AND turn = "
+       "0 "
+       "AND transaction_id >= -9 ORDER BY turn, next_attempt_at, transaction_id LIMIT 1",
+       "mail_outbox_due"},
+      {"requests that wait", bounded_count_query("held_gift_request WHERE state = 'held'"),
+       "held_gift_request_held"},
       {"gifts sent in the future", "SELECT id FROM recipient_transaction WHERE sent_at > 9 LIMIT 10001",
        "recipient_transaction_sent"},
       {"gifts due for a timer",
