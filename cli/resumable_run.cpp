@@ -86,7 +86,10 @@ ResumableRun::ResumableRun(const Console& console, CliContext& ctx, std::string 
       name_(std::move(name)),
       run_(fmt::format("{} {}", ::getpid(), console.now().value)),
       options_(options),
-      drainer_(console, ctx) {
+      drainer_(console, ctx),
+      owns_checkpoint_(!options.dry_run) {
+  record_.name = name_;
+  record_.started_at = console.now();
   if (options_.dry_run) return;
   const store::BackfillCheckpoint position = ctx_.store.backfill.begin(name_, run_, options_.restart);
   after_ = position.after;
@@ -97,8 +100,41 @@ ResumableRun::ResumableRun(const Console& console, CliContext& ctx, std::string 
                               after_.value));
 }
 
-void ResumableRun::chunk_done(const Chunk& chunk, const nlohmann::json& counts, WorkProgress& progress) {
+/// Of two runs of one name the one that began last has the record, as it has the checkpoint.
+void ResumableRun::record(const RunTotals& totals, std::optional<UtcMillis> ended_at) {
+  record_.examined = totals.examined;
+  record_.repaired = totals.repaired;
+  record_.differing = totals.differing;
+  record_.summary = totals.summary;
+  record_.ended_at = ended_at;
+  recorded_at_ = console_.now();
+  if (owns_checkpoint_) ctx_.store.backfill.record_run(record_);
+}
+
+void ResumableRun::record_failure(const std::string& reason) {
+  record_.ended_at = console_.now();
+  record_.error = reason;
+  try {
+    if (owns_checkpoint_) ctx_.store.backfill.record_run(record_);
+  } catch (const DependencyError&) {
+    // The store's own fault ended the run. Without a further sign of it the run counts as killed.
+  }
+}
+
+void ResumableRun::keep_record() {
+  if (!owns_checkpoint_ || !has_elapsed(recorded_at_, kMinuteMillis, console_.now())) return;
+  recorded_at_ = console_.now();
+  try {
+    ctx_.store.backfill.record_run(record_);
+  } catch (const DependencyError&) {
+    // A store that does not respond for a while ends no wait for the CRM.
+  }
+}
+
+void ResumableRun::chunk_done(const Chunk& chunk, const nlohmann::json& counts, const RunTotals& totals,
+                              WorkProgress& progress) {
   after_ = chunk.last;
+  if (has_elapsed(recorded_at_, kMinuteMillis, console_.now())) record(totals);
   if (options_.dry_run) return;
   // Save before writing to the CRM: the queued records are written even if this run is interrupted, and the
   // next run cannot distinguish them from the daemon's own work.
@@ -111,8 +147,7 @@ void ResumableRun::chunk_done(const Chunk& chunk, const nlohmann::json& counts, 
         "position.");
   }
   if (!chunk.to_write.empty()) {
-    const SyncDrainer::Result written =
-        repeat_after_pauses(console_, ctx_.store, &progress, [&] { return drainer_.write(chunk.to_write); });
+    const SyncDrainer::Result written = repeat(&progress, [&] { return drainer_.write(chunk.to_write); });
     queued_for_daemon_ += written.left;
     if (!written.messages.empty()) progress.clear();
     for (const std::string& message : written.messages) console_.info(message);
@@ -121,8 +156,9 @@ void ResumableRun::chunk_done(const Chunk& chunk, const nlohmann::json& counts, 
     std::this_thread::sleep_for(kPauseBetweenChunks);
 }
 
-void ResumableRun::finish() {
+void ResumableRun::finish(const RunTotals& totals) {
   if (!options_.dry_run) ctx_.store.backfill.finish(name_, run_);
+  record(totals, console_.now());
 }
 
 namespace {
@@ -141,7 +177,7 @@ std::optional<std::string> wake_mark(store::Store& store) {
 }
 
 void wait_for_crm(const Console& console, store::Store& store, std::optional<std::string> seen,
-                  const DependencyPause& pause) {
+                  const DependencyPause& pause, const std::function<void()>& while_waiting) {
   console.info(
       fmt::format("{}. Waiting; this command goes on at {}, and tries again within seconds after "
                   "\"giftsyncctl crm retry --all\".",
@@ -152,6 +188,7 @@ void wait_for_crm(const Console& console, store::Store& store, std::optional<std
     const std::optional<std::string> mark = wake_mark(store);
     if (left <= 0 || (mark && seen && *mark != *seen)) return;
     if (!seen) seen = mark;
+    while_waiting();
     std::this_thread::sleep_for(std::chrono::milliseconds(std::min(left, kLongestSleepMillis)));
   }
 }

@@ -1,7 +1,10 @@
 // cli: the common part of both backfills: a checkpoint in the store, so that an interrupted run resumes,
-// pauses for a concurrent daemon, and the progress. A dry run has no checkpoint and writes nothing.
+// pauses for a concurrent daemon, the progress, and what the store tells of the latest run (SYNC-72). A dry
+// run has no checkpoint and writes nothing.
 #pragma once
 
+#include <exception>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -56,9 +59,30 @@ struct BackfillOptions {
   bool json = false;
 };
 
+/// What a run has found so far, of store::BackfillRun.
+struct RunTotals {
+  std::int64_t examined = 0;
+  std::int64_t repaired = 0;
+  std::int64_t differing = 0;
+  std::string summary;
+};
+
 class ResumableRun {
  public:
   ResumableRun(const Console& console, CliContext& ctx, std::string name, const BackfillOptions& options);
+
+  /// `work` is the whole run, from `at_start` to finish(). What it throws is stored as the reason why the run
+  /// ended.
+  template <class Work>
+  void carry_out(const RunTotals& at_start, const Work& work) {
+    record(at_start);
+    try {
+      work();
+    } catch (const std::exception& fault) {
+      record_failure(fault.what());
+      throw;
+    }
+  }
 
   TransactionId after() const { return after_; }
   /// The counts of the interrupted run; an empty object at the beginning.
@@ -70,14 +94,23 @@ class ResumableRun {
   };
   /// Saves the checkpoint after a chunk and writes the records that the chunk queued. Saves none after the
   /// last chunk: a run that is interrupted there examines it again.
-  void chunk_done(const Chunk& chunk, const nlohmann::json& counts, WorkProgress& progress);
-  void finish();
+  void chunk_done(const Chunk& chunk, const nlohmann::json& counts, const RunTotals& totals,
+                  WorkProgress& progress);
+  void finish(const RunTotals& totals);
+
+  /// As repeat_after_pauses(); meanwhile the store keeps that the run goes on.
+  template <class Action>
+  auto repeat(WorkProgress* progress, const Action& action);
 
   const sync::SyncRules& rules() const { return drainer_.rules(); }
   /// Prints how many records are left for the daemon, if any.
   void print_queued_for_daemon() const { cli::print_queued_for_daemon(console_, queued_for_daemon_); }
 
  private:
+  void record(const RunTotals& totals, std::optional<UtcMillis> ended_at = {});
+  void record_failure(const std::string& reason);
+  /// Once a minute.
+  void keep_record();
   const Console& console_;
   CliContext& ctx_;
   const std::string name_;
@@ -87,7 +120,9 @@ class ResumableRun {
   TransactionId after_{0};
   nlohmann::json counts_ = nlohmann::json::object();
   std::size_t queued_for_daemon_ = 0;
-  bool owns_checkpoint_ = true;  // no other run has taken the checkpoint
+  bool owns_checkpoint_;  // false: a dry run, or another run has taken the checkpoint
+  store::BackfillRun record_;
+  UtcMillis recorded_at_;
 };
 
 /// The two commands.
@@ -101,13 +136,16 @@ int backfill_status_timestamps(const Console& console, CliContext& ctx, const Ba
 std::optional<std::string> wake_mark(store::Store& store);
 
 /// Says why the command waits and until when, and returns at that time, or within seconds when the store has
-/// another mark than `seen`. A command that is ended meanwhile loses nothing.
+/// another mark than `seen`. A command that is ended meanwhile loses nothing. `while_waiting` is called every
+/// few seconds.
 void wait_for_crm(const Console& console, store::Store& store, std::optional<std::string> seen,
-                  const DependencyPause& pause);
+                  const DependencyPause& pause, const std::function<void()>& while_waiting);
 
 /// The result of `action`, which is begun again each time when the CRM's pause ends. `progress` may be null.
 template <class Action>
-auto repeat_after_pauses(const Console& console, store::Store& store, WorkProgress* progress, Action action) {
+auto repeat_after_pauses(
+    const Console& console, store::Store& store, WorkProgress* progress, Action action,
+    const std::function<void()>& while_waiting = [] {}) {
   while (true) {
     const std::optional<std::string> seen = wake_mark(store);
     try {
@@ -115,9 +153,14 @@ auto repeat_after_pauses(const Console& console, store::Store& store, WorkProgre
     } catch (const DependencyPause& pause) {
       if (!pause.transient()) throw;  // time alone does not help
       if (progress) progress->clear();
-      wait_for_crm(console, store, seen, pause);
+      wait_for_crm(console, store, seen, pause, while_waiting);
     }
   }
+}
+
+template <class Action>
+auto ResumableRun::repeat(WorkProgress* progress, const Action& action) {
+  return repeat_after_pauses(console_, ctx_.store, progress, action, [this] { keep_record(); });
 }
 
 }  // namespace giftsync::cli

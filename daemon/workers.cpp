@@ -8,6 +8,9 @@
 #include <utility>
 
 #include "daemon/wiring/components_config.h"
+#include "daemon/wiring/org_status.h"
+#include "schema/store/store_stats.h"
+#include "sync/attention.h"
 #include "sync/crm/crm_roles.h"
 #include "sync/crm/transaction_id_floor.h"
 #include "sync/gift/lifecycle.h"
@@ -104,6 +107,10 @@ constexpr std::int64_t kMaxCallsOfStep = 6;
 constexpr std::int64_t kStartWaitMillis = 15'000;
 constexpr std::int64_t kStopWaitMillis = 10'000;
 constexpr std::int64_t kIdsRetryMillis = 5 * kMinuteMillis;
+constexpr std::int64_t kAlertIntervalMillis = 30'000;
+constexpr const char* kAlertLease = "alerts";
+/// More than one recipient's mail takes.
+constexpr std::int64_t kAlertLeaseMillis = 3 * kMinuteMillis;
 /// More than a store can lack of what a CRM has.
 constexpr std::int64_t kUnseenIds = 1'000'000;
 
@@ -243,7 +250,47 @@ void Workers::start(const StartOptions& options) {
                  {"requests", 500, [this](PeriodicWorker&) { return process_request_records(); }, [] {},
                   options.should_yield});
   }
+  start_alerts(options);
   sources_.start_polls(options.owner);
+}
+
+/// As the console's overview has it; the daemons' own faults are seen by `status` alone.
+std::vector<sync::AttentionItem> Workers::attention() {
+  const sql::Dsn dsn = wiring::store_dsn(shared_.settings.store);
+  const UtcMillis now = system_now();
+  sync::AttentionFacts facts = wiring::attention_facts(
+      shared_.settings, shared_.store, store::store_stats(dsn, now, now), "giftsyncctl ", now);
+  facts.daemons = store::DaemonInstances(dsn).list();
+  return sync::needs_attention(facts);
+}
+
+void Workers::start_alerts(const StartOptions& options) {
+  const sql::Dsn dsn = wiring::store_dsn(shared_.settings.store);
+  for (const std::string& owner : options.ended_owners) store::WriterLease(dsn, kAlertLease, owner).release();
+  alert_lease_ = std::make_unique<store::WriterLease>(dsn, kAlertLease, options.owner);
+  const auto may_work = [this] { return alert_lease_->take(kAlertLeaseMillis).is_this; };
+  store::Alerts& stored = shared_.store.alerts;
+  const config::AlertSettings& settings = shared_.settings.alerts;
+  if (settings.mail_to.empty()) {
+    // What was stored for former recipients would be mailed late to the next ones.
+    std::vector<std::string> names;
+    for (const store::Alert& alert : stored.list()) names.push_back(alert.name);
+    if (!names.empty() && may_work()) stored.save({}, names);
+    return;
+  }
+  alert_mailer_ = std::make_unique<AlertMailer>(
+      stored, std::move(wiring::make_transports(shared_.settings.email).front()),
+      AlertMailerOptions{
+          settings.mail_to, wiring::alert_rules(settings), may_work, [this] { return attention(); },
+          [this](const sync::AlertMail& mail, const std::string& to) {
+            return wiring::alert_mail(shared_.settings, shared_.installation_id, mail, to, system_now());
+          },
+          system_now});
+  workers_[alerts] = std::make_unique<PeriodicWorker>(
+      PeriodicWorker::Options{"alerts", kAlertIntervalMillis, [this](PeriodicWorker& worker) {
+                                alert_mailer_->step([&worker] { return worker.heartbeat_and_should_run(); });
+                                return false;
+                              }});
 }
 
 void Workers::start_senders(const StartOptions& options) {
@@ -268,6 +315,7 @@ void Workers::request_stop() {
     for (const auto& sender : senders_) sender->request_stop();
   }
   for (const auto& transport : transports_) transport->stop();  // now none begins another mail
+  if (alert_mailer_) alert_mailer_->stop();
   sync_.request_stop();
   sources_.request_stop();
 }
@@ -288,8 +336,19 @@ void Workers::finish() {
   for (PeriodicWorker* const sender : senders) sender->finish();
 }
 
+/// To the next daemon, or to the next application of this one.
+void Workers::release_alerts() {
+  if (!alert_lease_) return;
+  try {
+    alert_lease_->release();
+  } catch (const DependencyError& fault) {
+    spdlog::debug("alerts: {}", fault.what());  // the lease ends by itself
+  }
+}
+
 void Workers::stop() {
   finish();  // all of them: they wake each other
+  release_alerts();
   sources_.stop();
   for (auto& worker : workers_) worker.reset();
   {

@@ -1,4 +1,4 @@
-// daemon: all workers: sync, polls, delivery, timers, request records and maintenance (ARCH-25).
+// daemon: all workers: sync, polls, delivery, timers, request records, alerts and maintenance (ARCH-25).
 #pragma once
 
 #include <array>
@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/alert_mailer.h"
 #include "daemon/config/settings.h"
 #include "daemon/gift_log.h"
 #include "daemon/metrics/metrics.h"
@@ -27,6 +28,7 @@
 #include "platform/logging.h"
 #include "platform/periodic_worker.h"
 #include "schema/sql/query_watchdog.h"
+#include "schema/store/daemon_instances.h"
 #include "schema/store/server_check.h"
 #include "schema/store/shared_text.h"
 #include "schema/store/store.h"
@@ -132,6 +134,9 @@ class Workers {
   void begin_transaction_ids();
   void check_transaction_ids(UtcMillis now);
   void start_senders(const StartOptions& options);
+  void start_alerts(const StartOptions& options);
+  void release_alerts();
+  std::vector<sync::AttentionItem> attention();
   bool deliver_mails(PeriodicWorker& worker, std::size_t connection, bool yields);
   void wake_other_senders(std::size_t connection);
   bool process_timers(const StartOptions& options);
@@ -165,8 +170,10 @@ class Workers {
   bool has_started_ids_ = false;  ///< the CRM has said which Transaction Ids it has
   bool is_refused_ids_ = false;   ///< it refuses to say it until an admin has mended it
   UtcMillis ids_checked_at_{INT64_MIN / 2};
-  enum Kind { request_records, timers, budgets, maintenance, kKinds };
-  /// In the order of their stop: the first two wake others. Without requests.enabled the first one is null.
+  std::unique_ptr<AlertMailer> alert_mailer_;        ///< null: no one is mailed
+  std::unique_ptr<store::WriterLease> alert_lease_;  ///< null before start()
+  enum Kind { request_records, timers, budgets, alerts, maintenance, kKinds };
+  /// In the order of their stop: the first two wake others. Null without requests.enabled, alerts.mail_to.
   std::array<std::unique_ptr<PeriodicWorker>, kKinds> workers_;
   mutable std::mutex senders_mutex_;
   /// The senders of mail, one for each connection. Guarded by senders_mutex_.

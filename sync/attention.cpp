@@ -6,6 +6,7 @@
 #include "schema/enums.h"
 #include "sync/access/budget_use.h"
 #include "sync/access/credential_changes.h"
+#include "sync/crm/backfill_runs.h"
 
 namespace giftsync::sync {
 namespace {
@@ -135,6 +136,17 @@ Findings failing_gifts(const Facts& facts) {
   return {
       {count_text(failing, "gift") + " cannot be written to the CRM; most often: " + facts.sync.last_error,
        "correct the cause, or wait for the CRM; the daemon tries again from time to time"}};
+}
+
+Findings failed_backfills(const Facts& facts) {
+  Findings found;
+  for (const store::BackfillRun& run : facts.backfills) {
+    if (state_of(run) != BackfillState::failed) continue;
+    found.push_back({"the backfill " + run.name + " of " + minute_text(run.started_at) +
+                         " UTC did not come to its end: " + run.error,
+                     facts.program + "backfill " + run.name + "  # goes on where it stopped", run.name});
+  }
+  return found;
 }
 
 Findings failing_requests(const Facts& facts) {
@@ -269,6 +281,7 @@ constexpr Condition kConditions[] = {
     {"crm.paused", Part::crm, [](const Facts& facts) { return facts.crm_pauses; }},
     {"crm.rejected", Part::crm, rejected_records},
     {"crm.failing", Part::crm, failing_gifts},
+    {"crm.backfill_failed", Part::crm, failed_backfills},
     {"requests.in_error", Part::requests, failing_requests},
     {"sources.refused_in_row", Part::sources, refused_messages},
     {"sources.failing", Part::sources, failing_sources},

@@ -11,6 +11,7 @@
 
 #include "platform/text.h"
 #include "schema/store/account/credentials.h"
+#include "schema/store/crm/backfill_store.h"
 #include "schema/store/daemon_instances.h"
 #include "schema/store/event/sources.h"
 #include "schema/store/gift/gift_codes.h"
@@ -67,6 +68,7 @@ struct AttentionFacts {
   std::vector<Finding> crm_pauses = {};          ///< only those that an admin ends
   store::SyncQueue::Counts sync = {};
   std::int64_t rejected_records = 0;
+  std::vector<store::BackfillRun> backfills = {};  ///< the latest run of each
   std::int64_t requests_in_error = 0;
   std::vector<store::SourceSummary> sources = {};
   std::vector<store::GiftCodeCounts> codes = {};

@@ -78,6 +78,7 @@ std::string differences_text(const sync::ReconciliationFinding& finding) {
 /// The gifts by outcome.
 struct Counts {
   std::map<Kind, std::int64_t> by_outcome;
+  std::int64_t left = 0;  ///< with something that a person has to look at
   std::int64_t differing = 0;
   std::int64_t with_broken_lookups = 0;
   std::int64_t with_invalid_id = 0;  ///< records without a valid Transaction Id, which are not examined
@@ -91,6 +92,9 @@ struct Counts {
     ++by_outcome[finding.kind];
     if (!finding.differences.empty()) ++differing;
     if (!finding.missing_lookups.empty()) ++with_broken_lookups;
+    if (!finding.differences.empty() || !finding.missing_lookups.empty() ||
+        finding.kind == Kind::id_conflict || finding.kind == Kind::refused)
+      ++left;
   }
 };
 
@@ -98,13 +102,15 @@ Counts counts_from(const nlohmann::json& checkpoint) {
   Counts counts;
   for (const Outcome& outcome : kOutcomes)
     counts.by_outcome[outcome.kind] = checkpoint.value(std::string(to_word(outcome.kind)), std::int64_t{0});
+  counts.left = checkpoint.value("left", std::int64_t{0});
   counts.differing = checkpoint.value("differing", std::int64_t{0});
   counts.with_broken_lookups = checkpoint.value("with_broken_lookups", std::int64_t{0});
   return counts;
 }
 
 nlohmann::json checkpoint_of(const Counts& counts) {
-  nlohmann::json checkpoint = {{"differing", counts.differing},
+  nlohmann::json checkpoint = {{"left", counts.left},
+                               {"differing", counts.differing},
                                {"with_broken_lookups", counts.with_broken_lookups}};
   for (const auto& [kind, count] : counts.by_outcome) checkpoint[std::string(to_word(kind))] = count;
   return checkpoint;
@@ -149,6 +155,14 @@ std::string summary_text(const Counts& counts, bool dry_run) {
                      dry_run ? ". Nothing was written." : ".");
 }
 
+RunTotals totals_of(const Counts& counts, bool dry_run) {
+  RunTotals totals{counts.total(), 0, counts.left + counts.with_invalid_id, summary_text(counts, dry_run)};
+  for (const Kind kind :
+       {Kind::created, Kind::repaired, Kind::times_imported, Kind::recreated, Kind::adopted})
+    totals.repaired += counts.by_outcome.at(kind);
+  return totals;
+}
+
 /// What the administrator has to do.
 void print_advice(const Console& console, const Counts& counts) {
   const auto advise = [&](std::int64_t count, const char* what, const char* singular, const char* plural,
@@ -176,28 +190,30 @@ int backfill_gift_records(const Console& console, CliContext& ctx, const Backfil
   ResumableRun run(console, ctx, "gift-records", options);
   const sync::ReconciliationRules rules{run.rules(), options.recreate, options.dry_run};
   Counts counts = counts_from(run.counts());
-  counts.with_invalid_id = wiring::count_invalid_transaction_ids(ctx.settings);
   SummarizedListing list(console.out, options.json, "gifts");
-  const std::int64_t records =
-      repeat_after_pauses(console, ctx.store, nullptr, [&] { return ctx.crm->gift_records().count(); });
-  const std::int64_t total = std::max(ctx.store.backfill.count_transactions(), records);
-  WorkProgress progress(console, "gifts", total, counts.total());
-  for (bool done = false; !done;) {
-    const sync::ReconciliationBatch chunk = repeat_after_pauses(console, ctx.store, &progress, [&] {
-      return sync::reconcile_gift_records(ctx.store, *ctx.crm, rules, run.after(), console.now());
-    });
-    for (const sync::ReconciliationFinding& finding : chunk.findings) {
-      counts.add(finding);
-      if (!is_listed(finding)) continue;
-      list.add_sample(to_word(finding.kind),
-                      [&](ListedRow& row) { describe(row, finding, options.dry_run); });
+  run.carry_out(totals_of(counts, options.dry_run), [&] {
+    counts.with_invalid_id = wiring::count_invalid_transaction_ids(ctx.settings);
+    const std::int64_t records = run.repeat(nullptr, [&] { return ctx.crm->gift_records().count(); });
+    const std::int64_t total = std::max(ctx.store.backfill.count_transactions(), records);
+    WorkProgress progress(console, "gifts", total, counts.total());
+    for (bool done = false; !done;) {
+      const sync::ReconciliationBatch chunk = run.repeat(&progress, [&] {
+        return sync::reconcile_gift_records(ctx.store, *ctx.crm, rules, run.after(), console.now());
+      });
+      for (const sync::ReconciliationFinding& finding : chunk.findings) {
+        counts.add(finding);
+        if (!is_listed(finding)) continue;
+        list.add_sample(to_word(finding.kind),
+                        [&](ListedRow& row) { describe(row, finding, options.dry_run); });
+      }
+      run.chunk_done({chunk.last, chunk.to_write, chunk.done}, checkpoint_of(counts),
+                     totals_of(counts, options.dry_run), progress);
+      progress.update(counts.total());
+      done = chunk.done;
     }
-    run.chunk_done({chunk.last, chunk.to_write, chunk.done}, checkpoint_of(counts), progress);
-    progress.update(counts.total());
-    done = chunk.done;
-  }
-  run.finish();
-  progress.clear();
+    run.finish(totals_of(counts, options.dry_run));
+    progress.clear();
+  });
   audit_total(console, summary_text(counts, options.dry_run));
   list.finish(summary_json(counts, options.dry_run), summary_text(counts, options.dry_run) + "\n");
   if (!options.json) print_advice(console, counts);

@@ -79,17 +79,26 @@ Json summary_json(const Counts& counts, bool dry_run) {
           {"unknown_statuses", counts.unknown_statuses}};
 }
 
-std::string summary_text(const Counts& counts, bool dry_run) {
-  std::string text = fmt::format(
+std::string summary_line(const Counts& counts, bool dry_run) {
+  return fmt::format(
       "status-timestamps: {}: {} used, {} not needed, {} of gifts without a record, {} with unknown "
-      "statuses, {} with an invalid time, {} without a gift; {} of {} {}\n",
+      "statuses, {} with an invalid time, {} without a gift; {} of {} {}",
       pluralize(counts.checked() + counts.without_gift, "log row"), counts.rows.used, counts.rows.not_needed,
       counts.rows.no_record, counts.rows.unknown_word, counts.rows.implausible, counts.without_gift,
       pluralize(counts.filled, "timestamp"), pluralize(counts.gifts, "gift"),
       dry_run ? "would be filled. Nothing was written." : "filled.");
+}
+
+std::string summary_text(const Counts& counts, bool dry_run) {
+  std::string text = summary_line(counts, dry_run) + "\n";
   for (const auto& [word, rows] : counts.unknown_statuses)
     text += fmt::format("unknown status \"{}\": {}\n", printable(word), pluralize(rows, "row"));
   return text;
+}
+
+RunTotals totals_of(const Counts& counts, bool dry_run) {
+  return {counts.checked() + counts.without_gift, counts.filled,
+          counts.rows.unknown_word + counts.rows.implausible, summary_line(counts, dry_run)};
 }
 
 struct FoundStatusLog {
@@ -128,27 +137,30 @@ int backfill_status_timestamps(const Console& console, CliContext& ctx, const Ba
   Counts counts = counts_from(run.counts());
   counts.without_gift = size.without_gift;
   SummarizedListing list(console.out, options.json, "filled");
-  WorkProgress progress(console, "rows", size.rows - size.without_gift, counts.checked());
-  for (bool done = false; !done;) {
-    const sync::StatusLogBatch chunk = repeat_after_pauses(console, ctx.store, &progress, [&] {
-      return sync::backfill_status_log(ctx.store.backfill, ctx.store.changes, ctx.crm->gift_records(), log,
-                                       run.after(), options.dry_run, console.now());
-    });
-    counts.add(chunk);
-    for (const sync::FilledTime& filled_time : chunk.filled) {
-      list.add_sample("", [&](ListedRow& row) {
-        row.add("recipient_transaction_id", {"GIFT", TextTable::Kind::number}, filled_time.transaction.value);
-        row.add("status", {"STATUS"}, to_word(filled_time.status));
-        row.add("time", {"TIME"}, to_rfc3339(filled_time.time));
+  run.carry_out(totals_of(counts, options.dry_run), [&] {
+    WorkProgress progress(console, "rows", size.rows - size.without_gift, counts.checked());
+    for (bool done = false; !done;) {
+      const sync::StatusLogBatch chunk = run.repeat(&progress, [&] {
+        return sync::backfill_status_log(ctx.store.backfill, ctx.store.changes, ctx.crm->gift_records(), log,
+                                         run.after(), options.dry_run, console.now());
       });
+      counts.add(chunk);
+      for (const sync::FilledTime& filled_time : chunk.filled) {
+        list.add_sample("", [&](ListedRow& row) {
+          row.add("recipient_transaction_id", {"GIFT", TextTable::Kind::number},
+                  filled_time.transaction.value);
+          row.add("status", {"STATUS"}, to_word(filled_time.status));
+          row.add("time", {"TIME"}, to_rfc3339(filled_time.time));
+        });
+      }
+      run.chunk_done({std::max(chunk.last, run.after()), chunk.to_write, chunk.done}, checkpoint_of(counts),
+                     totals_of(counts, options.dry_run), progress);
+      progress.update(counts.checked());
+      done = chunk.done;
     }
-    run.chunk_done({std::max(chunk.last, run.after()), chunk.to_write, chunk.done}, checkpoint_of(counts),
-                   progress);
-    progress.update(counts.checked());
-    done = chunk.done;
-  }
-  run.finish();
-  progress.clear();
+    run.finish(totals_of(counts, options.dry_run));
+    progress.clear();
+  });
   audit_total(console, summary_text(counts, options.dry_run));
   list.finish(summary_json(counts, options.dry_run), summary_text(counts, options.dry_run));
   run.print_queued_for_daemon();

@@ -16,6 +16,7 @@
 #include "platform/text.h"
 #include "sync/access/credential.h"
 #include "sync/attention.h"
+#include "sync/crm/backfill_runs.h"
 
 namespace giftsync::cli {
 namespace {
@@ -154,6 +155,23 @@ Json codes_json(const StatusReport& report, std::int64_t threshold) {
   return json;
 }
 
+Json backfills_json(const StatusReport& report, UtcMillis now) {
+  Json json = Json::array();
+  for (const store::BackfillRun& run : report.facts.backfills) {
+    json.push_back({{"name", run.name},
+                    {"state", to_word(sync::state_of(run))},
+                    {"started_at", json_time(run.started_at)},
+                    {"ended_at", json_time(run.ended_at)},
+                    {"examined", run.examined},
+                    {"repaired", run.repaired},
+                    {"differing", run.differing},
+                    {"late_since", json_time(sync::late_since(run, now))},
+                    {"summary", run.summary},
+                    {"error", text_or_null(run.error)}});
+  }
+  return json;
+}
+
 Json requests_json(const StatusReport& report, bool enabled) {
   Json json = {{"enabled", enabled}};
   for (const store::RequestRecordState state : store::kAllRequestRecordStates)
@@ -262,7 +280,7 @@ Json daemons_json(const StatusReport& report) {
 }
 
 Json report_json(const StatusReport& report, const config::Settings& settings,
-                 const std::vector<sync::AttentionItem>& attention) {
+                 const std::vector<sync::AttentionItem>& attention, UtcMillis now) {
   Json sync_states = Json::object();
   for (const auto& [state, count] : report.sync_states) sync_states[std::string(to_word(state))] = count;
   return {
@@ -289,6 +307,7 @@ Json report_json(const StatusReport& report, const config::Settings& settings,
         {"oldest_due_at", json_time(report.facts.sync.oldest_due)},
         {"last_error", text_or_null(report.facts.sync.last_error)}}},
       {"records", sync_states},
+      {"backfills", backfills_json(report, now)},
       {"salesforce", org_json(report.org)},
       {"orphaned_changes", report.orphaned_changes},
       {"requests", requests_json(report, settings.requests.enabled)},
@@ -387,6 +406,14 @@ void print_org(std::ostream& out, const wiring::OrgStatus& org) {
                second_text(*org.messages.oldest));
 }
 
+void print_backfills(std::ostream& out, const StatusReport& report, UtcMillis now) {
+  for (const store::BackfillRun& run : report.facts.backfills) {
+    fmt::print(out, "backfill  {}\n", printable(sync::describe(run)));
+    for (const std::string& warning : sync::warnings(run, report.facts.program, now))
+      fmt::print(out, "          {}\n", printable(warning));
+  }
+}
+
 void print_deadlines(std::ostream& out, const StatusReport& report) {
   fmt::print(out, "deadlines {} {} a deadline or a reminder within {} days",
              count_text(report.stats.due_until_horizon, "gift"),
@@ -446,7 +473,7 @@ void print_attention(std::ostream& out, const std::vector<sync::AttentionItem>& 
     fmt::print(out, "attention {}; next: {}\n", printable(item.what), printable(item.next_step));
 }
 
-void print(std::ostream& out, const StatusReport& report, const config::Settings& settings) {
+void print(std::ostream& out, const StatusReport& report, const config::Settings& settings, UtcMillis now) {
   for (const DaemonReport& daemon : report.daemons) print_daemon(out, daemon);
   if (!report.differences.empty())
     fmt::print(out, "settings  the file on disk differs from what runs: {}, see settings show\n",
@@ -476,6 +503,7 @@ void print(std::ostream& out, const StatusReport& report, const config::Settings
   for (const auto& [state, count] : report.sync_states)
     sync_states.push_back(fmt::format("{} {}", count_text(count), meaning_of(state)));
   fmt::print(out, "records   {}\n", fmt::join(sync_states, ", "));
+  print_backfills(out, report, now);
   if (report.org) print_org(out, *report.org);
   fmt::print(out, "changes   {} orphaned: their gift is not known yet\n",
              count_text(report.orphaned_changes));
@@ -511,13 +539,14 @@ void print(std::ostream& out, const StatusReport& report, const config::Settings
 
 int show_status(const Console& console, store::Store& store, const config::SettingsReading& file, bool json) {
   const config::Settings& settings = file.settings;
-  StatusReport report = collect_status(store, settings, console.now());
+  const UtcMillis now = console.now();
+  StatusReport report = collect_status(store, settings, now);
   compare_settings(report, file);
   const std::vector<sync::AttentionItem> attention = needs_attention(report);
   if (json) {
-    console.out << json_text(report_json(report, settings, attention), 2) << '\n';
+    console.out << json_text(report_json(report, settings, attention, now), 2) << '\n';
   } else {
-    print(console.out, report, settings);
+    print(console.out, report, settings, now);
     print_attention(console.out, attention);
   }
   return exit_code(report, attention);
@@ -526,12 +555,13 @@ int show_status(const Console& console, store::Store& store, const config::Setti
 }  // namespace
 
 void add_status_command(Commands& commands) {
-  Command* verb = commands.verb(commands.root(), "status",
-                                "Show health: daemon, store, accounts and keys, mail and CRM queues, "
-                                "orphaned changes, request records, "
-                                "deadlines, sources, remaining gift codes, and what needs an admin. Exit 0: "
-                                "nothing does; 1: something does; 69: the daemon does not answer.",
-                                {"status", "status --json"});
+  Command* verb =
+      commands.verb(commands.root(), "status",
+                    "Show health: daemon, store, accounts and keys, mail and CRM queues, "
+                    "orphaned changes, request records, "
+                    "deadlines, backfills, sources, remaining gift codes, and what needs an admin. Exit 0: "
+                    "nothing does; 1: something does; 69: the daemon does not answer.",
+                    {"status", "status --json"});
   const auto json = json_flag(verb);
   commands.run_despite_faults(verb, [json](const Console& console, const config::SettingsReading& file) {
     if (!file.faults.empty()) {

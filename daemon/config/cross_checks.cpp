@@ -504,17 +504,34 @@ void check_organization_token(ParsedConfig& parsed) {
                 "copy it again, whole, or make one: giftsyncctl organization create, or rotate NAME");
 }
 
-/// A login needs both keys.
+/// Keys of which one alone has no meaning.
+void require_both(ParsedConfig& parsed, const std::string& one, const std::string& other) {
+  if (parsed.has(one) == parsed.has(other)) return;
+  const std::string& present = parsed.has(one) ? one : other;
+  const std::string& missing = parsed.has(one) ? other : one;
+  parsed.faults.push_back({parsed.lines.at(present), missing, "nothing beside " + present, "both or neither",
+                           "add " + missing + ", or remove " + present});
+}
+
 void check_relay_login(ParsedConfig& parsed) {
   const bool is_smtp = parsed.settings.email.transport == MailTransportKind::smtp;
   if (!is_smtp || parsed.is_faulty("email.transport") || parsed.is_faulty("email.smtp")) return;
-  const std::string username = "email.smtp.username";
-  const std::string password = "email.smtp.password";
-  if (parsed.has(username) == parsed.has(password)) return;
-  const std::string& present = parsed.has(username) ? username : password;
-  const std::string& missing = parsed.has(username) ? password : username;
-  parsed.faults.push_back({parsed.lines.at(present), missing, "nothing beside " + present, "both or neither",
-                           "add " + missing + ", or remove " + present});
+  require_both(parsed, "email.smtp.username", "email.smtp.password");
+}
+
+void check_alerts(ParsedConfig& parsed) {
+  const std::string from = "alerts.quiet_from";
+  const std::string until = "alerts.quiet_until";
+  if (parsed.is_faulty("alerts") || parsed.is_faulty(from) || parsed.is_faulty(until)) return;
+  require_both(parsed, from, until);
+  const AlertSettings& alerts = parsed.settings.alerts;
+  if (parsed.has(from) && alerts.quiet_from == alerts.quiet_until)
+    parsed.refuse(until, in_quotes(alerts.quiet_until) + ", the same as alerts.quiet_from", "another time",
+                  "change it, or remove both so that no time is quiet");
+  if (!alerts.mail_to.empty() && parsed.settings.email.transport == MailTransportKind::file)
+    parsed.warnings.push_back({parsed.line_of("alerts.mail_to"), "alerts.mail_to",
+                               "with email.transport: file these mails are files in email.directory, and no "
+                               "one is mailed"});
 }
 
 /// The pages would show a broken picture.
@@ -554,6 +571,7 @@ void cross_check(ParsedConfig& parsed, const std::filesystem::path& folder) {
   check_database(parsed, {"crm", parsed.settings.crm.backend, parsed.settings.crm.connection}, folder);
   check_crm_keys(parsed);
   check_relay_login(parsed);
+  check_alerts(parsed);
   check_logo(parsed);
   check_sso(parsed);
   check_organization_token(parsed);

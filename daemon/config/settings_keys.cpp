@@ -1,5 +1,7 @@
 #include "daemon/config/settings_keys.h"
 
+#include <algorithm>
+
 #include "daemon/config/settings_table.h"
 #include "platform/text.h"
 #include "schema/ids.h"
@@ -357,6 +359,43 @@ KeyTable metrics_keys() {
            {.example = "\"127.0.0.1:9480\""}}};
 }
 
+TextFault check_time_of_day(std::string& text) {
+  const bool has_form = text.size() == 5 && text[2] == ':' &&
+                        text.find_first_not_of("0123456789:") == std::string::npos &&
+                        std::count(text.begin(), text.end(), ':') == 1;
+  if (!has_form || text.substr(0, 2) > "23" || text.substr(3) > "59") return "which is no such time";
+  return std::nullopt;
+}
+
+KeyTable alert_keys() {
+  using A = AlertSettings;
+  const TextForm time{"a time of the day such as 22:00", check_time_of_day,
+                      R"({"pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$"})"};
+  return {
+      {"alerts.mail_to",
+       "Who is mailed when something begins to need an admin, as giftsyncctl status says it, and when it has "
+       "ended.",
+       TextList{setting(&Settings::alerts, &A::mail_to),
+                0,
+                20,
+                {"an e-mail address such as ops@example.com", check_email_address,
+                 R"({"maxLength": 254, "pattern": "^\\s*[^@\\s]+@[^@\\s]+\\s*$"})"}},
+       {.example = "[\"ops@example.com\"]"}},
+      {"alerts.quiet_from",
+       "From this time of each day until alerts.quiet_until these mails wait.",
+       Text{setting(&Settings::alerts, &A::quiet_from), time},
+       {.example = "\"22:00\"", .only_beside = "alerts.quiet_until"}},
+      {"alerts.quiet_until",
+       "The end of that time.",
+       Text{setting(&Settings::alerts, &A::quiet_until), time},
+       {.example = "\"07:00\"", .only_beside = "alerts.quiet_from"}},
+      {"alerts.time_zone", "The time zone of these times.",
+       Text{setting(&Settings::alerts, &A::time_zone), time_zone_form()}},
+      {"alerts.digest_minutes",
+       "The least time between two of these mails. What begins and ends within it is not mailed.",
+       WholeNumber{setting(&Settings::alerts, &A::digest_minutes), 0, 1'440, "minutes"}}};
+}
+
 KeyTable log_keys() {
   return {
       {"log.level", "The lowest level that is logged.",
@@ -377,7 +416,7 @@ const std::vector<SettingsKey>& settings_keys() {
       joined({server_keys, limit_keys,     budget_keys, frequency_keys,  approval_keys, sending_keys,
               test_keys,   store_keys,     crm_keys,    salesforce_keys, matching_keys, task_keys,
               email_keys,  catalogue_keys, page_keys,   lifecycle_keys,  source_keys,   request_keys,
-              sso_keys,    console_keys,   log_keys,    metrics_keys});
+              sso_keys,    console_keys,   log_keys,    metrics_keys,    alert_keys});
   return keys;
 }
 
@@ -514,7 +553,8 @@ const std::vector<SettingsSection>& settings_sections() {
        "CRM "
        "may so become an admin of the console; the roles operator and auditor are granted by command only."},
       {"log", "The daemon's log, on standard error."},
-      {"metrics", "What Prometheus reads."}};
+      {"metrics", "What Prometheus reads."},
+      {"alerts", "Mails to those who watch the installation without a monitoring system."}};
   return sections;
 }
 

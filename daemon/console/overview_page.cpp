@@ -5,6 +5,7 @@
 #include "daemon/console/access.h"
 #include "daemon/console/pages.h"
 #include "sync/attention.h"
+#include "sync/crm/backfill_runs.h"
 
 namespace giftsync::console {
 namespace {
@@ -80,6 +81,22 @@ void add_crm_lines(std::vector<HealthLine>& lines, store::Store& store, std::int
   if (deleted > 0) add("crm_has_deleted", "deleted", deleted);
 }
 
+/// The latest run of each backfill; what it left is no fault, and said as `status` says it.
+void add_backfill_lines(std::vector<HealthLine>& lines, const PageCall& call,
+                        const sync::AttentionFacts& facts) {
+  for (const store::BackfillRun& run : facts.backfills) {
+    if (sync::state_of(run) != sync::BackfillState::failed)  // that one needs attention
+      lines.push_back({"crm", true, texts().text("backfill_run", {{"what", sync::describe(run)}}), "/crm"});
+    for (const std::string& warning : sync::warnings(run, facts.program, call.now))
+      lines.push_back({"crm",
+                       true,
+                       texts().text("backfill_warning", {{"what", warning}}),
+                       "/crm",
+                       {},
+                       "health_to_look_at"});
+  }
+}
+
 HealthLine sources_line(const std::vector<store::SourceSummary>& sources) {
   if (sources.empty()) return {"sources", true, texts().text("sources_none"), "/sources"};
   return {"sources", true, texts().text("sources_ok", {{"count", std::to_string(sources.size())}}),
@@ -114,6 +131,7 @@ std::vector<HealthLine> health_of(const PageCall& call, sync::AttentionFacts fac
            texts().text("attention", {{"what", what}, {"next", shown_text(viewer, item.next_step)}}),
            page_of(part), list_of_found(item)});
     }
+    if (part == sync::Part::crm) add_backfill_lines(lines, call, facts);
     if (!is_good) continue;
     if (part == sync::Part::store) lines.push_back({"store", true, texts().text("store_answers")});
     if (part == sync::Part::daemon) lines.push_back(daemon_line(facts.daemons));

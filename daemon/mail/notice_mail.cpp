@@ -1,6 +1,7 @@
 #include "daemon/mail/notice_mail.h"
 
 #include <algorithm>
+#include <sstream>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -274,6 +275,78 @@ sync::OutgoingMail compose_sender_mail(const SenderMailData& data) {
              : messages.text("undelivered_subject_count", {{"count", count}});
   return compose_notice({data.identity, data.from_address, data.mail.email, subject, messages.language()},
                         std::move(body));
+}
+
+namespace {
+
+/// "3 minutes", "26 hours", "3 days": one unit, rounded down.
+std::string duration_text(std::int64_t millis) {
+  if (millis < kMinuteMillis) return "less than a minute";
+  if (millis < 2 * kHourMillis) return pluralize(millis / kMinuteMillis, "minute");
+  if (millis < 2 * kDayMillis) return pluralize(millis / kHourMillis, "hour");
+  return pluralize(millis / kDayMillis, "day");
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(without_controls(line));
+  return lines;
+}
+
+/// A heading with the name and the times, then a pair of lines for each finding.
+void add_alert(NoticeBody& body, const store::Alert& alert) {
+  const std::string began = minute_text(alert.began_at);
+  const std::string heading =
+      without_controls(alert.name) + (alert.ended_at
+                                          ? ": " + began + " to " + minute_text(*alert.ended_at) + " UTC, " +
+                                                duration_text(alert.ended_at->value - alert.began_at.value)
+                                          : ": since " + began + " UTC");
+  body.text += heading + "\n";
+  body.html += "<p><strong>" + content::html_escaped(heading) + "</strong>";
+  const std::vector<std::string> whats = lines_of(alert.what);
+  const std::vector<std::string> steps = lines_of(alert.next_step);
+  for (std::size_t i = 0; i < whats.size(); ++i) {
+    body.text += "  " + whats[i] + "\n";
+    body.html += "<br>\n" + content::html_escaped(whats[i]);
+    if (alert.ended_at || i >= steps.size()) continue;  // nothing is left to do
+    body.text += "  Next: " + steps[i] + "\n";
+    body.html += "<br>\nNext: <code>" + content::html_escaped(steps[i]) + "</code>";
+  }
+  body.text += "\n";
+  body.html += "</p>\n";
+}
+
+void add_alerts(NoticeBody& body, const std::string& intro, const std::vector<store::Alert>& alerts) {
+  if (alerts.empty()) return;
+  body.add_paragraph(intro);
+  for (const store::Alert& alert : alerts) add_alert(body, alert);
+}
+
+std::string subject_of(const AlertMailData& data) {
+  const auto begun = static_cast<std::int64_t>(data.mail.begun.size());
+  const auto ended = static_cast<std::int64_t>(data.mail.ended.size());
+  const std::string begins = pluralize(begun, "condition") + (begun == 1 ? " needs" : " need") + " attention";
+  const std::string has_ended = ended == 1 ? " has ended" : " have ended";
+  std::string text = begun == 0 ? pluralize(ended, "condition") + has_ended : begins;
+  if (begun > 0 && ended > 0) text += ", " + std::to_string(ended) + has_ended;
+  return "giftsync on " + data.host + ": " + text;
+}
+
+}  // namespace
+
+sync::OutgoingMail compose_alert_mail(const AlertMailData& data) {
+  NoticeBody body;
+  add_alerts(body, "This needs an admin on " + data.host + ":", data.mail.begun);
+  add_alerts(body, "This has ended on " + data.host + ":", data.mail.ended);
+  body.add_paragraph("What needs an admin now: giftsyncctl status" +
+                     (data.console_url.empty() ? "" : ", or " + data.console_url + "/"));
+  const std::string from = email_for_envelope(data.from_address);
+  const sync::MailIdentity identity{.message_id = "alert-" + sync::alert_mail_digest(data.mail, data.to) +
+                                                  "." + data.installation_id + "@" +
+                                                  from.substr(from.rfind('@') + 1),
+                                    .date = data.now};
+  return compose_notice({identity, data.from_address, data.to, subject_of(data), "en"}, std::move(body));
 }
 
 }  // namespace giftsync::mail

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "schema/store/mail/notices.h"
+#include "sync/alert_rules.h"
 #include "sync/mail/delivery_step.h"
 
 namespace giftsync::mail {
@@ -61,5 +62,22 @@ struct SenderMailData {
 
 /// Returns the same bytes for the same data. Pure.
 sync::OutgoingMail compose_sender_mail(const SenderMailData& data);
+
+// Composes the mail that tells admins which conditions of the status have begun and ended (OPS-40): what it
+// is, since when, what to do next, and how long it lasted, in the words of the status. In English, as those
+// are.
+
+struct AlertMailData {
+  const sync::AlertMail& mail;
+  UtcMillis now;
+  std::string from_address;  ///< email.from
+  std::string to;
+  std::string installation_id;  ///< makes Message-IDs globally unique
+  std::string host;             ///< of server.base_url
+  std::string console_url;      ///< empty while the console is off
+};
+
+/// Returns the same bytes for the same data. Pure.
+sync::OutgoingMail compose_alert_mail(const AlertMailData& data);
 
 }  // namespace giftsync::mail

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "daemon/config/text_checks.h"
 #include "daemon/mail/notice_mail.h"
 #include "daemon/mail/transports.h"
 #include "daemon/sources/compiled_source.h"
@@ -10,6 +11,7 @@
 #include "daemon/wiring/database_config.h"
 #include "platform/clock.h"
 #include "platform/host_identity.h"
+#include "platform/text.h"
 #include "sync/access/credential.h"
 #include "sync/access/sending_policy.h"
 
@@ -42,6 +44,10 @@ mail::GiftMailData mail_data(const config::Settings& settings, const mail::MailB
           has_stop_link(settings) && !gift.request.is_test
               ? links.url_for(sync::LinkKind::stop, gift.transaction)
               : std::string()};
+}
+
+std::string console_url(const config::Settings& settings) {
+  return settings.console.enabled ? settings.server.admin_url + "/console" : std::string();
 }
 
 mail::SmtpOptions smtp_options(const config::EmailSettings& email) {
@@ -93,19 +99,39 @@ sync::DeliveryRules delivery_rules(const config::Settings& settings, const std::
                       const store::Gift& gift, const sync::MailIdentity& identity) {
     return mail::compose_gift_mail(mail_data(settings, branding, links, gift, identity));
   };
-  const std::string console_url =
-      settings.console.enabled ? settings.server.admin_url + "/console" : std::string();
-  rules.compose_for_approver = [&settings, console_url](const store::ApproverMail& mail,
-                                                        const sync::MailIdentity& identity) {
-    return mail::compose_approver_mail({mail.email, mail.notices, identity, settings.email.from, console_url,
+  rules.compose_for_approver = [&settings, url = console_url(settings)](const store::ApproverMail& mail,
+                                                                        const sync::MailIdentity& identity) {
+    return mail::compose_approver_mail({mail.email, mail.notices, identity, settings.email.from, url,
                                         settings.pages.language, mail.admin_notices});
   };
-  rules.compose_for_sender = [&settings, console_url](const store::SenderMail& mail,
-                                                      const sync::MailIdentity& identity) {
-    return mail::compose_sender_mail(
-        {mail, identity, settings.email.from, console_url, settings.pages.language});
+  rules.compose_for_sender = [&settings, url = console_url(settings)](const store::SenderMail& mail,
+                                                                      const sync::MailIdentity& identity) {
+    return mail::compose_sender_mail({mail, identity, settings.email.from, url, settings.pages.language});
   };
   return rules;
+}
+
+namespace {
+
+/// 1320 of "22:00"; 0 of an empty text.
+std::int64_t minute_of_day(const std::string& time) {
+  if (time.empty()) return 0;
+  const std::size_t colon = time.find(':');
+  return 60 * parse_number<std::int64_t>(time.substr(0, colon)).value_or(0) +
+         parse_number<std::int64_t>(time.substr(colon + 1)).value_or(0);
+}
+
+}  // namespace
+
+sync::AlertRules alert_rules(const config::AlertSettings& settings) {
+  return {settings.digest_minutes * kMinuteMillis,
+          {minute_of_day(settings.quiet_from), minute_of_day(settings.quiet_until), settings.time_zone}};
+}
+
+sync::OutgoingMail alert_mail(const config::Settings& settings, const std::string& installation_id,
+                              const sync::AlertMail& mail, const std::string& to, UtcMillis now) {
+  return mail::compose_alert_mail({mail, now, settings.email.from, to, installation_id,
+                                   config::host_of_url(settings.server.base_url), console_url(settings)});
 }
 
 mail::ReadableMail readable_mail(const config::Settings& settings, const sync::GiftLinks& links,

@@ -14,6 +14,7 @@
 #include "schema/store/store.h"
 #include "sync/access/approval_rules.h"
 #include "sync/access/sending_budgets.h"
+#include "sync/alert_rules.h"
 #include "sync/crm/crm_roles.h"
 #include "sync/crm/sync_step.h"
 #include "sync/gift/gift_links.h"
@@ -62,6 +63,11 @@ std::vector<std::string> unknown_in_rules(const config::SendingApprovalSettings&
 std::set<std::string> rules_naming(const config::SendingApprovalSettings& settings,
                                    const std::string& credential_prefix);
 store::HoldTerms hold_terms(const config::SendingApprovalSettings& settings);
+
+/// Which mails admins get about conditions of the status (OPS-40 to OPS-42), and one of them.
+sync::AlertRules alert_rules(const config::AlertSettings& settings);
+sync::OutgoingMail alert_mail(const config::Settings& settings, const std::string& installation_id,
+                              const sync::AlertMail& mail, const std::string& to, UtcMillis now);
 
 /// Whose approvers get mails about request records that wait (CON-31).
 sync::ApproverNoticeRules approver_notice_rules(const config::Settings& settings, store::Store& store);

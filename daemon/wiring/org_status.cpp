@@ -244,6 +244,7 @@ sync::AttentionFacts attention_facts(const config::Settings& settings, store::St
   for (const auto& [state, count] : store.deliveries.count_by_state(kHeld)) facts.held_mails += count;
   facts.sync = store.sync.counts();
   facts.rejected_records = store.sync.count_states(store::CrmSyncStatus::rejected);
+  facts.backfills = store.backfill.latest_runs();
   if (const auto org = org_status(settings, store, now))
     for (const OrgPause& pause : org_pauses(*org, program))
       if (!pause.next_step.empty()) facts.crm_pauses.push_back({pause.summary, pause.next_step});

@@ -243,6 +243,49 @@ TEST_F(CliBackfill, TheLastChunkIsExaminedAgainAfterFailedWrites) {
   EXPECT_THAT(again.err, Not(HasSubstr("9007199254740992")));
 }
 
+// SYNC-72
+TEST_F(CliBackfill, TheLatestRunIsInTheStatus) {
+  const auto latest = [&] { return tests::parse_json(cli_.run({"status", "--json"}).out)["backfills"]; };
+  EXPECT_THAT(cli_.run({"status"}).out, Not(HasSubstr("backfill  ")));
+  cli_.run({"backfill", "gift-records", "--dry-run"});
+  EXPECT_THAT(latest(), IsEmpty()) << "a dry run writes nothing";
+  sql("UPDATE crm_gift_record SET recipienttransactionstatus = 'Archived' WHERE recipienttransactionid = 7");
+  cli_.run({"backfill", "gift-records"});
+  const auto run = latest()[0];
+  EXPECT_EQ(run["name"], "gift-records");
+  EXPECT_EQ(run["state"], "finished");
+  EXPECT_EQ(run["examined"], 450);
+  EXPECT_EQ(run["repaired"], 449);
+  EXPECT_EQ(run["differing"], 1);
+  EXPECT_EQ(run["summary"], "gift-records: 450 examined: 0 unchanged, 449 adopted, 1 not adopted.");
+  EXPECT_TRUE(run["late_since"].is_null());
+  EXPECT_THAT(cli_.run({"status"}).out,
+              AllOf(HasSubstr("\nbackfill  finished 20"),
+                    HasSubstr("gift-records left 1 difference, which \"giftsyncctl --config " +
+                              cli_.path("giftsyncd.yaml") + " backfill gift-records --dry-run\" shows\n")));
+  cli_.now = cli_.now + 9 * kDayMillis;
+  EXPECT_EQ(latest()[0]["late_since"], run["ended_at"]);
+  EXPECT_THAT(cli_.run({"status"}).out, HasSubstr("gift-records has not run since 20"));
+}
+
+// SYNC-72
+TEST_F(CliBackfill, ARunThatFailsLeavesItsReason) {
+  sql("CREATE TRIGGER broken BEFORE INSERT ON recipient_transaction BEGIN SELECT RAISE(ABORT, 'broken "
+      "here'); "
+      "END");
+  EXPECT_NE(cli_.run({"backfill", "gift-records"}).code, 0);
+  const auto status = tests::parse_json(cli_.run({"status", "--json"}).out);
+  EXPECT_EQ(status["backfills"][0]["state"], "failed");
+  EXPECT_THAT(status["backfills"][0]["error"].get<std::string>(), HasSubstr("broken here"));
+  EXPECT_THAT(status["needs_attention"].dump(),
+              AllOf(HasSubstr("crm.backfill_failed"), HasSubstr("backfill gift-records  # goes on")));
+  sql("DROP TRIGGER broken");
+  cli_.run({"backfill", "gift-records"});
+  const auto repaired = tests::parse_json(cli_.run({"status", "--json"}).out);
+  EXPECT_EQ(repaired["backfills"][0]["state"], "finished");
+  EXPECT_THAT(repaired["needs_attention"].dump(), Not(HasSubstr("backfill")));
+}
+
 TEST(WorkProgressTest, PrintsRateAndTimeLeft) {
   std::ostringstream out, err;
   std::istringstream in;

@@ -212,6 +212,16 @@ TEST(StatusAttention, NamesWhatAnAdminHasToDo) {
          set_org(report, wiring::OrgStatus{.organization_id = "00D1", .write_problem = "no rule"});
        },
        "the CRM is paused: no rule"},
+      {[](StatusReport& report) {
+         report.facts.backfills = {{.name = "gift-records", .started_at = kNow, .differing = 7},
+                                   {.name = "status-timestamps", .started_at = kNow, .ended_at = kNow}};
+       },
+       ""},
+      {[](StatusReport& report) {
+         report.facts.backfills = {
+             {.name = "gift-records", .started_at = kNow, .ended_at = kNow, .error = "the CRM is down"}};
+       },
+       "the backfill gift-records of 2026-11-21 12:31 UTC did not come to its end: the CRM is down"},
       {[](StatusReport& report) { report.facts.requests_in_error = 1; }, "1 request record is in error"},
       {[](StatusReport& report) {
          report.facts.sync.failing = 1;

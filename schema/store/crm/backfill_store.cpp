@@ -130,6 +130,51 @@ void BackfillStore::finish(const std::string& name, const std::string& run) {
   });
 }
 
+namespace {
+
+/// A run that goes on says so each minute (cli/resumable_run.h), also while a CRM keeps it waiting.
+constexpr std::int64_t kMaxSilenceMillis = 15 * kMinuteMillis;
+constexpr const char* kWasKilled = "it was killed, or its computer stopped";
+
+}  // namespace
+
+void BackfillStore::record_run(const BackfillRun& run) {
+  database_->write([&](soci::session& session) {
+    session << "INSERT INTO backfill_run (name, started_at, seen_at, ended_at, examined, repaired, "
+               "differing, summary, error) VALUES (:name, :started, " +
+                   std::string(sql::database_now(session)) +
+                   ", :ended, :examined, :repaired, :differing, :summary, :error) ON CONFLICT (name) DO "
+                   "UPDATE SET started_at = excluded.started_at, seen_at = excluded.seen_at, ended_at = "
+                   "excluded.ended_at, examined = excluded.examined, repaired "
+                   "= excluded.repaired, differing = excluded.differing, summary = excluded.summary, error = "
+                   "excluded.error",
+        use(run.name), use(run.started_at), use(run.ended_at), use(run.examined), use(run.repaired),
+        use(run.differing), use(run.summary), use(run.error);
+  });
+}
+
+std::vector<BackfillRun> BackfillStore::latest_runs() {
+  return database_->read([&](soci::session& session) {
+    BackfillRun run;
+    UtcMillis seen_at;
+    std::int64_t silence_millis = 0;
+    std::vector<BackfillRun> runs;
+    soci::statement statement = sql::bound(
+        session,
+        "SELECT name, started_at, ended_at, examined, repaired, differing, summary, error, seen_at, " +
+            std::string(sql::database_now(session)) + " - seen_at FROM backfill_run ORDER BY name",
+        into(run.name), into(run.started_at), into(run.ended_at), into(run.examined), into(run.repaired),
+        into(run.differing), into(run.summary), into(run.error), into(seen_at), into(silence_millis));
+    sql::each_row(statement, [&] {
+      runs.push_back(run);
+      if (run.ended_at || silence_millis <= kMaxSilenceMillis) return;
+      runs.back().ended_at = seen_at;
+      runs.back().error = kWasKilled;
+    });
+    return runs;
+  });
+}
+
 std::int64_t BackfillStore::count_transactions() {
   return database_->read([](soci::session& session) {
     // The few test gifts are subtracted: a condition would read each row.

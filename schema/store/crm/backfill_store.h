@@ -48,17 +48,16 @@ struct RecordRewrite {
   std::int64_t above = 0;         ///< the record's version, which the new one has to exceed
 };
 
-/// The latest run of a backfill.
+/// The latest run of a backfill that was no dry one (SYNC-72).
 struct BackfillRun {
   std::string name;  ///< "gift-records"
   UtcMillis started_at;
-  std::optional<UtcMillis> ended_at;  ///< null: it is running, or it was killed
-  bool is_dry_run = false;
+  std::optional<UtcMillis> ended_at;  ///< null: it is running
   std::int64_t examined = 0;
   std::int64_t repaired = 0;   ///< records that it created, repaired, recreated, adopted or filled
   std::int64_t differing = 0;  ///< it found a difference that it left, and that a person has to look at
   std::string summary;         ///< the sentence that the command printed
-  std::string error;           ///< why it ended before its end; empty: it did not
+  std::string error;           ///< why it ended before its end, also of a killed one; empty: it did not
 };
 
 class BackfillStore {
@@ -73,9 +72,9 @@ class BackfillStore {
   /// Deletes the position: the next backfill starts from the beginning.
   void finish(const std::string& name, const std::string& run);
 
-  /// Replaces the run of that name.
+  /// Replaces the run of that name. A run that goes on is recorded each minute.
   void record_run(const BackfillRun& run);
-  /// One for each name that has run, by name.
+  /// One for each name that has run, by name. One that is silent for 15 minutes was killed when last seen.
   std::vector<BackfillRun> latest_runs();
 
   std::int64_t count_transactions();

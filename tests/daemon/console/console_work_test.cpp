@@ -61,6 +61,29 @@ TEST_F(ConsoleWork, TheOverviewHasTheVerdictOfStatusAndNamesTheSources) {
                           HasSubstr(">Source shop, events in quarantine: 1</a>")));
 }
 
+// SYNC-72
+TEST_F(ConsoleWork, TheOverviewHasTheLatestBackfills) {
+  store_.backfill.record_run({.name = "gift-records",
+                              .started_at = now_,
+                              .ended_at = now_,
+                              .differing = 2,
+                              .summary = "gift-records: 7 examined: 7 unchanged."});
+  sign_in(user("op@example.com", {Role::operations}));
+  EXPECT_THAT(get("/console/").body,
+              AllOf(HasSubstr(">CRM</a>: good.</strong> <span>Backfill finished 20"),
+                    HasSubstr(" UTC, gift-records: 7 examined: 7 unchanged.</span>"),
+                    HasSubstr(">CRM</a>: to look at.</strong> <span>The backfill gift-records left 2 "
+                              "differences, which &quot;giftsyncctl backfill gift-records --dry-run&quot; "
+                              "shows.</span>")));
+  store_.backfill.record_run(
+      {.name = "gift-records", .started_at = now_, .ended_at = now_, .error = "the CRM is down"});
+  EXPECT_THAT(get("/console/").body,
+              AllOf(HasSubstr(">CRM</a>: needs attention.</strong> <span>The backfill gift-records of 20"),
+                    HasSubstr("did not come to its end: the CRM is down. To do: giftsyncctl backfill "
+                              "gift-records  # goes on where it stopped."),
+                    Not(HasSubstr("Backfill "))));
+}
+
 // CON-33
 TEST_F(ConsoleWork, AnOperatorReleasesAndPurgesQuarantinedEvents) {
   quarantine("vendor", kMarkup);
