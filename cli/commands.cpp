@@ -211,6 +211,12 @@ std::string program_with(const config::Settings& settings) {
   return "giftsyncctl --config " + shell_word(settings.file) + " ";
 }
 
+void tell_of_tests(const Console& console, const CliContext& ctx, std::string_view what,
+                   std::string_view command) {
+  console.info(
+      fmt::format("{} are left out; \"{}{}\" lists them.", what, program_with(ctx.settings), command));
+}
+
 Check one_of(std::vector<std::string> choices) {
   const std::string allowed = fmt::format("{}", fmt::join(choices, ", "));
   const auto check = [choices = std::move(choices), allowed](const std::string& word) -> std::string {

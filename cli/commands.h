@@ -56,8 +56,9 @@ class Commands {
   /// The same also without a settings file, or with one that names no store: the verb uses none.
   void run_without_store(Command* verb, SettingsReadingCommand command);
   /// Sets the action of a verb that needs the store alone, with parsed options: int(const Console&,
-  /// store::Store&, Options&). It runs also when the settings file has faults outside its section
-  /// `store`: a leaked key must not wait for the correction of a typo.
+  /// store::Store&, Options&), or with const config::Settings& before the options. It runs also when the
+  /// settings file has faults outside its section `store`: a leaked key must not wait for the correction of a
+  /// typo.
   template <class Options, class Action>
   void run_with_store_alone(Command* verb, std::shared_ptr<Options> options, Action action) {
     run_despite_faults(verb, [=](const Console& console, const config::SettingsReading& file) {
@@ -65,7 +66,10 @@ class Commands {
       if (!store) return console.fail(store.error());
       say_faults_are_ignored(console, file);
       begin_audit(console, **store);
-      return action(console, **store, *options);
+      if constexpr (std::is_invocable_v<Action, const Console&, store::Store&, Options&>)
+        return action(console, **store, *options);
+      else
+        return action(console, **store, file.settings, *options);
     });
   }
   /// Sets the action of a verb with parsed options: int(const Console&, CliContext&, Options&), or with const
@@ -197,5 +201,10 @@ void retry_failed_requests(const Console& console, CliContext& ctx);
 
 /// "giftsyncctl ", with --config if the settings file is not the default one: for advice that can be copied.
 std::string program_with(const config::Settings& settings);
+
+/// Says, below a list that is empty because it leaves test gifts out (TEST-7), which command lists them.
+/// `what`: "Test gifts".
+void tell_of_tests(const Console& console, const CliContext& ctx, std::string_view what,
+                   std::string_view command);
 
 }  // namespace giftsync::cli

@@ -44,7 +44,8 @@ class PersonRows {
   virtual std::vector<std::string> deleted_people(PersonObject object, const std::string& email_key) = 0;
 
   /// Replaces every text of these contacts or leads but states, sources and the CRM's own Ids by the marks,
-  /// and removes their dates, such as the birthdate. Returns how many rows it changed.
+  /// and removes their dates, such as the birthdate; one that may not be empty becomes 1970-01-01. Returns
+  /// how many rows it changed.
   virtual std::int64_t erase_people(PersonObject object, std::span<const std::string> ids,
                                     const ErasureMarks& marks) = 0;
   /// Replaces Name, Recipient Email, Recipient Phone Number and Message of these records, and the subject and

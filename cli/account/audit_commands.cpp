@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/day_or_time.h"
 #include "cli/listing.h"
+#include "platform/visible_text.h"
 
 namespace giftsync::cli {
 namespace {
@@ -40,7 +41,21 @@ void describe(ListedRow& row, const AuditEvent& event) {
   row.add("detail", {"DETAIL", Kind::elastic_last}, text_or_null(event.detail), event.detail);
 }
 
-int list_events(const Console& console, store::Store& store, AuditOptions& options) {
+/// The command that lists all of them.
+std::string whole_list(const config::Settings& settings, const AuditOptions& options) {
+  std::string command = program_with(settings) + "audit list";
+  const auto add = [&](std::string_view option, const std::string& value) {
+    if (!value.empty()) command += fmt::format(" {} {}", option, shell_word(value));
+  };
+  add("--actor", options.filter.actor);
+  add("--action", options.filter.action);
+  add("--object", options.object);
+  add("--since", options.since);
+  return command + " --limit 0";
+}
+
+int list_events(const Console& console, store::Store& store, const config::Settings& settings,
+                AuditOptions& options) {
   if (!options.since.empty()) options.filter.since = parse_day_or_time(options.since, console.now());
   store::set_object(options.filter, options.object);
   Listing list(console.out, options.json);
@@ -50,11 +65,17 @@ int list_events(const Console& console, store::Store& store, AuditOptions& optio
     if (!page.empty()) options.filter.before = page.back().id;
     return page;
   };
+  std::optional<std::int64_t> last;
   const std::int64_t count = each_row(console, options.limit, next_page, [&](const AuditEvent& event) {
+    last = event.id;
     list.add([&](ListedRow& row) { describe(row, event); });
   });
   list.finish();
   if (count == 0 && !options.json) console.info("No event.");
+  if (count == 0 || count != options.limit) return EX_OK;
+  options.filter.before = last;
+  if (!store.audit.list(store::Viewer::of_command_line(), options.filter, 1).empty())
+    console.info(fmt::format("Older events are left out. All of them: {}", whole_list(settings, options)));
   return EX_OK;
 }
 

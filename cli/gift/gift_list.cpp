@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "cli/commands.h"
 #include "cli/gift/gift_detail.h"
 #include "cli/listing.h"
 #include "platform/text.h"
@@ -158,6 +159,19 @@ class MissingRecords {
   std::int64_t refused_ = 0;
 };
 
+/// Whether the same listing of test gifts has one.
+bool has_tests(CliContext& ctx, GiftListing listing) {
+  if (listing.test || listing.skipped || listing.refused || listing.needs_relink || listing.conflicting)
+    return false;
+  listing.test = true;
+  listing.newest = false;
+  const NextGifts next_page = gifts_before_filter(ctx, listing, std::nullopt);
+  while (const auto page = next_page())
+    if (std::ranges::any_of(page->gifts, [&](const auto& gift) { return matches_filter(gift, listing); }))
+      return true;
+  return false;
+}
+
 void print_missing(const Console& console, CliContext& ctx, const GiftListing& listing, std::int64_t listed,
                    const MissingRecords& missing) {
   if (listed == 0) {
@@ -166,6 +180,7 @@ void print_missing(const Console& console, CliContext& ctx, const GiftListing& l
                  : listing.needs_relink ? "The CRM has refused no lookup of a gift."
                  : listing.conflicting  ? "No gift has conflicting changes."
                                         : "No gifts.");
+    if (has_tests(ctx, listing)) tell_of_tests(console, ctx, "Test gifts", "gift list --test");
   }
   if (listing.skipped || listing.refused || listing.needs_relink) return;
   missing.print(console);

@@ -44,7 +44,8 @@ void describe(ListedRow& row, const HeldGiftRequest& held, const std::string& ac
   row.add_json("decided_by", text_or_null(held.decided_by));
   row.add_json("comment", text_or_null(held.comment));
   row.add_json("reasons", validation::reasons_json(reasons));
-  row.set_below(sentences_of(reasons));
+  // A budget or the gifts of a recipient may be others by now; `held show` has those of now.
+  row.set_below("When it was held: " + sentences_of(reasons));
 }
 
 /// With fewer characters a slip would decide about the requests of other keys.
@@ -86,10 +87,13 @@ int list_held(const Console& console, CliContext& ctx, const ListOptions& option
         list.add([&](ListedRow& row) { describe(row, held, account ? account->email : ""); });
       });
   list.finish();
-  if (rows == 0 && !options.json)
-    console.info(fmt::format("No request{} {}.",
-                             options.credential.empty() ? "" : " of " + in_quotes(options.credential),
-                             options.state == "held" ? "waits for approval" : "is " + options.state));
+  if (rows > 0 || options.json) return EX_OK;
+  console.info(fmt::format("No request{} {}.",
+                           options.credential.empty() ? "" : " of " + in_quotes(options.credential),
+                           options.state == "held" ? "waits for approval" : "is " + options.state));
+  if (std::exchange(filter.test, true) || ctx.store.held.list(filter, {}, 1).empty()) return EX_OK;
+  tell_of_tests(console, ctx, "Requests of test keys",
+                "held list --test" + (options.state == "held" ? "" : " --state " + options.state));
   return EX_OK;
 }
 
@@ -150,8 +154,9 @@ int show_held(const Console& console, CliContext& ctx, const ShowOptions& option
   line("Amount", found->amount ? to_decimal(*found->amount) : "not known");
   line("Campaign", found->utm_campaign_id.value_or(""));
   line("Comment", held.comment);
+  line("Held", minute_text(held.held_at) + " UTC, because at that time:");
   for (const store::HoldReason& reason : found->reasons)
-    line("Waits", sync::describe(reason, found->recipients));
+    line("Because", sync::describe(reason, found->recipients));
   for (const store::HoldReason& fault : found->faults)
     line("FAULT", sync::describe(fault, found->recipients));
   for (const store::HoldReason& note : found->notes) line("Note", sync::describe(note));

@@ -127,8 +127,13 @@ int list_changes(const Console& console, CliContext& ctx, const ChangeListing& l
         });
       });
   list.finish();
-  if (listed == 0 && console.out && !listing.json)
-    console.info(listing.filter.orphaned_only ? "No orphaned changes." : "No changes.");
+  if (listed > 0 || !console.out || listing.json) return EX_OK;
+  console.info(listing.filter.orphaned_only ? "No orphaned changes." : "No changes.");
+  store::ChangeFilter tests = listing.filter;
+  tests.test = true;
+  if (!listing.filter.test && !tests.transaction && !tests.orphaned_only &&
+      !ctx.store.changes.list(tests, listing.order, std::nullopt, 1).empty())
+    tell_of_tests(console, ctx, "Changes of test gifts", "change list --test");
   return EX_OK;
 }
 

@@ -350,6 +350,11 @@ void print_mails(std::ostream& out, const StatusReport& report) {
     fmt::print(out, "          {} {} is {} since {} UTC{}: {}\n", what, printable(row.email),
                to_word(row.state), minute_text(row.updated_at), next, printable(row.last_reply));
   }
+  if (count_of(report, DeliveryState::held) + count_of(report, DeliveryState::uncertain) >
+      std::int64_t{kMaxMailsListed})
+    for (const DeliveryState state : {DeliveryState::held, DeliveryState::uncertain})
+      if (count_of(report, state) > 0)
+        fmt::print(out, "          All that are {0}: giftsyncctl mail list --state {0}\n", to_word(state));
 }
 
 void print_requests(std::ostream& out, const StatusReport& report, bool enabled) {

@@ -19,7 +19,7 @@ enum class Permission {
   manage_users,     ///< ends sessions of others
   see_keys,         ///< API keys of the accounts that the user sees
   manage_keys,      ///< pauses, releases and revokes them
-  resume_mail,      ///< ends the pause of all mail
+  pause_mail,       ///< pauses all mail, and ends that pause
   act_on_gifts,     ///< resends and cancels gifts
   cancel_many,      ///< cancels the gifts of a filter
   manage_people,    ///< shows and erases what is kept of a recipient

@@ -1,6 +1,8 @@
 // Gift requests that wait for approval: a list, one of them, and the approver's decision (GUARD-29). The form
 // brings back the version of what the page showed: with another content, price or fault nothing is decided.
+#include <algorithm>
 #include <span>
+#include <utility>
 
 #include "daemon/console/access.h"
 #include "daemon/console/pages.h"
@@ -112,6 +114,23 @@ void add_decision(Data& data, const PageCall& call, const HeldReview& review, co
   add_form(data, call, review, "reject", note);
 }
 
+/// After a decision the oldest request that waits for the user, or that none does (CON-58); neither when all
+/// that were looked at are the user's own.
+void add_next(Data& data, const PageCall& call, const HeldReview& review) {
+  if (!call.query.contains("notice") || review.held.state == HeldState::held ||
+      !may(call.viewer().roles, Permission::decide_requests))
+    return;
+  const auto waiting = call.store().held.list(waiting_held_requests(call), {}, kPageRows);
+  const auto next =
+      std::ranges::find_if(waiting, [&](const store::HeldGiftRequest& held) { return !is_own(call, held); });
+  if (next == waiting.end()) {
+    data.set("none_waits", waiting.size() < kPageRows);
+    return;
+  }
+  data.set("next_url", url_of(call, path_of(*next)));
+  data.set("next", texts().text("next_request", {{"number", std::to_string(next->id.value)}}));
+}
+
 /// `is_changed`: a decision was refused, since it was about something else.
 http::HttpResponse show(const PageCall& call, const HeldReview& review, bool is_changed = false,
                         const std::string& note = {}) {
@@ -124,6 +143,7 @@ http::HttpResponse show(const PageCall& call, const HeldReview& review, bool is_
   set_list(data, "notes", reasons_data(review.notes));
   set_list(data, "recipients", recipients_data(review));
   add_decision(data, call, review, note);
+  add_next(data, call, review);
   if (review.held.state == HeldState::sent)
     data.set("gifts_url", url_of(call, "/gifts") + "?" + query_of({{"key", review.held.credential_prefix}}));
   set_text(data, "audit_url", history_url(call, "held", std::to_string(review.held.id.value)));
@@ -175,6 +195,9 @@ http::HttpResponse held_page(const PageCall& call) {
   const bool has_more = found.size() > kPageRows;
   if (has_more) found.resize(kPageRows);
   Data data;
+  store::HeldFilter tests = waiting_held_requests(call);
+  if (found.empty() && !std::exchange(tests.test, true))
+    data.set("tests_left_out", !call.store().held.list(tests, {}, 1).empty());
   set_list(data, "rows",
            list_of(found, [&](const store::HeldGiftRequest& held) { return row_data(call, held); }));
   if (has_more) data.set("next", url_of(call, kPath) + "?after=" + std::to_string(found.back().id.value));

@@ -29,7 +29,8 @@ constexpr std::string_view kDone[] = {
     "class_retried",   "request_approved", "request_rejected", "mail_done_release", "mail_done_withdraw",
     "mail_done_retry", "mail_done_all",    "events_released",  "events_purged",     "entry_added",
     "entry_removed",   "key_paused",       "key_released",     "key_revoked",       "token_released",
-    "mail_resumed",    "cancelled_many",   "cancelled_part",   "person_erased",     "held_approved"};
+    "mail_paused",     "mail_resumed",     "cancelled_many",   "cancelled_part",    "person_erased",
+    "held_approved"};
 
 /// "2.PROOF" for the notice `key` with the count "2" on the page at `path`.
 std::string notice_cookie(const PageCall& call, const std::string& path, const std::string& key,

@@ -22,6 +22,7 @@ http::HttpResponse revoke_key(const PageCall& call);
 /// Budgets, and what is paused (CON-67).
 http::HttpResponse sending_page(const PageCall& call);
 http::HttpResponse release_token(const PageCall& call);
+http::HttpResponse pause_mail(const PageCall& call);
 http::HttpResponse resume_mail(const PageCall& call);
 
 /// Request records: a list, one of them, and the approver's decision (CON-28 to CON-30).

@@ -93,7 +93,21 @@ std::string command_of(const ListedBudget& budget) {
   return command;
 }
 
-Data budget_data(const ListedBudget& budget, bool shows_command) {
+/// The bar of what is used. A meter whose best value is 0 is amber above `low` and red above `high`, which is
+/// 99: from the first percentage that is warned of, and once it is used up.
+Data bar_data(const ListedBudget& budget, const std::vector<std::int64_t>& warn_at) {
+  constexpr std::int64_t kUsedUp = 100;
+  const std::int64_t percent = sync::percent_used(budget.limit.limits, *budget.used);
+  const std::int64_t warned = warn_at.empty() ? kUsedUp : warn_at.front();
+  Data bar;
+  bar.set("percent", std::to_string(percent));
+  bar.set("shown", std::to_string(std::min(percent, kUsedUp)));
+  bar.set("low", std::to_string(warned - 1));
+  bar.set("is_used_up", percent >= kUsedUp);
+  return bar;
+}
+
+Data budget_data(const ListedBudget& budget, const std::vector<std::int64_t>& warn_at, bool shows_command) {
   Data row;
   const std::string kind(sync::to_word(*budget.limit.kind));
   row.set("scope", texts().text((budget.is_of_each ? "budget_each_" : "budget_of_") + kind));
@@ -104,11 +118,7 @@ Data budget_data(const ListedBudget& budget, bool shows_command) {
   row.set("from", texts().text(budget.is_set ? "budget_is_set" : "budget_of_settings"));
   row.set("resets", time_data(budget.limit.ends_at));
   if (budget.used && !budget.limit.limits.empty()) {
-    const std::int64_t percent = sync::percent_used(budget.limit.limits, *budget.used);
-    Data bar;
-    bar.set("percent", std::to_string(percent));
-    bar.set("shown", std::to_string(std::min<std::int64_t>(percent, 100)));
-    row.set("bar", bar);
+    row.set("bar", bar_data(budget, warn_at));
   } else if (budget.limit.limits.empty()) {
     row.set("is_free", true);
   }
@@ -142,16 +152,19 @@ Data paused_data(const PageCall& call, const Credential& credential, bool may_re
   return row;
 }
 
-/// The pause of all mail, for viewers of all organizations.
-bool add_mail_pause(Data& data, const PageCall& call, bool may_resume) {
+/// The pause of all mail with the form that ends it, or the form that begins one; for viewers of all
+/// organizations.
+void add_mail_pause(Data& data, const PageCall& call, bool may_change) {
   const auto pause = call.store().mail_pauses.state().pause;
   data.set("sees_mail", true);
-  if (!pause) return false;
+  if (!pause) {
+    if (may_change) data.set("pause_mail", form_data(call, std::string(kPath) + "/pause"));
+    return;
+  }
   Data shown;
   shown.set("text", shown_text(call.viewer(), sync::describe(*pause)));
-  if (may_resume) shown.set("resume", release_form(call, std::string(kPath) + "/resume", pause->since));
+  if (may_change) shown.set("resume", release_form(call, std::string(kPath) + "/resume", pause->since));
   data.set("mail_pause", shown);
-  return true;
 }
 
 http::HttpResponse redirect_to_page(const PageCall& call, const std::string& notice) {
@@ -164,21 +177,20 @@ http::HttpResponse sending_page(const PageCall& call) {
   const store::Viewer& viewer = call.viewer();
   const bool is_new = has_new_proof(call);
   const bool may_release = may(viewer.roles, Permission::manage_keys);
-  const bool may_resume = sees_installation(viewer) && may(viewer.roles, Permission::resume_mail);
+  const bool may_pause = sees_installation(viewer) && may(viewer.roles, Permission::pause_mail);
   Data data;
   const sync::BudgetList budgets = budgets_of(call);
   const bool shows_commands = sees_installation(viewer) && !viewer.is_masked();
   set_list(data, "budgets", list_of(budgets.rows, [&](const ListedBudget& budget) {
-             return budget_data(budget, shows_commands);
+             return budget_data(budget, call.console.options.budget_rules.warn_at, shows_commands);
            }));
   if (budgets.omitted > 0)
     data.set("omitted", texts().text("budgets_omitted", {{"count", std::to_string(budgets.omitted)}}));
   data.set("shows_commands", shows_commands);
-  bool is_paused = false;
   if (sees_installation(viewer)) {
     data.set("unlimited", !sync::has_sending_limit(call.console.options.budget_rules,
                                                    call.store().sending_usage.budgets(), call.now));
-    is_paused = add_mail_pause(data, call, may_resume && is_new);
+    add_mail_pause(data, call, may_pause && is_new);
   }
   const std::vector<Credential> paused = paused_of(call);
   const std::span shown = std::span(paused).first(std::min(paused.size(), kRowsWithForms));
@@ -188,7 +200,7 @@ http::HttpResponse sending_page(const PageCall& call) {
   set_list(data, "paused", list_of(shown, [&](const Credential& credential) {
              return paused_data(call, credential, may_release && is_new);
            }));
-  const bool needs_proof = !is_new && ((may_release && !paused.empty()) || (may_resume && is_paused));
+  const bool needs_proof = !is_new && ((may_release && !paused.empty()) || may_pause);
   if (needs_proof) data.set("proof", new_proof_data(call, std::string(kPath)));
   http::HttpResponse response = page(call, "sending", texts().text("sending"), std::move(data));
   if (!needs_proof) return response;
@@ -209,6 +221,17 @@ http::HttpResponse release_token(const PageCall& call) {
     return redirect_to_page(call, is_done ? "token_released" : "token_unchanged");
   }
   return not_found(call);
+}
+
+/// As "giftsyncctl mail pause" does.
+http::HttpResponse pause_mail(const PageCall& call) {
+  if (!sees_installation(call.viewer())) return not_found(call);
+  const std::string reason(trimmed(field(call.form, "reason")));
+  if (!sync::is_plain_reason(reason)) return redirect_to_page(call, "key_bad_reason");
+  store::AuditEvent event = event_of(call, "mail.pause", "mail");
+  event.detail = reason;
+  const bool is_done = call.store().mail_pauses.begin({call.now, call.by->user.email, reason}, event);
+  return redirect_to_page(call, is_done ? "mail_paused" : "mail_already_paused");
 }
 
 /// As "giftsyncctl mail resume" does.

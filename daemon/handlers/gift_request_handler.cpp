@@ -372,7 +372,6 @@ http::Reply GiftRequestHandler::read(const http::HttpRequest& request, std::stri
 
 namespace {
 
-constexpr std::string_view kTokenHeader = "Organization-Token";
 /// Prefix of an Idempotency-Key of this endpoint. No key of endpoint A has it, since keys are ASCII.
 constexpr std::string_view kIdempotencyScope = "·crm·";
 
@@ -398,7 +397,7 @@ http::Reply CrmGiftRequestHandler::validate(const http::HttpRequest& request, st
 
 http::Reply CrmGiftRequestHandler::take(const http::HttpRequest& request, CallAim aim) {
   // Two such headers count as none, because they may contradict each other.
-  const std::string token = request.header(kTokenHeader).value_or("");
+  const std::string token = request.header(http::kOrganizationToken).value_or("");
   http::Reply reply = handle_with_token(request, token, aim);
   const auto text = trimmed(token);
   if (!sync::is_credential(CredentialKind::organization_token, text)) return reply;
@@ -414,8 +413,13 @@ http::Reply CrmGiftRequestHandler::handle_with_token(const http::HttpRequest& re
   const UtcMillis now = options_.clock();
   sync::SenderInfo sender;
   sender.token = sync::token_status(store_.credentials, token, now);
-  if (sender.token.state != sync::TokenStatus::State::active)
-    return http::refused_crm_sender(sync::missing_preconditions(sender, now));
+  if (sender.token.state != sync::TokenStatus::State::active) {
+    auto missing = sync::missing_preconditions(sender, now);
+    if (const auto other = http::other_credential(request, CredentialKind::organization_token);
+        !other.empty())
+      missing.front().message = other + " Ask your giftsync administrator for one.";
+    return http::refused_crm_sender(missing);
+  }
   if (request.headers.contains(http::kTestResponse)) return http::test_only();
   return rate_limiter_.handle_limited(sender.token.organization.value, [&]() -> http::Reply {
     if (sender.token.paused_at)

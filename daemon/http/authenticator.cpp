@@ -1,6 +1,9 @@
 #include "daemon/http/authenticator.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <string_view>
 #include <utility>
 
@@ -59,6 +62,24 @@ std::optional<std::string> api_key_from_header(const HttpRequest& request) {
   return is_plausible ? std::optional<std::string>(key) : std::nullopt;
 }
 
+std::string other_credential(const HttpRequest& request, CredentialKind needed) {
+  struct Place {
+    std::string_view header;
+    std::optional<std::string> text;
+  };
+  std::array<Place, 2> places{{{"Authorization", api_key_from_header(request)},
+                               {kOrganizationToken, request.header(kOrganizationToken)}}};
+  if (needed != CredentialKind::api_key) std::swap(places.front(), places.back());
+  for (const Place& place : places) {
+    const auto given = sync::kind_by_beginning(trimmed(place.text.value_or("")));
+    if (!given) continue;
+    if (given == needed && &place == &places.front()) return {};
+    return fmt::format("Found {} in {}; this address takes {} in {}.", sync::describe(*given), place.header,
+                       sync::describe(needed), places.front().header);
+  }
+  return {};
+}
+
 Authenticator::Authenticator(store::Credentials& credentials, giftsync::Clock clock,
                              std::int64_t requests_per_minute, bool takes_test_keys)
     : credentials_(credentials),
@@ -87,9 +108,11 @@ Reply Authenticator::handle_authenticated(const HttpRequest& request, Scope need
 
 tl::expected<Authenticator::KeyOwner, HttpResponse> Authenticator::authenticate(const HttpRequest& request,
                                                                                 Scope needed) {
-  if (request.headers.count("Authorization") == 0) return tl::unexpected(missing_api_key());
+  if (request.headers.count("Authorization") == 0)
+    return tl::unexpected(missing_api_key(other_credential(request, CredentialKind::api_key)));
   const std::optional<std::string> text = api_key_from_header(request);
-  if (!text || !sync::is_credential(CredentialKind::api_key, *text)) return tl::unexpected(refused_api_key());
+  if (!text || !sync::is_credential(CredentialKind::api_key, *text))
+    return tl::unexpected(refused_api_key(other_credential(request, CredentialKind::api_key)));
   // The checksum fits, so it is a key, known or not. Its first characters are not secret.
   auto owner = authenticate_key(*text, needed);
   if (!owner) owner.error().caller = sync::public_prefix(*text);

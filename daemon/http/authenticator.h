@@ -23,6 +23,14 @@ namespace giftsync::http {
 /// With this header a test key asks for a failure (TEST-6).
 inline constexpr const char* kTestResponse = "Giftsync-Test-Response";
 
+/// The header of an organization's token, for the CRM's sending interface (REQ-36).
+inline constexpr const char* kOrganizationToken = "Organization-Token";
+
+/// Says that a key or token was given in place of the one that the address takes, or in the header of another
+/// one: "Found an API key (gsk_live_...) in Authorization; this address takes ..."; empty if neither header
+/// has one. By how the text begins alone, so that it tells nothing of what is known.
+std::string other_credential(const HttpRequest& request, CredentialKind needed);
+
 /// The key's text from "Authorization: KEY" or "Authorization: Bearer KEY" (the scheme in any case), trimmed.
 /// Nullopt for anything else: no such header or two of them, another scheme, nothing after the scheme, or
 /// characters and lengths that no key has.

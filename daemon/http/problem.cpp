@@ -61,20 +61,22 @@ HttpResponse invalid_idempotency_key(std::string_view reason) {
                  fmt::format("{} Nothing was created.", reason));
 }
 
-HttpResponse missing_api_key() {
+HttpResponse missing_api_key(std::string_view other) {
   return with_header(
       problem(401, "missing_api_key", "An API key is needed",
-              "No API key was found. Send it in one Authorization header, as \"Authorization: YOUR_KEY\" or "
-              "\"Authorization: Bearer YOUR_KEY\"."),
+              fmt::format("{} Send it in one Authorization header, as \"Authorization: YOUR_KEY\" or "
+                          "\"Authorization: Bearer YOUR_KEY\".",
+                          other.empty() ? "No API key was found." : other)),
       "WWW-Authenticate", R"(Bearer realm="giftsync")");
 }
 
-HttpResponse refused_api_key() {
-  return with_header(
-      problem(401, "refused_api_key", "The API key is wrong or not active",
-              "The API key is wrong or not active. Check that it was copied completely; if it was revoked or "
-              "its account deactivated, ask your administrator for a new one."),
-      "WWW-Authenticate", R"(Bearer realm="giftsync", error="invalid_token")");
+HttpResponse refused_api_key(std::string_view other) {
+  const std::string message = other.empty() ? "The API key is wrong or not active. Check that it was copied "
+                                              "completely; if it was revoked or its "
+                                              "account deactivated, ask your administrator for a new one."
+                                            : std::string(other) + " Ask your administrator for one.";
+  return with_header(problem(401, "refused_api_key", "The API key is wrong or not active", message),
+                     "WWW-Authenticate", R"(Bearer realm="giftsync", error="invalid_token")");
 }
 
 HttpResponse plan_without_api_access(giftsync::Plan plan) {

@@ -42,8 +42,9 @@ HttpResponse unknown_gift(GiftId gift);
 HttpResponse invalid_idempotency_key(std::string_view reason);
 
 // 401. Unknown, revoked and expired keys and deactivated accounts get the same response (HTTP-25).
-HttpResponse missing_api_key();
-HttpResponse refused_api_key();
+/// `other`: other_credential(); a credential of another kind is called so.
+HttpResponse missing_api_key(std::string_view other = {});
+HttpResponse refused_api_key(std::string_view other = {});
 
 // 403
 HttpResponse plan_without_api_access(giftsync::Plan plan);

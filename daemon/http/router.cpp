@@ -188,7 +188,7 @@ bool Router::has_credential(const HttpRequest& head, const RouteMatch& match) co
     }
     case RouteInput::Credential::organization_token:
       return sync::is_credential(CredentialKind::organization_token,
-                                 trimmed(head.header("Organization-Token").value_or("")));
+                                 trimmed(head.header(kOrganizationToken).value_or("")));
     case RouteInput::Credential::message_token:
       return sync::is_credential(CredentialKind::message_token, match.path_parameter);
     case RouteInput::Credential::source:

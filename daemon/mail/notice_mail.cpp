@@ -70,14 +70,33 @@ std::string html_link(const ApproverMailData& data, const std::string& path, con
   return "<a href=\"" + content::html_escaped(data.console_url + path) + "\">" + shown + "</a>";
 }
 
+/// Who asked for a held gift request, for whom, and why it waits.
+std::vector<std::string> details_of(const content::Messages& messages, const store::ApproverNotice& notice) {
+  std::vector<std::string> lines;
+  const auto add = [&](std::string_view key, const std::string& name, const std::string& value) {
+    if (!value.empty()) lines.push_back(without_controls(messages.text(key, {{name, value}})));
+  };
+  add("approval_asked_by", "asker", notice.asked_by);
+  add("approval_recipient", "recipient", notice.recipient);
+  add("approval_reasons", "reasons", notice.reasons);
+  if (notice.paused_at) add("approval_key_paused", "date", messages.date(*notice.paused_at));
+  return lines;
+}
+
 void add_list(NoticeBody& body, const ApproverMailData& data, const content::Messages& messages,
               std::span<const store::ApproverNotice> notices) {
   body.html += "<ul>\n";
   for (const store::ApproverNotice& notice : notices) {
     const std::string path = (notice.is_of_held() ? "/held/" : "/requests/") + percent_encoded(notice.number);
     const std::string line = line_of(messages, notice);
-    body.text += line + "\n" + url_line(data, path) + "\n";
-    body.html += "<li>" + html_link(data, path, line) + "</li>\n";
+    body.text += line + "\n";
+    body.html += "<li>" + html_link(data, path, line);
+    for (const std::string& detail : details_of(messages, notice)) {
+      body.text += detail + "\n";
+      body.html += "<br>" + content::html_escaped(detail);
+    }
+    body.text += url_line(data, path) + "\n";
+    body.html += "</li>\n";
   }
   body.html += "</ul>\n";
 }

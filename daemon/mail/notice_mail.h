@@ -33,8 +33,8 @@ sync::OutgoingMail compose_notice(const NoticeMail& mail, NoticeBody body);
 
 // Composes the mail that tells an admin what budgets and bursts did (GUARD-31), and an approver which request
 // records and held gift requests wait (CON-31): numbers, items, costs and links to the console, the new ones
-// first, then those that an earlier mail named (CON-53). Nothing of recipients, messages or gifts' URLs, and
-// nothing to fetch.
+// first, then those that an earlier mail named (CON-53); of a held gift request also who asked, why it waits
+// and the address of a single recipient (GUARD-29). No message and no gift's URL, and nothing to fetch.
 
 struct ApproverMailData {
   std::string to;

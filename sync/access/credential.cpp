@@ -12,9 +12,12 @@ namespace {
 struct CredentialForm {
   std::string_view prefix;
   std::size_t random_digits;
+  std::string_view name;
 };
 /// By CredentialKind. Each digit of a message token has 5.95 bits, and listings show the first seven.
-constexpr std::array<CredentialForm, 3> kForms{{{"gsk_live_", 32}, {"got_live_", 32}, {"gmt_live_", 50}}};
+constexpr std::array<CredentialForm, 3> kForms{{{"gsk_live_", 32, "an API key"},
+                                                {"got_live_", 32, "an organization token"},
+                                                {"gmt_live_", 50, "a message token"}}};
 constexpr std::string_view kDigits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 constexpr std::size_t kChecksumDigits = 6;
 constexpr std::size_t kPublicPrefixCharacters = 16;
@@ -83,10 +86,19 @@ bool is_meant_by(const store::Credential& credential, std::string_view word) {
 }
 
 CredentialKind kind_of_prefix(std::string_view prefix) {
-  for (const CredentialKind kind : {CredentialKind::organization_token, CredentialKind::message_token}) {
-    if (prefix.starts_with(form_of(kind).prefix)) return kind;
-  }
-  return CredentialKind::api_key;
+  return kind_by_beginning(prefix).value_or(CredentialKind::api_key);
+}
+
+std::optional<CredentialKind> kind_by_beginning(std::string_view text) {
+  if (is_test_key(text)) return CredentialKind::api_key;
+  for (std::size_t i = 0; i < kForms.size(); ++i)
+    if (text.starts_with(kForms[i].prefix)) return static_cast<CredentialKind>(i);
+  return std::nullopt;
+}
+
+std::string describe(CredentialKind kind) {
+  const CredentialForm& form = form_of(kind);
+  return std::string(form.name) + " (" + std::string(form.prefix) + "...)";
 }
 
 std::string public_prefix(std::string_view key_or_token) {

@@ -34,6 +34,10 @@ bool is_meant_by(const store::Credential& credential, std::string_view word);
 std::string public_prefix(std::string_view key_or_token);
 /// Of which kind the key or token with that public prefix is.
 CredentialKind kind_of_prefix(std::string_view prefix);
+/// As which kind the text begins, whether or not it is whole; nothing for another text.
+std::optional<CredentialKind> kind_by_beginning(std::string_view text);
+/// "an API key (gsk_live_...)"
+std::string describe(CredentialKind kind);
 
 /// Lower-case hex SHA-256 of the text.
 std::string api_key_hash(std::string_view text);

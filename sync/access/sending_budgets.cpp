@@ -375,8 +375,13 @@ std::vector<UsageLimit> SendingBudgets::budgets_of(AccountId account,
 
 void SendingBudgets::add_warnings(UtcMillis period_time, std::vector<BudgetWarning>& warnings) {
   for (BudgetUse& use : budget_uses(rules_, *current(), usage_, period_time)) {
-    const std::int64_t reached = reached_threshold(rules_.warn_at, use.limit.limits, use.used);
-    if (reached > use.used.warned && usage_.mark_warned(use.limit, use.used, reached, now_()))
+    const store::BudgetLimits& limits = use.limit.limits;
+    const std::int64_t reached = reached_threshold(rules_.warn_at, limits, use.used);
+    // What was all of a budget is a part of it after a raise.
+    const std::int64_t reported =
+        std::min(use.used.warned,
+                 reached_threshold(rules_.warn_at, limits, {use.used.warned_gifts, use.used.warned_amount}));
+    if (reached > reported && usage_.mark_warned(use.limit, use.used, reached, now_()))
       warnings.push_back({std::move(use.limit), use.used, reached});
   }
 }

@@ -122,7 +122,7 @@ std::optional<UtcMillis> available_at(const std::vector<store::ExceededLimit>& e
 std::int64_t reached_threshold(const std::vector<std::int64_t>& warn_at, const store::BudgetLimits& limits,
                                const store::Usage& used);
 
-/// A budget whose use has reached a threshold that was not reported before (GUARD-14).
+/// A budget whose use has reached a threshold that was not reported of its limit before (GUARD-14).
 struct BudgetWarning {
   store::UsageLimit limit;
   store::Usage used;
@@ -158,8 +158,8 @@ class SendingBudgets {
   /// Now; while the clock is in doubt the last time before.
   UtcMillis period_time();
 
-  /// Adds refunds to what is counted, and returns what is to be reported: each threshold once among all
-  /// daemons, also of a day that ended within the last hour. Admins are notified with it (GUARD-31).
+  /// Adds refunds to what is counted, and returns what is to be reported: each threshold of a limit once among
+  /// all daemons, also of a day that ended within the last hour. Admins are notified with it (GUARD-31).
   std::vector<BudgetWarning> maintain();
 
  private:

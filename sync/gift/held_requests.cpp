@@ -91,19 +91,20 @@ void add_credential_notes(HeldReview& review, store::Credentials& credentials, U
   }
 }
 
-void add_budget_notes(HeldReview& review, store::GiftRequests& gifts, UtcMillis now) {
+/// Of the budgets and recipients that it exceeds now, whatever held it.
+void add_limit_notes(HeldReview& review, store::GiftRequests& gifts, UtcMillis now) {
   if (!review.account || !review.item) return;
   const store::NewGiftRequest request = new_gift_request({.sender = *review.account,
                                                           .item = *review.item,
                                                           .mode = review.held.mode,
-                                                          .recipients = {},
+                                                          .recipients = review.recipients,
                                                           .credential_prefix = review.held.credential_prefix},
                                                          now);
   std::vector<store::ExceededLimit> exceeded;
   for (const store::AskedLimit& asked :
        gifts.ask_limits(request.request, static_cast<std::size_t>(review.held.gifts)))
     if (!asked.limit.is_burst() && asked.is_exceeded()) exceeded.push_back({asked});
-  for (store::HoldReason& note : limit_reasons(exceeded, {})) {
+  for (store::HoldReason& note : limit_reasons(exceeded, gifts.find_beyond_frequency(request))) {
     note.message += " An approval sends it all the same.";
     review.notes.push_back(std::move(note));
   }
@@ -197,7 +198,7 @@ std::optional<HeldReview> review_held(store::Store& store, const std::vector<std
     add_item_faults(review);
     add_recipient_faults(review, store.do_not_send, allowed_domains, now);
     add_credential_notes(review, store.credentials, now);
-    add_budget_notes(review, store.gifts, now);
+    add_limit_notes(review, store.gifts, now);
   }
   review.version = version_of(review);
   return review;

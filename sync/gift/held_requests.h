@@ -17,7 +17,7 @@ namespace giftsync::sync {
 /// A waiting request as it is now.
 struct HeldReview {
   store::HeldGiftRequest held;
-  std::vector<store::HoldReason> reasons;       ///< why it waits
+  std::vector<store::HoldReason> reasons;       ///< why it waits, as of when it was held
   std::vector<store::HoldReason> faults;        ///< why it cannot be sent now: no approval overrides them
   std::vector<store::HoldReason> notes;         ///< what an approval overrides now (GUARD-32)
   std::optional<store::Account> account;        ///< whose request it is
@@ -30,8 +30,8 @@ struct HeldReview {
   std::string version;
 };
 
-/// Nothing when there is no such request. Reads the store; it has notes of budgets once set_sending_charge()
-/// was called. Throws DependencyError.
+/// Nothing when there is no such request. Reads the store; it has notes of budgets and frequency once
+/// set_sending_charge() and set_frequency_rule() were called. Throws DependencyError.
 std::optional<HeldReview> review_held(store::Store& store, const std::vector<std::string>& allowed_domains,
                                       GiftRequestId id, UtcMillis now);
 

@@ -6,6 +6,7 @@
 #include "platform/text.h"
 #include "schema/contact_normalization.h"
 #include "schema/money.h"
+#include "sync/gift/held_requests.h"
 
 namespace giftsync::sync {
 namespace {
@@ -84,7 +85,21 @@ void add_approver_notices(store::Store& store, crm::Crm& crm, const ApproverNoti
 
 namespace {
 
-/// Accounts and items that several held requests name are read once.
+/// The address; empty unless there is one recipient.
+std::string only_recipient(const store::HeldGiftRequest& held) {
+  const auto request = held.gifts == 1 ? store::request_in(held) : std::nullopt;
+  return request ? request->recipients.front().email : std::string();
+}
+
+/// Why it waits.
+std::string sentences_of(const store::HeldGiftRequest& held) {
+  std::string text;
+  for (const store::HoldReason& reason : store::reasons_of(held))
+    text.append(text.empty() ? "" : " ").append(describe(reason));
+  return text;
+}
+
+/// Accounts, keys and items that several held requests name are read once.
 class HeldNotices {
  public:
   HeldNotices(store::Store& store, bool allow_self_approval, UtcMillis now)
@@ -95,24 +110,38 @@ class HeldNotices {
     for (const store::HeldGiftRequest& held : waiting) {
       for (const ConsoleUser& user : approvers) {
         if (!sees(user, held.organization)) continue;
-        if (!allow_self_approval_ && account_key(held.account) == email_key(user.email)) continue;
+        if (!allow_self_approval_ && email_key(account_address(held.account)) == email_key(user.email))
+          continue;
         notices.push_back({user.id, -held.id.value, "", std::to_string(held.id.value),
                            std::to_string(held.gifts) + " x " + item_name(held.gift),
-                           held.amount ? to_decimal(*held.amount) : ""});
+                           held.amount ? to_decimal(*held.amount) : "", false, false, asked_by(held),
+                           only_recipient(held), sentences_of(held)});
       }
     }
     store_.approver_notices.add(notices, now_);
   }
 
  private:
-  /// Of its address; empty of an account that is not there.
-  const std::string& account_key(AccountId id) {
-    const auto [known, is_new] = account_keys_.try_emplace(id);
+  /// Empty of an account that is not there.
+  const std::string& account_address(AccountId id) {
+    const auto [known, is_new] = account_addresses_.try_emplace(id);
     if (is_new) {
       const auto account = store_.accounts.find(id);
-      known->second = account ? email_key(account->email) : std::string();
+      known->second = account ? account->email : std::string();
     }
     return known->second;
+  }
+  /// "rose@example.com (gsk_live_abcdefg, shop)"
+  std::string asked_by(const store::HeldGiftRequest& held) {
+    if (key_names_.empty()) {
+      for (const CredentialKind kind : {CredentialKind::api_key, CredentialKind::organization_token})
+        for (store::Credential& credential : store_.credentials.list(kind))
+          key_names_.emplace(credential.prefix, credential.name.empty() ? credential.owner : credential.name);
+    }
+    const auto name = key_names_.find(held.credential_prefix);
+    const std::string key = held.credential_prefix +
+                            (name == key_names_.end() || name->second.empty() ? "" : ", " + name->second);
+    return account_address(held.account) + (key.empty() ? "" : " (" + key + ")");
   }
   const std::string& item_name(GiftId id) {
     const auto [known, is_new] = item_names_.try_emplace(id);
@@ -126,7 +155,8 @@ class HeldNotices {
   store::Store& store_;
   const bool allow_self_approval_;
   const UtcMillis now_;
-  std::map<AccountId, std::string> account_keys_;
+  std::map<AccountId, std::string> account_addresses_;
+  std::map<std::string, std::string> key_names_;  // by prefix
   std::map<GiftId, std::string> item_names_;
 };
 

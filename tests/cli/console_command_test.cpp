@@ -115,6 +115,30 @@ TEST_F(CliConsole, SessionsAreListedAndEndedAndEverythingIsAudited) {
   EXPECT_EQ(cli_.run({"audit", "list", "--since", "yesterday"}).code, 64);
 }
 
+// covers: OPS-16
+TEST_F(CliConsole, AnAuditListThatEndsAtItsLimitSaysHowToGetMore) {
+  store::Store store(cli_.address());
+  store::AuditEvent event;
+  event.occurred_at = cli_.now;
+  event.action = "user.create";
+  for (int i = 0; i < 100; ++i) store.audit.add(event);
+  const auto list = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"audit", "list", "--action", "user.create"});
+    return cli_.run(more);
+  };
+  EXPECT_THAT(list({}).err, Not(HasSubstr("left out"))) << "these are all";
+  store.audit.add(event);
+  const std::string advice = "Older events are left out. All of them: giftsyncctl --config " +
+                             cli_.path("giftsyncd.yaml") + " audit list --action user.create";
+  EXPECT_THAT(list({}).err, HasSubstr(advice + " --limit 0"));
+  EXPECT_THAT(list({"--since", "7d", "--json", "--limit", "7"}).err,
+              HasSubstr(advice + " --since 7d --limit 0"));
+  EXPECT_THAT(list({"--limit", "101"}).err, Not(HasSubstr("left out")));
+  const auto all = list({"--limit", "0", "--json"});
+  EXPECT_EQ(tests::parse_ordered_json(all.out).size(), 101u);
+  EXPECT_THAT(all.err, Not(HasSubstr("left out")));
+}
+
 // CON-37
 TEST_F(CliConsole, EventsAreFoundByTheirObject) {
   create("ana@example.com");

@@ -629,6 +629,47 @@ TEST_F(CliGift, TestGiftsAreListedAndPurgedByTheirOwnOptions) {
   EXPECT_EQ(listed({}), 1u);
 }
 
+// covers: TEST-7
+TEST_F(CliGift, AnEmptyListSaysThatTestGiftsAreLeftOut) {
+  cli_.run({"account", "create", "--email", "rose@example.com", "--name", "Rose", "--plan", "team"});
+  const auto said = [&](std::vector<std::string> args) { return cli_.run(std::move(args)).err; };
+  const std::string left_out = "Test gifts are left out; \"giftsyncctl --config " +
+                               cli_.path("giftsyncd.yaml") + " gift list --test\" lists them.";
+  EXPECT_THAT(said({"gift", "list"}), AllOf(HasSubstr("No gifts."), Not(HasSubstr("left out"))));
+  store::Store store(cli_.address());
+  store::NewGiftRequest request;
+  request.request.account = {1};
+  request.request.gift = {7};
+  request.request.created_at = cli_.now;
+  request.request.credential_prefix = "gsk_test_0123456";
+  request.request.is_test = true;
+  request.request.utm_campaign_id = "spring";
+  request.recipients.push_back({"kim@example.com", "", "", "Hello"});
+  const TransactionId gift = store.gifts.create(std::span(&request, 1)).front().recipients.front().id;
+  const store::StatusChange change{{}, "test", gift, Status::opened, cli_.now, cli_.now, {"1"}};
+  store.changes.accept(std::span(&change, 1));
+  request.hold_reasons = {{"rule", "", "A person has to approve it."}};
+  store.gifts.create(std::span(&request, 1));
+  const std::vector<std::vector<std::string>> empty{{"gift", "list"},
+                                                    {"gift", "list", "--newest", "--limit", "3"},
+                                                    {"gift", "list", "--campaign", "spring"},
+                                                    {"gift", "list", "--email", "kim@example.com"},
+                                                    {"gift", "export"},
+                                                    {"gift", "cancel", "--campaign", "spring", "--yes"}};
+  for (const auto& args : empty) EXPECT_THAT(said(args), HasSubstr(left_out)) << args[1] << args.back();
+  EXPECT_THAT(said({"change", "list"}), HasSubstr(" change list --test\" lists them."));
+  EXPECT_THAT(said({"held", "list"}), HasSubstr(" held list --test\" lists them."));
+  const std::vector<std::vector<std::string>> others{
+      {"gift", "list", "--test"},        {"gift", "list", "--campaign", "autumn"},
+      {"gift", "list", "--conflicting"}, {"gift", "export", "--campaign", "autumn"},
+      {"change", "list", "--test"},      {"change", "list", "--orphaned"},
+      {"held", "list", "--test"},        {"held", "list", "--state", "rejected"}};
+  for (const auto& args : others)
+    EXPECT_THAT(said(args), Not(HasSubstr("left out"))) << args[1] << args.back();
+  cli_.send_gifts({"a@example.com"});
+  EXPECT_THAT(said({"gift", "list"}), Not(HasSubstr("left out"))) << "the list is not empty";
+}
+
 TEST_F(CliGift, ShowsTheMailOfAGift) {
   {
     auto read = read_cli_settings(cli_.path("giftsyncd.yaml"));

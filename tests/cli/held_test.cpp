@@ -99,6 +99,24 @@ TEST_F(CliHeld, ShowNamesTheBudgetsThatAnApprovalOverrides) {
   EXPECT_EQ(notes[0]["code"], "budget_exceeded");
 }
 
+// covers: GUARD-32
+TEST_F(CliHeld, WhyItWasHeldIsSaidAsOfThenAndTheFrequencyAsOfNow) {
+  const std::string id = held();
+  EXPECT_THAT(run({"list"}).out, HasSubstr("    When it was held: The rule \"all\" holds it."));
+  EXPECT_THAT(run({"show", id}).out, AllOf(HasSubstr("Held      2026-11-21 12:31 UTC, because at that time:\n"
+                                                     "Because   The rule \"all\" holds it.\n"),
+                                           Not(HasSubstr("Note "))));
+  cli_.write_settings("sending: { frequency: { gifts: 1, days: 30 } }\n");
+  EXPECT_THAT(run({"show", id}).out, Not(HasSubstr("Note "))) << "both get their first gift";
+  cli_.send_gifts({"ada@example.org"});
+  EXPECT_THAT(
+      run({"show", id}).out,
+      HasSubstr("Note      ada@example.org got 1 gift in the last 30 days (the newest on 2026-11-21); the "
+                "limit is 1. An approval sends it all the same.\n"));
+  EXPECT_EQ(tests::parse_ordered_json(run({"show", id, "--json"}).out)["notes"][0]["code"], "recent_gift");
+  EXPECT_EQ(run({"approve", id, "--yes"}).code, 0) << "a note prevents nothing";
+}
+
 // covers: GUARD-26
 TEST_F(CliHeld, WhatMustNotBeSentStaysHeld) {
   const std::string id = held();

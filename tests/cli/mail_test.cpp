@@ -70,6 +70,16 @@ TEST_F(CliMail, StatusListsEachMailThatItCountsAsHeld) {
                                               HasSubstr("gift 1 to ada@example.com is held")));
 }
 
+// covers: OPS-16
+TEST_F(CliMail, StatusSaysWhichCommandListsTheHeldMailsThatItLeavesOut) {
+  EXPECT_THAT(cli_.run({"status"}).out, Not(HasSubstr("All that are held")));
+  cli_.send_gifts(std::vector<std::string>(20, "kim@example.com"));
+  hold("transaction_id > 0");
+  EXPECT_THAT(cli_.run({"status"}).out,
+              AllOf(HasSubstr("All that are held: giftsyncctl mail list --state held"),
+                    Not(HasSubstr("All that are uncertain"))));
+}
+
 // CON-32, OPS-8
 TEST_F(CliMail, TheMailToASenderIsListedAndBelongsToNoGift) {
   tests::run_sql(cli_.address(),

@@ -62,5 +62,49 @@ TEST_P(HeldNotices, NoOneIsNotifiedOfTheirOwnRequestUnlessTheyMayApproveIt) {
   EXPECT_EQ(notices(), "2");
 }
 
+// covers: GUARD-29
+TEST_P(HeldNotices, AMailNamesWhoAskedForWhomAndWhyUnlessTheOrganizationIsNotSeen) {
+  const OrganizationId edge = organization("Edge");
+  store::Account rose;
+  rose.email = "rose@example.com";
+  rose.organization = edge;
+  const AccountId account = *store_->accounts.create(rose);
+  store::Credential key = make_credential(CredentialKind::api_key);
+  key.account = account;
+  key.name = "shop";
+  key.id = store_->credentials.insert(key);
+  add_approver("ben@example.com", edge);
+  for (const std::size_t recipients : {1, 2}) {
+    store::NewGiftRequest request = request_for(recipients);
+    request.request.account = account;
+    request.request.organization = edge;
+    request.request.credential_prefix = key.prefix;
+    request.recipients.front().email = "kim@example.org";
+    request.hold_reasons = {{"rule", "", "The rule \"all\" holds it."},
+                            {"recent_gift", "recipients[0].email", "Again."}};
+    store_->gifts.create(std::span(&request, 1));
+  }
+  add_held_notices(*store_, false, kSentAt);
+  ASSERT_TRUE(store_->credentials.pause(key, "leaked", kSentAt + 1));
+  store_->approver_notices.queue_mails(kSentAt + 2);
+  ASSERT_EQ(store_->deliveries.claim("a", 60'000, 10, kSentAt + 2).size(), 1u);
+  const UserId ben = store_->console_users.find_by_email("ben@example.com")->id;
+  auto mail = store_->approver_notices.take(ben, 1, "a");
+  ASSERT_EQ(mail.notices.size(), 2u);
+  for (const store::ApproverNotice& notice : mail.notices) {
+    EXPECT_EQ(notice.asked_by, "rose@example.com (" + key.prefix + ", shop)");
+    EXPECT_EQ(notice.reasons, "The rule \"all\" holds it. recipients[0].email: Again.");
+    EXPECT_EQ(notice.paused_at, kSentAt + 1);
+    EXPECT_EQ(notice.recipient, notice.item.starts_with("1 x ") ? "kim@example.org" : "");
+  }
+  ASSERT_TRUE(store_->credentials.release(key));
+  EXPECT_EQ(store_->approver_notices.take(ben, 1, "").notices.front().paused_at, kSentAt + 1)
+      << "a repeat of the mail is the same";
+  sql("UPDATE console_user SET organization_id = " + std::to_string(organization("Other").value));
+  mail = store_->approver_notices.take(ben, 1, "");
+  EXPECT_TRUE(mail.notices.empty());
+  EXPECT_TRUE(mail.is_obsolete);
+}
+
 }  // namespace
 }  // namespace giftsync::sync

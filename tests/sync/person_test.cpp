@@ -9,6 +9,7 @@
 #include "schema/store/gift/erased_address.h"
 #include "schema/store/gift/named_address.h"
 #include "sync/access/sending_policy.h"
+#include "sync/request/approver_notices.h"
 #include "tests/support/in_memory_crm.h"
 #include "tests/support/lifecycle_fixture.h"
 
@@ -372,9 +373,14 @@ TEST_P(Person, AHeldRequestStaysWhileItWaitsAndIsErasedAfterItsDecision) {
   request.recipients = {{kAna, "Ana", "Smith", "Hi Ana"}};
   request.hold_reasons = {{"recent_gift", "recipients[0].email", "ana@example.com got 2 gifts."}};
   const GiftRequestId id = store_->gifts.create(std::span(&request, 1)).front().request;
+  store::ConsoleUser ben;
+  ben.email = "ben@example.com";
+  ben.roles = {{Role::approver, RoleOrigin::granted, "root", now_}};
+  ASSERT_TRUE(store_->console_users.create(ben, {}).has_value());
+  add_held_notices(*store_, false, now_);
   const PersonData person = find();
   EXPECT_THAT(person.open_requests, ElementsAre(std::to_string(id.value)));
-  EXPECT_THAT(person.texts, SizeIs(2)) << "an export has the content and the reasons";
+  EXPECT_THAT(person.texts, SizeIs(4)) << "an export has the content and the reasons, and both of the mail";
   erase();
   EXPECT_TRUE(store::request_in(*store_->held.find(id)).has_value()) << "it may be approved still";
   ASSERT_TRUE(store_->held.reject({id, "root", "ana@example.com asked", {}}, now_));
@@ -587,6 +593,43 @@ TEST_P(Person, TextsAndDatesInColumnsOfAnAdminAreErased) {
             "001A 003B erased .no date, no date");
   EXPECT_EQ(scalar("SELECT convertedcontactid || ' ' || cast(converteddate AS text) FROM crm_lead"),
             "003A 2026-05-06");
+}
+
+// covers: GUARD-17
+TEST_P(Person, WhatAnAdminsColumnsRequireFailsNoErasure) {
+  const std::string generated = dialect() == sql::Dialect::sqlite ? "VIRTUAL" : "STORED";
+  for (const std::string column :
+       {std::string("joined DATE NOT NULL DEFAULT '2001-02-03'"),
+        std::string("nickname TEXT NOT NULL DEFAULT ''"), std::string("number_of_card TEXT"),
+        "shout TEXT GENERATED ALWAYS AS (upper(lastname)) " + generated})
+    sql("ALTER TABLE crm_contact ADD COLUMN " + column);
+  sql("CREATE UNIQUE INDEX own_card ON crm_contact (number_of_card)");
+  sql("INSERT INTO crm_contact (id, email, lastname, nickname, number_of_card) VALUES ('003A', "
+      "'ana@example.com', 'Smith', 'Annie', 'C1'), ('003B', 'ana@example.com', 'Smith', '', 'C2'), ('003C', "
+      "'bea@example.com', 'Jones', 'B', 'C3')");
+  if (dialect() == sql::Dialect::postgresql) {
+    for (const std::string column :
+         {"state VARCHAR(2)", "code UUID", "likes JSONB", "must_have JSONB NOT NULL DEFAULT '[1]'"})
+      sql("ALTER TABLE crm_contact ADD COLUMN " + column);
+    sql("UPDATE crm_contact SET state = 'NY', code = '00000000-0000-0000-0000-000000000001', likes = "
+        "'[\"tea\"]' WHERE id = '003A'");
+  }
+  EXPECT_EQ(erase().contacts, 2);
+  const auto row = [&](const std::string& id) {
+    return scalar(
+        "SELECT cast(joined AS text) || ' ' || lastname || ' ' || shout || ' ' || nickname || ' ' || "
+        "number_of_card FROM crm_contact WHERE id = '" +
+        id + "'");
+  };
+  EXPECT_EQ(row("003A"), "1970-01-01 erased ERASED erased 003A:erased");
+  EXPECT_EQ(row("003B"), "1970-01-01 erased ERASED  003B:erased");
+  EXPECT_EQ(row("003C"), "2001-02-03 Jones JONES B C3");
+  EXPECT_FALSE(find().has_traces());
+  if (dialect() == sql::Dialect::sqlite) return;
+  EXPECT_EQ(
+      scalar("SELECT state || ' ' || coalesce(cast(code AS text), 'none') || ' ' || coalesce(cast(likes AS "
+             "text), 'none') || ' ' || cast(must_have AS text) FROM crm_contact WHERE id = '003A'"),
+      "er none none [1]");
 }
 
 // covers: GUARD-17

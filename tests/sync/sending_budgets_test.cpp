@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/temporary_database.h"
 #include "tests/support/temporary_store.h"
 
 namespace giftsync::sync {
@@ -311,6 +312,35 @@ TEST_F(RunningBudgets, AThresholdIsReportedOnceAmongAllDaemons) {
   store_->gifts.create(std::span(&made, 1));
   EXPECT_EQ(other.maintain().at(0).percent, 100);
   EXPECT_THAT(one.maintain(), IsEmpty());
+}
+
+// covers: GUARD-14, GUARD-31
+TEST_F(RunningBudgets, AfterARaiseTheThresholdsAreThoseOfTheNewLimit) {
+  struct Step {
+    std::int64_t limit;  ///< set before; 0: as before
+    std::int64_t gifts;  ///< requested, or refunded, before
+    std::vector<std::int64_t> reported;
+  };
+  const std::vector<Step> steps{{100, 80, {80}}, {0, 20, {100}}, {110, 0, {}},   {0, 10, {100}},
+                                {200, 0, {}},    {0, 49, {}},    {0, 1, {80}},   {0, -20, {}},
+                                {0, 20, {}},     {0, 40, {100}}, {0, -100, {}},  {0, 100, {}},
+                                {100, 0, {}},    {1000, 0, {}},  {0, 600, {80}}, {790, 0, {100}}};
+  SendingBudgets one = budgets({});
+  SendingBudgets other = budgets({});
+  std::int64_t gifts = 0;
+  for (const Step& step : steps) {
+    const std::string where = std::to_string(&step - steps.data());
+    if (step.limit > 0) store_->sending_usage.set({"account:17", {}, {}, step.limit, {}, kNow, "root"}, {});
+    now_ = now_ + 1'000;
+    gifts += step.gifts;
+    tests::run_sql(store_.address(),
+                   "INSERT INTO sending_usage (id, gifts, amount) VALUES ('2026-11 account:17', " +
+                       std::to_string(gifts) + ", 0) ON CONFLICT (id) DO UPDATE SET gifts = excluded.gifts");
+    std::vector<std::int64_t> reported;
+    for (const BudgetWarning& warning : one.maintain()) reported.push_back(warning.percent);
+    EXPECT_EQ(reported, step.reported) << where;
+    EXPECT_THAT(other.maintain(), IsEmpty()) << where;
+  }
 }
 
 // covers: GUARD-31

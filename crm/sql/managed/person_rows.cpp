@@ -68,24 +68,72 @@ constexpr const char* kErasure =
     " FROM (SELECT cast(:mark AS text) AS erased_mark, cast(:address AS text) AS erased_address) erasure "
     "WHERE ";
 
-/// "name = CASE ..., birthdate = NULL": the assignments that erase a person.
-std::string assignments_for(const std::vector<Column>& columns) {
+/// What an admin's definition of a column forbids.
+struct ColumnRules {
+  std::string name;
+  bool is_required = false;   ///< NOT NULL
+  bool is_generated = false;  ///< from other columns: never set, and without the person once those are
+};
+
+std::vector<ColumnRules> rules_of(soci::session& session, const std::string& table) {
+  const std::string query =
+      sql::Dialect(session) == sql::Dialect::sqlite
+          ? "SELECT lower(name), \"notnull\", CASE WHEN hidden IN (2, 3) THEN 1 ELSE 0 END FROM "
+            "pragma_table_xinfo(:table)"
+          : "SELECT lower(cast(attname AS text)), CASE WHEN attnotnull THEN 1 ELSE 0 END, CASE WHEN "
+            "attgenerated <> '' THEN 1 ELSE 0 END FROM pg_attribute WHERE attrelid = to_regclass(:table) AND "
+            "attnum > 0 AND NOT attisdropped";
+  ColumnRules row;
+  return sql::select_rows(row, session, query, use(table, "table"), soci::into(row.name),
+                          soci::into(row.is_required), soci::into(row.is_generated));
+}
+
+/// In PostgreSQL a uuid or JSON document is no text that could become a mark.
+bool takes_marks(sql::Dialect dialect, const Column& column) {
+  if (column.type != ColumnType::text) return false;
+  constexpr std::array<std::string_view, 4> kTexts{"text", "character", "character varying", "citext"};
+  return dialect == sql::Dialect::sqlite ||
+         std::find(kTexts.begin(), kTexts.end(), column.sql_type) != kTexts.end();
+}
+
+/// The text of a mark that fits into the column.
+std::string fitting(sql::Dialect dialect, const Column& column, const std::string& text) {
+  const bool is_bounded =
+      dialect == sql::Dialect::postgresql && column.sized_type.find('(') != std::string::npos;
+  return is_bounded ? "cast(" + text + " AS " + column.sized_type + ")" : text;
+}
+
+/// What the column becomes; empty: it stays as it is.
+std::string erased_value(sql::Dialect dialect, const Column& column, bool is_required, bool is_unique) {
+  const std::string name = quoted(column.name);
+  if (column.type == ColumnType::date) return is_required ? "'1970-01-01'" : "NULL";
+  if (column.type != ColumnType::text) return {};
+  if (!takes_marks(dialect, column)) return is_required ? "" : "NULL";
+  if (may_have_address(column) && has_id(column))
+    return "CASE WHEN " + name + " LIKE '%@%' THEN " + fitting(dialect, column, "erasure.erased_address") +
+           " ELSE " + name + " END";
+  // An admin may have made texts unique. The Id comes first, since a short column cuts what follows.
+  std::string mark = may_have_address(column) ? "erasure.erased_address" : "erasure.erased_mark";
+  if (is_unique && !may_have_address(column)) mark = "id || ':' || erasure.erased_mark";
+  return "CASE WHEN coalesce(" + name + ", '') = '' THEN " + name + " ELSE " +
+         fitting(dialect, column, mark) + " END";
+}
+
+/// "name = CASE ..., birthdate = NULL": the assignments that erase a person, whatever an admin's own columns
+/// require.
+std::string assignments_for(soci::session& session, const std::string& table) {
+  const std::vector<ColumnRules> rules = rules_of(session, table);
   std::string assignments;
-  for (const Column& column : columns) {
+  for (const Column& column : crm::sql_crm::columns_of(session, table)) {
     if (is_kept(column)) continue;
-    const std::string name = quoted(column.name);
-    std::string assignment;
-    if (column.type == ColumnType::date)
-      assignment = name + " = NULL";
-    else if (may_have_address(column) && has_id(column))
-      assignment =
-          name + " = CASE WHEN " + name + " LIKE '%@%' THEN erasure.erased_address ELSE " + name + " END";
-    else if (column.type == ColumnType::text)
-      // An admin may have made addresses unique.
-      assignment = marked_column(name, may_have_address(column) ? "address" : "mark");
-    else
-      continue;
-    assignments += (assignments.empty() ? "" : ", ") + assignment;
+    const auto rule = std::find_if(rules.begin(), rules.end(),
+                                   [&](const ColumnRules& each) { return each.name == column.name; });
+    const bool is_known = rule != rules.end();
+    if (is_known && rule->is_generated) continue;
+    const std::string value = erased_value(session, column, is_known && rule->is_required,
+                                           crm::sql_crm::is_unique(session, table, column.name));
+    if (value.empty()) continue;
+    assignments += (assignments.empty() ? "" : ", ") + quoted(column.name) + " = " + value;
   }
   return assignments;
 }
@@ -131,7 +179,7 @@ std::vector<std::string> ManagedPersonRows::deleted_people(PersonObject object,
     if (!mark) return {};
     std::string any;
     for (const Column& column : columns)
-      if (may_have_address(column))
+      if (may_have_address(column) && takes_marks(session, column))
         any += (any.empty() ? "" : " OR ") +
                crm::sql_crm::email_key_expression(session, quoted(column.name)) + " = asked.address";
     if (any.empty()) return {};
@@ -151,8 +199,7 @@ std::int64_t ManagedPersonRows::erase_people(PersonObject object, std::span<cons
   return database_.write([&](soci::session& session) {
     const std::string list = sql::list_of(session, ids);
     return sql::change_rows(session,
-                            "UPDATE " + table + " SET " +
-                                assignments_for(crm::sql_crm::columns_of(session, table)) + kErasure +
+                            "UPDATE " + table + " SET " + assignments_for(session, table) + kErasure +
                                 sql::in_list(session, table + ".id", "ids", true),
                             use(marks.text, "mark"), use(marks.address, "address"), use(list, "ids"));
   });

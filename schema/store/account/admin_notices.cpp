@@ -16,8 +16,12 @@ void insert_admin_notices(soci::session& session, AdminNotice notice,
                    "ORDER BY u.id");
   for (const UserId admin : admins) {
     notice.user = admin;
-    sql::insert_record(session, kAdminNoticeFields, notice,
-                       "ON CONFLICT (user_id, kind, scope, period, threshold) DO NOTHING");
+    sql::insert_record(
+        session, kAdminNoticeFields, notice,
+        "ON CONFLICT (user_id, kind, scope, period, threshold) DO UPDATE SET owner = "
+        "excluded.owner, gifts = excluded.gifts, amount = excluded.amount, gifts_limit = "
+        "excluded.gifts_limit, amount_limit = excluded.amount_limit, mail_number = 0, created_at "
+        "= excluded.created_at");
   }
 }
 

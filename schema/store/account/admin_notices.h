@@ -58,7 +58,8 @@ inline constexpr auto kAdminNoticeFields = record_fields(
 // clang-format on
 
 /// Inserts the notice for each active admin who sees the organization; without one, who sees all. One that
-/// exists stays as it is. Inside the caller's transaction.
+/// exists, of a limit that was raised since, becomes this one and is mailed again. Inside the caller's
+/// transaction.
 void insert_admin_notices(soci::session& session, AdminNotice notice,
                           std::optional<OrganizationId> organization);
 

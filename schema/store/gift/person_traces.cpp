@@ -69,6 +69,8 @@ constexpr std::array kTextColumns{
     TextColumn{"held_gift_request", "request_id", true, "content", Erasure::empty_text},
     TextColumn{"held_gift_request", "request_id", true, "comment"},
     TextColumn{"held_gift_request", "request_id", true, "findings", Erasure::address},
+    TextColumn{"approver_notice", "transition_id", true, "recipient"},
+    TextColumn{"approver_notice", "transition_id", true, "reasons", Erasure::address},
     TextColumn{"do_not_send", "pattern", false, "comment"},
     TextColumn{"store_metadata", "name", false, "value", Erasure::address, "name = 'mail_admin_pause' AND "},
     TextColumn{"api_key", "id", true, "pause_reason", Erasure::address},

@@ -104,8 +104,8 @@ std::map<std::string, Usage> select_usage(soci::session& session, const std::set
   Usage row;
   soci::statement statement = sql::bound(
       session,
-      "SELECT id, gifts, amount, warned FROM sending_usage WHERE " + sql::in_list(session, "id", "ids", true),
-      use(list), into(id), into(row.gifts), into(row.amount), into(row.warned));
+      "SELECT id, gifts, amount FROM sending_usage WHERE " + sql::in_list(session, "id", "ids", true),
+      use(list), into(id), into(row.gifts), into(row.amount));
   sql::each_row(statement, [&] { found[id] = row; });
   return found;
 }
@@ -540,10 +540,12 @@ std::map<std::string, Usage> SendingUsage::find_period(const std::string& period
     std::map<std::string, Usage> found;
     std::string id;
     Usage row;
-    soci::statement statement = sql::bound(
-        session, "SELECT id, gifts, amount, warned FROM sending_usage WHERE id > :from_id AND id < :until_id",
-        use(from, "from_id"), use(until, "until_id"), into(id), into(row.gifts), into(row.amount),
-        into(row.warned));
+    soci::statement statement =
+        sql::bound(session,
+                   "SELECT id, gifts, amount, warned, warned_gifts, warned_amount FROM sending_usage WHERE "
+                   "id > :from_id AND id < :until_id",
+                   use(from, "from_id"), use(until, "until_id"), into(id), into(row.gifts), into(row.amount),
+                   into(row.warned), into(row.warned_gifts), into(row.warned_amount));
     sql::each_row(statement, [&] {
       const std::string scope = id.substr(from.size());
       const bool is_counted = scope == "all" || scope.find(':') != std::string::npos;
@@ -592,9 +594,14 @@ bool SendingUsage::mark_warned(const UsageLimit& budget, const Usage& used, std:
   notice.gifts = used.gifts;
   notice.amount = used.amount;
   return database_->write([&](soci::session& session) {
-    if (sql::change_rows(session,
-                         "UPDATE sending_usage SET warned = :percent WHERE id = :id AND warned < :percent",
-                         use(percent, "percent"), use(id, "id")) == 0)
+    if (sql::change_rows(
+            session,
+            "UPDATE sending_usage SET warned = :percent, warned_gifts = :gifts, warned_amount = :amount "
+            "WHERE id = :id AND warned = :warned AND warned_gifts = :warned_gifts AND warned_amount = "
+            ":warned_amount",
+            use(percent, "percent"), use(used.gifts, "gifts"), use(used.amount, "amount"), use(id, "id"),
+            use(used.warned, "warned"), use(used.warned_gifts, "warned_gifts"),
+            use(used.warned_amount, "warned_amount")) == 0)
       return false;
     std::optional<OrganizationId> organization;  // nothing: the admins of the installation alone
     if (*budget.kind != BudgetKind::installation)

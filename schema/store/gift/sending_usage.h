@@ -85,7 +85,11 @@ struct UsageLimit {
 struct Usage {
   std::int64_t gifts = 0;
   Money amount = {};
-  std::int64_t warned = 0;  ///< percent
+  /// The part of the budget that was last reported, in percent, and what was used then; find_period() alone
+  /// reads them.
+  std::int64_t warned = 0;
+  std::int64_t warned_gifts = 0;
+  Money warned_amount = {};
 };
 
 /// A request beside one of the limits that it must fit in.
@@ -198,8 +202,8 @@ class SendingUsage {
   std::size_t apply_adjustments();
   /// Counts the period's gifts and compares.
   std::vector<UsageDifference> check(std::span<const UsageLimit> limits);
-  /// Remembers that the budget's threshold was reported, with notices to admins (GUARD-31); false when
-  /// another daemon did.
+  /// Remembers that the budget's threshold was reported with that use, with notices to admins (GUARD-31);
+  /// false when another daemon reported one since `used` was read.
   bool mark_warned(const UsageLimit& budget, const Usage& used, std::int64_t percent, UtcMillis now);
   /// Forgets the window of a key or token that is released.
   void forget_bursts(const std::string& prefix);

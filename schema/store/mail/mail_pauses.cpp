@@ -38,13 +38,16 @@ MailPauseState MailPauses::state() {
   });
 }
 
-bool MailPauses::begin(const MailPause& pause) {
+bool MailPauses::begin(const MailPause& pause, const std::optional<AuditEvent>& audit) {
   const std::string text = stored_text(pause);
   return database_->write([&](soci::session& session) {
-    return sql::change_rows(session,
-                            "INSERT INTO store_metadata (name, value) VALUES (:name, :value) ON CONFLICT "
-                            "(name) DO NOTHING",
-                            use(kPauseFact), use(text)) > 0;
+    if (sql::change_rows(session,
+                         "INSERT INTO store_metadata (name, value) VALUES (:name, :value) ON CONFLICT (name) "
+                         "DO NOTHING",
+                         use(kPauseFact), use(text)) == 0)
+      return false;
+    if (audit) insert_audit_event(session, *audit);
+    return true;
   });
 }
 

@@ -32,8 +32,9 @@ class MailPauses {
   explicit MailPauses(std::shared_ptr<sql::Database> database) : database_(std::move(database)) {}
 
   MailPauseState state();
-  /// False, without a change, when mail is paused already: the first pause stays as it is.
-  bool begin(const MailPause& pause);
+  /// False, without a change, when mail is paused already: the first pause stays as it is. The event is
+  /// inserted with the change.
+  bool begin(const MailPause& pause, const std::optional<AuditEvent>& audit = {});
   /// The pause that it ended; nothing, without a change, when mail is not paused, or since another time than
   /// `since`. The event is inserted with the change.
   std::optional<MailPause> end(UtcMillis now, const std::optional<AuditEvent>& audit = {},

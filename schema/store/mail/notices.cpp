@@ -30,6 +30,19 @@ constexpr const char* kStillWaits =
     "s.record_id = t.record_id AND s.state = 'pending' AND s.deleted = 0 WHERE t.record_id = "
     "approver_notice.record_id AND t.to_state = 'pending'))";
 
+/// The user of a notice `n` of a held gift request sees its organization.
+constexpr const char* kIsSeen =
+    "(n.transition_id > 0 OR EXISTS (SELECT 1 FROM held_gift_request h JOIN console_user u ON u.id = "
+    "n.user_id WHERE h.request_id = -n.transition_id AND (u.organization_id IS NULL OR u.organization_id = "
+    "h.organization_id)))";
+
+/// Since when the key or token of the held gift request is paused.
+constexpr const char* kPausedAt =
+    "paused_at = (SELECT max(c.paused_at) FROM held_gift_request h JOIN (SELECT prefix, paused_at, "
+    "revoked_at "
+    "FROM api_key UNION ALL SELECT prefix, paused_at, revoked_at FROM organization_token) c ON c.prefix = "
+    "h.credential_prefix WHERE h.request_id = -approver_notice.transition_id AND c.revoked_at IS NULL)";
+
 /// The notice's mail is on its way.
 constexpr const char* kMayHaveLeft =
     "EXISTS (SELECT 1 FROM mail_outbox d WHERE d.transaction_id = -approver_notice.user_id AND d.number IN "
@@ -138,10 +151,13 @@ std::vector<UnnoticedRecord> ApproverNotices::find_unnoticed(std::span<const std
 
 std::vector<HeldGiftRequest> ApproverNotices::find_unnoticed_held(GiftRequestId after, std::size_t limit) {
   return database_->read([&](soci::session& session) {
+    const std::string columns =
+        sql::select_list(kHeldGiftRequestFields, "", [](const auto& column_field, const std::string& column) {
+          return column_field.column == "content" ? "CASE WHEN gifts = 1 THEN content ELSE '' END" : column;
+        });
     return sql::select_records(
         kHeldGiftRequestFields, session,
-        "SELECT " + held_columns_without_content() +
-            " FROM held_gift_request WHERE state = 'held' AND request_id > :after AND " +
+        "SELECT " + columns + " FROM held_gift_request WHERE state = 'held' AND request_id > :after AND " +
             held_test_condition(false) +
             " AND NOT EXISTS (SELECT 1 "
             "FROM "
@@ -155,11 +171,14 @@ void ApproverNotices::add(std::span<const ApproverNotice> notices, UtcMillis now
   if (notices.empty()) return;
   database_->write([&](soci::session& session) {
     for (const ApproverNotice& notice : notices) {
-      session << "INSERT INTO approver_notice (transition_id, user_id, record_id, number, item, cost, "
-                 "created_at) VALUES (:transition, :user_id, :record, :number, :item, :cost, :now) ON "
-                 "CONFLICT (transition_id, user_id) DO NOTHING",
+      session
+          << "INSERT INTO approver_notice (transition_id, user_id, record_id, number, item, cost, "
+             "asked_by, recipient, reasons, created_at) VALUES (:transition, :user_id, :record, :number, "
+             ":item, :cost, :asked_by, :recipient, :reasons, :now) ON CONFLICT (transition_id, user_id) DO "
+             "NOTHING",
           use(notice.transition), use(notice.user), use(notice.record_id), use(notice.number),
-          use(notice.item), use(notice.cost), use(now);
+          use(notice.item), use(notice.cost), use(notice.asked_by), use(notice.recipient),
+          use(notice.reasons), use(now);
     }
   });
 }
@@ -183,11 +202,12 @@ ApproverMail ApproverNotices::take(UserId user, std::int64_t mail_number, const 
         " AND user_id = " + id + " AND EXISTS (SELECT 1 FROM mail_outbox d WHERE d.transaction_id = -" + id +
         " AND d.number = " + number + " AND d.message_id = '' AND d.lease_owner = :owner)";
     const std::string outcome = std::string("CASE WHEN ") + kStillWaits + " THEN " + number + " ELSE ";
-    std::string take_new = "UPDATE approver_notice SET mail_number = " + outcome + kDecidedBefore +
-                           " END WHERE mail_number IN (0, " + number + ")" + is_owned;
-    std::string repeat = "UPDATE approver_notice SET repeated_in = " + outcome +
-                         "0 END WHERE mail_number > 0 AND mail_number < " + number +
-                         " AND (repeated_in = " + number + " OR " + kStillWaits + ")" + is_owned;
+    std::string take_new = "UPDATE approver_notice SET " + std::string(kPausedAt) +
+                           ", mail_number = " + outcome + kDecidedBefore + " END WHERE mail_number IN (0, " +
+                           number + ")" + is_owned;
+    std::string repeat = "UPDATE approver_notice SET " + std::string(kPausedAt) +
+                         ", repeated_in = " + outcome + "0 END WHERE mail_number > 0 AND mail_number < " +
+                         number + " AND (repeated_in = " + number + " OR " + kStillWaits + ")" + is_owned;
     if (!has_console_) {
       take_new = "UPDATE approver_notice SET mail_number = 0 WHERE mail_number = " + number + is_owned;
       repeat = "UPDATE approver_notice SET repeated_in = 0 WHERE repeated_in = " + number + is_owned;
@@ -218,20 +238,25 @@ ApproverMail ApproverNotices::take(UserId user, std::int64_t mail_number, const 
         row, session,
         "SELECT n.transition_id, n.record_id, n.number, n.item, n.cost, CASE WHEN n.mail_number = :mail THEN "
         "0 ELSE 1 END AS is_repeated, CASE WHEN t.from_state = 'approved' AND t.actor <> 'giftsync' THEN 1 "
-        "ELSE 0 END FROM "
+        "ELSE 0 END, n.asked_by, n.recipient, n.reasons, n.paused_at FROM "
         "approver_notice n LEFT JOIN request_record_transition t ON t.id = n.transition_id WHERE n.user_id = "
-        ":id AND (n.mail_number = :mail OR n.repeated_in = :mail) ORDER BY is_repeated, n.number, "
-        "n.transition_id",
+        ":id AND (n.mail_number = :mail OR n.repeated_in = :mail) AND " +
+            std::string(kIsSeen) +
+            " ORDER BY is_repeated, n.number, "
+            "n.transition_id",
         use(mail_number, "mail"), use(user, "id"), into(row.transition), into(row.record_id),
-        into(row.number), into(row.item), into(row.cost), into(row.is_repeated), into(row.was_approved));
+        into(row.number), into(row.item), into(row.cost), into(row.is_repeated), into(row.was_approved),
+        into(row.asked_by), into(row.recipient), into(row.reasons), into(row.paused_at));
     mail.is_obsolete =
         mail.is_obsolete &&
-        !sql::has_row(session,
-                      "approver_notice n WHERE n.mail_number = :mail AND n.user_id = :id AND (EXISTS (SELECT "
-                      "1 FROM request_record_state s WHERE s.record_id = n.record_id AND s.state = 'pending' "
-                      "AND s.deleted = 0) OR EXISTS (SELECT 1 FROM held_gift_request h WHERE h.request_id = "
-                      "-n.transition_id AND h.state = 'held'))",
-                      use(mail_number, "mail"), use(user, "id"));
+        !sql::has_row(
+            session,
+            "approver_notice n WHERE n.mail_number = :mail AND n.user_id = :id AND " + std::string(kIsSeen) +
+                " AND (EXISTS (SELECT "
+                "1 FROM request_record_state s WHERE s.record_id = n.record_id AND s.state = 'pending' "
+                "AND s.deleted = 0) OR EXISTS (SELECT 1 FROM held_gift_request h WHERE h.request_id = "
+                "-n.transition_id AND h.state = 'held'))",
+            use(mail_number, "mail"), use(user, "id"));
     return mail;
   });
 }

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -43,6 +44,12 @@ struct ApproverNotice {
   std::string cost;           ///< empty: not known
   bool is_repeated = false;   ///< an earlier mail named it, and it still waits
   bool was_approved = false;  ///< it waits since its approval was withdrawn; of take() alone
+  // Of a held gift request:
+  std::string asked_by = {};   ///< the account's address with the key or token
+  std::string recipient = {};  ///< the address, if there is one alone
+  std::string reasons = {};    ///< why it waits; sentences
+  /// The key or token was paused when the mail was made; of take() alone.
+  std::optional<UtcMillis> paused_at = {};
 
   bool is_of_held() const { return transition < 0; }
 };
@@ -66,8 +73,8 @@ class ApproverNotices {
 
   /// The ones of these records.
   std::vector<UnnoticedRecord> find_unnoticed(std::span<const std::string> record_ids);
-  /// Held gift requests that wait and of which no approver has a notice, with ids above `after`, by id;
-  /// without their content.
+  /// Held gift requests that wait and of which no approver has a notice, with ids above `after`, by id; with
+  /// their content only if they have one recipient.
   std::vector<HeldGiftRequest> find_unnoticed_held(GiftRequestId after, std::size_t limit);
   /// One transaction; a notice that exists stays as it is.
   void add(std::span<const ApproverNotice> notices, UtcMillis now);
@@ -77,7 +84,8 @@ class ApproverNotices {
   /// The mail with this number for a sender that has claimed it. Before it may have been sent, and while
   /// `claimed_by` owns it, it takes the notices that no mail has and repeats those of earlier mails (CON-53),
   /// without those of records that do not wait any more. It stays the same when `claimed_by` is empty, but
-  /// for a role that the user has lost. Notices to admins are never repeated.
+  /// for a role that the user has lost, and for held requests of an organization that the user does not see.
+  /// Notices to admins are never repeated.
   ApproverMail take(UserId user, std::int64_t mail_number, const std::string& claimed_by);
   /// Deletes notices older than `before`, those to admins too.
   void prune(UtcMillis before);

@@ -1,4 +1,6 @@
 // The console's pages of gift requests that wait for approval.
+#include <array>
+
 #include "schema/store/gift/held_gift_requests.h"
 #include "tests/daemon/console/console_work_fixture.h"
 
@@ -76,6 +78,33 @@ TEST_F(ConsoleHeld, AnApproverReadsAndApproves) {
   EXPECT_EQ(store_.gifts.find_recipients({std::stoll(id)}).size(), 2u);
 }
 
+// covers: CON-58
+TEST_F(ConsoleHeld, AfterADecisionThePageLinksToTheNextThatWaitsForTheUser) {
+  const UserId ana = user("ana@example.com", {Role::approver});
+  const std::string first = held();
+  const AccountId rose = account_;
+  store::Account own;
+  own.email = "ana@example.com";
+  account_ = *store_.accounts.create(own);
+  held();
+  account_ = rose;
+  const std::string third = held();
+  sign_in(ana);
+  const std::string next =
+      "<a href=\"" + path(third) + "\">Next request that waits for you: " + third + "</a>";
+  const std::string none = "No other request waits for your decision.";
+  const std::string page = get(path(first)).body;
+  EXPECT_THAT(page, AllOf(Not(HasSubstr("Next request")), Not(HasSubstr(none))));
+  const std::string decided = header(press_on(page, path(first) + "/approve"), "Location");
+  EXPECT_THAT(get(decided).body, AllOf(HasSubstr(next), Not(HasSubstr(none))));
+  EXPECT_THAT(get(path(first)).body, Not(HasSubstr("Next request"))) << "without a decision just before";
+  const std::string last = header(press_on(get(path(third)).body, path(third) + "/reject"), "Location");
+  EXPECT_THAT(get(last).body, AllOf(HasSubstr(none), Not(HasSubstr("Next request"))))
+      << "the user's own one does not wait for the user";
+  sign_in(user("op@example.com", {Role::operations}));
+  EXPECT_THAT(get(last).body, Not(HasSubstr(none)));
+}
+
 // covers: TEST-7
 TEST_F(ConsoleHeld, ListAndOverviewHaveTheSameRequests) {
   const std::string id = held();
@@ -87,6 +116,27 @@ TEST_F(ConsoleHeld, ListAndOverviewHaveTheSameRequests) {
     EXPECT_EQ(shown.status, 200);
     EXPECT_THAT(shown.body, Not(HasSubstr(path(id)))) << page;
   }
+}
+
+// covers: TEST-7
+TEST_F(ConsoleHeld, AnEmptyListSaysThatThoseOfTestKeysAreLeftOut) {
+  const std::array<const char*, 2> pages{"/console/held", "/console/gifts"};
+  sign_in(user("ana@example.com", {Role::approver}));
+  for (const char* page : pages) EXPECT_THAT(get(page).body, Not(HasSubstr("of test keys are left out")));
+  store::NewGiftRequest request;
+  request.request.account = account_;
+  request.request.gift = {7};
+  request.request.credential_prefix = "gsk_test_abcdefg";
+  request.request.is_test = true;
+  request.request.created_at = now_;
+  request.recipients = {{"ada@example.org", "Ada", "", "Hi"}};
+  store_.gifts.create(std::span(&request, 1));
+  request.hold_reasons = {{"rule", "", "A person has to approve it."}};
+  store_.gifts.create(std::span(&request, 1));
+  for (const char* page : pages) EXPECT_THAT(get(page).body, HasSubstr("of test keys are left out"));
+  EXPECT_THAT(get("/console/gifts?campaign=autumn").body, Not(HasSubstr("of test keys are left out")));
+  cookie_ += "; " + std::string(kSession) + "_tests=on";
+  for (const char* page : pages) EXPECT_THAT(get(page).body, Not(HasSubstr("of test keys are left out")));
 }
 
 // covers: GUARD-32

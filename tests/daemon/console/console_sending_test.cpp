@@ -64,7 +64,7 @@ TEST_F(ConsoleSending, BudgetsShowWhatIsUsedAndLeft) {
   const std::string page = get(kPage).body;
   EXPECT_THAT(page,
               AllOf(HasSubstr("rose@<wbr>example.<wbr>com"), HasSubstr("3 of 4, 1 left"),
-                    HasSubstr("<meter min=\"0\" max=\"100\" value=\"75\" aria-label=\"Used: 75 %\">"),
+                    HasSubstr("value=\"75\" aria-label=\"Used: 75 %\">"), Not(HasSubstr("used up")),
                     HasSubstr("<time datetime=\"2026-11-22T00:00:00.000Z\">"), HasSubstr("Each account"),
                     HasSubstr("of 500.00"), HasSubstr("set by command"), HasSubstr("no limit"),
                     HasSubstr("giftsyncctl budget set account rose@example.com --day-gifts 4"),
@@ -72,6 +72,42 @@ TEST_F(ConsoleSending, BudgetsShowWhatIsUsedAndLeft) {
                     Not(HasSubstr("so nothing limits")), HasSubstr("aria-current=\"page\"")));
   sign_in(user("aud@example.com", {Role::auditor}));
   EXPECT_THAT(get(kPage).body, AllOf(HasSubstr("3 of 4, 1 left"), Not(HasSubstr("budget set account"))));
+}
+
+// covers: CON-67
+TEST_F(ConsoleSending, TheBarOfABudgetIsAmberFromTheFirstWarningAndRedOnceItIsUsedUp) {
+  struct Row {
+    std::vector<std::int64_t> warn_at;
+    std::size_t gifts;  ///< of 10
+    std::string colour;
+  };
+  const std::vector<Row> rows{{{80, 100}, 7, "green"}, {{80, 100}, 8, "amber"}, {{80, 100}, 10, "red"},
+                              {{50, 90}, 5, "amber"},  {{50, 90}, 9, "amber"},  {{50, 90}, 10, "red"},
+                              {{100}, 9, "green"},     {{100}, 10, "red"},      {{}, 9, "green"},
+                              {{}, 10, "red"},         {{1}, 1, "amber"},       {{80, 100}, 13, "red"}};
+  sign_in(user("ana@example.com", {Role::admin}));
+  for (const Row& row : rows) {
+    sync::SendingBudgetRules rules;
+    rules.warn_at = row.warn_at;
+    rules.account.day.gifts = 100;
+    limit(rules);
+    const AccountId rose = account("rose" + std::to_string(&row - rows.data()) + "@example.com");
+    send(rose, row.gifts);
+    const std::string scope = store::usage_scope(store::BudgetKind::account, rose.value);
+    store_.sending_usage.set({scope, 10, {}, {}, {}, now_, "root"}, {});
+    const std::string page = get(kPage).body;
+    const auto number = [&](const std::string& attribute) {
+      const std::size_t at = page.find(" " + attribute + "=\"", page.find("<meter")) + attribute.size() + 3;
+      return std::stoll(page.substr(at));
+    };
+    // As the standard says of a meter whose best value is below `low`.
+    EXPECT_EQ(number("optimum"), 0);
+    const std::int64_t value = number("value");
+    const std::string colour = value <= number("low") ? "green" : value <= number("high") ? "amber" : "red";
+    EXPECT_EQ(colour, row.colour) << row.gifts;
+    EXPECT_EQ(page.find("<strong>used up</strong>") != std::string::npos, row.colour == "red") << row.gifts;
+    store_.sending_usage.unset(scope, {});
+  }
 }
 
 // CON-67
@@ -178,6 +214,57 @@ TEST_F(ConsoleSending, MailIsSentAgainWithATickAndANewProof) {
   sign_in(user("aud@example.com", {Role::auditor}));
   const std::string of_auditor = "confirm=1&form_token=" + form_token(form_secret(), "/sending/resume");
   EXPECT_EQ(post(kPage + "/resume", of_auditor).status, 404);
+}
+
+// covers: CON-45, CON-67
+TEST_F(ConsoleSending, AllMailIsPausedWithANewProof) {
+  const UserId ana = user("ana@example.com", {Role::admin});
+  sign_in(ana);
+  const std::string shown = get(kPage).body;
+  EXPECT_THAT(shown, AllOf(HasSubstr("No admin has paused mail."), HasSubstr("/sending/pause\"")));
+  now_ = now_ + kProofMillis + 1;
+  EXPECT_EQ(press_plain(shown, kPage + "/pause").status, 403);
+  EXPECT_EQ(last_event().rule, "CON-45");
+  EXPECT_FALSE(store_.mail_pauses.state().pause);
+  EXPECT_THAT(get(kPage).body,
+              AllOf(HasSubstr("sign-in-link --user ana@example.com"), Not(HasSubstr("/sending/pause\""))));
+  sign_in(ana);
+  const std::string page = get(kPage).body;
+  EXPECT_EQ(header(press_plain(page, kPage + "/pause", "&reason=a%0Ab"), "Location"),
+            kPage + "?notice=key_bad_reason");
+  EXPECT_FALSE(store_.mail_pauses.state().pause);
+  const std::string done = header(press_plain(page, kPage + "/pause", "&reason=wrong+item"), "Location");
+  EXPECT_EQ(done, kPage + "?notice=mail_paused");
+  const auto pause = store_.mail_pauses.state().pause;
+  ASSERT_TRUE(pause);
+  EXPECT_EQ(pause->by + ": " + pause->reason, "ana@example.com: wrong item");
+  EXPECT_EQ(pause->since, now_);
+  EXPECT_EQ(last_event().action + " " + last_event().object_kind + ": " + last_event().detail,
+            "mail.pause mail: wrong item");
+  EXPECT_EQ(last_event().actor, "ana@example.com");
+  EXPECT_THAT(get(done).body, AllOf(HasSubstr("by ana@example.com: wrong item"),
+                                    HasSubstr("/sending/resume\""), Not(HasSubstr("/sending/pause\""))));
+  EXPECT_EQ(header(press_plain(page, kPage + "/pause", "&reason=late"), "Location"),
+            kPage + "?notice=mail_already_paused");
+  EXPECT_EQ(store_.mail_pauses.state().pause->reason, "wrong item");
+  EXPECT_EQ(last_event().detail, "wrong item") << "what changes nothing is no event";
+}
+
+// covers: CON-27, CON-45
+TEST_F(ConsoleSending, WhoMayPauseAllMail) {
+  const OrganizationId acme = organization("Acme");
+  const auto status_of_press = [&](const UserId id) {
+    sign_in(id);
+    return post(kPage + "/pause", "form_token=" + form_token(form_secret(), "/sending/pause")).status;
+  };
+  EXPECT_EQ(status_of_press(user("aud@example.com", {Role::auditor})), 404);
+  EXPECT_EQ(status_of_press(user("app@example.com", {Role::approver})), 404);
+  EXPECT_EQ(status_of_press(user("of.acme@example.com", {Role::admin, Role::operations}, acme)), 404)
+      << "mail is that of all organizations";
+  EXPECT_THAT(get(kPage).body, Not(HasSubstr("/sending/pause\"")));
+  EXPECT_FALSE(store_.mail_pauses.state().pause);
+  EXPECT_EQ(status_of_press(user("op@example.com", {Role::operations})), 303);
+  EXPECT_TRUE(store_.mail_pauses.state().pause);
 }
 
 }  // namespace

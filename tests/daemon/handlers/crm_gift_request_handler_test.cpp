@@ -185,6 +185,27 @@ TEST_F(CrmGiftRequestHandlerTest, MissingOrInactiveTokenIs401AndRevealsNothingEl
   EXPECT_EQ(call(body()).status, 401) << "a revoke takes effect at once";
 }
 
+// covers: HTTP-25
+TEST_F(CrmGiftRequestHandlerTest, AnApiKeyIsCalledSo) {
+  http::HttpRequest request;
+  request.method = "POST";
+  request.body = body().dump();
+  request.headers.emplace("Authorization", sync::make_credential(CredentialKind::api_key).text);
+  for (const bool validates : {false, true}) {
+    const http::HttpResponse response =
+        (validates ? handler_->validate(request, {}) : handler_->handle(request, {})).wait();
+    EXPECT_EQ(response.status, 401);
+    const json problem = tests::parse_json(response.body);
+    EXPECT_EQ(problem["code"], "refused_organization_token");
+    EXPECT_EQ(problem["message"],
+              "Found an API key (gsk_live_...) in Authorization; this address takes an organization token "
+              "(got_live_...) in Organization-Token. Ask your giftsync administrator for one.");
+    EXPECT_EQ(problem["errors"][0]["message"], problem["message"]);
+  }
+  request.headers.emplace("Organization-Token", token_);
+  EXPECT_EQ(handler_->handle(request, {}).wait().status, 201) << "Authorization is not looked at";
+}
+
 // HTTP-51
 TEST_F(CrmGiftRequestHandlerTest, APausedTokenSendsNothingAlsoNoRepeat) {
   ASSERT_EQ(call(body(), token_, "key-1").status, 201);

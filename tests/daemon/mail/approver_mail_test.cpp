@@ -134,6 +134,29 @@ std::string bytes_of(const std::vector<store::AdminNotice>& admin_notices,
   return std::regex_replace(bytes, std::regex("\r\n[ \t]"), " ");
 }
 
+// covers: GUARD-29
+TEST(ApproverMail, OfAHeldGiftRequestItSaysWhoAskedForWhomAndWhy) {
+  store::ApproverNotice held = notice("42", "1 x Coffee", "5.35");
+  held.transition = -42;
+  held.asked_by = "rose@example.com (gsk_live_abcdefg, shop)";
+  held.recipient = "kim+<b>@example.org";
+  held.reasons = "The rule \"all\" holds it.\r\nBcc: x@y";
+  held.paused_at = UtcMillis{1'795'264'267'000};
+  const std::string url = "https://admin.example.com/console";
+  const std::string bytes = bytes_of(std::vector<store::AdminNotice>(), {held}, url);
+  EXPECT_THAT(bytes,
+              AllOf(HasSubstr("42: 1 x Coffee, cost 5.35\r\nAsked by rose@example.com "
+                              "(gsk_live_abcdefg, shop)\r\nTo kim+<b>@example.org\r\nWhy it was held: The "
+                              "rule \"all\" holds it.  Bcc: x@y\r\nThe key or token is paused since 21 "
+                              "November 2026, 12:31 UTC.\r\n" +
+                              url + "/held/42"),
+                    HasSubstr("kim+&lt;b&gt;@example.org"), Not(HasSubstr("<br>To kim+<b>"))));
+  EXPECT_THAT(bytes_of(std::vector<store::AdminNotice>(), {held}, url, "de"),
+              HasSubstr("Angefragt von rose@"));
+  EXPECT_THAT(bytes_of(std::vector<store::AdminNotice>(), {held}, url, "es"), HasSubstr("Pedida por rose@"));
+  EXPECT_THAT(bytes_of({notice("R-1", "Coffee", "5.35")}), Not(HasSubstr("Asked by")));
+}
+
 // covers: GUARD-31
 TEST(ApproverMail, NamesABudgetItsUseItsEndAndWhatToDo) {
   const std::string url = "https://admin.example.com/console";

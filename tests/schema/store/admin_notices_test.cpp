@@ -45,13 +45,17 @@ class AdminNotices : public tests::StoreFixture {
     made.organization = organization;
     return store_->accounts.create(made).value();
   }
-  /// Its use has reached so many percent; 80 of 100 gifts are used.
-  bool reach(const std::string& scope, BudgetKind kind, std::int64_t percent,
-             std::string period = "2027-01") {
-    const UsageLimit budget{std::move(period), scope, kind, {100, Money{50'000}}, kNow, kNow + kDayMillis};
+  /// Its use has reached so many percent; 80 of `limit` gifts are used. `warned`: the percent that was
+  /// reported before with the same use, as the daemon has read it.
+  bool reach(const std::string& scope, BudgetKind kind, std::int64_t percent, std::string period = "2027-01",
+             std::int64_t warned = 0, std::int64_t limit = 100) {
+    const UsageLimit budget{std::move(period), scope, kind, {limit, Money{50'000}}, kNow, kNow + kDayMillis};
     sql("INSERT INTO sending_usage (id, gifts, amount) VALUES ('" + budget.period + " " + budget.scope +
         "', 80, 40250) ON CONFLICT DO NOTHING");
-    return store_->sending_usage.mark_warned(budget, {80, Money{40'250}}, percent, kNow);
+    Usage used{80, Money{40'250}, warned};
+    if (warned > 0) used.warned_gifts = used.gifts;
+    if (warned > 0) used.warned_amount = used.amount;
+    return store_->sending_usage.mark_warned(budget, used, percent, kNow);
   }
   /// Lets a request pass what the key or token may request in ten minutes.
   void burst(UtcMillis at = kNow, const std::string& prefix = kPrefix) {
@@ -101,9 +105,9 @@ TEST_P(AdminNotices, EachAdminWhoSeesTheScopeGetsOneForAThresholdAndPeriod) {
   store_->console_users.set_active(user("gone@example.com", {Role::admin}), false, {});
   const std::string scope = usage_scope(BudgetKind::account, account("rose@example.com", acme).value);
   EXPECT_TRUE(reach(scope, BudgetKind::account, 80));
-  EXPECT_FALSE(reach(scope, BudgetKind::account, 80)) << "also after a refund, a reload or budget set";
+  EXPECT_FALSE(reach(scope, BudgetKind::account, 80)) << "another daemon has reported it";
   EXPECT_EQ(count(), "2");
-  EXPECT_TRUE(reach(scope, BudgetKind::account, 100));
+  EXPECT_TRUE(reach(scope, BudgetKind::account, 100, "2027-01", 80));
   EXPECT_TRUE(reach(scope, BudgetKind::account, 80, "2027-02"));
   EXPECT_EQ(count(), "6");
   EXPECT_TRUE(reach("all", BudgetKind::installation, 80));
@@ -123,6 +127,20 @@ TEST_P(AdminNotices, EachAdminWhoSeesTheScopeGetsOneForAThresholdAndPeriod) {
   EXPECT_EQ(notice.gifts_limit, 100);
   EXPECT_EQ(notice.amount_limit, Money{50'000});
   EXPECT_EQ(notice.ends_at, kNow + kDayMillis);
+}
+
+// covers: GUARD-31
+TEST_P(AdminNotices, APartOfARaisedLimitIsMailedAgain) {
+  const UserId ana = user("ana@example.com", {Role::admin});
+  const std::string scope = usage_scope(BudgetKind::account, account("rose@example.com").value);
+  EXPECT_TRUE(reach(scope, BudgetKind::account, 100, "2027-01", 0, 80));
+  EXPECT_THAT(queue(), ElementsAre("ana@example.com"));
+  EXPECT_THAT(queue(), IsEmpty());
+  EXPECT_TRUE(reach(scope, BudgetKind::account, 100, "2027-01", 100, 90));
+  EXPECT_EQ(count(), "1") << "the same part, of the new limit";
+  const std::string unmailed = "SELECT cast(mail_number AS TEXT) || ' ' || gifts_limit FROM admin_notice";
+  EXPECT_EQ(scalar(unmailed), "0 90");
+  EXPECT_THAT(mail_of(ana, 1).admin_notices, IsEmpty()) << "it is in the next mail";
 }
 
 // covers: GUARD-31

@@ -139,6 +139,20 @@ TEST_P(StoreUpgrade, AStoreOfVersion2GetsTheTablesOfNotices) {
   EXPECT_EQ(count_tables("sender_notice"), "1");
 }
 
+// covers: GUARD-14
+TEST_P(StoreUpgrade, WhatWasReportedOfABudgetStaysReported) {
+  run({embedded::schema_sql_store_001_sql, embedded::schema_sql_store_002_sql,
+       embedded::schema_sql_store_003_sql, embedded::schema_sql_store_004_sql,
+       embedded::schema_sql_store_005_sql});
+  sql("INSERT INTO sending_usage (id, gifts, amount, warned) VALUES ('2026-11 all', 8, 500, 80), ('2026-10 "
+      "all', "
+      "7, 300, 0)");
+  migrate_store(address());
+  const std::string reported = "SELECT warned_gifts || ' ' || warned_amount FROM sending_usage WHERE id = ";
+  EXPECT_EQ(scalar(reported + "'2026-11 all'"), "8 500");
+  EXPECT_EQ(scalar(reported + "'2026-10 all'"), "0 0");
+}
+
 // A script that installations have run is never edited: a change is a script of its own.
 TEST_P(StoreUpgrade, FormerScriptsAreAsTheyWere) {
   const bool is_sqlite = dialect() == sql::Dialect::sqlite;
