@@ -50,7 +50,7 @@ SyncDrainer::Result SyncDrainer::write(const std::vector<TransactionId>& gifts) 
     result.left = ctx_.store.backfill.find_queued(gifts).size();
     if (result.left == 0 || !links_) return result;
     const sync::SyncStepStats report = step();
-    result.messages.insert(result.messages.end(), report.warnings.begin(), report.warnings.end());
+    for (const LogLine& warning : report.warnings) result.messages.push_back(warning.message);
     if (report.claimed == 0) return result;
   }
 }

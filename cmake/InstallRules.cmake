@@ -31,6 +31,7 @@ install(DIRECTORY conf/prometheus DESTINATION ${CMAKE_INSTALL_DATADIR}/giftsync)
 install(FILES conf/completion/giftsyncctl.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME giftsyncctl)
 install(FILES conf/completion/_giftsyncctl DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
 install(FILES conf/completion/giftsyncctl.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+install(FILES ${GIFTSYNC_DOCUMENTS}/giftsync.catalog DESTINATION lib/systemd/catalog)
 install(FILES systemd/giftsync.sysusers DESTINATION lib/sysusers.d RENAME giftsync.conf)
 
 # These depend on the prefix, which `cmake --install --prefix` may still change.

@@ -1,10 +1,11 @@
-# The example settings file, their JSON Schema and their manual page, made from the table of keys (daemon/config).
+# The example settings file, their JSON Schema and their manual page, made from the table of keys (daemon/config); the page
+# of the log's events and the journal's message catalog, made from the table of kinds (platform/log_events.cpp).
 set(GIFTSYNC_DOCUMENTS ${CMAKE_BINARY_DIR}/documents)
 add_executable(settings_documents daemon/config/settings_documents_main.cpp)
 target_link_libraries(settings_documents PRIVATE giftsync_daemon_config)
 add_custom_command(TARGET settings_documents POST_BUILD
   COMMAND ${CMAKE_COMMAND} -E make_directory ${GIFTSYNC_DOCUMENTS}
   COMMAND settings_documents ${GIFTSYNC_DOCUMENTS}
-  COMMENT "Writing the documents of the settings")
+  COMMENT "Writing the documents of the settings and of the log")
 # The programs are installed together with the documents.
 add_dependencies(giftsyncd settings_documents)

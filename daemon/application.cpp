@@ -1,6 +1,6 @@
 #include "daemon/application.h"
 
-#include <spdlog/spdlog.h>
+#include <fmt/format.h>
 
 #include <chrono>
 #include <optional>
@@ -18,6 +18,7 @@
 #include "daemon/wiring/erased_addresses.h"
 #include "daemon/wiring/org_status.h"
 #include "platform/dependency_error.h"
+#include "platform/logging.h"
 #include "sync/gift/lifecycle.h"
 #include "sync/request/request_record_step.h"
 
@@ -106,7 +107,7 @@ void Application::start(const Leases& leases, std::function<void()> keep_record)
   parts.shared.budgets.start();
   for (const std::string& warning :
        wiring::unknown_in_rules(parts.shared.settings.sending.approval, parts.shared.store, system_now()))
-    spdlog::warn("{}", warning);
+    log_event(LogEvent::settings_warning, warning);
   parts.workers.start({.owner = leases.owner,
                        .daemon = leases.daemon,
                        .ended_owners = leases.ended_owners,
@@ -248,7 +249,8 @@ content::Branding branding_from(const config::PageSettings& pages) {
     if (read)
       logo = std::move(*read);
     else
-      spdlog::warn("pages.logo: {}, {}; pages are shown without it", pages.logo, read.error());
+      log_event(LogEvent::settings_warning,
+                fmt::format("pages.logo: {}, {}; pages are shown without it", pages.logo, read.error()));
   }
   return content::make_branding(pages.company_name, pages.colour, std::move(logo));
 }
@@ -373,7 +375,8 @@ void Endpoints::close() {
   try {
     save_last_used();
   } catch (const DependencyError& fault) {
-    spdlog::warn("could not save API-key last-used times: {}", fault.what());
+    log_event(LogEvent::last_used_not_saved,
+              fmt::format("could not save API-key last-used times: {}", fault.what()));
   }
 }
 

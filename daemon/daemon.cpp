@@ -1,7 +1,6 @@
 #include "daemon/daemon.h"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include "platform/dependency_error.h"
 #include "platform/digest.h"
 #include "platform/host_identity.h"
+#include "platform/logging.h"
 
 namespace giftsync::daemon {
 
@@ -225,7 +225,8 @@ void DaemonRecord::end() {
   try {
     if (instances_) instances_->remove(id_);
   } catch (const DependencyError& fault) {
-    spdlog::warn("could not remove this daemon from the list of running ones: {}", fault.what());
+    log_event(LogEvent::daemon_record_kept,
+              fmt::format("could not remove this daemon from the list of running ones: {}", fault.what()));
   }
 }
 
@@ -374,9 +375,11 @@ void Daemon::follow_rotation(const config::Settings& settings) {
   rotation_followed_at_ = system_now();
   try {
     reload(settings);
-    spdlog::info("the server secret was rotated: new links are made with the new one");
+    log_event(LogEvent::secret_followed,
+              "the server secret was rotated: new links are made with the new one");
   } catch (const std::runtime_error& fault) {
-    spdlog::error("the new server secret is not used yet: {}", fault.what());
+    log_event(LogEvent::secret_not_followed,
+              fmt::format("the new server secret is not used yet: {}", fault.what()));
   }
 }
 

@@ -15,22 +15,27 @@ namespace {
 using sync::GiftEvent;
 using sync::GiftEventKind;
 
-std::string_view message_of(GiftEventKind kind) {
+struct Logged {
+  LogEvent event;
+  std::string_view message;
+};
+
+Logged line_of(GiftEventKind kind) {
   switch (kind) {
     case GiftEventKind::mailed:
-      return "mail handed to the relay";
+      return {LogEvent::mail_accepted, "mail handed to the relay"};
     case GiftEventKind::reminded:
-      return "reminder handed to the relay";
+      return {LogEvent::reminder_accepted, "reminder handed to the relay"};
     case GiftEventKind::matched_contact:
-      return "matched to a contact";
+      return {LogEvent::gift_matched, "matched to a contact"};
     case GiftEventKind::matched_lead:
-      return "matched to a lead";
+      return {LogEvent::gift_matched, "matched to a lead"};
     case GiftEventKind::unmatched:
-      return "no contact or lead matches";
+      return {LogEvent::gift_unmatched, "no contact or lead matches"};
     case GiftEventKind::record_created:
-      return "gift record created in the CRM";
+      return {LogEvent::gift_record_created, "gift record created in the CRM"};
     case GiftEventKind::record_updated:
-      return "gift record updated in the CRM";
+      return {LogEvent::gift_record_updated, "gift record updated in the CRM"};
   }
   std::abort();  // a value outside the enumeration: a bug
 }
@@ -117,7 +122,7 @@ void GiftLog::log_request(const NewRequest& request, UtcMillis now) {
                                {"request_record", request.request_record},
                                {"request_id", request.http_request_id},
                                {"key", request.credential_prefix}};
-    log_info("gift request made", fields);
+    log_event(LogEvent::gift_request_made, "gift request made", fields);
   }
 }
 
@@ -137,7 +142,8 @@ void GiftLog::log_events(std::span<const GiftEvent> events, UtcMillis now) {
         {first.kind == GiftEventKind::matched_lead ? "lead" : "contact", matched_id_of(run)},
         {"source", first.gift_source},
         {"request_id", first.http_request_id}};
-    log_info(message_of(first.kind), fields);
+    const Logged line = line_of(first.kind);
+    log_event(line.event, line.message, fields);
   }
 }
 
@@ -149,10 +155,10 @@ void GiftLog::log_dropped() {
       std::swap(gifts, budgets_.at(stage).dropped_gifts);
     }
     if (gifts == 0) continue;
-    const LogField fields[] = {{"gifts", static_cast<std::int64_t>(gifts)}};
-    log_info(fmt::format("{} more {} {}, not named: more than {} lines a second", gifts,
-                         gifts == 1 ? "gift" : "gifts", kStageNames.at(stage), kLinesPerSecond),
-             fields);
+    log_event(LogEvent::gifts_not_named,
+              fmt::format("{} more {} {}, not named: more than {} lines a second", gifts,
+                          gifts == 1 ? "gift" : "gifts", kStageNames.at(stage), kLinesPerSecond),
+              {{"gifts", static_cast<std::int64_t>(gifts)}});
   }
 }
 

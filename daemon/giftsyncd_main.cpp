@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 #include <malloc.h>
 #include <signal.h>
-#include <spdlog/spdlog.h>
 #include <sysexits.h>
 #include <systemd/sd-daemon.h>
 #include <time.h>
@@ -122,10 +121,12 @@ class KeptSockets {
     leave([&](const std::string& address) { return !named.contains(address); });
     for (const std::string& address : of_units_)
       if (!named.contains(address))
-        spdlog::error(
-            "a socket unit of systemd listens on {}, where the daemon will not answer: write the same "
-            "address in its ListenStream and in server.listen or server.admin_listen, then restart both",
-            address);
+        log_event(
+            LogEvent::socket_unit_unused,
+            fmt::format(
+                "a socket unit of systemd listens on {}, where the daemon will not answer: write the same "
+                "address in its ListenStream and in server.listen or server.admin_listen, then restart both",
+                address));
   }
 
   /// The start has failed: connections are refused, as long as no process can answer them.
@@ -172,11 +173,13 @@ class KeptSockets {
 
 void announce(const Daemon& daemon, const config::Settings& settings) {
   const std::vector<std::string> addresses = daemon.listen_addresses();
-  spdlog::info("giftsyncd {} with {}; store: {}; CRM: {}", GIFTSYNC_VERSION, settings.file,
-               wiring::store_location(settings),
-               wiring::crm_capabilities(settings).has_package ? "built-in, in the store's database"
-                                                              : wiring::crm_location(settings));
-  for (const std::string& address : addresses) spdlog::info("listening on http://{}", address);
+  log_event(LogEvent::daemon_started,
+            fmt::format("giftsyncd {} with {}; store: {}; CRM: {}", GIFTSYNC_VERSION, settings.file,
+                        wiring::store_location(settings),
+                        wiring::crm_capabilities(settings).has_package ? "built-in, in the store's database"
+                                                                       : wiring::crm_location(settings)));
+  for (const std::string& address : addresses)
+    log_event(LogEvent::daemon_listens, fmt::format("listening on http://{}", address));
   sd_notifyf(0, "READY=1\nSTATUS=Listening on %s with %s", addresses.front().c_str(), settings.file.c_str());
 }
 
@@ -198,7 +201,7 @@ std::vector<std::string> reload_faults(const config::Settings& settings) {
 }
 
 void log_warnings(const config::Settings& settings) {
-  for (const std::string& warning : settings.warnings) spdlog::warn("{}", warning);
+  for (const std::string& warning : settings.warnings) log_event(LogEvent::settings_warning, warning);
 }
 
 /// Reloads the settings from their file. On any fault the old ones stay in force; returns the fault's lines.
@@ -225,16 +228,16 @@ void reload(Daemon& daemon, config::Settings& settings, KeptSockets& sockets) {
              static_cast<long long>(now.tv_sec) * 1'000'000 + now.tv_nsec / 1000);
   const WatchdogExtension extension;
   const std::vector<std::string> faults = try_reload(daemon, settings, sockets);
-  for (const std::string& line : faults) spdlog::error("{}", line);
+  for (const std::string& line : faults) log_event(LogEvent::reload_refused, line);
   if (!faults.empty()) {
     daemon.record_refused_reload(faults);
-    spdlog::error("the settings were not reloaded; the old ones stay in force");
+    log_event(LogEvent::reload_refused, "the settings were not reloaded; the old ones stay in force");
     sd_notify(0, "READY=1");
     return;
   }
   set_up_logging(settings.log.level, settings.log.json);
   log_warnings(settings);
-  spdlog::info("settings reloaded from {}", settings.file);
+  log_event(LogEvent::settings_reloaded, fmt::format("settings reloaded from {}", settings.file));
   announce(daemon, settings);
 }
 
@@ -252,7 +255,8 @@ void serve(Daemon& daemon, config::Settings& settings, KeptSockets& sockets) {
       reload(daemon, settings, sockets);
     } else if (pending == Reload::requested && signal != SIGHUP) {
       pending = Reload::delayed;
-      spdlog::info("the reload waits until a mail or request that began before the last reload has ended");
+      log_event(LogEvent::reload_waits,
+                "the reload waits until a mail or request that began before the last reload has ended");
     }
     if (daemon.should_follow_rotation(settings)) {
       const WatchdogExtension extension;
@@ -315,7 +319,7 @@ int run_daemon(config::Settings& settings, KeptSockets& sockets) {
   for (const auto& fault : {wiring::store_directory_fault(settings), wiring::mail_directory_fault(settings),
                             wiring::relay_fault(settings)}) {
     if (!fault) continue;
-    spdlog::error("cannot start: {}", *fault);
+    log_event(LogEvent::daemon_failed, fmt::format("cannot start: {}", *fault));
     return EX_CONFIG;
   }
   const sigset_t signals = watched_signals();
@@ -329,22 +333,22 @@ int run_daemon(config::Settings& settings, KeptSockets& sockets) {
     announce(*daemon, settings);
     serve(*daemon, settings, sockets);
     sd_notify(0, "STOPPING=1");
-    spdlog::info(
-        "stopping: finishing running requests, and mails that the relay has received; a second signal stops "
-        "at once");
+    log_event(LogEvent::daemon_stopping,
+              "stopping: finishing running requests, and mails that the relay has received; a second signal "
+              "stops at once");
     restore_fatal_signals();
     daemon.reset();
-    spdlog::info("stopped");
+    log_event(LogEvent::daemon_stopped, "stopped");
     return EX_OK;
   } catch (const wiring::ConfigError& fault) {
-    spdlog::error("{}", fault.what());
+    log_event(LogEvent::daemon_failed, fault.what());
     return EX_CONFIG;
   } catch (const DependencyError& fault) {
-    spdlog::error("cannot start: {} ({} in {})", describe(settings, fault), address_key(settings, fault),
-                  settings.file);
+    log_event(LogEvent::daemon_failed, fmt::format("cannot start: {} ({} in {})", describe(settings, fault),
+                                                   address_key(settings, fault), settings.file));
     return EX_UNAVAILABLE;
   } catch (const std::runtime_error& fault) {
-    spdlog::error("cannot start: {}", fault.what());
+    log_event(LogEvent::daemon_failed, fmt::format("cannot start: {}", fault.what()));
     return EX_OSERR;
   }
 }

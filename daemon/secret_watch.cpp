@@ -1,6 +1,6 @@
 #include "daemon/secret_watch.h"
 
-#include <spdlog/spdlog.h>
+#include <fmt/format.h>
 
 namespace giftsync::daemon {
 
@@ -10,7 +10,8 @@ void SecretWatch::check(UtcMillis now) {
   if (check.links_until) links_.end_links(*check.links_until);
   if (check.fault.empty() || !has_elapsed(logged_at_, kMinuteMillis, now)) return;
   logged_at_ = now;
-  spdlog::error("the server secret was rotated, and this daemon has the former one: {}", check.fault);
+  log_event(LogEvent::secret_not_followed,
+            "the server secret was rotated, and this daemon has the former one: " + check.fault);
 }
 
 void SecretWatch::finish_rotation(UtcMillis now, const std::function<bool()>& may_continue) {
@@ -21,8 +22,10 @@ void SecretWatch::finish_rotation(UtcMillis now, const std::function<bool()>& ma
   const wiring::SealedAgain done = wiring::finish_rotation(settings_, secrets_, now, may_continue);
   has_dropped_ = drops && done.is_complete;
   if (done.texts > 0)
-    spdlog::info("{} sealed texts of the store were sealed with the new secret", done.texts);
-  if (has_dropped_) spdlog::info("the former server secret was dropped: its links have ended");
+    log_event(LogEvent::secret_sealed_again,
+              fmt::format("{} sealed texts of the store were sealed with the new secret", done.texts));
+  if (has_dropped_)
+    log_event(LogEvent::secret_dropped, "the former server secret was dropped: its links have ended");
 }
 
 }  // namespace giftsync::daemon

@@ -1,6 +1,6 @@
 #include "daemon/sync_workers.h"
 
-#include <spdlog/spdlog.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
@@ -126,7 +126,7 @@ void SyncWorkers::run_second_worker() {
   } catch (const DependencyError& fault) {
     second_worker_wanted_ = false;
     has_unreleased_claims_ = true;
-    spdlog::debug("second sync worker: {}", fault.what());
+    log_debug(fmt::format("second sync worker: {}", fault.what()));
     release_second_worker_claims();
   }
 }
@@ -137,7 +137,7 @@ void SyncWorkers::release_second_worker_claims() {
     store_.sync.release_leases({second_lease_.owner});
     has_unreleased_claims_ = false;
   } catch (const DependencyError& fault) {
-    spdlog::debug("second sync worker: {}", fault.what());
+    log_debug(fmt::format("second sync worker: {}", fault.what()));
   }
 }
 
@@ -162,8 +162,9 @@ sync::SyncStepStats SyncWorkers::sync_batch(sync::SyncLease& lease, UtcMillis no
   log_warnings_once(stats.warnings);
   on_batch_(stats);
   if (stats.claimed > 0) {
-    spdlog::debug("sync: {} gifts: {} created, {} updated, {} unchanged, {} skipped, {} failed",
-                  stats.claimed, stats.created, stats.updated, stats.unchanged, stats.skipped, stats.failed);
+    log_debug(fmt::format("sync: {} gifts: {} created, {} updated, {} unchanged, {} skipped, {} failed",
+                          stats.claimed, stats.created, stats.updated, stats.unchanged, stats.skipped,
+                          stats.failed));
   }
   return stats;
 }
@@ -204,24 +205,25 @@ void SyncWorkers::fail(const DependencyError& fault, const std::string& descript
   throw DependencyError(fault.transient(), description, fault.of_external_crm());
 }
 
-void SyncWorkers::log_warnings_once(const std::vector<std::string>& warnings) {
+void SyncWorkers::log_warnings_once(const std::vector<LogLine>& warnings) {
   const std::lock_guard lock(mutex_);
-  std::vector<std::string> new_warnings;
-  for (const std::string& warning : warnings) {
+  std::vector<LogLine> new_warnings;
+  for (const LogLine& warning : warnings) {
     if (logged_.size() >= kMaxLogged) logged_.clear();
-    if (logged_.insert(warning).second) new_warnings.push_back(warning);
+    if (logged_.insert(warning.message).second) new_warnings.push_back(warning);
   }
   // Under the lock, so that the slower of the two workers cannot pass an earlier time.
-  for (const std::string& line : log_throttle_.lines_to_log(new_warnings, system_now()))
-    spdlog::warn("{}", line);
+  for (const LogLine& line : log_throttle_.lines_to_log(new_warnings, system_now())) log_event(line);
 }
 
 /// Logs at most one line a minute.
 void SyncWorkers::log_released_changes(std::int64_t released, UtcMillis now) {
   unlogged_released_ += released;
   if (unlogged_released_ == 0 || !has_elapsed(released_logged_at_, kMinuteMillis, now)) return;
-  spdlog::info("sync: {} applied to {} gift", pluralize(unlogged_released_, "orphaned status change"),
-               plural_verb(unlogged_released_, "its", "their"));
+  log_event(
+      LogEvent::orphaned_changes_applied,
+      fmt::format("sync: {} applied to {} gift", pluralize(unlogged_released_, "orphaned status change"),
+                  plural_verb(unlogged_released_, "its", "their")));
   unlogged_released_ = 0;
   released_logged_at_ = now;
 }

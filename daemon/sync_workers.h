@@ -57,7 +57,7 @@ class SyncWorkers {
   bool is_woken();
   [[noreturn]] void fail(const DependencyError& fault, const std::string& description, UtcMillis now);
   sync::SyncStepStats sync_batch_or_log(UtcMillis now);
-  void log_warnings_once(const std::vector<std::string>& warnings);
+  void log_warnings_once(const std::vector<LogLine>& warnings);
   void log_released_changes(std::int64_t released, UtcMillis now);
 
   store::Store& store_;
@@ -70,7 +70,7 @@ class SyncWorkers {
   sync::SyncLease lease_;         // used by the sync worker only
   sync::SyncLease second_lease_;  // used by the second worker only
   std::mutex mutex_;
-  std::set<std::string> logged_;  // guarded by mutex_: warnings that were logged already
+  std::set<std::string> logged_;  // guarded by mutex_: sentences that were logged already
   LogThrottle log_throttle_;      // guarded by mutex_
   struct ReportedFault {
     std::string message;

@@ -1,6 +1,6 @@
 #include "daemon/workers.h"
 
-#include <spdlog/spdlog.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -58,11 +58,13 @@ void CrmRoleRefresh::run(UtcMillis now) {
     const std::size_t changed =
         sync::crm_role_step(shared_.store.console_users, shared_.store.console_sessions,
                             shared_.crm->directory(), wiring::crm_role_rules(settings), now);
-    if (changed > 0) spdlog::info("the CRM has changed the roles of {} users of the console", changed);
+    if (changed > 0)
+      log_event(LogEvent::crm_roles_changed,
+                fmt::format("the CRM has changed the roles of {} users of the console", changed));
   } catch (const DependencyError& fault) {
     if (!fault.of_external_crm()) throw;
     if (!fault.transient()) refusal_millis_ = kHourMillis;
-    spdlog::debug("roles of the console: {}", fault.what());  // the sync worker logs what lasts
+    log_debug(fmt::format("roles of the console: {}", fault.what()));  // the sync worker logs what lasts
   }
 }
 
@@ -75,8 +77,11 @@ std::optional<std::vector<store::UserRole>> crm_roles_of(SharedParts& shared, co
     if (!roles) return std::nullopt;
     return std::move(roles->front());
   } catch (const DependencyError& fault) {
-    spdlog::warn("the CRM could not say which roles a user of the console has, who keeps those of before: {}",
-                 fault.what());
+    log_event(
+        LogEvent::crm_roles_unknown,
+        fmt::format(
+            "the CRM could not say which roles a user of the console has, who keeps those of before: {}",
+            fault.what()));
     return std::nullopt;
   }
 }
@@ -114,18 +119,18 @@ constexpr std::int64_t kAlertLeaseMillis = 3 * kMinuteMillis;
 /// More than a store can lack of what a CRM has.
 constexpr std::int64_t kUnseenIds = 1'000'000;
 
-void log_warnings(LogThrottle& throttle, const std::vector<std::string>& warnings) {
-  for (const std::string& line : throttle.lines_to_log(warnings, system_now())) spdlog::warn("{}", line);
+void log_lines(LogThrottle& throttle, const std::vector<LogLine>& lines) {
+  for (const LogLine& line : throttle.lines_to_log(lines, system_now())) log_event(line);
 }
 
 /// Skips ids that the CRM's gift records unknown to giftsync have.
 void skip_used_transaction_ids(store::Store& store, crm::GiftRecords& records) {
   while (const auto id = sync::first_id_above_unknown_records(store.gifts, records)) {
     store.gifts.start_transaction_ids_at(*id);
-    spdlog::info(
-        "the CRM has gift records unknown to giftsync whose ids are just above giftsync's own; "
-        "new gifts get ids from {} on",
-        id->value);
+    log_event(LogEvent::transaction_ids_raised,
+              fmt::format("the CRM has gift records unknown to giftsync whose ids are just above giftsync's "
+                          "own; new gifts get ids from {} on",
+                          id->value));
   }
 }
 
@@ -179,8 +184,10 @@ void Workers::begin_transaction_ids() {
     if (!fault.of_external_crm() || !wiring::crm_capabilities(shared_.settings).is_remote) throw;
     const TransactionId first{shared_.store.gifts.next_transaction_id().value + kUnseenIds};
     shared_.store.gifts.start_transaction_ids_at(first);
-    spdlog::warn("the CRM could not say which Transaction Ids it has; new gifts get ids from {} on: {}",
-                 first.value, fault.what());
+    log_event(
+        LogEvent::transaction_ids_unknown,
+        fmt::format("the CRM could not say which Transaction Ids it has; new gifts get ids from {} on: {}",
+                    first.value, fault.what()));
   }
   shared_.crm_calls.remove();
   ids_checked_at_ = system_now();
@@ -204,7 +211,7 @@ void Workers::check_transaction_ids(UtcMillis now) {
   } catch (const DependencyError& fault) {
     if (!is_remote || !fault.of_external_crm()) throw;
     is_refused_ids_ = !fault.transient();
-    spdlog::debug("maintenance: {}", fault.what());  // the sync worker logs what lasts
+    log_debug(fmt::format("maintenance: {}", fault.what()));  // the sync worker logs what lasts
   }
 }
 
@@ -401,20 +408,21 @@ void Workers::wake_request_records() {
 void Workers::log_delivery_pause() {
   const std::optional<store::CircuitBreaker> pause = shared_.store.deliveries.breaker(delivery_rules_.daemon);
   if (!pause || pause->relay != delivery_rules_.relay) return;
-  spdlog::warn("mail delivery has been paused since {}, {} failures, next try {}: {}",
-               to_rfc3339(pause->since), pause->failures, to_rfc3339(pause->until), pause->reason);
+  log_event(LogEvent::mail_paused,
+            fmt::format("mail delivery has been paused since {}, {} failures, next try {}: {}",
+                        to_rfc3339(pause->since), pause->failures, to_rfc3339(pause->until), pause->reason));
 }
 
 bool Workers::process_request_records() {
   const sync::RequestRecordStepStats stats = sync::request_record_step(
       shared_.store, *shared_.crm, request_record_rules_, shared_.store.request_records.now());
-  log_warnings(request_record_log_throttle_, stats.warnings);
+  log_lines(request_record_log_throttle_, stats.warnings);
   for (const sync::RequestRecordSent& record_sent : stats.made)
     shared_.gift_log.log_request(
         {.request = record_sent.request, .gifts = record_sent.gifts, .request_record = record_sent.number},
         system_now());
   if (stats.sent > 0) {
-    spdlog::info("requests: {} sent", stats.sent);
+    log_event(LogEvent::request_records_sent, fmt::format("requests: {} sent", stats.sent));
     wake_sync_and_delivery();
   }
   return stats.more;
@@ -452,10 +460,11 @@ bool Workers::process_lifecycle() {
   const std::optional<UtcMillis> now = shared_.trusted_clock.now();
   if (!now) return false;
   const sync::LifecycleStepStats stats = sync::lifecycle_step(shared_.store.lifecycle, *now);
-  log_warnings(timer_log_throttle_, stats.warnings);
+  log_lines(timer_log_throttle_, stats.warnings);
   if (stats.expired + stats.refunded + stats.reminded > 0) {
-    spdlog::info("timers: {} gifts expired, {} refunded, {} reminders queued", stats.expired, stats.refunded,
-                 stats.reminded);
+    log_event(LogEvent::timers_applied,
+              fmt::format("timers: {} gifts expired, {} refunded, {} reminders queued", stats.expired,
+                          stats.refunded, stats.reminded));
     wake_sync_and_delivery();
   }
   return stats.more;
@@ -495,14 +504,13 @@ bool Workers::deliver_mails(PeriodicWorker& worker, std::size_t connection, bool
                                                      : sync::MailDelivery::kMaxMailsPerStep});
   {
     const std::lock_guard lock(delivery_log_mutex_);
-    for (const std::string& line : delivery_log_throttle_.lines_to_log(stats.info_lines, system_now()))
-      spdlog::info("{}", line);
-    log_warnings(delivery_log_throttle_, stats.warnings);
+    log_lines(delivery_log_throttle_, stats.info_lines);
+    log_lines(delivery_log_throttle_, stats.warnings);
   }
   shared_.gift_log.log_events(stats.events, system_now());
   shared_.counters.count_mails(stats);
   if (stats.accepted > 0) {
-    spdlog::debug("delivery: {} mails accepted by the transport", stats.accepted);
+    log_debug(fmt::format("delivery: {} mails accepted by the transport", stats.accepted));
     wake_sync();
   }
   return stats.more;
@@ -511,16 +519,17 @@ bool Workers::deliver_mails(PeriodicWorker& worker, std::size_t connection, bool
 /// Also while the daemon runs: the clock may be corrected at any time.
 void Workers::repair_clock_skew() {
   const UtcMillis now = system_now();
-  std::vector<std::string> warnings;
+  std::vector<LogLine> warnings;
   if (std::string warning =
           sync::describe(sync::repair_clock_skew(shared_.store, now, shared_.store.request_records.now(),
                                                  request_record_rules_.most_sender_retry_after_millis));
       !warning.empty())
-    warnings.push_back(std::move(warning));
+    warnings.push_back({LogEvent::retry_times_reset, std::move(warning)});
   for (const std::string& source : sources_.release_implausible_waits(now))
-    warnings.push_back("source " + source +
-                       ": the system clock had been ahead and delayed its next poll; it polls now");
-  log_warnings(maintenance_log_throttle_, warnings);
+    warnings.push_back(
+        source_line(LogEvent::retry_times_reset, source,
+                    ": the system clock had been ahead and delayed its next poll; it polls now"));
+  log_lines(maintenance_log_throttle_, warnings);
 }
 
 bool Workers::maintain(PeriodicWorker& worker, const std::function<void()>& maintain_endpoints) {
@@ -531,7 +540,7 @@ bool Workers::maintain(PeriodicWorker& worker, const std::function<void()>& main
   store.changes.apply_orphaned(system_now());
   maintain_endpoints();
   for (const sync::BudgetWarning& warning : shared_.budgets.maintain())
-    spdlog::warn("{}", sync::describe(warning));
+    log_event(LogEvent::budget_used, sync::describe(warning));
   notify_users();
   shared_.gift_log.log_dropped();
   // A call that is repeated after its key was deleted sends a second gift, and a message counts again.
@@ -566,7 +575,10 @@ void Workers::notify_users() {
 
 void Workers::expire_held_requests(UtcMillis now) {
   for (const GiftRequestId id : shared_.store.held.expire(now))
-    spdlog::warn("gift request {} was held and has expired: no one approved or rejected it", id.value);
+    log_event(
+        LogEvent::held_request_expired,
+        fmt::format("gift request {} was held and has expired: no one approved or rejected it", id.value),
+        {LogField("request", id.value).not_in_text()});
   shared_.store.held.empty_contents(now - kHeldContentLifeMillis);
 }
 

@@ -1,11 +1,12 @@
 #include "platform/clock.h"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <chrono>
 #include <cstdlib>
 #include <ctime>
+
+#include "platform/logging.h"
 
 namespace giftsync {
 
@@ -60,7 +61,8 @@ std::optional<UtcMillis> TrustedClock::now() {
   const std::lock_guard lock(mutex_);
   const UtcMillis wall = system_now();
   const ClockJumpDetector::Decision decision = detector_.observe(wall, boottime_millis());
-  if (!decision.log_line.empty()) spdlog::warn("{}", decision.log_line);
+  if (!decision.log_line.empty())
+    log_event(decision.may_act ? LogEvent::clock_trusted : LogEvent::clock_doubted, decision.log_line);
   return decision.may_act ? std::optional(wall) : std::nullopt;
 }
 

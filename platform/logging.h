@@ -1,35 +1,43 @@
-// platform: the log on standard error (captured by the journal), one line per event: text for people or JSON
-// for collectors. Control characters in values are escaped, so a logged value cannot forge a line.
+// platform: the log on standard error, one line per event: text for people or JSON for collectors. Where
+// standard error is systemd's journal, lines go there with their fields instead (OPS-10). Control characters
+// in values are escaped, so a logged value cannot forge a line.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
+#include "platform/journal_socket.h"
+#include "platform/log_line.h"
 #include "platform/time.h"
 
 namespace giftsync {
 
 /// Makes spdlog's default logger. Call before the first thread starts; later calls, on any thread, change it.
-/// `level`: debug, info, warning or error; `json`: one JSON object per line instead of text.
-void set_up_logging(const std::string& level, bool json);
+/// `level`: debug, info, warning or error; `json`: one JSON object per line instead of text, also as the
+/// journal's MESSAGE. `journal`: where the journal's socket is.
+void set_up_logging(const std::string& level, bool json, const std::string& journal = kJournalSocket);
 
-/// A value of a log line that programs look for: `name=value` after the message in text, a member of its own
-/// in JSON. Each number of a list is `name=value` in text; in JSON they are an array.
-struct LogField {
-  std::string_view name;
-  std::variant<std::int64_t, std::string_view, std::span<const std::int64_t>> value;
-};
+/// Logs at the level of the event's kind, unless that is off. Any thread.
+void log_event(LogEvent event, std::string_view message, std::span<const LogField> fields);
+inline void log_event(LogEvent event, std::string_view message, std::initializer_list<LogField> fields = {}) {
+  log_event(event, message, std::span(fields.begin(), fields.size()));
+}
+inline void log_event(const LogLine& line) {
+  log_event(line.event, line.message, line.fields);
+}
 
-/// Each logs at its level, unless that is off. Empty texts and lists are left out. Any thread.
-void log_info(std::string_view message, std::span<const LogField> fields);
-void log_warning(std::string_view message, std::span<const LogField> fields);
+/// At level debug, for whoever looks for a fault: of no kind.
 void log_debug(std::string_view message, std::span<const LogField> fields);
+inline void log_debug(std::string_view message, std::initializer_list<LogField> fields = {}) {
+  log_debug(message, std::span(fields.begin(), fields.size()));
+}
 
 // Keeps a worker's messages from flooding the log when the same thing happens to thousands of
 // gifts. The first messages of a kind are logged, further ones are counted, and the count is logged once an
@@ -40,10 +48,10 @@ struct SuppressionWindow {
   UtcMillis since;
   std::size_t logged = 0;
   std::size_t suppressed = 0;
-  std::string last_suppressed;
+  std::optional<LogLine> last_suppressed;
 
   /// True: log `line`, it is one of the first `limit`. False: it is suppressed.
-  bool admit(const std::string& line, std::size_t limit);
+  bool admit(const LogLine& line, std::size_t limit);
 };
 
 class LogThrottle {
@@ -51,9 +59,9 @@ class LogThrottle {
   /// Messages of one kind that are logged per hour.
   static constexpr std::size_t kMaxLinesPerKind = 20;
 
-  /// Returns the lines to log now: those of `messages` that are not suppressed, and the counts that are due.
-  /// Call it from time to time without messages as well.
-  std::vector<std::string> lines_to_log(const std::vector<std::string>& messages, UtcMillis now);
+  /// Returns the lines to log now: those of `lines` that are not suppressed, and the counts that are due.
+  /// Call it from time to time without lines as well.
+  std::vector<LogLine> lines_to_log(const std::vector<LogLine>& lines, UtcMillis now);
 
  private:
   std::map<std::string, SuppressionWindow> kinds_;

@@ -1,11 +1,12 @@
 #include "platform/periodic_worker.h"
 
-#include <spdlog/spdlog.h>
+#include <fmt/format.h>
 
 #include <chrono>
 #include <utility>
 
 #include "platform/dependency_error.h"
+#include "platform/logging.h"
 
 namespace giftsync {
 namespace {
@@ -68,7 +69,8 @@ bool PeriodicWorker::run_step() {
     if (consecutive_failures_ > 0) options_.before_retry();
     const bool more = options_.step(*this);
     if (consecutive_failures_ > 0)
-      spdlog::info("{}: recovered after {} failed attempts", options_.name, consecutive_failures_);
+      log_event(LogEvent::worker_recovered,
+                fmt::format("{}: recovered after {} failed attempts", options_.name, consecutive_failures_));
     consecutive_failures_ = 0;
     logged_reasons_.clear();
     return more;
@@ -85,7 +87,8 @@ void PeriodicWorker::log_fault(const std::string& reason) {
   std::erase_if(without_digits, [](char c) { return c >= '0' && c <= '9'; });
   if (logged_reasons_.size() >= kMaxReasons || !logged_reasons_.insert(std::move(without_digits)).second)
     return;
-  spdlog::error("{}: {}; retrying until it succeeds", options_.name, reason);
+  log_event(LogEvent::worker_failing,
+            fmt::format("{}: {}; retrying until it succeeds", options_.name, reason));
 }
 
 /// A wake-up does not end it.

@@ -400,7 +400,8 @@ KeyTable log_keys() {
   return {
       {"log.level", "The lowest level that is logged.",
        string_choice({"debug", "info", "warning", "error"}, setting(&Settings::log, &LogSettings::level))},
-      {"log.format", "One line of text or one JSON object for each event.",
+      {"log.format", "One line of text or one JSON object for each event. In systemd's journal it is the message of an entry, "
+       "which has the same fields with either: journalctl TRANSACTION=17.",
        choice({"text", "json"}, setting(&Settings::log, &LogSettings::json))}};
 }
 

@@ -1,7 +1,5 @@
 #include "daemon/console/console.h"
 
-#include <spdlog/spdlog.h>
-
 #include <array>
 #include <utility>
 
@@ -11,6 +9,7 @@
 #include "daemon/http/routes.h"
 #include "platform/dependency_error.h"
 #include "platform/digest.h"
+#include "platform/logging.h"
 #include "platform/text.h"
 #include "platform/url_parameters.h"
 #include "platform/visible_text.h"
@@ -164,6 +163,17 @@ std::string sign_in_url(const PageCall& call) {
 
 }  // namespace
 
+namespace {
+
+void log_fault(LogEvent event, std::string_view what, const std::exception& fault,
+               const http::HttpRequest& request) {
+  log_event(event,
+            fmt::format("a page of the console {}: {} [request {}]", what, fault.what(), request.request_id),
+            {LogField("request_id", request.request_id).not_in_text()});
+}
+
+}  // namespace
+
 Console::Console(store::Store& store, ConsoleOptions options)
     : store_(store),
       options_(std::move(options)),
@@ -186,10 +196,10 @@ http::HttpResponse Console::guarded(const http::HttpRequest& request, const Answ
   } catch (const DependencyError& fault) {
     if (!fault.of_external_crm()) throw;
     // The router would take it for an outage of the store, and the daemon for one that is not ready.
-    spdlog::warn("a page of the console needs the CRM: {} [request {}]", fault.what(), request.request_id);
+    log_fault(LogEvent::console_needs_crm, "needs the CRM", fault, request);
     return notice(url_, 503, "crm_silent", "crm_silent_text");
   } catch (const std::exception& error) {
-    spdlog::error("a page of the console failed: {} [request {}]", error.what(), request.request_id);
+    log_fault(LogEvent::console_page_failed, "failed", error, request);
     return notice(url_, 500, "failed", "failed_text");
   }
 }

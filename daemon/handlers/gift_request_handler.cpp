@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <spdlog/spdlog.h>
 
 #include "daemon/http/json_request.h"
 #include "daemon/http/problem.h"
 #include "daemon/http/reply.h"
 #include "platform/dependency_error.h"
 #include "platform/digest.h"
+#include "platform/logging.h"
 #include "platform/text.h"
 #include "sync/access/credential.h"
 #include "sync/access/recent_recipients.h"
@@ -251,9 +251,12 @@ http::HttpResponse GiftRequestHandler::refused_response(const store::CreateOutco
       const CredentialKind kind = sync::kind_of_prefix(prefix);
       const bool is_key = kind == CredentialKind::api_key;
       if (exceeded.is_new_pause)
-        spdlog::warn("{} {} is paused: {} \"giftsyncctl {}\" releases it.", is_key ? "API key" : "token",
-                     prefix, sync::describe(exceeded).front(),
-                     is_key ? "key release " + prefix : "organization release-token " + prefix);
+        log_event(LogEvent::credential_paused,
+                  fmt::format("{} {} is paused: {} \"giftsyncctl {}\" releases it.",
+                              is_key ? "API key" : "token", prefix, sync::describe(exceeded).front(),
+                              is_key ? "key release " + prefix : "organization release-token " + prefix),
+                  {LogField("key", prefix).not_in_text(),
+                   LogField("request_id", call.origin.http_request_id).not_in_text()});
       return http::key_paused(kind, options_.clock());
     }
     for (http::FieldIssue& finding : limit_findings(exceeded)) refused.push_back(std::move(finding));

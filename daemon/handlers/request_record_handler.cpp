@@ -1,7 +1,6 @@
 #include "daemon/handlers/request_record_handler.h"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <variant>
@@ -13,6 +12,7 @@
 #include "platform/dependency_error.h"
 #include "platform/digest.h"
 #include "platform/json.h"
+#include "platform/logging.h"
 #include "platform/text.h"
 #include "schema/contact_normalization.h"
 #include "sync/request/request_record_to_gift_request.h"
@@ -352,8 +352,11 @@ http::HttpResponse RequestRecordHandler::create_once(const RequestRecordBody& bo
           options_.clock());
     } catch (const DependencyError& error) {
       // The record exists: an error response would make the caller request a second gift.
-      spdlog::warn("request record {}: could not store its requester, who cannot read its gift URLs now: {}",
-                   creation.number, error.what());
+      log_event(LogEvent::request_record_requester_lost,
+                fmt::format(
+                    "request record {}: could not store its requester, who cannot read its gift URLs now: {}",
+                    creation.number, error.what()),
+                {LogField("request_record", creation.number).not_in_text()});
     }
     options_.on_changed();
   }

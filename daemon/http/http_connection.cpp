@@ -1,7 +1,7 @@
 #include "daemon/http/http_connection.h"
 
+#include <fmt/format.h>
 #include <malloc.h>
-#include <spdlog/spdlog.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "daemon/http/problem.h"
+#include "platform/logging.h"
 
 namespace giftsync::http {
 namespace {
@@ -81,8 +82,9 @@ void ConnectionContext::record_overload(std::string_view reason) {
   ++overloads_since;
   const auto now = DeadlineSweep::Clock::now();
   if (overload_logged_at && now - *overload_logged_at < std::chrono::minutes(1)) return;
-  spdlog::warn("{}: {} requests were answered with 503 and Retry-After since the last such line", reason,
-               overloads_since);
+  log_event(LogEvent::server_overloaded,
+            fmt::format("{}: {} requests were answered with 503 and Retry-After since the last such line",
+                        reason, overloads_since));
   overload_logged_at = now;
   overloads_since = 0;
 }
@@ -332,7 +334,9 @@ void HttpConnection::send_problem(int status, std::string_view detail) {
 
 void HttpConnection::send_error(HttpResponse response) {
   const std::string request_id = context_.request_ids.next();
-  spdlog::debug("request not read: {}, from {} [request {}]", response.status, peer_text_, request_id);
+  log_debug(
+      fmt::format("request not read: {}, from {} [request {}]", response.status, peer_text_, request_id),
+      {LogField("request_id", request_id).not_in_text()});
   closes_ = true;
   begin_sending(std::move(response), request_id);
 }
@@ -402,8 +406,10 @@ void HttpConnection::make_chunk_on_pool() noexcept {
   try {
     chunk = response_.next_chunk();
   } catch (const std::exception& error) {
-    spdlog::error("a response could not be finished: {} [request {}]", error.what(),
-                  framing_.request().request_id);
+    const std::string& request_id = framing_.request().request_id;
+    log_event(LogEvent::response_broken,
+              fmt::format("a response could not be finished: {} [request {}]", error.what(), request_id),
+              {LogField("request_id", request_id).not_in_text()});
     failed = true;
   }
   boost::asio::post(context_.io, [self = shared_from_this(), chunk = std::move(chunk), failed]() mutable {

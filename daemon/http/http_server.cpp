@@ -1,7 +1,7 @@
 #include "daemon/http/http_server.h"
 
 #include <fcntl.h>
-#include <spdlog/spdlog.h>
+#include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -26,6 +26,7 @@
 #include "daemon/http/deadline_sweep.h"
 #include "daemon/http/http_connection.h"
 #include "daemon/http/http_service.h"
+#include "platform/logging.h"
 #include "platform/periodic_worker.h"
 #include "platform/text.h"
 
@@ -140,7 +141,8 @@ void HttpServer::Impl::accept_connections() {
 void HttpServer::Impl::retry_accept(const error_code& error) {
   const auto now = std::chrono::steady_clock::now();
   if (!accept_fault_logged_at || now - *accept_fault_logged_at >= std::chrono::minutes(1)) {
-    spdlog::error("new connections to {} wait: {}", address, error.message());
+    log_event(LogEvent::connections_wait,
+              fmt::format("new connections to {} wait: {}", address, error.message()));
     accept_fault_logged_at = now;
   }
   accept_retry.expires_after(kAcceptRetry);

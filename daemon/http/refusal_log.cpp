@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include <array>
+#include <utility>
+#include <vector>
 
 #include "platform/ip_address.h"
 #include "platform/text.h"
@@ -24,8 +25,13 @@ std::string route_of(std::string_view route, const HttpResponse& response) {
   return at == std::string::npos ? text : text.replace(at, kSource.size(), response.source);
 }
 
-std::array<LogField, 2> fields_of(std::string_view source, std::string_view reason) {
-  return {{{"source", source}, {"reason", reason}}};
+/// What a refused webhook adds comes after the line; the rest is in it.
+std::vector<LogField> fields_of(const HttpRequest& request, const HttpResponse& response) {
+  return {{"source", response.source},
+          {"reason", response.reason},
+          LogField("request_id", request.request_id).not_in_text(),
+          LogField("key", response.caller).not_in_text(),
+          LogField("client", request.client).not_in_text()};
 }
 
 /// Status, code without the field at fault, and reason: of these there are few, whatever callers send.
@@ -45,14 +51,16 @@ std::string format_line(const HttpRequest& request, std::string_view route, cons
 
 HttpRefusalLog::~HttpRefusalLog() {
   for (const auto& caller : callers_) log_suppressed(caller, clock_());
-  if (omitted_ > 0) spdlog::warn("{} more requests were refused, too many to list", omitted_);
+  if (omitted_ > 0)
+    log_event(LogEvent::many_requests_refused,
+              fmt::format("{} more requests were refused, too many to list", omitted_));
 }
 
 void HttpRefusalLog::record(const HttpRequest& request, std::string_view route, const HttpResponse& response,
                             std::int64_t millis) {
   if (spdlog::should_log(spdlog::level::debug))
     log_debug(fmt::format("{}, {} ms", format_line(request, route, response), millis),
-              fields_of(response.source, response.reason));
+              fields_of(request, response));
   switch (response.status) {
     case 400:
     case 401:
@@ -62,15 +70,15 @@ void HttpRefusalLog::record(const HttpRequest& request, std::string_view route, 
     case 415:
     case 422:
     case 429:
-      return record_refusal(rate_limit_prefix(request.client), cause_of(response),
-                            format_line(request, route, response), {response.source, response.reason});
+      return record_refusal(
+          rate_limit_prefix(request.client), cause_of(response),
+          {LogEvent::request_refused, format_line(request, route, response), fields_of(request, response)});
     default:
       return;
   }
 }
 
-void HttpRefusalLog::record_refusal(const std::string& network, std::string cause, const std::string& line,
-                                    Webhook webhook) {
+void HttpRefusalLog::record_refusal(const std::string& network, std::string cause, LogLine line) {
   const UtcMillis now = clock_();
   const std::lock_guard lock(mutex_);
   auto found = callers_.find({network, cause});
@@ -78,9 +86,8 @@ void HttpRefusalLog::record_refusal(const std::string& network, std::string caus
     cause.clear();
     found = callers_.find({network, cause});
   }
-  if (found != callers_.end() && !has_elapsed(found->second.window.since, kMinuteMillis, now)) {
-    found->second.window.admit(line, kLinesPerCause);
-    found->second.last_suppressed = std::move(webhook);
+  if (found != callers_.end() && !has_elapsed(found->second.since, kMinuteMillis, now)) {
+    found->second.admit(line, kLinesPerCause);
     return;
   }
   if (found != callers_.end()) {
@@ -92,8 +99,8 @@ void HttpRefusalLog::record_refusal(const std::string& network, std::string caus
     ++omitted_;
     return;
   }
-  callers_[{network, std::move(cause)}] = {{now, kLinesPerCause, 0, {}}, {}};
-  log_info("refused: " + line, fields_of(webhook.source, webhook.reason));
+  callers_[{network, std::move(cause)}] = {now, kLinesPerCause, 0, {}};
+  log_event(line.event, "refused: " + line.message, line.fields);
 }
 
 std::size_t HttpRefusalLog::causes_of(const std::string& network) const {
@@ -107,7 +114,8 @@ std::size_t HttpRefusalLog::causes_of(const std::string& network) const {
 bool HttpRefusalLog::may_log(UtcMillis now) {
   if (has_elapsed(minute_start_, kMinuteMillis, now)) {
     if (omitted_ > 0)
-      spdlog::warn("{} more requests of other callers were refused, too many to list", omitted_);
+      log_event(LogEvent::many_requests_refused,
+                fmt::format("{} more requests of other callers were refused, too many to list", omitted_));
     minute_start_ = now;
     lines_logged_ = 0;
     omitted_ = 0;
@@ -116,22 +124,23 @@ bool HttpRefusalLog::may_log(UtcMillis now) {
 }
 
 void HttpRefusalLog::log_suppressed(const Callers::value_type& caller, UtcMillis now) {
-  const SuppressionWindow& refusals = caller.second.window;
+  const SuppressionWindow& refusals = caller.second;
   if (refusals.suppressed == 0) return;
   if (!may_log(now)) {
     omitted_ += refusals.suppressed;
     return;
   }
-  const auto log = refusals.suppressed < kWarningThreshold ? log_info : log_warning;
-  const Webhook& last = caller.second.last_suppressed;
-  log(fmt::format("refused: {} more within a minute, the last one: {}", refusals.suppressed,
-                  refusals.last_suppressed),
-      fields_of(last.source, last.reason));
+  const bool is_many = refusals.suppressed >= kWarningThreshold;
+  const LogLine& last = *refusals.last_suppressed;
+  log_event(
+      is_many ? LogEvent::many_requests_refused : last.event,
+      fmt::format("refused: {} more within a minute, the last one: {}", refusals.suppressed, last.message),
+      last.fields);
 }
 
 void HttpRefusalLog::expire_callers(UtcMillis now) {
   for (auto caller = callers_.begin(); caller != callers_.end();) {
-    if (!has_elapsed(caller->second.window.since, kMinuteMillis, now)) {
+    if (!has_elapsed(caller->second.since, kMinuteMillis, now)) {
       ++caller;
       continue;
     }

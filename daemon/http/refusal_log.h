@@ -42,20 +42,10 @@ class HttpRefusalLog {
   void flush();
 
  private:
-  /// What a refused webhook adds; empty for others.
-  struct Webhook {
-    std::string source;
-    std::string reason;
-  };
-  struct Refusals {
-    SuppressionWindow window;
-    Webhook last_suppressed;
-  };
   /// By network and cause; the cause of those beyond kMaxCausesPerCaller is empty.
-  using Callers = std::map<std::pair<std::string, std::string>, Refusals>;
+  using Callers = std::map<std::pair<std::string, std::string>, SuppressionWindow>;
 
-  void record_refusal(const std::string& network, std::string cause, const std::string& line,
-                      Webhook webhook);
+  void record_refusal(const std::string& network, std::string cause, LogLine line);
   /// Under mutex_.
   std::size_t causes_of(const std::string& network) const;
   /// Under mutex_.

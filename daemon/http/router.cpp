@@ -1,11 +1,12 @@
 #include "daemon/http/router.h"
 
-#include <spdlog/spdlog.h>
+#include <fmt/format.h>
 
 #include <chrono>
 
 #include "daemon/http/authenticator.h"
 #include "daemon/http/problem.h"
+#include "platform/logging.h"
 #include "platform/text.h"
 #include "sync/access/credential.h"
 
@@ -51,7 +52,8 @@ bool OutageTracker::failed_recently() const {
 
 void OutageTracker::end_if_over(UtcMillis now) {
   if (!is_ongoing_ || !succeeding_since_ || now.value - succeeding_since_->value < kRecoveryMillis) return;
-  spdlog::info("store recovered; {} requests failed during the outage", std::exchange(failures_, 0));
+  log_event(LogEvent::store_recovered, fmt::format("store recovered; {} requests failed during the outage",
+                                                   std::exchange(failures_, 0)));
   succeeding_since_.reset();
   is_ongoing_ = false;
 }
@@ -140,7 +142,10 @@ HttpResponse Router::failure_response(const HttpRequest& request, std::string_vi
                                       const char* what) {
   // An outage is logged once when it begins, not for each request; a permanent error is logged each time.
   if (outage_.record_failure() || !transient)
-    spdlog::error("{} {} failed: {} [request {}]", request.method, log_name, what, request.request_id);
+    log_event(
+        LogEvent::request_failed,
+        fmt::format("{} {} failed: {} [request {}]", request.method, log_name, what, request.request_id),
+        {LogField("request_id", request.request_id).not_in_text()});
   if (!transient) return internal_error(request.request_id);
   const auto [route, path_parameter] = find_route(request.path);
   if (route && route->handler == &Handlers::page && handlers_.page_unavailable)

@@ -1,6 +1,6 @@
 #include "daemon/identity/sign_in_pages.h"
 
-#include <spdlog/spdlog.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
@@ -11,6 +11,7 @@
 #include "platform/digest.h"
 #include "platform/http_client.h"
 #include "platform/ip_address.h"
+#include "platform/logging.h"
 #include "platform/text.h"
 #include "platform/url_parameters.h"
 
@@ -75,7 +76,8 @@ bool SignInPages::is_over_start_limit(const http::HttpRequest& request) {
   if (start_limiter_.count(site_of(request.client), now).is_exceeded) return true;
   if (!all_starts_limiter_.count(0, now).is_exceeded) return false;
   if (!log_limiter_.count("SIGN-13", now).is_exceeded)
-    spdlog::warn("sign-ins are refused: {} have begun within a minute", kMaxAllStartsPerMinute);
+    log_event(LogEvent::sign_ins_limited,
+              fmt::format("sign-ins are refused: {} have begun within a minute", kMaxAllStartsPerMinute));
   return true;
 }
 
@@ -89,7 +91,8 @@ http::HttpResponse SignInPages::redirect(const std::string& url) const {
 /// Every refusal looks the same; only a provider that does not respond is named, since waiting helps then.
 http::HttpResponse SignInPages::refuse(const SignInRefusal& refusal) {
   if (!log_limiter_.count(refusal.rule, options_.clock()).is_exceeded)
-    spdlog::info("a sign-in was refused by {}: {}", refusal.rule, refusal.text);
+    log_event(LogEvent::sign_in_refused,
+              fmt::format("a sign-in was refused by {}: {}", refusal.rule, refusal.text));
   return redirect(options_.admin_url + std::string(kSignInPath) + "?" +
                   (!refusal.offered_connection.empty() ? "begin=" + refusal.offered_connection
                    : refusal.is_unavailable            ? "unavailable=1"

@@ -1,9 +1,9 @@
 #include "daemon/pages/gift_page_handler.h"
 
-#include <spdlog/spdlog.h>
+#include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <vector>
 
 #include "daemon/http/problem.h"
 #include "daemon/pages/stop_page.h"
@@ -13,6 +13,7 @@
 #include "platform/url_parameters.h"
 #include "schema/store/gift/erased_address.h"
 #include "sync/gift/gift_actions.h"
+#include "sync/gift/gift_event.h"
 
 namespace giftsync::pages {
 
@@ -20,13 +21,13 @@ namespace {
 
 /// `count`: 0 for a single event.
 void log(VisitLog::Event event, TransactionId gift, const std::string& client, std::size_t count) {
-  const std::array<LogField, 3> fields{
-      {{"gift", gift.value}, {"client", client}, {"more_in_a_minute", static_cast<std::int64_t>(count)}}};
-  const auto shown = std::span(fields).first(count == 0 ? 2 : 3);
+  std::vector<LogField> fields{gift_field(gift.value), {"client", client}};
+  if (count > 0) fields.push_back({"more_in_a_minute", static_cast<std::int64_t>(count)});
   if (event == VisitLog::Event::visit)
-    log_info("gift page opened in a browser", shown);
+    log_event(LogEvent::page_opened, "gift page opened in a browser", fields);
   else
-    log_warning("a decision posted from another site's page was refused", shown);
+    log_event(LogEvent::foreign_decision_refused, "a decision posted from another site's page was refused",
+              fields);
 }
 
 }  // namespace
@@ -93,6 +94,14 @@ http::HttpResponse logo_response(const content::Logo& logo) {
 bool is_superseded(store::Store& store, const store::RecipientTransaction& seen) {
   const std::vector<store::Gift> found = store.gifts.find(std::span(&seen.id, 1));
   return found.empty() || found.front().transaction.generation != seen.generation;
+}
+
+/// Of a line about what a recipient did with the gift; text has only the first two.
+std::vector<LogField> fields_of(const store::Gift& gift, const std::string& client) {
+  return {gift_field(gift.transaction.id.value),
+          {"client", client},
+          LogField("request", gift.request.id.value).not_in_text(),
+          LogField("request_id", gift.request.http_request_id).not_in_text()};
 }
 
 bool is_read(const http::HttpRequest& request) {
@@ -195,7 +204,7 @@ http::Reply GiftPageHandler::handle_post(const PageRequest& page_request) {
 
 http::Reply GiftPageHandler::handle_stop(const PageRequest& page_request) {
   const store::RecipientTransaction& gift = page_request.gift.transaction;
-  const std::array<LogField, 2> fields{{{"gift", gift.id.value}, {"client", page_request.request.client}}};
+  const std::vector<LogField> fields = fields_of(page_request.gift, page_request.request.client);
   const UtcMillis now = options_.clock();
   const StopRequest asked = stop_request(page_request.request.body);
   if (page_request.gift.request.is_test) {
@@ -204,9 +213,10 @@ http::Reply GiftPageHandler::handle_stop(const PageRequest& page_request) {
     const auto count = allow_limiter_.count(gift.id, now);
     if (count.is_exceeded) return changed_often_page(page_request.messages, branding_, count.reset_seconds);
     if (may_allow_again(page_request.gift) && allow_again(store_.do_not_send, gift, now))
-      log_info("recipient allows gifts again", fields);
+      log_event(LogEvent::recipient_opted_in, "recipient allows gifts again", fields);
   } else if (asked != StopRequest::none) {
-    if (opt_out(store_.do_not_send, gift, now)) log_info("recipient wants no gifts", fields);
+    if (opt_out(store_.do_not_send, gift, now))
+      log_event(LogEvent::recipient_opted_out, "recipient wants no gifts", fields);
   }
   // A mailbox provider follows no redirect.
   if (asked == StopRequest::one_click) return http::HttpResponse{200, private_headers(), {}};
@@ -242,15 +252,17 @@ http::Reply GiftPageHandler::decide(const PageRequest& page_request, Status choi
 
 http::HttpResponse GiftPageHandler::show_decided(const PageRequest& page_request, Status choice,
                                                  const sync::OutcomeResult& decided) {
-  const TransactionId id = page_request.gift.transaction.id;
   if (decided.outcome == store::ConditionalOutcome::effect_unavailable) {
     if (is_superseded(store_, page_request.gift.transaction)) return redirect_to_page(page_request.token, "");
     warn_if_codes_run_low(page_request.gift, true);
     return redirect_to_page(page_request.token, kOutOfCodes);
   }
   if (decided.outcome == store::ConditionalOutcome::accepted) {
-    const std::array<LogField, 2> fields{{{"gift", id.value}, {"client", page_request.request.client}}};
-    log_info(choice == Status::redeemed ? "gift accepted on its page" : "gift donated on its page", fields);
+    const std::vector<LogField> fields = fields_of(page_request.gift, page_request.request.client);
+    if (choice == Status::redeemed)
+      log_event(LogEvent::gift_accepted, "gift accepted on its page", fields);
+    else
+      log_event(LogEvent::gift_donated, "gift donated on its page", fields);
     options_.wake_sync();
     if (choice == Status::redeemed) warn_if_codes_run_low(page_request.gift, false);
   }
@@ -265,13 +277,19 @@ void GiftPageHandler::warn_if_codes_run_low(const store::Gift& gift, bool ran_ou
   if (!ran_out && codes_left > options_.low_code_threshold) return;
   if (warning_limiter_.count({item, ran_out}, options_.clock()).is_exceeded) return;
   if (ran_out) {
-    spdlog::error(
-        "gift {}: no code could be issued, item {} has no codes left; the gift stays valid; import codes "
-        "with \"giftsyncctl item codes import {} FILE.csv\"",
-        gift.transaction.id.value, item.value, item.value);
+    LogLine line = sync::gift_line(
+        LogEvent::codes_exhausted, gift,
+        fmt::format("no code could be issued, item {} has no codes left; the gift stays valid; import codes "
+                    "with \"giftsyncctl item codes import {} FILE.csv\"",
+                    item.value, item.value));
+    line.fields.push_back(LogField("item", item.value).not_in_text());
+    log_event(line);
   } else {
-    spdlog::warn("item {} has {} codes left; import more with \"giftsyncctl item codes import {} FILE.csv\"",
-                 item.value, codes_left, item.value);
+    log_event(LogEvent::codes_low,
+              fmt::format(
+                  "item {} has {} codes left; import more with \"giftsyncctl item codes import {} FILE.csv\"",
+                  item.value, codes_left, item.value),
+              {LogField("item", item.value).not_in_text()});
   }
 }
 

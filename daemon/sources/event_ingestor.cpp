@@ -1,13 +1,13 @@
 #include "daemon/sources/event_ingestor.h"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "daemon/sources/kept_event.h"
 #include "platform/dependency_error.h"
+#include "platform/logging.h"
 #include "schema/enums.h"
 
 namespace giftsync::sources {
@@ -140,11 +140,13 @@ void SourceHealthMonitor::log_state(const std::string& source, Health& health, U
             ? " again, was: " + std::string(to_word(health.logged_state))
         : health.unlogged_trouble.empty() ? ""
                                           : " again";
-    spdlog::log(warning.empty() ? spdlog::level::info : spdlog::level::warn, "source {}: ok{}{}{}", source,
-                recovery, warning.empty() ? "" : ", but " + warning, health.unlogged_trouble);
+    log_event(source_line(warning.empty() ? LogEvent::source_works : LogEvent::source_incomplete, source,
+                          fmt::format(": ok{}{}{}", recovery, warning.empty() ? "" : ", but " + warning,
+                                      health.unlogged_trouble)));
   } else {
-    spdlog::warn("source {}: {}: {}{}", source, to_word(health.state), health.reason,
-                 health.unlogged_trouble);
+    log_event(source_line(
+        LogEvent::source_failing, source,
+        fmt::format(": {}: {}{}", to_word(health.state), health.reason, health.unlogged_trouble)));
   }
   health.unlogged_trouble.clear();
   health.logged_state = health.state;
@@ -227,8 +229,10 @@ void SourceHealthMonitor::record_refused(const std::string& source, Refusal refu
   unsaved.last = {std::move(refusal.reason), now};
   LineThrottle& lines = refusal.message ? health.refused_messages : health.forged_messages;
   if (const auto others = lines.next(now, kRefusalLogIntervalMillis))
-    spdlog::warn("source {}: a message was refused: {}{}", source, refusal.log_reason,
-                 *others > 0 ? fmt::format(", and {} others since the last such line", *others) : "");
+    log_event(source_line(
+        LogEvent::source_message_refused, source,
+        fmt::format(": a message was refused: {}{}", refusal.log_reason,
+                    *others > 0 ? fmt::format(", and {} others since the last such line", *others) : "")));
   if (!refusal.message) return;
   ++unsaved.in_row;
   refusal.message->source = source;
@@ -241,8 +245,9 @@ void SourceHealthMonitor::record_refused(const std::string& source, Refusal refu
 void SourceHealthMonitor::warn(const std::string& source, const std::string& message, UtcMillis now) {
   const std::lock_guard lock(mutex_);
   if (const auto others = health_[source].warnings.next(now, kLogIntervalMillis))
-    spdlog::warn("source {}: {}{}; \"giftsyncctl source quarantine\" lists it", source, message,
-                 *others > 0 ? fmt::format(" (and {} similar ones)", *others) : "");
+    log_event(source_line(LogEvent::source_event_quarantined, source,
+                          fmt::format(": {}{}; \"giftsyncctl source quarantine\" lists it", message,
+                                      *others > 0 ? fmt::format(" (and {} similar ones)", *others) : "")));
 }
 
 void SourceHealthMonitor::flush(UtcMillis now) {

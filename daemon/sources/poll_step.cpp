@@ -2,7 +2,6 @@
 
 #include <curl/curl.h>
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <array>
@@ -13,6 +12,7 @@
 #include <utility>
 
 #include "platform/digest.h"
+#include "platform/logging.h"
 #include "platform/text.h"
 
 namespace giftsync::sources {
@@ -305,11 +305,10 @@ class PollRound {
           " although the feed was begun again; compare url, cursor and since with what the vendor allows; "
           "giftsyncctl source reset-cursor {} begins it once more",
           name());
-    spdlog::warn(
-        "source {}: its stored position was refused {} times, so it is read from its beginning; known "
-        "changes "
-        "have no effect",
-        name(), kMaxRefusals);
+    log_event(source_line(LogEvent::source_begun_again, name(),
+                          fmt::format(": its stored position was refused {} times, so it is read from its "
+                                      "beginning; known changes have no effect",
+                                      kMaxRefusals)));
     return " to the stored position again; the next request begins the feed again";
   }
 

@@ -1,6 +1,6 @@
 #include "daemon/sources/source_workers.h"
 
-#include <spdlog/spdlog.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <random>
@@ -8,6 +8,7 @@
 
 #include "daemon/sources/poll_step.h"
 #include "platform/dependency_error.h"
+#include "platform/logging.h"
 #include "platform/text.h"
 
 namespace giftsync::sources {
@@ -74,15 +75,16 @@ void SourceWorkers::warn_of_removed_sources() {
     if (is_here) continue;
     store_.sources.begin_reprocessing(row.name, "");  // no settings to reprocess with: the reading stays
     if (row.gifts > 0)
-      spdlog::warn(
-          "source {} was removed from the settings: its {} gifts no longer receive updates; a renamed source "
-          "must keep its old name",
-          row.name, row.gifts);
+      log_event(source_line(LogEvent::source_removed, row.name,
+                            fmt::format(" was removed from the settings: its {} gifts no longer receive "
+                                        "updates; a renamed source must keep its old name",
+                                        row.gifts)));
     else if (row.orphaned + row.quarantined > 0)
-      spdlog::warn(
-          "source {} was removed from the settings: {} orphaned changes and {} quarantined events of it are "
-          "kept; \"giftsyncctl source purge {}\" deletes them",
-          row.name, row.orphaned, row.quarantined, row.name);
+      log_event(source_line(
+          LogEvent::source_removed, row.name,
+          fmt::format(" was removed from the settings: {} orphaned changes and {} quarantined events of it "
+                      "are kept; \"giftsyncctl source purge {}\" deletes them",
+                      row.orphaned, row.quarantined, row.name)));
   }
 }
 
@@ -100,9 +102,11 @@ void SourceWorkers::start_polls(const std::string& owner) {
           const PollStats stats =
               poll_step(source, context, [&worker] { return worker.heartbeat_and_should_run(); });
           if (stats.pages > 0) {
-            spdlog::debug("source {}: {} pages: {} accepted, {} duplicates, {} orphaned, {} quarantined",
-                          source.settings.name, stats.pages, stats.accepted, stats.duplicates, stats.orphaned,
-                          stats.quarantined);
+            log_debug(
+                fmt::format("source {}: {} pages: {} accepted, {} duplicates, {} orphaned, {} quarantined",
+                            source.settings.name, stats.pages, stats.accepted, stats.duplicates,
+                            stats.orphaned, stats.quarantined),
+                {LogField("source", source.settings.name).not_in_text()});
           }
           return stats.has_more;
         },
@@ -123,7 +127,8 @@ void SourceWorkers::stop() {
   try {
     health_monitor_.close(system_now());
   } catch (const DependencyError& fault) {
-    spdlog::warn("could not save source health: {}", fault.what());
+    log_event(LogEvent::source_health_not_saved,
+              fmt::format("could not save source health: {}", fault.what()));
   }
 }
 
@@ -161,10 +166,13 @@ void SourceWorkers::reprocess(const CompiledSource& source, UtcMillis now,
   const std::string& name = source.settings.name;
   const sync::Reprocessing done = ingestor_.reprocess(source, now, keep_going);
   if (done.applied > 0)
-    spdlog::info("source {}: {} quarantined events processed after the settings change", name, done.applied);
+    log_event(source_line(
+        LogEvent::source_reprocessed, name,
+        fmt::format(": {} quarantined events processed after the settings change", done.applied)));
   if (done.gifts > 0)
-    spdlog::info("source {}: {} {} created from orphaned events", name, pluralize(done.gifts, "gift"),
-                 plural_verb(done.gifts, "was", "were"));
+    log_event(source_line(LogEvent::source_reprocessed, name,
+                          fmt::format(": {} {} created from orphaned events", pluralize(done.gifts, "gift"),
+                                      plural_verb(done.gifts, "was", "were"))));
   if (done.applied + done.gifts > 0) health_monitor_.clear_over_limit(name, now);
 }
 

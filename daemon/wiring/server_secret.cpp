@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,6 +16,7 @@
 #include "daemon/wiring/database_config.h"
 #include "platform/digest.h"
 #include "platform/keys.h"
+#include "platform/logging.h"
 
 namespace giftsync::wiring {
 namespace {
@@ -211,11 +211,10 @@ void exchange_files(const std::string& path, const std::string& fingerprint,
       std::filesystem::rename(next, path, error);
   }
   if (error)
-    spdlog::error(
-        "{} is the server secret of this store and cannot take the place of {} ({}): allow the service's "
-        "user "
-        "to write to the folder, and back up both files until then",
-        next, path, error.message());
+    log_event(LogEvent::secret_file_stuck,
+              fmt::format("{} is the server secret of this store and cannot take the place of {} ({}): allow "
+                          "the service's user to write to the folder, and back up both files until then",
+                          next, path, error.message()));
 }
 
 /// The bytes of the next secret if it is the store's by now.
@@ -271,7 +270,9 @@ std::string next_server_secret_path(const config::Settings& settings) {
 store::ServerFile server_file(const config::Settings& settings) {
   if (settings.store.backend == config::StoreBackend::sqlite) return {};
   return {.path = std::filesystem::path(server_secret_path(settings)).replace_extension(".server").string(),
-          .on_write_fault = [](const std::string& fault) { spdlog::warn("{}", fault); }};
+          .on_write_fault = [](const std::string& fault) {
+            log_event(LogEvent::server_file_not_written, fault);
+          }};
 }
 
 store::ServerFile server_file_of_daemon(const config::Settings& settings) {

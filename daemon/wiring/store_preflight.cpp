@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <grp.h>
 #include <pwd.h>
-#include <spdlog/spdlog.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +17,7 @@
 #include "daemon/wiring/crm_config.h"
 #include "daemon/wiring/database_config.h"
 #include "daemon/wiring/server_secret.h"
+#include "platform/logging.h"
 #include "schema/sql/connection_check.h"
 #include "schema/sql/database.h"
 #include "schema/store/store.h"
@@ -218,14 +218,15 @@ namespace {
 void log_upgrade(const CrmUpgradePlan& plan) {
   if (!plan.version) return;
   for (const std::string& step : plan.steps)
-    spdlog::info("upgrading the built-in CRM's tables to version {}", step);
+    log_event(LogEvent::tables_upgraded,
+              fmt::format("upgrading the built-in CRM's tables to version {}", step));
 }
 
 void migrate_and_check_crm(const config::Settings& settings) {
   migrate_crm(settings);
   publish_crm_settings(settings);
   const CrmCheck check = check_crm(settings);
-  for (const std::string& warning : check.warnings()) spdlog::warn("{}", warning);
+  for (const std::string& warning : check.warnings()) log_event(LogEvent::settings_warning, warning);
   std::string faults;
   for (const std::string& fault : check.faults) faults += (faults.empty() ? "" : "; ") + fault;
   if (!faults.empty()) throw ConfigError(settings.file + ": " + faults);
@@ -245,7 +246,8 @@ sql::Dsn migrate_and_check_databases(const config::Settings& settings) {
   sql::Dsn address = store_dsn(settings.store);
   if (const auto faults = connection_faults(settings); !faults.empty()) throw ConfigError(faults.front());
   if (settings.store.backend == config::StoreBackend::postgresql) {
-    for (const std::string& warning : server_warnings(settings)) spdlog::warn("{}", warning);
+    for (const std::string& warning : server_warnings(settings))
+      log_event(LogEvent::settings_warning, warning);
   }
   const int store = checked_store_version(settings);
   if (const auto fault = store == 0 ? secret_without_store_fault(settings) : std::nullopt)
@@ -254,7 +256,8 @@ sql::Dsn migrate_and_check_databases(const config::Settings& settings) {
   if (const auto fault = newer_tables_fault(settings, store, plan)) throw ConfigError(*fault);
   log_upgrade(plan);
   store::migrate_store(address);
-  if (store == 0) spdlog::info("the store is new: {}", store_location(settings));
+  if (store == 0)
+    log_event(LogEvent::store_created, fmt::format("the store is new: {}", store_location(settings)));
   migrate_and_check_crm(settings);
   return address;
 }

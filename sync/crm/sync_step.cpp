@@ -46,11 +46,12 @@ crm::DecisionQuestions questions_about(const std::vector<const Gift*>& gifts,
 /// `users`: for each sender key.
 void add_senders(const std::vector<const Gift*>& gifts, const std::vector<std::string>& sender_keys,
                  const std::vector<std::vector<crm::CrmUser>>& users, std::vector<MatchDecision>& decisions,
-                 std::vector<std::string>& warnings) {
+                 std::vector<LogLine>& warnings) {
   std::map<std::string, std::string> sender_ids;
   for (std::size_t i = 0; i < sender_keys.size(); ++i) {
     if (users[i].empty())
-      warnings.push_back("no CRM user has the address " + sender_keys[i] + ": Sender stays empty");
+      warnings.push_back({LogEvent::gift_sender_unknown,
+                          "no CRM user has the address " + sender_keys[i] + ": Sender stays empty"});
     sender_ids[sender_keys[i]] = users[i].empty() ? "" : users[i].front().id;
   }
   for (std::size_t i = 0; i < gifts.size(); ++i) {
@@ -69,7 +70,7 @@ void add_senders(const std::vector<const Gift*>& gifts, const std::vector<std::s
 /// crm::LookupNotReady, and DependencyError when store or CRM fail.
 std::vector<CrmSyncState> decide_gifts(store::Store& store, crm::Crm& crm, const SyncRules& rules,
                                        const std::vector<const Gift*>& gifts, UtcMillis now,
-                                       std::vector<std::string>& warnings) {
+                                       std::vector<LogLine>& warnings) {
   // They named rows of another CRM where this one has no request records.
   const matching::RequestLinks request_links = crm.request_records()
                                                    ? matching::request_links_of(store.request_records, gifts)
@@ -119,10 +120,6 @@ auto by_transaction(std::vector<Row> rows, IdOf id_of) {
   indexed.reserve(rows.size());
   for (Row& row : rows) indexed.emplace(id_of(row), std::move(row));
   return indexed;
-}
-
-std::string label_of(TransactionId id) {
-  return "gift " + std::to_string(id.value) + ": ";
 }
 
 std::vector<store::FoldedState> changed_folds(store::Store& store, const std::vector<TransactionId>& ids,
@@ -204,7 +201,7 @@ Decisions find_or_decide(const SyncContext& context, const std::vector<Transacti
     // The CRM refuses to be asked who they are for, which an admin has to mend.
     if (pause.transient()) throw;
     stats.waiting = undecided.size();
-    stats.warnings.emplace_back(pause.what());
+    stats.warnings.push_back({LogEvent::crm_questions_refused, pause.what()});
     return {std::move(sync_states), pause.what(),
             std::clamp(pause.until().value - context.now.value, sync_retry_millis(1), kMaxSyncRetryMillis)};
   }
@@ -242,8 +239,8 @@ crm::GiftUpsert row_for(const SyncRules& rules, const Gift& gift, CrmSyncState& 
 }
 
 /// Lookups that the CRM refused are cleared in the decision too, so that store and record agree.
-void clear_lookups(const crm::GiftUpsert& row, const std::vector<GiftField>& lookups,
-                   CrmSyncState& sync_state, std::vector<std::string>& warnings) {
+void clear_lookups(const crm::GiftUpsert& row, const std::vector<GiftField>& lookups, const Gift& gift,
+                   CrmSyncState& sync_state, std::vector<LogLine>& warnings) {
   for (const GiftField field : lookups) {
     matching::clear_lookup(sync_state.decision, field);
     const bool is_association =
@@ -256,10 +253,13 @@ void clear_lookups(const crm::GiftUpsert& row, const std::vector<GiftField>& loo
     const std::string lookup = std::string(descriptor_of(field).label) + " " + (refused ? *refused : "");
     matching::add_warning(sync_state.decision,
                           lookup + " is not in the CRM any more: the field stays empty.");
-    warnings.push_back(is_association ? label_of(sync_state.transaction) + "its " + lookup +
-                                            " is not in the CRM any more and stays empty; "
-                                            "\"giftsyncctl rematch --unmatched\" matches it again"
-                                      : lookup + " is not in the CRM: the field stays empty");
+    constexpr LogEvent kEvent = LogEvent::gift_lookup_cleared;
+    warnings.push_back(is_association
+                           ? gift_line(kEvent, gift,
+                                       "its " + lookup +
+                                           " is not in the CRM any more and stays empty; "
+                                           "\"giftsyncctl rematch --unmatched\" matches it again")
+                           : LogLine{kEvent, lookup + " is not in the CRM: the field stays empty"});
   }
 }
 
@@ -279,10 +279,9 @@ void keep_crm_id(const crm::RowResult& result, std::string& crm_id) {
   if (result.kind == RowKind::not_found || !result.crm_id.empty()) crm_id = result.crm_id;
 }
 
-void apply_result(const crm::GiftUpsert& row, const crm::RowResult& result, UtcMillis now, SyncClose& close,
-                  SyncStepStats& stats) {
+void apply_result(const crm::GiftUpsert& row, const crm::RowResult& result, const Gift& gift, UtcMillis now,
+                  SyncClose& close, SyncStepStats& stats) {
   CrmSyncState& sync_state = *close.sync_state;
-  const std::string gift = label_of(close.claim.transaction);
   keep_crm_id(result, sync_state.crm_id);
   switch (result.kind) {
     case RowKind::created:
@@ -294,7 +293,7 @@ void apply_result(const crm::GiftUpsert& row, const crm::RowResult& result, UtcM
       sync_state.state = store::CrmSyncStatus::written;
       sync_state.written_version = row.record.version;
       sync_state.error.clear();
-      clear_lookups(row, result.cleared_lookups, sync_state, stats.warnings);
+      clear_lookups(row, result.cleared_lookups, gift, sync_state, stats.warnings);
       close.has_cleared_lookups = !result.cleared_lookups.empty();
       if (result.task_crm_id.empty()) return;
       sync_state.task_crm_id = result.task_crm_id;
@@ -303,33 +302,36 @@ void apply_result(const crm::GiftUpsert& row, const crm::RowResult& result, UtcM
       return;
     case RowKind::not_found:
       sync_state.state = store::CrmSyncStatus::deleted;
-      stats.warnings.push_back(gift + "its record was deleted in the CRM and is not recreated");
+      stats.warnings.push_back(gift_line(LogEvent::gift_record_deleted, gift,
+                                         "its record was deleted in the CRM and is not recreated"));
       break;
     case RowKind::rejected:
       sync_state.state = store::CrmSyncStatus::rejected;
       [[fallthrough]];
     case RowKind::retry:
       retry(close, result, result.reason, now);
-      stats.warnings.push_back(gift + "the CRM did not accept its record: " + result.reason);
+      stats.warnings.push_back(gift_line(LogEvent::gift_record_refused, gift,
+                                         "the CRM did not accept its record: " + result.reason));
       break;
   }
   ++stats.failed;
   sync_state.error = result.reason;
 }
 
-void apply_task_result(const crm::TaskUpsert& row, const crm::RowResult& result, UtcMillis now,
-                       SyncClose& close, SyncStepStats& stats) {
-  const std::string gift = label_of(row.transaction);
+void apply_task_result(const crm::TaskUpsert& row, const crm::RowResult& result, const Gift& gift,
+                       UtcMillis now, SyncClose& close, SyncStepStats& stats) {
   keep_crm_id(result, close.sync_state->task_crm_id);
   if (result.kind == RowKind::retry || result.kind == RowKind::rejected) {
     ++stats.failed;
     retry(close, result, std::string(kTaskError) + result.reason, now);
-    stats.warnings.push_back(gift + "the CRM did not accept its task: " + result.reason);
+    stats.warnings.push_back(
+        gift_line(LogEvent::gift_task_refused, gift, "the CRM did not accept its task: " + result.reason));
     return;
   }
   close.sync_state->task = task_state_after(row, result);
   if (result.kind == RowKind::not_found)
-    stats.warnings.push_back(gift + result.reason + " and is not recreated");
+    stats.warnings.push_back(
+        gift_line(LogEvent::gift_task_deleted, gift, result.reason + " and is not recreated"));
   else
     ++stats.tasks;
 }
@@ -342,9 +344,10 @@ std::vector<store::SyncClaim> renewed(const SyncContext& context, const std::vec
   if (held.size() == claims.size()) return held;
   const std::size_t lost = claims.size() - held.size();
   stats.lost += lost;
-  stats.warnings.push_back("the CRM took longer than a claim's " +
-                           std::to_string(context.lease.millis / kSecondMillis) +
-                           " s: another daemon or command has taken over gifts of this batch");
+  stats.warnings.push_back(
+      {LogEvent::crm_claims_lost, "the CRM took longer than a claim's " +
+                                      std::to_string(context.lease.millis / kSecondMillis) +
+                                      " s: another daemon or command has taken over gifts of this batch"});
   return held;
 }
 
@@ -396,7 +399,7 @@ void write_tasks(const SyncContext& context, const Gifts& gifts, const std::vect
   if (due.empty()) return;
   const std::vector<crm::RowResult> results = upsert_tasks(context, due);
   for (std::size_t i = 0; i < results.size(); ++i)
-    apply_task_result(due[i], results[i], context.now, *due_closes[i], stats);
+    apply_task_result(due[i], results[i], gifts.at(due[i].transaction), context.now, *due_closes[i], stats);
 }
 
 /// The close of a claim whose record cannot be written now.
@@ -456,14 +459,14 @@ void upsert_records(const SyncContext& context, const Gifts& gifts, RecordBatch&
   std::vector<crm::RowResult> results = context.crm.gift_records().upsert(batch.rows);
   refuse_unknown_versions(context, batch, results);
   for (std::size_t i = 0; i < results.size(); ++i) {
-    apply_result(batch.rows[i], results[i], context.now, batch.closes[i], stats);
+    const Gift& gift = gifts.at(batch.closes[i].claim.transaction);
+    apply_result(batch.rows[i], results[i], gift, context.now, batch.closes[i], stats);
     if (batch.closes[i].sync_state->state == store::CrmSyncStatus::written && batch.closes[i].done)
       stats.written_since.push_back(batch.closes[i].claim.due_since);
     const bool is_created = results[i].kind == RowKind::created;
     if (is_created || results[i].kind == RowKind::updated)
       stats.events.push_back(
-          gift_event(is_created ? GiftEventKind::record_created : GiftEventKind::record_updated,
-                     gifts.at(batch.closes[i].claim.transaction)));
+          gift_event(is_created ? GiftEventKind::record_created : GiftEventKind::record_updated, gift));
   }
 }
 
@@ -509,7 +512,7 @@ std::vector<SyncClose> write_records(const SyncContext& context, const std::vect
 std::vector<MatchDecision> decide_test_gifts(const SyncContext& context,
                                              const std::vector<const Gift*>& gifts, std::string& missing) {
   std::vector<MatchDecision> decisions(gifts.size());
-  std::vector<std::string> warnings;
+  std::vector<LogLine> warnings;
   bool is_spare = false;
   try {
     context.crm.require_spare_calls();

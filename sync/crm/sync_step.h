@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "crm/crm.h"
+#include "platform/log_line.h"
 #include "schema/enums.h"
 #include "schema/store/store.h"
 #include "sync/crm/gift_record_draft.h"
@@ -56,13 +57,13 @@ struct SyncStepStats {
   std::size_t updated = 0;
   std::size_t unchanged = 0;
   std::size_t skipped = 0;
-  std::size_t tasks = 0;              ///< created or completed
-  std::size_t failed = 0;             ///< deleted in the CRM, rejected, or to be retried
-  std::size_t waiting = 0;            ///< whose decision must wait (LookupNotReady)
-  std::size_t lost = 0;               ///< taken over by another owner before they were written
-  bool more = false;                  ///< the claim was as large as one call allows: there may be more
-  std::vector<std::string> warnings;  ///< one sentence for each failure and warning, for the operator's log
-  std::vector<GiftEvent> events;      ///< decisions, then written records
+  std::size_t tasks = 0;          ///< created or completed
+  std::size_t failed = 0;         ///< deleted in the CRM, rejected, or to be retried
+  std::size_t waiting = 0;        ///< whose decision must wait (LookupNotReady)
+  std::size_t lost = 0;           ///< taken over by another owner before they were written
+  bool more = false;              ///< the claim was as large as one call allows: there may be more
+  std::vector<LogLine> warnings;  ///< one for each failure and warning, for the operator's log
+  std::vector<GiftEvent> events;  ///< decisions, then written records
   /// By status: gifts that have got a time of it, without test gifts. A gift is counted as sent once it is
   /// decided to whom it belongs.
   std::array<std::size_t, kAllStatuses.size()> reached{};

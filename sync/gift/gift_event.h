@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
+#include "platform/log_line.h"
 #include "schema/store/gift/gift_requests.h"
 
 namespace giftsync::sync {
@@ -31,6 +33,22 @@ inline GiftEvent gift_event(GiftEventKind kind, const store::Gift& gift) {
   return {
       kind, gift.transaction.id, gift.request.id, gift.request.http_request_id, gift.transaction.gift_source,
       {}};
+}
+
+/// A line about one gift, which begins with its id: "gift 3: undelivered: ...".
+inline LogLine gift_line(LogEvent event, TransactionId gift, std::string_view text) {
+  return {event,
+          "gift " + std::to_string(gift.value) + ": " + std::string(text),
+          {gift_field(gift.value).not_in_text()}};
+}
+
+/// The same of a gift whose request is known.
+inline LogLine gift_line(LogEvent event, const store::Gift& gift, std::string_view text) {
+  LogLine line = gift_line(event, gift.transaction.id, text);
+  line.fields.push_back(LogField("request", gift.request.id.value).not_in_text());
+  line.fields.push_back(LogField("request_id", gift.request.http_request_id).not_in_text());
+  line.fields.push_back(LogField("source", gift.transaction.gift_source).not_in_text());
+  return line;
 }
 
 }  // namespace giftsync::sync

@@ -262,8 +262,10 @@ LifecycleStepStats process_singly(store::LifecycleStore& lifecycle, UtcMillis no
     } catch (const DependencyError& fault) {
       if (fault.transient()) throw;
       lifecycle.postpone_timer(id, now, now + kRefusedTimerMillis);
-      stats.warnings.push_back("the timer of gift " + std::to_string(id.value) +
-                               " cannot be applied and is tried again in an hour: " + fault.what());
+      stats.warnings.push_back({LogEvent::gift_timer_refused,
+                                "the timer of gift " + std::to_string(id.value) +
+                                    " cannot be applied and is tried again in an hour: " + fault.what(),
+                                {gift_field(id.value).not_in_text()}});
     }
   }
   return stats;

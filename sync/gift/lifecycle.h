@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "platform/log_line.h"
 #include "platform/time.h"
 #include "schema/store/gift/gift_requests.h"
 #include "schema/store/mail/lifecycle_store.h"
@@ -108,9 +109,9 @@ UtcMillis start_of_day_next_month(const std::string& zone, UtcMillis time, int d
 struct LifecycleStepStats {
   std::size_t expired = 0;
   std::size_t refunded = 0;
-  std::size_t reminded = 0;             ///< reminders enqueued in the mail outbox
-  bool more = false;                    ///< more gifts may be due
-  std::vector<std::string> warnings{};  ///< one for each gift whose timer the store refuses
+  std::size_t reminded = 0;         ///< reminders enqueued in the mail outbox
+  bool more = false;                ///< more gifts may be due
+  std::vector<LogLine> warnings{};  ///< one for each gift whose timer the store refuses
 };
 
 /// One transaction of the store: short, because a caller's write may wait for it (SQLite).

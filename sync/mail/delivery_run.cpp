@@ -119,12 +119,17 @@ std::optional<store::DoNotSendEntry> bounce_of(const ClaimedMail& mail, const Se
   return entry;
 }
 
-std::string name_of(const DeliveryOutcome& outcome) {
+/// A line about one mail: that of a gift, or of a user or sender.
+LogLine line_of(LogEvent event, const DeliveryOutcome& outcome, const std::string& text) {
   const std::int64_t id = outcome.transaction.value;
-  if (store::is_test_mail(outcome.transaction))
-    return "test gift " + std::to_string(store::test_gift_of(outcome.transaction).value) + ": ";
-  if (store::is_mail_to_sender(outcome.transaction)) return "notice to a gift's sender: ";
-  return id < 0 ? "notices to user " + std::to_string(-id) + ": " : "gift " + std::to_string(id) + ": ";
+  if (store::is_test_mail(outcome.transaction)) {
+    LogLine line = gift_line(event, store::test_gift_of(outcome.transaction), text);
+    line.message = "test " + line.message;
+    return line;
+  }
+  if (store::is_mail_to_sender(outcome.transaction)) return {event, "notice to a gift's sender: " + text};
+  if (id < 0) return {event, "notices to user " + std::to_string(-id) + ": " + text};
+  return gift_line(event, outcome.transaction, text);
 }
 
 void count(DeliveryStats& stats, const DeliveryOutcome& outcome) {
@@ -134,12 +139,13 @@ void count(DeliveryStats& stats, const DeliveryOutcome& outcome) {
       break;
     case DeliveryState::undelivered:
       ++stats.undelivered;
-      stats.warnings.push_back(name_of(outcome) + "undelivered: " + outcome.reply);
+      stats.warnings.push_back(line_of(LogEvent::mail_undelivered, outcome, "undelivered: " + outcome.reply));
       break;
     case DeliveryState::uncertain:
     case DeliveryState::held:
       ++stats.uncertain;
-      stats.warnings.push_back(name_of(outcome) + "it is unknown whether its mail arrived: " + outcome.reply);
+      stats.warnings.push_back(line_of(LogEvent::mail_uncertain, outcome,
+                                       "it is unknown whether its mail arrived: " + outcome.reply));
       break;
     default:
       ++stats.deferred;
@@ -177,10 +183,13 @@ bool DeliveryRun::is_paused_by_admin() {
       std::max(health.long_pause_ended_at(), std::min(state.last_ended_at, delivery_.now_())));
   std::optional<UtcMillis>& logged = delivery_.logged_pause_;
   if (state.pause && logged != state.pause->since)
-    stats_.warnings.push_back(describe(*state.pause) + "; no mail begins until \"giftsyncctl mail resume\"");
+    stats_.warnings.push_back(
+        {LogEvent::mail_paused_by_admin,
+         describe(*state.pause) + "; no mail begins until \"giftsyncctl mail resume\""});
   else if (!state.pause && logged)
-    stats_.info_lines.push_back("mail is sent again: an admin has ended the pause that began " +
-                                to_rfc3339(*logged));
+    stats_.info_lines.push_back(
+        {LogEvent::mail_resumed_by_admin,
+         "mail is sent again: an admin has ended the pause that began " + to_rfc3339(*logged)});
   logged = state.pause ? std::optional(state.pause->since) : std::nullopt;
   return state.pause.has_value();
 }
@@ -206,7 +215,8 @@ SendPermission DeliveryRun::permission() {
     health.end_pause(*stored, delivery_.now_());
     deliveries.close_breaker(rules.daemon, health.long_pause_ended_at());
     deliveries.retry_deferred(std::nullopt, delivery_.now_());
-    stats_.info_lines.push_back("mail delivery resumed: the relay's settings were changed; trying again");
+    stats_.info_lines.push_back(
+        {LogEvent::mail_resumed, "mail delivery resumed: the relay's settings were changed; trying again"});
   } else {
     health.set_pause(std::move(stored));
   }
@@ -381,7 +391,7 @@ void DeliveryRun::record(const std::vector<EndedAttempt>& attempts) {
     if (findings.has_resumed) {
       delivery_.store_.deliveries.close_breaker(delivery_.rules_.daemon,
                                                 delivery_.health_.long_pause_ended_at());
-      stats_.info_lines.push_back("mail delivery resumed");
+      stats_.info_lines.push_back({LogEvent::mail_resumed, "mail delivery resumed"});
     }
     if (findings.has_paused) store_pause();
   }
@@ -434,7 +444,8 @@ void DeliveryRun::record_suspect(const EndedAttempt& attempt, Findings& findings
   DeliveryOutcome waiting =
       unsent(mail.claim, attempt.number, DeliveryState::queued, now + pause_millis(attempt.number), reply);
   waiting.deferred = is_refusal;
-  stats_.warnings.push_back(name_of(waiting) + "its mail waits, others are tried: " + reply);
+  stats_.warnings.push_back(
+      line_of(LogEvent::mail_waits, waiting, "its mail waits, others are tried: " + reply));
   add_outcome(mail, std::move(waiting));
   if (verdict == SuspectVerdict::undecided) return;
   has_ended_ = true;
@@ -448,8 +459,9 @@ void DeliveryRun::record_fault(const EndedAttempt& attempt, DeliveryOutcome outc
   const std::string& reason = attempt.result.reply;
   const FaultScope scope = delivery_.health_.record_fault(connection_.number, reason, delivery_.now_());
   if (scope == FaultScope::connection)
-    stats_.warnings.push_back("mail delivery: one of several connections to the relay failed and rests (" +
-                              reason + ")");
+    stats_.warnings.push_back(
+        {LogEvent::relay_connection_rests,
+         "mail delivery: one of several connections to the relay failed and rests (" + reason + ")"});
   // The mail was tried before, and since then the relay took others.
   const bool may_be_cause =
       scope == FaultScope::relay && delivery_.has_worked_ && attempt.mail.claim.turn == 0;
@@ -472,9 +484,11 @@ void DeliveryRun::store_pause() {
   pause.daemon = delivery_.rules_.daemon;
   const auto former = delivery_.store_.deliveries.breaker(pause.daemon);
   if (!former)
-    stats_.warnings.push_back("mail delivery paused (" + pause.reason + "); its mails wait, none is lost");
+    stats_.warnings.push_back(
+        {LogEvent::mail_paused, "mail delivery paused (" + pause.reason + "); its mails wait, none is lost"});
   else if (!is_same_fault(former->reason, pause.reason))
-    stats_.warnings.push_back("mail delivery still paused, now because: " + pause.reason);
+    stats_.warnings.push_back(
+        {LogEvent::mail_paused, "mail delivery still paused, now because: " + pause.reason});
   delivery_.store_.deliveries.open_breaker(pause);
 }
 
@@ -512,8 +526,8 @@ void DeliveryRun::retry_for_one_recipient(const std::vector<SuspectMail>& suspec
       return attempt_of(suspect.claim, suspect.attempt, delivery_.health_, now);
     }();
     outcomes.push_back(outcome_of(attempt, answer, now, policy_));
-    stats_.warnings.push_back(name_of(outcomes.back()) +
-                              "the relay takes other mails, but not this one: " + suspect.reply);
+    stats_.warnings.push_back(line_of(LogEvent::mail_waits, outcomes.back(),
+                                      "the relay takes other mails, but not this one: " + suspect.reply));
     if (outcomes.back().state == DeliveryState::undelivered) count(stats_, outcomes.back());
   }
   delivery_.store_.deliveries.finish(outcomes, now);

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "platform/log_line.h"
 #include "platform/time.h"
 #include "platform/ttl_cache.h"
 #include "schema/store/store.h"
@@ -68,10 +69,10 @@ struct DeliveryStats {
   std::size_t undelivered = 0;
   std::size_t deferred = 0;  ///< will be retried
   std::size_t uncertain = 0;
-  bool more = false;                    ///< more mails may be due now
-  std::vector<std::string> warnings;    ///< log lines for the operator
-  std::vector<std::string> info_lines;  ///< log lines at info level
-  std::vector<GiftEvent> events;        ///< of the accepted mails
+  bool more = false;                ///< more mails may be due now
+  std::vector<LogLine> warnings;    ///< for the operator
+  std::vector<LogLine> info_lines;  ///< at info level
+  std::vector<GiftEvent> events;    ///< of the accepted mails
 };
 
 /// What the connections of one daemon share. `store` and `rules` must outlive it; the rules do not change

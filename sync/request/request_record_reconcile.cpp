@@ -42,7 +42,8 @@ struct Reconciling {
 };
 
 void warn(Reconciling& reconciling, const std::string& text) {
-  reconciling.result.warnings.push_back("request " + reconciling.next().number + text);
+  reconciling.result.warnings.push_back(
+      request_record_line(LogEvent::request_record_changed, reconciling.next().number, text));
 }
 
 bool waits(const RequestRecordEntry& entry, UtcMillis now) {
@@ -69,8 +70,9 @@ void reset_if_replaced(Reconciling& reconciling) {
   const std::string number = reconciling.snapshot.row.text(F::number);
   const RequestRecordEntry& known = reconciling.snapshot.known;
   if (reconciling.is_new_record || number.empty() || known.number.empty() || known.number == number) return;
-  reconciling.result.warnings.push_back("request " + number + " has the Id of request " + known.number +
-                                        ", which was deleted");
+  reconciling.result.warnings.push_back(
+      request_record_line(LogEvent::request_record_changed, number,
+                          " has the Id of request " + known.number + ", which was deleted"));
   if (known.state == State::sent) return;
   reconciling.next() = RequestRecordEntry();
   reconciling.next().version = known.version;
@@ -377,7 +379,8 @@ RequestRecordReconciliation reconcile_deleted_request_record(const RequestRecord
     // A new record with this Id is not approved.
     const std::string comment = "deleted in the CRM before it was sent";
     add_transition("a CRM user", State::pending, comment);
-    result.warnings.push_back("request " + known.number + " was " + comment + "; no gift is sent for it");
+    result.warnings.push_back(request_record_line(LogEvent::request_record_changed, known.number,
+                                                  " was " + comment + "; no gift is sent for it"));
     next.state = State::pending;
     next.crm_status = CrmStatus::pending;
     set_approval(next);
@@ -389,6 +392,10 @@ RequestRecordReconciliation reconcile_deleted_request_record(const RequestRecord
 
 bool is_withdrawal(std::string_view error_log) {
   return error_log == kChangedError || error_log == kUncheckedError || error_log.starts_with(kHeldError);
+}
+
+LogLine request_record_line(LogEvent event, const std::string& number, const std::string& text) {
+  return {event, "request " + number + text, {LogField("request_record", number).not_in_text()}};
 }
 
 std::string error_log_text(std::string_view text) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "crm/crm.h"
+#include "platform/log_line.h"
 #include "schema/store/crm/request_records.h"
 #include "sync/request/request_record_state_machine.h"
 
@@ -44,9 +45,9 @@ struct RequestRecordReconciliation {
   bool is_changed = false;
   crm::RequestRecordUpdate write;  ///< `is_written` when there is something to write
   bool is_written = false;
-  bool may_claim = false;             ///< approved and due
-  bool must_send = false;             ///< claimed: its gift must be sent
-  std::vector<std::string> warnings;  ///< for the operator's log
+  bool may_claim = false;         ///< approved and due
+  bool must_send = false;         ///< claimed: its gift must be sent
+  std::vector<LogLine> warnings;  ///< for the operator's log
 };
 
 RequestRecordReconciliation reconcile_request_record(const RequestRecordSnapshot& snapshot, UtcMillis now);
@@ -57,6 +58,9 @@ RequestRecordReconciliation reconcile_deleted_request_record(const store::Reques
 /// Whether an Error Log says that the approval was withdrawn, because the record was edited or a rule asks
 /// for a person: it waits again, which is no fault.
 bool is_withdrawal(std::string_view error_log);
+
+/// A line about one request record; its sentence begins with "request R-000007".
+LogLine request_record_line(LogEvent event, const std::string& number, const std::string& text);
 
 /// A text that fits into Error Log.
 std::string error_log_text(std::string_view text);

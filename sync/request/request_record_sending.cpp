@@ -61,7 +61,8 @@ void report_failures(const RequestRecordContext& context, const std::vector<Fail
     RequestRecordEntry next = batch.works.at(failure.record_id).known;
     const std::string text = error_log_text(failure.text);
     if (next.error != text)
-      batch.stats.warnings.push_back("request " + next.number + " was not sent: " + text);
+      batch.stats.warnings.push_back(
+          request_record_line(LogEvent::request_record_not_sent, next.number, " was not sent: " + text));
     if (next.state == State::claimed) next.state = *state_after(next.state, RequestRecordAction::release);
     next.error = text;
     next.failures += 1;
@@ -333,7 +334,8 @@ void send(const RequestRecordContext& context, const Ids& claimed, RequestRecord
       if (outcome.kind == store::CreateOutcome::Kind::created)
         batch.stats.made.push_back({work.known.number, outcome.request, outcome.recipients});
       for (const store::RecentRecipient& recipient : outcome.recent)
-        batch.stats.warnings.push_back("request " + work.known.number + ": " + describe(recipient));
+        batch.stats.warnings.push_back(request_record_line(LogEvent::request_record_recent_gift,
+                                                           work.known.number, ": " + describe(recipient)));
       changes.push_back(sent_change(work, outcome.request, context.now));
     } else if (outcome.kind == store::CreateOutcome::Kind::refused && is_held_by_limits(work, outcome)) {
       waiting.push_back({record_ids[i], limits_text(outcome)});

@@ -35,7 +35,8 @@ Ids collect_ids(const RequestRecordContext& context,
       record_ids.insert(event.record_id);
     else
       stats.warnings.push_back(
-          "the Id of a request record is invalid text (not UTF-8); change it in the CRM");
+          {LogEvent::request_record_refused,
+           "the Id of a request record is invalid text (not UTF-8); change it in the CRM"});
   }
   // Never 0: due records must not wait for the end of a long import.
   const std::size_t capacity = context.max_records - record_ids.size();
@@ -145,8 +146,9 @@ void defer_refused(const RequestRecordContext& context, RequestRecordBatch& batc
       changes.push_back(
           deferred_change(work.known, context.now + std::max(work.retry_after_millis, kWriteInFlightMillis)));
     if (!work.refusal) continue;
-    batch.stats.warnings.push_back("request " + work.known.number +
-                                   ": the CRM rejected giftsync's update: " + *work.refusal);
+    batch.stats.warnings.push_back(
+        request_record_line(LogEvent::request_record_refused, work.known.number,
+                            ": the CRM rejected giftsync's update: " + *work.refusal));
     changes.push_back(deferred_change(
         work.known, context.now + std::max(work.retry_after_millis, kRefusedWriteDelayMillis)));
   }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "crm/crm.h"
+#include "platform/log_line.h"
 #include "schema/store/store.h"
 #include "sync/access/send_authorization.h"
 #include "sync/mail/delivery_rules.h"
@@ -54,7 +55,7 @@ struct RequestRecordStepStats {
   std::size_t sent = 0;
   std::size_t failed = 0;  ///< approved, but not sent: Error Log says why
   bool more = false;       ///< there is more to do at once
-  std::vector<std::string> warnings;
+  std::vector<LogLine> warnings;
   std::vector<RequestRecordSent> made;  ///< not those that an interrupted step had made
 };
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <variant>
 
 #include "crm/salesforce/calls/sign_in.h"
@@ -147,16 +146,15 @@ tl::expected<ApiResponse, ApiFault> result_of(HttpResponse response) {
 
 void log_call(const ApiRequest& request, const HttpResponse& response, std::int64_t millis) {
   const std::optional<LimitInfo> usage = usage_of(response);
-  const std::string usage_text = usage ? fmt::format("{}/{}", usage->org.used, usage->org.limit) : "";
-  const std::array<LogField, 8> fields{{{"method", std::string_view(request.method)},
-                                        {"path", std::string_view(request.path)},
-                                        {"status", std::int64_t{response.status}},
-                                        {"rows", static_cast<std::int64_t>(request.rows)},
-                                        {"sent_bytes", static_cast<std::int64_t>(response.sent_bytes)},
-                                        {"bytes", static_cast<std::int64_t>(response.body.size())},
-                                        {"millis", millis},
-                                        {"api_usage", std::string_view(usage_text)}}};
-  log_debug("Salesforce was called", fields);
+  log_debug("Salesforce was called",
+            {{"method", request.method},
+             {"path", request.path},
+             {"status", std::int64_t{response.status}},
+             {"rows", static_cast<std::int64_t>(request.rows)},
+             {"sent_bytes", static_cast<std::int64_t>(response.sent_bytes)},
+             {"bytes", static_cast<std::int64_t>(response.body.size())},
+             {"millis", millis},
+             {"api_usage", usage ? fmt::format("{}/{}", usage->org.used, usage->org.limit) : ""}});
 }
 
 }  // namespace

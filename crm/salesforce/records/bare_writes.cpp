@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <thread>
 
@@ -80,8 +79,7 @@ void BareWrites::release_lease() {
   try {
     options_.lease.release();
   } catch (const giftsync::DependencyError& fault) {
-    const std::array<LogField, 1> fields{{{"error", std::string_view(fault.what())}}};
-    log_debug("the writer's lease was not released and ends by itself", fields);
+    log_debug("the writer's lease was not released and ends by itself", {{"error", fault.what()}});
   }
 }
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstdint>
 #include <limits>
@@ -153,8 +152,9 @@ void log_refused(const std::vector<RowWrite>& writes) {
   }
   if (count == 0) return;
   const std::string reason = visible_text(first);
-  const std::array<LogField, 2> fields{{{"tasks", count}, {"first", std::string_view(reason)}}};
-  log_warning("Salesforce did not take the new Name of tasks whose gifts were relinked", fields);
+  log_event(LogEvent::crm_rows_refused,
+            "Salesforce did not take the new Name of tasks whose gifts were relinked",
+            {{"tasks", count}, {"first", reason}});
 }
 
 /// A task's Name follows its gift, unless a user changed it.
@@ -296,15 +296,18 @@ std::optional<StatusTimes> missing_times(const ApiNames& names, const GiftRecord
 struct Refused {
   std::int64_t count = 0;
   std::string first = {};
+  TransactionId first_gift = {};
 
   void add(TransactionId id, const ApiError& error) {
-    if (count++ == 0) first = fmt::format("gift {}: {}: {}", id.value, error.code, error.message);
+    if (count++ > 0) return;
+    first = fmt::format("gift {}: {}: {}", id.value, error.code, error.message);
+    first_gift = id;
   }
   void log() const {
     if (count == 0) return;
     const std::string reason = visible_text(first);
-    const std::array<LogField, 2> fields{{{"gift_records", count}, {"first", std::string_view(reason)}}};
-    log_warning("Salesforce did not take times of gift records", fields);
+    log_event(LogEvent::crm_rows_refused, "Salesforce did not take times of gift records",
+              {{"gift_records", count}, {"first", reason}, gift_field(first_gift.value).not_in_text()});
   }
 };
 
