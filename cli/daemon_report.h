@@ -32,8 +32,8 @@ struct DaemonProbe {
 };
 using ProbeDaemon = std::function<DaemonProbe(const std::string& listen)>;
 
-/// Requests /-/ready at `listen`, on the loopback address if that is all addresses. Takes two seconds at
-/// most. An answer without an instance id is that of another program.
+/// Requests /-/ready at `listen`, on the loopback address if that is all addresses, with TLS if the daemon
+/// speaks it. Takes four seconds at most. An answer without an instance id is that of another program.
 DaemonProbe probe_daemon(const std::string& listen);
 
 struct DaemonReport {

@@ -47,7 +47,8 @@ giftsync_library(daemon/config USES platform schema crm schema/sql sync daemon/c
 giftsync_library(daemon/validation USES platform schema crm schema/store matching sync
   PRIVATE fmt::fmt nlohmann_json::nlohmann_json PkgConfig::SIMDJSON)
 giftsync_library(daemon/http USES platform schema schema/store sync daemon/validation
-  PRIVATE Poco::Net Poco::Foundation spdlog::spdlog fmt::fmt nlohmann_json::nlohmann_json PkgConfig::SIMDJSON Threads::Threads
+  PRIVATE Poco::Net Poco::Foundation spdlog::spdlog fmt::fmt nlohmann_json::nlohmann_json PkgConfig::SIMDJSON OpenSSL::SSL
+          OpenSSL::Crypto Threads::Threads
   PRECOMPILE <chrono> <mutex> <fmt/format.h>)
 giftsync_library(daemon/mail USES platform schema schema/store sync daemon/content
   PRIVATE CURL::libcurl PkgConfig::GMIME giftsync::mustache fmt::fmt)

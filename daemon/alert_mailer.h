@@ -1,4 +1,4 @@
-// daemon: mails admins when a condition of the status begins and when it ends (OPS-40 to OPS-43), past the
+// daemon: mails admins when a condition of the status begins and when it ends (OPS-43 to OPS-46), past the
 // mail outbox, so that such a mail leaves also while that is paused. Of one thread, but for stop().
 #pragma once
 

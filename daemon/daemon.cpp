@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "daemon/config/effective_settings.h"
+#include "daemon/config/text_checks.h"
 #include "daemon/wiring/database_config.h"
 #include "platform/clock.h"
 #include "platform/dependency_error.h"
@@ -27,6 +28,14 @@ constexpr std::chrono::seconds kLongestMail(90);
 /// Few scrape, and a scrape has no body.
 constexpr std::size_t kMaxMetricsConnections = 32;
 constexpr std::size_t kMaxMetricsBodyBytes = 1024;
+
+/// A browser keeps it for a host with all its ports: no URL without TLS may lead there.
+bool sends_hsts(const config::ServerSettings& server, http::ListenerScope scope) {
+  const auto is_https = [](const std::string& url) { return url.starts_with("https:"); };
+  if (config::host_of_url(server.base_url) == config::host_of_url(server.admin_url))
+    return is_https(server.base_url) && is_https(server.admin_url);
+  return (!scope.base || is_https(server.base_url)) && (!scope.admin || is_https(server.admin_url));
+}
 
 http::HttpResponse serve_nothing(const http::HttpRequest&) {
   return {503, {}, {}};
@@ -98,6 +107,8 @@ std::vector<std::string> Listeners::open(const config::Settings& settings) {
   const std::vector<Listener*> open = find_open(addresses);
   std::vector<Listener> opened;
   std::vector<std::string> names;
+  auto tls = make_tls(settings, system_now());
+  if (!tls) throw std::runtime_error(tls.error());
   for (std::size_t i = 0; i < addresses.size(); ++i) {
     const Listener* listener = open[i];
     if (!listener) {
@@ -110,6 +121,7 @@ std::vector<std::string> Listeners::open(const config::Settings& settings) {
     names.push_back(listener->server->listen_address());
   }
   opened_ = std::move(opened);
+  next_tls_ = std::move(*tls);
   return names;
 }
 
@@ -118,6 +130,8 @@ void Listeners::serve(const config::Settings& settings, Application& application
   const std::vector<Address> addresses = addresses_of(settings);
   const std::vector<Listener*> open = find_open(addresses);
   std::vector<Listener> next;
+  tls_ = std::exchange(next_tls_, nullptr);
+  tls_watch_.watch(tls_);
   for (std::size_t i = 0; i < addresses.size(); ++i) {
     const Address& address = addresses[i];
     if (open[i]) {
@@ -127,9 +141,13 @@ void Listeners::serve(const config::Settings& settings, Application& application
       opened_.erase(opened_.begin());
     }
     http::HttpServer& server = *next.back().server;
-    server.exchange(options_for(settings, address),
-                    address.is_metrics ? metrics_of(application) : router_of(application, address.scope),
-                    use);
+    http::HttpServerOptions options = options_for(settings, address);
+    if (!address.is_metrics) {
+      options.tls = tls_;
+      options.sends_hsts = sends_hsts(settings.server, address.scope);
+    }
+    server.exchange(
+        options, address.is_metrics ? metrics_of(application) : router_of(application, address.scope), use);
     if (!open[i]) server.start();
   }
   const std::vector<Listener> former = std::exchange(listeners_, std::move(next));

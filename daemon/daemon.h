@@ -19,6 +19,7 @@
 #include "daemon/config/settings.h"
 #include "daemon/http/http_server.h"
 #include "daemon/metrics/metrics.h"
+#include "daemon/tls_settings.h"
 #include "platform/clock.h"
 #include "schema/store/daemon_instances.h"
 
@@ -36,8 +37,8 @@ class Listeners {
       : inherited_(std::move(inherited)), metrics_(metrics) {}
 
   /// Opens the addresses of `settings` that are not open yet; they serve nothing before serve(). Returns all
-  /// addresses of `settings` ("127.0.0.1:8480"). Throws std::runtime_error when one cannot be listened on;
-  /// then nothing has changed.
+  /// addresses of `settings` ("127.0.0.1:8480"). Throws std::runtime_error when one cannot be listened on, or
+  /// when certificate and key cannot be used; then nothing has changed.
   std::vector<std::string> open(const config::Settings& settings);
   /// After open() with the same settings: requests that begin from now on are handled by `application`'s
   /// router within the limits of `settings`, those at metrics.listen by its serve_metrics(). Addresses that
@@ -47,6 +48,12 @@ class Listeners {
              const std::shared_ptr<const void>& use) noexcept;
   /// Closes what open() has opened and serve() does not serve yet.
   void discard_opened() { opened_.clear(); }
+  /// Takes a changed certificate and key for connections that begin from now on. Every second or so.
+  void check_certificate(const config::Settings& settings) { tls_watch_.check(settings, system_now()); }
+  /// Of the certificate in use; nothing without `server.tls`.
+  std::optional<UtcMillis> certificate_expiry() const {
+    return tls_ ? std::optional(tls_->not_after()) : std::nullopt;
+  }
   /// Requests in progress get their response first. `is_followed`: another process goes on behind the same
   /// sockets. For two seconds before, each response ends its connection, so that those that are kept open
   /// learn it and none is refused.
@@ -71,8 +78,11 @@ class Listeners {
   metrics::Metrics& metrics_;
   /// The budget of all servers together.
   const std::shared_ptr<http::BodyBudget> body_budget_ = std::make_shared<http::BodyBudget>();
-  std::vector<Listener> listeners_;  ///< in the order of the settings
-  std::vector<Listener> opened_;     ///< by open(), for serve()
+  std::vector<Listener> listeners_;             ///< in the order of the settings
+  std::vector<Listener> opened_;                ///< by open(), for serve()
+  std::shared_ptr<http::TlsContext> tls_;       ///< of all listeners; null: plain HTTP
+  std::shared_ptr<http::TlsContext> next_tls_;  ///< by open(), for serve()
+  TlsWatch tls_watch_;
 };
 
 // The row in the store by which giftsyncctl knows this daemon: what runs here, with which settings,
@@ -138,6 +148,9 @@ class Daemon {
   std::vector<int> listening_sockets() const { return listeners_.sockets(); }
   /// Another process will serve the same sockets when this one has ended.
   void expect_successor() { has_successor_ = true; }
+  void check_certificate(const config::Settings& settings) { listeners_.check_certificate(settings); }
+  /// When the certificate in use expires; nothing without `server.tls`.
+  std::optional<UtcMillis> certificate_expiry() const { return listeners_.certificate_expiry(); }
   /// False when a worker's heartbeat is too old; the systemd watchdog is then not notified.
   bool workers_alive() const { return serving_.application->workers_alive(); }
   /// Whether the server secret was rotated and its file is here (OPS-38); false for a while after an attempt.

@@ -178,14 +178,25 @@ void announce(const Daemon& daemon, const config::Settings& settings) {
                         wiring::store_location(settings),
                         wiring::crm_capabilities(settings).has_package ? "built-in, in the store's database"
                                                                        : wiring::crm_location(settings)));
-  for (const std::string& address : addresses)
-    log_event(LogEvent::daemon_listens, fmt::format("listening on http://{}", address));
+  for (const std::string& address : addresses) {
+    const bool is_metrics = !settings.metrics.listen.empty() && &address == &addresses.back();
+    const bool is_tls = !is_metrics && !settings.server.tls.certificate.empty();
+    log_event(LogEvent::daemon_listens,
+              fmt::format("listening on {}://{}", is_tls ? "https" : "http", address));
+  }
   sd_notifyf(0, "READY=1\nSTATUS=Listening on %s with %s", addresses.front().c_str(), settings.file.c_str());
+}
+
+/// What a start or reload with these settings would refuse, as far as this machine's files show.
+std::vector<std::string> local_faults(const config::Settings& settings) {
+  std::vector<std::string> faults = wiring::local_faults(settings);
+  if (auto tls = make_tls(settings, system_now()); !tls) faults.push_back(std::move(tls.error()));
+  return faults;
 }
 
 /// Why the new settings cannot be used now.
 std::vector<std::string> reload_faults(const config::Settings& settings) {
-  std::vector<std::string> faults = wiring::local_faults(settings);
+  std::vector<std::string> faults = local_faults(settings);
   if (!faults.empty()) return faults;
   try {
     if (wiring::existing_store_version(settings) == 0)
@@ -258,6 +269,7 @@ void serve(Daemon& daemon, config::Settings& settings, KeptSockets& sockets) {
       log_event(LogEvent::reload_waits,
                 "the reload waits until a mail or request that began before the last reload has ended");
     }
+    daemon.check_certificate(settings);
     if (daemon.should_follow_rotation(settings)) {
       const WatchdogExtension extension;
       daemon.follow_rotation(settings);
@@ -284,7 +296,9 @@ std::string describe(const config::Settings& settings, const DependencyError& fa
 /// Lists what a start with these settings would refuse; changes nothing.
 int check_settings(const config::Settings& settings, bool offline) {
   print_lines(settings.warnings);
-  std::vector<std::string> faults = wiring::local_faults(settings);
+  if (const auto tls = make_tls(settings, system_now()))
+    print_lines(tls_warnings(settings, tls->get(), system_now()));
+  std::vector<std::string> faults = local_faults(settings);
   if (faults.empty() && !offline) {
     try {
       wiring::DatabaseFindings found = wiring::check_databases(settings);
@@ -316,8 +330,9 @@ int run_daemon(config::Settings& settings, KeptSockets& sockets) {
   limit_heaps();
   set_up_logging(settings.log.level, settings.log.json);
   log_warnings(settings);
+  const auto tls = make_tls(settings, system_now());
   for (const auto& fault : {wiring::store_directory_fault(settings), wiring::mail_directory_fault(settings),
-                            wiring::relay_fault(settings)}) {
+                            wiring::relay_fault(settings), tls ? std::nullopt : std::optional(tls.error())}) {
     if (!fault) continue;
     log_event(LogEvent::daemon_failed, fmt::format("cannot start: {}", *fault));
     return EX_CONFIG;

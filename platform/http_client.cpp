@@ -107,6 +107,10 @@ void set_connection_options(CURL* handle, const HttpClientOptions& options) {
     curl_easy_setopt(handle, CURLOPT_LOW_SPEED_LIMIT, kSlowBytesPerSecond);
     curl_easy_setopt(handle, CURLOPT_LOW_SPEED_TIME, static_cast<long>(options.stalled_seconds));
   }
+  if (!options.verify_tls) {
+    curl_easy_setopt(handle, CURLOPT_SSL_VERIFYPEER, 0L);
+    curl_easy_setopt(handle, CURLOPT_SSL_VERIFYHOST, 0L);
+  }
   if (!options.ca_file.empty()) curl_easy_setopt(handle, CURLOPT_CAINFO, options.ca_file.c_str());
 }
 
@@ -278,7 +282,8 @@ HttpGetResponse http_get(const HttpGetRequest& request, const std::function<bool
                      .timeout_millis = request.timeout_millis,
                      .stalled_seconds = kStalledSeconds,
                      .plain_http = request.https_only ? PlainHttp::nowhere : PlainHttp::anywhere,
-                     .bypass_proxy = request.bypass_proxy});
+                     .bypass_proxy = request.bypass_proxy,
+                     .verify_tls = request.verify_tls});
   HttpResponse response = client.send({.url = request.url, .headers = request.headers}, keep_going);
   HttpGetResponse got;
   got.status = response.status;

@@ -1,6 +1,6 @@
-// platform: HTTP requests (libcurl). TLS is verified, redirects are not followed, and the caller bounds bytes
-// and time. HttpClient sends requests of any method over a connection that stays open; http_get() sends one
-// GET. Any thread.
+// platform: HTTP requests (libcurl). TLS is verified unless a request says otherwise, redirects are not
+// followed, and the caller bounds bytes and time. HttpClient sends requests of any method over a connection
+// that stays open; http_get() sends one GET. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -30,6 +30,7 @@ struct HttpClientOptions {
   std::int64_t stalled_seconds = 0;  ///< fewer than 10 bytes a second for so long end a request; 0: no limit
   PlainHttp plain_http = PlainHttp::to_loopback;
   bool bypass_proxy = false;  ///< ignore http_proxy, for requests to this host itself
+  bool verify_tls = true;  ///< false: any certificate will do, for a server of this host that gets no secret
 };
 
 struct HttpRequest {
@@ -86,6 +87,7 @@ struct HttpGetRequest {
   std::int64_t timeout_millis = 60'000;
   bool https_only = false;
   bool bypass_proxy = false;  ///< ignore http_proxy, for requests to this host itself
+  bool verify_tls = true;  ///< false: any certificate will do, for a server of this host that gets no secret
 };
 
 struct HttpGetResponse {

@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kPageStart = R"(# Events of the log
 
-Each line of the daemon's log from level info on is of one of these kinds ([OPS-40](../design/operations-model.md#ops-40)). In the
+Each line of the daemon's log from level info on is of one of these kinds ([OPS-47](../design/operations-model.md#ops-47)). In the
 journal its id is the field `MESSAGE_ID`: `journalctl MESSAGE_ID=ID` has all lines of a kind, and `journalctl -x` shows what is
 written here. [monitoring.md](monitoring.md#one-gift-in-the-log) has the other fields. The page is made from the table in
 `platform/log_events.cpp`.

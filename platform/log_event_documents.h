@@ -1,4 +1,4 @@
-// platform: the documents of the log's kinds of lines, made from their table (OPS-40). The build writes them
+// platform: the documents of the log's kinds of lines, made from their table (OPS-47). The build writes them
 // with daemon/config/settings_documents_main.cpp; docs/operations/events.md is a copy of the first.
 #pragma once
 

@@ -1,7 +1,7 @@
 // platform: what a log line consists of: the kind of its event, a sentence, and fields that programs look
 // for. Whoever may not log itself (sync, matching, the store) returns lines, and its caller logs them. The
 // kinds are one table (log_events.cpp), from which docs/operations/events.md and the journal's message
-// catalog are made (OPS-40).
+// catalog are made (OPS-47).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// sync: which mails tell admins that conditions of the status (sync/attention.h) have begun and ended (OPS-40
-// to OPS-42). What lasts shorter than the digest time is not mailed. Pure.
+// sync: which mails tell admins that conditions of the status (sync/attention.h) have begun and ended (OPS-43
+// to OPS-45). What lasts shorter than the digest time is not mailed. Pure.
 #pragma once
 
 #include <cstdint>

@@ -63,6 +63,15 @@ Findings faulty_settings(const Facts& facts) {
            "giftsyncd --check lists every fault"}};
 }
 
+Findings ending_certificate(const Facts& facts, bool has_expired) {
+  if (!facts.certificate || facts.certificate->has_expired != has_expired) return {};
+  const auto& [file, not_after, expired] = *facts.certificate;
+  return {{"the certificate in " + file +
+               (expired ? " has expired, so clients refuse giftsyncd, since " : " expires at ") +
+               minute_text(not_after) + " UTC",
+           "renew it; giftsyncd takes the new files by itself, without a reload"}};
+}
+
 Findings full_disk(const Facts& facts) {
   if (facts.full_disk.empty()) return {};
   return {{facts.full_disk, "free some space there; giftsyncd then goes on by itself"}};
@@ -271,6 +280,10 @@ constexpr Condition kConditions[] = {
     {"daemon.unseen", Part::daemon, unseen_daemons},
     {"daemon.reload_refused", Part::daemon, refused_reloads},
     {"daemon.settings_faulty", Part::daemon, faulty_settings},
+    {"tls.certificate_expired", Part::daemon,
+     [](const Facts& facts) { return ending_certificate(facts, true); }},
+    {"tls.certificate_expiring", Part::daemon,
+     [](const Facts& facts) { return ending_certificate(facts, false); }},
     {"store.disk_full", Part::store, full_disk},
     {"store.gifts_in_future", Part::store, gifts_in_future},
     {"mail.paused", Part::mail, paused_mail},

@@ -51,13 +51,21 @@ struct UsedUpBudget {
 };
 inline constexpr std::size_t kMaxUsedUpBudgets = 20;
 
+/// The certificate of `server.tls` that expires within days, or has expired.
+struct EndingCertificate {
+  std::string file;
+  UtcMillis not_after;
+  bool has_expired = false;
+};
+
 /// Everything that the conditions look at.
 struct AttentionFacts {
   std::string program = "giftsyncctl ";  ///< for commands that can be copied
   std::vector<store::SeenDaemonInstance> daemons = {};
   std::vector<Finding> daemon_faults = {};        ///< by who has asked the daemons
   std::vector<std::string> settings_faults = {};  ///< of the file on disk
-  std::string full_disk = {};                     ///< what is full, as a sentence's beginning; empty: none is
+  std::optional<EndingCertificate> certificate = {};
+  std::string full_disk = {};  ///< what is full, as a sentence's beginning; empty: none is
   std::int64_t gifts_in_future = 0;
   std::vector<store::CircuitBreaker> mail_pauses = {};
   std::optional<store::MailPause> admin_pause = {};  ///< of all mail

@@ -348,6 +348,34 @@ void check_metrics_listener(ParsedConfig& parsed) {
                                  "only the monitoring's network reach it"});
 }
 
+/// A pair has two files, and its listeners are reached by https:// URLs alone.
+void check_tls(ParsedConfig& parsed) {
+  const std::string certificate = "server.tls.certificate";
+  const std::string key = "server.tls.key";
+  const std::string version = "server.tls.minimum_version";
+  if (!parsed.has(certificate) && !parsed.has(key)) {
+    if (parsed.has(version))
+      refuse_without_effect(parsed, version, "a missing server.tls.certificate",
+                            "only with server.tls.certificate",
+                            "remove it, or add server.tls.certificate and server.tls.key");
+    return;
+  }
+  if (parsed.has(certificate) != parsed.has(key)) {
+    const std::string& present = parsed.has(certificate) ? certificate : key;
+    const std::string& missing = parsed.has(certificate) ? key : certificate;
+    parsed.refuse(missing, "nothing beside " + present, "both or neither",
+                  "add " + missing + ", or remove " + present);
+  }
+  const ServerSettings& server = parsed.settings.server;
+  for (const auto& [path, url] :
+       {std::pair{"server.base_url", &server.base_url}, std::pair{"server.admin_url", &server.admin_url}}) {
+    if (parsed.is_faulty(path) || !url->starts_with("http:")) continue;
+    parsed.refuse(path, in_quotes(*url) + " beside server.tls",
+                  "with server.tls an https:// URL: both addresses speak TLS",
+                  "write https://, or remove server.tls where a proxy does TLS");
+  }
+}
+
 /// A trusted address may say who calls: with all addresses, limits per address and logged addresses are the
 /// caller's choice.
 void warn_of_trusted_world(ParsedConfig& parsed) {
@@ -371,7 +399,7 @@ void warn_of_plaintext_urls(ParsedConfig& parsed) {
     if (!url->starts_with("http:") || !is_public_host(host_of_url(*url))) continue;
     parsed.warnings.push_back({parsed.line_of(key), key,
                                in_quotes(*url) + " is public and without TLS, so " + what +
-                                   " are sent unencrypted; use https:// and a TLS proxy"});
+                                   " are sent unencrypted; use https:// with server.tls or a TLS proxy"});
   }
 }
 
@@ -421,7 +449,8 @@ void check_console(ParsedConfig& parsed) {
   parsed.refuse(
       "console.enabled", fmt::format("true, while server.admin_url is {}", in_quotes(url)),
       "true only with an https:// server.admin_url, or one of this host",
-      "put a TLS proxy in front and make server.admin_url its https:// URL, or remove console.enabled");
+      "set server.tls or put a TLS proxy in front, and make server.admin_url the https:// URL; or remove "
+      "console.enabled");
 }
 
 /// A database in the settings: the store's or an external CRM's.
@@ -563,6 +592,7 @@ void cross_check(ParsedConfig& parsed, const std::filesystem::path& folder) {
   }
   check_listeners(parsed);
   check_metrics_listener(parsed);
+  check_tls(parsed);
   warn_of_trusted_world(parsed);
   warn_of_plaintext_urls(parsed);
   warn_of_allowed_domains(parsed);

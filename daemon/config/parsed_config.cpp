@@ -16,11 +16,6 @@ std::string joined(const std::string& section_path, const std::string& name) {
   return section_path.empty() ? name : section_path + "." + name;
 }
 
-bool is_unavailable(const std::string& path) {
-  const std::vector<std::string>& keys = unavailable_keys();
-  return std::find(keys.begin(), keys.end(), path) != keys.end();
-}
-
 /// Text after a forgotten colon may be a secret, so only names are shown.
 bool is_showable_name(const std::string& key) {
   constexpr std::size_t kMaxShownName = 64;
@@ -158,11 +153,6 @@ void parse_entry(const std::string& section_path, const YamlEntry& child, const 
   const std::string path = joined(section_path, child.key);
   // "log.level" at the top level is not the key level in section log.
   if (child.key.find('.') != std::string::npos) return report_unknown_key(section_path, child, parsed);
-  if (is_unavailable(path)) {
-    parsed.faults.push_back(
-        {child.line, path, "a key that is not available in this version", "", "remove it"});
-    return;
-  }
   if (names_in_section(path).empty() && find_settings_key(path) == nullptr)
     return report_unknown_key(section_path, child, parsed);
   parsed.lines.emplace(path, child.line);

@@ -22,6 +22,23 @@
 namespace giftsync::config {
 namespace {
 
+constexpr std::string_view kCredential = "credential:";
+
+/// Where systemd provides the credential.
+tl::expected<std::filesystem::path, SecretFault> credential_path(const std::string& name) {
+  const char* folder = std::getenv("CREDENTIALS_DIRECTORY");
+  if (folder == nullptr)
+    return tl::unexpected(
+        SecretFault{"the credential " + in_quotes(name) + " without $CREDENTIALS_DIRECTORY",
+                    "add LoadCredential=" + name +
+                        ":PATH to the systemd unit; for a command on the host of the running service set "
+                        "CREDENTIALS_DIRECTORY=/run/credentials/giftsyncd.service; or name a file"});
+  if (name.empty() || name.find('/') != std::string::npos)
+    return tl::unexpected(SecretFault{"the credential " + in_quotes(name),
+                                      "write the name that LoadCredential= gives it, without a slash"});
+  return std::filesystem::path(folder) / name;
+}
+
 /// A value of the file with what is needed to parse it.
 struct Value {
   const SettingsKey& key;
@@ -187,7 +204,12 @@ std::optional<std::vector<std::string>> parsed_by(const TextList& rule, const Va
 std::optional<std::string> parsed_by(const FilePath& rule, const Value& value) {
   const std::optional<std::string> text = text_of(value, value.node);
   if (!text) return std::nullopt;
-  const std::filesystem::path path = (value.folder / *text).lexically_normal();
+  const bool is_credential = rule.may_be_credential && text->starts_with(kCredential);
+  const auto credential =
+      is_credential ? credential_path(text->substr(kCredential.size())) : value.folder / *text;
+  if (!credential)
+    return refuse(value, value.node.line, credential.error().found, credential.error().next_step);
+  const std::filesystem::path path = credential->lexically_normal();
   if (rule.must_be_readable && ::access(path.c_str(), R_OK) != 0) {
     const std::string reason = std::generic_category().message(errno);
     return refuse(value, value.node.line,
@@ -338,18 +360,8 @@ Outcome from_environment(const std::string& name) {
 }
 
 Outcome from_credential(const std::string& name) {
-  const char* folder = std::getenv("CREDENTIALS_DIRECTORY");
-  if (folder == nullptr) {
-    return refused("the credential " + in_quotes(name) + " without $CREDENTIALS_DIRECTORY",
-                   "add LoadCredential=" + name +
-                       ":PATH to the systemd unit; for a command on the host of the running service set "
-                       "CREDENTIALS_DIRECTORY=/run/credentials/giftsyncd.service; or use file:PATH");
-  }
-  if (name.empty() || name.find('/') != std::string::npos) {
-    return refused("the credential " + in_quotes(name),
-                   "write the name that LoadCredential= gives it, without a slash");
-  }
-  return from_file(std::filesystem::path(folder) / name);
+  const auto path = credential_path(name);
+  return path ? from_file(*path) : tl::unexpected(path.error());
 }
 
 }  // namespace
@@ -363,7 +375,6 @@ std::string secret_provenance(const std::string& reference) {
 Outcome fetch_secret(const std::string& reference, const std::filesystem::path& folder) {
   constexpr std::string_view kFile = "file:";
   constexpr std::string_view kEnvironment = "env:";
-  constexpr std::string_view kCredential = "credential:";
   if (reference.starts_with(kFile)) return from_file(folder / reference.substr(kFile.size()));
   if (reference.starts_with(kEnvironment)) return from_environment(reference.substr(kEnvironment.size()));
   if (reference.starts_with(kCredential)) return from_credential(reference.substr(kCredential.size()));

@@ -31,30 +31,46 @@ TextForm listen_form() {
 
 KeyTable server_keys() {
   using S = ServerSettings;
+  using T = TlsSettings;
+  const std::string kPemFile = "a PEM file's path, or credential:NAME";
   const TextForm address = listen_form();
-  return {{"server.listen", "Address and port that the daemon listens on; port 0 means any free port.",
-           Text{setting(&Settings::server, &S::listen), address}},
-          {"server.admin_listen",
-           "If set, the paths of admin_url are served on this address and port only.",
-           Text{setting(&Settings::server, &S::admin_listen), address},
-           {.example = "\"127.0.0.1:8481\""}},
-          {"server.base_url",
-           "The public URL. Recipients open its pages ({base_url}/g/...), API clients send gifts to it "
-           "({base_url}/api/v1/gift_requests); links in mails begin with it.",
-           Text{setting(&Settings::server, &S::base_url), kWebUrl},
-           {.example = "\"http://127.0.0.1:8480\"", .is_required = true}},
-          {"server.admin_url",
-           "The URL for the company's own systems and staff: sources' webhooks "
-           "({admin_url}/api/v1/webhooks/...), the CRM and its request records "
-           "({admin_url}/api/v1/request_records). It may equal base_url, or be reachable inside the company "
-           "only.",
-           Text{setting(&Settings::server, &S::admin_url), kWebUrl},
-           {.example = "\"http://127.0.0.1:8480\"", .is_required = true}},
-          {"server.trusted_proxies", "Addresses or CIDR blocks of the proxies whose X-Forwarded-For counts.",
-           TextList{setting(&Settings::server, &S::trusted_proxies),
-                    0,
-                    kMaxProxies,
-                    {"an address or CIDR block such as 10.0.0.0/8", check_address_block}}}};
+  return {
+      {"server.listen", "Address and port that the daemon listens on; port 0 means any free port.",
+       Text{setting(&Settings::server, &S::listen), address}},
+      {"server.admin_listen",
+       "If set, the paths of admin_url are served on this address and port only.",
+       Text{setting(&Settings::server, &S::admin_listen), address},
+       {.example = "\"127.0.0.1:8481\""}},
+      {"server.base_url",
+       "The public URL. Recipients open its pages ({base_url}/g/...), API clients send gifts to it "
+       "({base_url}/api/v1/gift_requests); links in mails begin with it.",
+       Text{setting(&Settings::server, &S::base_url), kWebUrl},
+       {.example = "\"http://127.0.0.1:8480\"", .is_required = true}},
+      {"server.admin_url",
+       "The URL for the company's own systems and staff: sources' webhooks "
+       "({admin_url}/api/v1/webhooks/...), the CRM and its request records "
+       "({admin_url}/api/v1/request_records). It may equal base_url, or be reachable inside the company "
+       "only.",
+       Text{setting(&Settings::server, &S::admin_url), kWebUrl},
+       {.example = "\"http://127.0.0.1:8480\"", .is_required = true}},
+      {"server.trusted_proxies", "Addresses or CIDR blocks of the proxies whose X-Forwarded-For counts.",
+       TextList{setting(&Settings::server, &S::trusted_proxies),
+                0,
+                kMaxProxies,
+                {"an address or CIDR block such as 10.0.0.0/8", check_address_block}}},
+      {"server.tls.certificate",
+       "The server's certificate, with the intermediate certificates after it. base_url and admin_url must "
+       "then be https. A pair that changes is used within seconds, without a reload.",
+       FilePath{setting(&Settings::server, &S::tls, &T::certificate), kPemFile, false, true},
+       {.example = "\"/etc/giftsync/tls/fullchain.pem\"", .only_beside = "server.tls.key"}},
+      {"server.tls.key",
+       "Its private key, without a passphrase. A file that all users of the host can read is refused.",
+       FilePath{setting(&Settings::server, &S::tls, &T::key), kPemFile, false, true},
+       {.example = "\"/etc/giftsync/tls/privkey.pem\"", .only_beside = "server.tls.certificate"}},
+      {"server.tls.minimum_version",
+       "The lowest version of TLS that clients may use.",
+       choice({"1.2", "1.3"}, setting(&Settings::server, &S::tls, &T::requires_1_3)),
+       {.only_beside = "server.tls.certificate"}}};
 }
 
 KeyTable limit_keys() {
@@ -400,7 +416,9 @@ KeyTable log_keys() {
   return {
       {"log.level", "The lowest level that is logged.",
        string_choice({"debug", "info", "warning", "error"}, setting(&Settings::log, &LogSettings::level))},
-      {"log.format", "One line of text or one JSON object for each event. In systemd's journal it is the message of an entry, "
+      {"log.format",
+       "One line of text or one JSON object for each event. In systemd's journal it is the message of an "
+       "entry, "
        "which has the same fields with either: journalctl TRANSACTION=17.",
        choice({"text", "json"}, setting(&Settings::log, &LogSettings::json))}};
 }
@@ -421,11 +439,6 @@ const std::vector<SettingsKey>& settings_keys() {
   return keys;
 }
 
-const std::vector<std::string>& unavailable_keys() {
-  static const std::vector<std::string> keys{"server.tls"};
-  return keys;
-}
-
 // The sections of giftsyncd.yaml. `schema` holds what the JSON Schema cannot derive from single keys: the
 // counterparts of cross_checks.cpp, crm_checks.cpp, source_checks.cpp and sso_checks.cpp.
 
@@ -437,6 +450,11 @@ constexpr const char* kWholeFileSchema = R"([
   {"if": {"required": ["crm"], "properties": {"crm": {"type": "object", "required": ["salesforce"], "properties":
      {"salesforce": {"type": "object", "required": ["mode"], "properties": {"mode": {"const": "bare"}}}}}}},
    "then": {"properties": {"requests": {"properties": {"enabled": {"const": false}}}}}}])";
+
+constexpr const char* kServerSchema = R"([
+  {"if": {"properties": {"tls": {"type": "object", "required": ["certificate"]}}, "required": ["tls"]},
+   "then": {"properties": {"base_url": {"pattern": "^[Hh][Tt][Tt][Pp][Ss]:"},
+     "admin_url": {"pattern": "^[Hh][Tt][Tt][Pp][Ss]:"}}}}])";
 
 constexpr const char* kCrmSchema = R"([
   {"if": {"properties": {"type": {"const": "salesforce"}}, "required": ["type"]},
@@ -492,7 +510,8 @@ constexpr const char* kConnectionSchema = R"([
 const std::vector<SettingsSection>& settings_sections() {
   static const std::vector<SettingsSection> sections{
       {"", "The settings of giftsyncd.", kWholeFileSchema},
-      {"server", "Where the daemon listens, and the URLs under which it is reached."},
+      {"server", "Where the daemon listens, and the URLs under which it is reached.", kServerSchema},
+      {"server.tls", "TLS on both addresses; without it the daemon speaks plain HTTP, for a proxy with TLS."},
       {"limits", "Limits for callers."},
       {"sending", "To whom gifts are sent, how many, and for how much."},
       {"sending.budgets",

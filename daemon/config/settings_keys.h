@@ -66,7 +66,8 @@ struct TextList {
 struct FilePath {
   Accessor<std::string> accessor;
   std::string allowed;
-  bool must_be_readable;  ///< the file must exist; else it may be created later
+  bool must_be_readable;           ///< the file must exist; else it may be created later
+  bool may_be_credential = false;  ///< credential:NAME is the path of systemd's credential
 };
 
 /// A reference to a secret (secrets.h).
@@ -163,10 +164,6 @@ const std::vector<SettingsKey>& settings_keys();
 
 /// Every section, lists included.
 const std::vector<SettingsSection>& settings_sections();
-
-/// Keys and sections that are planned but not available in this version. They are refused, since an ignored
-/// setting would appear to work.
-const std::vector<std::string>& unavailable_keys();
 
 /// Null when there is no such key.
 const SettingsKey* find_settings_key(std::string_view path);

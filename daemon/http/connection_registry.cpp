@@ -101,11 +101,12 @@ void ConnectionRegistry::wait_until_empty() {
 }
 
 ConnectionRegistry::Slot::Slot(ConnectionRegistry& registry, int descriptor, const IpAddress& peer,
-                               bool exempt)
+                               bool exempt, bool ends_itself)
     : registry_(registry),
       descriptor_(descriptor),
       rate_limit_prefix_(peer.rate_limit_prefix()),
       exempt_(exempt),
+      ends_itself_(ends_itself),
       is_admitted_(registry_.add(*this)) {}
 
 ConnectionRegistry::Slot::~Slot() {
@@ -134,8 +135,9 @@ bool ConnectionRegistry::Slot::transition_to(Phase next) {
 }
 
 bool ConnectionRegistry::Slot::shut_down_if_state(std::uint64_t expected) {
+  const bool is_idle = phase_of(expected) == Phase::idle;
   if (!state_.compare_exchange_strong(expected, pack_state(Phase::shut_down))) return false;
-  ::shutdown(descriptor_, SHUT_RDWR);
+  ::shutdown(descriptor_, ends_itself_ && is_idle ? SHUT_RD : SHUT_RDWR);
   return true;
 }
 

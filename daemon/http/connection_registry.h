@@ -75,7 +75,9 @@ class ConnectionRegistry {
 class ConnectionRegistry::Slot {
  public:
   /// `exempt`: not counted against its address (a trusted proxy speaks for many clients).
-  Slot(ConnectionRegistry& registry, int descriptor, const IpAddress& peer, bool exempt);
+  /// `ends_itself`: of an idle connection only the reading side is shut down; its owner then ends it.
+  Slot(ConnectionRegistry& registry, int descriptor, const IpAddress& peer, bool exempt,
+       bool ends_itself = false);
   ~Slot();
   Slot(const Slot&) = delete;
   Slot& operator=(const Slot&) = delete;
@@ -110,6 +112,7 @@ class ConnectionRegistry::Slot {
   const int descriptor_;
   const IpAddress rate_limit_prefix_;
   const bool exempt_;
+  const bool ends_itself_;
   std::atomic<std::uint64_t> state_{0};  ///< microseconds of the clock << 2 | phase: when the phase began
   const bool is_admitted_;               ///< last member: other threads may use this slot from here on
 };

@@ -35,6 +35,7 @@ struct PoolMeters {
   PoolMeter sign_ins;
   PoolMeter readiness;
   PoolMeter liveness;
+  PoolMeter handshakes;
 };
 
 /// Any thread.

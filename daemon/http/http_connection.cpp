@@ -34,6 +34,8 @@ constexpr milliseconds kMemoryRetry{20};
 constexpr std::int64_t kOverloadRetrySeconds = 1;
 /// How fast a client must take a response in parts, beyond the write deadline.
 constexpr std::size_t kMinWriteBytesPerSecond = 16 * 1024;
+/// What one record of TLS holds.
+constexpr std::size_t kRecordBytes = 16 * 1024;
 /// Larger buffers are not kept between requests.
 constexpr std::size_t kKeptBytes = 4096;
 
@@ -95,14 +97,20 @@ HttpConnection::HttpConnection(tcp::socket accepted, ConnectionContext& context,
       peer_(peer_address(socket_.native_handle()).value_or(IpAddress{})),
       peer_text_(peer_.text()),
       framing_(std::numeric_limits<std::size_t>::max()),
-      slot_(std::in_place, context.registry, socket_.native_handle(), peer_, service.proxies.trusts(peer_)) {
+      tls_(service.options.tls ? service.options.tls->accept(socket_.native_handle()) : nullptr),
+      slot_(std::in_place, context.registry, socket_.native_handle(), peer_, service.proxies.trusts(peer_),
+            tls_ != nullptr) {
   framing_.set_body_limit([this](const HttpRequest& head) { return plan_body(head); });
 }
 
 void HttpConnection::start() {
   if (!slot_->is_admitted()) return close();
   context_.deadlines.add(shared_from_this());
-  enter(State::idle, context_.service.get()->options.idle_deadline_millis);
+  const std::shared_ptr<const HttpService> service = context_.service.get();
+  if (tls_)
+    enter(State::handshake, service->options.head_deadline_millis);
+  else
+    enter(State::idle, service->options.idle_deadline_millis);
   await_bytes();
 }
 
@@ -113,17 +121,92 @@ void HttpConnection::enter(State state, std::int64_t allowed_millis) {
 }
 
 void HttpConnection::await_bytes() {
+  // Not at once: a pipeline of records would call itself deeply, and others have their turn.
+  if (tls_ && !is_reading_ && state_ != State::discarding && tls_->has_unread()) {
+    is_reading_ = true;
+    return boost::asio::post(context_.io, [self = shared_from_this()] {
+      self->is_reading_ = false;
+      if (self->state_ != State::closed) self->read();
+    });
+  }
+  await(tcp::socket::wait_read);
+}
+
+void HttpConnection::await(tcp::socket::wait_type what) {
   if (is_reading_) return;
   is_reading_ = true;
-  socket_.async_wait(tcp::socket::wait_read, [self = shared_from_this()](const error_code& error) {
+  socket_.async_wait(what, [self = shared_from_this()](const error_code& error) {
     self->is_reading_ = false;
     if (self->state_ != State::closed && !error) self->read();
   });
 }
 
+/// A letter: a message of TLS begins with the byte 22.
+bool HttpConnection::begins_in_plain_text() {
+  char first = 0;
+  return ::recv(descriptor(), &first, 1, MSG_PEEK | MSG_DONTWAIT) == 1 &&
+         ((first >= 'A' && first <= 'Z') || (first >= 'a' && first <= 'z'));
+}
+
+// On a thread of its own kind: a crowd of handshakes holds up no request.
+void HttpConnection::shake_hands() {
+  if (slot_->is_shut_down()) return close();
+  if (!tls_->has_begun() && begins_in_plain_text()) {
+    tls_.reset();
+    begin_request();
+    return send_problem(400,
+                        "This port speaks TLS only, and the request came without it. Send it to an https:// "
+                        "URL.");
+  }
+  state_ = State::negotiating;
+  const Clock::time_point until = std::exchange(deadline_, DeadlineSweep::kNever);
+  context_.pools.handshakes().post([self = shared_from_this(), until] {
+    const TlsOutcome outcome = self->tls_->shake_hands();
+    boost::asio::post(self->context_.io, [self, outcome, until] { self->take_handshake(outcome, until); });
+  });
+}
+
+void HttpConnection::take_handshake(TlsOutcome outcome, Clock::time_point until) {
+  if (outcome == TlsOutcome::done) {
+    enter(State::idle, context_.service.get()->options.idle_deadline_millis);
+    return await_bytes();
+  }
+  const bool goes_on = outcome == TlsOutcome::wants_read || outcome == TlsOutcome::wants_write;
+  if (!goes_on || Clock::now() >= until) {
+    spdlog::debug("TLS handshake with {} failed: {}", peer_text_,
+                  goes_on ? "it did not end in time" : tls_->fault());
+    return close();
+  }
+  state_ = State::handshake;
+  deadline_ = until;
+  context_.deadlines.moved_to(deadline_);
+  await(outcome == TlsOutcome::wants_read ? tcp::socket::wait_read : tcp::socket::wait_write);
+}
+
+void HttpConnection::read_decrypted() {
+  // Its reading side was shut down, so that its other side can still tell.
+  if (slot_->is_shut_down()) return end();
+  const auto [outcome, count] = tls_->read(context_.buffer.get(), ConnectionContext::kBufferBytes);
+  switch (outcome) {
+    case TlsOutcome::done:
+      return take({context_.buffer.get(), count});
+    case TlsOutcome::wants_read:
+      return await_bytes();
+    case TlsOutcome::wants_write:
+      return await(tcp::socket::wait_write);
+    case TlsOutcome::ended:
+      return end_of_bytes();
+    case TlsOutcome::broken:
+      spdlog::debug("TLS connection of {} ended: {}", peer_text_, tls_->fault());
+      return close();
+  }
+}
+
 void HttpConnection::read() {
+  if (state_ == State::handshake) return shake_hands();
   if (state_ != State::idle && state_ != State::head && state_ != State::body && state_ != State::discarding)
     return;
+  if (tls_ && state_ != State::discarding) return read_decrypted();
   const ssize_t count =
       ::recv(descriptor(), context_.buffer.get(), ConnectionContext::kBufferBytes, MSG_DONTWAIT);
   if (count < 0 && would_block(errno)) return await_bytes();
@@ -133,7 +216,8 @@ void HttpConnection::read() {
 
 void HttpConnection::end_of_bytes() {
   // A close between requests needs no response.
-  if (state_ == State::idle || state_ == State::discarding) return close();
+  if (state_ == State::idle) return end();
+  if (state_ == State::discarding) return close();
   send_problem(400, "The connection ended before the request was complete.");
 }
 
@@ -210,7 +294,7 @@ void HttpConnection::go_on_reading() {
     case Stage::body:
       if (!plan_.reads_body) return handle_request();
       if (body_deadline_ == DeadlineSweep::kNever) {
-        if (framing_.expects_continue() && unread_.empty()) send_continue();
+        if (framing_.expects_continue() && unread_.empty() && !send_continue()) return close();
         enter(State::body, service_->options.body_deadline_millis);
         body_deadline_ = deadline_;
       }
@@ -248,9 +332,12 @@ void HttpConnection::handle_deadline() {
     case State::awaiting_memory:
       return retry_body();
     case State::idle:
+      return end();
+    case State::handshake:
     case State::writing:
     case State::discarding:
       return close();
+    case State::negotiating:
     case State::handling:
     case State::closed:
       deadline_ = DeadlineSweep::kNever;
@@ -258,10 +345,14 @@ void HttpConnection::handle_deadline() {
   }
 }
 
-void HttpConnection::send_continue() {
+/// False: the connection is broken.
+bool HttpConnection::send_continue() {
   constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+  // The rest of a record would have to be sent before the response.
+  if (tls_) return tls_->write(kContinue).outcome == TlsOutcome::done;
   // Nothing was sent before it that the client has not taken. If it fails, so does the response.
   static_cast<void>(::send(descriptor(), kContinue.data(), kContinue.size(), MSG_DONTWAIT | MSG_NOSIGNAL));
+  return true;
 }
 
 void HttpConnection::handle_request() {
@@ -356,7 +447,7 @@ void HttpConnection::begin_sending(HttpResponse response, std::string_view reque
   is_chunked_ = response_.next_chunk && framing_.is_http_1_1();
   // HTTP/1.0 knows no chunks: the body ends with the connection.
   if (response_.next_chunk && !is_chunked_) closes_ = true;
-  write_response_head(response_, {context_.date.now(), request_id, closes_, is_chunked_}, head_);
+  write_response_head(response_, {context_.date.now(), request_id, closes_, is_chunked_, has_hsts()}, head_);
   const bool has_body = may_have_body(framing_.request().method, response_.status);
   if (!has_body) response_.next_chunk = nullptr;
   if (!has_body || response_.next_chunk) response_.body.clear();
@@ -366,6 +457,7 @@ void HttpConnection::begin_sending(HttpResponse response, std::string_view reque
 
 /// Sends what the socket takes without waiting. False: the connection is broken.
 bool HttpConnection::send_now() {
+  if (tls_) return send_encrypted();
   const std::string_view head = std::string_view(head_).substr(std::min(sent_, head_.size()));
   const std::string_view body =
       std::string_view(response_.body).substr(sent_ > head_.size() ? sent_ - head_.size() : 0);
@@ -379,6 +471,27 @@ bool HttpConnection::send_now() {
   return true;
 }
 
+// A record holds header and body together. When one has to be sent again it is cut from the same place, so it
+// has the same bytes.
+bool HttpConnection::send_encrypted() {
+  const std::string_view body = response_.body;
+  while (sent_ < head_.size() + body.size()) {
+    std::string_view record =
+        body.substr(std::max(sent_, head_.size()) - head_.size()).substr(0, kRecordBytes);
+    if (sent_ < head_.size()) {
+      static_assert(kRecordBytes <= ConnectionContext::kBufferBytes);
+      const std::size_t of_head = head_.copy(context_.buffer.get(), kRecordBytes, sent_);
+      const std::size_t of_body = body.copy(context_.buffer.get() + of_head, kRecordBytes - of_head);
+      record = {context_.buffer.get(), of_head + of_body};
+    }
+    const auto [outcome, count] = tls_->write(record);
+    write_wants_read_ = outcome == TlsOutcome::wants_read;
+    if (outcome != TlsOutcome::done) return outcome != TlsOutcome::broken && outcome != TlsOutcome::ended;
+    sent_ += count;
+  }
+  return true;
+}
+
 void HttpConnection::go_on_sending() {
   if (!send_now()) return close();
   if (sent_ == head_.size() + response_.body.size())
@@ -387,7 +500,8 @@ void HttpConnection::go_on_sending() {
     if (!slot_->begin_slow_write()) return close();
     enter(State::writing, std::chrono::duration_cast<milliseconds>(write_left_).count());
   }
-  socket_.async_wait(tcp::socket::wait_write, [self = shared_from_this()](const error_code& error) {
+  const auto what = write_wants_read_ ? tcp::socket::wait_read : tcp::socket::wait_write;
+  socket_.async_wait(what, [self = shared_from_this()](const error_code& error) {
     if (self->state_ == State::writing && !error) self->go_on_sending();
   });
 }
@@ -434,10 +548,10 @@ void HttpConnection::take_chunk(std::string chunk, bool failed) {
 }
 
 void HttpConnection::finish_response() {
-  if (!slot_->become_idle()) return close();
+  if (!slot_->become_idle()) return end();
   const bool client_closes = framing_.stage() == Stage::complete && !framing_.keep_alive();
-  if (closes_) return client_closes && unread_.empty() ? close() : linger();
-  if (context_.registry.is_closing()) return close();
+  if (closes_) return client_closes && unread_.empty() ? end() : linger();
+  if (context_.registry.is_closing()) return end();
   become_idle();
 }
 
@@ -466,6 +580,7 @@ void HttpConnection::release_body() {
 /// Closes the sending side, then discards incoming bytes for a while. A close with unread bytes makes the
 /// kernel reset the connection, and the peer would lose the response just sent.
 void HttpConnection::linger() {
+  if (tls_) tls_->end();
   // During a stop there is no time to linger.
   if (context_.registry.is_closing() || ::shutdown(descriptor(), SHUT_WR) != 0) return close();
   release_body();
@@ -475,6 +590,11 @@ void HttpConnection::linger() {
   std::string().swap(unread_);
   enter(State::discarding, kLinger.count());
   await_bytes();
+}
+
+void HttpConnection::end() {
+  if (tls_) tls_->end();
+  close();
 }
 
 void HttpConnection::close() {
@@ -488,6 +608,13 @@ void HttpConnection::close() {
   slot_.reset();
   error_code ignored;
   socket_.close(ignored);
+}
+
+/// Whether the response tells browsers to come by TLS alone: only one that came by it may.
+bool HttpConnection::has_hsts() {
+  if (!service_->options.sends_hsts) return false;
+  return tls_ ||
+         (service_->proxies.trusts(peer_) && framing_.request().header("X-Forwarded-Proto") == "https");
 }
 
 std::string HttpConnection::client_address(const HttpRequest& request) const {

@@ -5,6 +5,7 @@
 // HandlerPool; while a response is made later (http/reply.h), no thread waits for it.
 #pragma once
 
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <cstddef>
@@ -12,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include "daemon/http/connection_registry.h"
@@ -20,6 +22,7 @@
 #include "daemon/http/http_service.h"
 #include "daemon/http/request_parser.h"
 #include "daemon/http/response_writer.h"
+#include "daemon/http/tls.h"
 
 namespace giftsync::http {
 
@@ -32,6 +35,8 @@ class HandlerPools {
   /// Makes the responses that are made later, of all kinds: what is durable already does not wait behind
   /// requests that only begin.
   HandlerPool& finishes() { return finishes_; }
+  /// Computes TLS handshakes, of a crowd too with half of the processors at most.
+  HandlerPool& handshakes() { return handshakes_; }
 
  private:
   static constexpr std::size_t kMaxQueued = 1024;
@@ -46,6 +51,8 @@ class HandlerPools {
   HandlerPool sign_ins_{"sign-ins", 16, 64, meters_->sign_ins};
   HandlerPool readiness_{"readiness", 4, 64, meters_->readiness};
   HandlerPool liveness_{"liveness", 1, 64, meters_->liveness};
+  HandlerPool handshakes_{"handshakes", std::max(1U, std::thread::hardware_concurrency() / 2), 0,
+                          meters_->handshakes};
 };
 
 /// Shared by all connections of one server and outlives them.
@@ -87,6 +94,8 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
 
  private:
   enum class State {
+    handshake,        ///< TLS: the client's next message has not arrived
+    negotiating,      ///< a thread computes with it
     idle,             ///< no byte of the next request has arrived
     head,             ///< the header is incomplete
     body,             ///< the body is
@@ -101,7 +110,12 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
   HttpConnection(boost::asio::ip::tcp::socket socket, ConnectionContext& context, const HttpService& service);
 
   void await_bytes();
+  void await(boost::asio::ip::tcp::socket::wait_type what);
   void read();
+  void read_decrypted();
+  bool begins_in_plain_text();
+  void shake_hands();
+  void take_handshake(TlsOutcome outcome, Clock::time_point until);
   void take(std::string_view bytes);
   void take_unread();
   std::size_t parse(std::string_view bytes);
@@ -124,9 +138,11 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
   void send_error(HttpResponse response);
   void send_problem(int status, std::string_view detail);
   void begin_sending(HttpResponse response, std::string_view request_id);
-  void send_continue();
+  bool send_continue();
   void go_on_sending();
   bool send_now();
+  bool send_encrypted();
+  bool has_hsts();
   void request_chunk();
   /// On a thread for handlers.
   void make_chunk_on_pool() noexcept;
@@ -136,6 +152,8 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
   void release_body();
 
   void linger();
+  /// A close that tells the client that nothing is missing.
+  void end();
   void close();
   int descriptor() { return socket_.native_handle(); }
   IpAddress client_of(const HttpRequest& request) const;
@@ -146,6 +164,7 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
   const IpAddress peer_;
   const std::string peer_text_;
   std::shared_ptr<const HttpService> service_;  ///< of the request in progress; null between requests
+  std::unique_ptr<TlsSession> tls_;             ///< null: the connection is not encrypted
   RequestFraming framing_;
   RequestPlan plan_;
   State state_ = State::idle;
@@ -153,6 +172,7 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
   bool closes_ = false;      ///< after the response in progress
   bool is_chunked_ = false;
   std::optional<Clock::time_point> complete_at_;  ///< when the request in progress was; empty before
+  bool write_wants_read_ = false;                 ///< TLS has to read before it can write
   Clock::time_point deadline_ = DeadlineSweep::kNever;
   Clock::time_point body_deadline_ = DeadlineSweep::kNever;
   Clock::time_point memory_deadline_ = DeadlineSweep::kNever;

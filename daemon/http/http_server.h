@@ -21,6 +21,7 @@
 #include "daemon/http/connection_registry.h"
 #include "daemon/http/handler_pool.h"
 #include "daemon/http/http_handler.h"
+#include "daemon/http/tls.h"
 
 namespace giftsync::http {
 
@@ -43,6 +44,8 @@ struct HttpServerOptions {
   std::vector<std::string> trusted_proxies;      ///< addresses or CIDR blocks whose X-Forwarded-For counts
   OnResponse on_response = {};                   ///< null: not called
   std::shared_ptr<PoolMeters> pool_meters = {};  ///< shared with other servers; null: of its own
+  std::shared_ptr<TlsContext> tls = {};          ///< of connections that begin from now on; null: plain HTTP
+  bool sends_hsts = false;  ///< with responses that go by TLS, here or at a trusted proxy
 };
 
 class HttpServer {

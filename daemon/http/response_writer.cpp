@@ -89,6 +89,7 @@ void write_response_head(const HttpResponse& response, const ResponseFrame& fram
   head.append("\r\nDate: ").append(frame.date);
   head.append("\r\nRequest-Id: ").append(frame.request_id);
   head.append(frame.close ? "\r\nConnection: close" : "\r\nConnection: keep-alive");
+  if (frame.has_hsts) head.append("\r\nStrict-Transport-Security: max-age=31536000");
   for (const auto& [name, value] : response.headers) {
     if (is_server_header(name)) continue;
     head.append("\r\n").append(name).append(": ");

@@ -63,7 +63,7 @@ struct SenderMailData {
 /// Returns the same bytes for the same data. Pure.
 sync::OutgoingMail compose_sender_mail(const SenderMailData& data);
 
-// Composes the mail that tells admins which conditions of the status have begun and ended (OPS-40): what it
+// Composes the mail that tells admins which conditions of the status have begun and ended (OPS-43): what it
 // is, since when, what to do next, and how long it lasted, in the words of the status. In English, as those
 // are.
 

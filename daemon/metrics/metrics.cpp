@@ -112,10 +112,11 @@ struct NamedPool {
   http::PoolMeter http::PoolMeters::*meter;
 };
 constexpr NamedPool kPools[] = {
-    {"endpoints", &http::PoolMeters::endpoints}, {"crm", &http::PoolMeters::crm},
-    {"pages", &http::PoolMeters::pages},         {"console", &http::PoolMeters::console},
-    {"sign_ins", &http::PoolMeters::sign_ins},   {"readiness", &http::PoolMeters::readiness},
-    {"liveness", &http::PoolMeters::liveness},   {"responses", &http::PoolMeters::responses}};
+    {"endpoints", &http::PoolMeters::endpoints},  {"crm", &http::PoolMeters::crm},
+    {"pages", &http::PoolMeters::pages},          {"console", &http::PoolMeters::console},
+    {"sign_ins", &http::PoolMeters::sign_ins},    {"readiness", &http::PoolMeters::readiness},
+    {"liveness", &http::PoolMeters::liveness},    {"responses", &http::PoolMeters::responses},
+    {"handshakes", &http::PoolMeters::handshakes}};
 
 std::array<Gauge, 2> pool_gauges(const http::PoolMeters& meters) {
   Gauge queued{"giftsync_http_pool_queued_requests", "Requests that wait for a thread of the pool."};

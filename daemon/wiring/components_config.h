@@ -64,7 +64,7 @@ std::set<std::string> rules_naming(const config::SendingApprovalSettings& settin
                                    const std::string& credential_prefix);
 store::HoldTerms hold_terms(const config::SendingApprovalSettings& settings);
 
-/// Which mails admins get about conditions of the status (OPS-40 to OPS-42), and one of them.
+/// Which mails admins get about conditions of the status (OPS-43 to OPS-45), and one of them.
 sync::AlertRules alert_rules(const config::AlertSettings& settings);
 sync::OutgoingMail alert_mail(const config::Settings& settings, const std::string& installation_id,
                               const sync::AlertMail& mail, const std::string& to, UtcMillis now);

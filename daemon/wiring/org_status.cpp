@@ -13,6 +13,7 @@
 #include "daemon/wiring/database_config.h"
 #include "daemon/wiring/salesforce_config.h"
 #include "daemon/wiring/store_preflight.h"
+#include "platform/server_certificate.h"
 #include "schema/store/shared_text.h"
 #include "sync/access/budget_list.h"
 
@@ -219,6 +220,15 @@ std::vector<store::SourceSummary> sources_of(const config::Settings& settings, s
   return sources;
 }
 
+/// As the file has it: a daemon uses a changed one within seconds. Nothing for a file that this user cannot
+/// read.
+std::optional<sync::EndingCertificate> ending_certificate(const config::TlsSettings& tls, UtcMillis now) {
+  if (tls.certificate.empty()) return std::nullopt;
+  const auto certificate = read_server_certificate(tls.certificate);
+  if (!certificate || certificate->not_after > now + kRenewalNoticeMillis) return std::nullopt;
+  return sync::EndingCertificate{tls.certificate, certificate->not_after, certificate->not_after <= now};
+}
+
 }  // namespace
 
 std::int64_t count_used_up_budgets(const config::Settings& settings, store::Store& store, UtcMillis now) {
@@ -250,6 +260,7 @@ sync::AttentionFacts attention_facts(const config::Settings& settings, store::St
       if (!pause.next_step.empty()) facts.crm_pauses.push_back({pause.summary, pause.next_step});
   facts.requests_in_error = stats.requests_in_error;
   facts.gifts_in_future = stats.gifts_in_future;
+  facts.certificate = ending_certificate(settings.server.tls, now);
   facts.full_disk = full_disk_clause(settings).value_or("");
   facts.sources = sources_of(settings, store);
   facts.codes = store.codes.counts(settings.catalogue.low_code_threshold);

@@ -1,4 +1,4 @@
-// Alerts from the conditions to a relay that fails (OPS-42, OPS-43).
+// Alerts from the conditions to a relay that fails (OPS-45, OPS-46).
 #include "daemon/alert_mailer.h"
 
 #include <gmock/gmock.h>

@@ -17,7 +17,7 @@ using testing::HasSubstr;
 using testing::MatchesRegex;
 using testing::Not;
 
-// OPS-40
+// OPS-47
 TEST(LogEvents, EachKindHasAnIdOfItsOwn) {
   std::set<std::string_view> ids;
   std::set<std::string_view> names;
@@ -31,7 +31,7 @@ TEST(LogEvents, EachKindHasAnIdOfItsOwn) {
   }
 }
 
-// OPS-40
+// OPS-47
 TEST(LogEvents, AnErrorHasANextStep) {
   for (const LogEventKind& kind : log_event_kinds()) {
     const bool needs_step = kind.level == LogLevel::error && kind.event != LogEvent::response_broken;
@@ -39,7 +39,7 @@ TEST(LogEvents, AnErrorHasANextStep) {
   }
 }
 
-// OPS-40
+// OPS-47
 TEST(LogEvents, ThePageIsMadeFromTheTable) {
   std::ifstream file(std::string(kSourceFolder) + "/docs/operations/events.md");
   std::ostringstream page;
@@ -48,7 +48,7 @@ TEST(LogEvents, ThePageIsMadeFromTheTable) {
       << "the table changed: copy documents/events.md of the build folder to docs/operations/";
 }
 
-// OPS-40
+// OPS-47
 TEST(LogEvents, TheCatalogHasEachKind) {
   const std::string catalog = journal_catalog();
   for (const LogEventKind& kind : log_event_kinds()) {

@@ -64,7 +64,7 @@ TEST_F(Logging, JsonHasFieldsAsMembersOfTheirLineOnly) {
                     EndsWith("\"level\":\"warning\",\"message\":\"then\"}\n")));
 }
 
-// OPS-40
+// OPS-47
 TEST_F(Logging, TextDoesNotRepeatWhatTheSentenceHas) {
   const std::vector<LogField> fields{gift_field(3).not_in_text()};
   EXPECT_THAT(log(false, "gift 3: undelivered: 550", fields), HasSubstr(" gift 3: undelivered: 550\n"));
@@ -89,7 +89,7 @@ TEST_F(Logging, NothingIsPrintedAboveInfo) {
   EXPECT_THAT(log(true, "gift request made", kFields, "warning"), Not(HasSubstr("gift")));
 }
 
-// OPS-10, OPS-40
+// OPS-10, OPS-47
 TEST(JournalLog, AnEntryHasMessagePriorityEventAndFields) {
   CapturedJournal journal;
   log_event(LogEvent::gift_request_made, "gift request made", kFields);

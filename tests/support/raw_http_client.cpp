@@ -1,14 +1,21 @@
 #include "tests/support/raw_http_client.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <openssl/ssl.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <stdexcept>
 #include <utility>
+
+#include "platform/clock.h"
+#include "tests/support/test_certificate.h"
 
 namespace giftsync::tests {
 namespace {
@@ -29,14 +36,37 @@ RawResponse parse_head(std::string_view head) {
   return response;
 }
 
+SSL_CTX* client_context() {
+  static const std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> context(SSL_CTX_new(TLS_client_method()),
+                                                                         SSL_CTX_free);
+  return context.get();
+}
+
+/// What OpenSSL waits for.
+short events_for(int error) {
+  return error == SSL_ERROR_WANT_WRITE ? POLLOUT : POLLIN;
+}
+
 }  // namespace
+
+std::shared_ptr<http::TlsContext> tls_of_tests() {
+  static const std::shared_ptr<http::TlsContext> context = [] {
+    if (std::getenv("GIFTSYNC_TEST_TLS") == nullptr) return std::shared_ptr<http::TlsContext>();
+    const CertificateFolder folder;
+    folder.write("server", make_pair_of({.rsa_bits = 0}));
+    auto made = http::TlsContext::make({folder.path("server.pem"), folder.path("server.key")}, system_now());
+    if (!made) throw std::runtime_error(made.error().text);
+    return std::move(*made);
+  }();
+  return context;
+}
 
 std::string RawResponse::header(std::string_view name) const {
   const auto found = headers.find(name);
   return found == headers.end() ? "" : found->second;
 }
 
-RawHttpClient::RawHttpClient(const std::string& address)
+RawHttpClient::RawHttpClient(const std::string& address, bool over_tls)
     : descriptor_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
   const std::size_t colon = address.rfind(':');
   sockaddr_in peer{};
@@ -49,10 +79,31 @@ RawHttpClient::RawHttpClient(const std::string& address)
   }
   const int on = 1;
   ::setsockopt(descriptor_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  if (over_tls) begin_tls();
+}
+
+void RawHttpClient::begin_tls() {
+  ::fcntl(descriptor_, F_SETFL, O_NONBLOCK);
+  tls_.reset(SSL_new(client_context()), SSL_free);
+  SSL_set_fd(tls_.get(), descriptor_);
+  for (;;) {
+    const int result = SSL_connect(tls_.get());
+    if (result == 1) return;
+    const int error = SSL_get_error(tls_.get(), result);
+    pollfd poll_entry{descriptor_, events_for(error), 0};
+    const bool waits = error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE;
+    if (waits && ::poll(&poll_entry, 1, static_cast<int>(std::chrono::milliseconds(kTimeout).count())) > 0)
+      continue;
+    // As a server that closes at once: later calls fail.
+    ::shutdown(descriptor_, SHUT_RDWR);
+    return;
+  }
 }
 
 RawHttpClient::RawHttpClient(RawHttpClient&& other) noexcept
-    : descriptor_(std::exchange(other.descriptor_, -1)), received_(std::move(other.received_)) {}
+    : descriptor_(std::exchange(other.descriptor_, -1)),
+      tls_(std::move(other.tls_)),
+      received_(std::move(other.received_)) {}
 
 RawHttpClient::~RawHttpClient() {
   if (descriptor_ >= 0) ::close(descriptor_);
@@ -60,25 +111,53 @@ RawHttpClient::~RawHttpClient() {
 
 bool RawHttpClient::send(std::string_view bytes) {
   while (!bytes.empty()) {
-    const ssize_t sent = ::send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (sent < 0) return false;
+    ssize_t sent = 0;
+    if (tls_) {
+      sent = SSL_write(tls_.get(), bytes.data(), static_cast<int>(bytes.size()));
+      const int error = sent > 0 ? SSL_ERROR_NONE : SSL_get_error(tls_.get(), static_cast<int>(sent));
+      if (error == SSL_ERROR_WANT_WRITE || error == SSL_ERROR_WANT_READ) {
+        pollfd poll_entry{descriptor_, events_for(error), 0};
+        ::poll(&poll_entry, 1, static_cast<int>(std::chrono::milliseconds(kTimeout).count()));
+        continue;
+      }
+      if (error != SSL_ERROR_NONE) return false;
+    } else {
+      sent = ::send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      if (sent < 0) return false;
+    }
     bytes.remove_prefix(static_cast<std::size_t>(sent));
   }
   return true;
 }
 
 void RawHttpClient::end() {
+  if (tls_) SSL_shutdown(tls_.get());
   ::shutdown(descriptor_, SHUT_WR);
 }
 
-bool RawHttpClient::receive(std::chrono::milliseconds timeout) {
-  pollfd poll_entry{descriptor_, POLLIN, 0};
-  if (::poll(&poll_entry, 1, static_cast<int>(timeout.count())) <= 0) return false;
+RawHttpClient::Received RawHttpClient::try_receive(std::chrono::milliseconds timeout) {
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
   char buffer[65536];
-  const ssize_t count = ::recv(descriptor_, buffer, sizeof buffer, 0);
-  if (count <= 0) return false;
-  received_.append(buffer, static_cast<std::size_t>(count));
-  return true;
+  for (;;) {
+    if (tls_) {
+      const int count = SSL_read(tls_.get(), buffer, sizeof buffer);
+      if (count > 0) {
+        received_.append(buffer, static_cast<std::size_t>(count));
+        return Received::bytes;
+      }
+      if (SSL_get_error(tls_.get(), count) != SSL_ERROR_WANT_READ) return Received::end;
+    }
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    pollfd poll_entry{descriptor_, POLLIN, 0};
+    if (::poll(&poll_entry, 1, static_cast<int>(std::max<std::int64_t>(left.count(), 0))) <= 0)
+      return Received::nothing;
+    if (tls_) continue;  // perhaps only a ticket
+    const ssize_t count = ::recv(descriptor_, buffer, sizeof buffer, 0);
+    if (count <= 0) return Received::end;
+    received_.append(buffer, static_cast<std::size_t>(count));
+    return Received::bytes;
+  }
 }
 
 bool RawHttpClient::receive_until(std::string_view delimiter) {
@@ -109,17 +188,11 @@ std::string RawHttpClient::read_some() {
 }
 
 bool RawHttpClient::is_closed() {
-  if (!received_.empty()) return false;
-  pollfd poll_entry{descriptor_, POLLIN, 0};
-  if (::poll(&poll_entry, 1, static_cast<int>(std::chrono::milliseconds(kTimeout).count())) <= 0)
-    return false;
-  char byte = 0;
-  return ::recv(descriptor_, &byte, 1, 0) <= 0;
+  return received_.empty() && try_receive(kTimeout) == Received::end;
 }
 
 bool RawHttpClient::is_silent_for(std::chrono::milliseconds duration) {
-  pollfd poll_entry{descriptor_, POLLIN, 0};
-  return received_.empty() && ::poll(&poll_entry, 1, static_cast<int>(duration.count())) == 0;
+  return received_.empty() && try_receive(duration) == Received::nothing;
 }
 
 }  // namespace giftsync::tests

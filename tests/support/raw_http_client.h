@@ -1,16 +1,25 @@
-// tests: the client end of a TCP connection, byte by byte, for requests that no HTTP library would send.
+// tests: the client end of a TCP connection, byte by byte, for requests that no HTTP library would send. With
+// GIFTSYNC_TEST_TLS in the environment the bytes go by TLS, so that tests of the server run once more over
+// it.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "daemon/http/http_message.h"
+#include "daemon/http/tls.h"
+
+struct ssl_st;
 
 namespace giftsync::tests {
+
+/// What servers of tests use as HttpServerOptions::tls: null without GIFTSYNC_TEST_TLS.
+std::shared_ptr<http::TlsContext> tls_of_tests();
 
 struct RawResponse {
   int status = 0;
@@ -26,15 +35,18 @@ class RawHttpClient {
   static constexpr std::chrono::seconds kTimeout{20};
 
   /// Connects to "127.0.0.1:8480"; throws std::runtime_error when it cannot.
-  explicit RawHttpClient(const std::string& address);
+  explicit RawHttpClient(const std::string& address, bool over_tls = tls_of_tests() != nullptr);
   ~RawHttpClient();
   RawHttpClient(RawHttpClient&& other) noexcept;
   RawHttpClient(const RawHttpClient&) = delete;
   RawHttpClient& operator=(const RawHttpClient&) = delete;
 
+  int descriptor() const { return descriptor_; }
+  /// Null without TLS.
+  ssl_st* tls() { return tls_.get(); }
   /// False when the other end has closed.
   bool send(std::string_view bytes);
-  /// Closes the sending side.
+  /// Closes the sending side; of TLS with close_notify.
   void end();
   /// The next response, with its body unless `to_head`; nullopt when the connection ended without one.
   std::optional<RawResponse> read_response(bool to_head = false);
@@ -46,10 +58,14 @@ class RawHttpClient {
   bool is_silent_for(std::chrono::milliseconds duration);
 
  private:
-  bool receive(std::chrono::milliseconds timeout);
+  enum class Received { bytes, end, nothing };
+  Received try_receive(std::chrono::milliseconds timeout);
+  bool receive(std::chrono::milliseconds timeout) { return try_receive(timeout) == Received::bytes; }
   bool receive_until(std::string_view delimiter);
+  void begin_tls();
 
   int descriptor_;
+  std::shared_ptr<ssl_st> tls_;  ///< null: plain
   std::string received_;
 };
 

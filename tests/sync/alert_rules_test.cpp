@@ -1,4 +1,4 @@
-// Which mails tell admins what has begun and ended (OPS-40 to OPS-42).
+// Which mails tell admins what has begun and ended (OPS-43 to OPS-45).
 #include "sync/alert_rules.h"
 
 #include <gmock/gmock.h>
@@ -56,7 +56,7 @@ struct Story {
   AlertRules rules{kDigest, {}};
 };
 
-// OPS-40, OPS-41
+// OPS-43, OPS-44
 TEST(AlertRules, WhatLastsIsMailedOnceWhenItBeginsAndOnceWhenItEnds) {
   const std::vector<Story> stories{
       {"one that lasts",
@@ -139,7 +139,7 @@ TEST(AlertRules, AnObjectIsAnAlertOfItsOwnAndKeepsItsTimes) {
   EXPECT_EQ(installation.stored[1].what, "y");
 }
 
-// OPS-42
+// OPS-45
 TEST(AlertRules, AMailThatLeftLateChangesWhatHoldsThen) {
   const AlertRules rules{0, {}};
   const std::vector<AttentionItem> items{item("a"), item("b")};
@@ -159,7 +159,7 @@ TEST(AlertRules, AMailThatLeftLateChangesWhatHoldsThen) {
   EXPECT_THAT(names_of(due_mail(stored, rules, {}, kStart + 4).begun), ElementsAre("a"));
 }
 
-// OPS-41
+// OPS-44
 TEST(AlertRules, QuietTimesAreOfTheTimeZoneAndMayPassMidnight) {
   struct Case {
     QuietTimes quiet;
@@ -183,7 +183,7 @@ TEST(AlertRules, QuietTimesAreOfTheTimeZoneAndMayPassMidnight) {
         << one.quiet.from_minute << " " << one.minute_of_day;
 }
 
-// OPS-40, OPS-41: whatever comes and goes, the mails tell the truth, once, and not too often.
+// OPS-43, OPS-44: whatever comes and goes, the mails tell the truth, once, and not too often.
 TEST(AlertRules, MailsTellTheTruthWhateverComesAndGoes) {
   for (unsigned seed = 0; seed < 40; ++seed) {
     std::mt19937 random(seed);

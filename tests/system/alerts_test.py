@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """alerts.mail_to: one mail when a condition of the status begins and one when it ends, also while all mail is paused, over a kill and
-a restart (OPS-40, OPS-42, OPS-43)."""
+a restart (OPS-43, OPS-45, OPS-46)."""
 import daemon_fixture
 from smtp_kill_test import SmtpRelayTestCase
 

@@ -22,7 +22,7 @@ tl::expected<Settings, SettingsFaults> read(const std::string& alerts, bool is_s
       "/tmp/a.yaml");
 }
 
-// OPS-40, OPS-41
+// OPS-43, OPS-44
 TEST(AlertSettings, AreRead) {
   const auto outcome = read(
       "mail_to: [ops@example.com, ana@example.com], quiet_from: \"22:00\", quiet_until: \"07:00\", "

@@ -298,12 +298,5 @@ TEST(SettingsFiles, TheSchemaMatchesTheKeyTable) {
   }
 }
 
-TEST(SettingsFiles, NoKeyIsBothAvailableAndUnavailable) {
-  for (const std::string& path : unavailable_keys()) {
-    EXPECT_EQ(find_settings_key(path), nullptr) << path;
-    EXPECT_TRUE(names_in_section(path).empty()) << path;
-  }
-}
-
 }  // namespace
 }  // namespace giftsync::config

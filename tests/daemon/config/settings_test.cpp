@@ -172,14 +172,6 @@ TEST(Settings, RepeatedKeysAreFaultsAtEveryDepth) {
               ElementsAre(StartsWith("a.yaml:4: store: found again, first on line 2")));
 }
 
-// SET-4, OPS-7
-TEST(Settings, KeysOfLaterVersionsAreRefused) {
-  EXPECT_THAT(
-      faults_of("server: { base_url: \"https://a.example\", admin_url: \"https://a.example\", tls: {} }\n"
-                "store: { connection: a.db }\nemail: { directory: a, from: a@example.com }\n"),
-      ElementsAre(AllOf(HasSubstr("server.tls"), HasSubstr("not available in this version"))));
-}
-
 TEST(Settings, WrongTypesAreFaults) {
   EXPECT_THAT(
       faults_of(with_required(R"(limits:

@@ -21,6 +21,7 @@ constexpr std::string_view kGet = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 HttpServerOptions with_limits(std::size_t all, std::size_t per_address) {
   HttpServerOptions options;
   options.listen = "127.0.0.1:0";
+  options.tls = tests::tls_of_tests();
   options.max_connections = all;
   options.max_connections_per_address = per_address;
   return options;
@@ -148,6 +149,7 @@ class HttpFloodTest : public testing::TestWithParam<FloodClient> {};
 TEST_P(HttpFloodTest, ANormalRequestIsServedDuringAFloodFromItsAddress) {
   HttpServerOptions options;
   options.listen = "127.0.0.1:0";
+  options.tls = tests::tls_of_tests();
   HttpServer server(options, greet_handler);
   server.start();
   std::vector<tests::RawHttpClient> flood;

@@ -27,6 +27,7 @@ constexpr std::string_view kGet = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 HttpServerOptions loopback_options() {
   HttpServerOptions options;
   options.listen = "127.0.0.1:0";
+  options.tls = tests::tls_of_tests();
   return options;
 }
 

@@ -44,6 +44,7 @@ class RequestFramingTest : public testing::TestWithParam<RawRequest> {
   RequestFramingTest() {
     HttpServerOptions options;
     options.listen = "127.0.0.1:0";
+    options.tls = tests::tls_of_tests();
     options.max_body_bytes = 100;
     server_ = std::make_unique<HttpServer>(options, [this](const HttpRequest& request) {
       const std::lock_guard lock(mutex_);

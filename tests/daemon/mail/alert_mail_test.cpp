@@ -29,7 +29,7 @@ store::Alert alert(const std::string& name, std::optional<std::int64_t> lasted_m
   return one;
 }
 
-// OPS-40
+// OPS-43
 TEST(AlertMail, SaysWhatSinceWhenAndWhatToDo) {
   store::Alert two = alert("sending.budget_reached rose@example.com");
   two.what = "the day's budget\nthe month's <budget>";
@@ -57,7 +57,7 @@ TEST(AlertMail, SaysWhatSinceWhenAndWhatToDo) {
               HasSubstr("giftsyncctl status, or https://a.example/console/\r\n"));
 }
 
-// OPS-40
+// OPS-43
 TEST(AlertMail, SaysWhatEndedAndHowLongItLasted) {
   const std::string ended = bytes_of({{}, {alert("mail.held", 90 * kMinuteMillis)}});
   EXPECT_THAT(ended, AllOf(HasSubstr("Subject: giftsync on gifts.acme.com: 1 condition has ended\r\n"),

@@ -1,4 +1,4 @@
-// The conditions that began and ended, until admins were mailed (OPS-40).
+// The conditions that began and ended, until admins were mailed (OPS-43).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
