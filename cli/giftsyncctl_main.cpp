@@ -26,7 +26,7 @@ long terminal_columns() {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int giftsyncctl_main(int argc, char** argv) {
   // With a closed output a command that writes finishes its work; a listing ends by itself.
   std::signal(SIGPIPE, SIG_IGN);
   std::ios::sync_with_stdio(false);

@@ -26,7 +26,7 @@ giftsync_library(crm/sql/managed USES platform schema crm schema/sql crm/sql
 giftsync_library(crm/sql/external USES platform schema crm schema/sql crm/sql
   PRIVATE giftsync::soci giftsync::libpq PkgConfig::SQLITE
   PRECOMPILE <schema/sql/database.h> <crm/crm.h> <fmt/format.h>)
-giftsync_library(crm/salesforce SUBFOLDERS calls org records
+giftsync_library(crm/salesforce SMALL SUBFOLDERS calls org records
   USES platform schema crm
   PRIVATE Poco::XML Poco::Zip Poco::Foundation spdlog::spdlog fmt::fmt nlohmann_json::nlohmann_json
   PRECOMPILE <crm/crm.h> <crm/salesforce/calls/org_calls.h> <fmt/format.h>)
@@ -41,7 +41,7 @@ giftsync_library(sync SUBFOLDERS access crm gift mail request status
 # What talks to the outside.
 giftsync_library(daemon/content USES platform
   PRIVATE PkgConfig::YAML giftsync::mustache)
-giftsync_library(daemon/config USES platform schema crm schema/sql sync daemon/content
+giftsync_library(daemon/config SMALL USES platform schema crm schema/sql sync daemon/content
   PRIVATE PkgConfig::YAML fmt::fmt nlohmann_json::nlohmann_json
   PRECOMPILE <daemon/config/settings.h> <fmt/format.h>)
 giftsync_library(daemon/validation USES platform schema crm schema/store matching sync
@@ -58,27 +58,27 @@ giftsync_library(daemon/sources
   USES platform schema schema/store sync daemon/config daemon/http
   PRIVATE spdlog::spdlog fmt::fmt nlohmann_json::nlohmann_json PkgConfig::SIMDJSON OpenSSL::Crypto
   PRECOMPILE <chrono> <mutex> <fmt/format.h> <daemon/config/settings.h> <schema/store/event/sources.h>)
-giftsync_library(daemon/signin USES platform schema daemon/config
+giftsync_library(daemon/signin SMALL USES platform schema daemon/config
   PRIVATE Poco::XML Poco::Foundation OpenSSL::Crypto fmt::fmt PkgConfig::SIMDJSON)
-giftsync_library(daemon/identity/jose USES platform
+giftsync_library(daemon/identity/jose SMALL USES platform
   PRIVATE fmt::fmt)
-giftsync_library(daemon/identity/oidc USES platform daemon/config daemon/signin daemon/identity/jose
+giftsync_library(daemon/identity/oidc SMALL USES platform daemon/config daemon/signin daemon/identity/jose
   PRIVATE Poco::Foundation fmt::fmt)
-giftsync_library(daemon/identity/saml USES platform daemon/config daemon/signin
+giftsync_library(daemon/identity/saml SMALL USES platform daemon/config daemon/signin
   PRIVATE Poco::Foundation fmt::fmt)
-giftsync_library(daemon/identity
+giftsync_library(daemon/identity SMALL
   USES platform schema schema/store daemon/config daemon/http daemon/signin daemon/identity/oidc
        daemon/identity/saml
   PRIVATE Poco::Foundation nlohmann_json::nlohmann_json spdlog::spdlog fmt::fmt)
-giftsync_library(daemon/exports USES platform schema crm schema/store matching sync
+giftsync_library(daemon/exports SMALL USES platform schema crm schema/store matching sync
   PRIVATE nlohmann_json::nlohmann_json)
-giftsync_library(daemon/console USES platform schema crm schema/store matching sync daemon/content daemon/config
+giftsync_library(daemon/console SMALL USES platform schema crm schema/store matching sync daemon/content daemon/config
        daemon/http daemon/identity daemon/exports
   PRIVATE giftsync::mustache Poco::Foundation spdlog::spdlog fmt::fmt
   PRECOMPILE <daemon/console/access.h> <fmt/format.h>)
 
 # What both programs are built from, and the programs.
-giftsync_library(daemon/wiring
+giftsync_library(daemon/wiring SMALL
   USES platform crm schema/sql schema/store crm/sql/managed crm/sql/external sync daemon/config crm/salesforce
        daemon/mail daemon/sources daemon/validation
   PRIVATE spdlog::spdlog fmt::fmt
@@ -95,7 +95,7 @@ giftsync_library(daemon
        daemon/identity daemon/identity/oidc daemon/console daemon/handlers daemon/metrics daemon/wiring
   PRIVATE PkgConfig::SYSTEMD Poco::Util spdlog::spdlog fmt::fmt Threads::Threads
   PRECOMPILE <chrono> <mutex> <fmt/format.h>)
-giftsync_library(cli SUBFOLDERS account crm gift request status
+giftsync_library(cli SMALL SUBFOLDERS account crm gift request status
   USES platform schema crm schema/store matching sync daemon/config daemon/signin daemon/identity/oidc
        daemon/identity/saml daemon/exports daemon/validation daemon/wiring
   PRIVATE Poco::Foundation fmt::fmt nlohmann_json::nlohmann_json CLI11::CLI11 giftsync::csv PkgConfig::SIMDJSON
@@ -111,7 +111,9 @@ giftsync_embed(giftsync_daemon_content ${templates})
 file(GLOB console_files RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/web/console/*.* ${CMAKE_SOURCE_DIR}/web/console/messages/*.yaml)
 giftsync_embed(giftsync_daemon_console ${console_files})
 
-add_executable(giftsyncd daemon/giftsyncd_main.cpp)
-target_link_libraries(giftsyncd PRIVATE giftsync_daemon)
-add_executable(giftsyncctl cli/giftsyncctl_main.cpp)
-target_link_libraries(giftsyncctl PRIVATE giftsync_cli)
+# One program with two names. The daemon's libraries come first: of a function that both have its copy counts.
+add_executable(giftsyncd cli/giftsync_main.cpp daemon/giftsyncd_main.cpp cli/giftsyncctl_main.cpp)
+target_link_libraries(giftsyncd PRIVATE giftsync_daemon giftsync_cli)
+add_custom_command(TARGET giftsyncd POST_BUILD
+  COMMAND ${CMAKE_COMMAND} -E create_symlink giftsyncd ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/giftsyncctl)
+add_custom_target(giftsyncctl DEPENDS giftsyncd)

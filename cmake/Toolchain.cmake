@@ -39,7 +39,12 @@ if(GIFTSYNC_SANITIZE)
 endif()
 if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
   target_compile_options(giftsync_flags INTERFACE -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fPIE)
-  target_link_options(giftsync_flags INTERFACE -pie -Wl,-z,relro,-z,now)
+  # The programs are the same bytes wherever the checkout lies, with and without the compiler cache, which orders options and
+  # names files from the build folder on.
+  file(RELATIVE_PATH build_folder ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
+  target_compile_options(giftsync_flags INTERFACE -gno-record-gcc-switches -ffile-prefix-map=${CMAKE_SOURCE_DIR}=.
+                         -ffile-prefix-map=../..=. -ffile-prefix-map=generated=./${build_folder}/generated)
+  target_link_options(giftsync_flags INTERFACE -pie -Wl,-z,relro,-z,now -Wl,--gc-sections)
 endif()
 
 # Headers that most files of a target read anyway are compiled once, where builds are many and time counts
@@ -52,10 +57,11 @@ function(giftsync_precompile target)
   endif()
 endfunction()
 
-# giftsync_library(folder [SUBFOLDERS name...] [USES folder...] [PRIVATE library...] [PRECOMPILE header...]): one folder, one
-# static library giftsync_FOLDER (slashes become underscores). USES names the libraries whose headers it may include.
+# giftsync_library(folder [SMALL] [SUBFOLDERS name...] [USES folder...] [PRIVATE library...] [PRECOMPILE header...]): one folder,
+# one static library giftsync_FOLDER (slashes become underscores). USES names the libraries whose headers it may include. SMALL:
+# people or a network take far longer than it does, so what is installed has it compiled for size.
 function(giftsync_library folder)
-  cmake_parse_arguments(LIBRARY "" "" "SUBFOLDERS;USES;PRIVATE;PRECOMPILE" ${ARGN})
+  cmake_parse_arguments(LIBRARY "SMALL" "" "SUBFOLDERS;USES;PRIVATE;PRECOMPILE" ${ARGN})
   set(patterns ${CMAKE_SOURCE_DIR}/${folder}/*.cpp)
   foreach(subfolder ${LIBRARY_SUBFOLDERS})
     list(APPEND patterns ${CMAKE_SOURCE_DIR}/${folder}/${subfolder}/*.cpp)
@@ -69,6 +75,9 @@ function(giftsync_library folder)
   target_link_libraries(${name} PUBLIC giftsync_flags ${uses} PRIVATE ${LIBRARY_PRIVATE})
   if(GIFTSYNC_SANITIZE)
     target_compile_options(${name} PRIVATE -Og)  # compiles as fast as without, and the tests run faster
+  endif()
+  if(LIBRARY_SMALL AND CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
+    target_compile_options(${name} PRIVATE -Os)
   endif()
   giftsync_precompile(${name} ${LIBRARY_PRECOMPILE})
 endfunction()

@@ -491,7 +491,7 @@ class Giftsyncd : public Poco::Util::ServerApplication {
 }  // namespace
 }  // namespace giftsync::daemon
 
-int main(int argc, char** argv) {
+int giftsyncd_main(int argc, char** argv) {
   giftsync::daemon::block_sighup();
   giftsync::daemon::Giftsyncd process;
   return process.run_with(argc, argv);

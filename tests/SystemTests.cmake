@@ -17,7 +17,7 @@ foreach(file ${system_tests})
   string(COMPARE EQUAL "${name}" connection_flood alone)
   set_tests_properties(system.${name} PROPERTIES
     LABELS system TIMEOUT 600 RUN_SERIAL ${alone} SKIP_RETURN_CODE 77
-    ENVIRONMENT "GIFTSYNCD=$<TARGET_FILE:giftsyncd>;GIFTSYNCCTL=$<TARGET_FILE:giftsyncctl>;FAKE_ORG=$<TARGET_FILE:fake_org>;PYTHONDONTWRITEBYTECODE=1")
+    ENVIRONMENT "GIFTSYNCD=$<TARGET_FILE:giftsyncd>;GIFTSYNCCTL=$<TARGET_FILE_DIR:giftsyncd>/giftsyncctl;FAKE_ORG=$<TARGET_FILE:fake_org>;PYTHONDONTWRITEBYTECODE=1")
 endforeach()
 
 file(GLOB static_tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/static/*_test)

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 
+#include "cli/account/key_commands.h"
 #include "cli/commands.h"
 #include "cli/listing.h"
 #include "platform/text.h"
@@ -27,6 +28,7 @@ struct NewAccountOptions {
   std::string name;
   std::string plan;
   std::string organization;  ///< empty: none
+  bool with_key = false;
   bool json = false;
 };
 
@@ -99,12 +101,18 @@ int create_account(const Console& console, CliContext& ctx, const NewAccountOpti
     describe(row, account, organization_name);
     console.out << json_text(row.json(), 2) << '\n';
   } else {
-    console.out << fmt::format("account {}: {} ({}), plan {}\n", id->value, account.email,
-                               printable(account.name), options.plan);
+    const std::string line = fmt::format("account {}: {} ({}), plan {}", id->value, account.email,
+                                         printable(account.name), options.plan);
+    if (options.with_key)
+      console.info(line);
+    else
+      console.out << line << '\n';
   }
-  console.info(has_api_access(account.plan)
-                   ? fmt::format("Next: {}key create --account {}", program_with(ctx.settings), account.email)
-                   : "Plan individual has no API access: its keys are refused (403).");
+  if (options.with_key) issue_first_key(console, ctx, account);
+  if (!has_api_access(account.plan))
+    console.info("Plan individual has no API access: its keys are refused (403).");
+  else if (!options.with_key)
+    console.info(fmt::format("Next: {}key create --account {}", program_with(ctx.settings), account.email));
   retry_failed_requests(console, ctx);
   return EX_OK;
 }
@@ -139,9 +147,10 @@ int set_active(const Console& console, store::Store& store, const std::string& e
 
 void add_create(Commands& commands, Command& noun) {
   const auto options = std::make_shared<NewAccountOptions>();
-  Command* verb =
-      commands.verb(noun, "create", "Create a sender account. API access needs a team or enterprise plan.",
-                    {"account create --email rose@example.com --name \"Rose Gonzalez\" --plan team"});
+  Command* verb = commands.verb(
+      noun, "create", "Create a sender account. API access needs a team or enterprise plan.",
+      {"account create --email rose@example.com --name \"Rose Gonzalez\" --plan team",
+       "account create --email rose@example.com --name \"Rose Gonzalez\" --plan team --with-key > rose.key"});
   verb->add_option("--email", options->email, "The sender's e-mail address")
       ->required()
       ->option_text("EMAIL REQUIRED");
@@ -152,7 +161,10 @@ void add_create(Commands& commands, Command& noun) {
   verb->add_option("--organization", options->organization,
                    "The organization whose CRM may send on behalf of the account (default none)")
       ->option_text("NAME");
-  verb->add_flag("--json", options->json, "Print JSON, as account list --json");
+  Option* json = verb->add_flag("--json", options->json, "Print JSON, as account list --json");
+  verb->add_flag("--with-key", options->with_key,
+                 "Create its first API key, too, and print that alone, as key create does")
+      ->excludes(json);
   commands.run_or_create(verb, options, create_account);
 }
 

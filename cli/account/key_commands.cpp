@@ -31,14 +31,19 @@ Json scopes_json(const std::set<Scope>& scopes) {
 }
 
 /// Stores a key with the account, name and scopes of `wanted`, for tests if its prefix is, and prints it, or
-/// with --json also what `key list --json` shows of a new one. Returns its first characters.
-std::string issue_key(const Console& console, CliContext& ctx, const store::Credential& wanted, bool json) {
+/// with --json also what `key list --json` shows of a new one. Returns its first characters. The audit event
+/// is about the key, or about the account that is created with it.
+std::string issue_key(const Console& console, CliContext& ctx, const store::Credential& wanted, bool json,
+                      const std::string& new_account = {}) {
   const bool is_test = is_test_key(wanted.prefix);
   sync::NewCredential key = sync::make_credential(CredentialKind::api_key, console.now(), is_test);
   key.account = wanted.account;
   key.name = wanted.name;
   key.scopes = wanted.scopes;
-  audit_object(console, key.prefix);
+  if (new_account.empty())
+    audit_object(console, key.prefix);
+  else
+    audit_object(console, new_account, "key " + key.prefix);
   ctx.store.credentials.insert(key);
   const Json shown{{"key", key.text},
                    {"prefix", key.prefix},
@@ -58,6 +63,13 @@ struct NewKeyOptions {
   bool test = false;
   bool json = false;
 };
+
+/// With the scopes of the options.
+store::Credential key_of(const store::Account& account, const NewKeyOptions& options) {
+  store::Credential key{.account = account.id, .owner = account.email};
+  for (const std::string& word : options.scopes) key.scopes.insert(*scope_from_word(word));
+  return key;
+}
 
 /// A usable key of the account with this name: a second one could not be distinguished from it.
 std::optional<store::Credential> find_namesake(const Console& console, CliContext& ctx, AccountId account,
@@ -97,8 +109,8 @@ int create_key(const Console& console, CliContext& ctx, const NewKeyOptions& opt
         fmt::format("--name: {} already has a key named {} ({}); \"giftsyncctl key rotate\" replaces it",
                     account->email, in_quotes(name), namesake->prefix));
   }
-  store::Credential wanted{.account = account->id, .owner = account->email, .name = name};
-  for (const std::string& word : options.scopes) wanted.scopes.insert(*scope_from_word(word));
+  store::Credential wanted = key_of(*account, options);
+  wanted.name = name;
   if (options.test) wanted.prefix = kTestKeyPrefix;
   issue_key(console, ctx, wanted, options.json);
   if (options.test && !ctx.settings.test.enabled)
@@ -279,6 +291,10 @@ void add_rotate(Commands& commands, Command& noun) {
 }
 
 }  // namespace
+
+void issue_first_key(const Console& console, CliContext& ctx, const store::Account& account) {
+  issue_key(console, ctx, key_of(account, {}), false, account.email);
+}
 
 void add_key_commands(Commands& commands) {
   Command* noun = commands.noun("key", "API keys");

@@ -9,9 +9,13 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "schema/store/account/accounts.h"
 #include "schema/store/account/credentials.h"
 
 namespace giftsync::cli {
+
+/// Issues a first key to a new account, as `key create` without options, and prints it.
+void issue_first_key(const Console& console, CliContext& ctx, const store::Account& account);
 
 /// `--key` of listings of gifts, and the stored first characters of the key or organization token that it
 /// names. Else the error.

@@ -102,6 +102,30 @@ TEST(CliDb, AccountCreateCreatesTheStore) {
   EXPECT_EQ(cli.run({"db", "version"}).out, kStore + "\ncrm 1.8\n");
 }
 
+// OPS-16
+TEST(CliAccount, ComesWithAKeyOnRequest) {
+  const CliFixture cli;
+  const std::vector<std::string> create{"account", "create", "--email", "rose@example.com", "--name",
+                                        "Rose",    "--plan", "team",    "--with-key"};
+  const auto created = cli.run(create);
+  EXPECT_EQ(created.code, 0);
+  EXPECT_THAT(created.out, testing::MatchesRegex("gsk_live_[A-Za-z0-9_-]+\n")) << "the key alone";
+  EXPECT_THAT(created.err, AllOf(HasSubstr("rose@example.com"), testing::Not(HasSubstr(created.out))));
+  const auto keys = tests::parse_json(cli.run({"key", "list", "--json"}).out);
+  ASSERT_EQ(keys.size(), 1U);
+  EXPECT_EQ(keys[0]["account"], "rose@example.com");
+  EXPECT_EQ(keys[0]["state"], "active");
+  EXPECT_EQ(keys[0]["scopes"], nlohmann::json({"send", "read", "request"}));
+  EXPECT_THAT(created.out, testing::StartsWith(keys[0]["prefix"].get<std::string>()));
+
+  EXPECT_EQ(cli.run(create).code, 65) << "the account exists";
+  EXPECT_EQ(tests::parse_json(cli.run({"key", "list", "--json"}).out).size(), 1U);
+  EXPECT_EQ(cli.run({"account", "create", "--email", "kim@example.com", "--name", "Kim", "--plan", "team",
+                     "--with-key", "--json"})
+                .code,
+            64);
+}
+
 // ARCH-13
 TEST(CliDb, RefusesANewerStore) {
   const CliFixture cli;
