@@ -2,8 +2,7 @@
 -- The tables that every gift request writes have no foreign keys: one transaction inserts their rows together, with ids that
 -- the store allocated, and each key would cost a lookup per row.
 --
--- Until the first release this file is edited in place. A store records the fingerprint of the script that made it, and a
--- store with another fingerprint is refused.
+-- Installations have run this script: it is never edited (ARCH-12). A change is a script of its own.
 
 -- Facts about the store itself: its version, the fingerprint of its schema, the fingerprint of the server secret.
 CREATE TABLE store_metadata (

@@ -1,6 +1,6 @@
--- The latest run of each backfill that was no dry one: what it found and repaired. `seen_at`: when the run last said that it goes on, by the database's
--- clock. `ended_at` is null until the end; `error`: why the run ended before its end. `differing`: what it left for a person to look
--- at; `summary`: the sentence that the command prints.
+-- The latest run of each backfill that was no dry one: what it found and repaired. `seen_at`: when the run last said that it goes
+-- on, by the database's clock. `ended_at` is null until the end; `error`: why the run ended before its end. `differing`: what it
+-- left for a person to look at; `summary`: the sentence that the command prints.
 CREATE TABLE backfill_run (
   name       @id@ PRIMARY KEY NOT NULL,
   started_at BIGINT NOT NULL,
