@@ -272,6 +272,11 @@ void Metrics::reload_refused() noexcept {
 std::string Metrics::text(std::span<const Gauge> read) const {
   std::vector<prometheus::MetricFamily> families = counters_->registry.Collect();
   for (const Gauge& pool : pool_gauges(*pool_meters_)) families.push_back(family_of(pool));
+  Gauge certificate{"giftsync_certificate_expiry_timestamp_seconds",
+                    "When the certificate of server.tls expires that new connections get."};
+  if (const std::int64_t end = certificate_end_millis_; end != 0)
+    certificate.samples.push_back({seconds_of(UtcMillis{end})});
+  families.push_back(family_of(certificate));
   for (const Gauge& one : read) families.push_back(family_of(one));
   std::ostringstream out;
   prometheus::TextSerializer().Serialize(out, families);

@@ -5,10 +5,12 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -65,6 +67,10 @@ class Metrics {
   void count_mails(const sync::DeliveryStats& stats) noexcept;
   void settings_loaded(UtcMillis now) noexcept;
   void reload_refused() noexcept;
+  /// The end of the certificate in use; nothing without `server.tls`.
+  void certificate_in_use(std::optional<UtcMillis> not_after) noexcept {
+    certificate_end_millis_ = not_after.value_or(UtcMillis{}).value;
+  }
 
   /// Of all servers but the one of the metrics.
   const std::shared_ptr<http::PoolMeters>& pool_meters() const { return pool_meters_; }
@@ -76,6 +82,7 @@ class Metrics {
   struct Counters;
   const std::shared_ptr<http::PoolMeters> pool_meters_ = std::make_shared<http::PoolMeters>();
   const std::unique_ptr<Counters> counters_;
+  std::atomic<std::int64_t> certificate_end_millis_{0};  ///< 0: none
 };
 
 }  // namespace giftsync::metrics

@@ -1,11 +1,12 @@
 #include "daemon/metrics/metrics_page.h"
 
-#include <spdlog/spdlog.h>
+#include <fmt/format.h>
 
 #include <utility>
 
 #include "daemon/http/problem.h"
 #include "platform/dependency_error.h"
+#include "platform/logging.h"
 #include "platform/periodic_worker.h"
 
 namespace giftsync::metrics {
@@ -52,7 +53,7 @@ MetricsPage::Reading MetricsPage::read_store() {
         try {
           made.gauges = store_();
         } catch (const DependencyError& fault) {
-          spdlog::debug("metrics: {}", fault.what());  // requests and workers log it
+          log_debug(fmt::format("metrics: {}", fault.what()));  // requests and workers log it
           made.has_failed = true;
         }
         made.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

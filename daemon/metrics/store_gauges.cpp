@@ -10,6 +10,7 @@
 #include "daemon/wiring/org_status.h"
 #include "schema/store/server_secret_facts.h"
 #include "schema/store/store_stats.h"
+#include "sync/crm/backfill_runs.h"
 
 namespace giftsync::metrics {
 namespace {
@@ -63,6 +64,7 @@ Gauges StoreGauges::read(UtcMillis now) {
   add_timers(now, gauges);
   add_sending(now, gauges);
   add_secrets(now, gauges);
+  add_backfills(gauges);
   add_files(now, gauges);
   return gauges;
 }
@@ -163,8 +165,23 @@ void StoreGauges::add_sending(UtcMillis now, Gauges& gauges) {
                          number(slow(now).used_up_budgets)));
 }
 
-/// The one place for what expires, and for what other parts record of their runs: the certificates of
-/// server.tls and the latest backfills (BackfillStore::latest_runs()) belong here.
+void StoreGauges::add_backfills(Gauges& gauges) {
+  Gauge ended{"giftsync_backfill_last_end_timestamp_seconds",
+              "When the latest run of the backfill ended, at its end or before."};
+  Gauge failed{"giftsync_backfill_failed", "Whether the latest run ended before its end."};
+  Gauge repaired{"giftsync_backfill_repaired_records", "Gift records that the latest run corrected."};
+  Gauge differing{"giftsync_backfill_differing_records",
+                  "Gift records with a difference that the latest run left to a person."};
+  for (const store::BackfillRun& run : store_.backfill.latest_runs()) {
+    const std::vector<std::pair<std::string, std::string>> name{{"backfill", run.name}};
+    if (run.ended_at) ended.samples.push_back({seconds_of(*run.ended_at), name});
+    failed.samples.push_back({sync::state_of(run) == sync::BackfillState::failed ? 1.0 : 0.0, name});
+    repaired.samples.push_back({number(run.repaired), name});
+    differing.samples.push_back({number(run.differing), name});
+  }
+  for (Gauge* const gauge : {&ended, &failed, &repaired, &differing}) gauges.push_back(std::move(*gauge));
+}
+
 void StoreGauges::add_secrets(UtcMillis now, Gauges& gauges) {
   Gauge expiry{"giftsync_secret_expiry_timestamp_seconds",
                "Until when a secret that was replaced still works; absent while none does."};

@@ -42,6 +42,7 @@ class StoreGauges {
   void add_timers(UtcMillis now, std::vector<Gauge>& gauges);
   void add_sending(UtcMillis now, std::vector<Gauge>& gauges);
   void add_secrets(UtcMillis now, std::vector<Gauge>& gauges);
+  void add_backfills(std::vector<Gauge>& gauges);
   void add_files(UtcMillis now, std::vector<Gauge>& gauges);
 
   const config::Settings& settings_;
