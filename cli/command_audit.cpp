@@ -12,7 +12,7 @@ constexpr CommandEffect kEffects[] = {
     {"db version", Effect::reading},
     {"db migrate", Effect::own},
     {"db accept-server", Effect::own},
-    {"account create", Effect::changing, "account", "--email", "--plan --organization"},
+    {"account create", Effect::changing, "account", "--email", "--plan --organization --with-key"},
     {"account list", Effect::reading},
     {"account set-plan", Effect::changing, "account", "EMAIL", "--plan"},
     {"account activate", Effect::changing, "account", "EMAIL"},

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "platform/host_identity.h"
+#include "daemon/wiring/host_identity.h"
 #include "platform/http_client.h"
 
 namespace giftsync::cli {
@@ -115,7 +115,7 @@ std::vector<std::string> reload_fault_lines(const store::DaemonInstance& daemon)
 }
 
 Place place_of(const config::Settings& settings) {
-  return {host_identity(), settings.file, settings.server.listen};
+  return {wiring::host_identity(), settings.file, settings.server.listen};
 }
 
 std::vector<DaemonReport> daemon_reports(const std::vector<SeenDaemonInstance>& rows, const Place& place,

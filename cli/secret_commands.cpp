@@ -16,9 +16,9 @@
 #include "cli/day_or_time.h"
 #include "cli/listing.h"
 #include "daemon/wiring/database_config.h"
+#include "daemon/wiring/host_identity.h"
 #include "daemon/wiring/secret_rotation.h"
 #include "daemon/wiring/server_secret.h"
-#include "platform/host_identity.h"
 #include "platform/visible_text.h"
 #include "schema/store/daemon_instances.h"
 
@@ -54,7 +54,7 @@ std::string fingerprint_of(const wiring::ServerSecrets& secrets) {
 std::string other_hosts(const config::Settings& settings) {
   std::set<std::string> hosts;
   for (const auto& daemon : store::DaemonInstances(wiring::store_dsn(settings.store)).list()) {
-    if (daemon.unseen_millis < kSeenMillis && daemon.instance.host != host_identity())
+    if (daemon.unseen_millis < kSeenMillis && daemon.instance.host != wiring::host_identity())
       hosts.insert(printable(daemon.instance.host));
   }
   return fmt::format("{}", fmt::join(hosts, ", "));

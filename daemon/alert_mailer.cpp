@@ -1,9 +1,11 @@
 #include "daemon/alert_mailer.h"
 
-#include <spdlog/spdlog.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
+
+#include "platform/logging.h"
 
 namespace giftsync::daemon {
 
@@ -59,12 +61,15 @@ void AlertMailer::try_to_send(std::span<const store::Alert> alerts,
     return;
   }
   for (const Failure& one : failures)
-    spdlog::error("an alert was not mailed to {}: {}; correct alerts.mail_to", one.recipient, one.reply);
+    log_event(
+        LogEvent::alert_recipient_refused,
+        fmt::format("an alert was not mailed to {}: {}; correct alerts.mail_to", one.recipient, one.reply));
   failures_ = 0;
   const sync::AlertMail mail = *std::exchange(begun_mail_, std::nullopt);
   const sync::AlertChanges changes = after_mail(mail, alerts, now);
   alerts_.save(changes.kept, changes.ended, now);
-  spdlog::info("alert mailed: {} begun, {} ended", mail.begun.size(), mail.ended.size());
+  log_event(LogEvent::alert_mailed,
+            fmt::format("alert mailed: {} begun, {} ended", mail.begun.size(), mail.ended.size()));
 }
 
 std::vector<AlertMailer::Failure> AlertMailer::send_to_others(const std::function<bool()>& may_continue) {
@@ -90,7 +95,8 @@ std::vector<AlertMailer::Failure> AlertMailer::send_to_others(const std::functio
 void AlertMailer::report_failure(const std::string& reason) {
   failed_at_ = options_.now();
   if (++failures_ > 1) return;
-  spdlog::warn("an alert could not be mailed and is tried again until it can: {}", reason);
+  log_event(LogEvent::alert_not_mailed,
+            fmt::format("an alert could not be mailed and is tried again until it can: {}", reason));
 }
 
 }  // namespace giftsync::daemon

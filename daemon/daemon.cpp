@@ -10,10 +10,10 @@
 #include "daemon/config/effective_settings.h"
 #include "daemon/config/text_checks.h"
 #include "daemon/wiring/database_config.h"
+#include "daemon/wiring/host_identity.h"
 #include "platform/clock.h"
 #include "platform/dependency_error.h"
 #include "platform/digest.h"
-#include "platform/host_identity.h"
 #include "platform/logging.h"
 
 namespace giftsync::daemon {
@@ -196,7 +196,7 @@ bool is_same_database(const sql::Dsn& dsn, const sql::Dsn& other) {
 DaemonRecord::DaemonRecord(std::function<std::int64_t()> steady_millis)
     : id_(random_hex(8)), steady_millis_(std::move(steady_millis)) {
   instance_.id = id_;
-  instance_.host = host_identity();
+  instance_.host = wiring::host_identity();
   instance_.pid = ::getpid();
   instance_.version = GIFTSYNC_VERSION;
   instance_.started_at = system_now();
@@ -286,7 +286,7 @@ namespace {
 
 /// The state of the application in this slot.
 std::string lease_owner(const std::string& address, std::size_t slot) {
-  return fmt::format("{} {}{}", host_identity(), address, slot == 0 ? "" : fmt::format(" #{}", slot));
+  return fmt::format("{} {}{}", wiring::host_identity(), address, slot == 0 ? "" : fmt::format(" #{}", slot));
 }
 
 std::int64_t steady_millis() {

@@ -49,7 +49,10 @@ class Listeners {
   /// Closes what open() has opened and serve() does not serve yet.
   void discard_opened() { opened_.clear(); }
   /// Takes a changed certificate and key for connections that begin from now on. Every second or so.
-  void check_certificate(const config::Settings& settings) { tls_watch_.check(settings, system_now()); }
+  void check_certificate(const config::Settings& settings) {
+    tls_watch_.check(settings, system_now());
+    metrics_.certificate_in_use(certificate_expiry());
+  }
   /// Of the certificate in use; nothing without `server.tls`.
   std::optional<UtcMillis> certificate_expiry() const {
     return tls_ ? std::optional(tls_->not_after()) : std::nullopt;

@@ -1,9 +1,9 @@
 #include "daemon/tls_settings.h"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include "daemon/config/text_checks.h"
+#include "platform/logging.h"
 #include "platform/text.h"
 #include "platform/visible_text.h"
 
@@ -58,15 +58,19 @@ void TlsWatch::check(const config::Settings& settings, UtcMillis now) {
   if (!tls_) return;
   const auto [what, fault] = tls_->renew(now);
   if (what == http::TlsContext::Renewal::refused)
-    spdlog::error("the changed certificate and key are not used, the former ones stay in use: {}", fault);
+    log_event(
+        LogEvent::certificate_refused,
+        fmt::format("the changed certificate and key are not used, the former ones stay in use: {}", fault));
   if (what == http::TlsContext::Renewal::renewed) {
-    spdlog::info("new connections use the changed certificate, which expires at {} UTC",
-                 minute_text(tls_->not_after()));
+    log_event(LogEvent::certificate_changed,
+              fmt::format("new connections use the changed certificate, which expires at {} UTC",
+                          minute_text(tls_->not_after())));
     warned_at_ = UtcMillis{INT64_MIN / 2};
   }
   if (!has_elapsed(warned_at_, kDayMillis, now)) return;
   warned_at_ = now;
-  for (const std::string& warning : tls_warnings(settings, tls_.get(), now)) spdlog::warn("{}", warning);
+  for (const std::string& warning : tls_warnings(settings, tls_.get(), now))
+    log_event(LogEvent::certificate_warning, warning);
 }
 
 }  // namespace giftsync::daemon

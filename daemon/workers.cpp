@@ -9,6 +9,7 @@
 
 #include "daemon/wiring/components_config.h"
 #include "daemon/wiring/org_status.h"
+#include "platform/logging.h"
 #include "schema/store/store_stats.h"
 #include "sync/attention.h"
 #include "sync/crm/crm_roles.h"
@@ -349,7 +350,7 @@ void Workers::release_alerts() {
   try {
     alert_lease_->release();
   } catch (const DependencyError& fault) {
-    spdlog::debug("alerts: {}", fault.what());  // the lease ends by itself
+    log_debug(fmt::format("alerts: {}", fault.what()));  // the lease ends by itself
   }
 }
 

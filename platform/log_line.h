@@ -1,5 +1,5 @@
 // platform: what a log line consists of: the kind of its event, a sentence, and fields that programs look
-// for. Whoever may not log itself (sync, matching, the store) returns lines, and its caller logs them. The
+// for. What may not log itself (sync, matching, the store) returns lines, and its caller logs them. The
 // kinds are one table (log_events.cpp), from which docs/operations/events.md and the journal's message
 // catalog are made (OPS-47).
 #pragma once
@@ -61,6 +61,9 @@ enum class LogEvent : std::uint8_t {
   mail_resumed,
   mail_paused_by_admin,
   mail_resumed_by_admin,
+  alert_mailed,
+  alert_not_mailed,
+  alert_recipient_refused,
   relay_connection_rests,
   // The CRM as a whole.
   crm_questions_refused,
@@ -103,6 +106,9 @@ enum class LogEvent : std::uint8_t {
   reload_refused,
   reload_waits,
   settings_warning,
+  certificate_changed,
+  certificate_refused,
+  certificate_warning,
   socket_unit_unused,
   daemon_record_kept,
   last_used_not_saved,

@@ -155,7 +155,8 @@ class JournalSink : public spdlog::sinks::base_sink<std::mutex> {
       report_lost();
       return;
     }
-    const ssize_t printed = ::send(STDERR_FILENO, line.data(), line.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    ssize_t printed = ::send(STDERR_FILENO, line.data(), line.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (printed < 0 && errno == ENOTSOCK) printed = ::write(STDERR_FILENO, line.data(), line.size());
     if (printed != static_cast<ssize_t>(line.size())) ++lost_;
   }
   void flush_() override {}

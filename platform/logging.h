@@ -33,7 +33,7 @@ inline void log_event(const LogLine& line) {
   log_event(line.event, line.message, line.fields);
 }
 
-/// At level debug, for whoever looks for a fault: of no kind.
+/// At level debug, for a search for a fault: of no kind.
 void log_debug(std::string_view message, std::span<const LogField> fields);
 inline void log_debug(std::string_view message, std::initializer_list<LogField> fields = {}) {
   log_debug(message, std::span(fields.begin(), fields.size()));

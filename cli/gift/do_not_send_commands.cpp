@@ -100,7 +100,8 @@ tl::expected<std::vector<DoNotSendEntry>, Refusal> entries_of(const AddOptions& 
 /// What was done with an entry that is there by now, given what was there before.
 std::string outcome_text(const DoNotSendEntry* before, bool is_changed) {
   if (before == nullptr) return "is blocked";
-  const std::string since = std::string(to_word(before->reason)) + " since " + minute_text(before->added_at);
+  const std::string since =
+      std::string(to_word(before->reason)) + " since " + minute_text(before->added_at) + " UTC";
   if (!is_changed) return "is unchanged: " + since;
   if (before->reason == DoNotSendReason::blocked) return "is blocked as before, with the new comment and end";
   return "is blocked, besides " + since;

@@ -159,7 +159,7 @@ int show_held(const Console& console, CliContext& ctx, const ShowOptions& option
     line("Because", sync::describe(reason, found->recipients));
   for (const store::HoldReason& fault : found->faults)
     line("FAULT", sync::describe(fault, found->recipients));
-  for (const store::HoldReason& note : found->notes) line("Note", sync::describe(note));
+  for (const store::HoldReason& note : found->notes) line("Note", sync::describe(note, found->recipients));
   for (const store::NewRecipient& to : found->recipients)
     line("Recipient", fmt::format("{} {} {}: {}", to.email, to.first_name, to.last_name, to.message));
   return EX_OK;

@@ -1,11 +1,11 @@
-// Writes the documents of the settings and of the log's events into a folder: settings_documents FOLDER. The build runs it; it is not
-// installed.
+// Writes the documents of the settings and of the log's events into a folder: settings_documents FOLDER. The
+// build runs it; it is not installed.
 #include <cstdio>
 #include <fstream>
 #include <string>
 
+#include "daemon/config/log_event_documents.h"
 #include "daemon/config/settings_documents.h"
-#include "platform/log_event_documents.h"
 
 int main(int argc, char** argv) {
   if (argc != 2) {
@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
   const bool is_written = write("giftsyncd.yaml", giftsync::config::settings_example()) &&
                           write("giftsyncd.schema.json", giftsync::config::settings_schema()) &&
                           write("giftsyncd.yaml.5", giftsync::config::settings_manual()) &&
-                          write("events.md", giftsync::log_events_page()) &&
-                          write("giftsync.catalog", giftsync::journal_catalog());
+                          write("events.md", giftsync::config::log_events_page()) &&
+                          write("giftsync.catalog", giftsync::config::journal_catalog());
   return is_written ? 0 : 1;
 }

@@ -140,7 +140,7 @@ http::HttpResponse show(const PageCall& call, const HeldReview& review, bool is_
   data.set("summary", summary_of(review));
   set_list(data, "reasons", reasons_data(review.reasons, review.recipients));
   set_list(data, "faults", reasons_data(review.faults, review.recipients));
-  set_list(data, "notes", reasons_data(review.notes));
+  set_list(data, "notes", reasons_data(review.notes, review.recipients));
   set_list(data, "recipients", recipients_data(review));
   add_decision(data, call, review, note);
   add_next(data, call, review);

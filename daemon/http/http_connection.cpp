@@ -96,8 +96,8 @@ HttpConnection::HttpConnection(tcp::socket accepted, ConnectionContext& context,
       socket_(std::move(accepted)),
       peer_(peer_address(socket_.native_handle()).value_or(IpAddress{})),
       peer_text_(peer_.text()),
-      framing_(std::numeric_limits<std::size_t>::max()),
       tls_(service.options.tls ? service.options.tls->accept(socket_.native_handle()) : nullptr),
+      framing_(std::numeric_limits<std::size_t>::max()),
       slot_(std::in_place, context.registry, socket_.native_handle(), peer_, service.proxies.trusts(peer_),
             tls_ != nullptr) {
   framing_.set_body_limit([this](const HttpRequest& head) { return plan_body(head); });
@@ -158,23 +158,27 @@ void HttpConnection::shake_hands() {
                         "This port speaks TLS only, and the request came without it. Send it to an https:// "
                         "URL.");
   }
+  // Not evicted meanwhile: in a crowd beyond the limit each handshake would end another one.
+  if (!slot_->begin_request()) return close();
   state_ = State::negotiating;
   const Clock::time_point until = std::exchange(deadline_, DeadlineSweep::kNever);
-  context_.pools.handshakes().post([self = shared_from_this(), until] {
+  const bool is_queued = context_.pools.handshakes().try_post([self = shared_from_this(), until] {
     const TlsOutcome outcome = self->tls_->shake_hands();
     boost::asio::post(self->context_.io, [self, outcome, until] { self->take_handshake(outcome, until); });
   });
+  if (!is_queued) close();
 }
 
 void HttpConnection::take_handshake(TlsOutcome outcome, Clock::time_point until) {
+  if (!slot_->become_idle()) return close();
   if (outcome == TlsOutcome::done) {
     enter(State::idle, context_.service.get()->options.idle_deadline_millis);
-    return await_bytes();
+    return context_.registry.is_closing() ? end() : await_bytes();
   }
   const bool goes_on = outcome == TlsOutcome::wants_read || outcome == TlsOutcome::wants_write;
   if (!goes_on || Clock::now() >= until) {
-    spdlog::debug("TLS handshake with {} failed: {}", peer_text_,
-                  goes_on ? "it did not end in time" : tls_->fault());
+    log_debug(fmt::format("TLS handshake with {} failed: {}", peer_text_,
+                          goes_on ? "it did not end in time" : tls_->fault()));
     return close();
   }
   state_ = State::handshake;
@@ -197,7 +201,7 @@ void HttpConnection::read_decrypted() {
     case TlsOutcome::ended:
       return end_of_bytes();
     case TlsOutcome::broken:
-      spdlog::debug("TLS connection of {} ended: {}", peer_text_, tls_->fault());
+      log_debug(fmt::format("TLS connection of {} ended: {}", peer_text_, tls_->fault()));
       return close();
   }
 }

@@ -51,7 +51,7 @@ class HandlerPools {
   HandlerPool sign_ins_{"sign-ins", 16, 64, meters_->sign_ins};
   HandlerPool readiness_{"readiness", 4, 64, meters_->readiness};
   HandlerPool liveness_{"liveness", 1, 64, meters_->liveness};
-  HandlerPool handshakes_{"handshakes", std::max(1U, std::thread::hardware_concurrency() / 2), 0,
+  HandlerPool handshakes_{"handshakes", std::max(1U, std::thread::hardware_concurrency() / 2), kMaxQueued,
                           meters_->handshakes};
 };
 

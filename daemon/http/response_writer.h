@@ -42,7 +42,7 @@ struct ResponseFrame {
   std::string_view request_id;
   bool close;               ///< no further request is served on this connection
   bool is_chunked = false;  ///< the body of HttpResponse::next_chunk is framed in chunks
-  bool has_hsts = false;    ///< browsers are told to use TLS alone from now on (HTTP-56)
+  bool has_hsts = false;    ///< browsers use TLS alone from now on (HTTP-56)
 };
 
 /// Replaces `head` by status line, header and empty line. Content-Length is the body's size, also for HEAD;

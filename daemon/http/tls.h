@@ -89,7 +89,7 @@ class TlsContext {
   enum class Renewal { none, renewed, refused };
   struct RenewalResult {
     Renewal what = Renewal::none;
-    std::string fault = {};  ///< if refused: why the former pair stays in use; told once for each change
+    std::string fault = {};  ///< if refused: why the former pair stays in use; once for each change
   };
   /// Call it every second or so: takes a changed pair for new connections once its files have rested between
   /// two calls, and replaces the tickets' keys each day. Connections that exist are not touched.

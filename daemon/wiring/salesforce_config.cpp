@@ -10,10 +10,10 @@
 #include "crm/salesforce/salesforce_crm.h"
 #include "daemon/config/text_checks.h"
 #include "daemon/wiring/database_config.h"
+#include "daemon/wiring/host_identity.h"
 #include "daemon/wiring/server_secret.h"
 #include "platform/clock.h"
 #include "platform/digest.h"
-#include "platform/host_identity.h"
 #include "platform/text.h"
 
 namespace giftsync::wiring {

@@ -158,8 +158,9 @@ class SendingBudgets {
   /// Now; while the clock is in doubt the last time before.
   UtcMillis period_time();
 
-  /// Adds refunds to what is counted, and returns what is to be reported: each threshold of a limit once among
-  /// all daemons, also of a day that ended within the last hour. Admins are notified with it (GUARD-31).
+  /// Adds refunds to what is counted, and returns what is to be reported: each threshold of a limit once
+  /// among all daemons, also of a day that ended within the last hour. Admins are notified with it
+  /// (GUARD-31).
   std::vector<BudgetWarning> maintain();
 
  private:

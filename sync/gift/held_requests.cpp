@@ -159,7 +159,10 @@ std::string describe(const store::HoldReason& reason, std::span<const store::New
         std::string_view(subject).substr(kBegin.size(), subject.size() - kBegin.size() - kEnd.size()));
     if (place && *place < recipients.size()) subject = recipients[*place].email;
   }
-  const bool is_named = reason.message.find(subject) != std::string::npos;
+  // A list has no recipients at hand; the sentence has the address.
+  const bool has_address =
+      recipients.empty() && subject.ends_with(kEnd) && reason.message.find('@') != std::string::npos;
+  const bool is_named = has_address || reason.message.find(subject) != std::string::npos;
   return is_named ? reason.message : subject + ": " + reason.message;
 }
 

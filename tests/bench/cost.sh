@@ -16,7 +16,7 @@ processor_nanos() {
     name=$(<"$task/comm")
     read -r nanos _ <"$task/schedstat"
     case $name in
-      listener | *endpoints | pages | console | sign-ins | readiness | liveness | responses | writer)
+      listener | *endpoints | pages | console | sign-ins | readiness | liveness | responses | handshakes | writer)
         serving=$((serving + nanos)) ;;
       *) others=$((others + nanos)) ;;
     esac

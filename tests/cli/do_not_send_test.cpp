@@ -55,7 +55,7 @@ TEST_F(CliDoNotSend, PatternsAreAddedListedAndRemoved) {
   EXPECT_THAT(entries(), ElementsAre("*.xn--mnchen-3ya.example blocked", "ana@example.com blocked",
                                      "rival.example blocked"));
   EXPECT_THAT(run({"add", "ana@example.com", "--comment", "asked by phone"}).err,
-              HasSubstr("ana@example.com is unchanged: blocked since "));
+              AllOf(HasSubstr("ana@example.com is unchanged: blocked since "), HasSubstr(" UTC.")));
   EXPECT_THAT(run({"add", "ana@example.com", "--until", "2026-12-31"}).err,
               HasSubstr("is blocked as before, with the new comment and end"));
   EXPECT_THAT(run({"list"}).out,
@@ -144,7 +144,7 @@ TEST_F(CliDoNotSend, AWishOfTheRecipientIsRemovedOnceConfirmed) {
   EXPECT_THAT(removed.err, HasSubstr("The entry example.com still applies to it: No gifts are sent to"));
   list("bea@example.org", DoNotSendReason::opted_out);
   EXPECT_THAT(run({"add", "bea@example.org"}).err,
-              HasSubstr("bea@example.org is blocked, besides opted_out since "));
+              AllOf(HasSubstr("bea@example.org is blocked, besides opted_out since "), HasSubstr(" UTC.")));
 }
 
 // GUARD-1

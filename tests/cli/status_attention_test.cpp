@@ -213,13 +213,16 @@ TEST(StatusAttention, NamesWhatAnAdminHasToDo) {
        },
        "the CRM is paused: no rule"},
       {[](StatusReport& report) {
-         report.facts.backfills = {{.name = "gift-records", .started_at = kNow, .differing = 7},
-                                   {.name = "status-timestamps", .started_at = kNow, .ended_at = kNow}};
+         report.facts.backfills.emplace_back().differing = 7;
+         report.facts.backfills.emplace_back().ended_at = kNow;
        },
        ""},
       {[](StatusReport& report) {
-         report.facts.backfills = {
-             {.name = "gift-records", .started_at = kNow, .ended_at = kNow, .error = "the CRM is down"}};
+         store::BackfillRun& run = report.facts.backfills.emplace_back();
+         run.name = "gift-records";
+         run.started_at = kNow;
+         run.ended_at = kNow;
+         run.error = "the CRM is down";
        },
        "the backfill gift-records of 2026-11-21 12:31 UTC did not come to its end: the CRM is down"},
       {[](StatusReport& report) { report.facts.requests_in_error = 1; }, "1 request record is in error"},

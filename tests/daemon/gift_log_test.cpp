@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/captured_journal.h"
 #include "tests/support/captured_log.h"
 
 namespace giftsync::daemon {
@@ -81,6 +82,34 @@ TEST(GiftLog, EventsOfOneRequestShareALine) {
                   "info gift record updated in the CRM gift=3 gifts=1 request=5 request_id=ab12",
                   "info mail handed to the relay gift=1 gifts=1 request=5 request_id=ab12",
                   "info reminder handed to the relay gift=1 gifts=1 request=5 request_id=ab12"));
+}
+
+// OPS-30, OPS-47
+TEST(GiftLog, TheJournalFindsEachGiftByItsTransaction) {
+  tests::CapturedJournal journal;
+  GiftLog gift_log;
+  const auto two = gifts(2);
+  gift_log.log_request({{5}, two, "ab12", "gsk_live_abcd"}, kNow);
+  const std::vector<GiftEvent> events{{GiftEventKind::matched_contact, {2}, {5}, "ab12", "", "003A"},
+                                      {GiftEventKind::matched_lead, {2}, {5}, "ab12", "", "00QA"},
+                                      {GiftEventKind::unmatched, {2}, {5}, "ab12", "shop"},
+                                      {GiftEventKind::record_created, {2}, {5}, "ab12", ""},
+                                      {GiftEventKind::record_updated, {2}, {5}, "ab12", ""},
+                                      {GiftEventKind::mailed, {2}, {5}, "ab12", ""},
+                                      {GiftEventKind::reminded, {2}, {5}, "ab12", ""}};
+  gift_log.log_events(events, kNow);
+  std::vector<std::string> found;
+  for (const tests::JournalEntry& entry : journal.take_entries()) {
+    for (const LogEventKind& kind : log_event_kinds())
+      if (tests::values_of(entry, "MESSAGE_ID") == kind.id) found.emplace_back(kind.name);
+    found.back() += " " + tests::values_of(entry, "TRANSACTION") + " " +
+                    tests::values_of(entry, "GIFT_REQUEST") + " " + tests::values_of(entry, "REQUEST_ID") +
+                    tests::values_of(entry, "SOURCE");
+  }
+  EXPECT_THAT(found, ElementsAre("gift_request_made 1,2 5 ab12", "gift_matched 2 5 ab12",
+                                 "gift_matched 2 5 ab12", "gift_unmatched 2 5 ab12shop",
+                                 "gift_record_created 2 5 ab12", "gift_record_updated 2 5 ab12",
+                                 "mail_accepted 2 5 ab12", "reminder_accepted 2 5 ab12"));
 }
 
 TEST(GiftLog, ALargeRequestIsSeveralLines) {

@@ -87,6 +87,28 @@ TEST_F(GroupCommitWriterTest, ASubmittedRequestIsDurableWhenItsCallbackRuns) {
   EXPECT_EQ(stored, 1u);
 }
 
+// OPS-40
+TEST_F(GroupCommitWriterTest, ReportsTheMembersOfEachCommit) {
+  std::atomic<std::size_t> commits = 0;
+  std::atomic<std::size_t> members = 0;
+  constexpr std::size_t kRequests = 20;
+  {
+    GroupCommitWriter writer(store_->urgent_writes,
+                             {.on_commit =
+                                  [&](std::size_t count, std::chrono::nanoseconds took) {
+                                    ++commits;
+                                    members += count;
+                                    EXPECT_GT(took.count(), 0);
+                                  },
+                              .on_refusal = [] { ADD_FAILURE() << "nothing is refused"; }});
+    for (std::size_t i = 0; i < kRequests; ++i)
+      ASSERT_TRUE(writer.submit(new_request(std::to_string(i) + "@example.com"), [](auto) {}));
+  }
+  EXPECT_EQ(members, kRequests);
+  EXPECT_GE(commits, 1u);
+  EXPECT_LE(commits, kRequests);
+}
+
 // ARCH-23
 TEST_F(GroupCommitWriterTest, OneKeyFromManyCallersIsOneRequest) {
   GroupCommitWriter writer(store_->urgent_writes);

@@ -31,10 +31,6 @@ struct PairCase {
   std::string next_step;
 };
 
-void PrintTo(const PairCase& one, std::ostream* out) {
-  *out << one.name;
-}
-
 class RefusedPairs : public testing::Test {
  protected:
   tests::CertificateFolder folder_;

@@ -6,6 +6,7 @@
 #include "sync/crm/crm_reconciliation.h"
 #include "sync/request/request_record_step.h"
 #include "tests/salesforce/salesforce_sync_fixture.h"
+#include "tests/support/log_lines.h"
 
 namespace giftsync::salesforce {
 namespace {
@@ -51,7 +52,7 @@ TEST_F(SalesforceRefusalsTest, AHiddenFieldOfMatchingIsAskedForOnceAnHourAndDeci
   store_.create_gifts(1);
   EXPECT_EQ(work(), "");
   EXPECT_EQ(last_.waiting, 1U);
-  EXPECT_THAT(last_.warnings, ElementsAre(HasSubstr("INVALID_FIELD")));
+  EXPECT_THAT(tests::messages_of(last_.warnings), ElementsAre(HasSubstr("INVALID_FIELD")));
   pass(kMinuteMillis);
   const UtcMillis now = clock();
   store_->changes.accept(
@@ -90,7 +91,7 @@ TEST_F(SalesforceRefusalsTest, AnOrgWithoutTheApiIsAskedOnceAnHour) {
   set("api_disabled", "true");
   store_.create_gifts(3);
   work();
-  EXPECT_THAT(last_.warnings, ElementsAre(HasSubstr("API_DISABLED_FOR_ORG")));
+  EXPECT_THAT(tests::messages_of(last_.warnings), ElementsAre(HasSubstr("API_DISABLED_FOR_ORG")));
   EXPECT_LE(calls_of_a_day(), kMostCallsADay);
   set("api_disabled", "");
   work_for(kHourMillis + 30 * kMinuteMillis, 10 * kMinuteMillis);

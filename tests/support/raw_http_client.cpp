@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -87,6 +88,7 @@ void RawHttpClient::begin_tls() {
   tls_.reset(SSL_new(client_context()), SSL_free);
   SSL_set_fd(tls_.get(), descriptor_);
   for (;;) {
+    ERR_clear_error();  // of other connections: SSL_get_error() looks there
     const int result = SSL_connect(tls_.get());
     if (result == 1) return;
     const int error = SSL_get_error(tls_.get(), result);
@@ -113,6 +115,7 @@ bool RawHttpClient::send(std::string_view bytes) {
   while (!bytes.empty()) {
     ssize_t sent = 0;
     if (tls_) {
+      ERR_clear_error();
       sent = SSL_write(tls_.get(), bytes.data(), static_cast<int>(bytes.size()));
       const int error = sent > 0 ? SSL_ERROR_NONE : SSL_get_error(tls_.get(), static_cast<int>(sent));
       if (error == SSL_ERROR_WANT_WRITE || error == SSL_ERROR_WANT_READ) {
@@ -140,6 +143,7 @@ RawHttpClient::Received RawHttpClient::try_receive(std::chrono::milliseconds tim
   char buffer[65536];
   for (;;) {
     if (tls_) {
+      ERR_clear_error();
       const int count = SSL_read(tls_.get(), buffer, sizeof buffer);
       if (count > 0) {
         received_.append(buffer, static_cast<std::size_t>(count));

@@ -201,7 +201,9 @@ TEST(AlertRules, MailsTellTheTruthWhateverComesAndGoes) {
       const AlertMail mail = installation.look(items, now);
       if (mail.empty()) return;
       EXPECT_FALSE(is_quiet(installation.rules.quiet, now)) << seed;
-      if (last) EXPECT_GE(now, *last + digest) << seed;
+      if (last) {
+        EXPECT_GE(now, *last + digest) << seed;
+      }
       last = now;
       for (const std::string& name : names_of(mail.begun)) {
         EXPECT_TRUE(known.insert(name).second) << seed << ": " << name << " begins twice";

@@ -157,18 +157,18 @@ TEST_P(ApproverMails, AnAdminIsMailedAboutABudgetBesideWhatWaits) {
 // covers: GUARD-31
 TEST_P(ApproverMails, ARepeatOfAMailToAnAdminHasTheSameBytes) {
   user("ada@example.com", Role::admin);
-  const auto reach = [&](std::int64_t percent) {
+  const auto reach = [&](std::int64_t percent, std::int64_t warned) {
     const store::UsageLimit budget{"2026-11", "all", store::BudgetKind::installation,
                                    {100, {}}, now,   now + kDayMillis};
     sql("INSERT INTO sending_usage (id, gifts, amount) VALUES ('2026-11 all', 80, 0) ON CONFLICT DO NOTHING");
-    store().sending_usage.mark_warned(budget, {percent}, percent, now);
+    store().sending_usage.mark_warned(budget, {percent, {}, warned, warned}, percent, now);
     store().approver_notices.queue_mails(now);
   };
   relay_.script = {{SendOutcome::uncertain, "lost"}};
-  reach(80);
+  reach(80, 0);
   const auto first = deliver();
   ASSERT_THAT(first, SizeIs(1));
-  reach(100);
+  reach(100, 80);
   now = now + kHourMillis;
   const auto again = deliver();
   ASSERT_THAT(again, SizeIs(1));

@@ -14,7 +14,11 @@ constexpr UtcMillis kStart{1'795'264'267'000};  // 2026-11-21T12:31:07Z
 
 store::BackfillRun run_of(const std::string& name, std::optional<std::int64_t> lasted_millis,
                           const std::string& error = "", std::int64_t differing = 0) {
-  store::BackfillRun run{.name = name, .started_at = kStart, .differing = differing, .error = error};
+  store::BackfillRun run;
+  run.name = name;
+  run.started_at = kStart;
+  run.differing = differing;
+  run.error = error;
   run.summary = name + ": 2 examined: 2 unchanged.";
   if (lasted_millis) run.ended_at = kStart + *lasted_millis;
   return run;

@@ -1,6 +1,7 @@
 // Opportunities, refused lookups, tasks and rematching, through the sync step against a real store and the
 // SQL CRMs, on every back end. An admin's edits are plain SQL.
 #include "tests/support/crm_links_fixture.h"
+#include "tests/support/log_lines.h"
 
 namespace giftsync::sync {
 namespace {
@@ -57,7 +58,9 @@ TEST_P(CrmLinks, LookupDeletedBeforeTheWriteIsClearedAndListed) {
   store_->sync.insert_decisions(std::span(&decided, 1));
   const SyncStepStats report = step();
   EXPECT_EQ(report.created, 1u);
-  EXPECT_THAT(report.warnings, testing::Contains(HasSubstr("Recipient Contact c9")));
+  EXPECT_THAT(tests::messages_of(report.warnings), testing::Contains(HasSubstr("Recipient Contact c9")));
+  EXPECT_THAT(tests::fields_text(report.warnings.front()),
+              testing::StartsWith("gift=" + std::to_string(gift.value) + " "));  // OPS-47
   EXPECT_EQ(record(gift, "recipientcontactid"), "null");
   EXPECT_EQ(record(gift, "account"), "a1");
   EXPECT_TRUE(sync_state(gift).needs_relink);
@@ -74,7 +77,8 @@ TEST_P(CrmLinks, LookupDeletedBeforeTheWriteIsClearedAndListed) {
 TEST_P(CrmLinks, MissingIntegrationUserDoesNotBlockTheWrite) {
   rules_.integration_user = "u9";
   const TransactionId gift = send("ada@example.com");
-  EXPECT_THAT(step().warnings, ElementsAre("Actual Sender u9 is not in the CRM: the field stays empty"));
+  EXPECT_THAT(tests::messages_of(step().warnings),
+              ElementsAre("Actual Sender u9 is not in the CRM: the field stays empty"));
   EXPECT_EQ(record(gift, "ownerid"), "null");
   EXPECT_EQ(record(gift, "senderid"), "u1");
   EXPECT_FALSE(sync_state(gift).needs_relink);
@@ -396,7 +400,7 @@ TEST_P(CrmLinks, TaskDeletedManuallyIsNotRecreated) {
   step();
   sql("DELETE FROM crm_task");
   report(gift, Status::redeemed, 10);
-  EXPECT_THAT(step().warnings, ElementsAre(HasSubstr("task was deleted")));
+  EXPECT_THAT(tests::messages_of(step().warnings), ElementsAre(HasSubstr("task was deleted")));
   report(gift, Status::refunded, 20);
   EXPECT_THAT(step().warnings, IsEmpty()) << "warned once";
   EXPECT_EQ(scalar("SELECT count(*) FROM crm_task"), "0");

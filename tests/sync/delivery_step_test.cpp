@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "daemon/mail/gift_mail.h"
+#include "tests/support/log_lines.h"
 
 namespace giftsync::sync {
 namespace {
@@ -288,7 +289,7 @@ TEST_P(DeliveryStepTest, AnAnswerForOneRecipientDefersThatMailAlone) {
 TEST_P(DeliveryStepTest, AnswersForThreeRecipientsPauseDelivery) {
   const auto gifts = send_gifts(5);
   transport_.script = {suspect_answer(), suspect_answer(), suspect_answer()};
-  EXPECT_THAT(step().warnings, testing::Contains(HasSubstr("refused each of 3 mails")));
+  EXPECT_THAT(tests::messages_of(step().warnings), testing::Contains(HasSubstr("refused each of 3 mails")));
   ASSERT_TRUE(store_->deliveries.breaker(""));
   EXPECT_THAT(transport_.sent, IsEmpty());
   for (const TransactionId gift : gifts) EXPECT_THAT(reported_statuses(gift), IsEmpty());
@@ -503,7 +504,8 @@ TEST_P(DeliveryStepTest, APauseOfOtherRelaySettingsDoesNotHold) {
   EXPECT_THAT(step().info_lines, IsEmpty());
   EXPECT_THAT(transport_.sent, IsEmpty()) << "paused";
   rules_.relay = "right password";
-  EXPECT_THAT(step().info_lines, ElementsAre(HasSubstr("the relay's settings were changed")));
+  EXPECT_THAT(tests::messages_of(step().info_lines),
+              ElementsAre(HasSubstr("the relay's settings were changed")));
   EXPECT_THAT(transport_.sent, SizeIs(2)) << "at once, and not one mail first";
   EXPECT_FALSE(store_->deliveries.breaker(""));
 }
@@ -520,7 +522,7 @@ TEST_P(DeliveryStepTest, AnotherFaultyRelayPausesAnew) {
   EXPECT_EQ(store_->deliveries.breaker("")->failures, 3);
   rules_.relay = "new";
   transport_.script = {{SendOutcome::transport_error, "no route"}};
-  EXPECT_THAT(step().warnings, ElementsAre(HasSubstr("mail delivery paused")));
+  EXPECT_THAT(tests::messages_of(step().warnings), ElementsAre(HasSubstr("mail delivery paused")));
   EXPECT_EQ(store_->deliveries.breaker("")->failures, 1);
   EXPECT_EQ(store_->deliveries.breaker("")->since, now_);
   EXPECT_EQ(store_->deliveries.breaker("")->relay, "new");
@@ -540,7 +542,9 @@ TEST_P(DeliveryStepTest, AcceptedMailsAreEventsForTheLog) {
 TEST_P(DeliveryStepTest, ARefusedRecipientIsUndeliveredAndDelaysNoOtherMail) {
   const auto gifts = send_gifts(3);
   transport_.script = {{SendOutcome::accepted, ""}, {SendOutcome::refused, "550 no such user"}};
-  EXPECT_THAT(step().warnings, ElementsAre(HasSubstr("550 no such user")));
+  const auto warnings = step().warnings;
+  EXPECT_THAT(tests::messages_of(warnings), ElementsAre(HasSubstr("550 no such user")));
+  EXPECT_EQ(tests::fields_text(warnings.front()), "gift=" + std::to_string(gifts[1].value));  // OPS-47
   EXPECT_EQ(state(gifts[0]), DeliveryState::accepted);
   EXPECT_EQ(state(gifts[1]), DeliveryState::undelivered);
   EXPECT_EQ(state(gifts[2]), DeliveryState::accepted);
@@ -551,7 +555,7 @@ TEST_P(DeliveryStepTest, ARefusedRecipientIsUndeliveredAndDelaysNoOtherMail) {
 TEST_P(DeliveryStepTest, ATransportFaultPausesDeliveryAndChangesNoGift) {
   const auto gifts = send_gifts(5);
   transport_.script = {{SendOutcome::accepted, ""}, {SendOutcome::transport_error, "535 wrong password"}};
-  EXPECT_THAT(step().warnings, ElementsAre(HasSubstr("535 wrong password")));
+  EXPECT_THAT(tests::messages_of(step().warnings), ElementsAre(HasSubstr("535 wrong password")));
   EXPECT_THAT(transport_.sent, SizeIs(1));
   for (std::size_t i = 1; i < gifts.size(); ++i) {
     EXPECT_EQ(state(gifts[i]), DeliveryState::queued);
@@ -569,7 +573,7 @@ TEST_P(DeliveryStepTest, ATransportFaultPausesDeliveryAndChangesNoGift) {
   for (const char* reason : {"no STARTTLS after 12 ms", "no STARTTLS after 7 ms"}) {
     now_ = store_->deliveries.breaker("")->until;
     transport_.script = {{SendOutcome::transport_error, reason}};
-    const auto warnings = step().warnings;
+    const auto warnings = tests::messages_of(step().warnings);
     if (reason == std::string_view("no STARTTLS after 12 ms"))
       EXPECT_THAT(warnings, ElementsAre(HasSubstr("no STARTTLS"))) << "another cause is logged";
     else
@@ -577,7 +581,7 @@ TEST_P(DeliveryStepTest, ATransportFaultPausesDeliveryAndChangesNoGift) {
   }
 
   now_ = store_->deliveries.breaker("")->until;
-  EXPECT_THAT(step().info_lines, ElementsAre("mail delivery resumed"));
+  EXPECT_THAT(tests::messages_of(step().info_lines), ElementsAre("mail delivery resumed"));
   EXPECT_FALSE(store_->deliveries.breaker(""));
   EXPECT_THAT(transport_.sent, SizeIs(2)) << "one mail showed that the transport works";
   step();
@@ -643,7 +647,7 @@ TEST_P(DeliveryStepTest, AnAdminsPauseHoldsAllMailUntilItIsEnded) {
   const DeliveryStats paused = step();
   EXPECT_EQ(paused.accepted, 0u);
   EXPECT_FALSE(paused.more);
-  EXPECT_THAT(paused.warnings, ElementsAre(HasSubstr("by root: wrong item")));
+  EXPECT_THAT(tests::messages_of(paused.warnings), ElementsAre(HasSubstr("by root: wrong item")));
   now_ = now_ + kSecondMillis;
   EXPECT_THAT(step().warnings, IsEmpty()) << "it is logged once";
   delivery_.reset();
@@ -654,7 +658,7 @@ TEST_P(DeliveryStepTest, AnAdminsPauseHoldsAllMailUntilItIsEnded) {
   now_ = now_ + kSecondMillis;
   const DeliveryStats resumed = step();
   EXPECT_EQ(resumed.accepted, 2u);
-  EXPECT_THAT(resumed.info_lines, ElementsAre(HasSubstr("mail is sent again")));
+  EXPECT_THAT(tests::messages_of(resumed.info_lines), ElementsAre(HasSubstr("mail is sent again")));
   EXPECT_THAT(transport_.sent, SizeIs(2));
 }
 

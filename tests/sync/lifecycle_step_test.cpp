@@ -6,6 +6,7 @@
 #include "sync/gift/lifecycle.h"
 #include "sync/status/status_rules.h"
 #include "tests/support/lifecycle_fixture.h"
+#include "tests/support/log_lines.h"
 
 namespace giftsync::sync {
 namespace {
@@ -283,7 +284,8 @@ TEST_P(LifecycleStep, GiftThatTheStoreRefusesHoldsUpNoOther) {
                       " OR source <> 'timer')");
   const LifecycleStepStats stats = lifecycle_step(store_->lifecycle, now_);
   EXPECT_EQ(stats.expired, 2u);
-  EXPECT_THAT(stats.warnings, ElementsAre(testing::HasSubstr("gift " + refused)));
+  EXPECT_THAT(tests::messages_of(stats.warnings), ElementsAre(testing::HasSubstr("gift " + refused)));
+  EXPECT_EQ(tests::fields_text(stats.warnings.front()), "gift=" + refused);  // OPS-47
   EXPECT_THAT(lifecycle_step(store_->lifecycle, now_).warnings, IsEmpty()) << "not again at once";
   sql(is_sqlite ? "DROP TRIGGER refuses" : "ALTER TABLE change_log DROP CONSTRAINT refuses");
   now_ = now_ + kHourMillis;

@@ -598,7 +598,7 @@ TEST_P(Person, TextsAndDatesInColumnsOfAnAdminAreErased) {
 // covers: GUARD-17
 TEST_P(Person, WhatAnAdminsColumnsRequireFailsNoErasure) {
   const std::string generated = dialect() == sql::Dialect::sqlite ? "VIRTUAL" : "STORED";
-  for (const std::string column :
+  for (const std::string& column :
        {std::string("joined DATE NOT NULL DEFAULT '2001-02-03'"),
         std::string("nickname TEXT NOT NULL DEFAULT ''"), std::string("number_of_card TEXT"),
         "shout TEXT GENERATED ALWAYS AS (upper(lastname)) " + generated})

@@ -1,4 +1,5 @@
 // Request records when people, commands and daemons act at the same time, and when one of them is killed.
+#include "tests/support/log_lines.h"
 #include "tests/support/request_record_fixture.h"
 
 namespace giftsync::sync {
@@ -248,7 +249,7 @@ TEST_P(RequestRecordConcurrency, ReplacementRecordDoesNotInheritApproval) {
   crm.remove("1");
   crm.insert("1", "Hello", false).set(F::number, std::string("R-another"));
   const RequestRecordStepStats report = step();
-  EXPECT_THAT(report.warnings, Contains(HasSubstr("has the Id of request R-1")));
+  EXPECT_THAT(tests::messages_of(report.warnings), Contains(HasSubstr("has the Id of request R-1")));
   resume_sending();
   run_until_idle();
   EXPECT_EQ(status("1"), "Pending");
@@ -294,7 +295,9 @@ TEST_P(RequestRecordConcurrency, RejectedCrmWriteIsRetriedWithoutBlockingOthers)
   crm.insert("2", "Hello", true);
   crm.refused = {"1"};
   RequestRecordStepStats report = step();
-  EXPECT_THAT(report.warnings, Contains(HasSubstr("request R-1: the CRM rejected giftsync's update")));
+  EXPECT_THAT(tests::messages_of(report.warnings),
+              Contains(HasSubstr("request R-1: the CRM rejected giftsync's update")));
+  EXPECT_EQ(tests::fields_text(report.warnings.front()), "request_record=R-1");  // OPS-47
   run_until_idle();
   EXPECT_EQ(status("2"), "Sent");
   EXPECT_EQ(status("1"), "Pending");

@@ -7,6 +7,7 @@
 #include "sync/gift/gift_actions.h"
 #include "sync/mail/delivery_rules.h"
 #include "sync/request/request_record_state_machine.h"
+#include "tests/support/log_lines.h"
 #include "tests/support/request_record_fixture.h"
 
 namespace giftsync::sync {
@@ -186,7 +187,8 @@ TEST_P(RequestRecordStep, FirstSeenAsApprovedRejectedOrSent) {
   EXPECT_EQ(status("3"), "Sent");
   EXPECT_THAT(sent("3"), IsEmpty());
   EXPECT_THAT(error("3"), HasSubstr("giftsync sent no gift"));
-  EXPECT_THAT(report.warnings, testing::Contains(HasSubstr("was Sent when it was first seen")));
+  EXPECT_THAT(tests::messages_of(report.warnings),
+              testing::Contains(HasSubstr("was Sent when it was first seen")));
   EXPECT_EQ(status("4"), "Pending");
   EXPECT_THAT(error("4"), HasSubstr("A pending request can become"));
 }
@@ -381,9 +383,9 @@ TEST_P(RequestRecordStep, GiftIdEditedAfterSendingIsReportedOnce) {
   crm.edit("1", F::gift_id, std::string("8"));
   const RequestRecordStepStats report = step();
   ASSERT_THAT(report.warnings, SizeIs(1));
-  EXPECT_THAT(report.warnings.front(),
+  EXPECT_THAT(report.warnings.front().message,
               HasSubstr("request R-1: Item 7 was sent, and Gift Id was edited since"));
-  EXPECT_THAT(report.warnings.front(), HasSubstr("by CRM user 005B"));
+  EXPECT_THAT(report.warnings.front().message, HasSubstr("by CRM user 005B"));
   run_until_idle();
   EXPECT_THAT(error("1"), HasSubstr("no other gift is sent"));
   EXPECT_EQ(crm.text("1", F::gift_id), "8");
@@ -827,7 +829,8 @@ TEST_P(RequestRecordStep, DeletedRequestIsNotSentAndItsIdIsReset) {
   run_until_idle();
   crm.remove("1");
   const RequestRecordStepStats report = step();
-  EXPECT_THAT(report.warnings, testing::Contains(HasSubstr("deleted in the CRM before it was sent")));
+  EXPECT_THAT(tests::messages_of(report.warnings),
+              testing::Contains(HasSubstr("deleted in the CRM before it was sent")));
   sender.account = store::Account();
   crm.insert("1", "Hello", false);
   now = now + kHourMillis;

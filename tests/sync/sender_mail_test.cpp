@@ -4,6 +4,7 @@
 
 #include "daemon/mail/notice_mail.h"
 #include "tests/support/lifecycle_fixture.h"
+#include "tests/support/log_lines.h"
 
 namespace giftsync::sync {
 namespace {
@@ -103,7 +104,8 @@ TEST_P(SenderMails, AMailThatIsRefusedItselfHasNoNotice) {
   const auto ids = send(1);
   run({refusal()});
   EXPECT_THAT(run({refusal()}), SizeIs(1));
-  EXPECT_THAT(stats_.warnings, ElementsAre(HasSubstr("notice to a gift's sender: undelivered: 550")));
+  EXPECT_THAT(tests::messages_of(stats_.warnings),
+              ElementsAre(HasSubstr("notice to a gift's sender: undelivered: 550")));
   EXPECT_EQ(status(ids[0]), Status::undelivered);
   now_ = now_ + kDayMillis;
   EXPECT_THAT(run(), IsEmpty());

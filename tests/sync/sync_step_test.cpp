@@ -9,6 +9,7 @@
 #include "sync/crm/transaction_id_floor.h"
 #include "sync/mail/delivery_rules.h"
 #include "tests/support/in_memory_crm.h"
+#include "tests/support/log_lines.h"
 #include "tests/support/store_fixture.h"
 
 namespace giftsync::sync {
@@ -80,6 +81,39 @@ TEST_P(SyncStep, DecisionsAndWrittenRecordsAreEventsForTheLog) {
   EXPECT_THAT(events_of(step(kNow + 2000), matched), testing::ElementsAre(Kind::record_updated));
 }
 
+// OPS-40
+TEST_P(SyncStep, CountsTheStatusesThatGiftsReachAndSinceWhenTheirRecordsWereDue) {
+  const auto reached = [](const SyncStepStats& stats, Status status) {
+    return stats.reached[static_cast<std::size_t>(status)];
+  };
+  const TransactionId gift = send("ada@example.com");
+  send("other@example.com");
+  const SyncStepStats first = step(kNow + 50);
+  EXPECT_EQ(reached(first, Status::sent), 2u);
+  EXPECT_EQ(reached(first, Status::delivered), 0u);
+  EXPECT_THAT(first.written_since, ElementsAre(kNow, kNow));
+  report(gift, Status::delivered, 1000);
+  report(gift, Status::opened, 2000);
+  const SyncStepStats second = step(kNow + 3000);
+  EXPECT_EQ(reached(second, Status::sent), 0u);
+  EXPECT_EQ(reached(second, Status::delivered), 1u);
+  EXPECT_EQ(reached(second, Status::opened), 1u) << "both, although one batch folds them";
+  EXPECT_THAT(second.written_since, ElementsAre(kNow));
+  report(gift, Status::opened, 2500);
+  EXPECT_EQ(reached(step(kNow + 4000), Status::opened), 0u) << "it has a time already";
+}
+
+// TEST-1, OPS-40
+TEST_P(SyncStep, TestGiftsReachNoStatusAndWaitForNoRecord) {
+  const TransactionId gift = send("ada@example.com");
+  sql("UPDATE recipient_transaction SET is_test = 1");
+  report(gift, Status::delivered, 1000);
+  const SyncStepStats stats = step(kNow + 2000);
+  EXPECT_EQ(stats.folded, 1u);
+  EXPECT_THAT(stats.reached, testing::Each(0u));
+  EXPECT_THAT(stats.written_since, IsEmpty());
+}
+
 // SYNC-1, SYNC-9, SYNC-10, SYNC-11
 TEST_P(SyncStep, WritesOneCompleteRecordForAGift) {
   crm_.contacts_by_email["ada@example.com"] = {"003A", "Ada", "001A", false, "Email", ""};
@@ -122,7 +156,8 @@ TEST_P(SyncStep, SkipsUnmatchedGiftsWhenConfigured) {
 TEST_P(SyncStep, WarnsWhenTheSenderIsNoCrmUser) {
   crm_.users_by_email.clear();
   const TransactionId gift = send("ada@example.com");
-  EXPECT_THAT(step().warnings, ElementsAre(HasSubstr("no CRM user has the address sam@example.com")));
+  EXPECT_THAT(tests::messages_of(step().warnings),
+              ElementsAre(HasSubstr("no CRM user has the address sam@example.com")));
   EXPECT_EQ(text(gift, GiftField::sender), "(absent)");
 }
 
@@ -182,7 +217,12 @@ TEST_P(SyncStep, DeletedRecordIsReportedAndNotRecreated) {
   step();
   crm_.records.clear();
   report(gift, Status::opened, 5);
-  EXPECT_THAT(step().warnings, ElementsAre(HasSubstr("deleted in the CRM")));
+  const auto warnings = step().warnings;
+  EXPECT_THAT(tests::messages_of(warnings), ElementsAre(HasSubstr("deleted in the CRM")));
+  const std::string request =
+      std::to_string(store_->gifts.find(std::span(&gift, 1)).front().request.id.value);
+  EXPECT_EQ(tests::fields_text(warnings.front()),
+            "gift=" + std::to_string(gift.value) + " request=" + request);  // OPS-47
   EXPECT_THAT(crm_.records, IsEmpty());
   EXPECT_EQ(store_->sync.find_states(std::span(&gift, 1)).front().state, store::CrmSyncStatus::deleted);
   EXPECT_EQ(store_->sync.counts().waiting, 0);
@@ -269,7 +309,8 @@ TEST_P(SlowCrm, WhatAnotherOwnerHasTakenOverIsNotWritten) {
   EXPECT_EQ(other.created, 1u);
   EXPECT_EQ(one.lost, 1u);
   EXPECT_EQ(one.created, 1u);
-  EXPECT_THAT(one.warnings, ElementsAre(HasSubstr("another daemon or command has taken over")));
+  EXPECT_THAT(tests::messages_of(one.warnings),
+              ElementsAre(HasSubstr("another daemon or command has taken over")));
   EXPECT_EQ(crm_.upserted_rows, 2u) << "each record once";
   EXPECT_EQ(store_->sync.counts().waiting, 0);
 }

@@ -21,6 +21,7 @@ MINIMAL = {
     "store": {"connection": "giftsync.db"},
     "email": {"directory": "outbox", "from": "gifts@example.com"},
 }
+SERVER = {"base_url": "https://a.example", "admin_url": "https://a.example"}
 FIELDS = {"transaction_id": "/id", "status": "/status", "occurred_at": "/time"}
 WEBHOOK = {"name": "vendor", "secret": "file:secret", "fields": FIELDS}
 POLL = {"name": "feed", "type": "poll", "url": "https://api.example.com/events?v=1", "fields": FIELDS}
@@ -37,6 +38,8 @@ ACCEPTED = {
                     {"name": "aws", "preset": "ses", "topic": "arn:aws:sns:eu-west-1:123456789012:mails"},
                     {"name": "mg", "preset": "mailgun", "secret": ["env:A", "env:B"], "may_set": ["opened"]}],
     },
+    "settings with TLS": {**MINIMAL, "server": {**SERVER, "tls": {"certificate": "a.pem", "key": "credential:k", "minimum_version": "1.3"}}},
+    "an empty section of TLS": {**MINIMAL, "server": {**MINIMAL["server"], "tls": {}}},
     "settings with PostgreSQL": {
         **MINIMAL,
         "store": {"backend": "postgresql", "connection": "dbname=gifts", "password": "env:STORE_PASSWORD"},
@@ -120,7 +123,6 @@ REFUSED = {
         **MINIMAL, "crm": {"connection": "dbname=crm"}, "requests": {"enabled": True}},
     "no settings": {},
     "an unknown key": {**MINIMAL, "serverr": {}},
-    "a key of a later version": {**MINIMAL, "server": {**MINIMAL["server"], "tls": {}}},
     "metrics at a name": {**MINIMAL, "metrics": {"listen": "localhost:9480"}},
     "a refund day of refunds at once": {**MINIMAL, "lifecycle": {"refund": "at_once", "refund_day": 3}},
     "a relay without its URL": {**MINIMAL, "email": {"transport": "smtp", "from": "gifts@example.com"}},
@@ -140,6 +142,10 @@ REFUSED = {
     "a preset that redeems": {
         **MINIMAL, "sources": [{"name": "mg", "preset": "mailgun", "secret": "env:A", "may_set": ["redeemed"]}]},
     "a number as text": {**MINIMAL, "limits": {"max_recipients": "5"}},
+    "a certificate without its key": {**MINIMAL, "server": {**SERVER, "tls": {"certificate": "a.pem"}}},
+    "a version of TLS without a certificate": {**MINIMAL, "server": {**SERVER, "tls": {"minimum_version": "1.3"}}},
+    "TLS with a URL that is plain": {
+        **MINIMAL, "server": {**SERVER, "admin_url": "http://a.example", "tls": {"certificate": "a.pem", "key": "a.key"}}},
 }
 
 

@@ -2,7 +2,7 @@
 """Floods of idle, silent and slow connections from one address, and request smuggling."""
 import contextlib
 import resource
-import socket
+import ssl
 import statistics
 import threading
 import time
@@ -20,8 +20,8 @@ BODY_BEGUN = b"POST /api/v1/gift_requests HTTP/1.1\r\nHost: t\r\nContent-Length:
 class ConnectionFlood:
     """Keeps `count` connections of one kind open: reconnects closed ones, and sends a byte on each in every round."""
 
-    def __init__(self, port, count, greeting, drip=b""):
-        self.port, self.greeting, self.drip = port, greeting, drip
+    def __init__(self, fixture, count, greeting, drip=b""):
+        self.fixture, self.greeting, self.drip = fixture, greeting, drip
         self.connections = [self.connect() for _ in range(count)]
         self.returned = 0
         self.rounds = 0
@@ -30,7 +30,7 @@ class ConnectionFlood:
         self.thread.start()
 
     def connect(self):
-        connection = socket.create_connection(("127.0.0.1", self.port), timeout=daemon_fixture.TIMEOUT_SECONDS)
+        connection = self.fixture.connect()
         with contextlib.suppress(OSError):
             connection.sendall(self.greeting)
         connection.setblocking(False)
@@ -50,7 +50,7 @@ class ConnectionFlood:
             if self.drip:
                 connection.send(self.drip)
             return connection.recv(65536) != b""
-        except BlockingIOError:
+        except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
             return True
         except OSError:
             return False
@@ -83,7 +83,7 @@ class ConnectionFloodTest(daemon_fixture.DaemonTestCase):
         self.assertLess(max(waits), PROMISED_SECONDS)
 
     def flood(self, count, greeting, drip=b""):
-        flood = ConnectionFlood(self.fixture.port, count, greeting, drip)
+        flood = ConnectionFlood(self.fixture, count, greeting, drip)
         self.addCleanup(flood.close)
         return flood
 
@@ -125,7 +125,7 @@ class ConnectionFloodTest(daemon_fixture.DaemonTestCase):
 
     def test_a_stop_does_not_wait_for_idle_connections(self):
         other = self.new_fixture().seed().start()
-        flood = ConnectionFlood(other.port, 100, HALF_HEADER)
+        flood = ConnectionFlood(other, 100, HALF_HEADER)
         self.addCleanup(flood.close)
         flood.stopping.set()
         begun = time.monotonic()
@@ -136,7 +136,7 @@ class ConnectionFloodTest(daemon_fixture.DaemonTestCase):
         """`count` connections that send a body of 1,000,000 bytes without its end, as far as the daemon reads it."""
         connections = []
         for _ in range(count):
-            connection = socket.create_connection(("127.0.0.1", self.fixture.port), timeout=daemon_fixture.TIMEOUT_SECONDS)
+            connection = self.fixture.connect()
             self.addCleanup(connection.close)
             connection.sendall(head)
             connections.append(connection)

@@ -12,11 +12,14 @@ import shutil
 import signal
 import socket
 import sqlite3
+import ssl
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
+
+from certificates import install_pair, make_pair
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAMS = ROOT / "build" / "dev" / "bin"
@@ -25,6 +28,8 @@ GIFTSYNCCTL = os.environ.get("GIFTSYNCCTL", str(PROGRAMS / "giftsyncctl"))
 
 TIMEOUT_SECONDS = 60
 SKIPPED = 77
+# Every daemon speaks TLS, for tests that run over it once more.
+OVER_TLS = bool(os.environ.get("OVER_TLS"))
 SENDER = "ana@example.com"
 ITEMS = """\
 gift_id,name,description,item_cost,shipping_cost,carbon_neutral_cost,transaction_fee
@@ -61,13 +66,16 @@ class DaemonFixture:
 
     made = {}  # name and settings -> content and mode of the store's file, what make() returned
 
-    def __init__(self, store=None, email=None, more="", folder=None, name="giftsyncd", port=None, crm=None):
+    def __init__(self, store=None, email=None, more="", folder=None, name="giftsyncd", port=None, crm=None, tls=OVER_TLS):
         """`store`, `email` and `crm` replace these sections of the settings; `more` is further YAML. A fixture with a given `folder` shares
         the folder and its server secret with the fixture that owns it."""
         self.owns_folder = folder is None
         self.folder = pathlib.Path(folder or tempfile.mkdtemp(prefix="giftsync-system."))
         self.port = port or free_port()
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.tls = tls
+        if tls:
+            install_pair(self.folder, make_pair())
+        self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self.port}"
         self.store = store or {"backend": "sqlite", "connection": "giftsync.db"}
         self.email = {"transport": "file", "directory": "outbox", "from": "gifts@example.com"} if email is None else email
         self.crm = "{ type: sql }" if crm is None else json.dumps(crm)
@@ -80,8 +88,9 @@ class DaemonFixture:
 
     def write_settings(self, more=""):
         """JSON is YAML: the sections are written as flow mappings."""
+        tls = ", tls: { certificate: tls.pem, key: tls.key }" if self.tls else ""
         self.settings.write_text(
-            f'server: {{ listen: "127.0.0.1:{self.port}", base_url: "{self.url}", admin_url: "{self.url}" }}\n'
+            f'server: {{ listen: "127.0.0.1:{self.port}", base_url: "{self.url}", admin_url: "{self.url}"{tls} }}\n'
             f"store:  {json.dumps(self.store)}\n"
             f"crm:    {self.crm}\n"
             f"email:  {json.dumps(self.email)}\n" + more, encoding="utf-8")
@@ -170,15 +179,15 @@ class DaemonFixture:
         return [tuple(row.split("\x1f")) for row in text.split("\x1e")] if text else []
 
     # ---- The daemon ---------------------------------------------------------------------------------------------
-    def start(self, environment=None, wait=True, manager=None):
-        """`manager`: a ServiceManager, whose sockets it gets."""
+    def start(self, environment=None, wait=True, manager=None, log=None):
+        """`manager`: a ServiceManager, whose sockets it gets. `log`: its standard error instead of the fixture's log."""
         assert self.daemon is None, "one daemon at a time"
         command = [GIFTSYNCD, "--config", str(self.settings)]
         launch, sockets = manager.launch() if manager else ({}, {})
         if manager:
             command = ["/bin/sh", "-c", 'LISTEN_PID=$$ exec "$@"', "sh", *command]
-        with open(self.log_path, "ab") as log:
-            self.daemon = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL,
+        with open(self.log_path, "ab") as own_log:
+            self.daemon = subprocess.Popen(command, stdout=own_log, stderr=log or own_log, stdin=subprocess.DEVNULL,
                                            env={**os.environ, **sockets, **(environment or {})}, **launch)
         if wait:
             self.wait_ready()
@@ -190,11 +199,22 @@ class DaemonFixture:
             raise AssertionError(f"the daemon ended with {code} instead of becoming ready:\n{self.log()}")
         request = b"GET /-/ready HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n"
         try:
-            with socket.create_connection(("127.0.0.1", self.port), timeout=5) as connection:
+            with self.connect(timeout=5) as connection:
                 connection.sendall(request)
                 return connection.recv(4096).startswith(b"HTTP/1.1 200")
         except OSError:
             return False
+
+    def connect(self, timeout=TIMEOUT_SECONDS):
+        """A socket whose bytes go by TLS, if the daemon speaks it."""
+        plain = socket.create_connection(("127.0.0.1", self.port), timeout=timeout)
+        if not self.tls:
+            return plain
+        try:
+            return ssl._create_unverified_context().wrap_socket(plain)
+        except BaseException:
+            plain.close()
+            raise
 
     def wait_ready(self, seconds=TIMEOUT_SECONDS):
         wait_until(self.is_ready, "the daemon to be ready", seconds)

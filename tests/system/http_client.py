@@ -1,8 +1,10 @@
 """HTTP clients: keep-alive connections, and raw sockets for malformed requests."""
+import contextlib
 import http.client
 import json
 import re
 import socket
+import ssl
 
 TIMEOUT_SECONDS = 60
 SEND = "/api/v1/gift_requests"
@@ -31,7 +33,11 @@ class Client:
 
     def __init__(self, fixture, key=None, timeout=TIMEOUT_SECONDS):
         self.key = key if key is not None else fixture.key
-        self.connection = http.client.HTTPConnection("127.0.0.1", fixture.port, timeout=timeout)
+        if fixture.tls:
+            self.connection = http.client.HTTPSConnection("127.0.0.1", fixture.port, timeout=timeout,
+                                                          context=ssl._create_unverified_context())
+        else:
+            self.connection = http.client.HTTPConnection("127.0.0.1", fixture.port, timeout=timeout)
 
     def close(self):
         self.connection.close()
@@ -77,20 +83,32 @@ def gift_request(*recipients, gift_id=7, by_email=True):
     return {"gift_id": gift_id, "recipients": [{**usual, **one} for one in given]}
 
 
+def end_sending(connection):
+    """Over TLS by close_notify, without waiting for that of the server."""
+    if not isinstance(connection, ssl.SSLSocket):
+        connection.shutdown(socket.SHUT_WR)
+        return
+    patience = connection.gettimeout()
+    connection.settimeout(0)
+    with contextlib.suppress(ssl.SSLError):
+        connection.unwrap()
+    connection.settimeout(patience)
+
+
 def exchange(fixture, data, half_close=True, timeout=TIMEOUT_SECONDS):
     """Sends these bytes on a new connection and returns all bytes received until it is closed."""
     received = b""
-    with socket.create_connection(("127.0.0.1", fixture.port), timeout=timeout) as connection:
+    with fixture.connect(timeout=timeout) as connection:
         try:
             connection.sendall(data)
             if half_close:
-                connection.shutdown(socket.SHUT_WR)
+                end_sending(connection)
         except OSError:  # refused before the end of the body; the response can still be read
             pass
         try:
             while chunk := connection.recv(65536):
                 received += chunk
-        except ConnectionResetError:
+        except (ConnectionResetError, ssl.SSLZeroReturnError):
             pass
     return received
 

@@ -169,7 +169,8 @@ class TestKeys(ConsoleTestCase):
                 self.assertEqual(client.post(URLS, gift_request("rose@example.com", by_email=False)).status, 200)
 
         send(fixture.key)
-        daemon_fixture.wait_until(lambda: mails_in(fixture.outbox) and len(fixture.gift_records()) == 2, "the mail and the records")
+        daemon_fixture.wait_until(lambda: mails_in(fixture.outbox) and len(fixture.gift_records()) == 2
+                                  and fixture.status()["sync"]["queued"] == 0, "the mail and the records, with all that the mail changed")
         browser = self.signed_in("ops@example.com", "operator")
 
         def pages():

@@ -40,6 +40,13 @@ std::string test_gift_condition(const std::string& column, bool is_test) {
                  : "NOT EXISTS (" + tests + " AND tested.id = " + column + ")";
 }
 
+std::string live_gift_condition(sql::Dialect dialect, const std::string& column) {
+  const std::string index =
+      dialect == sql::Dialect::sqlite ? " INDEXED BY recipient_transaction_test" : std::string();
+  return "NOT EXISTS (SELECT tested.id FROM recipient_transaction tested" + index +
+         " WHERE tested.is_test = 1 AND tested.id = " + column + ")";
+}
+
 std::string latest_gifts_query(const std::string& condition, std::size_t limit) {
   return "SELECT t.sent_at, t.id FROM recipient_transaction t JOIN gift_request r ON r.id = t.request_id "
          "WHERE " +

@@ -238,9 +238,9 @@ void SyncQueue::cap_leases(std::int64_t max_millis) {
 }
 
 SyncQueue::Counts SyncQueue::counts() {
-  return database_->read([](soci::session& session) {
+  return database_->read([this](soci::session& session) {
     Counts counts;
-    const std::string is_live = test_gift_condition("crm_outbox.transaction_id", false);
+    const std::string is_live = live_gift_condition(database_->dialect(), "crm_outbox.transaction_id");
     // A fault of the CRM as a whole is no try of a gift (see release_with_error).
     const std::string failing = "crm_outbox WHERE (attempts > 0 OR last_error <> '') AND " + is_live;
     counts.waiting = count_bounded(session, "crm_outbox WHERE " + is_live);

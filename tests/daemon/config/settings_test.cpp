@@ -172,6 +172,37 @@ TEST(Settings, RepeatedKeysAreFaultsAtEveryDepth) {
               ElementsAre(StartsWith("a.yaml:4: store: found again, first on line 2")));
 }
 
+// OPS-7
+TEST(Settings, TlsNeedsBothFilesAndUrlsWithHttps) {
+  const auto with_tls = [](const std::string& tls, const std::string& url = "https://gifts.example.com") {
+    return "server: { base_url: \"" + url + "\", admin_url: \"https://gifts.internal\", tls: { " + tls +
+           " } }\nstore: { connection: a.db }\nemail: { directory: o, from: gifts@example.com }\n";
+  };
+  const Settings settings =
+      good(with_tls("certificate: tls/a.pem, key: /run/a.key, minimum_version: \"1.3\""));
+  EXPECT_EQ(settings.server.tls.certificate, "/etc/giftsync/tls/a.pem");
+  EXPECT_EQ(settings.server.tls.key, "/run/a.key");
+  EXPECT_TRUE(settings.server.tls.requires_1_3);
+  EXPECT_THAT(faults_of(with_tls("certificate: a.pem")),
+              ElementsAre(AllOf(HasSubstr("server.tls.key: found nothing beside server.tls.certificate"))));
+  EXPECT_THAT(faults_of(with_tls("key: a.key")),
+              ElementsAre(HasSubstr("server.tls.certificate: found nothing")));
+  EXPECT_THAT(faults_of(with_tls("minimum_version: \"1.2\"")),
+              ElementsAre(HasSubstr("a missing server.tls.certificate leaves without effect")));
+  EXPECT_THAT(faults_of(with_tls("certificate: a.pem, key: a.key, minimum_version: \"1.1\"")),
+              ElementsAre(HasSubstr("1.2, 1.3")));
+  EXPECT_THAT(faults_of(with_tls("certificate: a.pem, key: a.key", "http://gifts.example.com")),
+              ElementsAre(AllOf(HasSubstr("server.base_url"), HasSubstr("beside server.tls"))));
+  ASSERT_EQ(::setenv("CREDENTIALS_DIRECTORY", "/run/credentials/giftsyncd.service", 1), 0);
+  const std::string credentials =
+      with_tls("certificate: \"credential:tls-certificate\", key: \"credential:tls-key\"");
+  EXPECT_EQ(good(credentials).server.tls.key, "/run/credentials/giftsyncd.service/tls-key");
+  EXPECT_THAT(faults_of(with_tls("certificate: a.pem, key: \"credential:../a\"")),
+              ElementsAre(HasSubstr("without a slash")));
+  ASSERT_EQ(::unsetenv("CREDENTIALS_DIRECTORY"), 0);
+  EXPECT_THAT(faults_of(credentials), testing::Each(HasSubstr("LoadCredential=tls-")));
+}
+
 TEST(Settings, WrongTypesAreFaults) {
   EXPECT_THAT(
       faults_of(with_required(R"(limits:

@@ -38,6 +38,7 @@ const std::map<std::string, Line> kMatrix{
     {"POST keys/{id}/revoke", {kSignIn, 403, 404, 404, 303, 404, 404}},
     {"GET sending", {kSignIn, 403, 404, 404, 200, 200, 200}},
     {"POST sending/tokens/{id}/release", {kSignIn, 403, 404, 404, 303, 404, 404}},
+    {"POST sending/pause", {kSignIn, 403, 404, 404, 404, 404, 404}},
     {"POST sending/resume", {kSignIn, 403, 404, 404, 404, 404, 404}},
     {"GET cancel-gifts", {kSignIn, 403, 404, 404, 404, 404, 404}},
     {"POST cancel-gifts/run", {kSignIn, 403, 404, 404, 404, 404, 404}},

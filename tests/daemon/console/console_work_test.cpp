@@ -63,11 +63,13 @@ TEST_F(ConsoleWork, TheOverviewHasTheVerdictOfStatusAndNamesTheSources) {
 
 // SYNC-72
 TEST_F(ConsoleWork, TheOverviewHasTheLatestBackfills) {
-  store_.backfill.record_run({.name = "gift-records",
-                              .started_at = now_,
-                              .ended_at = now_,
-                              .differing = 2,
-                              .summary = "gift-records: 7 examined: 7 unchanged."});
+  store::BackfillRun run;
+  run.name = "gift-records";
+  run.started_at = now_;
+  run.ended_at = now_;
+  run.differing = 2;
+  run.summary = "gift-records: 7 examined: 7 unchanged.";
+  store_.backfill.record_run(run);
   sign_in(user("op@example.com", {Role::operations}));
   EXPECT_THAT(get("/console/").body,
               AllOf(HasSubstr(">CRM</a>: good.</strong> <span>Backfill finished 20"),
@@ -75,8 +77,9 @@ TEST_F(ConsoleWork, TheOverviewHasTheLatestBackfills) {
                     HasSubstr(">CRM</a>: to look at.</strong> <span>The backfill gift-records left 2 "
                               "differences, which &quot;giftsyncctl backfill gift-records --dry-run&quot; "
                               "shows.</span>")));
-  store_.backfill.record_run(
-      {.name = "gift-records", .started_at = now_, .ended_at = now_, .error = "the CRM is down"});
+  run.differing = 0;
+  run.error = "the CRM is down";
+  store_.backfill.record_run(run);
   EXPECT_THAT(get("/console/").body,
               AllOf(HasSubstr(">CRM</a>: needs attention.</strong> <span>The backfill gift-records of 20"),
                     HasSubstr("did not come to its end: the CRM is down. To do: giftsyncctl backfill "

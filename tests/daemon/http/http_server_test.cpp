@@ -66,6 +66,40 @@ TEST(HttpServer, EveryResponseHasTheServerHeaders) {
   EXPECT_TRUE(response->header("Date").ends_with(" GMT"));
 }
 
+// OPS-40
+TEST(HttpServer, ReportsEachResponseWithTheGroupOfItsRoute) {
+  std::mutex mutex;
+  std::vector<ServedResponse> reported;
+  HttpServerOptions options = loopback_options();
+  options.pool_meters = std::make_shared<PoolMeters>();
+  options.on_response = [&](const ServedResponse& response) {
+    const std::lock_guard lock(mutex);
+    reported.push_back(response);
+  };
+  const auto planner = [](const HttpRequest& head) {
+    return RequestPlan{.group = head.path == "/g" ? RouteGroup::gift_pages : RouteGroup::console};
+  };
+  {
+    RunningServer server(options, HttpHandler(echo, planner));
+    RawHttpClient client = server.connect();
+    client.send("GET /g HTTP/1.1\r\nHost: a\r\n\r\n");
+    ASSERT_TRUE(client.read_response());
+    client.send(kGet);
+    ASSERT_TRUE(client.read_response());
+    client.send("GET / HTTP/1.1\r\n\r\n");  // without Host: it is never handled
+    ASSERT_TRUE(client.read_response());
+    EXPECT_EQ(options.pool_meters->endpoints.queued, 0);
+    EXPECT_EQ(options.pool_meters->endpoints.refused, 0u);
+  }
+  ASSERT_EQ(reported.size(), 3u);
+  EXPECT_EQ(reported[0].group, RouteGroup::gift_pages);
+  EXPECT_EQ(reported[0].status, 200);
+  EXPECT_TRUE(reported[0].took);
+  EXPECT_EQ(reported[1].group, RouteGroup::console);
+  EXPECT_EQ(reported[2].status, 400);
+  EXPECT_FALSE(reported[2].took);
+}
+
 TEST(HttpServer, TheHandlerSeesTheRequestIdThatTheClientSees) {
   std::string seen;
   RunningServer server(loopback_options(), [&](const HttpRequest& request) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "daemon/http/problem.h"
+#include "tests/support/captured_journal.h"
 #include "tests/support/captured_log.h"
 
 namespace giftsync::http {
@@ -52,6 +53,23 @@ TEST_F(HttpRefusalLogTest, LogsEveryResponseAtDebugWithTheRouteNotThePath) {
 TEST_F(HttpRefusalLogTest, SuccessIsNotLoggedAtInfo) {
   respond("203.0.113.7", HttpResponse{});
   EXPECT_THAT(lines_.take_lines(), IsEmpty());
+}
+
+// OPS-47
+TEST_F(HttpRefusalLogTest, TheJournalHasTheCallsRequestIdAndSource) {
+  tests::CapturedJournal journal;
+  HttpResponse refused = problem(400, "invalid", "The message is not valid", "");
+  refused.source = "vendor";
+  respond("203.0.113.7", refused);
+  respond("203.0.113.7", refused);
+  now_.value += 61'000;
+  log_.flush();
+  const auto entries = journal.take_entries();
+  ASSERT_THAT(entries, SizeIs(2));
+  EXPECT_EQ(tests::values_of(entries[0], "REQUEST_ID"), "id1");
+  EXPECT_EQ(tests::values_of(entries[0], "SOURCE"), "vendor");
+  EXPECT_EQ(tests::values_of(entries[0], "MESSAGE_ID"), kind_of(LogEvent::request_refused).id);
+  EXPECT_EQ(tests::values_of(entries[1], "REQUEST_ID"), "id2") << "of the last one, which the line names";
 }
 
 // SRC-59

@@ -92,7 +92,7 @@ class Handshake {
     return SSL_write(ssl_.get(), bytes.data(), static_cast<int>(bytes.size())) > 0;
   }
   /// Whether read() came to an end that the server announced.
-  bool was_told_the_end() const { return read_error_ == SSL_ERROR_ZERO_RETURN; }
+  bool saw_close_notify() const { return read_error_ == SSL_ERROR_ZERO_RETURN; }
   RawHttpClient& socket() { return client_; }
 
  private:
@@ -257,7 +257,7 @@ TEST_F(TlsServer, TellsTheEndOfAConnectionUnlessAResponseIsCut) {
     client.write(request);
     while (!client.read().empty()) {
     }
-    return client.was_told_the_end();
+    return client.saw_close_notify();
   };
   EXPECT_TRUE(end_after("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"));
   EXPECT_TRUE(end_after(std::string(kGet))) << "after the idle deadline";
@@ -274,7 +274,7 @@ TEST_F(TlsServer, AStopTellsTheEndToConnectionsThatAreKept) {
   EXPECT_THAT(client.read(), StartsWith("HTTP/1.1 200"));
   server_->stop(0);
   EXPECT_EQ(client.read(), "");
-  EXPECT_TRUE(client.was_told_the_end());
+  EXPECT_TRUE(client.saw_close_notify());
 }
 
 // HTTP-55
@@ -322,7 +322,7 @@ TEST_F(TlsServer, LargeBodiesGoBothWaysWhileKeysAreReplaced) {
   for (std::string part; !(part = client.read()).empty();) received += part;
   ASSERT_GT(received.size(), body.size());
   EXPECT_EQ(received.substr(received.size() - body.size()), body);
-  EXPECT_TRUE(client.was_told_the_end());
+  EXPECT_TRUE(client.saw_close_notify());
 }
 
 TEST_F(TlsServer, RequestsInOneRecordAndInManyAreServedInOrder) {

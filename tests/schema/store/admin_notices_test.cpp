@@ -205,7 +205,7 @@ TEST_P(AdminNotices, OneMailHasBothKindsAndTheNextOfAnAdminWaitsForNothing) {
   EXPECT_THAT(queue(), ElementsAre("ana@example.com"));
   EXPECT_THAT(mail_of(ana).notices, SizeIs(1));
   EXPECT_THAT(mail_of(ana).admin_notices, SizeIs(1));
-  reach("all", BudgetKind::installation, 100);
+  reach("all", BudgetKind::installation, 100, "2027-01", 80);
   EXPECT_THAT(mail_of(ana, 1, "a").admin_notices, SizeIs(2)) << "until it is sent";
   sql("UPDATE mail_outbox SET state = 'accepted', lease_owner = '', message_id = 'm1'");
   store_->approver_notices.queue_mails(kNow + kDayMillis);
@@ -217,7 +217,7 @@ TEST_P(AdminNotices, OneMailHasBothKindsAndTheNextOfAnAdminWaitsForNothing) {
   sql("UPDATE mail_outbox SET state = 'accepted', lease_owner = '', message_id = 'm2'");
   hold_request();
   EXPECT_THAT(queue(kNow + 2), IsEmpty()) << "what waits for approval waits for its ten minutes";
-  reach("all", BudgetKind::installation, 100, "2027-02");
+  reach("all", BudgetKind::installation, 100, "2027-02", 80);
   EXPECT_THAT(queue(kNow + 3), ElementsAre("ana@example.com")) << "and goes with what does not";
   EXPECT_THAT(mail_of(ana, 3).admin_notices, SizeIs(1));
   EXPECT_THAT(mail_of(ana, 3).notices, SizeIs(2));

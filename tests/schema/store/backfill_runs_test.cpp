@@ -23,8 +23,10 @@ INSTANTIATE_TEST_SUITE_P(BackEnds, BackfillRuns,
 
 TEST_P(BackfillRuns, TheLatestOfEachNameIsKept) {
   EXPECT_THAT(backfill().latest_runs(), IsEmpty());
-  backfill().record_run({.name = "status-timestamps", .started_at = kSentAt, .summary = "b"});
-  backfill().record_run({.name = "gift-records", .started_at = kSentAt, .summary = "0 examined"});
+  backfill().record_run(
+      {.name = "status-timestamps", .started_at = kSentAt, .ended_at = {}, .summary = "b", .error = {}});
+  backfill().record_run(
+      {.name = "gift-records", .started_at = kSentAt, .ended_at = {}, .summary = "0 examined", .error = {}});
   backfill().record_run({.name = "gift-records",
                          .started_at = kSentAt,
                          .ended_at = kSentAt + 7,
@@ -47,7 +49,8 @@ TEST_P(BackfillRuns, TheLatestOfEachNameIsKept) {
 }
 
 TEST_P(BackfillRuns, ASilentOneWasKilledWhenItWasLastSeen) {
-  BackfillRun run{.name = "gift-records", .started_at = kSentAt, .summary = "200 examined"};
+  BackfillRun run{
+      .name = "gift-records", .started_at = kSentAt, .ended_at = {}, .summary = "200 examined", .error = {}};
   backfill().record_run(run);
   age(14 * kMinuteMillis);
   EXPECT_FALSE(backfill().latest_runs().front().ended_at.has_value()) << "a long call";

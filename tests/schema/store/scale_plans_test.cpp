@@ -29,7 +29,7 @@ std::vector<Query> queries(sql::Dialect dialect) {
   const std::string in_error =
       "request_record_state WHERE deleted = 0 AND error <> '' AND state NOT IN ('sent', 'rejected')";
   const std::string failing = "crm_outbox WHERE (attempts > 0 OR last_error <> '') AND " +
-                              test_gift_condition("crm_outbox.transaction_id", false);
+                              live_gift_condition(dialect, "crm_outbox.transaction_id");
   return {
       {"mails in a state", bounded_count_query("mail_outbox WHERE state = 'held' AND state <> 'accepted'"),
        "mail_outbox_state"},
@@ -60,9 +60,12 @@ std::vector<Query> queries(sql::Dialect dialect) {
       {"gifts that fail",
        "SELECT transaction_id, last_error FROM " + failing + " ORDER BY transaction_id DESC LIMIT 10000",
        "crm_outbox_failing"},
+      {"marks without those of test gifts",
+       bounded_count_query("crm_outbox WHERE " + live_gift_condition(dialect, "crm_outbox.transaction_id")),
+       "recipient_transaction_test"},
       {"oldest mark",
        "SELECT next_attempt_at FROM crm_outbox WHERE " +
-           test_gift_condition("crm_outbox.transaction_id", false) +
+           live_gift_condition(dialect, "crm_outbox.transaction_id") +
            " ORDER BY (next_attempt_at / 10000), transaction_id LIMIT 1",
        "crm_outbox_due"},
       {"days of budgets that ended",
@@ -172,7 +175,7 @@ std::vector<Query> queries(sql::Dialect dialect) {
        "AND transaction_id >= -9 ORDER BY turn, next_attempt_at, transaction_id LIMIT 1",
        "mail_outbox_due"},
       {"requests that wait", bounded_count_query("held_gift_request WHERE state = 'held'"),
-       "held_gift_request_held"},
+       "held_gift_request_"},
       {"gifts sent in the future", "SELECT id FROM recipient_transaction WHERE sent_at > 9 LIMIT 10001",
        "recipient_transaction_sent"},
       {"gifts due for a timer",

@@ -228,6 +228,21 @@ TEST_P(SyncQueueConformance, ARowTellsSinceWhenItFails) {
   EXPECT_EQ(failed_at(), "9") << "it was not tried";
 }
 
+// OPS-40
+TEST_P(SyncQueueConformance, AClaimSaysSinceWhenTheCrmLacksTheGift) {
+  one_gift();
+  const auto due_since = [&] {
+    const UtcMillis since = store_->sync.claim("a", 60'000, 10, kNow + kDayMillis).at(0).due_since;
+    store_->sync.release_leases({"a"});
+    return since;
+  };
+  EXPECT_EQ(due_since(), kSentAt);
+  sql("UPDATE crm_outbox SET attempts = 3, next_attempt_at = next_attempt_at + 60000, failing_since = 9000");
+  EXPECT_EQ(due_since(), UtcMillis{9000}) << "a later try is no later change";
+  sql("UPDATE crm_outbox SET attempts = 0, next_attempt_at = 8000");
+  EXPECT_EQ(due_since(), UtcMillis{8000}) << "it was due before the whole CRM failed";
+}
+
 // SYNC-25
 TEST_P(SyncQueueConformance, ARejectedRowIsDueOnRequestOnly) {
   const TransactionId id = one_gift();

@@ -1,4 +1,4 @@
-#include "platform/log_event_documents.h"
+#include "daemon/config/log_event_documents.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 
 #include "platform/log_line.h"
 
-namespace giftsync {
+namespace giftsync::config {
 namespace {
 
 constexpr const char* kPageStart = R"(# Events of the log
@@ -80,4 +80,4 @@ std::string journal_catalog() {
   return catalog;
 }
 
-}  // namespace giftsync
+}  // namespace giftsync::config

@@ -6,11 +6,11 @@
 #include <set>
 #include <sstream>
 
-#include "platform/log_event_documents.h"
+#include "daemon/config/log_event_documents.h"
 #include "platform/log_line.h"
 #include "tests/source_folder.h"
 
-namespace giftsync {
+namespace giftsync::config {
 namespace {
 
 using testing::HasSubstr;
@@ -60,4 +60,4 @@ TEST(LogEvents, TheCatalogHasEachKind) {
 }
 
 }  // namespace
-}  // namespace giftsync
+}  // namespace giftsync::config

@@ -1,11 +1,11 @@
-#include "platform/host_identity.h"
+#include "daemon/wiring/host_identity.h"
 
 #include <systemd/sd-id128.h>
 #include <unistd.h>
 
 #include <array>
 
-namespace giftsync {
+namespace giftsync::wiring {
 
 std::string host_name() {
   std::array<char, 256> name{};
@@ -22,4 +22,4 @@ std::string host_identity() {
   return host_name() + " " + id;
 }
 
-}  // namespace giftsync
+}  // namespace giftsync::wiring
