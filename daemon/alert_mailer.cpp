@@ -49,8 +49,13 @@ void AlertMailer::try_to_send(std::span<const store::Alert> alerts,
     begun_mail_ = std::move(mail);
     accepted_.clear();
   }
-  const std::vector<Failure> failures = send_to_others(may_continue);
+  const bool had_some = !accepted_.empty();
+  const auto outcome = send_to_others(may_continue);
+  if (!outcome) return;
+  const std::vector<Failure>& failures = *outcome;
   if (!failures.empty() && !may_continue()) return;  // a stop is no fault of the relay
+  // The relay works again: what failed before was not because of these recipients.
+  if (!had_some && !accepted_.empty()) failures_ = 0;
   const bool is_given_up =
       std::all_of(failures.begin(), failures.end(),
                   [](const Failure& one) { return one.outcome == SendOutcome::refused; }) ||
@@ -60,23 +65,25 @@ void AlertMailer::try_to_send(std::span<const store::Alert> alerts,
     report_failure(failures.front().reply);
     return;
   }
+  const sync::AlertChanges changes = after_mail(*begun_mail_, alerts, now);
+  alerts_.save(changes.kept, changes.ended, now);  // throws: accepted_ keeps who has the mail
   for (const Failure& one : failures)
     log_event(
         LogEvent::alert_recipient_refused,
         fmt::format("an alert was not mailed to {}: {}; correct alerts.mail_to", one.recipient, one.reply));
   failures_ = 0;
   const sync::AlertMail mail = *std::exchange(begun_mail_, std::nullopt);
-  const sync::AlertChanges changes = after_mail(mail, alerts, now);
-  alerts_.save(changes.kept, changes.ended, now);
   log_event(LogEvent::alert_mailed,
             fmt::format("alert mailed: {} begun, {} ended", mail.begun.size(), mail.ended.size()));
 }
 
-std::vector<AlertMailer::Failure> AlertMailer::send_to_others(const std::function<bool()>& may_continue) {
+std::optional<std::vector<AlertMailer::Failure>> AlertMailer::send_to_others(
+    const std::function<bool()>& may_continue) {
   std::vector<Failure> failures;
   for (const std::string& recipient : options_.recipients) {
     if (accepted_.contains(recipient)) continue;
-    if (!may_continue()) return {{recipient, SendOutcome::transport_error, "stopped"}};
+    // The claim is renewed: another daemon takes it over once it has ended, and would mail the same.
+    if (!may_continue() || !options_.may_work()) return std::nullopt;
     const sync::OutgoingMail mail = options_.compose(*begun_mail_, recipient);
     const auto fault = transport_->prepare(mail);
     const sync::SendResult result = fault ? *fault : transport_->send(mail, kSendMillis);
@@ -86,7 +93,9 @@ std::vector<AlertMailer::Failure> AlertMailer::send_to_others(const std::functio
       continue;
     }
     failures.push_back({recipient, result.outcome, result.reply});
-    if (result.outcome == SendOutcome::transport_error) break;  // the others would wait for it as long
+    // The others would wait for the relay as long. Before it is given up, each is tried.
+    const bool is_of_relay = result.outcome == SendOutcome::transport_error && !result.is_ambiguous;
+    if (is_of_relay && failures_ < kMaxFailuresOfSome) break;
   }
   return failures;
 }

@@ -47,8 +47,8 @@ class AlertMailer {
     std::string reply;
   };
   void try_to_send(std::span<const store::Alert> alerts, const std::function<bool()>& may_continue);
-  /// To those who do not have the mail yet.
-  std::vector<Failure> send_to_others(const std::function<bool()>& may_continue);
+  /// To those who do not have the mail yet. Nothing when it was interrupted.
+  std::optional<std::vector<Failure>> send_to_others(const std::function<bool()>& may_continue);
   void report_failure(const std::string& reason);
 
   store::Alerts& alerts_;

@@ -385,7 +385,8 @@ std::vector<std::pair<const char*, std::int64_t>> Workers::heartbeats() const {
   constexpr std::pair<Kind, const char*> kNames[] = {{request_records, "request_records"},
                                                      {timers, "timers"},
                                                      {budgets, "budgets"},
-                                                     {maintenance, "maintenance"}};
+                                                     {maintenance, "maintenance"},
+                                                     {alerts, "alerts"}};
   for (const auto& [kind, name] : kNames)
     if (workers_[kind]) all.emplace_back(name, workers_[kind]->millis_since_heartbeat());
   std::int64_t oldest = 0;

@@ -181,6 +181,7 @@ void HttpConnection::take_handshake(TlsOutcome outcome, Clock::time_point until)
                           goes_on ? "it did not end in time" : tls_->fault()));
     return close();
   }
+  if (context_.registry.is_closing()) return close();
   state_ = State::handshake;
   deadline_ = until;
   context_.deadlines.moved_to(deadline_);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <system_error>
 #include <utility>
 
 #include "daemon/http/problem.h"
@@ -45,20 +46,23 @@ MetricsPage::Reading MetricsPage::read_store() {
     const auto is_done = [&] {
       return reading_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
     };
-    if (!reading_.valid() || is_done())
-      reading_ = std::async(std::launch::async, [this] {
-        name_thread("metrics");
-        const auto begin = std::chrono::steady_clock::now();
-        Reading made;
-        try {
-          made.gauges = store_();
-        } catch (const DependencyError& fault) {
-          log_debug(fmt::format("metrics: {}", fault.what()));  // requests and workers log it
-          made.has_failed = true;
-        }
-        made.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-        return made;
-      });
+    if (!reading_.valid() || is_done()) try {
+        reading_ = std::async(std::launch::async, [this] {
+          name_thread("metrics");
+          const auto begin = std::chrono::steady_clock::now();
+          Reading made;
+          try {
+            made.gauges = store_();
+          } catch (const std::exception& fault) {
+            log_debug(fmt::format("metrics: {}", fault.what()));  // requests and workers log it
+            made.has_failed = true;
+          }
+          made.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+          return made;
+        });
+      } catch (const std::system_error&) {
+        return {{}, true, 0};  // no thread can be started
+      }
     reading = reading_;
   }
   if (reading.wait_for(store_patience_) == std::future_status::ready) return reading.get();

@@ -138,6 +138,7 @@ constexpr const char* kWasKilled = "it was killed, or its computer stopped";
 
 }  // namespace
 
+// Of two runs the one that began last has the row. A run of a clock that was ahead keeps the row from none.
 void BackfillStore::record_run(const BackfillRun& run) {
   database_->write([&](soci::session& session) {
     session << "INSERT INTO backfill_run (name, started_at, seen_at, ended_at, examined, repaired, "
@@ -147,7 +148,8 @@ void BackfillStore::record_run(const BackfillRun& run) {
                    "UPDATE SET started_at = excluded.started_at, seen_at = excluded.seen_at, ended_at = "
                    "excluded.ended_at, examined = excluded.examined, repaired "
                    "= excluded.repaired, differing = excluded.differing, summary = excluded.summary, error = "
-                   "excluded.error",
+                   "excluded.error WHERE backfill_run.started_at <= excluded.started_at OR "
+                   "backfill_run.started_at > excluded.seen_at",
         use(run.name), use(run.started_at), use(run.ended_at), use(run.examined), use(run.repaired),
         use(run.differing), use(run.summary), use(run.error);
   });

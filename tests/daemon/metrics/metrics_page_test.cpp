@@ -166,6 +166,7 @@ class StoreMetrics : public tests::StoreFixture {
  protected:
   void SetUp() override {
     StoreFixture::SetUp();
+    if (IsSkipped()) return;
     settings_.store.backend =
         dialect() == sql::Dialect::sqlite ? config::StoreBackend::sqlite : config::StoreBackend::postgresql;
     settings_.store.connection = address().connection;
