@@ -152,8 +152,6 @@ class Daemon {
   /// Another process will serve the same sockets when this one has ended.
   void expect_successor() { has_successor_ = true; }
   void check_certificate(const config::Settings& settings) { listeners_.check_certificate(settings); }
-  /// When the certificate in use expires; nothing without `server.tls`.
-  std::optional<UtcMillis> certificate_expiry() const { return listeners_.certificate_expiry(); }
   /// False when a worker's heartbeat is too old; the systemd watchdog is then not notified.
   bool workers_alive() const { return serving_.application->workers_alive(); }
   /// Whether the server secret was rotated and its file is here (OPS-38); false for a while after an attempt.

@@ -114,9 +114,10 @@ class KeptSockets {
 
   /// Before the daemon listens as `settings` say: what systemd keeps besides is closed, so that connections
   /// there are refused and the address may be opened in another way. Logs what a socket unit opened besides.
-  void leave_others(const config::ServerSettings& settings) {
+  void leave_others(const config::Settings& settings) {
     std::set<std::string> named;
-    for (const std::string& listen : {settings.listen, settings.admin_listen})
+    for (const std::string& listen :
+         {settings.server.listen, settings.server.admin_listen, settings.metrics.listen})
       if (!listen.empty()) named.insert(http::resolved_address(listen));
     leave([&](const std::string& address) { return !named.contains(address); });
     for (const std::string& address : of_units_)
@@ -125,7 +126,8 @@ class KeptSockets {
             LogEvent::socket_unit_unused,
             fmt::format(
                 "a socket unit of systemd listens on {}, where the daemon will not answer: write the same "
-                "address in its ListenStream and in server.listen or server.admin_listen, then restart both",
+                "address in its ListenStream and in server.listen, server.admin_listen or metrics.listen, "
+                "then restart both",
                 address));
   }
 
@@ -222,7 +224,7 @@ std::vector<std::string> try_reload(Daemon& daemon, config::Settings& settings, 
   auto faults = reload_faults(*read);
   if (!faults.empty()) return faults;
   try {
-    sockets.leave_others(read->server);
+    sockets.leave_others(*read);
     daemon.reload(*read);
     settings = std::move(*read);
   } catch (const std::runtime_error& fault) {
@@ -342,7 +344,7 @@ int run_daemon(config::Settings& settings, KeptSockets& sockets) {
   ::signal(SIGPIPE, SIG_IGN);
   try {
     TrustedClock trusted_clock;
-    sockets.leave_others(settings.server);
+    sockets.leave_others(settings);
     std::optional<Daemon> daemon(std::in_place, settings, trusted_clock, sockets.inherited());
     sockets.keep(*daemon);
     announce(*daemon, settings);
